@@ -1,0 +1,25 @@
+// The compiler inside: text -> core -> module. The public face is cairn_compiler.h.
+#pragma once
+
+#include "compiler/core.h"
+
+#include <string>
+#include <vector>
+
+namespace cairn::compiler {
+
+struct Options {
+  int level = 2;                            // 0: no optimisation
+  std::vector<std::string> library_folders; // searched by `import` after the importing file's own folder
+};
+
+// front/: reads and expands a program; throws Failure. `name` is how messages call it; its folder is where include and import look first.
+Program expand(std::string name, std::string text, const Options& options);
+
+// back/: passes and code generation; throws Failure (a procedure too large, an arity that cannot be right).
+bytecode::Module generate(Program program, const Options& options);
+
+// back/: the core in A-normal form after the passes, as text (vmc --emit=ir).
+std::string intermediate_text(Program program, const Options& options);
+
+} // namespace cairn::compiler

@@ -1,0 +1,92 @@
+// Opcodes, operand roles and the packing of instruction words, all derived from opcodes.def.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace cairn::bytecode {
+
+enum class Opcode : std::uint16_t {
+#define X(name, roles, text) name,
+#include "vm/bytecode/opcodes.def"
+#undef X
+  count
+};
+
+struct OpcodeInfo {
+  std::string_view name;
+  std::string_view roles;
+  std::string_view text;
+};
+
+inline constexpr OpcodeInfo kOpcodes[] = {
+#define X(name, roles, text) {#name, roles, text},
+#include "vm/bytecode/opcodes.def"
+#undef X
+};
+
+enum class Primitive : std::uint16_t {
+#define X(id, scheme, least, most) id,
+#include "vm/bytecode/primitives.def"
+#undef X
+  count
+};
+
+struct PrimitiveInfo {
+  std::string_view name;
+  unsigned least;
+  unsigned most;
+};
+
+inline constexpr PrimitiveInfo kPrimitives[] = {
+#define X(id, scheme, least, most) {scheme, least, most},
+#include "vm/bytecode/primitives.def"
+#undef X
+};
+
+enum class RunOperator : std::uint16_t {
+#define X(id, scheme, parameters) id,
+#include "vm/bytecode/run_operators.def"
+#undef X
+  count
+};
+
+struct RunOperatorInfo {
+  std::string_view name;
+  unsigned parameters;
+};
+
+inline constexpr RunOperatorInfo kRunOperators[] = {
+#define X(id, scheme, parameters) {scheme, parameters},
+#include "vm/bytecode/run_operators.def"
+#undef X
+};
+
+inline constexpr std::uint16_t kLastUse = 0x8000;       // bit of a source operand: the value moves out
+inline constexpr std::uint16_t kNoRegister = 0x7FFF;    // in `drop`
+inline constexpr std::uint16_t kMostRegisters = 0x7FFE; // of one function
+
+using Word = std::uint64_t;
+
+constexpr Word encode(Opcode op, std::uint16_t a = 0, std::uint16_t b = 0, std::uint16_t c = 0) {
+  return static_cast<Word>(op) | Word{a} << 16 | Word{b} << 32 | Word{c} << 48;
+}
+constexpr Opcode opcode_of(Word w) { return static_cast<Opcode>(w & 0xFFFF); }
+constexpr std::uint16_t field_a(Word w) { return static_cast<std::uint16_t>(w >> 16); }
+constexpr std::uint16_t field_b(Word w) { return static_cast<std::uint16_t>(w >> 32); }
+constexpr std::uint16_t field_c(Word w) { return static_cast<std::uint16_t>(w >> 48); }
+constexpr std::uint16_t field(Word w, unsigned index) { return static_cast<std::uint16_t>(w >> (16 * (index + 1))); }
+constexpr std::int32_t long_jump(Word w) { return static_cast<std::int32_t>(w >> 32); }
+
+// True for instructions whose last role is N: `field_c` counts operands in the words that follow.
+constexpr bool has_operands(Opcode op) {
+  std::string_view roles = kOpcodes[static_cast<std::size_t>(op)].roles;
+  return !roles.empty() && roles.back() == 'N';
+}
+constexpr std::uint16_t operand(const Word* instruction, unsigned index) {
+  return static_cast<std::uint16_t>(instruction[1 + index / 4] >> (16 * (index % 4)));
+}
+constexpr std::size_t words_of(Word w) { return has_operands(opcode_of(w)) ? 1 + (field_c(w) + 3u) / 4 : 1; }
+
+} // namespace cairn::bytecode

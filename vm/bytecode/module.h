@@ -1,0 +1,72 @@
+// A module in memory, as the compiler makes it and the reader of .bc files returns it. Plain data: no machine, no heap.
+#pragma once
+
+#include "vm/bytecode/instruction.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace cairn::bytecode {
+
+// Place in a source text: file index and byte range.
+struct Span {
+  std::uint32_t file = 0;
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  bool operator==(const Span&) const = default;
+};
+
+struct Constant {
+  enum class Kind : std::uint8_t { null, boolean, integer, flonum, character, string, symbol, pair, vector, function, run_operator };
+  Kind kind = Kind::null;
+  std::int64_t integer = 0;          // boolean 0/1, integer, character code point, function index, run operator index
+  double flonum = 0;
+  std::string text;                  // string and symbol, UTF-8
+  std::vector<std::uint32_t> parts;  // pair: car, cdr; vector: elements. Indices of earlier constants only.
+};
+
+// From `pc` (a word index) on, instructions belong to this piece of text.
+struct PcSpan {
+  std::uint32_t pc = 0;
+  Span span;
+};
+
+// Entry state of a frame: slots 0.. hold the parameters, then the rest list if any, then the closure if needed.
+struct Function {
+  std::string name;                 // for messages; may be empty
+  std::uint16_t parameters = 0;     // fixed ones
+  bool rest = false;
+  bool needs_closure = false;
+  std::uint16_t slots = 0;          // registers of the frame
+  std::vector<Word> code;
+  std::vector<PcSpan> spans;        // ascending pc; may be empty (stripped)
+  Span span;                        // of the whole definition
+  bool library = false;             // errors inside are reported at the user's call
+};
+
+// A closure block: its procedures in order, and how many values it captures (shared by all of them).
+struct Group {
+  std::vector<std::uint32_t> functions;
+  std::uint16_t captures = 0;
+};
+
+struct Source {
+  std::string name;  // as the user wrote it
+  std::string text;  // empty when stripped
+};
+
+struct Module {
+  std::vector<Constant> constants;
+  std::vector<Function> functions;
+  std::vector<Group> groups;
+  std::vector<std::string> globals;  // names
+  std::vector<Source> sources;
+  std::uint32_t entry = 0;           // function of no parameters: runs the top level, returns the last value
+};
+
+// entry registers that are live: parameters, rest, closure
+constexpr unsigned entry_slots(const Function& f) { return f.parameters + (f.rest ? 1u : 0u) + (f.needs_closure ? 1u : 0u); }
+
+} // namespace cairn::bytecode

@@ -1,0 +1,31 @@
+// Proves, before the first step, that a module cannot harm the machine: operands, jumps, constants, arities, and which
+// registers hold an owned value before every instruction. The last is also what the machine needs to copy and drop frames.
+#pragma once
+
+#include "vm/bytecode/module.h"
+
+#include <string>
+#include <vector>
+
+namespace cairn::bytecode {
+
+// live[pc * mask_words + i], bit r % 64 of word r / 64: register r holds an owned value before the instruction at word pc.
+// Unreachable words and operand words hold zero.
+struct FunctionFacts {
+  std::uint32_t mask_words = 1;
+  std::vector<std::uint64_t> live;
+};
+
+struct VerifyError {
+  std::uint32_t function = 0;
+  std::uint32_t pc = 0;
+  std::string message;
+};
+
+// True if the module is sound; then `facts` has one entry a function. Linear time.
+bool verify(const Module& module, std::vector<FunctionFacts>& facts, VerifyError& error);
+
+// The same analysis for the machine's own code (the run_ instructions allowed), which is part of the program and must be sound.
+FunctionFacts verify_own(const Function& function);
+
+} // namespace cairn::bytecode

@@ -1,0 +1,40 @@
+// What primitives and the printer may ask of the machine they run in.
+#pragma once
+
+#include "vm/value/heap.h"
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn::machine {
+
+// An error in the user's program. Thrown by slow paths and primitives, caught by the machine, which adds place and call chain.
+struct ProgramError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Environment {
+public:
+  virtual ~Environment() = default;
+  value::Heap& heap() { return heap_; }
+  // The primal of a taped number or bundle (all levels); any other value itself. Borrowed in, borrowed out.
+  virtual value::Value primal(value::Value v) const = 0;
+  // Output of the program. Effects happen once: under replay nothing is written again.
+  virtual void write(std::string_view text) = 0;
+  // The next number of the input, through the log of the run; nothing at the end of input.
+  // Throws ProgramError where the text is no number.
+  virtual bool read_number(double& flonum, std::int64_t& integer, bool& exact) = 0;
+  // 64 random bits from the counter-based generator of the machine.
+  virtual std::uint64_t random_bits() = 0;
+  virtual const std::vector<std::string>& arguments() const = 0;
+  // Steps and finished flag of a capsule; throws ProgramError if v is none.
+  virtual std::uint64_t capsule_steps(value::Value v) const = 0;
+  virtual bool capsule_finished(value::Value v) const = 0;
+
+protected:
+  value::Heap heap_;
+};
+
+} // namespace cairn::machine

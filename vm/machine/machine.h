@@ -1,0 +1,77 @@
+// One machine: loads a module, runs it by counted steps, stops after exactly n of them, saves and restores itself.
+#pragma once
+
+#include "vm/bytecode/module.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn::machine {
+
+struct Options {
+  std::int64_t memory_bytes = 0;       // budget of all accounts together; 0: none
+  std::uint64_t seed = 0;
+  std::string schedule = "auto";       // of checkpoint-*j; must be valid (schedule::parse)
+  std::vector<std::string> arguments;  // (command-line)
+  std::function<void(std::string_view)> output;      // the program's output
+  std::function<std::size_t(char*, std::size_t)> input;  // fills a buffer, returns bytes read, 0 at the end
+  std::function<void(std::string_view)> explain;     // a report after each outermost checkpoint-*j; may be empty
+};
+
+enum class Status { done, out_of_steps, error, over_budget };
+
+struct CallSite {
+  std::string procedure;
+  std::string where;  // FILE:LINE:COLUMN, may be empty
+};
+
+struct Error {
+  std::string message;           // without place
+  const bytecode::Source* source = nullptr;  // lives as long as the machine's module
+  bytecode::Span span;
+  bool located = false;
+  std::vector<CallSite> chain;   // innermost first, long ones abbreviated
+  std::string rendered() const;  // FILE:LINE:COLUMN: error: ... with line and caret, then the call chain
+};
+
+struct Statistics {  // LANGUAGE.md, --stats
+  std::uint64_t steps = 0, gradient_steps = 0, gradient_steps_executed = 0, tape_peak_records = 0, capsules_taken = 0;
+  std::int64_t heap_peak_bytes = 0, tape_peak_bytes = 0, capsules_peak = 0, capsule_peak_bytes = 0, tensor_peak_bytes = 0,
+               live_objects_at_exit = 0;
+  std::string schedule;
+};
+
+class Machine {
+public:
+  explicit Machine(Options options);
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  // Verifies and prepares a module; false with a message if it is unsound. Once, before anything else.
+  bool load(bytecode::Module module, std::string& error);
+  // Runs at most `steps` steps from where the machine stands.
+  Status run(std::uint64_t steps = UINT64_MAX);
+  const Error& error() const;          // after Status::error and over_budget
+  std::string result_text() const;     // after Status::done: the value of the last form, as `write` prints it
+  Statistics statistics() const;
+  std::uint64_t output_bytes() const;  // length of the program's output so far: part of the state
+
+  // The machine between two calls of run (out_of_steps, or before the first): a capsule file with its module in it.
+  std::vector<std::byte> save() const;
+  // Instead of load: continues a saved machine. False with a message if the bytes are damaged.
+  bool restore(std::span<const std::byte> bytes, std::string& error);
+  // After everything is dropped; for tests of leaks in debug builds.
+  std::int64_t drop_everything();
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace cairn::machine
