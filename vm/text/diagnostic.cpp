@@ -1,0 +1,94 @@
+// Located messages with the line they speak of. The text comes from files that may hold anything, so whatever could upset a
+// terminal is replaced before it is shown; one code point of the line takes one column of the caret line.
+#include "vm/text/diagnostic.h"
+
+#include "vm/text/utf8.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+namespace cairn::text {
+
+namespace {
+
+constexpr std::size_t kMostColumns = 140;  // of a line shown; longer ones are cut
+constexpr std::size_t kColumnsBefore = 80; // kept in front of the caret when cut
+
+bool is_control(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029 || (c >= 0x202A && c <= 0x202E) ||
+         (c >= 0x2066 && c <= 0x2069);
+}
+
+std::size_t line_begin(std::string_view text, std::size_t offset) {
+  std::size_t newline = offset == 0 ? std::string_view::npos : text.rfind('\n', offset - 1);
+  return newline == std::string_view::npos ? 0 : newline + 1;
+}
+
+// The code points of a piece of one line, fit to be shown.
+std::vector<std::uint32_t> columns_of(std::string_view piece) {
+  std::vector<std::uint32_t> columns;
+  for (std::size_t at = 0; at < piece.size();) {
+    std::uint32_t c = next_code_point(piece, at);
+    if (c == kMalformed) c = '?';
+    columns.push_back(c != '\t' && is_control(c) ? ' ' : c);
+  }
+  return columns;
+}
+
+std::string shown_name(std::string_view name) {
+  std::string shown;
+  for (std::uint32_t c : columns_of(name)) append_code_point(shown, c);
+  return shown;
+}
+
+} // namespace
+
+Position position_of(std::string_view source, std::uint32_t offset) {
+  std::size_t end = std::min<std::size_t>(offset, source.size());
+  std::size_t begin = line_begin(source, end);
+  Position position;
+  position.line += static_cast<unsigned>(std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
+  for (std::size_t at = begin; at < end; ++position.column) next_code_point(source, at);
+  return position;
+}
+
+std::string render(const bytecode::Source* source, const bytecode::Span* span, std::string_view severity,
+                   std::string_view message) {
+  if (source == nullptr) return fmt::format("{}: {}\n", severity, message);
+  std::string name = shown_name(source->name);
+  if (span == nullptr || source->text.empty()) return fmt::format("{}: {}: {}\n", name, severity, message);
+
+  std::string_view text = source->text;
+  std::size_t offset = std::min<std::size_t>(span->begin, text.size());
+  Position position = position_of(text, static_cast<std::uint32_t>(offset));
+  std::string out = fmt::format("{}:{}:{}: {}: {}\n", name, position.line, position.column, severity, message);
+
+  std::size_t begin = line_begin(text, offset), end = std::min(text.find('\n', offset), text.size());
+  if (end > offset && text[end - 1] == '\r') --end;
+  std::vector<std::uint32_t> line = columns_of(text.substr(begin, end - begin));
+  std::size_t caret = columns_of(text.substr(begin, offset - begin)).size();
+  std::size_t marked_end = std::clamp<std::size_t>(span->end, offset, end);
+  std::size_t marked = std::max<std::size_t>(columns_of(text.substr(offset, marked_end - offset)).size(), 1);
+
+  std::size_t first = 0, last = line.size();
+  if (line.size() > kMostColumns) {
+    first = caret > kColumnsBefore ? caret - kColumnsBefore : 0;
+    last = std::min(line.size(), first + kMostColumns);
+  }
+  std::string carets;
+  if (first > 0) {
+    out += "...";
+    carets += "   ";
+  }
+  for (std::size_t i = first; i < last; ++i) {
+    append_code_point(out, line[i]);
+    if (i < caret) carets += line[i] == '\t' ? '\t' : ' ';
+  }
+  if (last < line.size()) out += "...";
+  carets += '^';
+  for (std::size_t i = caret + 1; i < std::min(caret + marked, last); ++i) carets += '~';
+  return out + '\n' + carets + '\n';
+}
+
+} // namespace cairn::text
