@@ -79,6 +79,18 @@ public:
     return f;
   }
 
+  // Gives back the cell of an object with count 1 whose children have been moved out of it (a frame at its return, a pair taken apart).
+  void discard(Object* o) {
+    if (o->size_class == kLarge) [[unlikely]] {
+      give_back(o);
+      return;
+    }
+#ifndef NDEBUG
+    --live_objects_;
+#endif
+    give_back_cell(o);
+  }
+
   // Throws BudgetExceeded when `live` bytes of all accounts together go over it. 0: no budget.
   void set_budget(std::int64_t bytes);
   std::int64_t budget() const { return budget_; }
@@ -123,10 +135,17 @@ private:
   }
   void* allocate_large(std::size_t bytes, Kind kind);
   Free* refill(std::uint16_t size_class);
-  void pass_watermark();
+  void pass_watermark(std::int64_t request);
   void release_slow(Object* o);
   void give_back(Object* o);
-  void release_children(Object* o, Object*& pending);
+  void give_back_cell(Object* o) {
+    live_ -= std::int64_t{o->size_class} * 16;
+    auto* cell = reinterpret_cast<Free*>(o);
+    std::uint16_t size_class = o->size_class;
+    cell->next = free_[size_class];
+    free_[size_class] = cell;
+  }
+  void release_children(Object* o);
   static std::size_t size_of(const Object* o);
 
   std::int64_t live_ = 0;
@@ -135,6 +154,8 @@ private:
   std::int64_t budget_ = 0;
   std::int64_t heap_peak_ = 0;
   std::int64_t live_objects_ = 0;
+  Object* pending_ = nullptr;  // to be released, linked
+  bool draining_ = false;
   std::vector<void*> slabs_;
   std::unordered_map<std::string_view, Text*> symbols_;
 };

@@ -1,0 +1,141 @@
+// The tape of reverse mode: flat records of 32 bytes in chunks of bounded size. A taped number is a Value that names its record;
+// the primal is kept in the record until the sweep, which uses the same eight bytes for the cotangent.
+//
+//   record: [ primal, then cotangent | argument a, argument b | partial wrt a | partial wrt b ]
+//
+// An absent cotangent is the bit pattern of -0.0: a sum that starts at +0.0 can never become -0.0, so presence costs nothing
+// (DESIGN 5.6). Chunks are shared between copies of a tape and copied before writing.
+#pragma once
+
+#include "vm/tape/places.h"
+#include "vm/value/heap.h"
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace cairn::tape {
+
+using value::Heap;
+using value::Value;
+
+inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
+inline constexpr std::uint64_t kAbsent = 0x8000000000000000;  // bits of -0.0
+
+inline bool is_absent(double d) { return std::bit_cast<std::uint64_t>(d) == kAbsent; }
+
+struct Record {
+  double value;
+  std::uint32_t a, b;
+  double da, db;
+};
+static_assert(sizeof(Record) == 32);
+
+struct Chunk {
+  static constexpr std::uint32_t kRecords = 1024;
+  std::uint32_t owners;
+  bool cleared;  // the values are cotangents now
+  bool ready;    // cleared, and owned by one tape
+  Record records[kRecords];
+};
+
+// A slot of an older object that was read on this tape.
+struct Input {
+  std::uint32_t node = kNone;
+  Value original{};  // what the slot holds: a flonum, or a number of an outer tape
+};
+
+// A derivative operator that ran while this tape recorded: to the tape one operation (DESIGN 5.5).
+struct Composite {
+  std::uint32_t node;      // its position among the records
+  std::uint64_t serial;    // of its operator's frame: names its result
+  Value f, x, cotangent;   // owned
+};
+
+// A result of a composite: its leaves are nodes of this tape, in preorder.
+struct Output {
+  std::uint64_t serial;
+  Value skeleton;          // owned; the result, leaves as primal flonums
+  std::vector<std::uint32_t> leaves;
+};
+
+class Tape {
+public:
+  Tape(Heap& heap, std::uint16_t id, std::uint64_t low, std::uint64_t start);
+  ~Tape();
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+  // A copy that shares full chunks. The copy gets the given id only if it is registered under it: ids name tapes in values, so a
+  // copy keeps the id of its original; two copies of one tape are never on the stack of runs together.
+  Tape* clone(Heap& heap) const;
+  // Gives up the values it owns.
+  void release(Heap& heap);
+
+  std::uint16_t id() const { return id_; }
+  std::uint32_t size() const { return count_; }
+  double primal(std::uint32_t node) const { return chunks_[node / Chunk::kRecords]->records[node % Chunk::kRecords].value; }
+
+  // Objects with a serial in [low, start) existed before this tape began: their numbers become inputs when first read.
+  bool is_old(std::uint64_t serial) const { return serial - low_ < span_; }
+  std::uint64_t low() const { return low_; }
+  std::uint64_t start() const { return low_ + span_; }
+
+  Value append(double value, std::uint32_t a, double da, std::uint32_t b, double db) {
+    if (next_ == end_) [[unlikely]]
+      grow();
+    *next_++ = {value, a, b, da, db};
+    return value::taped(id_, count_++);
+  }
+  Value leaf(double value) { return append(value, kNone, 0, kNone, 0); }
+  // A second place for the same number (DESIGN 5.1).
+  Value identity(Value v) { return append(primal(v.tape_node()), v.tape_node(), 1.0, kNone, 0); }
+  // The node of an older place; `original` is what the slot holds, `number` its primal.
+  Value lift(Place place, Value original, double number);
+
+  // --- sweep; from here on primals are gone
+  void seed(std::uint32_t node, double cotangent);        // assigns
+  void accumulate(std::uint32_t node, double cotangent);  // adds
+  double cotangent(std::uint32_t node);
+  // Sweeps records [from, to) from the last to the first.
+  void sweep(std::uint32_t from, std::uint32_t to);
+
+  PlaceMap<Input> inputs;
+  std::vector<Composite> composites;  // ascending node
+  std::vector<Output> outputs;
+
+  // Charges what the maps grew by.
+  void account_maps();
+
+private:
+  void grow();
+  Chunk* ready(std::uint32_t node) {
+    Chunk* c = chunks_[node / Chunk::kRecords];
+    if (!c->ready) [[unlikely]]
+      c = prepare(node / Chunk::kRecords);
+    return c;
+  }
+  Chunk* prepare(std::uint32_t chunk);
+  Chunk* new_chunk();
+  void drop_chunk(Chunk* chunk);
+
+  Heap& heap_;
+  std::uint16_t id_;
+  std::uint64_t low_, span_;
+  Record* next_ = nullptr;
+  Record* end_ = nullptr;
+  std::uint32_t count_ = 0;
+  std::int64_t charged_maps_ = 0;
+  std::vector<Chunk*> chunks_;
+};
+
+// While one of these lives, denormals are flushed (DESIGN 5.7).
+class FlushDenormals {
+public:
+  FlushDenormals();
+  ~FlushDenormals();
+
+private:
+  unsigned saved_;
+};
+
+} // namespace cairn::tape

@@ -1,0 +1,262 @@
+// Slabs, free lists and the iterative release of objects. A cell on a free list keeps nothing but its link; an object that
+// waits to be released is linked through its serial, which nobody reads any more.
+#include "vm/value/heap.h"
+
+#include <fmt/format.h>
+#include <mimalloc.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cairn::value {
+
+namespace {
+
+constexpr std::size_t kSlabBytes = 64 * 1024;
+
+Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
+void set_link(Object* o, Object* next) { o->serial = reinterpret_cast<std::uint64_t>(next); }
+
+std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024.0 * 1024.0)); }
+
+} // namespace
+
+Heap::Heap() : watermark_(0) {}
+
+Heap::~Heap() {
+  for (auto& [text, symbol] : symbols_)
+    if (symbol->size_class == kLarge) mi_free(symbol);
+  for (void* slab : slabs_) mi_free(slab);
+}
+
+Heap::Free* Heap::refill(std::uint16_t size_class) {
+  std::size_t size = std::size_t{size_class} * 16;
+  if (live_ > watermark_) {
+    try {
+      pass_watermark(static_cast<std::int64_t>(size));
+    } catch (...) {
+      live_ -= static_cast<std::int64_t>(size);
+      throw;
+    }
+    if (free_[size_class] != nullptr) return free_[size_class];
+  }
+  auto* slab = static_cast<char*>(mi_malloc(kSlabBytes));
+  if (slab == nullptr) {
+    live_ -= static_cast<std::int64_t>(size);
+    throw BudgetExceeded("out of memory: the system refused 64 KiB");
+  }
+  slabs_.push_back(slab);
+  std::size_t cells = kSlabBytes / size;
+  for (std::size_t i = 0; i + 1 < cells; ++i)
+    reinterpret_cast<Free*>(slab + i * size)->next = reinterpret_cast<Free*>(slab + (i + 1) * size);
+  reinterpret_cast<Free*>(slab + (cells - 1) * size)->next = nullptr;
+  return reinterpret_cast<Free*>(slab);
+}
+
+// `live_` already contains the request.
+void Heap::pass_watermark(std::int64_t request) {
+  if (budget_ != 0 && live_ > budget_)
+    throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes: heap {}, tape {}, capsules {}",
+                                     megabytes(budget_), request, megabytes(heap_live() - request), megabytes(tape.live),
+                                     megabytes(capsules.live)));
+  heap_peak_ = std::max(heap_peak_, heap_live());
+  watermark_ = live_ + kGranularity;
+  if (budget_ != 0) watermark_ = std::min(watermark_, budget_);
+}
+
+void Heap::set_budget(std::int64_t bytes) {
+  budget_ = bytes;
+  watermark_ = 0;
+}
+
+void Heap::charge(Account& account, std::int64_t bytes) {
+  live_ += bytes;
+  account.live += bytes;
+  if (bytes > 0 && live_ > watermark_) {
+    try {
+      pass_watermark(bytes);
+    } catch (...) {
+      live_ -= bytes;
+      account.live -= bytes;
+      throw;
+    }
+  }
+  account.peak = std::max(account.peak, account.live);
+}
+
+void* Heap::allocate_large(std::size_t bytes, Kind kind) {
+  bytes = (bytes + 15) / 16 * 16;
+  live_ += static_cast<std::int64_t>(bytes);
+  void* p = nullptr;
+  try {
+    if (live_ > watermark_) pass_watermark(static_cast<std::int64_t>(bytes));
+    p = mi_malloc(bytes);
+    if (p == nullptr) throw BudgetExceeded(fmt::format("out of memory: the system refused {} bytes", bytes));
+  } catch (...) {
+    live_ -= static_cast<std::int64_t>(bytes);
+    throw;
+  }
+  auto* o = static_cast<Object*>(p);
+  o->count = 1;
+  o->kind = kind;
+  o->flags = 0;
+  o->size_class = kLarge;
+  o->serial = next_serial++;
+#ifndef NDEBUG
+  ++live_objects_;
+#endif
+  return o;
+}
+
+std::size_t Heap::size_of(const Object* o) {
+  std::size_t bytes = 0;
+  switch (o->kind) {
+  case Kind::vector: bytes = sizeof(Vector) + 8 * static_cast<const Vector*>(o)->length; break;
+  case Kind::string:
+  case Kind::symbol: bytes = sizeof(Text) + static_cast<const Text*>(o)->bytes; break;
+  case Kind::block: {
+    const auto* b = static_cast<const Block*>(o);
+    bytes = sizeof(Block) + sizeof(Procedure) * b->procedures + 8 * std::size_t{b->captures};
+    break;
+  }
+  case Kind::frame: bytes = static_cast<const Frame*>(o)->code->frame_bytes; break;
+  case Kind::pair: bytes = sizeof(Pair); break;
+  case Kind::bundle: bytes = sizeof(Bundle); break;
+  case Kind::capsule:
+  case Kind::state: bytes = sizeof(NativeObject); break;
+  }
+  return (bytes + 15) / 16 * 16;
+}
+
+void Heap::release_slow(Object* o) {
+  if (o->count != 0) {  // immortal
+    o->count = kImmortal;
+    return;
+  }
+  set_link(o, pending_);
+  pending_ = o;
+  if (draining_) return;
+  draining_ = true;
+  while (pending_ != nullptr) {
+    Object* next = pending_;
+    pending_ = link_of(next);
+    release_children(next);
+    give_back(next);
+  }
+  draining_ = false;
+}
+
+void Heap::release_children(Object* o) {
+  switch (o->kind) {
+  case Kind::pair: {
+    auto* p = static_cast<Pair*>(o);
+    release(p->cdr);
+    release(p->car);
+    break;
+  }
+  case Kind::vector: {
+    auto* v = static_cast<Vector*>(o);
+    for (std::uint64_t i = 0; i < v->length; ++i) release(v->items()[i]);
+    break;
+  }
+  case Kind::block: {
+    auto* b = static_cast<Block*>(o);
+    for (std::uint32_t i = 0; i < b->captures; ++i) release(b->captured()[i]);
+    break;
+  }
+  case Kind::bundle:
+    release(static_cast<Bundle*>(o)->primal);
+    release(static_cast<Bundle*>(o)->tangent);
+    break;
+  case Kind::frame: {
+    auto* f = static_cast<Frame*>(o);
+    for_each_live(f, [&](std::uint32_t slot) { release(f->slots()[slot]); });
+    if (f->parent != nullptr) release(f->parent);
+    break;
+  }
+  case Kind::capsule:
+  case Kind::state: {
+    auto* n = static_cast<NativeObject*>(o);
+    n->native->release(*this);
+    delete n->native;
+    break;
+  }
+  case Kind::symbol: symbols_.erase(static_cast<Text*>(o)->view()); break;
+  case Kind::string: break;
+  }
+}
+
+void Heap::give_back(Object* o) {
+#ifndef NDEBUG
+  --live_objects_;
+#endif
+  if (o->size_class == kLarge) {
+    live_ -= static_cast<std::int64_t>(size_of(o));
+    mi_free(o);
+    return;
+  }
+  give_back_cell(o);
+}
+
+Vector* Heap::make_vector(std::uint64_t length) {
+  if (length > (std::uint64_t{1} << 40)) throw BudgetExceeded(fmt::format("memory: a vector of {} elements is too large", length));
+  auto* v = static_cast<Vector*>(allocate(sizeof(Vector) + 8 * length, Kind::vector));
+  v->length = length;
+  return v;
+}
+
+namespace {
+
+std::uint32_t code_points(std::string_view utf8) {
+  std::uint32_t n = 0;
+  for (char c : utf8) n += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  return n;
+}
+
+} // namespace
+
+Value Heap::make_string(std::string_view utf8) {
+  if (utf8.size() > 0xFFFFFFF0u) throw BudgetExceeded("memory: a string of more than 4 GiB is too large");
+  auto* t = static_cast<Text*>(allocate(sizeof(Text) + utf8.size(), Kind::string));
+  t->bytes = static_cast<std::uint32_t>(utf8.size());
+  t->length = code_points(utf8);
+  std::memcpy(t->data(), utf8.data(), utf8.size());
+  return of_other(t);
+}
+
+Value Heap::make_symbol(std::string_view utf8) {
+  if (auto it = symbols_.find(utf8); it != symbols_.end()) {
+    retain(it->second);
+    return of_other(it->second);
+  }
+  Value v = make_string(utf8);
+  Text* t = as_text(v);
+  t->kind = Kind::symbol;
+  symbols_.emplace(t->view(), t);
+  return v;
+}
+
+Value Heap::make_bundle(std::uint64_t tag, Value primal, Value tangent) {
+  auto* b = static_cast<Bundle*>(allocate(sizeof(Bundle), Kind::bundle));
+  b->tag = tag;
+  b->primal = primal;
+  b->tangent = tangent;
+  return of_other(b);
+}
+
+Block* Heap::make_block(std::uint32_t procedures, std::uint32_t captures) {
+  auto* b = static_cast<Block*>(
+      allocate(sizeof(Block) + sizeof(Procedure) * procedures + 8 * std::size_t{captures}, Kind::block));
+  b->procedures = procedures;
+  b->captures = captures;
+  for (std::uint32_t i = 0; i < procedures; ++i) b->procedure(i)->offset = sizeof(Block) + sizeof(Procedure) * i;
+  return b;
+}
+
+NativeObject* Heap::make_native(Kind kind, Native* native) {
+  auto* n = static_cast<NativeObject*>(allocate(sizeof(NativeObject), kind));
+  n->native = native;
+  return n;
+}
+
+} // namespace cairn::value
