@@ -1,0 +1,46 @@
+/* Cairn's compiler as C calls: source text in, bytes of a .bc file out. It knows nothing of machines; cairn.h runs what it makes.
+ *
+ * The rules of cairn.h hold: every pointer a function gives you is yours to release once (with cairn_compiler_free), every
+ * pointer you pass is borrowed for the call; nothing is thrown. Calls are independent of each other and may run in different
+ * threads. */
+#ifndef CAIRN_COMPILER_H
+#define CAIRN_COMPILER_H
+
+#include "cairn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cairn_compiler_options {
+  size_t struct_size;                 /* set by cairn_compiler_options_init */
+  int level;                          /* of optimisation: 0 none, 1, 2 all (the default) */
+  int strip;                          /* not 0: without source text and places; messages then have no lines */
+  const char* const* library_folders; /* where (import name) looks after the importing file's own folder */
+  size_t library_folder_count;
+} cairn_compiler_options;
+
+/* Fills in the defaults. Call it first, then set what differs. */
+CAIRN_API void cairn_compiler_options_init(cairn_compiler_options* options);
+
+/* Releases text or bytes that a function of this header gave. */
+CAIRN_API void cairn_compiler_free(void* text_or_bytes);
+
+/* Compiles `size` bytes of source text. `name` is what messages call it, and its folder is where include and import look first.
+ * `options` may be NULL. On success *bytes, *bytes_size are those of a .bc file. BAD_SOURCE: *error is "FILE:LINE:COLUMN: error:
+ * ..." with the line and a caret. */
+CAIRN_API cairn_status cairn_compile(const char* name, const char* text, size_t size, const cairn_compiler_options* options,
+                                     void** bytes, size_t* bytes_size, char** error);
+
+/* The same for a file. NO_FILE: it cannot be read. */
+CAIRN_API cairn_status cairn_compile_file(const char* path, const cairn_compiler_options* options, void** bytes,
+                                          size_t* bytes_size, char** error);
+
+/* The program between the compiler's halves, in A-normal form after the passes, as text for people. */
+CAIRN_API cairn_status cairn_compile_file_to_ir(const char* path, const cairn_compiler_options* options, char** ir, char** error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
