@@ -1,0 +1,2 @@
+; Found by --library.
+(define colours '(red green blue))

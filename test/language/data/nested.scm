@@ -1,0 +1,1 @@
+(define nested-value 'from-a-file-included-by-an-included-file)
