@@ -1,0 +1,119 @@
+// Number parsing by from_chars, so that no locale and no trailing text gets in; the command lines themselves are CLI11's.
+#include "common/arguments.h"
+
+#include "cairn.h"
+#include "common/exit_codes.h"
+#include "common/writing.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+#include <sstream>
+
+namespace cairn::tools {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+constexpr double kKibi = 1024;
+constexpr std::array kSizeUnits = {
+    Unit{"", 1},
+    Unit{"b", 1},
+    Unit{"k", kKibi},
+    Unit{"kib", kKibi},
+    Unit{"kb", 1e3},
+    Unit{"m", kKibi* kKibi},
+    Unit{"mib", kKibi* kKibi},
+    Unit{"mb", 1e6},
+    Unit{"g", kKibi* kKibi* kKibi},
+    Unit{"gib", kKibi* kKibi* kKibi},
+    Unit{"gb", 1e9},
+    Unit{"t", kKibi* kKibi* kKibi* kKibi},
+    Unit{"tib", kKibi* kKibi* kKibi* kKibi},
+    Unit{"tb", 1e12},
+};
+constexpr std::array kTimeUnits = {
+    Unit{"ms", 1e-3}, Unit{"s", 1}, Unit{"sec", 1}, Unit{"min", 60}, Unit{"h", 3600},
+};
+
+// A decimal number and one of the units, in any case of letters.
+template <class Units> std::optional<double> parse_quantity(std::string_view text, const Units& units) {
+  double number = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (code != std::errc() || !std::isfinite(number)) return std::nullopt;
+  std::string unit(end, text.data() + text.size());
+  std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const Unit& candidate : units)
+    if (candidate.name == unit) return number * candidate.factor;
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  // Plain byte counts keep all their digits.
+  if (auto count = parse_count(text)) return *count == 0 ? std::nullopt : count;
+  auto bytes = parse_quantity(text, kSizeUnits);
+  if (!bytes || *bytes < 1 || *bytes >= 0x1p63) return std::nullopt;
+  return static_cast<std::uint64_t>(*bytes);
+}
+
+std::optional<double> parse_time(std::string_view text) {
+  auto seconds = parse_quantity(text, kTimeUnits);
+  return seconds && *seconds > 0 ? seconds : std::nullopt;
+}
+
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  std::uint64_t count = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return code == std::errc() && end == text.data() + text.size() ? std::optional(count) : std::nullopt;
+}
+
+std::size_t first_operand(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::size_t i = 0;
+  while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-') {
+    if (arguments[i] == "--") return i + 1;
+    const CLI::Option* option = app.get_option_no_throw(arguments[i]);
+    i += option != nullptr && option->get_items_expected_min() > 0 ? 2 : 1;
+  }
+  return std::min(i, arguments.size());
+}
+
+std::optional<int> parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments)
+    if (argument.size() > 3 && argument.starts_with("--") && argument.find('=') == argument.size() - 1)
+      return bad_usage(app.get_name(), argument.substr(0, argument.size() - 1) + " needs a value");
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    return std::nullopt;
+  } catch (const CLI::Success& shown) {
+    std::ostringstream text;
+    app.exit(shown, text, text);
+    std::string words = text.str();
+    return write_fully(1, words.data(), words.size()) ? kDone : kBadUsage;
+  } catch (const CLI::ParseError& e) {
+    return bad_usage(app.get_name(), e.what());
+  }
+}
+
+int bad_usage(std::string_view tool, std::string_view message) {
+  complain(std::string(tool) + ": error: " + std::string(message) + "\n" + std::string(tool) + " --help shows the options\n");
+  return kBadUsage;
+}
+
+void add_common_options(CLI::App& app) {
+  int version = cairn_version();
+  app.set_help_flag("-h,--help", "show this text");
+  app.set_version_flag("--version", app.get_name() + " (Cairn) " + std::to_string(version / 1000000) + "." +
+                                        std::to_string(version / 1000 % 1000) + "." + std::to_string(version % 1000));
+  app.get_formatter()->column_width(34);
+}
+
+} // namespace cairn::tools

@@ -1,0 +1,98 @@
+// vmc: compiles a source file to bytecode, or shows what the compiler makes of it.
+#include "common/arguments.h"
+#include "common/exit_codes.h"
+#include "common/files.h"
+#include "common/handles.h"
+#include "common/writing.h"
+
+#include <csignal>
+#include <unistd.h>
+
+using namespace cairn::tools;
+
+namespace {
+
+struct Options {
+  std::string file, output, emit = "bc";
+  int level = 2;
+  bool strip = false;
+  std::vector<std::string> libraries;
+};
+
+std::string default_output(const std::string& file) {
+  std::size_t dot = file.rfind('.');
+  std::size_t slash = file.rfind('/');
+  bool has_extension = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1) && dot != 0;
+  return (has_extension ? file.substr(0, dot) : file) + ".bc";
+}
+
+int put(const Options& options, const void* bytes, std::size_t size) {
+  std::string error;
+  if (!options.output.empty() && options.output != "-") {
+    if (write_file_atomically(options.output, bytes, size, error)) return kDone;
+  } else {
+    if (write_fully(STDOUT_FILENO, static_cast<const char*>(bytes), size)) return kDone;
+    error = "vmc: error: standard output cannot be written\n";
+  }
+  complain(error);
+  return kBadUsage;
+}
+
+int compile(const Options& options) {
+  std::vector<const char*> libraries;
+  for (const std::string& folder : options.libraries) libraries.push_back(folder.c_str());
+  cairn_compiler_options inner;
+  cairn_compiler_options_init(&inner);
+  inner.level = options.level;
+  inner.strip = options.strip;
+  inner.library_folders = libraries.data();
+  inner.library_folder_count = libraries.size();
+
+  CompilerBuffer result, error;
+  cairn_status status = options.emit == "ir"
+                            ? cairn_compile_file_to_ir(options.file.c_str(), &inner, result.text(), error.text())
+                            : cairn_compile_file(options.file.c_str(), &inner, result.bytes(), result.size(), error.text());
+  if (status != CAIRN_OK) {
+    complain(error.view());
+    return kBadUsage;
+  }
+  if (options.emit == "ir") return put(options, result.view().data(), result.view().size());
+  if (options.emit == "bc") return put(options, result.data(), result.length());
+
+  cairn_module* module = nullptr;
+  CairnBuffer unsound, text;
+  status = cairn_module_read(result.data(), result.length(), &module, unsound.text());
+  ModuleHandle handle(module);
+  if (status == CAIRN_OK) status = cairn_module_disassemble(module, text.text());
+  if (status != CAIRN_OK) {
+    complain(options.file + ": error: " + std::string(unsound.view()) + "\n");
+    return kBadUsage;
+  }
+  return put(options, text.view().data(), text.view().size());
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  Options options;
+  CLI::App app("Compiles a Cairn program to bytecode.", "vmc");
+  add_common_options(app);
+  app.add_option("FILE", options.file, "the program, .scm or .vlad")->required();
+  app.add_option("-o,--output", options.output, "where to write (FILE.bc; text goes to standard output)")->type_name("FILE");
+  app.add_option("-O,--optimize", options.level, "level of optimisation, 0 to 2 (2)")
+      ->check(CLI::Range(0, 2))
+      ->type_name("LEVEL");
+  app.add_option("--emit", options.emit, "bc: bytecode; asm: its instructions as text; ir: the program before code generation")
+      ->check(CLI::IsMember({"bc", "asm", "ir"}))
+      ->type_name("WHAT");
+  app.add_flag("--strip", options.strip, "leave out source text and places");
+  app.add_option("--library", options.libraries, "a folder where (import name) looks")
+      ->type_name("DIR")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  if (auto code = parse_arguments(app, {argv + 1, argv + argc})) return *code;
+  if (options.emit == "bc" && options.output.empty()) options.output = default_output(options.file);
+  if (options.output == options.file) return bad_usage("vmc", "the output would overwrite " + options.file);
+  return compile(options);
+}

@@ -1,0 +1,268 @@
+// vmrun: runs a program, whole or in pieces, and saves and resumes it. All it can do it does through cairn.h and
+// cairn_compiler.h.
+#include "common/exit_codes.h"
+#include "common/files.h"
+#include "common/handles.h"
+#include "options.h"
+#include "streams.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace cairn::tools;
+
+namespace {
+
+// Thrown to leave with an exit code; the message is complete.
+struct Leave {
+  int code;
+  std::string message;
+};
+
+bool ends_with(const std::string& text, std::string_view end) { return text.size() > end.size() && text.ends_with(end); }
+
+class Session {
+public:
+  explicit Session(const RunOptions& options)
+      : options_(options), progress_(options.progress, options.steps), streams_(progress_) {}
+
+  int run();
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  void open_stats();
+  void create();
+  void load();
+  ModuleHandle compiled_or_read() const;
+  int drive();
+  std::uint64_t slice(std::uint64_t made) const;
+  void adapt(std::uint64_t steps, Clock::duration took);
+  void save_if_due(std::uint64_t made);
+  void save();
+  int finish(int code, std::string_view message);
+  void write_stats();
+
+  const RunOptions& options_;
+  Progress progress_;
+  Streams streams_;
+  VmHandle vm_;
+  int stats_descriptor_ = STDERR_FILENO;
+  bool timed_ = false;                  // slices are short because something is due by the clock
+  std::uint64_t timed_slice_ = 100'000; // steps; grows or shrinks with the program's speed
+  Clock::time_point last_save_ = Clock::now();
+  std::uint64_t saved_at_ = 0;
+};
+
+int Session::run() {
+  try {
+    open_stats();
+    create();
+    load();
+    if (options_.verify_only) return kDone;
+    std::string error;
+    if (!streams_.open_output(options_.output, cairn_vm_output_bytes(vm_.get()), error)) throw Leave{kBadUsage, error};
+    return drive();
+  } catch (const Leave& leave) {
+    return finish(leave.code, leave.message);
+  }
+}
+
+// Early, so that a bad path is known before hours of work.
+void Session::open_stats() {
+  if (options_.stats_file.empty()) return;
+  stats_descriptor_ = open(options_.stats_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (stats_descriptor_ < 0)
+    throw Leave{kBadUsage, options_.stats_file + ": error: cannot be written: " + std::strerror(errno) + "\n"};
+}
+
+void Session::create() {
+  std::vector<const char*> arguments;
+  for (const std::string& argument : options_.arguments) arguments.push_back(argument.c_str());
+  cairn_vm_options inner;
+  cairn_vm_options_init(&inner);
+  inner.memory_bytes = options_.memory_bytes;
+  inner.seed = options_.seed;
+  inner.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
+  inner.arguments = arguments.data();
+  inner.argument_count = arguments.size();
+  inner.user = &streams_;
+  inner.output = [](void* user, const char* text, std::size_t bytes) {
+    return static_cast<Streams*>(user)->write({text, bytes}) ? 0 : 1;
+  };
+  inner.input = [](void* user, char* buffer, std::size_t capacity) {
+    return static_cast<Streams*>(user)->read(buffer, capacity);
+  };
+  if (options_.explain)
+    inner.explain = [](void* user, const char* text, std::size_t bytes) {
+      static_cast<Streams*>(user)->report({text, bytes});
+      return 0;
+    };
+  CairnBuffer error;
+  cairn_vm* vm = nullptr;
+  cairn_status status = cairn_vm_create(&inner, &vm, error.text());
+  vm_.reset(vm);
+  if (status != CAIRN_OK) {
+    std::string option = status == CAIRN_BAD_ARGUMENT ? "vmrun: error: --checkpoint: " : "vmrun: error: ";
+    throw Leave{status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY ? kOverBudget : kBadUsage,
+                option + std::string(error.view()) + "\n"};
+  }
+}
+
+ModuleHandle Session::compiled_or_read() const {
+  const std::string& file = options_.file;
+  std::string bytes;
+  CompilerBuffer compiled;
+  const void* data = nullptr;
+  std::size_t size = 0;
+  if (ends_with(file, ".bc")) {
+    std::string error;
+    if (!read_file(file, bytes, error)) throw Leave{kBadUsage, error};
+    data = bytes.data();
+    size = bytes.size();
+  } else if (ends_with(file, ".scm") || ends_with(file, ".vlad")) {
+    std::vector<const char*> libraries;
+    for (const std::string& folder : options_.libraries) libraries.push_back(folder.c_str());
+    cairn_compiler_options inner;
+    cairn_compiler_options_init(&inner);
+    inner.library_folders = libraries.data();
+    inner.library_folder_count = libraries.size();
+    CompilerBuffer error;
+    if (cairn_compile_file(file.c_str(), &inner, compiled.bytes(), compiled.size(), error.text()) != CAIRN_OK)
+      throw Leave{kBadUsage, std::string(error.view())};
+    data = compiled.data();
+    size = compiled.length();
+  } else if (ends_with(file, ".capsule")) {
+    throw Leave{kBadUsage, file + ": error: a capsule file is continued with --resume=" + file + "\n"};
+  } else {
+    throw Leave{kBadUsage, file + ": error: expected a file whose name ends in .scm, .vlad or .bc\n"};
+  }
+  CairnBuffer error;
+  cairn_module* module = nullptr;
+  cairn_status status = cairn_module_read(data, size, &module, error.text());
+  if (status != CAIRN_OK) throw Leave{kBadUsage, file + ": error: " + std::string(error.view()) + "\n"};
+  return ModuleHandle(module);
+}
+
+void Session::load() {
+  CairnBuffer error;
+  cairn_status status = CAIRN_OK;
+  if (options_.resume.empty()) {
+    ModuleHandle module = compiled_or_read();
+    status = cairn_vm_load(vm_.get(), module.get(), error.text());
+  } else {
+    std::string bytes, fault;
+    if (!read_file(options_.resume, bytes, fault)) throw Leave{kBadUsage, fault};
+    status = cairn_vm_restore(vm_.get(), bytes.data(), bytes.size(), error.text());
+  }
+  if (status == CAIRN_OK) return;
+  bool memory = status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY;
+  const std::string& file = options_.resume.empty() ? options_.file : options_.resume;
+  throw Leave{memory ? kOverBudget : kBadUsage, file + ": error: " + std::string(error.view()) + "\n"};
+}
+
+int Session::drive() {
+  timed_ = progress_.on() || options_.save_every_seconds > 0;
+  std::uint64_t goal = options_.steps.value_or(UINT64_MAX);
+  std::uint64_t made = 0;
+  last_save_ = Clock::now();
+  while (made < goal) {
+    std::uint64_t steps = slice(made);
+    auto start = Clock::now();
+    cairn_status status = cairn_vm_run(vm_.get(), steps);
+    if (streams_.output_failed()) return finish(kBadUsage, streams_.output_fault());
+    switch (status) {
+    case CAIRN_OK:
+      return finish(kDone, "");
+    case CAIRN_OUT_OF_STEPS:
+      break;
+    default: {
+      CairnBuffer text;
+      bool memory = status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY;
+      cairn_vm_error(vm_.get(), text.text());
+      return finish(memory ? kOverBudget : kProgramError, text.view());
+    }
+    }
+    made += steps;
+    adapt(steps, Clock::now() - start);
+    progress_.show(made);
+    if (made < goal) save_if_due(made);
+  }
+  if (!options_.save.empty()) save();
+  return finish(kOutOfSteps, "");
+}
+
+// Steps until something is due.
+std::uint64_t Session::slice(std::uint64_t made) const {
+  std::uint64_t steps = options_.steps.value_or(UINT64_MAX) - made;
+  if (options_.save_every_steps != 0) steps = std::min(steps, options_.save_every_steps - (made - saved_at_));
+  if (timed_) steps = std::min(steps, timed_slice_);
+  return steps;
+}
+
+// Slices of about a twentieth of a second: often enough for the clock, seldom enough to cost nothing.
+void Session::adapt(std::uint64_t steps, Clock::duration took) {
+  if (!timed_ || steps != timed_slice_) return;
+  if (took < std::chrono::milliseconds(25)) timed_slice_ = std::min<std::uint64_t>(timed_slice_ * 2, std::uint64_t{1} << 40);
+  if (took > std::chrono::milliseconds(100)) timed_slice_ = std::max<std::uint64_t>(timed_slice_ / 2, 1000);
+}
+
+void Session::save_if_due(std::uint64_t made) {
+  bool by_steps = options_.save_every_steps != 0 && made - saved_at_ == options_.save_every_steps;
+  bool by_time = options_.save_every_seconds > 0 &&
+                 std::chrono::duration<double>(Clock::now() - last_save_).count() >= options_.save_every_seconds;
+  if (!by_steps && !by_time) return;
+  save();
+  saved_at_ = made;
+  last_save_ = Clock::now();
+}
+
+// Output first: the file may hold more than the state has written, never less.
+void Session::save() {
+  if (!streams_.flush(true)) throw Leave{kBadUsage, streams_.output_fault()};
+  CairnBuffer bytes;
+  cairn_status status = cairn_vm_save(vm_.get(), bytes.bytes(), bytes.size());
+  if (status != CAIRN_OK) {
+    CairnBuffer why;
+    *why.text() = cairn_status_text(status);
+    throw Leave{status == CAIRN_OUT_OF_MEMORY ? kOverBudget : kProgramError,
+                "vmrun: error: the state cannot be saved: " + std::string(why.view()) + "\n"};
+  }
+  std::string error;
+  if (!write_file_atomically(options_.save, bytes.data(), bytes.length(), error)) throw Leave{kBadUsage, error};
+}
+
+int Session::finish(int code, std::string_view message) {
+  bool good = streams_.flush();
+  progress_.hide();
+  complain(message);
+  if (!good && code != kBadUsage) {
+    complain(streams_.output_fault());
+    code = kBadUsage;
+  }
+  if (options_.stats && vm_ != nullptr && code != kBadUsage) write_stats();
+  return code;
+}
+
+void Session::write_stats() {
+  CairnBuffer json;
+  if (cairn_vm_statistics(vm_.get(), json.text()) != CAIRN_OK) return;
+  std::string line = std::string(json.view()) + "\n";
+  if (!write_fully(stats_descriptor_, line.data(), line.size()))
+    complain("vmrun: error: the counters cannot be written: " + std::string(std::strerror(errno)) + "\n");
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  // A closed pipe shows as a failed write, which is reported like any other.
+  std::signal(SIGPIPE, SIG_IGN);
+  RunOptions options;
+  if (auto code = parse_run_options(argc, argv, options)) return *code;
+  return Session(options).run();
+}

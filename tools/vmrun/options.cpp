@@ -1,0 +1,120 @@
+// Options before the file belong to vmrun, everything after it to the program; so the line is cut there before CLI11 sees it.
+#include "options.h"
+
+#include "common/arguments.h"
+
+#include <filesystem>
+#include <unistd.h>
+
+namespace cairn::tools {
+
+namespace {
+
+// Values as the user wrote them.
+struct Raw {
+  std::string memory, steps, save_every, seed, device = "cpu", checkpoint, stats;
+};
+
+// CLI11 does not know of the file and the program's arguments, which are cut off before it sees the line.
+struct RunFormatter : CLI::Formatter {
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: vmrun [options] FILE.scm|FILE.vlad|FILE.bc [ARGUMENT ...]\n       vmrun [options] --resume=FILE\n";
+  }
+};
+
+template <class T> T require(std::optional<T> parsed, const std::string& option, const std::string& text, const char* expected) {
+  if (!parsed) throw UsageError(option + ": expected " + expected + ", got \"" + text + "\"");
+  return *parsed;
+}
+
+void check_device(const std::string& device) {
+  if (device == "cpu") return;
+  std::string kind = device.substr(0, device.find_first_of(",:"));
+  if (kind == "emulated" || kind == "cuda")
+    throw UsageError("--device: this build of Cairn has no " + kind + " device, only cpu");
+  throw UsageError("--device: expected cpu, got \"" + device + "\"");
+}
+
+void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
+  check_device(raw.device);
+  if (app.count("--memory") != 0)
+    options.memory_bytes = require(parse_size(raw.memory), "--memory", raw.memory, "a size like 256MiB");
+  if (app.count("--steps") != 0) options.steps = require(parse_count(raw.steps), "--steps", raw.steps, "a number of steps");
+  if (app.count("--seed") != 0) options.seed = require(parse_count(raw.seed), "--seed", raw.seed, "a whole number below 2^64");
+  if (app.count("--checkpoint") != 0) options.checkpoint = raw.checkpoint;
+  if (app.count("--save-every") != 0) {
+    if (auto steps = parse_count(raw.save_every); steps && *steps > 0)
+      options.save_every_steps = *steps;
+    else
+      options.save_every_seconds =
+          require(parse_time(raw.save_every), "--save-every", raw.save_every, "a number of steps or a time like 10s or 5min");
+  }
+  options.stats = app.count("--stats") != 0;
+  if (raw.stats != "-") options.stats_file = raw.stats;
+}
+
+void check_together(const CLI::App& app, const RunOptions& options) {
+  bool saves = options.steps.has_value() || options.save_every_steps != 0 || options.save_every_seconds != 0;
+  if (!options.save.empty() && !saves) throw UsageError("--save needs --steps or --save-every to say when");
+  if (options.save.empty() && (options.save_every_steps != 0 || options.save_every_seconds != 0))
+    throw UsageError("--save-every needs --save=FILE to say where");
+  for (const std::string& folder : options.libraries)
+    if (!std::filesystem::is_directory(folder)) throw UsageError("--library: no folder \"" + folder + "\"");
+  if (options.resume.empty()) {
+    if (options.file.empty()) throw UsageError("which program? Expected FILE.scm, FILE.vlad, FILE.bc, or --resume=FILE");
+    return;
+  }
+  if (!options.file.empty())
+    throw UsageError("--resume goes on with the program in the capsule file; \"" + options.file + "\" cannot be named too");
+  for (const char* option : {"--checkpoint", "--seed", "--library"})
+    if (app.count(option) != 0)
+      throw UsageError(std::string(option) + " is part of the saved state and cannot be given with --resume");
+}
+
+} // namespace
+
+std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options) {
+  Raw raw;
+  CLI::App app("Runs a Cairn program.", "vmrun");
+  app.formatter(std::make_shared<RunFormatter>());
+  add_common_options(app);
+  app.add_option("--checkpoint", raw.checkpoint, "schedule of checkpoint-*j, e.g. binomial,snapshots=8 (auto)")
+      ->type_name("SPEC");
+  app.add_option("--memory", raw.memory, "budget of accounted memory, e.g. 256MiB (3/4 of what there is)")->type_name("SIZE");
+  app.add_option("--device", raw.device, "where tensors live (cpu)")->type_name("DEVICE");
+  app.add_option("--steps", raw.steps, "stop after exactly N steps")->type_name("N");
+  app.add_option("--save", options.save, "write the state there when stopped by --steps, or every --save-every")
+      ->type_name("FILE");
+  app.add_option("--save-every", raw.save_every, "save every N steps or TIME (10s, 5min) and go on")->type_name("N|TIME");
+  app.add_option("--resume", options.resume, "go on from a saved state")->type_name("FILE");
+  app.add_option("--output", options.output, "the program's output goes there")->type_name("FILE");
+  app.add_flag("--stats{-}", raw.stats, "counters as a line of JSON at exit, on standard error or into =FILE");
+  app.add_flag("--explain", options.explain, "after each checkpoint-*j: what was done and why");
+  app.add_flag("--progress", options.progress, "show progress (on by default on a terminal)");
+  app.add_option("--seed", raw.seed, "of the program's random numbers (0)")->type_name("N");
+  app.add_option("--library", options.libraries, "a folder where (import name) looks; may be repeated")
+      ->type_name("DIR")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--verify-only", options.verify_only, "check the program, do not run it");
+
+  std::vector<std::string> words(argv + 1, argv + argc);
+  std::size_t cut = first_operand(app, words);
+  std::vector<std::string> own(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(cut));
+  if (!own.empty() && own.back() == "--") own.pop_back();
+  if (auto code = parse_arguments(app, own)) return code;
+  if (cut < words.size()) {
+    options.file = words[cut];
+    options.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(cut) + 1, words.end());
+  }
+  if (app.count("--progress") == 0) options.progress = isatty(STDERR_FILENO) == 1;
+  try {
+    interpret(app, raw, options);
+    check_together(app, options);
+    return std::nullopt;
+  } catch (const UsageError& e) {
+    return bad_usage("vmrun", e.what());
+  }
+}
+
+} // namespace cairn::tools

@@ -1,0 +1,34 @@
+// The command line of vmrun, checked and turned into values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cairn::tools {
+
+struct RunOptions {
+  std::string file;                   // empty with --resume
+  std::vector<std::string> arguments; // of the program
+  std::string resume;                 // empty: start from the beginning
+  std::optional<std::string> checkpoint;
+  std::uint64_t memory_bytes = 0; // 0: the default
+  std::optional<std::uint64_t> steps;
+  std::string save;
+  std::uint64_t save_every_steps = 0; // 0: not by steps
+  double save_every_seconds = 0;      // 0: not by time
+  std::string output;                 // empty: standard output
+  bool stats = false;
+  std::string stats_file; // empty: standard error
+  bool explain = false;
+  bool progress = false;
+  bool verify_only = false;
+  std::uint64_t seed = 0;
+  std::vector<std::string> libraries;
+};
+
+// Nothing if all is well; else the exit code, and the user has been told why.
+std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options);
+
+} // namespace cairn::tools

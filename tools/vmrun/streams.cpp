@@ -1,0 +1,126 @@
+// See the header. The descriptors are used directly: what went wrong is known, and nothing is buffered twice.
+#include "streams.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cairn::tools {
+
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(1); // shorter runs show nothing
+constexpr auto kRedrawEvery = std::chrono::milliseconds(200);
+constexpr int kBarCells = 30;
+
+// 1234567 as "1.23 M".
+std::string abbreviated(double number) {
+  const char* units[] = {"", " k", " M", " G", " T", " P"};
+  std::size_t unit = 0;
+  while (number >= 1000 && unit + 1 < std::size(units)) {
+    number /= 1000;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g%s", number, units[unit]);
+  return text;
+}
+
+} // namespace
+
+void Progress::show(std::uint64_t steps_made) {
+  auto now = Clock::now();
+  if (!on_ || now - start_ < kPatience || now - last_ < kRedrawEvery) return;
+  last_ = now;
+  double seconds = std::chrono::duration<double>(now - start_).count();
+  std::string line = "\r\033[K";
+  if (goal_) {
+    double part = static_cast<double>(steps_made) / static_cast<double>(*goal_);
+    int cells = static_cast<int>(part * kBarCells);
+    line += "[" + std::string(static_cast<std::size_t>(cells), '#') +
+            std::string(static_cast<std::size_t>(kBarCells - cells), '.') + "] " + std::to_string(static_cast<int>(part * 100)) +
+            " %  ";
+  }
+  line += abbreviated(static_cast<double>(steps_made)) + " steps, " + abbreviated(static_cast<double>(steps_made) / seconds) +
+          "/s, " + std::to_string(static_cast<long>(seconds)) + " s";
+  complain(line);
+  visible_ = true;
+}
+
+void Progress::hide() {
+  if (visible_) complain("\r\033[K");
+  visible_ = false;
+}
+
+Streams::~Streams() {
+  if (!path_.empty() && writer_ != nullptr) close(writer_->descriptor());
+}
+
+bool Streams::open_output(const std::string& path, std::uint64_t kept_bytes, std::string& error) {
+  path_ = path;
+  if (path.empty()) {
+    writer_ = std::make_unique<Writer>(STDOUT_FILENO);
+    interactive_ = isatty(STDOUT_FILENO) == 1;
+    return true;
+  }
+  int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  struct stat facts {};
+  if (descriptor < 0 || fstat(descriptor, &facts) != 0) {
+    error = path + ": error: cannot be written: " + std::strerror(errno) + "\n";
+    return false;
+  }
+  writer_ = std::make_unique<Writer>(descriptor);
+  // A device or a pipe keeps nothing that could be cut back.
+  if (!S_ISREG(facts.st_mode)) return true;
+  auto length = static_cast<std::uint64_t>(facts.st_size);
+  if (length < kept_bytes) {
+    error = path + ": error: holds " + std::to_string(length) + " bytes of output, but the saved state has written " +
+            std::to_string(kept_bytes) + "\n";
+    return false;
+  }
+  auto end = static_cast<off_t>(kept_bytes);
+  if (ftruncate(descriptor, end) != 0 || lseek(descriptor, end, SEEK_SET) != end) {
+    error = path + ": error: cannot be cut back: " + std::strerror(errno) + "\n";
+    return false;
+  }
+  return true;
+}
+
+bool Streams::write(std::string_view text) {
+  if (!writer_->write(text)) return false;
+  return !interactive_ || text.find('\n') == std::string_view::npos || flush();
+}
+
+std::size_t Streams::read(char* buffer, std::size_t capacity) {
+  // Whoever types the input has to see the question first.
+  if (interactive_ || isatty(STDIN_FILENO) == 1) flush();
+  for (;;) {
+    ssize_t got = ::read(STDIN_FILENO, buffer, capacity);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) return SIZE_MAX;
+  }
+}
+
+bool Streams::flush(bool durably) {
+  if (writer_ == nullptr) return true;
+  if (!writer_->empty() && interactive_) progress_.hide();
+  bool good = writer_->flush();
+  // Syncing means nothing for a pipe or a terminal, and fails there.
+  if (durably && !path_.empty()) (void)fsync(writer_->descriptor());
+  return good;
+}
+
+std::string Streams::output_fault() const {
+  return (path_.empty() ? "standard output" : path_) + ": error: cannot be written: " + std::strerror(writer_->error()) + "\n";
+}
+
+void Streams::report(std::string_view text) {
+  flush();
+  progress_.hide();
+  complain(text);
+}
+
+} // namespace cairn::tools
