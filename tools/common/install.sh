@@ -1,0 +1,30 @@
+# Sourced by the scripts beside it: installs the Debian packages that Cairn needs and this machine lacks, without asking.
+
+cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
+                python3)
+
+install_packages() {
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
+  local missing=() package as_root=()
+  for package in "${cairn_packages[@]}"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
+      echo "These packages are missing and only root can install them: ${missing[*]}" >&2
+      return 1
+    fi
+    as_root=(sudo -n)
+  fi
+  echo "Installing ${missing[*]}"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# Configures and builds one preset of CMakePresets.json.
+build_preset() {
+  cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log" >&2; rm -f "build-$1.log"; return 1; }
+  rm -f "build-$1.log"
+  cmake --build --preset "$1"
+}
