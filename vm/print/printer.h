@@ -9,8 +9,8 @@ namespace cairn::print {
 
 enum class Style { display, write };
 
-// The whole text of a value, in pieces, to environment.write. Taped numbers and bundles print as their primal; procedures as #<procedure>,
-// capsules as #<capsule>.
+// The whole text of a value, in pieces, to environment.write. Taped numbers and bundles print as their primal; procedures as
+// #<procedure>, capsules as #<capsule>.
 void print(value::Value v, Style style, machine::Environment& environment);
 
 // For messages: at most about `most` bytes, "..." where cut.

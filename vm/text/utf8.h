@@ -48,4 +48,14 @@ inline void append_code_point(std::string& out, std::uint32_t c) {
   while (more-- > 0) out += static_cast<char>(0x80 | ((c >> (6 * more)) & 0x3F));
 }
 
+// For texts from outside that are only said to be UTF-8: U+FFFD stands for every malformed byte.
+inline std::string repaired(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::uint32_t c = next_code_point(text, at);
+    append_code_point(out, c == kMalformed ? 0xFFFD : c);
+  }
+  return out;
+}
+
 } // namespace cairn::text

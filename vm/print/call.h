@@ -1,0 +1,92 @@
+// What the primitives share: typed access to their arguments with uniform complaints, ownership of values under construction, and
+// the declarations of all of them, derived from primitives.def.
+#pragma once
+
+#include "vm/machine/environment.h"
+#include "vm/print/printer.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace cairn::print {
+
+// One run of a primitive. Accessors throw machine::ProgramError where an argument is not what is wanted.
+class Call {
+public:
+  Call(bytecode::Primitive primitive, const value::Value* arguments, unsigned count, machine::Environment& environment)
+      : primitive_(primitive), arguments_(arguments), count_(count), environment_(environment) {}
+
+  machine::Environment& environment() const { return environment_; }
+  value::Heap& heap() const { return environment_.heap(); }
+  unsigned count() const { return count_; }
+  value::Value argument(unsigned i) const { return arguments_[i]; }
+
+  std::string_view name() const; // as users know it
+  [[noreturn]] void complain(std::string_view message) const;
+  [[noreturn]] void wrong(unsigned i, std::string_view expected) const;
+
+  std::uint32_t character(unsigned i) const;
+  const value::Text* string(unsigned i) const;
+  const value::Text* symbol(unsigned i) const;
+  value::Value number(unsigned i) const; // the primal: a flonum or an exact integer
+  // An exact integer or an integer-valued flonum, within the range of exact integers.
+  std::int64_t integer(unsigned i, std::string_view expected) const;
+  // An index from `first` to `last`, both allowed; `last` below `first` says that there is none.
+  std::uint64_t index(unsigned i, std::int64_t first, std::int64_t last) const;
+  unsigned radix(unsigned i) const; // 10 if there is no such argument
+
+private:
+  bytecode::Primitive primitive_;
+  const value::Value* arguments_;
+  unsigned count_;
+  machine::Environment& environment_;
+};
+
+// A value that is released unless somebody takes it: constructors that may run out of memory half-way leak nothing.
+class Owned {
+public:
+  Owned(value::Heap& heap, value::Value v) : heap_(heap), value_(v) {}
+  ~Owned() { heap_.release(value_); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  value::Value take() {
+    value::Value v = value_;
+    value_ = value::kNull;
+    return v;
+  }
+  // value = (car . value)
+  void push(value::Value car) {
+    Owned guard(heap_, car);
+    value_ = heap_.cons(car, value_);
+    guard.take();
+  }
+
+private:
+  value::Heap& heap_;
+  value::Value value_;
+};
+
+// Text under construction outside the heap; charged so that a budget holds for it too.
+class Scratch {
+public:
+  Scratch(value::Heap& heap, std::uint64_t bytes);
+  ~Scratch() { heap_.charge(account_, -charged_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::string text;
+
+private:
+  value::Heap& heap_;
+  value::Account account_;
+  std::int64_t charged_;
+};
+
+// One function a primitive; its arguments are within the limits of primitives.def.
+namespace primitives {
+#define X(id, scheme, least, most) value::Value id(const Call& call);
+#include "vm/bytecode/primitives.def"
+#undef X
+} // namespace primitives
+
+} // namespace cairn::print

@@ -1,0 +1,154 @@
+// The entry to all primitives, and how they look at their arguments.
+#include "vm/print/primitives.h"
+
+#include "vm/print/call.h"
+#include "vm/text/number.h"
+
+#include <cmath>
+#include <new>
+
+namespace cairn::print {
+
+using namespace value;
+
+namespace {
+
+constexpr Value (*kFunctions[])(const Call&) = {
+#define X(id, scheme, least, most) &primitives::id,
+#include "vm/bytecode/primitives.def"
+#undef X
+};
+
+std::string shown(Value v) { return v.is_flonum() ? text::format_flonum(v.flonum()) : text::format_integer(v.integer()); }
+
+} // namespace
+
+// %string-append2 is string-append to users.
+std::string_view Call::name() const {
+  std::string_view name = bytecode::kPrimitives[static_cast<std::size_t>(primitive_)].name;
+  if (name.front() == '%') {
+    name.remove_prefix(1);
+    while (name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  }
+  return name;
+}
+
+void Call::complain(std::string_view message) const { throw machine::ProgramError(fmt::format("{}: {}", name(), message)); }
+
+void Call::wrong(unsigned i, std::string_view expected) const {
+  complain(fmt::format("expected {}, got {}", expected, abbreviated(arguments_[i], environment_)));
+}
+
+std::uint32_t Call::character(unsigned i) const {
+  if (!is_character(arguments_[i])) wrong(i, "a character");
+  return code_point(arguments_[i]);
+}
+
+const Text* Call::string(unsigned i) const {
+  if (!is_string(arguments_[i])) wrong(i, "a string");
+  return as_text(arguments_[i]);
+}
+
+const Text* Call::symbol(unsigned i) const {
+  if (!is_symbol(arguments_[i])) wrong(i, "a symbol");
+  return as_text(arguments_[i]);
+}
+
+Value Call::number(unsigned i) const {
+  Value v = environment_.primal(arguments_[i]);
+  if (!v.is_flonum() && !v.is_integer()) wrong(i, "a number");
+  return v;
+}
+
+std::int64_t Call::integer(unsigned i, std::string_view expected) const {
+  Value v = environment_.primal(arguments_[i]);
+  if (v.is_integer()) return v.integer();
+  if (!v.is_flonum() || v.flonum() != std::trunc(v.flonum()) || !(std::abs(v.flonum()) <= static_cast<double>(kMostInteger)))
+    wrong(i, expected);
+  return static_cast<std::int64_t>(v.flonum());
+}
+
+std::uint64_t Call::index(unsigned i, std::int64_t first, std::int64_t last) const {
+  std::int64_t n = integer(i, "an index");
+  if (last < first) complain(fmt::format("index {} is outside an empty string", n));
+  if (n < first || n > last) complain(fmt::format("index {} is outside {}..{}", n, first, last));
+  return static_cast<std::uint64_t>(n);
+}
+
+unsigned Call::radix(unsigned i) const {
+  if (i >= count_) return 10;
+  std::int64_t radix = integer(i, "a radix of 2, 8, 10 or 16");
+  if (radix != 2 && radix != 8 && radix != 10 && radix != 16) wrong(i, "a radix of 2, 8, 10 or 16");
+  return static_cast<unsigned>(radix);
+}
+
+Scratch::Scratch(Heap& heap, std::uint64_t bytes) : heap_(heap), charged_(static_cast<std::int64_t>(bytes)) {
+  heap.charge(account_, charged_);
+  try {
+    text.reserve(bytes);
+  } catch (...) {
+    heap.charge(account_, -charged_);
+    throw;
+  }
+}
+
+Value run_primitive(bytecode::Primitive primitive, const Value* arguments, unsigned count, machine::Environment& environment) {
+  try {
+    return kFunctions[static_cast<std::size_t>(primitive)](Call(primitive, arguments, count, environment));
+  } catch (const std::bad_alloc&) {
+    throw BudgetExceeded(fmt::format("out of memory in {}", bytecode::kPrimitives[static_cast<std::size_t>(primitive)].name));
+  }
+}
+
+// --- numbers
+namespace primitives {
+
+namespace {
+
+template <class F> Value rounded(const Call& call, F&& round_flonum) {
+  Value v = call.number(0);
+  return v.is_integer() ? v : flonum(round_flonum(v.flonum()));
+}
+
+} // namespace
+
+Value floor(const Call& call) {
+  return rounded(call, [](double d) { return std::floor(d); });
+}
+Value ceiling(const Call& call) {
+  return rounded(call, [](double d) { return std::ceil(d); });
+}
+Value truncate(const Call& call) {
+  return rounded(call, [](double d) { return std::trunc(d); });
+}
+Value round(const Call& call) { // halves go to the even neighbour: the rounding mode is never changed
+  return rounded(call, [](double d) { return std::nearbyint(d); });
+}
+
+Value inexact_to_exact(const Call& call) {
+  Value v = call.number(0);
+  if (v.is_integer()) return v;
+  double d = v.flonum();
+  if (!std::isfinite(d) || d != std::trunc(d)) call.complain(fmt::format("{} is not an integer", shown(v)));
+  if (d < static_cast<double>(kLeastInteger) || d > static_cast<double>(kMostInteger))
+    call.complain(fmt::format("{} does not fit into the 48 bits of an exact integer", shown(v)));
+  return value::integer(static_cast<std::int64_t>(d));
+}
+
+Value number_to_string(const Call& call) {
+  Value v = call.number(0);
+  unsigned radix = call.radix(1);
+  if (v.is_integer()) return call.heap().make_string(text::format_integer(v.integer(), radix));
+  if (radix != 10) call.complain(fmt::format("the flonum {} can be written in radix 10 only", shown(v)));
+  return call.heap().make_string(text::format_flonum(v.flonum()));
+}
+
+Value string_to_number(const Call& call) {
+  auto number = text::parse_number(call.string(0)->view(), call.radix(1));
+  if (!number) return kFalse;
+  return number->exact ? integer_unchecked(number->integer) : flonum(number->flonum);
+}
+
+} // namespace primitives
+
+} // namespace cairn::print

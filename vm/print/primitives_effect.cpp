@@ -1,0 +1,133 @@
+// Primitives that reach outside the program: output, input, arguments, random numbers, capsules. All go through the environment,
+// which sees to it that effects happen once.
+#include "vm/print/call.h"
+#include "vm/text/number.h"
+#include "vm/text/utf8.h"
+
+#include <cmath>
+
+namespace cairn::print {
+
+using namespace value;
+
+namespace {
+
+// The functions below use only operations that IEEE 754 fixes to the bit, so that random numbers are the same everywhere;
+// those of the C library differ between machines in the last digit.
+
+// Natural logarithm of x in (0, 1]: log x = e log 2 + 2 artanh((m - 1) / (m + 1)).
+double fixed_log(double x) {
+  int exponent = 0;
+  double m = std::frexp(x, &exponent);
+  if (m < 0.70710678118654752) {
+    m *= 2;
+    --exponent;
+  }
+  double s = (m - 1) / (m + 1), square = s * s, sum = 0;
+  for (int k = 23; k >= 1; k -= 2) sum = sum * square + 1.0 / k;
+  return exponent * 0.69314718055994531 + 2 * s * sum;
+}
+
+// cos(2 pi turns) of turns in [0, 1): the nearest quarter turn, and a Taylor series for what is left of it.
+double fixed_cosine(double turns) {
+  double quarters = std::floor(turns * 4 + 0.5);
+  double angle = (turns * 4 - quarters) * 1.5707963267948966, square = angle * angle;
+  double cosine = 1, sine = 1;
+  for (int k = 18; k >= 2; k -= 2) {
+    cosine = 1 - cosine * square / (k * (k - 1));
+    sine = 1 - sine * square / (k * (k + 1));
+  }
+  sine *= angle;
+  switch (static_cast<int>(quarters) % 4) {
+  case 0:
+    return cosine;
+  case 1:
+    return -sine;
+  case 2:
+    return -cosine;
+  default:
+    return sine;
+  }
+}
+
+double uniform(machine::Environment& environment) { return static_cast<double>(environment.random_bits() >> 11) * 0x1p-53; }
+
+Value capsule(const Call& call) {
+  if (!is_capsule(call.argument(0))) call.wrong(0, "a capsule");
+  return call.argument(0);
+}
+
+} // namespace
+
+namespace primitives {
+
+// --- output
+Value display(const Call& call) {
+  print(call.argument(0), Style::display, call.environment());
+  return kUnspecified;
+}
+Value write(const Call& call) {
+  print(call.argument(0), Style::write, call.environment());
+  return kUnspecified;
+}
+Value newline(const Call& call) {
+  call.environment().write("\n");
+  return kUnspecified;
+}
+Value write_char(const Call& call) {
+  std::string text;
+  text::append_code_point(text, call.character(0));
+  call.environment().write(text);
+  return kUnspecified;
+}
+// Returns the very argument, tape and all, so that a derivative flows through a printed number.
+Value write_real(const Call& call) {
+  Value v = call.number(0);
+  call.environment().write((v.is_integer() ? text::format_integer(v.integer()) : text::format_flonum(v.flonum())) + "\n");
+  return Heap::retain(call.argument(0));
+}
+
+// --- input
+Value read_real(const Call& call) {
+  double d = 0;
+  std::int64_t i = 0;
+  bool exact = false;
+  if (!call.environment().read_number(d, i, exact)) call.complain("end of input");
+  return exact ? value::integer(i) : flonum(d);
+}
+Value command_line(const Call& call) {
+  const std::vector<std::string>& arguments = call.environment().arguments();
+  Owned list(call.heap(), kNull);
+  for (std::size_t i = arguments.size(); i-- > 0;) list.push(call.heap().make_string(text::repaired(arguments[i])));
+  return list.take();
+}
+
+// --- random numbers
+Value random_real(const Call& call) { return flonum(uniform(call.environment())); }
+Value random_normal(const Call& call) { // Box and Muller; the first draw is moved from [0, 1) to (0, 1]
+  double radius = std::sqrt(-2 * fixed_log(1 - uniform(call.environment())));
+  return flonum(radius * fixed_cosine(uniform(call.environment())));
+}
+// Draws below 2^64 mod n are refused: the others are a multiple of n, so every remainder is equally likely.
+Value random_integer(const Call& call) {
+  std::int64_t n = call.integer(0, "a positive integer");
+  if (n <= 0) call.wrong(0, "a positive integer");
+  auto range = static_cast<std::uint64_t>(n);
+  std::uint64_t least = (0 - range) % range, bits = 0;
+  do bits = call.environment().random_bits();
+  while (bits < least);
+  return integer_unchecked(static_cast<std::int64_t>(bits % range));
+}
+
+// --- capsules
+Value is_capsule(const Call& call) { return boolean(value::is_capsule(call.argument(0))); }
+Value capsule_steps(const Call& call) {
+  std::uint64_t steps = call.environment().capsule_steps(capsule(call));
+  return steps <= static_cast<std::uint64_t>(kMostInteger) ? integer_unchecked(static_cast<std::int64_t>(steps))
+                                                           : flonum(static_cast<double>(steps));
+}
+Value capsule_finished(const Call& call) { return boolean(call.environment().capsule_finished(capsule(call))); }
+
+} // namespace primitives
+
+} // namespace cairn::print

@@ -1,0 +1,197 @@
+// The printer: a stack of what is still to be written instead of recursion, and one sink for both of its uses: the program's
+// output in pieces, and short texts for messages.
+#include "vm/print/printer.h"
+
+#include "vm/text/number.h"
+#include "vm/text/utf8.h"
+
+#include <fmt/format.h>
+
+namespace cairn::print {
+
+using namespace value;
+using machine::Environment;
+
+namespace {
+
+constexpr std::size_t kPieceBytes = 4096;
+
+// Collects text. Either hands full pieces to the environment, or keeps at most `most` bytes.
+class Sink {
+public:
+  explicit Sink(Environment& output) : output_(&output) {}
+  explicit Sink(std::size_t most) : most_(most) {}
+
+  void put(std::string_view text) {
+    buffer_ += text;
+    if (output_ != nullptr && buffer_.size() >= kPieceBytes) flush();
+  }
+  void put_code_point(std::uint32_t c) {
+    text::append_code_point(buffer_, c);
+    if (output_ != nullptr && buffer_.size() >= kPieceBytes) flush();
+  }
+  void flush() {
+    if (!buffer_.empty()) output_->write(buffer_);
+    buffer_.clear();
+  }
+  bool full() const { return output_ == nullptr && buffer_.size() > most_; }
+  // The text kept, cut between code points.
+  std::string finish() {
+    if (!full()) return std::move(buffer_);
+    std::size_t end = most_ < 3 ? 0 : most_ - 3;
+    while (end > 0 && (static_cast<unsigned char>(buffer_[end]) & 0xC0) == 0x80) --end;
+    buffer_.resize(end);
+    return buffer_ + "...";
+  }
+
+private:
+  Environment* output_ = nullptr;
+  std::size_t most_ = 0;
+  std::string buffer_;
+};
+
+void write_character(std::uint32_t c, Sink& sink) {
+  sink.put("#\\");
+  switch (c) {
+  case 0:
+    return sink.put("null");
+  case 7:
+    return sink.put("alarm");
+  case 8:
+    return sink.put("backspace");
+  case '\t':
+    return sink.put("tab");
+  case '\n':
+    return sink.put("newline");
+  case '\r':
+    return sink.put("return");
+  case 27:
+    return sink.put("escape");
+  case ' ':
+    return sink.put("space");
+  case 0x7F:
+    return sink.put("delete");
+  default:
+    break;
+  }
+  if (c < 0x20 || (c >= 0x80 && c < 0xA0))
+    sink.put(fmt::format("x{:x}", c));
+  else
+    sink.put_code_point(c);
+}
+
+void write_string(std::string_view text, Sink& sink) {
+  sink.put("\"");
+  for (std::size_t at = 0; at < text.size() && !sink.full();) {
+    std::uint32_t c = text::next_code_point(text, at);
+    switch (c) {
+    case '"':
+      sink.put("\\\"");
+      break;
+    case '\\':
+      sink.put("\\\\");
+      break;
+    case '\n':
+      sink.put("\\n");
+      break;
+    case '\t':
+      sink.put("\\t");
+      break;
+    case '\r':
+      sink.put("\\r");
+      break;
+    default:
+      if (c < 0x20 || (c >= 0x7F && c < 0xA0))
+        sink.put(fmt::format("\\x{:x};", c));
+      else
+        sink.put_code_point(c);
+    }
+  }
+  sink.put("\"");
+}
+
+// A value that opens nothing.
+void put_leaf(Value v, Style style, Sink& sink) {
+  if (v.is_flonum()) return sink.put(text::format_flonum(v.flonum()));
+  if (v.is_integer()) return sink.put(text::format_integer(v.integer()));
+  if (v == kNull) return sink.put("()");
+  if (is_boolean(v)) return sink.put(v == kTrue ? "#t" : "#f");
+  if (is_character(v)) return style == Style::write ? write_character(code_point(v), sink) : sink.put_code_point(code_point(v));
+  if (is_string(v) && style == Style::write) return write_string(as_text(v)->view(), sink);
+  if (is_string(v) || is_symbol(v)) return sink.put(as_text(v)->view());
+  if (v.is_procedure()) return sink.put("#<procedure>");
+  if (is_capsule(v)) return sink.put("#<capsule>");
+  sink.put("#<unspecified>");
+}
+
+struct Pending {
+  enum class What : std::uint8_t { value, rest_of_list, close, elements };
+  What what;
+  Value value;
+  std::uint64_t index = 0;
+};
+
+void put(Value root, Style style, const Environment& environment, Sink& sink) {
+  using What = Pending::What;
+  std::vector<Pending> stack{{What::value, root}};
+  while (!stack.empty() && !sink.full()) {
+    Pending p = stack.back();
+    stack.pop_back();
+    Value v = environment.primal(p.value);
+    switch (p.what) {
+    case What::value:
+      if (v.is_pair()) {
+        sink.put("(");
+        stack.push_back({What::rest_of_list, v.pair()->cdr});
+        stack.push_back({What::value, v.pair()->car});
+      } else if (is_vector(v)) {
+        sink.put("#(");
+        stack.push_back({What::elements, v});
+      } else {
+        put_leaf(v, style, sink);
+      }
+      break;
+    case What::rest_of_list:
+      if (v.is_pair()) {
+        sink.put(" ");
+        stack.push_back({What::rest_of_list, v.pair()->cdr});
+        stack.push_back({What::value, v.pair()->car});
+      } else if (v == kNull) {
+        sink.put(")");
+      } else {
+        sink.put(" . ");
+        stack.push_back({What::close, kNull});
+        stack.push_back({What::value, v});
+      }
+      break;
+    case What::elements:
+      if (p.index == as_vector(v)->length) {
+        sink.put(")");
+      } else {
+        if (p.index > 0) sink.put(" ");
+        stack.push_back({What::elements, v, p.index + 1});
+        stack.push_back({What::value, as_vector(v)->items()[p.index]});
+      }
+      break;
+    case What::close:
+      sink.put(")");
+      break;
+    }
+  }
+}
+
+} // namespace
+
+void print(Value v, Style style, Environment& environment) {
+  Sink sink(environment);
+  put(v, style, environment, sink);
+  sink.flush();
+}
+
+std::string abbreviated(Value v, const Environment& environment, std::size_t most) {
+  Sink sink(most);
+  put(v, Style::write, environment, sink);
+  return sink.finish();
+}
+
+} // namespace cairn::print
