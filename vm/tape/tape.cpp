@@ -3,6 +3,7 @@
 
 #include <mimalloc.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include <immintrin.h>
@@ -27,7 +28,6 @@ void Tape::release(Heap& heap) {
     heap.release(c.cotangent);
   }
   for (const Output& o : outputs) heap.release(o.skeleton);
-  inputs.for_each([&](Place, Input& i) { heap.release(i.original); });
   composites.clear();
   outputs.clear();
   inputs.clear();
@@ -42,13 +42,27 @@ Chunk* Tape::new_chunk() {
   }
   c->owners = 1;
   c->cleared = c->ready = false;
+  c->cotangents = nullptr;
   return c;
 }
 
 void Tape::drop_chunk(Chunk* chunk) {
   if (--chunk->owners != 0) return;
   heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(Chunk)));
+  if (chunk->cotangents != nullptr) {
+    heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(double) * Chunk::kRecords));
+    mi_free(chunk->cotangents);
+  }
   mi_free(chunk);
+}
+
+void Tape::make_cotangents(Chunk* chunk) {
+  heap_.charge(heap_.tape, sizeof(double) * Chunk::kRecords);
+  chunk->cotangents = static_cast<double*>(mi_malloc(sizeof(double) * Chunk::kRecords));
+  if (chunk->cotangents == nullptr) {
+    heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(double) * Chunk::kRecords));
+    throw value::BudgetExceeded("out of memory: the system refused a piece of tape");
+  }
 }
 
 Tape* Tape::clone(Heap& heap) const {
@@ -78,7 +92,6 @@ Tape* Tape::clone(Heap& heap) const {
     Heap::retain(c.cotangent);
   }
   for (const Output& o : outputs) Heap::retain(o.skeleton);
-  t->inputs.for_each([](Place, Input& i) { Heap::retain(i.original); });
   t->account_maps();
   return t;
 }
@@ -108,7 +121,7 @@ Value Tape::lift(Place place, Value original, double number) {
   Input& input = inputs.at(place, fresh);
   if (fresh) {
     input.node = leaf(number).tape_node();
-    input.original = Heap::retain(original);
+    input.original = original;
     account_maps();
   }
   return value::taped(id_, input.node);
@@ -120,42 +133,56 @@ Chunk* Tape::prepare(std::uint32_t index) {
     Chunk* copy = new_chunk();
     std::memcpy(copy->records, c->records, sizeof(copy->records));
     copy->cleared = c->cleared;
+    if (c->cotangents != nullptr) {
+      make_cotangents(copy);
+      std::memcpy(copy->cotangents, c->cotangents, sizeof(double) * Chunk::kRecords);
+    }
     --c->owners;
     chunks_[index] = c = copy;
   }
   if (!c->cleared) {
+    if (!composites.empty()) make_cotangents(c);
     const double absent = std::bit_cast<double>(kAbsent);
-    for (Record& r : c->records) r.value = absent;
+    for (std::uint32_t i = 0; i < Chunk::kRecords; ++i) c->cotangent(i) = absent;
     c->cleared = true;
   }
   c->ready = true;
   return c;
 }
 
-void Tape::seed(std::uint32_t node, double cotangent) { ready(node)->records[node % Chunk::kRecords].value = cotangent + 0.0; }
+void Tape::seed(std::uint32_t node, double cotangent) { ready(node)->cotangent(node % Chunk::kRecords) = cotangent + 0.0; }
 
 void Tape::accumulate(std::uint32_t node, double cotangent) {
-  double& bar = ready(node)->records[node % Chunk::kRecords].value;
+  double& bar = ready(node)->cotangent(node % Chunk::kRecords);
   bar = (bar + cotangent) + 0.0;
 }
 
-double Tape::cotangent(std::uint32_t node) { return ready(node)->records[node % Chunk::kRecords].value; }
+double Tape::cotangent(std::uint32_t node) { return ready(node)->cotangent(node % Chunk::kRecords); }
+
+// `Separate`: cotangents stand beside the records in every chunk of this tape, else inside them.
+template <bool Separate> void Tape::sweep_chunk(Chunk* chunk, std::uint32_t from, std::uint32_t to) {
+  auto bar_of = [](Chunk* c, std::uint32_t node) -> double& {
+    if constexpr (Separate) return c->cotangents[node % Chunk::kRecords];
+    else return c->records[node % Chunk::kRecords].value;
+  };
+  for (std::uint32_t i = to; i-- > from;) {
+    const Record& r = chunk->records[i % Chunk::kRecords];
+    double bar = bar_of(chunk, i);
+    if (is_absent(bar) || r.a == kNone) continue;
+    double& a = bar_of(ready(r.a), r.a);
+    a = (a + bar * r.da) + 0.0;
+    if (r.b == kNone) continue;
+    double& b = bar_of(ready(r.b), r.b);
+    b = (b + bar * r.db) + 0.0;
+  }
+}
 
 void Tape::sweep(std::uint32_t from, std::uint32_t to) {
   while (to > from) {
-    std::uint32_t chunk = (to - 1) / Chunk::kRecords;
-    std::uint32_t first = std::max(from, chunk * Chunk::kRecords);
+    std::uint32_t first = std::max(from, (to - 1) / Chunk::kRecords * Chunk::kRecords);
     Chunk* c = ready(to - 1);
-    for (std::uint32_t i = to; i-- > first;) {
-      const Record& r = c->records[i % Chunk::kRecords];
-      if (is_absent(r.value) || r.a == kNone) continue;
-      double bar = r.value;
-      double& a = ready(r.a)->records[r.a % Chunk::kRecords].value;
-      a = (a + bar * r.da) + 0.0;
-      if (r.b == kNone) continue;
-      double& b = ready(r.b)->records[r.b % Chunk::kRecords].value;
-      b = (b + bar * r.db) + 0.0;
-    }
+    if (composites.empty()) sweep_chunk<false>(c, first, to);
+    else sweep_chunk<true>(c, first, to);
     to = first;
   }
 }

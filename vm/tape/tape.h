@@ -36,13 +36,15 @@ struct Chunk {
   std::uint32_t owners;
   bool cleared;  // the values are cotangents now
   bool ready;    // cleared, and owned by one tape
+  double* cotangents;  // kRecords of them where the primals are still needed in the sweep; else null: they are in the records
   Record records[kRecords];
+  double& cotangent(std::uint32_t i) { return cotangents != nullptr ? cotangents[i] : records[i].value; }
 };
 
 // A slot of an older object that was read on this tape.
 struct Input {
   std::uint32_t node = kNone;
-  Value original{};  // what the slot holds: a flonum, or a number of an outer tape
+  Value original{};  // what the slot holds: a flonum, or a number of an outer tape; never counted
 };
 
 // A derivative operator that ran while this tape recorded: to the tape one operation (DESIGN 5.5).
@@ -52,11 +54,10 @@ struct Composite {
   Value f, x, cotangent;   // owned
 };
 
-// A result of a composite: its leaves are nodes of this tape, in preorder.
+// The result of a composite. Its leaves, counted in preorder, are the places (serial, leaf), lifted like those of older objects.
 struct Output {
   std::uint64_t serial;
   Value skeleton;          // owned; the result, leaves as primal flonums
-  std::vector<std::uint32_t> leaves;
 };
 
 class Tape {
@@ -92,7 +93,7 @@ public:
   // The node of an older place; `original` is what the slot holds, `number` its primal.
   Value lift(Place place, Value original, double number);
 
-  // --- sweep; from here on primals are gone
+  // --- sweep; from here on primals are gone, unless a composite will need them
   void seed(std::uint32_t node, double cotangent);        // assigns
   void accumulate(std::uint32_t node, double cotangent);  // adds
   double cotangent(std::uint32_t node);
@@ -117,6 +118,8 @@ private:
   Chunk* prepare(std::uint32_t chunk);
   Chunk* new_chunk();
   void drop_chunk(Chunk* chunk);
+  void make_cotangents(Chunk* chunk);
+  template <bool Separate> void sweep_chunk(Chunk* chunk, std::uint32_t from, std::uint32_t to);
 
   Heap& heap_;
   std::uint16_t id_;

@@ -99,6 +99,12 @@ public:
 
   std::uint64_t next_serial = 1;  // part of the machine state
   Account tape, capsules;
+  std::int64_t capsule_count = 0, capsule_count_peak = 0;
+  // Forgets counts and serials so far: what is allocated now is part of the program, not of its run.
+  void reset_counts() {
+    next_serial = 1;
+    live_objects_ = 0;
+  }
   std::int64_t heap_live() const { return live_ - tape.live - capsules.live; }
   std::int64_t heap_peak() const { return heap_peak_; }
   std::int64_t live_bytes() const { return live_; }

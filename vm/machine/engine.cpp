@@ -1,0 +1,255 @@
+// Loading a module, the outer loop of execution, and effects.
+#include "vm/machine/engine.h"
+
+#include "vm/machine/run_operator.h"
+#include "vm/text/number.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cairn::machine {
+
+namespace {
+
+std::uint16_t size_class_of(std::size_t bytes) {
+  std::size_t c = (bytes + 15) / 16;
+  return c > Heap::kClasses ? value::kLarge : static_cast<std::uint16_t>(c);
+}
+
+// Marks everything reachable from a constant as immortal; constants are trees over earlier constants, so one object at a time is enough.
+void make_immortal(Value v) {
+  if (v.is_object()) value::object_of(v)->count = value::kImmortal;
+}
+
+// splitmix64 finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), applied to a counter.
+std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+} // namespace
+
+Engine::Engine(Options o) : options(std::move(o)) {
+  schedule::Spec spec;
+  std::string message;
+  schedule::parse(options.schedule, spec, message);
+  schedules.push_back(spec);
+  statistics.schedule = schedule::to_string(spec);
+}
+
+Engine::~Engine() { drop_everything(); }
+
+void Engine::drop_everything() {
+  release_runs(runs);
+  runs.clear();
+  for (Value v : globals) heap_.release(v);
+  globals.clear();
+  heap_.release(result);
+  result = value::kUnspecified;
+}
+
+Value Engine::make_constant(const bytecode::Constant& c) {
+  using K = bytecode::Constant::Kind;
+  switch (c.kind) {
+  case K::null: return value::kNull;
+  case K::boolean: return value::boolean(c.integer != 0);
+  case K::integer: return value::integer(c.integer);
+  case K::flonum: return value::flonum(c.flonum);
+  case K::character: return value::character(static_cast<std::uint32_t>(c.integer));
+  case K::string: return heap_.make_string(c.text);
+  case K::symbol: return heap_.make_symbol(c.text);
+  case K::pair: return heap_.cons(loaded.constants[c.parts[0]], loaded.constants[c.parts[1]]);
+  case K::vector: {
+    value::Vector* v = heap_.make_vector(c.parts.size());
+    for (std::size_t i = 0; i < c.parts.size(); ++i) v->items()[i] = loaded.constants[c.parts[i]];
+    return value::of_other(v);
+  }
+  case K::function: return loaded.procedures[static_cast<std::size_t>(c.integer)];
+  case K::run_operator: {
+    Block* b = heap_.make_block(1, 0);
+    b->procedure(0)->code = &run_operator_code(static_cast<bytecode::RunOperator>(c.integer));
+    return value::of_procedure(b->procedure(0));
+  }
+  }
+  return value::kUnspecified;
+}
+
+bool Engine::prepare(std::string& message) {
+  bytecode::VerifyError e;
+  if (!bytecode::verify(loaded.module, loaded.facts, e)) {
+    message = fmt::format("invalid bytecode in function {} at word {}: {}", e.function, e.pc, e.message);
+    return false;
+  }
+  const bytecode::Module& m = loaded.module;
+  loaded.codes.resize(m.functions.size());
+  for (std::size_t i = 0; i < m.functions.size(); ++i) {
+    const bytecode::Function& f = m.functions[i];
+    Code& c = loaded.codes[i];
+    c.words = f.code.data();
+    c.live = loaded.facts[i].live.data();
+    c.mask_words = loaded.facts[i].mask_words;
+    c.parameters = f.parameters;
+    c.entry_slots = static_cast<std::uint16_t>(bytecode::entry_slots(f));
+    c.slots = f.slots;
+    c.rest = f.rest;
+    c.needs_closure = f.needs_closure;
+    c.frame_bytes = static_cast<std::uint32_t>(sizeof(Frame) + 8 * std::size_t{f.slots});
+    c.frame_class = size_class_of(c.frame_bytes);
+    c.index = static_cast<std::uint32_t>(i);
+    c.module = &loaded;
+  }
+  loaded.procedures.assign(m.functions.size(), value::kUndefined);
+  for (std::size_t i = 0; i < m.functions.size(); ++i)
+    if (!m.functions[i].needs_closure) {
+      Block* b = heap_.make_block(1, 0);
+      b->procedure(0)->code = &loaded.codes[i];
+      b->count = value::kImmortal;
+      loaded.procedures[i] = value::of_procedure(b->procedure(0));
+    }
+  loaded.constants.reserve(m.constants.size());
+  for (const bytecode::Constant& c : m.constants) {
+    loaded.constants.push_back(make_constant(c));
+    make_immortal(loaded.constants.back());
+  }
+  globals.assign(m.globals.size(), value::kUndefined);
+  heap_.reset_counts();
+  return true;
+}
+
+bool Engine::load(bytecode::Module module, std::string& message) {
+  loaded.module = std::move(module);
+  if (!prepare(message)) return false;
+  heap_.set_budget(options.memory_bytes);
+  const Code& code = loaded.codes[loaded.module.entry];
+  Frame* f = heap_.make_frame(&code);
+  f->parent = nullptr;
+  f->pc = 0;
+  f->result = bytecode::kNoRegister;
+  f->lifted = 0;
+  Run base;
+  base.top = f;
+  push_run(base);
+  return true;
+}
+
+Status Engine::run(std::uint64_t steps) {
+  if (ended) return Status::done;
+  limit = steps > kNever - clock ? kNever : clock + steps;
+  runs[0].deadline = limit;
+  for (std::size_t i = 0; i < runs.size(); ++i) derive(i);
+  try {
+    for (;;) {
+      Run& r = runs.back();
+      if (r.least_deadline <= clock) {
+        if (!expire()) return Status::out_of_steps;
+        continue;
+      }
+      Exit exit = r.tape != nullptr ? dispatch<true>() : dispatch<false>();
+      if (exit == Exit::done) {
+        ended = true;
+        return Status::done;
+      }
+    }
+  } catch (const ProgramError& e) {
+    set_error(e.what());
+    return Status::error;
+  } catch (const value::BudgetExceeded& e) {
+    set_error(e.what());
+    return Status::over_budget;
+  } catch (const std::bad_alloc&) {
+    set_error("out of memory: the system refused a request");
+    return Status::over_budget;
+  }
+}
+
+Value Engine::primal(Value v) const {
+  for (;;) {
+    if (v.is_taped()) return value::flonum(tapes[v.tape_id()].active->primal(v.tape_node()));
+    if (!value::is_bundle(v)) return v;
+    v = value::as_bundle(v)->primal;
+  }
+}
+
+std::uint64_t Engine::random_bits() { return mix(options.seed * 0x9E3779B97F4A7C15u + mix(++random_counter)); }
+
+// --- effects: new at every enclosing run, or read again from the innermost log that has them
+
+EffectLog* Engine::replaying_log(std::vector<EffectLog*>& fresh) {
+  for (std::size_t i = runs.size(); i-- > 0;) {
+    RunState* s = runs[i].run_state();
+    EffectLog* log = s != nullptr ? s->effects() : nullptr;
+    if (log == nullptr) continue;
+    if (log->position < log->happened) return log;
+    fresh.push_back(log);
+  }
+  return nullptr;
+}
+
+void Engine::record_effect(const std::vector<EffectLog*>& fresh, Value v) {
+  for (EffectLog* log : fresh) {
+    std::int64_t before = log->bytes();
+    log->inputs.push_back(v);
+    if (log->bytes() != before) heap_.charge(heap_.tape, log->bytes() - before);
+    log->position = ++log->happened;
+  }
+}
+
+void Engine::write(std::string_view text) {
+  std::vector<EffectLog*> fresh;
+  if (EffectLog* log = replaying_log(fresh)) {
+    ++log->position;
+  } else {
+    output_length += text.size();
+    if (options.output) options.output(text);
+  }
+  record_effect(fresh, value::kUnspecified);
+}
+
+bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
+  std::vector<EffectLog*> fresh;
+  Value v = value::kUnspecified;
+  if (EffectLog* log = replaying_log(fresh)) {
+    v = log->inputs[log->position++];
+  } else {
+    auto fill = [&] {
+      if (input_ended || !options.input) return false;
+      pending_input.erase(0, pending_at);
+      pending_at = 0;
+      char buffer[4096];
+      std::size_t n = options.input(buffer, sizeof buffer);
+      if (n == 0) input_ended = true;
+      pending_input.append(buffer, n);
+      return n != 0;
+    };
+    auto space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; };
+    std::string word;
+    bool comment = false;
+    for (;;) {
+      if (pending_at == pending_input.size() && !fill()) break;
+      char c = pending_input[pending_at];
+      if (comment) comment = c != '\n';
+      else if (c == ';' && word.empty()) comment = true;
+      else if (space(c)) {
+        if (!word.empty()) break;
+      } else {
+        word += c;
+        if (word.size() > 4096) throw ProgramError("read-real: the input is no number");
+      }
+      ++pending_at;
+    }
+    if (word.empty()) return false;
+    auto number = text::parse_number(word);
+    if (!number) throw ProgramError(fmt::format("read-real: the input '{}' is no number", word.substr(0, 40)));
+    v = number->exact ? value::integer(number->integer) : value::flonum(number->flonum);
+  }
+  record_effect(fresh, v);
+  exact = v.is_integer();
+  if (exact) integer = v.integer();
+  else flonum = v.flonum();
+  return true;
+}
+
+} // namespace cairn::machine

@@ -1,0 +1,160 @@
+// The machine inside: stack of runs, globals, counters, accounts. Everything else in this folder works on an Engine.
+#pragma once
+
+#include "vm/bytecode/verifier.h"
+#include "vm/machine/environment.h"
+#include "vm/machine/machine.h"
+#include "vm/machine/run.h"
+#include "vm/schedule/schedule.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cairn::machine {
+
+using bytecode::Opcode;
+using bytecode::Word;
+using value::Block;
+using value::Code;
+using value::Kind;
+using value::Object;
+using value::Procedure;
+
+struct LoadedModule {
+  bytecode::Module module;
+  std::vector<bytecode::FunctionFacts> facts;
+  std::vector<Code> codes;
+  std::vector<Value> constants;          // immortal
+  std::vector<Value> procedures;         // a value for each function that needs no closure
+};
+
+class Engine final : public Environment {
+public:
+  explicit Engine(Options options);
+  ~Engine() override;
+
+  bool load(bytecode::Module module, std::string& message);
+  Status run(std::uint64_t steps);
+  void drop_everything();
+
+  // --- Environment
+  Value primal(Value v) const override;
+  void write(std::string_view text) override;
+  bool read_number(double& flonum, std::int64_t& integer, bool& exact) override;
+  std::uint64_t random_bits() override;
+  const std::vector<std::string>& arguments() const override { return options.arguments; }
+  std::uint64_t capsule_steps(Value v) const override;
+  bool capsule_finished(Value v) const override;
+
+  // --- runs (runs.cpp)
+  Run& current() { return runs.back(); }
+  // Pushes a run and derives its inherited parts. Takes over what it owns.
+  void push_run(Run run);
+  void derive(std::size_t index);
+  // The value of the run on top has been computed: pops it and delivers. `v` is taken over. False: the machine is done.
+  bool finish_run(Value v);
+  // Hands a value (taken over) to the frame on top, which waits for it.
+  void deliver(Value v);
+  // Cuts runs[index..] off, deadlines and starts turned into steps left and done.
+  std::vector<Run> cut(std::size_t index);
+  // Some deadline is reached: the outermost run with it ends. False: it is the machine's own.
+  bool expire();
+  // The frame made private and ready to run in `run`: copied if shared, renewed if older than the epoch, lifted if the tape has not seen it.
+  Frame* enter(Run& run, Frame* frame);
+  Frame* copy_frame(Frame* frame);  // takes over one reference of the original
+  void lift_frame(Tape& tape, Frame* frame);
+  void identify_frame(Tape& tape, Frame* frame);
+
+  // A frame of procedure f on arguments; f and arguments are borrowed (references are added, taped numbers as they are).
+  Frame* make_call(Value f, const Value* arguments, std::size_t count);
+  // Starts (f x) in a new run pushed with these properties; `resume` starts without a step. f, x borrowed.
+  void start_run(Run run, Value f, Value x);
+  // Replaces the top of the run on top by the computation in capsule z (borrowed). Its top is already gone (parent: what waits for the value).
+  // Returns false when the machine is done.
+  bool thaw(Value z, Frame* parent);
+  bool is_resume(Value f) const;
+
+  Value make_capsule(std::vector<Run> runs, std::uint64_t steps);
+  Value make_finished_capsule(Value v, std::uint64_t steps);
+  void release_runs(std::vector<Run>& runs);
+  // References added to everything a copy of these runs owns.
+  static void retain_runs(const std::vector<Run>& runs);
+
+  // --- states
+  NativeObject* make_state(RunState* state) { return heap_.make_native(Kind::state, state); }
+  // The state made private: cloned if shared. Takes over the reference, returns one.
+  NativeObject* unique_state(NativeObject* state);
+  // Ids of tapes name them in values. A copy of a tape keeps the id; the one whose run is on the stack is active.
+  std::uint16_t register_tape();
+  void share_tape(std::uint16_t id) { ++tapes[id].users; }
+  void retire_tape(const Tape* tape);
+  void activate_tape(Tape* tape) { tapes[tape->id()].active = tape; }
+
+  // --- slots and fields on a tape (places.cpp)
+  // A second place for v (borrowed): an identity node where it is on the tape of the current run, a reference otherwise.
+  Value duplicate(Tape* tape, Value v) {
+    if (tape != nullptr && v.is_taped() && v.tape_id() == tape->id()) return tape->identity(v);
+    return Heap::retain(v);
+  }
+  // Field `slot` of an object that may be older than the tape.
+  Value read_field(Tape* tape, Object* o, std::uint32_t slot, Value v) {
+    if (tape != nullptr) return read_field_taped(*tape, o, slot, v);
+    return Heap::retain(v);
+  }
+  Value read_field_taped(Tape& tape, Object* o, std::uint32_t slot, Value v);
+
+  // --- arithmetic (arithmetic.cpp, derivative.cpp). Operands borrowed, results owned; ProgramError if they are no numbers.
+  Value binary(Opcode op, Value x, Value y);
+  Value unary(Opcode op, Value x);
+  bool less(Value x, Value y);
+  bool less_equal(Value x, Value y);
+  bool number_equal(Value x, Value y);
+  bool eqv(Value x, Value y) const;
+  bool is_number(Value v) const { return v.is_flonum() || v.is_integer() || v.is_taped() || value::is_bundle(v); }
+  // A scalar number: its primal as a double, whatever tape or bundle it is.
+  double to_double(Value v) const;
+  std::int64_t to_index(Value v, const char* what) const;
+
+  // --- dispatch.cpp
+  enum class Exit { expired, switched, done };
+  template <bool Taped> Exit dispatch();
+
+  // --- errors (errors.cpp)
+  void set_error(const std::string& message);
+  std::string procedure_name(const Code* code) const;
+  std::string describe(Value v) const;  // abbreviated, for messages
+
+  Options options;
+  Error error;
+  LoadedModule loaded;
+  std::vector<Value> globals;
+  std::vector<Run> runs;
+  struct TapeEntry {
+    Tape* active = nullptr;
+    std::uint32_t users = 0;
+  };
+  std::vector<TapeEntry> tapes;  // by id
+  std::uint64_t clock = 0;   // steps executed
+  std::uint64_t limit = kNever;  // clock at which this process stops
+  std::uint64_t random_counter = 0;
+  std::uint64_t next_tag = 1;  // of j* invocations; part of the machine state
+  std::uint64_t output_length = 0;
+  std::vector<schedule::Spec> schedules;  // [0]: of the command line
+  Value result = value::kUnspecified;
+  bool ended = false;
+  Statistics statistics;
+  std::uint32_t gradient_depth = 0;
+  std::string pending_input;
+  std::size_t pending_at = 0;
+  bool input_ended = false;
+
+private:
+  friend struct Saver;
+  EffectLog* replaying_log(std::vector<EffectLog*>& fresh);
+  void record_effect(const std::vector<EffectLog*>& fresh, Value v);
+  bool prepare(std::string& message);
+  Value make_constant(const bytecode::Constant& c);
+};
+
+} // namespace cairn::machine

@@ -1,0 +1,87 @@
+// Runs, capsules, and what the machine knows of a run operator. The state of a machine is a stack of runs; a capsule is the top
+// segment of that stack (DESIGN section 4).
+#pragma once
+
+#include "vm/tape/tape.h"
+#include "vm/value/heap.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace cairn::machine {
+
+class Engine;
+using tape::Tape;
+using value::Frame;
+using value::Heap;
+using value::NativeObject;
+using value::Value;
+
+inline constexpr std::uint64_t kNever = UINT64_MAX;
+inline constexpr std::uint32_t kInheritSchedule = UINT32_MAX;
+
+enum class RunKind : std::uint8_t {
+  base,       // the program itself, or a computation that a capsule file continues
+  interrupt,  // ends in a capsule
+  primops,    // ends in its number of steps
+  resumed,    // the base of a resumed capsule; ends in its value
+  scheduled,  // with-schedule; ends in its value
+  forward,    // j*: ends in its state
+  reverse,    // *j: ends in its state, records on the state's tape
+  interval    // checkpoint-*j: ends in its state, finished or out of steps; may record on the state's tape
+};
+
+// Results of input during a run that may be replayed, and how many effects there were (DESIGN invariant 4).
+struct EffectLog {
+  std::uint64_t position = 0;  // of the state now running
+  std::uint64_t happened = 0;  // effects so far; those before it are replays
+  std::vector<Value> inputs;   // one for every effect; unspecified for output
+  std::int64_t bytes() const { return static_cast<std::int64_t>(inputs.capacity() * sizeof(Value)); }
+};
+
+struct Run;
+
+// The mutable part of a run operator. Owned by a heap object of kind `state`, which is held by a frame of the operator, or by the run
+// that it started. Copied before writing when shared.
+struct RunState : value::Native {
+  virtual RunState* clone(Engine& engine) const = 0;
+  // The tape that its run records on, or null.
+  virtual Tape* tape() const { return nullptr; }
+  // The run ended with this value (taken over).
+  virtual void finished(Engine& engine, Value value) = 0;
+  // Interval runs: the budget ended; `segment` is what was running (taken over).
+  virtual void expired(Engine& engine, std::vector<Run> segment);
+  // The log of effects of its run, or null.
+  virtual EffectLog* effects() { return nullptr; }
+};
+
+struct Run {
+  Frame* top = nullptr;  // owned
+  RunKind kind = RunKind::base;
+  std::uint64_t deadline = kNever;  // clock at which its budget ends; in a capsule: steps left
+  std::uint64_t start = 0;          // clock at which it began; in a capsule: steps done
+  std::uint64_t epoch = 0;          // returning into older frames is a logical copy (DESIGN 5.3)
+  NativeObject* state = nullptr;    // owned; forward, reverse, interval
+  std::uint32_t own_schedule = kInheritSchedule;
+  // Derived from this run and the ones below whenever it is pushed.
+  std::uint32_t schedule = 0;
+  std::uint64_t least_deadline = kNever;
+  Tape* tape = nullptr;
+  std::uint32_t forward_depth = 0;
+
+  RunState* run_state() const { return state != nullptr ? static_cast<RunState*>(state->native) : nullptr; }
+};
+
+struct Capsule final : value::Native {
+  std::vector<Run> runs;  // deadline and start as steps left and done
+  bool finished = false;
+  Value value = value::kUnspecified;  // if finished
+  std::uint64_t steps = 0;
+  std::int64_t charged = 0;
+  void release(Heap& heap) override;
+};
+
+inline Capsule* as_capsule(Value v) { return static_cast<Capsule*>(static_cast<NativeObject*>(v.other())->native); }
+
+} // namespace cairn::machine

@@ -1,0 +1,324 @@
+// The stack of runs: pushing, ending, cutting, thawing; and frames made private before they are written.
+#include "vm/machine/engine.h"
+#include "vm/machine/run_operator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::machine {
+
+void RunState::expired(Engine& engine, std::vector<Run> segment) { engine.release_runs(segment); }
+
+void Capsule::release(Heap& heap) {
+  for (Run& r : runs) {
+    if (r.top != nullptr) heap.release(r.top);
+    if (r.state != nullptr) heap.release(r.state);
+  }
+  heap.release(value);
+  heap.charge(heap.capsules, -charged);
+  heap.capsule_count -= 1;
+}
+
+void Engine::derive(std::size_t i) {
+  Run& r = runs[i];
+  r.least_deadline = r.deadline;
+  r.tape = nullptr;
+  r.forward_depth = 0;
+  r.schedule = 0;
+  if (i > 0) {
+    const Run& below = runs[i - 1];
+    r.least_deadline = std::min(r.deadline, below.least_deadline);
+    r.schedule = below.schedule;
+    if (r.kind != RunKind::reverse && r.kind != RunKind::interval) {
+      r.tape = below.tape;
+      r.forward_depth = below.forward_depth;
+    }
+  }
+  if (r.own_schedule != kInheritSchedule) r.schedule = r.own_schedule;
+  if (r.kind == RunKind::reverse || r.kind == RunKind::interval) r.tape = r.run_state()->tape();
+  if (r.tape != nullptr) activate_tape(r.tape);
+  if (r.kind == RunKind::forward) ++r.forward_depth;
+}
+
+void Engine::push_run(Run run) {
+  runs.push_back(run);
+  derive(runs.size() - 1);
+}
+
+bool Engine::finish_run(Value v) {
+  Run r = runs.back();
+  if (r.kind == RunKind::base) {
+    heap_.release(result);
+    result = v;
+    runs.back().top = nullptr;
+    return false;
+  }
+  runs.pop_back();
+  switch (r.kind) {
+  case RunKind::base: break;
+  case RunKind::interrupt: deliver(make_finished_capsule(v, clock - r.start)); break;
+  case RunKind::primops:
+    heap_.release(v);
+    deliver(value::integer(static_cast<std::int64_t>(clock - r.start)));
+    break;
+  case RunKind::resumed:
+  case RunKind::scheduled: deliver(v); break;
+  case RunKind::forward:
+  case RunKind::reverse:
+  case RunKind::interval:
+    r.run_state()->finished(*this, v);
+    deliver(value::of_other(r.state));
+    break;
+  }
+  return true;
+}
+
+void Engine::deliver(Value v) {
+  Run& r = runs.back();
+  r.top = enter(r, r.top);
+  r.top->slots()[r.top->result] = v;
+  r.top->result = bytecode::kNoRegister;
+}
+
+std::vector<Run> Engine::cut(std::size_t index) {
+  std::vector<Run> segment(runs.begin() + static_cast<std::ptrdiff_t>(index), runs.end());
+  runs.resize(index);
+  for (Run& r : segment) {
+    if (r.deadline != kNever) r.deadline -= clock;
+    r.start = clock - r.start;
+  }
+  return segment;
+}
+
+bool Engine::expire() {
+  std::size_t i = 0;
+  while (runs[i].deadline > clock) ++i;
+  if (i == 0) return false;
+  std::uint64_t steps = clock - runs[i].start;
+  if (runs[i].kind == RunKind::interrupt) {
+    Value z = make_capsule(cut(i), steps);
+    deliver(z);
+  } else {
+    NativeObject* state = runs[i].state;
+    std::vector<Run> segment = cut(i);
+    segment[0].state = nullptr;
+    static_cast<RunState*>(state->native)->expired(*this, std::move(segment));
+    deliver(value::of_other(state));
+  }
+  return true;
+}
+
+Value Engine::make_capsule(std::vector<Run> segment, std::uint64_t steps) {
+  auto* c = new Capsule;
+  c->runs = std::move(segment);
+  c->steps = steps;
+  c->charged = static_cast<std::int64_t>(sizeof(Capsule) + c->runs.capacity() * sizeof(Run));
+  heap_.charge(heap_.capsules, c->charged);
+  heap_.capsule_count += 1;
+  heap_.capsule_count_peak = std::max(heap_.capsule_count_peak, heap_.capsule_count);
+  ++statistics.capsules_taken;
+  return value::of_other(heap_.make_native(Kind::capsule, c));
+}
+
+Value Engine::make_finished_capsule(Value v, std::uint64_t steps) {
+  Value z = make_capsule({}, steps);
+  as_capsule(z)->finished = true;
+  as_capsule(z)->value = v;
+  return z;
+}
+
+void Engine::release_runs(std::vector<Run>& list) {
+  for (Run& r : list) {
+    if (r.top != nullptr) heap_.release(r.top);
+    if (r.state != nullptr) heap_.release(r.state);
+  }
+  list.clear();
+}
+
+void Engine::retain_runs(const std::vector<Run>& list) {
+  for (const Run& r : list) {
+    if (r.top != nullptr) Heap::retain(r.top);
+    if (r.state != nullptr) Heap::retain(r.state);
+  }
+}
+
+std::uint64_t Engine::capsule_steps(Value v) const {
+  if (!value::is_capsule(v)) throw ProgramError("capsule-steps: expected a capsule");
+  return as_capsule(v)->steps;
+}
+
+bool Engine::capsule_finished(Value v) const {
+  if (!value::is_capsule(v)) throw ProgramError("capsule-finished?: expected a capsule");
+  return as_capsule(v)->finished;
+}
+
+// --- frames
+
+Frame* Engine::copy_frame(Frame* frame) {
+  std::uint64_t serial = heap_.next_serial;
+  Frame* f = heap_.make_frame(frame->code);
+  heap_.next_serial = serial;  // a copy that only sharing forces keeps the serial (DESIGN 5.3)
+  f->serial = frame->serial;
+  f->parent = frame->parent;
+  f->pc = frame->pc;
+  f->result = frame->result;
+  f->lifted = frame->lifted;
+  if (f->parent != nullptr) Heap::retain(f->parent);
+  value::for_each_live(frame, [&](std::uint32_t slot) { f->slots()[slot] = Heap::retain(frame->slots()[slot]); });
+  heap_.release(frame);
+  return f;
+}
+
+void Engine::lift_frame(Tape& tape, Frame* frame) {
+  value::for_each_live(frame, [&](std::uint32_t slot) {
+    Value& v = frame->slots()[slot];
+    if (v.is_flonum() || (v.is_taped() && v.tape_id() != tape.id()))
+      v = tape.lift({frame->serial, slot}, v, primal(v).flonum());
+  });
+  frame->lifted = 1;
+}
+
+void Engine::identify_frame(Tape& tape, Frame* frame) {
+  value::for_each_live(frame, [&](std::uint32_t slot) {
+    Value& v = frame->slots()[slot];
+    if (v.is_taped() && v.tape_id() == tape.id()) v = tape.identity(v);
+  });
+}
+
+Frame* Engine::enter(Run& run, Frame* frame) {
+  bool renew = frame->serial < run.epoch;
+  if (frame->count != 1) frame = copy_frame(frame);
+  if (run.tape != nullptr && run.tape->is_old(frame->serial) && !frame->lifted) lift_frame(*run.tape, frame);
+  if (renew) {
+    frame->serial = heap_.next_serial++;
+    frame->lifted = 0;
+    if (run.tape != nullptr) {
+      identify_frame(*run.tape, frame);
+      frame->lifted = 1;
+    }
+  }
+  return frame;
+}
+
+// --- starting computations
+
+namespace {
+
+std::string expected_arguments(const Code* code, std::size_t got) {
+  return fmt::format("expected {}{} argument{}, got {}", code->rest ? "at least " : "", code->parameters,
+                     code->parameters == 1 ? "" : "s", got);
+}
+
+} // namespace
+
+Frame* Engine::make_call(Value f, const Value* arguments, std::size_t count) {
+  if (!f.is_procedure()) throw ProgramError("the operator is not a procedure: " + describe(f));
+  const Code* code = f.procedure()->code;
+  if (count < code->parameters || (count > code->parameters && !code->rest)) {
+    std::string name = procedure_name(code);
+    throw ProgramError(fmt::format("{}: {}", name.empty() ? "procedure" : name, expected_arguments(code, count)));
+  }
+  Frame* frame = heap_.make_frame(code);
+  frame->parent = nullptr;
+  frame->pc = 0;
+  frame->result = bytecode::kNoRegister;
+  frame->lifted = 0;
+  Value* slots = frame->slots();
+  for (std::size_t i = 0; i < code->parameters; ++i) slots[i] = Heap::retain(arguments[i]);
+  if (code->rest) {
+    Value list = value::kNull;
+    for (std::size_t i = count; i-- > code->parameters;) list = heap_.cons(Heap::retain(arguments[i]), list);
+    slots[code->parameters] = list;
+  }
+  if (code->needs_closure) slots[code->entry_slots - 1] = Heap::retain(f);
+  return frame;
+}
+
+bool Engine::is_resume(Value f) const {
+  return f.is_procedure() && f.procedure()->code == &run_operator_code(bytecode::RunOperator::resume);
+}
+
+void Engine::start_run(Run run, Value f, Value x) {
+  if (is_resume(f)) {
+    push_run(run);
+    thaw(x, nullptr);
+    return;
+  }
+  run.top = make_call(f, &x, 1);
+  push_run(run);
+}
+
+bool Engine::thaw(Value z, Frame* parent) {
+  if (!value::is_capsule(z)) {
+    if (parent != nullptr) heap_.release(parent);
+    throw ProgramError("resume: expected a capsule, got " + describe(z));
+  }
+  Heap::retain(z);
+  Capsule* c = as_capsule(z);
+  Object* object = z.other();
+  if (c->finished) {
+    Tape* tape = runs.back().tape;
+    Value v = read_field(tape, object, 0, c->value);
+    heap_.release(object);
+    if (parent != nullptr) {
+      runs.back().top = parent;
+      deliver(v);
+      return true;
+    }
+    return finish_run(v);
+  }
+  std::uint64_t epoch = heap_.next_serial;
+  for (std::size_t i = 0; i < c->runs.size(); ++i) {
+    Run r = c->runs[i];
+    Heap::retain(r.top);
+    if (r.state != nullptr) Heap::retain(r.state);
+    if (i == 0 && parent == nullptr) {  // nothing waits here but the run itself: the computation takes its place
+      Run& here = runs.back();
+      here.top = r.top;
+      here.epoch = epoch;
+      continue;
+    }
+    if (i == 0) {
+      runs.back().top = parent;
+      r.kind = RunKind::resumed;
+      r.deadline = kNever;
+      r.state = nullptr;
+      r.own_schedule = kInheritSchedule;
+    } else if (r.state != nullptr) {
+      r.state = unique_state(r.state);
+    }
+    r.epoch = epoch;
+    if (r.deadline != kNever) r.deadline += clock;
+    r.start = clock - r.start;
+    push_run(r);
+  }
+  heap_.release(object);
+  Run& top = runs.back();
+  top.top = enter(top, top.top);
+  return true;
+}
+
+NativeObject* Engine::unique_state(NativeObject* state) {
+  if (state->count == 1) return state;
+  NativeObject* copy = make_state(static_cast<RunState*>(state->native)->clone(*this));
+  heap_.release(state);
+  return copy;
+}
+
+std::uint16_t Engine::register_tape() {
+  std::size_t id = 0;
+  while (id < tapes.size() && tapes[id].users != 0) ++id;
+  if (id > 0xFFFF) throw ProgramError("derivatives are nested deeper than 65,536");
+  if (id == tapes.size()) tapes.push_back({});
+  tapes[id].users = 1;
+  return static_cast<std::uint16_t>(id);
+}
+
+void Engine::retire_tape(const Tape* tape) {
+  TapeEntry& e = tapes[tape->id()];
+  --e.users;
+  if (e.active == tape) e.active = nullptr;
+}
+
+} // namespace cairn::machine
