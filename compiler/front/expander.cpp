@@ -1,0 +1,182 @@
+// Names and their meanings, and the step from a datum to an expression.
+#include "compiler/front/expander.h"
+
+#include "compiler/front/reader.h"
+#include "compiler/front/suggestion.h"
+
+#include <fmt/format.h>
+
+namespace cairn::compiler {
+
+Expander::Deeper::Deeper(Expander& e, Span span) : expander_(e) {
+  if (++e.depth_ > kDeepestNesting) {
+    --e.depth_;
+    complain(span, "nested too deeply");
+  }
+}
+
+Variable* Expander::fresh(std::string name, Span span) {
+  return &program_.variables.emplace_back(Variable{std::move(name), span});
+}
+
+Variable* Expander::bind(const DatumPtr& symbol) {
+  Variable* v = fresh(symbol->text, symbol->span);
+  scope_.bind(v);
+  return v;
+}
+
+ExprPtr Expander::local(Variable* v, Span span) {
+  if (recursive_scopes_ > 0) references_.push_back(v);
+  return make_local(v, span);
+}
+
+Expander::Meaning Expander::meaning(const std::string& name) const {
+  Meaning m;
+  if (Variable* v = scope_.find(name)) {
+    m.kind = Meaning::Kind::local;
+    m.variable = v;
+    return m;
+  }
+  if (!in_library_) {
+    if (auto it = globals_.find(name); it != globals_.end()) {
+      m.kind = Meaning::Kind::global;
+      m.global = it->second;
+      return m;
+    }
+    if (name.starts_with('%')) return m; // for the library alone
+  }
+  if (auto it = syntax().find(name); it != syntax().end()) {
+    m.kind = Meaning::Kind::syntax;
+    m.syntax = it->second;
+    return m;
+  }
+  m.builtin = find_builtin(name);
+  m.library = find_library_definition(name);
+  m.kind = m.builtin != nullptr ? Meaning::Kind::builtin : m.library != nullptr ? Meaning::Kind::library : Meaning::Kind::unbound;
+  return m;
+}
+
+bool Expander::means_itself(const std::string& name) const {
+  return scope_.find(name) == nullptr && (in_library_ || !globals_.contains(name));
+}
+
+bool Expander::is_else(const DatumPtr& d) const { return is_symbol(*d, "else") && means_itself("else"); }
+
+bool Expander::is_form(const DatumPtr& form, std::string_view name) const {
+  return is_pair(*form) && is_symbol(*form->car, name) && means_itself(form->car->text);
+}
+
+ExprPtr Expander::expand(const DatumPtr& d) {
+  if (is_pair(*d)) return expand_form(d);
+  if (is_symbol(*d)) return reference(d);
+  return make_constant(d, d->span);
+}
+
+ExprPtr Expander::expand_form(const DatumPtr& d) {
+  Deeper deeper(*this, d->span);
+  std::vector<DatumPtr> items;
+  if (!list_items(d, items)) complain(d->span, "an expression cannot be a dotted list");
+  if (is_symbol(*items[0]))
+    if (Meaning m = meaning(items[0]->text); m.kind == Meaning::Kind::syntax) return (this->*m.syntax)(d, items);
+  return call(d, items);
+}
+
+ExprPtr Expander::reference(const DatumPtr& symbol) {
+  Meaning m = meaning(symbol->text);
+  switch (m.kind) {
+  case Meaning::Kind::local:
+    return local(m.variable, symbol->span);
+  case Meaning::Kind::global:
+    return make_global(m.global, symbol->span);
+  case Meaning::Kind::syntax:
+    complain(symbol->span, fmt::format("'{}' is syntax, not a value", symbol->text));
+  case Meaning::Kind::builtin:
+    if (m.library == nullptr) return make_builtin(m.builtin->core, symbol->span);
+    return library_global(*m.library, symbol->span);
+  case Meaning::Kind::library:
+    return library_global(*m.library, symbol->span);
+  case Meaning::Kind::unbound:
+    break;
+  }
+  complain_unbound(symbol);
+}
+
+ExprPtr Expander::library_global(const LibraryDefinition& definition, Span span) {
+  library_globals_.resize(library_definitions().size());
+  std::uint32_t& known = library_globals_[definition.number];
+  if (known == 0) {
+    Global& g = program_.globals.emplace_back();
+    g.name = definition.name;
+    g.library = true;
+    known = static_cast<std::uint32_t>(program_.globals.size());
+    library_wanted_.push_back(definition.number);
+  }
+  return make_global(known - 1, span);
+}
+
+ExprPtr Expander::library_global(std::string_view name, Span span) {
+  return library_global(*find_library_definition(name), span);
+}
+
+void Expander::define_global(const DatumPtr& name) {
+  auto [it, added] = globals_.emplace(name->text, static_cast<std::uint32_t>(program_.globals.size()));
+  if (!added) {
+    program_.globals[it->second].defined_once = false;
+    return;
+  }
+  Global& g = program_.globals.emplace_back();
+  g.name = name->text;
+  g.span = name->span;
+}
+
+ExprPtr Expander::expand_top(const DatumPtr& form) { return expand(form); }
+
+ExprPtr Expander::expand_top_definition(const Definition& definition) {
+  auto e = std::make_unique<Expr>(Expr::Kind::set_global, definition.span);
+  e->global = globals_.at(definition.name->text);
+  e->children.push_back(expand_value(definition));
+  return e;
+}
+
+std::vector<ExprPtr> Expander::expand_library() {
+  in_library_ = true;
+  std::vector<ExprPtr> by_number(library_definitions().size());
+  for (std::size_t i = 0; i < library_wanted_.size(); ++i) { // grows as definitions ask for others
+    const LibraryDefinition& d = library_definitions()[library_wanted_[i]];
+    std::uint32_t source = loader_.library_source(d.file);
+    std::vector<DatumPtr> forms = read_all(library_files()[d.file].text, source, d.begin, d.end);
+    Definition definition = parse_definition(forms.at(0));
+    std::uint32_t global = library_globals_[d.number] - 1;
+    program_.globals[global].span = definition.name->span;
+    auto e = std::make_unique<Expr>(Expr::Kind::set_global, definition.span);
+    e->global = global;
+    e->children.push_back(expand_value(definition));
+    by_number[d.number] = std::move(e);
+  }
+  in_library_ = false;
+  std::erase(by_number, nullptr);
+  return by_number;
+}
+
+void Expander::complain_unbound(const DatumPtr& symbol) const {
+  const std::string& name = symbol->text;
+  if (auto instead = absence_text(name); !instead.empty())
+    complain(symbol->span, fmt::format("'{}' does not exist in Cairn: {}", name, instead));
+  Suggestion suggestion(name);
+  auto offer = [&](std::string_view candidate) {
+    if (in_library_ || !candidate.starts_with('%')) suggestion.offer(candidate);
+  };
+  scope_.for_each_name(offer);
+  for (const auto& [global, index] : globals_) offer(global);
+  for (const auto& [keyword, handler] : syntax()) offer(keyword);
+  for (const Builtin& b : all_builtins()) offer(b.name);
+  for (const LibraryDefinition& d : library_definitions()) offer(d.name);
+  std::string hint = suggestion.best().empty() ? "" : fmt::format("; did you mean '{}'?", suggestion.best());
+  complain(symbol->span, fmt::format("unbound name '{}'{}", name, hint));
+}
+
+void Expander::complain_arity(std::string_view name, unsigned least, unsigned most, std::size_t got, Span span) const {
+  complain(span, fmt::format("'{}' {}, got {}", name, arity_text(least, most), got));
+}
+
+} // namespace cairn::compiler

@@ -1,0 +1,183 @@
+// Data to core: the syntax of the language. One method a form, spread over syntax.cpp, body.cpp, pattern.cpp, quasiquote.cpp and
+// calls.cpp. Recursion follows the nesting of the source only and is bounded by kDeepestNesting; whatever is long (clauses,
+// bodies, lists) is a loop.
+#pragma once
+
+#include "compiler/front/build.h"
+#include "compiler/front/builtins.h"
+#include "compiler/front/library.h"
+#include "compiler/front/loader.h"
+#include "compiler/front/scope.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace cairn::compiler {
+
+inline constexpr unsigned kDeepestNesting = 2500; // of source forms; keeps the expander within 8 MiB of stack in any build
+
+// A definition taken apart: (define name value) or (define (...((name levels[0]) levels[1])...) body ...).
+struct Definition {
+  DatumPtr name;
+  std::vector<DatumPtr> levels; // parameter lists, outermost procedure first; none: `body` holds the value
+  std::vector<DatumPtr> body;
+  Span span;
+};
+
+// One binding of a recursive scope, or an expression between them (no variable).
+struct Binding {
+  Variable* variable = nullptr;
+  ExprPtr value;
+  std::vector<Variable*> references; // local variables the value mentions, those of the same scope among them
+  Span span;
+};
+
+// Nests bindings around `body` so that each is made after what it needs; complains where that cannot be (letrec.cpp).
+ExprPtr order_bindings(std::vector<Binding> bindings, ExprPtr body, Span span);
+
+class Expander {
+public:
+  Expander(Program& program, Loader& loader) : program_(program), loader_(loader) {}
+
+  using Items = std::span<const DatumPtr>;
+  using Handler = ExprPtr (Expander::*)(const DatumPtr& form, Items items);
+
+  // --- what a name means
+  struct Meaning {
+    enum class Kind { unbound, local, global, syntax, builtin, library } kind = Kind::unbound;
+    Variable* variable = nullptr;
+    std::uint32_t global = 0;
+    Handler syntax = nullptr;
+    const Builtin* builtin = nullptr;
+    const LibraryDefinition* library = nullptr; // also of a builtin that the library defines as a value
+  };
+  Meaning meaning(const std::string& name) const;
+  // True if `form` is a list whose head is the syntactic keyword `name`.
+  bool is_form(const DatumPtr& form, std::string_view name) const;
+
+  // --- the top level (program.cpp)
+  void define_global(const DatumPtr& name);
+  ExprPtr expand_top(const DatumPtr& form);
+  ExprPtr expand_top_definition(const Definition& definition);
+  // The library definitions that the program needs, those they need included, in the order of the library.
+  std::vector<ExprPtr> expand_library();
+
+  Definition parse_definition(const DatumPtr& form) const;
+
+private:
+  class Deeper; // counts nesting
+  class Patterns;
+
+  // --- expressions
+  ExprPtr expand(const DatumPtr& d);
+  ExprPtr expand_form(const DatumPtr& d);
+  ExprPtr expand_sequence(Items forms, Span span);
+  ExprPtr expand_body(Items forms, Span span, std::string_view owner);
+  ExprPtr expand_lambda(Items levels, Items body, const std::string& name, Span span);
+  ExprPtr expand_value(const Definition& definition);
+  // Items without a name are expressions between definitions.
+  ExprPtr expand_recursive(std::span<const Definition> items, Items body, Span span, std::string_view owner);
+  ExprPtr reference(const DatumPtr& symbol);
+  ExprPtr call(const DatumPtr& form, Items items);
+  ExprPtr call_of_builtin(const Builtin& builtin, std::vector<ExprPtr> operands, Span span);
+  ExprPtr call_of_comparison(const Builtin& builtin, std::vector<ExprPtr> operands, Span span);
+  ExprPtr library_global(const LibraryDefinition& definition, Span span);
+  ExprPtr library_global(std::string_view name, Span span);
+  ExprPtr quasi(const DatumPtr& d, unsigned level);
+  ExprPtr quasi_list(const DatumPtr& d, unsigned level);
+  [[noreturn]] void complain_unbound(const DatumPtr& symbol) const;
+  [[noreturn]] void complain_arity(std::string_view name, unsigned least, unsigned most, std::size_t got, Span span) const;
+
+  // --- forms
+  ExprPtr expand_quote(const DatumPtr& form, Items items);
+  ExprPtr expand_quasiquote(const DatumPtr& form, Items items);
+  ExprPtr expand_if(const DatumPtr& form, Items items);
+  ExprPtr expand_lambda_form(const DatumPtr& form, Items items);
+  ExprPtr expand_let(const DatumPtr& form, Items items);
+  ExprPtr expand_named_let(const DatumPtr& form, Items items);
+  ExprPtr expand_let_star(const DatumPtr& form, Items items);
+  ExprPtr expand_letrec(const DatumPtr& form, Items items);
+  ExprPtr expand_cond(const DatumPtr& form, Items items);
+  ExprPtr expand_case(const DatumPtr& form, Items items);
+  ExprPtr expand_and(const DatumPtr& form, Items items);
+  ExprPtr expand_or(const DatumPtr& form, Items items);
+  ExprPtr expand_begin(const DatumPtr& form, Items items);
+  ExprPtr expand_do(const DatumPtr& form, Items items);
+  ExprPtr misplaced(const DatumPtr& form, Items items);
+  ExprPtr expand_include(const DatumPtr& form, Items items);
+  ExprPtr misplaced_import(const DatumPtr& form, Items items);
+  ExprPtr misplaced_definition(const DatumPtr& form, Items items);
+  static const std::unordered_map<std::string_view, Handler>& syntax();
+
+  // The (name init) pairs of a let; `bindings` is the list of them.
+  struct Initialised {
+    DatumPtr target, init;
+    Span span;
+  };
+  std::vector<Initialised> parse_bindings(const DatumPtr& bindings, std::string_view form) const;
+  ExprPtr expand_initialiser(const Initialised& binding);
+  ExprPtr make_loop(Variable* loop, ExprPtr lambda, std::vector<ExprPtr> inits, Span span);
+  void put_value_or(Nest& nest, ExprPtr value, Span span);
+  bool is_else(const DatumPtr& d) const;
+  bool means_itself(const std::string& name) const; // no user binding hides a word like `else`
+  ExprPtr constant_test(Variable* value, const DatumPtr& constant, bool strings_by_content, Span span);
+
+  Variable* fresh(std::string name, Span span);
+  Variable* bind(const DatumPtr& symbol);
+  ExprPtr local(Variable* v, Span span);
+
+  Program& program_;
+  Loader& loader_;
+  Scope scope_;
+  std::unordered_map<std::string, std::uint32_t> globals_; // the user's
+  std::vector<std::uint32_t> library_globals_;             // by library definition: global + 1, or 0
+  std::vector<std::uint32_t> library_wanted_;              // definitions referenced, in order of reference
+  std::vector<Variable*> references_;                      // local variables mentioned, while recursive scopes are open
+  unsigned recursive_scopes_ = 0;
+  unsigned depth_ = 0;
+  bool in_library_ = false;
+};
+
+class Expander::Deeper {
+public:
+  Deeper(Expander& e, Span span);
+  ~Deeper() { --expander_.depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+
+private:
+  Expander& expander_;
+};
+
+// Binds the variables of parameters and patterns, and collects the tests and selections that take values apart.
+class Expander::Patterns {
+public:
+  explicit Patterns(Expander& expander) : expander_(expander) {}
+  // The variable for a value that `target` (a symbol or a pattern) receives.
+  Variable* target(const DatumPtr& target);
+  // Takes the values of all targets since the last time apart, in order.
+  void take_apart();
+  Nest& nest() { return nest_; }
+
+private:
+  enum class Shape { whole, list, cons_star, quoted };
+  struct Part {
+    Variable* value;
+    DatumPtr pattern;
+    Shape shape;
+  };
+  Variable* part(const DatumPtr& pattern, Shape shape, std::vector<Part>& later);
+  void match(const Part& p, std::vector<Part>& later);
+  void match_pair(Variable* value, Variable* car, Variable* cdr, Span span);
+  void bind_name(const DatumPtr& symbol);
+
+  Expander& expander_;
+  Nest nest_;
+  std::vector<Part> work_;
+  std::unordered_map<std::string, bool> names_;
+};
+
+} // namespace cairn::compiler

@@ -1,0 +1,362 @@
+// Text to data: a scanner of tokens and a stack of what is open. Relies on check_text having refused malformed UTF-8, so that
+// bytes above 0x7F are always whole characters.
+#include "compiler/front/reader.h"
+
+#include "compiler/front/datum.h"
+#include "vm/text/number.h"
+#include "vm/text/utf8.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <optional>
+
+namespace cairn::compiler {
+
+void complain(Span span, std::string message) { throw Complaint{{span, std::move(message)}}; }
+
+namespace {
+
+bool is_space(unsigned char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
+
+bool is_delimiter(unsigned char c) {
+  return is_space(c) || c == '(' || c == ')' || c == '"' || c == ';' || c == '\'' || c == '`' || c == ',' || c == '[' ||
+         c == ']' || c == '{' || c == '}' || c == '|';
+}
+
+std::optional<std::uint32_t> parse_hex(std::string_view digits) {
+  if (digits.empty() || digits.size() > 8) return {};
+  std::uint32_t c = 0;
+  for (char d : digits) {
+    unsigned v = 0;
+    if (d >= '0' && d <= '9')
+      v = static_cast<unsigned>(d - '0');
+    else if (d >= 'a' && d <= 'f')
+      v = static_cast<unsigned>(d - 'a') + 10;
+    else if (d >= 'A' && d <= 'F')
+      v = static_cast<unsigned>(d - 'A') + 10;
+    else
+      return {};
+    c = c << 4 | v;
+  }
+  return c;
+}
+
+struct CharacterName {
+  std::string_view name;
+  std::uint32_t code_point;
+};
+constexpr CharacterName kCharacterNames[] = {
+    {"space", ' '}, {"newline", '\n'}, {"linefeed", '\n'}, {"tab", '\t'},    {"return", '\r'}, {"nul", 0},     {"null", 0},
+    {"page", '\f'}, {"alarm", 7},      {"backspace", 8},   {"delete", 0x7F}, {"rubout", 0x7F}, {"escape", 27}, {"altmode", 27},
+};
+
+class Reader {
+public:
+  Reader(std::string_view text, std::uint32_t file, std::size_t begin, std::size_t end)
+      : text_(text.substr(0, end)), file_(file), at_(begin) {}
+
+  std::vector<DatumPtr> run() {
+    for (;;) {
+      skip_blank();
+      if (at_ == text_.size()) break;
+      step();
+    }
+    if (!open_.empty()) complain_open(open_.back());
+    return std::move(done_);
+  }
+
+private:
+  // Something begun and not finished: a list, a vector, an abbreviation, a commented datum.
+  struct Open {
+    enum class Kind { list, vector, prefix, comment } kind;
+    std::size_t begin, opening_end;
+    std::string_view prefix; // the symbol an abbreviation stands for
+    std::vector<DatumPtr> items;
+    std::size_t dot = 0; // byte after the dot of a dotted list
+    DatumPtr tail;       // what follows the dot
+  };
+
+  Span span(std::size_t begin, std::size_t end) const {
+    return {file_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+  }
+
+  [[noreturn]] void complain_open(const Open& o) const {
+    switch (o.kind) {
+    case Open::Kind::list:
+      complain(span(o.begin, o.opening_end), "this parenthesis is never closed");
+    case Open::Kind::vector:
+      complain(span(o.begin, o.opening_end), "this vector is never closed");
+    default:
+      complain(span(o.begin, o.opening_end),
+               fmt::format("nothing follows this {}", text_.substr(o.begin, o.opening_end - o.begin)));
+    }
+  }
+
+  void skip_blank() {
+    while (at_ < text_.size()) {
+      unsigned char c = static_cast<unsigned char>(text_[at_]);
+      if (is_space(c)) {
+        ++at_;
+      } else if (c == ';') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (c == '#' && text_.substr(at_, 2) == "#|") {
+        skip_block_comment();
+      } else {
+        return;
+      }
+    }
+  }
+
+  void skip_block_comment() {
+    std::size_t begin = at_;
+    at_ += 2;
+    for (std::size_t level = 1; level > 0;) {
+      if (text_.size() - at_ < 2) complain(span(begin, begin + 2), "this comment is never closed");
+      std::string_view two = text_.substr(at_, 2);
+      if (two == "|#")
+        --level, at_ += 2;
+      else if (two == "#|")
+        ++level, at_ += 2;
+      else
+        ++at_;
+    }
+  }
+
+  void open(Open::Kind kind, std::size_t length, std::string_view prefix = {}) {
+    open_.push_back({kind, at_, at_ + length, prefix, {}, 0, nullptr});
+    at_ += length;
+  }
+
+  // Reads one token at at_, which is no blank.
+  void step() {
+    char c = text_[at_];
+    char next = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
+    switch (c) {
+    case '(':
+      return open(Open::Kind::list, 1);
+    case ')':
+      return close();
+    case '\'':
+      return open(Open::Kind::prefix, 1, "quote");
+    case '`':
+      return open(Open::Kind::prefix, 1, "quasiquote");
+    case ',':
+      return next == '@' ? open(Open::Kind::prefix, 2, "unquote-splicing") : open(Open::Kind::prefix, 1, "unquote");
+    case '"':
+      return read_string();
+    case '[':
+    case ']':
+    case '{':
+    case '}':
+    case '|':
+      complain(span(at_, at_ + 1), fmt::format("'{}' has no meaning here", c));
+    case '#':
+      if (next == '(') return open(Open::Kind::vector, 2);
+      if (next == ';') return open(Open::Kind::comment, 2);
+      if (next == '\\') return read_character();
+      return read_token();
+    default:
+      return read_token();
+    }
+  }
+
+  void close() {
+    if (open_.empty()) complain(span(at_, at_ + 1), "this parenthesis closes nothing");
+    Open& o = open_.back();
+    if (o.kind == Open::Kind::prefix || o.kind == Open::Kind::comment) complain_open(o);
+    if (o.dot != 0 && !o.tail) complain(span(o.dot - 1, o.dot), "nothing follows this dot");
+    ++at_;
+    Span whole = span(o.begin, at_);
+    DatumPtr result;
+    if (o.kind == Open::Kind::vector) {
+      auto v = make_datum(Datum::Kind::vector, whole);
+      v->items = std::move(o.items);
+      result = std::move(v);
+    } else {
+      // The first pair has the span of the whole list; the later ones that of the rest.
+      result = o.tail ? std::move(o.tail) : make_null(whole);
+      for (std::size_t i = o.items.size(); i-- > 0;) {
+        std::size_t begin = i == 0 ? o.begin : o.items[i]->span.begin;
+        result = make_pair(std::move(o.items[i]), std::move(result), span(begin, at_));
+      }
+    }
+    open_.pop_back();
+    add(std::move(result));
+  }
+
+  // A complete datum goes to what is open around it, which it may complete in turn.
+  void add(DatumPtr d) {
+    while (!open_.empty()) {
+      Open& o = open_.back();
+      if (o.kind == Open::Kind::comment) {
+        open_.pop_back();
+        return;
+      }
+      if (o.kind == Open::Kind::prefix) {
+        Span whole = span(o.begin, at_);
+        DatumPtr rest = make_pair(std::move(d), make_null(whole), whole);
+        d = make_pair(make_symbol(std::string(o.prefix), span(o.begin, o.opening_end)), std::move(rest), whole);
+        open_.pop_back();
+        continue;
+      }
+      if (o.dot == 0) {
+        o.items.push_back(std::move(d));
+      } else {
+        if (o.tail) complain(d->span, "only one datum may follow a dot");
+        o.tail = std::move(d);
+      }
+      return;
+    }
+    done_.push_back(std::move(d));
+  }
+
+  void read_string() {
+    std::size_t begin = at_++;
+    auto d = make_datum(Datum::Kind::string, {});
+    for (;;) {
+      if (at_ == text_.size()) complain(span(begin, begin + 1), "this string is never closed");
+      char c = text_[at_];
+      if (c == '"') break;
+      if (c == '\\') {
+        read_escape(d->text, begin);
+      } else {
+        d->text += c;
+        ++at_;
+      }
+    }
+    ++at_;
+    d->span = span(begin, at_);
+    add(std::move(d));
+  }
+
+  void read_escape(std::string& out, std::size_t string_begin) {
+    std::size_t begin = at_++;
+    if (at_ == text_.size()) complain(span(string_begin, string_begin + 1), "this string is never closed");
+    char c = text_[at_];
+    switch (c) {
+    case '"':
+    case '\\':
+      out += c;
+      break;
+    case 'n':
+      out += '\n';
+      break;
+    case 't':
+      out += '\t';
+      break;
+    case 'r':
+      out += '\r';
+      break;
+    case 'a':
+      out += '\a';
+      break;
+    case '0':
+      out += '\0';
+      break;
+    case 'x': {
+      std::size_t end = text_.find(';', at_);
+      auto code = end == std::string_view::npos ? std::nullopt : parse_hex(text_.substr(at_ + 1, end - at_ - 1));
+      if (!code || !text::is_code_point(*code))
+        complain(span(begin, at_ + 1), "a hexadecimal escape is written \\xHH; with a valid code point");
+      text::append_code_point(out, *code);
+      at_ = end;
+      break;
+    }
+    case '\n':
+      while (at_ + 1 < text_.size() && (text_[at_ + 1] == ' ' || text_[at_ + 1] == '\t')) ++at_;
+      break;
+    default: {
+      text::next_code_point(text_, at_);
+      complain(span(begin, at_), fmt::format("unknown escape '{}' in a string", text_.substr(begin, at_ - begin)));
+    }
+    }
+    ++at_;
+  }
+
+  void read_character() {
+    std::size_t begin = at_;
+    at_ += 2;
+    if (at_ == text_.size()) complain(span(begin, at_), "a character must follow #\\");
+    std::size_t end = at_;
+    std::uint32_t code = text::next_code_point(text_, end);
+    std::size_t first = end - at_;
+    while (end < text_.size() && !is_delimiter(static_cast<unsigned char>(text_[end]))) ++end;
+    std::string_view name = text_.substr(at_, end - at_);
+    at_ = end;
+    if (name.size() > first) {
+      auto named = named_character(name);
+      if (!named) complain(span(begin, end), fmt::format("unknown character '#\\{}'", name));
+      code = *named;
+    }
+    auto d = make_datum(Datum::Kind::character, span(begin, end));
+    d->integer = code;
+    add(std::move(d));
+  }
+
+  static std::optional<std::uint32_t> named_character(std::string_view name) {
+    for (const CharacterName& n : kCharacterNames)
+      if (n.name.size() == name.size() && std::equal(name.begin(), name.end(), n.name.begin(),
+                                                     [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; }))
+        return n.code_point;
+    if (name[0] == 'x' || name[0] == 'U' || name[0] == 'u')
+      if (auto code = parse_hex(name.substr(1)); code && text::is_code_point(*code)) return code;
+    return {};
+  }
+
+  void read_token() {
+    std::size_t begin = at_;
+    while (at_ < text_.size() && !is_delimiter(static_cast<unsigned char>(text_[at_]))) ++at_;
+    std::string_view token = text_.substr(begin, at_ - begin);
+    Span where = span(begin, at_);
+    if (token == ".") return read_dot(where);
+    if (auto number = text::parse_number(token)) {
+      auto d = make_datum(number->exact ? Datum::Kind::integer : Datum::Kind::flonum, where);
+      d->integer = number->exact ? number->integer : 0;
+      d->flonum = number->exact ? 0 : number->flonum;
+      return add(std::move(d));
+    }
+    if (token[0] == '#') {
+      if (token == "#t" || token == "#true" || token == "#T") return add(make_boolean(true, where));
+      if (token == "#f" || token == "#false" || token == "#F") return add(make_boolean(false, where));
+      complain(where, fmt::format("unknown syntax '{}'", token));
+    }
+    add(make_symbol(std::string(token), where));
+  }
+
+  void read_dot(Span where) {
+    if (open_.empty() || open_.back().kind == Open::Kind::vector) complain(where, "a dot belongs inside a list");
+    Open& o = open_.back();
+    if (o.kind != Open::Kind::list) complain_open(o);
+    if (o.items.empty()) complain(where, "a dot needs an element before it");
+    if (o.dot != 0) complain(where, "a list has one dot at most");
+    o.dot = at_;
+  }
+
+  std::string_view text_;
+  std::uint32_t file_;
+  std::size_t at_;
+  std::vector<Open> open_;
+  std::vector<DatumPtr> done_;
+};
+
+} // namespace
+
+std::vector<DatumPtr> read_all(std::string_view text, std::uint32_t file, std::size_t begin, std::size_t end) {
+  return Reader(text, file, begin, end).run();
+}
+
+void check_text(std::string_view text, std::uint32_t file) {
+  if (text.size() >= std::numeric_limits<std::uint32_t>::max()) complain({file, 0, 0}, "this file is too large");
+  for (std::size_t i = 0; i < text.size();) {
+    auto begin = static_cast<std::uint32_t>(i);
+    std::uint32_t c = text::next_code_point(text, i);
+    if (c == text::kMalformed)
+      complain({file, begin, begin + 1},
+               fmt::format("byte 0x{:02X} is not valid UTF-8", static_cast<unsigned>(static_cast<unsigned char>(text[begin]))));
+    bool control = (c < 0x20 && !is_space(static_cast<unsigned char>(c))) || (c >= 0x7F && c < 0xA0);
+    if (control) complain({file, begin, static_cast<std::uint32_t>(i)}, fmt::format("control character U+{:04X}", c));
+  }
+}
+
+} // namespace cairn::compiler

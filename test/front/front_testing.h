@@ -1,0 +1,31 @@
+// What the tests of the front share: a program as core text, or its complaint as "LINE:COLUMN: message".
+#pragma once
+
+#include "compiler/compiler.h"
+#include "compiler/front/core_text.h"
+#include "vm/text/diagnostic.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace front_testing {
+
+inline std::string complaint_text(const cairn::compiler::Failure& failure) {
+  const cairn::bytecode::Span& span = failure.diagnostic.span;
+  auto position = cairn::text::position_of(failure.sources.at(span.file).text, span.begin);
+  return fmt::format("{}:{}: {}", position.line, position.column, failure.diagnostic.message);
+}
+
+// The core of a program, without its last newline; or the complaint.
+inline std::string core(std::string text) {
+  try {
+    std::string out = cairn::compiler::core_text(cairn::compiler::expand("test.scm", std::move(text), {}));
+    if (!out.empty()) out.pop_back();
+    return out;
+  } catch (const cairn::compiler::Failure& failure) {
+    return complaint_text(failure);
+  }
+}
+
+} // namespace front_testing
