@@ -1,0 +1,178 @@
+// The abstract machine: a position, slots with positions, and two places for tapes.
+#include "vm/schedule/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::schedule {
+namespace {
+
+std::string_view name_of(Action::Kind kind) {
+  switch (kind) {
+  case Action::Kind::advance:
+    return "advance";
+  case Action::Kind::snapshot:
+    return "snapshot";
+  case Action::Kind::restore:
+    return "restore";
+  case Action::Kind::discard:
+    return "discard";
+  case Action::Kind::tape:
+    return "tape";
+  case Action::Kind::reverse:
+    return "reverse";
+  case Action::Kind::put_aside:
+    return "put_aside";
+  case Action::Kind::take_back:
+    return "take_back";
+  case Action::Kind::done:
+    break;
+  }
+  return "done";
+}
+
+} // namespace
+
+Checker::Checker(const Program& program, const Limits& limits) : program_(program), limits_(limits), unreversed_(program.total) {}
+
+bool Checker::fail(const Action& action, std::string_view why) {
+  report_.fault = fmt::format("action {} ({}, {} steps, slot {}) at {}: {}", report_.actions, name_of(action.kind), action.steps,
+                              action.slot, here_ ? fmt::format("step {}", at_) : "no state", why);
+  return false;
+}
+
+std::uint64_t Checker::records(const Span& span) const {
+  return span.there ? (span.to - span.from) * program_.records_per_1024_steps / 1024 : 0;
+}
+
+void Checker::note_tapes() {
+  const std::uint64_t in_work = work_.there ? work_.to - work_.from : 0;
+  const std::uint64_t aside = aside_.there ? aside_.to - aside_.from : 0;
+  report_.longest_tape = std::max(report_.longest_tape, in_work);
+  report_.peak_tape_steps = std::max(report_.peak_tape_steps, in_work + aside);
+  report_.peak_tape_records = std::max(report_.peak_tape_records, records(work_) + records(aside_));
+}
+
+// Moves the current state on, at most to the end of the run.
+bool Checker::run(const Action& action, std::uint64_t& reached) {
+  if (!here_) return fail(action, "there is no current state to run from");
+  const std::uint64_t left = program_.total - at_;
+  if (end_told_ && action.steps != kToEnd && action.steps > left) return fail(action, "runs past an end that is known");
+  reached = at_ + std::min(left, action.steps);
+  if (reached == program_.total) end_seen_ = true;
+  return true;
+}
+
+bool Checker::perform(const Action& action, Schedule& schedule) {
+  if (finished_ || !report_.fault.empty()) return false;
+  ++report_.actions;
+  std::uint64_t reached = 0;
+  switch (action.kind) {
+  case Action::Kind::advance:
+    if (action.steps == 0) return fail(action, "an advance of no steps");
+    if (!run(action, reached)) return false;
+    report_.advanced += reached - at_;
+    ++starts_[at_];
+    --starts_[reached];
+    at_ = reached;
+    break;
+  case Action::Kind::snapshot:
+    if (!here_) return fail(action, "there is no current state to keep");
+    if (!slots_.emplace(action.slot, at_).second) return fail(action, "the slot is full");
+    if (slots_.size() > limits_.snapshots) return fail(action, "more snapshots than allowed");
+    ++report_.snapshots;
+    report_.peak_snapshots = std::max<std::uint64_t>(report_.peak_snapshots, slots_.size());
+    report_.peak_snapshot_bytes = report_.peak_snapshots * program_.snapshot_bytes;
+    break;
+  case Action::Kind::restore: {
+    const auto slot = slots_.find(action.slot);
+    if (slot == slots_.end()) return fail(action, "the slot is empty");
+    here_ = true;
+    at_ = slot->second;
+    break;
+  }
+  case Action::Kind::discard:
+    if (slots_.erase(action.slot) == 0) return fail(action, "the slot is empty");
+    break;
+  case Action::Kind::tape:
+    if (work_.there) return fail(action, "there is a tape in work");
+    if (!run(action, reached)) return false;
+    work_ = {true, at_, reached};
+    report_.taped += reached - at_;
+    at_ = reached;
+    note_tapes();
+    if (report_.longest_tape > limits_.tape_steps) return fail(action, "a longer tape than allowed");
+    break;
+  case Action::Kind::reverse:
+    if (!work_.there) return fail(action, "there is no tape in work");
+    if (!end_seen_ || work_.to != unreversed_) return fail(action, "the tape is not of the latest part not yet reversed");
+    unreversed_ = work_.from;
+    work_ = {};
+    here_ = false; // no schedule may count on a state after a sweep
+    break;
+  case Action::Kind::put_aside:
+    if (!work_.there) return fail(action, "there is no tape in work");
+    if (aside_.there) return fail(action, "there is a tape aside already");
+    aside_ = work_;
+    work_ = {};
+    break;
+  case Action::Kind::take_back:
+    if (work_.there) return fail(action, "there is a tape in work");
+    if (!aside_.there) return fail(action, "there is no tape aside");
+    work_ = aside_;
+    aside_ = {};
+    break;
+  case Action::Kind::done:
+    if (!end_seen_ || unreversed_ != 0) return fail(action, "not everything is reversed");
+    if (report_.taped < program_.total) return fail(action, "not every step was taped");
+    if (work_.there || aside_.there) return fail(action, "a tape is left over");
+    if (!slots_.empty()) return fail(action, "a snapshot is left over");
+    finished_ = true;
+    return false;
+  }
+  tell(action, schedule);
+  return true;
+}
+
+void Checker::tell(const Action& action, Schedule& schedule) {
+  if (end_seen_ && !end_told_) {
+    end_told_ = true;
+    schedule.ended(program_.total);
+  }
+  if (action.kind == Action::Kind::tape) schedule.taped(records(work_));
+  if (action.kind == Action::Kind::snapshot) schedule.kept(program_.snapshot_bytes);
+}
+
+std::uint64_t Checker::most_repetitions() const {
+  std::int64_t running = 0;
+  std::int64_t most = 0;
+  for (const auto& [position, change] : starts_) {
+    running += change;
+    most = std::max(most, running);
+  }
+  return static_cast<std::uint64_t>(most);
+}
+
+Report Checker::report() const {
+  Report result = report_;
+  if (result.fault.empty() && !finished_) result.fault = "the schedule is not done";
+  result.repetitions = most_repetitions();
+  const auto executed = static_cast<double>(result.advanced) + static_cast<double>(result.taped);
+  result.replay_factor = program_.total == 0 ? 1.0 : executed / static_cast<double>(program_.total);
+  return result;
+}
+
+Report check(Schedule& schedule, const Program& program, const Limits& limits) {
+  Checker checker(program, limits);
+  while (checker.perform(schedule.next(), schedule)) {
+  }
+  return checker.report();
+}
+
+Report predict(const Spec& spec, const Program& program, const Resources& resources) {
+  const auto schedule = make(spec, resources);
+  return check(*schedule, program);
+}
+
+} // namespace cairn::schedule

@@ -1,0 +1,124 @@
+// Schedules that never run the program only to measure it: the states kept along the first run are where the reversal starts.
+// `auto` tapes the first stretch of it, so that a short run costs what a plain tape costs.
+#include "vm/schedule/binomials.h"
+#include "vm/schedule/generators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::schedule {
+namespace {
+
+// The constants of `auto`. A step records at most about one operation; the base case is chosen so that its tape stays in a
+// second-level cache, yet spans enough steps that lifting a state and restoring it cost little beside it.
+constexpr std::uint64_t kRecordBytes = 32;
+constexpr std::uint64_t kPrefixSteps = std::uint64_t{1} << 18;
+constexpr std::uint64_t kMostTapeBytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLeastGoodBase = std::uint64_t{1} << 14;
+constexpr std::uint64_t kMostGoodBase = std::uint64_t{1} << 18;
+constexpr std::uint64_t kSnapshotBytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t kMostSnapshots = 4096;
+// Of a budget, each of two tapes (in work and aside) may take an eighth, and so may the snapshots.
+constexpr std::uint64_t kShare = 8;
+
+std::uint64_t budget_of(const Resources& resources) {
+  return resources.budget_bytes > 0 ? static_cast<std::uint64_t>(resources.budget_bytes) : 0;
+}
+
+std::uint64_t base_for(std::uint64_t tape_bytes, std::uint64_t steps, std::uint64_t records) {
+  const std::uint64_t good = kGoodTapeBytes * steps / (kRecordBytes * std::max<std::uint64_t>(1, records));
+  const std::uint64_t safe = std::max(kLeastBase, tape_bytes / kRecordBytes);
+  return std::min(std::clamp(good, kLeastGoodBase, kMostGoodBase), safe);
+}
+
+Allowance allowance_of(const Spec& spec, const Resources& resources) {
+  if (spec.kind == Spec::Kind::sqrt) return {Allowance::Kind::strided};
+  if (spec.kind == Spec::Kind::online && spec.snapshots != 0) return {Allowance::Kind::fixed, std::min(spec.snapshots, kNoLimit)};
+  if (spec.kind == Spec::Kind::online) return {Allowance::Kind::logarithmic};
+  const std::uint64_t budget = budget_of(resources);
+  if (budget == 0) return {Allowance::Kind::bytes, kMostSnapshots, kSnapshotBytes, UINT64_MAX};
+  return {Allowance::Kind::bytes, kMostSnapshots, std::min(kSnapshotBytes, budget / kShare), budget / 2};
+}
+
+} // namespace
+
+FirstRun::FirstRun(const Spec& spec, const Resources& resources)
+    : kind_(spec.kind), placement_(allowance_of(spec, resources), spec.base, 0) {
+  if (kind_ != Spec::Kind::automatic) return;
+  const std::uint64_t budget = budget_of(resources);
+  tape_bytes_ = budget == 0 ? kMostTapeBytes : std::min(kMostTapeBytes, budget / kShare);
+  prefix_ = std::min(kPrefixSteps, std::max(kLeastBase, tape_bytes_ / kRecordBytes));
+}
+
+Action FirstRun::next() {
+  switch (stage_) {
+  case Stage::begin:
+    if (kind_ == Spec::Kind::automatic) {
+      stage_ = Stage::prefix;
+      return {Action::Kind::tape, prefix_, 0};
+    }
+    stage_ = Stage::running;
+    return placement_.next();
+  case Stage::prefix:
+    stage_ = Stage::running;
+    return {Action::Kind::put_aside, 0, 0};
+  case Stage::running:
+    return placement_.next();
+  case Stage::reversing:
+    if (const auto action = reversal_.next()) return *action;
+    if (prefix_ == 0) break;
+    stage_ = Stage::last_reverse;
+    return {Action::Kind::take_back, 0, 0};
+  case Stage::last_reverse:
+    stage_ = Stage::done;
+    return {Action::Kind::reverse, 0, 0};
+  case Stage::done:
+    break;
+  }
+  stage_ = Stage::done;
+  return {};
+}
+
+void FirstRun::ended(std::uint64_t total) {
+  total_ = total;
+  if (stage_ == Stage::prefix) stage_ = Stage::last_reverse;
+  if (stage_ != Stage::running) return;
+  reversal_ = placement_.reversal(total);
+  stage_ = Stage::reversing;
+}
+
+void FirstRun::taped(std::uint64_t records) {
+  if (stage_ == Stage::prefix) placement_.rebase(base_for(tape_bytes_, prefix_, records), prefix_);
+}
+
+void FirstRun::kept(std::uint64_t bytes) {
+  if (stage_ == Stage::running) placement_.kept(bytes);
+}
+
+std::string FirstRun::explanation() const {
+  const std::string_view name = kind_ == Spec::Kind::sqrt ? "sqrt" : kind_ == Spec::Kind::online ? "online" : "auto";
+  if (total_ == kToEnd) return fmt::format("{}: the end of the run is not reached yet", name);
+  if (kind_ == Spec::Kind::automatic && placement_.held() == 0)
+    return fmt::format("auto: {} steps ended within the first tape, so no snapshots", total_);
+  const std::string prefix = prefix_ == 0 ? "" : fmt::format("first {} steps taped, then ", prefix_);
+  if (kind_ == Spec::Kind::sqrt)
+    return fmt::format("sqrt, base {}: {} steps, {} snapshots of the first run every {} steps, each part taped whole",
+                       placement_.base(), total_, placement_.held(), placement_.stride_steps());
+  return fmt::format("{}: {}base {}, {} steps in all; {} snapshots of the first run were kept, at most {} at once", name, prefix,
+                     placement_.base(), total_, placement_.held(), placement_.most());
+}
+
+void FirstRun::save(std::vector<std::uint64_t>& words) const {
+  words.push_back(static_cast<std::uint64_t>(Saved::first_run));
+  WordWriter writer(words);
+  fields(*this, writer);
+}
+
+bool FirstRun::sound() const {
+  const bool kind = kind_ == Spec::Kind::sqrt || kind_ == Spec::Kind::online || kind_ == Spec::Kind::automatic;
+  return kind && stage_ <= Stage::done && placement_.sound() && (stage_ != Stage::reversing || reversal_.sound());
+}
+
+} // namespace cairn::schedule

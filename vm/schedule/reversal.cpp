@@ -1,0 +1,95 @@
+// The walk back over kept states. The span in hand always runs from the latest mark to the end; it is taped if it is short
+// enough, otherwise cut, with a new mark at the cut.
+#include "vm/schedule/reversal.h"
+
+#include "vm/schedule/binomials.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn::schedule {
+
+std::uint32_t Slots::take() {
+  if (free_.empty()) return fresh_++;
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  return slot;
+}
+
+bool Slots::sound(std::vector<std::uint32_t> held) const {
+  held.insert(held.end(), free_.begin(), free_.end());
+  if (held.size() != fresh_) return false;
+  std::sort(held.begin(), held.end());
+  for (std::uint32_t i = 0; i < held.size(); ++i)
+    if (held[i] != i) return false;
+  return true;
+}
+
+Reversal::Reversal(Cut cut, std::uint64_t base, std::uint64_t limit, std::vector<Mark> marks, Slots slots, std::uint64_t end)
+    : cut_(cut), base_(base), limit_(std::min(limit, kNoLimit)), end_(end), marks_(std::move(marks)), slots_(std::move(slots)) {}
+
+std::uint64_t Reversal::cut_after(std::uint64_t steps) const {
+  if (cut_ == Cut::halves) return steps / 2;
+  const std::uint64_t units = (steps - 1) / base_ + 1;
+  const std::uint64_t held_below = marks_.size() - 1;
+  return split(limit_ > held_below ? limit_ - held_below : 1, units) * base_;
+}
+
+Action Reversal::tape() {
+  const std::uint64_t steps = end_ - at_;
+  end_ = at_;
+  at_ = kNowhere;
+  stage_ = Stage::reverse;
+  return {Action::Kind::tape, steps, 0};
+}
+
+std::optional<Action> Reversal::next() {
+  switch (stage_) {
+  case Stage::tape:
+    return tape();
+  case Stage::reverse:
+    stage_ = Stage::choose;
+    return Action{Action::Kind::reverse, 0, 0};
+  case Stage::choose:
+    break;
+  }
+  if (marks_.empty()) return std::nullopt;
+  const Mark top = marks_.back();
+  if (at_ == kNowhere) {
+    at_ = top.position;
+    return Action{Action::Kind::restore, 0, top.slot};
+  }
+  const bool short_enough = cut_ == Cut::never || end_ - at_ <= base_;
+  if (at_ == top.position && short_enough) {
+    // The last use of this state: giving it up before the tape lets the machine update its frames in place.
+    marks_.pop_back();
+    slots_.give(top.slot);
+    stage_ = Stage::tape;
+    return Action{Action::Kind::discard, 0, top.slot};
+  }
+  if (short_enough) return tape();
+  if (at_ != top.position) {
+    marks_.push_back({at_, slots_.take()});
+    return Action{Action::Kind::snapshot, 0, marks_.back().slot};
+  }
+  const std::uint64_t steps = cut_after(end_ - at_);
+  at_ += steps;
+  return Action{Action::Kind::advance, steps, 0};
+}
+
+bool Reversal::sound() const {
+  if (cut_ > Cut::revolve || stage_ > Stage::reverse || (cut_ != Cut::never && base_ == 0) || limit_ > kNoLimit) return false;
+  std::vector<std::uint32_t> held;
+  std::uint64_t least = 0;
+  for (const Mark& mark : marks_) {
+    if (mark.position < least || mark.position > end_) return false;
+    least = mark.position + 1;
+    held.push_back(mark.slot);
+  }
+  if (!slots_.sound(std::move(held))) return false;
+  if (at_ == kNowhere) return stage_ != Stage::tape;
+  const std::uint64_t bottom = marks_.empty() ? 0 : marks_.back().position;
+  return stage_ != Stage::reverse && at_ >= bottom && at_ <= end_ && (stage_ == Stage::tape || !marks_.empty());
+}
+
+} // namespace cairn::schedule

@@ -1,0 +1,122 @@
+// The text of a schedule: "binomial,base=64,snapshots=8". Read by the language, the command line and the C API alike, so every
+// message says what would have been right.
+#include "vm/schedule/schedule.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+namespace cairn::schedule {
+namespace {
+
+struct Name {
+  std::string_view text;
+  Spec::Kind kind;
+  bool base, snapshots, passes; // which keys it takes
+};
+
+constexpr std::array kNames = {
+    Name{"tape", Spec::Kind::tape, false, false, false},      Name{"bisection", Spec::Kind::bisection, true, false, false},
+    Name{"binomial", Spec::Kind::binomial, true, true, true}, Name{"sqrt", Spec::Kind::sqrt, true, false, false},
+    Name{"online", Spec::Kind::online, true, true, false},    Name{"auto", Spec::Kind::automatic, false, false, false},
+};
+
+// Positions are 64-bit step counts; a larger base case would be no base case but a run.
+constexpr std::uint64_t kMostBase = std::uint64_t{1} << 40;
+
+const Name& name_of(Spec::Kind kind) {
+  for (const Name& name : kNames)
+    if (name.kind == kind) return name;
+  return kNames.back();
+}
+
+std::string keys_of(const Name& name) {
+  std::string keys;
+  if (name.base) keys += "base=N";
+  if (name.snapshots) keys += keys.empty() ? "snapshots=D" : ", snapshots=D";
+  if (name.passes) keys += keys.empty() ? "passes=T" : ", passes=T";
+  return keys;
+}
+
+// Takes "KEY=VALUE" apart and puts the value where it belongs.
+bool parse_key(std::string_view part, const Name& name, Spec& spec, std::string& error) {
+  const std::string taken = keys_of(name);
+  const auto equals = part.find('=');
+  const std::string_view key = part.substr(0, equals);
+  const bool known = (key == "base" && name.base) || (key == "snapshots" && name.snapshots) || (key == "passes" && name.passes);
+  if (!known) {
+    error = taken.empty() ? fmt::format("schedule '{}' takes no options, but '{}' was given", name.text, part)
+                          : fmt::format("schedule '{}' has no option '{}'; it takes {}", name.text, key, taken);
+    return false;
+  }
+  std::uint64_t value = 0;
+  const std::string_view digits = equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1);
+  const auto [rest, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.empty() || code != std::errc{} || rest != digits.data() + digits.size()) {
+    error = fmt::format("schedule option '{}' needs a whole number, as in '{}=64'", part, key);
+    return false;
+  }
+  const bool repeated = key == "base" ? spec.base_given : key == "snapshots" ? spec.snapshots != 0 : spec.passes != 0;
+  if (repeated) {
+    error = fmt::format("schedule option '{}' is given twice", key);
+    return false;
+  }
+  if (key == "base") {
+    if (value < kLeastBase || value > kMostBase) {
+      error = fmt::format("schedule option '{}': a base case has {} to {} steps", part, kLeastBase, kMostBase);
+      return false;
+    }
+    spec.base = value;
+    spec.base_given = true;
+    return true;
+  }
+  if (value == 0) {
+    error = fmt::format("schedule option '{}': the least is {}=1", part, key);
+    return false;
+  }
+  (key == "snapshots" ? spec.snapshots : spec.passes) = value;
+  if (spec.snapshots != 0 && spec.passes != 0) {
+    error = "schedule options 'snapshots' and 'passes' exclude each other: each is computed from the other";
+    return false;
+  }
+  return true;
+}
+
+} // namespace
+
+bool parse(std::string_view text, Spec& spec, std::string& error) {
+  const auto comma = text.find(',');
+  const std::string_view word = text.substr(0, comma);
+  for (const Name& name : kNames) {
+    if (name.text != word) continue;
+    Spec result;
+    result.kind = name.kind;
+    std::string_view rest = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+    for (bool more = comma != std::string_view::npos; more;) {
+      const auto next = rest.find(',');
+      const std::string_view part = rest.substr(0, next);
+      if (part.empty()) {
+        error = fmt::format("schedule '{}' has a comma with no option beside it", text);
+        return false;
+      }
+      if (!parse_key(part, name, result, error)) return false;
+      more = next != std::string_view::npos;
+      if (more) rest = rest.substr(next + 1);
+    }
+    spec = result;
+    return true;
+  }
+  error = fmt::format("there is no schedule '{}'; there are tape, bisection, binomial, sqrt, online and auto", word);
+  return false;
+}
+
+std::string to_string(const Spec& spec) {
+  std::string text{name_of(spec.kind).text};
+  if (spec.base_given) text += fmt::format(",base={}", spec.base);
+  if (spec.snapshots != 0) text += fmt::format(",snapshots={}", spec.snapshots);
+  if (spec.passes != 0) text += fmt::format(",passes={}", spec.passes);
+  return text;
+}
+
+} // namespace cairn::schedule
