@@ -99,19 +99,10 @@ std::string read_text(const char* path) {
   return text;
 }
 
-// Names of procedures stay: they are what is left for messages.
-void strip(Module& module) {
-  for (auto& source : module.sources) source.text.clear();
-  for (auto& function : module.functions) {
-    function.spans.clear();
-    function.span = {};
-  }
-}
-
 void compile(std::string name, std::string text, const cairn_compiler_options* options, void** bytes, std::size_t* size) {
   Options inner = inner_options(options);
   Module module = cairn::compiler::generate(cairn::compiler::expand(std::move(name), std::move(text), inner), inner);
-  if (options != nullptr && options->strip != 0) strip(module);
+  if (options != nullptr && options->strip != 0) cairn::bytecode::strip(module);
   auto written = cairn::bytecode::write_module(module);
   *bytes = copy_out(written.data(), written.size());
   *size = written.size();

@@ -6,16 +6,27 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cairn::bytecode {
 
+inline constexpr std::uint32_t kModuleFormat = 1;
+inline constexpr std::string_view kProducer = "cairn 0.1.0";
+
 std::vector<std::byte> write_module(const Module& module);
 
-// False with a message if the bytes are no well-formed module file of this version. Never reads outside, never allocates more than a
-// small multiple of the input. A module read is not verified yet.
+// False with a message if the bytes are no well-formed module file of this version. Never reads outside, never allocates more
+// than a small multiple of the input. A module read is not verified yet.
 bool read_module(std::span<const std::byte> bytes, Module& module, std::string& error);
 
 bool looks_like_module(std::span<const std::byte> bytes);
+
+// Removes source text and places. The names of files and procedures stay: messages still say where, if not on which line.
+void strip(Module& module);
+
+// Makes length and checksum right again after bytes were changed, for tests and tools that patch modules. False if this is no
+// module file.
+bool reseal(std::vector<std::byte>& bytes);
 
 } // namespace cairn::bytecode
