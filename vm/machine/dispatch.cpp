@@ -157,8 +157,18 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     if constexpr (Taped) return read_field_taped(*tape, o, slot, v);
     else return Heap::retain(v);
   };
+  // A frame that this tape has not put on itself yet.
+  auto unseen = [&](const Frame* f) {
+    if constexpr (Taped)
+      if (tape->is_old(f->serial) && f->lifted == 0) return true;
+    return f == nullptr;
+  };
   auto expected = [&](const char* who, const char* what, Value got) {
     throw ProgramError(fmt::format("{}: expected {}, got {}", who, what, describe(got)));
+  };
+  auto record = [&]([[maybe_unused]] auto op, [[maybe_unused]] Value x, [[maybe_unused]] Value y, [[maybe_unused]] Value& out) {
+    if constexpr (Taped) return taped_binary<op()>(*tape, x, y, out);
+    else return false;
   };
   // A frame for a callee whose parameters are filled in by the caller.
   auto push_frame = [&](const Code* code) -> Frame* {
@@ -479,7 +489,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
       if (slot != keep) heap.release(r[slot]);
     });
   }
-    [[fallthrough]];
+    goto op_ret;
   op_ret: {
     Value v = SOURCE(A);
     Frame* parent = frame->parent;
@@ -490,7 +500,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
       written_back = true;
       return finish_run(v) ? Exit::switched : Exit::done;
     }
-    if (parent->count != 1 || parent->serial < epoch || (Taped && tape->is_old(parent->serial) && !parent->lifted)) [[unlikely]] {
+    if (parent->count != 1 || parent->serial < epoch || unseen(parent)) [[unlikely]] {
       frame = parent;  // so that an error finds a frame
       r = frame->slots();
       pc = frame->code->words + frame->pc;
@@ -605,7 +615,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     Value out;                                                                                                                   \
     if (x.is_flonum() && y.is_flonum()) r[A] = flonum_unchecked(expression);                                                     \
     else if (integers<Opcode::Op>(x, y, out)) r[A] = out;                                                                        \
-    else if (Taped && taped_binary<Opcode::Op>(*tape, x, y, out)) r[A] = out;                                                    \
+    else if (record(std::integral_constant<Opcode, Opcode::Op>{}, x, y, out)) r[A] = out;                                                                        \
     else SLOW_BINARY(Op, x, fx, y, fy)                                                                                           \
     NEXT(1);                                                                                                                     \
   }
@@ -637,7 +647,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     Value out;
     if (integers<Opcode::add>(x, y, out)) r[A] = out;
     else if (x.is_flonum()) r[A] = flonum_unchecked(x.flonum() + static_cast<double>(static_cast<std::int16_t>(C)));
-    else if (Taped && taped_binary<Opcode::add>(*tape, x, y, out)) r[A] = out;
+    else if (record(std::integral_constant<Opcode, Opcode::add>{}, x, y, out)) r[A] = out;
     else SLOW_BINARY(add, x, b, y, 0)
     NEXT(1);
   }

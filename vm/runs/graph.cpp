@@ -1,0 +1,486 @@
+// See graph.h. Every copy is made top-down with an explicit list of slots still to fill; a slot holds a harmless value until then.
+#include "vm/runs/graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace cairn::runs {
+
+using machine::as_capsule;
+using machine::Capsule;
+using machine::ProgramError;
+using value::Block;
+using value::Frame;
+using value::Kind;
+using value::Object;
+
+namespace {
+
+bool is_number(Value v) { return v.is_flonum() || v.is_integer() || v.is_taped() || value::is_bundle(v); }
+
+// Has slots of its own that may lead to numbers.
+bool is_container(Value v) {
+  return v.is_pair() || (v.is_procedure() && value::block_of(v.procedure())->captures != 0) || value::is_vector(v) ||
+         value::is_capsule(v);
+}
+
+// Calls visit(child, slot) for each value slot of a container.
+template <class F> void for_each_child(Object* o, F&& visit) {
+  switch (o->kind) {
+  case Kind::pair:
+    visit(static_cast<value::Pair*>(o)->car, 0u);
+    visit(static_cast<value::Pair*>(o)->cdr, 1u);
+    break;
+  case Kind::vector: {
+    auto* v = static_cast<value::Vector*>(o);
+    for (std::uint64_t i = 0; i < v->length; ++i) visit(v->items()[i], static_cast<std::uint32_t>(i));
+    break;
+  }
+  case Kind::block: {
+    auto* b = static_cast<Block*>(o);
+    for (std::uint32_t i = 0; i < b->captures; ++i) visit(b->captured()[i], i);
+    break;
+  }
+  case Kind::frame: {
+    auto* f = static_cast<Frame*>(o);
+    value::for_each_live(f, [&](std::uint32_t slot) { visit(f->slots()[slot], slot); });
+    break;
+  }
+  default: break;
+  }
+}
+
+// Copies objects on demand and fills their slots through a list of pending ones.
+class Copier {
+public:
+  Copier(Engine& engine, Sharing sharing, const Leaf& leaf) : engine_(engine), heap_(engine.heap()), sharing_(sharing), leaf_(leaf) {}
+
+  Value run(Value v) {
+    Value root = value::kUnspecified;
+    pending_.push_back({v, &root, nullptr, 0});
+    try {
+      while (!pending_.empty()) {
+        Slot s = pending_.back();
+        pending_.pop_back();
+        *s.to = fill(s);
+      }
+    } catch (...) {
+      heap_.release(root);
+      throw;
+    }
+    return root;
+  }
+
+private:
+  struct Slot {
+    Value from;
+    Value* to;
+    Object* owner;
+    std::uint32_t slot;
+  };
+
+  Value fill(const Slot& s) {
+    Value v = s.from;
+    if (is_number(v)) return leaf_(v, s.owner, s.slot);
+    if (!is_container(v)) return Heap::retain(v);
+    if (v.is_pair()) return value::of_pair(static_cast<value::Pair*>(copy(v.pair())));
+    if (v.is_procedure()) {
+      auto* block = static_cast<Block*>(copy(value::block_of(v.procedure())));
+      std::uint64_t offset = v.procedure()->offset;
+      return value::of_procedure(reinterpret_cast<value::Procedure*>(reinterpret_cast<char*>(block) + offset));
+    }
+    return value::of_other(copy(v.other()));
+  }
+
+  // An owned copy of the object, or a reference to the copy made before.
+  Object* copy(Object* o) {
+    if (sharing_ == Sharing::graph || o->kind == Kind::frame) {
+      if (auto it = copies_.find(o); it != copies_.end()) {
+        Heap::retain(it->second);
+        return it->second;
+      }
+    }
+    Object* made = shell(o);
+    copies_[o] = made;
+    return made;
+  }
+
+  Object* shell(Object* o) {
+    std::size_t mark = pending_.size();
+    Object* made = nullptr;
+    switch (o->kind) {
+    case Kind::pair: {
+      auto* p = heap_.cons(value::kUnspecified, value::kUnspecified).pair();
+      auto* from = static_cast<value::Pair*>(o);
+      pending_.push_back({from->cdr, &p->cdr, o, 1});
+      pending_.push_back({from->car, &p->car, o, 0});
+      return p;
+    }
+    case Kind::vector: {
+      auto* from = static_cast<value::Vector*>(o);
+      value::Vector* v = heap_.make_vector(from->length);
+      for (std::uint64_t i = 0; i < from->length; ++i) {
+        v->items()[i] = value::kUnspecified;
+        pending_.push_back({from->items()[i], &v->items()[i], o, static_cast<std::uint32_t>(i)});
+      }
+      made = v;
+      break;
+    }
+    case Kind::block: {
+      auto* from = static_cast<Block*>(o);
+      Block* b = heap_.make_block(from->procedures, from->captures);
+      for (std::uint32_t i = 0; i < from->procedures; ++i) b->procedure(i)->code = from->procedure(i)->code;
+      for (std::uint32_t i = 0; i < from->captures; ++i) {
+        b->captured()[i] = value::kUnspecified;
+        pending_.push_back({from->captured()[i], &b->captured()[i], o, i});
+      }
+      made = b;
+      break;
+    }
+    case Kind::frame: return copy_frames(static_cast<Frame*>(o));
+    default: return copy_capsule(static_cast<value::NativeObject*>(o));
+    }
+    std::reverse(pending_.begin() + static_cast<std::ptrdiff_t>(mark), pending_.end());
+    return made;
+  }
+
+  // A frame and its ancestors, one after the other.
+  Object* copy_frames(Frame* from) {
+    Frame* first = nullptr;
+    Frame* child = nullptr;
+    for (; from != nullptr; from = from->parent) {
+      if (auto it = copies_.find(from); it != copies_.end()) {
+        Heap::retain(it->second);
+        (child != nullptr ? child->parent : first) = static_cast<Frame*>(it->second);
+        return first;
+      }
+      Frame* f = heap_.make_frame(from->code);
+      f->parent = nullptr;
+      f->pc = from->pc;
+      f->result = from->result;
+      f->lifted = 0;
+      value::for_each_live(from, [&](std::uint32_t slot) {
+        f->slots()[slot] = value::kUnspecified;
+        pending_.push_back({from->slots()[slot], &f->slots()[slot], from, slot});
+      });
+      copies_[from] = f;
+      (child != nullptr ? child->parent : first) = f;
+      child = f;
+    }
+    return first;
+  }
+
+  Object* copy_capsule(value::NativeObject* o) {
+    auto* from = static_cast<Capsule*>(o->native);
+    std::vector<Run> runs = from->runs;
+    for (Run& r : runs) {
+      r.top = static_cast<Frame*>(copy(r.top));
+      if (r.state != nullptr) Heap::retain(r.state);
+    }
+    Value z = engine_.make_capsule(std::move(runs), from->steps);
+    Capsule* made = as_capsule(z);
+    made->finished = from->finished;
+    if (from->finished) pending_.push_back({from->value, &made->value, o, 0});
+    return z.other();
+  }
+
+  Engine& engine_;
+  Heap& heap_;
+  Sharing sharing_;
+  const Leaf& leaf_;
+  std::vector<Slot> pending_;
+  std::unordered_map<Object*, Object*> copies_;
+};
+
+} // namespace
+
+Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf) {
+  if (is_number(v)) return leaf(v, nullptr, 0);
+  if (!is_container(v)) return Heap::retain(v);
+  return Copier(engine, sharing, leaf).run(v);
+}
+
+bool contains(Value v, const std::function<bool(Value)>& is) {
+  std::vector<Object*> pending;
+  std::unordered_set<Object*> seen;
+  auto look = [&](Value x) {
+    if (is_container(x)) pending.push_back(value::object_of(x));
+    return is_number(x) && is(x);
+  };
+  if (look(v)) return true;
+  bool found = false;
+  while (!pending.empty() && !found) {
+    Object* o = pending.back();
+    pending.pop_back();
+    if (!seen.insert(o).second) continue;
+    if (o->kind == Kind::capsule) {
+      auto* c = static_cast<Capsule*>(static_cast<value::NativeObject*>(o)->native);
+      found = found || look(c->value);
+      for (Run& r : c->runs)
+        if (r.top != nullptr) pending.push_back(r.top);
+      continue;
+    }
+    if (o->kind == Kind::frame && static_cast<Frame*>(o)->parent != nullptr) pending.push_back(static_cast<Frame*>(o)->parent);
+    for_each_child(o, [&](Value child, std::uint32_t) { found = found || look(child); });
+  }
+  return found;
+}
+
+namespace {
+
+// The copy behind without_tape: keeps serials, shares what the tape has not touched.
+class Untaper {
+public:
+  Untaper(Engine& engine, const Tape& tape) : engine_(engine), heap_(engine.heap()), tape_(tape) {}
+
+  Frame* frame(Frame* from) {
+    Frame* first = nullptr;
+    Frame* child = nullptr;
+    for (; from != nullptr; from = from->parent) {
+      Frame*& link = child != nullptr ? child->parent : first;
+      if (auto it = copies_.find(from); it != copies_.end()) {
+        Heap::retain(it->second);
+        link = static_cast<Frame*>(it->second);
+        return first;
+      }
+      if (from->serial < tape_.start() && from->lifted == 0) {
+        Heap::retain(from);
+        link = from;
+        return first;
+      }
+      Frame* f = heap_.make_frame(from->code);
+      adopt(f, from);
+      f->parent = nullptr;
+      f->pc = from->pc;
+      f->result = from->result;
+      f->lifted = 0;
+      value::for_each_live(from, [&](std::uint32_t slot) { put(from->slots()[slot], &f->slots()[slot]); });
+      link = f;
+      child = f;
+    }
+    return first;
+  }
+
+  void drain() {
+    while (!pending_.empty()) {
+      auto [from, to] = pending_.back();
+      pending_.pop_back();
+      *to = copy(from);
+    }
+  }
+
+  void put(Value from, Value* to) {
+    *to = value::kUnspecified;
+    if (from.is_taped() && from.tape_id() == tape_.id()) *to = value::flonum(tape_.primal(from.tape_node()));
+    else if ((is_container(from) || value::is_bundle(from)) && value::object_of(from)->serial >= tape_.start())
+      pending_.push_back({from, to});
+    else *to = Heap::retain(from);
+  }
+
+private:
+  void adopt(Object* made, Object* from) {
+    made->serial = from->serial;
+    copies_[from] = made;
+  }
+
+  Value copy(Value v) {
+    Object* o = value::object_of(v);
+    Object* made = nullptr;
+    if (auto it = copies_.find(o); it != copies_.end()) {
+      made = it->second;
+      Heap::retain(made);
+    } else {
+      made = shell(o);
+      adopt(made, o);
+    }
+    if (v.is_pair()) return value::of_pair(static_cast<value::Pair*>(made));
+    if (v.is_procedure())
+      return value::of_procedure(reinterpret_cast<value::Procedure*>(reinterpret_cast<char*>(made) + v.procedure()->offset));
+    return value::of_other(made);
+  }
+
+  Object* shell(Object* o) {
+    switch (o->kind) {
+    case Kind::pair: {
+      auto* p = heap_.cons(value::kUnspecified, value::kUnspecified).pair();
+      put(static_cast<value::Pair*>(o)->car, &p->car);
+      put(static_cast<value::Pair*>(o)->cdr, &p->cdr);
+      return p;
+    }
+    case Kind::vector: {
+      auto* from = static_cast<value::Vector*>(o);
+      value::Vector* v = heap_.make_vector(from->length);
+      for (std::uint64_t i = 0; i < from->length; ++i) put(from->items()[i], &v->items()[i]);
+      return v;
+    }
+    case Kind::block: {
+      auto* from = static_cast<Block*>(o);
+      Block* b = heap_.make_block(from->procedures, from->captures);
+      for (std::uint32_t i = 0; i < from->procedures; ++i) b->procedure(i)->code = from->procedure(i)->code;
+      for (std::uint32_t i = 0; i < from->captures; ++i) put(from->captured()[i], &b->captured()[i]);
+      return b;
+    }
+    case Kind::bundle: {
+      auto* from = static_cast<value::Bundle*>(o);
+      auto* b = value::as_bundle(heap_.make_bundle(from->tag, value::kUnspecified, value::kUnspecified));
+      put(from->primal, &b->primal);
+      put(from->tangent, &b->tangent);
+      return b;
+    }
+    default: {
+      auto* from = static_cast<Capsule*>(static_cast<value::NativeObject*>(o)->native);
+      std::vector<Run> runs = from->runs;
+      for (Run& r : runs) {
+        r.top = frame(r.top);
+        if (r.state != nullptr) Heap::retain(r.state);
+      }
+      Value z = engine_.make_capsule(std::move(runs), from->steps);
+      as_capsule(z)->finished = from->finished;
+      put(from->value, &as_capsule(z)->value);
+      return z.other();
+    }
+    }
+  }
+
+  Engine& engine_;
+  Heap& heap_;
+  const Tape& tape_;
+  std::vector<std::pair<Value, Value*>> pending_;
+  std::unordered_map<Object*, Object*> copies_;
+};
+
+} // namespace
+
+std::vector<Run> without_tape(Engine& engine, const std::vector<Run>& runs, const Tape& tape) {
+  std::uint64_t serial = engine.heap().next_serial;
+  std::vector<Run> out = runs;
+  Untaper untaper(engine, tape);
+  for (Run& r : out) {
+    r.top = untaper.frame(r.top);
+    if (r.state != nullptr) Heap::retain(r.state);
+  }
+  untaper.drain();
+  engine.heap().next_serial = serial;
+  return out;
+}
+
+namespace {
+
+[[noreturn]] void wrong_shape(Engine& engine, const char* what, Value t, Value v) {
+  throw ProgramError(fmt::format("{} {} does not have the shape of {}", what, engine.describe(t), engine.describe(v)));
+}
+
+bool is_zero(Value t) { return t.is_integer() && t.integer() == 0; }
+
+// Children of containers v and t side by side; a zero t stands for zeros.
+template <class F> void pair_children(Engine& engine, Value v, Value t, const char* what, F&& visit) {
+  Object* o = value::object_of(v);
+  bool zero = is_zero(t);
+  bool alike = zero || (t.is_object() && t.tag() == v.tag() && value::object_of(t)->kind == o->kind);
+  if (alike && !zero && o->kind == Kind::vector)
+    alike = value::as_vector(v)->length == value::as_vector(t)->length;
+  if (alike && !zero && o->kind == Kind::block) {
+    Block* other = value::block_of(t.procedure());
+    alike = other->captures == static_cast<Block*>(o)->captures && v.procedure()->code == t.procedure()->code;
+  }
+  if (!alike) wrong_shape(engine, what, t, v);
+  for_each_child(o, [&](Value child, std::uint32_t slot) {
+    Value part = value::integer_unchecked(0);
+    if (!zero) {
+      switch (o->kind) {
+      case Kind::pair: part = slot == 0 ? t.pair()->car : t.pair()->cdr; break;
+      case Kind::vector: part = value::as_vector(t)->items()[slot]; break;
+      default: part = value::block_of(t.procedure())->captured()[slot]; break;
+      }
+    }
+    visit(child, part, o, slot);
+  });
+}
+
+struct PairedSlot {
+  Value v, t;
+  Object* owner;
+  std::uint32_t slot;
+  Value* to;
+};
+
+void check_leaf(Engine& engine, const char* what, const PairedSlot& s) {
+  if (is_number(s.v)) {
+    if (!is_number(s.t)) wrong_shape(engine, what, s.t, s.v);
+    return;
+  }
+  bool same_sort = s.t.tag() == s.v.tag() || is_zero(s.t);
+  if (!same_sort || ((s.v == value::kNull) != (s.t == value::kNull) && !is_zero(s.t))) wrong_shape(engine, what, s.t, s.v);
+}
+
+} // namespace
+
+void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
+               const std::function<void(const PairedLeaf&)>& leaf) {
+  std::vector<PairedSlot> pending{{v, t, nullptr, 0, nullptr}};
+  std::unordered_set<Object*> seen;
+  while (!pending.empty()) {
+    PairedSlot s = pending.back();
+    pending.pop_back();
+    if (!is_container(s.v) || value::is_capsule(s.v)) {
+      check_leaf(engine, what, s);
+      if (is_number(s.v)) leaf({s.v, s.t, s.owner, s.slot});
+      continue;
+    }
+    if (once && !seen.insert(value::object_of(s.v)).second) continue;
+    std::size_t mark = pending.size();
+    pair_children(engine, s.v, s.t, what, [&](Value child, Value part, Object* owner, std::uint32_t slot) {
+      pending.push_back({child, part, owner, slot, nullptr});
+    });
+    std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());
+  }
+}
+
+Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std::function<Value(const PairedLeaf&)>& leaf) {
+  Heap& heap = engine.heap();
+  Value root = value::kUnspecified;
+  std::vector<PairedSlot> pending{{v, t, nullptr, 0, &root}};
+  try {
+    while (!pending.empty()) {
+      PairedSlot s = pending.back();
+      pending.pop_back();
+      if (!is_container(s.v) || value::is_capsule(s.v)) {
+        check_leaf(engine, what, s);
+        *s.to = is_number(s.v) ? leaf({s.v, s.t, s.owner, s.slot}) : Heap::retain(s.v);
+        continue;
+      }
+      std::vector<Value*> to;
+      Object* o = value::object_of(s.v);
+      if (s.v.is_pair()) {
+        value::Pair* p = heap.cons(value::kUnspecified, value::kUnspecified).pair();
+        to = {&p->car, &p->cdr};
+        *s.to = value::of_pair(p);
+      } else if (s.v.is_procedure()) {
+        auto* from = static_cast<Block*>(o);
+        Block* b = heap.make_block(from->procedures, from->captures);
+        for (std::uint32_t i = 0; i < from->procedures; ++i) b->procedure(i)->code = from->procedure(i)->code;
+        for (std::uint32_t i = 0; i < from->captures; ++i) to.push_back(&(b->captured()[i] = value::kUnspecified));
+        *s.to = value::of_procedure(
+            reinterpret_cast<value::Procedure*>(reinterpret_cast<char*>(b) + s.v.procedure()->offset));
+      } else {
+        value::Vector* made = heap.make_vector(value::as_vector(s.v)->length);
+        for (std::uint64_t i = 0; i < made->length; ++i) to.push_back(&(made->items()[i] = value::kUnspecified));
+        *s.to = value::of_other(made);
+      }
+      std::size_t mark = pending.size();
+      pair_children(engine, s.v, s.t, what, [&](Value child, Value part, Object* owner, std::uint32_t slot) {
+        pending.push_back({child, part, owner, slot, to[slot]});
+      });
+      std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());
+    }
+  } catch (...) {
+    heap.release(root);
+    throw;
+  }
+  return root;
+}
+
+} // namespace cairn::runs

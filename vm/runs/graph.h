@@ -1,0 +1,49 @@
+// Copies of values at the borders of derivative operators (DESIGN 5.4): as a tree (each path its own place) or as a graph (sharing kept).
+// All iterative.
+#pragma once
+
+#include "vm/machine/engine.h"
+
+#include <functional>
+#include <vector>
+
+namespace cairn::runs {
+
+using machine::Engine;
+using machine::Run;
+using machine::Tape;
+using tape::Place;
+using value::Heap;
+using value::Value;
+
+// A number met while copying: what the slot holds (borrowed), and whose slot it is (null for the root). Returns an owned value.
+using Leaf = std::function<Value(Value number, value::Object* owner, std::uint32_t slot)>;
+
+enum class Sharing { tree, graph };
+
+// A copy of v with every number replaced by leaf(...), in preorder: car before cdr, elements and captures in order. Pairs, vectors, closure
+// blocks, and capsules with their frames are copied; everything else is shared.
+Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf);
+
+// Does a number for which `is` holds occur in v (inside pairs, vectors, closures, capsules)?
+bool contains(Value v, const std::function<bool(Value)>& is);
+
+// A copy of runs without the numbers of `tape`: their primals instead, the same serials. Only what is newer than the tape, or lifted by it, is
+// copied; the rest is shared.
+std::vector<Run> without_tape(Engine& engine, const std::vector<Run>& runs, const Tape& tape);
+
+// Walks v and its (co)tangent t together: numbers of v in preorder with their parts of t. `0` in t stands for any part. Throws ProgramError where
+// the shapes differ; `what` names t: "*j: the cotangent".
+struct PairedLeaf {
+  Value number;            // borrowed; slot content
+  Value part;              // borrowed; a number, or exact 0
+  value::Object* owner;    // of the slot; null for the root
+  std::uint32_t slot;
+};
+// once: a shared object of v counts once, not once for every path.
+void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once, const std::function<void(const PairedLeaf&)>& leaf);
+
+// A tree copy of v, numbers replaced by leaf(number and its part of t).
+Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std::function<Value(const PairedLeaf&)>& leaf);
+
+} // namespace cairn::runs
