@@ -1,0 +1,57 @@
+"""Runs the tools in a folder of their own; shared by the test programs beside it."""
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+
+def parse(description, **extra):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--bin", required=True, help="the folder of vmrun, vmc and vmdis")
+    for name, text in extra.items():
+        parser.add_argument(f"--{name}", required=True, help=text)
+    parser.add_argument("tests", nargs="*")
+    return parser.parse_args()
+
+
+class ToolTest(unittest.TestCase):
+    """Every test has an empty folder, in which the tools run and where write() puts files."""
+
+    bin = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        return name
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def tool(self, tool, *arguments, input=b"", code=None, timeout=300, **options):
+        done = subprocess.run([os.path.join(self.bin, tool), *map(str, arguments)], cwd=self.folder, timeout=timeout,
+                              input=input.encode() if isinstance(input, str) else input,
+                              stdout=options.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, **options)
+        done.output = (done.stdout or b"").decode(errors="replace")
+        done.errors = done.stderr.decode(errors="replace")
+        self.assertGreaterEqual(done.returncode, 0, f"killed by a signal\n{done.errors}")
+        if code is not None:
+            self.assertEqual(done.returncode, code, f"{tool} {' '.join(map(str, arguments))}\n{done.output}\n{done.errors}")
+        return done
+
+    def vmrun(self, *arguments, code=0, **options):
+        return self.tool("vmrun", *arguments, code=code, **options)
+
+    def stats(self, done):
+        """The counters, which are the last line on standard error."""
+        return json.loads(done.errors.splitlines()[-1])

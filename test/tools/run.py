@@ -1,0 +1,411 @@
+#!/usr/bin/env python3
+"""vmrun, vmc and vmdis from end to end: exit codes, bad files, saving and resuming, output, counters."""
+import json
+import os
+import random
+import subprocess
+import unittest
+
+import driver
+from driver import ToolTest
+
+COUNT = """(define (count i n)
+  (if (= i n) i (begin (write i) (newline) (count (+ i 1) n))))
+(write (count 0 200))
+"""
+COUNTED = "".join(f"{i}\n" for i in range(200)) + "200"
+ENDLESS = "(define (loop i) (loop (+ i 1)))\n(loop 0)\n"
+DEEP = "(define (deep n) (+ 1 (deep (+ n 1))))\n(deep 0)\n"
+KEYS = {"steps", "gradient_steps", "gradient_steps_executed", "replay_factor", "wall_s", "heap_peak_bytes", "tape_peak_bytes",
+        "tape_peak_records", "capsules_peak", "capsule_peak_bytes", "capsules_taken", "tensor_peak_bytes", "rss_peak_bytes", "schedule"}
+
+
+class CommandLine(ToolTest):
+    def test_a_program_prints_what_it_writes_and_nothing_else(self):
+        self.write("a.scm", '(display "x") 42')
+        done = self.vmrun("a.scm")
+        self.assertEqual(done.output, "x")
+        self.assertEqual(done.errors, "")
+
+    def test_help_and_version_exit_with_0(self):
+        for tool in ("vmrun", "vmc", "vmdis"):
+            self.assertIn(tool, self.tool(tool, "--help", code=0).output)
+            self.assertRegex(self.tool(tool, "--version", code=0).output, r"^\w+ \(Cairn\) \d+\.\d+\.\d+\n$")
+
+    def test_wrong_calls_exit_with_2_and_say_why(self):
+        self.write("a.scm", "1")
+        for arguments in ([], ["--no-such-option", "a.scm"], ["--steps", "x", "a.scm"], ["--steps=-1", "a.scm"], ["--steps=", "a.scm"],
+                          ["--memory=lots", "a.scm"], ["--memory=0", "a.scm"], ["--memory", "a.scm"], ["--checkpoint=nonsense", "a.scm"],
+                          ["--checkpoint=binomial,base=1", "a.scm"], ["--save=x", "a.scm"], ["--save-every=10", "a.scm"],
+                          ["--save-every=soon", "--save=x", "a.scm"], ["--seed=q", "a.scm"], ["--device=cuda", "a.scm"],
+                          ["--device=emulated,memory=1GiB", "a.scm"], ["--device=abacus", "a.scm"], ["--library=nowhere", "a.scm"],
+                          ["--resume=x", "a.scm"], ["--resume=missing.capsule"], ["--resume=x", "--seed=1"], ["missing.scm"], ["a.txt"],
+                          ["--stats=no/such/folder", "a.scm"], ["--output=no/such/folder", "a.scm"], ["."]):
+            with self.subTest(arguments=arguments):
+                done = self.vmrun(*arguments, code=2)
+                self.assertIn("error", done.errors)
+                self.assertEqual(done.output, "")
+        self.assertFalse(os.path.exists(self.path("x")))
+        for tool, arguments in (("vmc", []), ("vmc", ["a.scm", "-O", "9"]), ("vmc", ["a.scm", "--emit=c"]), ("vmc", ["missing.scm"]),
+                                ("vmc", ["a.scm", "-o", "no/such/folder"]), ("vmc", ["a.scm", "-o", "a.scm"]), ("vmdis", []),
+                                ("vmdis", ["missing.bc"]), ("vmdis", ["a.scm"])):
+            with self.subTest(tool=tool, arguments=arguments):
+                self.assertIn("error", self.tool(tool, *arguments, code=2).errors)
+
+    def test_values_may_follow_a_blank_or_an_equals_sign(self):
+        self.write("a.scm", ENDLESS)
+        self.vmrun("--steps=100", "a.scm", code=75)
+        self.vmrun("--steps", "100", "a.scm", code=75)
+        self.vmrun("--memory", "64MiB", "--checkpoint", "binomial,snapshots=3", "--seed", "5", "--device", "cpu", "--steps", "1", "a.scm",
+                   code=75)
+
+    def test_sizes(self):
+        self.write("a.scm", "1")
+        for size in ("100000000", "64MiB", "64M", "64MB", "1.5GiB", "70000KiB", "1TiB", "64mib"):
+            self.vmrun(f"--memory={size}", "a.scm")
+
+    def test_what_follows_the_file_belongs_to_the_program(self):
+        self.write("a.scm", "(write (command-line))")
+        done = self.vmrun("a.scm", "--steps=3", "-x", "a b", "--", "--stats")
+        self.assertEqual(done.output, '("--steps=3" "-x" "a b" "--" "--stats")')
+
+    def test_an_option_whose_value_may_be_left_out_does_not_eat_the_file(self):
+        self.write("a.scm", "(write 1)")
+        self.assertEqual(self.vmrun("--stats", "a.scm").output, "1")
+
+
+class ExitCodes(ToolTest):
+    def test_an_error_in_the_program_exits_with_1_and_shows_the_place(self):
+        self.write("a.scm", '(display "before")\n(car 5)\n')
+        done = self.vmrun("a.scm", code=1)
+        self.assertEqual(done.output, "before")
+        self.assertRegex(done.errors, r"^a\.scm:2:\d+: error: .*\n\(car 5\)\n *\^")
+
+    def test_a_program_that_does_not_compile_exits_with_2_and_shows_the_place(self):
+        for text in ("(car", ")", "(no-such-name 1)", "(set! x 1)", "(lambda)", '"open', "#|", b"\xff\xfe", b"(write \x01)"):
+            with self.subTest(text=text):
+                self.write("a.scm", text)
+                self.assertRegex(self.vmrun("a.scm", code=2).errors, r"^a\.scm:\d+:\d+: error: ")
+                self.tool("vmc", "a.scm", code=2)
+                self.assertFalse(os.path.exists(self.path("a.bc")))
+
+    def test_a_bad_source_leaves_the_output_file_alone(self):
+        self.write("a.scm", "(car")
+        self.write("out", "precious")
+        self.vmrun("--output=out", "a.scm", code=2)
+        self.assertEqual(self.read("out"), b"precious")
+
+    def test_going_over_the_memory_budget_exits_with_3(self):
+        self.write("a.scm", DEEP)
+        done = self.vmrun("--memory=16MiB", "a.scm", code=3)
+        self.assertIn("16", done.errors)
+        for size in ("1", "1KiB", "4KiB", "64KiB"):
+            with self.subTest(size=size):
+                self.assertNotEqual(self.vmrun(f"--memory={size}", "a.scm", code=3).errors, "")
+
+    def test_a_tape_over_the_budget_exits_with_3(self):
+        self.write("a.scm", """(define (f x) (let loop ((i 0) (x x)) (if (= i 10000000) x (loop (+ i 1) (* x 1.0000001)))))
+(write (cdr (*j f 1.0 1)))""")
+        self.vmrun("--memory=32MiB", "a.scm", code=3)
+
+    def test_stopped_by_steps_exits_with_75(self):
+        self.write("a.scm", ENDLESS)
+        self.vmrun("--steps=1000", "a.scm", code=75)
+        self.vmrun("--steps=0", "a.scm", code=75)
+
+    def test_a_closed_pipe_ends_an_endless_writer(self):
+        self.write("a.scm", "(define (loop i) (write i) (newline) (loop (+ i 1)))\n(loop 0)\n")
+        process = subprocess.Popen([os.path.join(self.bin, "vmrun"), "a.scm"], cwd=self.folder, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        process.stdout.read(10)
+        process.stdout.close()
+        errors = process.stderr.read().decode()
+        process.stderr.close()
+        self.assertEqual(process.wait(60), 2)
+        self.assertRegex(errors, "standard output: error: cannot be written")
+
+    def test_a_full_disk_is_reported(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        self.write("a.scm", "(write 1)")
+        with open("/dev/full", "wb") as full:
+            self.assertIn("cannot be written", self.vmrun("a.scm", code=2, stdout=full).errors)
+            self.tool("vmc", "a.scm", "--emit=asm", code=2, stdout=full)
+        self.vmrun("--output=/dev/full", "a.scm", code=2)
+
+
+class Input(ToolTest):
+    def test_numbers_are_read_from_standard_input(self):
+        self.write("a.scm", "(write (+ (read-real) (* 10 (read-real))))")
+        self.assertEqual(self.vmrun("a.scm", input=" 1\n 2.5 ").output, "26.0")
+
+    def test_reading_past_the_end_is_an_error(self):
+        self.write("a.scm", "(read-real)")
+        self.assertRegex(self.vmrun("a.scm", code=1).errors, r"^a\.scm:1:\d+: error: ")
+        self.assertRegex(self.vmrun("a.scm", code=1, input="pear").errors, r"^a\.scm:1:\d+: error: ")
+
+
+class Compiler(ToolTest):
+    def test_bytecode_runs_like_its_source(self):
+        self.write("a.scm", COUNT)
+        self.tool("vmc", "a.scm", code=0)
+        self.assertEqual(self.vmrun("a.bc").output, COUNTED)
+        for level in "012":
+            self.tool("vmc", "a.scm", "-o", "b.bc", "-O", level, code=0)
+            self.assertEqual(self.vmrun("b.bc").output, COUNTED)
+
+    def test_stripped_bytecode_is_smaller_and_runs(self):
+        self.write("a.scm", COUNT + "(car 5)\n")
+        self.tool("vmc", "a.scm", code=0)
+        self.tool("vmc", "a.scm", "--strip", "-o", "s.bc", code=0)
+        self.assertLess(len(self.read("s.bc")), len(self.read("a.bc")))
+        done = self.vmrun("s.bc", code=1)
+        self.assertEqual(done.output, COUNTED)
+        self.assertIn("error: ", done.errors)
+
+    def test_text_of_a_program_is_stable(self):
+        self.write("a.scm", COUNT)
+        self.tool("vmc", "a.scm", code=0)
+        first = self.tool("vmdis", "a.bc", code=0).output
+        self.assertIn("count", first)
+        self.assertEqual(first, self.tool("vmdis", "a.bc", code=0).output)
+        self.assertEqual(first, self.tool("vmc", "a.scm", "--emit=asm", code=0).output)
+        ir = self.tool("vmc", "a.scm", "--emit=ir", code=0).output
+        self.assertIn("count", ir)
+        self.tool("vmc", "a.scm", "--emit=ir", "-o", "a.ir", code=0)
+        self.assertEqual(self.read("a.ir").decode(), ir)
+
+    def test_compiling_twice_gives_the_same_bytes(self):
+        self.write("a.scm", COUNT)
+        self.tool("vmc", "a.scm", "-o", "1.bc", code=0)
+        self.tool("vmc", "a.scm", "-o", "2.bc", code=0)
+        self.assertEqual(self.read("1.bc"), self.read("2.bc"))
+
+    def test_libraries_are_found_beside_the_program_and_in_folders(self):
+        os.mkdir(self.path("lib"))
+        self.write("lib/far.scm", "(define (far x) (* x 2))")
+        self.write("near.scm", "(define (near x) (+ x 1))")
+        self.write("a.scm", "(import near) (import far) (import near) (write (far (near 1)))")
+        self.assertEqual(self.vmrun("--library=lib", "a.scm").output, "4")
+        self.assertEqual(self.vmrun("--library", "lib", "a.scm").output, "4")
+        self.vmrun("a.scm", code=2)
+        self.tool("vmc", "a.scm", "--library=lib", code=0)
+        self.assertEqual(self.vmrun("a.bc").output, "4")
+
+
+class BadFiles(ToolTest):
+    """Damaged bytecode and capsules: exit code 2 and a message, never a crash."""
+
+    def check(self, name, command):
+        done = self.tool(*command, timeout=20)
+        self.assertIn(done.returncode, (0, 1, 2, 3, 75), name)
+        return done
+
+    def damaged(self, original, rounds):
+        generator = random.Random(7)
+        yield from (b"", b"x", original[:1], original[:-1], original[:len(original) // 2], original + b"x", bytes(len(original)))
+        for _ in range(rounds):
+            changed = bytearray(original)
+            for _ in range(generator.choice((1, 1, 4))):
+                changed[generator.randrange(len(changed))] ^= 1 << generator.randrange(8)
+            yield bytes(changed)
+
+    def test_damaged_bytecode(self):
+        self.write("a.scm", COUNT)
+        self.tool("vmc", "a.scm", code=0)
+        for damaged in self.damaged(self.read("a.bc"), 60):
+            self.write("bad.bc", damaged)
+            self.assertIn("bad.bc: error: ", self.vmrun("bad.bc", code=2).errors)
+            self.tool("vmdis", "bad.bc", code=2)
+
+    def test_damaged_capsules(self):
+        self.write("a.scm", COUNT)
+        self.vmrun("--steps=300", "--save=a.capsule", "a.scm", code=75)
+        for damaged in self.damaged(self.read("a.capsule"), 60):
+            self.write("bad.capsule", damaged)
+            self.assertIn("bad.capsule: error: ", self.vmrun("--resume=bad.capsule", code=2).errors)
+
+    def test_one_kind_of_file_is_not_taken_for_another(self):
+        self.write("a.scm", COUNT)
+        self.tool("vmc", "a.scm", code=0)
+        self.vmrun("--steps=300", "--save=a.capsule", "a.scm", code=75)
+        self.vmrun("--resume=a.bc", code=2)
+        self.vmrun("--resume=a.scm", code=2)
+        self.vmrun("a.capsule", code=2)
+        os.rename(self.path("a.capsule"), self.path("c.bc"))
+        self.vmrun("c.bc", code=2)
+
+    def test_verify_only_runs_nothing(self):
+        self.write("a.scm", COUNT)
+        self.tool("vmc", "a.scm", code=0)
+        for arguments in (["a.scm"], ["a.bc"]):
+            done = self.vmrun("--verify-only", *arguments)
+            self.assertEqual((done.output, done.errors), ("", ""))
+
+
+class Saving(ToolTest):
+    def total_steps(self, program="a.scm"):
+        return self.stats(self.vmrun("--stats", program))["steps"]
+
+    def test_steps_split_a_run_anywhere(self):
+        self.write("a.scm", COUNT)
+        total = self.total_steps()
+        generator = random.Random(3)
+        for n in (0, 1, 2, total - 1, *(generator.randrange(total) for _ in range(8))):
+            with self.subTest(n=n):
+                first = self.vmrun(f"--steps={n}", "--save=a.capsule", "--stats", "a.scm", code=75)
+                self.assertEqual(self.stats(first)["steps"], n)
+                second = self.vmrun("--resume=a.capsule", "--stats")
+                self.assertEqual(first.output + second.output, COUNTED)
+                self.assertEqual(self.stats(second)["steps"], total)
+
+    def test_a_program_that_ends_within_the_steps_exits_with_0(self):
+        self.write("a.scm", COUNT)
+        total = self.total_steps()
+        self.vmrun(f"--steps={total}", "--save=a.capsule", "a.scm", code=0)
+        self.assertFalse(os.path.exists(self.path("a.capsule")))
+        self.vmrun(f"--steps={total - 1}", "--save=a.capsule", "a.scm", code=75)
+        self.vmrun("--steps=1", "--resume=a.capsule", code=0)
+
+    def test_many_small_pieces_make_the_whole(self):
+        self.write("a.scm", COUNT)
+        output = self.vmrun("--steps=100", "--save=a.capsule", "a.scm", code=75).output
+        for _ in range(1000):
+            done = self.tool("vmrun", "--steps=100", "--save=a.capsule", "--resume=a.capsule")
+            output += done.output
+            if done.returncode == 0:
+                break
+            self.assertEqual(done.returncode, 75, done.errors)
+        self.assertEqual(output, COUNTED)
+
+    def test_a_gradient_can_be_interrupted_anywhere(self):
+        self.write("a.scm", """(define (f x) (let loop ((i 0) (x x)) (if (= i 300) x (loop (+ i 1) (* 3.2 x (- 1 x))))))
+(write (checkpoint-*j f 0.3 1)) (newline) (write (*j f 0.3 1)) (newline)""")
+        whole = self.vmrun("--stats", "--checkpoint=binomial,base=16,snapshots=4", "a.scm")
+        first, second = whole.output.splitlines()
+        self.assertEqual(first, second)
+        total = self.stats(whole)["steps"]
+        generator = random.Random(5)
+        for _ in range(12):
+            n = generator.randrange(total)
+            with self.subTest(n=n):
+                part = self.vmrun(f"--steps={n}", "--save=a.capsule", "--checkpoint=binomial,base=16,snapshots=4", "a.scm", code=75)
+                rest = self.vmrun("--resume=a.capsule", "--stats")
+                self.assertEqual(part.output + rest.output, whole.output)
+                self.assertEqual(self.stats(rest)["steps"], total)
+
+    def test_arguments_and_random_numbers_survive(self):
+        self.write("a.scm", "(define (f n) (if (= n 0) '() (cons (random-real) (f (- n 1)))))\n(write (list (f 20) (command-line)))")
+        whole = self.vmrun("--seed=9", "a.scm", "one", "two").output
+        self.assertNotEqual(whole, self.vmrun("--seed=8", "a.scm", "one", "two").output)
+        self.vmrun("--seed=9", "--steps=60", "--save=a.capsule", "a.scm", "one", "two", code=75)
+        self.assertEqual(self.vmrun("--resume=a.capsule").output, whole)
+
+    def test_save_every_leaves_a_state_to_go_on_from(self):
+        self.write("a.scm", COUNT)
+        self.vmrun("--save-every=500", "--save=a.capsule", "--output=out", "a.scm")
+        self.assertEqual(self.read("out").decode(), COUNTED)
+        # The last state is from before the end: what came after it is cut off and made again.
+        self.vmrun("--resume=a.capsule", "--output=out")
+        self.assertEqual(self.read("out").decode(), COUNTED)
+        self.assertFalse(os.path.exists(self.path("a.capsule.part")))
+
+    def test_save_every_by_the_clock(self):
+        self.write("a.scm", ENDLESS)
+        process = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--save-every=20ms", "--save=a.capsule", "a.scm"], cwd=self.folder)
+        try:
+            for _ in range(600):
+                if os.path.exists(self.path("a.capsule")):
+                    break
+                try:
+                    process.wait(0.1)
+                except subprocess.TimeoutExpired:
+                    pass
+        finally:
+            process.kill()
+            process.wait()
+        self.vmrun("--resume=a.capsule", "--steps=10", code=75)
+
+    def test_a_failing_save_exits_with_2(self):
+        self.write("a.scm", ENDLESS)
+        self.vmrun("--steps=10", "--save=no/such/folder", "a.scm", code=2)
+
+
+class Output(ToolTest):
+    def test_output_goes_to_the_file_which_is_emptied_first(self):
+        self.write("a.scm", "(display \"new\")")
+        self.write("out", "something old and longer")
+        self.assertEqual(self.vmrun("--output=out", "a.scm").output, "")
+        self.assertEqual(self.read("out"), b"new")
+
+    def test_output_comes_once_across_a_crash(self):
+        self.write("a.scm", COUNT)
+        self.vmrun("--steps=700", "--save=a.capsule", "--output=out", "a.scm", code=75)
+        length = len(self.read("out"))
+        self.assertGreater(length, 0)
+        with open(self.path("out"), "ab") as file:
+            file.write(b"written by a process that crashed later")
+        self.vmrun("--resume=a.capsule", "--output=out")
+        self.assertEqual(self.read("out").decode(), COUNTED)
+
+    def test_a_file_that_lacks_output_is_refused(self):
+        self.write("a.scm", COUNT)
+        self.vmrun("--steps=700", "--save=a.capsule", "--output=out", "a.scm", code=75)
+        self.write("out", "x")
+        self.vmrun("--resume=a.capsule", "--output=out", code=2)
+        self.assertEqual(self.read("out"), b"x")
+
+    def test_much_output_arrives_whole(self):
+        self.write("a.scm", "(define (f i) (if (= i 100000) 0 (begin (write i) (newline) (f (+ i 1)))))\n(f 0)")
+        self.assertEqual(self.vmrun("a.scm").output, "".join(f"{i}\n" for i in range(100000)))
+
+
+class Counters(ToolTest):
+    def test_they_are_there_at_exits_0_1_3_and_75(self):
+        self.write("ok.scm", "(* 6 7)")
+        self.write("error.scm", "(car 5)")
+        self.write("deep.scm", DEEP)
+        for code, arguments in ((0, ["ok.scm"]), (1, ["error.scm"]), (3, ["--memory=16MiB", "deep.scm"]), (75, ["--steps=1", "deep.scm"])):
+            with self.subTest(code=code):
+                stats = self.stats(self.vmrun("--stats", *arguments, code=code))
+                self.assertLessEqual(KEYS, stats.keys())
+                done = self.vmrun("--stats=s.json", *arguments, code=code)
+                lines = self.read("s.json").decode().splitlines()
+                self.assertEqual(len(lines), 1)
+                self.assertEqual(json.loads(lines[0])["steps"], stats["steps"])
+                self.assertNotIn("replay_factor", done.errors)
+
+    def test_steps_are_exact_and_the_same_every_time(self):
+        self.write("a.scm", COUNT)
+        steps = {self.stats(self.vmrun("--stats", "a.scm"))["steps"] for _ in range(3)}
+        self.assertEqual(len(steps), 1)
+
+    def test_a_gradient_is_counted(self):
+        self.write("a.scm", """(define (f x) (let loop ((i 0) (x x)) (if (= i 1000) x (loop (+ i 1) (* x 1.0001)))))
+(define t (primops f 1.0))
+(checkpoint-*j f 1.0 1)
+(write t)""")
+        done = self.vmrun("--stats", "--checkpoint=binomial,base=16,snapshots=3", "a.scm")
+        stats = self.stats(done)
+        self.assertEqual(stats["gradient_steps"], int(done.output))
+        self.assertGreater(stats["replay_factor"], 1)
+        self.assertAlmostEqual(stats["replay_factor"], stats["gradient_steps_executed"] / stats["gradient_steps"])
+        self.assertGreaterEqual(stats["capsules_taken"], 3)
+        self.assertGreater(stats["tape_peak_records"], 0)
+        self.assertIn("binomial", stats["schedule"])
+
+    def test_explain_reports_each_gradient(self):
+        self.write("a.scm", "(define (f x) (* x x))\n(write (cdr (checkpoint-*j f 3 1)))")
+        done = self.vmrun("--explain", "--checkpoint=binomial", "a.scm")
+        self.assertEqual(done.output, "6.0")
+        self.assertIn("binomial", done.errors)
+
+    def test_progress_can_be_forced_and_stays_out_of_the_output(self):
+        self.write("a.scm", COUNT)
+        self.assertEqual(self.vmrun("--progress", "a.scm").output, COUNTED)
+
+
+if __name__ == "__main__":
+    arguments = driver.parse(__doc__)
+    ToolTest.bin = os.path.abspath(arguments.bin)
+    unittest.main(argv=["run.py", *arguments.tests])

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""The samples: each runs, and prints what its own comment promises."""
+import math
+import os
+import unittest
+
+import driver
+from driver import ToolTest
+
+
+class Samples(ToolTest):
+    folder_of_samples = None
+
+    def sample(self, name, *arguments, options=(), **more):
+        return self.vmrun(*options, os.path.join(self.folder_of_samples, name), *arguments, **more)
+
+    def numbers(self, *arguments, **more):
+        return [float(word) for word in self.sample(*arguments, **more).output.split()]
+
+    def test_logistic_is_the_same_for_both_operators(self):
+        for iterations in (0, 1, 10, 1000):
+            plain = self.sample("logistic.scm", "*j", iterations).output
+            for schedule in ("auto", "tape", "bisection,base=16", "binomial,base=16,snapshots=3", "sqrt,base=64", "online,base=16"):
+                self.assertEqual(self.sample("logistic.scm", "checkpoint-*j", iterations, options=[f"--checkpoint={schedule}"]).output,
+                                 plain, (iterations, schedule))
+
+    def test_logistic_against_the_tangent_recurrence(self):
+        x, tangent, r = 0.5, 0.0, 3.2
+        for _ in range(50):
+            x, tangent = r * x * (1 - x), x * (1 - x) + r * tangent * (1 - 2 * x)
+        value, gradient = self.numbers("logistic.scm", "checkpoint-*j", 50)
+        self.assertAlmostEqual(value, x, delta=1e-12)
+        self.assertAlmostEqual(gradient, tangent, delta=1e-9 * abs(tangent))
+
+    def test_logistic_needs_a_tape_or_checkpoints(self):
+        self.sample("logistic.scm", "*j", 3000000, options=["--memory=64MiB"], code=3)
+
+    def test_logistic_refuses_unknown_operators(self):
+        self.sample("logistic.scm", "j*", 10, code=1)
+
+    def test_determinant(self):
+        for n in (1, 2, 5, 8):
+            self.assertEqual(self.numbers("determinant.vlad", input=f"{n}\n"), [1.0])
+
+    def test_training(self):
+        # The derivative with respect to the logarithm of the rate against a difference quotient of the same loop in Python.
+        inputs = [-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0]
+        outputs = [-2.1, -1.2, 0.1, 0.9, 2.1, 2.8, 4.2, 5.1]
+
+        def trained(log_rate, steps):
+            slope = offset = 0.0
+            count = len(inputs)
+            for _ in range(steps):
+                misses = [slope * x + offset - y for x, y in zip(inputs, outputs)]
+                slope -= math.exp(log_rate) * sum(2 * m * x for m, x in zip(misses, inputs)) / count
+                offset -= math.exp(log_rate) * sum(2 * m for m in misses) / count
+            return sum((slope * x + offset - y) ** 2 for x, y in zip(inputs, outputs)) / count
+
+        h = 1e-5
+        loss, gradient = self.numbers("training.scm", 60)
+        self.assertAlmostEqual(loss, trained(math.log(0.01), 60), delta=1e-10)
+        quotient = (trained(math.log(0.01) + h, 60) - trained(math.log(0.01) - h, 60)) / (2 * h)
+        self.assertAlmostEqual(gradient, quotient, delta=1e-6)
+
+    def test_newton(self):
+        root, gradient, formula = self.numbers("newton.scm")
+        self.assertAlmostEqual(root ** 3 + root, 3, delta=1e-12)
+        self.assertAlmostEqual(gradient, formula, delta=1e-12)
+
+    def test_slices(self):
+        self.assertIn("equal:      #t", self.sample("slices.scm").output)
+
+
+if __name__ == "__main__":
+    arguments = driver.parse(__doc__, samples="the folder of the samples")
+    ToolTest.bin = os.path.abspath(arguments.bin)
+    Samples.folder_of_samples = os.path.abspath(arguments.samples)
+    unittest.main(argv=["samples.py", *arguments.tests])
