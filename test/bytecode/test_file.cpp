@@ -1,11 +1,13 @@
 // Module files: what is written is read back, and whatever else the bytes may be, it is refused or harmless.
 #include "test/bytecode/builder.h"
+#include "vm/api/cairn.h"
 #include "vm/bytecode/file.h"
 #include "vm/bytecode/verifier.h"
 
 #include <algorithm>
 #include <cmath>
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <limits>
 #include <random>
 
@@ -137,6 +139,10 @@ TEST_CASE("another version is refused with advice") {
   CHECK(mentions(read_error(bytes), "checksum"));
   REQUIRE(reseal(bytes));
   CHECK(mentions(read_error(bytes), "for another instruction set"));
+}
+
+TEST_CASE("files name the version they were made by") {
+  CHECK(kProducer == fmt::format("cairn {}.{}.{}", CAIRN_VERSION_MAJOR, CAIRN_VERSION_MINOR, CAIRN_VERSION_PATCH));
 }
 
 TEST_CASE("every truncation and every extension is refused") {

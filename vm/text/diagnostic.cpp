@@ -15,11 +15,6 @@ namespace {
 constexpr std::size_t kMostColumns = 140;  // of a line shown; longer ones are cut
 constexpr std::size_t kColumnsBefore = 80; // kept in front of the caret when cut
 
-bool is_control(std::uint32_t c) {
-  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029 || (c >= 0x202A && c <= 0x202E) ||
-         (c >= 0x2066 && c <= 0x2069);
-}
-
 std::size_t line_begin(std::string_view text, std::size_t offset) {
   std::size_t newline = offset == 0 ? std::string_view::npos : text.rfind('\n', offset - 1);
   return newline == std::string_view::npos ? 0 : newline + 1;

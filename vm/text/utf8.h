@@ -48,6 +48,12 @@ inline void append_code_point(std::string& out, std::uint32_t c) {
   while (more-- > 0) out += static_cast<char>(0x80 | ((c >> (6 * more)) & 0x3F));
 }
 
+// What must not reach a terminal as it is: controls, line separators, and marks that turn the direction of text.
+constexpr bool is_control(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029 || (c >= 0x202A && c <= 0x202E) ||
+         (c >= 0x2066 && c <= 0x2069);
+}
+
 // For texts from outside that are only said to be UTF-8: U+FFFD stands for every malformed byte.
 inline std::string repaired(std::string_view text) {
   std::string out;
