@@ -1,0 +1,304 @@
+"""Random programs in the language, the same for the same seed.
+
+A program is one procedure (f x) of a list of three flonums: loops, recursion, closures, lists, vectors, pairs, conditionals on
+data, interruption and derivatives inside, to any nesting. Values are kept bounded (sin, quotients that cannot vanish), loops are short. With
+`smooth` there is no kink and no branch on data, so that differences approximate the derivative.
+"""
+import random
+
+
+class Generator:
+    def __init__(self, seed, smooth=False):
+        self.random = random.Random('%s %s' % (seed, smooth))
+        self.smooth = smooth
+        self.names = 0
+        self.derivative_depth = 0
+        self.interrupt_depth = 0
+        self.in_loop = 0
+        self.budget = self.random.choice([20, 40, 80, 120])
+
+    def fresh(self, stem):
+        self.names += 1
+        return '%s%d' % (stem, self.names)
+
+    def constant(self):
+        return self.random.choice(['.5', '1.25', '-.75', '2', '-1', '.1', '1.1', '-0.', '0.', '3', '1e-3'])
+
+    def pick(self, env, kind):
+        found = [name for name, k in env if k == kind]
+        return self.random.choice(found[-6:]) if found and self.random.random() < .85 else None
+
+    def number(self, env, depth):
+        """An expression whose value is a number."""
+        r = self.random
+        self.budget -= 1
+        if depth <= 0 or self.budget < 0 or (depth < 3 and r.random() < .2):
+            return self.pick(env, 'n') or self.constant()
+        sub = lambda e=env: self.number(e, depth - 1)
+        plain = [
+            lambda: '(+ %s %s)' % (sub(), sub()),
+            lambda: '(- %s %s)' % (sub(), sub()),
+            lambda: '(* %s %s)' % (self.bounded(sub()), self.bounded(sub())),
+            lambda: '(* %s %s)' % (sub(), self.constant()),
+            lambda: '(sin %s)' % sub(),
+            lambda: '(cos %s)' % sub(),
+            lambda: '(exp (sin %s))' % sub(),
+            lambda: self.squared('(/ %s (+ 2. (* {0} {0})))' % sub(), sub()),
+            lambda: self.squared('(sqrt (+ 1. (* {0} {0})))', sub()),
+            lambda: self.squared('(log (+ 2. (* {0} {0})))', sub()),
+            lambda: '(atan %s)' % sub(),
+            lambda: '(expt (+ 2. (sin %s)) %s)' % (sub(), r.choice(['2', '3', '.5', '-1', '(sin %s)' % sub()])),
+        ]
+        kinked = [
+            lambda: '(abs %s)' % sub(),
+            lambda: '(max %s %s)' % (sub(), sub()),
+            lambda: '(min %s %s)' % (sub(), sub()),
+            lambda: '(if (%s %s %s) %s %s)' % (r.choice(['<', '>', '<=', '>=']), sub(), sub(), sub(), sub()),
+            lambda: '(cond ((< %s 0) %s) ((= %s 0.) %s) (else %s))' % (sub(), sub(), sub(), sub(), sub()),
+            lambda: '(let ((m (and (< %s %s) %s))) (or m %s))' % (sub(), sub(), sub(), sub()),
+            lambda: '(* %s (floor %s))' % (sub(), sub()),
+        ]
+        structured = [
+            lambda: self.let(env, depth),
+            lambda: self.let(env, depth),
+            lambda: self.loop(env, depth),
+            lambda: self.recursion(env, depth),
+            lambda: self.mutual(env, depth),
+            lambda: '(%s %s)' % (r.choice(['car', 'cdr']), self.pair(env, depth - 1)),
+            lambda: '(vector-ref %s %d)' % (self.vector(env, depth - 1), r.randrange(3)),
+            lambda: self.fold(env, depth),
+            lambda: '(%s %s)' % (self.closure(env, depth - 1), sub()),
+            lambda: self.match(env, depth),
+            lambda: '(apply + %s)' % self.items(env, depth - 1),
+            lambda: '(begin (effect) %s)' % sub(),
+        ]
+        special = [lambda: self.interrupted(env, depth), lambda: self.derivative(env, depth)]
+        choice = r.random()
+        if choice < .45:
+            forms = plain
+        elif choice < .55:
+            forms = plain if self.smooth else kinked
+        elif choice < .85:
+            forms = structured
+        else:
+            forms = special
+        return r.choice(forms)()
+
+    def bounded(self, text):
+        return '(sin %s)' % text if self.random.random() < .5 else text
+
+    def squared(self, template, text):
+        name = self.fresh('q')
+        return '(let ((%s %s)) %s)' % (name, text, template.format(name))
+
+    def let(self, env, depth):
+        kinds = [('n', self.number), ('p', self.pair), ('l', self.items), ('v', self.vector), ('c', self.closure)]
+        word = self.random.choice(['let', 'let*'])
+        inner, bindings = list(env), []
+        for _ in range(self.random.randint(1, 3)):
+            kind, make = self.random.choice(kinds)
+            name = self.fresh(kind)
+            bindings.append('(%s %s)' % (name, make(inner if word == 'let*' else env, depth - 1)))
+            inner.append((name, kind))
+        return '(%s (%s) %s)' % (word, ' '.join(bindings), self.number(inner, depth - 1))
+
+    def count(self):
+        most = 2 if self.in_loop else 7
+        return self.random.randint(0 if self.random.random() < .1 else 1, most)
+
+    def loop(self, env, depth):
+        name, i, a, b = self.fresh('loop'), self.fresh('i'), self.fresh('a'), self.fresh('b')
+        start_a, start_b = self.number(env, depth - 1), self.number(env, depth - 1)
+        self.in_loop += 1
+        inner = env + [(a, 'n'), (b, 'n')]
+        body = '(%s (- %s 1) %s (sin %s))' % (name, i, self.number(inner, depth - 2), self.number(inner, depth - 2))
+        self.in_loop -= 1
+        return '(let %s ((%s %d) (%s %s) (%s %s)) (if (= %s 0) (+ %s %s) %s))' % (
+            name, i, self.count(), a, start_a, b, start_b, i, a, b, body)
+
+    def recursion(self, env, depth):
+        name, n, y = self.fresh('r'), self.fresh('k'), self.fresh('y')
+        start = self.number(env, depth - 1)
+        self.in_loop += 1
+        inner = env + [(y, 'n')]
+        body = '(+ (* .5 %s) (%s (- %s 1) %s))' % (self.number(inner, depth - 2), name, n, self.number(inner, depth - 2))
+        base = self.number(inner, depth - 2)
+        self.in_loop -= 1
+        return '(letrec ((%s (lambda (%s %s) (if (= %s 0) %s %s)))) (%s %d %s))' % (
+            name, n, y, n, base, body, name, self.count(), start)
+
+    def mutual(self, env, depth):
+        f, g, n, y = self.fresh('ev'), self.fresh('od'), self.fresh('k'), self.fresh('y')
+        start = self.number(env, depth - 1)
+        self.in_loop += 1
+        inner = env + [(y, 'n')]
+        result = ('(letrec ((%s (lambda (%s %s) (if (= %s 0) %s (%s (- %s 1) %s))))'
+                  ' (%s (lambda (%s %s) (if (= %s 0) %s (* .9 (%s (- %s 1) %s)))))) (%s %d %s))') % (
+            f, n, y, n, self.number(inner, 1), g, n, self.number(inner, depth - 2),
+            g, n, y, n, self.number(inner, 1), f, n, self.number(inner, depth - 2), f, self.count(), start)
+        self.in_loop -= 1
+        return result
+
+    def fold(self, env, depth):
+        s, y = self.fresh('s'), self.fresh('y')
+        items, start = self.items(env, depth - 1), self.number(env, depth - 1)
+        self.in_loop += 1
+        inner = env + [(s, 'n'), (y, 'n')]
+        body = self.number(inner, depth - 2)
+        self.in_loop -= 1
+        if self.random.random() < .5:
+            return '(fold-left (lambda (%s %s) (+ (* .5 %s) %s)) %s %s)' % (s, y, s, body, start, items)
+        return '(fold-right (lambda (%s %s) (+ (* .5 %s) %s)) %s %s)' % (y, s, s, body, start, items)
+
+    def match(self, env, depth):
+        a, b = self.fresh('a'), self.fresh('b')
+        inner = env + [(a, 'n'), (b, 'n')]
+        if self.random.random() < .5:
+            return '((lambda ((cons %s %s)) %s) %s)' % (a, b, self.number(inner, depth - 1), self.pair(env, depth - 1))
+        return '((lambda ((list %s %s)) %s) (list %s %s))' % (
+            a, b, self.number(inner, depth - 1), self.number(env, depth - 1), self.number(env, depth - 1))
+
+    def pair(self, env, depth):
+        r = self.random
+        if depth <= 0 or r.random() < .3:
+            found = self.pick(env, 'p')
+            if found:
+                return found
+        if r.random() < .7 or depth <= 0:
+            return '(cons %s %s)' % (self.number(env, depth - 1), self.number(env, depth - 1))
+        if r.random() < .5 and not self.smooth:
+            return '(if (< %s %s) %s %s)' % (self.number(env, depth - 1), self.number(env, depth - 1),
+                                             self.pair(env, depth - 1), self.pair(env, depth - 1))
+        name, i, p = self.fresh('loop'), self.fresh('i'), self.fresh('p')
+        start = self.pair(env, depth - 1)
+        self.in_loop += 1
+        body = self.number(env + [(p, 'p')], depth - 2)
+        self.in_loop -= 1
+        return '(let %s ((%s %d) (%s %s)) (if (= %s 0) %s (%s (- %s 1) (cons (cdr %s) (sin %s)))))' % (
+            name, i, self.count(), p, start, i, p, name, i, p, body)
+
+    def items(self, env, depth):
+        """An expression whose value is a list of numbers."""
+        r = self.random
+        if depth <= 0 or r.random() < .3:
+            found = self.pick(env, 'l')
+            if found:
+                return found
+        if depth <= 0 or self.budget < 0 or r.random() < .35:
+            return '(list%s)' % ''.join(' ' + self.number(env, depth - 1) for _ in range(r.randint(1, 4)))
+        y, w = self.fresh('y'), self.fresh('w')
+        source = self.items(env, depth - 1)
+        self.in_loop += 1
+        body = self.number(env + [(y, 'n')], depth - 2)
+        self.in_loop -= 1
+        forms = ['(map (lambda (%s) %s) %s)' % (y, body, source),
+                 '(cons %s %s)' % (self.number(env, depth - 1), source),
+                 '(reverse %s)' % source,
+                 '(let ((%s %s)) (map * %s (map sin %s)))' % (w, source, w, w),
+                 '(list-copy %s)' % source,
+                 '(vector->list %s)' % self.vector(env, depth - 1),
+                 '(build-list %d (lambda (%s) %s))' % (r.randint(0, 3), y, body)]
+        if not self.smooth:
+            forms.append('(filter (lambda (%s) (< %s %s)) %s)' % (y, y, body, source))
+        if not self.in_loop:
+            forms.append('(append %s %s)' % (source, self.items(env, depth - 2)))
+        if self.derivative_depth == 0 and r.random() < .3:
+            self.derivative_depth += 1
+            operator = r.choice(['*j', 'checkpoint-*j'])
+            forms = ['(cdr (%s (lambda (%s) %s) %s 1))' % (operator, w, self.number(env + [(w, 'l')], depth - 1), source)]
+            self.derivative_depth -= 1
+        return r.choice(forms)
+
+    def vector(self, env, depth):
+        r = self.random
+        if depth <= 0 or r.random() < .35:
+            found = self.pick(env, 'v')
+            if found:
+                return found
+        if depth <= 0 or self.budget < 0 or r.random() < .4:
+            return '(vector %s)' % ' '.join(self.number(env, depth - 1) for _ in range(3))
+        y, v, i, name = self.fresh('y'), self.fresh('v'), self.fresh('i'), self.fresh('loop')
+        source = self.vector(env, depth - 1)
+        self.in_loop += 1
+        mapped = '(vector-map (lambda (%s) %s) %s)' % (y, self.number(env + [(y, 'n')], depth - 2), source)
+        looped = '(let %s ((%s %d) (%s %s)) (if (= %s 0) %s (%s (- %s 1) (vector-update %s (modulo %s 3) (sin %s)))))' % (
+            name, i, self.count(), v, source, i, v, name, i, v, i, self.number(env + [(v, 'v')], depth - 2))
+        self.in_loop -= 1
+        return r.choice([mapped, looped, '(vector-update %s %d %s)' % (source, r.randrange(3), self.number(env, depth - 1))])
+
+    def closure(self, env, depth):
+        """An expression whose value is a procedure of one number."""
+        r = self.random
+        if depth <= 0 or r.random() < .3:
+            found = self.pick(env, 'c')
+            if found:
+                return found
+        y, f, i, name, w = self.fresh('y'), self.fresh('c'), self.fresh('i'), self.fresh('loop'), self.fresh('w')
+        simple = '(lambda (%s) %s)' % (y, self.number(env + [(y, 'n')], depth - 1))
+        if depth <= 0 or r.random() < .6:
+            return simple
+        if r.random() < .5:
+            return '(let ((%s %s)) (lambda (%s) %s))' % (
+                w, self.number(env, depth - 1), y, self.number(env + [(w, 'n'), (y, 'n')], depth - 1))
+        self.in_loop += 1
+        result = '(let %s ((%s %d) (%s %s)) (if (= %s 0) %s (%s (- %s 1) (lambda (%s) (* .7 (%s %s))))))' % (
+            name, i, self.count(), f, simple, i, f, name, i, y, f, self.number(env + [(y, 'n')], 1))
+        self.in_loop -= 1
+        return result
+
+    def interrupted(self, env, depth):
+        if self.interrupt_depth >= 2:
+            return self.number(env, depth - 1)
+        r = self.random
+        self.interrupt_depth += 1
+        y, z = self.fresh('y'), self.fresh('z')
+        body = '(lambda (%s) %s)' % (y, self.number(env + [(y, 'n')], depth - 1))
+        start = self.number(env, depth - 1)
+        n = r.choice([0, 1, 2, 3, 5, 8, 13, 20, 35, 60, 100, 1000])
+        forms = [
+            '(resume (interrupt %s %s %d))' % (body, start, n),
+            '(let ((%s (interrupt %s %s %d))) (+ (resume %s) (* .5 (resume %s))))' % (z, body, start, n, z, z),
+            '(resume (interrupt resume (interrupt %s %s %d) %d))' % (body, start, n, r.randint(0, 40)),
+            '(let go ((%s (interrupt %s %s %d))) (if (capsule-finished? %s) (resume %s) (go (interrupt resume %s %d))))' % (
+                z, body, start, n, z, z, z, r.randint(11, 60)),
+        ]
+        # Forward mode over a derivative operator takes other steps (DESIGN.md, invariant 2): only plain bodies may show how many.
+        if '*j' not in body and 'j*' not in body:
+            forms.append('(let ((%s (interrupt %s %s %d))) (if (capsule-finished? %s) (resume %s) (* 1.5 (resume (interrupt resume %s 7)))))' % (
+                z, body, start, n, z, z, z))
+            forms.append('(sin (* .01 (primops %s %s)))' % (body, start))
+            forms.append('(* .01 (capsule-steps (interrupt %s %s %d)))' % (body, start, n))
+        self.interrupt_depth -= 1
+        return r.choice(forms)
+
+    def derivative(self, env, depth):
+        if self.derivative_depth >= 2:
+            return self.number(env, depth - 1)
+        r = self.random
+        self.derivative_depth += 1
+        y = self.fresh('y')
+        operator = r.choice(['*j', 'j*', 'checkpoint-*j', '*j', 'checkpoint-*j'])
+        kind = r.random()
+        if kind < .7:
+            text = '(%s (lambda (%s) %s) %s %s)' % (
+                operator, y, self.number(env + [(y, 'n')], depth - 1), self.number(env, depth - 1),
+                r.choice(['1', '1', '.5', self.number(env, 1)]))
+            text = '(sin (%s %s))' % (r.choice(['car', 'cdr', 'cdr', 'cdr']), text)
+        elif kind < .85 and operator != 'j*':
+            text = '(%s (lambda (%s) %s) %s 1)' % (operator, y, self.number(env + [(y, 'p')], depth - 1), self.pair(env, depth - 1))
+            text = '(sin (%s %s))' % (r.choice(['cadr', 'cddr']), text)
+        else:
+            text = '(%s (lambda (%s) %s) %s %s)' % (
+                operator, y, self.pair(env + [(y, 'n')], depth - 1), self.number(env, depth - 1),
+                '1' if operator == 'j*' else "'(1 . -.5)")
+            text = '(sin (%s %s))' % ('cddr' if operator == 'j*' else 'cdr', text)
+        self.derivative_depth -= 1
+        return text
+
+    def procedure(self, name):
+        """(define (NAME x) ...): a list of three numbers to a list of two numbers and a vector of one."""
+        env = [('a', 'n'), ('b', 'n'), ('c', 'n'), ('x', 'l')]
+        depth = self.random.choice([4, 5, 6, 7])
+        results = [self.number(env, depth), self.number(env, depth - 1), self.number(env, 2)]
+        return '(define (%s x)\n  (let ((a (car x)) (b (cadr x)) (c (caddr x)))\n    (list %s\n          %s\n          (vector %s))))' % (
+            (name,) + tuple(results))

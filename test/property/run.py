@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Random programs against the invariants: split anywhere, equal gradients under every schedule, the dot-product test,
+differences, and slices through capsule files.
+
+    run.py --vmrun PATH [--count N] [--seed S] [--jobs N]     check programs S, S+1, ...
+    run.py --seed S --print                                   show program S (and how to run it)
+
+checks.scm holds what must hold within the language; this driver makes the batches and cuts whole runs into slices.
+Standard library only.
+"""
+import argparse, concurrent.futures, json, os, random, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import generate
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def program(seeds):
+    with open(os.path.join(HERE, 'checks.scm'), encoding='utf-8') as file:
+        text = file.read()
+    for seed in seeds:
+        smooth = seed % 3 == 0
+        numbers = random.Random(seed)
+        x = ' '.join('%.17g' % numbers.uniform(-1.2, 1.2) for _ in range(3))
+        procedure = generate.Generator(seed, smooth).procedure('f%d' % seed)
+        nested = '*j' in procedure or 'j*' in procedure
+        text += procedure + '\n'
+        text += "(check-program '%d f%d '(%s) %s %s)\n" % (
+            seed, seed, x, '#t' if smooth else '#f', '#t' if nested else '#f')
+    return text + '(display "END") (newline)\n'
+
+
+def noisy(seed):
+    """A program that writes while it runs, differentiates, and interrupts itself: for slices of whole runs."""
+    numbers = random.Random(seed)
+    x = ' '.join('%.17g' % numbers.uniform(-1.2, 1.2) for _ in range(3))
+    return ('(define (effect) (display "*"))\n' + generate.Generator(seed, False).procedure('f') + '\n' +
+            "(define (limited f x)\n  (let ((z (interrupt f x 20000))) (if (capsule-finished? z) (resume z) 'long)))\n"
+            "(define x '(%s))\n"
+            '(define y (limited f x))\n(write y) (newline)\n'
+            "(if (pair? y) (write (*j f x '(1 1 #(1)))))\n(newline)\n"
+            "(if (pair? y) (write (with-schedule \"binomial,base=16\" (lambda () (checkpoint-*j f x '(1 1 #(1)))))))\n(newline)\n"
+            '(write (list (random-real) (random-integer 100)))\n(newline)\n' % x)
+
+
+def execute(command, timeout=300):
+    try:
+        run = subprocess.run(command, capture_output=True, timeout=timeout)
+        return run.returncode, run.stdout.decode('utf-8', 'replace'), run.stderr.decode('utf-8', 'replace')
+    except subprocess.TimeoutExpired:
+        return -1, '', 'no end after %d s' % timeout
+
+
+def check_batch(vmrun, seeds):
+    """Complaints of one process that checks several programs; a batch that dies is taken apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'batch.scm')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(program(seeds))
+        code, out, err = execute([vmrun, '--seed=%d' % seeds[0], path])
+    lines = out.split('\n')
+    wrong = [line[:1000] for line in lines if line.startswith('FAIL')]
+    ran = sum(line.startswith('RUN ') for line in lines)
+    if code != 0 or 'END' not in lines:
+        if len(seeds) > 1:
+            wrong, ran = [], 0
+            for seed in seeds:
+                more, some = check_batch(vmrun, [seed])
+                wrong += more
+                ran += some
+            return wrong, ran
+        wrong.append('FAIL %d exit code %d: %s' % (seeds[0], code, err[:1500]))
+    return wrong, ran
+
+
+def check_slices(vmrun, seed):
+    """Runs a program through, then in slices by --steps, --save and --resume: same output, same steps."""
+    rng = random.Random(seed * 7919 + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        path, capsule, stats = (os.path.join(folder, name) for name in ('noisy.scm', 'z.capsule', 'stats.json'))
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(noisy(seed))
+        options = ['--seed=%d' % seed, '--stats=' + stats]
+        code, want, err = execute([vmrun] + options + [path])
+        if code != 0:
+            return ['FAIL %d slices: exit code %d: %s' % (seed, code, err[:1500])]
+        with open(stats, encoding='utf-8') as file:
+            total = json.load(file)['steps']
+        got, done, slices, source = '', 0, 0, options + [path]
+        pieces = rng.choice([2, 4, 8])
+        while True:
+            n = 1 if rng.random() < .1 else rng.randint(1, max(1, 2 * total // pieces))
+            code, out, err = execute([vmrun, '--steps=%d' % n, '--save=' + capsule] + source)
+            got += out
+            slices += 1
+            done += n
+            if code == 0:
+                break
+            if code != 75:
+                return ['FAIL %d slice %d of %d steps: exit code %d: %s' % (seed, slices, n, code, err[:1500])]
+            if done > total:
+                return ['FAIL %d slices: %d steps done of %d and no end' % (seed, done, total)]
+            source = ['--stats=' + stats, '--resume=' + capsule]
+        with open(stats, encoding='utf-8') as file:
+            steps = json.load(file)['steps']
+        wrong = []
+        if got != want:
+            wrong.append('FAIL %d slices: output differs: %r and in slices %r' % (seed, want[:600], got[:600]))
+        if steps != total:
+            wrong.append('FAIL %d slices: %d steps, in slices %d' % (seed, total, steps))
+        return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--vmrun')
+    parser.add_argument('--count', type=int, default=300)
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--jobs', type=int, default=2)
+    parser.add_argument('--batch', type=int, default=10)
+    parser.add_argument('--slices', type=int, help='programs cut into slices; a third of --count without it')
+    parser.add_argument('--print', action='store_true')
+    options = parser.parse_args()
+    if options.print:
+        print(program([options.seed]))
+        return 0
+    vmrun = os.path.abspath(options.vmrun)
+    seeds = list(range(options.seed, options.seed + options.count))
+    batches = [seeds[i:i + options.batch] for i in range(0, len(seeds), options.batch)]
+    sliced = seeds[:options.count // 3 if options.slices is None else options.slices]
+    wrong, ran = [], 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for some, count in pool.map(lambda batch: check_batch(vmrun, batch), batches):
+            wrong += some
+            ran += count
+        for some in pool.map(lambda seed: check_slices(vmrun, seed), sliced):
+            wrong += some
+    for line in wrong[:40]:
+        print(line)
+    print('%d programs (%d short enough to check), %d in slices, %d complaints' % (len(seeds), ran, len(sliced), len(wrong)))
+    if wrong:
+        print('run.py --seed S --print shows program S')
+    return 1 if wrong or ran < len(seeds) // 2 else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
