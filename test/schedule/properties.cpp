@@ -201,7 +201,7 @@ TEST_CASE("online stays near the optimum of a known length, whatever the number 
 }
 
 TEST_CASE("online without a number of snapshots grows with the logarithm") {
-  for (const std::uint64_t units : {10u, 100u, 1000u, 10000u, 100000u}) {
+  for (const std::uint64_t units : {10u, 100u, 1000u, 20000u}) {
     const Report report = run(spec_with_base(Spec::Kind::online, 16), {16 * units});
     const auto slots = 4 * (static_cast<std::uint64_t>(std::log2(units)) + 1);
     CAPTURE(units);

@@ -28,6 +28,28 @@ std::uint64_t reach(std::uint64_t slots, std::uint64_t r_plus_one) {
   return r_plus_one == 0 ? 0 : binomial(slots + r_plus_one - 1, slots);
 }
 
+// Few repetitions are the rule and are found one by one, each coefficient from the one before.
+constexpr std::uint64_t kFewRepetitions = 24;
+
+struct Repetitions {
+  std::uint64_t repetitions = 0;
+  std::uint64_t reach_before = 0; // of one repetition less: C(slots + r - 1, slots), less than the units
+};
+
+Repetitions longest_within(std::uint64_t slots, std::uint64_t units) {
+  if (units <= 1) return {};
+  if (slots == 1) return {units - 1, units - 1};
+  std::uint64_t reached = 1;
+  for (std::uint64_t r = 1; r <= kFewRepetitions; ++r) {
+    std::uint64_t product = 0;
+    const std::uint64_t next = __builtin_mul_overflow(reached, slots + r, &product) ? binomial(slots + r, r) : product / r;
+    if (next >= units) return {r, reached};
+    reached = next;
+  }
+  const std::uint64_t r = least(units, [&](std::uint64_t n) { return binomial(slots + n, slots) >= units; });
+  return {r, binomial(slots + r - 1, slots)};
+}
+
 } // namespace
 
 std::uint64_t binomial(std::uint64_t n, std::uint64_t k) {
@@ -42,20 +64,13 @@ std::uint64_t binomial(std::uint64_t n, std::uint64_t k) {
   return static_cast<std::uint64_t>(value);
 }
 
-std::uint64_t repetitions(std::uint64_t slots, std::uint64_t units) {
-  if (units <= 1) return 0;
-  if (units - 1 <= slots) return 1;
-  if (slots == 1) return units - 1;
-  return least(units, [&](std::uint64_t r) { return binomial(slots + r, slots) >= units; });
-}
+std::uint64_t repetitions(std::uint64_t slots, std::uint64_t units) { return longest_within(slots, units).repetitions; }
 
 Wide advances(std::uint64_t slots, std::uint64_t units) {
   if (units <= 1) return 0;
-  if (units - 1 <= slots) return units - 1;
-  const std::uint64_t r = repetitions(slots, units);
-  // C(slots + r, slots + 1) through its predecessor C(slots + r - 1, slots), which is below `units`.
-  const Wide unneeded = Wide{binomial(slots + r - 1, slots)} * (slots + r) / (slots + 1);
-  return Wide{r} * units - unneeded;
+  const auto [r, reach_before] = longest_within(slots, units);
+  // r * units - C(slots + r, slots + 1), the coefficient through its predecessor C(slots + r - 1, slots), which is below `units`.
+  return Wide{r} * units - Wide{reach_before} * (slots + r) / (slots + 1);
 }
 
 std::uint64_t split(std::uint64_t slots, std::uint64_t units) {

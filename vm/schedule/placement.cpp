@@ -48,21 +48,18 @@ void Placement::weigh() {
   weights_.slots = std::max(allowed(), static_cast<std::uint64_t>(kept_.size()));
   weights_.middle.clear();
   const std::size_t gaps = kept_.size() - 1;
+  // Gap i is reversed when i states below its own are still held; a state dropped before it frees one more slot for it.
+  const std::uint64_t slots = weights_.slots;
   const auto gap = [&](std::size_t i) { return kept_[i + 1].unit - kept_[i].unit; };
-  // Gap i is reversed when i states below its own are still held. A state dropped before it frees one more slot for it.
-  const auto cost = [&](std::size_t i) { return advances(weights_.slots - i, gap(i)); };
-  const auto cost_freed = [&](std::size_t i) { return advances(weights_.slots - i + 1, gap(i)); };
-  Wide after = 0;
-  for (std::size_t i = 1; i < gaps; ++i) after += cost_freed(i);
+  std::vector<Wide> after(gaps + 1, 0); // of the gaps from i on, once freed
+  for (std::size_t i = gaps; i-- > 1;) after[i] = after[i + 1] + advances(slots - i + 1, gap(i));
   Wide before = 0;
   for (std::size_t j = 1; j < gaps; ++j) {
-    after -= cost_freed(j);
-    const Wide merged = advances(weights_.slots - j + 1, gap(j - 1) + gap(j));
-    weights_.middle.emplace_back(before + merged + after, j);
-    before += cost(j - 1);
+    weights_.middle.emplace_back(before + advances(slots - j + 1, gap(j - 1) + gap(j)) + after[j + 1], j);
+    before += advances(slots - j + 1, gap(j - 1));
   }
   weights_.head = before;
-  weights_.all = before + (gaps > 0 ? cost(gaps - 1) : Wide{0});
+  weights_.all = before + (gaps > 0 ? advances(slots - gaps + 1, gap(gaps - 1)) : Wide{0});
   std::sort(weights_.middle.begin(), weights_.middle.end());
 }
 

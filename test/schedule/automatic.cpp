@@ -1,0 +1,65 @@
+// What `auto` promises: short runs cost a plain tape, long ones few repetitions, and a budget is respected.
+#include "test/schedule/helpers.h"
+
+#include "vm/schedule/binomials.h"
+
+using namespace cairn::schedule;
+using namespace cairn::schedule::test;
+
+TEST_CASE("auto tapes a short run once and takes no snapshot") {
+  for (const std::uint64_t total : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{1} << 18}) {
+    const Report report = run(spec_of("auto"), {total});
+    CHECK(report.actions == 3); // tape, reverse, done
+    CHECK(report.advanced == 0);
+    CHECK(report.snapshots == 0);
+  }
+}
+
+TEST_CASE("auto replays a long run of small states no more than once") {
+  const std::uint64_t total = 200'000'000;
+  const Report report = run(spec_of("auto"), {total, 512, 400});
+  CHECK(report.repetitions <= 2); // the first run is one of them
+  CHECK(report.replay_factor <= 2.0);
+  CHECK(report.peak_tape_records * 32 <= std::uint64_t{16} << 20);
+  CHECK(report.peak_snapshot_bytes <= std::uint64_t{32} << 20);
+}
+
+TEST_CASE("auto keeps few snapshots where each is large") {
+  const Report report = run(spec_of("auto"), {100'000'000, 512, std::uint64_t{64} << 20});
+  CHECK(report.peak_snapshots == 8);
+  const std::uint64_t units = (100'000'000 - (1 << 18)) / 65536 + 1;
+  CHECK(static_cast<double>(report.advanced) <= 1.1 * 65536 * static_cast<double>(advances(8, units)));
+}
+
+TEST_CASE("auto gives tapes a quarter of the budget and snapshots an eighth") {
+  for (const std::int64_t budget : {std::int64_t{64} << 10, std::int64_t{1} << 20, std::int64_t{16} << 20, std::int64_t{1} << 30})
+    for (const std::uint64_t density : {64u, 512u, 1024u})
+      for (const std::uint64_t bytes : {200u, 2000u}) {
+        CAPTURE(budget);
+        CAPTURE(density);
+        CAPTURE(bytes);
+        const auto share = static_cast<std::uint64_t>(budget);
+        const Report report = run(spec_of("auto"), {5'000'000, density, bytes}, {}, {budget});
+        CHECK(report.peak_tape_records * 32 <= share / 4);
+        CHECK(report.peak_snapshot_bytes <= std::max(share / 8, 8 * bytes));
+      }
+}
+
+TEST_CASE("auto keeps at least two snapshots, even where half the budget holds none") {
+  const Report report = run(spec_of("auto"), {300'000, 512, std::uint64_t{1} << 20}, {}, {std::int64_t{1} << 20});
+  CHECK(report.peak_snapshots == 2);
+}
+
+TEST_CASE("auto decides alike from equal facts") {
+  const Program program{40'000'000, 700, 900};
+  const auto first = make(spec_of("auto"), {});
+  const auto second = make(spec_of("auto"), {});
+  Checker one(program, {}), other(program, {});
+  for (bool more = true; more;) {
+    const Action action = first->next();
+    REQUIRE(second->next() == action);
+    more = one.perform(action, *first);
+    REQUIRE(other.perform(action, *second) == more);
+  }
+  CHECK(first->explanation() == second->explanation());
+}
