@@ -26,7 +26,6 @@ struct Unsound {
   std::string message;
 };
 
-bool is_run_instruction(Opcode op) { return op >= Opcode::run_open; }
 bool is_tail(Opcode op) {
   return op == Opcode::tail_call || op == Opcode::tail_call_value || op == Opcode::tail_apply || op == Opcode::run_thaw;
 }
@@ -35,6 +34,7 @@ bool ends_flow(Opcode op) {
 }
 bool needs_number(Opcode op) { return op != Opcode::constant && op != Opcode::jump_not_eqv_k; }
 std::string_view name_of(Opcode op) { return kOpcodes[static_cast<std::size_t>(op)].name; }
+bool is_run_instruction(Opcode op) { return name_of(op).starts_with("run_"); }
 std::string_view roles_of(Opcode op) { return kOpcodes[static_cast<std::size_t>(op)].roles; }
 
 class FunctionCheck {
