@@ -1,0 +1,11 @@
+// Runs a piece of the compiler on a stack of its own that is large enough for kDeepest levels of nesting.
+#pragma once
+
+#include <functional>
+
+namespace cairn::compiler {
+
+// Calls `work` and rethrows what it throws. Throws std::bad_alloc where no such stack can be had.
+void on_big_stack(const std::function<void()>& work);
+
+} // namespace cairn::compiler

@@ -1,0 +1,179 @@
+// The builtin names the front uses and the instructions behind them, and lambdas that stand for builtins used as values.
+
+#include "compiler/back/tree.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace cairn::compiler {
+namespace {
+
+constexpr Builtin kInstructions[] = {
+    {"+", Opcode::add, 2, 2},
+    {"-", Opcode::sub, 2, 2},
+    {"*", Opcode::mul, 2, 2},
+    {"/", Opcode::div, 2, 2},
+    {"%neg", Opcode::neg, 1, 1},
+    {"quotient", Opcode::quotient, 2, 2},
+    {"remainder", Opcode::remainder, 2, 2},
+    {"modulo", Opcode::modulo, 2, 2},
+    {"<", Opcode::lt, 2, 2},
+    {"<=", Opcode::le, 2, 2},
+    {">", Opcode::lt, 2, 2, true},
+    {">=", Opcode::le, 2, 2, true},
+    {"=", Opcode::num_eq, 2, 2},
+    {"max", Opcode::max, 2, 2},
+    {"min", Opcode::min, 2, 2},
+    {"expt", Opcode::expt, 2, 2},
+    {"%atan2", Opcode::atan2, 2, 2},
+    {"abs", Opcode::abs, 1, 1},
+    {"sqrt", Opcode::sqrt, 1, 1},
+    {"exp", Opcode::exp, 1, 1},
+    {"log", Opcode::log, 1, 1},
+    {"sin", Opcode::sin, 1, 1},
+    {"cos", Opcode::cos, 1, 1},
+    {"tan", Opcode::tan, 1, 1},
+    {"asin", Opcode::asin, 1, 1},
+    {"acos", Opcode::acos, 1, 1},
+    {"atan", Opcode::atan, 1, 1},
+    {"exact->inexact", Opcode::inexact, 1, 1},
+    {"cons", Opcode::cons, 2, 2},
+    {"car", Opcode::car, 1, 1},
+    {"cdr", Opcode::cdr, 1, 1},
+    {"vector", Opcode::vector, 0, kAnyNumber},
+    {"vector-ref", Opcode::vector_ref, 2, 2},
+    {"vector-length", Opcode::vector_length, 1, 1},
+    {"vector-update", Opcode::vector_update, 3, 3},
+    {"make-vector", Opcode::make_vector, 2, 2},
+    {"list->vector", Opcode::list_vector, 1, 1},
+    {"eq?", Opcode::eqv, 2, 2},
+    {"eqv?", Opcode::eqv, 2, 2},
+    {"null?", Opcode::is_null, 1, 1},
+    {"pair?", Opcode::is_pair, 1, 1},
+    {"vector?", Opcode::is_vector, 1, 1},
+    {"procedure?", Opcode::is_procedure, 1, 1},
+    {"number?", Opcode::is_number, 1, 1},
+    {"integer?", Opcode::is_integer, 1, 1},
+    {"exact?", Opcode::is_exact, 1, 1},
+    {"boolean?", Opcode::is_boolean, 1, 1},
+    {"symbol?", Opcode::is_symbol, 1, 1},
+    {"string?", Opcode::is_string, 1, 1},
+    {"char?", Opcode::is_char, 1, 1},
+    {"not", Opcode::logical_not, 1, 1},
+    {"apply", Opcode::apply, 2, 2},
+    {"%error", Opcode::fail, 1, 1},
+};
+
+std::unordered_map<std::string_view, Builtin> make_table() {
+  std::unordered_map<std::string_view, Builtin> table;
+  for (const Builtin& b : kInstructions) table.emplace(b.name, b);
+  for (std::uint16_t i = 0; i < std::size(bytecode::kPrimitives); ++i) {
+    const bytecode::PrimitiveInfo& p = bytecode::kPrimitives[i];
+    table.emplace(p.name, Builtin{p.name, Opcode::primitive, p.least, p.most, false, i});
+  }
+  return table;
+}
+
+Node* call_builtin(Tree& tree, const Builtin& b, std::vector<Node*> operands) {
+  Node* call = tree.primitive(b.op, std::move(operands), {}, b.index);
+  call->swapped = b.swapped;
+  return call;
+}
+
+} // namespace
+
+const Builtin* find_builtin(std::string_view name) {
+  static const std::unordered_map<std::string_view, Builtin> table = make_table();
+  auto found = table.find(name);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+std::uint32_t find_run_operator(std::string_view name) {
+  for (std::uint32_t i = 0; i < std::size(bytecode::kRunOperators); ++i)
+    if (bytecode::kRunOperators[i].name == name) return i;
+  return kNone;
+}
+
+bool is_pure(Opcode op) {
+  switch (op) {
+  case Opcode::cons:
+  case Opcode::vector:
+  case Opcode::eqv:
+  case Opcode::is_null:
+  case Opcode::is_pair:
+  case Opcode::is_vector:
+  case Opcode::is_procedure:
+  case Opcode::is_number:
+  case Opcode::is_integer:
+  case Opcode::is_boolean:
+  case Opcode::is_symbol:
+  case Opcode::is_string:
+  case Opcode::is_char:
+  case Opcode::logical_not:
+  case Opcode::group:
+  case Opcode::sibling:
+  case Opcode::capture: return true;
+  default: return false;
+  }
+}
+
+bool is_boolean_valued(Opcode op) {
+  switch (op) {
+  case Opcode::lt:
+  case Opcode::le:
+  case Opcode::num_eq:
+  case Opcode::eqv:
+  case Opcode::is_null:
+  case Opcode::is_pair:
+  case Opcode::is_vector:
+  case Opcode::is_procedure:
+  case Opcode::is_number:
+  case Opcode::is_integer:
+  case Opcode::is_exact:
+  case Opcode::is_boolean:
+  case Opcode::is_symbol:
+  case Opcode::is_string:
+  case Opcode::is_char:
+  case Opcode::logical_not: return true;
+  default: return false;
+  }
+}
+
+// Optional operands of a builtin become a rest list that is taken apart, so that a wrapper checks its arity like any procedure.
+Node* make_wrapper(Tree& tree, std::string_view name) {
+  const Builtin& b = *find_builtin(name);
+  Node* lambda = tree.make(Node::Kind::lambda, {});
+  lambda->name = name;
+  lambda->library = true;
+  std::vector<Node*> operands;
+  if (b.op == Opcode::vector) {
+    lambda->rest = tree.fresh("elements");
+    operands.push_back(tree.local(lambda->rest, {}));
+    lambda->children = {tree.primitive(Opcode::list_vector, std::move(operands), {})};
+    return lambda;
+  }
+  for (unsigned i = 0; i < b.least; ++i) {
+    lambda->vars.push_back(tree.fresh("x"));
+    operands.push_back(tree.local(lambda->vars.back(), {}));
+  }
+  if (b.most == b.least) {
+    lambda->children = {call_builtin(tree, b, std::move(operands))};
+    return lambda;
+  }
+  // All primitives with optional operands have just one of them.
+  lambda->rest = tree.fresh("more");
+  auto more = [&] { return tree.local(lambda->rest, {}); };
+  std::vector<Node*> all = operands;
+  all.push_back(tree.primitive(Opcode::car, {more()}, {}));
+  Node* complaint = tree.primitive(
+      Opcode::cons, {tree.constant(make_string(std::string(name) + ": too many arguments"), {}), tree.constant(make_null(), {})}, {});
+  Node* one_more = tree.make(Node::Kind::if_, {});
+  one_more->children = {tree.primitive(Opcode::is_null, {tree.primitive(Opcode::cdr, {more()}, {})}, {}),
+                        call_builtin(tree, b, std::move(all)), tree.primitive(Opcode::fail, {complaint}, {})};
+  Node* choice = tree.make(Node::Kind::if_, {});
+  choice->children = {tree.primitive(Opcode::is_null, {more()}, {}), call_builtin(tree, b, std::move(operands)), one_more};
+  lambda->children = {choice};
+  return lambda;
+}
+
+} // namespace cairn::compiler

@@ -1,0 +1,11 @@
+// Strongly connected components of recursive bindings, so that each letrec group is as small as it can be.
+#pragma once
+
+#include "compiler/back/tree.h"
+
+namespace cairn::compiler {
+
+// Appends the bindings of a letrec to `out`, one Binding a component, those that others refer to first.
+void append_components(std::vector<VarId> vars, std::vector<Node*> inits, std::vector<Binding>& out);
+
+} // namespace cairn::compiler

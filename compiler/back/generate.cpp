@@ -1,0 +1,62 @@
+// The back of the compiler from end to end: tree, passes, A-normal form, liveness, code.
+
+#include "compiler/back/big_stack.h"
+#include "compiler/back/builder.h"
+#include "compiler/back/emitter.h"
+#include "compiler/back/liveness.h"
+
+namespace cairn::compiler {
+namespace {
+
+Unit make_unit(const Program& program, const Options& options) {
+  Tree tree = make_tree(program);
+  Globals globals(program, tree, options.level);
+  globals.mark_stored(tree);
+  Unit unit = build_unit(tree, globals, classify_locals(tree, options.level > 0), options.level);
+  for (AnfFunction& f : unit.functions) find_last_uses(f);
+  return unit;
+}
+
+bytecode::Module make_module(const Program& program, const Options& options) {
+  Unit unit = make_unit(program, options);
+  bytecode::Module module;
+  for (const Global& g : program.globals) module.globals.push_back(g.name);
+  if (module.globals.size() > 0xFFFF) throw Failure{{program.globals.back().span, "the program has too many top-level names"}, {}};
+  module.sources = program.sources;
+  if (unit.functions.size() > 0xFFFF || unit.groups.size() > 0xFFFF)
+    throw Failure{{unit.functions.back().span, "the program has too many procedures"}, {}};
+  ConstantPool constants(module);
+  for (const AnfFunction& f : unit.functions) module.functions.push_back(emit_function(f, unit, constants));
+  module.groups = std::move(unit.groups);
+  module.entry = unit.entry;
+  return module;
+}
+
+// Does the work on this stack or on a larger one, and completes what is thrown.
+template <class Result, class Work> Result guarded(const Program& program, Work work) {
+  try {
+    if (nesting_depth(program) <= kShallow) return work();
+    Result result;
+    on_big_stack([&] { result = work(); });
+    return result;
+  } catch (Failure& failure) {
+    if (failure.sources.empty()) failure.sources = program.sources;
+    throw;
+  }
+}
+
+} // namespace
+
+bytecode::Module generate(Program program, const Options& options) {
+  return guarded<bytecode::Module>(program, [&] { return make_module(program, options); });
+}
+
+std::string intermediate_text(Program program, const Options& options) {
+  return guarded<std::string>(program, [&] {
+    std::vector<std::string> globals;
+    for (const Global& g : program.globals) globals.push_back(g.name);
+    return print_unit(make_unit(program, options), globals);
+  });
+}
+
+} // namespace cairn::compiler

@@ -1,0 +1,94 @@
+#include "compiler/back/registers.h"
+
+#include <algorithm>
+
+namespace cairn::compiler {
+
+Registers::Registers(const AnfFunction& function)
+    : function_(function), place_(function.variables.size(), kNowhere), target_(function.variables.size(), kNone), labels_(function.labels) {
+  collect_hints(function.body, kNone);
+  for (std::uint32_t v : function.parameters) put(v, static_cast<std::uint16_t>(slots_));
+}
+
+void Registers::collect_hints(const Block& block, std::uint32_t result) {
+  for (const Statement& s : block.statements) {
+    if (s.kind == Statement::Kind::jump && labels_[s.index]) {
+      const Label& l = *labels_[s.index];
+      for (std::size_t i = 0; i < s.operands.size(); ++i)
+        if (s.operands[i].kind == Atom::Kind::variable && l.used[i] && s.operands[i].last) target_[s.operands[i].index] = l.parameters[i];
+    }
+    std::uint32_t inner = s.terminal ? result : s.dest;
+    for (const Label& l : s.labels) labels_[l.id] = &l;
+    for (const Label& l : s.labels) collect_hints(l.body, inner);
+    for (const Block& b : s.blocks) collect_hints(b, inner);
+  }
+  if (!block.ended && block.result.kind == Atom::Kind::variable && result != kNone && block.result.last)
+    target_[block.result.index] = result;
+}
+
+void Registers::count(std::uint16_t r) {
+  slots_ = std::max(slots_, r + 1u);
+  if (slots_ > bytecode::kMostRegisters) throw Failure{{function_.span, "the procedure needs too many registers"}, {}};
+  if (r >= holder_.size()) holder_.resize(r + 1u, kNone);
+}
+
+void Registers::put(std::uint32_t variable, std::uint16_t r) {
+  count(r);
+  place_[variable] = r;
+  holder_[r] = variable;
+}
+
+void Registers::reserve(std::uint32_t variable, std::uint16_t r) {
+  count(r);
+  place_[variable] = r;
+}
+
+std::uint16_t Registers::hint(std::uint32_t variable) const {
+  // A value may flow through several branch results; the first that has a register decides.
+  for (int steps = 0; steps < 8 && target_[variable] != kNone; ++steps) {
+    variable = target_[variable];
+    if (place_[variable] != kNowhere) return place_[variable];
+  }
+  return kNowhere;
+}
+
+std::uint16_t Registers::define(std::uint32_t variable) {
+  std::uint16_t r = hint(variable);
+  if (r == kNowhere || !is_free(r)) r = temporary();
+  put(variable, r);
+  return r;
+}
+
+std::uint16_t Registers::temporary() {
+  std::uint16_t r = 0;
+  while (!is_free(r)) ++r;
+  count(r);
+  holder_[r] = kTemporary;
+  return r;
+}
+
+void Registers::set_live(const VariableSet& live) {
+  std::fill(holder_.begin(), holder_.end(), kNone);
+  for (std::uint32_t v : live) holder_[place_[v]] = v;
+}
+
+void Registers::restore(State state) {
+  std::size_t size = holder_.size();
+  holder_ = std::move(state.holder);
+  holder_.resize(size, kNone);
+}
+
+std::uint16_t Registers::choose(std::uint32_t variable, const VariableSet& conflicts, const std::vector<std::uint16_t>& taken) const {
+  std::vector<bool> blocked(holder_.size() + taken.size() + 1);
+  for (std::uint32_t v : conflicts)
+    if (place_[v] != kNowhere) blocked[place_[v]] = true;
+  for (std::uint16_t r : taken)
+    if (r < blocked.size()) blocked[r] = true;
+  std::uint16_t wanted = hint(variable);
+  if (wanted != kNowhere && (wanted >= blocked.size() || !blocked[wanted])) return wanted;
+  for (std::uint16_t r = 0; r < blocked.size(); ++r)
+    if (!blocked[r] && is_free(r)) return r;
+  return static_cast<std::uint16_t>(std::find(blocked.begin(), blocked.end(), false) - blocked.begin());
+}
+
+} // namespace cairn::compiler

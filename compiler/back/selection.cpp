@@ -1,0 +1,68 @@
+#include "compiler/back/selection.h"
+
+#include <cmath>
+
+namespace cairn::compiler {
+namespace {
+
+// NaNs stay out of K forms: which operand's NaN survives could differ.
+bool is_number(const Atom& a, const Unit& unit) {
+  if (a.kind != Atom::Kind::literal) return false;
+  const Literal& l = unit.literals[a.index];
+  if (l.kind != Literal::Kind::datum) return false;
+  return l.datum->kind == Datum::Kind::integer || (l.datum->kind == Datum::Kind::flonum && !std::isnan(l.datum->flonum));
+}
+
+bool fits(std::int64_t i) { return i >= INT16_MIN && i <= INT16_MAX; }
+
+} // namespace
+
+std::optional<std::int16_t> small_integer(const Literal& l) {
+  if (l.kind != Literal::Kind::datum || l.datum->kind != Datum::Kind::integer || !fits(l.datum->integer)) return std::nullopt;
+  return static_cast<std::int16_t>(l.datum->integer);
+}
+
+std::optional<Selected> select(const Statement& s, const Unit& unit) {
+  if (s.operands.size() != 2) return std::nullopt;
+  bool left = is_number(s.operands[0], unit), right = is_number(s.operands[1], unit);
+  if (left == right) return std::nullopt;
+  std::uint32_t variable = left ? 1 : 0;
+  if (s.operands[variable].kind != Atom::Kind::variable) return std::nullopt;
+  const Literal& number = unit.literals[s.operands[1 - variable].index];
+  Selected k{Opcode::count, variable, false, 0};
+  switch (s.op) {
+  case Opcode::add:
+    if (auto i = small_integer(number)) return Selected{Opcode::add_i, variable, true, *i};
+    k.op = Opcode::add_k;
+    break;
+  case Opcode::sub:
+    // x - 0 is not x + 0: they differ where x is -0.0.
+    if (right)
+      if (auto i = small_integer(number); i && *i != 0 && fits(-std::int64_t{*i}))
+        return Selected{Opcode::add_i, variable, true, static_cast<std::int16_t>(-*i)};
+    k.op = right ? Opcode::sub_k : Opcode::rsub_k;
+    break;
+  case Opcode::mul: k.op = Opcode::mul_k; break;
+  case Opcode::div: k.op = right ? Opcode::div_k : Opcode::rdiv_k; break;
+  case Opcode::remainder: k.op = right ? Opcode::remainder_k : Opcode::count; break;
+  case Opcode::quotient: k.op = right ? Opcode::quotient_k : Opcode::count; break;
+  default: break;
+  }
+  if (k.op == Opcode::count) return std::nullopt;
+  return k;
+}
+
+SelectedTest select_test(const Statement& s, const Unit& unit) {
+  if (s.op == Opcode::jump_not_eqv_k) return {s.op, 1};
+  if (s.operands.size() != 2) return {s.op, kNone};
+  bool left = is_number(s.operands[0], unit), right = is_number(s.operands[1], unit);
+  if (left == right) return {s.op, kNone};
+  switch (s.op) {
+  case Opcode::jump_not_lt: return {right ? Opcode::jump_not_lt_k : Opcode::jump_not_gt_k, left ? 0u : 1u};
+  case Opcode::jump_not_le: return {right ? Opcode::jump_not_le_k : Opcode::jump_not_ge_k, left ? 0u : 1u};
+  case Opcode::jump_not_eq: return {Opcode::jump_not_eq_k, left ? 0u : 1u};
+  default: return {s.op, kNone};
+  }
+}
+
+} // namespace cairn::compiler

@@ -1,0 +1,248 @@
+// From core to tree. Recursion follows the nesting of the source, which nesting_depth has measured (iteratively) and
+// generate.cpp has bounded before.
+
+#include "compiler/back/tree.h"
+
+#include "compiler/back/components.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace cairn::compiler {
+namespace {
+
+class Converter {
+public:
+  Converter(const Program& program, Tree& tree) : program_(program), tree_(tree) {}
+
+  void run() {
+    for (const ExprPtr& form : program_.forms) tree_.forms.push_back(convert(*form));
+  }
+
+private:
+  VarId bind(const Variable* v) {
+    VarId id = tree_.fresh(v->name);
+    vars_[v] = id;
+    return id;
+  }
+
+  Node* convert(const Expr& e) {
+    switch (e.kind) {
+    case Expr::Kind::constant: return tree_.constant(e.datum, e.span);
+    case Expr::Kind::local: return tree_.local(vars_.at(e.variable), e.span);
+    case Expr::Kind::global: {
+      Node* n = tree_.make(Node::Kind::global, e.span);
+      n->global = e.global;
+      return n;
+    }
+    case Expr::Kind::builtin: {
+      Node* n = tree_.make(Node::Kind::builtin, e.span);
+      n->name = e.name;
+      return n;
+    }
+    case Expr::Kind::lambda: return convert_lambda(e);
+    case Expr::Kind::let:
+    case Expr::Kind::letrec: return convert_let(e);
+    case Expr::Kind::if_:
+    case Expr::Kind::sequence: {
+      Node* n = tree_.make(e.kind == Expr::Kind::if_ ? Node::Kind::if_ : Node::Kind::sequence, e.span);
+      for (const ExprPtr& c : e.children) n->children.push_back(convert(*c));
+      return n;
+    }
+    case Expr::Kind::call: return convert_call(e);
+    case Expr::Kind::set_global: {
+      Node* n = tree_.make(Node::Kind::set_global, e.span);
+      n->global = e.global;
+      n->children.push_back(convert(*e.children[0]));
+      return n;
+    }
+    case Expr::Kind::match_fail: return tree_.primitive(Opcode::fail, {convert(*e.children[0])}, e.span, 1);
+    }
+    return nullptr;
+  }
+
+  Node* convert_lambda(const Expr& e) {
+    Node* n = tree_.make(Node::Kind::lambda, e.span);
+    n->name = e.name;
+    n->library = e.library;
+    for (const Variable* v : e.variables) n->vars.push_back(bind(v));
+    if (e.rest) n->rest = bind(e.rest);
+    n->children.push_back(convert(*e.children[0]));
+    return n;
+  }
+
+  // A chain of lets, however long, becomes one node.
+  Node* convert_let(const Expr& first) {
+    Node* n = tree_.make(Node::Kind::let, first.span);
+    const Expr* e = &first;
+    for (; e->kind == Expr::Kind::let || e->kind == Expr::Kind::letrec; e = e->children.back().get()) {
+      std::vector<VarId> vars;
+      if (e->kind == Expr::Kind::letrec)
+        for (const Variable* v : e->variables) vars.push_back(bind(v));
+      std::vector<Node*> inits;
+      for (std::size_t i = 0; i < e->variables.size(); ++i) inits.push_back(convert(*e->children[i]));
+      if (e->kind == Expr::Kind::letrec) {
+        append_components(std::move(vars), std::move(inits), n->bindings);
+      } else {
+        for (std::size_t i = 0; i < e->variables.size(); ++i) n->bindings.push_back({{bind(e->variables[i])}, {inits[i]}, false});
+      }
+    }
+    n->children.push_back(convert(*e));
+    return n;
+  }
+
+  Node* convert_call(const Expr& e) {
+    const Expr& callee = *e.children[0];
+    std::vector<Node*> operands;
+    if (callee.kind == Expr::Kind::builtin) {
+      const Builtin* b = find_builtin(callee.name);
+      std::size_t count = e.children.size() - 1;
+      if (b && count >= b->least && count <= b->most) {
+        for (std::size_t i = 1; i < e.children.size(); ++i) operands.push_back(convert(*e.children[i]));
+        Node* n = tree_.primitive(b->op, std::move(operands), e.span, b->index);
+        n->swapped = b->swapped;
+        return n;
+      }
+    }
+    Node* n = tree_.make(Node::Kind::call, e.span);
+    for (const ExprPtr& c : e.children) n->children.push_back(convert(*c));
+    Node& lambda = *n->children[0];
+    if (lambda.kind != Node::Kind::lambda || !accepts(lambda, n->children.size() - 1)) return n;
+    operands = gathered(tree_, lambda, {n->children.begin() + 1, n->children.end()}, e.span);
+    Node* let = tree_.make(Node::Kind::let, e.span);
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      let->bindings.push_back({{i < lambda.vars.size() ? lambda.vars[i] : lambda.rest}, {operands[i]}, false});
+    let->children.push_back(lambda.body());
+    return let;
+  }
+
+  const Program& program_;
+  Tree& tree_;
+  std::unordered_map<const Variable*, VarId> vars_;
+};
+
+} // namespace
+
+Node* Tree::make(Node::Kind kind, Span span) {
+  Node& n = nodes.emplace_back();
+  n.kind = kind;
+  n.span = span;
+  return &n;
+}
+
+Node* Tree::constant(DatumPtr datum, Span span) {
+  Node* n = make(Node::Kind::constant, span);
+  n->datum = std::move(datum);
+  return n;
+}
+
+Node* Tree::local(VarId var, Span span) {
+  Node* n = make(Node::Kind::local, span);
+  n->var = var;
+  return n;
+}
+
+Node* Tree::primitive(Opcode op, std::vector<Node*> operands, Span span, std::uint16_t index) {
+  Node* n = make(Node::Kind::primitive, span);
+  n->op = op;
+  n->index = index;
+  n->children = std::move(operands);
+  return n;
+}
+
+VarId Tree::fresh(std::string name) {
+  names.push_back(std::move(name));
+  return static_cast<VarId>(names.size() - 1);
+}
+
+bool accepts(const Node& lambda, std::size_t count) {
+  return count == lambda.vars.size() || (lambda.rest != kNone && count > lambda.vars.size());
+}
+
+std::vector<Node*> gathered(Tree& tree, const Node& lambda, std::vector<Node*> operands, Span span) {
+  if (lambda.rest == kNone) return operands;
+  Node* list = tree.constant(make_null(), span);
+  while (operands.size() > lambda.vars.size()) {
+    list = tree.primitive(Opcode::cons, {operands.back(), list}, span);
+    operands.pop_back();
+  }
+  operands.push_back(list);
+  return operands;
+}
+
+bool is_atom(const Node& n) {
+  return n.kind == Node::Kind::constant || n.kind == Node::Kind::local || n.kind == Node::Kind::builtin;
+}
+
+bool is_pure(const Node& n) {
+  switch (n.kind) {
+  case Node::Kind::constant:
+  case Node::Kind::local:
+  case Node::Kind::builtin:
+  case Node::Kind::lambda: return true;
+  case Node::Kind::primitive:
+    return is_pure(n.op) && std::all_of(n.children.begin(), n.children.end(), [](const Node* c) { return is_atom(*c) || is_pure(*c); });
+  default: return false;
+  }
+}
+
+DatumPtr make_null() {
+  static const DatumPtr null = std::make_shared<Datum>();
+  return null;
+}
+
+DatumPtr make_boolean(bool b) {
+  auto d = std::make_shared<Datum>();
+  d->kind = Datum::Kind::boolean;
+  d->integer = b;
+  return d;
+}
+
+DatumPtr make_integer(std::int64_t i) {
+  auto d = std::make_shared<Datum>();
+  d->kind = Datum::Kind::integer;
+  d->integer = i;
+  return d;
+}
+
+DatumPtr make_flonum(double x) {
+  auto d = std::make_shared<Datum>();
+  d->kind = Datum::Kind::flonum;
+  d->flonum = x;
+  return d;
+}
+
+DatumPtr make_string(std::string text) {
+  auto d = std::make_shared<Datum>();
+  d->kind = Datum::Kind::string;
+  d->text = std::move(text);
+  return d;
+}
+
+bool is_false(const Datum& d) { return d.kind == Datum::Kind::boolean && d.integer == 0; }
+
+std::size_t nesting_depth(const Program& program) {
+  std::size_t deepest = 0;
+  std::vector<std::pair<const Expr*, std::size_t>> work;
+  for (const ExprPtr& form : program.forms) work.push_back({form.get(), 1});
+  while (!work.empty()) {
+    auto [e, depth] = work.back();
+    work.pop_back();
+    deepest = std::max(deepest, depth);
+    if (depth > kDeepest) throw Failure{{e->span, "expressions nested too deeply"}, program.sources};
+    bool is_let = e->kind == Expr::Kind::let || e->kind == Expr::Kind::letrec;
+    for (const ExprPtr& c : e->children) {
+      bool chained = is_let && c == e->children.back() && (c->kind == Expr::Kind::let || c->kind == Expr::Kind::letrec);
+      work.push_back({c.get(), chained ? depth : depth + 1});
+    }
+  }
+  return deepest;
+}
+
+Tree make_tree(const Program& program) {
+  Tree tree;
+  Converter(program, tree).run();
+  return tree;
+}
+
+} // namespace cairn::compiler

@@ -1,0 +1,115 @@
+// The tree the passes of the back work on: the core language with builtin calls resolved to instructions, letrec cut into strongly
+// connected components and chains of let flattened. Nodes live in an arena (Tree::nodes), variables are numbers, every
+// binding has its own variable; passes make new nodes and never change one that another place may share.
+#pragma once
+
+#include "compiler/core.h"
+#include "compiler/compiler.h"
+
+#include <string_view>
+
+namespace cairn::compiler {
+
+using bytecode::Opcode;
+using VarId = std::uint32_t;
+inline constexpr std::uint32_t kNone = UINT32_MAX;
+
+struct Node;
+
+// One step of a flattened let*: a plain binding (one variable; kNone: evaluated for its effect only) or one recursive
+// group of lambdas.
+struct Binding {
+  std::vector<VarId> vars;
+  std::vector<Node*> inits;
+  bool recursive = false;
+};
+
+struct Node {
+  enum class Kind : std::uint8_t {
+    constant,   // datum
+    local,      // var
+    global,     // global
+    builtin,    // name: a builtin as a value
+    primitive,  // op, index, swapped; children = operands in evaluation order
+    lambda,     // vars, rest, children[0], name, library
+    let,        // bindings, children[0] = body
+    if_,        // children = test, then, else
+    sequence,   // children
+    call,       // children = operator, operands...
+    set_global  // global, children[0]
+  };
+  Kind kind = Kind::constant;
+  Opcode op = Opcode::count;
+  std::uint16_t index = 0;     // of the primitive; kind of fail
+  bool swapped = false;        // the instruction takes its two operands in the other order: (> a b) is lt b a
+  bool library = false;
+  bool transparent = false;    // lambda: what it captures cannot be observed (set by the simplifier's analysis)
+  VarId var = kNone;
+  std::uint32_t global = 0;
+  VarId rest = kNone;
+  Span span;
+  DatumPtr datum;
+  std::string name;
+  std::vector<VarId> vars;
+  std::vector<Binding> bindings;
+  std::vector<Node*> children;
+
+  Node* body() const { return children[0]; }
+};
+
+struct Tree {
+  std::deque<Node> nodes;
+  std::vector<std::string> names;  // of variables
+  std::vector<Node*> forms;
+
+  Node* make(Node::Kind kind, Span span);
+  Node* constant(DatumPtr datum, Span span);
+  Node* local(VarId var, Span span);
+  Node* primitive(Opcode op, std::vector<Node*> operands, Span span, std::uint16_t index = 0);
+  VarId fresh(std::string name);
+};
+
+// How a builtin name is compiled.
+struct Builtin {
+  std::string_view name;
+  Opcode op;
+  unsigned least;
+  unsigned most;
+  bool swapped = false;
+  std::uint16_t index = 0;
+};
+inline constexpr unsigned kAnyNumber = 65'000;
+// Nothing for the names of run operators, which are values, and for unknown names.
+const Builtin* find_builtin(std::string_view name);
+// Index of a run operator, kNone if `name` is none.
+std::uint32_t find_run_operator(std::string_view name);
+
+DatumPtr make_null();
+DatumPtr make_boolean(bool b);
+DatumPtr make_integer(std::int64_t i);
+DatumPtr make_flonum(double d);
+DatumPtr make_string(std::string text);
+bool is_false(const Datum& d);
+
+// True if `lambda` accepts `count` operands.
+bool accepts(const Node& lambda, std::size_t count);
+// The operands of a known call with those of a rest parameter gathered into one list.
+std::vector<Node*> gathered(Tree& tree, const Node& lambda, std::vector<Node*> operands, Span span);
+
+// The tree of a program. Throws Failure where the program nests deeper than kDeepest.
+inline constexpr std::size_t kDeepest = 10'000;
+inline constexpr std::size_t kShallow = 64;  // programs nesting no deeper run their passes on the caller's stack
+std::size_t nesting_depth(const Program& program);
+Tree make_tree(const Program& program);
+
+// Never fails and has no effect, so that it may be dropped or moved.
+bool is_pure(Opcode op);
+bool is_pure(const Node& node);
+bool is_atom(const Node& node);
+// The instruction's value is #t or #f.
+bool is_boolean_valued(Opcode op);
+
+// One lambda for a builtin used as a value.
+Node* make_wrapper(Tree& tree, std::string_view name);
+
+} // namespace cairn::compiler
