@@ -15,7 +15,7 @@ Definition Expander::parse_definition(const DatumPtr& form) const {
     d.levels.insert(d.levels.begin(), d.name->cdr);
     d.name = d.name->car;
   }
-  if (!is_symbol(*d.name)) complain(d.name->span, fmt::format("a definition needs a name, got {}", datum_text(*d.name, 60)));
+  if (!is_symbol(*d.name)) complain(d.name->span, fmt::format("'define' needs a name, got {}", datum_text(*d.name, 60)));
   const std::string& name = d.name->text;
   if (!d.levels.empty()) {
     if (d.body.empty()) complain(form->span, fmt::format("the body of '{}' is empty", name));

@@ -17,7 +17,7 @@ void complain(Span span, std::string message) { throw Complaint{{span, std::move
 
 namespace {
 
-bool is_space(unsigned char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
+bool is_space(unsigned char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 bool is_delimiter(unsigned char c) {
   return is_space(c) || c == '(' || c == ')' || c == '"' || c == ';' || c == '\'' || c == '`' || c == ',' || c == '[' ||
@@ -84,9 +84,9 @@ private:
   [[noreturn]] void complain_open(const Open& o) const {
     switch (o.kind) {
     case Open::Kind::list:
-      complain(span(o.begin, o.opening_end), "this parenthesis is never closed");
+      complain(span(o.begin, o.opening_end), "this '(' is never closed");
     case Open::Kind::vector:
-      complain(span(o.begin, o.opening_end), "this vector is never closed");
+      complain(span(o.begin, o.opening_end), "this '#(' is never closed");
     default:
       complain(span(o.begin, o.opening_end),
                fmt::format("nothing follows this {}", text_.substr(o.begin, o.opening_end - o.begin)));
@@ -162,10 +162,10 @@ private:
   }
 
   void close() {
-    if (open_.empty()) complain(span(at_, at_ + 1), "this parenthesis closes nothing");
+    if (open_.empty()) complain(span(at_, at_ + 1), "this ')' closes nothing");
     Open& o = open_.back();
     if (o.kind == Open::Kind::prefix || o.kind == Open::Kind::comment) complain_open(o);
-    if (o.dot != 0 && !o.tail) complain(span(o.dot - 1, o.dot), "nothing follows this dot");
+    if (o.dot != 0 && !o.tail) complain(span(o.dot - 1, o.dot), "nothing follows this '.'");
     ++at_;
     Span whole = span(o.begin, at_);
     DatumPtr result;
@@ -203,7 +203,7 @@ private:
       if (o.dot == 0) {
         o.items.push_back(std::move(d));
       } else {
-        if (o.tail) complain(d->span, "only one datum may follow a dot");
+        if (o.tail) complain(d->span, "only one datum may follow '.'");
         o.tail = std::move(d);
       }
       return;
@@ -325,11 +325,11 @@ private:
   }
 
   void read_dot(Span where) {
-    if (open_.empty() || open_.back().kind == Open::Kind::vector) complain(where, "a dot belongs inside a list");
+    if (open_.empty() || open_.back().kind == Open::Kind::vector) complain(where, "'.' belongs inside a list");
     Open& o = open_.back();
     if (o.kind != Open::Kind::list) complain_open(o);
-    if (o.items.empty()) complain(where, "a dot needs an element before it");
-    if (o.dot != 0) complain(where, "a list has one dot at most");
+    if (o.items.empty()) complain(where, "'.' needs an element before it");
+    if (o.dot != 0) complain(where, "a list has one '.' at most");
     o.dot = at_;
   }
 

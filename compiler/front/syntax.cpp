@@ -41,7 +41,7 @@ ExprPtr Expander::misplaced(const DatumPtr& form, Items items) {
 ExprPtr Expander::misplaced_import(const DatumPtr& form, Items) { complain(form->span, "'import' belongs at the top level"); }
 
 ExprPtr Expander::misplaced_definition(const DatumPtr& form, Items) {
-  complain(form->span, "a definition cannot be an expression; it belongs at the top level or in a body");
+  complain(form->span, "'define' cannot be an operand or a value; it belongs at the top level or in a body");
 }
 
 ExprPtr Expander::expand_quote(const DatumPtr& form, Items items) {
