@@ -20,6 +20,11 @@ struct RunFormatter : CLI::Formatter {
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: vmrun [options] FILE.scm|FILE.vlad|FILE.bc [ARGUMENT ...]\n       vmrun [options] --resume=FILE\n";
   }
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    std::string name = Formatter::make_option_name(option, is_positional);
+    std::size_t brace = name.find('{');
+    return brace == std::string::npos ? name : name.substr(0, brace) + "[=FILE]";
+  }
 };
 
 template <class T> T require(std::optional<T> parsed, const std::string& option, const std::string& text, const char* expected) {
