@@ -182,7 +182,7 @@ EffectLog* Engine::replaying_log(std::vector<EffectLog*>& fresh) {
     RunState* s = runs[i].run_state();
     EffectLog* log = s != nullptr ? s->effects() : nullptr;
     if (log == nullptr) continue;
-    if (log->position < log->happened) return log;
+    if (log->position < log->happened || log->silent) return log;
     fresh.push_back(log);
   }
   return nullptr;
@@ -200,7 +200,7 @@ void Engine::record_effect(const std::vector<EffectLog*>& fresh, Value v) {
 void Engine::write(std::string_view text) {
   std::vector<EffectLog*> fresh;
   if (EffectLog* log = replaying_log(fresh)) {
-    ++log->position;
+    if (!log->silent) ++log->position;
   } else {
     output_length += text.size();
     if (options.output) options.output(text);
@@ -211,7 +211,10 @@ void Engine::write(std::string_view text) {
 bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
   std::vector<EffectLog*> fresh;
   Value v = value::kUnspecified;
-  if (EffectLog* log = replaying_log(fresh)) {
+  EffectLog* log = replaying_log(fresh);
+  if (log != nullptr && log->silent)
+    throw ProgramError("read-real: a derivative of a derivative cannot read input inside the inner one");
+  if (log != nullptr) {
     v = log->inputs[log->position++];
   } else {
     auto fill = [&] {

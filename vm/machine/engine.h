@@ -141,10 +141,11 @@ public:
   std::uint64_t next_tag = 1;  // of j* invocations; part of the machine state
   std::uint64_t output_length = 0;
   std::vector<schedule::Spec> schedules;  // [0]: of the command line
+  std::uint32_t intern_schedule(const schedule::Spec& spec);
   Value result = value::kUnspecified;
   bool ended = false;
   Statistics statistics;
-  std::uint32_t gradient_depth = 0;
+  std::int64_t snapshot_bytes = 0, snapshot_bytes_peak = 0;  // logical bytes that the snapshots of schedules hold
   std::string pending_input;
   std::size_t pending_at = 0;
   bool input_ended = false;

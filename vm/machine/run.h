@@ -27,7 +27,7 @@ enum class RunKind : std::uint8_t {
   primops,    // ends in its number of steps
   resumed,    // the base of a resumed capsule; ends in its value
   scheduled,  // with-schedule; ends in its value
-  forward,    // j*: ends in its state
+  forward,    // j*: ends in its value
   reverse,    // *j: ends in its state, records on the state's tape
   interval    // checkpoint-*j: ends in its state, finished or out of steps; may record on the state's tape
 };
@@ -37,6 +37,7 @@ struct EffectLog {
   std::uint64_t position = 0;  // of the state now running
   std::uint64_t happened = 0;  // effects so far; those before it are replays
   std::vector<Value> inputs;   // one for every effect; unspecified for output
+  bool silent = false;         // the run repeats one that is over: all its output has happened
   std::int64_t bytes() const { return static_cast<std::int64_t>(inputs.capacity() * sizeof(Value)); }
 };
 
@@ -48,8 +49,8 @@ struct RunState : value::Native {
   virtual RunState* clone(Engine& engine) const = 0;
   // The tape that its run records on, or null.
   virtual Tape* tape() const { return nullptr; }
-  // The run ended with this value (taken over).
-  virtual void finished(Engine& engine, Value value) = 0;
+  // The run ended after this many steps with this value (taken over).
+  virtual void finished(Engine& engine, Value value, std::uint64_t steps) = 0;
   // Interval runs: the budget ended; `segment` is what was running (taken over).
   virtual void expired(Engine& engine, std::vector<Run> segment);
   // The log of effects of its run, or null.
@@ -62,7 +63,7 @@ struct Run {
   std::uint64_t deadline = kNever;  // clock at which its budget ends; in a capsule: steps left
   std::uint64_t start = 0;          // clock at which it began; in a capsule: steps done
   std::uint64_t epoch = 0;          // returning into older frames is a logical copy (DESIGN 5.3)
-  NativeObject* state = nullptr;    // owned; forward, reverse, interval
+  NativeObject* state = nullptr;    // owned; reverse, interval
   std::uint32_t own_schedule = kInheritSchedule;
   // Derived from this run and the ones below whenever it is pushed.
   std::uint32_t schedule = 0;

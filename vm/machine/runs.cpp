@@ -63,11 +63,11 @@ bool Engine::finish_run(Value v) {
     deliver(value::integer(static_cast<std::int64_t>(clock - r.start)));
     break;
   case RunKind::resumed:
-  case RunKind::scheduled: deliver(v); break;
-  case RunKind::forward:
+  case RunKind::scheduled:
+  case RunKind::forward: deliver(v); break;
   case RunKind::reverse:
   case RunKind::interval:
-    r.run_state()->finished(*this, v);
+    r.run_state()->finished(*this, v, clock - r.start);
     deliver(value::of_other(r.state));
     break;
   }
@@ -304,6 +304,14 @@ NativeObject* Engine::unique_state(NativeObject* state) {
   NativeObject* copy = make_state(static_cast<RunState*>(state->native)->clone(*this));
   heap_.release(state);
   return copy;
+}
+
+std::uint32_t Engine::intern_schedule(const schedule::Spec& spec) {
+  std::string text = schedule::to_string(spec);
+  for (std::size_t i = 0; i < schedules.size(); ++i)
+    if (schedule::to_string(schedules[i]) == text) return static_cast<std::uint32_t>(i);
+  schedules.push_back(spec);
+  return static_cast<std::uint32_t>(schedules.size() - 1);
 }
 
 std::uint16_t Engine::register_tape() {

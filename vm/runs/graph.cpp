@@ -426,13 +426,14 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
     PairedSlot s = pending.back();
     pending.pop_back();
     if (!is_container(s.v) || value::is_capsule(s.v)) {
-      check_leaf(engine, what, s);
+      if (what == nullptr && is_zero(s.v)) continue;
+      check_leaf(engine, what != nullptr ? what : "a cotangent", s);
       if (is_number(s.v)) leaf({s.v, s.t, s.owner, s.slot});
       continue;
     }
     if (once && !seen.insert(value::object_of(s.v)).second) continue;
     std::size_t mark = pending.size();
-    pair_children(engine, s.v, s.t, what, [&](Value child, Value part, Object* owner, std::uint32_t slot) {
+    pair_children(engine, s.v, s.t, what != nullptr ? what : "a cotangent", [&](Value child, Value part, Object* owner, std::uint32_t slot) {
       pending.push_back({child, part, owner, slot, nullptr});
     });
     std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());

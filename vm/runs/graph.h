@@ -40,7 +40,7 @@ struct PairedLeaf {
   value::Object* owner;    // of the slot; null for the root
   std::uint32_t slot;
 };
-// once: a shared object of v counts once, not once for every path.
+// once: a shared object of v counts once, not once for every path. what null: an exact 0 in v matches any part and is passed over.
 void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once, const std::function<void(const PairedLeaf&)>& leaf);
 
 // A tree copy of v, numbers replaced by leaf(number and its part of t).

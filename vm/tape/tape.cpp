@@ -85,6 +85,7 @@ Tape* Tape::clone(Heap& heap) const {
   }
   t->inputs = inputs;
   t->composites = composites;
+  t->keeps_primals_ = keeps_primals_;
   t->outputs = outputs;
   for (const Composite& c : composites) {
     Heap::retain(c.f);
@@ -141,7 +142,7 @@ Chunk* Tape::prepare(std::uint32_t index) {
     chunks_[index] = c = copy;
   }
   if (!c->cleared) {
-    if (!composites.empty()) make_cotangents(c);
+    if (keeps_primals_) make_cotangents(c);
     const double absent = std::bit_cast<double>(kAbsent);
     for (std::uint32_t i = 0; i < Chunk::kRecords; ++i) c->cotangent(i) = absent;
     c->cleared = true;
@@ -181,7 +182,7 @@ void Tape::sweep(std::uint32_t from, std::uint32_t to) {
   while (to > from) {
     std::uint32_t first = std::max(from, (to - 1) / Chunk::kRecords * Chunk::kRecords);
     Chunk* c = ready(to - 1);
-    if (composites.empty()) sweep_chunk<false>(c, first, to);
+    if (!keeps_primals_) sweep_chunk<false>(c, first, to);
     else sweep_chunk<true>(c, first, to);
     to = first;
   }

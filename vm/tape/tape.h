@@ -101,7 +101,12 @@ public:
   void sweep(std::uint32_t from, std::uint32_t to);
 
   PlaceMap<Input> inputs;
-  std::vector<Composite> composites;  // ascending node
+  std::vector<Composite> composites;  // ascending node; added by add_composite
+  // From then on the tape keeps its primals through the sweep: the composite's reverse pass reads them.
+  void add_composite(Composite composite) {
+    composites.push_back(composite);
+    keeps_primals_ = true;
+  }
   std::vector<Output> outputs;
 
   // Charges what the maps grew by.
@@ -128,6 +133,7 @@ private:
   Record* end_ = nullptr;
   std::uint32_t count_ = 0;
   std::int64_t charged_maps_ = 0;
+  bool keeps_primals_ = false;
   std::vector<Chunk*> chunks_;
 };
 

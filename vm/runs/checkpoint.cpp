@@ -1,0 +1,376 @@
+// checkpoint-*j: the executor of schedules. It performs one action a step; the cotangent of a state between two intervals is a sparse map
+// from places (DESIGN 5.2), so what an interval does not touch costs it nothing.
+#include "vm/machine/derivative_rules.h"
+#include "vm/runs/states.h"
+#include "vm/schedule/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace cairn::runs {
+
+using machine::kNever;
+using machine::ProgramError;
+using machine::rules::Owned;
+using machine::RunKind;
+using schedule::Action;
+using value::Frame;
+using value::Object;
+
+namespace {
+
+// Calls visit(slot, serial, index) for every value slot of what the tape made or lifted and can be reached from the runs of its own level;
+// what is older and untouched is not entered.
+template <class F> void walk_touched(const std::vector<Run>& runs, Value root, const Tape& tape, F&& visit) {
+  std::vector<Object*> pending;
+  std::unordered_set<Object*> seen;
+  auto push = [&](Object* o) {
+    bool touched = o->serial >= tape.start() || (o->kind == value::Kind::frame && static_cast<Frame*>(o)->lifted != 0);
+    if (touched && seen.insert(o).second) pending.push_back(o);
+  };
+  auto push_value = [&](Value v) {
+    if (v.is_object() && !value::is_string(v) && !value::is_symbol(v)) push(value::object_of(v));
+  };
+  auto push_runs = [&](const std::vector<Run>& list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (i > 0 && list[i].state != nullptr) break;  // an inner reverse operator: opaque to this tape
+      if (list[i].top != nullptr) push(list[i].top);
+    }
+  };
+  push_runs(runs);
+  push_value(root);
+  while (!pending.empty()) {
+    Object* o = pending.back();
+    pending.pop_back();
+    auto slot = [&](Value v, std::uint32_t index) {
+      visit(v, o->serial, index);
+      push_value(v);
+    };
+    switch (o->kind) {
+    case value::Kind::pair:
+      slot(static_cast<value::Pair*>(o)->car, 0);
+      slot(static_cast<value::Pair*>(o)->cdr, 1);
+      break;
+    case value::Kind::vector: {
+      auto* v = static_cast<value::Vector*>(o);
+      for (std::uint64_t i = 0; i < v->length; ++i) slot(v->items()[i], static_cast<std::uint32_t>(i));
+      break;
+    }
+    case value::Kind::block: {
+      auto* b = static_cast<value::Block*>(o);
+      for (std::uint32_t i = 0; i < b->captures; ++i) slot(b->captured()[i], i);
+      break;
+    }
+    case value::Kind::bundle:
+      slot(static_cast<value::Bundle*>(o)->primal, 0);
+      slot(static_cast<value::Bundle*>(o)->tangent, 1);
+      break;
+    case value::Kind::frame: {
+      auto* f = static_cast<Frame*>(o);
+      value::for_each_live(f, [&](std::uint32_t index) { slot(f->slots()[index], index); });
+      if (f->parent != nullptr) push(f->parent);
+      break;
+    }
+    case value::Kind::capsule: {
+      auto* c = static_cast<machine::Capsule*>(static_cast<NativeObject*>(o)->native);
+      if (c->finished) slot(c->value, 0);
+      push_runs(c->runs);
+      break;
+    }
+    default: break;
+    }
+  }
+}
+
+// Bytes of what a state holds that is newer than `since`: its own cost beyond the snapshot before it. Logical, the same in every replay.
+std::int64_t logical_bytes(const std::vector<Run>& runs, std::uint64_t since) {
+  std::int64_t bytes = static_cast<std::int64_t>(runs.size() * sizeof(Run));
+  std::vector<Object*> pending;
+  std::unordered_set<Object*> seen;
+  auto push = [&](Object* o) {
+    if (o->serial >= since && seen.insert(o).second) pending.push_back(o);
+  };
+  for (const Run& r : runs)
+    if (r.top != nullptr) push(r.top);
+  while (!pending.empty()) {
+    Object* o = pending.back();
+    pending.pop_back();
+    bytes += o->size_class == value::kLarge ? 1024 : o->size_class * 16;
+    auto child = [&](Value v) {
+      if (v.is_object()) push(value::object_of(v));
+    };
+    if (o->kind == value::Kind::pair) {
+      child(static_cast<value::Pair*>(o)->car);
+      child(static_cast<value::Pair*>(o)->cdr);
+    } else if (o->kind == value::Kind::vector) {
+      auto* v = static_cast<value::Vector*>(o);
+      bytes += o->size_class == value::kLarge ? static_cast<std::int64_t>(8 * v->length) : 0;
+      for (std::uint64_t i = 0; i < v->length; ++i) child(v->items()[i]);
+    } else if (o->kind == value::Kind::block) {
+      auto* b = static_cast<value::Block*>(o);
+      for (std::uint32_t i = 0; i < b->captures; ++i) child(b->captured()[i]);
+    } else if (o->kind == value::Kind::frame) {
+      auto* f = static_cast<Frame*>(o);
+      value::for_each_live(f, [&](std::uint32_t slot) { child(f->slots()[slot]); });
+      if (f->parent != nullptr) push(f->parent);
+    }
+  }
+  return bytes;
+}
+
+Snapshot copy_of(const Snapshot& s) {
+  Engine::retain_runs(s.runs);
+  return s;
+}
+
+void hold_snapshot(Engine& engine, std::int64_t count, std::int64_t bytes) {
+  Heap& heap = engine.heap();
+  heap.capsule_count += count;
+  heap.capsule_count_peak = std::max(heap.capsule_count_peak, heap.capsule_count);
+  engine.snapshot_bytes += bytes;
+  engine.snapshot_bytes_peak = std::max(engine.snapshot_bytes_peak, engine.snapshot_bytes);
+  if (count > 0) ++engine.statistics.capsules_taken;
+}
+
+// Runs `steps` steps from the current state, on the tape in work if there is one.
+void begin_interval(Engine& engine, CheckpointState& s, NativeObject* state, std::uint64_t steps) {
+  if (s.current.empty()) throw ProgramError("checkpoint-*j: the schedule runs from no state");
+  std::vector<Run> runs = std::move(s.current.runs);
+  s.current.runs.clear();
+  engine.heap().next_serial = s.current.serial;
+  engine.random_counter = s.current.random;
+  s.log.position = s.current.effects;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    Run r = runs[i];
+    if (i == 0) {
+      r.state = state;
+      r.deadline = steps >= kNever - engine.clock ? kNever : engine.clock + steps;
+      r.start = engine.clock;
+    } else {
+      if (r.state != nullptr) r.state = engine.unique_state(r.state);
+      if (r.deadline != kNever) r.deadline += engine.clock;
+      r.start = engine.clock - r.start;
+    }
+    engine.push_run(r);
+  }
+  Run& top = engine.current();
+  top.top = engine.enter(top, top.top);
+}
+
+void begin_tape(Engine& engine, CheckpointState& s) {
+  if (s.work != nullptr) throw ProgramError("checkpoint-*j: the schedule makes a second tape");
+  s.work = new Tape(engine.heap(), engine.register_tape(), s.low, s.current.serial);
+  s.work_ended = false;
+}
+
+// After an interval, whether its budget or the program ended.
+void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, bool ended) {
+  s.executed += steps;
+  if (s.outermost) engine.statistics.gradient_steps_executed += steps;
+  s.current.position += steps;
+  s.highest = std::max(s.highest, engine.heap().next_serial);
+  engine.heap().next_serial = s.highest;
+  if (s.work != nullptr) {
+    std::uint64_t records = s.work->size();
+    s.taped_records = std::max(s.taped_records, records);
+    engine.statistics.tape_peak_records = std::max(engine.statistics.tape_peak_records, records);
+    s.work_ended = ended;
+    s.schedule->taped(records);
+  }
+  s.ended = ended;
+  if (ended && !s.total_known) {
+    s.total_known = true;
+    s.total = s.current.position;
+    s.end_random = engine.random_counter;
+    s.schedule->ended(s.total);
+  }
+}
+
+// Seeds the tape in work at the state it ended in.
+void seed_interval(CheckpointState& s) {
+  Tape& tape = *s.work;
+  std::vector<std::pair<std::uint32_t, double>> seeds;
+  walk_touched(s.current.runs, value::kUnspecified, tape, [&](Value v, std::uint64_t serial, std::uint32_t slot) {
+    bool on_tape = v.is_taped() && v.tape_id() == tape.id();
+    if (!on_tape && !v.is_flonum() && !v.is_taped()) return;
+    Cotangent* c = s.through.find({serial, slot});
+    if (c == nullptr) return;
+    if (on_tape) seeds.emplace_back(v.tape_node(), c->value);
+    s.through.erase({serial, slot});  // a slot that holds an untaped number ends its place
+  });
+  tape.inputs.for_each([&](tape::Place place, tape::Input& input) {
+    if (Cotangent* c = s.through.find(place)) {
+      seeds.emplace_back(input.node, c->value);
+      s.through.erase(place);
+    }
+  });
+  for (auto [node, c] : seeds) tape.seed(node, c);
+  s.position = tape.size();
+  s.sweeping = true;
+}
+
+} // namespace
+
+RunState* CheckpointState::clone(Engine& engine) const {
+  auto* s = new CheckpointState(engine);
+  copy_into(*s, engine);
+  s->schedule = schedule->clone();
+  s->spec = spec;
+  s->current = copy_of(current);
+  for (const Snapshot& slot : slots) {
+    s->slots.push_back(copy_of(slot));
+    if (!slot.empty()) hold_snapshot(engine, 1, slot.bytes);
+  }
+  if (aside != nullptr) {
+    s->aside = aside->clone(engine.heap());
+    engine.share_tape(aside->id());
+  }
+  s->aside_runs = aside_runs;
+  Engine::retain_runs(aside_runs);
+  s->aside_ended = aside_ended;
+  s->complete = complete;
+  s->ended = ended;
+  s->work_ended = work_ended;
+  s->total_known = total_known;
+  s->outermost = outermost;
+  s->total = total;
+  s->executed = executed;
+  s->low = low;
+  s->highest = highest;
+  s->end_random = end_random;
+  s->x_place = x_place;
+  s->taped_records = taped_records;
+  s->outer = outer;
+  if (outer != nullptr) Heap::retain(outer);
+  return s;
+}
+
+void CheckpointState::drop(Engine& engine, Snapshot& snapshot) {
+  engine.release_runs(snapshot.runs);
+  snapshot.bytes = 0;
+}
+
+void CheckpointState::release(Heap& heap) {
+  drop(*engine_, current);
+  for (Snapshot& slot : slots) {
+    if (!slot.empty()) hold_snapshot(*engine_, -1, -slot.bytes);
+    drop(*engine_, slot);
+  }
+  if (aside != nullptr) {
+    engine_->retire_tape(aside);
+    aside->release(heap);
+    delete aside;
+  }
+  engine_->release_runs(aside_runs);
+  if (outer != nullptr) heap.release(outer);
+  SweepState::release(heap);
+}
+
+void CheckpointState::finished(Engine& engine, Value v, std::uint64_t steps) {
+  engine.heap().release(value);
+  value = v;
+  after_interval(engine, *this, steps, true);
+}
+
+void CheckpointState::expired(Engine& engine, std::vector<Run> segment) {
+  std::uint64_t steps = segment[0].start;  // turned into steps done
+  current.serial = engine.heap().next_serial;
+  current.random = engine.random_counter;
+  current.effects = log.position;
+  current.runs = std::move(segment);
+  after_interval(engine, *this, steps, false);
+}
+
+void act(Engine& engine, Value& slot) {
+  auto* s = state_in<CheckpointState>(engine, slot);
+  Value state = slot;
+  Action a = s->schedule->next();
+  auto slot_at = [&](std::uint32_t index) -> Snapshot& {
+    if (index >= s->slots.size()) s->slots.resize(index + 1);
+    return s->slots[index];
+  };
+  switch (a.kind) {
+  case Action::Kind::tape:
+    begin_tape(engine, *s);
+    [[fallthrough]];
+  case Action::Kind::advance:
+    begin_interval(engine, *s, static_cast<NativeObject*>(state.other()), a.steps);
+    return;
+  case Action::Kind::snapshot: {
+    Snapshot& to = slot_at(a.slot);
+    std::uint64_t since = s->low;
+    for (const Snapshot& other : s->slots)
+      if (!other.empty() && other.position <= s->current.position) since = std::max(since, other.serial);
+    to = copy_of(s->current);
+    to.bytes = logical_bytes(to.runs, since);
+    hold_snapshot(engine, 1, to.bytes);
+    s->schedule->kept(static_cast<std::uint64_t>(to.bytes));
+    break;
+  }
+  case Action::Kind::restore: {
+    s->drop(engine, s->current);
+    s->current = copy_of(slot_at(a.slot));
+    s->current.bytes = 0;
+    s->ended = false;
+    break;
+  }
+  case Action::Kind::discard: {
+    Snapshot& from = slot_at(a.slot);
+    hold_snapshot(engine, -1, -from.bytes);
+    s->drop(engine, from);
+    break;
+  }
+  case Action::Kind::reverse:
+    if (s->work == nullptr) throw ProgramError("checkpoint-*j: the schedule sweeps no tape");
+    if (s->work_ended) seed_final(engine, *s, "checkpoint-*j");
+    else seed_interval(*s);
+    s->drop(engine, s->current);
+    break;
+  case Action::Kind::put_aside:
+    s->aside = s->work;
+    s->work = nullptr;
+    s->aside_runs = std::move(s->current.runs);
+    s->current.runs.clear();
+    s->aside_ended = s->work_ended;
+    if (!s->aside_ended) s->current.runs = without_tape(engine, s->aside_runs, *s->aside);
+    break;
+  case Action::Kind::take_back:
+    s->drop(engine, s->current);
+    s->work = s->aside;
+    s->aside = nullptr;
+    s->current.runs = std::move(s->aside_runs);
+    s->aside_runs.clear();
+    s->work_ended = s->aside_ended;
+    break;
+  case Action::Kind::done: s->complete = true; break;
+  }
+  engine.deliver(state);
+}
+
+void finish_interval(Engine& engine, CheckpointState& s) {
+  Tape& tape = *s.work;
+  tape.inputs.for_each([&](tape::Place place, tape::Input& input) {
+    double c = tape.cotangent(input.node);
+    if (!tape::is_absent(c)) s.through.set(place, {c, input.original});
+  });
+  for (tape::Output& o : tape.outputs) s.skeletons.push_back(o);
+  tape.outputs.clear();
+  s.drop_tape(engine);
+  s.sweeping = false;
+}
+
+void close_checkpoint(Engine& engine, CheckpointState& s) {
+  engine.heap().next_serial = std::max(engine.heap().next_serial, s.highest);
+  engine.random_counter = s.end_random;
+  if (!s.outermost) return;
+  engine.statistics.gradient_steps += s.total;
+  engine.statistics.schedule = schedule::to_string(engine.schedules[s.spec]);
+  if (engine.options.explain)
+    engine.options.explain(fmt::format(
+        "checkpoint-*j: {}\n  steps {}, executed {}, replay factor {:.4f}, longest tape {} records\n", s.schedule->explanation(),
+        s.total, s.executed, s.total == 0 ? 1.0 : static_cast<double>(s.executed) / static_cast<double>(s.total), s.taped_records));
+}
+
+} // namespace cairn::runs

@@ -1,0 +1,123 @@
+// The reverse pass of a derivative operator that ran on an outer tape (DESIGN 5.5): to that tape it was one operation. For the cotangent
+// (a . b) of its result (y . x`) evaluate checkpoint-*j of g = j* f x b at the cotangent (a . y`), for every place of the outer
+// tape's world; the tangent of its value is the cotangent of y`.
+#include "vm/machine/derivative_rules.h"
+#include "vm/machine/run_operator.h"
+#include "vm/runs/states.h"
+
+namespace cairn::runs {
+
+using machine::rules::Owned;
+using machine::RunKind;
+using value::Object;
+
+namespace {
+
+// The cotangent of leaf `at` of a composite's result, if it has one; it is taken out.
+bool take_leaf(SweepState& s, std::uint64_t serial, std::uint32_t at, double& out) {
+  tape::Place place{serial, at};
+  if (tape::Input* input = s.work->inputs.find(place)) {
+    out = s.work->cotangent(input->node);
+    s.work->inputs.erase(place);
+    s.through.erase(place);
+    return !tape::is_absent(out);
+  }
+  if (Cotangent* c = s.through.find(place)) {
+    out = c->value;
+    s.through.erase(place);
+    return true;
+  }
+  return false;
+}
+
+const tape::Output* output_of(const SweepState& s, std::uint64_t serial) {
+  for (const tape::Output& o : s.work->outputs)
+    if (o.serial == serial) return &o;
+  for (const tape::Output& o : s.skeletons)
+    if (o.serial == serial) return &o;
+  return nullptr;
+}
+
+} // namespace
+
+bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
+  Heap& heap = engine.heap();
+  SweepState& s = *as_sweep(state);
+  const tape::Composite& c = s.work->composites.back();
+  const tape::Output* output = output_of(s, c.serial);
+  if (output == nullptr) return false;
+  bool any = false;
+  std::uint32_t leaf = 0;
+  Owned cotangents(heap, copy_value(engine, output->skeleton, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
+    double d = 0;
+    if (number.is_integer() || !take_leaf(s, c.serial, leaf++, d)) return value::integer_unchecked(0);
+    any = true;
+    return value::flonum(d);
+  }));
+  if (!any) return false;
+  engine.activate_tape(s.work);
+
+  auto* n = new CheckpointState(engine);
+  Owned nested(heap, value::of_other(engine.make_state(n)));
+  Heap::retain(value::object_of(state));
+  n->outer = static_cast<NativeObject*>(state.other());
+  n->low = s.work->low();
+  value::Pair* ab = cotangents.v.pair();
+  n->cotangent = heap.cons(Heap::retain(ab->car), Heap::retain(c.cotangent));
+  value::Block* forward = heap.make_block(1, 0);
+  forward->procedure(0)->code = &machine::run_operator_code(bytecode::RunOperator::forward);
+  Owned procedure(heap, value::of_procedure(forward->procedure(0)));
+  Value arguments[] = {c.f, c.x, ab->cdr};
+  Run run;
+  run.kind = RunKind::interval;
+  run.top = engine.make_call(procedure.v, arguments, 3);
+  n->current.runs = {run};
+  n->current.serial = n->highest = heap.next_serial;
+  n->current.random = engine.random_counter;
+  n->spec = engine.current().schedule;
+  n->schedule = schedule::make(engine.schedules[n->spec], {engine.options.memory_bytes});
+  n->log.silent = true;
+
+  value::Frame* body = heap.make_frame(&own_code(OwnCode::nested_checkpoint));
+  body->pc = 0;
+  body->result = bytecode::kNoRegister;
+  body->lifted = 0;
+  body->slots()[0] = nested.take();
+  body->parent = frame;
+  engine.current().top = body;
+  return true;
+}
+
+void end_composite(Engine& engine, SweepState& s, Value value) {
+  auto* n = dynamic_cast<CheckpointState*>(as_sweep(value));
+  if (n == nullptr || s.work == nullptr || s.work->composites.empty())
+    throw machine::ProgramError("invalid bytecode: no composite to finish");
+  Tape& tape = *s.work;
+  const tape::Composite c = tape.composites.back();
+  tape::FlushDenormals flush;
+  auto add = [&](Value original, tape::Place place, double d) {
+    if (original.is_taped() && original.tape_id() == tape.id()) {
+      tape.accumulate(original.tape_node(), d);
+      return;
+    }
+    if (!tape.is_old(place.serial)) return;
+    if (tape::Input* input = tape.inputs.find(place)) {
+      tape.accumulate(input->node, d);
+      return;
+    }
+    bool fresh = false;
+    Cotangent& through = s.through.at(place, fresh);
+    through.original = original;
+    through.value = fresh ? d + 0.0 : (through.value + d) + 0.0;
+  };
+  n->through.for_each([&](tape::Place place, const Cotangent& found) { add(found.original, place, found.value); });
+  // The cotangent of y` is the tangent of the nested value.
+  if (!n->value.is_pair()) throw machine::ProgramError("invalid bytecode: a composite without a value");
+  walk_pair(engine, c.cotangent, n->value.pair()->cdr, nullptr, false, [&](const PairedLeaf& leaf) {
+    if (leaf.part.is_integer()) return;
+    tape::Place place = leaf.owner != nullptr ? tape::Place{leaf.owner->serial, leaf.slot} : tape::Place{};
+    add(leaf.number, place, engine.to_double(leaf.part));
+  });
+}
+
+} // namespace cairn::runs

@@ -1,0 +1,150 @@
+// j*: numbers become bundles of a fresh tag, and come apart again at the end; and j* over a reverse operator (DESIGN 5.5).
+#include "vm/machine/derivative_rules.h"
+#include "vm/runs/states.h"
+
+#include <algorithm>
+
+namespace cairn::runs {
+
+using machine::rules::Owned;
+using value::Bundle;
+using value::Object;
+
+namespace {
+
+bool is_exact_zero(Value v) { return v.is_integer() && v.integer() == 0; }
+
+// What a slot holds, as a second place for it (owned).
+Value read(Engine& engine, Object* owner, std::uint32_t slot, Value v) {
+  Tape* tape = engine.current().tape;
+  return owner != nullptr ? engine.read_field(tape, owner, slot, v) : engine.duplicate(tape, v);
+}
+
+// Primal or tangent of v with respect to one tag; bundles of larger tags are taken apart and put together again (owned).
+Value part_of(Engine& engine, Value v, std::uint64_t tag, bool tangent) {
+  if (!value::is_bundle(v)) {
+    if (tangent) return value::integer_unchecked(0);
+    return Heap::retain(v);
+  }
+  Bundle* b = value::as_bundle(v);
+  if (b->tag == tag) return read(engine, b, tangent ? 1 : 0, tangent ? b->tangent : b->primal);
+  if (b->tag < tag) return tangent ? value::integer_unchecked(0) : Heap::retain(v);
+  Owned p(engine.heap(), part_of(engine, b->primal, tag, tangent));
+  Owned t(engine.heap(), part_of(engine, b->tangent, tag, tangent));
+  if (is_exact_zero(p.v) && is_exact_zero(t.v)) return value::integer_unchecked(0);
+  auto number = [&](Owned& o) { return is_exact_zero(o.v) ? value::flonum(0.0) : o.take(); };
+  Value pv = number(p), tv = number(t);
+  return engine.heap().make_bundle(b->tag, pv, tv);
+}
+
+} // namespace
+
+Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool keep_integers) {
+  return copy_paired(engine, x, tangent, "j*: the tangent", [&](const PairedLeaf& leaf) -> Value {
+    if (is_exact_zero(leaf.part)) {
+      if (leaf.number.is_integer() && !keep_integers) return value::flonum(static_cast<double>(leaf.number.integer()));
+      return read(engine, leaf.owner, leaf.slot, leaf.number);
+    }
+    Owned p(engine.heap(), leaf.number.is_integer() ? value::flonum(static_cast<double>(leaf.number.integer()))
+                                                    : read(engine, leaf.owner, leaf.slot, leaf.number));
+    Owned t(engine.heap(), leaf.part.is_integer() ? value::flonum(static_cast<double>(leaf.part.integer()))
+                                                  : engine.duplicate(engine.current().tape, leaf.part));
+    Value pv = p.take(), tv = t.take();
+    return engine.heap().make_bundle(tag, pv, tv);
+  });
+}
+
+Value unbundle(Engine& engine, Value v, std::uint64_t tag) {
+  auto part = [&](bool tangent) {
+    return copy_value(engine, v, Sharing::graph, [&](Value number, Object* owner, std::uint32_t slot) -> Value {
+      if (value::is_bundle(number)) return part_of(engine, number, tag, tangent);
+      return tangent ? value::integer_unchecked(0) : read(engine, owner, slot, number);
+    });
+  };
+  Owned primal(engine.heap(), part(false)), tangent(engine.heap(), part(true));
+  Value p = primal.take(), t = tangent.take();
+  return engine.heap().cons(p, t);
+}
+
+namespace {
+
+// The largest tag of a bundle in any of the values; 0: none.
+std::uint64_t largest_tag(std::initializer_list<Value> values) {
+  std::uint64_t tag = 0;
+  for (Value v : values)
+    contains(v, [&](Value number) {
+      if (value::is_bundle(number)) tag = std::max(tag, value::as_bundle(number)->tag);
+      return false;
+    });
+  return tag;
+}
+
+// zeros: tangents that are missing become 0.0, so that they have cotangents.
+Value split(Engine& engine, Value v, std::uint64_t tag, bool tangent, bool zeros) {
+  return copy_value(engine, v, Sharing::graph, [&](Value number, Object* owner, std::uint32_t slot) -> Value {
+    Value part = value::integer_unchecked(0);
+    if (value::is_bundle(number)) part = part_of(engine, number, tag, tangent);
+    else if (!tangent) part = read(engine, owner, slot, number);
+    return tangent && zeros && is_exact_zero(part) ? value::flonum(0.0) : part;
+  });
+}
+
+} // namespace
+
+// With G = (lambda ((cons x x')) (j* apply (f . x) (f' . x'))), the operator on G at (x . x') with the cotangent (y`' . y`) gives the value
+// (y . y') and the cotangents of x and of x': the tangent and the primal of x`.
+bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent) {
+  if (engine.current().forward_depth == 0) return false;
+  std::uint64_t tag = largest_tag({f, x, cotangent});
+  if (tag == 0) return false;
+  Heap& heap = engine.heap();
+  Owned of(heap, f), ox(heap, x), oc(heap, cotangent);
+  value::Block* block = heap.make_block(1, 2);
+  block->procedure(0)->code = &own_code(OwnCode::dual_apply);
+  block->captured()[0] = block->captured()[1] = value::kUnspecified;
+  Owned g(heap, value::of_procedure(block->procedure(0)));
+  block->captured()[0] = split(engine, f, tag, false, false);
+  block->captured()[1] = split(engine, f, tag, true, false);
+  Owned xp(heap, split(engine, x, tag, false, false)), xt(heap, split(engine, x, tag, true, true));
+  Owned cp(heap, split(engine, cotangent, tag, false, false)), ct(heap, split(engine, cotangent, tag, true, false));
+  value::Frame* next = heap.make_frame(&own_code(checkpoint ? OwnCode::dual_checkpoint : OwnCode::dual_reverse));
+  next->pc = 0;
+  next->result = bytecode::kNoRegister;
+  next->lifted = 0;
+  next->slots()[0] = g.take();
+  Value a = xp.take(), b = xt.take();
+  next->slots()[1] = heap.cons(a, b);
+  a = ct.take(), b = cp.take();
+  next->slots()[2] = heap.cons(a, b);
+  next->slots()[3] = value::integer_unchecked(static_cast<std::int64_t>(tag));
+  next->parent = frame->parent;
+  heap.discard(frame);
+  engine.current().top = next;
+  return true;
+}
+
+namespace {
+
+Value zip(Engine& engine, Value primal, Value tangent, std::uint64_t tag) {
+  return copy_paired(engine, primal, tangent, "j*: a tangent", [&](const PairedLeaf& leaf) -> Value {
+    Tape* tape = engine.current().tape;
+    if (is_exact_zero(leaf.part)) return read(engine, leaf.owner, leaf.slot, leaf.number);
+    Value p = is_exact_zero(leaf.number) ? value::flonum(0.0) : read(engine, leaf.owner, leaf.slot, leaf.number);
+    return engine.heap().make_bundle(tag, p, engine.duplicate(tape, leaf.part));
+  });
+}
+
+} // namespace
+
+Value rebundle(Engine& engine, Value result, std::uint64_t tag) {
+  if (!result.is_pair() || !result.pair()->car.is_pair() || !result.pair()->cdr.is_pair())
+    throw machine::ProgramError("invalid bytecode: no result of forward mode over a reverse operator");
+  value::Pair* y = result.pair()->car.pair();
+  value::Pair* x = result.pair()->cdr.pair();
+  Owned value(engine.heap(), zip(engine, y->car, y->cdr, tag));
+  Owned cotangent(engine.heap(), zip(engine, x->cdr, x->car, tag));
+  Value v = value.take(), c = cotangent.take();
+  return engine.heap().cons(v, c);
+}
+
+} // namespace cairn::runs

@@ -1,0 +1,291 @@
+// The bodies of the run operators, as bytecode of the machine's own, and the run_ instructions they are made of. Since a body is
+// ordinary code in an ordinary frame, a run operator is counted, interrupted, captured and saved like everything else.
+#include "vm/machine/derivative_rules.h"
+#include "vm/machine/run_operator.h"
+#include "vm/runs/states.h"
+
+#include <array>
+#include <cmath>
+#include <deque>
+
+namespace cairn::runs {
+
+using bytecode::encode;
+using bytecode::field_a;
+using bytecode::field_b;
+using bytecode::field_c;
+using bytecode::kLastUse;
+using bytecode::Opcode;
+using bytecode::operand;
+using bytecode::RunOperator;
+using bytecode::Word;
+using machine::ProgramError;
+using machine::RunKind;
+using value::Code;
+using value::Frame;
+
+namespace {
+
+constexpr std::uint16_t last(unsigned r) { return static_cast<std::uint16_t>(r | kLastUse); }
+constexpr std::uint16_t jump(int words) { return static_cast<std::uint16_t>(words); }
+constexpr Word three(std::uint16_t a, std::uint16_t b, std::uint16_t c) {
+  return Word{a} | Word{b} << 16 | Word{c} << 32 | Word{0xFFFF} << 48;
+}
+
+// Registers 0.. hold the parameters.
+std::vector<Word> reverse_body() {
+  return {encode(Opcode::run_open, 0, 0, 3),        three(last(0), last(1), last(2)), encode(Opcode::run_seed, 0, last(0)),
+          encode(Opcode::run_sweep, 1, 0),          encode(Opcode::run_swept, last(1), 0, jump(-1)),
+          encode(Opcode::run_close, 0, last(0))};
+}
+
+std::vector<Word> checkpoint_loop() {
+  return {encode(Opcode::run_act, 0, last(0)), encode(Opcode::run_acted, 0, jump(3)), encode(Opcode::run_sweep, 1, 0),
+          encode(Opcode::run_swept, last(1), 0, jump(-1)), encode(Opcode::run_more, 0, jump(-4))};
+}
+
+std::vector<Word> checkpoint_body() {
+  std::vector<Word> code{encode(Opcode::run_open, 0, 1, 3), three(last(0), last(1), last(2))};
+  for (Word w : checkpoint_loop()) code.push_back(w);
+  code.push_back(encode(Opcode::run_close, 0, last(0)));
+  return code;
+}
+
+std::vector<Word> then(std::vector<Word> code, std::initializer_list<Word> more) {
+  code.insert(code.end(), more);
+  return code;
+}
+
+const Word kReturn0 = encode(Opcode::ret, last(0));
+
+bytecode::Function body_of(RunOperator op) {
+  bytecode::Function f;
+  f.parameters = static_cast<std::uint16_t>(bytecode::kRunOperators[static_cast<std::size_t>(op)].parameters);
+  f.slots = 5;
+  switch (op) {
+  case RunOperator::forward:
+    f.code = {encode(Opcode::run_tag, 3),
+              encode(Opcode::run_bundle, 1, 0, 3),
+              three(last(1), last(2), 3),
+              encode(Opcode::run_forward, 1, last(0), last(1)),
+              encode(Opcode::run_unbundle, 1, last(1), last(3)),
+              encode(Opcode::ret, last(1))};
+    break;
+  case RunOperator::reverse: f.code = then(reverse_body(), {kReturn0}); break;
+  case RunOperator::checkpoint_reverse: f.code = then(checkpoint_body(), {kReturn0}); break;
+  case RunOperator::primops: f.code = {encode(Opcode::run_count, 0, last(0), last(1)), kReturn0}; break;
+  case RunOperator::interrupt:
+    f.code = {encode(Opcode::run_limited, 0, 0, 3), three(last(0), last(1), last(2)), kReturn0};
+    break;
+  case RunOperator::resume: f.code = {encode(Opcode::run_thaw, last(0))}; break;
+  case RunOperator::with_schedule: f.code = {encode(Opcode::run_scheduled, 0, last(0), last(1)), kReturn0}; break;
+  case RunOperator::count: break;
+  }
+  return f;
+}
+
+bytecode::Function body_of(OwnCode code) {
+  bytecode::Function f;
+  f.slots = 8;
+  switch (code) {
+  case OwnCode::nested_checkpoint:  // 0: the state; returns it
+    f.parameters = 1;
+    f.code = then(checkpoint_loop(), {kReturn0});
+    break;
+  case OwnCode::dual_apply:  // 0: (x . x'), 1: itself, which captures f and f'; the pair of (f x) and its tangent
+    f.parameters = 1;
+    f.needs_closure = true;
+    f.code = {encode(Opcode::capture, 2, 1, 0),
+              encode(Opcode::capture, 3, last(1), 1),
+              encode(Opcode::uncons, 4, 5, last(0)),
+              encode(Opcode::cons, 2, last(2), last(4)),
+              encode(Opcode::cons, 3, last(3), last(5)),
+              encode(Opcode::run_tag, 6),
+              encode(Opcode::run_bundle, 2, 1, 3),
+              three(last(2), last(3), 6),
+              encode(Opcode::uncons, 0, 2, last(2)),
+              encode(Opcode::run_forward, 0, last(0), last(2)),
+              encode(Opcode::run_unbundle, 0, last(0), last(6)),
+              kReturn0};
+    break;
+  case OwnCode::dual_reverse:  // 0: f, 1: x, 2: cotangent, 3: tag
+  case OwnCode::dual_checkpoint:
+    f.parameters = 4;
+    f.code = then(code == OwnCode::dual_reverse ? reverse_body() : checkpoint_body(),
+                  {encode(Opcode::run_rebundle, 0, last(0), last(3)), kReturn0});
+    break;
+  case OwnCode::count: break;
+  }
+  return f;
+}
+
+// Functions with their facts, made once for the process.
+struct Bodies {
+  std::deque<bytecode::Function> functions;
+  std::deque<bytecode::FunctionFacts> facts;
+  std::deque<Code> codes;
+  void add(bytecode::Function function, std::uint32_t index) {
+    functions.push_back(std::move(function));
+    const bytecode::Function& f = functions.back();
+    facts.push_back(bytecode::verify_own(f));
+    Code c;
+    c.words = f.code.data();
+    c.live = facts.back().live.data();
+    c.mask_words = facts.back().mask_words;
+    c.parameters = f.parameters;
+    c.entry_slots = static_cast<std::uint16_t>(bytecode::entry_slots(f));
+    c.slots = f.slots;
+    c.needs_closure = f.needs_closure;
+    c.frame_bytes = static_cast<std::uint32_t>(sizeof(Frame) + 8 * std::size_t{f.slots});
+    c.frame_class = static_cast<std::uint16_t>((c.frame_bytes + 15) / 16);
+    c.index = index;
+    codes.push_back(c);
+  }
+  Bodies() {
+    for (unsigned i = 0; i < static_cast<unsigned>(RunOperator::count); ++i) add(body_of(static_cast<RunOperator>(i)), i);
+    for (unsigned i = 0; i < static_cast<unsigned>(OwnCode::count); ++i)
+      add(body_of(static_cast<OwnCode>(i)),
+          static_cast<unsigned>(i == 0 || i == 3 ? RunOperator::checkpoint_reverse : RunOperator::reverse));
+  }
+};
+
+const Bodies& bodies() {
+  static const Bodies all;
+  return all;
+}
+
+} // namespace
+
+const Code& own_code(OwnCode code) {
+  return bodies().codes[static_cast<std::size_t>(RunOperator::count) + static_cast<std::size_t>(code)];
+}
+
+namespace {
+
+std::uint64_t steps_argument(Engine& engine, Value n) {
+  Value p = engine.primal(n);
+  if (p.is_integer() && p.integer() >= 0) return static_cast<std::uint64_t>(p.integer());
+  if (p.is_flonum() && p.flonum() >= 0 && p.flonum() == std::trunc(p.flonum()))
+    return p.flonum() >= 9e18 ? machine::kNever : static_cast<std::uint64_t>(p.flonum());
+  throw ProgramError("interrupt: expected a number of steps, an integer not below zero, got " + engine.describe(n));
+}
+
+Run plain_run(RunKind kind, Engine& engine) {
+  Run r;
+  r.kind = kind;
+  r.start = engine.clock;
+  r.epoch = 0;
+  return r;
+}
+
+} // namespace
+
+} // namespace cairn::runs
+
+namespace cairn::machine {
+
+const Code& run_operator_code(bytecode::RunOperator op) { return runs::bodies().codes[static_cast<std::size_t>(op)]; }
+
+bool perform_run_instruction(Engine& engine, const Word* instruction) {
+  using namespace runs;
+  Heap& heap = engine.heap();
+  Word w = *instruction;
+  Frame* frame = engine.current().top;
+  Value* slots = frame->slots();
+  auto slot = [&](std::uint16_t field) -> Value& { return slots[field & 0x7FFF]; };
+  auto go = [&](std::uint16_t offset) {
+    frame->pc = static_cast<std::uint32_t>(instruction - frame->code->words + static_cast<std::int16_t>(offset));
+  };
+  switch (bytecode::opcode_of(w)) {
+  case Opcode::run_tag: engine.deliver(value::integer_unchecked(static_cast<std::int64_t>(engine.next_tag++))); return true;
+  case Opcode::run_bundle: {
+    rules::Owned x(heap, slot(operand(instruction, 0))), t(heap, slot(operand(instruction, 1)));
+    auto tag = static_cast<std::uint64_t>(slot(operand(instruction, 2)).integer());
+    engine.deliver(bundle(engine, x.v, t.v, tag, field_b(w) == 1));
+    return true;
+  }
+  case Opcode::run_forward: {
+    rules::Owned f(heap, slot(field_b(w))), x(heap, slot(field_c(w)));
+    Run r = plain_run(RunKind::forward, engine);
+    r.top = engine.make_call(f.v, &x.v, 1);
+    engine.push_run(r);
+    return true;
+  }
+  case Opcode::run_unbundle: {
+    rules::Owned v(heap, slot(field_b(w)));
+    engine.deliver(unbundle(engine, v.v, static_cast<std::uint64_t>(slot(field_c(w)).integer())));
+    return true;
+  }
+  case Opcode::run_rebundle: {
+    rules::Owned v(heap, slot(field_b(w)));
+    engine.deliver(rebundle(engine, v.v, static_cast<std::uint64_t>(slot(field_c(w)).integer())));
+    return true;
+  }
+  case Opcode::run_open: {
+    Value f = slot(operand(instruction, 0)), x = slot(operand(instruction, 1)), c = slot(operand(instruction, 2));
+    bool checkpoint = field_b(w) == 1;
+    if (!forward_over_reverse(engine, frame, checkpoint, f, x, c)) open_reverse(engine, frame, checkpoint, f, x, c);
+    return true;
+  }
+  case Opcode::run_seed: {
+    Value state = slot(field_b(w));
+    seed_reverse(engine, state);
+    engine.deliver(state);
+    return true;
+  }
+  case Opcode::run_sweep: sweep(engine, frame, slot(field_b(w))); return true;
+  case Opcode::run_swept: {
+    rules::Owned nested(heap, slot(field_a(w)));
+    if (!swept(engine, nested.v, slot(field_b(w)))) go(field_c(w));
+    return true;
+  }
+  case Opcode::run_act: act(engine, slot(field_b(w))); return true;
+  case Opcode::run_acted:
+    if (!state_in<CheckpointState>(engine, slot(field_a(w)))->sweeping) go(field_b(w));
+    return true;
+  case Opcode::run_more:
+    if (!state_in<CheckpointState>(engine, slot(field_a(w)))->complete) go(field_b(w));
+    return true;
+  case Opcode::run_close: {
+    rules::Owned state(heap, slot(field_b(w)));
+    engine.deliver(close_reverse(engine, state.v));
+    return true;
+  }
+  case Opcode::run_count: {
+    rules::Owned f(heap, slot(field_b(w))), x(heap, slot(field_c(w)));
+    engine.start_run(plain_run(RunKind::primops, engine), f.v, x.v);
+    return true;
+  }
+  case Opcode::run_limited: {
+    rules::Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))),
+        n(heap, slot(operand(instruction, 2)));
+    Run r = plain_run(RunKind::interrupt, engine);
+    std::uint64_t steps = steps_argument(engine, n.v);
+    r.deadline = steps > kNever - engine.clock ? kNever : engine.clock + steps;
+    engine.start_run(r, f.v, x.v);
+    return true;
+  }
+  case Opcode::run_scheduled: {
+    rules::Owned text(heap, slot(field_b(w))), thunk(heap, slot(field_c(w)));
+    if (!value::is_string(text.v)) throw ProgramError("with-schedule: expected a string, got " + engine.describe(text.v));
+    schedule::Spec spec;
+    std::string message;
+    if (!schedule::parse(value::as_text(text.v)->view(), spec, message)) throw ProgramError("with-schedule: " + message);
+    Run r = plain_run(RunKind::scheduled, engine);
+    r.own_schedule = engine.intern_schedule(spec);
+    r.top = engine.make_call(thunk.v, nullptr, 0);
+    engine.push_run(r);
+    return true;
+  }
+  default: {  // run_thaw
+    if (!value::is_capsule(slot(field_a(w)))) throw ProgramError("resume: expected a capsule, got " + engine.describe(slot(field_a(w))));
+    rules::Owned z(heap, slot(field_a(w)));
+    Frame* parent = frame->parent;
+    heap.discard(frame);
+    engine.current().top = nullptr;
+    return engine.thaw(z.v, parent);
+  }
+  }
+}
+
+} // namespace cairn::machine

@@ -1,0 +1,222 @@
+// *j: one tape for the whole run; and what it shares with checkpoint-*j: opening, seeding, sweeping in stretches, the result at the border.
+#include "vm/machine/derivative_rules.h"
+#include "vm/runs/states.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::runs {
+
+using machine::ProgramError;
+using machine::rules::Owned;
+using machine::RunKind;
+using value::Object;
+
+namespace {
+
+constexpr std::uint32_t kStretch = 4096;  // records swept in one step
+
+bool is_exact_zero(Value v) { return v.is_integer() && v.integer() == 0; }
+
+} // namespace
+
+void SweepState::release(Heap& heap) {
+  drop_tape(*engine_);
+  heap.release(x);
+  heap.release(cotangent);
+  heap.release(value);
+  for (const tape::Output& o : skeletons) heap.release(o.skeleton);
+  heap.charge(heap.tape, -log.bytes());
+}
+
+void SweepState::drop_tape(Engine& engine) {
+  if (work == nullptr) return;
+  engine.retire_tape(work);
+  work->release(engine.heap());
+  delete work;
+  work = nullptr;
+}
+
+void SweepState::copy_into(SweepState& copy, Engine& engine) const {
+  if (work != nullptr) {
+    copy.work = work->clone(engine.heap());
+    engine.share_tape(work->id());
+  }
+  copy.position = position;
+  copy.sweeping = sweeping;
+  copy.x = Heap::retain(x);
+  copy.cotangent = Heap::retain(cotangent);
+  copy.value = Heap::retain(value);
+  copy.serial = serial;
+  copy.through = through;
+  copy.skeletons = skeletons;
+  for (const tape::Output& o : skeletons) Heap::retain(o.skeleton);
+  copy.log = log;
+  engine.heap().charge(engine.heap().tape, copy.log.bytes());
+}
+
+RunState* ReverseState::clone(Engine& engine) const {
+  auto* s = new ReverseState(engine);
+  copy_into(*s, engine);
+  return s;
+}
+
+void ReverseState::finished(Engine& engine, Value v, std::uint64_t) {
+  engine.heap().release(value);
+  value = v;
+  engine.statistics.tape_peak_records = std::max<std::uint64_t>(engine.statistics.tape_peak_records, work->size());
+}
+
+void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent) {
+  Heap& heap = engine.heap();
+  Owned of(heap, f), ox(heap, x), oc(heap, cotangent);
+  Tape* outer = engine.current().tape;
+  if (outer != nullptr)
+    outer->add_composite({outer->size(), frame->serial, Heap::retain(f), Heap::retain(x), Heap::retain(cotangent)});
+  if (checkpoint) {
+    auto* s = new CheckpointState(engine);
+    NativeObject* state = engine.make_state(s);
+    Owned guard(heap, value::of_other(state));
+    s->serial = frame->serial;
+    s->low = heap.next_serial;
+    s->cotangent = Heap::retain(cotangent);
+    s->x = copy_value(engine, x, Sharing::tree,
+                      [&](Value number, Object*, std::uint32_t) { return value::flonum(engine.to_double(number)); });
+    Run run;
+    run.kind = RunKind::interval;
+    run.top = engine.make_call(f, &s->x, 1);
+    const value::Code* code = run.top->code;
+    if (code->parameters >= 1) s->x_place = {run.top->serial, 0};
+    else s->x_place = {run.top->slots()[0].pair()->serial, 0};
+    s->current.runs = {run};
+    s->current.serial = s->highest = heap.next_serial;
+    s->current.random = engine.random_counter;
+    s->spec = engine.current().schedule;
+    s->schedule = schedule::make(engine.schedules[s->spec], {engine.options.memory_bytes});
+    s->outermost = std::none_of(engine.runs.begin(), engine.runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
+    engine.deliver(guard.take());
+    return;
+  }
+  auto* s = new ReverseState(engine);
+  NativeObject* state = engine.make_state(s);
+  Owned guard(heap, value::of_other(state));
+  s->serial = frame->serial;
+  s->cotangent = Heap::retain(cotangent);
+  s->work = new Tape(heap, engine.register_tape(), heap.next_serial, heap.next_serial);
+  engine.activate_tape(s->work);
+  s->x = copy_value(engine, x, Sharing::tree,
+                    [&](Value number, Object*, std::uint32_t) { return s->work->leaf(engine.to_double(number)); });
+  Run run;
+  run.kind = RunKind::reverse;
+  run.start = engine.clock;
+  run.top = engine.make_call(f, &s->x, 1);
+  guard.take();
+  run.state = state;
+  engine.push_run(run);
+}
+
+// Seeds the tape in work at the value of the run, path by path; the value is then kept without tape.
+void seed_final(Engine& engine, SweepState& s, const char* name) {
+  Heap& heap = engine.heap();
+  Tape& tape = *s.work;
+  engine.activate_tape(&tape);
+  auto on_tape = [&](Value number) { return number.is_taped() && number.tape_id() == tape.id(); };
+  std::vector<std::pair<std::uint32_t, double>> seeds;
+  std::string what = fmt::format("{}: the cotangent", name);
+  walk_pair(engine, s.value, s.cotangent, what.c_str(), false, [&](const PairedLeaf& leaf) {
+    if (is_exact_zero(leaf.part)) return;
+    Value number = leaf.number;
+    if (!on_tape(number) && !number.is_integer() && leaf.owner != nullptr && tape.is_old(leaf.owner->serial))
+      number = tape.lift({leaf.owner->serial, leaf.slot}, number, engine.to_double(number));
+    if (on_tape(number)) seeds.emplace_back(number.tape_node(), engine.to_double(leaf.part));
+  });
+  if (contains(s.value, on_tape)) {
+    Value stripped = copy_value(engine, s.value, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
+      return on_tape(number) ? value::flonum(tape.primal(number.tape_node())) : Heap::retain(number);
+    });
+    heap.release(s.value);
+    s.value = stripped;
+  }
+  tape::FlushDenormals flush;
+  for (auto [node, c] : seeds) tape.accumulate(node, c);
+  s.position = tape.size();
+  s.sweeping = true;
+}
+
+void seed_reverse(Engine& engine, Value state) { seed_final(engine, *as_sweep(state), "*j"); }
+
+void sweep(Engine& engine, value::Frame* frame, Value& slot) {
+  auto* s = state_in<SweepState>(engine, slot);
+  Tape& tape = *s->work;
+  std::uint32_t stop = tape.composites.empty() ? 0 : tape.composites.back().node;
+  if (s->position == stop && !tape.composites.empty()) {
+    if (begin_composite(engine, frame, slot)) return;
+    drop_composite(engine, tape);
+  } else {
+    tape::FlushDenormals flush;
+    std::uint32_t from = std::max(stop, s->position > kStretch ? s->position - kStretch : 0);
+    tape.sweep(from, s->position);
+    s->position = from;
+  }
+  engine.deliver(value::kFalse);
+}
+
+bool swept(Engine& engine, Value nested, Value& slot) {
+  auto* s = state_in<SweepState>(engine, slot);
+  if (value::is_kind(nested, value::Kind::state)) {
+    end_composite(engine, *s, nested);
+    drop_composite(engine, *s->work);
+  }
+  if (s->position != 0 || !s->work->composites.empty()) return false;
+  if (auto* c = dynamic_cast<CheckpointState*>(s)) finish_interval(engine, *c);
+  return true;
+}
+
+void drop_composite(Engine& engine, Tape& tape) {
+  tape::Composite c = tape.composites.back();
+  tape.composites.pop_back();
+  engine.heap().release(c.f);
+  engine.heap().release(c.x);
+  engine.heap().release(c.cotangent);
+}
+
+namespace {
+
+// The cotangent of x: from the tape for *j, from the map of places for checkpoint-*j. What has none is exact 0.
+Value cotangent_of_x(Engine& engine, SweepState& s) {
+  if (auto* c = dynamic_cast<CheckpointState*>(&s))
+    return copy_value(engine, c->x, Sharing::graph, [&](Value, Object* owner, std::uint32_t slot) {
+      Cotangent* found = c->through.find(owner == nullptr ? c->x_place : tape::Place{owner->serial, slot});
+      return found != nullptr ? value::flonum(found->value) : value::integer_unchecked(0);
+    });
+  return copy_value(engine, s.x, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
+    double c = s.work->cotangent(number.tape_node());
+    return tape::is_absent(c) ? value::integer_unchecked(0) : value::flonum(c);
+  });
+}
+
+} // namespace
+
+Value close_reverse(Engine& engine, Value state) {
+  Heap& heap = engine.heap();
+  SweepState& s = *as_sweep(state);
+  if (auto* c = dynamic_cast<CheckpointState*>(&s)) close_checkpoint(engine, *c);
+  Owned x(heap, cotangent_of_x(engine, s));
+  Value xv = x.take();
+  Owned plain(heap, heap.cons(Heap::retain(s.value), xv));
+  // The result is rebuilt whether there is an outer tape or not, so that serials are the same. On an outer tape its leaves are the
+  // places (serial, leaf) of the composite.
+  Tape* outer = engine.current().tape;
+  std::uint32_t leaf = 0;
+  Value result = copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
+    if (outer == nullptr || number.is_integer()) return Heap::retain(number);
+    std::uint32_t at = leaf++;
+    double primal = engine.to_double(number);
+    return outer->identity(outer->lift({s.serial, at}, value::flonum(primal), primal));
+  });
+  if (outer != nullptr) outer->outputs.push_back({s.serial, plain.take()});
+  return result;
+}
+
+} // namespace cairn::runs

@@ -1,0 +1,130 @@
+// The mutable states of the reverse operators.
+#pragma once
+
+#include "vm/runs/graph.h"
+
+#include <memory>
+#include <vector>
+
+namespace cairn::runs {
+
+using machine::EffectLog;
+using machine::RunState;
+using value::NativeObject;
+
+// The cotangent of a place, and what the place holds: a flonum, or a number of an outer tape.
+struct Cotangent {
+  double value = 0;
+  Value original{};
+};
+using Cotangents = tape::PlaceMap<Cotangent>;
+
+// What *j and checkpoint-*j have in common: a tape and its sweep. Owns its values.
+struct SweepState : RunState {
+  Tape* work = nullptr;              // the tape in work
+  std::uint32_t position = 0;        // records before it are still to be swept
+  bool sweeping = false;
+  Value x = value::kUnspecified;     // the argument, rebuilt as a tree
+  Value cotangent = value::kUnspecified;
+  Value value = value::kUnspecified; // what the run returned; after the seeds are set: without tape
+  std::uint64_t serial = 0;          // of the operator's frame: names its result on an outer tape
+  Cotangents through;                // cotangents of places older than the tape in work
+  std::vector<tape::Output> skeletons;  // results of composites that belong to an earlier interval
+  EffectLog log;
+
+  Tape* tape() const override { return sweeping ? nullptr : work; }
+  EffectLog* effects() override { return &log; }
+  void release(Heap& heap) override;
+  void drop_tape(Engine& engine);
+
+protected:
+  explicit SweepState(Engine& engine) : engine_(&engine) {}
+  void copy_into(SweepState& copy, Engine& engine) const;
+  Engine* engine_;
+};
+
+struct ReverseState final : SweepState {
+  explicit ReverseState(Engine& engine) : SweepState(engine) {}
+  RunState* clone(Engine& engine) const override;
+  void finished(Engine& engine, Value value, std::uint64_t steps) override;
+};
+
+// A state that an execution can be continued from, any number of times.
+struct Snapshot {
+  std::vector<Run> runs;  // [0] is the interval's own, without its state; empty: no state
+  std::uint64_t serial = 0, random = 0, effects = 0;
+  std::uint64_t position = 0;  // steps from the beginning
+  std::int64_t bytes = 0;      // logical, of what it holds beyond the snapshot before it
+  bool empty() const { return runs.empty(); }
+};
+
+struct CheckpointState final : SweepState {
+  explicit CheckpointState(Engine& engine) : SweepState(engine) {}
+  std::unique_ptr<schedule::Schedule> schedule;
+  std::uint32_t spec = 0;
+  Snapshot current;
+  std::vector<Snapshot> slots;
+  Tape* aside = nullptr;
+  std::vector<Run> aside_runs;     // where the tape put aside ends, with its numbers
+  bool aside_ended = false;        // it ends at the end of the program
+  bool complete = false;
+  bool ended = false;              // current is the end of the program, `value` its value
+  bool work_ended = false;         // the tape in work ends there
+  bool total_known = false;
+  bool outermost = false;
+  std::uint64_t total = 0;
+  std::uint64_t executed = 0;      // steps advanced and taped
+  std::uint64_t low = 0;           // objects older than this are constants
+  std::uint64_t highest = 0;       // serial counter after everything run so far
+  std::uint64_t end_random = 0;
+  tape::Place x_place;             // where x is if it is a number
+  std::uint64_t taped_records = 0; // longest tape
+  // A composite's reverse pass: gradients of every place of the outer tape's world, not of x alone.
+  NativeObject* outer = nullptr;   // the state whose tape has the composite; owned
+
+  RunState* clone(Engine& engine) const override;
+  void finished(Engine& engine, Value value, std::uint64_t steps) override;
+  void expired(Engine& engine, std::vector<Run> segment) override;
+  void release(Heap& heap) override;
+  void drop(Engine& engine, Snapshot& snapshot);
+};
+
+inline SweepState* as_sweep(Value v) { return static_cast<SweepState*>(static_cast<NativeObject*>(v.other())->native); }
+
+// --- what the run_ instructions do; `frame` is on top and awaits the result
+
+// The state in a slot, made private.
+template <class T> T* state_in(Engine& engine, Value& slot) {
+  NativeObject* o = nullptr;
+  if (value::is_kind(slot, value::Kind::state)) o = static_cast<NativeObject*>(slot.other());
+  if (o == nullptr || dynamic_cast<T*>(o->native) == nullptr) throw machine::ProgramError("invalid bytecode: no state of a run operator");
+  o = engine.unique_state(o);
+  slot = value::of_other(o);
+  return static_cast<T*>(o->native);
+}
+
+void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);
+void seed_reverse(Engine& engine, Value state);
+void sweep(Engine& engine, value::Frame* frame, Value& state);
+bool swept(Engine& engine, Value nested, Value& state);  // true: complete
+Value close_reverse(Engine& engine, Value state);
+void act(Engine& engine, Value& state);
+void finish_interval(Engine& engine, CheckpointState& s);
+// Starts the reverse pass of the composite on top of the tape in work; false if none of its results has a cotangent.
+bool begin_composite(Engine& engine, value::Frame* frame, Value state);
+void end_composite(Engine& engine, SweepState& s, Value nested);
+void drop_composite(Engine& engine, Tape& tape);  // drops the last one
+void close_checkpoint(Engine& engine, CheckpointState& s);
+void seed_final(Engine& engine, SweepState& s, const char* name);
+// j* over a reverse operator: bundles in f, x or the cotangent (all taken over). False: there are none.
+bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);
+
+Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool keep_integers);
+Value unbundle(Engine& engine, Value v, std::uint64_t tag);
+Value rebundle(Engine& engine, Value result, std::uint64_t tag);
+
+// The machine's own code.
+enum class OwnCode { nested_checkpoint, dual_apply, dual_reverse, dual_checkpoint, count };
+const value::Code& own_code(OwnCode code);
+
+} // namespace cairn::runs
