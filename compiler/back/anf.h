@@ -4,7 +4,7 @@
 
 #include "compiler/back/tree.h"
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 struct Atom {
   enum class Kind : std::uint8_t { none, variable, literal };
@@ -88,4 +88,4 @@ inline Atom literal_atom(std::uint32_t l) { return {Atom::Kind::literal, false, 
 std::string print_unit(const Unit& unit, const std::vector<std::string>& globals);
 std::string print_datum(const Datum& datum);
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 namespace {
 
 std::string quoted(const std::string& text) {
@@ -186,4 +186,4 @@ std::string print_datum(const Datum& datum) {
 
 std::string print_unit(const Unit& unit, const std::vector<std::string>& globals) { return Printer(unit, globals).run(); }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

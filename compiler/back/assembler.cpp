@@ -2,7 +2,7 @@
 
 #include "vm/bytecode/instruction.h"
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 void Assembler::word(Word w) {
   here_.clear();
@@ -80,4 +80,4 @@ bool Assembler::finish(bytecode::Function& function) {
   return true;
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

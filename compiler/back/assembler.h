@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 using bytecode::Opcode;
 using bytecode::Span;
@@ -53,4 +53,4 @@ private:
   std::vector<bytecode::PcSpan> spans_;
 };
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -9,7 +9,7 @@
 #include <new>
 #include <pthread.h>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{1} << 30;
@@ -44,4 +44,4 @@ void on_big_stack(const std::function<void()>& work) {
   if (job.failure) std::rethrow_exception(job.failure);
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

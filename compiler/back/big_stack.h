@@ -3,9 +3,9 @@
 
 #include <functional>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 // Calls `work` and rethrows what it throws. Throws std::bad_alloc where no such stack can be had.
 void on_big_stack(const std::function<void()>& work);
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

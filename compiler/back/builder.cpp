@@ -10,7 +10,7 @@
 #include <functional>
 #include <unordered_map>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 namespace {
 
 // What an arm of a branch does at the end of the block it is given.
@@ -707,4 +707,4 @@ Unit build_unit(Tree& tree, const Globals& globals, std::vector<LocalUse> locals
   return Builder(tree, globals, std::move(locals), level).build();
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

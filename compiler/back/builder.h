@@ -5,11 +5,11 @@
 #include "compiler/back/contify.h"
 #include "compiler/back/globals.h"
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 // A local procedure that never escapes gets its free variables as extra arguments if they are no more than this.
 inline constexpr std::size_t kMostLifted = 6;
 
 Unit build_unit(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level);
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 namespace {
 
 constexpr Builtin kInstructions[] = {
@@ -176,4 +176,4 @@ Node* make_wrapper(Tree& tree, std::string_view name) {
   return lambda;
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

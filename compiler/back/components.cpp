@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 namespace {
 
 // Members of the letrec that `node` mentions, in order of first mention.
@@ -89,4 +89,4 @@ void append_components(std::vector<VarId> vars, std::vector<Node*> inits, std::v
   }
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

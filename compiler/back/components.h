@@ -3,9 +3,9 @@
 
 #include "compiler/back/tree.h"
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 // Appends the bindings of a letrec to `out`, one Binding a component, those that others refer to first.
 void append_components(std::vector<VarId> vars, std::vector<Node*> inits, std::vector<Binding>& out);
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

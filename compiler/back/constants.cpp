@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 using bytecode::Constant;
 
@@ -72,4 +72,4 @@ std::uint32_t ConstantPool::of(const Datum& datum) {
   return results.back();
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

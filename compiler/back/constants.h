@@ -5,7 +5,7 @@
 
 #include <unordered_map>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 class ConstantPool {
 public:
@@ -21,4 +21,4 @@ private:
   std::unordered_map<const Datum*, std::uint32_t> by_datum_;   // compound data already done
 };
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

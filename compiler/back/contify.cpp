@@ -4,7 +4,7 @@
 
 #include "compiler/back/contify.h"
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 namespace {
 
 class Contifier {
@@ -108,4 +108,4 @@ private:
 
 std::vector<LocalUse> classify_locals(const Tree& tree, bool labels) { return Contifier(tree, labels).take(); }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

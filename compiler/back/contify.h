@@ -4,7 +4,7 @@
 
 #include "compiler/back/tree.h"
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 struct LocalUse {
   bool lambda = false;   // bound to a lambda by let or letrec
@@ -15,4 +15,4 @@ struct LocalUse {
 // One entry a variable. With `labels` false nothing is made a label.
 std::vector<LocalUse> classify_locals(const Tree& tree, bool labels);
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 namespace {
 
 using bytecode::kLastUse;
@@ -450,4 +450,4 @@ bytecode::Function emit_function(const AnfFunction& function, const Unit& unit, 
   return result;
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -4,9 +4,9 @@
 #include "compiler/back/anf.h"
 #include "compiler/back/constants.h"
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 // Throws Failure (without sources) where a procedure is too large.
 bytecode::Function emit_function(const AnfFunction& function, const Unit& unit, ConstantPool& constants);
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -4,7 +4,7 @@
 
 #include <unordered_set>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 std::vector<VarId> free_variables(const std::vector<const Node*>& lambdas, const std::vector<VarId>& own, const FunctionTable& functions) {
   std::unordered_set<VarId> bound(own.begin(), own.end()), seen;
@@ -38,4 +38,4 @@ std::vector<VarId> free_variables(const std::vector<const Node*>& lambdas, const
   return free;
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -5,7 +5,7 @@
 
 #include <unordered_map>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 // A local procedure that is a function of the module (not a label).
 struct LocalFunction {
@@ -20,4 +20,4 @@ using FunctionTable = std::unordered_map<VarId, LocalFunction>;
 // passed; one of a procedure without captures needs nothing; `own` are the procedures' own names.
 std::vector<VarId> free_variables(const std::vector<const Node*>& lambdas, const std::vector<VarId>& own, const FunctionTable& functions);
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

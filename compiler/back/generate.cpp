@@ -6,6 +6,9 @@
 #include "compiler/back/liveness.h"
 
 namespace cairn::compiler {
+
+using namespace back;
+
 namespace {
 
 Unit make_unit(const Program& program, const Options& options) {

@@ -3,7 +3,7 @@
 
 #include "compiler/back/globals.h"
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 namespace {
 
 template <class Visit> void each_global(const Node* form, Visit visit) {
@@ -82,4 +82,4 @@ void Globals::mark_stored(const Tree& tree) {
   }
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -4,7 +4,7 @@
 
 #include "compiler/back/tree.h"
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 struct GlobalInfo {
   bool once = false;           // defined by exactly one form
@@ -42,4 +42,4 @@ private:
 // True for a definition whose evaluation runs no code of the program: a lambda or a literal.
 bool is_trivial(const Node& form);
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 VariableSet union_of(const VariableSet& a, const VariableSet& b) {
   VariableSet result;
@@ -154,4 +154,4 @@ private:
 
 void find_last_uses(AnfFunction& function) { Liveness(function).run(); }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

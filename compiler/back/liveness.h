@@ -3,7 +3,7 @@
 
 #include "compiler/back/anf.h"
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 void find_last_uses(AnfFunction& function);
 
@@ -12,4 +12,4 @@ using VariableSet = std::vector<std::uint32_t>;
 VariableSet union_of(const VariableSet& a, const VariableSet& b);
 VariableSet difference_of(const VariableSet& a, const VariableSet& b);
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 struct Move {
   std::uint16_t to = 0;
@@ -48,4 +48,4 @@ template <class Spare> std::vector<Move> in_order(std::vector<Move> moves, Spare
   return ordered;
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

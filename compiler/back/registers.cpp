@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 Registers::Registers(const AnfFunction& function)
     : function_(function), place_(function.variables.size(), kNowhere), target_(function.variables.size(), kNone), labels_(function.labels) {
@@ -91,4 +91,4 @@ std::uint16_t Registers::choose(std::uint32_t variable, const VariableSet& confl
   return static_cast<std::uint16_t>(std::find(blocked.begin(), blocked.end(), false) - blocked.begin());
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

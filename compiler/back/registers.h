@@ -4,7 +4,7 @@
 
 #include "compiler/back/liveness.h"
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 class Registers {
 public:
@@ -51,4 +51,4 @@ private:
 
 inline constexpr std::uint32_t kTemporary = kNone - 1;  // holder of a register that no variable has
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 namespace {
 
 // NaNs stay out of K forms: which operand's NaN survives could differ.
@@ -65,4 +65,4 @@ SelectedTest select_test(const Statement& s, const Unit& unit) {
   }
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

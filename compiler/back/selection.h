@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 struct Selected {
   Opcode op = Opcode::count;
@@ -24,4 +24,4 @@ SelectedTest select_test(const Statement& s, const Unit& unit);
 // The value of an exact integer literal that fits an instruction.
 std::optional<std::int16_t> small_integer(const Literal& literal);
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

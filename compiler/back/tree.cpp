@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 namespace {
 
 class Converter {
@@ -245,4 +245,4 @@ Tree make_tree(const Program& program) {
   return tree;
 }
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back

@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-namespace cairn::compiler {
+namespace cairn::compiler::back {
 
 using bytecode::Opcode;
 using VarId = std::uint32_t;
@@ -112,4 +112,4 @@ bool is_boolean_valued(Opcode op);
 // One lambda for a builtin used as a value.
 Node* make_wrapper(Tree& tree, std::string_view name);
 
-} // namespace cairn::compiler
+} // namespace cairn::compiler::back
