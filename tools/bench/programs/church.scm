@@ -1,0 +1,13 @@
+; Numbers as iterators: arithmetic and powers of closures, counted out at the end.
+(define (zero f) (lambda (x) x))
+(define (successor n) (lambda (f) (let ((rest (n f))) (lambda (x) (f (rest x))))))
+(define (sum m n) (lambda (f) (let ((left (m f)) (right (n f))) (lambda (x) (left (right x))))))
+(define (product m n) (lambda (f) (m (n f))))
+(define (power m n) (n m))
+(define (number n) (if (= n 0) zero (successor (number (- n 1)))))
+(define (count n) ((n (lambda (x) (+ x 1))) 0))
+(define two (number 2))
+(define seven (number 7))
+(define many (product (number 100) (product (number 100) (number 200))))
+(display (+ (count (power seven seven)) (+ (count (power two (sum seven (sum seven two)))) (count many))))
+(newline)

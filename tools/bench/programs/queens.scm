@@ -1,0 +1,18 @@
+; How many ways there are to place ten queens, by trying columns row after row; the queens placed so far are a list.
+(define size 10)
+(define (safe? column distance placed)
+  (or (null? placed)
+      (let ((other (car placed)))
+        (and (not (= other column))
+             (not (= other (+ column distance)))
+             (not (= other (- column distance)))
+             (safe? column (+ distance 1) (cdr placed))))))
+(define (ways row placed)
+  (if (= row size)
+      1
+      (let try ((column 0) (count 0))
+        (cond ((= column size) count)
+              ((safe? column 1 placed) (try (+ column 1) (+ count (ways (+ row 1) (cons column placed)))))
+              (else (try (+ column 1) count))))))
+(display (ways 0 '()))
+(newline)

@@ -1,0 +1,17 @@
+; Binary trees built, mirrored with changed leaves, and folded: two-way recursion over pairs.
+(define (grown depth label)
+  (if (= depth 0)
+      label
+      (cons (grown (- depth 1) (+ label label)) (grown (- depth 1) (+ label (+ label 1))))))
+(define (mirrored tree)
+  (if (pair? tree)
+      (cons (mirrored (cdr tree)) (mirrored (car tree)))
+      (- tree 3)))
+(define (folded tree)
+  (if (pair? tree)
+      (- (folded (car tree)) (folded (cdr tree)))
+      (remainder tree 1009)))
+(define (repeat i sum)
+  (if (= i 0) sum (repeat (- i 1) (+ sum (folded (mirrored (mirrored (grown 15 i))))))))
+(display (repeat 12 0))
+(newline)
