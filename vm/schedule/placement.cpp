@@ -102,14 +102,22 @@ void Placement::drop(std::vector<std::uint64_t> indices) {
   std::sort(indices.begin(), indices.end());
   auto next = indices.begin();
   std::size_t to = 0;
+  std::uint64_t carried = 0;
   for (std::size_t from = 0; from < kept_.size(); ++from) {
+    Kept state = kept_[from];
+    held_bytes_ -= state.bytes;
     if (next != indices.end() && *next == from) {
       ++next;
-      held_bytes_ -= kept_[from].bytes;
-      dropping_.push_back(kept_[from].slot);
+      carried += state.bytes;
+      dropping_.push_back(state.slot);
       continue;
     }
-    kept_[to++] = kept_[from];
+    // What only the dropped state was charged for may live on in the next one, which shares it; but no state is larger than the
+    // largest seen.
+    if (carried > 0) state.bytes = std::min(state.bytes + carried, largest_bytes_);
+    carried = 0;
+    held_bytes_ += state.bytes;
+    kept_[to++] = state;
   }
   kept_.resize(to);
   weights_.fresh = false;
@@ -186,6 +194,7 @@ void Placement::rebase(std::uint64_t base, std::uint64_t origin) {
 void Placement::kept(std::uint64_t bytes) {
   if (kept_.empty()) return;
   kept_.back().bytes = bytes;
+  largest_bytes_ = std::max(largest_bytes_, bytes);
   held_bytes_ += bytes;
   weights_.fresh = false;
 }

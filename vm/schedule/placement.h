@@ -37,7 +37,7 @@ public:
 
   // The next action of the first run: discards, snapshots and advances in turn, for ever. The current state starts at the origin.
   Action next();
-  // The size of the snapshot just taken.
+  // The size of the snapshot just taken: what it holds and no earlier one does.
   void kept(std::uint64_t bytes);
   // The first run ended at step `end`: the reversal of everything from the origin on.
   Reversal reversal(std::uint64_t end) const;
@@ -57,6 +57,7 @@ public:
     archive(self.at_);
     archive(self.stride_);
     archive(self.held_bytes_);
+    archive(self.largest_bytes_);
     archive(self.store_);
     archive(self.arrived_);
     archive(self.kept_);
@@ -89,12 +90,13 @@ private:
   Allowance allowance_;
   std::uint64_t base_ = 0;
   std::uint64_t origin_ = 0;
-  std::uint64_t at_ = 0;         // unit of the current state
-  std::uint64_t stride_ = 1;     // in units; strided only
-  std::uint64_t held_bytes_ = 0; // of the states kept
-  bool store_ = true;            // the current state is to be kept, once `dropping_` is empty
-  bool arrived_ = false;         // the current state is not judged yet
-  std::vector<Kept> kept_;       // oldest first
+  std::uint64_t at_ = 0;            // unit of the current state
+  std::uint64_t stride_ = 1;        // in units; strided only
+  std::uint64_t largest_bytes_ = 0; // that one state was charged for
+  std::uint64_t held_bytes_ = 0;    // of the states kept
+  bool store_ = true;               // the current state is to be kept, once `dropping_` is empty
+  bool arrived_ = false;            // the current state is not judged yet
+  std::vector<Kept> kept_;          // oldest first
   std::vector<std::uint32_t> dropping_;
   Slots slots_;
 

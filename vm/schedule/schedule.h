@@ -61,7 +61,7 @@ public:
   virtual Action next() = 0;
   // The program ended after `total` steps, seen for the first time during the last advance or tape action.
   virtual void ended(std::uint64_t total) = 0;
-  // Facts about the last action: records a tape holds (32 bytes each); logical bytes of a snapshot.
+  // Facts about the last action: records a tape holds (32 bytes each); logical bytes of what a snapshot holds and no earlier one does.
   virtual void taped(std::uint64_t records) { (void)records; }
   virtual void kept(std::uint64_t bytes) { (void)bytes; }
   // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this plan.
