@@ -1,5 +1,6 @@
 // Schedules: where to snapshot, where to replay, where to tape. A schedule is a pure generator of actions: it knows nothing but
-// numbers, never the machine. The executor (vm/runs) performs the actions; the checker (checker.h) runs them on an abstract machine.
+// numbers, never the machine. The executor (vm/runs) performs the actions; the checker (checker.h) runs them on an abstract
+// machine.
 //
 // The abstract machine has a current state (at some step position, or none), numbered slots that hold states, one tape in
 // work, and one place where a tape can be put aside.
@@ -19,12 +20,12 @@ inline constexpr std::uint64_t kLeastBase = 16;
 
 struct Action {
   enum class Kind : std::uint8_t {
-    advance,   // run `steps` steps (kToEnd: to the end) without tape; current moves on; may end sooner if the end is not known yet
-    snapshot,  // keep the current state in `slot` (which is empty)
-    restore,   // current = the state in `slot`, which keeps it
-    discard,   // empty `slot`
-    tape,      // run `steps` steps on a new tape; current moves on; may end sooner if the end is not known yet
-    reverse,   // sweep the tape in work, which is then gone; what it spans is the latest part not yet reversed
+    advance,  // run `steps` steps (kToEnd: to the end) without tape; current moves on; may end sooner if the end is not known yet
+    snapshot, // keep the current state in `slot` (which is empty)
+    restore,  // current = the state in `slot`, which keeps it
+    discard,  // empty `slot`
+    tape,     // run `steps` steps on a new tape; current moves on; may end sooner if the end is not known yet
+    reverse,  // sweep the tape in work, which is then gone; what it spans is the latest part not yet reversed
     put_aside, // put the tape in work aside
     take_back, // make the tape put aside the tape in work
     done
@@ -39,10 +40,10 @@ struct Action {
 struct Spec {
   enum class Kind : std::uint8_t { tape, bisection, binomial, sqrt, online, automatic };
   Kind kind = Kind::automatic;
-  std::uint64_t base = kDefaultBase;   // steps of the base case
+  std::uint64_t base = kDefaultBase; // steps of the base case
   bool base_given = false;
-  std::uint64_t snapshots = 0;  // 0: not given
-  std::uint64_t passes = 0;     // 0: not given
+  std::uint64_t snapshots = 0; // 0: not given
+  std::uint64_t passes = 0;    // 0: not given
 };
 
 // Parses a spec; false with a message that says what would be right.
@@ -51,17 +52,19 @@ std::string to_string(const Spec& spec);
 
 // What an automatic choice may depend on: machine state alone, never clocks or the current level of an account.
 struct Resources {
-  std::int64_t budget_bytes = 0;  // memory budget copied into the state when the program started; 0: none
+  std::int64_t budget_bytes = 0; // memory budget copied into the state when the program started; 0: none
 };
 
-// A generator. next() is called once an action has been performed (and once at the start); feedback for that action comes before it.
+// A generator. next() is called once an action has been performed (and once at the start); feedback for that action comes before
+// it.
 class Schedule {
 public:
   virtual ~Schedule() = default;
   virtual Action next() = 0;
   // The program ended after `total` steps, seen for the first time during the last advance or tape action.
   virtual void ended(std::uint64_t total) = 0;
-  // Facts about the last action: records a tape holds (32 bytes each); logical bytes of what a snapshot holds and no earlier one does.
+  // Facts about the last action: records a tape holds (32 bytes each); logical bytes of what a snapshot holds and no earlier one
+  // does.
   virtual void taped(std::uint64_t records) { (void)records; }
   virtual void kept(std::uint64_t bytes) { (void)bytes; }
   // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this plan.
