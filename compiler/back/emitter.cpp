@@ -196,8 +196,10 @@ private:
     a_.locate(s.span);
     const Statement& first = s.op == Opcode::car ? s : next;
     const Statement& second = s.op == Opcode::car ? next : s;
+    // The one that knows where it should go chooses first.
+    if (registers_.hint(second.dest) != Registers::kNowhere) registers_.define(second.dest);
     std::uint16_t car = registers_.define(first.dest);
-    std::uint16_t cdr = registers_.define(second.dest);
+    std::uint16_t cdr = registers_.placed(second.dest) ? registers_.of(second.dest) : registers_.define(second.dest);
     a_.emit(Opcode::uncons, car, cdr, from);
     if (first.result_dead) pending_.push_back(car);
     if (second.result_dead) pending_.push_back(cdr);
@@ -363,16 +365,14 @@ private:
 
   // Parameters stay where the values of the first jump are, if those die there.
   void place_parameters(const Label& l, const Block& entry) {
-    const Statement* first = entry.statements.size() == 1 && entry.statements[0].kind == Statement::Kind::jump &&
-                                     entry.statements[0].index == l.id
-                                 ? &entry.statements[0]
-                                 : nullptr;
+    const Statement* end = entry.statements.empty() ? nullptr : &entry.statements.back();
+    const Statement* first = end && end->kind == Statement::Kind::jump && end->index == l.id ? end : nullptr;
     std::vector<std::uint16_t> taken;
     std::vector<std::uint32_t> later;
     for (std::size_t i = 0; i < l.parameters.size(); ++i) {
       if (!l.used[i]) continue;
       const Atom* a = first ? &first->operands[i] : nullptr;
-      bool stays = a && a->kind == Atom::Kind::variable && a->last;
+      bool stays = a && a->kind == Atom::Kind::variable && a->last && registers_.placed(a->index);
       if (!stays) {
         later.push_back(l.parameters[i]);
         continue;

@@ -4,6 +4,8 @@
 #include "compiler/back/builder.h"
 #include "compiler/back/emitter.h"
 #include "compiler/back/liveness.h"
+#include "compiler/back/loads.h"
+#include "compiler/back/simplify.h"
 
 namespace cairn::compiler {
 
@@ -15,8 +17,20 @@ Unit make_unit(const Program& program, const Options& options) {
   Tree tree = make_tree(program);
   Globals globals(program, tree, options.level);
   globals.mark_stored(tree);
+  if (options.level > 1) {
+    simplify(tree, globals);
+    globals.mark_stored(tree);
+  }
   Unit unit = build_unit(tree, globals, classify_locals(tree, options.level > 0), options.level);
-  for (AnfFunction& f : unit.functions) find_last_uses(f);
+  std::vector<bool> constant_globals;
+  for (std::uint32_t g = 0; g < program.globals.size(); ++g) constant_globals.push_back(globals[g].once);
+  for (AnfFunction& f : unit.functions) {
+    if (options.level > 1) {
+      share_loads(f, constant_globals);
+      sink_captures(f);
+    }
+    find_last_uses(f);
+  }
   return unit;
 }
 

@@ -67,6 +67,8 @@ Node* Globals::known_constant(std::uint32_t g) const {
 }
 
 void Globals::mark_stored(const Tree& tree) {
+  reached_.assign(tree.forms.size(), false);
+  for (GlobalInfo& i : info_) i.stored = false;
   std::vector<std::uint32_t> work;
   for (std::uint32_t f = 0; f < tree.forms.size(); ++f)
     if (!is_trivial(*tree.forms[f]) || f + 1 == tree.forms.size()) work.push_back(f);

@@ -8,6 +8,8 @@ namespace cairn::compiler::back {
 
 class Registers {
 public:
+  static constexpr std::uint16_t kNowhere = 0xFFFF;
+
   explicit Registers(const AnfFunction& function);
 
   std::uint16_t of(std::uint32_t variable) const { return place_[variable]; }
@@ -29,7 +31,7 @@ public:
   State save() const { return {holder_}; }
   void restore(State state);
 
-  // The register a variable should end in, if known: that of the label parameter or branch result it flows to.
+  // The register a variable should end in, kNowhere if not known: that of the label parameter or branch result it flows to.
   std::uint16_t hint(std::uint32_t variable) const;
   // A register for a branch result: none of the variables live after it holds it; best one that is free now.
   std::uint16_t choose(std::uint32_t variable, const VariableSet& conflicts, const std::vector<std::uint16_t>& taken) const;
@@ -37,7 +39,6 @@ public:
   unsigned slots() const { return slots_; }
 
 private:
-  static constexpr std::uint16_t kNowhere = 0xFFFF;
   void collect_hints(const Block& block, std::uint32_t result);
   void count(std::uint16_t r);
 
