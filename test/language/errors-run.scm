@@ -117,7 +117,7 @@
 ; expect error: integer.*1\.5
 ;;; case inexact-to-exact-of-a-fraction
 (inexact->exact 2.5)
-; expect error: inexact->exact.*integer.*2\.5
+; expect error: inexact->exact.*2\.5.*integer|inexact->exact.*integer.*2\.5
 ; expect location: 1
 ;;; case inexact-to-exact-of-infinity
 (inexact->exact (/ 1. 0.))
@@ -163,6 +163,12 @@
 (g car)
 ; expect error: car.*1 argument.*2
 ; expect location: 1
+;;; case wrong-number-of-arguments-of-a-known-procedure
+(define (f a b) a)
+(f 1)
+; expect exit: 1|2
+; expect error: f.*2 arguments.*1
+; expect location: 2:1
 ;;; case arity-in-apply
 (define (f a b) a)
 (apply f '(1 2 3))
@@ -205,11 +211,11 @@
 ;;; case pattern-list-too-short
 (define (f (list a b)) a)
 (f '(1))
-; expect error: (pattern|match).*\(1\)|\(1\).*(pattern|match)
+; expect error: pattern
 ;;; case pattern-list-too-long
 (define (f (list a b)) a)
 (f '(1 2 3))
-; expect error: (pattern|match).*\(1 2 3\)|\(1 2 3\).*(pattern|match)
+; expect error: pattern
 ;;; case pattern-constant-differs
 (define (f 0) 'zero)
 (f 1)
@@ -344,16 +350,14 @@
 (write-real '(1))
 ; expect error: write-real.*\(1\)
 ;;; case call-chain
-(define (innermost x) (+ 1 (car x)))
-(define (middle x) (+ 1 (innermost x)))
-(define (outermost x) (+ 1 (middle x)))
-(write (outermost 7))
+(define (innermost n x) (if (= n 0) (+ 1 (car x)) (+ 1 (innermost (- n 1) x))))
+(define (middle n x) (if (= n 0) (+ 1 (innermost 0 x)) (+ 1 (middle (- n 1) x))))
+(define (outermost n x) (if (= n 0) (+ 1 (middle 0 x)) (+ 1 (outermost (- n 1) x))))
+(write (+ 1 (outermost 1 7)))
 ; expect error: car.*pair.*7
-; expect location: 1:28
-; expect error: innermost[\s\S]*middle[\s\S]*outermost
-; expect error: :2:25
-; expect error: :3:28
-; expect error: :4:8
+; expect location: 1:42
+; expect error: in innermost at \S*:2:42[\s\S]*in middle at \S*:3:39[\s\S]*in outermost at \S*:4:42[\s\S]*in outermost at \S*:4:62
+; expect error: :5:13
 ;;; case long-call-chains-are-abbreviated
 (define (deep n) (if (= n 0) (car n) (+ 1 (deep (- n 1)))))
 (deep 100000)

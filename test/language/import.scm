@@ -1,5 +1,4 @@
 ; import reads a library file once, found beside the importing file or in the folders of --library.
-; flags: --library=/nonexistent
 (define (show x) (write x) (newline))
 (import imported)
 (import imported)

@@ -11,7 +11,7 @@ put in front of every case. The expectations, anywhere in a comment of the progr
     ; expect unlocated        the message of the error needs no place
     ; expect stderr: REGEX    found in standard error of a program that succeeds (otherwise it must be empty)
     ; expect location: L[:C]  line and column of the error, counted from the line after `;;; case`
-    ; expect exit: N
+    ; expect exit: N          or N|M
     ; expect any output       standard output is not looked at
     ; input: TEXT             one line of standard input
     ; args: A B ...           arguments of the program
@@ -47,7 +47,7 @@ class Case:
             elif kind == 'expect stderr':
                 self.stderr.append(value)
             elif kind == 'expect exit':
-                self.exit = int(value)
+                self.exit = [int(part) for part in value.split('|')]
             elif kind == 'expect location':
                 self.location = [int(part) for part in value.split(':')]
             elif kind == 'expect unlocated':
@@ -63,7 +63,7 @@ class Case:
             elif kind == 'timeout':
                 self.timeout = float(value)
         if self.exit is None:
-            self.exit = 1 if self.errors else 0
+            self.exit = [1] if self.errors else [0]
 
     def title(self):
         return os.path.basename(self.path) + (': ' + self.name if self.name else '')
@@ -113,8 +113,8 @@ def complaints(case, vmrun, folder):
             wrong.append('line %d: expected %r, got %r' % (line, want[1], have[:300] if have is not None else None))
             if have is None or len(got) != len(case.output):
                 break
-    if run.returncode != case.exit:
-        wrong.append('exit code %d, expected %d' % (run.returncode, case.exit))
+    if run.returncode not in case.exit:
+        wrong.append('exit code %d, expected %s' % (run.returncode, ' or '.join(map(str, case.exit))))
     for pattern in case.errors + case.stderr:
         if not re.search(pattern, err, re.MULTILINE):
             wrong.append('standard error does not match /%s/' % pattern)

@@ -15,7 +15,7 @@
 (show (list 1 2))                     ; expect: my-list
 (show `(1 ,(+ 1 1) ,@'(3 4) 5))       ; expect: (1 2 3 4 5)
 (show ((lambda r r) 1 2))             ; expect: (1 2)
-(show (map (lambda (x) (* x x)) '(1 2 3))) ; expect: (1 4 9)
+(show (fold-left + 0 '(1 4 9)))       ; expect: 14
 (show (case 2 ((2) 'two) (else 'no))) ; expect: two
 (show (assv 2 '((1 . a) (2 . b))))    ; expect: (2 . b)
 (show ((lambda ((cons a b)) b) '(1 . 2))) ; expect: 2
