@@ -781,7 +781,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     // --- run operators: they look at the runs, so everything is written back and the loop starts anew
 #define RUN_OPERATOR(name) op_##name:
     RUN_OPERATOR(run_open) RUN_OPERATOR(run_tag) RUN_OPERATOR(run_bundle) RUN_OPERATOR(run_forward) RUN_OPERATOR(run_unbundle)
-    RUN_OPERATOR(run_rebundle)
+    RUN_OPERATOR(run_rebundle) RUN_OPERATOR(run_operate)
     RUN_OPERATOR(run_seed) RUN_OPERATOR(run_sweep) RUN_OPERATOR(run_swept) RUN_OPERATOR(run_act) RUN_OPERATOR(run_acted)
     RUN_OPERATOR(run_more) RUN_OPERATOR(run_close) RUN_OPERATOR(run_count) RUN_OPERATOR(run_limited) RUN_OPERATOR(run_thaw)
     RUN_OPERATOR(run_scheduled) {

@@ -88,6 +88,13 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   return true;
 }
 
+void let_go_of_outer(Engine& engine, Value nested) {
+  auto* n = dynamic_cast<CheckpointState*>(as_sweep(nested));
+  if (n == nullptr || n->outer == nullptr) return;
+  engine.heap().release(n->outer);
+  n->outer = nullptr;
+}
+
 void end_composite(Engine& engine, SweepState& s, Value value) {
   auto* n = dynamic_cast<CheckpointState*>(as_sweep(value));
   if (n == nullptr || s.work == nullptr || s.work->composites.empty())

@@ -33,22 +33,9 @@ constexpr Word three(std::uint16_t a, std::uint16_t b, std::uint16_t c) {
 }
 
 // Registers 0.. hold the parameters.
-std::vector<Word> reverse_body() {
-  return {encode(Opcode::run_open, 0, 0, 3),        three(last(0), last(1), last(2)), encode(Opcode::run_seed, 0, last(0)),
-          encode(Opcode::run_sweep, 1, 0),          encode(Opcode::run_swept, last(1), 0, jump(-1)),
-          encode(Opcode::run_close, 0, last(0))};
-}
-
 std::vector<Word> checkpoint_loop() {
   return {encode(Opcode::run_act, 0, last(0)), encode(Opcode::run_acted, 0, jump(3)), encode(Opcode::run_sweep, 1, 0),
           encode(Opcode::run_swept, last(1), 0, jump(-1)), encode(Opcode::run_more, 0, jump(-4))};
-}
-
-std::vector<Word> checkpoint_body() {
-  std::vector<Word> code{encode(Opcode::run_open, 0, 1, 3), three(last(0), last(1), last(2))};
-  for (Word w : checkpoint_loop()) code.push_back(w);
-  code.push_back(encode(Opcode::run_close, 0, last(0)));
-  return code;
 }
 
 std::vector<Word> then(std::vector<Word> code, std::initializer_list<Word> more) {
@@ -71,8 +58,17 @@ bytecode::Function body_of(RunOperator op) {
               encode(Opcode::run_unbundle, 1, last(1), last(3)),
               encode(Opcode::ret, last(1))};
     break;
-  case RunOperator::reverse: f.code = then(reverse_body(), {kReturn0}); break;
-  case RunOperator::checkpoint_reverse: f.code = then(checkpoint_body(), {kReturn0}); break;
+  case RunOperator::reverse:
+    f.code = {encode(Opcode::run_open, 0, 0, 3),  three(last(0), last(1), last(2)),
+              encode(Opcode::run_seed, 0, last(0)), encode(Opcode::run_sweep, 1, 0),
+              encode(Opcode::run_swept, last(1), 0, jump(-1)), encode(Opcode::run_close, 0, last(0)),
+              kReturn0};
+    break;
+  case RunOperator::checkpoint_reverse:
+    f.code = {encode(Opcode::run_open, 0, 1, 3), three(last(0), last(1), last(2))};
+    for (Word w : checkpoint_loop()) f.code.push_back(w);
+    f.code = then(f.code, {encode(Opcode::run_close, 0, last(0)), kReturn0});
+    break;
   case RunOperator::primops: f.code = {encode(Opcode::run_count, 0, last(0), last(1)), kReturn0}; break;
   case RunOperator::interrupt:
     f.code = {encode(Opcode::run_limited, 0, 0, 3), three(last(0), last(1), last(2)), kReturn0};
@@ -111,8 +107,8 @@ bytecode::Function body_of(OwnCode code) {
   case OwnCode::dual_reverse:  // 0: f, 1: x, 2: cotangent, 3: tag
   case OwnCode::dual_checkpoint:
     f.parameters = 4;
-    f.code = then(code == OwnCode::dual_reverse ? reverse_body() : checkpoint_body(),
-                  {encode(Opcode::run_rebundle, 0, last(0), last(3)), kReturn0});
+    f.code = {encode(Opcode::run_operate, 0, code == OwnCode::dual_reverse ? 0 : 1, 3), three(last(0), last(1), last(2)),
+              encode(Opcode::run_rebundle, 0, last(0), last(3)), kReturn0};
     break;
   case OwnCode::count: break;
   }
@@ -219,6 +215,17 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
   case Opcode::run_rebundle: {
     rules::Owned v(heap, slot(field_b(w)));
     engine.deliver(rebundle(engine, v.v, static_cast<std::uint64_t>(slot(field_c(w)).integer())));
+    return true;
+  }
+  case Opcode::run_operate: {
+    Frame* callee = heap.make_frame(
+        &run_operator_code(field_b(w) == 1 ? bytecode::RunOperator::checkpoint_reverse : bytecode::RunOperator::reverse));
+    callee->parent = frame;
+    callee->pc = 0;
+    callee->result = bytecode::kNoRegister;
+    callee->lifted = 0;
+    for (unsigned i = 0; i < 3; ++i) callee->slots()[i] = slot(operand(instruction, i));
+    engine.current().top = callee;
     return true;
   }
   case Opcode::run_open: {

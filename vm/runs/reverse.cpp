@@ -163,8 +163,10 @@ void sweep(Engine& engine, value::Frame* frame, Value& slot) {
 }
 
 bool swept(Engine& engine, Value nested, Value& slot) {
+  bool has_nested = value::is_kind(nested, value::Kind::state);
+  if (has_nested) let_go_of_outer(engine, nested);  // so that the state is not taken for shared
   auto* s = state_in<SweepState>(engine, slot);
-  if (value::is_kind(nested, value::Kind::state)) {
+  if (has_nested) {
     end_composite(engine, *s, nested);
     drop_composite(engine, *s->work);
   }

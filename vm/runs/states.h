@@ -112,6 +112,7 @@ void act(Engine& engine, Value& state);
 void finish_interval(Engine& engine, CheckpointState& s);
 // Starts the reverse pass of the composite on top of the tape in work; false if none of its results has a cotangent.
 bool begin_composite(Engine& engine, value::Frame* frame, Value state);
+void let_go_of_outer(Engine& engine, Value nested);
 void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, Tape& tape);  // drops the last one
 void close_checkpoint(Engine& engine, CheckpointState& s);

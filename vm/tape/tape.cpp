@@ -65,6 +65,17 @@ void Tape::make_cotangents(Chunk* chunk) {
   }
 }
 
+Chunk* Tape::copy_chunk(const Chunk& from) {
+  Chunk* copy = new_chunk();
+  std::memcpy(copy->records, from.records, sizeof(copy->records));
+  copy->cleared = from.cleared;
+  if (from.cotangents != nullptr) {
+    make_cotangents(copy);
+    std::memcpy(copy->cotangents, from.cotangents, sizeof(double) * Chunk::kRecords);
+  }
+  return copy;
+}
+
 Tape* Tape::clone(Heap& heap) const {
   auto* t = new Tape(heap, id_, low_, start());
   t->chunks_ = chunks_;
@@ -75,9 +86,7 @@ Tape* Tape::clone(Heap& heap) const {
   t->count_ = count_;
   if (next_ != end_) {  // both go on writing into their last chunk
     Chunk* last = t->chunks_.back();
-    Chunk* copy = t->new_chunk();
-    std::memcpy(copy->records, last->records, sizeof(copy->records));
-    copy->cleared = last->cleared;
+    Chunk* copy = t->copy_chunk(*last);
     --last->owners;
     t->chunks_.back() = copy;
     t->next_ = copy->records + (next_ - last->records);
@@ -131,13 +140,7 @@ Value Tape::lift(Place place, Value original, double number) {
 Chunk* Tape::prepare(std::uint32_t index) {
   Chunk* c = chunks_[index];
   if (c->owners > 1) {
-    Chunk* copy = new_chunk();
-    std::memcpy(copy->records, c->records, sizeof(copy->records));
-    copy->cleared = c->cleared;
-    if (c->cotangents != nullptr) {
-      make_cotangents(copy);
-      std::memcpy(copy->cotangents, c->cotangents, sizeof(double) * Chunk::kRecords);
-    }
+    Chunk* copy = copy_chunk(*c);
     --c->owners;
     chunks_[index] = c = copy;
   }

@@ -122,6 +122,7 @@ private:
   }
   Chunk* prepare(std::uint32_t chunk);
   Chunk* new_chunk();
+  Chunk* copy_chunk(const Chunk& from);
   void drop_chunk(Chunk* chunk);
   void make_cotangents(Chunk* chunk);
   template <bool Separate> void sweep_chunk(Chunk* chunk, std::uint32_t from, std::uint32_t to);
