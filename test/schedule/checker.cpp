@@ -69,6 +69,15 @@ TEST_CASE("a right schedule passes and its figures are counted") {
   CHECK(schedule.last_bytes == 10);
 }
 
+TEST_CASE("a tape may be made in pieces") {
+  Scripted schedule({{Kind::tape, 30, 0}, {Kind::tape, 50, 0}, {Kind::tape, 90, 0}, {Kind::reverse, 0, 0}});
+  const Report report = check(schedule, {100, 1024, 10});
+  CHECK(report.fault == "");
+  CHECK(report.taped == 100);
+  CHECK(report.longest_tape == 100);
+  CHECK(schedule.last_records == 100);
+}
+
 TEST_CASE("each illegal action is found") {
   const auto found = [](std::vector<Action> actions, const char* why, const Limits& limits = {}) {
     const std::string fault = fault_of(std::move(actions), limits);
@@ -83,7 +92,10 @@ TEST_CASE("each illegal action is found") {
   found({{Kind::reverse, 0, 0}}, "there is no tape in work");
   found({{Kind::put_aside, 0, 0}}, "there is no tape in work");
   found({{Kind::take_back, 0, 0}}, "there is no tape aside");
-  found({{Kind::tape, 10, 0}, {Kind::tape, 10, 0}}, "there is a tape in work");
+  found({{Kind::tape, 10, 0}, {Kind::advance, 10, 0}}, "there is a tape in work");
+  found({{Kind::tape, 10, 0}, {Kind::snapshot, 0, 0}}, "the current state is on the tape in work");
+  found({{Kind::snapshot, 0, 0}, {Kind::tape, 10, 0}, {Kind::restore, 0, 0}, {Kind::tape, 10, 0}},
+        "the tape in work ends elsewhere");
   found({{Kind::tape, 10, 0}, {Kind::put_aside, 0, 0}, {Kind::tape, 10, 0}, {Kind::put_aside, 0, 0}}, "a tape aside already");
   found({{Kind::tape, 10, 0}, {Kind::put_aside, 0, 0}, {Kind::tape, 10, 0}, {Kind::take_back, 0, 0}}, "there is a tape in work");
   found({{Kind::tape, 60, 0}}, "a longer tape than allowed", {UINT64_MAX, 50});

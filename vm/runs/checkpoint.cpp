@@ -160,7 +160,7 @@ void begin_interval(Engine& engine, CheckpointState& s, NativeObject* state, std
 }
 
 void begin_tape(Engine& engine, CheckpointState& s) {
-  if (s.work != nullptr) throw ProgramError("checkpoint-*j: the schedule makes a second tape");
+  if (s.work != nullptr) return;  // the tape in work goes on where it ended
   s.work = new Tape(engine.heap(), engine.register_tape(), s.low, s.current.serial);
   s.work_ended = false;
 }

@@ -70,6 +70,7 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
   std::uint64_t reached = 0;
   switch (action.kind) {
   case Action::Kind::advance:
+    if (work_.there) return fail(action, "there is a tape in work");
     if (action.steps == 0) return fail(action, "an advance of no steps");
     if (!run(action, reached)) return false;
     report_.advanced += reached - at_;
@@ -79,6 +80,7 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
     break;
   case Action::Kind::snapshot:
     if (!here_) return fail(action, "there is no current state to keep");
+    if (work_.there) return fail(action, "the current state is on the tape in work");
     if (!slots_.emplace(action.slot, at_).second) return fail(action, "the slot is full");
     if (slots_.size() > limits_.snapshots) return fail(action, "more snapshots than allowed");
     ++report_.snapshots;
@@ -96,9 +98,9 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
     if (slots_.erase(action.slot) == 0) return fail(action, "the slot is empty");
     break;
   case Action::Kind::tape:
-    if (work_.there) return fail(action, "there is a tape in work");
+    if (work_.there && work_.to != at_) return fail(action, "the tape in work ends elsewhere");
     if (!run(action, reached)) return false;
-    work_ = {true, at_, reached};
+    work_ = {true, work_.there ? work_.from : at_, reached};
     report_.taped += reached - at_;
     at_ = reached;
     note_tapes();

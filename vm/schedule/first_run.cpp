@@ -13,8 +13,11 @@ namespace {
 // The constants of `auto`. A step records at most about one operation; the base case is chosen so that its tape stays in a
 // second-level cache, yet spans enough steps that lifting a state and restoring it cost little beside it.
 constexpr std::uint64_t kRecordBytes = 32;
-constexpr std::uint64_t kPrefixSteps = std::uint64_t{1} << 18;
+constexpr std::uint64_t kFirstPiece = std::uint64_t{1} << 18;
 constexpr std::uint64_t kMostTapeBytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMostSparseBytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t kSparse = 8;      // a tape is sparse with fewer records than an eighth of its steps
+constexpr std::uint64_t kWorthTaping = 5; // room for less than a fifth of the limit is left alone
 constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastGoodBase = std::uint64_t{1} << 14;
 constexpr std::uint64_t kMostGoodBase = std::uint64_t{1} << 18;
@@ -49,7 +52,17 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
   if (kind_ != Spec::Kind::automatic) return;
   const std::uint64_t budget = budget_of(resources);
   tape_bytes_ = budget == 0 ? kMostTapeBytes : std::min(kMostTapeBytes, budget / kShare);
-  prefix_ = std::min(kPrefixSteps, std::max(kLeastBase, tape_bytes_ / kRecordBytes));
+  sparse_bytes_ = budget == 0 ? kMostSparseBytes : std::min(kMostSparseBytes, budget / kShare);
+}
+
+// How many more steps go onto the first tape: as many as fit even if each of them makes a record. Up to tape_bytes_ the tape
+// costs less than running its steps again; beyond, only where records are few, since fresh memory is dear.
+std::uint64_t FirstRun::more_to_tape() const {
+  const std::uint64_t limit = records_ < prefix_ / kSparse ? sparse_bytes_ : tape_bytes_;
+  const std::uint64_t used = records_ * kRecordBytes;
+  const std::uint64_t room = limit > used ? limit - used : 0;
+  if (prefix_ > 0 && room < limit / kWorthTaping) return 0;
+  return std::max(kLeastBase, room / kRecordBytes);
 }
 
 Action FirstRun::next() {
@@ -57,12 +70,18 @@ Action FirstRun::next() {
   case Stage::begin:
     if (kind_ == Spec::Kind::automatic) {
       stage_ = Stage::prefix;
+      prefix_ = std::min(kFirstPiece, more_to_tape());
       return {Action::Kind::tape, prefix_, 0};
     }
     stage_ = Stage::running;
     return placement_.next();
   case Stage::prefix:
+    if (const std::uint64_t more = more_to_tape(); more > 0) {
+      prefix_ += more;
+      return {Action::Kind::tape, more, 0};
+    }
     stage_ = Stage::running;
+    placement_.rebase(base_for(tape_bytes_, prefix_, records_), prefix_);
     return {Action::Kind::put_aside, 0, 0};
   case Stage::running:
     return placement_.next();
@@ -90,7 +109,7 @@ void FirstRun::ended(std::uint64_t total) {
 }
 
 void FirstRun::taped(std::uint64_t records) {
-  if (stage_ == Stage::prefix) placement_.rebase(base_for(tape_bytes_, prefix_, records), prefix_);
+  if (stage_ == Stage::prefix) records_ = records;
 }
 
 void FirstRun::kept(std::uint64_t bytes) {

@@ -64,6 +64,8 @@ public:
     archive(self.prefix_);
     archive(self.total_);
     archive(self.tape_bytes_);
+    archive(self.sparse_bytes_);
+    archive(self.records_);
     archive(self.placement_);
     archive(self.reversal_);
   }
@@ -71,11 +73,15 @@ public:
 private:
   enum class Stage : std::uint8_t { begin, prefix, running, reversing, last_reverse, done };
 
+  std::uint64_t more_to_tape() const;
+
   Spec::Kind kind_ = Spec::Kind::automatic;
   Stage stage_ = Stage::begin;
-  std::uint64_t prefix_ = 0;     // steps taped before the first snapshot
-  std::uint64_t total_ = kToEnd; // known once the end was seen
-  std::uint64_t tape_bytes_ = 0; // how long one tape may grow
+  std::uint64_t prefix_ = 0;       // steps taped before the first snapshot
+  std::uint64_t total_ = kToEnd;   // known once the end was seen
+  std::uint64_t tape_bytes_ = 0;   // how large a tape may grow
+  std::uint64_t sparse_bytes_ = 0; // how large the first may grow while it has few records for its steps
+  std::uint64_t records_ = 0;      // on the first tape
   Placement placement_;
   Reversal reversal_;
 };

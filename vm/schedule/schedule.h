@@ -24,8 +24,8 @@ struct Action {
     snapshot, // keep the current state in `slot` (which is empty)
     restore,  // current = the state in `slot`, which keeps it
     discard,  // empty `slot`
-    tape,     // run `steps` steps on a new tape; current moves on; may end sooner if the end is not known yet
-    reverse,  // sweep the tape in work, which is then gone; what it spans is the latest part not yet reversed
+    tape, // run `steps` steps on the tape in work, or on a new one; current moves on; may end sooner if the end is not known yet
+    reverse,   // sweep the tape in work, which is then gone; what it spans is the latest part not yet reversed
     put_aside, // put the tape in work aside
     take_back, // make the tape put aside the tape in work
     done
@@ -63,8 +63,8 @@ public:
   virtual Action next() = 0;
   // The program ended after `total` steps, seen for the first time during the last advance or tape action.
   virtual void ended(std::uint64_t total) = 0;
-  // Facts about the last action: records a tape holds (32 bytes each); logical bytes of what a snapshot holds and no earlier one
-  // does.
+  // Facts about the last action: records the tape in work holds (32 bytes each); logical bytes of what a snapshot holds and no
+  // earlier one does.
   virtual void taped(std::uint64_t records) { (void)records; }
   virtual void kept(std::uint64_t bytes) { (void)bytes; }
   // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this plan.
