@@ -197,7 +197,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     NEXT(0);
 
   op_constant:
-    r[A] = constants[B];  // immortal: no count
+    r[A] = constants[bytecode::wide_index(w)];  // immortal: no count
     NEXT(1);
   op_integer:
     r[A] = value::integer_unchecked(static_cast<std::int16_t>(B));

@@ -119,10 +119,16 @@ bool Engine::prepare(std::string& message) {
   return true;
 }
 
-bool Engine::load(bytecode::Module module, std::string& message) {
+bool Engine::load_only(bytecode::Module module, std::string& message) {
   loaded.module = std::move(module);
   if (!prepare(message)) return false;
   heap_.set_budget(options.memory_bytes);
+  state_budget = options.memory_bytes;
+  return true;
+}
+
+bool Engine::load(bytecode::Module module, std::string& message) {
+  if (!load_only(std::move(module), message)) return false;
   const Code& code = loaded.codes[loaded.module.entry];
   Frame* f = heap_.make_frame(&code);
   f->parent = nullptr;
@@ -133,6 +139,22 @@ bool Engine::load(bytecode::Module module, std::string& message) {
   base.top = f;
   push_run(base);
   return true;
+}
+
+void Engine::abandon() {
+  drop_everything();
+  ended = true;
+}
+
+Statistics Engine::statistics_now() const {
+  Statistics s = statistics;
+  s.steps = clock;
+  s.heap_peak_bytes = std::max({s.heap_peak_bytes, heap_.heap_peak(), heap_.heap_live()});
+  s.tape_peak_bytes = std::max(s.tape_peak_bytes, heap_.tape.peak);
+  s.capsules_peak = std::max(s.capsules_peak, heap_.capsule_count_peak);
+  s.capsule_peak_bytes = std::max({s.capsule_peak_bytes, heap_.capsules.peak, snapshot_bytes_peak});
+  s.live_objects_at_exit = heap_.live_objects();
+  return s;
 }
 
 Status Engine::run(std::uint64_t steps) {
@@ -200,7 +222,7 @@ void Engine::record_effect(const std::vector<EffectLog*>& fresh, Value v) {
 void Engine::write(std::string_view text) {
   std::vector<EffectLog*> fresh;
   if (EffectLog* log = replaying_log(fresh)) {
-    if (!log->silent) ++log->position;
+    if (log->position < log->happened) ++log->position;
   } else {
     output_length += text.size();
     if (options.output) options.output(text);
@@ -212,8 +234,7 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
   std::vector<EffectLog*> fresh;
   Value v = value::kUnspecified;
   EffectLog* log = replaying_log(fresh);
-  if (log != nullptr && log->silent)
-    throw ProgramError("read-real: a derivative of a derivative cannot read input inside the inner one");
+  if (log != nullptr && log->position == log->happened) throw ProgramError("read-real: the input of a replay is not known");
   if (log != nullptr) {
     v = log->inputs[log->position++];
   } else {

@@ -35,8 +35,12 @@ public:
   ~Engine() override;
 
   bool load(bytecode::Module module, std::string& message);
+  bool load_only(bytecode::Module module, std::string& message);  // no frame to run yet
   Status run(std::uint64_t steps);
   void drop_everything();
+  void abandon();  // after a file turned out to be damaged: what is there already goes
+  std::uint64_t next_serial_now() const { return heap_.next_serial; }
+  Statistics statistics_now() const;
 
   // --- Environment
   Value primal(Value v) const override;
@@ -87,6 +91,8 @@ public:
   NativeObject* unique_state(NativeObject* state);
   // Ids of tapes name them in values. A copy of a tape keeps the id; the one whose run is on the stack is active.
   std::uint16_t register_tape();
+  void adopt_tape(Tape* tape);            // one that a file brought with its id
+  bool on_some_tape(Value taped) const;
   void share_tape(std::uint16_t id) { ++tapes[id].users; }
   void retire_tape(const Tape* tape);
   void activate_tape(Tape* tape) { tapes[tape->id()].active = tape; }
@@ -138,6 +144,7 @@ public:
   std::uint64_t clock = 0;   // steps executed
   std::uint64_t limit = kNever;  // clock at which this process stops
   std::uint64_t random_counter = 0;
+  std::int64_t state_budget = 0;  // memory budget when the program started: part of the state, for schedules that choose by it
   std::uint64_t next_tag = 1;  // of j* invocations; part of the machine state
   std::uint64_t output_length = 0;
   std::vector<schedule::Spec> schedules;  // [0]: of the command line

@@ -2,9 +2,8 @@
 #include "vm/machine/machine.h"
 
 #include "vm/machine/engine.h"
+#include "vm/machine/image.h"
 #include "vm/print/printer.h"
-
-#include <algorithm>
 
 namespace cairn::machine {
 
@@ -22,17 +21,11 @@ const Error& Machine::error() const { return impl_->engine.error; }
 std::string Machine::result_text() const { return print::abbreviated(impl_->engine.result, impl_->engine, SIZE_MAX); }
 std::uint64_t Machine::output_bytes() const { return impl_->engine.output_length; }
 
-Statistics Machine::statistics() const {
-  Engine& e = impl_->engine;
-  Statistics s = e.statistics;
-  s.steps = e.clock;
-  s.heap_peak_bytes = std::max(e.heap().heap_peak(), e.heap().heap_live());
-  s.tape_peak_bytes = e.heap().tape.peak;
-  s.capsules_peak = e.heap().capsule_count_peak;
-  s.capsule_peak_bytes = std::max(e.heap().capsules.peak, e.snapshot_bytes_peak);
-  s.live_objects_at_exit = e.heap().live_objects();
-  return s;
-}
+Statistics Machine::statistics() const { return impl_->engine.statistics_now(); }
+
+std::vector<std::byte> Machine::save() const { return write_image(impl_->engine); }
+
+bool Machine::restore(std::span<const std::byte> bytes, std::string& error) { return read_image(impl_->engine, bytes, error); }
 
 std::int64_t Machine::drop_everything() {
   impl_->engine.drop_everything();

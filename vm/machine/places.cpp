@@ -47,12 +47,16 @@ void Engine::set_error(const std::string& message) {
   error.message = message;
   const bytecode::Module& m = loaded.module;
   std::size_t elided = 0;
+  std::string library_name;
   bool innermost = true;
   for (std::size_t i = runs.size(); i-- > 0;) {
     for (const Frame* f = runs[i].top; f != nullptr; f = f->parent, innermost = false) {
       if (f->code->module == nullptr) continue;
       const bytecode::Function& function = m.functions[f->code->index];
-      if (function.library) continue;
+      if (function.library) {
+        if (!error.located && !function.name.empty() && function.name[0] != '%') library_name = function.name;
+        continue;
+      }
       // A frame at rest stands behind its call; the one that failed stands at its instruction.
       std::uint32_t pc = innermost || f->result == bytecode::kNoRegister || f->pc == 0 ? f->pc : f->pc - 1;
       const bytecode::Span* span = span_at(function, pc);
@@ -60,13 +64,15 @@ void Engine::set_error(const std::string& message) {
         error.located = true;
         error.span = *span;
         error.source = &m.sources[span->file];
+        // The error is the library's, the place is the user's: say which procedure the user called.
+        if (!library_name.empty() && !message.starts_with(library_name + ":")) error.message = library_name + ": " + message;
       }
       if (error.chain.size() == kMostCalls) {
         ++elided;
         continue;
       }
       CallSite site;
-      site.procedure = function.name;
+      site.procedure = f->code->index == m.entry ? "the top level" : function.name;
       if (span != nullptr && span->file < m.sources.size()) {
         const bytecode::Source& source = m.sources[span->file];
         if (source.text.empty()) {

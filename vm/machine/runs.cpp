@@ -269,6 +269,7 @@ bool Engine::thaw(Value z, Frame* parent) {
     return finish_run(v);
   }
   std::uint64_t epoch = heap_.next_serial;
+  bool renews = true;  // the runs of a derivative operator are its own: what it knows of their frames must stay true
   for (std::size_t i = 0; i < c->runs.size(); ++i) {
     Run r = c->runs[i];
     Heap::retain(r.top);
@@ -279,6 +280,7 @@ bool Engine::thaw(Value z, Frame* parent) {
       here.epoch = epoch;
       continue;
     }
+    if (i > 0 && r.state != nullptr) renews = false;
     if (i == 0) {
       runs.back().top = parent;
       r.kind = RunKind::resumed;
@@ -288,7 +290,7 @@ bool Engine::thaw(Value z, Frame* parent) {
     } else if (r.state != nullptr) {
       r.state = unique_state(r.state);
     }
-    r.epoch = epoch;
+    if (renews) r.epoch = epoch;
     if (r.deadline != kNever) r.deadline += clock;
     r.start = clock - r.start;
     push_run(r);
@@ -321,6 +323,17 @@ std::uint16_t Engine::register_tape() {
   if (id == tapes.size()) tapes.push_back({});
   tapes[id].users = 1;
   return static_cast<std::uint16_t>(id);
+}
+
+void Engine::adopt_tape(Tape* tape) {
+  if (tape->id() >= tapes.size()) tapes.resize(std::size_t{tape->id()} + 1);
+  ++tapes[tape->id()].users;
+  tapes[tape->id()].active = tape;
+}
+
+bool Engine::on_some_tape(Value taped) const {
+  return taped.tape_id() < tapes.size() && tapes[taped.tape_id()].active != nullptr &&
+         taped.tape_node() < tapes[taped.tape_id()].active->size();
 }
 
 void Engine::retire_tape(const Tape* tape) {

@@ -125,15 +125,6 @@ Snapshot copy_of(const Snapshot& s) {
   return s;
 }
 
-void hold_snapshot(Engine& engine, std::int64_t count, std::int64_t bytes) {
-  Heap& heap = engine.heap();
-  heap.capsule_count += count;
-  heap.capsule_count_peak = std::max(heap.capsule_count_peak, heap.capsule_count);
-  engine.snapshot_bytes += bytes;
-  engine.snapshot_bytes_peak = std::max(engine.snapshot_bytes_peak, engine.snapshot_bytes);
-  if (count > 0) ++engine.statistics.capsules_taken;
-}
-
 // Runs `steps` steps from the current state, on the tape in work if there is one.
 void begin_interval(Engine& engine, CheckpointState& s, NativeObject* state, std::uint64_t steps) {
   if (s.current.empty()) throw ProgramError("checkpoint-*j: the schedule runs from no state");
@@ -212,6 +203,15 @@ void seed_interval(CheckpointState& s) {
 }
 
 } // namespace
+
+void hold_snapshot(Engine& engine, std::int64_t count, std::int64_t bytes) {
+  Heap& heap = engine.heap();
+  heap.capsule_count += count;
+  heap.capsule_count_peak = std::max(heap.capsule_count_peak, heap.capsule_count);
+  engine.snapshot_bytes += bytes;
+  engine.snapshot_bytes_peak = std::max(engine.snapshot_bytes_peak, engine.snapshot_bytes);
+  if (count > 0) ++engine.statistics.capsules_taken;
+}
 
 RunState* CheckpointState::clone(Engine& engine) const {
   auto* s = new CheckpointState(engine);

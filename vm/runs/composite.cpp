@@ -75,8 +75,11 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   n->current.serial = n->highest = heap.next_serial;
   n->current.random = engine.random_counter;
   n->spec = engine.current().schedule;
-  n->schedule = schedule::make(engine.schedules[n->spec], {engine.options.memory_bytes});
-  n->log.silent = true;
+  n->schedule = schedule::make(engine.schedules[n->spec], {engine.state_budget});
+  n->log.silent = true;  // it repeats what has happened, input included
+  n->log.inputs = output->effects;
+  n->log.happened = n->log.inputs.size();
+  heap.charge(heap.tape, n->log.bytes());
 
   value::Frame* body = heap.make_frame(&own_code(OwnCode::nested_checkpoint));
   body->pc = 0;

@@ -425,6 +425,7 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
   while (!pending.empty()) {
     PairedSlot s = pending.back();
     pending.pop_back();
+    if (is_zero(s.t)) continue;
     if (!is_container(s.v) || value::is_capsule(s.v)) {
       if (what == nullptr && is_zero(s.v)) continue;
       check_leaf(engine, what != nullptr ? what : "a cotangent", s);

@@ -32,8 +32,8 @@ bool contains(Value v, const std::function<bool(Value)>& is);
 // copied; the rest is shared.
 std::vector<Run> without_tape(Engine& engine, const std::vector<Run>& runs, const Tape& tape);
 
-// Walks v and its (co)tangent t together: numbers of v in preorder with their parts of t. `0` in t stands for any part. Throws ProgramError where
-// the shapes differ; `what` names t: "*j: the cotangent".
+// Walks v and its (co)tangent t together: numbers of v in preorder with their parts of t. An exact 0 in t stands for any part; walk_pair passes
+// over what it stands for. Throws ProgramError where the shapes differ; `what` names t: "*j: the cotangent".
 struct PairedLeaf {
   Value number;            // borrowed; slot content
   Value part;              // borrowed; a number, or exact 0

@@ -1,6 +1,7 @@
 // The bodies of the run operators, as bytecode of the machine's own, and the run_ instructions they are made of. Since a body is
 // ordinary code in an ordinary frame, a run operator is counted, interrupted, captured and saved like everything else.
 #include "vm/machine/derivative_rules.h"
+#include "vm/machine/image.h"
 #include "vm/machine/run_operator.h"
 #include "vm/runs/states.h"
 
@@ -161,7 +162,7 @@ namespace {
 std::uint64_t steps_argument(Engine& engine, Value n) {
   Value p = engine.primal(n);
   if (p.is_integer() && p.integer() >= 0) return static_cast<std::uint64_t>(p.integer());
-  if (p.is_flonum() && p.flonum() >= 0 && p.flonum() == std::trunc(p.flonum()))
+  if (p.is_flonum() && p.flonum() >= 0 && std::isfinite(p.flonum()) && p.flonum() == std::trunc(p.flonum()))
     return p.flonum() >= 9e18 ? machine::kNever : static_cast<std::uint64_t>(p.flonum());
   throw ProgramError("interrupt: expected a number of steps, an integer not below zero, got " + engine.describe(n));
 }
@@ -179,6 +180,16 @@ Run plain_run(RunKind kind, Engine& engine) {
 } // namespace cairn::runs
 
 namespace cairn::machine {
+
+const Code* own_code_at(std::size_t number) {
+  return number < runs::bodies().codes.size() ? &runs::bodies().codes[number] : nullptr;
+}
+
+std::size_t own_code_size(const Code* code) {
+  std::size_t n = 0;
+  while (own_code_at(n) != code) ++n;
+  return runs::bodies().functions[n].code.size();
+}
 
 const Code& run_operator_code(bytecode::RunOperator op) { return runs::bodies().codes[static_cast<std::size_t>(op)]; }
 

@@ -93,7 +93,7 @@ void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f,
     s->current.serial = s->highest = heap.next_serial;
     s->current.random = engine.random_counter;
     s->spec = engine.current().schedule;
-    s->schedule = schedule::make(engine.schedules[s->spec], {engine.options.memory_bytes});
+    s->schedule = schedule::make(engine.schedules[s->spec], {engine.state_budget});
     s->outermost = std::none_of(engine.runs.begin(), engine.runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
     engine.deliver(guard.take());
     return;
@@ -217,7 +217,7 @@ Value close_reverse(Engine& engine, Value state) {
     double primal = engine.to_double(number);
     return outer->identity(outer->lift({s.serial, at}, value::flonum(primal), primal));
   });
-  if (outer != nullptr) outer->outputs.push_back({s.serial, plain.take()});
+  if (outer != nullptr) outer->outputs.push_back({s.serial, plain.take(), s.log.inputs});
   return result;
 }
 

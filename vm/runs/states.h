@@ -91,6 +91,9 @@ struct CheckpointState final : SweepState {
 
 inline SweepState* as_sweep(Value v) { return static_cast<SweepState*>(static_cast<NativeObject*>(v.other())->native); }
 
+// Counts a snapshot and its bytes in (or, negative, out).
+void hold_snapshot(Engine& engine, std::int64_t count, std::int64_t bytes);
+
 // --- what the run_ instructions do; `frame` is on top and awaits the result
 
 // The state in a slot, made private.

@@ -12,6 +12,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace cairn::tape {
@@ -58,6 +59,7 @@ struct Composite {
 struct Output {
   std::uint64_t serial;
   Value skeleton;          // owned; the result, leaves as primal flonums
+  std::vector<Value> effects;  // what the run read; unspecified for output
 };
 
 class Tape {
@@ -99,6 +101,50 @@ public:
   double cotangent(std::uint32_t node);
   // Sweeps records [from, to) from the last to the first.
   void sweep(std::uint32_t from, std::uint32_t to);
+
+  // For files: `record(Record)` for each record, `more(data, bytes)` for the header of each chunk and the cotangents beside it.
+  template <class R, class M> void write_records(R&& record, M&& more) const {
+    std::uint64_t header[] = {count_, keeps_primals_ ? 1u : 0u};
+    more(header, sizeof header);
+    for (std::uint32_t n = 0; n < count_; ++n) {
+      const Chunk* c = chunks_[n / Chunk::kRecords];
+      if (n % Chunk::kRecords == 0) {
+        std::uint64_t flags[] = {c->cleared ? 1u : 0u, c->cotangents != nullptr ? 1u : 0u};
+        more(flags, sizeof flags);
+        if (c->cotangents != nullptr) more(c->cotangents, sizeof(double) * Chunk::kRecords);
+      }
+      record(c->records[n % Chunk::kRecords]);
+    }
+  }
+  // The reverse; `take(bytes)` returns that many bytes or throws, `check(false)` throws. On a tape without records.
+  template <class T, class C> void read_records(T&& take, C&& check) {
+    auto pair = [&](std::uint64_t& a, std::uint64_t& b) {
+      const auto* p = reinterpret_cast<const char*>(take(16));
+      std::memcpy(&a, p, 8);
+      std::memcpy(&b, p + 8, 8);
+    };
+    std::uint64_t count = 0, keeps = 0, cleared = 0, beside = 0;
+    pair(count, keeps);
+    check(count < kNone && keeps <= 1);
+    keeps_primals_ = keeps == 1;
+    for (std::uint32_t n = 0; n < count; ++n) {
+      if (n % Chunk::kRecords == 0) {
+        pair(cleared, beside);
+        check(cleared <= 1 && beside <= 1 && (beside == 0 || keeps_primals_) && (cleared == 0 || beside == keeps));
+      }
+      const void* cotangents = n % Chunk::kRecords == 0 && beside == 1 ? take(sizeof(double) * Chunk::kRecords) : nullptr;
+      Record r;
+      std::memcpy(&r, take(sizeof r), sizeof r);
+      check((r.a == kNone || r.a < n) && (r.b == kNone || (r.b < n && r.a != kNone)));
+      append(r.value, r.a, r.da, r.b, r.db);
+      Chunk* c = chunks_.back();
+      c->cleared = cleared == 1;
+      if (cotangents != nullptr) {
+        make_cotangents(c);
+        std::memcpy(c->cotangents, cotangents, sizeof(double) * Chunk::kRecords);
+      }
+    }
+  }
 
   PlaceMap<Input> inputs;
   std::vector<Composite> composites;  // ascending node; added by add_composite
