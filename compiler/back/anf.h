@@ -51,6 +51,7 @@ struct Statement {
   Kind kind = Kind::operation;
   Opcode op = Opcode::count;
   bool terminal = false;      // if_, labels: the last of its block, its arms yield the block's value
+  bool keeps_frame = false;   // a call that is no tail call even at the end of its function
   bool result_dead = false;   // set by liveness
   bool removed = false;       // set by liveness: pure, and nobody needs its value
   std::uint32_t index = 0;

@@ -5,6 +5,7 @@
 #include "compiler/back/builder.h"
 
 #include "compiler/back/free_variables.h"
+#include "compiler/back/tail_safety.h"
 
 #include <deque>
 #include <functional>
@@ -22,7 +23,8 @@ struct Arm {
 class Builder {
 public:
   Builder(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level)
-      : tree_(tree), globals_(globals), use_(std::move(locals)), level_(level), global_functions_(tree.forms.size(), kNone) {}
+      : tree_(tree), globals_(globals), use_(std::move(locals)), level_(level), global_functions_(tree.forms.size(), kNone),
+        ends_in_library_(ends_in_library(tree, globals, globals.size())) {}
 
   Unit build() {
     unit_.entry = reserve();
@@ -73,6 +75,7 @@ private:
 
   void build_entry() {
     start(nullptr, 0);
+    in_entry_ = true;
     Block& body = f_.body;
     for (std::uint32_t i = 0; i < tree_.forms.size() && !body.ended; ++i) {
       form_ = i;
@@ -89,6 +92,7 @@ private:
     }
     if (tree_.forms.empty()) body.result = null_atom();
     unit_.functions[unit_.entry] = std::move(f_);
+    in_entry_ = false;
   }
 
   void define(const Node& n, Block& out) {
@@ -434,6 +438,7 @@ private:
     }
     Statement s = operation(n->op, n->span, "");
     s.index = n->index;
+    s.keeps_frame = in_entry_;
     s.operands = std::move(operands);
     return append(out, std::move(s));
   }
@@ -441,6 +446,7 @@ private:
   Atom call(const Node* n, Block& out) {
     const Node* f = n->children[0];
     Statement s = operation(Opcode::call, n->span, "");
+    s.keeps_frame = in_entry_;
     std::size_t count = n->children.size() - 1;
     const Node* lambda = nullptr;
     const LocalFunction* local = nullptr;
@@ -449,6 +455,7 @@ private:
       if (lambda && accepts(*lambda, count)) {
         if (!globals_.safe(f->global, form_)) check(f, out);
         s.index = global_function_index(f->global);
+        s.keeps_frame = in_entry_ || (!f_.library && ends_in_library_[f->global]);
       } else {
         lambda = nullptr;
       }
@@ -689,6 +696,7 @@ private:
   Unit unit_;
   std::deque<Pending> pending_;
   std::vector<std::uint32_t> global_functions_;  // by form
+  std::vector<bool> ends_in_library_;             // by global
   std::unordered_map<std::string, std::uint32_t> wrappers_;
   std::unordered_map<const Datum*, std::uint32_t> data_;
   std::unordered_map<std::uint32_t, std::uint32_t> function_literals_, operator_literals_;
@@ -697,6 +705,7 @@ private:
   AnfFunction f_;
   std::unordered_map<VarId, Atom> env_;
   std::unordered_map<VarId, std::pair<std::uint32_t, const Node*>> labels_;
+  bool in_entry_ = false;  // its calls keep the frame: messages name the top level's place
   std::uint32_t form_ = 0, self_global_ = kNone, self_label_ = kNone;
   VarId self_ = kNone;
 };

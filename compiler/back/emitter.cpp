@@ -76,15 +76,13 @@ private:
     if (auto small = small_integer(l))
       a_.emit(Opcode::integer, r, static_cast<std::uint16_t>(*small));
     else
-      a_.emit(Opcode::constant, r, constant(literal));
+      a_.emit(Opcode::constant, r, constant(literal) & 0xFFFF, constant(literal) >> 16);
     return r;
   }
 
-  unsigned constant(const Atom& literal) {
-    std::uint32_t index = constants_.of(unit_.literals[literal.index]);
-    if (index > 0xFFFF) throw Failure{{f_.span, "the program has too many constants"}, {}};
-    return index;
-  }
+  std::uint32_t constant(const Atom& literal) { return constants_.of(unit_.literals[literal.index]); }
+  // Instructions other than `constant` name constants by 16 bits.
+  bool is_near(const Atom& literal) { return constant(literal) <= 0xFFFF; }
 
   // The source field of an operand; literals are loaded into temporaries, which die in the instruction.
   std::uint16_t source(const Atom& atom) {
@@ -170,7 +168,8 @@ private:
   std::uint16_t hold(const Statement& s) { return destination(s); }
 
   void arithmetic(const Statement& s) {
-    if (std::optional<Selected> k = select(s, unit_)) {
+    std::optional<Selected> k = select(s, unit_);
+    if (k && (k->immediate || is_near(s.operands[1 - k->variable]))) {
       std::uint16_t from = source(s.operands[k->variable]);
       consume(from);
       unsigned last = k->immediate ? static_cast<std::uint16_t>(k->value) : constant(s.operands[1 - k->variable]);
@@ -274,7 +273,7 @@ private:
   }
 
   bool tail_call(const Statement& s) {
-    if (s.op != Opcode::call && s.op != Opcode::call_value && s.op != Opcode::apply) return false;
+    if (s.keeps_frame || (s.op != Opcode::call && s.op != Opcode::call_value && s.op != Opcode::apply)) return false;
     flush();
     std::vector<std::uint16_t> fields = sources(s.operands, 0);
     a_.locate(s.span);
@@ -292,6 +291,10 @@ private:
   void test(const Statement& s, Assembler::Label otherwise) {
     flush();
     SelectedTest t = select_test(s, unit_);
+    if (t.constant != kNone && !is_near(s.operands[t.constant])) {
+      test_far(s, otherwise);
+      return;
+    }
     if (t.constant == kNone) {
       std::vector<std::uint16_t> fields = sources(s.operands, 0);
       consume(fields);
@@ -304,6 +307,21 @@ private:
     unsigned k = constant(s.operands[t.constant]);
     a_.locate(s.span);
     a_.branch(t.op, from, k, otherwise);
+  }
+
+  // A test against a constant beyond the reach of the fused instruction.
+  void test_far(const Statement& s, Assembler::Label otherwise) {
+    std::vector<std::uint16_t> fields = sources(s.operands, 0);
+    consume(fields);
+    a_.locate(s.span);
+    if (s.op != Opcode::jump_not_eqv_k) {
+      a_.branch(s.op, fields[0], fields[1], otherwise);
+      return;
+    }
+    std::uint16_t equal = registers_.temporary();
+    a_.emit(Opcode::eqv, equal, fields[0], fields[1]);
+    registers_.release(equal);
+    a_.branch(Opcode::jump_false, equal | kLastUse, 0, otherwise);
   }
 
   // A block that only goes on to a label, with nothing to move or drop.

@@ -17,6 +17,7 @@ class Globals {
 public:
   Globals(const Program& program, const Tree& tree, int level);
 
+  std::size_t size() const { return info_.size(); }
   const GlobalInfo& operator[](std::uint32_t g) const { return info_[g]; }
   void set_value(std::uint32_t g, Node* value) { info_[g].value = value; }
 

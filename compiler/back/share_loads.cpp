@@ -80,7 +80,7 @@ private:
     looked_ = 0;
     name_.clear();
     Uses uses;
-    for (std::size_t i = next; i < b.statements.size(); ++i) look(b.statements[i], p, other, uses);
+    for (std::size_t i = next; i < b.statements.size() && looked_ < kLookAhead; ++i) look(b.statements[i], p, other, uses);
     if (b.result.is(p)) ++uses.otherwise;
     if (uses.wanted == 0 || uses.otherwise > 0 || looked_ >= kLookAhead) return;
     Statement s = first;

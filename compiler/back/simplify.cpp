@@ -407,6 +407,12 @@ private:
     Node* c = m->children[0];
     if (m->op == Opcode::logical_not && c->kind == Node::Kind::primitive && c->op == Opcode::logical_not && is_boolean(c->children[0]))
       return c->children[0];
+    if (c->kind == Node::Kind::primitive && c->op == Opcode::cons && is_atom(*c->children[0]) && is_atom(*c->children[1])) {
+      if (m->op != Opcode::car && m->op != Opcode::cdr) return nullptr;
+      std::size_t part = m->op == Opcode::car ? 0 : 1;
+      discount(c->children[1 - part]);
+      return c->children[part];
+    }
     if (c->kind != Node::Kind::local) return nullptr;
     const Info& i = info_[c->var];
     auto answer = [&](bool b) {

@@ -149,6 +149,9 @@ private:
       return fmt::format("r{}", value);
     case 'S':
       return source(value);
+    case 'W':
+      return wide_index(f.code[pc]) < m_.constants.size() ? constant(wide_index(f.code[pc]))
+                                                          : fmt::format("constant {}?", wide_index(f.code[pc]));
     case 'K':
       return value < m_.constants.size() ? constant(value) : fmt::format("constant {}?", value);
     case 'G':

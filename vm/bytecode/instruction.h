@@ -77,6 +77,7 @@ constexpr std::uint16_t field_a(Word w) { return static_cast<std::uint16_t>(w >>
 constexpr std::uint16_t field_b(Word w) { return static_cast<std::uint16_t>(w >> 32); }
 constexpr std::uint16_t field_c(Word w) { return static_cast<std::uint16_t>(w >> 48); }
 constexpr std::uint16_t field(Word w, unsigned index) { return static_cast<std::uint16_t>(w >> (16 * (index + 1))); }
+constexpr std::uint32_t wide_index(Word w) { return static_cast<std::uint32_t>(w >> 32); }
 constexpr std::int32_t long_jump(Word w) { return static_cast<std::int32_t>(w >> 32); }
 
 // True for instructions whose last role is N: `field_c` counts operands in the words that follow.

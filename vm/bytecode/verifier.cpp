@@ -32,7 +32,7 @@ bool is_tail(Opcode op) {
 bool ends_flow(Opcode op) {
   return is_tail(op) || op == Opcode::ret || op == Opcode::ret_drop || op == Opcode::fail || op == Opcode::jump;
 }
-bool needs_number(Opcode op) { return op != Opcode::constant && op != Opcode::jump_not_eqv_k; }
+bool needs_number(Opcode op) { return op != Opcode::jump_not_eqv_k; }
 std::string_view name_of(Opcode op) { return kOpcodes[static_cast<std::size_t>(op)].name; }
 bool is_run_instruction(Opcode op) { return name_of(op).starts_with("run_"); }
 std::string_view roles_of(Opcode op) { return kOpcodes[static_cast<std::size_t>(op)].roles; }
@@ -116,6 +116,9 @@ private:
         if (needs_number(op) && m.constants[value].kind != Constant::Kind::integer &&
             m.constants[value].kind != Constant::Kind::flonum)
           complain(pc, fmt::format("constant {} is no number", value));
+        break;
+      case 'W':
+        check_index(pc, wide_index(w), m.constants, "constant");
         break;
       case 'G':
         check_index(pc, value, m.globals, "global");

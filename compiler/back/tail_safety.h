@@ -1,0 +1,13 @@
+// Which library procedures may be called with a frame kept although the call is in tail position, so that an error inside can be
+// reported at the user's call: those that never end in a call of something unknown. Calls that a user's loop may run through
+// stay proper tail calls.
+#pragma once
+
+#include "compiler/back/globals.h"
+
+namespace cairn::compiler::back {
+
+// One entry a global.
+std::vector<bool> ends_in_library(const Tree& tree, const Globals& globals, std::size_t count);
+
+} // namespace cairn::compiler::back
