@@ -9,8 +9,8 @@ namespace cairn::compiler::back {
 struct Atom {
   enum class Kind : std::uint8_t { none, variable, literal };
   Kind kind = Kind::none;
-  bool last = false;        // set by liveness: this is the variable's last use
-  std::uint32_t index = 0;  // of the variable (in its function) or the literal (in the unit)
+  bool last = false;       // set by liveness: this is the variable's last use
+  std::uint32_t index = 0; // of the variable (in its function) or the literal (in the unit)
   bool is(std::uint32_t v) const { return kind == Kind::variable && index == v; }
 };
 
@@ -18,7 +18,7 @@ struct Literal {
   enum class Kind : std::uint8_t { datum, function, run_operator };
   Kind kind = Kind::datum;
   DatumPtr datum;
-  std::uint32_t index = 0;  // function, run operator
+  std::uint32_t index = 0; // function, run operator
 };
 
 struct Statement;
@@ -27,51 +27,51 @@ struct Statement;
 struct Block {
   std::vector<Statement> statements;
   Atom result;
-  bool ended = false;                // a terminal statement ends it
-  std::vector<std::uint32_t> drops;  // set by liveness: variables to release on entry
+  bool ended = false;               // a terminal statement ends it
+  std::vector<std::uint32_t> drops; // set by liveness: variables to release on entry
 };
 
 struct Label {
-  std::uint32_t id = 0;  // unique in the function
+  std::uint32_t id = 0; // unique in the function
   std::string name;
   std::vector<std::uint32_t> parameters;
   Block body;
-  std::vector<std::uint32_t> live_in;  // set by liveness: without parameters
-  std::vector<bool> used;              // set by liveness: parameters that are ever read
-  bool loop = false;                   // the body jumps back to it
+  std::vector<std::uint32_t> live_in; // set by liveness: without parameters
+  std::vector<bool> used;             // set by liveness: parameters that the body mentions; others are not passed
+  bool loop = false;                  // the body jumps back to it
 };
 
 struct Statement {
   enum class Kind : std::uint8_t {
-    operation,  // op; operands; index where the opcode has K, G, F, R, P or U
-    if_,        // op is a fused test (jump_...), operands, blocks = then, else
-    labels,     // labels; blocks[0] = where control enters
-    jump        // index = label id, operands = arguments
+    operation, // op; operands; index where the opcode has K, G, F, R, P or U
+    if_,       // op is a fused test (jump_...), operands, blocks = then, else
+    labels,    // labels; blocks[0] = where control enters
+    jump       // index = label id, operands = arguments
   };
   Kind kind = Kind::operation;
   Opcode op = Opcode::count;
-  bool terminal = false;      // if_, labels: the last of its block, its arms yield the block's value
-  bool keeps_frame = false;   // a call that is no tail call even at the end of its function
-  bool result_dead = false;   // set by liveness
-  bool removed = false;       // set by liveness: pure, and nobody needs its value
+  bool terminal = false;    // if_, labels: the last of its block, its arms yield the block's value
+  bool keeps_frame = false; // a call that is no tail call even at the end of its function
+  bool result_dead = false; // set by liveness
+  bool removed = false;     // set by liveness: pure, and nobody needs its value
   std::uint32_t index = 0;
   std::uint32_t dest = kNone;
   Span span;
   std::vector<Atom> operands;
   std::vector<Block> blocks;
   std::vector<Label> labels;
-  std::vector<std::uint32_t> live_after;  // if_, labels that are not terminal: set by liveness, without dest
+  std::vector<std::uint32_t> live_after; // if_, labels that are not terminal: set by liveness, without dest
 };
 
 struct AnfFunction {
   std::string name;
   Span span;
   bool library = false;
-  bool rest = false;           // the last parameter but the closure is a rest list
+  bool rest = false; // the last parameter but the closure is a rest list
   bool needs_closure = false;
-  std::vector<std::uint32_t> parameters;  // variables of the entry slots: parameters, rest, closure
-  std::uint32_t labels = 0;               // number of label ids
-  std::vector<std::string> variables;     // names
+  std::vector<std::uint32_t> parameters; // variables of the entry slots: parameters, rest, closure
+  std::uint32_t labels = 0;              // number of label ids
+  std::vector<std::string> variables;    // names
   Block body;
 };
 

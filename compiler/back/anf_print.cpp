@@ -70,18 +70,23 @@ private:
   std::string operation(const Statement& s) const {
     std::string op(bytecode::kOpcodes[static_cast<std::size_t>(s.op)].name);
     switch (s.op) {
-    case Opcode::call: return op + ' ' + function_name(s.index) + atoms(s.operands);
+    case Opcode::call:
+      return op + ' ' + function_name(s.index) + atoms(s.operands);
     case Opcode::global:
     case Opcode::set_global:
-    case Opcode::check_global: return op + ' ' + globals_[s.index] + atoms(s.operands);
-    case Opcode::primitive: return std::string(bytecode::kPrimitives[s.index].name) + atoms(s.operands);
+    case Opcode::check_global:
+      return op + ' ' + globals_[s.index] + atoms(s.operands);
+    case Opcode::primitive:
+      return std::string(bytecode::kPrimitives[s.index].name) + atoms(s.operands);
     case Opcode::capture:
-    case Opcode::sibling: return op + atoms(s.operands) + ' ' + std::to_string(s.index);
+    case Opcode::sibling:
+      return op + atoms(s.operands) + ' ' + std::to_string(s.index);
     case Opcode::group: {
       for (std::uint32_t f : unit_.groups[s.index].functions) op += ' ' + function_name(f);
       return op + " |" + atoms(s.operands);
     }
-    default: return op + atoms(s.operands);
+    default:
+      return op + atoms(s.operands);
     }
   }
 
@@ -90,8 +95,12 @@ private:
       std::string dest = s.dest == kNone ? "" : name(s.dest) + " = ";
       std::string inner = s.terminal ? end : "yield";
       switch (s.kind) {
-      case Statement::Kind::operation: line(depth, dest + operation(s)); break;
-      case Statement::Kind::jump: line(depth, fmt::format("jump L{}{}", s.index, atoms(s.operands))); break;
+      case Statement::Kind::operation:
+        line(depth, dest + operation(s));
+        break;
+      case Statement::Kind::jump:
+        line(depth, fmt::format("jump L{}{}", s.index, atoms(s.operands)));
+        break;
       case Statement::Kind::if_:
         line(depth, fmt::format("{}if {}{}", dest, test_name(s.op), atoms(s.operands)));
         block(s.blocks[0], depth + 1, inner);
@@ -101,7 +110,8 @@ private:
       case Statement::Kind::labels:
         line(depth, dest + "labels");
         for (const Label& l : s.labels) {
-          line(depth + 1, fmt::format("L{}{}{} ({}){}:", l.id, l.name.empty() ? "" : ":", l.name, names(l.parameters), l.loop ? " loop" : ""));
+          line(depth + 1, fmt::format("L{}{}{} ({}){}:", l.id, l.name.empty() ? "" : ":", l.name, names(l.parameters),
+                                      l.loop ? " loop" : ""));
           block(l.body, depth + 2, inner);
         }
         line(depth, "in");
@@ -114,13 +124,20 @@ private:
 
   static std::string test_name(Opcode op) {
     switch (op) {
-    case Opcode::jump_false: return "true";
-    case Opcode::jump_not_null: return "null";
-    case Opcode::jump_not_pair: return "pair";
-    case Opcode::jump_not_lt: return "lt";
-    case Opcode::jump_not_le: return "le";
-    case Opcode::jump_not_eq: return "eq";
-    default: return "eqv";
+    case Opcode::jump_false:
+      return "true";
+    case Opcode::jump_not_null:
+      return "null";
+    case Opcode::jump_not_pair:
+      return "pair";
+    case Opcode::jump_not_lt:
+      return "lt";
+    case Opcode::jump_not_le:
+      return "le";
+    case Opcode::jump_not_eq:
+      return "eq";
+    default:
+      return "eqv";
     }
   }
 
@@ -159,13 +176,27 @@ std::string print_datum(const Datum& datum) {
       work.push_back({nullptr, ")", false});
     }
     switch (d.kind) {
-    case Datum::Kind::null: out += "()"; break;
-    case Datum::Kind::boolean: out += d.integer ? "#t" : "#f"; break;
-    case Datum::Kind::integer: out += text::format_integer(d.integer); break;
-    case Datum::Kind::flonum: out += text::format_flonum(d.flonum); break;
-    case Datum::Kind::character: out += fmt::format("#\\x{:x}", d.integer); break;
-    case Datum::Kind::string: out += quoted(d.text); break;
-    case Datum::Kind::symbol: out += d.text; break;
+    case Datum::Kind::null:
+      out += "()";
+      break;
+    case Datum::Kind::boolean:
+      out += d.integer ? "#t" : "#f";
+      break;
+    case Datum::Kind::integer:
+      out += text::format_integer(d.integer);
+      break;
+    case Datum::Kind::flonum:
+      out += text::format_flonum(d.flonum);
+      break;
+    case Datum::Kind::character:
+      out += fmt::format("#\\x{:x}", d.integer);
+      break;
+    case Datum::Kind::string:
+      out += quoted(d.text);
+      break;
+    case Datum::Kind::symbol:
+      out += d.text;
+      break;
     case Datum::Kind::pair:
       out += p.tail ? " " : "(";
       work.push_back({d.cdr.get(), "", true});

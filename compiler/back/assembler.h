@@ -29,18 +29,18 @@ public:
   void emit(Opcode op, unsigned a = 0, unsigned b = 0, unsigned c = 0);
   // An instruction with a list of operands; a and b only.
   void emit_operands(Opcode op, unsigned a, unsigned b, std::span<const std::uint16_t> operands);
-  void branch(Opcode op, unsigned a, unsigned b, Label target);  // b is unused where the opcode has one source
+  void branch(Opcode op, unsigned a, unsigned b, Label target); // b is unused where the opcode has one source
   void jump(Label target);
   // Instructions from here on belong to this piece of text.
   void locate(const Span& span);
 
-  bool finish(bytecode::Function& function);  // false: a jump does not fit, assemble again with `far`
+  bool finish(bytecode::Function& function); // false: a jump does not fit, assemble again with `far`
 
 private:
   static constexpr std::uint32_t kUnbound = UINT32_MAX;
   struct Fixup {
     std::uint32_t pc;
-    unsigned field;  // 1, 2, or 3 for a long jump
+    unsigned field; // 1, 2, or 3 for a long jump
     Label target;
   };
   void word(Word w);
@@ -48,7 +48,7 @@ private:
   bool far_;
   std::vector<Word> code_;
   std::vector<std::uint32_t> positions_;
-  std::vector<Label> here_;  // labels bound to the next instruction
+  std::vector<Label> here_; // labels bound to the next instruction
   std::vector<Fixup> fixups_;
   std::vector<bytecode::PcSpan> spans_;
 };

@@ -17,7 +17,7 @@ namespace {
 // What an arm of a branch does at the end of the block it is given.
 struct Arm {
   std::function<void(Block&)> emit;
-  bool small = false;  // may be emitted twice
+  bool small = false; // may be emitted twice
 };
 
 class Builder {
@@ -44,9 +44,9 @@ private:
     std::uint32_t form = 0;
     std::uint32_t self_global = kNone;
     VarId self = kNone;
-    std::vector<VarId> lifted;    // extra parameters
+    std::vector<VarId> lifted; // extra parameters
     std::vector<VarId> captures;
-    std::vector<VarId> members;   // of the closure group, in order; empty for an anonymous lambda
+    std::vector<VarId> members; // of the closure group, in order; empty for an anonymous lambda
     std::uint32_t member = 0;
   };
 
@@ -359,19 +359,29 @@ private:
   // The value of n as an atom; where it never returns, out is ended and the atom means nothing.
   Atom value(const Node* n, Block& out) {
     switch (n->kind) {
-    case Node::Kind::constant: return literal(n->datum);
-    case Node::Kind::local: return lookup(n->var);
-    case Node::Kind::builtin: return builtin_value(n->name);
-    case Node::Kind::global: return global_value(n, out);
-    case Node::Kind::lambda: return make_closures({}, {n}, out);
-    case Node::Kind::primitive: return primitive(n, out);
-    case Node::Kind::call: return call(n, out);
-    case Node::Kind::set_global: define(*n, out); return null_atom();
+    case Node::Kind::constant:
+      return literal(n->datum);
+    case Node::Kind::local:
+      return lookup(n->var);
+    case Node::Kind::builtin:
+      return builtin_value(n->name);
+    case Node::Kind::global:
+      return global_value(n, out);
+    case Node::Kind::lambda:
+      return make_closures({}, {n}, out);
+    case Node::Kind::primitive:
+      return primitive(n, out);
+    case Node::Kind::call:
+      return call(n, out);
+    case Node::Kind::set_global:
+      define(*n, out);
+      return null_atom();
     case Node::Kind::sequence:
       for (std::size_t i = 0; i + 1 < n->children.size() && !out.ended; ++i) value(n->children[i], out);
       return out.ended ? null_atom() : value(n->children.back(), out);
     case Node::Kind::if_:
-    case Node::Kind::let: break;
+    case Node::Kind::let:
+      break;
     }
     Block inner;
     convert(n, inner, false);
@@ -502,7 +512,9 @@ private:
 
   void convert(const Node* n, Block& out, bool tail) {
     switch (n->kind) {
-    case Node::Kind::let: convert_let(n, 0, out, tail); return;
+    case Node::Kind::let:
+      convert_let(n, 0, out, tail);
+      return;
     case Node::Kind::sequence:
       for (std::size_t i = 0; i + 1 < n->children.size() && !out.ended; ++i) value(n->children[i], out);
       if (!out.ended) convert(n->children.back(), out, tail);
@@ -513,13 +525,15 @@ private:
     case Node::Kind::call:
       if (convert_jump(n, out, tail)) return;
       break;
-    default: break;
+    default:
+      break;
     }
     out.result = value(n, out);
   }
 
   Arm arm(const Node* n, bool tail) {
-    return {[this, n, tail](Block& out) { convert(n, out, tail); }, n->kind == Node::Kind::constant || n->kind == Node::Kind::local};
+    return {[this, n, tail](Block& out) { convert(n, out, tail); },
+            n->kind == Node::Kind::constant || n->kind == Node::Kind::local};
   }
 
   bool convert_jump(const Node* n, Block& out, bool tail) {
@@ -597,7 +611,9 @@ private:
 
   void branch(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm) {
     switch (test->kind) {
-    case Node::Kind::constant: (is_false(*test->datum) ? else_arm : then_arm).emit(out); return;
+    case Node::Kind::constant:
+      (is_false(*test->datum) ? else_arm : then_arm).emit(out);
+      return;
     case Node::Kind::let: {
       bool plain = true;
       for (const Binding& b : test->bindings) plain = plain && !is_label(b);
@@ -611,14 +627,17 @@ private:
       for (std::size_t i = 0; i + 1 < test->children.size() && !out.ended; ++i) value(test->children[i], out);
       if (!out.ended) branch(test->children.back(), out, then_arm, else_arm);
       return;
-    case Node::Kind::if_: nested_branch(test, out, then_arm, else_arm); return;
+    case Node::Kind::if_:
+      nested_branch(test, out, then_arm, else_arm);
+      return;
     case Node::Kind::primitive:
       if (test->op == Opcode::logical_not) {
         branch(test->children[0], out, else_arm, then_arm);
         return;
       }
       break;
-    default: break;
+    default:
+      break;
     }
     leaf(test, out, then_arm, else_arm);
   }
@@ -657,15 +676,27 @@ private:
     s.op = Opcode::jump_false;
     if (test->kind == Node::Kind::primitive) {
       switch (test->op) {
-      case Opcode::is_null: s.op = Opcode::jump_not_null; break;
-      case Opcode::is_pair: s.op = Opcode::jump_not_pair; break;
-      case Opcode::lt: s.op = Opcode::jump_not_lt; break;
-      case Opcode::le: s.op = Opcode::jump_not_le; break;
-      case Opcode::num_eq: s.op = Opcode::jump_not_eq; break;
-      case Opcode::eqv:
-        if (test->children[0]->kind == Node::Kind::constant || test->children[1]->kind == Node::Kind::constant) s.op = Opcode::jump_not_eqv_k;
+      case Opcode::is_null:
+        s.op = Opcode::jump_not_null;
         break;
-      default: break;
+      case Opcode::is_pair:
+        s.op = Opcode::jump_not_pair;
+        break;
+      case Opcode::lt:
+        s.op = Opcode::jump_not_lt;
+        break;
+      case Opcode::le:
+        s.op = Opcode::jump_not_le;
+        break;
+      case Opcode::num_eq:
+        s.op = Opcode::jump_not_eq;
+        break;
+      case Opcode::eqv:
+        if (test->children[0]->kind == Node::Kind::constant || test->children[1]->kind == Node::Kind::constant)
+          s.op = Opcode::jump_not_eqv_k;
+        break;
+      default:
+        break;
       }
     }
     if (s.op == Opcode::jump_false) {
@@ -695,8 +726,8 @@ private:
   int level_;
   Unit unit_;
   std::deque<Pending> pending_;
-  std::vector<std::uint32_t> global_functions_;  // by form
-  std::vector<bool> ends_in_library_;             // by global
+  std::vector<std::uint32_t> global_functions_; // by form
+  std::vector<bool> ends_in_library_;           // by global
   std::unordered_map<std::string, std::uint32_t> wrappers_;
   std::unordered_map<const Datum*, std::uint32_t> data_;
   std::unordered_map<std::uint32_t, std::uint32_t> function_literals_, operator_literals_;
@@ -705,7 +736,7 @@ private:
   AnfFunction f_;
   std::unordered_map<VarId, Atom> env_;
   std::unordered_map<VarId, std::pair<std::uint32_t, const Node*>> labels_;
-  bool in_entry_ = false;  // its calls keep the frame: messages name the top level's place
+  bool in_entry_ = false; // its calls keep the frame: messages name the top level's place
   std::uint32_t form_ = 0, self_global_ = kNone, self_label_ = kNone;
   VarId self_ = kNone;
 };

@@ -112,8 +112,10 @@ bool is_pure(Opcode op) {
   case Opcode::logical_not:
   case Opcode::group:
   case Opcode::sibling:
-  case Opcode::capture: return true;
-  default: return false;
+  case Opcode::capture:
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -134,8 +136,10 @@ bool is_boolean_valued(Opcode op) {
   case Opcode::is_symbol:
   case Opcode::is_string:
   case Opcode::is_char:
-  case Opcode::logical_not: return true;
-  default: return false;
+  case Opcode::logical_not:
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -166,7 +170,8 @@ Node* make_wrapper(Tree& tree, std::string_view name) {
   std::vector<Node*> all = operands;
   all.push_back(tree.primitive(Opcode::car, {more()}, {}));
   Node* complaint = tree.primitive(
-      Opcode::cons, {tree.constant(make_string(std::string(name) + ": too many arguments"), {}), tree.constant(make_null(), {})}, {});
+      Opcode::cons, {tree.constant(make_string(std::string(name) + ": too many arguments"), {}), tree.constant(make_null(), {})},
+      {});
   Node* one_more = tree.make(Node::Kind::if_, {});
   one_more->children = {tree.primitive(Opcode::is_null, {tree.primitive(Opcode::cdr, {more()}, {})}, {}),
                         call_builtin(tree, b, std::move(all)), tree.primitive(Opcode::fail, {complaint}, {})};

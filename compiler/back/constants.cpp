@@ -38,7 +38,7 @@ std::uint32_t ConstantPool::of(const Datum& datum) {
     work.pop_back();
     const Datum& d = *item.datum;
     Constant c;
-    c.kind = static_cast<Constant::Kind>(d.kind);  // Datum's kinds are the first of Constant's, in the same order
+    c.kind = static_cast<Constant::Kind>(d.kind); // Datum's kinds are the first of Constant's, in the same order
     bool compound = d.kind == Datum::Kind::pair || d.kind == Datum::Kind::vector;
     if (compound && !item.parts_done) {
       auto done = by_datum_.find(&d);

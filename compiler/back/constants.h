@@ -11,14 +11,14 @@ class ConstantPool {
 public:
   explicit ConstantPool(bytecode::Module& module) : module_(module) {}
   std::uint32_t of(const Literal& literal);
-  std::uint32_t of(const Datum& datum);  // iterative: a quoted list may have any length
+  std::uint32_t of(const Datum& datum); // iterative: a quoted list may have any length
 
 private:
   std::uint32_t intern(bytecode::Constant constant);
 
   bytecode::Module& module_;
-  std::unordered_map<std::string, std::uint32_t> known_;       // by kind and contents
-  std::unordered_map<const Datum*, std::uint32_t> by_datum_;   // compound data already done
+  std::unordered_map<std::string, std::uint32_t> known_;     // by kind and contents
+  std::unordered_map<const Datum*, std::uint32_t> by_datum_; // compound data already done
 };
 
 } // namespace cairn::compiler::back

@@ -9,7 +9,8 @@ namespace {
 
 class Contifier {
 public:
-  Contifier(const Tree& tree, bool labels) : labels_(labels), use_(tree.names.size()), lambdas_(tree.names.size()), calls_(tree.names.size()) {
+  Contifier(const Tree& tree, bool labels)
+      : labels_(labels), use_(tree.names.size()), lambdas_(tree.names.size()), calls_(tree.names.size()) {
     for (const Node* form : tree.forms) visit(form, fresh());
   }
   std::vector<LocalUse> take() { return std::move(use_); }
@@ -30,9 +31,14 @@ private:
     switch (n->kind) {
     case Node::Kind::constant:
     case Node::Kind::global:
-    case Node::Kind::builtin: return;
-    case Node::Kind::local: use_[n->var].escapes = true; return;
-    case Node::Kind::lambda: visit(n->body(), fresh()); return;
+    case Node::Kind::builtin:
+      return;
+    case Node::Kind::local:
+      use_[n->var].escapes = true;
+      return;
+    case Node::Kind::lambda:
+      visit(n->body(), fresh());
+      return;
     case Node::Kind::primitive:
     case Node::Kind::set_global:
       for (const Node* c : n->children) visit(c, fresh());
@@ -55,7 +61,9 @@ private:
       for (std::size_t i = 1; i < n->children.size(); ++i) visit(n->children[i], fresh());
       return;
     }
-    case Node::Kind::let: visit_let(n, k); return;
+    case Node::Kind::let:
+      visit_let(n, k);
+      return;
     }
   }
 

@@ -7,8 +7,8 @@
 namespace cairn::compiler::back {
 
 struct LocalUse {
-  bool lambda = false;   // bound to a lambda by let or letrec
-  bool escapes = false;  // used other than by calls it accepts
+  bool lambda = false;  // bound to a lambda by let or letrec
+  bool escapes = false; // used other than by calls it accepts
   bool label = false;
 };
 

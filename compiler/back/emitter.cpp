@@ -48,10 +48,10 @@ private:
     Context context;
     Assembler::Label place = 0;
     bool placed = false;
-    bool wanted = false;        // somebody branches to it
-    bool rotates = false;       // starts with a test: `then_place` and `else_place` are its arms
+    bool wanted = false;  // somebody branches to it
+    bool rotates = false; // starts with a test: `then_place` and `else_place` are its arms
     Assembler::Label then_place = 0, else_place = 0;
-    unsigned inside_else = 0;   // how many times the walk is inside the else arm of its test
+    unsigned inside_else = 0; // how many times the walk is inside the else arm of its test
   };
 
   // --- drops are collected until something else is emitted
@@ -160,7 +160,9 @@ private:
         a_.emit_operands(s.op, hold(s), s.op == Opcode::vector || s.op == Opcode::vector_update ? 0 : s.index, fields);
       return;
     }
-    default: arithmetic(s); return;
+    default:
+      arithmetic(s);
+      return;
     }
   }
 
@@ -220,7 +222,9 @@ private:
         else
           operation(s);
         break;
-      case Statement::Kind::jump: jump(s); break;
+      case Statement::Kind::jump:
+        jump(s);
+        break;
       case Statement::Kind::if_:
       case Statement::Kind::labels: {
         Context inner = c;
@@ -413,7 +417,9 @@ private:
     for (std::size_t i = 0; i < l.parameters.size(); ++i)
       if (l.used[i]) registers_.put(l.parameters[i], registers_.of(l.parameters[i]));
     const Block& b = l.body;
-    if (l.loop && b.statements.size() == 1 && b.statements[0].kind == Statement::Kind::if_ && b.statements[0].terminal)
+    drop(b.drops);
+    if (l.loop && b.drops.empty() && b.statements.size() == 1 && b.statements[0].kind == Statement::Kind::if_ &&
+        b.statements[0].terminal)
       branch(b.statements[0], state.context, &state);
     else
       block(b, state.context);

@@ -6,7 +6,8 @@
 
 namespace cairn::compiler::back {
 
-std::vector<VarId> free_variables(const std::vector<const Node*>& lambdas, const std::vector<VarId>& own, const FunctionTable& functions) {
+std::vector<VarId> free_variables(const std::vector<const Node*>& lambdas, const std::vector<VarId>& own,
+                                  const FunctionTable& functions) {
   std::unordered_set<VarId> bound(own.begin(), own.end()), seen;
   std::vector<VarId> used;
   auto use = [&](VarId v) {

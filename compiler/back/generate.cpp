@@ -38,7 +38,8 @@ bytecode::Module make_module(const Program& program, const Options& options) {
   Unit unit = make_unit(program, options);
   bytecode::Module module;
   for (const Global& g : program.globals) module.globals.push_back(g.name);
-  if (module.globals.size() > 0xFFFF) throw Failure{{program.globals.back().span, "the program has too many top-level names"}, {}};
+  if (module.globals.size() > 0xFFFF)
+    throw Failure{{program.globals.back().span, "the program has too many top-level names"}, {}};
   module.sources = program.sources;
   if (unit.functions.size() > 0xFFFF || unit.groups.size() > 0xFFFF)
     throw Failure{{unit.functions.back().span, "the program has too many procedures"}, {}};

@@ -7,10 +7,10 @@
 namespace cairn::compiler::back {
 
 struct GlobalInfo {
-  bool once = false;           // defined by exactly one form
-  std::uint32_t form = kNone;  // that form
-  Node* value = nullptr;       // what it is defined as; kept up to date by the passes
-  bool stored = false;         // read by `global` or tested by `check_global`, so set_global is needed (after mark_stored)
+  bool once = false;          // defined by exactly one form
+  std::uint32_t form = kNone; // that form
+  Node* value = nullptr;      // what it is defined as; kept up to date by the passes
+  bool stored = false;        // read by `global` or tested by `check_global`, so set_global is needed (after mark_stored)
 };
 
 class Globals {
@@ -35,8 +35,8 @@ public:
 private:
   int level_;
   std::vector<GlobalInfo> info_;
-  std::vector<std::vector<std::uint32_t>> definitions_;  // forms that define each global
-  std::vector<std::uint32_t> first_run_;  // of each form: the first form during which code of this one can run
+  std::vector<std::vector<std::uint32_t>> definitions_; // forms that define each global
+  std::vector<std::uint32_t> first_run_;                // of each form: the first form during which code of this one can run
   std::vector<bool> reached_;
 };
 

@@ -35,7 +35,7 @@ void erase(VariableSet& set, std::uint32_t v) {
 
 class Liveness {
 public:
-  explicit Liveness(AnfFunction& f) : f_(f), labels_(f.labels) {}
+  explicit Liveness(AnfFunction& f) : f_(f), labels_(f.labels), mentioned_(f.variables.size()) { mark_mentioned(f.body); }
 
   void run() {
     do {
@@ -48,6 +48,18 @@ public:
   }
 
 private:
+  void mark_mentioned(const Block& b) {
+    auto mark = [&](const Atom& a) {
+      if (a.kind == Atom::Kind::variable) mentioned_[a.index] = true;
+    };
+    for (const Statement& s : b.statements) {
+      for (const Atom& a : s.operands) mark(a);
+      for (const Block& inner : s.blocks) mark_mentioned(inner);
+      for (const Label& l : s.labels) mark_mentioned(l.body);
+    }
+    mark(b.result);
+  }
+
   // Live before the block; `after` is live where it yields, and the value itself if `wanted`.
   VariableSet block(Block& b, const VariableSet& after, bool wanted) {
     VariableSet live;
@@ -64,10 +76,15 @@ private:
 
   void statement(Statement& s, VariableSet& live, const VariableSet& after, bool wanted) {
     switch (s.kind) {
-    case Statement::Kind::operation: operation(s, live); return;
-    case Statement::Kind::jump: jump(s, live); return;
+    case Statement::Kind::operation:
+      operation(s, live);
+      return;
+    case Statement::Kind::jump:
+      jump(s, live);
+      return;
     case Statement::Kind::if_:
-    case Statement::Kind::labels: break;
+    case Statement::Kind::labels:
+      break;
     }
     if (!s.terminal) {
       s.result_dead = !contains(live, s.dest);
@@ -94,7 +111,8 @@ private:
   void labels(Statement& s, VariableSet& live, const VariableSet& join, bool value) {
     for (Label& l : s.labels) {
       labels_[l.id] = &l;
-      l.used.resize(l.parameters.size());
+      l.used.clear();
+      for (std::uint32_t p : l.parameters) l.used.push_back(mentioned_[p]);
     }
     for (auto l = s.labels.rbegin(); l != s.labels.rend(); ++l) label(*l, join, value);
     live = block(s.blocks[0], join, value);
@@ -102,10 +120,9 @@ private:
 
   void label(Label& l, const VariableSet& join, bool value) {
     VariableSet live = block(l.body, join, value);
+    l.body.drops.clear();
     for (std::size_t i = 0; i < l.parameters.size(); ++i) {
-      if (!contains(live, l.parameters[i])) continue;
-      changed_ = changed_ || !l.used[i];
-      l.used[i] = true;
+      if (l.used[i] && !contains(live, l.parameters[i])) l.body.drops.push_back(l.parameters[i]);
       erase(live, l.parameters[i]);
     }
     changed_ = changed_ || live != l.live_in;
@@ -147,6 +164,7 @@ private:
 
   AnfFunction& f_;
   std::vector<Label*> labels_;
+  std::vector<bool> mentioned_;
   bool changed_ = false;
 };
 

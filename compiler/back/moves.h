@@ -10,7 +10,7 @@ namespace cairn::compiler::back {
 struct Move {
   std::uint16_t to = 0;
   std::uint16_t from = 0;
-  bool last = false;  // the source dies
+  bool last = false; // the source dies
 };
 
 // Moves of a register onto itself vanish. `spare` gives a register nobody uses, for cycles.
@@ -27,7 +27,9 @@ template <class Spare> std::vector<Move> in_order(std::vector<Move> moves, Spare
       if (i != self && moves[i].from == r) return true;
     return false;
   };
-  auto contains = [](const std::vector<std::uint16_t>& set, std::uint16_t r) { return std::find(set.begin(), set.end(), r) != set.end(); };
+  auto contains = [](const std::vector<std::uint16_t>& set, std::uint16_t r) {
+    return std::find(set.begin(), set.end(), r) != set.end();
+  };
   while (!moves.empty()) {
     std::size_t i = 0;
     while (i < moves.size() && read_by_others(moves[i].to, i)) ++i;

@@ -5,7 +5,8 @@
 namespace cairn::compiler::back {
 
 Registers::Registers(const AnfFunction& function)
-    : function_(function), place_(function.variables.size(), kNowhere), target_(function.variables.size(), kNone), labels_(function.labels) {
+    : function_(function), place_(function.variables.size(), kNowhere), target_(function.variables.size(), kNone),
+      labels_(function.labels) {
   collect_hints(function.body, kNone);
   for (std::uint32_t v : function.parameters) put(v, static_cast<std::uint16_t>(slots_));
 }
@@ -15,7 +16,8 @@ void Registers::collect_hints(const Block& block, std::uint32_t result) {
     if (s.kind == Statement::Kind::jump && labels_[s.index]) {
       const Label& l = *labels_[s.index];
       for (std::size_t i = 0; i < s.operands.size(); ++i)
-        if (s.operands[i].kind == Atom::Kind::variable && l.used[i] && s.operands[i].last) target_[s.operands[i].index] = l.parameters[i];
+        if (s.operands[i].kind == Atom::Kind::variable && l.used[i] && s.operands[i].last)
+          target_[s.operands[i].index] = l.parameters[i];
     }
     std::uint32_t inner = s.terminal ? result : s.dest;
     for (const Label& l : s.labels) labels_[l.id] = &l;
@@ -78,7 +80,8 @@ void Registers::restore(State state) {
   holder_.resize(size, kNone);
 }
 
-std::uint16_t Registers::choose(std::uint32_t variable, const VariableSet& conflicts, const std::vector<std::uint16_t>& taken) const {
+std::uint16_t Registers::choose(std::uint32_t variable, const VariableSet& conflicts,
+                                const std::vector<std::uint16_t>& taken) const {
   std::vector<bool> blocked(holder_.size() + taken.size() + 1);
   for (std::uint32_t v : conflicts)
     if (place_[v] != kNowhere) blocked[place_[v]] = true;

@@ -18,9 +18,9 @@ public:
 
   // Gives a variable a free register, the hinted one if that is free.
   std::uint16_t define(std::uint32_t variable);
-  void put(std::uint32_t variable, std::uint16_t r);      // in a register known to be free
-  void reserve(std::uint32_t variable, std::uint16_t r);  // says where it will be; it does not hold it yet
-  std::uint16_t temporary();                              // a free register, held until released
+  void put(std::uint32_t variable, std::uint16_t r);     // in a register known to be free
+  void reserve(std::uint32_t variable, std::uint16_t r); // says where it will be; it does not hold it yet
+  std::uint16_t temporary();                             // a free register, held until released
   void release(std::uint16_t r) { holder_[r] = kNone; }
 
   // Exactly these variables are live now.
@@ -43,13 +43,13 @@ private:
   void count(std::uint16_t r);
 
   const AnfFunction& function_;
-  std::vector<std::uint16_t> place_;   // of each variable
-  std::vector<std::uint32_t> holder_;  // of each register: the variable, kNone if free
-  std::vector<std::uint32_t> target_;  // of each variable: where its value flows
+  std::vector<std::uint16_t> place_;  // of each variable
+  std::vector<std::uint32_t> holder_; // of each register: the variable, kNone if free
+  std::vector<std::uint32_t> target_; // of each variable: where its value flows
   std::vector<const Label*> labels_;
   unsigned slots_ = 0;
 };
 
-inline constexpr std::uint32_t kTemporary = kNone - 1;  // holder of a register that no variable has
+inline constexpr std::uint32_t kTemporary = kNone - 1; // holder of a register that no variable has
 
 } // namespace cairn::compiler::back

@@ -42,11 +42,20 @@ std::optional<Selected> select(const Statement& s, const Unit& unit) {
         return Selected{Opcode::add_i, variable, true, static_cast<std::int16_t>(-*i)};
     k.op = right ? Opcode::sub_k : Opcode::rsub_k;
     break;
-  case Opcode::mul: k.op = Opcode::mul_k; break;
-  case Opcode::div: k.op = right ? Opcode::div_k : Opcode::rdiv_k; break;
-  case Opcode::remainder: k.op = right ? Opcode::remainder_k : Opcode::count; break;
-  case Opcode::quotient: k.op = right ? Opcode::quotient_k : Opcode::count; break;
-  default: break;
+  case Opcode::mul:
+    k.op = Opcode::mul_k;
+    break;
+  case Opcode::div:
+    k.op = right ? Opcode::div_k : Opcode::rdiv_k;
+    break;
+  case Opcode::remainder:
+    k.op = right ? Opcode::remainder_k : Opcode::count;
+    break;
+  case Opcode::quotient:
+    k.op = right ? Opcode::quotient_k : Opcode::count;
+    break;
+  default:
+    break;
   }
   if (k.op == Opcode::count) return std::nullopt;
   return k;
@@ -58,10 +67,14 @@ SelectedTest select_test(const Statement& s, const Unit& unit) {
   bool left = is_number(s.operands[0], unit), right = is_number(s.operands[1], unit);
   if (left == right) return {s.op, kNone};
   switch (s.op) {
-  case Opcode::jump_not_lt: return {right ? Opcode::jump_not_lt_k : Opcode::jump_not_gt_k, left ? 0u : 1u};
-  case Opcode::jump_not_le: return {right ? Opcode::jump_not_le_k : Opcode::jump_not_ge_k, left ? 0u : 1u};
-  case Opcode::jump_not_eq: return {Opcode::jump_not_eq_k, left ? 0u : 1u};
-  default: return {s.op, kNone};
+  case Opcode::jump_not_lt:
+    return {right ? Opcode::jump_not_lt_k : Opcode::jump_not_gt_k, left ? 0u : 1u};
+  case Opcode::jump_not_le:
+    return {right ? Opcode::jump_not_le_k : Opcode::jump_not_ge_k, left ? 0u : 1u};
+  case Opcode::jump_not_eq:
+    return {Opcode::jump_not_eq_k, left ? 0u : 1u};
+  default:
+    return {s.op, kNone};
   }
 }
 

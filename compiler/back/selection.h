@@ -9,15 +9,15 @@ namespace cairn::compiler::back {
 
 struct Selected {
   Opcode op = Opcode::count;
-  std::uint32_t variable = 0;  // which of the two operands is the variable
-  bool immediate = false;      // the other is `value`, else it is a constant
+  std::uint32_t variable = 0; // which of the two operands is the variable
+  bool immediate = false;     // the other is `value`, else it is a constant
   std::int16_t value = 0;
 };
 std::optional<Selected> select(const Statement& s, const Unit& unit);
 
 struct SelectedTest {
   Opcode op = Opcode::count;
-  std::uint32_t constant = kNone;  // which operand is the constant
+  std::uint32_t constant = kNone; // which operand is the constant
 };
 SelectedTest select_test(const Statement& s, const Unit& unit);
 

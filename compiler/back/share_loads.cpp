@@ -116,8 +116,8 @@ private:
   const std::vector<bool>& constant_globals_;
   std::map<Key, std::uint32_t> known_;
   std::vector<Key> undo_;
-  std::vector<std::uint32_t> same_;     // replaced variable -> the one that stays
-  std::vector<std::uint32_t> loop_of_;  // of each variable: the loop it is defined in
+  std::vector<std::uint32_t> same_;    // replaced variable -> the one that stays
+  std::vector<std::uint32_t> loop_of_; // of each variable: the loop it is defined in
   std::uint32_t loop_ = 0, loops_ = 0;
   unsigned looked_ = 0;
   std::string name_;
@@ -125,6 +125,8 @@ private:
 
 } // namespace
 
-void share_loads(AnfFunction& function, const std::vector<bool>& constant_globals) { LoadSharing(function, constant_globals).run(); }
+void share_loads(AnfFunction& function, const std::vector<bool>& constant_globals) {
+  LoadSharing(function, constant_globals).run();
+}
 
 } // namespace cairn::compiler::back

@@ -1,5 +1,5 @@
-// Each round copies every form, with fresh variables, and improves it on the way: what is bound to an atom is replaced by it, what
-// is bound to a lambda that is called once moves to the call, small procedures are copied to their calls, literals are
+// Each round copies every form, with fresh variables, and improves it on the way: what is bound to an atom is replaced by it,
+// what is bound to a lambda that is called once moves to the call, small procedures are copied to their calls, literals are
 // folded, tests are kept apart from what comes before them. Evaluation order and everything that can fail stay.
 //
 // Captures are observable, so a variable that an opaque lambda mentions stays mentioned there: a replacement only happens at
@@ -18,18 +18,18 @@ namespace {
 
 struct Info {
   // as a variable of the input
-  Usage usage{UINT32_MAX, 0};   // unknown for variables made in this round
+  Usage usage{UINT32_MAX, 0}; // unknown for variables made in this round
   VarId renamed = kNone;
-  Node* replacement = nullptr;  // an atom of the output
-  Node* moved = nullptr;        // a lambda called once, to be expanded at the call
-  std::optional<Span> moved_place;  // the override that holds for its text
+  Node* replacement = nullptr;     // an atom of the output
+  Node* moved = nullptr;           // a lambda called once, to be expanded at the call
+  std::optional<Span> moved_place; // the override that holds for its text
   // as a variable of the output
   std::uint32_t level = 0;
   std::uint32_t uses = 0;
-  Node* small = nullptr;        // the lambda it is bound to, if calls may copy that
-  Node* cons = nullptr;         // the cons of atoms it is bound to
+  Node* small = nullptr; // the lambda it is bound to, if calls may copy that
+  Node* cons = nullptr;  // the cons of atoms it is bound to
   bool boolean = false;
-  bool pair = false, null = false;  // known here
+  bool pair = false, null = false; // known here
 };
 
 using Bindings = std::vector<Binding>;
@@ -118,23 +118,30 @@ private:
   Node* simplify(const Node* n) {
     switch (n->kind) {
     case Node::Kind::constant:
-    case Node::Kind::builtin: return copy_atom(n, place(n->span));
-    case Node::Kind::local: return local(n);
-    case Node::Kind::global: return global(n);
-    case Node::Kind::lambda: return lambda(n);
+    case Node::Kind::builtin:
+      return copy_atom(n, place(n->span));
+    case Node::Kind::local:
+      return local(n);
+    case Node::Kind::global:
+      return global(n);
+    case Node::Kind::lambda:
+      return lambda(n);
     case Node::Kind::let: {
       Bindings bindings;
       bind_all(n, bindings);
       return finish(std::move(bindings), simplify(n->body()), place(n->span));
     }
-    case Node::Kind::if_: return choice(n);
-    case Node::Kind::sequence: return sequence(n);
+    case Node::Kind::if_:
+      return choice(n);
+    case Node::Kind::sequence:
+      return sequence(n);
     case Node::Kind::primitive: {
       Node* m = make_like(n);
       for (const Node* c : n->children) m->children.push_back(simplify(c));
       return primitive(m);
     }
-    case Node::Kind::call: return call(n);
+    case Node::Kind::call:
+      return call(n);
     case Node::Kind::set_global: {
       Node* m = make_like(n);
       m->children.push_back(simplify(n->children[0]));
@@ -316,10 +323,12 @@ private:
       }
       Node* test = body;
       while (test->kind == Node::Kind::if_ && test->children[0]->kind == Node::Kind::if_) test = test->children[0];
-      if (test->kind != Node::Kind::if_ || test->children[0]->kind != Node::Kind::local || test->children[0]->var != v) return body;
+      if (test->kind != Node::Kind::if_ || test->children[0]->kind != Node::Kind::local || test->children[0]->var != v)
+        return body;
       bool once = info_[v].uses == 1;
       // (let ((t a)) (if t t b)) where a is #t or #f
-      bool either = info_[v].uses == 2 && info_[v].boolean && test->children[1]->kind == Node::Kind::local && test->children[1]->var == v;
+      bool either =
+          info_[v].uses == 2 && info_[v].boolean && test->children[1]->kind == Node::Kind::local && test->children[1]->var == v;
       if (!once && !either) return body;
       test->children[0] = last.inits[0];
       if (either) test->children[1] = constant(make_boolean(true), test->children[1]->span);
@@ -392,7 +401,8 @@ private:
 
   Node* primitive(Node* m) {
     if (Node* known = known_value(m)) return known;
-    bool literal = std::all_of(m->children.begin(), m->children.end(), [](const Node* c) { return c->kind == Node::Kind::constant; });
+    bool literal =
+        std::all_of(m->children.begin(), m->children.end(), [](const Node* c) { return c->kind == Node::Kind::constant; });
     if (!literal || m->children.empty()) return m;
     std::vector<const Datum*> operands;
     for (const Node* c : m->children) operands.push_back(c->datum.get());
@@ -405,7 +415,8 @@ private:
   Node* known_value(Node* m) {
     if (m->children.size() != 1) return nullptr;
     Node* c = m->children[0];
-    if (m->op == Opcode::logical_not && c->kind == Node::Kind::primitive && c->op == Opcode::logical_not && is_boolean(c->children[0]))
+    if (m->op == Opcode::logical_not && c->kind == Node::Kind::primitive && c->op == Opcode::logical_not &&
+        is_boolean(c->children[0]))
       return c->children[0];
     if (c->kind == Node::Kind::primitive && c->op == Opcode::cons && is_atom(*c->children[0]) && is_atom(*c->children[1])) {
       if (m->op != Opcode::car && m->op != Opcode::cdr) return nullptr;
@@ -542,7 +553,7 @@ private:
   Tree& tree_;
   Globals& globals_;
   std::vector<Info> info_;
-  std::vector<const Node*> active_;  // lambdas being expanded
+  std::vector<const Node*> active_; // lambdas being expanded
   std::optional<Span> override_;
   std::uint32_t form_ = 0, level_ = 0;
   std::size_t budget_ = 0;

@@ -6,7 +6,7 @@
 namespace cairn::compiler::back {
 
 // Numbers that bound inlining.
-inline constexpr std::size_t kSmallBody = 30;         // nodes of a procedure that is copied to each call
+inline constexpr std::size_t kSmallBody = 30; // nodes of a procedure that is copied to each call
 inline constexpr std::size_t kDeepestInlining = 12;
 inline constexpr std::size_t kGrowthAllowance = 4000; // nodes a form may gain beyond kGrowthFactor times its size
 inline constexpr std::size_t kGrowthFactor = 6;

@@ -19,8 +19,12 @@ Ends ends_of(const Node* lambda) {
     const Node* n = work.back();
     work.pop_back();
     switch (n->kind) {
-    case Node::Kind::if_: work.insert(work.end(), n->children.begin() + 1, n->children.end()); break;
-    case Node::Kind::sequence: work.push_back(n->children.back()); break;
+    case Node::Kind::if_:
+      work.insert(work.end(), n->children.begin() + 1, n->children.end());
+      break;
+    case Node::Kind::sequence:
+      work.push_back(n->children.back());
+      break;
     case Node::Kind::let:
       work.push_back(n->body());
       for (const Binding& b : n->bindings)
@@ -30,9 +34,14 @@ Ends ends_of(const Node* lambda) {
             work.push_back(b.inits[i]->body());
           }
       break;
-    case Node::Kind::primitive: ends.unknown = ends.unknown || n->op == Opcode::apply; break;
-    case Node::Kind::call: calls.push_back(n); break;
-    default: break;
+    case Node::Kind::primitive:
+      ends.unknown = ends.unknown || n->op == Opcode::apply;
+      break;
+    case Node::Kind::call:
+      calls.push_back(n);
+      break;
+    default:
+      break;
     }
   }
   for (const Node* c : calls) {

@@ -28,8 +28,10 @@ private:
 
   Node* convert(const Expr& e) {
     switch (e.kind) {
-    case Expr::Kind::constant: return tree_.constant(e.datum, e.span);
-    case Expr::Kind::local: return tree_.local(vars_.at(e.variable), e.span);
+    case Expr::Kind::constant:
+      return tree_.constant(e.datum, e.span);
+    case Expr::Kind::local:
+      return tree_.local(vars_.at(e.variable), e.span);
     case Expr::Kind::global: {
       Node* n = tree_.make(Node::Kind::global, e.span);
       n->global = e.global;
@@ -40,23 +42,27 @@ private:
       n->name = e.name;
       return n;
     }
-    case Expr::Kind::lambda: return convert_lambda(e);
+    case Expr::Kind::lambda:
+      return convert_lambda(e);
     case Expr::Kind::let:
-    case Expr::Kind::letrec: return convert_let(e);
+    case Expr::Kind::letrec:
+      return convert_let(e);
     case Expr::Kind::if_:
     case Expr::Kind::sequence: {
       Node* n = tree_.make(e.kind == Expr::Kind::if_ ? Node::Kind::if_ : Node::Kind::sequence, e.span);
       for (const ExprPtr& c : e.children) n->children.push_back(convert(*c));
       return n;
     }
-    case Expr::Kind::call: return convert_call(e);
+    case Expr::Kind::call:
+      return convert_call(e);
     case Expr::Kind::set_global: {
       Node* n = tree_.make(Node::Kind::set_global, e.span);
       n->global = e.global;
       n->children.push_back(convert(*e.children[0]));
       return n;
     }
-    case Expr::Kind::match_fail: return tree_.primitive(Opcode::fail, {convert(*e.children[0])}, e.span, 1);
+    case Expr::Kind::match_fail:
+      return tree_.primitive(Opcode::fail, {convert(*e.children[0])}, e.span, 1);
     }
     return nullptr;
   }
@@ -179,10 +185,13 @@ bool is_pure(const Node& n) {
   case Node::Kind::constant:
   case Node::Kind::local:
   case Node::Kind::builtin:
-  case Node::Kind::lambda: return true;
+  case Node::Kind::lambda:
+    return true;
   case Node::Kind::primitive:
-    return is_pure(n.op) && std::all_of(n.children.begin(), n.children.end(), [](const Node* c) { return is_atom(*c) || is_pure(*c); });
-  default: return false;
+    return is_pure(n.op) &&
+           std::all_of(n.children.begin(), n.children.end(), [](const Node* c) { return is_atom(*c) || is_pure(*c); });
+  default:
+    return false;
   }
 }
 

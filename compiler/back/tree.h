@@ -1,10 +1,10 @@
-// The tree the passes of the back work on: the core language with builtin calls resolved to instructions, letrec cut into strongly
-// connected components and chains of let flattened. Nodes live in an arena (Tree::nodes), variables are numbers, every
+// The tree the passes of the back work on: the core language with builtin calls resolved to instructions, letrec cut into
+// strongly connected components and chains of let flattened. Nodes live in an arena (Tree::nodes), variables are numbers, every
 // binding has its own variable; passes make new nodes and never change one that another place may share.
 #pragma once
 
-#include "compiler/core.h"
 #include "compiler/compiler.h"
+#include "compiler/core.h"
 
 #include <string_view>
 
@@ -26,24 +26,24 @@ struct Binding {
 
 struct Node {
   enum class Kind : std::uint8_t {
-    constant,   // datum
-    local,      // var
-    global,     // global
-    builtin,    // name: a builtin as a value
-    primitive,  // op, index, swapped; children = operands in evaluation order
-    lambda,     // vars, rest, children[0], name, library
-    let,        // bindings, children[0] = body
-    if_,        // children = test, then, else
-    sequence,   // children
-    call,       // children = operator, operands...
-    set_global  // global, children[0]
+    constant,  // datum
+    local,     // var
+    global,    // global
+    builtin,   // name: a builtin as a value
+    primitive, // op, index, swapped; children = operands in evaluation order
+    lambda,    // vars, rest, children[0], name, library
+    let,       // bindings, children[0] = body
+    if_,       // children = test, then, else
+    sequence,  // children
+    call,      // children = operator, operands...
+    set_global // global, children[0]
   };
   Kind kind = Kind::constant;
   Opcode op = Opcode::count;
-  std::uint16_t index = 0;     // of the primitive; kind of fail
-  bool swapped = false;        // the instruction takes its two operands in the other order: (> a b) is lt b a
+  std::uint16_t index = 0; // of the primitive; kind of fail
+  bool swapped = false;    // the instruction takes its two operands in the other order: (> a b) is lt b a
   bool library = false;
-  bool transparent = false;    // lambda: what it captures cannot be observed (set by the simplifier's analysis)
+  bool transparent = false; // lambda: what it captures cannot be observed (set by the simplifier's analysis)
   VarId var = kNone;
   std::uint32_t global = 0;
   VarId rest = kNone;
@@ -59,7 +59,7 @@ struct Node {
 
 struct Tree {
   std::deque<Node> nodes;
-  std::vector<std::string> names;  // of variables
+  std::vector<std::string> names; // of variables
   std::vector<Node*> forms;
 
   Node* make(Node::Kind kind, Span span);
@@ -98,7 +98,7 @@ std::vector<Node*> gathered(Tree& tree, const Node& lambda, std::vector<Node*> o
 
 // The tree of a program. Throws Failure where the program nests deeper than kDeepest.
 inline constexpr std::size_t kDeepest = 10'000;
-inline constexpr std::size_t kShallow = 64;  // programs nesting no deeper run their passes on the caller's stack
+inline constexpr std::size_t kShallow = 64; // programs nesting no deeper run their passes on the caller's stack
 std::size_t nesting_depth(const Program& program);
 Tree make_tree(const Program& program);
 

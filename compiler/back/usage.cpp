@@ -9,7 +9,8 @@ namespace {
 
 class Transparency {
 public:
-  Transparency(const Tree& tree, const std::vector<bool>& wanted) : usage_(tree.names.size()), lambda_(tree.names.size()), level_(tree.names.size()), first_(tree.names.size(), true) {
+  Transparency(const Tree& tree, const std::vector<bool>& wanted)
+      : usage_(tree.names.size()), lambda_(tree.names.size()), level_(tree.names.size()), first_(tree.names.size(), true) {
     for (std::size_t i = 0; i < tree.forms.size(); ++i)
       if (wanted[i]) count(tree.forms[i]);
     constexpr int kPatience = 8;

@@ -8,7 +8,7 @@ namespace cairn::compiler::back {
 
 struct Usage {
   std::uint32_t uses = 0;
-  std::uint32_t calls = 0;  // uses as the operator of a call
+  std::uint32_t calls = 0; // uses as the operator of a call
 };
 
 // Counts per variable over the forms given; marks lambdas as transparent.
