@@ -5,16 +5,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace cairn::compiler {
 
 Definition Expander::parse_definition(const DatumPtr& form) const {
   std::vector<DatumPtr> items;
   if (!list_items(form, items) || items.size() < 2) complain(form->span, "'define' needs a name and a value");
   Definition d{items[1], {}, {items.begin() + 2, items.end()}, form->span};
-  while (is_pair(*d.name)) { // ((f a) b): the innermost list belongs to the outermost procedure
-    d.levels.insert(d.levels.begin(), d.name->cdr);
-    d.name = d.name->car;
-  }
+  for (; is_pair(*d.name); d.name = d.name->car) d.levels.push_back(d.name->cdr);
+  std::reverse(d.levels.begin(), d.levels.end()); // ((f a) b): the innermost list belongs to the outermost procedure
   if (!is_symbol(*d.name)) complain(d.name->span, fmt::format("'define' needs a name, got {}", datum_text(*d.name, 60)));
   const std::string& name = d.name->text;
   if (!d.levels.empty()) {
@@ -35,7 +35,6 @@ ExprPtr Expander::expand_value(const Definition& d) {
 }
 
 ExprPtr Expander::expand_lambda(Items levels, Items body, const std::string& name, Span span) {
-  Deeper deeper(*this, span);
   auto lambda = std::make_unique<Expr>(Expr::Kind::lambda, span);
   lambda->name = name;
   lambda->library = in_library_;
@@ -49,8 +48,13 @@ ExprPtr Expander::expand_lambda(Items levels, Items body, const std::string& nam
     complain((*parameter)->span,
              fmt::format("parameters are written (p ...), (p ... . rest) or rest, got {}", datum_text(**parameter, 60)));
   patterns.take_apart();
-  ExprPtr inner = levels.size() > 1 ? expand_lambda(levels.subspan(1), body, name, span)
-                                    : expand_body(body, span, name.empty() ? "lambda" : name);
+  ExprPtr inner;
+  if (levels.size() > 1) {
+    Deeper deeper(*this, span);
+    inner = expand_lambda(levels.subspan(1), body, name, span);
+  } else {
+    inner = expand_body(body, span, name.empty() ? "lambda" : name);
+  }
   scope_.release(mark);
   lambda->children.push_back(patterns.nest().close(std::move(inner)));
   return lambda;

@@ -74,6 +74,7 @@ private:
   // --- expressions
   ExprPtr expand(const DatumPtr& d);
   ExprPtr expand_form(const DatumPtr& d);
+  ExprPtr expand_test(const DatumPtr& d);
   ExprPtr expand_sequence(Items forms, Span span);
   ExprPtr expand_body(Items forms, Span span, std::string_view owner);
   ExprPtr expand_lambda(Items levels, Items body, const std::string& name, Span span);

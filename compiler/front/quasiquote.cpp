@@ -55,7 +55,9 @@ ExprPtr Expander::quasi_list(const DatumPtr& d, unsigned level) {
   DatumPtr rest = d;
   for (; is_pair(*rest); rest = rest->cdr) {
     // (a . ,b) reads as (a unquote b)
-    if (rest != d && is_symbol(*rest->car) && (is_tagged(rest, "unquote") || is_tagged(rest, "quasiquote"))) break;
+    if (rest != d && is_symbol(*rest->car) &&
+        (is_tagged(rest, "unquote") || is_tagged(rest, "unquote-splicing") || is_tagged(rest, "quasiquote")))
+      break;
     bool splice = level == 1 && is_tagged(rest->car, "unquote-splicing");
     elements.push_back({rest, splice ? expand(rest->car->cdr->car) : quasi(rest->car, level), splice});
   }

@@ -51,7 +51,7 @@ ExprPtr Expander::expand_quote(const DatumPtr& form, Items items) {
 
 ExprPtr Expander::expand_if(const DatumPtr& form, Items items) {
   if (items.size() != 3 && items.size() != 4) complain(form->span, "'if' is written (if test then) or (if test then else)");
-  ExprPtr test = expand(items[1]);
+  ExprPtr test = expand_test(items[1]);
   ExprPtr then = expand(items[2]);
   ExprPtr otherwise = items.size() == 4 ? expand(items[3]) : make_unspecified(form->span);
   return make_if(std::move(test), std::move(then), std::move(otherwise), form->span);
@@ -95,6 +95,23 @@ ExprPtr Expander::expand_or(const DatumPtr& form, Items items) {
   return nest.close(expand(items.back()));
 }
 
+// An expression of which only the truth is asked: `or` needs no variable there.
+ExprPtr Expander::expand_test(const DatumPtr& d) {
+  std::vector<DatumPtr> items;
+  bool is_or = is_form(d, "or");
+  if ((!is_or && !is_form(d, "and")) || !list_items(d, items) || items.size() < 3) return expand(d);
+  Deeper deeper(*this, d->span);
+  Nest nest;
+  for (const DatumPtr& part : Items(items).subspan(1, items.size() - 2)) {
+    ExprPtr test = expand_test(part);
+    if (is_or)
+      nest.put_if(std::move(test), make_constant(true, part->span), part->span);
+    else
+      nest.put(make_if(std::move(test), nullptr, make_constant(false, part->span), part->span), 1);
+  }
+  return nest.close(expand_test(items.back()));
+}
+
 // (let ((t value)) (if t t HOLE))
 void Expander::put_value_or(Nest& nest, ExprPtr value, Span span) {
   Variable* t = fresh("t", span);
@@ -116,16 +133,16 @@ ExprPtr Expander::expand_cond(const DatumPtr& form, Items items) {
       if (body.empty()) complain(clause->span, "'else' needs an expression");
       return nest.close(expand_sequence(body, clause->span));
     }
-    ExprPtr test = expand(parts[0]);
     if (body.empty()) {
-      put_value_or(nest, std::move(test), clause->span);
+      put_value_or(nest, expand(parts[0]), clause->span);
     } else if (is_symbol(*body[0], "=>") && means_itself("=>")) {
       if (body.size() != 2) complain(clause->span, "a procedure must follow '=>'");
       Variable* t = fresh("t", clause->span);
-      nest.put_let(t, std::move(test), clause->span);
+      nest.put_let(t, expand(parts[0]), clause->span);
       nest.put_if(make_local(t, clause->span), make_call(expand(body[1]), clause->span, make_local(t, clause->span)),
                   clause->span);
     } else {
+      ExprPtr test = expand_test(parts[0]);
       nest.put_if(std::move(test), expand_sequence(body, clause->span), clause->span);
     }
   }
@@ -265,7 +282,7 @@ ExprPtr Expander::expand_do(const DatumPtr& form, Items items) {
   Scope::Mark mark = scope_.mark();
   Patterns patterns(*this);
   for (const DatumPtr& name : names) lambda->variables.push_back(patterns.target(name));
-  ExprPtr test = expand(end[0]);
+  ExprPtr test = expand_test(end[0]);
   ExprPtr result = end.size() == 1 ? make_unspecified(form->span) : expand_sequence(Items(end).subspan(1), form->span);
   auto round = std::make_unique<Expr>(Expr::Kind::sequence, form->span);
   for (const DatumPtr& d : items.subspan(3)) round->children.push_back(expand(d));

@@ -28,4 +28,14 @@ inline std::string core(std::string text) {
   }
 }
 
+// The complaint about a program; empty if there is none.
+inline std::string complaint(std::string text) {
+  try {
+    cairn::compiler::expand("test.scm", std::move(text), {});
+    return {};
+  } catch (const cairn::compiler::Failure& failure) {
+    return complaint_text(failure);
+  }
+}
+
 } // namespace front_testing

@@ -1,0 +1,81 @@
+// Long programs are expanded whatever their length; deeply nested ones up to a stated depth, then refused with a message.
+#include "compiler/front/expander.h"
+#include "test/front/front_testing.h"
+
+#include <doctest/doctest.h>
+
+using front_testing::complaint;
+
+namespace {
+
+constexpr std::size_t kLong = 100'000, kTooDeep = 10'000;
+
+std::string repeat(const std::string& piece, std::size_t n) {
+  std::string out;
+  for (std::size_t i = 0; i < n; ++i) out += piece;
+  return out;
+}
+
+struct Nesting {
+  std::string open, inside, close;
+  std::string deep(std::size_t levels) const { return repeat(open, levels) + inside + repeat(close, levels); }
+};
+
+} // namespace
+
+TEST_CASE("forms of a hundred thousand parts") {
+  for (const std::string& text : {
+           "(begin " + repeat("1 ", kLong) + ")",
+           "(cond " + repeat("(1 2)", kLong) + ")",
+           "(cond " + repeat("(1)", kLong) + ")",
+           "(case 1 " + repeat("((1 2) 3)", kLong) + ")",
+           "'(" + repeat("1 ", kLong) + ")",
+           "`(" + repeat(",1 ", kLong) + ")",
+           "(list " + repeat("1 ", kLong) + ")",
+           "(+ " + repeat("1 ", kLong) + ")",
+           "(and " + repeat("1 ", kLong) + ")",
+           "(or " + repeat("1 ", kLong) + ")",
+           "(let* (" + repeat("(x 1)", kLong) + ") x)",
+           "(lambda ((list " + repeat("1 ", kLong) + ")) 2)",
+           "(define (f) " + repeat("(define x 1)", 1) + repeat("1 ", kLong) + ")",
+           repeat("(define x 1)", kLong),
+       })
+    CHECK(complaint(text).empty());
+}
+
+TEST_CASE("a hundred thousand internal definitions") {
+  std::string text = "(define (f) ";
+  for (std::size_t i = 0; i < kLong; ++i) text += fmt::format("(define (g{}) (g{}))", i, (i + 1) % kLong);
+  text += "(define x (g0)) x)";
+  CHECK(complaint(text).empty());
+}
+
+TEST_CASE("every form nests deeply, and what is too deep is a located message") {
+  for (const Nesting& n : {
+           Nesting{"(+ 1 ", "2", ")"},
+           Nesting{"(", "car", ")"},
+           Nesting{"(if 1 ", "2", " 3)"},
+           Nesting{"(if (or 1 (car ", "2", ")) 3 4)"},
+           Nesting{"(lambda (x) ", "2", ")"},
+           Nesting{"(let ((x ", "2", ")) x)"},
+           Nesting{"(let ((x 1)) ", "2", ")"},
+           Nesting{"(let loop ((x 1)) ", "2", ")"},
+           Nesting{"(letrec ((f (lambda () ", "2", "))) f)"},
+           Nesting{"(cond (1 => ", "car", "))"},
+           Nesting{"(case 1 ((1) ", "2", "))"},
+           Nesting{"(do () (1 ", "2", "))"},
+           Nesting{"`(", "2", " ,1)"},
+           Nesting{"`(1 ,", "2", ")"},
+           Nesting{"(and 1 ", "2", ")"},
+           Nesting{"(or 1 ", "2", ")"},
+       }) {
+    CHECK(complaint(n.deep(500)).empty());
+    CHECK(complaint(n.deep(kTooDeep)).ends_with(": nested too deeply"));
+  }
+  Nesting sum{"(+ 1 ", "2", ")"};
+  CHECK(complaint(sum.deep(2000)).empty());
+  CHECK(complaint(sum.deep(kLong)) == fmt::format("1:{}: nested too deeply", 1 + 5 * cairn::compiler::kDeepestNesting));
+  std::string head = repeat("(", kLong) + "f" + repeat(")", kLong);
+  CHECK(complaint("(define " + head + " 1)").ends_with(": nested too deeply"));
+  CHECK(complaint("'" + head).empty());
+}
