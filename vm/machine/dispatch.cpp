@@ -1,7 +1,7 @@
 // The dispatch loop: direct-threaded, one step for each instruction, the budget left a local that is decremented and tested before
 // each. It exists twice: for runs that record on a tape and for those that do not. Slow paths stand in other files.
 //
-// Registers of the loop: `frame` is the frame on top, `r` its slots, `pc` the word of the current instruction. They are written back
+// Registers of the loop: `frame` is the frame on top, `pc` the word of the current instruction. They are written back
 // (save) before anything that looks at the runs or may throw past the handler at the end, which writes them back too.
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
@@ -94,10 +94,12 @@ std::string user_message(const Engine& e, Value list) {
 
 } // namespace
 
+// The locals of the loop must stay in registers: nothing that captures them may become a function of its own.
+#define CAIRN_INLINE __attribute__((always_inline))
 #define A field_a(w)
 #define B field_b(w)
 #define C field_c(w)
-#define SOURCE(f) r[(f) & kRegister]
+#define SOURCE(f) frame->slots()[(f) & kRegister]
 #define NEXT(words)                                                                                                              \
   do {                                                                                                                           \
     pc += (words);                                                                                                               \
@@ -131,59 +133,57 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
   const std::uint64_t end = clock + static_cast<std::uint64_t>(allowance);
   std::int64_t left = allowance;
   Frame* frame = run.top;
-  Value* r = frame->slots();
   const Word* pc = frame->code->words + frame->pc;
   Word w = 0;
   bool written_back = false;  // the runs are ahead of the locals
 
-  auto save = [&] {
+  auto save = [&]() CAIRN_INLINE {
     frame->pc = static_cast<std::uint32_t>(pc - frame->code->words);
     run.top = frame;
     clock = end - static_cast<std::uint64_t>(left);
   };
   // A source read without moving it out is a second place for what it holds.
-  auto copy = [&](Value v) -> Value {
+  auto copy = [&](Value v) CAIRN_INLINE -> Value {
     if constexpr (Taped) return duplicate(tape, v);
     else return Heap::retain(v);
   };
-  auto take = [&](std::uint16_t field) -> Value {
+  auto take = [&](std::uint16_t field) CAIRN_INLINE -> Value {
     Value v = SOURCE(field);
     return (field & kLastUse) != 0 ? v : copy(v);
   };
-  auto done_with = [&](std::uint16_t field, Value v) {
+  auto done_with = [&](std::uint16_t field, Value v) CAIRN_INLINE {
     if ((field & kLastUse) != 0) heap.release(v);
   };
-  auto get_field = [&](Object* o, std::uint32_t slot, Value v) -> Value {
+  auto get_field = [&](Object* o, std::uint32_t slot, Value v) CAIRN_INLINE -> Value {
     if constexpr (Taped) return read_field_taped(*tape, o, slot, v);
     else return Heap::retain(v);
   };
   // A frame that this tape has not put on itself yet.
-  auto unseen = [&](const Frame* f) {
+  auto unseen = [&](const Frame* f) CAIRN_INLINE {
     if constexpr (Taped)
       if (tape->is_old(f->serial) && f->lifted == 0) return true;
     return f == nullptr;
   };
-  auto expected = [&](const char* who, const char* what, Value got) {
+  auto expected = [this](const char* who, const char* what, Value got) {
     throw ProgramError(fmt::format("{}: expected {}, got {}", who, what, describe(got)));
   };
-  auto record = [&]([[maybe_unused]] auto op, [[maybe_unused]] Value x, [[maybe_unused]] Value y, [[maybe_unused]] Value& out) {
+  auto record = [&]([[maybe_unused]] auto op, [[maybe_unused]] Value x, [[maybe_unused]] Value y, [[maybe_unused]] Value& out) CAIRN_INLINE {
     if constexpr (Taped) return taped_binary<op()>(*tape, x, y, out);
     else return false;
   };
   // A frame for a callee whose parameters are filled in by the caller.
-  auto push_frame = [&](const Code* code) -> Frame* {
+  auto push_frame = [&heap](const Code* code) CAIRN_INLINE -> Frame* {
     Frame* f = heap.make_frame(code);
     f->pc = 0;
     f->result = bytecode::kNoRegister;
     f->lifted = 0;
     return f;
   };
-  auto switch_to = [&](Frame* f) {
+  auto switch_to = [&](Frame* f) CAIRN_INLINE {
     frame = f;
-    r = f->slots();
     pc = f->code->words;
   };
-  auto element = [&](Value v, Value index, const char* who) -> std::uint64_t {
+  auto element = [this, &expected](Value v, Value index, const char* who) -> std::uint64_t {
     if (!value::is_vector(v)) expected(who, "a vector", v);
     std::int64_t i = index.is_integer() ? index.integer() : to_index(index, "vector-ref: expected an index");
     std::uint64_t length = value::as_vector(v)->length;
@@ -197,13 +197,13 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     NEXT(0);
 
   op_constant:
-    r[A] = constants[bytecode::wide_index(w)];  // immortal: no count
+    frame->slots()[A] = constants[bytecode::wide_index(w)];  // immortal: no count
     NEXT(1);
   op_integer:
-    r[A] = value::integer_unchecked(static_cast<std::int16_t>(B));
+    frame->slots()[A] = value::integer_unchecked(static_cast<std::int16_t>(B));
     NEXT(1);
   op_move:
-    r[A] = take(B);
+    frame->slots()[A] = take(B);
     NEXT(1);
   op_drop:
     for (std::uint16_t f : {A, B, C})
@@ -212,7 +212,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
   op_global: {
     Value v = globals[B];
     if (v == value::kUndefined) throw ProgramError(loaded.module.globals[B] + " is used before its definition has run");
-    r[A] = copy(v);
+    frame->slots()[A] = copy(v);
     NEXT(1);
   }
   op_set_global: {
@@ -230,7 +230,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     auto* p = static_cast<value::Pair*>(heap.allocate(sizeof(value::Pair), Kind::pair));
     p->car = take(B);
     p->cdr = take(C);
-    r[A] = value::of_pair(p);
+    frame->slots()[A] = value::of_pair(p);
     NEXT(1);
   }
   op_car: {
@@ -241,7 +241,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     value::Pair* p = v.pair();
     Value x = get_field(p, 0, p->car);
     if ((b & kLastUse) != 0) heap.release(p);
-    r[A] = x;
+    frame->slots()[A] = x;
     NEXT(1);
   }
   op_cdr: {
@@ -252,7 +252,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     value::Pair* p = v.pair();
     Value x = get_field(p, 1, p->cdr);
     if ((b & kLastUse) != 0) heap.release(p);
-    r[A] = x;
+    frame->slots()[A] = x;
     NEXT(1);
   }
   op_uncons: {
@@ -262,14 +262,14 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
       expected("car", "a pair", v);
     value::Pair* p = v.pair();
     if (!Taped && (c & kLastUse) != 0 && p->count == 1) {
-      r[A] = p->car;
-      r[B] = p->cdr;
+      frame->slots()[A] = p->car;
+      frame->slots()[B] = p->cdr;
       heap.discard(p);
     } else {
       Value x = get_field(p, 0, p->car), y = get_field(p, 1, p->cdr);
       if ((c & kLastUse) != 0) heap.release(p);
-      r[A] = x;
-      r[B] = y;
+      frame->slots()[A] = x;
+      frame->slots()[B] = y;
     }
     NEXT(1);
   }
@@ -277,7 +277,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     unsigned n = C;
     value::Vector* v = heap.make_vector(n);
     for (unsigned i = 0; i < n; ++i) v->items()[i] = take(operand(pc, i));
-    r[A] = value::of_other(v);
+    frame->slots()[A] = value::of_other(v);
     NEXT(words_of(w));
   }
   op_vector_ref: {
@@ -287,7 +287,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     Value x = get_field(v.other(), static_cast<std::uint32_t>(i), value::as_vector(v)->items()[i]);
     done_with(b, v);
     done_with(c, index);
-    r[A] = x;
+    frame->slots()[A] = x;
     NEXT(1);
   }
   op_vector_length: {
@@ -296,7 +296,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     if (!value::is_vector(v)) expected("vector-length", "a vector", v);
     Value n = value::integer(static_cast<std::int64_t>(value::as_vector(v)->length));
     done_with(b, v);
-    r[A] = n;
+    frame->slots()[A] = n;
     NEXT(1);
   }
   op_vector_update: {
@@ -310,7 +310,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
       heap.release(old->items()[i]);
       old->items()[i] = x;
       done_with(fi, index);
-      r[A] = v;
+      frame->slots()[A] = v;
     } else {
       value::Vector* made = heap.make_vector(old->length);
       for (std::uint64_t k = 0; k < old->length; ++k)
@@ -318,7 +318,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
       made->items()[i] = take(fx);
       done_with(fi, index);
       done_with(fv, v);
-      r[A] = value::of_other(made);
+      frame->slots()[A] = value::of_other(made);
     }
     NEXT(words_of(w));
   }
@@ -331,7 +331,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     for (std::int64_t i = 0; i < n; ++i) v->items()[i] = copy(x);
     done_with(b, size);
     done_with(c, x);
-    r[A] = value::of_other(v);
+    frame->slots()[A] = value::of_other(v);
     NEXT(1);
   }
   op_list_vector: {
@@ -345,7 +345,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     at = list;
     for (std::uint64_t i = 0; i < n; ++i, at = at.pair()->cdr) v->items()[i] = get_field(at.pair(), 0, at.pair()->car);
     done_with(b, list);
-    r[A] = value::of_other(v);
+    frame->slots()[A] = value::of_other(v);
     NEXT(1);
   }
 
@@ -357,7 +357,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     for (std::size_t i = 0; i < g.functions.size(); ++i)
       block->procedure(static_cast<std::uint32_t>(i))->code = &codes[g.functions[i]];
     for (unsigned i = 0; i < n; ++i) block->captured()[i] = take(operand(pc, i));
-    r[A] = value::of_procedure(block->procedure(0));
+    frame->slots()[A] = value::of_procedure(block->procedure(0));
     NEXT(words_of(w));
   }
   op_sibling: {
@@ -367,7 +367,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     Block* block = value::block_of(f.procedure());
     if (C >= block->procedures) throw ProgramError("invalid bytecode: no such procedure in its group");
     if ((b & kLastUse) == 0) Heap::retain(block);
-    r[A] = value::of_procedure(block->procedure(C));
+    frame->slots()[A] = value::of_procedure(block->procedure(C));
     NEXT(1);
   }
   op_capture: {
@@ -380,7 +380,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
       throw ProgramError("invalid bytecode: no such captured value");
     Value x = get_field(block, C, block->captured()[C]);
     if ((b & kLastUse) != 0) heap.release(block);
-    r[A] = x;
+    frame->slots()[A] = x;
     NEXT(1);
   }
   op_call: {
@@ -485,8 +485,8 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     std::uint16_t keep = A & kRegister;
     frame->pc = static_cast<std::uint32_t>(pc - frame->code->words);
     frame->result = bytecode::kNoRegister;
-    value::for_each_live(frame, [&](std::uint32_t slot) {
-      if (slot != keep) heap.release(r[slot]);
+    value::for_each_live(frame, [&heap, keep, slots = frame->slots()](std::uint32_t slot) {
+      if (slot != keep) heap.release(slots[slot]);
     });
   }
     goto op_ret;
@@ -502,15 +502,13 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     }
     if (parent->count != 1 || parent->serial < epoch || unseen(parent)) [[unlikely]] {
       frame = parent;  // so that an error finds a frame
-      r = frame->slots();
       pc = frame->code->words + frame->pc;
       run.top = parent;
       parent = enter(run, parent);
     }
     frame = parent;
-    r = frame->slots();
     pc = frame->code->words + frame->pc;
-    r[frame->result] = v;
+    frame->slots()[frame->result] = v;
     frame->result = bytecode::kNoRegister;
     NEXT(0);
   }
@@ -608,14 +606,14 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     Value v = binary(Opcode::Op, x, y);                                                                                          \
     done_with(fx, x);                                                                                                            \
     done_with(fy, y);                                                                                                            \
-    r[A] = v;                                                                                                                    \
+    frame->slots()[A] = v;                                                                                                                    \
   }
 #define ARITHMETIC(Op, x, fx, y, fy, expression)                                                                                 \
   {                                                                                                                              \
     Value out;                                                                                                                   \
-    if (x.is_flonum() && y.is_flonum()) r[A] = flonum_unchecked(expression);                                                     \
-    else if (integers<Opcode::Op>(x, y, out)) r[A] = out;                                                                        \
-    else if (record(std::integral_constant<Opcode, Opcode::Op>{}, x, y, out)) r[A] = out;                                                                        \
+    if (x.is_flonum() && y.is_flonum()) frame->slots()[A] = flonum_unchecked(expression);                                                     \
+    else if (integers<Opcode::Op>(x, y, out)) frame->slots()[A] = out;                                                                        \
+    else if (record(std::integral_constant<Opcode, Opcode::Op>{}, x, y, out)) frame->slots()[A] = out;                                                                        \
     else SLOW_BINARY(Op, x, fx, y, fy)                                                                                           \
     NEXT(1);                                                                                                                     \
   }
@@ -645,9 +643,9 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     std::uint16_t b = B;
     Value x = SOURCE(b), y = value::integer_unchecked(static_cast<std::int16_t>(C));
     Value out;
-    if (integers<Opcode::add>(x, y, out)) r[A] = out;
-    else if (x.is_flonum()) r[A] = flonum_unchecked(x.flonum() + static_cast<double>(static_cast<std::int16_t>(C)));
-    else if (record(std::integral_constant<Opcode, Opcode::add>{}, x, y, out)) r[A] = out;
+    if (integers<Opcode::add>(x, y, out)) frame->slots()[A] = out;
+    else if (x.is_flonum()) frame->slots()[A] = flonum_unchecked(x.flonum() + static_cast<double>(static_cast<std::int16_t>(C)));
+    else if (record(std::integral_constant<Opcode, Opcode::add>{}, x, y, out)) frame->slots()[A] = out;
     else SLOW_BINARY(add, x, b, y, 0)
     NEXT(1);
   }
@@ -662,7 +660,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     std::uint16_t b = B;                                                                                                         \
     Value x = SOURCE(b), y = operand_y;                                                                                          \
     if (x.is_integer() && y.is_integer() && y.integer() != 0 && y.integer() != -1)                                               \
-      r[A] = value::integer_unchecked(x.integer() symbol y.integer());                                                           \
+      frame->slots()[A] = value::integer_unchecked(x.integer() symbol y.integer());                                                           \
     else SLOW_BINARY(Op, x, b, y, fy)                                                                                            \
     NEXT(1);                                                                                                                     \
   }
@@ -689,7 +687,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     bool holds = function(x, y);                                                                                                 \
     done_with(b, x);                                                                                                             \
     done_with(c, y);                                                                                                             \
-    r[A] = value::boolean(holds);                                                                                                \
+    frame->slots()[A] = value::boolean(holds);                                                                                                \
     NEXT(1);                                                                                                                     \
   }
     COMPARE_RR(lt, less)
@@ -702,11 +700,11 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     Value x = SOURCE(b);                                                                                                         \
     if (x.is_flonum()) {                                                                                                         \
       [[maybe_unused]] double d = x.flonum();                                                                                    \
-      r[A] = flonum_unchecked(expression);                                                                                       \
+      frame->slots()[A] = flonum_unchecked(expression);                                                                                       \
     } else {                                                                                                                     \
       Value v = unary(Opcode::Op, x);                                                                                            \
       done_with(b, x);                                                                                                           \
-      r[A] = v;                                                                                                                  \
+      frame->slots()[A] = v;                                                                                                                  \
     }                                                                                                                            \
     NEXT(1);                                                                                                                     \
   }
@@ -730,7 +728,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     Value v = SOURCE(b);                                                                                                         \
     bool holds = expression;                                                                                                     \
     done_with(b, v);                                                                                                             \
-    r[A] = value::boolean(holds);                                                                                                \
+    frame->slots()[A] = value::boolean(holds);                                                                                                \
     NEXT(1);                                                                                                                     \
   }
     PREDICATE(is_null, v == value::kNull)
@@ -749,7 +747,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     Value p = primal(v);
     bool holds = p.is_integer() || (p.is_flonum() && std::isfinite(p.flonum()) && p.flonum() == std::trunc(p.flonum()));
     done_with(b, v);
-    r[A] = value::boolean(holds);
+    frame->slots()[A] = value::boolean(holds);
     NEXT(1);
   }
   op_is_exact: {
@@ -758,7 +756,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     if (!is_number(v)) expected("exact?", "a number", v);
     bool holds = v.is_integer();
     done_with(b, v);
-    r[A] = value::boolean(holds);
+    frame->slots()[A] = value::boolean(holds);
     NEXT(1);
   }
 
@@ -770,7 +768,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     if constexpr (Taped)
       if (v.is_taped() && v.tape_id() == tape->id()) v = tape->identity(v);
     for (unsigned i = 0; i < n; ++i) done_with(operand(pc, i), arguments[i]);
-    r[A] = v;
+    frame->slots()[A] = v;
     NEXT(words_of(w));
   }
   op_fail: {
