@@ -62,6 +62,7 @@ public:
   void deliver(Value v);
   // Cuts runs[index..] off, deadlines and starts turned into steps left and done.
   std::vector<Run> cut(std::size_t index);
+  std::uint64_t cut_serial = 0;  // the serial counter inside what was cut off last
   // Some deadline is reached: the outermost run with it ends. False: it is the machine's own.
   bool expire();
   // The frame made private and ready to run in `run`: copied if shared, renewed if older than the epoch, lifted if the tape has not seen it.

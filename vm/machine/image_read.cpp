@@ -209,6 +209,8 @@ Object* ImageReader::body() {
     c->finished = flag();
     value(c->value);
     c->steps = in.u64();
+    c->serial = in.u64();
+    c->random = in.u64();
     heap.capsule_count += 1;
     if (!c->finished && c->runs.empty()) throw Malformed("a capsule without a computation");
     break;

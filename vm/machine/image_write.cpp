@@ -148,6 +148,8 @@ void ImageWriter::body(const Object* o) {
     flag(c->finished);
     value(c->value);
     out.u64(c->steps);
+    out.u64(c->serial);
+    out.u64(c->random);
     break;
   }
   case Kind::state: write_state(*this, *static_cast<const RunState*>(static_cast<const NativeObject*>(o)->native)); break;

@@ -53,6 +53,10 @@ struct RunState : value::Native {
   virtual void finished(Engine& engine, Value value, std::uint64_t steps) = 0;
   // Interval runs: the budget ended; `segment` is what was running (taken over).
   virtual void expired(Engine& engine, std::vector<Run> segment);
+  // Interval runs reset the serial counter to replay. The counter outside them may not fall below this.
+  virtual std::uint64_t serial_floor() const { return 0; }
+  // An interval run goes on from a capsule: the counters of the machine are now those of the world outside.
+  virtual void resumed(Engine& engine) { static_cast<void>(engine); }
   // The log of effects of its run, or null.
   virtual EffectLog* effects() { return nullptr; }
 };
@@ -79,6 +83,8 @@ struct Capsule final : value::Native {
   bool finished = false;
   Value value = value::kUnspecified;  // if finished
   std::uint64_t steps = 0;
+  // If an interval of a schedule is among the runs: the counters that it goes on with, so that its replay stays a replay.
+  std::uint64_t serial = 0, random = 0;
   std::int64_t charged = 0;
   void release(Heap& heap) override;
 };

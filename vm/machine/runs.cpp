@@ -82,12 +82,17 @@ void Engine::deliver(Value v) {
 }
 
 std::vector<Run> Engine::cut(std::size_t index) {
+  std::uint64_t floor = 0;
+  for (std::size_t i = index; i < runs.size(); ++i)
+    if (runs[i].state != nullptr) floor = std::max(floor, runs[i].run_state()->serial_floor());
   std::vector<Run> segment(runs.begin() + static_cast<std::ptrdiff_t>(index), runs.end());
   runs.resize(index);
   for (Run& r : segment) {
     if (r.deadline != kNever) r.deadline -= clock;
     r.start = clock - r.start;
   }
+  cut_serial = heap_.next_serial;
+  heap_.next_serial = std::max(heap_.next_serial, floor);
   return segment;
 }
 
@@ -113,6 +118,9 @@ Value Engine::make_capsule(std::vector<Run> segment, std::uint64_t steps) {
   auto* c = new Capsule;
   c->runs = std::move(segment);
   c->steps = steps;
+  bool replays = std::any_of(c->runs.begin(), c->runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
+  c->serial = replays ? cut_serial : 0;
+  c->random = replays ? random_counter : 0;
   c->charged = static_cast<std::int64_t>(sizeof(Capsule) + c->runs.capacity() * sizeof(Run));
   heap_.charge(heap_.capsules, c->charged);
   heap_.capsule_count += 1;
@@ -289,11 +297,16 @@ bool Engine::thaw(Value z, Frame* parent) {
       r.own_schedule = kInheritSchedule;
     } else if (r.state != nullptr) {
       r.state = unique_state(r.state);
+      r.run_state()->resumed(*this);
     }
     if (renews) r.epoch = epoch;
     if (r.deadline != kNever) r.deadline += clock;
     r.start = clock - r.start;
     push_run(r);
+  }
+  if (c->serial != 0) {
+    heap_.next_serial = c->serial;
+    random_counter = c->random;
   }
   heap_.release(object);
   Run& top = runs.back();

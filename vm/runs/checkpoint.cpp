@@ -130,6 +130,7 @@ void begin_interval(Engine& engine, CheckpointState& s, NativeObject* state, std
   if (s.current.empty()) throw ProgramError("checkpoint-*j: the schedule runs from no state");
   std::vector<Run> runs = std::move(s.current.runs);
   s.current.runs.clear();
+  s.highest = std::max(s.highest, engine.heap().next_serial);
   engine.heap().next_serial = s.current.serial;
   engine.random_counter = s.current.random;
   s.log.position = s.current.effects;
@@ -240,6 +241,7 @@ RunState* CheckpointState::clone(Engine& engine) const {
   s->low = low;
   s->highest = highest;
   s->end_random = end_random;
+  s->random_floor = random_floor;
   s->x_place = x_place;
   s->taped_records = taped_records;
   s->outer = outer;
@@ -276,11 +278,16 @@ void CheckpointState::finished(Engine& engine, Value v, std::uint64_t steps) {
 
 void CheckpointState::expired(Engine& engine, std::vector<Run> segment) {
   std::uint64_t steps = segment[0].start;  // turned into steps done
-  current.serial = engine.heap().next_serial;
+  current.serial = engine.cut_serial;
   current.random = engine.random_counter;
   current.effects = log.position;
   current.runs = std::move(segment);
   after_interval(engine, *this, steps, false);
+}
+
+void CheckpointState::resumed(Engine& engine) {
+  highest = std::max(highest, engine.heap().next_serial);
+  random_floor = std::max(random_floor, engine.random_counter);
 }
 
 void act(Engine& engine, Value& slot) {
@@ -363,7 +370,7 @@ void finish_interval(Engine& engine, CheckpointState& s) {
 
 void close_checkpoint(Engine& engine, CheckpointState& s) {
   engine.heap().next_serial = std::max(engine.heap().next_serial, s.highest);
-  engine.random_counter = s.end_random;
+  engine.random_counter = std::max(s.end_random, s.random_floor);
   if (!s.outermost) return;
   engine.statistics.gradient_steps += s.total;
   engine.statistics.schedule = schedule::to_string(engine.schedules[s.spec]);

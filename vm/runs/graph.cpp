@@ -176,12 +176,17 @@ private:
   Object* copy_capsule(value::NativeObject* o) {
     auto* from = static_cast<Capsule*>(o->native);
     std::vector<Run> runs = from->runs;
+    bool own = true;  // the runs of a derivative operator inside are its own: shared
     for (Run& r : runs) {
-      r.top = static_cast<Frame*>(copy(r.top));
+      own = own && r.state == nullptr;
+      if (own) r.top = static_cast<Frame*>(copy(r.top));
+      else Heap::retain(r.top);
       if (r.state != nullptr) Heap::retain(r.state);
     }
     Value z = engine_.make_capsule(std::move(runs), from->steps);
     Capsule* made = as_capsule(z);
+    made->serial = from->serial;
+    made->random = from->random;
     made->finished = from->finished;
     if (from->finished) pending_.push_back({from->value, &made->value, o, 0});
     return z.other();
@@ -338,6 +343,8 @@ private:
         if (r.state != nullptr) Heap::retain(r.state);
       }
       Value z = engine_.make_capsule(std::move(runs), from->steps);
+      as_capsule(z)->serial = from->serial;
+      as_capsule(z)->random = from->random;
       as_capsule(z)->finished = from->finished;
       put(from->value, &as_capsule(z)->value);
       return z.other();

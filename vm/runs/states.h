@@ -77,6 +77,7 @@ struct CheckpointState final : SweepState {
   std::uint64_t low = 0;           // objects older than this are constants
   std::uint64_t highest = 0;       // serial counter after everything run so far
   std::uint64_t end_random = 0;
+  std::uint64_t random_floor = 0;  // random counter outside, where a capsule was resumed in the middle
   tape::Place x_place;             // where x is if it is a number
   std::uint64_t taped_records = 0; // longest tape
   // A composite's reverse pass: gradients of every place of the outer tape's world, not of x alone.
@@ -86,6 +87,8 @@ struct CheckpointState final : SweepState {
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
   void expired(Engine& engine, std::vector<Run> segment) override;
   void release(Heap& heap) override;
+  std::uint64_t serial_floor() const override { return highest; }
+  void resumed(Engine& engine) override;
   void drop(Engine& engine, Snapshot& snapshot);
 };
 
