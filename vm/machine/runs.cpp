@@ -316,7 +316,10 @@ bool Engine::thaw(Value z, Frame* parent) {
 
 NativeObject* Engine::unique_state(NativeObject* state) {
   if (state->count == 1) return state;
+  std::uint64_t serial = heap_.next_serial;
   NativeObject* copy = make_state(static_cast<RunState*>(state->native)->clone(*this));
+  heap_.next_serial = serial;  // as for frames: a copy that only sharing forces keeps the serial
+  copy->serial = state->serial;
   heap_.release(state);
   return copy;
 }
