@@ -356,7 +356,7 @@
 (write (+ 1 (outermost 1 7)))
 ; expect error: car.*pair.*7
 ; expect location: 1:42
-; expect error: in innermost at \S*:2:42[\s\S]*in middle at \S*:3:39[\s\S]*in outermost at \S*:4:42[\s\S]*in outermost at \S*:4:62
+; expect error: in innermost at \S*:2:42[\s\S]*in middle at \S*:3:39[\s\S]*in outermost at \S*:4:42[\s\S]*in outermost at \S*:4:61
 ; expect error: :5:13
 ;;; case long-call-chains-are-abbreviated
 (define (deep n) (if (= n 0) (car n) (+ 1 (deep (- n 1)))))

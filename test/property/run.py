@@ -4,6 +4,7 @@ differences, and slices through capsule files.
 
     run.py --vmrun PATH [--count N] [--seed S] [--jobs N]     check programs S, S+1, ...
     run.py --seed S --print                                   show program S (and how to run it)
+    run.py --vmrun PATH --seed S --shrink                     make the failing program S small
 
 checks.scm holds what must hold within the language; this driver makes the batches and cuts whole runs into slices.
 Standard library only.
@@ -12,18 +13,19 @@ import argparse, concurrent.futures, json, os, random, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import generate
+import shrink
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def program(seeds):
+def program(seeds, procedure_of=lambda seed: generate.Generator(seed, seed % 3 == 0).procedure('f%d' % seed)):
     with open(os.path.join(HERE, 'checks.scm'), encoding='utf-8') as file:
         text = file.read()
     for seed in seeds:
         smooth = seed % 3 == 0
         numbers = random.Random(seed)
         x = ' '.join('%.17g' % numbers.uniform(-1.2, 1.2) for _ in range(3))
-        procedure = generate.Generator(seed, smooth).procedure('f%d' % seed)
+        procedure = procedure_of(seed)
         nested = '*j' in procedure or 'j*' in procedure
         text += procedure + '\n'
         text += "(check-program '%d f%d '(%s) %s %s)\n" % (
@@ -74,6 +76,24 @@ def check_batch(vmrun, seeds):
     return wrong, ran
 
 
+def shrunk(vmrun, seed):
+    """The smallest program found that shows a complaint of the same kind as program `seed`."""
+    def kinds(text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'one.scm')
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write(program([seed], lambda _: text))
+            code, out, _ = execute([vmrun, '--seed=%d' % seed, '--memory=1GiB', path], 20)
+        found = {line.split()[2] for line in out.split('\n') if line.startswith('FAIL')}
+        return found if code == 0 else found | {'exit %d' % code} if code not in (1, 2, 3) else set()
+
+    text = generate.Generator(seed, seed % 3 == 0).procedure('f%d' % seed)
+    first = sorted(kinds(text))
+    if not first:
+        return 'program %d shows no complaint' % seed
+    return '%s\n%s' % (first[0], shrink.shrink(text, lambda t: first[0] in kinds(t)))
+
+
 def check_slices(vmrun, seed):
     """Runs a program through, then in slices by --steps, --save and --resume: same output, same steps."""
     rng = random.Random(seed * 7919 + 1)
@@ -121,11 +141,15 @@ def main():
     parser.add_argument('--batch', type=int, default=10)
     parser.add_argument('--slices', type=int, help='programs cut into slices; a third of --count without it')
     parser.add_argument('--print', action='store_true')
+    parser.add_argument('--shrink', action='store_true')
     options = parser.parse_args()
     if options.print:
         print(program([options.seed]))
         return 0
     vmrun = os.path.abspath(options.vmrun)
+    if options.shrink:
+        print(shrunk(vmrun, options.seed))
+        return 0
     seeds = list(range(options.seed, options.seed + options.count))
     batches = [seeds[i:i + options.batch] for i in range(0, len(seeds), options.batch)]
     sliced = seeds[:options.count // 3 if options.slices is None else options.slices]
