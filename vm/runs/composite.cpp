@@ -15,7 +15,7 @@ namespace {
 
 // The cotangent of leaf `at` of a composite's result, if it has one; it is taken out.
 bool take_leaf(SweepState& s, std::uint64_t serial, std::uint32_t at, double& out) {
-  tape::Place place{serial, at};
+  tape::Place place{serial, tape::kLeaf + at};
   if (tape::Input* input = s.work->inputs.find(place)) {
     out = s.work->cotangent(input->node);
     s.work->inputs.erase(place);

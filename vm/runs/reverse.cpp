@@ -215,7 +215,7 @@ Value close_reverse(Engine& engine, Value state) {
     if (outer == nullptr || number.is_integer()) return Heap::retain(number);
     std::uint32_t at = leaf++;
     double primal = engine.to_double(number);
-    return outer->identity(outer->lift({s.serial, at}, value::flonum(primal), primal));
+    return outer->identity(outer->lift({s.serial, tape::kLeaf + at}, value::flonum(primal), primal));
   });
   if (outer != nullptr) outer->outputs.push_back({s.serial, plain.take(), s.log.inputs});
   return result;

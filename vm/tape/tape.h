@@ -55,7 +55,9 @@ struct Composite {
   Value f, x, cotangent;   // owned
 };
 
-// The result of a composite. Its leaves, counted in preorder, are the places (serial, leaf), lifted like those of older objects.
+// The result of a composite. Its leaves, counted in preorder, are the places (serial, kLeaf + leaf), lifted like those of older objects; the
+// slots of the operator's own frame have the same serial and smaller numbers.
+inline constexpr std::uint32_t kLeaf = 0x80000000;
 struct Output {
   std::uint64_t serial;
   Value skeleton;          // owned; the result, leaves as primal flonums
