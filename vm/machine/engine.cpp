@@ -189,7 +189,10 @@ Status Engine::run(std::uint64_t steps) {
 
 Value Engine::primal(Value v) const {
   for (;;) {
-    if (v.is_taped()) return value::flonum(tapes[v.tape_id()].active->primal(v.tape_node()));
+    if (v.is_taped()) {
+      if (!on_some_tape(v)) throw ProgramError("a number of a tape that is gone");
+      return value::flonum(tapes[v.tape_id()].active->primal(v.tape_node()));
+    }
     if (!value::is_bundle(v)) return v;
     v = value::as_bundle(v)->primal;
   }

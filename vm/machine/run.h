@@ -49,6 +49,8 @@ struct RunState : value::Native {
   virtual RunState* clone(Engine& engine) const = 0;
   // The tape that its run records on, or null.
   virtual Tape* tape() const { return nullptr; }
+  // Makes the tapes active whose numbers its run may meet.
+  virtual void activate(Engine& engine) const;
   // The run ended after this many steps with this value (taken over).
   virtual void finished(Engine& engine, Value value, std::uint64_t steps) = 0;
   // Interval runs: the budget ended; `segment` is what was running (taken over).

@@ -8,6 +8,10 @@
 
 namespace cairn::machine {
 
+void RunState::activate(Engine& engine) const {
+  if (Tape* t = tape()) engine.activate_tape(t);
+}
+
 void RunState::expired(Engine& engine, std::vector<Run> segment) { engine.release_runs(segment); }
 
 void Capsule::release(Heap& heap) {
@@ -37,7 +41,7 @@ void Engine::derive(std::size_t i) {
   }
   if (r.own_schedule != kInheritSchedule) r.schedule = r.own_schedule;
   if (r.kind == RunKind::reverse || r.kind == RunKind::interval) r.tape = r.run_state()->tape();
-  if (r.tape != nullptr) activate_tape(r.tape);
+  if (r.state != nullptr) r.run_state()->activate(*this);
   if (r.kind == RunKind::forward) ++r.forward_depth;
 }
 

@@ -285,6 +285,17 @@ void CheckpointState::expired(Engine& engine, std::vector<Run> segment) {
   after_interval(engine, *this, steps, false);
 }
 
+// A composite's pass meets numbers of the tape that has the composite, and of those around it.
+void CheckpointState::activate(Engine& engine) const {
+  RunState::activate(engine);
+  for (const NativeObject* o = outer; o != nullptr;) {
+    const auto* s = static_cast<const SweepState*>(o->native);
+    if (s->work != nullptr) engine.activate_tape(s->work);
+    const auto* c = dynamic_cast<const CheckpointState*>(s);
+    o = c != nullptr ? c->outer : nullptr;
+  }
+}
+
 void CheckpointState::resumed(Engine& engine) {
   highest = std::max(highest, engine.heap().next_serial);
   random_floor = std::max(random_floor, engine.random_counter);

@@ -88,6 +88,7 @@ struct CheckpointState final : SweepState {
   void expired(Engine& engine, std::vector<Run> segment) override;
   void release(Heap& heap) override;
   std::uint64_t serial_floor() const override { return highest; }
+  void activate(Engine& engine) const override;
   void resumed(Engine& engine) override;
   void drop(Engine& engine, Snapshot& snapshot);
 };
