@@ -9,12 +9,8 @@ namespace cairn::compiler {
 
 namespace {
 
-// (op (op a b) c): evaluated left to right as written.
-ExprPtr fold_left(std::string_view op, std::vector<ExprPtr>& operands, Span span) {
-  ExprPtr e = std::move(operands[0]);
-  for (std::size_t i = 1; i < operands.size(); ++i) e = call_builtin(op, span, std::move(e), std::move(operands[i]));
-  return e;
-}
+// Calls of more operands are made in pieces, so that the core does not nest as deeply as a call is long.
+constexpr std::size_t kLongestNest = 1000;
 
 // Operands first to last-but-`tails` in pairs before `tail`. Nested cons evaluates its operands left to right.
 ExprPtr cons_before(std::vector<ExprPtr>& operands, std::size_t first, std::size_t last, ExprPtr tail, Span span) {
@@ -63,6 +59,20 @@ ExprPtr Expander::call(const DatumPtr& form, Items items) {
   return e;
 }
 
+// (op (op a b) c): evaluated left to right as written.
+ExprPtr Expander::fold_left(std::string_view op, std::vector<ExprPtr> operands, Span span) {
+  Nest nest;
+  ExprPtr e = std::move(operands[0]);
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    e = call_builtin(op, span, std::move(e), std::move(operands[i]));
+    if (i % kLongestNest != 0) continue;
+    Variable* so_far = fresh("so-far", span);
+    nest.put_let(so_far, std::move(e), span);
+    e = make_local(so_far, span);
+  }
+  return nest.close(std::move(e));
+}
+
 ExprPtr Expander::call_of_builtin(const Builtin& b, std::vector<ExprPtr> operands, Span span) {
   std::size_t count = operands.size();
   switch (b.shape) {
@@ -72,13 +82,13 @@ ExprPtr Expander::call_of_builtin(const Builtin& b, std::vector<ExprPtr> operand
     if (count == 0) return make_constant(std::int64_t{b.name == "*"}, span);
     // x times exact 1 is x, its sign of zero included, and an error where x is no number.
     if (count == 1) return call_builtin("*", span, std::move(operands[0]), make_constant(std::int64_t{1}, span));
-    return fold_left(b.core, operands, span);
+    return fold_left(b.core, std::move(operands), span);
   case Shape::difference:
-    if (count > 1) return fold_left(b.core, operands, span);
+    if (count > 1) return fold_left(b.core, std::move(operands), span);
     if (b.name == "-") return call_builtin("%neg", span, std::move(operands[0]));
     return call_builtin("/", span, make_constant(std::int64_t{1}, span), std::move(operands[0]));
   case Shape::extremum: {
-    if (count > 1) return fold_left(b.core, operands, span);
+    if (count > 1) return fold_left(b.core, std::move(operands), span);
     Variable* x = fresh("x", span);
     Nest nest;
     nest.put_let(x, std::move(operands[0]), span);
@@ -87,8 +97,14 @@ ExprPtr Expander::call_of_builtin(const Builtin& b, std::vector<ExprPtr> operand
   case Shape::comparison:
     if (count == 2) break;
     return call_of_comparison(b, std::move(operands), span);
-  case Shape::list:
-    return cons_before(operands, 0, count, null_constant(span), span);
+  case Shape::list: {
+    std::size_t begin = count == 0 ? 0 : (count - 1) / kLongestNest * kLongestNest;
+    ExprPtr list = cons_before(operands, begin, count, null_constant(span), span);
+    for (; begin > 0; begin -= kLongestNest)
+      list = make_call(library_global("%append/2", span), span,
+                       cons_before(operands, begin - kLongestNest, begin, null_constant(span), span), std::move(list));
+    return list;
+  }
   case Shape::cons_star: {
     ExprPtr tail = std::move(operands.back());
     return cons_before(operands, 0, count - 1, std::move(tail), span);

@@ -84,6 +84,7 @@ private:
   ExprPtr reference(const DatumPtr& symbol);
   ExprPtr call(const DatumPtr& form, Items items);
   ExprPtr call_of_builtin(const Builtin& builtin, std::vector<ExprPtr> operands, Span span);
+  ExprPtr fold_left(std::string_view op, std::vector<ExprPtr> operands, Span span);
   ExprPtr call_of_comparison(const Builtin& builtin, std::vector<ExprPtr> operands, Span span);
   ExprPtr library_global(const LibraryDefinition& definition, Span span);
   ExprPtr library_global(std::string_view name, Span span);

@@ -1,0 +1,40 @@
+// The library and the table of builtins fit together.
+#include "compiler/front/builtins.h"
+#include "compiler/front/library.h"
+#include "test/front/front_testing.h"
+
+#include <doctest/doctest.h>
+
+using namespace cairn::compiler;
+using front_testing::complaint;
+using front_testing::core;
+
+TEST_CASE("every library definition expands, and has a name of its own") {
+  CHECK(library_definitions().size() > 150);
+  for (const LibraryDefinition& d : library_definitions()) {
+    CAPTURE(d.name);
+    CHECK(find_library_definition(d.name) == &d);
+    if (!d.name.starts_with('%')) CHECK(complaint(std::string(d.name)) == "");
+  }
+}
+
+TEST_CASE("a builtin is a value: itself where its operands are fixed, else a library procedure with its name") {
+  for (const Builtin& b : all_builtins()) {
+    if (b.name.starts_with('%')) continue;
+    CAPTURE(b.name);
+    bool fixed = b.shape == Shape::direct && b.least == b.most;
+    CHECK(core(std::string(b.name)) == (fixed ? std::string(b.core) : fmt::format("library:{}", b.name)));
+  }
+}
+
+TEST_CASE("a definition for a number of operands accompanies one for any number") {
+  for (const LibraryDefinition& d : library_definitions()) {
+    auto slash = d.name.rfind('/');
+    if (!d.name.starts_with('%') || slash == std::string_view::npos) continue;
+    CAPTURE(d.name);
+    std::string name(d.name.substr(1, slash - 1));
+    CHECK(find_library_definition(name) != nullptr);
+    CHECK(d.least == d.most);
+    CHECK(std::to_string(d.least) == d.name.substr(slash + 1));
+  }
+}
