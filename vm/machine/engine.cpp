@@ -19,8 +19,11 @@ std::uint16_t size_class_of(std::size_t bytes) {
 }
 
 // Marks everything reachable from a constant as immortal; constants are trees over earlier constants, so one object at a time is enough.
+// Serial 0 is older than every tape's world.
 void make_immortal(Value v) {
-  if (v.is_object()) value::object_of(v)->count = value::kImmortal;
+  if (!v.is_object()) return;
+  value::object_of(v)->count = value::kImmortal;
+  value::object_of(v)->serial = 0;
 }
 
 // splitmix64 finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), applied to a counter.
@@ -106,8 +109,8 @@ bool Engine::prepare(std::string& message) {
     if (!m.functions[i].needs_closure) {
       Block* b = heap_.make_block(1, 0);
       b->procedure(0)->code = &loaded.codes[i];
-      b->count = value::kImmortal;
       loaded.procedures[i] = value::of_procedure(b->procedure(0));
+      make_immortal(loaded.procedures[i]);
     }
   loaded.constants.reserve(m.constants.size());
   for (const bytecode::Constant& c : m.constants) {

@@ -54,7 +54,10 @@ void Engine::set_error(const std::string& message) {
       if (f->code->module == nullptr) continue;
       const bytecode::Function& function = m.functions[f->code->index];
       if (function.library) {
-        if (!error.located && !function.name.empty() && function.name[0] != '%') library_name = function.name;
+        // A helper is named after its procedure: %fold-left/3.
+        std::string name = function.name.substr(0, function.name.rfind('/') == 0 ? std::string::npos : function.name.rfind('/'));
+        if (!name.empty() && name[0] == '%') name.erase(0, 1);
+        if (!error.located && !name.empty()) library_name = name;
         continue;
       }
       // A frame at rest stands behind its call; the one that failed stands at its instruction.

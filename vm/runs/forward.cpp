@@ -48,7 +48,7 @@ Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool kee
     Owned p(engine.heap(), leaf.number.is_integer() ? value::flonum(static_cast<double>(leaf.number.integer()))
                                                     : read(engine, leaf.owner, leaf.slot, leaf.number));
     Owned t(engine.heap(), leaf.part.is_integer() ? value::flonum(static_cast<double>(leaf.part.integer()))
-                                                  : engine.duplicate(engine.current().tape, leaf.part));
+                                                  : read(engine, leaf.part_owner, leaf.part_slot, leaf.part));
     Value pv = p.take(), tv = t.take();
     return engine.heap().make_bundle(tag, pv, tv);
   });
@@ -127,10 +127,9 @@ namespace {
 
 Value zip(Engine& engine, Value primal, Value tangent, std::uint64_t tag) {
   return copy_paired(engine, primal, tangent, "j*: a tangent", [&](const PairedLeaf& leaf) -> Value {
-    Tape* tape = engine.current().tape;
     if (is_exact_zero(leaf.part)) return read(engine, leaf.owner, leaf.slot, leaf.number);
     Value p = is_exact_zero(leaf.number) ? value::flonum(0.0) : read(engine, leaf.owner, leaf.slot, leaf.number);
-    return engine.heap().make_bundle(tag, p, engine.duplicate(tape, leaf.part));
+    return engine.heap().make_bundle(tag, p, read(engine, leaf.part_owner, leaf.part_slot, leaf.part));
   });
 }
 

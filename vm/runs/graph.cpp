@@ -403,7 +403,8 @@ template <class F> void pair_children(Engine& engine, Value v, Value t, const ch
       default: part = value::block_of(t.procedure())->captured()[slot]; break;
       }
     }
-    visit(child, part, o, slot);
+    Object* part_owner = zero ? nullptr : value::object_of(t);
+    visit(child, part, o, slot, part_owner);
   });
 }
 
@@ -411,7 +412,9 @@ struct PairedSlot {
   Value v, t;
   Object* owner;
   std::uint32_t slot;
+  Object* part_owner;  // its slot has the same number
   Value* to;
+  PairedLeaf leaf() const { return {v, t, owner, slot, part_owner, slot}; }
 };
 
 void check_leaf(Engine& engine, const char* what, const PairedSlot& s) {
@@ -427,7 +430,7 @@ void check_leaf(Engine& engine, const char* what, const PairedSlot& s) {
 
 void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
                const std::function<void(const PairedLeaf&)>& leaf) {
-  std::vector<PairedSlot> pending{{v, t, nullptr, 0, nullptr}};
+  std::vector<PairedSlot> pending{{v, t, nullptr, 0, nullptr, nullptr}};
   std::unordered_set<Object*> seen;
   while (!pending.empty()) {
     PairedSlot s = pending.back();
@@ -436,13 +439,13 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
     if (!is_container(s.v) || value::is_capsule(s.v)) {
       if (what == nullptr && is_zero(s.v)) continue;
       check_leaf(engine, what != nullptr ? what : "a cotangent", s);
-      if (is_number(s.v)) leaf({s.v, s.t, s.owner, s.slot});
+      if (is_number(s.v)) leaf(s.leaf());
       continue;
     }
     if (once && !seen.insert(value::object_of(s.v)).second) continue;
     std::size_t mark = pending.size();
-    pair_children(engine, s.v, s.t, what != nullptr ? what : "a cotangent", [&](Value child, Value part, Object* owner, std::uint32_t slot) {
-      pending.push_back({child, part, owner, slot, nullptr});
+    pair_children(engine, s.v, s.t, what != nullptr ? what : "a cotangent", [&](Value child, Value part, Object* owner, std::uint32_t slot, Object* part_owner) {
+      pending.push_back({child, part, owner, slot, part_owner, nullptr});
     });
     std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());
   }
@@ -451,14 +454,14 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
 Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std::function<Value(const PairedLeaf&)>& leaf) {
   Heap& heap = engine.heap();
   Value root = value::kUnspecified;
-  std::vector<PairedSlot> pending{{v, t, nullptr, 0, &root}};
+  std::vector<PairedSlot> pending{{v, t, nullptr, 0, nullptr, &root}};
   try {
     while (!pending.empty()) {
       PairedSlot s = pending.back();
       pending.pop_back();
       if (!is_container(s.v) || value::is_capsule(s.v)) {
         check_leaf(engine, what, s);
-        *s.to = is_number(s.v) ? leaf({s.v, s.t, s.owner, s.slot}) : Heap::retain(s.v);
+        *s.to = is_number(s.v) ? leaf(s.leaf()) : Heap::retain(s.v);
         continue;
       }
       std::vector<Value*> to;
@@ -480,8 +483,8 @@ Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std:
         *s.to = value::of_other(made);
       }
       std::size_t mark = pending.size();
-      pair_children(engine, s.v, s.t, what, [&](Value child, Value part, Object* owner, std::uint32_t slot) {
-        pending.push_back({child, part, owner, slot, to[slot]});
+      pair_children(engine, s.v, s.t, what, [&](Value child, Value part, Object* owner, std::uint32_t slot, Object* part_owner) {
+        pending.push_back({child, part, owner, slot, part_owner, to[slot]});
       });
       std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());
     }

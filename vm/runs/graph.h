@@ -39,6 +39,8 @@ struct PairedLeaf {
   Value part;              // borrowed; a number, or exact 0
   value::Object* owner;    // of the slot; null for the root
   std::uint32_t slot;
+  value::Object* part_owner;  // likewise for the part
+  std::uint32_t part_slot;
 };
 // once: a shared object of v counts once, not once for every path. what null: an exact 0 in v matches any part and is passed over.
 void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once, const std::function<void(const PairedLeaf&)>& leaf);
