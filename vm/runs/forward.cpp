@@ -140,8 +140,11 @@ Value rebundle(Engine& engine, Value result, std::uint64_t tag) {
     throw machine::ProgramError("invalid bytecode: no result of forward mode over a reverse operator");
   value::Pair* y = result.pair()->car.pair();
   value::Pair* x = result.pair()->cdr.pair();
-  Owned value(engine.heap(), zip(engine, y->car, y->cdr, tag));
-  Owned cotangent(engine.heap(), zip(engine, x->cdr, x->car, tag));
+  Heap& heap = engine.heap();
+  Owned yp(heap, read(engine, y, 0, y->car)), yt(heap, read(engine, y, 1, y->cdr));
+  Owned xp(heap, read(engine, x, 1, x->cdr)), xt(heap, read(engine, x, 0, x->car));
+  Owned value(heap, zip(engine, yp.v, yt.v, tag));
+  Owned cotangent(heap, zip(engine, xp.v, xt.v, tag));
   Value v = value.take(), c = cotangent.take();
   return engine.heap().cons(v, c);
 }
