@@ -35,34 +35,39 @@ ExprPtr Expander::expand_value(const Definition& d) {
 }
 
 ExprPtr Expander::expand_lambda(Items levels, Items body, const std::string& name, Span span) {
-  auto lambda = std::make_unique<Expr>(Expr::Kind::lambda, span);
-  lambda->name = name;
-  lambda->library = in_library_;
   Scope::Mark mark = scope_.mark();
   Patterns patterns(*this);
-  const DatumPtr* parameter = &levels[0];
-  for (; is_pair(**parameter); parameter = &(*parameter)->cdr) lambda->variables.push_back(patterns.target((*parameter)->car));
-  if (is_symbol(**parameter))
-    lambda->rest = patterns.target(*parameter);
-  else if (!is_null(**parameter))
-    complain((*parameter)->span,
-             fmt::format("parameters are written (p ...), (p ... . rest) or rest, got {}", datum_text(**parameter, 60)));
-  patterns.take_apart();
-  ExprPtr inner;
-  if (levels.size() > 1) {
-    Deeper deeper(*this, span);
-    inner = expand_lambda(levels.subspan(1), body, name, span);
-  } else {
-    inner = expand_body(body, span, name.empty() ? "lambda" : name);
-  }
+  ExprPtr lambda = start_lambda(levels[0], patterns, name, span);
+  ExprPtr inner = levels.size() > 1 ? expand_inner_lambda(levels.subspan(1), body, name, span)
+                                    : expand_body(body, span, name.empty() ? "lambda" : name);
   scope_.release(mark);
   lambda->children.push_back(patterns.nest().close(std::move(inner)));
   return lambda;
 }
 
-ExprPtr Expander::expand_body(Items forms, Span span, std::string_view owner) {
-  std::vector<Definition> items; // up to the last definition
-  std::vector<DatumPtr> rest;    // expressions after it
+ExprPtr Expander::expand_inner_lambda(Items levels, Items body, const std::string& name, Span span) {
+  Deeper deeper(*this, span);
+  return expand_lambda(levels, body, name, span);
+}
+
+// A lambda without its body; the parameters are in scope.
+ExprPtr Expander::start_lambda(const DatumPtr& parameters, Patterns& patterns, const std::string& name, Span span) {
+  auto lambda = std::make_unique<Expr>(Expr::Kind::lambda, span);
+  lambda->name = name;
+  lambda->library = in_library_;
+  const DatumPtr* rest = &parameters;
+  for (; is_pair(**rest); rest = &(*rest)->cdr) lambda->variables.push_back(patterns.target((*rest)->car));
+  if (is_symbol(**rest))
+    lambda->rest = patterns.target(*rest);
+  else if (!is_null(**rest))
+    complain((*rest)->span,
+             fmt::format("parameters are written (p ...), (p ... . rest) or rest, got {}", datum_text(**rest, 60)));
+  patterns.take_apart();
+  return lambda;
+}
+
+Expander::Body Expander::split_body(Items forms, Span span, std::string_view owner) {
+  Body body;
   std::vector<DatumPtr> pending(forms.rbegin(), forms.rend());
   std::vector<DatumPtr> parts;
   auto push = [&pending](Items more) { pending.insert(pending.end(), more.rbegin(), more.rend()); };
@@ -75,23 +80,25 @@ ExprPtr Expander::expand_body(Items forms, Span span, std::string_view owner) {
     } else if (is_form(form, "include")) {
       push(loader_.include(form));
     } else if (is_form(form, "define")) {
-      for (DatumPtr& d : rest) items.push_back({nullptr, {}, {d}, d->span});
-      rest.clear();
-      items.push_back(parse_definition(form));
+      for (DatumPtr& d : body.rest) body.items.push_back({nullptr, {}, {d}, d->span});
+      body.rest.clear();
+      body.items.push_back(parse_definition(form));
     } else {
-      rest.push_back(std::move(form));
+      body.rest.push_back(std::move(form));
     }
   }
-  if (rest.empty()) {
-    if (items.empty()) complain(span, fmt::format("the body of '{}' is empty", owner));
-    complain(items.back().span, fmt::format("the body of '{}' ends with a definition; an expression must follow", owner));
-  }
-  if (items.empty()) return expand_sequence(rest, span);
-  return expand_recursive(items, rest, span, owner);
+  if (!body.rest.empty()) return body;
+  if (body.items.empty()) complain(span, fmt::format("the body of '{}' is empty", owner));
+  complain(body.items.back().span, fmt::format("the body of '{}' ends with a definition; an expression must follow", owner));
 }
 
-ExprPtr Expander::expand_recursive(std::span<const Definition> items, Items body, Span span, std::string_view owner) {
-  Scope::Mark mark = scope_.mark();
+ExprPtr Expander::expand_body(Items forms, Span span, std::string_view owner) {
+  Body body = split_body(forms, span, owner);
+  if (body.items.empty()) return expand_sequence(body.rest, span);
+  return expand_recursive(body.items, body.rest, span, owner);
+}
+
+std::vector<Binding> Expander::bind_names(std::span<const Definition> items) {
   std::unordered_map<std::string_view, bool> names;
   std::vector<Binding> bindings;
   for (const Definition& d : items) {
@@ -102,6 +109,12 @@ ExprPtr Expander::expand_recursive(std::span<const Definition> items, Items body
       complain(d.name->span, fmt::format("'{}' is defined twice here", d.name->text));
     b.variable = bind(d.name);
   }
+  return bindings;
+}
+
+ExprPtr Expander::expand_recursive(std::span<const Definition> items, Items body, Span span, std::string_view owner) {
+  Scope::Mark mark = scope_.mark();
+  std::vector<Binding> bindings = bind_names(items);
   ++recursive_scopes_;
   for (std::size_t i = 0; i < items.size(); ++i) {
     std::size_t first = references_.size();

@@ -76,9 +76,8 @@ ExprPtr Expander::expand_form(const DatumPtr& d) {
   Deeper deeper(*this, d->span);
   std::vector<DatumPtr> items;
   if (!list_items(d, items)) complain(d->span, "an expression cannot be a dotted list");
-  if (is_symbol(*items[0]))
-    if (Meaning m = meaning(items[0]->text); m.kind == Meaning::Kind::syntax) return (this->*m.syntax)(d, items);
-  return call(d, items);
+  Handler handler = is_symbol(*items[0]) ? meaning(items[0]->text).syntax : nullptr;
+  return handler != nullptr ? (this->*handler)(d, items) : call(d, items);
 }
 
 ExprPtr Expander::reference(const DatumPtr& symbol) {

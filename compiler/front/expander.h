@@ -78,7 +78,15 @@ private:
   ExprPtr expand_sequence(Items forms, Span span);
   ExprPtr expand_body(Items forms, Span span, std::string_view owner);
   ExprPtr expand_lambda(Items levels, Items body, const std::string& name, Span span);
+  ExprPtr expand_inner_lambda(Items levels, Items body, const std::string& name, Span span);
+  ExprPtr start_lambda(const DatumPtr& parameters, Patterns& patterns, const std::string& name, Span span);
   ExprPtr expand_value(const Definition& definition);
+  struct Body {
+    std::vector<Definition> items; // up to the last definition
+    std::vector<DatumPtr> rest;    // the expressions after it
+  };
+  Body split_body(Items forms, Span span, std::string_view owner);
+  std::vector<Binding> bind_names(std::span<const Definition> items);
   // Items without a name are expressions between definitions.
   ExprPtr expand_recursive(std::span<const Definition> items, Items body, Span span, std::string_view owner);
   ExprPtr reference(const DatumPtr& symbol);
@@ -99,6 +107,7 @@ private:
   ExprPtr expand_if(const DatumPtr& form, Items items);
   ExprPtr expand_lambda_form(const DatumPtr& form, Items items);
   ExprPtr expand_let(const DatumPtr& form, Items items);
+  ExprPtr expand_plain_let(const DatumPtr& form, Items items);
   ExprPtr expand_named_let(const DatumPtr& form, Items items);
   ExprPtr expand_let_star(const DatumPtr& form, Items items);
   ExprPtr expand_letrec(const DatumPtr& form, Items items);

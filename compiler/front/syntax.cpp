@@ -197,7 +197,10 @@ ExprPtr Expander::expand_initialiser(const Initialised& binding) {
 
 ExprPtr Expander::expand_let(const DatumPtr& form, Items items) {
   if (items.size() < 3) complain(form->span, "'let' needs bindings and a body");
-  if (is_symbol(*items[1])) return expand_named_let(form, items);
+  return is_symbol(*items[1]) ? expand_named_let(form, items) : expand_plain_let(form, items);
+}
+
+ExprPtr Expander::expand_plain_let(const DatumPtr& form, Items items) {
   std::vector<Initialised> bindings = parse_bindings(items[1], "let");
   std::vector<ExprPtr> inits;
   for (const Initialised& b : bindings) inits.push_back(expand_initialiser(b));
