@@ -136,7 +136,7 @@ def damaged(r, count):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--vmrun', required=True)
-    parser.add_argument('--damaged', type=int, default=400)
+    parser.add_argument('--damaged', type=int, default=150)
     options = parser.parse_args()
     runner = Runner(options.vmrun)
     strange(runner)

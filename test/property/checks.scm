@@ -1,6 +1,7 @@
 ; What must hold for every program: put in front of the generated procedures. A check that fails prints a line FAIL.
 ; Serious differences of last digits show as well: values are compared by equal?, which is bit by bit.
 (define (effect) 0)
+(define effort 1) ; how many times as many split points
 (define (fail name what . details)
   (display "FAIL ") (display name) (display " ") (display what) (display " ")
   (write details) (newline))
@@ -21,7 +22,7 @@
     "binomial,base=19,passes=2" "sqrt,base=16" "online,base=16" "online,base=16,snapshots=2" "auto"))
 ; Split points: a few chosen by chance, and both ends.
 (define (points total how-many)
-  (append (list 0 1 total (+ total 1)) (build-list how-many (lambda (i) (random-integer (+ total 1))))))
+  (append (list 0 1 total (+ total 1)) (build-list (* effort how-many) (lambda (i) (random-integer (+ total 1))))))
 (define (check-splits name f x y total how-many)
   (for-each
     (lambda (n)

@@ -82,7 +82,7 @@ def shrunk(vmrun, seed):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'one.scm')
             with open(path, 'w', encoding='utf-8') as file:
-                file.write(program([seed], lambda _: text))
+                file.write(program([seed], lambda _: text).replace('(define effort 1)', '(define effort 6)'))
             code, out, _ = execute([vmrun, '--seed=%d' % seed, '--memory=1GiB', path], 20)
         found = {line.split()[2] for line in out.split('\n') if line.startswith('FAIL')}
         return found if code == 0 else found | {'exit %d' % code} if code not in (1, 2, 3) else set()
@@ -91,7 +91,8 @@ def shrunk(vmrun, seed):
     first = sorted(kinds(text))
     if not first:
         return 'program %d shows no complaint' % seed
-    return '%s\n%s' % (first[0], shrink.shrink(text, lambda t: first[0] in kinds(t)))
+    # A program whose value is not equal to itself (a capsule, a procedure) shows nothing.
+    return '%s\n%s' % (first[0], shrink.shrink(text, lambda t: first[0] in (k := kinds(t)) and 'equal-to-itself' not in k))
 
 
 def check_slices(vmrun, seed):
