@@ -6,13 +6,12 @@
 
 #include <cstddef>
 #include <exception>
-#include <new>
 #include <pthread.h>
 
 namespace cairn::compiler::back {
 namespace {
 
-constexpr std::size_t kStackBytes = std::size_t{1} << 30;
+constexpr std::size_t kStackBytes = std::size_t{1} << 29;
 
 struct Job {
   const std::function<void()>* work;
@@ -31,7 +30,7 @@ void* start(void* argument) {
 
 } // namespace
 
-void on_big_stack(const std::function<void()>& work) {
+bool on_big_stack(const std::function<void()>& work) {
   Job job{&work, nullptr};
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -39,9 +38,10 @@ void on_big_stack(const std::function<void()>& work) {
   pthread_t thread;
   int status = pthread_create(&thread, &attributes, start, &job);
   pthread_attr_destroy(&attributes);
-  if (status != 0) throw std::bad_alloc();
+  if (status != 0) return false;
   pthread_join(thread, nullptr);
   if (job.failure) std::rethrow_exception(job.failure);
+  return true;
 }
 
 } // namespace cairn::compiler::back

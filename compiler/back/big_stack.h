@@ -5,7 +5,7 @@
 
 namespace cairn::compiler::back {
 
-// Calls `work` and rethrows what it throws. Throws std::bad_alloc where no such stack can be had.
-void on_big_stack(const std::function<void()>& work);
+// Calls `work` and rethrows what it throws. False where no such stack can be had.
+bool on_big_stack(const std::function<void()>& work);
 
 } // namespace cairn::compiler::back

@@ -479,6 +479,11 @@ private:
     }
     if (!lambda) {
       s.op = Opcode::call_value;
+      // A derivative operator never ends in a user's loop; errors in it are reported at the user's call. Only `resume` replaces
+      // its caller.
+      std::uint32_t run_operator = f->kind == Node::Kind::builtin ? find_run_operator(f->name) : kNone;
+      bool resumes = run_operator == static_cast<std::uint32_t>(bytecode::RunOperator::resume);
+      s.keeps_frame = in_entry_ || (run_operator != kNone && !resumes && !f_.library);
       s.operands = values(n->children, 0, out);
       return out.ended ? null_atom() : append(out, std::move(s));
     }

@@ -28,6 +28,7 @@ Unit make_unit(const Program& program, const Options& options) {
     if (options.level > 1) {
       share_loads(f, constant_globals);
       sink_captures(f);
+      delay_updates(f, unit);
     }
     find_last_uses(f);
   }
@@ -53,9 +54,10 @@ bytecode::Module make_module(const Program& program, const Options& options) {
 // Does the work on this stack or on a larger one, and completes what is thrown.
 template <class Result, class Work> Result guarded(const Program& program, Work work) {
   try {
-    if (nesting_depth(program) <= kShallow) return work();
+    Nesting deepest = nesting(program);
+    if (deepest.depth <= kShallow) return work();
     Result result;
-    on_big_stack([&] { result = work(); });
+    if (!on_big_stack([&] { result = work(); })) throw Failure{{deepest.span, "nested too deeply for the memory there is"}, {}};
     return result;
   } catch (Failure& failure) {
     if (failure.sources.empty()) failure.sources = program.sources;

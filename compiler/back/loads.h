@@ -1,4 +1,5 @@
-// Passes on A-normal form that save reads: fields of pairs, globals and captured values are read once and where they are needed.
+// Passes on A-normal form that save instructions: fields of pairs, globals and captured values are read once and where they are
+// needed, loop variables are updated in place.
 #pragma once
 
 #include "compiler/back/anf.h"
@@ -11,5 +12,8 @@ void share_loads(AnfFunction& function, const std::vector<bool>& constant_global
 
 // Reads of captured values move into the one arm or in front of the first statement that needs them, never into a loop.
 void sink_captures(AnfFunction& function);
+
+// Updates of loop variables wait until nothing before the jump needs the old value, where nobody can tell.
+void delay_updates(AnfFunction& function, const Unit& unit);
 
 } // namespace cairn::compiler::back

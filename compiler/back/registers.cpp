@@ -6,7 +6,7 @@ namespace cairn::compiler::back {
 
 Registers::Registers(const AnfFunction& function)
     : function_(function), place_(function.variables.size(), kNowhere), target_(function.variables.size(), kNone),
-      labels_(function.labels) {
+      goes_to_(function.variables.size()), labels_(function.labels) {
   collect_hints(function.body, kNone);
   for (std::uint32_t v : function.parameters) put(v, static_cast<std::uint16_t>(slots_));
 }
@@ -16,8 +16,10 @@ void Registers::collect_hints(const Block& block, std::uint32_t result) {
     if (s.kind == Statement::Kind::jump && labels_[s.index]) {
       const Label& l = *labels_[s.index];
       for (std::size_t i = 0; i < s.operands.size(); ++i)
-        if (s.operands[i].kind == Atom::Kind::variable && l.used[i] && s.operands[i].last)
+        if (s.operands[i].kind == Atom::Kind::variable && l.used[i] && s.operands[i].last) {
           target_[s.operands[i].index] = l.parameters[i];
+          goes_to_[s.operands[i].index] = &l;
+        }
     }
     std::uint32_t inner = s.terminal ? result : s.dest;
     for (const Label& l : s.labels) labels_[l.id] = &l;
@@ -56,8 +58,23 @@ std::uint16_t Registers::hint(std::uint32_t variable) const {
 
 std::uint16_t Registers::define(std::uint32_t variable) {
   std::uint16_t r = hint(variable);
-  if (r == kNowhere || !is_free(r)) r = temporary();
+  if (r == kNowhere)
+    r = temporary();
+  else if (!is_free(r))
+    r = aside(variable);
   put(variable, r);
+  return r;
+}
+
+// The variable must wait until its place is free: anywhere but in the place of another variable of the same jump, which would
+// make a cycle of moves.
+std::uint16_t Registers::aside(std::uint32_t variable) {
+  const Label* l = goes_to_[variable];
+  auto taken = [&](std::uint16_t r) {
+    return l && std::any_of(l->parameters.begin(), l->parameters.end(), [&](std::uint32_t p) { return place_[p] == r; });
+  };
+  std::uint16_t r = 0;
+  while (!is_free(r) || taken(r)) ++r;
   return r;
 }
 

@@ -41,11 +41,13 @@ public:
 private:
   void collect_hints(const Block& block, std::uint32_t result);
   void count(std::uint16_t r);
+  std::uint16_t aside(std::uint32_t variable);
 
   const AnfFunction& function_;
   std::vector<std::uint16_t> place_;  // of each variable
   std::vector<std::uint32_t> holder_; // of each register: the variable, kNone if free
   std::vector<std::uint32_t> target_; // of each variable: where its value flows
+  std::vector<const Label*> goes_to_; // of each variable: the label it is passed to
   std::vector<const Label*> labels_;
   unsigned slots_ = 0;
 };

@@ -261,7 +261,23 @@ private:
     return use(v, e->span);
   }
 
-  static bool is_small(const Node& lambda) { return size_up_to(lambda.body(), kSmallBody) <= kSmallBody; }
+  // Small enough to be copied. A body that makes procedures is not: copies of a procedure would be different procedures, and the
+  // tangent of a procedure is one of the same code.
+  static bool is_small(const Node& lambda) {
+    return size_up_to(lambda.body(), kSmallBody) <= kSmallBody && !makes_procedures(lambda.body());
+  }
+
+  static bool makes_procedures(const Node* body) {
+    std::vector<const Node*> pending{body};
+    while (!pending.empty()) {
+      const Node* n = pending.back();
+      pending.pop_back();
+      if (n->kind == Node::Kind::lambda) return true;
+      for (const Binding& b : n->bindings) pending.insert(pending.end(), b.inits.begin(), b.inits.end());
+      pending.insert(pending.end(), n->children.begin(), n->children.end());
+    }
+    return false;
+  }
 
   Node* finish(Bindings bindings, Node* body, Span span) {
     body = open(body, bindings, true);

@@ -1,4 +1,4 @@
-// From core to tree. Recursion follows the nesting of the source, which nesting_depth has measured (iteratively) and
+// From core to tree. Recursion follows the nesting of the source, which nesting() has measured (iteratively) and
 // generate.cpp has bounded before.
 
 #include "compiler/back/tree.h"
@@ -230,14 +230,14 @@ DatumPtr make_string(std::string text) {
 
 bool is_false(const Datum& d) { return d.kind == Datum::Kind::boolean && d.integer == 0; }
 
-std::size_t nesting_depth(const Program& program) {
-  std::size_t deepest = 0;
+Nesting nesting(const Program& program) {
+  Nesting deepest;
   std::vector<std::pair<const Expr*, std::size_t>> work;
   for (const ExprPtr& form : program.forms) work.push_back({form.get(), 1});
   while (!work.empty()) {
     auto [e, depth] = work.back();
     work.pop_back();
-    deepest = std::max(deepest, depth);
+    if (depth > deepest.depth) deepest = {depth, e->span};
     if (depth > kDeepest) throw Failure{{e->span, "expressions nested too deeply"}, program.sources};
     bool is_let = e->kind == Expr::Kind::let || e->kind == Expr::Kind::letrec;
     for (const ExprPtr& c : e->children) {

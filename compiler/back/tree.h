@@ -99,7 +99,11 @@ std::vector<Node*> gathered(Tree& tree, const Node& lambda, std::vector<Node*> o
 // The tree of a program. Throws Failure where the program nests deeper than kDeepest.
 inline constexpr std::size_t kDeepest = 10'000;
 inline constexpr std::size_t kShallow = 64; // programs nesting no deeper run their passes on the caller's stack
-std::size_t nesting_depth(const Program& program);
+struct Nesting {
+  std::size_t depth = 0;
+  Span span; // of the deepest expression
+};
+Nesting nesting(const Program& program);
 Tree make_tree(const Program& program);
 
 // Never fails and has no effect, so that it may be dropped or moved.

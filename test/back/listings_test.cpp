@@ -24,11 +24,10 @@ TEST_CASE("a named let is a loop in its frame that repeats its test at the botto
                             "1 integer r2, 0\n"
                             "2 jump_not_eq r1, r0, -> 4\n"
                             "3: ret_drop r2!\n"
-                            "4: add_i r3, r1, 1\n"
-                            "5 add r2, r2!, r1!\n"
-                            "6 move r1, r3!\n"
-                            "7 jump_not_eq r1, r0, -> 4\n"
-                            "8 jump -> 3\n");
+                            "4: add r2, r2!, r1\n"
+                            "5 add_i r1, r1!, 1\n"
+                            "6 jump_not_eq r1, r0, -> 4\n"
+                            "7 jump -> 3\n");
 }
 
 TEST_CASE("a self tail call is a jump and updates parameters in place") {
@@ -94,6 +93,34 @@ TEST_CASE("the inner loop of mandel has one move") {
                              "16 move r2, r5!\n"
                              "17 jump_not_eq_k r4, 100, -> 5\n"
                              "18 jump -> 4\n");
+}
+
+TEST_CASE("an update that cannot fail waits until the old value is not needed") {
+  CHECK(
+      listing(
+          "(define (row cy) (let loop ((i 0) (cx -2.0) (acc 0)) (if (= i 400) acc (loop (+ i 1) (+ cx 0.5) (+ acc (cy cx))))))\n"
+          "(write (map row '(1)))",
+          "row") == "0 integer r1, 0\n"
+                    "1 constant r2, -2.0\n"
+                    "2 integer r3, 0\n"
+                    "3 jump_not_eq_k r1, 400, -> 5\n"
+                    "4: ret_drop r3!\n"
+                    "5: add_i r1, r1!, 1\n"
+                    "6 call_value r4, r0, (r2)\n"
+                    "8 add r3, r3!, r4!\n"
+                    "9 add_k r2, r2!, 0.5\n"
+                    "10 jump_not_eq_k r1, 400, -> 5\n"
+                    "11 jump -> 4\n");
+  // One that may fail does not: its error comes first.
+  CHECK(listing("(define (f n x y) (if (null? n) x (f (cdr n) (+ x 1) (y x))))\n(write (map f '(1) '(2) '(3)))", "f") ==
+        "0 jump_not_null r0, -> 2\n"
+        "1: ret_drop r1!\n"
+        "2: cdr r0, r0!\n"
+        "3 add_i r3, r1, 1\n"
+        "4 call_value r2, r2!, (r1!)\n"
+        "6 move r1, r3!\n"
+        "7 jump_not_null r0, -> 2\n"
+        "8 jump -> 1\n");
 }
 
 TEST_CASE("a closure reads its captures once and moves them out of itself") {
