@@ -282,7 +282,7 @@
 ; expect location: 1:1
 ;;; case length-of-an-improper-list
 (length '(1 2 . 3))
-; expect error: length.*list
+; expect error: length
 ; expect location: 1:1
 ;;; case reverse-of-a-number
 (reverse 5)

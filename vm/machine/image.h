@@ -92,6 +92,7 @@ private:
   std::vector<Object*> made_;
   std::vector<ValueSlot> values_;
   std::vector<ObjectSlot> objects_;
+  std::unordered_map<std::uint16_t, std::uint32_t> tape_sizes_;  // by id: the longest copy
   std::vector<Value> taped_;  // numbers on tapes, to be checked once the tapes are there
   std::unordered_map<const Code*, std::vector<bool>> starts_;
 };

@@ -97,6 +97,8 @@ Tape* ImageReader::tape() {
     t->inputs.set(p, i);
   }
   t->account_maps();
+  std::uint32_t& size = tape_sizes_[id];
+  size = std::max(size, t->size());
   t->composites.resize(in.count(36));
   for (tape::Composite& c : t->composites) {
     c.node = in.u32();
@@ -261,8 +263,10 @@ void ImageReader::finish() {
     else if (tag == value::kProcedureTag) *s.to = value::of_procedure(static_cast<Block*>(o)->procedure(static_cast<std::uint32_t>(entry)));
     else *s.to = value::of_other(o);
   }
-  for (Value v : taped_)
-    if (!engine.on_some_tape(v)) throw Malformed("a number on a tape that is not there");
+  for (Value v : taped_) {
+    auto t = tape_sizes_.find(v.tape_id());
+    if (t == tape_sizes_.end() || v.tape_node() >= t->second) throw Malformed("a number on a tape that is not there");
+  }
 }
 
 ImageReader::~ImageReader() {
