@@ -2,6 +2,7 @@
 // from places (DESIGN 5.2), so what an interval does not touch costs it nothing.
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/states.h"
+#include "vm/schedule/checker.h"
 #include "vm/schedule/schedule.h"
 
 #include <fmt/format.h>
@@ -154,6 +155,7 @@ void begin_interval(Engine& engine, CheckpointState& s, NativeObject* state, std
 void begin_tape(Engine& engine, CheckpointState& s) {
   if (s.work != nullptr) return;  // the tape in work goes on where it ended
   s.work = new Tape(engine.heap(), engine.register_tape(), s.low, s.current.serial);
+  s.work_before = s.work->size();
   s.work_ended = false;
 }
 
@@ -166,7 +168,9 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
   engine.heap().next_serial = s.highest;
   if (s.work != nullptr) {
     std::uint64_t records = s.work->size();
-    s.taped_records = std::max(s.taped_records, records);
+    s.taped_steps += steps;
+    s.taped_sum += records - std::min(records, s.work_before);
+    s.peak_records = std::max(s.peak_records, records + (s.aside != nullptr ? s.aside->size() : 0));
     engine.statistics.tape_peak_records = std::max(engine.statistics.tape_peak_records, records);
     s.work_ended = ended;
     s.schedule->taped(records);
@@ -243,7 +247,14 @@ RunState* CheckpointState::clone(Engine& engine) const {
   s->end_random = end_random;
   s->random_floor = random_floor;
   s->x_place = x_place;
-  s->taped_records = taped_records;
+  s->taped_steps = taped_steps;
+  s->taped_sum = taped_sum;
+  s->work_before = work_before;
+  s->peak_records = peak_records;
+  s->snapshots_taken = snapshots_taken;
+  s->peak_snapshots = peak_snapshots;
+  s->snapshot_bytes_sum = snapshot_bytes_sum;
+  s->peak_snapshot_bytes = peak_snapshot_bytes;
   s->outer = outer;
   if (outer != nullptr) Heap::retain(outer);
   return s;
@@ -324,6 +335,16 @@ void act(Engine& engine, Value& slot) {
     to = copy_of(s->current);
     to.bytes = logical_bytes(to.runs, since);
     hold_snapshot(engine, 1, to.bytes);
+    ++s->snapshots_taken;
+    s->snapshot_bytes_sum += to.bytes;
+    std::int64_t bytes = 0;
+    std::uint64_t held = 0;
+    for (const Snapshot& other : s->slots) {
+      bytes += other.bytes;
+      held += other.empty() ? 0 : 1;
+    }
+    s->peak_snapshots = std::max(s->peak_snapshots, held);
+    s->peak_snapshot_bytes = std::max(s->peak_snapshot_bytes, bytes);
     s->schedule->kept(static_cast<std::uint64_t>(to.bytes));
     break;
   }
@@ -379,16 +400,38 @@ void finish_interval(Engine& engine, CheckpointState& s) {
   s.sweeping = false;
 }
 
+namespace {
+
+// Schedule and reason; replay and peak memory, predicted by the checker from the length of the run alone and measured.
+std::string explanation(const Engine& engine, const CheckpointState& s) {
+  schedule::Program program;
+  program.total = s.total;
+  if (s.taped_steps != 0) program.records_per_1024_steps = s.taped_sum * 1024 / s.taped_steps;
+  if (s.snapshots_taken != 0) program.snapshot_bytes = static_cast<std::uint64_t>(s.snapshot_bytes_sum) / s.snapshots_taken;
+  const schedule::Report plan = schedule::predict(engine.schedules[s.spec], program, {engine.state_budget});
+  auto factor = [&](std::uint64_t steps) {
+    return s.total == 0 ? 1.0 : static_cast<double>(steps) / static_cast<double>(s.total);
+  };
+  constexpr std::uint64_t kRecord = sizeof(tape::Record);
+  return fmt::format("checkpoint-*j: {}\n"
+                     "  steps        {} forward, {} executed\n"
+                     "  replay       {:.4f} predicted, {:.4f} measured\n"
+                     "  tape         {} bytes at the peak predicted, {} measured\n"
+                     "  snapshots    {} at once predicted, {} measured; {} bytes predicted, {} measured\n",
+                     s.schedule->explanation(), s.total, s.executed, plan.replay_factor, factor(s.executed),
+                     plan.peak_tape_records * kRecord, s.peak_records * kRecord, plan.peak_snapshots, s.peak_snapshots,
+                     plan.peak_snapshot_bytes, s.peak_snapshot_bytes);
+}
+
+} // namespace
+
 void close_checkpoint(Engine& engine, CheckpointState& s) {
   engine.heap().next_serial = std::max(engine.heap().next_serial, s.highest);
   engine.random_counter = std::max(s.end_random, s.random_floor);
   if (!s.outermost) return;
   engine.statistics.gradient_steps += s.total;
   engine.statistics.schedule = schedule::to_string(engine.schedules[s.spec]);
-  if (engine.options.explain)
-    engine.options.explain(fmt::format(
-        "checkpoint-*j: {}\n  steps {}, executed {}, replay factor {:.4f}, longest tape {} records\n", s.schedule->explanation(),
-        s.total, s.executed, s.total == 0 ? 1.0 : static_cast<double>(s.executed) / static_cast<double>(s.total), s.taped_records));
+  if (engine.options.explain) engine.options.explain(explanation(engine, s));
 }
 
 } // namespace cairn::runs

@@ -79,7 +79,12 @@ struct CheckpointState final : SweepState {
   std::uint64_t end_random = 0;
   std::uint64_t random_floor = 0;  // random counter outside, where a capsule was resumed in the middle
   tape::Place x_place;             // where x is if it is a number
-  std::uint64_t taped_records = 0; // longest tape
+  // For the report of --explain.
+  std::uint64_t taped_steps = 0, taped_sum = 0;  // steps run on a tape, and the records they made
+  std::uint64_t work_before = 0;                 // records of the tape in work before the last action
+  std::uint64_t peak_records = 0;                // in work and aside together
+  std::uint64_t snapshots_taken = 0, peak_snapshots = 0;
+  std::int64_t snapshot_bytes_sum = 0, peak_snapshot_bytes = 0;
   // A composite's reverse pass: gradients of every place of the outer tape's world, not of x alone.
   NativeObject* outer = nullptr;   // the state whose tape has the composite; owned
 
