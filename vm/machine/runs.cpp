@@ -281,6 +281,7 @@ bool Engine::thaw(Value z, Frame* parent) {
     return finish_run(v);
   }
   std::uint64_t epoch = heap_.next_serial;
+  bool resumed = false;
   bool renews = true;  // the runs of a derivative operator are its own: what it knows of their frames must stay true
   for (std::size_t i = 0; i < c->runs.size(); ++i) {
     Run r = c->runs[i];
@@ -301,7 +302,11 @@ bool Engine::thaw(Value z, Frame* parent) {
       r.own_schedule = kInheritSchedule;
     } else if (r.state != nullptr) {
       r.state = unique_state(r.state);
-      r.run_state()->resumed(*this);
+      // Only the outermost interval meets the world outside; one inside it goes on as in every replay of that.
+      if (r.kind == RunKind::interval && !resumed) {
+        resumed = true;
+        r.run_state()->resumed(*this);
+      }
     }
     if (renews) r.epoch = epoch;
     if (r.deadline != kNever) r.deadline += clock;
