@@ -60,7 +60,7 @@ public:
 
   Value run(Value v) {
     Value root = value::kUnspecified;
-    pending_.push_back({v, &root, nullptr, 0});
+    pending_.push_back({v, &root, nullptr, 0, false});
     try {
       while (!pending_.empty()) {
         Slot s = pending_.back();
@@ -80,43 +80,45 @@ private:
     Value* to;
     Object* owner;
     std::uint32_t slot;
+    bool keep;  // copies keep their serials
   };
 
   Value fill(const Slot& s) {
     Value v = s.from;
     if (is_number(v)) return leaf_(v, s.owner, s.slot);
     if (!is_container(v)) return Heap::retain(v);
-    if (v.is_pair()) return value::of_pair(static_cast<value::Pair*>(copy(v.pair())));
+    if (v.is_pair()) return value::of_pair(static_cast<value::Pair*>(copy(v.pair(), s.keep)));
     if (v.is_procedure()) {
-      auto* block = static_cast<Block*>(copy(value::block_of(v.procedure())));
+      auto* block = static_cast<Block*>(copy(value::block_of(v.procedure()), s.keep));
       std::uint64_t offset = v.procedure()->offset;
       return value::of_procedure(reinterpret_cast<value::Procedure*>(reinterpret_cast<char*>(block) + offset));
     }
-    return value::of_other(copy(v.other()));
+    return value::of_other(copy(v.other(), s.keep));
   }
 
   // An owned copy of the object, or a reference to the copy made before.
-  Object* copy(Object* o) {
-    if (sharing_ == Sharing::graph || o->kind == Kind::frame) {
+  Object* copy(Object* o, bool keep) {
+    if (sharing_ != Sharing::tree || o->kind == Kind::frame) {
       if (auto it = copies_.find(o); it != copies_.end()) {
         Heap::retain(it->second);
         return it->second;
       }
     }
-    Object* made = shell(o);
+    Object* made = shell(o, keep);
+    if (keep) made->serial = o->serial;
     copies_[o] = made;
     return made;
   }
 
-  Object* shell(Object* o) {
+  Object* shell(Object* o, bool keep) {
     std::size_t mark = pending_.size();
     Object* made = nullptr;
     switch (o->kind) {
     case Kind::pair: {
       auto* p = heap_.cons(value::kUnspecified, value::kUnspecified).pair();
       auto* from = static_cast<value::Pair*>(o);
-      pending_.push_back({from->cdr, &p->cdr, o, 1});
-      pending_.push_back({from->car, &p->car, o, 0});
+      pending_.push_back({from->cdr, &p->cdr, o, 1, keep});
+      pending_.push_back({from->car, &p->car, o, 0, keep});
       return p;
     }
     case Kind::vector: {
@@ -124,7 +126,7 @@ private:
       value::Vector* v = heap_.make_vector(from->length);
       for (std::uint64_t i = 0; i < from->length; ++i) {
         v->items()[i] = value::kUnspecified;
-        pending_.push_back({from->items()[i], &v->items()[i], o, static_cast<std::uint32_t>(i)});
+        pending_.push_back({from->items()[i], &v->items()[i], o, static_cast<std::uint32_t>(i), keep});
       }
       made = v;
       break;
@@ -135,20 +137,20 @@ private:
       for (std::uint32_t i = 0; i < from->procedures; ++i) b->procedure(i)->code = from->procedure(i)->code;
       for (std::uint32_t i = 0; i < from->captures; ++i) {
         b->captured()[i] = value::kUnspecified;
-        pending_.push_back({from->captured()[i], &b->captured()[i], o, i});
+        pending_.push_back({from->captured()[i], &b->captured()[i], o, i, keep});
       }
       made = b;
       break;
     }
-    case Kind::frame: return copy_frames(static_cast<Frame*>(o));
-    default: return copy_capsule(static_cast<value::NativeObject*>(o));
+    case Kind::frame: return copy_frames(static_cast<Frame*>(o), keep);
+    default: return copy_capsule(static_cast<value::NativeObject*>(o), keep);
     }
     std::reverse(pending_.begin() + static_cast<std::ptrdiff_t>(mark), pending_.end());
     return made;
   }
 
   // A frame and its ancestors, one after the other.
-  Object* copy_frames(Frame* from) {
+  Object* copy_frames(Frame* from, bool keep) {
     Frame* first = nullptr;
     Frame* child = nullptr;
     for (; from != nullptr; from = from->parent) {
@@ -161,10 +163,11 @@ private:
       f->parent = nullptr;
       f->pc = from->pc;
       f->result = from->result;
-      f->lifted = 0;
+      f->lifted = keep ? from->lifted : std::uint16_t{0};
+      if (keep) f->serial = from->serial;
       value::for_each_live(from, [&](std::uint32_t slot) {
         f->slots()[slot] = value::kUnspecified;
-        pending_.push_back({from->slots()[slot], &f->slots()[slot], from, slot});
+        pending_.push_back({from->slots()[slot], &f->slots()[slot], from, slot, keep});
       });
       copies_[from] = f;
       (child != nullptr ? child->parent : first) = f;
@@ -173,13 +176,13 @@ private:
     return first;
   }
 
-  Object* copy_capsule(value::NativeObject* o) {
+  Object* copy_capsule(value::NativeObject* o, bool keep) {
     auto* from = static_cast<Capsule*>(o->native);
     std::vector<Run> runs = from->runs;
     bool own = true;  // the runs of a derivative operator inside are its own: shared
     for (Run& r : runs) {
       own = own && r.state == nullptr;
-      if (own) r.top = static_cast<Frame*>(copy(r.top));
+      if (own || sharing_ == Sharing::strip) r.top = static_cast<Frame*>(copy(r.top, keep || !own));
       else Heap::retain(r.top);
       if (r.state != nullptr) Heap::retain(r.state);
     }
@@ -188,7 +191,7 @@ private:
     made->serial = from->serial;
     made->random = from->random;
     made->finished = from->finished;
-    if (from->finished) pending_.push_back({from->value, &made->value, o, 0});
+    if (from->finished) pending_.push_back({from->value, &made->value, o, 0, keep});
     return z.other();
   }
 

@@ -19,7 +19,9 @@ using value::Value;
 // A number met while copying: what the slot holds (borrowed), and whose slot it is (null for the root). Returns an owned value.
 using Leaf = std::function<Value(Value number, value::Object* owner, std::uint32_t slot)>;
 
-enum class Sharing { tree, graph };
+// strip: a graph, in which the runs of derivative operators inside capsules are copied too, under the serials they had (what their operators
+// know of them stays true); otherwise those runs are shared.
+enum class Sharing { tree, graph, strip };
 
 // A copy of v with every number replaced by leaf(...), in preorder: car before cdr, elements and captures in order. Pairs, vectors, closure
 // blocks, and capsules with their frames are copied; everything else is shared.

@@ -132,7 +132,7 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
     if (on_tape(number)) seeds.emplace_back(number.tape_node(), engine.to_double(leaf.part));
   });
   if (contains(s.value, on_tape)) {
-    Value stripped = copy_value(engine, s.value, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
+    Value stripped = copy_value(engine, s.value, Sharing::strip, [&](Value number, Object*, std::uint32_t) {
       return on_tape(number) ? value::flonum(tape.primal(number.tape_node())) : Heap::retain(number);
     });
     heap.release(s.value);
@@ -217,7 +217,15 @@ Value close_reverse(Engine& engine, Value state) {
     double primal = engine.to_double(number);
     return outer->identity(outer->lift({s.serial, tape::kLeaf + at}, value::flonum(primal), primal));
   });
-  if (outer != nullptr) outer->outputs.push_back({s.serial, plain.take(), s.log.inputs});
+  if (outer != nullptr) {
+    // Only its shape is used, and it may outlive the tapes of the numbers in it.
+    std::uint64_t next = heap.next_serial;
+    Value skeleton = copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
+      return number.is_integer() ? number : value::flonum(engine.to_double(number));
+    });
+    heap.next_serial = next;
+    outer->outputs.push_back({s.serial, skeleton, s.log.inputs});
+  }
   return result;
 }
 
