@@ -14,11 +14,14 @@ public:
   std::uint32_t of(const Datum& datum); // iterative: a quoted list may have any length
 
 private:
+  std::uint32_t add(bytecode::Constant constant);
   std::uint32_t intern(bytecode::Constant constant);
+  std::uint32_t pair(std::uint32_t car, std::uint32_t cdr);
 
   bytecode::Module& module_;
   std::unordered_map<std::string, std::uint32_t> known_;     // by kind and contents
-  std::unordered_map<const Datum*, std::uint32_t> by_datum_; // compound data already done
+  std::unordered_map<std::uint64_t, std::uint32_t> pairs_;   // by their parts
+  std::unordered_map<const Datum*, std::uint32_t> by_datum_; // compound data that may come again
 };
 
 } // namespace cairn::compiler::back

@@ -102,7 +102,8 @@ private:
     for (std::uint16_t f : fields) consume(f);
   }
 
-  std::uint16_t destination(const Statement& s) {
+  // The destination; a result nobody needs is dropped after the instruction.
+  std::uint16_t hold(const Statement& s) {
     std::uint16_t r = registers_.define(s.dest);
     if (s.result_dead) pending_.push_back(r);
     return r;
@@ -165,9 +166,6 @@ private:
       return;
     }
   }
-
-  // The destination, and the drop of a dead result after the instruction.
-  std::uint16_t hold(const Statement& s) { return destination(s); }
 
   void arithmetic(const Statement& s) {
     std::optional<Selected> k = select(s, unit_);

@@ -1,0 +1,115 @@
+// From tree to A-normal form, inside: one function is built at a time (a queue, so that lambdas nested in lambdas need no
+// recursion); inside a function, recursion follows the nesting of the tree. builder_procedures.cpp holds frames and closures,
+// builder_values.cpp expressions and calls, builder_control.cpp blocks, loops and tests.
+#pragma once
+
+#include "compiler/back/builder.h"
+#include "compiler/back/free_variables.h"
+
+#include <deque>
+#include <functional>
+#include <unordered_map>
+
+namespace cairn::compiler::back {
+
+// What an arm of a branch does at the end of the block it is given.
+struct Arm {
+  std::function<void(Block&)> emit;
+  bool small = false; // may be emitted twice
+};
+class Builder {
+public:
+  Builder(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level);
+  Unit build();
+
+private:
+  struct Pending {
+    std::uint32_t index = 0;
+    const Node* lambda = nullptr;
+    std::uint32_t form = 0;
+    std::uint32_t self_global = kNone;
+    VarId self = kNone;
+    std::vector<VarId> lifted; // extra parameters
+    std::vector<VarId> captures;
+    std::vector<VarId> members; // of the closure group, in order; empty for an anonymous lambda
+    std::uint32_t member = 0;
+  };
+
+  std::uint32_t reserve();
+
+  // --- frames
+  void start(const Node* lambda, std::uint32_t form);
+  std::uint32_t variable(const std::string& name);
+  void build_entry();
+  void define(const Node& n, Block& out);
+  void build_function(const Pending& p);
+  void open_closure(const Pending& p);
+  Atom sibling(Atom of, std::uint32_t member, const std::string& name, Block& out);
+  bool is_self_call(const Node* call, const Pending& p) const;
+  bool calls_itself_in_tail_position(const Node& lambda, const Pending& p) const;
+
+  // --- pieces of statements
+  Statement operation(Opcode op, Span span, const std::string& result);
+  Statement labels_statement(Span span) const;
+  Statement jump_statement(std::uint32_t label, Span span) const;
+  static Atom append(Block& out, Statement s);
+  static void end(Block& out, Statement s);
+  Atom literal(const DatumPtr& datum);
+  Atom null_atom();
+  Atom literal(Literal::Kind kind, std::uint32_t index);
+
+  // --- procedures
+  std::uint32_t global_function_index(std::uint32_t g);
+  Atom global_function(std::uint32_t g);
+  Atom builtin_value(const std::string& name);
+  Atom make_closures(const std::vector<VarId>& vars, const std::vector<const Node*>& lambdas, Block& out);
+  void bind_functions(const Binding& b, Block& out);
+  Atom lookup(VarId v);
+
+  // --- values
+  std::vector<Atom> values(const std::vector<Node*>& nodes, std::size_t from, Block& out);
+  Atom value(const Node* n, Block& out);
+  static bool yields(const Block& b);
+  Atom splice(Block inner, Block& out);
+  Atom global_value(const Node* n, Block& out);
+  void check(const Node* n, Block& out);
+  Atom primitive(const Node* n, Block& out);
+  Atom call(const Node* n, Block& out);
+  std::vector<Atom> known_operands(const Node& lambda, const Node* call, Block& out);
+
+  // --- blocks: n in tail position of `out`; `tail` if that is the tail position of the function
+  void convert(const Node* n, Block& out, bool tail);
+  Arm arm(const Node* n, bool tail);
+  bool convert_jump(const Node* n, Block& out, bool tail);
+  bool is_label(const Binding& b) const;
+  void convert_binding(const Binding& b, Block& out);
+  void convert_let(const Node* n, std::size_t from, Block& out, bool tail);
+
+  // --- tests
+  static bool may(const Node* test, bool arm);
+  void branch(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm);
+  void nested_branch(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm);
+  void leaf(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm);
+
+  Tree& tree_;
+  const Globals& globals_;
+  std::vector<LocalUse> use_;
+  int level_;
+  Unit unit_;
+  std::deque<Pending> pending_;
+  std::vector<std::uint32_t> global_functions_; // by form
+  std::vector<bool> ends_in_library_;           // by global
+  std::unordered_map<std::string, std::uint32_t> wrappers_;
+  std::unordered_map<const Datum*, std::uint32_t> data_;
+  std::unordered_map<std::uint32_t, std::uint32_t> function_literals_, operator_literals_;
+  FunctionTable functions_;
+  // of the function being built
+  AnfFunction f_;
+  std::unordered_map<VarId, Atom> env_;
+  std::unordered_map<VarId, std::pair<std::uint32_t, const Node*>> labels_;
+  bool in_entry_ = false; // its calls keep the frame: messages name the top level's place
+  std::uint32_t form_ = 0, self_global_ = kNone, self_label_ = kNone;
+  VarId self_ = kNone;
+};
+
+} // namespace cairn::compiler::back

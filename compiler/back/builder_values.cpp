@@ -1,0 +1,170 @@
+// Expressions as atoms: operands are evaluated from left to right into variables, calls of known procedures become direct.
+
+#include "compiler/back/builder_state.h"
+
+namespace cairn::compiler::back {
+
+std::vector<Atom> Builder::values(const std::vector<Node*>& nodes, std::size_t from, Block& out) {
+  std::vector<Atom> atoms;
+  for (std::size_t i = from; i < nodes.size() && !out.ended; ++i) atoms.push_back(value(nodes[i], out));
+  return atoms;
+}
+
+// The value of n as an atom; where it never returns, out is ended and the atom means nothing.
+Atom Builder::value(const Node* n, Block& out) {
+  switch (n->kind) {
+  case Node::Kind::constant:
+    return literal(n->datum);
+  case Node::Kind::local:
+    return lookup(n->var);
+  case Node::Kind::builtin:
+    return builtin_value(n->name);
+  case Node::Kind::global:
+    return global_value(n, out);
+  case Node::Kind::lambda:
+    return make_closures({}, {n}, out);
+  case Node::Kind::primitive:
+    return primitive(n, out);
+  case Node::Kind::call:
+    return call(n, out);
+  case Node::Kind::set_global:
+    define(*n, out);
+    return null_atom();
+  case Node::Kind::sequence:
+    for (std::size_t i = 0; i + 1 < n->children.size() && !out.ended; ++i) value(n->children[i], out);
+    return out.ended ? null_atom() : value(n->children.back(), out);
+  case Node::Kind::if_:
+  case Node::Kind::let:
+    break;
+  }
+  Block inner;
+  convert(n, inner, false);
+  return splice(std::move(inner), out);
+}
+
+bool Builder::yields(const Block& b) {
+  if (!b.ended) return true;
+  const Statement& s = b.statements.back();
+  for (const Block& arm : s.blocks)
+    if (yields(arm)) return true;
+  for (const Label& l : s.labels)
+    if (yields(l.body)) return true;
+  return false;
+}
+
+// The statements of a block become part of another; if it ends in a branch, the branch gets a result.
+Atom Builder::splice(Block inner, Block& out) {
+  bool ended = inner.ended && !yields(inner);
+  if (inner.ended && !ended) {
+    Statement& s = inner.statements.back();
+    s.terminal = false;
+    s.dest = variable("");
+    inner.result = variable_atom(s.dest);
+  }
+  for (Statement& s : inner.statements) out.statements.push_back(std::move(s));
+  out.ended = ended;
+  return inner.result;
+}
+
+Atom Builder::global_value(const Node* n, Block& out) {
+  bool known = globals_.known_lambda(n->global) != nullptr;
+  if (known && globals_.safe(n->global, form_)) return global_function(n->global);
+  if (known) {
+    check(n, out);
+    return global_function(n->global);
+  }
+  Statement s = operation(Opcode::global, n->span, "");
+  s.index = n->global;
+  return append(out, std::move(s));
+}
+
+void Builder::check(const Node* n, Block& out) {
+  Statement s;
+  s.op = Opcode::check_global;
+  s.index = n->global;
+  s.span = n->span;
+  out.statements.push_back(std::move(s));
+}
+
+Atom Builder::primitive(const Node* n, Block& out) {
+  std::vector<Atom> operands = values(n->children, 0, out);
+  if (out.ended) return null_atom();
+  if (n->swapped) std::swap(operands[0], operands[1]);
+  if (n->op == Opcode::fail) {
+    Statement s;
+    s.op = Opcode::fail;
+    s.index = n->index;
+    s.span = n->span;
+    s.operands = std::move(operands);
+    s.terminal = true;
+    end(out, std::move(s));
+    return null_atom();
+  }
+  Statement s = operation(n->op, n->span, "");
+  s.index = n->index;
+  s.keeps_frame = in_entry_;
+  s.operands = std::move(operands);
+  return append(out, std::move(s));
+}
+
+Atom Builder::call(const Node* n, Block& out) {
+  const Node* f = n->children[0];
+  Statement s = operation(Opcode::call, n->span, "");
+  s.keeps_frame = in_entry_;
+  std::size_t count = n->children.size() - 1;
+  const Node* lambda = nullptr;
+  const LocalFunction* local = nullptr;
+  if (f->kind == Node::Kind::global) {
+    lambda = globals_.known_lambda(f->global);
+    if (lambda && accepts(*lambda, count)) {
+      if (!globals_.safe(f->global, form_)) check(f, out);
+      s.index = global_function_index(f->global);
+      s.keeps_frame = in_entry_ || (!f_.library && ends_in_library_[f->global]);
+    } else {
+      lambda = nullptr;
+    }
+  } else if (f->kind == Node::Kind::local && level_ > 0) {
+    auto found = functions_.find(f->var);
+    if (found != functions_.end() && accepts(*found->second.lambda, count)) {
+      local = &found->second;
+      lambda = local->lambda;
+      s.index = local->index;
+    }
+  }
+  if (!lambda) {
+    s.op = Opcode::call_value;
+    // A derivative operator never ends in a user's loop; errors in it are reported at the user's call. Only `resume` replaces
+    // its caller.
+    std::uint32_t run_operator = f->kind == Node::Kind::builtin ? find_run_operator(f->name) : kNone;
+    bool resumes = run_operator == static_cast<std::uint32_t>(bytecode::RunOperator::resume);
+    s.keeps_frame = in_entry_ || (run_operator != kNone && !resumes && !f_.library);
+    s.operands = values(n->children, 0, out);
+    return out.ended ? null_atom() : append(out, std::move(s));
+  }
+  s.operands = known_operands(*lambda, n, out);
+  if (out.ended) return null_atom();
+  if (local) {
+    std::vector<Atom> extra;
+    for (VarId v : local->lifted) extra.push_back(lookup(v));
+    s.operands.insert(s.operands.begin() + static_cast<std::ptrdiff_t>(lambda->vars.size()), extra.begin(), extra.end());
+    if (local->needs_closure) s.operands.push_back(env_.at(f->var));
+  }
+  return append(out, std::move(s));
+}
+
+// Operands of a call to a known lambda, those of its rest parameter in a new list.
+std::vector<Atom> Builder::known_operands(const Node& lambda, const Node* call, Block& out) {
+  std::vector<Atom> atoms = values(call->children, 1, out);
+  if (out.ended || lambda.rest == kNone) return atoms;
+  Atom list = null_atom();
+  while (atoms.size() > lambda.vars.size()) {
+    Statement s = operation(Opcode::cons, call->span, "");
+    s.operands = {atoms.back(), list};
+    list = append(out, std::move(s));
+    atoms.pop_back();
+  }
+  atoms.push_back(list);
+  return atoms;
+}
+
+} // namespace cairn::compiler::back
