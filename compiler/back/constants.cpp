@@ -5,6 +5,7 @@
 namespace cairn::compiler::back {
 
 using bytecode::Constant;
+static_assert(static_cast<int>(Datum::Kind::vector) == static_cast<int>(Constant::Kind::vector));
 
 std::uint32_t ConstantPool::add(Constant c) {
   module_.constants.push_back(std::move(c));
