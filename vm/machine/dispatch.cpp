@@ -80,6 +80,49 @@ template <Opcode Op> inline bool integers(Value x, Value y, Value& out) {
   return true;
 }
 
+// What follows has locals with destructors, which a computed goto out of their scope would not run: functions of their own.
+
+// A call with a rest list, or with the wrong number of arguments. The operands are used up as their last-use bits say.
+template <bool Taped>
+Frame* call_in_general(Engine& e, [[maybe_unused]] Tape* tape, Frame* frame, const Word* pc, unsigned n, Value callee) {
+  std::vector<Value> arguments(n);
+  for (unsigned i = 0; i < n; ++i) arguments[i] = frame->slots()[operand(pc, i) & kRegister];
+  Frame* f = e.make_call(callee, arguments.data(), n);
+  // make_call added references; a value that stays in its register becomes a second place, one that moves gives up its own.
+  const Code* code = f->code;
+  if constexpr (Taped) {
+    Value list = code->rest ? f->slots()[code->parameters] : value::kNull;
+    for (unsigned i = 0; i < n; ++i) {
+      Value& slot = i < code->parameters ? f->slots()[i] : list.pair()->car;
+      if ((operand(pc, i) & kLastUse) == 0 && slot.is_taped()) slot = e.duplicate(tape, slot);
+      if (i >= code->parameters) list = list.pair()->cdr;
+    }
+  }
+  for (unsigned i = 0; i < n; ++i)
+    if ((operand(pc, i) & kLastUse) != 0) e.heap().release(arguments[i]);
+  return f;
+}
+
+// The frame of (apply callee list); both borrowed.
+template <bool Taped> Frame* apply_to_list(Engine& e, [[maybe_unused]] Tape* tape, Value callee, Value list) {
+  std::vector<Value> arguments;
+  Value at = list;
+  for (; at.is_pair(); at = at.pair()->cdr) arguments.push_back(at.pair()->car);
+  if (at != value::kNull) throw ProgramError("apply: expected a list of arguments, got " + e.describe(list));
+  Frame* f = e.make_call(callee, arguments.data(), arguments.size());
+  if constexpr (Taped) {
+    const Code* code = f->code;
+    Value rest = code->rest ? f->slots()[code->parameters] : value::kNull;
+    at = list;
+    for (unsigned i = 0; at.is_pair(); ++i, at = at.pair()->cdr) {
+      Value& slot = i < code->parameters ? f->slots()[i] : rest.pair()->car;
+      if (slot.is_taped() || slot.is_flonum()) slot = e.read_field_taped(*tape, at.pair(), 0, slot);
+      if (i >= code->parameters) rest = rest.pair()->cdr;
+    }
+  }
+  return f;
+}
+
 // The message of (error message irritant ...).
 std::string user_message(const Engine& e, Value list) {
   std::string out;
@@ -421,20 +464,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
       if (code->needs_closure) slots[n] = (b & kLastUse) != 0 ? callee : Heap::retain(callee);
       else done_with(b, callee);
     } else {
-      std::vector<Value> arguments(n);
-      for (unsigned i = 0; i < n; ++i) arguments[i] = SOURCE(operand(pc, i));
-      f = make_call(callee, arguments.data(), n);
-      // make_call added references; a value that stays in its register becomes a second place, one that moves gives up its own.
-      const Code* code = f->code;
-      if constexpr (Taped) {
-        Value list = code->rest ? f->slots()[code->parameters] : value::kNull;
-        for (unsigned i = 0; i < n; ++i) {
-          Value& slot = i < code->parameters ? f->slots()[i] : list.pair()->car;
-          if ((operand(pc, i) & kLastUse) == 0 && slot.is_taped()) slot = copy(slot);
-          if (i >= code->parameters) list = list.pair()->cdr;
-        }
-      }
-      for (unsigned i = 0; i < n; ++i) done_with(operand(pc, i), arguments[i]);
+      f = call_in_general<Taped>(*this, tape, frame, pc, n, callee);
       done_with(b, callee);
     }
     if (tail) {
@@ -453,21 +483,7 @@ template <bool Taped> Engine::Exit Engine::dispatch() {
     bool tail = (w & 0xFFFF) == static_cast<std::uint64_t>(Opcode::tail_apply);
     std::uint16_t b = B, c = C;
     Value callee = SOURCE(b), list = SOURCE(c);
-    std::vector<Value> arguments;
-    Value at = list;
-    for (; at.is_pair(); at = at.pair()->cdr) arguments.push_back(at.pair()->car);
-    if (at != value::kNull) expected("apply", "a list of arguments", list);
-    Frame* f = make_call(callee, arguments.data(), arguments.size());
-    if constexpr (Taped) {
-      const Code* code = f->code;
-      Value rest = code->rest ? f->slots()[code->parameters] : value::kNull;
-      at = list;
-      for (unsigned i = 0; at.is_pair(); ++i, at = at.pair()->cdr) {
-        Value& slot = i < code->parameters ? f->slots()[i] : rest.pair()->car;
-        if (slot.is_taped() || slot.is_flonum()) slot = get_field(at.pair(), 0, slot);
-        if (i >= code->parameters) rest = rest.pair()->cdr;
-      }
-    }
+    Frame* f = apply_to_list<Taped>(*this, tape, callee, list);
     done_with(b, callee);
     done_with(c, list);
     if (tail) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace cairn::machine {
 
@@ -175,6 +176,7 @@ Status Engine::run(std::uint64_t steps) {
       Exit exit = r.tape != nullptr ? dispatch<true>() : dispatch<false>();
       if (exit == Exit::done) {
         ended = true;
+        for (Value& v : globals) heap_.release(std::exchange(v, value::kUndefined));  // nobody can read them any more
         return Status::done;
       }
     }
