@@ -161,8 +161,11 @@ VarId Tree::fresh(std::string name) {
   return static_cast<VarId>(names.size() - 1);
 }
 
+// A rest list of many operands is left to the machine: spelled out as nested pairs it would nest as deep as it is long.
 bool accepts(const Node& lambda, std::size_t count) {
-  return count == lambda.vars.size() || (lambda.rest != kNone && count > lambda.vars.size());
+  constexpr std::size_t kLongestRest = 256;
+  if (count == lambda.vars.size()) return true;
+  return lambda.rest != kNone && count > lambda.vars.size() && count - lambda.vars.size() <= kLongestRest;
 }
 
 std::vector<Node*> gathered(Tree& tree, const Node& lambda, std::vector<Node*> operands, Span span) {
