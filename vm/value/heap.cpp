@@ -57,7 +57,7 @@ Heap::Free* Heap::refill(std::uint16_t size_class) {
 void Heap::pass_watermark(std::int64_t request) {
   if (budget_ != 0 && live_ > budget_)
     throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes: heap {}, tape {}, capsules {}",
-                                     megabytes(budget_), request, megabytes(heap_live() - request), megabytes(tape.live),
+                                     megabytes(budget_), request, megabytes(heap_live()), megabytes(tape.live),
                                      megabytes(capsules.live)));
   heap_peak_ = std::max(heap_peak_, heap_live());
   watermark_ = live_ + kGranularity;
