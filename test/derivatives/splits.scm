@@ -1,35 +1,52 @@
-; Derivatives of derivatives cut at every step by an outer schedule, and capsules taken at every step of a checkpointed one: the same bits.
+; Splits at awkward moments, each found by the random programs of test/property: capsules and snapshots that cut nested derivatives, in every place.
 (define (show x) (write x) (newline))
-(define (p x) (* x x x x x))
+(define specs '("bisection,base=16" "binomial,base=16" "binomial,base=16,snapshots=1" "sqrt,base=16" "online,base=16"))
+(define (from-to p from to) (if (> from to) '() (if (p from) (from-to p (+ from 1) to) (cons from (from-to p (+ from 1) to)))))
+; The points n at which (resume (interrupt f x n)), or a second resume of the same capsule, has another derivative under some schedule: none.
+(define (bad-splits f x y)
+  (from-to (lambda (n)
+             (let* ((g (lambda (x) (resume (interrupt f x n)))) (want (*j g x y)))
+               (null? (filter (lambda (spec) (not (equal? want (with-schedule spec (lambda () (checkpoint-*j g x y)))))) specs))))
+           0 (primops f x)))
+; The points n at which a capsule of (h x) resumes to something else, the first or the second time, or in other steps: none.
+(define (bad-capsules h x)
+  (let ((want (h x)) (total (primops h x)))
+    (from-to (lambda (n)
+               (let ((z (interrupt h x n)))
+                 (and (equal? want (resume z)) (equal? want (resume z)) (= total (+ n (primops resume z))))))
+             0 total)))
+(define (under spec f) (lambda (x) (with-schedule spec (lambda () (checkpoint-*j f x 1)))))
+; An inner checkpoint-*j cut by the program's own interrupt.
+(define (cut n) (lambda (x) (let ((b (* 2 x))) (let ((z (interrupt (lambda (y) (cdr (checkpoint-*j (lambda (a) (- b y)) .5 y))) b n))) (+ b (resume z))))))
+(show (map (lambda (n) (bad-splits (cut n) .2 1)) '(3 7 11 13 17 24))) ; expect: (() () () () () ())
+(define (cut-in-a-list n) (lambda (x) (let ((b (cadr x))) (let ((z (interrupt (lambda (y) (cdr (checkpoint-*j (lambda (a) (* a b y)) .5 y))) b n))) (+ b (resume z))))))
+(show (map (lambda (n) (bad-splits (cut-in-a-list n) '(.1 .2 .3) 1)) '(3 11 13 17))) ; expect: (() () () ())
+; A split between the end of the inner run and the seeds of its sweep.
+(define (inner x)
+  (let ((a (car x)) (c (caddr x)))
+    (list (cdr (*j (lambda (y) (cons (vector-ref (vector-update (vector y y y) 1 c) 0) (sin (cdr (*j (lambda z (cons c c)) (apply + x) '(1 . 1)))))) a '(1 . 1)))
+          (resume (interrupt (lambda (y) (vector-ref (vector-update (vector y .5 y) 2 y) 1)) a 1))
+          (vector a))))
+(define seeds '(1 -.5 #(.25)))
 (define (wait k) (if (= k 0) 0 (wait (- k 1))))
-(define (forward f) (lambda (x) (cdr (j* f x 1))))
-(define (reverse-mode f) (lambda (x) (cdr (*j f x 1))))
-; One split in the middle of the run, moved along the inner operator by waiting before and after it.
-(define (split-everywhere d)
-  (define want (*j (d p) 2 1))
-  (let loop ((after 0) (ok #t))
-    (if (= after 80)
-        ok
-        (let* ((f (lambda (x) (wait 25) (let ((r ((d p) x))) (wait after) r)))
-               (base (quotient (+ (primops f 2) 1) 2))
-               (spec (string-append "bisection,base=" (number->string base))))
-          (loop (+ after 1) (and ok (equal? want (with-schedule spec (lambda () (checkpoint-*j f 2 1))))))))))
-(show (split-everywhere reverse-mode))                                              ; expect: #t
-(show (split-everywhere (lambda (f) (forward (reverse-mode f)))))                   ; expect: #t
-(show (split-everywhere (lambda (f) (reverse-mode (forward f)))))                   ; expect: #t
-(show (split-everywhere (lambda (f) (reverse-mode (reverse-mode f)))))              ; expect: #t
-; An inner checkpointed run after another, cut by a capsule.
-(define (f5 x)
-  (let loop ((i 0) (x x))
-    (if (= i 2) x (loop (+ i 1) (cdr (checkpoint-*j (lambda (y) (let loop ((i 0) (y y)) (if (= i 4) y (loop (+ i 1) (* x y))))) x 1))))))
-(define (h x) (with-schedule "binomial,base=16" (lambda () (checkpoint-*j f5 x 1))))
-(define total (primops h .7))
-(define want (h .7))
-(show (let loop ((n 0))                                                             ; expect: #t
-  (or (> n total)
-      (let ((z (interrupt h .7 n)))
-        (and (equal? want (resume z)) (= total (+ n (primops resume z))) (loop (+ n 3)))))))
-; A quoted list inside the differentiated procedure is a constant to every tape.
-(define (residual ins)
-  (lambda (p) (let loop ((xs ins) (sum 0)) (if (null? xs) sum (let ((m (+ (cdr p) (* (car p) (car xs))))) (loop (cdr xs) (+ sum (* m m))))))))
-(show (cdr (*j (lambda (r) (cadr (*j (residual '(-1.5 -1.0 -0.5 0.0 0.5 1.0 1.5 2.0)) (cons r 0.5) 1))) 0.1 1))) ; expect: 22.0
+(define (later k f) (lambda (x) (wait k) (f x)))
+(define want (*j inner '(.1 .2 .3) seeds))
+(show (filter (lambda (spec) (not (equal? want (with-schedule spec (lambda () (checkpoint-*j inner '(.1 .2 .3) seeds)))))) specs)) ; expect: ()
+(show (from-to (lambda (base) (equal? want (with-schedule (string-append "binomial,base=" (number->string base)) (lambda () (checkpoint-*j inner '(.1 .2 .3) seeds))))) 16 90)) ; expect: ()
+(show (bad-splits inner '(.1 .2 .3) seeds))                           ; expect: ()
+(define (plain-inner x) (cdr (*j (lambda (y) (* y (cdr (*j (lambda (z) (* z z y)) x 1)))) x 1)))
+(show (from-to (lambda (base) (equal? (*j plain-inner .7 1) (with-schedule (string-append "bisection,base=" (number->string base)) (lambda () (checkpoint-*j plain-inner .7 1))))) 16 120)) ; expect: ()
+; Capsules of second-order passes, resumed twice.
+(define (square x) (cdr (checkpoint-*j (lambda (y) (* x y y)) x 1)))
+(define (three x) (square (square (square x))))
+(show (bad-capsules (under "bisection,base=16" three) .7))            ; expect: ()
+(show (bad-capsules (under "binomial,base=16" square) .7))            ; expect: ()
+(define (power x) (cdr (*j (lambda (y) (let loop ((i 0) (y y)) (if (= i 4) y (loop (+ i 1) (* x y))))) x 1)))
+(show (bad-capsules (under "binomial,base=16" (lambda (x) (power (power x)))) .7)) ; expect: ()
+(show (bad-capsules (lambda (x) (*j square x 1)) .7))                 ; expect: ()
+(show (bad-capsules (lambda (x) (*j power x 1)) .7))                  ; expect: ()
+(show (bad-capsules (lambda (x) (j* square x 1)) .7))                 ; expect: ()
+; Forward mode over reverse mode of what is only captured.
+(show (j* (lambda (a) (cdr (*j (lambda (y) (car (*j (lambda (z) y) 5. 1))) a 1))) 1. 1)) ; expect: (1.0 . 0)
+(define r (j* (lambda (b) (cdr (*j (lambda (y) (sin (car (*j (lambda (a) y) 2. .5)))) b 1))) 1. 1))
+(show (list (= (car r) (cos 1.)) (= (cdr r) (- (sin 1.)))))           ; expect: (#t #t)

@@ -9,7 +9,7 @@
 namespace cairn::machine {
 
 inline constexpr std::uint64_t kImageMagic = 0x50414E5249414301;  // 01 C A I R N A P in little-endian order
-inline constexpr std::uint32_t kImageVersion = 1;
+inline constexpr std::uint32_t kImageVersion = 2;
 inline constexpr std::size_t kChecksumAt = 16, kChecksummedFrom = 24;
 inline constexpr std::uint32_t kNoObject = 0xFFFFFFFF;
 inline constexpr std::uint32_t kFirstConstant = 0x80000000;  // constants of the module, then its procedures

@@ -154,7 +154,7 @@ void begin_interval(Engine& engine, CheckpointState& s, NativeObject* state, std
 
 void begin_tape(Engine& engine, CheckpointState& s) {
   if (s.work != nullptr) return;  // the tape in work goes on where it ended
-  s.work = new Tape(engine.heap(), engine.register_tape(), s.low, s.current.serial);
+  s.work = new Tape(engine.heap(), engine.register_tape(), s.low, s.current.start);
   s.work_before = s.work->size();
   s.work_ended = false;
 }
@@ -289,7 +289,9 @@ void CheckpointState::finished(Engine& engine, Value v, std::uint64_t steps) {
 
 void CheckpointState::expired(Engine& engine, std::vector<Run> segment) {
   std::uint64_t steps = segment[0].start;  // turned into steps done
-  current.serial = engine.cut_serial;
+  current.serial = current.start = engine.cut_serial;
+  for (const Run& r : segment)
+    if (r.state != nullptr) current.start = std::max(current.start, r.run_state()->serial_floor());
   current.random = engine.random_counter;
   current.effects = log.position;
   current.runs = std::move(segment);

@@ -72,7 +72,7 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   run.kind = RunKind::interval;
   run.top = engine.make_call(procedure.v, arguments, 3);
   n->current.runs = {run};
-  n->current.serial = n->highest = heap.next_serial;
+  n->current.serial = n->current.start = n->highest = heap.next_serial;
   n->current.random = engine.random_counter;
   n->spec = engine.current().schedule;
   n->schedule = schedule::make(engine.schedules[n->spec], {engine.state_budget});
@@ -91,9 +91,9 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   return true;
 }
 
-void let_go_of_outer(Engine& engine, Value nested) {
-  auto* n = dynamic_cast<CheckpointState*>(as_sweep(nested));
-  if (n == nullptr || n->outer == nullptr) return;
+void let_go_of_outer(Engine& engine, Value& nested) {
+  auto* n = state_in<CheckpointState>(engine, nested);
+  if (n->outer == nullptr) return;
   engine.heap().release(n->outer);
   n->outer = nullptr;
 }

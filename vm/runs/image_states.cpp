@@ -52,13 +52,13 @@ void read_sweep(ImageReader& r, SweepState& s) {
 
 void write_snapshot(ImageWriter& w, const Snapshot& s) {
   w.runs(s.runs);
-  for (std::uint64_t v : {s.serial, s.random, s.effects, s.position}) w.out.u64(v);
+  for (std::uint64_t v : {s.serial, s.random, s.effects, s.start, s.position}) w.out.u64(v);
   w.out.u64(static_cast<std::uint64_t>(s.bytes));
 }
 
 void read_snapshot(ImageReader& r, Snapshot& s) {
   r.runs(s.runs);
-  for (std::uint64_t* v : {&s.serial, &s.random, &s.effects, &s.position}) *v = r.in.u64();
+  for (std::uint64_t* v : {&s.serial, &s.random, &s.effects, &s.start, &s.position}) *v = r.in.u64();
   s.bytes = static_cast<std::int64_t>(r.in.u64());
 }
 

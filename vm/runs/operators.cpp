@@ -246,9 +246,8 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_seed: {
-    Value state = slot(field_b(w));
-    seed_reverse(engine, state);
-    engine.deliver(state);
+    seed_reverse(engine, slot(field_b(w)));
+    engine.deliver(slot(field_b(w)));
     return true;
   }
   case Opcode::run_sweep: sweep(engine, frame, slot(field_b(w))); return true;

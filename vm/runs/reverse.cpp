@@ -90,7 +90,7 @@ void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f,
     if (code->parameters >= 1) s->x_place = {run.top->serial, 0};
     else s->x_place = {run.top->slots()[0].pair()->serial, 0};
     s->current.runs = {run};
-    s->current.serial = s->highest = heap.next_serial;
+    s->current.serial = s->current.start = s->highest = heap.next_serial;
     s->current.random = engine.random_counter;
     s->spec = engine.current().schedule;
     s->schedule = schedule::make(engine.schedules[s->spec], {engine.state_budget});
@@ -144,7 +144,7 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
   s.sweeping = true;
 }
 
-void seed_reverse(Engine& engine, Value state) { seed_final(engine, *as_sweep(state), "*j"); }
+void seed_reverse(Engine& engine, Value& state) { seed_final(engine, *state_in<SweepState>(engine, state), "*j"); }
 
 void sweep(Engine& engine, value::Frame* frame, Value& slot) {
   auto* s = state_in<SweepState>(engine, slot);
@@ -162,7 +162,7 @@ void sweep(Engine& engine, value::Frame* frame, Value& slot) {
   engine.deliver(value::kFalse);
 }
 
-bool swept(Engine& engine, Value nested, Value& slot) {
+bool swept(Engine& engine, Value& nested, Value& slot) {
   bool has_nested = value::is_kind(nested, value::Kind::state);
   if (has_nested) let_go_of_outer(engine, nested);  // so that the state is not taken for shared
   auto* s = state_in<SweepState>(engine, slot);

@@ -53,6 +53,8 @@ struct ReverseState final : SweepState {
 struct Snapshot {
   std::vector<Run> runs;  // [0] is the interval's own, without its state; empty: no state
   std::uint64_t serial = 0, random = 0, effects = 0;
+  // A tape that goes on from here takes what is older for its inputs. Not `serial` where an inner schedule replays: its counter is behind.
+  std::uint64_t start = 0;
   std::uint64_t position = 0;  // steps from the beginning
   std::int64_t bytes = 0;      // logical, of what it holds beyond the snapshot before it
   bool empty() const { return runs.empty(); }
@@ -116,15 +118,15 @@ template <class T> T* state_in(Engine& engine, Value& slot) {
 }
 
 void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);
-void seed_reverse(Engine& engine, Value state);
+void seed_reverse(Engine& engine, Value& state);
 void sweep(Engine& engine, value::Frame* frame, Value& state);
-bool swept(Engine& engine, Value nested, Value& state);  // true: complete
+bool swept(Engine& engine, Value& nested, Value& state);  // true: complete
 Value close_reverse(Engine& engine, Value state);
 void act(Engine& engine, Value& state);
 void finish_interval(Engine& engine, CheckpointState& s);
 // Starts the reverse pass of the composite on top of the tape in work; false if none of its results has a cotangent.
 bool begin_composite(Engine& engine, value::Frame* frame, Value state);
-void let_go_of_outer(Engine& engine, Value nested);
+void let_go_of_outer(Engine& engine, Value& nested);
 void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, Tape& tape);  // drops the last one
 void close_checkpoint(Engine& engine, CheckpointState& s);
