@@ -1,0 +1,170 @@
+"""What the benchmarks share: running a program and reading off what it took, alternating rounds, medians, tables in Markdown."""
+import argparse
+import dataclasses
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+NOISE = 1e-3  # seconds: below this a time says nothing, and no ratio is taken of it
+
+
+class Failure(Exception):
+    pass
+
+
+@dataclasses.dataclass
+class Result:
+    seconds: float  # of user CPU time, of the whole process
+    output: str
+    resident: int  # largest resident size in bytes; not to be trusted below some 30 MB, where it may be that of Python
+    stats: dict = dataclasses.field(default_factory=dict)  # of vmrun --stats
+
+
+def run(command, environment=None, limit=600, folder=None):
+    """Runs a command to its end. wait4 is the one call that tells the resources of a single child."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(list(map(str, command)), stdout=output, stderr=errors, stdin=subprocess.DEVNULL, cwd=folder,
+                                   env=dict(os.environ, **(environment or {})))
+        deadline = time.monotonic() + limit
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        late = False
+        while not pid:
+            if time.monotonic() > deadline and not late:
+                late = True
+                process.kill()
+            time.sleep(0.002)
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        if late:
+            raise Failure("slow")
+        if process.returncode:
+            line = errors.read().decode(errors="replace").strip().split("\n")[0]
+            raise Failure("over the memory limit" if process.returncode == 3 else f"exit code {process.returncode}: {line}")
+        return Result(usage.ru_utime, output.read().decode(errors="replace").strip(), usage.ru_maxrss * 1024)
+
+
+def run_vmrun(vmrun, program, *arguments, schedule=None, memory=None, limit=600, under=()):
+    """One run of vmrun, with its statistics; `under` is a command that is to run it."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "stats.json"
+        command = [*under, vmrun, f"--stats={file}"]
+        command += [f"--checkpoint={schedule}"] if schedule else []
+        command += [f"--memory={memory}"] if memory else []
+        result = run(command + [program, *arguments], limit=limit)
+        result.stats = json.loads(file.read_text())
+    result.resident = result.stats["rss_peak_bytes"]
+    return result
+
+
+def held(result):
+    """Bytes that grow with the way a gradient is taken: the tape, and what only snapshots hold."""
+    return result.stats["tape_peak_bytes"] + result.stats["capsule_peak_bytes"]
+
+
+def rounds(jobs, repetitions):
+    """Runs all jobs in turn, several times over, so that a slow moment of the machine hits all of them. `jobs`: name to a function of
+    no arguments that gives a Result. The answer: name to the Result of median time, or to the Failure of the first run that failed."""
+    results = {name: [] for name in jobs}
+    for repetition in range(repetitions):
+        for name, job in jobs.items():
+            if isinstance(results[name], Failure):
+                continue
+            try:
+                results[name].append(job())
+            except Failure as failure:
+                results[name] = failure
+        if sys.stderr.isatty():
+            print(f"round {repetition + 1} of {repetitions} done", file=sys.stderr)
+    return {name: some if isinstance(some, Failure) else middle(some) for name, some in results.items()}
+
+
+def middle(results):
+    """The result of median time; of an even number, the quicker of the two in the middle."""
+    return sorted(results, key=lambda result: result.seconds)[(len(results) - 1) // 2]
+
+
+def must(result):
+    """A result that the table cannot do without."""
+    if isinstance(result, Failure):
+        raise result
+    return result
+
+
+def ratio(a, b):
+    """a / b as text; empty where one of them is a failure or too short to say anything."""
+    if isinstance(a, Failure) or isinstance(b, Failure) or min(a.seconds, b.seconds) < NOISE:
+        return ""
+    return f"{a.seconds / b.seconds:.2f}"
+
+
+def seconds(result):
+    return str(result).split(":")[0] if isinstance(result, Failure) else f"{result.seconds:.3f}"
+
+
+def mebibytes(count):
+    return f"{count / 2**20:.2f}"
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(map(math.log, values))) if values else math.nan
+
+
+def show(title, head, rows, *notes):
+    """A table in Markdown."""
+    widths = [max(len(row[i]) for row in [head] + rows) for i in range(len(head))]
+    print(f"\n## {title}\n")
+    for number, row in enumerate([head] + rows):
+        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |")
+        if number == 0:
+            print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    for note in notes:
+        print("\n" + note)
+    sys.stdout.flush()
+
+
+class Parser(argparse.ArgumentParser):
+    """The options of all benchmarks. Sizes have two defaults, the second for --quick."""
+
+    def __init__(self, description, repetitions):
+        super().__init__(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+        self.defaults = {}
+        self.add_argument("--vmrun", default=str(ROOT / "build" / "bin" / "vmrun"), help="the vmrun to measure (default: build/bin/vmrun)")
+        self.add_argument("--quick", action="store_true", help="small sizes, one run each: shows that all works, measures nothing")
+        self.size("--repeat", repetitions, 1, "rounds, of which medians are taken")
+
+    def size(self, name, full, quick, text):
+        self.defaults[name.lstrip("-").replace("-", "_")] = (full, quick)
+        self.add_argument(name, type=int, metavar="N", help=f"{text} (default: {full:,}, or {quick:,} with --quick)")
+
+    def options(self):
+        options = self.parse_args()
+        for name, (full, quick) in self.defaults.items():
+            if getattr(options, name) is None:
+                setattr(options, name, quick if options.quick else full)
+            elif getattr(options, name) < 1:
+                self.error(f"--{name.replace('_', '-')} needs a number above 0")
+        if not os.access(options.vmrun, os.X_OK):
+            self.error(f"{options.vmrun} is not there: build first, or name it with --vmrun")
+        return options
+
+
+def benchmark(parts, options, chosen=None):
+    """Runs parts, functions of the options; the process ends with code 1 if one of them could not be measured or found a wrong answer."""
+    failed = False
+    for part in parts:
+        try:
+            part(options)
+        except Failure as failure:
+            failed = True
+            print(f"\n{part.__name__}: {failure}")
+    sys.exit(1 if failed else 0)
