@@ -143,7 +143,8 @@ private:
       consume(callee);
       consume(fields);
       a_.locate(s.span);
-      a_.emit_operands(s.op, hold(s), callee, fields);
+      if (fields.size() == 1) a_.emit(Opcode::call_value_1, hold(s), callee, fields[0]);
+      else a_.emit_operands(s.op, hold(s), callee, fields);
       return;
     }
     case Opcode::call:
@@ -155,7 +156,9 @@ private:
       std::vector<std::uint16_t> fields = sources(s.operands, 0);
       consume(fields);
       a_.locate(s.span);
-      if (s.op == Opcode::fail)
+      if (s.op == Opcode::call && fields.size() == 1)
+        a_.emit(Opcode::call_1, hold(s), s.index, fields[0]);
+      else if (s.op == Opcode::fail)
         a_.emit_operands(s.op, s.index, 0, fields);
       else
         a_.emit_operands(s.op, hold(s), s.op == Opcode::vector || s.op == Opcode::vector_update ? 0 : s.index, fields);
@@ -259,7 +262,10 @@ private:
     bool literal = result.kind == Atom::Kind::literal;
     if (c.tail) {
       std::uint16_t r = literal ? load(result, registers_.temporary()) : registers_.of(result.index);
-      a_.emit(pending_.empty() ? Opcode::ret : Opcode::ret_drop, r | kLastUse);
+      auto also = [&](std::size_t i) { return i < pending_.size() ? pending_[i] | kLastUse : kNoRegister; };
+      if (pending_.empty()) a_.emit(Opcode::ret, r | kLastUse);
+      else if (pending_.size() <= 2) a_.emit(Opcode::ret_drop_2, r | kLastUse, also(0), also(1));
+      else a_.emit(Opcode::ret_drop, r | kLastUse);
       pending_.clear();
       return;
     }
@@ -279,8 +285,12 @@ private:
     flush();
     std::vector<std::uint16_t> fields = sources(s.operands, 0);
     a_.locate(s.span);
-    if (s.op == Opcode::call)
+    if (s.op == Opcode::call && fields.size() == 1)
+      a_.emit(Opcode::tail_call_1, 0, s.index, fields[0]);
+    else if (s.op == Opcode::call)
       a_.emit_operands(Opcode::tail_call, 0, s.index, fields);
+    else if (s.op == Opcode::call_value && fields.size() == 2)
+      a_.emit(Opcode::tail_call_value_1, 0, fields[0], fields[1]);
     else if (s.op == Opcode::call_value)
       a_.emit_operands(Opcode::tail_call_value, 0, fields[0], std::span(fields).subspan(1));
     else
@@ -293,7 +303,7 @@ private:
   void test(const Statement& s, Assembler::Label otherwise) {
     flush();
     SelectedTest t = select_test(s, unit_);
-    if (t.constant != kNone && !is_near(s.operands[t.constant])) {
+    if (t.constant != kNone && !t.immediate && !is_near(s.operands[t.constant])) {
       test_far(s, otherwise);
       return;
     }
@@ -306,7 +316,7 @@ private:
     }
     std::uint16_t from = source(s.operands[1 - t.constant]);
     consume(from);
-    unsigned k = constant(s.operands[t.constant]);
+    unsigned k = t.immediate ? static_cast<std::uint16_t>(t.value) : constant(s.operands[t.constant]);
     a_.locate(s.span);
     a_.branch(t.op, from, k, otherwise);
   }

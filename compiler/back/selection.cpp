@@ -63,18 +63,23 @@ std::optional<Selected> select(const Statement& s, const Unit& unit) {
 
 SelectedTest select_test(const Statement& s, const Unit& unit) {
   if (s.op == Opcode::jump_not_eqv_k) return {s.op, 1};
-  if (s.operands.size() != 2) return {s.op, kNone};
+  if (s.operands.size() != 2) return {s.op};
   bool left = is_number(s.operands[0], unit), right = is_number(s.operands[1], unit);
-  if (left == right) return {s.op, kNone};
+  if (left == right) return {s.op};
+  std::uint32_t at = left ? 0 : 1;
+  auto value = small_integer(unit.literals[s.operands[at].index]);
+  auto selected = [&](Opcode constant, Opcode immediate) {
+    return SelectedTest{value ? immediate : constant, at, value.has_value(), value.value_or(0)};
+  };
   switch (s.op) {
   case Opcode::jump_not_lt:
-    return {right ? Opcode::jump_not_lt_k : Opcode::jump_not_gt_k, left ? 0u : 1u};
+    return right ? selected(Opcode::jump_not_lt_k, Opcode::jump_not_lt_i) : selected(Opcode::jump_not_gt_k, Opcode::jump_not_gt_i);
   case Opcode::jump_not_le:
-    return {right ? Opcode::jump_not_le_k : Opcode::jump_not_ge_k, left ? 0u : 1u};
+    return right ? selected(Opcode::jump_not_le_k, Opcode::jump_not_le_i) : selected(Opcode::jump_not_ge_k, Opcode::jump_not_ge_i);
   case Opcode::jump_not_eq:
-    return {Opcode::jump_not_eq_k, left ? 0u : 1u};
+    return selected(Opcode::jump_not_eq_k, Opcode::jump_not_eq_i);
   default:
-    return {s.op, kNone};
+    return {s.op};
   }
 }
 

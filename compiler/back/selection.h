@@ -18,6 +18,8 @@ std::optional<Selected> select(const Statement& s, const Unit& unit);
 struct SelectedTest {
   Opcode op = Opcode::count;
   std::uint32_t constant = kNone; // which operand is the constant
+  bool immediate = false;         // it is `value`
+  std::int16_t value = 0;
 };
 SelectedTest select_test(const Statement& s, const Unit& unit);
 

@@ -30,28 +30,28 @@ group 0: 1 captured; functions #2:inner
 
 function #0: parameters 0, registers 3
         ; sample.scm:1: (define (double x)
-     0  constant        r0, #1:double
-     1  set_global      r0!, double
+     0  constant          r0, #1:double
+     1  set_global        r0!, double
         ; sample.scm:3: (display (double 4.5))
-     2  constant        r0, 4.5
-     3  call            r1, #1:double, (r0!)
-     5  primitive       r2, display, (r1)
-     7  drop            r2
-     8  group           r2, group 0, (r1!)
-    10  tail_call_value r2!, ()
+     2  constant          r0, 4.5
+     3  call              r1, #1:double, (r0!)
+     5  primitive         r2, display, (r1)
+     7  drop              r2
+     8  group             r2, group 0, (r1!)
+    10  tail_call_value   r2!, ()
 
 function #1:double: parameters 1, registers 1
         ; sample.scm:2:   (* 2 x))
-     0  jump_not_gt_k   r0, 2, -> 3
-     1  mul_k           r0, r0!, 2
-     2  ret             r0
-     3: add             r0, r0, r0!
-     4  jump            -> 5
-     5: ret             r0
+     0  jump_not_gt_k     r0, 2, -> 3
+     1  mul_k             r0, r0!, 2
+     2  ret               r0
+     3: add               r0, r0, r0!
+     4  jump              -> 5
+     5: ret               r0
 
 function #2:inner: parameters 0, registers 2, closure, library
-     0  capture         r1, r0!, 0
-     1  ret             r1
+     0  capture           r1, r0!, 0
+     1  ret               r1
 )");
 }
 

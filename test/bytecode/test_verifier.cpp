@@ -114,6 +114,37 @@ TEST_CASE("ret leaves nothing behind, ret_drop may") {
   CHECK(complaint(with_parameters(Code()(ret_drop, 0))) == "");
 }
 
+TEST_CASE("ret_drop_2 releases what it names, and nothing else may be left") {
+  CHECK(complaint(with_parameters(Code()(ret_drop_2, 0, 1, kNoRegister))) == "");
+  CHECK(complaint(with_parameters(Code()(integer, 2, 7)(ret_drop_2, 2, last(0), last(1)))) == "");
+  CHECK_REFUSED(with_parameters(Code()(integer, 2, 7)(ret_drop_2, 2, 0, kNoRegister)), "r1 still holds a value at ret_drop_2");
+  CHECK_REFUSED(with_parameters(Code()(ret_drop_2, 0, 1, 0)), "r0 holds no value");
+  CHECK_REFUSED(with_parameters(Code()(ret_drop_2, 0, 1, 2)), "r2 holds no value");
+}
+
+TEST_CASE("calls with one operand are checked like the others") {
+  auto calls_one = [](const Code& code, unsigned parameters) {
+    Module m = module_of(code.function(2));
+    m.functions.push_back(Code()(integer, 3, 1)(ret_drop, 3).function(4, parameters));
+    return complaint(m);
+  };
+  CHECK(calls_one(Code()(integer, 0, 1)(call_1, 1, 1, last(0))(ret, 1), 1) == "");
+  CHECK(calls_one(Code()(integer, 0, 1)(tail_call_1, 0, 1, last(0)), 1) == "");
+  CHECK(mentions(calls_one(Code()(integer, 0, 1)(call_1, 1, 1, last(0))(ret, 1), 2), "call_1 has 1 operand, 2 are needed"));
+  CHECK(mentions(calls_one(Code()(integer, 0, 1)(tail_call_1, 0, 1, last(0)), 0), "tail_call_1 has 1 operand, 0 are needed"));
+  CHECK(mentions(calls_one(Code()(integer, 0, 1)(tail_call_1, 1, 1, last(0)), 1), "an unused field is not 0"));
+  CHECK(mentions(calls_one(Code()(integer, 0, 1)(tail_call_1, 0, 1, 0), 1), "r0 still holds a value at tail_call_1"));
+  CHECK_REFUSED(with_parameters(Code()(call_value_1, 2, last(0), 0)(ret_drop, 2)), "r0 holds no value");
+  CHECK_REFUSED(with_parameters(Code()(tail_call_value_1, 0, last(0), 1)), "r1 still holds a value at tail_call_value_1");
+  CHECK_REFUSED(with_parameters(Code()(tail_call_value_1, 2, last(0), last(1))), "an unused field is not 0");
+}
+
+TEST_CASE("tests against an integer jump like the others") {
+  CHECK(complaint(with_parameters(Code().label("again")(add_i, 0, last(0), 1).branch(jump_not_ge_i, "again", 0, 9)(ret_drop, 0))) == "");
+  CHECK_REFUSED(with_parameters(Code()(jump_not_eq_i, 2, 0, 1)(ret_drop, 0)), "r2 holds no value");
+  CHECK_REFUSED(with_parameters(Code()(jump_not_eq_i, 0, 0, 7)(ret_drop, 0)), "a jump leaves the function");
+}
+
 TEST_CASE("tail calls leave nothing behind") {
   CHECK_REFUSED(with_parameters(Code()(tail_call_value, 0, last(0), {1})), "r1 still holds a value at tail_call_value");
   CHECK_REFUSED(with_parameters(Code()(tail_call, 0, 1, {0, last(0)})), "r1 still holds a value at tail_call");

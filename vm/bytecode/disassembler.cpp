@@ -135,7 +135,7 @@ private:
       std::string text = info.roles[i] == 'N' ? operand_list(f, pc) : shown(f, pc, op, info.roles[i], i);
       if (!text.empty()) operands.push_back(std::move(text));
     }
-    std::string line = fmt::format("{:<16}{}", info.name, fmt::join(operands, ", "));
+    std::string line = fmt::format("{:<18}{}", info.name, fmt::join(operands, ", "));
     line.erase(line.find_last_not_of(' ') + 1);
     put("{}\n", line);
     return words_of(w);

@@ -27,10 +27,18 @@ struct Unsound {
 };
 
 bool is_tail(Opcode op) {
-  return op == Opcode::tail_call || op == Opcode::tail_call_value || op == Opcode::tail_apply || op == Opcode::run_thaw;
+  switch (op) {
+  case Opcode::tail_call:
+  case Opcode::tail_call_1:
+  case Opcode::tail_call_value:
+  case Opcode::tail_call_value_1:
+  case Opcode::tail_apply:
+  case Opcode::run_thaw: return true;
+  default: return false;
+  }
 }
 bool ends_flow(Opcode op) {
-  return is_tail(op) || op == Opcode::ret || op == Opcode::ret_drop || op == Opcode::fail || op == Opcode::jump;
+  return is_tail(op) || op == Opcode::ret || op == Opcode::ret_drop || op == Opcode::ret_drop_2 || op == Opcode::fail || op == Opcode::jump;
 }
 bool needs_number(Opcode op) { return op != Opcode::jump_not_eqv_k; }
 std::string_view name_of(Opcode op) { return kOpcodes[static_cast<std::size_t>(op)].name; }
@@ -160,6 +168,13 @@ private:
     case Opcode::call:
       want_operands(entry_slots(module_->functions[field_b(w)]));
       break;
+    case Opcode::tail_call_1:
+      want_zero(field_a(w));
+      [[fallthrough]];
+    case Opcode::call_1:
+      if (unsigned wanted = entry_slots(module_->functions[field_b(w)]); wanted != 1)
+        complain(pc, fmt::format("{} has 1 operand, {} are needed", name_of(opcode_of(w)), wanted));
+      break;
     case Opcode::group:
       want_operands(module_->groups[field_b(w)].captures);
       break;
@@ -183,6 +198,7 @@ private:
       break;
     case Opcode::jump:
     case Opcode::tail_call_value:
+    case Opcode::tail_call_value_1:
     case Opcode::tail_apply:
       want_zero(field_a(w));
       break;
@@ -229,8 +245,9 @@ private:
     Word w = function_->code[pc];
     Opcode op = opcode_of(w);
     std::string_view roles = roles_of(op);
-    if (op == Opcode::drop) {
-      for (unsigned i = 0; i < 3; ++i)
+    if (op == Opcode::drop || op == Opcode::ret_drop_2) {
+      if (op == Opcode::ret_drop_2) use(pc, field_a(w) | kLastUse);
+      for (unsigned i = op == Opcode::drop ? 0 : 1; i < 3; ++i)
         if ((field(w, i) & 0x7FFF) != kNoRegister) use(pc, field(w, i) | kLastUse);
     } else if (op == Opcode::ret) {
       use(pc, field_a(w) | kLastUse);
@@ -240,7 +257,7 @@ private:
       if (has_operands(op))
         for (unsigned i = 0; i < field_c(w); ++i) use(pc, operand(&function_->code[pc], i));
     }
-    if (op == Opcode::ret || is_tail(op)) want_nothing_live(pc, op);
+    if (op == Opcode::ret || op == Opcode::ret_drop_2 || is_tail(op)) want_nothing_live(pc, op);
     for (unsigned i = 0; i < roles.size(); ++i)
       if (roles[i] == 'D') define(pc, field(w, i));
 

@@ -14,11 +14,6 @@ namespace cairn::machine {
 
 namespace {
 
-std::uint16_t size_class_of(std::size_t bytes) {
-  std::size_t c = (bytes + 15) / 16;
-  return c > Heap::kClasses ? value::kLarge : static_cast<std::uint16_t>(c);
-}
-
 // Marks everything reachable from a constant as immortal; constants are trees over earlier constants, so one object at a time is enough.
 // Serial 0 is older than every tape's world.
 void make_immortal(Value v) {
@@ -88,28 +83,18 @@ bool Engine::prepare(std::string& message) {
     return false;
   }
   const bytecode::Module& m = loaded.module;
-  loaded.codes.resize(m.functions.size());
-  for (std::size_t i = 0; i < m.functions.size(); ++i) {
-    const bytecode::Function& f = m.functions[i];
-    Code& c = loaded.codes[i];
-    c.words = f.code.data();
-    c.live = loaded.facts[i].live.data();
-    c.mask_words = loaded.facts[i].mask_words;
-    c.parameters = f.parameters;
-    c.entry_slots = static_cast<std::uint16_t>(bytecode::entry_slots(f));
-    c.slots = f.slots;
-    c.rest = f.rest;
-    c.needs_closure = f.needs_closure;
-    c.frame_bytes = static_cast<std::uint32_t>(sizeof(Frame) + 8 * std::size_t{f.slots});
-    c.frame_class = size_class_of(c.frame_bytes);
-    c.index = static_cast<std::uint32_t>(i);
-    c.module = &loaded;
-  }
+  loaded.codes.clear();
+  loaded.codes.reserve(m.functions.size());
+  for (std::size_t i = 0; i < m.functions.size(); ++i)
+    loaded.codes.push_back(value::make_code(m.functions[i], loaded.facts[i], static_cast<std::uint32_t>(i), &loaded));
+  loaded.lone_code.clear();
+  for (const bytecode::Group& g : m.groups)
+    loaded.lone_code.push_back(g.functions.size() == 1 ? loaded.codes[g.functions[0]].get() : nullptr);
   loaded.procedures.assign(m.functions.size(), value::kUndefined);
   for (std::size_t i = 0; i < m.functions.size(); ++i)
     if (!m.functions[i].needs_closure) {
       Block* b = heap_.make_block(1, 0);
-      b->procedure(0)->code = &loaded.codes[i];
+      b->procedure(0)->code = loaded.codes[i].get();
       loaded.procedures[i] = value::of_procedure(b->procedure(0));
       make_immortal(loaded.procedures[i]);
     }
@@ -133,14 +118,8 @@ bool Engine::load_only(bytecode::Module module, std::string& message) {
 
 bool Engine::load(bytecode::Module module, std::string& message) {
   if (!load_only(std::move(module), message)) return false;
-  const Code& code = loaded.codes[loaded.module.entry];
-  Frame* f = heap_.make_frame(&code);
-  f->parent = nullptr;
-  f->pc = 0;
-  f->result = bytecode::kNoRegister;
-  f->lifted = 0;
   Run base;
-  base.top = f;
+  base.top = heap_.make_frame(loaded.codes[loaded.module.entry].get());
   push_run(base);
   return true;
 }

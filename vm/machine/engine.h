@@ -8,6 +8,7 @@
 #include "vm/schedule/schedule.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ using value::Procedure;
 struct LoadedModule {
   bytecode::Module module;
   std::vector<bytecode::FunctionFacts> facts;
-  std::vector<Code> codes;
+  std::vector<value::OwnedCode> codes;
   std::vector<Value> constants;          // immortal
   std::vector<Value> procedures;         // a value for each function that needs no closure
+  std::vector<const Code*> lone_code;    // of closure groups of one function; null for larger ones
 };
 
 class Engine final : public Environment {
@@ -123,9 +125,29 @@ public:
   double to_double(Value v) const;
   std::int64_t to_index(Value v, const char* what) const;
 
-  // --- dispatch.cpp
-  enum class Exit { expired, switched, done };
+  // --- dispatch_plain.cpp, dispatch_taped.cpp
+  enum class Exit { expired, switched, done, next };
   template <bool Taped> Exit dispatch();
+  // What the handlers share beside their arguments; of the run on top.
+  struct Loop {
+    Run* run;
+    Tape* tape;
+    std::uint64_t epoch;
+    std::uint64_t end;  // the clock when no steps are left
+    const Value* constants;
+    const value::OwnedCode* codes;
+    // Between two handlers, where they do not jump to each other.
+    Frame* frame;
+    const Word* pc;
+    std::int64_t left;
+  };
+  Loop loop{};
+
+  // --- calls.cpp. `fields` are the operands of the instruction of `frame`; last uses are taken over.
+  Frame* call_in_general(Frame* frame, std::span<const std::uint16_t> fields, Value callee);
+  Frame* apply_to_list(Value callee, Value list);  // both borrowed
+  Value primitive(bytecode::Primitive which, Frame* frame, std::span<const std::uint16_t> fields);
+  [[noreturn]] void fail(bool no_match, Value v) const;
 
   // --- errors (errors.cpp)
   void set_error(const std::string& message);

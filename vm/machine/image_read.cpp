@@ -126,7 +126,7 @@ void ImageReader::output(tape::Output& o) {
 const Code* ImageReader::code() {
   std::uint32_t n = in.u32();
   const Code* c = nullptr;
-  if (n < kFirstOwnCode) c = n < engine.loaded.codes.size() ? &engine.loaded.codes[n] : nullptr;
+  if (n < kFirstOwnCode) c = n < engine.loaded.codes.size() ? engine.loaded.codes[n].get() : nullptr;
   else c = own_code_at(n - kFirstOwnCode);
   if (c == nullptr) throw Malformed("code that is not there");
   return c;
@@ -137,7 +137,7 @@ bool ImageReader::starts_instruction(const Code* c, std::uint32_t pc) {
   if (starts.empty()) {
     std::size_t size = c->module != nullptr ? engine.loaded.module.functions[c->index].code.size() : own_code_size(c);
     starts.resize(size);
-    for (std::size_t i = 0; i < size; i += bytecode::words_of(c->words[i])) starts[i] = true;
+    for (std::size_t i = 0; i < size; i += bytecode::words_of(c->words()[i])) starts[i] = true;
   }
   return pc < starts.size() && starts[pc];
 }
@@ -196,9 +196,8 @@ Object* ImageReader::body() {
         (result >= c->slots || (c->live[std::size_t{pc} * c->mask_words + result / 64] >> result % 64 & 1) == 0))
       throw Malformed("a frame waits for a value it has no place for");
     Frame* f = heap.make_frame(c);
-    f->pc = pc;
-    f->result = result;
-    f->lifted = lifted != 0 ? 1 : 0;
+    f->rest_at(c->words() + pc, result);
+    f->set_lifted(lifted != 0);
     object(f->parent, Kind::frame);
     value::for_each_live(f, [&](std::uint32_t slot) { value(f->slots()[slot]); });
     made = f;
@@ -318,7 +317,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
     run.deadline = run.deadline > kNever - e.clock ? kNever : run.deadline + e.clock;
     run.start = run.start > e.clock ? 0 : e.clock - run.start;
   }
-  if (e.runs.back().top->result != bytecode::kNoRegister) throw Malformed("the top of the machine waits for nothing");
+  if (e.runs.back().top->result() != bytecode::kNoRegister) throw Malformed("the top of the machine waits for nothing");
   e.heap().next_serial = serial;
 }
 

@@ -135,9 +135,9 @@ void ImageWriter::body(const Object* o) {
   case Kind::frame: {
     const auto* f = static_cast<const Frame*>(o);
     code(f->code);
-    out.u32(f->pc);
-    out.u16(f->result);
-    out.u16(f->lifted);
+    out.u32(f->pc());
+    out.u16(f->result());
+    out.u16(f->lifted() ? 1 : 0);
     object(f->parent);
     value::for_each_live(f, [&](std::uint32_t slot) { value(f->slots()[slot]); });
     break;

@@ -61,7 +61,8 @@ void Engine::set_error(const std::string& message) {
         continue;
       }
       // A frame at rest stands behind its call; the one that failed stands at its instruction.
-      std::uint32_t pc = innermost || f->result == bytecode::kNoRegister || f->pc == 0 ? f->pc : f->pc - 1;
+      std::uint32_t pc = f->pc();
+      if (!innermost && f->result() != bytecode::kNoRegister && pc != 0) --pc;
       const bytecode::Span* span = span_at(function, pc);
       if (!error.located && span != nullptr && span->file < m.sources.size()) {
         error.located = true;

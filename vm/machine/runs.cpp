@@ -81,8 +81,8 @@ bool Engine::finish_run(Value v) {
 void Engine::deliver(Value v) {
   Run& r = runs.back();
   r.top = enter(r, r.top);
-  r.top->slots()[r.top->result] = v;
-  r.top->result = bytecode::kNoRegister;
+  r.top->slots()[r.top->result()] = v;
+  r.top->set_result(bytecode::kNoRegister);
 }
 
 std::vector<Run> Engine::cut(std::size_t index) {
@@ -173,9 +173,8 @@ Frame* Engine::copy_frame(Frame* frame) {
   heap_.next_serial = serial;  // a copy that only sharing forces keeps the serial (DESIGN 5.3)
   f->serial = frame->serial;
   f->parent = frame->parent;
-  f->pc = frame->pc;
-  f->result = frame->result;
-  f->lifted = frame->lifted;
+  f->rest = frame->rest;
+  f->flags = frame->flags;
   if (f->parent != nullptr) Heap::retain(f->parent);
   value::for_each_live(frame, [&](std::uint32_t slot) { f->slots()[slot] = Heap::retain(frame->slots()[slot]); });
   heap_.release(frame);
@@ -188,7 +187,7 @@ void Engine::lift_frame(Tape& tape, Frame* frame) {
     if (v.is_flonum() || (v.is_taped() && v.tape_id() != tape.id()))
       v = tape.lift({frame->serial, slot}, v, primal(v).flonum());
   });
-  frame->lifted = 1;
+  frame->set_lifted(true);
 }
 
 void Engine::identify_frame(Tape& tape, Frame* frame) {
@@ -201,13 +200,13 @@ void Engine::identify_frame(Tape& tape, Frame* frame) {
 Frame* Engine::enter(Run& run, Frame* frame) {
   bool renew = frame->serial < run.epoch;
   if (frame->count != 1) frame = copy_frame(frame);
-  if (run.tape != nullptr && run.tape->is_old(frame->serial) && !frame->lifted) lift_frame(*run.tape, frame);
+  if (run.tape != nullptr && run.tape->is_old(frame->serial) && !frame->lifted()) lift_frame(*run.tape, frame);
   if (renew) {
     frame->serial = heap_.next_serial++;
-    frame->lifted = 0;
+    frame->set_lifted(false);
     if (run.tape != nullptr) {
       identify_frame(*run.tape, frame);
-      frame->lifted = 1;
+      frame->set_lifted(true);
     }
   }
   return frame;
@@ -232,10 +231,6 @@ Frame* Engine::make_call(Value f, const Value* arguments, std::size_t count) {
     throw ProgramError(fmt::format("{}: {}", name.empty() ? "procedure" : name, expected_arguments(code, count)));
   }
   Frame* frame = heap_.make_frame(code);
-  frame->parent = nullptr;
-  frame->pc = 0;
-  frame->result = bytecode::kNoRegister;
-  frame->lifted = 0;
   Value* slots = frame->slots();
   for (std::size_t i = 0; i < code->parameters; ++i) slots[i] = Heap::retain(arguments[i]);
   if (code->rest) {

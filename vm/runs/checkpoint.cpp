@@ -28,7 +28,7 @@ template <class F> void walk_touched(const std::vector<Run>& runs, Value root, c
   std::vector<Object*> pending;
   std::unordered_set<Object*> seen;
   auto push = [&](Object* o) {
-    bool touched = o->serial >= tape.start() || (o->kind == value::Kind::frame && static_cast<Frame*>(o)->lifted != 0);
+    bool touched = o->serial >= tape.start() || (o->kind == value::Kind::frame && static_cast<Frame*>(o)->lifted());
     if (touched && seen.insert(o).second) pending.push_back(o);
   };
   auto push_value = [&](Value v) {

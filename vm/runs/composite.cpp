@@ -82,9 +82,6 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   heap.charge(heap.tape, n->log.bytes());
 
   value::Frame* body = heap.make_frame(&own_code(OwnCode::nested_checkpoint));
-  body->pc = 0;
-  body->result = bytecode::kNoRegister;
-  body->lifted = 0;
   body->slots()[0] = nested.take();
   body->parent = frame;
   engine.current().top = body;

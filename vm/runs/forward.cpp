@@ -108,9 +108,6 @@ bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, 
   Owned xp(heap, split(engine, x, tag, false, false)), xt(heap, split(engine, x, tag, true, true));
   Owned cp(heap, split(engine, cotangent, tag, false, false)), ct(heap, split(engine, cotangent, tag, true, false));
   value::Frame* next = heap.make_frame(&own_code(checkpoint ? OwnCode::dual_checkpoint : OwnCode::dual_reverse));
-  next->pc = 0;
-  next->result = bytecode::kNoRegister;
-  next->lifted = 0;
   next->slots()[0] = g.take();
   Value a = xp.take(), b = xt.take();
   next->slots()[1] = heap.cons(a, b);

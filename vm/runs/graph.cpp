@@ -160,10 +160,8 @@ private:
         return first;
       }
       Frame* f = heap_.make_frame(from->code);
-      f->parent = nullptr;
-      f->pc = from->pc;
-      f->result = from->result;
-      f->lifted = keep ? from->lifted : std::uint16_t{0};
+      f->rest = from->rest;
+      f->set_lifted(keep && from->lifted());
       if (keep) f->serial = from->serial;
       value::for_each_live(from, [&](std::uint32_t slot) {
         f->slots()[slot] = value::kUnspecified;
@@ -254,17 +252,14 @@ public:
         link = static_cast<Frame*>(it->second);
         return first;
       }
-      if (from->serial < tape_.start() && from->lifted == 0) {
+      if (from->serial < tape_.start() && !from->lifted()) {
         Heap::retain(from);
         link = from;
         return first;
       }
       Frame* f = heap_.make_frame(from->code);
       adopt(f, from);
-      f->parent = nullptr;
-      f->pc = from->pc;
-      f->result = from->result;
-      f->lifted = 0;
+      f->rest = from->rest;
       value::for_each_live(from, [&](std::uint32_t slot) { put(from->slots()[slot], &f->slots()[slot]); });
       link = f;
       child = f;

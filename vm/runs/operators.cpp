@@ -120,23 +120,12 @@ bytecode::Function body_of(OwnCode code) {
 struct Bodies {
   std::deque<bytecode::Function> functions;
   std::deque<bytecode::FunctionFacts> facts;
-  std::deque<Code> codes;
+  std::vector<value::OwnedCode> codes;
   void add(bytecode::Function function, std::uint32_t index) {
     functions.push_back(std::move(function));
     const bytecode::Function& f = functions.back();
     facts.push_back(bytecode::verify_own(f));
-    Code c;
-    c.words = f.code.data();
-    c.live = facts.back().live.data();
-    c.mask_words = facts.back().mask_words;
-    c.parameters = f.parameters;
-    c.entry_slots = static_cast<std::uint16_t>(bytecode::entry_slots(f));
-    c.slots = f.slots;
-    c.needs_closure = f.needs_closure;
-    c.frame_bytes = static_cast<std::uint32_t>(sizeof(Frame) + 8 * std::size_t{f.slots});
-    c.frame_class = static_cast<std::uint16_t>((c.frame_bytes + 15) / 16);
-    c.index = index;
-    codes.push_back(c);
+    codes.push_back(value::make_code(f, facts.back(), index, nullptr));
   }
   Bodies() {
     for (unsigned i = 0; i < static_cast<unsigned>(RunOperator::count); ++i) add(body_of(static_cast<RunOperator>(i)), i);
@@ -154,7 +143,7 @@ const Bodies& bodies() {
 } // namespace
 
 const Code& own_code(OwnCode code) {
-  return bodies().codes[static_cast<std::size_t>(RunOperator::count) + static_cast<std::size_t>(code)];
+  return *bodies().codes[static_cast<std::size_t>(RunOperator::count) + static_cast<std::size_t>(code)];
 }
 
 namespace {
@@ -182,7 +171,7 @@ Run plain_run(RunKind kind, Engine& engine) {
 namespace cairn::machine {
 
 const Code* own_code_at(std::size_t number) {
-  return number < runs::bodies().codes.size() ? &runs::bodies().codes[number] : nullptr;
+  return number < runs::bodies().codes.size() ? runs::bodies().codes[number].get() : nullptr;
 }
 
 std::size_t own_code_size(const Code* code) {
@@ -191,7 +180,7 @@ std::size_t own_code_size(const Code* code) {
   return runs::bodies().functions[n].code.size();
 }
 
-const Code& run_operator_code(bytecode::RunOperator op) { return runs::bodies().codes[static_cast<std::size_t>(op)]; }
+const Code& run_operator_code(bytecode::RunOperator op) { return *runs::bodies().codes[static_cast<std::size_t>(op)]; }
 
 bool perform_run_instruction(Engine& engine, const Word* instruction) {
   using namespace runs;
@@ -201,7 +190,7 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
   Value* slots = frame->slots();
   auto slot = [&](std::uint16_t field) -> Value& { return slots[field & 0x7FFF]; };
   auto go = [&](std::uint16_t offset) {
-    frame->pc = static_cast<std::uint32_t>(instruction - frame->code->words + static_cast<std::int16_t>(offset));
+    frame->rest_at(instruction + static_cast<std::int16_t>(offset), frame->result());
   };
   switch (bytecode::opcode_of(w)) {
   case Opcode::run_tag: engine.deliver(value::integer_unchecked(static_cast<std::int64_t>(engine.next_tag++))); return true;
@@ -232,9 +221,6 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     Frame* callee = heap.make_frame(
         &run_operator_code(field_b(w) == 1 ? bytecode::RunOperator::checkpoint_reverse : bytecode::RunOperator::reverse));
     callee->parent = frame;
-    callee->pc = 0;
-    callee->result = bytecode::kNoRegister;
-    callee->lifted = 0;
     for (unsigned i = 0; i < 3; ++i) callee->slots()[i] = slot(operand(instruction, i));
     engine.current().top = callee;
     return true;

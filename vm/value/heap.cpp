@@ -21,81 +21,66 @@ std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MiB", sta
 
 } // namespace
 
-Heap::Heap() : watermark_(0) {}
-
 Heap::~Heap() {
   for (auto& [text, symbol] : symbols_)
     if (symbol->size_class == kLarge) mi_free(symbol);
   for (void* slab : slabs_) mi_free(slab);
 }
 
-Heap::Free* Heap::refill(std::uint16_t size_class) {
+void Heap::refill(std::uint16_t size_class) {
   std::size_t size = std::size_t{size_class} * 16;
-  if (live_ > watermark_) {
-    try {
-      pass_watermark(static_cast<std::int64_t>(size));
-    } catch (...) {
-      live_ -= static_cast<std::int64_t>(size);
-      throw;
-    }
-    if (free_[size_class] != nullptr) return free_[size_class];
-  }
+  if (room_ < static_cast<std::int64_t>(size)) pass_watermark(static_cast<std::int64_t>(size));
+  if (free_[size_class] != nullptr) return;
   auto* slab = static_cast<char*>(mi_malloc(kSlabBytes));
-  if (slab == nullptr) {
-    live_ -= static_cast<std::int64_t>(size);
-    throw BudgetExceeded("out of memory: the system refused 64 KiB");
-  }
+  if (slab == nullptr) throw BudgetExceeded("out of memory: the system refused 64 KiB");
   slabs_.push_back(slab);
   std::size_t cells = kSlabBytes / size;
   for (std::size_t i = 0; i + 1 < cells; ++i)
     reinterpret_cast<Free*>(slab + i * size)->next = reinterpret_cast<Free*>(slab + (i + 1) * size);
   reinterpret_cast<Free*>(slab + (cells - 1) * size)->next = nullptr;
-  return reinterpret_cast<Free*>(slab);
+  free_[size_class] = reinterpret_cast<Free*>(slab);
 }
 
-// `live_` already contains the request.
+// Makes room for a request, kGranularity bytes beyond it if the budget has them. A request of another account is already in that.
 void Heap::pass_watermark(std::int64_t request) {
-  if (budget_ != 0 && live_ > budget_)
+  std::int64_t live = live_bytes();
+  std::int64_t heap = heap_live() + request;
+  if (budget_ != 0 && live + request > budget_)
     throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes: heap {}, tape {}, capsules {}",
-                                     megabytes(budget_), request, megabytes(heap_live()), megabytes(tape.live),
+                                     megabytes(budget_), request, megabytes(heap), megabytes(tape.live),
                                      megabytes(capsules.live)));
-  heap_peak_ = std::max(heap_peak_, heap_live());
-  watermark_ = live_ + kGranularity;
+  heap_peak_ = std::max(heap_peak_, heap);
+  watermark_ = live + request + kGranularity;
   if (budget_ != 0) watermark_ = std::min(watermark_, budget_);
+  room_ = watermark_ - live;
 }
 
 void Heap::set_budget(std::int64_t bytes) {
   budget_ = bytes;
-  watermark_ = 0;
+  watermark_ = live_bytes();
+  room_ = 0;
 }
 
 void Heap::charge(Account& account, std::int64_t bytes) {
-  live_ += bytes;
   account.live += bytes;
-  if (bytes > 0 && live_ > watermark_) {
+  if (bytes > 0 && room_ < bytes) {
     try {
       pass_watermark(bytes);
     } catch (...) {
-      live_ -= bytes;
       account.live -= bytes;
       throw;
     }
   }
+  room_ -= bytes;
   account.peak = std::max(account.peak, account.live);
 }
 
 void* Heap::allocate_large(std::size_t bytes, Kind kind) {
   bytes = (bytes + 15) / 16 * 16;
-  live_ += static_cast<std::int64_t>(bytes);
-  void* p = nullptr;
-  try {
-    if (live_ > watermark_) pass_watermark(static_cast<std::int64_t>(bytes));
-    p = mi_malloc(bytes);
-    if (p == nullptr) throw BudgetExceeded(fmt::format("out of memory: the system refused {} bytes", bytes));
-  } catch (...) {
-    live_ -= static_cast<std::int64_t>(bytes);
-    throw;
-  }
+  if (room_ < static_cast<std::int64_t>(bytes)) pass_watermark(static_cast<std::int64_t>(bytes));
+  void* p = mi_malloc(bytes);
+  if (p == nullptr) throw BudgetExceeded(fmt::format("out of memory: the system refused {} bytes", bytes));
+  room_ -= static_cast<std::int64_t>(bytes);
   auto* o = static_cast<Object*>(p);
   o->count = 1;
   o->kind = kind;
@@ -119,7 +104,7 @@ std::size_t Heap::size_of(const Object* o) {
     bytes = sizeof(Block) + sizeof(Procedure) * b->procedures + 8 * std::size_t{b->captures};
     break;
   }
-  case Kind::frame: bytes = static_cast<const Frame*>(o)->code->frame_bytes; break;
+  case Kind::frame: bytes = static_cast<const Frame*>(o)->code->frame_bytes(); break;
   case Kind::pair: bytes = sizeof(Pair); break;
   case Kind::bundle: bytes = sizeof(Bundle); break;
   case Kind::capsule:
@@ -191,7 +176,7 @@ void Heap::give_back(Object* o) {
   --live_objects_;
 #endif
   if (o->size_class == kLarge) {
-    live_ -= static_cast<std::int64_t>(size_of(o));
+    room_ += static_cast<std::int64_t>(size_of(o));
     mi_free(o);
     return;
   }

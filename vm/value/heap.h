@@ -5,6 +5,7 @@
 #include "vm/value/object.h"
 
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -39,7 +40,7 @@ class Heap {
 public:
   static constexpr std::int64_t kGranularity = 4096;
 
-  Heap();
+  Heap() = default;
   ~Heap();
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
@@ -73,18 +74,56 @@ public:
   Value make_bundle(std::uint64_t tag, Value primal, Value tangent);
   Block* make_block(std::uint32_t procedures, std::uint32_t captures);  // entries' offsets are set; code and captures are not
   NativeObject* make_native(Kind kind, Native* native);      // capsule or state; takes over `native`
-  Frame* make_frame(const Code* code) {                      // slots, parent, pc are not set
-    auto* f = static_cast<Frame*>(allocate_class(code->frame_class, code->frame_bytes, Kind::frame));
+  // A frame that stands at its first instruction, without parent; slots are not set.
+  Frame* make_frame(const Code* code) {
+    auto* f = static_cast<Frame*>(code->frame_class != 0 ? allocate_class(code->frame_class, Kind::frame)
+                                                         : allocate_large(code->frame_bytes(), Kind::frame));
+    f->code = code;
+    f->parent = nullptr;
+    f->rest_at(code->words());
+    return f;
+  }
+  // The quick ways of the machine: null where there is no free cell or the accounts must be looked at. The parent and the rest of the frame
+  // are not set, nor are the fields of the pair.
+  Frame* quick_frame(const Code* code) {
+    auto* f = static_cast<Frame*>(quick_cell(code->frame_class, code->frame_cell));
+    if (f == nullptr) [[unlikely]]
+      return nullptr;
+    set_header(f, code->frame_header);
     f->code = code;
     return f;
   }
-
-  // Gives back the cell of an object with count 1 whose children have been moved out of it (a frame at its return, a pair taken apart).
-  void discard(Object* o) {
-    if (o->size_class == kLarge) [[unlikely]] {
-      give_back(o);
-      return;
+  Pair* quick_pair() {
+    constexpr std::uint16_t size_class = sizeof(Pair) / 16;
+    auto* p = static_cast<Pair*>(quick_cell(size_class, sizeof(Pair)));
+    if (p != nullptr) [[likely]]
+      set_header(p, header(Kind::pair, size_class));
+    return p;
+  }
+  Block* quick_block(std::uint32_t procedures, std::uint32_t captures) {
+    std::size_t size_class = (sizeof(Block) + sizeof(Procedure) * procedures + 8 * std::size_t{captures} + 15) / 16;
+    if (size_class > kClasses) return nullptr;
+    auto c = static_cast<std::uint16_t>(size_class);
+    auto* b = static_cast<Block*>(quick_cell(c, std::int64_t{c} * 16));
+    if (b != nullptr) [[likely]] {
+      set_header(b, header(Kind::block, c));
+      b->procedures = procedures;
+      b->captures = captures;
     }
+    return b;
+  }
+  // The first eight bytes of an object with one reference.
+  static constexpr std::uint64_t header(Kind kind, std::uint16_t size_class) {
+    return 1 | static_cast<std::uint64_t>(kind) << 32 | std::uint64_t{size_class} << 48;
+  }
+
+  // Makes an object with count 1 whose children have been moved out into a new one of the same size.
+  void renew(Object* o, std::uint64_t header) { set_header(o, header); }
+  // Gives back the cell of an object with count 1 whose children have been moved out of it (a frame at its return, a pair taken apart).
+  void discard(Object* o) { give_back(o); }
+  static bool is_large(const Object* o) { return o->size_class == kLarge; }
+  // The same for one that is not large.
+  void discard_cell(Object* o) {
 #ifndef NDEBUG
     --live_objects_;
 #endif
@@ -105,13 +144,14 @@ public:
     next_serial = 1;
     live_objects_ = 0;
   }
-  std::int64_t heap_live() const { return live_ - tape.live - capsules.live; }
+  std::int64_t heap_live() const { return live_bytes() - tape.live - capsules.live; }
   std::int64_t heap_peak() const { return heap_peak_; }
-  std::int64_t live_bytes() const { return live_; }
+  std::int64_t live_bytes() const { return watermark_ - room_; }
   std::int64_t live_objects() const { return live_objects_; }  // without immortal ones; counted in debug builds
 
   void* allocate(std::size_t bytes, Kind kind) {
-    return allocate_class(static_cast<std::uint16_t>((bytes + 15) / 16), bytes, kind);
+    std::size_t size_class = (bytes + 15) / 16;
+    return size_class > kClasses ? allocate_large(bytes, kind) : allocate_class(static_cast<std::uint16_t>(size_class), kind);
   }
   static constexpr std::uint16_t kClasses = 64;  // size classes 1..64: up to 1024 bytes
 
@@ -119,42 +159,50 @@ private:
   struct Free {
     Free* next;
   };
-  void* allocate_class(std::uint16_t size_class, std::size_t bytes, Kind kind) {
-    if (size_class > kClasses) [[unlikely]]
-      return allocate_large(bytes, kind);
-    std::int64_t size = std::int64_t{size_class} * 16;
-    Free* cell = free_[size_class];
-    live_ += size;
-    if (cell == nullptr || live_ > watermark_) [[unlikely]]
-      cell = refill(size_class);
-    free_[size_class] = cell->next;
-    auto* o = reinterpret_cast<Object*>(cell);
-    o->count = 1;
-    o->kind = kind;
-    o->flags = 0;
-    o->size_class = size_class;
+  void set_header(Object* o, std::uint64_t header) {
+    std::memcpy(static_cast<void*>(o), &header, sizeof header);
     o->serial = next_serial++;
+  }
+  Object* quick_cell(std::uint16_t size_class, std::int64_t size) {
+    Free* cell = free_[size_class];  // class 0 never has one
+    if (cell == nullptr) [[unlikely]]
+      return nullptr;
+    std::int64_t room = room_ - size;
+    if (room < 0) [[unlikely]]
+      return nullptr;
+    room_ = room;
+    free_[size_class] = cell->next;
 #ifndef NDEBUG
     ++live_objects_;
 #endif
+    return reinterpret_cast<Object*>(cell);
+  }
+  Object* allocate_class(std::uint16_t size_class, Kind kind) {
+    Object* o = quick_cell(size_class, std::int64_t{size_class} * 16);
+    if (o == nullptr) [[unlikely]] {
+      refill(size_class);
+      o = quick_cell(size_class, std::int64_t{size_class} * 16);
+    }
+    set_header(o, header(kind, size_class));
     return o;
   }
   void* allocate_large(std::size_t bytes, Kind kind);
-  Free* refill(std::uint16_t size_class);
+  // Makes the next quick_cell of that class succeed.
+  void refill(std::uint16_t size_class);
   void pass_watermark(std::int64_t request);
   void release_slow(Object* o);
   void give_back(Object* o);
   void give_back_cell(Object* o) {
-    live_ -= std::int64_t{o->size_class} * 16;
-    auto* cell = reinterpret_cast<Free*>(o);
     std::uint16_t size_class = o->size_class;
+    room_ += std::int64_t{size_class} * 16;
+    auto* cell = reinterpret_cast<Free*>(o);
     cell->next = free_[size_class];
     free_[size_class] = cell;
   }
   void release_children(Object* o);
   static std::size_t size_of(const Object* o);
 
-  std::int64_t live_ = 0;
+  std::int64_t room_ = 0;       // live bytes are watermark_ - room_; the accounts are looked at when it would fall below 0
   std::int64_t watermark_ = 0;
   Free* free_[kClasses + 1] = {};
   std::int64_t budget_ = 0;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "vm/bytecode/instruction.h"
+#include "vm/bytecode/verifier.h"
 #include "vm/value/value.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace cairn::value {
@@ -50,21 +52,34 @@ struct Bundle : Object {
   Value primal, tangent;
 };
 
-// A function ready to run: code and, for every word of it, which registers hold an owned value before that word.
-struct Code {
-  const bytecode::Word* words = nullptr;
-  const std::uint64_t* live = nullptr;  // live[pc * mask_words + i], from the verifier
-  std::uint32_t mask_words = 1;
+// A function ready to run: its words stand right behind this, so that a procedure leads to them without a detour.
+struct alignas(64) Code {
+  std::uint64_t frame_header = 0;       // the first eight bytes of a new frame
+  std::int64_t frame_cell = 0;          // bytes of its cell
+  std::uint16_t frame_class = 0;        // its size class; 0: large
+  std::uint16_t exactly = 0;            // number of arguments it takes; kVariable with a rest list
   std::uint16_t parameters = 0;
   std::uint16_t entry_slots = 0;        // parameters, rest list, closure
   std::uint16_t slots = 0;
   bool rest = false;
   bool needs_closure = false;
-  std::uint16_t frame_class = 0;        // size class of its frames
-  std::uint32_t frame_bytes = 0;
-  std::uint32_t index = 0;              // in its module; run operators: their number
+  std::uint32_t mask_words = 1;
+  const std::uint64_t* live = nullptr;  // registers that hold an owned value before a word: live[pc * mask_words + i], from the verifier
   const void* module = nullptr;         // machine::LoadedModule; null for run operators
+  std::uint32_t index = 0;              // in its module; run operators: their number
+
+  static constexpr std::uint16_t kVariable = 0xFFFF;
+  const bytecode::Word* words() const { return reinterpret_cast<const bytecode::Word*>(this + 1); }
+  std::size_t frame_bytes() const;
 };
+static_assert(sizeof(Code) == 64);
+
+struct FreeCode {
+  void operator()(const Code* code) const;
+};
+using OwnedCode = std::unique_ptr<const Code, FreeCode>;
+// A verified function, copied; its facts must outlive it.
+OwnedCode make_code(const bytecode::Function& function, const bytecode::FunctionFacts& facts, std::uint32_t number, const void* module);
 
 // One procedure of a closure block. A procedure value points here; the block is found by offset, so that the procedures
 // of a recursive binding refer to each other without a cycle of counts.
@@ -87,24 +102,36 @@ inline Block* block_of(const Procedure* p) {
 
 // A frame owns its parent, and those slots that are live at its pc. A frame at rest waits for a value in `result`;
 // the frame on top of an interrupted run does not (`result` is kNoRegister). A frame whose count is above one is never written.
+// While the machine runs in a frame its pc and result are those of the last time it was at rest.
 struct Frame : Object {
   const Code* code;
   Frame* parent;
-  std::uint32_t pc;      // word index of the next instruction
-  std::uint16_t result;  // register that the awaited value goes to
-  std::uint16_t lifted;  // its live slots have been put on the current tape
+  std::uint64_t rest;  // low 48 bits: address of the next instruction; above: register that the awaited value goes to
+
   Value* slots() { return reinterpret_cast<Value*>(this + 1); }
   const Value* slots() const { return reinterpret_cast<const Value*>(this + 1); }
+  const bytecode::Word* next() const { return reinterpret_cast<const bytecode::Word*>(rest << 16 >> 16); }
+  std::uint16_t result() const { return static_cast<std::uint16_t>(rest >> 48); }
+  std::uint32_t pc() const { return static_cast<std::uint32_t>(next() - code->words()); }
+  void rest_at(const bytecode::Word* next, std::uint16_t result = bytecode::kNoRegister) {
+    rest = std::uint64_t{result} << 48 | reinterpret_cast<std::uint64_t>(next);
+  }
+  void set_result(std::uint16_t result) { rest = std::uint64_t{result} << 48 | rest << 16 >> 16; }
+  // Its live slots have been put on the current tape.
+  bool lifted() const { return flags != 0; }
+  void set_lifted(bool lifted) { flags = lifted ? 1 : 0; }
 };
 static_assert(sizeof(Frame) == 40);
 
+inline std::size_t Code::frame_bytes() const { return sizeof(Frame) + 8 * std::size_t{slots}; }
+
 // Calls f(slot index) for every live slot of a frame.
 template <class F> void for_each_live(const Frame* frame, F&& f) {
-  const std::uint64_t* mask = frame->code->live + std::size_t{frame->pc} * frame->code->mask_words;
+  const std::uint64_t* mask = frame->code->live + std::size_t{frame->pc()} * frame->code->mask_words;
   for (std::uint32_t w = 0; w < frame->code->mask_words; ++w)
     for (std::uint64_t m = mask[w]; m != 0; m &= m - 1) {
       std::uint32_t slot = w * 64 + static_cast<std::uint32_t>(std::countr_zero(m));
-      if (slot != frame->result) f(slot);
+      if (slot != frame->result()) f(slot);
     }
 }
 

@@ -1,0 +1,81 @@
+// What the handlers of calls and primitives leave to functions that may throw and that own lists.
+#include "vm/machine/engine.h"
+#include "vm/print/primitives.h"
+
+namespace cairn::machine {
+
+using bytecode::kLastUse;
+
+namespace {
+
+Value& source(Frame* frame, std::uint16_t field) { return frame->slots()[field & 0x7FFF]; }
+
+// Calls f(parameter slot, or element of the rest list) for each of n arguments.
+template <class F> void for_each_argument(Frame* frame, std::size_t n, F&& f) {
+  const Code* code = frame->code;
+  Value list = code->rest ? frame->slots()[code->parameters] : value::kNull;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i < code->parameters) {
+      f(i, frame->slots()[i]);
+    } else {
+      f(i, list.pair()->car);
+      list = list.pair()->cdr;
+    }
+  }
+}
+
+} // namespace
+
+Frame* Engine::call_in_general(Frame* frame, std::span<const std::uint16_t> fields, Value callee) {
+  std::vector<Value> arguments;
+  for (std::uint16_t f : fields) arguments.push_back(source(frame, f));
+  Frame* made = make_call(callee, arguments.data(), arguments.size());
+  // make_call added references; a value that stays in its register becomes a second place, one that moves gives up its own.
+  if (Tape* tape = runs.back().tape)
+    for_each_argument(made, arguments.size(), [&](std::size_t i, Value& slot) {
+      if ((fields[i] & kLastUse) == 0 && slot.is_taped()) slot = duplicate(tape, slot);
+    });
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);
+  return made;
+}
+
+Frame* Engine::apply_to_list(Value callee, Value list) {
+  std::vector<Value> arguments;
+  Value at = list;
+  for (; at.is_pair(); at = at.pair()->cdr) arguments.push_back(at.pair()->car);
+  if (at != value::kNull) throw ProgramError("apply: expected a list of arguments, got " + describe(list));
+  Frame* made = make_call(callee, arguments.data(), arguments.size());
+  at = list;
+  if (Tape* tape = runs.back().tape)
+    for_each_argument(made, arguments.size(), [&](std::size_t, Value& slot) {
+      if (slot.is_taped() || slot.is_flonum()) slot = read_field_taped(*tape, at.pair(), 0, slot);
+      at = at.pair()->cdr;
+    });
+  return made;
+}
+
+Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const std::uint16_t> fields) {
+  std::vector<Value> arguments;
+  for (std::uint16_t f : fields) arguments.push_back(source(frame, f));
+  Value v = print::run_primitive(which, arguments.data(), static_cast<unsigned>(arguments.size()), *this);
+  if (Tape* tape = runs.back().tape; tape != nullptr && v.is_taped() && v.tape_id() == tape->id()) v = tape->identity(v);
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);
+  return v;
+}
+
+// (error message irritant ...), its list in v; or a value that matches no pattern.
+void Engine::fail(bool no_match, Value v) const {
+  if (no_match) throw ProgramError("no pattern matches " + describe(v));
+  std::string message;
+  for (bool first = true; v.is_pair(); v = v.pair()->cdr, first = false) {
+    Value part = v.pair()->car;
+    if (!first) message += ' ';
+    message += first && value::is_string(part) ? std::string(value::as_text(part)->view()) : describe(part);
+    if (message.size() > 2000) break;
+  }
+  throw ProgramError(message);
+}
+
+} // namespace cairn::machine

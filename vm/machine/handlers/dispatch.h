@@ -1,0 +1,39 @@
+// The table of handlers, and the way into the loop and out of it. Last: `Engine::dispatch` for one value of CAIRN_TAPED.
+#include "vm/machine/handlers/control.h"
+#include "vm/machine/handlers/numbers.h"
+#include "vm/machine/handlers/procedures.h"
+#include "vm/machine/handlers/values.h"
+#include "vm/machine/handlers/others.h"
+
+#include <algorithm>
+
+namespace cairn::machine {
+
+template <> Engine::Exit Engine::dispatch<CAIRN_TAPED>() {
+  static constexpr Handler kHandlers[] = {
+#define X(name, roles, text) op_##name,
+#include "vm/bytecode/opcodes.def"
+#undef X
+  };
+  Run& run = runs.back();
+  loop.run = &run;
+  loop.tape = run.tape;
+  loop.epoch = run.epoch;
+  loop.constants = loaded.constants.data();
+  loop.codes = loaded.codes.data();
+  std::uint64_t steps = std::min<std::uint64_t>(run.least_deadline - clock, std::uint64_t{1} << 62);
+  loop.end = clock + steps;
+  loop.frame = run.top;
+  loop.pc = run.top->next();
+  loop.left = static_cast<std::int64_t>(steps) - 1;
+#if CAIRN_JUMPS
+  return kHandlers[field(loop.pc, 0)](this, loop.frame, loop.pc, loop.left, kHandlers);
+#else
+  for (;;) {
+    Exit exit = kHandlers[field(loop.pc, 0)](this, loop.frame, loop.pc, loop.left, kHandlers);
+    if (exit != Exit::next) return exit;
+  }
+#endif
+}
+
+} // namespace cairn::machine

@@ -1,0 +1,164 @@
+// The machine's loop without a loop: every instruction has a handler, a function that ends in a jump to the next one. What other
+// interpreters keep in locals are the arguments that all handlers have in common, so they stay in registers, whatever a handler's rare
+// cases need; those stand in functions of their own, reached by a jump as well.
+//
+// The handlers are compiled twice: CAIRN_TAPED says whether the run records on a tape. Compilers that do not turn such calls into
+// jumps (no optimisation, sanitizers) return to a loop after each instruction instead.
+#pragma once
+
+#include "vm/machine/derivative_rules.h"
+#include "vm/machine/engine.h"
+#include "vm/machine/run_operator.h"
+#include "vm/print/primitives.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace cairn::machine {
+namespace {
+
+using bytecode::kLastUse;
+using value::flonum_unchecked;
+using Exit = Engine::Exit;
+
+constexpr bool kTaped = CAIRN_TAPED;
+constexpr std::uint16_t kRegister = 0x7FFF;
+
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GNUC__)
+#define CAIRN_JUMPS 1
+#else
+#define CAIRN_JUMPS 0
+#endif
+
+// The registers: the machine, the frame on top, the current instruction, steps left before it, the handlers by opcode.
+#define CAIRN_REGISTERS                                                                                                          \
+  [[maybe_unused]] Engine *const e, [[maybe_unused]] Frame *frame, [[maybe_unused]] const Word *pc,                              \
+      [[maybe_unused]] std::int64_t left, [[maybe_unused]] const void *const handlers
+#define CAIRN_PASS e, frame, pc, left, handlers
+using Handler = Exit (*)(CAIRN_REGISTERS);
+
+#define HANDLER(name) Exit op_##name(CAIRN_REGISTERS)
+// The less frequent way of an instruction, and the rare one.
+#define OUTLINE(name) [[gnu::noinline]] Exit name(CAIRN_REGISTERS)
+#define RARE(name) [[gnu::noinline, gnu::cold]] Exit name(CAIRN_REGISTERS)
+#define CONTINUE(name) return name(CAIRN_PASS)
+
+// Field i of the instruction: 1 is a, 2 is b, 3 is c, 4 and up are the operands in the words that follow.
+static_assert(std::endian::native == std::endian::little, "instruction words are read in halves");
+inline std::uint16_t field(const Word* pc, unsigned i) {
+  std::uint16_t f;
+  std::memcpy(&f, reinterpret_cast<const char*>(pc) + 2 * i, sizeof f);
+  return f;
+}
+#define A field(pc, 1)
+#define B field(pc, 2)
+#define C field(pc, 3)
+#define OPERAND(i) field(pc, 4 + (i))
+inline std::span<const std::uint16_t> fields(const Word* pc, unsigned first, unsigned n) {
+  return {reinterpret_cast<const std::uint16_t*>(pc) + first, n};
+}
+inline std::span<const std::uint16_t> operands(const Word* pc, unsigned n) { return fields(pc, 4, n); }
+#define IMMEDIATE(f) static_cast<std::int64_t>(static_cast<std::int16_t>(f))
+#define SLOT(f) frame->slots()[f]
+#define SOURCE(f) frame->slots()[(f) & kRegister]
+
+// Written back before anything that looks at the runs or may throw.
+inline void save(Engine* e, Frame* frame, const Word* pc, std::int64_t left) {
+  frame->rest_at(pc);
+  e->loop.run->top = frame;
+  e->clock = e->loop.end - static_cast<std::uint64_t>(left);
+}
+#define SAVE() save(e, frame, pc, left)
+
+RARE(out_of_budget) {
+  left = 0;
+  SAVE();
+  return Exit::expired;
+}
+
+#ifdef CAIRN_UNCOUNTED  // for the benchmark of what counting costs; such a build cannot be interrupted
+#define CAIRN_COUNT_STEP
+#else
+#define CAIRN_COUNT_STEP                                                                                                         \
+  if (--left < 0) [[unlikely]]                                                                                                   \
+    return out_of_budget(CAIRN_PASS);
+#endif
+#if CAIRN_JUMPS
+#define NEXT(words)                                                                                                              \
+  do {                                                                                                                           \
+    pc += (words);                                                                                                               \
+    CAIRN_COUNT_STEP                                                                                                             \
+    return static_cast<const Handler*>(handlers)[field(pc, 0)](CAIRN_PASS);                                                      \
+  } while (0)
+#else
+#define NEXT(words)                                                                                                              \
+  do {                                                                                                                           \
+    pc += (words);                                                                                                               \
+    CAIRN_COUNT_STEP                                                                                                             \
+    e->loop.frame = frame;                                                                                                       \
+    e->loop.pc = pc;                                                                                                             \
+    e->loop.left = left;                                                                                                         \
+    return Exit::next;                                                                                                           \
+  } while (0)
+#endif
+#define GO(offset) NEXT(static_cast<std::int16_t>(offset))
+
+// --- values. A source read without moving it out is a second place for what it holds (DESIGN 5.1).
+
+// May throw on a tape: everything is written back then.
+inline Value copy(CAIRN_REGISTERS, Value v) {
+  if constexpr (kTaped) {
+    if (v.is_taped() && v.tape_id() == e->loop.tape->id()) {
+      SAVE();
+      return e->loop.tape->identity(v);
+    }
+  }
+  return Heap::retain(v);
+}
+#define COPY(v) copy(CAIRN_PASS, v)
+inline Value take(CAIRN_REGISTERS, std::uint16_t f) {
+  Value v = SOURCE(f);
+  return (f & kLastUse) != 0 ? v : COPY(v);
+}
+#define TAKE(f) take(CAIRN_PASS, f)
+
+// Field `slot` of an object; everything must be written back on a tape.
+inline Value get_field(Engine* e, Object* o, std::uint32_t slot, Value v) {
+  if constexpr (kTaped) return e->read_field_taped(*e->loop.tape, o, slot, v);
+  else return Heap::retain(v);
+}
+// Such a field is read like any other value.
+inline bool plain_field(Value v) { return !kTaped || (!v.is_flonum() && !v.is_taped()); }
+
+// A source that has been used, if it was for the last time.
+inline void done_with(Engine* e, std::uint16_t f, Value v) {
+  if ((f & kLastUse) != 0) e->heap().release(v);
+}
+// Gives up a reference that is not the last one; false: it is.
+inline bool give_up_shared(Object* o) {
+  if (o->count == 1) return false;
+  if (static_cast<std::int32_t>(o->count) > 0) --o->count;  // else immortal
+  return true;
+}
+// Nothing has to be done with it.
+inline bool idle(std::uint16_t f, Value v) { return (f & kLastUse) == 0 || !v.is_object(); }
+
+[[noreturn]] void expected(const Engine& e, const char* who, const char* what, Value got) {
+  throw ProgramError(fmt::format("{}: expected {}, got {}", who, what, e.describe(got)));
+}
+
+// A frame that this tape has not put on itself yet.
+inline bool unseen(Engine* e, const Frame* f) {
+  if constexpr (kTaped) return e->loop.tape->is_old(f->serial) && !f->lifted();
+  return e == nullptr;
+}
+
+inline bool are_integers(Value x, Value y) { return x.is_integer() && y.is_integer(); }
+inline std::int64_t shifted(Value integer) { return static_cast<std::int64_t>(integer.bits << 16); }
+inline Value unshifted(std::int64_t i) { return {static_cast<std::uint64_t>(i) >> 16 | value::kIntegerTag << value::kTagShift}; }
+
+} // namespace
+} // namespace cairn::machine

@@ -1,0 +1,99 @@
+// Handlers of predicates, primitives, failures and the instructions of run operators.
+#pragma once
+
+#include "vm/machine/handlers/loop.h"
+
+namespace cairn::machine {
+namespace {
+
+#define PREDICATE(name, expression)                                                                                              \
+  OUTLINE(name##_slow) {                                                                                                         \
+    std::uint16_t b = B;                                                                                                         \
+    Value v = SOURCE(b);                                                                                                         \
+    bool holds = expression;                                                                                                     \
+    done_with(e, b, v);                                                                                                          \
+    SLOT(A) = value::boolean(holds);                                                                                             \
+    NEXT(1);                                                                                                                     \
+  }                                                                                                                              \
+  HANDLER(name) {                                                                                                                \
+    std::uint16_t b = B;                                                                                                         \
+    Value v = SOURCE(b);                                                                                                         \
+    if (!idle(b, v)) CONTINUE(name##_slow);                                                                                      \
+    SLOT(A) = value::boolean(expression);                                                                                        \
+    NEXT(1);                                                                                                                     \
+  }
+PREDICATE(is_null, v == value::kNull)
+PREDICATE(is_pair, v.is_pair())
+PREDICATE(is_vector, value::is_vector(v))
+PREDICATE(is_procedure, v.is_procedure())
+PREDICATE(is_number, e->is_number(v))
+PREDICATE(is_boolean, value::is_boolean(v))
+PREDICATE(is_symbol, value::is_symbol(v))
+PREDICATE(is_string, value::is_string(v))
+PREDICATE(is_char, value::is_character(v))
+PREDICATE(logical_not, v == value::kFalse)
+HANDLER(is_integer) {
+  SAVE();
+  std::uint16_t b = B;
+  Value v = SOURCE(b);
+  Value p = e->primal(v);
+  bool holds = p.is_integer() || (p.is_flonum() && std::isfinite(p.flonum()) && p.flonum() == std::trunc(p.flonum()));
+  done_with(e, b, v);
+  SLOT(A) = value::boolean(holds);
+  NEXT(1);
+}
+HANDLER(is_exact) {
+  SAVE();
+  std::uint16_t b = B;
+  Value v = SOURCE(b);
+  if (!e->is_number(v)) expected(*e, "exact?", "a number", v);
+  bool holds = v.is_integer();
+  done_with(e, b, v);
+  SLOT(A) = value::boolean(holds);
+  NEXT(1);
+}
+
+HANDLER(primitive) {
+  SAVE();
+  unsigned n = C;
+  SLOT(A) = e->primitive(static_cast<bytecode::Primitive>(B), frame, operands(pc, n));
+  NEXT(1 + (n + 3) / 4);
+}
+
+RARE(op_fail) {
+  SAVE();
+  e->fail(A != 0, C > 0 ? SOURCE(OPERAND(0)) : value::kNull);
+}
+
+// They look at the runs, and the loop starts anew.
+OUTLINE(run_operator) {
+  const Word* instruction = pc;
+  Word w = *pc;
+  bool has_result = bytecode::kOpcodes[w & 0xFFFF].roles[0] == 'D';
+  pc += bytecode::words_of(w);
+  SAVE();
+  if (has_result) frame->set_result(bytecode::field_a(w));
+  return perform_run_instruction(*e, instruction) ? Exit::switched : Exit::done;
+}
+#define RUN_OPERATOR(name) constexpr Handler op_##name = run_operator;
+RUN_OPERATOR(run_tag)
+RUN_OPERATOR(run_bundle)
+RUN_OPERATOR(run_forward)
+RUN_OPERATOR(run_unbundle)
+RUN_OPERATOR(run_operate)
+RUN_OPERATOR(run_rebundle)
+RUN_OPERATOR(run_open)
+RUN_OPERATOR(run_seed)
+RUN_OPERATOR(run_sweep)
+RUN_OPERATOR(run_swept)
+RUN_OPERATOR(run_act)
+RUN_OPERATOR(run_acted)
+RUN_OPERATOR(run_more)
+RUN_OPERATOR(run_close)
+RUN_OPERATOR(run_count)
+RUN_OPERATOR(run_limited)
+RUN_OPERATOR(run_thaw)
+RUN_OPERATOR(run_scheduled)
+
+} // namespace
+} // namespace cairn::machine
