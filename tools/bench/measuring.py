@@ -13,7 +13,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-NOISE = 1e-3  # seconds: below this a time says nothing, and no ratio is taken of it
+NOISE = 0.02  # seconds: below this a time says nothing, and no ratio is taken of it
 
 
 class Failure(Exception):

@@ -1,5 +1,5 @@
 ; Scalar arithmetic and little else, so that the time is that of recording and sweeping operations: nine of them an iteration.
-; A rotation and a sum, so that values and cotangents neither grow nor vanish. Arguments: primal or *j; the number of iterations.
+; A rotation and a sum, so that values and cotangents neither grow nor vanish. Arguments: primal, *j or checkpoint-*j; the number of iterations.
 (define mode (car (command-line)))
 (define iterations (string->number (cadr (command-line))))
 (define (turned (cons a b))
@@ -12,6 +12,6 @@
               (- (+ sum (* a b)) 0.01)))))
 (define start (cons 0.7 0.4))
 (write-real
- (if (string=? mode "primal")
-     (turned start)
-     (car (cdr (*j turned start 1)))))
+ (cond ((string=? mode "primal") (turned start))
+       ((string=? mode "*j") (car (cdr (*j turned start 1))))
+       (else (car (cdr (checkpoint-*j turned start 1))))))
