@@ -35,7 +35,7 @@ void Tape::release(Heap& heap) {
 
 Chunk* Tape::new_chunk() {
   heap_.charge(heap_.tape, sizeof(Chunk));
-  auto* c = static_cast<Chunk*>(mi_malloc(sizeof(Chunk)));
+  auto* c = static_cast<Chunk*>(heap_.pieces.take());
   if (c == nullptr) {
     heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(Chunk)));
     throw value::BudgetExceeded("out of memory: the system refused a piece of tape");
@@ -53,7 +53,7 @@ void Tape::drop_chunk(Chunk* chunk) {
     heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(double) * Chunk::kRecords));
     mi_free(chunk->cotangents);
   }
-  mi_free(chunk);
+  heap_.pieces.give_back(chunk);
 }
 
 void Tape::make_cotangents(Chunk* chunk) {
@@ -169,14 +169,18 @@ template <bool Separate> void Tape::sweep_chunk(Chunk* chunk, std::uint32_t from
     if constexpr (Separate) return c->cotangents[node % Chunk::kRecords];
     else return c->records[node % Chunk::kRecords].value;
   };
+  const std::uint32_t base = from / Chunk::kRecords * Chunk::kRecords;
+  auto argument = [&](std::uint32_t node) -> double& {
+    return node >= base ? bar_of(chunk, node) : bar_of(ready(node), node);  // mostly a recent one
+  };
   for (std::uint32_t i = to; i-- > from;) {
     const Record& r = chunk->records[i % Chunk::kRecords];
     double bar = bar_of(chunk, i);
     if (is_absent(bar) || r.a == kNone) continue;
-    double& a = bar_of(ready(r.a), r.a);
+    double& a = argument(r.a);
     a = (a + bar * r.da) + 0.0;
     if (r.b == kNone) continue;
-    double& b = bar_of(ready(r.b), r.b);
+    double& b = argument(r.b);
     b = (b + bar * r.db) + 0.0;
   }
 }

@@ -42,6 +42,8 @@ struct Chunk {
   double& cotangent(std::uint32_t i) { return cotangents != nullptr ? cotangents[i] : records[i].value; }
 };
 
+static_assert(sizeof(Chunk) <= Heap::kPieceBytes);
+
 // A slot of an older object that was read on this tape.
 struct Input {
   std::uint32_t node = kNone;
@@ -85,12 +87,19 @@ public:
   std::uint64_t low() const { return low_; }
   std::uint64_t start() const { return low_ + span_; }
 
+  // The next record does not fit into the chunk in work: append may throw.
+  bool is_full() const { return next_ == end_; }
   Value append(double value, std::uint32_t a, double da, std::uint32_t b, double db) {
-    if (next_ == end_) [[unlikely]]
+    if (is_full()) [[unlikely]]
       grow();
+    return append_quickly(value, a, da, b, db);
+  }
+  // Only if it is not full.
+  Value append_quickly(double value, std::uint32_t a, double da, std::uint32_t b, double db) {
     *next_++ = {value, a, b, da, db};
     return value::taped(id_, count_++);
   }
+  void grow();
   Value leaf(double value) { return append(value, kNone, 0, kNone, 0); }
   // A second place for the same number (DESIGN 5.1).
   Value identity(Value v) { return append(primal(v.tape_node()), v.tape_node(), 1.0, kNone, 0); }
@@ -161,7 +170,6 @@ public:
   void account_maps();
 
 private:
-  void grow();
   Chunk* ready(std::uint32_t node) {
     Chunk* c = chunks_[node / Chunk::kRecords];
     if (!c->ready) [[unlikely]]

@@ -12,8 +12,6 @@ namespace cairn::value {
 
 namespace {
 
-constexpr std::size_t kSlabBytes = 64 * 1024;
-
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
 void set_link(Object* o, Object* next) { o->serial = reinterpret_cast<std::uint64_t>(next); }
 
@@ -24,16 +22,14 @@ std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MiB", sta
 Heap::~Heap() {
   for (auto& [text, symbol] : symbols_)
     if (symbol->size_class == kLarge) mi_free(symbol);
-  for (void* slab : slabs_) mi_free(slab);
 }
 
 void Heap::refill(std::uint16_t size_class) {
   std::size_t size = std::size_t{size_class} * 16;
   if (room_ < static_cast<std::int64_t>(size)) pass_watermark(static_cast<std::int64_t>(size));
   if (free_[size_class] != nullptr) return;
-  auto* slab = static_cast<char*>(mi_malloc(kSlabBytes));
-  if (slab == nullptr) throw BudgetExceeded("out of memory: the system refused 64 KiB");
-  slabs_.push_back(slab);
+  auto* slab = static_cast<char*>(slabs_.take());
+  if (slab == nullptr) throw BudgetExceeded("out of memory: the system refused 2 MiB");
   std::size_t cells = kSlabBytes / size;
   for (std::size_t i = 0; i + 1 < cells; ++i)
     reinterpret_cast<Free*>(slab + i * size)->next = reinterpret_cast<Free*>(slab + (i + 1) * size);

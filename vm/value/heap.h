@@ -2,6 +2,7 @@
 // mimalloc. Freeing is iterative: no native recursion, whatever the depth of the data.
 #pragma once
 
+#include "vm/value/blocks.h"
 #include "vm/value/object.h"
 
 #include <cstdint>
@@ -138,6 +139,8 @@ public:
 
   std::uint64_t next_serial = 1;  // part of the machine state
   Account tape, capsules;
+  static constexpr std::size_t kPieceBytes = 32 * 1024 + 64;
+  Blocks pieces{kPieceBytes};  // of tapes, so that all tapes of a machine share what is free
   std::int64_t capsule_count = 0, capsule_count_peak = 0;
   // Forgets counts and serials so far: what is allocated now is part of the program, not of its run.
   void reset_counts() {
@@ -210,7 +213,8 @@ private:
   std::int64_t live_objects_ = 0;
   Object* pending_ = nullptr;  // to be released, linked
   bool draining_ = false;
-  std::vector<void*> slabs_;
+  static constexpr std::size_t kSlabBytes = 64 * 1024;
+  Blocks slabs_{kSlabBytes};  // given back all at once
   std::unordered_map<std::string_view, Text*> symbols_;
 };
 

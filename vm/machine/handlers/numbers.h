@@ -26,7 +26,7 @@ inline bool on_tape(const Tape& tape, Value v, double& primal, std::uint32_t& no
 }
 
 // Records x op y; at least one is on the tape. False: leave it to Engine::binary.
-template <Opcode Op> inline bool record(Tape& tape, Value x, Value y, Value& out) {
+template <Opcode Op> [[gnu::always_inline]] inline bool record(Tape& tape, Value x, Value y, Value& out) {
   double px = 0, py = 0;
   std::uint32_t nx = 0, ny = 0;
   if (!on_tape(tape, x, px, nx) || !on_tape(tape, y, py, ny)) return false;
@@ -37,9 +37,9 @@ template <Opcode Op> inline bool record(Tape& tape, Value x, Value y, Value& out
   if constexpr (Op == Opcode::div) v = px / py, dx = 1 / py, dy = -v / py;
   if (nx == tape::kNone) {
     if (ny == tape::kNone) return false;
-    out = tape.append(v, ny, dy, tape::kNone, 0);
+    out = tape.append_quickly(v, ny, dy, tape::kNone, 0);
   } else {
-    out = tape.append(v, nx, dx, ny, dy);
+    out = tape.append_quickly(v, nx, dx, ny, dy);
   }
   return true;
 }
@@ -57,6 +57,14 @@ template <Opcode Op> inline bool integers(Value x, Value y, Value& out) {
   return true;
 }
 
+// The tape needs another chunk before the instruction can be recorded; then it is begun again, as the same step.
+RARE(more_tape) {
+  SAVE();
+  e->loop.tape->grow();
+  ++left;
+  NEXT(0);
+}
+
 // Flonums stand behind `Op` with x and y; fx and fy are the fields they came from, 0 for what is not counted.
 #define ARITHMETIC(name, Op, symbol, first, second, fx, fy)                                                                      \
   RARE(name##_slow) {                                                                                                            \
@@ -69,9 +77,10 @@ template <Opcode Op> inline bool integers(Value x, Value y, Value& out) {
     NEXT(1);                                                                                                                     \
   }                                                                                                                              \
   OUTLINE(name##_recorded) {                                                                                                     \
-    SAVE();                                                                                                                      \
+    Tape& tape = *e->loop.tape;                                                                                                  \
     Value out;                                                                                                                   \
-    if (!record<Opcode::Op>(*e->loop.tape, first, second, out)) CONTINUE(name##_slow);                                           \
+    if (tape.is_full()) CONTINUE(more_tape);                                                                                     \
+    if (!record<Opcode::Op>(tape, first, second, out)) CONTINUE(name##_slow);                                                    \
     SLOT(A) = out;                                                                                                               \
     NEXT(1);                                                                                                                     \
   }                                                                                                                              \
@@ -109,6 +118,8 @@ OUTLINE(add_i_slow) {
   Value out;
   if (x.is_flonum()) {
     out = flonum_unchecked(x.flonum() + static_cast<double>(IMMEDIATE(C)));
+  } else if (kTaped && e->loop.tape->is_full()) {
+    CONTINUE(more_tape);
   } else if (!kTaped || !record<Opcode::add>(*e->loop.tape, x, y, out)) {
     out = e->binary(Opcode::add, x, y);
     done_with(e, b, x);

@@ -1,0 +1,82 @@
+#include "vm/value/blocks.h"
+
+#include <sys/mman.h>
+
+#include <new>
+#include <utility>
+
+namespace cairn::value {
+
+struct alignas(64) Blocks::Region {
+  struct Free {
+    Free* next;
+  };
+  Free* free = nullptr;       // given back
+  std::size_t fresh = 0;      // blocks from this one on were never taken
+  std::size_t used = 0;
+  std::size_t in_all = 0, in_room = kNotThere;  // places in the lists
+  static constexpr std::size_t kNotThere = SIZE_MAX;
+};
+
+Blocks::Blocks(std::size_t block_bytes) : block_bytes_((block_bytes + 63) / 64 * 64) {}
+
+Blocks::~Blocks() {
+  for (Region* r : all_) munmap(r, kRegionBytes);
+}
+
+bool Blocks::add_region() {
+  // Twice the size, so that an aligned region lies within; the rest goes back at once.
+  void* wide = mmap(nullptr, 2 * kRegionBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (wide == MAP_FAILED) return false;
+  std::size_t before = (kRegionBytes - reinterpret_cast<std::uintptr_t>(wide) % kRegionBytes) % kRegionBytes;
+  char* place = static_cast<char*>(wide) + before;
+  if (before != 0) munmap(wide, before);
+  munmap(place + kRegionBytes, kRegionBytes - before);
+  if (!all_.empty()) madvise(place, kRegionBytes, MADV_HUGEPAGE);  // only advice: without it all is the same, slower
+  auto* r = new (place) Region;
+  r->in_all = all_.size();
+  r->in_room = with_room_.size();
+  all_.push_back(r);
+  with_room_.push_back(r);
+  ++empty_;
+  return true;
+}
+
+void Blocks::drop_region(Region* r) {
+  all_[r->in_all] = all_.back();
+  all_[r->in_all]->in_all = r->in_all;
+  all_.pop_back();
+  with_room_[r->in_room] = with_room_.back();
+  with_room_[r->in_room]->in_room = r->in_room;
+  with_room_.pop_back();
+  munmap(r, kRegionBytes);
+  --empty_;
+}
+
+void* Blocks::take() {
+  if (with_room_.empty() && !add_region()) return nullptr;
+  Region* r = with_room_.back();
+  if (r->used++ == 0) --empty_;
+  void* block = nullptr;
+  if (r->free != nullptr) block = std::exchange(r->free, r->free->next);
+  else block = reinterpret_cast<char*>(r + 1) + block_bytes_ * r->fresh++;
+  if (r->free == nullptr && sizeof(Region) + block_bytes_ * (r->fresh + 1) > kRegionBytes) {
+    r->in_room = Region::kNotThere;
+    with_room_.pop_back();
+  }
+  return block;
+}
+
+void Blocks::give_back(void* block) {
+  Region* r = region_of(block);
+  auto* free = static_cast<Region::Free*>(block);
+  free->next = r->free;
+  r->free = free;
+  if (r->in_room == Region::kNotThere) {
+    r->in_room = with_room_.size();
+    with_room_.push_back(r);
+  }
+  if (--r->used == 0 && ++empty_ > kKept) drop_region(r);
+}
+
+} // namespace cairn::value
