@@ -158,7 +158,7 @@ class Parser(argparse.ArgumentParser):
         return options
 
 
-def benchmark(parts, options, chosen=None):
+def benchmark(parts, options):
     """Runs parts, functions of the options; the process ends with code 1 if one of them could not be measured or found a wrong answer."""
     failed = False
     for part in parts:
