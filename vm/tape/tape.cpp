@@ -14,7 +14,7 @@ FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x
 FlushDenormals::~FlushDenormals() { _mm_setcsr(saved_); }
 
 Tape::Tape(Heap& heap, std::uint16_t id, std::uint64_t low, std::uint64_t start)
-    : heap_(heap), id_(id), low_(low), span_(start - low) {}
+    : heap_(heap), id_(id), name_(value::taped(id, 0).bits >> 32), low_(low), span_(start - low) {}
 
 Tape::~Tape() {
   for (Chunk* c : chunks_) drop_chunk(c);

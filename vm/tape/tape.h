@@ -79,6 +79,8 @@ public:
   void release(Heap& heap);
 
   std::uint16_t id() const { return id_; }
+  // A number of this tape (of any copy of it).
+  bool has(Value v) const { return v.bits >> 32 == name_; }
   std::uint32_t size() const { return count_; }
   double primal(std::uint32_t node) const { return chunks_[node / Chunk::kRecords]->records[node % Chunk::kRecords].value; }
 
@@ -97,7 +99,7 @@ public:
   // Only if it is not full.
   Value append_quickly(double value, std::uint32_t a, double da, std::uint32_t b, double db) {
     *next_++ = {value, a, b, da, db};
-    return value::taped(id_, count_++);
+    return {name_ << 32 | count_++};
   }
   void grow();
   Value leaf(double value) { return append(value, kNone, 0, kNone, 0); }
@@ -185,6 +187,7 @@ private:
 
   Heap& heap_;
   std::uint16_t id_;
+  std::uint64_t name_;  // upper half of its numbers
   std::uint64_t low_, span_;
   Record* next_ = nullptr;
   Record* end_ = nullptr;

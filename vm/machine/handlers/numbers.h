@@ -7,41 +7,32 @@
 namespace cairn::machine {
 namespace {
 
-// A number as the tape sees it: its primal, and its node if it is on this tape. False for anything unusual.
-inline bool on_tape(const Tape& tape, Value v, double& primal, std::uint32_t& node) {
-  if (v.is_taped()) {
-    if (v.tape_id() != tape.id()) return false;
-    node = v.tape_node();
-    primal = tape.primal(node);
-    return true;
-  }
-  node = tape::kNone;
+// The double that an operand is to a tape it is not on; false for what is not simply a number.
+inline bool plain_double(Value v, double& d) {
   if (v.is_flonum()) {
-    primal = v.flonum();
+    d = v.flonum();
     return true;
   }
-  if (!v.is_integer()) return false;
-  primal = static_cast<double>(v.integer());
-  return true;
+  d = static_cast<double>(v.integer());
+  return v.is_integer();
 }
 
-// Records x op y; at least one is on the tape. False: leave it to Engine::binary.
-template <Opcode Op> [[gnu::always_inline]] inline bool record(Tape& tape, Value x, Value y, Value& out) {
-  double px = 0, py = 0;
-  std::uint32_t nx = 0, ny = 0;
-  if (!on_tape(tape, x, px, nx) || !on_tape(tape, y, py, ny)) return false;
-  double v = 0, dx = 1, dy = 1;
-  if constexpr (Op == Opcode::add) v = px + py;
-  if constexpr (Op == Opcode::sub) v = px - py, dy = -1;
-  if constexpr (Op == Opcode::mul) v = px * py, dx = py, dy = px;
-  if constexpr (Op == Opcode::div) v = px / py, dx = 1 / py, dy = -v / py;
-  if (nx == tape::kNone) {
-    if (ny == tape::kNone) return false;
-    out = tape.append_quickly(v, ny, dy, tape::kNone, 0);
-  } else {
-    out = tape.append_quickly(v, nx, dx, ny, dy);
-  }
-  return true;
+template <Opcode Op> inline double value_of(double x, double y) {
+  if constexpr (Op == Opcode::add) return x + y;
+  if constexpr (Op == Opcode::sub) return x - y;
+  if constexpr (Op == Opcode::mul) return x * y;
+  return x / y;
+}
+template <Opcode Op> inline double partial_x(double y) {
+  if constexpr (Op == Opcode::mul) return y;
+  if constexpr (Op == Opcode::div) return 1 / y;
+  return 1;
+}
+template <Opcode Op> inline double partial_y(double x, double y, double v) {
+  if constexpr (Op == Opcode::sub) return -1;
+  if constexpr (Op == Opcode::mul) return x;
+  if constexpr (Op == Opcode::div) return -v / y;
+  return 1;
 }
 
 template <Opcode Op> inline bool integers(Value x, Value y, Value& out) {
@@ -65,7 +56,8 @@ RARE(more_tape) {
   NEXT(0);
 }
 
-// Flonums stand behind `Op` with x and y; fx and fy are the fields they came from, 0 for what is not counted.
+// Flonums stand behind `Op` with x and y; fx and fy are the fields they came from, 0 for what is not counted. On a tape there is a way for
+// numbers of that tape on both sides, or beside a plain number.
 #define ARITHMETIC(name, Op, symbol, first, second, fx, fy)                                                                      \
   RARE(name##_slow) {                                                                                                            \
     SAVE();                                                                                                                      \
@@ -76,22 +68,49 @@ RARE(more_tape) {
     SLOT(A) = v;                                                                                                                 \
     NEXT(1);                                                                                                                     \
   }                                                                                                                              \
-  OUTLINE(name##_recorded) {                                                                                                     \
+  OUTLINE(name##_both) {                                                                                                         \
     Tape& tape = *e->loop.tape;                                                                                                  \
-    Value out;                                                                                                                   \
     if (tape.is_full()) CONTINUE(more_tape);                                                                                     \
-    if (!record<Opcode::Op>(tape, first, second, out)) CONTINUE(name##_slow);                                                    \
-    SLOT(A) = out;                                                                                                               \
+    std::uint32_t i = first.tape_node(), j = second.tape_node();                                                                 \
+    double a = tape.primal(i), b = tape.primal(j), v = value_of<Opcode::Op>(a, b);                                               \
+    SLOT(A) = tape.append_quickly(v, i, partial_x<Opcode::Op>(b), j, partial_y<Opcode::Op>(a, b, v));                            \
+    NEXT(1);                                                                                                                     \
+  }                                                                                                                              \
+  OUTLINE(name##_left) {                                                                                                         \
+    Tape& tape = *e->loop.tape;                                                                                                  \
+    double b = 0;                                                                                                                \
+    if (!plain_double(second, b)) CONTINUE(name##_slow);                                                                         \
+    if (tape.is_full()) CONTINUE(more_tape);                                                                                     \
+    std::uint32_t i = first.tape_node();                                                                                         \
+    SLOT(A) = tape.append_quickly(value_of<Opcode::Op>(tape.primal(i), b), i, partial_x<Opcode::Op>(b), tape::kNone, 0);         \
+    NEXT(1);                                                                                                                     \
+  }                                                                                                                              \
+  OUTLINE(name##_right) {                                                                                                        \
+    Tape& tape = *e->loop.tape;                                                                                                  \
+    double a = 0;                                                                                                                \
+    if (!plain_double(first, a)) CONTINUE(name##_slow);                                                                          \
+    if (tape.is_full()) CONTINUE(more_tape);                                                                                     \
+    std::uint32_t j = second.tape_node();                                                                                        \
+    double b = tape.primal(j), v = value_of<Opcode::Op>(a, b);                                                                   \
+    SLOT(A) = tape.append_quickly(v, j, partial_y<Opcode::Op>(a, b, v), tape::kNone, 0);                                         \
     NEXT(1);                                                                                                                     \
   }                                                                                                                              \
   HANDLER(name) {                                                                                                                \
     Value x = first, y = second;                                                                                                 \
     double d = x.flonum() symbol y.flonum();                                                                                     \
     Value out;                                                                                                                   \
-    if (d == d) out = flonum_unchecked(d);                                                                                       \
-    else if (!integers<Opcode::Op>(x, y, out)) {                                                                                 \
-      if constexpr (kTaped) CONTINUE(name##_recorded);                                                                           \
-      else CONTINUE(name##_slow);                                                                                                \
+    if (d == d) {                                                                                                                \
+      out = flonum_unchecked(d);                                                                                                 \
+    } else if (!integers<Opcode::Op>(x, y, out)) {                                                                               \
+      if constexpr (kTaped) {                                                                                                    \
+        const Tape& tape = *e->loop.tape;                                                                                        \
+        if (tape.has(x)) {                                                                                                       \
+          if (tape.has(y)) CONTINUE(name##_both);                                                                                \
+          CONTINUE(name##_left);                                                                                                 \
+        }                                                                                                                        \
+        if (tape.has(y)) CONTINUE(name##_right);                                                                                 \
+      }                                                                                                                          \
+      CONTINUE(name##_slow);                                                                                                     \
     }                                                                                                                            \
     SLOT(A) = out;                                                                                                               \
     NEXT(1);                                                                                                                     \
@@ -118,18 +137,26 @@ OUTLINE(add_i_slow) {
   Value out;
   if (x.is_flonum()) {
     out = flonum_unchecked(x.flonum() + static_cast<double>(IMMEDIATE(C)));
-  } else if (kTaped && e->loop.tape->is_full()) {
-    CONTINUE(more_tape);
-  } else if (!kTaped || !record<Opcode::add>(*e->loop.tape, x, y, out)) {
+  } else {
     out = e->binary(Opcode::add, x, y);
     done_with(e, b, x);
   }
   SLOT(A) = out;
   NEXT(1);
 }
+OUTLINE(add_i_recorded) {
+  Tape& tape = *e->loop.tape;
+  if (tape.is_full()) CONTINUE(more_tape);
+  std::uint32_t i = SOURCE(B).tape_node();
+  SLOT(A) = tape.append_quickly(tape.primal(i) + static_cast<double>(IMMEDIATE(C)), i, 1, tape::kNone, 0);
+  NEXT(1);
+}
 HANDLER(add_i) {
   Value x = SOURCE(B);
   std::int64_t sum = 0;
+  if constexpr (kTaped) {
+    if (e->loop.tape->has(x)) CONTINUE(add_i_recorded);
+  }
   if (!x.is_integer() || __builtin_add_overflow(shifted(x), IMMEDIATE(C) * 65536, &sum)) [[unlikely]]
     CONTINUE(add_i_slow);
   SLOT(A) = unshifted(sum);
