@@ -405,6 +405,27 @@ class Counters(ToolTest):
         self.assertEqual(self.vmrun("--progress", "a.scm").output, COUNTED)
 
 
+class Memory(ToolTest):
+    def test_differentiation_through_training_takes_memory_that_grows_with_the_logarithm(self):
+        for inner in ("*j", "checkpoint-*j"):
+            peaks, heaps = [], []
+            for steps in (300, 3000):
+                self.write("a.scm", f"""(define (loss (cons a b)) (+ (* a a) (* a b)))
+(define ((train n) x)
+  (let loop ((i 0) (a x) (b 0.5))
+    (if (= i n) (+ a b)
+        (let ((g (cdr ({inner} loss (cons a b) 1)))) (loop (+ i 1) (- a (* 0.01 (car g))) (- b (* 0.01 (cdr g))))))))
+(write (real? (cdr (checkpoint-*j (train {steps}) 0.3 1))))""")
+                done = self.vmrun("--stats", "--checkpoint=binomial,base=256", "a.scm")
+                self.assertEqual(done.output, "#t")
+                stats = self.stats(done)
+                heaps.append(stats["heap_peak_bytes"])
+                peaks.append(stats["heap_peak_bytes"] + stats["tape_peak_bytes"] + stats["capsule_peak_bytes"])
+            with self.subTest(inner=inner):
+                self.assertLess(peaks[1], 1.7 * peaks[0])  # ten times the steps
+                self.assertLess(heaps[1], 2 * heaps[0])
+
+
 if __name__ == "__main__":
     arguments = driver.parse(__doc__)
     ToolTest.bin = os.path.abspath(arguments.bin)

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cinttypes>
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -70,7 +72,13 @@ std::uint64_t available_memory_bytes() {
   return std::min(pages * page_bytes, control_group_limit());
 }
 
+// getrusage is the second choice: what it tells goes back to before the process became this program.
 std::uint64_t peak_resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::uint64_t kilobytes = 0;
+    if (std::sscanf(line.c_str(), "VmHWM: %" SCNu64, &kilobytes) == 1) return kilobytes * 1024;
+  }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;

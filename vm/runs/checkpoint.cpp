@@ -396,7 +396,8 @@ void finish_interval(Engine& engine, CheckpointState& s) {
     double c = tape.cotangent(input.node);
     if (!tape::is_absent(c)) s.through.set(place, {c, input.original});
   });
-  for (tape::Output& o : tape.outputs) s.skeletons.push_back(o);
+  // What is left is of operators that began before this tape: their composites are still to come.
+  for (tape::Output& o : tape.outputs) s.skeletons.push_back(std::move(o));
   tape.outputs.clear();
   s.drop_tape(engine);
   s.sweeping = false;

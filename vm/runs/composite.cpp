@@ -30,12 +30,16 @@ bool take_leaf(SweepState& s, std::uint64_t serial, std::uint32_t at, double& ou
   return false;
 }
 
-const tape::Output* output_of(const SweepState& s, std::uint64_t serial) {
-  for (const tape::Output& o : s.work->outputs)
-    if (o.serial == serial) return &o;
-  for (const tape::Output& o : s.skeletons)
-    if (o.serial == serial) return &o;
+// The result of the composite with that name; null if its operator has none yet. Composites are taken from the last one on, so theirs is
+// as a rule the last result.
+tape::Output* find_output(std::vector<tape::Output>& outputs, std::uint64_t serial) {
+  for (std::size_t i = outputs.size(); i-- > 0;)
+    if (outputs[i].serial == serial) return &outputs[i];
   return nullptr;
+}
+const tape::Output* output_of(SweepState& s, std::uint64_t serial) {
+  const tape::Output* o = find_output(s.work->outputs, serial);
+  return o != nullptr ? o : find_output(s.skeletons, serial);
 }
 
 } // namespace
@@ -86,6 +90,19 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   body->parent = frame;
   engine.current().top = body;
   return true;
+}
+
+void drop_composite(Engine& engine, SweepState& s) {
+  Tape& tape = *s.work;
+  tape::Composite c = tape.composites.back();
+  tape.composites.pop_back();
+  for (Value v : {c.f, c.x, c.cotangent}) engine.heap().release(v);
+  for (std::vector<tape::Output>* outputs : {&tape.outputs, &s.skeletons})
+    if (tape::Output* o = find_output(*outputs, c.serial)) {
+      engine.heap().release(o->skeleton);
+      outputs->erase(outputs->begin() + (o - outputs->data()));
+      return;
+    }
 }
 
 void let_go_of_outer(Engine& engine, Value& nested) {

@@ -152,7 +152,7 @@ void sweep(Engine& engine, value::Frame* frame, Value& slot) {
   std::uint32_t stop = tape.composites.empty() ? 0 : tape.composites.back().node;
   if (s->position == stop && !tape.composites.empty()) {
     if (begin_composite(engine, frame, slot)) return;
-    drop_composite(engine, tape);
+    drop_composite(engine, *s);
   } else {
     tape::FlushDenormals flush;
     std::uint32_t from = std::max(stop, s->position > kStretch ? s->position - kStretch : 0);
@@ -168,19 +168,11 @@ bool swept(Engine& engine, Value& nested, Value& slot) {
   auto* s = state_in<SweepState>(engine, slot);
   if (has_nested) {
     end_composite(engine, *s, nested);
-    drop_composite(engine, *s->work);
+    drop_composite(engine, *s);
   }
   if (s->position != 0 || !s->work->composites.empty()) return false;
   if (auto* c = dynamic_cast<CheckpointState*>(s)) finish_interval(engine, *c);
   return true;
-}
-
-void drop_composite(Engine& engine, Tape& tape) {
-  tape::Composite c = tape.composites.back();
-  tape.composites.pop_back();
-  engine.heap().release(c.f);
-  engine.heap().release(c.x);
-  engine.heap().release(c.cotangent);
 }
 
 namespace {

@@ -128,7 +128,7 @@ void finish_interval(Engine& engine, CheckpointState& s);
 bool begin_composite(Engine& engine, value::Frame* frame, Value state);
 void let_go_of_outer(Engine& engine, Value& nested);
 void end_composite(Engine& engine, SweepState& s, Value nested);
-void drop_composite(Engine& engine, Tape& tape);  // drops the last one
+void drop_composite(Engine& engine, SweepState& s);  // drops the last one of its tape in work
 void close_checkpoint(Engine& engine, CheckpointState& s);
 void seed_final(Engine& engine, SweepState& s, const char* name);
 // j* over a reverse operator: bundles in f, x or the cotangent (all taken over). False: there are none.

@@ -73,7 +73,7 @@ inline void save(Engine* e, Frame* frame, const Word* pc, std::int64_t left) {
 }
 #define SAVE() save(e, frame, pc, left)
 
-RARE(out_of_budget) {
+[[maybe_unused]] RARE(out_of_budget) {
   left = 0;
   SAVE();
   return Exit::expired;
