@@ -26,7 +26,7 @@ TEST_CASE("auto replays a long run of small states no more than once") {
   const Report report = run(spec_of("auto"), {total, 512, 400});
   CHECK(report.repetitions <= 2); // the first run is one of them
   CHECK(report.replay_factor <= 2.0);
-  CHECK(report.peak_tape_records * 32 <= std::uint64_t{16} << 20);
+  CHECK(report.peak_tape_records * 32 <= std::uint64_t{26} << 20);
   CHECK(report.peak_snapshot_bytes <= std::uint64_t{32} << 20);
 }
 
@@ -54,6 +54,16 @@ TEST_CASE("auto gives tapes a quarter of the budget and snapshots an eighth") {
 TEST_CASE("auto keeps at least two snapshots, even where half the budget holds none") {
   const Report report = run(spec_of("auto"), {300'000, 512, std::uint64_t{1} << 20}, {}, {std::int64_t{1} << 20});
   CHECK(report.peak_snapshots == 2);
+}
+
+TEST_CASE("auto tapes as much as four times the stack, within its share of the budget") {
+  const std::uint64_t stack = std::uint64_t{64} << 20, total = 10'000'000;
+  const Report deep = run(spec_of("auto"), {total, 512, 400, stack});
+  CHECK(deep.advanced == 0);
+  CHECK(deep.peak_tape_records == total / 2);
+  CHECK(run(spec_of("auto"), {total, 512, 400, stack / 8}).advanced > 0);
+  const Report held = run(spec_of("auto"), {total, 512, 400, stack}, {}, {std::int64_t{64} << 20});
+  CHECK(held.peak_tape_records * 32 <= std::uint64_t{16} << 20);
 }
 
 TEST_CASE("auto decides alike from equal facts") {

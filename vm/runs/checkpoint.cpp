@@ -121,6 +121,14 @@ std::int64_t logical_bytes(const std::vector<Run>& runs, std::uint64_t since) {
   return bytes;
 }
 
+// Bytes of the frames younger than `low`.
+std::uint64_t stack_bytes(const std::vector<Run>& runs, std::uint64_t low) {
+  std::uint64_t bytes = 0;
+  for (const Run& r : runs)
+    for (const Frame* f = r.top; f != nullptr && f->serial >= low; f = f->parent) bytes += f->code->frame_bytes();
+  return bytes;
+}
+
 Snapshot copy_of(const Snapshot& s) {
   Engine::retain_runs(s.runs);
   return s;
@@ -173,6 +181,11 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
     s.peak_records = std::max(s.peak_records, records + (s.aside != nullptr ? s.aside->size() : 0));
     engine.statistics.tape_peak_records = std::max(engine.statistics.tape_peak_records, records);
     s.work_ended = ended;
+    if (s.schedule->weighs_stack()) {
+      std::uint64_t bytes = stack_bytes(s.current.runs, s.low);
+      s.stack_bytes = std::max(s.stack_bytes, bytes);
+      s.schedule->stack(bytes);
+    }
     s.schedule->taped(records);
   }
   s.ended = ended;
@@ -251,6 +264,7 @@ RunState* CheckpointState::clone(Engine& engine) const {
   s->taped_sum = taped_sum;
   s->work_before = work_before;
   s->peak_records = peak_records;
+  s->stack_bytes = stack_bytes;
   s->snapshots_taken = snapshots_taken;
   s->peak_snapshots = peak_snapshots;
   s->snapshot_bytes_sum = snapshot_bytes_sum;
@@ -411,6 +425,7 @@ std::string explanation(const Engine& engine, const CheckpointState& s) {
   program.total = s.total;
   if (s.taped_steps != 0) program.records_per_1024_steps = s.taped_sum * 1024 / s.taped_steps;
   if (s.snapshots_taken != 0) program.snapshot_bytes = static_cast<std::uint64_t>(s.snapshot_bytes_sum) / s.snapshots_taken;
+  program.stack_bytes = s.stack_bytes;
   const schedule::Report plan = schedule::predict(engine.schedules[s.spec], program, {engine.state_budget});
   auto factor = [&](std::uint64_t steps) {
     return s.total == 0 ? 1.0 : static_cast<double>(steps) / static_cast<double>(s.total);

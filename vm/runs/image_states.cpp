@@ -76,7 +76,9 @@ void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
   w.tape(s.aside);
   w.runs(s.aside_runs);
   for (bool b : {s.aside_ended, s.complete, s.ended, s.work_ended, s.total_known, s.outermost}) w.flag(b);
-  for (std::uint64_t v : {s.total, s.executed, s.low, s.highest, s.end_random, s.random_floor, s.taped_steps, s.taped_sum, s.work_before, s.peak_records, s.snapshots_taken, s.peak_snapshots}) w.out.u64(v);
+  for (std::uint64_t v : {s.total, s.executed, s.low, s.highest, s.end_random, s.random_floor, s.taped_steps, s.taped_sum, s.work_before,
+                          s.peak_records, s.stack_bytes, s.snapshots_taken, s.peak_snapshots})
+    w.out.u64(v);
   w.out.u64(static_cast<std::uint64_t>(s.snapshot_bytes_sum));
   w.out.u64(static_cast<std::uint64_t>(s.peak_snapshot_bytes));
   w.place(s.x_place);
@@ -99,7 +101,9 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
   s.aside = r.tape();
   r.runs(s.aside_runs);
   for (bool* b : {&s.aside_ended, &s.complete, &s.ended, &s.work_ended, &s.total_known, &s.outermost}) *b = r.flag();
-  for (std::uint64_t* v : {&s.total, &s.executed, &s.low, &s.highest, &s.end_random, &s.random_floor, &s.taped_steps, &s.taped_sum, &s.work_before, &s.peak_records, &s.snapshots_taken, &s.peak_snapshots}) *v = r.in.u64();
+  for (std::uint64_t* v : {&s.total, &s.executed, &s.low, &s.highest, &s.end_random, &s.random_floor, &s.taped_steps, &s.taped_sum,
+                           &s.work_before, &s.peak_records, &s.stack_bytes, &s.snapshots_taken, &s.peak_snapshots})
+    *v = r.in.u64();
   s.snapshot_bytes_sum = static_cast<std::int64_t>(r.in.u64());
   s.peak_snapshot_bytes = static_cast<std::int64_t>(r.in.u64());
   s.x_place = r.place();

@@ -85,6 +85,7 @@ struct CheckpointState final : SweepState {
   std::uint64_t taped_steps = 0, taped_sum = 0;  // steps run on a tape, and the records they made
   std::uint64_t work_before = 0;                 // records of the tape in work before the last action
   std::uint64_t peak_records = 0;                // in work and aside together
+  std::uint64_t stack_bytes = 0;                 // the most that the schedule was told
   std::uint64_t snapshots_taken = 0, peak_snapshots = 0;
   std::int64_t snapshot_bytes_sum = 0, peak_snapshot_bytes = 0;
   // A composite's reverse pass: gradients of every place of the outer tape's world, not of x alone.

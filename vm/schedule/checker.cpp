@@ -142,7 +142,10 @@ void Checker::tell(const Action& action, Schedule& schedule) {
     end_told_ = true;
     schedule.ended(program_.total);
   }
-  if (action.kind == Action::Kind::tape) schedule.taped(records(work_));
+  if (action.kind == Action::Kind::tape) {
+    if (schedule.weighs_stack()) schedule.stack(program_.stack_bytes);
+    schedule.taped(records(work_));
+  }
   if (action.kind == Action::Kind::snapshot) schedule.kept(program_.snapshot_bytes);
 }
 

@@ -14,6 +14,7 @@ struct Program {
   std::uint64_t total = 0; // steps
   std::uint64_t records_per_1024_steps = 512;
   std::uint64_t snapshot_bytes = 512;
+  std::uint64_t stack_bytes = 0; // at its deepest; taken for all of the run
 };
 
 struct Limits {

@@ -14,8 +14,12 @@ namespace {
 // second-level cache, yet spans enough steps that lifting a state and restoring it cost little beside it.
 constexpr std::uint64_t kRecordBytes = 32;
 constexpr std::uint64_t kFirstPiece = std::uint64_t{1} << 18;
-constexpr std::uint64_t kMostTapeBytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMostTapeBytes = std::uint64_t{24} << 20;
 constexpr std::uint64_t kMostSparseBytes = std::uint64_t{32} << 20;
+// A program that is deep in recursion holds its stack in any case; a tape of a few times that size changes little, and lifting and keeping
+// deep states over and over costs much.
+constexpr std::uint64_t kTapeForStack = 4;
+constexpr std::uint64_t kSnapshotsForStack = 2;
 constexpr std::uint64_t kSparse = 8;      // a tape is sparse with fewer records than an eighth of its steps
 constexpr std::uint64_t kWorthTaping = 5; // room for less than a fifth of the limit is left alone
 constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{512} << 10;
@@ -51,14 +55,16 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
     : kind_(spec.kind), placement_(allowance_of(spec, resources), spec.base, 0) {
   if (kind_ != Spec::Kind::automatic) return;
   const std::uint64_t budget = budget_of(resources);
-  tape_bytes_ = budget == 0 ? kMostTapeBytes : std::min(kMostTapeBytes, budget / kShare);
-  sparse_bytes_ = budget == 0 ? kMostSparseBytes : std::min(kMostSparseBytes, budget / kShare);
+  share_bytes_ = budget == 0 ? UINT64_MAX : budget / kShare;
+  tape_bytes_ = std::min(kMostTapeBytes, share_bytes_);
+  sparse_bytes_ = std::min(kMostSparseBytes, share_bytes_);
 }
 
 // How many more steps go onto the first tape: as many as fit even if each of them makes a record. Up to tape_bytes_ the tape
 // costs less than running its steps again; beyond, only where records are few, since fresh memory is dear.
 std::uint64_t FirstRun::more_to_tape() const {
-  const std::uint64_t limit = records_ < prefix_ / kSparse ? sparse_bytes_ : tape_bytes_;
+  const std::uint64_t usual = records_ < prefix_ / kSparse ? sparse_bytes_ : tape_bytes_;
+  const std::uint64_t limit = std::max(usual, std::min(share_bytes_, kTapeForStack * stack_bytes_));
   const std::uint64_t used = records_ * kRecordBytes;
   const std::uint64_t room = limit > used ? limit - used : 0;
   if (prefix_ > 0 && room < limit / kWorthTaping) return 0;
@@ -82,6 +88,7 @@ Action FirstRun::next() {
     }
     stage_ = Stage::running;
     placement_.rebase(base_for(tape_bytes_, prefix_, records_), prefix_);
+    placement_.allow(std::min(share_bytes_, kSnapshotsForStack * stack_bytes_));
     return {Action::Kind::put_aside, 0, 0};
   case Stage::running:
     return placement_.next();
@@ -107,6 +114,8 @@ void FirstRun::ended(std::uint64_t total) {
   reversal_ = placement_.reversal(total);
   stage_ = Stage::reversing;
 }
+
+void FirstRun::stack(std::uint64_t bytes) { stack_bytes_ = std::max(stack_bytes_, bytes); }
 
 void FirstRun::taped(std::uint64_t records) {
   if (stage_ == Stage::prefix) records_ = records;

@@ -52,6 +52,8 @@ public:
   FirstRun(const Spec& spec, const Resources& resources);
   Action next() override;
   void ended(std::uint64_t total) override;
+  bool weighs_stack() const override { return kind_ == Spec::Kind::automatic && stage_ == Stage::prefix; }
+  void stack(std::uint64_t bytes) override;
   void taped(std::uint64_t records) override;
   void kept(std::uint64_t bytes) override;
   std::string explanation() const override;
@@ -66,6 +68,8 @@ public:
     archive(self.tape_bytes_);
     archive(self.sparse_bytes_);
     archive(self.records_);
+    archive(self.share_bytes_);
+    archive(self.stack_bytes_);
     archive(self.placement_);
     archive(self.reversal_);
   }
@@ -82,6 +86,8 @@ private:
   std::uint64_t tape_bytes_ = 0;   // how large a tape may grow
   std::uint64_t sparse_bytes_ = 0; // how large the first may grow while it has few records for its steps
   std::uint64_t records_ = 0;      // on the first tape
+  std::uint64_t share_bytes_ = 0;  // of the budget, for each of tape and snapshots
+  std::uint64_t stack_bytes_ = 0;  // the most seen while the first tape grew
   Placement placement_;
   Reversal reversal_;
 };

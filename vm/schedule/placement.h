@@ -44,6 +44,8 @@ public:
 
   // Before the first action: another base case and origin, once the facts they depend on are known.
   void rebase(std::uint64_t base, std::uint64_t origin);
+  // Where bytes are counted: at least so many.
+  void allow(std::uint64_t bytes) { allowance_.bytes = std::max(allowance_.bytes, bytes); }
 
   std::uint64_t base() const { return base_; }
   std::uint64_t stride_steps() const { return stride_ * base_; }

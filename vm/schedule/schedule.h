@@ -63,6 +63,9 @@ public:
   virtual Action next() = 0;
   // The program ended after `total` steps, seen for the first time during the last advance or tape action.
   virtual void ended(std::uint64_t total) = 0;
+  // Facts about the last action, before the others: bytes of the frames on the stack that are younger than the run, if the schedule asks for them.
+  virtual bool weighs_stack() const { return false; }
+  virtual void stack(std::uint64_t bytes) { (void)bytes; }
   // Facts about the last action: records the tape in work holds (32 bytes each); logical bytes of what a snapshot holds and no
   // earlier one does.
   virtual void taped(std::uint64_t records) { (void)records; }
