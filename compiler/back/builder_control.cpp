@@ -185,8 +185,8 @@ void Builder::leaf(const Node* test, Block& out, const Arm& then_arm, const Arm&
       s.op = Opcode::jump_not_eq;
       break;
     case Opcode::eqv:
-      if (test->children[0]->kind == Node::Kind::constant || test->children[1]->kind == Node::Kind::constant)
-        s.op = Opcode::jump_not_eqv_k;
+      s.op = test->children[0]->kind == Node::Kind::constant || test->children[1]->kind == Node::Kind::constant ? Opcode::jump_not_eqv_k
+                                                                                                                : Opcode::jump_not_eqv;
       break;
     default:
       break;

@@ -326,14 +326,7 @@ private:
     std::vector<std::uint16_t> fields = sources(s.operands, 0);
     consume(fields);
     a_.locate(s.span);
-    if (s.op != Opcode::jump_not_eqv_k) {
-      a_.branch(s.op, fields[0], fields[1], otherwise);
-      return;
-    }
-    std::uint16_t equal = registers_.temporary();
-    a_.emit(Opcode::eqv, equal, fields[0], fields[1]);
-    registers_.release(equal);
-    a_.branch(Opcode::jump_false, equal | kLastUse, 0, otherwise);
+    a_.branch(s.op == Opcode::jump_not_eqv_k ? Opcode::jump_not_eqv : s.op, fields[0], fields[1], otherwise);
   }
 
   // A block that only goes on to a label, with nothing to move or drop.

@@ -51,6 +51,9 @@ std::optional<Selected> select(const Statement& s, const Unit& unit) {
   case Opcode::remainder:
     k.op = right ? Opcode::remainder_k : Opcode::count;
     break;
+  case Opcode::modulo:
+    k.op = right ? Opcode::modulo_k : Opcode::count;
+    break;
   case Opcode::quotient:
     k.op = right ? Opcode::quotient_k : Opcode::count;
     break;

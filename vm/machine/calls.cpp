@@ -2,11 +2,19 @@
 #include "vm/machine/engine.h"
 #include "vm/print/primitives.h"
 
+#include <algorithm>
+
 namespace cairn::machine {
 
 using bytecode::kLastUse;
 
 namespace {
+
+constexpr unsigned kMostPrimitiveArguments = std::max({
+#define X(id, scheme, least, most) most,
+#include "vm/bytecode/primitives.def"
+#undef X
+    0});
 
 Value& source(Frame* frame, std::uint16_t field) { return frame->slots()[field & 0x7FFF]; }
 
@@ -56,9 +64,9 @@ Frame* Engine::apply_to_list(Value callee, Value list) {
 }
 
 Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const std::uint16_t> fields) {
-  std::vector<Value> arguments;
-  for (std::uint16_t f : fields) arguments.push_back(source(frame, f));
-  Value v = print::run_primitive(which, arguments.data(), static_cast<unsigned>(arguments.size()), *this);
+  Value arguments[kMostPrimitiveArguments] = {};
+  for (std::size_t i = 0; i < fields.size(); ++i) arguments[i] = source(frame, fields[i]);
+  Value v = print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this);
   if (Tape* tape = runs.back().tape; tape != nullptr && v.is_taped() && v.tape_id() == tape->id()) v = tape->identity(v);
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);

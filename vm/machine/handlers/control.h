@@ -85,21 +85,23 @@ INTEGER_JUMP(jump_not_gt_i, >, less(y, x))
 INTEGER_JUMP(jump_not_ge_i, >=, less_equal(y, x))
 INTEGER_JUMP(jump_not_eq_i, ==, number_equal(x, y))
 
-OUTLINE(jump_not_eqv_k_slow) {
-  Value x = SOURCE(A);
-  bool same = e->eqv(x, CONSTANT_B);
-  done_with(e, A, x);
-  if (!same) GO(C);
-  NEXT(1);
-}
-HANDLER(jump_not_eqv_k) {
-  std::uint16_t a = A;
-  Value x = SOURCE(a), k = CONSTANT_B;
-  // Immediates and exact integers are the same bits or not the same.
-  if (k.is_flonum() || x.is_object() || x.is_taped()) CONTINUE(jump_not_eqv_k_slow);
-  if (x != k) GO(C);
-  NEXT(1);
-}
+#define IDENTITY_JUMP(name, second, uses)                                                                                        \
+  OUTLINE(name##_slow) {                                                                                                         \
+    Value x = SOURCE(A), y = second;                                                                                             \
+    bool same = e->eqv(x, y);                                                                                                    \
+    done_with(e, A, x);                                                                                                          \
+    if (uses) done_with(e, B, y);                                                                                                \
+    if (!same) GO(C);                                                                                                            \
+    NEXT(1);                                                                                                                     \
+  }                                                                                                                              \
+  HANDLER(name) {                                                                                                                \
+    Value x = SOURCE(A), y = second;                                                                                             \
+    if (!same_if_bits_are(x) || !same_if_bits_are(y)) CONTINUE(name##_slow);                                                     \
+    if (x != y) GO(C);                                                                                                           \
+    NEXT(1);                                                                                                                     \
+  }
+IDENTITY_JUMP(jump_not_eqv, SOURCE(B), true)
+IDENTITY_JUMP(jump_not_eqv_k, CONSTANT_B, false)
 
 } // namespace
 } // namespace cairn::machine

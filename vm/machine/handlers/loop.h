@@ -156,6 +156,9 @@ inline bool unseen(Engine* e, const Frame* f) {
   return e == nullptr;
 }
 
+// Two immediates or exact integers are the same bits or not the same; with an object or a flonum it depends.
+inline bool same_if_bits_are(Value v) { return !v.is_flonum() && !v.is_object() && !v.is_taped(); }
+
 inline bool are_integers(Value x, Value y) { return x.is_integer() && y.is_integer(); }
 inline std::int64_t shifted(Value integer) { return static_cast<std::int64_t>(integer.bits << 16); }
 inline Value unshifted(std::int64_t i) { return {static_cast<std::uint64_t>(i) >> 16 | value::kIntegerTag << value::kTagShift}; }

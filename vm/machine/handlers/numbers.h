@@ -172,22 +172,29 @@ HANDLER(add_i) {
   done_with(e, fy, y);                                                                                                           \
   SLOT(A) = v;                                                                                                                   \
   NEXT(1)
-#define DIVISION(name, Op, second, fy, symbol)                                                                                   \
+#define DIVISION(name, Op, second, fy)                                                                                           \
   OUTLINE(name##_slow) { GENERAL(Op, second, fy); }                                                                              \
   HANDLER(name) {                                                                                                                \
     Value x = SOURCE(B), y = second;                                                                                             \
     if (!are_integers(x, y) || y.integer() == 0 || y.integer() == -1) [[unlikely]]                                               \
       CONTINUE(name##_slow);                                                                                                     \
-    SLOT(A) = value::integer_unchecked(x.integer() symbol y.integer());                                                          \
+    SLOT(A) = value::integer_unchecked(Op##_of(x.integer(), y.integer()));                                                       \
     NEXT(1);                                                                                                                     \
   }
-DIVISION(quotient, quotient, SOURCE(C), C, /)
-DIVISION(remainder, remainder, SOURCE(C), C, %)
-DIVISION(quotient_k, quotient, CONSTANT_C, 0, /)
-DIVISION(remainder_k, remainder, CONSTANT_C, 0, %)
+inline std::int64_t quotient_of(std::int64_t x, std::int64_t y) { return x / y; }
+inline std::int64_t remainder_of(std::int64_t x, std::int64_t y) { return x % y; }
+inline std::int64_t modulo_of(std::int64_t x, std::int64_t y) {
+  std::int64_t r = x % y;
+  return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+DIVISION(quotient, quotient, SOURCE(C), C)
+DIVISION(remainder, remainder, SOURCE(C), C)
+DIVISION(modulo, modulo, SOURCE(C), C)
+DIVISION(quotient_k, quotient, CONSTANT_C, 0)
+DIVISION(remainder_k, remainder, CONSTANT_C, 0)
+DIVISION(modulo_k, modulo, CONSTANT_C, 0)
 #define GENERAL_RR(Op)                                                                                                           \
   HANDLER(Op) { GENERAL(Op, SOURCE(C), C); }
-GENERAL_RR(modulo)
 GENERAL_RR(max)
 GENERAL_RR(min)
 GENERAL_RR(expt)
@@ -218,13 +225,19 @@ GENERAL_RR(atan2)
 COMPARE(lt, <, less)
 COMPARE(le, <=, less_equal)
 COMPARE(num_eq, ==, number_equal)
-HANDLER(eqv) {
+OUTLINE(eqv_slow) {
   std::uint16_t b = B, c = C;
   Value x = SOURCE(b), y = SOURCE(c);
   bool same = e->eqv(x, y);
   done_with(e, b, x);
   done_with(e, c, y);
   SLOT(A) = value::boolean(same);
+  NEXT(1);
+}
+HANDLER(eqv) {
+  Value x = SOURCE(B), y = SOURCE(C);
+  if (!same_if_bits_are(x) || !same_if_bits_are(y)) CONTINUE(eqv_slow);
+  SLOT(A) = value::boolean(x == y);
   NEXT(1);
 }
 

@@ -184,13 +184,14 @@ OUTLINE(vector_ref_slow) {
 HANDLER(vector_ref) {
   std::uint16_t b = B;
   Value v = SOURCE(b), index = SOURCE(C);
-  if ((b & kLastUse) != 0 || !value::is_vector(v) || !index.is_integer()) [[unlikely]]
+  if (!value::is_vector(v) || !index.is_integer()) [[unlikely]]
     CONTINUE(vector_ref_slow);
   auto i = static_cast<std::uint64_t>(index.integer());
   if (i >= value::as_vector(v)->length) [[unlikely]]
     CONTINUE(vector_ref_slow);
   Value x = value::as_vector(v)->items()[i];
   if (!plain_field(x)) CONTINUE(vector_ref_slow);
+  if ((b & kLastUse) != 0 && !give_up_shared(v.other())) CONTINUE(vector_ref_slow);
   SLOT(A) = Heap::retain(x);
   NEXT(1);
 }
@@ -206,7 +207,7 @@ HANDLER(vector_length) {
   SLOT(A) = n;
   NEXT(1);
 }
-HANDLER(vector_update) {
+OUTLINE(vector_update_slow) {
   SAVE();
   std::uint16_t fv = OPERAND(0), fi = OPERAND(1), fx = OPERAND(2);
   Value v = SOURCE(fv), index = SOURCE(fi);
@@ -228,6 +229,18 @@ HANDLER(vector_update) {
     done_with(e, fv, v);
     SLOT(A) = value::of_other(made);
   }
+  NEXT(2);
+}
+HANDLER(vector_update) {
+  std::uint16_t fv = OPERAND(0);
+  Value v = SOURCE(fv), index = SOURCE(OPERAND(1));
+  if (kTaped || (fv & kLastUse) == 0 || !value::is_vector(v) || !index.is_integer()) CONTINUE(vector_update_slow);
+  value::Vector* vector = value::as_vector(v);
+  auto i = static_cast<std::uint64_t>(index.integer());
+  if (vector->count != 1 || i >= vector->length || vector->items()[i].is_object()) CONTINUE(vector_update_slow);
+  vector->serial = e->heap().next_serial++;  // in place, under a new name
+  vector->items()[i] = TAKE(OPERAND(2));
+  SLOT(A) = v;
   NEXT(2);
 }
 HANDLER(make_vector) {
