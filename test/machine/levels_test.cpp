@@ -2,24 +2,29 @@
 #include "test/machine/embedding.h"
 #include "test/machine/writer.h"
 
+#include <optional>
+
 using namespace machine_testing;
 
 TEST_CASE("a random program does the same at every level of optimisation") {
   int ended = 0;
-  for (unsigned seed = 0; seed < 600; ++seed) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
     std::string source = Writer(seed, false).program();
     CAPTURE(seed);
     CAPTURE(source);
-    Outcome plain;
+    std::optional<Outcome> plain; // none: too long to be a test
     for (int level = 0; level < 3; ++level) {
       CAPTURE(level);
       Program program(source, level);
       Machine machine(program);
-      Outcome outcome = outcome_of(machine, machine.run(20'000'000));
+      cairn_status status = machine.run(level == 0 ? 100'000 : 1'000'000);
+      if (level == 0 && status == CAIRN_OUT_OF_STEPS) break;
+      REQUIRE(status != CAIRN_OUT_OF_STEPS);
+      Outcome outcome = outcome_of(machine, status);
       if (level == 0) plain = outcome;
-      CHECK(outcome == plain);
+      CHECK(outcome == *plain);
     }
-    ended += plain.status == CAIRN_OK;
+    ended += plain && plain->status == CAIRN_OK;
   }
-  CHECK(ended > 300); // else the writer writes too many errors to test anything
+  CHECK(ended > 200); // else the writer writes too many errors to test anything
 }

@@ -4,6 +4,7 @@
 #include "test/machine/writer.h"
 
 #include <memory>
+#include <optional>
 
 using namespace machine_testing;
 
@@ -14,10 +15,12 @@ struct Whole {
   std::uint64_t steps;
 };
 
-Whole run_whole(const Program& program) {
+// Nothing if it is too long to be cut into single steps.
+std::optional<Whole> run_whole(const Program& program) {
   Machine machine(program);
-  cairn_status status = machine.run();
-  return {outcome_of(machine, status), machine.steps()};
+  cairn_status status = machine.run(50'000);
+  if (status == CAIRN_OUT_OF_STEPS) return std::nullopt;
+  return Whole{outcome_of(machine, status), machine.steps()};
 }
 
 // In pieces of k steps; every `moves`th piece is made by a fresh machine.
@@ -43,19 +46,19 @@ void check_pieces(const Program& program, const Whole& whole, std::uint64_t k, i
 
 TEST_CASE("random programs in pieces of k steps") {
   std::uint64_t programs = 0;
-  for (unsigned seed = 1000; seed < 1150; ++seed) {
+  for (unsigned seed = 1000; seed < 1120; ++seed) {
     std::string source = Writer(seed, true).program();
     CAPTURE(seed);
     CAPTURE(source);
     Program program(source, static_cast<int>(seed % 3));
-    Whole whole = run_whole(program);
-    if (whole.steps > 300'000) continue;
+    std::optional<Whole> whole = run_whole(program);
+    if (!whole) continue;
     ++programs;
-    for (std::uint64_t k : {1u, 2u, 3u, 7u, 10u, 64u, 1000u}) check_pieces(program, whole, k, 0);
-    check_pieces(program, whole, whole.steps / 2 + 1, 1);
-    check_pieces(program, whole, whole.steps / 20 + 1, 1);
+    for (std::uint64_t k : {1u, 2u, 3u, 7u, 10u, 64u, 1000u}) check_pieces(program, *whole, k, 0);
+    check_pieces(program, *whole, whole->steps / 2 + 1, 1);
+    check_pieces(program, *whole, whole->steps / 20 + 1, 1);
   }
-  CHECK(programs > 100);
+  CHECK(programs > 80);
 }
 
 TEST_CASE("a run of T steps is finished after T, and not after T - 1") {
@@ -63,13 +66,13 @@ TEST_CASE("a run of T steps is finished after T, and not after T - 1") {
     std::string source = Writer(seed, true).program();
     CAPTURE(source);
     Program program(source);
-    Whole whole = run_whole(program);
-    if (whole.outcome.status != CAIRN_OK) continue;
+    std::optional<Whole> whole = run_whole(program);
+    if (!whole || whole->outcome.status != CAIRN_OK) continue;
     Machine exact(program), less(program);
-    CHECK(exact.run(whole.steps) == CAIRN_OK);
-    CHECK(less.run(whole.steps - 1) == CAIRN_OUT_OF_STEPS);
+    CHECK(exact.run(whole->steps) == CAIRN_OK);
+    CHECK(less.run(whole->steps - 1) == CAIRN_OUT_OF_STEPS);
     CHECK(less.run(0) == CAIRN_OUT_OF_STEPS);
     CHECK(less.run(1) == CAIRN_OK);
-    CHECK(outcome_of(less, CAIRN_OK) == whole.outcome);
+    CHECK(outcome_of(less, CAIRN_OK) == whole->outcome);
   }
 }

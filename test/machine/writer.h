@@ -71,6 +71,7 @@ private:
   }
 
   std::string test(int depth) {
+    if (depth <= 0) return form("<", small_number(), small_number());
     switch (pick(9)) {
     case 0:
       return form("and", test(depth - 1), test(depth - 1));
@@ -92,7 +93,7 @@ private:
   }
 
   std::string number(int depth) {
-    if (depth <= 0) return small_number();
+    if (depth <= 0 || --budget_ < 0) return small_number();
     int kinds = derivatives_ && !differentiating_ ? 27 : 25;
     switch (pick(kinds)) {
     case 0:
@@ -252,6 +253,7 @@ private:
   std::vector<Name> scope_;
   std::vector<std::string> globals_;
   int next_ = 0, looping_ = 0;
+  int budget_ = 400; // of numbers that are more than a name
 };
 
 } // namespace machine_testing
