@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace cairn::compiler::back {
 namespace {
 
@@ -31,7 +33,11 @@ public:
   }
 
 private:
-  void line(unsigned depth, const std::string& text) { out_ += std::string(2 * depth, ' ') + text + '\n'; }
+  // A cond nests as deep as it is long; its lines must not grow likewise.
+  static constexpr unsigned kDeepestIndent = 50;
+  void line(unsigned depth, const std::string& text) {
+    out_ += std::string(2 * std::min(depth, kDeepestIndent), ' ') + text + '\n';
+  }
 
   std::string function_name(std::uint32_t index) const {
     const std::string& name = unit_.functions[index].name;

@@ -57,7 +57,8 @@ template <class Result, class Work> Result guarded(const Program& program, Work 
     Nesting deepest = nesting(program);
     if (deepest.depth <= kShallow) return work();
     Result result;
-    if (!on_big_stack([&] { result = work(); })) throw Failure{{deepest.span, "nested too deeply for the memory there is"}, {}};
+    if (!on_big_stack(deepest.depth, [&] { result = work(); }))
+      throw Failure{{deepest.span, "nested too deeply for the memory there is"}, {}};
     return result;
   } catch (Failure& failure) {
     if (failure.sources.empty()) failure.sources = program.sources;

@@ -4,52 +4,86 @@
 #include "compiler/back/loads.h"
 
 #include <algorithm>
+#include <deque>
 
 namespace cairn::compiler::back {
 namespace {
-
-bool mentions(const Statement& s, std::uint32_t v);
-
-bool mentions(const Block& b, std::uint32_t v) {
-  return (!b.ended && b.result.is(v)) ||
-         std::any_of(b.statements.begin(), b.statements.end(), [&](const Statement& s) { return mentions(s, v); });
-}
-
-bool mentions(const Statement& s, std::uint32_t v) {
-  return std::any_of(s.operands.begin(), s.operands.end(), [&](const Atom& a) { return a.is(v); }) ||
-         std::any_of(s.blocks.begin(), s.blocks.end(), [&](const Block& b) { return mentions(b, v); }) ||
-         std::any_of(s.labels.begin(), s.labels.end(), [&](const Label& l) { return mentions(l.body, v); });
-}
 
 struct Place {
   Block* block = nullptr;
   std::size_t index = 0;
 };
 
-// As late as v can be read: before the one statement of a block that needs it, or inside the one arm. No block: nobody needs it.
-Place place_for(std::uint32_t v, Block& start) {
-  Block* b = &start;
-  for (;;) {
-    std::size_t i = 0;
-    while (i < b->statements.size() && !mentions(b->statements[i], v)) ++i;
-    bool result = !b->ended && b->result.is(v);
-    if (i == b->statements.size()) return {result ? b : nullptr, i};
-    Statement& s = b->statements[i];
-    bool later = result || std::any_of(b->statements.begin() + static_cast<std::ptrdiff_t>(i) + 1, b->statements.end(),
-                                       [&](const Statement& t) { return mentions(t, v); });
-    bool direct = std::any_of(s.operands.begin(), s.operands.end(), [&](const Atom& a) { return a.is(v); }) ||
-                  std::any_of(s.labels.begin(), s.labels.end(), [&](const Label& l) { return mentions(l.body, v); });
-    Block* only = nullptr;
-    unsigned arms = 0;
-    for (Block& arm : s.blocks)
-      if (mentions(arm, v)) {
-        only = &arm;
-        ++arms;
-      }
-    if (later || direct || arms != 1) return {b, i};
-    b = only;
+// As late as each variable can be read: before the one statement of a block that needs it, or inside the one arm. One walk finds
+// the places of all: a place moves outwards when the walk meets the variable outside the arm that it lies in.
+class Places {
+public:
+  Places(std::size_t variables, const std::vector<Statement>& reads) : number_(variables, kNone) {
+    for (const Statement& read : reads) {
+      number_[read.dest] = static_cast<std::uint32_t>(found_.size());
+      found_.emplace_back();
+    }
   }
-}
+
+  // In the order of the reads; no block: nobody needs it.
+  std::vector<Place> in(Block& body) {
+    arm(body);
+    std::vector<Place> places;
+    for (const Found& f : found_) places.push_back({f.arm ? f.arm->block : nullptr, f.index});
+    return places;
+  }
+
+private:
+  // A block that reads may move into, and where it stands.
+  struct Arm {
+    Block* block;
+    Arm* outside;
+    std::size_t outside_index; // of the statement of `outside` that it belongs to
+    bool open;                 // the walk is inside
+  };
+  struct Found {
+    Arm* arm = nullptr;
+    std::size_t index = 0;
+  };
+
+  void arm(Block& b) {
+    Arm& a = arms_.emplace_back(Arm{&b, inside_, index_, true});
+    inside_ = &a;
+    for (index_ = 0; index_ < b.statements.size(); ++index_) {
+      Statement& s = b.statements[index_];
+      for (const Atom& operand : s.operands) mention(operand);
+      for (const Label& l : s.labels) scan(l.body);
+      for (Block& inner : s.blocks) arm(inner);
+    }
+    if (!b.ended) mention(b.result);
+    a.open = false;
+    inside_ = a.outside;
+    index_ = a.outside_index;
+  }
+
+  // A label may be entered several times: nothing moves into it.
+  void scan(const Block& b) {
+    for (const Statement& s : b.statements) {
+      for (const Atom& operand : s.operands) mention(operand);
+      for (const Label& l : s.labels) scan(l.body);
+      for (const Block& inner : s.blocks) scan(inner);
+    }
+    if (!b.ended) mention(b.result);
+  }
+
+  void mention(const Atom& a) {
+    if (a.kind != Atom::Kind::variable || number_[a.index] == kNone) return;
+    Found& f = found_[number_[a.index]];
+    if (!f.arm) f = {inside_, index_};
+    while (!f.arm->open) f = {f.arm->outside, f.arm->outside_index};
+  }
+
+  std::vector<std::uint32_t> number_; // of each variable: its read, kNone if it is none
+  std::vector<Found> found_;
+  std::deque<Arm> arms_;
+  Arm* inside_ = nullptr;
+  std::size_t index_ = 0;
+};
 
 } // namespace
 
@@ -63,8 +97,8 @@ void sink_captures(AnfFunction& function) {
   std::vector<Statement> reads(std::make_move_iterator(body.statements.begin()),
                                std::make_move_iterator(body.statements.begin() + static_cast<std::ptrdiff_t>(count)));
   body.statements.erase(body.statements.begin(), body.statements.begin() + static_cast<std::ptrdiff_t>(count));
-  std::vector<Place> places;
-  for (const Statement& read : reads) places.push_back(place_for(read.dest, body));
+  if (reads.empty()) return;
+  std::vector<Place> places = Places(function.variables.size(), reads).in(body);
   // Reads of one block come together, so that the closure dies as early as it can.
   for (std::size_t i = 0; i < reads.size(); ++i) {
     Block* b = places[i].block;

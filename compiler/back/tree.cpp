@@ -11,6 +11,12 @@
 namespace cairn::compiler::back {
 namespace {
 
+bool is_link(const Expr& e) {
+  return e.kind == Expr::Kind::let || e.kind == Expr::Kind::letrec || e.kind == Expr::Kind::sequence;
+}
+// `last`, the last child of e, and e become one node.
+bool continues(const Expr& e, const Expr& last) { return is_link(e) && is_link(last); }
+
 class Converter {
 public:
   Converter(const Program& program, Tree& tree) : program_(program), tree_(tree) {}
@@ -49,6 +55,7 @@ private:
       return convert_let(e);
     case Expr::Kind::if_:
     case Expr::Kind::sequence: {
+      if (continues(e, *e.children.back())) return convert_let(e);
       Node* n = tree_.make(e.kind == Expr::Kind::if_ ? Node::Kind::if_ : Node::Kind::sequence, e.span);
       for (const ExprPtr& c : e.children) n->children.push_back(convert(*c));
       return n;
@@ -77,11 +84,16 @@ private:
     return n;
   }
 
-  // A chain of lets, however long, becomes one node.
+  // A chain of lets and sequences, however long, becomes one node.
   Node* convert_let(const Expr& first) {
     Node* n = tree_.make(Node::Kind::let, first.span);
     const Expr* e = &first;
-    for (; e->kind == Expr::Kind::let || e->kind == Expr::Kind::letrec; e = e->children.back().get()) {
+    for (; is_link(*e); e = e->children.back().get()) {
+      if (e->kind == Expr::Kind::sequence) {
+        for (std::size_t i = 0; i + 1 < e->children.size(); ++i)
+          n->bindings.push_back({{kNone}, {convert(*e->children[i])}, false});
+        continue;
+      }
       std::vector<VarId> vars;
       if (e->kind == Expr::Kind::letrec)
         for (const Variable* v : e->variables) vars.push_back(bind(v));
@@ -242,11 +254,8 @@ Nesting nesting(const Program& program) {
     work.pop_back();
     if (depth > deepest.depth) deepest = {depth, e->span};
     if (depth > kDeepest) throw Failure{{e->span, "expressions nested too deeply"}, program.sources};
-    bool is_let = e->kind == Expr::Kind::let || e->kind == Expr::Kind::letrec;
-    for (const ExprPtr& c : e->children) {
-      bool chained = is_let && c == e->children.back() && (c->kind == Expr::Kind::let || c->kind == Expr::Kind::letrec);
-      work.push_back({c.get(), chained ? depth : depth + 1});
-    }
+    for (const ExprPtr& c : e->children)
+      work.push_back({c.get(), c == e->children.back() && continues(*e, *c) ? depth : depth + 1});
   }
   return deepest;
 }

@@ -96,8 +96,9 @@ bool accepts(const Node& lambda, std::size_t count);
 // The operands of a known call with those of a rest parameter gathered into one list.
 std::vector<Node*> gathered(Tree& tree, const Node& lambda, std::vector<Node*> operands, Span span);
 
-// The tree of a program. Throws Failure where the program nests deeper than kDeepest.
-inline constexpr std::size_t kDeepest = 10'000;
+// The tree of a program. Throws Failure where the core nests deeper than kDeepest: a long `cond` or `or` does, for its clauses
+// are one inside the other; what the source itself nests is bounded by the front.
+inline constexpr std::size_t kDeepest = 1'000'000;
 inline constexpr std::size_t kShallow = 64; // programs nesting no deeper run their passes on the caller's stack
 struct Nesting {
   std::size_t depth = 0;

@@ -72,12 +72,48 @@ def large(r):
         ' '.join('p%d' % i for i in range(10000)), ' '.join(str(i) for i in range(10000))), '9999')
     r.tolerate('a call with fifty thousand operands', '(write (length (list %s)))' % ('1 ' * 50000), '50000')
     r.tolerate('a body of a hundred thousand expressions', '(define (f) %s 5)\n(write (f))' % ('(car (list 1)) ' * 100000), '5')
-    r.tolerate('a cond of twenty thousand clauses', '(define (f x) (cond %s (else 0)))\n(write (f 19999))' %
-               ' '.join('((= x %d) %d)' % (i, i) for i in range(20000)), '19999')
-    r.tolerate('a case of fifty thousand data', "(define (f x) (case x ((%s) 'in) (else 'out)))\n(write (f 49999))" %
-               ' '.join(str(i) for i in range(50000)), 'in')
     r.tolerate('five thousand variables alive at once', '(define (f x) (let (%s) (+ %s)))\n(write (f 1))' % (
         ' '.join('(v%d (+ x %d))' % (i, i) for i in range(5000)), ' '.join('v%d' % i for i in range(5000))), str(5000 + 4999 * 2500))
+
+
+def long(r):
+    """Forms of very many parts, as programs write them, compile and run. Of n parts, @ is the number of one and $ of the last."""
+    n, clauses = 20000, 50000
+
+    def each(part, count=n):
+        return ' '.join(part.replace('@', str(i)) for i in range(count))
+
+    def expect(name, definition, call, output, count=n):
+        definition, call, output = (text.replace('$', str(count - 1)) for text in (definition, call, output))
+        r.expect('%s of %d parts' % (name, count), '%s\n(write %s)' % (definition, call), output)
+
+    expect('a cond', '(define (f x) (cond %s (else 0)))' % each('((= x @) (car x))', clauses), '(f -1)', '0', clauses)
+    expect('a case', '(define (f x) (case x %s (else 0)))' % each("((@) 'u@)", clauses), '(f $)', 'u$', clauses)
+    for name, definition, call, output in [
+            ('a cond in a procedure that captures', '(define ((g a b) x) (cond %s (else b)))' % each('((= x @) (list a))'), '((g 1 2) $)', '(1)'),
+            ('a cond with clauses of one part', '(define (f x) (cond %s (else 0)))' % each('((assv @ x))'), "(f '(($ . 1)))", '($ . 1)'),
+            ('a cond with receivers', '(define (f x) (cond %s (else 0)))' % each('((assv @ x) => cdr)'), "(f '(($ . 1)))", '1'),
+            ('a cond that reads fields', '(define (f x) (cond %s (else 0)))' % each('((= (car x) @) (cdr x))'), "(f '($ . 1))", '1'),
+            ('a cond in a loop', '(define (f x) (let loop ((x x)) (cond %s (else (loop (- x 1))))))' % each('((= x @) @)'), '(f 22222)', '$'),
+            ('a case of symbols', '(define (f x) (case x %s (else 0)))' % each("((s@ t@) 'u@)"), "(f 't$)", 'u$'),
+            ('a clause of case', "(define (f x) (case x ((%s) 'in) (else 'out)))" % each('@'), "(list (f $) (f -1))", '(in out)'),
+            ('an or', '(define (f x) (or %s))' % each('(assv @ x)'), "(f '(($ . 1)))", '($ . 1)'),
+            ('an or as a test', '(define (f x) (if (or %s) 1 2))' % each('(= @ x)'), '(list (f $) (f -1))', '(1 2)'),
+            ('an and', '(define (f x) (and %s))' % each('(< @ x)'), '(list (f $) (f 50000))', '(#f #t)'),
+            ('a let*', '(define (f x) (let* (%s) x))' % each('(x (+ x 1))'), '(f -1)', '$'),
+            ('a let* of patterns', '(define (f x y) (let* (%s) (list x y)))' % each('((list x y) (list y x))'), "(f 1 2)", '(1 2)'),
+            ('a body', '(define (f x) %s x)' % each('(car x)'), "(f '(1))", '(1)'),
+            ('a body of definitions', '(define (f x) %s x$)' % each('(define x@ (+ x @))'), '(f 0)', '$'),
+            ('a body of definitions and expressions', '(define (f x) %s x$)' % each('(define x@ (+ x @)) (car (list x))'), '(f 0)', '$'),
+            ('a body of procedures', '(define (f x) %s (g$ x))' % each("(define (g@ y) (if (null? y) x (g@ '())))"), '(f 1)', '1'),
+            ('cons*', '', "(list-tail (cons* %s '()) $)" % each('@'), '($)'),
+            ('a comparison', '(define (f x) (< %s x))' % each('@'), '(list (f $) (f 50000))', '(#f #t)')]:
+        expect(name, definition, call, output)
+    for name, opening, closing in [('parentheses', '(', ')'), ('sums', '(+ 1 ', ')'), ('conditionals', '(if (car (list 1)) 1 ', ')'),
+                                   ('conds', '(cond (1 ', '))'), ('lambdas', '(lambda (x) ', ')')]:
+        code, out, err = r.run(opening * 1000000 + '1' + closing * 1000000)
+        refused = re.match(rb'[^\n]*:1:\d+: error: nested too deeply\n', err) is not None
+        r.check('%s nested a million deep are refused' % name, code == 2 and refused, code, err[:500])
 
 
 def strange(r):
@@ -143,6 +179,7 @@ def main():
     deterministic(runner)
     damaged(runner, options.damaged)
     large(runner)
+    long(runner)
     print('%d checks, %d failed' % (runner.checks, runner.failed))
     return 1 if runner.failed else 0
 

@@ -59,7 +59,11 @@ void Heap::set_budget(std::int64_t bytes) {
 
 void Heap::charge(Account& account, std::int64_t bytes) {
   account.live += bytes;
-  if (bytes > 0 && room_ < bytes) {
+  if (bytes <= 0) {
+    watermark_ += bytes;  // not room for objects: their peak would be passed unseen
+    return;
+  }
+  if (room_ < bytes) {
     try {
       pass_watermark(bytes);
     } catch (...) {

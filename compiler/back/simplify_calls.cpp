@@ -1,0 +1,137 @@
+// Calls of known procedures: small ones are copied, lambdas called once move to their call.
+
+#include "compiler/back/simplifier.h"
+
+#include <algorithm>
+
+namespace cairn::compiler::back {
+namespace {
+
+bool makes_procedures(const Node* body) {
+  std::vector<const Node*> pending{body};
+  while (!pending.empty()) {
+    const Node* n = pending.back();
+    pending.pop_back();
+    if (n->kind == Node::Kind::lambda) return true;
+    for (const Binding& b : n->bindings) pending.insert(pending.end(), b.inits.begin(), b.inits.end());
+    pending.insert(pending.end(), n->children.begin(), n->children.end());
+  }
+  return false;
+}
+
+// The one use of parameter v in the lambda's body is a call that `argument` accepts.
+bool movable(const Node* lambda, VarId v, const Node& argument) {
+  std::vector<const Node*> work{lambda->body()};
+  while (!work.empty()) {
+    const Node* n = work.back();
+    work.pop_back();
+    if (n->kind == Node::Kind::call && n->children[0]->kind == Node::Kind::local && n->children[0]->var == v)
+      return accepts(argument, n->children.size() - 1);
+    work.insert(work.end(), n->children.begin(), n->children.end());
+    for (const Binding& b : n->bindings) work.insert(work.end(), b.inits.begin(), b.inits.end());
+  }
+  return false;
+}
+
+} // namespace
+
+// Small enough to be copied. A body that makes procedures is not: copies of a procedure would be different procedures, and the
+// tangent of a procedure is one of the same code.
+bool Simplifier::is_small(const Node& lambda) {
+  return size_up_to(lambda.body(), kSmallBody) <= kSmallBody && !makes_procedures(lambda.body());
+}
+
+Node* Simplifier::call(const Node* n) {
+  const Node* f = n->children[0];
+  std::size_t count = n->children.size() - 1;
+  if (f->kind == Node::Kind::lambda && accepts(*f, count)) return expand(f, operands(n), n->span);
+  if (f->kind == Node::Kind::local && info_[f->var].moved) {
+    const Node* moved = info_[f->var].moved;
+    info_[f->var].moved = nullptr;
+    return expand_moved(moved, n, info_[f->var].moved_place);
+  }
+  Bindings before;
+  Node* g = open(simplify(f), before);
+  std::vector<Node*> arguments = operands(n);
+  Node* result = nullptr;
+  if (const Node* body = copyable(g); body && accepts(*body, count)) {
+    discount(g);
+    result = expand(body, std::move(arguments), n->span);
+  } else if (g->kind == Node::Kind::builtin) {
+    result = builtin_call(g, arguments, n->span);
+  }
+  if (!result) {
+    result = tree_.make(Node::Kind::call, place(n->span));
+    result->children.push_back(g);
+    result->children.insert(result->children.end(), arguments.begin(), arguments.end());
+  }
+  return before.empty() ? result : finish(std::move(before), result, place(n->span));
+}
+
+std::vector<Node*> Simplifier::operands(const Node* n) {
+  std::vector<Node*> out;
+  for (std::size_t i = 1; i < n->children.size(); ++i) out.push_back(simplify(n->children[i]));
+  return out;
+}
+
+Node* Simplifier::builtin_call(const Node* builtin, const std::vector<Node*>& arguments, Span span) {
+  const Builtin* b = find_builtin(builtin->name);
+  if (!b || arguments.size() < b->least || arguments.size() > b->most) return nullptr;
+  Node* m = tree_.primitive(b->op, arguments, place(span), b->index);
+  m->swapped = b->swapped;
+  return primitive(m);
+}
+
+// The lambda that a call of f may copy.
+const Node* Simplifier::copyable(const Node* f) const {
+  const Node* body = nullptr;
+  if (f->kind == Node::Kind::local) {
+    body = info_[f->var].small;
+  } else if (f->kind == Node::Kind::global && globals_.safe(f->global, form_)) {
+    body = globals_.known_lambda(f->global);
+    if (body && (!is_small(*body) || mentions_global(body, f->global))) body = nullptr;
+  }
+  if (!body || active_.size() > kDeepestInlining || tree_.nodes.size() > budget_) return nullptr;
+  return std::find(active_.begin(), active_.end(), body) == active_.end() ? body : nullptr;
+}
+
+// A copied lambda. Errors inside a library procedure belong to the user's call.
+Node* Simplifier::expand(const Node* lambda, std::vector<Node*> arguments, Span span) {
+  std::optional<Span> text = override_;
+  if (!lambda->library)
+    text.reset();
+  else if (!text && !in_library_)
+    text = span;
+  return expand_at(lambda, std::move(arguments), span, text);
+}
+
+Node* Simplifier::expand_moved(const Node* lambda, const Node* call, std::optional<Span> text) {
+  return expand_at(lambda, operands(call), call->span, text);
+}
+
+// The body of a lambda with its parameters bound to operands of the output; `text` overrides the places of the body.
+Node* Simplifier::expand_at(const Node* lambda, std::vector<Node*> arguments, Span span, std::optional<Span> text) {
+  span = place(span);
+  arguments = gathered(tree_, *lambda, std::move(arguments), span);
+  std::swap(override_, text);
+  active_.push_back(lambda);
+  Bindings bindings;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    VarId v = i < lambda->vars.size() ? lambda->vars[i] : lambda->rest;
+    const Usage u = v < info_.size() ? info_[v].usage : Usage{};
+    if (arguments[i]->kind == Node::Kind::lambda && u.uses == 1 && u.calls == 1 && movable(lambda, v, *arguments[i])) {
+      rename(v, level_);
+      discount(arguments[i]);
+      info_[v].moved = arguments[i];
+      info_[v].moved_place.reset();
+    } else {
+      bind(v, arguments[i], bindings);
+    }
+  }
+  Node* body = simplify(lambda->body());
+  active_.pop_back();
+  override_ = text;
+  return finish(std::move(bindings), body, span);
+}
+
+} // namespace cairn::compiler::back
