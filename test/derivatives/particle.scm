@@ -43,4 +43,5 @@
 (show (near? (particle gradient-r gradient-f))) ; expect: #t
 (show (near? (particle gradient-r gradient-r))) ; expect: #t
 (show (near? (particle gradient-c gradient-r))) ; expect: #t
-(show (equal? (particle gradient-r gradient-r) (particle gradient-c gradient-c))) ; expect: #t
+(define ((through inner) (list w)) (naive-euler inner w))
+(show (map (lambda (w) (equal? ((gradient-r (through gradient-r)) (list w)) ((gradient-c (through gradient-c)) (list w)))) '(0 .1 .207))) ; expect: (#t #t #t)
