@@ -29,7 +29,7 @@ template <class F> void walk_touched(const std::vector<Run>& runs, Value root, c
   std::unordered_set<Object*> seen;
   auto push = [&](Object* o) {
     bool touched = o->serial >= tape.start() || (o->kind == value::Kind::frame && static_cast<Frame*>(o)->lifted());
-    if (touched && seen.insert(o).second) pending.push_back(o);
+    if (touched && (met_once(o) || seen.insert(o).second)) pending.push_back(o);
   };
   auto push_value = [&](Value v) {
     if (v.is_object() && !value::is_string(v) && !value::is_symbol(v)) push(value::object_of(v));
@@ -91,7 +91,7 @@ std::int64_t logical_bytes(const std::vector<Run>& runs, std::uint64_t since) {
   std::vector<Object*> pending;
   std::unordered_set<Object*> seen;
   auto push = [&](Object* o) {
-    if (o->serial >= since && seen.insert(o).second) pending.push_back(o);
+    if (o->serial >= since && (met_once(o) || seen.insert(o).second)) pending.push_back(o);
   };
   for (const Run& r : runs)
     if (r.top != nullptr) push(r.top);

@@ -98,7 +98,8 @@ private:
 
   // An owned copy of the object, or a reference to the copy made before.
   Object* copy(Object* o, bool keep) {
-    if (sharing_ != Sharing::tree || o->kind == Kind::frame) {
+    bool once = sharing_ != Sharing::tree && met_once(o);
+    if (!once && (sharing_ != Sharing::tree || o->kind == Kind::frame)) {
       if (auto it = copies_.find(o); it != copies_.end()) {
         Heap::retain(it->second);
         return it->second;
@@ -106,7 +107,7 @@ private:
     }
     Object* made = shell(o, keep);
     if (keep) made->serial = o->serial;
-    copies_[o] = made;
+    if (!once) copies_[o] = made;
     return made;
   }
 
@@ -154,7 +155,8 @@ private:
     Frame* first = nullptr;
     Frame* child = nullptr;
     for (; from != nullptr; from = from->parent) {
-      if (auto it = copies_.find(from); it != copies_.end()) {
+      bool once = sharing_ != Sharing::tree && met_once(from);
+      if (auto it = once ? copies_.end() : copies_.find(from); it != copies_.end()) {
         Heap::retain(it->second);
         (child != nullptr ? child->parent : first) = static_cast<Frame*>(it->second);
         return first;
@@ -167,7 +169,7 @@ private:
         f->slots()[slot] = value::kUnspecified;
         pending_.push_back({from->slots()[slot], &f->slots()[slot], from, slot, keep});
       });
-      copies_[from] = f;
+      if (!once) copies_[from] = f;
       (child != nullptr ? child->parent : first) = f;
       child = f;
     }
@@ -221,7 +223,7 @@ bool contains(Value v, const std::function<bool(Value)>& is) {
   while (!pending.empty() && !found) {
     Object* o = pending.back();
     pending.pop_back();
-    if (!seen.insert(o).second) continue;
+    if (!met_once(o) && !seen.insert(o).second) continue;
     if (o->kind == Kind::capsule) {
       auto* c = static_cast<Capsule*>(static_cast<value::NativeObject*>(o)->native);
       found = found || look(c->value);
@@ -247,7 +249,7 @@ public:
     Frame* child = nullptr;
     for (; from != nullptr; from = from->parent) {
       Frame*& link = child != nullptr ? child->parent : first;
-      if (auto it = copies_.find(from); it != copies_.end()) {
+      if (auto it = met_once(from) ? copies_.end() : copies_.find(from); it != copies_.end()) {
         Heap::retain(it->second);
         link = static_cast<Frame*>(it->second);
         return first;
@@ -286,13 +288,13 @@ public:
 private:
   void adopt(Object* made, Object* from) {
     made->serial = from->serial;
-    copies_[from] = made;
+    if (!met_once(from)) copies_[from] = made;
   }
 
   Value copy(Value v) {
     Object* o = value::object_of(v);
     Object* made = nullptr;
-    if (auto it = copies_.find(o); it != copies_.end()) {
+    if (auto it = met_once(o) ? copies_.end() : copies_.find(o); it != copies_.end()) {
       made = it->second;
       Heap::retain(made);
     } else {
@@ -440,7 +442,7 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
       if (is_number(s.v)) leaf(s.leaf());
       continue;
     }
-    if (once && !seen.insert(value::object_of(s.v)).second) continue;
+    if (once && !met_once(value::object_of(s.v)) && !seen.insert(value::object_of(s.v)).second) continue;
     std::size_t mark = pending.size();
     pair_children(engine, s.v, s.t, what != nullptr ? what : "a cotangent", [&](Value child, Value part, Object* owner, std::uint32_t slot, Object* part_owner) {
       pending.push_back({child, part, owner, slot, part_owner, nullptr});
