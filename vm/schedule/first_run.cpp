@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kRecordBytes = 32;
 constexpr std::uint64_t kFirstPiece = std::uint64_t{1} << 18;
 constexpr std::uint64_t kMostTapeBytes = std::uint64_t{24} << 20;
-constexpr std::uint64_t kMostSparseBytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t kMostSparseBytes = std::uint64_t{48} << 20;
 // A program that is deep in recursion holds its stack in any case; a tape of a few times that size changes little, and lifting and keeping
 // deep states over and over costs much.
 constexpr std::uint64_t kTapeForStack = 4;
