@@ -167,8 +167,7 @@ HANDLER(tail_call_1) {
     CONTINUE(tail_call_slow);
   const Code* code = e->loop.codes[B].get();
   if (code->frame_class == frame->size_class) [[likely]] {
-    Value x = TAKE(C);
-    SLOT(0) = x;
+    SLOT(0) = TAKE(C);
     REUSE_FRAME(code);
   }
   Frame* f = e->heap().quick_frame(code);
@@ -256,8 +255,7 @@ HANDLER(tail_call_value_1) {
   QUICK_CODE(1)
   if (code->frame_class == frame->size_class) [[likely]] {
     if (code->needs_closure && (B & kLastUse) == 0) Heap::retain(value::block_of(callee.procedure()));
-    Value x = TAKE(C);
-    SLOT(0) = x;
+    SLOT(0) = TAKE(C);
     if (code->needs_closure) SLOT(1) = callee;
     REUSE_FRAME(code);
   }
