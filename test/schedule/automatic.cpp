@@ -33,8 +33,8 @@ TEST_CASE("auto replays a long run of small states no more than once") {
 TEST_CASE("auto keeps few snapshots where each is large") {
   const Report report = run(spec_of("auto"), {100'000'000, 512, std::uint64_t{64} << 20});
   CHECK(report.peak_snapshots == 8);
-  const std::uint64_t units = 100'000'000 / 32768;
-  CHECK(static_cast<double>(report.advanced) <= 1.1 * 32768 * static_cast<double>(advances(8, units)));
+  const std::uint64_t units = 100'000'000 / 65536;
+  CHECK(static_cast<double>(report.advanced) <= 1.1 * 65536 * static_cast<double>(advances(8, units)));
 }
 
 TEST_CASE("auto gives tapes a quarter of the budget and snapshots an eighth") {

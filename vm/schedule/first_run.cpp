@@ -22,11 +22,11 @@ constexpr std::uint64_t kTapeForStack = 4;
 constexpr std::uint64_t kSnapshotsForStack = 2;
 constexpr std::uint64_t kSparse = 8;      // a tape is sparse with fewer records than an eighth of its steps
 constexpr std::uint64_t kWorthTaping = 5; // room for less than a fifth of the limit is left alone
-constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{512} << 10;
+constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastGoodBase = std::uint64_t{1} << 14;
 constexpr std::uint64_t kMostGoodBase = std::uint64_t{1} << 16;
 constexpr std::uint64_t kSnapshotBytes = std::uint64_t{32} << 20;
-constexpr std::uint64_t kMostSnapshots = 4096;
+constexpr std::uint64_t kMostSnapshots = 16384;
 // Of a budget, each of two tapes (in work and aside) may take an eighth, and so may the snapshots.
 constexpr std::uint64_t kShare = 8;
 
