@@ -90,6 +90,7 @@ private:
   Object* find(std::uint32_t number) const;
   bool starts_instruction(const Code* code, std::uint32_t pc);
   std::vector<Object*> made_;
+  std::vector<const std::vector<Run>*> stacks_;
   std::vector<ValueSlot> values_;
   std::vector<ObjectSlot> objects_;
   std::unordered_map<std::uint16_t, std::uint32_t> tape_sizes_;  // by id: the longest copy

@@ -65,6 +65,7 @@ void ImageReader::run(Run& r) {
 void ImageReader::runs(std::vector<Run>& list) {
   list.resize(in.count(37));
   for (Run& r : list) run(r);
+  stacks_.push_back(&list);
 }
 
 void ImageReader::log(EffectLog& log) {
@@ -262,6 +263,15 @@ void ImageReader::finish() {
     else if (tag == value::kProcedureTag) *s.to = value::of_procedure(static_cast<Block*>(o)->procedure(static_cast<std::uint32_t>(entry)));
     else *s.to = value::of_other(o);
   }
+  // Whoever is returned to must wait for a value in some register; only the frame on top of a stack of runs does not.
+  for (const Object* o : made_)
+    if (o->kind == Kind::frame)
+      if (const Frame* parent = static_cast<const Frame*>(o)->parent; parent != nullptr && parent->result() == bytecode::kNoRegister)
+        throw Malformed("a frame that nothing can be returned to");
+  for (const std::vector<Run>* stack : stacks_)
+    for (const Run& r : *stack)
+      if (r.top == nullptr || (r.top->result() == bytecode::kNoRegister) != (&r == &stack->back()))
+        throw Malformed("a run whose frame does not wait for the one above it");
   for (Value v : taped_) {
     auto t = tape_sizes_.find(v.tape_id());
     if (t == tape_sizes_.end() || v.tape_node() >= t->second) throw Malformed("a number on a tape that is not there");
