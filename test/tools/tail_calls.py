@@ -10,20 +10,24 @@ HANDLER = "(cairn::machine::Engine*, cairn::value::Frame*, unsigned long const*,
 
 def main(binary):
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "-C", binary], check=True, capture_output=True, text=True).stdout
-    handlers, wrong = set(), []
+    handlers, jumps, wrong = set(), 0, []
     inside = None
     for line in text.splitlines():
         if head := re.fullmatch(r"[0-9a-f]+ <(.*)>:", line):
             inside = head[1] if HANDLER in head[1] else None
             handlers |= {inside} - {None}
+        elif inside and re.search(r"\bjmp +\*", line):
+            jumps += 1
         elif inside and (call := re.search(r"\bcall +(.*)", line)):
             if call[1].startswith("*") or HANDLER in call[1]:
                 wrong.append(f"{inside.split('(anonymous namespace)::')[-1].split('(')[0]}: {line.strip()}")
     if len(handlers) < 100:
         sys.exit(f"only {len(handlers)} handlers found in {binary}: are its symbols there?")
+    if jumps < 100:
+        sys.exit(f"only {jumps} jumps from handler to handler: they return to a loop")
     if wrong:
         sys.exit("handlers that call where they should jump:\n" + "\n".join(wrong))
-    print(f"{len(handlers)} handlers, all of them end in jumps")
+    print(f"{len(handlers)} handlers, {jumps} jumps from one to another, no calls")
 
 
 if __name__ == "__main__":

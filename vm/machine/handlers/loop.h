@@ -2,8 +2,8 @@
 // interpreters keep in locals are the arguments that all handlers have in common, so they stay in registers, whatever a handler's rare
 // cases need; those stand in functions of their own, reached by a jump as well.
 //
-// The handlers are compiled twice: CAIRN_TAPED says whether the run records on a tape. Compilers that do not turn such calls into
-// jumps (no optimisation, sanitizers) return to a loop after each instruction instead.
+// The handlers are compiled twice: CAIRN_TAPED says whether the run records on a tape. Only the build says that calls become jumps
+// (CAIRN_JUMPS, where test/tools/tail_calls.py watches); elsewhere handlers return to a loop after each instruction.
 #pragma once
 
 #include "vm/machine/derivative_rules.h"
@@ -27,9 +27,7 @@ using Exit = Engine::Exit;
 constexpr bool kTaped = CAIRN_TAPED;
 constexpr std::uint16_t kRegister = 0x7FFF;
 
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GNUC__)
-#define CAIRN_JUMPS 1
-#else
+#ifndef CAIRN_JUMPS
 #define CAIRN_JUMPS 0
 #endif
 

@@ -212,13 +212,6 @@ OUTLINE(call_value_slow) {
   ENTER_CALL(f, words, A);
 }
 
-// There was no frame at hand for a callee that has perhaps been given up: it is held again.
-RARE(call_value_again) {
-  Value callee = SOURCE(B);
-  if (!callee.procedure()->code->needs_closure && (B & kLastUse) != 0) Heap::retain(callee);
-  return call_value_slow(CAIRN_PASS);
-}
-
 // The callee's code and a frame for it, or the slow way. One without a closure that is used up here is rare.
 #define QUICK_CODE(n)                                                                                                            \
   Value callee = SOURCE(B);                                                                                                      \
@@ -227,22 +220,28 @@ RARE(call_value_again) {
   const Code* code = callee.procedure()->code;                                                                                   \
   if (code->exactly != (n)) [[unlikely]]                                                                                         \
     CONTINUE(call_value_slow);                                                                                                   \
-  if (!code->needs_closure && (B & kLastUse) != 0 && !give_up_shared(value::block_of(callee.procedure())))                       \
+  if (!code->needs_closure && (B & kLastUse) != 0 && value::block_of(callee.procedure())->count == 1)                            \
     CONTINUE(call_value_slow);
 #define QUICK_FRAME                                                                                                              \
   Frame* f = e->heap().quick_frame(code);                                                                                        \
   if (f == nullptr) [[unlikely]]                                                                                                 \
-    CONTINUE(call_value_again);
+    CONTINUE(call_value_slow); 
 #define QUICK_CALLEE(n)                                                                                                          \
   QUICK_CODE(n)                                                                                                                  \
   QUICK_FRAME
 // A procedure that needs its closure gets itself as one more argument.
 #define PASS_CALLEE(n)                                                                                                           \
+  Value closure = SOURCE(B);                                                                                                     \
   if (f->code->needs_closure) {                                                                                                  \
-    Value closure = SOURCE(B);                                                                                                   \
     f->slots()[n] = closure;                                                                                                     \
     if ((B & kLastUse) == 0) Heap::retain(value::block_of(closure.procedure()));                                                 \
+  } else if ((B & kLastUse) != 0) {                                                                                              \
+    give_up_shared(value::block_of(closure.procedure()));                                                                        \
   }
+// The same where the frame that is left becomes the new one; after its operands are taken.
+#define HOLD_CALLEE                                                                                                              \
+  if (code->needs_closure && (B & kLastUse) == 0) Heap::retain(value::block_of(callee.procedure()));                             \
+  if (!code->needs_closure && (B & kLastUse) != 0) give_up_shared(value::block_of(callee.procedure()));
 HANDLER(call_value_1) {
   QUICK_CALLEE(1)
   f->slots()[0] = TAKE(C);
@@ -254,8 +253,8 @@ HANDLER(tail_call_value_1) {
     CONTINUE(call_value_slow);
   QUICK_CODE(1)
   if (code->frame_class == frame->size_class) [[likely]] {
-    if (code->needs_closure && (B & kLastUse) == 0) Heap::retain(value::block_of(callee.procedure()));
     SLOT(0) = TAKE(C);
+    HOLD_CALLEE
     if (code->needs_closure) SLOT(1) = callee;
     REUSE_FRAME(code);
   }
@@ -278,8 +277,8 @@ HANDLER(tail_call_value) {
   if (n > 4) CONTINUE(call_value_slow);
   QUICK_CODE(n)
   if (code->frame_class == frame->size_class) [[likely]] {
-    if (code->needs_closure && (B & kLastUse) == 0) Heap::retain(value::block_of(callee.procedure()));
     replace_slots(CAIRN_PASS, n);
+    HOLD_CALLEE
     if (code->needs_closure) SLOT(n) = callee;
     REUSE_FRAME(code);
   }
