@@ -38,7 +38,7 @@ Unit make_unit(const Program& program, const Options& options) {
 bytecode::Module make_module(const Program& program, const Options& options) {
   Unit unit = make_unit(program, options);
   bytecode::Module module;
-  for (const Global& g : program.globals) module.globals.push_back(g.name);
+  for (const Global& g : program.globals) module.globals.emplace_back(g.name, g.library);
   if (module.globals.size() > 0xFFFF)
     throw Failure{{program.globals.back().span, "the program has too many top-level names"}, {}};
   module.sources = program.sources;

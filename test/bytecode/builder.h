@@ -100,7 +100,8 @@ inline Module sample_module() {
                  compound_constant(Kind::vector, {1, 3, 7}),
                  plain_constant(Kind::function, 1),
                  plain_constant(Kind::run_operator, 0)};
-  m.globals = {"double"};
+  m.globals = {"double", {"map", true}};
+  m.imports = {{"clock", 0}, {"gauge", 2}};
   m.groups = {{{2}, 1}};
 
   Function entry =

@@ -25,7 +25,7 @@ std::string shown_constant(Constant c, std::vector<Constant> earlier = {}) {
 } // namespace
 
 TEST_CASE("the text of a module") {
-  CHECK(disassemble(sample_module()) == R"(module: 3 functions, 1 closure groups, 11 constants, 1 globals; starts with function 0
+  CHECK(disassemble(sample_module()) == R"(module: 3 functions, 1 closure groups, 11 constants, 2 globals; starts with function 0
 group 0: 1 captured; functions #2:inner
 
 function #0: parameters 0, registers 3

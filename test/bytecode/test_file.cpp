@@ -68,6 +68,7 @@ void check_equal(const Module& a, const Module& b) {
     CHECK(a.groups[i].captures == b.groups[i].captures);
   }
   CHECK(a.globals == b.globals);
+  CHECK(a.imports == b.imports);
   CHECK(a.entry == b.entry);
   REQUIRE(a.sources.size() == b.sources.size());
   for (std::size_t i = 0; i < a.sources.size(); ++i) {
@@ -133,7 +134,7 @@ TEST_CASE("another version is refused with advice") {
   Bytes bytes = write_module(sample_module());
   bytes[8] = std::byte{7};
   CHECK(read_error(bytes) ==
-        "this module has format 7, made by cairn 0.1.0; cairn 0.1.0 reads format 1: compile the source again with vmc");
+        "this module has format 7, made by cairn 0.1.0; cairn 0.1.0 reads format 2: compile the source again with vmc");
   bytes = write_module(sample_module());
   bytes[64] ^= std::byte{1};
   CHECK(mentions(read_error(bytes), "checksum"));

@@ -316,6 +316,21 @@ TEST_CASE("a small file cannot ask for large register sets") {
   CHECK_REFUSED(m, "too many registers");
 }
 
+TEST_CASE("a procedure of the host is called with its parameters") {
+  auto calling = [](int import, std::initializer_list<int> operands) {
+    Module m = module_of(Code()(Opcode::integer, 0, 1)(Opcode::host, 1, import, operands)(Opcode::ret_drop, 1).function(2));
+    m.imports = {{"gauge", 2}};
+    return m;
+  };
+  CHECK_REFUSED(calling(1, {0, 0}), "import 1");
+  CHECK_REFUSED(calling(0, {0}), "2 are needed");
+  CHECK_REFUSED(calling(0, {0, 1}), "r1");
+  Module sound = calling(0, {0, 0});
+  std::vector<FunctionFacts> facts;
+  VerifyError error;
+  CHECK(verify(sound, facts, error));
+}
+
 TEST_CASE("errors name the function and the place") {
   Module m = with_parameters(Code()(neg, 2, 0)(neg, 2, 0)(ret_drop, 2));
   std::vector<FunctionFacts> facts;

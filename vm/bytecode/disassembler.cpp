@@ -155,7 +155,7 @@ private:
     case 'K':
       return value < m_.constants.size() ? constant(value) : fmt::format("constant {}?", value);
     case 'G':
-      return value < m_.globals.size() ? one_line(m_.globals[value], kMostConstantBytes, false)
+      return value < m_.globals.size() ? one_line(m_.globals[value].name, kMostConstantBytes, false)
                                        : fmt::format("global {}?", value);
     case 'I':
       return fmt::format("{}", static_cast<std::int16_t>(value));
@@ -165,6 +165,9 @@ private:
       return fmt::format("group {}", value);
     case 'P':
       return value < std::size(kPrimitives) ? std::string(kPrimitives[value].name) : fmt::format("primitive {}?", value);
+    case 'H':
+      return value < m_.imports.size() ? one_line(m_.imports[value].name, kMostConstantBytes, false)
+                                       : fmt::format("import {}?", value);
     case 'J':
     case 'L':
       return fmt::format("-> {}", target(f, pc));

@@ -141,7 +141,15 @@ void write_section(ByteWriter& out, const Module& m, unsigned section) {
     break;
   case kGlobals:
     size(m.globals);
-    for (const std::string& name : m.globals) out.text(name);
+    for (const Global& g : m.globals) {
+      out.text(g.name);
+      out.u8(g.library ? 1 : 0);
+    }
+    size(m.imports);
+    for (const Import& i : m.imports) {
+      out.text(i.name);
+      out.u16(i.parameters);
+    }
     break;
   case kGroups:
     size(m.groups);
@@ -187,8 +195,18 @@ void read_section(ByteReader in, Module& m, unsigned section, bool stripped) {
     for (Constant& c : m.constants) c = read_constant(in);
     break;
   case kGlobals:
-    m.globals.resize(in.count(4));
-    for (std::string& name : m.globals) name = in.text();
+    m.globals.resize(in.count(5));
+    for (Global& g : m.globals) {
+      g.name = in.text();
+      std::uint8_t library = in.u8();
+      if (library > 1) throw Malformed("a global has unknown properties");
+      g.library = library == 1;
+    }
+    m.imports.resize(in.count(6));
+    for (Import& i : m.imports) {
+      i.name = in.text();
+      i.parameters = in.u16();
+    }
     break;
   case kGroups:
     m.groups.resize(in.count(8));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -57,11 +58,29 @@ struct Source {
   std::string text;  // empty when stripped
 };
 
+// A top-level name.
+struct Global {
+  std::string name;
+  bool library = false;             // of Cairn's own library: cannot be looked up by name
+  Global() = default;
+  Global(const char* n) : name(n) {}
+  Global(std::string n, bool l = false) : name(std::move(n)), library(l) {}
+  bool operator==(const Global&) const = default;
+};
+
+// A procedure that the host of the machine must provide, called by the instruction `host`.
+struct Import {
+  std::string name;
+  std::uint16_t parameters = 0;
+  bool operator==(const Import&) const = default;
+};
+
 struct Module {
   std::vector<Constant> constants;
   std::vector<Function> functions;
   std::vector<Group> groups;
-  std::vector<std::string> globals;  // names
+  std::vector<Global> globals;
+  std::vector<Import> imports;
   std::vector<Source> sources;
   std::uint32_t entry = 0;           // function of no parameters: runs the top level, returns the last value
 };

@@ -140,6 +140,9 @@ private:
       case 'P':
         check_index(pc, value, kPrimitives, "primitive");
         break;
+      case 'H':
+        check_index(pc, value, m.imports, "import");
+        break;
       case 'N':
         check_padding(pc, w);
         break;
@@ -184,6 +187,9 @@ private:
         complain(pc, fmt::format("{} does not take {} arguments", info.name, field_c(w)));
       break;
     }
+    case Opcode::host:
+      want_operands(module_->imports[field_b(w)].parameters);
+      break;
     case Opcode::vector:
       want_zero(field_b(w));
       break;
@@ -355,8 +361,10 @@ std::string table_error(const Module& m) {
       if (!m.functions[f].needs_closure) return fmt::format("closure group {}: function {} takes no closure", i, f);
     }
   }
-  for (const std::string& name : m.globals)
-    if (!text::is_utf8(name)) return "the name of a global is not UTF-8";
+  for (const Global& g : m.globals)
+    if (!text::is_utf8(g.name)) return "the name of a global is not UTF-8";
+  for (const Import& i : m.imports)
+    if (!text::is_utf8(i.name)) return "the name of an import is not UTF-8";
   for (const Source& source : m.sources)
     if (!text::is_utf8(source.name) || !text::is_utf8(source.text)) return "a source is not UTF-8";
   if (m.entry >= m.functions.size()) return fmt::format("there is no function {} to start with", m.entry);

@@ -74,6 +74,12 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
 }
 
 // (error message irritant ...), its list in v; or a value that matches no pattern.
+Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields) {
+  static_cast<void>(frame);
+  static_cast<void>(fields);
+  throw ProgramError(loaded.module.imports[import].name + ": the host does not provide this procedure");
+}
+
 void Engine::fail(bool no_match, Value v) const {
   if (no_match) throw ProgramError("no pattern matches " + describe(v));
   std::string message;

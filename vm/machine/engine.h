@@ -147,6 +147,7 @@ public:
   Frame* call_in_general(Frame* frame, std::span<const std::uint16_t> fields, Value callee);
   Frame* apply_to_list(Value callee, Value list);  // both borrowed
   Value primitive(bytecode::Primitive which, Frame* frame, std::span<const std::uint16_t> fields);
+  Value host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields);
   [[noreturn]] void fail(bool no_match, Value v) const;
 
   // --- errors (errors.cpp)

@@ -60,6 +60,13 @@ HANDLER(primitive) {
   NEXT(1 + (n + 3) / 4);
 }
 
+HANDLER(host) {
+  SAVE();
+  unsigned n = C;
+  SLOT(A) = e->host(B, frame, operands(pc, n));
+  NEXT(1 + (n + 3) / 4);
+}
+
 RARE(op_fail) {
   SAVE();
   e->fail(A != 0, C > 0 ? SOURCE(OPERAND(0)) : value::kNull);

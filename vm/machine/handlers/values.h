@@ -35,7 +35,7 @@ HANDLER(drop) {
 }
 
 [[noreturn]] void undefined_global(const Engine& e, std::uint16_t index) {
-  throw ProgramError(e.loaded.module.globals[index] + " is used before its definition has run");
+  throw ProgramError(e.loaded.module.globals[index].name + " is used before its definition has run");
 }
 HANDLER(global) {
   Value v = e->globals[B];
