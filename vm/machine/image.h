@@ -106,6 +106,10 @@ const Code* own_code_at(std::size_t number);
 std::size_t own_code_size(const Code* code);  // in words
 
 std::vector<std::byte> write_image(const Engine& engine);
+// True if the bytes begin as a capsule file does and have its checksum; nothing else is looked at.
+bool is_whole_image(std::span<const std::byte> bytes, std::string& error);
+// True if that file holds the module of this file. What is no capsule file is not refused here: reading it says why.
+bool belongs_to(std::span<const std::byte> bytes, std::span<const std::byte> module);
 // Into a fresh engine. False with a message if the bytes are damaged or of another build.
 bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& error);
 

@@ -333,14 +333,44 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
 
 } // namespace
 
+namespace {
+
+// Behind the header.
+void check_header(bytecode::ByteReader& in, std::span<const std::byte> bytes) {
+  if (bytes.size() < kChecksummedFrom || in.u64() != kImageMagic) throw Malformed("this is no capsule file");
+  if (in.u32() != kImageVersion) throw Malformed("a capsule file of another version of Cairn");
+  in.u32();
+  if (in.u64() != image_checksum(bytes)) throw Malformed("the capsule file is damaged: its checksum does not fit");
+}
+
+} // namespace
+
+bool is_whole_image(std::span<const std::byte> bytes, std::string& error) {
+  try {
+    bytecode::ByteReader in(bytes);
+    check_header(in, bytes);
+    return true;
+  } catch (const Malformed& e) {
+    error = e.what();
+    return false;
+  }
+}
+
+bool belongs_to(std::span<const std::byte> bytes, std::span<const std::byte> module) {
+  try {
+    bytecode::ByteReader in(bytes);
+    check_header(in, bytes);
+    in.text();
+    return std::ranges::equal(in.take(in.u64()), module);
+  } catch (const Malformed&) {
+    return true;
+  }
+}
+
 bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& error) {
   try {
     bytecode::ByteReader in(bytes);
-    if (bytes.size() < kChecksummedFrom || in.u64() != kImageMagic) throw Malformed("this is no capsule file");
-    std::uint32_t version = in.u32();
-    if (version != kImageVersion) throw Malformed("a capsule file of another version of Cairn");
-    in.u32();
-    if (in.u64() != image_checksum(bytes)) throw Malformed("the capsule file is damaged: its checksum does not fit");
+    check_header(in, bytes);
     std::string warning;
     read_everything(engine, in, warning);
     error = warning;
