@@ -51,6 +51,7 @@ public:
   void abandon();  // after a file turned out to be damaged: what is there already goes
   std::int64_t live_bytes() const { return heap_.live_bytes(); }
   std::uint64_t next_serial_now() const { return heap_.next_serial; }
+  std::int64_t live_bytes() const { return heap_.live_bytes(); }
   Statistics statistics_now() const;
 
   // --- Environment

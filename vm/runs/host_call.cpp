@@ -20,11 +20,15 @@ using machine::rules::Owned;
 
 namespace {
 
-// --- data as a flat list, in preorder: atoms as they are; a pair, a vector or a text after a mark. Marks are characters that no text has.
-constexpr std::uint32_t kPairMark = 0x110000, kVectorMark = 0x110001, kStringMark = 0x110002, kSymbolMark = 0x110003;
+// --- data as a flat list, in preorder: atoms as they are; a pair, a vector or a text after a mark, the value that programs never see and
+// a number.
+enum class Mark : std::int64_t { pair, vector, string, symbol, count };
 constexpr std::size_t kBytesPerValue = 5;  // of a text, in an exact integer
 
-bool is_mark(Value v, std::uint32_t mark) { return v == value::character(mark); }
+void put_mark(std::vector<Value>& out, Mark mark) {
+  out.push_back(value::kUndefined);
+  out.push_back(value::integer_unchecked(static_cast<std::int64_t>(mark)));
+}
 std::size_t values_of_text(std::int64_t bytes) { return (static_cast<std::size_t>(bytes) + kBytesPerValue - 1) / kBytesPerValue; }
 
 // Walks a flat list that comes from a log, and so perhaps from a hostile file: true if it is one whole value. `number` sees its numbers.
@@ -34,12 +38,17 @@ template <class F> bool walk(std::span<const Value> flat, F&& number) {
     if (at == flat.size() || flat[at].is_object() || flat[at].is_taped()) return false;
     Value v = flat[at++];
     --wanted;
-    if (is_mark(v, kPairMark)) {
-      wanted += 2;
-    } else if (is_mark(v, kVectorMark) || is_mark(v, kStringMark) || is_mark(v, kSymbolMark)) {
-      if (at == flat.size() || !flat[at].is_integer() || flat[at].integer() < 0) return false;
+    if (v == value::kUndefined) {
+      auto whole = [&] { return at < flat.size() && flat[at].is_integer() && flat[at].integer() >= 0; };
+      if (!whole() || flat[at].integer() >= static_cast<std::int64_t>(Mark::count)) return false;
+      auto mark = static_cast<Mark>(flat[at++].integer());
+      if (mark == Mark::pair) {
+        wanted += 2;
+        continue;
+      }
+      if (!whole()) return false;
       std::int64_t length = flat[at++].integer();
-      if (is_mark(v, kVectorMark)) {
+      if (mark == Mark::vector) {
         if (static_cast<std::uint64_t>(length) > flat.size()) return false;
         wanted += static_cast<std::size_t>(length);
       } else {
@@ -69,16 +78,16 @@ std::vector<Value> flatten(const HostProcedure& procedure, Value root) {
     Value v = work.back();
     work.pop_back();
     if (v.is_pair()) {
-      out.push_back(value::character(kPairMark));
+      put_mark(out, Mark::pair);
       work.push_back(v.pair()->cdr);
       work.push_back(v.pair()->car);
     } else if (value::is_vector(v)) {
       const value::Vector* items = value::as_vector(v);
-      out.push_back(value::character(kVectorMark));
+      put_mark(out, Mark::vector);
       out.push_back(value::integer_unchecked(static_cast<std::int64_t>(items->length)));
       for (std::uint64_t i = items->length; i-- > 0;) work.push_back(items->items()[i]);
     } else if (value::is_string(v) || value::is_symbol(v)) {
-      out.push_back(value::character(value::is_string(v) ? kStringMark : kSymbolMark));
+      put_mark(out, value::is_string(v) ? Mark::string : Mark::symbol);
       flatten_text(value::as_text(v)->view(), out);
     } else if (!v.is_object() && !v.is_taped()) {
       out.push_back(v);
@@ -102,18 +111,19 @@ public:
   template <class F> Value build(F&& number) {
     for (;;) {
       Value v = next();
-      if (is_mark(v, kPairMark)) {
+      auto mark = v == value::kUndefined ? static_cast<Mark>(next().integer()) : Mark::count;
+      if (mark == Mark::pair) {
         open_.push_back({2, false});
         continue;
       }
-      if (is_mark(v, kVectorMark)) {
+      if (mark == Mark::vector) {
         open_.push_back({static_cast<std::uint64_t>(next().integer()), true});
         if (open_.back().parts != 0) continue;
         open_.pop_back();
         done_.push_back(value::of_other(heap_.make_vector(0)));
-      } else if (is_mark(v, kStringMark) || is_mark(v, kSymbolMark)) {
+      } else if (mark != Mark::count) {
         std::string t = text();
-        done_.push_back(is_mark(v, kStringMark) ? heap_.make_string(t) : heap_.make_symbol(t));
+        done_.push_back(mark == Mark::string ? heap_.make_string(t) : heap_.make_symbol(t));
       } else {
         done_.push_back(v.is_flonum() || v.is_integer() ? number(v) : v);
       }
