@@ -8,9 +8,17 @@
 
 namespace cairn::compiler {
 
+// A procedure that the host of the machine provides; it means what a builtin does until the program defines the name itself.
+struct HostDeclaration {
+  std::string name;
+  std::uint16_t parameters = 0;
+};
+
 struct Options {
   int level = 2;                            // 0: no optimisation
   std::vector<std::string> library_folders; // searched by `import` after the importing file's own folder
+  bool exports = false;                     // every definition of the user's is stored, so that a host finds it by name
+  std::vector<HostDeclaration> hosts;       // different names
 };
 
 // front/: reads and expands a program; throws Failure. `name` is how messages call it; its folder is where include and import look first.

@@ -48,24 +48,26 @@ struct Global {            // a top-level name; owned by Program::globals, index
 // --- expressions
 struct Expr {
   enum class Kind : std::uint8_t {
-    constant,     // datum
-    local,        // variable
-    global,       // global
-    builtin,      // name: a primitive of opcodes.def / primitives.def / run_operators.def, or a library-internal % name, as a value
-    lambda,       // parameters, rest, body = children[0], name
-    let,          // variables, children = inits..., body last; inits see none of the variables, evaluated left to right
-    letrec,       // variables, children = inits..., body last; every init is a lambda
-    if_,          // children = test, then, else
-    sequence,     // children, at least one
-    call,         // children = operator, operands...; evaluated left to right; operator may be a builtin
-    set_global,   // global, children[0]: a top-level definition; value is unspecified
-    match_fail    // children[0] = the value that matched no pattern; never returns
+    constant,   // datum
+    local,      // variable
+    global,     // global
+    builtin,    // name: a primitive of opcodes.def / primitives.def / run_operators.def, or a library-internal % name, as a value
+    host,       // host: a procedure of the host, as a value
+    lambda,     // parameters, rest, body = children[0], name
+    let,        // variables, children = inits..., body last; inits see none of the variables, evaluated left to right
+    letrec,     // variables, children = inits..., body last; every init is a lambda
+    if_,        // children = test, then, else
+    sequence,   // children, at least one
+    call,       // children = operator, operands...; evaluated left to right; operator may be a builtin or a host's procedure
+    set_global, // global, children[0]: a top-level definition; value is unspecified
+    match_fail  // children[0] = the value that matched no pattern; never returns
   };
   Kind kind;
   Span span;
   DatumPtr datum;
   Variable* variable = nullptr;
   std::uint32_t global = 0;
+  std::uint32_t host = 0;
   std::string name;
   std::vector<Variable*> variables;  // lambda: parameters; let, letrec: bound names
   Variable* rest = nullptr;          // lambda
@@ -78,6 +80,7 @@ struct Expr {
 struct Program {
   std::deque<Variable> variables;
   std::deque<Global> globals;
+  std::vector<bytecode::Import> hosts; // all that are declared, index = position
   std::vector<ExprPtr> forms;        // the top level in order: set_global and expressions; library definitions first
   std::vector<bytecode::Source> sources;
 };

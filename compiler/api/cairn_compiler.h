@@ -12,12 +12,22 @@
 extern "C" {
 #endif
 
+/* A procedure that the host of the machine will provide under this name, with so many parameters. Programs call it as they call
+ * built-in ones; a program that defines the name itself means its own. */
+typedef struct cairn_host_declaration {
+  const char* name;
+  unsigned parameters;
+} cairn_host_declaration;
+
 typedef struct cairn_compiler_options {
   size_t struct_size;                 /* set by cairn_compiler_options_init */
   int level;                          /* of optimisation: 0 none, 1, 2 all (the default) */
   int strip;                          /* not 0: without source text and places; messages then have no lines */
   const char* const* library_folders; /* where (import name) looks after the importing file's own folder */
   size_t library_folder_count;
+  int exports; /* not 0 (the default): every definition of the program's is kept, so that it can be looked up by name */
+  const cairn_host_declaration* hosts; /* different names */
+  size_t host_count;
 } cairn_compiler_options;
 
 /* Fills in the defaults. Call it first, then set what differs. */

@@ -5,6 +5,7 @@
 #include "vm/bytecode/file.h"
 #include "vm/text/diagnostic.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace {
@@ -75,16 +77,29 @@ template <class Body> cairn_status guarded(char** error, Body&& body) {
   }
 }
 
+bool usable_hosts(const cairn_host_declaration* hosts, std::size_t count) {
+  if (count == 0) return true;
+  if (hosts == nullptr || count > UINT16_MAX) return false;
+  std::unordered_set<std::string_view> names;
+  return std::all_of(hosts, hosts + count, [&](const cairn_host_declaration& h) {
+    return h.name != nullptr && h.parameters <= cairn::bytecode::kMostRegisters && names.insert(h.name).second;
+  });
+}
+
 bool usable(const cairn_compiler_options* options) {
   return options == nullptr ||
          (options->struct_size == sizeof(cairn_compiler_options) && options->level >= 0 && options->level <= 2 &&
-          (options->library_folder_count == 0 || options->library_folders != nullptr));
+          (options->library_folder_count == 0 || options->library_folders != nullptr) &&
+          usable_hosts(options->hosts, options->host_count));
 }
 
 Options inner_options(const cairn_compiler_options* options) {
   Options inner;
+  inner.exports = options == nullptr || options->exports != 0;
   if (options == nullptr) return inner;
   inner.level = options->level;
+  for (std::size_t i = 0; i < options->host_count; ++i)
+    inner.hosts.push_back({options->hosts[i].name, static_cast<std::uint16_t>(options->hosts[i].parameters)});
   for (std::size_t i = 0; i < options->library_folder_count; ++i) inner.library_folders.emplace_back(options->library_folders[i]);
   return inner;
 }
@@ -115,6 +130,7 @@ void cairn_compiler_options_init(cairn_compiler_options* options) {
   *options = cairn_compiler_options{};
   options->struct_size = sizeof(cairn_compiler_options);
   options->level = Options{}.level;
+  options->exports = 1;
 }
 
 void cairn_compiler_free(void* text_or_bytes) { std::free(text_or_bytes); }

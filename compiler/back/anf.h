@@ -43,7 +43,7 @@ struct Label {
 
 struct Statement {
   enum class Kind : std::uint8_t {
-    operation, // op; operands; index where the opcode has K, G, F, R, P or U
+    operation, // op; operands; index where the opcode has K, G, F, R, P, H or U
     if_,       // op is a fused test (jump_...), operands, blocks = then, else
     labels,    // labels; blocks[0] = where control enters
     jump       // index = label id, operands = arguments
@@ -79,6 +79,7 @@ struct Unit {
   std::vector<AnfFunction> functions;
   std::vector<Literal> literals;
   std::vector<bytecode::Group> groups;
+  std::vector<bytecode::Import> imports; // those that a statement names
   std::uint32_t entry = 0;
 };
 

@@ -240,14 +240,15 @@ std::uint32_t Builder::global_function_index(std::uint32_t g) {
 
 Atom Builder::global_function(std::uint32_t g) { return literal(Literal::Kind::function, global_function_index(g)); }
 
-Atom Builder::builtin_value(const std::string& name) {
-  std::uint32_t op = find_run_operator(name);
+Atom Builder::builtin_value(const Node& n) {
+  bool host = n.op == Opcode::host;
+  std::uint32_t op = host ? kNone : find_run_operator(n.name);
   if (op != kNone) return literal(Literal::Kind::run_operator, op);
-  auto [found, inserted] = wrappers_.emplace(name, 0);
+  auto [found, inserted] = wrappers_.emplace(std::pair(host, n.name), 0);
   if (inserted) {
     Pending p;
     p.index = found->second = reserve();
-    p.lambda = make_wrapper(tree_, name);
+    p.lambda = make_wrapper(tree_, *tree_.builtin(n));
     p.form = form_;
     pending_.push_back(std::move(p));
     use_.resize(tree_.names.size());

@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <unordered_map>
 
 namespace cairn::compiler::back {
@@ -61,7 +62,7 @@ private:
   // --- procedures
   std::uint32_t global_function_index(std::uint32_t g);
   Atom global_function(std::uint32_t g);
-  Atom builtin_value(const std::string& name);
+  Atom builtin_value(const Node& n);
   Atom make_closures(const std::vector<VarId>& vars, const std::vector<const Node*>& lambdas, Block& out);
   void bind_functions(const Binding& b, Block& out);
   Atom lookup(VarId v);
@@ -99,7 +100,7 @@ private:
   std::deque<Pending> pending_;
   std::vector<std::uint32_t> global_functions_; // by form
   std::vector<bool> ends_in_library_;           // by global
-  std::unordered_map<std::string, std::uint32_t> wrappers_;
+  std::map<std::pair<bool, std::string>, std::uint32_t> wrappers_; // of builtins; true: of the host's procedures
   std::unordered_map<const Datum*, std::uint32_t> data_;
   std::unordered_map<std::uint32_t, std::uint32_t> function_literals_, operator_literals_;
   FunctionTable functions_;

@@ -18,7 +18,7 @@ Atom Builder::value(const Node* n, Block& out) {
   case Node::Kind::local:
     return lookup(n->var);
   case Node::Kind::builtin:
-    return builtin_value(n->name);
+    return builtin_value(*n);
   case Node::Kind::global:
     return global_value(n, out);
   case Node::Kind::lambda:
@@ -135,7 +135,7 @@ Atom Builder::call(const Node* n, Block& out) {
     s.op = Opcode::call_value;
     // A derivative operator never ends in a user's loop; errors in it are reported at the user's call. Only `resume` replaces
     // its caller.
-    std::uint32_t run_operator = f->kind == Node::Kind::builtin ? find_run_operator(f->name) : kNone;
+    std::uint32_t run_operator = f->kind == Node::Kind::builtin && f->op != Opcode::host ? find_run_operator(f->name) : kNone;
     bool resumes = run_operator == static_cast<std::uint32_t>(bytecode::RunOperator::resume);
     s.keeps_frame = in_entry_ || (run_operator != kNone && !resumes && !f_.library);
     s.operands = values(n->children, 0, out);

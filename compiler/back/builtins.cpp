@@ -144,10 +144,9 @@ bool is_boolean_valued(Opcode op) {
 }
 
 // Optional operands of a builtin become a rest list that is taken apart, so that a wrapper checks its arity like any procedure.
-Node* make_wrapper(Tree& tree, std::string_view name) {
-  const Builtin& b = *find_builtin(name);
+Node* make_wrapper(Tree& tree, const Builtin& b) {
   Node* lambda = tree.make(Node::Kind::lambda, {});
-  lambda->name = name;
+  lambda->name = b.name;
   lambda->library = true;
   std::vector<Node*> operands;
   if (b.op == Opcode::vector) {
@@ -170,8 +169,8 @@ Node* make_wrapper(Tree& tree, std::string_view name) {
   std::vector<Node*> all = operands;
   all.push_back(tree.primitive(Opcode::car, {more()}, {}));
   Node* complaint = tree.primitive(
-      Opcode::cons, {tree.constant(make_string(std::string(name) + ": too many arguments"), {}), tree.constant(make_null(), {})},
-      {});
+      Opcode::cons,
+      {tree.constant(make_string(std::string(b.name) + ": too many arguments"), {}), tree.constant(make_null(), {})}, {});
   Node* one_more = tree.make(Node::Kind::if_, {});
   one_more->children = {tree.primitive(Opcode::is_null, {tree.primitive(Opcode::cdr, {more()}, {})}, {}),
                         call_builtin(tree, b, std::move(all)), tree.primitive(Opcode::fail, {complaint}, {})};

@@ -150,6 +150,7 @@ private:
     case Opcode::call:
     case Opcode::group:
     case Opcode::primitive:
+    case Opcode::host:
     case Opcode::vector:
     case Opcode::vector_update:
     case Opcode::fail: {

@@ -13,15 +13,40 @@ using namespace back;
 
 namespace {
 
+// The imports that the unit's statements name, in the order of their declaration; the statements count from these.
+void keep_used_imports(Unit& unit, const std::vector<bytecode::Import>& declared) {
+  std::vector<Statement*> calls;
+  std::vector<Block*> work;
+  for (AnfFunction& f : unit.functions) work.push_back(&f.body);
+  while (!work.empty()) {
+    Block* b = work.back();
+    work.pop_back();
+    for (Statement& s : b->statements) {
+      if (s.kind == Statement::Kind::operation && s.op == Opcode::host) calls.push_back(&s);
+      for (Block& inner : s.blocks) work.push_back(&inner);
+      for (Label& l : s.labels) work.push_back(&l.body);
+    }
+  }
+  std::vector<std::uint32_t> number(declared.size(), kNone);
+  for (const Statement* s : calls) number[s->index] = 0;
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    if (number[i] == kNone) continue;
+    number[i] = static_cast<std::uint32_t>(unit.imports.size());
+    unit.imports.push_back(declared[i]);
+  }
+  for (Statement* s : calls) s->index = number[s->index];
+}
+
 Unit make_unit(const Program& program, const Options& options) {
   Tree tree = make_tree(program);
-  Globals globals(program, tree, options.level);
+  Globals globals(program, tree, options);
   globals.mark_stored(tree);
   if (options.level > 1) {
     simplify(tree, globals);
     globals.mark_stored(tree);
   }
   Unit unit = build_unit(tree, globals, classify_locals(tree, options.level > 0), options.level);
+  keep_used_imports(unit, program.hosts);
   std::vector<bool> constant_globals;
   for (std::uint32_t g = 0; g < program.globals.size(); ++g) constant_globals.push_back(globals[g].once);
   for (AnfFunction& f : unit.functions) {
@@ -47,6 +72,7 @@ bytecode::Module make_module(const Program& program, const Options& options) {
   ConstantPool constants(module);
   for (const AnfFunction& f : unit.functions) module.functions.push_back(emit_function(f, unit, constants));
   module.groups = std::move(unit.groups);
+  module.imports = std::move(unit.imports);
   module.entry = unit.entry;
   return module;
 }

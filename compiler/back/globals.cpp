@@ -27,9 +27,10 @@ bool is_trivial(const Node& form) {
   return kind == Node::Kind::lambda || kind == Node::Kind::constant || kind == Node::Kind::builtin;
 }
 
-Globals::Globals(const Program& program, const Tree& tree, int level)
-    : level_(level), info_(program.globals.size()), definitions_(program.globals.size()), first_run_(tree.forms.size(), kNone),
-      reached_(tree.forms.size()) {
+Globals::Globals(const Program& program, const Tree& tree, const Options& options)
+    : level_(options.level), info_(program.globals.size()), definitions_(program.globals.size()),
+      first_run_(tree.forms.size(), kNone), reached_(tree.forms.size()) {
+  for (const Global& g : program.globals) exported_.push_back(options.exports && !g.library);
   for (std::uint32_t f = 0; f < tree.forms.size(); ++f)
     if (tree.forms[f]->kind == Node::Kind::set_global) definitions_[tree.forms[f]->global].push_back(f);
   for (std::size_t g = 0; g < info_.size(); ++g) {
@@ -68,10 +69,13 @@ Node* Globals::known_constant(std::uint32_t g) const {
 
 void Globals::mark_stored(const Tree& tree) {
   reached_.assign(tree.forms.size(), false);
-  for (GlobalInfo& i : info_) i.stored = false;
+  for (std::size_t g = 0; g < info_.size(); ++g) info_[g].stored = exported_[g];
   std::vector<std::uint32_t> work;
-  for (std::uint32_t f = 0; f < tree.forms.size(); ++f)
-    if (!is_trivial(*tree.forms[f]) || f + 1 == tree.forms.size()) work.push_back(f);
+  for (std::uint32_t f = 0; f < tree.forms.size(); ++f) {
+    const Node& form = *tree.forms[f];
+    bool exported = form.kind == Node::Kind::set_global && exported_[form.global];
+    if (!is_trivial(form) || exported || f + 1 == tree.forms.size()) work.push_back(f);
+  }
   while (!work.empty()) {
     std::uint32_t f = work.back();
     work.pop_back();

@@ -10,12 +10,12 @@ struct GlobalInfo {
   bool once = false;          // defined by exactly one form
   std::uint32_t form = kNone; // that form
   Node* value = nullptr;      // what it is defined as; kept up to date by the passes
-  bool stored = false;        // read by `global` or tested by `check_global`, so set_global is needed (after mark_stored)
+  bool stored = false; // read by `global` or tested by `check_global`, or exported: set_global is needed (after mark_stored)
 };
 
 class Globals {
 public:
-  Globals(const Program& program, const Tree& tree, int level);
+  Globals(const Program& program, const Tree& tree, const Options& options);
 
   std::size_t size() const { return info_.size(); }
   const GlobalInfo& operator[](std::uint32_t g) const { return info_[g]; }
@@ -35,6 +35,7 @@ public:
 private:
   int level_;
   std::vector<GlobalInfo> info_;
+  std::vector<bool> exported_;
   std::vector<std::vector<std::uint32_t>> definitions_; // forms that define each global
   std::vector<std::uint32_t> first_run_;                // of each form: the first form during which code of this one can run
   std::vector<bool> reached_;

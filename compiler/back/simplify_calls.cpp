@@ -75,7 +75,7 @@ std::vector<Node*> Simplifier::operands(const Node* n) {
 }
 
 Node* Simplifier::builtin_call(const Node* builtin, const std::vector<Node*>& arguments, Span span) {
-  const Builtin* b = find_builtin(builtin->name);
+  const Builtin* b = tree_.builtin(*builtin);
   if (!b || arguments.size() < b->least || arguments.size() > b->most) return nullptr;
   Node* m = tree_.primitive(b->op, arguments, place(span), b->index);
   m->swapped = b->swapped;

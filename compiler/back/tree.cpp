@@ -22,6 +22,9 @@ public:
   Converter(const Program& program, Tree& tree) : program_(program), tree_(tree) {}
 
   void run() {
+    for (const bytecode::Import& h : program_.hosts)
+      tree_.hosts.push_back(
+          {h.name, Opcode::host, h.parameters, h.parameters, false, static_cast<std::uint16_t>(tree_.hosts.size())});
     for (const ExprPtr& form : program_.forms) tree_.forms.push_back(convert(*form));
   }
 
@@ -46,6 +49,13 @@ private:
     case Expr::Kind::builtin: {
       Node* n = tree_.make(Node::Kind::builtin, e.span);
       n->name = e.name;
+      return n;
+    }
+    case Expr::Kind::host: {
+      Node* n = tree_.make(Node::Kind::builtin, e.span);
+      n->name = program_.hosts[e.host].name;
+      n->op = Opcode::host;
+      n->index = static_cast<std::uint16_t>(e.host);
       return n;
     }
     case Expr::Kind::lambda:
@@ -112,8 +122,8 @@ private:
   Node* convert_call(const Expr& e) {
     const Expr& callee = *e.children[0];
     std::vector<Node*> operands;
-    if (callee.kind == Expr::Kind::builtin) {
-      const Builtin* b = find_builtin(callee.name);
+    if (callee.kind == Expr::Kind::builtin || callee.kind == Expr::Kind::host) {
+      const Builtin* b = callee.kind == Expr::Kind::host ? &tree_.hosts[callee.host] : find_builtin(callee.name);
       std::size_t count = e.children.size() - 1;
       if (b && count >= b->least && count <= b->most) {
         for (std::size_t i = 1; i < e.children.size(); ++i) operands.push_back(convert(*e.children[i]));
@@ -140,6 +150,10 @@ private:
 };
 
 } // namespace
+
+const Builtin* Tree::builtin(const Node& node) const {
+  return node.op == Opcode::host ? &hosts[node.index] : find_builtin(node.name);
+}
 
 Node* Tree::make(Node::Kind kind, Span span) {
   Node& n = nodes.emplace_back();

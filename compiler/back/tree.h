@@ -29,7 +29,7 @@ struct Node {
     constant,  // datum
     local,     // var
     global,    // global
-    builtin,   // name: a builtin as a value
+    builtin,   // name, op, index: a builtin or (op is host) a procedure of the host as a value
     primitive, // op, index, swapped; children = operands in evaluation order
     lambda,    // vars, rest, children[0], name, library
     let,       // bindings, children[0] = body
@@ -40,7 +40,7 @@ struct Node {
   };
   Kind kind = Kind::constant;
   Opcode op = Opcode::count;
-  std::uint16_t index = 0; // of the primitive; kind of fail
+  std::uint16_t index = 0; // of the primitive or the host's procedure; kind of fail
   bool swapped = false;    // the instruction takes its two operands in the other order: (> a b) is lt b a
   bool library = false;
   bool transparent = false; // lambda: what it captures cannot be observed (set by the simplifier's analysis)
@@ -57,18 +57,6 @@ struct Node {
   Node* body() const { return children[0]; }
 };
 
-struct Tree {
-  std::deque<Node> nodes;
-  std::vector<std::string> names; // of variables
-  std::vector<Node*> forms;
-
-  Node* make(Node::Kind kind, Span span);
-  Node* constant(DatumPtr datum, Span span);
-  Node* local(VarId var, Span span);
-  Node* primitive(Opcode op, std::vector<Node*> operands, Span span, std::uint16_t index = 0);
-  VarId fresh(std::string name);
-};
-
 // How a builtin name is compiled.
 struct Builtin {
   std::string_view name;
@@ -79,6 +67,22 @@ struct Builtin {
   std::uint16_t index = 0;
 };
 inline constexpr unsigned kAnyNumber = 65'000;
+
+struct Tree {
+  std::deque<Node> nodes;
+  std::vector<std::string> names; // of variables
+  std::vector<Node*> forms;
+  std::vector<Builtin> hosts; // procedures of the host, named by the program
+
+  // How a call of a node of kind builtin is compiled; nothing for run operators.
+  const Builtin* builtin(const Node& node) const;
+  Node* make(Node::Kind kind, Span span);
+  Node* constant(DatumPtr datum, Span span);
+  Node* local(VarId var, Span span);
+  Node* primitive(Opcode op, std::vector<Node*> operands, Span span, std::uint16_t index = 0);
+  VarId fresh(std::string name);
+};
+
 // Nothing for the names of run operators, which are values, and for unknown names.
 const Builtin* find_builtin(std::string_view name);
 // Index of a run operator, kNone if `name` is none.
@@ -115,6 +119,6 @@ bool is_atom(const Node& node);
 bool is_boolean_valued(Opcode op);
 
 // One lambda for a builtin used as a value.
-Node* make_wrapper(Tree& tree, std::string_view name);
+Node* make_wrapper(Tree& tree, const Builtin& builtin);
 
 } // namespace cairn::compiler::back

@@ -26,6 +26,11 @@ inline ExprPtr make_builtin(std::string_view name, Span span) {
   e->name = name;
   return e;
 }
+inline ExprPtr make_host(std::uint32_t host, Span span) {
+  auto e = std::make_unique<Expr>(Expr::Kind::host, span);
+  e->host = host;
+  return e;
+}
 inline ExprPtr make_global(std::uint32_t global, Span span) {
   auto e = std::make_unique<Expr>(Expr::Kind::global, span);
   e->global = global;

@@ -44,6 +44,10 @@ ExprPtr Expander::call(const DatumPtr& form, Items items) {
       if (count < b.least || count > b.most) complain_arity(b.name, b.least, b.most, count, form->span);
       return call_of_builtin(b, operands(), form->span);
     }
+    if (m.kind == Meaning::Kind::host) {
+      const bytecode::Import& h = program_.hosts[m.host];
+      if (count != h.parameters) complain_arity(h.name, h.parameters, h.parameters, count, form->span);
+    }
     if (m.kind == Meaning::Kind::library) {
       const LibraryDefinition& d = *m.library;
       if (d.procedure && (count < d.least || count > d.most)) complain_arity(d.name, d.least, d.most, count, form->span);

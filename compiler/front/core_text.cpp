@@ -76,6 +76,9 @@ private:
     case Expr::Kind::builtin:
       out_ += e.name;
       break;
+    case Expr::Kind::host:
+      out_ += "host:" + program_.hosts[e.host].name;
+      break;
     case Expr::Kind::lambda: {
       std::string head = "(lambda ";
       std::string list;

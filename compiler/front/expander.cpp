@@ -15,6 +15,10 @@ Expander::Deeper::Deeper(Expander& e, Span span) : expander_(e) {
   }
 }
 
+Expander::Expander(Program& program, Loader& loader) : program_(program), loader_(loader) {
+  for (std::uint32_t i = 0; i < program.hosts.size(); ++i) hosts_.emplace(program.hosts[i].name, i);
+}
+
 Variable* Expander::fresh(std::string name, Span span) {
   return &program_.variables.emplace_back(Variable{std::move(name), span});
 }
@@ -43,6 +47,11 @@ Expander::Meaning Expander::meaning(const std::string& name) const {
       m.global = it->second;
       return m;
     }
+    if (auto it = hosts_.find(name); it != hosts_.end()) {
+      m.kind = Meaning::Kind::host;
+      m.host = it->second;
+      return m;
+    }
     if (name.starts_with('%')) return m; // for the library alone
   }
   if (auto it = syntax().find(name); it != syntax().end()) {
@@ -57,7 +66,7 @@ Expander::Meaning Expander::meaning(const std::string& name) const {
 }
 
 bool Expander::means_itself(const std::string& name) const {
-  return scope_.find(name) == nullptr && (in_library_ || !globals_.contains(name));
+  return scope_.find(name) == nullptr && (in_library_ || (!globals_.contains(name) && !hosts_.contains(name)));
 }
 
 bool Expander::is_else(const DatumPtr& d) const { return is_symbol(*d, "else") && means_itself("else"); }
@@ -87,6 +96,8 @@ ExprPtr Expander::reference(const DatumPtr& symbol) {
     return local(m.variable, symbol->span);
   case Meaning::Kind::global:
     return make_global(m.global, symbol->span);
+  case Meaning::Kind::host:
+    return make_host(m.host, symbol->span);
   case Meaning::Kind::syntax:
     complain(symbol->span, fmt::format("'{}' is syntax, not a value", symbol->text));
   case Meaning::Kind::builtin:
@@ -167,6 +178,7 @@ void Expander::complain_unbound(const DatumPtr& symbol) const {
   };
   scope_.for_each_name(offer);
   for (const auto& [global, index] : globals_) offer(global);
+  for (const auto& [host, index] : hosts_) offer(host);
   for (const auto& [keyword, handler] : syntax()) offer(keyword);
   for (const Builtin& b : all_builtins()) offer(b.name);
   for (const LibraryDefinition& d : library_definitions()) offer(d.name);

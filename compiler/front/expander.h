@@ -40,16 +40,17 @@ ExprPtr order_bindings(std::vector<Binding> bindings, ExprPtr body, Span span);
 
 class Expander {
 public:
-  Expander(Program& program, Loader& loader) : program_(program), loader_(loader) {}
+  Expander(Program& program, Loader& loader);
 
   using Items = std::span<const DatumPtr>;
   using Handler = ExprPtr (Expander::*)(const DatumPtr& form, Items items);
 
   // --- what a name means
   struct Meaning {
-    enum class Kind { unbound, local, global, syntax, builtin, library } kind = Kind::unbound;
+    enum class Kind { unbound, local, global, host, syntax, builtin, library } kind = Kind::unbound;
     Variable* variable = nullptr;
     std::uint32_t global = 0;
+    std::uint32_t host = 0;
     Handler syntax = nullptr;
     const Builtin* builtin = nullptr;
     const LibraryDefinition* library = nullptr; // also of a builtin that the library defines as a value
@@ -144,6 +145,7 @@ private:
   Loader& loader_;
   Scope scope_;
   std::unordered_map<std::string, std::uint32_t> globals_; // the user's
+  std::unordered_map<std::string, std::uint32_t> hosts_;   // procedures of the host
   std::vector<std::uint32_t> library_globals_;             // by library definition: global + 1, or 0
   std::vector<std::uint32_t> library_wanted_;              // definitions referenced, in order of reference
   std::vector<Variable*> references_;                      // local variables mentioned, while recursive scopes are open

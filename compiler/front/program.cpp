@@ -44,6 +44,7 @@ std::vector<TopForm> collect(std::vector<DatumPtr> forms, Expander& expander, Lo
 
 Program expand(std::string name, std::string text, const Options& options) {
   Program program;
+  for (const HostDeclaration& h : options.hosts) program.hosts.emplace_back(h.name, h.parameters);
   try {
     Loader loader(program, options);
     Expander expander(program, loader);

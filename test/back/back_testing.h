@@ -21,13 +21,15 @@ inline compiler::Options at_level(int level) {
   return options;
 }
 
-inline bytecode::Module compiled(const std::string& text, int level = 2) {
-  return compiler::generate(compiler::expand("test.scm", text, at_level(level)), at_level(level));
+inline bytecode::Module compiled(const std::string& text, const compiler::Options& options) {
+  return compiler::generate(compiler::expand("test.scm", text, options), options);
 }
+inline bytecode::Module compiled(const std::string& text, int level = 2) { return compiled(text, at_level(level)); }
 
-inline std::string ir(const std::string& text, int level = 2) {
-  return compiler::intermediate_text(compiler::expand("test.scm", text, at_level(level)), at_level(level));
+inline std::string ir(const std::string& text, const compiler::Options& options) {
+  return compiler::intermediate_text(compiler::expand("test.scm", text, options), options);
 }
+inline std::string ir(const std::string& text, int level = 2) { return ir(text, at_level(level)); }
 
 // Why the verifier refuses a module; empty if it does not.
 inline std::string complaint(const bytecode::Module& module) {

@@ -18,9 +18,9 @@ inline std::string complaint_text(const cairn::compiler::Failure& failure) {
 }
 
 // The core of a program, without its last newline; or the complaint.
-inline std::string core(std::string text) {
+inline std::string core(std::string text, const cairn::compiler::Options& options = {}) {
   try {
-    std::string out = cairn::compiler::core_text(cairn::compiler::expand("test.scm", std::move(text), {}));
+    std::string out = cairn::compiler::core_text(cairn::compiler::expand("test.scm", std::move(text), options));
     if (!out.empty()) out.pop_back();
     return out;
   } catch (const cairn::compiler::Failure& failure) {

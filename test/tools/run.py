@@ -181,6 +181,20 @@ class Compiler(ToolTest):
         self.tool("vmc", "a.scm", "-o", "2.bc", code=0)
         self.assertEqual(self.read("1.bc"), self.read("2.bc"))
 
+    def test_exports_keep_what_the_program_does_not_need(self):
+        self.write("a.scm", "(define (unused x) (* x x))\n(write 1)\n")
+        self.assertNotIn("set_global", self.tool("vmc", "a.scm", "--emit=asm", code=0).output)
+        self.assertIn("unused", self.tool("vmc", "a.scm", "--exports", "--emit=asm", code=0).output)
+
+    def test_procedures_of_the_host_are_declared_by_name_and_parameters(self):
+        self.write("a.scm", "(write (gauge (clock) 2))\n")
+        text = self.tool("vmc", "a.scm", "--host=gauge/2", "--host", "clock/0", "--emit=asm", code=0).output
+        self.assertRegex(text, r"host +r\d+, gauge")
+        self.assertRegex(self.tool("vmc", "a.scm", "--host=gauge/3", "--host=clock/0", code=2).errors, r"a\.scm:1:8: error: .*takes 3 arguments")
+        for host in ("gauge", "gauge/", "/2", "gauge/x", "gauge/70000", "gauge/-1"):
+            self.assertIn("--host", self.tool("vmc", "a.scm", f"--host={host}", code=2).errors)
+        self.assertIn("twice", self.tool("vmc", "a.scm", "--host=gauge/2", "--host=gauge/1", code=2).errors)
+
     def test_libraries_are_found_beside_the_program_and_in_folders(self):
         os.mkdir(self.path("lib"))
         self.write("lib/far.scm", "(define (far x) (* x 2))")

@@ -5,17 +5,22 @@
 #include "common/handles.h"
 #include "common/writing.h"
 
+#include <algorithm>
 #include <csignal>
+#include <deque>
 #include <unistd.h>
 
 using namespace cairn::tools;
 
 namespace {
 
+constexpr std::uint64_t kMostHostParameters = 1000; // more than anybody writes, fewer than a call can hold
+
 struct Options {
   std::string file, output, emit = "bc";
   int level = 2;
-  bool strip = false;
+  bool strip = false, exports = false;
+  std::vector<std::string> hosts; // NAME/PARAMETERS
   std::vector<std::string> libraries;
 };
 
@@ -38,6 +43,22 @@ int put(const Options& options, const void* bytes, std::size_t size) {
   return kBadUsage;
 }
 
+// The declarations of --host; their names live in `names`.
+std::vector<cairn_host_declaration> host_declarations(const Options& options, std::deque<std::string>& names) {
+  std::vector<cairn_host_declaration> declarations;
+  for (const std::string& host : options.hosts) {
+    std::size_t slash = host.rfind('/');
+    auto parameters = slash == std::string::npos ? std::nullopt : parse_count(std::string_view(host).substr(slash + 1));
+    if (slash == 0 || !parameters || *parameters > kMostHostParameters)
+      throw UsageError("--host: expected NAME/PARAMETERS like gauge/2, got \"" + host + "\"");
+    const std::string& name = names.emplace_back(host, 0, slash);
+    if (std::find(names.begin(), names.end() - 1, name) != names.end() - 1)
+      throw UsageError("--host: \"" + name + "\" is declared twice");
+    declarations.push_back({name.c_str(), static_cast<unsigned>(*parameters)});
+  }
+  return declarations;
+}
+
 int compile(const Options& options) {
   std::vector<const char*> libraries;
   for (const std::string& folder : options.libraries) libraries.push_back(folder.c_str());
@@ -47,6 +68,11 @@ int compile(const Options& options) {
   inner.strip = options.strip;
   inner.library_folders = libraries.data();
   inner.library_folder_count = libraries.size();
+  inner.exports = options.exports;
+  std::deque<std::string> host_names;
+  std::vector<cairn_host_declaration> hosts = host_declarations(options, host_names);
+  inner.hosts = hosts.data();
+  inner.host_count = hosts.size();
 
   CompilerBuffer result, error;
   cairn_status status = options.emit == "ir"
@@ -91,8 +117,17 @@ int main(int argc, char** argv) {
       ->type_name("DIR")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--exports", options.exports, "keep every definition, so that a host program finds it by name");
+  app.add_option("--host", options.hosts, "a procedure that the host program provides; may be repeated")
+      ->type_name("NAME/PARAMETERS")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   if (auto code = parse_arguments(app, {argv + 1, argv + argc})) return *code;
   if (options.emit == "bc" && options.output.empty()) options.output = default_output(options.file);
   if (options.output == options.file) return bad_usage("vmc", "the output would overwrite " + options.file);
-  return compile(options);
+  try {
+    return compile(options);
+  } catch (const UsageError& e) {
+    return bad_usage("vmc", e.what());
+  }
 }

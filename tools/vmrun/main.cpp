@@ -133,6 +133,7 @@ ModuleHandle Session::compiled_or_read() const {
     cairn_compiler_options_init(&inner);
     inner.library_folders = libraries.data();
     inner.library_folder_count = libraries.size();
+    inner.exports = 0;
     CompilerBuffer error;
     if (cairn_compile_file(file.c_str(), &inner, compiled.bytes(), compiled.size(), error.text()) != CAIRN_OK)
       throw Leave{kBadUsage, std::string(error.view())};
