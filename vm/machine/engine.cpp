@@ -152,6 +152,7 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
   if (log != nullptr && log->position == log->happened) throw ProgramError("read-real: the input of a replay is not known");
   if (log != nullptr) {
     v = log->inputs[log->position++];
+    if (!v.is_integer() && !v.is_flonum()) throw ProgramError("read-real: the log of a replay does not fit");
   } else {
     auto fill = [&] {
       if (input_ended || !options.input) return false;

@@ -49,7 +49,6 @@ public:
   // Gives up what is running and the last result; definitions stay.
   void settle();
   void abandon();  // after a file turned out to be damaged: what is there already goes
-  std::int64_t live_bytes() const { return heap_.live_bytes(); }
   std::uint64_t next_serial_now() const { return heap_.next_serial; }
   std::int64_t live_bytes() const { return heap_.live_bytes(); }
   Statistics statistics_now() const;

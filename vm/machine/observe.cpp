@@ -3,7 +3,6 @@
 
 #include "vm/bytecode/disassembler.h"
 #include "vm/machine/engine.h"
-#include "vm/machine/image.h"
 #include "vm/schedule/checker.h"
 #include "vm/text/diagnostic.h"
 
@@ -20,10 +19,6 @@ namespace {
 std::uint64_t nanoseconds() {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
-
-std::size_t words_of_code(const Engine& e, const Code* code) {
-  return code->module != nullptr ? e.loaded.module.functions[code->index].code.size() : own_code_size(code);
 }
 
 std::string name_of(const Engine& e, const Code* code) {
@@ -84,7 +79,7 @@ void Profile::before(const Engine& e) {
 void Profile::after(const Engine& e) {
   std::uint64_t took = nanoseconds() - started_;
   std::vector<Counters>& at = counters_[code_];
-  if (at.empty()) at.resize(words_of_code(e, code_));
+  if (at.size() <= pc_) at.resize(std::size_t{pc_} + 1);
   at[pc_].add({e.clock - clock_, took, std::max<std::int64_t>(0, e.live_bytes() - live_)});
 }
 
