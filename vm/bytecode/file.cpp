@@ -115,8 +115,9 @@ Function read_function(ByteReader& in) {
   f.rest = (flags & kRest) != 0;
   f.needs_closure = (flags & kNeedsClosure) != 0;
   f.library = (flags & kLibrary) != 0;
-  f.code.resize(in.count(8));
-  for (Word& w : f.code) w = in.u64();
+  f.code.resize(in.count(sizeof(Word)));
+  auto words = in.take(f.code.size() * sizeof(Word));
+  if (!words.empty()) std::memcpy(f.code.data(), words.data(), words.size());
   return f;
 }
 
