@@ -221,6 +221,7 @@ TEST_CASE("records written and read back are the same tape, before and after its
     std::size_t at = 0;
     bool sound = true;
     back.read_records(
+        half_done,
         [&](std::size_t size) {
           REQUIRE(at + size <= bytes.size());
           at += size;

@@ -183,8 +183,9 @@ TEST_CASE("serials count allocations of every kind and size, and freeing gives n
   heap.release(fresh(of_other(heap.make_native(Kind::state, new Holder(kNull, &destroyed)))));
   Block* b = heap.make_block(3, 0);
   heap.release(fresh(of_procedure(b->procedure(2))));
-  heap.reset_counts();
+  heap.set_counts(1, 0);
   CHECK(heap.next_serial == 1);
+  CHECK(heap.live_objects() == 0);
 }
 
 TEST_CASE("symbols of one name are one object while it lives") {

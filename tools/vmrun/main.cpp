@@ -92,6 +92,7 @@ void Session::create() {
   inner.arguments = arguments.data();
   inner.argument_count = arguments.size();
   inner.user = &streams_;
+  inner.one_shot = 1;
   inner.output = [](void* user, const char* text, std::size_t bytes) {
     return static_cast<Streams*>(user)->write({text, bytes}) ? 0 : 1;
   };

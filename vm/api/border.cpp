@@ -47,6 +47,8 @@ cairn_status caught(char** error) noexcept {
 
 int cairn_version(void) { return CAIRN_VERSION_NUMBER; }
 
+int cairn_abi_version(void) { return CAIRN_ABI_VERSION; }
+
 char* cairn_status_text(cairn_status status) {
   const char* text = "unknown status";
   switch (status) {

@@ -1,9 +1,12 @@
-/* Cairn's C interface: load bytecode, run it by counted steps, stop anywhere, save, restore, ask for figures.
+/* Cairn's C interface: load bytecode, run it by counted steps, stop anywhere, save and restore; make and read values, call
+ * procedures and differentiate them; give the program procedures of the host. docs/c-api.md explains it call by call, with
+ * examples.
  *
  * Ownership, the one rule: every pointer a function gives you is yours to release once; every pointer you pass is borrowed for
- * the call (callbacks and their user pointer: as long as the vm lives). Handles are released by their own _free, text and bytes
- * by cairn_free; a _free of NULL does nothing. Text is UTF-8 and ends with a zero byte. Threads: one thread at a time per handle;
- * different handles are independent. Errors: a function that can fail returns a cairn_status; nothing is thrown, nothing aborts.
+ * the call (callbacks and their user pointer: as long as the vm lives). Handles are released by their own _free, values by
+ * cairn_value_release, text and bytes by cairn_free; a _free of NULL does nothing. Text is UTF-8 and ends with a zero byte.
+ * Threads: one thread at a time per handle; different handles are independent; only cairn_vm_cancel may be called at any time
+ * from anywhere. Errors: a function that can fail returns a cairn_status; nothing is thrown, nothing aborts.
  * Where a function takes `char** error` it may be NULL; otherwise *error becomes a message (yours) on failure and NULL on
  * success. Other results are NULL or 0 on failure. */
 #ifndef CAIRN_H
@@ -15,6 +18,8 @@
 #define CAIRN_VERSION_MAJOR 0
 #define CAIRN_VERSION_MINOR 1
 #define CAIRN_VERSION_PATCH 0
+/* Of the binary interface: a program built with one number runs with a library that says the same. */
+#define CAIRN_ABI_VERSION 1
 #define CAIRN_VERSION_NUMBER (CAIRN_VERSION_MAJOR * 1000000 + CAIRN_VERSION_MINOR * 1000 + CAIRN_VERSION_PATCH)
 
 #if defined(_WIN32)
@@ -39,7 +44,10 @@ extern "C" {
   X(BAD_ARGUMENT, 7, "a call with an argument that makes no sense, or at the wrong time")                                        \
   X(NO_FILE, 8, "a file cannot be read")                                                                                         \
   X(OUT_OF_MEMORY, 9, "the system gave no memory")                                                                               \
-  X(INTERNAL, 10, "a fault inside Cairn")
+  X(INTERNAL, 10, "a fault inside Cairn")                                                                                        \
+  X(CANCELLED, 11, "stopped by cairn_vm_cancel")                                                                                 \
+  X(NOT_DEFINED, 12, "the program defines no such name, or not yet")                                                             \
+  X(WRONG_KIND, 13, "a value of another kind than was asked for")
 
 typedef enum cairn_status {
 #define CAIRN_STATUS_ENTRY(name, code, text) CAIRN_##name = code,
@@ -48,18 +56,33 @@ typedef enum cairn_status {
       CAIRN_STATUS_LARGEST = 0x7fffffff
 } cairn_status;
 
-typedef struct cairn_module cairn_module; /* a bytecode module; immutable */
-typedef struct cairn_vm cairn_vm;         /* one machine and the program it runs */
+typedef struct cairn_module cairn_module;   /* a bytecode module; immutable */
+typedef struct cairn_vm cairn_vm;           /* one machine and the program it runs */
+typedef struct cairn_capsule cairn_capsule; /* a stopped machine, immutable, to be continued any number of times */
 
 /* The version of the library that runs, as CAIRN_VERSION_NUMBER is that of the header: 1 000 000 * major + 1 000 * minor + patch.
  */
 CAIRN_API int cairn_version(void);
+CAIRN_API int cairn_abi_version(void);
 
 /* The text of a status, from the table above; of any other number "unknown status". NULL only without memory. */
 CAIRN_API char* cairn_status_text(cairn_status status);
 
 /* Releases text or bytes that a function of this header gave. */
 CAIRN_API void cairn_free(void* text_or_bytes);
+
+/* ---- files ---- */
+
+/* The whole file. NO_FILE: the message says why. */
+CAIRN_API cairn_status cairn_file_read(const char* path, void** bytes, size_t* size, char** error);
+
+/* Replaces the file in one go (temporary file, fsync, rename): after a crash there is the old one or the new one. Pipes and
+ * devices are written as they are. */
+CAIRN_API cairn_status cairn_file_write(const char* path, const void* bytes, size_t size, char** error);
+
+/* Makes length and checksum of a damaged module or capsule right again, in place, so that tests reach what checks the rest.
+ * BAD_ARGUMENT: it is neither. */
+CAIRN_API cairn_status cairn_reseal(void* bytes, size_t size, char** error);
 
 /* ---- modules ---- */
 
@@ -71,6 +94,14 @@ CAIRN_API cairn_status cairn_module_write(const cairn_module* module, void** byt
 
 /* Readable, stable text of the instructions, with source lines where they are known. */
 CAIRN_API cairn_status cairn_module_disassemble(const cairn_module* module, char** text);
+
+/* The name of definition `index` of the program, from 0, in no particular order; NULL behind the last one. Those that the
+ * compiler did not keep are named too; cairn_vm_lookup does not find them. */
+CAIRN_API char* cairn_module_definition(const cairn_module* module, size_t index);
+
+/* The name of the procedure of the host that the module needs, from 0, and how many arguments it is called with (`parameters` may
+ * be NULL); NULL behind the last one. */
+CAIRN_API char* cairn_module_import(const cairn_module* module, size_t index, unsigned* parameters);
 
 CAIRN_API void cairn_module_free(cairn_module* module);
 
@@ -86,18 +117,32 @@ typedef int (*cairn_write_function)(void* user, const char* text, size_t bytes);
  * failed: then the program ends with an error. Called from cairn_vm_run only. */
 typedef size_t (*cairn_read_function)(void* user, char* buffer, size_t capacity);
 
+/* Memory for a machine: `bytes` bytes at a multiple of `alignment`, NULL if there is none. What it is given for, objects, stacks
+ * and tapes, is what the budget counts; small tables of the library come from malloc. One thread at a time, as the machine
+ * itself. */
+typedef struct cairn_allocator {
+  void* (*allocate)(void* user, size_t bytes, size_t alignment);
+  void (*release)(void* user, void* memory, size_t bytes);
+  void* user;
+} cairn_allocator;
+
 typedef struct cairn_vm_options {
   size_t struct_size;    /* set by cairn_vm_options_init */
   uint64_t memory_bytes; /* budget of accounted memory; 0: cairn_default_memory(); CAIRN_UNLIMITED: none */
+  uint64_t output_bytes; /* budget of output: the program ends with OVER_BUDGET before it writes more; CAIRN_UNLIMITED: none */
   uint64_t seed;         /* of the random numbers of the program; a restored machine keeps its own */
   const char*
-      schedule; /* of checkpoint-*j: "auto", "binomial,snapshots=8", ...; NULL: "auto"; a restored machine keeps its own */
+      schedule;       /* of checkpoint-*j: "auto", "binomial,snapshots=8", ...; NULL: "auto"; a restored machine keeps its own */
+  const char* device; /* where tensors live; NULL or "cpu". Others: BAD_ARGUMENT */
   const char* const* arguments; /* (command-line); a restored machine keeps its own */
   size_t argument_count;
-  cairn_write_function output;  /* the program's output; NULL: dropped */
-  cairn_read_function input;    /* the program's input; NULL: empty */
-  cairn_write_function explain; /* a report after each outermost checkpoint-*j; NULL: none. Its result is ignored. */
-  void* user;                   /* first argument of the three */
+  cairn_write_function output;      /* the program's output; NULL: dropped */
+  cairn_read_function input;        /* the program's input; NULL: empty */
+  cairn_write_function explain;     /* a report after each outermost checkpoint-*j; NULL: none. Its result is ignored. */
+  void* user;                       /* first argument of the three, and what cairn_vm_user gives */
+  const cairn_allocator* allocator; /* copied; NULL: the system's memory */
+  int one_shot; /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
+  int profile;  /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs many times slower */
 } cairn_vm_options;
 
 /* Fills in the defaults. Call it first, then set what differs. */
@@ -107,27 +152,59 @@ CAIRN_API void cairn_vm_options_init(cairn_vm_options* options);
 CAIRN_API uint64_t cairn_default_memory(void);
 
 /* A machine without a program. `options` may be NULL. BAD_ARGUMENT: the schedule is malformed (the message says what would be
- * right), or struct_size was not set. */
+ * right), no such device, or struct_size was not set. */
 CAIRN_API cairn_status cairn_vm_create(const cairn_vm_options* options, cairn_vm** vm, char** error);
 
+/* The user pointer of the options; for callbacks. */
+CAIRN_API void* cairn_vm_user(const cairn_vm* vm);
+
 /* Gives a machine its program, once: from a module (the machine keeps a copy), or from the bytes of a capsule file, which hold a
- * module and a state to continue from. OVER_BUDGET: the budget does not even hold the program; BAD_ARGUMENT: there is a program
- * already. */
+ * module and a state to continue from. OVER_BUDGET: the budget does not even hold the program; BAD_MODULE: it needs a procedure
+ * of the host that was not registered; BAD_ARGUMENT: there is a program already. A capsule may also be restored into a machine
+ * that was loaded with the capsule's own module and has not run; BAD_CAPSULE if it belongs to another one. */
 CAIRN_API cairn_status cairn_vm_load(cairn_vm* vm, const cairn_module* module, char** error);
 CAIRN_API cairn_status cairn_vm_restore(cairn_vm* vm, const void* bytes, size_t size, char** error);
 
-/* Runs at most `steps` steps from where the machine stands (CAIRN_UNLIMITED: to the end). OK: the program has ended;
- * OUT_OF_STEPS: exactly `steps` steps were made, call again to go on; PROGRAM_ERROR, OVER_BUDGET: it cannot go on, cairn_vm_error
- * says why. BAD_ARGUMENT: no program, or it has ended already. */
+/* Gives an idle machine (its program or call has ended, or failed) the next module of a cairn_session: what is defined stays, and
+ * the module's top level is ready to run. An empty machine takes any module. BAD_MODULE: it does not begin with the machine's
+ * module. */
+CAIRN_API cairn_status cairn_vm_extend(cairn_vm* vm, const cairn_module* module, char** error);
+
+/* Runs at most `steps` steps from where the machine stands (CAIRN_UNLIMITED: to the end). OK: the program or call has ended;
+ * OUT_OF_STEPS: exactly `steps` steps were made; CANCELLED: fewer, for cairn_vm_cancel; call again to go on after both.
+ * PROGRAM_ERROR, OVER_BUDGET: it cannot go on, cairn_vm_error says why; definitions stay. BAD_ARGUMENT: nothing to run. */
 CAIRN_API cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps);
+
+/* Makes the cairn_vm_run in progress, or if there is none the next one, return CANCELLED within some milliseconds. For other
+ * threads and signal handlers; the machine must not be freed meanwhile. */
+CAIRN_API void cairn_vm_cancel(cairn_vm* vm);
+
+/* Gives up a program or call that was stopped; definitions stay, and the machine is idle. */
+CAIRN_API cairn_status cairn_vm_abandon(cairn_vm* vm);
 
 /* After PROGRAM_ERROR and OVER_BUDGET: "FILE:LINE:COLUMN: error: ...", the line with a caret, the call chain. */
 CAIRN_API cairn_status cairn_vm_error(const cairn_vm* vm, char** text);
 
-/* After OK: the value of the program's last form as `write` prints it. */
+/* The same in parts. Places are "FILE:LINE:COLUMN", perhaps empty; line and column count from 1, 0 where unknown. */
+typedef struct cairn_call_site {
+  const char* procedure;
+  const char* place;
+} cairn_call_site;
+typedef struct cairn_failure {
+  cairn_status status;
+  const char* message; /* without place */
+  const char* file;    /* "" where unknown */
+  unsigned line, column;
+  size_t call_count;
+  const cairn_call_site* calls; /* innermost first; what tail calls replaced is not there */
+} cairn_failure;
+CAIRN_API cairn_status cairn_vm_failure(const cairn_vm* vm, cairn_failure** failure);
+CAIRN_API void cairn_failure_free(cairn_failure* failure);
+
+/* After OK: the value of the program's last form, or of the call, as `write` prints it. */
 CAIRN_API cairn_status cairn_vm_result(const cairn_vm* vm, char** text);
 
-/* Steps since the program began, those before a restore included. 0 without a program. */
+/* Steps since the program began, calls and those before a restore included. 0 without a program. */
 CAIRN_API uint64_t cairn_vm_steps(const cairn_vm* vm);
 
 /* Bytes of output since the program began, those before a restore included. */
@@ -137,10 +214,176 @@ CAIRN_API uint64_t cairn_vm_output_bytes(const cairn_vm* vm);
  * all others are part of the state and continue across a restore. */
 CAIRN_API cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json);
 
-/* The bytes of a capsule file. BAD_ARGUMENT unless the machine stands before its first step or after OUT_OF_STEPS. */
-CAIRN_API cairn_status cairn_vm_save(const cairn_vm* vm, void** bytes, size_t* size);
+/* How far a stopped machine is. Of the outermost checkpoint-*j in progress: */
+typedef enum cairn_phase {
+  CAIRN_PHASE_PLAIN = 0,   /* there is none */
+  CAIRN_PHASE_FORWARD = 1, /* its first run: the length is not known yet */
+  CAIRN_PHASE_BACKWARD = 2 /* replays and sweeps */
+} cairn_phase;
+typedef struct cairn_progress {
+  uint64_t steps; /* as cairn_vm_steps */
+  cairn_phase phase;
+  uint64_t gradient_steps;           /* of the differentiated run; 0 while unknown */
+  uint64_t gradient_steps_executed;  /* advanced and taped so far */
+  uint64_t gradient_steps_predicted; /* what that will be in the end; 0 while unknown */
+} cairn_progress;
+CAIRN_API cairn_status cairn_vm_progress(const cairn_vm* vm, cairn_progress* progress);
+
+/* The instruction that the next step executes: "PLACE  PROCEDURE  INSTRUCTION". For tracing by cairn_vm_run(vm, 1). BAD_ARGUMENT:
+ * nothing to run. */
+CAIRN_API cairn_status cairn_vm_instruction(const cairn_vm* vm, char** text);
+
+/* With the option `profile`: tables of steps, time and bytes by procedure and by line, as text. */
+CAIRN_API cairn_status cairn_vm_profile(const cairn_vm* vm, char** text);
 
 CAIRN_API void cairn_vm_free(cairn_vm* vm);
+
+/* ---- capsules ---- */
+
+/* The state of a machine before its first step, or after OUT_OF_STEPS and CANCELLED; BAD_ARGUMENT at other times. A capsule knows
+ * no machine: it may be handed to other threads and continued by any number of machines. */
+CAIRN_API cairn_status cairn_vm_capsule(const cairn_vm* vm, cairn_capsule** capsule);
+
+/* As cairn_vm_restore does with bytes. */
+CAIRN_API cairn_status cairn_vm_resume(cairn_vm* vm, const cairn_capsule* capsule, char** error);
+
+/* The bytes of a capsule file, and back. cairn_capsule_read looks at the beginning and the checksum only: all else is checked
+ * when a machine resumes it. */
+CAIRN_API cairn_status cairn_capsule_write(const cairn_capsule* capsule, void** bytes, size_t* size);
+CAIRN_API cairn_status cairn_capsule_read(const void* bytes, size_t size, cairn_capsule** capsule, char** error);
+
+CAIRN_API void cairn_capsule_free(cairn_capsule* capsule);
+
+/* The bytes of a capsule file at once. */
+CAIRN_API cairn_status cairn_vm_save(const cairn_vm* vm, void** bytes, size_t* size);
+
+/* ---- values ---- */
+
+/* A value of one machine. Numbers, booleans, characters and the empty list need no release; all others that a function gives are
+ * yours to release once. Copying the struct copies no reference. What the host makes is a constant to derivatives until it is
+ * their x. */
+typedef struct cairn_value {
+  uint64_t bits; /* of no meaning outside */
+} cairn_value;
+
+#define CAIRN_KIND_TABLE(X)                                                                                                      \
+  X(UNSPECIFIED, 0)                                                                                                              \
+  X(NULL, 1)                                                                                                                     \
+  X(BOOLEAN, 2)                                                                                                                  \
+  X(INTEGER, 3)                                                                                                                  \
+  X(REAL, 4)                                                                                                                     \
+  X(CHARACTER, 5)                                                                                                                \
+  X(STRING, 6)                                                                                                                   \
+  X(SYMBOL, 7)                                                                                                                   \
+  X(PAIR, 8)                                                                                                                     \
+  X(VECTOR, 9)                                                                                                                   \
+  X(PROCEDURE, 10)                                                                                                               \
+  X(CAPSULE, 11)
+typedef enum cairn_kind {
+#define CAIRN_KIND_ENTRY(name, code) CAIRN_KIND_##name = code,
+  CAIRN_KIND_TABLE(CAIRN_KIND_ENTRY)
+#undef CAIRN_KIND_ENTRY
+      CAIRN_KIND_LARGEST = 0x7fffffff
+} cairn_kind;
+CAIRN_API cairn_kind cairn_value_kind(cairn_value value);
+
+CAIRN_API cairn_value cairn_unspecified(void);
+CAIRN_API cairn_value cairn_null(void);
+CAIRN_API cairn_value cairn_boolean(int truth);
+CAIRN_API cairn_value cairn_real(double number);
+/* An exact integer; beyond 48 bits a real, as in the language. */
+CAIRN_API cairn_value cairn_integer(int64_t number);
+/* Unspecified if it is no code point of Unicode. */
+CAIRN_API cairn_value cairn_character(uint32_t code_point);
+
+/* Values on the machine's heap. Their parts are borrowed. OVER_BUDGET; BAD_ARGUMENT: not UTF-8. */
+CAIRN_API cairn_status cairn_make_string(cairn_vm* vm, const char* text, size_t bytes, cairn_value* value);
+CAIRN_API cairn_status cairn_make_symbol(cairn_vm* vm, const char* text, size_t bytes, cairn_value* value);
+CAIRN_API cairn_status cairn_make_pair(cairn_vm* vm, cairn_value car, cairn_value cdr, cairn_value* value);
+CAIRN_API cairn_status cairn_make_list(cairn_vm* vm, const cairn_value* items, size_t count, cairn_value* value);
+CAIRN_API cairn_status cairn_make_vector(cairn_vm* vm, const cairn_value* items, size_t count, cairn_value* value);
+CAIRN_API cairn_status cairn_make_reals(cairn_vm* vm, const double* numbers, size_t count, cairn_value* vector);
+
+/* What a value holds; WRONG_KIND leaves the result alone. cairn_get_real takes integers too; cairn_get_integer takes reals that
+ * are whole. Parts of pairs and vectors are yours to release. */
+CAIRN_API cairn_status cairn_get_boolean(cairn_value value, int* truth);
+CAIRN_API cairn_status cairn_get_real(cairn_value value, double* number);
+CAIRN_API cairn_status cairn_get_integer(cairn_value value, int64_t* number);
+CAIRN_API cairn_status cairn_get_character(cairn_value value, uint32_t* code_point);
+/* Of a string or symbol; `bytes` may be NULL. */
+CAIRN_API cairn_status cairn_get_text(cairn_value value, char** text, size_t* bytes);
+CAIRN_API cairn_status cairn_get_pair(cairn_value value, cairn_value* car, cairn_value* cdr);
+/* Elements of a vector or proper list, code points of a string. */
+CAIRN_API cairn_status cairn_get_length(cairn_value value, size_t* length);
+/* Of a vector; BAD_ARGUMENT beyond its end. */
+CAIRN_API cairn_status cairn_get_item(cairn_value vector, size_t index, cairn_value* item);
+/* The numbers of a vector or proper list, at most `capacity`; *count is how many it has. */
+CAIRN_API cairn_status cairn_get_reals(cairn_value value, double* numbers, size_t capacity, size_t* count);
+/* Of a capsule of the language, as (interrupt f x n) gives: steps made, and whether it is finished. */
+CAIRN_API cairn_status cairn_get_capsule(cairn_value value, uint64_t* steps, int* finished);
+
+/* As `write` prints it; at most about `most` bytes, "..." where it is cut; 0: all. */
+CAIRN_API cairn_status cairn_value_text(const cairn_vm* vm, cairn_value value, size_t most, char** text);
+
+CAIRN_API void cairn_value_retain(cairn_value value);
+CAIRN_API void cairn_value_release(cairn_vm* vm, cairn_value value);
+
+/* ---- calls and derivatives ---- */
+
+/* The value of a definition of the program, or one of the language's operators (j*, *j, checkpoint-*j, primops, interrupt,
+ * resume, with-schedule), which are procedures like any other. NOT_DEFINED: there is none, it has not run, or the compiler did
+ * not keep it (cairn_compiler_options.exports keeps all). */
+CAIRN_API cairn_status cairn_vm_lookup(cairn_vm* vm, const char* name, cairn_value* value);
+
+/* Prepares an idle machine to call a procedure: cairn_vm_run runs it, in as many slices as you like, then cairn_vm_value has its
+ * value. PROGRAM_ERROR: it is no procedure or takes another number of arguments. BAD_ARGUMENT: the machine is not idle. */
+CAIRN_API cairn_status cairn_vm_begin(cairn_vm* vm, cairn_value procedure, const cairn_value* arguments, size_t count);
+
+/* The same for (j* f x tangent), (*j f x cotangent) and (checkpoint-*j f x cotangent): the value is the pair of (f x) and the
+ * tangent, or the cotangent of x. `schedule` is a spec as in the options; NULL: the one in force. */
+CAIRN_API cairn_status cairn_vm_begin_forward(cairn_vm* vm, cairn_value f, cairn_value x, cairn_value tangent);
+CAIRN_API cairn_status cairn_vm_begin_reverse(cairn_vm* vm, cairn_value f, cairn_value x, cairn_value cotangent);
+CAIRN_API cairn_status cairn_vm_begin_checkpoint_reverse(cairn_vm* vm, cairn_value f, cairn_value x, cairn_value cotangent,
+                                                         const char* schedule);
+
+/* After OK: the value itself. */
+CAIRN_API cairn_status cairn_vm_value(const cairn_vm* vm, cairn_value* value);
+
+/* Begin, run to the end, value. */
+CAIRN_API cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_value* arguments, size_t count,
+                                     cairn_value* value);
+
+/* ---- procedures of the host ---- */
+
+/* What a program calls by a name that cairn_compiler_options.hosts declares. `arguments` are borrowed and without derivatives;
+ * *value is the result, data without procedures and capsules, taken over. Anything but OK ends the program with an error at the
+ * call, which cairn_host_complain may explain. It may make and read values; it must not run, save or free the machine. */
+typedef cairn_status (*cairn_host_function)(void* user, cairn_vm* vm, const cairn_value* arguments, size_t count,
+                                            cairn_value* value);
+
+/* The Jacobian at x of the numbers y of the result, in preorder, by the numbers x of the arguments, in preorder: jacobian[i *
+ * x_count + j] is dy[i] / dx[j]; it comes filled with zeros. Must depend on its arguments only. Anything but OK ends the program.
+ */
+typedef cairn_status (*cairn_host_derivative)(void* user, const double* x, size_t x_count, const double* y, size_t y_count,
+                                              double* jacobian);
+
+typedef struct cairn_host_procedure {
+  size_t struct_size; /* sizeof(cairn_host_procedure) */
+  const char* name;
+  unsigned parameters;
+  cairn_host_function call;
+  cairn_host_derivative
+      derivative; /* NULL: its result is a constant to derivatives; else first derivatives are exact, others refused */
+  int repeatable; /* not 0: replays call it again, so it must give the same for the same; 0: it is called once, replays read a log
+                   */
+  void* user;     /* first argument of both */
+} cairn_host_procedure;
+
+/* Before the program is loaded. BAD_ARGUMENT: there is one of that name already. */
+CAIRN_API cairn_status cairn_vm_register(cairn_vm* vm, const cairn_host_procedure* procedure, char** error);
+
+/* In a host function: the message of the error that its status ends the program with. */
+CAIRN_API void cairn_host_complain(cairn_vm* vm, const char* message);
 
 #ifdef __cplusplus
 }

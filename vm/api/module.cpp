@@ -51,4 +51,27 @@ cairn_status cairn_module_disassemble(const cairn_module* module, char** text) {
   });
 }
 
+char* cairn_module_definition(const cairn_module* module, size_t index) {
+  char* name = nullptr;
+  guarded(nullptr, [&] {
+    if (module == nullptr) return;
+    for (const cairn::bytecode::Global& g : module->module.globals)
+      if (!g.library && index-- == 0) {
+        name = copy_out(g.name);
+        return;
+      }
+  });
+  return name;
+}
+
+char* cairn_module_import(const cairn_module* module, size_t index, unsigned* parameters) {
+  char* name = nullptr;
+  guarded(nullptr, [&] {
+    if (module == nullptr || index >= module->module.imports.size()) return;
+    name = copy_out(module->module.imports[index].name);
+    if (parameters != nullptr) *parameters = module->module.imports[index].parameters;
+  });
+  return name;
+}
+
 void cairn_module_free(cairn_module* module) { delete module; }

@@ -1,14 +1,12 @@
-// Machines of cairn.h: a machine::Machine, the callbacks it was given, and what the header says may be called when.
-#include "vm/api/border.h"
+// Machines of cairn.h: made, given a program, run, stopped, saved. What may be called when is decided here.
+#include "vm/api/handles.h"
 #include "vm/api/memory.h"
+#include "vm/bytecode/file.h"
 #include "vm/machine/environment.h"
-#include "vm/machine/machine.h"
+#include "vm/machine/image.h"
 #include "vm/schedule/schedule.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -17,22 +15,10 @@ using cairn::api::fail;
 using cairn::api::guarded;
 using cairn::api::Refusal;
 using cairn::api::require;
-using cairn::machine::Machine;
 using cairn::machine::Options;
 using cairn::machine::ProgramError;
 using cairn::machine::Status;
-
-struct cairn_vm {
-  // A machine without program; one that can run or be saved; one that ended well; one that cannot go on.
-  enum class Stage { empty, ready, done, failed };
-
-  explicit cairn_vm(Options options) : machine(std::move(options)) {}
-
-  Machine machine;
-  Stage stage = Stage::empty;
-  std::string fault; // why it failed, when not the machine but the library or the system is to blame
-  std::chrono::steady_clock::duration wall{};
-};
+using Stage = cairn_vm::Stage;
 
 namespace {
 
@@ -45,8 +31,17 @@ std::int64_t budget_of(std::uint64_t memory_bytes) {
 Options inner_options(const cairn_vm_options& given) {
   require(given.struct_size == sizeof(cairn_vm_options), "cairn_vm_create: options were not set up with cairn_vm_options_init");
   require(given.argument_count == 0 || given.arguments != nullptr, "cairn_vm_create: arguments is NULL");
+  require(given.device == nullptr || std::string_view(given.device) == "cpu",
+          "cairn_vm_create: this build has no device but cpu");
   Options options;
   options.memory_bytes = budget_of(given.memory_bytes);
+  options.output_limit = given.output_bytes;
+  options.one_shot = given.one_shot != 0;
+  options.profile = given.profile != 0;
+  if (const cairn_allocator* a = given.allocator) {
+    require(a->allocate != nullptr && a->release != nullptr, "cairn_vm_create: an allocator has two functions");
+    options.memory = {a->allocate, a->release, a->user};
+  }
   options.seed = given.seed;
   if (given.schedule != nullptr) options.schedule = given.schedule;
   cairn::schedule::Spec spec;
@@ -68,21 +63,60 @@ Options inner_options(const cairn_vm_options& given) {
   return options;
 }
 
+// At most `steps`, in slices between which a cancellation is seen. Slices are no part of the state: they change no result.
 cairn_status run(cairn_vm& vm, std::uint64_t steps) {
-  switch (vm.machine.run(steps)) {
-  case Status::done:
-    vm.stage = cairn_vm::Stage::done;
-    return CAIRN_OK;
-  case Status::out_of_steps:
-    return CAIRN_OUT_OF_STEPS;
-  case Status::error:
-    vm.stage = cairn_vm::Stage::failed;
-    return CAIRN_PROGRAM_ERROR;
-  case Status::over_budget:
-    vm.stage = cairn_vm::Stage::failed;
-    return CAIRN_OVER_BUDGET;
+  constexpr std::uint64_t kLeastSlice = 1000, kMostSlice = std::uint64_t{1} << 32;
+  for (;;) {
+    if (vm.cancelled.exchange(false)) return CAIRN_CANCELLED;
+    std::uint64_t slice = std::min(steps, vm.slice);
+    std::uint64_t start = cairn::api::ticks_now();
+    Status status = vm.machine.run(slice);
+    std::uint64_t took = cairn::api::ticks_now() - start;
+    vm.ticks += took;
+    switch (status) {
+    case Status::done:
+      return CAIRN_OK;
+    case Status::error:
+      return CAIRN_PROGRAM_ERROR;
+    case Status::over_budget:
+      return CAIRN_OVER_BUDGET;
+    case Status::out_of_steps:
+      break;
+    }
+    if (steps != CAIRN_UNLIMITED) steps -= slice;
+    if (steps == 0) return CAIRN_OUT_OF_STEPS;
+    double seconds = cairn::api::seconds_of(took);
+    if (seconds < 0.002) vm.slice = std::min(vm.slice * 2, kMostSlice);
+    if (seconds > 0.008) vm.slice = std::max(vm.slice / 2, kLeastSlice);
   }
-  return CAIRN_INTERNAL;
+}
+
+// What a failed call leaves: a reason that cairn_vm_error can tell.
+cairn_status failed(cairn_vm& vm, cairn_status status, const char* fault) {
+  vm.stage = Stage::failed;
+  vm.failure = status;
+  try {
+    vm.fault = fault == nullptr ? "" : fault;
+  } catch (const std::bad_alloc&) {
+    vm.fault.clear();
+  }
+  return status;
+}
+
+// A file that belongs to another module than the machine's is refused; nothing has run yet, so the machine's own state can go.
+void restore(cairn_vm& vm, std::span<const std::byte> file) {
+  require(!vm.running && (vm.stage == Stage::empty || (vm.stage == Stage::ready && vm.fresh)),
+          "the machine has run a program already");
+  std::string message;
+  if (vm.stage == Stage::ready) {
+    std::vector<std::byte> own = cairn::bytecode::write_module(vm.engine().loaded.module);
+    if (!cairn::machine::belongs_to(file, own)) throw Refusal{CAIRN_BAD_CAPSULE, "the capsule belongs to another module"};
+    vm.engine().settle();
+  }
+  vm.stage = Stage::failed;
+  if (!vm.machine.restore(file, message)) throw Refusal{CAIRN_BAD_CAPSULE, message};
+  vm.stage = Stage::ready;
+  vm.fresh = false;
 }
 
 } // namespace
@@ -91,6 +125,7 @@ void cairn_vm_options_init(cairn_vm_options* options) {
   if (options == nullptr) return;
   *options = cairn_vm_options{};
   options->struct_size = sizeof(cairn_vm_options);
+  options->output_bytes = CAIRN_UNLIMITED;
 }
 
 cairn_status cairn_vm_create(const cairn_vm_options* options, cairn_vm** vm, char** error) {
@@ -99,125 +134,120 @@ cairn_status cairn_vm_create(const cairn_vm_options* options, cairn_vm** vm, cha
     require(vm != nullptr, "cairn_vm_create: vm is NULL");
     cairn_vm_options defaults;
     cairn_vm_options_init(&defaults);
-    *vm = new cairn_vm(inner_options(options == nullptr ? defaults : *options));
+    const cairn_vm_options& given = options == nullptr ? defaults : *options;
+    *vm = new cairn_vm(inner_options(given), given.user);
   });
 }
+
+void* cairn_vm_user(const cairn_vm* vm) { return vm == nullptr ? nullptr : vm->user; }
 
 cairn_status cairn_vm_load(cairn_vm* vm, const cairn_module* module, char** error) {
   return guarded(error, [&] {
     require(vm != nullptr && module != nullptr, "cairn_vm_load: an argument is NULL");
-    require(vm->stage == cairn_vm::Stage::empty, "cairn_vm_load: the machine has a program already");
-    vm->stage = cairn_vm::Stage::failed;
+    require(vm->stage == Stage::empty, "cairn_vm_load: the machine has a program already");
+    vm->stage = Stage::failed;
     std::string message;
     if (!vm->machine.load(module->module, message)) throw Refusal{CAIRN_BAD_MODULE, message};
-    vm->stage = cairn_vm::Stage::ready;
+    vm->stage = Stage::ready;
+  });
+}
+
+cairn_status cairn_vm_extend(cairn_vm* vm, const cairn_module* module, char** error) {
+  if (vm != nullptr && vm->stage == Stage::empty) return cairn_vm_load(vm, module, error);
+  return guarded(error, [&] {
+    require(vm != nullptr && module != nullptr, "cairn_vm_extend: an argument is NULL");
+    require(vm->idle(), "cairn_vm_extend: the machine runs something");
+    require(!vm->engine().options.one_shot, "cairn_vm_extend: the machine was made for one program");
+    std::string message;
+    if (!vm->engine().extend(module->module, message)) throw Refusal{CAIRN_BAD_MODULE, message};
+    vm->stage = Stage::ready;
   });
 }
 
 cairn_status cairn_vm_restore(cairn_vm* vm, const void* bytes, size_t size, char** error) {
   return guarded(error, [&] {
     require(vm != nullptr && (bytes != nullptr || size == 0), "cairn_vm_restore: an argument is NULL");
-    require(vm->stage == cairn_vm::Stage::empty, "cairn_vm_restore: the machine has a program already");
-    vm->stage = cairn_vm::Stage::failed;
-    std::string message;
-    if (!vm->machine.restore({static_cast<const std::byte*>(bytes), size}, message)) throw Refusal{CAIRN_BAD_CAPSULE, message};
-    vm->stage = cairn_vm::Stage::ready;
+    restore(*vm, {static_cast<const std::byte*>(bytes), size});
+  });
+}
+
+cairn_status cairn_vm_resume(cairn_vm* vm, const cairn_capsule* capsule, char** error) {
+  return guarded(error, [&] {
+    require(vm != nullptr && capsule != nullptr, "cairn_vm_resume: an argument is NULL");
+    restore(*vm, capsule->file);
   });
 }
 
 cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps) {
-  if (vm == nullptr || vm->stage != cairn_vm::Stage::ready) return CAIRN_BAD_ARGUMENT;
-  auto start = std::chrono::steady_clock::now();
+  if (vm == nullptr || vm->stage != Stage::ready || vm->running) return CAIRN_BAD_ARGUMENT;
   cairn_status status = CAIRN_INTERNAL;
   char* fault = nullptr;
+  vm->running = true;
+  vm->fresh = false;
   cairn_status guard = guarded(&fault, [&] { status = run(*vm, steps); });
+  vm->running = false;
   if (guard != CAIRN_OK) {
-    vm->stage = cairn_vm::Stage::failed;
-    status = guard;
-    try {
-      vm->fault = fault == nullptr ? "" : fault;
-    } catch (const std::bad_alloc&) {
-      vm->fault.clear();
-    }
+    failed(*vm, guard, fault);
     cairn_free(fault);
+    return guard;
   }
-  vm->wall += std::chrono::steady_clock::now() - start;
+  if (status == CAIRN_OK) vm->stage = Stage::done;
+  if (status == CAIRN_PROGRAM_ERROR || status == CAIRN_OVER_BUDGET) failed(*vm, status, nullptr);
   return status;
 }
 
-cairn_status cairn_vm_error(const cairn_vm* vm, char** text) {
+void cairn_vm_cancel(cairn_vm* vm) {
+  if (vm != nullptr) vm->cancelled.store(true);
+}
+
+cairn_status cairn_vm_abandon(cairn_vm* vm) {
+  if (vm == nullptr || vm->running || vm->stage == Stage::empty) return CAIRN_BAD_ARGUMENT;
   return guarded(nullptr, [&] {
-    require(vm != nullptr && text != nullptr, "cairn_vm_error: an argument is NULL");
-    *text = nullptr;
-    require(vm->stage == cairn_vm::Stage::failed, "cairn_vm_error: there was no error");
-    *text = copy_out(vm->fault.empty() ? vm->machine.error().rendered() : "error: " + vm->fault + "\n");
+    vm->engine().settle();
+    vm->cancelled.store(false);
+    vm->stage = Stage::failed;
+    failed(*vm, CAIRN_CANCELLED, "the computation was given up");
   });
 }
 
-cairn_status cairn_vm_result(const cairn_vm* vm, char** text) {
+cairn_status cairn_vm_capsule(const cairn_vm* vm, cairn_capsule** capsule) {
   return guarded(nullptr, [&] {
-    require(vm != nullptr && text != nullptr, "cairn_vm_result: an argument is NULL");
-    *text = nullptr;
-    require(vm->stage == cairn_vm::Stage::done, "cairn_vm_result: the program has not ended");
-    *text = copy_out(vm->machine.result_text());
+    require(vm != nullptr && capsule != nullptr, "cairn_vm_capsule: an argument is NULL");
+    *capsule = nullptr;
+    require(vm->stage == Stage::ready && !vm->running, "cairn_vm_capsule: the machine does not stand between two runs");
+    *capsule = new cairn_capsule{vm->machine.save()};
   });
 }
 
-uint64_t cairn_vm_steps(const cairn_vm* vm) {
-  if (vm == nullptr || vm->stage == cairn_vm::Stage::empty) return 0;
-  std::uint64_t steps = 0;
-  guarded(nullptr, [&] { steps = vm->machine.statistics().steps; });
-  return steps;
-}
-
-uint64_t cairn_vm_output_bytes(const cairn_vm* vm) {
-  if (vm == nullptr || vm->stage == cairn_vm::Stage::empty) return 0;
-  std::uint64_t bytes = 0;
-  guarded(nullptr, [&] { bytes = vm->machine.output_bytes(); });
-  return bytes;
-}
-
-cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
+cairn_status cairn_capsule_write(const cairn_capsule* capsule, void** bytes, size_t* size) {
   return guarded(nullptr, [&] {
-    require(vm != nullptr && json != nullptr, "cairn_vm_statistics: an argument is NULL");
-    *json = nullptr;
-    cairn::machine::Statistics s = vm->machine.statistics();
-    // Without any gradient nothing was replayed: the factor is that of a plain run.
-    double replay =
-        s.gradient_steps == 0 ? 1.0 : static_cast<double>(s.gradient_steps_executed) / static_cast<double>(s.gradient_steps);
-    nlohmann::ordered_json figures = {
-        {"steps", s.steps},
-        {"gradient_steps", s.gradient_steps},
-        {"gradient_steps_executed", s.gradient_steps_executed},
-        {"replay_factor", replay},
-        {"wall_s", std::chrono::duration<double>(vm->wall).count()},
-        {"heap_peak_bytes", s.heap_peak_bytes},
-        {"tape_peak_bytes", s.tape_peak_bytes},
-        {"tape_peak_records", s.tape_peak_records},
-        {"capsules_peak", s.capsules_peak},
-        {"capsule_peak_bytes", s.capsule_peak_bytes},
-        {"capsules_taken", s.capsules_taken},
-        {"tensor_peak_bytes", s.tensor_peak_bytes},
-        {"rss_peak_bytes", cairn::api::peak_resident_bytes()},
-        {"schedule", s.schedule},
-    };
-#ifndef NDEBUG
-    figures["live_objects_at_exit"] = s.live_objects_at_exit;
-#endif
-    *json = copy_out(figures.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
-  });
-}
-
-cairn_status cairn_vm_save(const cairn_vm* vm, void** bytes, size_t* size) {
-  return guarded(nullptr, [&] {
-    require(vm != nullptr && bytes != nullptr && size != nullptr, "cairn_vm_save: an argument is NULL");
+    require(capsule != nullptr && bytes != nullptr && size != nullptr, "cairn_capsule_write: an argument is NULL");
     *bytes = nullptr;
     *size = 0;
-    require(vm->stage == cairn_vm::Stage::ready, "cairn_vm_save: the machine does not stand between two runs");
-    auto saved = vm->machine.save();
-    *bytes = copy_out(saved.data(), saved.size());
-    *size = saved.size();
+    *bytes = copy_out(capsule->file.data(), capsule->file.size());
+    *size = capsule->file.size();
   });
+}
+
+cairn_status cairn_capsule_read(const void* bytes, size_t size, cairn_capsule** capsule, char** error) {
+  if (capsule != nullptr) *capsule = nullptr;
+  return guarded(error, [&] {
+    require(capsule != nullptr && (bytes != nullptr || size == 0), "cairn_capsule_read: an argument is NULL");
+    std::span<const std::byte> file{static_cast<const std::byte*>(bytes), size};
+    std::string message;
+    if (!cairn::machine::is_whole_image(file, message)) throw Refusal{CAIRN_BAD_CAPSULE, message};
+    *capsule = new cairn_capsule{{file.begin(), file.end()}};
+  });
+}
+
+void cairn_capsule_free(cairn_capsule* capsule) { delete capsule; }
+
+cairn_status cairn_vm_save(const cairn_vm* vm, void** bytes, size_t* size) {
+  cairn_capsule* capsule = nullptr;
+  cairn_status status = cairn_vm_capsule(vm, &capsule);
+  if (status == CAIRN_OK) status = cairn_capsule_write(capsule, bytes, size);
+  cairn_capsule_free(capsule);
+  return status;
 }
 
 void cairn_vm_free(cairn_vm* vm) { delete vm; }

@@ -2,6 +2,7 @@
 // it throws Malformed, which those who read whole files turn into a message.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +17,16 @@ namespace cairn::bytecode {
 struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+static_assert(std::endian::native == std::endian::little, "fields are copied as they are");
+
+// Differences are small on either side of zero: 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
+constexpr std::uint64_t zigzag(std::int64_t v) {
+  return static_cast<std::uint64_t>(v) << 1 ^ static_cast<std::uint64_t>(v >> 63);
+}
+constexpr std::int64_t unzigzag(std::uint64_t v) { return static_cast<std::int64_t>(v >> 1 ^ (0 - (v & 1))); }
+
+inline void set_u64(std::span<std::byte> bytes, std::size_t at, std::uint64_t v) { std::memcpy(&bytes[at], &v, sizeof v); }
 
 class ByteWriter {
 public:
@@ -33,16 +44,12 @@ public:
     bytes.insert(bytes.end(), p, p + size);
   }
   void align8() { bytes.resize((bytes.size() + 7) / 8 * 8); }
-  void set_u64(std::size_t at, std::uint64_t v) {
-    for (unsigned i = 0; i < 8; ++i) bytes[at + i] = static_cast<std::byte>(v >> 8 * i);
-  }
+  void set_u64(std::size_t at, std::uint64_t v) { bytecode::set_u64(bytes, at, v); }
 
   std::vector<std::byte> bytes;
 
 private:
-  void put(std::uint64_t v, unsigned size) {
-    for (unsigned i = 0; i < size; ++i) bytes.push_back(static_cast<std::byte>(v >> 8 * i));
-  }
+  void put(std::uint64_t v, unsigned size) { raw(&v, size); }
 };
 
 class ByteReader {
@@ -53,6 +60,12 @@ public:
   std::uint16_t u16() { return static_cast<std::uint16_t>(get(2)); }
   std::uint32_t u32() { return static_cast<std::uint32_t>(get(4)); }
   std::uint64_t u64() { return get(8); }
+  // Seven bits to a byte, lowest first; the top bit says that more follow.
+  [[gnu::always_inline]] std::uint64_t varint() {
+    if (at_ < bytes_.size() && bytes_[at_] < std::byte{0x80}) [[likely]]
+      return static_cast<std::uint64_t>(bytes_[at_++]);
+    return long_varint();
+  }
   std::string text() {
     auto part = take(u32());
     return {reinterpret_cast<const char*>(part.data()), part.size()};
@@ -78,8 +91,22 @@ private:
   std::uint64_t get(std::size_t size) {
     auto part = take(size);
     std::uint64_t v = 0;
-    for (std::size_t i = 0; i < size; ++i) v |= static_cast<std::uint64_t>(part[i]) << 8 * i;
+    std::memcpy(&v, part.data(), size);
     return v;
+  }
+  // Each number has one form: the shortest.
+  std::uint64_t long_varint() {
+    std::uint64_t v = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      if (at_ == bytes_.size()) throw Malformed("a part of the file is too short for what it says it holds");
+      auto digit = static_cast<std::uint64_t>(bytes_[at_++]);
+      if (shift == 63 && digit > 1) throw Malformed("a number does not fit into 64 bits");
+      v |= (digit & 0x7F) << shift;
+      if (digit < 0x80) {
+        if (digit == 0) throw Malformed("a number is longer than it need be");
+        return v;
+      }
+    }
   }
 
   std::span<const std::byte> bytes_;

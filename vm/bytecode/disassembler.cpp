@@ -40,11 +40,18 @@ std::string one_line(std::string_view text, std::size_t most, bool quoted) {
 
 class Disassembly {
 public:
-  explicit Disassembly(const Module& module) : m_(module) {
+  explicit Disassembly(const Module& module, bool with_lines = true) : m_(module) {
+    if (!with_lines) return;
     for (const Source& s : m_.sources) {
       std::vector<std::size_t>& begins = lines_.emplace_back(1, 0);
       for (std::size_t at = s.text.find('\n'); at != std::string::npos; at = s.text.find('\n', at + 1)) begins.push_back(at + 1);
     }
+  }
+
+  std::string one(const Function& f, std::size_t pc) {
+    instruction(f, pc);
+    out_.pop_back();  // the end of the line
+    return std::move(out_);
   }
 
   std::string text() {
@@ -292,5 +299,9 @@ private:
 } // namespace
 
 std::string disassemble(const Module& module) { return Disassembly(module).text(); }
+
+std::string disassemble_one(const Module& module, std::uint32_t function, std::size_t pc) {
+  return Disassembly(module, false).one(module.functions[function], pc);
+}
 
 } // namespace cairn::bytecode

@@ -9,4 +9,7 @@ namespace cairn::bytecode {
 
 std::string disassemble(const Module& module);
 
+// The instruction at a word of a function alone.
+std::string disassemble_one(const Module& module, std::uint32_t function, std::size_t pc);
+
 } // namespace cairn::bytecode

@@ -85,6 +85,12 @@ struct Module {
   std::uint32_t entry = 0;           // function of no parameters: runs the top level, returns the last value
 };
 
+// The piece of text that the instruction at a word belongs to; null where unknown.
+const Span* span_at(const Function& function, std::uint32_t pc);
+
+// True if the tables of `whole` start with those of `part`: what the next module of a session must do.
+bool begins_with(const Module& whole, const Module& part);
+
 // entry registers that are live: parameters, rest, closure
 constexpr unsigned entry_slots(const Function& f) { return f.parameters + (f.rest ? 1u : 0u) + (f.needs_closure ? 1u : 0u); }
 

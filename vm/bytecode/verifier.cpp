@@ -59,6 +59,8 @@ public:
     facts_ = &facts;
     check_each_instruction();
     flow();
+    facts.reached.resize(states_.size());
+    for (std::size_t pc = 0; pc < states_.size(); ++pc) facts.reached[pc] = states_[pc] == kReached;
   }
 
   static std::uint32_t mask_words(const Function& f) { return std::max(1u, (f.slots + 63u) / 64); }

@@ -10,10 +10,11 @@
 namespace cairn::bytecode {
 
 // live[pc * mask_words + i], bit r % 64 of word r / 64: register r holds an owned value before the instruction at word pc.
-// Unreachable words and operand words hold zero.
+// Unreachable words and operand words hold zero. Only where control can come is anything proven: a frame may stand nowhere else.
 struct FunctionFacts {
   std::uint32_t mask_words = 1;
   std::vector<std::uint64_t> live;
+  std::vector<bool> reached;  // by word
 };
 
 struct VerifyError {

@@ -1,5 +1,6 @@
 // What the handlers of calls and primitives leave to functions that may throw and that own lists.
 #include "vm/machine/engine.h"
+#include "vm/machine/run_operator.h"
 #include "vm/print/primitives.h"
 
 #include <algorithm>
@@ -73,13 +74,16 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
   return v;
 }
 
-// (error message irritant ...), its list in v; or a value that matches no pattern.
 Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields) {
-  static_cast<void>(frame);
-  static_cast<void>(fields);
-  throw ProgramError(loaded.module.imports[import].name + ": the host does not provide this procedure");
+  std::vector<Value> arguments;
+  for (std::uint16_t f : fields) arguments.push_back(source(frame, f));
+  Value v = perform_host_call(*this, *loaded.hosts[import], arguments);
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);
+  return v;
 }
 
+// (error message irritant ...), its list in v; or a value that matches no pattern.
 void Engine::fail(bool no_match, Value v) const {
   if (no_match) throw ProgramError("no pattern matches " + describe(v));
   std::string message;

@@ -1,4 +1,4 @@
-// Loading a module, the outer loop of execution, and effects.
+// The outer loop of execution, and effects.
 #include "vm/machine/engine.h"
 
 #include "vm/machine/run_operator.h"
@@ -14,14 +14,6 @@ namespace cairn::machine {
 
 namespace {
 
-// Marks everything reachable from a constant as immortal; constants are trees over earlier constants, so one object at a time is enough.
-// Serial 0 is older than every tape's world.
-void make_immortal(Value v) {
-  if (!v.is_object()) return;
-  value::object_of(v)->count = value::kImmortal;
-  value::object_of(v)->serial = 0;
-}
-
 // splitmix64 finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), applied to a counter.
 std::uint64_t mix(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -31,7 +23,8 @@ std::uint64_t mix(std::uint64_t z) {
 
 } // namespace
 
-Engine::Engine(Options o) : options(std::move(o)) {
+Engine::Engine(Options o) : Environment(o.memory), options(std::move(o)) {
+  if (options.profile) profile = std::make_unique<Profile>();
   schedule::Spec spec;
   std::string message;
   schedule::parse(options.schedule, spec, message);
@@ -39,7 +32,12 @@ Engine::Engine(Options o) : options(std::move(o)) {
   statistics.schedule = schedule::to_string(spec);
 }
 
-Engine::~Engine() { drop_everything(); }
+Engine::~Engine() {
+  drop_everything();
+  for (const std::vector<Value>* table : {&loaded.constants, &loaded.procedures})
+    for (Value v : *table)
+      if (v.is_object()) heap_.end_immortal(value::object_of(v));
+}
 
 void Engine::drop_everything() {
   release_runs(runs);
@@ -48,85 +46,6 @@ void Engine::drop_everything() {
   globals.clear();
   heap_.release(result);
   result = value::kUnspecified;
-}
-
-Value Engine::make_constant(const bytecode::Constant& c) {
-  using K = bytecode::Constant::Kind;
-  switch (c.kind) {
-  case K::null: return value::kNull;
-  case K::boolean: return value::boolean(c.integer != 0);
-  case K::integer: return value::integer(c.integer);
-  case K::flonum: return value::flonum(c.flonum);
-  case K::character: return value::character(static_cast<std::uint32_t>(c.integer));
-  case K::string: return heap_.make_string(c.text);
-  case K::symbol: return heap_.make_symbol(c.text);
-  case K::pair: return heap_.cons(loaded.constants[c.parts[0]], loaded.constants[c.parts[1]]);
-  case K::vector: {
-    value::Vector* v = heap_.make_vector(c.parts.size());
-    for (std::size_t i = 0; i < c.parts.size(); ++i) v->items()[i] = loaded.constants[c.parts[i]];
-    return value::of_other(v);
-  }
-  case K::function: return loaded.procedures[static_cast<std::size_t>(c.integer)];
-  case K::run_operator: {
-    Block* b = heap_.make_block(1, 0);
-    b->procedure(0)->code = &run_operator_code(static_cast<bytecode::RunOperator>(c.integer));
-    return value::of_procedure(b->procedure(0));
-  }
-  }
-  return value::kUnspecified;
-}
-
-bool Engine::prepare(std::string& message) {
-  bytecode::VerifyError e;
-  if (!bytecode::verify(loaded.module, loaded.facts, e)) {
-    message = fmt::format("invalid bytecode in function {} at word {}: {}", e.function, e.pc, e.message);
-    return false;
-  }
-  const bytecode::Module& m = loaded.module;
-  loaded.codes.clear();
-  loaded.codes.reserve(m.functions.size());
-  for (std::size_t i = 0; i < m.functions.size(); ++i)
-    loaded.codes.push_back(value::make_code(m.functions[i], loaded.facts[i], static_cast<std::uint32_t>(i), &loaded));
-  loaded.lone_code.clear();
-  for (const bytecode::Group& g : m.groups)
-    loaded.lone_code.push_back(g.functions.size() == 1 ? loaded.codes[g.functions[0]].get() : nullptr);
-  loaded.procedures.assign(m.functions.size(), value::kUndefined);
-  for (std::size_t i = 0; i < m.functions.size(); ++i)
-    if (!m.functions[i].needs_closure) {
-      Block* b = heap_.make_block(1, 0);
-      b->procedure(0)->code = loaded.codes[i].get();
-      loaded.procedures[i] = value::of_procedure(b->procedure(0));
-      make_immortal(loaded.procedures[i]);
-    }
-  loaded.constants.reserve(m.constants.size());
-  for (const bytecode::Constant& c : m.constants) {
-    loaded.constants.push_back(make_constant(c));
-    make_immortal(loaded.constants.back());
-  }
-  globals.assign(m.globals.size(), value::kUndefined);
-  heap_.reset_counts();
-  return true;
-}
-
-bool Engine::load_only(bytecode::Module module, std::string& message) {
-  loaded.module = std::move(module);
-  if (!prepare(message)) return false;
-  heap_.set_budget(options.memory_bytes);
-  state_budget = options.memory_bytes;
-  return true;
-}
-
-bool Engine::load(bytecode::Module module, std::string& message) {
-  if (!load_only(std::move(module), message)) return false;
-  Run base;
-  base.top = heap_.make_frame(loaded.codes[loaded.module.entry].get());
-  push_run(base);
-  return true;
-}
-
-void Engine::abandon() {
-  drop_everything();
-  ended = true;
 }
 
 Statistics Engine::statistics_now() const {
@@ -152,23 +71,30 @@ Status Engine::run(std::uint64_t steps) {
         if (!expire()) return Status::out_of_steps;
         continue;
       }
+      if (profile != nullptr) {
+        pause = clock + 1;
+        profile->before(*this);
+      }
       Exit exit = r.tape != nullptr ? dispatch<true>() : dispatch<false>();
+      if (profile != nullptr) profile->after(*this);
       if (exit == Exit::done) {
         ended = true;
-        for (Value& v : globals) heap_.release(std::exchange(v, value::kUndefined));  // nobody can read them any more
+        if (options.one_shot)
+          for (Value& v : globals) heap_.release(std::exchange(v, value::kUndefined));
         return Status::done;
       }
     }
   } catch (const ProgramError& e) {
     set_error(e.what());
+    settle();
     return Status::error;
   } catch (const value::BudgetExceeded& e) {
     set_error(e.what());
-    return Status::over_budget;
   } catch (const std::bad_alloc&) {
     set_error("out of memory: the system refused a request");
-    return Status::over_budget;
   }
+  settle();
+  return Status::over_budget;
 }
 
 Value Engine::primal(Value v) const {
@@ -211,6 +137,8 @@ void Engine::write(std::string_view text) {
   if (EffectLog* log = replaying_log(fresh)) {
     if (log->position < log->happened) ++log->position;
   } else {
+    if (text.size() > options.output_limit - std::min(options.output_limit, output_length))
+      throw value::BudgetExceeded(fmt::format("the program may write {} bytes and no more", options.output_limit));
     output_length += text.size();
     if (options.output) options.output(text);
   }

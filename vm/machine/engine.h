@@ -4,6 +4,7 @@
 #include "vm/bytecode/verifier.h"
 #include "vm/machine/environment.h"
 #include "vm/machine/machine.h"
+#include "vm/machine/observe.h"
 #include "vm/machine/run.h"
 #include "vm/schedule/schedule.h"
 
@@ -29,6 +30,7 @@ struct LoadedModule {
   std::vector<Value> constants;          // immortal
   std::vector<Value> procedures;         // a value for each function that needs no closure
   std::vector<const Code*> lone_code;    // of closure groups of one function; null for larger ones
+  std::vector<const HostProcedure*> hosts;  // by import
 };
 
 class Engine final : public Environment {
@@ -40,8 +42,16 @@ public:
   bool load_only(bytecode::Module module, std::string& message);  // no frame to run yet
   Status run(std::uint64_t steps);
   void drop_everything();
+  // The next module of a session: begins with the one that is loaded. Its entry is ready to run then.
+  bool extend(bytecode::Module module, std::string& message);
+  // Instead of running the program on: a call of a procedure. All borrowed. Throws ProgramError if it does not take so many arguments.
+  void begin(Value procedure, std::span<const Value> arguments);
+  // Gives up what is running and the last result; definitions stay.
+  void settle();
   void abandon();  // after a file turned out to be damaged: what is there already goes
+  std::int64_t live_bytes() const { return heap_.live_bytes(); }
   std::uint64_t next_serial_now() const { return heap_.next_serial; }
+  std::int64_t live_bytes() const { return heap_.live_bytes(); }
   Statistics statistics_now() const;
 
   // --- Environment
@@ -167,6 +177,9 @@ public:
   std::vector<TapeEntry> tapes;  // by id
   std::uint64_t clock = 0;   // steps executed
   std::uint64_t limit = kNever;  // clock at which this process stops
+  std::uint64_t pause = kNever;  // clock at which the loop is left, whatever the runs say
+  std::unique_ptr<Profile> profile;  // null: nobody wants one
+  mutable GradientProgress gradient;  // of the outermost checkpoint-*j; for people only
   std::uint64_t random_counter = 0;
   std::int64_t state_budget = 0;  // memory budget when the program started: part of the state, for schedules that choose by it
   std::uint64_t next_tag = 1;  // of j* invocations; part of the machine state
@@ -181,11 +194,14 @@ public:
   std::size_t pending_at = 0;
   bool input_ended = false;
 
-private:
-  friend struct Saver;
+  // The log that the next effect is read from, or null: it is new at every enclosing run, and goes into all of `fresh`.
   EffectLog* replaying_log(std::vector<EffectLog*>& fresh);
   void record_effect(const std::vector<EffectLog*>& fresh, Value v);
-  bool prepare(std::string& message);
+
+private:
+  bool append(bytecode::Module module, std::string& message);
+  bool find_hosts(const bytecode::Module& module, std::string& message);
+  void start_entry();
   Value make_constant(const bytecode::Constant& c);
 };
 

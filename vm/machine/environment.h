@@ -17,6 +17,7 @@ struct ProgramError : std::runtime_error {
 
 class Environment {
 public:
+  explicit Environment(value::MemorySource source = {}) : heap_(source) {}
   virtual ~Environment() = default;
   value::Heap& heap() { return heap_; }
   // The primal of a taped number or bundle (all levels); any other value itself. Borrowed in, borrowed out.

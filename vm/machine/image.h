@@ -1,111 +1,179 @@
-// The state of a machine as bytes (capsule files; the format is in docs/file-formats.md). Objects are numbered in the order in which they are
-// first met and written in that order; a reference is the number. Iterative, sharing is kept.
+// The state of a machine as bytes (capsule files; the format is in docs/file-formats.md). An object is numbered where it is first
+// referred to, and read or written after what is referred to later: the pairs of a list follow one another. Iterative, sharing is
+// kept.
 #pragma once
 
 #include "vm/bytecode/bytes.h"
 #include "vm/machine/engine.h"
+#include "vm/machine/image_bytes.h"
+#include "vm/machine/image_header.h"
+#include "vm/machine/object_numbers.h"
 
-#include <deque>
-#include <unordered_map>
 #include <vector>
 
 namespace cairn::machine {
 
 using bytecode::Malformed;
 
-// Writes values and objects; what it meets for the first time is queued and written later.
+// Writes values and objects; what it meets for the first time waits on a stack and is written by drain().
 class ImageWriter {
 public:
   explicit ImageWriter(const Engine& engine);
   void value(Value v);
-  void object(const Object* o);  // may be null
-  void run(const Run& r);
+  void object(const Object* o); // may be null
   void runs(const std::vector<Run>& list);
-  void tape(const Tape* tape);  // may be null
+  void tape(const Tape* tape); // may be null
   void log(const EffectLog& log);
   void output(const tape::Output& o);
   void place(tape::Place p) {
-    out.u64(p.serial);
-    out.u32(p.slot);
+    out.varint(p.serial);
+    out.varint(p.slot);
   }
+  void number(std::uint64_t n) { out.varint(n); }
   void flag(bool b) { out.u8(b ? 1 : 0); }
-  // Writes all that is queued, each object with its number implied.
   void drain();
   std::uint32_t objects() const { return count_; }
-  bytecode::ByteWriter out;
+  ImageBytes out;
 
 private:
-  std::uint32_t number(const Object* o);
+  std::uint64_t distance(const Object* o);
+  void reference(Value v, unsigned tag);
   void code(const Code* c);
+  void block(Block* b);
+  void serial(const Object* o);
+  void pairs(const value::Pair* p);
   void body(const Object* o);
+  std::uint32_t group_of(Block* b) const;
   const Engine& engine_;
-  std::unordered_map<const Object*, std::uint32_t> numbers_;
-  std::unordered_map<const Object*, std::uint32_t> constants_;
-  std::deque<const Object*> queue_;
+  ObjectNumbers numbers_;
+  ObjectNumbers constants_;
+  std::vector<std::vector<std::uint32_t>> groups_; // that begin with a function
+  std::vector<const Object*> stack_;
   std::uint32_t count_ = 0;
+  std::uint64_t serial_ = 0; // of the object written last
 };
 
-// Reads what ImageWriter wrote, checking everything; throws Malformed. Slots are filled in once all objects exist, so a slot given to value()
-// or object() must stay where it is until finish().
+// Reads what ImageWriter wrote, checking everything; throws Malformed. A slot given to value() or object() must stay where it is
+// until finish(). What is met for the first time belongs to its slot at once; other references are filled in by finish(), when it
+// is known that they close no cycle. So whoever gives up what was read before, gives up all.
 class ImageReader {
 public:
   ImageReader(Engine& engine, bytecode::ByteReader& in);
-  ~ImageReader();  // gives up the objects' own references
-  ImageReader(const ImageReader&) = delete;
-  ImageReader& operator=(const ImageReader&) = delete;
   void value(Value& slot);
   template <class T> void object(T*& slot, value::Kind kind) {
-    objects_.push_back({in.u32(), reinterpret_cast<Object**>(&slot), kind});
     slot = nullptr;
+    object_at(reinterpret_cast<Object**>(&slot), kind);
   }
-  void run(Run& r);
-  void runs(std::vector<Run>& list);  // the list must not be resized afterwards
-  Tape* tape();
+  enum class Stack : std::uint8_t { machine, capsule, snapshot };
+  void runs(std::vector<Run>& list, Stack stack); // the list must not be resized afterwards
+  void tape(Tape*& slot, bool may_be_swept);      // null before; at once the slot's
   void log(EffectLog& log);
   void output(tape::Output& o);
   tape::Place place() {
     tape::Place p;
-    p.serial = in.u64();
-    p.slot = in.u32();
+    p.serial = in.varint();
+    p.slot = number32();
     return p;
   }
   bool flag();
-  void read_objects(std::uint32_t count);
-  void finish();  // fills in all slots and adds the references they hold
+  Value plain(); // a value that is no reference
+  std::uint64_t count(std::uint64_t most = kMostCount);
+  std::uint32_t number32();
+  std::uint32_t size(std::size_t least_bytes); // of a list whose elements take at least so many
+  static void check_probes(std::uint64_t probes, std::uint64_t places);
+  void expect(std::uint64_t objects); // before anything else
+  void read_objects();                // all that is referred to
+  std::uint64_t objects() const { return made_.size(); }
+  void finish(); // fills in all slots and adds the references they hold
   Engine& engine;
   bytecode::ByteReader& in;
 
 private:
-  struct ObjectSlot {
+  enum class Into : std::uint8_t { pair, procedure, other, object };
+  struct Reference {
+    void* to; // a Value, or an Object*
     std::uint32_t number;
-    Object** to;
-    value::Kind kind;
+    std::uint16_t entry; // of a procedure in its block
+    Into into;
+    value::Kind kind; // of what an Object* points to
   };
-  struct ValueSlot {
-    std::uint64_t bits;
-    Value* to;
+  // An object that was read. The objects it is the first to refer to are numbered in a row, up to those of the next one that was
+  // read.
+  struct Read {
+    std::uint32_t number;
+    std::uint32_t first_child;
   };
-  const Code* code();
-  Object* body();
-  Object* find(std::uint32_t number) const;
-  bool starts_instruction(const Code* code, std::uint32_t pc);
-  std::vector<Object*> made_;
-  std::vector<const std::vector<Run>*> stacks_;
-  std::vector<ValueSlot> values_;
-  std::vector<ObjectSlot> objects_;
-  std::unordered_map<std::uint16_t, std::uint32_t> tape_sizes_;  // by id: the longest copy
-  std::vector<Value> taped_;  // numbers on tapes, to be checked once the tapes are there
-  std::unordered_map<const Code*, std::vector<bool>> starts_;
+  struct Other {
+    Reference reference;
+    std::uint32_t reader; // which object it stands in, in the order of reading
+  };
+  struct RunList {
+    const std::vector<Run>* runs;
+    Stack stack;
+  };
+  // --- image_read.cpp
+  std::uint32_t next_number();
+  void refer(Reference r, std::uint64_t distance);
+  void object_at(Object** slot, value::Kind kind);
+  void fill(const Reference& r, Object* o); // takes over a reference to o
+  void constant(const Reference& r, std::uint64_t index);
+  Value plain_of(std::uint64_t word);
+  void value_of(std::uint64_t word, Value& slot);
+  Value effect();
+  std::string text();
+  const Code* code(std::uint32_t& pc);
+  void body(Reference& r, std::size_t& first_child);
+  void own(const Reference& r, Object* o);
+  void pairs(Reference& r, std::size_t& first_child);
+  void vector(const Reference& r);
+  void block(const Reference& r);
+  void bundle(const Reference& r);
+  void frame(const Reference& r);
+  void capsule(const Reference& r);
+  void state(const Reference& r);
+  // --- image_check.cpp
+  void check_acyclic() const;
+  void check_frames() const;
+  void check_runs(const RunList& list) const;
+  void check_bundles() const;
+  void check_taped() const;
+
+  std::uint64_t expected_ = 0;
+  std::vector<Object*> made_;       // by number; null before it is read
+  std::vector<Read> read_;          // in order
+  std::vector<Reference> waiting_;  // a stack: objects met and not read
+  std::vector<Other> others_;       // references to objects met before
+  std::size_t others_of_roots_ = 0; // the first of them, which stand in no object
+  std::uint64_t serial_ = 0;        // of the object read last
+  bool states_as_values_ = false;   // in registers of the machine's own code only
+  std::vector<const Frame*> frames_;
+  std::vector<const value::Bundle*> bundles_;
+  std::vector<RunList> stacks_;
+  std::vector<std::uint32_t> tape_sizes_; // by id: the longest copy
+  std::vector<Value> taped_;              // numbers on tapes
 };
 
 // Defined in vm/runs, which knows the states.
 void write_state(ImageWriter& out, const RunState& state);
-RunState* read_state(ImageReader& in);
-// Code of the machine's own by number: run operators first, then the rest; null beyond the end.
-const Code* own_code_at(std::size_t number);
-std::size_t own_code_size(const Code* code);  // in words
+RunState* begin_state(ImageReader& in); // of the kind that comes next, empty
+void read_state(ImageReader& in, RunState& state);
+bool is_checkpoint_state(const RunState& state); // for interval runs; others are for reverse runs
+bool can_run(const RunState& state);             // its sweep has not begun
+
+// Code of the machine's own by number: run operators first, then the rest.
+struct MachineCode {
+  static constexpr std::uint32_t kNoProcedure = UINT32_MAX;
+  const Code* code = nullptr; // null beyond the end
+  const bytecode::FunctionFacts* facts = nullptr;
+  std::uint32_t captures = kNoProcedure; // of a closure block of this code, if there are such blocks
+};
+MachineCode machine_code(std::size_t number);
 
 std::vector<std::byte> write_image(const Engine& engine);
+// True if the bytes begin as a capsule file does and have its checksum; nothing else is looked at.
+bool is_whole_image(std::span<const std::byte> bytes, std::string& error);
+// True if that file holds the module of this file. What is no capsule file is not refused here: reading it says why.
+bool belongs_to(std::span<const std::byte> bytes, std::span<const std::byte> module);
 // Into a fresh engine. False with a message if the bytes are damaged or of another build.
 bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& error);
 

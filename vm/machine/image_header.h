@@ -8,12 +8,18 @@
 
 namespace cairn::machine {
 
-inline constexpr std::uint64_t kImageMagic = 0x50414E5249414301;  // 01 C A I R N A P in little-endian order
-inline constexpr std::uint32_t kImageVersion = 2;
+inline constexpr std::uint64_t kImageMagic = 0x50414E5249414301; // 01 C A I R N A P in little-endian order
+inline constexpr std::uint32_t kImageVersion = 3;
 inline constexpr std::size_t kChecksumAt = 16, kChecksummedFrom = 24;
-inline constexpr std::uint32_t kNoObject = 0xFFFFFFFF;
-inline constexpr std::uint32_t kFirstConstant = 0x80000000;  // constants of the module, then its procedures
-inline constexpr std::uint32_t kFirstOwnCode = 0x80000000;
+
+// The low three bits of a value's first byte.
+enum class ImageTag : std::uint8_t { integer, flonum, immediate, taped, pair, procedure, other };
+inline constexpr unsigned kImageTagBits = 3;
+
+// What a counter may be in a file: far from where sums with it would overflow.
+inline constexpr std::uint64_t kMostCount = std::uint64_t{1} << 60;
+inline constexpr std::uint64_t kMostStepsLeft = std::uint64_t{1} << 63; // interrupt takes up to 9e18
+inline constexpr std::uint64_t kMostTag = std::uint64_t{1} << 46;       // tags stand in registers as exact integers
 
 // Compiler, processor features: where they differ, resuming elsewhere may give other last digits.
 std::string build_identity();

@@ -1,5 +1,5 @@
-// Reading the state of a machine. Nothing in the file is trusted: every number is checked before it is used, frames against the facts that
-// the verifier proved of their code.
+// Reading the state of a machine. Nothing in the file is trusted: every number is checked before it is used, frames against the
+// facts that the verifier proved of their code; what can be known only in the end is checked in image_check.cpp.
 #include "vm/bytecode/file.h"
 #include "vm/machine/image.h"
 #include "vm/machine/image_header.h"
@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -33,272 +34,460 @@ bool ImageReader::flag() {
   return b == 1;
 }
 
-void ImageReader::value(Value& slot) {
-  std::uint64_t bits = in.u64();
-  slot = value::kUnspecified;
-  if (Value{bits}.is_object()) {
-    values_.push_back({bits, &slot});
-    return;
-  }
-  Value v{bits};
-  if (v.is_flonum() && std::isnan(v.flonum())) v = value::flonum(v.flonum());
-  bool known = v.tag() != value::kImmediateTag || v.bits <= value::kUndefined.bits ||
-               (value::is_character(v) && value::code_point(v) <= 0x10FFFF && (v.bits & value::kPayloadMask) >> 33 == 0);
-  if (!known) throw Malformed("a value of no known kind");
-  if (v.is_taped()) taped_.push_back(v);
-  slot = v;
+std::uint64_t ImageReader::count(std::uint64_t most) {
+  std::uint64_t n = in.varint();
+  if (n > most) throw Malformed("a number is larger than it can be");
+  return n;
 }
 
-void ImageReader::run(Run& r) {
-  object(r.top, Kind::frame);
-  std::uint8_t kind = in.u8();
-  if (kind > static_cast<std::uint8_t>(RunKind::interval)) throw Malformed("a run of no known kind");
-  r.kind = static_cast<RunKind>(kind);
-  r.deadline = in.u64();
-  r.start = in.u64();
-  r.epoch = in.u64();
-  object(r.state, Kind::state);
-  r.own_schedule = in.u32();
-  if (r.own_schedule != kInheritSchedule && r.own_schedule >= engine.schedules.size()) throw Malformed("a run under no known schedule");
+std::uint32_t ImageReader::number32() { return static_cast<std::uint32_t>(count(UINT32_MAX)); }
+
+std::uint32_t ImageReader::size(std::size_t least_bytes) {
+  std::uint64_t n = in.varint();
+  if (n > in.left() / least_bytes || n > UINT32_MAX) throw Malformed("a part of the file is too short for what it says it holds");
+  return static_cast<std::uint32_t>(n);
 }
 
-void ImageReader::runs(std::vector<Run>& list) {
-  list.resize(in.count(37));
-  for (Run& r : list) run(r);
-  stacks_.push_back(&list);
-}
-
-void ImageReader::log(EffectLog& log) {
-  log.position = in.u64();
-  log.happened = in.u64();
-  log.silent = flag();
-  log.inputs.resize(in.count(8));
-  for (Value& v : log.inputs) {
-    v = Value{in.u64()};
-    if (!v.is_flonum() && !v.is_integer() && v != value::kUnspecified) throw Malformed("an input that is no number");
-  }
-  if (log.position > log.happened || log.happened != log.inputs.size()) throw Malformed("a log of effects does not add up");
-  engine.heap().charge(engine.heap().tape, log.bytes());
-}
-
-Tape* ImageReader::tape() {
-  if (!flag()) return nullptr;
-  std::uint16_t id = in.u16();
-  std::uint64_t low = in.u64(), start = in.u64();
-  if (low > start) throw Malformed("a tape begins before its world");
-  auto* t = new Tape(engine.heap(), id, low, start);
-  engine.adopt_tape(t);
-  t->read_records([&](std::size_t size) { return in.take(size).data(); }, [](bool ok) {
-    if (!ok) throw Malformed("a tape refers to records that are not there");
-  });
-  for (std::uint32_t n = in.count(24); n > 0; --n) {
-    tape::Place p = place();
-    tape::Input i{in.u32(), Value{in.u64()}};
-    if (i.node >= t->size() || i.original.is_object()) throw Malformed("an input of a tape is not on it");
-    t->inputs.set(p, i);
-  }
-  t->account_maps();
-  std::uint32_t& size = tape_sizes_[id];
-  size = std::max(size, t->size());
-  t->composites.resize(in.count(36));
-  for (tape::Composite& c : t->composites) {
-    c.node = in.u32();
-    c.serial = in.u64();
-    value(c.f);
-    value(c.x);
-    value(c.cotangent);
-    if (c.node > t->size()) throw Malformed("a composite beyond its tape");
-  }
-  t->outputs.resize(in.count(20));
-  for (tape::Output& o : t->outputs) output(o);
+std::string ImageReader::text() {
+  auto part = in.take(size(1));
+  std::string t(reinterpret_cast<const char*>(part.data()), part.size());
+  if (!text::is_utf8(t)) throw Malformed("a text that is not UTF-8");
   return t;
 }
 
-void ImageReader::output(tape::Output& o) {
-  o.serial = in.u64();
-  value(o.skeleton);
-  o.effects.resize(in.count(8));
-  for (Value& v : o.effects) {
-    v = Value{in.u64()};
-    if (v.is_object()) throw Malformed("an input that is no number");
+// --- references
+
+std::uint32_t ImageReader::next_number() {
+  if (made_.size() == expected_) throw Malformed("more objects than it says it holds");
+  made_.push_back(nullptr);
+  return static_cast<std::uint32_t>(made_.size() - 1);
+}
+
+void ImageReader::refer(Reference r, std::uint64_t distance) {
+  if (distance == 0) {
+    r.number = next_number();
+    waiting_.push_back(r);
+    return;
+  }
+  if (distance > made_.size()) throw Malformed("a reference to nothing");
+  r.number = static_cast<std::uint32_t>(made_.size() - distance);
+  others_.push_back({r, static_cast<std::uint32_t>(read_.size())});
+}
+
+void ImageReader::object_at(Object** slot, Kind kind) {
+  std::uint64_t n = in.varint();
+  if (n != 0) refer({slot, 0, 0, Into::object, kind}, n - 1);
+}
+
+void ImageReader::fill(const Reference& r, Object* o) {
+  bool fits = false;
+  switch (r.into) {
+  case Into::pair:
+    fits = o->kind == Kind::pair;
+    break;
+  case Into::procedure:
+    fits = o->kind == Kind::block && r.entry < static_cast<Block*>(o)->procedures;
+    break;
+  case Into::object:
+    fits = o->kind == r.kind;
+    break;
+  case Into::other:
+    fits = o->kind != Kind::pair && o->kind != Kind::block && o->kind != Kind::frame &&
+           (o->kind != Kind::state || r.kind == Kind::state);
+  }
+  if (!fits) {
+    engine.heap().release(o);
+    throw Malformed("a reference to an object of another kind");
+  }
+  switch (r.into) {
+  case Into::pair:
+    *static_cast<Value*>(r.to) = value::of_pair(static_cast<value::Pair*>(o));
+    break;
+  case Into::procedure:
+    *static_cast<Value*>(r.to) = value::of_procedure(static_cast<Block*>(o)->procedure(r.entry));
+    break;
+  case Into::other:
+    *static_cast<Value*>(r.to) = value::of_other(o);
+    break;
+  case Into::object:
+    *static_cast<Object**>(r.to) = o;
+    break;
   }
 }
 
-const Code* ImageReader::code() {
-  std::uint32_t n = in.u32();
+void ImageReader::constant(const Reference& r, std::uint64_t index) {
+  const LoadedModule& m = engine.loaded;
+  Value v = value::kUnspecified;
+  if (index < m.constants.size())
+    v = m.constants[index];
+  else if (index - m.constants.size() < m.procedures.size())
+    v = m.procedures[index - m.constants.size()];
+  if (!v.is_object()) throw Malformed("a reference to nothing");
+  Heap::retain(v);
+  fill(r, value::object_of(v));
+}
+
+Value ImageReader::plain() { return plain_of(in.varint()); }
+
+Value ImageReader::plain_of(std::uint64_t word) {
+  std::uint64_t payload = word >> kImageTagBits;
+  Value v{};
+  switch (static_cast<ImageTag>(word & ((1u << kImageTagBits) - 1))) {
+  case ImageTag::integer: {
+    std::int64_t i = bytecode::unzigzag(payload);
+    if (!value::fits_integer(i)) throw Malformed("an exact integer does not fit into 48 bits");
+    return value::integer_unchecked(i);
+  }
+  case ImageTag::flonum:
+    v.bits = in.u64();
+    if (payload != 0 || !v.is_flonum() || v != value::flonum(v.flonum())) throw Malformed("a flonum of no known form");
+    return v;
+  case ImageTag::immediate:
+    v.bits = value::kImmediateTag << value::kTagShift | payload;
+    if (payload > (value::kUndefined.bits & value::kPayloadMask) &&
+        (payload >> 32 != 1 || !text::is_code_point(static_cast<std::int64_t>(payload & 0xFFFFFFFF))))
+      throw Malformed("a value of no known kind");
+    return v;
+  case ImageTag::taped:
+    if (payload > value::kPayloadMask) throw Malformed("a value of no known kind");
+    v.bits = value::kTapedTag << value::kTagShift | payload;
+    taped_.push_back(v);
+    return v;
+  default:
+    throw Malformed("a reference where none can be");
+  }
+}
+
+void ImageReader::value(Value& slot) { value_of(in.varint(), slot); }
+
+void ImageReader::value_of(std::uint64_t word, Value& slot) {
+  std::uint64_t payload = word >> kImageTagBits;
+  Reference r{&slot, 0, 0, Into::pair, Kind::pair};
+  slot = value::kUnspecified; // while there is no more to it
+  switch (static_cast<ImageTag>(word & ((1u << kImageTagBits) - 1))) {
+  case ImageTag::pair:
+    break;
+  case ImageTag::procedure:
+    r.into = Into::procedure;
+    r.kind = Kind::block;
+    r.entry = static_cast<std::uint16_t>(count(0xFFFF));
+    break;
+  case ImageTag::other:
+    r.into = Into::other;
+    if (states_as_values_) r.kind = Kind::state;
+    break;
+  default:
+    slot = plain_of(word);
+    return;
+  }
+  if ((payload & 1) != 0)
+    constant(r, payload >> 1);
+  else
+    refer(r, payload >> 1);
+}
+
+// --- what states are made of
+
+void ImageReader::runs(std::vector<Run>& list, Stack stack) {
+  constexpr std::size_t kLeastRun = 7;
+  list.resize(size(kLeastRun));
+  stacks_.push_back({&list, stack});
+  for (Run& r : list) {
+    object(r.top, Kind::frame);
+    std::uint8_t kind = in.u8();
+    if (kind > static_cast<std::uint8_t>(RunKind::interval)) throw Malformed("a run of no known kind");
+    r.kind = static_cast<RunKind>(kind);
+    r.deadline = count(kMostStepsLeft + 1) - 1; // 0: never
+    r.start = count();
+    r.epoch = count();
+    object(r.state, Kind::state);
+    std::uint64_t schedule = count(engine.schedules.size());
+    r.own_schedule = schedule == 0 ? kInheritSchedule : static_cast<std::uint32_t>(schedule - 1);
+  }
+}
+
+void ImageReader::log(EffectLog& log) {
+  log.position = count();
+  log.silent = flag();
+  std::uint32_t n = size(1);
+  engine.heap().charge(engine.heap().tape, static_cast<std::int64_t>(n * sizeof(Value)));
+  log.inputs.resize(n);
+  log.happened = n;
+  for (Value& v : log.inputs) v = effect();
+  if (log.position > log.happened) throw Malformed("a log of effects does not add up");
+}
+
+Value ImageReader::effect() {
+  Value v = plain();
+  if (v.is_taped()) throw Malformed("an effect that is on a tape");
+  return v;
+}
+
+void ImageReader::tape(Tape*& slot, bool may_be_swept) {
+  if (!flag()) return;
+  auto id = static_cast<std::uint16_t>(count(0xFFFF));
+  std::uint64_t low = count(), start = count();
+  if (low > start) throw Malformed("a tape begins before its world");
+  Tape* t = slot = new Tape(engine.heap(), id, low, start);
+  engine.adopt_tape(t);
+  t->read_records(
+      may_be_swept, [&](std::size_t size) { return in.take(size).data(); },
+      [](bool ok) {
+        if (!ok) throw Malformed("a tape refers to records that are not there");
+      });
+  std::uint64_t probes = 0;
+  for (std::uint32_t n = size(4), i = 0; i < n; ++i) {
+    tape::Place p = place();
+    tape::Input input{number32(), plain()};
+    if (input.node >= t->size()) throw Malformed("an input of a tape is not on it");
+    t->inputs.set(p, input);
+    check_probes(probes += t->inputs.probes(p), i);
+  }
+  t->account_maps();
+  if (tape_sizes_.size() <= id) tape_sizes_.resize(id + std::size_t{1});
+  tape_sizes_[id] = std::max(tape_sizes_[id], t->size());
+  t->composites.resize(size(5));
+  std::uint32_t node = 0;
+  for (tape::Composite& c : t->composites) {
+    c.node = number32();
+    c.serial = count();
+    value(c.f);
+    value(c.x);
+    value(c.cotangent);
+    if (c.node < node || c.node > t->size()) throw Malformed("a composite beyond its tape");
+    node = c.node;
+  }
+  t->outputs.resize(size(3));
+  for (tape::Output& o : t->outputs) output(o);
+}
+
+// Whoever chooses places so that they fall together must not make reading slow.
+void ImageReader::check_probes(std::uint64_t probes, std::uint64_t places) {
+  constexpr std::uint64_t kMany = 64;
+  if (probes > kMany * (places + kMany)) throw Malformed("places that were chosen to be slow");
+}
+
+void ImageReader::output(tape::Output& o) {
+  o.serial = count();
+  value(o.skeleton);
+  o.effects.resize(size(1));
+  for (Value& v : o.effects) v = effect();
+}
+
+const Code* ImageReader::code(std::uint32_t& pc) {
+  std::uint64_t n = in.varint();
+  pc = number32();
   const Code* c = nullptr;
-  if (n < kFirstOwnCode) c = n < engine.loaded.codes.size() ? engine.loaded.codes[n].get() : nullptr;
-  else c = own_code_at(n - kFirstOwnCode);
+  const bytecode::FunctionFacts* facts = nullptr;
+  if ((n & 1) != 0) {
+    MachineCode machine = machine_code(n >> 1);
+    c = machine.code;
+    facts = machine.facts;
+  } else if (n >> 1 < engine.loaded.codes.size()) {
+    c = engine.loaded.codes[n >> 1].get();
+    facts = &engine.loaded.facts[n >> 1];
+  }
   if (c == nullptr) throw Malformed("code that is not there");
+  if (pc >= facts->reached.size() || !facts->reached[pc]) throw Malformed("a frame stands where control cannot come");
   return c;
 }
 
-bool ImageReader::starts_instruction(const Code* c, std::uint32_t pc) {
-  auto& starts = starts_[c];
-  if (starts.empty()) {
-    std::size_t size = c->module != nullptr ? engine.loaded.module.functions[c->index].code.size() : own_code_size(c);
-    starts.resize(size);
-    for (std::size_t i = 0; i < size; i += bytecode::words_of(c->words()[i])) starts[i] = true;
-  }
-  return pc < starts.size() && starts[pc];
-}
+// --- objects. Each is its slot's before its fields are read.
 
-Object* ImageReader::body() {
-  value::Heap& heap = engine.heap();
-  std::uint8_t kind = in.u8();
-  std::uint64_t serial = in.u64();
-  Object* made = nullptr;
-  if (kind > static_cast<std::uint8_t>(Kind::frame)) throw Malformed("an object of no known kind");
-  switch (static_cast<Kind>(kind)) {
-  case Kind::pair: {
-    value::Pair* p = heap.cons(value::kUnspecified, value::kUnspecified).pair();
+// A pair, and as long as the cdr is a pair met there for the first time, that one: it would be next.
+void ImageReader::pairs(Reference& r, std::size_t& first_child) {
+  constexpr std::uint64_t kFreshPair = static_cast<unsigned>(ImageTag::pair);
+  for (;;) {
+    value::Pair* p = engine.heap().cons(value::kUnspecified, value::kUnspecified).pair();
+    own(r, p);
     value(p->car);
-    value(p->cdr);
-    made = p;
-    break;
+    std::uint64_t word = in.varint();
+    if (word != kFreshPair) return value_of(word, p->cdr);
+    read_.push_back({r.number, static_cast<std::uint32_t>(first_child)});
+    r.number = next_number();
+    r.to = &p->cdr;
+    first_child = made_.size();
+    serial_ += static_cast<std::uint64_t>(bytecode::unzigzag(in.varint()));
   }
-  case Kind::vector: {
-    std::uint64_t length = in.u64();
-    if (length > in.left() / 8) throw Malformed("a vector longer than the file");
-    value::Vector* v = heap.make_vector(length);
-    for (std::uint64_t i = 0; i < length; ++i) value(v->items()[i]);
-    made = v;
-    break;
+}
+
+void ImageReader::vector(const Reference& r) {
+  std::uint32_t length = size(1);
+  value::Vector* v = engine.heap().make_vector(length);
+  std::fill_n(v->items(), length, value::kUnspecified);
+  own(r, v);
+  for (std::uint32_t i = 0; i < length; ++i) value(v->items()[i]);
+}
+
+void ImageReader::block(const Reference& r) {
+  std::uint64_t n = in.varint();
+  const std::vector<bytecode::Group>& groups = engine.loaded.module.groups;
+  Block* b = nullptr;
+  if ((n & 1) != 0) {
+    MachineCode machine = machine_code(n >> 1);
+    if (machine.captures == MachineCode::kNoProcedure) throw Malformed("a closure block that there is not");
+    b = engine.heap().make_block(1, machine.captures);
+    b->procedure(0)->code = machine.code;
+  } else {
+    if (n >> 1 >= groups.size()) throw Malformed("a closure block that there is not");
+    const bytecode::Group& group = groups[n >> 1];
+    if (group.captures > in.left()) throw Malformed("a closure block larger than the file");
+    b = engine.heap().make_block(static_cast<std::uint32_t>(group.functions.size()), group.captures);
+    for (std::uint32_t i = 0; i < b->procedures; ++i) b->procedure(i)->code = engine.loaded.codes[group.functions[i]].get();
   }
-  case Kind::block: {
-    std::uint32_t procedures = in.count(4), captures = in.count(8);
-    if (procedures == 0) throw Malformed("a closure block without procedures");
-    Block* b = heap.make_block(procedures, captures);
-    for (std::uint32_t i = 0; i < procedures; ++i) b->procedure(i)->code = code();
-    for (std::uint32_t i = 0; i < captures; ++i) value(b->captured()[i]);
-    made = b;
-    break;
+  std::fill_n(b->captured(), b->captures, value::kUnspecified);
+  own(r, b);
+  for (std::uint32_t i = 0; i < b->captures; ++i) value(b->captured()[i]);
+}
+
+void ImageReader::bundle(const Reference& r) {
+  std::uint64_t tag = count();
+  auto* b = value::as_bundle(engine.heap().make_bundle(tag, value::kUnspecified, value::kUnspecified));
+  own(r, b);
+  bundles_.push_back(b);
+  value(b->primal);
+  value(b->tangent);
+}
+
+void ImageReader::frame(const Reference& r) {
+  std::uint32_t pc = 0;
+  const Code* c = code(pc);
+  std::uint64_t waits = count(std::uint64_t{0xFFFF} * 2), result = waits >> 1;
+  if (result != 0 &&
+      (result > c->slots || (c->live[std::size_t{pc} * c->mask_words + (result - 1) / 64] >> (result - 1) % 64 & 1) == 0))
+    throw Malformed("a frame waits for a value it has no place for");
+  Frame* f = engine.heap().make_frame(c);
+  f->rest_at(c->words() + pc, result == 0 ? bytecode::kNoRegister : static_cast<std::uint16_t>(result - 1));
+  f->set_lifted((waits & 1) != 0);
+  value::for_each_live(f, [&](std::uint32_t slot) { f->slots()[slot] = value::kUnspecified; });
+  own(r, f);
+  frames_.push_back(f);
+  object(f->parent, Kind::frame);
+  states_as_values_ = c->module == nullptr;
+  value::for_each_live(f, [&](std::uint32_t slot) { value(f->slots()[slot]); });
+  states_as_values_ = false;
+}
+
+void ImageReader::capsule(const Reference& r) {
+  auto native = std::make_unique<Capsule>();
+  Capsule* c = native.get();
+  NativeObject* o = engine.heap().make_native(Kind::capsule, c);
+  native.release();
+  engine.heap().capsule_count += 1;
+  own(r, o);
+  runs(c->runs, Stack::capsule);
+  auto bytes = static_cast<std::int64_t>(sizeof(Capsule) + c->runs.capacity() * sizeof(Run));
+  engine.heap().charge(engine.heap().capsules, bytes);
+  c->charged = bytes;
+  c->finished = flag();
+  value(c->value);
+  c->steps = count();
+  c->serial = count();
+  c->random = count();
+  if (c->finished != c->runs.empty()) throw Malformed("a capsule without a computation");
+}
+
+void ImageReader::state(const Reference& r) {
+  std::unique_ptr<RunState> native(begin_state(*this));
+  RunState* state = native.get();
+  NativeObject* o = engine.heap().make_native(Kind::state, state);
+  native.release();
+  own(r, o);
+  read_state(*this, *state);
+}
+
+void ImageReader::own(const Reference& r, Object* o) {
+  o->serial = serial_;
+  made_[r.number] = o;
+  fill(r, o);
+}
+
+void ImageReader::body(Reference& r, std::size_t& first_child) {
+  Kind kind = r.kind;
+  if (r.into == Into::other || kind == Kind::state) {
+    std::uint8_t k = in.u8();
+    kind = static_cast<Kind>(k);
+    if (k > static_cast<std::uint8_t>(Kind::frame)) throw Malformed("an object of no known kind");
   }
+  if (kind != Kind::symbol) serial_ += static_cast<std::uint64_t>(bytecode::unzigzag(in.varint()));
+  switch (kind) {
+  case Kind::pair:
+    pairs(r, first_child);
+    break;
+  case Kind::vector:
+    vector(r);
+    break;
+  case Kind::block:
+    block(r);
+    break;
   case Kind::string:
-  case Kind::symbol: {
-    std::string t = in.text();
-    if (!text::is_utf8(t)) throw Malformed("a text that is not UTF-8");
-    made = (static_cast<Kind>(kind) == Kind::string ? heap.make_string(t) : heap.make_symbol(t)).other();
+    own(r, engine.heap().make_string(text()).other());
     break;
-  }
-  case Kind::bundle: {
-    auto* b = value::as_bundle(heap.make_bundle(in.u64(), value::kUnspecified, value::kUnspecified));
-    value(b->primal);
-    value(b->tangent);
-    made = b;
+  case Kind::symbol: // known by its text: another reference may have made it
+    made_[r.number] = engine.heap().make_symbol(text()).other();
+    fill(r, made_[r.number]);
     break;
-  }
-  case Kind::frame: {
-    const Code* c = code();
-    std::uint32_t pc = in.u32();
-    std::uint16_t result = in.u16(), lifted = in.u16();
-    if (!starts_instruction(c, pc)) throw Malformed("a frame stands inside an instruction");
-    if (result != bytecode::kNoRegister &&
-        (result >= c->slots || (c->live[std::size_t{pc} * c->mask_words + result / 64] >> result % 64 & 1) == 0))
-      throw Malformed("a frame waits for a value it has no place for");
-    Frame* f = heap.make_frame(c);
-    f->rest_at(c->words() + pc, result);
-    f->set_lifted(lifted != 0);
-    object(f->parent, Kind::frame);
-    value::for_each_live(f, [&](std::uint32_t slot) { value(f->slots()[slot]); });
-    made = f;
+  case Kind::bundle:
+    bundle(r);
     break;
-  }
-  case Kind::capsule: {
-    auto* c = new Capsule;
-    made = heap.make_native(Kind::capsule, c);
-    runs(c->runs);
-    c->finished = flag();
-    value(c->value);
-    c->steps = in.u64();
-    c->serial = in.u64();
-    c->random = in.u64();
-    heap.capsule_count += 1;
-    if (!c->finished && c->runs.empty()) throw Malformed("a capsule without a computation");
+  case Kind::frame:
+    frame(r);
     break;
-  }
-  case Kind::state: made = heap.make_native(Kind::state, read_state(*this)); break;
-  }
-  if (static_cast<Kind>(kind) != Kind::symbol) made->serial = serial;
-  return made;
-}
-
-// Objects are made with one reference of their own, which the reader gives up in the end.
-void ImageReader::read_objects(std::uint32_t count) {
-  if (count > in.left() / 9) throw Malformed("more objects than the file can hold");
-  made_.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) made_.push_back(body());
-}
-
-Object* ImageReader::find(std::uint32_t number) const {
-  if (number < made_.size()) return made_[number];
-  std::size_t constant = number - kFirstConstant;
-  const LoadedModule& m = engine.loaded;
-  Value v = value::kUnspecified;
-  if (number >= kFirstConstant && constant < m.constants.size()) v = m.constants[constant];
-  else if (number >= kFirstConstant && constant - m.constants.size() < m.procedures.size())
-    v = m.procedures[constant - m.constants.size()];
-  if (!v.is_object()) throw Malformed("a reference to nothing");
-  return value::object_of(v);
-}
-
-void ImageReader::finish() {
-  for (const ObjectSlot& s : objects_) {
-    if (s.number == kNoObject) continue;
-    Object* o = find(s.number);
-    if (o->kind != s.kind) throw Malformed("a reference to an object of another kind");
-    Heap::retain(o);
-    *s.to = o;
-  }
-  for (const ValueSlot& s : values_) {
-    Object* o = find(static_cast<std::uint32_t>(s.bits));
-    std::uint64_t tag = s.bits >> value::kTagShift, entry = s.bits >> 32 & 0xFFFF;
-    bool fits = tag == value::kPairTag ? o->kind == Kind::pair
-                : tag == value::kProcedureTag
-                    ? o->kind == Kind::block && entry < static_cast<Block*>(o)->procedures
-                    : o->kind != Kind::pair && o->kind != Kind::block && o->kind != Kind::frame;
-    if (!fits) throw Malformed("a reference to an object of another kind");
-    Heap::retain(o);
-    if (tag == value::kPairTag) *s.to = value::of_pair(static_cast<value::Pair*>(o));
-    else if (tag == value::kProcedureTag) *s.to = value::of_procedure(static_cast<Block*>(o)->procedure(static_cast<std::uint32_t>(entry)));
-    else *s.to = value::of_other(o);
-  }
-  // Whoever is returned to must wait for a value in some register; only the frame on top of a stack of runs does not.
-  for (const Object* o : made_)
-    if (o->kind == Kind::frame)
-      if (const Frame* parent = static_cast<const Frame*>(o)->parent; parent != nullptr && parent->result() == bytecode::kNoRegister)
-        throw Malformed("a frame that nothing can be returned to");
-  for (const std::vector<Run>* stack : stacks_)
-    for (const Run& r : *stack)
-      if (r.top == nullptr || (r.top->result() == bytecode::kNoRegister) != (&r == &stack->back()))
-        throw Malformed("a run whose frame does not wait for the one above it");
-  for (Value v : taped_) {
-    auto t = tape_sizes_.find(v.tape_id());
-    if (t == tape_sizes_.end() || v.tape_node() >= t->second) throw Malformed("a number on a tape that is not there");
+  case Kind::capsule:
+    capsule(r);
+    break;
+  case Kind::state:
+    state(r);
+    break;
   }
 }
 
-ImageReader::~ImageReader() {
-  for (Object* o : made_) engine.heap().release(o);
+void ImageReader::expect(std::uint64_t objects) {
+  constexpr std::size_t kLeastObject = 2; // a text without characters
+  if (objects > in.left() / kLeastObject || objects > UINT32_MAX) throw Malformed("more objects than the file can hold");
+  expected_ = objects;
+  made_.reserve(objects);
+  read_.reserve(objects);
+}
+
+void ImageReader::read_objects() {
+  others_of_roots_ = others_.size();
+  while (!waiting_.empty()) {
+    Reference r = waiting_.back();
+    waiting_.pop_back();
+    std::size_t first_child = made_.size();
+    body(r, first_child);
+    read_.push_back({r.number, static_cast<std::uint32_t>(first_child)});
+  }
 }
 
 namespace {
 
+// Numbers that are added to stay far from where sums with them would overflow.
+std::uint64_t counter(bytecode::ByteReader& in) {
+  std::uint64_t n = in.u64();
+  if (n > kMostCount) throw Malformed("a counter is larger than it can be");
+  return n;
+}
+
 void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) {
-  if (in.text() != build_identity()) warning = "the capsule was written by another build or on another processor: last digits may differ";
+  if (in.text() != build_identity())
+    warning = "the capsule was written by another build or on another processor: last digits may differ";
   std::uint64_t size = in.u64();
   bytecode::Module module;
   std::string message;
   if (!bytecode::read_module(in.take(size), module, message)) throw Malformed("its module: " + message);
   if (!e.load_only(std::move(module), message)) throw Malformed("its module: " + message);
-  e.state_budget = static_cast<std::int64_t>(in.u64());
-  e.clock = in.u64();
-  std::uint64_t serial = in.u64();
-  e.random_counter = in.u64();
+  e.state_budget = static_cast<std::int64_t>(counter(in));
+  e.clock = counter(in);
+  std::uint64_t serial = counter(in);
+  e.random_counter = counter(in);
   e.options.seed = in.u64();
   e.next_tag = in.u64();
-  e.output_length = in.u64();
+  if (e.next_tag == 0 || e.next_tag > kMostTag) throw Malformed("a counter is larger than it can be");
+  e.output_length = counter(in);
   std::uint8_t ended = in.u8();
+  if (ended > 1) throw Malformed("a flag is neither 0 nor 1");
   e.input_ended = ended != 0;
   e.pending_input = in.text();
   e.options.arguments.resize(in.count(4));
@@ -308,39 +497,69 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
     if (!schedule::parse(in.text(), s, message)) throw Malformed("a schedule: " + message);
   if (e.schedules.empty()) throw Malformed("no schedule");
   Statistics& s = e.statistics;
-  for (std::uint64_t* v : {&s.gradient_steps, &s.gradient_steps_executed, &s.tape_peak_records, &s.capsules_taken}) *v = in.u64();
+  for (std::uint64_t* v : {&s.gradient_steps, &s.gradient_steps_executed, &s.tape_peak_records, &s.capsules_taken})
+    *v = counter(in);
   for (std::int64_t* v : {&s.heap_peak_bytes, &s.tape_peak_bytes, &s.capsules_peak, &s.capsule_peak_bytes})
-    *v = static_cast<std::int64_t>(in.u64());
+    *v = static_cast<std::int64_t>(counter(in));
   s.schedule = in.text();
+  if (schedule::Spec spec; !schedule::parse(s.schedule, spec, message)) throw Malformed("a schedule: " + message);
   ImageReader r(e, in);
-  if (in.u32() != e.globals.size()) throw Malformed("its globals are not those of its module");
+  std::uint64_t objects = in.u64();
+  r.expect(objects);
+  if (in.varint() != e.globals.size()) throw Malformed("its globals are not those of its module");
   for (Value& v : e.globals) r.value(v);
-  r.runs(e.runs);
-  if (e.runs.empty() || e.runs[0].kind != RunKind::base) throw Malformed("a machine without a program");
-  r.read_objects(in.u32());
+  r.runs(e.runs, ImageReader::Stack::machine);
+  r.read_objects();
+  if (r.objects() != objects) throw Malformed("fewer objects than it says it holds");
   in.want_end();
   r.finish();
   for (Run& run : e.runs) {
-    if (run.top == nullptr) throw Malformed("a run without a frame");
-    bool reverse = run.kind == RunKind::reverse || run.kind == RunKind::interval;
-    if (reverse != (run.state != nullptr)) throw Malformed("a run without its state");
-    run.deadline = run.deadline > kNever - e.clock ? kNever : run.deadline + e.clock;
+    if (run.deadline != kNever) run.deadline += e.clock;
     run.start = run.start > e.clock ? 0 : e.clock - run.start;
   }
-  if (e.runs.back().top->result() != bytecode::kNoRegister) throw Malformed("the top of the machine waits for nothing");
   e.heap().next_serial = serial;
 }
 
 } // namespace
 
+namespace {
+
+// Behind the header.
+void check_header(bytecode::ByteReader& in, std::span<const std::byte> bytes) {
+  if (bytes.size() < kChecksummedFrom || in.u64() != kImageMagic) throw Malformed("this is no capsule file");
+  if (in.u32() != kImageVersion) throw Malformed("a capsule file of another version of Cairn");
+  if (in.u32() != 0) throw Malformed("a capsule file with unknown properties");
+  if (in.u64() != image_checksum(bytes)) throw Malformed("the capsule file is damaged: its checksum does not fit");
+}
+
+} // namespace
+
+bool is_whole_image(std::span<const std::byte> bytes, std::string& error) {
+  try {
+    bytecode::ByteReader in(bytes);
+    check_header(in, bytes);
+    return true;
+  } catch (const Malformed& e) {
+    error = e.what();
+    return false;
+  }
+}
+
+bool belongs_to(std::span<const std::byte> bytes, std::span<const std::byte> module) {
+  try {
+    bytecode::ByteReader in(bytes);
+    check_header(in, bytes);
+    in.text();
+    return std::ranges::equal(in.take(in.u64()), module);
+  } catch (const Malformed&) {
+    return true;
+  }
+}
+
 bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& error) {
   try {
     bytecode::ByteReader in(bytes);
-    if (bytes.size() < kChecksummedFrom || in.u64() != kImageMagic) throw Malformed("this is no capsule file");
-    std::uint32_t version = in.u32();
-    if (version != kImageVersion) throw Malformed("a capsule file of another version of Cairn");
-    in.u32();
-    if (in.u64() != image_checksum(bytes)) throw Malformed("the capsule file is damaged: its checksum does not fit");
+    check_header(in, bytes);
     std::string warning;
     read_everything(engine, in, warning);
     error = warning;
@@ -349,6 +568,8 @@ bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& e
     error = e.what();
   } catch (const value::BudgetExceeded& e) {
     error = e.what();
+  } catch (const std::bad_alloc&) {
+    error = "out of memory: the system refused a request";
   }
   engine.abandon();
   return false;

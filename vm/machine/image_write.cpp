@@ -5,139 +5,218 @@
 
 namespace cairn::machine {
 
-ImageWriter::ImageWriter(const Engine& engine) : engine_(engine) {
+using bytecode::zigzag;
+
+namespace {
+
+// Only the module's objects are immortal, and what was referred to more than 2^31 times.
+bool is_immortal(const Object* o) { return static_cast<std::int32_t>(o->count) < 0; }
+
+} // namespace
+
+// Small objects dominate; in the file they take less than half of what they do in memory.
+ImageWriter::ImageWriter(const Engine& engine)
+    : out(static_cast<std::size_t>(engine.live_bytes()) / 2), engine_(engine), groups_(engine.loaded.module.functions.size()) {
   const LoadedModule& m = engine.loaded;
-  for (std::size_t i = 0; i < m.constants.size(); ++i)
-    if (m.constants[i].is_object()) constants_.emplace(value::object_of(m.constants[i]), static_cast<std::uint32_t>(i));
-  for (std::size_t i = 0; i < m.procedures.size(); ++i)
-    if (m.procedures[i].is_object())
-      constants_.emplace(value::object_of(m.procedures[i]), static_cast<std::uint32_t>(m.constants.size() + i));
+  std::uint32_t n = 0;
+  for (const std::vector<Value>* list : {&m.constants, &m.procedures})
+    for (Value v : *list) {
+      if (v.is_object()) constants_.number(value::object_of(v), n);
+      ++n;
+    }
+  for (std::size_t g = 0; g < m.module.groups.size(); ++g)
+    groups_[m.module.groups[g].functions[0]].push_back(static_cast<std::uint32_t>(g));
 }
 
-// Objects of the module are numbered down from the top: they are there before anything is read.
-std::uint32_t ImageWriter::number(const Object* o) {
-  if (auto c = constants_.find(o); c != constants_.end()) return kFirstConstant + c->second;
-  auto [it, fresh] = numbers_.emplace(o, count_);
-  if (fresh) {
-    ++count_;
-    queue_.push_back(o);
-  }
-  return it->second;
+// How many objects were met since it was, itself included: 0 where it is met now.
+std::uint64_t ImageWriter::distance(const Object* o) {
+  if (o->count != 1) // what has one reference is met once
+    if (std::uint32_t n = numbers_.number(o, count_); n != count_) return count_ - n;
+  ++count_;
+  stack_.push_back(o);
+  return 0;
 }
 
-void ImageWriter::object(const Object* o) { out.u32(o == nullptr ? kNoObject : number(o)); }
+void ImageWriter::object(const Object* o) { out.varint(o == nullptr ? 0 : 1 + distance(o)); }
+
+// An odd number is that of an object of the module.
+void ImageWriter::reference(Value v, unsigned tag) {
+  const Object* o = value::object_of(v);
+  std::uint32_t constant = is_immortal(o) ? constants_.number(o, ObjectNumbers::kNone) : ObjectNumbers::kNone;
+  std::uint64_t n = constant != ObjectNumbers::kNone ? std::uint64_t{constant} * 2 + 1 : distance(o) * 2;
+  out.varint(n << kImageTagBits | tag);
+}
 
 void ImageWriter::value(Value v) {
-  if (!v.is_object()) {
+  auto tagged = [&](std::uint64_t payload, ImageTag tag) { out.varint(payload << kImageTagBits | static_cast<unsigned>(tag)); };
+  switch (v.tag()) {
+  case value::kIntegerTag:
+    tagged(zigzag(v.integer()), ImageTag::integer);
+    break;
+  case value::kImmediateTag:
+    tagged(v.payload(), ImageTag::immediate);
+    break;
+  case value::kTapedTag:
+    tagged(v.payload(), ImageTag::taped);
+    break;
+  case value::kPairTag:
+    reference(v, static_cast<unsigned>(ImageTag::pair));
+    break;
+  case value::kProcedureTag:
+    reference(v, static_cast<unsigned>(ImageTag::procedure));
+    out.varint((v.procedure()->offset - sizeof(Block)) / sizeof(Procedure));
+    break;
+  case value::kOtherTag:
+    reference(v, static_cast<unsigned>(ImageTag::other));
+    break;
+  default:
+    tagged(0, ImageTag::flonum);
     out.u64(v.bits);
-    return;
   }
-  const Object* o = value::object_of(v);
-  std::uint64_t entry = 0;
-  if (v.is_procedure()) entry = (v.procedure()->offset - sizeof(Block)) / sizeof(Procedure);
-  out.u64(v.tag() << value::kTagShift | entry << 32 | number(o));
 }
 
+// An odd number is that of the machine's own code.
 void ImageWriter::code(const Code* c) {
   if (c->module != nullptr) {
-    out.u32(c->index);
+    out.varint(std::uint64_t{c->index} * 2);
     return;
   }
-  std::uint32_t n = 0;
-  while (own_code_at(n) != c) ++n;
-  out.u32(kFirstOwnCode + n);
+  std::uint64_t n = 0;
+  while (machine_code(n).code != c) ++n;
+  out.varint(n * 2 + 1);
 }
 
-void ImageWriter::run(const Run& r) {
-  object(r.top);
-  out.u8(static_cast<std::uint8_t>(r.kind));
-  out.u64(r.deadline);
-  out.u64(r.start);
-  out.u64(r.epoch);
-  object(r.state);
-  out.u32(r.own_schedule);
+std::uint32_t ImageWriter::group_of(Block* b) const {
+  const std::vector<bytecode::Group>& groups = engine_.loaded.module.groups;
+  for (std::uint32_t g : groups_[b->procedure(0)->code->index]) {
+    const bytecode::Group& group = groups[g];
+    bool same = group.captures == b->captures && group.functions.size() == b->procedures;
+    for (std::uint32_t i = 0; same && i < b->procedures; ++i) same = group.functions[i] == b->procedure(i)->code->index;
+    if (same) return g;
+  }
+  return ObjectNumbers::kNone; // there is no such block
+}
+
+void ImageWriter::block(Block* b) {
+  if (b->procedure(0)->code->module == nullptr)
+    code(b->procedure(0)->code);
+  else
+    out.varint(std::uint64_t{group_of(b)} * 2);
+  for (std::uint32_t i = 0; i < b->captures; ++i) value(b->captured()[i]);
 }
 
 void ImageWriter::runs(const std::vector<Run>& list) {
-  out.u32(static_cast<std::uint32_t>(list.size()));
-  for (const Run& r : list) run(r);
+  out.varint(list.size());
+  for (const Run& r : list) {
+    object(r.top);
+    out.u8(static_cast<std::uint8_t>(r.kind));
+    out.varint(r.deadline + 1); // 0: never
+    out.varint(r.start);
+    out.varint(r.epoch);
+    object(r.state);
+    out.varint(r.own_schedule == kInheritSchedule ? 0 : 1 + r.own_schedule);
+  }
 }
 
 void ImageWriter::log(const EffectLog& log) {
-  out.u64(log.position);
-  out.u64(log.happened);
+  out.varint(log.position);
   flag(log.silent);
-  out.u32(static_cast<std::uint32_t>(log.inputs.size()));
-  for (Value v : log.inputs) out.u64(v.bits);
+  out.varint(log.inputs.size());
+  for (Value v : log.inputs) value(v);
 }
 
 void ImageWriter::tape(const Tape* t) {
   flag(t != nullptr);
   if (t == nullptr) return;
-  out.u16(t->id());
-  out.u64(t->low());
-  out.u64(t->start());
-  t->write_records([&](const tape::Record& r) { out.raw(&r, sizeof r); }, [&](const void* data, std::size_t size) { out.raw(data, size); });
-  out.u32(static_cast<std::uint32_t>(t->inputs.size()));
+  out.varint(t->id());
+  out.varint(t->low());
+  out.varint(t->start());
+  t->write_records([&](const tape::Record& r) { out.raw(&r, sizeof r); },
+                   [&](const void* data, std::size_t size) { out.raw(data, size); });
+  out.varint(t->inputs.size());
   t->inputs.for_each([&](tape::Place p, const tape::Input& i) {
     place(p);
-    out.u32(i.node);
-    out.u64(i.original.bits);
+    out.varint(i.node);
+    value(i.original);
   });
-  out.u32(static_cast<std::uint32_t>(t->composites.size()));
+  out.varint(t->composites.size());
   for (const tape::Composite& c : t->composites) {
-    out.u32(c.node);
-    out.u64(c.serial);
+    out.varint(c.node);
+    out.varint(c.serial);
     value(c.f);
     value(c.x);
     value(c.cotangent);
   }
-  out.u32(static_cast<std::uint32_t>(t->outputs.size()));
+  out.varint(t->outputs.size());
   for (const tape::Output& o : t->outputs) output(o);
 }
 
 void ImageWriter::output(const tape::Output& o) {
-  out.u64(o.serial);
+  out.varint(o.serial);
   value(o.skeleton);
-  out.u32(static_cast<std::uint32_t>(o.effects.size()));
-  for (Value v : o.effects) out.u64(v.bits);
+  out.varint(o.effects.size());
+  for (Value v : o.effects) value(v);
 }
 
+void ImageWriter::serial(const Object* o) {
+  out.varint(zigzag(static_cast<std::int64_t>(o->serial - serial_)));
+  serial_ = o->serial;
+}
+
+// A pair, and as long as the cdr is a pair with one reference, that one: it would be next.
+void ImageWriter::pairs(const value::Pair* p) {
+  for (;;) {
+    value(p->car);
+    if (!p->cdr.is_pair() || p->cdr.pair()->count != 1) return value(p->cdr);
+    out.varint(static_cast<unsigned>(ImageTag::pair));
+    ++count_;
+    p = p->cdr.pair();
+    serial(p);
+  }
+}
+
+// What is known from the reference is not said again: the kinds of pairs, closure blocks and frames.
 void ImageWriter::body(const Object* o) {
-  out.u8(static_cast<std::uint8_t>(o->kind));
-  out.u64(o->serial);
   switch (o->kind) {
   case Kind::pair:
-    value(static_cast<const value::Pair*>(o)->car);
-    value(static_cast<const value::Pair*>(o)->cdr);
+  case Kind::block:
+  case Kind::frame:
+    break;
+  default:
+    out.u8(static_cast<std::uint8_t>(o->kind));
+  }
+  if (o->kind != Kind::symbol) serial(o); // a symbol is found by its text
+  switch (o->kind) {
+  case Kind::pair:
+    pairs(static_cast<const value::Pair*>(o));
     break;
   case Kind::vector: {
     const auto* v = static_cast<const value::Vector*>(o);
-    out.u64(v->length);
+    out.varint(v->length);
     for (std::uint64_t i = 0; i < v->length; ++i) value(v->items()[i]);
     break;
   }
-  case Kind::block: {
-    auto* b = const_cast<Block*>(static_cast<const Block*>(o));
-    out.u32(b->procedures);
-    out.u32(b->captures);
-    for (std::uint32_t i = 0; i < b->procedures; ++i) code(b->procedure(i)->code);
-    for (std::uint32_t i = 0; i < b->captures; ++i) value(b->captured()[i]);
+  case Kind::block:
+    block(const_cast<Block*>(static_cast<const Block*>(o)));
+    break;
+  case Kind::string:
+  case Kind::symbol: {
+    std::string_view text = static_cast<const value::Text*>(o)->view();
+    out.varint(text.size());
+    out.raw(text.data(), text.size());
     break;
   }
-  case Kind::string:
-  case Kind::symbol: out.text(static_cast<const value::Text*>(o)->view()); break;
   case Kind::bundle:
-    out.u64(static_cast<const value::Bundle*>(o)->tag);
+    out.varint(static_cast<const value::Bundle*>(o)->tag);
     value(static_cast<const value::Bundle*>(o)->primal);
     value(static_cast<const value::Bundle*>(o)->tangent);
     break;
   case Kind::frame: {
     const auto* f = static_cast<const Frame*>(o);
     code(f->code);
-    out.u32(f->pc());
-    out.u16(f->result());
-    out.u16(f->lifted() ? 1 : 0);
+    out.varint(f->pc());
+    std::uint64_t waits_for = f->result() == bytecode::kNoRegister ? 0 : 1u + f->result();
+    out.varint(waits_for * 2 + (f->lifted() ? 1 : 0));
     object(f->parent);
     value::for_each_live(f, [&](std::uint32_t slot) { value(f->slots()[slot]); });
     break;
@@ -147,19 +226,21 @@ void ImageWriter::body(const Object* o) {
     runs(c->runs);
     flag(c->finished);
     value(c->value);
-    out.u64(c->steps);
-    out.u64(c->serial);
-    out.u64(c->random);
+    out.varint(c->steps);
+    out.varint(c->serial);
+    out.varint(c->random);
     break;
   }
-  case Kind::state: write_state(*this, *static_cast<const RunState*>(static_cast<const NativeObject*>(o)->native)); break;
+  case Kind::state:
+    write_state(*this, *static_cast<const RunState*>(static_cast<const NativeObject*>(o)->native));
+    break;
   }
 }
 
 void ImageWriter::drain() {
-  while (!queue_.empty()) {
-    const Object* o = queue_.front();
-    queue_.pop_front();
+  while (!stack_.empty()) {
+    const Object* o = stack_.back();
+    stack_.pop_back();
     body(o);
   }
 }
@@ -169,7 +250,7 @@ std::vector<std::byte> write_image(const Engine& e) {
   w.out.u64(kImageMagic);
   w.out.u32(kImageVersion);
   w.out.u32(0);
-  w.out.u64(0);  // checksum
+  w.out.u64(0); // checksum
   w.out.text(build_identity());
   std::vector<std::byte> module = bytecode::write_module(e.loaded.module);
   w.out.u64(module.size());
@@ -192,7 +273,9 @@ std::vector<std::byte> write_image(const Engine& e) {
   for (std::int64_t v : {s.heap_peak_bytes, s.tape_peak_bytes, s.capsules_peak, s.capsule_peak_bytes})
     w.out.u64(static_cast<std::uint64_t>(v));
   w.out.text(s.schedule);
-  w.out.u32(static_cast<std::uint32_t>(e.globals.size()));
+  std::size_t objects_at = w.out.size();
+  w.out.u64(0);
+  w.number(e.globals.size());
   for (Value v : e.globals) w.value(v);
   std::vector<Run> runs = e.runs;
   for (Run& r : runs) {
@@ -201,12 +284,11 @@ std::vector<std::byte> write_image(const Engine& e) {
   }
   runs[0].deadline = kNever;
   w.runs(runs);
-  std::size_t at = w.out.bytes.size();
-  w.out.u32(0);
   w.drain();
-  for (unsigned i = 0; i < 4; ++i) w.out.bytes[at + i] = static_cast<std::byte>(w.objects() >> 8 * i);
-  w.out.set_u64(kChecksumAt, image_checksum(w.out.bytes));
-  return std::move(w.out.bytes);
+  std::vector<std::byte> bytes = w.out.take();
+  bytecode::set_u64(bytes, objects_at, w.objects());
+  bytecode::set_u64(bytes, kChecksumAt, image_checksum(bytes));
+  return bytes;
 }
 
 } // namespace cairn::machine

@@ -27,6 +27,9 @@ std::vector<std::byte> Machine::save() const { return write_image(impl_->engine)
 
 bool Machine::restore(std::span<const std::byte> bytes, std::string& error) { return read_image(impl_->engine, bytes, error); }
 
+Engine& Machine::engine() { return impl_->engine; }
+const Engine& Machine::engine() const { return impl_->engine; }
+
 std::int64_t Machine::drop_everything() {
   impl_->engine.drop_everything();
   return impl_->engine.heap().live_objects();

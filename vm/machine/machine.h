@@ -2,6 +2,8 @@
 #pragma once
 
 #include "vm/bytecode/module.h"
+#include "vm/value/blocks.h"
+#include "vm/value/value.h"
 
 #include <cstdint>
 #include <functional>
@@ -13,6 +15,18 @@
 
 namespace cairn::machine {
 
+// A procedure of the host, which modules import by name. Arguments are without tapes and bundles and borrowed, the result is owned; both are
+// thrown away by the machine as any value is. A complaint is a ProgramError.
+struct HostProcedure {
+  std::string name;
+  std::uint16_t parameters = 0;
+  bool repeatable = false;  // a replay may call it again; otherwise its results are logged
+  std::function<value::Value(std::span<const value::Value>)> call;
+  // The Jacobian, row by row, of the numbers of the result by the numbers of the arguments, both in preorder. Without it the result is a
+  // constant to every derivative.
+  std::function<void(std::span<const double> x, std::span<const double> y, std::span<double> jacobian)> derivative;
+};
+
 struct Options {
   std::int64_t memory_bytes = 0;       // budget of all accounts together; 0: none
   std::uint64_t seed = 0;
@@ -21,6 +35,11 @@ struct Options {
   std::function<void(std::string_view)> output;      // the program's output
   std::function<std::size_t(char*, std::size_t)> input;  // fills a buffer, returns bytes read, 0 at the end
   std::function<void(std::string_view)> explain;     // a report after each outermost checkpoint-*j; may be empty
+  std::uint64_t output_limit = UINT64_MAX;           // bytes of output
+  bool one_shot = false;                             // definitions go when the program ends: nobody will look them up
+  bool profile = false;                              // count steps, time and bytes by place
+  std::vector<HostProcedure> hosts;
+  value::MemorySource memory;                        // of slabs, chunks of tape and large objects
 };
 
 enum class Status { done, out_of_steps, error, over_budget };
@@ -46,6 +65,8 @@ struct Statistics {  // LANGUAGE.md, --stats
   std::string schedule;
 };
 
+class Engine;
+
 class Machine {
 public:
   explicit Machine(Options options);
@@ -57,6 +78,7 @@ public:
   bool load(bytecode::Module module, std::string& error);
   // Runs at most `steps` steps from where the machine stands.
   Status run(std::uint64_t steps = UINT64_MAX);
+
   const Error& error() const;          // after Status::error and over_budget
   std::string result_text() const;     // after Status::done: the value of the last form, as `write` prints it
   Statistics statistics() const;
@@ -66,8 +88,13 @@ public:
   std::vector<std::byte> save() const;
   // Instead of load: continues a saved machine. False with a message if the bytes are damaged.
   bool restore(std::span<const std::byte> bytes, std::string& error);
+
   // After everything is dropped; for tests of leaks in debug builds.
   std::int64_t drop_everything();
+
+  // The machine inside, for what is built on it: values, calls, sessions.
+  Engine& engine();
+  const Engine& engine() const;
 
 private:
   struct Impl;

@@ -27,19 +27,6 @@ std::string Engine::procedure_name(const Code* code) const {
   return loaded.module.functions[code->index].name;
 }
 
-namespace {
-
-const bytecode::Span* span_at(const bytecode::Function& f, std::uint32_t pc) {
-  const bytecode::Span* found = nullptr;
-  for (const bytecode::PcSpan& s : f.spans) {
-    if (s.pc > pc) break;
-    found = &s.span;
-  }
-  return found;
-}
-
-} // namespace
-
 // The frame where it happened is found from the runs, innermost first; a frame in the library hands the error to its caller.
 void Engine::set_error(const std::string& message) {
   constexpr std::size_t kMostCalls = 12;
@@ -63,7 +50,7 @@ void Engine::set_error(const std::string& message) {
       // A frame at rest stands behind its call; the one that failed stands at its instruction.
       std::uint32_t pc = f->pc();
       if (!innermost && f->result() != bytecode::kNoRegister && pc != 0) --pc;
-      const bytecode::Span* span = span_at(function, pc);
+      const bytecode::Span* span = bytecode::span_at(function, pc);
       if (!error.located && span != nullptr && span->file < m.sources.size()) {
         error.located = true;
         error.span = *span;

@@ -13,4 +13,7 @@ const Code& run_operator_code(bytecode::RunOperator op);
 // when the machine is done. Throws ProgramError, BudgetExceeded.
 bool perform_run_instruction(Engine& engine, const Word* instruction);
 
+// Calls a procedure of the host, or reads again what it gave; borrowed arguments, owned result. Throws ProgramError, BudgetExceeded.
+Value perform_host_call(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments);
+
 } // namespace cairn::machine

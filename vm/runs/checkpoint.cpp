@@ -170,7 +170,12 @@ void begin_tape(Engine& engine, CheckpointState& s) {
 // After an interval, whether its budget or the program ended.
 void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, bool ended) {
   s.executed += steps;
-  if (s.outermost) engine.statistics.gradient_steps_executed += steps;
+  if (s.outermost) {
+    engine.statistics.gradient_steps_executed += steps;
+    engine.gradient.active = true;  // or else it was told of an earlier machine, whose capsule this is
+    engine.gradient.spec = s.spec;
+    engine.gradient.executed = s.executed;
+  }
   s.current.position += steps;
   s.highest = std::max(s.highest, engine.heap().next_serial);
   engine.heap().next_serial = s.highest;
@@ -195,6 +200,7 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
     s.end_random = engine.random_counter;
     s.schedule->ended(s.total);
   }
+  if (s.outermost) engine.gradient.total = s.total;
 }
 
 // Seeds the tape in work at the state it ended in.
@@ -447,6 +453,7 @@ void close_checkpoint(Engine& engine, CheckpointState& s) {
   engine.heap().next_serial = std::max(engine.heap().next_serial, s.highest);
   engine.random_counter = std::max(s.end_random, s.random_floor);
   if (!s.outermost) return;
+  engine.gradient = {};
   engine.statistics.gradient_steps += s.total;
   engine.statistics.schedule = schedule::to_string(engine.schedules[s.spec]);
   if (engine.options.explain) engine.options.explain(explanation(engine, s));

@@ -10,56 +10,77 @@ using machine::Malformed;
 
 namespace {
 
+constexpr std::size_t kLeastSnapshot = 7; // bytes in a file
+constexpr std::uint64_t kMostSnapshotBytes = std::uint64_t{1} << 48;
+
 void write_sweep(ImageWriter& w, const SweepState& s) {
-  w.tape(s.work);
-  w.out.u32(s.position);
   w.flag(s.sweeping);
+  w.tape(s.work);
+  w.number(s.position);
   w.value(s.x);
   w.value(s.cotangent);
   w.value(s.value);
-  w.out.u64(s.serial);
-  w.out.u32(static_cast<std::uint32_t>(s.through.size()));
+  w.number(s.serial);
+  w.number(s.through.size());
   s.through.for_each([&](tape::Place p, const Cotangent& c) {
     w.place(p);
-    w.out.u64(value::flonum(c.value).bits);
-    w.out.u64(c.original.bits);
+    w.value(value::flonum(c.value));
+    w.value(c.original);
   });
-  w.out.u32(static_cast<std::uint32_t>(s.skeletons.size()));
+  w.number(s.skeletons.size());
   for (const tape::Output& o : s.skeletons) w.output(o);
   w.log(s.log);
 }
 
 void read_sweep(ImageReader& r, SweepState& s) {
-  s.work = r.tape();
-  s.position = r.in.u32();
-  s.sweeping = r.flag();
-  if (s.position > (s.work != nullptr ? s.work->size() : 0)) throw Malformed("a sweep beyond its tape");
-  if (s.sweeping && s.work == nullptr) throw Malformed("a sweep without a tape");
+  bool sweeping = r.flag();
+  r.tape(s.work, sweeping);
+  s.position = r.number32();
+  std::uint32_t least = s.work != nullptr && !s.work->composites.empty() ? s.work->composites.back().node : 0;
+  if (s.position > (s.work != nullptr ? s.work->size() : 0) || (sweeping && s.position < least))
+    throw Malformed("a sweep beyond its tape");
+  if (sweeping && s.work == nullptr) throw Malformed("a sweep without a tape");
+  s.sweeping = sweeping;
   r.value(s.x);
   r.value(s.cotangent);
   r.value(s.value);
-  s.serial = r.in.u64();
-  for (std::uint32_t n = r.in.count(28); n > 0; --n) {
+  s.serial = r.count();
+  std::uint64_t probes = 0;
+  for (std::uint32_t n = r.size(4), i = 0; i < n; ++i) {
     tape::Place p = r.place();
-    Value c{r.in.u64()}, original{r.in.u64()};
-    if (!c.is_flonum() || original.is_object()) throw Malformed("a cotangent that is no number");
+    Value c = r.plain(), original = r.plain();
+    if (!c.is_flonum()) throw Malformed("a cotangent that is no number");
     s.through.set(p, {c.flonum(), original});
+    r.check_probes(probes += s.through.probes(p), i);
   }
-  s.skeletons.resize(r.in.count(20));
+  s.skeletons.resize(r.size(3));
   for (tape::Output& o : s.skeletons) r.output(o);
   r.log(s.log);
 }
 
+// Counters of a state in the order of its declaration, for writing and reading.
+template <class F> void snapshot_counters(auto& s, F&& f) {
+  for (auto* v : {&s.serial, &s.random, &s.effects, &s.start, &s.position}) f(*v);
+}
+template <class F> void checkpoint_counters(auto& s, F&& f) {
+  for (auto* v : {&s.total, &s.executed, &s.low, &s.highest, &s.end_random, &s.random_floor, &s.taped_steps, &s.taped_sum,
+                  &s.work_before, &s.peak_records, &s.stack_bytes, &s.snapshots_taken, &s.peak_snapshots})
+    f(*v);
+}
+template <class F> void checkpoint_flags(auto& s, F&& f) {
+  for (auto* v : {&s.aside_ended, &s.complete, &s.ended, &s.work_ended, &s.total_known, &s.outermost}) f(*v);
+}
+
 void write_snapshot(ImageWriter& w, const Snapshot& s) {
   w.runs(s.runs);
-  for (std::uint64_t v : {s.serial, s.random, s.effects, s.start, s.position}) w.out.u64(v);
-  w.out.u64(static_cast<std::uint64_t>(s.bytes));
+  snapshot_counters(s, [&](std::uint64_t v) { w.number(v); });
+  w.number(static_cast<std::uint64_t>(s.bytes));
 }
 
 void read_snapshot(ImageReader& r, Snapshot& s) {
-  r.runs(s.runs);
-  for (std::uint64_t* v : {&s.serial, &s.random, &s.effects, &s.start, &s.position}) *v = r.in.u64();
-  s.bytes = static_cast<std::int64_t>(r.in.u64());
+  r.runs(s.runs, ImageReader::Stack::snapshot);
+  snapshot_counters(s, [&](std::uint64_t& v) { v = r.count(); });
+  s.bytes = static_cast<std::int64_t>(r.count(kMostSnapshotBytes));
 }
 
 } // namespace
@@ -67,45 +88,44 @@ void read_snapshot(ImageReader& r, Snapshot& s) {
 void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
   std::vector<std::uint64_t> words;
   s.schedule->save(words);
-  w.out.u32(static_cast<std::uint32_t>(words.size()));
-  for (std::uint64_t v : words) w.out.u64(v);
-  w.out.u32(s.spec);
+  w.number(words.size());
+  for (std::uint64_t v : words) w.number(v);
+  w.number(s.spec);
   write_snapshot(w, s.current);
-  w.out.u32(static_cast<std::uint32_t>(s.slots.size()));
+  w.number(s.slots.size());
   for (const Snapshot& slot : s.slots) write_snapshot(w, slot);
   w.tape(s.aside);
   w.runs(s.aside_runs);
-  for (bool b : {s.aside_ended, s.complete, s.ended, s.work_ended, s.total_known, s.outermost}) w.flag(b);
-  for (std::uint64_t v : {s.total, s.executed, s.low, s.highest, s.end_random, s.random_floor, s.taped_steps, s.taped_sum, s.work_before,
-                          s.peak_records, s.stack_bytes, s.snapshots_taken, s.peak_snapshots})
-    w.out.u64(v);
-  w.out.u64(static_cast<std::uint64_t>(s.snapshot_bytes_sum));
-  w.out.u64(static_cast<std::uint64_t>(s.peak_snapshot_bytes));
+  checkpoint_flags(s, [&](bool b) { w.flag(b); });
+  checkpoint_counters(s, [&](std::uint64_t v) { w.number(v); });
+  w.number(static_cast<std::uint64_t>(s.snapshot_bytes_sum));
+  w.number(static_cast<std::uint64_t>(s.peak_snapshot_bytes));
   w.place(s.x_place);
   w.object(s.outer);
 }
 
 void read_checkpoint(ImageReader& r, CheckpointState& s) {
-  std::vector<std::uint64_t> words(r.in.count(8));
-  for (std::uint64_t& v : words) v = r.in.u64();
+  std::vector<std::uint64_t> words(r.size(1));
+  for (std::uint64_t& v : words) v = r.in.varint();
   s.schedule = schedule::restore(words);
   if (s.schedule == nullptr) throw Malformed("a schedule in no known state");
-  s.spec = r.in.u32();
-  if (s.spec >= r.engine.schedules.size()) throw Malformed("a state under no known schedule");
+  std::uint32_t spec = r.number32();
+  if (spec >= r.engine.schedules.size()) throw Malformed("a state under no known schedule");
+  s.spec = spec;
   read_snapshot(r, s.current);
-  s.slots.resize(r.in.count(44));
+  s.slots.resize(r.size(kLeastSnapshot));
   for (Snapshot& slot : s.slots) {
     read_snapshot(r, slot);
+    if (slot.empty() && slot.bytes != 0) throw Malformed("bytes in no snapshot");
     if (!slot.empty()) hold_snapshot(r.engine, 1, slot.bytes);
   }
-  s.aside = r.tape();
-  r.runs(s.aside_runs);
-  for (bool* b : {&s.aside_ended, &s.complete, &s.ended, &s.work_ended, &s.total_known, &s.outermost}) *b = r.flag();
-  for (std::uint64_t* v : {&s.total, &s.executed, &s.low, &s.highest, &s.end_random, &s.random_floor, &s.taped_steps, &s.taped_sum,
-                           &s.work_before, &s.peak_records, &s.stack_bytes, &s.snapshots_taken, &s.peak_snapshots})
-    *v = r.in.u64();
-  s.snapshot_bytes_sum = static_cast<std::int64_t>(r.in.u64());
-  s.peak_snapshot_bytes = static_cast<std::int64_t>(r.in.u64());
+  r.tape(s.aside, false);
+  r.runs(s.aside_runs, ImageReader::Stack::snapshot);
+  if (s.aside == nullptr && !s.aside_runs.empty()) throw Malformed("the end of a tape that is not there");
+  checkpoint_flags(s, [&](bool& b) { b = r.flag(); });
+  checkpoint_counters(s, [&](std::uint64_t& v) { v = r.count(); });
+  s.snapshot_bytes_sum = static_cast<std::int64_t>(r.count());
+  s.peak_snapshot_bytes = static_cast<std::int64_t>(r.count());
   s.x_place = r.place();
   r.object(s.outer, value::Kind::state);
 }
@@ -115,22 +135,27 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
 namespace cairn::machine {
 
 void write_state(ImageWriter& w, const RunState& state) {
-  const auto* checkpoint = dynamic_cast<const runs::CheckpointState*>(&state);
-  w.flag(checkpoint != nullptr);
+  w.flag(is_checkpoint_state(state));
   runs::write_sweep(w, dynamic_cast<const runs::SweepState&>(state));
-  if (checkpoint != nullptr) runs::write_checkpoint(w, *checkpoint);
+  if (is_checkpoint_state(state)) runs::write_checkpoint(w, dynamic_cast<const runs::CheckpointState&>(state));
 }
 
-RunState* read_state(ImageReader& r) {
-  if (r.flag()) {
-    auto s = std::make_unique<runs::CheckpointState>(r.engine);
-    runs::read_sweep(r, *s);
-    runs::read_checkpoint(r, *s);
-    return s.release();
-  }
-  auto s = std::make_unique<runs::ReverseState>(r.engine);
-  runs::read_sweep(r, *s);
-  return s.release();
+RunState* begin_state(ImageReader& r) {
+  if (r.flag()) return new runs::CheckpointState(r.engine);
+  return new runs::ReverseState(r.engine);
 }
+
+void read_state(ImageReader& r, RunState& state) {
+  auto& sweep = dynamic_cast<runs::SweepState&>(state);
+  runs::read_sweep(r, sweep);
+  if (auto* checkpoint = dynamic_cast<runs::CheckpointState*>(&state))
+    runs::read_checkpoint(r, *checkpoint);
+  else if (sweep.work == nullptr)
+    throw Malformed("a run on no tape");
+}
+
+bool is_checkpoint_state(const RunState& state) { return dynamic_cast<const runs::CheckpointState*>(&state) != nullptr; }
+
+bool can_run(const RunState& state) { return !dynamic_cast<const runs::SweepState&>(state).sweeping; }
 
 } // namespace cairn::machine

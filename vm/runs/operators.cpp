@@ -170,14 +170,14 @@ Run plain_run(RunKind kind, Engine& engine) {
 
 namespace cairn::machine {
 
-const Code* own_code_at(std::size_t number) {
-  return number < runs::bodies().codes.size() ? runs::bodies().codes[number].get() : nullptr;
-}
-
-std::size_t own_code_size(const Code* code) {
-  std::size_t n = 0;
-  while (own_code_at(n) != code) ++n;
-  return runs::bodies().functions[n].code.size();
+MachineCode machine_code(std::size_t number) {
+  const runs::Bodies& all = runs::bodies();
+  if (number >= all.codes.size()) return {};
+  constexpr auto kOperators = static_cast<std::size_t>(bytecode::RunOperator::count);
+  MachineCode m{all.codes[number].get(), &all.facts[number]};
+  if (number < kOperators) m.captures = 0;
+  else if (number - kOperators == static_cast<std::size_t>(runs::OwnCode::dual_apply)) m.captures = 2;  // f and f'
+  return m;
 }
 
 const Code& run_operator_code(bytecode::RunOperator op) { return *runs::bodies().codes[static_cast<std::size_t>(op)]; }
@@ -250,6 +250,7 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     if (!state_in<CheckpointState>(engine, slot(field_a(w)))->complete) go(field_b(w));
     return true;
   case Opcode::run_close: {
+    state_in<SweepState>(engine, slot(field_b(w)));
     rules::Owned state(heap, slot(field_b(w)));
     engine.deliver(close_reverse(engine, state.v));
     return true;

@@ -95,6 +95,7 @@ void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f,
     s->spec = engine.current().schedule;
     s->schedule = schedule::make(engine.schedules[s->spec], {engine.state_budget});
     s->outermost = std::none_of(engine.runs.begin(), engine.runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
+    if (s->outermost) engine.gradient = {true, s->spec};
     engine.deliver(guard.take());
     return;
   }

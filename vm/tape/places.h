@@ -58,6 +58,12 @@ public:
     bool fresh = false;
     at(p, fresh) = value;
   }
+  // How many entries of the table are looked at to find p, which is there.
+  std::size_t probes(Place p) const {
+    std::size_t n = 1;
+    for (std::size_t i = hash(p) & mask(); !(entries_[table_[i] - 1].place == p); i = (i + 1) & mask()) ++n;
+    return n;
+  }
   bool erase(Place p) {
     if (table_.empty()) return false;
     for (std::size_t i = hash(p) & mask();; i = (i + 1) & mask()) {

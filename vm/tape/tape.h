@@ -79,8 +79,8 @@ public:
   void release(Heap& heap);
 
   std::uint16_t id() const { return id_; }
-  // A number of this tape (of any copy of it).
-  bool has(Value v) const { return v.bits >> 32 == name_; }
+  // A number of this tape (of any copy of it) that is on this copy.
+  bool has(Value v) const { return v.bits - (name_ << 32) < count_; }
   std::uint32_t size() const { return count_; }
   double primal(std::uint32_t node) const { return chunks_[node / Chunk::kRecords]->records[node % Chunk::kRecords].value; }
 
@@ -129,8 +129,9 @@ public:
       record(c->records[n % Chunk::kRecords]);
     }
   }
-  // The reverse; `take(bytes)` returns that many bytes or throws, `check(false)` throws. On a tape without records.
-  template <class T, class C> void read_records(T&& take, C&& check) {
+  // The reverse; `take(bytes)` returns that many bytes or throws, `check(false)` throws. On a tape without records. Only a tape that is being
+  // swept has cotangents.
+  template <class T, class C> void read_records(bool swept, T&& take, C&& check) {
     auto pair = [&](std::uint64_t& a, std::uint64_t& b) {
       const auto* p = reinterpret_cast<const char*>(take(16));
       std::memcpy(&a, p, 8);
@@ -143,7 +144,7 @@ public:
     for (std::uint32_t n = 0; n < count; ++n) {
       if (n % Chunk::kRecords == 0) {
         pair(cleared, beside);
-        check(cleared <= 1 && beside <= 1 && (beside == 0 || keeps_primals_) && (cleared == 0 || beside == keeps));
+        check(cleared <= (swept ? 1 : 0) && beside == (cleared == 1 ? keeps : 0));
       }
       const void* cotangents = n % Chunk::kRecords == 0 && beside == 1 ? take(sizeof(double) * Chunk::kRecords) : nullptr;
       Record r;

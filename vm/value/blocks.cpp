@@ -18,21 +18,33 @@ struct alignas(64) Blocks::Region {
   static constexpr std::size_t kNotThere = SIZE_MAX;
 };
 
-Blocks::Blocks(std::size_t block_bytes) : block_bytes_((block_bytes + 63) / 64 * 64) {}
+Blocks::Blocks(std::size_t block_bytes, MemorySource source) : block_bytes_((block_bytes + 63) / 64 * 64), source_(source) {}
 
 Blocks::~Blocks() {
-  for (Region* r : all_) munmap(r, kRegionBytes);
+  for (Region* r : all_) free_region(r);
 }
 
-bool Blocks::add_region() {
+void* Blocks::new_region() const {
+  if (source_.allocate != nullptr) return source_.allocate(source_.user, kRegionBytes, kRegionBytes);
   // Twice the size, so that an aligned region lies within; the rest goes back at once.
   void* wide = mmap(nullptr, 2 * kRegionBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (wide == MAP_FAILED) return false;
+  if (wide == MAP_FAILED) return nullptr;
   std::size_t before = (kRegionBytes - reinterpret_cast<std::uintptr_t>(wide) % kRegionBytes) % kRegionBytes;
   char* place = static_cast<char*>(wide) + before;
   if (before != 0) munmap(wide, before);
   munmap(place + kRegionBytes, kRegionBytes - before);
   if (!all_.empty()) madvise(place, kRegionBytes, MADV_HUGEPAGE);  // only advice: without it all is the same, slower
+  return place;
+}
+
+void Blocks::free_region(void* region) const {
+  if (source_.release != nullptr) source_.release(source_.user, region, kRegionBytes);
+  else munmap(region, kRegionBytes);
+}
+
+bool Blocks::add_region() {
+  void* place = new_region();
+  if (place == nullptr) return false;
   auto* r = new (place) Region;
   r->in_all = all_.size();
   r->in_room = with_room_.size();
@@ -49,7 +61,7 @@ void Blocks::drop_region(Region* r) {
   with_room_[r->in_room] = with_room_.back();
   with_room_[r->in_room]->in_room = r->in_room;
   with_room_.pop_back();
-  munmap(r, kRegionBytes);
+  free_region(r);
   --empty_;
 }
 

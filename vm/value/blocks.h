@@ -8,9 +8,16 @@
 
 namespace cairn::value {
 
+// Where regions and large objects come from; null functions: the system.
+struct MemorySource {
+  void* (*allocate)(void* user, std::size_t bytes, std::size_t alignment) = nullptr;  // null when there is none
+  void (*release)(void* user, void* memory, std::size_t bytes) = nullptr;
+  void* user = nullptr;
+};
+
 class Blocks {
 public:
-  explicit Blocks(std::size_t block_bytes);  // at most 1 MiB
+  explicit Blocks(std::size_t block_bytes, MemorySource source = {});  // at most 1 MiB
   ~Blocks();
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;
@@ -23,6 +30,8 @@ private:
   struct Region;
   static constexpr std::size_t kRegionBytes = std::size_t{2} << 20;
   static constexpr std::size_t kKept = 8;  // regions without a block in use that are not given back to the system
+  void* new_region() const;
+  void free_region(void* region) const;
   bool add_region();
   void drop_region(Region* region);
   static Region* region_of(void* block) {
@@ -30,6 +39,7 @@ private:
   }
 
   std::size_t block_bytes_;
+  MemorySource source_;
   std::vector<Region*> all_;
   std::vector<Region*> with_room_;  // those that have a free block; the last one serves
   std::size_t empty_ = 0;           // those without a block in use

@@ -21,7 +21,7 @@ std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MiB", sta
 
 Heap::~Heap() {
   for (auto& [text, symbol] : symbols_)
-    if (symbol->size_class == kLarge) mi_free(symbol);
+    if (symbol->size_class == kLarge) free_large(symbol);
 }
 
 void Heap::refill(std::uint16_t size_class) {
@@ -78,7 +78,7 @@ void Heap::charge(Account& account, std::int64_t bytes) {
 void* Heap::allocate_large(std::size_t bytes, Kind kind) {
   bytes = (bytes + 15) / 16 * 16;
   if (room_ < static_cast<std::int64_t>(bytes)) pass_watermark(static_cast<std::int64_t>(bytes));
-  void* p = mi_malloc(bytes);
+  void* p = source_.allocate != nullptr ? source_.allocate(source_.user, bytes, 16) : mi_malloc(bytes);
   if (p == nullptr) throw BudgetExceeded(fmt::format("out of memory: the system refused {} bytes", bytes));
   room_ -= static_cast<std::int64_t>(bytes);
   auto* o = static_cast<Object*>(p);
@@ -91,6 +91,15 @@ void* Heap::allocate_large(std::size_t bytes, Kind kind) {
   ++live_objects_;
 #endif
   return o;
+}
+
+void Heap::free_large(Object* o) {
+  if (source_.release != nullptr) source_.release(source_.user, o, size_of(o));
+  else mi_free(o);
+}
+
+void Heap::end_immortal(Object* o) {
+  if (o->size_class == kLarge && o->kind != Kind::symbol) free_large(o);  // symbols are the table's
 }
 
 std::size_t Heap::size_of(const Object* o) {
@@ -177,7 +186,7 @@ void Heap::give_back(Object* o) {
 #endif
   if (o->size_class == kLarge) {
     room_ += static_cast<std::int64_t>(size_of(o));
-    mi_free(o);
+    free_large(o);
     return;
   }
   give_back_cell(o);

@@ -41,7 +41,7 @@ class Heap {
 public:
   static constexpr std::int64_t kGranularity = 4096;
 
-  Heap() = default;
+  explicit Heap(MemorySource source = {}) : pieces(kPieceBytes, source), source_(source), slabs_(kSlabBytes, source) {}
   ~Heap();
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
@@ -122,6 +122,8 @@ public:
   void renew(Object* o, std::uint64_t header) { set_header(o, header); }
   // Gives back the cell of an object with count 1 whose children have been moved out of it (a frame at its return, a pair taken apart).
   void discard(Object* o) { give_back(o); }
+  // An immortal object of a machine that ends. Cells go with their slabs; this is for large ones.
+  void end_immortal(Object* o);
   static bool is_large(const Object* o) { return o->size_class == kLarge; }
   // The same for one that is not large.
   void discard_cell(Object* o) {
@@ -140,12 +142,12 @@ public:
   std::uint64_t next_serial = 1;  // part of the machine state
   Account tape, capsules;
   static constexpr std::size_t kPieceBytes = 32 * 1024 + 64;
-  Blocks pieces{kPieceBytes};  // of tapes, so that all tapes of a machine share what is free
+  Blocks pieces;  // of tapes, so that all tapes of a machine share what is free
   std::int64_t capsule_count = 0, capsule_count_peak = 0;
-  // Forgets counts and serials so far: what is allocated now is part of the program, not of its run.
-  void reset_counts() {
-    next_serial = 1;
-    live_objects_ = 0;
+  // Puts the counters back to what they were: what was allocated meanwhile is not part of the program's run.
+  void set_counts(std::uint64_t serial, std::int64_t live_objects) {
+    next_serial = serial;
+    live_objects_ = live_objects;
   }
   std::int64_t heap_live() const { return live_bytes() - tape.live - capsules.live; }
   std::int64_t heap_peak() const { return heap_peak_; }
@@ -190,6 +192,7 @@ private:
     return o;
   }
   void* allocate_large(std::size_t bytes, Kind kind);
+  void free_large(Object* o);
   // Makes the next quick_cell of that class succeed.
   void refill(std::uint16_t size_class);
   void pass_watermark(std::int64_t request);
@@ -214,7 +217,8 @@ private:
   Object* pending_ = nullptr;  // to be released, linked
   bool draining_ = false;
   static constexpr std::size_t kSlabBytes = 64 * 1024;
-  Blocks slabs_{kSlabBytes};  // given back all at once
+  MemorySource source_;
+  Blocks slabs_;  // given back all at once
   std::unordered_map<std::string_view, Text*> symbols_;
 };
 

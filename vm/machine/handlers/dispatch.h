@@ -21,7 +21,7 @@ template <> Engine::Exit Engine::dispatch<CAIRN_TAPED>() {
   loop.epoch = run.epoch;
   loop.constants = loaded.constants.data();
   loop.codes = loaded.codes.data();
-  std::uint64_t steps = std::min<std::uint64_t>(run.least_deadline - clock, std::uint64_t{1} << 62);
+  std::uint64_t steps = std::min<std::uint64_t>(std::min(run.least_deadline, pause) - clock, std::uint64_t{1} << 62);
   loop.end = clock + steps;
   loop.frame = run.top;
   loop.pc = run.top->next();

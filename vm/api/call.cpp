@@ -1,0 +1,124 @@
+// Calls from C into a program, and the derivative operators as calls.
+#include "vm/api/handles.h"
+#include "vm/machine/run_operator.h"
+#include "vm/schedule/schedule.h"
+
+#include <array>
+
+using cairn::api::guarded;
+using cairn::api::handed_out;
+using cairn::api::inner;
+using cairn::api::Refusal;
+using cairn::api::require;
+using cairn::bytecode::RunOperator;
+using cairn::machine::Engine;
+using cairn::value::Heap;
+using cairn::value::Value;
+namespace value = cairn::value;
+using Stage = cairn_vm::Stage;
+
+static_assert(sizeof(cairn_value) == sizeof(Value));
+
+namespace {
+
+Value operator_value(Engine& engine, RunOperator op) {
+  return cairn::api::made_by_host(engine, [&] {
+    value::Block* b = engine.heap().make_block(1, 0);
+    b->procedure(0)->code = &cairn::machine::run_operator_code(op);
+    return value::of_procedure(b->procedure(0));
+  });
+}
+
+// The last definition of a name is the one in force; the library's own names are not the program's.
+Value find(Engine& engine, std::string_view name) {
+  const auto& globals = engine.loaded.module.globals;
+  for (std::size_t i = globals.size(); i-- > 0;)
+    if (!globals[i].library && globals[i].name == name && engine.globals[i] != value::kUndefined)
+      return Heap::retain(engine.globals[i]);
+  for (unsigned i = 0; i < static_cast<unsigned>(RunOperator::count); ++i)
+    if (cairn::bytecode::kRunOperators[i].name == name) return operator_value(engine, static_cast<RunOperator>(i));
+  throw Refusal{CAIRN_NOT_DEFINED, std::string(name)};
+}
+
+// Leaves the machine ready to run, or with the reason why it cannot.
+cairn_status begin(cairn_vm* vm, Value procedure, std::span<const Value> arguments) {
+  if (vm == nullptr || !vm->idle() || vm->engine().options.one_shot) return CAIRN_BAD_ARGUMENT;
+  char* fault = nullptr;
+  cairn_status status = guarded(&fault, [&] {
+    try {
+      vm->engine().begin(procedure, arguments);
+    } catch (const cairn::machine::ProgramError& e) {
+      throw Refusal{CAIRN_PROGRAM_ERROR, e.what()};
+    }
+  });
+  vm->stage = status == CAIRN_OK ? Stage::ready : Stage::failed;
+  if (status != CAIRN_OK) {
+    vm->failure = status;
+    guarded(nullptr, [&] { vm->fault = fault == nullptr ? "" : fault; });
+  }
+  cairn_free(fault);
+  return status;
+}
+
+cairn_status begin_operator(cairn_vm* vm, RunOperator op, cairn_value f, cairn_value x, cairn_value third) {
+  if (vm == nullptr || !vm->idle()) return CAIRN_BAD_ARGUMENT;
+  cairn_status status = CAIRN_OK;
+  cairn_status made = guarded(nullptr, [&] {
+    Value procedure = operator_value(vm->engine(), op);
+    std::array arguments{inner(f), inner(x), inner(third)};
+    status = begin(vm, procedure, arguments);
+    vm->engine().heap().release(procedure);
+  });
+  return made != CAIRN_OK ? made : status;
+}
+
+} // namespace
+
+cairn_status cairn_vm_lookup(cairn_vm* vm, const char* name, cairn_value* result) {
+  if (result != nullptr) *result = cairn_unspecified();
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && name != nullptr && result != nullptr, "cairn_vm_lookup: an argument is NULL");
+    *result = handed_out(find(vm->engine(), name));
+  });
+}
+
+cairn_status cairn_vm_begin(cairn_vm* vm, cairn_value procedure, const cairn_value* arguments, size_t count) {
+  if (arguments == nullptr && count != 0) return CAIRN_BAD_ARGUMENT;
+  return begin(vm, inner(procedure), {reinterpret_cast<const Value*>(arguments), count});
+}
+
+cairn_status cairn_vm_begin_forward(cairn_vm* vm, cairn_value f, cairn_value x, cairn_value tangent) {
+  return begin_operator(vm, RunOperator::forward, f, x, tangent);
+}
+
+cairn_status cairn_vm_begin_reverse(cairn_vm* vm, cairn_value f, cairn_value x, cairn_value cotangent) {
+  return begin_operator(vm, RunOperator::reverse, f, x, cotangent);
+}
+
+cairn_status cairn_vm_begin_checkpoint_reverse(cairn_vm* vm, cairn_value f, cairn_value x, cairn_value cotangent,
+                                               const char* schedule) {
+  cairn::schedule::Spec spec;
+  if (schedule != nullptr) {
+    std::string message;
+    bool good = false;
+    cairn_status status = guarded(nullptr, [&] { good = cairn::schedule::parse(schedule, spec, message); });
+    if (status != CAIRN_OK || !good) return status != CAIRN_OK ? status : CAIRN_BAD_ARGUMENT;
+  }
+  cairn_status status = begin_operator(vm, RunOperator::checkpoint_reverse, f, x, cotangent);
+  if (status != CAIRN_OK || schedule == nullptr) return status;
+  return guarded(nullptr, [&] { vm->engine().runs[0].own_schedule = vm->engine().intern_schedule(spec); });
+}
+
+cairn_status cairn_vm_value(const cairn_vm* vm, cairn_value* result) {
+  if (result != nullptr) *result = cairn_unspecified();
+  if (vm == nullptr || result == nullptr || vm->stage != Stage::done) return CAIRN_BAD_ARGUMENT;
+  *result = handed_out(Heap::retain(vm->engine().result));
+  return CAIRN_OK;
+}
+
+cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_value* arguments, size_t count, cairn_value* result) {
+  if (result == nullptr) return CAIRN_BAD_ARGUMENT;
+  cairn_status status = cairn_vm_begin(vm, procedure, arguments, count);
+  if (status == CAIRN_OK) status = cairn_vm_run(vm, CAIRN_UNLIMITED);
+  return status == CAIRN_OK ? cairn_vm_value(vm, result) : status;
+}

@@ -1,0 +1,57 @@
+// What stands behind the handles of cairn.h.
+#pragma once
+
+#include "vm/api/border.h"
+#include "vm/machine/engine.h"
+#include "vm/machine/machine.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct cairn_vm {
+  // Without program; one that can run or be saved; idle after a good end; idle after an error.
+  enum class Stage { empty, ready, done, failed };
+  cairn_vm(cairn::machine::Options options, void* user_pointer) : machine(std::move(options)), user(user_pointer) {}
+
+  cairn::machine::Machine machine;
+  void* user;
+  Stage stage = Stage::empty;
+  bool running = false; // inside cairn_vm_run: a callback may not come back
+  bool fresh = true;    // has not run a step in this process
+  cairn_status failure = CAIRN_OK;
+  std::string fault;             // why it failed, when not the machine but the library or the system is to blame
+  std::string complaint;         // of the host function that runs
+  std::uint64_t slice = 100'000; // steps between two looks at `cancelled`; follows the speed of the program
+  std::uint64_t ticks = 0;       // spent running
+  std::atomic<bool> cancelled = false;
+
+  bool idle() const { return (stage == Stage::done || stage == Stage::failed) && !running; }
+  cairn::machine::Engine& engine() { return machine.engine(); }
+  const cairn::machine::Engine& engine() const { return machine.engine(); }
+};
+
+struct cairn_capsule {
+  std::vector<std::byte> file;
+};
+
+namespace cairn::api {
+
+inline cairn_value handed_out(value::Value v) { return {v.bits}; }
+inline value::Value inner(cairn_value v) { return {v.bits}; }
+
+// Objects made in here have no serial of the program's: they are older than every tape, and a replay does not miss them.
+template <class Make> value::Value made_by_host(machine::Engine& engine, Make&& make) {
+  std::uint64_t serial = engine.heap().next_serial;
+  value::Value v = make();
+  engine.heap().next_serial = serial;
+  if (v.is_object()) value::object_of(v)->serial = 0;
+  return v;
+}
+
+// A clock that costs little to read; seconds_of turns differences into time.
+std::uint64_t ticks_now();
+double seconds_of(std::uint64_t ticks);
+
+} // namespace cairn::api

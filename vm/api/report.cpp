@@ -1,0 +1,134 @@
+// What a machine of cairn.h tells about itself: errors, results, counters, progress, places, profile.
+#include "vm/api/handles.h"
+#include "vm/api/memory.h"
+#include "vm/text/diagnostic.h"
+
+#include <nlohmann/json.hpp>
+
+using cairn::api::copy_out;
+using cairn::api::guarded;
+using cairn::api::Refusal;
+using cairn::api::require;
+using Stage = cairn_vm::Stage;
+
+namespace {
+
+// A cairn_failure and all it points to.
+struct Failure : cairn_failure {
+  std::string message_text, file_text;
+  std::vector<cairn::machine::CallSite> sites;
+  std::vector<cairn_call_site> list;
+};
+
+} // namespace
+
+cairn_status cairn_vm_error(const cairn_vm* vm, char** text) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && text != nullptr, "cairn_vm_error: an argument is NULL");
+    *text = nullptr;
+    require(vm->stage == Stage::failed, "cairn_vm_error: there was no error");
+    *text = copy_out(vm->fault.empty() ? vm->machine.error().rendered() : "error: " + vm->fault + "\n");
+  });
+}
+
+cairn_status cairn_vm_failure(const cairn_vm* vm, cairn_failure** failure) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && failure != nullptr, "cairn_vm_failure: an argument is NULL");
+    *failure = nullptr;
+    require(vm->stage == Stage::failed, "cairn_vm_failure: there was no error");
+    auto made = std::make_unique<Failure>();
+    const cairn::machine::Error& e = vm->machine.error();
+    made->status = vm->failure;
+    made->message_text = vm->fault.empty() ? e.message : vm->fault;
+    if (vm->fault.empty()) {
+      if (e.located) {
+        made->file_text = e.source->name;
+        if (!e.source->text.empty()) {
+          cairn::text::Position at = cairn::text::position_of(e.source->text, e.span.begin);
+          made->line = at.line;
+          made->column = at.column;
+        }
+      }
+      made->sites = e.chain;
+    }
+    for (const cairn::machine::CallSite& s : made->sites) made->list.push_back({s.procedure.c_str(), s.where.c_str()});
+    made->message = made->message_text.c_str();
+    made->file = made->file_text.c_str();
+    made->call_count = made->list.size();
+    made->calls = made->list.data();
+    *failure = made.release();
+  });
+}
+
+void cairn_failure_free(cairn_failure* failure) { delete static_cast<Failure*>(failure); }
+
+cairn_status cairn_vm_result(const cairn_vm* vm, char** text) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && text != nullptr, "cairn_vm_result: an argument is NULL");
+    *text = nullptr;
+    require(vm->stage == Stage::done, "cairn_vm_result: the program has not ended");
+    *text = copy_out(vm->machine.result_text());
+  });
+}
+
+uint64_t cairn_vm_steps(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().clock; }
+
+uint64_t cairn_vm_output_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().output_length; }
+
+cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && json != nullptr, "cairn_vm_statistics: an argument is NULL");
+    *json = nullptr;
+    cairn::machine::Statistics s = vm->machine.statistics();
+    // Without any gradient nothing was replayed: the factor is that of a plain run.
+    double replay =
+        s.gradient_steps == 0 ? 1.0 : static_cast<double>(s.gradient_steps_executed) / static_cast<double>(s.gradient_steps);
+    nlohmann::ordered_json figures = {
+        {"steps", s.steps},
+        {"gradient_steps", s.gradient_steps},
+        {"gradient_steps_executed", s.gradient_steps_executed},
+        {"replay_factor", replay},
+        {"wall_s", cairn::api::seconds_of(vm->ticks)},
+        {"heap_peak_bytes", s.heap_peak_bytes},
+        {"tape_peak_bytes", s.tape_peak_bytes},
+        {"tape_peak_records", s.tape_peak_records},
+        {"capsules_peak", s.capsules_peak},
+        {"capsule_peak_bytes", s.capsule_peak_bytes},
+        {"capsules_taken", s.capsules_taken},
+        {"tensor_peak_bytes", s.tensor_peak_bytes},
+        {"rss_peak_bytes", cairn::api::peak_resident_bytes()},
+        {"schedule", s.schedule},
+    };
+#ifndef NDEBUG
+    figures["live_objects_at_exit"] = s.live_objects_at_exit;
+#endif
+    *json = copy_out(figures.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
+  });
+}
+
+cairn_status cairn_vm_progress(const cairn_vm* vm, cairn_progress* progress) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && progress != nullptr, "cairn_vm_progress: an argument is NULL");
+    cairn::machine::Progress p = cairn::machine::progress_of(vm->engine());
+    cairn_phase phase = !p.gradient ? CAIRN_PHASE_PLAIN : p.total == 0 ? CAIRN_PHASE_FORWARD : CAIRN_PHASE_BACKWARD;
+    *progress = {vm->engine().clock, phase, p.total, p.executed, p.predicted};
+  });
+}
+
+cairn_status cairn_vm_instruction(const cairn_vm* vm, char** text) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && text != nullptr, "cairn_vm_instruction: an argument is NULL");
+    *text = nullptr;
+    require(vm->stage == Stage::ready && !vm->running, "cairn_vm_instruction: nothing to run");
+    *text = copy_out(cairn::machine::instruction_text(vm->engine()));
+  });
+}
+
+cairn_status cairn_vm_profile(const cairn_vm* vm, char** text) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && text != nullptr, "cairn_vm_profile: an argument is NULL");
+    *text = nullptr;
+    require(vm->engine().profile != nullptr, "cairn_vm_profile: the machine was made without the option profile");
+    *text = copy_out(vm->engine().profile->report(vm->engine()));
+  });
+}

@@ -1,0 +1,129 @@
+// What of a machine's state can be checked only when all of it is there: that references close no cycle, that whoever is returned
+// to waits for a value, that runs and their states are such as the machine makes.
+#include "vm/machine/image.h"
+#include "vm/machine/image_header.h"
+
+#include <numeric>
+#include <unordered_map>
+
+namespace cairn::machine {
+
+void ImageReader::finish() {
+  check_acyclic();
+  for (const Other& other : others_) {
+    Object* o = made_[other.reference.number];
+    Heap::retain(o);
+    fill(other.reference, o);
+  }
+  check_frames();
+  for (const RunList& list : stacks_) check_runs(list);
+  check_bundles();
+  check_taped();
+}
+
+// Counting references frees everything only where there are no cycles. An object is taken away when all that refer to it are
+// gone; what is on a cycle stays. Without references to what was met before, objects make trees.
+void ImageReader::check_acyclic() const {
+  if (others_.size() == others_of_roots_) return;
+  auto n = static_cast<std::uint32_t>(made_.size());
+  std::vector<std::uint32_t> order(n), referred(n, 0), first_other(n + std::size_t{1}, 0);
+  for (std::uint32_t k = 0; k < n; ++k) order[read_[k].number] = k;
+  for (std::uint32_t child = read_[0].first_child; child < n; ++child) ++referred[child];
+  for (std::size_t i = others_of_roots_; i < others_.size(); ++i) {
+    ++referred[others_[i].reference.number];
+    ++first_other[others_[i].reader + std::size_t{1}];
+  }
+  std::vector<std::uint32_t> free;
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (referred[i] == 0) free.push_back(i);
+  std::partial_sum(first_other.begin(), first_other.end(), first_other.begin());
+  std::uint32_t gone = 0;
+  for (; !free.empty(); ++gone) {
+    std::uint32_t k = order[free.back()];
+    free.pop_back();
+    auto drop = [&](std::uint32_t target) {
+      if (--referred[target] == 0) free.push_back(target);
+    };
+    std::uint32_t end = k + 1 < n ? read_[k + 1].first_child : n;
+    for (std::uint32_t child = read_[k].first_child; child < end; ++child) drop(child);
+    for (std::uint32_t i = first_other[k]; i < first_other[k + 1]; ++i) drop(others_[others_of_roots_ + i].reference.number);
+  }
+  if (gone != n) throw Malformed("objects that refer to themselves");
+}
+
+// Whoever is returned to must wait for a value in some register; only the frame on top of a stack of runs does not.
+void ImageReader::check_frames() const {
+  for (const Frame* f : frames_)
+    if (f->parent != nullptr && f->parent->result() == bytecode::kNoRegister)
+      throw Malformed("a frame that nothing can be returned to");
+}
+
+namespace {
+
+// The instruction of the machine's own code that a frame stands behind.
+bool stands_behind(const Frame* f, Opcode op) {
+  std::size_t words = op == Opcode::run_open ? 2 : 1;
+  return f->code->module == nullptr && f->pc() >= words && bytecode::opcode_of(f->code->words()[f->pc() - words]) == op;
+}
+
+} // namespace
+
+void ImageReader::check_runs(const RunList& list) const {
+  auto want = [](bool holds, const char* otherwise) {
+    if (!holds) throw Malformed(otherwise);
+  };
+  const std::vector<Run>& runs = *list.runs;
+  want(list.stack != Stack::machine || !runs.empty(), "a machine without a program");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Run& r = runs[i];
+    bool top = i + 1 == runs.size();
+    want(r.top != nullptr && (r.top->result() == bytecode::kNoRegister) == top,
+         "a run whose frame does not wait for the one above it");
+    if (i == 0) { // the run that was cut off gave its state to whoever keeps it
+      RunKind kind = list.stack == Stack::machine   ? RunKind::base
+                     : list.stack == Stack::capsule ? RunKind::interrupt
+                                                    : RunKind::interval;
+      want(r.kind == kind && r.state == nullptr, "a run of the wrong kind");
+      continue;
+    }
+    bool interval = r.kind == RunKind::interval, reverse = r.kind == RunKind::reverse;
+    want(r.kind != RunKind::base && (interval || reverse) == (r.state != nullptr), "a run of the wrong kind");
+    want(r.deadline == kNever || interval || r.kind == RunKind::interrupt, "a run that cannot end before its time");
+    if (r.state == nullptr) continue;
+    const RunState& state = *r.run_state();
+    want(is_checkpoint_state(state) == interval && can_run(state), "a run with a state of another kind");
+    want(stands_behind(runs[i - 1].top, interval ? Opcode::run_act : Opcode::run_open), "a run that nobody waits for");
+  }
+  if (list.stack != Stack::machine) return;
+  // What the machine writes into is nobody else's.
+  want(runs.back().top->count == 1, "a frame that runs and is kept");
+  for (const Run& r : runs) want(r.state == nullptr || r.state->count == 1, "a state that runs and is kept");
+}
+
+// Numbers in numbers: of a depth and size that arithmetic, which takes them apart, can stand.
+void ImageReader::check_bundles() const {
+  constexpr unsigned kMostLevels = 64;
+  constexpr std::uint64_t kMostLeaves = 4096;
+  std::unordered_map<const value::Bundle*, std::uint64_t> leaves;
+  auto count_leaves = [&](auto& self, const value::Bundle* b, unsigned level) -> std::uint64_t {
+    if (auto known = leaves.find(b); known != leaves.end()) return known->second;
+    if (level > kMostLevels) throw Malformed("a number of too many levels");
+    std::uint64_t n = 0;
+    for (Value v : {b->primal, b->tangent}) {
+      if (!engine.is_number(v)) throw Malformed("a bundle of what is no number");
+      n += value::is_bundle(v) ? self(self, value::as_bundle(v), level + 1) : 1;
+    }
+    if (n > kMostLeaves) throw Malformed("a number of too many parts");
+    leaves.emplace(b, n);
+    return n;
+  };
+  for (std::size_t i = bundles_.size(); i-- > 0;) count_leaves(count_leaves, bundles_[i], 1);
+}
+
+void ImageReader::check_taped() const {
+  for (Value v : taped_)
+    if (v.tape_id() >= tape_sizes_.size() || v.tape_node() >= tape_sizes_[v.tape_id()])
+      throw Malformed("a number on a tape that is not there");
+}
+
+} // namespace cairn::machine

@@ -1,0 +1,127 @@
+// Places, progress and profiles of a machine, for people.
+#include "vm/machine/observe.h"
+
+#include "vm/bytecode/disassembler.h"
+#include "vm/machine/engine.h"
+#include "vm/machine/image.h"
+#include "vm/schedule/checker.h"
+#include "vm/text/diagnostic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+namespace cairn::machine {
+
+namespace {
+
+std::uint64_t nanoseconds() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+std::size_t words_of_code(const Engine& e, const Code* code) {
+  return code->module != nullptr ? e.loaded.module.functions[code->index].code.size() : own_code_size(code);
+}
+
+std::string name_of(const Engine& e, const Code* code) {
+  if (code->module != nullptr && code->index == e.loaded.module.entry) return "the top level";
+  std::string name = e.procedure_name(code);
+  return name.empty() ? "a procedure" : name;
+}
+
+// "FILE:LINE" or with the column, of the instruction at a word; empty where unknown.
+std::string place_of(const Engine& e, const Code* code, std::uint32_t pc, bool column) {
+  if (code->module == nullptr) return {};
+  const bytecode::Module& m = e.loaded.module;
+  const bytecode::Span* found = bytecode::span_at(m.functions[code->index], pc);
+  if (found == nullptr || found->file >= m.sources.size()) return {};
+  const bytecode::Source& source = m.sources[found->file];
+  if (source.text.empty()) return source.name;
+  text::Position at = text::position_of(source.text, found->begin);
+  return column ? fmt::format("{}:{}:{}", source.name, at.line, at.column) : fmt::format("{}:{}", source.name, at.line);
+}
+
+} // namespace
+
+Progress progress_of(const Engine& e) {
+  GradientProgress& g = e.gradient;
+  if (!g.active) return {};
+  Progress p{true, g.total, g.executed, 0};
+  auto interval = std::find_if(e.runs.begin(), e.runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
+  if (interval != e.runs.end()) p.executed += e.clock - interval->start;
+  if (g.total != 0 && g.predicted == 0) {
+    schedule::Program program;
+    program.total = g.total;
+    g.predicted = static_cast<std::uint64_t>(schedule::predict(e.schedules[g.spec], program, {e.state_budget}).replay_factor *
+                                             static_cast<double>(g.total));
+  }
+  p.predicted = g.predicted;
+  return p;
+}
+
+std::string instruction_text(const Engine& e) {
+  const Frame* frame = e.runs.back().top;
+  const Code* code = frame->code;
+  std::string place = place_of(e, code, frame->pc(), true);
+  std::string text = code->module != nullptr
+                         ? bytecode::disassemble_one(e.loaded.module, code->index, frame->pc())
+                         : std::string(bytecode::kOpcodes[static_cast<std::size_t>(bytecode::opcode_of(*frame->next()))].name);
+  return fmt::format("{}  {}  {}", place.empty() ? "-" : place, name_of(e, code), text);
+}
+
+void Profile::before(const Engine& e) {
+  const Frame* frame = e.runs.back().top;
+  code_ = frame->code;
+  pc_ = frame->pc();
+  live_ = e.live_bytes();
+  clock_ = e.clock;
+  started_ = nanoseconds();
+}
+
+void Profile::after(const Engine& e) {
+  std::uint64_t took = nanoseconds() - started_;
+  std::vector<Counters>& at = counters_[code_];
+  if (at.empty()) at.resize(words_of_code(e, code_));
+  at[pc_].add({e.clock - clock_, took, std::max<std::int64_t>(0, e.live_bytes() - live_)});
+}
+
+void Profile::put_table(std::string& out, const char* title, std::vector<Row> rows, const Counters& all) {
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return a.counters.nanoseconds != b.counters.nanoseconds ? a.counters.nanoseconds > b.counters.nanoseconds : a.name < b.name;
+  });
+  out += fmt::format("{:>15} {:>6} {:>10} {:>6} {:>15}  {}\n", "steps", "%", "ms", "%", "bytes", title);
+  auto percent = [](auto part, auto whole) { return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole); };
+  for (const Row& r : rows)
+    out += fmt::format("{:>15} {:>6.1f} {:>10.3f} {:>6.1f} {:>15}  {}\n", r.counters.steps, percent(r.counters.steps, all.steps),
+                       static_cast<double>(r.counters.nanoseconds) * 1e-6, percent(r.counters.nanoseconds, all.nanoseconds),
+                       r.counters.bytes, r.name);
+}
+
+std::string Profile::report(const Engine& e) const {
+  std::map<std::string, Counters> procedures, lines;
+  Counters all;
+  for (const auto& [code, counters] : counters_)
+    for (std::uint32_t pc = 0; pc < counters.size(); ++pc) {
+      if (counters[pc].steps == 0) continue;
+      procedures[name_of(e, code)].add(counters[pc]);
+      std::string place = place_of(e, code, pc, false);
+      lines[place.empty() ? "(" + name_of(e, code) + ")" : place].add(counters[pc]);
+      all.add(counters[pc]);
+    }
+  auto rows = [](const std::map<std::string, Counters>& from) {
+    std::vector<Row> list;
+    for (const auto& [name, counters] : from) list.push_back({name, counters});
+    return list;
+  };
+  std::string out = fmt::format("{} steps, {:.3f} ms in instructions, {} bytes of growth\n\n", all.steps,
+                                static_cast<double>(all.nanoseconds) * 1e-6, all.bytes);
+  put_table(out, "procedure", rows(procedures), all);
+  out += '\n';
+  put_table(out, "line", rows(lines), all);
+  return out;
+}
+
+} // namespace cairn::machine

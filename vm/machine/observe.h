@@ -1,0 +1,65 @@
+// What people may see of a machine while it runs: where it stands, how far a gradient is, where steps, time and bytes go. Nothing of it is part
+// of the state, and nothing of it changes a result.
+#pragma once
+
+#include "vm/value/object.h"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace cairn::machine {
+
+class Engine;
+
+// Kept by the executor of the outermost checkpoint-*j.
+struct GradientProgress {
+  bool active = false;
+  std::uint32_t spec = 0;
+  std::uint64_t total = 0;     // steps of the run; 0: not known yet
+  std::uint64_t executed = 0;  // advanced and taped, up to the last action
+  std::uint64_t predicted = 0; // what it will be; 0: not asked for yet
+};
+
+struct Progress {
+  bool gradient = false;
+  std::uint64_t total = 0, executed = 0, predicted = 0;
+};
+Progress progress_of(const Engine& engine);
+
+// "PLACE  PROCEDURE  INSTRUCTION" of the next step.
+std::string instruction_text(const Engine& engine);
+
+// Steps, time and bytes by instruction: the machine runs one instruction at a time while it is kept.
+class Profile {
+public:
+  void before(const Engine& engine);
+  void after(const Engine& engine);
+  // Tables by procedure and by line, the most time first.
+  std::string report(const Engine& engine) const;
+
+private:
+  struct Counters {
+    std::uint64_t steps = 0, nanoseconds = 0;
+    std::int64_t bytes = 0;  // by which steps made the accounted memory grow
+    void add(const Counters& c) {
+      steps += c.steps;
+      nanoseconds += c.nanoseconds;
+      bytes += c.bytes;
+    }
+  };
+  struct Row {
+    std::string name;
+    Counters counters;
+  };
+  static void put_table(std::string& out, const char* title, std::vector<Row> rows, const Counters& all);
+
+  std::unordered_map<const value::Code*, std::vector<Counters>> counters_;  // by word
+  const value::Code* code_ = nullptr;
+  std::uint32_t pc_ = 0;
+  std::int64_t live_ = 0;
+  std::uint64_t clock_ = 0, started_ = 0;
+};
+
+} // namespace cairn::machine

@@ -1,0 +1,354 @@
+// Procedures of the host. A call is one step; to derivatives it is one operation whose Jacobian the host knows. What the host returns is
+// rebuilt from a flat list of unboxed values, the same whether it was just computed or is read from a log of effects, so that a replay makes
+// the same objects with the same serials.
+#include "vm/machine/derivative_rules.h"
+#include "vm/machine/run_operator.h"
+#include "vm/runs/graph.h"
+#include "vm/text/utf8.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cairn::runs {
+
+using machine::EffectLog;
+using machine::HostProcedure;
+using machine::ProgramError;
+using machine::rules::Owned;
+
+namespace {
+
+// --- data as a flat list, in preorder: atoms as they are; a pair, a vector or a text after a mark, the value that programs never see and
+// a number.
+enum class Mark : std::int64_t { pair, vector, string, symbol, count };
+constexpr std::size_t kBytesPerValue = 5;  // of a text, in an exact integer
+
+void put_mark(std::vector<Value>& out, Mark mark) {
+  out.push_back(value::kUndefined);
+  out.push_back(value::integer_unchecked(static_cast<std::int64_t>(mark)));
+}
+std::size_t values_of_text(std::int64_t bytes) { return (static_cast<std::size_t>(bytes) + kBytesPerValue - 1) / kBytesPerValue; }
+
+// Walks a flat list that comes from a log, and so perhaps from a hostile file: true if it is one whole value. `number` sees its numbers.
+template <class F> bool walk(std::span<const Value> flat, F&& number) {
+  std::size_t wanted = 1, at = 0;
+  while (wanted > 0) {
+    if (at == flat.size() || flat[at].is_object() || flat[at].is_taped()) return false;
+    Value v = flat[at++];
+    --wanted;
+    if (v == value::kUndefined) {
+      auto whole = [&] { return at < flat.size() && flat[at].is_integer() && flat[at].integer() >= 0; };
+      if (!whole() || flat[at].integer() >= static_cast<std::int64_t>(Mark::count)) return false;
+      auto mark = static_cast<Mark>(flat[at++].integer());
+      if (mark == Mark::pair) {
+        wanted += 2;
+        continue;
+      }
+      if (!whole()) return false;
+      std::int64_t length = flat[at++].integer();
+      if (mark == Mark::vector) {
+        if (static_cast<std::uint64_t>(length) > flat.size()) return false;
+        wanted += static_cast<std::size_t>(length);
+      } else {
+        if (values_of_text(length) > flat.size() - at) return false;
+        for (std::size_t n = values_of_text(length); n > 0; --n)
+          if (!flat[at++].is_integer()) return false;
+      }
+    } else if (v.is_flonum() || v.is_integer()) {
+      number(v);
+    }
+  }
+  return at == flat.size();
+}
+
+void flatten_text(std::string_view text, std::vector<Value>& out) {
+  out.push_back(value::integer_unchecked(static_cast<std::int64_t>(text.size())));
+  for (std::size_t i = 0; i < text.size(); i += kBytesPerValue) {
+    std::int64_t packed = 0;
+    std::memcpy(&packed, text.data() + i, std::min(kBytesPerValue, text.size() - i));
+    out.push_back(value::integer_unchecked(packed));
+  }
+}
+
+std::vector<Value> flatten(const HostProcedure& procedure, Value root) {
+  std::vector<Value> out, work{root};
+  while (!work.empty()) {
+    Value v = work.back();
+    work.pop_back();
+    if (v.is_pair()) {
+      put_mark(out, Mark::pair);
+      work.push_back(v.pair()->cdr);
+      work.push_back(v.pair()->car);
+    } else if (value::is_vector(v)) {
+      const value::Vector* items = value::as_vector(v);
+      put_mark(out, Mark::vector);
+      out.push_back(value::integer_unchecked(static_cast<std::int64_t>(items->length)));
+      for (std::uint64_t i = items->length; i-- > 0;) work.push_back(items->items()[i]);
+    } else if (value::is_string(v) || value::is_symbol(v)) {
+      put_mark(out, value::is_string(v) ? Mark::string : Mark::symbol);
+      flatten_text(value::as_text(v)->view(), out);
+    } else if (!v.is_object() && !v.is_taped()) {
+      out.push_back(v);
+    } else {
+      throw ProgramError(procedure.name + ": the host returned a procedure or a capsule; it may return data only");
+    }
+  }
+  return out;
+}
+
+// Builds the value that `flat` describes; `number` gives the value (owned) that stands for each number, in preorder.
+class Builder {
+public:
+  Builder(Engine& engine, std::span<const Value> flat) : heap_(engine.heap()), flat_(flat) {}
+  ~Builder() {
+    for (Value v : done_) heap_.release(v);
+  }
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  template <class F> Value build(F&& number) {
+    for (;;) {
+      Value v = next();
+      auto mark = v == value::kUndefined ? static_cast<Mark>(next().integer()) : Mark::count;
+      if (mark == Mark::pair) {
+        open_.push_back({2, false});
+        continue;
+      }
+      if (mark == Mark::vector) {
+        open_.push_back({static_cast<std::uint64_t>(next().integer()), true});
+        if (open_.back().parts != 0) continue;
+        open_.pop_back();
+        done_.push_back(value::of_other(heap_.make_vector(0)));
+      } else if (mark != Mark::count) {
+        std::string t = text();
+        done_.push_back(mark == Mark::string ? heap_.make_string(t) : heap_.make_symbol(t));
+      } else {
+        done_.push_back(v.is_flonum() || v.is_integer() ? number(v) : v);
+      }
+      while (!open_.empty() && --open_.back().left == 0) close();
+      if (open_.empty()) {
+        Value whole = done_.back();
+        done_.pop_back();
+        return whole;
+      }
+    }
+  }
+
+private:
+  struct Open {
+    Open(std::uint64_t n, bool v) : parts(n), left(n), vector(v) {}
+    std::uint64_t parts, left;
+    bool vector;
+  };
+  Value next() { return flat_[at_++]; }
+  std::string text() {
+    std::string t(static_cast<std::size_t>(next().integer()), ' ');
+    for (std::size_t i = 0; i < t.size(); i += kBytesPerValue) {
+      std::int64_t packed = next().integer();
+      std::memcpy(t.data() + i, &packed, std::min(kBytesPerValue, t.size() - i));
+    }
+    if (!text::is_utf8(t)) throw ProgramError("the host returned text that is not UTF-8");
+    return t;
+  }
+  void close() {
+    Open o = open_.back();
+    Value made = value::kNull;
+    std::size_t first = done_.size() - o.parts;
+    if (o.vector) {
+      value::Vector* v = heap_.make_vector(o.parts);
+      std::copy(done_.begin() + static_cast<std::ptrdiff_t>(first), done_.end(), v->items());
+      made = value::of_other(v);
+    } else {
+      made = heap_.cons(done_[first], done_[first + 1]);
+    }
+    done_.resize(first);
+    done_.push_back(made);
+    open_.pop_back();
+  }
+
+  Heap& heap_;
+  std::span<const Value> flat_;
+  std::size_t at_ = 0;
+  std::vector<Open> open_;
+  std::vector<Value> done_;
+};
+
+bool is_dual(Value v) { return v.is_taped() || value::is_bundle(v); }
+
+// --- what the host gives for arguments without tapes and bundles
+
+// Arguments as the host sees them: copies where numbers of a derivative are in them. The copies are not of the program: its serials stay.
+class PlainArguments {
+public:
+  PlainArguments(Engine& engine, std::span<const Value> arguments) : engine_(engine) {
+    for (Value v : arguments) values_.push_back(plain(v));
+  }
+  ~PlainArguments() {
+    for (Value v : values_) engine_.heap().release(v);
+  }
+  PlainArguments(const PlainArguments&) = delete;
+  PlainArguments& operator=(const PlainArguments&) = delete;
+  std::span<const Value> values() const { return values_; }
+
+private:
+  Value plain(Value v) {
+    if (is_dual(v)) return engine_.primal(v);
+    if (!v.is_object() || !contains(v, is_dual)) return Heap::retain(v);
+    std::uint64_t serial = engine_.heap().next_serial;
+    Value copy = copy_value(engine_, v, Sharing::graph, [&](Value number, value::Object*, std::uint32_t) { return engine_.primal(number); });
+    engine_.heap().next_serial = serial;
+    return copy;
+  }
+  Engine& engine_;
+  std::vector<Value> values_;
+};
+
+std::vector<Value> call(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
+  PlainArguments plain(engine, arguments);
+  std::uint64_t serial = engine.heap().next_serial;
+  Owned result(engine.heap(), procedure.call(plain.values()));
+  engine.heap().next_serial = serial;
+  return flatten(procedure, result.v);
+}
+
+// A call that must not be repeated is an effect: its flat result stands in the logs behind its length.
+std::vector<Value> call_once(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
+  std::vector<EffectLog*> fresh;
+  EffectLog* log = engine.replaying_log(fresh);
+  std::vector<Value> flat;
+  if (log != nullptr) {
+    auto again = [&] {
+      if (log->position >= log->happened) throw ProgramError(procedure.name + ": the result of a call that is replayed is not known");
+      return log->inputs[log->position++];
+    };
+    Value length = again();
+    for (std::int64_t i = 0; length.is_integer() && i < length.integer(); ++i) flat.push_back(again());
+    if (!walk(flat, [](Value) {})) throw ProgramError(procedure.name + ": the log of a replay does not fit");
+  } else {
+    flat = call(engine, procedure, arguments);
+  }
+  engine.record_effect(fresh, value::integer_unchecked(static_cast<std::int64_t>(flat.size())));
+  for (Value v : flat) engine.record_effect(fresh, v);
+  return flat;
+}
+
+// --- derivatives
+
+double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) : v.flonum(); }
+
+// The numbers of the arguments in preorder, read like any field of an object, so that the tape knows their places.
+class Leaves {
+public:
+  Leaves(Engine& engine, std::span<const Value> arguments) : engine_(engine), tape_(engine.runs.back().tape) {
+    for (Value v : arguments) {
+      std::vector<Value> work{Heap::retain(v)};
+      while (!work.empty()) {
+        Value at = work.back();
+        work.pop_back();
+        if (engine.is_number(at)) {
+          values.push_back(at);
+          continue;
+        }
+        if (at.is_pair()) {
+          value::Pair* p = at.pair();
+          Value car = engine.read_field(tape_, p, 0, p->car);
+          work.push_back(engine.read_field(tape_, p, 1, p->cdr));
+          work.push_back(car);
+        } else if (value::is_vector(at)) {
+          value::Vector* items = value::as_vector(at);
+          std::size_t first = work.size();
+          for (std::uint64_t i = 0; i < items->length; ++i)
+            work.push_back(engine.read_field(tape_, items, static_cast<std::uint32_t>(i), items->items()[i]));
+          std::reverse(work.begin() + static_cast<std::ptrdiff_t>(first), work.end());
+        }
+        engine.heap().release(at);
+      }
+    }
+  }
+  ~Leaves() {
+    for (Value v : values) engine_.heap().release(v);
+  }
+  Leaves(const Leaves&) = delete;
+  Leaves& operator=(const Leaves&) = delete;
+
+  std::vector<Value> values;  // owned
+
+private:
+  Engine& engine_;
+  Tape* tape_;
+};
+
+// Reverse mode: result y is one chain of records, two operands each.
+Value on_tape(Tape& tape, double y, std::span<const Value> x, std::span<const double> row) {
+  Value sum = value::kUnspecified;
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    if (!tape.has(x[j])) continue;
+    sum = sum.is_taped() ? tape.append(y, sum.tape_node(), 1.0, x[j].tape_node(), row[j])
+                         : tape.append(y, x[j].tape_node(), row[j], tape::kNone, 0);
+  }
+  return sum.is_taped() ? sum : value::flonum(y);
+}
+
+// Forward mode: the tangent of a result for the outermost tag among the numbers.
+Value as_bundle(Engine& engine, std::uint64_t tag, double y, std::span<const Value> x, std::span<const double> row) {
+  Tape* tape = engine.runs.back().tape;
+  Heap& heap = engine.heap();
+  Owned tangent(heap, value::flonum(0));
+  bool first = true;
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    if (!value::is_bundle(x[j]) || value::as_bundle(x[j])->tag != tag) continue;
+    value::Bundle* b = value::as_bundle(x[j]);
+    Owned t(heap, engine.read_field(tape, b, 1, b->tangent));
+    Owned part(heap, engine.binary(machine::Opcode::mul, value::flonum(row[j]), t.v));
+    Value sum = first ? part.take() : engine.binary(machine::Opcode::add, tangent.v, part.v);
+    heap.release(std::exchange(tangent.v, sum));
+    first = false;
+  }
+  return heap.make_bundle(tag, value::flonum(y), tangent.take());
+}
+
+Value differentiated(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments, std::span<const Value> flat) {
+  Tape* tape = engine.runs.back().tape;
+  Leaves leaves(engine, arguments);
+  std::span<const Value> x = leaves.values;
+  std::uint64_t tag = 0;
+  for (Value v : x)
+    if (value::is_bundle(v)) tag = std::max(tag, value::as_bundle(v)->tag);
+  bool active = tag != 0 || (tape != nullptr && std::ranges::any_of(x, [&](Value v) { return tape->has(v); }));
+  if (!active) return Builder(engine, flat).build([](Value v) { return v; });
+  // The Jacobian is a constant to whatever is outside: only first derivatives are right, so others are refused. By where the call stands, not
+  // by what happens to be on the tape, so that every schedule says the same.
+  bool nested = tag != 0 && (tape != nullptr || std::ranges::any_of(x, [](Value v) {
+                               return value::is_bundle(v) && is_dual(value::as_bundle(v)->primal);
+                             }));
+  if (nested) throw ProgramError(procedure.name + ": the host knows its first derivatives only, and a derivative of those is asked for");
+  std::vector<double> point, value;
+  for (Value v : x) point.push_back(engine.to_double(v));
+  walk(flat, [&](Value v) { value.push_back(real(v)); });
+  std::vector<double> jacobian(point.size() * value.size());
+  procedure.derivative(point, value, jacobian);
+  std::size_t i = 0;
+  return Builder(engine, flat).build([&](Value) {
+    std::span<const double> row = std::span<const double>(jacobian).subspan(i * point.size(), point.size());
+    double y = value[i++];
+    return tag != 0 ? as_bundle(engine, tag, y, x, row) : on_tape(*tape, y, x, row);
+  });
+}
+
+} // namespace
+
+} // namespace cairn::runs
+
+namespace cairn::machine {
+
+Value perform_host_call(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
+  using namespace runs;
+  std::vector<Value> flat = procedure.repeatable ? call(engine, procedure, arguments) : call_once(engine, procedure, arguments);
+  const Run& r = engine.runs.back();
+  if (procedure.derivative && (r.tape != nullptr || r.forward_depth != 0)) return differentiated(engine, procedure, arguments, flat);
+  return Builder(engine, flat).build([](Value v) { return v; });
+}
+
+} // namespace cairn::machine
