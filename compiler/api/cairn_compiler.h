@@ -28,6 +28,9 @@ typedef struct cairn_compiler_options {
   int exports; /* not 0 (the default): every definition of the program's is kept, so that it can be looked up by name */
   const cairn_host_declaration* hosts; /* different names */
   size_t host_count;
+  /* Takes each warning about a program that compiles, "FILE:LINE:COLUMN: warning: ..." with the line and a caret; NULL: nobody */
+  void (*warn)(void* user, const char* text, size_t bytes);
+  void* user; /* its first argument */
 } cairn_compiler_options;
 
 /* Fills in the defaults. Call it first, then set what differs. */

@@ -22,8 +22,10 @@
 namespace {
 
 using cairn::bytecode::Module;
+using cairn::compiler::Diagnostic;
 using cairn::compiler::Failure;
 using cairn::compiler::Options;
+using cairn::compiler::Program;
 
 struct NoFile {
   std::string message;
@@ -48,11 +50,9 @@ cairn_status fail(cairn_status status, char** error, std::string_view message) {
   return status;
 }
 
-std::string rendered(const Failure& failure) {
-  const auto& span = failure.diagnostic.span;
-  bool known = span.file < failure.sources.size();
-  return cairn::text::render(known ? &failure.sources[span.file] : nullptr, known ? &span : nullptr, "error",
-                             failure.diagnostic.message);
+std::string rendered(const Diagnostic& d, const std::vector<cairn::bytecode::Source>& sources, std::string_view severity) {
+  bool known = d.span.file < sources.size();
+  return cairn::text::render(known ? &sources[d.span.file] : nullptr, known ? &d.span : nullptr, severity, d.message);
 }
 
 template <class Body> cairn_status guarded(char** error, Body&& body) {
@@ -62,7 +62,7 @@ template <class Body> cairn_status guarded(char** error, Body&& body) {
     return CAIRN_OK;
   } catch (const Failure& failure) {
     try {
-      return fail(CAIRN_BAD_SOURCE, error, rendered(failure));
+      return fail(CAIRN_BAD_SOURCE, error, rendered(failure.diagnostic, failure.sources, "error"));
     } catch (...) {
       return CAIRN_OUT_OF_MEMORY;
     }
@@ -114,11 +114,22 @@ std::string read_text(const char* path) {
   return text;
 }
 
+// Nothing if nobody wants them.
+std::vector<std::string> rendered_warnings(const Program& program, const cairn_compiler_options* options) {
+  std::vector<std::string> out;
+  if (options == nullptr || options->warn == nullptr) return out;
+  for (const Diagnostic& d : program.warnings) out.push_back(rendered(d, program.sources, "warning"));
+  return out;
+}
+
 void compile(std::string name, std::string text, const cairn_compiler_options* options, void** bytes, std::size_t* size) {
   Options inner = inner_options(options);
-  Module module = cairn::compiler::generate(cairn::compiler::expand(std::move(name), std::move(text), inner), inner);
+  Program program = cairn::compiler::expand(std::move(name), std::move(text), inner);
+  std::vector<std::string> warnings = rendered_warnings(program, options);
+  Module module = cairn::compiler::generate(std::move(program), inner);
   if (options != nullptr && options->strip != 0) cairn::bytecode::strip(module);
   auto written = cairn::bytecode::write_module(module);
+  for (const std::string& w : warnings) options->warn(options->user, w.data(), w.size());
   *bytes = copy_out(written.data(), written.size());
   *size = written.size();
 }
@@ -162,7 +173,10 @@ cairn_status cairn_compile_file_to_ir(const char* path, const cairn_compiler_opt
   *ir = nullptr;
   return guarded(error, [&] {
     Options inner = inner_options(options);
-    std::string text = cairn::compiler::intermediate_text(cairn::compiler::expand(path, read_text(path), inner), inner);
+    Program program = cairn::compiler::expand(path, read_text(path), inner);
+    std::vector<std::string> warnings = rendered_warnings(program, options);
+    std::string text = cairn::compiler::intermediate_text(std::move(program), inner);
+    for (const std::string& w : warnings) options->warn(options->user, w.data(), w.size());
     *ir = static_cast<char*>(copy_out(text.data(), text.size()));
   });
 }

@@ -24,6 +24,13 @@ Variable* Expander::fresh(std::string name, Span span) {
 }
 
 Variable* Expander::bind(const DatumPtr& symbol) {
+  if (!in_library_) {
+    Meaning m = meaning(symbol->text);
+    if (m.kind == Meaning::Kind::local) warnings_.hides(*symbol, m.variable->span, false);
+    // What another file defines is no part of the text that a reader has before his eyes.
+    if (m.kind == Meaning::Kind::global && program_.globals[m.global].span.file == symbol->span.file)
+      warnings_.hides(*symbol, program_.globals[m.global].span, true);
+  }
   Variable* v = fresh(symbol->text, symbol->span);
   scope_.bind(v);
   return v;
@@ -93,8 +100,11 @@ ExprPtr Expander::reference(const DatumPtr& symbol) {
   Meaning m = meaning(symbol->text);
   switch (m.kind) {
   case Meaning::Kind::local:
+    warnings_.use(m.variable);
     return local(m.variable, symbol->span);
   case Meaning::Kind::global:
+    used_globals_.resize(program_.globals.size());
+    if (m.global != defining_) used_globals_[m.global] = true;
     return make_global(m.global, symbol->span);
   case Meaning::Kind::host:
     return make_host(m.host, symbol->span);
@@ -144,8 +154,19 @@ ExprPtr Expander::expand_top(const DatumPtr& form) { return expand(form); }
 ExprPtr Expander::expand_top_definition(const Definition& definition) {
   auto e = std::make_unique<Expr>(Expr::Kind::set_global, definition.span);
   e->global = globals_.at(definition.name->text);
+  defining_ = e->global;
   e->children.push_back(expand_value(definition));
+  defining_.reset();
   return e;
+}
+
+std::vector<Diagnostic> Expander::take_warnings(bool exports, bool only_definitions) {
+  used_globals_.resize(program_.globals.size());
+  for (std::size_t g = 0; g < program_.globals.size() && !exports && !only_definitions; ++g) {
+    const Global& global = program_.globals[g];
+    if (!global.library && global.span.file == 0 && !used_globals_[g]) warnings_.never_used(global);
+  }
+  return warnings_.take(program_.sources);
 }
 
 std::vector<ExprPtr> Expander::expand_library() {

@@ -8,7 +8,9 @@
 #include "compiler/front/library.h"
 #include "compiler/front/loader.h"
 #include "compiler/front/scope.h"
+#include "compiler/front/warnings.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +65,8 @@ public:
   void define_global(const DatumPtr& name);
   ExprPtr expand_top(const DatumPtr& form);
   ExprPtr expand_top_definition(const Definition& definition);
+  // After the user's forms: `only_definitions` of them mean a file for others to use.
+  std::vector<Diagnostic> take_warnings(bool exports, bool only_definitions);
   // The library definitions that the program needs, those they need included, in the order of the library.
   std::vector<ExprPtr> expand_library();
 
@@ -131,6 +135,7 @@ private:
   };
   std::vector<Initialised> parse_bindings(const DatumPtr& bindings, std::string_view form) const;
   ExprPtr expand_initialiser(const Initialised& binding);
+  void end_scope(Scope::Mark mark, std::span<Variable* const> names);
   ExprPtr make_loop(Variable* loop, ExprPtr lambda, std::vector<ExprPtr> inits, Span span);
   void put_value_or(Nest& nest, ExprPtr value, Span span);
   bool is_else(const DatumPtr& d) const;
@@ -144,6 +149,9 @@ private:
   Program& program_;
   Loader& loader_;
   Scope scope_;
+  Warnings warnings_;
+  std::vector<bool> used_globals_; // other than by their own definitions
+  std::optional<std::uint32_t> defining_;
   std::unordered_map<std::string, std::uint32_t> globals_; // the user's
   std::unordered_map<std::string, std::uint32_t> hosts_;   // procedures of the host
   std::vector<std::uint32_t> library_globals_;             // by library definition: global + 1, or 0

@@ -5,6 +5,8 @@
 #include "compiler/front/expander.h"
 #include "compiler/front/reader.h"
 
+#include <algorithm>
+
 namespace cairn::compiler {
 
 namespace {
@@ -51,6 +53,9 @@ Program expand(std::string name, std::string text, const Options& options) {
     std::vector<ExprPtr> user;
     for (const TopForm& form : collect(loader.read_source(std::move(name), std::move(text)), expander, loader))
       user.push_back(form.expression ? expander.expand_top(form.expression) : expander.expand_top_definition(form.definition));
+    bool only_definitions =
+        std::all_of(user.begin(), user.end(), [](const ExprPtr& e) { return e->kind == Expr::Kind::set_global; });
+    program.warnings = expander.take_warnings(options.exports, only_definitions);
     program.forms = expander.expand_library();
     for (ExprPtr& e : user) program.forms.push_back(std::move(e));
   } catch (Complaint& c) {

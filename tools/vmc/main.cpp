@@ -19,7 +19,7 @@ constexpr std::uint64_t kMostHostParameters = 1000; // more than anybody writes,
 struct Options {
   std::string file, output, emit = "bc";
   int level = 2;
-  bool strip = false, exports = false;
+  bool strip = false, exports = false, no_warnings = false;
   std::vector<std::string> hosts; // NAME/PARAMETERS
   std::vector<std::string> libraries;
 };
@@ -69,6 +69,7 @@ int compile(const Options& options) {
   inner.library_folders = libraries.data();
   inner.library_folder_count = libraries.size();
   inner.exports = options.exports;
+  if (!options.no_warnings) inner.warn = [](void*, const char* text, std::size_t bytes) { complain({text, bytes}); };
   std::deque<std::string> host_names;
   std::vector<cairn_host_declaration> hosts = host_declarations(options, host_names);
   inner.hosts = hosts.data();
@@ -117,6 +118,7 @@ int main(int argc, char** argv) {
       ->type_name("DIR")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("-w,--no-warnings", options.no_warnings, "say nothing about unused and hidden names");
   app.add_flag("--exports", options.exports, "keep every definition, so that a host program finds it by name");
   app.add_option("--host", options.hosts, "a procedure that the host program provides; may be repeated")
       ->type_name("NAME/PARAMETERS")
