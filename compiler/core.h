@@ -89,6 +89,7 @@ struct Program {
   std::vector<bytecode::Import> hosts; // all that are declared, index = position
   std::vector<ExprPtr> forms;        // the top level in order: set_global and expressions; library definitions first
   std::vector<bytecode::Source> sources;
+  bool has_value = false; // the last form is an expression
   std::vector<Diagnostic> warnings; // by place
 };
 
