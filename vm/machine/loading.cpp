@@ -110,6 +110,7 @@ bool Engine::append(bytecode::Module module, std::string& message) {
 
 bool Engine::load_only(bytecode::Module module, std::string& message) {
   loaded = {};
+  ended = false;
   if (!append(std::move(module), message)) return false;
   heap_.set_budget(options.memory_bytes);
   state_budget = options.memory_bytes;
