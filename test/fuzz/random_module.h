@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace fuzzing {
@@ -29,7 +30,7 @@ public:
       if (f == 1) function.parameters = 1; // what run operators are given
       module_.functions.push_back(function);
     }
-    if (functions > 1) first_of_one_ = constant({bc::Constant::Kind::function, 1});
+    if (functions > 1) first_of_one_ = constant(bc::Constant::Kind::function, 1);
     for (unsigned f = 0; f < functions; ++f) body(module_.functions[f]);
     return std::move(module_);
   }
@@ -47,19 +48,19 @@ private:
   bool more() const { return at_ < bytes_.size(); }
   unsigned below(unsigned n) { return byte() % n; }
 
-  std::uint16_t constant(bc::Constant c) {
+  std::uint16_t constant(bc::Constant::Kind kind, std::int64_t integer, double flonum = 0) {
+    bc::Constant c;
+    c.kind = kind;
+    c.integer = integer;
+    c.flonum = flonum;
     module_.constants.push_back(std::move(c));
     return static_cast<std::uint16_t>(module_.constants.size() - 1);
   }
   void constants() {
-    for (double d : {0.5, -1.25, 3.0, 0.0}) {
-      bc::Constant c{bc::Constant::Kind::flonum};
-      c.flonum = d;
-      constant(c);
-    }
-    constant({bc::Constant::Kind::integer, 7});
+    for (double d : {0.5, -1.25, 3.0, 0.0}) constant(bc::Constant::Kind::flonum, 0, d);
+    constant(bc::Constant::Kind::integer, 7);
     for (int i = 0; i < static_cast<int>(bc::RunOperator::count); ++i)
-      operators_[i] = constant({bc::Constant::Kind::run_operator, i});
+      operators_[i] = constant(bc::Constant::Kind::run_operator, i);
     module_.globals = {"g"};
   }
 

@@ -2,6 +2,7 @@
 #include "test/fuzz/fuzzing.h"
 #include "test/fuzz/random_module.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace {
@@ -34,6 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Status status = run_to_the_end(*machine);
   if (status == Status::over_budget) return 0; // slices may need a little more, or a little less
   Outcome whole = outcome_of(*machine, status, output);
+  if (status != Status::error) promise(machine->drop_everything() == 0, "nothing is left");
 
   output.clear();
   machine = std::make_unique<Machine>(bounded(&output));
