@@ -77,19 +77,23 @@ struct Expr {
   ~Expr();                           // iterative
 };
 
+// A located complaint or warning.
+struct Diagnostic {
+  Span span;
+  std::string message;
+};
+
 struct Program {
   std::deque<Variable> variables;
   std::deque<Global> globals;
   std::vector<bytecode::Import> hosts; // all that are declared, index = position
   std::vector<ExprPtr> forms;        // the top level in order: set_global and expressions; library definitions first
   std::vector<bytecode::Source> sources;
+  bool has_value = false; // the last form is an expression
+  std::vector<Diagnostic> warnings; // by place
 };
 
-// A located complaint. `Failure` is thrown inside the compiler only and never crosses cairn_compiler.h.
-struct Diagnostic {
-  Span span;
-  std::string message;
-};
+// Thrown inside the compiler only; never crosses cairn_compiler.h.
 struct Failure {
   Diagnostic diagnostic;
   std::vector<bytecode::Source> sources;  // so that the span can be shown

@@ -19,10 +19,10 @@
 (define (descend (cons slope offset) (cons slope-cotangent offset-cotangent) rate)
   (cons (- slope (* rate slope-cotangent)) (- offset (* rate offset-cotangent))))
 
-(define ((train steps) log-rate)
+(define ((train rounds) log-rate)
   (let ((rate (exp log-rate)))
     (let loop ((i 0) (model (cons 0.0 0.0)))
-      (if (= i steps)
+      (if (= i rounds)
           (loss model)
           (loop (+ i 1) (descend model (cdr (*j loss model 1)) rate))))))
 

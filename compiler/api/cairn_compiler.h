@@ -28,6 +28,9 @@ typedef struct cairn_compiler_options {
   int exports; /* not 0 (the default): every definition of the program's is kept, so that it can be looked up by name */
   const cairn_host_declaration* hosts; /* different names */
   size_t host_count;
+  /* Takes each warning about a program that compiles, "FILE:LINE:COLUMN: warning: ..." with the line and a caret; NULL: nobody */
+  void (*warn)(void* user, const char* text, size_t bytes);
+  void* user; /* its first argument */
 } cairn_compiler_options;
 
 /* Fills in the defaults. Call it first, then set what differs. */
@@ -48,6 +51,37 @@ CAIRN_API cairn_status cairn_compile_file(const char* path, const cairn_compiler
 
 /* The program between the compiler's halves, in A-normal form after the passes, as text for people. */
 CAIRN_API cairn_status cairn_compile_file_to_ir(const char* path, const cairn_compiler_options* options, char** ir, char** error);
+
+/* ---- sessions: text by text ---- */
+
+/* A program that is given piece by piece, to a loop that reads commands or a host that loads code as it goes. One thread at a
+ * time. */
+typedef struct cairn_session cairn_session;
+
+/* `options` may be NULL. All definitions are kept whatever `exports` says; `warn` and its `user` are used as long as the session
+ * lives. */
+CAIRN_API cairn_status cairn_session_create(const cairn_compiler_options* options, cairn_session** session, char** error);
+
+/* Compiles the next text. The module begins with all that the module of the last successful call holds, so cairn_vm_extend gives
+ * it to the machine that has that one; its top level runs this text alone. Top-level names stay open: a text may define any name
+ * again, and what older texts defined then sees the new value. A file that was imported is not imported again. If it fails, the
+ * session is as before. A text counts from here on, also if running it fails: what it did not get to define is an error to read.
+ */
+CAIRN_API cairn_status cairn_session_compile(cairn_session* session, const char* name, const char* text, size_t size,
+                                             void** bytes, size_t* bytes_size, char** error);
+
+/* 1 if the last text ends with an expression, whose value is then that of its run; 0 if with a definition, or before all texts.
+ */
+CAIRN_API int cairn_session_has_value(const cairn_session* session);
+
+/* The names that a text may mention and that begin with `prefix` (NULL: all), one a line, in the order of their bytes. */
+CAIRN_API cairn_status cairn_session_names(const cairn_session* session, const char* prefix, char** names);
+
+CAIRN_API void cairn_session_free(cairn_session* session);
+
+/* 0 if more text is needed: an open parenthesis, string or comment, or a quote before nothing. 1 if the text is complete or wrong
+ * in a way that more text does not mend; -1 without memory. */
+CAIRN_API int cairn_source_is_complete(const char* text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -76,10 +76,12 @@ struct AnfFunction {
 };
 
 struct Unit {
-  std::vector<AnfFunction> functions;
+  std::vector<AnfFunction> functions; // statements count them from first_function
   std::vector<Literal> literals;
   std::vector<bytecode::Group> groups;
-  std::vector<bytecode::Import> imports; // those that a statement names
+  std::uint32_t first_function = 0, first_group = 0; // what comes before is in the module already
+  std::vector<bytecode::Import> imports; // those that a statement names, or one of an earlier text
+  KnownFunctions known;
   std::uint32_t entry = 0;
 };
 

@@ -5,9 +5,11 @@
 
 namespace cairn::compiler::back {
 
-Builder::Builder(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level)
-    : tree_(tree), globals_(globals), use_(std::move(locals)), level_(level), global_functions_(tree.forms.size(), kNone),
-      ends_in_library_(ends_in_library(tree, globals, globals.size())) {}
+Builder::Builder(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level, Unit unit)
+    : tree_(tree), globals_(globals), use_(std::move(locals)), level_(level), unit_(std::move(unit)), global_functions_(tree.forms.size(), kNone),
+      ends_in_library_(ends_in_library(tree, globals, globals.size())) {
+  unit_.known.library.resize(globals.size());
+}
 
 Unit Builder::build() {
   unit_.entry = reserve();
@@ -22,7 +24,7 @@ Unit Builder::build() {
 
 std::uint32_t Builder::reserve() {
   unit_.functions.emplace_back();
-  return static_cast<std::uint32_t>(unit_.functions.size() - 1);
+  return unit_.first_function + static_cast<std::uint32_t>(unit_.functions.size() - 1);
 }
 
 void Builder::start(const Node* lambda, std::uint32_t form) {
@@ -59,7 +61,7 @@ void Builder::build_entry() {
     if (last && n->kind == Node::Kind::set_global && !body.ended) body.result = null_atom();
   }
   if (tree_.forms.empty()) body.result = null_atom();
-  unit_.functions[unit_.entry] = std::move(f_);
+  unit_.functions[unit_.entry - unit_.first_function] = std::move(f_);
   in_entry_ = false;
 }
 
@@ -120,7 +122,7 @@ void Builder::build_function(const Pending& p) {
     end(s.blocks[0], std::move(jump));
     end(f_.body, std::move(s));
   }
-  unit_.functions[p.index] = std::move(f_);
+  unit_.functions[p.index - unit_.first_function] = std::move(f_);
 }
 
 // The closure arrives in the last entry slot; captured values and siblings are read from it. Reads nobody needs vanish
@@ -227,12 +229,15 @@ Atom Builder::literal(Literal::Kind kind, std::uint32_t index) {
 
 std::uint32_t Builder::global_function_index(std::uint32_t g) {
   std::uint32_t form = globals_[g].form;
+  std::uint32_t& earlier = unit_.known.library[g];
+  if (global_functions_[form] == kNone && earlier != 0) global_functions_[form] = earlier - 1;
   if (global_functions_[form] == kNone) {
     Pending p;
     p.index = global_functions_[form] = reserve();
     p.lambda = globals_.known_lambda(g);
     p.form = form;
     p.self_global = g;
+    if (p.lambda->library) earlier = p.index + 1;
     pending_.push_back(std::move(p));
   }
   return global_functions_[form];
@@ -244,7 +249,7 @@ Atom Builder::builtin_value(const Node& n) {
   bool host = n.op == Opcode::host;
   std::uint32_t op = host ? kNone : find_run_operator(n.name);
   if (op != kNone) return literal(Literal::Kind::run_operator, op);
-  auto [found, inserted] = wrappers_.emplace(std::pair(host, n.name), 0);
+  auto [found, inserted] = unit_.known.wrappers.emplace(std::pair(host, n.name), 0);
   if (inserted) {
     Pending p;
     p.index = found->second = reserve();
@@ -278,7 +283,7 @@ Atom Builder::make_closures(const std::vector<VarId>& vars, const std::vector<co
   if (captures.empty()) return literal(Literal::Kind::function, indices[0]);
   const std::string name = vars.empty() ? lambdas[0]->name : tree_.names[vars[0]];
   Statement s = operation(Opcode::group, lambdas[0]->span, name);
-  s.index = static_cast<std::uint32_t>(unit_.groups.size());
+  s.index = unit_.first_group + static_cast<std::uint32_t>(unit_.groups.size());
   unit_.groups.push_back({indices, static_cast<std::uint16_t>(captures.size())});
   for (VarId v : captures) s.operands.push_back(lookup(v));
   Atom first = append(out, std::move(s));
@@ -315,8 +320,8 @@ Atom Builder::lookup(VarId v) {
   return env_.at(v);
 }
 
-Unit build_unit(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level) {
-  return Builder(tree, globals, std::move(locals), level).build();
+Unit build_unit(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level, Unit unit) {
+  return Builder(tree, globals, std::move(locals), level, std::move(unit)).build();
 }
 
 } // namespace cairn::compiler::back

@@ -8,7 +8,6 @@
 
 #include <deque>
 #include <functional>
-#include <map>
 #include <unordered_map>
 
 namespace cairn::compiler::back {
@@ -20,7 +19,7 @@ struct Arm {
 };
 class Builder {
 public:
-  Builder(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level);
+  Builder(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level, Unit unit);
   Unit build();
 
 private:
@@ -100,7 +99,6 @@ private:
   std::deque<Pending> pending_;
   std::vector<std::uint32_t> global_functions_; // by form
   std::vector<bool> ends_in_library_;           // by global
-  std::map<std::pair<bool, std::string>, std::uint32_t> wrappers_; // of builtins; true: of the host's procedures
   std::unordered_map<const Datum*, std::uint32_t> data_;
   std::unordered_map<std::uint32_t, std::uint32_t> function_literals_, operator_literals_;
   FunctionTable functions_;

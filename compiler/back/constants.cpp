@@ -7,6 +7,16 @@ namespace cairn::compiler::back {
 using bytecode::Constant;
 static_assert(static_cast<int>(Datum::Kind::vector) == static_cast<int>(Constant::Kind::vector));
 
+ConstantPool::ConstantPool(bytecode::Module& module) : module_(module) {
+  for (std::uint32_t i = 0; i < module.constants.size(); ++i) {
+    const Constant& c = module.constants[i];
+    if (c.kind == Constant::Kind::pair)
+      pairs_.emplace(std::uint64_t{c.parts[0]} << 32 | c.parts[1], i);
+    else
+      known_.emplace(key(c), i);
+  }
+}
+
 std::uint32_t ConstantPool::add(Constant c) {
   module_.constants.push_back(std::move(c));
   return static_cast<std::uint32_t>(module_.constants.size() - 1);
@@ -23,14 +33,17 @@ std::uint32_t ConstantPool::pair(std::uint32_t car, std::uint32_t cdr) {
   return found->second;
 }
 
-std::uint32_t ConstantPool::intern(Constant c) {
+std::string ConstantPool::key(const Constant& c) {
   std::string key(1, static_cast<char>(c.kind));
   auto bytes = [&](const void* p, std::size_t n) { key.append(static_cast<const char*>(p), n); };
   bytes(&c.integer, sizeof c.integer);
   bytes(&c.flonum, sizeof c.flonum);
   bytes(c.parts.data(), c.parts.size() * sizeof(std::uint32_t));
-  key += c.text;
-  auto [found, inserted] = known_.emplace(std::move(key), 0);
+  return key + c.text;
+}
+
+std::uint32_t ConstantPool::intern(Constant c) {
+  auto [found, inserted] = known_.emplace(key(c), 0);
   if (inserted) found->second = add(std::move(c));
   return found->second;
 }

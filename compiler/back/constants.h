@@ -9,12 +9,13 @@ namespace cairn::compiler::back {
 
 class ConstantPool {
 public:
-  explicit ConstantPool(bytecode::Module& module) : module_(module) {}
+  explicit ConstantPool(bytecode::Module& module); // those that it has are found again
   std::uint32_t of(const Literal& literal);
   std::uint32_t of(const Datum& datum); // iterative: a quoted list may have any length
 
 private:
   std::uint32_t add(bytecode::Constant constant);
+  static std::string key(const bytecode::Constant& constant);
   std::uint32_t intern(bytecode::Constant constant);
   std::uint32_t pair(std::uint32_t car, std::uint32_t cdr);
 

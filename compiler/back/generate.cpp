@@ -7,13 +7,15 @@
 #include "compiler/back/loads.h"
 #include "compiler/back/simplify.h"
 
+#include <algorithm>
+
 namespace cairn::compiler {
 
 using namespace back;
 
 namespace {
 
-// The imports that the unit's statements name, in the order of their declaration; the statements count from these.
+// Adds the imports that the unit's statements name, in the order of their declaration; the statements count among them.
 void keep_used_imports(Unit& unit, const std::vector<bytecode::Import>& declared) {
   std::vector<Statement*> calls;
   std::vector<Block*> work;
@@ -27,17 +29,29 @@ void keep_used_imports(Unit& unit, const std::vector<bytecode::Import>& declared
       for (Label& l : s.labels) work.push_back(&l.body);
     }
   }
-  std::vector<std::uint32_t> number(declared.size(), kNone);
-  for (const Statement* s : calls) number[s->index] = 0;
+  std::vector<bool> used(declared.size());
+  for (const Statement* s : calls) used[s->index] = true;
+  std::vector<std::uint32_t> number(declared.size());
   for (std::size_t i = 0; i < declared.size(); ++i) {
-    if (number[i] == kNone) continue;
-    number[i] = static_cast<std::uint32_t>(unit.imports.size());
-    unit.imports.push_back(declared[i]);
+    if (!used[i]) continue;
+    auto known = std::find(unit.imports.begin(), unit.imports.end(), declared[i]);
+    number[i] = static_cast<std::uint32_t>(known - unit.imports.begin());
+    if (known == unit.imports.end()) unit.imports.push_back(declared[i]);
   }
   for (Statement* s : calls) s->index = number[s->index];
 }
 
-Unit make_unit(const Program& program, const Options& options) {
+// What earlier texts of a session left for the next one.
+Unit begin_unit(Compiled& so_far) {
+  Unit unit;
+  unit.first_function = static_cast<std::uint32_t>(so_far.module.functions.size());
+  unit.first_group = static_cast<std::uint32_t>(so_far.module.groups.size());
+  unit.imports = so_far.module.imports;
+  unit.known = std::move(so_far.known);
+  return unit;
+}
+
+Unit make_unit(const Program& program, const Options& options, Unit begun) {
   Tree tree = make_tree(program);
   Globals globals(program, tree, options);
   globals.mark_stored(tree);
@@ -45,7 +59,7 @@ Unit make_unit(const Program& program, const Options& options) {
     simplify(tree, globals);
     globals.mark_stored(tree);
   }
-  Unit unit = build_unit(tree, globals, classify_locals(tree, options.level > 0), options.level);
+  Unit unit = build_unit(tree, globals, classify_locals(tree, options.level > 0), options.level, std::move(begun));
   keep_used_imports(unit, program.hosts);
   std::vector<bool> constant_globals;
   for (std::uint32_t g = 0; g < program.globals.size(); ++g) constant_globals.push_back(globals[g].once);
@@ -60,21 +74,24 @@ Unit make_unit(const Program& program, const Options& options) {
   return unit;
 }
 
-bytecode::Module make_module(const Program& program, const Options& options) {
-  Unit unit = make_unit(program, options);
-  bytecode::Module module;
-  for (const Global& g : program.globals) module.globals.emplace_back(g.name, g.library);
+// The tables grow at their ends only; a module of its own grows from nothing.
+Compiled extended(const Program& program, const Options& options, Compiled so_far) {
+  Unit unit = make_unit(program, options, begin_unit(so_far));
+  bytecode::Module& module = so_far.module;
+  for (std::size_t g = module.globals.size(); g < program.globals.size(); ++g)
+    module.globals.emplace_back(program.globals[g].name, program.globals[g].library);
   if (module.globals.size() > 0xFFFF)
     throw Failure{{program.globals.back().span, "the program has too many top-level names"}, {}};
   module.sources = program.sources;
-  if (unit.functions.size() > 0xFFFF || unit.groups.size() > 0xFFFF)
+  if (unit.first_function + unit.functions.size() > 0xFFFF || unit.first_group + unit.groups.size() > 0xFFFF)
     throw Failure{{unit.functions.back().span, "the program has too many procedures"}, {}};
   ConstantPool constants(module);
   for (const AnfFunction& f : unit.functions) module.functions.push_back(emit_function(f, unit, constants));
-  module.groups = std::move(unit.groups);
+  for (bytecode::Group& g : unit.groups) module.groups.push_back(std::move(g));
   module.imports = std::move(unit.imports);
   module.entry = unit.entry;
-  return module;
+  so_far.known = std::move(unit.known);
+  return so_far;
 }
 
 // Does the work on this stack or on a larger one, and completes what is thrown.
@@ -94,15 +111,17 @@ template <class Result, class Work> Result guarded(const Program& program, Work 
 
 } // namespace
 
-bytecode::Module generate(Program program, const Options& options) {
-  return guarded<bytecode::Module>(program, [&] { return make_module(program, options); });
+bytecode::Module generate(Program program, const Options& options) { return generate(std::move(program), options, {}).module; }
+
+Compiled generate(Program program, const Options& options, Compiled so_far) {
+  return guarded<Compiled>(program, [&] { return extended(program, options, std::move(so_far)); });
 }
 
 std::string intermediate_text(Program program, const Options& options) {
   return guarded<std::string>(program, [&] {
     std::vector<std::string> globals;
     for (const Global& g : program.globals) globals.push_back(g.name);
-    return print_unit(make_unit(program, options), globals);
+    return print_unit(make_unit(program, options, {}), globals);
   });
 }
 

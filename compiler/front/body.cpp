@@ -123,6 +123,8 @@ ExprPtr Expander::expand_recursive(std::span<const Definition> items, Items body
   }
   ExprPtr inner = expand_body(body, span, owner);
   if (--recursive_scopes_ == 0) references_.clear();
+  for (const Binding& b : bindings)
+    if (b.variable != nullptr && !in_library_) warnings_.end_scope(b.variable);
   scope_.release(mark);
   return order_bindings(std::move(bindings), std::move(inner), span);
 }

@@ -15,7 +15,8 @@ Expander::Deeper::Deeper(Expander& e, Span span) : expander_(e) {
   }
 }
 
-Expander::Expander(Program& program, Loader& loader) : program_(program), loader_(loader) {
+Expander::Expander(Program& program, Loader& loader, Names& names, bool open)
+    : program_(program), loader_(loader), names_(names), open_(open) {
   for (std::uint32_t i = 0; i < program.hosts.size(); ++i) hosts_.emplace(program.hosts[i].name, i);
 }
 
@@ -24,6 +25,13 @@ Variable* Expander::fresh(std::string name, Span span) {
 }
 
 Variable* Expander::bind(const DatumPtr& symbol) {
+  if (!in_library_) {
+    Meaning m = meaning(symbol->text);
+    if (m.kind == Meaning::Kind::local) warnings_.hides(*symbol, m.variable->span, false);
+    // What another file defines is no part of the text that a reader has before his eyes.
+    if (m.kind == Meaning::Kind::global && program_.globals[m.global].span.file == symbol->span.file)
+      warnings_.hides(*symbol, program_.globals[m.global].span, true);
+  }
   Variable* v = fresh(symbol->text, symbol->span);
   scope_.bind(v);
   return v;
@@ -42,7 +50,7 @@ Expander::Meaning Expander::meaning(const std::string& name) const {
     return m;
   }
   if (!in_library_) {
-    if (auto it = globals_.find(name); it != globals_.end()) {
+    if (auto it = names_.defined.find(name); it != names_.defined.end()) {
       m.kind = Meaning::Kind::global;
       m.global = it->second;
       return m;
@@ -66,7 +74,7 @@ Expander::Meaning Expander::meaning(const std::string& name) const {
 }
 
 bool Expander::means_itself(const std::string& name) const {
-  return scope_.find(name) == nullptr && (in_library_ || (!globals_.contains(name) && !hosts_.contains(name)));
+  return scope_.find(name) == nullptr && (in_library_ || (!names_.defined.contains(name) && !hosts_.contains(name)));
 }
 
 bool Expander::is_else(const DatumPtr& d) const { return is_symbol(*d, "else") && means_itself("else"); }
@@ -93,8 +101,11 @@ ExprPtr Expander::reference(const DatumPtr& symbol) {
   Meaning m = meaning(symbol->text);
   switch (m.kind) {
   case Meaning::Kind::local:
+    warnings_.use(m.variable);
     return local(m.variable, symbol->span);
   case Meaning::Kind::global:
+    used_globals_.resize(program_.globals.size());
+    if (m.global != defining_) used_globals_[m.global] = true;
     return make_global(m.global, symbol->span);
   case Meaning::Kind::host:
     return make_host(m.host, symbol->span);
@@ -112,13 +123,17 @@ ExprPtr Expander::reference(const DatumPtr& symbol) {
 }
 
 ExprPtr Expander::library_global(const LibraryDefinition& definition, Span span) {
-  library_globals_.resize(library_definitions().size());
-  std::uint32_t& known = library_globals_[definition.number];
+  names_.library.resize(library_definitions().size());
+  library_asked_.resize(library_definitions().size());
+  std::uint32_t& known = names_.library[definition.number];
   if (known == 0) {
     Global& g = program_.globals.emplace_back();
     g.name = definition.name;
     g.library = true;
     known = static_cast<std::uint32_t>(program_.globals.size());
+  }
+  if (!library_asked_[definition.number]) {
+    library_asked_[definition.number] = true;
     library_wanted_.push_back(definition.number);
   }
   return make_global(known - 1, span);
@@ -129,7 +144,7 @@ ExprPtr Expander::library_global(std::string_view name, Span span) {
 }
 
 void Expander::define_global(const DatumPtr& name) {
-  auto [it, added] = globals_.emplace(name->text, static_cast<std::uint32_t>(program_.globals.size()));
+  auto [it, added] = names_.defined.emplace(name->text, static_cast<std::uint32_t>(program_.globals.size()));
   if (!added) {
     program_.globals[it->second].defined_once = false;
     return;
@@ -137,15 +152,27 @@ void Expander::define_global(const DatumPtr& name) {
   Global& g = program_.globals.emplace_back();
   g.name = name->text;
   g.span = name->span;
+  g.defined_once = !open_;
 }
 
 ExprPtr Expander::expand_top(const DatumPtr& form) { return expand(form); }
 
 ExprPtr Expander::expand_top_definition(const Definition& definition) {
   auto e = std::make_unique<Expr>(Expr::Kind::set_global, definition.span);
-  e->global = globals_.at(definition.name->text);
+  e->global = names_.defined.at(definition.name->text);
+  defining_ = e->global;
   e->children.push_back(expand_value(definition));
+  defining_.reset();
   return e;
+}
+
+std::vector<Diagnostic> Expander::take_warnings(bool exports, bool only_definitions) {
+  used_globals_.resize(program_.globals.size());
+  for (std::size_t g = 0; g < program_.globals.size() && !exports && !only_definitions; ++g) {
+    const Global& global = program_.globals[g];
+    if (!global.library && global.span.file == 0 && !used_globals_[g]) warnings_.never_used(global);
+  }
+  return warnings_.take(program_.sources);
 }
 
 std::vector<ExprPtr> Expander::expand_library() {
@@ -156,7 +183,7 @@ std::vector<ExprPtr> Expander::expand_library() {
     std::uint32_t source = loader_.library_source(d.file);
     std::vector<DatumPtr> forms = read_all(library_files()[d.file].text, source, d.begin, d.end);
     Definition definition = parse_definition(forms.at(0));
-    std::uint32_t global = library_globals_[d.number] - 1;
+    std::uint32_t global = names_.library[d.number] - 1;
     program_.globals[global].span = definition.name->span;
     auto e = std::make_unique<Expr>(Expr::Kind::set_global, definition.span);
     e->global = global;
@@ -177,7 +204,7 @@ void Expander::complain_unbound(const DatumPtr& symbol) const {
     if (in_library_ || !candidate.starts_with('%')) suggestion.offer(candidate);
   };
   scope_.for_each_name(offer);
-  for (const auto& [global, index] : globals_) offer(global);
+  for (const auto& [global, index] : names_.defined) offer(global);
   for (const auto& [host, index] : hosts_) offer(host);
   for (const auto& [keyword, handler] : syntax()) offer(keyword);
   for (const Builtin& b : all_builtins()) offer(b.name);

@@ -8,7 +8,9 @@
 #include "compiler/front/library.h"
 #include "compiler/front/loader.h"
 #include "compiler/front/scope.h"
+#include "compiler/front/warnings.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +42,8 @@ ExprPtr order_bindings(std::vector<Binding> bindings, ExprPtr body, Span span);
 
 class Expander {
 public:
-  Expander(Program& program, Loader& loader);
+  // `open`: later texts may redefine every name.
+  Expander(Program& program, Loader& loader, Names& names, bool open);
 
   using Items = std::span<const DatumPtr>;
   using Handler = ExprPtr (Expander::*)(const DatumPtr& form, Items items);
@@ -63,10 +66,14 @@ public:
   void define_global(const DatumPtr& name);
   ExprPtr expand_top(const DatumPtr& form);
   ExprPtr expand_top_definition(const Definition& definition);
+  // After the user's forms: `only_definitions` of them mean a file for others to use.
+  std::vector<Diagnostic> take_warnings(bool exports, bool only_definitions);
   // The library definitions that the program needs, those they need included, in the order of the library.
   std::vector<ExprPtr> expand_library();
 
   Definition parse_definition(const DatumPtr& form) const;
+
+  static const std::unordered_map<std::string_view, Handler>& syntax();
 
 private:
   class Deeper; // counts nesting
@@ -122,7 +129,6 @@ private:
   ExprPtr expand_include(const DatumPtr& form, Items items);
   ExprPtr misplaced_import(const DatumPtr& form, Items items);
   ExprPtr misplaced_definition(const DatumPtr& form, Items items);
-  static const std::unordered_map<std::string_view, Handler>& syntax();
 
   // The (name init) pairs of a let; `bindings` is the list of them.
   struct Initialised {
@@ -131,6 +137,7 @@ private:
   };
   std::vector<Initialised> parse_bindings(const DatumPtr& bindings, std::string_view form) const;
   ExprPtr expand_initialiser(const Initialised& binding);
+  void end_scope(Scope::Mark mark, std::span<Variable* const> names);
   ExprPtr make_loop(Variable* loop, ExprPtr lambda, std::vector<ExprPtr> inits, Span span);
   void put_value_or(Nest& nest, ExprPtr value, Span span);
   bool is_else(const DatumPtr& d) const;
@@ -143,11 +150,15 @@ private:
 
   Program& program_;
   Loader& loader_;
+  Names& names_;
+  const bool open_;
   Scope scope_;
-  std::unordered_map<std::string, std::uint32_t> globals_; // the user's
+  Warnings warnings_;
+  std::vector<bool> used_globals_; // other than by their own definitions
+  std::optional<std::uint32_t> defining_;
   std::unordered_map<std::string, std::uint32_t> hosts_;   // procedures of the host
-  std::vector<std::uint32_t> library_globals_;             // by library definition: global + 1, or 0
-  std::vector<std::uint32_t> library_wanted_;              // definitions referenced, in order of reference
+  std::vector<bool> library_asked_;                        // by library definition: referenced by this text
+  std::vector<std::uint32_t> library_wanted_;              // those, in order of reference
   std::vector<Variable*> references_;                      // local variables mentioned, while recursive scopes are open
   unsigned recursive_scopes_ = 0;
   unsigned depth_ = 0;

@@ -38,11 +38,21 @@ std::string beside(const std::string& source, const std::string& file) {
 
 } // namespace
 
+bool Loader::import_once(const std::string& file) {
+  if (std::find(names_.imported.begin(), names_.imported.end(), file) != names_.imported.end()) return false;
+  names_.imported.push_back(file);
+  return true;
+}
+
+std::vector<DatumPtr> Loader::read_main(std::string name, std::string text) {
+  import_once(fs::path(name).lexically_normal().string());
+  return read_source(std::move(name), std::move(text));
+}
+
 std::vector<DatumPtr> Loader::read_source(std::string name, std::string text) {
   auto file = static_cast<std::uint32_t>(program_.sources.size());
-  if (file == 0) imported_.push_back(fs::path(name).lexically_normal().string());
   program_.sources.push_back({std::move(name), std::move(text)});
-  parents_.resize(file + 1, file);
+  names_.parents.resize(file + 1, file);
   const std::string& kept = program_.sources[file].text;
   check_text(kept, file);
   std::size_t begin = kept.starts_with("\xEF\xBB\xBF") ? 3 : 0; // a byte order mark
@@ -51,15 +61,15 @@ std::vector<DatumPtr> Loader::read_source(std::string name, std::string text) {
 
 std::vector<DatumPtr> Loader::read_file(std::string name, Span from) {
   std::size_t depth = 0;
-  for (std::uint32_t f = from.file;; f = parents_[f]) {
+  for (std::uint32_t f = from.file;; f = names_.parents[f]) {
     if (program_.sources[f].name == name) complain(from, fmt::format("'{}' includes itself", name));
     if (++depth > kDeepestInclude) complain(from, "files are included too deeply");
-    if (parents_[f] == f) break;
+    if (names_.parents[f] == f) break;
   }
   auto text = file_text(name);
   if (!text) complain(from, fmt::format("cannot read '{}'", name));
   auto file = static_cast<std::uint32_t>(program_.sources.size());
-  parents_.resize(file + 1, from.file);
+  names_.parents.resize(file + 1, from.file);
   return read_source(std::move(name), std::move(*text));
 }
 
@@ -83,8 +93,7 @@ std::vector<DatumPtr> Loader::import(const DatumPtr& form) {
       std::string file = place + ending;
       std::error_code error;
       if (!fs::is_regular_file(file, error)) continue;
-      if (std::find(imported_.begin(), imported_.end(), file) != imported_.end()) return {};
-      imported_.push_back(file);
+      if (!import_once(file)) return {};
       return read_file(std::move(file), items[1]->span);
     }
   for (const LibraryFile& file : library_files())
@@ -94,12 +103,12 @@ std::vector<DatumPtr> Loader::import(const DatumPtr& form) {
 }
 
 std::uint32_t Loader::library_source(std::uint32_t file) {
-  library_sources_.resize(library_files().size());
-  std::uint32_t& known = library_sources_[file];
+  names_.library_sources.resize(library_files().size());
+  std::uint32_t& known = names_.library_sources[file];
   if (known == 0) {
     const LibraryFile& source = library_files()[file];
     program_.sources.push_back({fmt::format("<cairn>/{}.scm", source.name), std::string(source.text)});
-    parents_.push_back(static_cast<std::uint32_t>(parents_.size()));
+    names_.parents.push_back(static_cast<std::uint32_t>(names_.parents.size()));
     known = static_cast<std::uint32_t>(program_.sources.size());
   }
   return known - 1;

@@ -10,10 +10,10 @@ namespace cairn::compiler {
 
 class Loader {
 public:
-  Loader(Program& program, const Options& options) : program_(program), options_(options) {}
+  Loader(Program& program, const Options& options, Names& names) : program_(program), options_(options), names_(names) {}
 
-  // Adds a source and reads it. Throws Complaint.
-  std::vector<DatumPtr> read_source(std::string name, std::string text);
+  // Adds the text that a program or a session is given, and reads it. Throws Complaint.
+  std::vector<DatumPtr> read_main(std::string name, std::string text);
   // The data of the file that (include "file") names.
   std::vector<DatumPtr> include(const DatumPtr& form);
   // The data of the file that (import name) names; none if it has been imported before or belongs to Cairn's own library.
@@ -22,13 +22,13 @@ public:
   std::uint32_t library_source(std::uint32_t file);
 
 private:
+  std::vector<DatumPtr> read_source(std::string name, std::string text);
   std::vector<DatumPtr> read_file(std::string name, Span from);
+  bool import_once(const std::string& file); // false: it has been imported before
 
   Program& program_;
   const Options& options_;
-  std::vector<std::uint32_t> parents_; // by source: the source that includes it; itself for the first
-  std::vector<std::string> imported_;
-  std::vector<std::uint32_t> library_sources_; // by library file: index + 1, or 0
+  Names& names_;
 };
 
 } // namespace cairn::compiler

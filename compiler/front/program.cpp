@@ -5,6 +5,9 @@
 #include "compiler/front/expander.h"
 #include "compiler/front/reader.h"
 
+#include <algorithm>
+#include <set>
+
 namespace cairn::compiler {
 
 namespace {
@@ -40,23 +43,54 @@ std::vector<TopForm> collect(std::vector<DatumPtr> forms, Expander& expander, Lo
   return out;
 }
 
-} // namespace
-
-Program expand(std::string name, std::string text, const Options& options) {
+Program expand(std::string name, std::string text, const Options& options, Names& names, bool open) {
   Program program;
+  program.globals = std::move(names.globals);
+  program.sources = std::move(names.sources);
   for (const HostDeclaration& h : options.hosts) program.hosts.emplace_back(h.name, h.parameters);
   try {
-    Loader loader(program, options);
-    Expander expander(program, loader);
+    Loader loader(program, options, names);
+    Expander expander(program, loader, names, open);
     std::vector<ExprPtr> user;
-    for (const TopForm& form : collect(loader.read_source(std::move(name), std::move(text)), expander, loader))
+    for (const TopForm& form : collect(loader.read_main(std::move(name), std::move(text)), expander, loader))
       user.push_back(form.expression ? expander.expand_top(form.expression) : expander.expand_top_definition(form.definition));
+    bool only_definitions =
+        std::all_of(user.begin(), user.end(), [](const ExprPtr& e) { return e->kind == Expr::Kind::set_global; });
+    program.has_value = !user.empty() && user.back()->kind != Expr::Kind::set_global;
+    program.warnings = expander.take_warnings(options.exports, only_definitions);
     program.forms = expander.expand_library();
     for (ExprPtr& e : user) program.forms.push_back(std::move(e));
   } catch (Complaint& c) {
     throw Failure{std::move(c.diagnostic), std::move(program.sources)};
   }
   return program;
+}
+
+} // namespace
+
+Program expand(std::string name, std::string text, const Options& options) {
+  Names names;
+  return expand(std::move(name), std::move(text), options, names, false);
+}
+
+Program expand(std::string name, std::string text, const Options& options, Names& names) {
+  Program program = expand(std::move(name), std::move(text), options, names, true);
+  names.globals = program.globals;
+  names.sources = program.sources;
+  return program;
+}
+
+std::vector<std::string> names_in_force(const Names& names, const Options& options, std::string_view prefix) {
+  std::set<std::string> found;
+  auto offer = [&](std::string_view name, bool users) {
+    if (name.starts_with(prefix) && (users || !name.starts_with('%'))) found.emplace(name);
+  };
+  for (const auto& [name, global] : names.defined) offer(name, true);
+  for (const HostDeclaration& h : options.hosts) offer(h.name, true);
+  for (const auto& [name, handler] : Expander::syntax()) offer(name, false);
+  for (const Builtin& b : all_builtins()) offer(b.name, false);
+  for (const LibraryDefinition& d : library_definitions()) offer(d.name, false);
+  return {found.begin(), found.end()};
 }
 
 } // namespace cairn::compiler

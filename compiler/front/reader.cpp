@@ -2,6 +2,7 @@
 // bytes above 0x7F are always whole characters.
 #include "compiler/front/reader.h"
 
+#include "compiler/compiler.h"
 #include "compiler/front/datum.h"
 #include "vm/text/number.h"
 #include "vm/text/utf8.h"
@@ -15,7 +16,20 @@ namespace cairn::compiler {
 
 void complain(Span span, std::string message) { throw Complaint{{span, std::move(message)}}; }
 
+bool is_complete(std::string_view text) {
+  try {
+    check_text(text, 0);
+    read_all(text, 0, 0, text.size());
+  } catch (const Incomplete&) {
+    return false;
+  } catch (const Complaint&) {
+  }
+  return true; // or wrong in a way that no further line mends
+}
+
 namespace {
+
+[[noreturn]] void break_off(Span span, std::string message) { throw Incomplete{{{span, std::move(message)}}}; }
 
 bool is_space(unsigned char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -62,7 +76,7 @@ public:
       if (at_ == text_.size()) break;
       step();
     }
-    if (!open_.empty()) complain_open(open_.back());
+    if (!open_.empty()) break_off(opening(open_.back()), open_text(open_.back()));
     return std::move(done_);
   }
 
@@ -81,17 +95,18 @@ private:
     return {file_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
   }
 
-  [[noreturn]] void complain_open(const Open& o) const {
+  Span opening(const Open& o) const { return span(o.begin, o.opening_end); }
+  std::string open_text(const Open& o) const {
     switch (o.kind) {
     case Open::Kind::list:
-      complain(span(o.begin, o.opening_end), "this '(' is never closed");
+      return "this '(' is never closed";
     case Open::Kind::vector:
-      complain(span(o.begin, o.opening_end), "this '#(' is never closed");
+      return "this '#(' is never closed";
     default:
-      complain(span(o.begin, o.opening_end),
-               fmt::format("nothing follows this {}", text_.substr(o.begin, o.opening_end - o.begin)));
+      return fmt::format("nothing follows this {}", text_.substr(o.begin, o.opening_end - o.begin));
     }
   }
+  [[noreturn]] void complain_open(const Open& o) const { complain(opening(o), open_text(o)); }
 
   void skip_blank() {
     while (at_ < text_.size()) {
@@ -112,7 +127,7 @@ private:
     std::size_t begin = at_;
     at_ += 2;
     for (std::size_t level = 1; level > 0;) {
-      if (text_.size() - at_ < 2) complain(span(begin, begin + 2), "this comment is never closed");
+      if (text_.size() - at_ < 2) break_off(span(begin, begin + 2), "this comment is never closed");
       std::string_view two = text_.substr(at_, 2);
       if (two == "|#")
         --level, at_ += 2;
@@ -215,7 +230,7 @@ private:
     std::size_t begin = at_++;
     auto d = make_datum(Datum::Kind::string, {});
     for (;;) {
-      if (at_ == text_.size()) complain(span(begin, begin + 1), "this string is never closed");
+      if (at_ == text_.size()) break_off(span(begin, begin + 1), "this string is never closed");
       char c = text_[at_];
       if (c == '"') break;
       if (c == '\\') {
@@ -232,7 +247,7 @@ private:
 
   void read_escape(std::string& out, std::size_t string_begin) {
     std::size_t begin = at_++;
-    if (at_ == text_.size()) complain(span(string_begin, string_begin + 1), "this string is never closed");
+    if (at_ == text_.size()) break_off(span(string_begin, string_begin + 1), "this string is never closed");
     char c = text_[at_];
     switch (c) {
     case '"':

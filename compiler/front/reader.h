@@ -12,6 +12,8 @@ namespace cairn::compiler {
 struct Complaint {
   Diagnostic diagnostic;
 };
+// The text breaks off: more of it may make it right.
+struct Incomplete : Complaint {};
 [[noreturn]] void complain(Span span, std::string message);
 
 // All data in text[begin, end); spans count from the start of `text` and name `file`. Throws Complaint.

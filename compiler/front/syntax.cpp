@@ -190,9 +190,17 @@ std::vector<Expander::Initialised> Expander::parse_bindings(const DatumPtr& bind
 }
 
 ExprPtr Expander::expand_initialiser(const Initialised& binding) {
+  if (!in_library_) warnings_.allow_new_version(binding.target, binding.init);
   ExprPtr e = expand(binding.init);
   if (e->kind == Expr::Kind::lambda && e->name.empty() && is_symbol(*binding.target)) e->name = binding.target->text;
   return e;
+}
+
+// The scope of a form that binds `names` by choice: each should be used.
+void Expander::end_scope(Scope::Mark mark, std::span<Variable* const> names) {
+  scope_.release(mark);
+  for (const Variable* v : names)
+    if (!in_library_) warnings_.end_scope(v);
 }
 
 ExprPtr Expander::expand_let(const DatumPtr& form, Items items) {
@@ -206,12 +214,15 @@ ExprPtr Expander::expand_plain_let(const DatumPtr& form, Items items) {
   for (const Initialised& b : bindings) inits.push_back(expand_initialiser(b));
   Scope::Mark mark = scope_.mark();
   Patterns patterns(*this);
-  std::vector<Variable*> variables;
-  for (const Initialised& b : bindings) variables.push_back(patterns.target(b.target));
+  std::vector<Variable*> variables, names;
+  for (const Initialised& b : bindings) {
+    variables.push_back(patterns.target(b.target));
+    if (is_symbol(*b.target)) names.push_back(variables.back());
+  }
   if (!bindings.empty()) patterns.nest().put_let(std::move(variables), std::move(inits), form->span);
   patterns.take_apart();
   ExprPtr body = expand_body(items.subspan(2), form->span, "let");
-  scope_.release(mark);
+  end_scope(mark, names);
   return patterns.nest().close(std::move(body));
 }
 
@@ -219,13 +230,16 @@ ExprPtr Expander::expand_let_star(const DatumPtr& form, Items items) {
   if (items.size() < 3) complain(form->span, "'let*' needs bindings and a body");
   Scope::Mark mark = scope_.mark();
   Patterns patterns(*this);
+  std::vector<Variable*> names;
   for (const Initialised& b : parse_bindings(items[1], "let*")) {
     ExprPtr init = expand_initialiser(b);
-    patterns.nest().put_let(patterns.target(b.target), std::move(init), b.span);
+    Variable* variable = patterns.target(b.target);
+    if (is_symbol(*b.target)) names.push_back(variable);
+    patterns.nest().put_let(variable, std::move(init), b.span);
     patterns.take_apart();
   }
   ExprPtr body = expand_body(items.subspan(2), form->span, "let*");
-  scope_.release(mark);
+  end_scope(mark, names);
   return patterns.nest().close(std::move(body));
 }
 
@@ -251,7 +265,7 @@ ExprPtr Expander::expand_named_let(const DatumPtr& form, Items items) {
   Scope::Mark mark = scope_.mark();
   Variable* loop = bind(items[1]);
   ExprPtr lambda = expand_lambda(Items(&parameters, 1), items.subspan(3), items[1]->text, form->span);
-  scope_.release(mark);
+  end_scope(mark, {&loop, 1});
   return make_loop(loop, std::move(lambda), std::move(inits), form->span);
 }
 
@@ -275,7 +289,7 @@ ExprPtr Expander::expand_do(const DatumPtr& form, Items items) {
     if (!list_items(spec, parts) || parts.size() < 2 || parts.size() > 3 || !is_symbol(*parts[0]))
       complain(spec->span, "a variable of 'do' is written (name first next) or (name first)");
     names.push_back(parts[0]);
-    inits.push_back(expand(parts[1]));
+    inits.push_back(expand_initialiser({parts[0], parts[1], spec->span}));
     steps.push_back(parts.size() == 3 ? parts[2] : parts[0]);
   }
   Variable* loop = fresh("do", form->span);

@@ -68,3 +68,16 @@ TEST_CASE("declared procedures of the host are called; declarations that make no
   options.hosts = nullptr;
   CHECK(Compiled("1", &options).status == CAIRN_BAD_ARGUMENT);
 }
+
+TEST_CASE("warnings go to whoever wants them, and the program compiles all the same") {
+  std::vector<std::string> said;
+  cairn_compiler_options options = initial();
+  options.user = &said;
+  options.warn = [](void* user, const char* text, size_t bytes) {
+    static_cast<std::vector<std::string>*>(user)->emplace_back(text, bytes);
+  };
+  CHECK(Compiled("(let ((a 1) (b 2))\n  3)", &options).status == CAIRN_OK);
+  REQUIRE(said.size() == 2);
+  CHECK(said[0] == "test.scm:1:8: warning: 'a' is never used\n(let ((a 1) (b 2))\n       ^\n");
+  CHECK(said[1].starts_with("test.scm:1:14: warning: "));
+}

@@ -1,5 +1,6 @@
 // Module files: what is written is read back, and whatever else the bytes may be, it is refused or harmless.
 #include "test/bytecode/builder.h"
+#include "test/bytecode/resealing.h"
 #include "vm/api/cairn.h"
 #include "vm/bytecode/file.h"
 #include "vm/bytecode/verifier.h"

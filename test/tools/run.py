@@ -181,6 +181,17 @@ class Compiler(ToolTest):
         self.tool("vmc", "a.scm", "-o", "2.bc", code=0)
         self.assertEqual(self.read("1.bc"), self.read("2.bc"))
 
+    def test_warnings_go_to_standard_error_and_can_be_silenced(self):
+        self.write("a.scm", "(define (f x)\n  (let ((y 2))\n    x))\n(write (f 1))\n")
+        done = self.tool("vmc", "a.scm", code=0)
+        self.assertEqual(done.errors, "a.scm:2:10: warning: 'y' is never used\n  (let ((y 2))\n         ^\n")
+        self.assertEqual(done.output, "")
+        for option in ("-w", "--no-warnings"):
+            self.assertEqual(self.tool("vmc", option, "a.scm", code=0).errors, "")
+        self.assertEqual(self.vmrun("a.scm").errors, "")
+        self.write("b.scm", "(let ((y 2)) (car))")
+        self.assertNotIn("warning", self.tool("vmc", "b.scm", code=2).errors)
+
     def test_exports_keep_what_the_program_does_not_need(self):
         self.write("a.scm", "(define (unused x) (* x x))\n(write 1)\n")
         self.assertNotIn("set_global", self.tool("vmc", "a.scm", "--emit=asm", code=0).output)

@@ -17,6 +17,11 @@ class Samples(ToolTest):
     def numbers(self, *arguments, **more):
         return [float(word) for word in self.sample(*arguments, **more).output.split()]
 
+    def test_all_compile_without_warnings(self):
+        for name in sorted(os.listdir(self.folder_of_samples)):
+            if name.endswith((".scm", ".vlad")):
+                self.assertEqual(self.tool("vmc", os.path.join(self.folder_of_samples, name), "-o", "sample.bc", code=0).errors, "")
+
     def test_logistic_is_the_same_for_both_operators(self):
         for iterations in (0, 1, 10, 1000):
             plain = self.sample("logistic.scm", "*j", iterations).output

@@ -3,10 +3,15 @@
 cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
                 python3 pkg-config)
 
-install_packages() {
+fuzz_packages=(clang-14 libclang-rt-14-dev)  # for the preset `fuzz` alone
+
+install_packages() { install_missing "${cairn_packages[@]}"; }
+install_fuzz_packages() { install_missing "${fuzz_packages[@]}"; }
+
+install_missing() {
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
   local missing=() package as_root=()
-  for package in "${cairn_packages[@]}"; do
+  for package in "$@"; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || return 0

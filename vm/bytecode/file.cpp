@@ -3,6 +3,7 @@
 #include "vm/bytecode/file.h"
 
 #include "vm/bytecode/bytes.h"
+#include "vm/bytecode/reseal.h"
 
 #include <algorithm>
 #include <array>
@@ -114,8 +115,9 @@ Function read_function(ByteReader& in) {
   f.rest = (flags & kRest) != 0;
   f.needs_closure = (flags & kNeedsClosure) != 0;
   f.library = (flags & kLibrary) != 0;
-  f.code.resize(in.count(8));
-  for (Word& w : f.code) w = in.u64();
+  f.code.resize(in.count(sizeof(Word)));
+  auto words = in.take(f.code.size() * sizeof(Word));
+  if (!words.empty()) std::memcpy(f.code.data(), words.data(), words.size());
   return f;
 }
 
@@ -315,7 +317,8 @@ std::vector<std::byte> write_module(const Module& module) {
     out.set_u64(table + 16 * section + 8, out.bytes.size() - begin);
     out.align8();
   }
-  reseal(out.bytes);
+  out.set_u64(kLengthAt, out.bytes.size());
+  out.set_u64(kChecksumAt, checksum(std::span(out.bytes).subspan(kHeaderBytes)));
   return std::move(out.bytes);
 }
 
@@ -341,13 +344,16 @@ void strip(Module& module) {
   }
 }
 
-bool reseal(std::vector<std::byte>& bytes) {
-  if (!looks_like_module(bytes) || bytes.size() < kHeaderBytes) return false;
-  ByteWriter fields;
-  fields.u64(bytes.size());
-  fields.u64(checksum(std::span(bytes).subspan(kHeaderBytes)));
-  static_assert(kChecksumAt == kLengthAt + 8);
-  std::copy(fields.bytes.begin(), fields.bytes.end(), bytes.begin() + kLengthAt);
+bool reseal(std::span<std::byte> file, std::string& error) {
+  if (!looks_like_module(file)) {
+    error = "this is no Cairn file";
+    return false;
+  }
+  if (file.size() < kHeaderBytes) {
+    error = "the module is too short for a checksum";
+    return false;
+  }
+  set_u64(file, kChecksumAt, checksum(file.subspan(kHeaderBytes)));
   return true;
 }
 

@@ -25,8 +25,4 @@ bool looks_like_module(std::span<const std::byte> bytes);
 // Removes source text and places. The names of files and procedures stay: messages still say where, if not on which line.
 void strip(Module& module);
 
-// Makes length and checksum right again after bytes were changed, for tests and tools that patch modules. False if this is no
-// module file.
-bool reseal(std::vector<std::byte>& bytes);
-
 } // namespace cairn::bytecode

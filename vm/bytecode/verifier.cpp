@@ -6,6 +6,7 @@
 #include "vm/text/utf8.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <fmt/format.h>
 #include <stdexcept>
@@ -18,8 +19,8 @@ constexpr std::int64_t kMostExact = (std::int64_t{1} << 47) - 1;
 constexpr std::int64_t kLeastExact = -(std::int64_t{1} << 47);
 // Register sets take one bit a register for every word of code. A small file must not make them large, so their words are
 // limited in total: real code stays far below.
-constexpr std::size_t kFreeMaskWords = std::size_t{1} << 24;
-constexpr std::size_t kMaskWordsPerCodeWord = 16;
+constexpr std::size_t kFreeMaskWords = std::size_t{1} << 21;
+constexpr std::size_t kMaskWordsPerCodeWord = 64;
 
 struct Unsound {
   std::uint32_t pc;
@@ -33,16 +34,30 @@ bool is_tail(Opcode op) {
   case Opcode::tail_call_value:
   case Opcode::tail_call_value_1:
   case Opcode::tail_apply:
-  case Opcode::run_thaw: return true;
-  default: return false;
+  case Opcode::run_thaw:
+    return true;
+  default:
+    return false;
   }
 }
 bool ends_flow(Opcode op) {
-  return is_tail(op) || op == Opcode::ret || op == Opcode::ret_drop || op == Opcode::ret_drop_2 || op == Opcode::fail || op == Opcode::jump;
+  return is_tail(op) || op == Opcode::ret || op == Opcode::ret_drop || op == Opcode::ret_drop_2 || op == Opcode::fail ||
+         op == Opcode::jump;
 }
 bool needs_number(Opcode op) { return op != Opcode::jump_not_eqv_k; }
 std::string_view name_of(Opcode op) { return kOpcodes[static_cast<std::size_t>(op)].name; }
-bool is_run_instruction(Opcode op) { return name_of(op).starts_with("run_"); }
+// By opcode, so that the loops below look nothing up in text.
+constexpr auto kRunInstructions = [] {
+  std::array<bool, static_cast<std::size_t>(Opcode::count)> is{};
+  for (std::size_t i = 0; i < is.size(); ++i) is[i] = kOpcodes[i].name.starts_with("run_");
+  return is;
+}();
+constexpr auto kHasOperands = [] {
+  std::array<bool, static_cast<std::size_t>(Opcode::count)> has{};
+  for (std::size_t i = 0; i < has.size(); ++i) has[i] = has_operands(static_cast<Opcode>(i));
+  return has;
+}();
+bool is_run_instruction(Opcode op) { return kRunInstructions[static_cast<std::size_t>(op)]; }
 std::string_view roles_of(Opcode op) { return kOpcodes[static_cast<std::size_t>(op)].roles; }
 
 class FunctionCheck {
@@ -67,6 +82,7 @@ public:
 
 private:
   enum State : std::uint8_t { kInside, kStart, kReached };
+  static constexpr std::size_t kNowhere = SIZE_MAX;
 
   [[noreturn]] void complain(std::size_t pc, std::string message) const {
     throw Unsound{static_cast<std::uint32_t>(pc), std::move(message)};
@@ -103,7 +119,7 @@ private:
     for (std::size_t pc = 0; pc < code.size();) {
       Word w = code[pc];
       if ((w & 0xFFFF) >= static_cast<Word>(Opcode::count)) complain(pc, fmt::format("there is no opcode {}", w & 0xFFFF));
-      std::size_t length = words_of(w);
+      std::size_t length = kHasOperands[w & 0xFFFF] ? 1 + (field_c(w) + 3u) / 4 : 1;
       if (length > code.size() - pc) complain(pc, "the operands go beyond the end of the code");
       states_[pc] = kStart;
       check_fields(pc, w);
@@ -225,13 +241,21 @@ private:
       std::size_t pc = pending_.back();
       pending_.pop_back();
       const std::uint64_t* before = &facts_->live[pc * words];
-      std::copy(before, before + words, now_.begin());
-      step(pc);
+      if (words == 1)
+        now_[0] = *before;
+      else
+        std::copy(before, before + words, now_.begin());
+      do pc = step(pc);
+      while (pc != kNowhere);
     }
   }
 
   // Control comes from `from` to `pc` with the registers of now_.
   void arrive(std::size_t from, std::int64_t target) {
+    if (comes_first(from, target)) pending_.push_back(static_cast<std::size_t>(target));
+  }
+  // The same, without a note to go on there; false: it has been, or is to be, gone on from there.
+  bool comes_first(std::size_t from, std::int64_t target) {
     if (target == static_cast<std::int64_t>(states_.size())) complain(from, "control runs off the end of the code");
     if (target < 0 || target > static_cast<std::int64_t>(states_.size())) complain(from, "a jump leaves the function");
     auto pc = static_cast<std::size_t>(target);
@@ -242,14 +266,18 @@ private:
         if (std::uint64_t odd = before[i] ^ now_[i]; odd != 0)
           complain(from, fmt::format("paths that join at {} disagree on r{}", pc,
                                      i * 64 + static_cast<unsigned>(std::countr_zero(odd))));
-      return;
+      return false;
     }
-    std::copy(now_.begin(), now_.end(), before);
+    if (facts_->mask_words == 1)
+      *before = now_[0];
+    else
+      std::copy(now_.begin(), now_.end(), before);
     states_[pc] = kReached;
-    pending_.push_back(pc);
+    return true;
   }
 
-  void step(std::size_t pc) {
+  // The instruction behind, if control comes there for the first time; now_ holds what is live then.
+  std::size_t step(std::size_t pc) {
     Word w = function_->code[pc];
     Opcode op = opcode_of(w);
     std::string_view roles = roles_of(op);
@@ -262,7 +290,7 @@ private:
     } else {
       for (unsigned i = 0; i < roles.size(); ++i)
         if (roles[i] == 'S') use(pc, field(w, i));
-      if (has_operands(op))
+      if (kHasOperands[static_cast<std::size_t>(op)])
         for (unsigned i = 0; i < field_c(w); ++i) use(pc, operand(&function_->code[pc], i));
     }
     if (op == Opcode::ret || op == Opcode::ret_drop_2 || is_tail(op)) want_nothing_live(pc, op);
@@ -274,7 +302,8 @@ private:
       arrive(pc, here + long_jump(w));
     else if (!roles.empty() && roles.back() == 'J')
       arrive(pc, here + static_cast<std::int16_t>(field(w, static_cast<unsigned>(roles.size()) - 1)));
-    if (!ends_flow(op)) arrive(pc, here + static_cast<std::int64_t>(words_of(w)));
+    auto behind = pc + (kHasOperands[static_cast<std::size_t>(op)] ? 1 + (field_c(w) + 3u) / 4 : 1);
+    return !ends_flow(op) && comes_first(pc, static_cast<std::int64_t>(behind)) ? behind : kNowhere;
   }
 
   std::uint64_t& word_of(std::size_t pc, unsigned r) {

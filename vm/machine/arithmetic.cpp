@@ -138,8 +138,8 @@ Value Engine::binary(Opcode op, Value x, Value y) {
   if (tag == 0) {
     Tape* tape = runs.back().tape;
     double px = to_double(x), py = to_double(y), v = rules::value2(op, px, py);
-    bool on_x = tape != nullptr && x.is_taped() && x.tape_id() == tape->id();
-    bool on_y = tape != nullptr && y.is_taped() && y.tape_id() == tape->id();
+    bool on_x = tape != nullptr && tape->has(x);
+    bool on_y = tape != nullptr && tape->has(y);
     if (!on_x && !on_y) return flonum(v);
     double dx = 0, dy = 0;
     rules::partials2(op, px, py, v, dx, dy);
@@ -177,7 +177,7 @@ Value Engine::unary(Opcode op, Value x) {
   if (x.is_taped()) {
     Tape* tape = runs.back().tape;
     double px = to_double(x);
-    if (tape == nullptr || x.tape_id() != tape->id()) return flonum(rules::value1(op, px));
+    if (tape == nullptr || !tape->has(x)) return flonum(rules::value1(op, px));
     if (op == Opcode::inexact) return tape->identity(x);
     double v = rules::value1(op, px);
     return tape->append(v, x.tape_node(), rules::partial1(op, px, v), tape::kNone, 0);

@@ -68,7 +68,7 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
   Value arguments[kMostPrimitiveArguments] = {};
   for (std::size_t i = 0; i < fields.size(); ++i) arguments[i] = source(frame, fields[i]);
   Value v = print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this);
-  if (Tape* tape = runs.back().tape; tape != nullptr && v.is_taped() && v.tape_id() == tape->id()) v = tape->identity(v);
+  if (Tape* tape = runs.back().tape; tape != nullptr && tape->has(v)) v = tape->identity(v);
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);
   return v;

@@ -112,7 +112,7 @@ public:
   // --- slots and fields on a tape (places.cpp)
   // A second place for v (borrowed): an identity node where it is on the tape of the current run, a reference otherwise.
   Value duplicate(Tape* tape, Value v) {
-    if (tape != nullptr && v.is_taped() && v.tape_id() == tape->id()) return tape->identity(v);
+    if (tape != nullptr && tape->has(v)) return tape->identity(v);
     return Heap::retain(v);
   }
   // Field `slot` of an object that may be older than the tape.

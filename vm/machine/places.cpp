@@ -15,7 +15,7 @@ Value Engine::read_field_taped(Tape& tape, Object* o, std::uint32_t slot, Value 
     return tape.identity(tape.lift({o->serial, slot}, v, v.flonum()));
   }
   if (!v.is_taped()) return Heap::retain(v);
-  if (v.tape_id() == tape.id()) return tape.identity(v);
+  if (tape.has(v)) return tape.identity(v);
   if (!tape.is_old(o->serial)) return v;
   return tape.identity(tape.lift({o->serial, slot}, v, primal(v).flonum()));
 }

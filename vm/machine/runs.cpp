@@ -184,7 +184,7 @@ Frame* Engine::copy_frame(Frame* frame) {
 void Engine::lift_frame(Tape& tape, Frame* frame) {
   value::for_each_live(frame, [&](std::uint32_t slot) {
     Value& v = frame->slots()[slot];
-    if (v.is_flonum() || (v.is_taped() && v.tape_id() != tape.id()))
+    if (v.is_flonum() || (v.is_taped() && !tape.has(v)))
       v = tape.lift({frame->serial, slot}, v, primal(v).flonum());
   });
   frame->set_lifted(true);
@@ -193,7 +193,7 @@ void Engine::lift_frame(Tape& tape, Frame* frame) {
 void Engine::identify_frame(Tape& tape, Frame* frame) {
   value::for_each_live(frame, [&](std::uint32_t slot) {
     Value& v = frame->slots()[slot];
-    if (v.is_taped() && v.tape_id() == tape.id()) v = tape.identity(v);
+    if (tape.has(v)) v = tape.identity(v);
   });
 }
 

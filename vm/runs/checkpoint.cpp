@@ -1,5 +1,5 @@
-// checkpoint-*j: the executor of schedules. It performs one action a step; the cotangent of a state between two intervals is a sparse map
-// from places (DESIGN 5.2), so what an interval does not touch costs it nothing.
+// checkpoint-*j: the executor of schedules. It performs one action a step; the cotangent of a state between two intervals is a
+// sparse map from places (DESIGN 5.2), so what an interval does not touch costs it nothing.
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/states.h"
 #include "vm/schedule/checker.h"
@@ -14,16 +14,16 @@ namespace cairn::runs {
 
 using machine::kNever;
 using machine::ProgramError;
-using machine::rules::Owned;
 using machine::RunKind;
+using machine::rules::Owned;
 using schedule::Action;
 using value::Frame;
 using value::Object;
 
 namespace {
 
-// Calls visit(slot, serial, index) for every value slot of what the tape made or lifted and can be reached from the runs of its own level;
-// what is older and untouched is not entered.
+// Calls visit(slot, serial, index) for every value slot of what the tape made or lifted and can be reached from the runs of its
+// own level; what is older and untouched is not entered.
 template <class F> void walk_touched(const std::vector<Run>& runs, Value root, const Tape& tape, F&& visit) {
   std::vector<Object*> pending;
   std::unordered_set<Object*> seen;
@@ -36,7 +36,7 @@ template <class F> void walk_touched(const std::vector<Run>& runs, Value root, c
   };
   auto push_runs = [&](const std::vector<Run>& list) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (i > 0 && list[i].state != nullptr) break;  // an inner reverse operator: opaque to this tape
+      if (i > 0 && list[i].state != nullptr) break; // an inner reverse operator: opaque to this tape
       if (list[i].top != nullptr) push(list[i].top);
     }
   };
@@ -80,12 +80,14 @@ template <class F> void walk_touched(const std::vector<Run>& runs, Value root, c
       push_runs(c->runs);
       break;
     }
-    default: break;
+    default:
+      break;
     }
   }
 }
 
-// Bytes of what a state holds that is newer than `since`: its own cost beyond the snapshot before it. Logical, the same in every replay.
+// Bytes of what a state holds that is newer than `since`: its own cost beyond the snapshot before it. Logical, the same in every
+// replay.
 std::int64_t logical_bytes(const std::vector<Run>& runs, std::uint64_t since) {
   std::int64_t bytes = static_cast<std::int64_t>(runs.size() * sizeof(Run));
   std::vector<Object*> pending;
@@ -136,7 +138,7 @@ Snapshot copy_of(const Snapshot& s) {
 
 // Runs `steps` steps from the current state, on the tape in work if there is one.
 void begin_interval(Engine& engine, CheckpointState& s, NativeObject* state, std::uint64_t steps) {
-  if (s.current.empty()) throw ProgramError("checkpoint-*j: the schedule runs from no state");
+  want(!s.current.empty() && !s.sweeping);
   std::vector<Run> runs = std::move(s.current.runs);
   s.current.runs.clear();
   s.highest = std::max(s.highest, engine.heap().next_serial);
@@ -161,7 +163,7 @@ void begin_interval(Engine& engine, CheckpointState& s, NativeObject* state, std
 }
 
 void begin_tape(Engine& engine, CheckpointState& s) {
-  if (s.work != nullptr) return;  // the tape in work goes on where it ended
+  if (s.work != nullptr) return; // the tape in work goes on where it ended
   s.work = new Tape(engine.heap(), engine.register_tape(), s.low, s.current.start);
   s.work_before = s.work->size();
   s.work_ended = false;
@@ -208,12 +210,12 @@ void seed_interval(CheckpointState& s) {
   Tape& tape = *s.work;
   std::vector<std::pair<std::uint32_t, double>> seeds;
   walk_touched(s.current.runs, value::kUnspecified, tape, [&](Value v, std::uint64_t serial, std::uint32_t slot) {
-    bool on_tape = v.is_taped() && v.tape_id() == tape.id();
+    bool on_tape = tape.has(v);
     if (!on_tape && !v.is_flonum() && !v.is_taped()) return;
     Cotangent* c = s.through.find({serial, slot});
     if (c == nullptr) return;
     if (on_tape) seeds.emplace_back(v.tape_node(), c->value);
-    s.through.erase({serial, slot});  // a slot that holds an untaped number ends its place
+    s.through.erase({serial, slot}); // a slot that holds an untaped number ends its place
   });
   tape.inputs.for_each([&](tape::Place place, tape::Input& input) {
     if (Cotangent* c = s.through.find(place)) {
@@ -308,7 +310,8 @@ void CheckpointState::finished(Engine& engine, Value v, std::uint64_t steps) {
 }
 
 void CheckpointState::expired(Engine& engine, std::vector<Run> segment) {
-  std::uint64_t steps = segment[0].start;  // turned into steps done
+  drop(engine, current);
+  std::uint64_t steps = segment[0].start; // turned into steps done
   current.serial = current.start = engine.cut_serial;
   for (const Run& r : segment)
     if (r.state != nullptr) current.start = std::max(current.start, r.run_state()->serial_floor());
@@ -339,6 +342,7 @@ void act(Engine& engine, Value& slot) {
   Value state = slot;
   Action a = s->schedule->next();
   auto slot_at = [&](std::uint32_t index) -> Snapshot& {
+    want(index <= s->slots.size()); // slots are taken in order
     if (index >= s->slots.size()) s->slots.resize(index + 1);
     return s->slots[index];
   };
@@ -351,6 +355,7 @@ void act(Engine& engine, Value& slot) {
     return;
   case Action::Kind::snapshot: {
     Snapshot& to = slot_at(a.slot);
+    want(to.empty() && !s->current.empty());
     std::uint64_t since = s->low;
     for (const Snapshot& other : s->slots)
       if (!other.empty() && other.position <= s->current.position) since = std::max(since, other.serial);
@@ -371,25 +376,30 @@ void act(Engine& engine, Value& slot) {
     break;
   }
   case Action::Kind::restore: {
+    Snapshot kept = copy_of(slot_at(a.slot));
     s->drop(engine, s->current);
-    s->current = copy_of(slot_at(a.slot));
+    s->current = std::move(kept);
     s->current.bytes = 0;
     s->ended = false;
     break;
   }
   case Action::Kind::discard: {
     Snapshot& from = slot_at(a.slot);
+    want(!from.empty());
     hold_snapshot(engine, -1, -from.bytes);
     s->drop(engine, from);
     break;
   }
   case Action::Kind::reverse:
-    if (s->work == nullptr) throw ProgramError("checkpoint-*j: the schedule sweeps no tape");
-    if (s->work_ended) seed_final(engine, *s, "checkpoint-*j");
-    else seed_interval(*s);
+    want(s->work != nullptr && !s->sweeping);
+    if (s->work_ended)
+      seed_final(engine, *s, "checkpoint-*j");
+    else
+      seed_interval(*s);
     s->drop(engine, s->current);
     break;
   case Action::Kind::put_aside:
+    want(s->work != nullptr && s->aside == nullptr && !s->sweeping);
     s->aside = s->work;
     s->work = nullptr;
     s->aside_runs = std::move(s->current.runs);
@@ -398,6 +408,7 @@ void act(Engine& engine, Value& slot) {
     if (!s->aside_ended) s->current.runs = without_tape(engine, s->aside_runs, *s->aside);
     break;
   case Action::Kind::take_back:
+    want(s->work == nullptr && s->aside != nullptr);
     s->drop(engine, s->current);
     s->work = s->aside;
     s->aside = nullptr;
@@ -405,7 +416,9 @@ void act(Engine& engine, Value& slot) {
     s->aside_runs.clear();
     s->work_ended = s->aside_ended;
     break;
-  case Action::Kind::done: s->complete = true; break;
+  case Action::Kind::done:
+    s->complete = true;
+    break;
   }
   engine.deliver(state);
 }

@@ -50,6 +50,7 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   const tape::Composite& c = s.work->composites.back();
   const tape::Output* output = output_of(s, c.serial);
   if (output == nullptr) return false;
+  want(output->skeleton.is_pair());
   bool any = false;
   std::uint32_t leaf = 0;
   Owned cotangents(heap, copy_value(engine, output->skeleton, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
@@ -120,7 +121,7 @@ void end_composite(Engine& engine, SweepState& s, Value value) {
   const tape::Composite c = tape.composites.back();
   tape::FlushDenormals flush;
   auto add = [&](Value original, tape::Place place, double d) {
-    if (original.is_taped() && original.tape_id() == tape.id()) {
+    if (tape.has(original)) {
       tape.accumulate(original.tape_node(), d);
       return;
     }

@@ -279,7 +279,7 @@ public:
 
   void put(Value from, Value* to) {
     *to = value::kUnspecified;
-    if (from.is_taped() && from.tape_id() == tape_.id()) *to = value::flonum(tape_.primal(from.tape_node()));
+    if (tape_.has(from)) *to = value::flonum(tape_.primal(from.tape_node()));
     else if ((is_container(from) || value::is_bundle(from)) && value::object_of(from)->serial >= tape_.start())
       pending_.push_back({from, to});
     else *to = Heap::retain(from);

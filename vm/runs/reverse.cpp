@@ -1,4 +1,5 @@
-// *j: one tape for the whole run; and what it shares with checkpoint-*j: opening, seeding, sweeping in stretches, the result at the border.
+// *j: one tape for the whole run; and what it shares with checkpoint-*j: opening, seeding, sweeping in stretches, the result at
+// the border.
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/states.h"
 
@@ -9,13 +10,13 @@
 namespace cairn::runs {
 
 using machine::ProgramError;
-using machine::rules::Owned;
 using machine::RunKind;
+using machine::rules::Owned;
 using value::Object;
 
 namespace {
 
-constexpr std::uint32_t kStretch = 4096;  // records swept in one step
+constexpr std::uint32_t kStretch = 4096; // records swept in one step
 
 bool is_exact_zero(Value v) { return v.is_integer() && v.integer() == 0; }
 
@@ -87,8 +88,10 @@ void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f,
     run.kind = RunKind::interval;
     run.top = engine.make_call(f, &s->x, 1);
     const value::Code* code = run.top->code;
-    if (code->parameters >= 1) s->x_place = {run.top->serial, 0};
-    else s->x_place = {run.top->slots()[0].pair()->serial, 0};
+    if (code->parameters >= 1)
+      s->x_place = {run.top->serial, 0};
+    else
+      s->x_place = {run.top->slots()[0].pair()->serial, 0};
     s->current.runs = {run};
     s->current.serial = s->current.start = s->highest = heap.next_serial;
     s->current.random = engine.random_counter;
@@ -119,10 +122,11 @@ void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f,
 
 // Seeds the tape in work at the value of the run, path by path; the value is then kept without tape.
 void seed_final(Engine& engine, SweepState& s, const char* name) {
+  want(s.work != nullptr && !s.sweeping);
   Heap& heap = engine.heap();
   Tape& tape = *s.work;
   engine.activate_tape(&tape);
-  auto on_tape = [&](Value number) { return number.is_taped() && number.tape_id() == tape.id(); };
+  auto on_tape = [&](Value number) { return tape.has(number); };
   std::vector<std::pair<std::uint32_t, double>> seeds;
   std::string what = fmt::format("{}: the cotangent", name);
   walk_pair(engine, s.value, s.cotangent, what.c_str(), false, [&](const PairedLeaf& leaf) {
@@ -149,6 +153,7 @@ void seed_reverse(Engine& engine, Value& state) { seed_final(engine, *state_in<S
 
 void sweep(Engine& engine, value::Frame* frame, Value& slot) {
   auto* s = state_in<SweepState>(engine, slot);
+  want(s->sweeping);
   Tape& tape = *s->work;
   std::uint32_t stop = tape.composites.empty() ? 0 : tape.composites.back().node;
   if (s->position == stop && !tape.composites.empty()) {
@@ -165,8 +170,9 @@ void sweep(Engine& engine, value::Frame* frame, Value& slot) {
 
 bool swept(Engine& engine, Value& nested, Value& slot) {
   bool has_nested = value::is_kind(nested, value::Kind::state);
-  if (has_nested) let_go_of_outer(engine, nested);  // so that the state is not taken for shared
+  if (has_nested) let_go_of_outer(engine, nested); // so that the state is not taken for shared
   auto* s = state_in<SweepState>(engine, slot);
+  want(s->sweeping);
   if (has_nested) {
     end_composite(engine, *s, nested);
     drop_composite(engine, *s);
@@ -185,7 +191,9 @@ Value cotangent_of_x(Engine& engine, SweepState& s) {
       Cotangent* found = c->through.find(owner == nullptr ? c->x_place : tape::Place{owner->serial, slot});
       return found != nullptr ? value::flonum(found->value) : value::integer_unchecked(0);
     });
+  want(s.work != nullptr && s.sweeping);
   return copy_value(engine, s.x, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
+    if (!s.work->has(number)) return value::integer_unchecked(0);
     double c = s.work->cotangent(number.tape_node());
     return tape::is_absent(c) ? value::integer_unchecked(0) : value::flonum(c);
   });
@@ -200,8 +208,8 @@ Value close_reverse(Engine& engine, Value state) {
   Owned x(heap, cotangent_of_x(engine, s));
   Value xv = x.take();
   Owned plain(heap, heap.cons(Heap::retain(s.value), xv));
-  // The result is rebuilt whether there is an outer tape or not, so that serials are the same. On an outer tape its leaves are the
-  // places (serial, leaf) of the composite.
+  // The result is rebuilt whether there is an outer tape or not, so that serials are the same. On an outer tape its leaves are
+  // the places (serial, leaf) of the composite.
   Tape* outer = engine.current().tape;
   std::uint32_t leaf = 0;
   Value result = copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {

@@ -21,15 +21,15 @@ using Cotangents = tape::PlaceMap<Cotangent>;
 
 // What *j and checkpoint-*j have in common: a tape and its sweep. Owns its values.
 struct SweepState : RunState {
-  Tape* work = nullptr;              // the tape in work
-  std::uint32_t position = 0;        // records before it are still to be swept
+  Tape* work = nullptr;       // the tape in work
+  std::uint32_t position = 0; // records before it are still to be swept
   bool sweeping = false;
-  Value x = value::kUnspecified;     // the argument, rebuilt as a tree
+  Value x = value::kUnspecified; // the argument, rebuilt as a tree
   Value cotangent = value::kUnspecified;
-  Value value = value::kUnspecified; // what the run returned; after the seeds are set: without tape
-  std::uint64_t serial = 0;          // of the operator's frame: names its result on an outer tape
-  Cotangents through;                // cotangents of places older than the tape in work
-  std::vector<tape::Output> skeletons;  // results of composites that belong to an earlier interval
+  Value value = value::kUnspecified;   // what the run returned; after the seeds are set: without tape
+  std::uint64_t serial = 0;            // of the operator's frame: names its result on an outer tape
+  Cotangents through;                  // cotangents of places older than the tape in work
+  std::vector<tape::Output> skeletons; // results of composites that belong to an earlier interval
   EffectLog log;
 
   Tape* tape() const override { return sweeping ? nullptr : work; }
@@ -51,12 +51,13 @@ struct ReverseState final : SweepState {
 
 // A state that an execution can be continued from, any number of times.
 struct Snapshot {
-  std::vector<Run> runs;  // [0] is the interval's own, without its state; empty: no state
+  std::vector<Run> runs; // [0] is the interval's own, without its state; empty: no state
   std::uint64_t serial = 0, random = 0, effects = 0;
-  // A tape that goes on from here takes what is older for its inputs. Not `serial` where an inner schedule replays: its counter is behind.
+  // A tape that goes on from here takes what is older for its inputs. Not `serial` where an inner schedule replays: its counter
+  // is behind.
   std::uint64_t start = 0;
-  std::uint64_t position = 0;  // steps from the beginning
-  std::int64_t bytes = 0;      // logical, of what it holds beyond the snapshot before it
+  std::uint64_t position = 0; // steps from the beginning
+  std::int64_t bytes = 0;     // logical, of what it holds beyond the snapshot before it
   bool empty() const { return runs.empty(); }
 };
 
@@ -67,29 +68,29 @@ struct CheckpointState final : SweepState {
   Snapshot current;
   std::vector<Snapshot> slots;
   Tape* aside = nullptr;
-  std::vector<Run> aside_runs;     // where the tape put aside ends, with its numbers
-  bool aside_ended = false;        // it ends at the end of the program
+  std::vector<Run> aside_runs; // where the tape put aside ends, with its numbers
+  bool aside_ended = false;    // it ends at the end of the program
   bool complete = false;
-  bool ended = false;              // current is the end of the program, `value` its value
-  bool work_ended = false;         // the tape in work ends there
+  bool ended = false;      // current is the end of the program, `value` its value
+  bool work_ended = false; // the tape in work ends there
   bool total_known = false;
   bool outermost = false;
   std::uint64_t total = 0;
-  std::uint64_t executed = 0;      // steps advanced and taped
-  std::uint64_t low = 0;           // objects older than this are constants
-  std::uint64_t highest = 0;       // serial counter after everything run so far
+  std::uint64_t executed = 0; // steps advanced and taped
+  std::uint64_t low = 0;      // objects older than this are constants
+  std::uint64_t highest = 0;  // serial counter after everything run so far
   std::uint64_t end_random = 0;
-  std::uint64_t random_floor = 0;  // random counter outside, where a capsule was resumed in the middle
-  tape::Place x_place;             // where x is if it is a number
+  std::uint64_t random_floor = 0; // random counter outside, where a capsule was resumed in the middle
+  tape::Place x_place;            // where x is if it is a number
   // For the report of --explain.
-  std::uint64_t taped_steps = 0, taped_sum = 0;  // steps run on a tape, and the records they made
-  std::uint64_t work_before = 0;                 // records of the tape in work before the last action
-  std::uint64_t peak_records = 0;                // in work and aside together
-  std::uint64_t stack_bytes = 0;                 // the most that the schedule was told
+  std::uint64_t taped_steps = 0, taped_sum = 0; // steps run on a tape, and the records they made
+  std::uint64_t work_before = 0;                // records of the tape in work before the last action
+  std::uint64_t peak_records = 0;               // in work and aside together
+  std::uint64_t stack_bytes = 0;                // the most that the schedule was told
   std::uint64_t snapshots_taken = 0, peak_snapshots = 0;
   std::int64_t snapshot_bytes_sum = 0, peak_snapshot_bytes = 0;
   // A composite's reverse pass: gradients of every place of the outer tape's world, not of x alone.
-  NativeObject* outer = nullptr;   // the state whose tape has the composite; owned
+  NativeObject* outer = nullptr; // the state whose tape has the composite; owned
 
   RunState* clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
@@ -112,16 +113,22 @@ void hold_snapshot(Engine& engine, std::int64_t count, std::int64_t bytes);
 template <class T> T* state_in(Engine& engine, Value& slot) {
   NativeObject* o = nullptr;
   if (value::is_kind(slot, value::Kind::state)) o = static_cast<NativeObject*>(slot.other());
-  if (o == nullptr || dynamic_cast<T*>(o->native) == nullptr) throw machine::ProgramError("invalid bytecode: no state of a run operator");
+  if (o == nullptr || dynamic_cast<T*>(o->native) == nullptr)
+    throw machine::ProgramError("invalid bytecode: no state of a run operator");
   o = engine.unique_state(o);
   slot = value::of_other(o);
   return static_cast<T*>(o->native);
 }
 
+// A state may come from a file, so what its frame's next instruction needs is looked for.
+inline void want(bool holds) {
+  if (!holds) throw machine::ProgramError("a derivative operator is in a state in which it cannot go on");
+}
+
 void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);
 void seed_reverse(Engine& engine, Value& state);
 void sweep(Engine& engine, value::Frame* frame, Value& state);
-bool swept(Engine& engine, Value& nested, Value& state);  // true: complete
+bool swept(Engine& engine, Value& nested, Value& state); // true: complete
 Value close_reverse(Engine& engine, Value state);
 void act(Engine& engine, Value& state);
 void finish_interval(Engine& engine, CheckpointState& s);
@@ -129,7 +136,7 @@ void finish_interval(Engine& engine, CheckpointState& s);
 bool begin_composite(Engine& engine, value::Frame* frame, Value state);
 void let_go_of_outer(Engine& engine, Value& nested);
 void end_composite(Engine& engine, SweepState& s, Value nested);
-void drop_composite(Engine& engine, SweepState& s);  // drops the last one of its tape in work
+void drop_composite(Engine& engine, SweepState& s); // drops the last one of its tape in work
 void close_checkpoint(Engine& engine, CheckpointState& s);
 void seed_final(Engine& engine, SweepState& s, const char* name);
 // j* over a reverse operator: bundles in f, x or the cotangent (all taken over). False: there are none.

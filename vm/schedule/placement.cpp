@@ -13,6 +13,8 @@ constexpr std::uint64_t kMorePerDoubling = 4;
 constexpr std::uint64_t kLeastBySize = 8;
 // Positions stay far from the end of 64 bits.
 constexpr std::uint64_t kLongestLeapSteps = std::uint64_t{1} << 60;
+constexpr std::uint64_t kLongestStride = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 // With many slots a sixteenth of them is dropped at once, so that weighing all gaps is rare; the loss is below a hundredth.
 constexpr std::uint64_t kBatch = 16;
 
@@ -205,14 +207,21 @@ Reversal Placement::reversal(std::uint64_t end) const {
   const auto held = static_cast<std::uint64_t>(kept_.size());
   std::uint64_t limit = std::max(held, allowed());
   if (allowance_.kind == Allowance::Kind::bytes)
-    limit = std::clamp(allowance_.bytes / std::max<std::uint64_t>(1, held_bytes_ / held), limit, allowance_.most);
+    limit = std::clamp(allowance_.bytes / std::max<std::uint64_t>(1, held_bytes_ / std::max<std::uint64_t>(1, held)), limit,
+                       allowance_.most);
   const auto cut = allowance_.kind == Allowance::Kind::strided ? Reversal::Cut::never : Reversal::Cut::revolve;
   return Reversal(cut, base_, limit, std::move(marks), slots_, end);
 }
 
 bool Placement::sound() const {
   if (allowance_.kind > Allowance::Kind::bytes || allowance_.most == 0 || allowance_.most > kNoLimit) return false;
-  if (base_ == 0 || stride_ == 0 || at_ > UINT64_MAX / base_ - 1 || (kept_.empty() && !store_)) return false;
+  if (allowance_.kind == Allowance::Kind::bytes && allowance_.most < kLeastBySize) return false;
+  // Far from the end of 64 bits: what is computed from them must not go around.
+  if (base_ == 0 || base_ > kLongestLeapSteps || stride_ == 0 || stride_ > kLongestStride || origin_ > kLongestLeapSteps)
+    return false;
+  if (at_ > 4 * kLongestLeapSteps / base_ || held_bytes_ > kMostBytes || allowance_.bytes > kMostBytes ||
+      (kept_.empty() && !store_))
+    return false;
   std::vector<std::uint32_t> held(dropping_);
   std::uint64_t least = 0;
   std::uint64_t bytes = 0;

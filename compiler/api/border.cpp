@@ -1,0 +1,85 @@
+// Options are checked and copied here, once for all calls.
+#include "compiler/api/border.h"
+
+#include "vm/bytecode/file.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <unordered_set>
+
+namespace cairn::compiler::api {
+
+namespace {
+
+bool usable_hosts(const cairn_host_declaration* hosts, std::size_t count) {
+  if (count == 0) return true;
+  if (hosts == nullptr || count > UINT16_MAX) return false;
+  std::unordered_set<std::string_view> names;
+  return std::all_of(hosts, hosts + count, [&](const cairn_host_declaration& h) {
+    return h.name != nullptr && h.parameters <= bytecode::kMostRegisters && names.insert(h.name).second;
+  });
+}
+
+} // namespace
+
+void* copy_out(const void* bytes, std::size_t size) {
+  void* copy = std::malloc(size + 1);
+  if (copy == nullptr) throw std::bad_alloc();
+  if (size != 0) std::memcpy(copy, bytes, size);
+  static_cast<char*>(copy)[size] = 0;
+  return copy;
+}
+
+cairn_status fail(cairn_status status, char** error, std::string_view message) {
+  if (error == nullptr) return status;
+  try {
+    *error = copy_out(message);
+  } catch (const std::bad_alloc&) {
+    return CAIRN_OUT_OF_MEMORY;
+  }
+  return status;
+}
+
+std::string rendered(const Diagnostic& d, const std::vector<bytecode::Source>& sources, std::string_view severity) {
+  bool known = d.span.file < sources.size();
+  return text::render(known ? &sources[d.span.file] : nullptr, known ? &d.span : nullptr, severity, d.message);
+}
+
+bool usable(const cairn_compiler_options* options) {
+  return options == nullptr ||
+         (options->struct_size == sizeof(cairn_compiler_options) && options->level >= 0 && options->level <= 2 &&
+          (options->library_folder_count == 0 || options->library_folders != nullptr) &&
+          usable_hosts(options->hosts, options->host_count));
+}
+
+Options inner_options(const cairn_compiler_options* options) {
+  Options inner;
+  inner.exports = options == nullptr || options->exports != 0;
+  if (options == nullptr) return inner;
+  inner.level = options->level;
+  for (std::size_t i = 0; i < options->host_count; ++i)
+    inner.hosts.push_back({options->hosts[i].name, static_cast<std::uint16_t>(options->hosts[i].parameters)});
+  for (std::size_t i = 0; i < options->library_folder_count; ++i) inner.library_folders.emplace_back(options->library_folders[i]);
+  return inner;
+}
+
+std::vector<std::string> rendered_warnings(const Program& program, const Listener& listener) {
+  std::vector<std::string> out;
+  if (listener.warn == nullptr) return out;
+  for (const Diagnostic& d : program.warnings) out.push_back(rendered(d, program.sources, "warning"));
+  return out;
+}
+
+void tell(const std::vector<std::string>& warnings, const Listener& listener) {
+  for (const std::string& w : warnings) listener.warn(listener.user, w.data(), w.size());
+}
+
+void give(bytecode::Module module, bool strip, void** bytes, std::size_t* size) {
+  if (strip) bytecode::strip(module);
+  auto written = bytecode::write_module(module);
+  *bytes = copy_out(written.data(), written.size());
+  *size = written.size();
+}
+
+} // namespace cairn::compiler::api

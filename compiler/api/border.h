@@ -1,0 +1,72 @@
+// What the calls of cairn_compiler.h share: options, text that leaves the library, and exceptions, which do not.
+#pragma once
+
+#include "cairn_compiler.h"
+
+#include "compiler/compiler.h"
+#include "vm/text/diagnostic.h"
+
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn::compiler::api {
+
+struct NoFile {
+  std::string message;
+};
+
+// What leaves the library is malloc's, so that one function releases all of it.
+void* copy_out(const void* bytes, std::size_t size);
+inline char* copy_out(std::string_view text) { return static_cast<char*>(copy_out(text.data(), text.size())); }
+
+// Puts `message` into *error if there is one.
+cairn_status fail(cairn_status status, char** error, std::string_view message);
+
+// FILE:LINE:COLUMN: SEVERITY: ..., the line and a caret.
+std::string rendered(const Diagnostic& diagnostic, const std::vector<bytecode::Source>& sources, std::string_view severity);
+
+bool usable(const cairn_compiler_options* options);
+Options inner_options(const cairn_compiler_options* options);
+
+// Where warnings go.
+struct Listener {
+  void (*warn)(void* user, const char* text, std::size_t bytes) = nullptr;
+  void* user = nullptr;
+};
+inline Listener listener_of(const cairn_compiler_options* options) {
+  return options == nullptr ? Listener{} : Listener{options->warn, options->user};
+}
+// The texts of a program's warnings; nothing if nobody wants them. To be told when the program has compiled.
+std::vector<std::string> rendered_warnings(const Program& program, const Listener& listener);
+void tell(const std::vector<std::string>& warnings, const Listener& listener);
+
+// The bytes of a module as the caller gets them.
+void give(bytecode::Module module, bool strip, void** bytes, std::size_t* size);
+
+// Runs `body`; what it throws becomes a status and a message.
+template <class Body> cairn_status guarded(char** error, Body&& body) {
+  if (error != nullptr) *error = nullptr;
+  try {
+    body();
+    return CAIRN_OK;
+  } catch (const Failure& failure) {
+    try {
+      return fail(CAIRN_BAD_SOURCE, error, rendered(failure.diagnostic, failure.sources, "error"));
+    } catch (...) {
+      return CAIRN_OUT_OF_MEMORY;
+    }
+  } catch (const NoFile& missing) {
+    return fail(CAIRN_NO_FILE, error, missing.message);
+  } catch (const std::bad_alloc&) {
+    return fail(CAIRN_OUT_OF_MEMORY, error, "error: the system gave no memory\n");
+  } catch (const std::exception& e) {
+    return fail(CAIRN_INTERNAL, error, std::string("error: a fault inside the compiler: ") + e.what() + "\n");
+  } catch (...) {
+    return fail(CAIRN_INTERNAL, error, "error: a fault inside the compiler\n");
+  }
+}
+
+} // namespace cairn::compiler::api

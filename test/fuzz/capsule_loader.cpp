@@ -1,0 +1,17 @@
+// Any bytes are a machine in the middle of its work or refused; a machine can go on and be saved again.
+#include "test/fuzz/fuzzing.h"
+#include "vm/machine/reseal.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzzing::Bytes bytes = fuzzing::bytes_of(data, size);
+  std::string error;
+  cairn::machine::reseal_file(bytes, error);
+  fuzzing::Machine machine(fuzzing::bounded(nullptr));
+  if (machine.restore(bytes, error)) {
+    fuzzing::run_to_the_end(machine);
+  } else {
+    fuzzing::promise(!error.empty(), "who refuses says why");
+    fuzzing::promise(machine.drop_everything() == 0, "nothing is left of what was refused");
+  }
+  return 0;
+}

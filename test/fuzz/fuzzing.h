@@ -1,0 +1,53 @@
+// What the fuzzed programs share: machines under a small budget whose output is kept, and the promise that nothing is left of
+// them.
+#pragma once
+
+#include "vm/machine/machine.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fuzzing {
+
+using cairn::machine::Machine;
+using cairn::machine::Status;
+using Bytes = std::vector<std::byte>;
+
+inline constexpr std::int64_t kMemoryBytes = std::int64_t{16} << 20;
+inline constexpr std::uint64_t kSteps = 20'000;
+
+inline void promise(bool holds, const char* what, const std::string& more = {}) {
+  if (holds) return;
+  std::fprintf(stderr, "BROKEN PROMISE: %s %s\n", what, more.c_str());
+  std::abort();
+}
+
+inline Bytes bytes_of(const std::uint8_t* data, std::size_t size) {
+  const auto* p = reinterpret_cast<const std::byte*>(data);
+  return {p, p + size};
+}
+
+inline cairn::machine::Options bounded(std::string* output) {
+  cairn::machine::Options options;
+  options.memory_bytes = kMemoryBytes;
+  options.output = [output](std::string_view text) {
+    if (output != nullptr && output->size() < 100'000) output->append(text);
+  };
+  options.input = [](char*, std::size_t) { return std::size_t{0}; };
+  return options;
+}
+
+// Runs, saves where it stands, and drops everything: whatever the machine was given, none of it may be left.
+inline Status run_to_the_end(Machine& machine) {
+  Status status = machine.run(kSteps);
+  if (status == Status::out_of_steps) promise(!machine.save().empty(), "what runs can be saved");
+  if (status == Status::done) machine.result_text();
+  if (status == Status::done || status == Status::out_of_steps) promise(machine.drop_everything() == 0, "nothing is left");
+  return status;
+}
+
+} // namespace fuzzing

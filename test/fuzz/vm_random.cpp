@@ -1,0 +1,56 @@
+// A random program in slices, carried from machine to machine by capsule files, is the program undisturbed.
+#include "test/fuzz/fuzzing.h"
+#include "test/fuzz/random_module.h"
+
+#include <memory>
+
+namespace {
+
+using namespace fuzzing;
+
+struct Outcome {
+  Status status;
+  std::string output, end;
+  std::uint64_t steps;
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome outcome_of(const Machine& machine, Status status, const std::string& output) {
+  std::string end = status == Status::done    ? machine.result_text()
+                    : status == Status::error ? machine.error().rendered()
+                                              : std::string();
+  return {status, output, end, machine.statistics().steps};
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 4) return 0;
+  std::uint64_t slice = 1 + data[0] + 16u * data[1];
+  bc::Module module = RandomModule({data + 2, size - 2}).make();
+  std::string error, output;
+  auto machine = std::make_unique<Machine>(bounded(&output));
+  promise(machine->load(module, error), "random modules are sound:", error);
+  Status status = run_to_the_end(*machine);
+  if (status == Status::over_budget) return 0; // slices may need a little more, or a little less
+  Outcome whole = outcome_of(*machine, status, output);
+
+  output.clear();
+  machine = std::make_unique<Machine>(bounded(&output));
+  machine->load(std::move(module), error);
+  std::uint64_t left = kSteps;
+  // Slices that grow, so that long runs have few.
+  for (; (status = machine->run(std::min(slice, left))) == Status::out_of_steps && left > slice; slice += slice / 2) {
+    left -= slice;
+    Bytes file = machine->save();
+    auto next = std::make_unique<Machine>(bounded(&output));
+    promise(next->restore(file, error), "what was saved is sound:", error);
+    promise(next->save() == file || next->statistics().heap_peak_bytes != machine->statistics().heap_peak_bytes,
+            "what was restored is saved as the same bytes");
+    machine = std::move(next);
+  }
+  if (status == Status::over_budget) return 0;
+  Outcome sliced = outcome_of(*machine, status, output);
+  promise(sliced == whole, "slices are the whole run:", whole.end + " / " + sliced.end);
+  return 0;
+}
