@@ -127,6 +127,16 @@ void ImageReader::constant(const Reference& r, std::uint64_t index) {
   fill(r, value::object_of(v));
 }
 
+namespace {
+
+// There are two NaNs, of either sign.
+bool is_canonical(Value flonum) {
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  return !std::isnan(flonum.flonum()) || (flonum.bits & ~kSign) == value::flonum(flonum.flonum()).bits;
+}
+
+} // namespace
+
 Value ImageReader::plain() { return plain_of(in.varint()); }
 
 Value ImageReader::plain_of(std::uint64_t word) {
@@ -140,7 +150,7 @@ Value ImageReader::plain_of(std::uint64_t word) {
   }
   case ImageTag::flonum:
     v.bits = in.u64();
-    if (payload != 0 || !v.is_flonum() || v != value::flonum(v.flonum())) throw Malformed("a flonum of no known form");
+    if (payload != 0 || !v.is_flonum() || !is_canonical(v)) throw Malformed("a flonum of no known form");
     return v;
   case ImageTag::immediate:
     v.bits = value::kImmediateTag << value::kTagShift | payload;
