@@ -57,6 +57,15 @@ TEST_CASE("what is written is read, and written as the same bytes") {
   CHECK(machine::write_image(again).size() == bytes.size());
 }
 
+TEST_CASE("both NaNs are numbers, and others are not") {
+  for (auto [bits, fine] : {std::pair{0x7FF8000000000000u, true}, {0xFFF8000000000000u, true}, {0x7FF8000000000001u, false}}) {
+    Engine e({});
+    load_small(e);
+    e.globals[0] = value::Value{bits};
+    CHECK(refusal(machine::write_image(e)).empty() == fine);
+  }
+}
+
 TEST_CASE("objects that refer to themselves are refused") {
   for (int length : {1, 2, 1000}) {
     Engine e({});
@@ -116,7 +125,11 @@ TEST_CASE("counts beyond the file are refused without giant allocations") {
     machine::Options options;
     options.memory_bytes = 1 << 20;
     machine::Machine m(options);
-    if (m.restore(changed, error)) m.run(100);
+    try {
+      if (m.restore(changed, error)) m.run(100);
+    } catch (const value::BudgetExceeded&) {
+      continue;  // more than the machine may have
+    }
   }
 }
 

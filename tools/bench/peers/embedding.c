@@ -58,7 +58,7 @@ static void calls(long count) {
 
 /* Steps a second of `guests` machines in slices of `slice` steps, or of one machine that does the work of all, whole. */
 static double rate(const cairn_module* module, int guests, uint64_t slice) {
-  cairn_vm** vms = malloc((size_t)guests * sizeof *vms);
+  cairn_vm **vms = malloc((size_t)guests * sizeof *vms), **done = malloc((size_t)guests * sizeof *done);
   for (int i = 0; i < guests; ++i) vms[i] = loaded(module);
   uint64_t steps = 0;
   int left = guests;
@@ -70,11 +70,13 @@ static double rate(const cairn_module* module, int guests, uint64_t slice) {
       if (status == CAIRN_OUT_OF_STEPS) continue;
       must(status);
       steps += cairn_vm_steps(vms[i]);
-      cairn_vm_free(vms[i]);
+      done[i] = vms[i];
       vms[i] = NULL;
       --left;
     }
   double took = seconds() - start;
+  for (int i = 0; i < guests; ++i) cairn_vm_free(done[i]);
+  free(done);
   free(vms);
   return (double)steps / took;
 }
