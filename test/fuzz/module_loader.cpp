@@ -5,8 +5,10 @@
 #include "vm/bytecode/file.h"
 #include "vm/machine/reseal.h"
 
+#include <algorithm>
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr std::size_t kLengthAt = 16;
+  constexpr std::size_t kLengthAt = 16, kProducerAt = 32, kProducerBytes = 32;
   fuzzing::Bytes bytes = fuzzing::bytes_of(data, size);
   if (size >= kLengthAt + 8) cairn::bytecode::set_u64(bytes, kLengthAt, size);
   std::string error;
@@ -16,7 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzzing::promise(!error.empty(), "who refuses says why");
     return 0;
   }
-  fuzzing::promise(cairn::bytecode::write_module(module) == bytes, "there is one file for each module");
+  fuzzing::Bytes again = cairn::bytecode::write_module(module);
+  std::copy_n(bytes.begin() + kProducerAt, std::min(bytes.size() - kProducerAt, kProducerBytes), again.begin() + kProducerAt);
+  cairn::machine::reseal_file(again, error);
+  fuzzing::promise(again == bytes, "there is one file for each module, but for who made it");
   fuzzing::Machine machine(fuzzing::bounded(nullptr));
   if (machine.load(std::move(module), error))
     fuzzing::run_to_the_end(machine);

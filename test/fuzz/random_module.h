@@ -4,8 +4,10 @@
 
 #include "vm/bytecode/module.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace fuzzing {
@@ -26,11 +28,11 @@ public:
       bc::Function function;
       function.name = "f" + std::to_string(f);
       function.parameters = static_cast<std::uint16_t>(f == 0 ? 0 : 1 + below(3));
-      if (f == 1) function.parameters = 1; // what run operators are given
+      if (f == 1 || f == 2) function.parameters = 1; // what run operators are given
       module_.functions.push_back(function);
     }
-    if (functions > 1) first_of_one_ = constant({bc::Constant::Kind::function, 1});
-    for (unsigned f = 0; f < functions; ++f) body(module_.functions[f]);
+    for (unsigned f = 1; f < functions && f <= 2; ++f) operands_[f - 1] = constant(bc::Constant::Kind::function, f);
+    for (current_ = 0; current_ < functions; ++current_) body(module_.functions[current_]);
     return std::move(module_);
   }
 
@@ -47,19 +49,19 @@ private:
   bool more() const { return at_ < bytes_.size(); }
   unsigned below(unsigned n) { return byte() % n; }
 
-  std::uint16_t constant(bc::Constant c) {
+  std::uint16_t constant(bc::Constant::Kind kind, std::int64_t integer, double flonum = 0) {
+    bc::Constant c;
+    c.kind = kind;
+    c.integer = integer;
+    c.flonum = flonum;
     module_.constants.push_back(std::move(c));
     return static_cast<std::uint16_t>(module_.constants.size() - 1);
   }
   void constants() {
-    for (double d : {0.5, -1.25, 3.0, 0.0}) {
-      bc::Constant c{bc::Constant::Kind::flonum};
-      c.flonum = d;
-      constant(c);
-    }
-    constant({bc::Constant::Kind::integer, 7});
+    for (double d : {0.5, -1.25, 3.0, 0.0}) constant(bc::Constant::Kind::flonum, 0, d);
+    constant(bc::Constant::Kind::integer, 7);
     for (int i = 0; i < static_cast<int>(bc::RunOperator::count); ++i)
-      operators_[i] = constant({bc::Constant::Kind::run_operator, i});
+      operators_[i] = constant(bc::Constant::Kind::run_operator, i);
     module_.globals = {"g"};
   }
 
@@ -145,7 +147,7 @@ private:
   }
   void call() {
     if (module_.functions.size() == 1) return;
-    unsigned f = 1 + below(static_cast<unsigned>(module_.functions.size()) - 1);
+    unsigned least = std::max(1u, current_), f = least + below(static_cast<unsigned>(module_.functions.size()) - least);
     unsigned x = number(), to = fresh();
     if (live_[x] != Kind::number) return;
     emit(Opcode::call, to, f, module_.functions[f].parameters);
@@ -157,9 +159,11 @@ private:
       operands({x, x, x});
     define(to, Kind::number);
   }
-  // (op f x ...) with f of one number; its parts stand in the last registers.
+  // (op f x ...) with f of one number; its parts stand in the last registers. The first function has operators on the second, the
+  // second on the third, and no function calls an earlier one: derivatives of derivatives, but not nested without end, which
+  // takes time without end.
   void run_operator() {
-    if (module_.functions.size() == 1) return;
+    if (current_ >= 2 || module_.functions.size() < current_ + std::size_t{2}) return;
     constexpr unsigned op = kRegisters - 1, f = kRegisters - 2, seed = kRegisters - 3;
     auto which = static_cast<bc::RunOperator>(below(6));
     int capsule = some(Kind::capsule);
@@ -173,7 +177,7 @@ private:
     }
     bool two = which == bc::RunOperator::primops;
     emit(Opcode::constant, op, operators_[static_cast<int>(which)]);
-    emit(Opcode::constant, f, first_of_one_);
+    emit(Opcode::constant, f, operands_[current_]);
     if (!two) emit(Opcode::integer, seed, which == bc::RunOperator::interrupt ? byte() : 1);
     emit(Opcode::call_value, to, op | bc::kLastUse, two ? 2 : 3);
     if (two)
@@ -195,6 +199,7 @@ private:
       emit(Opcode::primitive, to, static_cast<unsigned>(bc::Primitive::random_real), 0);
       return define(to, Kind::number);
     }
+    if (current_ != 0) return; // as in programs: globals are defined at the top level, and never hold what is on a tape
     emit(Opcode::set_global, x, 0);
     emit(Opcode::global, to, 0);
     define(to, Kind::number);
@@ -309,7 +314,8 @@ private:
   std::vector<Word>* code_ = nullptr;
   Registers live_;
   std::uint16_t operators_[static_cast<int>(bc::RunOperator::count)] = {};
-  std::uint16_t first_of_one_ = 0;
+  std::uint16_t operands_[2] = {};
+  unsigned current_ = 0;
 };
 
 } // namespace fuzzing

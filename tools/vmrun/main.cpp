@@ -37,7 +37,8 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
-  void open_stats();
+  int open_report(const std::string& path) const;
+  void trace();
   void create();
   void load();
   ModuleHandle compiled_or_read() const;
@@ -48,12 +49,13 @@ private:
   void save();
   int finish(int code, std::string_view message);
   void write_stats();
+  void write_profile();
 
   const RunOptions& options_;
   Progress progress_;
   Streams streams_;
   VmHandle vm_;
-  int stats_descriptor_ = STDERR_FILENO;
+  int stats_descriptor_ = STDERR_FILENO, profile_descriptor_ = STDERR_FILENO;
   bool timed_ = false;                  // slices are short because something is due by the clock
   std::uint64_t timed_slice_ = 100'000; // steps; grows or shrinks with the program's speed
   Clock::time_point last_save_ = Clock::now();
@@ -62,7 +64,8 @@ private:
 
 int Session::run() {
   try {
-    open_stats();
+    stats_descriptor_ = open_report(options_.stats_file);
+    profile_descriptor_ = open_report(options_.profile_file);
     create();
     load();
     if (options_.verify_only) return kDone;
@@ -75,11 +78,11 @@ int Session::run() {
 }
 
 // Early, so that a bad path is known before hours of work.
-void Session::open_stats() {
-  if (options_.stats_file.empty()) return;
-  stats_descriptor_ = open(options_.stats_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (stats_descriptor_ < 0)
-    throw Leave{kBadUsage, options_.stats_file + ": error: cannot be written: " + std::strerror(errno) + "\n"};
+int Session::open_report(const std::string& path) const {
+  if (path.empty()) return STDERR_FILENO;
+  int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + std::strerror(errno) + "\n"};
+  return descriptor;
 }
 
 void Session::create() {
@@ -88,6 +91,8 @@ void Session::create() {
   cairn_vm_options inner;
   cairn_vm_options_init(&inner);
   inner.memory_bytes = options_.memory_bytes;
+  inner.output_bytes = options_.output_bytes;
+  inner.profile = options_.profile;
   inner.seed = options_.seed;
   inner.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   inner.arguments = arguments.data();
@@ -176,6 +181,7 @@ int Session::drive() {
   last_save_ = Clock::now();
   while (made < goal) {
     std::uint64_t steps = slice(made);
+    if (options_.trace) trace();
     auto start = Clock::now();
     cairn_status status = cairn_vm_run(vm_.get(), steps);
     if (streams_.output_failed()) return finish(kBadUsage, streams_.output_fault());
@@ -193,11 +199,17 @@ int Session::drive() {
     }
     made += steps;
     adapt(steps, Clock::now() - start);
-    progress_.show(made);
+    if (progress_.on()) progress_.show(made, *vm_);
     if (made < goal) save_if_due(made);
   }
   if (!options_.save.empty()) save();
   return finish(kOutOfSteps, "");
+}
+
+void Session::trace() {
+  CairnBuffer text;
+  if (cairn_vm_instruction(vm_.get(), text.text()) != CAIRN_OK) return;
+  streams_.report(std::to_string(cairn_vm_steps(vm_.get())) + "  " + std::string(text.view()) + "\n");
 }
 
 // Steps until something is due.
@@ -205,7 +217,7 @@ std::uint64_t Session::slice(std::uint64_t made) const {
   std::uint64_t steps = options_.steps.value_or(UINT64_MAX) - made;
   if (options_.save_every_steps != 0) steps = std::min(steps, options_.save_every_steps - (made - saved_at_));
   if (timed_) steps = std::min(steps, timed_slice_);
-  return steps;
+  return options_.trace ? 1 : steps;
 }
 
 // Slices of about a twentieth of a second: often enough for the clock, seldom enough to cost nothing.
@@ -249,7 +261,15 @@ int Session::finish(int code, std::string_view message) {
     code = kBadUsage;
   }
   if (options_.stats && vm_ != nullptr && code != kBadUsage) write_stats();
+  if (options_.profile && vm_ != nullptr && code != kBadUsage) write_profile();
   return code;
+}
+
+void Session::write_profile() {
+  CairnBuffer text;
+  if (cairn_vm_profile(vm_.get(), text.text()) != CAIRN_OK) return;
+  if (!write_fully(profile_descriptor_, text.view().data(), text.view().size()))
+    complain("vmrun: error: the profile cannot be written: " + std::string(std::strerror(errno)) + "\n");
 }
 
 void Session::write_stats() {

@@ -12,7 +12,7 @@ namespace {
 
 // Values as the user wrote them.
 struct Raw {
-  std::string memory, steps, save_every, seed, device = "cpu", checkpoint, stats;
+  std::string memory, output_limit, steps, save_every, seed, device = "cpu", checkpoint, stats, profile;
 };
 
 // CLI11 does not know of the file and the program's arguments, which are cut off before it sees the line.
@@ -45,6 +45,8 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
   check_device(raw.device);
   if (app.count("--memory") != 0)
     options.memory_bytes = require(parse_size(raw.memory), "--memory", raw.memory, "a size like 256MiB");
+  if (app.count("--output-limit") != 0)
+    options.output_bytes = require(parse_size(raw.output_limit), "--output-limit", raw.output_limit, "a size like 1MiB");
   if (app.count("--steps") != 0) options.steps = require(parse_count(raw.steps), "--steps", raw.steps, "a number of steps");
   if (app.count("--seed") != 0) options.seed = require(parse_count(raw.seed), "--seed", raw.seed, "a whole number below 2^64");
   if (app.count("--checkpoint") != 0) options.checkpoint = raw.checkpoint;
@@ -57,6 +59,8 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
   }
   options.stats = app.count("--stats") != 0;
   if (raw.stats != "-") options.stats_file = raw.stats;
+  options.profile = app.count("--profile") != 0;
+  if (raw.profile != "-") options.profile_file = raw.profile;
 }
 
 void check_together(const CLI::App& app, const RunOptions& options) {
@@ -96,6 +100,9 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_option("--save-every", raw.save_every, "save every N steps or TIME (10s, 5min) and go on")->type_name("N|TIME");
   app.add_option("--resume", options.resume, "go on from a saved state")->type_name("FILE");
   app.add_option("--output", options.output, "the program's output goes there")->type_name("FILE");
+  app.add_option("--output-limit", raw.output_limit, "the most that the program may write, e.g. 1MiB")->type_name("SIZE");
+  app.add_flag("--profile{-}", raw.profile, "steps, time and bytes by procedure and line at exit, on standard error or into =FILE");
+  app.add_flag("--trace", options.trace, "every instruction before it is executed, on standard error");
   app.add_flag("--stats{-}", raw.stats, "counters as a line of JSON at exit, on standard error or into =FILE");
   app.add_flag("--explain", options.explain, "after each checkpoint-*j: what was done and why");
   app.add_flag("--progress", options.progress, "show progress (on by default on a terminal)");

@@ -14,6 +14,7 @@ struct RunOptions {
   std::string resume;                 // empty: start from the beginning
   std::optional<std::string> checkpoint;
   std::uint64_t memory_bytes = 0; // 0: the default
+  std::uint64_t output_bytes = UINT64_MAX;
   std::optional<std::uint64_t> steps;
   std::string save;
   std::uint64_t save_every_steps = 0; // 0: not by steps
@@ -23,6 +24,9 @@ struct RunOptions {
   std::string stats_file; // empty: standard error
   bool explain = false;
   bool progress = false;
+  bool trace = false;
+  bool profile = false;
+  std::string profile_file; // empty: standard error
   bool verify_only = false;
   std::uint64_t seed = 0;
   std::vector<std::string> libraries;

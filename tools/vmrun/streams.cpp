@@ -1,6 +1,7 @@
 // See the header. The descriptors are used directly: what went wrong is known, and nothing is buffered twice.
 #include "streams.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -31,21 +32,42 @@ std::string abbreviated(double number) {
 
 } // namespace
 
-void Progress::show(std::uint64_t steps_made) {
+double Progress::part_done(std::uint64_t steps_made, const cairn_progress& now) {
+  if (now.phase == CAIRN_PHASE_BACKWARD && now.gradient_steps_predicted > 0)
+    return static_cast<double>(now.gradient_steps_executed) / static_cast<double>(now.gradient_steps_predicted);
+  return goal_ ? static_cast<double>(steps_made) / static_cast<double>(*goal_) : -1;
+}
+
+void Progress::show(std::uint64_t steps_made, const cairn_vm& vm) {
   auto now = Clock::now();
   if (!on_ || now - start_ < kPatience || now - last_ < kRedrawEvery) return;
   last_ = now;
+  cairn_progress progress;
+  if (cairn_vm_progress(&vm, &progress) != CAIRN_OK) return;
   double seconds = std::chrono::duration<double>(now - start_).count();
   std::string line = "\r\033[K";
-  if (goal_) {
-    double part = static_cast<double>(steps_made) / static_cast<double>(*goal_);
+  double part = std::min(part_done(steps_made, progress), 1.0);
+  if (part >= 0) {
     int cells = static_cast<int>(part * kBarCells);
     line += "[" + std::string(static_cast<std::size_t>(cells), '#') +
             std::string(static_cast<std::size_t>(kBarCells - cells), '.') + "] " + std::to_string(static_cast<int>(part * 100)) +
             " %  ";
   }
+  if (progress.phase == CAIRN_PHASE_FORWARD) line += "gradient, first run: ";
+  if (progress.phase == CAIRN_PHASE_BACKWARD)
+    line += "gradient of " + abbreviated(static_cast<double>(progress.gradient_steps)) + " steps: ";
   line += abbreviated(static_cast<double>(steps_made)) + " steps, " + abbreviated(static_cast<double>(steps_made) / seconds) +
           "/s, " + std::to_string(static_cast<long>(seconds)) + " s";
+  // What is left is judged by what was done since the bar last began anew: each gradient has its own.
+  if (part < last_part_ || last_part_ < 0) {
+    bar_start_ = now;
+    bar_from_ = part;
+  }
+  last_part_ = part;
+  if (part > bar_from_ && part > 0.01) {
+    double left = std::chrono::duration<double>(now - bar_start_).count() * (1 - part) / (part - bar_from_);
+    line += ", " + std::to_string(static_cast<long>(left) + 1) + " s left";
+  }
   complain(line);
   visible_ = true;
 }

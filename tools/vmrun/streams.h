@@ -2,6 +2,7 @@
 // terminal, which has to get out of the way of everything else.
 #pragma once
 
+#include "cairn.h"
 #include "common/writing.h"
 
 #include <chrono>
@@ -18,15 +19,17 @@ class Progress {
 public:
   explicit Progress(bool on, std::optional<std::uint64_t> steps_to_make) : on_(on), goal_(steps_to_make) {}
   bool on() const { return on_; }
-  void show(std::uint64_t steps_made);
+  void show(std::uint64_t steps_made, const cairn_vm& vm);
   void hide();
 
 private:
   using Clock = std::chrono::steady_clock;
+  double part_done(std::uint64_t steps_made, const cairn_progress& now);
   bool on_;
   bool visible_ = false;
   std::optional<std::uint64_t> goal_;
-  Clock::time_point start_ = Clock::now(), last_ = start_;
+  Clock::time_point start_ = Clock::now(), last_ = start_, bar_start_ = start_;
+  double last_part_ = -1, bar_from_ = -1;  // of the whole; -1: nobody knows
 };
 
 class Streams {

@@ -56,7 +56,7 @@ cairn_status begin(cairn_vm* vm, Value procedure, std::span<const Value> argumen
     vm->failure = status;
     guarded(nullptr, [&] { vm->fault = fault == nullptr ? "" : fault; });
   }
-  cairn_free(fault);
+  if (fault != nullptr) cairn_free(fault);
   return status;
 }
 
@@ -119,6 +119,6 @@ cairn_status cairn_vm_value(const cairn_vm* vm, cairn_value* result) {
 cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_value* arguments, size_t count, cairn_value* result) {
   if (result == nullptr) return CAIRN_BAD_ARGUMENT;
   cairn_status status = cairn_vm_begin(vm, procedure, arguments, count);
-  if (status == CAIRN_OK) status = cairn_vm_run(vm, CAIRN_UNLIMITED);
+  if (status == CAIRN_OK) status = cairn::api::run_machine(vm, CAIRN_UNLIMITED, false);
   return status == CAIRN_OK ? cairn_vm_value(vm, result) : status;
 }

@@ -1,5 +1,6 @@
 // Files of cairn.h, by system calls: what went wrong is known exactly, and syncing needs the descriptor.
 #include "vm/api/border.h"
+#include "vm/machine/reseal.h"
 
 #include <cerrno>
 #include <cstring>
@@ -99,5 +100,13 @@ cairn_status cairn_file_write(const char* path, const void* bytes, size_t size, 
   return guarded(error, [&] {
     require(path != nullptr && (bytes != nullptr || size == 0), "cairn_file_write: an argument is NULL");
     replace(path, bytes, size);
+  });
+}
+
+cairn_status cairn_reseal(void* bytes, size_t size, char** error) {
+  return guarded(error, [&] {
+    require(bytes != nullptr || size == 0, "cairn_reseal: bytes is NULL");
+    std::string message;
+    if (!cairn::machine::reseal_file({static_cast<std::byte*>(bytes), size}, message)) throw Refusal{CAIRN_BAD_ARGUMENT, message};
   });
 }

@@ -50,6 +50,9 @@ template <class Make> value::Value made_by_host(machine::Engine& engine, Make&& 
   return v;
 }
 
+// cairn_vm_run. Without `timed` the first slice does not count for wall_s: to read a clock twice takes longer than many a call.
+cairn_status run_machine(cairn_vm* vm, std::uint64_t steps, bool timed);
+
 // A clock that costs little to read; seconds_of turns differences into time.
 std::uint64_t ticks_now();
 double seconds_of(std::uint64_t ticks);

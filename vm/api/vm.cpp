@@ -64,15 +64,17 @@ Options inner_options(const cairn_vm_options& given) {
 }
 
 // At most `steps`, in slices between which a cancellation is seen. Slices are no part of the state: they change no result.
-cairn_status run(cairn_vm& vm, std::uint64_t steps) {
+cairn_status run(cairn_vm& vm, std::uint64_t steps, bool timed) {
   constexpr std::uint64_t kLeastSlice = 1000, kMostSlice = std::uint64_t{1} << 32;
   for (;;) {
-    if (vm.cancelled.exchange(false)) return CAIRN_CANCELLED;
+    // Looked at before it is taken back: an exchange alone would cost as much as a short call.
+    if (vm.cancelled.load(std::memory_order_relaxed) && vm.cancelled.exchange(false)) return CAIRN_CANCELLED;
     std::uint64_t slice = std::min(steps, vm.slice);
-    std::uint64_t start = cairn::api::ticks_now();
+    std::uint64_t start = timed ? cairn::api::ticks_now() : 0;
     Status status = vm.machine.run(slice);
-    std::uint64_t took = cairn::api::ticks_now() - start;
+    std::uint64_t took = timed ? cairn::api::ticks_now() - start : 0;
     vm.ticks += took;
+    timed = true;
     switch (status) {
     case Status::done:
       return CAIRN_OK;
@@ -120,6 +122,24 @@ void restore(cairn_vm& vm, std::span<const std::byte> file) {
 }
 
 } // namespace
+
+cairn_status cairn::api::run_machine(cairn_vm* vm, std::uint64_t steps, bool timed) {
+  if (vm == nullptr || vm->stage != Stage::ready || vm->running) return CAIRN_BAD_ARGUMENT;
+  cairn_status status = CAIRN_INTERNAL;
+  char* fault = nullptr;
+  vm->running = true;
+  vm->fresh = false;
+  cairn_status guard = guarded(&fault, [&] { status = run(*vm, steps, timed); });
+  vm->running = false;
+  if (guard != CAIRN_OK) {
+    failed(*vm, guard, fault);
+    cairn_free(fault);
+    return guard;
+  }
+  if (status == CAIRN_OK) vm->stage = Stage::done;
+  if (status == CAIRN_PROGRAM_ERROR || status == CAIRN_OVER_BUDGET) failed(*vm, status, nullptr);
+  return status;
+}
 
 void cairn_vm_options_init(cairn_vm_options* options) {
   if (options == nullptr) return;
@@ -178,23 +198,7 @@ cairn_status cairn_vm_resume(cairn_vm* vm, const cairn_capsule* capsule, char** 
   });
 }
 
-cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps) {
-  if (vm == nullptr || vm->stage != Stage::ready || vm->running) return CAIRN_BAD_ARGUMENT;
-  cairn_status status = CAIRN_INTERNAL;
-  char* fault = nullptr;
-  vm->running = true;
-  vm->fresh = false;
-  cairn_status guard = guarded(&fault, [&] { status = run(*vm, steps); });
-  vm->running = false;
-  if (guard != CAIRN_OK) {
-    failed(*vm, guard, fault);
-    cairn_free(fault);
-    return guard;
-  }
-  if (status == CAIRN_OK) vm->stage = Stage::done;
-  if (status == CAIRN_PROGRAM_ERROR || status == CAIRN_OVER_BUDGET) failed(*vm, status, nullptr);
-  return status;
-}
+cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps) { return cairn::api::run_machine(vm, steps, true); }
 
 void cairn_vm_cancel(cairn_vm* vm) {
   if (vm != nullptr) vm->cancelled.store(true);

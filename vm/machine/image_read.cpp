@@ -1,6 +1,5 @@
 // Reading the state of a machine. Nothing in the file is trusted: every number is checked before it is used, frames against the
 // facts that the verifier proved of their code; what can be known only in the end is checked in image_check.cpp.
-#include "vm/bytecode/file.h"
 #include "vm/machine/image.h"
 #include "vm/machine/image_header.h"
 #include "vm/text/utf8.h"
@@ -9,22 +8,7 @@
 #include <cmath>
 #include <memory>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 namespace cairn::machine {
-
-std::string build_identity() {
-  std::string id = __VERSION__;
-  for (auto [name, present] : {std::pair{"avx2", __builtin_cpu_supports("avx2")}, std::pair{"fma", __builtin_cpu_supports("fma")},
-                               std::pair{"avx512f", __builtin_cpu_supports("avx512f")}})
-    if (present != 0) id += std::string(" ") + name;
-  return id;
-}
-
-std::uint64_t image_checksum(std::span<const std::byte> file) {
-  return XXH3_64bits(file.data() + kChecksummedFrom, file.size() - kChecksummedFrom);
-}
 
 ImageReader::ImageReader(Engine& e, bytecode::ByteReader& r) : engine(e), in(r) {}
 
@@ -127,6 +111,16 @@ void ImageReader::constant(const Reference& r, std::uint64_t index) {
   fill(r, value::object_of(v));
 }
 
+namespace {
+
+// There are two NaNs, of either sign.
+bool is_canonical(Value flonum) {
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  return !std::isnan(flonum.flonum()) || (flonum.bits & ~kSign) == value::flonum(flonum.flonum()).bits;
+}
+
+} // namespace
+
 Value ImageReader::plain() { return plain_of(in.varint()); }
 
 Value ImageReader::plain_of(std::uint64_t word) {
@@ -140,7 +134,7 @@ Value ImageReader::plain_of(std::uint64_t word) {
   }
   case ImageTag::flonum:
     v.bits = in.u64();
-    if (payload != 0 || !v.is_flonum() || v != value::flonum(v.flonum())) throw Malformed("a flonum of no known form");
+    if (payload != 0 || !v.is_flonum() || !is_canonical(v)) throw Malformed("a flonum of no known form");
     return v;
   case ImageTag::immediate:
     v.bits = value::kImmediateTag << value::kTagShift | payload;
@@ -459,120 +453,6 @@ void ImageReader::read_objects() {
     body(r, first_child);
     read_.push_back({r.number, static_cast<std::uint32_t>(first_child)});
   }
-}
-
-namespace {
-
-// Numbers that are added to stay far from where sums with them would overflow.
-std::uint64_t counter(bytecode::ByteReader& in) {
-  std::uint64_t n = in.u64();
-  if (n > kMostCount) throw Malformed("a counter is larger than it can be");
-  return n;
-}
-
-void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) {
-  if (in.text() != build_identity())
-    warning = "the capsule was written by another build or on another processor: last digits may differ";
-  std::uint64_t size = in.u64();
-  bytecode::Module module;
-  std::string message;
-  if (!bytecode::read_module(in.take(size), module, message)) throw Malformed("its module: " + message);
-  if (!e.load_only(std::move(module), message)) throw Malformed("its module: " + message);
-  e.state_budget = static_cast<std::int64_t>(counter(in));
-  e.clock = counter(in);
-  std::uint64_t serial = counter(in);
-  e.random_counter = counter(in);
-  e.options.seed = in.u64();
-  e.next_tag = in.u64();
-  if (e.next_tag == 0 || e.next_tag > kMostTag) throw Malformed("a counter is larger than it can be");
-  e.output_length = counter(in);
-  std::uint8_t ended = in.u8();
-  if (ended > 1) throw Malformed("a flag is neither 0 nor 1");
-  e.input_ended = ended != 0;
-  e.pending_input = in.text();
-  e.options.arguments.resize(in.count(4));
-  for (std::string& a : e.options.arguments) a = in.text();
-  e.schedules.resize(in.count(4));
-  for (schedule::Spec& s : e.schedules)
-    if (!schedule::parse(in.text(), s, message)) throw Malformed("a schedule: " + message);
-  if (e.schedules.empty()) throw Malformed("no schedule");
-  Statistics& s = e.statistics;
-  for (std::uint64_t* v : {&s.gradient_steps, &s.gradient_steps_executed, &s.tape_peak_records, &s.capsules_taken})
-    *v = counter(in);
-  for (std::int64_t* v : {&s.heap_peak_bytes, &s.tape_peak_bytes, &s.capsules_peak, &s.capsule_peak_bytes})
-    *v = static_cast<std::int64_t>(counter(in));
-  s.schedule = in.text();
-  if (schedule::Spec spec; !schedule::parse(s.schedule, spec, message)) throw Malformed("a schedule: " + message);
-  ImageReader r(e, in);
-  std::uint64_t objects = in.u64();
-  r.expect(objects);
-  if (in.varint() != e.globals.size()) throw Malformed("its globals are not those of its module");
-  for (Value& v : e.globals) r.value(v);
-  r.runs(e.runs, ImageReader::Stack::machine);
-  r.read_objects();
-  if (r.objects() != objects) throw Malformed("fewer objects than it says it holds");
-  in.want_end();
-  r.finish();
-  for (Run& run : e.runs) {
-    if (run.deadline != kNever) run.deadline += e.clock;
-    run.start = run.start > e.clock ? 0 : e.clock - run.start;
-  }
-  e.heap().next_serial = serial;
-}
-
-} // namespace
-
-namespace {
-
-// Behind the header.
-void check_header(bytecode::ByteReader& in, std::span<const std::byte> bytes) {
-  if (bytes.size() < kChecksummedFrom || in.u64() != kImageMagic) throw Malformed("this is no capsule file");
-  if (in.u32() != kImageVersion) throw Malformed("a capsule file of another version of Cairn");
-  if (in.u32() != 0) throw Malformed("a capsule file with unknown properties");
-  if (in.u64() != image_checksum(bytes)) throw Malformed("the capsule file is damaged: its checksum does not fit");
-}
-
-} // namespace
-
-bool is_whole_image(std::span<const std::byte> bytes, std::string& error) {
-  try {
-    bytecode::ByteReader in(bytes);
-    check_header(in, bytes);
-    return true;
-  } catch (const Malformed& e) {
-    error = e.what();
-    return false;
-  }
-}
-
-bool belongs_to(std::span<const std::byte> bytes, std::span<const std::byte> module) {
-  try {
-    bytecode::ByteReader in(bytes);
-    check_header(in, bytes);
-    in.text();
-    return std::ranges::equal(in.take(in.u64()), module);
-  } catch (const Malformed&) {
-    return true;
-  }
-}
-
-bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& error) {
-  try {
-    bytecode::ByteReader in(bytes);
-    check_header(in, bytes);
-    std::string warning;
-    read_everything(engine, in, warning);
-    error = warning;
-    return true;
-  } catch (const Malformed& e) {
-    error = e.what();
-  } catch (const value::BudgetExceeded& e) {
-    error = e.what();
-  } catch (const std::bad_alloc&) {
-    error = "out of memory: the system refused a request";
-  }
-  engine.abandon();
-  return false;
 }
 
 } // namespace cairn::machine

@@ -110,6 +110,7 @@ bool Engine::append(bytecode::Module module, std::string& message) {
 
 bool Engine::load_only(bytecode::Module module, std::string& message) {
   loaded = {};
+  ended = false;
   if (!append(std::move(module), message)) return false;
   heap_.set_budget(options.memory_bytes);
   state_budget = options.memory_bytes;
@@ -143,17 +144,14 @@ bool Engine::extend(bytecode::Module module, std::string& message) {
 
 void Engine::begin(Value procedure, std::span<const Value> arguments) {
   settle();
-  Run base;
-  base.top = make_call(procedure, arguments.data(), arguments.size());
-  push_run(base);
+  Frame* top = make_call(procedure, arguments.data(), arguments.size());
+  runs.emplace_back().top = top;  // what it inherits is derived when it runs
   ended = false;
 }
 
 void Engine::settle() {
-  std::uint64_t floor = 0;  // an interval may have put the serial counter back
-  for (const Run& r : runs)
-    if (r.state != nullptr) floor = std::max(floor, r.run_state()->serial_floor());
-  heap_.next_serial = std::max(heap_.next_serial, floor);
+  for (const Run& r : runs)  // an interval may have put the serial counter back
+    if (r.state != nullptr) heap_.next_serial = std::max(heap_.next_serial, r.run_state()->serial_floor());
   release_runs(runs);
   heap_.release(std::exchange(result, value::kUnspecified));
   gradient = {};

@@ -18,7 +18,13 @@ Machine::~Machine() = default;
 bool Machine::load(bytecode::Module module, std::string& error) { return impl_->engine.load(std::move(module), error); }
 Status Machine::run(std::uint64_t steps) { return impl_->engine.run(steps); }
 const Error& Machine::error() const { return impl_->engine.error; }
-std::string Machine::result_text() const { return print::abbreviated(impl_->engine.result, impl_->engine, SIZE_MAX); }
+std::string Machine::result_text() const {
+  try {
+    return print::abbreviated(impl_->engine.result, impl_->engine, SIZE_MAX);
+  } catch (const ProgramError& e) {  // bytecode that no compiler made may return a number of a tape that is gone
+    return std::string("#<") + e.what() + ">";
+  }
+}
 std::uint64_t Machine::output_bytes() const { return impl_->engine.output_length; }
 
 Statistics Machine::statistics() const { return impl_->engine.statistics_now(); }

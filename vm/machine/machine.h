@@ -86,7 +86,7 @@ public:
 
   // The machine between two calls of run (out_of_steps, or before the first): a capsule file with its module in it.
   std::vector<std::byte> save() const;
-  // Instead of load: continues a saved machine. False with a message if the bytes are damaged.
+  // Instead of load: continues a saved machine. False with a message if the bytes are damaged. Throws BudgetExceeded.
   bool restore(std::span<const std::byte> bytes, std::string& error);
 
   // After everything is dropped; for tests of leaks in debug builds.

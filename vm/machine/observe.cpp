@@ -21,22 +21,32 @@ std::uint64_t nanoseconds() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
+// "FILE:LINE" or with the column.
+std::string place_text(const bytecode::Source& source, const bytecode::Span& span, bool column) {
+  if (source.text.empty()) return source.name;
+  text::Position at = text::position_of(source.text, span.begin);
+  return column ? fmt::format("{}:{}:{}", source.name, at.line, at.column) : fmt::format("{}:{}", source.name, at.line);
+}
+
+// As people know it: helpers of the library are named after their procedure, %fold-left/3; what has no name, after its place.
 std::string name_of(const Engine& e, const Code* code) {
   if (code->module != nullptr && code->index == e.loaded.module.entry) return "the top level";
   std::string name = e.procedure_name(code);
-  return name.empty() ? "a procedure" : name;
+  if (name.starts_with('%')) name = name.substr(1, name.rfind('/') - 1);
+  if (!name.empty()) return name;
+  const bytecode::Module& m = e.loaded.module;
+  const bytecode::Span& span = m.functions[code->index].span;
+  std::string place = code->module != nullptr && span.file < m.sources.size() ? place_text(m.sources[span.file], span, false) : "";
+  return place.empty() ? "a procedure" : "lambda at " + place;
 }
 
-// "FILE:LINE" or with the column, of the instruction at a word; empty where unknown.
+// Of the instruction at a word; empty where unknown.
 std::string place_of(const Engine& e, const Code* code, std::uint32_t pc, bool column) {
   if (code->module == nullptr) return {};
   const bytecode::Module& m = e.loaded.module;
   const bytecode::Span* found = bytecode::span_at(m.functions[code->index], pc);
   if (found == nullptr || found->file >= m.sources.size()) return {};
-  const bytecode::Source& source = m.sources[found->file];
-  if (source.text.empty()) return source.name;
-  text::Position at = text::position_of(source.text, found->begin);
-  return column ? fmt::format("{}:{}:{}", source.name, at.line, at.column) : fmt::format("{}:{}", source.name, at.line);
+  return place_text(m.sources[found->file], *found, column);
 }
 
 } // namespace

@@ -80,10 +80,11 @@ void Engine::set_error(const std::string& message) {
 }
 
 std::string Error::rendered() const {
+  constexpr std::size_t kMostNameBytes = 200;
   std::string out = text::render(source, located ? &span : nullptr, "error", message);
   for (const CallSite& site : chain) {
-    out += "  in " + (site.procedure.empty() ? std::string("a procedure") : site.procedure);
-    if (!site.where.empty()) out += " at " + site.where;
+    out += "  in " + (site.procedure.empty() ? std::string("a procedure") : text::shortened(site.procedure, kMostNameBytes));
+    if (!site.where.empty()) out += " at " + text::shortened(site.where, kMostNameBytes);
     out += '\n';
   }
   return out;

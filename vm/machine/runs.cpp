@@ -1,4 +1,5 @@
 // The stack of runs: pushing, ending, cutting, thawing; and frames made private before they are written.
+#include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/run_operator.h"
 
@@ -60,15 +61,20 @@ bool Engine::finish_run(Value v) {
   }
   runs.pop_back();
   switch (r.kind) {
-  case RunKind::base: break;
-  case RunKind::interrupt: deliver(make_finished_capsule(v, clock - r.start)); break;
+  case RunKind::base:
+    break;
+  case RunKind::interrupt:
+    deliver(make_finished_capsule(v, clock - r.start));
+    break;
   case RunKind::primops:
     heap_.release(v);
     deliver(value::integer(static_cast<std::int64_t>(clock - r.start)));
     break;
   case RunKind::resumed:
   case RunKind::scheduled:
-  case RunKind::forward: deliver(v); break;
+  case RunKind::forward:
+    deliver(v);
+    break;
   case RunKind::reverse:
   case RunKind::interval:
     r.run_state()->finished(*this, v, clock - r.start);
@@ -79,9 +85,10 @@ bool Engine::finish_run(Value v) {
 }
 
 void Engine::deliver(Value v) {
+  rules::Owned owned(heap_, v); // a frame made private may need memory that there is not
   Run& r = runs.back();
   r.top = enter(r, r.top);
-  r.top->slots()[r.top->result()] = v;
+  r.top->slots()[r.top->result()] = owned.take();
   r.top->set_result(bytecode::kNoRegister);
 }
 
@@ -170,7 +177,7 @@ bool Engine::capsule_finished(Value v) const {
 Frame* Engine::copy_frame(Frame* frame) {
   std::uint64_t serial = heap_.next_serial;
   Frame* f = heap_.make_frame(frame->code);
-  heap_.next_serial = serial;  // a copy that only sharing forces keeps the serial (DESIGN 5.3)
+  heap_.next_serial = serial; // a copy that only sharing forces keeps the serial (DESIGN 5.3)
   f->serial = frame->serial;
   f->parent = frame->parent;
   f->rest = frame->rest;
@@ -184,8 +191,7 @@ Frame* Engine::copy_frame(Frame* frame) {
 void Engine::lift_frame(Tape& tape, Frame* frame) {
   value::for_each_live(frame, [&](std::uint32_t slot) {
     Value& v = frame->slots()[slot];
-    if (v.is_flonum() || (v.is_taped() && !tape.has(v)))
-      v = tape.lift({frame->serial, slot}, v, primal(v).flonum());
+    if (v.is_flonum() || (v.is_taped() && !tape.has(v))) v = tape.lift({frame->serial, slot}, v, primal(v).flonum());
   });
   frame->set_lifted(true);
 }
@@ -277,12 +283,12 @@ bool Engine::thaw(Value z, Frame* parent) {
   }
   std::uint64_t epoch = heap_.next_serial;
   bool resumed = false;
-  bool renews = true;  // the runs of a derivative operator are its own: what it knows of their frames must stay true
+  bool renews = true; // the runs of a derivative operator are its own: what it knows of their frames must stay true
   for (std::size_t i = 0; i < c->runs.size(); ++i) {
     Run r = c->runs[i];
     Heap::retain(r.top);
     if (r.state != nullptr) Heap::retain(r.state);
-    if (i == 0 && parent == nullptr) {  // nothing waits here but the run itself: the computation takes its place
+    if (i == 0 && parent == nullptr) { // nothing waits here but the run itself: the computation takes its place
       Run& here = runs.back();
       here.top = r.top;
       here.epoch = epoch;
@@ -322,7 +328,7 @@ NativeObject* Engine::unique_state(NativeObject* state) {
   if (state->count == 1) return state;
   std::uint64_t serial = heap_.next_serial;
   NativeObject* copy = make_state(static_cast<RunState*>(state->native)->clone(*this));
-  heap_.next_serial = serial;  // as for frames: a copy that only sharing forces keeps the serial
+  heap_.next_serial = serial; // as for frames: a copy that only sharing forces keeps the serial
   copy->serial = state->serial;
   heap_.release(state);
   return copy;

@@ -137,9 +137,14 @@ Snapshot copy_of(const Snapshot& s) {
 }
 
 // Runs `steps` steps from the current state, on the tape in work if there is one.
-void begin_interval(Engine& engine, CheckpointState& s, NativeObject* state, std::uint64_t steps) {
+void begin_interval(Engine& engine, CheckpointState& s, Owned& state, std::uint64_t steps) {
   want(!s.current.empty() && !s.sweeping);
-  std::vector<Run> runs = std::move(s.current.runs);
+  struct Moved { // what is not pushed yet
+    Engine& engine;
+    std::vector<Run> runs;
+    ~Moved() { engine.release_runs(runs); }
+  } moved{engine, std::move(s.current.runs)};
+  std::vector<Run>& runs = moved.runs;
   s.current.runs.clear();
   s.highest = std::max(s.highest, engine.heap().next_serial);
   engine.heap().next_serial = s.current.serial;
@@ -148,15 +153,16 @@ void begin_interval(Engine& engine, CheckpointState& s, NativeObject* state, std
   for (std::size_t i = 0; i < runs.size(); ++i) {
     Run r = runs[i];
     if (i == 0) {
-      r.state = state;
+      r.state = static_cast<NativeObject*>(state.take().other());
       r.deadline = steps >= kNever - engine.clock ? kNever : engine.clock + steps;
       r.start = engine.clock;
     } else {
-      if (r.state != nullptr) r.state = engine.unique_state(r.state);
+      if (r.state != nullptr) r.state = runs[i].state = engine.unique_state(r.state);
       if (r.deadline != kNever) r.deadline += engine.clock;
       r.start = engine.clock - r.start;
     }
     engine.push_run(r);
+    runs[i] = {};
   }
   Run& top = engine.current();
   top.top = engine.enter(top, top.top);
@@ -337,9 +343,8 @@ void CheckpointState::resumed(Engine& engine) {
   random_floor = std::max(random_floor, engine.random_counter);
 }
 
-void act(Engine& engine, Value& slot) {
-  auto* s = state_in<CheckpointState>(engine, slot);
-  Value state = slot;
+void act(Engine& engine, Owned& state) {
+  auto* s = state_in<CheckpointState>(engine, state.v);
   Action a = s->schedule->next();
   auto slot_at = [&](std::uint32_t index) -> Snapshot& {
     want(index <= s->slots.size()); // slots are taken in order
@@ -351,7 +356,7 @@ void act(Engine& engine, Value& slot) {
     begin_tape(engine, *s);
     [[fallthrough]];
   case Action::Kind::advance:
-    begin_interval(engine, *s, static_cast<NativeObject*>(state.other()), a.steps);
+    begin_interval(engine, *s, state, a.steps);
     return;
   case Action::Kind::snapshot: {
     Snapshot& to = slot_at(a.slot);
@@ -420,7 +425,7 @@ void act(Engine& engine, Value& slot) {
     s->complete = true;
     break;
   }
-  engine.deliver(state);
+  engine.deliver(state.take());
 }
 
 void finish_interval(Engine& engine, CheckpointState& s) {

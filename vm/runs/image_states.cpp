@@ -11,7 +11,7 @@ using machine::Malformed;
 namespace {
 
 constexpr std::size_t kLeastSnapshot = 7; // bytes in a file
-constexpr std::uint64_t kMostSnapshotBytes = std::uint64_t{1} << 48;
+constexpr std::int64_t kMostSnapshotBytes = std::int64_t{1} << 44;  // of all together: sums of clones must not overflow
 
 void write_sweep(ImageWriter& w, const SweepState& s) {
   w.flag(s.sweeping);
@@ -117,6 +117,7 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
   for (Snapshot& slot : s.slots) {
     read_snapshot(r, slot);
     if (slot.empty() && slot.bytes != 0) throw Malformed("bytes in no snapshot");
+    if (r.engine.snapshot_bytes > kMostSnapshotBytes - slot.bytes) throw Malformed("more bytes in snapshots than there are");
     if (!slot.empty()) hold_snapshot(r.engine, 1, slot.bytes);
   }
   r.tape(s.aside, false);

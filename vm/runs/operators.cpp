@@ -60,9 +60,12 @@ bytecode::Function body_of(RunOperator op) {
               encode(Opcode::ret, last(1))};
     break;
   case RunOperator::reverse:
-    f.code = {encode(Opcode::run_open, 0, 0, 3),  three(last(0), last(1), last(2)),
-              encode(Opcode::run_seed, 0, last(0)), encode(Opcode::run_sweep, 1, 0),
-              encode(Opcode::run_swept, last(1), 0, jump(-1)), encode(Opcode::run_close, 0, last(0)),
+    f.code = {encode(Opcode::run_open, 0, 0, 3),
+              three(last(0), last(1), last(2)),
+              encode(Opcode::run_seed, 0, last(0)),
+              encode(Opcode::run_sweep, 1, 0),
+              encode(Opcode::run_swept, last(1), 0, jump(-1)),
+              encode(Opcode::run_close, 0, last(0)),
               kReturn0};
     break;
   case RunOperator::checkpoint_reverse:
@@ -70,13 +73,20 @@ bytecode::Function body_of(RunOperator op) {
     for (Word w : checkpoint_loop()) f.code.push_back(w);
     f.code = then(f.code, {encode(Opcode::run_close, 0, last(0)), kReturn0});
     break;
-  case RunOperator::primops: f.code = {encode(Opcode::run_count, 0, last(0), last(1)), kReturn0}; break;
+  case RunOperator::primops:
+    f.code = {encode(Opcode::run_count, 0, last(0), last(1)), kReturn0};
+    break;
   case RunOperator::interrupt:
     f.code = {encode(Opcode::run_limited, 0, 0, 3), three(last(0), last(1), last(2)), kReturn0};
     break;
-  case RunOperator::resume: f.code = {encode(Opcode::run_thaw, last(0))}; break;
-  case RunOperator::with_schedule: f.code = {encode(Opcode::run_scheduled, 0, last(0), last(1)), kReturn0}; break;
-  case RunOperator::count: break;
+  case RunOperator::resume:
+    f.code = {encode(Opcode::run_thaw, last(0))};
+    break;
+  case RunOperator::with_schedule:
+    f.code = {encode(Opcode::run_scheduled, 0, last(0), last(1)), kReturn0};
+    break;
+  case RunOperator::count:
+    break;
   }
   return f;
 }
@@ -85,11 +95,11 @@ bytecode::Function body_of(OwnCode code) {
   bytecode::Function f;
   f.slots = 8;
   switch (code) {
-  case OwnCode::nested_checkpoint:  // 0: the state; returns it
+  case OwnCode::nested_checkpoint: // 0: the state; returns it
     f.parameters = 1;
     f.code = then(checkpoint_loop(), {kReturn0});
     break;
-  case OwnCode::dual_apply:  // 0: (x . x'), 1: itself, which captures f and f'; the pair of (f x) and its tangent
+  case OwnCode::dual_apply: // 0: (x . x'), 1: itself, which captures f and f'; the pair of (f x) and its tangent
     f.parameters = 1;
     f.needs_closure = true;
     f.code = {encode(Opcode::capture, 2, 1, 0),
@@ -105,13 +115,14 @@ bytecode::Function body_of(OwnCode code) {
               encode(Opcode::run_unbundle, 0, last(0), last(6)),
               kReturn0};
     break;
-  case OwnCode::dual_reverse:  // 0: f, 1: x, 2: cotangent, 3: tag
+  case OwnCode::dual_reverse: // 0: f, 1: x, 2: cotangent, 3: tag
   case OwnCode::dual_checkpoint:
     f.parameters = 4;
     f.code = {encode(Opcode::run_operate, 0, code == OwnCode::dual_reverse ? 0 : 1, 3), three(last(0), last(1), last(2)),
               encode(Opcode::run_rebundle, 0, last(0), last(3)), kReturn0};
     break;
-  case OwnCode::count: break;
+  case OwnCode::count:
+    break;
   }
   return f;
 }
@@ -175,8 +186,10 @@ MachineCode machine_code(std::size_t number) {
   if (number >= all.codes.size()) return {};
   constexpr auto kOperators = static_cast<std::size_t>(bytecode::RunOperator::count);
   MachineCode m{all.codes[number].get(), &all.facts[number]};
-  if (number < kOperators) m.captures = 0;
-  else if (number - kOperators == static_cast<std::size_t>(runs::OwnCode::dual_apply)) m.captures = 2;  // f and f'
+  if (number < kOperators)
+    m.captures = 0;
+  else if (number - kOperators == static_cast<std::size_t>(runs::OwnCode::dual_apply))
+    m.captures = 2; // f and f'
   return m;
 }
 
@@ -189,11 +202,11 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
   Frame* frame = engine.current().top;
   Value* slots = frame->slots();
   auto slot = [&](std::uint16_t field) -> Value& { return slots[field & 0x7FFF]; };
-  auto go = [&](std::uint16_t offset) {
-    frame->rest_at(instruction + static_cast<std::int16_t>(offset), frame->result());
-  };
+  auto go = [&](std::uint16_t offset) { frame->rest_at(instruction + static_cast<std::int16_t>(offset), frame->result()); };
   switch (bytecode::opcode_of(w)) {
-  case Opcode::run_tag: engine.deliver(value::integer_unchecked(static_cast<std::int64_t>(engine.next_tag++))); return true;
+  case Opcode::run_tag:
+    engine.deliver(value::integer_unchecked(static_cast<std::int64_t>(engine.next_tag++)));
+    return true;
   case Opcode::run_bundle: {
     rules::Owned x(heap, slot(operand(instruction, 0))), t(heap, slot(operand(instruction, 1)));
     auto tag = static_cast<std::uint64_t>(slot(operand(instruction, 2)).integer());
@@ -232,17 +245,24 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_seed: {
-    seed_reverse(engine, slot(field_b(w)));
-    engine.deliver(slot(field_b(w)));
+    rules::Owned state(heap, slot(field_b(w)));
+    seed_reverse(engine, state.v);
+    engine.deliver(state.take());
     return true;
   }
-  case Opcode::run_sweep: sweep(engine, frame, slot(field_b(w))); return true;
+  case Opcode::run_sweep:
+    sweep(engine, frame, slot(field_b(w)));
+    return true;
   case Opcode::run_swept: {
     rules::Owned nested(heap, slot(field_a(w)));
     if (!swept(engine, nested.v, slot(field_b(w)))) go(field_c(w));
     return true;
   }
-  case Opcode::run_act: act(engine, slot(field_b(w))); return true;
+  case Opcode::run_act: {
+    rules::Owned state(heap, slot(field_b(w)));
+    act(engine, state);
+    return true;
+  }
   case Opcode::run_acted:
     if (!state_in<CheckpointState>(engine, slot(field_a(w)))->sweeping) go(field_b(w));
     return true;
@@ -250,8 +270,8 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     if (!state_in<CheckpointState>(engine, slot(field_a(w)))->complete) go(field_b(w));
     return true;
   case Opcode::run_close: {
-    state_in<SweepState>(engine, slot(field_b(w)));
     rules::Owned state(heap, slot(field_b(w)));
+    state_in<SweepState>(engine, state.v);
     engine.deliver(close_reverse(engine, state.v));
     return true;
   }
@@ -281,8 +301,9 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     engine.push_run(r);
     return true;
   }
-  default: {  // run_thaw
-    if (!value::is_capsule(slot(field_a(w)))) throw ProgramError("resume: expected a capsule, got " + engine.describe(slot(field_a(w))));
+  default: { // run_thaw
+    if (!value::is_capsule(slot(field_a(w))))
+      throw ProgramError("resume: expected a capsule, got " + engine.describe(slot(field_a(w))));
     rules::Owned z(heap, slot(field_a(w)));
     Frame* parent = frame->parent;
     heap.discard(frame);

@@ -1,6 +1,7 @@
 // The mutable states of the reverse operators.
 #pragma once
 
+#include "vm/machine/derivative_rules.h"
 #include "vm/runs/graph.h"
 
 #include <memory>
@@ -130,7 +131,7 @@ void seed_reverse(Engine& engine, Value& state);
 void sweep(Engine& engine, value::Frame* frame, Value& state);
 bool swept(Engine& engine, Value& nested, Value& state); // true: complete
 Value close_reverse(Engine& engine, Value state);
-void act(Engine& engine, Value& state);
+void act(Engine& engine, machine::rules::Owned& state);
 void finish_interval(Engine& engine, CheckpointState& s);
 // Starts the reverse pass of the composite on top of the tape in work; false if none of its results has a cotangent.
 bool begin_composite(Engine& engine, value::Frame* frame, Value state);

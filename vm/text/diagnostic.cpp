@@ -13,6 +13,7 @@ namespace cairn::text {
 namespace {
 
 constexpr std::size_t kMostColumns = 140;  // of a line shown; longer ones are cut
+constexpr std::size_t kMostNameBytes = 1000, kMostMessageBytes = 2000;
 constexpr std::size_t kColumnsBefore = 80; // kept in front of the caret when cut
 
 std::size_t line_begin(std::string_view text, std::size_t offset) {
@@ -31,13 +32,19 @@ std::vector<std::uint32_t> columns_of(std::string_view piece) {
   return columns;
 }
 
-std::string shown_name(std::string_view name) {
-  std::string shown;
-  for (std::uint32_t c : columns_of(name)) append_code_point(shown, c);
-  return shown;
-}
+std::string shown_name(std::string_view name) { return shortened(name, kMostNameBytes); }
 
 } // namespace
+
+std::string shortened(std::string_view text, std::size_t most) {
+  std::string shown;
+  for (std::size_t at = 0; at < text.size();) {
+    if (shown.size() >= most) return shown + "...";
+    std::uint32_t c = next_code_point(text, at);
+    append_code_point(shown, c == kMalformed ? '?' : c != '\t' && c != '\n' && is_control(c) ? ' ' : c);
+  }
+  return shown;
+}
 
 Position position_of(std::string_view source, std::uint32_t offset) {
   std::size_t end = std::min<std::size_t>(offset, source.size());
@@ -49,7 +56,8 @@ Position position_of(std::string_view source, std::uint32_t offset) {
 }
 
 std::string render(const bytecode::Source* source, const bytecode::Span* span, std::string_view severity,
-                   std::string_view message) {
+                   std::string_view full_message) {
+  std::string message = shortened(full_message, kMostMessageBytes);
   if (source == nullptr) return fmt::format("{}: {}\n", severity, message);
   std::string name = shown_name(source->name);
   if (span == nullptr || source->text.empty()) return fmt::format("{}: {}: {}\n", name, severity, message);

@@ -8,6 +8,9 @@
 
 namespace cairn::text {
 
+// At most about `most` bytes of a text that may hold anything, "..." where it is cut; what could upset a terminal is a space.
+std::string shortened(std::string_view text, std::size_t most);
+
 struct Position {
   unsigned line = 1;    // from 1
   unsigned column = 1;  // from 1, in code points
@@ -15,7 +18,7 @@ struct Position {
 Position position_of(std::string_view source, std::uint32_t offset);
 
 // "FILE:LINE:COLUMN: SEVERITY: MESSAGE\n" + the line + a caret line. Control characters of the line are shown as spaces, tabs kept; very long
-// lines are cut around the caret. Without source text (stripped) only the first line, without position if that is unknown.
+// lines are cut around the caret, very long messages at their end. Without source text (stripped) only the first line, without position if that is unknown.
 std::string render(const bytecode::Source* source, const bytecode::Span* span, std::string_view severity, std::string_view message);
 
 } // namespace cairn::text

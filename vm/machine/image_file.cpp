@@ -1,0 +1,134 @@
+// A capsule file as a whole, read: its head, its checksum, and the order of its parts.
+#include "vm/bytecode/file.h"
+#include "vm/machine/image.h"
+#include "vm/machine/image_header.h"
+
+#include <algorithm>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace cairn::machine {
+
+std::string build_identity() {
+  std::string id = __VERSION__;
+  for (auto [name, present] : {std::pair{"avx2", __builtin_cpu_supports("avx2")}, std::pair{"fma", __builtin_cpu_supports("fma")},
+                               std::pair{"avx512f", __builtin_cpu_supports("avx512f")}})
+    if (present != 0) id += std::string(" ") + name;
+  return id;
+}
+
+std::uint64_t image_checksum(std::span<const std::byte> file) {
+  return XXH3_64bits(file.data() + kChecksummedFrom, file.size() - kChecksummedFrom);
+}
+
+namespace {
+
+// Numbers that are added to stay far from where sums with them would overflow.
+std::uint64_t counter(bytecode::ByteReader& in) {
+  std::uint64_t n = in.u64();
+  if (n > kMostCount) throw Malformed("a counter is larger than it can be");
+  return n;
+}
+
+void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) {
+  if (in.text() != build_identity())
+    warning = "the capsule was written by another build or on another processor: last digits may differ";
+  std::uint64_t size = in.u64();
+  bytecode::Module module;
+  std::string message;
+  if (!bytecode::read_module(in.take(size), module, message)) throw Malformed("its module: " + message);
+  if (!e.load_only(std::move(module), message)) throw Malformed("its module: " + message);
+  e.state_budget = static_cast<std::int64_t>(counter(in));
+  e.clock = counter(in);
+  std::uint64_t serial = counter(in);
+  e.random_counter = counter(in);
+  e.options.seed = in.u64();
+  e.next_tag = in.u64();
+  if (e.next_tag == 0 || e.next_tag > kMostTag) throw Malformed("a counter is larger than it can be");
+  e.output_length = counter(in);
+  std::uint8_t ended = in.u8();
+  if (ended > 1) throw Malformed("a flag is neither 0 nor 1");
+  e.input_ended = ended != 0;
+  e.pending_input = in.text();
+  e.options.arguments.resize(in.count(4));
+  for (std::string& a : e.options.arguments) a = in.text();
+  e.schedules.resize(in.count(4));
+  for (schedule::Spec& s : e.schedules)
+    if (!schedule::parse(in.text(), s, message)) throw Malformed("a schedule: " + message);
+  if (e.schedules.empty()) throw Malformed("no schedule");
+  Statistics& s = e.statistics;
+  for (std::uint64_t* v : {&s.gradient_steps, &s.gradient_steps_executed, &s.tape_peak_records, &s.capsules_taken})
+    *v = counter(in);
+  for (std::int64_t* v : {&s.heap_peak_bytes, &s.tape_peak_bytes, &s.capsules_peak, &s.capsule_peak_bytes})
+    *v = static_cast<std::int64_t>(counter(in));
+  s.schedule = in.text();
+  if (schedule::Spec spec; !schedule::parse(s.schedule, spec, message)) throw Malformed("a schedule: " + message);
+  ImageReader r(e, in);
+  std::uint64_t objects = in.u64();
+  r.expect(objects);
+  if (in.varint() != e.globals.size()) throw Malformed("its globals are not those of its module");
+  for (Value& v : e.globals) r.value(v);
+  r.runs(e.runs, ImageReader::Stack::machine);
+  r.read_objects();
+  if (r.objects() != objects) throw Malformed("fewer objects than it says it holds");
+  in.want_end();
+  r.finish();
+  for (Run& run : e.runs) {
+    if (run.deadline != kNever) run.deadline += e.clock;
+    run.start = run.start > e.clock ? 0 : e.clock - run.start;
+  }
+  e.heap().next_serial = serial;
+}
+
+// Behind the header.
+void check_header(bytecode::ByteReader& in, std::span<const std::byte> bytes) {
+  if (bytes.size() < kChecksummedFrom || in.u64() != kImageMagic) throw Malformed("this is no capsule file");
+  if (in.u32() != kImageVersion) throw Malformed("a capsule file of another version of Cairn");
+  if (in.u32() != 0) throw Malformed("a capsule file with unknown properties");
+  if (in.u64() != image_checksum(bytes)) throw Malformed("the capsule file is damaged: its checksum does not fit");
+}
+
+} // namespace
+
+bool is_whole_image(std::span<const std::byte> bytes, std::string& error) {
+  try {
+    bytecode::ByteReader in(bytes);
+    check_header(in, bytes);
+    return true;
+  } catch (const Malformed& e) {
+    error = e.what();
+    return false;
+  }
+}
+
+bool belongs_to(std::span<const std::byte> bytes, std::span<const std::byte> module) {
+  try {
+    bytecode::ByteReader in(bytes);
+    check_header(in, bytes);
+    in.text();
+    return std::ranges::equal(in.take(in.u64()), module);
+  } catch (const Malformed&) {
+    return true;
+  }
+}
+
+bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& error) {
+  try {
+    bytecode::ByteReader in(bytes);
+    check_header(in, bytes);
+    std::string warning;
+    read_everything(engine, in, warning);
+    error = warning;
+    return true;
+  } catch (const Malformed& e) {
+    error = e.what();
+    engine.abandon();
+    return false;
+  } catch (...) {  // over the budget, or no memory
+    engine.abandon();
+    throw;
+  }
+}
+
+} // namespace cairn::machine
