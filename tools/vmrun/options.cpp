@@ -72,7 +72,8 @@ void check_together(const CLI::App& app, const RunOptions& options) {
     if (!std::filesystem::is_directory(folder)) throw UsageError("--library: no folder \"" + folder + "\"");
   if (options.resume.empty()) {
     if (!options.file.empty()) return;
-    for (const char* option : {"--steps", "--save", "--save-every", "--output", "--stats", "--progress", "--verify-only"})
+    for (const char* option : {"--steps", "--save", "--save-every", "--output", "--output-limit", "--stats", "--profile",
+                               "--trace", "--progress", "--verify-only"})
       if (app.count(option) != 0) throw UsageError(std::string(option) + " needs a program; the loop has none");
     return;
   }
