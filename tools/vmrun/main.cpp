@@ -4,6 +4,7 @@
 #include "common/files.h"
 #include "common/handles.h"
 #include "options.h"
+#include "repl.h"
 #include "streams.h"
 
 #include <algorithm>
@@ -286,5 +287,6 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   RunOptions options;
   if (auto code = parse_run_options(argc, argv, options)) return *code;
+  if (options.file.empty() && options.resume.empty()) return run_repl(options);
   return Session(options).run();
 }

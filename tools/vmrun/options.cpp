@@ -18,7 +18,8 @@ struct Raw {
 // CLI11 does not know of the file and the program's arguments, which are cut off before it sees the line.
 struct RunFormatter : CLI::Formatter {
   std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: vmrun [options] FILE.scm|FILE.vlad|FILE.bc [ARGUMENT ...]\n       vmrun [options] --resume=FILE\n";
+    return "Usage: vmrun [options] FILE.scm|FILE.vlad|FILE.bc [ARGUMENT ...]\n       vmrun [options] --resume=FILE\n"
+           "       vmrun [options]                 a read-eval-print loop\n";
   }
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
     std::string name = Formatter::make_option_name(option, is_positional);
@@ -70,7 +71,10 @@ void check_together(const CLI::App& app, const RunOptions& options) {
   for (const std::string& folder : options.libraries)
     if (!std::filesystem::is_directory(folder)) throw UsageError("--library: no folder \"" + folder + "\"");
   if (options.resume.empty()) {
-    if (options.file.empty()) throw UsageError("which program? Expected FILE.scm, FILE.vlad, FILE.bc, or --resume=FILE");
+    if (!options.file.empty()) return;
+    for (const char* option : {"--steps", "--save", "--save-every", "--output", "--output-limit", "--stats", "--profile",
+                               "--trace", "--progress", "--verify-only"})
+      if (app.count(option) != 0) throw UsageError(std::string(option) + " needs a program; the loop has none");
     return;
   }
   if (!options.file.empty())

@@ -63,7 +63,14 @@ Status Engine::run(std::uint64_t steps) {
   if (ended) return Status::done;
   limit = steps > kNever - clock ? kNever : clock + steps;
   runs[0].deadline = limit;
-  for (std::size_t i = 0; i < runs.size(); ++i) derive(i);
+  if (runs.size() == 1 && runs[0].own_schedule == kInheritSchedule) {  // all that a short call needs
+    runs[0].least_deadline = limit;
+    runs[0].tape = nullptr;
+    runs[0].forward_depth = 0;
+    runs[0].schedule = 0;
+  } else {
+    for (std::size_t i = 0; i < runs.size(); ++i) derive(i);
+  }
   try {
     for (;;) {
       Run& r = runs.back();
@@ -79,6 +86,7 @@ Status Engine::run(std::uint64_t steps) {
       if (profile != nullptr) profile->after(*this);
       if (exit == Exit::done) {
         ended = true;
+        runs.clear();
         if (options.one_shot)
           for (Value& v : globals) heap_.release(std::exchange(v, value::kUndefined));
         return Status::done;

@@ -48,6 +48,7 @@ public:
   void begin(Value procedure, std::span<const Value> arguments);
   // Gives up what is running and the last result; definitions stay.
   void settle();
+  void stop();  // what is running alone
   void abandon();  // after a file turned out to be damaged: what is there already goes
   std::uint64_t next_serial_now() const { return heap_.next_serial; }
   std::int64_t live_bytes() const { return heap_.live_bytes(); }

@@ -150,10 +150,14 @@ void Engine::begin(Value procedure, std::span<const Value> arguments) {
 }
 
 void Engine::settle() {
+  if (!runs.empty()) stop();
+  heap_.release(std::exchange(result, value::kUnspecified));
+}
+
+void Engine::stop() {
   for (const Run& r : runs)  // an interval may have put the serial counter back
     if (r.state != nullptr) heap_.next_serial = std::max(heap_.next_serial, r.run_state()->serial_floor());
   release_runs(runs);
-  heap_.release(std::exchange(result, value::kUnspecified));
   gradient = {};
   ended = true;
 }

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""The read-eval-print loop: on a pseudo-terminal as a person uses it, and fed by a pipe."""
+import os
+import pty
+import re
+import select
+import signal
+import time
+import unittest
+
+import driver
+from driver import ToolTest
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\([A-Z0-9]|[\r\a]")
+CONTROL_C, CONTROL_D, CONTROL_P, TAB = b"\x03", b"\x04", b"\x10", b"\t"
+
+
+class Terminal:
+    """vmrun on a terminal of its own."""
+
+    def __init__(self, test, *arguments, history=""):
+        self.test = test
+        self.seen = ""
+        environment = {"TERM": "xterm", "HOME": test.folder, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "CAIRN_HISTORY": history}
+        if history is None:
+            del environment["CAIRN_HISTORY"]
+        vmrun = os.path.join(ToolTest.bin, "vmrun")
+        self.process, self.descriptor = pty.fork()
+        if self.process == 0:
+            os.chdir(test.folder)
+            os.execve(vmrun, [vmrun, *arguments], environment)
+        self.status = None
+        self.expect(r"Ctrl-D ends\.\n")
+        self.expect("> $")
+
+    def send(self, keys):
+        os.write(self.descriptor, keys if isinstance(keys, bytes) else keys.encode())
+
+    def expect(self, pattern, seconds=20):
+        """Reads until the pattern comes; returns what came before it and the pattern."""
+        end = time.monotonic() + seconds
+        while True:
+            clean = ESCAPES.sub("", self.seen)
+            found = re.search(pattern, clean)
+            if found:
+                self.seen = clean[found.end():]
+                return clean[:found.end()]
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.descriptor], [], [], left)[0]:
+                self.test.fail(f"waited for {pattern!r}, got {clean!r}")
+            try:
+                self.seen += os.read(self.descriptor, 65536).decode(errors="replace")
+            except OSError:
+                self.test.fail(f"ended before {pattern!r}, got {clean!r}")
+
+    def enter(self, line, answer=None):
+        """Types a line and waits for the answer, if there is one, and the next prompt."""
+        self.send(line + "\n")
+        self.expect(re.escape(line) + r"\n")
+        if answer is not None:
+            self.expect(re.sub(r"^\^", r"(?:^|\\n)", answer))
+        return self.expect(r"(^|\n)[>.] $")
+
+    def end(self, keys=CONTROL_D):
+        self.send(keys)
+        while select.select([self.descriptor], [], [], 10)[0]:
+            try:
+                if not os.read(self.descriptor, 65536):
+                    break
+            except OSError:
+                break
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            if process:
+                self.status = os.waitstatus_to_exitcode(status)
+                return self.status
+            time.sleep(0.01)
+        self.test.fail("does not end")
+
+    def close(self):
+        if self.status is None:
+            os.kill(self.process, signal.SIGKILL)
+            os.waitpid(self.process, 0)
+        os.close(self.descriptor)
+
+
+class OnATerminal(ToolTest):
+    def start(self, *arguments, **options):
+        terminal = Terminal(self, *arguments, **options)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def test_definitions_stay_and_values_are_shown(self):
+        t = self.start()
+        self.assertNotRegex(t.enter("(define (square x) (* x x))"), r"\(\)|#f")
+        t.enter("(square 7)", r"^49\n")
+        t.enter("(define (square x) (* x x x))")
+        t.enter("(square 2)", r"^8\n")
+        t.enter('(list "a" #\\b 1.5)', r'^\("a" #\\b 1\.5\)\n')
+        self.assertNotIn("unspecified", t.enter('(display "shown")', r"^shown\n"))
+        self.assertEqual(t.end(), 0)
+
+    def test_an_entry_goes_on_until_its_parentheses_are_closed(self):
+        t = self.start()
+        self.assertRegex(t.enter("(define (f x)"), r"\. $")
+        self.assertRegex(t.enter("  ; a comment )"), r"\. $")
+        self.assertRegex(t.enter('  (string-append x "'), r"\. $")
+        self.assertRegex(t.enter('tail"))'), r"> $")
+        t.enter('(f "head")', r'^"head\\ntail"\n')
+        t.enter("'")
+        t.enter("(1 2)", r"^\(1 2\)\n")
+
+    def test_an_error_is_shown_with_its_place_and_the_loop_goes_on(self):
+        t = self.start()
+        t.enter("(define k 4)")
+        t.enter("(+ k", None)
+        t.enter(" (car k))", r"<input 2>:2:2: error: car: expected a pair, got 4\n \(car k\)\)\n \^~+\n")
+        t.enter("(+ k unknown)", r"<input 3>:1:6: error: unbound name 'unknown'")
+        t.enter("(+ k 1)", r"^5\n")
+
+    def test_control_c_ends_a_computation_and_leaves_the_definitions(self):
+        t = self.start()
+        t.enter("(define (forever i) (forever (+ i 1)))")
+        t.enter("(define k 4)")
+        for _ in range(3):
+            t.send("(forever 0)\n")
+            t.expect(r"\(forever 0\)\n")
+            time.sleep(0.3)
+            t.send(CONTROL_C)
+            t.expect(r"interrupted after \d+ steps; ,continue goes on\n")
+            t.expect("> $")
+            t.enter("(+ k 1)", r"^5\n")
+        t.enter(",continue", "nothing was interrupted")
+
+    def test_what_was_interrupted_can_be_continued(self):
+        t = self.start()
+        t.enter("(define (count i n) (if (= i n) i (count (+ i 1) n)))")
+        t.send("(count 0 40000000)\n")
+        t.expect(r"\(count 0 40000000\)\n")
+        for keys in ("", ",continue\n"):
+            t.send(keys)
+            time.sleep(0.2)
+            t.send(CONTROL_C)
+            t.expect(r"interrupted after \d+ steps")
+            t.expect("> $")
+        t.enter("(count", None)  # what does not compile, or is never entered, gives nothing up
+        t.send(CONTROL_C)
+        t.expect(r"\^C\n> $")
+        t.enter("(car", None)
+        t.enter("1 2)", "error: 'car' takes 1 argument, got 2")
+        t.enter(",continue", r"^40000000\n")
+        t.enter(",continue", "nothing was interrupted")
+
+    def test_control_c_at_the_prompt_drops_the_entry(self):
+        t = self.start()
+        t.enter("(define k 4)")
+        t.enter("(car (list")
+        t.send("k nonsense")
+        t.expect("nonsense")
+        t.send(CONTROL_C)
+        t.expect(r"\^C\n> $")
+        t.enter("k", r"^4\n")
+        self.assertEqual(t.end(), 0)
+
+    def test_tab_completes_names_and_lists_what_they_may_be(self):
+        t = self.start()
+        t.enter("(define (remarkable x) (* 2 x))")
+        t.send("(remark\t")
+        t.expect("remarkable")
+        t.send(" 21)\n")
+        t.expect(r"\n42\n> $")
+        t.send("(vector-\t")
+        listed = t.expect(r"vector-update  .*\n> \(vector-$")
+        self.assertIn("vector-map  ", listed)
+        t.send(CONTROL_C)
+        t.expect(r"\^C\n> $")
+        t.send(",he\t\n")
+        t.expect(r",help\n")
+        t.expect(r"instructions of a procedure")
+
+    def test_history_is_kept_from_one_loop_to_the_next(self):
+        t = self.start(history=None)
+        t.enter("(define (f x) (+ x 1))")
+        t.enter("(f 1)", r"^2\n")
+        t.send(CONTROL_P + b"\n")
+        t.expect(r"\n2\n> $")
+        self.assertEqual(t.end(), 0)
+        self.assertTrue(os.path.exists(self.path(".cairn_history")))
+        t = self.start(history=None)
+        t.send(CONTROL_P + CONTROL_P + b"\n")
+        t.expect(r"\(define \(f x\) \(\+ x 1\)\)\n")
+        t.expect("> $")
+        t.enter("(f 2)", r"^3\n")
+        self.assertEqual(t.end(b",quit\n"), 0)
+        t = self.start(history=self.path("elsewhere"))
+        t.enter("'kept", r"^kept\n")
+        t.end()
+        self.assertIn(b"kept", self.read("elsewhere"))
+
+    def test_a_program_may_read_what_is_typed(self):
+        t = self.start()
+        t.send("(* 2 (read-real))\n")
+        t.expect(r"\(read-real\)\)\n")
+        t.send("21\n")  # who types early is not echoed
+        t.expect(r"42\n> $")
+
+    def test_text_may_be_in_any_script(self):
+        t = self.start()
+        t.enter("(define größe 3)")
+        t.enter('(list größe "→")', r'^\(3 "→"\)\n')
+
+
+class Piped(ToolTest):
+    def test_values_are_shown_and_nothing_else(self):
+        done = self.vmrun(input='(define (square x)\n  (* x x))\n(square 5)\n(display "x")\n\n; nothing\n(list "a" (square 2)) (if #f #f)\n"last"')
+        self.assertEqual(done.output, '25\nx\n#f\n"last"\n')
+        self.assertEqual(done.errors, "")
+
+    def test_nothing_at_all(self):
+        for text in ("", "\n", "; comment", "#| comment |#"):
+            done = self.vmrun(input=text)
+            self.assertEqual((done.output, done.errors), ("", ""))
+
+    def test_errors_go_to_standard_error_and_the_loop_goes_on_to_exit_code_0(self):
+        done = self.vmrun(input="(define a 1)\n(car a)\n(no-such a)\n(+ a 1)\n)\n(+ a 2)\n(open")
+        self.assertEqual(done.output, "2\n3\n")
+        for message in ("<input 2>:1:1: error: car", "<input 3>:1:2: error: unbound name", "<input 5>:1:1: error: this ')' closes nothing",
+                        "<input 7>:1:1: error: this '(' is never closed"):
+            self.assertIn(message, done.errors)
+
+    def test_every_command(self):
+        done = self.vmrun(input=",help\n(define (square x) (* x x))\n,steps (square 5)\n,time (square 5)\n,grad square 3\n"
+                                ",grad (lambda (x y) x)\n,dis square\n,dis (square 2)\n,dis nowhere\n,continue\n,time\n,nonsense 3\n,quit\n(square 9)\n")
+        self.assertIn(",continue        go on", done.output)
+        self.assertRegex(done.output, r"\n25\n\d+ steps\n25\n\d+ steps, \d+\.\d+ s\nvalue:    9\ngradient: 6\.0\n")
+        self.assertRegex(done.output, r"function #\d+:square: parameters 1.*\n.*\n *0  mul")
+        self.assertRegex(done.output, r"function #\d+: parameters 0.*\n.*\n *0  global +r\d, square")
+        self.assertNotIn("81", done.output)
+        for message in ("unbound name 'nowhere'", "nothing was interrupted", ",time: of what?", "there is no command ,nonsense; ,help lists them"):
+            self.assertIn(message, done.errors)
+
+    def test_a_program_reads_the_lines_after_it(self):
+        done = self.vmrun(input="(+ (read-real)\n   (read-real))\n40\n2\n'next\n(read-real)")
+        self.assertEqual(done.output, "42\nnext\n")
+        self.assertIn("end of input", done.errors)
+
+    def test_options_that_make_sense_are_obeyed_and_others_refused(self):
+        done = self.vmrun("--memory=16MiB", input="(define (deep n) (+ 1 (deep n)))\n(deep 0)\n'alive\n")
+        self.assertEqual(done.output, "alive\n")
+        self.assertIn("16", done.errors)
+        self.assertEqual(self.vmrun("--seed=5", input="(random-integer 1000000)").output,
+                         self.vmrun("--seed", "5", input="(random-integer 1000000)").output)
+        self.assertIn("binomial", self.vmrun("--explain", "--checkpoint=binomial", input="(checkpoint-*j (lambda (x) (* x x)) 3 1)").errors)
+        self.write("part.scm", "(define part 7)")
+        os.mkdir(self.path("lib"))
+        os.rename(self.path("part.scm"), self.path("lib/part.scm"))
+        self.assertEqual(self.vmrun("--library=lib", input="(import part)\npart\n").output, "7\n")
+        for option in ("--steps=5", "--save=x", "--save-every=5", "--output=x", "--output-limit=1MiB", "--stats", "--profile", "--trace", "--progress", "--verify-only"):
+            self.assertIn("error", self.vmrun(option, code=2).errors)
+        self.vmrun("--checkpoint=nonsense", code=2)
+
+    def test_a_closed_pipe_ends_the_loop(self):
+        if os.path.exists("/dev/full"):
+            with open("/dev/full", "wb") as full:
+                self.assertIn("cannot be written", self.vmrun(input="(write 1)\n(write 2)\n", code=2, stdout=full).errors)
+
+
+if __name__ == "__main__":
+    arguments = driver.parse(__doc__)
+    ToolTest.bin = os.path.abspath(arguments.bin)
+    unittest.main(argv=["repl.py", *arguments.tests])
