@@ -71,6 +71,7 @@ int Session::run() {
     if (options_.verify_only) return kDone;
     std::string error;
     if (!streams_.open_output(options_.output, cairn_vm_output_bytes(vm_.get()), error)) throw Leave{kBadUsage, error};
+    if (!options_.resume.empty() && !streams_.skip_input(cairn_vm_input_bytes(vm_.get()), error)) throw Leave{kBadUsage, error};
     return drive();
   } catch (const Leave& leave) {
     return finish(leave.code, leave.message);

@@ -111,6 +111,21 @@ bool Streams::open_output(const std::string& path, std::uint64_t kept_bytes, std
   return true;
 }
 
+bool Streams::skip_input(std::uint64_t taken_bytes, std::string& error) {
+  struct stat facts {};
+  if (taken_bytes == 0 || fstat(STDIN_FILENO, &facts) != 0 || !S_ISREG(facts.st_mode)) return true;
+  if (static_cast<std::uint64_t>(facts.st_size) < taken_bytes) {
+    error = "standard input: error: holds " + std::to_string(facts.st_size) + " bytes, but the saved state has read " +
+            std::to_string(taken_bytes) + "\n";
+    return false;
+  }
+  if (lseek(STDIN_FILENO, static_cast<off_t>(taken_bytes), SEEK_SET) < 0) {
+    error = std::string("standard input: error: cannot be continued: ") + std::strerror(errno) + "\n";
+    return false;
+  }
+  return true;
+}
+
 bool Streams::write(std::string_view text) {
   if (!writer_->write(text)) return false;
   return !interactive_ || text.find('\n') == std::string_view::npos || flush();

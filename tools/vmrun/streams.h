@@ -43,6 +43,10 @@ public:
   // empty path). False with a message.
   bool open_output(const std::string& path, std::uint64_t kept_bytes, std::string& error);
 
+  // A resumed run goes on behind the input that it has taken already, where the input is a file; a pipe or a terminal is taken to hold what
+  // follows. False with a message if the file is shorter.
+  bool skip_input(std::uint64_t taken_bytes, std::string& error);
+
   bool write(std::string_view text);
   std::size_t read(char* buffer, std::size_t capacity); // SIZE_MAX: it failed
   // Everything written so far is where it belongs (`durably`: on the disk). False if that failed, now or before.

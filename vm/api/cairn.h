@@ -210,6 +210,10 @@ CAIRN_API uint64_t cairn_vm_steps(const cairn_vm* vm);
 /* Bytes of output since the program began, those before a restore included. */
 CAIRN_API uint64_t cairn_vm_output_bytes(const cairn_vm* vm);
 
+/* Bytes that the input function has given since the program began, those before a restore included; what was not used yet is in the
+ * machine. The input function of a restored machine goes on behind them. */
+CAIRN_API uint64_t cairn_vm_input_bytes(const cairn_vm* vm);
+
 /* Counters as one line of JSON without newline; docs/c-api.md lists the keys. `wall_s` and `rss_peak_bytes` are of this process,
  * all others are part of the state and continue across a restore. */
 CAIRN_API cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json);

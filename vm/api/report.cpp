@@ -75,6 +75,8 @@ uint64_t cairn_vm_steps(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->eng
 
 uint64_t cairn_vm_output_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().output_length; }
 
+uint64_t cairn_vm_input_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().input_length; }
+
 cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
   return guarded(nullptr, [&] {
     require(vm != nullptr && json != nullptr, "cairn_vm_statistics: an argument is NULL");

@@ -169,6 +169,7 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
       char buffer[4096];
       std::size_t n = options.input(buffer, sizeof buffer);
       if (n == 0) input_ended = true;
+      input_length += n;
       pending_input.append(buffer, n);
       return n != 0;
     };

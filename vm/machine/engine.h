@@ -184,6 +184,7 @@ public:
   std::int64_t state_budget = 0;  // memory budget when the program started: part of the state, for schedules that choose by it
   std::uint64_t next_tag = 1;  // of j* invocations; part of the machine state
   std::uint64_t output_length = 0;
+  std::uint64_t input_length = 0;  // taken from the host, used or not
   std::vector<schedule::Spec> schedules;  // [0]: of the command line
   std::uint32_t intern_schedule(const schedule::Spec& spec);
   Value result = value::kUnspecified;

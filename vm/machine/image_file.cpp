@@ -47,6 +47,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   e.next_tag = in.u64();
   if (e.next_tag == 0 || e.next_tag > kMostTag) throw Malformed("a counter is larger than it can be");
   e.output_length = counter(in);
+  e.input_length = counter(in);
   std::uint8_t ended = in.u8();
   if (ended > 1) throw Malformed("a flag is neither 0 nor 1");
   e.input_ended = ended != 0;

@@ -262,6 +262,7 @@ std::vector<std::byte> write_image(const Engine& e) {
   w.out.u64(e.options.seed);
   w.out.u64(e.next_tag);
   w.out.u64(e.output_length);
+  w.out.u64(e.input_length);
   w.flag(e.input_ended);
   w.out.text(std::string_view(e.pending_input).substr(e.pending_at));
   w.out.u32(static_cast<std::uint32_t>(e.options.arguments.size()));

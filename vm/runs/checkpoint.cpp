@@ -242,7 +242,6 @@ void hold_snapshot(Engine& engine, std::int64_t count, std::int64_t bytes) {
   heap.capsule_count_peak = std::max(heap.capsule_count_peak, heap.capsule_count);
   engine.snapshot_bytes += bytes;
   engine.snapshot_bytes_peak = std::max(engine.snapshot_bytes_peak, engine.snapshot_bytes);
-  if (count > 0) ++engine.statistics.capsules_taken;
 }
 
 RunState* CheckpointState::clone(Engine& engine) const {
@@ -367,6 +366,7 @@ void act(Engine& engine, Owned& state) {
     to = copy_of(s->current);
     to.bytes = logical_bytes(to.runs, since);
     hold_snapshot(engine, 1, to.bytes);
+    ++engine.statistics.capsules_taken;
     ++s->snapshots_taken;
     s->snapshot_bytes_sum += to.bytes;
     std::int64_t bytes = 0;
