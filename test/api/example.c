@@ -1,4 +1,4 @@
-/* The whole program of docs/c-api.md, with a function in place of main and of standard output. */
+/* A whole program of the two headers, compiled as C11 in the tree; a function stands for main and for standard output. */
 #include "cairn.h"
 #include "cairn_compiler.h"
 

@@ -117,9 +117,8 @@ typedef int (*cairn_write_function)(void* user, const char* text, size_t bytes);
  * failed: then the program ends with an error. Called from cairn_vm_run only. */
 typedef size_t (*cairn_read_function)(void* user, char* buffer, size_t capacity);
 
-/* Memory for a machine: `bytes` bytes at a multiple of `alignment`, NULL if there is none. What it is given for, objects, stacks
- * and tapes, is what the budget counts; small tables of the library come from malloc. One thread at a time, as the machine
- * itself. */
+/* Memory for a machine: `bytes` bytes at a multiple of `alignment`, NULL if there is none. It gives what grows with a program: regions of
+ * objects and frames, large objects, records of tapes; tables beside them come from malloc. One thread at a time, as the machine. */
 typedef struct cairn_allocator {
   void* (*allocate)(void* user, size_t bytes, size_t alignment);
   void (*release)(void* user, void* memory, size_t bytes);
