@@ -302,8 +302,10 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     return true;
   }
   default: { // run_thaw
-    if (!value::is_capsule(slot(field_a(w))))
+    if (!value::is_capsule(slot(field_a(w)))) {
+      frame->rest_at(instruction); // there is none behind it, and the register still holds its value
       throw ProgramError("resume: expected a capsule, got " + engine.describe(slot(field_a(w))));
+    }
     rules::Owned z(heap, slot(field_a(w)));
     Frame* parent = frame->parent;
     heap.discard(frame);
