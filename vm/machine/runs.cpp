@@ -126,25 +126,38 @@ bool Engine::expire() {
 }
 
 Value Engine::make_capsule(std::vector<Run> segment, std::uint64_t steps) {
-  auto* c = new Capsule;
+  auto c = std::make_unique<Capsule>();
   c->runs = std::move(segment);
   c->steps = steps;
   bool replays = std::any_of(c->runs.begin(), c->runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
   c->serial = replays ? cut_serial : 0;
   c->random = replays ? random_counter : 0;
-  c->charged = static_cast<std::int64_t>(sizeof(Capsule) + c->runs.capacity() * sizeof(Run));
-  heap_.charge(heap_.capsules, c->charged);
   heap_.capsule_count += 1;
-  heap_.capsule_count_peak = std::max(heap_.capsule_count_peak, heap_.capsule_count);
-  ++statistics.capsules_taken;
-  return value::of_other(heap_.make_native(Kind::capsule, c));
+  try {
+    auto bytes = static_cast<std::int64_t>(sizeof(Capsule) + c->runs.capacity() * sizeof(Run));
+    heap_.charge(heap_.capsules, bytes);
+    c->charged = bytes;
+    NativeObject* made = heap_.make_native(Kind::capsule, c.get());
+    heap_.capsule_count_peak = std::max(heap_.capsule_count_peak, heap_.capsule_count);
+    ++statistics.capsules_taken;
+    c.release();
+    return value::of_other(made);
+  } catch (...) {
+    c->release(heap_);
+    throw;
+  }
 }
 
 Value Engine::make_finished_capsule(Value v, std::uint64_t steps) {
-  Value z = make_capsule({}, steps);
-  as_capsule(z)->finished = true;
-  as_capsule(z)->value = v;
-  return z;
+  try {
+    Value z = make_capsule({}, steps);
+    as_capsule(z)->finished = true;
+    as_capsule(z)->value = v;
+    return z;
+  } catch (...) {
+    heap_.release(v);
+    throw;
+  }
 }
 
 void Engine::release_runs(std::vector<Run>& list) {

@@ -214,7 +214,7 @@ Value Heap::make_string(std::string_view utf8) {
   auto* t = static_cast<Text*>(allocate(sizeof(Text) + utf8.size(), Kind::string));
   t->bytes = static_cast<std::uint32_t>(utf8.size());
   t->length = code_points(utf8);
-  std::memcpy(t->data(), utf8.data(), utf8.size());
+  std::copy(utf8.begin(), utf8.end(), t->data());
   return of_other(t);
 }
 
