@@ -21,7 +21,11 @@ class Terminal:
     def __init__(self, test, *arguments, history=""):
         self.test = test
         self.seen = ""
-        environment = {"TERM": "xterm", "HOME": test.folder, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "CAIRN_HISTORY": history}
+        environment = {"TERM": "xterm", "HOME": test.folder, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "CAIRN_HISTORY": history,
+                       "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
+                       # libedit keeps copies of its own lines to the end.
+                       "LSAN_OPTIONS": f"print_suppressions=0:suppressions={test.path('suppressions')}"}
+        test.write("suppressions", "leak:wcsdup\n")
         if history is None:
             del environment["CAIRN_HISTORY"]
         vmrun = os.path.join(ToolTest.bin, "vmrun")
