@@ -47,7 +47,7 @@ Program expand(std::string name, std::string text, const Options& options, Names
   Program program;
   program.globals = std::move(names.globals);
   program.sources = std::move(names.sources);
-  for (const HostDeclaration& h : options.hosts) program.hosts.emplace_back(h.name, h.parameters);
+  for (const HostDeclaration& h : options.hosts) program.hosts.push_back({h.name, h.parameters});
   try {
     Loader loader(program, options, names);
     Expander expander(program, loader, names, open);
