@@ -23,9 +23,9 @@ void ImageReader::finish() {
 }
 
 // Counting references frees everything only where there are no cycles. An object is taken away when all that refer to it are
-// gone; what is on a cycle stays. Without references to what was met before, objects make trees.
+// gone; what is on a cycle stays. But where all references lead to objects that were read later there is no cycle to look for.
 void ImageReader::check_acyclic() const {
-  if (others_.size() == others_of_roots_) return;
+  if (!back_) return;
   auto n = static_cast<std::uint32_t>(made_.size());
   std::vector<std::uint32_t> order(n), referred(n, 0), first_other(n + std::size_t{1}, 0);
   for (std::uint32_t k = 0; k < n; ++k) order[read_[k].number] = k;
