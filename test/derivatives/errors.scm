@@ -132,3 +132,8 @@
 (*j f 1 1)
 ; expect exit: 3
 ; expect error: tape
+;;; case forward-mode-in-itself-without-end
+(define (f x) (cdr (j* f x 1)))
+(f 1.5)
+; expect error: j\*: derivatives of derivatives more than 16 levels deep
+; expect location: 1

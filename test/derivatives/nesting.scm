@@ -54,3 +54,7 @@
 (show (let ((r (j* (lambda (x) (lambda (y) (* x (* y y)))) 3 1))) ((forward (cdr r)) 5))) ; expect: 10.0
 ; Both parts of a nested result matter: x^3 + 2 x^2 at 3.
 (show (all-near? 39. (map (lambda (d) ((d (lambda (x) (let ((r (*j (lambda (y) (* x y y)) x 1))) (+ (car r) (cdr r))))) 3)) modes))) ; expect: #t
+
+; Sixteen levels of forward mode are allowed.
+(define (nth-derivative n f x) (if (= n 0) (f x) (cdr (j* (lambda (y) (nth-derivative (- n 1) f y)) x 1.0))))
+(write (nth-derivative 16 (lambda (x) (* x (* x (exp (- x))))) 0.0)) (newline) ; expect: 240.0

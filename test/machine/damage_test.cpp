@@ -107,7 +107,7 @@ TEST_CASE("numbers nested so deep that arithmetic would not end are refused") {
   value::Value n = value::flonum(1);
   for (int tag = 1; tag < 60; ++tag) n = e.heap().make_bundle(static_cast<std::uint64_t>(tag), value::Heap::retain(n), n);
   e.globals[0] = n;
-  CHECK(refusal(machine::write_image(e)) == "a number of too many parts");
+  CHECK(refusal(machine::write_image(e)) == "a number of too many levels");
 }
 
 TEST_CASE("counts beyond the file are refused without giant allocations") {

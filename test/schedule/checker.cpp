@@ -109,10 +109,17 @@ TEST_CASE("each illegal action is found") {
   found({}, "not everything is reversed");
 }
 
+TEST_CASE("no prediction takes for ever") {
+  Program program;
+  program.total = std::uint64_t{1} << 60;
+  for (const char* text : {"binomial,base=16,snapshots=5", "sqrt,base=16", "auto"})
+    CHECK_FALSE(predict(spec_of(text), program, {}));
+}
+
 TEST_CASE("the prediction is the run") {
   const Program program{123456, 512, 400};
   for (const char* text : {"tape", "bisection,base=64", "binomial,base=64,snapshots=5", "sqrt", "online,base=100", "auto"}) {
-    const Report predicted = predict(spec_of(text), program, {});
+    const Report predicted = predict(spec_of(text), program, {}).value();
     const Report measured = run(spec_of(text), program);
     CHECK(predicted.fault == "");
     CHECK(predicted.advanced == measured.advanced);

@@ -224,3 +224,21 @@ TEST_CASE("cells of freed objects are used again") {
   CHECK(v.pair() == place);
   heap.release(v);
 }
+
+#ifdef CAIRN_ADDRESS_SANITIZER
+TEST_CASE("AddressSanitizer knows what is free") {
+  Heap heap;
+  Value pair = heap.cons(kNull, kNull), large = of_other(heap.make_vector(1000));
+  CHECK_FALSE(__asan_address_is_poisoned(&pair.pair()->car));
+  const Value* car = &pair.pair()->car;
+  const Value* item = as_vector(large)->items();
+  CHECK(__asan_address_is_poisoned(car + 2)); // the next cell
+  heap.release(pair);
+  heap.release(large);
+  CHECK(__asan_address_is_poisoned(car));
+  CHECK(__asan_address_is_poisoned(item));
+  Value again = heap.cons(kNull, kNull);
+  CHECK_FALSE(__asan_address_is_poisoned(car));
+  heap.release(again);
+}
+#endif

@@ -96,6 +96,19 @@ private:
   }
   // Each number has one form: the shortest.
   std::uint64_t long_varint() {
+    if (left() >= sizeof(std::uint64_t)) [[likely]] { // up to 56 bits at once
+      std::uint64_t w = 0;
+      std::memcpy(&w, &bytes_[at_], sizeof w);
+      if (std::uint64_t ends = ~w & 0x8080808080808080u; ends != 0) [[likely]] {
+        auto digits = static_cast<unsigned>(std::countr_zero(ends)) / 8 + 1;
+        w &= ends ^ (ends - 1); // these digits alone
+        if (w >> (digits - 1) * 8 == 0) throw Malformed("a number is longer than it need be");
+        at_ += digits;
+        w = (w & 0x007F007F007F007Fu) | (w & 0x7F007F007F007F00u) >> 1;
+        w = (w & 0x00003FFF00003FFFu) | (w & 0x3FFF00003FFF0000u) >> 2;
+        return (w & 0x0FFFFFFFu) | (w & 0x0FFFFFFF00000000u) >> 4;
+      }
+    }
     std::uint64_t v = 0;
     for (unsigned shift = 0;; shift += 7) {
       if (at_ == bytes_.size()) throw Malformed("a part of the file is too short for what it says it holds");

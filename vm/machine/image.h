@@ -112,7 +112,11 @@ private:
     Stack stack;
   };
   // --- image_read.cpp
-  std::uint32_t next_number();
+  std::uint32_t next_number() {
+    if (made_.size() == expected_) throw Malformed("more objects than it says it holds");
+    made_.push_back(nullptr);
+    return static_cast<std::uint32_t>(made_.size() - 1);
+  }
   void refer(Reference r, std::uint64_t distance);
   void object_at(Object** slot, value::Kind kind);
   void fill(const Reference& r, Object* o); // takes over a reference to o
@@ -144,6 +148,7 @@ private:
   std::vector<Reference> waiting_;  // a stack: objects met and not read
   std::vector<Other> others_;       // references to objects met before
   std::size_t others_of_roots_ = 0; // the first of them, which stand in no object
+  bool back_ = false;               // an object refers to one that was read before it, or to itself
   std::uint64_t serial_ = 0;        // of the object read last
   bool states_as_values_ = false;   // in registers of the machine's own code only
   std::vector<const Frame*> frames_;

@@ -3,6 +3,7 @@
 #include "vm/machine/image.h"
 #include "vm/machine/image_header.h"
 
+#include <algorithm>
 #include <numeric>
 #include <unordered_map>
 
@@ -22,9 +23,9 @@ void ImageReader::finish() {
 }
 
 // Counting references frees everything only where there are no cycles. An object is taken away when all that refer to it are
-// gone; what is on a cycle stays. Without references to what was met before, objects make trees.
+// gone; what is on a cycle stays. But where all references lead to objects that were read later there is no cycle to look for.
 void ImageReader::check_acyclic() const {
-  if (others_.size() == others_of_roots_) return;
+  if (!back_) return;
   auto n = static_cast<std::uint32_t>(made_.size());
   std::vector<std::uint32_t> order(n), referred(n, 0), first_other(n + std::size_t{1}, 0);
   for (std::uint32_t k = 0; k < n; ++k) order[read_[k].number] = k;
@@ -100,24 +101,22 @@ void ImageReader::check_runs(const RunList& list) const {
   for (const Run& r : runs) want(r.state == nullptr || r.state->count == 1, "a state that runs and is kept");
 }
 
-// Numbers in numbers: of a depth and size that arithmetic, which takes them apart, can stand.
+// Numbers in numbers: of a depth that arithmetic, which takes them apart, can stand, and that forward mode can make.
 void ImageReader::check_bundles() const {
-  constexpr unsigned kMostLevels = 64;
-  constexpr std::uint64_t kMostLeaves = 4096;
-  std::unordered_map<const value::Bundle*, std::uint64_t> leaves;
-  auto count_leaves = [&](auto& self, const value::Bundle* b, unsigned level) -> std::uint64_t {
-    if (auto known = leaves.find(b); known != leaves.end()) return known->second;
-    if (level > kMostLevels) throw Malformed("a number of too many levels");
-    std::uint64_t n = 0;
+  std::unordered_map<const value::Bundle*, std::uint32_t> depths;
+  auto depth_of = [&](auto& self, const value::Bundle* b, std::uint32_t above) -> std::uint32_t {
+    if (auto known = depths.find(b); known != depths.end()) return known->second;
+    if (above == kMostForwardDepth) throw Malformed("a number of too many levels");
+    std::uint32_t depth = 1;
     for (Value v : {b->primal, b->tangent}) {
       if (!engine.is_number(v)) throw Malformed("a bundle of what is no number");
-      n += value::is_bundle(v) ? self(self, value::as_bundle(v), level + 1) : 1;
+      if (value::is_bundle(v)) depth = std::max(depth, 1 + self(self, value::as_bundle(v), above + 1));
     }
-    if (n > kMostLeaves) throw Malformed("a number of too many parts");
-    leaves.emplace(b, n);
-    return n;
+    if (depth > kMostForwardDepth) throw Malformed("a number of too many levels");
+    depths.emplace(b, depth);
+    return depth;
   };
-  for (std::size_t i = bundles_.size(); i-- > 0;) count_leaves(count_leaves, bundles_[i], 1);
+  for (std::size_t i = bundles_.size(); i-- > 0;) depth_of(depth_of, bundles_[i], 0);
 }
 
 void ImageReader::check_taped() const {

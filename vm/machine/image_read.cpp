@@ -41,12 +41,6 @@ std::string ImageReader::text() {
 
 // --- references
 
-std::uint32_t ImageReader::next_number() {
-  if (made_.size() == expected_) throw Malformed("more objects than it says it holds");
-  made_.push_back(nullptr);
-  return static_cast<std::uint32_t>(made_.size() - 1);
-}
-
 void ImageReader::refer(Reference r, std::uint64_t distance) {
   if (distance == 0) {
     r.number = next_number();
@@ -55,6 +49,7 @@ void ImageReader::refer(Reference r, std::uint64_t distance) {
   }
   if (distance > made_.size()) throw Malformed("a reference to nothing");
   r.number = static_cast<std::uint32_t>(made_.size() - distance);
+  back_ = back_ || made_[r.number] != nullptr;
   others_.push_back({r, static_cast<std::uint32_t>(read_.size())});
 }
 
@@ -121,17 +116,24 @@ bool is_canonical(Value flonum) {
 
 } // namespace
 
+namespace {
+
+Value integer_of(std::uint64_t payload) {
+  std::int64_t i = bytecode::unzigzag(payload);
+  if (!value::fits_integer(i)) throw Malformed("an exact integer does not fit into 48 bits");
+  return value::integer_unchecked(i);
+}
+
+} // namespace
+
 Value ImageReader::plain() { return plain_of(in.varint()); }
 
 Value ImageReader::plain_of(std::uint64_t word) {
   std::uint64_t payload = word >> kImageTagBits;
   Value v{};
   switch (static_cast<ImageTag>(word & ((1u << kImageTagBits) - 1))) {
-  case ImageTag::integer: {
-    std::int64_t i = bytecode::unzigzag(payload);
-    if (!value::fits_integer(i)) throw Malformed("an exact integer does not fit into 48 bits");
-    return value::integer_unchecked(i);
-  }
+  case ImageTag::integer:
+    return integer_of(payload);
   case ImageTag::flonum:
     v.bits = in.u64();
     if (payload != 0 || !v.is_flonum() || !is_canonical(v)) throw Malformed("a flonum of no known form");
@@ -152,7 +154,13 @@ Value ImageReader::plain_of(std::uint64_t word) {
   }
 }
 
-void ImageReader::value(Value& slot) { value_of(in.varint(), slot); }
+void ImageReader::value(Value& slot) {
+  std::uint64_t word = in.varint();
+  if ((word & ((1u << kImageTagBits) - 1)) == static_cast<unsigned>(ImageTag::integer))
+    slot = integer_of(word >> kImageTagBits); // the most frequent, and quick
+  else
+    value_of(word, slot);
+}
 
 void ImageReader::value_of(std::uint64_t word, Value& slot) {
   std::uint64_t payload = word >> kImageTagBits;
@@ -291,17 +299,21 @@ const Code* ImageReader::code(std::uint32_t& pc) {
 // A pair, and as long as the cdr is a pair met there for the first time, that one: it would be next.
 void ImageReader::pairs(Reference& r, std::size_t& first_child) {
   constexpr std::uint64_t kFreshPair = static_cast<unsigned>(ImageTag::pair);
+  value::Pair* p = engine.heap().cons(value::kUnspecified, value::kUnspecified).pair();
+  own(r, p);
   for (;;) {
-    value::Pair* p = engine.heap().cons(value::kUnspecified, value::kUnspecified).pair();
-    own(r, p);
     value(p->car);
     std::uint64_t word = in.varint();
     if (word != kFreshPair) return value_of(word, p->cdr);
     read_.push_back({r.number, static_cast<std::uint32_t>(first_child)});
     r.number = next_number();
-    r.to = &p->cdr;
     first_child = made_.size();
     serial_ += static_cast<std::uint64_t>(bytecode::unzigzag(in.varint()));
+    value::Pair* next = engine.heap().cons(value::kUnspecified, value::kUnspecified).pair();
+    next->serial = serial_;
+    made_[r.number] = next;
+    p->cdr = value::of_pair(next);
+    p = next;
   }
 }
 
@@ -446,6 +458,7 @@ void ImageReader::expect(std::uint64_t objects) {
 
 void ImageReader::read_objects() {
   others_of_roots_ = others_.size();
+  back_ = false;
   while (!waiting_.empty()) {
     Reference r = waiting_.back();
     waiting_.pop_back();

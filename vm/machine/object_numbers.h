@@ -1,10 +1,13 @@
-// Numbers of the objects that a writer may meet again: a flat table with open addressing. Nothing is ever listed from it, so
-// addresses decide where an entry stands and nothing else.
+// Numbers of the objects that a writer may meet again. Objects of one size come from one slab, and what was made together is
+// written together: so a number stands in a table of its neighbourhood of addresses, not somewhere in one of all objects. Nothing
+// is ever listed from the tables, so addresses decide where an entry stands and nothing else.
 #pragma once
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace cairn::machine {
@@ -15,37 +18,56 @@ public:
 
   // The number of `object`: what it was given before, or `fresh`, which it has from now on (kNone: which it is not given).
   std::uint32_t number(const void* object, std::uint32_t fresh) {
-    if (entries_.size() <= used_ * 2) grow();
-    Entry& e = at(object);
-    if (e.object != nullptr) return e.number;
-    if (fresh != kNone) {
-      e = {object, fresh};
-      ++used_;
+    auto address = reinterpret_cast<std::uintptr_t>(object);
+    std::uintptr_t place = address / kTableBytes;
+    if (place != place_) [[unlikely]] {
+      if (fresh == kNone && (tables_.empty() || at(place).numbers == nullptr)) return kNone;
+      go(place);
     }
-    return fresh;
+    std::uint32_t& entry = numbers_[address % kTableBytes / kAlignment];
+    if (entry == 0) {
+      if (fresh == kNone) return kNone;
+      entry = fresh + 1;
+    }
+    return entry - 1;
   }
 
 private:
-  struct Entry {
-    const void* object = nullptr;
-    std::uint32_t number = 0;
+  static constexpr std::uintptr_t kAlignment = 16;                       // of objects
+  static constexpr std::uintptr_t kTableBytes = std::uintptr_t{1} << 16; // of addresses for each table
+  static constexpr std::uintptr_t kNowhere = UINTPTR_MAX;
+  struct Table {
+    std::uintptr_t place = 0;
+    std::unique_ptr<std::uint32_t[]> numbers; // and 1; 0: none
   };
-  Entry& at(const void* object) {
-    auto hash = reinterpret_cast<std::uintptr_t>(object) * 0x9E3779B97F4A7C15u;
-    std::size_t mask = entries_.size() - 1;
-    std::size_t i = hash >> (64 - std::countr_zero(entries_.size()));
-    while (entries_[i].object != nullptr && entries_[i].object != object) i = (i + 1) & mask;
-    return entries_[i];
+  Table& at(std::uintptr_t place) {
+    auto hash = place * 0x9E3779B97F4A7C15u;
+    std::size_t mask = tables_.size() - 1;
+    std::size_t i = hash >> (64 - std::countr_zero(tables_.size()));
+    while (tables_[i].numbers != nullptr && tables_[i].place != place) i = (i + 1) & mask;
+    return tables_[i];
+  }
+  void go(std::uintptr_t place) {
+    if (tables_.size() <= used_ * 2) grow();
+    Table& table = at(place);
+    if (table.numbers == nullptr) {
+      table = {place, std::make_unique<std::uint32_t[]>(kTableBytes / kAlignment)};
+      ++used_;
+    }
+    place_ = place;
+    numbers_ = table.numbers.get();
   }
   void grow() {
-    std::vector<Entry> old(entries_.empty() ? 64 : entries_.size() * 2);
-    old.swap(entries_);
-    for (const Entry& e : old)
-      if (e.object != nullptr) at(e.object) = e;
+    std::vector<Table> old(tables_.empty() ? 64 : tables_.size() * 2);
+    old.swap(tables_);
+    for (Table& table : old)
+      if (table.numbers != nullptr) at(table.place) = std::move(table);
   }
 
-  std::vector<Entry> entries_;
+  std::vector<Table> tables_;
   std::size_t used_ = 0;
+  std::uintptr_t place_ = kNowhere; // that of the last one asked for
+  std::uint32_t* numbers_ = nullptr;
 };
 
 } // namespace cairn::machine

@@ -57,13 +57,13 @@ Progress progress_of(const Engine& e) {
   Progress p{true, g.total, g.executed, 0};
   auto interval = std::find_if(e.runs.begin(), e.runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
   if (interval != e.runs.end()) p.executed += e.clock - interval->start;
-  if (g.total != 0 && g.predicted == 0) {
+  if (g.total != 0 && !g.predicted) {
     schedule::Program program;
     program.total = g.total;
-    g.predicted = static_cast<std::uint64_t>(schedule::predict(e.schedules[g.spec], program, {e.state_budget}).replay_factor *
-                                             static_cast<double>(g.total));
+    auto plan = schedule::predict(e.schedules[g.spec], program, {e.state_budget});
+    g.predicted = plan ? static_cast<std::uint64_t>(plan->replay_factor * static_cast<double>(g.total)) : 0;
   }
-  p.predicted = g.predicted;
+  p.predicted = g.predicted.value_or(0);
   return p;
 }
 

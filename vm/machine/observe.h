@@ -5,6 +5,7 @@
 #include "vm/value/object.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,7 +20,7 @@ struct GradientProgress {
   std::uint32_t spec = 0;
   std::uint64_t total = 0;     // steps of the run; 0: not known yet
   std::uint64_t executed = 0;  // advanced and taped, up to the last action
-  std::uint64_t predicted = 0; // what it will be; 0: not asked for yet
+  std::optional<std::uint64_t> predicted = std::nullopt; // what it will be, 0 if that is not known; nothing: not asked for yet
 };
 
 struct Progress {

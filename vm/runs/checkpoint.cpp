@@ -450,19 +450,27 @@ std::string explanation(const Engine& engine, const CheckpointState& s) {
   if (s.taped_steps != 0) program.records_per_1024_steps = s.taped_sum * 1024 / s.taped_steps;
   if (s.snapshots_taken != 0) program.snapshot_bytes = static_cast<std::uint64_t>(s.snapshot_bytes_sum) / s.snapshots_taken;
   program.stack_bytes = s.stack_bytes;
-  const schedule::Report plan = schedule::predict(engine.schedules[s.spec], program, {engine.state_budget});
+  const std::optional<schedule::Report> plan = schedule::predict(engine.schedules[s.spec], program, {engine.state_budget});
   auto factor = [&](std::uint64_t steps) {
     return s.total == 0 ? 1.0 : static_cast<double>(steps) / static_cast<double>(s.total);
   };
   constexpr std::uint64_t kRecord = sizeof(tape::Record);
+  if (!plan)
+    return fmt::format("checkpoint-*j: {}\n"
+                       "  steps        {} forward, {} executed: too many actions to predict\n"
+                       "  replay       {:.4f} measured\n"
+                       "  tape         {} bytes at the peak measured\n"
+                       "  snapshots    {} at once measured; {} bytes measured\n",
+                       s.schedule->explanation(), s.total, s.executed, factor(s.executed), s.peak_records * kRecord,
+                       s.peak_snapshots, s.peak_snapshot_bytes);
   return fmt::format("checkpoint-*j: {}\n"
                      "  steps        {} forward, {} executed\n"
                      "  replay       {:.4f} predicted, {:.4f} measured\n"
                      "  tape         {} bytes at the peak predicted, {} measured\n"
                      "  snapshots    {} at once predicted, {} measured; {} bytes predicted, {} measured\n",
-                     s.schedule->explanation(), s.total, s.executed, plan.replay_factor, factor(s.executed),
-                     plan.peak_tape_records * kRecord, s.peak_records * kRecord, plan.peak_snapshots, s.peak_snapshots,
-                     plan.peak_snapshot_bytes, s.peak_snapshot_bytes);
+                     s.schedule->explanation(), s.total, s.executed, plan->replay_factor, factor(s.executed),
+                     plan->peak_tape_records * kRecord, s.peak_records * kRecord, plan->peak_snapshots, s.peak_snapshots,
+                     plan->peak_snapshot_bytes, s.peak_snapshot_bytes);
 }
 
 } // namespace

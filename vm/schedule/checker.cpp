@@ -175,9 +175,12 @@ Report check(Schedule& schedule, const Program& program, const Limits& limits) {
   return checker.report();
 }
 
-Report predict(const Spec& spec, const Program& program, const Resources& resources) {
+std::optional<Report> predict(const Spec& spec, const Program& program, const Resources& resources) {
   const auto schedule = make(spec, resources);
-  return check(*schedule, program);
+  Checker checker(program, {});
+  for (std::uint64_t actions = 0; checker.perform(schedule->next(), *schedule); ++actions)
+    if (actions == kMostPredicted) return std::nullopt;
+  return checker.report();
 }
 
 } // namespace cairn::schedule

@@ -6,6 +6,7 @@
 #include "vm/schedule/schedule.h"
 
 #include <map>
+#include <optional>
 
 namespace cairn::schedule {
 
@@ -71,7 +72,9 @@ private:
 // Runs a whole schedule on the abstract machine.
 Report check(Schedule& schedule, const Program& program, const Limits& limits = {});
 
-// What a schedule will cost on a run of this length, for --explain.
-Report predict(const Spec& spec, const Program& program, const Resources& resources);
+// What a schedule will cost on a run of this length, for --explain. Nothing if the schedule has so many actions that to know
+// would take seconds: a file may say of a run that it was as long as a number can be.
+inline constexpr std::uint64_t kMostPredicted = std::uint64_t{1} << 20;
+std::optional<Report> predict(const Spec& spec, const Program& program, const Resources& resources);
 
 } // namespace cairn::schedule

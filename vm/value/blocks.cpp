@@ -1,9 +1,10 @@
 #include "vm/value/blocks.h"
 
+#include "vm/value/forbidden.h"
+
 #include <sys/mman.h>
 
 #include <new>
-#include <utility>
 
 namespace cairn::value {
 
@@ -21,7 +22,10 @@ struct alignas(64) Blocks::Region {
 Blocks::Blocks(std::size_t block_bytes, MemorySource source) : block_bytes_((block_bytes + 63) / 64 * 64), source_(source) {}
 
 Blocks::~Blocks() {
-  for (Region* r : all_) free_region(r);
+  for (Region* r : all_) {
+    permit(r + 1, block_bytes_ * r->fresh);
+    free_region(r);
+  }
 }
 
 void* Blocks::new_region() const {
@@ -61,6 +65,7 @@ void Blocks::drop_region(Region* r) {
   with_room_[r->in_room] = with_room_.back();
   with_room_[r->in_room]->in_room = r->in_room;
   with_room_.pop_back();
+  permit(r + 1, block_bytes_ * r->fresh);
   free_region(r);
   --empty_;
 }
@@ -70,8 +75,13 @@ void* Blocks::take() {
   Region* r = with_room_.back();
   if (r->used++ == 0) --empty_;
   void* block = nullptr;
-  if (r->free != nullptr) block = std::exchange(r->free, r->free->next);
-  else block = reinterpret_cast<char*>(r + 1) + block_bytes_ * r->fresh++;
+  if (r->free != nullptr) {
+    block = r->free;
+    permit(block, block_bytes_);
+    r->free = r->free->next;
+  } else {
+    block = reinterpret_cast<char*>(r + 1) + block_bytes_ * r->fresh++;
+  }
   if (r->free == nullptr && sizeof(Region) + block_bytes_ * (r->fresh + 1) > kRegionBytes) {
     r->in_room = Region::kNotThere;
     with_room_.pop_back();
@@ -84,6 +94,7 @@ void Blocks::give_back(void* block) {
   auto* free = static_cast<Region::Free*>(block);
   free->next = r->free;
   r->free = free;
+  forbid(block, block_bytes_);
   if (r->in_room == Region::kNotThere) {
     r->in_room = with_room_.size();
     with_room_.push_back(r);

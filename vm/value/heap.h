@@ -3,6 +3,7 @@
 #pragma once
 
 #include "vm/value/blocks.h"
+#include "vm/value/forbidden.h"
 #include "vm/value/object.h"
 
 #include <cstdint>
@@ -176,6 +177,7 @@ private:
     if (room < 0) [[unlikely]]
       return nullptr;
     room_ = room;
+    permit(cell, static_cast<std::size_t>(size));
     free_[size_class] = cell->next;
 #ifndef NDEBUG
     ++live_objects_;
@@ -204,6 +206,7 @@ private:
     auto* cell = reinterpret_cast<Free*>(o);
     cell->next = free_[size_class];
     free_[size_class] = cell;
+    forbid(cell, std::size_t{size_class} * 16);
   }
   void release_children(Object* o);
   static std::size_t size_of(const Object* o);
