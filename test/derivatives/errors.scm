@@ -135,5 +135,6 @@
 ;;; case forward-mode-in-itself-without-end
 (define (f x) (cdr (j* f x 1)))
 (f 1.5)
-; expect error: j\*: derivatives of derivatives more than 16 levels deep
+; expect exit: 3
+; expect error: more than 16 levels of forward mode
 ; expect location: 1

@@ -58,3 +58,6 @@
 ; Sixteen levels of forward mode are allowed.
 (define (nth-derivative n f x) (if (= n 0) (f x) (cdr (j* (lambda (y) (nth-derivative (- n 1) f y)) x 1.0))))
 (write (nth-derivative 16 (lambda (x) (* x (* x (exp (- x))))) 0.0)) (newline) ; expect: 240.0
+; Levels that do not meet in one number nest as deep as memory allows.
+(define (apart n x) (if (= n 0) x (+ x (cdr (j* (lambda (y) (apart (- n 1) 1.5)) 2.0 1.0)))))
+(write (apart 1000 1.0)) (newline) ; expect: 1.0

@@ -106,14 +106,15 @@ void ImageReader::check_bundles() const {
   std::unordered_map<const value::Bundle*, std::uint32_t> depths;
   auto depth_of = [&](auto& self, const value::Bundle* b, std::uint32_t above) -> std::uint32_t {
     if (auto known = depths.find(b); known != depths.end()) return known->second;
-    if (above == kMostForwardDepth) throw Malformed("a number of too many levels");
+    if (above == value::kMostLevels) throw Malformed("a number of too many levels");
     std::uint32_t depth = 1;
     for (Value v : {b->primal, b->tangent}) {
       if (!engine.is_number(v)) throw Malformed("a bundle of what is no number");
       if (value::is_bundle(v)) depth = std::max(depth, 1 + self(self, value::as_bundle(v), above + 1));
     }
-    if (depth > kMostForwardDepth) throw Malformed("a number of too many levels");
+    if (depth > value::kMostLevels) throw Malformed("a number of too many levels");
     depths.emplace(b, depth);
+    const_cast<value::Bundle*>(b)->flags = static_cast<std::uint8_t>(depth);
     return depth;
   };
   for (std::size_t i = bundles_.size(); i-- > 0;) depth_of(depth_of, bundles_[i], 0);

@@ -20,8 +20,6 @@ using value::Value;
 
 inline constexpr std::uint64_t kNever = UINT64_MAX;
 inline constexpr std::uint32_t kInheritSchedule = UINT32_MAX;
-// Runs of forward mode in each other: a number under n of them may have 2^n parts, which one instruction computes with.
-inline constexpr std::uint32_t kMostForwardDepth = 16;
 
 enum class RunKind : std::uint8_t {
   base,       // the program itself, or a computation that a capsule file continues

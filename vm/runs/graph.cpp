@@ -331,6 +331,7 @@ private:
     case Kind::bundle: {
       auto* from = static_cast<value::Bundle*>(o);
       auto* b = value::as_bundle(heap_.make_bundle(from->tag, value::kUnspecified, value::kUnspecified));
+      b->flags = from->flags;
       put(from->primal, &b->primal);
       put(from->tangent, &b->tangent);
       return b;

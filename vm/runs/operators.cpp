@@ -5,8 +5,6 @@
 #include "vm/machine/run_operator.h"
 #include "vm/runs/states.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 #include <deque>
@@ -216,8 +214,6 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_forward: {
-    if (engine.current().forward_depth >= machine::kMostForwardDepth)
-      throw ProgramError(fmt::format("j*: derivatives of derivatives more than {} levels deep", machine::kMostForwardDepth));
     rules::Owned f(heap, slot(field_b(w))), x(heap, slot(field_c(w)));
     Run r = plain_run(RunKind::forward, engine);
     r.top = engine.make_call(f.v, &x.v, 1);

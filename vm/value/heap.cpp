@@ -243,7 +243,20 @@ Value Heap::make_symbol(std::string_view utf8) {
 }
 
 Value Heap::make_bundle(std::uint64_t tag, Value primal, Value tangent) {
-  auto* b = static_cast<Bundle*>(allocate(sizeof(Bundle), Kind::bundle));
+  std::uint32_t levels = 1;
+  for (Value part : {primal, tangent})
+    if (is_bundle(part)) levels = std::max(levels, 1 + as_bundle(part)->levels());
+  Bundle* b = nullptr;
+  try {
+    if (levels > kMostLevels)
+      throw BudgetExceeded(fmt::format("a number under more than {} levels of forward mode would have too many parts", kMostLevels));
+    b = static_cast<Bundle*>(allocate(sizeof(Bundle), Kind::bundle));
+  } catch (...) {
+    release(primal);
+    release(tangent);
+    throw;
+  }
+  b->flags = static_cast<std::uint8_t>(levels);
   b->tag = tag;
   b->primal = primal;
   b->tangent = tangent;

@@ -73,7 +73,7 @@ public:
   Vector* make_vector(std::uint64_t length);                 // items are uninitialised: fill before anything else
   Value make_string(std::string_view utf8);
   Value make_symbol(std::string_view utf8);                  // interned: the same text gives the same object
-  Value make_bundle(std::uint64_t tag, Value primal, Value tangent);
+  Value make_bundle(std::uint64_t tag, Value primal, Value tangent);  // BudgetExceeded beyond kMostLevels
   Block* make_block(std::uint32_t procedures, std::uint32_t captures);  // entries' offsets are set; code and captures are not
   NativeObject* make_native(Kind kind, Native* native);      // capsule or state; takes over `native`
   // A frame that stands at its first instruction, without parent; slots are not set.

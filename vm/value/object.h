@@ -50,7 +50,10 @@ struct Text : Object {
 struct Bundle : Object {
   std::uint64_t tag;
   Value primal, tangent;
+  std::uint32_t levels() const { return flags; }  // of bundles in each other, this one counted
 };
+// A number of n levels may have 2^n parts, which one instruction computes with.
+inline constexpr std::uint32_t kMostLevels = 16;
 
 // A function ready to run: its words stand right behind this, so that a procedure leads to them without a detour.
 struct alignas(64) Code {
