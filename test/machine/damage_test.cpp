@@ -105,7 +105,12 @@ TEST_CASE("numbers nested so deep that arithmetic would not end are refused") {
   Engine e({});
   load_small(e);
   value::Value n = value::flonum(1);
-  for (int tag = 1; tag < 60; ++tag) n = e.heap().make_bundle(static_cast<std::uint64_t>(tag), value::Heap::retain(n), n);
+  for (int tag = 1; tag < 60; ++tag) {
+    value::Value b = e.heap().make_bundle(static_cast<std::uint64_t>(tag), value::flonum(1), value::flonum(1));
+    value::as_bundle(b)->primal = value::Heap::retain(n);
+    value::as_bundle(b)->tangent = n;
+    n = b;
+  }
   e.globals[0] = n;
   CHECK(refusal(machine::write_image(e)) == "a number of too many levels");
 }

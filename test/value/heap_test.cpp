@@ -74,11 +74,13 @@ TEST_CASE("deep structures of every kind are freed without recursion") {
   SUBCASE("vectors") {
     build_and_free(heap, [&](Value v) { return vector_of(heap, {integer(1), v}); });
   }
-  SUBCASE("bundles by primal and by tangent") {
+  SUBCASE("bundles by primal and by tangent, deeper than any program makes them") {
     bool primal = false;
     build_and_free(heap, [&](Value v) {
       primal = !primal;
-      return primal ? heap.make_bundle(1, v, flonum(1)) : heap.make_bundle(2, flonum(1), v);
+      Value b = heap.make_bundle(1, flonum(1), flonum(1));
+      (primal ? as_bundle(b)->primal : as_bundle(b)->tangent) = v;
+      return b;
     });
   }
   SUBCASE("closures") {
@@ -186,6 +188,20 @@ TEST_CASE("serials count allocations of every kind and size, and freeing gives n
   heap.set_counts(1, 0);
   CHECK(heap.next_serial == 1);
   CHECK(heap.live_objects() == 0);
+}
+
+TEST_CASE("a number has at most so many levels, and what is refused leaves nothing") {
+  Heap heap;
+  Value v = flonum(1);
+  for (std::uint32_t level = 1; level <= kMostLevels; ++level) {
+    v = heap.make_bundle(level, flonum(1), v);
+    CHECK(as_bundle(v)->levels() == level);
+  }
+  Heap::retain(v);
+  CHECK_THROWS_AS(heap.make_bundle(99, v, flonum(1)), BudgetExceeded);
+  CHECK(object_of(v)->count == 1);
+  heap.release(v);
+  CHECK(heap.heap_live() == 0);
 }
 
 TEST_CASE("symbols of one name are one object while it lives") {
