@@ -31,9 +31,38 @@ inline Bytes bytes_of(const std::uint8_t* data, std::size_t size) {
   return {p, p + size};
 }
 
+// Where the machines of all inputs have their memory from: regions go from one to the next, since to map them anew takes longer
+// than to run most inputs; large objects are watched by AddressSanitizer.
+class Memory {
+public:
+  static cairn::value::MemorySource source() {
+    static Memory* memory = new Memory; // for as long as any machine
+    return {allocate, release, memory};
+  }
+
+private:
+  static constexpr std::size_t kRegionBytes = std::size_t{2} << 20; // and their alignment, which no object has
+  static void* allocate(void* self, std::size_t bytes, std::size_t alignment) {
+    if (alignment != kRegionBytes) return std::malloc(bytes);
+    std::vector<void*>& kept = static_cast<Memory*>(self)->kept_;
+    if (kept.empty()) return std::aligned_alloc(alignment, bytes);
+    void* region = kept.back();
+    kept.pop_back();
+    return region;
+  }
+  static void release(void* self, void* memory, std::size_t /*bytes*/) {
+    if (reinterpret_cast<std::uintptr_t>(memory) % kRegionBytes == 0)
+      static_cast<Memory*>(self)->kept_.push_back(memory);
+    else
+      std::free(memory);
+  }
+  std::vector<void*> kept_;
+};
+
 inline cairn::machine::Options bounded(std::string* output) {
   cairn::machine::Options options;
   options.memory_bytes = kMemoryBytes;
+  options.memory = Memory::source();
   options.output = [output](std::string_view text) {
     if (output != nullptr && output->size() < 100'000) output->append(text);
   };
