@@ -40,6 +40,16 @@ struct Ledger {
   }
 };
 
+cairn_vm_options writing_to(std::string& output) {
+  cairn_vm_options options = vm_options();
+  options.user = &output;
+  options.output = [](void* user, const char* text, size_t bytes) {
+    static_cast<std::string*>(user)->append(text, bytes);
+    return 0;
+  };
+  return options;
+}
+
 struct Session {
   cairn_session* session = nullptr;
   Session() { REQUIRE(cairn_session_create(nullptr, &session, nullptr) == CAIRN_OK); }
@@ -162,12 +172,7 @@ TEST_CASE("a capsule is handed to machines in other threads, and refused by one 
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       std::string output;
-      cairn_vm_options options = vm_options();
-      options.user = &output;
-      options.output = [](void* user, const char* text, size_t bytes) {
-        static_cast<std::string*>(user)->append(text, bytes);
-        return 0;
-      };
+      cairn_vm_options options = writing_to(output);
       cairn_vm* vm = nullptr;
       if (cairn_vm_create(&options, &vm, nullptr) != CAIRN_OK) return;
       if (cairn_vm_resume(vm, capsule, nullptr) == CAIRN_OK && cairn_vm_run(vm, CAIRN_UNLIMITED) == CAIRN_OK &&
@@ -217,12 +222,7 @@ TEST_CASE("many machines run in threads at once, each as if it were alone") {
   std::vector<std::string> outputs(8);
   for (std::string& output : outputs)
     threads.emplace_back([&program, &output] {
-      cairn_vm_options options = vm_options();
-      options.user = &output;
-      options.output = [](void* user, const char* text, size_t bytes) {
-        static_cast<std::string*>(user)->append(text, bytes);
-        return 0;
-      };
+      cairn_vm_options options = writing_to(output);
       cairn_vm* vm = nullptr;
       if (cairn_vm_create(&options, &vm, nullptr) == CAIRN_OK && cairn_vm_load(vm, program.module, nullptr) == CAIRN_OK)
         while (cairn_vm_run(vm, 997) == CAIRN_OUT_OF_STEPS) {

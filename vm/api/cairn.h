@@ -37,12 +37,12 @@ extern "C" {
   X(OK, 0, "done")                                                                                                               \
   X(OUT_OF_STEPS, 1, "stopped: the step budget is used up")                                                                      \
   X(PROGRAM_ERROR, 2, "an error in the program")                                                                                 \
-  X(OVER_BUDGET, 3, "the memory budget is exceeded")                                                                             \
+  X(OVER_BUDGET, 3, "a budget is exceeded: of memory or output")                                                                 \
   X(BAD_SOURCE, 4, "the source text does not compile")                                                                           \
   X(BAD_MODULE, 5, "no sound bytecode module of this version")                                                                   \
   X(BAD_CAPSULE, 6, "no sound capsule file of this version")                                                                     \
   X(BAD_ARGUMENT, 7, "a call with an argument that makes no sense, or at the wrong time")                                        \
-  X(NO_FILE, 8, "a file cannot be read")                                                                                         \
+  X(NO_FILE, 8, "a file cannot be read or written")                                                                              \
   X(OUT_OF_MEMORY, 9, "the system gave no memory")                                                                               \
   X(INTERNAL, 10, "a fault inside Cairn")                                                                                        \
   X(CANCELLED, 11, "stopped by cairn_vm_cancel")                                                                                 \
@@ -117,8 +117,9 @@ typedef int (*cairn_write_function)(void* user, const char* text, size_t bytes);
  * failed: then the program ends with an error. Called from cairn_vm_run only. */
 typedef size_t (*cairn_read_function)(void* user, char* buffer, size_t capacity);
 
-/* Memory for a machine: `bytes` bytes at a multiple of `alignment`, NULL if there is none. It gives what grows with a program: regions of
- * objects and frames, large objects, records of tapes; tables beside them come from malloc. One thread at a time, as the machine. */
+/* Memory for a machine: `bytes` bytes at a multiple of `alignment`, NULL if there is none. It gives what grows with a program:
+ * regions of objects and frames, large objects, records of tapes; tables beside them come from malloc. One thread at a time, as
+ * the machine. */
 typedef struct cairn_allocator {
   void* (*allocate)(void* user, size_t bytes, size_t alignment);
   void (*release)(void* user, void* memory, size_t bytes);
@@ -209,8 +210,8 @@ CAIRN_API uint64_t cairn_vm_steps(const cairn_vm* vm);
 /* Bytes of output since the program began, those before a restore included. */
 CAIRN_API uint64_t cairn_vm_output_bytes(const cairn_vm* vm);
 
-/* Bytes that the input function has given since the program began, those before a restore included; what was not used yet is in the
- * machine. The input function of a restored machine goes on behind them. */
+/* Bytes that the input function has given since the program began, those before a restore included; what was not used yet is in
+ * the machine. The input function of a restored machine goes on behind them. */
 CAIRN_API uint64_t cairn_vm_input_bytes(const cairn_vm* vm);
 
 /* Counters as one line of JSON without newline; docs/c-api.md lists the keys. `wall_s` and `rss_peak_bytes` are of this process,

@@ -51,12 +51,12 @@ cairn_status begin(cairn_vm* vm, Value procedure, std::span<const Value> argumen
       throw Refusal{CAIRN_PROGRAM_ERROR, e.what()};
     }
   });
-  vm->stage = status == CAIRN_OK ? Stage::ready : Stage::failed;
-  if (status != CAIRN_OK) {
-    vm->failure = status;
-    guarded(nullptr, [&] { vm->fault = fault == nullptr ? "" : fault; });
+  if (status == CAIRN_OK) {
+    vm->stage = Stage::ready;
+  } else {
+    cairn::api::failed(*vm, status, fault);
+    cairn_free(fault);
   }
-  if (fault != nullptr) cairn_free(fault);
   return status;
 }
 

@@ -50,6 +50,9 @@ template <class Make> value::Value made_by_host(machine::Engine& engine, Make&& 
   return v;
 }
 
+// The machine is idle after a failure, whose reason cairn_vm_error can tell: `fault`, or if that is null what the machine knows.
+cairn_status failed(cairn_vm& vm, cairn_status status, const char* fault);
+
 // cairn_vm_run. Without `timed` the first slice does not count for wall_s: to read a clock twice takes longer than many a call.
 cairn_status run_machine(cairn_vm* vm, std::uint64_t steps, bool timed);
 

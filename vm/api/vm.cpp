@@ -93,18 +93,6 @@ cairn_status run(cairn_vm& vm, std::uint64_t steps, bool timed) {
   }
 }
 
-// What a failed call leaves: a reason that cairn_vm_error can tell.
-cairn_status failed(cairn_vm& vm, cairn_status status, const char* fault) {
-  vm.stage = Stage::failed;
-  vm.failure = status;
-  try {
-    vm.fault = fault == nullptr ? "" : fault;
-  } catch (const std::bad_alloc&) {
-    vm.fault.clear();
-  }
-  return status;
-}
-
 // A file that belongs to another module than the machine's is refused; nothing has run yet, so the machine's own state can go.
 void restore(cairn_vm& vm, std::span<const std::byte> file) {
   require(!vm.running && (vm.stage == Stage::empty || (vm.stage == Stage::ready && vm.fresh)),
@@ -123,6 +111,17 @@ void restore(cairn_vm& vm, std::span<const std::byte> file) {
 
 } // namespace
 
+cairn_status cairn::api::failed(cairn_vm& vm, cairn_status status, const char* fault) {
+  vm.stage = Stage::failed;
+  vm.failure = status;
+  try {
+    vm.fault = fault == nullptr ? "" : fault;
+  } catch (const std::bad_alloc&) {
+    vm.fault.clear();
+  }
+  return status;
+}
+
 cairn_status cairn::api::run_machine(cairn_vm* vm, std::uint64_t steps, bool timed) {
   if (vm == nullptr || vm->stage != Stage::ready || vm->running) return CAIRN_BAD_ARGUMENT;
   cairn_status status = CAIRN_INTERNAL;
@@ -132,12 +131,12 @@ cairn_status cairn::api::run_machine(cairn_vm* vm, std::uint64_t steps, bool tim
   cairn_status guard = guarded(&fault, [&] { status = run(*vm, steps, timed); });
   vm->running = false;
   if (guard != CAIRN_OK) {
-    failed(*vm, guard, fault);
+    cairn::api::failed(*vm, guard, fault);
     cairn_free(fault);
     return guard;
   }
   if (status == CAIRN_OK) vm->stage = Stage::done;
-  if (status == CAIRN_PROGRAM_ERROR || status == CAIRN_OVER_BUDGET) failed(*vm, status, nullptr);
+  if (status == CAIRN_PROGRAM_ERROR || status == CAIRN_OVER_BUDGET) cairn::api::failed(*vm, status, nullptr);
   return status;
 }
 
@@ -209,8 +208,7 @@ cairn_status cairn_vm_abandon(cairn_vm* vm) {
   return guarded(nullptr, [&] {
     vm->engine().settle();
     vm->cancelled.store(false);
-    vm->stage = Stage::failed;
-    failed(*vm, CAIRN_CANCELLED, "the computation was given up");
+    cairn::api::failed(*vm, CAIRN_CANCELLED, "the computation was given up");
   });
 }
 
