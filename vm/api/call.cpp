@@ -41,7 +41,7 @@ Value find(Engine& engine, std::string_view name) {
 }
 
 // Leaves the machine ready to run, or with the reason why it cannot.
-cairn_status begin(cairn_vm* vm, Value procedure, std::span<const Value> arguments) {
+inline cairn_status begin(cairn_vm* vm, Value procedure, std::span<const Value> arguments) {
   if (vm == nullptr || !vm->idle() || vm->engine().options.one_shot) return CAIRN_BAD_ARGUMENT;
   char* fault = nullptr;
   cairn_status status = guarded(&fault, [&] {
@@ -116,11 +116,21 @@ cairn_status cairn_vm_value(const cairn_vm* vm, cairn_value* result) {
   return CAIRN_OK;
 }
 
-// The same as the three calls it stands for, without what only long calls need.
+// The same as the three calls it stands for. Most are over within one slice, which runs here, without what only longer ones need.
 cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_value* arguments, size_t count, cairn_value* result) {
   if (result == nullptr || (arguments == nullptr && count != 0)) return CAIRN_BAD_ARGUMENT;
   cairn_status status = begin(vm, inner(procedure), {reinterpret_cast<const Value*>(arguments), count});
-  if (status == CAIRN_OK) status = cairn::api::run_machine(vm, CAIRN_UNLIMITED, false);
+  if (status != CAIRN_OK) return status;
+  if (!vm->cancelled.load(std::memory_order_relaxed)) {
+    cairn::machine::Status outcome{};
+    char* fault = nullptr;
+    vm->running = true;
+    vm->fresh = false;
+    cairn_status guard = guarded(&fault, [&] { outcome = vm->engine().run(vm->slice); });
+    vm->running = false;
+    status = cairn::api::concluded(*vm, guard, fault, outcome);
+  }
+  if (vm->stage == Stage::ready) status = cairn::api::run_machine(vm, CAIRN_UNLIMITED);
   if (status != CAIRN_OK) return status;
   *result = handed_out(Heap::retain(vm->engine().result));
   return CAIRN_OK;

@@ -53,8 +53,29 @@ template <class Make> value::Value made_by_host(machine::Engine& engine, Make&& 
 // The machine is idle after a failure, whose reason cairn_vm_error can tell: `fault`, or if that is null what the machine knows.
 cairn_status failed(cairn_vm& vm, cairn_status status, const char* fault);
 
-// cairn_vm_run. Without `timed` the first slice does not count for wall_s: to read a clock twice takes longer than many a call.
-cairn_status run_machine(cairn_vm* vm, std::uint64_t steps, bool timed);
+// cairn_vm_run.
+cairn_status run_machine(cairn_vm* vm, std::uint64_t steps);
+
+// The stage of the machine after a run that ended so; if `guard` is not CAIRN_OK, because of `fault` (taken over). The status to return.
+inline cairn_status concluded(cairn_vm& vm, cairn_status guard, char* fault, machine::Status outcome) {
+  if (guard != CAIRN_OK) {
+    failed(vm, guard, fault);
+    cairn_free(fault);
+    return guard;
+  }
+  switch (outcome) {
+  case machine::Status::done:
+    vm.stage = cairn_vm::Stage::done;
+    return CAIRN_OK;
+  case machine::Status::error:
+    return failed(vm, CAIRN_PROGRAM_ERROR, nullptr);
+  case machine::Status::over_budget:
+    return failed(vm, CAIRN_OVER_BUDGET, nullptr);
+  case machine::Status::out_of_steps:
+    break;
+  }
+  return CAIRN_OUT_OF_STEPS;
+}
 
 // A clock that costs little to read; seconds_of turns differences into time.
 std::uint64_t ticks_now();

@@ -63,30 +63,21 @@ Options inner_options(const cairn_vm_options& given) {
   return options;
 }
 
-// At most `steps`, in slices between which a cancellation is seen. Slices are no part of the state: they change no result.
-cairn_status run(cairn_vm& vm, std::uint64_t steps, bool timed) {
+// At most `steps`, in slices between which a cancellation is seen: true if that is what ended them. Slices are no part of the state: they
+// change no result.
+bool run(cairn_vm& vm, std::uint64_t steps, Status& status) {
   constexpr std::uint64_t kLeastSlice = 1000, kMostSlice = std::uint64_t{1} << 32;
   for (;;) {
     // Looked at before it is taken back: an exchange alone would cost as much as a short call.
-    if (vm.cancelled.load(std::memory_order_relaxed) && vm.cancelled.exchange(false)) return CAIRN_CANCELLED;
+    if (vm.cancelled.load(std::memory_order_relaxed) && vm.cancelled.exchange(false)) return true;
     std::uint64_t slice = std::min(steps, vm.slice);
-    std::uint64_t start = timed ? cairn::api::ticks_now() : 0;
-    Status status = vm.machine.run(slice);
-    std::uint64_t took = timed ? cairn::api::ticks_now() - start : 0;
+    std::uint64_t start = cairn::api::ticks_now();
+    status = vm.machine.run(slice);
+    std::uint64_t took = cairn::api::ticks_now() - start;
     vm.ticks += took;
-    timed = true;
-    switch (status) {
-    case Status::done:
-      return CAIRN_OK;
-    case Status::error:
-      return CAIRN_PROGRAM_ERROR;
-    case Status::over_budget:
-      return CAIRN_OVER_BUDGET;
-    case Status::out_of_steps:
-      break;
-    }
+    if (status != Status::out_of_steps) return false;
     if (steps != CAIRN_UNLIMITED) steps -= slice;
-    if (steps == 0) return CAIRN_OUT_OF_STEPS;
+    if (steps == 0) return false;
     double seconds = cairn::api::seconds_of(took);
     if (seconds < 0.002) vm.slice = std::min(vm.slice * 2, kMostSlice);
     if (seconds > 0.008) vm.slice = std::max(vm.slice / 2, kLeastSlice);
@@ -122,22 +113,17 @@ cairn_status cairn::api::failed(cairn_vm& vm, cairn_status status, const char* f
   return status;
 }
 
-cairn_status cairn::api::run_machine(cairn_vm* vm, std::uint64_t steps, bool timed) {
+cairn_status cairn::api::run_machine(cairn_vm* vm, std::uint64_t steps) {
   if (vm == nullptr || vm->stage != Stage::ready || vm->running) return CAIRN_BAD_ARGUMENT;
-  cairn_status status = CAIRN_INTERNAL;
+  Status status = Status::out_of_steps;
+  bool cancelled = false;
   char* fault = nullptr;
   vm->running = true;
   vm->fresh = false;
-  cairn_status guard = guarded(&fault, [&] { status = run(*vm, steps, timed); });
+  cairn_status guard = guarded(&fault, [&] { cancelled = run(*vm, steps, status); });
   vm->running = false;
-  if (guard != CAIRN_OK) {
-    cairn::api::failed(*vm, guard, fault);
-    cairn_free(fault);
-    return guard;
-  }
-  if (status == CAIRN_OK) vm->stage = Stage::done;
-  if (status == CAIRN_PROGRAM_ERROR || status == CAIRN_OVER_BUDGET) cairn::api::failed(*vm, status, nullptr);
-  return status;
+  cairn_status concluded = cairn::api::concluded(*vm, guard, fault, status);
+  return cancelled ? CAIRN_CANCELLED : concluded;
 }
 
 void cairn_vm_options_init(cairn_vm_options* options) {
@@ -197,7 +183,7 @@ cairn_status cairn_vm_resume(cairn_vm* vm, const cairn_capsule* capsule, char** 
   });
 }
 
-cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps) { return cairn::api::run_machine(vm, steps, true); }
+cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps) { return cairn::api::run_machine(vm, steps); }
 
 void cairn_vm_cancel(cairn_vm* vm) {
   if (vm != nullptr) vm->cancelled.store(true);

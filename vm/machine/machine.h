@@ -93,12 +93,11 @@ public:
   std::int64_t drop_everything();
 
   // The machine inside, for what is built on it: values, calls, sessions.
-  Engine& engine();
-  const Engine& engine() const;
+  Engine& engine() { return *engine_; }
+  const Engine& engine() const { return *engine_; }
 
 private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Engine> engine_;
 };
 
 } // namespace cairn::machine

@@ -52,13 +52,13 @@ void Engine::push_run(Run run) {
 }
 
 bool Engine::finish_run(Value v) {
-  Run r = runs.back();
-  if (r.kind == RunKind::base) {
+  if (Run& base = runs.back(); base.kind == RunKind::base) {
     heap_.release(result);
     result = v;
-    runs.back().top = nullptr;
+    base.top = nullptr;
     return false;
   }
+  Run r = runs.back();
   runs.pop_back();
   switch (r.kind) {
   case RunKind::base:
@@ -249,7 +249,13 @@ Frame* Engine::make_call(Value f, const Value* arguments, std::size_t count) {
     std::string name = procedure_name(code);
     throw ProgramError(fmt::format("{}: {}", name.empty() ? "procedure" : name, expected_arguments(code, count)));
   }
-  Frame* frame = heap_.make_frame(code);
+  Frame* frame = heap_.quick_frame(code);
+  if (frame != nullptr) [[likely]] {
+    frame->parent = nullptr;
+    frame->rest_at(code->words());
+  } else {
+    frame = heap_.make_frame(code);
+  }
   Value* slots = frame->slots();
   for (std::size_t i = 0; i < code->parameters; ++i) slots[i] = Heap::retain(arguments[i]);
   if (code->rest) {
