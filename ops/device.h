@@ -1,0 +1,146 @@
+// Devices: memory, streams, copies and kernels. Everything above this file speaks to devices through it alone.
+//
+// Work is queued on streams: those of one device run beside each other, the work of one stream in order. A ticket names a piece of work; a
+// block of memory remembers who wrote it last and who has read it since, which orders its uses on different streams and its reuse, and is
+// what the race checker of the emulated device looks at. Nothing waits but `wait` and what reads memory into the host.
+//
+// A device belongs to one machine and is called from its thread only.
+#pragma once
+
+#include "ops/tensor.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn::ops {
+
+struct Operator;
+struct Attributes;
+
+enum class StreamKind : std::uint8_t { execute, copy_in, copy_out, update, count };
+inline constexpr unsigned kStreams = static_cast<unsigned>(StreamKind::count);
+
+// Position in a stream: the n-th piece of work queued on it. 0: none.
+using Ticket = std::uint64_t;
+
+struct Block {
+  void* data = nullptr;        // device address
+  std::int64_t bytes = 0;
+  Ticket writer = 0;
+  StreamKind writer_stream = StreamKind::execute;
+  Ticket readers[kStreams] = {};
+};
+
+// Accounts outside that the memory of a device is charged to. `charge` may throw to refuse; it is called before memory is taken.
+struct Ledger {
+  virtual ~Ledger() = default;
+  virtual void charge(std::int64_t bytes) = 0;  // negative: given back; never throws then
+};
+
+// A tensor as a kernel sees it. A number of the program has no data.
+struct View {
+  void* data = nullptr;  // of the first element
+  DType dtype = DType::f32;
+  bool weak = false;
+  double number = 0;
+  Shape shape;
+  std::array<std::int64_t, kMostAxes> strides{};  // in elements
+  template <class T> T* as() const { return static_cast<T*>(data); }
+  std::int64_t elements() const { return shape.elements(); }
+};
+
+// What a kernel is called with. Kernels are plain functions that may run on any thread; they allocate nothing on devices and throw nothing.
+struct KernelCall {
+  std::span<const View> inputs;
+  std::span<const View> outputs;
+  const Attributes& attributes;
+};
+using Kernel = void (*)(const KernelCall&);
+
+// An operator put on a stream. Spans are borrowed until launch returns.
+struct Launch {
+  const Operator& op;
+  KernelCall call;
+  std::span<Block* const> reads, writes;
+};
+
+// Memory is short on this device alone (its own budget); the machine's budget speaks through the ledger.
+struct DeviceMemoryExceeded : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Device {
+public:
+  Device(std::string name, Ledger& ledger) : name_(std::move(name)), ledger_(ledger) {}
+  virtual ~Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const std::string& name() const { return name_; }  // "cpu", "emulated", "cuda:0"
+  // Kernels of the registry run on its memory, in this process: what the host reads after `wait` is at Block::data.
+  virtual bool in_host_memory() const = 0;
+  // Has it a kernel for this operator?
+  virtual bool supports(const Operator& op) const = 0;
+
+  // Storage of at least so many bytes with count 0, charged to the ledger. Throws what the ledger throws, DeviceMemoryExceeded, bad_alloc.
+  Storage* make_storage(std::int64_t bytes);
+  // Called when the last tensor has gone; work that is queued may still use the memory.
+  void drop_storage(Storage* storage);
+
+  virtual void launch(StreamKind stream, const Launch& launch) = 0;
+  // Copies between blocks of this device and memory of the host, [offset, offset + bytes) of the block. copy_in has taken the bytes when it
+  // returns; copy_out waits until they are there.
+  virtual void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) = 0;
+  virtual void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) = 0;
+  // Until everything queued that writes the block has been done.
+  virtual void wait(const Block& block) = 0;
+  // Until everything queued has been done. Errors of kernels on the device are thrown here and in wait, as std::runtime_error.
+  virtual void wait_for_all() = 0;
+
+  // --- what lives here
+  std::int64_t live_bytes() const { return live_bytes_; }
+  std::int64_t peak_bytes() const { return peak_bytes_; }
+  struct Holder {
+    const void* code;
+    std::uint32_t pc;
+    std::int64_t bytes;
+    std::uint64_t storages;
+  };
+  // By who made it, the largest first.
+  std::vector<Holder> holders() const;
+  // Set by the machine before each instruction that may allocate.
+  struct Origin {
+    const void* code = nullptr;
+    std::uint32_t pc = 0;
+  } origin;
+
+protected:
+  virtual Block* take_block(std::int64_t bytes) = 0;
+  virtual void give_back_block(Block* block) = 0;
+
+private:
+  std::string name_;
+  Ledger& ledger_;
+  Storage* first_ = nullptr;
+  std::int64_t live_bytes_ = 0, peak_bytes_ = 0;
+};
+
+std::unique_ptr<Device> make_cpu_device(Ledger& ledger);
+
+struct EmulatedOptions {
+  std::int64_t memory_bytes = 0;           // budget of its own; 0: none
+  std::int64_t bytes_per_second = 0;       // of copies between host and device; 0: as fast as they go
+  std::uint64_t random_delays = 0;         // seed of random pauses before each piece of work; 0: none. Results never depend on it
+  bool forget_ordering = false;            // for tests of the race checker: streams do not wait for each other
+};
+std::unique_ptr<Device> make_emulated_device(Ledger& ledger, const EmulatedOptions& options);
+
+// A device of the CUDA module, which is looked for and loaded now. Throws std::runtime_error with the reason if there is none.
+std::unique_ptr<Device> make_cuda_device(Ledger& ledger, int index);
+
+} // namespace cairn::ops

@@ -1,0 +1,193 @@
+// Operators: each declared once (DESIGN invariant 10). Name, signature and text stand in operators.def; the definition here has the shape
+// rule, kernel, derivatives, what reverse mode keeps, and cost. The machine's instruction, its checks, forward and reverse mode, tests and
+// documentation come from it.
+#pragma once
+
+#include "ops/device.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn::ops {
+
+enum class OperatorId : std::uint16_t {
+#define X(id, name, signature, text) id,
+#include "ops/operators.def"
+#undef X
+  count
+};
+inline constexpr unsigned kOperators = static_cast<unsigned>(OperatorId::count);
+
+// An operand that is no tensor, in the order of the signature. What an optional one means when absent is the operator's business.
+struct Attribute {
+  bool present = false;
+  std::int64_t integer = 0;                // K, B, D; L: how many
+  double number = 0;                       // N
+  std::vector<std::int64_t> list;          // L
+  Device* device = nullptr;                // R
+};
+struct Attributes {
+  std::vector<Attribute> values;           // one for each of K L N B D R in the signature
+  std::uint64_t key = 0;                   // Z
+  const Attribute& operator[](std::size_t i) const { return values[i]; }
+};
+
+// What an operator is applied to. Tensors in the order of the signature, the members of a V in its place; numbers given for X are weak.
+struct Call {
+  const Operator& op;
+  std::span<const Tensor> inputs;
+  const Attributes& attributes;
+  Device* default_device;
+};
+
+// Of a result.
+struct ResultType {
+  DType dtype = DType::f32;
+  Shape shape;
+  Device* device = nullptr;  // null: that of the inputs
+};
+inline constexpr unsigned kMostResults = 3;
+struct ResultTypes {
+  unsigned count = 1;
+  std::array<ResultType, kMostResults> types;
+  ResultType& operator[](unsigned i) { return types[i]; }
+};
+
+class Runtime;
+
+// The reverse rule is called with what it asked to keep; of everything else `inputs` and `outputs` have descriptions only.
+struct VjpCall {
+  Runtime& runtime;
+  const Operator& op;
+  std::span<const Tensor> inputs, outputs;
+  std::span<const Tensor> cotangents;  // of the outputs, their types and shapes; empty(): absent
+  const Attributes& attributes;
+  std::span<const bool> wanted;        // by input
+  std::span<Tensor> results;           // by input: the part of its cotangent, of the input's shape (a number's: no axes); may share storage
+                                       // with a cotangent. Left empty: none
+};
+
+// What a forward rule computes with: a term is a tensor or number that may itself be differentiated, so rules are compositions of operators.
+class Algebra {
+public:
+  virtual ~Algebra() = default;
+  // Owned handles. OperatorError.
+  virtual std::uint64_t apply(OperatorId op, std::span<const std::uint64_t> terms, const Attributes& attributes) = 0;
+  virtual std::uint64_t number(double d) = 0;
+  virtual void retain(std::uint64_t term) = 0;
+  virtual void release(std::uint64_t term) = 0;
+};
+class Term {
+public:
+  Term(double literal) : literal_(literal) {}  // implicit: formulas read as they are written
+  Term(Algebra& algebra, std::uint64_t owned) : algebra_(&algebra), handle_(owned) {}
+  Term(const Term& o) : algebra_(o.algebra_), handle_(o.handle_), literal_(o.literal_) {
+    if (algebra_ != nullptr) algebra_->retain(handle_);
+  }
+  Term& operator=(Term o) noexcept {
+    std::swap(algebra_, o.algebra_);
+    std::swap(handle_, o.handle_);
+    std::swap(literal_, o.literal_);
+    return *this;
+  }
+  ~Term() {
+    if (algebra_ != nullptr) algebra_->release(handle_);
+  }
+  Algebra* algebra() const { return algebra_; }
+  std::uint64_t handle() const { return handle_; }
+  double literal() const { return literal_; }
+  // The handle, given up.
+  std::uint64_t take() {
+    algebra_ = nullptr;
+    return handle_;
+  }
+
+private:
+  Algebra* algebra_ = nullptr;  // null: a literal
+  std::uint64_t handle_ = 0;
+  double literal_ = 0;
+};
+Term apply(OperatorId op, std::initializer_list<Term> terms, const Attributes& attributes = {});
+
+struct JvpCall {
+  Algebra& algebra;
+  const Operator& op;
+  std::span<const Term> inputs, outputs;
+  std::span<const Term* const> tangents;  // by input; null: none
+  const Attributes& attributes;
+  std::span<Term> results;                // by output; what is smaller than the output is broadcast by the caller
+};
+
+using Infer = void (*)(const Call& call, ResultTypes& results);
+// For views: the result over the storage of the first input, or an empty tensor: the kernel has to copy.
+using ViewOf = Tensor (*)(const Call& call, const ResultType& result);
+using Vjp = void (*)(const VjpCall& call);
+using Jvp = void (*)(const JvpCall& call);
+struct Cost {
+  double flops, bytes;
+};
+using CostOf = Cost (*)(const Call& call, const ResultTypes& results);
+
+// How an element of the output depends on the inputs: for tiling.
+enum class Slices : std::uint8_t {
+  pointwise,  // on the elements at its own (broadcast) place
+  other       // not said
+};
+
+inline constexpr std::uint32_t kKeepOutput = 1u << 31;  // the first output
+inline constexpr std::uint32_t kKeepInputs = kKeepOutput - 1;
+constexpr std::uint32_t keep_input(unsigned i) { return 1u << i; }
+
+struct Operator {
+  OperatorId id;
+  std::string_view name, signature, text;
+  Infer infer = nullptr;
+  Kernel kernel = nullptr;       // null: a view that never copies, or one the runtime performs itself (to_device)
+  ViewOf view = nullptr;
+  Vjp vjp = nullptr;             // null: no derivative passes through
+  Jvp jvp = nullptr;             // null, where vjp is not: linear in each of its operands
+  std::uint32_t keep = 0;        // what the reverse rule needs
+  bool may_overwrite = false;    // an input of the type and layout of the result that nobody else has may become the result's memory
+  Slices slices = Slices::other;
+  CostOf cost = nullptr;         // null: a flop an element of the result, the bytes of all operands
+};
+
+const Operator& operator_of(OperatorId id);
+// Those of programs; kOperators in all.
+std::span<const Operator> all_operators();
+
+// Tensors come to life here: shape rules, storage, views, launches.
+class Runtime {
+public:
+  explicit Runtime(Device& default_device) : default_(&default_device) {}
+  Device& default_device() const { return *default_; }
+  void set_default_device(Device& device) { default_ = &device; }
+
+  // Applies an operator. inputs[i] may be consumed: given up by the caller, so that its memory may be used again if nobody else has it
+  // (the span is written). Throws OperatorError, or what making storage throws; nothing has changed then.
+  void apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed, const Attributes& attributes,
+             std::span<Tensor> outputs);
+  unsigned results(const Operator& op, std::span<const Tensor> inputs, const Attributes& attributes);
+  // For rules: one result, nothing consumed.
+  Tensor apply(OperatorId op, std::initializer_list<Tensor> inputs, const Attributes& attributes = {});
+
+  Tensor empty(DType dtype, const Shape& shape, Device& device);
+  // to += from where `to` may be changed (nobody else has its memory, which is dense), else to = to + from.
+  void accumulate(Tensor& to, const Tensor& from);
+
+  // Elements of the host's: row-major, so many bytes; read waits for what is queued.
+  Tensor from_host(DType dtype, const Shape& shape, Device& device, const void* data);
+  void read(const Tensor& t, void* data);  // row-major
+  // As doubles, row-major.
+  std::vector<double> read_numbers(const Tensor& t);
+  double read_number(const Tensor& t);     // of one element
+  Tensor to_device(const Tensor& t, Device& device);
+
+private:
+  Device* default_;
+};
+
+} // namespace cairn::ops

@@ -1,0 +1,82 @@
+// Tensors: shape, strides and offset over counted storage on a device. A Tensor is a value: copying one shares its storage. Counts are
+// not atomic: tensors belong to the thread of their machine; what other threads work on are blocks of memory, ordered by tickets.
+#pragma once
+
+#include "ops/dtype.h"
+#include "ops/shape.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace cairn::ops {
+
+class Device;
+struct Block;
+
+// Memory that tensors share. Made by Device::make_storage, given back when the last tensor lets go of it.
+struct Storage {
+  std::uint32_t count = 0;
+  Device* device = nullptr;
+  Block* block = nullptr;      // owned by the device
+  std::int64_t bytes = 0;
+  // Who made it, for reports of what holds the memory: whatever Device::origin was then.
+  const void* origin_code = nullptr;
+  std::uint32_t origin_pc = 0;
+  Storage* previous = nullptr;  // in the device's list of what lives
+  Storage* next = nullptr;
+};
+
+class StorageRef {
+public:
+  StorageRef() = default;
+  explicit StorageRef(Storage* s) : storage_(s) { hold(); }
+  StorageRef(const StorageRef& o) : storage_(o.storage_) { hold(); }
+  StorageRef(StorageRef&& o) noexcept : storage_(std::exchange(o.storage_, nullptr)) {}
+  StorageRef& operator=(StorageRef o) noexcept {
+    std::swap(storage_, o.storage_);
+    return *this;
+  }
+  ~StorageRef() {
+    if (storage_ != nullptr && --storage_->count == 0) drop(storage_);
+  }
+  Storage* get() const { return storage_; }
+  Storage* operator->() const { return storage_; }
+  explicit operator bool() const { return storage_ != nullptr; }
+  bool unique() const { return storage_ != nullptr && storage_->count == 1; }
+
+private:
+  void hold() {
+    if (storage_ != nullptr) ++storage_->count;
+  }
+  static void drop(Storage* storage);
+  Storage* storage_ = nullptr;
+};
+
+struct Tensor {
+  DType dtype = DType::f32;
+  bool weak = false;   // a number of the program, in `number`: no storage, no axes
+  bool exact = false;  // that number is an exact integer
+  Shape shape;
+  std::array<std::int64_t, kMostAxes> strides{};  // in elements
+  std::int64_t offset = 0;                         // in elements, of the first one
+  double number = 0;
+  StorageRef storage;
+
+  bool empty() const { return !weak && !storage; }  // no tensor at all, or only the description of one
+  int rank() const { return shape.rank(); }
+  std::int64_t elements() const { return shape.elements(); }
+  std::int64_t bytes() const { return elements() * bytes_of(dtype); }
+  Device* device() const { return storage ? storage->device : nullptr; }
+  // Elements in row-major order without gaps.
+  bool contiguous() const;
+  // Every element of a stretch of memory once, in whatever order of axes.
+  bool dense() const;
+};
+
+Tensor weak_number(double number, bool exact);
+// Row-major strides for the shape.
+void set_contiguous(Tensor& t);
+// The same description without storage.
+Tensor description(const Tensor& t);
+
+} // namespace cairn::ops
