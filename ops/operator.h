@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ops/device.h"
+#include "ops/pointwise_list.h"
 
 #include <cstdint>
 #include <span>
@@ -17,9 +18,22 @@ enum class OperatorId : std::uint16_t {
 #define X(id, name, signature, text) id,
 #include "ops/operators.def"
 #undef X
-  count
+  count,
+  // Internal: kernels of reverse rules, launched by them alone. They have an Operator, but no shape rule and no derivatives.
+  before_internal = count - 1,
+#define X(id, Struct) id##_vjp,  // (cotangent, x, y): cotangent * slope
+  CAIRN_POINTWISE_UNARY(X) CAIRN_POINTWISE_PARAMETER(X)
+#undef X
+#define X(id, Struct) id##_vjp_a, id##_vjp_b,  // (cotangent, a, b, value)
+  CAIRN_POINTWISE_BINARY(X)
+#undef X
+  max_over_vjp,     // (cotangent with the axes kept, x): the attributes of max_over
+  softmax_vjp,      // (cotangent, y): the attributes of softmax
+  log_softmax_vjp,  // (cotangent, y)
+  end
 };
-inline constexpr unsigned kOperators = static_cast<unsigned>(OperatorId::count);
+inline constexpr unsigned kOperators = static_cast<unsigned>(OperatorId::count);        // those of programs
+inline constexpr unsigned kAllOperators = static_cast<unsigned>(OperatorId::end);  // with internal ones
 
 // An operand that is no tensor, in the order of the signature. What an optional one means when absent is the operator's business.
 struct Attribute {

@@ -1,0 +1,57 @@
+// One element to another type. Shared by the kernels of all devices, so that they agree on what does not fit.
+#pragma once
+
+#include "ops/dtype.h"
+#include "ops/pointwise.h"
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace cairn::ops {
+
+CAIRN_HD inline float widened(Bf16 b) {
+  const std::uint32_t bits = static_cast<std::uint32_t>(b.bits) << 16;
+  float f = 0;
+  memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+// To nearest, ties to even; a NaN stays one.
+CAIRN_HD inline Bf16 rounded(float f) {
+  std::uint32_t bits = 0;
+  memcpy(&bits, &f, sizeof bits);
+  const std::uint32_t nan = static_cast<std::uint32_t>(-static_cast<std::int32_t>((bits & 0x7fffffffu) > 0x7f800000u));
+  const std::uint32_t near = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  return Bf16{static_cast<std::uint16_t>((near & ~nan) | (0x7fc0u & nan))};
+}
+
+// Towards 0; what does not fit is the nearest that does, a NaN is 0.
+CAIRN_HD inline std::int64_t to_integer(double d) {
+  if (!(d == d)) return 0;
+  if (d >= 9223372036854775808.0) return INT64_MAX;
+  if (d < -9223372036854775808.0) return INT64_MIN;
+  return static_cast<std::int64_t>(d);
+}
+
+// Between types of elements, and the types computed with (float, double, pointwise::Integer). Smaller integers keep the low bits.
+template <class To, class From> CAIRN_HD inline To converted(From x) {
+  using pointwise::Integer;
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (std::is_same_v<From, Bf16>) {
+    return converted<To>(widened(x));
+  } else if constexpr (std::is_same_v<From, Integer>) {
+    return converted<To>(x.v);
+  } else if constexpr (std::is_same_v<To, Integer>) {
+    return Integer(converted<std::int64_t>(x));
+  } else if constexpr (std::is_same_v<To, Bf16>) {
+    return rounded(static_cast<float>(x));
+  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    return static_cast<To>(to_integer(static_cast<double>(x)));
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+} // namespace cairn::ops

@@ -1,0 +1,348 @@
+// Pointwise functions, each once: value and slopes as templates over what they are computed with. Float and double are the
+// kernels of the CPU and of CUDA; Integer is wrapping 64-bit arithmetic, for the functions whose results stay integers; Term is
+// forward mode, where a formula becomes applications of operators. Types that are smaller are computed in one of these and
+// rounded once: bf16 in float, integers in Integer, or in the floating type of the result.
+//
+// At kinks as for numbers: d|x| at 0 is 0; max and min take the first at ties, and a NaN wherever it is; d x^y by y at x = 0 is
+// 0, by x at y = 0 is 0.
+//
+// A reverse rule is one kernel, cotangent times slope: NAME_vjp (cotangent, x, y) or NAME_vjp_a and NAME_vjp_b (cotangent, a, b,
+// value), see internal identifiers in operator.h. What `needs` leaves out is passed as a number, without data.
+#pragma once
+
+#include "ops/operator.h"
+#include "ops/pointwise_list.h"
+
+#include <cmath>
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define CAIRN_HD __host__ __device__
+#else
+#define CAIRN_HD
+#endif
+
+namespace cairn::ops {
+
+// --- formulas of terms
+Term operator+(const Term& a, const Term& b);
+Term operator-(const Term& a, const Term& b);
+Term operator*(const Term& a, const Term& b);
+Term operator/(const Term& a, const Term& b);
+Term operator-(const Term& a);
+// The functions of pointwise_list.h, by the identifiers of their operators.
+#define X(id, Struct) Term id(const Term& x);
+CAIRN_POINTWISE_UNARY(X)
+#undef X
+Term max(const Term& a, const Term& b);
+Term min(const Term& a, const Term& b);
+Term pow(const Term& a, const Term& b);
+Term atan2(const Term& a, const Term& b);
+Term less(const Term& a, const Term& b);
+Term less_equal(const Term& a, const Term& b);
+Term equal(const Term& a, const Term& b);
+Term where(const Term& condition, const Term& a, const Term& b);
+
+namespace pointwise {
+
+// Integers modulo 2^64.
+struct Integer {
+  std::int64_t v = 0;
+  Integer() = default;
+  CAIRN_HD Integer(std::int64_t i) : v(i) {} // implicit, as the literals of formulas are
+  CAIRN_HD friend Integer operator+(Integer a, Integer b) { return wrapped(a.bits() + b.bits()); }
+  CAIRN_HD friend Integer operator-(Integer a, Integer b) { return wrapped(a.bits() - b.bits()); }
+  CAIRN_HD friend Integer operator*(Integer a, Integer b) { return wrapped(a.bits() * b.bits()); }
+  CAIRN_HD friend Integer operator-(Integer a) { return wrapped(0 - a.bits()); }
+  CAIRN_HD std::uint64_t bits() const { return static_cast<std::uint64_t>(v); }
+  CAIRN_HD static Integer wrapped(std::uint64_t bits) { return Integer(static_cast<std::int64_t>(bits)); }
+};
+
+// --- what formulas are made of, for scalars; for terms it is found above by the type of the arguments
+CAIRN_HD inline bool less(float a, float b) { return a < b; }
+CAIRN_HD inline bool less(double a, double b) { return a < b; }
+CAIRN_HD inline bool less(Integer a, Integer b) { return a.v < b.v; }
+CAIRN_HD inline bool less_equal(float a, float b) { return a <= b; }
+CAIRN_HD inline bool less_equal(double a, double b) { return a <= b; }
+CAIRN_HD inline bool less_equal(Integer a, Integer b) { return a.v <= b.v; }
+CAIRN_HD inline bool equal(float a, float b) { return a == b; }
+CAIRN_HD inline bool equal(double a, double b) { return a == b; }
+CAIRN_HD inline bool equal(Integer a, Integer b) { return a.v == b.v; }
+CAIRN_HD inline float where(bool c, float a, float b) { return c ? a : b; }
+CAIRN_HD inline double where(bool c, double a, double b) { return c ? a : b; }
+CAIRN_HD inline Integer where(bool c, Integer a, Integer b) { return c ? a : b; }
+
+#define CAIRN_SCALAR_FUNCTION(name)                                                                                              \
+  CAIRN_HD inline float name(float x) { return ::name##f(x); }                                                                   \
+  CAIRN_HD inline double name(double x) { return ::name(x); }
+CAIRN_SCALAR_FUNCTION(sqrt)
+CAIRN_SCALAR_FUNCTION(exp)
+CAIRN_SCALAR_FUNCTION(log)
+CAIRN_SCALAR_FUNCTION(log1p)
+CAIRN_SCALAR_FUNCTION(sin)
+CAIRN_SCALAR_FUNCTION(cos)
+CAIRN_SCALAR_FUNCTION(tan)
+CAIRN_SCALAR_FUNCTION(asin)
+CAIRN_SCALAR_FUNCTION(acos)
+CAIRN_SCALAR_FUNCTION(atan)
+CAIRN_SCALAR_FUNCTION(tanh)
+CAIRN_SCALAR_FUNCTION(erf)
+#undef CAIRN_SCALAR_FUNCTION
+CAIRN_HD inline float pow(float a, float b) { return ::powf(a, b); }
+CAIRN_HD inline double pow(double a, double b) { return ::pow(a, b); }
+CAIRN_HD inline float atan2(float a, float b) { return ::atan2f(a, b); }
+CAIRN_HD inline double atan2(double a, double b) { return ::atan2(a, b); }
+CAIRN_HD inline float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
+CAIRN_HD inline double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+
+// What the slope of a function looks at; of the rest only descriptions are kept.
+inline constexpr unsigned kNothing = 0, kFirst = 1, kSecond = 2, kValue = 4;
+inline constexpr double kInverseSqrt2 = 0.70710678118654752440, kInverseSqrt2Pi = 0.39894228040143267794,
+                        kTwoInverseSqrtPi = 1.12837916709551257390;
+
+// --- of one operand. `closed`: integers give integers; otherwise they are computed as floating numbers.
+// value(x) and slope(x, y), the derivative at x where y is the value.
+
+struct Neg {
+  static constexpr bool closed = true;
+  static constexpr unsigned needs = kNothing;
+  template <class T> CAIRN_HD static T value(T x) { return -x; }
+  template <class T> CAIRN_HD static T slope(T, T) { return T(-1); }
+};
+
+struct Abs {
+  static constexpr bool closed = true;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return where(less_equal(x, T(0)), T(0) - x, x); } // 0 - x: never -0
+  template <class T> CAIRN_HD static T slope(T x, T) { return where(less(T(0), x), T(1), where(less(x, T(0)), T(-1), T(0))); }
+};
+
+struct Sqrt {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kValue;
+  template <class T> CAIRN_HD static T value(T x) { return sqrt(x); }
+  template <class T> CAIRN_HD static T slope(T, T y) { return T(0.5) / y; }
+};
+
+struct Exp {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kValue;
+  template <class T> CAIRN_HD static T value(T x) { return exp(x); }
+  template <class T> CAIRN_HD static T slope(T, T y) { return y; }
+};
+
+struct Log {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return log(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / x; }
+};
+
+struct Sin {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return sin(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return cos(x); }
+};
+
+struct Cos {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return cos(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return -sin(x); }
+};
+
+struct Tan {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kValue;
+  template <class T> CAIRN_HD static T value(T x) { return tan(x); }
+  template <class T> CAIRN_HD static T slope(T, T y) { return T(1) + y * y; }
+};
+
+struct Asin {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return asin(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / sqrt(T(1) - x * x); }
+};
+
+struct Acos {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return acos(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return T(-1) / sqrt(T(1) - x * x); }
+};
+
+struct Atan {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return atan(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / (T(1) + x * x); }
+};
+
+struct Tanh {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kValue;
+  template <class T> CAIRN_HD static T value(T x) { return tanh(x); }
+  template <class T> CAIRN_HD static T slope(T, T y) { return T(1) - y * y; }
+};
+
+struct Sigmoid {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kValue;
+  template <class T> CAIRN_HD static T value(T x) { return sigmoid(x); }
+  template <class T> CAIRN_HD static T slope(T, T y) { return y * (T(1) - y); }
+};
+
+struct Relu {
+  static constexpr bool closed = true;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return where(less_equal(x, T(0)), T(0), x); } // a NaN stays one
+  template <class T> CAIRN_HD static T slope(T x, T) { return where(less(T(0), x), T(1), T(0)); }
+};
+
+struct Gelu {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T below(T x) { return T(0.5) + T(0.5) * erf(x * T(kInverseSqrt2)); }
+  template <class T> CAIRN_HD static T value(T x) { return x * below(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return below(x) + x * (T(kInverseSqrt2Pi) * exp(T(-0.5) * (x * x))); }
+};
+
+struct Silu {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return x * sigmoid(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) {
+    T s = sigmoid(x);
+    return s * (T(1) + x * (T(1) - s));
+  }
+};
+
+struct Softplus {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) {
+    return where(less(T(0), x), x, T(0)) + log1p(exp(where(less(T(0), x), -x, x)));
+  }
+  template <class T> CAIRN_HD static T slope(T x, T) { return sigmoid(x); }
+};
+
+struct Square {
+  static constexpr bool closed = true;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return x * x; }
+  template <class T> CAIRN_HD static T slope(T x, T) { return x + x; }
+};
+
+struct Erf {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return erf(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return T(kTwoInverseSqrtPi) * exp(-(x * x)); }
+};
+
+// --- of one operand and a parameter
+
+struct LeakyRelu {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  static constexpr double kParameter = 0.01;
+  template <class T> CAIRN_HD static T value(T x, T p) { return where(less(T(0), x), x, p * x); }
+  template <class T> CAIRN_HD static T slope(T x, T, T p) { return where(less(T(0), x), T(1), p); }
+};
+
+// --- of two operands: value(a, b), slope_a(a, b, v), slope_b(a, b, v)
+
+struct Add {
+  static constexpr bool closed = true;
+  static constexpr unsigned needs_a = kNothing, needs_b = kNothing;
+  template <class T> CAIRN_HD static T value(T a, T b) { return a + b; }
+  template <class T> CAIRN_HD static T slope_a(T, T, T) { return T(1); }
+  template <class T> CAIRN_HD static T slope_b(T, T, T) { return T(1); }
+};
+
+struct Sub {
+  static constexpr bool closed = true;
+  static constexpr unsigned needs_a = kNothing, needs_b = kNothing;
+  template <class T> CAIRN_HD static T value(T a, T b) { return a - b; }
+  template <class T> CAIRN_HD static T slope_a(T, T, T) { return T(1); }
+  template <class T> CAIRN_HD static T slope_b(T, T, T) { return T(-1); }
+};
+
+struct Mul {
+  static constexpr bool closed = true;
+  static constexpr unsigned needs_a = kSecond, needs_b = kFirst;
+  template <class T> CAIRN_HD static T value(T a, T b) { return a * b; }
+  template <class T> CAIRN_HD static T slope_a(T, T b, T) { return b; }
+  template <class T> CAIRN_HD static T slope_b(T a, T, T) { return a; }
+};
+
+struct Div {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs_a = kSecond, needs_b = kSecond | kValue;
+  template <class T> CAIRN_HD static T value(T a, T b) { return a / b; }
+  template <class T> CAIRN_HD static T slope_a(T, T b, T) { return T(1) / b; }
+  template <class T> CAIRN_HD static T slope_b(T, T b, T v) { return -v / b; }
+};
+
+// The first where it is not smaller or a NaN. (A NaN alone is not equal to itself.)
+struct Max {
+  static constexpr bool closed = true;
+  static constexpr unsigned needs_a = kFirst | kSecond, needs_b = kFirst | kSecond;
+  template <class T> CAIRN_HD static T choice(T a, T b, T first, T second) {
+    return where(less_equal(b, a), first, where(equal(a, a), second, first));
+  }
+  template <class T> CAIRN_HD static T value(T a, T b) { return choice(a, b, a, b); }
+  template <class T> CAIRN_HD static T slope_a(T a, T b, T) { return choice(a, b, T(1), T(0)); }
+  template <class T> CAIRN_HD static T slope_b(T a, T b, T) { return choice(a, b, T(0), T(1)); }
+};
+
+struct Min {
+  static constexpr bool closed = true;
+  static constexpr unsigned needs_a = kFirst | kSecond, needs_b = kFirst | kSecond;
+  template <class T> CAIRN_HD static T choice(T a, T b, T first, T second) {
+    return where(less_equal(a, b), first, where(equal(a, a), second, first));
+  }
+  template <class T> CAIRN_HD static T value(T a, T b) { return choice(a, b, a, b); }
+  template <class T> CAIRN_HD static T slope_a(T a, T b, T) { return choice(a, b, T(1), T(0)); }
+  template <class T> CAIRN_HD static T slope_b(T a, T b, T) { return choice(a, b, T(0), T(1)); }
+};
+
+struct Expt {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs_a = kFirst | kSecond, needs_b = kFirst | kValue;
+  template <class T> CAIRN_HD static T value(T a, T b) { return pow(a, b); }
+  template <class T> CAIRN_HD static T slope_a(T a, T b, T) { return where(equal(b, T(0)), T(0), b * pow(a, b - T(1))); }
+  template <class T> CAIRN_HD static T slope_b(T a, T, T v) { return where(equal(a, T(0)), T(0), v * log(a)); }
+};
+
+struct Atan2 {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs_a = kFirst | kSecond, needs_b = kFirst | kSecond;
+  template <class T> CAIRN_HD static T value(T a, T b) { return atan2(a, b); }
+  template <class T> CAIRN_HD static T slope_a(T a, T b, T) { return b / (a * a + b * b); }
+  template <class T> CAIRN_HD static T slope_b(T a, T b, T) { return -(a / (a * a + b * b)); }
+};
+
+// --- comparisons: 1 or 0 of the type computed in
+
+struct Less {
+  template <class T> CAIRN_HD static T value(T a, T b) { return where(less(a, b), T(1), T(0)); }
+};
+
+struct LessEqual {
+  template <class T> CAIRN_HD static T value(T a, T b) { return where(less_equal(a, b), T(1), T(0)); }
+};
+
+struct Equal {
+  template <class T> CAIRN_HD static T value(T a, T b) { return where(equal(a, b), T(1), T(0)); }
+};
+
+// The condition comes as 1 where the element, of whatever type, is not 0 (a NaN is not), else 0.
+struct Where {
+  template <class T> CAIRN_HD static T value(T condition, T a, T b) { return where(equal(condition, T(0)), b, a); }
+};
+
+} // namespace pointwise
+} // namespace cairn::ops
