@@ -73,8 +73,11 @@ void Stream::perform(Work& work, Streams& all, Faults& faults) {
     if (work.piece.waits[i] != 0) all[i].wait_for(work.piece.waits[i]);
   for (const Need& need : work.needs) {
     // Relaxed: to look must not make an order that was not there, or ThreadSanitizer would see less.
-    const bool done = all[index_of(need.before.stream)].done() >= need.before.ticket;
-    if (!done || !need.waited) faults.note(describe(Worker{work.name, work.piece.stream, work.piece.ticket}, need, done));
+    Stream& stream = all[index_of(need.before.stream)];
+    const bool done = stream.done() >= need.before.ticket;
+    if (done && need.waited) continue;
+    faults.note(describe(Worker{work.name, work.piece.stream, work.piece.ticket}, need, done));
+    stream.wait_for(need.before.ticket); // the mistake has been told, it need not happen
   }
   if (work.kernel == nullptr) {
     if (work.transfer.count() > 0) std::this_thread::sleep_for(work.transfer);
