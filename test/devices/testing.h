@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -41,13 +42,36 @@ inline void slow_mix(const KernelCall& call) {
   mix(call);
 }
 
+// Stays shut until it is opened: what has passed before that has waited for nobody. A kernel gives up after a long time, so that
+// a test fails and does not hang.
+struct Gate {
+  std::atomic<bool> open = false;
+  std::atomic<bool> reached = false;
+  std::int64_t address() const { return reinterpret_cast<std::int64_t>(this); }
+};
+inline void pass_gate(const KernelCall& call) {
+  Gate& gate = *reinterpret_cast<Gate*>(call.attributes[0].integer);
+  gate.reached = true;
+  for (int i = 0; i < 20'000 && !gate.open; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const View& out = call.outputs[0];
+  for (std::int64_t i = 0; i < out.elements(); ++i)
+    out.as<std::int64_t>()[i] = (gate.open ? 1 : 0) + (call.inputs.empty() ? 0 : call.inputs[0].as<std::int64_t>()[i]);
+}
+// Waits until another kernel has come to the gate, and opens it.
+inline void open_gate(const KernelCall& call) {
+  Gate& gate = *reinterpret_cast<Gate*>(call.attributes[0].integer);
+  for (int i = 0; i < 20'000 && !gate.reached; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  gate.open = gate.reached.load();
+}
+
 inline Operator an_operator(std::string_view name, Kernel kernel) {
   Operator op{};
   op.name = name;
   op.kernel = kernel;
   return op;
 }
-inline const Operator kMix = an_operator("mix", mix), kSlowMix = an_operator("slow-mix", slow_mix);
+inline const Operator kMix = an_operator("mix", mix), kSlowMix = an_operator("slow-mix", slow_mix),
+                      kPassGate = an_operator("pass-gate", pass_gate), kOpenGate = an_operator("open-gate", open_gate);
 
 // Part of a block as a row of integers.
 struct Part {
