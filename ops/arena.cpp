@@ -19,8 +19,9 @@ void Arena::remove(Place place) {
 
 void Arena::add(void* begin, std::int64_t bytes) {
   const Address address = reinterpret_cast<Address>(begin);
-  borders_.insert(address);
-  insert(address, Free{bytes / alignment_ * alignment_, {}, {}});
+  bytes = bytes / alignment_ * alignment_;
+  stretches_.emplace(address, bytes);
+  insert(address, Free{bytes, {}, {}});
 }
 
 TrackedBlock* Arena::take(std::int64_t bytes) {
@@ -60,15 +61,33 @@ void Arena::give_back(TrackedBlock* block) {
   Place next = free_.lower_bound(begin);
   if (next != free_.begin()) {
     const Place previous = std::prev(next);
-    if (previous->first + static_cast<Address>(previous->second.bytes) == begin && !borders_.contains(begin)) {
+    if (previous->first + static_cast<Address>(previous->second.bytes) == begin && !stretches_.contains(begin)) {
       begin = previous->first;
       take_in(previous);
     }
   }
-  if (next != free_.end() && begin + static_cast<Address>(whole.bytes) == next->first && !borders_.contains(next->first))
+  if (next != free_.end() && begin + static_cast<Address>(whole.bytes) == next->first && !stretches_.contains(next->first))
     take_in(next);
   insert(begin, whole);
   unused_.push_back(block);
+}
+
+std::vector<void*> Arena::remove_unused() {
+  std::vector<void*> removed;
+  std::erase_if(stretches_, [&](const auto& stretch) {
+    const Place place = free_.find(stretch.first);
+    if (place == free_.end() || place->second.bytes != stretch.second) return false;
+    remove(place);
+    removed.push_back(reinterpret_cast<void*>(stretch.first));
+    return true;
+  });
+  return removed;
+}
+
+std::vector<void*> Arena::all_stretches() const {
+  std::vector<void*> all;
+  for (const auto& [begin, bytes] : stretches_) all.push_back(reinterpret_cast<void*>(begin));
+  return all;
 }
 
 } // namespace cairn::ops

@@ -1,6 +1,6 @@
-// Memory of a device: stretches of addresses, taken once from the system and cut into blocks. What is given back is joined with what is free
-// beside it and may be taken again at once: it carries the tickets of those who used it, which whoever uses it next waits for. Knows addresses
-// only and touches nothing there.
+// Memory of a device: stretches of addresses, taken once from the system and cut into blocks. What is given back is joined with
+// what is free beside it and may be taken again at once: it carries the tickets of those who used it, which whoever uses it next
+// waits for. Knows addresses only and touches nothing there.
 #pragma once
 
 #include "ops/ordering.h"
@@ -23,6 +23,10 @@ public:
   // The smallest free stretch that serves; null: none does. `bytes` is what is asked for, `taken` what the block occupies.
   TrackedBlock* take(std::int64_t bytes);
   void give_back(TrackedBlock* block);
+  // Takes out the stretches in which nothing is in use, and gives where they begin: for whoever returns them to the system.
+  std::vector<void*> remove_unused();
+
+  std::vector<void*> all_stretches() const;
 
   std::int64_t taken_bytes() const { return taken_; }
   std::int64_t free_bytes() const { return free_bytes_; }
@@ -41,9 +45,9 @@ private:
   std::int64_t alignment_, taken_ = 0, free_bytes_ = 0;
   std::map<Address, Free> free_;
   std::set<std::pair<std::int64_t, Address>> by_size_;
-  std::set<Address> borders_;         // where stretches begin
-  std::deque<TrackedBlock> blocks_;   // all that have ever been
-  std::vector<TrackedBlock*> unused_; // those that name no memory
+  std::map<Address, std::int64_t> stretches_; // where each begins, and its bytes
+  std::deque<TrackedBlock> blocks_;           // all that have ever been
+  std::vector<TrackedBlock*> unused_;         // those that name no memory
 };
 
 } // namespace cairn::ops

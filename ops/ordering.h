@@ -1,5 +1,6 @@
-// What makes work on different streams of an asynchronous device come in order: each piece of work waits for the tickets that blocks of
-// memory carry. Shared by the emulated device and the CUDA module; belongs to the thread of the device. It decides who waits, and waits not.
+// What makes work on different streams of an asynchronous device come in order: each piece of work waits for the tickets that
+// blocks of memory carry. Shared by the emulated device and the CUDA module; belongs to the thread of the device. It decides who
+// waits, and waits not.
 #pragma once
 
 #include "ops/device.h"
@@ -18,8 +19,8 @@ std::string_view name_of(StreamKind stream);
 
 // A block as asynchronous devices keep it. Whoever has waited for a ticket of the block also knows what that work had waited for.
 struct TrackedBlock : Block {
-  std::int64_t taken = 0;                    // bytes of the arena
-  Tickets earlier{}, earlier_known{};        // of whoever had the memory before; none after the first write
+  std::int64_t taken = 0;             // bytes of the arena
+  Tickets earlier{}, earlier_known{}; // of whoever had the memory before; none after the first write
   Tickets writer_known{};
   std::array<Tickets, kStreams> reader_known{};
 };
@@ -30,8 +31,8 @@ inline const TrackedBlock& tracked(const Block& block) { return static_cast<cons
 struct Piece {
   StreamKind stream = StreamKind::execute;
   Ticket ticket = 0;
-  Tickets waits{};  // what its stream has to wait for before it begins; 0: nothing more than it knows to be done
-  Tickets known{};  // what is done when it begins
+  Tickets waits{}; // what its stream has to wait for before it begins; 0: nothing more than it knows to be done
+  Tickets known{}; // what is done when it begins
 };
 
 class Ordering {
@@ -51,9 +52,9 @@ public:
 
 private:
   bool forget_;
-  Tickets last_{};                           // of each stream
-  Tickets host_{};                           // what the device's thread knows to be done
-  std::array<Tickets, kStreams> known_{};    // what each stream knows to be done when its last piece began
+  Tickets last_{};                        // of each stream
+  Tickets host_{};                        // what the device's thread knows to be done
+  std::array<Tickets, kStreams> known_{}; // what each stream knows to be done when its last piece began
 };
 
 } // namespace cairn::ops

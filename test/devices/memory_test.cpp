@@ -112,6 +112,10 @@ TEST_CASE("an arena never gives the same bytes twice, and gets everything back")
   CHECK(arena.free_bytes() == 2 << 16);
   CHECK(arena.largest_free() == 1 << 16); // two stretches, even if one lies beside the other
   CHECK(arena.take(INT64_MAX) == nullptr);
+  arena.take(100);
+  CHECK(arena.remove_unused().size() == 1);
+  CHECK(arena.free_bytes() == (1 << 16) - 128);
+  CHECK(arena.take(1 << 16) == nullptr);
 }
 
 TEST_CASE("whoever takes memory waits for all that used it before") {

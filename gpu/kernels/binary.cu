@@ -1,0 +1,10 @@
+// Functions of two operands.
+#include "gpu/kernels.h"
+#include "gpu/kernels/launch.cuh"
+
+namespace cairn::gpu::kernels {
+bool binary(OperatorId id, const KernelCall& call, cudaStream_t stream) {
+  const OnStream run{stream};
+  return gpu::binary(id, call, run);
+}
+} // namespace cairn::gpu::kernels

@@ -1,0 +1,10 @@
+// Reverse rules of functions of two operands.
+#include "gpu/kernels.h"
+#include "gpu/kernels/launch.cuh"
+
+namespace cairn::gpu::kernels {
+bool binary_vjp(OperatorId id, const KernelCall& call, cudaStream_t stream) {
+  const OnStream run{stream};
+  return gpu::binary_vjp(id, call, run);
+}
+} // namespace cairn::gpu::kernels
