@@ -130,7 +130,8 @@ private:
   std::int64_t live_bytes_ = 0, peak_bytes_ = 0;
 };
 
-std::unique_ptr<Device> make_cpu_device(Ledger& ledger);
+// threads: that share the work of large kernels; 0: as many as there are processors. Results do not depend on it.
+std::unique_ptr<Device> make_cpu_device(Ledger& ledger, unsigned threads = 0);
 
 struct EmulatedOptions {
   std::int64_t memory_bytes = 0;           // budget of its own; 0: none

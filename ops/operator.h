@@ -19,7 +19,7 @@ enum class OperatorId : std::uint16_t {
 #include "ops/operators.def"
 #undef X
   count,
-  // Internal: kernels of reverse rules, launched by them alone. They have an Operator, but no shape rule and no derivatives.
+  // Internal: kernels of reverse rules, applied by them alone. Their Operators have no derivatives.
   before_internal = count - 1,
 #define X(id, Struct) id##_vjp,  // (cotangent, x, y): cotangent * slope
   CAIRN_POINTWISE_UNARY(X) CAIRN_POINTWISE_PARAMETER(X)
@@ -32,7 +32,7 @@ enum class OperatorId : std::uint16_t {
   log_softmax_vjp,  // (cotangent, y)
   end
 };
-inline constexpr unsigned kOperators = static_cast<unsigned>(OperatorId::count);        // those of programs
+inline constexpr unsigned kOperators = static_cast<unsigned>(OperatorId::count);   // those of programs
 inline constexpr unsigned kAllOperators = static_cast<unsigned>(OperatorId::end);  // with internal ones
 
 // An operand that is no tensor, in the order of the signature. What an optional one means when absent is the operator's business.
@@ -172,6 +172,8 @@ struct Operator {
 const Operator& operator_of(OperatorId id);
 // Those of programs; kOperators in all.
 std::span<const Operator> all_operators();
+// As messages name it: + for %add.
+std::string_view shown_name(const Operator& op);
 
 // Tensors come to life here: shape rules, storage, views, launches.
 class Runtime {

@@ -61,12 +61,13 @@ struct Tensor {
   std::int64_t offset = 0;                         // in elements, of the first one
   double number = 0;
   StorageRef storage;
+  Device* home = nullptr;  // of a description: where the tensor is
 
   bool empty() const { return !weak && !storage; }  // no tensor at all, or only the description of one
   int rank() const { return shape.rank(); }
   std::int64_t elements() const { return shape.elements(); }
-  std::int64_t bytes() const { return elements() * bytes_of(dtype); }
-  Device* device() const { return storage ? storage->device : nullptr; }
+  std::int64_t bytes() const;  // OperatorError if that does not fit
+  Device* device() const { return storage ? storage->device : home; }
   // Elements in row-major order without gaps.
   bool contiguous() const;
   // Every element of a stretch of memory once, in whatever order of axes.

@@ -1,0 +1,53 @@
+// Memory of the CPU device: blocks of size classes, cut from regions or mapped alone, kept for reuse when they come back. Fresh
+// memory costs the first touch of every page, at a fifth of the speed of warm memory, so nothing is mapped and unmapped with
+// single tensors.
+#pragma once
+
+#include "ops/device.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace cairn::ops::cpu {
+
+// Four classes to each doubling from 64 bytes on: at most a fifth of a block is unused.
+class Arena {
+public:
+  Arena() = default;
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // 64-byte aligned, contents undefined. bad_alloc.
+  Block* take(std::int64_t bytes);
+  void give_back(Block* block);
+
+private:
+  struct Piece : Block {
+    std::uint32_t size_class = 0;
+    Piece* next_free = nullptr;
+  };
+  static constexpr std::uint32_t kClasses = 4 * 48;
+  static constexpr std::int64_t kRegionBytes = std::int64_t{1} << 20;
+  static constexpr std::int64_t kLargestInRegion = kRegionBytes / 16;
+  static constexpr std::int64_t kAlwaysKept = std::int64_t{256}
+                                              << 20; // of free blocks mapped alone; more while as much is in use
+
+  static std::uint32_t class_of(std::int64_t bytes);
+  static std::int64_t bytes_of_class(std::uint32_t size_class);
+  Piece* fresh_piece();
+  void* cut(std::int64_t bytes);
+  void* map(std::int64_t bytes);
+  void unmap_free();
+
+  std::array<Piece*, kClasses> free_{}; // by class, the last given back first
+  std::vector<void*> regions_;
+  char* cut_from_ = nullptr;
+  std::int64_t cut_left_ = 0;
+  std::vector<Piece*> pieces_; // slabs of descriptions of blocks
+  Piece* fresh_ = nullptr;     // without memory
+  std::int64_t mapped_in_use_ = 0, mapped_free_ = 0;
+};
+
+} // namespace cairn::ops::cpu

@@ -1,0 +1,310 @@
+// See elementwise.h.
+#include "ops/cpu/elementwise.h"
+
+#include "ops/cpu/workers.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace cairn::ops::cpu {
+
+namespace {
+
+using pointwise::Integer;
+
+constexpr std::int64_t kBlock = 512;          // elements staged at a time
+constexpr std::int64_t kPieceOfRow = 8 << 10; // long rows are divided among threads in such pieces
+constexpr unsigned kOut = kMostOperands;      // place of the output among the operands
+
+template <class To, class From> void load_loop(void* to, const void* from, std::int64_t stride, std::int64_t n) {
+  auto* out = static_cast<To*>(to);
+  const auto* in = static_cast<const From*>(from);
+  if (stride == 0) {
+    std::fill_n(out, n, converted<To>(*in));
+  } else if (stride == 1) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = converted<To>(in[i]);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = converted<To>(in[i * stride]);
+  }
+}
+
+template <class From, class To> void store_loop(const void* from, void* to, std::int64_t stride, std::int64_t n) {
+  const auto* in = static_cast<const From*>(from);
+  auto* out = static_cast<To*>(to);
+  if (stride == 1) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = converted<To>(in[i]);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) out[i * stride] = converted<To>(in[i]);
+  }
+}
+
+template <class To, class From> void condition_loop(void* to, const void* from, std::int64_t stride, std::int64_t n) {
+  auto* out = static_cast<To*>(to);
+  const auto* in = static_cast<const From*>(from);
+  for (std::int64_t i = 0; i < n; ++i) {
+    bool set = false;
+    if constexpr (std::is_same_v<From, Bf16>)
+      set = (in[i * stride].bits & 0x7fff) != 0;
+    else
+      set = in[i * stride] != From(0);
+    out[i] = set ? To(1) : To(0);
+  }
+}
+
+using LoadLoop = void (*)(void*, const void*, std::int64_t, std::int64_t);
+using StoreLoop = void (*)(const void*, void*, std::int64_t, std::int64_t);
+
+template <class To>
+constexpr LoadLoop kLoads[kDTypes] = {
+#define X(name, other, type, bytes) load_loop<To, type>,
+    CAIRN_DTYPES(X)
+#undef X
+};
+template <class To>
+constexpr LoadLoop kConditions[kDTypes] = {
+#define X(name, other, type, bytes) condition_loop<To, type>,
+    CAIRN_DTYPES(X)
+#undef X
+};
+template <class From>
+constexpr StoreLoop kStores[kDTypes] = {
+#define X(name, other, type, bytes) store_loop<From, type>,
+    CAIRN_DTYPES(X)
+#undef X
+};
+
+LoadLoop load_of(Compute compute, DType type, bool condition) {
+  const auto i = static_cast<std::size_t>(type);
+  switch (compute) {
+  case Compute::f32:
+    return condition ? kConditions<float>[i] : kLoads<float>[i];
+  case Compute::f64:
+    return condition ? kConditions<double>[i] : kLoads<double>[i];
+  default:
+    return condition ? kConditions<Integer>[i] : kLoads<Integer>[i];
+  }
+}
+
+StoreLoop store_of(Compute compute, DType type) {
+  const auto i = static_cast<std::size_t>(type);
+  switch (compute) {
+  case Compute::f32:
+    return kStores<float>[i];
+  case Compute::f64:
+    return kStores<double>[i];
+  default:
+    return kStores<Integer>[i];
+  }
+}
+
+bool is_computed_in(Compute compute, DType type) {
+  return type == (compute == Compute::f32 ? DType::f32 : compute == Compute::f64 ? DType::f64 : DType::i64);
+}
+
+struct Operand {
+  char* data = nullptr;
+  std::int64_t bytes = 0;                        // of an element
+  std::array<std::int64_t, kMostAxes> strides{}; // in elements, by axis of the plan
+  LoadLoop load = nullptr;
+  bool direct = false, constant = false;
+};
+
+// The axes of the output in the order in which its memory lies, joined where all operands allow it.
+struct Plan {
+  unsigned inputs = 0;
+  std::size_t rank = 0;
+  std::array<std::int64_t, kMostAxes> sizes{};
+  std::array<Operand, kMostOperands + 1> operands;
+  Compute compute = Compute::f32;
+  Loop loop = nullptr;
+  StoreLoop store = nullptr;
+  double parameter = 0;
+
+  template <class F> void each(F&& f) {
+    for (unsigned k = 0; k < inputs; ++k) f(operands[k]);
+    f(operands[kOut]);
+  }
+  void add_axis(std::int64_t size, const std::array<std::int64_t, kMostOperands + 1>& strides) {
+    std::size_t at = rank++;
+    for (; at > 0 && operands[kOut].strides[at - 1] < strides[kOut]; --at) { // outermost first
+      sizes[at] = sizes[at - 1];
+      each([&](Operand& o) { o.strides[at] = o.strides[at - 1]; });
+    }
+    sizes[at] = size;
+    for (unsigned k = 0; k < inputs; ++k) operands[k].strides[at] = strides[k];
+    operands[kOut].strides[at] = strides[kOut];
+  }
+  void join_axes() {
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < rank; ++i) {
+      bool joined = true;
+      each([&](const Operand& o) { joined = joined && o.strides[kept] == o.strides[i] * sizes[i]; });
+      if (joined) {
+        sizes[kept] *= sizes[i];
+      } else {
+        ++kept;
+        sizes[kept] = sizes[i];
+      }
+      each([&](Operand& o) { o.strides[kept] = o.strides[i]; });
+    }
+    if (rank == 0) {
+      sizes[0] = 1;
+      each([&](Operand& o) { o.strides[0] = 1; });
+    }
+    rank = kept + 1;
+  }
+};
+
+// Elements [begin, end) of units, where a unit is a row (along the last axis) or a piece of a long one.
+class Stretch {
+public:
+  Stretch(const Plan& plan, std::int64_t pieces) : plan_(plan), pieces_(pieces), inner_(plan.sizes[plan.rank - 1]) {
+    for (unsigned k = 0; k < plan.inputs; ++k)
+      if (plan.operands[k].constant) plan.operands[k].load(staged_[k].data(), plan.operands[k].data, 0, std::min(inner_, kBlock));
+  }
+
+  void run(std::int64_t begin, std::int64_t end) {
+    for (std::int64_t unit = begin; unit < end;) {
+      place(unit / pieces_);
+      do {
+        const std::int64_t from = unit % pieces_ * kPieceOfRow;
+        row(from, pieces_ == 1 ? inner_ : std::min(from + kPieceOfRow, inner_));
+      } while (++unit < end && (unit % pieces_ != 0 || advance()));
+    }
+  }
+
+private:
+  struct alignas(64) Buffer {
+    char bytes[kBlock * 8];
+    void* data() { return bytes; }
+  };
+
+  void place(std::int64_t row) {
+    at_.fill(0);
+    position_.fill(0);
+    for (std::size_t axis = plan_.rank - 1; axis-- > 0;) {
+      position_[axis] = row % plan_.sizes[axis];
+      row /= plan_.sizes[axis];
+      for (unsigned k = 0; k <= kOut; ++k) at_[k] += position_[axis] * plan_.operands[k].strides[axis];
+    }
+  }
+
+  // The next row along the last but one axis; false: it was the last there.
+  bool advance() {
+    if (plan_.rank < 2) return false;
+    const std::size_t axis = plan_.rank - 2;
+    if (++position_[axis] == plan_.sizes[axis]) return false;
+    for (unsigned k = 0; k <= kOut; ++k) at_[k] += plan_.operands[k].strides[axis];
+    return true;
+  }
+
+  void row(std::int64_t from, std::int64_t to) {
+    const std::size_t last = plan_.rank - 1;
+    bool all_direct = plan_.operands[kOut].direct && plan_.loop != nullptr;
+    const void* in[kMostOperands] = {};
+    for (unsigned k = 0; k < plan_.inputs; ++k) all_direct = all_direct && plan_.operands[k].direct;
+    const std::int64_t step = all_direct ? to - from : kBlock;
+    for (std::int64_t i = from; i < to; i += step) {
+      const std::int64_t n = std::min(step, to - i);
+      for (unsigned k = 0; k < plan_.inputs; ++k) {
+        const Operand& o = plan_.operands[k];
+        const char* place = o.data + (at_[k] + i * o.strides[last]) * o.bytes;
+        if (o.direct) {
+          in[k] = place;
+        } else {
+          if (!o.constant) o.load(staged_[k].data(), place, o.strides[last], n);
+          in[k] = staged_[k].data();
+        }
+      }
+      const Operand& o = plan_.operands[kOut];
+      char* place = o.data + (at_[kOut] + i * o.strides[last]) * o.bytes;
+      if (plan_.loop == nullptr) {
+        plan_.store(in[0], place, o.strides[last], n);
+      } else if (o.direct) {
+        plan_.loop(place, in, n, plan_.parameter);
+      } else {
+        plan_.loop(staged_[kOut].data(), in, n, plan_.parameter);
+        plan_.store(staged_[kOut].data(), place, o.strides[last], n);
+      }
+    }
+  }
+
+  const Plan& plan_;
+  const std::int64_t pieces_, inner_;
+  std::array<std::int64_t, kMostOperands + 1> at_{}; // of the row, by operand
+  std::array<std::int64_t, kMostAxes> position_{};
+  std::array<Buffer, kMostOperands + 1> staged_; // not initialised: 20 KiB
+};
+
+} // namespace
+
+Compute compute_of(DType type) {
+  if (type == DType::f64) return Compute::f64;
+  return is_floating(type) ? Compute::f32 : Compute::i64;
+}
+
+void load(Compute compute, void* to, DType type, const void* from, std::int64_t stride, std::int64_t n) {
+  load_of(compute, type, false)(to, from, stride, n);
+}
+
+void store(Compute compute, const void* from, DType type, void* to, std::int64_t stride, std::int64_t n) {
+  store_of(compute, type)(from, to, stride, n);
+}
+
+void elementwise(const KernelCall& call, Compute compute, Loop loop, double parameter, bool condition) {
+  const View& out = call.outputs[0];
+  Plan plan;
+  plan.inputs = static_cast<unsigned>(call.inputs.size());
+  plan.compute = compute;
+  plan.loop = loop;
+  plan.parameter = parameter;
+  plan.store = store_of(compute, out.dtype);
+  std::array<double, kMostOperands> numbers{};
+  for (unsigned k = 0; k < plan.inputs; ++k) {
+    const View& in = call.inputs[k];
+    Operand& o = plan.operands[k];
+    o.constant = in.weak;
+    numbers[k] = condition && k == 0 ? static_cast<double>(in.number != 0) : in.number;
+    o.data = in.weak ? reinterpret_cast<char*>(&numbers[k]) : static_cast<char*>(in.data);
+    o.bytes = bytes_of(in.weak ? DType::f64 : in.dtype);
+    o.load = load_of(compute, in.weak ? DType::f64 : in.dtype, condition && k == 0);
+  }
+  Operand& o = plan.operands[kOut];
+  o.data = static_cast<char*>(out.data);
+  o.bytes = bytes_of(out.dtype);
+  for (int axis = 0; axis < out.shape.rank(); ++axis) {
+    if (out.shape[axis] == 0) return;
+    if (out.shape[axis] == 1) continue;
+    std::array<std::int64_t, kMostOperands + 1> strides{};
+    for (unsigned k = 0; k < plan.inputs; ++k) {
+      const View& in = call.inputs[k];
+      const int from = axis - (out.shape.rank() - in.shape.rank());
+      if (!in.weak && from >= 0 && in.shape[from] != 1) strides[k] = in.strides[static_cast<std::size_t>(from)];
+    }
+    strides[kOut] = out.strides[static_cast<std::size_t>(axis)];
+    plan.add_axis(out.shape[axis], strides);
+  }
+  plan.join_axes();
+
+  const std::size_t last = plan.rank - 1;
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i < last; ++i) rows *= plan.sizes[i];
+  for (unsigned k = 0; k < plan.inputs; ++k) {
+    Operand& in = plan.operands[k];
+    const DType type = call.inputs[k].dtype;
+    bool everywhere_same = true;
+    for (std::size_t i = 0; i < plan.rank; ++i) everywhere_same = everywhere_same && (in.strides[i] == 0 || plan.sizes[i] == 1);
+    in.constant = in.constant || everywhere_same;
+    if (in.constant) in.strides.fill(0);
+    in.direct = !in.constant && in.strides[last] == 1 && is_computed_in(compute, type) && !(condition && k == 0);
+  }
+  o.direct = o.strides[last] == 1 && is_computed_in(compute, out.dtype);
+
+  const std::int64_t inner = plan.sizes[last];
+  const std::int64_t pieces = (inner - 1) / kPieceOfRow + 1;
+  const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / std::min(inner, kPieceOfRow));
+  parallel_for(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) { Stretch(plan, pieces).run(begin, end); });
+}
+
+} // namespace cairn::ops::cpu

@@ -1,0 +1,36 @@
+// Elementwise kernels on strided, broadcast operands of any types. A kernel brings only a loop over arrays of the type it
+// computes in; whatever is not such an array (other types, strides, numbers) is staged into one, block by block, so there is no
+// copy of the code for each combination of types and layouts.
+#pragma once
+
+#include "ops/convert.h"
+#include "ops/operator.h"
+
+#include <cstdint>
+
+namespace cairn::ops::cpu {
+
+enum class Compute : std::uint8_t { f32, f64, i64 };
+
+// The type in which elements of a type are computed.
+Compute compute_of(DType type);
+
+// out[i] = f(in[0][i], in[1][i], ...) for i < n, all arrays of the type computed in.
+using Loop = void (*)(void* out, const void* const* in, std::int64_t n, double parameter);
+struct Loops {
+  Loop f32 = nullptr, f64 = nullptr, i64 = nullptr;
+  Loop operator[](Compute compute) const { return compute == Compute::f32 ? f32 : compute == Compute::f64 ? f64 : i64; }
+};
+
+inline constexpr unsigned kMostOperands = 4;
+inline constexpr std::int64_t kElementsInline = 32 << 10; // up to so many, threads cost more than they bring
+
+// One output. Operands are broadcast to its shape. `condition`: the first operand is seen as 1 where it is not 0. A null loop
+// copies the only operand.
+void elementwise(const KernelCall& call, Compute compute, Loop loop, double parameter = 0, bool condition = false);
+
+// n elements of a strided array to an array of the type computed in, and back.
+void load(Compute compute, void* to, DType type, const void* from, std::int64_t stride, std::int64_t n);
+void store(Compute compute, const void* from, DType type, void* to, std::int64_t stride, std::int64_t n);
+
+} // namespace cairn::ops::cpu

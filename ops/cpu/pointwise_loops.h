@@ -1,0 +1,93 @@
+// The loops of pointwise functions on arrays, made from the structs of pointwise.h.
+#pragma once
+
+#include "ops/cpu/isa.h"
+
+namespace cairn::ops::cpu {
+
+// An output that is one of the inputs is read and written at the same place only.
+#if defined(__clang__)
+#define CAIRN_EACH _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define CAIRN_EACH _Pragma("GCC ivdep")
+#endif
+
+template <class F, class T> struct UnaryLoop {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* o = static_cast<T*>(out);
+    const auto* x = static_cast<const T*>(in[0]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) o[i] = F::template value<T>(x[i]);
+  }
+};
+
+template <class F, class T> struct UnaryVjpLoop {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* o = static_cast<T*>(out);
+    const auto *c = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *y = static_cast<const T*>(in[2]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) o[i] = c[i] * F::template slope<T>(x[i], y[i]);
+  }
+};
+
+template <class F, class T> struct ParameterLoop {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double parameter) {
+    auto* o = static_cast<T*>(out);
+    const auto* x = static_cast<const T*>(in[0]);
+    const T p = static_cast<T>(parameter);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) o[i] = F::template value<T>(x[i], p);
+  }
+};
+
+template <class F, class T> struct ParameterVjpLoop {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double parameter) {
+    auto* o = static_cast<T*>(out);
+    const auto *c = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *y = static_cast<const T*>(in[2]);
+    const T p = static_cast<T>(parameter);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) o[i] = c[i] * F::template slope<T>(x[i], y[i], p);
+  }
+};
+
+template <class F, class T> struct BinaryLoop {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* o = static_cast<T*>(out);
+    const auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) o[i] = F::template value<T>(a[i], b[i]);
+  }
+};
+
+template <class F, class T, bool second> struct BinaryVjpLoop {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* o = static_cast<T*>(out);
+    const auto *c = static_cast<const T*>(in[0]), *a = static_cast<const T*>(in[1]), *b = static_cast<const T*>(in[2]),
+               *v = static_cast<const T*>(in[3]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) {
+      if constexpr (second)
+        o[i] = c[i] * F::template slope_b<T>(a[i], b[i], v[i]);
+      else
+        o[i] = c[i] * F::template slope_a<T>(a[i], b[i], v[i]);
+    }
+  }
+};
+
+template <class T> struct WhereLoop {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* o = static_cast<T*>(out);
+    const auto *c = static_cast<const T*>(in[0]), *a = static_cast<const T*>(in[1]), *b = static_cast<const T*>(in[2]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) o[i] = pointwise::Where::value<T>(c[i], a[i], b[i]);
+  }
+};
+
+template <template <class> class Body, bool integers> Loop loop_of(Compute compute) {
+  if (compute == Compute::f32) return Compiled<Body<float>>::chosen();
+  if constexpr (integers)
+    if (compute == Compute::i64) return Compiled<Body<pointwise::Integer>>::chosen();
+  return Compiled<Body<double>>::chosen();
+}
+
+} // namespace cairn::ops::cpu

@@ -1,0 +1,79 @@
+// Threads that share the work of one kernel. Kernels divide their work into pieces whose size never depends on how many threads
+// there are, so results do not either. Without workers (small kernels, threads of other devices) everything runs in the calling
+// thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace cairn::ops::cpu {
+
+// Denormal numbers are taken and given as zeros while a kernel runs: they are up to 300 times slower than others.
+class FlushDenormals {
+public:
+  FlushDenormals();
+  ~FlushDenormals();
+  FlushDenormals(const FlushDenormals&) = delete;
+  FlushDenormals& operator=(const FlushDenormals&) = delete;
+
+private:
+  unsigned saved_;
+};
+
+class Workers {
+public:
+  using Piece = void (*)(void* data, std::int64_t begin, std::int64_t end);
+
+  // Threads are started at the first use. 0: as many as there are processors for this process.
+  explicit Workers(unsigned threads);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // Calls `piece` for all of [0, count) in pieces of `grain`, on all threads and the caller's.
+  void run(std::int64_t count, std::int64_t grain, Piece piece, void* data);
+  unsigned threads() const { return threads_; }
+
+  // Those of the thread that asks; null where kernels run alone.
+  static Workers*& current();
+
+private:
+  struct Task {
+    Piece piece = nullptr;
+    void* data = nullptr;
+    std::int64_t count = 0, grain = 1;
+  };
+  void start();
+  void work();
+  void take_pieces(const Task& task);
+
+  unsigned threads_;
+  std::vector<std::thread> started_;
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  Task task_;
+  std::uint64_t round_ = 0;
+  unsigned busy_ = 0;
+  bool stop_ = false;
+  std::atomic<std::int64_t> next_{0};
+};
+
+// piece(begin, end) over [0, count).
+template <class F> void parallel_for(std::int64_t count, std::int64_t grain, F&& piece) {
+  Workers* workers = Workers::current();
+  if (count <= grain || workers == nullptr || workers->threads() == 1) {
+    if (count > 0) piece(std::int64_t{0}, count);
+    return;
+  }
+  workers->run(
+      count, grain,
+      [](void* data, std::int64_t begin, std::int64_t end) { (*static_cast<std::remove_reference_t<F>*>(data))(begin, end); },
+      &piece);
+}
+
+} // namespace cairn::ops::cpu

@@ -1,0 +1,56 @@
+// Storage of all devices: charged, listed by who made it, given back.
+#include "ops/device.h"
+
+#include <algorithm>
+#include <map>
+
+namespace cairn::ops {
+
+Storage* Device::make_storage(std::int64_t bytes) {
+  auto storage = std::make_unique<Storage>();
+  ledger_.charge(bytes);
+  try {
+    storage->block = take_block(bytes);
+  } catch (...) {
+    ledger_.charge(-bytes);
+    throw;
+  }
+  storage->device = this;
+  storage->bytes = bytes;
+  storage->origin_code = origin.code;
+  storage->origin_pc = origin.pc;
+  storage->next = first_;
+  if (first_ != nullptr) first_->previous = storage.get();
+  first_ = storage.get();
+  live_bytes_ += bytes;
+  peak_bytes_ = std::max(peak_bytes_, live_bytes_);
+  return storage.release();
+}
+
+void Device::drop_storage(Storage* storage) {
+  if (storage->previous != nullptr)
+    storage->previous->next = storage->next;
+  else
+    first_ = storage->next;
+  if (storage->next != nullptr) storage->next->previous = storage->previous;
+  live_bytes_ -= storage->bytes;
+  ledger_.charge(-storage->bytes);
+  give_back_block(storage->block);
+  delete storage;
+}
+
+std::vector<Device::Holder> Device::holders() const {
+  std::map<std::pair<std::uint32_t, const void*>, Holder> by_origin; // by places in code first: addresses vary
+  for (const Storage* s = first_; s != nullptr; s = s->next) {
+    Holder& holder =
+        by_origin.try_emplace({s->origin_pc, s->origin_code}, Holder{s->origin_code, s->origin_pc, 0, 0}).first->second;
+    holder.bytes += s->bytes;
+    ++holder.storages;
+  }
+  std::vector<Holder> out;
+  for (const auto& [origin, holder] : by_origin) out.push_back(holder);
+  std::stable_sort(out.begin(), out.end(), [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
+  return out;
+}
+
+} // namespace cairn::ops

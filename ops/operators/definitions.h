@@ -1,0 +1,55 @@
+// What the families of operators put into the registry, and what their rules share.
+#pragma once
+
+#include "ops/operator.h"
+
+#include <string_view>
+
+namespace cairn::ops {
+
+// The columns of Operator that operators.def does not have.
+struct Definition {
+  Infer infer = nullptr;
+  Kernel kernel = nullptr;
+  ViewOf view = nullptr;
+  Vjp vjp = nullptr;
+  Jvp jvp = nullptr;
+  std::uint32_t keep = 0;
+  bool may_overwrite = false;
+  Slices slices = Slices::other;
+  CostOf cost = nullptr;
+};
+
+// One for each operator, in the file of its family. A missing one does not link.
+namespace definitions {
+#define X(id, name, signature, text) extern const Definition id;
+#include "ops/operators.def"
+#undef X
+#define X(id, Struct) extern const Definition id##_vjp;
+CAIRN_POINTWISE_UNARY(X)
+CAIRN_POINTWISE_PARAMETER(X)
+#undef X
+#define X(id, Struct) extern const Definition id##_vjp_a, id##_vjp_b;
+    CAIRN_POINTWISE_BINARY(X)
+#undef X
+        extern const Definition max_over_vjp,
+    softmax_vjp, log_softmax_vjp;
+} // namespace definitions
+
+namespace rules {
+
+// Attributes with lists, integers, ... in this order.
+Attribute integers(const Shape& sizes);
+Attribute integer(std::int64_t i);
+Attributes attributes(std::initializer_list<Attribute> values);
+
+// Shape rule of what is like its first operand.
+void infer_same(const Call& call, ResultTypes& results);
+// Has this operand a derivative that is wanted now, with a cotangent of the first output?
+bool wanted(const VjpCall& call, unsigned input);
+// A cotangent as computed in the shape and type of the result, brought to those of an input: summed where that was stretched.
+Tensor fit(Runtime& runtime, Tensor cotangent, const Tensor& input);
+
+} // namespace rules
+
+} // namespace cairn::ops

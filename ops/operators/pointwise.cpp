@@ -1,0 +1,182 @@
+// The pointwise family: definitions made from the lists and structs of pointwise.h.
+#include "ops/pointwise.h"
+
+#include "ops/cpu/pointwise.h"
+#include "ops/operators/definitions.h"
+
+namespace cairn::ops {
+
+namespace {
+
+using namespace pointwise;
+
+// --- shape rules
+
+DType type_of_both(const Tensor& a, const Tensor& b) {
+  if (a.weak && b.weak) return DType::f32; // numbers alone: as new tensors
+  if (a.weak) return promoted_with_number(b.dtype, a.exact);
+  if (b.weak) return promoted_with_number(a.dtype, b.exact);
+  return promoted(a.dtype, b.dtype);
+}
+
+template <bool closed> void infer_unary(const Call& call, ResultTypes& results) {
+  rules::infer_same(call, results);
+  if (!closed) results[0].dtype = floating_of(results[0].dtype);
+}
+
+template <bool closed> void infer_binary(const Call& call, ResultTypes& results) {
+  results[0].shape = broadcast(shown_name(call.op), call.inputs[0].shape, call.inputs[1].shape);
+  const DType type = type_of_both(call.inputs[0], call.inputs[1]);
+  results[0].dtype = closed ? type : floating_of(type);
+}
+
+void infer_compare(const Call& call, ResultTypes& results) {
+  results[0].shape = broadcast(shown_name(call.op), call.inputs[0].shape, call.inputs[1].shape);
+  results[0].dtype = DType::u8;
+}
+
+void infer_where(const Call& call, ResultTypes& results) {
+  const std::string_view who = shown_name(call.op);
+  const Shape chosen = broadcast(who, call.inputs[1].shape, call.inputs[2].shape);
+  results[0].shape = broadcast(who, call.inputs[0].shape, chosen);
+  results[0].dtype = type_of_both(call.inputs[1], call.inputs[2]);
+}
+
+// --- reverse rules
+
+// What the kernel of the reverse rule is given for an operand that it does not look at.
+Tensor unless_unused(unsigned needs, unsigned which, const Tensor& t) { return (needs & which) != 0 ? t : weak_number(0, true); }
+
+template <class F, OperatorId kernel> void unary_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  call.results[0] = rules::fit(call.runtime,
+                               call.runtime.apply(kernel,
+                                                  {call.cotangents[0], unless_unused(F::needs, kFirst, call.inputs[0]),
+                                                   unless_unused(F::needs, kValue, call.outputs[0])},
+                                                  call.attributes),
+                               call.inputs[0]);
+}
+
+Tensor with_slope(const VjpCall& call, OperatorId kernel, unsigned needs) {
+  if (kernel == OperatorId::add_vjp_a || kernel == OperatorId::add_vjp_b || kernel == OperatorId::sub_vjp_a)
+    return call.cotangents[0];
+  if (kernel == OperatorId::sub_vjp_b) return call.runtime.apply(OperatorId::neg, {call.cotangents[0]});
+  return call.runtime.apply(kernel,
+                            {call.cotangents[0], unless_unused(needs, kFirst, call.inputs[0]),
+                             unless_unused(needs, kSecond, call.inputs[1]), unless_unused(needs, kValue, call.outputs[0])});
+}
+
+template <class F, OperatorId kernel_a, OperatorId kernel_b> void binary_vjp(const VjpCall& call) {
+  if (rules::wanted(call, 0)) call.results[0] = rules::fit(call.runtime, with_slope(call, kernel_a, F::needs_a), call.inputs[0]);
+  if (rules::wanted(call, 1)) call.results[1] = rules::fit(call.runtime, with_slope(call, kernel_b, F::needs_b), call.inputs[1]);
+}
+
+void where_vjp(const VjpCall& call) {
+  const Tensor zero = weak_number(0, true);
+  auto part = [&](const Tensor& a, const Tensor& b, unsigned i) {
+    call.results[i] = rules::fit(call.runtime, call.runtime.apply(OperatorId::where, {call.inputs[0], a, b}), call.inputs[i]);
+  };
+  if (rules::wanted(call, 1)) part(call.cotangents[0], zero, 1);
+  if (rules::wanted(call, 2)) part(zero, call.cotangents[0], 2);
+}
+
+// --- forward rules. Where the slope is a choice between constants, the tangent itself is chosen, so that it keeps its type.
+
+template <class F> Term tangent_of(const JvpCall& call, const Term& t) {
+  const Term &x = call.inputs[0], &y = call.outputs[0];
+  if constexpr (std::is_same_v<F, Abs>)
+    return where(less(0.0, x), t, where(less(x, 0.0), -t, 0.0));
+  else if constexpr (std::is_same_v<F, Relu>)
+    return where(less(0.0, x), t, 0.0);
+  else
+    return t * F::template slope<Term>(x, y);
+}
+
+template <class F> void unary_jvp(const JvpCall& call) { call.results[0] = tangent_of<F>(call, *call.tangents[0]); }
+
+void leaky_relu_jvp(const JvpCall& call) {
+  const Term& t = *call.tangents[0];
+  const Attributes& a = call.attributes;
+  const double p = a.values.empty() || !a[0].present ? LeakyRelu::kParameter : a[0].number;
+  call.results[0] = where(less(0.0, call.inputs[0]), t, Term(p) * t);
+}
+
+template <class F> void binary_jvp(const JvpCall& call) {
+  const Term &a = call.inputs[0], &b = call.inputs[1], &v = call.outputs[0];
+  const Term *ta = call.tangents[0], *tb = call.tangents[1];
+  if constexpr (std::is_same_v<F, Max> || std::is_same_v<F, Min>) {
+    call.results[0] = F::template choice<Term>(a, b, ta != nullptr ? *ta : Term(0.0), tb != nullptr ? *tb : Term(0.0));
+  } else if (ta != nullptr && tb != nullptr) {
+    call.results[0] = *ta * F::template slope_a<Term>(a, b, v) + *tb * F::template slope_b<Term>(a, b, v);
+  } else {
+    call.results[0] = ta != nullptr ? *ta * F::template slope_a<Term>(a, b, v) : *tb * F::template slope_b<Term>(a, b, v);
+  }
+}
+
+void where_jvp(const JvpCall& call) {
+  const Term *ta = call.tangents[1], *tb = call.tangents[2];
+  if (ta == nullptr && tb == nullptr) return;
+  call.results[0] = where(call.inputs[0], ta != nullptr ? *ta : Term(0.0), tb != nullptr ? *tb : Term(0.0));
+}
+
+// --- definitions
+
+constexpr std::uint32_t kept(unsigned needs) {
+  return ((needs & kFirst) != 0 ? keep_input(0) : 0) | ((needs & kSecond) != 0 ? keep_input(1) : 0) |
+         ((needs & kValue) != 0 ? kKeepOutput : 0);
+}
+
+constexpr Definition pointwise_definition(Infer infer, Kernel kernel) {
+  Definition d;
+  d.infer = infer;
+  d.kernel = kernel;
+  d.may_overwrite = true;
+  d.slices = Slices::pointwise;
+  return d;
+}
+
+constexpr Definition differentiable(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep) {
+  Definition d = pointwise_definition(infer, kernel);
+  d.vjp = vjp;
+  d.jvp = jvp;
+  d.keep = keep;
+  return d;
+}
+
+} // namespace
+
+namespace definitions {
+
+#define X(id, Struct)                                                                                                            \
+  constinit const Definition id =                                                                                                \
+      differentiable(infer_unary<Struct::closed>, cpu::unary_kernel<Struct>, unary_vjp<Struct, OperatorId::id##_vjp>,            \
+                     unary_jvp<Struct>, kept(Struct::needs));                                                                    \
+  constinit const Definition id##_vjp = pointwise_definition(rules::infer_same, cpu::unary_vjp_kernel<Struct>);
+CAIRN_POINTWISE_UNARY(X)
+#undef X
+
+#define X(id, Struct)                                                                                                            \
+  constinit const Definition id = differentiable(infer_unary<Struct::closed>, cpu::parameter_kernel<Struct>,                     \
+                                                 unary_vjp<Struct, OperatorId::id##_vjp>, id##_jvp, kept(Struct::needs));        \
+  constinit const Definition id##_vjp = pointwise_definition(rules::infer_same, cpu::parameter_vjp_kernel<Struct>);
+CAIRN_POINTWISE_PARAMETER(X)
+#undef X
+
+#define X(id, Struct)                                                                                                            \
+  constinit const Definition id = differentiable(infer_binary<Struct::closed>, cpu::binary_kernel<Struct>,                       \
+                                                 binary_vjp<Struct, OperatorId::id##_vjp_a, OperatorId::id##_vjp_b>,             \
+                                                 binary_jvp<Struct>, kept(Struct::needs_a | Struct::needs_b));                   \
+  constinit const Definition id##_vjp_a = pointwise_definition(rules::infer_same, cpu::binary_vjp_a_kernel<Struct>);             \
+  constinit const Definition id##_vjp_b = pointwise_definition(rules::infer_same, cpu::binary_vjp_b_kernel<Struct>);
+CAIRN_POINTWISE_BINARY(X)
+#undef X
+
+#define X(id, Struct) constinit const Definition id = pointwise_definition(infer_compare, cpu::compare_kernel<Struct>);
+CAIRN_POINTWISE_COMPARE(X)
+#undef X
+
+constinit const Definition where = differentiable(infer_where, cpu::where_kernel, where_vjp, where_jvp, keep_input(0));
+
+} // namespace definitions
+
+} // namespace cairn::ops

@@ -1,0 +1,44 @@
+// What the rules of several families share.
+#include "ops/operators/definitions.h"
+
+namespace cairn::ops::rules {
+
+Attribute integers(const Shape& sizes) {
+  Attribute a;
+  a.present = true;
+  a.list.assign(sizes.begin(), sizes.end());
+  return a;
+}
+
+Attribute integer(std::int64_t i) {
+  Attribute a;
+  a.present = true;
+  a.integer = i;
+  return a;
+}
+
+Attributes attributes(std::initializer_list<Attribute> values) {
+  Attributes out;
+  out.values = values;
+  return out;
+}
+
+void infer_same(const Call& call, ResultTypes& results) {
+  results[0].dtype = call.inputs[0].dtype;
+  results[0].shape = call.inputs[0].shape;
+}
+
+bool wanted(const VjpCall& call, unsigned input) {
+  const Tensor& x = call.inputs[input];
+  return call.wanted[input] && !call.cotangents[0].empty() && (x.weak || is_floating(x.dtype));
+}
+
+Tensor fit(Runtime& runtime, Tensor cotangent, const Tensor& input) {
+  if (!(cotangent.shape == input.shape))
+    cotangent = runtime.apply(OperatorId::sum_to, {cotangent}, attributes({integers(input.shape)}));
+  if (!input.weak && cotangent.dtype != input.dtype)
+    cotangent = runtime.apply(OperatorId::cast, {cotangent}, attributes({integer(static_cast<std::int64_t>(input.dtype))}));
+  return cotangent;
+}
+
+} // namespace cairn::ops::rules

@@ -1,0 +1,278 @@
+// Applying operators: shape rule, storage or view, launch. And elements in and out of the host's memory.
+#include "ops/convert.h"
+#include "ops/operators/definitions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cairn::ops {
+
+namespace {
+
+constexpr std::size_t kFewOperands = 4;
+
+// Room for the operands of one launch; only operators on lists need more than the few.
+template <class T> class Few {
+public:
+  explicit Few(std::size_t n) : size_(n) {
+    if (n > kFewOperands) many_.resize(n);
+  }
+  T& operator[](std::size_t i) { return data()[i]; }
+  std::span<const T> first(std::size_t n) { return {data(), n}; }
+  std::span<const T> all() { return first(size_); }
+
+private:
+  T* data() { return size_ > kFewOperands ? many_.data() : few_.data(); }
+  std::size_t size_;
+  std::array<T, kFewOperands> few_;
+  std::vector<T> many_;
+};
+
+View view_of(const Tensor& t) {
+  View v;
+  v.dtype = t.dtype;
+  v.weak = t.weak;
+  v.number = t.number;
+  v.shape = t.shape;
+  v.strides = t.strides;
+  if (t.storage) v.data = static_cast<char*>(t.storage->block->data) + t.offset * bytes_of(t.dtype);
+  return v;
+}
+
+// As many tensors as the signature says, and numbers only where it allows them.
+void check_operands(const Operator& op, std::span<const Tensor> inputs) {
+  std::size_t i = 0;
+  bool list = false;
+  for (const char letter : op.signature) {
+    if (letter == 'V') {
+      list = true;
+      for (; i < inputs.size(); ++i)
+        if (inputs[i].weak) throw OperatorError(fmt::format("{}: a list of tensors holds a number", shown_name(op)));
+    } else if (letter == 'T' || letter == 'X' || letter == 'I') {
+      if (i < inputs.size() && letter == 'T' && inputs[i].weak)
+        throw OperatorError(fmt::format("{}: operand {} is a number where a tensor is needed", shown_name(op), i + 1));
+      ++i;
+    }
+  }
+  if (!list && i != inputs.size())
+    throw OperatorError(fmt::format("{}: {} tensors or numbers where {} are needed", shown_name(op), inputs.size(), i));
+}
+
+Device* common_device(const Operator& op, std::span<const Tensor> inputs) {
+  Device* device = nullptr;
+  for (const Tensor& t : inputs) {
+    Device* const here = t.device();
+    if (here == nullptr || here == device) continue;
+    if (device != nullptr)
+      throw OperatorError(fmt::format("{}: one operand is on {}, another on {}", shown_name(op), device->name(), here->name()));
+    device = here;
+  }
+  return device;
+}
+
+// Pointwise results take the layout that all operands share (channels that lie last stay there); all others are row-major.
+void set_layout(const Operator& op, std::span<const Tensor> inputs, Tensor& out) {
+  const Tensor* model = nullptr;
+  if (op.slices == Slices::pointwise && out.rank() > 1) {
+    for (const Tensor& t : inputs) {
+      if (t.weak) continue;
+      if (!(t.shape == out.shape) || (model != nullptr && t.strides != model->strides)) {
+        model = nullptr;
+        break;
+      }
+      model = &t;
+    }
+  }
+  if (model != nullptr && !model->contiguous() && model->dense())
+    out.strides = model->strides;
+  else
+    set_contiguous(out);
+}
+
+bool may_become(const Tensor& in, const Tensor& out, const Device& device) {
+  return in.storage.unique() && in.dtype == out.dtype && in.offset == 0 && in.device() == &device && in.shape == out.shape &&
+         in.strides == out.strides && in.storage->bytes == out.bytes();
+}
+
+void launch(const Operator& op, Device& device, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+            const Attributes& attributes) {
+  Few<View> in(inputs.size()), out(outputs.size());
+  Few<Block*> reads(inputs.size()), writes(outputs.size());
+  std::size_t n_reads = 0, n_writes = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    in[i] = view_of(inputs[i]);
+    if (!inputs[i].storage) continue;
+    Block* const block = inputs[i].storage->block;
+    const auto known = reads.first(n_reads);
+    if (std::find(known.begin(), known.end(), block) == known.end()) reads[n_reads++] = block;
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    out[i] = view_of(outputs[i]);
+    writes[n_writes++] = outputs[i].storage->block;
+  }
+  device.launch(StreamKind::execute,
+                Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.first(n_reads), writes.first(n_writes)});
+}
+
+bool any_elements(std::span<const Tensor> tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.elements() != 0; });
+}
+
+template <class T> void widen(const std::vector<char>& bytes, std::vector<double>& numbers) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    T element;
+    std::memcpy(&element, bytes.data() + i * sizeof element, sizeof element);
+    numbers[i] = converted<double>(element);
+  }
+}
+
+void infer(const Call& call, ResultTypes& results) {
+  check_operands(call.op, call.inputs);
+  call.op.infer(call, results);
+}
+
+} // namespace
+
+void Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed, const Attributes& attributes,
+                    std::span<Tensor> outputs) {
+  const Call call{op, inputs, attributes, default_};
+  ResultTypes types;
+  infer(call, types);
+  Device* const of_inputs = common_device(op, inputs);
+  if (op.id == OperatorId::to_device) {
+    outputs[0] = to_device(inputs[0], *types[0].device);
+    return;
+  }
+  if (op.view != nullptr) {
+    Tensor view = op.view(call, types[0]);
+    if (!view.empty()) {
+      outputs[0] = std::move(view);
+      return;
+    }
+  }
+
+  std::array<Tensor, kMostResults> made;
+  Device* device = nullptr;
+  for (unsigned i = 0; i < types.count; ++i) {
+    Tensor& out = made[i];
+    out.dtype = types[i].dtype;
+    out.shape = types[i].shape;
+    out.bytes(); // refused here if that does not fit
+    set_layout(op, inputs, out);
+    device = types[i].device != nullptr ? types[i].device : of_inputs != nullptr ? of_inputs : default_;
+    if (i == 0 && !device->supports(op))
+      throw OperatorError(fmt::format("{}: the device {} does not have this operator", shown_name(op), device->name()));
+    bool reused = false;
+    if (op.may_overwrite && types.count == 1)
+      for (std::size_t k = 0; k < inputs.size() && !reused; ++k)
+        if (consumed.size() > k && consumed[k] && may_become(inputs[k], out, *device)) {
+          out.storage = inputs[k].storage; // also the operand's until the launch
+          out.storage->origin_code = device->origin.code;
+          out.storage->origin_pc = device->origin.pc;
+          reused = true;
+        }
+    if (!reused) out.storage = StorageRef(device->make_storage(out.bytes()));
+  }
+  const std::span<const Tensor> results(made.data(), types.count);
+  if (any_elements(results)) launch(op, *device, inputs, results, attributes);
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (consumed.size() > k && consumed[k]) inputs[k].storage = StorageRef();
+  for (unsigned i = 0; i < types.count; ++i) outputs[i] = std::move(made[i]);
+}
+
+unsigned Runtime::results(const Operator& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  ResultTypes types;
+  infer(Call{op, inputs, attributes, default_}, types);
+  return types.count;
+}
+
+Tensor Runtime::apply(OperatorId op, std::initializer_list<Tensor> inputs, const Attributes& attributes) {
+  Few<Tensor> operands(inputs.size());
+  std::size_t n = 0;
+  for (const Tensor& t : inputs) operands[n++] = t;
+  Tensor out;
+  apply(operator_of(op), std::span<Tensor>(&operands[0], n), {}, attributes, std::span<Tensor>(&out, 1));
+  return out;
+}
+
+Tensor Runtime::empty(DType dtype, const Shape& shape, Device& device) {
+  Tensor t;
+  t.dtype = dtype;
+  t.shape = shape;
+  const std::int64_t bytes = t.bytes();
+  set_contiguous(t);
+  t.storage = StorageRef(device.make_storage(bytes));
+  return t;
+}
+
+void Runtime::accumulate(Tensor& to, const Tensor& from) {
+  if (to.storage.unique() && to.dense() && to.device() == from.device() && to.dtype == promoted(to.dtype, from.dtype) &&
+      broadcast("+", to.shape, from.shape) == to.shape) {
+    if (to.elements() != 0) {
+      const Tensor operands[] = {to, from};
+      launch(operator_of(OperatorId::add), *to.device(), operands, std::span<const Tensor>(&to, 1), {});
+    }
+    return;
+  }
+  to = apply(OperatorId::add, {to, from});
+}
+
+Tensor Runtime::from_host(DType dtype, const Shape& shape, Device& device, const void* data) {
+  Tensor t = empty(dtype, shape, device);
+  device.copy_in(*t.storage->block, 0, data, t.bytes());
+  return t;
+}
+
+void Runtime::read(const Tensor& t, void* data) {
+  if (t.weak || !t.storage) throw OperatorError("only the elements of a tensor can be read");
+  if (!t.contiguous()) {
+    read(apply(OperatorId::contiguous, {t}), data);
+    return;
+  }
+  t.device()->copy_out(*t.storage->block, t.offset * bytes_of(t.dtype), data, t.bytes());
+}
+
+std::vector<double> Runtime::read_numbers(const Tensor& t) {
+  if (t.weak) return {t.number};
+  std::vector<char> bytes(static_cast<std::size_t>(t.bytes()));
+  read(t, bytes.data());
+  std::vector<double> numbers(static_cast<std::size_t>(t.elements()));
+  switch (t.dtype) {
+#define X(name, other, type, size)                                                                                               \
+  case DType::name:                                                                                                              \
+    widen<type>(bytes, numbers);                                                                                                 \
+    break;
+    CAIRN_DTYPES(X)
+#undef X
+  }
+  return numbers;
+}
+
+double Runtime::read_number(const Tensor& t) {
+  if (!t.weak && t.elements() != 1) throw OperatorError(fmt::format("a tensor of shape {} is not one number", t.shape.text()));
+  return read_numbers(t).front();
+}
+
+Tensor Runtime::to_device(const Tensor& t, Device& device) {
+  if (t.device() == &device) return t;
+  if (!t.dense()) return to_device(apply(OperatorId::contiguous, {t}), device);
+  Tensor out = description(t);
+  const std::int64_t bytes = t.bytes(), from = t.offset * bytes_of(t.dtype);
+  out.offset = 0;
+  out.storage = StorageRef(device.make_storage(bytes));
+  // The CPU's own memory is the host's: one of the copies falls away.
+  if (t.device()->name() == "cpu") {
+    device.copy_in(*out.storage->block, 0, static_cast<const char*>(t.storage->block->data) + from, bytes);
+  } else if (device.name() == "cpu") {
+    t.device()->copy_out(*t.storage->block, from, out.storage->block->data, bytes);
+  } else {
+    std::vector<char> between(static_cast<std::size_t>(bytes));
+    t.device()->copy_out(*t.storage->block, from, between.data(), bytes);
+    device.copy_in(*out.storage->block, 0, between.data(), bytes);
+  }
+  return out;
+}
+
+} // namespace cairn::ops

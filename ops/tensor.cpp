@@ -1,0 +1,84 @@
+// Layouts of tensors, and the end of their storage.
+#include "ops/tensor.h"
+
+#include "ops/device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::ops {
+
+void StorageRef::drop(Storage* storage) { storage->device->drop_storage(storage); }
+
+std::int64_t Tensor::bytes() const {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(elements(), bytes_of(dtype), &product))
+    throw OperatorError(fmt::format("a tensor of shape {} would have too many bytes", shape.text()));
+  return product;
+}
+
+bool Tensor::contiguous() const {
+  std::int64_t expected = 1;
+  for (int i = rank() - 1; i >= 0; --i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] == 1) continue; // its stride is never used
+    if (strides[static_cast<std::size_t>(i)] != expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}
+
+bool Tensor::dense() const {
+  struct Axis {
+    std::int64_t stride, size;
+  };
+  std::array<Axis, kMostAxes> axes{}; // the closest first
+  std::size_t n = 0;
+  for (int i = 0; i < rank(); ++i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] == 1) continue;
+    const Axis axis{strides[static_cast<std::size_t>(i)], shape[i]};
+    std::size_t at = n++;
+    for (; at > 0 && axes[at - 1].stride > axis.stride; --at) axes[at] = axes[at - 1];
+    axes[at] = axis;
+  }
+  std::int64_t expected = 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (axes[i].stride != expected) return false;
+    expected *= axes[i].size;
+  }
+  return true;
+}
+
+Tensor weak_number(double number, bool exact) {
+  Tensor t;
+  t.weak = true;
+  t.exact = exact;
+  t.dtype = DType::f64;
+  t.number = number;
+  return t;
+}
+
+void set_contiguous(Tensor& t) {
+  std::uint64_t stride = 1; // wraps only where a size of 0 leaves no element to find
+  for (int i = t.rank() - 1; i >= 0; --i) {
+    t.strides[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(t.shape[i], 1));
+  }
+}
+
+Tensor description(const Tensor& t) {
+  Tensor out;
+  out.dtype = t.dtype;
+  out.weak = t.weak;
+  out.exact = t.exact;
+  out.shape = t.shape;
+  out.strides = t.strides;
+  out.offset = t.offset;
+  out.number = t.number;
+  out.home = t.device();
+  return out;
+}
+
+} // namespace cairn::ops
