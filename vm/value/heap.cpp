@@ -53,9 +53,9 @@ void Heap::pass_watermark(std::int64_t request) {
   std::int64_t live = live_bytes();
   std::int64_t heap = heap_live() + request;
   if (budget_ != 0 && live + request > budget_)
-    throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes: heap {}, tape {}, capsules {}, tensors {}",
+    throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes: heap {}, tape {}, capsules {}{}",
                                      megabytes(budget_), request, megabytes(heap), megabytes(tape.live),
-                                     megabytes(capsules.live), megabytes(tensors.live)));
+                                     megabytes(capsules.live), tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)));
   heap_peak_ = std::max(heap_peak_, heap);
   watermark_ = live + request + kGranularity;
   if (budget_ != 0) watermark_ = std::min(watermark_, budget_);
