@@ -11,11 +11,7 @@ using ops::KernelCall;
 using ops::OperatorId;
 
 bool unary(OperatorId id, const KernelCall& call, cudaStream_t stream);
-bool unary_vjp(OperatorId id, const KernelCall& call, cudaStream_t stream);
-bool with_parameter(OperatorId id, const KernelCall& call, cudaStream_t stream);
 bool binary(OperatorId id, const KernelCall& call, cudaStream_t stream);
-bool binary_vjp(OperatorId id, const KernelCall& call, cudaStream_t stream);
-bool choice(OperatorId id, const KernelCall& call, cudaStream_t stream);
 bool moves(OperatorId id, const KernelCall& call, cudaStream_t stream);
 
 } // namespace cairn::gpu::kernels
