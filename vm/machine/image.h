@@ -46,6 +46,7 @@ private:
   void pairs(const value::Pair* p);
   void body(const Object* o);
   void tensor_records(const Tape& t);
+  void name(const ops::Device* device); // may be null
   std::uint32_t group_of(Block* b) const;
   const Engine& engine_;
   ObjectNumbers numbers_;

@@ -19,6 +19,12 @@ constexpr std::size_t kLeastRecord = 6;  // bytes in a file
 
 } // namespace
 
+void ImageWriter::name(const ops::Device* device) {
+  std::string_view text = device != nullptr ? std::string_view(device->name()) : std::string_view();
+  out.varint(text.size());
+  out.raw(text.data(), text.size());
+}
+
 void ImageWriter::tensor(const Tensor& t) {
   Sort sort = t.storage ? Sort::stored : t.weak ? Sort::number : Sort::description;
   out.u8(static_cast<std::uint8_t>(sort));
@@ -37,7 +43,7 @@ void ImageWriter::tensor(const Tensor& t) {
   out.varint(at->second);
   if (!fresh) return;
   ops::Storage& s = *t.storage.get();
-  out.text(s.device->name());
+  name(s.device);
   out.varint(static_cast<std::uint64_t>(s.bytes));
   std::vector<std::byte> elements(static_cast<std::size_t>(s.bytes));
   s.device->copy_out(*s.block, 0, elements.data(), s.bytes);
@@ -113,7 +119,7 @@ void ImageWriter::tensor_records(const Tape& t) {
       out.u64(value::flonum(a.number).bits);
       out.varint(a.list.size());
       for (std::int64_t n : a.list) out.varint(bytecode::zigzag(n));
-      out.text(a.device != nullptr ? a.device->name() : "");
+      name(a.device);
     }
     out.u64(r.attributes.key);
     out.varint(r.operands.size());
