@@ -92,10 +92,7 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
   for (std::size_t i = 0; i < n; ++i)
     if (given[i] != 0) value::as_tensor_object(operands.inputs[i])->tensor.storage = {};
   static_assert(sizeof(bool) == sizeof(char));
-  translated([&] {
-    runtime.apply(op, inputs, {reinterpret_cast<const bool*>(given.data()), n}, operands.attributes,
-                  {outputs.data(), results});
-  });
+  runtime.apply(op, inputs, {reinterpret_cast<const bool*>(given.data()), n}, operands.attributes, {outputs.data(), results});
   std::vector<Value> out;
   out.reserve(results);
   try {
@@ -279,6 +276,10 @@ std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operan
 
 } // namespace
 
+namespace {
+Value apply_translated(Engine& engine, const ops::Operator& op, std::span<const Value> given, std::uint64_t consumed);
+}
+
 bool is_tensor_like(Value v) {
   while (value::is_bundle(v)) v = value::as_bundle(v)->primal;
   return value::is_tensor(v);
@@ -286,7 +287,13 @@ bool is_tensor_like(Value v) {
 
 Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::uint64_t consumed) {
   const ops::Operator& op = ops::operator_of(id);
-  Operands operands = translated([&] { return taken_apart(engine, op, given); });
+  return translated(shown_name(op), [&] { return apply_translated(engine, op, given, consumed); });
+}
+
+namespace {
+
+Value apply_translated(Engine& engine, const ops::Operator& op, std::span<const Value> given, std::uint64_t consumed) {
+  Operands operands = taken_apart(engine, op, given);
   // Which operands are inputs is said by the signature; a list is never given up.
   std::uint64_t inputs_consumed = 0;
   for (std::size_t i = 0, at = 0; i < given.size() && at < operands.inputs.size() && at < 64; ++i)
@@ -302,8 +309,6 @@ Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::ui
   for (std::size_t i = results.size(); i-- > 0;) list = engine.heap().cons(results[i], list);
   return list;
 }
-
-namespace {
 
 OperatorId operator_behind(bytecode::Opcode op, bool& known) {
   using bytecode::Opcode;
@@ -358,7 +363,7 @@ Value alias(Engine& engine, Value tensor) { return engine.heap().make_tensor(val
 Value zeros_like(Engine& engine, Value tensor) {
   const Tensor& like = primal_tensor(engine, tensor);
   ops::Runtime& runtime = engine.tensors().runtime;
-  return translated([&] {
+  return translated("", [&] {
     std::vector<std::byte> zeros(static_cast<std::size_t>(like.bytes()));
     ops::Device* device = like.device() != nullptr ? like.device() : &runtime.default_device();
     return engine.heap().make_tensor(runtime.from_host(like.dtype, like.shape, *device, zeros.data()));

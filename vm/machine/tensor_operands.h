@@ -22,12 +22,14 @@ inline const ops::Tensor& elements_of(Value v) {
   return t;
 }
 
-// Calls f and turns the errors of operators and devices into those of the machine.
-template <class F> auto translated(F&& f) {
+// Calls f and turns the errors of operators and devices into those of the machine, in the name of `who`.
+template <class F> auto translated(std::string_view who, F&& f) {
   try {
     return f();
   } catch (const ops::OperatorError& e) {
-    throw ProgramError(e.what());
+    std::string message = e.what();
+    bool named = who.empty() || (message.starts_with(who) && message.substr(who.size()).starts_with(":"));
+    throw ProgramError(named ? message : std::string(who) + ": " + message);
   } catch (const ops::DeviceMemoryExceeded& e) {
     throw value::BudgetExceeded(e.what());
   }

@@ -126,7 +126,7 @@ Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, D
     record->kind = TensorRecord::Kind::pack;
     for (Value v : numbers) record->operands.push_back(tape->has(v) ? v.tape_node() : tape::kNone);
   }
-  Tensor t = translated([&] {
+  Tensor t = translated("list->tensor", [&] {
     ops::Runtime& runtime = engine.tensors().runtime;
     Tensor wide = runtime.from_host(DType::f64, shape, device, data.data());
     if (type == DType::f64) return wide;
@@ -161,7 +161,7 @@ void unpack(Engine& engine, Value v, Values& out) {
     return;
   }
   const Tensor& t = elements_of(v);
-  std::vector<double> data = translated([&] { return engine.tensors().runtime.read_numbers(t); });
+  std::vector<double> data = translated("tensor->list", [&] { return engine.tensors().runtime.read_numbers(t); });
   bool floating = ops::is_floating(t.dtype);
   std::uint32_t node = tape != nullptr && floating ? tape->lift_tensor(value::object_of(v)->serial) : tape::kNone;
   if (node != tape::kNone) {
@@ -222,7 +222,7 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
     device = &world.device(name);
   }
   Values numbers(engine.heap());
-  Shape shape = translated([&] { return Collector(engine, numbers).collect(operands[0]); });
+  Shape shape = translated("list->tensor", [&] { return Collector(engine, numbers).collect(operands[0]); });
   return pack(engine, numbers.list, shape, type, *device);
 }
 

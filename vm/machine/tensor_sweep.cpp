@@ -75,7 +75,7 @@ void sweep_unpack(Engine& engine, Tape& tape, const TensorRecord& r) {
 void sweep(Engine& engine, Tape& tape) {
   const TensorRecord& r = *tape.last_tensor();
   engine.tensors().set_origin(nullptr, 0);
-  translated([&] {
+  translated(r.op != nullptr ? std::string_view(shown_name(*r.op)) : "", [&] {
     if (r.kind == TensorRecord::Kind::unpack) {
       sweep_unpack(engine, tape, r);
       return;
