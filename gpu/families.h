@@ -158,13 +158,60 @@ template <class Run> bool choice(OperatorId id, const KernelCall& call, Run& run
   }
 }
 
+// The elements of a view from `first` on along an axis, so many.
+inline View narrowed(const View& view, int axis, std::int64_t first, std::int64_t count) {
+  View part = view;
+  part.data = static_cast<char*>(view.data) + first * view.strides[static_cast<std::size_t>(axis)] * bytes_of(view.dtype);
+  part.shape[axis] = count;
+  return part;
+}
+
+template <class Run> void copy(const View& from, const View& to, Run& run) {
+  compute<Copy, true>(compute_of(to.dtype), plan_of({&from, 1}, to), run);
+}
+
+template <class Run> void fill(const View& to, double number, Run& run) {
+  View from;
+  from.weak = true;
+  from.number = number;
+  copy(from, to, run);
+}
+
+template <class Run> void concat(const KernelCall& call, Run& run) {
+  const View& out = call.outputs[0];
+  const std::int64_t given = call.attributes[0].integer;
+  const int axis = static_cast<int>(given < 0 ? given + out.shape.rank() : given);
+  std::int64_t at = 0;
+  for (const View& in : call.inputs) {
+    copy(in, narrowed(out, axis, at, in.shape[axis]), run);
+    at += in.shape[axis];
+  }
+}
+
+template <class Run> void pad(const KernelCall& call, Run& run) {
+  View to = call.outputs[0], from = call.inputs[0];
+  const Attributes& a = call.attributes;
+  bool empty = false;
+  for (int i = 0; i < to.shape.rank() && !empty; ++i) {
+    const std::int64_t before = a[0].list[static_cast<std::size_t>(i)], behind = a[1].list[static_cast<std::size_t>(i)];
+    const std::int64_t first = before < 0 ? -before : 0, count = from.shape[i] - first - (behind < 0 ? -behind : 0);
+    empty = count <= 0;
+    if (empty) break;
+    from = narrowed(from, i, first, count);
+    to = narrowed(to, i, before > 0 ? before : 0, count);
+  }
+  fill(call.outputs[0], a.values.size() > 2 && a[2].present ? a[2].number : 0, run);
+  if (!empty) copy(from, to, run);
+}
+
 // What moves elements without computing: other types, other places, one number everywhere.
 template <class Run> bool moves(OperatorId id, const KernelCall& call, Run& run) {
   switch (id) {
   case OperatorId::cast:
   case OperatorId::contiguous:
-    return elementwise<Copy, true>(call, run);
-  case OperatorId::view: { // row-major on both sides: the output is written under the shape of the input
+    copy(call.inputs[0], call.outputs[0], run);
+    return true;
+  case OperatorId::view: {  // row-major on both sides: the output is written under the shape of the input
     View out = call.outputs[0];
     out.shape = call.inputs[0].shape;
     std::int64_t stride = 1;
@@ -172,14 +219,18 @@ template <class Run> bool moves(OperatorId id, const KernelCall& call, Run& run)
       out.strides[static_cast<std::size_t>(axis)] = stride;
       stride *= out.shape[axis];
     }
-    return elementwise<Copy, true>(KernelCall{call.inputs, {&out, 1}, call.attributes}, run);
+    copy(call.inputs[0], out, run);
+    return true;
   }
-  case OperatorId::fill: {
-    View number;
-    number.weak = true;
-    number.number = call.attributes[1].number;
-    return elementwise<Copy, true>(KernelCall{{&number, 1}, call.outputs, call.attributes}, run);
-  }
+  case OperatorId::fill:
+    fill(call.outputs[0], call.attributes[1].number, run);
+    return true;
+  case OperatorId::concat:
+    concat(call, run);
+    return true;
+  case OperatorId::pad:
+    pad(call, run);
+    return true;
   default:
     return false;
   }

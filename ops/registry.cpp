@@ -26,6 +26,7 @@ Operator make(OperatorId id, std::string_view name, std::string_view signature, 
 }
 
 const std::array<Operator, kAllOperators>& table() {
+  // clang-format off
   static const std::array<Operator, kAllOperators> operators = {
 #define X(id, name, signature, text) make(OperatorId::id, name, signature, text, definitions::id),
 #include "ops/operators.def"
@@ -34,17 +35,18 @@ const std::array<Operator, kAllOperators>& table() {
       CAIRN_POINTWISE_UNARY(X)
 #undef X
 #define X(id, Struct) make(OperatorId::id##_vjp, "%" #id "_vjp", "TXXn", "reverse rule of " #id, definitions::id##_vjp),
-          CAIRN_POINTWISE_PARAMETER(X)
+      CAIRN_POINTWISE_PARAMETER(X)
 #undef X
 #define X(id, Struct)                                                                                                            \
-  make(OperatorId::id##_vjp_a, "%" #id "_vjp_a", "TXXX", "reverse rule of " #id, definitions::id##_vjp_a),                       \
+      make(OperatorId::id##_vjp_a, "%" #id "_vjp_a", "TXXX", "reverse rule of " #id, definitions::id##_vjp_a),                   \
       make(OperatorId::id##_vjp_b, "%" #id "_vjp_b", "TXXX", "reverse rule of " #id, definitions::id##_vjp_b),
-              CAIRN_POINTWISE_BINARY(X)
+      CAIRN_POINTWISE_BINARY(X)
 #undef X
-                  make(OperatorId::max_over_vjp, "%max_over_vjp", "TTlb", "reverse rule of max-over", definitions::max_over_vjp),
+      make(OperatorId::max_over_mask, "%max_over_mask", "Tlb", "where max-over found it", definitions::max_over_mask),
       make(OperatorId::softmax_vjp, "%softmax_vjp", "TTk", "reverse rule of softmax", definitions::softmax_vjp),
       make(OperatorId::log_softmax_vjp, "%log_softmax_vjp", "TTk", "reverse rule of log-softmax", definitions::log_softmax_vjp),
   };
+  // clang-format on
   return operators;
 }
 

@@ -22,6 +22,8 @@ struct Definition {
 
 // One for each operator, in the file of its family. A missing one does not link.
 namespace definitions {
+extern const Definition max_over_mask, softmax_vjp, log_softmax_vjp;
+// clang-format off
 #define X(id, name, signature, text) extern const Definition id;
 #include "ops/operators.def"
 #undef X
@@ -30,10 +32,9 @@ CAIRN_POINTWISE_UNARY(X)
 CAIRN_POINTWISE_PARAMETER(X)
 #undef X
 #define X(id, Struct) extern const Definition id##_vjp_a, id##_vjp_b;
-    CAIRN_POINTWISE_BINARY(X)
+CAIRN_POINTWISE_BINARY(X)
 #undef X
-        extern const Definition max_over_vjp,
-    softmax_vjp, log_softmax_vjp;
+// clang-format on
 } // namespace definitions
 
 namespace rules {

@@ -1,0 +1,218 @@
+// See matmul.h. Our own loops, for what is too small for a library and where there is none: tiles of the result are computed from
+// packed panels, each by one thread with its sums in one order.
+#include "ops/cpu/matmul.h"
+
+#include "ops/cpu/elementwise.h"
+#include "ops/cpu/gemm_loops.h"
+#include "ops/cpu/workers.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cairn::ops::cpu {
+
+namespace {
+
+constexpr std::int64_t kTileRows = 10 * kRows, kTileColumns = 96, kDepth = 128; // packed, 200 KiB of stack in double
+
+// Row and column strides of the matrices of a stack, and the places of the stacks' members.
+struct Stack {
+  int axes = 0; // of the result that count members
+  std::array<std::int64_t, kMostAxes> sizes{}, a{}, b{}, c{};
+  std::int64_t members = 1;
+
+  Stack(const View& c_view, const View& a_view, const View& b_view) {
+    axes = c_view.shape.rank() - 2;
+    for (int i = 0; i < axes; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      sizes[k] = c_view.shape[i];
+      members *= sizes[k];
+      c[k] = c_view.strides[k];
+      a[k] = stride(a_view, i);
+      b[k] = stride(b_view, i);
+    }
+  }
+  void place(std::int64_t member, std::int64_t& in_a, std::int64_t& in_b, std::int64_t& in_c) const {
+    for (int i = axes; i-- > 0;) {
+      const auto k = static_cast<std::size_t>(i);
+      in_a += member % sizes[k] * a[k];
+      in_b += member % sizes[k] * b[k];
+      in_c += member % sizes[k] * c[k];
+      member /= sizes[k];
+    }
+  }
+
+private:
+  std::int64_t stride(const View& v, int axis) const {
+    const int from = axis - (axes + 2 - v.shape.rank());
+    return from < 0 || v.shape[from] == 1 ? 0 : v.strides[static_cast<std::size_t>(from)];
+  }
+};
+
+struct Matrix {
+  char* data = nullptr;
+  DType dtype = DType::f32;
+  std::int64_t rows = 0, columns = 0, row = 0, column = 0; // sizes and strides
+  std::int64_t element = 4;
+
+  explicit Matrix(const View& v) : data(static_cast<char*>(v.data)), dtype(v.dtype), element(bytes_of(v.dtype)) {
+    const int rank = v.shape.rank();
+    rows = v.shape[rank - 2];
+    columns = v.shape[rank - 1];
+    row = v.strides[static_cast<std::size_t>(rank - 2)];
+    column = v.strides[static_cast<std::size_t>(rank - 1)];
+  }
+  Matrix at(std::int64_t elements) const {
+    Matrix m = *this;
+    m.data += elements * element;
+    return m;
+  }
+  Matrix from(std::int64_t i, std::int64_t j) const { return at(i * row + j * column); }
+  Matrix transposed() const {
+    Matrix m = *this;
+    std::swap(m.rows, m.columns);
+    std::swap(m.row, m.column);
+    return m;
+  }
+};
+
+// `count` rows and `depth` columns of m as panels of `wide` rows, depth by depth, the missing rows of the last panel 0.
+template <class T> void pack(Compute compute, T* to, const Matrix& m, std::int64_t count, std::int64_t depth, std::int64_t wide) {
+  T staged[kDepth];
+  for (std::int64_t panel = 0; panel < count; panel += wide, to += wide * depth) {
+    const std::int64_t n = std::min(wide, count - panel);
+    const Matrix from = m.from(panel, 0);
+    if (n < wide) std::fill_n(to, wide * depth, T(0));
+    if (from.column == 1 && from.row != 1) { // along the depth
+      for (std::int64_t i = 0; i < n; ++i) {
+        load(compute, staged, m.dtype, from.from(i, 0).data, from.column, depth);
+        for (std::int64_t p = 0; p < depth; ++p) to[p * wide + i] = staged[p];
+      }
+    } else {
+      for (std::int64_t p = 0; p < depth; ++p) load(compute, to + p * wide, m.dtype, from.from(0, p).data, from.row, n);
+    }
+  }
+}
+
+template <class T> struct Tile {
+  alignas(64) T sums[kTileRows * kTileColumns];
+  alignas(64) T a[kTileRows * kDepth];
+  alignas(64) T b[kTileColumns * kDepth];
+
+  void run(Compute compute, const Matrix& c, const Matrix& a_rows, const Matrix& b_columns, std::int64_t m, std::int64_t n) {
+    const std::int64_t k = a_rows.columns;
+    const std::int64_t panels_a = (m - 1) / kRows + 1, panels_b = (n - 1) / kColumns<T> + 1;
+    const std::int64_t wide = panels_b * kColumns<T>;
+    std::fill_n(sums, panels_a * kRows * wide, T(0));
+    const GemmLoop<T> loop = gemm_loop<T>();
+    const Matrix b_rows = b_columns.transposed();
+    for (std::int64_t p = 0; p < k; p += kDepth) {
+      const std::int64_t depth = std::min(kDepth, k - p);
+      pack(compute, a, a_rows.from(0, p), m, depth, kRows);
+      pack(compute, b, b_rows.from(0, p), n, depth, kColumns<T>);
+      for (std::int64_t j = 0; j < panels_b; ++j)
+        for (std::int64_t i = 0; i < panels_a; ++i)
+          loop(depth, a + i * kRows * depth, b + j * kColumns<T> * depth, sums + i * kRows * wide + j * kColumns<T>, wide);
+    }
+    for (std::int64_t i = 0; i < m; ++i) store(compute, sums + i * wide, c.dtype, c.from(i, 0).data, c.column, n);
+  }
+};
+
+// y [m] = matrix [m, k] x [k].
+template <class T> void times_vector(Compute compute, const Matrix& y, const Matrix& matrix, const Matrix& x) {
+  constexpr std::int64_t kBlock = 256;
+  const std::int64_t m = matrix.rows, k = matrix.columns;
+  parallel_for(m, std::max<std::int64_t>(kBlock, kElementsInline / std::max<std::int64_t>(1, k)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 alignas(64) T row[kBlock], vector[kBlock], sums[kBlock];
+                 for (std::int64_t i = begin; i < end; i += kBlock) {
+                   const std::int64_t n = std::min(kBlock, end - i);
+                   std::fill_n(sums, n, T(0));
+                   for (std::int64_t p = 0; p < k; p += kBlock) {
+                     const std::int64_t depth = std::min(kBlock, k - p);
+                     load(compute, vector, x.dtype, x.from(p, 0).data, x.row, depth);
+                     if (matrix.column == 1) {
+                       for (std::int64_t j = 0; j < n; ++j) {
+                         load(compute, row, matrix.dtype, matrix.from(i + j, p).data, 1, depth);
+                         sums[j] = sums[j] + dot(row, vector, depth);
+                       }
+                     } else {
+                       for (std::int64_t q = 0; q < depth; ++q) {
+                         load(compute, row, matrix.dtype, matrix.from(i, p + q).data, matrix.row, n);
+                         for (std::int64_t j = 0; j < n; ++j) sums[j] = sums[j] + row[j] * vector[q];
+                       }
+                     }
+                   }
+                   store(compute, sums, y.dtype, y.from(i, 0).data, y.row, n);
+                 }
+               });
+}
+
+template <class T> void multiply(Compute compute, const View& c_view, const View& a_view, const View& b_view) {
+  const Stack stack(c_view, a_view, b_view);
+  const Matrix c(c_view), a(a_view), b(b_view);
+  const std::int64_t m = c.rows, n = c.columns;
+  if (m == 1 || n == 1) {
+    for (std::int64_t member = 0; member < stack.members; ++member) {
+      std::int64_t in_a = 0, in_b = 0, in_c = 0;
+      stack.place(member, in_a, in_b, in_c);
+      if (n == 1)
+        times_vector<T>(compute, c.at(in_c), a.at(in_a), b.at(in_b));
+      else
+        times_vector<T>(compute, c.at(in_c).transposed(), b.at(in_b).transposed(), a.at(in_a).transposed());
+    }
+    return;
+  }
+  const std::int64_t tiles_m = (m - 1) / kTileRows + 1, tiles_n = (n - 1) / kTileColumns + 1;
+  const std::int64_t of_tile = std::min(m, kTileRows) * std::min(n, kTileColumns) * std::max<std::int64_t>(1, a.columns);
+  const std::int64_t grain = std::max<std::int64_t>(1, 16 * kElementsInline / of_tile);
+  parallel_for(stack.members * tiles_m * tiles_n, grain, [&](std::int64_t begin, std::int64_t end) {
+    Tile<T> tile;
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      std::int64_t in_a = 0, in_b = 0, in_c = 0;
+      stack.place(unit / (tiles_m * tiles_n), in_a, in_b, in_c);
+      const std::int64_t i = unit / tiles_n % tiles_m * kTileRows, j = unit % tiles_n * kTileColumns;
+      tile.run(compute, c.at(in_c).from(i, j), a.at(in_a).from(i, 0), b.at(in_b).from(0, j), std::min(kTileRows, m - i),
+               std::min(kTileColumns, n - j));
+    }
+  });
+}
+
+// A stack of matrices with one on the right is one matrix with more rows, if they lie behind each other.
+bool joins_rows(const View& v) {
+  const int axis = v.shape.rank() - 3;
+  return v.shape[axis] == 1 || v.shape[axis + 1] == 1 ||
+         v.strides[static_cast<std::size_t>(axis)] == v.strides[static_cast<std::size_t>(axis + 1)] * v.shape[axis + 1];
+}
+
+void join_rows(View& v) {
+  const int axis = v.shape.rank() - 3;
+  const View from = v;
+  v.shape = Shape(from.shape.sizes().first(static_cast<std::size_t>(axis)));
+  v.shape.push_back(from.shape[axis] * from.shape[axis + 1]);
+  v.shape.push_back(from.shape[axis + 2]);
+  v.strides[static_cast<std::size_t>(axis)] = from.strides[static_cast<std::size_t>(from.shape[axis + 1] == 1 ? axis : axis + 1)];
+  v.strides[static_cast<std::size_t>(axis + 1)] = from.strides[static_cast<std::size_t>(axis + 2)];
+}
+
+} // namespace
+
+void matmul(const View& c_given, const View& a_given, const View& b) {
+  if (c_given.elements() == 0) return;
+  View c = c_given, a = a_given;
+  while (c.shape.rank() > 2 && b.shape.rank() == 2 && joins_rows(c) && joins_rows(a)) {
+    join_rows(c);
+    join_rows(a);
+  }
+  const Compute compute = compute_of(c.dtype);
+  switch (compute) {
+  case Compute::f32:
+    return multiply<float>(compute, c, a, b);
+  case Compute::f64:
+    return multiply<double>(compute, c, a, b);
+  default:
+    return multiply<pointwise::Integer>(compute, c, a, b);
+  }
+}
+
+} // namespace cairn::ops::cpu

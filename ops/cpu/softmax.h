@@ -1,0 +1,13 @@
+// Softmax on the CPU, row by row along one axis of operands of any layout.
+#pragma once
+
+#include "ops/operator.h"
+
+namespace cairn::ops::cpu {
+
+// Operands: (x), (x), (cotangent, y), (cotangent, y).
+enum class Softmax { plain, logarithm, plain_vjp, logarithm_vjp };
+
+void softmax(Softmax what, int axis, const View& out, std::span<const View> in);
+
+} // namespace cairn::ops::cpu

@@ -1,0 +1,143 @@
+// Tensors put behind each other, and tensors with more or fewer elements at their borders.
+#include "ops/cpu/copy.h"
+#include "ops/operators/definitions.h"
+#include "ops/pointwise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::ops {
+
+namespace {
+
+// --- concat
+
+int axis_of_concat(std::span<const Tensor> inputs, const Attributes& attributes) {
+  return axis_in("concat-tensors", attributes[0].integer, inputs[0].rank());
+}
+
+void infer_concat(const Call& call, ResultTypes& results) {
+  if (call.inputs.empty()) throw OperatorError("concat-tensors: no tensors are given");
+  const Tensor& first = call.inputs[0];
+  const int axis = axis_of_concat(call.inputs, call.attributes);
+  rules::infer_same(call, results);
+  for (const Tensor& t : call.inputs.subspan(1)) {
+    bool fits = t.rank() == first.rank();
+    for (int i = 0; fits && i < first.rank(); ++i) fits = i == axis || t.shape[i] == first.shape[i];
+    if (!fits || __builtin_add_overflow(results[0].shape[axis], t.shape[axis], &results[0].shape[axis]))
+      throw OperatorError(fmt::format("concat-tensors: shapes {} and {} do not go together along axis {}", first.shape.text(),
+                                      t.shape.text(), axis));
+    results[0].dtype = promoted(results[0].dtype, t.dtype);
+  }
+}
+
+void concat_kernel(const KernelCall& call) {
+  const View& out = call.outputs[0];
+  const auto given = call.attributes[0].integer;
+  const int axis = static_cast<int>(given < 0 ? given + out.shape.rank() : given);
+  std::int64_t at = 0;
+  for (const View& in : call.inputs) {
+    if (in.elements() != 0) cpu::copy_elements(cpu::narrowed(out, axis, at, in.shape[axis]), in);
+    at += in.shape[axis];
+  }
+}
+
+void concat_vjp(const VjpCall& call) {
+  const int axis = axis_of_concat(call.inputs, call.attributes);
+  std::int64_t at = 0;
+  for (unsigned i = 0; i < call.inputs.size(); ++i) {
+    const std::int64_t count = call.inputs[i].shape[axis];
+    if (rules::wanted(call, i))
+      call.results[i] =
+          rules::fit(call.runtime,
+                     call.runtime.apply(OperatorId::narrow, {call.cotangents[0]},
+                                        rules::attributes({rules::integer(axis), rules::integer(at), rules::integer(count)})),
+                     call.inputs[i]);
+    at += count;
+  }
+}
+
+void concat_jvp(const JvpCall& call) {
+  std::vector<Term> parts;
+  std::vector<std::uint64_t> handles;
+  parts.reserve(call.inputs.size());
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Term& x = call.inputs[i];
+    parts.push_back(call.tangents[i] != nullptr ? *call.tangents[i] : where(less(x, x), x, 0.0)); // zeros of its shape and type
+    handles.push_back(parts.back().handle());
+  }
+  call.results[0] = Term(call.algebra, call.algebra.apply(OperatorId::concat, handles, call.attributes));
+}
+
+// --- pad
+
+void infer_pad(const Call& call, ResultTypes& results) {
+  const Tensor& t = call.inputs[0];
+  const std::vector<std::int64_t>&before = call.attributes[0].list, &behind = call.attributes[1].list;
+  if (before.size() != static_cast<std::size_t>(t.rank()) || behind.size() != before.size())
+    throw OperatorError(fmt::format("pad: ({}) and ({}) are not a number for each axis of a tensor of shape {}",
+                                    fmt::join(before, " "), fmt::join(behind, " "), t.shape.text()));
+  rules::infer_same(call, results);
+  for (int i = 0; i < t.rank(); ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    std::int64_t& size = results[0].shape[i];
+    if (__builtin_add_overflow(size, before[k], &size) || __builtin_add_overflow(size, behind[k], &size) || size < 0 ||
+        before[k] < -t.shape[i] || behind[k] < -t.shape[i])
+      throw OperatorError(fmt::format("pad: axis {} of a tensor of shape {} cannot get {} elements before and {} behind", i,
+                                      t.shape.text(), before[k], behind[k]));
+  }
+}
+
+void pad_kernel(const KernelCall& call) {
+  View to = call.outputs[0], from = call.inputs[0];
+  const Attributes& a = call.attributes;
+  bool grows = false, empty = from.elements() == 0;
+  for (int i = 0; i < to.shape.rank(); ++i) {
+    const std::int64_t before = a[0].list[static_cast<std::size_t>(i)], behind = a[1].list[static_cast<std::size_t>(i)];
+    grows = grows || before > 0 || behind > 0;
+    const std::int64_t first = std::max<std::int64_t>(0, -before);
+    const std::int64_t count = from.shape[i] - first - std::max<std::int64_t>(0, -behind);
+    empty = empty || count <= 0;
+    if (empty) break;
+    from = cpu::narrowed(from, i, first, count);
+    to = cpu::narrowed(to, i, std::max<std::int64_t>(0, before), count);
+  }
+  if (grows || empty) cpu::fill_elements(call.outputs[0], a.values.size() > 2 && a[2].present ? a[2].number : 0);
+  if (!empty) cpu::copy_elements(to, from);
+}
+
+void pad_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  Attributes back;
+  back.values.assign(call.attributes.values.begin(), call.attributes.values.begin() + 2);
+  for (Attribute& a : back.values)
+    for (std::int64_t& count : a.list) count = -count;
+  call.results[0] = call.runtime.apply(OperatorId::pad, {call.cotangents[0]}, back);
+}
+
+void pad_jvp(const JvpCall& call) {
+  Attributes with_zeros;
+  with_zeros.values.assign(call.attributes.values.begin(), call.attributes.values.begin() + 2);
+  call.results[0] = apply(OperatorId::pad, {*call.tangents[0]}, with_zeros);
+}
+
+constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp) {
+  Definition d;
+  d.infer = infer;
+  d.kernel = kernel;
+  d.vjp = vjp;
+  d.jvp = jvp;
+  return d;
+}
+
+} // namespace
+
+namespace definitions {
+
+constinit const Definition concat = definition(infer_concat, concat_kernel, concat_vjp, concat_jvp);
+constinit const Definition pad = definition(infer_pad, pad_kernel, pad_vjp, pad_jvp);
+
+} // namespace definitions
+
+} // namespace cairn::ops

@@ -1,0 +1,135 @@
+// Products of matrices, by the rules of NumPy: vectors on the left are rows, on the right columns, and lose that axis again;
+// leading axes are broadcast.
+#include "ops/cpu/matmul.h"
+
+#include "ops/operators/definitions.h"
+
+#include <fmt/format.h>
+
+namespace cairn::ops {
+
+namespace {
+
+// The shape as that of a stack of matrices.
+Shape as_matrix(const Shape& shape, bool left) {
+  if (shape.rank() != 1) return shape;
+  return left ? Shape{1, shape[0]} : Shape{shape[0], 1};
+}
+
+Shape leading(const Shape& shape) { return Shape(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 2))); }
+
+// Of the result, before axes of vectors are taken away.
+Shape shape_of_product(const Shape& a, const Shape& b) {
+  const Shape left = as_matrix(a, true), right = as_matrix(b, false);
+  auto refuse = [&] { return OperatorError(fmt::format("matmul: shapes {} and {} do not go together", a.text(), b.text())); };
+  if (a.rank() == 0 || b.rank() == 0 || left[left.rank() - 1] != right[right.rank() - 2]) throw refuse();
+  Shape out;
+  try {
+    out = broadcast("matmul", leading(left), leading(right));
+  } catch (const OperatorError&) {
+    throw refuse(); // with the whole shapes
+  }
+  out.push_back(left[left.rank() - 2]);
+  out.push_back(right[right.rank() - 1]);
+  return out;
+}
+
+void infer_matmul(const Call& call, ResultTypes& results) {
+  const Shape &a = call.inputs[0].shape, &b = call.inputs[1].shape;
+  const Shape matrix = shape_of_product(a, b);
+  Shape out = leading(matrix);
+  if (a.rank() > 1) out.push_back(matrix[matrix.rank() - 2]);
+  if (b.rank() > 1) out.push_back(matrix[matrix.rank() - 1]);
+  results[0].dtype = promoted(call.inputs[0].dtype, call.inputs[1].dtype);
+  results[0].shape = out;
+}
+
+// A view with an axis of size 1 put in at a place.
+View with_axis(const View& v, int at) {
+  View out = v;
+  out.shape = Shape();
+  out.strides.fill(0);
+  for (int i = 0, from = 0; i <= v.shape.rank(); ++i) {
+    out.shape.push_back(i == at ? 1 : v.shape[from]);
+    if (i != at) out.strides[static_cast<std::size_t>(i)] = v.strides[static_cast<std::size_t>(from++)];
+  }
+  return out;
+}
+
+void matmul_kernel(const KernelCall& call) {
+  View a = call.inputs[0], b = call.inputs[1], c = call.outputs[0];
+  if (b.shape.rank() == 1) c = with_axis(c, c.shape.rank());
+  if (a.shape.rank() == 1) c = with_axis(c, c.shape.rank() - 1);
+  if (a.shape.rank() == 1) a = with_axis(a, 0);
+  if (b.shape.rank() == 1) b = with_axis(b, 1);
+  cpu::matmul(c, a, b);
+}
+
+Tensor viewed(Runtime& runtime, const Tensor& t, const Shape& shape) {
+  if (t.shape == shape) return t;
+  return runtime.apply(OperatorId::view, {t}, rules::attributes({rules::integers(shape)}));
+}
+
+Tensor product(Runtime& runtime, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
+  const Tensor left = transpose_a ? runtime.apply(OperatorId::transpose, {a}) : a;
+  const Tensor right = transpose_b ? runtime.apply(OperatorId::transpose, {b}) : b;
+  return runtime.apply(OperatorId::matmul, {left, right});
+}
+
+// The part of an operand that was a stack of matrices, or a vector seen as one.
+Tensor part(Runtime& runtime, Tensor whole, const Tensor& input, bool left) {
+  Tensor matrix = description(input);
+  matrix.shape = as_matrix(input.shape, left);
+  return viewed(runtime, rules::fit(runtime, std::move(whole), matrix), input.shape);
+}
+
+void matmul_vjp(const VjpCall& call) {
+  const Tensor &a = call.inputs[0], &b = call.inputs[1];
+  if (call.cotangents[0].empty()) return;
+  Runtime& runtime = call.runtime;
+  const Tensor c = viewed(runtime, call.cotangents[0], shape_of_product(a.shape, b.shape));
+  if (rules::wanted(call, 0)) {
+    const Tensor right = viewed(runtime, b, as_matrix(b.shape, false));
+    call.results[0] = part(runtime, product(runtime, c, right, false, true), a, true);
+  }
+  if (rules::wanted(call, 1)) {
+    if (b.rank() <= 2 && a.rank() > 2) { // one product over all rows, rather than a stack of products that is summed
+      std::int64_t count = 1;
+      for (int i = 0; i + 1 < a.rank(); ++i) count *= a.shape[i];
+      const Tensor left = viewed(runtime, a, Shape{count, a.shape[a.rank() - 1]});
+      const Tensor right = viewed(runtime, c, Shape{count, c.shape[c.rank() - 1]});
+      call.results[1] = part(runtime, product(runtime, left, right, true, false), b, false);
+    } else {
+      const Tensor left = viewed(runtime, a, as_matrix(a.shape, true));
+      call.results[1] = part(runtime, product(runtime, left, c, true, false), b, false);
+    }
+  }
+}
+
+Cost cost_of_matmul(const Call& call, const ResultTypes& results) {
+  const Shape& a = call.inputs[0].shape;
+  double bytes = static_cast<double>(results.types[0].shape.elements()) * static_cast<double>(bytes_of(results.types[0].dtype));
+  for (const Tensor& t : call.inputs) bytes += static_cast<double>(t.shape.elements()) * static_cast<double>(bytes_of(t.dtype));
+  const auto depth = static_cast<double>(a[a.rank() - 1]);
+  return Cost{2 * depth * static_cast<double>(results.types[0].shape.elements()), bytes};
+}
+
+constexpr Definition definition() {
+  Definition d;
+  d.infer = infer_matmul;
+  d.kernel = matmul_kernel;
+  d.vjp = matmul_vjp;
+  d.keep = keep_input(0) | keep_input(1);
+  d.cost = cost_of_matmul;
+  return d;
+}
+
+} // namespace
+
+namespace definitions {
+
+constinit const Definition matmul = definition();
+
+} // namespace definitions
+
+} // namespace cairn::ops

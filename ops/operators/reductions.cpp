@@ -1,0 +1,264 @@
+// Reductions over axes, and the reverse of broadcasting.
+#include "ops/convert.h"
+#include "ops/cpu/copy.h"
+#include "ops/cpu/elementwise.h"
+#include "ops/cpu/reduce.h"
+#include "ops/cpu/workers.h"
+#include "ops/operators/definitions.h"
+#include "ops/pointwise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::ops {
+
+namespace {
+
+using Mask = unsigned; // a bit for each axis that is reduced
+
+Mask axes_of(std::string_view who, const Attributes& attributes, int rank) {
+  if (attributes.values.empty() || !attributes[0].present) return (1u << rank) - 1;
+  Mask mask = 0;
+  for (const std::int64_t axis : attributes[0].list) {
+    const Mask bit = 1u << axis_in(who, axis, rank);
+    if ((mask & bit) != 0) throw OperatorError(fmt::format("{}: axis {} is given twice", who, axis));
+    mask |= bit;
+  }
+  return mask;
+}
+
+bool keeps_axes(const Attributes& attributes) {
+  return attributes.values.size() > 1 && attributes[1].present && attributes[1].integer != 0;
+}
+
+// The operand's shape with the axes of the mask of size 1, or gone.
+Shape reduced(const Shape& shape, Mask mask, bool keep) {
+  Shape out;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if ((mask >> i & 1) == 0)
+      out.push_back(shape[i]);
+    else if (keep)
+      out.push_back(1);
+  }
+  return out;
+}
+
+void infer_reduction(const Call& call, ResultTypes& results) {
+  const Shape& shape = call.inputs[0].shape;
+  results[0].shape = reduced(shape, axes_of(shown_name(call.op), call.attributes, shape.rank()), keeps_axes(call.attributes));
+  results[0].dtype = call.inputs[0].dtype;
+}
+
+void infer_sum(const Call& call, ResultTypes& results) {
+  infer_reduction(call, results);
+  if (!is_floating(results[0].dtype)) results[0].dtype = DType::i64;
+}
+
+void infer_mean(const Call& call, ResultTypes& results) {
+  infer_reduction(call, results);
+  results[0].dtype = floating_of(results[0].dtype);
+}
+
+void infer_max_over(const Call& call, ResultTypes& results) {
+  infer_reduction(call, results);
+  if (call.inputs[0].shape.elements() == 0 && results[0].shape.elements() != 0)
+    throw OperatorError(fmt::format("max-over: a tensor of shape {} has no maximum", call.inputs[0].shape.text()));
+}
+
+// A view of the result with an axis for each axis of the operand, of size 1 where it is reduced.
+View with_axes(const KernelCall& call, Mask mask) {
+  const Shape& shape = call.inputs[0].shape;
+  View out = call.outputs[0];
+  if (out.shape.rank() == shape.rank() && !(call.outputs[0].shape == reduced(shape, mask, false))) return out; // they are kept
+  View with = out;
+  with.shape = reduced(shape, mask, true);
+  with.strides.fill(0);
+  for (int i = 0, from = 0; i < shape.rank(); ++i)
+    if ((mask >> i & 1) == 0) with.strides[static_cast<std::size_t>(i)] = out.strides[static_cast<std::size_t>(from++)];
+  return with;
+}
+
+template <cpu::Reduction reduction> void reduce_kernel(const KernelCall& call) {
+  const View& in = call.inputs[0];
+  const Mask mask = axes_of("reduction", call.attributes, in.shape.rank());
+  cpu::reduce(reduction, with_axes(call, mask), in);
+}
+
+// A cotangent of the result, stretched over the operand: nothing is copied.
+Tensor stretched(Runtime& runtime, const Tensor& cotangent, const Shape& shape, Mask mask) {
+  const Tensor kept =
+      runtime.apply(OperatorId::view, {cotangent}, rules::attributes({rules::integers(reduced(shape, mask, true))}));
+  return runtime.apply(OperatorId::expand, {kept}, rules::attributes({rules::integers(shape)}));
+}
+
+void sum_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  const Shape& shape = call.inputs[0].shape;
+  call.results[0] = stretched(call.runtime, call.cotangents[0], shape, axes_of("sum", call.attributes, shape.rank()));
+}
+
+void mean_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  const Shape& shape = call.inputs[0].shape;
+  const double count =
+      static_cast<double>(shape.elements()) / static_cast<double>(std::max<std::int64_t>(1, call.outputs[0].shape.elements()));
+  const Tensor part = call.runtime.apply(OperatorId::div, {call.cotangents[0], weak_number(count, false)});
+  call.results[0] = stretched(call.runtime, part, shape, axes_of("mean", call.attributes, shape.rank()));
+}
+
+// --- max-over
+
+void infer_mask(const Call& call, ResultTypes& results) {
+  rules::infer_same(call, results);
+  results[0].dtype = DType::u8;
+}
+
+// 1 at the first of the largest elements along the reduced axes, in row-major order, else 0.
+template <class T> void mask_first(const KernelCall& call, Mask mask) {
+  const View &in = call.inputs[0], &out = call.outputs[0];
+  const int rank = in.shape.rank();
+  std::array<int, kMostAxes> kept{}, gone{};
+  int n_kept = 0, n_gone = 0;
+  std::int64_t results = 1, reduced = 1;
+  for (int i = 0; i < rank; ++i) {
+    const bool goes = (mask >> i & 1) != 0;
+    (goes ? gone[static_cast<std::size_t>(n_gone++)] : kept[static_cast<std::size_t>(n_kept++)]) = i;
+    (goes ? reduced : results) *= in.shape[i];
+  }
+  auto place = [&](std::int64_t index, const std::array<int, kMostAxes>& axes, int n, std::int64_t& from, std::int64_t& to) {
+    while (n-- > 0) {
+      const int axis = axes[static_cast<std::size_t>(n)];
+      from += index % in.shape[axis] * in.strides[static_cast<std::size_t>(axis)];
+      to += index % in.shape[axis] * out.strides[static_cast<std::size_t>(axis)];
+      index /= in.shape[axis];
+    }
+  };
+  cpu::fill_elements(out, 0);
+  const cpu::Compute compute = std::is_same_v<T, double> ? cpu::Compute::f64 : cpu::Compute::i64;
+  cpu::parallel_for(results, std::max<std::int64_t>(1, cpu::kElementsInline / reduced),
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t i = begin; i < end; ++i) {
+                        std::int64_t from = 0, to = 0, best_to = 0;
+                        place(i, kept, n_kept, from, to);
+                        T best{};
+                        for (std::int64_t j = 0; j < reduced; ++j) {
+                          std::int64_t at = from, at_to = to;
+                          place(j, gone, n_gone, at, at_to);
+                          T x{};
+                          cpu::load(compute, &x, in.dtype, static_cast<const char*>(in.data) + at * bytes_of(in.dtype), 1, 1);
+                          if (j != 0 && pointwise::equal(pointwise::Max::choice<T>(best, x, T(1), T(0)), T(1))) continue;
+                          best = x;
+                          best_to = at_to;
+                        }
+                        out.as<std::uint8_t>()[best_to] = 1;
+                      }
+                    });
+}
+
+void mask_kernel(const KernelCall& call) {
+  const Mask mask = axes_of("max-over", call.attributes, call.inputs[0].shape.rank());
+  if (is_floating(call.inputs[0].dtype))
+    mask_first<double>(call, mask);
+  else
+    mask_first<pointwise::Integer>(call, mask);
+}
+
+void max_over_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  const Tensor& x = call.inputs[0];
+  const Tensor mask = call.runtime.apply(OperatorId::max_over_mask, {x}, call.attributes);
+  const Tensor over = stretched(call.runtime, call.cotangents[0], x.shape, axes_of("max-over", call.attributes, x.rank()));
+  call.results[0] = call.runtime.apply(OperatorId::where, {mask, over, weak_number(0, true)});
+}
+
+void max_over_jvp(const JvpCall& call) {
+  const Term mask = apply(OperatorId::max_over_mask, {call.inputs[0]}, call.attributes);
+  call.results[0] = apply(OperatorId::sum, {where(mask, *call.tangents[0], 0.0)}, call.attributes);
+}
+
+// --- sum-to
+
+void infer_sum_to(const Call& call, ResultTypes& results) {
+  const Shape& from = call.inputs[0].shape;
+  const Shape to{std::span<const std::int64_t>(call.attributes[0].list)};
+  bool fits = to.rank() <= from.rank();
+  for (int i = 0; fits && i < to.rank(); ++i) fits = to[i] == 1 || to[i] == from[i + from.rank() - to.rank()];
+  if (!fits) throw OperatorError(fmt::format("sum-to: {} does not come from {} by stretching", from.text(), to.text()));
+  results[0].dtype = call.inputs[0].dtype;
+  results[0].shape = to;
+}
+
+Tensor view_sum_to(const Call& call, const ResultType& result) {
+  if (!(call.inputs[0].shape.elements() == result.shape.elements())) return {};
+  Tensor v = call.inputs[0]; // at most axes of size 1 in front go
+  const int gone = v.rank() - result.shape.rank();
+  v.strides.fill(0);
+  for (int i = 0; i < result.shape.rank(); ++i)
+    v.strides[static_cast<std::size_t>(i)] = call.inputs[0].strides[static_cast<std::size_t>(i + gone)];
+  v.shape = result.shape;
+  return v;
+}
+
+void sum_to_kernel(const KernelCall& call) {
+  const View &in = call.inputs[0], &out = call.outputs[0];
+  View with = out;
+  with.shape = in.shape;
+  with.strides.fill(0);
+  const int added = in.shape.rank() - out.shape.rank();
+  for (int i = 0; i < in.shape.rank(); ++i) {
+    with.shape[i] = i < added ? 1 : out.shape[i - added];
+    if (i >= added) with.strides[static_cast<std::size_t>(i)] = out.strides[static_cast<std::size_t>(i - added)];
+  }
+  cpu::reduce(cpu::Reduction::sum, with, in);
+}
+
+void sum_to_vjp(const VjpCall& call) {
+  if (rules::wanted(call, 0))
+    call.results[0] =
+        call.runtime.apply(OperatorId::expand, {call.cotangents[0]}, rules::attributes({rules::integers(call.inputs[0].shape)}));
+}
+
+// A flop for each element that goes in.
+Cost cost_of_reduction(const Call& call, const ResultTypes& results) {
+  const auto n = static_cast<double>(call.inputs[0].shape.elements());
+  return Cost{n,
+              n * static_cast<double>(bytes_of(call.inputs[0].dtype)) +
+                  static_cast<double>(results.types[0].shape.elements()) * static_cast<double>(bytes_of(results.types[0].dtype))};
+}
+
+constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp) {
+  Definition d;
+  d.infer = infer;
+  d.kernel = kernel;
+  d.vjp = vjp;
+  d.cost = cost_of_reduction;
+  return d;
+}
+
+constexpr Definition definition_of_max_over() {
+  Definition d = definition(infer_max_over, reduce_kernel<cpu::Reduction::max>, max_over_vjp);
+  d.jvp = max_over_jvp;
+  d.keep = keep_input(0);
+  return d;
+}
+
+constexpr Definition definition_of_sum_to() {
+  Definition d = definition(infer_sum_to, sum_to_kernel, sum_to_vjp);
+  d.view = view_sum_to;
+  return d;
+}
+
+} // namespace
+
+namespace definitions {
+
+constinit const Definition sum = definition(infer_sum, reduce_kernel<cpu::Reduction::sum>, sum_vjp);
+constinit const Definition mean = definition(infer_mean, reduce_kernel<cpu::Reduction::mean>, mean_vjp);
+constinit const Definition max_over = definition_of_max_over();
+constinit const Definition max_over_mask = definition(infer_mask, mask_kernel, nullptr);
+constinit const Definition sum_to = definition_of_sum_to();
+
+} // namespace definitions
+
+} // namespace cairn::ops
