@@ -211,7 +211,7 @@ template <class Run> bool moves(OperatorId id, const KernelCall& call, Run& run)
   case OperatorId::contiguous:
     copy(call.inputs[0], call.outputs[0], run);
     return true;
-  case OperatorId::view: {  // row-major on both sides: the output is written under the shape of the input
+  case OperatorId::view: { // row-major on both sides: the output is written under the shape of the input
     View out = call.outputs[0];
     out.shape = call.inputs[0].shape;
     std::int64_t stride = 1;
