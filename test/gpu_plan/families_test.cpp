@@ -21,8 +21,7 @@ struct OnHost {
 
 bool run(OperatorId id, const KernelCall& call) {
   const OnHost run;
-  return gpu::unary(id, call, run) || gpu::unary_vjp(id, call, run) || gpu::with_parameter(id, call, run) ||
-         gpu::binary(id, call, run) || gpu::binary_vjp(id, call, run) || gpu::choice(id, call, run) || gpu::moves(id, call, run);
+  return gpu::unary(id, call, run) || gpu::binary(id, call, run) || gpu::moves(id, call, run);
 }
 
 View view_of(const Tensor& t) {
