@@ -30,7 +30,9 @@ struct Plan {
   std::int64_t sizes[kMostAxes] = {};
   int rank = 0;
   unsigned inputs = 0;
+  OperatorId op = OperatorId::count; // which function of the body
   double parameter = 0;
+  std::uint64_t key = 0;
   Operand in[kMostOperands];
   Operand out;
 };
@@ -92,7 +94,8 @@ CAIRN_HD inline void places(const Plan& plan, std::int64_t element, std::int64_t
   }
 }
 
-// A body has how many operands it takes, whether the first is a condition, and what it computes from them.
+// A body has how many operands it takes, whether the first is a condition, and what it computes from them for the i-th element of
+// the plan.
 template <class Body, class T> CAIRN_HD inline void element(const Plan& plan, std::int64_t i) {
   std::int64_t at[Body::inputs], out = 0;
   if (plan.count < (std::int64_t{1} << 31))
@@ -102,7 +105,7 @@ template <class Body, class T> CAIRN_HD inline void element(const Plan& plan, st
   T x[Body::inputs];
   for (unsigned k = 0; k < Body::inputs; ++k)
     x[k] = Body::condition && k == 0 ? load_condition<T>(plan.in[k], at[k]) : load<T>(plan.in[k], at[k]);
-  store(plan.out, out, Body::template value<T>(x, plan.parameter));
+  store(plan.out, out, Body::template value<T>(plan, x, i));
 }
 
 } // namespace cairn::gpu

@@ -5,58 +5,133 @@
 
 #include "gpu/elementwise.h"
 #include "ops/pointwise.h"
+#include "ops/random.h"
 
-#include <array>
+#include <type_traits>
 
 namespace cairn::gpu {
 
-template <class F> struct Unary {
+// --- bodies. An operator that has no function for integers is never computed in them.
+
+template <class T, bool closed> inline constexpr bool kHas = closed || !std::is_same_v<T, pointwise::Integer>;
+
+struct Unary {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const T* x, double) { return F::template value<T>(x[0]); }
-};
-template <class F> struct UnaryVjp {
-  static constexpr unsigned inputs = 3;
-  static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const T* x, double) { return x[0] * F::template slope<T>(x[1], x[2]); }
-};
-template <class F> struct Parameter {
-  static constexpr unsigned inputs = 1;
-  static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const T* x, double p) { return F::template value<T>(x[0], static_cast<T>(p)); }
-};
-template <class F> struct ParameterVjp {
-  static constexpr unsigned inputs = 3;
-  static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const T* x, double p) {
-    return x[0] * F::template slope<T>(x[1], x[2], static_cast<T>(p));
+  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+    switch (plan.op) {
+#define X(id, Struct)                                                                                                            \
+  case OperatorId::id:                                                                                                           \
+    if constexpr (kHas<T, pointwise::Struct::closed>) return pointwise::Struct::value<T>(x[0]);                                  \
+    break;
+      CAIRN_POINTWISE_UNARY(X)
+#undef X
+#define X(id, Struct)                                                                                                            \
+  case OperatorId::id:                                                                                                           \
+    if constexpr (kHas<T, pointwise::Struct::closed>) return pointwise::Struct::value<T>(x[0], static_cast<T>(plan.parameter));  \
+    break;
+      CAIRN_POINTWISE_PARAMETER(X)
+#undef X
+    default:
+      break;
+    }
+    return x[0];
   }
 };
-template <class F> struct Binary {
+
+// (cotangent, x, y)
+struct UnaryVjp {
+  static constexpr unsigned inputs = 3;
+  static constexpr bool condition = false;
+  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+    switch (plan.op) {
+#define X(id, Struct)                                                                                                            \
+  case OperatorId::id##_vjp:                                                                                                     \
+    return x[0] * pointwise::Struct::slope<T>(x[1], x[2]);
+      CAIRN_POINTWISE_UNARY(X)
+#undef X
+#define X(id, Struct)                                                                                                            \
+  case OperatorId::id##_vjp:                                                                                                     \
+    return x[0] * pointwise::Struct::slope<T>(x[1], x[2], static_cast<T>(plan.parameter));
+      CAIRN_POINTWISE_PARAMETER(X)
+#undef X
+    default:
+      return x[0];
+    }
+  }
+};
+
+struct Binary {
   static constexpr unsigned inputs = 2;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const T* x, double) { return F::template value<T>(x[0], x[1]); }
-};
-template <class F, bool second> struct BinaryVjp {
-  static constexpr unsigned inputs = 4;
-  static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const T* x, double) {
-    if constexpr (second)
-      return x[0] * F::template slope_b<T>(x[1], x[2], x[3]);
-    else
-      return x[0] * F::template slope_a<T>(x[1], x[2], x[3]);
+  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+    switch (plan.op) {
+#define X(id, Struct)                                                                                                            \
+  case OperatorId::id:                                                                                                           \
+    if constexpr (kHas<T, pointwise::Struct::closed>) return pointwise::Struct::value<T>(x[0], x[1]);                            \
+    break;
+      CAIRN_POINTWISE_BINARY(X)
+#undef X
+#define X(id, Struct)                                                                                                            \
+  case OperatorId::id:                                                                                                           \
+    return pointwise::Struct::value<T>(x[0], x[1]);
+      CAIRN_POINTWISE_COMPARE(X)
+#undef X
+    default:
+      break;
+    }
+    return x[0];
   }
 };
+
+// (cotangent, a, b, value)
+struct BinaryVjp {
+  static constexpr unsigned inputs = 4;
+  static constexpr bool condition = false;
+  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+    switch (plan.op) {
+#define X(id, Struct)                                                                                                            \
+  case OperatorId::id##_vjp_a:                                                                                                   \
+    return x[0] * pointwise::Struct::slope_a<T>(x[1], x[2], x[3]);                                                               \
+  case OperatorId::id##_vjp_b:                                                                                                   \
+    return x[0] * pointwise::Struct::slope_b<T>(x[1], x[2], x[3]);
+      CAIRN_POINTWISE_BINARY(X)
+#undef X
+    default:
+      return x[0];
+    }
+  }
+};
+
 struct Choice {
   static constexpr unsigned inputs = 3;
   static constexpr bool condition = true;
-  template <class T> CAIRN_HD static T value(const T* x, double) { return pointwise::Where::value<T>(x[0], x[1], x[2]); }
+  template <class T> CAIRN_HD static T value(const Plan&, const T* x, std::int64_t) {
+    return pointwise::Where::value<T>(x[0], x[1], x[2]);
+  }
 };
+
 struct Copy {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const T* x, double) { return x[0]; }
+  template <class T> CAIRN_HD static T value(const Plan&, const T* x, std::int64_t) { return x[0]; }
 };
+
+// The operand is a number: how many bits the type of the result takes. New tensors are row-major, so an element's index is its
+// place.
+struct Random {
+  static constexpr unsigned inputs = 1;
+  static constexpr bool condition = false;
+  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t i) {
+    const random::Pair bits = random::bits_of_pair(plan.key, static_cast<std::uint64_t>(i) / 2);
+    if (plan.op == OperatorId::random_uniform)
+      return random::uniform(i % 2 == 0 ? bits.first : bits.second, static_cast<int>(x[0]));
+    const random::Normals both = random::normals(bits);
+    return i % 2 == 0 ? both.first : both.second;
+  }
+};
+
+// --- from calls to bodies
 
 template <class Body, bool integers, class Run> void compute(Compute in, const Plan& plan, Run& run) {
   if (plan.count == 0) return;
@@ -66,48 +141,34 @@ template <class Body, bool integers, class Run> void compute(Compute in, const P
   run.template operator()<Body, double>(plan);
 }
 
-template <class Body, bool integers, class Run> bool elementwise(const KernelCall& call, Run& run, double parameter = 0) {
+template <class Body, bool integers, class Run>
+bool elementwise(OperatorId id, const KernelCall& call, Run& run, double parameter = 0) {
   Plan plan = plan_of(call.inputs, call.outputs[0]);
+  plan.op = id;
   plan.parameter = parameter;
   compute<Body, integers>(compute_of(call.outputs[0].dtype), plan, run);
   return true;
-}
-
-template <class Run> bool unary(OperatorId id, const KernelCall& call, Run& run) {
-  switch (id) {
-#define X(id, Struct)                                                                                                            \
-  case OperatorId::id:                                                                                                           \
-    return elementwise<Unary<pointwise::Struct>, pointwise::Struct::closed>(call, run);
-    CAIRN_POINTWISE_UNARY(X)
-#undef X
-  default:
-    return false;
-  }
-}
-
-template <class Run> bool unary_vjp(OperatorId id, const KernelCall& call, Run& run) {
-  switch (id) {
-#define X(id, Struct)                                                                                                            \
-  case OperatorId::id##_vjp:                                                                                                     \
-    return elementwise<UnaryVjp<pointwise::Struct>, false>(call, run);
-    CAIRN_POINTWISE_UNARY(X)
-#undef X
-  default:
-    return false;
-  }
 }
 
 template <class F> double parameter(const Attributes& attributes) {
   return attributes.values.empty() || !attributes[0].present ? F::kParameter : attributes[0].number;
 }
 
-template <class Run> bool with_parameter(OperatorId id, const KernelCall& call, Run& run) {
+template <class Run> bool unary(OperatorId id, const KernelCall& call, Run& run) {
   switch (id) {
+#define X(id, Struct) case OperatorId::id:
+    CAIRN_POINTWISE_UNARY(X)
+#undef X
+    return elementwise<Unary, true>(id, call, run);
+#define X(id, Struct) case OperatorId::id##_vjp:
+    CAIRN_POINTWISE_UNARY(X)
+#undef X
+    return elementwise<UnaryVjp, false>(id, call, run);
 #define X(id, Struct)                                                                                                            \
   case OperatorId::id:                                                                                                           \
-    return elementwise<Parameter<pointwise::Struct>, false>(call, run, parameter<pointwise::Struct>(call.attributes));           \
+    return elementwise<Unary, true>(OperatorId::id, call, run, parameter<pointwise::Struct>(call.attributes));                   \
   case OperatorId::id##_vjp:                                                                                                     \
-    return elementwise<ParameterVjp<pointwise::Struct>, false>(call, run, parameter<pointwise::Struct>(call.attributes));
+    return elementwise<UnaryVjp, false>(OperatorId::id##_vjp, call, run, parameter<pointwise::Struct>(call.attributes));
     CAIRN_POINTWISE_PARAMETER(X)
 #undef X
   default:
@@ -117,53 +178,96 @@ template <class Run> bool with_parameter(OperatorId id, const KernelCall& call, 
 
 template <class Run> bool binary(OperatorId id, const KernelCall& call, Run& run) {
   switch (id) {
-#define X(id, Struct)                                                                                                            \
-  case OperatorId::id:                                                                                                           \
-    return elementwise<Binary<pointwise::Struct>, pointwise::Struct::closed>(call, run);
+#define X(id, Struct) case OperatorId::id:
     CAIRN_POINTWISE_BINARY(X)
 #undef X
-  default:
-    return false;
-  }
-}
-
-template <class Run> bool binary_vjp(OperatorId id, const KernelCall& call, Run& run) {
-  switch (id) {
+    return elementwise<Binary, true>(id, call, run);
 #define X(id, Struct)                                                                                                            \
   case OperatorId::id##_vjp_a:                                                                                                   \
-    return elementwise<BinaryVjp<pointwise::Struct, false>, false>(call, run);                                                   \
-  case OperatorId::id##_vjp_b:                                                                                                   \
-    return elementwise<BinaryVjp<pointwise::Struct, true>, false>(call, run);
+  case OperatorId::id##_vjp_b:
     CAIRN_POINTWISE_BINARY(X)
 #undef X
-  default:
-    return false;
-  }
-}
-
-// Comparisons and `where`.
-template <class Run> bool choice(OperatorId id, const KernelCall& call, Run& run) {
-  switch (id) {
-#define X(id, Struct)                                                                                                            \
-  case OperatorId::id:                                                                                                           \
-    compute<Binary<pointwise::Struct>, true>(compared_in(call.inputs[0], call.inputs[1]), plan_of(call.inputs, call.outputs[0]), \
-                                             run);                                                                               \
-    return true;
+    return elementwise<BinaryVjp, false>(id, call, run);
+#define X(id, Struct) case OperatorId::id:
     CAIRN_POINTWISE_COMPARE(X)
 #undef X
+    {
+      Plan plan = plan_of(call.inputs, call.outputs[0]);
+      plan.op = id;
+      compute<Binary, true>(compared_in(call.inputs[0], call.inputs[1]), plan, run);
+      return true;
+    }
   case OperatorId::where:
-    return elementwise<Choice, true>(call, run);
+    return elementwise<Choice, true>(id, call, run);
   default:
     return false;
   }
 }
 
-// What moves elements without computing: other types, other places, one number everywhere.
+// The elements of a view from `first` on along an axis, so many.
+inline View narrowed(const View& view, int axis, std::int64_t first, std::int64_t count) {
+  View part = view;
+  part.data = static_cast<char*>(view.data) + first * view.strides[static_cast<std::size_t>(axis)] * bytes_of(view.dtype);
+  part.shape[axis] = count;
+  return part;
+}
+
+template <class Run> void copy(const View& from, const View& to, Run& run) {
+  compute<Copy, true>(compute_of(to.dtype), plan_of({&from, 1}, to), run);
+}
+
+template <class Run> void fill(const View& to, double number, Run& run) {
+  View from;
+  from.weak = true;
+  from.number = number;
+  copy(from, to, run);
+}
+
+template <class Run> void concat(const KernelCall& call, Run& run) {
+  const View& out = call.outputs[0];
+  const std::int64_t given = call.attributes[0].integer;
+  const int axis = static_cast<int>(given < 0 ? given + out.shape.rank() : given);
+  std::int64_t at = 0;
+  for (const View& in : call.inputs) {
+    copy(in, narrowed(out, axis, at, in.shape[axis]), run);
+    at += in.shape[axis];
+  }
+}
+
+template <class Run> void pad(const KernelCall& call, Run& run) {
+  View to = call.outputs[0], from = call.inputs[0];
+  const Attributes& a = call.attributes;
+  bool empty = false;
+  for (int i = 0; i < to.shape.rank() && !empty; ++i) {
+    const std::int64_t before = a[0].list[static_cast<std::size_t>(i)], behind = a[1].list[static_cast<std::size_t>(i)];
+    const std::int64_t first = before < 0 ? -before : 0, count = from.shape[i] - first - (behind < 0 ? -behind : 0);
+    empty = count <= 0;
+    if (empty) break;
+    from = narrowed(from, i, first, count);
+    to = narrowed(to, i, before > 0 ? before : 0, count);
+  }
+  fill(call.outputs[0], a.values.size() > 2 && a[2].present ? a[2].number : 0, run);
+  if (!empty) copy(from, to, run);
+}
+
+template <class Run> void draw(OperatorId id, const KernelCall& call, Run& run) {
+  const DType type = call.outputs[0].dtype;
+  View digits;
+  digits.weak = true;
+  digits.number = type == DType::f64 ? 53 : type == DType::f32 ? 24 : 8;
+  Plan plan = plan_of({&digits, 1}, call.outputs[0]);
+  plan.op = id;
+  plan.key = call.attributes.key;
+  if (plan.count != 0) run.template operator()<Random, double>(plan);
+}
+
+// What does not compute with elements: other types, other places, new ones.
 template <class Run> bool moves(OperatorId id, const KernelCall& call, Run& run) {
   switch (id) {
   case OperatorId::cast:
   case OperatorId::contiguous:
-    return elementwise<Copy, true>(call, run);
+    copy(call.inputs[0], call.outputs[0], run);
+    return true;
   case OperatorId::view: { // row-major on both sides: the output is written under the shape of the input
     View out = call.outputs[0];
     out.shape = call.inputs[0].shape;
@@ -172,14 +276,22 @@ template <class Run> bool moves(OperatorId id, const KernelCall& call, Run& run)
       out.strides[static_cast<std::size_t>(axis)] = stride;
       stride *= out.shape[axis];
     }
-    return elementwise<Copy, true>(KernelCall{call.inputs, {&out, 1}, call.attributes}, run);
+    copy(call.inputs[0], out, run);
+    return true;
   }
-  case OperatorId::fill: {
-    View number;
-    number.weak = true;
-    number.number = call.attributes[1].number;
-    return elementwise<Copy, true>(KernelCall{{&number, 1}, call.outputs, call.attributes}, run);
-  }
+  case OperatorId::fill:
+    fill(call.outputs[0], call.attributes[1].number, run);
+    return true;
+  case OperatorId::random_uniform:
+  case OperatorId::random_normal:
+    draw(id, call, run);
+    return true;
+  case OperatorId::concat:
+    concat(call, run);
+    return true;
+  case OperatorId::pad:
+    pad(call, run);
+    return true;
   default:
     return false;
   }

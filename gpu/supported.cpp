@@ -26,6 +26,10 @@ bool supported(ops::OperatorId id) {
   case OperatorId::contiguous:
   case OperatorId::view:
   case OperatorId::fill:
+  case OperatorId::random_uniform:
+  case OperatorId::random_normal:
+  case OperatorId::concat:
+  case OperatorId::pad:
     return true;
   default:
     return false;

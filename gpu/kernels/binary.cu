@@ -6,7 +6,7 @@ namespace cairn::gpu::kernels {
 
 bool binary(OperatorId id, const KernelCall& call, cudaStream_t stream) {
   const OnStream run{stream};
-  return gpu::binary(id, call, run) || gpu::binary_vjp(id, call, run) || gpu::choice(id, call, run);
+  return gpu::binary(id, call, run);
 }
 
 } // namespace cairn::gpu::kernels

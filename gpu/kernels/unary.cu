@@ -6,7 +6,7 @@ namespace cairn::gpu::kernels {
 
 bool unary(OperatorId id, const KernelCall& call, cudaStream_t stream) {
   const OnStream run{stream};
-  return gpu::unary(id, call, run) || gpu::unary_vjp(id, call, run) || gpu::with_parameter(id, call, run);
+  return gpu::unary(id, call, run);
 }
 
 } // namespace cairn::gpu::kernels

@@ -1,25 +1,14 @@
 // Worker threads. Work waits for earlier work only, so waiting cannot go round in a circle.
 #include "ops/emulated/stream.h"
 
+#include "ops/cpu/workers.h"
+
 #include <cstring>
 #include <exception>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include <fmt/format.h>
 
 namespace cairn::ops {
-namespace {
-
-// Kernels take denormal numbers for 0, on whatever thread they run.
-void flush_denormals() {
-#if defined(__x86_64__)
-  _mm_setcsr(_mm_getcsr() | 0x8040);
-#endif
-}
-
-} // namespace
 
 Stream::~Stream() {
   if (!thread_.joinable()) return;
@@ -48,7 +37,7 @@ void Stream::wait_for(Ticket ticket) {
 }
 
 void Stream::run(Streams& all, Faults& faults) {
-  flush_denormals();
+  const cpu::FlushDenormals flush;
   for (;;) {
     Work work;
     {
