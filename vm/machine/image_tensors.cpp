@@ -129,6 +129,7 @@ void ImageWriter::tensor_records(const Tape& t) {
       for (const Tensor& tensor_kept : *list) tensor(tensor_kept);
     }
   }
+  out.varint(t.most_weight + 1);  // 0: no limit
   out.varint(t.tensor_cotangents.size());
   for (const auto& [node, cotangent] : t.tensor_cotangents) {
     out.varint(node);
@@ -248,6 +249,7 @@ void ImageReader::tensor_records(Tape& t) {
     check_record(engine, *r);
     t.restore_tensor(std::move(r));
   }
+  t.most_weight = in.varint() - 1;
   for (std::uint32_t n = size(3); n > 0; --n) {
     std::uint32_t at = number32();
     if (at >= t.size()) throw Malformed("a cotangent beyond its tape");
