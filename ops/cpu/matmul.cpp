@@ -4,10 +4,12 @@
 
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/gemm_loops.h"
+#include "ops/cpu/math_library.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace cairn::ops::cpu {
 
@@ -148,6 +150,54 @@ template <class T> void times_vector(Compute compute, const Matrix& y, const Mat
                });
 }
 
+constexpr double kLeastForLibrary = 32.0 * 32 * 32; // multiplications in one product
+constexpr std::int64_t kLeastPart = 96;             // rows or columns of the result that are worth a call
+
+// Rows of a matrix as libraries want it: elements beside each other along one of the axes.
+bool leading(const Matrix& m, std::int64_t& ld, int& transposed) {
+  transposed = m.column == 1 && m.row >= m.columns ? 0 : 1;
+  ld = transposed != 0 ? m.column : m.row;
+  return transposed == 0 || (m.row == 1 && m.column >= m.rows);
+}
+
+bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a, const Matrix& b) {
+  if (static_cast<double>(c.rows) * static_cast<double>(c.columns) * static_cast<double>(a.columns) < kLeastForLibrary ||
+      a.dtype != c.dtype || b.dtype != c.dtype || !is_floating(c.dtype))
+    return false;
+  cairn_math_gemm whole{};
+  int c_transposed = 0;
+  if (!leading(a, whole.lda, whole.transpose_a) || !leading(b, whole.ldb, whole.transpose_b) ||
+      !leading(c, whole.ldc, c_transposed) || c_transposed != 0)
+    return false;
+  const cairn_math* const library = math_library();
+  if (library == nullptr) return false;
+  whole.type = c.dtype == DType::f32 ? CAIRN_MATH_F32 : c.dtype == DType::f64 ? CAIRN_MATH_F64 : CAIRN_MATH_BF16;
+  whole.k = a.columns;
+
+  // Few products are cut into parts along the longer side of the result, so that every thread has one.
+  const std::int64_t threads = Workers::current() != nullptr ? Workers::current()->threads() : 1;
+  const bool by_rows = c.rows >= c.columns;
+  const std::int64_t side = by_rows ? c.rows : c.columns;
+  const std::int64_t parts = stack.members >= threads ? 1 : std::clamp<std::int64_t>(side / kLeastPart, 1, threads);
+  std::atomic<bool> done = true;
+  parallel_for(stack.members * parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      std::int64_t in_a = 0, in_b = 0, in_c = 0;
+      stack.place(unit / parts, in_a, in_b, in_c);
+      const std::int64_t part = unit % parts, first = side * part / parts, size = side * (part + 1) / parts - first;
+      const std::int64_t i = by_rows ? first : 0, j = by_rows ? 0 : first;
+      cairn_math_gemm call = whole;
+      call.m = by_rows ? size : c.rows;
+      call.n = by_rows ? c.columns : size;
+      call.a = a.at(in_a).from(i, 0).data;
+      call.b = b.at(in_b).from(0, j).data;
+      call.c = c.at(in_c).from(i, j).data;
+      if (library->gemm(&call) != 0) done = false;
+    }
+  });
+  return done;
+}
+
 template <class T> void multiply(Compute compute, const View& c_view, const View& a_view, const View& b_view) {
   const Stack stack(c_view, a_view, b_view);
   const Matrix c(c_view), a(a_view), b(b_view);
@@ -163,6 +213,7 @@ template <class T> void multiply(Compute compute, const View& c_view, const View
     }
     return;
   }
+  if (multiplied_by_library(stack, c, a, b)) return;
   const std::int64_t tiles_m = (m - 1) / kTileRows + 1, tiles_n = (n - 1) / kTileColumns + 1;
   const std::int64_t of_tile = std::min(m, kTileRows) * std::min(n, kTileColumns) * std::max<std::int64_t>(1, a.columns);
   const std::int64_t grain = std::max<std::int64_t>(1, 16 * kElementsInline / of_tile);

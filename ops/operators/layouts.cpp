@@ -263,13 +263,13 @@ void expand_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0)) call.results[0] = rules::fit(call.runtime, call.cotangents[0], call.inputs[0]);
 }
 
-constexpr Definition definition(Infer infer, Kernel kernel, ViewOf view, Vjp vjp) {
+constexpr Definition definition(Infer infer, Kernel kernel, ViewOf view, Vjp vjp, CostOf cost = nullptr) {
   Definition d;
   d.infer = infer;
   d.kernel = kernel;
   d.view = view;
   d.vjp = vjp;
-  if (kernel == nullptr && view != nullptr) d.cost = cost_of_view;
+  d.cost = cost;
   return d;
 }
 
@@ -289,11 +289,11 @@ constinit const Definition to_device = definition(infer_to_device, nullptr, null
 constinit const Definition contiguous = definition(rules::infer_same, cast_kernel, view_contiguous, same_vjp);
 constinit const Definition view = definition(infer_view, view_kernel, view_view, view_vjp);
 constinit const Definition transpose =
-    definition(infer_ordered<order_of_transpose>, nullptr, view_ordered<order_of_transpose>, transpose_vjp);
+    definition(infer_ordered<order_of_transpose>, nullptr, view_ordered<order_of_transpose>, transpose_vjp, cost_of_view);
 constinit const Definition permute =
-    definition(infer_ordered<order_of_permute>, nullptr, view_ordered<order_of_permute>, permute_vjp);
-constinit const Definition narrow = definition(infer_narrow, nullptr, view_narrow, narrow_vjp);
-constinit const Definition expand = definition(infer_expand, nullptr, view_expand, expand_vjp);
+    definition(infer_ordered<order_of_permute>, nullptr, view_ordered<order_of_permute>, permute_vjp, cost_of_view);
+constinit const Definition narrow = definition(infer_narrow, nullptr, view_narrow, narrow_vjp, cost_of_view);
+constinit const Definition expand = definition(infer_expand, nullptr, view_expand, expand_vjp, cost_of_view);
 
 } // namespace definitions
 

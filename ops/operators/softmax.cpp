@@ -58,13 +58,13 @@ Cost cost_of_softmax(const Call& call, const ResultTypes& results) {
   return Cost{25 * n, n * static_cast<double>(bytes_of(call.inputs[0].dtype) + bytes_of(results.types[0].dtype))};
 }
 
-constexpr Definition definition(Kernel kernel, Vjp vjp, Jvp jvp) {
+constexpr Definition definition(Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep) {
   Definition d;
   d.infer = infer_softmax;
   d.kernel = kernel;
   d.vjp = vjp;
   d.jvp = jvp;
-  d.keep = vjp != nullptr ? kKeepOutput : 0;
+  d.keep = keep;
   d.cost = cost_of_softmax;
   return d;
 }
@@ -74,11 +74,11 @@ constexpr Definition definition(Kernel kernel, Vjp vjp, Jvp jvp) {
 namespace definitions {
 
 constinit const Definition softmax =
-    definition(softmax_kernel<cpu::Softmax::plain>, ops::softmax_vjp<OperatorId::softmax_vjp>, softmax_jvp);
-constinit const Definition log_softmax =
-    definition(softmax_kernel<cpu::Softmax::logarithm>, ops::softmax_vjp<OperatorId::log_softmax_vjp>, log_softmax_jvp);
-constinit const Definition softmax_vjp = definition(softmax_kernel<cpu::Softmax::plain_vjp>, nullptr, nullptr);
-constinit const Definition log_softmax_vjp = definition(softmax_kernel<cpu::Softmax::logarithm_vjp>, nullptr, nullptr);
+    definition(softmax_kernel<cpu::Softmax::plain>, ops::softmax_vjp<OperatorId::softmax_vjp>, softmax_jvp, kKeepOutput);
+constinit const Definition log_softmax = definition(softmax_kernel<cpu::Softmax::logarithm>,
+                                                    ops::softmax_vjp<OperatorId::log_softmax_vjp>, log_softmax_jvp, kKeepOutput);
+constinit const Definition softmax_vjp = definition(softmax_kernel<cpu::Softmax::plain_vjp>, nullptr, nullptr, 0);
+constinit const Definition log_softmax_vjp = definition(softmax_kernel<cpu::Softmax::logarithm_vjp>, nullptr, nullptr, 0);
 
 } // namespace definitions
 

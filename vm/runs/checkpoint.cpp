@@ -92,6 +92,7 @@ std::int64_t logical_bytes(const std::vector<Run>& runs, std::uint64_t since) {
   std::int64_t bytes = static_cast<std::int64_t>(runs.size() * sizeof(Run));
   std::vector<Object*> pending;
   std::unordered_set<Object*> seen;
+  std::unordered_set<const ops::Storage*> elements; // views share them
   auto push = [&](Object* o) {
     if (o->serial >= since && (met_once(o) || seen.insert(o).second)) pending.push_back(o);
   };
@@ -118,6 +119,9 @@ std::int64_t logical_bytes(const std::vector<Run>& runs, std::uint64_t since) {
       auto* f = static_cast<Frame*>(o);
       value::for_each_live(f, [&](std::uint32_t slot) { child(f->slots()[slot]); });
       if (f->parent != nullptr) push(f->parent);
+    } else if (o->kind == value::Kind::tensor) {
+      const ops::Tensor& t = static_cast<value::TensorObject*>(o)->tensor;
+      if (elements.insert(t.storage.get()).second) bytes += t.bytes();
     }
   }
   return bytes;
@@ -230,6 +234,17 @@ void seed_interval(CheckpointState& s) {
     }
   });
   for (auto [node, c] : seeds) tape.seed(node, c);
+  // A tensor is one place: what this tape made or met is found by its serial. What it made without derivatives ends here.
+  for (auto it = s.tensors_through.begin(); it != s.tensors_through.end();) {
+    tape::Place place{it->first.first, it->first.second};
+    std::uint32_t node = tape::kNone;
+    if (place.slot == 0) node = tape.tensor_node(place.serial);
+    else if (tape::Input* input = tape.inputs.find(place)) node = input->node;
+    if (node != tape::kNone) tape.tensor_cotangents.insert_or_assign(node, std::move(it->second));
+    if (node != tape::kNone || (place.slot == 0 && place.serial >= tape.start())) it = s.tensors_through.erase(it);
+    else
+      ++it;
+  }
   s.position = tape.size();
   s.sweeping = true;
 }
@@ -433,6 +448,8 @@ void finish_interval(Engine& engine, CheckpointState& s) {
   tape.inputs.for_each([&](tape::Place place, tape::Input& input) {
     double c = tape.cotangent(input.node);
     if (!tape::is_absent(c)) s.through.set(place, {c, input.original});
+    if (auto found = tape.tensor_cotangents.find(input.node); found != tape.tensor_cotangents.end())
+      s.tensors_through.insert_or_assign({place.serial, place.slot}, std::move(found->second));
   });
   // What is left is of operators that began before this tape: their composites are still to come.
   for (tape::Output& o : tape.outputs) s.skeletons.push_back(std::move(o));

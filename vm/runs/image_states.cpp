@@ -27,6 +27,11 @@ void write_sweep(ImageWriter& w, const SweepState& s) {
     w.value(value::flonum(c.value));
     w.value(c.original);
   });
+  w.number(s.tensors_through.size());
+  for (const auto& [p, t] : s.tensors_through) {
+    w.place({p.first, p.second});
+    w.tensor(t);
+  }
   w.number(s.skeletons.size());
   for (const tape::Output& o : s.skeletons) w.output(o);
   w.log(s.log);
@@ -52,6 +57,12 @@ void read_sweep(ImageReader& r, SweepState& s) {
     if (!c.is_flonum()) throw Malformed("a cotangent that is no number");
     s.through.set(p, {c.flonum(), original});
     r.check_probes(probes += s.through.probes(p), i);
+  }
+  for (std::uint32_t n = r.size(4); n > 0; --n) {
+    tape::Place p = r.place();
+    ops::Tensor& t = s.tensors_through[{p.serial, p.slot}];
+    r.tensor(t);
+    if (!t.storage) throw Malformed("a cotangent without elements");
   }
   s.skeletons.resize(r.size(3));
   for (tape::Output& o : s.skeletons) r.output(o);

@@ -1,0 +1,77 @@
+// The module cairn_math: f32 and bf16 products by oneDNN, f64 by OpenBLAS. Both are held to the calling thread; Cairn's workers
+// divide the work, so there is one set of threads, and none that spins.
+#include "ops/libraries/math.h"
+
+#include <cblas.h>
+#include <dnnl.hpp>
+#include <omp.h>
+
+#include <climits>
+
+namespace {
+
+bool fits(const cairn_math_gemm& g) {
+  for (const int64_t size : {g.m, g.n, g.k, g.lda, g.ldb, g.ldc})
+    if (size <= 0 || size > INT_MAX) return false;
+  return true;
+}
+
+int f32(const cairn_math_gemm& g) {
+  return dnnl_sgemm(g.transpose_a != 0 ? 'T' : 'N', g.transpose_b != 0 ? 'T' : 'N', g.m, g.n, g.k, 1,
+                    static_cast<const float*>(g.a), g.lda, static_cast<const float*>(g.b), g.ldb, 0, static_cast<float*>(g.c),
+                    g.ldc) == dnnl_success
+             ? 0
+             : 1;
+}
+
+int f64(const cairn_math_gemm& g) {
+  cblas_dgemm(CblasRowMajor, g.transpose_a != 0 ? CblasTrans : CblasNoTrans, g.transpose_b != 0 ? CblasTrans : CblasNoTrans,
+              static_cast<int>(g.m), static_cast<int>(g.n), static_cast<int>(g.k), 1, static_cast<const double*>(g.a),
+              static_cast<int>(g.lda), static_cast<const double*>(g.b), static_cast<int>(g.ldb), 0, static_cast<double*>(g.c),
+              static_cast<int>(g.ldc));
+  return 0;
+}
+
+// Sums are float, the result is rounded once.
+int bf16(const cairn_math_gemm& g) {
+  using dnnl::memory;
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  auto matrix = [](int64_t rows, int64_t columns, int64_t ld, bool transposed) {
+    return memory::desc({rows, columns}, memory::data_type::bf16, transposed ? memory::dims{1, ld} : memory::dims{ld, 1});
+  };
+  const memory::desc a = matrix(g.m, g.k, g.lda, g.transpose_a != 0), b = matrix(g.k, g.n, g.ldb, g.transpose_b != 0),
+                     c = matrix(g.m, g.n, g.ldc, false);
+  const dnnl::matmul product(dnnl::matmul::primitive_desc(dnnl::matmul::desc(a, b, c), engine));
+  dnnl::stream stream(engine);
+  product.execute(stream, {{DNNL_ARG_SRC, memory(a, engine, const_cast<void*>(g.a))},
+                           {DNNL_ARG_WEIGHTS, memory(b, engine, const_cast<void*>(g.b))},
+                           {DNNL_ARG_DST, memory(c, engine, g.c)}});
+  stream.wait();
+  return 0;
+}
+
+int gemm(const cairn_math_gemm* call) {
+  if (!fits(*call)) return 1;
+  omp_set_num_threads(1); // of this thread alone
+  try {
+    switch (call->type) {
+    case CAIRN_MATH_F32:
+      return f32(*call);
+    case CAIRN_MATH_F64:
+      return f64(*call);
+    case CAIRN_MATH_BF16:
+      return bf16(*call);
+    }
+  } catch (...) { // not on this processor
+  }
+  return 1;
+}
+
+constexpr cairn_math kMath = {CAIRN_MATH_VERSION, gemm};
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) const cairn_math* cairn_math_open() {
+  openblas_set_num_threads(1);
+  return &kMath;
+}

@@ -1,0 +1,41 @@
+/* What the module cairn_math gives: products of matrices from oneDNN and OpenBLAS. It is loaded when the first large one is asked
+   for, because loading these libraries takes longer than most programs run, and Cairn works without it. Only this header is
+   shared; both sides check the version. */
+#ifndef CAIRN_OPS_LIBRARIES_MATH_H
+#define CAIRN_OPS_LIBRARIES_MATH_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CAIRN_MATH_VERSION 1u
+
+typedef enum cairn_math_type { CAIRN_MATH_F32, CAIRN_MATH_F64, CAIRN_MATH_BF16 } cairn_math_type;
+
+/* c [m, n] = a [m, k] b [k, n], all row-major with rows `ld` elements apart; a transposed operand lies as its transpose. */
+typedef struct cairn_math_gemm {
+  cairn_math_type type;
+  int64_t m, n, k;
+  const void *a, *b;
+  void* c;
+  int64_t lda, ldb, ldc;
+  int transpose_a, transpose_b;
+} cairn_math_gemm;
+
+typedef struct cairn_math {
+  uint32_t version;
+  /* In the calling thread alone; several threads may call at once. Not 0: not done, nothing was written. */
+  int (*gemm)(const cairn_math_gemm* call);
+} cairn_math;
+
+/* The only symbol of the module. */
+typedef const cairn_math* (*cairn_math_open_function)(void);
+#define CAIRN_MATH_OPEN "cairn_math_open"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

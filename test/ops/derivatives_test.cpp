@@ -1,0 +1,254 @@
+// Derivatives of every operator of the registry, on the examples: reverse rules against differences of values, forward rules
+// against reverse rules, second derivatives against differences of first ones.
+#include "test/ops/examples.h"
+
+#include <set>
+
+using namespace cairn::ops;
+using namespace cairn::ops::test;
+
+namespace {
+
+struct Case {
+  World& world;
+  const Example& example;
+  Attributes attributes;
+  std::vector<std::vector<double>> numbers; // of each operand
+
+  Case(World& w, const Example& e, std::mt19937_64& random) : world(w), example(e), attributes(with(e.attributes)) {
+    for (const Operand& o : e.operands) {
+      numbers.push_back(numbers_between(random, o.number ? 1 : o.shape.elements(), o.low, o.high));
+      if (o.flags)
+        for (double& d : numbers.back()) d = d < 1 ? 0 : 1;
+      if (o.number) numbers.back() = {*o.number};
+    }
+  }
+
+  bool differentiable(std::size_t i) const { return !example.operands[i].flags; }
+  std::vector<Tensor> inputs(const std::vector<std::vector<double>>& at) const {
+    std::vector<Tensor> out;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const Operand& o = example.operands[i];
+      if (o.number) {
+        out.push_back(weak_number(at[i][0], false));
+        continue;
+      }
+      Tensor t = world.tensor(o.shape, at[i], o.flags ? DType::u8 : DType::f64);
+      if (!o.order.empty()) t = applied(world.rt, OperatorId::permute, {t}, with({list(o.order)}));
+      out.push_back(std::move(t));
+    }
+    return out;
+  }
+  Tensor value(const std::vector<std::vector<double>>& at) const { return applied(world.rt, example.op, inputs(at), attributes); }
+  // A direction in which operand i may be changed, as the operand is given to the operator.
+  Tensor direction(std::size_t i, const std::vector<double>& numbers_of_it) const {
+    std::vector<std::vector<double>> at = numbers;
+    at[i] = numbers_of_it;
+    Tensor t = inputs(at)[i];
+    return t.weak ? world.tensor({}, numbers_of_it) : t;
+  }
+};
+
+double dot(const std::vector<double>& a, const std::vector<double>& b, double* size = nullptr) {
+  REQUIRE(a.size() == b.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum += a[i] * b[i];
+    if (size != nullptr) *size += std::fabs(a[i] * b[i]);
+  }
+  return sum;
+}
+
+// The parts of the cotangent, with only what the rule asked to keep.
+std::vector<Tensor> reversed(const Case& c, const Tensor& cotangent) {
+  const Operator& op = operator_of(c.example.op);
+  std::vector<Tensor> inputs = c.inputs(c.numbers);
+  std::vector<Tensor> outputs = {applied(c.world.rt, op.id, inputs, c.attributes)};
+  bool wanted[8] = {};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    wanted[i] = c.differentiable(i);
+    if ((op.keep & keep_input(static_cast<unsigned>(i))) == 0 && !inputs[i].weak) inputs[i] = description(inputs[i]);
+  }
+  if ((op.keep & kKeepOutput) == 0) outputs[0] = description(outputs[0]);
+  std::vector<Tensor> results(inputs.size());
+  op.vjp(VjpCall{c.world.rt, op, inputs, outputs, std::span<const Tensor>(&cotangent, 1), c.attributes,
+                 std::span<const bool>(wanted, inputs.size()), results});
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    CHECK(results[i].empty() == !c.differentiable(i));
+    if (!results[i].empty()) {
+      CHECK(results[i].shape == inputs[i].shape);
+      CHECK(results[i].dtype == DType::f64);
+    }
+  }
+  return results;
+}
+
+// As the numbers of the operand, undoing the permutation.
+std::vector<double> in_order_of_operand(const Case& c, std::size_t i, Tensor t) {
+  const auto& order = c.example.operands[i].order;
+  if (!order.empty()) {
+    std::vector<std::int64_t> back(order.size());
+    for (std::size_t k = 0; k < order.size(); ++k) back[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
+    t = applied(c.world.rt, OperatorId::permute, {t}, with({list(back)}));
+  }
+  return c.world.rt.read_numbers(t);
+}
+
+template <class F> void each_case(F&& f) {
+  World world;
+  CountingLedger other_ledger;
+  const auto elsewhere = make_cpu_device(other_ledger);
+  std::mt19937_64 random(7);
+  for (const Example& e : examples(*elsewhere)) {
+    const std::string name(operator_of(e.op).name);
+    std::string shapes;
+    for (const Operand& o : e.operands) shapes += o.number ? " number" : " " + o.shape.text();
+    CAPTURE(name);
+    CAPTURE(shapes);
+    const Case c(world, e, random);
+    f(c, random);
+  }
+}
+
+} // namespace
+
+TEST_CASE("every differentiable operator has an example") {
+  CountingLedger ledger;
+  const auto cpu = make_cpu_device(ledger);
+  std::set<OperatorId> shown;
+  for (const Example& e : examples(*cpu)) shown.insert(e.op);
+  for (const Operator& op : all_operators()) {
+    const std::string name(op.name);
+    CAPTURE(name);
+    CHECK((op.vjp != nullptr) == shown.contains(op.id));
+  }
+}
+
+TEST_CASE("reverse rules agree with differences of values") {
+  each_case([](const Case& c, std::mt19937_64& random) {
+    const Tensor y = c.value(c.numbers);
+    const std::vector<double> weights = numbers_between(random, y.elements(), -1, 1);
+    const Tensor cotangent = c.world.rt.from_host(DType::f64, y.shape, *y.device(), weights.data());
+    const std::vector<Tensor> parts = reversed(c, cotangent);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!c.differentiable(i)) continue;
+      const std::vector<double> slope = in_order_of_operand(c, i, parts[i]);
+      double largest = 0;
+      for (const double d : slope) largest = std::max(largest, std::fabs(d));
+      for (std::size_t k = 0; k < slope.size(); ++k) {
+        auto at = [&](double shift) {
+          std::vector<std::vector<double>> numbers = c.numbers;
+          numbers[i][k] += shift;
+          return dot(weights, c.world.rt.read_numbers(c.value(numbers)));
+        };
+        const double h = 1e-5;
+        const double difference = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
+        CHECK(std::fabs(difference - slope[k]) <= 1e-7 * std::max(largest, 0.01));
+      }
+    }
+  });
+}
+
+TEST_CASE("forward rules are adjoint to reverse rules") {
+  each_case([](const Case& c, std::mt19937_64& random) {
+    Runtime& rt = c.world.rt;
+    const std::vector<Tensor> inputs = c.inputs(c.numbers);
+    Values values(rt);
+    Duals duals(&values);
+    double by_reverse = 0, size = 0;
+    std::vector<Term> terms;
+    std::vector<std::uint64_t> handles;
+    const Tensor y = c.value(c.numbers);
+    const std::vector<double> weights = numbers_between(random, y.elements(), -1, 1);
+    const std::vector<Tensor> parts = reversed(c, rt.from_host(DType::f64, y.shape, *y.device(), weights.data()));
+    terms.reserve(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      std::optional<Term> tangent;
+      if (c.differentiable(i)) {
+        const std::vector<double> u = numbers_between(random, static_cast<std::int64_t>(c.numbers[i].size()), -1, 1);
+        const Tensor direction = c.direction(i, u);
+        by_reverse += dot(rt.read_numbers(parts[i]), rt.read_numbers(direction), &size);
+        tangent = values.term(direction);
+      }
+      terms.push_back(duals.term(values.term(inputs[i]), std::move(tangent)));
+      handles.push_back(terms.back().handle());
+    }
+    const Term out(duals, duals.apply(c.example.op, handles, c.attributes));
+    const std::optional<Term>& tangent = duals.tangent(out);
+    REQUIRE(tangent);
+    Tensor t = values.tensor(*tangent);
+    CHECK(t.dtype == DType::f64);
+    t = applied(rt, OperatorId::expand, {t}, with({list({y.shape.begin(), y.shape.end()})}));
+    const double by_forward = dot(weights, rt.read_numbers(t), &size);
+    CHECK(std::fabs(by_forward - by_reverse) <= 1e-12 * size);
+    terms.clear();
+  });
+}
+
+TEST_CASE("forward rules of forward rules agree with differences") {
+  each_case([](const Case& c, std::mt19937_64& random) {
+    if (!c.example.smooth) return;
+    Runtime& rt = c.world.rt;
+    // All operands move along u, and the slope along u is differentiated along v.
+    std::vector<std::vector<double>> u, v;
+    for (const auto& numbers : c.numbers) {
+      u.push_back(numbers_between(random, static_cast<std::int64_t>(numbers.size()), -1, 1));
+      v.push_back(numbers_between(random, static_cast<std::int64_t>(numbers.size()), -1, 1));
+    }
+    auto slope = [&](double shift) {
+      std::vector<std::vector<double>> at = c.numbers;
+      for (std::size_t i = 0; i < at.size(); ++i)
+        if (c.differentiable(i))
+          for (std::size_t k = 0; k < at[i].size(); ++k) at[i][k] += shift * v[i][k];
+      const std::vector<Tensor> inputs = c.inputs(at);
+      Values values(rt);
+      Duals duals(&values);
+      std::vector<Term> terms;
+      std::vector<std::uint64_t> handles;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        std::optional<Term> tangent;
+        if (c.differentiable(i)) tangent = values.term(c.direction(i, u[i]));
+        terms.push_back(duals.term(values.term(inputs[i]), tangent));
+        handles.push_back(terms.back().handle());
+      }
+      const Term out(duals, duals.apply(c.example.op, handles, c.attributes));
+      const Tensor t = values.tensor(*duals.tangent(out));
+      return rt.read_numbers(
+          applied(rt, OperatorId::expand, {t},
+                  with({list({values.tensor(duals.value(out)).shape.begin(), values.tensor(duals.value(out)).shape.end()})})));
+    };
+    std::vector<double> second;
+    {
+      const std::vector<Tensor> inputs = c.inputs(c.numbers);
+      Values values(rt);
+      Duals inner(&values);
+      Duals outer(&inner);
+      std::vector<Term> terms;
+      std::vector<std::uint64_t> handles;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!c.differentiable(i)) {
+          terms.push_back(outer.term(inner.term(values.term(inputs[i]), std::nullopt), std::nullopt));
+        } else {
+          const Term x = inner.term(values.term(inputs[i]), values.term(c.direction(i, v[i])));
+          terms.push_back(outer.term(x, inner.term(values.term(c.direction(i, u[i])), std::nullopt)));
+        }
+        handles.push_back(terms.back().handle());
+      }
+      const Term out(outer, outer.apply(c.example.op, handles, c.attributes));
+      const std::optional<Term> both = inner.tangent(*outer.tangent(out));
+      const Tensor y = values.tensor(inner.value(outer.value(out)));
+      if (both)
+        second = rt.read_numbers(
+            applied(rt, OperatorId::expand, {values.tensor(*both)}, with({list({y.shape.begin(), y.shape.end()})})));
+      else
+        second.assign(static_cast<std::size_t>(y.elements()), 0);
+      terms.clear();
+    }
+    const double h = 1e-4;
+    const std::vector<double> a = slope(2 * h), b = slope(h), d = slope(-h), e = slope(-2 * h);
+    double largest = 0.1;
+    for (const double x : second) largest = std::max(largest, std::fabs(x));
+    for (std::size_t k = 0; k < second.size(); ++k)
+      CHECK(std::fabs((8 * (b[k] - d[k]) - (a[k] - e[k])) / (12 * h) - second[k]) <= 1e-7 * largest);
+  });
+}

@@ -1,0 +1,26 @@
+// Example operands for every differentiable operator: what its derivatives are checked on.
+#pragma once
+
+#include "test/ops/testing.h"
+
+namespace cairn::ops::test {
+
+struct Operand {
+  Shape shape;
+  double low = -2, high = 2;
+  std::optional<double> number;    // a number of the program
+  std::vector<std::int64_t> order; // the operand is a permuted view: not row-major
+  bool flags = false;              // of type u8, 0 or 1: never differentiated
+};
+
+struct Example {
+  OperatorId op;
+  std::vector<Operand> operands;
+  std::vector<Attribute> attributes;
+  bool smooth = true; // has a second derivative near here
+};
+
+// `elsewhere`: a second device.
+std::vector<Example> examples(Device& elsewhere);
+
+} // namespace cairn::ops::test

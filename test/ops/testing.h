@@ -1,0 +1,142 @@
+// What the tests of ops share: a device with a ledger that counts, random tensors, and algebras that evaluate forward rules.
+#pragma once
+
+#include "ops/operator.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace cairn::ops::test {
+
+struct CountingLedger : Ledger {
+  std::int64_t held = 0, limit = INT64_MAX;
+  void charge(std::int64_t bytes) override {
+    if (bytes > 0 && bytes > limit - held) throw std::length_error("over the limit");
+    held += bytes;
+  }
+};
+
+struct World {
+  CountingLedger ledger;
+  std::unique_ptr<Device> cpu = make_cpu_device(ledger);
+  Runtime rt{*cpu};
+
+  Tensor tensor(const Shape& shape, const std::vector<double>& numbers, DType type = DType::f64) {
+    Tensor t = rt.from_host(DType::f64, shape, *cpu, numbers.data());
+    return type == DType::f64 ? t : rt.apply(OperatorId::cast, {t}, types(type));
+  }
+  static Attributes types(DType type);
+};
+
+// --- attributes
+
+inline Attribute list(std::vector<std::int64_t> sizes) {
+  Attribute a;
+  a.present = true;
+  a.list = std::move(sizes);
+  return a;
+}
+inline Attribute integer(std::int64_t i) {
+  Attribute a;
+  a.present = true;
+  a.integer = i;
+  return a;
+}
+inline Attribute number(double d) {
+  Attribute a;
+  a.present = true;
+  a.number = d;
+  return a;
+}
+inline Attribute absent() { return Attribute(); }
+inline Attributes with(std::vector<Attribute> values) {
+  Attributes a;
+  a.values = std::move(values);
+  return a;
+}
+inline Attributes World::types(DType type) { return with({integer(static_cast<std::int64_t>(type))}); }
+
+// --- random numbers, the same in each run
+
+inline double between(std::mt19937_64& random, double low, double high) {
+  return low + (high - low) * static_cast<double>(random() >> 11) * 0x1p-53;
+}
+inline std::vector<double> numbers_between(std::mt19937_64& random, std::int64_t n, double low, double high) {
+  std::vector<double> out(static_cast<std::size_t>(n));
+  for (double& d : out) d = between(random, low, high);
+  return out;
+}
+
+// One result.
+inline Tensor applied(Runtime& rt, OperatorId op, std::vector<Tensor> inputs, const Attributes& attributes = {}) {
+  Tensor out;
+  rt.apply(operator_of(op), inputs, {}, attributes, std::span<Tensor>(&out, 1));
+  return out;
+}
+
+// --- algebras
+
+// Terms are tensors: values alone.
+class Values final : public Algebra {
+public:
+  explicit Values(Runtime& runtime) : runtime_(runtime) {}
+  ~Values() override {
+    for (const Entry& e : entries_) CHECK(e.count == 0); // rules give back what they take
+  }
+  std::uint64_t apply(OperatorId op, std::span<const std::uint64_t> terms, const Attributes& attributes) override;
+  std::uint64_t number(double d) override { return add(weak_number(d, false)); }
+  void retain(std::uint64_t term) override { ++entries_[term].count; }
+  void release(std::uint64_t term) override {
+    if (--entries_[term].count == 0) entries_[term].tensor = Tensor();
+  }
+  Term term(Tensor t) { return {*this, add(std::move(t))}; }
+  const Tensor& tensor(const Term& t) const { return entries_[t.handle()].tensor; }
+
+private:
+  struct Entry {
+    Tensor tensor;
+    int count = 0;
+  };
+  std::uint64_t add(Tensor t);
+  Runtime& runtime_;
+  std::vector<Entry> entries_;
+};
+
+// Terms are values of another algebra with tangents there.
+class Duals final : public Algebra {
+public:
+  explicit Duals(Algebra* inner) : inner_(*inner) {} // no reference: a Duals over a Duals is no copy
+  ~Duals() override {
+    for (const Entry& e : entries_) CHECK(e.count == 0);
+  }
+  std::uint64_t apply(OperatorId op, std::span<const std::uint64_t> terms, const Attributes& attributes) override;
+  std::uint64_t number(double d) override { return add({inner_, inner_.number(d)}, std::nullopt); }
+  void retain(std::uint64_t term) override { ++entries_[term].count; }
+  void release(std::uint64_t term) override {
+    if (--entries_[term].count == 0) {
+      entries_[term].value = 0.0;
+      entries_[term].tangent.reset();
+    }
+  }
+  Term term(Term value, std::optional<Term> tangent) { return {*this, add(std::move(value), std::move(tangent))}; }
+  const Term& value(const Term& t) const { return entries_[t.handle()].value; }
+  const std::optional<Term>& tangent(const Term& t) const { return entries_[t.handle()].tangent; }
+
+private:
+  struct Entry {
+    Term value = 0.0;
+    std::optional<Term> tangent;
+    int count = 0;
+  };
+  std::uint64_t add(Term value, std::optional<Term> tangent);
+  Algebra& inner_;
+  std::vector<Entry> entries_;
+};
+
+} // namespace cairn::ops::test
