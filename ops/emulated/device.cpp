@@ -88,11 +88,13 @@ public:
   bool supports(const Operator& op) const override { return op.kernel != nullptr; }
 
   void launch(StreamKind stream, const Launch& launch) override {
-    Work work = begun(stream, launch.op.name, launch.reads, launch.writes);
+    Work work;
+    work.name = launch.op.name;
     work.kernel = launch.op.kernel;
     work.inputs.assign(launch.call.inputs.begin(), launch.call.inputs.end());
     work.outputs.assign(launch.call.outputs.begin(), launch.call.outputs.end());
     work.attributes = launch.call.attributes;
+    order(work, stream, launch.reads, launch.writes);
     for (const View& view : work.inputs) note_view(work, view, launch, false);
     for (const View& view : work.outputs) note_view(work, view, launch, true);
     push(std::move(work));
@@ -105,24 +107,23 @@ public:
       staged_ = 0;
     }
     staged_ += bytes;
-    Block* const writes[] = {&to};
-    Work work = copy(StreamKind::copy_in, {}, writes, bytes);
-    note_part(work, to, offset, bytes, true);
-    work.staged = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
-    std::memcpy(work.staged.get(), from, static_cast<std::size_t>(bytes));
+    Work work = copy(static_cast<std::byte*>(to.data) + offset, nullptr, bytes);
+    work.staged = std::make_unique_for_overwrite<std::byte[]>(work.bytes);
+    std::memcpy(work.staged.get(), from, work.bytes);
     work.from = work.staged.get();
-    work.to = static_cast<std::byte*>(to.data) + offset;
+    Block* const writes[] = {&to};
+    order(work, StreamKind::copy_in, {}, writes);
+    note_part(work, to, offset, bytes, true);
     push(std::move(work));
   }
 
   void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) override {
     if (bytes == 0) return;
+    Work work = copy(to, static_cast<const std::byte*>(from.data) + offset, bytes);
     Block* const reads[] = {const_cast<Block*>(&from)}; // blocks are the device's; reading leaves a ticket
-    Work work = copy(StreamKind::copy_out, reads, {}, bytes);
-    const Piece piece = work.piece;
+    order(work, StreamKind::copy_out, reads, {});
     note_part(work, from, offset, bytes, false);
-    work.from = static_cast<const std::byte*>(from.data) + offset;
-    work.to = to;
+    const Piece piece = work.piece;
     push(std::move(work));
     stream(StreamKind::copy_out).wait_for(piece.ticket);
     ordering_.host_waits_for(piece);
@@ -168,15 +169,17 @@ private:
     for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(ordering_.last(static_cast<StreamKind>(i)));
   }
 
-  Work begun(StreamKind stream, std::string_view name, std::span<Block* const> reads, std::span<Block* const> writes) {
-    Work work;
-    work.name = name;
-    work.piece = ordering_.add(stream, reads, writes);
+  // Gives the work its ticket. What may fail for want of memory comes before: a ticket that nobody works on would never be done.
+  void order(Work& work, StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes) {
+    stream(kind).start(streams_, faults_);
+    work.piece = ordering_.add(kind, reads, writes);
+    if (work.kernel == nullptr) work.name = name_of(kind);
     work.pause = pause_before(work.piece);
-    return work;
   }
-  Work copy(StreamKind stream, std::span<Block* const> reads, std::span<Block* const> writes, std::int64_t bytes) {
-    Work work = begun(stream, name_of(stream), reads, writes);
+  Work copy(void* to, const void* from, std::int64_t bytes) const {
+    Work work;
+    work.to = to;
+    work.from = from;
     work.bytes = static_cast<std::size_t>(bytes);
     if (options_.bytes_per_second > 0)
       work.transfer = std::chrono::nanoseconds(
@@ -185,7 +188,7 @@ private:
   }
   void push(Work work) {
     Stream& to = stream(work.piece.stream);
-    to.push(std::move(work), streams_, faults_);
+    to.push(std::move(work));
   }
 
   void note_part(Work& work, const Block& block, std::int64_t offset, std::int64_t bytes, bool write) {

@@ -1,6 +1,6 @@
-// Looks for work that began too early. What orders work are the tickets of blocks; what is checked here is independent of them: by address,
-// from the views that a kernel really gets, the checker remembers who wrote a stretch of memory and who has read it since. All that must be
-// done when a piece of work begins, and not by luck: its stream must have waited for it.
+// Looks for work that began too early. What orders work are the tickets of blocks; what is checked here is independent of them:
+// by address, from the views that a kernel really gets, the checker remembers who wrote a stretch of memory and who has read it
+// since. All that must be done when a piece of work begins, and not by luck: its stream must have waited for it.
 //
 // The table is kept by the device's thread when work is added; workers check with the needs that came out of it.
 #pragma once
@@ -27,9 +27,9 @@ struct Worker {
 // What must be done before a piece of work begins.
 struct Need {
   Worker before;
-  bool wrote = false;    // `before` did; else it reads
-  bool waited = false;   // the tickets see to it
-  std::uintptr_t begin = 0, end = 0;  // of the block that both use
+  bool wrote = false;                // `before` did; else it reads
+  bool waited = false;               // the tickets see to it
+  std::uintptr_t begin = 0, end = 0; // of the block that both use
 };
 
 // Mistakes found, by any thread.

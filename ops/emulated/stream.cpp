@@ -20,8 +20,11 @@ Stream::~Stream() {
   thread_.join();
 }
 
-void Stream::push(Work work, Streams& all, Faults& faults) {
+void Stream::start(Streams& all, Faults& faults) {
   if (!thread_.joinable()) thread_ = std::thread([this, &all, &faults] { run(all, faults); });
+}
+
+void Stream::push(Work work) {
   {
     std::unique_lock lock(mutex_);
     finished_.wait(lock, [this] { return queue_.size() < kMostQueued; });

@@ -1,5 +1,5 @@
-// A stream of the emulated device: a queue and a thread that works on it in order. The thread starts with the first piece of work and ends,
-// when everything has been done, with the stream.
+// A stream of the emulated device: a queue and a thread that works on it in order. The thread starts with the first piece of work
+// and ends, when everything has been done, with the stream.
 #pragma once
 
 #include "ops/emulated/race_checker.h"
@@ -21,17 +21,17 @@ struct Work {
   std::string_view name;
   Piece piece;
   std::vector<Need> needs;
-  std::chrono::nanoseconds pause{};  // before it begins
+  std::chrono::nanoseconds pause{}; // before it begins
 
-  Kernel kernel = nullptr;  // null: a copy
+  Kernel kernel = nullptr; // null: a copy
   std::vector<View> inputs, outputs;
   Attributes attributes;
 
   void* to = nullptr;
   const void* from = nullptr;
   std::size_t bytes = 0;
-  std::unique_ptr<std::byte[]> staged;  // what `from` names, if it is not on the device
-  std::chrono::nanoseconds transfer{};  // how long a copy takes at least
+  std::unique_ptr<std::byte[]> staged; // what `from` names, if it is not on the device
+  std::chrono::nanoseconds transfer{}; // how long a copy takes at least
 };
 
 class Stream;
@@ -44,14 +44,16 @@ public:
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Of the device's thread. Waits while very much is queued.
-  void push(Work work, Streams& all, Faults& faults);
+  // Of the device's thread. The first of them starts the worker.
+  void start(Streams& all, Faults& faults);
+  // Waits while very much is queued.
+  void push(Work work);
   // Of any thread: until that piece of work has been done.
   void wait_for(Ticket ticket);
   Ticket done() const { return done_.load(std::memory_order_relaxed); }
 
 private:
-  static constexpr std::size_t kMostQueued = 4096;  // pieces of work
+  static constexpr std::size_t kMostQueued = 4096; // pieces of work
   void run(Streams& all, Faults& faults);
   static void perform(Work& work, Streams& all, Faults& faults);
 

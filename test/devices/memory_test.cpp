@@ -137,3 +137,15 @@ TEST_CASE("whoever takes memory waits for all that used it before") {
   CHECK(piece.waits == Tickets{1, 1, 1, 0});
   CHECK(ordering.add(StreamKind::update, on_both, {}).waits == Tickets{}); // known by now
 }
+
+TEST_CASE("each part of memory that is taken in parts carries its tickets") {
+  Arena arena(64);
+  std::vector<char> memory(4096);
+  arena.add(memory.data(), 4096);
+  Ordering ordering;
+  TrackedBlock* whole = arena.take(4096);
+  Block* const on_whole[] = {whole};
+  ordering.add(StreamKind::execute, {}, on_whole);
+  arena.give_back(whole);
+  for (int i = 0; i < 4; ++i) CHECK(arena.take(1024)->earlier == Tickets{1, 0, 0, 0});
+}

@@ -139,3 +139,24 @@ TEST_CASE("kernels of the emulated device take denormal numbers for zeros, like 
   const Tensor t = runtime.from_host(DType::f32, {2}, *device, tiny);
   CHECK(runtime.read_numbers(runtime.apply(OperatorId::mul, {t, weak_number(1024, true)})) == std::vector<double>{0, 1024});
 }
+
+TEST_CASE("the threads that share the work of large kernels give what one gives") {
+  Free ledger;
+  auto one = make_cpu_device(ledger, 1), four = make_cpu_device(ledger, 4);
+  std::mt19937 random(5);
+  std::vector<float> numbers(1 << 18);
+  for (float& x : numbers) x = std::uniform_real_distribution(-2.0f, 2.0f)(random);
+  const auto run = [&](Device& device, OperatorId id) {
+    Runtime runtime(device);
+    const bool product = id == OperatorId::matmul;
+    const Tensor a = runtime.from_host(DType::f32, product ? Shape{256, 256} : Shape{512, 512}, device, numbers.data());
+    return bytes_of_all(runtime, operator_of(id).signature.substr(0, 2) == "XX" || product ? runtime.apply(id, {a, a})
+                                                                                           : runtime.apply(id, {a}));
+  };
+  for (const OperatorId id :
+       {OperatorId::add, OperatorId::expt, OperatorId::exp, OperatorId::gelu, OperatorId::sum, OperatorId::mean,
+        OperatorId::max_over, OperatorId::softmax, OperatorId::log_softmax, OperatorId::matmul}) {
+    CAPTURE(operator_of(id).name);
+    CHECK(run(*one, id) == run(*four, id));
+  }
+}
