@@ -15,6 +15,7 @@ using pointwise::Integer;
 
 constexpr std::int64_t kBlock = 512;          // elements staged at a time
 constexpr std::int64_t kPieceOfRow = 8 << 10; // long rows are divided among threads in such pieces
+constexpr std::int64_t kFewElements = 64;     // up to so many, numbers are staged without further ado
 constexpr unsigned kOut = kMostOperands;      // place of the output among the operands
 
 template <class To, class From> void load_loop(void* to, const void* from, std::int64_t stride, std::int64_t n) {
@@ -237,6 +238,55 @@ private:
   std::array<Buffer, kMostOperands + 1> staged_; // not initialised: 20 KiB
 };
 
+bool row_major(const View& v) {
+  std::int64_t expected = 1;
+  for (int i = v.shape.rank() - 1; i >= 0; --i) {
+    if (v.shape[i] != 1 && v.strides[static_cast<std::size_t>(i)] != expected) return false;
+    expected *= v.shape[i];
+  }
+  return true;
+}
+
+// Most calls: all operands of the type computed in, row-major, of the shape of the output, or numbers with few elements. False:
+// not one of them.
+bool done_at_once(const KernelCall& call, Compute compute, Loop loop, double parameter) {
+  const View& out = call.outputs[0];
+  const std::int64_t n = out.elements();
+  if (!is_computed_in(compute, out.dtype) || !row_major(out)) return false;
+  const char* in[kMostOperands] = {};
+  const auto inputs = static_cast<unsigned>(call.inputs.size());
+  bool numbers = false;
+  for (unsigned k = 0; k < inputs; ++k) {
+    const View& v = call.inputs[k];
+    if (v.weak) {
+      if (n > kFewElements) return false;
+      numbers = true;
+    } else if (v.dtype != out.dtype || !(v.shape == out.shape) || !row_major(v)) {
+      return false;
+    }
+    in[k] = static_cast<const char*>(v.data);
+  }
+  if (numbers) {
+    alignas(64) char staged[kMostOperands][kFewElements * 8];
+    const void* places[kMostOperands] = {};
+    for (unsigned k = 0; k < inputs; ++k) {
+      places[k] = in[k];
+      if (!call.inputs[k].weak) continue;
+      load(compute, staged[k], DType::f64, &call.inputs[k].number, 0, n);
+      places[k] = staged[k];
+    }
+    loop(out.data, places, n, parameter);
+    return true;
+  }
+  const std::int64_t bytes = bytes_of(out.dtype);
+  parallel_for(n, kElementsInline, [&](std::int64_t begin, std::int64_t end) {
+    const void* places[kMostOperands] = {};
+    for (unsigned k = 0; k < inputs; ++k) places[k] = in[k] + begin * bytes;
+    loop(static_cast<char*>(out.data) + begin * bytes, places, end - begin, parameter);
+  });
+  return true;
+}
+
 } // namespace
 
 Compute compute_of(DType type) {
@@ -253,6 +303,7 @@ void store(Compute compute, const void* from, DType type, void* to, std::int64_t
 }
 
 void elementwise(const KernelCall& call, Compute compute, Loop loop, double parameter, bool condition) {
+  if (loop != nullptr && !condition && done_at_once(call, compute, loop, parameter)) return;
   const View& out = call.outputs[0];
   Plan plan;
   plan.inputs = static_cast<unsigned>(call.inputs.size());

@@ -120,6 +120,22 @@ template <class T> struct Tile {
   }
 };
 
+// Products of a few numbers: both operands are staged whole.
+constexpr std::int64_t kFew = 256; // elements of each operand, and columns
+
+template <class T> void multiply_few(Compute compute, const Matrix& c, const Matrix& a, const Matrix& b) {
+  const std::int64_t m = c.rows, n = c.columns, k = a.columns;
+  T left[kFew], right[kFew], sums[kFew];
+  for (std::int64_t i = 0; i < m; ++i) load(compute, left + i * k, a.dtype, a.from(i, 0).data, a.column, k);
+  for (std::int64_t p = 0; p < k; ++p) load(compute, right + p * n, b.dtype, b.from(p, 0).data, b.column, n);
+  for (std::int64_t i = 0; i < m; ++i) {
+    std::fill_n(sums, n, T(0));
+    for (std::int64_t p = 0; p < k; ++p)
+      for (std::int64_t j = 0; j < n; ++j) sums[j] = sums[j] + left[i * k + p] * right[p * n + j];
+    store(compute, sums, c.dtype, c.from(i, 0).data, c.column, n);
+  }
+}
+
 // y [m] = matrix [m, k] x [k].
 template <class T> void times_vector(Compute compute, const Matrix& y, const Matrix& matrix, const Matrix& x) {
   constexpr std::int64_t kBlock = 256;
@@ -202,6 +218,10 @@ template <class T> void multiply(Compute compute, const View& c_view, const View
   const Stack stack(c_view, a_view, b_view);
   const Matrix c(c_view), a(a_view), b(b_view);
   const std::int64_t m = c.rows, n = c.columns;
+  if (stack.members == 1 && n <= kFew && m * a.columns <= kFew && a.columns * n <= kFew) {
+    multiply_few<T>(compute, c, a, b);
+    return;
+  }
   if (m == 1 || n == 1) {
     for (std::int64_t member = 0; member < stack.members; ++member) {
       std::int64_t in_a = 0, in_b = 0, in_c = 0;
