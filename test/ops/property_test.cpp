@@ -1,5 +1,6 @@
 // Operators on random views of random tensors, of all types, against references of a few lines that know neither strides nor
 // types. Elements are small integers, so every type gives the same numbers exactly.
+#include "ops/convert.h"
 #include "test/ops/testing.h"
 
 #include <algorithm>
@@ -303,6 +304,28 @@ TEST_CASE("products of stacks of matrices of any layout") {
              return sum;
            }));
   }
+}
+
+TEST_CASE("large products are exact where numbers are, whichever way the operands lie") {
+  Worlds w(8);
+  for (const DType type : {DType::f32, DType::f64, DType::bf16, DType::i64})
+    for (unsigned swaps = 0; swaps < 4; ++swaps) {
+      const std::int64_t m = 150, k = 70, n = 210;
+      auto operand = [&](std::int64_t rows, std::int64_t columns, bool swapped) {
+        Both b = w.fresh(swapped ? Index{columns, rows} : Index{rows, columns}, type);
+        if (!swapped) return b;
+        b.tensor = applied(w.w.rt, OperatorId::transpose, {b.tensor}, with({absent(), absent()}));
+        b.model = made({rows, columns}, [inner = b.model](const Index& at) { return inner({at[1], at[0]}); });
+        return b;
+      };
+      const Both a = operand(m, k, (swaps & 1) != 0), b = operand(k, n, (swaps & 2) != 0);
+      const Tensor y = applied(w.w.rt, OperatorId::matmul, {a.tensor, b.tensor});
+      w.same(y, made({m, n}, [&](const Index& at) {
+               double sum = 0;
+               for (std::int64_t p = 0; p < k; ++p) sum += a.model({at[0], p}) * b.model({p, at[1]});
+               return type == DType::bf16 ? static_cast<double>(widened(rounded(static_cast<float>(sum)))) : sum;
+             }));
+    }
 }
 
 TEST_CASE("tensors are joined and padded") {
