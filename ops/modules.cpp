@@ -24,10 +24,11 @@ std::vector<std::filesystem::path> folders() {
   if (dladdr(&here, &info) != 0 && info.dli_fname != nullptr) add(std::filesystem::path(info.dli_fname).parent_path());
   std::error_code none;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
-  if (!none) add(program.parent_path().parent_path() / "lib");
-#ifdef CAIRN_MODULE_FOLDER
-  add(CAIRN_MODULE_FOLDER);
-#endif
+  if (!none) {
+    add(program.parent_path().parent_path() / "lib");
+    add(program.parent_path().parent_path() / CAIRN_LIBRARY_FOLDER); // an installation that was moved
+  }
+  add(CAIRN_INSTALLED_LIBRARY_FOLDER);
   return out;
 }
 

@@ -129,9 +129,27 @@ template <class T> void widen(const std::vector<char>& bytes, std::vector<double
   }
 }
 
+void check_bytes(const ResultType& result) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(result.shape.elements(), bytes_of(result.dtype), &bytes))
+    throw OperatorError(fmt::format("a tensor of shape {} would have too many bytes", result.shape.text()));
+}
+
+// Types, shapes and sizes of the results; all that can be refused without asking a device is refused here, in the name of the
+// operator.
 void infer(const Call& call, ResultTypes& results) {
   check_operands(call.op, call.inputs);
-  call.op.infer(call, results);
+  try {
+    call.op.infer(call, results);
+    if (call.op.kernel != nullptr)
+      for (unsigned i = 0; i < results.count; ++i) {
+        check_bytes(results[i]);
+      }
+  } catch (const OperatorError& e) {
+    const std::string name(shown_name(call.op));
+    if (std::string_view(e.what()).starts_with(name + ":")) throw;
+    throw OperatorError(name + ": " + e.what());
+  }
 }
 
 // Results in new storage, or in that of an operand that was given up.
@@ -145,7 +163,7 @@ void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inpu
     Tensor& out = made[i];
     out.dtype = types.types[i].dtype;
     out.shape = types.types[i].shape;
-    const std::int64_t bytes = out.bytes(); // refused here if that does not fit
+    const std::int64_t bytes = out.bytes();
     set_layout(op, inputs, out);
     device = types.types[i].device != nullptr ? types.types[i].device : of_inputs != nullptr ? of_inputs : call.default_device;
     if (i == 0 && !device->supports(op))
