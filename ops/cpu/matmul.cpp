@@ -121,19 +121,31 @@ template <class T> struct Tile {
 };
 
 // Products of a few numbers: both operands are staged whole.
-constexpr std::int64_t kFew = 256; // elements of each operand, and columns
+constexpr std::int64_t kFew = 256; // elements of each operand and of the result
+
+// A matrix as rows without gaps.
+template <class T> void stage_rows(Compute compute, T* to, const Matrix& m) {
+  if (m.columns == 1) return load(compute, to, m.dtype, m.data, m.row, m.rows);
+  if (m.column == 1 && m.row == m.columns) return load(compute, to, m.dtype, m.data, 1, m.rows * m.columns);
+  for (std::int64_t i = 0; i < m.rows; ++i) load(compute, to + i * m.columns, m.dtype, m.from(i, 0).data, m.column, m.columns);
+}
 
 template <class T> void multiply_few(Compute compute, const Matrix& c, const Matrix& a, const Matrix& b) {
   const std::int64_t m = c.rows, n = c.columns, k = a.columns;
   T left[kFew], right[kFew], sums[kFew];
-  for (std::int64_t i = 0; i < m; ++i) load(compute, left + i * k, a.dtype, a.from(i, 0).data, a.column, k);
-  for (std::int64_t p = 0; p < k; ++p) load(compute, right + p * n, b.dtype, b.from(p, 0).data, b.column, n);
-  for (std::int64_t i = 0; i < m; ++i) {
-    std::fill_n(sums, n, T(0));
-    for (std::int64_t p = 0; p < k; ++p)
-      for (std::int64_t j = 0; j < n; ++j) sums[j] = sums[j] + left[i * k + p] * right[p * n + j];
-    store(compute, sums, c.dtype, c.from(i, 0).data, c.column, n);
+  stage_rows(compute, left, a);
+  stage_rows(compute, right, b);
+  std::fill_n(sums, m * n, T(0));
+  if (n == 1) {
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t p = 0; p < k; ++p) sums[i] = sums[i] + left[i * k + p] * right[p];
+    return store(compute, sums, c.dtype, c.data, c.row, m);
   }
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t p = 0; p < k; ++p)
+      for (std::int64_t j = 0; j < n; ++j) sums[i * n + j] = sums[i * n + j] + left[i * k + p] * right[p * n + j];
+  if (c.column == 1 && c.row == n) return store(compute, sums, c.dtype, c.data, 1, m * n);
+  for (std::int64_t i = 0; i < m; ++i) store(compute, sums + i * n, c.dtype, c.from(i, 0).data, c.column, n);
 }
 
 // y [m] = matrix [m, k] x [k].
@@ -218,7 +230,7 @@ template <class T> void multiply(Compute compute, const View& c_view, const View
   const Stack stack(c_view, a_view, b_view);
   const Matrix c(c_view), a(a_view), b(b_view);
   const std::int64_t m = c.rows, n = c.columns;
-  if (stack.members == 1 && n <= kFew && m * a.columns <= kFew && a.columns * n <= kFew) {
+  if (stack.members == 1 && m * n <= kFew && m * a.columns <= kFew && a.columns * n <= kFew) {
     multiply_few<T>(compute, c, a, b);
     return;
   }
