@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 512;
 constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kShortRow = 64;
 
 // out = exp(x - shift) factor
 template <class T> struct Exponentials {
@@ -22,6 +23,7 @@ template <class T> struct Exponentials {
     auto* o = static_cast<T*>(out);
     const auto* x = static_cast<const T*>(in[0]);
     const T shift = *static_cast<const T*>(in[1]), factor = *static_cast<const T*>(in[2]);
+    CAIRN_EACH
     for (std::int64_t i = 0; i < n; ++i) o[i] = pointwise::exp(x[i] - shift) * factor;
   }
 };
@@ -59,6 +61,7 @@ public:
     for (int i = 0; i < out_.shape.rank(); ++i)
       if (i != axis_) rows *= out_.shape[i];
     if (n_ == 0) return;
+    if (what_ == Softmax::plain && n_ <= kShortRow && row_major(out_) && row_major(in_[0])) return short_rows(rows);
     parallel_for(rows, std::max<std::int64_t>(1, kElementsInline / 8 / n_), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t r = begin; r < end; ++r) row(r);
     });
@@ -66,6 +69,40 @@ public:
 
 private:
   static constexpr Compute kCompute = std::is_same_v<T, float> ? Compute::f32 : Compute::f64;
+
+  bool row_major(const View& v) const {
+    std::int64_t expected = 1;
+    for (int i = v.shape.rank() - 1; i >= 0; --i) {
+      if (v.shape[i] != 1 && v.strides[static_cast<std::size_t>(i)] != expected) return false;
+      expected *= v.shape[i];
+    }
+    return axis_ == v.shape.rank() - 1;
+  }
+
+  // Several at a time, so that all their exponentials are taken at once.
+  void short_rows(std::int64_t rows) const {
+    const std::int64_t at_once = kBlock / n_;
+    parallel_for(rows, kElementsInline / 8 / n_, [&](std::int64_t begin, std::int64_t end) {
+      alignas(64) T x[kBlock];
+      for (std::int64_t r = begin; r < end; r += at_once) {
+        const std::int64_t count = std::min(at_once, end - r);
+        load(kCompute, x, in_[0].dtype, static_cast<const char*>(in_[0].data) + r * n_ * bytes_of(in_[0].dtype), 1, count * n_);
+        for (T* row = x; row < x + count * n_; row += n_) {
+          T largest = row[0];
+          for (std::int64_t i = 1; i < n_; ++i) largest = row[i] > largest ? row[i] : largest;
+          for (std::int64_t i = 0; i < n_; ++i) row[i] -= largest;
+        }
+        exponentials(x, x, T(0), T(1), count * n_);
+        for (T* row = x; row < x + count * n_; row += n_) {
+          T sum = row[0];
+          for (std::int64_t i = 1; i < n_; ++i) sum += row[i];
+          const T factor = 1 / sum;
+          for (std::int64_t i = 0; i < n_; ++i) row[i] *= factor;
+        }
+        store(kCompute, x, out_.dtype, static_cast<char*>(out_.data) + r * n_ * bytes_of(out_.dtype), 1, count * n_);
+      }
+    });
+  }
 
   // f(a, b, n, place) for blocks of the operands; b is null for those of one operand.
   template <class F> void each_block(const char* a, const char* b, F&& f) const {
