@@ -6,6 +6,32 @@
 
 namespace cairn::ops {
 
+Device::~Device() {
+  while (first_ != nullptr) {
+    Storage* storage = first_;
+    first_ = storage->next;
+    if (storage->release != nullptr) {
+      storage->release(storage->release_context);
+      delete storage->block;
+    }
+    delete storage;
+  }
+}
+
+void Device::link(Storage* storage) {
+  storage->next = first_;
+  if (first_ != nullptr) first_->previous = storage;
+  first_ = storage;
+}
+
+void Device::unlink(Storage* storage) {
+  if (storage->previous != nullptr)
+    storage->previous->next = storage->next;
+  else
+    first_ = storage->next;
+  if (storage->next != nullptr) storage->next->previous = storage->previous;
+}
+
 Storage* Device::make_storage(std::int64_t bytes) {
   auto storage = std::make_unique<Storage>();
   ledger_.charge(bytes);
@@ -19,20 +45,34 @@ Storage* Device::make_storage(std::int64_t bytes) {
   storage->bytes = bytes;
   storage->origin_code = origin.code;
   storage->origin_pc = origin.pc;
-  storage->next = first_;
-  if (first_ != nullptr) first_->previous = storage.get();
-  first_ = storage.get();
+  link(storage.get());
   live_bytes_ += bytes;
   peak_bytes_ = std::max(peak_bytes_, live_bytes_);
   return storage.release();
 }
 
+Storage* Device::adopt_storage(void* memory, std::int64_t bytes, void (*release)(void* context), void* context) {
+  auto storage = std::make_unique<Storage>();
+  auto block = std::make_unique<Block>();
+  block->data = memory;
+  block->bytes = bytes;
+  storage->block = block.release();
+  storage->device = this;
+  storage->bytes = bytes;
+  storage->release = release;
+  storage->release_context = context;
+  link(storage.get());
+  return storage.release();
+}
+
 void Device::drop_storage(Storage* storage) {
-  if (storage->previous != nullptr)
-    storage->previous->next = storage->next;
-  else
-    first_ = storage->next;
-  if (storage->next != nullptr) storage->next->previous = storage->previous;
+  unlink(storage);
+  if (storage->release != nullptr) {
+    storage->release(storage->release_context);
+    delete storage->block;
+    delete storage;
+    return;
+  }
   live_bytes_ -= storage->bytes;
   ledger_.charge(-storage->bytes);
   give_back_block(storage->block);
@@ -42,6 +82,7 @@ void Device::drop_storage(Storage* storage) {
 std::vector<Device::Holder> Device::holders() const {
   std::map<std::pair<std::uint32_t, const void*>, Holder> by_origin; // by places in code first: addresses vary
   for (const Storage* s = first_; s != nullptr; s = s->next) {
+    if (s->release != nullptr) continue;
     Holder& holder =
         by_origin.try_emplace({s->origin_pc, s->origin_code}, Holder{s->origin_code, s->origin_pc, 0, 0}).first->second;
     holder.bytes += s->bytes;

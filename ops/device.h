@@ -77,7 +77,7 @@ struct DeviceMemoryExceeded : std::runtime_error {
 class Device {
 public:
   Device(std::string name, Ledger& ledger) : name_(std::move(name)), ledger_(ledger) {}
-  virtual ~Device() = default;
+  virtual ~Device();  // values that the host never gave back may still be there: adopted memory goes back now
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
@@ -89,6 +89,9 @@ public:
 
   // Storage of at least so many bytes with count 0, charged to the ledger. Throws what the ledger throws, DeviceMemoryExceeded, bad_alloc.
   Storage* make_storage(std::int64_t bytes);
+  // Memory of the host's as storage with count 0, where kernels can reach it (the processor): not copied, not charged, never written.
+  // `release` is called when the last tensor has gone.
+  Storage* adopt_storage(void* memory, std::int64_t bytes, void (*release)(void* context), void* context);
   // Called when the last tensor has gone; work that is queued may still use the memory.
   void drop_storage(Storage* storage);
 
@@ -124,6 +127,8 @@ protected:
   virtual void give_back_block(Block* block) = 0;
 
 private:
+  void link(Storage* storage);
+  void unlink(Storage* storage);
   std::string name_;
   Ledger& ledger_;
   Storage* first_ = nullptr;
@@ -143,5 +148,7 @@ std::unique_ptr<Device> make_emulated_device(Ledger& ledger, const EmulatedOptio
 
 // A device of the CUDA module, which is looked for and loaded now. Throws std::runtime_error with the reason if there is none.
 std::unique_ptr<Device> make_cuda_device(Ledger& ledger, int index);
+// A line for each device that make_cuda_device can make, by index: name, memory, compute capability. None: `why` has the reason.
+std::vector<std::string> cuda_devices(std::string& why);
 
 } // namespace cairn::ops

@@ -22,6 +22,9 @@ struct Storage {
   // Who made it, for reports of what holds the memory: whatever Device::origin was then.
   const void* origin_code = nullptr;
   std::uint32_t origin_pc = 0;
+  // Memory of the host's: nobody here writes it, and it goes back by this call.
+  void (*release)(void* context) = nullptr;
+  void* release_context = nullptr;
   Storage* previous = nullptr;  // in the device's list of what lives
   Storage* next = nullptr;
 };
@@ -42,7 +45,7 @@ public:
   Storage* get() const { return storage_; }
   Storage* operator->() const { return storage_; }
   explicit operator bool() const { return storage_ != nullptr; }
-  bool unique() const { return storage_ != nullptr && storage_->count == 1; }
+  bool unique() const { return storage_ != nullptr && storage_->count == 1 && storage_->release == nullptr; }
 
 private:
   void hold() {

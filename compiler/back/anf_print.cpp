@@ -84,6 +84,8 @@ private:
       return op + ' ' + globals_[s.index] + atoms(s.operands);
     case Opcode::primitive:
       return std::string(bytecode::kPrimitives[s.index].name) + atoms(s.operands);
+    case Opcode::tensor:
+      return std::string(bytecode::kTensorOperators[s.index].name) + atoms(s.operands);
     case Opcode::host:
       return op + ' ' + unit_.imports[s.index].name + atoms(s.operands);
     case Opcode::capture:

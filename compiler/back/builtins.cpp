@@ -71,6 +71,10 @@ std::unordered_map<std::string_view, Builtin> make_table() {
     const bytecode::PrimitiveInfo& p = bytecode::kPrimitives[i];
     table.emplace(p.name, Builtin{p.name, Opcode::primitive, p.least, p.most, false, i});
   }
+  for (std::uint16_t i = 0; i < std::size(bytecode::kTensorOperators); ++i) {
+    const bytecode::TensorInfo& t = bytecode::kTensorOperators[i];
+    if (t.name.front() != '%') table.emplace(t.name, Builtin{t.name, Opcode::tensor, t.least, t.most, false, i});
+  }
   return table;
 }
 
@@ -143,6 +147,34 @@ bool is_boolean_valued(Opcode op) {
   }
 }
 
+namespace {
+
+// In a lambda with rest list `rest`: a call with as many of its elements as there are and the builtin takes, `taken` of them seen so far.
+Node* with_optional(Tree& tree, const Builtin& b, const std::vector<VarId>& vars, VarId rest, unsigned taken) {
+  auto left = [&](unsigned after) {
+    Node* list = tree.local(rest, {});
+    for (unsigned i = 0; i < after; ++i) list = tree.primitive(Opcode::cdr, {list}, {});
+    return list;
+  };
+  std::vector<Node*> operands;
+  for (VarId v : vars) operands.push_back(tree.local(v, {}));
+  for (unsigned i = 0; i < taken; ++i) operands.push_back(tree.primitive(Opcode::car, {left(i)}, {}));
+  Node* otherwise = nullptr;
+  if (b.least + taken == b.most) {
+    Node* complaint = tree.primitive(
+        Opcode::cons,
+        {tree.constant(make_string(std::string(b.name) + ": too many arguments"), {}), tree.constant(make_null(), {})}, {});
+    otherwise = tree.primitive(Opcode::fail, {complaint}, {});
+  } else {
+    otherwise = with_optional(tree, b, vars, rest, taken + 1);
+  }
+  Node* choice = tree.make(Node::Kind::if_, {});
+  choice->children = {tree.primitive(Opcode::is_null, {left(taken)}, {}), call_builtin(tree, b, std::move(operands)), otherwise};
+  return choice;
+}
+
+} // namespace
+
 // Optional operands of a builtin become a rest list that is taken apart, so that a wrapper checks its arity like any procedure.
 Node* make_wrapper(Tree& tree, const Builtin& b) {
   Node* lambda = tree.make(Node::Kind::lambda, {});
@@ -163,20 +195,8 @@ Node* make_wrapper(Tree& tree, const Builtin& b) {
     lambda->children = {call_builtin(tree, b, std::move(operands))};
     return lambda;
   }
-  // All primitives with optional operands have just one of them.
   lambda->rest = tree.fresh("more");
-  auto more = [&] { return tree.local(lambda->rest, {}); };
-  std::vector<Node*> all = operands;
-  all.push_back(tree.primitive(Opcode::car, {more()}, {}));
-  Node* complaint = tree.primitive(
-      Opcode::cons,
-      {tree.constant(make_string(std::string(b.name) + ": too many arguments"), {}), tree.constant(make_null(), {})}, {});
-  Node* one_more = tree.make(Node::Kind::if_, {});
-  one_more->children = {tree.primitive(Opcode::is_null, {tree.primitive(Opcode::cdr, {more()}, {})}, {}),
-                        call_builtin(tree, b, std::move(all)), tree.primitive(Opcode::fail, {complaint}, {})};
-  Node* choice = tree.make(Node::Kind::if_, {});
-  choice->children = {tree.primitive(Opcode::is_null, {more()}, {}), call_builtin(tree, b, std::move(operands)), one_more};
-  lambda->children = {choice};
+  lambda->children = {with_optional(tree, b, lambda->vars, lambda->rest, 0)};
   return lambda;
 }
 

@@ -151,6 +151,7 @@ private:
     case Opcode::group:
     case Opcode::primitive:
     case Opcode::host:
+    case Opcode::tensor:
     case Opcode::vector:
     case Opcode::vector_update:
     case Opcode::fail: {

@@ -101,6 +101,8 @@ struct Table {
       all.push_back({name, name, least, most, Shape::direct});
     };
     for (const auto& p : bytecode::kPrimitives) direct(p.name, p.least, p.most);
+    for (const auto& t : bytecode::kTensorOperators)
+      if (t.name.front() != '%') direct(t.name, t.least, t.most);
     for (const auto& r : bytecode::kRunOperators) direct(r.name, r.parameters, r.parameters);
     for (const Builtin& b : all) by_name.emplace(b.name, &b);
   }

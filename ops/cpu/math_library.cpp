@@ -1,9 +1,13 @@
 // See math_library.h.
 #include "ops/cpu/math_library.h"
 
-#include "ops/modules.h"
+#include "ops/module_loader.h"
 
 #include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <dlfcn.h>
 
 namespace cairn::ops::cpu {
 
@@ -28,9 +32,12 @@ private:
 };
 
 const cairn_math* load() {
+  const char* const wanted = std::getenv("CAIRN_MATH");
+  if (wanted != nullptr && std::string_view(wanted) == "none") return nullptr; // to compare with our own loops
   const Setting passive("OMP_WAIT_POLICY", "passive"), alone("OPENBLAS_NUM_THREADS", "1");
   std::string reason;
-  void* const open = symbol_of_module("cairn_math", CAIRN_MATH_OPEN, reason);
+  void* const module = open_module("cairn_math", reason);
+  void* const open = module != nullptr ? dlsym(module, CAIRN_MATH_OPEN) : nullptr;
   if (open == nullptr) return nullptr;
   const cairn_math* const math = reinterpret_cast<cairn_math_open_function>(open)();
   return math->version == CAIRN_MATH_VERSION ? math : nullptr;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs programs that carry their expectations in comments, and compares.
 
-    run.py --vmrun PATH [--jobs N] [--filter TEXT] FILE-or-FOLDER ...
+    run.py --vmrun PATH [--jobs N] [--filter TEXT] [--option=...] FILE-or-FOLDER ...
 
 A file is one program, or several when lines `;;; case NAME` separate them; what stands before the first such line is
 put in front of every case. The expectations, anywhere in a comment of the program:
@@ -84,14 +84,14 @@ def cases_of(path):
     return result
 
 
-def complaints(case, vmrun, folder):
+def complaints(case, vmrun, folder, more_flags=()):
     """What is wrong with a run of the case; an empty list if nothing is."""
     program = case.path
     if case.name:
         program = os.path.join(folder, 'case.scm')
         with open(program, 'w', encoding='utf-8', newline='') as file:
             file.write(case.text)
-    command = [vmrun] + case.flags + [program] + case.args
+    command = [vmrun] + [f for f in more_flags if not any(own.split('=')[0] == f.split('=')[0] for own in case.flags)] + case.flags + [program] + case.args
     try:
         run = subprocess.run(command, input=''.join(line + '\n' for line in case.input).encode(), capture_output=True,
                              timeout=case.timeout)
@@ -141,6 +141,7 @@ def main():
     parser.add_argument('--vmrun', required=True)
     parser.add_argument('--jobs', type=int, default=2)
     parser.add_argument('--filter', default='', help='only cases whose FILE: NAME contains this')
+    parser.add_argument('--option', action='append', default=[], help='of vmrun, for every program')
     parser.add_argument('places', nargs='+')
     options = parser.parse_args()
     paths = []
@@ -156,7 +157,7 @@ def main():
 
     def attempt(case):
         with tempfile.TemporaryDirectory() as folder:
-            return complaints(case, vmrun, folder)
+            return complaints(case, vmrun, folder, options.option)
 
     failed = checks = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -9,6 +9,7 @@ import random
 
 class Generator:
     def __init__(self, seed, smooth=False):
+        self.tensors = isinstance(seed, int) and seed % 2 == 1
         self.random = random.Random('%s %s' % (seed, smooth))
         self.smooth = smooth
         self.names = 0
@@ -72,6 +73,12 @@ class Generator:
             lambda: '(apply + %s)' % self.items(env, depth - 1),
             lambda: '(begin (effect) %s)' % sub(),
         ]
+        if self.tensors:
+            structured += [
+                lambda: '(tensor->number (%s %s))' % (r.choice(['sum', 'mean']), self.tensor(env, depth - 1)),
+                lambda: '(sumall (* %s %s))' % (self.tensor(env, depth - 1), self.tensor(env, depth - 1)),
+                lambda: '(car (%s (tensor->list %s)))' % (r.choice(['car', 'cadr']), self.tensor(env, depth - 1)),
+            ]
         special = [lambda: self.interrupted(env, depth), lambda: self.derivative(env, depth)]
         choice = r.random()
         if choice < .45:
@@ -91,8 +98,59 @@ class Generator:
         name = self.fresh('q')
         return '(let ((%s %s)) %s)' % (name, text, template.format(name))
 
+    def tensor(self, env, depth):
+        """An expression whose value is a tensor of two rows and three columns."""
+        r = self.random
+        self.budget -= 1
+        if depth <= 0 or r.random() < .3:
+            found = self.pick(env, 't')
+            if found:
+                return found
+        sub = lambda e=env: self.tensor(e, depth - 1)
+        number = lambda: self.number(env, depth - 1)
+        if depth <= 0 or self.budget < 0 or r.random() < .2:
+            return r.choice([lambda: "(list->tensor (list (list %s %s 1) (list %s .5 %s)) 'f64)" % tuple(number() for _ in range(4)),
+                             lambda: "(list->tensor '((.1 -.2 .3) (.4 1. -.6)) 'f64)",
+                             lambda: "(fill '(2 3) .7 'f64)"])()
+        name = self.fresh('t')
+        with_name = lambda template: '(let ((%s %s)) %s)' % (name, sub(), template.format(name))
+        forms = [
+            lambda: '(+ %s %s)' % (sub(), sub()), lambda: '(- %s %s)' % (sub(), sub()),
+            lambda: '(* (sin %s) %s)' % (sub(), sub()), lambda: '(* %s %s)' % (self.bounded(number()), sub()),
+            lambda: '(+ %s %s)' % (sub(), number()), lambda: '(- 1 %s)' % sub(), lambda: '(- %s)' % sub(),
+            lambda: '(%s %s)' % (r.choice(['sin', 'cos', 'tanh', 'sigmoid', 'atan', 'softplus']), sub()),
+            lambda: '(exp (sin %s))' % sub(),
+            lambda: with_name('(/ {0} (+ 2 (* {0} {0})))'),
+            lambda: with_name('(sin (matmul (matmul {0} (transpose {0})) {0}))'),
+            lambda: '(softmax %s %d)' % (sub(), r.randrange(2)),
+            lambda: with_name("(concat-tensors (list (narrow-tensor {0} 1 1 2) (narrow-tensor {0} 1 0 1)) 1)"),
+            lambda: with_name("(+ {0} (narrow-tensor {0} 0 1 1))"),
+            lambda: with_name("(- {0} (mean {0} 1 #t))"),
+            lambda: "(view (transpose (view %s '(3 2))) '(2 3))" % sub(),
+            lambda: "(permute (permute %s '(1 0)) '(1 0))" % sub(),
+            lambda: "(expand-tensor (sum %s '(0) #t) '(2 3))" % sub(),
+            lambda: "(pad %s '(0 -1) '(0 1) .3)" % sub(),
+            lambda: self.tensor_loop(env, depth),
+        ]
+        if not self.smooth:
+            forms += [lambda: '(max %s %s)' % (sub(), sub()), lambda: '(ReLU %s)' % sub(),
+                      lambda: '(where (< %s 0) %s %s)' % (sub(), sub(), sub()),
+                      lambda: '(if (< %s %s) %s %s)' % (number(), number(), sub(), sub())]
+        return r.choice(forms)()
+
+    def tensor_loop(self, env, depth):
+        name, i, t = self.fresh('loop'), self.fresh('i'), self.fresh('t')
+        start = self.tensor(env, depth - 1)
+        self.in_loop += 1
+        body = self.tensor(env + [(t, 't')], depth - 2)
+        self.in_loop -= 1
+        return '(let %s ((%s %d) (%s %s)) (if (= %s 0) %s (%s (- %s 1) (sin %s))))' % (
+            name, i, self.count(), t, start, i, t, name, i, body)
+
     def let(self, env, depth):
         kinds = [('n', self.number), ('p', self.pair), ('l', self.items), ('v', self.vector), ('c', self.closure)]
+        if self.tensors:
+            kinds.append(('t', self.tensor))
         word = self.random.choice(['let', 'let*'])
         inner, bindings = list(env), []
         for _ in range(self.random.randint(1, 3)):

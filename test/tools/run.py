@@ -38,7 +38,8 @@ class CommandLine(ToolTest):
                           ["--memory=lots", "a.scm"], ["--memory=0", "a.scm"], ["--memory", "a.scm"], ["--checkpoint=nonsense", "a.scm"],
                           ["--checkpoint=binomial,base=1", "a.scm"], ["--save=x", "a.scm"], ["--save-every=10", "a.scm"],
                           ["--save-every=soon", "--save=x", "a.scm"], ["--seed=q", "a.scm"], ["--device=cuda", "a.scm"],
-                          ["--device=emulated,memory=1GiB", "a.scm"], ["--device=abacus", "a.scm"], ["--library=nowhere", "a.scm"],
+                          ["--device=emulated,memory=none", "a.scm"], ["--device=emulated,colour=1", "a.scm"], ["--device=cuda:-1", "a.scm"],
+                          ["--device=abacus", "a.scm"], ["--library=nowhere", "a.scm"],
                           ["--resume=x", "a.scm"], ["--resume=missing.capsule"], ["--resume=x", "--seed=1"], ["missing.scm"], ["a.txt"],
                           ["--stats=no/such/folder", "a.scm"], ["--output=no/such/folder", "a.scm"], ["."]):
             with self.subTest(arguments=arguments):

@@ -95,6 +95,7 @@ void Session::create() {
   inner.output_bytes = options_.output_bytes;
   inner.profile = options_.profile;
   inner.seed = options_.seed;
+  inner.device = options_.device.c_str();
   inner.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   inner.arguments = arguments.data();
   inner.argument_count = arguments.size();
@@ -116,9 +117,8 @@ void Session::create() {
   cairn_status status = cairn_vm_create(&inner, &vm, error.text());
   vm_.reset(vm);
   if (status != CAIRN_OK) {
-    std::string option = status == CAIRN_BAD_ARGUMENT ? "vmrun: error: --checkpoint: " : "vmrun: error: ";
     throw Leave{status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY ? kOverBudget : kBadUsage,
-                option + std::string(error.view()) + "\n"};
+                creation_error(status == CAIRN_BAD_ARGUMENT, error.view())};
   }
 }
 

@@ -33,16 +33,8 @@ template <class T> T require(std::optional<T> parsed, const std::string& option,
   return *parsed;
 }
 
-void check_device(const std::string& device) {
-  if (device == "cpu") return;
-  std::string kind = device.substr(0, device.find_first_of(",:"));
-  if (kind == "emulated" || kind == "cuda")
-    throw UsageError("--device: this build of Cairn has no " + kind + " device, only cpu");
-  throw UsageError("--device: expected cpu, got \"" + device + "\"");
-}
-
 void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
-  check_device(raw.device);
+  options.device = raw.device;
   if (app.count("--memory") != 0)
     options.memory_bytes = require(parse_size(raw.memory), "--memory", raw.memory, "a size like 256MiB");
   if (app.count("--output-limit") != 0)
@@ -94,7 +86,7 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_option("--checkpoint", raw.checkpoint, "schedule of checkpoint-*j, e.g. binomial,snapshots=8 (auto)")
       ->type_name("SPEC");
   app.add_option("--memory", raw.memory, "budget of accounted memory, e.g. 256MiB (3/4 of what there is)")->type_name("SIZE");
-  app.add_option("--device", raw.device, "where tensors live (cpu)")->type_name("DEVICE");
+  app.add_option("--device", raw.device, "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE] or cuda[:N] (cpu)")->type_name("DEVICE");
   app.add_option("--steps", raw.steps, "stop after exactly N steps")->type_name("N");
   app.add_option("--save", options.save, "write the state there when stopped by --steps, or every --save-every")
       ->type_name("FILE");
@@ -131,6 +123,18 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   } catch (const UsageError& e) {
     return bad_usage("vmrun", e.what());
   }
+}
+
+std::string creation_error(bool bad_argument, std::string_view error) {
+  constexpr std::string_view kDevice = "device: ";
+  std::string option;
+  if (error.starts_with(kDevice)) {
+    option = "--device: ";
+    error.remove_prefix(kDevice.size());
+  } else if (bad_argument) {
+    option = "--checkpoint: ";
+  }
+  return "vmrun: error: " + option + std::string(error) + "\n";
 }
 
 } // namespace cairn::tools

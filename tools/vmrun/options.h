@@ -13,6 +13,7 @@ struct RunOptions {
   std::vector<std::string> arguments; // of the program
   std::string resume;                 // empty: start from the beginning
   std::optional<std::string> checkpoint;
+  std::string device = "cpu";
   std::uint64_t memory_bytes = 0; // 0: the default
   std::uint64_t output_bytes = UINT64_MAX;
   std::optional<std::uint64_t> steps;
@@ -34,5 +35,8 @@ struct RunOptions {
 
 // Nothing if all is well; else the exit code, and the user has been told why.
 std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options);
+
+// What to print when a machine could not be made: a wrong value is named after its option.
+std::string creation_error(bool bad_argument, std::string_view error);
 
 } // namespace cairn::tools

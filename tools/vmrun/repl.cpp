@@ -113,6 +113,7 @@ bool Repl::create() {
   cairn_vm_options_init(&machine);
   machine.memory_bytes = options_.memory_bytes;
   machine.seed = options_.seed;
+  machine.device = options_.device.c_str();
   machine.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   machine.user = this;
   machine.output = [](void* user, const char* text, std::size_t bytes) {
@@ -133,7 +134,7 @@ bool Repl::create() {
   cairn_status status = cairn_vm_create(&machine, &vm, error.text());
   vm_.reset(vm);
   if (status == CAIRN_OK) return true;
-  complain((status == CAIRN_BAD_ARGUMENT ? "vmrun: error: --checkpoint: " : "vmrun: error: ") + std::string(error.view()) + "\n");
+  complain(creation_error(status == CAIRN_BAD_ARGUMENT, error.view()));
   return false;
 }
 

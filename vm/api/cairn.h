@@ -282,7 +282,8 @@ typedef struct cairn_value {
   X(PAIR, 8)                                                                                                                     \
   X(VECTOR, 9)                                                                                                                   \
   X(PROCEDURE, 10)                                                                                                               \
-  X(CAPSULE, 11)
+  X(CAPSULE, 11)                                                                                                                 \
+  X(TENSOR, 12)
 typedef enum cairn_kind {
 #define CAIRN_KIND_ENTRY(name, code) CAIRN_KIND_##name = code,
   CAIRN_KIND_TABLE(CAIRN_KIND_ENTRY)
@@ -325,6 +326,46 @@ CAIRN_API cairn_status cairn_get_item(cairn_value vector, size_t index, cairn_va
 CAIRN_API cairn_status cairn_get_reals(cairn_value value, double* numbers, size_t capacity, size_t* count);
 /* Of a capsule of the language, as (interrupt f x n) gives: steps made, and whether it is finished. */
 CAIRN_API cairn_status cairn_get_capsule(cairn_value value, uint64_t* steps, int* finished);
+
+/* ---- tensors ---- */
+
+/* Types of elements: a name, its number, the C type that holds one, its name in programs. */
+#define CAIRN_ELEMENT_TABLE(X)                                                                                                   \
+  X(U8, 0, uint8_t, "u8")                                                                                                        \
+  X(I8, 1, int8_t, "i8")                                                                                                         \
+  X(I16, 2, int16_t, "i16")                                                                                                      \
+  X(I32, 3, int32_t, "i32")                                                                                                      \
+  X(I64, 4, int64_t, "i64")                                                                                                      \
+  X(F32, 5, float, "f32")                                                                                                        \
+  X(F64, 6, double, "f64")                                                                                                       \
+  X(BF16, 7, uint16_t, "bf16")
+typedef enum cairn_element {
+#define CAIRN_ELEMENT_ENTRY(name, number, type, text) CAIRN_##name = number,
+  CAIRN_ELEMENT_TABLE(CAIRN_ELEMENT_ENTRY)
+#undef CAIRN_ELEMENT_ENTRY
+      CAIRN_ELEMENT_LARGEST = 0x7fffffff
+} cairn_element;
+#define CAIRN_MOST_AXES 8
+
+/* A copy of elements in row-major order, on the machine's device. `sizes` has `axes` entries. OVER_BUDGET; BAD_ARGUMENT: more
+ * than CAIRN_MOST_AXES, a negative size, more elements than can be counted. */
+CAIRN_API cairn_status cairn_make_tensor(cairn_vm* vm, cairn_element element, const int64_t* sizes, size_t axes, const void* elements,
+                                         cairn_value* tensor);
+/* Type and shape; `sizes` has room for CAIRN_MOST_AXES. Any of the three may be NULL. */
+CAIRN_API cairn_status cairn_get_tensor(cairn_value tensor, cairn_element* element, int64_t* sizes, size_t* axes);
+/* The elements in row-major order, `bytes` in all; waits for them. BAD_ARGUMENT: not so many bytes. */
+CAIRN_API cairn_status cairn_read_tensor(cairn_vm* vm, cairn_value tensor, void* elements, size_t bytes);
+
+/* Exchange with other libraries by DLPack (dlpack.h of version 0.6 and later declares the struct). Tensors of the processor are
+ * shared, not copied: nobody may write them.
+ * Out: yours to release by its deleter, in the machine's thread and before the machine is freed. Tensors of other devices are
+ * copied into the processor's memory first.
+ * In: the machine takes the struct over and calls its deleter when no value refers to it any more, at the latest when it is freed;
+ * if it is refused, it stays yours. BAD_ARGUMENT: not in the memory of the processor, or of a type or shape that Cairn does not
+ * have. */
+struct DLManagedTensor;
+CAIRN_API cairn_status cairn_tensor_to_dlpack(cairn_vm* vm, cairn_value tensor, struct DLManagedTensor** managed);
+CAIRN_API cairn_status cairn_tensor_from_dlpack(cairn_vm* vm, struct DLManagedTensor* managed, cairn_value* tensor);
 
 /* As `write` prints it; at most about `most` bytes, "..." where it is cut; 0: all. */
 CAIRN_API cairn_status cairn_value_text(const cairn_vm* vm, cairn_value value, size_t most, char** text);

@@ -52,6 +52,7 @@ cairn_kind cairn_value_kind(cairn_value v) {
   if (value::is_symbol(x)) return CAIRN_KIND_SYMBOL;
   if (value::is_vector(x)) return CAIRN_KIND_VECTOR;
   if (value::is_capsule(x)) return CAIRN_KIND_CAPSULE;
+  if (value::is_tensor(x)) return CAIRN_KIND_TENSOR;
   return CAIRN_KIND_UNSPECIFIED;
 }
 

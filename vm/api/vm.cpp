@@ -31,9 +31,9 @@ std::int64_t budget_of(std::uint64_t memory_bytes) {
 Options inner_options(const cairn_vm_options& given) {
   require(given.struct_size == sizeof(cairn_vm_options), "cairn_vm_create: options were not set up with cairn_vm_options_init");
   require(given.argument_count == 0 || given.arguments != nullptr, "cairn_vm_create: arguments is NULL");
-  require(given.device == nullptr || std::string_view(given.device) == "cpu",
-          "cairn_vm_create: this build has no device but cpu");
   Options options;
+  if (std::string message; given.device != nullptr && !cairn::ops::parse_device(given.device, options.device, message))
+    throw Refusal{CAIRN_BAD_ARGUMENT, "device: " + message};
   options.memory_bytes = budget_of(given.memory_bytes);
   options.output_limit = given.output_bytes;
   options.one_shot = given.one_shot != 0;
@@ -140,7 +140,15 @@ cairn_status cairn_vm_create(const cairn_vm_options* options, cairn_vm** vm, cha
     cairn_vm_options defaults;
     cairn_vm_options_init(&defaults);
     const cairn_vm_options& given = options == nullptr ? defaults : *options;
-    *vm = new cairn_vm(inner_options(given), given.user);
+    auto made = std::make_unique<cairn_vm>(inner_options(given), given.user);
+    if (made->engine().options.device) {
+      try {
+        made->engine().make_tensor_world();
+      } catch (const std::runtime_error& e) {
+        throw Refusal{CAIRN_BAD_ARGUMENT, std::string("device: ") + e.what()};
+      }
+    }
+    *vm = made.release();
   });
 }
 

@@ -172,6 +172,8 @@ private:
       return fmt::format("group {}", value);
     case 'P':
       return value < std::size(kPrimitives) ? std::string(kPrimitives[value].name) : fmt::format("primitive {}?", value);
+    case 'T':
+      return value < std::size(kTensorOperators) ? std::string(kTensorOperators[value].name) : fmt::format("tensor operator {}?", value);
     case 'H':
       return value < m_.imports.size() ? one_line(m_.imports[value].name, kMostConstantBytes, false)
                                        : fmt::format("import {}?", value);

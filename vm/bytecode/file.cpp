@@ -28,7 +28,7 @@ constexpr std::size_t kSectionsAt = 72 + 16 * kSections;
 
 enum FunctionFlag : std::uint16_t { kRest = 1, kNeedsClosure = 2, kLibrary = 4, kAllFlags = 7 };
 
-// Changes with every change to the three tables, so that bytecode for another instruction set is refused with a clear message.
+// Changes with every change to the four tables, so that bytecode for another instruction set is refused with a clear message.
 constexpr std::uint64_t instruction_set() {
   std::uint64_t hash = 0xCBF29CE484222325; // FNV-1a
   auto mix = [&hash](std::string_view text, std::uint64_t number = 0) {
@@ -37,6 +37,7 @@ constexpr std::uint64_t instruction_set() {
   };
   for (const OpcodeInfo& o : kOpcodes) mix(o.name), mix(o.roles);
   for (const PrimitiveInfo& p : kPrimitives) mix(p.name, p.least), mix({}, p.most);
+  for (const TensorInfo& t : kTensorOperators) mix(t.name, t.least), mix({}, t.most);
   for (const RunOperatorInfo& r : kRunOperators) mix(r.name, r.parameters);
   return hash;
 }

@@ -158,6 +158,10 @@ private:
       case 'P':
         check_index(pc, value, kPrimitives, "primitive");
         break;
+      case 'T':
+        check_index(pc, value, kTensorOperators, "tensor operator");
+        if (kTensorOperators[value].name.front() == '%') complain(pc, fmt::format("tensor operator {} is not for programs", value));
+        break;
       case 'H':
         check_index(pc, value, m.imports, "import");
         break;
@@ -201,6 +205,12 @@ private:
       break;
     case Opcode::primitive: {
       const PrimitiveInfo& info = kPrimitives[field_b(w)];
+      if (field_c(w) < info.least || field_c(w) > info.most)
+        complain(pc, fmt::format("{} does not take {} arguments", info.name, field_c(w)));
+      break;
+    }
+    case Opcode::tensor: {
+      const TensorInfo& info = kTensorOperators[field_b(w)];
       if (field_c(w) < info.least || field_c(w) > info.most)
         complain(pc, fmt::format("{} does not take {} arguments", info.name, field_c(w)));
       break;

@@ -118,7 +118,11 @@ std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)
 
 } // namespace
 
-double Engine::to_double(Value v) const { return real(primal(v)); }
+double Engine::to_double(Value v) const {
+  Value p = primal(v);
+  if (value::is_tensor(p)) throw ProgramError("expected a number, got " + describe(p));
+  return real(p);
+}
 
 std::int64_t Engine::to_index(Value v, const char* what) const {
   Value p = primal(v);
@@ -130,6 +134,7 @@ std::int64_t Engine::to_index(Value v, const char* what) const {
 
 Value Engine::binary(Opcode op, Value x, Value y) {
   if (plain(x) && plain(y)) return plain_binary(op, x, y);
+  if (tensors::is_tensor_like(x) || tensors::is_tensor_like(y)) return tensors::binary(*this, op, x, y);
   if (!is_number(x) || !is_number(y))
     throw ProgramError(fmt::format("{}: expected a number, got {}", scheme_name(op), describe(is_number(x) ? y : x)));
   bool differentiable = op != Opcode::quotient && op != Opcode::remainder && op != Opcode::modulo;
@@ -173,6 +178,7 @@ Value Engine::binary(Opcode op, Value x, Value y) {
 
 Value Engine::unary(Opcode op, Value x) {
   if (plain(x)) return plain_unary(op, x);
+  if (tensors::is_tensor_like(x)) return tensors::unary(*this, op, x);
   if (!is_number(x)) throw ProgramError(fmt::format("{}: expected a number, got {}", scheme_name(op), describe(x)));
   if (x.is_taped()) {
     Tape* tape = runs.back().tape;
@@ -194,11 +200,32 @@ Value Engine::unary(Opcode op, Value x) {
 namespace {
 
 void check_comparable(const Engine& e, const char* name, Value x, Value y) {
+  if (tensors::is_tensor_like(x) || tensors::is_tensor_like(y))
+    throw ProgramError(fmt::format("{}: a comparison of tensors is a tensor, which is no condition", name));
   if (!e.is_number(x) || !e.is_number(y))
     throw ProgramError(fmt::format("{}: expected a number, got {}", name, e.describe(e.is_number(x) ? y : x)));
 }
 
 } // namespace
+
+Value Engine::arithmetic(Opcode op, Value x, Value y, std::uint64_t consumed) {
+  if (!tensors::is_tensor_like(x) && !tensors::is_tensor_like(y)) return binary(op, x, y);
+  const Frame* frame = runs.back().top;
+  tensors().set_origin(frame->code, frame->pc());
+  return tensors::binary(*this, op, x, y, consumed);
+}
+
+Value Engine::arithmetic(Opcode op, Value x, std::uint64_t consumed) {
+  if (!tensors::is_tensor_like(x)) return unary(op, x);
+  const Frame* frame = runs.back().top;
+  tensors().set_origin(frame->code, frame->pc());
+  return tensors::unary(*this, op, x, consumed);
+}
+
+Value Engine::comparison(Opcode op, Value x, Value y) {
+  if (tensors::is_tensor_like(x) || tensors::is_tensor_like(y)) return arithmetic(op, x, y, 0);
+  return value::boolean(op == Opcode::lt ? less(x, y) : op == Opcode::le ? less_equal(x, y) : number_equal(x, y));
+}
 
 bool Engine::less(Value x, Value y) {
   check_comparable(*this, "<", x, y);
@@ -215,8 +242,9 @@ bool Engine::number_equal(Value x, Value y) {
   return to_double(x) == to_double(y);
 }
 
-bool Engine::eqv(Value x, Value y) const {
+bool Engine::eqv(Value x, Value y) {
   if (x == y && !x.is_taped()) return true;
+  if (tensors::is_tensor_like(x) && tensors::is_tensor_like(y)) return tensors::same(*this, primal(x), primal(y));
   if (!is_number(x) || !is_number(y)) return false;
   Value a = primal(x), b = primal(y);
   if (a.is_flonum() && b.is_flonum()) return a == b || (a.flonum() != a.flonum() && b.flonum() != b.flonum());

@@ -74,6 +74,24 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
   return v;
 }
 
+Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uint16_t> fields) {
+  constexpr std::size_t kMostOperands = 64;
+  Value operands[kMostOperands];
+  std::uint64_t consumed = 0;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    operands[i] = source(frame, fields[i]);
+    if ((fields[i] & kLastUse) != 0) consumed |= std::uint64_t{1} << i;
+  }
+  std::span<const Value> given(operands, fields.size());
+  tensors().set_origin(frame->code, frame->pc());
+  Value v = which < bytecode::kFirstTensorProcedure
+                ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
+                : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure), given);
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if ((fields[i] & kLastUse) != 0) heap_.release(operands[i]);
+  return v;
+}
+
 Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields) {
   std::vector<Value> arguments;
   for (std::uint16_t f : fields) arguments.push_back(source(frame, f));

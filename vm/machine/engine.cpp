@@ -55,6 +55,7 @@ Statistics Engine::statistics_now() const {
   s.tape_peak_bytes = std::max(s.tape_peak_bytes, heap_.tape.peak);
   s.capsules_peak = std::max(s.capsules_peak, heap_.capsule_count_peak);
   s.capsule_peak_bytes = std::max({s.capsule_peak_bytes, heap_.capsules.peak, snapshot_bytes_peak});
+  s.tensor_peak_bytes = std::max(s.tensor_peak_bytes, heap_.tensors.peak);
   s.live_objects_at_exit = heap_.live_objects();
   return s;
 }
@@ -97,7 +98,7 @@ Status Engine::run(std::uint64_t steps) {
     settle();
     return Status::error;
   } catch (const value::BudgetExceeded& e) {
-    set_error(e.what());
+    set_error(e.what() + (tensor_world != nullptr ? tensor_world->holders(*this) : std::string()));
   } catch (const std::bad_alloc&) {
     set_error("out of memory: the system refused a request");
   }

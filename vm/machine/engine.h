@@ -6,6 +6,7 @@
 #include "vm/machine/machine.h"
 #include "vm/machine/observe.h"
 #include "vm/machine/run.h"
+#include "vm/machine/tensors.h"
 #include "vm/schedule/schedule.h"
 
 #include <memory>
@@ -126,11 +127,19 @@ public:
   // --- arithmetic (arithmetic.cpp, derivative.cpp). Operands borrowed, results owned; ProgramError if they are no numbers.
   Value binary(Opcode op, Value x, Value y);
   Value unary(Opcode op, Value x);
+  // The same for the operands of the instruction at hand, which may be tensors; `consumed` are those it gives up, as bits.
+  Value arithmetic(Opcode op, Value x, Value y, std::uint64_t consumed);
+  Value arithmetic(Opcode op, Value x, std::uint64_t consumed);
+  Value comparison(Opcode op, Value x, Value y);
   bool less(Value x, Value y);
   bool less_equal(Value x, Value y);
   bool number_equal(Value x, Value y);
-  bool eqv(Value x, Value y) const;
-  bool is_number(Value v) const { return v.is_flonum() || v.is_integer() || v.is_taped() || value::is_bundle(v); }
+  bool eqv(Value x, Value y);
+  bool is_number(Value v) const {
+    return v.is_flonum() || v.is_integer() || v.is_taped() || (value::is_bundle(v) && !tensors::is_tensor_like(v));
+  }
+  // Something that derivatives are taken of: a number or a tensor.
+  static bool is_leaf(Value v) { return v.is_flonum() || v.is_integer() || v.is_taped() || value::is_bundle(v) || value::is_tensor(v); }
   // A scalar number: its primal as a double, whatever tape or bundle it is.
   double to_double(Value v) const;
   std::int64_t to_index(Value v, const char* what) const;
@@ -157,8 +166,18 @@ public:
   Frame* call_in_general(Frame* frame, std::span<const std::uint16_t> fields, Value callee);
   Frame* apply_to_list(Value callee, Value list);  // both borrowed
   Value primitive(bytecode::Primitive which, Frame* frame, std::span<const std::uint16_t> fields);
+  Value tensor(std::uint16_t which, Frame* frame, std::span<const std::uint16_t> fields);
   Value host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields);
   [[noreturn]] void fail(bool no_match, Value v) const;
+  // Comes to life with the first tensor.
+  TensorWorld& tensors() {
+    if (tensor_world == nullptr) [[unlikely]]
+      make_tensor_world();
+    return *tensor_world;
+  }
+  void make_tensor_world();
+  // The tape of the run on top holds all that its schedule wanted: the interval ends with the instruction at hand, which is over.
+  void end_interval();
 
   // --- errors (errors.cpp)
   void set_error(const std::string& message);
@@ -167,6 +186,7 @@ public:
 
   Options options;
   Error error;
+  std::unique_ptr<TensorWorld> tensor_world;  // outlives every value
   LoadedModule loaded;
   std::vector<Value> globals;
   std::vector<Run> runs;

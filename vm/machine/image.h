@@ -9,6 +9,7 @@
 #include "vm/machine/image_header.h"
 #include "vm/machine/object_numbers.h"
 
+#include <unordered_map>
 #include <vector>
 
 namespace cairn::machine {
@@ -25,6 +26,7 @@ public:
   void tape(const Tape* tape); // may be null
   void log(const EffectLog& log);
   void output(const tape::Output& o);
+  void tensor(const ops::Tensor& t);
   void place(tape::Place p) {
     out.varint(p.serial);
     out.varint(p.slot);
@@ -43,12 +45,15 @@ private:
   void serial(const Object* o);
   void pairs(const value::Pair* p);
   void body(const Object* o);
+  void tensor_records(const Tape& t);
+  void name(const ops::Device* device); // may be null
   std::uint32_t group_of(Block* b) const;
   const Engine& engine_;
   ObjectNumbers numbers_;
   ObjectNumbers constants_;
   std::vector<std::vector<std::uint32_t>> groups_; // that begin with a function
   std::vector<const Object*> stack_;
+  std::unordered_map<const ops::Storage*, std::uint32_t> storages_; // by number, in the order of being met
   std::uint32_t count_ = 0;
   std::uint64_t serial_ = 0; // of the object written last
 };
@@ -69,6 +74,7 @@ public:
   void tape(Tape*& slot, bool may_be_swept);      // null before; at once the slot's
   void log(EffectLog& log);
   void output(tape::Output& o);
+  void tensor(ops::Tensor& t);
   tape::Place place() {
     tape::Place p;
     p.serial = in.varint();
@@ -135,6 +141,7 @@ private:
   void frame(const Reference& r);
   void capsule(const Reference& r);
   void state(const Reference& r);
+  void tensor_records(Tape& t); // image_tensors.cpp
   // --- image_check.cpp
   void check_acyclic() const;
   void check_frames() const;
@@ -143,6 +150,7 @@ private:
   void check_taped() const;
 
   std::uint64_t expected_ = 0;
+  std::vector<ops::StorageRef> storages_; // by number
   std::vector<Object*> made_;       // by number; null before it is read
   std::vector<Read> read_;          // in order
   std::vector<Reference> waiting_;  // a stack: objects met and not read

@@ -109,7 +109,7 @@ void ImageReader::check_bundles() const {
     if (above == value::kMostLevels) throw Malformed("a number of too many levels");
     std::uint32_t depth = 1;
     for (Value v : {b->primal, b->tangent}) {
-      if (!engine.is_number(v)) throw Malformed("a bundle of what is no number");
+      if (!Engine::is_leaf(v)) throw Malformed("a bundle of what is no number");
       if (value::is_bundle(v)) depth = std::max(depth, 1 + self(self, value::as_bundle(v), above + 1));
     }
     if (depth > value::kMostLevels) throw Malformed("a number of too many levels");

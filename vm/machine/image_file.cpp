@@ -61,7 +61,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   Statistics& s = e.statistics;
   for (std::uint64_t* v : {&s.gradient_steps, &s.gradient_steps_executed, &s.tape_peak_records, &s.capsules_taken})
     *v = counter(in);
-  for (std::int64_t* v : {&s.heap_peak_bytes, &s.tape_peak_bytes, &s.capsules_peak, &s.capsule_peak_bytes})
+  for (std::int64_t* v : {&s.heap_peak_bytes, &s.tape_peak_bytes, &s.capsules_peak, &s.capsule_peak_bytes, &s.tensor_peak_bytes})
     *v = static_cast<std::int64_t>(counter(in));
   s.schedule = in.text();
   if (schedule::Spec spec; !schedule::parse(s.schedule, spec, message)) throw Malformed("a schedule: " + message);

@@ -276,6 +276,7 @@ void ImageReader::tape(Tape*& slot, bool may_be_swept) {
   }
   t->outputs.resize(size(3));
   for (tape::Output& o : t->outputs) output(o);
+  tensor_records(*t);
 }
 
 // Whoever chooses places so that they fall together must not make reading slow.
@@ -428,7 +429,7 @@ void ImageReader::body(Reference& r, std::size_t& first_child) {
   if (r.into == Into::other || kind == Kind::state) {
     std::uint8_t k = in.u8();
     kind = static_cast<Kind>(k);
-    if (k > static_cast<std::uint8_t>(Kind::frame)) throw Malformed("an object of no known kind");
+    if (k > static_cast<std::uint8_t>(Kind::tensor)) throw Malformed("an object of no known kind");
   }
   if (kind != Kind::symbol) serial_ += static_cast<std::uint64_t>(bytecode::unzigzag(in.varint()));
   switch (kind) {
@@ -460,6 +461,13 @@ void ImageReader::body(Reference& r, std::size_t& first_child) {
   case Kind::state:
     state(r);
     break;
+  case Kind::tensor: {
+    Value made = engine.heap().make_tensor({});
+    own(r, made.other());
+    tensor(value::as_tensor_object(made)->tensor);
+    if (value::tensor_of(made).weak) throw Malformed("a tensor that is a number");
+    break;
+  }
   }
 }
 

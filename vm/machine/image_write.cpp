@@ -149,6 +149,7 @@ void ImageWriter::tape(const Tape* t) {
   }
   out.varint(t->outputs.size());
   for (const tape::Output& o : t->outputs) output(o);
+  tensor_records(*t);
 }
 
 void ImageWriter::output(const tape::Output& o) {
@@ -231,6 +232,9 @@ void ImageWriter::body(const Object* o) {
     out.varint(c->random);
     break;
   }
+  case Kind::tensor:
+    tensor(static_cast<const value::TensorObject*>(o)->tensor);
+    break;
   case Kind::state:
     write_state(*this, *static_cast<const RunState*>(static_cast<const NativeObject*>(o)->native));
     break;
@@ -271,7 +275,7 @@ std::vector<std::byte> write_image(const Engine& e) {
   for (const schedule::Spec& s : e.schedules) w.out.text(schedule::to_string(s));
   const Statistics s = e.statistics_now();
   for (std::uint64_t v : {s.gradient_steps, s.gradient_steps_executed, s.tape_peak_records, s.capsules_taken}) w.out.u64(v);
-  for (std::int64_t v : {s.heap_peak_bytes, s.tape_peak_bytes, s.capsules_peak, s.capsule_peak_bytes})
+  for (std::int64_t v : {s.heap_peak_bytes, s.tape_peak_bytes, s.capsules_peak, s.capsule_peak_bytes, s.tensor_peak_bytes})
     w.out.u64(static_cast<std::uint64_t>(v));
   w.out.text(s.schedule);
   std::size_t objects_at = w.out.size();

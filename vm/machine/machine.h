@@ -1,6 +1,7 @@
 // One machine: loads a module, runs it by counted steps, stops after exactly n of them, saves and restores itself.
 #pragma once
 
+#include "ops/device_spec.h"
 #include "vm/bytecode/module.h"
 #include "vm/value/blocks.h"
 #include "vm/value/value.h"
@@ -38,6 +39,8 @@ struct Options {
   std::uint64_t output_limit = UINT64_MAX;           // bytes of output
   bool one_shot = false;                             // definitions go when the program ends: nobody will look them up
   bool profile = false;                              // count steps, time and bytes by place
+  // The device for everything that does not name one; empty: the processor.
+  ops::DeviceMaker device;
   std::vector<HostProcedure> hosts;
   value::MemorySource memory;                        // of slabs, chunks of tape and large objects
 };

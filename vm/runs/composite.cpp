@@ -30,6 +30,26 @@ bool take_leaf(SweepState& s, std::uint64_t serial, std::uint32_t at, double& ou
   return false;
 }
 
+// The same of a leaf that is a tensor; empty: it has none.
+ops::Tensor take_tensor_leaf(SweepState& s, std::uint64_t serial, std::uint32_t at) {
+  tape::Place place{serial, tape::kLeaf + at};
+  ops::Tensor out;
+  if (tape::Input* input = s.work->inputs.find(place)) {
+    if (auto found = s.work->tensor_cotangents.find(input->node); found != s.work->tensor_cotangents.end()) {
+      out = std::move(found->second);
+      s.work->tensor_cotangents.erase(found);
+    }
+    s.work->inputs.erase(place);
+    s.tensors_through.erase({place.serial, place.slot});
+    return out;
+  }
+  if (auto found = s.tensors_through.find({place.serial, place.slot}); found != s.tensors_through.end()) {
+    out = std::move(found->second);
+    s.tensors_through.erase(found);
+  }
+  return out;
+}
+
 // The result of the composite with that name; null if its operator has none yet. Composites are taken from the last one on, so theirs is
 // as a rule the last result.
 tape::Output* find_output(std::vector<tape::Output>& outputs, std::uint64_t serial) {
@@ -55,6 +75,13 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   std::uint32_t leaf = 0;
   Owned cotangents(heap, copy_value(engine, output->skeleton, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
     double d = 0;
+    if (value::is_tensor(number)) {
+      if (!ops::is_floating(value::tensor_of(number).dtype)) return value::integer_unchecked(0);
+      ops::Tensor t = take_tensor_leaf(s, c.serial, leaf++);
+      if (t.empty()) return value::integer_unchecked(0);
+      any = true;
+      return heap.make_tensor(std::move(t));
+    }
     if (number.is_integer() || !take_leaf(s, c.serial, leaf++, d)) return value::integer_unchecked(0);
     any = true;
     return value::flonum(d);
@@ -135,11 +162,27 @@ void end_composite(Engine& engine, SweepState& s, Value value) {
     through.original = original;
     through.value = fresh ? d + 0.0 : (through.value + d) + 0.0;
   };
+  auto add_tensor = [&](std::uint64_t serial, std::uint32_t slot, const ops::Tensor& t) {
+    std::uint32_t node = tape::kNone;
+    if (slot == 0) node = tape.tensor_node(serial);
+    else if (tape::Input* input = tape.inputs.find({serial, slot})) node = input->node;
+    if (node != tape::kNone) {
+      machine::tensors::accumulate(engine, tape, node, t);
+    } else if (tape.is_old(serial)) {
+      auto [at, fresh] = s.tensors_through.try_emplace({serial, slot}, t);
+      if (!fresh) engine.tensors().runtime.accumulate(at->second, t);
+    }
+  };
+  for (const auto& [place, t] : n->tensors_through) add_tensor(place.first, place.second, t);
   n->through.for_each([&](tape::Place place, const Cotangent& found) { add(found.original, place, found.value); });
   // The cotangent of y` is the tangent of the nested value.
   if (!n->value.is_pair()) throw machine::ProgramError("invalid bytecode: a composite without a value");
   walk_pair(engine, c.cotangent, n->value.pair()->cdr, nullptr, false, [&](const PairedLeaf& leaf) {
     if (leaf.part.is_integer()) return;
+    if (value::is_tensor(leaf.number)) {
+      add_tensor(leaf.number.other()->serial, 0, value::tensor_of(engine.primal(leaf.part)));
+      return;
+    }
     tape::Place place = leaf.owner != nullptr ? tape::Place{leaf.owner->serial, leaf.slot} : tape::Place{};
     add(leaf.number, place, engine.to_double(leaf.part));
   });

@@ -32,8 +32,12 @@ Value part_of(Engine& engine, Value v, std::uint64_t tag, bool tangent) {
   Owned p(engine.heap(), part_of(engine, b->primal, tag, tangent));
   Owned t(engine.heap(), part_of(engine, b->tangent, tag, tangent));
   if (is_exact_zero(p.v) && is_exact_zero(t.v)) return value::integer_unchecked(0);
-  auto number = [&](Owned& o) { return is_exact_zero(o.v) ? value::flonum(0.0) : o.take(); };
-  Value pv = number(p), tv = number(t);
+  // What is missing of a tensor is a tensor.
+  auto number = [&](Owned& o, const Owned& other) {
+    if (!is_exact_zero(o.v)) return o.take();
+    return machine::tensors::is_tensor_like(other.v) ? machine::tensors::zeros_like(engine, other.v) : value::flonum(0.0);
+  };
+  Value pv = number(p, t), tv = number(t, p);
   return engine.heap().make_bundle(b->tag, pv, tv);
 }
 
@@ -47,6 +51,11 @@ Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool kee
     }
     Owned p(engine.heap(), leaf.number.is_integer() ? value::flonum(static_cast<double>(leaf.number.integer()))
                                                     : read(engine, leaf.owner, leaf.slot, leaf.number));
+    if (machine::tensors::is_tensor_like(leaf.number)) {
+      Owned fit(engine.heap(), machine::tensors::fitted(engine, leaf.part, leaf.number, "j*: the tangent"));
+      Value primal = p.take(), tangent = fit.take();
+      return engine.heap().make_bundle(tag, primal, tangent);
+    }
     Owned t(engine.heap(), leaf.part.is_integer() ? value::flonum(static_cast<double>(leaf.part.integer()))
                                                   : read(engine, leaf.part_owner, leaf.part_slot, leaf.part));
     Value pv = p.take(), tv = t.take();
@@ -85,7 +94,8 @@ Value split(Engine& engine, Value v, std::uint64_t tag, bool tangent, bool zeros
     Value part = value::integer_unchecked(0);
     if (value::is_bundle(number)) part = part_of(engine, number, tag, tangent);
     else if (!tangent) part = read(engine, owner, slot, number);
-    return tangent && zeros && is_exact_zero(part) ? value::flonum(0.0) : part;
+    if (!tangent || !zeros || !is_exact_zero(part)) return part;
+    return machine::tensors::is_tensor_like(number) ? machine::tensors::zeros_like(engine, number) : value::flonum(0.0);
   });
 }
 
@@ -125,7 +135,9 @@ namespace {
 Value zip(Engine& engine, Value primal, Value tangent, std::uint64_t tag) {
   return copy_paired(engine, primal, tangent, "j*: a tangent", [&](const PairedLeaf& leaf) -> Value {
     if (is_exact_zero(leaf.part)) return read(engine, leaf.owner, leaf.slot, leaf.number);
-    Value p = is_exact_zero(leaf.number) ? value::flonum(0.0) : read(engine, leaf.owner, leaf.slot, leaf.number);
+    Value p = value::flonum(0.0);
+    if (!is_exact_zero(leaf.number)) p = read(engine, leaf.owner, leaf.slot, leaf.number);
+    else if (machine::tensors::is_tensor_like(leaf.part)) p = machine::tensors::zeros_like(engine, leaf.part);
     return engine.heap().make_bundle(tag, p, read(engine, leaf.part_owner, leaf.part_slot, leaf.part));
   });
 }

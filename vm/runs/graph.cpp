@@ -19,7 +19,7 @@ using value::Object;
 
 namespace {
 
-bool is_number(Value v) { return v.is_flonum() || v.is_integer() || v.is_taped() || value::is_bundle(v); }
+bool is_leaf(Value v) { return machine::Engine::is_leaf(v); }
 
 // Has slots of its own that may lead to numbers.
 bool is_container(Value v) {
@@ -85,7 +85,7 @@ private:
 
   Value fill(const Slot& s) {
     Value v = s.from;
-    if (is_number(v)) return leaf_(v, s.owner, s.slot);
+    if (is_leaf(v)) return leaf_(v, s.owner, s.slot);
     if (!is_container(v)) return Heap::retain(v);
     if (v.is_pair()) return value::of_pair(static_cast<value::Pair*>(copy(v.pair(), s.keep)));
     if (v.is_procedure()) {
@@ -206,7 +206,7 @@ private:
 } // namespace
 
 Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf) {
-  if (is_number(v)) return leaf(v, nullptr, 0);
+  if (is_leaf(v)) return leaf(v, nullptr, 0);
   if (!is_container(v)) return Heap::retain(v);
   return Copier(engine, sharing, leaf).run(v);
 }
@@ -216,7 +216,7 @@ bool contains(Value v, const std::function<bool(Value)>& is) {
   std::unordered_set<Object*> seen;
   auto look = [&](Value x) {
     if (is_container(x)) pending.push_back(value::object_of(x));
-    return is_number(x) && is(x);
+    return is_leaf(x) && is(x);
   };
   if (look(v)) return true;
   bool found = false;
@@ -419,8 +419,10 @@ struct PairedSlot {
 };
 
 void check_leaf(Engine& engine, const char* what, const PairedSlot& s) {
-  if (is_number(s.v)) {
-    if (!is_number(s.t)) wrong_shape(engine, what, s.t, s.v);
+  if (is_leaf(s.v)) {
+    // A number for a tensor may still do, if that has one element; whoever takes it says so.
+    bool fits = is_leaf(s.t) && (machine::tensors::is_tensor_like(s.v) || !machine::tensors::is_tensor_like(s.t));
+    if (!fits) wrong_shape(engine, what, s.t, s.v);
     return;
   }
   bool same_sort = s.t.tag() == s.v.tag() || is_zero(s.t);
@@ -440,7 +442,7 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
     if (!is_container(s.v) || value::is_capsule(s.v)) {
       if (what == nullptr && is_zero(s.v)) continue;
       check_leaf(engine, what != nullptr ? what : "a cotangent", s);
-      if (is_number(s.v)) leaf(s.leaf());
+      if (is_leaf(s.v)) leaf(s.leaf());
       continue;
     }
     if (once && !met_once(value::object_of(s.v)) && !seen.insert(value::object_of(s.v)).second) continue;
@@ -462,7 +464,7 @@ Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std:
       pending.pop_back();
       if (!is_container(s.v) || value::is_capsule(s.v)) {
         check_leaf(engine, what, s);
-        *s.to = is_number(s.v) ? leaf(s.leaf()) : Heap::retain(s.v);
+        *s.to = is_leaf(s.v) ? leaf(s.leaf()) : Heap::retain(s.v);
         continue;
       }
       std::vector<Value*> to;

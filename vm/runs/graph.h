@@ -16,7 +16,7 @@ using tape::Place;
 using value::Heap;
 using value::Value;
 
-// A number met while copying: what the slot holds (borrowed), and whose slot it is (null for the root). Returns an owned value.
+// A number or tensor met while copying: what the slot holds (borrowed), and whose slot it is (null for the root). Returns an owned value.
 using Leaf = std::function<Value(Value number, value::Object* owner, std::uint32_t slot)>;
 
 // A walk that enters everything once meets an object with one reference once, and need not remember it.
@@ -30,7 +30,7 @@ enum class Sharing { tree, graph, strip };
 // blocks, and capsules with their frames are copied; everything else is shared.
 Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf);
 
-// Does a number for which `is` holds occur in v (inside pairs, vectors, closures, capsules)?
+// Does a number or tensor for which `is` holds occur in v (inside pairs, vectors, closures, capsules)?
 bool contains(Value v, const std::function<bool(Value)>& is);
 
 // A copy of runs without the numbers of `tape`: their primals instead, the same serials. Only what is newer than the tape, or lifted by it, is

@@ -27,6 +27,11 @@ void write_sweep(ImageWriter& w, const SweepState& s) {
     w.value(value::flonum(c.value));
     w.value(c.original);
   });
+  w.number(s.tensors_through.size());
+  for (const auto& [p, t] : s.tensors_through) {
+    w.place({p.first, p.second});
+    w.tensor(t);
+  }
   w.number(s.skeletons.size());
   for (const tape::Output& o : s.skeletons) w.output(o);
   w.log(s.log);
@@ -53,6 +58,12 @@ void read_sweep(ImageReader& r, SweepState& s) {
     s.through.set(p, {c.flonum(), original});
     r.check_probes(probes += s.through.probes(p), i);
   }
+  for (std::uint32_t n = r.size(4); n > 0; --n) {
+    tape::Place p = r.place();
+    ops::Tensor& t = s.tensors_through[{p.serial, p.slot}];
+    r.tensor(t);
+    if (!t.storage) throw Malformed("a cotangent without elements");
+  }
   s.skeletons.resize(r.size(3));
   for (tape::Output& o : s.skeletons) r.output(o);
   r.log(s.log);
@@ -64,7 +75,7 @@ template <class F> void snapshot_counters(auto& s, F&& f) {
 }
 template <class F> void checkpoint_counters(auto& s, F&& f) {
   for (auto* v : {&s.total, &s.executed, &s.low, &s.highest, &s.end_random, &s.random_floor, &s.taped_steps, &s.taped_sum,
-                  &s.work_before, &s.peak_records, &s.stack_bytes, &s.snapshots_taken, &s.peak_snapshots})
+                  &s.work_before, &s.asked, &s.peak_records, &s.stack_bytes, &s.snapshots_taken, &s.peak_snapshots})
     f(*v);
 }
 template <class F> void checkpoint_flags(auto& s, F&& f) {

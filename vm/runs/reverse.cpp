@@ -20,6 +20,25 @@ constexpr std::uint32_t kStretch = 4096; // records swept in one step
 
 bool is_exact_zero(Value v) { return v.is_integer() && v.integer() == 0; }
 
+// A tensor of x: a place of its own. Only elements that are floating have derivatives.
+Value tensor_leaf(Engine& engine, Tape& tape, Value tensor) {
+  Value made = machine::tensors::alias(engine, tensor);
+  const ops::Tensor& t = value::tensor_of(made);
+  if (!ops::is_floating(t.dtype)) return made;
+  Owned guard(engine.heap(), made);
+  auto record = std::make_unique<tape::TensorRecord>(engine.heap());
+  record->kind = tape::TensorRecord::Kind::leaf;
+  record->serial = made.other()->serial;
+  record->outputs.push_back(ops::description(t));
+  tape.add_tensor(std::move(record));
+  return guard.take();
+}
+
+std::uint32_t node_of_tensor(Tape& tape, Value tensor) {
+  bool floating = value::is_tensor(tensor) && ops::is_floating(value::tensor_of(tensor).dtype);
+  return floating ? tape.lift_tensor(tensor.other()->serial) : tape::kNone;
+}
+
 } // namespace
 
 void SweepState::release(Heap& heap) {
@@ -51,6 +70,7 @@ void SweepState::copy_into(SweepState& copy, Engine& engine) const {
   copy.value = Heap::retain(value);
   copy.serial = serial;
   copy.through = through;
+  copy.tensors_through = tensors_through;
   copy.skeletons = skeletons;
   for (const tape::Output& o : skeletons) Heap::retain(o.skeleton);
   copy.log = log;
@@ -82,13 +102,17 @@ void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f,
     s->serial = frame->serial;
     s->low = heap.next_serial;
     s->cotangent = Heap::retain(cotangent);
-    s->x = copy_value(engine, x, Sharing::tree,
-                      [&](Value number, Object*, std::uint32_t) { return value::flonum(engine.to_double(number)); });
+    s->x = copy_value(engine, x, Sharing::tree, [&](Value leaf, Object*, std::uint32_t) {
+      Value primal = engine.primal(leaf);
+      return value::is_tensor(primal) ? machine::tensors::alias(engine, primal) : value::flonum(engine.to_double(primal));
+    });
     Run run;
     run.kind = RunKind::interval;
     run.top = engine.make_call(f, &s->x, 1);
     const value::Code* code = run.top->code;
-    if (code->parameters >= 1)
+    if (value::is_tensor(s->x))
+      s->x_place = {s->x.other()->serial, 0};
+    else if (code->parameters >= 1)
       s->x_place = {run.top->serial, 0};
     else
       s->x_place = {run.top->slots()[0].pair()->serial, 0};
@@ -109,8 +133,10 @@ void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f,
   s->cotangent = Heap::retain(cotangent);
   s->work = new Tape(heap, engine.register_tape(), heap.next_serial, heap.next_serial);
   engine.activate_tape(s->work);
-  s->x = copy_value(engine, x, Sharing::tree,
-                    [&](Value number, Object*, std::uint32_t) { return s->work->leaf(engine.to_double(number)); });
+  s->x = copy_value(engine, x, Sharing::tree, [&](Value leaf, Object*, std::uint32_t) {
+    Value primal = engine.primal(leaf);
+    return value::is_tensor(primal) ? tensor_leaf(engine, *s->work, primal) : s->work->leaf(engine.to_double(primal));
+  });
   Run run;
   run.kind = RunKind::reverse;
   run.start = engine.clock;
@@ -128,10 +154,17 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
   engine.activate_tape(&tape);
   auto on_tape = [&](Value number) { return tape.has(number); };
   std::vector<std::pair<std::uint32_t, double>> seeds;
+  std::vector<std::pair<std::uint32_t, ops::Tensor>> tensor_seeds;
   std::string what = fmt::format("{}: the cotangent", name);
   walk_pair(engine, s.value, s.cotangent, what.c_str(), false, [&](const PairedLeaf& leaf) {
     if (is_exact_zero(leaf.part)) return;
     Value number = leaf.number;
+    if (machine::tensors::is_tensor_like(number)) {
+      Owned part(heap, machine::tensors::fitted(engine, engine.primal(leaf.part), number, what.c_str()));
+      std::uint32_t node = node_of_tensor(tape, number);
+      if (node != tape::kNone) tensor_seeds.emplace_back(node, value::tensor_of(part.v));
+      return;
+    }
     if (!on_tape(number) && !number.is_integer() && leaf.owner != nullptr && tape.is_old(leaf.owner->serial))
       number = tape.lift({leaf.owner->serial, leaf.slot}, number, engine.to_double(number));
     if (on_tape(number)) seeds.emplace_back(number.tape_node(), engine.to_double(leaf.part));
@@ -145,6 +178,7 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
   }
   tape::FlushDenormals flush;
   for (auto [node, c] : seeds) tape.accumulate(node, c);
+  for (auto& [node, c] : tensor_seeds) machine::tensors::accumulate(engine, tape, node, c);
   s.position = tape.size();
   s.sweeping = true;
 }
@@ -155,10 +189,17 @@ void sweep(Engine& engine, value::Frame* frame, Value& slot) {
   auto* s = state_in<SweepState>(engine, slot);
   want(s->sweeping);
   Tape& tape = *s->work;
-  std::uint32_t stop = tape.composites.empty() ? 0 : tape.composites.back().node;
-  if (s->position == stop && !tape.composites.empty()) {
+  // Composites and tensors stand among the numbers; whichever comes last is next.
+  std::uint32_t composite = tape.composites.empty() ? 0 : tape.composites.back().node;
+  const tape::TensorRecord* tensor = tape.last_tensor();
+  std::uint32_t stop = std::max(composite, tensor != nullptr ? tensor->end() : 0);
+  if (s->position == composite && !tape.composites.empty()) {
     if (begin_composite(engine, frame, slot)) return;
     drop_composite(engine, *s);
+  } else if (tensor != nullptr && s->position == tensor->end()) {
+    tape::FlushDenormals flush;
+    s->position = tensor->node;
+    machine::tensors::sweep(engine, tape);
   } else {
     tape::FlushDenormals flush;
     std::uint32_t from = std::max(stop, s->position > kStretch ? s->position - kStretch : 0);
@@ -187,12 +228,21 @@ namespace {
 // The cotangent of x: from the tape for *j, from the map of places for checkpoint-*j. What has none is exact 0.
 Value cotangent_of_x(Engine& engine, SweepState& s) {
   if (auto* c = dynamic_cast<CheckpointState*>(&s))
-    return copy_value(engine, c->x, Sharing::graph, [&](Value, Object* owner, std::uint32_t slot) {
+    return copy_value(engine, c->x, Sharing::graph, [&](Value leaf, Object* owner, std::uint32_t slot) {
+      if (value::is_tensor(leaf)) {
+        auto found = c->tensors_through.find({leaf.other()->serial, 0});
+        return found != c->tensors_through.end() ? engine.heap().make_tensor(found->second) : value::integer_unchecked(0);
+      }
       Cotangent* found = c->through.find(owner == nullptr ? c->x_place : tape::Place{owner->serial, slot});
       return found != nullptr ? value::flonum(found->value) : value::integer_unchecked(0);
     });
   want(s.work != nullptr && s.sweeping);
   return copy_value(engine, s.x, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
+    if (value::is_tensor(number)) {
+      // Its record is the tape's, but behind what is still to be swept there is nothing any more: leaves come first.
+      auto found = s.work->tensor_cotangents.find(s.work->tensor_node(number.other()->serial));
+      return found != s.work->tensor_cotangents.end() ? engine.heap().make_tensor(found->second) : value::integer_unchecked(0);
+    }
     if (!s.work->has(number)) return value::integer_unchecked(0);
     double c = s.work->cotangent(number.tape_node());
     return tape::is_absent(c) ? value::integer_unchecked(0) : value::flonum(c);
@@ -213,6 +263,18 @@ Value close_reverse(Engine& engine, Value state) {
   Tape* outer = engine.current().tape;
   std::uint32_t leaf = 0;
   Value result = copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
+    if (value::is_tensor(number)) {
+      Owned made(heap, machine::tensors::alias(engine, number));
+      if (outer != nullptr && ops::is_floating(value::tensor_of(made.v).dtype)) {
+        auto record = std::make_unique<tape::TensorRecord>(heap);
+        record->kind = tape::TensorRecord::Kind::identity;
+        record->serial = made.v.other()->serial;
+        record->operands = {outer->lift_tensor_at({s.serial, tape::kLeaf + leaf++})};
+        record->outputs.push_back(ops::description(value::tensor_of(made.v)));
+        outer->add_tensor(std::move(record));
+      }
+      return made.take();
+    }
     if (outer == nullptr || number.is_integer()) return Heap::retain(number);
     std::uint32_t at = leaf++;
     double primal = engine.to_double(number);
@@ -222,6 +284,7 @@ Value close_reverse(Engine& engine, Value state) {
     // Only its shape is used, and it may outlive the tapes of the numbers in it.
     std::uint64_t next = heap.next_serial;
     Value skeleton = copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
+      if (value::is_tensor(number)) return heap.make_tensor(ops::description(value::tensor_of(number)));
       return number.is_integer() ? number : value::flonum(engine.to_double(number));
     });
     heap.next_serial = next;

@@ -4,6 +4,7 @@
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/graph.h"
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Cotangent {
   Value original{};
 };
 using Cotangents = tape::PlaceMap<Cotangent>;
+using TensorCotangents = std::map<std::pair<std::uint64_t, std::uint32_t>, ops::Tensor>;  // by serial and slot
 
 // What *j and checkpoint-*j have in common: a tape and its sweep. Owns its values.
 struct SweepState : RunState {
@@ -30,6 +32,7 @@ struct SweepState : RunState {
   Value value = value::kUnspecified;   // what the run returned; after the seeds are set: without tape
   std::uint64_t serial = 0;            // of the operator's frame: names its result on an outer tape
   Cotangents through;                  // cotangents of places older than the tape in work
+  TensorCotangents tensors_through;    // the same of tensors
   std::vector<tape::Output> skeletons; // results of composites that belong to an earlier interval
   EffectLog log;
 
@@ -86,6 +89,7 @@ struct CheckpointState final : SweepState {
   // For the report of --explain.
   std::uint64_t taped_steps = 0, taped_sum = 0; // steps run on a tape, and the records they made
   std::uint64_t work_before = 0;                // records of the tape in work before the last action
+  std::uint64_t asked = 0;                      // steps of the last action; 0: to the end
   std::uint64_t peak_records = 0;               // in work and aside together
   std::uint64_t stack_bytes = 0;                // the most that the schedule was told
   std::uint64_t snapshots_taken = 0, peak_snapshots = 0;

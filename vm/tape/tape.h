@@ -8,11 +8,15 @@
 #pragma once
 
 #include "vm/tape/places.h"
+#include "vm/tape/tensor_record.h"
 #include "vm/value/heap.h"
 
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <span>
 #include <vector>
 
 namespace cairn::tape {
@@ -108,6 +112,32 @@ public:
   // The node of an older place; `original` is what the slot holds, `number` its primal.
   Value lift(Place place, Value original, double number);
 
+  // --- tensors. An object is a place by its serial; what is on the tape was made there or lifted.
+  // The node of the tensor with that serial; kNone: a constant to this tape.
+  std::uint32_t tensor_node(std::uint64_t serial);
+  // The same, where an older tensor becomes an input when it is met.
+  std::uint32_t lift_tensor(std::uint64_t serial) {
+    if (!is_old(serial)) return tensor_node(serial);
+    return lift_tensor_at({serial, 0});
+  }
+  std::uint32_t lift_tensor_at(Place place);
+  // Gives the record its nodes. Serials of results ascend from record to record.
+  const TensorRecord& add_tensor(std::unique_ptr<TensorRecord> record);
+  // From a file: its nodes are there already. Ascending.
+  void restore_tensor(std::unique_ptr<TensorRecord> record);
+  // The last record that is still to be swept, or null; and what says that it has been. It goes, but for leaves, whose node stays known.
+  const TensorRecord* last_tensor() const {
+    return unswept_tensors_ > leaf_tensors_ ? tensors_[unswept_tensors_ - 1].get() : nullptr;
+  }
+  void tensor_swept() { tensors_[--unswept_tensors_].reset(); }
+  std::span<const std::shared_ptr<const TensorRecord>> tensors() const { return {tensors_.data(), unswept_tensors_}; }
+  // What it holds, in records: tensors that operations on it made count by their bytes, whether they are kept or not.
+  std::uint64_t weight() const { return count_ + tensor_bytes_ / sizeof(Record); }
+  // The run that records on it should stop: more than `most_weight`.
+  bool is_heavy() const { return weight() > most_weight; }
+  std::uint64_t most_weight = UINT64_MAX;
+  std::map<std::uint32_t, ops::Tensor> tensor_cotangents;  // by node; what is not there is absent
+
   // --- sweep; from here on primals are gone, unless a composite will need them
   void seed(std::uint32_t node, double cotangent);        // assigns
   void accumulate(std::uint32_t node, double cotangent);  // adds
@@ -196,6 +226,9 @@ private:
   std::int64_t charged_maps_ = 0;
   bool keeps_primals_ = false;
   std::vector<Chunk*> chunks_;
+  std::vector<std::shared_ptr<const TensorRecord>> tensors_;  // ascending nodes and serials
+  std::size_t unswept_tensors_ = 0, leaf_tensors_ = 0;        // leaves come first
+  std::uint64_t tensor_bytes_ = 0;
 };
 
 // While one of these lives, denormals are flushed (DESIGN 5.7).

@@ -53,9 +53,9 @@ void Heap::pass_watermark(std::int64_t request) {
   std::int64_t live = live_bytes();
   std::int64_t heap = heap_live() + request;
   if (budget_ != 0 && live + request > budget_)
-    throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes: heap {}, tape {}, capsules {}",
+    throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes: heap {}, tape {}, capsules {}{}",
                                      megabytes(budget_), request, megabytes(heap), megabytes(tape.live),
-                                     megabytes(capsules.live)));
+                                     megabytes(capsules.live), tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)));
   heap_peak_ = std::max(heap_peak_, heap);
   watermark_ = live + request + kGranularity;
   if (budget_ != 0) watermark_ = std::min(watermark_, budget_);
@@ -130,6 +130,7 @@ std::size_t Heap::size_of(const Object* o) {
   case Kind::bundle: bytes = sizeof(Bundle); break;
   case Kind::capsule:
   case Kind::state: bytes = sizeof(NativeObject); break;
+  case Kind::tensor: bytes = sizeof(TensorObject); break;
   }
   return (bytes + 15) / 16 * 16;
 }
@@ -189,6 +190,7 @@ void Heap::release_children(Object* o) {
   }
   case Kind::symbol: symbols_.erase(static_cast<Text*>(o)->view()); break;
   case Kind::string: break;
+  case Kind::tensor: static_cast<TensorObject*>(o)->tensor.~Tensor(); break;
   }
 }
 
@@ -276,6 +278,12 @@ NativeObject* Heap::make_native(Kind kind, Native* native) {
   auto* n = static_cast<NativeObject*>(allocate(sizeof(NativeObject), kind));
   n->native = native;
   return n;
+}
+
+Value Heap::make_tensor(ops::Tensor tensor) {
+  auto* t = static_cast<TensorObject*>(allocate(sizeof(TensorObject), Kind::tensor));
+  new (&t->tensor) ops::Tensor(std::move(tensor));
+  return of_other(t);
 }
 
 } // namespace cairn::value

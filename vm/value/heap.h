@@ -5,6 +5,7 @@
 #include "vm/value/blocks.h"
 #include "vm/value/forbidden.h"
 #include "vm/value/object.h"
+#include "vm/value/tensor_object.h"
 
 #include <cstdint>
 #include <cstring>
@@ -76,6 +77,7 @@ public:
   Value make_bundle(std::uint64_t tag, Value primal, Value tangent);  // BudgetExceeded beyond kMostLevels
   Block* make_block(std::uint32_t procedures, std::uint32_t captures);  // entries' offsets are set; code and captures are not
   NativeObject* make_native(Kind kind, Native* native);      // capsule or state; takes over `native`
+  Value make_tensor(ops::Tensor tensor);
   // A frame that stands at its first instruction, without parent; slots are not set.
   Frame* make_frame(const Code* code) {
     auto* f = static_cast<Frame*>(code->frame_class != 0 ? allocate_class(code->frame_class, Kind::frame)
@@ -141,7 +143,7 @@ public:
   void charge(Account& account, std::int64_t bytes);
 
   std::uint64_t next_serial = 1;  // part of the machine state
-  Account tape, capsules;
+  Account tape, capsules, tensors;  // tensors: their elements, on all devices
   static constexpr std::size_t kPieceBytes = 32 * 1024 + 64;
   Blocks pieces;  // of tapes, so that all tapes of a machine share what is free
   std::int64_t capsule_count = 0, capsule_count_peak = 0;
@@ -150,7 +152,7 @@ public:
     next_serial = serial;
     live_objects_ = live_objects;
   }
-  std::int64_t heap_live() const { return live_bytes() - tape.live - capsules.live; }
+  std::int64_t heap_live() const { return live_bytes() - tape.live - capsules.live - tensors.live; }
   std::int64_t heap_peak() const { return heap_peak_; }
   std::int64_t live_bytes() const { return watermark_ - room_; }
   std::int64_t live_objects() const { return live_objects_; }  // without immortal ones; counted in debug builds

@@ -12,7 +12,7 @@
 
 namespace cairn::value {
 
-enum class Kind : std::uint8_t { pair, vector, block, string, symbol, bundle, capsule, state, frame };
+enum class Kind : std::uint8_t { pair, vector, block, string, symbol, bundle, capsule, state, frame, tensor };
 
 struct Object {
   std::uint32_t count;       // references; kImmortal and above never die

@@ -7,6 +7,9 @@
 namespace cairn::machine {
 namespace {
 
+// Which of two operands an instruction gives up, as bits.
+constexpr std::uint64_t last_uses(std::uint16_t x, std::uint16_t y) { return (x >> 15 & 1u) | (y >> 14 & 2u); }
+
 // The double that an operand is to a tape it is not on; false for what is not simply a number.
 inline bool plain_double(Value v, double& d) {
   if (v.is_flonum()) {
@@ -62,11 +65,11 @@ RARE(more_tape) {
   RARE(name##_slow) {                                                                                                            \
     SAVE();                                                                                                                      \
     Value x = first, y = second;                                                                                                 \
-    Value v = e->binary(Opcode::Op, x, y);                                                                                       \
+    Value v = e->arithmetic(Opcode::Op, x, y, last_uses(fx, fy));                                                                \
     done_with(e, fx, x);                                                                                                         \
     done_with(e, fy, y);                                                                                                         \
     SLOT(A) = v;                                                                                                                 \
-    NEXT(1);                                                                                                                     \
+    NEXT_ON_TAPE(1);                                                                                                             \
   }                                                                                                                              \
   OUTLINE(name##_both) {                                                                                                         \
     Tape& tape = *e->loop.tape;                                                                                                  \
@@ -138,11 +141,11 @@ OUTLINE(add_i_slow) {
   if (x.is_flonum()) {
     out = flonum_unchecked(x.flonum() + static_cast<double>(IMMEDIATE(C)));
   } else {
-    out = e->binary(Opcode::add, x, y);
+    out = e->arithmetic(Opcode::add, x, y, last_uses(b, 0));
     done_with(e, b, x);
   }
   SLOT(A) = out;
-  NEXT(1);
+  NEXT_ON_TAPE(1);
 }
 OUTLINE(add_i_recorded) {
   Tape& tape = *e->loop.tape;
@@ -167,11 +170,11 @@ HANDLER(add_i) {
   SAVE();                                                                                                                        \
   std::uint16_t b = B;                                                                                                           \
   Value x = SOURCE(b), y = second;                                                                                               \
-  Value v = e->binary(Opcode::Op, x, y);                                                                                         \
+  Value v = e->arithmetic(Opcode::Op, x, y, last_uses(b, fy));                                                                   \
   done_with(e, b, x);                                                                                                            \
   done_with(e, fy, y);                                                                                                           \
   SLOT(A) = v;                                                                                                                   \
-  NEXT(1)
+  NEXT_ON_TAPE(1)
 #define DIVISION(name, Op, second, fy)                                                                                           \
   OUTLINE(name##_slow) { GENERAL(Op, second, fy); }                                                                              \
   HANDLER(name) {                                                                                                                \
@@ -200,15 +203,15 @@ GENERAL_RR(min)
 GENERAL_RR(expt)
 GENERAL_RR(atan2)
 
-#define COMPARE(name, op, general)                                                                                               \
+#define COMPARE(name, op)                                                                                               \
   OUTLINE(name##_slow) {                                                                                                         \
     SAVE();                                                                                                                      \
     std::uint16_t b = B, c = C;                                                                                                  \
     Value x = SOURCE(b), y = SOURCE(c);                                                                                          \
-    bool holds = e->general(x, y);                                                                                               \
+    Value v = e->comparison(Opcode::name, x, y);                                                                                 \
     done_with(e, b, x);                                                                                                          \
     done_with(e, c, y);                                                                                                          \
-    SLOT(A) = value::boolean(holds);                                                                                             \
+    SLOT(A) = v;                                                                                                                 \
     NEXT(1);                                                                                                                     \
   }                                                                                                                              \
   HANDLER(name) {                                                                                                                \
@@ -222,10 +225,11 @@ GENERAL_RR(atan2)
     }                                                                                                                            \
     NEXT(1);                                                                                                                     \
   }
-COMPARE(lt, <, less)
-COMPARE(le, <=, less_equal)
-COMPARE(num_eq, ==, number_equal)
+COMPARE(lt, <)
+COMPARE(le, <=)
+COMPARE(num_eq, ==)
 OUTLINE(eqv_slow) {
+  SAVE();
   std::uint16_t b = B, c = C;
   Value x = SOURCE(b), y = SOURCE(c);
   bool same = e->eqv(x, y);
@@ -246,10 +250,10 @@ HANDLER(eqv) {
     SAVE();                                                                                                                      \
     std::uint16_t b = B;                                                                                                         \
     Value x = SOURCE(b);                                                                                                         \
-    Value v = e->unary(Opcode::Op, x);                                                                                           \
+    Value v = e->arithmetic(Opcode::Op, x, last_uses(b, 0));                                                                     \
     done_with(e, b, x);                                                                                                          \
     SLOT(A) = v;                                                                                                                 \
-    NEXT(1);                                                                                                                     \
+    NEXT_ON_TAPE(1);                                                                                                             \
   }                                                                                                                              \
   HANDLER(Op) {                                                                                                                  \
     Value x = SOURCE(B);                                                                                                         \

@@ -60,6 +60,13 @@ HANDLER(primitive) {
   NEXT(1 + (n + 3) / 4);
 }
 
+HANDLER(tensor) {
+  SAVE();
+  unsigned n = C;
+  SLOT(A) = e->tensor(B, frame, operands(pc, n));
+  NEXT_ON_TAPE(1 + (n + 3) / 4);
+}
+
 HANDLER(host) {
   SAVE();
   unsigned n = C;

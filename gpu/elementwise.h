@@ -1,0 +1,111 @@
+// Elementwise work on the GPU: what a thread does for one element of the output, on strided, broadcast operands of any types.
+// Types of operands are looked at while running (all threads take the same way), so there is one kernel for each function and
+// type computed in.
+//
+// Nothing here needs a GPU: test/gpu_plan runs the same functions on the host.
+#pragma once
+
+#include "ops/convert.h"
+#include "ops/operator.h"
+
+#include <cstdint>
+
+namespace cairn::gpu {
+
+using namespace ops;
+
+inline constexpr unsigned kMostOperands = 4;
+
+struct Operand {
+  char* data = nullptr;
+  std::int64_t strides[kMostAxes] = {}; // in elements, by axis of the plan; 0 where it is broadcast
+  double number = 0;                    // of the program, if `weak`
+  DType dtype = DType::f32;
+  bool weak = false;
+};
+
+// The axes of the output, innermost first, joined where all operands allow it. Passed to kernels by value.
+struct Plan {
+  std::int64_t count = 0; // elements of the output
+  std::int64_t sizes[kMostAxes] = {};
+  int rank = 0;
+  unsigned inputs = 0;
+  OperatorId op = OperatorId::count; // which function of the body
+  double parameter = 0;
+  std::uint64_t key = 0;
+  Operand in[kMostOperands];
+  Operand out;
+};
+
+// Operands broadcast to the shape of the output.
+Plan plan_of(std::span<const View> inputs, const View& output);
+
+// The type in which elements of a type are computed.
+enum class Compute : std::uint8_t { f32, f64, i64 };
+Compute compute_of(DType type);
+// In which a comparison is made.
+Compute compared_in(const View& a, const View& b);
+
+template <class T> CAIRN_HD inline T load(const Operand& operand, std::int64_t at) {
+  if (operand.weak) return converted<T>(operand.number);
+  switch (operand.dtype) {
+#define X(name, other, type, bytes)                                                                                              \
+  case DType::name:                                                                                                              \
+    return converted<T>(reinterpret_cast<const type*>(operand.data)[at]);
+    CAIRN_DTYPES(X)
+#undef X
+  }
+  return T(0);
+}
+
+// 1 where the element is not 0, whatever its type.
+template <class T> CAIRN_HD inline T load_condition(const Operand& operand, std::int64_t at) {
+  if (operand.weak) return operand.number != 0 ? T(1) : T(0);
+  if (operand.dtype == DType::i64) return reinterpret_cast<const std::int64_t*>(operand.data)[at] != 0 ? T(1) : T(0);
+  return load<double>(operand, at) != 0 ? T(1) : T(0);
+}
+
+template <class T> CAIRN_HD inline void store(const Operand& operand, std::int64_t at, T value) {
+  switch (operand.dtype) {
+#define X(name, other, type, bytes)                                                                                              \
+  case DType::name:                                                                                                              \
+    reinterpret_cast<type*>(operand.data)[at] = converted<type>(value);                                                          \
+    break;
+    CAIRN_DTYPES(X)
+#undef X
+  }
+}
+
+// Where the i-th element of the output, in the order of the plan, lies in each operand. Index: 32 bits where they are enough,
+// since divisions are what this costs.
+template <class Index, unsigned n>
+CAIRN_HD inline void places(const Plan& plan, std::int64_t element, std::int64_t (&in)[n], std::int64_t& out) {
+  for (unsigned k = 0; k < n; ++k) in[k] = 0;
+  out = 0;
+  Index left = static_cast<Index>(element);
+  for (int axis = 0; axis < plan.rank; ++axis) {
+    const bool last = axis + 1 == plan.rank;
+    const Index size = static_cast<Index>(plan.sizes[axis]);
+    const Index rest = last ? 0 : left / size;
+    const std::int64_t at = static_cast<std::int64_t>(left - rest * size);
+    for (unsigned k = 0; k < n; ++k) in[k] += at * plan.in[k].strides[axis];
+    out += at * plan.out.strides[axis];
+    left = rest;
+  }
+}
+
+// A body has how many operands it takes, whether the first is a condition, and what it computes from them for the i-th element of
+// the plan.
+template <class Body, class T> CAIRN_HD inline void element(const Plan& plan, std::int64_t i) {
+  std::int64_t at[Body::inputs], out = 0;
+  if (plan.count < (std::int64_t{1} << 31))
+    places<std::uint32_t, Body::inputs>(plan, i, at, out);
+  else
+    places<std::uint64_t, Body::inputs>(plan, i, at, out);
+  T x[Body::inputs];
+  for (unsigned k = 0; k < Body::inputs; ++k)
+    x[k] = Body::condition && k == 0 ? load_condition<T>(plan.in[k], at[k]) : load<T>(plan.in[k], at[k]);
+  store(plan.out, out, Body::template value<T>(plan, x, i));
+}
+
+} // namespace cairn::gpu

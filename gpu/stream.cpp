@@ -1,0 +1,76 @@
+// Events by ticket. An event is recorded behind everything queued so far, so one serves all who wait for that or for anything
+// before.
+#include "gpu/stream.h"
+
+#include "gpu/errors.h"
+
+namespace cairn::gpu {
+
+EventPool::~EventPool() {
+  for (cudaEvent_t event : events_) cudaEventDestroy(event);
+}
+
+cudaEvent_t EventPool::take() {
+  cudaEvent_t event = nullptr;
+  if (!events_.empty()) {
+    event = events_.back();
+    events_.pop_back();
+  } else {
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
+  }
+  return event;
+}
+
+Stream::Stream(EventPool& events) : events_(events) {
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
+}
+
+Stream::~Stream() {
+  cudaStreamSynchronize(stream_);
+  for (const Mark& mark : marks_) events_.give_back(mark.event);
+  cudaStreamDestroy(stream_);
+}
+
+void Stream::forget_done() {
+  while (!marks_.empty() && cudaEventQuery(marks_.front().event) == cudaSuccess) {
+    done_ = marks_.front().ticket;
+    events_.give_back(marks_.front().event);
+    marks_.pop_front();
+  }
+  cudaGetLastError(); // "not ready" is no error
+}
+
+cudaEvent_t Stream::event_after(Ticket ticket) {
+  for (const Mark& mark : marks_)
+    if (mark.ticket >= ticket) return mark.event;
+  cudaEvent_t event = events_.take();
+  check(cudaEventRecord(event, stream_), "recording an event");
+  marks_.push_back({last_, event});
+  return event;
+}
+
+void Stream::begin_after(Stream& other, Ticket ticket) {
+  if (ticket <= other.done_) return;
+  other.forget_done();
+  if (ticket <= other.done_) return;
+  check(cudaStreamWaitEvent(stream_, other.event_after(ticket), 0), "waiting for another stream");
+}
+
+cudaError_t Stream::wait_for(Ticket ticket) {
+  if (ticket <= done_) return cudaSuccess;
+  const cudaError_t error = cudaEventSynchronize(event_after(ticket));
+  if (error == cudaSuccess) forget_done();
+  return error;
+}
+
+cudaError_t Stream::wait_for_all() {
+  const cudaError_t error = cudaStreamSynchronize(stream_);
+  if (error == cudaSuccess) {
+    done_ = last_;
+    for (const Mark& mark : marks_) events_.give_back(mark.event);
+    marks_.clear();
+  }
+  return error;
+}
+
+} // namespace cairn::gpu

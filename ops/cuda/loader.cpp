@@ -1,0 +1,44 @@
+// Devices of the CUDA module: looks for it, checks that it fits, and hands on. Without the module, a driver or a GPU there is one
+// clear message.
+#include "ops/cuda/module.h"
+#include "ops/module_loader.h"
+
+#include <fmt/format.h>
+
+#include <dlfcn.h>
+
+namespace cairn::ops {
+namespace {
+
+const CudaModule* loaded(std::string& why) {
+  void* module = open_module("cairn_cuda", why);
+  if (module == nullptr) {
+    why = "the CUDA module is not installed: " + why;
+    return nullptr;
+  }
+  const auto get = reinterpret_cast<CudaModuleFunction>(dlsym(module, kCudaModule));
+  const CudaModule* table = get != nullptr ? get() : nullptr;
+  if (table == nullptr || table->build != cuda_build()) {
+    why = fmt::format("the CUDA module is of another build ({}, not {})", table != nullptr ? table->build : "unknown",
+                      cuda_build());
+    return nullptr;
+  }
+  return table;
+}
+
+} // namespace
+
+std::unique_ptr<Device> make_cuda_device(Ledger& ledger, int index) {
+  std::string why;
+  const CudaModule* module = loaded(why);
+  std::unique_ptr<Device> device(module != nullptr ? module->make(ledger, index, why) : nullptr);
+  if (device == nullptr) throw std::runtime_error(fmt::format("cuda:{}: {}", index, why));
+  return device;
+}
+
+std::vector<std::string> cuda_devices(std::string& why) {
+  const CudaModule* module = loaded(why);
+  return module != nullptr ? module->list(why) : std::vector<std::string>{};
+}
+
+} // namespace cairn::ops

@@ -1,0 +1,235 @@
+// The emulated device: a second memory beside the host's, with a budget of its own, slow copies if wanted, and streams that are
+// threads. All that a GPU does about residence, transfers and order can be run here, raced, and tested: kernels are those of the
+// registry, so that results are equal to the bit to those of the CPU device.
+#include "ops/arena.h"
+#include "ops/emulated/stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <sys/mman.h>
+
+namespace cairn::ops {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+constexpr std::int64_t kMostAddresses = std::int64_t{256} << 30; // reserved where there is no budget
+constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
+constexpr std::int64_t kMostStaged = std::int64_t{256} << 20; // bytes on their way into the device
+
+// Addresses that take no memory before they are written. Gaps between blocks cost addresses only, so there are more of them than
+// bytes in the budget.
+class Addresses {
+public:
+  explicit Addresses(std::int64_t budget) {
+    bytes_ = budget == 0 || budget > kMostAddresses / 4 ? kMostAddresses : std::max(4 * budget, kFewestAddresses);
+    for (;; bytes_ /= 2) {
+      memory_ = mmap(nullptr, static_cast<std::size_t>(bytes_), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (memory_ != MAP_FAILED) return;
+      if (bytes_ <= kFewestAddresses) throw std::bad_alloc();
+    }
+  }
+  ~Addresses() { munmap(memory_, static_cast<std::size_t>(bytes_)); }
+  Addresses(const Addresses&) = delete;
+  Addresses& operator=(const Addresses&) = delete;
+  void* begin() const { return memory_; }
+  std::int64_t bytes() const { return bytes_; }
+
+private:
+  void* memory_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+// The bytes that a kernel may touch through the view: from the first, so many before and behind.
+struct Extent {
+  std::uintptr_t begin = 0, end = 0;
+};
+Extent extent_of(const View& view) {
+  std::int64_t low = 0, high = 0;
+  for (int axis = 0; axis < view.shape.rank(); ++axis) {
+    const std::int64_t reach = (view.shape[axis] - 1) * view.strides[static_cast<std::size_t>(axis)];
+    if (reach > 0) high += reach;
+    if (reach < 0) low += reach;
+  }
+  const std::uintptr_t data = reinterpret_cast<std::uintptr_t>(view.data);
+  const std::int64_t element = bytes_of(view.dtype);
+  return {data + static_cast<std::uintptr_t>(low * element), data + static_cast<std::uintptr_t>((high + 1) * element)};
+}
+
+const Block* block_around(std::span<Block* const> blocks, const Extent& extent) {
+  for (const Block* block : blocks) {
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(block->data);
+    if (begin <= extent.begin && extent.end <= begin + static_cast<std::uintptr_t>(block->bytes)) return block;
+  }
+  return nullptr;
+}
+
+std::uint64_t scrambled(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+class EmulatedDevice final : public Device {
+public:
+  EmulatedDevice(Ledger& ledger, const EmulatedOptions& options)
+      : Device("emulated", ledger), options_(options), addresses_(options.memory_bytes), arena_(kAlignment),
+        ordering_(options.forget_ordering) {
+    arena_.add(addresses_.begin(), addresses_.bytes());
+  }
+  // All streams have come to their ends before the first of them goes.
+  ~EmulatedDevice() override { drain(); }
+
+  bool in_host_memory() const override { return true; }
+  bool supports(const Operator& op) const override { return op.kernel != nullptr; }
+
+  void launch(StreamKind stream, const Launch& launch) override {
+    Work work;
+    work.name = launch.op.name;
+    work.kernel = launch.op.kernel;
+    work.inputs.assign(launch.call.inputs.begin(), launch.call.inputs.end());
+    work.outputs.assign(launch.call.outputs.begin(), launch.call.outputs.end());
+    work.attributes = launch.call.attributes;
+    order(work, stream, launch.reads, launch.writes);
+    for (const View& view : work.inputs) note_view(work, view, launch, false);
+    for (const View& view : work.outputs) note_view(work, view, launch, true);
+    push(std::move(work));
+  }
+
+  void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override {
+    if (bytes == 0) return;
+    if (staged_ + bytes > kMostStaged) {
+      stream(StreamKind::copy_in).wait_for(ordering_.last(StreamKind::copy_in));
+      staged_ = 0;
+    }
+    staged_ += bytes;
+    Work work = copy(static_cast<std::byte*>(to.data) + offset, nullptr, bytes);
+    work.staged = std::make_unique_for_overwrite<std::byte[]>(work.bytes);
+    std::memcpy(work.staged.get(), from, work.bytes);
+    work.from = work.staged.get();
+    Block* const writes[] = {&to};
+    order(work, StreamKind::copy_in, {}, writes);
+    note_part(work, to, offset, bytes, true);
+    push(std::move(work));
+  }
+
+  void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) override {
+    if (bytes == 0) return;
+    Work work = copy(to, static_cast<const std::byte*>(from.data) + offset, bytes);
+    Block* const reads[] = {const_cast<Block*>(&from)}; // blocks are the device's; reading leaves a ticket
+    order(work, StreamKind::copy_out, reads, {});
+    note_part(work, from, offset, bytes, false);
+    const Piece piece = work.piece;
+    push(std::move(work));
+    stream(StreamKind::copy_out).wait_for(piece.ticket);
+    ordering_.host_waits_for(piece);
+    faults_.raise();
+  }
+
+  void wait(const Block& block) override {
+    const Tickets waits = ordering_.host_waits_for_writes(tracked(block));
+    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(waits[i]);
+    faults_.raise();
+  }
+
+  void wait_for_all() override {
+    drain();
+    ordering_.host_waits_for_all();
+    checker_.clear();
+    staged_ = 0;
+    faults_.raise();
+  }
+
+private:
+  Block* take_block(std::int64_t bytes) override {
+    const std::int64_t budget = options_.memory_bytes;
+    if (budget != 0 && bytes > budget - in_use_)
+      throw DeviceMemoryExceeded(
+          fmt::format("{}: {} bytes wanted, but {} of its {} bytes are in use", name(), bytes, in_use_, budget));
+    TrackedBlock* block = arena_.take(bytes);
+    if (block == nullptr)
+      throw DeviceMemoryExceeded(
+          fmt::format("{}: {} bytes wanted, but of its {} addresses {} are in use and at most {} free in one piece", name(),
+                      bytes, addresses_.bytes(), arena_.taken_bytes(), arena_.largest_free()));
+    in_use_ += bytes;
+    return block;
+  }
+  // Work that is queued has addresses only, and whoever gets the memory next waits for it.
+  void give_back_block(Block* block) override {
+    in_use_ -= block->bytes;
+    arena_.give_back(&tracked(*block));
+  }
+
+  Stream& stream(StreamKind kind) { return streams_[index_of(kind)]; }
+  void drain() {
+    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(ordering_.last(static_cast<StreamKind>(i)));
+  }
+
+  // Gives the work its ticket. What may fail for want of memory comes before: a ticket that nobody works on would never be done.
+  void order(Work& work, StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes) {
+    stream(kind).start(streams_, faults_);
+    work.piece = ordering_.add(kind, reads, writes);
+    if (work.kernel == nullptr) work.name = name_of(kind);
+    work.pause = pause_before(work.piece);
+  }
+  Work copy(void* to, const void* from, std::int64_t bytes) const {
+    Work work;
+    work.to = to;
+    work.from = from;
+    work.bytes = static_cast<std::size_t>(bytes);
+    if (options_.bytes_per_second > 0)
+      work.transfer = std::chrono::nanoseconds(
+          static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / static_cast<double>(options_.bytes_per_second)));
+    return work;
+  }
+  void push(Work work) {
+    Stream& to = stream(work.piece.stream);
+    to.push(std::move(work));
+  }
+
+  void note_part(Work& work, const Block& block, std::int64_t offset, std::int64_t bytes, bool write) {
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(block.data) + static_cast<std::uintptr_t>(offset);
+    checker_.use(work.piece, work.name, block, begin, begin + static_cast<std::uintptr_t>(bytes), write, work.needs);
+  }
+  void note_view(Work& work, const View& view, const Launch& launch, bool write) {
+    if (view.data == nullptr || view.elements() == 0) return;
+    const Extent extent = extent_of(view);
+    const Block* block = block_around(launch.writes, extent);
+    if (block == nullptr && !write) block = block_around(launch.reads, extent);
+    if (block == nullptr) {
+      faults_.note(fmt::format("race: {} {} {} bytes at {:#x}, which are in no block that it names", work.name,
+                               write ? "writes" : "reads", extent.end - extent.begin, extent.begin));
+      return;
+    }
+    checker_.use(work.piece, work.name, *block, extent.begin, extent.end, write, work.needs);
+  }
+
+  // Most pieces begin at once; the others are late by up to a fifth of a millisecond.
+  std::chrono::nanoseconds pause_before(const Piece& piece) const {
+    if (options_.random_delays == 0) return {};
+    const std::uint64_t random = scrambled(scrambled(options_.random_delays + index_of(piece.stream)) + piece.ticket);
+    return std::chrono::nanoseconds(random % 4 == 0 ? (random >> 8) % 200'000 : 0);
+  }
+
+  EmulatedOptions options_;
+  Addresses addresses_;
+  Arena arena_;
+  Ordering ordering_;
+  RaceChecker checker_;
+  std::int64_t in_use_ = 0; // as asked for
+  std::int64_t staged_ = 0; // at most; corrected when the stream has been waited for
+  Faults faults_;
+  Streams streams_;
+};
+
+} // namespace
+
+std::unique_ptr<Device> make_emulated_device(Ledger& ledger, const EmulatedOptions& options) {
+  return std::make_unique<EmulatedDevice>(ledger, options);
+}
+
+} // namespace cairn::ops

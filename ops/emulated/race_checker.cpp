@@ -1,0 +1,84 @@
+// A map of stretches of memory that never overlap, cut wherever a use begins or ends.
+#include "ops/emulated/race_checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace cairn::ops {
+
+void Faults::note(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (count_.fetch_add(1) == 0) first_ = std::move(text);
+}
+
+void Faults::raise() {
+  if (count_.load() == 0) return;
+  std::string text;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t others = count_.exchange(0) - 1;
+    text = std::exchange(first_, {});
+    if (others != 0) text += fmt::format(" ({} more)", others);
+  }
+  throw std::runtime_error(text);
+}
+
+// The first stretch that ends behind `at`, which begins there or later.
+RaceChecker::Place RaceChecker::split(std::uintptr_t at) {
+  Place place = memory_.lower_bound(at);
+  if (place == memory_.begin()) return place;
+  const Place previous = std::prev(place);
+  if (previous->second.end <= at) return place;
+  place = memory_.emplace_hint(place, at, previous->second);
+  previous->second.end = at;
+  return place;
+}
+
+void RaceChecker::use(const Piece& piece, std::string_view name, const Block& block, std::uintptr_t begin, std::uintptr_t end,
+                      bool write, std::vector<Need>& needs) {
+  if (begin >= end) return;
+  const Worker self{name, piece.stream, piece.ticket};
+  const std::uintptr_t block_begin = reinterpret_cast<std::uintptr_t>(block.data);
+  const auto require = [&](const Worker& before, bool wrote) {
+    if (before.ticket == 0 || before.stream == self.stream) return; // work of one stream comes in order
+    for (const Need& need : needs)
+      if (need.before.stream == before.stream && need.before.ticket == before.ticket) return;
+    needs.push_back(Need{before, wrote, before.ticket <= piece.known[index_of(before.stream)], block_begin,
+                         block_begin + static_cast<std::uintptr_t>(block.bytes)});
+  };
+  Place place = split(begin);
+  split(end);
+  if (write) {
+    while (place != memory_.end() && place->first < end) {
+      require(place->second.writer, true);
+      for (const Worker& reader : place->second.readers) require(reader, false);
+      place = memory_.erase(place);
+    }
+    memory_.emplace_hint(place, begin, Stretch{end, self, {}});
+    return;
+  }
+  for (std::uintptr_t at = begin; at < end;) {
+    if (place == memory_.end() || place->first > at) { // nobody has used it yet
+      const std::uintptr_t to = place == memory_.end() ? end : std::min(end, place->first);
+      place = memory_.emplace_hint(place, at, Stretch{to, {}, {}});
+    }
+    require(place->second.writer, true);
+    place->second.readers[index_of(self.stream)] = self;
+    at = place->second.end;
+    ++place;
+  }
+}
+
+std::string describe(const Worker& later, const Need& need, bool done) {
+  const auto named = [](const Worker& w) {
+    return fmt::format("{} (piece {} of stream {})", w.name, w.ticket, name_of(w.stream));
+  };
+  return fmt::format("race: {} {} {}, which {} the block of {} bytes at {:#x}", named(later),
+                     done ? "did not wait for" : "began before the end of", named(need.before), need.wrote ? "writes" : "reads",
+                     need.end - need.begin, need.begin);
+}
+
+} // namespace cairn::ops

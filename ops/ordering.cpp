@@ -1,0 +1,93 @@
+// Tickets: who has to wait for whom. Readers wait for the writer; writers for the writer, its readers, and for whoever used the
+// memory under another name before.
+#include "ops/ordering.h"
+
+#include <algorithm>
+
+namespace cairn::ops {
+namespace {
+
+void add_ticket(Tickets& to, StreamKind stream, Ticket ticket) {
+  Ticket& there = to[index_of(stream)];
+  there = std::max(there, ticket);
+}
+
+void writer_of(const TrackedBlock& block, Tickets& after, Tickets& known) {
+  add_ticket(after, block.writer_stream, block.writer);
+  join(after, block.earlier);
+  join(known, block.writer_known);
+  join(known, block.earlier_known);
+}
+
+} // namespace
+
+void join(Tickets& to, const Tickets& from) {
+  for (std::size_t i = 0; i < kStreams; ++i) to[i] = std::max(to[i], from[i]);
+}
+
+std::string_view name_of(StreamKind stream) {
+  constexpr std::string_view names[kStreams] = {"execute", "copy_in", "copy_out", "update"};
+  return names[index_of(stream)];
+}
+
+void Ordering::uses(const TrackedBlock& block, Tickets& after, Tickets& known) {
+  writer_of(block, after, known);
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    if (block.readers[i] == 0) continue;
+    after[i] = std::max(after[i], block.readers[i]);
+    join(known, block.reader_known[i]);
+  }
+}
+
+Piece Ordering::add(StreamKind stream, std::span<Block* const> reads, std::span<Block* const> writes) {
+  const std::size_t own = index_of(stream);
+  Piece piece;
+  piece.stream = stream;
+  piece.known = known_[own];
+  join(piece.known, host_);
+  if (!forget_) {
+    Tickets after{}, learned{};
+    for (const Block* block : reads) writer_of(tracked(*block), after, learned);
+    for (const Block* block : writes) uses(tracked(*block), after, learned);
+    for (std::size_t i = 0; i < kStreams; ++i) piece.waits[i] = i != own && after[i] > piece.known[i] ? after[i] : 0;
+    join(piece.known, after);
+    join(piece.known, learned);
+  }
+  piece.ticket = ++last_[own];
+  piece.known[own] = piece.ticket - 1;
+  known_[own] = piece.known;
+  for (Block* b : reads) {
+    TrackedBlock& block = tracked(*b);
+    block.readers[own] = piece.ticket;
+    block.reader_known[own] = piece.known;
+  }
+  for (Block* b : writes) {
+    TrackedBlock& block = tracked(*b);
+    block.writer = piece.ticket;
+    block.writer_stream = stream;
+    block.writer_known = piece.known;
+    block.earlier = block.earlier_known = {};
+    std::fill(std::begin(block.readers), std::end(block.readers), 0);
+    block.reader_known = {};
+  }
+  return piece;
+}
+
+Tickets Ordering::host_waits_for_writes(const TrackedBlock& block) {
+  Tickets after{}, learned{};
+  writer_of(block, after, learned);
+  Tickets waits{};
+  for (std::size_t i = 0; i < kStreams; ++i) waits[i] = after[i] > host_[i] ? after[i] : 0;
+  join(host_, after);
+  join(host_, learned);
+  return waits;
+}
+
+void Ordering::host_waits_for(const Piece& piece) {
+  add_ticket(host_, piece.stream, piece.ticket);
+  join(host_, piece.known);
+}
+
+void Ordering::host_waits_for_all() { host_ = last_; }
+
+} // namespace cairn::ops

@@ -1,0 +1,60 @@
+// What makes work on different streams of an asynchronous device come in order: each piece of work waits for the tickets that
+// blocks of memory carry. Shared by the emulated device and the CUDA module; belongs to the thread of the device. It decides who
+// waits, and waits not.
+#pragma once
+
+#include "ops/device.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace cairn::ops {
+
+// For each stream: everything up to this ticket.
+using Tickets = std::array<Ticket, kStreams>;
+void join(Tickets& to, const Tickets& from);
+constexpr std::size_t index_of(StreamKind stream) { return static_cast<std::size_t>(stream); }
+std::string_view name_of(StreamKind stream);
+
+// A block as asynchronous devices keep it. Whoever has waited for a ticket of the block also knows what that work had waited for.
+struct TrackedBlock : Block {
+  std::int64_t taken = 0;             // bytes of the arena
+  Tickets earlier{}, earlier_known{}; // of whoever had the memory before; none after the first write
+  Tickets writer_known{};
+  std::array<Tickets, kStreams> reader_known{};
+};
+inline TrackedBlock& tracked(Block& block) { return static_cast<TrackedBlock&>(block); }
+inline const TrackedBlock& tracked(const Block& block) { return static_cast<const TrackedBlock&>(block); }
+
+// A piece of work that has been put on a stream.
+struct Piece {
+  StreamKind stream = StreamKind::execute;
+  Ticket ticket = 0;
+  Tickets waits{}; // what its stream has to wait for before it begins; 0: nothing more than it knows to be done
+  Tickets known{}; // what is done when it begins
+};
+
+class Ordering {
+public:
+  // `forget`: nobody waits for anybody (only tests of the race checker want this).
+  explicit Ordering(bool forget = false) : forget_(forget) {}
+
+  Piece add(StreamKind stream, std::span<Block* const> reads, std::span<Block* const> writes);
+  // Of the device's thread, which waits itself: what for. Whatever is added later knows it.
+  Tickets host_waits_for_writes(const TrackedBlock& block);
+  void host_waits_for(const Piece& piece);
+  void host_waits_for_all();
+  Ticket last(StreamKind stream) const { return last_[index_of(stream)]; }
+
+  // Everything that uses the block, and what is known once that is done.
+  static void uses(const TrackedBlock& block, Tickets& after, Tickets& known);
+
+private:
+  bool forget_;
+  Tickets last_{};                        // of each stream
+  Tickets host_{};                        // what the device's thread knows to be done
+  std::array<Tickets, kStreams> known_{}; // what each stream knows to be done when its last piece began
+};
+
+} // namespace cairn::ops

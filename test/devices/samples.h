@@ -1,0 +1,312 @@
+// Applications of every operator of the registry to random tensors of all types and layouts: what tests run on one device and on
+// another.
+#pragma once
+
+#include "ops/convert.h"
+#include "ops/operator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace samples {
+
+using namespace cairn::ops;
+
+// A tensor before it is on a device. Its elements come as the host has them; then the layout is changed by views.
+struct Input {
+  DType dtype = DType::f32;
+  Shape shape; // on the host
+  std::vector<char> bytes;
+  int first = -1, second = -1; // axes exchanged afterwards
+  bool cut = false;            // the first element along the last axis left out afterwards
+  bool weak = false;
+  double number = 0;
+};
+
+struct Sample {
+  OperatorId op;
+  std::vector<Input> inputs;
+  Attributes attributes;
+};
+
+class Maker {
+public:
+  explicit Maker(std::uint32_t seed) : random_(seed) {}
+
+  // Nothing where the operator is the runtime's own business (to_device).
+  bool make(OperatorId id, Sample& sample);
+
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(n)); }
+  bool one_in(int n) { return below(n) == 0; }
+
+private:
+  Shape shape(int rank);
+  Shape shape() { return shape(static_cast<int>(below(5))); }
+  Shape shrunk(const Shape& of);
+  DType dtype() { return static_cast<DType>(below(kDTypes)); }
+  DType floating() { return std::array{DType::f32, DType::f64, DType::bf16}[static_cast<std::size_t>(below(3))]; }
+  Input tensor(DType type, const Shape& shape);
+  Input tensor_or_number(DType type, const Shape& shape);
+  static Attribute list(const Shape& sizes) { return list_of({sizes.begin(), sizes.end()}); }
+  static Attribute list_of(std::vector<std::int64_t> sizes) {
+    Attribute a;
+    a.present = true;
+    a.list = std::move(sizes);
+    return a;
+  }
+  static Attribute integer(std::int64_t i) {
+    Attribute a;
+    a.present = true;
+    a.integer = i;
+    return a;
+  }
+  static Attribute number(double d) {
+    Attribute a;
+    a.present = true;
+    a.number = d;
+    return a;
+  }
+  void reduction(Sample& sample);
+
+  std::mt19937 random_;
+};
+
+inline Shape Maker::shape(int rank) {
+  Shape s;
+  for (int i = 0; i < rank; ++i) s.push_back(one_in(12) ? 0 : one_in(5) ? 1 : one_in(20) ? 40 + below(40) : 1 + below(7));
+  return s;
+}
+
+// One that is broadcast to the shape.
+inline Shape Maker::shrunk(const Shape& of) {
+  Shape s;
+  for (int i = static_cast<int>(one_in(3) ? below(of.rank() + 1) : 0); i < of.rank(); ++i) s.push_back(one_in(4) ? 1 : of[i]);
+  return s;
+}
+
+inline Input Maker::tensor(DType type, const Shape& shape) {
+  Input in;
+  in.dtype = type;
+  in.shape = shape;
+  if (shape.rank() > 1 && one_in(3)) {
+    in.first = static_cast<int>(below(shape.rank()));
+    in.second = static_cast<int>(below(shape.rank()));
+    std::swap(in.shape[in.first], in.shape[in.second]);
+  }
+  if (shape.rank() > 0 && in.first < 0 && one_in(4)) {
+    in.cut = true;
+    ++in.shape[shape.rank() - 1];
+  }
+  in.bytes.resize(static_cast<std::size_t>(in.shape.elements() * bytes_of(type)));
+  for (std::int64_t i = 0; i < in.shape.elements(); ++i) {
+    const double d = one_in(4) ? static_cast<double>(below(5)) - 2 : std::uniform_real_distribution(-3.0, 3.0)(random_);
+    switch (type) {
+#define X(name, other, cpp, size)                                                                                                \
+  case DType::name: {                                                                                                            \
+    const cpp element = converted<cpp>(d);                                                                                       \
+    std::memcpy(in.bytes.data() + i * size, &element, size);                                                                     \
+    break;                                                                                                                       \
+  }
+      CAIRN_DTYPES(X)
+#undef X
+    }
+  }
+  return in;
+}
+
+inline Input Maker::tensor_or_number(DType type, const Shape& shape) {
+  if (!one_in(5)) return tensor(type, shape);
+  Input in;
+  in.weak = true;
+  in.number = one_in(2) ? static_cast<double>(below(7)) - 3 : std::uniform_real_distribution(-3.0, 3.0)(random_);
+  return in;
+}
+
+inline void Maker::reduction(Sample& sample) {
+  const Shape s = shape();
+  sample.inputs = {tensor(dtype(), s)};
+  std::vector<std::int64_t> axes;
+  for (int i = 0; i < s.rank(); ++i)
+    if (one_in(2)) axes.push_back(one_in(2) ? i : i - s.rank());
+  sample.attributes.values = {one_in(4) ? Attribute{} : list_of(axes), integer(below(2))};
+}
+
+inline bool Maker::make(OperatorId id, Sample& sample) {
+  sample = Sample{id, {}, {}};
+  std::vector<Attribute>& values = sample.attributes.values;
+  const Operator& op = operator_of(id);
+  const Shape s = shape();
+  switch (id) {
+  case OperatorId::to_device:
+    return false;
+  case OperatorId::leaky_relu:
+    sample.inputs = {tensor(dtype(), s)};
+    values = {one_in(2) ? Attribute{} : number(0.25)};
+    return true;
+  case OperatorId::cast:
+    sample.inputs = {tensor(dtype(), s)};
+    values = {integer(static_cast<std::int64_t>(dtype()))};
+    return true;
+  case OperatorId::view: {
+    sample.inputs = {tensor(dtype(), s)};
+    values = {one_in(2) ? list_of({s.elements()}) : list_of({1, s.elements(), 1})};
+    return true;
+  }
+  case OperatorId::transpose: {
+    const Shape two = shape(2 + static_cast<int>(below(3)));
+    sample.inputs = {tensor(dtype(), two)};
+    if (one_in(2)) values = {integer(below(two.rank())), integer(-1 - below(two.rank()))};
+    return true;
+  }
+  case OperatorId::permute: {
+    std::vector<std::int64_t> order;
+    for (int i = 0; i < s.rank(); ++i) order.push_back(i);
+    std::shuffle(order.begin(), order.end(), random_);
+    sample.inputs = {tensor(dtype(), s)};
+    values = {list_of(order)};
+    return true;
+  }
+  case OperatorId::narrow: {
+    const Shape some = shape(1 + static_cast<int>(below(4)));
+    const int axis = static_cast<int>(below(some.rank()));
+    const std::int64_t from = below(some[axis] + 1);
+    sample.inputs = {tensor(dtype(), some)};
+    values = {integer(axis), integer(from), integer(below(some[axis] - from + 1))};
+    return true;
+  }
+  case OperatorId::expand:
+    sample.inputs = {tensor(dtype(), shrunk(s))};
+    values = {list(s)};
+    return true;
+  case OperatorId::fill:
+    values = {list(s), number(2.5), integer(static_cast<std::int64_t>(dtype())), Attribute{}};
+    return true;
+  case OperatorId::random_uniform:
+  case OperatorId::random_normal:
+    values = {list(s), integer(static_cast<std::int64_t>(floating())), Attribute{}};
+    sample.attributes.key = random_();
+    return true;
+  case OperatorId::concat: {
+    const Shape some = shape(1 + static_cast<int>(below(4)));
+    const int axis = static_cast<int>(below(some.rank()));
+    for (std::int64_t i = 1 + below(4); i > 0; --i) {
+      Shape part = some;
+      part[axis] = below(6);
+      sample.inputs.push_back(tensor(dtype(), part));
+    }
+    values = {integer(one_in(2) ? axis : axis - some.rank())};
+    return true;
+  }
+  case OperatorId::pad: {
+    std::vector<std::int64_t> before, behind;
+    for (int i = 0; i < s.rank(); ++i) {
+      const std::int64_t less = below(s[i] + 1);
+      before.push_back(one_in(3) ? -less : below(3));
+      behind.push_back(one_in(3) ? -(s[i] - less) : below(3));
+    }
+    sample.inputs = {tensor(dtype(), s)};
+    values = {list_of(before), list_of(behind), one_in(2) ? Attribute{} : number(1)};
+    return true;
+  }
+  case OperatorId::sum:
+  case OperatorId::mean:
+    reduction(sample);
+    return true;
+  case OperatorId::max_over:
+  case OperatorId::max_over_mask: {
+    do reduction(sample);
+    while (sample.inputs[0].shape.elements() == 0 ||
+           (sample.inputs[0].cut && sample.inputs[0].shape[sample.inputs[0].shape.rank() - 1] == 1));
+    return true;
+  }
+  case OperatorId::sum_to:
+    sample.inputs = {tensor(dtype(), s)};
+    values = {list(shrunk(s))};
+    return true;
+  case OperatorId::matmul: {
+    const std::int64_t n = 1 + below(20), k = 1 + below(30), m = 1 + below(20), stack = 1 + below(3);
+    const DType type = floating();
+    sample.inputs = {tensor(type, one_in(2) ? Shape{n, k} : Shape{stack, n, k}),
+                     tensor(type, one_in(3) ? Shape{k} : Shape{k, m})};
+    return true;
+  }
+  case OperatorId::softmax:
+  case OperatorId::log_softmax:
+  case OperatorId::softmax_vjp:
+  case OperatorId::log_softmax_vjp: {
+    const Shape some = shape(1 + static_cast<int>(below(4)));
+    const DType type = floating();
+    for (std::size_t i = 0; i < op.signature.size() - 1; ++i) sample.inputs.push_back(tensor(type, some));
+    values = {one_in(2) ? Attribute{} : integer(below(some.rank()))};
+    return true;
+  }
+  default: { // pointwise
+    const bool internal = static_cast<unsigned>(id) >= kOperators;
+    const bool unary = op.signature == "T";
+    const DType type = floating();
+    for (const char letter : op.signature) {
+      if (letter == 'n') {
+        values = {number(0.125)};
+      } else if (letter == 'T') {
+        sample.inputs.push_back(tensor(unary ? dtype() : type, s));
+      } else {
+        sample.inputs.push_back(tensor_or_number(internal ? type : dtype(), internal && one_in(2) ? s : shrunk(s)));
+      }
+    }
+    return true;
+  }
+  }
+}
+
+// The inputs on a device, in their layouts.
+inline std::vector<Tensor> placed(Runtime& runtime, const Sample& sample, Device& device) {
+  std::vector<Tensor> tensors;
+  for (const Input& in : sample.inputs) {
+    if (in.weak) {
+      tensors.push_back(weak_number(in.number, in.number == static_cast<double>(static_cast<std::int64_t>(in.number))));
+      continue;
+    }
+    Tensor t = runtime.from_host(in.dtype, in.shape, device, in.bytes.data());
+    const auto integers = [](std::initializer_list<std::int64_t> numbers) {
+      Attributes attributes;
+      for (const std::int64_t n : numbers) {
+        attributes.values.emplace_back();
+        attributes.values.back().present = true;
+        attributes.values.back().integer = n;
+      }
+      return attributes;
+    };
+    if (in.first >= 0) t = runtime.apply(OperatorId::transpose, {t}, integers({in.first, in.second}));
+    if (in.cut) t = runtime.apply(OperatorId::narrow, {t}, integers({-1, 1, in.shape[in.shape.rank() - 1] - 1}));
+    tensors.push_back(t);
+  }
+  return tensors;
+}
+
+inline Tensor applied(Runtime& runtime, const Sample& sample, std::vector<Tensor> inputs) {
+  Tensor out;
+  runtime.apply(operator_of(sample.op), inputs, {}, sample.attributes, std::span<Tensor>(&out, 1));
+  return out;
+}
+
+inline std::vector<char> bytes_of_all(Runtime& runtime, const Tensor& t) {
+  std::vector<char> bytes(static_cast<std::size_t>(t.bytes()));
+  runtime.read(t, bytes.data());
+  return bytes;
+}
+
+struct Free : Ledger {
+  void charge(std::int64_t bytes) override { held += bytes; }
+  std::int64_t held = 0;
+};
+
+inline std::vector<OperatorId> all_ids() {
+  std::vector<OperatorId> ids;
+  for (unsigned i = 0; i < kAllOperators; ++i) ids.push_back(static_cast<OperatorId>(i));
+  return ids;
+}
+
+} // namespace samples

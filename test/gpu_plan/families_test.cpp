@@ -1,0 +1,110 @@
+// Every operator that the GPU has, element by element on the host, against the kernels of the CPU.
+#include "gpu/families.h"
+#include "gpu/supported.h"
+#include "test/devices/samples.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace samples;
+namespace gpu = cairn::gpu;
+
+namespace {
+
+// One element after the other, where the GPU takes many at once.
+struct OnHost {
+  template <class Body, class T> void operator()(const gpu::Plan& plan) const {
+    for (std::int64_t i = 0; i < plan.count; ++i) gpu::element<Body, T>(plan, i);
+  }
+};
+
+bool run(OperatorId id, const KernelCall& call) {
+  const OnHost run;
+  return gpu::unary(id, call, run) || gpu::binary(id, call, run) || gpu::moves(id, call, run);
+}
+
+View view_of(const Tensor& t) {
+  View v;
+  v.dtype = t.dtype;
+  v.weak = t.weak;
+  v.number = t.number;
+  v.shape = t.shape;
+  v.strides = t.strides;
+  if (t.storage) v.data = static_cast<char*>(t.storage->block->data) + t.offset * bytes_of(t.dtype);
+  return v;
+}
+
+double tolerance(DType type) { return type == DType::f64 ? 1e-13 : type == DType::bf16 ? 1e-2 : 1e-5; }
+
+} // namespace
+
+TEST_CASE("what a thread of the GPU computes for an element is what the CPU computes") {
+  Free ledger;
+  auto cpu = make_cpu_device(ledger, 1);
+  Runtime runtime(*cpu);
+  int had = 0;
+  for (const OperatorId id : all_ids()) {
+    if (!gpu::supported(id)) continue;
+    ++had;
+    CAPTURE(operator_of(id).name);
+    Maker maker(static_cast<std::uint32_t>(id) + 1);
+    for (int round = 0; round < 60; ++round) {
+      Sample sample;
+      REQUIRE(maker.make(id, sample));
+      const std::vector<Tensor> inputs = placed(runtime, sample, *cpu);
+      const Tensor expected = applied(runtime, sample, inputs);
+      bool shared = false; // a view
+      for (const Tensor& in : inputs) shared = shared || in.storage.get() == expected.storage.get();
+      if (shared) continue;
+      Tensor got = runtime.empty(expected.dtype, expected.shape, *cpu);
+      got.strides = expected.strides;
+      std::vector<View> in;
+      for (const Tensor& t : inputs) in.push_back(view_of(t));
+      const View out = view_of(got);
+      REQUIRE(run(id, KernelCall{in, {&out, 1}, sample.attributes}));
+      const std::vector<double> x = runtime.read_numbers(expected), y = runtime.read_numbers(got);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (std::isnan(x[i]) && std::isnan(y[i])) continue;
+        if (x[i] == y[i]) continue;
+        REQUIRE(std::abs(x[i] - y[i]) <= tolerance(expected.dtype) * std::max(1.0, std::abs(x[i])));
+      }
+    }
+  }
+  CHECK(had > 70);
+}
+
+TEST_CASE("an operator is in a family exactly if the device says that it has it") {
+  const auto call_nothing = [](OperatorId id) {
+    View view;
+    view.shape = Shape{0};
+    const View in[] = {view, view, view, view};
+    Attributes attributes;
+    attributes.values.resize(3);
+    attributes.values[0].list = attributes.values[1].list = {0};
+    const unsigned count = operator_of(id).signature.starts_with('L') ? 0 : 4;
+    return run(id, KernelCall{{in, count}, {in, 1}, attributes});
+  };
+  for (const OperatorId id : all_ids()) {
+    CAPTURE(operator_of(id).name);
+    CHECK(call_nothing(id) == gpu::supported(id));
+  }
+}
+
+TEST_CASE("plans join axes that lie behind each other, and follow the layout of the output") {
+  View a, out;
+  out.shape = a.shape = Shape{4, 1, 5, 6};
+  out.strides = {30, 30, 6, 1};
+  a.strides = {30, 0, 6, 1};
+  CHECK(gpu::plan_of({&a, 1}, out).rank == 1);
+  a.shape = Shape{5, 1};
+  a.strides = {1, 0};
+  const gpu::Plan plan = gpu::plan_of({&a, 1}, out);
+  CHECK(plan.rank == 3);
+  CHECK(plan.sizes[0] == 6);
+  CHECK(plan.in[0].strides[0] == 0);
+  CHECK(plan.in[0].strides[1] == 1);
+  CHECK(plan.in[0].strides[2] == 0);
+  out.strides = {30, 30, 1, 5}; // the last two axes exchanged in memory
+  CHECK(gpu::plan_of({}, out).rank == 1);
+}

@@ -1,0 +1,69 @@
+; Derivatives through tensors: the same in every mode, under every schedule, to the bit.
+(define (show x) (write x) (newline))
+(define (lists x) (cond ((tensor? x) (tensor->list x)) ((pair? x) (cons (lists (car x)) (lists (cdr x)))) (else x)))
+(define t (list->tensor '((.1 .2 .3) (.4 .5 .6)) 'f64))
+(define w (list->tensor '((.7 -.2 .3) (.4 .5 -.6)) 'f64))
+(define y (list->tensor '((1 1 1) (1 2 3)) 'f64))
+(define specs '("tape" "bisection,base=16" "binomial,base=16" "binomial,base=16,snapshots=1" "binomial,base=16,snapshots=3" "sqrt,base=16" "online,base=16" "auto"))
+(define (same-under-all f x y)
+  (let ((want (*j f x y)))
+    (null? (filter (lambda (spec) (not (equal? want (with-schedule spec (lambda () (checkpoint-*j f x y)))))) specs))))
+(define (near? a b) (< (tensor->number (max-over (abs (- a b)))) 1e-12))
+(define (from-to p from to) (if (> from to) '() (if (p from) (from-to p (+ from 1) to) (cons from (from-to p (+ from 1) to)))))
+(define (bad-splits f x)
+  (let ((want (f x)) (total (primops f x)))
+    (from-to (lambda (n) (let ((z (interrupt f x n))) (and (equal? want (resume z)) (equal? want (resume z)) (= total (+ n (primops resume z))))))
+             0 total)))
+;;; case first-order
+(show (lists (*j (lambda (x) (* x x)) (list->tensor '(1 2) 'f64) (list->tensor '(1 10) 'f64)))) ; expect: ((1.0 4.0) 2.0 40.0)
+(show (lists (j* (lambda (x) (* x x)) (list->tensor '(1 2) 'f64) (list->tensor '(1 10) 'f64)))) ; expect: ((1.0 4.0) 2.0 40.0)
+(show (lists (gradient sumall t))) ; expect: ((1.0 1.0 1.0) (1.0 1.0 1.0))
+(show (lists (gradient (lambda (x) (* (car x) (sumall (cdr x)))) (cons 2 t)))) ; expect: (2.1 (2.0 2.0 2.0) (2.0 2.0 2.0))
+(show (lists (*j (lambda (x) (list (car x) (cadr x) 1)) (list t w) (list 0 y 0)))) ; expect: ((((0.1 0.2 0.3) (0.4 0.5 0.6)) ((0.7 -0.2 0.3) (0.4 0.5 -0.6)) 1) 0 ((1.0 1.0 1.0) (1.0 2.0 3.0)))
+;;; case each-path-is-a-place
+(show (lists (gradient (lambda (x) (+ (sumall (car x)) (* 2 (sumall (cadr x))))) (list t t)))) ; expect: (((1.0 1.0 1.0) (1.0 1.0 1.0)) ((2.0 2.0 2.0) (2.0 2.0 2.0)))
+;;; case what-does-not-matter-is-0
+(show (cdr (*j (lambda (x) (car x)) (list t w) y))) ; expect any output
+(show (cdr (*j (lambda (x) 5) t 1)))
+;;; case integers-have-no-derivative
+(show (lists (*j (lambda (x) (* (car x) (cast (cdr x) 'f64))) (cons (list->tensor '(2.) 'f64) (list->tensor '(3) 'i32)) (list->tensor '(1))))) ; expect: ((6.0) (3.0) . 0)
+;;; case schedules
+(define (layer x w) (+ (tanh (* x w)) (* .1 x)))
+(define (net p) (let loop ((i 0) (x (car p))) (if (= i 40) x (loop (+ i 1) (layer x (cdr p))))))
+(show (same-under-all net (cons t w) y)) ; expect: #t
+(define (deep p) (let loop ((i 0)) (if (= i 30) (car p) (layer (loop (+ i 1)) (cdr p)))))
+(show (same-under-all deep (cons t w) y)) ; expect: #t
+(define (dense p) (let loop ((i 0) (x (car p))) (if (= i 20) (sumall (* x x)) (loop (+ i 1) (tanh (matmul x (cdr p)))))))
+(define m (list->tensor '((.1 .2 -.3) (.3 -.1 .5) (.7 .2 .1)) 'f64))
+(show (same-under-all dense (cons t m) 1)) ; expect: #t
+;;; case numbers-and-tensors
+(define (mixed p)
+  (let loop ((i 0) (x (car p)) (s (cadr p)))
+    (if (= i 20) (list x (* s s) (tensor->list x)) (loop (+ i 1) (+ (* s (sin x)) x) (+ s (car (cadr (tensor->list (* .01 x)))))))))
+(show (same-under-all mixed (list t .5) (list y 1. '((1 0 2) (0 1 0))))) ; expect: #t
+(define (packed p) (let loop ((i 0) (a (car p)) (x (cdr p))) (if (= i 15) (sumall x) (loop (+ i 1) (sin a) (* x (list->tensor (list a (* a a) 1.) 'f64))))))
+(show (same-under-all packed (cons .5 t) 1)) ; expect: #t
+;;; case captured-and-constant
+(define (outside x) (let ((c (* 2 w))) (let loop ((i 0) (x x)) (if (= i 12) x (loop (+ i 1) (* (sin x) (+ c w)))))))
+(show (same-under-all outside t y)) ; expect: #t
+;;; case inside-capsules
+(define (cut x) (let ((z (interrupt (lambda (x) (let loop ((i 0) (x x)) (if (= i 8) x (loop (+ i 1) (sin (* 2 x)))))) x 30))) (+ (resume z) (resume z))))
+(show (same-under-all cut t y)) ; expect: #t
+(show (bad-splits cut t)) ; expect: ()
+(show (bad-splits (lambda (x) (*j cut x y)) t)) ; expect: ()
+(show (bad-splits (lambda (x) (with-schedule "binomial,base=16,snapshots=2" (lambda () (checkpoint-*j cut x y)))) t)) ; expect: ()
+(show (bad-splits (lambda (x) (j* cut x y)) t)) ; expect: ()
+;;; case second-order
+(define (h x) (sumall (* x (* x (exp x)))))
+(define (dh x) (cdr (*j h x 1)))
+(define second (* y (* (+ 2 (+ (* 4 t) (* t t))) (exp t))))
+(show (near? second (cdr (*j dh t y)))) ; expect: #t
+(show (near? second (cdr (j* dh t y)))) ; expect: #t
+(show (near? second (cdr (*j (lambda (x) (cdr (j* h x y))) t 1)))) ; expect: #t
+(show (near? (* y second) (list->tensor (list (list 1) (list 1)) 'f64))) ; expect: #f
+(show (same-under-all dh t y)) ; expect: #t
+(show (same-under-all (lambda (x) (cdr (checkpoint-*j h x 1))) t y)) ; expect: #t
+(show (near? (hessian-vector h t y) second)) ; expect: #t
+;;; case random-numbers-replay
+(define (noisy x) (let loop ((i 0) (x x)) (if (= i 10) x (loop (+ i 1) (* (tanh x) (rand '(2 3) 'f64))))))
+(show (equal? (lists (with-schedule "binomial,base=16,snapshots=2" (lambda () (cdr (checkpoint-*j noisy t y))))) 1)) ; expect: #f

@@ -1,0 +1,59 @@
+; What is wrong, with operator, shapes and place.
+;;; case shapes
+(define t (list->tensor '((1 2) (3 4))))
+(+ t
+   (matmul t (list->tensor '(1 2 3)))) ; expect error: matmul: .*\(2 2\).*\(3\)
+; expect location: 3:4
+;;; case broadcast
+(+ (list->tensor '(1 2)) (list->tensor '(1 2 3))) ; expect error: \+: .*\(2\).*\(3\)
+;;; case not-a-tensor
+(sum '(1 2)) ; expect error: sum: operand 1: expected a tensor, got \(1 2\)
+;;; case not-a-number
+(+ (list->tensor '(1)) "one") ; expect error: \+: operand 2: expected a tensor or a number, got "one"
+;;; case axis
+(sum (list->tensor '(1 2)) 1) ; expect error: sum: .*axis 1
+;;; case view
+(view (list->tensor '(1 2 3)) '(2 2)) ; expect error: view: .*\(3\).*\(2 2\)
+;;; case narrow
+(narrow-tensor (list->tensor '(1 2 3)) 0 2 2) ; expect error: narrow-tensor: .*\(3\)
+;;; case ragged
+(list->tensor '((1 2) (3))) ; expect error: list->tensor: lists of 2 were expected on axis 1, got \(3\)
+;;; case words-in-a-list
+(list->tensor '(1 a)) ; expect error: list->tensor: expected a number, got a
+;;; case type
+(list->tensor '(1) 'complex) ; expect error: list->tensor: expected a type of elements, got complex
+;;; case residence
+(fill '(2) 0 'f32 'moon) ; expect error: there is no device `moon` in this run
+;;; case negative-size
+(fill '(2 -1) 0) ; expect error: fill: .*-1
+;;; case size-beyond-all-memory
+(fill '(4000000000 4000000000) 0) ; expect error: fill: .*4000000000
+;;; case size-beyond-the-budget
+; flags: --memory=64MiB
+(fill '(100000000) 0) ; expect error: memory budget of 64.0 MiB exceeded by a request of 400000000 bytes
+; expect exit: 3
+;;; case too-many-axes
+(fill '(1 1 1 1 1 1 1 1 1) 0) ; expect error: fill: .*8 axes
+;;; case condition
+(if (< (list->tensor '(1)) 2) 1 2) ; expect error: <: a comparison of tensors is a tensor, which is no condition
+;;; case one-element
+(tensor->number (list->tensor '(1 2))) ; expect error: tensor->number: a tensor of shape \(2\) has not one element
+;;; case number-wanted
+(vector-ref '#(1 2) (list->tensor '(1))) ; expect error: got #<tensor f32 \(1\)
+;;; case integer-division
+(quotient (list->tensor '(1)) 2) ; expect error: quotient: expected a number, got #<tensor f32 \(1\)
+;;; case cotangent-shape
+(*j (lambda (x) (* x x)) (list->tensor '(1 2)) (list->tensor '(1 2 3))) ; expect error: \*j: the cotangent #<tensor f32 \(3\).* does not have the shape of #<tensor f32 \(2\)
+;;; case tangent-shape
+(j* (lambda (x) (* x x)) (list->tensor '(1 2)) 1) ; expect error: j\*: the tangent 1 does not have the shape of #<tensor f32 \(2\)
+;;; case tensor-for-a-number
+(*j (lambda (x) (* x x)) 2 (list->tensor '(1))) ; expect error: \*j: the cotangent #<tensor f32 \(1\).* does not have the shape of 4.0
+;;; case arity
+(matmul (list->tensor '(1))) ; expect error: 'matmul' .*2 arguments, got 1
+; expect exit: 2
+;;; case holders
+; flags: --memory=4MiB
+(define (f x) (* x x))
+(define (many i l) (if (= i 0) l (many (- i 1) (cons (f (fill '(100000) 2)) l))))
+(many 100 '()) ; expect error: in \d+ tensors made by many at .*:3:15
+; expect exit: 3

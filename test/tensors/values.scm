@@ -1,0 +1,89 @@
+; Operators on tensors, forward. Numbers as lists, so that the residence does not show.
+(define (show t) (write (if (tensor? t) (tensor->list t) t)) (newline))
+(define t (list->tensor '((1 2 3) (4 5 6))))
+(define u (list->tensor '(1.5 -2 0) 'f64))
+;;; case lists-and-numbers
+(show t) ; expect: ((1.0 2.0 3.0) (4.0 5.0 6.0))
+(show (list->tensor '#(#(1 2) (3 4)) 'i64)) ; expect: ((1 2) (3 4))
+(show (list->tensor 5)) ; expect: 5.0
+(show (list->tensor '())) ; expect: ()
+(show (size (list->tensor '(() ())))) ; expect: (2 0)
+(show (tensor->number (list->tensor '((7)) 'u8))) ; expect: 7
+(show (map tensor-type (list t u (< t 3) (list->tensor '(1) 'bf16)))) ; expect: (f32 f64 u8 bf16)
+(show (map tensor? (list t 1 '(1) (sum t)))) ; expect: (#t #f #f #t)
+(show (size t)) ; expect: (2 3)
+;;; case arithmetic
+(show (+ t 1)) ; expect: ((2.0 3.0 4.0) (5.0 6.0 7.0))
+(show (- 10 t)) ; expect: ((9.0 8.0 7.0) (6.0 5.0 4.0))
+(show (* t t)) ; expect: ((1.0 4.0 9.0) (16.0 25.0 36.0))
+(show (/ u 2)) ; expect: (0.75 -1.0 0.0)
+(show (- u)) ; expect: (-1.5 2.0 -0.0)
+(show (+ t u)) ; expect: ((2.5 0.0 3.0) (5.5 3.0 6.0))
+(show (+ t u t)) ; expect: ((3.5 2.0 6.0) (9.5 8.0 12.0))
+(show (apply + (list u u u))) ; expect: (4.5 -6.0 0.0)
+(show (max u 1)) ; expect: (1.5 1.0 1.0)
+(show (abs u)) ; expect: (1.5 2.0 0.0)
+(show (expt u 2)) ; expect: (2.25 4.0 0.0)
+(show (sqrt (list->tensor '(4 9) 'f64))) ; expect: (2.0 3.0)
+(show (< t 3)) ; expect: ((1 1 0) (0 0 0))
+(show (>= t 3)) ; expect: ((0 0 1) (1 1 1))
+(show (= u (list->tensor '(1.5 2 0)))) ; expect: (1 0 1)
+(show (where (< u 0) 7 u)) ; expect: (1.5 7.0 0.0)
+(show (ReLU u)) ; expect: (1.5 0.0 0.0)
+(show (LeakyReLU u .5)) ; expect: (1.5 -1.0 0.0)
+(show (map tensor->list (map square (list u)))) ; expect: ((2.25 4.0 0.0))
+;;; case promotion
+(define (type a b) (tensor-type (+ (list->tensor '(1) a) (list->tensor '(1) b))))
+(show (map type '(u8 u8 i32 i64 i32 bf16 bf16 bf16 f32) '(i8 i32 f32 i8 bf16 u8 f32 i16 f64))) ; expect: (i16 i32 f64 i64 f32 bf16 f32 f32 f64)
+(show (tensor-type (+ (list->tensor '(1) 'i32) 1))) ; expect: i32
+(show (tensor-type (+ (list->tensor '(1) 'i32) 1.5))) ; expect: f64
+(show (tensor-type (/ (list->tensor '(1) 'i32) 2))) ; expect: f64
+(show (cast u 'i8)) ; expect: (1 -2 0)
+;;; case views
+(show (view t '(3 -1))) ; expect: ((1.0 2.0) (3.0 4.0) (5.0 6.0))
+(show (transpose t)) ; expect: ((1.0 4.0) (2.0 5.0) (3.0 6.0))
+(show (view (transpose t) '(2 3))) ; expect: ((1.0 4.0 2.0) (5.0 3.0 6.0))
+(show (permute (view t '(1 2 3)) '(2 0 1))) ; expect: (((1.0 4.0)) ((2.0 5.0)) ((3.0 6.0)))
+(show (narrow-tensor t 1 1 2)) ; expect: ((2.0 3.0) (5.0 6.0))
+(show (expand-tensor (narrow-tensor t 0 1 1) '(2 2 3))) ; expect: (((4.0 5.0 6.0) (4.0 5.0 6.0)) ((4.0 5.0 6.0) (4.0 5.0 6.0)))
+(show (concat-tensors (list t t) 0)) ; expect: ((1.0 2.0 3.0) (4.0 5.0 6.0) (1.0 2.0 3.0) (4.0 5.0 6.0))
+(show (pad t '(0 -1) '(1 1) 9)) ; expect: ((2.0 3.0 9.0) (5.0 6.0 9.0) (9.0 9.0 9.0))
+;;; case sums-and-products
+(show (sum t)) ; expect: 21.0
+(show (sum t 0)) ; expect: (5.0 7.0 9.0)
+(show (sum t '(0 1) #t)) ; expect: ((21.0))
+(show (mean t -1)) ; expect: (2.0 5.0)
+(show (max-over t)) ; expect: 6.0
+(show (matmul t (transpose t))) ; expect: ((14.0 32.0) (32.0 77.0))
+(show (matmul t (list->tensor '(1 0 -1)))) ; expect: (-2.0 -2.0)
+(show (dot u u)) ; expect: 6.25
+(show (sumall t)) ; expect: 21.0
+(show (max-value u)) ; expect: 1.5
+(show (outer (list->tensor '(1 2)) (list->tensor '(3 4)))) ; expect: ((3.0 4.0) (6.0 8.0))
+(show (addmv (list->tensor '(1 1)) t (list->tensor '(1 0 0)))) ; expect: (2.0 5.0)
+(show (baddbmm 1 (view t '(1 2 3)) (view t '(1 3 2)))) ; expect: (((23.0 29.0) (50.0 65.0)))
+(show (sum (softmax t) 1)) ; expect: (1.0 1.0)
+;;; case new-tensors
+(show (fill '(2) 3)) ; expect: (3.0 3.0)
+(show (tensor-type (fill '(2) 3 'i16))) ; expect: i16
+(show (size (randn '(2 0 3)))) ; expect: (2 0 3)
+(show (equal? (randn '(3)) (randn '(3)))) ; expect: #f
+(show (let ((r (rand '(1000)))) (list (tensor->number (sum (< r 0))) (tensor->number (sum (>= r 1)))))) ; expect: (0 0)
+(show (< (abs (tensor->number (mean (randn '(10000) 'f64)))) .05)) ; expect: #t
+;;; case names-of-scorch
+(define c (list->cpu-double-tensor '(1 2)))
+(show c) ; expect: (1.0 2.0)
+(show (map (lambda (f) (f c)) (list cpu-double-tensor? cpu-float-tensor? gpu-double-tensor? cpu-byte-tensor?))) ; expect: (#t #f #f #f)
+(show (tensor-type (cpu-long c))) ; expect: i64
+(show (fill-cpu-int '(2) 3)) ; expect: (3 3)
+(show (size (randn-cpu-float '(2 2)))) ; expect: (2 2)
+(show (normal-cpu-double '(2) 5 0)) ; expect: (5.0 5.0)
+;;; case equality
+(show (equal? t (list->tensor '((1 2 3) (4 5 6))))) ; expect: #t
+(show (equal? t (list->tensor '((1 2 3) (4 5 6)) 'f64))) ; expect: #f
+(show (eqv? u (+ u 0.))) ; expect: #t
+(show (equal? (list t 1) (list (+ t 1) 1))) ; expect: #f
+;;; case memory-used-again-is-not-seen
+(define (loop i x) (if (= i 0) x (loop (- i 1) (+ (* x x) 1))))
+(show (let* ((a (list->tensor '(1 2) 'f64)) (b (loop 3 a))) (list (tensor->list a) (tensor->list b)))) ; expect: ((1.0 2.0) (26.0 677.0))
+(show (let* ((a (list->tensor '(1 2) 'f64)) (v (view a '(2 1))) (b (+ a 1))) (map tensor->list (list v b)))) ; expect: (((1.0) (2.0)) (2.0 3.0))

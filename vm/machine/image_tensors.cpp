@@ -1,0 +1,261 @@
+// Tensors in capsule files: layouts as they are, because the order of sums depends on them, and every storage once, however many share it; and
+// what tapes keep of tensor operations. Nothing read is believed: layouts must lie inside their storage, records must be what their operator
+// would have made.
+#include "vm/machine/image.h"
+#include "vm/value/tensor_object.h"
+
+#include <cmath>
+
+namespace cairn::machine {
+
+using ops::Tensor;
+using tape::TensorRecord;
+
+namespace {
+
+enum class Sort : std::uint8_t { description, number, stored, count };
+
+constexpr std::size_t kLeastRecord = 6;  // bytes in a file
+
+} // namespace
+
+void ImageWriter::name(const ops::Device* device) {
+  std::string_view text = device != nullptr ? std::string_view(device->name()) : std::string_view();
+  out.varint(text.size());
+  out.raw(text.data(), text.size());
+}
+
+void ImageWriter::tensor(const Tensor& t) {
+  Sort sort = t.storage ? Sort::stored : t.weak ? Sort::number : Sort::description;
+  out.u8(static_cast<std::uint8_t>(sort));
+  out.u8(static_cast<std::uint8_t>(t.dtype));
+  if (sort == Sort::number) {
+    out.u64(value::flonum(t.number).bits);
+    flag(t.exact);
+    return;
+  }
+  out.varint(static_cast<std::uint64_t>(t.rank()));
+  for (std::int64_t size : t.shape) out.varint(static_cast<std::uint64_t>(size));
+  for (int axis = 0; axis < t.rank(); ++axis) out.varint(bytecode::zigzag(t.strides[static_cast<std::size_t>(axis)]));
+  if (sort != Sort::stored) return;
+  out.varint(static_cast<std::uint64_t>(t.offset));
+  auto [at, fresh] = storages_.try_emplace(t.storage.get(), static_cast<std::uint32_t>(storages_.size()));
+  out.varint(at->second);
+  if (!fresh) return;
+  ops::Storage& s = *t.storage.get();
+  name(s.device);
+  out.varint(static_cast<std::uint64_t>(s.bytes));
+  std::vector<std::byte> elements(static_cast<std::size_t>(s.bytes));
+  s.device->copy_out(*s.block, 0, elements.data(), s.bytes);
+  out.raw(elements.data(), elements.size());
+}
+
+void ImageReader::tensor(Tensor& t) {
+  std::uint8_t sort = in.u8(), type = in.u8();
+  if (sort >= static_cast<std::uint8_t>(Sort::count) || type >= ops::kDTypes) throw Malformed("a tensor of no known sort");
+  t = {};
+  t.dtype = static_cast<ops::DType>(type);
+  if (sort == static_cast<std::uint8_t>(Sort::number)) {
+    Value v{in.u64()};
+    if (!v.is_flonum()) throw Malformed("a number of no known form");
+    t = ops::weak_number(v.flonum(), flag());
+    return;
+  }
+  std::uint64_t rank = count(ops::kMostAxes);
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
+  for (std::uint64_t i = 0; i < rank; ++i) t.shape.push_back(static_cast<std::int64_t>(count(static_cast<std::uint64_t>(kMostBytes))));
+  try {
+    if (t.shape.elements() > kMostBytes / 8) throw Malformed("a tensor larger than can be");
+  } catch (const ops::OperatorError&) {
+    throw Malformed("a tensor larger than can be");
+  }
+  for (std::size_t i = 0; i < rank; ++i) {
+    t.strides[i] = bytecode::unzigzag(in.varint());
+    if (std::abs(static_cast<double>(t.strides[i])) > static_cast<double>(kMostBytes)) throw Malformed("a tensor of strides that cannot be");
+  }
+  if (sort != static_cast<std::uint8_t>(Sort::stored)) return;
+  t.offset = static_cast<std::int64_t>(count(static_cast<std::uint64_t>(kMostBytes)));
+  std::uint64_t number = count(storages_.size());
+  if (number == storages_.size()) {
+    std::string name = text();
+    std::uint64_t bytes = count(in.left());
+    ops::Device* device = nullptr;
+    try {
+      device = &engine.tensors().device(name);
+    } catch (const ProgramError& e) {
+      throw Malformed(e.what());
+    }
+    ops::StorageRef storage(device->make_storage(static_cast<std::int64_t>(bytes)));
+    auto elements = in.take(bytes);
+    device->copy_in(*storage->block, 0, elements.data(), static_cast<std::int64_t>(bytes));
+    storages_.push_back(storage);
+  }
+  t.storage = storages_[number];
+  if (t.elements() == 0) return;
+  std::int64_t least = t.offset, most = t.offset;
+  for (std::size_t i = 0; i < rank; ++i) {
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(t.shape[static_cast<int>(i)] - 1, t.strides[i], &reach) || reach > kMostBytes || reach < -kMostBytes)
+      throw Malformed("a tensor beyond its storage");
+    (reach > 0 ? most : least) += reach;
+  }
+  if (least < 0 || most >= t.storage->bytes / ops::bytes_of(t.dtype)) throw Malformed("a tensor beyond its storage");
+}
+
+void ImageWriter::tensor_records(const Tape& t) {
+  out.varint(t.tensors().size());
+  for (const auto& shared : t.tensors()) {
+    const TensorRecord& r = *shared;
+    out.u8(static_cast<std::uint8_t>(r.kind));
+    out.varint(r.node);
+    out.varint(r.results);
+    out.varint(r.serial);
+    out.varint(r.count);
+    out.varint(r.op == nullptr ? 0 : 1 + static_cast<std::uint64_t>(r.op->id));
+    out.varint(r.attributes.values.size());
+    for (const ops::Attribute& a : r.attributes.values) {
+      flag(a.present);
+      out.varint(bytecode::zigzag(a.integer));
+      out.u64(value::flonum(a.number).bits);
+      out.varint(a.list.size());
+      for (std::int64_t n : a.list) out.varint(bytecode::zigzag(n));
+      name(a.device);
+    }
+    out.u64(r.attributes.key);
+    out.varint(r.operands.size());
+    for (std::uint32_t n : r.operands) out.varint(n == tape::kNone ? 0 : 1 + std::uint64_t{n});
+    for (const std::vector<Tensor>* list : {&r.inputs, &r.outputs}) {
+      out.varint(list->size());
+      for (const Tensor& tensor_kept : *list) tensor(tensor_kept);
+    }
+  }
+  out.varint(t.most_weight + 1);  // 0: no limit
+  out.varint(t.tensor_cotangents.size());
+  for (const auto& [node, cotangent] : t.tensor_cotangents) {
+    out.varint(node);
+    tensor(cotangent);
+  }
+}
+
+namespace {
+
+// What the operator says of operands like these must be what stands in the record.
+void check_record(Engine& engine, const TensorRecord& r) {
+  using Kind = TensorRecord::Kind;
+  auto want = [](bool holds) {
+    if (!holds) throw Malformed("a record of a tensor operation that cannot be");
+  };
+  want(r.results >= 1 && r.results <= ops::kMostResults);
+  switch (r.kind) {
+  case Kind::leaf:
+    want(r.operands.empty() && r.results == 1 && r.outputs.size() == 1);
+    return;
+  case Kind::identity:
+    want(r.operands.size() == 1 && r.operands[0] != tape::kNone && r.results == 1 && r.outputs.size() == 1);
+    return;
+  case Kind::pack:
+    want(r.results == 1 && r.outputs.size() == 1 && static_cast<std::int64_t>(r.operands.size()) == r.outputs[0].elements());
+    return;
+  case Kind::unpack:
+    want(r.results == 1 && r.operands.size() == 1 && r.operands[0] != tape::kNone && r.inputs.size() == 1 &&
+         r.inputs[0].elements() == r.count && r.attributes.values.size() == 1 && r.attributes.values[0].device != nullptr);
+    return;
+  default: break;
+  }
+  want(r.op != nullptr && r.op->vjp != nullptr && r.op->infer != nullptr && r.operands.size() == r.inputs.size() &&
+       r.outputs.size() == r.results);
+  std::size_t attributes = 0, least = 0;
+  bool list = false;
+  for (char c : r.op->signature) {
+    char kind = c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
+    if (kind == 'T' || kind == 'X' || kind == 'I') ++least;
+    else if (kind == 'V') list = true;
+    else if (kind != 'Z') ++attributes;
+  }
+  want(r.attributes.values.size() == attributes && (list ? r.inputs.size() >= least : r.inputs.size() == least));
+  std::size_t at = 0;
+  for (char c : r.op->signature)
+    if (c == 'T' || c == 'X' || c == 'I') {
+      want(c != 'T' || !r.inputs[at].weak);
+      ++at;
+    }
+  for (const Tensor& t : r.inputs) want(!list || !t.weak);
+  ops::ResultTypes types;
+  try {
+    r.op->infer({*r.op, r.inputs, r.attributes, &engine.tensors().cpu()}, types);
+  } catch (const ops::OperatorError&) {
+    want(false);
+  }
+  want(types.count == r.results);
+  for (std::uint32_t i = 0; i < r.results; ++i)
+    want(types[i].shape == r.outputs[i].shape && types[i].dtype == r.outputs[i].dtype && !r.outputs[i].weak);
+  for (std::size_t i = 0; i < r.inputs.size(); ++i) {
+    bool kept = i < 31 ? (r.op->keep & ops::keep_input(static_cast<unsigned>(i))) != 0 : (r.op->keep & ops::kKeepInputs) != 0;
+    want(!kept || r.inputs[i].weak || r.inputs[i].storage);
+  }
+  want((r.op->keep & ops::kKeepOutput) == 0 || r.outputs[0].storage);
+}
+
+} // namespace
+
+void ImageReader::tensor_records(Tape& t) {
+  std::uint32_t node = 0;
+  std::uint64_t serial = 0;
+  bool leaves = true;
+  for (std::uint32_t n = size(kLeastRecord); n > 0; --n) {
+    auto r = std::make_unique<TensorRecord>(engine.heap());
+    std::uint8_t kind = in.u8();
+    if (kind >= static_cast<std::uint8_t>(TensorRecord::Kind::count_)) throw Malformed("a record of no known kind");
+    r->kind = static_cast<TensorRecord::Kind>(kind);
+    r->node = number32();
+    r->results = number32();
+    r->serial = count();
+    r->count = number32();
+    std::uint64_t op = count(ops::kOperators);
+    if (op != 0) r->op = &ops::operator_of(static_cast<ops::OperatorId>(op - 1));
+    r->attributes.values.resize(size(11));
+    for (ops::Attribute& a : r->attributes.values) {
+      a.present = flag();
+      a.integer = bytecode::unzigzag(in.varint());
+      Value number{in.u64()};
+      if (!number.is_flonum()) throw Malformed("a number of no known form");
+      a.number = number.flonum();
+      a.list.resize(size(1));
+      for (std::int64_t& i : a.list) i = bytecode::unzigzag(in.varint());
+      if (std::string name = text(); !name.empty()) {
+        try {
+          a.device = &engine.tensors().device(name);
+        } catch (const ProgramError& e) {
+          throw Malformed(e.what());
+        }
+      }
+    }
+    r->attributes.key = in.u64();
+    r->operands.resize(size(1));
+    for (std::uint32_t& o : r->operands) {
+      std::uint64_t given = count(r->node);
+      o = given == 0 ? tape::kNone : static_cast<std::uint32_t>(given - 1);
+    }
+    for (std::vector<Tensor>* list : {&r->inputs, &r->outputs}) {
+      list->resize(size(2));
+      for (Tensor& kept : *list) tensor(kept);
+    }
+    bool leaf = r->kind == TensorRecord::Kind::leaf;
+    std::uint64_t behind = std::uint64_t{r->node} + r->results + r->count;
+    if (r->node < node || behind > t.size() || r->serial < serial || (leaf && !leaves)) throw Malformed("records of tensors out of order");
+    leaves = leaf;
+    node = r->node + r->results;
+    serial = r->serial;
+    check_record(engine, *r);
+    t.restore_tensor(std::move(r));
+  }
+  t.most_weight = in.varint() - 1;
+  for (std::uint32_t n = size(3); n > 0; --n) {
+    std::uint32_t at = number32();
+    if (at >= t.size()) throw Malformed("a cotangent beyond its tape");
+    tensor(t.tensor_cotangents[at]);
+    if (!t.tensor_cotangents[at].storage) throw Malformed("a cotangent without elements");
+  }
+}
+
+} // namespace cairn::machine

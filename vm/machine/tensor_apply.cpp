@@ -1,0 +1,405 @@
+// Operators applied to values: forward levels are taken off, the outermost first; what is left is computed at once and recorded if the tape
+// has any of it.
+#include "vm/machine/derivative_rules.h"
+#include "vm/machine/engine.h"
+#include "vm/machine/tensor_operands.h"
+#include "vm/value/tensor_object.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::machine::tensors {
+
+using ops::OperatorId;
+using ops::Tensor;
+using rules::Owned;
+using tape::TensorRecord;
+
+namespace {
+
+// Owned values that go together.
+struct Values {
+  explicit Values(value::Heap& h) : heap(h) {}
+  ~Values() {
+    for (Value v : list) heap.release(v);
+  }
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  value::Heap& heap;
+  std::vector<Value> list;
+};
+
+std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operands& operands, std::uint64_t consumed);
+
+double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) : v.flonum(); }
+
+// A number without tape and levels as operators see it.
+Tensor weak(const Engine& engine, Value v) {
+  Value p = engine.primal(v);
+  return ops::weak_number(real(p), p.is_integer());
+}
+
+// --- no forward levels
+
+std::uint32_t node_of(Tape& tape, Value v) {
+  if (v.is_taped()) return tape.has(v) ? v.tape_node() : tape::kNone;
+  if (!value::is_tensor(v) || !ops::is_floating(value::tensor_of(v).dtype)) return tape::kNone;
+  return tape.lift_tensor(value::as_tensor_object(v)->serial);
+}
+
+std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands& operands, std::uint64_t consumed) {
+  value::Heap& heap = engine.heap();
+  ops::Runtime& runtime = engine.tensors().runtime;
+  std::size_t n = operands.inputs.size();
+  Tape* tape = op.vjp != nullptr ? engine.runs.back().tape : nullptr;
+  std::unique_ptr<TensorRecord> record;
+  if (tape != nullptr) {
+    std::vector<std::uint32_t> nodes(n, tape::kNone);
+    bool any = false;
+    for (std::size_t i = 0; i < n; ++i)
+      if (operands.differentiable[i]) {
+        nodes[i] = node_of(*tape, operands.inputs[i]);
+        any = any || nodes[i] != tape::kNone;
+      }
+    if (any) {
+      record = std::make_unique<TensorRecord>(heap);
+      record->operands = std::move(nodes);
+    }
+  }
+  std::vector<Tensor> inputs;
+  inputs.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    Value v = operands.inputs[i];
+    inputs.push_back(value::is_tensor(v) ? elements_of(v) : weak(engine, v));
+  }
+  if (record != nullptr) {
+    record->inputs.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      bool kept = i < 31 ? (op.keep & ops::keep_input(static_cast<unsigned>(i))) != 0 : (op.keep & ops::kKeepInputs) != 0;
+      record->inputs.push_back(kept || inputs[i].weak ? inputs[i] : ops::description(inputs[i]));
+    }
+  }
+  unsigned results = runtime.results(op, inputs, operands.attributes);
+  std::array<Tensor, ops::kMostResults> outputs;
+  // Memory of an operand that goes with this instruction: its object gives the elements up, so that theirs is the only reference.
+  std::vector<char> given(n, 0);
+  for (std::size_t i = 0; i < n && i < 64 && op.may_overwrite; ++i) {
+    Value v = operands.inputs[i];
+    if ((consumed >> i & 1) == 0 || !value::is_tensor(v) || v.other()->count != 1) continue;
+    given[i] = 1;
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    if (given[i] != 0) value::as_tensor_object(operands.inputs[i])->tensor.storage = {};
+  static_assert(sizeof(bool) == sizeof(char));
+  runtime.apply(op, inputs, {reinterpret_cast<const bool*>(given.data()), n}, operands.attributes, {outputs.data(), results});
+  std::vector<Value> out;
+  out.reserve(results);
+  try {
+    for (unsigned i = 0; i < results; ++i) out.push_back(heap.make_tensor(outputs[i]));
+    if (record != nullptr && std::any_of(outputs.begin(), outputs.begin() + results, [](const Tensor& t) { return ops::is_floating(t.dtype); })) {
+      record->op = &op;
+      record->attributes = operands.attributes;
+      record->results = results;
+      record->serial = value::object_of(out[0])->serial;
+      record->outputs.reserve(results);
+      for (unsigned i = 0; i < results; ++i)
+        record->outputs.push_back(i == 0 && (op.keep & ops::kKeepOutput) != 0 ? outputs[i] : ops::description(outputs[i]));
+      tape->add_tensor(std::move(record));
+    }
+  } catch (...) {
+    for (Value v : out) heap.release(v);
+    throw;
+  }
+  return out;
+}
+
+// --- forward levels
+
+// Terms of forward rules are values of the machine, so what a rule computes is recorded and differentiated like anything else.
+class ValueAlgebra final : public ops::Algebra {
+public:
+  explicit ValueAlgebra(Engine& engine) : engine_(engine) {}
+  std::uint64_t apply(OperatorId id, std::span<const std::uint64_t> terms, const ops::Attributes& attributes) override {
+    Operands operands;
+    for (std::uint64_t t : terms) operands.inputs.push_back({t});
+    operands.differentiable.assign(terms.size(), true);
+    operands.attributes = attributes;
+    const ops::Operator& op = ops::operator_of(id);
+    for (std::size_t i = 0, at = 0; i < op.signature.size() && at < terms.size(); ++i) {
+      if (op.signature[i] == 'I') operands.differentiable[at] = false;
+      if (op.signature[i] == 'T' || op.signature[i] == 'X' || op.signature[i] == 'I') ++at;
+    }
+    bool numbers = std::none_of(operands.inputs.begin(), operands.inputs.end(), is_tensor_like);
+    if (numbers) return number_only(id, operands.inputs).bits;
+    return applied(engine_, op, operands, 0)[0].bits;
+  }
+  std::uint64_t number(double d) override { return value::flonum(d).bits; }
+  void retain(std::uint64_t term) override { Heap::retain(Value{term}); }
+  void release(std::uint64_t term) override { engine_.heap().release(Value{term}); }
+
+private:
+  // Between numbers alone operators are the machine's arithmetic.
+  Value number_only(OperatorId id, std::span<const Value> v) {
+    using bytecode::Opcode;
+    auto two = [&](Opcode op) { return engine_.binary(op, v[0], v[1]); };
+    auto one = [&](Opcode op) { return engine_.unary(op, v[0]); };
+    switch (id) {
+    case OperatorId::add: return two(Opcode::add);
+    case OperatorId::sub: return two(Opcode::sub);
+    case OperatorId::mul: return two(Opcode::mul);
+    case OperatorId::div: return two(Opcode::div);
+    case OperatorId::expt: return two(Opcode::expt);
+    case OperatorId::atan2: return two(Opcode::atan2);
+    case OperatorId::neg: return one(Opcode::neg);
+    case OperatorId::exp: return one(Opcode::exp);
+    case OperatorId::log: return one(Opcode::log);
+    case OperatorId::sqrt: return one(Opcode::sqrt);
+    case OperatorId::sin: return one(Opcode::sin);
+    case OperatorId::cos: return one(Opcode::cos);
+    case OperatorId::square: return engine_.binary(Opcode::mul, v[0], v[0]);
+    case OperatorId::less: return value::flonum(engine_.less(v[0], v[1]) ? 1 : 0);
+    case OperatorId::less_equal: return value::flonum(engine_.less_equal(v[0], v[1]) ? 1 : 0);
+    case OperatorId::equal: return value::flonum(engine_.number_equal(v[0], v[1]) ? 1 : 0);
+    case OperatorId::where: return Heap::retain(engine_.to_double(v[0]) != 0 ? v[1] : v[2]);
+    default: throw ProgramError(fmt::format("{}: expected a tensor, got {}", shown_name(ops::operator_of(id)), engine_.describe(v[0])));
+    }
+  }
+  Engine& engine_;
+};
+
+std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->tag : 0; }
+
+// One part of a bundle of this tag (owned); of anything else the value itself.
+Value part_of(Engine& engine, Value v, std::uint64_t tag, bool tangent) {
+  if (tag_of(v) != tag) return Heap::retain(v);
+  value::Bundle* b = value::as_bundle(v);
+  return engine.read_field(engine.runs.back().tape, b, tangent ? 1 : 0, tangent ? b->tangent : b->primal);
+}
+
+const Tensor& primal_tensor(const Engine& engine, Value v) { return value::tensor_of(engine.primal(v)); }
+
+std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operands& operands, std::uint64_t tag) {
+  value::Heap& heap = engine.heap();
+  std::size_t n = operands.inputs.size();
+  Operands primals = operands;
+  Values held(heap);
+  for (Value& v : primals.inputs) {
+    v = part_of(engine, v, tag, false);
+    held.list.push_back(v);
+  }
+  Values outputs(heap);
+  outputs.list = applied(engine, op, primals, 0);
+  if (op.vjp == nullptr) return std::exchange(outputs.list, {});
+  Values tangents(heap);  // by input; unspecified: none
+  for (std::size_t i = 0; i < n; ++i)
+    tangents.list.push_back(operands.differentiable[i] && tag_of(operands.inputs[i]) == tag
+                                ? part_of(engine, operands.inputs[i], tag, true)
+                                : value::kUnspecified);
+  ValueAlgebra algebra(engine);
+  Values sums(heap);
+  if (op.jvp != nullptr) {
+    auto term = [&](Value v) { return ops::Term(algebra, Heap::retain(v).bits); };
+    std::vector<ops::Term> in, out, t, made(outputs.list.size(), ops::Term(0.0));
+    for (Value v : primals.inputs) in.push_back(term(v));
+    for (Value v : outputs.list) out.push_back(term(v));
+    t.reserve(n);
+    std::vector<const ops::Term*> present;
+    for (Value v : tangents.list) {
+      t.push_back(v == value::kUnspecified ? ops::Term(0.0) : term(v));
+      present.push_back(v == value::kUnspecified ? nullptr : &t.back());
+    }
+    op.jvp({algebra, op, in, out, present, operands.attributes, made});
+    for (ops::Term& m : made) sums.list.push_back(m.algebra() == nullptr ? value::flonum(m.literal()) : Value{m.take()});
+  } else {
+    // Linear in each operand.
+    for (std::size_t i = 0; i < n; ++i) {
+      if (tangents.list[i] == value::kUnspecified) continue;
+      Operands part = primals;
+      part.inputs[i] = tangents.list[i];
+      Values made(heap);
+      made.list = applied(engine, op, part, 0);
+      for (std::size_t k = 0; k < made.list.size(); ++k) {
+        if (sums.list.size() <= k) {
+          sums.list.push_back(std::exchange(made.list[k], value::kUnspecified));
+          continue;
+        }
+        const Value both[] = {sums.list[k], made.list[k]};
+        Value sum = apply(engine, OperatorId::add, both);
+        heap.release(std::exchange(sums.list[k], sum));
+      }
+    }
+  }
+  Values bundles(heap);
+  for (std::size_t k = 0; k < outputs.list.size(); ++k) {
+    const Tensor& y = primal_tensor(engine, outputs.list[k]);
+    if (!ops::is_floating(y.dtype) || k >= sums.list.size()) {
+      bundles.list.push_back(std::exchange(outputs.list[k], value::kUnspecified));
+      continue;
+    }
+    Owned t(heap, std::exchange(sums.list[k], value::kUnspecified));
+    if (!is_tensor_like(t.v)) {  // the same number everywhere
+      Owned zeros(heap, zeros_like(engine, outputs.list[k]));
+      const Value both[] = {zeros.v, t.v};
+      Value full = apply(engine, OperatorId::add, both);
+      heap.release(std::exchange(t.v, full));
+    } else if (const Tensor& given = primal_tensor(engine, t.v); !(given.shape == y.shape)) {
+      Operands expand;
+      expand.inputs = {t.v};
+      expand.differentiable = {true};
+      ops::Attribute sizes;
+      sizes.present = true;
+      sizes.list.assign(y.shape.begin(), y.shape.end());
+      sizes.integer = y.rank();
+      expand.attributes.values.push_back(std::move(sizes));
+      Value full = applied(engine, ops::operator_of(OperatorId::expand), expand, 0)[0];
+      heap.release(std::exchange(t.v, full));
+    }
+    Value primal = std::exchange(outputs.list[k], value::kUnspecified);
+    bundles.list.push_back(heap.make_bundle(tag, primal, t.take()));
+  }
+  return std::exchange(bundles.list, {});
+}
+
+std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operands& operands, std::uint64_t consumed) {
+  std::uint64_t tag = 0;
+  for (Value v : operands.inputs) tag = std::max(tag, tag_of(v));
+  if (tag == 0) return plain(engine, op, operands, consumed);
+  Operands level = operands;
+  Values held(engine.heap());
+  for (std::size_t i = 0; i < level.inputs.size(); ++i)
+    if (!operands.differentiable[i] && tag_of(level.inputs[i]) != 0) level.inputs[i] = engine.primal(level.inputs[i]);
+  tag = 0;
+  for (Value v : level.inputs) tag = std::max(tag, tag_of(v));
+  return tag == 0 ? plain(engine, op, level, 0) : forward(engine, op, level, tag);
+}
+
+} // namespace
+
+namespace {
+Value apply_translated(Engine& engine, const ops::Operator& op, std::span<const Value> given, std::uint64_t consumed);
+}
+
+bool is_tensor_like(Value v) {
+  while (value::is_bundle(v)) v = value::as_bundle(v)->primal;
+  return value::is_tensor(v);
+}
+
+Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::uint64_t consumed) {
+  const ops::Operator& op = ops::operator_of(id);
+  return translated(shown_name(op), [&] { return apply_translated(engine, op, given, consumed); });
+}
+
+namespace {
+
+Value apply_translated(Engine& engine, const ops::Operator& op, std::span<const Value> given, std::uint64_t consumed) {
+  Operands operands = taken_apart(engine, op, given);
+  // Which operands are inputs is said by the signature; a list is never given up.
+  std::uint64_t inputs_consumed = 0;
+  for (std::size_t i = 0, at = 0; i < given.size() && at < operands.inputs.size() && at < 64; ++i)
+    if (operands.inputs[at] == given[i] && (op.signature[i] == 'T' || op.signature[i] == 'X')) {
+      inputs_consumed |= (consumed >> i & 1) << at;
+      ++at;
+    } else if (op.signature[i] == 'I') {
+      ++at;
+    }
+  std::vector<Value> results = applied(engine, op, operands, inputs_consumed);
+  if (results.size() == 1) return results[0];
+  Value list = value::kNull;
+  for (std::size_t i = results.size(); i-- > 0;) list = engine.heap().cons(results[i], list);
+  return list;
+}
+
+OperatorId operator_behind(bytecode::Opcode op, bool& known) {
+  using bytecode::Opcode;
+  known = true;
+  switch (op) {
+  case Opcode::add: return OperatorId::add;
+  case Opcode::sub: return OperatorId::sub;
+  case Opcode::mul: return OperatorId::mul;
+  case Opcode::div: return OperatorId::div;
+  case Opcode::max: return OperatorId::max;
+  case Opcode::min: return OperatorId::min;
+  case Opcode::expt: return OperatorId::expt;
+  case Opcode::atan2: return OperatorId::atan2;
+  case Opcode::lt: return OperatorId::less;
+  case Opcode::le: return OperatorId::less_equal;
+  case Opcode::num_eq: return OperatorId::equal;
+  case Opcode::neg: return OperatorId::neg;
+  case Opcode::abs: return OperatorId::abs;
+  case Opcode::sqrt: return OperatorId::sqrt;
+  case Opcode::exp: return OperatorId::exp;
+  case Opcode::log: return OperatorId::log;
+  case Opcode::sin: return OperatorId::sin;
+  case Opcode::cos: return OperatorId::cos;
+  case Opcode::tan: return OperatorId::tan;
+  case Opcode::asin: return OperatorId::asin;
+  case Opcode::acos: return OperatorId::acos;
+  case Opcode::atan: return OperatorId::atan;
+  default: known = false; return OperatorId::add;
+  }
+}
+
+} // namespace
+
+Value binary(Engine& engine, bytecode::Opcode op, Value x, Value y, std::uint64_t consumed) {
+  bool known = false;
+  OperatorId id = operator_behind(op, known);
+  const char* name = bytecode::kOpcodes[static_cast<std::size_t>(op)].name.data();
+  if (!known) throw ProgramError(fmt::format("{}: expected a number, got {}", name, engine.describe(is_tensor_like(x) ? x : y)));
+  const Value operands[] = {x, y};
+  return apply(engine, id, operands, consumed);
+}
+
+Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed) {
+  if (op == bytecode::Opcode::inexact) return Heap::retain(x);
+  bool known = false;
+  OperatorId id = operator_behind(op, known);
+  return apply(engine, id, {&x, 1}, consumed);
+}
+
+Value alias(Engine& engine, Value tensor) { return engine.heap().make_tensor(value::tensor_of(tensor)); }
+
+Value zeros_like(Engine& engine, Value tensor) {
+  const Tensor& like = primal_tensor(engine, tensor);
+  ops::Runtime& runtime = engine.tensors().runtime;
+  return translated("", [&] {
+    std::vector<std::byte> zeros(static_cast<std::size_t>(like.bytes()));
+    ops::Device* device = like.device() != nullptr ? like.device() : &runtime.default_device();
+    return engine.heap().make_tensor(runtime.from_host(like.dtype, like.shape, *device, zeros.data()));
+  });
+}
+
+bool same(Engine& engine, Value a, Value b) {
+  const Tensor &x = elements_of(a), &y = elements_of(b);
+  if (x.dtype != y.dtype || !(x.shape == y.shape)) return false;
+  std::vector<double> p = engine.tensors().runtime.read_numbers(x), q = engine.tensors().runtime.read_numbers(y);
+  return std::equal(p.begin(), p.end(), q.begin(),
+                    [](double c, double d) { return value::flonum(c) == value::flonum(d) || (c != c && d != d); });
+}
+
+Value fitted(Engine& engine, Value part, Value primal, const char* what) {
+  const Tensor& x = primal_tensor(engine, primal);
+  auto refuse = [&] {
+    throw ProgramError(fmt::format("{} {} does not have the shape of {}", what, engine.describe(part), engine.describe(primal)));
+  };
+  if (!is_tensor_like(part)) {  // a number for the only element there is
+    if (!engine.is_number(part) || x.elements() != 1) refuse();
+    Owned zeros(engine.heap(), zeros_like(engine, primal));
+    const Value both[] = {zeros.v, part};
+    return apply(engine, OperatorId::add, both);
+  }
+  const Tensor& t = primal_tensor(engine, part);
+  if (!(t.shape == x.shape)) refuse();
+  if (t.dtype == x.dtype) return Heap::retain(part);
+  Operands cast;
+  cast.inputs = {part};
+  cast.differentiable = {true};
+  ops::Attribute type;
+  type.present = true;
+  type.integer = static_cast<std::int64_t>(x.dtype);
+  cast.attributes.values.push_back(std::move(type));
+  return applied(engine, ops::operator_of(OperatorId::cast), cast, 0)[0];
+}
+
+} // namespace cairn::machine::tensors

@@ -1,0 +1,150 @@
+// Operands of tensor operators: from values of the program to what an operator's rules see.
+#include "vm/machine/engine.h"
+#include "vm/machine/tensor_operands.h"
+#include "vm/value/tensor_object.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace cairn::machine::tensors {
+
+namespace {
+
+// NAME: operand 2: expected ..., got ...
+[[noreturn]] void wrong(const Engine& engine, const ops::Operator& op, std::size_t i, const char* expected, Value got) {
+  throw ProgramError(fmt::format("{}: operand {}: expected {}, got {}", shown_name(op), i + 1, expected, engine.describe(got)));
+}
+
+bool to_integer(const Engine& engine, Value v, std::int64_t& out) {
+  Value p = engine.primal(v);
+  if (p.is_integer()) {
+    out = p.integer();
+    return true;
+  }
+  if (!p.is_flonum() || p.flonum() != std::trunc(p.flonum()) || std::fabs(p.flonum()) > 9007199254740992.0) return false;
+  out = static_cast<std::int64_t>(p.flonum());
+  return true;
+}
+
+// Calls f for each element of a list or vector; false if it is neither.
+template <class F> bool for_each_element(Value list, F&& f) {
+  if (value::is_vector(list)) {
+    const value::Vector* v = value::as_vector(list);
+    for (std::uint64_t i = 0; i < v->length; ++i) f(v->items()[i]);
+    return true;
+  }
+  for (; list.is_pair(); list = list.pair()->cdr) f(list.pair()->car);
+  return list == value::kNull;
+}
+
+bool integers(const Engine& engine, Value v, std::vector<std::int64_t>& out) {
+  std::int64_t n = 0;
+  if (engine.is_number(v)) {
+    bool good = to_integer(engine, v, n);
+    out.push_back(n);
+    return good;
+  }
+  bool all = true;
+  bool is_list = for_each_element(v, [&](Value element) {
+    all = all && engine.is_number(element) && to_integer(engine, element, n);
+    out.push_back(n);
+  });
+  return is_list && all;
+}
+
+std::string_view name_in(Value v) { return value::is_symbol(v) || value::is_string(v) ? value::as_text(v)->view() : std::string_view(); }
+
+} // namespace
+
+std::optional<ops::DType> dtype_of_value(Value v) { return ops::dtype_named(name_in(v)); }
+std::string_view residence_of_value(Value v) { return name_in(v); }
+
+Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands) {
+  Operands out;
+  out.inputs.reserve(operands.size());
+  out.differentiable.reserve(operands.size());
+  auto input = [&](Value v, bool differentiable) {
+    out.inputs.push_back(v);
+    out.differentiable.push_back(differentiable);
+  };
+  std::size_t i = 0;
+  for (char letter : op.signature) {
+    if (letter == 'Z') {
+      out.attributes.key = engine.random_bits();
+      continue;
+    }
+    bool optional = letter >= 'a';
+    char kind = optional ? static_cast<char>(letter - 'a' + 'A') : letter;
+    bool there = i < operands.size();
+    Value v = there ? operands[i] : value::kFalse;
+    switch (kind) {
+    case 'T':
+      if (!is_tensor_like(v)) wrong(engine, op, i, "a tensor", v);
+      input(v, true);
+      break;
+    case 'X':
+    case 'I':
+      if (!is_tensor_like(v) && !engine.is_number(v)) wrong(engine, op, i, "a tensor or a number", v);
+      input(v, kind == 'X');
+      break;
+    case 'V': {
+      bool all = true;
+      bool is_list = for_each_element(v, [&](Value element) {
+        all = all && is_tensor_like(element);
+        input(element, true);
+      });
+      if (!is_list || !all) wrong(engine, op, i, "a list of tensors", v);
+      break;
+    }
+    default: {
+      ops::Attribute a;
+      a.present = there;
+      bool good = true;
+      const char* expected = "";
+      // In the place of an operand that may be left out #f stands for that.
+      if (optional && there && v == value::kFalse && kind != 'B') a.present = there = false;
+      if (there) {
+        switch (kind) {
+        case 'K':
+          expected = "an integer";
+          good = engine.is_number(v) && to_integer(engine, v, a.integer);
+          break;
+        case 'L':
+          expected = "a list of integers";
+          good = integers(engine, v, a.list);
+          a.integer = static_cast<std::int64_t>(a.list.size());
+          break;
+        case 'N':
+          expected = "a number";
+          good = engine.is_number(v) && !is_tensor_like(v);
+          if (good) a.number = engine.to_double(v);
+          break;
+        case 'B':
+          a.integer = v == value::kFalse ? 0 : 1;
+          break;
+        case 'D':
+          expected = "a type of elements: one of u8 i8 i16 i32 i64 f32 f64 bf16";
+          if (auto type = dtype_of_value(v)) a.integer = static_cast<std::int64_t>(*type);
+          else
+            good = false;
+          break;
+        case 'R':
+          expected = "a residence";
+          good = !name_in(v).empty();
+          if (good) a.device = &engine.tensors().device(name_in(v));
+          break;
+        default:
+          good = false;
+        }
+      }
+      if (!good) wrong(engine, op, i, expected, v);
+      out.attributes.values.push_back(std::move(a));
+    }
+    }
+    ++i;
+  }
+  return out;
+}
+
+} // namespace cairn::machine::tensors

@@ -1,0 +1,38 @@
+// Between vm/machine/tensor_*.cpp: operands taken apart.
+#pragma once
+
+#include "vm/machine/environment.h"
+#include "vm/machine/tensors.h"
+#include "vm/value/tensor_object.h"
+
+#include <optional>
+
+namespace cairn::machine::tensors {
+
+using ops::shown_name;
+std::optional<ops::DType> dtype_of_value(Value v);   // of a symbol or string
+std::string_view residence_of_value(Value v);        // empty: no symbol
+// By the operator's signature. Throws ProgramError.
+Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands);
+
+// A tensor of the program. Only files that no machine wrote have such without elements.
+inline const ops::Tensor& elements_of(Value v) {
+  const ops::Tensor& t = value::tensor_of(v);
+  if (!t.storage) throw ProgramError("a tensor without elements");
+  return t;
+}
+
+// Calls f and turns the errors of operators and devices into those of the machine, in the name of `who`.
+template <class F> auto translated(std::string_view who, F&& f) {
+  try {
+    return f();
+  } catch (const ops::OperatorError& e) {
+    std::string message = e.what();
+    bool named = who.empty() || (message.starts_with(who) && message.substr(who.size()).starts_with(":"));
+    throw ProgramError(named ? message : std::string(who) + ": " + message);
+  } catch (const ops::DeviceMemoryExceeded& e) {
+    throw value::BudgetExceeded(e.what());
+  }
+}
+
+} // namespace cairn::machine::tensors

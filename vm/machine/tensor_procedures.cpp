@@ -1,0 +1,262 @@
+// Between tensors and the other values of a program: lists and numbers. Both ways are differentiable: a tensor is packed from places of
+// numbers, and unpacked into new ones.
+#include "vm/machine/derivative_rules.h"
+#include "vm/machine/engine.h"
+#include "vm/machine/tensor_operands.h"
+#include "vm/value/tensor_object.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cairn::machine::tensors {
+
+using bytecode::TensorProcedure;
+using ops::DType;
+using ops::OperatorId;
+using ops::Shape;
+using ops::Tensor;
+using rules::Owned;
+using tape::TensorRecord;
+
+namespace {
+
+struct Values {
+  explicit Values(value::Heap& h) : heap(h) {}
+  ~Values() {
+    for (Value v : list) heap.release(v);
+  }
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  value::Heap& heap;
+  std::vector<Value> list;
+};
+
+bool is_sequence(Value v) { return v.is_pair() || v == value::kNull || value::is_vector(v); }
+
+std::int64_t length_of(const Engine& engine, Value v) {
+  if (value::is_vector(v)) return static_cast<std::int64_t>(value::as_vector(v)->length);
+  std::int64_t n = 0;
+  for (; v.is_pair(); v = v.pair()->cdr) ++n;
+  if (v != value::kNull) throw ProgramError(fmt::format("list->tensor: expected a list of numbers, got {}", engine.describe(v)));
+  return n;
+}
+
+// The numbers of nested lists in order, read like any field (owned), and the shape that all of them must have.
+class Collector {
+public:
+  Collector(Engine& engine, Values& out) : engine_(engine), out_(out) {}
+
+  Shape collect(Value root) {
+    for (Value v = root; is_sequence(v);) {
+      std::int64_t n = length_of(engine_, v);
+      shape_.push_back(n);
+      if (n == 0) break;
+      v = value::is_vector(v) ? value::as_vector(v)->items()[0] : v.pair()->car;
+    }
+    if (shape_.rank() == 0) {
+      number(nullptr, 0, root);
+      return shape_;
+    }
+    level(root, 0);
+    return shape_;
+  }
+
+private:
+  // Not deeper than a tensor has axes.
+  void level(Value v, int axis) {
+    if (!is_sequence(v) || length_of(engine_, v) != shape_[axis])
+      throw ProgramError(fmt::format("list->tensor: lists of {} were expected on axis {}, got {}", shape_[axis], axis, engine_.describe(v)));
+    auto element = [&](value::Object* owner, std::uint32_t slot, Value e) {
+      if (axis + 1 < shape_.rank()) level(e, axis + 1);
+      else
+        number(owner, slot, e);
+    };
+    if (value::is_vector(v)) {
+      value::Vector* items = value::as_vector(v);
+      for (std::uint64_t i = 0; i < items->length; ++i) element(items, static_cast<std::uint32_t>(i), items->items()[i]);
+    } else {
+      for (; v.is_pair(); v = v.pair()->cdr) element(v.pair(), 0, v.pair()->car);
+    }
+  }
+  void number(value::Object* owner, std::uint32_t slot, Value v) {
+    if (!engine_.is_number(v) || is_tensor_like(v))
+      throw ProgramError(fmt::format("list->tensor: expected a number, got {}", engine_.describe(v)));
+    Tape* tape = engine_.runs.back().tape;
+    out_.list.push_back(owner != nullptr ? engine_.read_field(tape, owner, slot, v) : Heap::retain(v));
+  }
+  Engine& engine_;
+  Values& out_;
+  Shape shape_;
+};
+
+std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->tag : 0; }
+
+// A tensor of these numbers (borrowed).
+Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, DType type, ops::Device& device) {
+  Heap& heap = engine.heap();
+  Tape* tape = engine.runs.back().tape;
+  std::uint64_t tag = 0;
+  for (Value v : numbers) tag = std::max(tag, tag_of(v));
+  if (tag != 0) {
+    Values parts[2] = {Values(heap), Values(heap)};
+    for (Value v : numbers)
+      for (std::uint32_t slot : {0u, 1u}) {
+        Value part = slot == 0 ? Heap::retain(v) : value::flonum(0);
+        if (tag_of(v) == tag) {
+          value::Bundle* b = value::as_bundle(v);
+          heap.release(part);
+          part = engine.read_field(tape, b, slot, slot == 0 ? b->primal : b->tangent);
+        }
+        parts[slot].list.push_back(part);
+      }
+    Owned primal(heap, pack(engine, parts[0].list, shape, type, device));
+    if (!ops::is_floating(type)) return primal.take();
+    Owned tangent(heap, pack(engine, parts[1].list, shape, type, device));
+    Value p = primal.take(), t = tangent.take();
+    return heap.make_bundle(tag, p, t);
+  }
+  std::vector<double> data;
+  data.reserve(numbers.size());
+  for (Value v : numbers) data.push_back(engine.to_double(v));
+  std::unique_ptr<TensorRecord> record;
+  if (tape != nullptr && ops::is_floating(type) && std::any_of(numbers.begin(), numbers.end(), [&](Value v) { return tape->has(v); })) {
+    record = std::make_unique<TensorRecord>(heap);
+    record->kind = TensorRecord::Kind::pack;
+    for (Value v : numbers) record->operands.push_back(tape->has(v) ? v.tape_node() : tape::kNone);
+  }
+  Tensor t = translated("list->tensor", [&] {
+    ops::Runtime& runtime = engine.tensors().runtime;
+    Tensor wide = runtime.from_host(DType::f64, shape, device, data.data());
+    if (type == DType::f64) return wide;
+    ops::Attributes to;
+    to.values.resize(1);
+    to.values[0].present = true;
+    to.values[0].integer = static_cast<std::int64_t>(type);
+    return runtime.apply(OperatorId::cast, {wide}, to);
+  });
+  Owned made(heap, heap.make_tensor(t));
+  if (record != nullptr) {
+    record->serial = value::object_of(made.v)->serial;
+    record->outputs.push_back(ops::description(t));
+    tape->add_tensor(std::move(record));
+  }
+  return made.take();
+}
+
+// The elements of a tensor in order (owned).
+void unpack(Engine& engine, Value v, Values& out) {
+  Heap& heap = engine.heap();
+  Tape* tape = engine.runs.back().tape;
+  if (value::is_bundle(v)) {
+    value::Bundle* b = value::as_bundle(v);
+    Values primals(heap), tangents(heap);
+    unpack(engine, b->primal, primals);
+    unpack(engine, b->tangent, tangents);
+    for (std::size_t i = 0; i < primals.list.size(); ++i) {
+      Value p = std::exchange(primals.list[i], value::kUnspecified), t = std::exchange(tangents.list[i], value::kUnspecified);
+      out.list.push_back(heap.make_bundle(b->tag, p, t));
+    }
+    return;
+  }
+  const Tensor& t = elements_of(v);
+  std::vector<double> data = translated("tensor->list", [&] { return engine.tensors().runtime.read_numbers(t); });
+  bool floating = ops::is_floating(t.dtype);
+  std::uint32_t node = tape != nullptr && floating ? tape->lift_tensor(value::object_of(v)->serial) : tape::kNone;
+  if (node != tape::kNone) {
+    auto record = std::make_unique<TensorRecord>(heap);
+    record->kind = TensorRecord::Kind::unpack;
+    record->count = static_cast<std::uint32_t>(data.size());
+    record->operands = {node};
+    record->inputs.push_back(ops::description(t));
+    record->attributes.values.resize(1);
+    record->attributes.values[0].device = t.device();
+    record->serial = heap.next_serial;
+    tape->add_tensor(std::move(record));
+  }
+  for (double d : data)
+    out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : value::integer(static_cast<std::int64_t>(d)));
+}
+
+// Nested lists of the numbers, which they take over.
+Value listed(Engine& engine, const Shape& shape, Values& numbers) {
+  Heap& heap = engine.heap();
+  if (shape.rank() == 0) return std::exchange(numbers.list[0], value::kUnspecified);
+  Values level(heap);
+  std::swap(level.list, numbers.list);
+  // From the innermost axis outwards; an axis of size 0 makes empty lists, and what is outside of it may still have a size.
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    std::int64_t outer = 1;
+    for (int i = 0; i < axis; ++i) outer *= shape[i];
+    Values lists(heap);
+    for (std::int64_t i = 0; i < outer; ++i) {
+      Owned list(heap, value::kNull);
+      for (std::int64_t k = shape[axis]; k-- > 0;) {
+        Value& element = level.list[static_cast<std::size_t>(i * shape[axis] + k)];
+        Value tail = list.take();
+        Value head = std::exchange(element, value::kUnspecified);
+        list.v = heap.cons(head, tail);
+      }
+      lists.list.push_back(list.take());
+    }
+    std::swap(level.list, lists.list);
+  }
+  return std::exchange(level.list[0], value::kUnspecified);
+}
+
+Value symbol(Engine& engine, std::string_view text) { return engine.heap().make_symbol(text); }
+
+Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
+  DType type = DType::f32;
+  TensorWorld& world = engine.tensors();
+  ops::Device* device = &world.runtime.default_device();
+  if (operands.size() > 1 && operands[1] != value::kFalse) {
+    auto given = dtype_of_value(operands[1]);
+    if (!given) throw ProgramError(fmt::format("list->tensor: expected a type of elements, got {}", engine.describe(operands[1])));
+    type = *given;
+  }
+  if (operands.size() > 2 && operands[2] != value::kFalse) {
+    std::string_view name = residence_of_value(operands[2]);
+    if (name.empty()) throw ProgramError(fmt::format("list->tensor: expected a residence, got {}", engine.describe(operands[2])));
+    device = &world.device(name);
+  }
+  Values numbers(engine.heap());
+  Shape shape = translated("list->tensor", [&] { return Collector(engine, numbers).collect(operands[0]); });
+  return pack(engine, numbers.list, shape, type, *device);
+}
+
+} // namespace
+
+Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> operands) {
+  Value v = operands[0];
+  if (which == TensorProcedure::is_tensor) return value::boolean(is_tensor_like(v));
+  if (which == TensorProcedure::list_to_tensor) return list_to_tensor(engine, operands);
+  const char* name = bytecode::kTensorOperators[bytecode::kFirstTensorProcedure + static_cast<unsigned>(which)].name.data();
+  if (!is_tensor_like(v)) throw ProgramError(fmt::format("{}: expected a tensor, got {}", name, engine.describe(v)));
+  const Tensor& t = elements_of(engine.primal(v));
+  switch (which) {
+  case TensorProcedure::size: {
+    Value list = value::kNull;
+    for (int axis = t.rank(); axis-- > 0;) list = engine.heap().cons(value::integer(t.shape[axis]), list);
+    return list;
+  }
+  case TensorProcedure::element_type: return symbol(engine, ops::name_of(t.dtype));
+  case TensorProcedure::is_on: {
+    std::string_view device = residence_of_value(operands[1]);
+    if (device.empty()) throw ProgramError(fmt::format("{}: expected a residence, got {}", name, engine.describe(operands[1])));
+    return value::boolean(engine.tensors().find(device) == t.device());
+  }
+  case TensorProcedure::residence: return symbol(engine, t.device()->name());
+  case TensorProcedure::tensor_to_number:
+    if (t.elements() != 1) throw ProgramError(fmt::format("tensor->number: a tensor of shape {} has not one element", t.shape.text()));
+    [[fallthrough]];
+  default: {
+    Values numbers(engine.heap());
+    unpack(engine, v, numbers);
+    return listed(engine, which == TensorProcedure::tensor_to_number ? Shape() : t.shape, numbers);
+  }
+  }
+}
+
+} // namespace cairn::machine::tensors

@@ -1,0 +1,99 @@
+// Reverse mode over tensors: the rule of one record at a time. Cotangents are added up in place where nobody else has their memory.
+#include "vm/machine/engine.h"
+#include "vm/machine/tensor_operands.h"
+
+namespace cairn::machine::tensors {
+
+using ops::DType;
+using ops::Tensor;
+using tape::TensorRecord;
+
+void accumulate(Engine& engine, Tape& tape, std::uint32_t node, const Tensor& cotangent) {
+  auto [at, fresh] = tape.tensor_cotangents.try_emplace(node, cotangent);
+  if (!fresh) engine.tensors().runtime.accumulate(at->second, cotangent);
+}
+
+namespace {
+
+// The cotangent of a node that nobody needs any more after this; empty: absent.
+Tensor taken(Tape& tape, std::uint32_t node) {
+  auto it = tape.tensor_cotangents.find(node);
+  if (it == tape.tensor_cotangents.end()) return {};
+  Tensor t = std::move(it->second);
+  tape.tensor_cotangents.erase(it);
+  return t;
+}
+
+void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<const Tensor> cotangents) {
+  ops::Runtime& runtime = engine.tensors().runtime;
+  std::size_t n = r.inputs.size();
+  std::vector<char> wanted(n);
+  for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
+  std::vector<Tensor> parts(n);
+  r.op->vjp({runtime, *r.op, r.inputs, r.outputs, cotangents, r.attributes, {reinterpret_cast<const bool*>(wanted.data()), n}, parts});
+  for (std::size_t i = 0; i < n; ++i) {
+    if (wanted[i] == 0 || parts[i].empty()) continue;
+    if (r.inputs[i].weak) tape.accumulate(r.operands[i], parts[i].weak ? parts[i].number : runtime.read_number(parts[i]));
+    else
+      accumulate(engine, tape, r.operands[i], parts[i]);
+    parts[i] = {};
+  }
+}
+
+void sweep_pack(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor& cotangent) {
+  std::vector<double> numbers = engine.tensors().runtime.read_numbers(cotangent);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (r.operands[i] != tape::kNone) tape.accumulate(r.operands[i], numbers[i]);
+}
+
+// The cotangents of the numbers behind the record, as a tensor like the one they came from.
+void sweep_unpack(Engine& engine, Tape& tape, const TensorRecord& r) {
+  const Tensor& like = r.inputs[0];
+  std::vector<double> numbers(r.count);
+  bool any = false;
+  for (std::uint32_t i = 0; i < r.count; ++i) {
+    double c = tape.cotangent(r.node + r.results + i);
+    if (tape::is_absent(c)) continue;
+    any = true;
+    numbers[i] = c;
+  }
+  if (!any) return;
+  ops::Runtime& runtime = engine.tensors().runtime;
+  Tensor wide = runtime.from_host(DType::f64, like.shape, *r.attributes[0].device, numbers.data());
+  if (like.dtype != DType::f64) {
+    ops::Attributes to;
+    to.values.resize(1);
+    to.values[0].present = true;
+    to.values[0].integer = static_cast<std::int64_t>(like.dtype);
+    wide = runtime.apply(ops::OperatorId::cast, {wide}, to);
+  }
+  accumulate(engine, tape, r.operands[0], wide);
+}
+
+} // namespace
+
+void sweep(Engine& engine, Tape& tape) {
+  const TensorRecord& r = *tape.last_tensor();
+  engine.tensors().set_origin(nullptr, 0);
+  translated(r.op != nullptr ? std::string_view(shown_name(*r.op)) : "", [&] {
+    if (r.kind == TensorRecord::Kind::unpack) {
+      sweep_unpack(engine, tape, r);
+      return;
+    }
+    std::array<Tensor, ops::kMostResults> cotangents;
+    bool any = false;
+    for (std::uint32_t i = 0; i < r.results; ++i) {
+      cotangents[i] = taken(tape, r.node + i);
+      any = any || !cotangents[i].empty();
+    }
+    if (!any) return;
+    switch (r.kind) {
+    case TensorRecord::Kind::apply: sweep_operator(engine, tape, r, {cotangents.data(), r.results}); break;
+    case TensorRecord::Kind::identity: accumulate(engine, tape, r.operands[0], cotangents[0]); break;
+    default: sweep_pack(engine, tape, r, cotangents[0]);
+    }
+  });
+  tape.tensor_swept();
+}
+
+} // namespace cairn::machine::tensors

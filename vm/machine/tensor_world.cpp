@@ -1,0 +1,57 @@
+// The devices of a machine, and who holds their memory.
+#include "vm/machine/engine.h"
+#include "vm/text/diagnostic.h"
+
+#include <fmt/format.h>
+
+namespace cairn::machine {
+
+void Engine::make_tensor_world() {
+  tensor_world = std::make_unique<TensorWorld>(heap_);
+  if (options.device) tensor_world->add_accelerator(options.device(*tensor_world));
+}
+
+ops::Device* TensorWorld::find(std::string_view name) {
+  if (name == "cpu") return cpu_.get();
+  if (accelerator_ == nullptr) return nullptr;
+  const std::string& own = accelerator_->name();
+  bool meant = name == "gpu" || name == "streaming" || name == own || name == own.substr(0, own.find(':'));
+  return meant ? accelerator_.get() : nullptr;
+}
+
+ops::Device& TensorWorld::device(std::string_view name) {
+  if (ops::Device* found = find(name)) return *found;
+  throw ProgramError(fmt::format("there is no device `{}` in this run; it has cpu{}{}", name, accelerator_ != nullptr ? " and " : "",
+                                 accelerator_ != nullptr ? accelerator_->name() : ""));
+}
+
+std::string TensorWorld::holders(const Engine& engine) const {
+  constexpr std::size_t kMostHolders = 5;
+  std::string out;
+  const ops::Device* const devices[] = {cpu_.get(), accelerator_.get()};
+  for (const ops::Device* device : devices) {
+    if (device == nullptr || device->live_bytes() == 0) continue;
+    out += fmt::format("\n  tensors on {}: {} bytes; the largest holders:", device->name(), device->live_bytes());
+    std::size_t shown = 0;
+    for (const ops::Device::Holder& h : device->holders()) {
+      if (shown++ == kMostHolders) break;
+      std::string where = "reverse sweeps and the host";
+      const auto* code = static_cast<const Code*>(h.code);
+      if (code != nullptr && code->module != nullptr) {
+        const bytecode::Module& m = engine.loaded.module;
+        const bytecode::Function& function = m.functions[code->index];
+        where = function.name.empty() ? "a procedure" : function.name;
+        const bytecode::Span* span = bytecode::span_at(function, h.pc);
+        if (span != nullptr && span->file < m.sources.size() && !m.sources[span->file].text.empty()) {
+          const bytecode::Source& source = m.sources[span->file];
+          text::Position at = text::position_of(source.text, span->begin);
+          where += fmt::format(" at {}:{}:{}", source.name, at.line, at.column);
+        }
+      }
+      out += fmt::format("\n    {} bytes in {} tensors made by {}", h.bytes, h.storages, where);
+    }
+  }
+  return out;
+}
+
+} // namespace cairn::machine

@@ -1,0 +1,83 @@
+// Tensors in a machine: its devices, and operators applied to values. Whatever the values are - plain, on a tape, of forward levels - there is
+// one way in, so that every rule holds for every mode.
+#pragma once
+
+#include "ops/operator.h"
+#include "vm/machine/run.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn::machine {
+
+class Engine;
+
+// The devices of one machine. Their memory is charged to the heap's account of tensors.
+class TensorWorld final : public ops::Ledger {
+public:
+  explicit TensorWorld(value::Heap& heap) : heap_(heap), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {}
+  void charge(std::int64_t bytes) override { heap_.charge(heap_.tensors, bytes); }
+  // By name, or by role: "gpu" and "streaming" mean the accelerator that was asked for. Null, or ProgramError: there is none.
+  ops::Device* find(std::string_view name);
+  ops::Device& device(std::string_view name);
+  ops::Device& cpu() { return *cpu_; }
+  // What made the memory that is held, the largest first: for the message of an exceeded budget.
+  std::string holders(const Engine& engine) const;
+  void set_origin(const void* code, std::uint32_t pc) {
+    cpu_->origin = {code, pc};
+    if (accelerator_ != nullptr) accelerator_->origin = {code, pc};
+  }
+  // In place of the processor for everything that does not name a device.
+  void add_accelerator(std::unique_ptr<ops::Device> device) {
+    accelerator_ = std::move(device);
+    runtime.set_default_device(*accelerator_);
+  }
+
+private:
+  value::Heap& heap_;
+  std::unique_ptr<ops::Device> cpu_, accelerator_;
+
+public:
+  ops::Runtime runtime;
+};
+
+namespace tensors {
+
+// The operands of an operator, taken apart by its signature.
+struct Operands {
+  std::vector<Value> inputs;  // borrowed; tensors and numbers in order, the members of lists in their place
+  std::vector<bool> differentiable;
+  ops::Attributes attributes;
+};
+
+// Is it a tensor, or a number of forward levels whose primal is one?
+bool is_tensor_like(Value v);
+
+// All borrowed, results owned. `consumed`: by operand, whether the caller gives it up after a success, so that its memory may be used.
+// Several results come as a list. Throws ProgramError and BudgetExceeded.
+Value apply(Engine& engine, ops::OperatorId op, std::span<const Value> operands, std::uint64_t consumed = 0);
+// The operator behind an instruction of arithmetic, for operands of which one is a tensor.
+Value binary(Engine& engine, bytecode::Opcode op, Value x, Value y, std::uint64_t consumed = 0);
+Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed = 0);
+// Procedures between tensors and other values.
+Value procedure(Engine& engine, bytecode::TensorProcedure which, std::span<const Value> operands);
+
+// A new object for the same elements (owned): another place.
+Value alias(Engine& engine, Value tensor);
+Value zeros_like(Engine& engine, Value tensor);
+// Same type, shape and numbers, as eqv? sees numbers.
+bool same(Engine& engine, Value a, Value b);
+// A (co)tangent of a tensor must be a tensor of its shape; it is given the type of the primal (owned). `what` names it.
+Value fitted(Engine& engine, Value part, Value primal, const char* what);
+
+// The reverse rule of the record that is swept next on the tape.
+void sweep(Engine& engine, Tape& tape);
+// Adds to the cotangent of a node.
+void accumulate(Engine& engine, Tape& tape, std::uint32_t node, const ops::Tensor& cotangent);
+
+} // namespace tensors
+
+} // namespace cairn::machine

@@ -1,0 +1,18 @@
+// A tensor as an object of the heap. Its elements are elsewhere, on a device; several objects may share them. To derivatives an object is
+// one place, however many slots refer to it (DESIGN 5.1), so its serial is its name on a tape.
+#pragma once
+
+#include "ops/tensor.h"
+#include "vm/value/object.h"
+
+namespace cairn::value {
+
+struct TensorObject : Object {
+  ops::Tensor tensor;
+};
+
+inline bool is_tensor(Value v) { return is_kind(v, Kind::tensor); }
+inline TensorObject* as_tensor_object(Value v) { return static_cast<TensorObject*>(v.other()); }
+inline const ops::Tensor& tensor_of(Value v) { return as_tensor_object(v)->tensor; }
+
+} // namespace cairn::value
