@@ -35,7 +35,7 @@ template <class T> void exponentials(T* out, const T* x, T shift, T factor, std:
 
 // f(x[0], f(x[1], ...)) by lanes, for n > 0.
 template <class T, class F> T folded(const T* x, std::int64_t n, F&& f) {
-  T lanes[kLanes];
+  T lanes[kLanes] = {};
   const std::int64_t used = std::min(n, kLanes);
   for (std::int64_t l = 0; l < used; ++l) lanes[l] = x[l];
   std::int64_t i = used;
