@@ -183,10 +183,10 @@ public:
   void set_default_device(Device& device) { default_ = &device; }
 
   // Applies an operator. inputs[i] may be consumed: given up by the caller, so that its memory may be used again if nobody else has it
-  // (the span is written). Throws OperatorError, or what making storage throws; nothing has changed then.
-  void apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed, const Attributes& attributes,
-             std::span<Tensor> outputs);
-  unsigned results(const Operator& op, std::span<const Tensor> inputs, const Attributes& attributes);
+  // (the span is written). How many results there are; `outputs` has room for kMostResults, or for as many as there must be. Throws
+  // OperatorError, or what making storage throws; nothing has changed then.
+  unsigned apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed, const Attributes& attributes,
+                 std::span<Tensor> outputs);
   // For rules: one result, nothing consumed.
   Tensor apply(OperatorId op, std::initializer_list<Tensor> inputs, const Attributes& attributes = {});
 

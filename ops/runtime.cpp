@@ -186,21 +186,21 @@ void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inpu
 
 } // namespace
 
-void Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed, const Attributes& attributes,
-                    std::span<Tensor> outputs) {
+unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed, const Attributes& attributes,
+                        std::span<Tensor> outputs) {
   const Call call{op, inputs, attributes, default_};
   ResultTypes types;
   infer(call, types);
   Device* const of_inputs = common_device(op, inputs);
   if (op.id == OperatorId::to_device) {
     outputs[0] = to_device(inputs[0], *types[0].device);
-    return;
+    return 1;
   }
   if (op.view != nullptr) {
     Tensor view = op.view(call, types[0]);
     if (!view.empty()) {
       outputs[0] = std::move(view);
-      return;
+      return 1;
     }
   }
 
@@ -208,11 +208,6 @@ void Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<cons
     launched<1>(call, types, inputs, consumed, of_inputs, outputs);
   else
     launched<kMostResults>(call, types, inputs, consumed, of_inputs, outputs);
-}
-
-unsigned Runtime::results(const Operator& op, std::span<const Tensor> inputs, const Attributes& attributes) {
-  ResultTypes types;
-  infer(Call{op, inputs, attributes, default_}, types);
   return types.count;
 }
 

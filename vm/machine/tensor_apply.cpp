@@ -80,7 +80,6 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
       record->inputs.push_back(kept || inputs[i].weak ? inputs[i] : ops::description(inputs[i]));
     }
   }
-  unsigned results = runtime.results(op, inputs, operands.attributes);
   std::array<Tensor, ops::kMostResults> outputs;
   // Memory of an operand that goes with this instruction: its object gives the elements up, so that theirs is the only reference.
   std::vector<char> given(n, 0);
@@ -92,7 +91,7 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
   for (std::size_t i = 0; i < n; ++i)
     if (given[i] != 0) value::as_tensor_object(operands.inputs[i])->tensor.storage = {};
   static_assert(sizeof(bool) == sizeof(char));
-  runtime.apply(op, inputs, {reinterpret_cast<const bool*>(given.data()), n}, operands.attributes, {outputs.data(), results});
+  unsigned results = runtime.apply(op, inputs, {reinterpret_cast<const bool*>(given.data()), n}, operands.attributes, outputs);
   for (unsigned i = 0; i < results; ++i) check_nan(engine, shown_name(op), outputs[i]);
   std::vector<Value> out;
   out.reserve(results);
@@ -255,6 +254,10 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
       expand.attributes.values.push_back(std::move(sizes));
       Value full = applied(engine, ops::operator_of(OperatorId::expand), expand, 0)[0];
       heap.release(std::exchange(t.v, full));
+    }
+    if (primal_tensor(engine, t.v).dtype != y.dtype) {  // of an operand of a narrower type
+      Value wide = fitted(engine, t.v, outputs.list[k], "a tangent");
+      heap.release(std::exchange(t.v, wide));
     }
     Value primal = std::exchange(outputs.list[k], value::kUnspecified);
     bundles.list.push_back(heap.make_bundle(tag, primal, t.take()));
