@@ -4,6 +4,8 @@
 #pragma once
 
 #include "gpu/elementwise.h"
+#include "gpu/fold.h"
+#include "gpu/rows.h"
 #include "ops/pointwise.h"
 #include "ops/random.h"
 
@@ -292,6 +294,50 @@ template <class Run> bool moves(OperatorId id, const KernelCall& call, Run& run)
   case OperatorId::pad:
     pad(call, run);
     return true;
+  default:
+    return false;
+  }
+}
+
+template <class Run> bool folds(OperatorId id, const KernelCall& call, Run& run) {
+  switch (id) {
+  case OperatorId::sum:
+  case OperatorId::mean:
+  case OperatorId::max_over:
+  case OperatorId::sum_to:
+  case OperatorId::matmul: {
+    const Fold fold = fold_of(id, call);
+    if (fold.kept.count == 0) return true;
+    if (compute_of(fold) == Compute::f32)
+      run.template fold<float>(fold);
+    else if (compute_of(fold) == Compute::f64)
+      run.template fold<double>(fold);
+    else
+      run.template fold<pointwise::Integer>(fold);
+    return true;
+  }
+  default:
+    return false;
+  }
+}
+
+template <class Run> bool rows(OperatorId id, const KernelCall& call, Run& run) {
+  switch (id) {
+  case OperatorId::softmax:
+  case OperatorId::log_softmax:
+  case OperatorId::softmax_vjp:
+  case OperatorId::log_softmax_vjp:
+  case OperatorId::max_over_mask: {
+    const Rows rows = rows_of(id, call);
+    if (rows.kept.count == 0 || rows.along.count == 0) return true;
+    if (computed_in(rows) == Compute::f32)
+      run.template rows<float>(rows);
+    else if (computed_in(rows) == Compute::f64)
+      run.template rows<double>(rows);
+    else
+      run.template rows<pointwise::Integer>(rows);
+    return true;
+  }
   default:
     return false;
   }

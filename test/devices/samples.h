@@ -227,10 +227,10 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
     values = {list(shrunk(s))};
     return true;
   case OperatorId::matmul: {
-    const std::int64_t n = 1 + below(20), k = 1 + below(30), m = 1 + below(20), stack = 1 + below(3);
-    const DType type = floating();
-    sample.inputs = {tensor(type, one_in(2) ? Shape{n, k} : Shape{stack, n, k}),
-                     tensor(type, one_in(3) ? Shape{k} : Shape{k, m})};
+    const std::int64_t n = 1 + below(20), k = one_in(9) ? 0 : 1 + below(60), m = 1 + below(20), stack = 1 + below(3);
+    const DType type = dtype();
+    const Shape left[] = {{n, k}, {k}, {stack, n, k}, {2, 1, n, k}}, right[] = {{k, m}, {k}, {stack, k, m}, {1, 1, k, m}};
+    sample.inputs = {tensor(type, left[below(4)]), tensor(one_in(3) ? dtype() : type, right[below(4)])};
     return true;
   }
   case OperatorId::softmax:
