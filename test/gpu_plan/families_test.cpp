@@ -104,7 +104,7 @@ TEST_CASE("what no family has is what the runtime does itself") {
     if (gpu::supported(id)) continue;
     CAPTURE(operator_of(id).name);
     CHECK_FALSE(run(id, KernelCall{{}, {}, {}}));
-    CHECK(operator_of(id).kernel == nullptr);
+    CHECK((operator_of(id).kernel == nullptr));
   }
 }
 
