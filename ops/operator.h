@@ -27,9 +27,9 @@ enum class OperatorId : std::uint16_t {
 #define X(id, Struct) id##_vjp_a, id##_vjp_b,  // (cotangent, a, b, value)
   CAIRN_POINTWISE_BINARY(X)
 #undef X
-  max_over_mask,    // (x) with the attributes of max_over: 1, of type u8, at the first of the largest, else 0. In forward rules too
-  softmax_vjp,      // (cotangent, y): the attributes of softmax
-  log_softmax_vjp,  // (cotangent, y)
+#define X(id, signature, text) id,
+#include "ops/internal.def"
+#undef X
   end
 };
 inline constexpr unsigned kOperators = static_cast<unsigned>(OperatorId::count);   // those of programs

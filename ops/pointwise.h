@@ -19,7 +19,9 @@
 #ifdef __CUDACC__
 #define CAIRN_HD __host__ __device__
 #else
-#define CAIRN_HD
+#include "ops/scalar_math.h"
+// Into the loops of kernels, which become vectors only as a whole.
+#define CAIRN_HD __attribute__((always_inline))
 #endif
 
 namespace cairn::ops {
@@ -76,15 +78,21 @@ CAIRN_HD inline Integer where(bool c, Integer a, Integer b) { return c ? a : b; 
   CAIRN_HD inline float name(float x) { return ::name##f(x); }                                                                   \
   CAIRN_HD inline double name(double x) { return ::name(x); }
 CAIRN_SCALAR_FUNCTION(sqrt)
-CAIRN_SCALAR_FUNCTION(exp)
-CAIRN_SCALAR_FUNCTION(log)
-CAIRN_SCALAR_FUNCTION(log1p)
 CAIRN_SCALAR_FUNCTION(sin)
 CAIRN_SCALAR_FUNCTION(cos)
 CAIRN_SCALAR_FUNCTION(tan)
 CAIRN_SCALAR_FUNCTION(asin)
 CAIRN_SCALAR_FUNCTION(acos)
 CAIRN_SCALAR_FUNCTION(atan)
+#ifndef __CUDACC__ // those that large models are made of
+#undef CAIRN_SCALAR_FUNCTION
+#define CAIRN_SCALAR_FUNCTION(name)                                                                                              \
+  CAIRN_HD inline float name(float x) { return scalar::name(x); }                                                                \
+  CAIRN_HD inline double name(double x) { return scalar::name(x); }
+#endif
+CAIRN_SCALAR_FUNCTION(exp)
+CAIRN_SCALAR_FUNCTION(log)
+CAIRN_SCALAR_FUNCTION(log1p)
 CAIRN_SCALAR_FUNCTION(tanh)
 CAIRN_SCALAR_FUNCTION(erf)
 #undef CAIRN_SCALAR_FUNCTION

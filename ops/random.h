@@ -37,17 +37,39 @@ CAIRN_HD inline Pair bits_of_pair(std::uint64_t key, std::uint64_t i) {
 
 // In [0, 1), with as many bits as the type can hold of all such numbers: none is rounded up to 1.
 CAIRN_HD inline double uniform(std::uint64_t bits, int digits) {
-  return static_cast<double>(bits >> (64 - digits)) / static_cast<double>(std::uint64_t{1} << digits);
+  const double unit = 1.0 / static_cast<double>(std::int64_t{1} << digits);
+  return static_cast<double>(static_cast<std::int64_t>(bits >> (64 - digits))) * unit;
 }
 
 struct Normals {
   double first, second;
 };
-// By Box and Muller.
+// By Box and Muller. The angle is taken in turns, so that reducing it to an eighth of one is exact: no branches, no calls of the
+// C library.
 CAIRN_HD inline Normals normals(Pair bits) {
-  const double u = 1.0 - uniform(bits.first, 53), angle = 6.283185307179586477 * uniform(bits.second, 53);
+  const double u = 1.0 - uniform(bits.first, 53), turns = uniform(bits.second, 53);
   const double radius = pointwise::sqrt(-2.0 * pointwise::log(u));
-  return Normals{radius * pointwise::cos(angle), radius * pointwise::sin(angle)};
+  const double shifted = 4.0 * turns + 6755399441055744.0; // rounds to an integer: quarters of a turn
+  const double quarters = shifted - 6755399441055744.0;
+  const double r = turns - 0.25 * quarters, z = r * r; // |r| <= 1/8
+  // Interpolated at Chebyshev nodes: sin(2 pi r) / r and cos(2 pi r), by z.
+  const double sine =
+      r * (6.28318530717958648 +
+           z * (-41.3417022403997601 +
+                z * (81.6052492760749307 +
+                     z * (-76.7058597529981267 +
+                          z * (42.0586939289887834 +
+                               z * (-15.0946404038915456 + z * (3.81978812016321142 + z * -0.7116358090781666)))))));
+  const double cosine =
+      1.0 + z * (-19.739208802178717 +
+                 z * (64.9393940226679575 +
+                      z * (-85.4568172065227125 +
+                           z * (60.2446413288672933 +
+                                z * (-26.426250908622136 + z * (7.90309168775169764 + z * -1.69684947029188268))))));
+  const bool odd = quarters == 1.0 || quarters == 3.0;
+  const double x = odd ? sine : cosine, y = odd ? cosine : sine;
+  const bool negate_x = quarters == 1.0 || quarters == 2.0, negate_y = quarters == 2.0 || quarters == 3.0;
+  return Normals{radius * (negate_x ? -x : x), radius * (negate_y ? -y : y)};
 }
 
 } // namespace cairn::ops::random

@@ -42,9 +42,9 @@ const std::array<Operator, kAllOperators>& table() {
       make(OperatorId::id##_vjp_b, "%" #id "_vjp_b", "TXXX", "reverse rule of " #id, definitions::id##_vjp_b),
       CAIRN_POINTWISE_BINARY(X)
 #undef X
-      make(OperatorId::max_over_mask, "%max_over_mask", "Tlb", "where max-over found it", definitions::max_over_mask),
-      make(OperatorId::softmax_vjp, "%softmax_vjp", "TTk", "reverse rule of softmax", definitions::softmax_vjp),
-      make(OperatorId::log_softmax_vjp, "%log_softmax_vjp", "TTk", "reverse rule of log-softmax", definitions::log_softmax_vjp),
+#define X(id, signature, text) make(OperatorId::id, "%" #id, signature, text, definitions::id),
+#include "ops/internal.def"
+#undef X
   };
   // clang-format on
   return operators;

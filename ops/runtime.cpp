@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <type_traits>
 
 namespace cairn::ops {
 
@@ -13,21 +15,23 @@ namespace {
 
 constexpr std::size_t kFewOperands = 4;
 
-// Room for the operands of one launch; only operators on lists need more than the few.
+// Room for what one launch borrows; only operators on lists need more than the few. Nothing is initialised that is not there:
+// clearing memory would take longer than all the rest of a small instruction.
 template <class T> class Few {
 public:
-  explicit Few(std::size_t n) : size_(n) {
-    if (n > kFewOperands) many_.resize(n);
+  static_assert(std::is_trivially_destructible_v<T>);
+  explicit Few(std::size_t most) {
+    if (most > kFewOperands) many_ = std::make_unique<std::byte[]>(most * sizeof(T));
+    data_ = reinterpret_cast<T*>(many_ != nullptr ? many_.get() : few_);
   }
-  T& operator[](std::size_t i) { return data()[i]; }
-  std::span<const T> first(std::size_t n) { return {data(), n}; }
-  std::span<const T> all() { return first(size_); }
+  void push_back(const T& t) { new (data_ + size_++) T(t); }
+  std::span<const T> all() const { return {data_, size_}; }
 
 private:
-  T* data() { return size_ > kFewOperands ? many_.data() : few_.data(); }
-  std::size_t size_;
-  std::array<T, kFewOperands> few_;
-  std::vector<T> many_;
+  T* data_;
+  std::size_t size_ = 0;
+  std::unique_ptr<std::byte[]> many_;
+  alignas(T) std::byte few_[kFewOperands * sizeof(T)];
 };
 
 View view_of(const Tensor& t) {
@@ -100,20 +104,17 @@ void launch(const Operator& op, Device& device, std::span<const Tensor> inputs, 
             const Attributes& attributes) {
   Few<View> in(inputs.size()), out(outputs.size());
   Few<Block*> reads(inputs.size()), writes(outputs.size());
-  std::size_t n_reads = 0, n_writes = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    in[i] = view_of(inputs[i]);
-    if (!inputs[i].storage) continue;
-    Block* const block = inputs[i].storage->block;
-    const auto known = reads.first(n_reads);
-    if (std::find(known.begin(), known.end(), block) == known.end()) reads[n_reads++] = block;
+  for (const Tensor& t : inputs) {
+    in.push_back(view_of(t));
+    if (!t.storage) continue;
+    const auto known = reads.all();
+    if (std::find(known.begin(), known.end(), t.storage->block) == known.end()) reads.push_back(t.storage->block);
   }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    out[i] = view_of(outputs[i]);
-    writes[n_writes++] = outputs[i].storage->block;
+  for (const Tensor& t : outputs) {
+    out.push_back(view_of(t));
+    writes.push_back(t.storage->block);
   }
-  device.launch(StreamKind::execute,
-                Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.first(n_reads), writes.first(n_writes)});
+  device.launch(StreamKind::execute, Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.all(), writes.all()});
 }
 
 bool any_elements(std::span<const Tensor> tensors) {
@@ -128,9 +129,59 @@ template <class T> void widen(const std::vector<char>& bytes, std::vector<double
   }
 }
 
+void check_bytes(const ResultType& result) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(result.shape.elements(), bytes_of(result.dtype), &bytes))
+    throw OperatorError(fmt::format("a tensor of shape {} would have too many bytes", result.shape.text()));
+}
+
+// Types, shapes and sizes of the results; all that can be refused without asking a device is refused here, in the name of the
+// operator.
 void infer(const Call& call, ResultTypes& results) {
   check_operands(call.op, call.inputs);
-  call.op.infer(call, results);
+  try {
+    call.op.infer(call, results);
+    if (call.op.kernel != nullptr)
+      for (unsigned i = 0; i < results.count; ++i) {
+        check_bytes(results[i]);
+      }
+  } catch (const OperatorError& e) {
+    const std::string name(shown_name(call.op));
+    if (std::string_view(e.what()).starts_with(name + ":")) throw;
+    throw OperatorError(name + ": " + e.what());
+  }
+}
+
+// Results in new storage, or in that of an operand that was given up.
+template <unsigned most>
+void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inputs, std::span<const bool> consumed,
+              Device* of_inputs, std::span<Tensor> outputs) {
+  const Operator& op = call.op;
+  std::array<Tensor, most> made;
+  Device* device = nullptr;
+  for (unsigned i = 0; i < types.count; ++i) {
+    Tensor& out = made[i];
+    out.dtype = types.types[i].dtype;
+    out.shape = types.types[i].shape;
+    const std::int64_t bytes = out.bytes();
+    set_layout(op, inputs, out);
+    device = types.types[i].device != nullptr ? types.types[i].device : of_inputs != nullptr ? of_inputs : call.default_device;
+    if (i == 0 && !device->supports(op))
+      throw OperatorError(fmt::format("{}: the device {} does not have this operator", shown_name(op), device->name()));
+    if (op.may_overwrite && types.count == 1)
+      for (std::size_t k = 0; k < inputs.size() && !out.storage; ++k)
+        if (k < consumed.size() && consumed[k] && may_become(inputs[k], out, *device)) {
+          out.storage = inputs[k].storage; // also the operand's until the launch
+          out.storage->origin_code = device->origin.code;
+          out.storage->origin_pc = device->origin.pc;
+        }
+    if (!out.storage) out.storage = StorageRef(device->make_storage(bytes));
+  }
+  const std::span<const Tensor> results(made.data(), types.count);
+  if (any_elements(results)) launch(op, *device, inputs, results, call.attributes);
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (k < consumed.size() && consumed[k]) inputs[k].storage = StorageRef();
+  for (unsigned i = 0; i < types.count; ++i) outputs[i] = std::move(made[i]);
 }
 
 } // namespace
@@ -153,33 +204,10 @@ void Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<cons
     }
   }
 
-  std::array<Tensor, kMostResults> made;
-  Device* device = nullptr;
-  for (unsigned i = 0; i < types.count; ++i) {
-    Tensor& out = made[i];
-    out.dtype = types[i].dtype;
-    out.shape = types[i].shape;
-    out.bytes(); // refused here if that does not fit
-    set_layout(op, inputs, out);
-    device = types[i].device != nullptr ? types[i].device : of_inputs != nullptr ? of_inputs : default_;
-    if (i == 0 && !device->supports(op))
-      throw OperatorError(fmt::format("{}: the device {} does not have this operator", shown_name(op), device->name()));
-    bool reused = false;
-    if (op.may_overwrite && types.count == 1)
-      for (std::size_t k = 0; k < inputs.size() && !reused; ++k)
-        if (consumed.size() > k && consumed[k] && may_become(inputs[k], out, *device)) {
-          out.storage = inputs[k].storage; // also the operand's until the launch
-          out.storage->origin_code = device->origin.code;
-          out.storage->origin_pc = device->origin.pc;
-          reused = true;
-        }
-    if (!reused) out.storage = StorageRef(device->make_storage(out.bytes()));
-  }
-  const std::span<const Tensor> results(made.data(), types.count);
-  if (any_elements(results)) launch(op, *device, inputs, results, attributes);
-  for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (consumed.size() > k && consumed[k]) inputs[k].storage = StorageRef();
-  for (unsigned i = 0; i < types.count; ++i) outputs[i] = std::move(made[i]);
+  if (types.count == 1)
+    launched<1>(call, types, inputs, consumed, of_inputs, outputs);
+  else
+    launched<kMostResults>(call, types, inputs, consumed, of_inputs, outputs);
 }
 
 unsigned Runtime::results(const Operator& op, std::span<const Tensor> inputs, const Attributes& attributes) {
@@ -189,11 +217,9 @@ unsigned Runtime::results(const Operator& op, std::span<const Tensor> inputs, co
 }
 
 Tensor Runtime::apply(OperatorId op, std::initializer_list<Tensor> inputs, const Attributes& attributes) {
-  Few<Tensor> operands(inputs.size());
-  std::size_t n = 0;
-  for (const Tensor& t : inputs) operands[n++] = t;
   Tensor out;
-  apply(operator_of(op), std::span<Tensor>(&operands[0], n), {}, attributes, std::span<Tensor>(&out, 1));
+  const std::span<Tensor> operands(const_cast<Tensor*>(inputs.begin()), inputs.size()); // written only where they are consumed
+  apply(operator_of(op), operands, {}, attributes, std::span<Tensor>(&out, 1));
   return out;
 }
 

@@ -15,6 +15,8 @@ using pointwise::Integer;
 
 constexpr std::int64_t kBlock = 512;          // elements staged at a time
 constexpr std::int64_t kPieceOfRow = 8 << 10; // long rows are divided among threads in such pieces
+constexpr std::int64_t kFewElements = 64;     // up to so many, numbers are staged without further ado
+constexpr std::int64_t kShortRow = 64;        // rows up to this length are taken several at a time
 constexpr unsigned kOut = kMostOperands;      // place of the output among the operands
 
 template <class To, class From> void load_loop(void* to, const void* from, std::int64_t stride, std::int64_t n) {
@@ -108,6 +110,9 @@ struct Operand {
   std::array<std::int64_t, kMostAxes> strides{}; // in elements, by axis of the plan
   LoadLoop load = nullptr;
   bool direct = false, constant = false;
+  // Of short rows taken together, where they do not lie behind each other: from row to row, and inside.
+  bool by_rows = false;
+  std::int64_t row_stride = 0, inside = 0;
 };
 
 // The axes of the output in the order in which its memory lies, joined where all operands allow it.
@@ -120,6 +125,8 @@ struct Plan {
   Loop loop = nullptr;
   StoreLoop store = nullptr;
   double parameter = 0;
+  std::int64_t block = kBlock, piece = kPieceOfRow; // multiples of short rows, if there are such
+  std::int64_t short_row = 0;
 
   template <class F> void each(F&& f) {
     for (unsigned k = 0; k < inputs; ++k) f(operands[k]);
@@ -154,22 +161,55 @@ struct Plan {
     }
     rank = kept + 1;
   }
+
+  // Short rows that lie behind each other in the output become one long one; operands that are stretched are staged row by row,
+  // and those that are the same for every row only once.
+  void group_short_rows() {
+    if (rank < 2 || sizes[rank - 1] > kShortRow) return;
+    const std::size_t last = rank - 1, outer = rank - 2;
+    const std::int64_t n = sizes[last];
+    auto lies_behind = [&](const Operand& o) { return o.strides[outer] == o.strides[last] * n; };
+    if (!lies_behind(operands[kOut])) return;
+    for (unsigned k = 0; k < inputs; ++k) {
+      Operand& o = operands[k];
+      if (!o.constant && !lies_behind(o)) {
+        o.by_rows = true;
+        o.direct = false;
+        o.row_stride = o.strides[outer];
+        o.inside = o.strides[last];
+        o.constant = true;
+        for (std::size_t i = 0; i < last; ++i) o.constant = o.constant && o.strides[i] == 0;
+      }
+    }
+    each([&](Operand& o) { o.strides[outer] = o.strides[last]; });
+    sizes[outer] *= n;
+    --rank;
+    short_row = n;
+    block = kBlock / n * n;
+    piece = kPieceOfRow / n * n;
+  }
 };
 
 // Elements [begin, end) of units, where a unit is a row (along the last axis) or a piece of a long one.
 class Stretch {
 public:
   Stretch(const Plan& plan, std::int64_t pieces) : plan_(plan), pieces_(pieces), inner_(plan.sizes[plan.rank - 1]) {
-    for (unsigned k = 0; k < plan.inputs; ++k)
-      if (plan.operands[k].constant) plan.operands[k].load(staged_[k].data(), plan.operands[k].data, 0, std::min(inner_, kBlock));
+    const std::int64_t n = std::min(inner_, plan.block);
+    for (unsigned k = 0; k < plan.inputs; ++k) {
+      const Operand& o = plan.operands[k];
+      if (o.constant && o.by_rows)
+        load_rows(k, o.data, n);
+      else if (o.constant)
+        o.load(staged_[k].data(), o.data, 0, n);
+    }
   }
 
   void run(std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end;) {
       place(unit / pieces_);
       do {
-        const std::int64_t from = unit % pieces_ * kPieceOfRow;
-        row(from, pieces_ == 1 ? inner_ : std::min(from + kPieceOfRow, inner_));
+        const std::int64_t from = unit % pieces_ * plan_.piece;
+        row(from, pieces_ == 1 ? inner_ : std::min(from + plan_.piece, inner_));
       } while (++unit < end && (unit % pieces_ != 0 || advance()));
     }
   }
@@ -179,6 +219,15 @@ private:
     char bytes[kBlock * 8];
     void* data() { return bytes; }
   };
+
+  // n elements of short rows.
+  void load_rows(unsigned k, const char* place, std::int64_t n) {
+    const Operand& o = plan_.operands[k];
+    auto* to = static_cast<char*>(staged_[k].data());
+    const std::int64_t step = plan_.short_row * (plan_.compute == Compute::f32 ? 4 : 8);
+    for (std::int64_t i = 0; i < n; i += plan_.short_row, to += step, place += o.row_stride * o.bytes)
+      o.load(to, place, o.inside, plan_.short_row);
+  }
 
   void place(std::int64_t row) {
     at_.fill(0);
@@ -204,18 +253,18 @@ private:
     bool all_direct = plan_.operands[kOut].direct && plan_.loop != nullptr;
     const void* in[kMostOperands] = {};
     for (unsigned k = 0; k < plan_.inputs; ++k) all_direct = all_direct && plan_.operands[k].direct;
-    const std::int64_t step = all_direct ? to - from : kBlock;
+    const std::int64_t step = all_direct ? to - from : plan_.block;
     for (std::int64_t i = from; i < to; i += step) {
       const std::int64_t n = std::min(step, to - i);
       for (unsigned k = 0; k < plan_.inputs; ++k) {
         const Operand& o = plan_.operands[k];
         const char* place = o.data + (at_[k] + i * o.strides[last]) * o.bytes;
-        if (o.direct) {
-          in[k] = place;
-        } else {
-          if (!o.constant) o.load(staged_[k].data(), place, o.strides[last], n);
-          in[k] = staged_[k].data();
-        }
+        in[k] = o.direct ? place : staged_[k].data();
+        if (o.direct || o.constant) continue;
+        if (o.by_rows)
+          load_rows(k, o.data + (at_[k] + i / plan_.short_row * o.row_stride) * o.bytes, n);
+        else
+          o.load(staged_[k].data(), place, o.strides[last], n);
       }
       const Operand& o = plan_.operands[kOut];
       char* place = o.data + (at_[kOut] + i * o.strides[last]) * o.bytes;
@@ -237,6 +286,55 @@ private:
   std::array<Buffer, kMostOperands + 1> staged_; // not initialised: 20 KiB
 };
 
+bool row_major(const View& v) {
+  std::int64_t expected = 1;
+  for (int i = v.shape.rank() - 1; i >= 0; --i) {
+    if (v.shape[i] != 1 && v.strides[static_cast<std::size_t>(i)] != expected) return false;
+    expected *= v.shape[i];
+  }
+  return true;
+}
+
+// Most calls: all operands of the type computed in, row-major, of the shape of the output, or numbers with few elements. False:
+// not one of them.
+bool done_at_once(const KernelCall& call, Compute compute, Loop loop, const Details& details) {
+  const View& out = call.outputs[0];
+  const std::int64_t n = out.elements();
+  if (!(details.flags || is_computed_in(compute, out.dtype)) || !row_major(out)) return false;
+  const char* in[kMostOperands] = {};
+  const auto inputs = static_cast<unsigned>(call.inputs.size());
+  bool numbers = false;
+  for (unsigned k = 0; k < inputs; ++k) {
+    const View& v = call.inputs[k];
+    if (v.weak) {
+      if (n > kFewElements) return false;
+      numbers = true;
+    } else if (!is_computed_in(compute, v.dtype) || !(v.shape == out.shape) || !row_major(v)) {
+      return false;
+    }
+    in[k] = static_cast<const char*>(v.data);
+  }
+  if (numbers) {
+    alignas(64) char staged[kMostOperands][kFewElements * 8];
+    const void* places[kMostOperands] = {};
+    for (unsigned k = 0; k < inputs; ++k) {
+      places[k] = in[k];
+      if (!call.inputs[k].weak) continue;
+      load(compute, staged[k], DType::f64, &call.inputs[k].number, 0, n);
+      places[k] = staged[k];
+    }
+    loop(out.data, places, n, details.parameter);
+    return true;
+  }
+  const std::int64_t bytes = compute == Compute::f32 ? 4 : 8, bytes_out = bytes_of(out.dtype);
+  parallel_for(n, kElementsInline, [&](std::int64_t begin, std::int64_t end) {
+    const void* places[kMostOperands] = {};
+    for (unsigned k = 0; k < inputs; ++k) places[k] = in[k] + begin * bytes;
+    loop(static_cast<char*>(out.data) + begin * bytes_out, places, end - begin, details.parameter);
+  });
+  return true;
+}
+
 } // namespace
 
 Compute compute_of(DType type) {
@@ -252,23 +350,24 @@ void store(Compute compute, const void* from, DType type, void* to, std::int64_t
   store_of(compute, type)(from, to, stride, n);
 }
 
-void elementwise(const KernelCall& call, Compute compute, Loop loop, double parameter, bool condition) {
+void elementwise(const KernelCall& call, Compute compute, Loop loop, const Details& details) {
+  if (loop != nullptr && !details.condition && done_at_once(call, compute, loop, details)) return;
   const View& out = call.outputs[0];
   Plan plan;
   plan.inputs = static_cast<unsigned>(call.inputs.size());
   plan.compute = compute;
   plan.loop = loop;
-  plan.parameter = parameter;
-  plan.store = store_of(compute, out.dtype);
+  plan.parameter = details.parameter;
+  plan.store = details.flags ? store_loop<std::uint8_t, std::uint8_t> : store_of(compute, out.dtype);
   std::array<double, kMostOperands> numbers{};
   for (unsigned k = 0; k < plan.inputs; ++k) {
     const View& in = call.inputs[k];
     Operand& o = plan.operands[k];
     o.constant = in.weak;
-    numbers[k] = condition && k == 0 ? static_cast<double>(in.number != 0) : in.number;
+    numbers[k] = details.condition && k == 0 ? static_cast<double>(in.number != 0) : in.number;
     o.data = in.weak ? reinterpret_cast<char*>(&numbers[k]) : static_cast<char*>(in.data);
     o.bytes = bytes_of(in.weak ? DType::f64 : in.dtype);
-    o.load = load_of(compute, in.weak ? DType::f64 : in.dtype, condition && k == 0);
+    o.load = load_of(compute, in.weak ? DType::f64 : in.dtype, details.condition && k == 0);
   }
   Operand& o = plan.operands[kOut];
   o.data = static_cast<char*>(out.data);
@@ -287,9 +386,7 @@ void elementwise(const KernelCall& call, Compute compute, Loop loop, double para
   }
   plan.join_axes();
 
-  const std::size_t last = plan.rank - 1;
-  std::int64_t rows = 1;
-  for (std::size_t i = 0; i < last; ++i) rows *= plan.sizes[i];
+  const std::size_t innermost = plan.rank - 1;
   for (unsigned k = 0; k < plan.inputs; ++k) {
     Operand& in = plan.operands[k];
     const DType type = call.inputs[k].dtype;
@@ -297,13 +394,16 @@ void elementwise(const KernelCall& call, Compute compute, Loop loop, double para
     for (std::size_t i = 0; i < plan.rank; ++i) everywhere_same = everywhere_same && (in.strides[i] == 0 || plan.sizes[i] == 1);
     in.constant = in.constant || everywhere_same;
     if (in.constant) in.strides.fill(0);
-    in.direct = !in.constant && in.strides[last] == 1 && is_computed_in(compute, type) && !(condition && k == 0);
+    in.direct = !in.constant && in.strides[innermost] == 1 && is_computed_in(compute, type) && !(details.condition && k == 0);
   }
-  o.direct = o.strides[last] == 1 && is_computed_in(compute, out.dtype);
+  o.direct = o.strides[innermost] == 1 && (details.flags || is_computed_in(compute, out.dtype));
+  plan.group_short_rows();
 
-  const std::int64_t inner = plan.sizes[last];
-  const std::int64_t pieces = (inner - 1) / kPieceOfRow + 1;
-  const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / std::min(inner, kPieceOfRow));
+  const std::int64_t inner = plan.sizes[plan.rank - 1];
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < plan.rank; ++i) rows *= plan.sizes[i];
+  const std::int64_t pieces = (inner - 1) / plan.piece + 1;
+  const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / std::min(inner, plan.piece));
   parallel_for(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) { Stretch(plan, pieces).run(begin, end); });
 }
 

@@ -25,9 +25,14 @@ struct Loops {
 inline constexpr unsigned kMostOperands = 4;
 inline constexpr std::int64_t kElementsInline = 32 << 10; // up to so many, threads cost more than they bring
 
-// One output. Operands are broadcast to its shape. `condition`: the first operand is seen as 1 where it is not 0. A null loop
-// copies the only operand.
-void elementwise(const KernelCall& call, Compute compute, Loop loop, double parameter = 0, bool condition = false);
+struct Details {
+  double parameter = 0;   // passed to the loop
+  bool condition = false; // the first operand is seen as 1 where it is not 0, else 0
+  bool flags = false;     // the loop writes elements of type u8
+};
+
+// One output. Operands are broadcast to its shape. A null loop copies the only operand.
+void elementwise(const KernelCall& call, Compute compute, Loop loop, const Details& details = {});
 
 // n elements of a strided array to an array of the type computed in, and back.
 void load(Compute compute, void* to, DType type, const void* from, std::int64_t stride, std::int64_t n);

@@ -14,6 +14,13 @@ Isa isa(); // of this processor
 #define CAIRN_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,f16c")))
 #define CAIRN_AVX512 __attribute__((target("avx2,fma,bmi,bmi2,f16c,avx512f,avx512vl,avx512bw,avx512dq,avx512cd")))
 
+// An output that is one of the inputs is read and written at the same place only.
+#if defined(__clang__)
+#define CAIRN_EACH _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define CAIRN_EACH _Pragma("GCC ivdep")
+#endif
+
 template <class Body> struct Compiled {
   static void base(void* out, const void* const* in, std::int64_t n, double p) { Body::run(out, in, n, p); }
   CAIRN_AVX2 static void avx2(void* out, const void* const* in, std::int64_t n, double p) { Body::run(out, in, n, p); }

@@ -120,6 +120,34 @@ template <class T> struct Tile {
   }
 };
 
+// Products of a few numbers: both operands are staged whole.
+constexpr std::int64_t kFew = 256; // elements of each operand and of the result
+
+// A matrix as rows without gaps.
+template <class T> void stage_rows(Compute compute, T* to, const Matrix& m) {
+  if (m.columns == 1) return load(compute, to, m.dtype, m.data, m.row, m.rows);
+  if (m.column == 1 && m.row == m.columns) return load(compute, to, m.dtype, m.data, 1, m.rows * m.columns);
+  for (std::int64_t i = 0; i < m.rows; ++i) load(compute, to + i * m.columns, m.dtype, m.from(i, 0).data, m.column, m.columns);
+}
+
+template <class T> void multiply_few(Compute compute, const Matrix& c, const Matrix& a, const Matrix& b) {
+  const std::int64_t m = c.rows, n = c.columns, k = a.columns;
+  T left[kFew], right[kFew], sums[kFew];
+  stage_rows(compute, left, a);
+  stage_rows(compute, right, b);
+  std::fill_n(sums, m * n, T(0));
+  if (n == 1) {
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t p = 0; p < k; ++p) sums[i] = sums[i] + left[i * k + p] * right[p];
+    return store(compute, sums, c.dtype, c.data, c.row, m);
+  }
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t p = 0; p < k; ++p)
+      for (std::int64_t j = 0; j < n; ++j) sums[i * n + j] = sums[i * n + j] + left[i * k + p] * right[p * n + j];
+  if (c.column == 1 && c.row == n) return store(compute, sums, c.dtype, c.data, 1, m * n);
+  for (std::int64_t i = 0; i < m; ++i) store(compute, sums + i * n, c.dtype, c.from(i, 0).data, c.column, n);
+}
+
 // y [m] = matrix [m, k] x [k].
 template <class T> void times_vector(Compute compute, const Matrix& y, const Matrix& matrix, const Matrix& x) {
   constexpr std::int64_t kBlock = 256;
@@ -202,6 +230,10 @@ template <class T> void multiply(Compute compute, const View& c_view, const View
   const Stack stack(c_view, a_view, b_view);
   const Matrix c(c_view), a(a_view), b(b_view);
   const std::int64_t m = c.rows, n = c.columns;
+  if (stack.members == 1 && m * n <= kFew && m * a.columns <= kFew && a.columns * n <= kFew) {
+    multiply_few<T>(compute, c, a, b);
+    return;
+  }
   if (m == 1 || n == 1) {
     for (std::int64_t member = 0; member < stack.members; ++member) {
       std::int64_t in_a = 0, in_b = 0, in_c = 0;

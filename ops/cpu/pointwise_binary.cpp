@@ -42,10 +42,13 @@ template <class F> void binary_vjp_b_kernel(const KernelCall& call) { binary_vjp
 
 template <class F> void compare_kernel(const KernelCall& call) {
   const Compute compute = compared_in(call.inputs[0], call.inputs[1]);
-  Loop loop = compute == Compute::f32   ? Compiled<BinaryLoop<F, float>>::chosen()
-              : compute == Compute::f64 ? Compiled<BinaryLoop<F, double>>::chosen()
-                                        : Compiled<BinaryLoop<F, pointwise::Integer>>::chosen();
-  elementwise(call, compute, loop);
+  Details details;
+  details.flags = true;
+  elementwise(call, compute,
+              compute == Compute::f32   ? Compiled<CompareLoop<F, float>>::chosen()
+              : compute == Compute::f64 ? Compiled<CompareLoop<F, double>>::chosen()
+                                        : Compiled<CompareLoop<F, pointwise::Integer>>::chosen(),
+              details);
 }
 
 void where_kernel(const KernelCall& call) {
@@ -53,7 +56,9 @@ void where_kernel(const KernelCall& call) {
   Loop loop = compute == Compute::f32   ? Compiled<WhereLoop<float>>::chosen()
               : compute == Compute::f64 ? Compiled<WhereLoop<double>>::chosen()
                                         : Compiled<WhereLoop<pointwise::Integer>>::chosen();
-  elementwise(call, compute, loop, 0, true);
+  Details details;
+  details.condition = true;
+  elementwise(call, compute, loop, details);
 }
 
 #define X(id, Struct)                                                                                                            \

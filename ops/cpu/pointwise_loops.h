@@ -5,13 +5,6 @@
 
 namespace cairn::ops::cpu {
 
-// An output that is one of the inputs is read and written at the same place only.
-#if defined(__clang__)
-#define CAIRN_EACH _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define CAIRN_EACH _Pragma("GCC ivdep")
-#endif
-
 template <class F, class T> struct UnaryLoop {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
     auto* o = static_cast<T*>(out);
@@ -59,6 +52,15 @@ template <class F, class T> struct BinaryLoop {
   }
 };
 
+template <class F, class T> struct CompareLoop {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* o = static_cast<std::uint8_t*>(out);
+    const auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) o[i] = pointwise::equal(F::template value<T>(a[i], b[i]), T(1)) ? 1 : 0;
+  }
+};
+
 template <class F, class T, bool second> struct BinaryVjpLoop {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
     auto* o = static_cast<T*>(out);
@@ -82,12 +84,5 @@ template <class T> struct WhereLoop {
     for (std::int64_t i = 0; i < n; ++i) o[i] = pointwise::Where::value<T>(c[i], a[i], b[i]);
   }
 };
-
-template <template <class> class Body, bool integers> Loop loop_of(Compute compute) {
-  if (compute == Compute::f32) return Compiled<Body<float>>::chosen();
-  if constexpr (integers)
-    if (compute == Compute::i64) return Compiled<Body<pointwise::Integer>>::chosen();
-  return Compiled<Body<double>>::chosen();
-}
 
 } // namespace cairn::ops::cpu

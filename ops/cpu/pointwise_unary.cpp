@@ -24,8 +24,10 @@ template <class F> void unary_vjp_kernel(const KernelCall& call) {
 
 namespace {
 
-template <class F> double parameter(const Attributes& attributes) {
-  return attributes.values.empty() || !attributes[0].present ? F::kParameter : attributes[0].number;
+template <class F> Details with_parameter(const Attributes& attributes) {
+  Details details;
+  details.parameter = attributes.values.empty() || !attributes[0].present ? F::kParameter : attributes[0].number;
+  return details;
 }
 
 } // namespace
@@ -35,7 +37,7 @@ template <class F> void parameter_kernel(const KernelCall& call) {
   elementwise(call, compute,
               compute == Compute::f32 ? Compiled<ParameterLoop<F, float>>::chosen()
                                       : Compiled<ParameterLoop<F, double>>::chosen(),
-              parameter<F>(call.attributes));
+              with_parameter<F>(call.attributes));
 }
 
 template <class F> void parameter_vjp_kernel(const KernelCall& call) {
@@ -43,7 +45,7 @@ template <class F> void parameter_vjp_kernel(const KernelCall& call) {
   elementwise(call, compute,
               compute == Compute::f32 ? Compiled<ParameterVjpLoop<F, float>>::chosen()
                                       : Compiled<ParameterVjpLoop<F, double>>::chosen(),
-              parameter<F>(call.attributes));
+              with_parameter<F>(call.attributes));
 }
 
 #define X(id, Struct)                                                                                                            \

@@ -142,6 +142,8 @@ public:
     pieces_ = std::clamp<std::int64_t>(gone_.elements / kLeastPiece, 1, kPieces);
     if (by_rows)
       rows();
+    else if (short_rows())
+      whole_rows();
     else
       elements();
   }
@@ -225,6 +227,33 @@ private:
     }
     if (filled != 0) all.add(reduced<Op>(staged, filled));
     return all;
+  }
+
+  // --- many short rows behind each other, each of which goes whole
+
+  bool short_rows() const {
+    return kept_.rank == 1 && gone_.rank == 1 && gone_.last().from == 1 && gone_.elements <= kBlock / 8 &&
+           kept_.last().from == gone_.elements;
+  }
+
+  void whole_rows() {
+    const std::int64_t n = gone_.elements, at_once = kBlock / n;
+    parallel_for(kept_.elements, kElementsInline / n, [&](std::int64_t begin, std::int64_t end) {
+      alignas(64) T staged[kBlock], results[kBlock];
+      for (std::int64_t i = begin; i < end; i += at_once) {
+        const std::int64_t count = std::min(at_once, end - i);
+        load(compute_, staged, from_.dtype, data(i * n), 1, count * n);
+        for (std::int64_t row = 0; row < count; ++row) {
+          const T all = reduced<Op>(staged + row * n, n);
+          if constexpr (std::is_same_v<T, double>)
+            results[row] = all / divisor_;
+          else
+            results[row] = all;
+        }
+        const std::int64_t stride = kept_.last().to;
+        store(compute_, results, to_.dtype, static_cast<char*>(to_.data) + i * stride * bytes_of(to_.dtype), stride, count);
+      }
+    });
   }
 
   // --- the closest axis stays

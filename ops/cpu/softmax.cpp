@@ -2,7 +2,7 @@
 // so a row may be of any length.
 #include "ops/cpu/softmax.h"
 
-#include "ops/cpu/elementwise.h"
+#include "ops/cpu/isa.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
@@ -14,6 +14,41 @@ namespace cairn::ops::cpu {
 namespace {
 
 constexpr std::int64_t kBlock = 512;
+constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kShortRow = 64;
+
+// out = exp(x - shift) factor
+template <class T> struct Exponentials {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* o = static_cast<T*>(out);
+    const auto* x = static_cast<const T*>(in[0]);
+    const T shift = *static_cast<const T*>(in[1]), factor = *static_cast<const T*>(in[2]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) o[i] = pointwise::exp(x[i] - shift) * factor;
+  }
+};
+
+template <class T> void exponentials(T* out, const T* x, T shift, T factor, std::int64_t n) {
+  const void* const in[] = {x, &shift, &factor};
+  Compiled<Exponentials<T>>::chosen()(out, in, n, 0);
+}
+
+// f(x[0], f(x[1], ...)) by lanes, for n > 0.
+template <class T, class F> T folded(const T* x, std::int64_t n, F&& f) {
+  T lanes[kLanes] = {};
+  const std::int64_t used = std::min(n, kLanes);
+  for (std::int64_t l = 0; l < used; ++l) lanes[l] = x[l];
+  std::int64_t i = used;
+  for (; i + kLanes <= n; i += kLanes)
+    for (std::int64_t l = 0; l < kLanes; ++l) lanes[l] = f(lanes[l], x[i + l]);
+  for (std::int64_t l = 0; l < n - i; ++l) lanes[l] = f(lanes[l], x[i + l]);
+  T all = lanes[0];
+  for (std::int64_t l = 1; l < used; ++l) all = f(all, lanes[l]);
+  return all;
+}
+template <class T> T sum_of(const T* x, std::int64_t n) {
+  return folded(x, n, [](T a, T b) { return a + b; });
+}
 
 template <class T> class Rows {
 public:
@@ -26,6 +61,7 @@ public:
     for (int i = 0; i < out_.shape.rank(); ++i)
       if (i != axis_) rows *= out_.shape[i];
     if (n_ == 0) return;
+    if (what_ == Softmax::plain && n_ <= kShortRow && row_major(out_) && row_major(in_[0])) return short_rows(rows);
     parallel_for(rows, std::max<std::int64_t>(1, kElementsInline / 8 / n_), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t r = begin; r < end; ++r) row(r);
     });
@@ -33,6 +69,40 @@ public:
 
 private:
   static constexpr Compute kCompute = std::is_same_v<T, float> ? Compute::f32 : Compute::f64;
+
+  bool row_major(const View& v) const {
+    std::int64_t expected = 1;
+    for (int i = v.shape.rank() - 1; i >= 0; --i) {
+      if (v.shape[i] != 1 && v.strides[static_cast<std::size_t>(i)] != expected) return false;
+      expected *= v.shape[i];
+    }
+    return axis_ == v.shape.rank() - 1;
+  }
+
+  // Several at a time, so that all their exponentials are taken at once.
+  void short_rows(std::int64_t rows) const {
+    const std::int64_t at_once = kBlock / n_;
+    parallel_for(rows, kElementsInline / 8 / n_, [&](std::int64_t begin, std::int64_t end) {
+      alignas(64) T x[kBlock];
+      for (std::int64_t r = begin; r < end; r += at_once) {
+        const std::int64_t count = std::min(at_once, end - r);
+        load(kCompute, x, in_[0].dtype, static_cast<const char*>(in_[0].data) + r * n_ * bytes_of(in_[0].dtype), 1, count * n_);
+        for (T* row = x; row < x + count * n_; row += n_) {
+          T largest = row[0];
+          for (std::int64_t i = 1; i < n_; ++i) largest = row[i] > largest ? row[i] : largest;
+          for (std::int64_t i = 0; i < n_; ++i) row[i] -= largest;
+        }
+        exponentials(x, x, T(0), T(1), count * n_);
+        for (T* row = x; row < x + count * n_; row += n_) {
+          T sum = row[0];
+          for (std::int64_t i = 1; i < n_; ++i) sum += row[i];
+          const T factor = 1 / sum;
+          for (std::int64_t i = 0; i < n_; ++i) row[i] *= factor;
+        }
+        store(kCompute, x, out_.dtype, static_cast<char*>(out_.data) + r * n_ * bytes_of(out_.dtype), 1, count * n_);
+      }
+    });
+  }
 
   // f(a, b, n, place) for blocks of the operands; b is null for those of one operand.
   template <class F> void each_block(const char* a, const char* b, F&& f) const {
@@ -43,10 +113,15 @@ private:
     }
   }
 
+  // Rows of it are arrays of the type computed in.
+  bool direct(const View& v) const {
+    return v.strides[static_cast<std::size_t>(axis_)] == 1 && v.dtype == (std::is_same_v<T, float> ? DType::f32 : DType::f64);
+  }
+
   const T* block(const View& v, const char* row, std::int64_t i, std::int64_t n, T* staged) const {
     const std::int64_t stride = v.strides[static_cast<std::size_t>(axis_)];
     const char* place = row + i * stride * bytes_of(v.dtype);
-    if (stride == 1 && compute_of(v.dtype) == kCompute && v.dtype != DType::bf16) return reinterpret_cast<const T*>(place);
+    if (direct(v)) return reinterpret_cast<const T*>(place);
     load(kCompute, staged, v.dtype, place, stride, n);
     return staged;
   }
@@ -73,21 +148,30 @@ private:
     if (what_ == Softmax::plain || what_ == Softmax::logarithm) {
       T largest = -std::numeric_limits<T>::infinity();
       each_block(a, nullptr, [&](const T* x, const T*, std::int64_t n, std::int64_t) {
-        for (std::int64_t i = 0; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
+        const T here = folded(x, n, [](T p, T q) { return q > p ? q : p; });
+        largest = here > largest ? here : largest;
       });
+      T* const kept = what_ == Softmax::logarithm ? nullptr
+                      : direct(out_)              ? reinterpret_cast<T*>(out)
+                      : n_ <= kBlock              ? results
+                                                  : nullptr;
       T sum = 0;
-      each_block(a, nullptr, [&](const T* x, const T*, std::int64_t n, std::int64_t) {
-        T part = 0;
-        for (std::int64_t i = 0; i < n; ++i) part += pointwise::exp(x[i] - largest);
-        sum += part;
-      });
-      const T shift = what_ == Softmax::logarithm ? largest + pointwise::log(sum) : largest;
-      const T factor = 1 / sum;
       each_block(a, nullptr, [&](const T* x, const T*, std::int64_t n, std::int64_t at) {
-        if (what_ == Softmax::logarithm)
-          for (std::int64_t i = 0; i < n; ++i) results[i] = x[i] - shift;
+        T* const to = kept != nullptr ? kept + at : results;
+        exponentials(to, x, largest, T(1), n);
+        sum += sum_of(to, n);
+      });
+      const T shift = largest + pointwise::log(sum), factor = 1 / sum;
+      if (kept != nullptr) {
+        for (std::int64_t i = 0; i < n_; ++i) kept[i] *= factor;
+        if (kept == results) put(out, 0, results, n_);
+        return;
+      }
+      each_block(a, nullptr, [&](const T* x, const T*, std::int64_t n, std::int64_t at) {
+        if (what_ == Softmax::plain)
+          exponentials(results, x, largest, factor, n);
         else
-          for (std::int64_t i = 0; i < n; ++i) results[i] = pointwise::exp(x[i] - shift) * factor;
+          for (std::int64_t i = 0; i < n; ++i) results[i] = x[i] - shift;
         put(out, at, results, n);
       });
       return;
@@ -95,18 +179,20 @@ private:
     const char* b = row_of(in_[1], r);
     T sum = 0;
     each_block(a, b, [&](const T* c, const T* y, std::int64_t n, std::int64_t) {
-      T part = 0;
-      if (what_ == Softmax::plain_vjp)
-        for (std::int64_t i = 0; i < n; ++i) part += c[i] * y[i];
-      else
-        for (std::int64_t i = 0; i < n; ++i) part += c[i];
-      sum += part;
+      const T* terms = c;
+      if (what_ == Softmax::plain_vjp) {
+        for (std::int64_t i = 0; i < n; ++i) results[i] = c[i] * y[i];
+        terms = results;
+      }
+      sum += sum_of(terms, n);
     });
     each_block(a, b, [&](const T* c, const T* y, std::int64_t n, std::int64_t at) {
-      if (what_ == Softmax::plain_vjp)
+      if (what_ == Softmax::plain_vjp) {
         for (std::int64_t i = 0; i < n; ++i) results[i] = y[i] * (c[i] - sum);
-      else
-        for (std::int64_t i = 0; i < n; ++i) results[i] = c[i] - pointwise::exp(y[i]) * sum;
+      } else {
+        exponentials(results, y, T(0), sum, n);
+        for (std::int64_t i = 0; i < n; ++i) results[i] = c[i] - results[i];
+      }
       put(out, at, results, n);
     });
   }

@@ -2,11 +2,16 @@
 // divide the work, so there is one set of threads, and none that spins.
 #include "ops/libraries/math.h"
 
+#include "ops/convert.h"
+
 #include <cblas.h>
 #include <dnnl.hpp>
 #include <omp.h>
 
+#include <algorithm>
 #include <climits>
+#include <cstring>
+#include <vector>
 
 namespace {
 
@@ -32,8 +37,8 @@ int f64(const cairn_math_gemm& g) {
   return 0;
 }
 
-// Sums are float, the result is rounded once.
-int bf16(const cairn_math_gemm& g) {
+// Sums are float, the result is rounded once. By the processor's own instructions:
+void bf16_by_primitive(const cairn_math_gemm& g) {
   using dnnl::memory;
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   auto matrix = [](int64_t rows, int64_t columns, int64_t ld, bool transposed) {
@@ -47,6 +52,57 @@ int bf16(const cairn_math_gemm& g) {
                            {DNNL_ARG_WEIGHTS, memory(b, engine, const_cast<void*>(g.b))},
                            {DNNL_ARG_DST, memory(c, engine, g.c)}});
   stream.wait();
+}
+
+// A part of a matrix of bf16 as floats, in the order in which it lies.
+class Widened {
+public:
+  void take(const void* matrix, int64_t ld, bool transposed, int64_t row, int64_t column, int64_t rows, int64_t columns) {
+    const auto* from = static_cast<const uint16_t*>(matrix) + (transposed ? column * ld + row : row * ld + column);
+    const int64_t outer = transposed ? columns : rows;
+    inner = transposed ? rows : columns;
+    floats.resize(static_cast<std::size_t>(outer * inner));
+    for (int64_t i = 0; i < outer; ++i)
+      for (int64_t j = 0; j < inner; ++j) {
+        const uint32_t bits = static_cast<uint32_t>(from[i * ld + j]) << 16;
+        std::memcpy(&floats[static_cast<std::size_t>(i * inner + j)], &bits, sizeof bits);
+      }
+  }
+  std::vector<float> floats;
+  int64_t inner = 0; // elements of a row as it lies
+};
+
+// Where it has none, block by block in float.
+void bf16_by_floats(const cairn_math_gemm& g) {
+  constexpr int64_t kRows = 256, kColumns = 512;
+  Widened a, b;
+  std::vector<float> c(static_cast<std::size_t>(std::min(kRows, g.m) * std::min(kColumns, g.n)));
+  const bool turned_a = g.transpose_a != 0, turned_b = g.transpose_b != 0;
+  for (int64_t j = 0; j < g.n; j += kColumns) {
+    const int64_t n = std::min(kColumns, g.n - j);
+    b.take(g.b, g.ldb, turned_b, 0, j, g.k, n);
+    for (int64_t i = 0; i < g.m; i += kRows) {
+      const int64_t m = std::min(kRows, g.m - i);
+      a.take(g.a, g.lda, turned_a, i, 0, m, g.k);
+      dnnl::sgemm(turned_a ? 'T' : 'N', turned_b ? 'T' : 'N', m, n, g.k, 1, a.floats.data(), a.inner, b.floats.data(), b.inner, 0,
+                  c.data(), n);
+      for (int64_t row = 0; row < m; ++row)
+        for (int64_t column = 0; column < n; ++column)
+          static_cast<uint16_t*>(g.c)[(i + row) * g.ldc + j + column] =
+              cairn::ops::rounded(c[static_cast<std::size_t>(row * n + column)]).bits;
+    }
+  }
+}
+
+int bf16(const cairn_math_gemm& g) {
+  static const bool native = [] {
+    const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+  }();
+  if (native)
+    bf16_by_primitive(g);
+  else
+    bf16_by_floats(g);
   return 0;
 }
 

@@ -22,8 +22,10 @@ struct Definition {
 
 // One for each operator, in the file of its family. A missing one does not link.
 namespace definitions {
-extern const Definition max_over_mask, softmax_vjp, log_softmax_vjp;
 // clang-format off
+#define X(id, signature, text) extern const Definition id;
+#include "ops/internal.def"
+#undef X
 #define X(id, name, signature, text) extern const Definition id;
 #include "ops/operators.def"
 #undef X

@@ -47,22 +47,23 @@ void infer_matmul(const Call& call, ResultTypes& results) {
 // A view with an axis of size 1 put in at a place.
 View with_axis(const View& v, int at) {
   View out = v;
-  out.shape = Shape();
-  out.strides.fill(0);
-  for (int i = 0, from = 0; i <= v.shape.rank(); ++i) {
-    out.shape.push_back(i == at ? 1 : v.shape[from]);
-    if (i != at) out.strides[static_cast<std::size_t>(i)] = v.strides[static_cast<std::size_t>(from++)];
+  out.shape.push_back(1);
+  for (int i = v.shape.rank(); i > at; --i) {
+    out.shape[i] = v.shape[i - 1];
+    out.strides[static_cast<std::size_t>(i)] = v.strides[static_cast<std::size_t>(i - 1)];
   }
+  out.shape[at] = 1;
+  out.strides[static_cast<std::size_t>(at)] = 0;
   return out;
 }
 
 void matmul_kernel(const KernelCall& call) {
-  View a = call.inputs[0], b = call.inputs[1], c = call.outputs[0];
-  if (b.shape.rank() == 1) c = with_axis(c, c.shape.rank());
-  if (a.shape.rank() == 1) c = with_axis(c, c.shape.rank() - 1);
-  if (a.shape.rank() == 1) a = with_axis(a, 0);
-  if (b.shape.rank() == 1) b = with_axis(b, 1);
-  cpu::matmul(c, a, b);
+  const View &a = call.inputs[0], &b = call.inputs[1], &c = call.outputs[0];
+  const bool row = a.shape.rank() == 1, column = b.shape.rank() == 1;
+  if (!row && !column) return cpu::matmul(c, a, b);
+  View whole = column ? with_axis(c, c.shape.rank()) : c;
+  if (row) whole = with_axis(whole, whole.shape.rank() - 1);
+  cpu::matmul(whole, row ? with_axis(a, 0) : a, column ? with_axis(b, 1) : b);
 }
 
 Tensor viewed(Runtime& runtime, const Tensor& t, const Shape& shape) {

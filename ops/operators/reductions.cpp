@@ -114,6 +114,8 @@ void infer_mask(const Call& call, ResultTypes& results) {
   results[0].dtype = DType::u8;
 }
 
+constexpr std::int64_t kBlock = 512;
+
 // 1 at the first of the largest elements along the reduced axes, in row-major order, else 0.
 template <class T> void mask_first(const KernelCall& call, Mask mask) {
   const View &in = call.inputs[0], &out = call.outputs[0];
@@ -136,20 +138,33 @@ template <class T> void mask_first(const KernelCall& call, Mask mask) {
   };
   cpu::fill_elements(out, 0);
   const cpu::Compute compute = std::is_same_v<T, double> ? cpu::Compute::f64 : cpu::Compute::i64;
+  // Rows along the last of the reduced axes, in blocks.
+  const int along = n_gone > 0 ? gone[static_cast<std::size_t>(n_gone - 1)] : -1;
+  const std::int64_t length = along >= 0 ? in.shape[along] : 1;
+  const std::int64_t stride = along >= 0 ? in.strides[static_cast<std::size_t>(along)] : 1;
+  const std::int64_t stride_out = along >= 0 ? out.strides[static_cast<std::size_t>(along)] : 1;
   cpu::parallel_for(results, std::max<std::int64_t>(1, cpu::kElementsInline / reduced),
                     [&](std::int64_t begin, std::int64_t end) {
+                      T staged[kBlock];
                       for (std::int64_t i = begin; i < end; ++i) {
                         std::int64_t from = 0, to = 0, best_to = 0;
                         place(i, kept, n_kept, from, to);
                         T best{};
-                        for (std::int64_t j = 0; j < reduced; ++j) {
+                        for (std::int64_t row = 0; row < reduced; row += length) {
                           std::int64_t at = from, at_to = to;
-                          place(j, gone, n_gone, at, at_to);
-                          T x{};
-                          cpu::load(compute, &x, in.dtype, static_cast<const char*>(in.data) + at * bytes_of(in.dtype), 1, 1);
-                          if (j != 0 && pointwise::equal(pointwise::Max::choice<T>(best, x, T(1), T(0)), T(1))) continue;
-                          best = x;
-                          best_to = at_to;
+                          place(row, gone, n_gone, at, at_to);
+                          for (std::int64_t j = 0; j < length; j += kBlock) {
+                            const std::int64_t n = std::min(kBlock, length - j);
+                            cpu::load(compute, staged, in.dtype,
+                                      static_cast<const char*>(in.data) + (at + j * stride) * bytes_of(in.dtype), stride, n);
+                            for (std::int64_t k = 0; k < n; ++k) {
+                              const bool first = row == 0 && j == 0 && k == 0;
+                              if (!first && pointwise::equal(pointwise::Max::choice<T>(best, staged[k], T(1), T(0)), T(1)))
+                                continue;
+                              best = staged[k];
+                              best_to = at_to + (j + k) * stride_out;
+                            }
+                          }
                         }
                         out.as<std::uint8_t>()[best_to] = 1;
                       }

@@ -193,3 +193,16 @@ TEST_CASE("foreign tensors that Cairn cannot have are refused and stay where the
     f.managed.dl_tensor.strides = f.strides.data();
   });
 }
+
+TEST_CASE("a tensor as text has its elements, in messages its type and shape") {
+  Vm vm;
+  vm.run(Compiled(kProgram));
+  cairn_value t = result_of(vm, "made", {});
+  CHECK(vm.text(t) == "#<tensor f64 (2 3)\n[[1.0 2.0 3.0]\n [4.0 5.0 6.0]]>");
+  t = result_of(vm, "made", {});
+  char* text = nullptr;
+  CHECK(cairn_value_text(vm.vm, t, 40, &text) == CAIRN_OK);
+  CHECK(taken(text) == "#<tensor f64 (2 3)>");
+  cairn_value_release(vm.vm, t);
+  CHECK(vm.called("whole", {result_of(vm, "made", {})}) == "((2 3) f64 ((1.0 2.0 3.0) (4.0 5.0 6.0)))");
+}

@@ -20,7 +20,8 @@ std::uint64_t Values::apply(OperatorId op, std::span<const std::uint64_t> terms,
   }
   if (all_numbers) // a machine has its own arithmetic for numbers
     for (Tensor& t : inputs) t = runtime_.from_host(DType::f64, {}, runtime_.default_device(), &t.number);
-  return add(applied(runtime_, op, std::move(inputs), attributes));
+  Tensor out = applied(runtime_, op, std::move(inputs), attributes);
+  return add(all_numbers && out.rank() == 0 ? weak_number(runtime_.read_number(out), false) : std::move(out));
 }
 
 std::uint64_t Duals::add(Term value, std::optional<Term> tangent) {

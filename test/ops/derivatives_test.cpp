@@ -252,3 +252,35 @@ TEST_CASE("forward rules of forward rules agree with differences") {
       CHECK(std::fabs((8 * (b[k] - d[k]) - (a[k] - e[k])) / (12 * h) - second[k]) <= 1e-7 * largest);
   });
 }
+
+TEST_CASE("derivatives have the types of what they are derivatives of") {
+  each_case([](const Case& c, std::mt19937_64& /*random*/) {
+    Runtime& rt = c.world.rt;
+    const Operator& op = operator_of(c.example.op);
+    for (const DType type : {DType::f32, DType::bf16}) {
+      std::vector<Tensor> inputs = c.inputs(c.numbers);
+      bool wanted[8] = {};
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        wanted[i] = c.differentiable(i);
+        if (wanted[i] && !inputs[i].weak) inputs[i] = applied(rt, OperatorId::cast, {inputs[i]}, World::types(type));
+      }
+      const Tensor y = applied(rt, op.id, inputs, c.attributes);
+      std::vector<Tensor> parts(inputs.size());
+      op.vjp(VjpCall{rt, op, inputs, std::span<const Tensor>(&y, 1), std::span<const Tensor>(&y, 1), c.attributes,
+                     std::span<const bool>(wanted, inputs.size()), parts});
+      Values values(rt);
+      Duals duals(&values);
+      std::vector<Term> terms;
+      std::vector<std::uint64_t> handles;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (wanted[i]) CHECK(parts[i].dtype == (inputs[i].weak ? y.dtype : type));
+        std::optional<Term> tangent;
+        if (wanted[i] && !inputs[i].weak) tangent = values.term(inputs[i]);
+        terms.push_back(duals.term(values.term(inputs[i]), tangent));
+        handles.push_back(terms.back().handle());
+      }
+      const Term out(duals, duals.apply(op.id, handles, c.attributes));
+      CHECK(values.tensor(*duals.tangent(out)).dtype == y.dtype);
+    }
+  });
+}

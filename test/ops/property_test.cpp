@@ -1,5 +1,6 @@
 // Operators on random views of random tensors, of all types, against references of a few lines that know neither strides nor
 // types. Elements are small integers, so every type gives the same numbers exactly.
+#include "ops/convert.h"
 #include "test/ops/testing.h"
 
 #include <algorithm>
@@ -200,6 +201,49 @@ TEST_CASE("pointwise operators broadcast operands of any layout and type") {
   }
 }
 
+TEST_CASE("many short rows, with operands stretched along and across them") {
+  Worlds w(9);
+  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{3}, std::int64_t{10}, std::int64_t{64}, std::int64_t{65}})
+    for (const Index& part : {Index{n}, Index{1, 1}, Index{3, 1, 1}, Index{701, 1}, Index{3, 1, n}}) {
+      const Both a = w.fresh({3, 701, n}, w.type()), b = w.fresh(part, w.type());
+      const Tensor y = applied(w.w.rt, OperatorId::sub, {a.tensor, b.tensor});
+      const Model expected =
+          made(a.model.shape, [&](const Index& at) { return a.model(at) - b.model(Worlds::stretched(at, b.model.shape)); });
+      w.same(y, expected);
+      w.same(applied(w.w.rt, OperatorId::less, {b.tensor, a.tensor}), made(a.model.shape, [&](const Index& at) {
+               return b.model(Worlds::stretched(at, b.model.shape)) < a.model(at) ? 1.0 : 0.0;
+             }));
+    }
+}
+
+TEST_CASE("softmax of rows of any length and layout") {
+  Worlds w(10);
+  for (const Index& shape : {Index{1000, 3}, Index{7, 64}, Index{7, 65}, Index{3, 600}, Index{4, 5'000}, Index{40, 3, 7}})
+    for (const std::int64_t axis : {std::int64_t{-1}, std::int64_t{0}})
+      for (const bool logarithm : {false, true}) {
+        const Both a = w.of_shape(shape, DType::f64);
+        const std::size_t along = axis == 0 ? 0 : shape.size() - 1;
+        Index kept = shape;
+        kept[along] = 1;
+        Model sums = made(kept, [](const Index&) { return 0.0; });
+        made(shape, [&](Index at) {
+          const double e = std::exp(a.model(at));
+          at[along] = 0;
+          return sums.numbers[static_cast<std::size_t>(sums.place(at))] += e;
+        });
+        const auto op = logarithm ? OperatorId::log_softmax : OperatorId::softmax;
+        const std::vector<double> y = w.w.rt.read_numbers(applied(w.w.rt, op, {a.tensor}, with({integer(axis)})));
+        const Model expected = made(shape, [&](Index at) {
+          const double x = a.model(at);
+          at[along] = 0;
+          return logarithm ? x - std::log(sums(at)) : std::exp(x) / sums(at);
+        });
+        double worst = 0;
+        for (std::size_t i = 0; i < y.size(); ++i) worst = std::max(worst, std::fabs(y[i] - expected.numbers[i]));
+        CHECK(worst < 1e-12);
+      }
+}
+
 TEST_CASE("reductions over any axes of any layout") {
   Worlds w(4);
   for (int round = 0; round < kRounds; ++round) {
@@ -303,6 +347,28 @@ TEST_CASE("products of stacks of matrices of any layout") {
              return sum;
            }));
   }
+}
+
+TEST_CASE("large products are exact where numbers are, whichever way the operands lie") {
+  Worlds w(8);
+  for (const DType type : {DType::f32, DType::f64, DType::bf16, DType::i64})
+    for (unsigned swaps = 0; swaps < 4; ++swaps) {
+      const std::int64_t m = 150, k = 70, n = 210;
+      auto operand = [&](std::int64_t rows, std::int64_t columns, bool swapped) {
+        Both b = w.fresh(swapped ? Index{columns, rows} : Index{rows, columns}, type);
+        if (!swapped) return b;
+        b.tensor = applied(w.w.rt, OperatorId::transpose, {b.tensor}, with({absent(), absent()}));
+        b.model = made({rows, columns}, [inner = b.model](const Index& at) { return inner({at[1], at[0]}); });
+        return b;
+      };
+      const Both a = operand(m, k, (swaps & 1) != 0), b = operand(k, n, (swaps & 2) != 0);
+      const Tensor y = applied(w.w.rt, OperatorId::matmul, {a.tensor, b.tensor});
+      w.same(y, made({m, n}, [&](const Index& at) {
+               double sum = 0;
+               for (std::int64_t p = 0; p < k; ++p) sum += a.model({at[0], p}) * b.model({p, at[1]});
+               return type == DType::bf16 ? static_cast<double>(widened(rounded(static_cast<float>(sum)))) : sum;
+             }));
+    }
 }
 
 TEST_CASE("tensors are joined and padded") {

@@ -57,3 +57,16 @@
 (define (many i l) (if (= i 0) l (many (- i 1) (cons (f (fill '(100000) 2)) l))))
 (many 100 '()) ; expect error: in \d+ tensors made by many at .*:3:15
 ; expect exit: 3
+;;; case nan
+; flags: --check-nan
+(define t (list->tensor '(1 -1)))
+(+ t
+   (sqrt t)) ; expect error: sqrt: element 1 of the result of shape \(2\) is a NaN
+; expect location: 4:4
+;;; case nan-in-a-sweep
+; flags: --check-nan
+(define (f x) (where (< x 0) 0 (* x (list->tensor '(+inf.0 1)))))
+(*j (lambda (x) (sum (* 0 (f x)))) (list->tensor '(1 2)) (list->tensor 1)) ; expect error: NaN
+;;; case no-nan
+; flags: --check-nan
+(write (tensor->list (log (list->tensor '(0 1) 'f64)))) ; expect: (-inf.0 0.0)

@@ -49,11 +49,28 @@ class Pages(unittest.TestCase):
                                 f"-Wl,-rpath,{library}", "-o", "program", cwd=folder)
                     self.assertEqual(self.output("./program", cwd=folder), promised(program))
 
+    def test_programs_of_the_language_run(self):
+        for path in (("README.md",), ("docs", "language.md")):
+            programs = re.findall(r"^```scheme\n(.*?)^```$", self.text(*path), re.DOTALL | re.MULTILINE)
+            self.assertGreaterEqual(len(programs), 1)
+            for number, program in enumerate(programs):
+                with self.subTest(page=path[-1], number=number), tempfile.TemporaryDirectory() as folder:
+                    with open(f"{folder}/program.scm", "w") as file:
+                        file.write(program)
+                    self.output(f"{self.build}/bin/vmrun", "program.scm", cwd=folder)
+
     def test_every_status_is_in_the_page(self):
         entries = re.findall(r'X\((\w+), (\d+), "([^"]*)"\)', self.headers()[0])
         self.assertGreaterEqual(len(entries), 14)
         for name, code, text in entries:
             self.assertIn(f"\n| `CAIRN_{name}` | {code} | {text} |\n", self.page())
+
+    def test_every_type_of_elements_is_in_the_page(self):
+        table = re.search(r"#define CAIRN_ELEMENT_TABLE\(X\)(.*?)typedef", self.headers()[0], re.DOTALL).group(1)
+        entries = re.findall(r'X\((\w+), (\d+), (\w+), "(\w+)"\)', table)
+        self.assertGreaterEqual(len(entries), 8)
+        for name, code, kind, text in entries:
+            self.assertRegex(self.page(), rf"\n\| `CAIRN_{name}` \| {code} \| `{kind}`.* \| `{text}` \|\n")
 
     def test_every_kind_is_in_the_page(self):
         table = re.search(r"#define CAIRN_KIND_TABLE\(X\)(.*?)typedef", self.headers()[0], re.DOTALL).group(1)

@@ -93,6 +93,7 @@ void Session::create() {
   cairn_vm_options_init(&inner);
   inner.memory_bytes = options_.memory_bytes;
   inner.output_bytes = options_.output_bytes;
+  inner.check_nan = options_.check_nan;
   inner.profile = options_.profile;
   inner.seed = options_.seed;
   inner.device = options_.device.c_str();

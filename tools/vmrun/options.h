@@ -26,6 +26,7 @@ struct RunOptions {
   bool explain = false;
   bool progress = false;
   bool trace = false;
+  bool check_nan = false;
   bool profile = false;
   std::string profile_file; // empty: standard error
   bool verify_only = false;

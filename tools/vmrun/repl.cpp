@@ -113,6 +113,7 @@ bool Repl::create() {
   cairn_vm_options_init(&machine);
   machine.memory_bytes = options_.memory_bytes;
   machine.seed = options_.seed;
+  machine.check_nan = options_.check_nan;
   machine.device = options_.device.c_str();
   machine.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   machine.user = this;

@@ -19,7 +19,7 @@
 #define CAIRN_VERSION_MINOR 1
 #define CAIRN_VERSION_PATCH 0
 /* Of the binary interface: a program built with one number runs with a library that says the same. */
-#define CAIRN_ABI_VERSION 1
+#define CAIRN_ABI_VERSION 2
 #define CAIRN_VERSION_NUMBER (CAIRN_VERSION_MAJOR * 1000000 + CAIRN_VERSION_MINOR * 1000 + CAIRN_VERSION_PATCH)
 
 #if defined(_WIN32)
@@ -142,6 +142,7 @@ typedef struct cairn_vm_options {
   void* user;                       /* first argument of the three, and what cairn_vm_user gives */
   const cairn_allocator* allocator; /* copied; NULL: the system's memory */
   int one_shot; /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
+  int check_nan; /* not 0: the first NaN among the elements of a tensor is an error, with its operator and place */
   int profile;  /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs many times slower */
 } cairn_vm_options;
 

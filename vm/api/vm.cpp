@@ -37,6 +37,7 @@ Options inner_options(const cairn_vm_options& given) {
   options.memory_bytes = budget_of(given.memory_bytes);
   options.output_limit = given.output_bytes;
   options.one_shot = given.one_shot != 0;
+  options.check_nan = given.check_nan != 0;
   options.profile = given.profile != 0;
   if (const cairn_allocator* a = given.allocator) {
     require(a->allocate != nullptr && a->release != nullptr, "cairn_vm_create: an allocator has two functions");

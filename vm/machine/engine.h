@@ -176,6 +176,8 @@ public:
     return *tensor_world;
   }
   void make_tensor_world();
+  // The tape of the run on top holds all that its schedule wanted: the interval ends with the instruction at hand, which is over.
+  void end_interval();
 
   // --- errors (errors.cpp)
   void set_error(const std::string& message);

@@ -4,8 +4,6 @@
 #include "vm/machine/image.h"
 #include "vm/value/tensor_object.h"
 
-#include <cmath>
-
 namespace cairn::machine {
 
 using ops::Tensor;
@@ -71,7 +69,7 @@ void ImageReader::tensor(Tensor& t) {
   }
   for (std::size_t i = 0; i < rank; ++i) {
     t.strides[i] = bytecode::unzigzag(in.varint());
-    if (std::abs(static_cast<double>(t.strides[i])) > static_cast<double>(kMostBytes)) throw Malformed("a tensor of strides that cannot be");
+    if (t.strides[i] < 0 || t.strides[i] > kMostBytes) throw Malformed("a tensor of strides that cannot be");
   }
   if (sort != static_cast<std::uint8_t>(Sort::stored)) return;
   t.offset = static_cast<std::int64_t>(count(static_cast<std::uint64_t>(kMostBytes)));
@@ -92,14 +90,14 @@ void ImageReader::tensor(Tensor& t) {
   }
   t.storage = storages_[number];
   if (t.elements() == 0) return;
-  std::int64_t least = t.offset, most = t.offset;
+  std::int64_t most = t.offset;
   for (std::size_t i = 0; i < rank; ++i) {
     std::int64_t reach = 0;
-    if (__builtin_mul_overflow(t.shape[static_cast<int>(i)] - 1, t.strides[i], &reach) || reach > kMostBytes || reach < -kMostBytes)
+    if (__builtin_mul_overflow(t.shape[static_cast<int>(i)] - 1, t.strides[i], &reach) || reach > kMostBytes)
       throw Malformed("a tensor beyond its storage");
-    (reach > 0 ? most : least) += reach;
+    most += reach;
   }
-  if (least < 0 || most >= t.storage->bytes / ops::bytes_of(t.dtype)) throw Malformed("a tensor beyond its storage");
+  if (most >= t.storage->bytes / ops::bytes_of(t.dtype)) throw Malformed("a tensor beyond its storage");
 }
 
 void ImageWriter::tensor_records(const Tape& t) {
@@ -129,6 +127,7 @@ void ImageWriter::tensor_records(const Tape& t) {
       for (const Tensor& tensor_kept : *list) tensor(tensor_kept);
     }
   }
+  out.varint(t.most_weight + 1);  // 0: no limit
   out.varint(t.tensor_cotangents.size());
   for (const auto& [node, cotangent] : t.tensor_cotangents) {
     out.varint(node);
@@ -248,6 +247,7 @@ void ImageReader::tensor_records(Tape& t) {
     check_record(engine, *r);
     t.restore_tensor(std::move(r));
   }
+  t.most_weight = in.varint() - 1;
   for (std::uint32_t n = size(3); n > 0; --n) {
     std::uint32_t at = number32();
     if (at >= t.size()) throw Malformed("a cotangent beyond its tape");

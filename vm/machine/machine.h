@@ -38,6 +38,7 @@ struct Options {
   std::function<void(std::string_view)> explain;     // a report after each outermost checkpoint-*j; may be empty
   std::uint64_t output_limit = UINT64_MAX;           // bytes of output
   bool one_shot = false;                             // definitions go when the program ends: nobody will look them up
+  bool check_nan = false;                            // a NaN in a tensor is an error where it first appears
   bool profile = false;                              // count steps, time and bytes by place
   // The device for everything that does not name one; empty: the processor.
   ops::DeviceMaker device;

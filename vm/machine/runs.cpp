@@ -125,6 +125,14 @@ bool Engine::expire() {
   return true;
 }
 
+void Engine::end_interval() {
+  std::size_t i = runs.size() - 1;
+  while (i > 0 && !(runs[i].kind == RunKind::interval && runs[i].run_state()->tape() == runs.back().tape)) --i;
+  runs[i].tape->most_weight = UINT64_MAX;
+  runs[i].deadline = clock;
+  for (; i < runs.size(); ++i) derive(i);
+}
+
 Value Engine::make_capsule(std::vector<Run> segment, std::uint64_t steps) {
   auto c = std::make_unique<Capsule>();
   c->runs = std::move(segment);

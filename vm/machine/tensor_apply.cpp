@@ -93,6 +93,7 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
     if (given[i] != 0) value::as_tensor_object(operands.inputs[i])->tensor.storage = {};
   static_assert(sizeof(bool) == sizeof(char));
   runtime.apply(op, inputs, {reinterpret_cast<const bool*>(given.data()), n}, operands.attributes, {outputs.data(), results});
+  for (unsigned i = 0; i < results; ++i) check_nan(engine, shown_name(op), outputs[i]);
   std::vector<Value> out;
   out.reserve(results);
   try {
@@ -356,6 +357,14 @@ Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed
   bool known = false;
   OperatorId id = operator_behind(op, known);
   return apply(engine, id, {&x, 1}, consumed);
+}
+
+void check_nan(Engine& engine, std::string_view who, const Tensor& t) {
+  if (!engine.options.check_nan || !ops::is_floating(t.dtype)) return;
+  std::vector<double> numbers = engine.tensors().runtime.read_numbers(t);
+  auto found = std::find_if(numbers.begin(), numbers.end(), [](double d) { return d != d; });
+  if (found != numbers.end())
+    throw ProgramError(fmt::format("{}: element {} of the result of shape {} is a NaN", who, found - numbers.begin(), t.shape.text()));
 }
 
 Value alias(Engine& engine, Value tensor) { return engine.heap().make_tensor(value::tensor_of(tensor)); }

@@ -33,6 +33,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   r.op->vjp({runtime, *r.op, r.inputs, r.outputs, cotangents, r.attributes, {reinterpret_cast<const bool*>(wanted.data()), n}, parts});
   for (std::size_t i = 0; i < n; ++i) {
     if (wanted[i] == 0 || parts[i].empty()) continue;
+    check_nan(engine, std::string(shown_name(*r.op)) + ": reverse sweep", parts[i]);
     if (r.inputs[i].weak) tape.accumulate(r.operands[i], parts[i].weak ? parts[i].number : runtime.read_number(parts[i]));
     else
       accumulate(engine, tape, r.operands[i], parts[i]);

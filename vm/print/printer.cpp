@@ -35,7 +35,8 @@ public:
     if (!buffer_.empty()) output_->write(buffer_);
     buffer_.clear();
   }
-  bool keeps() const { return output_ == nullptr; }
+  // A message: it does not wait for the elements of a tensor.
+  bool is_message() const { return output_ == nullptr && most_ < kPieceBytes; }
   bool full() const { return output_ == nullptr && buffer_.size() > most_; }
   // The text kept, cut between code points.
   std::string finish() {
@@ -123,7 +124,7 @@ void put_leaf(Value v, Style style, Sink& sink) {
   if (is_string(v) || is_symbol(v)) return sink.put(as_text(v)->view());
   if (v.is_procedure()) return sink.put("#<procedure>");
   if (is_capsule(v)) return sink.put("#<capsule>");
-  if (is_tensor(v)) return sink.put(sink.keeps() || !tensor_of(v).storage ? tensor_description(tensor_of(v)) : tensor_text(tensor_of(v)));
+  if (is_tensor(v)) return sink.put(sink.is_message() || !tensor_of(v).storage ? tensor_description(tensor_of(v)) : tensor_text(tensor_of(v)));
   sink.put("#<unspecified>");
 }
 

@@ -87,14 +87,15 @@ template <class F> void walk_touched(const std::vector<Run>& runs, Value root, c
 }
 
 // Bytes of what a state holds that is newer than `since`: its own cost beyond the snapshot before it. Logical, the same in every
-// replay.
+// replay. The last frame that is older may have changed since, by a loop in it; those that wait behind it cannot.
 std::int64_t logical_bytes(const std::vector<Run>& runs, std::uint64_t since) {
   std::int64_t bytes = static_cast<std::int64_t>(runs.size() * sizeof(Run));
   std::vector<Object*> pending;
   std::unordered_set<Object*> seen;
   std::unordered_set<const ops::Storage*> elements; // views share them
   auto push = [&](Object* o) {
-    if (o->serial >= since && (met_once(o) || seen.insert(o).second)) pending.push_back(o);
+    bool newer = o->serial >= since || o->kind == value::Kind::frame;
+    if (newer && (met_once(o) || seen.insert(o).second)) pending.push_back(o);
   };
   for (const Run& r : runs)
     if (r.top != nullptr) push(r.top);
@@ -118,7 +119,7 @@ std::int64_t logical_bytes(const std::vector<Run>& runs, std::uint64_t since) {
     } else if (o->kind == value::Kind::frame) {
       auto* f = static_cast<Frame*>(o);
       value::for_each_live(f, [&](std::uint32_t slot) { child(f->slots()[slot]); });
-      if (f->parent != nullptr) push(f->parent);
+      if (f->parent != nullptr && f->serial >= since) push(f->parent);
     } else if (o->kind == value::Kind::tensor) {
       const ops::Tensor& t = static_cast<value::TensorObject*>(o)->tensor;
       if (elements.insert(t.storage.get()).second) bytes += t.bytes();
@@ -143,6 +144,7 @@ Snapshot copy_of(const Snapshot& s) {
 // Runs `steps` steps from the current state, on the tape in work if there is one.
 void begin_interval(Engine& engine, CheckpointState& s, Owned& state, std::uint64_t steps) {
   want(!s.current.empty() && !s.sweeping);
+  s.asked = steps == schedule::kToEnd ? 0 : steps;
   struct Moved { // what is not pushed yet
     Engine& engine;
     std::vector<Run> runs;
@@ -172,11 +174,13 @@ void begin_interval(Engine& engine, CheckpointState& s, Owned& state, std::uint6
   top.top = engine.enter(top, top.top);
 }
 
-void begin_tape(Engine& engine, CheckpointState& s) {
-  if (s.work != nullptr) return; // the tape in work goes on where it ended
-  s.work = new Tape(engine.heap(), engine.register_tape(), s.low, s.current.start);
-  s.work_before = s.work->size();
-  s.work_ended = false;
+void begin_tape(Engine& engine, CheckpointState& s, std::uint64_t records) {
+  if (s.work == nullptr) { // else the tape in work goes on where it ended
+    s.work = new Tape(engine.heap(), engine.register_tape(), s.low, s.current.start);
+    s.work_ended = false;
+  }
+  s.work->most_weight = records;
+  s.work_before = s.work->weight();
 }
 
 // After an interval, whether its budget or the program ended.
@@ -192,11 +196,12 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
   s.highest = std::max(s.highest, engine.heap().next_serial);
   engine.heap().next_serial = s.highest;
   if (s.work != nullptr) {
-    std::uint64_t records = s.work->size();
+    std::uint64_t records = s.work->weight();
+    if (!ended && steps < s.asked) s.schedule->stopped(s.asked - steps);
     s.taped_steps += steps;
     s.taped_sum += records - std::min(records, s.work_before);
-    s.peak_records = std::max(s.peak_records, records + (s.aside != nullptr ? s.aside->size() : 0));
-    engine.statistics.tape_peak_records = std::max(engine.statistics.tape_peak_records, records);
+    s.peak_records = std::max(s.peak_records, records + (s.aside != nullptr ? s.aside->weight() : 0));
+    engine.statistics.tape_peak_records = std::max<std::uint64_t>(engine.statistics.tape_peak_records, s.work->size());
     s.work_ended = ended;
     if (s.schedule->weighs_stack()) {
       std::uint64_t bytes = stack_bytes(s.current.runs, s.low);
@@ -291,6 +296,7 @@ RunState* CheckpointState::clone(Engine& engine) const {
   s->taped_steps = taped_steps;
   s->taped_sum = taped_sum;
   s->work_before = work_before;
+  s->asked = asked;
   s->peak_records = peak_records;
   s->stack_bytes = stack_bytes;
   s->snapshots_taken = snapshots_taken;
@@ -367,7 +373,7 @@ void act(Engine& engine, Owned& state) {
   };
   switch (a.kind) {
   case Action::Kind::tape:
-    begin_tape(engine, *s);
+    begin_tape(engine, *s, a.records);
     [[fallthrough]];
   case Action::Kind::advance:
     begin_interval(engine, *s, state, a.steps);

@@ -92,7 +92,7 @@ std::vector<Value> flatten(const HostProcedure& procedure, Value root) {
     } else if (!v.is_object() && !v.is_taped()) {
       out.push_back(v);
     } else {
-      throw ProgramError(procedure.name + ": the host returned a procedure or a capsule; it may return data only");
+      throw ProgramError(procedure.name + ": the host returned a procedure, a capsule or a tensor; it may return other data only");
     }
   }
   return out;
@@ -347,7 +347,12 @@ Value perform_host_call(Engine& engine, const HostProcedure& procedure, std::spa
   using namespace runs;
   std::vector<Value> flat = procedure.repeatable ? call(engine, procedure, arguments) : call_once(engine, procedure, arguments);
   const Run& r = engine.runs.back();
-  if (procedure.derivative && (r.tape != nullptr || r.forward_depth != 0)) return differentiated(engine, procedure, arguments, flat);
+  if (procedure.derivative && (r.tape != nullptr || r.forward_depth != 0)) {
+    for (Value v : arguments)
+      if (contains(v, tensors::is_tensor_like))
+        throw ProgramError(procedure.name + ": the host's derivative is by numbers, and an argument holds a tensor");
+    return differentiated(engine, procedure, arguments, flat);
+  }
   return Builder(engine, flat).build([](Value v) { return v; });
 }
 

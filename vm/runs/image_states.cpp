@@ -75,7 +75,7 @@ template <class F> void snapshot_counters(auto& s, F&& f) {
 }
 template <class F> void checkpoint_counters(auto& s, F&& f) {
   for (auto* v : {&s.total, &s.executed, &s.low, &s.highest, &s.end_random, &s.random_floor, &s.taped_steps, &s.taped_sum,
-                  &s.work_before, &s.peak_records, &s.stack_bytes, &s.snapshots_taken, &s.peak_snapshots})
+                  &s.work_before, &s.asked, &s.peak_records, &s.stack_bytes, &s.snapshots_taken, &s.peak_snapshots})
     f(*v);
 }
 template <class F> void checkpoint_flags(auto& s, F&& f) {

@@ -89,6 +89,7 @@ struct CheckpointState final : SweepState {
   // For the report of --explain.
   std::uint64_t taped_steps = 0, taped_sum = 0; // steps run on a tape, and the records they made
   std::uint64_t work_before = 0;                // records of the tape in work before the last action
+  std::uint64_t asked = 0;                      // steps of the last action; 0: to the end
   std::uint64_t peak_records = 0;               // in work and aside together
   std::uint64_t stack_bytes = 0;                // the most that the schedule was told
   std::uint64_t snapshots_taken = 0, peak_snapshots = 0;

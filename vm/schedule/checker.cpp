@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn::schedule {
 namespace {
@@ -44,6 +45,13 @@ bool Checker::fail(const Action& action, std::string_view why) {
 
 std::uint64_t Checker::records(const Span& span) const {
   return span.there ? (span.to - span.from) * program_.records_per_1024_steps / 1024 : 0;
+}
+
+// Where a tape that begins at `from` comes to hold more records than that.
+std::uint64_t Checker::steps_for(std::uint64_t records, std::uint64_t from) const {
+  if (program_.records_per_1024_steps == 0 || records > UINT64_MAX / 1024 - 1) return UINT64_MAX;
+  const std::uint64_t steps = (records + 1) * 1024 / program_.records_per_1024_steps + 1;
+  return steps > UINT64_MAX - from ? UINT64_MAX : from + steps;
 }
 
 void Checker::note_tapes() {
@@ -100,6 +108,11 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
   case Action::Kind::tape:
     if (work_.there && work_.to != at_) return fail(action, "the tape in work ends elsewhere");
     if (!run(action, reached)) return false;
+    if (const std::uint64_t most = steps_for(action.records, work_.there ? work_.from : at_); reached > most) {
+      reached = std::max(most, at_ + 1);
+      stopped_ = action.steps - (reached - at_);
+      end_seen_ = end_told_;
+    }
     work_ = {true, work_.there ? work_.from : at_, reached};
     report_.taped += reached - at_;
     at_ = reached;
@@ -143,6 +156,7 @@ void Checker::tell(const Action& action, Schedule& schedule) {
     schedule.ended(program_.total);
   }
   if (action.kind == Action::Kind::tape) {
+    if (stopped_ != 0) schedule.stopped(std::exchange(stopped_, 0));
     if (schedule.weighs_stack()) schedule.stack(program_.stack_bytes);
     schedule.taped(records(work_));
   }

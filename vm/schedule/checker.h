@@ -53,6 +53,7 @@ private:
   bool fail(const Action& action, std::string_view why);
   bool run(const Action& action, std::uint64_t& reached);
   std::uint64_t records(const Span& span) const;
+  std::uint64_t steps_for(std::uint64_t records, std::uint64_t from) const;
   void tell(const Action& action, Schedule& schedule);
   void note_tapes();
   std::uint64_t most_repetitions() const;
@@ -62,6 +63,7 @@ private:
   Report report_;
   bool here_ = true; // there is a current state
   bool end_seen_ = false, end_told_ = false, finished_ = false;
+  std::uint64_t stopped_ = 0;  // steps by which the last tape ended sooner
   std::uint64_t at_ = 0;     // its position
   std::uint64_t unreversed_; // everything from here on is reversed
   std::map<std::uint32_t, std::uint64_t> slots_;

@@ -34,7 +34,12 @@ std::uint64_t budget_of(const Resources& resources) {
   return resources.budget_bytes > 0 ? static_cast<std::uint64_t>(resources.budget_bytes) : 0;
 }
 
+// More than a record a step: that is what tensors weigh.
+bool is_heavy(std::uint64_t steps, std::uint64_t records) { return records > steps; }
+
 std::uint64_t base_for(std::uint64_t tape_bytes, std::uint64_t steps, std::uint64_t records) {
+  if (is_heavy(steps, records))  // half of what a tape may hold, since steps differ
+    return std::clamp(tape_bytes / (2 * kRecordBytes) * steps / records, kLeastBase, kMostGoodBase);
   const std::uint64_t good = kGoodTapeBytes * steps / (kRecordBytes * std::max<std::uint64_t>(1, records));
   const std::uint64_t safe = std::max(kLeastBase, tape_bytes / kRecordBytes);
   return std::min(std::clamp(good, kLeastGoodBase, kMostGoodBase), safe);
@@ -64,7 +69,8 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
 // costs less than running its steps again; beyond, only where records are few, since fresh memory is dear.
 std::uint64_t FirstRun::more_to_tape() const {
   const std::uint64_t usual = records_ < prefix_ / kSparse ? sparse_bytes_ : tape_bytes_;
-  const std::uint64_t limit = std::max(usual, std::min(share_bytes_, kTapeForStack * stack_bytes_));
+  std::uint64_t limit = std::max(usual, std::min(share_bytes_, kTapeForStack * stack_bytes_));
+  if (is_heavy(prefix_, records_)) limit = share_bytes_;  // to compute tensors again costs more than their memory
   const std::uint64_t used = records_ * kRecordBytes;
   const std::uint64_t room = limit > used ? limit - used : 0;
   if (prefix_ > 0 && room < limit / kWorthTaping) return 0;
@@ -77,17 +83,17 @@ Action FirstRun::next() {
     if (kind_ == Spec::Kind::automatic) {
       stage_ = Stage::prefix;
       prefix_ = std::min(kFirstPiece, more_to_tape());
-      return {Action::Kind::tape, prefix_, 0};
+      return {Action::Kind::tape, prefix_, 0, share_bytes_ / kRecordBytes};
     }
     stage_ = Stage::running;
     return placement_.next();
   case Stage::prefix:
     if (const std::uint64_t more = more_to_tape(); more > 0) {
       prefix_ += more;
-      return {Action::Kind::tape, more, 0};
+      return {Action::Kind::tape, more, 0, share_bytes_ / kRecordBytes};
     }
     stage_ = Stage::running;
-    placement_.rebase(base_for(tape_bytes_, prefix_, records_), prefix_);
+    placement_.rebase(base_for(is_heavy(prefix_, records_) ? share_bytes_ : tape_bytes_, prefix_, records_), prefix_);
     placement_.allow(std::min(share_bytes_, kSnapshotsForStack * stack_bytes_));
     return {Action::Kind::put_aside, 0, 0};
   case Stage::running:
@@ -116,6 +122,10 @@ void FirstRun::ended(std::uint64_t total) {
 }
 
 void FirstRun::stack(std::uint64_t bytes) { stack_bytes_ = std::max(stack_bytes_, bytes); }
+
+void FirstRun::stopped(std::uint64_t steps_left) {
+  if (stage_ == Stage::prefix) prefix_ -= std::min(steps_left, prefix_);
+}
 
 void FirstRun::taped(std::uint64_t records) {
   if (stage_ == Stage::prefix) records_ = records;

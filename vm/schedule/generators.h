@@ -54,6 +54,7 @@ public:
   void ended(std::uint64_t total) override;
   bool weighs_stack() const override { return kind_ == Spec::Kind::automatic && stage_ == Stage::prefix; }
   void stack(std::uint64_t bytes) override;
+  void stopped(std::uint64_t steps_left) override;
   void taped(std::uint64_t records) override;
   void kept(std::uint64_t bytes) override;
   std::string explanation() const override;

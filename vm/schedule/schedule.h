@@ -24,7 +24,8 @@ struct Action {
     snapshot, // keep the current state in `slot` (which is empty)
     restore,  // current = the state in `slot`, which keeps it
     discard,  // empty `slot`
-    tape, // run `steps` steps on the tape in work, or on a new one; current moves on; may end sooner if the end is not known yet
+    tape, // run `steps` steps on the tape in work, or on a new one; current moves on; may end sooner if the end is not known yet,
+          // or if the tape holds more than `records`
     reverse,   // sweep the tape in work, which is then gone; what it spans is the latest part not yet reversed
     put_aside, // put the tape in work aside
     take_back, // make the tape put aside the tape in work
@@ -33,6 +34,7 @@ struct Action {
   Kind kind = Kind::done;
   std::uint64_t steps = 0;
   std::uint32_t slot = 0;
+  std::uint64_t records = UINT64_MAX;  // tape: stop sooner once the tape in work holds more
   bool operator==(const Action&) const = default;
 };
 
@@ -66,7 +68,9 @@ public:
   // Facts about the last action, before the others: bytes of the frames on the stack that are younger than the run, if the schedule asks for them.
   virtual bool weighs_stack() const { return false; }
   virtual void stack(std::uint64_t bytes) { (void)bytes; }
-  // Facts about the last action: records the tape in work holds (32 bytes each); logical bytes of what a snapshot holds and no
+  // The last action, a tape, stopped so many steps sooner because of its records.
+  virtual void stopped(std::uint64_t steps_left) { (void)steps_left; }
+  // Facts about the last action: records the tape in work holds (32 bytes each, what tensors hold counted in them); logical bytes of what a snapshot holds and no
   // earlier one does.
   virtual void taped(std::uint64_t records) { (void)records; }
   virtual void kept(std::uint64_t bytes) { (void)bytes; }

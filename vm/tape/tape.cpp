@@ -105,6 +105,8 @@ Tape* Tape::clone(Heap& heap) const {
   t->tensors_ = tensors_;
   t->unswept_tensors_ = unswept_tensors_;
   t->leaf_tensors_ = leaf_tensors_;
+  t->tensor_bytes_ = tensor_bytes_;
+  t->most_weight = most_weight;
   t->tensor_cotangents = tensor_cotangents;
   t->account_maps();
   return t;

@@ -131,6 +131,11 @@ public:
   }
   void tensor_swept() { tensors_[--unswept_tensors_].reset(); }
   std::span<const std::shared_ptr<const TensorRecord>> tensors() const { return {tensors_.data(), unswept_tensors_}; }
+  // What it holds, in records: tensors that operations on it made count by their bytes, whether they are kept or not.
+  std::uint64_t weight() const { return count_ + tensor_bytes_ / sizeof(Record); }
+  // The run that records on it should stop: more than `most_weight`.
+  bool is_heavy() const { return weight() > most_weight; }
+  std::uint64_t most_weight = UINT64_MAX;
   std::map<std::uint32_t, ops::Tensor> tensor_cotangents;  // by node; what is not there is absent
 
   // --- sweep; from here on primals are gone, unless a composite will need them
@@ -223,6 +228,7 @@ private:
   std::vector<Chunk*> chunks_;
   std::vector<std::shared_ptr<const TensorRecord>> tensors_;  // ascending nodes and serials
   std::size_t unswept_tensors_ = 0, leaf_tensors_ = 0;        // leaves come first
+  std::uint64_t tensor_bytes_ = 0;
 };
 
 // While one of these lives, denormals are flushed (DESIGN 5.7).

@@ -37,18 +37,17 @@ std::uint32_t Tape::lift_tensor_at(Place place) {
 
 void Tape::restore_tensor(std::unique_ptr<TensorRecord> record) {
   record->account();
+  if (record->kind != TensorRecord::Kind::leaf)
+    for (const ops::Tensor& t : record->outputs) tensor_bytes_ += static_cast<std::uint64_t>(t.bytes());
   tensors_.push_back(std::move(record));
   unswept_tensors_ = tensors_.size();
   if (tensors_.back()->kind == TensorRecord::Kind::leaf) leaf_tensors_ = unswept_tensors_;
 }
 
 const TensorRecord& Tape::add_tensor(std::unique_ptr<TensorRecord> record) {
-  record->account();
   record->node = size();
   for (std::uint32_t i = 0; i < record->results; ++i) leaf(0);
-  tensors_.push_back(std::move(record));
-  unswept_tensors_ = tensors_.size();
-  if (tensors_.back()->kind == TensorRecord::Kind::leaf) leaf_tensors_ = unswept_tensors_;
+  restore_tensor(std::move(record));
   return *tensors_.back();
 }
 

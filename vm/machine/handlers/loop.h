@@ -104,6 +104,23 @@ inline void save(Engine* e, Frame* frame, const Word* pc, std::int64_t left) {
 #endif
 #define GO(offset) NEXT(static_cast<std::int16_t>(offset))
 
+// The end of an instruction that may have put tensors on the tape.
+#define NEXT_ON_TAPE(words)                                                                                                      \
+  do {                                                                                                                           \
+    if constexpr (kTaped) {                                                                                                      \
+      if (e->loop.tape->is_heavy()) [[unlikely]] {                                                                               \
+        pc += (words);                                                                                                           \
+        SAVE();                                                                                                                  \
+        return interval_ends(CAIRN_PASS);                                                                                        \
+      }                                                                                                                          \
+    }                                                                                                                            \
+    NEXT(words);                                                                                                                 \
+  } while (0)
+[[maybe_unused]] RARE(interval_ends) {
+  e->end_interval();
+  return Exit::switched;
+}
+
 // --- values. A source read without moving it out is a second place for what it holds (DESIGN 5.1).
 
 // May throw on a tape: everything is written back then. Apart, and with bits instead of a Value: whatever GCC believes to be on the stack

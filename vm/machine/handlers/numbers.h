@@ -69,7 +69,7 @@ RARE(more_tape) {
     done_with(e, fx, x);                                                                                                         \
     done_with(e, fy, y);                                                                                                         \
     SLOT(A) = v;                                                                                                                 \
-    NEXT(1);                                                                                                                     \
+    NEXT_ON_TAPE(1);                                                                                                             \
   }                                                                                                                              \
   OUTLINE(name##_both) {                                                                                                         \
     Tape& tape = *e->loop.tape;                                                                                                  \
@@ -145,7 +145,7 @@ OUTLINE(add_i_slow) {
     done_with(e, b, x);
   }
   SLOT(A) = out;
-  NEXT(1);
+  NEXT_ON_TAPE(1);
 }
 OUTLINE(add_i_recorded) {
   Tape& tape = *e->loop.tape;
@@ -174,7 +174,7 @@ HANDLER(add_i) {
   done_with(e, b, x);                                                                                                            \
   done_with(e, fy, y);                                                                                                           \
   SLOT(A) = v;                                                                                                                   \
-  NEXT(1)
+  NEXT_ON_TAPE(1)
 #define DIVISION(name, Op, second, fy)                                                                                           \
   OUTLINE(name##_slow) { GENERAL(Op, second, fy); }                                                                              \
   HANDLER(name) {                                                                                                                \
@@ -253,7 +253,7 @@ HANDLER(eqv) {
     Value v = e->arithmetic(Opcode::Op, x, last_uses(b, 0));                                                                     \
     done_with(e, b, x);                                                                                                          \
     SLOT(A) = v;                                                                                                                 \
-    NEXT(1);                                                                                                                     \
+    NEXT_ON_TAPE(1);                                                                                                             \
   }                                                                                                                              \
   HANDLER(Op) {                                                                                                                  \
     Value x = SOURCE(B);                                                                                                         \

@@ -64,7 +64,7 @@ HANDLER(tensor) {
   SAVE();
   unsigned n = C;
   SLOT(A) = e->tensor(B, frame, operands(pc, n));
-  NEXT(1 + (n + 3) / 4);
+  NEXT_ON_TAPE(1 + (n + 3) / 4);
 }
 
 HANDLER(host) {

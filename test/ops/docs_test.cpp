@@ -1,0 +1,104 @@
+// docs/operators.md is what the registry says. With CAIRN_WRITE_DOCS=1 in the environment this test writes it instead of comparing.
+#include "ops/operator.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+using namespace cairn::ops;
+
+namespace {
+
+constexpr const char* kPage = CAIRN_TEST_DATA "/../../docs/operators.md";
+
+std::string_view words_for(char letter) {
+  switch (letter) {
+  case 'T':
+    return "tensor";
+  case 'X':
+    return "tensor or number";
+  case 'V':
+    return "tensors";
+  case 'I':
+    return "tensor or number, constant";
+  case 'K':
+    return "integer";
+  case 'L':
+    return "integers";
+  case 'N':
+    return "number, constant";
+  case 'B':
+    return "boolean";
+  case 'D':
+    return "type";
+  case 'R':
+    return "residence";
+  default:
+    return "";
+  }
+}
+
+std::string operands(std::string_view signature) {
+  std::string out;
+  for (char letter : signature) {
+    if (letter == 'Z') continue;
+    bool optional = letter >= 'a';
+    std::string_view words = words_for(optional ? static_cast<char>(letter - 'a' + 'A') : letter);
+    if (!out.empty()) out += "; ";
+    out += optional ? fmt::format("[{}]", words) : std::string(words);
+  }
+  return out;
+}
+
+std::string derivative(const Operator& op) {
+  if (op.vjp == nullptr) return "none";
+  return op.jvp == nullptr ? "linear" : "yes";
+}
+
+std::string kept(const Operator& op) {
+  if (op.vjp == nullptr) return "";
+  std::string out;
+  for (unsigned i = 0; i < 8 && (op.keep & kKeepInputs) != kKeepInputs; ++i)
+    if ((op.keep & keep_input(i)) != 0) out += fmt::format("{}operand {}", out.empty() ? "" : ", ", i + 1);
+  if ((op.keep & kKeepInputs) == kKeepInputs) out = "operands";
+  if ((op.keep & kKeepOutput) != 0) out += out.empty() ? "result" : ", result";
+  return out.empty() ? "nothing" : out;
+}
+
+std::string cell(std::string_view text) {
+  std::string out;
+  for (char c : text) (out += c == '|' ? "\\" : "") += c;
+  return out;
+}
+
+std::string page() {
+  std::string out =
+      "# Operators on tensors\n\n"
+      "This page is generated from the declarations of the operators; a test compares them. Operands in brackets may be left out, from the end,\n"
+      "or given as `#f`. *Constant* operands are those that no derivative passes through. *Integers* are a list, a vector, or one integer; axes\n"
+      "count from 0, and from the end if negative. *Linear* operators are their own forward derivative in each operand. The last column is what\n"
+      "reverse mode holds until its sweep; where it says nothing, an operation costs the tape no element.\n\n"
+      "Types follow NumPy's rules of promotion (bf16 gives way to f32 and f64), shapes NumPy's rules of broadcasting. Numbers of the program are\n"
+      "weak: they take the type of the tensor, except that a flonum with integers gives f64. `+ - * / < <= > >= = max min expt atan abs sqrt exp\n"
+      "log sin cos tan asin acos` are those of numbers; with a tensor among their operands they are these operators, and comparisons give\n"
+      "tensors of 0 and 1.\n\n"
+      "| name | operands | result | derivative | kept |\n|---|---|---|---|---|\n";
+  for (const Operator& op : all_operators()) {
+    if (op.id == OperatorId::sum_to) continue;  // for rules alone
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", shown_name(op), operands(op.signature), cell(op.text), derivative(op), kept(op));
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("the page of operators is complete and up to date") {
+  if (std::getenv("CAIRN_WRITE_DOCS") != nullptr) std::ofstream(kPage) << page();
+  std::ifstream file(kPage);
+  CHECK_MESSAGE(std::string(std::istreambuf_iterator<char>(file), {}) == page(),
+                "docs/operators.md is old: run test_ops with CAIRN_WRITE_DOCS=1");
+}
