@@ -20,7 +20,7 @@ template <class T, bool closed> inline constexpr bool kHas = closed || !std::is_
 struct Unary {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
 #define X(id, Struct)                                                                                                            \
   case OperatorId::id:                                                                                                           \
@@ -45,7 +45,7 @@ struct Unary {
 struct UnaryVjp {
   static constexpr unsigned inputs = 3;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
 #define X(id, Struct)                                                                                                            \
   case OperatorId::id##_vjp:                                                                                                     \
@@ -66,7 +66,7 @@ struct UnaryVjp {
 struct Binary {
   static constexpr unsigned inputs = 2;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
 #define X(id, Struct)                                                                                                            \
   case OperatorId::id:                                                                                                           \
@@ -90,7 +90,7 @@ struct Binary {
 struct BinaryVjp {
   static constexpr unsigned inputs = 4;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
 #define X(id, Struct)                                                                                                            \
   case OperatorId::id##_vjp_a:                                                                                                   \
@@ -108,7 +108,7 @@ struct BinaryVjp {
 struct Choice {
   static constexpr unsigned inputs = 3;
   static constexpr bool condition = true;
-  template <class T> CAIRN_HD static T value(const Plan&, const T* x, std::int64_t) {
+  template <class T> CAIRN_GPU static T value(const Plan&, const T* x, std::int64_t) {
     return pointwise::Where::value<T>(x[0], x[1], x[2]);
   }
 };
@@ -116,7 +116,7 @@ struct Choice {
 struct Copy {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan&, const T* x, std::int64_t) { return x[0]; }
+  template <class T> CAIRN_GPU static T value(const Plan&, const T* x, std::int64_t) { return x[0]; }
 };
 
 // The operand is a number: how many bits the type of the result takes. New tensors are row-major, so an element's index is its
@@ -124,7 +124,7 @@ struct Copy {
 struct Random {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t i) {
+  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t i) {
     const random::Pair bits = random::bits_of_pair(plan.key, static_cast<std::uint64_t>(i) / 2);
     if (plan.op == OperatorId::random_uniform)
       return random::uniform(i % 2 == 0 ? bits.first : bits.second, static_cast<int>(x[0]));

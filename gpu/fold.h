@@ -26,7 +26,7 @@ Fold fold_of(OperatorId op, const KernelCall& call);
 // In which it is computed.
 inline Compute compute_of(const Fold& fold) { return compute_of(fold.kept.out.dtype); }
 
-template <class T> CAIRN_HD inline T fold_start(const Fold& fold) {
+template <class T> CAIRN_GPU inline T fold_start(const Fold& fold) {
   if (fold.op != OperatorId::max_over) return T(0);
   if constexpr (std::is_same_v<T, pointwise::Integer>)
     return T(INT64_MIN);
@@ -34,11 +34,11 @@ template <class T> CAIRN_HD inline T fold_start(const Fold& fold) {
     return -static_cast<T>(INFINITY);
 }
 
-template <class T> CAIRN_HD inline T fold_pair(const Fold& fold, T a, T b) {
+template <class T> CAIRN_GPU inline T fold_pair(const Fold& fold, T a, T b) {
   return fold.op == OperatorId::max_over ? pointwise::Max::value<T>(a, b) : a + b;
 }
 
-template <class Index, class T> CAIRN_HD inline T fold_lane_by(const Fold& fold, std::int64_t result, int lane) {
+template <class Index, class T> CAIRN_GPU inline T fold_lane_by(const Fold& fold, std::int64_t result, int lane) {
   std::int64_t at[2], nowhere = 0;
   places<Index, 2>(fold.kept, result, at, nowhere);
   T sum = fold_start<T>(fold);
@@ -53,13 +53,13 @@ template <class Index, class T> CAIRN_HD inline T fold_lane_by(const Fold& fold,
 }
 
 // What one lane folds of the elements for a result.
-template <class T> CAIRN_HD inline T fold_lane(const Fold& fold, std::int64_t result, int lane) {
+template <class T> CAIRN_GPU inline T fold_lane(const Fold& fold, std::int64_t result, int lane) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   if (fold.kept.count < kMost && fold.folded.count < kMost) return fold_lane_by<std::uint32_t, T>(fold, result, lane);
   return fold_lane_by<std::uint64_t, T>(fold, result, lane);
 }
 
-template <class T> CAIRN_HD inline void fold_store(const Fold& fold, std::int64_t result, T sum) {
+template <class T> CAIRN_GPU inline void fold_store(const Fold& fold, std::int64_t result, T sum) {
   if constexpr (!std::is_same_v<T, pointwise::Integer>)
     if (fold.op == OperatorId::mean) sum = sum / static_cast<T>(fold.folded.count);
   std::int64_t at[1], out = 0;

@@ -31,20 +31,20 @@ template <class T> struct Found {
 };
 
 // How many things must be known before a row can be written.
-CAIRN_HD inline int rounds_of(OperatorId op) { return op == OperatorId::softmax || op == OperatorId::log_softmax ? 2 : 1; }
-CAIRN_HD inline bool seeks_largest(OperatorId op, int round) {
+CAIRN_GPU inline int rounds_of(OperatorId op) { return op == OperatorId::softmax || op == OperatorId::log_softmax ? 2 : 1; }
+CAIRN_GPU inline bool seeks_largest(OperatorId op, int round) {
   return rounds_of(op) == 2 ? round == 0 : op == OperatorId::max_over_mask;
 }
 
 // Where the i-th element of a row lies in each operand.
-CAIRN_HD inline void row_places(const Rows& rows, std::int64_t row, std::int64_t i, std::int64_t (&at)[3]) {
+CAIRN_GPU inline void row_places(const Rows& rows, std::int64_t row, std::int64_t i, std::int64_t (&at)[3]) {
   std::int64_t further[3], nowhere = 0;
   places<std::uint64_t, 3>(rows.kept, row, at, nowhere);
   places<std::uint64_t, 3>(rows.along, i, further, nowhere);
   for (int k = 0; k < 3; ++k) at[k] += further[k];
 }
 
-template <class T> CAIRN_HD inline Found<T> row_pair(const Rows& rows, int round, Found<T> a, Found<T> b) {
+template <class T> CAIRN_GPU inline Found<T> row_pair(const Rows& rows, int round, Found<T> a, Found<T> b) {
   if (!seeks_largest(rows.op, round)) return {a.value + b.value, 0};
   if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;
   const bool a_first = a.at < b.at; // of equals, and of NaNs, the first in the row
@@ -53,7 +53,7 @@ template <class T> CAIRN_HD inline Found<T> row_pair(const Rows& rows, int round
 }
 
 // What one lane finds in a round, knowing what was found in the one before.
-template <class T> CAIRN_HD inline Found<T> row_lane(const Rows& rows, std::int64_t row, int lane, int round, Found<T> before) {
+template <class T> CAIRN_GPU inline Found<T> row_lane(const Rows& rows, std::int64_t row, int lane, int round, Found<T> before) {
   Found<T> found{T(0), seeks_largest(rows.op, round) ? -1 : 0};
   for (std::int64_t i = lane; i < rows.along.count; i += rows.lanes) {
     std::int64_t at[3];
@@ -68,7 +68,8 @@ template <class T> CAIRN_HD inline Found<T> row_lane(const Rows& rows, std::int6
   return found;
 }
 
-template <class T> CAIRN_HD inline void row_write(const Rows& rows, std::int64_t row, int lane, Found<T> first, Found<T> second) {
+template <class T>
+CAIRN_GPU inline void row_write(const Rows& rows, std::int64_t row, int lane, Found<T> first, Found<T> second) {
   for (std::int64_t i = lane; i < rows.along.count; i += rows.lanes) {
     std::int64_t at[3];
     row_places(rows, row, i, at);

@@ -36,7 +36,7 @@ class Maker {
 public:
   explicit Maker(std::uint32_t seed) : random_(seed) {}
 
-  // Nothing where the operator is the runtime's own business (to_device).
+  // False where the operator is the runtime's own business (to_device) or nobody has written here what it takes.
   bool make(OperatorId id, Sample& sample);
 
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(n)); }
@@ -243,7 +243,8 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
     values = {one_in(2) ? Attribute{} : integer(below(some.rank()))};
     return true;
   }
-  default: { // pointwise
+  default: {
+    if (op.slices != Slices::pointwise || op.signature.find_first_not_of("TXIn") != std::string_view::npos) return false;
     const bool internal = static_cast<unsigned>(id) >= kOperators;
     const bool unary = op.signature == "T";
     const DType type = floating();
