@@ -16,7 +16,8 @@ constexpr std::int64_t kPage = std::int64_t{2} << 20;
 constexpr std::int64_t kFirstStretch = std::int64_t{64} << 20, kLargestStretch = std::int64_t{1} << 30;
 
 bool run(ops::OperatorId id, const ops::KernelCall& call, cudaStream_t stream) {
-  return kernels::unary(id, call, stream) || kernels::binary(id, call, stream) || kernels::moves(id, call, stream);
+  return kernels::unary(id, call, stream) || kernels::binary(id, call, stream) || kernels::moves(id, call, stream) ||
+         kernels::folds(id, call, stream) || kernels::rows(id, call, stream);
 }
 
 } // namespace

@@ -10,6 +10,12 @@
 
 #include <cstdint>
 
+#ifdef __CUDACC__
+#define CAIRN_GPU __host__ __device__
+#else
+#define CAIRN_GPU
+#endif
+
 namespace cairn::gpu {
 
 using namespace ops;
@@ -46,7 +52,7 @@ Compute compute_of(DType type);
 // In which a comparison is made.
 Compute compared_in(const View& a, const View& b);
 
-template <class T> CAIRN_HD inline T load(const Operand& operand, std::int64_t at) {
+template <class T> CAIRN_GPU inline T load(const Operand& operand, std::int64_t at) {
   if (operand.weak) return converted<T>(operand.number);
   switch (operand.dtype) {
 #define X(name, other, type, bytes)                                                                                              \
@@ -59,13 +65,13 @@ template <class T> CAIRN_HD inline T load(const Operand& operand, std::int64_t a
 }
 
 // 1 where the element is not 0, whatever its type.
-template <class T> CAIRN_HD inline T load_condition(const Operand& operand, std::int64_t at) {
+template <class T> CAIRN_GPU inline T load_condition(const Operand& operand, std::int64_t at) {
   if (operand.weak) return operand.number != 0 ? T(1) : T(0);
   if (operand.dtype == DType::i64) return reinterpret_cast<const std::int64_t*>(operand.data)[at] != 0 ? T(1) : T(0);
   return load<double>(operand, at) != 0 ? T(1) : T(0);
 }
 
-template <class T> CAIRN_HD inline void store(const Operand& operand, std::int64_t at, T value) {
+template <class T> CAIRN_GPU inline void store(const Operand& operand, std::int64_t at, T value) {
   switch (operand.dtype) {
 #define X(name, other, type, bytes)                                                                                              \
   case DType::name:                                                                                                              \
@@ -79,7 +85,7 @@ template <class T> CAIRN_HD inline void store(const Operand& operand, std::int64
 // Where the i-th element of the output, in the order of the plan, lies in each operand. Index: 32 bits where they are enough,
 // since divisions are what this costs.
 template <class Index, unsigned n>
-CAIRN_HD inline void places(const Plan& plan, std::int64_t element, std::int64_t (&in)[n], std::int64_t& out) {
+CAIRN_GPU inline void places(const Plan& plan, std::int64_t element, std::int64_t (&in)[n], std::int64_t& out) {
   for (unsigned k = 0; k < n; ++k) in[k] = 0;
   out = 0;
   Index left = static_cast<Index>(element);
@@ -96,7 +102,7 @@ CAIRN_HD inline void places(const Plan& plan, std::int64_t element, std::int64_t
 
 // A body has how many operands it takes, whether the first is a condition, and what it computes from them for the i-th element of
 // the plan.
-template <class Body, class T> CAIRN_HD inline void element(const Plan& plan, std::int64_t i) {
+template <class Body, class T> CAIRN_GPU inline void element(const Plan& plan, std::int64_t i) {
   std::int64_t at[Body::inputs], out = 0;
   if (plan.count < (std::int64_t{1} << 31))
     places<std::uint32_t, Body::inputs>(plan, i, at, out);

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "gpu/elementwise.h"
+#include "gpu/fold.h"
+#include "gpu/rows.h"
 #include "ops/pointwise.h"
 #include "ops/random.h"
 
@@ -18,7 +20,7 @@ template <class T, bool closed> inline constexpr bool kHas = closed || !std::is_
 struct Unary {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
 #define X(id, Struct)                                                                                                            \
   case OperatorId::id:                                                                                                           \
@@ -43,7 +45,7 @@ struct Unary {
 struct UnaryVjp {
   static constexpr unsigned inputs = 3;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
 #define X(id, Struct)                                                                                                            \
   case OperatorId::id##_vjp:                                                                                                     \
@@ -64,7 +66,7 @@ struct UnaryVjp {
 struct Binary {
   static constexpr unsigned inputs = 2;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
 #define X(id, Struct)                                                                                                            \
   case OperatorId::id:                                                                                                           \
@@ -88,7 +90,7 @@ struct Binary {
 struct BinaryVjp {
   static constexpr unsigned inputs = 4;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t) {
+  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
 #define X(id, Struct)                                                                                                            \
   case OperatorId::id##_vjp_a:                                                                                                   \
@@ -106,7 +108,7 @@ struct BinaryVjp {
 struct Choice {
   static constexpr unsigned inputs = 3;
   static constexpr bool condition = true;
-  template <class T> CAIRN_HD static T value(const Plan&, const T* x, std::int64_t) {
+  template <class T> CAIRN_GPU static T value(const Plan&, const T* x, std::int64_t) {
     return pointwise::Where::value<T>(x[0], x[1], x[2]);
   }
 };
@@ -114,7 +116,7 @@ struct Choice {
 struct Copy {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan&, const T* x, std::int64_t) { return x[0]; }
+  template <class T> CAIRN_GPU static T value(const Plan&, const T* x, std::int64_t) { return x[0]; }
 };
 
 // The operand is a number: how many bits the type of the result takes. New tensors are row-major, so an element's index is its
@@ -122,7 +124,7 @@ struct Copy {
 struct Random {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
-  template <class T> CAIRN_HD static T value(const Plan& plan, const T* x, std::int64_t i) {
+  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t i) {
     const random::Pair bits = random::bits_of_pair(plan.key, static_cast<std::uint64_t>(i) / 2);
     if (plan.op == OperatorId::random_uniform)
       return random::uniform(i % 2 == 0 ? bits.first : bits.second, static_cast<int>(x[0]));
@@ -292,6 +294,50 @@ template <class Run> bool moves(OperatorId id, const KernelCall& call, Run& run)
   case OperatorId::pad:
     pad(call, run);
     return true;
+  default:
+    return false;
+  }
+}
+
+template <class Run> bool folds(OperatorId id, const KernelCall& call, Run& run) {
+  switch (id) {
+  case OperatorId::sum:
+  case OperatorId::mean:
+  case OperatorId::max_over:
+  case OperatorId::sum_to:
+  case OperatorId::matmul: {
+    const Fold fold = fold_of(id, call);
+    if (fold.kept.count == 0) return true;
+    if (compute_of(fold) == Compute::f32)
+      run.template fold<float>(fold);
+    else if (compute_of(fold) == Compute::f64)
+      run.template fold<double>(fold);
+    else
+      run.template fold<pointwise::Integer>(fold);
+    return true;
+  }
+  default:
+    return false;
+  }
+}
+
+template <class Run> bool rows(OperatorId id, const KernelCall& call, Run& run) {
+  switch (id) {
+  case OperatorId::softmax:
+  case OperatorId::log_softmax:
+  case OperatorId::softmax_vjp:
+  case OperatorId::log_softmax_vjp:
+  case OperatorId::max_over_mask: {
+    const Rows rows = rows_of(id, call);
+    if (rows.kept.count == 0 || rows.along.count == 0) return true;
+    if (computed_in(rows) == Compute::f32)
+      run.template rows<float>(rows);
+    else if (computed_in(rows) == Compute::f64)
+      run.template rows<double>(rows);
+    else
+      run.template rows<pointwise::Integer>(rows);
+    return true;
+  }
   default:
     return false;
   }

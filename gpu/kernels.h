@@ -13,5 +13,7 @@ using ops::OperatorId;
 bool unary(OperatorId id, const KernelCall& call, cudaStream_t stream);
 bool binary(OperatorId id, const KernelCall& call, cudaStream_t stream);
 bool moves(OperatorId id, const KernelCall& call, cudaStream_t stream);
+bool folds(OperatorId id, const KernelCall& call, cudaStream_t stream);
+bool rows(OperatorId id, const KernelCall& call, cudaStream_t stream);
 
 } // namespace cairn::gpu::kernels

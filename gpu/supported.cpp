@@ -30,6 +30,16 @@ bool supported(ops::OperatorId id) {
   case OperatorId::random_normal:
   case OperatorId::concat:
   case OperatorId::pad:
+  case OperatorId::sum:
+  case OperatorId::mean:
+  case OperatorId::max_over:
+  case OperatorId::sum_to:
+  case OperatorId::matmul:
+  case OperatorId::softmax:
+  case OperatorId::log_softmax:
+  case OperatorId::softmax_vjp:
+  case OperatorId::log_softmax_vjp:
+  case OperatorId::max_over_mask:
     return true;
   default:
     return false;
