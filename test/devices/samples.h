@@ -150,6 +150,9 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
     sample.inputs = {tensor(dtype(), s)};
     values = {integer(static_cast<std::int64_t>(dtype()))};
     return true;
+  case OperatorId::contiguous:
+    sample.inputs = {tensor(dtype(), s)};
+    return true;
   case OperatorId::view: {
     sample.inputs = {tensor(dtype(), s)};
     values = {one_in(2) ? list_of({s.elements()}) : list_of({1, s.elements(), 1})};
