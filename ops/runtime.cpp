@@ -164,6 +164,7 @@ void Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<cons
     device = types[i].device != nullptr ? types[i].device : of_inputs != nullptr ? of_inputs : default_;
     if (i == 0 && !device->supports(op))
       throw OperatorError(fmt::format("{}: the device {} does not have this operator", shown_name(op), device->name()));
+    if (i == 0 && op.places != nullptr) check_places(call);
     bool reused = false;
     if (op.may_overwrite && types.count == 1)
       for (std::size_t k = 0; k < inputs.size() && !reused; ++k)
@@ -180,6 +181,14 @@ void Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<cons
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (consumed.size() > k && consumed[k]) inputs[k].storage = StorageRef();
   for (unsigned i = 0; i < types.count; ++i) outputs[i] = std::move(made[i]);
+}
+
+void Runtime::check_places(const Call& call) {
+  const Places places = call.op.places(call);
+  for (const double place : read_numbers(call.inputs[places.operand]))
+    if (!(place >= 0 && place < static_cast<double>(places.size)))
+      throw OperatorError(
+          fmt::format("{}: there is no index {} along an axis of size {}", shown_name(call.op), place, places.size));
 }
 
 unsigned Runtime::results(const Operator& op, std::span<const Tensor> inputs, const Attributes& attributes) {
