@@ -1,4 +1,5 @@
-// Reductions beside sums and extremes: products, norms, logsumexp, variances, places of extremes; and softmax of scaled and masked scores.
+// Reductions beside sums and extremes: products, norms, logsumexp, variances, places of extremes; and softmax of scaled and
+// masked scores.
 #include "ops/cpu/statistics.h"
 
 #include "ops/operators/reductions.h"
@@ -51,8 +52,8 @@ void infer_prod(const Call& call, ResultTypes& results) {
 void prod_kernel(const KernelCall& call) { cpu::prod(call, mask_of(call, 0)); }
 void prod_vjp_kernel(const KernelCall& call) { cpu::prod_vjp(call, mask_of(call, 1)); }
 
-// The product of what is not 0, times the sum of what is 0 where there is one such: a formula whose own derivative is right there too. Where
-// there are two or more zeros, all derivatives are taken to be 0.
+// The product of what is not 0, times the sum of what is 0 where there is one such: a formula whose own derivative is right there
+// too. Where there are two or more zeros, all derivatives are taken to be 0.
 void prod_jvp(const JvpCall& call) {
   const Term &x = call.inputs[0], &t = *call.tangents[0];
   const Term zero = equal(x, 0.0), zeros = sum(zero, call);
@@ -141,7 +142,8 @@ void infer_fused(const Call& call, ResultTypes& results) {
   infer_same(call, results);
   results[0].dtype = floating_of(results[0].dtype);
   if (!(broadcast(who, scores, mask) == scores))
-    throw OperatorError(fmt::format("{}: a mask of shape {} does not stretch to scores of shape {}", who, mask.text(), scores.text()));
+    throw OperatorError(
+        fmt::format("{}: a mask of shape {} does not stretch to scores of shape {}", who, mask.text(), scores.text()));
 }
 
 void fused_kernel(const KernelCall& call) { cpu::masked_softmax(call, call.attributes[0].number); }
@@ -149,8 +151,7 @@ void fused_vjp_kernel(const KernelCall& call) { cpu::masked_softmax_vjp(call, ca
 
 void fused_vjp(const VjpCall& call) {
   if (!wanted(call, 0)) return;
-  const Tensor made =
-      call.runtime.apply(OperatorId::fused_softmax_vjp, {call.cotangents[0], call.outputs[0]}, call.attributes);
+  const Tensor made = call.runtime.apply(OperatorId::fused_softmax_vjp, {call.cotangents[0], call.outputs[0]}, call.attributes);
   call.results[0] = fit(call.runtime, made, call.inputs[0]);
 }
 
@@ -194,11 +195,10 @@ namespace definitions {
 constinit const Definition prod =
     reduction(infer_prod, prod_kernel, reduction_vjp<OperatorId::prod_vjp, false>, prod_jvp, keep_input(0));
 constinit const Definition prod_vjp = {.infer = infer_vjp, .kernel = prod_vjp_kernel};
-constinit const Definition norm =
-    reduction(infer_norm, norm_kernel, reduction_vjp<OperatorId::norm_vjp, true>, norm_jvp, kBoth);
+constinit const Definition norm = reduction(infer_norm, norm_kernel, reduction_vjp<OperatorId::norm_vjp, true>, norm_jvp, kBoth);
 constinit const Definition norm_vjp = {.infer = infer_vjp, .kernel = norm_vjp_kernel};
-constinit const Definition logsumexp = with_exponentials(reduction(
-    infer_floating_reduction, logsumexp_kernel, reduction_vjp<OperatorId::logsumexp_vjp, true>, logsumexp_jvp, kBoth));
+constinit const Definition logsumexp = with_exponentials(
+    reduction(infer_floating_reduction, logsumexp_kernel, reduction_vjp<OperatorId::logsumexp_vjp, true>, logsumexp_jvp, kBoth));
 constinit const Definition logsumexp_vjp = {.infer = infer_vjp, .kernel = logsumexp_vjp_kernel};
 constinit const Definition variance = reduction(infer_floating_reduction, variance_kernel,
                                                 reduction_vjp<OperatorId::variance_vjp, false>, variance_jvp, keep_input(0));
