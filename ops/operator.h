@@ -144,6 +144,13 @@ struct Cost {
   double flops, bytes;
 };
 using CostOf = Cost (*)(const Call& call, const ResultTypes& results);
+// An operand that holds places along an axis of this size. Kernels throw nothing, so the runtime looks at the numbers before it launches
+// one (index tensors are small), and refuses what would lie outside of memory.
+struct Places {
+  unsigned operand;
+  std::int64_t size;
+};
+using PlacesOf = Places (*)(const Call& call);
 
 // How an element of the output depends on the inputs: for tiling.
 enum class Slices : std::uint8_t {
@@ -166,6 +173,7 @@ struct Operator {
   std::uint32_t keep = 0;        // what the reverse rule needs
   bool may_overwrite = false;    // an input of the type and layout of the result that nobody else has may become the result's memory
   Slices slices = Slices::other;
+  PlacesOf places = nullptr;     // null: no operand holds indices
   CostOf cost = nullptr;         // null: a flop an element of the result, the bytes of all operands
 };
 
@@ -203,6 +211,7 @@ public:
   Tensor to_device(const Tensor& t, Device& device);
 
 private:
+  void check_places(const Call& call);
   Device* default_;
 };
 

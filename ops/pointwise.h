@@ -78,12 +78,18 @@ CAIRN_HD inline Integer where(bool c, Integer a, Integer b) { return c ? a : b; 
   CAIRN_HD inline float name(float x) { return ::name##f(x); }                                                                   \
   CAIRN_HD inline double name(double x) { return ::name(x); }
 CAIRN_SCALAR_FUNCTION(sqrt)
+CAIRN_SCALAR_FUNCTION(expm1)
 CAIRN_SCALAR_FUNCTION(sin)
 CAIRN_SCALAR_FUNCTION(cos)
 CAIRN_SCALAR_FUNCTION(tan)
 CAIRN_SCALAR_FUNCTION(asin)
 CAIRN_SCALAR_FUNCTION(acos)
 CAIRN_SCALAR_FUNCTION(atan)
+CAIRN_SCALAR_FUNCTION(sinh)
+CAIRN_SCALAR_FUNCTION(cosh)
+CAIRN_SCALAR_FUNCTION(asinh)
+CAIRN_SCALAR_FUNCTION(acosh)
+CAIRN_SCALAR_FUNCTION(atanh)
 #ifndef __CUDACC__ // those that large models are made of
 #undef CAIRN_SCALAR_FUNCTION
 #define CAIRN_SCALAR_FUNCTION(name)                                                                                              \
@@ -106,7 +112,7 @@ CAIRN_HD inline double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 // What the slope of a function looks at; of the rest only descriptions are kept.
 inline constexpr unsigned kNothing = 0, kFirst = 1, kSecond = 2, kValue = 4;
 inline constexpr double kInverseSqrt2 = 0.70710678118654752440, kInverseSqrt2Pi = 0.39894228040143267794,
-                        kTwoInverseSqrtPi = 1.12837916709551257390;
+                        kTwoInverseSqrtPi = 1.12837916709551257390, kSqrt2OverPi = 0.79788456080286535588, kGeluCubic = 0.044715;
 
 // --- of one operand. `closed`: integers give integers; otherwise they are computed as floating numbers.
 // value(x) and slope(x, y), the derivative at x where y is the value.
@@ -250,6 +256,73 @@ struct Erf {
   template <class T> CAIRN_HD static T slope(T x, T) { return T(kTwoInverseSqrtPi) * exp(-(x * x)); }
 };
 
+struct Sinh {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return sinh(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return cosh(x); }
+};
+
+struct Cosh {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return cosh(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return sinh(x); }
+};
+
+struct Asinh {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return asinh(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / sqrt(x * x + T(1)); }
+};
+
+struct Acosh {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return acosh(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / sqrt(x * x - T(1)); }
+};
+
+struct Atanh {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return atanh(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / (T(1) - x * x); }
+};
+
+struct Log1p {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T value(T x) { return log1p(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / (T(1) + x); }
+};
+
+struct Expm1 {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kValue;
+  template <class T> CAIRN_HD static T value(T x) { return expm1(x); }
+  template <class T> CAIRN_HD static T slope(T, T y) { return T(1) + y; }
+};
+
+struct Sign {
+  static constexpr bool closed = true;
+  static constexpr unsigned needs = kNothing;
+  template <class T> CAIRN_HD static T value(T x) { return where(less(T(0), x), T(1), where(less(x, T(0)), T(-1), x)); } // NaN: x
+  template <class T> CAIRN_HD static T slope(T, T) { return T(0); }
+};
+
+struct GeluTanh {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  template <class T> CAIRN_HD static T bent(T x) { return tanh(T(kSqrt2OverPi) * (x + T(kGeluCubic) * (x * x * x))); }
+  template <class T> CAIRN_HD static T value(T x) { return x * (T(0.5) + T(0.5) * bent(x)); }
+  template <class T> CAIRN_HD static T slope(T x, T) {
+    T t = bent(x);
+    return T(0.5) + T(0.5) * t + T(0.5 * kSqrt2OverPi) * x * (T(1) - t * t) * (T(1) + T(3 * kGeluCubic) * (x * x));
+  }
+};
+
 // --- of one operand and a parameter
 
 struct LeakyRelu {
@@ -258,6 +331,14 @@ struct LeakyRelu {
   static constexpr double kParameter = 0.01;
   template <class T> CAIRN_HD static T value(T x, T p) { return where(less(T(0), x), x, p * x); }
   template <class T> CAIRN_HD static T slope(T x, T, T p) { return where(less(T(0), x), T(1), p); }
+};
+
+struct Elu {
+  static constexpr bool closed = false;
+  static constexpr unsigned needs = kFirst;
+  static constexpr double kParameter = 1;
+  template <class T> CAIRN_HD static T value(T x, T p) { return where(less(T(0), x), x, p * expm1(x)); }
+  template <class T> CAIRN_HD static T slope(T x, T, T p) { return where(less(T(0), x), T(1), p * exp(x)); }
 };
 
 // --- of two operands: value(a, b), slope_a(a, b, v), slope_b(a, b, v)

@@ -23,10 +23,21 @@
   X(silu, Silu)                                                                                                                  \
   X(softplus, Softplus)                                                                                                          \
   X(square, Square)                                                                                                              \
-  X(erf, Erf)
+  X(erf, Erf)                                                                                                                    \
+  X(sinh, Sinh)                                                                                                                  \
+  X(cosh, Cosh)                                                                                                                  \
+  X(asinh, Asinh)                                                                                                                \
+  X(acosh, Acosh)                                                                                                                \
+  X(atanh, Atanh)                                                                                                                \
+  X(log1p, Log1p)                                                                                                                \
+  X(expm1, Expm1)                                                                                                                \
+  X(sign, Sign)                                                                                                                  \
+  X(gelu_tanh, GeluTanh)
 
 // One operand and a parameter, the operator's number attribute (absent: Struct::kParameter).
-#define CAIRN_POINTWISE_PARAMETER(X) X(leaky_relu, LeakyRelu)
+#define CAIRN_POINTWISE_PARAMETER(X)                                                                                             \
+  X(leaky_relu, LeakyRelu)                                                                                                       \
+  X(elu, Elu)
 
 // Two operands.
 #define CAIRN_POINTWISE_BINARY(X)                                                                                                \

@@ -21,6 +21,7 @@ Operator make(OperatorId id, std::string_view name, std::string_view signature, 
   op.keep = d.keep;
   op.may_overwrite = d.may_overwrite;
   op.slices = d.slices;
+  op.places = d.places;
   op.cost = d.cost;
   return op;
 }

@@ -204,11 +204,20 @@ unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<
     }
   }
 
+  if (op.places != nullptr) check_places(call);
   if (types.count == 1)
     launched<1>(call, types, inputs, consumed, of_inputs, outputs);
   else
     launched<kMostResults>(call, types, inputs, consumed, of_inputs, outputs);
   return types.count;
+}
+
+void Runtime::check_places(const Call& call) {
+  const Places places = call.op.places(call);
+  for (const double place : read_numbers(call.inputs[places.operand]))
+    if (!(place >= 0 && place < static_cast<double>(places.size)))
+      throw OperatorError(
+          fmt::format("{}: there is no index {} along an axis of size {}", shown_name(call.op), place, places.size));
 }
 
 Tensor Runtime::apply(OperatorId op, std::initializer_list<Tensor> inputs, const Attributes& attributes) {

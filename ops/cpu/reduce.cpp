@@ -45,7 +45,7 @@ struct Sum {
   template <class T> static T both(T a, T b) { return a + b; }
 };
 
-struct Maximum {
+template <class F> struct Extreme {
   template <class T> struct Total {
     T best{};
     bool any = false;
@@ -58,8 +58,11 @@ struct Maximum {
     }
     T value() const { return best; }
   };
-  template <class T> static T both(T a, T b) { return pointwise::Max::value<T>(a, b); }
+  template <class T> static T both(T a, T b) { return F::template value<T>(a, b); }
 };
+
+using Maximum = Extreme<pointwise::Max>;
+using Minimum = Extreme<pointwise::Min>;
 
 // Of n > 0 elements.
 template <class Op, class T> T reduced(const T* x, std::int64_t n) {
@@ -344,6 +347,13 @@ private:
   bool direct_ = false; // elements are of the type computed in
 };
 
+template <class Op> void run(const View& to, const View& from, bool integers, double divisor) {
+  if (integers)
+    Reducer<Op, Integer>(Compute::i64, to, from).run(1);
+  else
+    Reducer<Op, double>(Compute::f64, to, from).run(divisor);
+}
+
 } // namespace
 
 void reduce(Reduction reduction, const View& to, const View& from) {
@@ -352,15 +362,14 @@ void reduce(Reduction reduction, const View& to, const View& from) {
   if (from.elements() == 0) return fill_elements(to, reduction == Reduction::mean ? std::numeric_limits<double>::quiet_NaN() : 0);
   const double count = static_cast<double>(from.elements() / n);
   const bool integers = !is_floating(from.dtype) && reduction != Reduction::mean;
-  if (reduction == Reduction::max) {
-    if (integers)
-      Reducer<Maximum, Integer>(Compute::i64, to, from).run(1);
-    else
-      Reducer<Maximum, double>(Compute::f64, to, from).run(1);
-  } else if (integers) {
-    Reducer<Sum, Integer>(Compute::i64, to, from).run(1);
-  } else {
-    Reducer<Sum, double>(Compute::f64, to, from).run(reduction == Reduction::mean ? count : 1);
+  switch (reduction) {
+  case Reduction::max:
+    return run<Maximum>(to, from, integers, 1);
+  case Reduction::min:
+    return run<Minimum>(to, from, integers, 1);
+  case Reduction::sum:
+  case Reduction::mean:
+    return run<Sum>(to, from, integers, reduction == Reduction::mean ? count : 1);
   }
 }
 

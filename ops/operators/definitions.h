@@ -17,6 +17,7 @@ struct Definition {
   std::uint32_t keep = 0;
   bool may_overwrite = false;
   Slices slices = Slices::other;
+  PlacesOf places = nullptr;
   CostOf cost = nullptr;
 };
 
@@ -44,10 +45,16 @@ namespace rules {
 // Attributes with lists, integers, ... in this order.
 Attribute integers(const Shape& sizes);
 Attribute integer(std::int64_t i);
+Attribute number(double d);
+// The n-th operand that is no tensor, or what it means when it is absent.
+std::int64_t integer_or(const Attributes& attributes, std::size_t n, std::int64_t otherwise);
+double number_or(const Attributes& attributes, std::size_t n, double otherwise);
 Attributes attributes(std::initializer_list<Attribute> values);
 
 // Shape rule of what is like its first operand.
 void infer_same(const Call& call, ResultTypes& results);
+// Zeros like a tensor: of its type, on its device, of this shape.
+Tensor zeros(Runtime& runtime, const Tensor& like, const Shape& shape);
 // Has this operand a derivative that is wanted now, with a cotangent of the first output?
 bool wanted(const VjpCall& call, unsigned input);
 // A cotangent as computed in the shape and type of the result, brought to those of an input: summed where that was stretched.

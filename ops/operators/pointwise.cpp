@@ -94,11 +94,16 @@ template <class F> Term tangent_of(const JvpCall& call, const Term& t) {
 
 template <class F> void unary_jvp(const JvpCall& call) { call.results[0] = tangent_of<F>(call, *call.tangents[0]); }
 
+template <class F> double parameter(const JvpCall& call) { return rules::number_or(call.attributes, 0, F::kParameter); }
+
 void leaky_relu_jvp(const JvpCall& call) {
   const Term& t = *call.tangents[0];
-  const Attributes& a = call.attributes;
-  const double p = a.values.empty() || !a[0].present ? LeakyRelu::kParameter : a[0].number;
-  call.results[0] = where(less(0.0, call.inputs[0]), t, Term(p) * t);
+  call.results[0] = where(less(0.0, call.inputs[0]), t, Term(parameter<LeakyRelu>(call)) * t);
+}
+
+void elu_jvp(const JvpCall& call) {
+  const Term &t = *call.tangents[0], &x = call.inputs[0];
+  call.results[0] = where(less(0.0, x), t, Term(parameter<Elu>(call)) * exp(x) * t);
 }
 
 template <class F> void binary_jvp(const JvpCall& call) {

@@ -4,7 +4,7 @@
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/reduce.h"
 #include "ops/cpu/workers.h"
-#include "ops/operators/definitions.h"
+#include "ops/operators/reductions.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>
@@ -13,9 +13,7 @@
 
 namespace cairn::ops {
 
-namespace {
-
-using Mask = unsigned; // a bit for each axis that is reduced
+namespace rules {
 
 Mask axes_of(std::string_view who, const Attributes& attributes, int rank) {
   if (attributes.values.empty() || !attributes[0].present) return (1u << rank) - 1;
@@ -32,7 +30,6 @@ bool keeps_axes(const Attributes& attributes) {
   return attributes.values.size() > 1 && attributes[1].present && attributes[1].integer != 0;
 }
 
-// The operand's shape with the axes of the mask of size 1, or gone.
 Shape reduced(const Shape& shape, Mask mask, bool keep) {
   Shape out;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -50,46 +47,60 @@ void infer_reduction(const Call& call, ResultTypes& results) {
   results[0].dtype = call.inputs[0].dtype;
 }
 
+void infer_floating_reduction(const Call& call, ResultTypes& results) {
+  infer_reduction(call, results);
+  results[0].dtype = floating_of(results[0].dtype);
+}
+
+void refuse_nothing(const Call& call, const ResultTypes& results, std::string_view what) {
+  if (call.inputs[0].shape.elements() == 0 && results.types[0].shape.elements() != 0)
+    throw OperatorError(
+        fmt::format("{}: a tensor of shape {} has no {}", shown_name(call.op), call.inputs[0].shape.text(), what));
+}
+
+View with_axes(const View& small, const Shape& shape, Mask mask) {
+  if (small.shape.rank() == shape.rank() && !(small.shape == reduced(shape, mask, false))) return small; // they are kept
+  View with = small;
+  with.shape = reduced(shape, mask, true);
+  with.strides.fill(0);
+  for (int i = 0, from = 0; i < shape.rank(); ++i)
+    if ((mask >> i & 1) == 0) with.strides[static_cast<std::size_t>(i)] = small.strides[static_cast<std::size_t>(from++)];
+  return with;
+}
+
+Tensor stretched(Runtime& runtime, const Tensor& cotangent, const Shape& shape, Mask mask) {
+  const Tensor kept =
+      runtime.apply(OperatorId::view, {cotangent}, rules::attributes({rules::integers(reduced(shape, mask, true))}));
+  return runtime.apply(OperatorId::expand, {kept}, rules::attributes({rules::integers(shape)}));
+}
+
+Cost cost_of_reduction(const Call& call, const ResultTypes& results) {
+  const auto n = static_cast<double>(call.inputs[0].shape.elements());
+  return Cost{n,
+              n * static_cast<double>(bytes_of(call.inputs[0].dtype)) +
+                  static_cast<double>(results.types[0].shape.elements()) * static_cast<double>(bytes_of(results.types[0].dtype))};
+}
+
+} // namespace rules
+
+namespace {
+
+using namespace rules;
+
 void infer_sum(const Call& call, ResultTypes& results) {
   infer_reduction(call, results);
   if (!is_floating(results[0].dtype)) results[0].dtype = DType::i64;
 }
 
-void infer_mean(const Call& call, ResultTypes& results) {
+template <bool largest> void infer_extreme(const Call& call, ResultTypes& results) {
   infer_reduction(call, results);
-  results[0].dtype = floating_of(results[0].dtype);
-}
-
-void infer_max_over(const Call& call, ResultTypes& results) {
-  infer_reduction(call, results);
-  if (call.inputs[0].shape.elements() == 0 && results[0].shape.elements() != 0)
-    throw OperatorError(fmt::format("max-over: a tensor of shape {} has no maximum", call.inputs[0].shape.text()));
-}
-
-// A view of the result with an axis for each axis of the operand, of size 1 where it is reduced.
-View with_axes(const KernelCall& call, Mask mask) {
-  const Shape& shape = call.inputs[0].shape;
-  View out = call.outputs[0];
-  if (out.shape.rank() == shape.rank() && !(call.outputs[0].shape == reduced(shape, mask, false))) return out; // they are kept
-  View with = out;
-  with.shape = reduced(shape, mask, true);
-  with.strides.fill(0);
-  for (int i = 0, from = 0; i < shape.rank(); ++i)
-    if ((mask >> i & 1) == 0) with.strides[static_cast<std::size_t>(i)] = out.strides[static_cast<std::size_t>(from++)];
-  return with;
+  refuse_nothing(call, results, largest ? "maximum" : "minimum");
 }
 
 template <cpu::Reduction reduction> void reduce_kernel(const KernelCall& call) {
   const View& in = call.inputs[0];
   const Mask mask = axes_of("reduction", call.attributes, in.shape.rank());
-  cpu::reduce(reduction, with_axes(call, mask), in);
-}
-
-// A cotangent of the result, stretched over the operand: nothing is copied.
-Tensor stretched(Runtime& runtime, const Tensor& cotangent, const Shape& shape, Mask mask) {
-  const Tensor kept =
-      runtime.apply(OperatorId::view, {cotangent}, rules::attributes({rules::integers(reduced(shape, mask, true))}));
-  return runtime.apply(OperatorId::expand, {kept}, rules::attributes({rules::integers(shape)}));
+  cpu::reduce(reduction, with_axes(call.outputs[0], in.shape, mask), in);
 }
 
 void sum_vjp(const VjpCall& call) {
@@ -107,7 +118,7 @@ void mean_vjp(const VjpCall& call) {
   call.results[0] = stretched(call.runtime, part, shape, axes_of("mean", call.attributes, shape.rank()));
 }
 
-// --- max-over
+// --- max-over and min-over
 
 void infer_mask(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
@@ -116,8 +127,8 @@ void infer_mask(const Call& call, ResultTypes& results) {
 
 constexpr std::int64_t kBlock = 512;
 
-// 1 at the first of the largest elements along the reduced axes, in row-major order, else 0.
-template <class T> void mask_first(const KernelCall& call, Mask mask) {
+// 1 at the first of the largest, or smallest, elements along the reduced axes, in row-major order, else 0.
+template <class T, class F> void mask_first(const KernelCall& call, Mask mask) {
   const View &in = call.inputs[0], &out = call.outputs[0];
   const int rank = in.shape.rank();
   std::array<int, kMostAxes> kept{}, gone{};
@@ -159,7 +170,7 @@ template <class T> void mask_first(const KernelCall& call, Mask mask) {
                                       static_cast<const char*>(in.data) + (at + j * stride) * bytes_of(in.dtype), stride, n);
                             for (std::int64_t k = 0; k < n; ++k) {
                               const bool first = row == 0 && j == 0 && k == 0;
-                              if (!first && pointwise::equal(pointwise::Max::choice<T>(best, staged[k], T(1), T(0)), T(1)))
+                              if (!first && pointwise::equal(F::template choice<T>(best, staged[k], T(1), T(0)), T(1)))
                                 continue;
                               best = staged[k];
                               best_to = at_to + (j + k) * stride_out;
@@ -171,24 +182,24 @@ template <class T> void mask_first(const KernelCall& call, Mask mask) {
                     });
 }
 
-void mask_kernel(const KernelCall& call) {
-  const Mask mask = axes_of("max-over", call.attributes, call.inputs[0].shape.rank());
+template <class F> void mask_kernel(const KernelCall& call) {
+  const Mask mask = axes_of("reduction", call.attributes, call.inputs[0].shape.rank());
   if (is_floating(call.inputs[0].dtype))
-    mask_first<double>(call, mask);
+    mask_first<double, F>(call, mask);
   else
-    mask_first<pointwise::Integer>(call, mask);
+    mask_first<pointwise::Integer, F>(call, mask);
 }
 
-void max_over_vjp(const VjpCall& call) {
+template <OperatorId masking> void extreme_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   const Tensor& x = call.inputs[0];
-  const Tensor mask = call.runtime.apply(OperatorId::max_over_mask, {x}, call.attributes);
-  const Tensor over = stretched(call.runtime, call.cotangents[0], x.shape, axes_of("max-over", call.attributes, x.rank()));
+  const Tensor mask = call.runtime.apply(masking, {x}, call.attributes);
+  const Tensor over = stretched(call.runtime, call.cotangents[0], x.shape, axes_of("reduction", call.attributes, x.rank()));
   call.results[0] = call.runtime.apply(OperatorId::where, {mask, over, weak_number(0, true)});
 }
 
-void max_over_jvp(const JvpCall& call) {
-  const Term mask = apply(OperatorId::max_over_mask, {call.inputs[0]}, call.attributes);
+template <OperatorId masking> void extreme_jvp(const JvpCall& call) {
+  const Term mask = apply(masking, {call.inputs[0]}, call.attributes);
   call.results[0] = apply(OperatorId::sum, {where(mask, *call.tangents[0], 0.0)}, call.attributes);
 }
 
@@ -234,14 +245,6 @@ void sum_to_vjp(const VjpCall& call) {
         call.runtime.apply(OperatorId::expand, {call.cotangents[0]}, rules::attributes({rules::integers(call.inputs[0].shape)}));
 }
 
-// A flop for each element that goes in.
-Cost cost_of_reduction(const Call& call, const ResultTypes& results) {
-  const auto n = static_cast<double>(call.inputs[0].shape.elements());
-  return Cost{n,
-              n * static_cast<double>(bytes_of(call.inputs[0].dtype)) +
-                  static_cast<double>(results.types[0].shape.elements()) * static_cast<double>(bytes_of(results.types[0].dtype))};
-}
-
 constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp) {
   Definition d;
   d.infer = infer;
@@ -251,9 +254,11 @@ constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp) {
   return d;
 }
 
-constexpr Definition definition_of_max_over() {
-  Definition d = definition(infer_max_over, reduce_kernel<cpu::Reduction::max>, max_over_vjp);
-  d.jvp = max_over_jvp;
+template <bool largest> constexpr Definition definition_of_extreme() {
+  constexpr OperatorId masking = largest ? OperatorId::max_over_mask : OperatorId::min_over_mask;
+  Definition d = definition(infer_extreme<largest>, reduce_kernel<largest ? cpu::Reduction::max : cpu::Reduction::min>,
+                            extreme_vjp<masking>);
+  d.jvp = extreme_jvp<masking>;
   d.keep = keep_input(0);
   return d;
 }
@@ -269,9 +274,11 @@ constexpr Definition definition_of_sum_to() {
 namespace definitions {
 
 constinit const Definition sum = definition(infer_sum, reduce_kernel<cpu::Reduction::sum>, sum_vjp);
-constinit const Definition mean = definition(infer_mean, reduce_kernel<cpu::Reduction::mean>, mean_vjp);
-constinit const Definition max_over = definition_of_max_over();
-constinit const Definition max_over_mask = definition(infer_mask, mask_kernel, nullptr);
+constinit const Definition mean = definition(infer_floating_reduction, reduce_kernel<cpu::Reduction::mean>, mean_vjp);
+constinit const Definition max_over = definition_of_extreme<true>();
+constinit const Definition min_over = definition_of_extreme<false>();
+constinit const Definition max_over_mask = definition(infer_mask, mask_kernel<pointwise::Max>, nullptr);
+constinit const Definition min_over_mask = definition(infer_mask, mask_kernel<pointwise::Min>, nullptr);
 constinit const Definition sum_to = definition_of_sum_to();
 
 } // namespace definitions

@@ -17,6 +17,21 @@ Attribute integer(std::int64_t i) {
   return a;
 }
 
+Attribute number(double d) {
+  Attribute a;
+  a.present = true;
+  a.number = d;
+  return a;
+}
+
+std::int64_t integer_or(const Attributes& attributes, std::size_t n, std::int64_t otherwise) {
+  return attributes.values.size() > n && attributes[n].present ? attributes[n].integer : otherwise;
+}
+
+double number_or(const Attributes& attributes, std::size_t n, double otherwise) {
+  return attributes.values.size() > n && attributes[n].present ? attributes[n].number : otherwise;
+}
+
 Attributes attributes(std::initializer_list<Attribute> values) {
   Attributes out;
   out.values = values;
@@ -26,6 +41,14 @@ Attributes attributes(std::initializer_list<Attribute> values) {
 void infer_same(const Call& call, ResultTypes& results) {
   results[0].dtype = call.inputs[0].dtype;
   results[0].shape = call.inputs[0].shape;
+}
+
+Tensor zeros(Runtime& runtime, const Tensor& like, const Shape& shape) {
+  Attribute device;
+  device.present = true;
+  device.device = like.device();
+  return runtime.apply(OperatorId::fill, {},
+                       attributes({integers(shape), number(0), integer(static_cast<std::int64_t>(like.dtype)), device}));
 }
 
 bool wanted(const VjpCall& call, unsigned input) {

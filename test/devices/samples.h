@@ -69,7 +69,11 @@ private:
     a.number = d;
     return a;
   }
+  // Integers below n, of some type.
+  Input indices(const Shape& shape, std::int64_t n);
   void reduction(Sample& sample);
+  void reduction_vjp(Sample& sample, unsigned inputs);
+  bool make_element(OperatorId id, Sample& sample);
 
   std::mt19937 random_;
 };
@@ -134,8 +138,195 @@ inline void Maker::reduction(Sample& sample) {
   sample.attributes.values = {one_in(4) ? Attribute{} : list_of(axes), integer(below(2))};
 }
 
+inline Input Maker::indices(const Shape& shape, std::int64_t n) {
+  Input in = tensor(one_in(2) ? DType::i64 : DType::u8, shape);
+  const std::int64_t bytes = bytes_of(in.dtype);
+  std::fill(in.bytes.begin(), in.bytes.end(), char(0));
+  for (std::size_t i = 0; i < in.bytes.size(); i += static_cast<std::size_t>(bytes)) in.bytes[i] = static_cast<char>(below(n));
+  return in;
+}
+
+// (cotangent, x) or (cotangent, x, y) for a reduction of x.
+inline void Maker::reduction_vjp(Sample& sample, unsigned inputs) {
+  reduction(sample);
+  const Input x = tensor(floating(), shape(static_cast<int>(1 + below(3))));
+  Shape s = x.shape, kept;
+  if (x.first >= 0) std::swap(s[x.first], s[x.second]);
+  if (x.cut) --s[s.rank() - 1];
+  for (int i = 0; i + 1 < s.rank(); ++i) kept.push_back(s[i]);
+  kept.push_back(1);
+  sample.inputs = {tensor(x.dtype, kept), x};
+  if (inputs == 3) sample.inputs.push_back(tensor(x.dtype, kept));
+  sample.attributes.values = {list_of({-1}), integer(1)};
+}
+
+// Those of ops/operators_elements.def whose operands need care, and their internal ones.
+inline bool Maker::make_element(OperatorId id, Sample& sample) {
+  std::vector<Attribute>& values = sample.attributes.values;
+  const DType type = floating();
+  const auto some = [&](int rank) { // no axis is empty
+    Shape s = shape(rank);
+    for (int i = 0; i < rank; ++i) s[i] = std::max<std::int64_t>(1, s[i]);
+    return s;
+  };
+  const Shape s = some(2 + static_cast<int>(below(2)));
+  const std::int64_t axis = below(s.rank());
+  const int line = static_cast<int>(axis);
+  const std::int64_t n = 1 + below(5);
+  switch (id) {
+  case OperatorId::embedding:
+    sample.inputs = {tensor(dtype(), s), indices(shape(), s[0])};
+    return true;
+  case OperatorId::embedding_vjp:
+    sample.inputs = {tensor(type, Shape{4, 3, 5}), indices(Shape{4, 3}, 7)};
+    values = {list_of({7, 5})};
+    return true;
+  case OperatorId::gather:
+  case OperatorId::scatter_add: {
+    Shape shorter = s;
+    shorter[line] = below(6);
+    sample.inputs = {tensor(dtype(), s), indices(shorter, s[line])};
+    if (id == OperatorId::scatter_add) sample.inputs.push_back(tensor(dtype(), shorter));
+    values = {integer(one_in(2) ? axis : axis - s.rank())};
+    return true;
+  }
+  case OperatorId::one_hot:
+    sample.inputs = {indices(shape(static_cast<int>(below(4))), n)};
+    values = {integer(n), one_in(2) ? Attribute{} : integer(static_cast<std::int64_t>(dtype()))};
+    return true;
+  case OperatorId::prod:
+  case OperatorId::norm:
+  case OperatorId::logsumexp:
+  case OperatorId::variance:
+    reduction(sample);
+    if (id == OperatorId::norm && one_in(2)) values.push_back(number(3));
+    if (id == OperatorId::variance && one_in(2)) values.push_back(integer(1));
+    return true;
+  case OperatorId::prod_vjp:
+  case OperatorId::variance_vjp:
+    reduction_vjp(sample, 2);
+    return true;
+  case OperatorId::norm_vjp:
+  case OperatorId::logsumexp_vjp:
+    reduction_vjp(sample, 3);
+    return true;
+  case OperatorId::argmax:
+  case OperatorId::argmin:
+    sample.inputs = {tensor(dtype(), s)};
+    values = {one_in(3) ? Attribute{} : integer(axis), integer(below(2))};
+    return true;
+  case OperatorId::cross_entropy_loss:
+  case OperatorId::cross_entropy_vjp:
+    if (id == OperatorId::cross_entropy_vjp) sample.inputs.push_back(tensor(type, Shape{}));
+    sample.inputs.push_back(tensor(type, Shape{n, 6}));
+    sample.inputs.push_back(indices(Shape{n}, 6));
+    return true;
+  case OperatorId::mean_squared_error:
+  case OperatorId::binary_cross_entropy:
+  case OperatorId::binary_cross_entropy_with_logits:
+    sample.inputs = {tensor(type, s), tensor(type, s)};
+    return true;
+  case OperatorId::mean_squared_error_vjp:
+  case OperatorId::binary_cross_entropy_vjp:
+  case OperatorId::binary_cross_entropy_with_logits_vjp:
+    sample.inputs = {tensor(type, Shape{}), tensor(type, s), tensor(type, s)};
+    values = {integer(below(2))};
+    return true;
+  case OperatorId::fused_softmax:
+    sample.inputs = {tensor(dtype(), s), one_in(5) ? tensor_or_number(DType::u8, Shape{}) : tensor(DType::u8, shrunk(s))};
+    values = {number(0.5)};
+    return true;
+  case OperatorId::fused_softmax_vjp:
+    sample.inputs = {tensor(type, s), tensor(type, s)};
+    values = {number(0.5)};
+    return true;
+  case OperatorId::dropout:
+  case OperatorId::dropout_planewise:
+    sample.inputs = {tensor(dtype(), s)};
+    values = {number(0.3)};
+    sample.attributes.key = random_();
+    return true;
+  case OperatorId::stack:
+    for (std::int64_t i = 0; i < n; ++i) sample.inputs.push_back(tensor(dtype(), s));
+    values = {integer(below(s.rank() + 1))};
+    return true;
+  case OperatorId::chunk:
+    sample.inputs = {tensor(dtype(), s)};
+    values = {integer(axis), integer(n), integer(below(n))};
+    return true;
+  case OperatorId::crop: {
+    Shape starts = s, sizes = s;
+    for (int i = 0; i < s.rank(); ++i) {
+      starts[i] = below(s[i] + 1);
+      sizes[i] = below(s[i] - starts[i] + 1);
+    }
+    sample.inputs = {tensor(dtype(), s)};
+    values = {list(starts), list(sizes)};
+    return true;
+  }
+  case OperatorId::tile: {
+    std::vector<std::int64_t> times;
+    for (int i = 0; i < s.rank(); ++i) times.push_back(below(4));
+    sample.inputs = {tensor(dtype(), s)};
+    values = {list_of(times)};
+    return true;
+  }
+  case OperatorId::flip:
+    sample.inputs = {tensor(dtype(), s)};
+    values = {one_in(2) ? list_of({axis}) : list_of({0, -1})};
+    return true;
+  case OperatorId::roll:
+    sample.inputs = {tensor(dtype(), s)};
+    values = {list_of({below(20) - 10, 1}), list_of({0, -1})};
+    return true;
+  case OperatorId::lower_triangle:
+  case OperatorId::upper_triangle:
+    sample.inputs = {tensor(dtype(), s)};
+    if (one_in(2)) values = {integer(below(7) - 3)};
+    return true;
+  case OperatorId::cumulative_sum:
+  case OperatorId::cumulative_sum_vjp:
+  case OperatorId::sort:
+  case OperatorId::argsort:
+    sample.inputs = {tensor(dtype(), s)};
+    values = {integer(axis)};
+    return true;
+  case OperatorId::sort_vjp:
+    sample.inputs = {tensor(type, s), tensor(type, s)};
+    values = {integer(axis)};
+    return true;
+  case OperatorId::top_k:
+  case OperatorId::top_k_places:
+    sample.inputs = {tensor(dtype(), s)};
+    values = {integer(below(s[line] + 1)), integer(axis)};
+    return true;
+  case OperatorId::top_k_vjp: {
+    Shape fewer = s;
+    fewer[line] = below(s[line] + 1);
+    sample.inputs = {tensor(type, fewer), tensor(type, s)};
+    values = {integer(fewer[line]), integer(axis)};
+    return true;
+  }
+  case OperatorId::cholesky:
+  case OperatorId::determinant:
+    sample.inputs = {tensor(type, Shape{2, n, n})};
+    return true;
+  case OperatorId::determinant_vjp:
+    sample.inputs = {tensor(type, Shape{2}), tensor(type, Shape{2, n, n})};
+    return true;
+  case OperatorId::triangular_solve:
+  case OperatorId::solve:
+    sample.inputs = {tensor(type, Shape{2, n, n}), tensor(type, Shape{2, n, 3})};
+    if (id == OperatorId::triangular_solve && one_in(2)) values = {integer(below(2))};
+    return true;
+  default:
+    return false;
+  }
+}
+
 inline bool Maker::make(OperatorId id, Sample& sample) {
   sample = Sample{id, {}, {}};
+  if (make_element(id, sample)) return true;
   std::vector<Attribute>& values = sample.attributes.values;
   const Operator& op = operator_of(id);
   const Shape s = shape();
@@ -143,6 +334,7 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
   case OperatorId::to_device:
     return false;
   case OperatorId::leaky_relu:
+  case OperatorId::elu:
     sample.inputs = {tensor(dtype(), s)};
     values = {one_in(2) ? Attribute{} : number(0.25)};
     return true;
@@ -219,7 +411,9 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
     reduction(sample);
     return true;
   case OperatorId::max_over:
-  case OperatorId::max_over_mask: {
+  case OperatorId::max_over_mask:
+  case OperatorId::min_over:
+  case OperatorId::min_over_mask: {
     do reduction(sample);
     while (sample.inputs[0].shape.elements() == 0 ||
            (sample.inputs[0].cut && sample.inputs[0].shape[sample.inputs[0].shape.rank() - 1] == 1));
@@ -291,9 +485,9 @@ inline std::vector<Tensor> placed(Runtime& runtime, const Sample& sample, Device
 }
 
 inline Tensor applied(Runtime& runtime, const Sample& sample, std::vector<Tensor> inputs) {
-  Tensor out;
-  runtime.apply(operator_of(sample.op), inputs, {}, sample.attributes, std::span<Tensor>(&out, 1));
-  return out;
+  std::array<Tensor, kMostResults> out;
+  runtime.apply(operator_of(sample.op), inputs, {}, sample.attributes, out);
+  return out[0];
 }
 
 inline std::vector<char> bytes_of_all(Runtime& runtime, const Tensor& t) {

@@ -20,11 +20,18 @@ struct Case {
       numbers.push_back(numbers_between(random, o.number ? 1 : o.shape.elements(), o.low, o.high));
       if (o.flags)
         for (double& d : numbers.back()) d = d < 1 ? 0 : 1;
+      if (o.below != 0)
+        for (double& d : numbers.back()) d = static_cast<double>(random() % static_cast<std::uint64_t>(o.below));
+      if (o.diagonal != 0) {
+        const std::int64_t n = o.shape[o.shape.rank() - 1];
+        for (std::size_t k = 0; k < numbers.back().size(); ++k)
+          if (static_cast<std::int64_t>(k) % (n * n) % (n + 1) == 0) numbers.back()[k] += o.diagonal;
+      }
       if (o.number) numbers.back() = {*o.number};
     }
   }
 
-  bool differentiable(std::size_t i) const { return !example.operands[i].flags; }
+  bool differentiable(std::size_t i) const { return !example.operands[i].flags && example.operands[i].below == 0; }
   std::vector<Tensor> inputs(const std::vector<std::vector<double>>& at) const {
     std::vector<Tensor> out;
     for (std::size_t i = 0; i < at.size(); ++i) {
@@ -33,7 +40,7 @@ struct Case {
         out.push_back(weak_number(at[i][0], false));
         continue;
       }
-      Tensor t = world.tensor(o.shape, at[i], o.flags ? DType::u8 : DType::f64);
+      Tensor t = world.tensor(o.shape, at[i], o.flags ? DType::u8 : o.below != 0 ? DType::i64 : DType::f64);
       if (!o.order.empty()) t = applied(world.rt, OperatorId::permute, {t}, with({list(o.order)}));
       out.push_back(std::move(t));
     }

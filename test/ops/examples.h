@@ -11,6 +11,8 @@ struct Operand {
   std::optional<double> number;    // a number of the program
   std::vector<std::int64_t> order; // the operand is a permuted view: not row-major
   bool flags = false;              // of type u8, 0 or 1: never differentiated
+  std::int64_t below = 0;          // indices, of type i64, below this: never differentiated
+  double diagonal = 0;             // added to the diagonal of matrices
 };
 
 struct Example {
@@ -22,5 +24,8 @@ struct Example {
 
 // `elsewhere`: a second device.
 std::vector<Example> examples(Device& elsewhere);
+
+// Those of ops/operators_elements.def (examples_elements.cpp).
+void add_examples_of_elements(std::vector<Example>& all);
 
 } // namespace cairn::ops::test

@@ -73,11 +73,11 @@ inline std::vector<double> numbers_between(std::mt19937_64& random, std::int64_t
   return out;
 }
 
-// One result.
+// The first result.
 inline Tensor applied(Runtime& rt, OperatorId op, std::vector<Tensor> inputs, const Attributes& attributes = {}) {
-  Tensor out;
-  rt.apply(operator_of(op), inputs, {}, attributes, std::span<Tensor>(&out, 1));
-  return out;
+  std::array<Tensor, kMostResults> out;
+  rt.apply(operator_of(op), inputs, {}, attributes, out);
+  return out[0];
 }
 
 // --- algebras

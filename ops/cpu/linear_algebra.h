@@ -1,0 +1,15 @@
+// Small dense matrices on the CPU: factors, solutions, determinants. Leading axes are those of stacks; everything is computed in double.
+#pragma once
+
+#include "ops/operator.h"
+
+namespace cairn::ops::cpu {
+
+void cholesky(const KernelCall& call);
+void triangular_solve(const KernelCall& call, bool lower);
+void solve(const KernelCall& call);
+void determinant(const KernelCall& call);
+// (cotangent, matrix): the cotangent times the cofactors.
+void determinant_vjp(const KernelCall& call);
+
+} // namespace cairn::ops::cpu

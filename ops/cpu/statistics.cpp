@@ -1,0 +1,242 @@
+// See statistics.h.
+#include "ops/cpu/statistics.h"
+
+#include "ops/cpu/groups.h"
+#include "ops/cpu/workers.h"
+#include "ops/operators/reductions.h"
+
+#include <cmath>
+#include <limits>
+
+namespace cairn::ops::cpu {
+
+namespace {
+
+// f(group of the operand, its number): the number that it is reduced to, for each group.
+template <class F> void reduce_groups(const KernelCall& call, unsigned mask, F&& f) {
+  const Groups from(call.inputs[0], mask), to(rules::with_axes(call.outputs[0], call.inputs[0].shape, mask), mask);
+  parallel_for(to.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto value = f(from, i);
+      to.store(i, 0, 1, &value);
+    }
+  });
+}
+
+// What the reverse rule of a reduction has of each group.
+struct Reverse {
+  double cotangent, value; // value: 0 where the rule is not given it
+  const Groups& x;
+  std::int64_t group;
+};
+// prepare(all): what is taken from a whole group first. slope(all, prepared, x): the result for an element.
+template <class Prepare, class Slope>
+void reverse_groups(const KernelCall& call, unsigned mask, Prepare&& prepare, Slope&& slope) {
+  const View& x = call.inputs[1];
+  const Groups from(x, mask), to(call.outputs[0], mask), cotangents(rules::with_axes(call.inputs[0], x.shape, mask), mask);
+  const bool valued = call.inputs.size() > 2;
+  const Groups values(valued ? rules::with_axes(call.inputs[2], x.shape, mask) : call.inputs[0], mask);
+  parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
+    double staged[kGroupBlock];
+    for (std::int64_t i = begin; i < end; ++i) {
+      Reverse all{0, 0, from, i};
+      cotangents.load(i, 0, 1, &all.cotangent);
+      if (valued) values.load(i, 0, 1, &all.value);
+      const auto prepared = prepare(all);
+      for (std::int64_t at = 0; at < from.size(); at += kGroupBlock) {
+        const std::int64_t n = std::min(kGroupBlock, from.size() - at);
+        from.load(i, at, n, staged);
+        for (std::int64_t k = 0; k < n; ++k) staged[k] = slope(all, prepared, staged[k]);
+        to.store(i, at, n, staged);
+      }
+    }
+  });
+}
+
+double mean_of(const Groups& groups, std::int64_t i) {
+  double sum = 0;
+  groups.each_block<double>(i, [&](const double* x, std::int64_t n) {
+    double part = 0;
+    for (std::int64_t k = 0; k < n; ++k) part += x[k];
+    sum += part;
+  });
+  return sum / static_cast<double>(groups.size());
+}
+
+double degrees(std::int64_t count, double correction) { return std::max(0.0, static_cast<double>(count) - correction); }
+
+} // namespace
+
+void prod(const KernelCall& call, unsigned mask) {
+  by_type(call.outputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    reduce_groups(call, mask, [](const Groups& x, std::int64_t i) {
+      T product(1);
+      x.each_block<T>(i, [&](const T* block, std::int64_t n) {
+        for (std::int64_t k = 0; k < n; ++k) product = product * block[k];
+      });
+      return product;
+    });
+  });
+}
+
+void prod_vjp(const KernelCall& call, unsigned mask) {
+  struct Others {
+    double product = 1; // of all that are not 0
+    std::int64_t zeros = 0;
+  };
+  reverse_groups(
+      call, mask,
+      [](const Reverse& all) {
+        Others others;
+        all.x.each_block<double>(all.group, [&](const double* x, std::int64_t n) {
+          for (std::int64_t k = 0; k < n; ++k) {
+            others.zeros += x[k] == 0;
+            others.product *= x[k] == 0 ? 1 : x[k];
+          }
+        });
+        return others;
+      },
+      [](const Reverse& all, const Others& others, double x) {
+        if (x == 0) return others.zeros == 1 ? all.cotangent * others.product : 0;
+        return others.zeros == 0 ? all.cotangent * (others.product / x) : 0;
+      });
+}
+
+void norm(const KernelCall& call, unsigned mask, double p) {
+  reduce_groups(call, mask, [p](const Groups& x, std::int64_t i) {
+    double sum = 0;
+    x.each_block<double>(i, [&](const double* block, std::int64_t n) {
+      double part = 0;
+      for (std::int64_t k = 0; k < n; ++k) part += p == 2 ? block[k] * block[k] : std::pow(std::fabs(block[k]), p);
+      sum += part;
+    });
+    return p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p);
+  });
+}
+
+void norm_vjp(const KernelCall& call, unsigned mask, double p) {
+  reverse_groups(
+      call, mask,
+      [p](const Reverse& all) {
+        if (all.value == 0) return 0.0;
+        return all.cotangent / (p == 2 ? all.value : std::pow(all.value, p - 1));
+      },
+      [p](const Reverse&, double factor, double x) {
+        if (factor == 0 || x == 0) return 0.0;
+        return factor * (p == 2 ? x : std::copysign(std::pow(std::fabs(x), p - 1), x));
+      });
+}
+
+void logsumexp(const KernelCall& call, unsigned mask) {
+  reduce_groups(call, mask, [](const Groups& x, std::int64_t i) {
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    x.each_block<double>(i, [&](const double* block, std::int64_t n) {
+      for (std::int64_t k = 0; k < n; ++k) largest = block[k] > largest ? block[k] : largest;
+    });
+    const double shift = std::isinf(largest) ? 0 : largest; // infinite ones are then their own result
+    x.each_block<double>(i, [&](const double* block, std::int64_t n) {
+      for (std::int64_t k = 0; k < n; ++k) sum += std::exp(block[k] - shift);
+    });
+    return shift + std::log(sum);
+  });
+}
+
+void logsumexp_vjp(const KernelCall& call, unsigned mask) {
+  reverse_groups(
+      call, mask, [](const Reverse&) { return 0; },
+      [](const Reverse& all, int, double x) { return x == all.value ? all.cotangent : all.cotangent * std::exp(x - all.value); });
+}
+
+void variance(const KernelCall& call, unsigned mask, double correction) {
+  reduce_groups(call, mask, [correction](const Groups& x, std::int64_t i) {
+    const double mean = mean_of(x, i);
+    double sum = 0;
+    x.each_block<double>(i, [&](const double* block, std::int64_t n) {
+      double part = 0;
+      for (std::int64_t k = 0; k < n; ++k) part += (block[k] - mean) * (block[k] - mean);
+      sum += part;
+    });
+    return sum / degrees(x.size(), correction);
+  });
+}
+
+void variance_vjp(const KernelCall& call, unsigned mask, double correction) {
+  reverse_groups(
+      call, mask, [](const Reverse& all) { return mean_of(all.x, all.group); },
+      [correction](const Reverse& all, double mean, double x) {
+        return all.cotangent * 2 * (x - mean) / degrees(all.x.size(), correction);
+      });
+}
+
+void place_of_extreme(const KernelCall& call, unsigned mask, bool largest) {
+  by_type(call.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    reduce_groups(call, mask, [largest](const Groups& x, std::int64_t i) {
+      T best{};
+      std::int64_t place = 0, at = 0;
+      x.each_block<T>(i, [&](const T* block, std::int64_t n) {
+        for (std::int64_t k = 0; k < n; ++k, ++at) {
+          const bool keeps = at != 0 && pointwise::equal(largest ? pointwise::Max::choice<T>(best, block[k], T(1), T(0))
+                                                                 : pointwise::Min::choice<T>(best, block[k], T(1), T(0)),
+                                                         T(1));
+          if (keeps) continue;
+          best = block[k];
+          place = at;
+        }
+      });
+      return pointwise::Integer(place);
+    });
+  });
+}
+
+void masked_softmax(const KernelCall& call, double scale) {
+  const View &out = call.outputs[0], &mask = call.inputs[1];
+  const unsigned line = line_along(-1, out.shape.rank());
+  View over = mask; // stretched
+  over.shape = out.shape;
+  over.strides.fill(0);
+  for (int i = 0; i < mask.shape.rank(); ++i)
+    if (mask.shape[i] != 1)
+      over.strides[static_cast<std::size_t>(i + out.shape.rank() - mask.shape.rank())] =
+          mask.strides[static_cast<std::size_t>(i)];
+  const Groups from(call.inputs[0], line), to(out, line), masks(over, line);
+  parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> x, masked(static_cast<std::size_t>(from.size()), mask.weak ? mask.number : 0);
+    for (std::int64_t i = begin; i < end; ++i) {
+      from.load(i, x);
+      if (!mask.weak) masks.load(i, masked);
+      double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        x[k] *= scale;
+        if (masked[k] == 0 && x[k] > largest) largest = x[k];
+      }
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        x[k] = masked[k] == 0 ? std::exp(x[k] - largest) : 0;
+        sum += x[k];
+      }
+      const double factor = sum == 0 ? 0 : 1 / sum; // nothing is left
+      for (double& y : x) y *= factor;
+      to.store(i, x);
+    }
+  });
+}
+
+void masked_softmax_vjp(const KernelCall& call, double scale) {
+  const View& out = call.outputs[0];
+  const unsigned line = line_along(-1, out.shape.rank());
+  const Groups cotangents(call.inputs[0], line), values(call.inputs[1], line), to(out, line);
+  parallel_for(to.count(), to.grain(), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> c, y;
+    for (std::int64_t i = begin; i < end; ++i) {
+      cotangents.load(i, c);
+      values.load(i, y);
+      double sum = 0;
+      for (std::size_t k = 0; k < y.size(); ++k) sum += c[k] * y[k];
+      for (std::size_t k = 0; k < y.size(); ++k) y[k] = scale * y[k] * (c[k] - sum);
+      to.store(i, y);
+    }
+  });
+}
+
+} // namespace cairn::ops::cpu

@@ -1,0 +1,91 @@
+// Dropout. What is left is a function of the key and the place alone, so a step that runs again drops the same elements, and the reverse rule
+// is the operator itself on the cotangent: no mask is kept.
+#include "ops/cpu/groups.h"
+#include "ops/cpu/workers.h"
+#include "ops/operators/definitions.h"
+#include "ops/random.h"
+
+#include <fmt/format.h>
+
+namespace cairn::ops {
+
+namespace {
+
+void infer_dropout(const Call& call, ResultTypes& results) {
+  rules::infer_same(call, results);
+  results[0].dtype = floating_of(results[0].dtype);
+  const double p = call.attributes[0].number;
+  if (!(p >= 0 && p <= 1)) throw OperatorError(fmt::format("{}: {} is not a probability", shown_name(call.op), p));
+}
+
+void infer_planewise(const Call& call, ResultTypes& results) {
+  infer_dropout(call, results);
+  if (call.inputs[0].rank() < 2)
+    throw OperatorError(
+        fmt::format("dropout-planewise: a tensor of shape {} has no axes of batch and channels", call.inputs[0].shape.text()));
+}
+
+// What element or plane number i is multiplied by.
+double factor(const Attributes& attributes, std::int64_t i) {
+  const double p = attributes[0].number;
+  const random::Pair bits = random::bits_of_pair(attributes.key, static_cast<std::uint64_t>(i) / 2);
+  return random::uniform(i % 2 == 0 ? bits.first : bits.second, 53) < p ? 0 : 1 / (1 - p);
+}
+
+void dropout_kernel(const KernelCall& call) {
+  const unsigned all = (1u << call.outputs[0].shape.rank()) - 1;
+  const cpu::Groups from(call.inputs[0], all), to(call.outputs[0], all);
+  const std::int64_t n = from.size();
+  cpu::parallel_for((n - 1) / cpu::kGroupBlock + 1, cpu::kElementsInline / 8 / cpu::kGroupBlock,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      double x[cpu::kGroupBlock];
+                      for (std::int64_t at = begin * cpu::kGroupBlock; at < std::min(n, end * cpu::kGroupBlock);
+                           at += cpu::kGroupBlock) {
+                        const std::int64_t count = std::min(cpu::kGroupBlock, n - at);
+                        from.load(0, at, count, x);
+                        for (std::int64_t i = 0; i < count; ++i) {
+                          const double f = factor(call.attributes, at + i);
+                          x[i] = f == 0 ? 0 : x[i] * f; // an infinite one is dropped too
+                        }
+                        to.store(0, at, count, x);
+                      }
+                    });
+}
+
+void planewise_kernel(const KernelCall& call) {
+  const unsigned plane = ((1u << call.outputs[0].shape.rank()) - 1) & ~3u;
+  const cpu::Groups from(call.inputs[0], plane), to(call.outputs[0], plane);
+  cpu::parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> x;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const double f = factor(call.attributes, i);
+      from.load(i, x);
+      for (double& d : x) d = f == 0 ? 0 : d * f;
+      to.store(i, x);
+    }
+  });
+}
+
+void dropout_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  call.results[0] =
+      rules::fit(call.runtime, call.runtime.apply(call.op.id, {call.cotangents[0]}, call.attributes), call.inputs[0]);
+}
+
+// Random bits count as some twenty operations.
+Cost cost_of_dropout(const Call& call, const ResultTypes& results) {
+  const auto n = static_cast<double>(results.types[0].shape.elements());
+  return Cost{20 * n, n * static_cast<double>(bytes_of(call.inputs[0].dtype) + bytes_of(results.types[0].dtype))};
+}
+
+} // namespace
+
+namespace definitions {
+
+constinit const Definition dropout = {
+    .infer = infer_dropout, .kernel = dropout_kernel, .vjp = dropout_vjp, .cost = cost_of_dropout};
+constinit const Definition dropout_planewise = {.infer = infer_planewise, .kernel = planewise_kernel, .vjp = dropout_vjp};
+
+} // namespace definitions
+
+} // namespace cairn::ops

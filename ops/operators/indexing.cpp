@@ -1,0 +1,133 @@
+// Elements by their indices: rows of a table, elements along an axis, the reverse of both, and indices as vectors of 0 and 1.
+#include "ops/cpu/indexing.h"
+
+#include "ops/operators/definitions.h"
+#include "ops/pointwise.h"
+
+#include <fmt/format.h>
+
+namespace cairn::ops {
+
+namespace {
+
+void check_integers(const Call& call, unsigned operand) {
+  const Tensor& t = call.inputs[operand];
+  if (t.weak ? !t.exact : is_floating(t.dtype))
+    throw OperatorError(
+        fmt::format("{}: indices are integers, not {}", shown_name(call.op), t.weak ? "other numbers" : name_of(t.dtype)));
+}
+
+int axis_of(const Call& call) { return axis_in(shown_name(call.op), call.attributes[0].integer, call.inputs[0].rank()); }
+
+Places along_axis(const Call& call) { return {1, call.inputs[0].shape[axis_of(call)]}; }
+
+// --- embedding
+
+void infer_embedding(const Call& call, ResultTypes& results) {
+  const Tensor &table = call.inputs[0], &indices = call.inputs[1];
+  check_integers(call, 1);
+  if (table.rank() == 0) throw OperatorError("embedding: a tensor of shape () has no rows");
+  results[0].dtype = table.dtype;
+  results[0].shape = indices.shape;
+  for (int i = 1; i < table.rank(); ++i) results[0].shape.push_back(table.shape[i]);
+}
+
+Places rows_of_table(const Call& call) { return {1, call.inputs[0].shape[0]}; }
+
+void embedding_vjp_rule(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  call.results[0] = call.runtime.apply(OperatorId::embedding_vjp, {call.cotangents[0], call.inputs[1]},
+                                       rules::attributes({rules::integers(call.inputs[0].shape)}));
+}
+
+void infer_embedding_vjp(const Call& call, ResultTypes& results) {
+  results[0].dtype = call.inputs[0].dtype;
+  results[0].shape = Shape{std::span<const std::int64_t>(call.attributes[0].list)};
+}
+
+Places rows_of_result(const Call& call) { return {1, call.attributes[0].list[0]}; }
+
+// --- gather
+
+void infer_gather(const Call& call, ResultTypes& results) {
+  const Tensor &t = call.inputs[0], &indices = call.inputs[1];
+  check_integers(call, 1);
+  const int axis = axis_of(call);
+  bool fits = t.rank() == indices.rank();
+  for (int i = 0; fits && i < t.rank(); ++i) fits = i == axis || indices.shape[i] <= t.shape[i];
+  if (!fits)
+    throw OperatorError(fmt::format("{}: indices of shape {} do not go with a tensor of shape {} along axis {}",
+                                    shown_name(call.op), indices.shape.text(), t.shape.text(), axis));
+  results[0].dtype = t.dtype;
+  results[0].shape = indices.shape;
+}
+
+void gather_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  const Tensor& c = call.cotangents[0];
+  call.results[0] = call.runtime.apply(
+      OperatorId::scatter_add, {rules::zeros(call.runtime, c, call.inputs[0].shape), call.inputs[1], c}, call.attributes);
+}
+
+// --- scatter-add
+
+void infer_scatter_add(const Call& call, ResultTypes& results) {
+  const Tensor &base = call.inputs[0], &indices = call.inputs[1], &source = call.inputs[2];
+  infer_gather(call, results);
+  if (!(source.shape == indices.shape))
+    throw OperatorError(fmt::format("scatter-add: indices of shape {} do not go with elements of shape {}", indices.shape.text(),
+                                    source.shape.text()));
+  results[0].dtype = promoted(base.dtype, source.dtype);
+  results[0].shape = base.shape;
+}
+
+void scatter_add_vjp(const VjpCall& call) {
+  if (rules::wanted(call, 0)) call.results[0] = rules::fit(call.runtime, call.cotangents[0], call.inputs[0]);
+  if (rules::wanted(call, 2))
+    call.results[2] = rules::fit(
+        call.runtime, call.runtime.apply(OperatorId::gather, {call.cotangents[0], call.inputs[1]}, call.attributes), call.inputs[2]);
+}
+
+void scatter_add_jvp(const JvpCall& call) {
+  auto tangent = [&](std::size_t i) { // or zeros of its shape and type
+    const Term& x = call.inputs[i];
+    return call.tangents[i] != nullptr ? *call.tangents[i] : where(less(x, x), x, 0.0);
+  };
+  call.results[0] = apply(OperatorId::scatter_add, {tangent(0), call.inputs[1], tangent(2)}, call.attributes);
+}
+
+// --- one-hot
+
+void infer_one_hot(const Call& call, ResultTypes& results) {
+  check_integers(call, 0);
+  results[0].shape = call.inputs[0].shape;
+  results[0].shape.push_back(call.attributes[0].integer);
+  results[0].dtype = static_cast<DType>(rules::integer_or(call.attributes, 1, static_cast<std::int64_t>(DType::f32)));
+}
+
+Places below_size(const Call& call) { return {0, call.attributes[0].integer}; }
+
+} // namespace
+
+namespace definitions {
+
+constinit const Definition embedding = {.infer = infer_embedding,
+                                        .kernel = cpu::embedding,
+                                        .vjp = embedding_vjp_rule,
+                                        .keep = keep_input(1),
+                                        .places = rows_of_table};
+constinit const Definition embedding_vjp = {
+    .infer = infer_embedding_vjp, .kernel = cpu::embedding_vjp, .places = rows_of_result};
+constinit const Definition gather = {
+    .infer = infer_gather, .kernel = cpu::gather, .vjp = gather_vjp, .keep = keep_input(1), .places = along_axis};
+constinit const Definition scatter_add = {.infer = infer_scatter_add,
+                                          .kernel = cpu::scatter_add,
+                                          .vjp = scatter_add_vjp,
+                                          .jvp = scatter_add_jvp,
+                                          .keep = keep_input(1),
+                                          .places = along_axis};
+constinit const Definition one_hot = {.infer = infer_one_hot, .kernel = cpu::one_hot, .places = below_size};
+
+} // namespace definitions
+
+} // namespace cairn::ops

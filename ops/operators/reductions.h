@@ -1,0 +1,27 @@
+// What rules of reductions share: which axes go, and shapes and views with and without them.
+#pragma once
+
+#include "ops/operators/definitions.h"
+
+namespace cairn::ops::rules {
+
+using Mask = unsigned; // a bit for each axis that is reduced
+
+// By the operands "lb" that every reduction starts with: which axes, all if none are given, and whether they are kept with size 1.
+Mask axes_of(std::string_view who, const Attributes& attributes, int rank);
+bool keeps_axes(const Attributes& attributes);
+// The operand's shape with the axes of the mask of size 1, or gone.
+Shape reduced(const Shape& shape, Mask mask, bool keep);
+void infer_reduction(const Call& call, ResultTypes& results);
+// That, of a floating type.
+void infer_floating_reduction(const Call& call, ResultTypes& results);
+// That, where a result of no elements is refused: `what` it would be.
+void refuse_nothing(const Call& call, const ResultTypes& results, std::string_view what);
+// A view of a reduced tensor with an axis for each axis of the shape before, of size 1 where it is reduced.
+View with_axes(const View& small, const Shape& shape, Mask mask);
+// A cotangent of the result, stretched over the operand: nothing is copied.
+Tensor stretched(Runtime& runtime, const Tensor& cotangent, const Shape& shape, Mask mask);
+// A flop for each element that goes in.
+Cost cost_of_reduction(const Call& call, const ResultTypes& results);
+
+} // namespace cairn::ops::rules

@@ -1,0 +1,239 @@
+// Elements along an axis in order, the largest of them, and their running sums.
+#include "ops/cpu/groups.h"
+#include "ops/cpu/workers.h"
+#include "ops/operators/definitions.h"
+#include "ops/pointwise.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+namespace cairn::ops {
+
+namespace {
+
+using cpu::Groups;
+using pointwise::Integer;
+
+// The axis is operand `at` of those that are no tensors; the last if it is not given.
+int axis_of(std::string_view who, const Attributes& attributes, std::size_t at, const Shape& shape) {
+  return axis_in(who, rules::integer_or(attributes, at, -1), shape.rank());
+}
+
+template <class F> void each_group(const Groups& groups, F&& f) {
+  cpu::parallel_for(groups.count(), groups.grain(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+// --- cumulative-sum
+
+void infer_cumulative(const Call& call, ResultTypes& results) {
+  rules::infer_same(call, results);
+  if (!is_floating(results[0].dtype)) results[0].dtype = DType::i64;
+  axis_of(shown_name(call.op), call.attributes, 0, results[0].shape);
+}
+
+template <bool reverse> void cumulative_kernel(const KernelCall& call) {
+  const View& out = call.outputs[0];
+  const unsigned line = cpu::line_along(call.attributes[0].integer, out.shape.rank());
+  const Groups from(call.inputs[0], line), to(out, line);
+  cpu::by_type(out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    each_group(from, [&](std::int64_t i) {
+      std::vector<T> x;
+      from.load(i, x);
+      if (reverse)
+        std::partial_sum(x.rbegin(), x.rend(), x.rbegin());
+      else
+        std::partial_sum(x.begin(), x.end(), x.begin());
+      to.store(i, x);
+    });
+  });
+}
+
+void cumulative_vjp(const VjpCall& call) {
+  if (rules::wanted(call, 0))
+    call.results[0] = call.runtime.apply(OperatorId::cumulative_sum_vjp, {call.cotangents[0]}, call.attributes);
+}
+
+// --- order. Places of equal elements stay in their order, so every order is one of all places.
+
+bool is_nan(double d) { return d != d; }
+bool is_nan(Integer) { return false; }
+
+// The first `count` places of a line in ascending order, NaNs last; or in descending order, NaNs first.
+template <class T>
+void places_in_order(const std::vector<T>& x, bool ascending, std::int64_t count, std::vector<Integer>& places) {
+  places.resize(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) places[i] = static_cast<std::int64_t>(i);
+  auto before = [&](Integer i, Integer j) {
+    const T a = x[static_cast<std::size_t>(ascending ? i.v : j.v)], b = x[static_cast<std::size_t>(ascending ? j.v : i.v)];
+    if (pointwise::less(a, b) || (is_nan(b) && !is_nan(a))) return true;
+    if (pointwise::less(b, a) || (is_nan(a) && !is_nan(b))) return false;
+    return i.v < j.v;
+  };
+  std::partial_sort(places.begin(), places.begin() + count, places.end(), before);
+  places.resize(static_cast<std::size_t>(count));
+}
+
+// f(line, its elements, places in order) for every line of x. count: -1 for all, ascending.
+template <class F> void each_order(const View& x, int axis, std::int64_t count, F&& f) {
+  const Groups from(x, 1u << axis);
+  cpu::by_type(x.dtype, [&](auto zero) {
+    each_group(from, [&](std::int64_t i) {
+      std::vector<decltype(zero)> line;
+      std::vector<Integer> places;
+      from.load(i, line);
+      places_in_order(line, count < 0, count < 0 ? from.size() : count, places);
+      f(i, line, places);
+    });
+  });
+}
+
+template <class T> std::vector<T> picked(const std::vector<T>& x, const std::vector<Integer>& places) {
+  std::vector<T> out;
+  out.reserve(places.size());
+  for (const Integer place : places) out.push_back(x[static_cast<std::size_t>(place.v)]);
+  return out;
+}
+
+// (cotangent, x): each part of the cotangent to the place that its element came from.
+void put_back(const KernelCall& call, int axis, std::int64_t count) {
+  const Groups cotangents(call.inputs[0], 1u << axis), to(call.outputs[0], 1u << axis);
+  each_order(call.inputs[1], axis, count, [&](std::int64_t i, const auto&, const std::vector<Integer>& places) {
+    std::vector<double> c, all(static_cast<std::size_t>(to.size()));
+    cotangents.load(i, c);
+    for (std::size_t k = 0; k < places.size(); ++k) all[static_cast<std::size_t>(places[k].v)] = c[k];
+    to.store(i, all);
+  });
+}
+
+void infer_put_back(const Call& call, ResultTypes& results) {
+  results[0].dtype = call.inputs[0].dtype;
+  results[0].shape = call.inputs[1].shape;
+}
+
+// Elements of the tangent from the places.
+Term gathered(const Term& t, const Term& places, std::int64_t axis) {
+  return apply(OperatorId::gather, {t, places}, rules::attributes({rules::integer(axis)}));
+}
+
+// --- sort and argsort
+
+template <bool places> void infer_sort(const Call& call, ResultTypes& results) {
+  rules::infer_same(call, results);
+  axis_of(shown_name(call.op), call.attributes, 0, results[0].shape);
+  if (places) results[0].dtype = DType::i64;
+}
+
+template <bool wants_places> void sort_kernel(const KernelCall& call) {
+  const int axis = axis_of("sort", call.attributes, 0, call.inputs[0].shape);
+  const Groups to(call.outputs[0], 1u << axis);
+  each_order(call.inputs[0], axis, -1, [&](std::int64_t i, const auto& x, const std::vector<Integer>& places) {
+    if (wants_places)
+      to.store(i, places);
+    else
+      to.store(i, picked(x, places));
+  });
+}
+
+void sort_vjp_kernel(const KernelCall& call) { put_back(call, axis_of("sort", call.attributes, 0, call.inputs[1].shape), -1); }
+
+void sort_vjp_rule(const VjpCall& call) {
+  if (rules::wanted(call, 0))
+    call.results[0] = call.runtime.apply(OperatorId::sort_vjp, {call.cotangents[0], call.inputs[0]}, call.attributes);
+}
+
+void sort_jvp(const JvpCall& call) {
+  const Term places = apply(OperatorId::argsort, {call.inputs[0]}, call.attributes);
+  call.results[0] = gathered(*call.tangents[0], places, rules::integer_or(call.attributes, 0, -1));
+}
+
+// --- top-k
+
+void infer_top_k(const Call& call, ResultTypes& results) {
+  rules::infer_same(call, results);
+  const Shape& shape = call.inputs[0].shape;
+  const int axis = axis_of(shown_name(call.op), call.attributes, 1, shape);
+  const std::int64_t count = call.attributes[0].integer;
+  if (count < 0 || count > shape[axis])
+    throw OperatorError(
+        fmt::format("top-k: there are no {} elements along axis {} of a tensor of shape {}", count, axis, shape.text()));
+  results[0].shape[axis] = count;
+  results.count = 2;
+  results[1].dtype = DType::i64;
+  results[1].shape = results[0].shape;
+}
+
+void infer_places(const Call& call, ResultTypes& results) {
+  infer_top_k(call, results);
+  results.count = 1;
+  results[0].dtype = DType::i64;
+}
+
+void top_k_kernel(const KernelCall& call) {
+  const int axis = axis_of("top-k", call.attributes, 1, call.inputs[0].shape);
+  const Groups values(call.outputs[0], 1u << axis), indices(call.outputs[1], 1u << axis);
+  each_order(call.inputs[0], axis, call.attributes[0].integer,
+             [&](std::int64_t i, const auto& x, const std::vector<Integer>& places) {
+               values.store(i, picked(x, places));
+               indices.store(i, places);
+             });
+}
+
+void places_kernel(const KernelCall& call) {
+  const int axis = axis_of("top-k", call.attributes, 1, call.inputs[0].shape);
+  const Groups indices(call.outputs[0], 1u << axis);
+  each_order(call.inputs[0], axis, call.attributes[0].integer,
+             [&](std::int64_t i, const auto&, const std::vector<Integer>& places) { indices.store(i, places); });
+}
+
+void top_k_vjp_kernel(const KernelCall& call) {
+  put_back(call, axis_of("top-k", call.attributes, 1, call.inputs[1].shape), call.attributes[0].integer);
+}
+
+void top_k_vjp_rule(const VjpCall& call) {
+  if (rules::wanted(call, 0))
+    call.results[0] = call.runtime.apply(OperatorId::top_k_vjp, {call.cotangents[0], call.inputs[0]}, call.attributes);
+}
+
+// An algebra gives the first of several results alone, so the places come from an operator of their own.
+void top_k_jvp(const JvpCall& call) {
+  const Term places = apply(OperatorId::top_k_places, {call.inputs[0]}, call.attributes);
+  call.results[0] = gathered(*call.tangents[0], places, rules::integer_or(call.attributes, 1, -1));
+}
+
+// Comparisons: as many for each element as its line has doublings, about.
+Cost cost_of_sort(const Call& call, const ResultTypes&) {
+  const auto n = static_cast<double>(call.inputs[0].shape.elements());
+  return Cost{20 * n, 2 * n * static_cast<double>(bytes_of(call.inputs[0].dtype))};
+}
+
+} // namespace
+
+namespace definitions {
+
+constinit const Definition cumulative_sum = {
+    .infer = infer_cumulative, .kernel = cumulative_kernel<false>, .vjp = cumulative_vjp};
+constinit const Definition cumulative_sum_vjp = {.infer = infer_cumulative, .kernel = cumulative_kernel<true>};
+constinit const Definition sort = {.infer = infer_sort<false>,
+                                   .kernel = sort_kernel<false>,
+                                   .vjp = sort_vjp_rule,
+                                   .jvp = sort_jvp,
+                                   .keep = keep_input(0),
+                                   .cost = cost_of_sort};
+constinit const Definition sort_vjp = {.infer = infer_put_back, .kernel = sort_vjp_kernel};
+constinit const Definition argsort = {.infer = infer_sort<true>, .kernel = sort_kernel<true>, .cost = cost_of_sort};
+constinit const Definition top_k = {.infer = infer_top_k,
+                                    .kernel = top_k_kernel,
+                                    .vjp = top_k_vjp_rule,
+                                    .jvp = top_k_jvp,
+                                    .keep = keep_input(0),
+                                    .cost = cost_of_sort};
+constinit const Definition top_k_vjp = {.infer = infer_put_back, .kernel = top_k_vjp_kernel};
+constinit const Definition top_k_places = {.infer = infer_places, .kernel = places_kernel};
+
+} // namespace definitions
+
+} // namespace cairn::ops

@@ -1,0 +1,214 @@
+// Reductions beside sums and extremes: products, norms, logsumexp, variances, places of extremes; and softmax of scaled and
+// masked scores.
+#include "ops/cpu/statistics.h"
+
+#include "ops/operators/reductions.h"
+#include "ops/pointwise.h"
+
+#include <fmt/format.h>
+
+namespace cairn::ops {
+
+namespace {
+
+using namespace rules;
+
+// Of a kernel: the mask by the shape before the reduction.
+Mask mask_of(const KernelCall& call, unsigned operand) {
+  return axes_of("reduction", call.attributes, call.inputs[operand].shape.rank());
+}
+
+// The operands "lb" alone, and those with the axes kept.
+Attributes axes_alone(const Attributes& attributes, bool keep) {
+  Attributes out;
+  out.values.resize(2);
+  if (!attributes.values.empty()) out.values[0] = attributes[0];
+  out.values[1] = integer(keep || keeps_axes(attributes) ? 1 : 0);
+  return out;
+}
+Term sum(const Term& t, const JvpCall& call) { return apply(OperatorId::sum, {t}, axes_alone(call.attributes, false)); }
+
+// (cotangent, x[, y]): of the shape of x, of the type of the cotangent.
+void infer_vjp(const Call& call, ResultTypes& results) {
+  results[0].dtype = call.inputs[0].dtype;
+  results[0].shape = call.inputs[1].shape;
+}
+
+template <OperatorId kernel, bool with_value> void reduction_vjp(const VjpCall& call) {
+  if (!wanted(call, 0)) return;
+  const Tensor &c = call.cotangents[0], &x = call.inputs[0];
+  const Tensor made = with_value ? call.runtime.apply(kernel, {c, x, call.outputs[0]}, call.attributes)
+                                 : call.runtime.apply(kernel, {c, x}, call.attributes);
+  call.results[0] = fit(call.runtime, made, x);
+}
+
+// --- prod
+
+void infer_prod(const Call& call, ResultTypes& results) {
+  infer_reduction(call, results);
+  if (!is_floating(results[0].dtype)) results[0].dtype = DType::i64;
+}
+
+void prod_kernel(const KernelCall& call) { cpu::prod(call, mask_of(call, 0)); }
+void prod_vjp_kernel(const KernelCall& call) { cpu::prod_vjp(call, mask_of(call, 1)); }
+
+// The product of what is not 0, times the sum of what is 0 where there is one such: a formula whose own derivative is right there
+// too. Where there are two or more zeros, all derivatives are taken to be 0.
+void prod_jvp(const JvpCall& call) {
+  const Term &x = call.inputs[0], &t = *call.tangents[0];
+  const Term zero = equal(x, 0.0), zeros = sum(zero, call);
+  const Term safe = where(zero, 1.0, x);
+  const Term product = apply(OperatorId::prod, {safe}, call.attributes);
+  const Term slope = product * sum(where(zero, 0.0, t) / safe, call);
+  const Term at_zero = slope * sum(where(zero, x, 0.0), call) + product * sum(where(zero, t, 0.0), call);
+  call.results[0] = where(equal(zeros, 0.0), slope, where(equal(zeros, 1.0), at_zero, 0.0));
+}
+
+// --- norm
+
+double power_of_norm(const Attributes& attributes) { return number_or(attributes, 2, 2); }
+
+void infer_norm(const Call& call, ResultTypes& results) {
+  infer_floating_reduction(call, results);
+  const double p = power_of_norm(call.attributes);
+  if (!(p >= 1) || p - p != 0) throw OperatorError(fmt::format("norm: p is a number from 1 on, not {}", p));
+}
+
+void norm_kernel(const KernelCall& call) { cpu::norm(call, mask_of(call, 0), power_of_norm(call.attributes)); }
+void norm_vjp_kernel(const KernelCall& call) { cpu::norm_vjp(call, mask_of(call, 1), power_of_norm(call.attributes)); }
+
+void norm_jvp(const JvpCall& call) {
+  const Term &x = call.inputs[0], &t = *call.tangents[0], &y = call.outputs[0];
+  const double p = power_of_norm(call.attributes);
+  const Term moved = p == 2 ? sum(x * t, call) / y : sum(sign(x) * pow(abs(x), p - 1) * t, call) / pow(y, p - 1);
+  call.results[0] = where(equal(y, 0.0), 0.0, moved);
+}
+
+// --- logsumexp
+
+void logsumexp_kernel(const KernelCall& call) { cpu::logsumexp(call, mask_of(call, 0)); }
+void logsumexp_vjp_kernel(const KernelCall& call) { cpu::logsumexp_vjp(call, mask_of(call, 1)); }
+
+void logsumexp_jvp(const JvpCall& call) {
+  const Term& x = call.inputs[0];
+  const Term y = apply(OperatorId::logsumexp, {x}, axes_alone(call.attributes, true));
+  call.results[0] = sum(exp(x - y) * *call.tangents[0], call);
+}
+
+// --- variance
+
+double correction_of(const Attributes& attributes) { return static_cast<double>(integer_or(attributes, 2, 0)); }
+
+void variance_kernel(const KernelCall& call) { cpu::variance(call, mask_of(call, 0), correction_of(call.attributes)); }
+void variance_vjp_kernel(const KernelCall& call) { cpu::variance_vjp(call, mask_of(call, 1), correction_of(call.attributes)); }
+
+void variance_jvp(const JvpCall& call) {
+  const Term& x = call.inputs[0];
+  const double correction = correction_of(call.attributes);
+  const Term mean = apply(OperatorId::mean, {x}, axes_alone(call.attributes, true));
+  const Term moved = (x - mean) * *call.tangents[0];
+  if (correction == 0) {
+    call.results[0] = Term(2.0) * apply(OperatorId::mean, {moved}, axes_alone(call.attributes, false));
+    return;
+  }
+  const Term count = sum(where(less(x, x), x, 1.0), call); // terms have no shapes to look at
+  call.results[0] = Term(2.0) * sum(moved, call) / max(count - Term(correction), 0.0);
+}
+
+// --- places of extremes
+
+Mask mask_of_line(const Attributes& attributes, const Shape& shape, std::string_view who) {
+  if (attributes.values.empty() || !attributes[0].present) return (1u << shape.rank()) - 1;
+  return 1u << axis_in(who, attributes[0].integer, shape.rank());
+}
+
+void infer_place(const Call& call, ResultTypes& results) {
+  const Shape& shape = call.inputs[0].shape;
+  results[0].dtype = DType::i64;
+  results[0].shape = reduced(shape, mask_of_line(call.attributes, shape, shown_name(call.op)), keeps_axes(call.attributes));
+  refuse_nothing(call, results, call.op.id == OperatorId::argmax ? "largest element" : "smallest element");
+}
+
+template <bool largest> void place_kernel(const KernelCall& call) {
+  cpu::place_of_extreme(call, mask_of_line(call.attributes, call.inputs[0].shape, "argmax"), largest);
+}
+
+// --- softmax of scaled and masked scores
+
+void infer_fused(const Call& call, ResultTypes& results) {
+  const Shape &scores = call.inputs[0].shape, &mask = call.inputs[1].shape;
+  const std::string_view who = shown_name(call.op);
+  if (scores.rank() == 0) throw OperatorError(fmt::format("{}: a tensor of shape () has no axis", who));
+  infer_same(call, results);
+  results[0].dtype = floating_of(results[0].dtype);
+  if (!(broadcast(who, scores, mask) == scores))
+    throw OperatorError(
+        fmt::format("{}: a mask of shape {} does not stretch to scores of shape {}", who, mask.text(), scores.text()));
+}
+
+void fused_kernel(const KernelCall& call) { cpu::masked_softmax(call, call.attributes[0].number); }
+void fused_vjp_kernel(const KernelCall& call) { cpu::masked_softmax_vjp(call, call.attributes[0].number); }
+
+void fused_vjp(const VjpCall& call) {
+  if (!wanted(call, 0)) return;
+  const Tensor made = call.runtime.apply(OperatorId::fused_softmax_vjp, {call.cotangents[0], call.outputs[0]}, call.attributes);
+  call.results[0] = fit(call.runtime, made, call.inputs[0]);
+}
+
+void fused_jvp(const JvpCall& call) {
+  const Term &y = call.outputs[0], moved = Term(call.attributes[0].number) * *call.tangents[0];
+  Attribute last;
+  last.present = true;
+  last.list = {-1};
+  call.results[0] = y * (moved - apply(OperatorId::sum, {y * moved}, attributes({last, integer(1)})));
+}
+
+// Exponentials count as some twenty operations.
+Cost cost_of_exponentials(const Call& call, const ResultTypes& results) {
+  Cost cost = cost_of_reduction(call, results);
+  cost.flops *= 25;
+  return cost;
+}
+
+constexpr Definition reduction(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jvp jvp = nullptr, std::uint32_t keep = 0) {
+  Definition d;
+  d.infer = infer;
+  d.kernel = kernel;
+  d.vjp = vjp;
+  d.jvp = jvp;
+  d.keep = keep;
+  d.cost = cost_of_reduction;
+  return d;
+}
+
+constexpr Definition with_exponentials(Definition d) {
+  d.cost = cost_of_exponentials;
+  return d;
+}
+
+constexpr std::uint32_t kBoth = keep_input(0) | kKeepOutput;
+
+} // namespace
+
+namespace definitions {
+
+constinit const Definition prod =
+    reduction(infer_prod, prod_kernel, reduction_vjp<OperatorId::prod_vjp, false>, prod_jvp, keep_input(0));
+constinit const Definition prod_vjp = {.infer = infer_vjp, .kernel = prod_vjp_kernel};
+constinit const Definition norm = reduction(infer_norm, norm_kernel, reduction_vjp<OperatorId::norm_vjp, true>, norm_jvp, kBoth);
+constinit const Definition norm_vjp = {.infer = infer_vjp, .kernel = norm_vjp_kernel};
+constinit const Definition logsumexp = with_exponentials(
+    reduction(infer_floating_reduction, logsumexp_kernel, reduction_vjp<OperatorId::logsumexp_vjp, true>, logsumexp_jvp, kBoth));
+constinit const Definition logsumexp_vjp = {.infer = infer_vjp, .kernel = logsumexp_vjp_kernel};
+constinit const Definition variance = reduction(infer_floating_reduction, variance_kernel,
+                                                reduction_vjp<OperatorId::variance_vjp, false>, variance_jvp, keep_input(0));
+constinit const Definition variance_vjp = {.infer = infer_vjp, .kernel = variance_vjp_kernel};
+constinit const Definition argmax = reduction(infer_place, place_kernel<true>);
+constinit const Definition argmin = reduction(infer_place, place_kernel<false>);
+constinit const Definition fused_softmax =
+    with_exponentials(reduction(infer_fused, fused_kernel, fused_vjp, fused_jvp, kKeepOutput));
+constinit const Definition fused_softmax_vjp = {.infer = infer_same, .kernel = fused_vjp_kernel};
+
+} // namespace definitions
+
+} // namespace cairn::ops

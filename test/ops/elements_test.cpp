@@ -1,0 +1,179 @@
+// What the operators of ops/operators_elements.def promise beside values and derivatives: what they refuse, what they do at
+// borders (no elements, NaNs, zeros), and that dropout drops the same when it runs again.
+#include "test/ops/testing.h"
+
+#include <limits>
+
+using namespace cairn::ops;
+using namespace cairn::ops::test;
+using O = OperatorId;
+
+namespace {
+
+std::string error(World& w, O op, std::vector<Tensor> inputs, std::vector<Attribute> attributes = {}) {
+  const std::int64_t held = w.ledger.held;
+  try {
+    applied(w.rt, op, std::move(inputs), with(std::move(attributes)));
+  } catch (const OperatorError& e) {
+    CHECK(w.ledger.held == held);
+    return e.what();
+  }
+  return "no error";
+}
+
+std::vector<double> numbers(World& w, O op, std::vector<Tensor> inputs, std::vector<Attribute> attributes = {}) {
+  return w.rt.read_numbers(applied(w.rt, op, std::move(inputs), with(std::move(attributes))));
+}
+
+using Numbers = std::vector<double>;
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+
+} // namespace
+
+TEST_CASE("indices that are not there, or are no integers, are refused before anything is launched") {
+  World w;
+  const Tensor t = w.tensor({2, 3}, Numbers(6));
+  auto at = [&](std::vector<double> i, const Shape& shape) { return w.tensor(shape, i, DType::i64); };
+  CHECK(error(w, O::embedding, {t, at({0, 2}, {2})}) == "embedding: there is no index 2 along an axis of size 2");
+  CHECK(error(w, O::embedding, {t, weak_number(-1, true)}) == "embedding: there is no index -1 along an axis of size 2");
+  CHECK(error(w, O::embedding, {t, weak_number(0.5, false)}) == "embedding: indices are integers, not other numbers");
+  CHECK(error(w, O::embedding, {t, t}) == "embedding: indices are integers, not f64");
+  CHECK(error(w, O::gather, {t, at({3, 0}, {2, 1})}, {integer(1)}) == "gather: there is no index 3 along an axis of size 3");
+  CHECK(error(w, O::gather, {t, at({0, 0, 0}, {3, 1})}, {integer(1)}) ==
+        "gather: indices of shape (3 1) do not go with a tensor of shape (2 3) along axis 1");
+  CHECK(error(w, O::scatter_add, {t, at({0, -1}, {2, 1}), w.tensor({2, 1}, Numbers(2))}, {integer(1)}) ==
+        "scatter-add: there is no index -1 along an axis of size 3");
+  CHECK(error(w, O::scatter_add, {t, at({0, 0}, {2, 1}), w.tensor({2}, Numbers(2))}, {integer(1)}) ==
+        "scatter-add: indices of shape (2 1) do not go with elements of shape (2)");
+  CHECK(error(w, O::one_hot, {at({4}, {1})}, {integer(4)}) == "one-hot: there is no index 4 along an axis of size 4");
+  CHECK(error(w, O::cross_entropy_loss, {t, at({0, 3}, {2})}) ==
+        "cross-entropy-loss: there is no index 3 along an axis of size 3");
+  CHECK(error(w, O::cross_entropy_loss, {t, at({0}, {1})}) ==
+        "cross-entropy-loss: indices of shape (1) do not go with logits of shape (2 3)");
+}
+
+TEST_CASE("shapes and numbers that elements cannot have") {
+  World w;
+  const Tensor a = w.tensor({2, 3}, Numbers(6)), b = w.tensor({3}, Numbers(3)), none = w.tensor({0}, {}), s = w.tensor({}, {1});
+  CHECK(error(w, O::min_over, {none}) == "min-over: a tensor of shape (0) has no minimum");
+  CHECK(error(w, O::argmax, {none}) == "argmax: a tensor of shape (0) has no largest element");
+  CHECK(error(w, O::norm, {a}, {absent(), absent(), number(0.5)}) == "norm: p is a number from 1 on, not 0.5");
+  CHECK(error(w, O::mean_squared_error, {a, b}) == "mean-squared-error: shapes (2 3) and (3) are not the same");
+  CHECK(error(w, O::fused_softmax, {b, a}, {number(1)}) ==
+        "fused-scale-mask-softmax: a mask of shape (2 3) does not stretch to scores of shape (3)");
+  CHECK(error(w, O::dropout, {a}, {number(1.5)}) == "dropout: 1.5 is not a probability");
+  CHECK(error(w, O::dropout_planewise, {b}, {number(0.5)}) ==
+        "dropout-planewise: a tensor of shape (3) has no axes of batch and channels");
+  CHECK(error(w, O::stack, {}, {integer(0)}) == "stack: no tensors are given");
+  CHECK(error(w, O::stack, {a, b}, {integer(0)}) == "stack: shapes (2 3) and (3) are not the same");
+  CHECK(error(w, O::chunk, {a}, {integer(0), integer(2), integer(2)}) == "chunk: there is no part 2 of 2");
+  CHECK(error(w, O::crop, {a}, {list({0, 2}), list({2, 2})}) ==
+        "crop: 2 from 2 on along axis 1 are not in a tensor of shape (2 3)");
+  CHECK(error(w, O::crop, {a}, {list({0}), list({2, 2})}) ==
+        "crop: (0) are not a number for each axis of a tensor of shape (2 3)");
+  CHECK(error(w, O::tile, {a}, {list({1, -1})}) == "tile: axis 1 of a tensor of shape (2 3) cannot be repeated -1 times");
+  CHECK(error(w, O::roll, {a}, {list({1, 1}), list({0})}) == "roll: (1 1) are not a number for each axis of (0)");
+  CHECK(error(w, O::lower_triangle, {b}) == "lower-triangle: a tensor of shape (3) is no matrix");
+  CHECK(error(w, O::sort, {s}) == "sort: there is no axis -1 in a tensor of 0 axes");
+  CHECK(error(w, O::top_k, {a}, {integer(4)}) == "top-k: there are no 4 elements along axis 1 of a tensor of shape (2 3)");
+  CHECK(error(w, O::cholesky, {a}) == "cholesky: a tensor of shape (2 3) is no square matrix");
+  const Tensor square = w.tensor({2, 2}, Numbers(4));
+  CHECK(error(w, O::solve, {square, b}) == "solve: shapes (2 2) and (3) do not go together");
+}
+
+TEST_CASE("numbers as indices, vectors of 0 and 1, and their types") {
+  World w;
+  const Tensor table = w.tensor({3, 2}, {1, 2, 3, 4, 5, 6});
+  CHECK(numbers(w, O::embedding, {table, weak_number(2, true)}) == Numbers{5, 6});
+  const Tensor hot = applied(w.rt, O::one_hot, {w.tensor({2}, {2, 0}, DType::u8)}, with({integer(3)}));
+  CHECK(hot.dtype == DType::f32);
+  CHECK(hot.shape == Shape{2, 3});
+  CHECK(w.rt.read_numbers(hot) == Numbers{0, 0, 1, 1, 0, 0});
+  CHECK(applied(w.rt, O::one_hot, {weak_number(1, true)}, with({integer(2), integer(static_cast<int>(DType::i32))})).dtype ==
+        DType::i32);
+  CHECK(applied(w.rt, O::prod, {w.tensor({2}, {3, 4}, DType::u8)}).dtype == DType::i64);
+}
+
+TEST_CASE("tensors without elements") {
+  World w;
+  const Tensor none = w.tensor({0}, {}), rows = w.tensor({2, 0}, {}), no_rows = w.tensor({0, 2}, {});
+  const Tensor no_indices = w.tensor({0}, {}, DType::i64);
+  CHECK(numbers(w, O::prod, {none}) == Numbers{1});
+  CHECK(numbers(w, O::norm, {rows}, {list({1})}) == Numbers{0, 0});
+  CHECK(numbers(w, O::logsumexp, {none}) == Numbers{-kInfinity});
+  CHECK(applied(w.rt, O::embedding, {no_rows, no_indices}).shape == Shape{0, 2});
+  CHECK(error(w, O::embedding, {no_rows, weak_number(0, true)}) == "embedding: there is no index 0 along an axis of size 0");
+  CHECK(numbers(w, O::scatter_add, {w.tensor({2}, {1, 2}), no_indices, none}, {integer(0)}) == Numbers{1, 2});
+  CHECK(numbers(w, O::embedding_vjp, {no_rows, no_indices}, {list({2, 2})}) == Numbers{0, 0, 0, 0});
+  CHECK(std::isnan(numbers(w, O::mean_squared_error, {none, none})[0]));
+  CHECK(numbers(w, O::determinant, {w.tensor({0, 0}, {})}) == Numbers{1});
+  for (const O op : {O::sort, O::argsort, O::lower_triangle}) CHECK(applied(w.rt, op, {rows}).shape == Shape{2, 0});
+  CHECK(applied(w.rt, O::roll, {rows}, with({list({1, 1}), list({0, 1})})).shape == Shape{2, 0});
+  CHECK(applied(w.rt, O::tile, {rows}, with({list({2, 2})})).shape == Shape{4, 0});
+  CHECK(applied(w.rt, O::chunk, {none}, with({integer(0), integer(3), integer(2)})).shape == Shape{0});
+}
+
+TEST_CASE("NaNs, zeros and masks") {
+  World w;
+  const Tensor x = w.tensor({5}, {2, kNan, -1, 3, 2});
+  const Numbers sorted = numbers(w, O::sort, {x});
+  CHECK(Numbers(sorted.begin(), sorted.end() - 1) == Numbers{-1, 2, 2, 3});
+  CHECK(std::isnan(sorted[4]));
+  CHECK(numbers(w, O::argsort, {x}) == Numbers{2, 0, 4, 3, 1});
+  CHECK(numbers(w, O::argmax, {x}) == Numbers{1});
+  CHECK(numbers(w, O::argmin, {x}) == Numbers{1});
+  CHECK(numbers(w, O::argmax, {w.tensor({4}, {1, 3, 3, 0})}) == Numbers{1});
+
+  Tensor results[2];
+  Tensor in[] = {x};
+  w.rt.apply(operator_of(O::top_k), in, {}, with({integer(3)}), results);
+  CHECK(std::isnan(w.rt.read_numbers(results[0])[0]));
+  CHECK(results[1].dtype == DType::i64);
+  CHECK(w.rt.read_numbers(results[1]) == Numbers{1, 3, 0});
+  CHECK(numbers(w, O::top_k_places, {x}, {integer(3)}) == Numbers{1, 3, 0});
+
+  // The product of all others, also where there are zeros.
+  const Tensor one = w.tensor({1}, {1}), with_zero = w.tensor({3}, {2, 0, 5}), two_zeros = w.tensor({3}, {2, 0, 0});
+  CHECK(numbers(w, O::prod_vjp, {one, with_zero}, {absent(), integer(1)}) == Numbers{0, 10, 0});
+  CHECK(numbers(w, O::prod_vjp, {one, two_zeros}, {absent(), integer(1)}) == Numbers{0, 0, 0});
+  const Tensor zeros = w.tensor({2}, {0, 0});
+  CHECK(numbers(w, O::norm_vjp, {one, zeros, w.tensor({1}, {0})}, {absent(), integer(1)}) == Numbers{0, 0});
+  CHECK(numbers(w, O::logsumexp, {w.tensor({2}, {-kInfinity, -kInfinity})}) == Numbers{-kInfinity});
+  CHECK(numbers(w, O::logsumexp, {w.tensor({2}, {1000, 1000})}) == Numbers{1000 + std::log(2.0)});
+  CHECK(numbers(w, O::fused_softmax, {with_zero, weak_number(1, true)}, {number(1)}) == Numbers{0, 0, 0});
+  // Singular: the cofactors are still there.
+  CHECK(numbers(w, O::determinant_vjp, {w.tensor({}, {1}), w.tensor({2, 2}, {1, 2, 2, 4})}) == Numbers{4, -2, -2, 1});
+  CHECK(numbers(w, O::binary_cross_entropy, {w.tensor({2}, {0, 1}), w.tensor({2}, {1, 1})}) == Numbers{50});
+}
+
+TEST_CASE("dropout is a function of its key: the rest is scaled, the same elements go again, and so in the reverse rule") {
+  World w;
+  const std::int64_t n = 20000;
+  const Tensor ones = w.tensor({n}, Numbers(static_cast<std::size_t>(n), 1));
+  Attributes attributes = with({number(0.25)});
+  attributes.key = 99;
+  const Numbers first = w.rt.read_numbers(applied(w.rt, O::dropout, {ones}, attributes));
+  double left = 0;
+  for (const double d : first) {
+    CHECK((d == 0 || d == 1 / 0.75));
+    left += d != 0;
+  }
+  CHECK(std::fabs(left / static_cast<double>(n) - 0.75) < 0.02);
+  CHECK(w.rt.read_numbers(applied(w.rt, O::dropout, {ones}, attributes)) == first);
+  attributes.key = 100;
+  CHECK(w.rt.read_numbers(applied(w.rt, O::dropout, {ones}, attributes)) != first);
+  attributes.values[0].number = 1;
+  CHECK(w.rt.read_numbers(applied(w.rt, O::dropout, {ones}, attributes)) == Numbers(static_cast<std::size_t>(n), 0));
+
+  attributes.values[0].number = 0.5;
+  const Tensor planes = w.tensor({10, 10, 3}, Numbers(300, 1));
+  const Numbers dropped = w.rt.read_numbers(applied(w.rt, O::dropout_planewise, {planes}, attributes));
+  double sum = 0;
+  for (std::size_t i = 0; i < 300; i += 3) {
+    CHECK(dropped[i] == dropped[i + 1]);
+    CHECK(dropped[i] == dropped[i + 2]);
+    sum += dropped[i];
+  }
+  CHECK(sum > 60);
+  CHECK(sum < 140);
+}
