@@ -1,5 +1,5 @@
-// See indexing.h. What is added up is added in the order of the indices, in double, by whoever owns the place it goes to: sums do not
-// depend on how many threads there are.
+// See indexing.h. What is added up is added in the order of the indices, in double, by whoever owns the place it goes to: sums do
+// not depend on how many threads there are.
 #include "ops/cpu/indexing.h"
 
 #include "ops/cpu/copy.h"

@@ -42,12 +42,14 @@ struct Stack {
 
 template <class F> void each_matrix(const Stack& stack, F&& f) {
   const std::int64_t work = std::max<std::int64_t>(1, stack.rows * stack.rows * stack.columns);
-  parallel_for(stack.matrices.count(), std::max<std::int64_t>(1, kElementsInline / work), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) f(i);
-  });
+  parallel_for(stack.matrices.count(), std::max<std::int64_t>(1, kElementsInline / work),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) f(i);
+               });
 }
 
-// Triangles P A = L U in place of A, by rows exchanged so that pivots are largest; b gets the same exchanges. The sign of the exchanges.
+// Triangles P A = L U in place of A, by rows exchanged so that pivots are largest; b gets the same exchanges. The sign of the
+// exchanges.
 double eliminate(Matrix& a, Matrix* b) {
   double sign = 1;
   for (std::int64_t k = 0; k < a.rows; ++k) {

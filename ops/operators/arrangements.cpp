@@ -60,8 +60,8 @@ void stack_vjp(const VjpCall& call) {
     const Tensor part = call.runtime.apply(OperatorId::narrow, {call.cotangents[0]},
                                            rules::attributes({call.attributes[0], rules::integer(i), rules::integer(1)}));
     call.results[i] = rules::fit(
-        call.runtime,
-        call.runtime.apply(OperatorId::view, {part}, rules::attributes({rules::integers(call.inputs[i].shape)})), call.inputs[i]);
+        call.runtime, call.runtime.apply(OperatorId::view, {part}, rules::attributes({rules::integers(call.inputs[i].shape)})),
+        call.inputs[i]);
   }
 }
 
@@ -90,8 +90,8 @@ Cut cut_of_crop(const Call& call) {
   for (int i = 0; i < t.rank(); ++i) {
     const std::int64_t start = item(call.attributes, 0, i), size = item(call.attributes, 1, i);
     if (start < 0 || size < 0 || start > t.shape[i] || size > t.shape[i] - start)
-      throw OperatorError(fmt::format("crop: {} from {} on along axis {} are not in a tensor of shape {}", size, start, i,
-                                      t.shape.text()));
+      throw OperatorError(
+          fmt::format("crop: {} from {} on along axis {} are not in a tensor of shape {}", size, start, i, t.shape.text()));
     cut.starts[i] = start;
     cut.sizes[i] = size;
   }
@@ -102,7 +102,8 @@ Cut cut_of_chunk(const Call& call) {
   const Tensor& t = call.inputs[0];
   const int axis = axis_in("chunk", call.attributes[0].integer, t.rank());
   const std::int64_t parts = call.attributes[1].integer, which = call.attributes[2].integer;
-  if (parts < 1 || which < 0 || which >= parts) throw OperatorError(fmt::format("chunk: there is no part {} of {}", which, parts));
+  if (parts < 1 || which < 0 || which >= parts)
+    throw OperatorError(fmt::format("chunk: there is no part {} of {}", which, parts));
   Cut cut{t.shape, t.shape};
   const std::int64_t n = t.shape[axis], size = n / parts + (n % parts != 0 ? 1 : 0);
   for (int i = 0; i < t.rank(); ++i) cut.starts[i] = 0;
@@ -161,9 +162,7 @@ void tile_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   Tensor c = call.cotangents[0];
   Shape shape = c.shape;
-  auto seen = [&](const Shape& as) {
-    c = call.runtime.apply(OperatorId::view, {c}, rules::attributes({rules::integers(as)}));
-  };
+  auto seen = [&](const Shape& as) { c = call.runtime.apply(OperatorId::view, {c}, rules::attributes({rules::integers(as)})); };
   for (int i = 0; i < shape.rank(); ++i) {
     const std::int64_t times = item(call.attributes, 0, i);
     if (times == 1) continue;
@@ -208,7 +207,8 @@ void infer_roll(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
   const auto &shifts = call.attributes[0].list, &axes = call.attributes[1].list;
   if (shifts.size() != axes.size())
-    throw OperatorError(fmt::format("roll: ({}) are not a number for each axis of ({})", fmt::join(shifts, " "), fmt::join(axes, " ")));
+    throw OperatorError(
+        fmt::format("roll: ({}) are not a number for each axis of ({})", fmt::join(shifts, " "), fmt::join(axes, " ")));
   unsigned seen = 0;
   for (const std::int64_t axis : axes) {
     const unsigned bit = 1u << axis_in("roll", axis, call.inputs[0].rank());

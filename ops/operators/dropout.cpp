@@ -1,5 +1,5 @@
-// Dropout. What is left is a function of the key and the place alone, so a step that runs again drops the same elements, and the reverse rule
-// is the operator itself on the cotangent: no mask is kept.
+// Dropout. What is left is a function of the key and the place alone, so a step that runs again drops the same elements, and the
+// reverse rule is the operator itself on the cotangent: no mask is kept.
 #include "ops/cpu/groups.h"
 #include "ops/cpu/workers.h"
 #include "ops/operators/definitions.h"
@@ -36,20 +36,19 @@ void dropout_kernel(const KernelCall& call) {
   const unsigned all = (1u << call.outputs[0].shape.rank()) - 1;
   const cpu::Groups from(call.inputs[0], all), to(call.outputs[0], all);
   const std::int64_t n = from.size();
-  cpu::parallel_for((n - 1) / cpu::kGroupBlock + 1, cpu::kElementsInline / 8 / cpu::kGroupBlock,
-                    [&](std::int64_t begin, std::int64_t end) {
-                      double x[cpu::kGroupBlock];
-                      for (std::int64_t at = begin * cpu::kGroupBlock; at < std::min(n, end * cpu::kGroupBlock);
-                           at += cpu::kGroupBlock) {
-                        const std::int64_t count = std::min(cpu::kGroupBlock, n - at);
-                        from.load(0, at, count, x);
-                        for (std::int64_t i = 0; i < count; ++i) {
-                          const double f = factor(call.attributes, at + i);
-                          x[i] = f == 0 ? 0 : x[i] * f; // an infinite one is dropped too
-                        }
-                        to.store(0, at, count, x);
-                      }
-                    });
+  cpu::parallel_for(
+      (n - 1) / cpu::kGroupBlock + 1, cpu::kElementsInline / 8 / cpu::kGroupBlock, [&](std::int64_t begin, std::int64_t end) {
+        double x[cpu::kGroupBlock];
+        for (std::int64_t at = begin * cpu::kGroupBlock; at < std::min(n, end * cpu::kGroupBlock); at += cpu::kGroupBlock) {
+          const std::int64_t count = std::min(cpu::kGroupBlock, n - at);
+          from.load(0, at, count, x);
+          for (std::int64_t i = 0; i < count; ++i) {
+            const double f = factor(call.attributes, at + i);
+            x[i] = f == 0 ? 0 : x[i] * f; // an infinite one is dropped too
+          }
+          to.store(0, at, count, x);
+        }
+      });
 }
 
 void planewise_kernel(const KernelCall& call) {

@@ -65,8 +65,8 @@ void infer_gather(const Call& call, ResultTypes& results) {
 void gather_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   const Tensor& c = call.cotangents[0];
-  call.results[0] = call.runtime.apply(
-      OperatorId::scatter_add, {rules::zeros(call.runtime, c, call.inputs[0].shape), call.inputs[1], c}, call.attributes);
+  call.results[0] = call.runtime.apply(OperatorId::scatter_add,
+                                       {rules::zeros(call.runtime, c, call.inputs[0].shape), call.inputs[1], c}, call.attributes);
 }
 
 // --- scatter-add
@@ -84,8 +84,9 @@ void infer_scatter_add(const Call& call, ResultTypes& results) {
 void scatter_add_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0)) call.results[0] = rules::fit(call.runtime, call.cotangents[0], call.inputs[0]);
   if (rules::wanted(call, 2))
-    call.results[2] = rules::fit(
-        call.runtime, call.runtime.apply(OperatorId::gather, {call.cotangents[0], call.inputs[1]}, call.attributes), call.inputs[2]);
+    call.results[2] =
+        rules::fit(call.runtime, call.runtime.apply(OperatorId::gather, {call.cotangents[0], call.inputs[1]}, call.attributes),
+                   call.inputs[2]);
 }
 
 void scatter_add_jvp(const JvpCall& call) {
@@ -116,8 +117,7 @@ constinit const Definition embedding = {.infer = infer_embedding,
                                         .vjp = embedding_vjp_rule,
                                         .keep = keep_input(1),
                                         .places = rows_of_table};
-constinit const Definition embedding_vjp = {
-    .infer = infer_embedding_vjp, .kernel = cpu::embedding_vjp, .places = rows_of_result};
+constinit const Definition embedding_vjp = {.infer = infer_embedding_vjp, .kernel = cpu::embedding_vjp, .places = rows_of_result};
 constinit const Definition gather = {
     .infer = infer_gather, .kernel = cpu::gather, .vjp = gather_vjp, .keep = keep_input(1), .places = along_axis};
 constinit const Definition scatter_add = {.infer = infer_scatter_add,

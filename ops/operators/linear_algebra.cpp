@@ -1,5 +1,5 @@
-// Small dense linear algebra: Cholesky factors, solutions of linear equations, determinants. Rules are products and solutions again (Giles,
-// "Collected matrix derivative results", 2008).
+// Small dense linear algebra: Cholesky factors, solutions of linear equations, determinants. Rules are products and solutions
+// again (Giles, "Collected matrix derivative results", 2008).
 #include "ops/cpu/linear_algebra.h"
 
 #include "ops/operators/definitions.h"
@@ -37,7 +37,8 @@ void infer_solve(const Call& call, ResultTypes& results) {
   bool fits = a.rank() == b.rank();
   for (int i = 0; fits && i + 1 < a.rank(); ++i) fits = a.shape[i] == b.shape[i];
   if (!fits)
-    throw OperatorError(fmt::format("{}: shapes {} and {} do not go together", shown_name(call.op), a.shape.text(), b.shape.text()));
+    throw OperatorError(
+        fmt::format("{}: shapes {} and {} do not go together", shown_name(call.op), a.shape.text(), b.shape.text()));
   results[0].dtype = floating_of(promoted(a.dtype, b.dtype));
   results[0].shape = b.shape;
 }
@@ -49,7 +50,8 @@ Term transposed(const Term& t) { return apply(OperatorId::transpose, {t}); }
 Term product(const Term& a, const Term& b) { return apply(OperatorId::matmul, {a, b}); }
 OperatorId triangle(bool lower) { return lower ? OperatorId::lower_triangle : OperatorId::upper_triangle; }
 
-// --- cholesky. What is below the diagonal, and half of what is on it: half the sum of the triangles with and without the diagonal.
+// --- cholesky. What is below the diagonal, and half of what is on it: half the sum of the triangles with and without the
+// diagonal.
 
 void cholesky_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;

@@ -30,8 +30,8 @@ void infer_vjp(const Call& call, ResultTypes& results) {
 template <OperatorId kernel> void mean_loss_vjp(const VjpCall& call) {
   for (unsigned i = 0; i < 2; ++i) {
     if (!rules::wanted(call, i)) continue;
-    const Tensor made = call.runtime.apply(kernel, {call.cotangents[0], call.inputs[0], call.inputs[1]},
-                                           rules::attributes({rules::integer(i)}));
+    const Tensor made =
+        call.runtime.apply(kernel, {call.cotangents[0], call.inputs[0], call.inputs[1]}, rules::attributes({rules::integer(i)}));
     call.results[i] = rules::fit(call.runtime, made, call.inputs[i]);
   }
 }
@@ -61,8 +61,7 @@ Places among_classes_vjp(const Call& call) { return {2, call.inputs[1].shape[1]}
 
 void cross_entropy_vjp_rule(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
-  const Tensor made =
-      call.runtime.apply(OperatorId::cross_entropy_vjp, {call.cotangents[0], call.inputs[0], call.inputs[1]});
+  const Tensor made = call.runtime.apply(OperatorId::cross_entropy_vjp, {call.cotangents[0], call.inputs[0], call.inputs[1]});
   call.results[0] = rules::fit(call.runtime, made, call.inputs[0]);
 }
 
@@ -71,8 +70,8 @@ void cross_entropy_jvp(const JvpCall& call) {
   const Attributes last = rules::attributes({rules::integers(Shape{1})});
   Attributes column = last;
   column.values[0].list = {-1, 1};
-  const Term chosen = apply(OperatorId::gather, {t, apply(OperatorId::view, {call.inputs[1]}, column)},
-                            rules::attributes({rules::integer(1)}));
+  const Term chosen =
+      apply(OperatorId::gather, {t, apply(OperatorId::view, {call.inputs[1]}, column)}, rules::attributes({rules::integer(1)}));
   const Term expected = apply(OperatorId::sum, {apply(OperatorId::softmax, {x}) * t}, last);
   call.results[0] = apply(OperatorId::mean, {expected - apply(OperatorId::sum, {chosen}, last)});
 }

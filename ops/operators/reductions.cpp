@@ -1,10 +1,10 @@
 // Reductions over axes, and the reverse of broadcasting.
+#include "ops/operators/reductions.h"
 #include "ops/convert.h"
 #include "ops/cpu/copy.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/reduce.h"
 #include "ops/cpu/workers.h"
-#include "ops/operators/reductions.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>
@@ -256,7 +256,7 @@ constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp) {
 
 template <bool largest> constexpr Definition definition_of_extreme() {
   constexpr OperatorId masking = largest ? OperatorId::max_over_mask : OperatorId::min_over_mask;
-  Definition d = definition(infer_extreme<largest>, reduce_kernel<largest ? cpu::Reduction::max : cpu::Reduction::min>,
+  Definition d = definition(infer_extreme<largest>, reduce_kernel < largest ? cpu::Reduction::max : cpu::Reduction::min >,
                             extreme_vjp<masking>);
   d.jvp = extreme_jvp<masking>;
   d.keep = keep_input(0);

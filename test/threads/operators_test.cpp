@@ -159,7 +159,8 @@ TEST_CASE("the threads that share the work of large kernels give what one gives"
   };
   for (const OperatorId id :
        {OperatorId::add, OperatorId::expt, OperatorId::exp, OperatorId::gelu, OperatorId::sum, OperatorId::mean,
-        OperatorId::max_over, OperatorId::softmax, OperatorId::log_softmax, OperatorId::matmul}) {
+        OperatorId::max_over, OperatorId::softmax, OperatorId::log_softmax, OperatorId::matmul, OperatorId::norm,
+        OperatorId::logsumexp, OperatorId::variance, OperatorId::argmax, OperatorId::sort}) {
     CAPTURE(operator_of(id).name);
     CHECK(run(*one, id) == run(*four, id));
   }
