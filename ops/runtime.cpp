@@ -72,8 +72,20 @@ Device* common_device(const Operator& op, std::span<const Tensor> inputs) {
   return device;
 }
 
-// Pointwise results take the layout that all operands share (channels that lie last stay there); all others are row-major.
-void set_layout(const Operator& op, std::span<const Tensor> inputs, Tensor& out) {
+// Pointwise results take the layout that all operands share (channels that lie last stay there); others are row-major unless their
+// shape rule says that channels lie last.
+void set_layout(const Operator& op, std::span<const Tensor> inputs, bool channels_last, Tensor& out) {
+  if (channels_last && out.rank() > 2) {
+    out.strides.fill(0);
+    out.strides[1] = 1;
+    std::int64_t stride = std::max<std::int64_t>(1, out.shape[1]);
+    for (int i = out.rank(); i-- > 0;) {
+      if (i == 1) continue;
+      out.strides[static_cast<std::size_t>(i)] = stride;
+      stride *= std::max<std::int64_t>(1, out.shape[i]);
+    }
+    return;
+  }
   const Tensor* model = nullptr;
   if (op.slices == Slices::pointwise && out.rank() > 1) {
     for (const Tensor& t : inputs) {
@@ -160,7 +172,7 @@ void Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<cons
     out.dtype = types[i].dtype;
     out.shape = types[i].shape;
     out.bytes(); // refused here if that does not fit
-    set_layout(op, inputs, out);
+    set_layout(op, inputs, types[i].channels_last, out);
     device = types[i].device != nullptr ? types[i].device : of_inputs != nullptr ? of_inputs : default_;
     if (i == 0 && !device->supports(op))
       throw OperatorError(fmt::format("{}: the device {} does not have this operator", shown_name(op), device->name()));

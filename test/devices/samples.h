@@ -6,6 +6,7 @@
 #include "ops/operator.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <random>
 #include <string>
@@ -70,6 +71,7 @@ private:
     return a;
   }
   void reduction(Sample& sample);
+  bool over_space(OperatorId id, Sample& sample);
 
   std::mt19937 random_;
 };
@@ -244,6 +246,7 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
     return true;
   }
   default: { // pointwise
+    if (over_space(id, sample)) return true;
     const bool internal = static_cast<unsigned>(id) >= kOperators;
     const bool unary = op.signature == "T";
     const DType type = floating();
@@ -258,6 +261,58 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
     }
     return true;
   }
+  }
+}
+
+// Operators of networks. Sizes are at least 1.
+inline bool Maker::over_space(OperatorId id, Sample& sample) {
+  std::vector<Attribute>& values = sample.attributes.values;
+  const DType type = floating();
+  const std::int64_t batch = 1 + below(3), axes = 1 + below(3), groups = 1 + below(2);
+  const std::int64_t channels = groups * (1 + below(4));
+  Shape x{batch, channels}, with_window{batch, channels};
+  std::vector<std::int64_t> sizes, window;
+  for (std::int64_t i = 0; i < axes; ++i) {
+    sizes.push_back(3 + below(5));
+    window.push_back(1 + below(3));
+    x.push_back(sizes.back());
+  }
+  const auto weights = [&](std::int64_t first, std::int64_t second) {
+    Shape w{first, second};
+    for (const std::int64_t size : window) w.push_back(size);
+    return w;
+  };
+  const Shape vector{channels};
+  switch (id) {
+  case OperatorId::convolve:
+  case OperatorId::convolve_add_tied:
+    sample.inputs = {tensor(type, x), tensor(type, weights(2 * groups, channels / groups))};
+    if (id == OperatorId::convolve_add_tied) sample.inputs.push_back(tensor(type, {2 * groups}));
+    values = {list_of({1 + below(2)}), list_of({below(3)}), Attribute{}, integer(groups)};
+    return true;
+  case OperatorId::transpose_convolve:
+    sample.inputs = {tensor(type, x), tensor(type, weights(channels, 2))};
+    values = {list_of({1 + below(2)}), Attribute{}, list_of({1 + below(2)}), integer(groups), Attribute{}};
+    return true;
+  case OperatorId::convolve_vjp_input:
+    sample.inputs = {tensor(type, x), tensor(type, weights(channels, 2))};
+    values = {list_of({1 + below(2)}), list_of({below(2)}), list_of({1 + below(2)}), integer(groups), list_of(sizes)};
+    return true;
+  case OperatorId::convolve_vjp_weights: {
+    Shape large = x;
+    for (int i = 2; i < large.rank(); ++i) large[i] += window[static_cast<std::size_t>(i - 2)] - 1;
+    sample.inputs = {tensor(type, x), tensor(type, large)};
+    values = {list_of({1}), list_of({0}), list_of({1}), integer(groups), list_of(window)};
+    return true;
+  }
+  case OperatorId::along_channels:
+    sample.inputs = {tensor(type, vector), tensor(type, x)};
+    return true;
+  case OperatorId::channel_mean:
+    sample.inputs = {tensor(type, x)};
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -287,9 +342,9 @@ inline std::vector<Tensor> placed(Runtime& runtime, const Sample& sample, Device
 }
 
 inline Tensor applied(Runtime& runtime, const Sample& sample, std::vector<Tensor> inputs) {
-  Tensor out;
-  runtime.apply(operator_of(sample.op), inputs, {}, sample.attributes, std::span<Tensor>(&out, 1));
-  return out;
+  std::array<Tensor, kMostResults> out; // the first one is looked at
+  runtime.apply(operator_of(sample.op), inputs, {}, sample.attributes, out);
+  return out[0];
 }
 
 inline std::vector<char> bytes_of_all(Runtime& runtime, const Tensor& t) {

@@ -22,5 +22,7 @@ struct Example {
 
 // `elsewhere`: a second device.
 std::vector<Example> examples(Device& elsewhere);
+// Those of ops/operators_networks.def.
+void add_network_examples(std::vector<Example>& all);
 
 } // namespace cairn::ops::test
