@@ -1,7 +1,8 @@
-// See convolution.h. Every convolution is a product of matrices one of which is gathered from windows while it is packed: nothing is
-// unfolded into memory. Tiles of the result are computed by one thread each, with their sums in one order.
+// See convolution.h. Every convolution is a product of matrices one of which is gathered from windows while it is packed: nothing
+// is unfolded into memory. Tiles of the result are computed by one thread each, with their sums in one order.
 #include "ops/cpu/convolution.h"
 
+#include "ops/cpu/convolution_library.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/gemm_loops.h"
 #include "ops/cpu/workers.h"
@@ -130,60 +131,67 @@ void over_positions(const Convolution& c, const View& to_view, const View& from_
   const std::int64_t rows = to.batch * to.positions(), columns = to.channels / c.groups, depth = from.channels / c.groups;
   if (rows == 0 || columns == 0) return;
   const std::int64_t tiles_m = (rows - 1) / kTileRows + 1, tiles_n = (columns - 1) / kTileColumns + 1;
-  const std::int64_t work = std::min(rows, kTileRows) * std::min(columns, kTileColumns) * std::max<std::int64_t>(1, depth * places);
+  const std::int64_t work =
+      std::min(rows, kTileRows) * std::min(columns, kTileColumns) * std::max<std::int64_t>(1, depth * places);
   parallel_for(tiles_m * tiles_n * c.groups, std::max<std::int64_t>(1, 16 * kElementsInline / work),
                [&](std::int64_t begin, std::int64_t end) {
-    Tile<T> tile;
-    const char* sources[kTileRows];
-    Position targets[kTileRows];
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t group = unit % c.groups, column = unit / c.groups % tiles_n * kTileColumns;
-      const std::int64_t row = unit / c.groups / tiles_n * kTileRows;
-      const std::int64_t m = std::min(kTileRows, rows - row), n = std::min(kTileColumns, columns - column);
-      tile.start(m, n);
-      for (std::int64_t i = 0; i < m; ++i) targets[i] = position(row + i, to.sizes);
-      for (std::int64_t place = 0; place < places; ++place) {
-        const Sizes k = place_in_window(place, kernel);
-        bool any = false;
-        for (std::int64_t i = 0; i < m; ++i) {
-          Sizes at;
-          const bool there = find(c.windows, targets[i].at, k, from.sizes, at);
-          sources[i] = there ? from.at(targets[i].n, at[0], at[1], at[2], group * depth) : nullptr;
-          any = any || there;
-        }
-        if (!any) continue;
-        for (std::int64_t p = 0; p < depth; p += kDepth) {
-          const std::int64_t deep = std::min(kDepth, depth - p);
-          for (std::int64_t i = 0; i < m; ++i)
-            tile.row_of_a(i, deep, from.dtype, sources[i] == nullptr ? nullptr : sources[i] + p * from.channel_stride * from.element,
-                          from.channel_stride);
-          for (std::int64_t q = 0; q < deep; ++q) {
-            if (to_large) // weights [channels of from, channels of to in the group]
-              tile.row_across(tile.b, kColumns<T>, q, deep, n, weights.dtype, weights.at(group * depth + p + q, column, k), weights.in);
-            else
-              tile.row_across(tile.b, kColumns<T>, q, deep, n, weights.dtype, weights.at(group * columns + column, p + q, k), weights.out);
-          }
-          tile.multiply(deep);
-        }
-      }
-      const std::int64_t channel = group * columns + column;
-      if (bias != nullptr) {
-        T added[kTileColumns];
-        load(kCompute<T>, added, bias->dtype, static_cast<const char*>(bias->data) + channel * bias->strides[0] * bytes_of(bias->dtype),
-             bias->strides[0], n);
-        for (std::int64_t i = 0; i < m; ++i)
-          for (std::int64_t j = 0; j < n; ++j) tile.sums[i * tile.wide + j] += added[j];
-      }
-      for (std::int64_t i = 0; i < m; ++i) {
-        const Sizes& at = targets[i].at;
-        store(kCompute<T>, tile.sums + i * tile.wide, to.dtype, to.at(targets[i].n, at[0], at[1], at[2], channel), to.channel_stride, n);
-      }
-    }
-  });
+                 Tile<T> tile;
+                 const char* sources[kTileRows];
+                 Position targets[kTileRows];
+                 for (std::int64_t unit = begin; unit < end; ++unit) {
+                   const std::int64_t group = unit % c.groups, column = unit / c.groups % tiles_n * kTileColumns;
+                   const std::int64_t row = unit / c.groups / tiles_n * kTileRows;
+                   const std::int64_t m = std::min(kTileRows, rows - row), n = std::min(kTileColumns, columns - column);
+                   tile.start(m, n);
+                   for (std::int64_t i = 0; i < m; ++i) targets[i] = position(row + i, to.sizes);
+                   for (std::int64_t place = 0; place < places; ++place) {
+                     const Sizes k = place_in_window(place, kernel);
+                     bool any = false;
+                     for (std::int64_t i = 0; i < m; ++i) {
+                       Sizes at;
+                       const bool there = find(c.windows, targets[i].at, k, from.sizes, at);
+                       sources[i] = there ? from.at(targets[i].n, at[0], at[1], at[2], group * depth) : nullptr;
+                       any = any || there;
+                     }
+                     if (!any) continue;
+                     for (std::int64_t p = 0; p < depth; p += kDepth) {
+                       const std::int64_t deep = std::min(kDepth, depth - p);
+                       for (std::int64_t i = 0; i < m; ++i)
+                         tile.row_of_a(i, deep, from.dtype,
+                                       sources[i] == nullptr ? nullptr : sources[i] + p * from.channel_stride * from.element,
+                                       from.channel_stride);
+                       for (std::int64_t q = 0; q < deep; ++q) {
+                         if (to_large) // weights [channels of from, channels of to in the group]
+                           tile.row_across(tile.b, kColumns<T>, q, deep, n, weights.dtype,
+                                           weights.at(group * depth + p + q, column, k), weights.in);
+                         else
+                           tile.row_across(tile.b, kColumns<T>, q, deep, n, weights.dtype,
+                                           weights.at(group * columns + column, p + q, k), weights.out);
+                       }
+                       tile.multiply(deep);
+                     }
+                   }
+                   const std::int64_t channel = group * columns + column;
+                   if (bias != nullptr) {
+                     T added[kTileColumns];
+                     load(kCompute<T>, added, bias->dtype,
+                          static_cast<const char*>(bias->data) + channel * bias->strides[0] * bytes_of(bias->dtype),
+                          bias->strides[0], n);
+                     for (std::int64_t i = 0; i < m; ++i)
+                       for (std::int64_t j = 0; j < n; ++j) tile.sums[i * tile.wide + j] += added[j];
+                   }
+                   for (std::int64_t i = 0; i < m; ++i) {
+                     const Sizes& at = targets[i].at;
+                     store(kCompute<T>, tile.sums + i * tile.wide, to.dtype, to.at(targets[i].n, at[0], at[1], at[2], channel),
+                           to.channel_stride, n);
+                   }
+                 }
+               });
 }
 
 // Weights: for each place in a window, the product of both sides over all positions.
-template <class T> void over_places(const Convolution& c, const View& weights_view, const View& small_view, const View& large_view) {
+template <class T>
+void over_places(const Convolution& c, const View& weights_view, const View& small_view, const View& large_view) {
   const SpatialView small(small_view), large(large_view);
   const Weights weights(weights_view);
   const Sizes& kernel = c.windows.kernel;
@@ -195,36 +203,40 @@ template <class T> void over_places(const Convolution& c, const View& weights_vi
   const std::int64_t work = std::min(rows, kTileRows) * std::min(columns, kTileColumns) * std::max<std::int64_t>(1, depth);
   parallel_for(tiles_m * tiles_n * c.groups * places, std::max<std::int64_t>(1, 16 * kElementsInline / work),
                [&](std::int64_t begin, std::int64_t end) {
-    Tile<T> tile;
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const Sizes k = place_in_window(unit % places, kernel);
-      const std::int64_t tile_index = unit / places;
-      const std::int64_t group = tile_index % c.groups, column = tile_index / c.groups % tiles_n * kTileColumns;
-      const std::int64_t row = tile_index / c.groups / tiles_n * kTileRows;
-      const std::int64_t m = std::min(kTileRows, rows - row), n = std::min(kTileColumns, columns - column);
-      tile.start(m, n);
-      for (std::int64_t p = 0; p < depth; p += kDepth) {
-        const std::int64_t deep = std::min(kDepth, depth - p);
-        for (std::int64_t q = 0; q < deep; ++q) {
-          const Position from = position(p + q, small.sizes);
-          Sizes at;
-          const bool there = forward(c.windows, from.at, k, large.sizes, at);
-          tile.row_across(tile.a, kRows, q, deep, m, small.dtype,
-                          small.at(from.n, from.at[0], from.at[1], from.at[2], group * rows + row), small.channel_stride);
-          tile.row_across(tile.b, kColumns<T>, q, deep, n, large.dtype,
-                          there ? large.at(from.n, at[0], at[1], at[2], group * columns + column) : nullptr, large.channel_stride);
-        }
-        tile.multiply_packed(deep);
-      }
-      for (std::int64_t i = 0; i < m; ++i)
-        store(kCompute<T>, tile.sums + i * tile.wide, weights.dtype, weights.at(group * rows + row + i, column, k), weights.in, n);
-    }
-  });
+                 Tile<T> tile;
+                 for (std::int64_t unit = begin; unit < end; ++unit) {
+                   const Sizes k = place_in_window(unit % places, kernel);
+                   const std::int64_t tile_index = unit / places;
+                   const std::int64_t group = tile_index % c.groups, column = tile_index / c.groups % tiles_n * kTileColumns;
+                   const std::int64_t row = tile_index / c.groups / tiles_n * kTileRows;
+                   const std::int64_t m = std::min(kTileRows, rows - row), n = std::min(kTileColumns, columns - column);
+                   tile.start(m, n);
+                   for (std::int64_t p = 0; p < depth; p += kDepth) {
+                     const std::int64_t deep = std::min(kDepth, depth - p);
+                     for (std::int64_t q = 0; q < deep; ++q) {
+                       const Position from = position(p + q, small.sizes);
+                       Sizes at;
+                       const bool there = forward(c.windows, from.at, k, large.sizes, at);
+                       tile.row_across(tile.a, kRows, q, deep, m, small.dtype,
+                                       small.at(from.n, from.at[0], from.at[1], from.at[2], group * rows + row),
+                                       small.channel_stride);
+                       tile.row_across(tile.b, kColumns<T>, q, deep, n, large.dtype,
+                                       there ? large.at(from.n, at[0], at[1], at[2], group * columns + column) : nullptr,
+                                       large.channel_stride);
+                     }
+                     tile.multiply_packed(deep);
+                   }
+                   for (std::int64_t i = 0; i < m; ++i)
+                     store(kCompute<T>, tile.sums + i * tile.wide, weights.dtype, weights.at(group * rows + row + i, column, k),
+                           weights.in, n);
+                 }
+               });
 }
 
 } // namespace
 
 void convolve_to_small(const Convolution& c, const View& small, const View& large, const View& weights, const View* bias) {
+  if (convolved_by_library(CAIRN_MATH_TO_SMALL, c, small, large, weights, bias)) return;
   if (compute_of(small.dtype) == Compute::f64)
     over_positions<double>(c, small, large, weights, forward, false, bias);
   else
@@ -232,6 +244,7 @@ void convolve_to_small(const Convolution& c, const View& small, const View& larg
 }
 
 void convolve_to_large(const Convolution& c, const View& large, const View& small, const View& weights) {
+  if (convolved_by_library(CAIRN_MATH_TO_LARGE, c, small, large, weights, nullptr)) return;
   if (compute_of(large.dtype) == Compute::f64)
     over_positions<double>(c, large, small, weights, backward, true, nullptr);
   else
@@ -239,6 +252,7 @@ void convolve_to_large(const Convolution& c, const View& large, const View& smal
 }
 
 void convolve_to_weights(const Convolution& c, const View& weights, const View& small, const View& large) {
+  if (convolved_by_library(CAIRN_MATH_TO_WEIGHTS, c, small, large, weights, nullptr)) return;
   if (compute_of(weights.dtype) == Compute::f64)
     over_places<double>(c, weights, small, large);
   else

@@ -305,6 +305,62 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
     values = {list_of({1}), list_of({0}), list_of({1}), integer(groups), list_of(window)};
     return true;
   }
+  case OperatorId::max_pool:
+  case OperatorId::pick_max:
+  case OperatorId::average_pool:
+    sample.inputs = {tensor(type, x)};
+    if (id == OperatorId::pick_max) sample.inputs.push_back(tensor(type, x));
+    values = {list_of({3}), list_of({1 + below(2)}), list_of({1})};
+    if (id == OperatorId::average_pool) values.push_back(integer(below(2)));
+    return true;
+  case OperatorId::max_pool_vjp: {
+    Shape small = x;
+    for (int i = 2; i < x.rank(); ++i) small[i] = (x[i] - 1) / 2 + 1;
+    sample.inputs = {tensor(type, small), tensor(type, x)};
+    values = {list_of({3}), list_of({2}), list_of({1})};
+    return true;
+  }
+  case OperatorId::average_pool_vjp: {
+    Shape small = x;
+    for (int i = 2; i < x.rank(); ++i) small[i] = (x[i] - 1) / 2 + 1;
+    sample.inputs = {tensor(type, small)};
+    values = {list_of({3}), list_of({2}), list_of({1}), integer(below(2)), list_of(sizes)};
+    return true;
+  }
+  case OperatorId::adaptive_average_pool:
+  case OperatorId::adaptive_average_pool_vjp:
+    sample.inputs = {tensor(type, x)};
+    values = {list_of(std::vector<std::int64_t>(static_cast<std::size_t>(axes), 1 + below(6)))};
+    return true;
+  case OperatorId::batch_normalization_training:
+  case OperatorId::batch_normalization_test:
+  case OperatorId::group_normalization:
+    sample.inputs = {tensor(type, x), tensor(type, vector), tensor(type, vector)};
+    if (id == OperatorId::batch_normalization_test)
+      for (int i = 0; i < 2; ++i) sample.inputs.push_back(tensor(DType::u8, vector));
+    if (id == OperatorId::group_normalization) values = {integer(groups)};
+    values.push_back(number(0.5));
+    return true;
+  case OperatorId::layer_normalization:
+  case OperatorId::rms_normalization:
+    sample.inputs = {tensor(type, x), tensor(type, {x[x.rank() - 1]})};
+    if (id == OperatorId::layer_normalization) sample.inputs.push_back(tensor(type, {x[x.rank() - 1]}));
+    values = {number(0.5)};
+    return true;
+  case OperatorId::mean_within:
+    sample.inputs = {tensor(type, x), tensor(type, one_in(2) ? vector : Shape{x[x.rank() - 1]})};
+    values = {integer(one_in(2) ? groups : 0)};
+    return true;
+  case OperatorId::normalization_vjp:
+  case OperatorId::normalized: {
+    const std::int64_t kind = below(3);
+    const Shape scale = kind < 2 ? vector : Shape{x[x.rank() - 1]};
+    if (id == OperatorId::normalization_vjp) sample.inputs.push_back(tensor(type, x));
+    sample.inputs.push_back(tensor(type, x));
+    sample.inputs.push_back(tensor(type, scale));
+    values = {integer(kind), integer(groups), integer(below(2)), number(0.5)};
+    return true;
+  }
   case OperatorId::along_channels:
     sample.inputs = {tensor(type, vector), tensor(type, x)};
     return true;

@@ -1,4 +1,4 @@
-// Values of operators against NumPy's (test/data/tensors.json, written by tools/golden/tensors.py), in every floating type.
+// Values of operators against NumPy's (test/data/tensors*.json, written by the scripts in tools/golden), in every floating type.
 #include "test/ops/testing.h"
 
 #include <nlohmann/json.hpp>
@@ -33,10 +33,8 @@ Attributes attributes_of(const json& given) {
   return out;
 }
 
-} // namespace
-
-TEST_CASE("operators give what NumPy gives") {
-  std::ifstream file(CAIRN_TEST_DATA "/tensors.json");
+void check_file(const char* path) {
+  std::ifstream file(path);
   REQUIRE(file);
   World w;
   for (const json& c : json::parse(file)) {
@@ -70,3 +68,8 @@ TEST_CASE("operators give what NumPy gives") {
     }
   }
 }
+
+} // namespace
+
+TEST_CASE("operators give what NumPy gives") { check_file(CAIRN_TEST_DATA "/tensors.json"); }
+TEST_CASE("operators of networks give what naive loops in NumPy give") { check_file(CAIRN_TEST_DATA "/tensors_networks.json"); }
