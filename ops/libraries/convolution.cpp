@@ -18,7 +18,7 @@ using Key = std::array<int64_t, 6 + 6 * 3 + 1>;
 
 struct Prepared {
   dnnl::primitive primitive;
-  memory::desc small, large, weights, plain_weights, bias;
+  memory::desc small, large, weights, plain_weights, bias, scratchpad;
 };
 
 const dnnl::engine& engine() {
@@ -63,15 +63,18 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
   const memory::dims step = last(c.stride, c.axes), wide = last(c.dilation, c.axes, 1), pad = last(c.padding, c.axes);
   constexpr auto direct = dnnl::algorithm::convolution_direct;
   using Forward = dnnl::convolution_forward;
+  dnnl::primitive_attr attributes; // the library's own scratchpad is of the thread that made the primitive alone
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (c.bias_data != nullptr) p->bias = memory::desc({c.small_channels}, memory::data_type::f32, memory::format_tag::a);
   const Forward::primitive_desc forward(
       c.bias_data != nullptr
           ? Forward::desc(dnnl::prop_kind::forward_training, direct, p->large, any, p->bias, p->small, step, wide, pad, pad)
           : Forward::desc(dnnl::prop_kind::forward_training, direct, p->large, any, p->small, step, wide, pad, pad),
-      engine());
+      attributes, engine());
   const auto keep = [&](const auto& description, const memory::desc& weights, dnnl::primitive primitive) {
     if (std::string_view(description.impl_info_str()).starts_with("ref")) return false; // slower than our own loops
     p->weights = weights;
+    p->scratchpad = description.scratchpad_desc();
     p->primitive = std::move(primitive);
     return true;
   };
@@ -80,12 +83,13 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
     fast = keep(forward, forward.weights_desc(), Forward(forward));
   } else if (c.kind == CAIRN_MATH_TO_LARGE) {
     using Data = dnnl::convolution_backward_data;
-    const Data::primitive_desc data(Data::desc(direct, p->large, any, p->small, step, wide, pad, pad), engine(), forward);
+    const Data::primitive_desc data(Data::desc(direct, p->large, any, p->small, step, wide, pad, pad), attributes, engine(),
+                                    forward);
     fast = keep(data, data.weights_desc(), Data(data));
   } else {
     using Weights = dnnl::convolution_backward_weights;
-    const Weights::primitive_desc weights(Weights::desc(direct, p->large, any, p->small, step, wide, pad, pad), engine(),
-                                          forward);
+    const Weights::primitive_desc weights(Weights::desc(direct, p->large, any, p->small, step, wide, pad, pad), attributes,
+                                          engine(), forward);
     fast = keep(weights, weights.diff_weights_desc(), Weights(weights));
   }
   return fast ? p : nullptr;
@@ -116,22 +120,32 @@ int cairn_math_convolve(const cairn_math_convolution* call) {
     dnnl::stream stream(engine());
     const memory small(p->small, engine(), c.small_data), large(p->large, engine(), c.large_data);
     memory plain(p->plain_weights, engine(), c.weights_data);
+    const memory scratchpad(p->scratchpad, engine());
     const bool same = p->weights == p->plain_weights;
     memory weights = same ? plain : memory(p->weights, engine());
     if (c.kind == CAIRN_MATH_TO_WEIGHTS) {
-      p->primitive.execute(stream, {{DNNL_ARG_SRC, large}, {DNNL_ARG_DIFF_DST, small}, {DNNL_ARG_DIFF_WEIGHTS, weights}});
+      p->primitive.execute(stream, {{DNNL_ARG_SRC, large},
+                                    {DNNL_ARG_DIFF_DST, small},
+                                    {DNNL_ARG_DIFF_WEIGHTS, weights},
+                                    {DNNL_ARG_SCRATCHPAD, scratchpad}});
       if (!same) dnnl::reorder(weights, plain).execute(stream, weights, plain);
     } else {
       if (!same) dnnl::reorder(plain, weights).execute(stream, plain, weights);
       if (c.kind == CAIRN_MATH_TO_LARGE)
-        p->primitive.execute(stream, {{DNNL_ARG_DIFF_DST, small}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DIFF_SRC, large}});
+        p->primitive.execute(stream, {{DNNL_ARG_DIFF_DST, small},
+                                      {DNNL_ARG_WEIGHTS, weights},
+                                      {DNNL_ARG_DIFF_SRC, large},
+                                      {DNNL_ARG_SCRATCHPAD, scratchpad}});
       else if (c.bias_data != nullptr)
         p->primitive.execute(stream, {{DNNL_ARG_SRC, large},
                                       {DNNL_ARG_WEIGHTS, weights},
                                       {DNNL_ARG_BIAS, memory(p->bias, engine(), c.bias_data)},
-                                      {DNNL_ARG_DST, small}});
+                                      {DNNL_ARG_DST, small},
+                                      {DNNL_ARG_SCRATCHPAD, scratchpad}});
       else
-        p->primitive.execute(stream, {{DNNL_ARG_SRC, large}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, small}});
+        p->primitive.execute(
+            stream,
+            {{DNNL_ARG_SRC, large}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, small}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
     }
     stream.wait();
     return 0;

@@ -112,12 +112,12 @@ TEST_CASE("large convolutions in float agree with those in double") {
   std::mt19937_64 random(3);
   for (const std::int64_t groups : {1, 2})
     for (const std::int64_t stride : {1, 2}) {
-      const Shape x{3, 16, 29, 28}, k{32, 16 / groups, 3, 3}, y{3, 32, stride == 1 ? 29 : 15, stride == 1 ? 28 : 14};
+      const Shape x{4, 64, 29, 28}, k{64, 64 / groups, 3, 3}, y{4, 64, stride == 1 ? 29 : 15, stride == 1 ? 28 : 14};
       const auto random_tensor = [&](const Shape& shape) {
         return applied(w.rt, O::cast, {w.tensor(shape, numbers_between(random, shape.elements(), -1, 1))},
                        World::types(DType::f32));
       };
-      const Tensor input = random_tensor(x), weights = random_tensor(k), cotangent = random_tensor(y), bias = random_tensor({32});
+      const Tensor input = random_tensor(x), weights = random_tensor(k), cotangent = random_tensor(y), bias = random_tensor({64});
       const auto windows = [&](Attribute sizes) {
         return with({list({stride}), list({1}), absent(), integer(groups), std::move(sizes)});
       };
