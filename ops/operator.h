@@ -62,6 +62,7 @@ struct ResultType {
   DType dtype = DType::f32;
   Shape shape;
   Device* device = nullptr;  // null: that of the inputs
+  bool channels_last = false;  // axis 1 lies closest, the others in their order; else row-major, or as pointwise operands share it
 };
 inline constexpr unsigned kMostResults = 3;
 struct ResultTypes {

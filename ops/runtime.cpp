@@ -76,8 +76,20 @@ Device* common_device(const Operator& op, std::span<const Tensor> inputs) {
   return device;
 }
 
-// Pointwise results take the layout that all operands share (channels that lie last stay there); all others are row-major.
-void set_layout(const Operator& op, std::span<const Tensor> inputs, Tensor& out) {
+// Pointwise results take the layout that all operands share (channels that lie last stay there); others are row-major unless their
+// shape rule says that channels lie last.
+void set_layout(const Operator& op, std::span<const Tensor> inputs, bool channels_last, Tensor& out) {
+  if (channels_last && out.rank() > 2) {
+    out.strides.fill(0);
+    out.strides[1] = 1;
+    std::int64_t stride = std::max<std::int64_t>(1, out.shape[1]);
+    for (int i = out.rank(); i-- > 0;) {
+      if (i == 1) continue;
+      out.strides[static_cast<std::size_t>(i)] = stride;
+      stride *= std::max<std::int64_t>(1, out.shape[i]);
+    }
+    return;
+  }
   const Tensor* model = nullptr;
   if (op.slices == Slices::pointwise && out.rank() > 1) {
     for (const Tensor& t : inputs) {
@@ -164,7 +176,7 @@ void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inpu
     out.dtype = types.types[i].dtype;
     out.shape = types.types[i].shape;
     const std::int64_t bytes = out.bytes();
-    set_layout(op, inputs, out);
+    set_layout(op, inputs, types.types[i].channels_last, out);
     device = types.types[i].device != nullptr ? types.types[i].device : of_inputs != nullptr ? of_inputs : call.default_device;
     if (i == 0 && !device->supports(op))
       throw OperatorError(fmt::format("{}: the device {} does not have this operator", shown_name(op), device->name()));

@@ -1,8 +1,10 @@
-/* What the module cairn_math gives: products of matrices from oneDNN and OpenBLAS. It is loaded when the first large one is asked
-   for, because loading these libraries takes longer than most programs run, and Cairn works without it. Only this header is
+/* What the module cairn_math gives: products of matrices from oneDNN and OpenBLAS, convolutions. It is loaded when the first large one is asked
+   for, because loading these libraries takes longer than most programs run, and Cairn works without it. Only these headers are
    shared; both sides check the version. */
 #ifndef CAIRN_OPS_LIBRARIES_MATH_H
 #define CAIRN_OPS_LIBRARIES_MATH_H
+
+#include "ops/libraries/convolution.h"
 
 #include <stdint.h>
 
@@ -10,7 +12,7 @@
 extern "C" {
 #endif
 
-#define CAIRN_MATH_VERSION 1u
+#define CAIRN_MATH_VERSION 2u
 
 typedef enum cairn_math_type { CAIRN_MATH_F32, CAIRN_MATH_F64, CAIRN_MATH_BF16 } cairn_math_type;
 
@@ -28,6 +30,7 @@ typedef struct cairn_math {
   uint32_t version;
   /* In the calling thread alone; several threads may call at once. Not 0: not done, nothing was written. */
   int (*gemm)(const cairn_math_gemm* call);
+  int (*convolve)(const cairn_math_convolution* call);
 } cairn_math;
 
 /* The only symbol of the module. */

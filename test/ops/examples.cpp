@@ -106,6 +106,7 @@ std::vector<Example> examples(Device& elsewhere) {
     all.push_back(Example{op, {in({3, 4, 2})}, {integer(1)}});
   }
   add_examples_of_elements(all);
+  add_network_examples(all);
   return all;
 }
 

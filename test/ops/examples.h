@@ -24,6 +24,8 @@ struct Example {
 
 // `elsewhere`: a second device.
 std::vector<Example> examples(Device& elsewhere);
+// Those of ops/operators_networks.def.
+void add_network_examples(std::vector<Example>& all);
 
 // Those of ops/operators_elements.def (examples_elements.cpp).
 void add_examples_of_elements(std::vector<Example>& all);

@@ -1,5 +1,4 @@
-// Values of operators against NumPy's (test/data/tensors.json and tensors_elements.json, written by
-// tools/golden/tensors.py and elements.py), in every floating type.
+// Values of operators against NumPy's (test/data/tensors*.json, written by the scripts in tools/golden), in every floating type.
 #include "test/ops/testing.h"
 
 #include <nlohmann/json.hpp>
@@ -84,4 +83,5 @@ void compare_all(const std::string& path) {
 TEST_CASE("operators give what NumPy gives") {
   compare_all(CAIRN_TEST_DATA "/tensors.json");
   compare_all(CAIRN_TEST_DATA "/tensors_elements.json");
+  compare_all(CAIRN_TEST_DATA "/tensors_networks.json");
 }

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -73,11 +74,16 @@ inline std::vector<double> numbers_between(std::mt19937_64& random, std::int64_t
   return out;
 }
 
-// The first result.
-inline Tensor applied(Runtime& rt, OperatorId op, std::vector<Tensor> inputs, const Attributes& attributes = {}) {
+// All results; the places behind them stay empty.
+inline std::array<Tensor, kMostResults> all_applied(Runtime& rt, OperatorId op, std::vector<Tensor> inputs,
+                                                    const Attributes& attributes = {}) {
   std::array<Tensor, kMostResults> out;
   rt.apply(operator_of(op), inputs, {}, attributes, out);
-  return out[0];
+  return out;
+}
+// The first result.
+inline Tensor applied(Runtime& rt, OperatorId op, std::vector<Tensor> inputs, const Attributes& attributes = {}) {
+  return all_applied(rt, op, std::move(inputs), attributes)[0];
 }
 
 // --- algebras

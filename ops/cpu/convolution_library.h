@@ -1,0 +1,13 @@
+// Convolutions from the module cairn_math, where they are worth a call and it can do them.
+#pragma once
+
+#include "ops/cpu/convolution.h"
+#include "ops/libraries/convolution.h"
+
+namespace cairn::ops::cpu {
+
+// As the functions of convolution.h, by what is written. False: not done.
+bool convolved_by_library(cairn_math_written kind, const Convolution& c, const View& small, const View& large, const View& weights,
+                          const View* bias);
+
+} // namespace cairn::ops::cpu

@@ -1,0 +1,27 @@
+// Normalisation on the CPU, of tensors of any layout: over batch and space, over groups of channels, or over the last axes.
+#pragma once
+
+#include "ops/operator.h"
+
+namespace cairn::ops::cpu {
+
+struct Normalization {
+  enum class Kind { batch, groups, last } kind = Kind::last;
+  std::int64_t groups = 1;   // of channels
+  int last = 1;              // how many axes at the end
+  bool centred = true;       // the mean is taken away
+  double epsilon = 1e-5;
+};
+
+// y = (x - mean) / sqrt(variance + epsilon) * scale + shift. Null: without. `mean` and `variance` (of kind batch) are written.
+void normalize(const Normalization& n, const View& y, const View& x, const View* scale, const View* shift, const View* mean,
+               const View* variance);
+// By mean and variance that are given: of channels.
+void normalize_by(const Normalization& n, const View& y, const View& x, const View& scale, const View& shift, const View& mean,
+                  const View& variance);
+// The mean of each set at all its elements.
+void mean_within(const Normalization& n, const View& out, const View& x);
+// The part of x, which is of the shape of cotangent and x.
+void normalize_vjp(const Normalization& n, const View& dx, const View& cotangent, const View& x, const View& scale);
+
+} // namespace cairn::ops::cpu

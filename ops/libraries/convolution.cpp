@@ -1,0 +1,155 @@
+// Convolutions of the module cairn_math, by oneDNN. Tensors are taken as they lie, channels closest; only weights are brought
+// into the order that the primitive wants. Primitives take long to make and are kept, by everything that describes them.
+#include "ops/libraries/convolution.h"
+
+#include <dnnl.hpp>
+#include <omp.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+namespace {
+
+using dnnl::memory;
+using Key = std::array<int64_t, 6 + 6 * 3 + 1>;
+
+struct Prepared {
+  dnnl::primitive primitive;
+  memory::desc small, large, weights, plain_weights, bias, scratchpad;
+};
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+Key key_of(const cairn_math_convolution& c) {
+  Key key{c.kind, c.axes, c.batch, c.groups, c.small_channels, c.large_channels};
+  std::size_t at = 6;
+  for (const int64_t* sizes : {c.small, c.large, c.kernel, c.stride, c.padding, c.dilation})
+    for (int i = 0; i < 3; ++i) key[at++] = sizes[i];
+  key[at] = c.bias_data != nullptr ? 1 : 0;
+  return key;
+}
+
+memory::dims last(const int64_t* sizes, int axes, int64_t less = 0) {
+  memory::dims dims;
+  for (int i = 3 - axes; i < 3; ++i) dims.push_back(sizes[i] - less);
+  return dims;
+}
+
+memory::desc activations(int64_t batch, int64_t channels, const int64_t* sizes, int axes) {
+  memory::dims dims = last(sizes, axes);
+  dims.insert(dims.begin(), {batch, channels});
+  constexpr memory::format_tag tags[] = {memory::format_tag::nwc, memory::format_tag::nhwc, memory::format_tag::ndhwc};
+  return memory::desc(dims, memory::data_type::f32, tags[axes - 1]);
+}
+
+std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
+  auto p = std::make_shared<Prepared>();
+  p->small = activations(c.batch, c.small_channels, c.small, c.axes);
+  p->large = activations(c.batch, c.large_channels, c.large, c.axes);
+  memory::dims dims = last(c.kernel, c.axes);
+  dims.insert(dims.begin(), {c.small_channels / c.groups, c.large_channels / c.groups});
+  if (c.groups > 1) dims.insert(dims.begin(), c.groups);
+  memory::dims strides(dims.size());
+  int64_t stride = 1;
+  for (std::size_t i = dims.size(); i-- > 0; stride *= dims[i]) strides[i] = stride;
+  p->plain_weights = memory::desc(dims, memory::data_type::f32, strides);
+  const memory::desc any(dims, memory::data_type::f32, memory::format_tag::any);
+  const memory::dims step = last(c.stride, c.axes), wide = last(c.dilation, c.axes, 1), pad = last(c.padding, c.axes);
+  constexpr auto direct = dnnl::algorithm::convolution_direct;
+  using Forward = dnnl::convolution_forward;
+  dnnl::primitive_attr attributes; // the library's own scratchpad is of the thread that made the primitive alone
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (c.bias_data != nullptr) p->bias = memory::desc({c.small_channels}, memory::data_type::f32, memory::format_tag::a);
+  const Forward::primitive_desc forward(
+      c.bias_data != nullptr
+          ? Forward::desc(dnnl::prop_kind::forward_training, direct, p->large, any, p->bias, p->small, step, wide, pad, pad)
+          : Forward::desc(dnnl::prop_kind::forward_training, direct, p->large, any, p->small, step, wide, pad, pad),
+      attributes, engine());
+  const auto keep = [&](const auto& description, const memory::desc& weights, dnnl::primitive primitive) {
+    if (std::string_view(description.impl_info_str()).starts_with("ref")) return false; // slower than our own loops
+    p->weights = weights;
+    p->scratchpad = description.scratchpad_desc();
+    p->primitive = std::move(primitive);
+    return true;
+  };
+  bool fast = false;
+  if (c.kind == CAIRN_MATH_TO_SMALL) {
+    fast = keep(forward, forward.weights_desc(), Forward(forward));
+  } else if (c.kind == CAIRN_MATH_TO_LARGE) {
+    using Data = dnnl::convolution_backward_data;
+    const Data::primitive_desc data(Data::desc(direct, p->large, any, p->small, step, wide, pad, pad), attributes, engine(),
+                                    forward);
+    fast = keep(data, data.weights_desc(), Data(data));
+  } else {
+    using Weights = dnnl::convolution_backward_weights;
+    const Weights::primitive_desc weights(Weights::desc(direct, p->large, any, p->small, step, wide, pad, pad), attributes,
+                                          engine(), forward);
+    fast = keep(weights, weights.diff_weights_desc(), Weights(weights));
+  }
+  return fast ? p : nullptr;
+}
+
+std::shared_ptr<const Prepared> prepared(const cairn_math_convolution& c) {
+  static std::mutex mutex;
+  static std::map<Key, std::shared_ptr<const Prepared>> known;
+  const std::lock_guard lock(mutex);
+  const auto [place, fresh] = known.try_emplace(key_of(c));
+  if (fresh) {
+    try {
+      place->second = make(c);
+    } catch (const dnnl::error&) { // not by oneDNN: the empty place says so
+    }
+  }
+  return place->second;
+}
+
+} // namespace
+
+int cairn_math_convolve(const cairn_math_convolution* call) {
+  const cairn_math_convolution& c = *call;
+  omp_set_num_threads(1); // of this thread alone
+  try {
+    const std::shared_ptr<const Prepared> p = prepared(c);
+    if (p == nullptr) return 1;
+    dnnl::stream stream(engine());
+    const memory small(p->small, engine(), c.small_data), large(p->large, engine(), c.large_data);
+    memory plain(p->plain_weights, engine(), c.weights_data);
+    const memory scratchpad(p->scratchpad, engine());
+    const bool same = p->weights == p->plain_weights;
+    memory weights = same ? plain : memory(p->weights, engine());
+    if (c.kind == CAIRN_MATH_TO_WEIGHTS) {
+      p->primitive.execute(stream, {{DNNL_ARG_SRC, large},
+                                    {DNNL_ARG_DIFF_DST, small},
+                                    {DNNL_ARG_DIFF_WEIGHTS, weights},
+                                    {DNNL_ARG_SCRATCHPAD, scratchpad}});
+      if (!same) dnnl::reorder(weights, plain).execute(stream, weights, plain);
+    } else {
+      if (!same) dnnl::reorder(plain, weights).execute(stream, plain, weights);
+      if (c.kind == CAIRN_MATH_TO_LARGE)
+        p->primitive.execute(stream, {{DNNL_ARG_DIFF_DST, small},
+                                      {DNNL_ARG_WEIGHTS, weights},
+                                      {DNNL_ARG_DIFF_SRC, large},
+                                      {DNNL_ARG_SCRATCHPAD, scratchpad}});
+      else if (c.bias_data != nullptr)
+        p->primitive.execute(stream, {{DNNL_ARG_SRC, large},
+                                      {DNNL_ARG_WEIGHTS, weights},
+                                      {DNNL_ARG_BIAS, memory(p->bias, engine(), c.bias_data)},
+                                      {DNNL_ARG_DST, small},
+                                      {DNNL_ARG_SCRATCHPAD, scratchpad}});
+      else
+        p->primitive.execute(
+            stream,
+            {{DNNL_ARG_SRC, large}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, small}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
+    }
+    stream.wait();
+    return 0;
+  } catch (...) { // no memory: nothing that counts was written
+    return 1;
+  }
+}

@@ -1,0 +1,33 @@
+/* Convolutions of the module cairn_math; see math.h. */
+#ifndef CAIRN_OPS_LIBRARIES_CONVOLUTION_H
+#define CAIRN_OPS_LIBRARIES_CONVOLUTION_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which of the three is written. */
+typedef enum cairn_math_written { CAIRN_MATH_TO_SMALL, CAIRN_MATH_TO_LARGE, CAIRN_MATH_TO_WEIGHTS } cairn_math_written;
+
+/* f32. Windows at the places of `small` slide over `large`; both lie with channels closest, without gaps. Weights are
+   [small_channels, large_channels / groups, kernel...], row-major. Of the sizes the last `axes` count, the others are not looked at
+   but are part of what a kept primitive is known by. */
+typedef struct cairn_math_convolution {
+  cairn_math_written kind;
+  int axes;
+  int64_t batch, groups, small_channels, large_channels;
+  int64_t small[3], large[3], kernel[3], stride[3], padding[3], dilation[3];
+  float *small_data, *large_data, *weights_data;
+  float* bias_data; /* for each of small_channels; null: none */
+} cairn_math_convolution;
+
+/* In the calling thread alone; several may call at once. Not 0: not done. */
+int cairn_math_convolve(const cairn_math_convolution* call);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,316 @@
+// Normalisations: over batch and space for each channel, over groups of channels, over the last axes. Reverse rules are one kernel for the
+// part of x; those of scale and shift are sums.
+#include "ops/cpu/normalize.h"
+
+#include "ops/operators/definitions.h"
+#include "ops/pointwise.h"
+#include "ops/windows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace cairn::ops {
+
+namespace {
+
+using cpu::Normalization;
+using Kind = Normalization::Kind;
+
+// Which attribute is what, by operator.
+template <OperatorId id> constexpr bool kGrouped = id == OperatorId::group_normalization;
+template <OperatorId id> constexpr bool kLast = id == OperatorId::layer_normalization || id == OperatorId::rms_normalization;
+
+template <OperatorId id> Normalization read(const Attributes& attributes, int axes_of_scale) {
+  Normalization n;
+  n.kind = kGrouped<id> ? Kind::groups : kLast<id> ? Kind::last : Kind::batch;
+  n.centred = id != OperatorId::rms_normalization;
+  n.last = axes_of_scale;
+  constexpr std::size_t epsilon = kGrouped<id> ? 1 : 0;
+  if (kGrouped<id>) n.groups = attributes[0].integer;
+  if (is_present(attributes, epsilon)) n.epsilon = attributes[epsilon].number;
+  return n;
+}
+
+// The kind as attributes of internal operators: kind, groups, centred, epsilon.
+Attributes written(const Normalization& n) {
+  Attribute epsilon;
+  epsilon.present = true;
+  epsilon.number = n.epsilon;
+  return rules::attributes({rules::integer(static_cast<std::int64_t>(n.kind)), rules::integer(n.groups),
+                            rules::integer(n.centred ? 1 : 0), epsilon});
+}
+Normalization read_written(const Attributes& attributes, int axes_of_scale) {
+  Normalization n;
+  n.kind = static_cast<Kind>(attributes[0].integer);
+  n.groups = attributes[1].integer;
+  n.centred = attributes[2].integer != 0;
+  n.epsilon = attributes[3].number;
+  n.last = axes_of_scale;
+  return n;
+}
+
+Shape shape_of_scale(const Normalization& n, const Shape& x) {
+  if (n.kind != Kind::last) return Shape{x[1]};
+  return Shape(x.sizes().last(static_cast<std::size_t>(n.last)));
+}
+
+template <OperatorId id> void infer(const Call& call, ResultTypes& results) {
+  const std::string_view who = shown_name(call.op);
+  const Shape &x = call.inputs[0].shape, &scale = call.inputs[1].shape;
+  DType type = floating_of(call.inputs[0].dtype);
+  for (const Tensor& t : call.inputs)
+    if (!t.weak) type = floating_of(promoted(type, t.dtype));
+  bool fits = kLast<id> ? scale.rank() >= 1 && scale.rank() <= x.rank() : x.rank() >= 2 && x.rank() <= 2 + kMostSpatial;
+  const Normalization n = read<id>(call.attributes, scale.rank());
+  const Shape wanted = fits ? shape_of_scale(n, x) : Shape();
+  for (std::size_t i = 1; i < call.inputs.size(); ++i) fits = fits && call.inputs[i].shape == wanted;
+  if (!fits) {
+    std::string shapes;
+    for (std::size_t i = 1; i < call.inputs.size(); ++i) shapes += (i == 1 ? "" : " and ") + call.inputs[i].shape.text();
+    throw OperatorError(fmt::format("{}: a tensor of shape {} does not go together with {}", who, x.text(), shapes));
+  }
+  if (kGrouped<id> && (n.groups < 1 || x[1] % n.groups != 0 || (x[1] == 0 && n.groups != 1)))
+    throw OperatorError(fmt::format("{}: a tensor of shape {} has no {} groups of channels", who, x.text(), n.groups));
+  if (!(n.epsilon >= 0)) throw OperatorError(fmt::format("{}: epsilon is {}", who, n.epsilon));
+  results[0].dtype = type;
+  results[0].shape = x;
+  results[0].channels_last = !kLast<id>;
+  if (id == OperatorId::batch_normalization_training) {
+    if (x.elements() == 0 && x[1] != 0) throw OperatorError(fmt::format("{}: a tensor of shape {} has no mean", who, x.text()));
+    results.count = 3;
+    for (unsigned i = 1; i < 3; ++i) {
+      results[i].dtype = type;
+      results[i].shape = wanted;
+    }
+  }
+}
+
+template <OperatorId id> void kernel(const KernelCall& call) {
+  const auto in = call.inputs, out = call.outputs;
+  cpu::normalize(read<id>(call.attributes, in[1].shape.rank()), out[0], in[0], &in[1], in.size() > 2 ? &in[2] : nullptr,
+                 out.size() > 1 ? &out[1] : nullptr, out.size() > 1 ? &out[2] : nullptr);
+}
+
+// --- internal: (cotangent, x, scale), and (x, scale), where only the shape of scale says something
+
+void infer_like_x(const Call& call, ResultTypes& results, const Tensor& x) {
+  results[0].dtype = floating_of(promoted(call.inputs[0].dtype, x.dtype));
+  results[0].shape = x.shape;
+  results[0].channels_last = static_cast<Kind>(call.attributes[0].integer) != Kind::last;
+}
+void infer_vjp(const Call& call, ResultTypes& results) { infer_like_x(call, results, call.inputs[1]); }
+void infer_normalized(const Call& call, ResultTypes& results) { infer_like_x(call, results, call.inputs[0]); }
+
+void vjp_kernel(const KernelCall& call) {
+  const auto in = call.inputs;
+  cpu::normalize_vjp(read_written(call.attributes, in[2].shape.rank()), call.outputs[0], in[0], in[1], in[2]);
+}
+void normalized_kernel(const KernelCall& call) {
+  const auto in = call.inputs;
+  cpu::normalize(read_written(call.attributes, in[1].shape.rank()), call.outputs[0], in[0], nullptr, nullptr, nullptr, nullptr);
+}
+
+// A cotangent of y, or a product with one, summed to the numbers of scale or shift.
+Tensor summed(Runtime& runtime, const Normalization& n, const Tensor& t, const Tensor& like) {
+  if (n.kind == Kind::last) return rules::fit(runtime, t, like);
+  Attribute axes;
+  axes.present = true;
+  for (int i = 0; i < t.rank(); ++i)
+    if (i != 1) axes.list.push_back(i);
+  return rules::fit(runtime, runtime.apply(OperatorId::sum, {t}, rules::attributes({axes})), like);
+}
+
+Tensor column(Runtime& runtime, const Tensor& vector, const Tensor& like) {
+  return runtime.apply(OperatorId::along_channels, {vector, like});
+}
+
+// Cotangents of mean and variance of a batch, which only programs that differentiate running statistics have.
+void add_part_of_statistics(const VjpCall& call) {
+  Runtime& runtime = call.runtime;
+  const Tensor& x = call.inputs[0];
+  if (!call.wanted[0] || !is_floating(x.dtype)) return;
+  const double count = static_cast<double>(x.elements()) / static_cast<double>(std::max<std::int64_t>(1, x.shape[1]));
+  const auto add = [&](const Tensor& part) {
+    const Tensor fitted = rules::fit(runtime, part, x);
+    if (call.results[0].empty())
+      call.results[0] = fitted;
+    else
+      runtime.accumulate(call.results[0], fitted);
+  };
+  if (call.cotangents.size() > 1 && !call.cotangents[1].empty()) {
+    const Tensor part = column(runtime, runtime.apply(OperatorId::div, {call.cotangents[1], weak_number(count, false)}), x);
+    add(runtime.apply(OperatorId::expand, {part}, rules::attributes({rules::integers(x.shape)})));
+  }
+  if (call.cotangents.size() > 2 && !call.cotangents[2].empty()) {
+    const Tensor part = column(runtime, runtime.apply(OperatorId::mul, {call.cotangents[2], weak_number(2 / count, false)}), x);
+    const Tensor mean = column(runtime, runtime.apply(OperatorId::channel_mean, {x}), x);
+    add(runtime.apply(OperatorId::mul, {part, runtime.apply(OperatorId::sub, {x, mean})}));
+  }
+}
+
+template <OperatorId id> void vjp(const VjpCall& call) {
+  Runtime& runtime = call.runtime;
+  const Tensor &x = call.inputs[0], &scale = call.inputs[1], &c = call.cotangents[0];
+  const Normalization n = read<id>(call.attributes, scale.rank());
+  if (rules::wanted(call, 0))
+    call.results[0] = rules::fit(runtime, runtime.apply(OperatorId::normalization_vjp, {c, x, scale}, written(n)), x);
+  if (rules::wanted(call, 1)) {
+    const Tensor normal = runtime.apply(OperatorId::normalized, {x, scale}, written(n));
+    call.results[1] = summed(runtime, n, runtime.apply(OperatorId::mul, {c, normal}), scale);
+  }
+  if (call.inputs.size() > 2 && rules::wanted(call, 2)) call.results[2] = summed(runtime, n, c, call.inputs[2]);
+  if (id == OperatorId::batch_normalization_training) add_part_of_statistics(call);
+}
+
+// --- forward: with h = (x - mean) r, where r is the inverse deviation, h' = r (x' - mean of x' - h mean of (h x'))
+
+template <OperatorId id> Term mean_of(const JvpCall& call, const Term& t) {
+  if constexpr (kLast<id> || kGrouped<id>)
+    return apply(OperatorId::mean_within, {t, call.inputs[1]},
+                 rules::attributes({rules::integer(kGrouped<id> ? call.attributes[0].integer : 0)}));
+  else
+    return apply(OperatorId::along_channels, {apply(OperatorId::channel_mean, {t}), t});
+}
+
+template <OperatorId id> void jvp(const JvpCall& call) {
+  const Normalization n = read<id>(call.attributes, 1);
+  const Term& x = call.inputs[0];
+  const auto beside = [&](const Term& t) { return kLast<id> ? t : apply(OperatorId::along_channels, {t, x}); };
+  const Term centred = n.centred ? x - mean_of<id>(call, x) : x;
+  const Term inverse = 1.0 / sqrt(mean_of<id>(call, centred * centred) + n.epsilon);
+  const Term normal = centred * inverse;
+  Term sum = 0.0;
+  if (call.tangents[0] != nullptr) {
+    const Term& t = *call.tangents[0];
+    Term moved = t - normal * mean_of<id>(call, normal * t);
+    if (n.centred) moved = moved - mean_of<id>(call, t);
+    sum = beside(call.inputs[1]) * inverse * moved;
+    if (id == OperatorId::batch_normalization_training && call.results.size() > 2) {
+      call.results[1] = apply(OperatorId::channel_mean, {t});
+      call.results[2] = apply(OperatorId::channel_mean, {2.0 * centred * t});
+    }
+  }
+  if (call.tangents[1] != nullptr) sum = sum + normal * beside(*call.tangents[1]);
+  if (call.inputs.size() > 2 && call.tangents[2] != nullptr) sum = sum + beside(*call.tangents[2]);
+  call.results[0] = sum;
+}
+
+// --- mean-within: (x, scale, of which only the shape says something, groups or 0); symmetric in x
+
+Normalization of_mean(const Attributes& attributes, int axes_of_scale) {
+  Normalization n;
+  n.groups = attributes[0].integer;
+  n.kind = n.groups != 0 ? Kind::groups : Kind::last;
+  n.last = axes_of_scale;
+  return n;
+}
+
+void infer_mean_within(const Call& call, ResultTypes& results) {
+  results[0].dtype = floating_of(call.inputs[0].dtype);
+  results[0].shape = call.inputs[0].shape;
+  results[0].channels_last = call.attributes[0].integer != 0;
+}
+
+void mean_within_kernel(const KernelCall& call) {
+  cpu::mean_within(of_mean(call.attributes, call.inputs[1].shape.rank()), call.outputs[0], call.inputs[0]);
+}
+
+void mean_within_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  const Tensor part = call.runtime.apply(OperatorId::mean_within, {call.cotangents[0], call.inputs[1]}, call.attributes);
+  call.results[0] = rules::fit(call.runtime, part, call.inputs[0]);
+}
+
+void mean_within_jvp(const JvpCall& call) {
+  if (call.tangents[0] != nullptr)
+    call.results[0] = apply(OperatorId::mean_within, {*call.tangents[0], call.inputs[1]}, call.attributes);
+}
+
+// --- batch-normalization-test: (x, scale, shift, running mean, running variance, epsilon)
+
+void infer_test(const Call& call, ResultTypes& results) {
+  infer<OperatorId::batch_normalization_test>(call, results);
+}
+
+void test_kernel(const KernelCall& call) {
+  const auto in = call.inputs;
+  const Normalization n = read<OperatorId::batch_normalization_test>(call.attributes, 1);
+  cpu::normalize_by(n, call.outputs[0], in[0], in[1], in[2], in[3], in[4]);
+}
+
+Term inverse_deviation(const JvpCall& call) {
+  return 1.0 / sqrt(call.inputs[4] + read<OperatorId::batch_normalization_test>(call.attributes, 1).epsilon);
+}
+
+void test_vjp(const VjpCall& call) {
+  Runtime& runtime = call.runtime;
+  using O = OperatorId;
+  const Tensor &x = call.inputs[0], &scale = call.inputs[1], &c = call.cotangents[0];
+  const Normalization n = read<O::batch_normalization_test>(call.attributes, 1);
+  if (c.empty()) return;
+  const Tensor deviation =
+      runtime.apply(O::sqrt, {runtime.apply(O::add, {call.inputs[4], weak_number(n.epsilon, false)})});
+  if (rules::wanted(call, 0))
+    call.results[0] =
+        rules::fit(runtime, runtime.apply(O::mul, {c, column(runtime, runtime.apply(O::div, {scale, deviation}), x)}), x);
+  if (rules::wanted(call, 1)) {
+    const Tensor centred = runtime.apply(O::sub, {x, column(runtime, call.inputs[3], x)});
+    const Tensor normal = runtime.apply(O::div, {centred, column(runtime, deviation, x)});
+    call.results[1] = summed(runtime, n, runtime.apply(O::mul, {c, normal}), scale);
+  }
+  if (rules::wanted(call, 2)) call.results[2] = summed(runtime, n, c, call.inputs[2]);
+}
+
+void test_jvp(const JvpCall& call) {
+  const Term& x = call.inputs[0];
+  const auto beside = [&](const Term& t) { return apply(OperatorId::along_channels, {t, x}); };
+  const Term inverse = inverse_deviation(call);
+  Term sum = 0.0;
+  if (call.tangents[0] != nullptr) sum = beside(call.inputs[1] * inverse) * *call.tangents[0];
+  if (call.tangents[1] != nullptr) sum = sum + (x - beside(call.inputs[3])) * beside(*call.tangents[1] * inverse);
+  if (call.tangents[2] != nullptr) sum = sum + beside(*call.tangents[2]);
+  call.results[0] = sum;
+}
+
+// Some ten flops an element, once over for each of mean, deviation and result.
+Cost cost(const Call& call, const ResultTypes& results) {
+  const auto n = static_cast<double>(results.types[0].shape.elements());
+  double bytes = n * static_cast<double>(bytes_of(results.types[0].dtype));
+  for (const Tensor& t : call.inputs) bytes += static_cast<double>(t.elements()) * static_cast<double>(bytes_of(t.dtype));
+  return Cost{10 * n, bytes};
+}
+
+constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jvp jvp = nullptr, std::uint32_t keep = 0) {
+  Definition d;
+  d.infer = infer;
+  d.kernel = kernel;
+  d.vjp = vjp;
+  d.jvp = jvp;
+  d.keep = keep;
+  d.cost = cost;
+  return d;
+}
+
+template <OperatorId id> constexpr Definition normalization() {
+  return definition(infer<id>, kernel<id>, vjp<id>, jvp<id>, keep_input(0) | keep_input(1));
+}
+
+} // namespace
+
+namespace definitions {
+
+constinit const Definition batch_normalization_training = normalization<OperatorId::batch_normalization_training>();
+constinit const Definition batch_normalization_test =
+    definition(infer_test, test_kernel, test_vjp, test_jvp, keep_input(0) | keep_input(1) | keep_input(3) | keep_input(4));
+constinit const Definition group_normalization = normalization<OperatorId::group_normalization>();
+constinit const Definition layer_normalization = normalization<OperatorId::layer_normalization>();
+constinit const Definition rms_normalization = normalization<OperatorId::rms_normalization>();
+constinit const Definition mean_within = definition(infer_mean_within, mean_within_kernel, mean_within_vjp, mean_within_jvp, keep_input(1));
+constinit const Definition normalization_vjp = definition(infer_vjp, vjp_kernel);
+constinit const Definition normalized = definition(infer_normalized, normalized_kernel);
+
+} // namespace definitions
+
+} // namespace cairn::ops

@@ -1,0 +1,174 @@
+// Pools: the largest or the mean of each window, or of bins that divide an axis into so many.
+#include "ops/cpu/pool.h"
+
+#include "ops/operators/definitions.h"
+#include "ops/pointwise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+
+namespace cairn::ops {
+
+namespace {
+
+constexpr std::size_t kKernel = 0, kStrides = 1, kPadding = 2, kCount = 3, kSizes = 4; // attributes
+
+cpu::Pool read(std::string_view who, const Attributes& attributes, int axes) {
+  cpu::Pool pool;
+  pool.windows.axes = axes;
+  pool.windows.kernel = spatial_attribute(who, "sizes of windows", attributes, kKernel, axes, 1, 1);
+  pool.windows.stride = is_present(attributes, kStrides) ? spatial_attribute(who, "strides", attributes, kStrides, axes, 1, 1)
+                                                         : pool.windows.kernel;
+  pool.windows.padding = spatial_attribute(who, "padding", attributes, kPadding, axes, 0, 0);
+  pool.count_padding = !is_present(attributes, kCount) || attributes[kCount].integer != 0;
+  return pool;
+}
+
+cpu::Pool read(const KernelCall& call) { return read("pool", call.attributes, call.outputs[0].shape.rank() - 2); }
+
+cpu::Pool bins() {
+  cpu::Pool pool;
+  pool.bins = true;
+  return pool;
+}
+
+void set(ResultTypes& results, const Call& call, const Sizes& sizes) {
+  const Shape& x = call.inputs[0].shape;
+  results[0].dtype = floating_of(call.inputs[0].dtype);
+  results[0].shape = with_spatial(x[0], x[1], sizes, x.rank() - 2);
+  results[0].channels_last = true;
+}
+
+void infer_pool(const Call& call, ResultTypes& results) {
+  const std::string_view who = shown_name(call.op);
+  const Shape& x = call.inputs[0].shape;
+  const int axes = spatial_axes(who, x);
+  const cpu::Pool pool = read(who, call.attributes, axes);
+  Sizes sizes = spatial_sizes(x);
+  for (int i = 0; i < kMostSpatial; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    if (pool.windows.padding[k] >= pool.windows.kernel[k])
+      throw OperatorError(fmt::format("{}: padding of {} is not less than windows of size {}", who, pool.windows.padding[k],
+                                      pool.windows.kernel[k]));
+    const std::int64_t places = sizes[k] == 0 ? 0 : pool.windows.places(i, sizes[k]);
+    if (places <= 0)
+      throw OperatorError(
+          fmt::format("{}: windows of size {} do not fit into a tensor of shape {}", who, pool.windows.kernel[k], x.text()));
+    sizes[k] = places;
+  }
+  set(results, call, sizes);
+}
+
+void infer_pick(const Call& call, ResultTypes& results) {
+  if (!(call.inputs[0].shape == call.inputs[1].shape))
+    throw OperatorError(fmt::format("pick-max: shapes {} and {} do not go together", call.inputs[0].shape.text(),
+                                    call.inputs[1].shape.text()));
+  infer_pool(call, results);
+}
+
+void infer_max_vjp(const Call& call, ResultTypes& results) {
+  set(results, call, spatial_sizes(call.inputs[1].shape));
+}
+
+template <std::size_t attribute> void infer_sizes(const Call& call, ResultTypes& results) {
+  const std::string_view who = shown_name(call.op);
+  const Shape& x = call.inputs[0].shape;
+  const int axes = spatial_axes(who, x);
+  for (const std::int64_t size : spatial_sizes(x))
+    if (size < 1 || size > INT_MAX) throw OperatorError(fmt::format("{}: a tensor of shape {} has no such bins", who, x.text()));
+  set(results, call, spatial_attribute(who, "sizes", call.attributes, attribute, axes, 1, 1));
+}
+
+template <cpu::MaxPool what> void max_kernel(const KernelCall& call) {
+  cpu::max_pool(read(call), what, call.outputs[0], call.inputs);
+}
+void max_vjp_kernel(const KernelCall& call) {
+  cpu::max_pool_vjp(read(call), call.outputs[0], call.inputs[0], call.inputs[1]);
+}
+void average_kernel(const KernelCall& call) { cpu::average_pool(read(call), call.outputs[0], call.inputs[0]); }
+void average_vjp_kernel(const KernelCall& call) { cpu::average_pool_vjp(read(call), call.outputs[0], call.inputs[0]); }
+void adaptive_kernel(const KernelCall& call) { cpu::average_pool(bins(), call.outputs[0], call.inputs[0]); }
+void adaptive_vjp_kernel(const KernelCall& call) { cpu::average_pool_vjp(bins(), call.outputs[0], call.inputs[0]); }
+
+// Of max-pool, whose only operand is x, and of pick-max, where x is the second.
+template <unsigned x> void max_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  const Tensor part = call.runtime.apply(OperatorId::max_pool_vjp, {call.cotangents[0], call.inputs[x]}, call.attributes);
+  call.results[0] = rules::fit(call.runtime, part, call.inputs[0]);
+}
+
+void max_jvp(const JvpCall& call) {
+  call.results[0] = apply(OperatorId::pick_max, {*call.tangents[0], call.inputs[0]}, call.attributes);
+}
+
+// pick-max is linear in what it picks from.
+void pick_jvp(const JvpCall& call) {
+  if (call.tangents[0] == nullptr) return;
+  call.results[0] = apply(OperatorId::pick_max, {*call.tangents[0], call.inputs[1]}, call.attributes);
+}
+
+Attribute spatial(const Shape& shape) {
+  Attribute a;
+  a.present = true;
+  a.list.assign(shape.begin() + 2, shape.end());
+  return a;
+}
+
+void average_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  Attributes attributes = call.attributes;
+  attributes.values.resize(kSizes);
+  attributes.values.push_back(spatial(call.inputs[0].shape));
+  call.results[0] =
+      rules::fit(call.runtime, call.runtime.apply(OperatorId::average_pool_vjp, {call.cotangents[0]}, attributes), call.inputs[0]);
+}
+
+void adaptive_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  const Attributes attributes = rules::attributes({spatial(call.inputs[0].shape)});
+  call.results[0] = rules::fit(
+      call.runtime, call.runtime.apply(OperatorId::adaptive_average_pool_vjp, {call.cotangents[0]}, attributes), call.inputs[0]);
+}
+
+// A flop for each element of each window.
+Cost cost(const Call& call, const ResultTypes& results) {
+  const auto n = static_cast<double>(call.inputs[0].elements()), m = static_cast<double>(results.types[0].shape.elements());
+  double window = 1;
+  if (call.op.signature.size() > 2 && is_present(call.attributes, kKernel))
+    for (const std::int64_t size :
+         spatial_attribute("pool", "sizes", call.attributes, kKernel, call.inputs[0].rank() - 2, 1, 0))
+      window *= static_cast<double>(size);
+  return Cost{std::max(n, window * std::min(n, m)),
+              n * static_cast<double>(bytes_of(call.inputs[0].dtype)) + m * static_cast<double>(bytes_of(results.types[0].dtype))};
+}
+
+constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jvp jvp = nullptr, std::uint32_t keep = 0) {
+  Definition d;
+  d.infer = infer;
+  d.kernel = kernel;
+  d.vjp = vjp;
+  d.jvp = jvp;
+  d.keep = keep;
+  d.cost = cost;
+  return d;
+}
+
+} // namespace
+
+namespace definitions {
+
+constinit const Definition max_pool =
+    definition(infer_pool, max_kernel<cpu::MaxPool::value>, max_vjp<0>, max_jvp, keep_input(0));
+constinit const Definition pick_max =
+    definition(infer_pick, max_kernel<cpu::MaxPool::pick>, max_vjp<1>, pick_jvp, keep_input(1));
+constinit const Definition max_pool_vjp = definition(infer_max_vjp, max_vjp_kernel);
+constinit const Definition average_pool = definition(infer_pool, average_kernel, average_vjp);
+constinit const Definition average_pool_vjp = definition(infer_sizes<kSizes>, average_vjp_kernel);
+constinit const Definition adaptive_average_pool = definition(infer_sizes<0>, adaptive_kernel, adaptive_vjp);
+constinit const Definition adaptive_average_pool_vjp = definition(infer_sizes<0>, adaptive_vjp_kernel);
+
+} // namespace definitions
+
+} // namespace cairn::ops
