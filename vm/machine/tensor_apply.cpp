@@ -18,18 +18,6 @@ using tape::TensorRecord;
 
 namespace {
 
-// Owned values that go together.
-struct Values {
-  explicit Values(value::Heap& h) : heap(h) {}
-  ~Values() {
-    for (Value v : list) heap.release(v);
-  }
-  Values(const Values&) = delete;
-  Values& operator=(const Values&) = delete;
-  value::Heap& heap;
-  std::vector<Value> list;
-};
-
 std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operands& operands, std::uint64_t consumed);
 
 double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) : v.flonum(); }

@@ -6,6 +6,7 @@
 #include "vm/value/tensor_object.h"
 
 #include <optional>
+#include <vector>
 
 namespace cairn::machine::tensors {
 
@@ -14,6 +15,18 @@ std::optional<ops::DType> dtype_of_value(Value v);   // of a symbol or string
 std::string_view residence_of_value(Value v);        // empty: no symbol
 // By the operator's signature. Throws ProgramError.
 Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands);
+
+// Owned values that go together.
+struct Values {
+  explicit Values(value::Heap& h) : heap(h) {}
+  ~Values() {
+    for (Value v : list) heap.release(v);
+  }
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  value::Heap& heap;
+  std::vector<Value> list;
+};
 
 // A tensor of the program. Only files that no machine wrote have such without elements.
 inline const ops::Tensor& elements_of(Value v) {

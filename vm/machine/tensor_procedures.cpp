@@ -22,17 +22,6 @@ using tape::TensorRecord;
 
 namespace {
 
-struct Values {
-  explicit Values(value::Heap& h) : heap(h) {}
-  ~Values() {
-    for (Value v : list) heap.release(v);
-  }
-  Values(const Values&) = delete;
-  Values& operator=(const Values&) = delete;
-  value::Heap& heap;
-  std::vector<Value> list;
-};
-
 bool is_sequence(Value v) { return v.is_pair() || v == value::kNull || value::is_vector(v); }
 
 std::int64_t length_of(const Engine& engine, Value v) {
