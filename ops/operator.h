@@ -178,6 +178,11 @@ struct Operator {
   CostOf cost = nullptr;         // null: a flop an element of the result, the bytes of all operands
 };
 
+// Members of long lists are kept all or none.
+inline bool keeps_input(const Operator& op, std::size_t i) {
+  return i < 31 ? (op.keep & keep_input(static_cast<unsigned>(i))) != 0 : (op.keep & kKeepInputs) != 0;
+}
+
 const Operator& operator_of(OperatorId id);
 // Those of programs; kOperators in all.
 std::span<const Operator> all_operators();

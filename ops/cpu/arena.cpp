@@ -1,7 +1,7 @@
 // See arena.h.
 #include "ops/cpu/arena.h"
 
-#include "ops/cpu/forbidden.h"
+#include "ops/forbidden.h"
 
 #include <bit>
 #include <new>

@@ -18,7 +18,7 @@ public:
   bool supports(const Operator& op) const override { return op.kernel != nullptr; }
 
   void launch(StreamKind /*stream*/, const Launch& launch) override {
-    const cpu::FlushDenormals flush;
+    const FlushDenormals flush;
     cpu::Workers*& current = cpu::Workers::current();
     cpu::Workers* const outer = current;
     current = &workers_;

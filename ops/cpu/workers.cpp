@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <system_error>
 
-#include <immintrin.h>
 #include <sched.h>
 
 namespace cairn::ops::cpu {
@@ -18,9 +17,6 @@ unsigned processors() {
 }
 
 } // namespace
-
-FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040); }
-FlushDenormals::~FlushDenormals() { _mm_setcsr(saved_); }
 
 Workers::Workers(unsigned threads) : threads_(threads != 0 ? threads : processors()) {}
 

@@ -3,6 +3,8 @@
 // thread.
 #pragma once
 
+#include "ops/denormals.h"
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -12,18 +14,6 @@
 #include <vector>
 
 namespace cairn::ops::cpu {
-
-// Denormal numbers are taken and given as zeros while a kernel runs: they are up to 300 times slower than others.
-class FlushDenormals {
-public:
-  FlushDenormals();
-  ~FlushDenormals();
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
-
-private:
-  unsigned saved_;
-};
 
 class Workers {
 public:

@@ -40,7 +40,7 @@ void Stream::wait_for(Ticket ticket) {
 }
 
 void Stream::run(Streams& all, Faults& faults) {
-  const cpu::FlushDenormals flush;
+  const FlushDenormals flush;
   for (;;) {
     Work work;
     {

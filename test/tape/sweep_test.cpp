@@ -155,9 +155,9 @@ TEST_CASE("denormals are flushed only while asked for") {
   volatile double small = 1e-300, tiny = 1e-10;
   CHECK(small * tiny != 0);
   {
-    FlushDenormals flush;
+    cairn::ops::FlushDenormals flush;
     CHECK(small * tiny == 0);
-    { FlushDenormals again; }
+    { cairn::ops::FlushDenormals again; }
     CHECK(small * tiny == 0);
   }
   CHECK(small * tiny != 0);

@@ -142,6 +142,7 @@ private:
   void capsule(const Reference& r);
   void state(const Reference& r);
   void tensor_records(Tape& t); // image_tensors.cpp
+  ops::Device* device();
   // --- image_check.cpp
   void check_acyclic() const;
   void check_frames() const;

@@ -46,6 +46,7 @@ public:
 private:
   static constexpr std::size_t kBlock = 4096;
   void put(const void* data, std::size_t size) {
+    if (size == 0) return; // of nothing there may be no address
     if (used_ > kBlock - size) flush();
     std::memcpy(block_ + used_, data, size);
     used_ += size;

@@ -35,7 +35,7 @@ void ImageWriter::tensor(const Tensor& t) {
   out.varint(static_cast<std::uint64_t>(t.rank()));
   for (std::int64_t size : t.shape) out.varint(static_cast<std::uint64_t>(size));
   for (int axis = 0; axis < t.rank(); ++axis) out.varint(bytecode::zigzag(t.strides[static_cast<std::size_t>(axis)]));
-  if (sort != Sort::stored) return;
+  if (sort != Sort::stored) return name(t.device());
   out.varint(static_cast<std::uint64_t>(t.offset));
   auto [at, fresh] = storages_.try_emplace(t.storage.get(), static_cast<std::uint32_t>(storages_.size()));
   out.varint(at->second);
@@ -46,6 +46,17 @@ void ImageWriter::tensor(const Tensor& t) {
   std::vector<std::byte> elements(static_cast<std::size_t>(s.bytes));
   s.device->copy_out(*s.block, 0, elements.data(), s.bytes);
   out.raw(elements.data(), elements.size());
+}
+
+// One that was named, or null.
+ops::Device* ImageReader::device() {
+  std::string name = text();
+  if (name.empty()) return nullptr;
+  try {
+    return &engine.tensors().device(name);
+  } catch (const ProgramError& e) {
+    throw Malformed(e.what());
+  }
 }
 
 void ImageReader::tensor(Tensor& t) {
@@ -71,21 +82,19 @@ void ImageReader::tensor(Tensor& t) {
     t.strides[i] = bytecode::unzigzag(in.varint());
     if (t.strides[i] < 0 || t.strides[i] > kMostBytes) throw Malformed("a tensor of strides that cannot be");
   }
-  if (sort != static_cast<std::uint8_t>(Sort::stored)) return;
+  if (sort != static_cast<std::uint8_t>(Sort::stored)) {
+    t.home = device();
+    return;
+  }
   t.offset = static_cast<std::int64_t>(count(static_cast<std::uint64_t>(kMostBytes)));
   std::uint64_t number = count(storages_.size());
   if (number == storages_.size()) {
-    std::string name = text();
+    ops::Device* on = device();
+    if (on == nullptr) throw Malformed("elements on no device");
     std::uint64_t bytes = count(in.left());
-    ops::Device* device = nullptr;
-    try {
-      device = &engine.tensors().device(name);
-    } catch (const ProgramError& e) {
-      throw Malformed(e.what());
-    }
-    ops::StorageRef storage(device->make_storage(static_cast<std::int64_t>(bytes)));
+    ops::StorageRef storage(on->make_storage(static_cast<std::int64_t>(bytes)));
     auto elements = in.take(bytes);
-    device->copy_in(*storage->block, 0, elements.data(), static_cast<std::int64_t>(bytes));
+    on->copy_in(*storage->block, 0, elements.data(), static_cast<std::int64_t>(bytes));
     storages_.push_back(storage);
   }
   t.storage = storages_[number];
@@ -177,7 +186,16 @@ void check_record(Engine& engine, const TensorRecord& r) {
       want(c != 'T' || !r.inputs[at].weak);
       ++at;
     }
-  for (const Tensor& t : r.inputs) want(!list || !t.weak);
+  for (const Tensor& t : r.inputs) want(t.weak ? !list : t.device() != nullptr);
+  std::size_t attribute = 0;
+  for (char c : r.op->signature) {
+    char kind = c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
+    if (kind == 'T' || kind == 'X' || kind == 'I' || kind == 'V' || kind == 'Z') continue;
+    const ops::Attribute& a = r.attributes.values[attribute++];
+    want((c >= 'a' || a.present) && (kind != 'R' || !a.present || a.device != nullptr));
+    want(kind != 'L' || a.integer == static_cast<std::int64_t>(a.list.size()));
+    want(kind != 'D' || !a.present || (a.integer >= 0 && a.integer < static_cast<std::int64_t>(ops::kDTypes)));
+  }
   ops::ResultTypes types;
   try {
     r.op->infer({*r.op, r.inputs, r.attributes, &engine.tensors().cpu()}, types);
@@ -188,8 +206,7 @@ void check_record(Engine& engine, const TensorRecord& r) {
   for (std::uint32_t i = 0; i < r.results; ++i)
     want(types[i].shape == r.outputs[i].shape && types[i].dtype == r.outputs[i].dtype && !r.outputs[i].weak);
   for (std::size_t i = 0; i < r.inputs.size(); ++i) {
-    bool kept = i < 31 ? (r.op->keep & ops::keep_input(static_cast<unsigned>(i))) != 0 : (r.op->keep & ops::kKeepInputs) != 0;
-    want(!kept || r.inputs[i].weak || r.inputs[i].storage);
+    want(!ops::keeps_input(*r.op, i) || r.inputs[i].weak || r.inputs[i].storage);
   }
   want((r.op->keep & ops::kKeepOutput) == 0 || r.outputs[0].storage);
 }
@@ -220,13 +237,7 @@ void ImageReader::tensor_records(Tape& t) {
       a.number = number.flonum();
       a.list.resize(size(1));
       for (std::int64_t& i : a.list) i = bytecode::unzigzag(in.varint());
-      if (std::string name = text(); !name.empty()) {
-        try {
-          a.device = &engine.tensors().device(name);
-        } catch (const ProgramError& e) {
-          throw Malformed(e.what());
-        }
-      }
+      a.device = device();
     }
     r->attributes.key = in.u64();
     r->operands.resize(size(1));

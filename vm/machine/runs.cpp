@@ -126,11 +126,14 @@ bool Engine::expire() {
 }
 
 void Engine::end_interval() {
-  std::size_t i = runs.size() - 1;
-  while (i > 0 && !(runs[i].kind == RunKind::interval && runs[i].run_state()->tape() == runs.back().tape)) --i;
-  runs[i].tape->most_weight = UINT64_MAX;
-  runs[i].deadline = clock;
-  for (; i < runs.size(); ++i) derive(i);
+  Tape* tape = runs.back().tape;
+  tape->most_weight = UINT64_MAX;
+  for (std::size_t i = runs.size(); i-- > 0;) {
+    if (runs[i].kind != RunKind::interval || runs[i].run_state()->tape() != tape) continue;
+    runs[i].deadline = clock;
+    for (; i < runs.size(); ++i) derive(i);
+    return;
+  }
 }
 
 Value Engine::make_capsule(std::vector<Run> segment, std::uint64_t steps) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace cairn::machine::tensors {
 
@@ -18,7 +19,7 @@ using tape::TensorRecord;
 
 namespace {
 
-std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operands& operands, std::uint64_t consumed);
+std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operands& operands);
 
 double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) : v.flonum(); }
 
@@ -36,7 +37,7 @@ std::uint32_t node_of(Tape& tape, Value v) {
   return tape.lift_tensor(value::as_tensor_object(v)->serial);
 }
 
-std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands& operands, std::uint64_t consumed) {
+std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands& operands) {
   value::Heap& heap = engine.heap();
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = operands.inputs.size();
@@ -58,28 +59,24 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
   std::vector<Tensor> inputs;
   inputs.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
-    Value v = operands.inputs[i];
+    Value v = operands.differentiable[i] ? operands.inputs[i] : engine.primal(operands.inputs[i]);
     inputs.push_back(value::is_tensor(v) ? elements_of(v) : weak(engine, v));
   }
   if (record != nullptr) {
     record->inputs.reserve(n);
     for (std::size_t i = 0; i < n; ++i) {
-      bool kept = i < 31 ? (op.keep & ops::keep_input(static_cast<unsigned>(i))) != 0 : (op.keep & ops::kKeepInputs) != 0;
-      record->inputs.push_back(kept || inputs[i].weak ? inputs[i] : ops::description(inputs[i]));
+      record->inputs.push_back(ops::keeps_input(op, i) || inputs[i].weak ? inputs[i] : ops::description(inputs[i]));
     }
   }
   std::array<Tensor, ops::kMostResults> outputs;
   // Memory of an operand that goes with this instruction: its object gives the elements up, so that theirs is the only reference.
-  std::vector<char> given(n, 0);
-  for (std::size_t i = 0; i < n && i < 64 && op.may_overwrite; ++i) {
+  std::array<bool, 64> given{};
+  for (std::size_t i = 0; i < std::min(n, given.size()) && op.may_overwrite; ++i) {
     Value v = operands.inputs[i];
-    if ((consumed >> i & 1) == 0 || !value::is_tensor(v) || v.other()->count != 1) continue;
-    given[i] = 1;
+    given[i] = (operands.consumed >> i & 1) != 0 && value::is_tensor(v) && v.other()->count == 1;
+    if (given[i]) value::as_tensor_object(v)->tensor.storage = {};
   }
-  for (std::size_t i = 0; i < n; ++i)
-    if (given[i] != 0) value::as_tensor_object(operands.inputs[i])->tensor.storage = {};
-  static_assert(sizeof(bool) == sizeof(char));
-  unsigned results = runtime.apply(op, inputs, {reinterpret_cast<const bool*>(given.data()), n}, operands.attributes, outputs);
+  unsigned results = runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
   for (unsigned i = 0; i < results; ++i) check_nan(engine, shown_name(op), outputs[i]);
   std::vector<Value> out;
   out.reserve(results);
@@ -120,7 +117,9 @@ public:
     }
     bool numbers = std::none_of(operands.inputs.begin(), operands.inputs.end(), is_tensor_like);
     if (numbers) return number_only(id, operands.inputs).bits;
-    return applied(engine_, op, operands, 0)[0].bits;
+    Values results(engine_.heap());
+    results.list = applied(engine_, op, operands);
+    return std::exchange(results.list[0], value::kUnspecified).bits;
   }
   std::uint64_t number(double d) override { return value::flonum(d).bits; }
   void retain(std::uint64_t term) override { Heap::retain(Value{term}); }
@@ -171,13 +170,14 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
   value::Heap& heap = engine.heap();
   std::size_t n = operands.inputs.size();
   Operands primals = operands;
+  primals.consumed = 0;
   Values held(heap);
   for (Value& v : primals.inputs) {
     v = part_of(engine, v, tag, false);
     held.list.push_back(v);
   }
   Values outputs(heap);
-  outputs.list = applied(engine, op, primals, 0);
+  outputs.list = applied(engine, op, primals);
   if (op.vjp == nullptr) return std::exchange(outputs.list, {});
   Values tangents(heap);  // by input; unspecified: none
   for (std::size_t i = 0; i < n; ++i)
@@ -206,7 +206,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
       Operands part = primals;
       part.inputs[i] = tangents.list[i];
       Values made(heap);
-      made.list = applied(engine, op, part, 0);
+      made.list = applied(engine, op, part);
       for (std::size_t k = 0; k < made.list.size(); ++k) {
         if (sums.list.size() <= k) {
           sums.list.push_back(std::exchange(made.list[k], value::kUnspecified));
@@ -240,7 +240,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
       sizes.list.assign(y.shape.begin(), y.shape.end());
       sizes.integer = y.rank();
       expand.attributes.values.push_back(std::move(sizes));
-      Value full = applied(engine, ops::operator_of(OperatorId::expand), expand, 0)[0];
+      Value full = applied(engine, ops::operator_of(OperatorId::expand), expand)[0];
       heap.release(std::exchange(t.v, full));
     }
     if (primal_tensor(engine, t.v).dtype != y.dtype) {  // of an operand of a narrower type
@@ -253,24 +253,14 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
   return std::exchange(bundles.list, {});
 }
 
-std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operands& operands, std::uint64_t consumed) {
+std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operands& operands) {
   std::uint64_t tag = 0;
-  for (Value v : operands.inputs) tag = std::max(tag, tag_of(v));
-  if (tag == 0) return plain(engine, op, operands, consumed);
-  Operands level = operands;
-  Values held(engine.heap());
-  for (std::size_t i = 0; i < level.inputs.size(); ++i)
-    if (!operands.differentiable[i] && tag_of(level.inputs[i]) != 0) level.inputs[i] = engine.primal(level.inputs[i]);
-  tag = 0;
-  for (Value v : level.inputs) tag = std::max(tag, tag_of(v));
-  return tag == 0 ? plain(engine, op, level, 0) : forward(engine, op, level, tag);
+  for (std::size_t i = 0; i < operands.inputs.size(); ++i)
+    if (operands.differentiable[i]) tag = std::max(tag, tag_of(operands.inputs[i]));
+  return tag == 0 ? plain(engine, op, operands) : forward(engine, op, operands, tag);
 }
 
 } // namespace
-
-namespace {
-Value apply_translated(Engine& engine, const ops::Operator& op, std::span<const Value> given, std::uint64_t consumed);
-}
 
 bool is_tensor_like(Value v) {
   while (value::is_bundle(v)) v = value::as_bundle(v)->primal;
@@ -279,32 +269,17 @@ bool is_tensor_like(Value v) {
 
 Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::uint64_t consumed) {
   const ops::Operator& op = ops::operator_of(id);
-  return translated(shown_name(op), [&] { return apply_translated(engine, op, given, consumed); });
-}
-
-namespace {
-
-Value apply_translated(Engine& engine, const ops::Operator& op, std::span<const Value> given, std::uint64_t consumed) {
-  Operands operands = taken_apart(engine, op, given);
-  // Which operands are inputs is said by the signature; a list is never given up.
-  std::uint64_t inputs_consumed = 0;
-  for (std::size_t i = 0, at = 0; i < given.size() && at < operands.inputs.size() && at < 64; ++i)
-    if (operands.inputs[at] == given[i] && (op.signature[i] == 'T' || op.signature[i] == 'X')) {
-      inputs_consumed |= (consumed >> i & 1) << at;
-      ++at;
-    } else if (op.signature[i] == 'I') {
-      ++at;
-    }
-  std::vector<Value> results = applied(engine, op, operands, inputs_consumed);
+  std::vector<Value> results = translated("", [&] { return applied(engine, op, taken_apart(engine, op, given, consumed)); });
   if (results.size() == 1) return results[0];
   Value list = value::kNull;
   for (std::size_t i = results.size(); i-- > 0;) list = engine.heap().cons(results[i], list);
   return list;
 }
 
-OperatorId operator_behind(bytecode::Opcode op, bool& known) {
+namespace {
+
+std::optional<OperatorId> operator_behind(bytecode::Opcode op) {
   using bytecode::Opcode;
-  known = true;
   switch (op) {
   case Opcode::add: return OperatorId::add;
   case Opcode::sub: return OperatorId::sub;
@@ -328,26 +303,24 @@ OperatorId operator_behind(bytecode::Opcode op, bool& known) {
   case Opcode::asin: return OperatorId::asin;
   case Opcode::acos: return OperatorId::acos;
   case Opcode::atan: return OperatorId::atan;
-  default: known = false; return OperatorId::add;
+  default: return {};
   }
 }
 
 } // namespace
 
 Value binary(Engine& engine, bytecode::Opcode op, Value x, Value y, std::uint64_t consumed) {
-  bool known = false;
-  OperatorId id = operator_behind(op, known);
-  const char* name = bytecode::kOpcodes[static_cast<std::size_t>(op)].name.data();
-  if (!known) throw ProgramError(fmt::format("{}: expected a number, got {}", name, engine.describe(is_tensor_like(x) ? x : y)));
+  std::optional<OperatorId> id = operator_behind(op);
+  if (!id)
+    throw ProgramError(fmt::format("{}: expected a number, got {}", bytecode::kOpcodes[static_cast<std::size_t>(op)].name,
+                                   engine.describe(is_tensor_like(x) ? x : y)));
   const Value operands[] = {x, y};
-  return apply(engine, id, operands, consumed);
+  return apply(engine, *id, operands, consumed);
 }
 
 Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed) {
-  if (op == bytecode::Opcode::inexact) return Heap::retain(x);
-  bool known = false;
-  OperatorId id = operator_behind(op, known);
-  return apply(engine, id, {&x, 1}, consumed);
+  std::optional<OperatorId> id = operator_behind(op);
+  return id ? apply(engine, *id, {&x, 1}, consumed) : Heap::retain(x);  // exact->inexact
 }
 
 void check_nan(Engine& engine, std::string_view who, const Tensor& t) {
@@ -373,7 +346,14 @@ Value zeros_like(Engine& engine, Value tensor) {
 bool same(Engine& engine, Value a, Value b) {
   const Tensor &x = elements_of(a), &y = elements_of(b);
   if (x.dtype != y.dtype || !(x.shape == y.shape)) return false;
-  std::vector<double> p = engine.tensors().runtime.read_numbers(x), q = engine.tensors().runtime.read_numbers(y);
+  ops::Runtime& runtime = engine.tensors().runtime;
+  if (!ops::is_floating(x.dtype)) {
+    std::vector<std::byte> p(static_cast<std::size_t>(x.bytes())), q(p.size());
+    runtime.read(x, p.data());
+    runtime.read(y, q.data());
+    return p == q;
+  }
+  std::vector<double> p = runtime.read_numbers(x), q = runtime.read_numbers(y);
   return std::equal(p.begin(), p.end(), q.begin(),
                     [](double c, double d) { return value::flonum(c) == value::flonum(d) || (c != c && d != d); });
 }
@@ -399,7 +379,7 @@ Value fitted(Engine& engine, Value part, Value primal, const char* what) {
   type.present = true;
   type.integer = static_cast<std::int64_t>(x.dtype);
   cast.attributes.values.push_back(std::move(type));
-  return applied(engine, ops::operator_of(OperatorId::cast), cast, 0)[0];
+  return applied(engine, ops::operator_of(OperatorId::cast), cast)[0];
 }
 
 } // namespace cairn::machine::tensors

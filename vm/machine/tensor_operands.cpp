@@ -60,15 +60,17 @@ std::string_view name_in(Value v) { return value::is_symbol(v) || value::is_stri
 std::optional<ops::DType> dtype_of_value(Value v) { return ops::dtype_named(name_in(v)); }
 std::string_view residence_of_value(Value v) { return name_in(v); }
 
-Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands) {
+Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands, std::uint64_t consumed) {
   Operands out;
   out.inputs.reserve(operands.size());
   out.differentiable.reserve(operands.size());
+  std::size_t i = 0;
   auto input = [&](Value v, bool differentiable) {
+    std::size_t at = out.inputs.size();
+    if (at < 64 && i < 64 && operands[i] == v) out.consumed |= (consumed >> i & 1) << at;
     out.inputs.push_back(v);
     out.differentiable.push_back(differentiable);
   };
-  std::size_t i = 0;
   for (char letter : op.signature) {
     if (letter == 'Z') {
       out.attributes.key = engine.random_bits();

@@ -13,8 +13,8 @@ namespace cairn::machine::tensors {
 using ops::shown_name;
 std::optional<ops::DType> dtype_of_value(Value v);   // of a symbol or string
 std::string_view residence_of_value(Value v);        // empty: no symbol
-// By the operator's signature. Throws ProgramError.
-Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands);
+// By the operator's signature. `consumed`: by operand, as bits. Throws ProgramError.
+Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands, std::uint64_t consumed);
 
 // Owned values that go together.
 struct Values {

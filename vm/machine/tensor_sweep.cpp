@@ -27,12 +27,12 @@ Tensor taken(Tape& tape, std::uint32_t node) {
 void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<const Tensor> cotangents) {
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = r.inputs.size();
-  std::vector<char> wanted(n);
+  auto wanted = std::make_unique<bool[]>(n);
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
   std::vector<Tensor> parts(n);
-  r.op->vjp({runtime, *r.op, r.inputs, r.outputs, cotangents, r.attributes, {reinterpret_cast<const bool*>(wanted.data()), n}, parts});
+  r.op->vjp({runtime, *r.op, r.inputs, r.outputs, cotangents, r.attributes, {wanted.get(), n}, parts});
   for (std::size_t i = 0; i < n; ++i) {
-    if (wanted[i] == 0 || parts[i].empty()) continue;
+    if (!wanted[i] || parts[i].empty()) continue;
     check_nan(engine, std::string(shown_name(*r.op)) + ": reverse sweep", parts[i]);
     if (r.inputs[i].weak) tape.accumulate(r.operands[i], parts[i].weak ? parts[i].number : runtime.read_number(parts[i]));
     else
@@ -85,7 +85,12 @@ void sweep(Engine& engine, Tape& tape) {
     bool any = false;
     for (std::uint32_t i = 0; i < r.results; ++i) {
       cotangents[i] = taken(tape, r.node + i);
-      any = any || !cotangents[i].empty();
+      if (cotangents[i].empty()) continue;
+      any = true;
+      // Kernels believe shapes, and a cotangent may come from a file that no machine wrote.
+      const Tensor& like = r.outputs[i];
+      if (!(cotangents[i].shape == like.shape) || cotangents[i].dtype != like.dtype)
+        throw ProgramError("a cotangent that is not like its tensor");
     }
     if (!any) return;
     switch (r.kind) {

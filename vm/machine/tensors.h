@@ -50,6 +50,7 @@ namespace tensors {
 struct Operands {
   std::vector<Value> inputs;  // borrowed; tensors and numbers in order, the members of lists in their place
   std::vector<bool> differentiable;
+  std::uint64_t consumed = 0;  // inputs whose memory may be used, as bits; members of lists never
   ops::Attributes attributes;
 };
 

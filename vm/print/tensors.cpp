@@ -18,7 +18,6 @@ constexpr std::int64_t kMostElements = 1000, kEdge = 3;
 
 // The shortest text that reads back as the same element.
 std::string element_text(ops::DType type, double d) {
-  if (!ops::is_floating(type)) return fmt::format("{}", static_cast<std::int64_t>(d));
   if (type == ops::DType::f64 || !std::isfinite(d)) return text::format_flonum(d);
   std::string s = fmt::format("{}", static_cast<float>(d));
   if (s.find_first_of(".e") == std::string::npos) s += ".0";
@@ -40,10 +39,17 @@ std::vector<std::int64_t> shown(std::int64_t size, bool all) {
 
 class Writer {
 public:
-  Writer(const ops::Tensor& t, std::vector<double> data) : t_(t), data_(std::move(data)) {
+  explicit Writer(const ops::Tensor& t) : t_(t) {
+    ops::Runtime runtime(*t.device());
+    if (ops::is_floating(t.dtype)) {
+      data_ = runtime.read_numbers(t);
+    } else {  // a double does not hold all of them
+      integers_.resize(static_cast<std::size_t>(t.elements()));
+      runtime.read(t.dtype == ops::DType::i64 ? t : as_i64(runtime), integers_.data());
+    }
     bool all = t.elements() <= kMostElements;
     for (int axis = 0; axis < t.rank(); ++axis) places_.push_back(shown(t.shape[axis], all));
-    walk(0, 0, [&](std::int64_t at) { width_ = std::max(width_, element_text(t_.dtype, data_[static_cast<std::size_t>(at)]).size()); });
+    walk(0, 0, [&](std::int64_t at) { width_ = std::max(width_, element(at).size()); });
   }
   std::string text() {
     level(0, 0);
@@ -51,6 +57,17 @@ public:
   }
 
 private:
+  ops::Tensor as_i64(ops::Runtime& runtime) const {
+    ops::Attributes to;
+    to.values.resize(1);
+    to.values[0].present = true;
+    to.values[0].integer = static_cast<std::int64_t>(ops::DType::i64);
+    return runtime.apply(ops::OperatorId::cast, {t_}, to);
+  }
+  std::string element(std::int64_t at) const {
+    auto i = static_cast<std::size_t>(at);
+    return integers_.empty() ? element_text(t_.dtype, data_[i]) : fmt::format("{}", integers_[i]);
+  }
   template <class F> void walk(int axis, std::int64_t at, F&& f) {
     if (axis == t_.rank()) return f(at);
     for (std::int64_t i : places_[static_cast<std::size_t>(axis)])
@@ -59,7 +76,7 @@ private:
   // Not deeper than a tensor has axes.
   void level(int axis, std::int64_t at) {
     if (axis == t_.rank()) {
-      std::string s = element_text(t_.dtype, data_[static_cast<std::size_t>(at)]);
+      std::string s = element(at);
       out_.append(width_ - s.size(), ' ');
       out_ += s;
       return;
@@ -81,6 +98,7 @@ private:
   }
   const ops::Tensor& t_;
   std::vector<double> data_;
+  std::vector<std::int64_t> integers_;
   std::vector<std::vector<std::int64_t>> places_;
   std::size_t width_ = 0;
   std::string out_;
@@ -96,8 +114,7 @@ std::string tensor_description(const ops::Tensor& t) {
 std::string tensor_text(const ops::Tensor& t) {
   std::string head = tensor_description(t);
   head.pop_back();
-  ops::Runtime runtime(*t.device());
-  std::string elements = Writer(t, runtime.read_numbers(t)).text();
+  std::string elements = Writer(t).text();
   return head + (t.rank() > 1 ? '\n' : ' ') + elements + '>';
 }
 

@@ -146,7 +146,7 @@ void end_composite(Engine& engine, SweepState& s, Value value) {
     throw machine::ProgramError("invalid bytecode: no composite to finish");
   Tape& tape = *s.work;
   const tape::Composite c = tape.composites.back();
-  tape::FlushDenormals flush;
+  ops::FlushDenormals flush;
   auto add = [&](Value original, tape::Place place, double d) {
     if (tape.has(original)) {
       tape.accumulate(original.tape_node(), d);
@@ -180,7 +180,8 @@ void end_composite(Engine& engine, SweepState& s, Value value) {
   walk_pair(engine, c.cotangent, n->value.pair()->cdr, nullptr, false, [&](const PairedLeaf& leaf) {
     if (leaf.part.is_integer()) return;
     if (value::is_tensor(leaf.number)) {
-      add_tensor(leaf.number.other()->serial, 0, value::tensor_of(engine.primal(leaf.part)));
+      Owned part(engine.heap(), machine::tensors::fitted(engine, engine.primal(leaf.part), leaf.number, "a cotangent"));
+      add_tensor(leaf.number.other()->serial, 0, value::tensor_of(part.v));
       return;
     }
     tape::Place place = leaf.owner != nullptr ? tape::Place{leaf.owner->serial, leaf.slot} : tape::Place{};

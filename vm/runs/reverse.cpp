@@ -176,7 +176,7 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
     heap.release(s.value);
     s.value = stripped;
   }
-  tape::FlushDenormals flush;
+  ops::FlushDenormals flush;
   for (auto [node, c] : seeds) tape.accumulate(node, c);
   for (auto& [node, c] : tensor_seeds) machine::tensors::accumulate(engine, tape, node, c);
   s.position = tape.size();
@@ -197,11 +197,11 @@ void sweep(Engine& engine, value::Frame* frame, Value& slot) {
     if (begin_composite(engine, frame, slot)) return;
     drop_composite(engine, *s);
   } else if (tensor != nullptr && s->position == tensor->end()) {
-    tape::FlushDenormals flush;
+    ops::FlushDenormals flush;
     s->position = tensor->node;
     machine::tensors::sweep(engine, tape);
   } else {
-    tape::FlushDenormals flush;
+    ops::FlushDenormals flush;
     std::uint32_t from = std::max(stop, s->position > kStretch ? s->position - kStretch : 0);
     tape.sweep(from, s->position);
     s->position = from;

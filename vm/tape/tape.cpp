@@ -6,12 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <immintrin.h>
-
 namespace cairn::tape {
-
-FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040); }
-FlushDenormals::~FlushDenormals() { _mm_setcsr(saved_); }
 
 Tape::Tape(Heap& heap, std::uint16_t id, std::uint64_t low, std::uint64_t start)
     : heap_(heap), id_(id), name_(value::taped(id, 0).bits >> 32), low_(low), span_(start - low) {}

@@ -7,6 +7,7 @@
 // (DESIGN 5.6). Chunks are shared between copies of a tape and copied before writing.
 #pragma once
 
+#include "ops/denormals.h"
 #include "vm/tape/places.h"
 #include "vm/tape/tensor_record.h"
 #include "vm/value/heap.h"
@@ -229,16 +230,6 @@ private:
   std::vector<std::shared_ptr<const TensorRecord>> tensors_;  // ascending nodes and serials
   std::size_t unswept_tensors_ = 0, leaf_tensors_ = 0;        // leaves come first
   std::uint64_t tensor_bytes_ = 0;
-};
-
-// While one of these lives, denormals are flushed (DESIGN 5.7).
-class FlushDenormals {
-public:
-  FlushDenormals();
-  ~FlushDenormals();
-
-private:
-  unsigned saved_;
 };
 
 } // namespace cairn::tape

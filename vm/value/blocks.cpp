@@ -1,6 +1,6 @@
 #include "vm/value/blocks.h"
 
-#include "vm/value/forbidden.h"
+#include "ops/forbidden.h"
 
 #include <sys/mman.h>
 
@@ -23,7 +23,7 @@ Blocks::Blocks(std::size_t block_bytes, MemorySource source) : block_bytes_((blo
 
 Blocks::~Blocks() {
   for (Region* r : all_) {
-    permit(r + 1, block_bytes_ * r->fresh);
+    ops::permit(r + 1, static_cast<std::int64_t>(block_bytes_ * r->fresh));
     free_region(r);
   }
 }
@@ -65,7 +65,7 @@ void Blocks::drop_region(Region* r) {
   with_room_[r->in_room] = with_room_.back();
   with_room_[r->in_room]->in_room = r->in_room;
   with_room_.pop_back();
-  permit(r + 1, block_bytes_ * r->fresh);
+  ops::permit(r + 1, static_cast<std::int64_t>(block_bytes_ * r->fresh));
   free_region(r);
   --empty_;
 }
@@ -77,7 +77,7 @@ void* Blocks::take() {
   void* block = nullptr;
   if (r->free != nullptr) {
     block = r->free;
-    permit(block, block_bytes_);
+    ops::permit(block, static_cast<std::int64_t>(block_bytes_));
     r->free = r->free->next;
   } else {
     block = reinterpret_cast<char*>(r + 1) + block_bytes_ * r->fresh++;
@@ -94,7 +94,7 @@ void Blocks::give_back(void* block) {
   auto* free = static_cast<Region::Free*>(block);
   free->next = r->free;
   r->free = free;
-  forbid(block, block_bytes_);
+  ops::forbid(block, static_cast<std::int64_t>(block_bytes_));
   if (r->in_room == Region::kNotThere) {
     r->in_room = with_room_.size();
     with_room_.push_back(r);

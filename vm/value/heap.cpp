@@ -17,9 +17,9 @@ Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); 
 void set_link(Object* o, Object* next) { o->serial = reinterpret_cast<std::uint64_t>(next); }
 
 // AddressSanitizer watches over nobody's memory but its own.
-void* large_memory(std::size_t bytes) { return kForbids ? std::malloc(bytes) : mi_malloc(bytes); }
+void* large_memory(std::size_t bytes) { return ops::kForbids ? std::malloc(bytes) : mi_malloc(bytes); }
 void free_large_memory(void* memory) {
-  if (kForbids)
+  if (ops::kForbids)
     std::free(memory);
   else
     mi_free(memory);
@@ -45,7 +45,7 @@ void Heap::refill(std::uint16_t size_class) {
     reinterpret_cast<Free*>(slab + i * size)->next = reinterpret_cast<Free*>(slab + (i + 1) * size);
   reinterpret_cast<Free*>(slab + (cells - 1) * size)->next = nullptr;
   free_[size_class] = reinterpret_cast<Free*>(slab);
-  forbid(slab, kSlabBytes);
+  ops::forbid(slab, std::int64_t{kSlabBytes});
 }
 
 // Makes room for a request, kGranularity bytes beyond it if the budget has them. A request of another account is already in that.

@@ -2,8 +2,8 @@
 // mimalloc. Freeing is iterative: no native recursion, whatever the depth of the data.
 #pragma once
 
+#include "ops/forbidden.h"
 #include "vm/value/blocks.h"
-#include "vm/value/forbidden.h"
 #include "vm/value/object.h"
 #include "vm/value/tensor_object.h"
 
@@ -179,7 +179,7 @@ private:
     if (room < 0) [[unlikely]]
       return nullptr;
     room_ = room;
-    permit(cell, static_cast<std::size_t>(size));
+    ops::permit(cell, static_cast<std::int64_t>(size));
     free_[size_class] = cell->next;
 #ifndef NDEBUG
     ++live_objects_;
@@ -208,7 +208,7 @@ private:
     auto* cell = reinterpret_cast<Free*>(o);
     cell->next = free_[size_class];
     free_[size_class] = cell;
-    forbid(cell, std::size_t{size_class} * 16);
+    ops::forbid(cell, std::int64_t{size_class} * 16);
   }
   void release_children(Object* o);
   static std::size_t size_of(const Object* o);

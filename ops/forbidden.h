@@ -1,5 +1,5 @@
-// Under AddressSanitizer, blocks that wait for reuse are marked, so that whoever uses a tensor after its end is found. In other
-// builds nothing of this is there.
+// Under AddressSanitizer, memory that waits in lists of our own is marked, so that whoever uses an object or a tensor after its end is found. In
+// other builds nothing of this is there.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,16 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-namespace cairn::ops::cpu {
+namespace cairn::ops {
 
 #ifdef CAIRN_ADDRESS_SANITIZER
+inline constexpr bool kForbids = true;
 inline void forbid(void* from, std::int64_t bytes) { __asan_poison_memory_region(from, static_cast<std::size_t>(bytes)); }
 inline void permit(void* from, std::int64_t bytes) { __asan_unpoison_memory_region(from, static_cast<std::size_t>(bytes)); }
 #else
+inline constexpr bool kForbids = false;
 inline void forbid(void* /*from*/, std::int64_t /*bytes*/) {}
 inline void permit(void* /*from*/, std::int64_t /*bytes*/) {}
 #endif
 
-} // namespace cairn::ops::cpu
+} // namespace cairn::ops
