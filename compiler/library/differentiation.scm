@@ -89,3 +89,37 @@
               (display difference)
               (newline)))
         (%report-checks (cdr checks) scale (+ count 1) (if agrees? wrong (+ wrong 1)) (if (> error worst) error worst)))))
+
+; Each leaf of x replaced as soon as its cotangent is complete. Where a derivative of all this is taken, by way of all cotangents together.
+(define (*j-update f x c rule state) (%*j-update f x c rule state %by-all-cotangents))
+(define (checkpoint-*j-update f x c rule state) (%checkpoint-*j-update f x c rule state %checkpoint-by-all-cotangents))
+(define (*j-update! f x c rule state) (%*j-update! f x c rule state %by-all-cotangents))
+(define (checkpoint-*j-update! f x c rule state) (%checkpoint-*j-update! f x c rule state %checkpoint-by-all-cotangents))
+
+(define (%by-all-cotangents f x c rule state) (%update-with (*j f x c) x rule state))
+(define (%checkpoint-by-all-cotangents f x c rule state) (%update-with (checkpoint-*j f x c) x rule state))
+
+(define (%update-with y+g x rule state)
+  (let ((x+state (%updated x (cdr y+g) rule state (not (null? state)))))
+    (list (car y+g) (car x+state) (cdr x+state))))
+
+; The pair of x and its state, updated. An exact 0 stands for zeros.
+(define (%updated x g rule state stateful)
+  (define (part of pick) (if (eqv? of 0) 0 (pick of)))
+  (define (state-part pick) (if stateful (part state pick) '()))
+  (cond ((or (number? x) (and (tensor? x) (%has-derivative? x)))
+         (let ((leaf+state (rule (if (tensor? x) x (exact->inexact x)) g state)))
+           (if stateful leaf+state (cons (car leaf+state) '()))))
+        ((pair? x)
+         (let* ((a (%updated (car x) (part g car) rule (state-part car) stateful))
+                (d (%updated (cdr x) (part g cdr) rule (state-part cdr) stateful)))
+           (cons (cons (car a) (car d)) (if stateful (cons (cdr a) (cdr d)) '()))))
+        ((vector? x)
+         (let ((all (build-vector (vector-length x)
+                                  (lambda (i)
+                                    (define (at v) (vector-ref v i))
+                                    (%updated (at x) (part g at) rule (state-part at) stateful)))))
+           (cons (vector-map car all) (if stateful (vector-map cdr all) '()))))
+        (else (cons x state))))
+
+(define (%has-derivative? x) (memv (tensor-type x) '(f32 f64 bf16)))

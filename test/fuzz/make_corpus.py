@@ -28,6 +28,10 @@ PROGRAMS = {
                  "(define z (interrupt (lambda (x) (p 20 x)) 0.5 50))\n(write (+ (resume z) (primops resume z)))",
     "capsules": "(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))\n"
                 "(write (*j (lambda (x) (resume (interrupt (lambda (y) (p 20 (* x y))) 0.5 50))) 2.0 1.0))",
+    "tensors": "(define t (list->tensor '(.1 .2)))\n(define (p n x) (if (= n 0) (sumall x) (p (- n 1) (tanh (* x (+ t (transpose (view x '(1 2)))))))))\n"
+               "(write (tensor->list (cdr (with-schedule \"binomial,base=16,snapshots=2\" (lambda () (checkpoint-*j (lambda (x) (p 8 x)) t 1.0))))))",
+    "update": "(define (rule p g s) (cons (- p (* .1 g)) s))\n(define (p n x) (if (= n 0) (sumall (* (car x) (cdr x))) (p (- n 1) (cons (tanh (car x)) (cdr x)))))\n"
+              "(write (car (with-schedule \"bisection,base=16\" (lambda () (checkpoint-*j-update! (lambda (x) (p 8 x)) (cons (fill '(2) .5) (fill '(2) .3)) 1 rule 0)))))",
 }
 STOPS = (5, 30, 80, 150, 260)
 

@@ -37,6 +37,7 @@
           (check name 'steps-add-up-twice (= total (+ (capsule-steps z) (capsule-steps z2) (primops resume z2))) n total))))
     (points total how-many)))
 ; `nested`: derivative operators inside; forward mode over them promises no last digits.
+(define (descend p g state) (cons (- p (* .1 (if (eqv? g 0) 0. g))) state))
 (define (check-program name f x smooth nested)
   (let ((z (interrupt f x 20000)))
     (if (not (capsule-finished? z))
@@ -54,6 +55,10 @@
                 (let ((c (with-schedule spec (lambda () (checkpoint-*j f x cotangent)))))
                   (check name spec (equal? r c) r c)))
               (all-specs))
+            (let ((updated (list (car r) (map (lambda (p g) (- p (* .1 (if (eqv? g 0) 0. g)))) x (if (pair? (cdr r)) (cdr r) '(0 0 0))) '()))
+                  (spec (list-ref (all-specs) (random-integer 11))))
+              (check name 'update (equal? updated (*j-update f x cotangent descend '())) r)
+              (check name 'checkpointed-update (equal? updated (with-schedule spec (lambda () (checkpoint-*j-update f x cotangent descend '())))) r spec))
             (let ((a (dot (cdr r) direction)) (b (dot cotangent (cdr j))))
               (check name 'dot-product (near? a b (* (size (cdr r)) 2) 1e-6) a b))
             (if (< total 3000)

@@ -188,6 +188,7 @@ private:
     switch (op) {
     case Opcode::sibling:
     case Opcode::capture:
+    case Opcode::run_within:
     case Opcode::run_open:
       return false;
     case Opcode::fail:

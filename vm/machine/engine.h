@@ -78,6 +78,8 @@ public:
   std::uint64_t cut_serial = 0;  // the serial counter inside what was cut off last
   // Some deadline is reached: the outermost run with it ends. False: it is the machine's own.
   bool expire();
+  // The elements of a tensor that is watched are read: told to the run that waits for it.
+  void note_read(std::uint64_t tensor);
   // The frame made private and ready to run in `run`: copied if shared, renewed if older than the epoch, lifted if the tape has not seen it.
   Frame* enter(Run& run, Frame* frame);
   Frame* copy_frame(Frame* frame);  // takes over one reference of the original

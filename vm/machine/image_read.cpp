@@ -465,6 +465,7 @@ void ImageReader::body(Reference& r, std::size_t& first_child) {
     Value made = engine.heap().make_tensor({});
     own(r, made.other());
     tensor(value::as_tensor_object(made)->tensor);
+    if (flag()) made.other()->flags = value::kWatched;
     if (value::tensor_of(made).weak) throw Malformed("a tensor that is a number");
     break;
   }

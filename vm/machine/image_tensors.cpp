@@ -142,6 +142,12 @@ void ImageWriter::tensor_records(const Tape& t) {
     out.varint(node);
     tensor(cotangent);
   }
+  out.varint(t.marks.size());
+  for (const tape::Mark& m : t.marks) {
+    out.varint(m.node);
+    out.varint(m.serial);
+    out.varint(m.steps);
+  }
 }
 
 namespace {
@@ -265,6 +271,8 @@ void ImageReader::tensor_records(Tape& t) {
     tensor(t.tensor_cotangents[at]);
     if (!t.tensor_cotangents[at].storage) throw Malformed("a cotangent without elements");
   }
+  t.marks.resize(size(3));
+  for (tape::Mark& m : t.marks) m = {number32(), count(), in.varint()};
 }
 
 } // namespace cairn::machine

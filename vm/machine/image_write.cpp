@@ -234,6 +234,7 @@ void ImageWriter::body(const Object* o) {
   }
   case Kind::tensor:
     tensor(static_cast<const value::TensorObject*>(o)->tensor);
+    flag(o->flags == value::kWatched);
     break;
   case Kind::state:
     write_state(*this, *static_cast<const RunState*>(static_cast<const NativeObject*>(o)->native));

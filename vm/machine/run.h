@@ -59,6 +59,8 @@ struct RunState : value::Native {
   virtual std::uint64_t serial_floor() const { return 0; }
   // An interval run goes on from a capsule: the counters of the machine are now those of the world outside.
   virtual void resumed(Engine& engine) { static_cast<void>(engine); }
+  // The elements of a tensor are read, so many steps after its run began. False: the tensor is nothing to this run.
+  virtual bool read(std::uint64_t tensor, std::uint64_t steps) { return static_cast<void>(tensor), static_cast<void>(steps), false; }
   // The log of effects of its run, or null.
   virtual EffectLog* effects() { return nullptr; }
 };

@@ -125,6 +125,11 @@ bool Engine::expire() {
   return true;
 }
 
+void Engine::note_read(std::uint64_t tensor) {
+  for (std::size_t i = runs.size(); i-- > 0;)
+    if (runs[i].state != nullptr && runs[i].run_state()->read(tensor, clock - runs[i].start)) return;
+}
+
 void Engine::end_interval() {
   Tape* tape = runs.back().tape;
   tape->most_weight = UINT64_MAX;

@@ -60,7 +60,7 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
   inputs.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
     Value v = operands.differentiable[i] ? operands.inputs[i] : engine.primal(operands.inputs[i]);
-    inputs.push_back(value::is_tensor(v) ? elements_of(v) : weak(engine, v));
+    inputs.push_back(value::is_tensor(v) ? elements_of(engine, v) : weak(engine, v));
   }
   if (record != nullptr) {
     record->inputs.reserve(n);
@@ -331,7 +331,10 @@ void check_nan(Engine& engine, std::string_view who, const Tensor& t) {
     throw ProgramError(fmt::format("{}: element {} of the result of shape {} is a NaN", who, found - numbers.begin(), t.shape.text()));
 }
 
-Value alias(Engine& engine, Value tensor) { return engine.heap().make_tensor(value::tensor_of(tensor)); }
+Value alias(Engine& engine, Value tensor) {
+  if (tensor.other()->flags == value::kWatched) engine.note_read(tensor.other()->serial);
+  return engine.heap().make_tensor(value::tensor_of(tensor));
+}
 
 Value zeros_like(Engine& engine, Value tensor) {
   const Tensor& like = primal_tensor(engine, tensor);
@@ -344,7 +347,7 @@ Value zeros_like(Engine& engine, Value tensor) {
 }
 
 bool same(Engine& engine, Value a, Value b) {
-  const Tensor &x = elements_of(a), &y = elements_of(b);
+  const Tensor &x = elements_of(engine, a), &y = elements_of(engine, b);
   if (x.dtype != y.dtype || !(x.shape == y.shape)) return false;
   ops::Runtime& runtime = engine.tensors().runtime;
   if (!ops::is_floating(x.dtype)) {

@@ -28,8 +28,10 @@ struct Values {
   std::vector<Value> list;
 };
 
-// A tensor of the program. Only files that no machine wrote have such without elements.
-inline const ops::Tensor& elements_of(Value v) {
+// A tensor of the program, about to be read. Only files that no machine wrote have such without elements.
+inline const ops::Tensor& elements_of(Engine& engine, Value v) {
+  if (v.other()->flags == value::kWatched) [[unlikely]]
+    engine.note_read(v.other()->serial);
   const ops::Tensor& t = value::tensor_of(v);
   if (!t.storage) throw ProgramError("a tensor without elements");
   return t;

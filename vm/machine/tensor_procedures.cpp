@@ -149,7 +149,7 @@ void unpack(Engine& engine, Value v, Values& out) {
     }
     return;
   }
-  const Tensor& t = elements_of(v);
+  const Tensor& t = elements_of(engine, v);
   std::vector<double> data = translated("tensor->list", [&] { return engine.tensors().runtime.read_numbers(t); });
   bool floating = ops::is_floating(t.dtype);
   std::uint32_t node = tape != nullptr && floating ? tape->lift_tensor(value::object_of(v)->serial) : tape::kNone;
@@ -223,7 +223,7 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   if (which == TensorProcedure::list_to_tensor) return list_to_tensor(engine, operands);
   const char* name = bytecode::kTensorOperators[bytecode::kFirstTensorProcedure + static_cast<unsigned>(which)].name.data();
   if (!is_tensor_like(v)) throw ProgramError(fmt::format("{}: expected a tensor, got {}", name, engine.describe(v)));
-  const Tensor& t = elements_of(engine.primal(v));
+  const Tensor& t = elements_of(engine, engine.primal(v));
   switch (which) {
   case TensorProcedure::size: {
     Value list = value::kNull;

@@ -1,4 +1,5 @@
 // See graph.h. Every copy is made top-down with an explicit list of slots still to fill; a slot holds a harmless value until then.
+#include "vm/runs/children.h"
 #include "vm/runs/graph.h"
 
 #include <fmt/format.h>
@@ -18,40 +19,6 @@ using value::Kind;
 using value::Object;
 
 namespace {
-
-bool is_leaf(Value v) { return machine::Engine::is_leaf(v); }
-
-// Has slots of its own that may lead to numbers.
-bool is_container(Value v) {
-  return v.is_pair() || (v.is_procedure() && value::block_of(v.procedure())->captures != 0) || value::is_vector(v) ||
-         value::is_capsule(v);
-}
-
-// Calls visit(child, slot) for each value slot of a container.
-template <class F> void for_each_child(Object* o, F&& visit) {
-  switch (o->kind) {
-  case Kind::pair:
-    visit(static_cast<value::Pair*>(o)->car, 0u);
-    visit(static_cast<value::Pair*>(o)->cdr, 1u);
-    break;
-  case Kind::vector: {
-    auto* v = static_cast<value::Vector*>(o);
-    for (std::uint64_t i = 0; i < v->length; ++i) visit(v->items()[i], static_cast<std::uint32_t>(i));
-    break;
-  }
-  case Kind::block: {
-    auto* b = static_cast<Block*>(o);
-    for (std::uint32_t i = 0; i < b->captures; ++i) visit(b->captured()[i], i);
-    break;
-  }
-  case Kind::frame: {
-    auto* f = static_cast<Frame*>(o);
-    value::for_each_live(f, [&](std::uint32_t slot) { visit(f->slots()[slot], slot); });
-    break;
-  }
-  default: break;
-  }
-}
 
 // Copies objects on demand and fills their slots through a list of pending ones.
 class Copier {
@@ -448,6 +415,22 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
     if (once && !met_once(value::object_of(s.v)) && !seen.insert(value::object_of(s.v)).second) continue;
     std::size_t mark = pending.size();
     pair_children(engine, s.v, s.t, what != nullptr ? what : "a cotangent", [&](Value child, Value part, Object* owner, std::uint32_t slot, Object* part_owner) {
+      pending.push_back({child, part, owner, slot, part_owner, nullptr});
+    });
+    std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());
+  }
+}
+
+void walk_beside(Engine& engine, Value v, Value t, const char* what, const std::function<void(const PairedLeaf&)>& leaf) {
+  std::vector<PairedSlot> pending{{v, t, nullptr, 0, nullptr, nullptr}};
+  while (!pending.empty()) {
+    PairedSlot s = pending.back();
+    pending.pop_back();
+    if (is_leaf(s.v)) leaf(s.leaf());
+    if (value::is_capsule(s.v)) throw machine::ProgramError(std::string(what) + ": there is none of what a capsule holds");
+    if (!is_container(s.v)) continue;
+    std::size_t mark = pending.size();
+    pair_children(engine, s.v, s.t, what, [&](Value child, Value part, Object* owner, std::uint32_t slot, Object* part_owner) {
       pending.push_back({child, part, owner, slot, part_owner, nullptr});
     });
     std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());

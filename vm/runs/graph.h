@@ -50,6 +50,10 @@ struct PairedLeaf {
 // once: a shared object of v counts once, not once for every path. what null: an exact 0 in v matches any part and is passed over.
 void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once, const std::function<void(const PairedLeaf&)>& leaf);
 
+// Walks v and what belongs to it together: every leaf of v in preorder with its part of t, whatever that is. An exact 0 in the place of a
+// container stands for one of zeros. Throws ProgramError where the shapes differ, and where v has a capsule.
+void walk_beside(Engine& engine, Value v, Value t, const char* what, const std::function<void(const PairedLeaf&)>& leaf);
+
 // A tree copy of v, numbers replaced by leaf(number and its part of t).
 Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std::function<Value(const PairedLeaf&)>& leaf);
 

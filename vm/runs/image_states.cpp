@@ -13,6 +13,56 @@ namespace {
 constexpr std::size_t kLeastSnapshot = 7; // bytes in a file
 constexpr std::int64_t kMostSnapshotBytes = std::int64_t{1} << 44;  // of all together: sums of clones must not overflow
 
+void write_update(ImageWriter& w, const Update* u) {
+  w.flag(u != nullptr);
+  if (u == nullptr) return;
+  w.value(u->rule);
+  w.flag(u->in_place);
+  w.flag(u->stateful);
+  w.number(u->pending + 1);
+  w.number(u->leaves.size());
+  for (const Update::Leaf& l : u->leaves) {
+    w.value(l.leaf);
+    w.value(l.state);
+    w.place(l.place);
+    w.number(l.node + 1);
+    w.flag(l.done);
+  }
+  w.number(u->tensors.size());
+  for (const auto& [serial, t] : u->tensors) {
+    w.number(serial);
+    w.number(t.leaf);
+    w.number(t.first_read + 1);
+  }
+}
+
+// What is not as it must be is met when it is used.
+void read_update(ImageReader& r, SweepState& s) {
+  if (!r.flag()) return;
+  s.update = std::make_unique<Update>();
+  Update& u = *s.update;
+  r.value(u.rule);
+  u.in_place = r.flag();
+  u.stateful = r.flag();
+  auto leaf = [&] { return r.number32() - 1; };  // 0: none
+  u.pending = leaf();
+  u.leaves.resize(r.size(5));
+  for (Update::Leaf& l : u.leaves) {
+    r.value(l.leaf);
+    r.value(l.state);
+    l.place = r.place();
+    l.node = leaf();
+    l.done = r.flag();
+  }
+  if (u.pending != tape::kNone && u.pending >= u.leaves.size()) throw Malformed("an update of no leaf");
+  for (std::uint32_t n = r.size(3); n > 0; --n) {
+    std::uint64_t serial = r.count();
+    Update::Tensor t{r.number32(), r.in.varint() - 1};
+    if (t.leaf >= u.leaves.size() || !u.tensors.emplace(serial, t).second) throw Malformed("an update of no leaf");
+  }
+  u.account(r.engine.heap());
+}
+
 void write_sweep(ImageWriter& w, const SweepState& s) {
   w.flag(s.sweeping);
   w.tape(s.work);
@@ -35,6 +85,7 @@ void write_sweep(ImageWriter& w, const SweepState& s) {
   w.number(s.skeletons.size());
   for (const tape::Output& o : s.skeletons) w.output(o);
   w.log(s.log);
+  write_update(w, s.update.get());
 }
 
 void read_sweep(ImageReader& r, SweepState& s) {
@@ -67,6 +118,7 @@ void read_sweep(ImageReader& r, SweepState& s) {
   s.skeletons.resize(r.size(3));
   for (tape::Output& o : s.skeletons) r.output(o);
   r.log(s.log);
+  read_update(r, s);
 }
 
 // Counters of a state in the order of its declaration, for writing and reading.

@@ -33,6 +33,10 @@ constexpr Word three(std::uint16_t a, std::uint16_t b, std::uint16_t c) {
   return Word{a} | Word{b} << 16 | Word{c} << 32 | Word{0xFFFF} << 48;
 }
 
+constexpr Word four(std::uint16_t a, std::uint16_t b, std::uint16_t c, std::uint16_t d) {
+  return Word{a} | Word{b} << 16 | Word{c} << 32 | Word{d} << 48;
+}
+
 // Registers 0.. hold the parameters.
 std::vector<Word> checkpoint_loop() {
   return {encode(Opcode::run_act, 0, last(0)), encode(Opcode::run_acted, 0, jump(3)), encode(Opcode::run_sweep, 1, 0),
@@ -42,6 +46,26 @@ std::vector<Word> checkpoint_loop() {
 std::vector<Word> then(std::vector<Word> code, std::initializer_list<Word> more) {
   code.insert(code.end(), more);
   return code;
+}
+
+// The rules of the leaves that are due, until none is and the sweep in work, if any, is complete; else on with the instruction `again` words
+// from the second.
+std::vector<Word> updates(int again) { return {encode(Opcode::run_update, 1, 0), encode(Opcode::run_updated, last(1), 0, jump(again))}; }
+
+// 0: f, 1: x, 2: cotangent, 3: rule, 4: state, 5: the procedure that does the same for an outer derivative.
+std::vector<Word> update_opening(unsigned kind) {
+  return {encode(Opcode::run_within, 6, 0, 3), three(0, 1, 2),
+          encode(Opcode::jump_false, last(6), jump(4)),
+          encode(Opcode::tail_call_value, 0, last(5), 5), four(last(0), last(1), last(2), last(3)), four(last(4), 0xFFFF, 0xFFFF, 0xFFFF),
+          encode(Opcode::drop, 5, 0x7FFF, 0x7FFF),
+          encode(Opcode::cons, 3, last(3), last(4)),
+          encode(Opcode::run_open, 0, static_cast<std::uint16_t>(kind), 4), four(last(0), last(1), last(2), last(3))};
+}
+
+std::vector<Word> together(std::initializer_list<std::vector<Word>> parts) {
+  std::vector<Word> all;
+  for (const std::vector<Word>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
 }
 
 const Word kReturn0 = encode(Opcode::ret, last(0));
@@ -72,6 +96,25 @@ bytecode::Function body_of(RunOperator op) {
     f.code = {encode(Opcode::run_open, 0, 1, 3), three(last(0), last(1), last(2))};
     for (Word w : checkpoint_loop()) f.code.push_back(w);
     f.code = then(f.code, {encode(Opcode::run_close, 0, last(0)), kReturn0});
+    break;
+  case RunOperator::reverse_update:
+  case RunOperator::reverse_update_in_place:
+    f.slots = 7;
+    f.code = together({update_opening(op == RunOperator::reverse_update ? 2 : 4),
+                       {encode(Opcode::run_seed, 0, last(0)), encode(Opcode::run_sweep, 1, 0), encode(Opcode::run_swept, last(1), 0, jump(-1))},
+                       updates(-3),
+                       {encode(Opcode::run_close, 0, last(0)), kReturn0}});
+    break;
+  case RunOperator::checkpoint_update:
+  case RunOperator::checkpoint_update_in_place:
+    f.slots = 7;
+    f.code = together({update_opening(op == RunOperator::checkpoint_update ? 3 : 5),
+                       {encode(Opcode::run_act, 0, last(0)), encode(Opcode::run_acted, 0, jump(5)), encode(Opcode::run_sweep, 1, 0),
+                        encode(Opcode::run_swept, last(1), 0, jump(-1))},
+                       updates(-3),
+                       {encode(Opcode::run_more, 0, jump(-6))},
+                       updates(-1),
+                       {encode(Opcode::run_close, 0, last(0)), kReturn0}});
     break;
   case RunOperator::primops:
     f.code = {encode(Opcode::run_count, 0, last(0), last(1)), kReturn0};
@@ -238,10 +281,26 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     engine.current().top = callee;
     return true;
   }
+  case Opcode::run_within:
+    engine.deliver(value::boolean(
+        within_derivative(engine, slot(operand(instruction, 0)), slot(operand(instruction, 1)), slot(operand(instruction, 2)))));
+    return true;
+  case Opcode::run_update:
+    start_update(engine, frame, *state_in<SweepState>(engine, slot(field_b(w))));
+    return true;
+  case Opcode::run_updated: {
+    rules::Owned result(heap, slot(field_a(w)));
+    auto* s = state_in<SweepState>(engine, slot(field_b(w)));
+    end_update(engine, *s, result.take());
+    bool more = s->sweeping && (s->position != 0 || !s->work->composites.empty());
+    if (more || update_is_due(*s)) go(field_c(w));
+    return true;
+  }
   case Opcode::run_open: {
-    Value f = slot(operand(instruction, 0)), x = slot(operand(instruction, 1)), c = slot(operand(instruction, 2));
-    bool checkpoint = field_b(w) == 1;
-    if (!forward_over_reverse(engine, frame, checkpoint, f, x, c)) open_reverse(engine, frame, checkpoint, f, x, c);
+    std::uint16_t kind = field_b(w);
+    Opening of{kind % 2 == 1, kind >= 4, slot(operand(instruction, 0)), slot(operand(instruction, 1)), slot(operand(instruction, 2))};
+    if (kind >= 2) of.update = slot(operand(instruction, 3));
+    if (kind >= 2 || !forward_over_reverse(engine, frame, of.checkpoint, of.f, of.x, of.cotangent)) open_reverse(engine, frame, of);
     return true;
   }
   case Opcode::run_seed: {

@@ -48,6 +48,7 @@ void SweepState::release(Heap& heap) {
   heap.release(value);
   for (const tape::Output& o : skeletons) heap.release(o.skeleton);
   heap.charge(heap.tape, -log.bytes());
+  if (update) update->release(heap);
 }
 
 void SweepState::drop_tape(Engine& engine) {
@@ -74,6 +75,7 @@ void SweepState::copy_into(SweepState& copy, Engine& engine) const {
   copy.skeletons = skeletons;
   for (const tape::Output& o : skeletons) Heap::retain(o.skeleton);
   copy.log = log;
+  if (update) copy.update = update->clone(engine.heap());
   engine.heap().charge(engine.heap().tape, copy.log.bytes());
 }
 
@@ -89,13 +91,22 @@ void ReverseState::finished(Engine& engine, Value v, std::uint64_t) {
   engine.statistics.tape_peak_records = std::max<std::uint64_t>(engine.statistics.tape_peak_records, work->size());
 }
 
-void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent) {
+bool within_derivative(Engine& engine, Value f, Value x, Value cotangent) {
+  auto looks_on = [](const Run& r) { return r.kind == RunKind::reverse || r.kind == RunKind::interval; };
+  if (std::any_of(engine.runs.begin(), engine.runs.end(), looks_on)) return true;
+  if (engine.current().forward_depth == 0) return false;
+  return contains(f, value::is_bundle) || contains(x, value::is_bundle) || contains(cotangent, value::is_bundle);
+}
+
+void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   Heap& heap = engine.heap();
-  Owned of(heap, f), ox(heap, x), oc(heap, cotangent);
+  const Value f = of.f, x = of.x, cotangent = of.cotangent;
+  Owned own_f(heap, f), own_x(heap, x), own_c(heap, cotangent), own_u(heap, of.update);
+  if (of.in_place) want_unshared(engine, x, of.checkpoint ? "checkpoint-*j-update!" : "*j-update!");
   Tape* outer = engine.current().tape;
   if (outer != nullptr)
     outer->add_composite({outer->size(), frame->serial, Heap::retain(f), Heap::retain(x), Heap::retain(cotangent)});
-  if (checkpoint) {
+  if (of.checkpoint) {
     auto* s = new CheckpointState(engine);
     NativeObject* state = engine.make_state(s);
     Owned guard(heap, value::of_other(state));
@@ -116,6 +127,7 @@ void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f,
       s->x_place = {run.top->serial, 0};
     else
       s->x_place = {run.top->slots()[0].pair()->serial, 0};
+    if (of.update.is_pair()) begin_update(engine, *s, of.update, of.in_place);
     s->current.runs = {run};
     s->current.serial = s->current.start = s->highest = heap.next_serial;
     s->current.random = engine.random_counter;
@@ -137,6 +149,7 @@ void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f,
     Value primal = engine.primal(leaf);
     return value::is_tensor(primal) ? tensor_leaf(engine, *s->work, primal) : s->work->leaf(engine.to_double(primal));
   });
+  if (of.update.is_pair()) begin_update(engine, *s, of.update, of.in_place);
   Run run;
   run.kind = RunKind::reverse;
   run.start = engine.clock;
@@ -149,6 +162,7 @@ void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f,
 // Seeds the tape in work at the value of the run, path by path; the value is then kept without tape.
 void seed_final(Engine& engine, SweepState& s, const char* name) {
   want(s.work != nullptr && !s.sweeping);
+  want_apart(engine, s);
   Heap& heap = engine.heap();
   Tape& tape = *s.work;
   engine.activate_tape(&tape);
@@ -188,6 +202,7 @@ void seed_reverse(Engine& engine, Value& state) { seed_final(engine, *state_in<S
 void sweep(Engine& engine, value::Frame* frame, Value& slot) {
   auto* s = state_in<SweepState>(engine, slot);
   want(s->sweeping);
+  if (update_is_due(*s)) return engine.deliver(value::kFalse);
   Tape& tape = *s->work;
   // Composites and tensors stand among the numbers; whichever comes last is next.
   std::uint32_t composite = tape.composites.empty() ? 0 : tape.composites.back().node;
@@ -218,6 +233,7 @@ bool swept(Engine& engine, Value& nested, Value& slot) {
     end_composite(engine, *s, nested);
     drop_composite(engine, *s);
   }
+  if (update_is_due(*s)) return true;
   if (s->position != 0 || !s->work->composites.empty()) return false;
   if (auto* c = dynamic_cast<CheckpointState*>(s)) finish_interval(engine, *c);
   return true;
@@ -255,6 +271,7 @@ Value close_reverse(Engine& engine, Value state) {
   Heap& heap = engine.heap();
   SweepState& s = *as_sweep(state);
   if (auto* c = dynamic_cast<CheckpointState*>(&s)) close_checkpoint(engine, *c);
+  if (s.update) return updated_result(engine, s);
   Owned x(heap, cotangent_of_x(engine, s));
   Value xv = x.take();
   Owned plain(heap, heap.cons(Heap::retain(s.value), xv));

@@ -3,6 +3,7 @@
 
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/graph.h"
+#include "vm/runs/update.h"
 
 #include <map>
 #include <memory>
@@ -35,13 +36,17 @@ struct SweepState : RunState {
   TensorCotangents tensors_through;    // the same of tensors
   std::vector<tape::Output> skeletons; // results of composites that belong to an earlier interval
   EffectLog log;
+  std::unique_ptr<Update> update;      // *j-update and its kin; else null
 
   Tape* tape() const override { return sweeping ? nullptr : work; }
   EffectLog* effects() override { return &log; }
+  bool read(std::uint64_t tensor, std::uint64_t steps) override;
   void release(Heap& heap) override;
   void drop_tape(Engine& engine);
 
 protected:
+  // Steps from the beginning to that of the run that runs.
+  virtual std::uint64_t run_position() const { return 0; }
   explicit SweepState(Engine& engine) : engine_(&engine) {}
   void copy_into(SweepState& copy, Engine& engine) const;
   Engine* engine_;
@@ -105,6 +110,9 @@ struct CheckpointState final : SweepState {
   void activate(Engine& engine) const override;
   void resumed(Engine& engine) override;
   void drop(Engine& engine, Snapshot& snapshot);
+
+protected:
+  std::uint64_t run_position() const override { return current.position; }
 };
 
 inline SweepState* as_sweep(Value v) { return static_cast<SweepState*>(static_cast<NativeObject*>(v.other())->native); }
@@ -130,7 +138,14 @@ inline void want(bool holds) {
   if (!holds) throw machine::ProgramError("a derivative operator is in a state in which it cannot go on");
 }
 
-void open_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);
+// Everything is taken over. `update`: the pair of a rule and its state, or unspecified.
+struct Opening {
+  bool checkpoint = false, in_place = false;
+  Value f, x, cotangent, update = value::kUnspecified;
+};
+void open_reverse(Engine& engine, value::Frame* frame, const Opening& of);
+// Whether f, x or the cotangent have numbers of forward levels, or an operator around this one may look on.
+bool within_derivative(Engine& engine, Value f, Value x, Value cotangent);
 void seed_reverse(Engine& engine, Value& state);
 void sweep(Engine& engine, value::Frame* frame, Value& state);
 bool swept(Engine& engine, Value& nested, Value& state); // true: complete

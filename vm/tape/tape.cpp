@@ -103,6 +103,7 @@ Tape* Tape::clone(Heap& heap) const {
   t->tensor_bytes_ = tensor_bytes_;
   t->most_weight = most_weight;
   t->tensor_cotangents = tensor_cotangents;
+  t->marks = marks;
   t->account_maps();
   return t;
 }

@@ -71,6 +71,12 @@ struct Output {
   std::vector<Value> effects;  // what the run read; unspecified for output
 };
 
+// Before the record `node` the elements of a tensor were read for the first time in its run; that was after `steps` of it.
+struct Mark {
+  std::uint32_t node;
+  std::uint64_t serial, steps;
+};
+
 class Tape {
 public:
   Tape(Heap& heap, std::uint16_t id, std::uint64_t low, std::uint64_t start);
@@ -138,6 +144,8 @@ public:
   bool is_heavy() const { return weight() > most_weight; }
   std::uint64_t most_weight = UINT64_MAX;
   std::map<std::uint32_t, ops::Tensor> tensor_cotangents;  // by node; what is not there is absent
+  std::vector<Mark> marks;  // ascending
+  void mark(std::uint64_t serial, std::uint64_t steps);
 
   // --- sweep; from here on primals are gone, unless a composite will need them
   void seed(std::uint32_t node, double cotangent);        // assigns

@@ -35,6 +35,13 @@ std::uint32_t Tape::lift_tensor_at(Place place) {
   return input.node;
 }
 
+// One step may read a tensor several times.
+void Tape::mark(std::uint64_t serial, std::uint64_t steps) {
+  for (std::size_t i = marks.size(); i-- > 0 && marks[i].steps == steps;)
+    if (marks[i].serial == serial) return;
+  marks.push_back({count_, serial, steps});
+}
+
 void Tape::restore_tensor(std::unique_ptr<TensorRecord> record) {
   record->account();
   if (record->kind != TensorRecord::Kind::leaf)

@@ -11,6 +11,9 @@ struct TensorObject : Object {
   ops::Tensor tensor;
 };
 
+// A flag of the object: somebody waits for its elements to be read (RunState::read).
+inline constexpr std::uint8_t kWatched = 1;
+
 inline bool is_tensor(Value v) { return is_kind(v, Kind::tensor); }
 inline TensorObject* as_tensor_object(Value v) { return static_cast<TensorObject*>(v.other()); }
 inline const ops::Tensor& tensor_of(Value v) { return as_tensor_object(v)->tensor; }

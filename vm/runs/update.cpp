@@ -1,0 +1,237 @@
+// See update.h.
+#include "vm/runs/update.h"
+
+#include "vm/runs/children.h"
+#include "vm/runs/states.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::runs {
+
+using machine::ProgramError;
+using machine::rules::Owned;
+using value::Object;
+
+namespace {
+
+const char* name_of(const SweepState& s) {
+  bool checkpoint = dynamic_cast<const CheckpointState*>(&s) != nullptr;
+  if (s.update->in_place) return checkpoint ? "checkpoint-*j-update!" : "*j-update!";
+  return checkpoint ? "checkpoint-*j-update" : "*j-update";
+}
+
+// Everything is swept, so that no leaf's cotangent grows any more.
+bool all_swept(const SweepState& s) {
+  if (const auto* c = dynamic_cast<const CheckpointState*>(&s)) return c->complete;
+  return s.sweeping && s.position == 0 && s.work->composites.empty() && s.work->marks.empty();
+}
+
+// The leaf whose turn it is; kNone: none.
+std::uint32_t next_leaf(SweepState& s) {
+  Update& u = *s.update;
+  if (s.sweeping && !s.work->marks.empty()) {
+    const tape::Tape& t = *s.work;
+    const tape::Mark& mark = t.marks.back();
+    bool composites_done = t.composites.empty() || t.composites.back().node < mark.node;
+    if (s.position > mark.node || !composites_done) return tape::kNone;
+    auto found = u.tensors.find(mark.serial);
+    want(found != u.tensors.end() && !u.leaves[found->second.leaf].done);
+    return found->second.leaf;
+  }
+  if (!all_swept(s)) return tape::kNone;
+  while (u.rest < u.leaves.size() && u.leaves[u.rest].done) ++u.rest;
+  return u.rest < u.leaves.size() ? u.rest : tape::kNone;
+}
+
+// The cotangent of a leaf; it is taken out. Exact 0: it has none.
+Value take_cotangent(Engine& engine, SweepState& s, const Update::Leaf& l) {
+  Heap& heap = engine.heap();
+  const Value none = value::integer_unchecked(0);
+  if (value::is_tensor(l.leaf)) {
+    std::uint64_t serial = l.leaf.other()->serial;
+    if (s.sweeping) {
+      auto& on_tape = s.work->tensor_cotangents;
+      if (auto found = on_tape.find(s.work->tensor_node(serial)); found != on_tape.end()) return heap.make_tensor(std::move(on_tape.extract(found).mapped()));
+    }
+    auto found = s.tensors_through.find({serial, 0});
+    return found != s.tensors_through.end() ? heap.make_tensor(std::move(s.tensors_through.extract(found).mapped())) : none;
+  }
+  if (l.node != tape::kNone) {
+    want(s.sweeping && l.node < s.work->size());
+    double c = s.work->cotangent(l.node);
+    return tape::is_absent(c) ? none : value::flonum(c);
+  }
+  Cotangent* found = s.through.find(l.place);
+  return found != nullptr ? value::flonum(found->value) : none;
+}
+
+} // namespace
+
+std::unique_ptr<Update> Update::clone(Heap& heap) const {
+  auto copy = std::make_unique<Update>(*this);
+  Heap::retain(rule);
+  for (const Leaf& l : leaves) {
+    Heap::retain(l.leaf);
+    Heap::retain(l.state);
+  }
+  copy->charged_ = 0;
+  copy->account(heap);
+  return copy;
+}
+
+void Update::release(Heap& heap) {
+  heap.release(rule);
+  for (const Leaf& l : leaves) {
+    heap.release(l.leaf);
+    heap.release(l.state);
+  }
+  heap.charge(heap.tape, -charged_);
+}
+
+void Update::account(Heap& heap) {
+  constexpr std::size_t kNode = 48;  // of a map, beside what it holds
+  auto bytes = static_cast<std::int64_t>(leaves.capacity() * sizeof(Leaf) + tensors.size() * (sizeof(Tensor) + kNode));
+  heap.charge(heap.tape, bytes - charged_);
+  charged_ = bytes;
+}
+
+void want_unshared(Engine& engine, Value x, const char* name) {
+  std::vector<Value> pending{x};
+  while (!pending.empty()) {
+    Value v = pending.back();
+    pending.pop_back();
+    bool shared = false;
+    if (value::is_tensor(v)) {
+      const ops::Tensor& t = value::tensor_of(v);
+      shared = ops::is_floating(t.dtype) && (v.other()->count != 1 || (t.storage && t.storage->count != 1));
+    } else if (is_container(v)) {
+      Object* o = value::object_of(v);
+      for_each_child(o, [&](Value child, std::uint32_t) { pending.push_back(child); });
+      shared = o->count != 1 && contains(v, value::is_tensor);
+    }
+    if (shared) throw ProgramError(fmt::format("{}: something else holds a leaf of {}", name, engine.describe(x)));
+  }
+}
+
+void begin_update(Engine& engine, SweepState& s, Value update, bool in_place) {
+  want(update.is_pair());
+  Heap& heap = engine.heap();
+  s.update = std::make_unique<Update>();
+  Update& u = *s.update;
+  u.in_place = in_place;
+  u.rule = Heap::retain(update.pair()->car);
+  Value state = update.pair()->cdr;
+  u.stateful = state != value::kNull;
+  const auto* checkpoint = dynamic_cast<const CheckpointState*>(&s);
+  walk_beside(engine, s.x, u.stateful ? state : s.x, (std::string(name_of(s)) + ": the state").c_str(), [&](const PairedLeaf& leaf) {
+    Value v = leaf.number;
+    Update::Leaf l{Heap::retain(v), u.stateful ? Heap::retain(leaf.part) : value::kNull, {}, tape::kNone, false};
+    if (value::is_tensor(v)) {
+      l.done = !ops::is_floating(value::tensor_of(v).dtype);
+      if (!l.done) {
+        u.tensors.emplace(v.other()->serial, Update::Tensor{static_cast<std::uint32_t>(u.leaves.size())});
+        value::as_tensor_object(v)->flags = value::kWatched;
+      }
+    } else if (checkpoint != nullptr) {
+      l.place = leaf.owner != nullptr ? tape::Place{leaf.owner->serial, leaf.slot} : checkpoint->x_place;
+    } else {
+      l.node = v.tape_node();
+      l.leaf = value::flonum(s.work->primal(l.node));
+    }
+    u.leaves.push_back(l);
+  });
+  u.account(heap);
+}
+
+void want_apart(Engine& engine, const SweepState& s) {
+  if (!s.update || !s.update->in_place) return;
+  auto is_leaf = [&](Value v) {
+    if (!value::is_tensor(v) || !value::tensor_of(v).storage) return false;
+    return std::any_of(s.update->leaves.begin(), s.update->leaves.end(), [&](const Update::Leaf& l) {
+      return value::is_tensor(l.leaf) && !l.done && value::tensor_of(l.leaf).storage.get() == value::tensor_of(v).storage.get();
+    });
+  };
+  if (contains(s.value, is_leaf))
+    throw ProgramError(fmt::format("{}: something else holds a leaf: the value of the procedure, {}", name_of(s), engine.describe(s.value)));
+}
+
+bool SweepState::read(std::uint64_t tensor, std::uint64_t steps) {
+  if (!update) return false;
+  auto found = update->tensors.find(tensor);
+  if (found == update->tensors.end()) return false;
+  std::uint64_t at = run_position() + steps;
+  std::uint64_t& first = found->second.first_read;
+  first = std::min(first, at);
+  if (work != nullptr && !sweeping && at == first) work->mark(tensor, at);
+  return true;
+}
+
+bool update_is_due(SweepState& s) { return s.update && s.update->pending == tape::kNone && next_leaf(s) != tape::kNone; }
+
+void start_update(Engine& engine, value::Frame* frame, SweepState& s) {
+  want(s.update && s.update->pending == tape::kNone);
+  Update& u = *s.update;
+  std::uint32_t next = next_leaf(s);
+  if (next == tape::kNone) {
+    engine.deliver(value::kFalse);
+    return;
+  }
+  Heap& heap = engine.heap();
+  Update::Leaf& l = u.leaves[next];
+  Owned cotangent(heap, take_cotangent(engine, s, l));
+  Owned leaf(heap, Heap::retain(l.leaf));
+  if (u.in_place && value::is_tensor(l.leaf) && u.copies.use_count() == 1) {
+    ops::Tensor& old = value::as_tensor_object(l.leaf)->tensor;
+    ops::Tensor mine = std::move(old);
+    old = ops::description(mine);
+    heap.release(leaf.take());
+    leaf.v = heap.make_tensor(std::move(mine));
+  }
+  Owned state(heap, std::exchange(l.state, value::kUnspecified));
+  if (s.sweeping && !s.work->marks.empty()) s.work->marks.pop_back();
+  u.pending = next;
+  Value arguments[] = {leaf.v, cotangent.v, state.v};
+  value::Frame* callee = engine.make_call(u.rule, arguments, 3);
+  callee->parent = frame;
+  engine.current().top = callee;
+}
+
+void end_update(Engine& engine, SweepState& s, Value result) {
+  Owned r(engine.heap(), result);
+  if (!s.update || s.update->pending == tape::kNone) return;
+  Update& u = *s.update;
+  Update::Leaf& l = u.leaves[u.pending];
+  if (!result.is_pair())
+    throw ProgramError(fmt::format("{}: expected the pair of a leaf and its state from the rule, got {}", name_of(s), engine.describe(result)));
+  Value made = result.pair()->car;
+  if (u.in_place && value::is_tensor(l.leaf)) {
+    const ops::Tensor& old = value::tensor_of(l.leaf);
+    if (!value::is_tensor(made) || value::tensor_of(made).dtype != old.dtype || !(value::tensor_of(made).shape == old.shape))
+      throw ProgramError(fmt::format("{}: expected {} from the rule, got {}", name_of(s), engine.describe(l.leaf), engine.describe(made)));
+  }
+  engine.heap().release(std::exchange(l.leaf, Heap::retain(made)));
+  engine.heap().release(std::exchange(l.state, Heap::retain(result.pair()->cdr)));
+  l.done = true;
+  u.pending = tape::kNone;
+}
+
+Value updated_result(Engine& engine, SweepState& s) {
+  Heap& heap = engine.heap();
+  Update& u = *s.update;
+  auto rebuilt = [&](Value Update::Leaf::*part) {
+    std::size_t next = 0;
+    return copy_value(engine, s.x, Sharing::graph, [&](Value, Object*, std::uint32_t) {
+      want(next < u.leaves.size() && u.leaves[next].done);
+      return Heap::retain(u.leaves[next++].*part);
+    });
+  };
+  Owned x(heap, rebuilt(&Update::Leaf::leaf));
+  Owned state(heap, u.stateful ? rebuilt(&Update::Leaf::state) : value::kNull);
+  Value tail = heap.cons(state.take(), value::kNull);
+  tail = heap.cons(x.take(), tail);
+  return heap.cons(Heap::retain(s.value), tail);
+}
+
+} // namespace cairn::runs

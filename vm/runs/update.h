@@ -1,0 +1,70 @@
+// *j-update and its kin: each leaf of x is replaced by its rule as soon as its cotangent is complete, so gradients of all leaves never exist
+// together (after the dissertation behind SCORCH, chapter 4).
+//
+// A tensor's cotangent is complete when the sweep has passed the step at which its elements were first read. That step is known from the first
+// run; a tape that records it has a mark there. Numbers, and tensors that were never read, have their turn when all is swept.
+#pragma once
+
+#include "vm/machine/derivative_rules.h"
+#include "vm/tape/places.h"
+#include "vm/tape/tape.h"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace cairn::runs {
+
+using machine::Engine;
+using value::Heap;
+using value::Value;
+
+struct SweepState;
+
+// Owns its values.
+struct Update {
+  struct Leaf {
+    Value leaf, state;                // before its turn and, when done, after; both are given to the rule
+    tape::Place place;                // checkpoint-*j: a number's
+    std::uint32_t node = tape::kNone; // *j: a number's
+    bool done = false;
+  };
+  struct Tensor {
+    std::uint32_t leaf;
+    std::uint64_t first_read = machine::kNever; // steps from the beginning
+  };
+  Value rule = value::kUnspecified;
+  bool in_place = false; // leaves are given up to their rule
+  bool stateful = false;
+  std::vector<Leaf> leaves;                // in preorder
+  std::map<std::uint64_t, Tensor> tensors; // leaves of floating types, by serial
+  std::uint32_t rest = 0;                  // leaves before it are done
+  std::uint32_t pending = tape::kNone;     // the leaf whose rule runs
+  // As many owners as there are copies of this: an element of a leaf that a capsule still needs is not given up.
+  std::shared_ptr<const int> copies = std::make_shared<const int>(0);
+
+  std::unique_ptr<Update> clone(Heap& heap) const;
+  void release(Heap& heap);
+  // Charges what is new.
+  void account(Heap& heap);
+
+private:
+  std::int64_t charged_ = 0;
+};
+
+// Throws ProgramError if anything but `x` itself holds what is in it.
+void want_unshared(Engine& engine, Value x, const char* name);
+// Of a state whose x has been copied; `update` is (rule . state).
+void begin_update(Engine& engine, SweepState& s, Value update, bool in_place);
+// Leaves of x in the value of the run: in place they may not be there.
+void want_apart(Engine& engine, const SweepState& s);
+// Whether the rule of some leaf may run now.
+bool update_is_due(SweepState& s);
+// Calls the rule of a leaf that is due; #f is delivered if there is none.
+void start_update(Engine& engine, value::Frame* frame, SweepState& s);
+// Takes what the rule returned (taken over).
+void end_update(Engine& engine, SweepState& s, Value result);
+// (y x' state'), owned.
+Value updated_result(Engine& engine, SweepState& s);
+
+} // namespace cairn::runs
