@@ -68,17 +68,10 @@ void set_contiguous(Tensor& t) {
   }
 }
 
-Tensor description(const Tensor& t) {
-  Tensor out;
-  out.dtype = t.dtype;
-  out.weak = t.weak;
-  out.exact = t.exact;
-  out.shape = t.shape;
-  out.strides = t.strides;
-  out.offset = t.offset;
-  out.number = t.number;
-  out.home = t.device();
-  return out;
+Tensor description(Tensor t) {
+  t.home = t.device();
+  t.storage = {};
+  return t;
 }
 
 } // namespace cairn::ops

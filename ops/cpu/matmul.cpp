@@ -5,11 +5,13 @@
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/gemm_loops.h"
 #include "ops/cpu/math_library.h"
+#include "ops/cpu/vector_loops.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <type_traits>
 
 namespace cairn::ops::cpu {
 
@@ -148,10 +150,17 @@ template <class T> void multiply_few(Compute compute, const Matrix& c, const Mat
   for (std::int64_t i = 0; i < m; ++i) store(compute, sums + i * n, c.dtype, c.from(i, 0).data, c.column, n);
 }
 
+// Elements that need no conversion and lie beside each other along one of the axes.
+template <class T> bool is_direct(const Matrix& m) {
+  constexpr DType type = std::is_same_v<T, float> ? DType::f32 : DType::f64;
+  return std::is_floating_point_v<T> && m.dtype == type && (m.column == 1 || m.row == 1);
+}
+
 // y [m] = matrix [m, k] x [k].
 template <class T> void times_vector(Compute compute, const Matrix& y, const Matrix& matrix, const Matrix& x) {
   constexpr std::int64_t kBlock = 256;
   const std::int64_t m = matrix.rows, k = matrix.columns;
+  const bool direct = is_direct<T>(matrix), direct_vector = direct && x.dtype == matrix.dtype && x.row == 1;
   parallel_for(m, std::max<std::int64_t>(kBlock, kElementsInline / std::max<std::int64_t>(1, k)),
                [&](std::int64_t begin, std::int64_t end) {
                  alignas(64) T row[kBlock], vector[kBlock], sums[kBlock];
@@ -160,16 +169,25 @@ template <class T> void times_vector(Compute compute, const Matrix& y, const Mat
                    std::fill_n(sums, n, T(0));
                    for (std::int64_t p = 0; p < k; p += kBlock) {
                      const std::int64_t depth = std::min(kBlock, k - p);
-                     load(compute, vector, x.dtype, x.from(p, 0).data, x.row, depth);
+                     const T* v = direct_vector ? reinterpret_cast<const T*>(x.from(p, 0).data) : vector;
+                     if (!direct_vector) load(compute, vector, x.dtype, x.from(p, 0).data, x.row, depth);
+                     if constexpr (std::is_floating_point_v<T>) {
+                       if (direct) {
+                         const bool rows = matrix.column == 1;
+                         const auto loop = rows ? vector_loops<T>().rows : vector_loops<T>().columns;
+                         loop(reinterpret_cast<const T*>(matrix.from(i, p).data), rows ? matrix.row : matrix.column, n, depth, v, sums);
+                         continue;
+                       }
+                     }
                      if (matrix.column == 1) {
                        for (std::int64_t j = 0; j < n; ++j) {
                          load(compute, row, matrix.dtype, matrix.from(i + j, p).data, 1, depth);
-                         sums[j] = sums[j] + dot(row, vector, depth);
+                         sums[j] = sums[j] + dot(row, v, depth);
                        }
                      } else {
                        for (std::int64_t q = 0; q < depth; ++q) {
                          load(compute, row, matrix.dtype, matrix.from(i, p + q).data, matrix.row, n);
-                         for (std::int64_t j = 0; j < n; ++j) sums[j] = sums[j] + row[j] * vector[q];
+                         for (std::int64_t j = 0; j < n; ++j) sums[j] = sums[j] + row[j] * v[q];
                        }
                      }
                    }
@@ -226,6 +244,19 @@ bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a,
   return done;
 }
 
+// c = a b where both are vectors. False: their elements are not as the loop wants them.
+template <class T> bool multiplied_outer(const Matrix& c, const Matrix& a, const Matrix& b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (a.columns != 1 || !is_direct<T>(c) || c.column != 1 || a.dtype != c.dtype || b.dtype != c.dtype || b.column != 1) return false;
+    parallel_for(c.rows, std::max<std::int64_t>(1, kElementsInline / c.columns), [&](std::int64_t begin, std::int64_t end) {
+      vector_loops<T>().outer(reinterpret_cast<const T*>(a.from(begin, 0).data), a.row, reinterpret_cast<const T*>(b.data),
+                              reinterpret_cast<T*>(c.from(begin, 0).data), c.row, end - begin, c.columns);
+    });
+    return true;
+  }
+  return false;
+}
+
 template <class T> void multiply(Compute compute, const View& c_view, const View& a_view, const View& b_view) {
   const Stack stack(c_view, a_view, b_view);
   const Matrix c(c_view), a(a_view), b(b_view);
@@ -245,6 +276,7 @@ template <class T> void multiply(Compute compute, const View& c_view, const View
     }
     return;
   }
+  if (stack.members == 1 && multiplied_outer<T>(c, a, b)) return;
   if (multiplied_by_library(stack, c, a, b)) return;
   const std::int64_t tiles_m = (m - 1) / kTileRows + 1, tiles_n = (n - 1) / kTileColumns + 1;
   const std::int64_t of_tile = std::min(m, kTileRows) * std::min(n, kTileColumns) * std::max<std::int64_t>(1, a.columns);

@@ -224,7 +224,7 @@ void ImageReader::tensor_records(Tape& t) {
   std::uint64_t serial = 0;
   bool leaves = true;
   for (std::uint32_t n = size(kLeastRecord); n > 0; --n) {
-    auto r = std::make_unique<TensorRecord>(engine.heap());
+    auto r = std::make_shared<TensorRecord>(engine.heap());
     std::uint8_t kind = in.u8();
     if (kind >= static_cast<std::uint8_t>(TensorRecord::Kind::count_)) throw Malformed("a record of no known kind");
     r->kind = static_cast<TensorRecord::Kind>(kind);

@@ -42,7 +42,7 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = operands.inputs.size();
   Tape* tape = op.vjp != nullptr ? engine.runs.back().tape : nullptr;
-  std::unique_ptr<TensorRecord> record;
+  std::shared_ptr<TensorRecord> record;
   if (tape != nullptr) {
     std::vector<std::uint32_t> nodes(n, tape::kNone);
     bool any = false;
@@ -52,7 +52,7 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
         any = any || nodes[i] != tape::kNone;
       }
     if (any) {
-      record = std::make_unique<TensorRecord>(heap);
+      record = std::make_shared<TensorRecord>(heap);
       record->operands = std::move(nodes);
     }
   }
@@ -62,20 +62,16 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
     Value v = operands.differentiable[i] ? operands.inputs[i] : engine.primal(operands.inputs[i]);
     inputs.push_back(value::is_tensor(v) ? elements_of(engine, v) : weak(engine, v));
   }
-  if (record != nullptr) {
-    record->inputs.reserve(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      record->inputs.push_back(ops::keeps_input(op, i) || inputs[i].weak ? inputs[i] : ops::description(inputs[i]));
-    }
-  }
   std::array<Tensor, ops::kMostResults> outputs;
   // Memory of an operand that goes with this instruction: its object gives the elements up, so that theirs is the only reference.
   std::array<bool, 64> given{};
   for (std::size_t i = 0; i < std::min(n, given.size()) && op.may_overwrite; ++i) {
     Value v = operands.inputs[i];
-    given[i] = (operands.consumed >> i & 1) != 0 && value::is_tensor(v) && v.other()->count == 1;
+    given[i] = (operands.consumed >> i & 1) != 0 && value::is_tensor(v) && v.other()->count == 1 && (record == nullptr || !ops::keeps_input(op, i));
     if (given[i]) value::as_tensor_object(v)->tensor.storage = {};
   }
+  if (record != nullptr)
+    for (Tensor& t : inputs) t.home = t.device();  // what is not kept remains as a description
   unsigned results = runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
   for (unsigned i = 0; i < results; ++i) check_nan(engine, shown_name(op), outputs[i]);
   std::vector<Value> out;
@@ -83,13 +79,16 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
   try {
     for (unsigned i = 0; i < results; ++i) out.push_back(heap.make_tensor(outputs[i]));
     if (record != nullptr && std::any_of(outputs.begin(), outputs.begin() + results, [](const Tensor& t) { return ops::is_floating(t.dtype); })) {
+      for (std::size_t i = 0; i < n; ++i)
+        if (!ops::keeps_input(op, i)) inputs[i].storage = {};
       record->op = &op;
       record->attributes = operands.attributes;
       record->results = results;
       record->serial = value::object_of(out[0])->serial;
+      record->inputs = std::move(inputs);
       record->outputs.reserve(results);
       for (unsigned i = 0; i < results; ++i)
-        record->outputs.push_back(i == 0 && (op.keep & ops::kKeepOutput) != 0 ? outputs[i] : ops::description(outputs[i]));
+        record->outputs.push_back(i == 0 && (op.keep & ops::kKeepOutput) != 0 ? std::move(outputs[i]) : ops::description(std::move(outputs[i])));
       tape->add_tensor(std::move(record));
     }
   } catch (...) {
@@ -323,12 +322,12 @@ Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed
   return id ? apply(engine, *id, {&x, 1}, consumed) : Heap::retain(x);  // exact->inexact
 }
 
-void check_nan(Engine& engine, std::string_view who, const Tensor& t) {
+void check_nan(Engine& engine, std::string_view who, const Tensor& t, std::string_view where) {
   if (!engine.options.check_nan || !ops::is_floating(t.dtype)) return;
   std::vector<double> numbers = engine.tensors().runtime.read_numbers(t);
   auto found = std::find_if(numbers.begin(), numbers.end(), [](double d) { return d != d; });
   if (found != numbers.end())
-    throw ProgramError(fmt::format("{}: element {} of the result of shape {} is a NaN", who, found - numbers.begin(), t.shape.text()));
+    throw ProgramError(fmt::format("{}{}: element {} of the result of shape {} is a NaN", who, where, found - numbers.begin(), t.shape.text()));
 }
 
 Value alias(Engine& engine, Value tensor) {

@@ -109,9 +109,9 @@ Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, D
   std::vector<double> data;
   data.reserve(numbers.size());
   for (Value v : numbers) data.push_back(engine.to_double(v));
-  std::unique_ptr<TensorRecord> record;
+  std::shared_ptr<TensorRecord> record;
   if (tape != nullptr && ops::is_floating(type) && std::any_of(numbers.begin(), numbers.end(), [&](Value v) { return tape->has(v); })) {
-    record = std::make_unique<TensorRecord>(heap);
+    record = std::make_shared<TensorRecord>(heap);
     record->kind = TensorRecord::Kind::pack;
     for (Value v : numbers) record->operands.push_back(tape->has(v) ? v.tape_node() : tape::kNone);
   }
@@ -154,7 +154,7 @@ void unpack(Engine& engine, Value v, Values& out) {
   bool floating = ops::is_floating(t.dtype);
   std::uint32_t node = tape != nullptr && floating ? tape->lift_tensor(value::object_of(v)->serial) : tape::kNone;
   if (node != tape::kNone) {
-    auto record = std::make_unique<TensorRecord>(heap);
+    auto record = std::make_shared<TensorRecord>(heap);
     record->kind = TensorRecord::Kind::unpack;
     record->count = static_cast<std::uint32_t>(data.size());
     record->operands = {node};

@@ -33,7 +33,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   r.op->vjp({runtime, *r.op, r.inputs, r.outputs, cotangents, r.attributes, {wanted.get(), n}, parts});
   for (std::size_t i = 0; i < n; ++i) {
     if (!wanted[i] || parts[i].empty()) continue;
-    check_nan(engine, std::string(shown_name(*r.op)) + ": reverse sweep", parts[i]);
+    check_nan(engine, shown_name(*r.op), parts[i], ": reverse sweep");
     if (r.inputs[i].weak) tape.accumulate(r.operands[i], parts[i].weak ? parts[i].number : runtime.read_number(parts[i]));
     else
       accumulate(engine, tape, r.operands[i], parts[i]);

@@ -353,7 +353,7 @@ void CheckpointState::activate(Engine& engine) const {
   for (const NativeObject* o = outer; o != nullptr;) {
     const auto* s = static_cast<const SweepState*>(o->native);
     if (s->work != nullptr) engine.activate_tape(s->work);
-    const auto* c = dynamic_cast<const CheckpointState*>(s);
+    const auto* c = as_checkpoint(*s);
     o = c != nullptr ? c->outer : nullptr;
   }
 }

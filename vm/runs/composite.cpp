@@ -141,7 +141,7 @@ void let_go_of_outer(Engine& engine, Value& nested) {
 }
 
 void end_composite(Engine& engine, SweepState& s, Value value) {
-  auto* n = dynamic_cast<CheckpointState*>(as_sweep(value));
+  auto* n = as_checkpoint(*as_sweep(value));
   if (n == nullptr || s.work == nullptr || s.work->composites.empty())
     throw machine::ProgramError("invalid bytecode: no composite to finish");
   Tape& tape = *s.work;

@@ -26,7 +26,7 @@ Value tensor_leaf(Engine& engine, Tape& tape, Value tensor) {
   const ops::Tensor& t = value::tensor_of(made);
   if (!ops::is_floating(t.dtype)) return made;
   Owned guard(engine.heap(), made);
-  auto record = std::make_unique<tape::TensorRecord>(engine.heap());
+  auto record = std::make_shared<tape::TensorRecord>(engine.heap());
   record->kind = tape::TensorRecord::Kind::leaf;
   record->serial = made.other()->serial;
   record->outputs.push_back(ops::description(t));
@@ -235,7 +235,7 @@ bool swept(Engine& engine, Value& nested, Value& slot) {
   }
   if (update_is_due(*s)) return true;
   if (s->position != 0 || !s->work->composites.empty()) return false;
-  if (auto* c = dynamic_cast<CheckpointState*>(s)) finish_interval(engine, *c);
+  if (auto* c = as_checkpoint(*s)) finish_interval(engine, *c);
   return true;
 }
 
@@ -243,7 +243,7 @@ namespace {
 
 // The cotangent of x: from the tape for *j, from the map of places for checkpoint-*j. What has none is exact 0.
 Value cotangent_of_x(Engine& engine, SweepState& s) {
-  if (auto* c = dynamic_cast<CheckpointState*>(&s))
+  if (auto* c = as_checkpoint(s))
     return copy_value(engine, c->x, Sharing::graph, [&](Value leaf, Object* owner, std::uint32_t slot) {
       if (value::is_tensor(leaf)) {
         auto found = c->tensors_through.find({leaf.other()->serial, 0});
@@ -270,7 +270,7 @@ Value cotangent_of_x(Engine& engine, SweepState& s) {
 Value close_reverse(Engine& engine, Value state) {
   Heap& heap = engine.heap();
   SweepState& s = *as_sweep(state);
-  if (auto* c = dynamic_cast<CheckpointState*>(&s)) close_checkpoint(engine, *c);
+  if (auto* c = as_checkpoint(s)) close_checkpoint(engine, *c);
   if (s.update) return updated_result(engine, s);
   Owned x(heap, cotangent_of_x(engine, s));
   Value xv = x.take();
@@ -283,7 +283,7 @@ Value close_reverse(Engine& engine, Value state) {
     if (value::is_tensor(number)) {
       Owned made(heap, machine::tensors::alias(engine, number));
       if (outer != nullptr && ops::is_floating(value::tensor_of(made.v).dtype)) {
-        auto record = std::make_unique<tape::TensorRecord>(heap);
+        auto record = std::make_shared<tape::TensorRecord>(heap);
         record->kind = tape::TensorRecord::Kind::identity;
         record->serial = made.v.other()->serial;
         record->operands = {outer->lift_tensor_at({s.serial, tape::kLeaf + leaf++})};

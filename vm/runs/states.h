@@ -38,6 +38,7 @@ struct SweepState : RunState {
   EffectLog log;
   std::unique_ptr<Update> update;      // *j-update and its kin; else null
 
+  const bool checkpoint; // a CheckpointState; else a ReverseState
   Tape* tape() const override { return sweeping ? nullptr : work; }
   EffectLog* effects() override { return &log; }
   bool read(std::uint64_t tensor, std::uint64_t steps) override;
@@ -47,13 +48,13 @@ struct SweepState : RunState {
 protected:
   // Steps from the beginning to that of the run that runs.
   virtual std::uint64_t run_position() const { return 0; }
-  explicit SweepState(Engine& engine) : engine_(&engine) {}
+  SweepState(Engine& engine, bool of_checkpoint) : checkpoint(of_checkpoint), engine_(&engine) {}
   void copy_into(SweepState& copy, Engine& engine) const;
   Engine* engine_;
 };
 
 struct ReverseState final : SweepState {
-  explicit ReverseState(Engine& engine) : SweepState(engine) {}
+  explicit ReverseState(Engine& engine) : SweepState(engine, false) {}
   RunState* clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
 };
@@ -71,7 +72,7 @@ struct Snapshot {
 };
 
 struct CheckpointState final : SweepState {
-  explicit CheckpointState(Engine& engine) : SweepState(engine) {}
+  explicit CheckpointState(Engine& engine) : SweepState(engine, true) {}
   std::unique_ptr<schedule::Schedule> schedule;
   std::uint32_t spec = 0;
   Snapshot current;
@@ -115,6 +116,8 @@ protected:
   std::uint64_t run_position() const override { return current.position; }
 };
 
+inline CheckpointState* as_checkpoint(SweepState& s) { return s.checkpoint ? static_cast<CheckpointState*>(&s) : nullptr; }
+inline const CheckpointState* as_checkpoint(const SweepState& s) { return s.checkpoint ? static_cast<const CheckpointState*>(&s) : nullptr; }
 inline SweepState* as_sweep(Value v) { return static_cast<SweepState*>(static_cast<NativeObject*>(v.other())->native); }
 
 // Counts a snapshot and its bytes in (or, negative, out).
@@ -126,7 +129,8 @@ void hold_snapshot(Engine& engine, std::int64_t count, std::int64_t bytes);
 template <class T> T* state_in(Engine& engine, Value& slot) {
   NativeObject* o = nullptr;
   if (value::is_kind(slot, value::Kind::state)) o = static_cast<NativeObject*>(slot.other());
-  if (o == nullptr || dynamic_cast<T*>(o->native) == nullptr)
+  // Objects of that kind have no other states.
+  if (o == nullptr || (std::is_same_v<T, CheckpointState> && !static_cast<SweepState*>(o->native)->checkpoint))
     throw machine::ProgramError("invalid bytecode: no state of a run operator");
   o = engine.unique_state(o);
   slot = value::of_other(o);

@@ -17,14 +17,14 @@ using value::Object;
 namespace {
 
 const char* name_of(const SweepState& s) {
-  bool checkpoint = dynamic_cast<const CheckpointState*>(&s) != nullptr;
+  bool checkpoint = as_checkpoint(s) != nullptr;
   if (s.update->in_place) return checkpoint ? "checkpoint-*j-update!" : "*j-update!";
   return checkpoint ? "checkpoint-*j-update" : "*j-update";
 }
 
 // Everything is swept, so that no leaf's cotangent grows any more.
 bool all_swept(const SweepState& s) {
-  if (const auto* c = dynamic_cast<const CheckpointState*>(&s)) return c->complete;
+  if (const auto* c = as_checkpoint(s)) return c->complete;
   return s.sweeping && s.position == 0 && s.work->composites.empty() && s.work->marks.empty();
 }
 
@@ -124,7 +124,7 @@ void begin_update(Engine& engine, SweepState& s, Value update, bool in_place) {
   u.rule = Heap::retain(update.pair()->car);
   Value state = update.pair()->cdr;
   u.stateful = state != value::kNull;
-  const auto* checkpoint = dynamic_cast<const CheckpointState*>(&s);
+  const auto* checkpoint = as_checkpoint(s);
   walk_beside(engine, s.x, u.stateful ? state : s.x, (std::string(name_of(s)) + ": the state").c_str(), [&](const PairedLeaf& leaf) {
     Value v = leaf.number;
     Update::Leaf l{Heap::retain(v), u.stateful ? Heap::retain(leaf.part) : value::kNull, {}, tape::kNone, false};

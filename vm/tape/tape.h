@@ -129,9 +129,9 @@ public:
   }
   std::uint32_t lift_tensor_at(Place place);
   // Gives the record its nodes. Serials of results ascend from record to record.
-  const TensorRecord& add_tensor(std::unique_ptr<TensorRecord> record);
+  const TensorRecord& add_tensor(std::shared_ptr<TensorRecord> record);
   // From a file: its nodes are there already. Ascending.
-  void restore_tensor(std::unique_ptr<TensorRecord> record);
+  void restore_tensor(std::shared_ptr<TensorRecord> record);
   // The last record that is still to be swept, or null; and what says that it has been. It goes, but for leaves, whose node stays known.
   const TensorRecord* last_tensor() const {
     return unswept_tensors_ > leaf_tensors_ ? tensors_[unswept_tensors_ - 1].get() : nullptr;

@@ -42,7 +42,7 @@ void Tape::mark(std::uint64_t serial, std::uint64_t steps) {
   marks.push_back({count_, serial, steps});
 }
 
-void Tape::restore_tensor(std::unique_ptr<TensorRecord> record) {
+void Tape::restore_tensor(std::shared_ptr<TensorRecord> record) {
   record->account();
   if (record->kind != TensorRecord::Kind::leaf)
     for (const ops::Tensor& t : record->outputs) tensor_bytes_ += static_cast<std::uint64_t>(t.bytes());
@@ -51,7 +51,7 @@ void Tape::restore_tensor(std::unique_ptr<TensorRecord> record) {
   if (tensors_.back()->kind == TensorRecord::Kind::leaf) leaf_tensors_ = unswept_tensors_;
 }
 
-const TensorRecord& Tape::add_tensor(std::unique_ptr<TensorRecord> record) {
+const TensorRecord& Tape::add_tensor(std::shared_ptr<TensorRecord> record) {
   record->node = size();
   for (std::uint32_t i = 0; i < record->results; ++i) leaf(0);
   restore_tensor(std::move(record));
