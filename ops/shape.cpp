@@ -17,9 +17,7 @@ void Shape::push_back(std::int64_t size) {
   sizes_[static_cast<std::size_t>(rank_++)] = size;
 }
 
-bool Shape::operator==(const Shape& other) const { return rank_ == other.rank_ && std::equal(begin(), end(), other.begin()); }
-
-std::int64_t Shape::elements() const {
+std::int64_t Shape::checked_elements() const {
   std::int64_t product = 1;
   bool fits = true, none = false;
   for (const std::int64_t size : *this) {

@@ -31,14 +31,28 @@ public:
   const std::int64_t* end() const { return sizes_.data() + rank_; }
   std::span<const std::int64_t> sizes() const { return {sizes_.data(), static_cast<std::size_t>(rank_)}; }
   void push_back(std::int64_t size);
-  bool operator==(const Shape& other) const;
+  bool operator==(const Shape& other) const {
+    if (rank_ != other.rank_) return false;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rank_); ++i)
+      if (sizes_[i] != other.sizes_[i]) return false;
+    return true;
+  }
 
   // The product of the sizes; 1 for no axes. OperatorError if it does not fit.
-  std::int64_t elements() const;
+  std::int64_t elements() const {
+    constexpr std::uint64_t kSmall = std::uint64_t{1} << 31;
+    std::uint64_t product = 1;
+    for (const std::int64_t size : *this) {
+      if (static_cast<std::uint64_t>(size) >= kSmall || product >= kSmall) return checked_elements();
+      product *= static_cast<std::uint64_t>(size);
+    }
+    return static_cast<std::int64_t>(product);
+  }
   // (2 3 4)
   std::string text() const;
 
 private:
+  std::int64_t checked_elements() const;
   std::int32_t rank_ = 0;
   std::array<std::int64_t, kMostAxes> sizes_{};
 };

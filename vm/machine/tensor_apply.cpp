@@ -47,7 +47,7 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
     std::vector<std::uint32_t> nodes(n, tape::kNone);
     bool any = false;
     for (std::size_t i = 0; i < n; ++i)
-      if (operands.differentiable[i]) {
+      if (operands.differentiable(i)) {
         nodes[i] = node_of(*tape, operands.inputs[i]);
         any = any || nodes[i] != tape::kNone;
       }
@@ -59,15 +59,15 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
   std::vector<Tensor> inputs;
   inputs.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
-    Value v = operands.differentiable[i] ? operands.inputs[i] : engine.primal(operands.inputs[i]);
+    Value v = operands.differentiable(i) ? operands.inputs[i] : engine.primal(operands.inputs[i]);
     inputs.push_back(value::is_tensor(v) ? elements_of(engine, v) : weak(engine, v));
   }
   std::array<Tensor, ops::kMostResults> outputs;
   // Memory of an operand that goes with this instruction: its object gives the elements up, so that theirs is the only reference.
-  std::array<bool, 64> given{};
-  for (std::size_t i = 0; i < std::min(n, given.size()) && op.may_overwrite; ++i) {
+  std::array<bool, 64> given;  // as many as there are inputs
+  for (std::size_t i = 0; i < std::min(n, given.size()); ++i) {
     Value v = operands.inputs[i];
-    given[i] = (operands.consumed >> i & 1) != 0 && value::is_tensor(v) && v.other()->count == 1 && (record == nullptr || !ops::keeps_input(op, i));
+    given[i] = op.may_overwrite && (operands.consumed >> i & 1) != 0 && value::is_tensor(v) && v.other()->count == 1 && (record == nullptr || !ops::keeps_input(op, i));
     if (given[i]) value::as_tensor_object(v)->tensor.storage = {};
   }
   if (record != nullptr)
@@ -107,11 +107,10 @@ public:
   std::uint64_t apply(OperatorId id, std::span<const std::uint64_t> terms, const ops::Attributes& attributes) override {
     Operands operands;
     for (std::uint64_t t : terms) operands.inputs.push_back({t});
-    operands.differentiable.assign(terms.size(), true);
     operands.attributes = attributes;
     const ops::Operator& op = ops::operator_of(id);
     for (std::size_t i = 0, at = 0; i < op.signature.size() && at < terms.size(); ++i) {
-      if (op.signature[i] == 'I') operands.differentiable[at] = false;
+      if (op.signature[i] == 'I') operands.constants |= std::uint64_t{1} << at;
       if (op.signature[i] == 'T' || op.signature[i] == 'X' || op.signature[i] == 'I') ++at;
     }
     bool numbers = std::none_of(operands.inputs.begin(), operands.inputs.end(), is_tensor_like);
@@ -180,7 +179,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
   if (op.vjp == nullptr) return std::exchange(outputs.list, {});
   Values tangents(heap);  // by input; unspecified: none
   for (std::size_t i = 0; i < n; ++i)
-    tangents.list.push_back(operands.differentiable[i] && tag_of(operands.inputs[i]) == tag
+    tangents.list.push_back(operands.differentiable(i) && tag_of(operands.inputs[i]) == tag
                                 ? part_of(engine, operands.inputs[i], tag, true)
                                 : value::kUnspecified);
   ValueAlgebra algebra(engine);
@@ -233,7 +232,6 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
     } else if (const Tensor& given = primal_tensor(engine, t.v); !(given.shape == y.shape)) {
       Operands expand;
       expand.inputs = {t.v};
-      expand.differentiable = {true};
       ops::Attribute sizes;
       sizes.present = true;
       sizes.list.assign(y.shape.begin(), y.shape.end());
@@ -255,7 +253,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
 std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operands& operands) {
   std::uint64_t tag = 0;
   for (std::size_t i = 0; i < operands.inputs.size(); ++i)
-    if (operands.differentiable[i]) tag = std::max(tag, tag_of(operands.inputs[i]));
+    if (operands.differentiable(i)) tag = std::max(tag, tag_of(operands.inputs[i]));
   return tag == 0 ? plain(engine, op, operands) : forward(engine, op, operands, tag);
 }
 
@@ -376,7 +374,6 @@ Value fitted(Engine& engine, Value part, Value primal, const char* what) {
   if (t.dtype == x.dtype) return Heap::retain(part);
   Operands cast;
   cast.inputs = {part};
-  cast.differentiable = {true};
   ops::Attribute type;
   type.present = true;
   type.integer = static_cast<std::int64_t>(x.dtype);

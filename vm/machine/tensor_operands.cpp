@@ -63,13 +63,12 @@ std::string_view residence_of_value(Value v) { return name_in(v); }
 Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands, std::uint64_t consumed) {
   Operands out;
   out.inputs.reserve(operands.size());
-  out.differentiable.reserve(operands.size());
   std::size_t i = 0;
   auto input = [&](Value v, bool differentiable) {
     std::size_t at = out.inputs.size();
+    if (at < 64 && !differentiable) out.constants |= std::uint64_t{1} << at;
     if (at < 64 && i < 64 && operands[i] == v) out.consumed |= (consumed >> i & 1) << at;
     out.inputs.push_back(v);
-    out.differentiable.push_back(differentiable);
   };
   for (char letter : op.signature) {
     if (letter == 'Z') {

@@ -48,8 +48,9 @@ namespace tensors {
 
 // The operands of an operator, taken apart by its signature.
 struct Operands {
+  bool differentiable(std::size_t i) const { return i >= 64 || (constants >> i & 1) == 0; }
   std::vector<Value> inputs;  // borrowed; tensors and numbers in order, the members of lists in their place
-  std::vector<bool> differentiable;
+  std::uint64_t constants = 0;  // inputs that no derivative passes through, as bits; members of lists never
   std::uint64_t consumed = 0;  // inputs whose memory may be used, as bits; members of lists never
   ops::Attributes attributes;
 };
