@@ -205,8 +205,8 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
     if (id == OperatorId::variance && one_in(2)) values.push_back(integer(1));
     return true;
   case OperatorId::prod_along:
-    reduction(sample);
-    for (std::int64_t i = 1 + below(2); i > 0; --i) sample.inputs.push_back(tensor(type, sample.inputs[0].shape));
+    for (std::int64_t i = 2 + below(2); i > 0; --i) sample.inputs.push_back(tensor(type, s));
+    values = {list_of({axis}), integer(below(2))};
     return true;
   case OperatorId::prod_vjp:
   case OperatorId::variance_vjp:
