@@ -1,5 +1,5 @@
-// Derivatives of determinants along directions, by elimination of matrices of jets: right for singular matrices too, where formulas by the
-// inverse divide by 0.
+// Derivatives of determinants along directions, by elimination of matrices of jets: right for singular matrices too, where
+// formulas by the inverse divide by 0.
 #include "ops/cpu/jets.h"
 #include "ops/cpu/linear_algebra.h"
 #include "ops/cpu/matrices.h"
@@ -30,8 +30,8 @@ template <class T> T expanded(const MatrixOf<T>& a) {
   return sum;
 }
 
-// What is left of elements while rows are subtracted from each other, and how large the numbers were that it is the difference of: what is
-// as small as their rounding errors counts as 0.
+// What is left of elements while rows are subtracted from each other, and how large the numbers were that it is the difference
+// of: what is as small as their rounding errors counts as 0.
 template <class T> struct Elimination {
   MatrixOf<T> left;
   Matrix sizes;

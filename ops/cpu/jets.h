@@ -1,6 +1,7 @@
-// Numbers with infinitesimals e1, ..., em, each of which is 0 when squared: what a function is at x + t1 e1 + ... + tm em has, before the
-// product of all of them, its derivative at x in the directions t1, ..., tm; where one of them is left out, the derivative without that
-// direction. So derivatives of any order come from the formula of the function, right also where no formula for the derivative is.
+// Numbers with infinitesimals e1, ..., em, each of which is 0 when squared: what a function is at x + t1 e1 + ... + tm em has,
+// before the product of all of them, its derivative at x in the directions t1, ..., tm; where one of them is left out, the
+// derivative without that direction. So derivatives of any order come from the formula of the function, right also where no
+// formula for the derivative is.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +25,8 @@ template <class T> struct Dual {
 };
 
 inline constexpr unsigned kMostDirections = 4;
-template <unsigned m> struct JetOf {
-  using type = Dual<typename JetOf<m - 1>::type>;
-};
-template <> struct JetOf<0> {
-  using type = double;
-};
+template <unsigned m> struct JetOf { using type = Dual<typename JetOf<m - 1>::type>; };
+template <> struct JetOf<0> { using type = double; };
 template <unsigned m> using Jet = typename JetOf<m>::type;
 
 // x[0] + x[1] e1 + ... + x[m] em.

@@ -1,5 +1,5 @@
-// See resample.h. Both directions are sums of neighbours times weights, which are products of one weight for each axis: the reverse rule
-// has the transposed tables.
+// See resample.h. Both directions are sums of neighbours times weights, which are products of one weight for each axis: the
+// reverse rule has the transposed tables.
 #include "ops/cpu/resample.h"
 
 #include "ops/cpu/places.h"
@@ -116,8 +116,7 @@ void resample_vjp(Resampling how, const View& out, const View& cotangent) {
   if (out.elements() == 0) return;
   const Sizes of_input = spatial_sizes(out.shape), of_result = spatial_sizes(cotangent.shape);
   Tables tables;
-  for (std::size_t i = 0; i < kMostSpatial; ++i)
-    tables[i] = transposed(table_of(how, of_input[i], of_result[i]), of_input[i]);
+  for (std::size_t i = 0; i < kMostSpatial; ++i) tables[i] = transposed(table_of(how, of_input[i], of_result[i]), of_input[i]);
   weighted(tables, out, cotangent);
 }
 

@@ -6,9 +6,9 @@
 namespace cairn::ops::cpu {
 
 enum class Resampling {
-  nearest,        // the place i * in / out, rounded down
-  linear,         // between the two places around (i + 1/2) * in / out - 1/2
-  linear_corners  // between the two places around i * (in - 1) / (out - 1)
+  nearest,       // the place i * in / out, rounded down
+  linear,        // between the two places around (i + 1/2) * in / out - 1/2
+  linear_corners // between the two places around i * (in - 1) / (out - 1)
 };
 
 void resample(Resampling how, const View& out, const View& in);

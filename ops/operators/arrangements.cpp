@@ -144,7 +144,8 @@ void infer_slice(const Call& call, ResultTypes& results) {
   const int axis = axis_in("slice", a[0].integer, shape.rank());
   const std::int64_t start = a[1].integer, stop = a[2].integer, step = rules::integer_or(a, 3, 1);
   if (start < 0 || stop < start || stop > shape[axis])
-    throw OperatorError(fmt::format("slice: {} to {} along axis {} are not in a tensor of shape {}", start, stop, axis, shape.text()));
+    throw OperatorError(
+        fmt::format("slice: {} to {} along axis {} are not in a tensor of shape {}", start, stop, axis, shape.text()));
   if (step < 1) throw OperatorError(fmt::format("slice: a step is at least 1, not {}", step));
   rules::infer_same(call, results);
   results[0].shape[axis] = stop == start ? 0 : (stop - start - 1) / step + 1;

@@ -203,8 +203,7 @@ constexpr std::uint32_t kBoth = keep_input(0) | kKeepOutput;
 
 namespace definitions {
 
-constinit const Definition prod =
-    reduction(infer_prod, prod_kernel, prod_vjp_rule, prod_jvp, keep_input(0));
+constinit const Definition prod = reduction(infer_prod, prod_kernel, prod_vjp_rule, prod_jvp, keep_input(0));
 constinit const Definition prod_along = reduction(infer_prod_along, prod_along_kernel, prod_vjp_rule, prod_jvp, kKeepInputs);
 constinit const Definition prod_vjp = {.infer = infer_vjp, .kernel = prod_vjp_kernel};
 constinit const Definition norm = reduction(infer_norm, norm_kernel, reduction_vjp<OperatorId::norm_vjp, true>, norm_jvp, kBoth);

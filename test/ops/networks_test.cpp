@@ -127,7 +127,8 @@ TEST_CASE("nearest interpolation moves elements of every type as they are") {
   const std::vector<double> y = w.rt.read_numbers(applied(w.rt, O::interpolate_nearest, {x}, with({list({4})})));
   CHECK(std::signbit(y[1]));
   CHECK(std::isnan(y[2]));
-  CHECK(applied(w.rt, O::interpolate_linear, {w.tensor({1, 1, 2}, {1, 2}, DType::i32)}, with({list({4}), absent()})).dtype == DType::f64);
+  CHECK(applied(w.rt, O::interpolate_linear, {w.tensor({1, 1, 2}, {1, 2}, DType::i32)}, with({list({4}), absent()})).dtype ==
+        DType::f64);
 }
 
 // In float the library does what is large enough, if it is there; in double our own loops do everything.
