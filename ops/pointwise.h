@@ -90,6 +90,10 @@ CAIRN_SCALAR_FUNCTION(cosh)
 CAIRN_SCALAR_FUNCTION(asinh)
 CAIRN_SCALAR_FUNCTION(acosh)
 CAIRN_SCALAR_FUNCTION(atanh)
+CAIRN_SCALAR_FUNCTION(floor)
+CAIRN_SCALAR_FUNCTION(ceil)
+CAIRN_SCALAR_FUNCTION(trunc)
+CAIRN_SCALAR_FUNCTION(nearbyint)
 #ifndef __CUDACC__ // those that large models are made of
 #undef CAIRN_SCALAR_FUNCTION
 #define CAIRN_SCALAR_FUNCTION(name)                                                                                              \
@@ -102,6 +106,10 @@ CAIRN_SCALAR_FUNCTION(log1p)
 CAIRN_SCALAR_FUNCTION(tanh)
 CAIRN_SCALAR_FUNCTION(erf)
 #undef CAIRN_SCALAR_FUNCTION
+CAIRN_HD inline Integer floor(Integer x) { return x; }
+CAIRN_HD inline Integer ceil(Integer x) { return x; }
+CAIRN_HD inline Integer trunc(Integer x) { return x; }
+CAIRN_HD inline Integer nearbyint(Integer x) { return x; }
 CAIRN_HD inline float pow(float a, float b) { return ::powf(a, b); }
 CAIRN_HD inline double pow(double a, double b) { return ::pow(a, b); }
 CAIRN_HD inline float atan2(float a, float b) { return ::atan2f(a, b); }
@@ -305,6 +313,20 @@ struct Expm1 {
   template <class T> CAIRN_HD static T slope(T, T y) { return T(1) + y; }
 };
 
+// Steps: constant wherever they have a derivative.
+#define CAIRN_STEP(Struct, f)                                                                                                    \
+  struct Struct {                                                                                                                \
+    static constexpr bool closed = true;                                                                                         \
+    static constexpr unsigned needs = kNothing;                                                                                  \
+    template <class T> CAIRN_HD static T value(T x) { return f(x); }                                                             \
+    template <class T> CAIRN_HD static T slope(T, T) { return T(0); }                                                            \
+  };
+CAIRN_STEP(Floor, floor)
+CAIRN_STEP(Ceiling, ceil)
+CAIRN_STEP(Truncate, trunc)
+CAIRN_STEP(Round, nearbyint)
+#undef CAIRN_STEP
+
 struct Sign {
   static constexpr bool closed = true;
   static constexpr unsigned needs = kNothing;
@@ -426,6 +448,10 @@ struct LessEqual {
 
 struct Equal {
   template <class T> CAIRN_HD static T value(T a, T b) { return where(equal(a, b), T(1), T(0)); }
+};
+
+struct NotEqual {
+  template <class T> CAIRN_HD static T value(T a, T b) { return where(equal(a, b), T(0), T(1)); }
 };
 
 // The condition comes as 1 where the element, of whatever type, is not 0 (a NaN is not), else 0.

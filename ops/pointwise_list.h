@@ -31,6 +31,10 @@
   X(atanh, Atanh)                                                                                                                \
   X(log1p, Log1p)                                                                                                                \
   X(expm1, Expm1)                                                                                                                \
+  X(floor, Floor)                                                                                                                \
+  X(ceiling, Ceiling)                                                                                                            \
+  X(truncate, Truncate)                                                                                                          \
+  X(round, Round)                                                                                                                \
   X(sign, Sign)                                                                                                                  \
   X(gelu_tanh, GeluTanh)
 
@@ -54,6 +58,7 @@
 #define CAIRN_POINTWISE_COMPARE(X)                                                                                               \
   X(less, Less)                                                                                                                  \
   X(less_equal, LessEqual)                                                                                                       \
-  X(equal, Equal)
+  X(equal, Equal)                                                                                                                \
+  X(not_equal, NotEqual)
 
 // `where` is the only one of three operands; it is written out wherever these lists are used.

@@ -11,7 +11,47 @@
 (define (addr m a b) (+ m (outer a b)))
 (define (resize t sizes) (view t sizes))
 (define (normal sizes mean deviation type residence) (+ mean (* deviation (randn sizes type residence))))
+(define (index-of-max t . axis)
+  (if (null? axis) (tensor->number (argmax t)) (argmax t (%only "index-of-max" axis))))
+(define (split t axis parts) (build-list parts (lambda (i) (chunk t axis parts i))))
 
+; Scale, shift, mean and variance of so many channels.
+(define (initialize-batch-normalization channels . l)
+  (let ((type (if (null? l) #f (car l)))
+        (residence (if (if (null? l) #t (null? (cdr l))) #f (%only "initialize-batch-normalization" (cdr l)))))
+    (map (lambda (x) (fill channels x type residence)) '(1 0 0 1))))
+
+; --- other sizes of the spatial axes of [batch, channels, d1, ..., dk]; factors and sizes are one for all axes, or a list
+
+; (f size factor) for each axis.
+(define (%along-space name f t factors)
+  (let ((sizes (size t)))
+    (if (if (pair? sizes) (if (pair? (cdr sizes)) (pair? (cddr sizes)) #f) #f)
+        (let ((sizes (cddr sizes)))
+          (cond ((number? factors) (map (lambda (n) (f n factors)) sizes))
+                ((= (length factors) (length sizes)) (map f sizes factors))
+                (else (error (string-append name ": factors are not one for each axis of sizes") sizes factors))))
+        (error (string-append name ": there are no axes behind batch and channels in sizes") sizes))))
+
+(define (interpolate-to-size t sizes . l)
+  (let ((mode (if (null? l) 'linear (car l)))
+        (corners (if (if (null? l) #t (null? (cdr l))) #f (%only "interpolate-to-size" (cdr l)))))
+    (cond ((eq? mode 'nearest) (interpolate-nearest t sizes))
+          ((memq mode '(linear bilinear trilinear)) (interpolate-linear t sizes corners))
+          (else (error "interpolate-to-size: expected nearest, linear, bilinear or trilinear, got" mode)))))
+
+(define (interpolate t factors . l)
+  (apply interpolate-to-size t (%along-space "interpolate" (lambda (n factor) (floor (* n factor))) t factors) l))
+
+(define (upsample-nearest t factors) (interpolate-nearest t (%along-space "upsample-nearest" * t factors)))
+(define (downsample-nearest t factors) (interpolate-nearest t (%along-space "downsample-nearest" quotient t factors)))
+
+; Every so many-th element, without a copy.
+(define (decimate t . factors)
+  (let loop ((t t) (axis 2) (steps (%along-space "decimate" (lambda (n step) step) t (if (null? (cdr factors)) (car factors) factors))))
+    (if (null? steps)
+        t
+        (loop (slice t axis 0 (list-ref (size t) axis) (car steps)) (+ axis 1) (cdr steps)))))
 
 (define (list->cpu-byte-tensor l) (list->tensor l 'u8 'cpu))
 (define (list->cpu-char-tensor l) (list->tensor l 'i8 'cpu))

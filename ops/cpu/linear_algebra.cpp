@@ -1,52 +1,13 @@
 // See linear_algebra.h. Matrices of a stack are shared out among threads, each is worked on by one.
 #include "ops/cpu/linear_algebra.h"
 
-#include "ops/cpu/groups.h"
-#include "ops/cpu/workers.h"
+#include "ops/cpu/matrices.h"
 
 #include <cmath>
 
 namespace cairn::ops::cpu {
 
 namespace {
-
-struct Matrix {
-  std::int64_t rows = 0, columns = 0;
-  std::vector<double> elements; // row-major
-  double& operator()(std::int64_t i, std::int64_t j) { return elements[static_cast<std::size_t>(i * columns + j)]; }
-  double operator()(std::int64_t i, std::int64_t j) const { return elements[static_cast<std::size_t>(i * columns + j)]; }
-};
-
-Matrix made(std::int64_t rows, std::int64_t columns) {
-  Matrix m;
-  m.rows = rows;
-  m.columns = columns;
-  m.elements.assign(static_cast<std::size_t>(rows * columns), 0);
-  return m;
-}
-
-// A tensor as a stack of matrices.
-struct Stack {
-  explicit Stack(const View& v)
-      : rows(v.shape[v.shape.rank() - 2]), columns(v.shape[v.shape.rank() - 1]),
-        matrices(v, 3u << static_cast<unsigned>(v.shape.rank() - 2)) {}
-  Matrix load(std::int64_t i) const {
-    Matrix m = made(rows, columns);
-    matrices.load(i, m.elements);
-    return m;
-  }
-  void store(std::int64_t i, const Matrix& m) const { matrices.store(i, m.elements); }
-  std::int64_t rows, columns;
-  Groups matrices;
-};
-
-template <class F> void each_matrix(const Stack& stack, F&& f) {
-  const std::int64_t work = std::max<std::int64_t>(1, stack.rows * stack.rows * stack.columns);
-  parallel_for(stack.matrices.count(), std::max<std::int64_t>(1, kElementsInline / work),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) f(i);
-               });
-}
 
 // Triangles P A = L U in place of A, by rows exchanged so that pivots are largest; b gets the same exchanges. The sign of the
 // exchanges.
@@ -88,22 +49,6 @@ double determinant_of(Matrix a) {
   return product;
 }
 
-// By minors: for singular matrices, where the inverse is none.
-Matrix cofactors_of(const Matrix& a) {
-  Matrix out = made(a.rows, a.rows);
-  for (std::int64_t i = 0; i < a.rows; ++i)
-    for (std::int64_t j = 0; j < a.rows; ++j) {
-      Matrix minor = made(a.rows - 1, a.rows - 1);
-      for (std::int64_t r = 0; r < minor.rows; ++r)
-        for (std::int64_t c = 0; c < minor.rows; ++c) minor(r, c) = a(r + (r >= i ? 1 : 0), c + (c >= j ? 1 : 0));
-      out(i, j) = ((i + j) % 2 == 0 ? 1 : -1) * determinant_of(std::move(minor));
-    }
-  return out;
-}
-
-// A determinant or cotangent for each matrix.
-Groups numbers(const View& v) { return {v, 0}; }
-
 } // namespace
 
 void cholesky(const KernelCall& call) {
@@ -143,35 +88,10 @@ void solve(const KernelCall& call) {
 
 void determinant(const KernelCall& call) {
   const Stack in(call.inputs[0]);
-  const Groups out = numbers(call.outputs[0]);
+  const Groups out(call.outputs[0], 0);
   each_matrix(in, [&](std::int64_t at) {
     const double d = determinant_of(in.load(at));
     out.store(at, 0, 1, &d);
-  });
-}
-
-void determinant_vjp(const KernelCall& call) {
-  const Stack in(call.inputs[1]), out(call.outputs[0]);
-  const Groups cotangents = numbers(call.inputs[0]);
-  each_matrix(in, [&](std::int64_t at) {
-    double c = 0;
-    cotangents.load(at, 0, 1, &c);
-    const Matrix a = in.load(at);
-    Matrix result = made(a.rows, a.rows);
-    const double d = determinant_of(a);
-    if (d == 0) {
-      result = cofactors_of(a);
-    } else { // the transposed inverse times the determinant
-      Matrix transposed = made(a.rows, a.rows);
-      for (std::int64_t i = 0; i < a.rows; ++i)
-        for (std::int64_t j = 0; j < a.rows; ++j) transposed(i, j) = a(j, i);
-      for (std::int64_t i = 0; i < a.rows; ++i) result(i, i) = d;
-      eliminate(transposed, &result);
-      solve_triangle(transposed, result, true, true);
-      solve_triangle(transposed, result, false, false);
-    }
-    for (double& x : result.elements) x *= c;
-    out.store(at, result);
   });
 }
 

@@ -9,7 +9,8 @@ void cholesky(const KernelCall& call);
 void triangular_solve(const KernelCall& call, bool lower);
 void solve(const KernelCall& call);
 void determinant(const KernelCall& call);
-// (cotangent, matrix): the cotangent times the cofactors.
-void determinant_vjp(const KernelCall& call);
+// (matrix, directions) and (cotangent, matrix, directions): at most kMostDirections (jets.h); which of them the result is for.
+void determinant_along(const KernelCall& call);
+void determinant_vjp(const KernelCall& call, unsigned which);
 
 } // namespace cairn::ops::cpu

@@ -2,24 +2,13 @@
 // taken in one order. Which element of a window was the largest is found again, rather than kept.
 #include "ops/cpu/pool.h"
 
-#include "ops/cpu/elementwise.h"
-#include "ops/cpu/workers.h"
+#include "ops/cpu/places.h"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace cairn::ops::cpu {
 
 namespace {
-
-constexpr std::int64_t kBlock = 128; // channels at once
-
-template <class T> constexpr Compute kCompute = std::is_same_v<T, float> ? Compute::f32 : Compute::f64;
-
-struct Span {
-  std::int64_t begin, end;
-};
-using Box = std::array<Span, kMostSpatial>;
 
 // What the output at a place looks at.
 Box window_of(const Pool& pool, const Sizes& at, const Sizes& in, const Sizes& out) {
@@ -57,31 +46,6 @@ double divisor(const Pool& pool, const Box& window) {
   return n;
 }
 
-template <class F> void each(const Box& box, F&& f) {
-  Sizes at{};
-  for (at[0] = box[0].begin; at[0] < box[0].end; ++at[0])
-    for (at[1] = box[1].begin; at[1] < box[1].end; ++at[1])
-      for (at[2] = box[2].begin; at[2] < box[2].end; ++at[2]) f(at);
-}
-
-const char* place(const SpatialView& v, std::int64_t n, const Sizes& at, std::int64_t channel) {
-  return v.at(n, at[0], at[1], at[2], channel);
-}
-
-// f(batch, place, first channel, channels) over all places of a tensor.
-template <class F> void over(const SpatialView& to, F&& f) {
-  const std::int64_t positions = to.positions(), grain = std::max<std::int64_t>(1, kElementsInline / 8 / to.channels);
-  parallel_for(to.batch * positions, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      std::int64_t index = unit % positions;
-      Sizes at{};
-      for (std::size_t i = kMostSpatial; i-- > 0; index /= to.sizes[i]) at[i] = index % to.sizes[i];
-      for (std::int64_t channel = 0; channel < to.channels; channel += kBlock)
-        f(unit / positions, at, channel, std::min(kBlock, to.channels - channel));
-    }
-  });
-}
-
 // The largest of a window, channel by channel, and which place that was: the first of equals; a NaN wins.
 template <class T>
 void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64_t channel, std::int64_t count, T* best,
@@ -89,7 +53,7 @@ void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64
   std::int64_t index = 0;
   alignas(64) T staged[kBlock];
   each(window, [&](const Sizes& at) {
-    load(kCompute<T>, staged, x.dtype, place(x, n, at, channel), x.channel_stride, count);
+    load(kComputeOf<T>, staged, x.dtype, place(x, n, at, channel), x.channel_stride, count);
     if (index == 0) {
       std::copy_n(staged, count, best);
       std::fill_n(where, count, std::int64_t{0});
@@ -114,12 +78,12 @@ template <class T> void max_forward(const Pool& pool, MaxPool what, const View& 
     if (what == MaxPool::pick) {
       std::int64_t index = 0;
       each(window, [&](const Sizes& from) {
-        load(kCompute<T>, staged, t.dtype, place(t, n, from, channel), t.channel_stride, count);
+        load(kComputeOf<T>, staged, t.dtype, place(t, n, from, channel), t.channel_stride, count);
         for (std::int64_t i = 0; i < count; ++i) best[i] = where[i] == index ? staged[i] : best[i];
         ++index;
       });
     }
-    store(kCompute<T>, best, y.dtype, y.at(n, at[0], at[1], at[2], channel), y.channel_stride, count);
+    store(kComputeOf<T>, best, y.dtype, y.at(n, at[0], at[1], at[2], channel), y.channel_stride, count);
   });
 }
 
@@ -133,10 +97,10 @@ template <class T> void max_backward(const Pool& pool, const View& out, const Vi
       best_of(x, n, window, channel, count, best, where);
       std::int64_t own = 0; // which place of the window this one is
       for (std::size_t i = 0; i < kMostSpatial; ++i) own = own * (window[i].end - window[i].begin) + at[i] - window[i].begin;
-      load(kCompute<T>, staged, c.dtype, place(c, n, from, channel), c.channel_stride, count);
+      load(kComputeOf<T>, staged, c.dtype, place(c, n, from, channel), c.channel_stride, count);
       for (std::int64_t i = 0; i < count; ++i) sums[i] += where[i] == own ? staged[i] : T(0);
     });
-    store(kCompute<T>, sums, dx.dtype, dx.at(n, at[0], at[1], at[2], channel), dx.channel_stride, count);
+    store(kComputeOf<T>, sums, dx.dtype, dx.at(n, at[0], at[1], at[2], channel), dx.channel_stride, count);
   });
 }
 
@@ -149,12 +113,12 @@ template <class T> void average(const Pool& pool, const View& out, const View& i
     each(box, [&](const Sizes& place_of) {
       const Box window = reverse ? window_of(pool, place_of, large, small) : box;
       const T factor = static_cast<T>(reverse ? 1 / divisor(pool, window) : 1);
-      load(kCompute<T>, staged, from.dtype, place(from, n, place_of, channel), from.channel_stride, count);
+      load(kComputeOf<T>, staged, from.dtype, place(from, n, place_of, channel), from.channel_stride, count);
       for (std::int64_t i = 0; i < count; ++i) sums[i] += factor * staged[i];
     });
     const T factor = static_cast<T>(reverse ? 1 : 1 / divisor(pool, box));
     for (std::int64_t i = 0; i < count; ++i) sums[i] *= factor;
-    store(kCompute<T>, sums, to.dtype, to.at(n, at[0], at[1], at[2], channel), to.channel_stride, count);
+    store(kComputeOf<T>, sums, to.dtype, to.at(n, at[0], at[1], at[2], channel), to.channel_stride, count);
   });
 }
 

@@ -2,6 +2,7 @@
 #include "ops/cpu/statistics.h"
 
 #include "ops/cpu/groups.h"
+#include "ops/cpu/jets.h"
 #include "ops/cpu/workers.h"
 #include "ops/operators/reductions.h"
 
@@ -80,27 +81,76 @@ void prod(const KernelCall& call, unsigned mask) {
   });
 }
 
-void prod_vjp(const KernelCall& call, unsigned mask) {
-  struct Others {
-    double product = 1; // of all that are not 0
-    std::int64_t zeros = 0;
-  };
-  reverse_groups(
-      call, mask,
-      [](const Reverse& all) {
-        Others others;
-        all.x.each_block<double>(all.group, [&](const double* x, std::int64_t n) {
-          for (std::int64_t k = 0; k < n; ++k) {
-            others.zeros += x[k] == 0;
-            others.product *= x[k] == 0 ? 1 : x[k];
-          }
+namespace {
+
+// The members of groups of tensors of one shape as jets: the first is the value, the others are directions.
+struct Along {
+  std::vector<Groups> groups;
+  Along(std::span<const View> members, unsigned mask) {
+    for (const View& v : members) groups.emplace_back(v, mask);
+  }
+  // f(jet) over a group.
+  template <unsigned m, class F> void each(std::int64_t group, F&& f) const {
+    double staged[m + 1][kGroupBlock], x[m + 1];
+    for (std::int64_t first = 0; first < groups[0].size(); first += kGroupBlock) {
+      const std::int64_t n = std::min(kGroupBlock, groups[0].size() - first);
+      for (unsigned k = 0; k <= m; ++k) groups[k].load(group, first, n, staged[k]);
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (unsigned k = 0; k <= m; ++k) x[k] = staged[k][i];
+        f(jet<m>(x));
+      }
+    }
+  }
+};
+
+} // namespace
+
+void prod_along(const KernelCall& call, unsigned mask) {
+  const Along members(call.inputs, mask);
+  const Groups to(rules::with_axes(call.outputs[0], call.inputs[0].shape, mask), mask);
+  with_directions(call.inputs.size() - 1, [&](auto directions) {
+    constexpr unsigned m = directions;
+    parallel_for(to.count(), members.groups[0].grain(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        Jet<m> product(1);
+        members.template each<m>(i, [&](const Jet<m>& x) { product = product * x; });
+        const double value = part<m>(product, 0);
+        to.store(i, 0, 1, &value);
+      }
+    });
+  });
+}
+
+// The product of all others, from both sides: no division, so that zeros do no harm.
+void prod_vjp(const KernelCall& call, unsigned mask, unsigned which) {
+  const Along members(call.inputs.subspan(1), mask);
+  const Groups to(call.outputs[0], mask), cotangents(rules::with_axes(call.inputs[0], call.outputs[0].shape, mask), mask);
+  with_directions(call.inputs.size() - 2, [&](auto directions) {
+    constexpr unsigned m = directions;
+    parallel_for(to.count(), to.grain(), [&](std::int64_t begin, std::int64_t end) {
+      std::vector<Jet<m>> all, before;
+      std::vector<double> out;
+      for (std::int64_t i = begin; i < end; ++i) {
+        double cotangent = 0;
+        cotangents.load(i, 0, 1, &cotangent);
+        before.clear();
+        all.clear();
+        Jet<m> product(1);
+        members.template each<m>(i, [&](const Jet<m>& x) {
+          before.push_back(product);
+          all.push_back(x);
+          product = product * x;
         });
-        return others;
-      },
-      [](const Reverse& all, const Others& others, double x) {
-        if (x == 0) return others.zeros == 1 ? all.cotangent * others.product : 0;
-        return others.zeros == 0 ? all.cotangent * (others.product / x) : 0;
-      });
+        out.resize(all.size());
+        product = Jet<m>(1);
+        for (std::size_t k = all.size(); k-- > 0;) {
+          out[k] = cotangent * part<m>(before[k] * product, which);
+          product = all[k] * product;
+        }
+        to.store(i, out);
+      }
+    });
+  });
 }
 
 void norm(const KernelCall& call, unsigned mask, double p) {

@@ -8,7 +8,9 @@ namespace cairn::ops::cpu {
 
 // The axes of the mask go. Reverse rules take (cotangent, x) or (cotangent, x, y).
 void prod(const KernelCall& call, unsigned mask);
-void prod_vjp(const KernelCall& call, unsigned mask);
+// (x, directions) and (cotangent, x, directions): at most kMostDirections (jets.h); which of them the result is for.
+void prod_along(const KernelCall& call, unsigned mask);
+void prod_vjp(const KernelCall& call, unsigned mask, unsigned which);
 void norm(const KernelCall& call, unsigned mask, double p);
 void norm_vjp(const KernelCall& call, unsigned mask, double p);
 void logsumexp(const KernelCall& call, unsigned mask);

@@ -136,6 +136,62 @@ template <Cut (*cut_of)(const Call&)> void cut_vjp(const VjpCall& call) {
                                        rules::attributes({rules::integers(cut.starts), rules::integers(behind)}));
 }
 
+// --- slice: a view
+
+void infer_slice(const Call& call, ResultTypes& results) {
+  const Shape& shape = call.inputs[0].shape;
+  const Attributes& a = call.attributes;
+  const int axis = axis_in("slice", a[0].integer, shape.rank());
+  const std::int64_t start = a[1].integer, stop = a[2].integer, step = rules::integer_or(a, 3, 1);
+  if (start < 0 || stop < start || stop > shape[axis])
+    throw OperatorError(
+        fmt::format("slice: {} to {} along axis {} are not in a tensor of shape {}", start, stop, axis, shape.text()));
+  if (step < 1) throw OperatorError(fmt::format("slice: a step is at least 1, not {}", step));
+  rules::infer_same(call, results);
+  results[0].shape[axis] = stop == start ? 0 : (stop - start - 1) / step + 1;
+}
+
+Tensor view_slice(const Call& call, const ResultType& result) {
+  Tensor v = call.inputs[0];
+  v.shape = result.shape;
+  if (v.shape.elements() == 0) return v;
+  const int axis = axis_in("slice", call.attributes[0].integer, v.rank());
+  std::int64_t& stride = v.strides[static_cast<std::size_t>(axis)];
+  v.offset += call.attributes[1].integer * stride;
+  if (v.shape[axis] > 1) stride *= rules::integer_or(call.attributes, 3, 1);
+  return v;
+}
+
+// Zeros between, before and behind the elements, which are seen as [what is before the axis, axis, what is behind].
+void slice_vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  const Shape &shape = call.inputs[0].shape, &some = call.outputs[0].shape;
+  const int axis = axis_in("slice", call.attributes[0].integer, shape.rank());
+  const std::int64_t start = call.attributes[1].integer, step = rules::integer_or(call.attributes, 3, 1);
+  std::int64_t before = 1, behind = 1;
+  for (int i = 0; i < axis; ++i) before *= shape[i];
+  for (int i = axis + 1; i < shape.rank(); ++i) behind *= shape[i];
+  Tensor t = call.cotangents[0];
+  const auto viewed = [&](const Shape& as) {
+    t = call.runtime.apply(OperatorId::view, {t}, rules::attributes({rules::integers(as)}));
+  };
+  const auto padded = [&](std::int64_t front, std::int64_t back) { // axis 1 of three; negative: taken away
+    Attribute first = rules::integers(Shape{0, 0, 0}), second = first;
+    first.list[1] = front;
+    second.list[1] = back;
+    t = call.runtime.apply(OperatorId::pad, {t}, rules::attributes({first, second, Attribute()}));
+  };
+  if (step > 1 && some[axis] > 1) {
+    viewed(Shape{before * some[axis], 1, behind});
+    padded(0, step - 1);
+  }
+  const std::int64_t covered = some[axis] > 1 ? some[axis] * step : some[axis];
+  viewed(Shape{before, covered, behind});
+  padded(start, shape[axis] - start - covered);
+  viewed(shape);
+  call.results[0] = rules::fit(call.runtime, t, call.inputs[0]);
+}
+
 // --- tile
 
 void infer_tile(const Call& call, ResultTypes& results) {
@@ -281,6 +337,7 @@ constinit const Definition chunk = {
     .infer = infer_cut<cut_of_chunk>, .view = view_cut<cut_of_chunk>, .vjp = cut_vjp<cut_of_chunk>, .cost = cost_of_view};
 constinit const Definition crop = {
     .infer = infer_cut<cut_of_crop>, .view = view_cut<cut_of_crop>, .vjp = cut_vjp<cut_of_crop>, .cost = cost_of_view};
+constinit const Definition slice = {.infer = infer_slice, .view = view_slice, .vjp = slice_vjp, .cost = cost_of_view};
 constinit const Definition tile = {.infer = infer_tile, .kernel = tile_kernel, .vjp = tile_vjp};
 constinit const Definition flip = {.infer = infer_flip, .kernel = flip_kernel, .vjp = flip_vjp};
 constinit const Definition roll = {.infer = infer_roll, .kernel = roll_kernel, .vjp = roll_vjp};

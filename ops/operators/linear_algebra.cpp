@@ -3,6 +3,7 @@
 #include "ops/cpu/linear_algebra.h"
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/directions.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>
@@ -120,22 +121,26 @@ void infer_determinant_vjp(const Call& call, ResultTypes& results) {
   results[0].shape = call.inputs[1].shape;
 }
 
-void determinant_vjp_rule(const VjpCall& call) {
-  if (!rules::wanted(call, 0)) return;
-  const Tensor made = call.runtime.apply(OperatorId::determinant_vjp, {call.cotangents[0], call.inputs[0]});
-  call.results[0] = rules::fit(call.runtime, made, call.inputs[0]);
+void infer_determinant_along(const Call& call, ResultTypes& results) {
+  rules::check_directions(call);
+  infer_determinant(call, results);
+  for (const Tensor& t : call.inputs) results[0].dtype = promoted(results[0].dtype, t.dtype);
 }
 
-// Times the trace of the inverse times the tangent.
-void determinant_jvp(const JvpCall& call) {
-  const Term x = apply(OperatorId::solve, {call.inputs[0], *call.tangents[0]});
-  Attribute axes;
-  axes.present = true;
-  axes.list = {-2, -1};
-  const Term trace = apply(OperatorId::sum, {apply(OperatorId::lower_triangle, {apply(OperatorId::upper_triangle, {x})})},
-                           rules::attributes({axes}));
-  call.results[0] = call.outputs[0] * trace;
+void determinant_vjp_kernel(const KernelCall& call) {
+  cpu::determinant_vjp(call, static_cast<unsigned>(rules::integer_or(call.attributes, 0, 0)));
 }
+
+// Of determinant, and of its derivatives along directions.
+void determinant_vjp_rule(const VjpCall& call) {
+  for (unsigned i = 0; i < call.inputs.size(); ++i)
+    if (rules::wanted(call, i)) {
+      const Attributes which = rules::attributes({rules::integer(i)});
+      call.results[i] = rules::fit(call.runtime, rules::with_cotangent(call, OperatorId::determinant_vjp, which), call.inputs[i]);
+    }
+}
+
+void determinant_jvp(const JvpCall& call) { rules::along_directions(call, OperatorId::determinant_along); }
 
 // Some n^3 for each n by n matrix, n^2 for each column of what is solved for.
 Cost cost_of_matrices(const Call& call, const ResultTypes& results) {
@@ -173,7 +178,13 @@ constinit const Definition determinant = {.infer = infer_determinant,
                                           .jvp = determinant_jvp,
                                           .keep = keep_input(0),
                                           .cost = cost_of_matrices};
-constinit const Definition determinant_vjp = {.infer = infer_determinant_vjp, .kernel = cpu::determinant_vjp};
+constinit const Definition determinant_along = {.infer = infer_determinant_along,
+                                                .kernel = cpu::determinant_along,
+                                                .vjp = determinant_vjp_rule,
+                                                .jvp = determinant_jvp,
+                                                .keep = kKeepInputs,
+                                                .cost = cost_of_matrices};
+constinit const Definition determinant_vjp = {.infer = infer_determinant_vjp, .kernel = determinant_vjp_kernel};
 
 } // namespace definitions
 

@@ -61,11 +61,11 @@ void infer_pool(const Call& call, ResultTypes& results) {
   set(results, call, sizes);
 }
 
-void infer_pick(const Call& call, ResultTypes& results) {
+template <Infer infer> void infer_pick(const Call& call, ResultTypes& results) {
   if (!(call.inputs[0].shape == call.inputs[1].shape))
-    throw OperatorError(fmt::format("pick-max: shapes {} and {} do not go together", call.inputs[0].shape.text(),
+    throw OperatorError(fmt::format("{}: shapes {} and {} do not go together", shown_name(call.op), call.inputs[0].shape.text(),
                                     call.inputs[1].shape.text()));
-  infer_pool(call, results);
+  infer(call, results);
 }
 
 void infer_max_vjp(const Call& call, ResultTypes& results) {
@@ -81,11 +81,11 @@ template <std::size_t attribute> void infer_sizes(const Call& call, ResultTypes&
   set(results, call, spatial_attribute(who, "sizes", call.attributes, attribute, axes, 1, 1));
 }
 
-template <cpu::MaxPool what> void max_kernel(const KernelCall& call) {
-  cpu::max_pool(read(call), what, call.outputs[0], call.inputs);
+template <cpu::MaxPool what, bool adaptive> void max_kernel(const KernelCall& call) {
+  cpu::max_pool(adaptive ? bins() : read(call), what, call.outputs[0], call.inputs);
 }
-void max_vjp_kernel(const KernelCall& call) {
-  cpu::max_pool_vjp(read(call), call.outputs[0], call.inputs[0], call.inputs[1]);
+template <bool adaptive> void max_vjp_kernel(const KernelCall& call) {
+  cpu::max_pool_vjp(adaptive ? bins() : read(call), call.outputs[0], call.inputs[0], call.inputs[1]);
 }
 void average_kernel(const KernelCall& call) { cpu::average_pool(read(call), call.outputs[0], call.inputs[0]); }
 void average_vjp_kernel(const KernelCall& call) { cpu::average_pool_vjp(read(call), call.outputs[0], call.inputs[0]); }
@@ -93,20 +93,15 @@ void adaptive_kernel(const KernelCall& call) { cpu::average_pool(bins(), call.ou
 void adaptive_vjp_kernel(const KernelCall& call) { cpu::average_pool_vjp(bins(), call.outputs[0], call.inputs[0]); }
 
 // Of max-pool, whose only operand is x, and of pick-max, where x is the second.
-template <unsigned x> void max_vjp(const VjpCall& call) {
+template <unsigned x, OperatorId reverse> void max_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
-  const Tensor part = call.runtime.apply(OperatorId::max_pool_vjp, {call.cotangents[0], call.inputs[x]}, call.attributes);
+  const Tensor part = call.runtime.apply(reverse, {call.cotangents[0], call.inputs[x]}, call.attributes);
   call.results[0] = rules::fit(call.runtime, part, call.inputs[0]);
 }
 
-void max_jvp(const JvpCall& call) {
-  call.results[0] = apply(OperatorId::pick_max, {*call.tangents[0], call.inputs[0]}, call.attributes);
-}
-
 // pick-max is linear in what it picks from.
-void pick_jvp(const JvpCall& call) {
-  if (call.tangents[0] == nullptr) return;
-  call.results[0] = apply(OperatorId::pick_max, {*call.tangents[0], call.inputs[1]}, call.attributes);
+template <unsigned x, OperatorId pick> void max_jvp(const JvpCall& call) {
+  if (call.tangents[0] != nullptr) call.results[0] = apply(pick, {*call.tangents[0], call.inputs[x]}, call.attributes);
 }
 
 Attribute spatial(const Shape& shape) {
@@ -136,7 +131,7 @@ void adaptive_vjp(const VjpCall& call) {
 Cost cost(const Call& call, const ResultTypes& results) {
   const auto n = static_cast<double>(call.inputs[0].elements()), m = static_cast<double>(results.types[0].shape.elements());
   double window = 1;
-  if (call.op.signature.size() > 2 && is_present(call.attributes, kKernel))
+  if (call.op.signature.find('l') != std::string_view::npos && is_present(call.attributes, kKernel))
     for (const std::int64_t size :
          spatial_attribute("pool", "sizes", call.attributes, kKernel, call.inputs[0].rank() - 2, 1, 0))
       window *= static_cast<double>(size);
@@ -155,15 +150,26 @@ constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, J
   return d;
 }
 
+// The largest, and what is picked where it is.
+template <unsigned x, bool adaptive> constexpr Definition definition_of_max() {
+  using O = OperatorId;
+  constexpr O reverse = adaptive ? O::adaptive_max_pool_vjp : O::max_pool_vjp, pick = adaptive ? O::adaptive_pick_max : O::pick_max;
+  constexpr Infer infer = adaptive ? infer_sizes<0> : infer_pool;
+  constexpr cpu::MaxPool what = x == 0 ? cpu::MaxPool::value : cpu::MaxPool::pick;
+  return definition(x == 0 ? infer : infer_pick<infer>, max_kernel<what, adaptive>, max_vjp<x, reverse>, max_jvp<x, pick>,
+                    keep_input(x));
+}
+
 } // namespace
 
 namespace definitions {
 
-constinit const Definition max_pool =
-    definition(infer_pool, max_kernel<cpu::MaxPool::value>, max_vjp<0>, max_jvp, keep_input(0));
-constinit const Definition pick_max =
-    definition(infer_pick, max_kernel<cpu::MaxPool::pick>, max_vjp<1>, pick_jvp, keep_input(1));
-constinit const Definition max_pool_vjp = definition(infer_max_vjp, max_vjp_kernel);
+constinit const Definition max_pool = definition_of_max<0, false>();
+constinit const Definition pick_max = definition_of_max<1, false>();
+constinit const Definition max_pool_vjp = definition(infer_max_vjp, max_vjp_kernel<false>);
+constinit const Definition adaptive_max_pool = definition_of_max<0, true>();
+constinit const Definition adaptive_pick_max = definition_of_max<1, true>();
+constinit const Definition adaptive_max_pool_vjp = definition(infer_max_vjp, max_vjp_kernel<true>);
 constinit const Definition average_pool = definition(infer_pool, average_kernel, average_vjp);
 constinit const Definition average_pool_vjp = definition(infer_sizes<kSizes>, average_vjp_kernel);
 constinit const Definition adaptive_average_pool = definition(infer_sizes<0>, adaptive_kernel, adaptive_vjp);

@@ -2,6 +2,7 @@
 // masked scores.
 #include "ops/cpu/statistics.h"
 
+#include "ops/operators/directions.h"
 #include "ops/operators/reductions.h"
 #include "ops/pointwise.h"
 
@@ -50,19 +51,29 @@ void infer_prod(const Call& call, ResultTypes& results) {
 }
 
 void prod_kernel(const KernelCall& call) { cpu::prod(call, mask_of(call, 0)); }
-void prod_vjp_kernel(const KernelCall& call) { cpu::prod_vjp(call, mask_of(call, 1)); }
-
-// The product of what is not 0, times the sum of what is 0 where there is one such: a formula whose own derivative is right there
-// too. Where there are two or more zeros, all derivatives are taken to be 0.
-void prod_jvp(const JvpCall& call) {
-  const Term &x = call.inputs[0], &t = *call.tangents[0];
-  const Term zero = equal(x, 0.0), zeros = sum(zero, call);
-  const Term safe = where(zero, 1.0, x);
-  const Term product = apply(OperatorId::prod, {safe}, call.attributes);
-  const Term slope = product * sum(where(zero, 0.0, t) / safe, call);
-  const Term at_zero = slope * sum(where(zero, x, 0.0), call) + product * sum(where(zero, t, 0.0), call);
-  call.results[0] = where(equal(zeros, 0.0), slope, where(equal(zeros, 1.0), at_zero, 0.0));
+void prod_along_kernel(const KernelCall& call) { cpu::prod_along(call, mask_of(call, 0)); }
+void prod_vjp_kernel(const KernelCall& call) {
+  cpu::prod_vjp(call, mask_of(call, 1), static_cast<unsigned>(integer_or(call.attributes, 2, 0)));
 }
+
+void infer_prod_along(const Call& call, ResultTypes& results) {
+  check_directions(call);
+  infer_floating_reduction(call, results);
+  for (const Tensor& t : call.inputs) results[0].dtype = promoted(results[0].dtype, t.dtype);
+}
+
+// Of prod, and of its derivatives along directions.
+void prod_vjp_rule(const VjpCall& call) {
+  for (unsigned i = 0; i < call.inputs.size(); ++i) {
+    if (!wanted(call, i)) continue;
+    Attributes attributes = call.attributes;
+    attributes.values.resize(2);
+    attributes.values.push_back(integer(i));
+    call.results[i] = fit(call.runtime, with_cotangent(call, OperatorId::prod_vjp, attributes), call.inputs[i]);
+  }
+}
+
+void prod_jvp(const JvpCall& call) { along_directions(call, OperatorId::prod_along); }
 
 // --- norm
 
@@ -192,8 +203,8 @@ constexpr std::uint32_t kBoth = keep_input(0) | kKeepOutput;
 
 namespace definitions {
 
-constinit const Definition prod =
-    reduction(infer_prod, prod_kernel, reduction_vjp<OperatorId::prod_vjp, false>, prod_jvp, keep_input(0));
+constinit const Definition prod = reduction(infer_prod, prod_kernel, prod_vjp_rule, prod_jvp, keep_input(0));
+constinit const Definition prod_along = reduction(infer_prod_along, prod_along_kernel, prod_vjp_rule, prod_jvp, kKeepInputs);
 constinit const Definition prod_vjp = {.infer = infer_vjp, .kernel = prod_vjp_kernel};
 constinit const Definition norm = reduction(infer_norm, norm_kernel, reduction_vjp<OperatorId::norm_vjp, true>, norm_jvp, kBoth);
 constinit const Definition norm_vjp = {.infer = infer_vjp, .kernel = norm_vjp_kernel};

@@ -204,6 +204,10 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
     if (id == OperatorId::norm && one_in(2)) values.push_back(number(3));
     if (id == OperatorId::variance && one_in(2)) values.push_back(integer(1));
     return true;
+  case OperatorId::prod_along:
+    for (std::int64_t i = 2 + below(2); i > 0; --i) sample.inputs.push_back(tensor(type, s));
+    values = {list_of({axis}), integer(below(2))};
+    return true;
   case OperatorId::prod_vjp:
   case OperatorId::variance_vjp:
     reduction_vjp(sample, 2);
@@ -256,6 +260,12 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
     sample.inputs = {tensor(dtype(), s)};
     values = {integer(axis), integer(n), integer(below(n))};
     return true;
+  case OperatorId::slice: {
+    const std::int64_t start = below(s[line] + 1);
+    sample.inputs = {tensor(dtype(), s)};
+    values = {integer(axis), integer(start), integer(start + below(s[line] - start + 1)), integer(1 + below(3))};
+    return true;
+  }
   case OperatorId::crop: {
     Shape starts = s, sizes = s;
     for (int i = 0; i < s.rank(); ++i) {
@@ -313,8 +323,12 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
   case OperatorId::determinant:
     sample.inputs = {tensor(type, Shape{2, n, n})};
     return true;
+  case OperatorId::determinant_along:
+    sample.inputs = {tensor(type, Shape{2, n, n}), tensor(type, Shape{2, n, n})};
+    return true;
   case OperatorId::determinant_vjp:
-    sample.inputs = {tensor(type, Shape{2}), tensor(type, Shape{2, n, n})};
+    sample.inputs = {tensor(type, Shape{2}), tensor(type, Shape{2, n, n}), tensor(type, Shape{2, n, n})};
+    values = {integer(below(2))};
     return true;
   case OperatorId::triangular_solve:
   case OperatorId::solve:
@@ -525,9 +539,27 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
     values = {list_of({3}), list_of({2}), list_of({1}), integer(below(2)), list_of(sizes)};
     return true;
   }
+  case OperatorId::adaptive_max_pool_vjp: {
+    Shape small = x;
+    for (int i = 2; i < x.rank(); ++i) small[i] = 2;
+    sample.inputs = {tensor(type, small), tensor(type, x)};
+    values = {list_of({2})};
+    return true;
+  }
+  case OperatorId::interpolate_nearest:
+  case OperatorId::interpolate_linear:
+  case OperatorId::interpolate_nearest_vjp:
+  case OperatorId::interpolate_linear_vjp:
+    sample.inputs = {tensor(id == OperatorId::interpolate_nearest ? dtype() : type, x)};
+    values = {list_of({1 + below(9)})};
+    if (id == OperatorId::interpolate_linear || id == OperatorId::interpolate_linear_vjp) values.push_back(integer(below(2)));
+    return true;
+  case OperatorId::adaptive_max_pool:
+  case OperatorId::adaptive_pick_max:
   case OperatorId::adaptive_average_pool:
   case OperatorId::adaptive_average_pool_vjp:
     sample.inputs = {tensor(type, x)};
+    if (id == OperatorId::adaptive_pick_max) sample.inputs.push_back(tensor(type, x));
     values = {list_of(std::vector<std::int64_t>(static_cast<std::size_t>(axes), 1 + below(6)))};
     return true;
   case OperatorId::batch_normalization_training:

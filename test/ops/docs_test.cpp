@@ -84,8 +84,8 @@ std::string page() {
       "reverse mode holds until its sweep; where it says nothing, an operation costs the tape no element.\n\n"
       "Types follow NumPy's rules of promotion (bf16 gives way to f32 and f64), shapes NumPy's rules of broadcasting. Numbers of the program are\n"
       "weak: they take the type of the tensor, except that a flonum with integers gives f64. `+ - * / < <= > >= = max min expt atan abs sqrt exp\n"
-      "log sin cos tan asin acos` are those of numbers; with a tensor among their operands they are these operators, and comparisons give\n"
-      "tensors of 0 and 1.\n\n"
+      "log sin cos tan asin acos floor ceiling truncate round` are those of numbers; with a tensor among their operands they are these\n"
+      "operators, and comparisons give tensors of 0 and 1.\n\n"
       "| name | operands | result | derivative | kept |\n|---|---|---|---|---|\n";
   for (const Operator& op : all_operators()) {
     if (op.id == OperatorId::sum_to) continue;  // for rules alone

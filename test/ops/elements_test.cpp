@@ -71,6 +71,11 @@ TEST_CASE("shapes and numbers that elements cannot have") {
         "crop: 2 from 2 on along axis 1 are not in a tensor of shape (2 3)");
   CHECK(error(w, O::crop, {a}, {list({0}), list({2, 2})}) ==
         "crop: (0) are not a number for each axis of a tensor of shape (2 3)");
+  CHECK(error(w, O::slice, {a}, {integer(1), integer(2), integer(1), absent()}) ==
+        "slice: 2 to 1 along axis 1 are not in a tensor of shape (2 3)");
+  CHECK(error(w, O::slice, {a}, {integer(1), integer(0), integer(3), integer(-1)}) == "slice: a step is at least 1, not -1");
+  CHECK(error(w, O::prod_along, {a, b}) == "prod-along: shapes (2 3) and (3) are not the same");
+  CHECK(error(w, O::prod_along, {a, a, a, a, a, a}) == "prod-along: derivatives are there up to order 4, not 5");
   CHECK(error(w, O::tile, {a}, {list({1, -1})}) == "tile: axis 1 of a tensor of shape (2 3) cannot be repeated -1 times");
   CHECK(error(w, O::roll, {a}, {list({1, 1}), list({0})}) == "roll: (1 1) are not a number for each axis of (0)");
   CHECK(error(w, O::lower_triangle, {b}) == "lower-triangle: a tensor of shape (3) is no matrix");
@@ -136,6 +141,11 @@ TEST_CASE("NaNs, zeros and masks") {
   const Tensor one = w.tensor({1}, {1}), with_zero = w.tensor({3}, {2, 0, 5}), two_zeros = w.tensor({3}, {2, 0, 0});
   CHECK(numbers(w, O::prod_vjp, {one, with_zero}, {absent(), integer(1)}) == Numbers{0, 10, 0});
   CHECK(numbers(w, O::prod_vjp, {one, two_zeros}, {absent(), integer(1)}) == Numbers{0, 0, 0});
+  const Tensor t = w.tensor({3}, {1, 2, 3}), u = w.tensor({3}, {5, 6, 7});
+  CHECK(numbers(w, O::prod_along, {with_zero, t}) == Numbers{20});
+  CHECK(numbers(w, O::prod_along, {two_zeros, t, u}) == Numbers{2 * (2 * 7 + 3 * 6)});
+  CHECK(numbers(w, O::prod_vjp, {one, two_zeros, t}, {absent(), integer(1), integer(0)}) == Numbers{0, 6, 4});
+  CHECK(numbers(w, O::prod_vjp, {one, two_zeros, t, u}, {absent(), integer(1), integer(1)}) == Numbers{0, 14, 12});
   const Tensor zeros = w.tensor({2}, {0, 0});
   CHECK(numbers(w, O::norm_vjp, {one, zeros, w.tensor({1}, {0})}, {absent(), integer(1)}) == Numbers{0, 0});
   CHECK(numbers(w, O::logsumexp, {w.tensor({2}, {-kInfinity, -kInfinity})}) == Numbers{-kInfinity});
@@ -143,6 +153,16 @@ TEST_CASE("NaNs, zeros and masks") {
   CHECK(numbers(w, O::fused_softmax, {with_zero, weak_number(1, true)}, {number(1)}) == Numbers{0, 0, 0});
   // Singular: the cofactors are still there.
   CHECK(numbers(w, O::determinant_vjp, {w.tensor({}, {1}), w.tensor({2, 2}, {1, 2, 2, 4})}) == Numbers{4, -2, -2, 1});
+  const Tensor none_of_it = w.tensor({2, 2}, {0, 0, 0, 0}), m = w.tensor({2, 2}, {1, 2, 3, 4});
+  CHECK(numbers(w, O::determinant_along, {none_of_it, m}) == Numbers{0});
+  CHECK(numbers(w, O::determinant_along, {none_of_it, m, m}) == Numbers{-4});
+  CHECK(numbers(w, O::determinant_vjp, {w.tensor({}, {1}), none_of_it, m}, {integer(0)}) == Numbers{4, -3, -2, 1});
+  // What is left by rounding is nothing to divide by: this matrix has no exact inverse, and elimination does not end at 0.
+  std::vector<double> rank_two(25);
+  for (std::size_t i = 0; i < 25; ++i) rank_two[i] = 0.1 * static_cast<double>(i);
+  const Tensor large = w.tensor({5, 5}, rank_two), ones = w.tensor({5, 5}, Numbers(25, 1.0));
+  for (const double d : numbers(w, O::determinant_vjp, {w.tensor({}, {1}), large})) CHECK(std::fabs(d) < 1e-12);
+  CHECK(std::fabs(numbers(w, O::determinant_along, {large, ones, ones})[0]) < 1e-12);
   CHECK(numbers(w, O::binary_cross_entropy, {w.tensor({2}, {0, 1}), w.tensor({2}, {1, 1})}) == Numbers{50});
 }
 

@@ -49,7 +49,7 @@ void add_examples_of_elements(std::vector<Example>& all) {
   unary(O::acosh, 1.2, 3);
   unary(O::atanh, -0.8, 0.8);
   unary(O::log1p, -0.6, 2);
-  unary(O::sign, -2, 2, false);
+  for (const O op : {O::sign, O::floor, O::ceiling, O::truncate, O::round}) unary(op, -2, 2, false);
   unary(O::elu, -2, 2, false);
   add(O::elu, {in({7})}, {number(0.3)}, false);
 
@@ -68,6 +68,11 @@ void add_examples_of_elements(std::vector<Example>& all) {
     add(op, {in({2, 3, 4}, 0.3, 2)}, {list({0, -1}), integer(1)}, smooth);
     add(op, {permuted(in({2, 3, 4}, 0.3, 2), {1, 2, 0})}, {list({2})}, smooth);
   }
+  // Where elements are 0, some derivatives are not; nor is there anything to divide by.
+  add(O::prod, {in({2}, 0, 0)});
+  add(O::prod, {in({2, 3}, 0, 0)}, {list({0})});
+  add(O::prod_along, {in({3}, 0, 0), in({3})});
+  add(O::prod_along, {in({2, 3}), permuted(in({3, 2}), {1, 0}), in({2, 3})}, {list({-1}), integer(1)});
   add(O::norm, {in({3, 4})}, {list({1}), absent(), number(3)}, false);
   add(O::norm, {in({3, 4})}, {list({0}), absent(), number(1)}, false);
   add(O::variance, {in({3, 4})}, {list({1}), absent(), integer(1)});
@@ -86,6 +91,10 @@ void add_examples_of_elements(std::vector<Example>& all) {
   add(O::stack, {in({2, 3}), in({2, 3}), permuted(in({3, 2}), {1, 0})}, {integer(1)});
   add(O::stack, {in({2, 3}), in({2, 3})}, {integer(-1)});
   add(O::chunk, {in({5, 3})}, {integer(0), integer(2), integer(1)});
+  add(O::slice, {in({7, 2})}, {integer(0), integer(1), integer(6), integer(2)});
+  add(O::slice, {permuted(in({2, 5, 3}), {1, 2, 0})}, {integer(-3), integer(0), integer(5), integer(3)});
+  add(O::slice, {in({2, 4})}, {integer(1), integer(1), integer(3), absent()});
+  add(O::slice, {in({2, 4})}, {integer(1), integer(3), integer(4), integer(9)});
   add(O::crop, {in({4, 5})}, {list({1, 0}), list({2, 3})});
   add(O::tile, {in({2, 3})}, {list({2, 3})});
   add(O::tile, {in({2, 1, 3})}, {list({1, 4, 2})});
@@ -111,6 +120,10 @@ void add_examples_of_elements(std::vector<Example>& all) {
   add(O::solve, {permuted(matrices({2, 3, 3}), {0, 2, 1}), in({2, 3, 1})});
   add(O::determinant, {in({3, 3})});
   add(O::determinant, {matrices({2, 2, 2})});
+  add(O::determinant, {in({3, 3}, 0.5, 0.5)}); // of rank 1
+  add(O::determinant, {in({2, 2}, 0, 0)});
+  add(O::determinant_along, {in({3, 3}), in({3, 3})});
+  add(O::determinant_along, {in({2, 3, 3}, 0.5, 0.5), permuted(in({2, 3, 3}), {0, 2, 1}), in({2, 3, 3})});
 }
 
 } // namespace cairn::ops::test

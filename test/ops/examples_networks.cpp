@@ -49,6 +49,19 @@ void add_network_examples(std::vector<Example>& all) {
   all.push_back(Example{O::average_pool, {in({1, 2, 4, 3, 4})}, {list({2})}});
   all.push_back(Example{O::adaptive_average_pool, {in({2, 3, 5, 7})}, {list({2, 3})}});
   all.push_back(Example{O::adaptive_average_pool, {in({1, 2, 3})}, {list({5})}});
+  all.push_back(Example{O::adaptive_max_pool, {in({2, 3, 5, 7})}, {list({2, 3})}, false});
+  all.push_back(Example{O::adaptive_max_pool, {channels_last({1, 3, 4, 3})}, {list({5})}, false});
+  all.push_back(Example{O::adaptive_pick_max, {in({2, 2, 5}), flags({2, 2, 5})}, {list({3})}});
+  for (const std::int64_t size : {1, 3, 4, 9}) {
+    all.push_back(Example{O::interpolate_nearest, {in({2, 3, 4})}, {list({size})}});
+    all.push_back(Example{O::interpolate_nearest, {channels_last({1, 3, 4, 5})}, {list({size, 2})}});
+    for (const bool corners : {false, true}) {
+      all.push_back(Example{O::interpolate_linear, {in({2, 3, 4})}, {list({size}), integer(corners ? 1 : 0)}});
+      all.push_back(Example{O::interpolate_linear, {channels_last({1, 3, 5, 4})}, {list({2, size}), integer(corners ? 1 : 0)}});
+    }
+  }
+  all.push_back(Example{O::interpolate_nearest, {in({1, 2, 2, 3, 2})}, {list({3, 2, 4})}});
+  all.push_back(Example{O::interpolate_linear, {in({1, 2, 2, 3, 2})}, {list({3, 2, 4}), absent()}});
 
   for (const O op : {O::batch_normalization_training, O::batch_normalization_test}) {
     for (const bool last : {false, true}) {

@@ -64,7 +64,8 @@ void compare_all(const std::string& path) {
       const Operator& op = operator_named(name);
       const Tensor y = applied(w.rt, op.id, inputs, attributes_of(c["attributes"]));
       CHECK(y.shape == shape);
-      const bool compares = op.id == OperatorId::less || op.id == OperatorId::less_equal || op.id == OperatorId::equal;
+      const bool compares = op.id == OperatorId::less || op.id == OperatorId::less_equal || op.id == OperatorId::equal ||
+                            op.id == OperatorId::not_equal;
       CHECK(y.dtype == type_of(c["output"], compares ? DType::u8 : type));
       const std::vector<double> numbers = w.rt.read_numbers(y);
       REQUIRE(numbers.size() == expected.size());

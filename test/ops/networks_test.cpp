@@ -29,6 +29,7 @@ TEST_CASE("results lie with channels closest") {
   const Tensor x = zeros(w, {2, 3, 4, 5});
   for (const Tensor& y :
        {applied(w.rt, O::convolve, {x, zeros(w, {6, 3, 1, 1})}), applied(w.rt, O::max_pool, {x}, with({list({1})})),
+        applied(w.rt, O::interpolate_linear, {x}, with({list({7, 2}), absent()})),
         applied(w.rt, O::batch_normalization_training, {x, zeros(w, {3}), zeros(w, {3})})}) {
     CHECK(y.strides[1] == 1);
     CHECK(y.strides[3] == y.shape[1]);
@@ -44,6 +45,8 @@ TEST_CASE("batches without members") {
   CHECK(applied(w.rt, O::transpose_convolve, {x, zeros(w, {3, 2, 3, 3})}).shape == Shape{0, 2, 6, 6});
   CHECK(applied(w.rt, O::max_pool, {x}, with({list({2})})).shape == Shape{0, 3, 2, 2});
   CHECK(applied(w.rt, O::adaptive_average_pool, {x}, with({list({2})})).shape == Shape{0, 3, 2, 2});
+  CHECK(applied(w.rt, O::interpolate_nearest, {x}, with({list({9})})).shape == Shape{0, 3, 9, 9});
+  CHECK(applied(w.rt, O::interpolate_linear, {zeros(w, {2, 0, 3})}, with({list({9}), absent()})).shape == Shape{2, 0, 9});
   CHECK(applied(w.rt, O::batch_normalization_test, {x, v, v, v, v}).shape == x.shape);
   CHECK(applied(w.rt, O::group_normalization, {x, v, v}, with({integer(3), absent()})).shape == x.shape);
   CHECK(applied(w.rt, O::layer_normalization, {x, zeros(w, {4}), zeros(w, {4})}).shape == x.shape);
@@ -95,6 +98,12 @@ TEST_CASE("networks: shapes that do not go together") {
         "convolve-add-tied: 2 channels of the result do not have a bias each in a tensor of shape (4)");
   CHECK(error(w, O::transpose_convolve, {x, zeros(w, {3, 2, 1, 1})}, {absent(), list({2})})
             .find("do not give a result of positive size") != std::string::npos);
+  CHECK(error(w, O::interpolate_nearest, {m}, {list({5})}) ==
+        "interpolate-nearest: a tensor of shape (2 3) is not [batch, channels, and 1 to 3 more axes]");
+  CHECK(error(w, O::interpolate_linear, {x}, {list({5, 0}), absent()}) ==
+        "interpolate-linear: sizes (5 0) must be from 1 to 2147483647");
+  CHECK(error(w, O::interpolate_nearest, {zeros(w, {2, 3, 0})}, {list({5})}) ==
+        "interpolate-nearest: a tensor of shape (2 3 0) has nothing to take elements from");
   CHECK(error(w, O::max_pool, {x}, {list({5})}) == "max-pool: windows of size 5 do not fit into a tensor of shape (2 3 4 4)");
   CHECK(error(w, O::max_pool, {x}, {list({2}), absent(), list({2})}) ==
         "max-pool: padding of 2 is not less than windows of size 2");
@@ -104,6 +113,22 @@ TEST_CASE("networks: shapes that do not go together") {
         "batch-normalization-training: a tensor of shape (0 4 2) has no mean");
   CHECK(error(w, O::group_normalization, {zeros(w, {2, 4, 2}), v, v}, {integer(3), absent()}) ==
         "group-normalization: a tensor of shape (2 4 2) has no 3 groups of channels");
+}
+
+TEST_CASE("nearest interpolation moves elements of every type as they are") {
+  World w;
+  for (const DType type : {DType::u8, DType::i64, DType::bf16, DType::f32}) {
+    const Tensor x = w.tensor({1, 2, 3}, {1, 2, 3, 4, 5, 6}, type);
+    const Tensor y = applied(w.rt, O::interpolate_nearest, {x}, with({list({5})}));
+    CHECK(y.dtype == type);
+    CHECK(w.rt.read_numbers(y) == std::vector<double>{1, 1, 2, 2, 3, 4, 4, 5, 5, 6});
+  }
+  const Tensor x = w.tensor({1, 1, 2}, {-0.0, NAN});
+  const std::vector<double> y = w.rt.read_numbers(applied(w.rt, O::interpolate_nearest, {x}, with({list({4})})));
+  CHECK(std::signbit(y[1]));
+  CHECK(std::isnan(y[2]));
+  CHECK(applied(w.rt, O::interpolate_linear, {w.tensor({1, 1, 2}, {1, 2}, DType::i32)}, with({list({4}), absent()})).dtype ==
+        DType::f64);
 }
 
 // In float the library does what is large enough, if it is there; in double our own loops do everything.

@@ -70,3 +70,15 @@
 ;;; case no-nan
 ; flags: --check-nan
 (write (tensor->list (log (list->tensor '(0 1) 'f64)))) ; expect: (-inf.0 0.0)
+;;; case interpolate-without-space
+(interpolate (list->tensor '((1 2))) 2) ; expect error: interpolate: there are no axes behind batch and channels in sizes \(1 2\)
+;;; case interpolate-factors
+(upsample-nearest (list->tensor '(((1 2)))) '(2 2)) ; expect error: upsample-nearest: factors are not one for each axis of sizes \(2\) \(2 2\)
+;;; case interpolate-size
+(interpolate-to-size (list->tensor '(((1 2)))) 0) ; expect error: interpolate-linear: sizes \(0\)
+;;; case interpolate-mode
+(interpolate-to-size (list->tensor '(((1 2)))) 3 'cubic) ; expect error: interpolate-to-size: expected nearest, linear, bilinear or trilinear, got cubic
+;;; case slice
+(slice (list->tensor '(1 2 3)) 0 1 4) ; expect error: slice: 1 to 4 along axis 0 .*\(3\)
+;;; case floor
+(floor "one") ; expect error: floor: expected a number, got "one"

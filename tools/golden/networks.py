@@ -133,4 +133,32 @@ for shape in ((4, 3), (3, 4, 5), (2, 6, 3, 4)):
         case("layer-normalization", [x, scale, shift], normal(x, axes) * scale + shift, [None])
         case("rms-normalization", [x, scale], normal(x, axes, False) * scale, [None])
 
+
+
+def neighbours(n, m, mode):
+    """For each of m places along an axis of n elements: two of those and the weight of the second."""
+    i = np.arange(m)
+    if mode == "nearest":
+        at = i * n // m
+    elif mode == "corners":
+        at = i * (n - 1) / max(1, m - 1)
+    else:
+        at = np.maximum(0, (i + 0.5) * n / m - 0.5)
+    low = np.floor(at + 1e-9).astype(int)
+    return low, np.minimum(low + 1, n - 1), np.maximum(0, at - low)
+
+
+for shape, sizes in (((2, 3, 5), [8]), ((2, 3, 8), [3]), ((1, 4, 3, 5), [7, 5]), ((1, 2, 4, 6), [2, 3]), ((1, 2, 3, 2, 4), [2, 5, 4]), ((1, 2, 3, 3), [1])):
+    x = tensor(shape)
+    for mode in ("nearest", "linear", "corners"):
+        y = x
+        for axis in range(2, x.ndim):
+            low, high, part = neighbours(x.shape[axis], sizes[(axis - 2) % len(sizes)], mode)
+            part = part.reshape(-1, *[1] * (x.ndim - 1 - axis))
+            y = y.take(low, axis) * (1 - part) + y.take(high, axis) * part
+        case("interpolate-" + mode.replace("corners", "linear"), [x], y, [sizes] + ([] if mode == "nearest" else [int(mode == "corners")]))
+for shape, out in (((2, 3, 7), [3]), ((1, 2, 5, 4), [2, 6])):
+    x = tensor(shape)
+    case("adaptive-max-pool", [x], pool(x, bins, np.max), [out])
+
 print("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]")

@@ -67,7 +67,14 @@ Frame* Engine::apply_to_list(Value callee, Value list) {
 Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const std::uint16_t> fields) {
   Value arguments[kMostPrimitiveArguments] = {};
   for (std::size_t i = 0; i < fields.size(); ++i) arguments[i] = source(frame, fields[i]);
-  Value v = print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this);
+  std::optional<ops::OperatorId> on_tensors = tensors::operator_behind(which);
+  Value v;
+  if (on_tensors && tensors::is_tensor_like(arguments[0])) {
+    tensors().set_origin(frame->code, frame->pc());
+    v = tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0);
+  } else {
+    v = print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this);
+  }
   if (Tape* tape = runs.back().tape; tape != nullptr && tape->has(v)) v = tape->identity(v);
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);

@@ -306,6 +306,17 @@ std::optional<OperatorId> operator_behind(bytecode::Opcode op) {
 
 } // namespace
 
+std::optional<OperatorId> operator_behind(bytecode::Primitive primitive) {
+  using bytecode::Primitive;
+  switch (primitive) {
+  case Primitive::floor: return OperatorId::floor;
+  case Primitive::ceiling: return OperatorId::ceiling;
+  case Primitive::truncate: return OperatorId::truncate;
+  case Primitive::round: return OperatorId::round;
+  default: return {};
+  }
+}
+
 Value binary(Engine& engine, bytecode::Opcode op, Value x, Value y, std::uint64_t consumed) {
   std::optional<OperatorId> id = operator_behind(op);
   if (!id)

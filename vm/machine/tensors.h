@@ -6,6 +6,7 @@
 #include "vm/machine/run.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +65,8 @@ Value apply(Engine& engine, ops::OperatorId op, std::span<const Value> operands,
 // The operator behind an instruction of arithmetic, for operands of which one is a tensor.
 Value binary(Engine& engine, bytecode::Opcode op, Value x, Value y, std::uint64_t consumed = 0);
 Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed = 0);
+// The operator behind a primitive, floor and its kind; nothing if there is none.
+std::optional<ops::OperatorId> operator_behind(bytecode::Primitive primitive);
 // Procedures between tensors and other values.
 Value procedure(Engine& engine, bytecode::TensorProcedure which, std::span<const Value> operands);
 

@@ -1,0 +1,78 @@
+// Spatial axes brought to other sizes. Linear operators, whose reverse rules are kernels that gather.
+#include "ops/cpu/resample.h"
+
+#include "ops/operators/definitions.h"
+
+#include <fmt/format.h>
+
+#include <climits>
+
+namespace cairn::ops {
+
+namespace {
+
+using cpu::Resampling;
+
+// The operands "Lb": sizes, of the result or, in reverse rules, of the input; whether the corners are those of the input.
+template <bool linear> Resampling how(const Attributes& attributes) {
+  if (!linear) return Resampling::nearest;
+  return rules::integer_or(attributes, 1, 0) != 0 ? Resampling::linear_corners : Resampling::linear;
+}
+
+template <bool linear> void infer(const Call& call, ResultTypes& results) {
+  const std::string_view who = shown_name(call.op);
+  const Shape& x = call.inputs[0].shape;
+  const int axes = spatial_axes(who, x);
+  const Sizes sizes = spatial_attribute(who, "sizes", call.attributes, 0, axes, 1, 1);
+  for (const std::int64_t size : spatial_sizes(x))
+    if (size < 1 || size > INT_MAX)
+      throw OperatorError(fmt::format("{}: a tensor of shape {} has nothing to take elements from", who, x.text()));
+  results[0].dtype = linear ? floating_of(call.inputs[0].dtype) : call.inputs[0].dtype;
+  results[0].shape = with_spatial(x[0], x[1], sizes, axes);
+  results[0].channels_last = true;
+}
+
+template <bool linear> void kernel(const KernelCall& call) {
+  cpu::resample(how<linear>(call.attributes), call.outputs[0], call.inputs[0]);
+}
+template <bool linear> void vjp_kernel(const KernelCall& call) {
+  cpu::resample_vjp(how<linear>(call.attributes), call.outputs[0], call.inputs[0]);
+}
+
+template <OperatorId reverse> void vjp(const VjpCall& call) {
+  if (!rules::wanted(call, 0)) return;
+  Attributes attributes = call.attributes;
+  const Shape& shape = call.inputs[0].shape;
+  attributes.values[0].list.assign(shape.begin() + 2, shape.end());
+  call.results[0] = rules::fit(call.runtime, call.runtime.apply(reverse, {call.cotangents[0]}, attributes), call.inputs[0]);
+}
+
+// Two flops for each neighbour of each element.
+template <bool linear> Cost cost(const Call& call, const ResultTypes& results) {
+  const Tensor& x = call.inputs[0];
+  const auto n = static_cast<double>(x.elements()), m = static_cast<double>(results.types[0].shape.elements());
+  return Cost{linear ? m * static_cast<double>(2 << (x.rank() - 2)) : m,
+              n * static_cast<double>(bytes_of(x.dtype)) + m * static_cast<double>(bytes_of(results.types[0].dtype))};
+}
+
+template <bool linear> constexpr Definition definition(Kernel kernel, Vjp vjp = nullptr) {
+  Definition d;
+  d.infer = infer<linear>;
+  d.kernel = kernel;
+  d.vjp = vjp;
+  d.cost = cost<linear>;
+  return d;
+}
+
+} // namespace
+
+namespace definitions {
+
+constinit const Definition interpolate_nearest = definition<false>(kernel<false>, vjp<OperatorId::interpolate_nearest_vjp>);
+constinit const Definition interpolate_linear = definition<true>(kernel<true>, vjp<OperatorId::interpolate_linear_vjp>);
+constinit const Definition interpolate_nearest_vjp = definition<false>(vjp_kernel<false>);
+constinit const Definition interpolate_linear_vjp = definition<true>(vjp_kernel<true>);
+
+} // namespace definitions
+
+} // namespace cairn::ops
