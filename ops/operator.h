@@ -44,9 +44,12 @@ struct Attribute {
   Device* device = nullptr;                // R
 };
 struct Attributes {
-  std::vector<Attribute> values;           // one for each of K L N B D R in the signature
+  std::vector<Attribute> values;           // one for each of K L N B D R in the signature; at the end those may be missing that are absent
   std::uint64_t key = 0;                   // Z
-  const Attribute& operator[](std::size_t i) const { return values[i]; }
+  const Attribute& operator[](std::size_t i) const {
+    static const Attribute absent;
+    return i < values.size() ? values[i] : absent;
+  }
 };
 
 // What an operator is applied to. Tensors in the order of the signature, the members of a V in its place; numbers given for X are weak.

@@ -67,3 +67,15 @@
 ;;; case random-numbers-replay
 (define (noisy x) (let loop ((i 0) (x x)) (if (= i 10) x (loop (+ i 1) (* (tanh x) (rand '(2 3) 'f64))))))
 (show (equal? (lists (with-schedule "binomial,base=16,snapshots=2" (lambda () (cdr (checkpoint-*j noisy t y))))) 1)) ; expect: #f
+;;; case auto-cuts-by-what-tensors-hold
+; A thousand layers of 16 KiB, of which a quarter fits.
+; flags: --memory=8MiB
+(define (layers p) (let loop ((i 0) (x (car p))) (if (= i 1000) (sumall x) (loop (+ i 1) (tanh (+ x (cdr p)))))))
+(define large (cons (fill '(64 64) .1) (fill '(64 64) .01)))
+(define by-auto (checkpoint-*j layers large 1))
+(show (equal? by-auto (with-schedule "bisection,base=64" (lambda () (checkpoint-*j layers large 1))))) ; expect: #t
+;;; case the-same-on-one-tape
+; flags: --memory=8MiB
+; expect exit: 3
+(define (layers p) (let loop ((i 0) (x (car p))) (if (= i 1000) (sumall x) (loop (+ i 1) (tanh (+ x (cdr p)))))))
+(*j layers (cons (fill '(64 64) .1) (fill '(64 64) .01)) 1) ; expect error: memory budget of 8.0 MiB exceeded
