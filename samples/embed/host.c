@@ -97,8 +97,8 @@ static cairn_module* compile(void) {
 
 static cairn_vm* create(struct counts* counts) {
   const cairn_host_procedure procedures[] = {
-      {sizeof(cairn_host_procedure), "force", 1, force, force_derivative, /* repeatable */ 1, counts},
-      {sizeof(cairn_host_procedure), "measure", 1, measure, NULL, /* repeatable */ 0, counts},
+      {sizeof(cairn_host_procedure), "force", 1, force, force_derivative, /* repeatable */ 1, counts, NULL, NULL},
+      {sizeof(cairn_host_procedure), "measure", 1, measure, NULL, /* repeatable */ 0, counts, NULL, NULL},
   };
   char* error = NULL;
   cairn_vm* vm = NULL;

@@ -80,11 +80,11 @@ cairn_status comes_back(void*, cairn_vm* vm, const cairn_value* arguments, size_
 const std::vector<cairn_host_declaration> kDeclared = {{"power", 2}, {"sums", 1}, {"measure", 0}, {"same", 1}, {"again", 1}};
 
 void provide(Vm& vm, Host& host) {
-  cairn_host_procedure all[] = {{sizeof(cairn_host_procedure), "power", 2, power, power_derivative, 1, &host},
-                                {sizeof(cairn_host_procedure), "sums", 1, sums, sums_derivative, 1, &host},
-                                {sizeof(cairn_host_procedure), "measure", 0, measure, nullptr, 0, &host},
-                                {sizeof(cairn_host_procedure), "same", 1, first_argument, nullptr, 1, &host},
-                                {sizeof(cairn_host_procedure), "again", 1, comes_back, nullptr, 1, &host}};
+  cairn_host_procedure all[] = {{sizeof(cairn_host_procedure), "power", 2, power, power_derivative, 1, &host, nullptr, nullptr},
+                                {sizeof(cairn_host_procedure), "sums", 1, sums, sums_derivative, 1, &host, nullptr, nullptr},
+                                {sizeof(cairn_host_procedure), "measure", 0, measure, nullptr, 0, &host, nullptr, nullptr},
+                                {sizeof(cairn_host_procedure), "same", 1, first_argument, nullptr, 1, &host, nullptr, nullptr},
+                                {sizeof(cairn_host_procedure), "again", 1, comes_back, nullptr, 1, &host, nullptr, nullptr}};
   for (const cairn_host_procedure& p : all) REQUIRE(cairn_vm_register(vm.vm, &p, nullptr) == CAIRN_OK);
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("a program does not load without the procedures that it needs") {
   }
   Vm vm;
   Host host;
-  cairn_host_procedure wrong = {sizeof(cairn_host_procedure), "power", 3, power, nullptr, 1, &host};
+  cairn_host_procedure wrong = {sizeof(cairn_host_procedure), "power", 3, power, nullptr, 1, &host, nullptr, nullptr};
   REQUIRE(cairn_vm_register(vm.vm, &wrong, nullptr) == CAIRN_OK);
   CHECK(cairn_vm_register(vm.vm, &wrong, &error) == CAIRN_BAD_ARGUMENT);
   CHECK(taken(error).find("already") != std::string::npos);

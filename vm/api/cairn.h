@@ -413,6 +413,16 @@ typedef cairn_status (*cairn_host_function)(void* user, cairn_vm* vm, const cair
 typedef cairn_status (*cairn_host_derivative)(void* user, const double* x, size_t x_count, const double* y, size_t y_count,
                                               double* jacobian);
 
+/* The rules of an operator on tensors: a procedure whose arguments are tensors and numbers and whose result is one tensor. Both see
+ * the arguments and the result without derivatives, and everything borrowed. Anything but OK ends the program.
+ * Reverse: for the cotangent of the result, a tensor like it, cotangents[i] becomes the part of argument i, a tensor of its shape or
+ * a number, taken over; what is left as it comes, unspecified, has none. Forward: for tangents[i] of the arguments, unspecified
+ * where there is none, *tangent becomes that of the result, a tensor like it, taken over. */
+typedef cairn_status (*cairn_host_reverse)(void* user, cairn_vm* vm, const cairn_value* arguments, size_t count, cairn_value result,
+                                           cairn_value cotangent, cairn_value* cotangents);
+typedef cairn_status (*cairn_host_forward)(void* user, cairn_vm* vm, const cairn_value* arguments, size_t count, cairn_value result,
+                                           const cairn_value* tangents, cairn_value* tangent);
+
 typedef struct cairn_host_procedure {
   size_t struct_size; /* sizeof(cairn_host_procedure) */
   const char* name;
@@ -422,7 +432,9 @@ typedef struct cairn_host_procedure {
       derivative; /* NULL: its result is a constant to derivatives; else first derivatives are exact, others refused */
   int repeatable; /* not 0: replays call it again, so it must give the same for the same; 0: it is called once, replays read a log
                    */
-  void* user;     /* first argument of both */
+  void* user;     /* first argument of all */
+  cairn_host_reverse reverse; /* of an operator on tensors, which must be repeatable and have no `derivative`; NULL: no reverse mode */
+  cairn_host_forward forward; /* likewise; NULL: no forward mode */
 } cairn_host_procedure;
 
 /* Before the program is loaded. BAD_ARGUMENT: there is one of that name already. */

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 using cairn::api::guarded;
+using cairn::api::handed_out;
 using cairn::api::inner;
 using cairn::api::Refusal;
 using cairn::api::require;
@@ -43,6 +44,22 @@ HostProcedure wrapped(cairn_vm& vm, const cairn_host_procedure& given) {
       cairn_status status = derivative(user, x.data(), x.size(), y.data(), y.size(), jacobian.data());
       if (status != CAIRN_OK) complain(vm, name + ", its derivative", status);
     };
+  if (given.reverse != nullptr)
+    p.reverse = [&vm, name = p.name, reverse = given.reverse, user = given.user](std::span<const Value> arguments, Value result, Value cotangent,
+                                                                               std::span<Value> cotangents) {
+      cairn_status status = reverse(user, &vm, reinterpret_cast<const cairn_value*>(arguments.data()), arguments.size(), handed_out(result),
+                                    handed_out(cotangent), reinterpret_cast<cairn_value*>(cotangents.data()));
+      if (status != CAIRN_OK) complain(vm, name + ", its reverse rule", status);
+    };
+  if (given.forward != nullptr)
+    p.forward = [&vm, name = p.name, forward = given.forward, user = given.user](std::span<const Value> arguments, Value result,
+                                                                               std::span<const Value> tangents) {
+      cairn_value tangent = cairn_unspecified();
+      cairn_status status = forward(user, &vm, reinterpret_cast<const cairn_value*>(arguments.data()), arguments.size(), handed_out(result),
+                                    reinterpret_cast<const cairn_value*>(tangents.data()), &tangent);
+      if (status != CAIRN_OK) complain(vm, name + ", its forward rule", status);
+      return inner(tangent);
+    };
   return p;
 }
 
@@ -55,6 +72,9 @@ cairn_status cairn_vm_register(cairn_vm* vm, const cairn_host_procedure* procedu
             "cairn_vm_register: struct_size is not that of a cairn_host_procedure");
     require(procedure->name != nullptr && procedure->call != nullptr, "cairn_vm_register: a procedure has a name and a function");
     require(procedure->parameters <= 0xFFFF, "cairn_vm_register: too many parameters");
+    bool is_operator = procedure->reverse != nullptr || procedure->forward != nullptr;
+    require(!is_operator || (procedure->derivative == nullptr && procedure->repeatable != 0),
+            "cairn_vm_register: an operator on tensors is repeatable and has no Jacobian");
     require(vm->stage == cairn_vm::Stage::empty, "cairn_vm_register: the program is loaded already");
     auto& hosts = vm->engine().options.hosts;
     for (const HostProcedure& h : hosts)

@@ -47,6 +47,7 @@ private:
   void body(const Object* o);
   void tensor_records(const Tape& t);
   void name(const ops::Device* device); // may be null
+  void name(std::string_view text);
   std::uint32_t group_of(Block* b) const;
   const Engine& engine_;
   ObjectNumbers numbers_;

@@ -4,6 +4,10 @@
 #include "vm/machine/image.h"
 #include "vm/value/tensor_object.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace cairn::machine {
 
 using ops::Tensor;
@@ -17,8 +21,9 @@ constexpr std::size_t kLeastRecord = 6;  // bytes in a file
 
 } // namespace
 
-void ImageWriter::name(const ops::Device* device) {
-  std::string_view text = device != nullptr ? std::string_view(device->name()) : std::string_view();
+void ImageWriter::name(const ops::Device* device) { name(device != nullptr ? std::string_view(device->name()) : std::string_view()); }
+
+void ImageWriter::name(std::string_view text) {
   out.varint(text.size());
   out.raw(text.data(), text.size());
 }
@@ -117,7 +122,9 @@ void ImageWriter::tensor_records(const Tape& t) {
     out.varint(r.node);
     out.varint(r.results);
     out.varint(r.serial);
-    out.varint(r.count);
+    if (r.kind == TensorRecord::Kind::host) name(engine_.options.hosts[r.count].name);
+    else
+      out.varint(r.count);
     out.varint(r.op == nullptr ? 0 : 1 + static_cast<std::uint64_t>(r.op->id));
     out.varint(r.attributes.values.size());
     for (const ops::Attribute& a : r.attributes.values) {
@@ -173,6 +180,13 @@ void check_record(Engine& engine, const TensorRecord& r) {
     want(r.results == 1 && r.operands.size() == 1 && r.operands[0] != tape::kNone && r.inputs.size() == 1 &&
          r.inputs[0].elements() == r.count && r.attributes.values.size() == 1 && r.attributes.values[0].device != nullptr);
     return;
+  case Kind::host: {
+    const std::vector<HostProcedure>& hosts = engine.options.hosts;
+    want(r.count < hosts.size() && hosts[r.count].reverse && r.inputs.size() == hosts[r.count].parameters && r.operands.size() == r.inputs.size());
+    for (const Tensor& t : r.inputs) want(t.weak || t.storage);
+    want(r.results == 1 && r.outputs.size() == 1 && r.outputs[0].storage);
+    return;
+  }
   default: break;
   }
   want(r.op != nullptr && r.op->vjp != nullptr && r.op->infer != nullptr && r.operands.size() == r.inputs.size() &&
@@ -219,6 +233,17 @@ void check_record(Engine& engine, const TensorRecord& r) {
 
 } // namespace
 
+namespace {
+
+std::uint32_t host_number(const Engine& engine, std::string_view name) {
+  const std::vector<HostProcedure>& hosts = engine.options.hosts;
+  auto it = std::find_if(hosts.begin(), hosts.end(), [&](const HostProcedure& h) { return h.name == name; });
+  if (it == hosts.end()) throw Malformed(fmt::format("a derivative through `{}`, which the host does not have", name));
+  return static_cast<std::uint32_t>(it - hosts.begin());
+}
+
+} // namespace
+
 void ImageReader::tensor_records(Tape& t) {
   std::uint32_t node = 0;
   std::uint64_t serial = 0;
@@ -231,7 +256,7 @@ void ImageReader::tensor_records(Tape& t) {
     r->node = number32();
     r->results = number32();
     r->serial = count();
-    r->count = number32();
+    r->count = r->kind == TensorRecord::Kind::host ? host_number(engine, text()) : number32();
     std::uint64_t op = count(ops::kOperators);
     if (op != 0) r->op = &ops::operator_of(static_cast<ops::OperatorId>(op - 1));
     r->attributes.values.resize(size(11));
@@ -256,7 +281,7 @@ void ImageReader::tensor_records(Tape& t) {
       for (Tensor& kept : *list) tensor(kept);
     }
     bool leaf = r->kind == TensorRecord::Kind::leaf;
-    std::uint64_t behind = std::uint64_t{r->node} + r->results + r->count;
+    std::uint64_t behind = std::uint64_t{r->node} + r->results + (r->kind == TensorRecord::Kind::unpack ? r->count : 0);
     if (r->node < node || behind > t.size() || r->serial < serial || (leaf && !leaves)) throw Malformed("records of tensors out of order");
     leaves = leaf;
     node = r->node + r->results;

@@ -26,6 +26,11 @@ struct HostProcedure {
   // The Jacobian, row by row, of the numbers of the result by the numbers of the arguments, both in preorder. Without it the result is a
   // constant to every derivative.
   std::function<void(std::span<const double> x, std::span<const double> y, std::span<double> jacobian)> derivative;
+  // Of an operator on tensors, instead. Everything is borrowed but what it makes: cotangents that stay unspecified are none, tangents that
+  // are unspecified likewise.
+  std::function<void(std::span<const value::Value> arguments, value::Value result, value::Value cotangent, std::span<value::Value> cotangents)> reverse;
+  std::function<value::Value(std::span<const value::Value> arguments, value::Value result, std::span<const value::Value> tangents)> forward;
+  bool is_operator() const { return reverse != nullptr || forward != nullptr; }
 };
 
 struct Options {

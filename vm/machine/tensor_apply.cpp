@@ -23,12 +23,6 @@ std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operan
 
 double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) : v.flonum(); }
 
-// A number without tape and levels as operators see it.
-Tensor weak(const Engine& engine, Value v) {
-  Value p = engine.primal(v);
-  return ops::weak_number(real(p), p.is_integer());
-}
-
 // --- no forward levels
 
 std::uint32_t node_of(Tape& tape, Value v) {
@@ -258,6 +252,11 @@ std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operan
 }
 
 } // namespace
+
+Tensor weak(const Engine& engine, Value v) {
+  Value p = engine.primal(v);
+  return ops::weak_number(real(p), p.is_integer());
+}
 
 bool is_tensor_like(Value v) {
   while (value::is_bundle(v)) v = value::as_bundle(v)->primal;

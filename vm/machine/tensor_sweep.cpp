@@ -1,6 +1,9 @@
 // Reverse mode over tensors: the rule of one record at a time. Cotangents are added up in place where nobody else has their memory.
+#include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/tensor_operands.h"
+
+#include <fmt/format.h>
 
 namespace cairn::machine::tensors {
 
@@ -71,7 +74,39 @@ void sweep_unpack(Engine& engine, Tape& tape, const TensorRecord& r) {
   accumulate(engine, tape, r.operands[0], wide);
 }
 
+// The rule of an operator of the host's. What it is given and gives are no objects of the program: serials stay.
+void sweep_host(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor& cotangent) {
+  const HostProcedure& host = engine.options.hosts[r.count];
+  value::Heap& heap = engine.heap();
+  std::uint64_t serial = heap.next_serial;
+  Values arguments(heap), given(heap);
+  for (const Tensor& t : r.inputs) arguments.list.push_back(t.weak ? number_of(t) : heap.make_tensor(t));
+  given.list = {heap.make_tensor(r.outputs[0]), heap.make_tensor(cotangent)};
+  Values parts(heap);
+  parts.list.assign(r.inputs.size(), value::kUnspecified);
+  host.reverse(arguments.list, given.list[0], given.list[1], parts.list);
+  for (std::size_t i = 0; i < r.inputs.size(); ++i) {
+    Value part = parts.list[i];
+    if (part == value::kUnspecified || r.operands[i] == tape::kNone) continue;
+    if (r.inputs[i].weak) {
+      if (!part.is_flonum() && !part.is_integer())
+        throw ProgramError(fmt::format("{}: its reverse rule: the cotangent of argument {}: expected a number, got {}", host.name, i + 1, engine.describe(part)));
+      tape.accumulate(r.operands[i], engine.to_double(part));
+      continue;
+    }
+    rules::Owned fit(heap, fitted(engine, part, arguments.list[i], (host.name + ": its reverse rule: a cotangent").c_str()));
+    const Tensor& t = value::tensor_of(fit.v);
+    check_nan(engine, host.name, t, ": reverse sweep");
+    accumulate(engine, tape, r.operands[i], t);
+  }
+  heap.next_serial = serial;
+}
+
 } // namespace
+
+Value number_of(const Tensor& weak) {
+  return weak.exact ? value::integer(static_cast<std::int64_t>(weak.number)) : value::flonum(weak.number);
+}
 
 void sweep(Engine& engine, Tape& tape) {
   const TensorRecord& r = *tape.last_tensor();
@@ -95,6 +130,7 @@ void sweep(Engine& engine, Tape& tape) {
     if (!any) return;
     switch (r.kind) {
     case TensorRecord::Kind::apply: sweep_operator(engine, tape, r, {cotangents.data(), r.results}); break;
+    case TensorRecord::Kind::host: sweep_host(engine, tape, r, cotangents[0]); break;
     case TensorRecord::Kind::identity: accumulate(engine, tape, r.operands[0], cotangents[0]); break;
     default: sweep_pack(engine, tape, r, cotangents[0]);
     }

@@ -78,6 +78,10 @@ bool same(Engine& engine, Value a, Value b);
 // A (co)tangent of a tensor must be a tensor of its shape; it is given the type of the primal (owned). `what` names it.
 Value fitted(Engine& engine, Value part, Value primal, const char* what);
 
+// The number that a weak tensor stands for.
+Value number_of(const ops::Tensor& weak);
+// A number without tape and levels as operators see it.
+ops::Tensor weak(const Engine& engine, Value number);
 // The reverse rule of the record that is swept next on the tape.
 void sweep(Engine& engine, Tape& tape);
 // With the option check_nan: an error in the name of `who` if the tensor has a NaN.

@@ -3,7 +3,9 @@
 // the same objects with the same serials.
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/run_operator.h"
+#include "vm/machine/tensor_operands.h"
 #include "vm/runs/graph.h"
+#include "vm/runs/host_operator.h"
 #include "vm/text/utf8.h"
 
 #include <fmt/format.h>
@@ -22,8 +24,9 @@ namespace {
 
 // --- data as a flat list, in preorder: atoms as they are; a pair, a vector or a text after a mark, the value that programs never see and
 // a number.
-enum class Mark : std::int64_t { pair, vector, string, symbol, count };
-constexpr std::size_t kBytesPerValue = 5;  // of a text, in an exact integer
+// A tensor has its type, its axes and their sizes before its elements.
+enum class Mark : std::int64_t { pair, vector, string, symbol, tensor, count };
+constexpr std::size_t kBytesPerValue = 5;  // of a text or of elements, in an exact integer
 
 void put_mark(std::vector<Value>& out, Mark mark) {
   out.push_back(value::kUndefined);
@@ -46,8 +49,17 @@ template <class F> bool walk(std::span<const Value> flat, F&& number) {
         wanted += 2;
         continue;
       }
+      std::int64_t elements = 1;
+      if (mark == Mark::tensor) {
+        if (!whole() || flat[at].integer() >= static_cast<std::int64_t>(ops::kDTypes)) return false;
+        elements = ops::bytes_of(static_cast<ops::DType>(flat[at++].integer()));
+        if (!whole() || flat[at].integer() > ops::kMostAxes) return false;
+        for (std::int64_t axes = flat[at++].integer(); axes > 0; --axes)
+          if (!whole() || __builtin_mul_overflow(elements, flat[at++].integer(), &elements)) return false;
+      }
       if (!whole()) return false;
       std::int64_t length = flat[at++].integer();
+      if (mark == Mark::tensor && length != elements) return false;
       if (mark == Mark::vector) {
         if (static_cast<std::uint64_t>(length) > flat.size()) return false;
         wanted += static_cast<std::size_t>(length);
@@ -72,7 +84,7 @@ void flatten_text(std::string_view text, std::vector<Value>& out) {
   }
 }
 
-std::vector<Value> flatten(const HostProcedure& procedure, Value root) {
+std::vector<Value> flatten(Engine& engine, const HostProcedure& procedure, Value root) {
   std::vector<Value> out, work{root};
   while (!work.empty()) {
     Value v = work.back();
@@ -89,10 +101,19 @@ std::vector<Value> flatten(const HostProcedure& procedure, Value root) {
     } else if (value::is_string(v) || value::is_symbol(v)) {
       put_mark(out, value::is_string(v) ? Mark::string : Mark::symbol);
       flatten_text(value::as_text(v)->view(), out);
+    } else if (value::is_tensor(v) && value::tensor_of(v).storage) {
+      const ops::Tensor& t = value::tensor_of(v);
+      put_mark(out, Mark::tensor);
+      out.push_back(value::integer_unchecked(static_cast<std::int64_t>(t.dtype)));
+      out.push_back(value::integer_unchecked(t.rank()));
+      for (std::int64_t size : t.shape) out.push_back(value::integer_unchecked(size));
+      std::string elements(static_cast<std::size_t>(t.bytes()), '\0');
+      engine.tensors().runtime.read(t, elements.data());
+      flatten_text(elements, out);
     } else if (!v.is_object() && !v.is_taped()) {
       out.push_back(v);
     } else {
-      throw ProgramError(procedure.name + ": the host returned a procedure, a capsule or a tensor; it may return other data only");
+      throw ProgramError(procedure.name + ": the host returned a procedure or a capsule; it may return other data only");
     }
   }
   return out;
@@ -101,7 +122,7 @@ std::vector<Value> flatten(const HostProcedure& procedure, Value root) {
 // Builds the value that `flat` describes; `number` gives the value (owned) that stands for each number, in preorder.
 class Builder {
 public:
-  Builder(Engine& engine, std::span<const Value> flat) : heap_(engine.heap()), flat_(flat) {}
+  Builder(Engine& engine, std::span<const Value> flat) : engine_(engine), heap_(engine.heap()), flat_(flat) {}
   ~Builder() {
     for (Value v : done_) heap_.release(v);
   }
@@ -121,8 +142,11 @@ public:
         if (open_.back().parts != 0) continue;
         open_.pop_back();
         done_.push_back(value::of_other(heap_.make_vector(0)));
+      } else if (mark == Mark::tensor) {
+        done_.push_back(tensor());
       } else if (mark != Mark::count) {
-        std::string t = text();
+        std::string t = bytes();
+        if (!text::is_utf8(t)) throw ProgramError("the host returned text that is not UTF-8");
         done_.push_back(mark == Mark::string ? heap_.make_string(t) : heap_.make_symbol(t));
       } else {
         done_.push_back(v.is_flonum() || v.is_integer() ? number(v) : v);
@@ -143,13 +167,20 @@ private:
     bool vector;
   };
   Value next() { return flat_[at_++]; }
-  std::string text() {
+  Value tensor() {
+    auto dtype = static_cast<ops::DType>(next().integer());
+    ops::Shape shape;
+    for (std::int64_t axes = next().integer(); axes > 0; --axes) shape.push_back(next().integer());
+    std::string elements = bytes();
+    ops::Runtime& runtime = engine_.tensors().runtime;
+    return machine::tensors::translated("", [&] { return heap_.make_tensor(runtime.from_host(dtype, shape, runtime.default_device(), elements.data())); });
+  }
+  std::string bytes() {
     std::string t(static_cast<std::size_t>(next().integer()), ' ');
     for (std::size_t i = 0; i < t.size(); i += kBytesPerValue) {
       std::int64_t packed = next().integer();
       std::memcpy(t.data() + i, &packed, std::min(kBytesPerValue, t.size() - i));
     }
-    if (!text::is_utf8(t)) throw ProgramError("the host returned text that is not UTF-8");
     return t;
   }
   void close() {
@@ -168,6 +199,7 @@ private:
     open_.pop_back();
   }
 
+  Engine& engine_;
   Heap& heap_;
   std::span<const Value> flat_;
   std::size_t at_ = 0;
@@ -210,7 +242,7 @@ std::vector<Value> call(Engine& engine, const HostProcedure& procedure, std::spa
   std::uint64_t serial = engine.heap().next_serial;
   Owned result(engine.heap(), procedure.call(plain.values()));
   engine.heap().next_serial = serial;
-  return flatten(procedure, result.v);
+  return machine::tensors::translated(procedure.name, [&] { return flatten(engine, procedure, result.v); });
 }
 
 // A call that must not be repeated is an effect: its flat result stands in the logs behind its length.
@@ -345,6 +377,7 @@ namespace cairn::machine {
 
 Value perform_host_call(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
   using namespace runs;
+  if (procedure.is_operator()) return call_operator(engine, procedure, arguments);
   std::vector<Value> flat = procedure.repeatable ? call(engine, procedure, arguments) : call_once(engine, procedure, arguments);
   const Run& r = engine.runs.back();
   if (procedure.derivative && (r.tape != nullptr || r.forward_depth != 0)) {

@@ -19,6 +19,7 @@ struct TensorRecord {
     identity,  // a second place for its operand
     pack,      // a tensor made of numbers, operands in row-major order; those that are not on the tape are kNone
     unpack,    // the numbers of a tensor: its elements are the `count` nodes behind it, in row-major order
+    host,      // an operator of the host's, number `count` among its procedures; everything is kept
     count_
   };
   Kind kind = Kind::apply;
