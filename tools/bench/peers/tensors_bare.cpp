@@ -1,4 +1,4 @@
-// What the libraries under the tensors do by themselves, and what memory does. Prints seconds a round, the least of all rounds.
+// What the libraries under the tensors do by themselves, and what memory does. Prints seconds a round.
 // Arguments: rounds, threads, then
 //   product SIZE                                  sgemm of square matrices, the quicker of oneDNN and OpenBLAS
 //   forward|data|weights BATCH CHANNELS PIXELS    3x3 convolution by oneDNN in the layouts that it chooses, nothing reordered
@@ -21,23 +21,19 @@ namespace {
 
 using dnnl::memory;
 
-double least(int rounds, const std::function<void()>& round) {
+double seconds_of(int rounds, const std::function<void()>& round) {
   using Clock = std::chrono::steady_clock;
   round();
-  double best = 1e30;
-  for (int i = 0; i < rounds; ++i) {
-    const Clock::time_point begin = Clock::now();
-    round();
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
-  }
-  return best;
+  const Clock::time_point begin = Clock::now();
+  for (int i = 0; i < rounds; ++i) round();
+  return std::chrono::duration<double>(Clock::now() - begin).count() / rounds;
 }
 
 double product(int rounds, int n) {
   const std::vector<float> a(static_cast<std::size_t>(n) * n, .5f), b = a;
   std::vector<float> c = a;
-  const double ours = least(rounds, [&] { dnnl::sgemm('N', 'N', n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n); });
-  return std::min(ours, least(rounds, [&] {
+  const double ours = seconds_of(rounds, [&] { dnnl::sgemm('N', 'N', n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n); });
+  return std::min(ours, seconds_of(rounds, [&] {
                     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n);
                   }));
 }
@@ -57,7 +53,7 @@ double convolution(int rounds, const std::string& kind, int batch, int channels,
     return m;
   };
   const auto measured = [&](const dnnl::primitive& primitive, const std::unordered_map<int, memory>& operands) {
-    return least(rounds, [&] {
+    return seconds_of(rounds, [&] {
       primitive.execute(stream, operands);
       stream.wait();
     });
@@ -82,7 +78,7 @@ double convolution(int rounds, const std::string& kind, int batch, int channels,
 double copy(int rounds, std::size_t elements) {
   const std::vector<float> from(elements, 1);
   std::vector<float> to(elements);
-  return least(rounds, [&] {
+  return seconds_of(rounds, [&] {
 #pragma omp parallel
     {
       const auto thread = static_cast<std::size_t>(omp_get_thread_num()),
