@@ -86,6 +86,7 @@ struct VjpCall {
   std::span<const bool> wanted;        // by input
   std::span<Tensor> results;           // by input: the part of its cotangent, of the input's shape (a number's: no axes); may share storage
                                        // with a cotangent. Left empty: none
+  std::span<Tensor> given = {};        // the cotangents once more, where the rule may take their memory; or empty
 };
 
 // What a forward rule computes with: a term is a tensor or number that may itself be differentiated, so rules are compositions of operators.
@@ -208,8 +209,8 @@ public:
   Tensor apply(OperatorId op, std::initializer_list<Tensor> inputs, const Attributes& attributes = {});
 
   Tensor empty(DType dtype, const Shape& shape, Device& device);
-  // to += from where `to` may be changed (nobody else has its memory, which is dense), else to = to + from.
-  void accumulate(Tensor& to, const Tensor& from);
+  // to = to + from, in the memory of one of them if nobody else has it and it is dense.
+  void accumulate(Tensor& to, Tensor from);
 
   // Elements of the host's: row-major, so many bytes; read waits for what is queued.
   Tensor from_host(DType dtype, const Shape& shape, Device& device, const void* data);

@@ -218,9 +218,9 @@ struct Sigmoid {
 
 struct Relu {
   static constexpr bool closed = true;
-  static constexpr unsigned needs = kFirst;
+  static constexpr unsigned needs = kValue; // which the next operation has to keep anyway
   template <class T> CAIRN_HD static T value(T x) { return where(less_equal(x, T(0)), T(0), x); } // a NaN stays one
-  template <class T> CAIRN_HD static T slope(T x, T) { return where(less(T(0), x), T(1), T(0)); }
+  template <class T> CAIRN_HD static T slope(T, T y) { return where(less(T(0), y), T(1), T(0)); }
 };
 
 struct Gelu {

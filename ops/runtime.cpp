@@ -76,8 +76,8 @@ Device* common_device(const Operator& op, std::span<const Tensor> inputs) {
   return device;
 }
 
-// Pointwise results take the layout that all operands share (channels that lie last stay there); others are row-major unless their
-// shape rule says that channels lie last.
+// Pointwise results take the layout that all operands share (channels that lie last stay there); others are row-major unless
+// their shape rule says that channels lie last.
 void set_layout(const Operator& op, std::span<const Tensor> inputs, bool channels_last, Tensor& out) {
   if (channels_last && out.rank() > 2) {
     out.strides.fill(0);
@@ -180,7 +180,7 @@ void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inpu
     device = types.types[i].device != nullptr ? types.types[i].device : of_inputs != nullptr ? of_inputs : call.default_device;
     if (i == 0 && !device->supports(op))
       throw OperatorError(fmt::format("{}: the device {} does not have this operator", shown_name(op), device->name()));
-    if (op.may_overwrite && types.count == 1)
+    if (op.may_overwrite && i == 0)
       for (std::size_t k = 0; k < inputs.size() && !out.storage; ++k)
         if (k < consumed.size() && consumed[k] && may_become(inputs[k], out, *device)) {
           out.storage = inputs[k].storage; // also the operand's until the launch
@@ -198,8 +198,8 @@ void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inpu
 
 } // namespace
 
-unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed, const Attributes& attributes,
-                        std::span<Tensor> outputs) {
+unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed,
+                        const Attributes& attributes, std::span<Tensor> outputs) {
   const Call call{op, inputs, attributes, default_};
   ResultTypes types;
   infer(call, types);
@@ -249,7 +249,10 @@ Tensor Runtime::empty(DType dtype, const Shape& shape, Device& device) {
   return t;
 }
 
-void Runtime::accumulate(Tensor& to, const Tensor& from) {
+void Runtime::accumulate(Tensor& to, Tensor from) {
+  if (!to.storage.unique() && from.storage.unique() && to.dtype == from.dtype && to.shape == from.shape &&
+      to.strides == from.strides)
+    std::swap(to, from);
   if (to.storage.unique() && to.dense() && to.device() == from.device() && to.dtype == promoted(to.dtype, from.dtype) &&
       broadcast("+", to.shape, from.shape) == to.shape) {
     if (to.elements() != 0) {

@@ -3,6 +3,7 @@
 
 #include "ops/forbidden.h"
 
+#include <algorithm>
 #include <bit>
 #include <new>
 
@@ -101,7 +102,7 @@ Block* Arena::take(std::int64_t bytes) {
     permit(p->data, p->bytes);
     if (alone) {
       mapped_free_ -= p->bytes;
-      mapped_in_use_ += p->bytes;
+      use(p->bytes);
     }
     p->writer = 0;
     for (Ticket& reader : p->readers) reader = 0;
@@ -119,15 +120,22 @@ Block* Arena::take(std::int64_t bytes) {
   p->size_class = c;
   p->writer = 0;
   for (Ticket& reader : p->readers) reader = 0;
-  if (alone) mapped_in_use_ += rounded;
+  if (alone) use(rounded);
   return p;
+}
+
+void Arena::use(std::int64_t bytes) {
+  mapped_in_use_ += bytes;
+  mapped_most_ = std::max(mapped_most_, mapped_in_use_);
 }
 
 void Arena::give_back(Block* block) {
   auto* p = static_cast<Piece*>(block);
   if (p->bytes > kLargestInRegion) {
     mapped_in_use_ -= p->bytes;
-    if (mapped_free_ + p->bytes > kAlwaysKept && mapped_free_ + p->bytes > mapped_in_use_) {
+    // What was in use at once will be so again, in the next step of a training; a quarter more since sizes never fit exactly.
+    const std::int64_t kept = mapped_free_ + p->bytes;
+    if (kept > kAlwaysKept && kept + mapped_in_use_ > mapped_most_ + mapped_most_ / 4) {
       munmap(p->data, static_cast<std::size_t>(p->bytes));
       p->next_free = fresh_;
       fresh_ = p;

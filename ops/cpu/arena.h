@@ -31,23 +31,23 @@ private:
   static constexpr std::uint32_t kClasses = 4 * 48;
   static constexpr std::int64_t kRegionBytes = std::int64_t{1} << 20;
   static constexpr std::int64_t kLargestInRegion = kRegionBytes / 16;
-  static constexpr std::int64_t kAlwaysKept = std::int64_t{256}
-                                              << 20; // of free blocks mapped alone; more while as much is in use
+  static constexpr std::int64_t kAlwaysKept = std::int64_t{256} << 20; // of free blocks mapped alone
 
   static std::uint32_t class_of(std::int64_t bytes);
   static std::int64_t bytes_of_class(std::uint32_t size_class);
   Piece* fresh_piece();
   void* cut(std::int64_t bytes);
   void* map(std::int64_t bytes);
+  void use(std::int64_t bytes); // of a block mapped alone
   void unmap_free();
 
   std::array<Piece*, kClasses> free_{}; // by class, the last given back first
   std::vector<void*> regions_;
   char* cut_from_ = nullptr;
   std::int64_t cut_left_ = 0;
-  std::vector<Piece*> pieces_; // slabs of descriptions of blocks
-  Piece* fresh_ = nullptr;     // without memory
-  std::int64_t mapped_in_use_ = 0, mapped_free_ = 0;
+  std::vector<Piece*> pieces_;                                         // slabs of descriptions of blocks
+  Piece* fresh_ = nullptr;                                             // without memory
+  std::int64_t mapped_in_use_ = 0, mapped_free_ = 0, mapped_most_ = 0; // in use at once
 };
 
 } // namespace cairn::ops::cpu

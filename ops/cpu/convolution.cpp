@@ -5,6 +5,7 @@
 #include "ops/cpu/convolution_library.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/gemm_loops.h"
+#include "ops/cpu/matmul.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
@@ -233,9 +234,57 @@ void over_places(const Convolution& c, const View& weights_view, const View& sma
                });
 }
 
+// Windows of one place at every place are a product of matrices: rows are places, which have to lie behind each other.
+bool is_product(const Convolution& c) {
+  const Windows& w = c.windows;
+  bool product = c.groups == 1;
+  for (std::size_t i = 0; i < kMostSpatial; ++i) product = product && w.kernel[i] == 1 && w.stride[i] == 1 && w.padding[i] == 0;
+  return product;
+}
+
+View matrix(const View& like, std::int64_t rows, std::int64_t columns) {
+  View m = like;
+  m.shape = Shape{rows, columns};
+  m.strides = {columns, 1};
+  return m;
+}
+
+View transposed(View m) {
+  m.shape = Shape{m.shape[1], m.shape[0]};
+  std::swap(m.strides[0], m.strides[1]);
+  return m;
+}
+
+bool is_rows(const View& v) {
+  std::int64_t stride = v.shape[1];
+  if (v.shape[1] != 1 && v.strides[1] != 1) return false;
+  for (int i = v.shape.rank(); i-- > 0;) {
+    if (i == 1) continue;
+    if (v.shape[i] != 1 && v.strides[static_cast<std::size_t>(i)] != stride) return false;
+    stride *= v.shape[i];
+  }
+  return true;
+}
+
+struct Product {
+  bool possible;
+  View small, large, weights;
+
+  Product(const Convolution& c, const View& s, const View& l, const View& w)
+      : possible(is_product(c) && is_rows(s) && is_rows(l) && w.strides[1] == 1 && w.strides[0] == w.shape[1] &&
+                 s.elements() != 0 && l.elements() != 0) {
+    if (!possible) return;
+    small = matrix(s, s.elements() / s.shape[1], s.shape[1]);
+    large = matrix(l, l.elements() / l.shape[1], l.shape[1]);
+    weights = matrix(w, w.shape[0], w.shape[1]);
+  }
+};
+
 } // namespace
 
 void convolve_to_small(const Convolution& c, const View& small, const View& large, const View& weights, const View* bias) {
+  if (const Product p(c, small, large, weights); p.possible && bias == nullptr)
+    return matmul(p.small, p.large, transposed(p.weights));
   if (convolved_by_library(CAIRN_MATH_TO_SMALL, c, small, large, weights, bias)) return;
   if (compute_of(small.dtype) == Compute::f64)
     over_positions<double>(c, small, large, weights, forward, false, bias);
@@ -244,6 +293,7 @@ void convolve_to_small(const Convolution& c, const View& small, const View& larg
 }
 
 void convolve_to_large(const Convolution& c, const View& large, const View& small, const View& weights) {
+  if (const Product p(c, small, large, weights); p.possible) return matmul(p.large, p.small, p.weights);
   if (convolved_by_library(CAIRN_MATH_TO_LARGE, c, small, large, weights, nullptr)) return;
   if (compute_of(large.dtype) == Compute::f64)
     over_positions<double>(c, large, small, weights, backward, true, nullptr);
@@ -252,6 +302,7 @@ void convolve_to_large(const Convolution& c, const View& large, const View& smal
 }
 
 void convolve_to_weights(const Convolution& c, const View& weights, const View& small, const View& large) {
+  if (const Product p(c, small, large, weights); p.possible) return matmul(p.weights, transposed(p.small), p.large);
   if (convolved_by_library(CAIRN_MATH_TO_WEIGHTS, c, small, large, weights, nullptr)) return;
   if (compute_of(weights.dtype) == Compute::f64)
     over_places<double>(c, weights, small, large);

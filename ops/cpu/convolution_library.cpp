@@ -3,24 +3,24 @@
 #include "ops/cpu/convolution_library.h"
 
 #include "ops/cpu/copy.h"
+#include "ops/cpu/elementwise.h"
 #include "ops/cpu/math_library.h"
+#include "ops/cpu/scratch.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
 #include <atomic>
 #include <climits>
-#include <memory>
-#include <new>
 
 namespace cairn::ops::cpu {
 
 namespace {
 
 constexpr double kLeastForLibrary = 1 << 20; // multiplications
-constexpr std::int64_t kPartsOfWeights = 4;
+// Large weights take longer to add up than they are worth.
+std::int64_t parts_of_weights(const View& weights) { return weights.elements() < 1 << 20 ? 4 : 2; }
 
-using Scratch = std::unique_ptr<float[]>;
-Scratch scratch(std::int64_t elements) { return Scratch(new (std::nothrow) float[static_cast<std::size_t>(elements)]); }
+Scratch scratch(std::int64_t elements) { return Scratch(elements * 4); }
 
 void set_dense(View& v, bool channels_last) {
   std::int64_t stride = 1;
@@ -49,10 +49,18 @@ struct Dense {
     if (written) return false; // results come dense
     copy = scratch(view.elements());
     view.data = copy.get();
-    if (copy != nullptr) copy_elements(view, from);
-    return copy != nullptr;
+    if (copy.get() != nullptr) copy_elements(view, from);
+    return copy.get() != nullptr;
   }
 };
+
+// to += each of the parts, in their order.
+void add_parts(float* to, const float* from, std::int64_t parts, std::int64_t size) {
+  parallel_for(size, kElementsInline, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t part = 0; part < parts; ++part)
+      for (std::int64_t i = begin; i < end; ++i) to[i] += from[part * size + i];
+  });
+}
 
 } // namespace
 
@@ -92,26 +100,60 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
 
   const std::int64_t batch = small.shape[0], threads = Workers::current() != nullptr ? Workers::current()->threads() : 1;
   const bool to_weights = kind == CAIRN_MATH_TO_WEIGHTS;
-  const std::int64_t parts = std::min(batch, to_weights ? kPartsOfWeights : threads), of_part = weights.elements();
-  const Scratch sums = to_weights && parts > 1 ? scratch((parts - 1) * of_part) : nullptr;
-  if (to_weights && parts > 1 && sums == nullptr) return false;
-  float* const written = of_weights.view.as<float>();
-  std::atomic<bool> done = true;
-  parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t part = begin; part < end; ++part) {
-      cairn_math_convolution call = whole;
-      const std::int64_t first = batch * part / parts;
-      call.batch = batch * (part + 1) / parts - first;
-      call.small_data = of_small.view.as<float>() + first * (of_small.view.elements() / batch);
-      call.large_data = of_large.view.as<float>() + first * (of_large.view.elements() / batch);
-      call.weights_data = to_weights && part > 0 ? sums.get() + (part - 1) * of_part : written;
-      if (library->convolve(&call) != 0) done = false;
+  const std::int64_t parts = std::min(batch, to_weights ? parts_of_weights(weights) : threads);
+  float* const plain = whole.weights_data = of_weights.view.as<float>();
+  const auto each_part = [&](auto&& give_weights) {
+    std::atomic<bool> done = true;
+    parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t part = begin; part < end; ++part) {
+        cairn_math_convolution call = whole;
+        const std::int64_t first = batch * part / parts;
+        call.batch = batch * (part + 1) / parts - first;
+        call.small_data = of_small.view.as<float>() + first * (of_small.view.elements() / batch);
+        call.large_data = of_large.view.as<float>() + first * (of_large.view.elements() / batch);
+        give_weights(call, part);
+        if (library->convolve(&call) != 0) done = false;
+      }
+    });
+    return done.load();
+  };
+
+  // If the parts are alike, weights are brought into the library's own order, or out of it, once for all of them.
+  whole.batch = batch / parts;
+  const std::int64_t bytes = batch % parts == 0 ? library->arranged_bytes(&whole) : 0, size = bytes / 4;
+  const Scratch arranged = bytes != 0 ? scratch(to_weights ? parts * size : size) : Scratch();
+  if (arranged.get() != nullptr) {
+    cairn_math_convolution call = whole;
+    call.arranged = arranged.get();
+    const auto arrange = [&] {
+      std::atomic<bool> done = true;
+      parallel_for((call.small_channels - 1) / CAIRN_MATH_CHANNELS + 1, 1, [&](std::int64_t begin, std::int64_t end) {
+        if (library->arrange(&call, begin * CAIRN_MATH_CHANNELS, std::min(end * CAIRN_MATH_CHANNELS, call.small_channels)) != 0)
+          done = false;
+      });
+      return done.load();
+    };
+    const auto give = [&](cairn_math_convolution& to, std::int64_t part) {
+      to.arranged = arranged.get() + (to_weights ? part * size : 0);
+    };
+    if (to_weights) {
+      if (each_part(give)) {
+        add_parts(arranged.get(), arranged.get() + size, parts - 1, size);
+        if (arrange()) return true;
+      }
+    } else if (arrange() && each_part(give)) {
+      return true;
     }
-  });
-  if (!done) return false;
-  if (to_weights)
-    for (std::int64_t part = 1; part < parts; ++part)
-      for (std::int64_t i = 0; i < of_part; ++i) written[i] += sums[static_cast<std::size_t>((part - 1) * of_part + i)];
+  }
+
+  const std::int64_t of_part = weights.elements();
+  const Scratch sums = to_weights && parts > 1 ? scratch((parts - 1) * of_part) : Scratch();
+  if (to_weights && parts > 1 && sums.get() == nullptr) return false;
+  if (!each_part([&](cairn_math_convolution& to, std::int64_t part) {
+        if (to_weights && part > 0) to.weights_data = sums.get() + (part - 1) * of_part;
+      }))
+    return false;
+  if (to_weights) add_parts(plain, sums.get(), parts - 1, of_part);
   return true;
 }
 

@@ -196,35 +196,20 @@ template <class F> void each_unit(const Sets& sets, F&& f) {
 }
 
 template <class T>
-void forward(const Normalization& n, const View& y_view, const View& x_view, const View* scale_view, const View* shift_view,
-             const View* mean_view, const View* variance_view) {
+void forward(const Normalization& n, const View& y_view, const View& x_view, const View* scale_view, const View* shift_view) {
   const Sets sets(n, x_view);
   const Operand x = sets.operand(x_view), y = sets.operand(y_view);
   const Operand scale = scale_view != nullptr ? sets.parameter(*scale_view) : Operand{};
   const Operand shift = shift_view != nullptr ? sets.parameter(*shift_view) : Operand{};
-  const Operand mean = mean_view != nullptr ? sets.parameter(*mean_view) : Operand{};
-  const Operand variance = variance_view != nullptr ? sets.parameter(*variance_view) : Operand{};
   each_unit(sets, [&](std::int64_t unit) {
     const Statistics<T> statistics(n, sets, unit, x);
     alignas(64) T values[kBlock], scales[kBlock], shifts[kBlock];
     std::fill_n(scales, kBlock, T(1));
     std::fill_n(shifts, kBlock, T(0));
-    bool first = true;
     sets.each(unit, [&](const Place& place, std::int64_t count) {
-      const bool fresh = first || n.kind != Normalization::Kind::batch; // numbers of channels are the same all over the unit
       sets.get(x, place, count, values);
-      if (scale.data != nullptr && fresh) sets.get(scale, place, count, scales);
-      if (shift.data != nullptr && fresh) sets.get(shift, place, count, shifts);
-      if (first && mean.data != nullptr) {
-        // Sets of one channel each: the run lies within a set or across them.
-        alignas(64) T numbers[kBlock];
-        const std::int64_t written = sets.across() ? count : 1;
-        for (std::int64_t i = 0; i < written; ++i) numbers[i] = static_cast<T>(statistics.mean[i]);
-        sets.put(mean, place, written, numbers);
-        for (std::int64_t i = 0; i < written; ++i) numbers[i] = static_cast<T>(statistics.variance[i]);
-        sets.put(variance, place, written, numbers);
-      }
-      first = false;
+      if (scale.data != nullptr) sets.get(scale, place, count, scales);
+      if (shift.data != nullptr) sets.get(shift, place, count, shifts);
       for (std::int64_t i = 0; i < count; ++i)
         values[i] =
             static_cast<T>((static_cast<double>(values[i]) - statistics.mean[i]) * statistics.inverse[i]) * scales[i] + shifts[i];
@@ -335,13 +320,12 @@ void mean_within(const Normalization& n, const View& out, const View& x) {
     means<float>(n, out, x);
 }
 
-void normalize(const Normalization& n, const View& y, const View& x, const View* scale, const View* shift, const View* mean,
-               const View* variance) {
+void normalize(const Normalization& n, const View& y, const View& x, const View* scale, const View* shift) {
   if (x.elements() == 0) return;
   if (compute_of(y.dtype) == Compute::f64)
-    forward<double>(n, y, x, scale, shift, mean, variance);
+    forward<double>(n, y, x, scale, shift);
   else
-    forward<float>(n, y, x, scale, shift, mean, variance);
+    forward<float>(n, y, x, scale, shift);
 }
 
 void normalize_vjp(const Normalization& n, const View& dx, const View& cotangent, const View& x, const View& scale) {

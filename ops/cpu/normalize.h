@@ -13,9 +13,8 @@ struct Normalization {
   double epsilon = 1e-5;
 };
 
-// y = (x - mean) / sqrt(variance + epsilon) * scale + shift. Null: without. `mean` and `variance` (of kind batch) are written.
-void normalize(const Normalization& n, const View& y, const View& x, const View* scale, const View* shift, const View* mean,
-               const View* variance);
+// y = (x - mean) / sqrt(variance + epsilon) * scale + shift. Null: without.
+void normalize(const Normalization& n, const View& y, const View& x, const View* scale, const View* shift);
 // By mean and variance that are given: of channels.
 void normalize_by(const Normalization& n, const View& y, const View& x, const View& scale, const View& shift, const View& mean,
                   const View& variance);

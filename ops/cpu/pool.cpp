@@ -1,14 +1,20 @@
-// See pool.h. Reverse rules gather: each place of the input asks the windows that hold it, so no two threads add to one place and sums are
-// taken in one order. Which element of a window was the largest is found again, rather than kept.
+// See pool.h. No two threads add to one place, and sums are taken in one order: reverse rules gather, each place of the input
+// asking the windows that hold it, or one thread has all windows of some channels. Which element of a window was the largest is
+// found again, rather than kept.
 #include "ops/cpu/pool.h"
 
 #include "ops/cpu/places.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace cairn::ops::cpu {
 
 namespace {
+
+constexpr std::int64_t kChannelsOfThread = 32;
+
+template <class T> using Place = std::conditional_t<std::is_same_v<T, float>, std::int32_t, std::int64_t>; // in a window
 
 // What the output at a place looks at.
 Box window_of(const Pool& pool, const Sizes& at, const Sizes& in, const Sizes& out) {
@@ -46,21 +52,35 @@ double divisor(const Pool& pool, const Box& window) {
   return n;
 }
 
-// The largest of a window, channel by channel, and which place that was: the first of equals; a NaN wins.
+template <class T> bool is_direct(const SpatialView& v) {
+  return v.channel_stride == 1 && v.dtype == (std::is_same_v<T, float> ? DType::f32 : DType::f64);
+}
+
+// Channels at a place: where they lie, or staged.
+template <class T>
+const T* channels_at(const SpatialView& v, std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, T* staged) {
+  const char* const from = place(v, n, at, channel);
+  if (is_direct<T>(v)) return reinterpret_cast<const T*>(from);
+  load(kComputeOf<T>, staged, v.dtype, from, v.channel_stride, count);
+  return staged;
+}
+
+// The largest of a window, channel by channel, and which place that was: the
+// first of equals; a NaN wins.
 template <class T>
 void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64_t channel, std::int64_t count, T* best,
-             std::int64_t* where) {
-  std::int64_t index = 0;
+             Place<T>* where) {
+  Place<T> index = 0;
   alignas(64) T staged[kBlock];
   each(window, [&](const Sizes& at) {
-    load(kComputeOf<T>, staged, x.dtype, place(x, n, at, channel), x.channel_stride, count);
+    const T* const from = channels_at(x, n, at, channel, count, staged);
     if (index == 0) {
-      std::copy_n(staged, count, best);
-      std::fill_n(where, count, std::int64_t{0});
+      std::copy_n(from, count, best);
+      std::fill_n(where, count, 0);
     } else {
       for (std::int64_t i = 0; i < count; ++i) {
-        const bool better = !(staged[i] <= best[i]) && best[i] == best[i];
-        best[i] = better ? staged[i] : best[i];
+        const bool better = !(from[i] <= best[i]) && best[i] == best[i];
+        best[i] = better ? from[i] : best[i];
         where[i] = better ? index : where[i];
       }
     }
@@ -72,11 +92,11 @@ template <class T> void max_forward(const Pool& pool, MaxPool what, const View& 
   const SpatialView y(out), x(in.back()), t(in.front());
   over(y, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count) {
     alignas(64) T best[kBlock], staged[kBlock];
-    std::int64_t where[kBlock];
+    alignas(64) Place<T> where[kBlock];
     const Box window = window_of(pool, at, x.sizes, y.sizes);
     best_of(x, n, window, channel, count, best, where);
     if (what == MaxPool::pick) {
-      std::int64_t index = 0;
+      Place<T> index = 0;
       each(window, [&](const Sizes& from) {
         load(kComputeOf<T>, staged, t.dtype, place(t, n, from, channel), t.channel_stride, count);
         for (std::int64_t i = 0; i < count; ++i) best[i] = where[i] == index ? staged[i] : best[i];
@@ -87,16 +107,45 @@ template <class T> void max_forward(const Pool& pool, MaxPool what, const View& 
   });
 }
 
+// Where elements can be added to in place: some channels of a member of the batch are one thread's, which goes over the windows.
+template <class T> void max_scattered(const Pool& pool, const SpatialView& dx, const SpatialView& c, const SpatialView& x) {
+  const std::int64_t blocks = (dx.channels - 1) / kChannelsOfThread + 1;
+  parallel_for(dx.batch * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) T best[kBlock], staged[kBlock];
+    alignas(64) Place<T> where[kBlock];
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const std::int64_t n = unit / blocks, channel = unit % blocks * kChannelsOfThread;
+      const std::int64_t count = std::min(kChannelsOfThread, dx.channels - channel);
+      const auto to = [&](const Sizes& at) { return reinterpret_cast<T*>(dx.at(n, at[0], at[1], at[2], channel)); };
+      each(Box{Span{0, dx.sizes[0]}, Span{0, dx.sizes[1]}, Span{0, dx.sizes[2]}},
+           [&](const Sizes& at) { std::fill_n(to(at), count, T(0)); });
+      each(Box{Span{0, c.sizes[0]}, Span{0, c.sizes[1]}, Span{0, c.sizes[2]}}, [&](const Sizes& from) {
+        const Box window = window_of(pool, from, x.sizes, c.sizes);
+        best_of(x, n, window, channel, count, best, where);
+        const T* const part = channels_at(c, n, from, channel, count, staged);
+        Place<T> index = 0;
+        each(window, [&](const Sizes& at) {
+          T* const sums = to(at);
+          for (std::int64_t i = 0; i < count; ++i) sums[i] += where[i] == index ? part[i] : T(0);
+          ++index;
+        });
+      });
+    }
+  });
+}
+
 template <class T> void max_backward(const Pool& pool, const View& out, const View& cotangent, const View& input) {
   const SpatialView dx(out), c(cotangent), x(input);
+  if (is_direct<T>(dx)) return max_scattered<T>(pool, dx, c, x);
   over(dx, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count) {
     alignas(64) T sums[kBlock] = {}, best[kBlock], staged[kBlock];
-    std::int64_t where[kBlock];
+    alignas(64) Place<T> where[kBlock];
     each(windows_with(pool, at, x.sizes, c.sizes), [&](const Sizes& from) {
       const Box window = window_of(pool, from, x.sizes, c.sizes);
       best_of(x, n, window, channel, count, best, where);
-      std::int64_t own = 0; // which place of the window this one is
-      for (std::size_t i = 0; i < kMostSpatial; ++i) own = own * (window[i].end - window[i].begin) + at[i] - window[i].begin;
+      Place<T> own = 0; // which place of the window this one is
+      for (std::size_t i = 0; i < kMostSpatial; ++i)
+        own = static_cast<Place<T>>(own * (window[i].end - window[i].begin) + at[i] - window[i].begin);
       load(kComputeOf<T>, staged, c.dtype, place(c, n, from, channel), c.channel_stride, count);
       for (std::int64_t i = 0; i < count; ++i) sums[i] += where[i] == own ? staged[i] : T(0);
     });

@@ -5,6 +5,7 @@
 
 #include "ops/cpu/copy.h"
 #include "ops/cpu/elementwise.h"
+#include "ops/cpu/sum_loops.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
@@ -17,8 +18,8 @@ namespace {
 
 using pointwise::Integer;
 
-constexpr std::int64_t kBlock = 512;
-constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kBlock = kSumBlock;
+constexpr std::int64_t kLanes = kSumLanes;
 constexpr std::int64_t kPieces = 16;
 constexpr std::int64_t kLeastPiece = 64 << 10; // elements
 
@@ -136,6 +137,7 @@ public:
     gone_.join();
     element_ = bytes_of(from.dtype);
     direct_ = from.dtype == DType::f64 || from.dtype == DType::i64;
+    sums_f32_ = std::is_same_v<Op, Sum> && from.dtype == DType::f32;
   }
 
   // divisor: of means, else 1.
@@ -212,6 +214,15 @@ private:
       std::int64_t i = begin % last.size;
       const std::int64_t row_end = std::min(last.size, i + end - begin);
       begin += row_end - i;
+      if constexpr (std::is_same_v<T, double>) {
+        double sums[kLanes];
+        while (sums_f32_ && last.from == 1 && filled == 0 && row_end - i >= kBlock) {
+          const std::int64_t blocks = std::min((row_end - i) / kBlock, kLanes);
+          sum_blocks(sums, reinterpret_cast<const float*>(data(from + i)), blocks);
+          for (std::int64_t block = 0; block < blocks; ++block) all.add(sums[block]);
+          i += blocks * kBlock;
+        }
+      }
       while (i < row_end) {
         const std::int64_t n = std::min(row_end - i, kBlock - filled);
         const char* place = data(from + i * last.from);
@@ -319,6 +330,11 @@ private:
         gone_.place(row / last.size, from, none);
         const char* place = data(from + row % last.size * last.from);
         const T* x = staged;
+        if constexpr (std::is_same_v<T, double>)
+          if (sums_f32_ && stride == 1 && !fresh) {
+            add_row(some, reinterpret_cast<const float*>(place), n);
+            continue;
+          }
         if (direct_ && stride == 1)
           x = reinterpret_cast<const T*>(place);
         else
@@ -345,6 +361,7 @@ private:
   std::int64_t element_ = 0, pieces_ = 1;
   double divisor_ = 1;
   bool direct_ = false; // elements are of the type computed in
+  bool sums_f32_ = false;
 };
 
 template <class Op> void run(const View& to, const View& from, bool integers, double divisor) {

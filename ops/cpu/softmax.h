@@ -10,4 +10,8 @@ enum class Softmax { plain, logarithm, plain_vjp, logarithm_vjp };
 
 void softmax(Softmax what, int axis, const View& out, std::span<const View> in);
 
+// Softmax of scale times the first along the last axis, where the second is 0; and its reverse rule: (cotangent, y).
+void masked_softmax(const KernelCall& call, double scale);
+void masked_softmax_vjp(const KernelCall& call, double scale);
+
 } // namespace cairn::ops::cpu

@@ -21,8 +21,4 @@ void variance_vjp(const KernelCall& call, unsigned mask, double correction);
 // The place of the first of the largest (or smallest) of each group. A NaN is larger, and smaller, than all.
 void place_of_extreme(const KernelCall& call, unsigned mask, bool largest);
 
-// Softmax of scale times the first along the last axis, where the second is 0.
-void masked_softmax(const KernelCall& call, double scale);
-void masked_softmax_vjp(const KernelCall& call, double scale);
-
 } // namespace cairn::ops::cpu

@@ -2,6 +2,8 @@
 // into the order that the primitive wants. Primitives take long to make and are kept, by everything that describes them.
 #include "ops/libraries/convolution.h"
 
+#include "ops/cpu/scratch.h"
+
 #include <dnnl.hpp>
 #include <omp.h>
 
@@ -13,6 +15,7 @@
 
 namespace {
 
+using cairn::ops::cpu::Scratch;
 using dnnl::memory;
 using Key = std::array<int64_t, 6 + 6 * 3 + 1>;
 
@@ -111,6 +114,36 @@ std::shared_ptr<const Prepared> prepared(const cairn_math_convolution& c) {
 
 } // namespace
 
+int64_t cairn_math_arranged_bytes(const cairn_math_convolution* call) {
+  try {
+    const std::shared_ptr<const Prepared> p = prepared(*call);
+    const bool whole = call->groups == 1 && p != nullptr && !(p->weights == p->plain_weights);
+    return whole ? static_cast<int64_t>(p->weights.get_size()) : 0;
+  } catch (...) {
+    return 0;
+  }
+}
+
+int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_t end) {
+  omp_set_num_threads(1); // of this thread alone
+  try {
+    const std::shared_ptr<const Prepared> p = prepared(*call);
+    memory::dims sizes = p->plain_weights.dims(), offsets(sizes.size());
+    sizes[0] = end - begin;
+    offsets[0] = begin;
+    memory plain(p->plain_weights.submemory_desc(sizes, offsets), engine(), call->weights_data);
+    memory arranged(p->weights.submemory_desc(sizes, offsets), engine(), call->arranged);
+    const bool back = call->kind == CAIRN_MATH_TO_WEIGHTS;
+    memory &from = back ? arranged : plain, &to = back ? plain : arranged;
+    dnnl::stream stream(engine());
+    dnnl::reorder(from, to).execute(stream, from, to);
+    stream.wait();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
 int cairn_math_convolve(const cairn_math_convolution* call) {
   const cairn_math_convolution& c = *call;
   omp_set_num_threads(1); // of this thread alone
@@ -120,9 +153,13 @@ int cairn_math_convolve(const cairn_math_convolution* call) {
     dnnl::stream stream(engine());
     const memory small(p->small, engine(), c.small_data), large(p->large, engine(), c.large_data);
     memory plain(p->plain_weights, engine(), c.weights_data);
-    const memory scratchpad(p->scratchpad, engine());
-    const bool same = p->weights == p->plain_weights;
-    memory weights = same ? plain : memory(p->weights, engine());
+    const Scratch of_scratchpad(static_cast<int64_t>(p->scratchpad.get_size()));
+    const memory scratchpad(p->scratchpad, engine(), of_scratchpad.get());
+    const bool same = p->weights == p->plain_weights || c.arranged != nullptr;
+    const Scratch reordered = same ? Scratch() : Scratch(static_cast<int64_t>(p->weights.get_size()));
+    if ((of_scratchpad.get() == nullptr && p->scratchpad.get_size() != 0) || (reordered.get() == nullptr && !same)) return 1;
+    memory weights = same ? plain : memory(p->weights, engine(), reordered.get());
+    if (c.arranged != nullptr) weights = memory(p->weights, engine(), c.arranged);
     if (c.kind == CAIRN_MATH_TO_WEIGHTS) {
       p->primitive.execute(stream, {{DNNL_ARG_SRC, large},
                                     {DNNL_ARG_DIFF_DST, small},

@@ -21,7 +21,15 @@ typedef struct cairn_math_convolution {
   int64_t small[3], large[3], kernel[3], stride[3], padding[3], dilation[3];
   float *small_data, *large_data, *weights_data;
   float* bias_data; /* for each of small_channels; null: none */
+  float* arranged;  /* the weights in the order that the library wants; null: they are brought into it and out of it */
 } cairn_math_convolution;
+
+/* Bytes of arranged weights; 0: they need not be arranged, or cannot be. */
+int64_t cairn_math_arranged_bytes(const cairn_math_convolution* call);
+/* Brings the weights of small channels [begin, end), multiples of CAIRN_MATH_CHANNELS or the end, from weights_data to arranged; of kind
+   CAIRN_MATH_TO_WEIGHTS the other way. Not 0: not done. */
+#define CAIRN_MATH_CHANNELS 64
+int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_t end);
 
 /* In the calling thread alone; several may call at once. Not 0: not done. */
 int cairn_math_convolve(const cairn_math_convolution* call);

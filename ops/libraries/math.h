@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define CAIRN_MATH_VERSION 2u
+#define CAIRN_MATH_VERSION 3u
 
 typedef enum cairn_math_type { CAIRN_MATH_F32, CAIRN_MATH_F64, CAIRN_MATH_BF16 } cairn_math_type;
 
@@ -31,6 +31,8 @@ typedef struct cairn_math {
   /* In the calling thread alone; several threads may call at once. Not 0: not done, nothing was written. */
   int (*gemm)(const cairn_math_gemm* call);
   int (*convolve)(const cairn_math_convolution* call);
+  int64_t (*arranged_bytes)(const cairn_math_convolution* call);
+  int (*arrange)(const cairn_math_convolution* call, int64_t begin, int64_t end);
 } cairn_math;
 
 /* The only symbol of the module. */

@@ -1,5 +1,7 @@
-// Normalisations: over batch and space for each channel, over groups of channels, over the last axes. Reverse rules are one kernel for the
-// part of x; those of scale and shift are sums.
+// Normalisations: over batch and space for each channel, over groups of channels, over the last axes. Reverse rules are one
+// kernel for the part of x; those of scale and shift are sums.
+#include "ops/cpu/batch_normalize.h"
+#include "ops/cpu/layer_normalize.h"
 #include "ops/cpu/normalize.h"
 
 #include "ops/operators/definitions.h"
@@ -38,8 +40,8 @@ Attributes written(const Normalization& n) {
   Attribute epsilon;
   epsilon.present = true;
   epsilon.number = n.epsilon;
-  return rules::attributes({rules::integer(static_cast<std::int64_t>(n.kind)), rules::integer(n.groups),
-                            rules::integer(n.centred ? 1 : 0), epsilon});
+  return rules::attributes(
+      {rules::integer(static_cast<std::int64_t>(n.kind)), rules::integer(n.groups), rules::integer(n.centred ? 1 : 0), epsilon});
 }
 Normalization read_written(const Attributes& attributes, int axes_of_scale) {
   Normalization n;
@@ -89,8 +91,13 @@ template <OperatorId id> void infer(const Call& call, ResultTypes& results) {
 
 template <OperatorId id> void kernel(const KernelCall& call) {
   const auto in = call.inputs, out = call.outputs;
-  cpu::normalize(read<id>(call.attributes, in[1].shape.rank()), out[0], in[0], &in[1], in.size() > 2 ? &in[2] : nullptr,
-                 out.size() > 1 ? &out[1] : nullptr, out.size() > 1 ? &out[2] : nullptr);
+  const Normalization n = read<id>(call.attributes, in[1].shape.rank());
+  if (id == OperatorId::batch_normalization_training)
+    cpu::batch_normalize(n.epsilon, out[0], out[1], out[2], in[0], in[1], in[2]);
+  else if (kLast<id>)
+    cpu::layer_normalize({n.epsilon, n.centred}, out[0], in[0], in[1], in.size() > 2 ? &in[2] : nullptr);
+  else
+    cpu::normalize(n, out[0], in[0], &in[1], in.size() > 2 ? &in[2] : nullptr);
 }
 
 // --- internal: (cotangent, x, scale), and (x, scale), where only the shape of scale says something
@@ -109,7 +116,27 @@ void vjp_kernel(const KernelCall& call) {
 }
 void normalized_kernel(const KernelCall& call) {
   const auto in = call.inputs;
-  cpu::normalize(read_written(call.attributes, in[1].shape.rank()), call.outputs[0], in[0], nullptr, nullptr, nullptr, nullptr);
+  cpu::normalize(read_written(call.attributes, in[1].shape.rank()), call.outputs[0], in[0], nullptr, nullptr);
+}
+
+// The cotangents of x, scale and shift.
+template <bool channels_last> void infer_all_parts(const Call& call, ResultTypes& results) {
+  results.count = 3;
+  for (unsigned i = 0; i < 3; ++i) {
+    const Tensor& like = call.inputs[i == 0 ? 1 : 2];
+    results[i].dtype = floating_of(promoted(call.inputs[0].dtype, like.dtype));
+    results[i].shape = like.shape;
+  }
+  results[0].channels_last = channels_last;
+}
+void batch_vjp_kernel(const KernelCall& call) {
+  const auto in = call.inputs, out = call.outputs;
+  cpu::batch_normalize_vjp(call.attributes[0].number, out[0], out[1], out[2], in[0], in[1], in[2]);
+}
+void layer_vjp_kernel(const KernelCall& call) {
+  const auto in = call.inputs, out = call.outputs;
+  cpu::layer_normalize_vjp({call.attributes[1].number, call.attributes[0].integer != 0}, out[0], out[1], out[2], in[0], in[1],
+                           in[2]);
 }
 
 // A cotangent of y, or a product with one, summed to the numbers of scale or shift.
@@ -150,10 +177,10 @@ void add_part_of_statistics(const VjpCall& call) {
   }
 }
 
-template <OperatorId id> void vjp(const VjpCall& call) {
+void group_vjp(const VjpCall& call) {
   Runtime& runtime = call.runtime;
   const Tensor &x = call.inputs[0], &scale = call.inputs[1], &c = call.cotangents[0];
-  const Normalization n = read<id>(call.attributes, scale.rank());
+  const Normalization n = read<OperatorId::group_normalization>(call.attributes, scale.rank());
   if (rules::wanted(call, 0))
     call.results[0] = rules::fit(runtime, runtime.apply(OperatorId::normalization_vjp, {c, x, scale}, written(n)), x);
   if (rules::wanted(call, 1)) {
@@ -161,7 +188,29 @@ template <OperatorId id> void vjp(const VjpCall& call) {
     call.results[1] = summed(runtime, n, runtime.apply(OperatorId::mul, {c, normal}), scale);
   }
   if (call.inputs.size() > 2 && rules::wanted(call, 2)) call.results[2] = summed(runtime, n, c, call.inputs[2]);
-  if (id == OperatorId::batch_normalization_training) add_part_of_statistics(call);
+}
+
+// By one kernel for all operands, in the memory of the cotangent if that is to be had.
+void all_parts(const VjpCall& call, OperatorId kernel, const Attributes& attributes) {
+  if (call.cotangents[0].empty()) return;
+  Tensor operands[] = {call.given.empty() ? call.cotangents[0] : std::move(call.given[0]), call.inputs[0], call.inputs[1]};
+  constexpr bool consumed[] = {true};
+  std::array<Tensor, kMostResults> parts;
+  call.runtime.apply(operator_of(kernel), operands, consumed, attributes, parts);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (call.wanted[i] && is_floating(call.inputs[i].dtype)) call.results[i] = rules::fit(call.runtime, parts[i], call.inputs[i]);
+}
+
+void batch_vjp(const VjpCall& call) {
+  const Normalization n = read<OperatorId::batch_normalization_training>(call.attributes, 1);
+  all_parts(call, OperatorId::batch_normalization_vjp, rules::attributes({rules::number(n.epsilon)}));
+  add_part_of_statistics(call);
+}
+
+template <OperatorId id> void layer_vjp(const VjpCall& call) {
+  const Normalization n = read<id>(call.attributes, 1);
+  all_parts(call, OperatorId::layer_normalization_vjp,
+            rules::attributes({rules::integer(n.centred ? 1 : 0), rules::number(n.epsilon)}));
 }
 
 // --- forward: with h = (x - mean) r, where r is the inverse deviation, h' = r (x' - mean of x' - h mean of (h x'))
@@ -230,9 +279,7 @@ void mean_within_jvp(const JvpCall& call) {
 
 // --- batch-normalization-test: (x, scale, shift, running mean, running variance, epsilon)
 
-void infer_test(const Call& call, ResultTypes& results) {
-  infer<OperatorId::batch_normalization_test>(call, results);
-}
+void infer_test(const Call& call, ResultTypes& results) { infer<OperatorId::batch_normalization_test>(call, results); }
 
 void test_kernel(const KernelCall& call) {
   const auto in = call.inputs;
@@ -250,8 +297,7 @@ void test_vjp(const VjpCall& call) {
   const Tensor &x = call.inputs[0], &scale = call.inputs[1], &c = call.cotangents[0];
   const Normalization n = read<O::batch_normalization_test>(call.attributes, 1);
   if (c.empty()) return;
-  const Tensor deviation =
-      runtime.apply(O::sqrt, {runtime.apply(O::add, {call.inputs[4], weak_number(n.epsilon, false)})});
+  const Tensor deviation = runtime.apply(O::sqrt, {runtime.apply(O::add, {call.inputs[4], weak_number(n.epsilon, false)})});
   if (rules::wanted(call, 0))
     call.results[0] =
         rules::fit(runtime, runtime.apply(O::mul, {c, column(runtime, runtime.apply(O::div, {scale, deviation}), x)}), x);
@@ -293,21 +339,28 @@ constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, J
   return d;
 }
 
-template <OperatorId id> constexpr Definition normalization() {
-  return definition(infer<id>, kernel<id>, vjp<id>, jvp<id>, keep_input(0) | keep_input(1));
+template <OperatorId id> constexpr Definition normalization(Vjp vjp) {
+  return definition(infer<id>, kernel<id>, vjp, jvp<id>, keep_input(0) | keep_input(1));
 }
 
 } // namespace
 
 namespace definitions {
 
-constinit const Definition batch_normalization_training = normalization<OperatorId::batch_normalization_training>();
+constinit const Definition batch_normalization_training = normalization<OperatorId::batch_normalization_training>(batch_vjp);
+constinit const Definition layer_normalization_vjp = {
+    .infer = infer_all_parts<false>, .kernel = layer_vjp_kernel, .may_overwrite = true};
+constinit const Definition batch_normalization_vjp = {
+    .infer = infer_all_parts<true>, .kernel = batch_vjp_kernel, .may_overwrite = true};
 constinit const Definition batch_normalization_test =
     definition(infer_test, test_kernel, test_vjp, test_jvp, keep_input(0) | keep_input(1) | keep_input(3) | keep_input(4));
-constinit const Definition group_normalization = normalization<OperatorId::group_normalization>();
-constinit const Definition layer_normalization = normalization<OperatorId::layer_normalization>();
-constinit const Definition rms_normalization = normalization<OperatorId::rms_normalization>();
-constinit const Definition mean_within = definition(infer_mean_within, mean_within_kernel, mean_within_vjp, mean_within_jvp, keep_input(1));
+constinit const Definition group_normalization = normalization<OperatorId::group_normalization>(group_vjp);
+constinit const Definition layer_normalization =
+    normalization<OperatorId::layer_normalization>(layer_vjp<OperatorId::layer_normalization>);
+constinit const Definition rms_normalization =
+    normalization<OperatorId::rms_normalization>(layer_vjp<OperatorId::rms_normalization>);
+constinit const Definition mean_within =
+    definition(infer_mean_within, mean_within_kernel, mean_within_vjp, mean_within_jvp, keep_input(1));
 constinit const Definition normalization_vjp = definition(infer_vjp, vjp_kernel);
 constinit const Definition normalized = definition(infer_normalized, normalized_kernel);
 

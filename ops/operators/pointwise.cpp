@@ -49,26 +49,30 @@ Tensor unless_unused(unsigned needs, unsigned which, const Tensor& t) { return (
 
 template <class F, OperatorId kernel> void unary_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
-  call.results[0] = rules::fit(call.runtime,
-                               call.runtime.apply(kernel,
-                                                  {call.cotangents[0], unless_unused(F::needs, kFirst, call.inputs[0]),
-                                                   unless_unused(F::needs, kValue, call.outputs[0])},
-                                                  call.attributes),
-                               call.inputs[0]);
+  call.results[0] = rules::fit(
+      call.runtime,
+      rules::over_cotangent(call, kernel,
+                            {unless_unused(F::needs, kFirst, call.inputs[0]), unless_unused(F::needs, kValue, call.outputs[0])},
+                            call.attributes),
+      call.inputs[0]);
 }
 
-Tensor with_slope(const VjpCall& call, OperatorId kernel, unsigned needs) {
+// last: the cotangent is not looked at again.
+Tensor with_slope(const VjpCall& call, OperatorId kernel, unsigned needs, bool last) {
   if (kernel == OperatorId::add_vjp_a || kernel == OperatorId::add_vjp_b || kernel == OperatorId::sub_vjp_a)
     return call.cotangents[0];
-  if (kernel == OperatorId::sub_vjp_b) return call.runtime.apply(OperatorId::neg, {call.cotangents[0]});
-  return call.runtime.apply(kernel,
-                            {call.cotangents[0], unless_unused(needs, kFirst, call.inputs[0]),
-                             unless_unused(needs, kSecond, call.inputs[1]), unless_unused(needs, kValue, call.outputs[0])});
+  if (kernel == OperatorId::sub_vjp_b) return rules::over_cotangent(call, OperatorId::neg, {});
+  const Tensor a = unless_unused(needs, kFirst, call.inputs[0]), b = unless_unused(needs, kSecond, call.inputs[1]),
+               value = unless_unused(needs, kValue, call.outputs[0]);
+  if (last) return rules::over_cotangent(call, kernel, {a, b, value});
+  return call.runtime.apply(kernel, {call.cotangents[0], a, b, value});
 }
 
 template <class F, OperatorId kernel_a, OperatorId kernel_b> void binary_vjp(const VjpCall& call) {
-  if (rules::wanted(call, 0)) call.results[0] = rules::fit(call.runtime, with_slope(call, kernel_a, F::needs_a), call.inputs[0]);
-  if (rules::wanted(call, 1)) call.results[1] = rules::fit(call.runtime, with_slope(call, kernel_b, F::needs_b), call.inputs[1]);
+  const bool both = rules::wanted(call, 1);
+  if (rules::wanted(call, 0))
+    call.results[0] = rules::fit(call.runtime, with_slope(call, kernel_a, F::needs_a, !both), call.inputs[0]);
+  if (both) call.results[1] = rules::fit(call.runtime, with_slope(call, kernel_b, F::needs_b, true), call.inputs[1]);
 }
 
 void where_vjp(const VjpCall& call) {

@@ -1,6 +1,9 @@
 // What the rules of several families share.
 #include "ops/operators/definitions.h"
 
+#include <algorithm>
+#include <array>
+
 namespace cairn::ops::rules {
 
 Attribute integers(const Shape& sizes) {
@@ -54,6 +57,16 @@ Tensor zeros(Runtime& runtime, const Tensor& like, const Shape& shape) {
 bool wanted(const VjpCall& call, unsigned input) {
   const Tensor& x = call.inputs[input];
   return call.wanted[input] && !call.cotangents[0].empty() && (x.weak || is_floating(x.dtype));
+}
+
+Tensor over_cotangent(const VjpCall& call, OperatorId op, std::initializer_list<Tensor> more, const Attributes& attributes) {
+  std::array<Tensor, 4> operands;
+  operands[0] = call.given.empty() ? call.cotangents[0] : std::move(call.given[0]);
+  std::copy(more.begin(), more.end(), operands.begin() + 1);
+  constexpr bool consumed[] = {true};
+  Tensor out;
+  call.runtime.apply(operator_of(op), {operands.data(), more.size() + 1}, consumed, attributes, {&out, 1});
+  return out;
 }
 
 Tensor fit(Runtime& runtime, Tensor cotangent, const Tensor& input) {

@@ -1,5 +1,6 @@
 // Reductions beside sums and extremes: products, norms, logsumexp, variances, places of extremes; and softmax of scaled and
 // masked scores.
+#include "ops/cpu/softmax.h"
 #include "ops/cpu/statistics.h"
 
 #include "ops/operators/directions.h"

@@ -11,9 +11,9 @@ using ops::DType;
 using ops::Tensor;
 using tape::TensorRecord;
 
-void accumulate(Engine& engine, Tape& tape, std::uint32_t node, const Tensor& cotangent) {
-  auto [at, fresh] = tape.tensor_cotangents.try_emplace(node, cotangent);
-  if (!fresh) engine.tensors().runtime.accumulate(at->second, cotangent);
+void accumulate(Engine& engine, Tape& tape, std::uint32_t node, Tensor cotangent) {
+  auto [at, fresh] = tape.tensor_cotangents.try_emplace(node, std::move(cotangent)); // moved only where there was none
+  if (!fresh) engine.tensors().runtime.accumulate(at->second, std::move(cotangent));
 }
 
 namespace {
@@ -27,20 +27,20 @@ Tensor taken(Tape& tape, std::uint32_t node) {
   return t;
 }
 
-void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<const Tensor> cotangents) {
+void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<Tensor> cotangents) {
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = r.inputs.size();
   auto wanted = std::make_unique<bool[]>(n);
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
   std::vector<Tensor> parts(n);
-  r.op->vjp({runtime, *r.op, r.inputs, r.outputs, cotangents, r.attributes, {wanted.get(), n}, parts});
+  r.op->vjp({runtime, *r.op, r.inputs, r.outputs, cotangents, r.attributes, {wanted.get(), n}, parts, cotangents});
+  for (Tensor& c : cotangents) c = {};
   for (std::size_t i = 0; i < n; ++i) {
     if (!wanted[i] || parts[i].empty()) continue;
     check_nan(engine, shown_name(*r.op), parts[i], ": reverse sweep");
     if (r.inputs[i].weak) tape.accumulate(r.operands[i], parts[i].weak ? parts[i].number : runtime.read_number(parts[i]));
     else
-      accumulate(engine, tape, r.operands[i], parts[i]);
-    parts[i] = {};
+      accumulate(engine, tape, r.operands[i], std::exchange(parts[i], {}));
   }
 }
 
@@ -71,7 +71,7 @@ void sweep_unpack(Engine& engine, Tape& tape, const TensorRecord& r) {
     to.values[0].integer = static_cast<std::int64_t>(like.dtype);
     wide = runtime.apply(ops::OperatorId::cast, {wide}, to);
   }
-  accumulate(engine, tape, r.operands[0], wide);
+  accumulate(engine, tape, r.operands[0], std::move(wide));
 }
 
 // The rule of an operator of the host's. What it is given and gives are no objects of the program: serials stay.
@@ -131,7 +131,7 @@ void sweep(Engine& engine, Tape& tape) {
     switch (r.kind) {
     case TensorRecord::Kind::apply: sweep_operator(engine, tape, r, {cotangents.data(), r.results}); break;
     case TensorRecord::Kind::host: sweep_host(engine, tape, r, cotangents[0]); break;
-    case TensorRecord::Kind::identity: accumulate(engine, tape, r.operands[0], cotangents[0]); break;
+    case TensorRecord::Kind::identity: accumulate(engine, tape, r.operands[0], std::move(cotangents[0])); break;
     default: sweep_pack(engine, tape, r, cotangents[0]);
     }
   });

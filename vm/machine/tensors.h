@@ -87,7 +87,7 @@ void sweep(Engine& engine, Tape& tape);
 // With the option check_nan: an error in the name of `who` if the tensor has a NaN.
 void check_nan(Engine& engine, std::string_view who, const ops::Tensor& t, std::string_view where = "");
 // Adds to the cotangent of a node.
-void accumulate(Engine& engine, Tape& tape, std::uint32_t node, const ops::Tensor& cotangent);
+void accumulate(Engine& engine, Tape& tape, std::uint32_t node, ops::Tensor cotangent);
 
 } // namespace tensors
 

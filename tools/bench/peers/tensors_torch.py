@@ -1,8 +1,13 @@
-"""The programs of tensor_programs/ in PyTorch: prints the seconds that `count` rounds take, after a warm-up. Arguments: program, count, threads."""
+"""The programs of tensor_programs/ in PyTorch: prints the seconds that `count` rounds take, after a warm-up, and by how many bytes the largest
+resident size exceeds that after the import. Arguments: program, count, threads, and the sizes that the program takes.
+"""
+import math
+import resource
 import sys
 import time
 
 import torch
+import torch.nn.functional as functional
 
 
 def tiny(n):
@@ -47,21 +52,89 @@ def sums(n, x=[]):
         s += x[0].sum().item() + x[0].sum(1).sum().item()
 
 
-def product(n, x=[]):
+def product(n, size, x=[]):
     if not x:
-        x += [torch.randn(1024, 1024), 0.03 * torch.randn(1024, 1024)]
+        x += [torch.randn(size, size), size**-0.5 * torch.randn(size, size)]
     y = x[0]
     for _ in range(n):
         y = y @ x[1]
+
+
+class Block(torch.nn.Module):
+    """1x1, 3x3 with the stride, 1x1; and a projection where the shape changes."""
+
+    def __init__(self, inner, wide, stride, first):
+        super().__init__()
+        self.units = torch.nn.Sequential(unit(inner, wide, 1), torch.nn.ReLU(inplace=True), unit(wide, wide, 3, stride),
+                                         torch.nn.ReLU(inplace=True), unit(wide, 4 * wide, 1))
+        self.projection = unit(inner, 4 * wide, 1, stride) if first else torch.nn.Identity()
+
+    def forward(self, x):
+        return functional.relu_(self.units(x) + self.projection(x))
+
+
+def unit(inner, outer, k, stride=1):
+    convolution = torch.nn.Conv2d(inner, outer, k, stride, k // 2, bias=False)
+    torch.nn.init.normal_(convolution.weight, std=math.sqrt(2 / (outer * k * k)))
+    return torch.nn.Sequential(convolution, torch.nn.BatchNorm2d(outer))
+
+
+def resnet(n, batch, pixels, made=[]):
+    if not made:
+        stages, inner = [], 64
+        for wide, blocks, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
+            for i in range(blocks):
+                stages.append(Block(inner, wide, stride if i == 0 else 1, i == 0))
+                inner = 4 * wide
+        network = torch.nn.Sequential(unit(3, 64, 7, 2), torch.nn.ReLU(inplace=True), torch.nn.MaxPool2d(3, 2, 1), *stages,
+                                      torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(2048, 1000))
+        made += [network, torch.randn(batch, 3, pixels, pixels)]
+    network, images = made
+    for _ in range(n):
+        network.zero_grad(set_to_none=True)
+        functional.cross_entropy(network(images), torch.arange(batch)).backward()
+
+
+class TransformerBlock(torch.nn.Module):
+    def __init__(self, width, tokens):
+        super().__init__()
+        self.before, self.between = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
+        self.inward, self.outward = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
+        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+        self.mask = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
+
+    def attention(self, x, heads=12):
+        batch, tokens, width = x.shape
+        q, k, v = self.inward(x).view(batch, tokens, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
+        scores = (q @ k.transpose(-2, -1) * (1 / math.sqrt(width // heads))).masked_fill(self.mask, -math.inf)
+        return self.outward((torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(batch, tokens, width))
+
+    def forward(self, x):
+        x = x + self.attention(self.before(x))
+        return x + self.down(functional.gelu(self.up(self.between(x))))
+
+
+def gpt(n, layers, width, tokens, batch, made=[]):
+    if not made:
+        made += [torch.nn.Sequential(*(TransformerBlock(width, tokens) for _ in range(layers))), torch.randn(batch, tokens, width)]
+    blocks, x = made
+    for _ in range(n):
+        blocks.zero_grad(set_to_none=True)
+        blocks(x).square().mean().backward()
+
+
+def resident():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 if __name__ == "__main__":
     if len(sys.argv) == 1:
         print(torch.__version__)
         sys.exit()
-    program, count, threads = globals()[sys.argv[1]], int(sys.argv[2]), int(sys.argv[3])
+    program, (count, threads, *sizes) = globals()[sys.argv[1]], map(int, sys.argv[2:])
+    before = resident()
     torch.set_num_threads(threads)
-    program(max(1, count // 10))
+    program(max(1, count // 10), *sizes)
     begin = time.perf_counter()
-    program(count)
-    print(time.perf_counter() - begin)
+    program(count, *sizes)
+    print(time.perf_counter() - begin, resident() - before)

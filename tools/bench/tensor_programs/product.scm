@@ -1,7 +1,7 @@
-; Products of matrices of 1024 by 1024, n times.
-(define x (randn '(1024 1024)))
-(define w (* .03 (randn '(1024 1024))))
-(define (loop i y) (if (= i 0) y (loop (- i 1) (matmul y w))))
-(define (work n) (loop n x))
+; Products of square matrices, n times. Arguments: n, size.
 (define n (string->number (car (command-line))))
-(write (if (= n 0) 0 (tensor? (work n))))
+(define size (string->number (cadr (command-line))))
+(define x (randn (list size size)))
+(define w (* (/ 1 (sqrt size)) (randn (list size size))))
+(define (loop i y) (if (= i 0) y (loop (- i 1) (matmul y w))))
+(write (tensor? (loop n x)))

@@ -1,0 +1,15 @@
+; 3x3 convolutions, n times. Arguments: n, what (forward; data or weights: the cotangent of one of them, by the reverse rule), batch, channels,
+; pixels. The convolution itself, which only its types are needed of, is not computed for data: it is a transposed convolution.
+(define n (string->number (car (command-line))))
+(define what (cadr (command-line)))
+(define sizes (map string->number (cddr (command-line))))
+(define channels (cadr sizes))
+(define x (randn (list (car sizes) channels (caddr sizes) (caddr sizes))))
+(define w (randn (list channels channels 3 3)))
+(define y (convolve x w 1 1))
+(define (once)
+  (cond ((equal? what "forward") (convolve x w 1 1))
+        ((equal? what "data") (transpose-convolve y w 1 1))
+        (else (*j (lambda (w) (convolve x w 1 1)) w y))))
+(define (loop i) (if (= i 0) 0 (begin (once) (loop (- i 1)))))
+(write (loop n))

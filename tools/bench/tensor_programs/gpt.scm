@@ -1,0 +1,35 @@
+; A stack of transformer blocks with causal attention on random vectors, forward and back by all parameters, n times.
+; Arguments: n, layers, width, tokens, batch.
+(define arguments (map string->number (command-line)))
+(define n (car arguments))
+(define layers (cadr arguments))
+(define width (caddr arguments))
+(define tokens (cadddr arguments))
+(define batch (list-ref arguments 4))
+(define heads 12)
+(define of-head (quotient width heads))
+
+(define (linear in out) (list (* .02 (randn (list in out))) (fill (list out) 0)))
+(define (apply-linear x (list weights bias)) (+ (matmul x weights) bias))
+(define (norm) (list (fill (list width) 1) (fill (list width) 0)))
+(define (normalised x (list scale shift)) (layer-normalization x scale shift))
+
+(define mask (- 1 (lower-triangle (fill (list tokens tokens) 1))))
+(define (attention x in out)
+  (let ((parts (permute (view (apply-linear x in) (list batch tokens 3 heads of-head)) '(2 0 3 1 4))))
+    (define (part i) (view (narrow-tensor parts 0 i 1) (list batch heads tokens of-head)))
+    (let* ((scores (matmul (part 0) (transpose (part 1))))
+           (weights (fused-scale-mask-softmax scores mask (/ 1 (sqrt of-head)))))
+      (apply-linear (view (permute (matmul weights (part 2)) '(0 2 1 3)) (list batch tokens width)) out))))
+
+(define (block) (list (norm) (linear width (* 3 width)) (linear width width) (norm) (linear width (* 4 width)) (linear (* 4 width) width)))
+(define (applied x (list before in out between up down))
+  (let ((x (+ x (attention (normalised x before) in out))))
+    (+ x (apply-linear (GeLU (apply-linear (normalised x between) up)) down))))
+
+(define parameters (build-list layers (lambda (i) (block))))
+(define x (randn (list batch tokens width)))
+(define (loss parameters) (mean (square (fold-left applied x parameters))))
+(define (work) (*j loss parameters 1))
+(define (loop i) (if (= i 0) 0 (begin (work) (loop (- i 1)))))
+(write (loop n))
