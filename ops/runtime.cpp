@@ -249,19 +249,27 @@ Tensor Runtime::empty(DType dtype, const Shape& shape, Device& device) {
   return t;
 }
 
+// The layout is that of `to` wherever it can be, whoever else has the memory: orders of later sums hang on it, and may not hang on counts of
+// references.
 void Runtime::accumulate(Tensor& to, Tensor from) {
-  if (!to.storage.unique() && from.storage.unique() && to.dtype == from.dtype && to.shape == from.shape &&
-      to.strides == from.strides)
-    std::swap(to, from);
-  if (to.storage.unique() && to.dense() && to.device() == from.device() && to.dtype == promoted(to.dtype, from.dtype) &&
-      broadcast("+", to.shape, from.shape) == to.shape) {
-    if (to.elements() != 0) {
-      const Tensor operands[] = {to, from};
-      launch(operator_of(OperatorId::add), *to.device(), operands, std::span<const Tensor>(&to, 1), {});
-    }
+  const bool fits = to.storage && to.dense() && to.device() == from.device() && to.dtype == promoted(to.dtype, from.dtype) &&
+                    broadcast("+", to.shape, from.shape) == to.shape;
+  if (!fits) {
+    to = apply(OperatorId::add, {to, from});
     return;
   }
-  to = apply(OperatorId::add, {to, from});
+  if (to.elements() == 0) return;
+  const Tensor operands[] = {to, from};
+  if (!to.storage.unique_but_for(1)) {
+    const bool into_from = from.storage.unique_but_for(1) && to.dtype == from.dtype && to.shape == from.shape && to.strides == from.strides;
+    if (into_from) {
+      to = std::move(from);
+    } else {
+      to.storage = StorageRef(to.device()->make_storage(to.bytes()));
+      to.offset = 0;
+    }
+  }
+  launch(operator_of(OperatorId::add), *to.device(), operands, std::span<const Tensor>(&to, 1), {});
 }
 
 Tensor Runtime::from_host(DType dtype, const Shape& shape, Device& device, const void* data) {

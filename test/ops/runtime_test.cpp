@@ -159,6 +159,22 @@ TEST_CASE("sums are accumulated in place where nobody else looks") {
   CHECK(w.rt.read_numbers(stretched) == std::vector<double>{0, 1, 2});
 }
 
+TEST_CASE("an accumulated sum has one layout, whoever else has its memory") {
+  World w;
+  auto across = [&] { return applied(w.rt, OperatorId::transpose, {counted(w, {2, 3})}); };
+  for (bool held : {false, true})
+    for (bool other_held : {false, true})
+      for (bool alike : {false, true}) {
+        Tensor to = across(), from = alike ? across() : counted(w, {3, 2});
+        const Tensor first = held ? to : Tensor{}, second = other_held ? from : Tensor{};
+        w.rt.accumulate(to, std::move(from));
+        CHECK(to.strides == across().strides);
+        CHECK(w.rt.read_numbers(to) == (alike ? std::vector<double>{0, 6, 2, 8, 4, 10} : std::vector<double>{0, 4, 3, 7, 6, 10}));
+        if (held) CHECK(w.rt.read_numbers(first) == std::vector<double>{0, 3, 1, 4, 2, 5});
+        if (other_held) CHECK(w.rt.read_numbers(second) == w.rt.read_numbers(alike ? across() : counted(w, {3, 2})));
+      }
+}
+
 TEST_CASE("types of results") {
   using D = DType;
   CHECK(promoted(D::u8, D::i8) == D::i16);

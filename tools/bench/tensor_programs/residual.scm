@@ -1,0 +1,11 @@
+; n residual blocks of a convolution of 8 channels over 8 x 8 pixels, forward and back by the weights, under a schedule, or on one tape: `full`.
+(define x (* .1 (randn '(1 8 8 8))))
+(define w (* .05 (randn '(8 8 3 3))))
+(define (block x w) (+ x (* .1 (tanh (convolve x w 1 1)))))
+(define (net w n) (let loop ((i 0) (x x)) (if (= i n) (sumall (square x)) (loop (+ i 1) (block x w)))))
+(define (work n how)
+  (if (equal? how "full")
+      (*j (lambda (w) (net w n)) w 1)
+      (with-schedule how (lambda () (checkpoint-*j (lambda (w) (net w n)) w 1)))))
+(define arguments (command-line))
+(write (car (work (string->number (car arguments)) (cadr arguments))))
