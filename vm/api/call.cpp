@@ -40,24 +40,31 @@ Value find(Engine& engine, std::string_view name) {
   throw Refusal{CAIRN_NOT_DEFINED, std::string(name)};
 }
 
-// Leaves the machine ready to run, or with the reason why it cannot.
-inline cairn_status begin(cairn_vm* vm, Value procedure, std::span<const Value> arguments) {
-  if (vm == nullptr || !vm->idle() || vm->engine().options.one_shot) return CAIRN_BAD_ARGUMENT;
-  char* fault = nullptr;
-  cairn_status status = guarded(&fault, [&] {
-    try {
-      vm->engine().begin(procedure, arguments);
-    } catch (const cairn::machine::ProgramError& e) {
-      throw Refusal{CAIRN_PROGRAM_ERROR, e.what()};
-    }
-  });
-  if (status == CAIRN_OK) {
-    vm->stage = Stage::ready;
-  } else {
-    cairn::api::failed(*vm, status, fault);
-    cairn_free(fault);
+bool may_begin(cairn_vm* vm) { return vm != nullptr && vm->idle() && !vm->engine().options.one_shot; }
+
+// A wrong procedure or number of arguments is an error of the program.
+inline void begin_in(cairn_vm& vm, Value procedure, std::span<const Value> arguments) {
+  try {
+    vm.engine().begin(procedure, arguments);
+  } catch (const cairn::machine::ProgramError& e) {
+    throw Refusal{CAIRN_PROGRAM_ERROR, e.what()};
   }
+}
+
+cairn_status not_begun(cairn_vm& vm, cairn_status status, char* fault) {
+  cairn::api::failed(vm, status, fault);
+  cairn_free(fault);
   return status;
+}
+
+// Leaves the machine ready to run, or with the reason why it cannot.
+cairn_status begin(cairn_vm* vm, Value procedure, std::span<const Value> arguments) {
+  if (!may_begin(vm)) return CAIRN_BAD_ARGUMENT;
+  char* fault = nullptr;
+  cairn_status status = guarded(&fault, [&] { begin_in(*vm, procedure, arguments); });
+  if (status != CAIRN_OK) return not_begun(*vm, status, fault);
+  vm->stage = Stage::ready;
+  return CAIRN_OK;
 }
 
 cairn_status begin_operator(cairn_vm* vm, RunOperator op, cairn_value f, cairn_value x, cairn_value third) {
@@ -119,17 +126,21 @@ cairn_status cairn_vm_value(const cairn_vm* vm, cairn_value* result) {
 // The same as the three calls it stands for. Most are over within one slice, which runs here, without what only longer ones need.
 cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_value* arguments, size_t count, cairn_value* result) {
   if (result == nullptr || (arguments == nullptr && count != 0)) return CAIRN_BAD_ARGUMENT;
-  cairn_status status = begin(vm, inner(procedure), {reinterpret_cast<const Value*>(arguments), count});
-  if (status != CAIRN_OK) return status;
-  if (!vm->cancelled.load(std::memory_order_relaxed)) {
-    cairn::machine::Status outcome{};
-    char* fault = nullptr;
-    vm->running = true;
-    vm->fresh = false;
-    cairn_status guard = guarded(&fault, [&] { outcome = vm->engine().run(vm->slice); });
-    vm->running = false;
-    status = cairn::api::concluded(*vm, guard, fault, outcome);
-  }
+  if (!may_begin(vm)) return CAIRN_BAD_ARGUMENT;
+  cairn::machine::Status outcome = cairn::machine::Status::out_of_steps;
+  char* fault = nullptr;
+  bool begun = false;
+  vm->running = true;
+  cairn_status guard = guarded(&fault, [&] {
+    begin_in(*vm, inner(procedure), {reinterpret_cast<const Value*>(arguments), count});
+    begun = true;
+    if (!vm->cancelled.load(std::memory_order_relaxed)) outcome = vm->engine().run(vm->slice);
+  });
+  vm->running = false;
+  if (!begun) return not_begun(*vm, guard, fault);
+  vm->stage = Stage::ready;
+  vm->fresh = false;
+  cairn_status status = cairn::api::concluded(*vm, guard, fault, outcome);
   if (vm->stage == Stage::ready) status = cairn::api::run_machine(vm, CAIRN_UNLIMITED);
   if (status != CAIRN_OK) return status;
   *result = handed_out(Heap::retain(vm->engine().result));
