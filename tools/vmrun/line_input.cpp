@@ -1,5 +1,6 @@
-// libedit reads through read_character, which waits for the terminal and for Ctrl-C at once: a signal just before a plain read(2)
-// would be noticed only after the next key.
+// libedit is loaded when a terminal asks for it: it brings three more libraries, and most programs start without any of them. It reads
+// through read_character, which waits for the terminal and for Ctrl-C at once: a signal just before a plain read(2) would be noticed only
+// after the next key.
 #include "line_input.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <cwchar>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <histedit.h>
 #include <langinfo.h>
@@ -80,42 +82,70 @@ void catch_interrupts(void (*notify)()) {
   sigaction(SIGINT, &action, nullptr);
 }
 
+namespace {
+
+#define LIBEDIT(X)                                                                                                               \
+  X(el_init) X(el_set) X(el_get) X(el_gets) X(el_line) X(el_end) X(el_source) X(el_insertstr) X(history_init) X(history) X(history_end)
+
+struct LibEdit {
+#define X(name) decltype(&::name) name = nullptr;
+  LIBEDIT(X)
+#undef X
+};
+
+// Null: there is none, and lines are read as from a stream.
+const LibEdit* libedit() {
+  static const LibEdit loaded = [] {
+    LibEdit lib;
+    void* handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) return lib;
+    bool whole = true;
+#define X(name) whole = (lib.name = reinterpret_cast<decltype(&::name)>(dlsym(handle, #name))) != nullptr && whole;
+    LIBEDIT(X)
+#undef X
+    return whole ? lib : LibEdit{};
+  }();
+  return loaded.el_init != nullptr ? &loaded : nullptr;
+}
+
+} // namespace
+
 class Editor {
 public:
-  Editor(std::string history_file, LineInput::Complete complete)
-      : history_file_(std::move(history_file)), complete_(std::move(complete)), history_(history_init()) {
+  Editor(const LibEdit& lib, std::string history_file, LineInput::Complete complete)
+      : lib_(lib), history_file_(std::move(history_file)), complete_(std::move(complete)), history_(lib.history_init()) {
     std::setlocale(LC_CTYPE, "");
     if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
     HistEvent event;
-    history(history_, &event, H_SETSIZE, kMostHistory);
-    history(history_, &event, H_SETUNIQUE, 1);
-    if (!history_file_.empty()) history(history_, &event, H_LOAD, history_file_.c_str());
-    edit_ = el_init("vmrun", stdin, stdout, stderr);
-    el_set(edit_, EL_CLIENTDATA, this);
-    el_set(
+    lib_.history(history_, &event, H_SETSIZE, kMostHistory);
+    lib_.history(history_, &event, H_SETUNIQUE, 1);
+    if (!history_file_.empty()) lib_.history(history_, &event, H_LOAD, history_file_.c_str());
+    edit_ = lib_.el_init("vmrun", stdin, stdout, stderr);
+    lib_.el_set(edit_, EL_CLIENTDATA, this);
+    lib_.el_set(
         edit_, EL_PROMPT, +[](EditLine* e) { return const_cast<char*>(of(e).prompt_); });
-    el_set(edit_, EL_EDITOR, "emacs");
-    el_set(edit_, EL_HIST, history, history_);
-    el_set(edit_, EL_GETCFN, read_character);
-    el_set(
+    lib_.el_set(edit_, EL_EDITOR, "emacs");
+    lib_.el_set(edit_, EL_HIST, lib_.history, history_);
+    lib_.el_set(edit_, EL_GETCFN, read_character);
+    lib_.el_set(
         edit_, EL_ADDFN, "cairn-complete", "Complete a name", +[](EditLine* e, int) { return of(e).complete_word(); });
-    el_set(edit_, EL_BIND, "^I", "cairn-complete", nullptr);
-    el_source(edit_, nullptr);
+    lib_.el_set(edit_, EL_BIND, "^I", "cairn-complete", nullptr);
+    lib_.el_source(edit_, nullptr);
   }
   ~Editor() {
     HistEvent event;
-    if (!history_file_.empty()) history(history_, &event, H_SAVE, history_file_.c_str());
-    el_end(edit_);
-    history_end(history_);
+    if (!history_file_.empty()) lib_.history(history_, &event, H_SAVE, history_file_.c_str());
+    lib_.el_end(edit_);
+    lib_.history_end(history_);
   }
   Editor(const Editor&) = delete;
   Editor& operator=(const Editor&) = delete;
 
   LineInput::Got read(const char* prompt, std::string& line) {
     prompt_ = prompt;
-    el_set(edit_, EL_PREP_TERM, 1); // before the prompt: who answers it at once is not echoed twice, and Ctrl-D is not lost
+    lib_.el_set(edit_, EL_PREP_TERM, 1); // before the prompt: who answers it at once is not echoed twice, and Ctrl-D is not lost
     int count = 0;
-    const char* got = el_gets(edit_, &count);
+    const char* got = lib_.el_gets(edit_, &count);
     if (got == nullptr || count <= 0) {
       bool dropped = interrupted();
       clear_interrupted();
@@ -126,20 +156,20 @@ public:
     line.assign(got, static_cast<std::size_t>(count));
     while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
     HistEvent event;
-    if (line.find_first_not_of(" \t") != std::string::npos) history(history_, &event, H_ENTER, line.c_str());
+    if (line.find_first_not_of(" \t") != std::string::npos) lib_.history(history_, &event, H_ENTER, line.c_str());
     return LineInput::Got::line;
   }
 
 private:
   static Editor& of(EditLine* e) {
     void* self = nullptr;
-    el_get(e, EL_CLIENTDATA, &self);
+    libedit()->el_get(e, EL_CLIENTDATA, &self);
     return *static_cast<Editor*>(self);
   }
 
   // What all candidates begin with is inserted; if that is nothing new they are listed.
   unsigned char complete_word() {
-    const LineInfo* info = el_line(edit_);
+    const LineInfo* info = lib_.el_line(edit_);
     std::string_view before(info->buffer, static_cast<std::size_t>(info->cursor - info->buffer));
     std::size_t start = before.find_last_of(kDelimiters) + 1;
     if (start == 1 && before[0] == ',') start = 0; // a command of the loop
@@ -151,7 +181,7 @@ private:
       common.resize(
           static_cast<std::size_t>(std::mismatch(common.begin(), common.end(), f.begin(), f.end()).first - common.begin()));
     if (common.size() > word.size()) {
-      el_insertstr(edit_, common.c_str() + word.size());
+      lib_.el_insertstr(edit_, common.c_str() + word.size());
       return CC_REFRESH;
     }
     if (found.size() == 1) return CC_NORM;
@@ -161,6 +191,7 @@ private:
     return CC_REDISPLAY;
   }
 
+  const LibEdit& lib_;
   std::string history_file_;
   LineInput::Complete complete_;
   const char* prompt_ = "";
@@ -169,7 +200,8 @@ private:
 };
 
 LineInput::LineInput(bool terminal, const std::string& history_file, Complete complete) {
-  if (terminal) editor_ = std::make_unique<Editor>(history_file, std::move(complete));
+  if (!terminal) return;
+  if (const LibEdit* lib = libedit()) editor_ = std::make_unique<Editor>(*lib, history_file, std::move(complete));
 }
 LineInput::~LineInput() = default;
 
