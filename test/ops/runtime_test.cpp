@@ -311,6 +311,11 @@ TEST_CASE("results do not depend on the number of threads") {
     const Tensor a = applied(rt, OperatorId::random_normal, {}, drawn);
     const Tensor b =
         applied(rt, OperatorId::transpose, {applied(rt, OperatorId::random_uniform, {}, drawn)}, with({absent(), absent()}));
+    const auto drawn_tensor = [&](std::vector<std::int64_t> sizes) {
+      Attributes of = with({list(std::move(sizes)), absent(), absent()});
+      of.key = 7;
+      return applied(rt, OperatorId::random_normal, {}, of);
+    };
     std::vector<double> all;
     auto add = [&](const Tensor& t) {
       for (const double d : rt.read_numbers(t)) all.push_back(d);
@@ -326,6 +331,15 @@ TEST_CASE("results do not depend on the number of threads") {
     for (const Tensor& t : all_applied(rt, OperatorId::batch_normalization_vjp, {images, images, ones(43)}, with({number(1e-5)}))) add(t);
     for (const Tensor& t : all_applied(rt, OperatorId::layer_normalization_vjp, {a, a, ones(401)}, with({integer(1), number(1e-5)})))
       add(t);
+    const Tensor pictures = drawn_tensor({5, 16, 28, 28}), windows = drawn_tensor({32, 16, 3, 3});
+    const Attributes padded = with({list({1}), list({1}), list({1}), integer(1)});
+    const Tensor seen_through = applied(rt, OperatorId::convolve, {pictures, windows}, padded);
+    add(seen_through);
+    const auto sized = [&](const Shape& shape) {
+      return with({list({1}), list({1}), list({1}), integer(1), list({shape[0], shape[1], shape[2], shape[3]})});
+    };
+    add(applied(rt, OperatorId::convolve_vjp_input, {seen_through, windows}, sized(pictures.shape)));
+    add(applied(rt, OperatorId::convolve_vjp_weights, {seen_through, pictures}, sized(windows.shape)));
     seen.push_back(std::move(all));
   }
   CHECK(seen[0] == seen[1]);
