@@ -249,6 +249,13 @@ Tensor Runtime::empty(DType dtype, const Shape& shape, Device& device) {
   return t;
 }
 
+namespace {
+
+// Memory of ours with no more than so many references.
+bool only_by(const Tensor& t, std::uint32_t references) { return t.storage && t.storage->count == references && t.storage->release == nullptr; }
+
+} // namespace
+
 // The layout is that of `to` wherever it can be, whoever else has the memory: orders of later sums hang on it, and may not hang on counts of
 // references.
 void Runtime::accumulate(Tensor& to, Tensor from) {
@@ -260,8 +267,8 @@ void Runtime::accumulate(Tensor& to, Tensor from) {
   }
   if (to.elements() == 0) return;
   const Tensor operands[] = {to, from};
-  if (!to.storage.unique_but_for(1)) {
-    const bool into_from = from.storage.unique_but_for(1) && to.dtype == from.dtype && to.shape == from.shape && to.strides == from.strides;
+  if (!only_by(to, 2)) {
+    const bool into_from = only_by(from, 2) && to.dtype == from.dtype && to.shape == from.shape && to.strides == from.strides;
     if (into_from) {
       to = std::move(from);
     } else {

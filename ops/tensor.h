@@ -45,9 +45,7 @@ public:
   Storage* get() const { return storage_; }
   Storage* operator->() const { return storage_; }
   explicit operator bool() const { return storage_ != nullptr; }
-  bool unique() const { return unique_but_for(0); }
-  // The only reference, but for so many of the caller's.
-  bool unique_but_for(std::uint32_t more) const { return storage_ != nullptr && storage_->count == 1 + more && storage_->release == nullptr; }
+  bool unique() const { return storage_ != nullptr && storage_->count == 1 && storage_->release == nullptr; }
 
 private:
   void hold() {
@@ -83,6 +81,6 @@ Tensor weak_number(double number, bool exact);
 // Row-major strides for the shape.
 void set_contiguous(Tensor& t);
 // The same description without storage.
-Tensor description(Tensor t);
+Tensor description(const Tensor& t);
 
 } // namespace cairn::ops
