@@ -81,6 +81,6 @@ Tensor weak_number(double number, bool exact);
 // Row-major strides for the shape.
 void set_contiguous(Tensor& t);
 // The same description without storage.
-Tensor description(const Tensor& t);
+Tensor description(Tensor t);
 
 } // namespace cairn::ops
