@@ -112,6 +112,9 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
         call.small_data = of_small.view.as<float>() + first * (of_small.view.elements() / batch);
         call.large_data = of_large.view.as<float>() + first * (of_large.view.elements() / batch);
         give_weights(call, part);
+        const std::int64_t bytes = library->scratch_bytes(&call);
+        const Scratch space = bytes != 0 ? Scratch(bytes) : Scratch();
+        call.scratch = space.get();
         if (library->convolve(&call) != 0) done = false;
       }
     });

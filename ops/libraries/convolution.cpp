@@ -2,8 +2,6 @@
 // into the order that the primitive wants. Primitives take long to make and are kept, by everything that describes them.
 #include "ops/libraries/convolution.h"
 
-#include "ops/cpu/scratch.h"
-
 #include <dnnl.hpp>
 #include <omp.h>
 
@@ -15,7 +13,6 @@
 
 namespace {
 
-using cairn::ops::cpu::Scratch;
 using dnnl::memory;
 using Key = std::array<int64_t, 6 + 6 * 3 + 1>;
 
@@ -112,6 +109,11 @@ std::shared_ptr<const Prepared> prepared(const cairn_math_convolution& c) {
   return place->second;
 }
 
+int64_t padded(std::size_t bytes) { return static_cast<int64_t>((bytes + 63) / 64 * 64); }
+
+// The weights that are given lie as the primitive wants them.
+bool in_order(const Prepared& p, const cairn_math_convolution& c) { return p.weights == p.plain_weights || c.arranged != nullptr; }
+
 } // namespace
 
 int64_t cairn_math_arranged_bytes(const cairn_math_convolution* call) {
@@ -144,6 +146,15 @@ int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_
   }
 }
 
+int64_t cairn_math_scratch_bytes(const cairn_math_convolution* call) {
+  try {
+    const std::shared_ptr<const Prepared> p = prepared(*call);
+    return p == nullptr ? 0 : padded(p->scratchpad.get_size()) + (in_order(*p, *call) ? 0 : static_cast<int64_t>(p->weights.get_size()));
+  } catch (...) {
+    return 0;
+  }
+}
+
 int cairn_math_convolve(const cairn_math_convolution* call) {
   const cairn_math_convolution& c = *call;
   omp_set_num_threads(1); // of this thread alone
@@ -153,12 +164,10 @@ int cairn_math_convolve(const cairn_math_convolution* call) {
     dnnl::stream stream(engine());
     const memory small(p->small, engine(), c.small_data), large(p->large, engine(), c.large_data);
     memory plain(p->plain_weights, engine(), c.weights_data);
-    const Scratch of_scratchpad(static_cast<int64_t>(p->scratchpad.get_size()));
-    const memory scratchpad(p->scratchpad, engine(), of_scratchpad.get());
-    const bool same = p->weights == p->plain_weights || c.arranged != nullptr;
-    const Scratch reordered = same ? Scratch() : Scratch(static_cast<int64_t>(p->weights.get_size()));
-    if ((of_scratchpad.get() == nullptr && p->scratchpad.get_size() != 0) || (reordered.get() == nullptr && !same)) return 1;
-    memory weights = same ? plain : memory(p->weights, engine(), reordered.get());
+    const bool same = in_order(*p, c);
+    if (c.scratch == nullptr && cairn_math_scratch_bytes(call) != 0) return 1;
+    const memory scratchpad(p->scratchpad, engine(), c.scratch);
+    memory weights = same ? plain : memory(p->weights, engine(), static_cast<char*>(c.scratch) + padded(p->scratchpad.get_size()));
     if (c.arranged != nullptr) weights = memory(p->weights, engine(), c.arranged);
     if (c.kind == CAIRN_MATH_TO_WEIGHTS) {
       p->primitive.execute(stream, {{DNNL_ARG_SRC, large},

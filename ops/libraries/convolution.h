@@ -22,6 +22,7 @@ typedef struct cairn_math_convolution {
   float *small_data, *large_data, *weights_data;
   float* bias_data; /* for each of small_channels; null: none */
   float* arranged;  /* the weights in the order that the library wants; null: they are brought into it and out of it */
+  void* scratch;    /* cairn_math_scratch_bytes of memory, 64-byte aligned, for the time of the call */
 } cairn_math_convolution;
 
 /* Bytes of arranged weights; 0: they need not be arranged, or cannot be. */
@@ -31,6 +32,9 @@ int64_t cairn_math_arranged_bytes(const cairn_math_convolution* call);
 #define CAIRN_MATH_CHANNELS 64
 int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_t end);
 
+/* What cairn_math_convolve needs beside the operands: the caller's, since memory that threads of a loaded module keep is nobody's when
+   they end. */
+int64_t cairn_math_scratch_bytes(const cairn_math_convolution* call);
 /* In the calling thread alone; several may call at once. Not 0: not done. */
 int cairn_math_convolve(const cairn_math_convolution* call);
 

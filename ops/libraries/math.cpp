@@ -123,7 +123,7 @@ int gemm(const cairn_math_gemm* call) {
   return 1;
 }
 
-constexpr cairn_math kMath = {CAIRN_MATH_VERSION, gemm, cairn_math_convolve, cairn_math_arranged_bytes, cairn_math_arrange};
+constexpr cairn_math kMath = {CAIRN_MATH_VERSION, gemm, cairn_math_scratch_bytes, cairn_math_convolve, cairn_math_arranged_bytes, cairn_math_arrange};
 
 } // namespace
 

@@ -30,6 +30,7 @@ typedef struct cairn_math {
   uint32_t version;
   /* In the calling thread alone; several threads may call at once. Not 0: not done, nothing was written. */
   int (*gemm)(const cairn_math_gemm* call);
+  int64_t (*scratch_bytes)(const cairn_math_convolution* call);
   int (*convolve)(const cairn_math_convolution* call);
   int64_t (*arranged_bytes)(const cairn_math_convolution* call);
   int (*arrange)(const cairn_math_convolution* call, int64_t begin, int64_t end);
