@@ -95,7 +95,9 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
   return fast ? p : nullptr;
 }
 
+// Whatever oneDNN makes or runs in a thread after this is for that thread alone.
 std::shared_ptr<const Prepared> prepared(const cairn_math_convolution& c) {
+  omp_set_num_threads(1);
   static std::mutex mutex;
   static std::map<Key, std::shared_ptr<const Prepared>> known;
   const std::lock_guard lock(mutex);
@@ -127,7 +129,6 @@ int64_t cairn_math_arranged_bytes(const cairn_math_convolution* call) {
 }
 
 int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_t end) {
-  omp_set_num_threads(1); // of this thread alone
   try {
     const std::shared_ptr<const Prepared> p = prepared(*call);
     memory::dims sizes = p->plain_weights.dims(), offsets(sizes.size());
@@ -157,7 +158,6 @@ int64_t cairn_math_scratch_bytes(const cairn_math_convolution* call) {
 
 int cairn_math_convolve(const cairn_math_convolution* call) {
   const cairn_math_convolution& c = *call;
-  omp_set_num_threads(1); // of this thread alone
   try {
     const std::shared_ptr<const Prepared> p = prepared(c);
     if (p == nullptr) return 1;
