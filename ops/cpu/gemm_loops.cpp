@@ -62,19 +62,4 @@ template <> GemmLoop<pointwise::Integer> gemm_loop<pointwise::Integer>() {
   };
 }
 
-template <class T> T dot(const T* a, const T* b, std::int64_t n) {
-  constexpr std::int64_t lanes = 16;
-  T sums[lanes] = {};
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    for (std::int64_t l = 0; l < lanes; ++l) sums[l] = sums[l] + a[i + l] * b[i + l];
-  for (; i < n; ++i) sums[i % lanes] = sums[i % lanes] + a[i] * b[i];
-  for (std::int64_t width = lanes / 2; width > 0; width /= 2)
-    for (std::int64_t l = 0; l < width; ++l) sums[l] = sums[l] + sums[l + width];
-  return sums[0];
-}
-template float dot(const float*, const float*, std::int64_t);
-template double dot(const double*, const double*, std::int64_t);
-template pointwise::Integer dot(const pointwise::Integer*, const pointwise::Integer*, std::int64_t);
-
 } // namespace cairn::ops::cpu

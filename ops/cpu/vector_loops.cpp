@@ -1,27 +1,15 @@
 // See vector_loops.h.
 #include "ops/cpu/vector_loops.h"
 
-#include "ops/cpu/isa.h"
+#include "ops/cpu/gemm_loops.h"
 
 namespace cairn::ops::cpu {
 
 namespace {
 
-template <class T> CAIRN_INLINE T dot_of(const T* a, const T* b, std::int64_t n) {
-  constexpr std::int64_t lanes = 16;
-  T sums[lanes] = {};
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    for (std::int64_t l = 0; l < lanes; ++l) sums[l] = sums[l] + a[i + l] * b[i + l];
-  for (; i < n; ++i) sums[i % lanes] = sums[i % lanes] + a[i] * b[i];
-  for (std::int64_t width = lanes / 2; width > 0; width /= 2)
-    for (std::int64_t l = 0; l < width; ++l) sums[l] = sums[l] + sums[l + width];
-  return sums[0];
-}
-
 template <class T> struct Bodies {
   CAIRN_INLINE static void rows(const T* m, std::int64_t stride, std::int64_t n, std::int64_t depth, const T* v, T* sums) {
-    for (std::int64_t i = 0; i < n; ++i) sums[i] = sums[i] + dot_of(m + i * stride, v, depth);
+    for (std::int64_t i = 0; i < n; ++i) sums[i] = sums[i] + dot(m + i * stride, v, depth);
   }
   CAIRN_INLINE static void columns(const T* m, std::int64_t stride, std::int64_t n, std::int64_t depth, const T* v, T* sums) {
     typedef T V __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));

@@ -89,20 +89,12 @@ void provide(Vm& vm, Host& host) {
 }
 
 std::string output_of(const std::string& text, Host& host) {
-  Vm vm;
-  provide(vm, host);
-  vm.run(Compiled(text, kDeclared));
-  return vm.output;
+  return output_with(kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
 }
 
 std::string error_of(const std::string& text) {
   Host host;
-  Vm vm;
-  provide(vm, host);
-  Compiled program(text, kDeclared);
-  REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
-  REQUIRE(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_PROGRAM_ERROR);
-  return vm.error();
+  return error_with(kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
 }
 
 } // namespace

@@ -115,4 +115,22 @@ struct Vm {
   }
 };
 
+// What a program writes, or its error, on a machine that `provide` gave its procedures of the host.
+template <class Provide>
+std::string output_with(const std::vector<cairn_host_declaration>& declared, Provide&& provide, const std::string& text) {
+  Vm vm;
+  provide(vm);
+  vm.run(Compiled(text, declared));
+  return vm.output;
+}
+template <class Provide>
+std::string error_with(const std::vector<cairn_host_declaration>& declared, Provide&& provide, const std::string& text) {
+  Vm vm;
+  provide(vm);
+  Compiled program(text, declared);
+  REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
+  REQUIRE(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_PROGRAM_ERROR);
+  return vm.error();
+}
+
 } // namespace testing

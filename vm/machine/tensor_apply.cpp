@@ -25,12 +25,6 @@ double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) 
 
 // --- no forward levels
 
-std::uint32_t node_of(Tape& tape, Value v) {
-  if (v.is_taped()) return tape.has(v) ? v.tape_node() : tape::kNone;
-  if (!value::is_tensor(v) || !ops::is_floating(value::tensor_of(v).dtype)) return tape::kNone;
-  return tape.lift_tensor(value::as_tensor_object(v)->serial);
-}
-
 std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands& operands) {
   value::Heap& heap = engine.heap();
   ops::Runtime& runtime = engine.tensors().runtime;
@@ -256,6 +250,12 @@ std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operan
 Tensor weak(const Engine& engine, Value v) {
   Value p = engine.primal(v);
   return ops::weak_number(real(p), p.is_integer());
+}
+
+std::uint32_t node_of(Tape& tape, Value v) {
+  if (v.is_taped()) return tape.has(v) ? v.tape_node() : tape::kNone;
+  if (!value::is_tensor(v) || !ops::is_floating(value::tensor_of(v).dtype)) return tape::kNone;
+  return tape.lift_tensor(value::as_tensor_object(v)->serial);
 }
 
 bool is_tensor_like(Value v) {

@@ -16,6 +16,9 @@ std::string_view residence_of_value(Value v);        // empty: no symbol
 // By the operator's signature. `consumed`: by operand, as bits. Throws ProgramError.
 Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands, std::uint64_t consumed);
 
+// The node of a number or a tensor on the tape, which an older tensor gets when it is met; kNone: a constant.
+std::uint32_t node_of(Tape& tape, Value v);
+
 // Owned values that go together.
 struct Values {
   explicit Values(value::Heap& h) : heap(h) {}

@@ -32,17 +32,11 @@ Value tensor_of_host(Engine& engine, const HostProcedure& procedure, const char*
   return engine.heap().make_tensor(value::tensor_of(given));
 }
 
-std::uint32_t node_of(tape::Tape& tape, Value v) {
-  if (v.is_taped()) return tape.has(v) ? v.tape_node() : tape::kNone;
-  if (!value::is_tensor(v) || !ops::is_floating(value::tensor_of(v).dtype)) return tape::kNone;
-  return tape.lift_tensor(v.other()->serial);
-}
-
 void record(Engine& engine, tape::Tape& tape, const HostProcedure& procedure, std::span<const Value> arguments, Value result) {
   auto r = std::make_shared<TensorRecord>(engine.heap());
   bool any = false;
   for (Value v : arguments) {
-    r->operands.push_back(node_of(tape, v));
+    r->operands.push_back(machine::tensors::node_of(tape, v));
     any = any || r->operands.back() != tape::kNone;
     r->inputs.push_back(value::is_tensor(v) ? value::tensor_of(v) : machine::tensors::weak(engine, v));
   }
