@@ -3,6 +3,7 @@
 #include "ops/cpu/convolution.h"
 
 #include "ops/cpu/convolution_library.h"
+#include "ops/cpu/convolution_weights.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/gemm_loops.h"
 #include "ops/cpu/matmul.h"
@@ -303,6 +304,7 @@ void convolve_to_large(const Convolution& c, const View& large, const View& smal
 
 void convolve_to_weights(const Convolution& c, const View& weights, const View& small, const View& large) {
   if (const Product p(c, small, large, weights); p.possible) return matmul(p.weights, transposed(p.small), p.large);
+  if (convolved_to_weights(c, weights, small, large)) return;
   if (convolved_by_library(CAIRN_MATH_TO_WEIGHTS, c, small, large, weights, nullptr)) return;
   if (compute_of(weights.dtype) == Compute::f64)
     over_places<double>(c, weights, small, large);

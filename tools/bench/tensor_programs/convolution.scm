@@ -4,8 +4,9 @@
 (define what (cadr (command-line)))
 (define sizes (map string->number (cddr (command-line))))
 (define channels (cadr sizes))
-(define x (randn (list (car sizes) channels (caddr sizes) (caddr sizes))))
-(define w (randn (list channels channels 3 3)))
+(define w (* (/ 1 (sqrt (* 9 channels))) (randn (list channels channels 3 3))))
+; Images lie in memory as they do within a network, where they come from a convolution.
+(define x (convolve (randn (list (car sizes) channels (caddr sizes) (caddr sizes))) w 1 1))
 (define y (convolve x w 1 1))
 (define (once)
   (cond ((equal? what "forward") (convolve x w 1 1))
