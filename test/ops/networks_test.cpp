@@ -135,33 +135,53 @@ TEST_CASE("nearest interpolation moves elements of every type as they are") {
 TEST_CASE("large convolutions in float agree with those in double") {
   World w;
   std::mt19937_64 random(3);
-  for (const std::int64_t groups : {1, 2})
-    for (const std::int64_t stride : {1, 2}) {
-      const Shape x{4, 64, 29, 28}, k{64, 64 / groups, 3, 3}, y{4, 64, stride == 1 ? 29 : 15, stride == 1 ? 28 : 14};
-      const auto random_tensor = [&](const Shape& shape) {
-        return applied(w.rt, O::cast, {w.tensor(shape, numbers_between(random, shape.elements(), -1, 1))},
-                       World::types(DType::f32));
-      };
-      const Tensor input = random_tensor(x), weights = random_tensor(k), cotangent = random_tensor(y), bias = random_tensor({64});
-      const auto windows = [&](Attribute sizes) {
-        return with({list({stride}), list({1}), absent(), integer(groups), std::move(sizes)});
-      };
-      const auto check = [&](O op, const std::vector<Tensor>& operands, const Attributes& attributes) {
-        CAPTURE(operator_of(op).name);
-        std::vector<Tensor> wide;
-        for (const Tensor& t : operands) wide.push_back(applied(w.rt, O::cast, {t}, World::types(DType::f64)));
-        const std::vector<double> a = w.rt.read_numbers(applied(w.rt, op, operands, attributes)),
-                                  b = w.rt.read_numbers(applied(w.rt, op, wide, attributes));
-        double largest = 0, error = 0;
-        for (std::size_t i = 0; i < b.size(); ++i) {
-          largest = std::max(largest, std::fabs(b[i]));
-          error = std::max(error, std::fabs(a[i] - b[i]));
-        }
-        CHECK(error <= 1e-5 * largest);
-      };
-      check(O::convolve, {input, weights}, windows(absent()));
-      check(O::convolve_add_tied, {input, weights, bias}, windows(absent()));
-      check(O::convolve_vjp_input, {cotangent, weights}, windows(list({29, 28})));
-      check(O::convolve_vjp_weights, {cotangent, input}, windows(list({3, 3})));
+  const auto random_tensor = [&](const Shape& shape) {
+    return applied(w.rt, O::cast, {w.tensor(shape, numbers_between(random, shape.elements(), -1, 1))}, World::types(DType::f32));
+  };
+  const auto check = [&](O op, const std::vector<Tensor>& operands, const Attributes& attributes) {
+    CAPTURE(operator_of(op).name);
+    std::vector<Tensor> wide;
+    for (const Tensor& t : operands) wide.push_back(applied(w.rt, O::cast, {t}, World::types(DType::f64)));
+    const std::vector<double> a = w.rt.read_numbers(applied(w.rt, op, operands, attributes)),
+                              b = w.rt.read_numbers(applied(w.rt, op, wide, attributes));
+    double largest = 0, error = 0;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      largest = std::max(largest, std::fabs(b[i]));
+      error = std::max(error, std::fabs(a[i] - b[i]));
     }
+    CHECK(error <= 1e-5 * largest);
+  };
+  struct Case {
+    Shape x, weights;
+    std::int64_t stride, padding, dilation, groups;
+  };
+  const std::vector<Case> cases = {
+      {{4, 64, 29, 28}, {64, 64, 3, 3}, 1, 1, 1, 1}, {{4, 64, 29, 28}, {64, 64, 3, 3}, 2, 1, 1, 1},
+      {{4, 64, 29, 28}, {64, 32, 3, 3}, 1, 1, 1, 2}, {{4, 64, 29, 28}, {64, 32, 3, 3}, 2, 1, 1, 2},
+      {{4, 64, 29, 28}, {32, 64, 3, 2}, 1, 1, 2, 1}, // windows with holes, turned
+      {{3, 64, 15, 14}, {48, 64, 3, 3}, 1, 3, 1, 1}, // padded by more than windows reach
+      {{3, 20, 29, 28}, {36, 20, 3, 3}, 1, 1, 1, 1}, // channels that fill no block
+      {{3, 64, 900}, {32, 64, 5}, 1, 2, 1, 1},       {{2, 32, 9, 10, 11}, {48, 32, 3, 3, 3}, 1, 1, 1, 1},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.x.text());
+    CAPTURE(c.weights.text());
+    const int axes = c.x.rank() - 2;
+    Shape y{c.x[0], c.weights[0]};
+    std::vector<std::int64_t> input_sizes, kernel;
+    for (int i = 2; i < axes + 2; ++i) {
+      y.push_back((c.x[i] + 2 * c.padding - c.dilation * (c.weights[i] - 1) - 1) / c.stride + 1);
+      input_sizes.push_back(c.x[i]);
+      kernel.push_back(c.weights[i]);
+    }
+    const Tensor input = random_tensor(c.x), weights = random_tensor(c.weights), cotangent = random_tensor(y),
+                 bias = random_tensor({c.weights[0]});
+    const auto windows = [&](Attribute sizes) {
+      return with({list({c.stride}), list({c.padding}), list({c.dilation}), integer(c.groups), std::move(sizes)});
+    };
+    check(O::convolve, {input, weights}, windows(absent()));
+    check(O::convolve_add_tied, {input, weights, bias}, windows(absent()));
+    check(O::convolve_vjp_input, {cotangent, weights}, windows(list(input_sizes)));
+    check(O::convolve_vjp_weights, {cotangent, input}, windows(list(kernel)));
+  }
 }
