@@ -23,7 +23,7 @@ TEST_CASE("a cotangent that is not like its tensor ends the sweep") {
     record->kind = TensorRecord::Kind::identity;
     record->serial = 1;
     record->operands = {tape.leaf(0).tape_node()};
-    record->outputs = {ops::description(runtime.from_host(DType::f64, {2}, e.tensors().cpu(), numbers))};
+    record->outputs = tape::KeptTensors({{ops::description(runtime.from_host(DType::f64, {2}, e.tensors().cpu(), numbers))}});
     std::uint32_t node = tape.add_tensor(std::move(record)).node;
     tape.tensor_cotangents.emplace(node, runtime.from_host(dtype, {size}, e.tensors().cpu(), numbers));
     if (fine) {

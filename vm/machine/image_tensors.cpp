@@ -138,9 +138,9 @@ void ImageWriter::tensor_records(const Tape& t) {
     out.u64(r.attributes.key);
     out.varint(r.operands.size());
     for (std::uint32_t n : r.operands) out.varint(n == tape::kNone ? 0 : 1 + std::uint64_t{n});
-    for (const std::vector<Tensor>* list : {&r.inputs, &r.outputs}) {
+    for (const tape::KeptTensors* list : {&r.inputs, &r.outputs}) {
       out.varint(list->size());
-      for (const Tensor& tensor_kept : *list) tensor(tensor_kept);
+      for (const Tensor& kept : list->all()) tensor(kept);
     }
   }
   out.varint(t.most_weight + 1);  // 0: no limit
@@ -166,6 +166,7 @@ void check_record(Engine& engine, const TensorRecord& r) {
     if (!holds) throw Malformed("a record of a tensor operation that cannot be");
   };
   want(r.results >= 1 && r.results <= ops::kMostResults);
+  const std::vector<Tensor> inputs = r.inputs.all(), outputs = r.outputs.all();
   switch (r.kind) {
   case Kind::leaf:
     want(r.operands.empty() && r.results == 1 && r.outputs.size() == 1);
@@ -174,17 +175,17 @@ void check_record(Engine& engine, const TensorRecord& r) {
     want(r.operands.size() == 1 && r.operands[0] != tape::kNone && r.results == 1 && r.outputs.size() == 1);
     return;
   case Kind::pack:
-    want(r.results == 1 && r.outputs.size() == 1 && static_cast<std::int64_t>(r.operands.size()) == r.outputs[0].elements());
+    want(r.results == 1 && r.outputs.size() == 1 && static_cast<std::int64_t>(r.operands.size()) == outputs[0].elements());
     return;
   case Kind::unpack:
     want(r.results == 1 && r.operands.size() == 1 && r.operands[0] != tape::kNone && r.inputs.size() == 1 &&
-         r.inputs[0].elements() == r.count && r.attributes.values.size() == 1 && r.attributes.values[0].device != nullptr);
+         inputs[0].elements() == r.count && r.attributes.values.size() == 1 && r.attributes.values[0].device != nullptr);
     return;
   case Kind::host: {
     const std::vector<HostProcedure>& hosts = engine.options.hosts;
     want(r.count < hosts.size() && hosts[r.count].reverse && r.inputs.size() == hosts[r.count].parameters && r.operands.size() == r.inputs.size());
-    for (const Tensor& t : r.inputs) want(t.weak || t.storage);
-    want(r.results == 1 && r.outputs.size() == 1 && r.outputs[0].storage);
+    for (const Tensor& t : inputs) want(t.weak || t.storage);
+    want(r.results == 1 && outputs.size() == 1 && outputs[0].storage);
     return;
   }
   default: break;
@@ -203,10 +204,10 @@ void check_record(Engine& engine, const TensorRecord& r) {
   std::size_t at = 0;
   for (char c : r.op->signature)
     if (c == 'T' || c == 'X' || c == 'I') {
-      want(c != 'T' || !r.inputs[at].weak);
+      want(c != 'T' || !inputs[at].weak);
       ++at;
     }
-  for (const Tensor& t : r.inputs) want(t.weak ? !list : t.device() != nullptr);
+  for (const Tensor& t : inputs) want(t.weak ? !list : t.device() != nullptr);
   std::size_t attribute = 0;
   for (char c : r.op->signature) {
     char kind = c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -218,17 +219,17 @@ void check_record(Engine& engine, const TensorRecord& r) {
   }
   ops::ResultTypes types;
   try {
-    r.op->infer({*r.op, r.inputs, r.attributes, &engine.tensors().cpu()}, types);
+    r.op->infer({*r.op, inputs, r.attributes, &engine.tensors().cpu()}, types);
   } catch (const ops::OperatorError&) {
     want(false);
   }
   want(types.count == r.results);
   for (std::uint32_t i = 0; i < r.results; ++i)
-    want(types[i].shape == r.outputs[i].shape && types[i].dtype == r.outputs[i].dtype && !r.outputs[i].weak);
+    want(types[i].shape == outputs[i].shape && types[i].dtype == outputs[i].dtype && !outputs[i].weak);
   for (std::size_t i = 0; i < r.inputs.size(); ++i) {
-    want(!ops::keeps_input(*r.op, i) || r.inputs[i].weak || r.inputs[i].storage);
+    want(!ops::keeps_input(*r.op, i) || inputs[i].weak || inputs[i].storage);
   }
-  want((r.op->keep & ops::kKeepOutput) == 0 || r.outputs[0].storage);
+  want((r.op->keep & ops::kKeepOutput) == 0 || outputs[0].storage);
 }
 
 } // namespace
@@ -276,9 +277,10 @@ void ImageReader::tensor_records(Tape& t) {
       std::uint64_t given = count(r->node);
       o = given == 0 ? tape::kNone : static_cast<std::uint32_t>(given - 1);
     }
-    for (std::vector<Tensor>* list : {&r->inputs, &r->outputs}) {
-      list->resize(size(2));
-      for (Tensor& kept : *list) tensor(kept);
+    for (tape::KeptTensors* list : {&r->inputs, &r->outputs}) {
+      std::vector<Tensor> kept(size(2));
+      for (Tensor& t : kept) tensor(t);
+      *list = tape::KeptTensors(kept);
     }
     bool leaf = r->kind == TensorRecord::Kind::leaf;
     std::uint64_t behind = std::uint64_t{r->node} + r->results + (r->kind == TensorRecord::Kind::unpack ? r->count : 0);

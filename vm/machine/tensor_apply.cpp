@@ -73,10 +73,10 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
       record->attributes = operands.attributes;
       record->results = results;
       record->serial = value::object_of(out[0])->serial;
-      record->inputs = std::move(inputs);
-      record->outputs.reserve(results);
+      record->inputs = tape::KeptTensors(inputs);
       for (unsigned i = 0; i < results; ++i)
-        record->outputs.push_back(i == 0 && (op.keep & ops::kKeepOutput) != 0 ? std::move(outputs[i]) : ops::description(std::move(outputs[i])));
+        if (i != 0 || (op.keep & ops::kKeepOutput) == 0) outputs[i] = ops::description(std::move(outputs[i]));
+      record->outputs = tape::KeptTensors({outputs.data(), results});
       tape->add_tensor(std::move(record));
     }
   } catch (...) {

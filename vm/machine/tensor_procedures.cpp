@@ -128,7 +128,7 @@ Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, D
   Owned made(heap, heap.make_tensor(t));
   if (record != nullptr) {
     record->serial = value::object_of(made.v)->serial;
-    record->outputs.push_back(ops::description(t));
+    record->outputs = tape::KeptTensors({{ops::description(t)}});
     tape->add_tensor(std::move(record));
   }
   return made.take();
@@ -158,7 +158,7 @@ void unpack(Engine& engine, Value v, Values& out) {
     record->kind = TensorRecord::Kind::unpack;
     record->count = static_cast<std::uint32_t>(data.size());
     record->operands = {node};
-    record->inputs.push_back(ops::description(t));
+    record->inputs = tape::KeptTensors({{ops::description(t)}});
     record->attributes.values.resize(1);
     record->attributes.values[0].device = t.device();
     record->serial = heap.next_serial;

@@ -27,18 +27,21 @@ Tensor taken(Tape& tape, std::uint32_t node) {
   return t;
 }
 
-void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<Tensor> cotangents) {
+void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<const Tensor> outputs,
+                    std::span<Tensor> cotangents) {
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = r.inputs.size();
   auto wanted = std::make_unique<bool[]>(n);
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
-  std::vector<Tensor> parts(n);
-  r.op->vjp({runtime, *r.op, r.inputs, r.outputs, cotangents, r.attributes, {wanted.get(), n}, parts, cotangents});
+  std::vector<Tensor> parts(2 * n);
+  std::span<Tensor> inputs(parts.data() + n, n);
+  r.inputs.read(inputs);
+  r.op->vjp({runtime, *r.op, inputs, outputs, cotangents, r.attributes, {wanted.get(), n}, {parts.data(), n}, cotangents});
   for (Tensor& c : cotangents) c = {};
   for (std::size_t i = 0; i < n; ++i) {
     if (!wanted[i] || parts[i].empty()) continue;
     check_nan(engine, shown_name(*r.op), parts[i], ": reverse sweep");
-    if (r.inputs[i].weak) tape.accumulate(r.operands[i], parts[i].weak ? parts[i].number : runtime.read_number(parts[i]));
+    if (inputs[i].weak) tape.accumulate(r.operands[i], parts[i].weak ? parts[i].number : runtime.read_number(parts[i]));
     else
       accumulate(engine, tape, r.operands[i], std::exchange(parts[i], {}));
   }
@@ -52,7 +55,7 @@ void sweep_pack(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
 
 // The cotangents of the numbers behind the record, as a tensor like the one they came from.
 void sweep_unpack(Engine& engine, Tape& tape, const TensorRecord& r) {
-  const Tensor& like = r.inputs[0];
+  const Tensor like = r.inputs.all()[0];
   std::vector<double> numbers(r.count);
   bool any = false;
   for (std::uint32_t i = 0; i < r.count; ++i) {
@@ -80,15 +83,16 @@ void sweep_host(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
   value::Heap& heap = engine.heap();
   std::uint64_t serial = heap.next_serial;
   Values arguments(heap), given(heap);
-  for (const Tensor& t : r.inputs) arguments.list.push_back(t.weak ? number_of(t) : heap.make_tensor(t));
-  given.list = {heap.make_tensor(r.outputs[0]), heap.make_tensor(cotangent)};
+  const std::vector<Tensor> inputs = r.inputs.all();
+  for (const Tensor& t : inputs) arguments.list.push_back(t.weak ? number_of(t) : heap.make_tensor(t));
+  given.list = {heap.make_tensor(r.outputs.all()[0]), heap.make_tensor(cotangent)};
   Values parts(heap);
-  parts.list.assign(r.inputs.size(), value::kUnspecified);
+  parts.list.assign(inputs.size(), value::kUnspecified);
   host.reverse(arguments.list, given.list[0], given.list[1], parts.list);
-  for (std::size_t i = 0; i < r.inputs.size(); ++i) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     Value part = parts.list[i];
     if (part == value::kUnspecified || r.operands[i] == tape::kNone) continue;
-    if (r.inputs[i].weak) {
+    if (inputs[i].weak) {
       if (!part.is_flonum() && !part.is_integer())
         throw ProgramError(fmt::format("{}: its reverse rule: the cotangent of argument {}: expected a number, got {}", host.name, i + 1, engine.describe(part)));
       tape.accumulate(r.operands[i], engine.to_double(part));
@@ -116,20 +120,21 @@ void sweep(Engine& engine, Tape& tape) {
       sweep_unpack(engine, tape, r);
       return;
     }
-    std::array<Tensor, ops::kMostResults> cotangents;
+    std::array<Tensor, ops::kMostResults> cotangents, outputs;
+    r.outputs.read(outputs);
     bool any = false;
     for (std::uint32_t i = 0; i < r.results; ++i) {
       cotangents[i] = taken(tape, r.node + i);
       if (cotangents[i].empty()) continue;
       any = true;
       // Kernels believe shapes, and a cotangent may come from a file that no machine wrote.
-      const Tensor& like = r.outputs[i];
+      const Tensor& like = outputs[i];
       if (!(cotangents[i].shape == like.shape) || cotangents[i].dtype != like.dtype)
         throw ProgramError("a cotangent that is not like its tensor");
     }
     if (!any) return;
     switch (r.kind) {
-    case TensorRecord::Kind::apply: sweep_operator(engine, tape, r, {cotangents.data(), r.results}); break;
+    case TensorRecord::Kind::apply: sweep_operator(engine, tape, r, {outputs.data(), r.results}, {cotangents.data(), r.results}); break;
     case TensorRecord::Kind::host: sweep_host(engine, tape, r, cotangents[0]); break;
     case TensorRecord::Kind::identity: accumulate(engine, tape, r.operands[0], std::move(cotangents[0])); break;
     default: sweep_pack(engine, tape, r, cotangents[0]);

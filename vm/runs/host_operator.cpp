@@ -34,11 +34,12 @@ Value tensor_of_host(Engine& engine, const HostProcedure& procedure, const char*
 
 void record(Engine& engine, tape::Tape& tape, const HostProcedure& procedure, std::span<const Value> arguments, Value result) {
   auto r = std::make_shared<TensorRecord>(engine.heap());
+  std::vector<ops::Tensor> inputs;
   bool any = false;
   for (Value v : arguments) {
     r->operands.push_back(machine::tensors::node_of(tape, v));
     any = any || r->operands.back() != tape::kNone;
-    r->inputs.push_back(value::is_tensor(v) ? value::tensor_of(v) : machine::tensors::weak(engine, v));
+    inputs.push_back(value::is_tensor(v) ? value::tensor_of(v) : machine::tensors::weak(engine, v));
   }
   const ops::Tensor& y = value::tensor_of(result);
   if (!any || !ops::is_floating(y.dtype)) return;
@@ -46,7 +47,8 @@ void record(Engine& engine, tape::Tape& tape, const HostProcedure& procedure, st
   r->kind = TensorRecord::Kind::host;
   r->count = static_cast<std::uint32_t>(&procedure - engine.options.hosts.data());
   r->serial = result.other()->serial;
-  r->outputs.push_back(y);
+  r->inputs = tape::KeptTensors(inputs);
+  r->outputs = tape::KeptTensors({&y, 1});
   tape.add_tensor(std::move(r));
 }
 

@@ -29,7 +29,7 @@ Value tensor_leaf(Engine& engine, Tape& tape, Value tensor) {
   auto record = std::make_shared<tape::TensorRecord>(engine.heap());
   record->kind = tape::TensorRecord::Kind::leaf;
   record->serial = made.other()->serial;
-  record->outputs.push_back(ops::description(t));
+  record->outputs = tape::KeptTensors({{ops::description(t)}});
   tape.add_tensor(std::move(record));
   return guard.take();
 }
@@ -287,7 +287,7 @@ Value close_reverse(Engine& engine, Value state) {
         record->kind = tape::TensorRecord::Kind::identity;
         record->serial = made.v.other()->serial;
         record->operands = {outer->lift_tensor_at({s.serial, tape::kLeaf + leaf++})};
-        record->outputs.push_back(ops::description(value::tensor_of(made.v)));
+        record->outputs = tape::KeptTensors({{ops::description(value::tensor_of(made.v))}});
         outer->add_tensor(std::move(record));
       }
       return made.take();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/operator.h"
+#include "vm/tape/kept_tensors.h"
 #include "vm/value/heap.h"
 
 #include <cstdint>
@@ -30,7 +31,7 @@ struct TensorRecord {
   const ops::Operator* op = nullptr;
   ops::Attributes attributes;
   std::vector<std::uint32_t> operands;       // nodes by input; kNone: a constant
-  std::vector<ops::Tensor> inputs, outputs;  // with storage where they are kept, else descriptions
+  KeptTensors inputs, outputs;               // with storage where they are kept, else descriptions
 
   explicit TensorRecord(value::Heap& heap) : heap_(&heap) {}
   ~TensorRecord() { heap_->charge(heap_->tape, -charged_); }
@@ -39,7 +40,8 @@ struct TensorRecord {
   // Before it is put on a tape. Elements are charged to their device, not here.
   void account() {
     auto bytes = static_cast<std::int64_t>(sizeof *this + operands.capacity() * sizeof(std::uint32_t) +
-                                           (inputs.capacity() + outputs.capacity()) * sizeof(ops::Tensor));
+                                           attributes.values.capacity() * sizeof(ops::Attribute)) +
+                 inputs.bytes() + outputs.bytes();
     heap_->charge(heap_->tape, bytes - charged_);
     charged_ = bytes;
   }

@@ -45,7 +45,7 @@ void Tape::mark(std::uint64_t serial, std::uint64_t steps) {
 void Tape::restore_tensor(std::shared_ptr<TensorRecord> record) {
   record->account();
   if (record->kind != TensorRecord::Kind::leaf)
-    for (const ops::Tensor& t : record->outputs) tensor_bytes_ += static_cast<std::uint64_t>(t.bytes());
+    tensor_bytes_ += record->outputs.element_bytes();
   tensors_.push_back(std::move(record));
   unswept_tensors_ = tensors_.size();
   if (tensors_.back()->kind == TensorRecord::Kind::leaf) leaf_tensors_ = unswept_tensors_;

@@ -1,0 +1,86 @@
+// See kept_tensors.h.
+#include "vm/tape/kept_tensors.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace cairn::tape {
+
+using ops::Tensor;
+
+namespace {
+
+struct Head {
+  ops::DType dtype;
+  std::uint8_t rank;
+  bool weak, exact;
+  bool stored;  // else only described, by the device where it is
+  bool spread;  // offset and strides follow: it does not lie in rows from the beginning of its storage
+  std::uint16_t none = 0;
+
+  explicit Head(const Tensor& t)
+      : dtype(t.dtype), rank(static_cast<std::uint8_t>(t.rank())), weak(t.weak), exact(t.exact), stored(t.storage.get() != nullptr),
+        spread(t.offset != 0 || !t.contiguous()) {}
+  std::size_t words() const { return 2 + rank + (spread ? 1u + rank : 0u); }
+};
+static_assert(sizeof(Head) == sizeof(std::uint64_t) && sizeof(ops::StorageRef) == sizeof(std::uint64_t));
+
+Head head_at(const std::uint64_t* words) { return std::bit_cast<Head>(*words); }
+
+// And moves behind it.
+Tensor tensor_at(const std::uint64_t*& from) {
+  const Head head = head_at(from++);
+  Tensor t;
+  t.dtype = head.dtype;
+  t.weak = head.weak;
+  t.exact = head.exact;
+  if (head.stored) t.storage = *reinterpret_cast<const ops::StorageRef*>(from);
+  else if (head.weak) t.number = std::bit_cast<double>(*from);
+  else t.home = std::bit_cast<ops::Device*>(*from);
+  ++from;
+  for (int i = 0; i < head.rank; ++i) t.shape.push_back(static_cast<std::int64_t>(*from++));
+  if (!head.spread) {
+    ops::set_contiguous(t);
+    return t;
+  }
+  t.offset = static_cast<std::int64_t>(*from++);
+  for (int i = 0; i < head.rank; ++i) t.strides[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(*from++);
+  return t;
+}
+
+} // namespace
+
+KeptTensors::KeptTensors(std::span<const Tensor> tensors) : size_(static_cast<std::uint32_t>(tensors.size())) {
+  for (const Tensor& t : tensors) length_ += static_cast<std::uint32_t>(Head(t).words());
+  words_ = std::make_unique_for_overwrite<std::uint64_t[]>(length_);
+  std::uint64_t* to = words_.get();
+  for (const Tensor& t : tensors) {
+    const Head head(t);
+    *to++ = std::bit_cast<std::uint64_t>(head);
+    if (head.stored) std::construct_at(reinterpret_cast<ops::StorageRef*>(to++), t.storage);
+    else *to++ = head.weak ? std::bit_cast<std::uint64_t>(t.number) : std::bit_cast<std::uint64_t>(t.home);
+    to = std::copy(t.shape.begin(), t.shape.end(), to);
+    if (!head.spread) continue;
+    *to++ = static_cast<std::uint64_t>(t.offset);
+    to = std::copy_n(t.strides.begin(), head.rank, to);
+  }
+}
+
+KeptTensors::~KeptTensors() {
+  for (std::uint64_t *at = words_.get(), *end = at + length_; at != end; at += head_at(at).words())
+    if (head_at(at).stored) std::destroy_at(reinterpret_cast<ops::StorageRef*>(at + 1));
+}
+
+void KeptTensors::read(std::span<Tensor> to) const {
+  const std::uint64_t* from = words_.get();
+  for (Tensor& t : to.first(size_)) t = tensor_at(from);
+}
+
+std::uint64_t KeptTensors::element_bytes() const {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t *from = words_.get(), *end = from + length_; from != end;)
+    sum += static_cast<std::uint64_t>(tensor_at(from).bytes());
+  return sum;
+}
+
+} // namespace cairn::tape
