@@ -120,19 +120,19 @@ void sweep(Engine& engine, Tape& tape) {
       sweep_unpack(engine, tape, r);
       return;
     }
-    std::array<Tensor, ops::kMostResults> cotangents, outputs;
-    r.outputs.read(outputs);
+    std::array<Tensor, ops::kMostResults> cotangents;
     bool any = false;
     for (std::uint32_t i = 0; i < r.results; ++i) {
       cotangents[i] = taken(tape, r.node + i);
-      if (cotangents[i].empty()) continue;
-      any = true;
-      // Kernels believe shapes, and a cotangent may come from a file that no machine wrote.
-      const Tensor& like = outputs[i];
-      if (!(cotangents[i].shape == like.shape) || cotangents[i].dtype != like.dtype)
-        throw ProgramError("a cotangent that is not like its tensor");
+      any = any || !cotangents[i].empty();
     }
     if (!any) return;
+    std::array<Tensor, ops::kMostResults> outputs;
+    r.outputs.read(outputs);
+    // Kernels believe shapes, and a cotangent may come from a file that no machine wrote.
+    for (std::uint32_t i = 0; i < r.results; ++i)
+      if (!cotangents[i].empty() && (!(cotangents[i].shape == outputs[i].shape) || cotangents[i].dtype != outputs[i].dtype))
+        throw ProgramError("a cotangent that is not like its tensor");
     switch (r.kind) {
     case TensorRecord::Kind::apply: sweep_operator(engine, tape, r, {outputs.data(), r.results}, {cotangents.data(), r.results}); break;
     case TensorRecord::Kind::host: sweep_host(engine, tape, r, cotangents[0]); break;

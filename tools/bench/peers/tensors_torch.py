@@ -17,6 +17,13 @@ def tiny(n):
         x = x + t
 
 
+def recorded(n):
+    t = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    x = t.clone().requires_grad_()
+    for _ in range(n):
+        x = x + t
+
+
 def taped(n):
     t = torch.tensor([0.1, 0.2, 0.3, 0.4])
     x = start = t.clone().requires_grad_()
