@@ -1,5 +1,6 @@
 /* Cairn as a library: what a call from C costs, and what is lost when a thousand guests take turns.
- * Prints "NAME NUMBER" lines: nanoseconds a call, steps a second. Arguments: calls, guests, iterations of a guest, steps of a slice. */
+ * Prints "NAME NUMBER" lines: nanoseconds a call, steps a second. Arguments: calls, guests, iterations of a guest, steps of a
+ * slice. */
 #include "cairn.h"
 #include "cairn_compiler.h"
 
@@ -56,29 +57,41 @@ static void calls(long count) {
   cairn_module_free(module);
 }
 
-/* Steps a second of `guests` machines in slices of `slice` steps, or of one machine that does the work of all, whole. */
-static double rate(const cairn_module* module, int guests, uint64_t slice) {
-  cairn_vm **vms = malloc((size_t)guests * sizeof *vms), **done = malloc((size_t)guests * sizeof *done);
-  for (int i = 0; i < guests; ++i) vms[i] = loaded(module);
-  uint64_t steps = 0;
-  int left = guests;
-  double start = seconds();
-  while (left > 0)
-    for (int i = 0; i < guests; ++i) {
-      if (vms[i] == NULL) continue;
-      cairn_status status = cairn_vm_run(vms[i], slice);
-      if (status == CAIRN_OUT_OF_STEPS) continue;
-      must(status);
-      steps += cairn_vm_steps(vms[i]);
-      done[i] = vms[i];
-      vms[i] = NULL;
-      --left;
-    }
-  double took = seconds() - start;
-  for (int i = 0; i < guests; ++i) cairn_vm_free(done[i]);
-  free(done);
+static int ascending(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double* numbers, int count) {
+  qsort(numbers, (size_t)count, sizeof *numbers, ascending);
+  return numbers[count / 2];
+}
+
+/* Steps a second of `guests` machines in slices of `slice` steps, and of one machine that runs alone: turns of all guests and as
+ * many steps of the one take turns themselves, so that a slow moment of the computer hits both. */
+static void guests_in_turn(const cairn_module* small, const cairn_module* large, int guests, uint64_t slice) {
+  enum { kTurns = 1000 };
+  cairn_vm **vms = malloc((size_t)guests * sizeof *vms), *one = loaded(large);
+  for (int i = 0; i < guests; ++i) vms[i] = loaded(small);
+  double alone[kTurns], shared[kTurns], kept[kTurns];
+  int turns = 0;
+  for (int left = guests; left == guests && turns < kTurns; ++turns) {
+    const double begin = seconds();
+    if (cairn_vm_run(one, slice * (uint64_t)guests) != CAIRN_OUT_OF_STEPS) break;
+    const double middle = seconds();
+    for (int i = 0; i < guests; ++i)
+      if (cairn_vm_run(vms[i], slice) != CAIRN_OUT_OF_STEPS) --left;
+    if (left < guests) break; /* the last turns are shorter */
+    alone[turns] = (double)slice * guests / (middle - begin);
+    shared[turns] = (double)slice * guests / (seconds() - middle);
+    kept[turns] = shared[turns] / alone[turns];
+  }
+  if (turns == 0) exit(1);
+  printf("kept %.4f\n", median(kept, turns));
+  printf("alone_steps_per_s %.0f\nshared_steps_per_s %.0f\n", median(alone, turns), median(shared, turns));
+  for (int i = 0; i < guests; ++i) cairn_vm_free(vms[i]);
+  cairn_vm_free(one);
   free(vms);
-  return (double)steps / took;
 }
 
 int main(int argc, char** argv) {
@@ -87,18 +100,13 @@ int main(int argc, char** argv) {
   long iterations = atol(argv[3]);
   calls(atol(argv[1]));
   char text[300];
-  const char* form = "(define (work i l) (if (= i 0) (length l) (work (- i 1) (if (= 0 (remainder i 50)) '() (cons (* i 1.5) l)))))\n(work %ld '())";
+  const char* form = "(define (work i l) (if (= i 0) (length l) (work (- i 1) (if (= 0 (remainder i 50)) '() (cons (* i 1.5) "
+                     "l)))))\n(work %ld '())";
   snprintf(text, sizeof text, form, iterations);
   cairn_module* small = compiled(text);
   snprintf(text, sizeof text, form, iterations * guests);
   cairn_module* large = compiled(text);
-  double best_alone = 0, best_shared = 0;
-  for (int round = 0; round < 3; ++round) {
-    double alone = rate(large, 1, CAIRN_UNLIMITED), shared = rate(small, guests, strtoull(argv[4], NULL, 10));
-    if (alone > best_alone) best_alone = alone;
-    if (shared > best_shared) best_shared = shared;
-  }
-  printf("alone_steps_per_s %.0f\nshared_steps_per_s %.0f\n", best_alone, best_shared);
+  guests_in_turn(small, large, guests, strtoull(argv[4], NULL, 10));
   cairn_module_free(small);
   cairn_module_free(large);
   return 0;
