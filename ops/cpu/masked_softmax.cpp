@@ -4,6 +4,7 @@
 #include "ops/cpu/softmax.h"
 #include "ops/cpu/workers.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
@@ -40,7 +41,10 @@ template <class T> struct Forward {
     for (T& lane : lanes) lane = 0;
     by_lanes(
         n, [&](std::int64_t i, std::int64_t l) __attribute__((always_inline)) { lanes[l] += x[i]; });
-    const T sum = sum_of(lanes), factor = sum == T(0) ? T(0) : 1 / sum; // 0: nothing is left
+    const T sum = sum_of(lanes);
+    // Nothing is left: all is masked, or what is not is without end.
+    const bool masked = sum == T(0) && std::all_of(mask, mask + n, [](T m) { return m != T(0); });
+    const T factor = masked ? T(0) : 1 / sum;
     CAIRN_EACH
     for (std::int64_t i = 0; i < n; ++i) x[i] *= factor;
   }

@@ -52,6 +52,22 @@ TEST_CASE("indices that are not there, or are no integers, are refused before an
         "cross-entropy-loss: indices of shape (1) do not go with logits of shape (2 3)");
 }
 
+TEST_CASE("a masked softmax of nothing is 0, of what is without end not a number") {
+  World w;
+  const double end = -std::numeric_limits<double>::infinity();
+  for (const DType type : {DType::f64, DType::f32}) {
+    const Tensor x = w.tensor({4, 3}, {1, 2, 3, end, end, end, end, 1, end, end, 5, end}, type),
+                 mask = w.tensor({4, 3}, {1, 1, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0}, type);
+    const std::vector<double> y = w.rt.read_numbers(applied(w.rt, O::fused_softmax, {x, mask}, with({number(1)})));
+    for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(y[i] == 0);
+      CHECK(std::isnan(y[3 + i]));
+      CHECK(y[6 + i] == (i == 1 ? 1 : 0));
+      CHECK(std::isnan(y[9 + i]));
+    }
+  }
+}
+
 TEST_CASE("shapes and numbers that elements cannot have") {
   World w;
   const Tensor a = w.tensor({2, 3}, Numbers(6)), b = w.tensor({3}, Numbers(3)), none = w.tensor({0}, {}), s = w.tensor({}, {1});
