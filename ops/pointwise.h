@@ -79,8 +79,6 @@ CAIRN_HD inline Integer where(bool c, Integer a, Integer b) { return c ? a : b; 
   CAIRN_HD inline double name(double x) { return ::name(x); }
 CAIRN_SCALAR_FUNCTION(sqrt)
 CAIRN_SCALAR_FUNCTION(expm1)
-CAIRN_SCALAR_FUNCTION(sin)
-CAIRN_SCALAR_FUNCTION(cos)
 CAIRN_SCALAR_FUNCTION(tan)
 CAIRN_SCALAR_FUNCTION(asin)
 CAIRN_SCALAR_FUNCTION(acos)
@@ -95,10 +93,21 @@ CAIRN_SCALAR_FUNCTION(ceil)
 CAIRN_SCALAR_FUNCTION(trunc)
 CAIRN_SCALAR_FUNCTION(nearbyint)
 #ifndef __CUDACC__ // those that large models are made of
+// As vectors only where all elements are below scalar::kMostTurned: Sin and Cos below.
+CAIRN_HD inline bool turns(double x) { return scalar::magnitude(x) <= scalar::kMostTurned; }
 #undef CAIRN_SCALAR_FUNCTION
 #define CAIRN_SCALAR_FUNCTION(name)                                                                                              \
   CAIRN_HD inline float name(float x) { return scalar::name(x); }                                                                \
   CAIRN_HD inline double name(double x) { return scalar::name(x); }
+#endif
+#ifdef __CUDACC__
+CAIRN_SCALAR_FUNCTION(sin)
+CAIRN_SCALAR_FUNCTION(cos)
+#else
+CAIRN_HD inline float sin(float x) { return turns(x) ? scalar::sin(x) : ::sinf(x); }
+CAIRN_HD inline double sin(double x) { return turns(x) ? scalar::sin(x) : ::sin(x); }
+CAIRN_HD inline float cos(float x) { return turns(x) ? scalar::cos(x) : ::cosf(x); }
+CAIRN_HD inline double cos(double x) { return turns(x) ? scalar::cos(x) : ::cos(x); }
 #endif
 CAIRN_SCALAR_FUNCTION(exp)
 CAIRN_SCALAR_FUNCTION(log)
@@ -165,6 +174,11 @@ struct Sin {
   static constexpr unsigned needs = kFirst;
   template <class T> CAIRN_HD static T value(T x) { return sin(x); }
   template <class T> CAIRN_HD static T slope(T x, T) { return cos(x); }
+#ifndef __CUDACC__
+  // The same where x turns.
+  template <class T> CAIRN_HD static T turning_value(T x) { return scalar::sin(x); }
+  template <class T> CAIRN_HD static T turning_slope(T x) { return scalar::cos(x); }
+#endif
 };
 
 struct Cos {
@@ -172,6 +186,10 @@ struct Cos {
   static constexpr unsigned needs = kFirst;
   template <class T> CAIRN_HD static T value(T x) { return cos(x); }
   template <class T> CAIRN_HD static T slope(T x, T) { return -sin(x); }
+#ifndef __CUDACC__
+  template <class T> CAIRN_HD static T turning_value(T x) { return scalar::cos(x); }
+  template <class T> CAIRN_HD static T turning_slope(T x) { return -scalar::sin(x); }
+#endif
 };
 
 struct Tan {

@@ -1,6 +1,6 @@
-// Exponentials and their kin for the CPU, written so that a compiler makes vectors of them: no branches, no tables, no calls.
-// Errors are within about two units in the last place; infinities and NaNs come out as they should, denormal results as zeros.
-// The same operations are done for every processor, so results do not depend on the width of its vectors.
+// Exponentials and their kin, and waves, for the CPU, written so that a compiler makes vectors of them: no branches, no tables,
+// no calls. Errors are within about two units in the last place; infinities and NaNs come out as they should, denormal results as
+// zeros. The same operations are done for every processor, so results do not depend on the width of its vectors.
 //
 // Polynomials interpolate at Chebyshev nodes (60 digits); the comment beside each says what and where.
 #pragma once
@@ -124,5 +124,54 @@ template <class T> CAIRN_SCALAR T erf(T x) {
   const T large = with_sign(T(1) - exp(-(a * a)) * polynomial(F::kErfc, T(1) / (T(1) + T(0.5) * a)), x);
   return a < T(1) ? small : x == x ? large : x;
 }
+
+// --- sine and cosine, up to kMostTurned; beyond, what is left of an argument takes more digits of pi
+
+inline constexpr double kMostTurned = 1e6;
+
+// x = n pi / 2 + rest + lost, |rest| <= pi / 4. The first two parts of pi / 2 have 33 bits, so their products with n < 2^20 are
+// exact.
+struct Turned {
+  double rest, lost;     // in rounding the rest
+  std::uint64_t quarter; // n; bits beyond the second mean nothing
+};
+CAIRN_SCALAR Turned turned(double x) {
+  constexpr double kShifter = Format<double>::kShifter, kHigh = 0x1.921fb544p+0, kMiddle = 0x1.0b4611a6p-34,
+                   kLow = 0x1.3198a2e037073p-69, kQuarters = 0x1.45f306dc9c883p-1; // 2 / pi
+  const double shifted = x * kQuarters + kShifter, n = shifted - kShifter;
+  const double first = x - n * kHigh, second = n * kMiddle, third = n * kLow, most = first - second, rest = most - third;
+  return {rest, ((first - most) - second) + ((most - rest) - third), bits(shifted)};
+}
+
+// rest + rest^3 kSine(rest^2), and 1 - rest^2 / 2 + rest^4 kCosine(rest^2). Floats are computed as doubles.
+template <class T> struct Waves;
+template <> struct Waves<float> {
+  static constexpr double kSine[] = {-0.166666666638552895, 0.00833333187471020879, -0.000198400867353848456,
+                                     2.72499258030597923e-6};
+  static constexpr double kCosine[] = {0.0416666666643212033, -0.00138888876720167901, 0.000024800600377156728,
+                                       -2.730095920390147e-7};
+};
+template <> struct Waves<double> {
+  static constexpr double kSine[] = {-0.166666666666666667,   0.00833333333333333149,  -0.000198412698412650649,
+                                     2.75573192193391665e-6,  -2.50521062324475773e-8, 1.60585316189861468e-10,
+                                     -7.58669711770691798e-13};
+  static constexpr double kCosine[] = {0.0416666666666666667,   -0.00138888888888888879, 0.0000248015873015846464,
+                                       -2.75573192214028244e-7, 2.08767557910804238e-9,  -1.14704608876099591e-11,
+                                       4.74587190204329154e-14};
+};
+
+// The sine of an angle that is so many quarters of a turn larger.
+template <class T> CAIRN_SCALAR T sine(T x, std::uint64_t quarters) {
+  const Turned t = turned(static_cast<double>(x));
+  const double r = t.rest, z = r * r, half = 0.5 * z, above = 1.0 - half;
+  const double s = r == 0 ? r : r + (r * (z * polynomial(Waves<T>::kSine, z)) + t.lost * above);
+  // What is lost in 1 - half is added again.
+  const double c = above + (((1.0 - above) - half) + (z * z * polynomial(Waves<T>::kCosine, z) - r * t.lost));
+  const std::uint64_t quarter = t.quarter + quarters;
+  const double y = (quarter & 1) != 0 ? c : s;
+  return static_cast<T>(from_bits<double>(bits(y) ^ (quarter & 2) << 62));
+}
+template <class T> CAIRN_SCALAR T sin(T x) { return sine(x, 0); }
+template <class T> CAIRN_SCALAR T cos(T x) { return sine(x, 1); }
 
 } // namespace cairn::ops::scalar

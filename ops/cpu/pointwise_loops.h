@@ -2,13 +2,46 @@
 #pragma once
 
 #include "ops/cpu/isa.h"
+#include "ops/pointwise.h"
+
+#include <type_traits>
 
 namespace cairn::ops::cpu {
+
+// Functions that are vectors only where no argument is too large.
+template <class F, class T>
+concept Turning = requires(T x) {
+  F::turning_value(x);
+}
+&&!std::is_same_v<T, pointwise::Integer>;
+
+// each(begin, end, turning) over [0, n), in parts whose arguments all turn, or do not.
+template <class T, class Each> CAIRN_INLINE void by_turning(const T* x, std::int64_t n, Each&& each) {
+  constexpr std::int64_t kPart = 256;
+  for (std::int64_t begin = 0; begin < n; begin += kPart) {
+    const std::int64_t end = begin + kPart < n ? begin + kPart : n;
+    std::int32_t beyond = 0;
+    for (std::int64_t i = begin; i < end; ++i) beyond += pointwise::turns(x[i]) ? 0 : 1;
+    each(begin, end, beyond == 0);
+  }
+}
 
 template <class F, class T> struct UnaryLoop {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
     auto* o = static_cast<T*>(out);
     const auto* x = static_cast<const T*>(in[0]);
+    if constexpr (Turning<F, T>) {
+      by_turning(
+          x, n, [&](std::int64_t begin, std::int64_t end, bool turning) __attribute__((always_inline)) {
+            if (!turning) {
+              for (std::int64_t i = begin; i < end; ++i) o[i] = F::template value<T>(x[i]);
+              return;
+            }
+            CAIRN_EACH
+            for (std::int64_t i = begin; i < end; ++i) o[i] = F::template turning_value<T>(x[i]);
+          });
+      return;
+    }
     CAIRN_EACH
     for (std::int64_t i = 0; i < n; ++i) o[i] = F::template value<T>(x[i]);
   }
@@ -18,6 +51,18 @@ template <class F, class T> struct UnaryVjpLoop {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
     auto* o = static_cast<T*>(out);
     const auto *c = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *y = static_cast<const T*>(in[2]);
+    if constexpr (Turning<F, T>) {
+      by_turning(
+          x, n, [&](std::int64_t begin, std::int64_t end, bool turning) __attribute__((always_inline)) {
+            if (!turning) {
+              for (std::int64_t i = begin; i < end; ++i) o[i] = c[i] * F::template slope<T>(x[i], y[i]);
+              return;
+            }
+            CAIRN_EACH
+            for (std::int64_t i = begin; i < end; ++i) o[i] = c[i] * F::template turning_slope<T>(x[i]);
+          });
+      return;
+    }
     CAIRN_EACH
     for (std::int64_t i = 0; i < n; ++i) o[i] = c[i] * F::template slope<T>(x[i], y[i]);
   }
