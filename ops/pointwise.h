@@ -119,8 +119,13 @@ CAIRN_HD inline Integer floor(Integer x) { return x; }
 CAIRN_HD inline Integer ceil(Integer x) { return x; }
 CAIRN_HD inline Integer trunc(Integer x) { return x; }
 CAIRN_HD inline Integer nearbyint(Integer x) { return x; }
+#ifdef __CUDACC__
 CAIRN_HD inline float pow(float a, float b) { return ::powf(a, b); }
 CAIRN_HD inline double pow(double a, double b) { return ::pow(a, b); }
+#else
+CAIRN_HD inline float pow(float a, float b) { return scalar::pow(a, b); }
+CAIRN_HD inline double pow(double a, double b) { return scalar::pow(a, b); }
+#endif
 CAIRN_HD inline float atan2(float a, float b) { return ::atan2f(a, b); }
 CAIRN_HD inline double atan2(double a, double b) { return ::atan2(a, b); }
 CAIRN_HD inline float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -124,6 +125,27 @@ template <class T> CAIRN_SCALAR T erf(T x) {
   const T large = with_sign(T(1) - exp(-(a * a)) * polynomial(F::kErfc, T(1) / (T(1) + T(0.5) * a)), x);
   return a < T(1) ? small : x == x ? large : x;
 }
+
+// --- powers of floats, by the exponential and the logarithm of doubles
+
+CAIRN_SCALAR float pow(float a, float b) {
+  constexpr double kShifter = Format<double>::kShifter, kEven = 1 << 24; // floats from there on are even
+  constexpr double infinity = std::numeric_limits<double>::infinity(), none = std::numeric_limits<double>::quiet_NaN();
+  const double x = a, power = b, base = magnitude(x), size = magnitude(power);
+  const double shifted = power + kShifter, whole = size < kEven ? shifted - kShifter : power;
+  double y = exp(power * log(base));
+  // Of what is below 0 there are whole powers only. Selections are nested, all of one type: so they become vectors.
+  const double unless_whole = base < infinity ? (size < infinity ? none : y) : y;
+  y = x < 0 ? (whole == power ? y : unless_whole) : y;
+  const std::uint64_t odd = whole == power ? (size < kEven ? bits(shifted) & 1 : 0) : 0;
+  y = from_bits<double>(bits(y) ^ ((bits(x) >> 63) & odd) << 63);
+  y = base == 1 ? (size == infinity ? 1.0 : y) : y;
+  y = x == 1 ? 1.0 : y;
+  y = power == 0 ? 1.0 : y;
+  y = power == 1 ? x : y;
+  return static_cast<float>(power == 2 ? x * x : y);
+}
+CAIRN_SCALAR double pow(double a, double b) { return b == 2.0 ? a * a : b == 1.0 ? a : std::pow(a, b); }
 
 // --- sine and cosine, up to kMostTurned; beyond, what is left of an argument takes more digits of pi
 

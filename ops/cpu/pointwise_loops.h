@@ -92,6 +92,15 @@ template <class F, class T> struct BinaryLoop {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
     auto* o = static_cast<T*>(out);
     const auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+    if constexpr (std::is_same_v<F, pointwise::Expt>) { // most powers are squares
+      std::int64_t others = 0;
+      for (std::int64_t i = 0; i < n; ++i) others += b[i] == T(2) ? 0 : 1;
+      if (others == 0) {
+        CAIRN_EACH
+        for (std::int64_t i = 0; i < n; ++i) o[i] = a[i] * a[i];
+        return;
+      }
+    }
     CAIRN_EACH
     for (std::int64_t i = 0; i < n; ++i) o[i] = F::template value<T>(a[i], b[i]);
   }
