@@ -1,6 +1,6 @@
-// See convolution_weights.h. A unit of the work is a vector of channels of the large side and some tiles of the small side, with
-// all places in the window. It goes over the places of the small side in chunks whose operands, packed, stay in the caches; what
-// a chunk sums up is added to what those before it did, so no sum depends on how units are cut or on the threads.
+// See convolution_weights.h. A unit of the work is some vectors of channels of the large side and some tiles of the small side,
+// with all places in the window. It goes over the places of the small side in chunks whose operands, packed, stay in the caches;
+// what a chunk sums up is added to what those before it did, so no sum depends on how units are cut or on the threads.
 #include "ops/cpu/convolution_weights.h"
 
 #include "ops/cpu/elementwise.h"
@@ -21,7 +21,7 @@ constexpr std::int64_t kMostLines = kPlaces;  // of one place each
 constexpr std::int64_t kSumBytes = 192 << 10; // of a unit
 constexpr std::int64_t kMostTiles = 16;       // of a unit
 constexpr std::int64_t kMostPrefetched = 32;  // lines of the cache of a row of the result
-constexpr std::int64_t kPanelBytes = 4 << 20; // of one vector of the large side, at most
+constexpr double kMostElements = 1 << 19;     // of a packed panel, and of the sums of one tile
 
 // Along one axis: where a window looks, in elements of the packed panel and of the operand.
 struct Axis {
@@ -52,14 +52,18 @@ public:
     lines_of_chunk_ = std::min(lines_, kPlaces / segment_);
     const std::int64_t pictures = std::min(lines_of_chunk_, (lines_of_chunk_ - 1) / small_.sizes[1] + 2);
     panel_wide_ = wide_.length(segment_);
-    panel_ = panel_wide_ * (lines_of_chunk_ * high_.step + pictures * high_.length(1)) * loops_.lanes;
     places_ = deep_.kernel * high_.kernel * wide_.kernel;
+    // Windows may reach as far as numbers do.
+    const auto panel_high = static_cast<double>(lines_of_chunk_ * high_.step + pictures * high_.length(1));
+    const double panel = panel_high * static_cast<double>(panel_wide_ * loops_.lanes);
+    const double sums = static_cast<double>(places_) * static_cast<double>(tile());
+    possible_ = columns_ * 2 >= loops_.lanes && std::max(panel, sums) <= kMostElements;
+    if (!possible_) return;
+    panel_ = static_cast<std::int64_t>(panel);
     cut(Workers::current() != nullptr ? Workers::current()->threads() : 1);
   }
 
-  bool possible() const {
-    return columns_ * 2 >= loops_.lanes && panel_ * bytes <= kPanelBytes && places_ * tile() * bytes <= kPanelBytes;
-  }
+  bool possible() const { return possible_; }
 
   bool run() const {
     const double work = static_cast<double>(tiles_ * vectors_ * places_ * tile()) * static_cast<double>(lines_ * small_.sizes[2]);
@@ -244,10 +248,11 @@ private:
   std::int64_t lines_;          // of the small side: innermost axes, one after the other
   std::int64_t segment_;        // places of a line that a chunk has at most
   std::int64_t lines_of_chunk_;
-  std::int64_t panel_wide_, panel_; // places of a line in the panel, and elements of all
-  std::int64_t places_;             // in the window
-  std::int64_t tiles_, vectors_;    // of a unit
-  std::int64_t parts_, units_;      // units of all tiles, and all
+  bool possible_;
+  std::int64_t panel_wide_, panel_ = 0;  // places of a line in the panel, and elements of all
+  std::int64_t places_;                  // in the window
+  std::int64_t tiles_ = 0, vectors_ = 0; // of a unit
+  std::int64_t parts_ = 0, units_ = 0;   // units of all tiles, and all
 };
 
 } // namespace

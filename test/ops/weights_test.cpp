@@ -103,9 +103,11 @@ TEST_CASE("the weights' gradient of convolutions is what a sum over places says"
       {{1, 16, 2300}, {8, 5}, {2}, {0}, {3}},
       {{2, 17, 4, 5, 6}, {10, 3, 2, 3}, {1, 2, 1}, {1, 0, 1}, {1}}, // three axes
       {{2, 48, 6, 7}, {20, 3, 3}, {1}, {1}, {1}, 2},
-      {{2, 16, 5, 5}, {8, 7, 7}, {1}, {3}, {1}},    // a window larger than the picture
-      {{1, 600, 3, 3}, {300, 3, 3}, {1}, {1}, {1}}, // several units each way
-      {{2, 3, 9, 9}, {8, 3, 3}, {1}, {1}, {1}},     // too few channels for a vector
+      {{2, 16, 5, 5}, {8, 7, 7}, {1}, {3}, {1}},             // a window larger than the picture
+      {{1, 600, 3, 3}, {300, 3, 3}, {1}, {1}, {1}},          // several units each way
+      {{1, 16, 2, 2}, {8, 3, 3}, {1}, {1 << 30}, {1 << 30}}, // windows that reach as far as they can
+      {{1, 16, 3, 2}, {8, 1, 3}, {1 << 30, 1}, {0, 1 << 30}, {1, 1 << 30}},
+      {{2, 3, 9, 9}, {8, 3, 3}, {1}, {1}, {1}}, // too few channels for a vector
   };
   for (const Case& c : cases)
     for (const DType type : {DType::f64, DType::f32, DType::bf16}) {
