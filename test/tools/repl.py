@@ -40,7 +40,7 @@ class Terminal:
     def send(self, keys):
         os.write(self.descriptor, keys if isinstance(keys, bytes) else keys.encode())
 
-    def expect(self, pattern, seconds=20):
+    def expect(self, pattern, seconds=90):  # sanitizers on a busy machine are slow
         """Reads until the pattern comes; returns what came before it and the pattern."""
         end = time.monotonic() + seconds
         while True:
