@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kPlaces = 1024;        // of the small side in a chunk
 constexpr std::int64_t kMostLines = kPlaces;  // of one place each
-constexpr std::int64_t kSumBytes = 192 << 10; // of a unit
+constexpr std::int64_t kSumBytes = 384 << 10; // of a unit
 constexpr std::int64_t kMostTiles = 16;       // of a unit
 constexpr std::int64_t kMostPrefetched = 32;  // lines of the cache of a row of the result
 constexpr double kMostElements = 1 << 19;     // of a packed panel, and of the sums of one tile
