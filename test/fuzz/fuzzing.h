@@ -19,7 +19,7 @@ using Bytes = std::vector<std::byte>;
 
 // A step may be an operation on a tensor that fills the memory: together they bound how long an input takes.
 inline constexpr std::int64_t kMemoryBytes = std::int64_t{1} << 20;
-inline constexpr std::uint64_t kSteps = 20'000;
+inline constexpr std::uint64_t kSteps = 5'000;
 
 inline void promise(bool holds, const char* what, const std::string& more = {}) {
   if (holds) return;
