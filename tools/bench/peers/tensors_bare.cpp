@@ -1,8 +1,13 @@
-// What the libraries under the tensors do by themselves, and what memory does. Prints seconds a round.
-// Arguments: rounds, threads, then
+// What Cairn makes of the libraries under its tensors, and what they do when called directly: in turns within one process, so
+// that a slow moment of the computer hits both. And what memory does. Arguments: rounds, threads, then
 //   product SIZE                                  sgemm of square matrices, the quicker of oneDNN and OpenBLAS
 //   forward|data|weights BATCH CHANNELS PIXELS    3x3 convolution by oneDNN in the layouts that it chooses, nothing reordered
-//   copy ELEMENTS                                 memcpy of floats
+//   copy ELEMENTS                                 memcpy of floats: prints seconds of a round
+// The others print the median seconds of a round of Cairn and of the library, and the median of what each round of the library
+// took in terms of Cairn's beside it.
+#include "cairn.h"
+#include "cairn_compiler.h"
+
 #include <cblas.h>
 #include <dnnl.hpp>
 #include <omp.h>
@@ -20,25 +25,92 @@
 namespace {
 
 using dnnl::memory;
+using Round = std::function<void()>;
 
-double seconds_of(int rounds, const std::function<void()>& round) {
+double seconds_of(const Round& round) {
   using Clock = std::chrono::steady_clock;
-  round();
   const Clock::time_point begin = Clock::now();
-  for (int i = 0; i < rounds; ++i) round();
-  return std::chrono::duration<double>(Clock::now() - begin).count() / rounds;
+  round();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-double product(int rounds, int n) {
+double median(std::vector<double> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return numbers[numbers.size() / 2];
+}
+
+// A procedure of a program, without parameters.
+class Guest {
+public:
+  explicit Guest(const std::string& text) {
+    void* bytes = nullptr;
+    size_t size = 0;
+    char* error = nullptr;
+    must(cairn_compile("bench.scm", text.data(), text.size(), nullptr, &bytes, &size, &error));
+    must(cairn_module_read(bytes, size, &module_, nullptr));
+    cairn_compiler_free(bytes);
+    must(cairn_vm_create(nullptr, &vm_, nullptr));
+    must(cairn_vm_load(vm_, module_, nullptr));
+    must(cairn_vm_run(vm_, CAIRN_UNLIMITED));
+  }
+  ~Guest() {
+    cairn_vm_free(vm_);
+    cairn_module_free(module_);
+  }
+  Round procedure(const char* name) {
+    cairn_value f;
+    must(cairn_vm_lookup(vm_, name, &f));
+    return [this, f] {
+      cairn_value result;
+      must(cairn_vm_call(vm_, f, nullptr, 0, &result));
+      cairn_value_release(vm_, result);
+    };
+  }
+
+private:
+  static void must(cairn_status status) {
+    if (status == CAIRN_OK) return;
+    std::fprintf(stderr, "status %d\n", static_cast<int>(status));
+    std::exit(1);
+  }
+  cairn_module* module_ = nullptr;
+  cairn_vm* vm_ = nullptr;
+};
+
+// `less`, where there is one, is a part of `ours` that the library does not do.
+void compare(int rounds, int threads, const Round& ours, const Round& less, const Round& theirs) {
+  std::vector<double> mine, bare, ratios;
+  for (int i = -2; i < rounds; ++i) { // two to warm up
+    omp_set_num_threads(threads);     // Cairn's threads are its own, and it asks the library for one each
+    const double b = seconds_of(theirs), a = seconds_of(ours) - (less ? seconds_of(less) : 0);
+    if (i < 0) continue;
+    mine.push_back(a);
+    bare.push_back(b);
+    ratios.push_back(b / a);
+  }
+  std::printf("%.9f %.9f %.4f\n", median(mine), median(bare), median(ratios));
+}
+
+void product(int rounds, int threads, int n) {
   const std::vector<float> a(static_cast<std::size_t>(n) * n, .5f), b = a;
   std::vector<float> c = a;
-  const double ours = seconds_of(rounds, [&] { dnnl::sgemm('N', 'N', n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n); });
-  return std::min(ours, seconds_of(rounds, [&] {
-                    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n);
-                  }));
+  const Round by_onednn = [&] { dnnl::sgemm('N', 'N', n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n); };
+  const Round by_openblas = [&] {
+    openblas_set_num_threads(threads);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n);
+  };
+  std::vector<double> first, second;
+  for (int i = 0; i < 5; ++i) {
+    first.push_back(seconds_of(by_onednn));
+    second.push_back(seconds_of(by_openblas));
+  }
+  const std::string size = std::to_string(n);
+  Guest guest("(define a (randn '(" + size + " " + size + ")))\n(define b (randn '(" + size + " " + size +
+              ")))\n(define (product) (matmul a b))");
+  compare(rounds, threads, guest.procedure("product"), nullptr, median(first) < median(second) ? by_onednn : by_openblas);
 }
 
-double convolution(int rounds, const std::string& kind, int batch, int channels, int pixels) {
+void convolution(int rounds, int threads, const std::string& kind, int batch, int channels, int pixels) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
   const auto any = [](memory::dims dims) { return memory::desc(dims, memory::data_type::f32, memory::format_tag::any); };
@@ -52,8 +124,20 @@ double convolution(int rounds, const std::string& kind, int batch, int channels,
     std::fill_n(static_cast<float*>(m.get_data_handle()), of.get_size() / sizeof(float), .5f);
     return m;
   };
+  const std::string c = std::to_string(channels), images_of = "(" + std::to_string(batch) + " " + c + " " +
+                                                              std::to_string(pixels) + " " + std::to_string(pixels) + ")";
+  Guest guest("(define w (* (/ 1 (sqrt (* 9 " + c + "))) (randn '(" + c + " " + c +
+              " 3 3))))\n"
+              "(define x (convolve (randn '" +
+              images_of +
+              ") w 1 1))\n" // images lie in memory as they do within a network
+              "(define y (convolve x w 1 1))\n"
+              "(define (forward) (convolve x w 1 1))\n"
+              "(define (data) (transpose-convolve y w 1 1))\n"
+              "(define (weights) (*j (lambda (w) (convolve x w 1 1)) w y))\n");
+  omp_set_num_threads(threads); // the library makes primitives for as many, and Cairn asked for one
   const auto measured = [&](const dnnl::primitive& primitive, const std::unordered_map<int, memory>& operands) {
-    return seconds_of(rounds, [&] {
+    compare(rounds, threads, guest.procedure(kind.c_str()), kind == "weights" ? guest.procedure("forward") : nullptr, [&] {
       primitive.execute(stream, operands);
       stream.wait();
     });
@@ -75,10 +159,10 @@ double convolution(int rounds, const std::string& kind, int batch, int channels,
                                                              {DNNL_ARG_DIFF_WEIGHTS, filled(back.diff_weights_desc())}});
 }
 
-double copy(int rounds, std::size_t elements) {
+void copy(int rounds, std::size_t elements) {
   const std::vector<float> from(elements, 1);
   std::vector<float> to(elements);
-  return seconds_of(rounds, [&] {
+  const Round once = [&] {
 #pragma omp parallel
     {
       const auto thread = static_cast<std::size_t>(omp_get_thread_num()),
@@ -86,7 +170,10 @@ double copy(int rounds, std::size_t elements) {
       const std::size_t begin = elements * thread / threads, end = elements * (thread + 1) / threads;
       std::memcpy(&to[begin], &from[begin], (end - begin) * sizeof(float));
     }
-  });
+  };
+  double least = seconds_of(once);
+  for (int i = 0; i < rounds; ++i) least = std::min(least, seconds_of(once));
+  std::printf("%.9f\n", least);
 }
 
 } // namespace
@@ -97,8 +184,10 @@ int main(int count, char** arguments) {
   const std::string what = arguments[3];
   const auto number = [&](int i) { return i < count ? std::atoi(arguments[i]) : 0; };
   omp_set_num_threads(threads);
-  openblas_set_num_threads(threads);
-  std::printf("%.9f\n", what == "product" ? product(rounds, number(4))
-                        : what == "copy"  ? copy(rounds, static_cast<std::size_t>(number(4)))
-                                          : convolution(rounds, what, number(4), number(5), number(6)));
+  if (what == "product")
+    product(rounds, threads, number(4));
+  else if (what == "copy")
+    copy(rounds, static_cast<std::size_t>(number(4)));
+  else
+    convolution(rounds, threads, what, number(4), number(5), number(6));
 }
