@@ -7,10 +7,22 @@ namespace cairn::ops::cpu {
 
 namespace {
 
+// So far ahead lines are asked for: a page. The end of each block, where sums wait for each other, is longer than the processor
+// looks ahead.
+constexpr std::int64_t kAhead = 1024;
+
 typedef double Lanes __attribute__((vector_size(64)));
+typedef double Half __attribute__((vector_size(32)));
+typedef double Quarter __attribute__((vector_size(16)));
 typedef float Floats __attribute__((vector_size(32), aligned(4), may_alias));
 
 CAIRN_INLINE void add(Lanes& to, const float* x) { to += __builtin_convertvector(*reinterpret_cast<const Floats*>(x), Lanes); }
+
+CAIRN_INLINE double folded(Lanes lanes) {
+  const Half half = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3) + __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7);
+  const Quarter quarter = __builtin_shufflevector(half, half, 0, 1) + __builtin_shufflevector(half, half, 2, 3);
+  return quarter[0] + quarter[1];
+}
 
 struct SumBlocks {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t blocks, double /*parameter*/) {
@@ -19,15 +31,11 @@ struct SumBlocks {
     for (std::int64_t block = 0; block < blocks; ++block, x += kSumBlock) {
       Lanes low{}, high{};
       for (std::int64_t i = 0; i < kSumBlock; i += kSumLanes) {
+        __builtin_prefetch(x + i + kAhead);
         add(low, x + i);
         add(high, x + i + 8);
       }
-      low += high;
-      double lanes[8];
-      for (int l = 0; l < 8; ++l) lanes[l] = low[l];
-      for (int width = 4; width > 0; width /= 2)
-        for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
-      sums[block] = lanes[0];
+      sums[block] = folded(low + high);
     }
   }
 };

@@ -5,6 +5,8 @@
 // circle: with channels closest, that one is the faster primitive.
 #include "ops/libraries/convolution.h"
 
+#include "ops/libraries/weight_order.h"
+
 #include <dnnl.hpp>
 #include <omp.h>
 
@@ -17,21 +19,16 @@
 
 namespace {
 
+using cairn::math::PlainWeights;
+using cairn::math::WeightOrder;
 using dnnl::memory;
 using Key = std::array<int64_t, 6 + 6 * 3 + 1>;
-
-// The order of turned weights [large channels, small channels, kernel...]: blocks of channels of both sides, and places in the
-// window, which are one axis here.
-struct Turned {
-  int64_t large_block = 1, small_block = 1;
-  int64_t large_stride = 0, small_stride = 0, place_stride = 0; // of blocks, and from one place in the window to the next
-  int64_t in_large = 0, in_small = 0;                           // within a block
-};
 
 struct Prepared {
   dnnl::primitive primitive;
   memory::desc small, large, weights, plain_weights, bias, scratchpad;
-  std::optional<Turned> turned;
+  std::optional<cairn::math::WeightOrder> order; // one that is brought about here
+  bool turned = false;                           // what is large is made by turned windows
 };
 
 const dnnl::engine& engine() {
@@ -59,43 +56,6 @@ memory::desc activations(int64_t batch, int64_t channels, const int64_t* sizes, 
   dims.insert(dims.begin(), {batch, channels});
   constexpr memory::format_tag tags[] = {memory::format_tag::nwc, memory::format_tag::nhwc, memory::format_tag::ndhwc};
   return memory::desc(dims, memory::data_type::f32, tags[axes - 1]);
-}
-
-// Nothing if it is none of those that are known here.
-std::optional<Turned> turned_order(const memory::desc& weights, int axes) {
-  const dnnl_memory_desc_t& d = weights.data;
-  const dnnl_blocking_desc_t& blocks = d.format_desc.blocking;
-  if (d.format_kind != dnnl_blocked || d.offset0 != 0 || blocks.inner_nblks > 2) return std::nullopt;
-  Turned t;
-  int64_t within = 1;
-  for (int i = blocks.inner_nblks; i-- > 0; within *= blocks.inner_blks[i]) {
-    const bool large = blocks.inner_idxs[i] == 0;
-    if ((!large && blocks.inner_idxs[i] != 1) || (large ? t.large_block : t.small_block) != 1) return std::nullopt;
-    (large ? t.large_block : t.small_block) = blocks.inner_blks[i];
-    (large ? t.in_large : t.in_small) = within;
-  }
-  for (int i = 0; i < d.ndims; ++i)
-    if (d.padded_dims[i] != d.dims[i]) return std::nullopt;
-  t.large_stride = blocks.strides[0];
-  t.small_stride = blocks.strides[1];
-  t.place_stride = blocks.strides[d.ndims - 1];
-  int64_t next = t.place_stride;
-  for (int i = d.ndims; i-- > d.ndims - axes; next *= d.dims[i])
-    if (d.dims[i] != 1 && blocks.strides[i] != next) return std::nullopt;
-  return t;
-}
-
-// Weights of small channels [begin, end), multiples of the block or the end.
-void turn_weights(const Turned& t, const cairn_math_convolution& c, int64_t begin, int64_t end, float* to) {
-  const int64_t places = c.kernel[0] * c.kernel[1] * c.kernel[2];
-  for (int64_t s = begin; s < end; ++s)
-    for (int64_t l = 0; l < c.large_channels; l += t.large_block) {
-      const float* from = c.weights_data + (s * c.large_channels + l) * places;
-      float* const block =
-          to + l / t.large_block * t.large_stride + s / t.small_block * t.small_stride + s % t.small_block * t.in_small;
-      for (int64_t k = 0; k < places; ++k, ++from)
-        for (int64_t i = 0; i < t.large_block; ++i) block[(places - 1 - k) * t.place_stride + i * t.in_large] = from[i * places];
-    }
 }
 
 std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
@@ -144,9 +104,11 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
       const Forward::primitive_desc back(
           Forward::desc(dnnl::prop_kind::forward_training, direct, p->small, turned, p->large, step, wide, around, around),
           attributes, engine());
-      p->turned = turned_order(back.weights_desc(), c.axes);
-      if (p->turned && keep(back, back.weights_desc(), Forward(back))) return p;
-      p->turned.reset();
+      p->order = WeightOrder::of(back.weights_desc(), c.axes, true);
+      if (p->order && keep(back, back.weights_desc(), Forward(back))) {
+        p->turned = true;
+        return p;
+      }
     }
     using Data = dnnl::convolution_backward_data;
     const Data::primitive_desc data(Data::desc(direct, p->large, any, p->small, step, wide, pad, pad), attributes, engine(),
@@ -158,6 +120,7 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
                                           engine(), forward);
     fast = keep(weights, weights.diff_weights_desc(), Weights(weights));
   }
+  p->order = c.groups == 1 && c.kind != CAIRN_MATH_TO_WEIGHTS ? WeightOrder::of(p->weights, c.axes, false) : std::nullopt;
   return fast ? p : nullptr;
 }
 
@@ -179,6 +142,10 @@ std::shared_ptr<const Prepared> prepared(const cairn_math_convolution& c) {
 
 int64_t padded(std::size_t bytes) { return static_cast<int64_t>((bytes + 63) / 64 * 64); }
 
+PlainWeights plain_weights(const cairn_math_convolution& c) {
+  return {c.weights_data, c.large_channels, c.kernel[0] * c.kernel[1] * c.kernel[2]};
+}
+
 // The weights that are given lie as the primitive wants them.
 bool in_order(const Prepared& p, const cairn_math_convolution& c) {
   return (p.weights == p.plain_weights && !p.turned) || c.arranged != nullptr;
@@ -199,8 +166,8 @@ int64_t cairn_math_arranged_bytes(const cairn_math_convolution* call) {
 int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_t end) {
   try {
     const std::shared_ptr<const Prepared> p = prepared(*call);
-    if (p->turned) {
-      turn_weights(*p->turned, *call, begin, end, call->arranged);
+    if (p->order) {
+      p->order->arrange(plain_weights(*call), begin, end, call->arranged);
       return 0;
     }
     memory::dims sizes = p->plain_weights.dims(), offsets(sizes.size());
@@ -251,8 +218,8 @@ int cairn_math_convolve(const cairn_math_convolution* call) {
                                     {DNNL_ARG_SCRATCHPAD, scratchpad}});
       if (!same) dnnl::reorder(weights, plain).execute(stream, weights, plain);
     } else {
-      if (!same && p->turned)
-        turn_weights(*p->turned, c, 0, c.small_channels, static_cast<float*>(weights.get_data_handle()));
+      if (!same && p->order)
+        p->order->arrange(plain_weights(c), 0, c.small_channels, static_cast<float*>(weights.get_data_handle()));
       else if (!same)
         dnnl::reorder(plain, weights).execute(stream, plain, weights);
       if (p->turned)

@@ -1,0 +1,40 @@
+// The order in which a primitive wants the weights of a convolution, where it is one of blocks of channels, and bringing weights
+// into it. oneDNN's own reorders take an element at a time for these, which is up to a tenth of a convolution of many channels
+// and few places.
+#pragma once
+
+#include <dnnl.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace cairn::math {
+
+// Weights lie row-major as [small, large, places], places in the window being one axis.
+struct PlainWeights {
+  const float* data;
+  std::int64_t large, places;
+};
+
+class WeightOrder {
+public:
+  // For a description of [small, large, kernel...], or of [large, small, kernel...] with windows turned by half a circle. Nothing
+  // if it is none of those known here: both axes of channels in blocks or not, elements of a whole block of one beside each
+  // other.
+  static std::optional<WeightOrder> of(const dnnl::memory::desc& weights, int axes, bool turned);
+
+  // Those of small channels [begin, end), which are whole blocks, or the last.
+  void arrange(const PlainWeights& from, std::int64_t begin, std::int64_t end, float* to) const;
+
+private:
+  struct Channels {
+    std::int64_t block = 1, stride = 0, within = 0; // from block to block, and within one
+    std::int64_t at(std::int64_t i) const { return i / block * stride + i % block * within; }
+  };
+
+  Channels small_, large_;
+  std::int64_t place_stride_ = 0;
+  bool turned_ = false;
+};
+
+} // namespace cairn::math
