@@ -1,9 +1,10 @@
 // See statistics.h.
 #include "ops/cpu/statistics.h"
 
-#include "ops/cpu/groups.h"
+#include "ops/cpu/folds.h"
 #include "ops/cpu/jets.h"
-#include "ops/cpu/workers.h"
+#include "ops/cpu/reduce.h"
+#include "ops/cpu/scratch.h"
 #include "ops/operators/reductions.h"
 
 #include <cmath>
@@ -13,72 +14,174 @@ namespace cairn::ops::cpu {
 
 namespace {
 
-// f(group of the operand, its number): the number that it is reduced to, for each group.
-template <class F> void reduce_groups(const KernelCall& call, unsigned mask, F&& f) {
-  const Groups from(call.inputs[0], mask), to(rules::with_axes(call.outputs[0], call.inputs[0].shape, mask), mask);
-  parallel_for(to.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const auto value = f(from, i);
-      to.store(i, 0, 1, &value);
-    }
-  });
-}
+// The first result, with an axis for each of the operand's.
+View reduced(const KernelCall& call, unsigned mask) { return rules::with_axes(call.outputs[0], call.inputs[0].shape, mask); }
 
-// What the reverse rule of a reduction has of each group.
-struct Reverse {
-  double cotangent, value; // value: 0 where the rule is not given it
-  const Groups& x;
-  std::int64_t group;
+double degrees(double count, double correction) { return std::max(0.0, count - correction); }
+
+// --- kinds of reductions
+
+template <class E> struct Norms : SumsOf<E, ItsPower> {
+  static double result(const CompensatedSum& total, std::int64_t, double p) { return std::pow(total.sum, 1 / p); }
 };
-// prepare(all): what is taken from a whole group first. slope(all, prepared, x): the result for an element.
-template <class Prepare, class Slope>
-void reverse_groups(const KernelCall& call, unsigned mask, Prepare&& prepare, Slope&& slope) {
-  const View& x = call.inputs[1];
-  const Groups from(x, mask), to(call.outputs[0], mask), cotangents(rules::with_axes(call.inputs[0], x.shape, mask), mask);
-  const bool valued = call.inputs.size() > 2;
-  const Groups values(valued ? rules::with_axes(call.inputs[2], x.shape, mask) : call.inputs[0], mask);
-  parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
-    double staged[kGroupBlock];
-    for (std::int64_t i = begin; i < end; ++i) {
-      Reverse all{0, 0, from, i};
-      cotangents.load(i, 0, 1, &all.cotangent);
-      if (valued) values.load(i, 0, 1, &all.value);
-      const auto prepared = prepare(all);
-      for (std::int64_t at = 0; at < from.size(); at += kGroupBlock) {
-        const std::int64_t n = std::min(kGroupBlock, from.size() - at);
-        from.load(i, at, n, staged);
-        for (std::int64_t k = 0; k < n; ++k) staged[k] = slope(all, prepared, staged[k]);
-        to.store(i, at, n, staged);
+template <class E> struct EuclideanNorms : SumsOf<E, ItsSquare> {
+  static double result(const CompensatedSum& total, std::int64_t, double) { return std::sqrt(total.sum); }
+};
+template <class E> struct SumsOfMagnitudes : SumsOf<E, ItsMagnitude> {
+  static double result(const CompensatedSum& total, std::int64_t, double) { return total.sum; }
+};
+
+// Exponentials are taken of differences to the largest element so far, in the type of the elements.
+template <class E> struct LogsOfSums {
+  using Element = E;
+  using Result = double;
+  struct Total {
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    void add(const Total& other) {
+      if (other.largest == largest) {
+        sum += other.sum;
+      } else if (other.largest > largest) {
+        sum = sum * std::exp(largest - other.largest) + other.sum;
+        largest = other.largest;
+      } else {
+        sum += other.sum * std::exp(other.largest - largest);
       }
     }
-  });
-}
+  };
+  CAIRN_INLINE static void block(Total& total, const E* x, std::int64_t n, double) {
+    const E largest = extreme_of<Larger>(x, n);
+    alignas(64) E exponentials[kFoldBlock];
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) // an infinite one is its own result
+      exponentials[i] = pointwise::exp(x[i] == largest ? E(0) : x[i] - largest);
+    typedef E V __attribute__((vector_size(64)));
+    constexpr std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(E));
+    V sums{};
+    std::int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) sums += *reinterpret_cast<const V*>(exponentials + i);
+    double sum = 0;
+    for (; i < n; ++i) sum += static_cast<double>(exponentials[i]);
+    for (std::int64_t l = 0; l < lanes; ++l) sum += static_cast<double>(sums[l]);
+    total.add(Total{static_cast<double>(largest), sum});
+  }
+  using Field = E;
+  static constexpr int kFields = 2;
+  CAIRN_INLINE static void start(Field* s, E x, double) {
+    s[0] = x;
+    s[1] = E(1);
+  }
+  CAIRN_INLINE static void step(Field* s, E x, std::int64_t, double) {
+    const bool larger = x > s[0];
+    const E down = larger ? s[0] - x : x - s[0], e = pointwise::exp(x == s[0] ? E(0) : down);
+    s[1] = larger ? s[1] * e + E(1) : s[1] + e;
+    s[0] = larger ? x : s[0];
+  }
+  static Total total(const Field* s, std::int64_t) { return {static_cast<double>(s[0]), static_cast<double>(s[1])}; }
+  static double result(const Total& total, std::int64_t, double) { return total.largest + std::log(total.sum); }
+};
 
-double mean_of(const Groups& groups, std::int64_t i) {
-  double sum = 0;
-  groups.each_block<double>(i, [&](const double* x, std::int64_t n) {
-    double part = 0;
-    for (std::int64_t k = 0; k < n; ++k) part += x[k];
-    sum += part;
-  });
-  return sum / static_cast<double>(groups.size());
-}
+// Means and sums of squared differences to them, of some elements and of others, make those of all (Chan, Golub and LeVeque
+// 1983).
+template <class E> struct Variances {
+  using Element = E;
+  using Result = double;
+  struct Total {
+    double count = 0, mean = 0, squares = 0;
+    void add(const Total& other) {
+      const double all = count + other.count, apart = other.mean - mean, share = other.count / all;
+      squares += other.squares + (count == 0 ? 0 : apart * apart * count * share);
+      mean = count == 0 ? other.mean : mean + apart * share;
+      count = all;
+    }
+  };
+  CAIRN_INLINE static void block(Total& total, const E* x, std::int64_t n, double) {
+    const double count = static_cast<double>(n);
+    const double mean = sum_of_each(x, n, [](auto&) __attribute__((always_inline)){}) / count;
+    const double squares = sum_of_each(
+        x, n, [mean](auto& v) __attribute__((always_inline)) {
+          v = v - mean;
+          v = v * v;
+        });
+    total.add(Total{count, mean, squares});
+  }
+  using Field = double; // the first element, and sums of differences to it and of their squares
+  static constexpr int kFields = 3;
+  CAIRN_INLINE static void start(Field* s, E x, double) {
+    s[0] = static_cast<double>(x);
+    s[1] = s[2] = 0;
+  }
+  CAIRN_INLINE static void step(Field* s, E x, std::int64_t, double) {
+    const double apart = static_cast<double>(x) - s[0];
+    s[1] += apart;
+    s[2] += apart * apart;
+  }
+  static Total total(const Field* s, std::int64_t rows) {
+    const double count = static_cast<double>(rows), apart = s[1] / count, squares = s[2] - apart * s[1];
+    return {count, s[0] + apart, squares < 0 ? 0 : squares};
+  }
+  static double result(const Total& total, std::int64_t elements, double correction) {
+    return total.squares / degrees(static_cast<double>(elements), correction);
+  }
+};
 
-double degrees(std::int64_t count, double correction) { return std::max(0.0, static_cast<double>(count) - correction); }
+// --- reverse rules: functions of (cotangent, x, what is known of the group) for each element
+
+template <class T> struct EuclideanNormReverse {
+  CAIRN_INLINE static T of(T c, T x, T norm, T) {
+    const T factor = norm == T(0) ? T(0) : c / norm;
+    return factor == T(0) || x == T(0) ? T(0) : factor * x;
+  }
+};
+template <class T> struct NormReverse {
+  CAIRN_INLINE static T of(T c, T x, T norm, T p) {
+    const T factor = norm == T(0) ? T(0) : c / pointwise::pow(norm, p - T(1));
+    const T slope = pointwise::pow(pointwise::where(x < T(0), -x, x), p - T(1));
+    return factor == T(0) || x == T(0) ? T(0) : factor * (x < T(0) ? -slope : slope);
+  }
+};
+template <class T> struct LogOfSumReverse {
+  CAIRN_INLINE static T of(T c, T x, T y, T) { return c * pointwise::exp(x == y ? T(0) : x - y); }
+};
+template <class T> struct VarianceReverse {
+  CAIRN_INLINE static T of(T c, T x, T mean, T degrees) { return c * T(2) * (x - mean) / degrees; }
+};
+
+template <template <class> class Rule, class T> struct ReverseLoop {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double parameter) {
+    auto* o = static_cast<T*>(out);
+    const auto *c = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *y = static_cast<const T*>(in[2]);
+    const T p = static_cast<T>(parameter);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) o[i] = Rule<T>::of(c[i], x[i], y[i], p);
+  }
+};
+
+// (cotangent, x, result) for each group, stretched over it.
+template <template <class> class Rule>
+void reverse(const KernelCall& call, unsigned mask, const View& known, Compute compute, double parameter) {
+  const Shape& shape = call.inputs[1].shape;
+  const View operands[] = {rules::with_axes(call.inputs[0], shape, mask), call.inputs[1], known};
+  KernelCall all = call;
+  all.inputs = operands;
+  elementwise(all, compute,
+              compute == Compute::f32 ? Compiled<ReverseLoop<Rule, float>>::chosen()
+                                      : Compiled<ReverseLoop<Rule, double>>::chosen(),
+              {.parameter = parameter});
+}
+View result_of(const KernelCall& call, unsigned mask) { return rules::with_axes(call.inputs[2], call.inputs[1].shape, mask); }
+
+template <class Better> void places(const View& to, const View& from) {
+  if (!is_floating(from.dtype)) return fold<PlacesOfExtremes<std::int64_t, Better>>(to, from, 0, true);
+  if (compute_of(from.dtype) == Compute::f32) return fold<PlacesOfExtremes<float, Better>>(to, from, 0, true);
+  fold<PlacesOfExtremes<double, Better>>(to, from, 0, true);
+}
 
 } // namespace
 
 void prod(const KernelCall& call, unsigned mask) {
-  by_type(call.outputs[0].dtype, [&](auto zero) {
-    using T = decltype(zero);
-    reduce_groups(call, mask, [](const Groups& x, std::int64_t i) {
-      T product(1);
-      x.each_block<T>(i, [&](const T* block, std::int64_t n) {
-        for (std::int64_t k = 0; k < n; ++k) product = product * block[k];
-      });
-      return product;
-    });
-  });
+  const View& from = call.inputs[0];
+  if (!is_floating(call.outputs[0].dtype)) return fold<IntegerProducts>(reduced(call, mask), from);
+  fold_floating<Products>(reduced(call, mask), from);
 }
 
 namespace {
@@ -154,90 +257,47 @@ void prod_vjp(const KernelCall& call, unsigned mask, unsigned which) {
 }
 
 void norm(const KernelCall& call, unsigned mask, double p) {
-  reduce_groups(call, mask, [p](const Groups& x, std::int64_t i) {
-    double sum = 0;
-    x.each_block<double>(i, [&](const double* block, std::int64_t n) {
-      double part = 0;
-      for (std::int64_t k = 0; k < n; ++k) part += p == 2 ? block[k] * block[k] : std::pow(std::fabs(block[k]), p);
-      sum += part;
-    });
-    return p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p);
-  });
+  const View &from = call.inputs[0], to = reduced(call, mask);
+  if (p == 2) return fold_floating<EuclideanNorms>(to, from);
+  if (p == 1) return fold_floating<SumsOfMagnitudes>(to, from);
+  fold_floating<Norms>(to, from, p);
 }
 
 void norm_vjp(const KernelCall& call, unsigned mask, double p) {
-  reverse_groups(
-      call, mask,
-      [p](const Reverse& all) {
-        if (all.value == 0) return 0.0;
-        return all.cotangent / (p == 2 ? all.value : std::pow(all.value, p - 1));
-      },
-      [p](const Reverse&, double factor, double x) {
-        if (factor == 0 || x == 0) return 0.0;
-        return factor * (p == 2 ? x : std::copysign(std::pow(std::fabs(x), p - 1), x));
-      });
+  const Compute compute = compute_of(call.outputs[0].dtype);
+  if (p == 2) return reverse<EuclideanNormReverse>(call, mask, result_of(call, mask), compute, 0);
+  reverse<NormReverse>(call, mask, result_of(call, mask), compute, p);
 }
 
-void logsumexp(const KernelCall& call, unsigned mask) {
-  reduce_groups(call, mask, [](const Groups& x, std::int64_t i) {
-    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-    x.each_block<double>(i, [&](const double* block, std::int64_t n) {
-      for (std::int64_t k = 0; k < n; ++k) largest = block[k] > largest ? block[k] : largest;
-    });
-    const double shift = std::isinf(largest) ? 0 : largest; // infinite ones are then their own result
-    x.each_block<double>(i, [&](const double* block, std::int64_t n) {
-      for (std::int64_t k = 0; k < n; ++k) sum += std::exp(block[k] - shift);
-    });
-    return shift + std::log(sum);
-  });
-}
+void logsumexp(const KernelCall& call, unsigned mask) { fold_floating<LogsOfSums>(reduced(call, mask), call.inputs[0]); }
 
 void logsumexp_vjp(const KernelCall& call, unsigned mask) {
-  reverse_groups(
-      call, mask, [](const Reverse&) { return 0; },
-      [](const Reverse& all, int, double x) { return x == all.value ? all.cotangent : all.cotangent * std::exp(x - all.value); });
+  reverse<LogOfSumReverse>(call, mask, result_of(call, mask), compute_of(call.outputs[0].dtype), 0);
 }
 
 void variance(const KernelCall& call, unsigned mask, double correction) {
-  reduce_groups(call, mask, [correction](const Groups& x, std::int64_t i) {
-    const double mean = mean_of(x, i);
-    double sum = 0;
-    x.each_block<double>(i, [&](const double* block, std::int64_t n) {
-      double part = 0;
-      for (std::int64_t k = 0; k < n; ++k) part += (block[k] - mean) * (block[k] - mean);
-      sum += part;
-    });
-    return sum / degrees(x.size(), correction);
-  });
+  fold_floating<Variances>(reduced(call, mask), call.inputs[0], correction);
 }
 
+// In double, since means may be large beside what differs from them.
 void variance_vjp(const KernelCall& call, unsigned mask, double correction) {
-  reverse_groups(
-      call, mask, [](const Reverse& all) { return mean_of(all.x, all.group); },
-      [correction](const Reverse& all, double mean, double x) {
-        return all.cotangent * 2 * (x - mean) / degrees(all.x.size(), correction);
-      });
+  const View& x = call.inputs[1];
+  if (x.elements() == 0) return;
+  View means = rules::with_axes(call.inputs[0], x.shape, mask);
+  const std::int64_t groups = means.elements(), of_group = x.elements() / groups;
+  const Scratch memory(groups * bytes_of(DType::f64));
+  if (memory.get() == nullptr) throw std::bad_alloc();
+  means.data = memory.get();
+  means.dtype = DType::f64;
+  std::int64_t stride = 1;
+  for (int i = means.shape.rank(); i-- > 0; stride *= means.shape[i]) means.strides[static_cast<std::size_t>(i)] = stride;
+  reduce(Reduction::mean, means, x);
+  reverse<VarianceReverse>(call, mask, means, Compute::f64, degrees(static_cast<double>(of_group), correction));
 }
 
 void place_of_extreme(const KernelCall& call, unsigned mask, bool largest) {
-  by_type(call.inputs[0].dtype, [&](auto zero) {
-    using T = decltype(zero);
-    reduce_groups(call, mask, [largest](const Groups& x, std::int64_t i) {
-      T best{};
-      std::int64_t place = 0, at = 0;
-      x.each_block<T>(i, [&](const T* block, std::int64_t n) {
-        for (std::int64_t k = 0; k < n; ++k, ++at) {
-          const bool keeps = at != 0 && pointwise::equal(largest ? pointwise::Max::choice<T>(best, block[k], T(1), T(0))
-                                                                 : pointwise::Min::choice<T>(best, block[k], T(1), T(0)),
-                                                         T(1));
-          if (keeps) continue;
-          best = block[k];
-          place = at;
-        }
-      });
-      return pointwise::Integer(place);
-    });
-  });
+  if (largest) return places<Larger>(reduced(call, mask), call.inputs[0]);
+  places<Smaller>(reduced(call, mask), call.inputs[0]);
 }
 
 } // namespace cairn::ops::cpu
