@@ -3,6 +3,7 @@
 #include "ops/cpu/convolution.h"
 
 #include "ops/cpu/convolution_library.h"
+#include "ops/cpu/convolution_panels.h"
 #include "ops/cpu/convolution_weights.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/gemm_loops.h"
@@ -286,6 +287,7 @@ struct Product {
 void convolve_to_small(const Convolution& c, const View& small, const View& large, const View& weights, const View* bias) {
   if (const Product p(c, small, large, weights); p.possible && bias == nullptr)
     return matmul(p.small, p.large, transposed(p.weights));
+  if (convolved_by_panels_to_small(c, small, large, weights, bias)) return;
   if (convolved_by_library(CAIRN_MATH_TO_SMALL, c, small, large, weights, bias)) return;
   if (compute_of(small.dtype) == Compute::f64)
     over_positions<double>(c, small, large, weights, forward, false, bias);
@@ -295,6 +297,7 @@ void convolve_to_small(const Convolution& c, const View& small, const View& larg
 
 void convolve_to_large(const Convolution& c, const View& large, const View& small, const View& weights) {
   if (const Product p(c, small, large, weights); p.possible) return matmul(p.large, p.small, p.weights);
+  if (convolved_by_panels_to_large(c, large, small, weights)) return;
   if (convolved_by_library(CAIRN_MATH_TO_LARGE, c, small, large, weights, nullptr)) return;
   if (compute_of(large.dtype) == Compute::f64)
     over_positions<double>(c, large, small, weights, backward, true, nullptr);

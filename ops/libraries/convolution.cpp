@@ -19,15 +19,15 @@
 
 namespace {
 
-using cairn::math::PlainWeights;
-using cairn::math::WeightOrder;
+using cairn::ops::math::PlainWeights;
+using cairn::ops::math::WeightOrder;
 using dnnl::memory;
 using Key = std::array<int64_t, 6 + 6 * 3 + 1>;
 
 struct Prepared {
   dnnl::primitive primitive;
   memory::desc small, large, weights, plain_weights, bias, scratchpad;
-  std::optional<cairn::math::WeightOrder> order; // one that is brought about here
+  std::optional<cairn::ops::math::WeightOrder> order; // one that is brought about here
   bool turned = false;                           // what is large is made by turned windows
 };
 

@@ -1,52 +1,15 @@
-// See weight_order.h. Squares of four by four: four elements from each of four rows of the plain weights become four elements of
-// neighbouring channels.
+// See weight_order.h.
 #include "ops/libraries/weight_order.h"
 
-#include <cstring>
+#include "ops/cpu/squares.h"
+
 #include <utility>
 
-namespace cairn::math {
+namespace cairn::ops::math {
 
 namespace {
 
-constexpr std::int64_t kSide = 4;
 constexpr std::int64_t kLine = 16; // floats in a line of the cache
-typedef float Four __attribute__((vector_size(kSide * sizeof(float))));
-
-Four load(const float* from) {
-  Four v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
-
-void transpose(Four (&r)[kSide]) {
-  const Four a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-  const Four c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-  r[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-  r[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-  r[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-  r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-}
-
-// Rows [0, wide) of plain weights, `apart` from each other: the elements at one place of all of them go to `next()`, side by
-// side.
-template <class Next> void rows(const float* from, std::int64_t apart, std::int64_t wide, std::int64_t count, Next next) {
-  std::int64_t i = 0;
-  for (; i + kSide <= count; i += kSide) {
-    float* at[kSide];
-    for (int j = 0; j < kSide; ++j) at[j] = next();
-    for (std::int64_t row = 0; row < wide; row += kSide) {
-      Four square[kSide];
-      for (int j = 0; j < kSide; ++j) square[j] = load(from + (row + j) * apart + i);
-      transpose(square);
-      for (int j = 0; j < kSide; ++j) std::memcpy(at[j] + row, &square[j], sizeof(Four));
-    }
-  }
-  for (; i < count; ++i) {
-    float* const at = next();
-    for (std::int64_t row = 0; row < wide; ++row) at[row] = from[row * apart + i];
-  }
-}
 
 void prefetch(const float* from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i);
@@ -79,7 +42,7 @@ std::optional<WeightOrder> WeightOrder::of(const dnnl::memory::desc& weights, in
   for (int i = d.ndims; i-- > 2; next *= d.dims[i])
     if (d.dims[i] != 1 && blocks.strides[i] != next) return std::nullopt;
   const Channels& closest = order.small_.within == 1 ? order.small_ : order.large_;
-  if (closest.within != 1 || closest.block % kSide != 0) return std::nullopt;
+  if (closest.within != 1 || closest.block == 1) return std::nullopt;
   return order;
 }
 
@@ -92,7 +55,7 @@ void WeightOrder::arrange(const PlainWeights& from, std::int64_t begin, std::int
       float* const block = to + small_.at(first) + large_.at(l);
       if (small_.within == 1) { // a row goes through the large channels of the block and their places
         for (std::int64_t s = 0; s < small_.block; ++s) prefetch(plain + s * of_small + of_block, of_block);
-        rows(plain, of_small, small_.block, of_block, [&, channel = block, k = std::int64_t(0)]() mutable {
+        across_rows(plain, of_small, small_.block, of_block, [&, channel = block, k = std::int64_t(0)]() mutable {
           float* const at = channel + first_place + k * step;
           if (++k == places) {
             k = 0;
@@ -103,11 +66,11 @@ void WeightOrder::arrange(const PlainWeights& from, std::int64_t begin, std::int
       } else { // a row is the places of one large channel
         for (std::int64_t s = 0; s < small_.block; ++s) {
           prefetch(plain + (s + 1) * of_small, of_block);
-          rows(plain + s * of_small, places, large_.block, places,
-               [at = block + s * small_.within + first_place, step]() mutable { return std::exchange(at, at + step); });
+          across_rows(plain + s * of_small, places, large_.block, places,
+                      [at = block + s * small_.within + first_place, step]() mutable { return std::exchange(at, at + step); });
         }
       }
     }
 }
 
-} // namespace cairn::math
+} // namespace cairn::ops::math

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace cairn::math {
+namespace cairn::ops::math {
 
 // Weights lie row-major as [small, large, places], places in the window being one axis.
 struct PlainWeights {
@@ -37,4 +37,4 @@ private:
   bool turned_ = false;
 };
 
-} // namespace cairn::math
+} // namespace cairn::ops::math

@@ -1,0 +1,93 @@
+// Convolutions and their gradient by what windows slide over, where weights are large beside it, against sums of products written
+// out: panels and tiles that are not whole, windows over edges and with holes, several chunks of channels, any layout.
+#include "test/ops/windows.h"
+
+using namespace cairn::ops;
+using namespace cairn::ops::test;
+using O = OperatorId;
+
+namespace {
+
+const std::vector<WindowCase>& cases() {
+  static const std::vector<WindowCase> all = {
+      {{1, 64, 7, 7}, {64, 3, 3}, {1}, {1}, {1}},
+      {{2, 70, 5, 15}, {75, 3, 3}, {1}, {1}, {1}}, // no whole panel; tiles that overlap
+      {{1, 96, 4, 14}, {64, 3, 5}, {1}, {0, 2}, {1}},
+      {{1, 64, 9, 9}, {80, 3, 3}, {1}, {2, 4}, {2, 3}}, // holes, far over the edges
+      {{1, 500, 3, 3}, {40, 3, 3}, {1}, {1}, {1}},      // chunks of channels, as doubles and as floats
+      {{1, 40, 4, 2}, {900, 3, 3}, {1}, {1}, {1}},
+      {{1, 128, 5, 5}, {128, 3, 3}, {1}, {1}, {1}, 2},
+      {{2, 200, 29}, {150, 4}, {1}, {1}, {1}},                // one axis
+      {{1, 60, 3, 4, 5}, {64, 3, 2, 3}, {1}, {1, 0, 1}, {1}}, // three axes
+      {{1, 1200, 2, 3}, {200, 1, 1}, {1}, {0}, {1}},
+      {{1, 20, 6, 6}, {200, 9, 9}, {1}, {4}, {1}}, // more rows than a window may have there: another way
+      {{1, 64, 9, 9}, {64, 3, 3}, {2}, {1}, {1}},  // not at every place: another way
+  };
+  return all;
+}
+
+void check_near(const std::vector<double>& got, const std::vector<double>& right, DType type) {
+  REQUIRE(got.size() == right.size());
+  double largest = 0;
+  for (const double d : right) largest = std::max(largest, std::fabs(d));
+  std::size_t far = 0;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    if (!(std::fabs(got[i] - right[i]) <= largest * (type == DType::f64 ? 1e-13 : 1e-5))) ++far;
+  CHECK(far == 0);
+}
+
+} // namespace
+
+TEST_CASE("convolutions with many weights are what sums of products say") {
+  World w;
+  std::mt19937_64 random(12);
+  for (const WindowCase& c : cases())
+    for (const DType type : {DType::f64, DType::f32}) {
+      const Sides s(c);
+      CAPTURE(s.large.text());
+      CAPTURE(s.weights.text());
+      const Tensor x = w.tensor(s.large, numbers_between(random, s.large.elements(), -1, 1), type);
+      const Tensor weights = w.tensor(s.weights, numbers_between(random, s.weights.elements(), -1, 1), type);
+      const Tensor cotangent = w.tensor(s.small, numbers_between(random, s.small.elements(), -1, 1), type);
+      const Tensor bias = w.tensor({s.small[1]}, numbers_between(random, s.small[1], -1, 1), type);
+      const std::vector<double> xs = w.rt.read_numbers(x), ws = w.rt.read_numbers(weights), cs = w.rt.read_numbers(cotangent),
+                                bs = w.rt.read_numbers(bias);
+      std::vector<double> forward(cs.size(), 0), back(xs.size(), 0), with_bias;
+      each_product(c, s, [&](std::size_t weight, std::size_t small, std::size_t large) {
+        forward[small] += ws[weight] * xs[large];
+        back[large] += ws[weight] * cs[small];
+      });
+      const std::size_t of_channel = cs.size() / static_cast<std::size_t>(s.small[0] * s.small[1]);
+      for (std::size_t i = 0; i < forward.size(); ++i) with_bias.push_back(forward[i] + bs[i / of_channel % bs.size()]);
+      for (const bool closest : {false, true}) {
+        const Tensor from = closest ? with_channels_closest(w, x) : x,
+                     of = closest ? with_channels_closest(w, cotangent) : cotangent;
+        check_near(w.rt.read_numbers(applied(w.rt, O::convolve, {from, weights}, window_attributes(c))), forward, type);
+        check_near(w.rt.read_numbers(applied(w.rt, O::convolve_add_tied, {from, weights, bias}, window_attributes(c))), with_bias,
+                   type);
+        check_near(w.rt.read_numbers(applied(w.rt, O::convolve_vjp_input, {of, weights},
+                                             window_attributes(c, {list({s.large.begin() + 2, s.large.end()})}))),
+                   back, type);
+      }
+    }
+}
+
+TEST_CASE("convolutions with many weights do not depend on the number of threads") {
+  std::mt19937_64 random(13);
+  const Shape of_x{2, 96, 7, 7}, of_weights{160, 96, 3, 3};
+  const std::vector<double> x = numbers_between(random, of_x.elements(), -1, 1),
+                            weights = numbers_between(random, of_weights.elements(), -1, 1);
+  std::vector<std::vector<double>> results;
+  for (const unsigned threads : {1u, 2u, 7u}) {
+    CountingLedger ledger;
+    const auto cpu = make_cpu_device(ledger, threads);
+    Runtime rt(*cpu);
+    const auto floats = [&](const Shape& shape, const std::vector<double>& numbers) {
+      return applied(rt, O::cast, {rt.from_host(DType::f64, shape, *cpu, numbers.data())}, World::types(DType::f32));
+    };
+    results.push_back(
+        rt.read_numbers(applied(rt, O::convolve, {floats(of_x, x), floats(of_weights, weights)}, with({absent(), list({1})}))));
+  }
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
+}
