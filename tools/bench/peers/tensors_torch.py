@@ -59,6 +59,44 @@ def sums(n, x=[]):
         s += x[0].sum().item() + x[0].sum(1).sum().item()
 
 
+LARGE = {
+    "sum": lambda x: x.sum(),
+    "sum-rows": lambda x: x.sum(1),
+    "sum-columns": lambda x: x.sum(0),
+    "max-rows": lambda x: x.max(1),
+    "max-columns": lambda x: x.max(0),
+    "argmax-rows": lambda x: x.argmax(1),
+    "argmax-columns": lambda x: x.argmax(0),
+    "norm-rows": lambda x: x.norm(dim=1),
+    "norm-columns": lambda x: x.norm(dim=0),
+    "variance-rows": lambda x: x.var(1, unbiased=False),
+    "variance-columns": lambda x: x.var(0, unbiased=False),
+    "logsumexp-rows": lambda x: x.logsumexp(1),
+    "logsumexp-columns": lambda x: x.logsumexp(0),
+    "softmax-rows": lambda x: x.softmax(1),
+    "softmax-columns": lambda x: x.softmax(0),
+    "cumulative-sum-rows": lambda x: x.cumsum(1),
+    "cumulative-sum-columns": lambda x: x.cumsum(0),
+    "sort-rows": lambda x: x.sort(1),
+    "top-5-of-rows": lambda x: x.topk(5, 1),
+    "exp": torch.exp,
+    "tanh": torch.tanh,
+    "GeLU": functional.gelu,
+    "sin": torch.sin,
+    "tan": torch.tan,
+    "atan": torch.atan,
+    "sinh": torch.sinh,
+    "power": lambda x: x**2.5,
+}
+
+
+def large(n, name, x=[]):
+    if not x:
+        x.append(torch.rand(4096, 4096))
+    for _ in range(n):
+        LARGE[name](x[0])
+
+
 def product(n, size, x=[]):
     if not x:
         x += [torch.randn(size, size), size**-0.5 * torch.randn(size, size)]
@@ -138,7 +176,8 @@ if __name__ == "__main__":
     if len(sys.argv) == 1:
         print(torch.__version__)
         sys.exit()
-    program, (count, threads, *sizes) = globals()[sys.argv[1]], map(int, sys.argv[2:])
+    program, count, threads = globals()[sys.argv[1]], *map(int, sys.argv[2:4])
+    sizes = [int(size) if size.isdigit() else size for size in sys.argv[4:]]
     before = resident()
     torch.set_num_threads(threads)
     program(max(1, count // 10), *sizes)
