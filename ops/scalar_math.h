@@ -65,7 +65,23 @@ template <std::size_t from = 0, class T, std::size_t n> CAIRN_SCALAR T polynomia
     return c[from] + x * polynomial<from + 1>(c, x);
 }
 
-template <class T> CAIRN_SCALAR typename Format<T>::Bits bits(T x) { return std::bit_cast<typename Format<T>::Bits>(x); }
+// The same, even and odd powers apart: half as many steps wait for one another, which long ones need.
+template <std::size_t from, class T, std::size_t n> CAIRN_SCALAR T every_second(const T (&c)[n], T square) {
+  if constexpr (from + 2 >= n)
+    return c[from];
+  else
+    return c[from] + square * every_second<from + 2>(c, square);
+}
+template <class T, std::size_t n> CAIRN_SCALAR T split_polynomial(const T (&c)[n], T x) {
+  return every_second<0>(c, x * x) + x * every_second<1>(c, x * x);
+}
+
+CAIRN_SCALAR float square_root(float x) { return __builtin_sqrtf(x); }
+CAIRN_SCALAR double square_root(double x) { return __builtin_sqrt(x); }
+
+template <class T> CAIRN_SCALAR constexpr typename Format<T>::Bits bits(T x) {
+  return std::bit_cast<typename Format<T>::Bits>(x);
+}
 template <class T> CAIRN_SCALAR T from_bits(typename Format<T>::Bits b) { return std::bit_cast<T>(b); }
 template <class T> CAIRN_SCALAR T magnitude(T x) { return from_bits<T>(bits(x) & (~typename Format<T>::Bits{0} >> 1)); }
 template <class T> CAIRN_SCALAR T with_sign(T x, T sign) {
@@ -182,18 +198,37 @@ template <> struct Waves<double> {
                                        4.74587190204329154e-14};
 };
 
-// The sine of an angle that is so many quarters of a turn larger.
-template <class T> CAIRN_SCALAR T sine(T x, std::uint64_t quarters) {
+// Sine and cosine of the rest, and what is lost in rounding them.
+struct Wave {
+  double sine, cosine, sine_lost, cosine_lost;
+  std::uint64_t quarter;
+};
+template <class T> CAIRN_SCALAR Wave wave(T x) {
   const Turned t = turned(static_cast<double>(x));
   const double r = t.rest, z = r * r, half = 0.5 * z, above = 1.0 - half;
-  const double s = r == 0 ? r : r + (r * (z * polynomial(Waves<T>::kSine, z)) + t.lost * above);
+  const double s_rest = r * (z * polynomial(Waves<T>::kSine, z)) + t.lost * above, s = r == 0 ? r : r + s_rest;
   // What is lost in 1 - half is added again.
-  const double c = above + (((1.0 - above) - half) + (z * z * polynomial(Waves<T>::kCosine, z) - r * t.lost));
-  const std::uint64_t quarter = t.quarter + quarters;
-  const double y = (quarter & 1) != 0 ? c : s;
+  const double c_rest = ((1.0 - above) - half) + (z * z * polynomial(Waves<T>::kCosine, z) - r * t.lost), c = above + c_rest;
+  return {s, c, (r - s) + s_rest, (above - c) + c_rest, t.quarter};
+}
+
+// The sine of an angle that is so many quarters of a turn larger.
+template <class T> CAIRN_SCALAR T sine(T x, std::uint64_t quarters) {
+  const Wave w = wave(x);
+  const std::uint64_t quarter = w.quarter + quarters;
+  const double y = (quarter & 1) != 0 ? w.cosine : w.sine;
   return static_cast<T>(from_bits<double>(bits(y) ^ (quarter & 2) << 62));
 }
 template <class T> CAIRN_SCALAR T sin(T x) { return sine(x, 0); }
 template <class T> CAIRN_SCALAR T cos(T x) { return sine(x, 1); }
+template <class T> CAIRN_SCALAR T tan(T x) {
+  const Wave w = wave(x);
+  const bool odd = (w.quarter & 1) != 0;
+  const double a = odd ? w.cosine : w.sine, b = odd ? w.sine : w.cosine;
+  double y = a / b;
+  if constexpr (std::is_same_v<T, double>) // two roundings and that of the quotient would be more than two units
+    y = a == 0 ? y : y + ((odd ? w.cosine_lost : w.sine_lost) - y * (odd ? w.sine_lost : w.cosine_lost)) / b;
+  return static_cast<T>(from_bits<double>(bits(y) ^ (w.quarter & 1) << 63));
+}
 
 } // namespace cairn::ops::scalar
