@@ -64,31 +64,32 @@ template <class T> CAIRN_SCALAR T atan2(T a, T b) {
 }
 
 // s is |x|, or beyond 1/2 the sine of half the angle between x and 1; s + rest is the arc of that.
-template <class T> struct ArcOfSine {
-  T s, rest;
-  bool halved;
-};
+template <class T> struct ArcOfSine { T s, rest; };
+template <class T> CAIRN_SCALAR bool far_out(T x) { return magnitude(x) > T(0.5); }
 template <class T> CAIRN_SCALAR ArcOfSine<T> arc_of_sine(T x) {
   const T a = magnitude(x);
-  const bool halved = a > T(0.5);
+  const bool halved = far_out(x);
   const T z = halved ? T(0.5) * (T(1) - a) : a * a;
+  // A sum, not a selection: a compiler would take the root where it is selected only, and then there are no vectors.
   const T root = square_root(z), s = halved ? root : a;
-  return {s, s * (z * split_polynomial(Arcs<T>::kSine, z)), halved};
+  return {s, s * (z * split_polynomial(Arcs<T>::kSine, z))};
 }
 template <class T> CAIRN_SCALAR T asin(T x) {
   using A = Arcs<T>;
   const ArcOfSine<T> arc = arc_of_sine(x);
+  const bool halved = far_out(x);
   // Half of it, or it.
-  const T y = turned_from(arc.halved ? T(0.5) * A::kQuarter : T(0), arc.halved ? T(0.5) * A::kQuarterLow : T(0),
-                          arc.halved ? -arc.s : arc.s, arc.halved ? -arc.rest : arc.rest);
-  return with_sign(arc.halved ? T(2) * y : y, x);
+  const T y = turned_from(halved ? T(0.5) * A::kQuarter : T(0), halved ? T(0.5) * A::kQuarterLow : T(0), halved ? -arc.s : arc.s,
+                          halved ? -arc.rest : arc.rest);
+  return with_sign(halved ? T(2) * y : y, x);
 }
 template <class T> CAIRN_SCALAR T acos(T x) {
   using A = Arcs<T>;
   const ArcOfSine<T> arc = arc_of_sine(x);
+  const bool halved = far_out(x);
   const T p = with_sign(arc.s + arc.rest, x), back = x < T(0) ? A::kHalf : T(0), back_low = x < T(0) ? A::kHalfLow : T(0);
-  const T from = arc.halved ? back : A::kQuarter, from_low = arc.halved ? back_low : A::kQuarterLow;
-  return from + ((arc.halved ? T(2) * p : -p) + from_low);
+  const T from = halved ? back : A::kQuarter, from_low = halved ? back_low : A::kQuarterLow;
+  return from + ((halved ? T(2) * p : -p) + from_low);
 }
 
 } // namespace cairn::ops::scalar

@@ -1,4 +1,5 @@
-// Sine, cosine and powers of tensors against the C library, at all sizes of arguments and mixed within one tensor.
+// Waves, arcs, hyperbolic functions and powers of tensors against the C library, at all sizes of arguments and mixed within one
+// tensor.
 #include "test/ops/testing.h"
 
 #include <algorithm>
@@ -18,7 +19,155 @@ template <class T> double places_off(double got, long double right) {
   return static_cast<double>(std::fabs(static_cast<long double>(got) - right) / place);
 }
 
+// The right answers are of more digits.
+struct Function {
+  const char* name;
+  O op;
+  long double (*right)(long double);
+};
+const Function kFunctions[] = {
+    {"tan", O::tan, std::tan},       {"asin", O::asin, std::asin},    {"acos", O::acos, std::acos},
+    {"atan", O::atan, std::atan},    {"sinh", O::sinh, std::sinh},    {"cosh", O::cosh, std::cosh},
+    {"asinh", O::asinh, std::asinh}, {"acosh", O::acosh, std::acosh}, {"atanh", O::atanh, std::atanh},
+    {"expm1", O::expm1, std::expm1},
+};
+const double kInfinity = std::numeric_limits<double>::infinity();
+
+double least_normal(DType type) {
+  return type == DType::f64 ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
+}
+
+// Rounded to the type, with a zero for what is not normal: so are results.
+double rounded(long double right, DType type) {
+  const double nearest = type == DType::f64 ? static_cast<double>(right) : static_cast<double>(static_cast<float>(right));
+  return std::fabs(nearest) < least_normal(type) ? std::copysign(0.0, nearest) : nearest;
+}
+
+// How far a result is off; where there is nothing to round, it must be the same.
+double off(double got, long double right, DType type) {
+  const double nearest = rounded(right, type);
+  const bool exact = std::isnan(nearest) || std::isinf(nearest) || nearest == 0;
+  if (!exact) return type == DType::f64 ? places_off<double>(got, right) : places_off<float>(got, right);
+  const bool same = std::isnan(nearest) ? std::isnan(got) : got == nearest && std::signbit(got) == std::signbit(nearest);
+  return same ? 0 : kInfinity;
+}
+
+// Of all magnitudes and both signs, and near `about`.
+std::vector<double> scattered(std::mt19937_64& random, std::int64_t n, DType type, double about) {
+  const double reach = type == DType::f64 ? 700 : 86;
+  std::vector<double> out;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double side = (random() & 1) != 0 ? 1 : -1;
+    out.push_back(i % 2 == 0 ? side * std::exp(between(random, -reach, reach))
+                             : about + side * std::exp(between(random, -16, 3)));
+  }
+  return out;
+}
+std::vector<double> special_numbers(DType type) {
+  const double largest =
+      type == DType::f64 ? std::numeric_limits<double>::max() : static_cast<double>(std::numeric_limits<float>::max());
+  std::vector<double> out;
+  for (const double d : {0.0,
+                         0.25,
+                         0.5,
+                         1.0,
+                         2.0,
+                         1e6,
+                         1e7,
+                         3e8,
+                         88.5,
+                         89.3,
+                         89.5,
+                         709.7,
+                         710.3,
+                         710.5,
+                         20.0,
+                         40.0,
+                         8192.0,
+                         268435456.0,
+                         least_normal(type),
+                         largest,
+                         kInfinity}) {
+    out.push_back(d);
+    out.push_back(-d);
+  }
+  out.push_back(std::nan(""));
+  return out;
+}
+
+std::vector<double> results(World& w, O op, const std::vector<double>& numbers, DType type) {
+  return w.rt.read_numbers(applied(w.rt, op, {w.tensor({static_cast<std::int64_t>(numbers.size())}, numbers, type)}));
+}
+std::vector<double> as_type(World& w, const std::vector<double>& numbers, DType type) {
+  return w.rt.read_numbers(w.tensor({static_cast<std::int64_t>(numbers.size())}, numbers, type));
+}
+
 } // namespace
+
+TEST_CASE("tangents, arcs and hyperbolic functions are within two units of the last place, and exact where nothing is rounded") {
+  World w;
+  std::mt19937_64 random(8);
+  for (const DType type : {DType::f64, DType::f32})
+    for (const Function& f : kFunctions) {
+      CAPTURE(f.name);
+      for (const double about : {0.0, 0.5, 1.0, -1.0, 1e3, 88.0, 705.0}) {
+        std::vector<double> numbers = scattered(random, 4000, type, about);
+        for (const double d : special_numbers(type)) numbers.push_back(d);
+        numbers = as_type(w, numbers, type);
+        const std::vector<double> got = results(w, f.op, numbers, type);
+        double worst = 0, where = 0;
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+          const double there = off(got[i], f.right(numbers[i]), type);
+          where = there > worst ? numbers[i] : where;
+          worst = std::max(worst, there);
+        }
+        CAPTURE(where);
+        CHECK(worst < 2);
+      }
+    }
+}
+
+TEST_CASE("the angle of a point is within two units of the last place, in all directions and on all axes") {
+  World w;
+  std::mt19937_64 random(9);
+  for (const DType type : {DType::f64, DType::f32}) {
+    std::vector<double> up = scattered(random, 8000, type, 0), along = scattered(random, 8000, type, 0);
+    for (std::size_t i = 0; i < 4000; ++i) { // of one size
+      up[i] = between(random, -1, 1);
+      along[i] = between(random, -1, 1);
+    }
+    for (const double a : special_numbers(type))
+      for (const double b : special_numbers(type)) {
+        up.push_back(a);
+        along.push_back(b);
+      }
+    const auto size = static_cast<std::int64_t>(up.size());
+    const Tensor a = w.tensor({size}, up, type), b = w.tensor({size}, along, type);
+    up = w.rt.read_numbers(a);
+    along = w.rt.read_numbers(b);
+    const std::vector<double> got = w.rt.read_numbers(applied(w.rt, O::atan2, {a, b}));
+    for (std::size_t i = 0; i < up.size(); ++i) {
+      CAPTURE(up[i]);
+      CAPTURE(along[i]);
+      CHECK(off(got[i], std::atan2(static_cast<long double>(up[i]), static_cast<long double>(along[i])), type) < 2);
+    }
+  }
+}
+
+TEST_CASE("a function's result depends neither on its neighbours nor on how many there are") {
+  World w;
+  std::mt19937_64 random(10);
+  for (const DType type : {DType::f64, DType::f32})
+    for (const Function& f : kFunctions) {
+      CAPTURE(f.name);
+      const std::vector<double> numbers = scattered(random, 131, type, 1), together = results(w, f.op, numbers, type);
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const double alone = results(w, f.op, {numbers[i]}, type)[0];
+        CAPTURE(numbers[i]);
+        CHECK((alone == together[i] || (std::isnan(alone) && std::isnan(together[i]))));
+      }
+    }
+}
 
 TEST_CASE("sine and cosine are within two units of the last place, wherever the argument is") {
   World w;
