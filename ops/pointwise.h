@@ -22,6 +22,7 @@
 #include "ops/scalar_arcs.h"
 #include "ops/scalar_hyperbolic.h"
 #include "ops/scalar_math.h"
+#include "ops/scalar_power.h"
 // Into the loops of kernels, which become vectors only as a whole.
 #define CAIRN_HD __attribute__((always_inline))
 #endif

@@ -1,4 +1,4 @@
-// Exponentials and their kin, and waves, for the CPU, written so that a compiler makes vectors of them: no branches, no tables,
+// Exponentials, logarithms and waves for the CPU, written so that a compiler makes vectors of them: no branches, no tables,
 // no calls. Errors are within about two units in the last place; infinities and NaNs come out as they should, denormal results as
 // zeros. The same operations are done for every processor, so results do not depend on the width of its vectors.
 //
@@ -88,13 +88,13 @@ template <class T> CAIRN_SCALAR T with_sign(T x, T sign) {
   return from_bits<T>(bits(x) | (bits(sign) & ~(~typename Format<T>::Bits{0} >> 1)));
 }
 
-// x = n ln 2 + r: 2^n (1 + r + r^2 kExp(r)), |r| <= ln(2) / 2.
-template <class T> CAIRN_SCALAR T exp(T x) {
+// Of x + low, where low is small. x = n ln 2 + r: 2^n (1 + r + r^2 kExp(r)), |r| <= ln(2) / 2.
+template <class T> CAIRN_SCALAR T exp(T x, T low) {
   using F = Format<T>;
   const T bounded = x > F::kExpHigh ? F::kExpHigh : x;
   const T shifted = bounded * F::kLog2e + F::kShifter;
   const T n = shifted - F::kShifter;
-  const T r = (bounded - n * F::kLn2High) - n * F::kLn2Low;
+  const T r = (bounded - n * F::kLn2High) - (n * F::kLn2Low - low);
   const T y = (r * r) * polynomial(F::kExp, r) + r + T(1);
   // 2^n can be out of reach where the result is not.
   const T twice = n > 0 ? T(2) : T(1);
@@ -102,6 +102,7 @@ template <class T> CAIRN_SCALAR T exp(T x) {
   const T scale = from_bits<T>((whole + F::kBias) << F::kFraction);
   return x < F::kExpLow ? T(0) : y * scale * twice;
 }
+template <class T> CAIRN_SCALAR T exp(T x) { return exp(x, T(0)); }
 
 // x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f): log(1 + f) = 2 s + s^3 kLog(s^2).
 template <class T> CAIRN_SCALAR T log(T x) {
@@ -141,27 +142,6 @@ template <class T> CAIRN_SCALAR T erf(T x) {
   const T large = with_sign(T(1) - exp(-(a * a)) * polynomial(F::kErfc, T(1) / (T(1) + T(0.5) * a)), x);
   return a < T(1) ? small : x == x ? large : x;
 }
-
-// --- powers of floats, by the exponential and the logarithm of doubles
-
-CAIRN_SCALAR float pow(float a, float b) {
-  constexpr double kShifter = Format<double>::kShifter, kEven = 1 << 24; // floats from there on are even
-  constexpr double infinity = std::numeric_limits<double>::infinity(), none = std::numeric_limits<double>::quiet_NaN();
-  const double x = a, power = b, base = magnitude(x), size = magnitude(power);
-  const double shifted = power + kShifter, whole = size < kEven ? shifted - kShifter : power;
-  double y = exp(power * log(base));
-  // Of what is below 0 there are whole powers only. Selections are nested, all of one type: so they become vectors.
-  const double unless_whole = base < infinity ? (size < infinity ? none : y) : y;
-  y = x < 0 ? (whole == power ? y : unless_whole) : y;
-  const std::uint64_t odd = whole == power ? (size < kEven ? bits(shifted) & 1 : 0) : 0;
-  y = from_bits<double>(bits(y) ^ ((bits(x) >> 63) & odd) << 63);
-  y = base == 1 ? (size == infinity ? 1.0 : y) : y;
-  y = x == 1 ? 1.0 : y;
-  y = power == 0 ? 1.0 : y;
-  y = power == 1 ? x : y;
-  return static_cast<float>(power == 2 ? x * x : y);
-}
-CAIRN_SCALAR double pow(double a, double b) { return b == 2.0 ? a * a : b == 1.0 ? a : std::pow(a, b); }
 
 // --- sine and cosine, up to kMostTurned; beyond, what is left of an argument takes more digits of pi
 
