@@ -38,8 +38,8 @@ template <class T> struct Halvings {
 template <class T> CAIRN_SCALAR Halvings<T> halvings(T x) {
   using F = Format<T>;
   const T shifted = x * F::kLog2e + F::kShifter, n = shifted - F::kShifter;
-  const T high = x - n * F::kLn2High, low = n * F::kLn2Low, r = high - low;
-  return {n, r, (high - r) - low, n > 0 ? T(2) : T(1), bits(shifted) - bits(F::kShifter) - (n > 0 ? 1 : 0)};
+  const T high = x - n * F::kLn2High, low = n * F::kLn2Low, r = high - low, twice = n > 0 ? T(2) : T(1);
+  return {n, r, (high - r) - low, twice, bits(shifted - (twice - T(1))) - bits(F::kShifter)};
 }
 
 // 2^n - 1 is exact, and so nearly is the sum of it and 2^n r; the rest is small.
@@ -63,7 +63,8 @@ template <class T> CAIRN_SCALAR Grown<T> grown(T x) {
   const Halvings<T> h = halvings(bounded);
   // 2^n / 2 and 2^-n / 2, once again halved where n > 0. The second is nothing where it would be too small for a number.
   const T up = from_bits<T>((h.whole + F::kBias - 1) << F::kFraction);
-  const T shrunk = from_bits<T>((F::kBias - h.whole - (h.n > 0 ? 3 : 1)) << F::kFraction), down = h.n > T(64) ? T(0) : shrunk;
+  const T shrunk = from_bits<T>((F::kBias - 1 - h.whole) << F::kFraction) * (h.n > 0 ? T(0.25) : T(1));
+  const T down = h.n > T(64) ? T(0) : shrunk;
   const T z = h.r * h.r;
   const T even = z * polynomial(H::kCosine, z) + h.r * h.lost, odd = h.r * (z * polynomial(H::kSine, z)) + h.lost;
   return {up - down, up + down, h.r, odd, even, h.twice};
@@ -81,14 +82,11 @@ template <class T> CAIRN_SCALAR T cosh(T x) {
 // counts for nothing where doubled. As log, with what is lost divided by w: 1 / (1 + f) is nearly 1 - f + f^2.
 template <class T> CAIRN_SCALAR T log_of_sum(T w, T lost, bool doubled) {
   using F = Format<T>;
-  using Bits = typename F::Bits;
-  constexpr Bits fraction = (Bits{1} << F::kFraction) - 1;
-  const Bits above = bits(w) + (Bits{1} << F::kFraction) - F::kRootHalf, whole = above >> F::kFraction; // n + 1
-  const T n = from_bits<T>(bits(F::kShifter) + whole) - (F::kShifter + (doubled ? T(0) : T(1)));
-  const T f = from_bits<T>((above & fraction) + F::kRootHalf) - T(1);
+  const Parts<T> w_parts = parts(w);
+  const T n = w_parts.n + (doubled ? T(1) : T(0)), f = w_parts.f;
   const T s = f / (T(2) + f), z = s * s, half = T(0.5) * f * f;
-  const T down = from_bits<T>((F::kBias + 1 - whole) << F::kFraction);
-  const T correction = doubled ? T(0) : lost * down * (T(1) - f + f * f);
+  const T of_fraction = lost * from_bits<T>((F::kBias << F::kFraction) + bits(T(1) + f) - bits(w)); // 2^-n
+  const T correction = doubled ? T(0) : of_fraction * (T(1) - f + f * f);
   return n * F::kLn2High - ((half - (s * (half + z * polynomial(F::kLog, z)) + (n * F::kLn2Low + correction))) - f);
 }
 

@@ -98,21 +98,29 @@ template <class T> CAIRN_SCALAR T exp(T x, T low) {
   const T y = (r * r) * polynomial(F::kExp, r) + r + T(1);
   // 2^n can be out of reach where the result is not.
   const T twice = n > 0 ? T(2) : T(1);
-  const typename F::Bits whole = bits(shifted) - bits(F::kShifter) - (n > 0 ? 1 : 0);
+  const typename F::Bits whole = bits(shifted - (twice - T(1))) - bits(F::kShifter);
   const T scale = from_bits<T>((whole + F::kBias) << F::kFraction);
   return x < F::kExpLow ? T(0) : y * scale * twice;
 }
 template <class T> CAIRN_SCALAR T exp(T x) { return exp(x, T(0)); }
 
-// x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f): log(1 + f) = 2 s + s^3 kLog(s^2).
-template <class T> CAIRN_SCALAR T log(T x) {
+// x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). Of an exponent that is not below 0 the shifter makes a number, which more
+// processors have for vectors than a conversion.
+template <class T> struct Parts { T n, f; };
+template <class T> CAIRN_SCALAR Parts<T> parts(T x) {
   using F = Format<T>;
   using Bits = typename F::Bits;
-  using Signed = std::make_signed_t<Bits>;
   constexpr Bits fraction = (Bits{1} << F::kFraction) - 1;
-  const Bits above = bits(x) - F::kRootHalf;
-  const T n = static_cast<T>(static_cast<Signed>(above) >> F::kFraction);
-  const T f = from_bits<T>((above & fraction) + F::kRootHalf) - T(1);
+  const Bits above = bits(x) + (F::kBias << F::kFraction) - F::kRootHalf;
+  const T n = from_bits<T>(bits(F::kShifter) + (above >> F::kFraction)) - (F::kShifter + static_cast<T>(F::kBias));
+  return {n, from_bits<T>((above & fraction) + F::kRootHalf) - T(1)};
+}
+
+// With s = f / (2 + f): log(1 + f) = 2 s + s^3 kLog(s^2).
+template <class T> CAIRN_SCALAR T log(T x) {
+  using F = Format<T>;
+  const Parts<T> x_parts = parts(x);
+  const T n = x_parts.n, f = x_parts.f;
   const T s = f / (T(2) + f), z = s * s, half = T(0.5) * f * f;
   const T y = n * F::kLn2High - ((half - (s * (half + z * polynomial(F::kLog, z)) + n * F::kLn2Low)) - f);
   constexpr T infinity = std::numeric_limits<T>::infinity();

@@ -15,11 +15,12 @@ CAIRN_SCALAR double power_of_any(double y, double x, double power) {
   constexpr double infinity = std::numeric_limits<double>::infinity(), none = std::numeric_limits<double>::quiet_NaN();
   const double base = magnitude(x), size = magnitude(power);
   const double shifted = size < kWhole ? size + kWhole : size, whole = size < kWhole ? shifted - kWhole : size;
-  const std::uint64_t odd = whole == size ? (size < kEven ? bits(shifted) & 1 : 0) : 0;
+  // The sign of x where the power is odd. It is a factor: bits of selected numbers would not become vectors everywhere.
+  const double side = from_bits<double>((bits(x) & bits(shifted) << 63) | bits(1.0));
+  y = y * (whole == size ? (size < kEven ? side : 1.0) : 1.0);
   // Of what is below 0 there are whole powers only.
   const double unless_whole = base < infinity ? (size < infinity ? none : y) : y;
   y = x < 0 ? (whole == size ? y : unless_whole) : y;
-  y = from_bits<double>(bits(y) ^ ((bits(x) >> 63) & odd) << 63);
   y = base == 1 ? (size == infinity ? 1.0 : y) : y;
   y = x == 1 ? 1.0 : y;
   y = power == 0 ? 1.0 : y;
@@ -50,11 +51,9 @@ inline constexpr double kLogBeyond[] = {0.199999999999999999,  0.142857142857146
 // The logarithm of x > 0, finite, to 2^-64 of itself.
 CAIRN_SCALAR Sum log_sum(double x) {
   using F = Format<double>;
-  constexpr std::uint64_t fraction = (std::uint64_t{1} << F::kFraction) - 1;
   constexpr double kThird = 0x1.5555555555555p-2, kThirdLow = 0x1.5555555555555p-56;
-  const std::uint64_t above = bits(x) + (F::kBias << F::kFraction) - F::kRootHalf;
-  const double n = from_bits<double>(bits(F::kShifter) + (above >> F::kFraction)) - (F::kShifter + static_cast<double>(F::kBias));
-  const double f = from_bits<double>((above & fraction) + F::kRootHalf) - 1.0;
+  const Parts<double> x_parts = parts(x);
+  const double n = x_parts.n, f = x_parts.f;
   // s = f / (2 + f). What the first quotient lacks is made good in the second part; 2 + f = d1 + d2 exactly.
   const double d = 2.0 + f, d1 = head(d), d2 = f - (d1 - 2.0), inverse = 1.0 / d;
   const double s = f * inverse, s1 = head(s), s2 = s - s1, s_low = (((f - s1 * d1) - s1 * d2) - s2 * d) * inverse;
@@ -73,14 +72,12 @@ CAIRN_SCALAR Sum log_sum(double x) {
 
 CAIRN_SCALAR double pow(double a, double b) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  constexpr double kMost = 0x1p66; // powers of any number but 1 are too large or too small
-  const double base = magnitude(a), most = b > kMost ? kMost : b, power = most < -kMost ? -kMost : most;
-  const Sum l = log_sum(base);
-  const double special = base == 0 ? -infinity : base; // infinity or a NaN
-  const double high = base > 0 ? (base < infinity ? l.high : special) : special;
-  const Sum t = product(power, high);
-  const double low = magnitude(t.high) < 1024.0 ? t.low + power * l.low : 0.0; // where the result depends on it
-  return power_of_any(exp(t.high, low), a, b);
+  const double base = magnitude(a);
+  const Sum l = log_sum(base), t = product(b, l.high);
+  const double special = b * (base == 0 ? -infinity : base); // of infinity or a NaN
+  const double high = base > 0 ? (base < infinity ? t.high : special) : special;
+  const double low = magnitude(high) < 1024.0 ? t.low + b * l.low : 0.0; // where the result depends on it
+  return power_of_any(exp(high, low), a, b);
 }
 
 } // namespace cairn::ops::scalar
