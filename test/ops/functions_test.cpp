@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 using namespace cairn::ops;
 using namespace cairn::ops::test;
@@ -21,7 +22,7 @@ template <class T> double places_off(double got, long double right) {
 
 // The right answers are of more digits.
 struct Function {
-  const char* name;
+  std::string name;
   O op;
   long double (*right)(long double);
 };
@@ -279,7 +280,7 @@ TEST_CASE("powers are within two units of the last place, and as the C library h
                                    16777217.0, 4294967296.0, 1e6, -1e6, 1e30, -1e30, end, -end, none};
     if (type == DType::f64) // the last that are no whole numbers, and the last that are odd
       special.insert(special.end(), {2251799813685248.5, 4503599627370495.5, 4503599627370497.0, 9007199254740991.0,
-                                     9007199254740993.0, -9007199254740991.0, 1e300, -1e300});
+                                     9007199254740994.0, -9007199254740991.0, 1e300, -1e300});
     for (const double a : special)
       for (const double b : special) {
         bases.push_back(a);
