@@ -19,7 +19,10 @@
 #ifdef __CUDACC__
 #define CAIRN_HD __host__ __device__
 #else
+#include "ops/scalar_arcs.h"
+#include "ops/scalar_hyperbolic.h"
 #include "ops/scalar_math.h"
+#include "ops/scalar_power.h"
 // Into the loops of kernels, which become vectors only as a whole.
 #define CAIRN_HD __attribute__((always_inline))
 #endif
@@ -78,22 +81,12 @@ CAIRN_HD inline Integer where(bool c, Integer a, Integer b) { return c ? a : b; 
   CAIRN_HD inline float name(float x) { return ::name##f(x); }                                                                   \
   CAIRN_HD inline double name(double x) { return ::name(x); }
 CAIRN_SCALAR_FUNCTION(sqrt)
-CAIRN_SCALAR_FUNCTION(expm1)
-CAIRN_SCALAR_FUNCTION(tan)
-CAIRN_SCALAR_FUNCTION(asin)
-CAIRN_SCALAR_FUNCTION(acos)
-CAIRN_SCALAR_FUNCTION(atan)
-CAIRN_SCALAR_FUNCTION(sinh)
-CAIRN_SCALAR_FUNCTION(cosh)
-CAIRN_SCALAR_FUNCTION(asinh)
-CAIRN_SCALAR_FUNCTION(acosh)
-CAIRN_SCALAR_FUNCTION(atanh)
 CAIRN_SCALAR_FUNCTION(floor)
 CAIRN_SCALAR_FUNCTION(ceil)
 CAIRN_SCALAR_FUNCTION(trunc)
 CAIRN_SCALAR_FUNCTION(nearbyint)
-#ifndef __CUDACC__ // those that large models are made of
-// As vectors only where all elements are below scalar::kMostTurned: Sin and Cos below.
+#ifndef __CUDACC__ // the others are ours
+// As vectors only where all elements are below scalar::kMostTurned: Sin, Cos and Tan below.
 CAIRN_HD inline bool turns(double x) { return scalar::magnitude(x) <= scalar::kMostTurned; }
 #undef CAIRN_SCALAR_FUNCTION
 #define CAIRN_SCALAR_FUNCTION(name)                                                                                              \
@@ -103,17 +96,29 @@ CAIRN_HD inline bool turns(double x) { return scalar::magnitude(x) <= scalar::kM
 #ifdef __CUDACC__
 CAIRN_SCALAR_FUNCTION(sin)
 CAIRN_SCALAR_FUNCTION(cos)
+CAIRN_SCALAR_FUNCTION(tan)
 #else
 CAIRN_HD inline float sin(float x) { return turns(x) ? scalar::sin(x) : ::sinf(x); }
 CAIRN_HD inline double sin(double x) { return turns(x) ? scalar::sin(x) : ::sin(x); }
 CAIRN_HD inline float cos(float x) { return turns(x) ? scalar::cos(x) : ::cosf(x); }
 CAIRN_HD inline double cos(double x) { return turns(x) ? scalar::cos(x) : ::cos(x); }
+CAIRN_HD inline float tan(float x) { return turns(x) ? scalar::tan(x) : ::tanf(x); }
+CAIRN_HD inline double tan(double x) { return turns(x) ? scalar::tan(x) : ::tan(x); }
 #endif
 CAIRN_SCALAR_FUNCTION(exp)
 CAIRN_SCALAR_FUNCTION(log)
 CAIRN_SCALAR_FUNCTION(log1p)
 CAIRN_SCALAR_FUNCTION(tanh)
 CAIRN_SCALAR_FUNCTION(erf)
+CAIRN_SCALAR_FUNCTION(asin)
+CAIRN_SCALAR_FUNCTION(acos)
+CAIRN_SCALAR_FUNCTION(atan)
+CAIRN_SCALAR_FUNCTION(sinh)
+CAIRN_SCALAR_FUNCTION(cosh)
+CAIRN_SCALAR_FUNCTION(asinh)
+CAIRN_SCALAR_FUNCTION(acosh)
+CAIRN_SCALAR_FUNCTION(atanh)
+CAIRN_SCALAR_FUNCTION(expm1)
 #undef CAIRN_SCALAR_FUNCTION
 CAIRN_HD inline Integer floor(Integer x) { return x; }
 CAIRN_HD inline Integer ceil(Integer x) { return x; }
@@ -122,12 +127,14 @@ CAIRN_HD inline Integer nearbyint(Integer x) { return x; }
 #ifdef __CUDACC__
 CAIRN_HD inline float pow(float a, float b) { return ::powf(a, b); }
 CAIRN_HD inline double pow(double a, double b) { return ::pow(a, b); }
+CAIRN_HD inline float atan2(float a, float b) { return ::atan2f(a, b); }
+CAIRN_HD inline double atan2(double a, double b) { return ::atan2(a, b); }
 #else
 CAIRN_HD inline float pow(float a, float b) { return scalar::pow(a, b); }
 CAIRN_HD inline double pow(double a, double b) { return scalar::pow(a, b); }
+CAIRN_HD inline float atan2(float a, float b) { return scalar::atan2(a, b); }
+CAIRN_HD inline double atan2(double a, double b) { return scalar::atan2(a, b); }
 #endif
-CAIRN_HD inline float atan2(float a, float b) { return ::atan2f(a, b); }
-CAIRN_HD inline double atan2(double a, double b) { return ::atan2(a, b); }
 CAIRN_HD inline float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
 CAIRN_HD inline double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 
@@ -202,6 +209,9 @@ struct Tan {
   static constexpr unsigned needs = kValue;
   template <class T> CAIRN_HD static T value(T x) { return tan(x); }
   template <class T> CAIRN_HD static T slope(T, T y) { return T(1) + y * y; }
+#ifndef __CUDACC__
+  template <class T> CAIRN_HD static T turning_value(T x) { return scalar::tan(x); }
+#endif
 };
 
 struct Asin {

@@ -1,4 +1,4 @@
-// Exponentials and their kin, and waves, for the CPU, written so that a compiler makes vectors of them: no branches, no tables,
+// Exponentials, logarithms and waves for the CPU, written so that a compiler makes vectors of them: no branches, no tables,
 // no calls. Errors are within about two units in the last place; infinities and NaNs come out as they should, denormal results as
 // zeros. The same operations are done for every processor, so results do not depend on the width of its vectors.
 //
@@ -65,37 +65,62 @@ template <std::size_t from = 0, class T, std::size_t n> CAIRN_SCALAR T polynomia
     return c[from] + x * polynomial<from + 1>(c, x);
 }
 
-template <class T> CAIRN_SCALAR typename Format<T>::Bits bits(T x) { return std::bit_cast<typename Format<T>::Bits>(x); }
+// The same, even and odd powers apart: half as many steps wait for one another, which long ones need.
+template <std::size_t from, class T, std::size_t n> CAIRN_SCALAR T every_second(const T (&c)[n], T square) {
+  if constexpr (from + 2 >= n)
+    return c[from];
+  else
+    return c[from] + square * every_second<from + 2>(c, square);
+}
+template <class T, std::size_t n> CAIRN_SCALAR T split_polynomial(const T (&c)[n], T x) {
+  return every_second<0>(c, x * x) + x * every_second<1>(c, x * x);
+}
+
+CAIRN_SCALAR float square_root(float x) { return __builtin_sqrtf(x); }
+CAIRN_SCALAR double square_root(double x) { return __builtin_sqrt(x); }
+
+template <class T> CAIRN_SCALAR constexpr typename Format<T>::Bits bits(T x) {
+  return std::bit_cast<typename Format<T>::Bits>(x);
+}
 template <class T> CAIRN_SCALAR T from_bits(typename Format<T>::Bits b) { return std::bit_cast<T>(b); }
 template <class T> CAIRN_SCALAR T magnitude(T x) { return from_bits<T>(bits(x) & (~typename Format<T>::Bits{0} >> 1)); }
 template <class T> CAIRN_SCALAR T with_sign(T x, T sign) {
   return from_bits<T>(bits(x) | (bits(sign) & ~(~typename Format<T>::Bits{0} >> 1)));
 }
 
-// x = n ln 2 + r: 2^n (1 + r + r^2 kExp(r)), |r| <= ln(2) / 2.
-template <class T> CAIRN_SCALAR T exp(T x) {
+// Of x + low, where low is small. x = n ln 2 + r: 2^n (1 + r + r^2 kExp(r)), |r| <= ln(2) / 2.
+template <class T> CAIRN_SCALAR T exp(T x, T low) {
   using F = Format<T>;
   const T bounded = x > F::kExpHigh ? F::kExpHigh : x;
   const T shifted = bounded * F::kLog2e + F::kShifter;
   const T n = shifted - F::kShifter;
-  const T r = (bounded - n * F::kLn2High) - n * F::kLn2Low;
+  const T r = (bounded - n * F::kLn2High) - (n * F::kLn2Low - low);
   const T y = (r * r) * polynomial(F::kExp, r) + r + T(1);
   // 2^n can be out of reach where the result is not.
   const T twice = n > 0 ? T(2) : T(1);
-  const typename F::Bits whole = bits(shifted) - bits(F::kShifter) - (n > 0 ? 1 : 0);
+  const typename F::Bits whole = bits(shifted - (twice - T(1))) - bits(F::kShifter);
   const T scale = from_bits<T>((whole + F::kBias) << F::kFraction);
   return x < F::kExpLow ? T(0) : y * scale * twice;
 }
+template <class T> CAIRN_SCALAR T exp(T x) { return exp(x, T(0)); }
 
-// x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f): log(1 + f) = 2 s + s^3 kLog(s^2).
-template <class T> CAIRN_SCALAR T log(T x) {
+// x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). Of an exponent that is not below 0 the shifter makes a number, which more
+// processors have for vectors than a conversion.
+template <class T> struct Parts { T n, f; };
+template <class T> CAIRN_SCALAR Parts<T> parts(T x) {
   using F = Format<T>;
   using Bits = typename F::Bits;
-  using Signed = std::make_signed_t<Bits>;
   constexpr Bits fraction = (Bits{1} << F::kFraction) - 1;
-  const Bits above = bits(x) - F::kRootHalf;
-  const T n = static_cast<T>(static_cast<Signed>(above) >> F::kFraction);
-  const T f = from_bits<T>((above & fraction) + F::kRootHalf) - T(1);
+  const Bits above = bits(x) + (F::kBias << F::kFraction) - F::kRootHalf;
+  const T n = from_bits<T>(bits(F::kShifter) + (above >> F::kFraction)) - (F::kShifter + static_cast<T>(F::kBias));
+  return {n, from_bits<T>((above & fraction) + F::kRootHalf) - T(1)};
+}
+
+// With s = f / (2 + f): log(1 + f) = 2 s + s^3 kLog(s^2).
+template <class T> CAIRN_SCALAR T log(T x) {
+  using F = Format<T>;
+  const Parts<T> x_parts = parts(x);
+  const T n = x_parts.n, f = x_parts.f;
   const T s = f / (T(2) + f), z = s * s, half = T(0.5) * f * f;
   const T y = n * F::kLn2High - ((half - (s * (half + z * polynomial(F::kLog, z)) + n * F::kLn2Low)) - f);
   constexpr T infinity = std::numeric_limits<T>::infinity();
@@ -125,27 +150,6 @@ template <class T> CAIRN_SCALAR T erf(T x) {
   const T large = with_sign(T(1) - exp(-(a * a)) * polynomial(F::kErfc, T(1) / (T(1) + T(0.5) * a)), x);
   return a < T(1) ? small : x == x ? large : x;
 }
-
-// --- powers of floats, by the exponential and the logarithm of doubles
-
-CAIRN_SCALAR float pow(float a, float b) {
-  constexpr double kShifter = Format<double>::kShifter, kEven = 1 << 24; // floats from there on are even
-  constexpr double infinity = std::numeric_limits<double>::infinity(), none = std::numeric_limits<double>::quiet_NaN();
-  const double x = a, power = b, base = magnitude(x), size = magnitude(power);
-  const double shifted = power + kShifter, whole = size < kEven ? shifted - kShifter : power;
-  double y = exp(power * log(base));
-  // Of what is below 0 there are whole powers only. Selections are nested, all of one type: so they become vectors.
-  const double unless_whole = base < infinity ? (size < infinity ? none : y) : y;
-  y = x < 0 ? (whole == power ? y : unless_whole) : y;
-  const std::uint64_t odd = whole == power ? (size < kEven ? bits(shifted) & 1 : 0) : 0;
-  y = from_bits<double>(bits(y) ^ ((bits(x) >> 63) & odd) << 63);
-  y = base == 1 ? (size == infinity ? 1.0 : y) : y;
-  y = x == 1 ? 1.0 : y;
-  y = power == 0 ? 1.0 : y;
-  y = power == 1 ? x : y;
-  return static_cast<float>(power == 2 ? x * x : y);
-}
-CAIRN_SCALAR double pow(double a, double b) { return b == 2.0 ? a * a : b == 1.0 ? a : std::pow(a, b); }
 
 // --- sine and cosine, up to kMostTurned; beyond, what is left of an argument takes more digits of pi
 
@@ -182,18 +186,37 @@ template <> struct Waves<double> {
                                        4.74587190204329154e-14};
 };
 
-// The sine of an angle that is so many quarters of a turn larger.
-template <class T> CAIRN_SCALAR T sine(T x, std::uint64_t quarters) {
+// Sine and cosine of the rest, and what is lost in rounding them.
+struct Wave {
+  double sine, cosine, sine_lost, cosine_lost;
+  std::uint64_t quarter;
+};
+template <class T> CAIRN_SCALAR Wave wave(T x) {
   const Turned t = turned(static_cast<double>(x));
   const double r = t.rest, z = r * r, half = 0.5 * z, above = 1.0 - half;
-  const double s = r == 0 ? r : r + (r * (z * polynomial(Waves<T>::kSine, z)) + t.lost * above);
+  const double s_rest = r * (z * polynomial(Waves<T>::kSine, z)) + t.lost * above, s = r == 0 ? r : r + s_rest;
   // What is lost in 1 - half is added again.
-  const double c = above + (((1.0 - above) - half) + (z * z * polynomial(Waves<T>::kCosine, z) - r * t.lost));
-  const std::uint64_t quarter = t.quarter + quarters;
-  const double y = (quarter & 1) != 0 ? c : s;
+  const double c_rest = ((1.0 - above) - half) + (z * z * polynomial(Waves<T>::kCosine, z) - r * t.lost), c = above + c_rest;
+  return {s, c, (r - s) + s_rest, (above - c) + c_rest, t.quarter};
+}
+
+// The sine of an angle that is so many quarters of a turn larger.
+template <class T> CAIRN_SCALAR T sine(T x, std::uint64_t quarters) {
+  const Wave w = wave(x);
+  const std::uint64_t quarter = w.quarter + quarters;
+  const double y = (quarter & 1) != 0 ? w.cosine : w.sine;
   return static_cast<T>(from_bits<double>(bits(y) ^ (quarter & 2) << 62));
 }
 template <class T> CAIRN_SCALAR T sin(T x) { return sine(x, 0); }
 template <class T> CAIRN_SCALAR T cos(T x) { return sine(x, 1); }
+template <class T> CAIRN_SCALAR T tan(T x) {
+  const Wave w = wave(x);
+  const bool odd = (w.quarter & 1) != 0;
+  const double a = odd ? w.cosine : w.sine, b = odd ? w.sine : w.cosine;
+  double y = a / b;
+  if constexpr (std::is_same_v<T, double>) // two roundings and that of the quotient would be more than two units
+    y = a == 0 ? y : y + ((odd ? w.cosine_lost : w.sine_lost) - y * (odd ? w.sine_lost : w.cosine_lost)) / b;
+  return static_cast<T>(from_bits<double>(bits(y) ^ (w.quarter & 1) << 63));
+}
 
 } // namespace cairn::ops::scalar

@@ -14,6 +14,11 @@ concept Turning = requires(T x) {
   F::turning_value(x);
 }
 &&!std::is_same_v<T, pointwise::Integer>;
+// Their slopes likewise, where those look at the argument.
+template <class F, class T>
+concept TurningSlope = Turning<F, T> && requires(T x) {
+  F::turning_slope(x);
+};
 
 // each(begin, end, turning) over [0, n), in parts whose arguments all turn, or do not.
 template <class T, class Each> CAIRN_INLINE void by_turning(const T* x, std::int64_t n, Each&& each) {
@@ -51,7 +56,7 @@ template <class F, class T> struct UnaryVjpLoop {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
     auto* o = static_cast<T*>(out);
     const auto *c = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *y = static_cast<const T*>(in[2]);
-    if constexpr (Turning<F, T>) {
+    if constexpr (TurningSlope<F, T>) {
       by_turning(
           x, n, [&](std::int64_t begin, std::int64_t end, bool turning) __attribute__((always_inline)) {
             if (!turning) {
