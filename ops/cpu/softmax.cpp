@@ -1,5 +1,5 @@
 // See softmax.h. A row is gone over in blocks that are staged in float or double; exponentials are taken again rather than kept,
-// so a row may be of any length.
+// so a row may be of any length. Lines across memory: softmax_columns.cpp.
 #include "ops/cpu/softmax.h"
 
 #include "ops/cpu/isa.h"
@@ -207,6 +207,7 @@ private:
 } // namespace
 
 void softmax(Softmax what, int axis, const View& out, std::span<const View> in) {
+  if (softmax_columns(what, axis, out, in)) return;
   if (compute_of(out.dtype) == Compute::f64)
     Rows<double>(what, axis, out, in).run();
   else
