@@ -1,28 +1,17 @@
 // Elements along an axis in order, the largest of them, and their running sums.
-#include "ops/cpu/groups.h"
+#include "ops/cpu/running_sum.h"
 #include "ops/cpu/sort.h"
-#include "ops/cpu/workers.h"
 #include "ops/operators/definitions.h"
 
 #include <fmt/format.h>
-
-#include <numeric>
 
 namespace cairn::ops {
 
 namespace {
 
-using cpu::Groups;
-
 // The axis is operand `at` of those that are no tensors; the last if it is not given.
 int axis_of(std::string_view who, const Attributes& attributes, std::size_t at, const Shape& shape) {
   return axis_in(who, rules::integer_or(attributes, at, -1), shape.rank());
-}
-
-template <class F> void each_group(const Groups& groups, F&& f) {
-  cpu::parallel_for(groups.count(), groups.grain(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) f(i);
-  });
 }
 
 // --- cumulative-sum
@@ -35,20 +24,7 @@ void infer_cumulative(const Call& call, ResultTypes& results) {
 
 template <bool reverse> void cumulative_kernel(const KernelCall& call) {
   const View& out = call.outputs[0];
-  const unsigned line = cpu::line_along(call.attributes[0].integer, out.shape.rank());
-  const Groups from(call.inputs[0], line), to(out, line);
-  cpu::by_type(out.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    each_group(from, [&](std::int64_t i) {
-      std::vector<T> x;
-      from.load(i, x);
-      if (reverse)
-        std::partial_sum(x.rbegin(), x.rend(), x.rbegin());
-      else
-        std::partial_sum(x.begin(), x.end(), x.begin());
-      to.store(i, x);
-    });
-  });
+  cpu::running_sum(axis_of("cumulative-sum", call.attributes, 0, out.shape), reverse, out, call.inputs[0]);
 }
 
 void cumulative_vjp(const VjpCall& call) {
