@@ -6,18 +6,27 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
+#include <utility>
 
 namespace cairn::ops::cpu {
 
-inline constexpr std::int64_t kFewKeys = 64;  // that are counted
+inline constexpr std::int64_t kFewKeys = 128; // that are counted
 inline constexpr std::int64_t kKeyGroup = 16; // lines of them have room for a multiple of it
 
 // A key and where it was.
 template <class Key, class Place> struct Entry {
-  Key key;
   Place place;
-  friend bool operator<(const Entry& a, const Entry& b) { return a.key < b.key || (a.key == b.key && a.place < b.place); }
+  Key key;
+  friend bool operator<(const Entry& a, const Entry& b) {
+    if constexpr (sizeof(Key) + sizeof(Place) == sizeof(std::uint64_t)) // one comparison, as no branch foresees it
+      return a.both() < b.both();
+    else
+      return a.key < b.key || (a.key == b.key && a.place < b.place);
+  }
+  std::uint64_t both() const { return std::uint64_t{key} << 32 | place; }
 };
 
 template <class Key> Key key_of(Key key) { return key; }
@@ -46,39 +55,35 @@ template <int digits, class Count, class T> T* sorted_by_digits(T* a, T* b, std:
   return a;
 }
 
-// out: where each of n <= kFewKeys keys comes to be. Keys up to the next multiple of kKeyGroup are read.
+// out: how many of n <= kFewKeys keys are below each of them. Keys up to the next multiple of kKeyGroup are read.
 template <class Key> struct Ranks {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
     using Signed = std::make_signed_t<Key>; // what all vectors compare
     constexpr Key kSign = Key{1} << (8 * sizeof(Key) - 1);
-    auto* ranks = static_cast<Key*>(out);
     const auto* keys = static_cast<const Key*>(in[0]);
-    for (std::int64_t group = 0; group < n; group += kKeyGroup) {
-      Signed here[kKeyGroup], rank[kKeyGroup] = {};
-      for (std::int64_t l = 0; l < kKeyGroup; ++l) here[l] = static_cast<Signed>(keys[group + l] ^ kSign);
-      for (std::int64_t j = 0; j < n; ++j) {
-        const auto other = static_cast<Signed>(keys[j] ^ kSign);
-        const auto from = static_cast<Signed>(j - group); // equal keys come later from there on
-        for (std::int64_t l = 0; l < kKeyGroup; ++l)
-          rank[l] += (other < here[l] ? 1 : 0) | ((other == here[l] ? 1 : 0) & (from < static_cast<Signed>(l) ? 1 : 0));
-      }
-      for (std::int64_t l = 0; l < kKeyGroup; ++l) ranks[group + l] = static_cast<Key>(rank[l]);
+    auto* ranks = static_cast<Key*>(out);
+    const std::int64_t whole = (n + kKeyGroup - 1) / kKeyGroup * kKeyGroup; // no rest that is no vector
+    alignas(64) Signed all[kFewKeys];
+    for (std::int64_t i = 0; i < whole; ++i) {
+      all[i] = static_cast<Signed>(keys[i] ^ kSign);
+      ranks[i] = 0;
+    }
+    for (std::int64_t j = 0; j < n; ++j) {
+      const Signed one = all[j];
+      CAIRN_EACH
+      for (std::int64_t i = 0; i < whole; ++i) ranks[i] += one < all[i] ? Key{1} : Key{0};
     }
   }
 };
 
-// out: for each group of kKeysAtOnce keys, whether one is below in[1].
-inline constexpr std::int64_t kKeysAtOnce = 64;
-template <class Key> struct AnyBelow {
-  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t groups, double /*parameter*/) {
-    auto* any = static_cast<std::uint8_t*>(out);
+// out: for each key a byte, 1 where it is below in[1].
+template <class Key> struct Below {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* below = static_cast<std::uint8_t*>(out);
     const auto* keys = static_cast<const Key*>(in[0]);
     const Key bound = *static_cast<const Key*>(in[1]);
-    for (std::int64_t g = 0; g < groups; ++g, keys += kKeysAtOnce) {
-      Key below = 0;
-      for (std::int64_t l = 0; l < kKeysAtOnce; ++l) below |= keys[l] < bound ? Key{1} : Key{0};
-      any[g] = below != 0 ? 1 : 0;
-    }
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) below[i] = keys[i] < bound ? 1 : 0;
   }
 };
 
@@ -86,58 +91,55 @@ template <class Key> struct AnyBelow {
 template <int digits, class Key, class Place>
 void places_in_order(const Key* keys, std::int64_t n, Place* places, Entry<Key, Place>* a, Entry<Key, Place>* b) {
   if (n <= kFewKeys) {
-    Key ranks[kFewKeys];
+    alignas(64) Key ranks[kFewKeys];
+    std::uint8_t equal[kFewKeys] = {}; // so far; they come behind each other
     const void* const in[] = {keys};
     Compiled<Ranks<Key>>::chosen()(ranks, in, n, 0);
-    for (std::int64_t i = 0; i < n; ++i) places[ranks[i]] = static_cast<Place>(i);
+    for (std::int64_t i = 0; i < n; ++i) places[ranks[i] + equal[ranks[i]]++] = static_cast<Place>(i);
     return;
   }
-  for (std::int64_t i = 0; i < n; ++i) a[i] = {keys[i], static_cast<Place>(i)};
+  for (std::int64_t i = 0; i < n; ++i) a[i] = {static_cast<Place>(i), keys[i]};
   const Entry<Key, Place>* const sorted = sorted_by_digits<digits, Place>(a, b, n);
   for (std::int64_t i = 0; i < n; ++i) places[i] = sorted[i].place;
 }
 
 // Room for those among which the first `count` are sought.
-inline std::int64_t candidates_for(std::int64_t count) { return std::max<std::int64_t>(2 * count, 32); }
+inline std::int64_t candidates_for(std::int64_t count) { return std::max<std::int64_t>(4 * count, 32); }
 
-// The places of the first `count` keys in ascending order; count <= n. Most keys are only compared with the largest of the best
-// so far, many at once.
+// The places of the first `count` keys in ascending order; count <= n. Most keys are only compared with the last of the best so
+// far, many at once.
 template <class Key, class Place>
 void first_places(const Key* keys, std::int64_t n, std::int64_t count, Place* places, Entry<Key, Place>* candidates) {
+  constexpr std::int64_t kAtOnce = 512, kWord = 8;
   if (count == 0) return;
   const std::int64_t room = candidates_for(count);
-  std::int64_t found = std::min(n, room), at = found;
-  for (std::int64_t i = 0; i < found; ++i) candidates[i] = {keys[i], static_cast<Place>(i)};
+  std::int64_t found = std::min(n, room);
+  for (std::int64_t i = 0; i < found; ++i) candidates[i] = {static_cast<Place>(i), keys[i]};
   Key bound = 0;
   const auto cut = [&] {
     std::nth_element(candidates, candidates + (count - 1), candidates + found);
     bound = candidates[count - 1].key;
     found = count;
   };
-  const auto scan = [&](std::int64_t end) {
-    for (; at < end; ++at) {
-      if (!(keys[at] < bound)) continue; // an equal one comes later
-      candidates[found++] = {keys[at], static_cast<Place>(at)};
-      if (found == room) cut();
-    }
-  };
+  std::int64_t at = found;
   cut();
-  constexpr std::int64_t kGroups = 16;
   while (at < n) {
-    const std::int64_t groups = std::min(kGroups, (n - at) / kKeysAtOnce);
-    if (groups == 0) {
-      scan(n);
-      break;
-    }
-    std::uint8_t any[kGroups];
+    const std::int64_t here = std::min(kAtOnce, n - at);
+    alignas(64) std::uint8_t below[kAtOnce];
     const void* const in[] = {keys + at, &bound};
-    Compiled<AnyBelow<Key>>::chosen()(any, in, groups, 0);
-    for (std::int64_t g = 0; g < groups; ++g) {
-      if (any[g] != 0)
-        scan(at + kKeysAtOnce);
-      else
-        at += kKeysAtOnce;
+    Compiled<Below<Key>>::chosen()(below, in, here, 0);
+    std::fill(below + here, below + (here + kWord - 1) / kWord * kWord, std::uint8_t{0});
+    for (std::int64_t i = 0; i < here; i += kWord) {
+      std::uint64_t word = 0; // the byte of the first key is the lowest
+      std::memcpy(&word, below + i, kWord);
+      for (; word != 0; word &= word - 1) {
+        const std::int64_t place = at + i + std::countr_zero(word) / 8;
+        if (!(keys[place] < bound)) continue; // any more; and an equal one comes later
+        candidates[found++] = {static_cast<Place>(place), keys[place]};
+        if (found == room) cut();
+      }
     }
+    at += here;
   }
   cut();
   std::sort(candidates, candidates + count);
