@@ -1,14 +1,12 @@
 // See running_sum.h. Lines that go across memory are taken beside each other: whole rows of elements are added to a row of sums.
 #include "ops/cpu/running_sum.h"
 
-#include "ops/cpu/groups.h"
 #include "ops/cpu/isa.h"
 #include "ops/cpu/panels.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <type_traits>
 
 namespace cairn::ops::cpu {
@@ -17,9 +15,11 @@ namespace {
 
 using pointwise::Integer;
 
-constexpr std::int64_t kLeastLines = 8;  // fewer beside each other make no vectors
-constexpr std::int64_t kMostLines = 512; // whose sums stay in the closest cache
-constexpr std::int64_t kFewPanels = 8;   // rather narrow ones, so that threads find enough
+constexpr std::int64_t kLeastLines = 8;    // fewer beside each other make no vectors
+constexpr std::int64_t kMostLines = 512;   // whose sums stay in the closest cache
+constexpr std::int64_t kTogether = 4;      // lines that are closest: an addition waits for the one before it in its line
+constexpr std::int64_t kShortLines = 2048; // elements of them that are worth a panel
+constexpr std::int64_t kFewPanels = 8;     // rather narrow ones, so that threads find enough
 
 // sums += row; out = sums
 template <class T> struct AddRow {
@@ -75,20 +75,42 @@ void across(Panels& panels, std::int64_t n, bool from_last, const View& out, con
                });
 }
 
-template <class T> void line_by_line(int axis, bool from_last, const View& out, const View& x) {
-  const unsigned line = line_along(axis, out.shape.rank());
-  const Groups from(x, line), to(out, line);
-  parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
-    std::vector<T> sums;
-    for (std::int64_t i = begin; i < end; ++i) {
-      from.load(i, sums);
-      if (from_last)
-        std::partial_sum(sums.rbegin(), sums.rend(), sums.rbegin());
-      else
-        std::partial_sum(sums.begin(), sums.end(), sums.begin());
-      to.store(i, sums);
+struct Steps {
+  std::int64_t along, across;
+};
+
+// sums of lines beside each other, none of which waits for another.
+template <class T, std::int64_t lines>
+void sum_lines(typename AddRow<T>::Result* to, Steps to_steps, const T* from, Steps from_steps, std::int64_t n) {
+  using Sum = typename AddRow<T>::Sum;
+  Sum sums[lines];
+  for (Sum& sum : sums) sum = AddRow<T>::kFloating ? Sum(-0.0) : Sum(0);
+  for (std::int64_t i = 0; i < n; ++i, to += to_steps.along, from += from_steps.along)
+    for (std::int64_t l = 0; l < lines; ++l) {
+      sums[l] = sums[l] + converted<Sum>(from[l * from_steps.across]);
+      to[l * to_steps.across] = converted<typename AddRow<T>::Result>(sums[l]);
     }
-  });
+}
+
+template <class T> void line_by_line(Panels& panels, std::int64_t n, bool from_last) {
+  using Result = typename AddRow<T>::Result;
+  const std::int64_t most = std::clamp<std::int64_t>(kShortLines / n, kTogether, kMostLines);
+  panels.cut(most);
+  const std::int64_t direction = from_last ? -1 : 1, first = from_last ? n - 1 : 0;
+  const Steps to_steps{direction * panels.along(0), panels.across(0)}, from_steps{direction * panels.along(1), panels.across(1)};
+  parallel_for(
+      panels.count(), std::max<std::int64_t>(1, kElementsInline / 8 / (n * most)), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t p = begin; p < end; ++p) {
+          const Panels::Panel panel = panels[p];
+          auto* to = reinterpret_cast<Result*>(panel.at[0]) + first * panels.along(0);
+          auto* from = reinterpret_cast<const T*>(panel.at[1]) + first * panels.along(1);
+          std::int64_t line = 0;
+          for (; line + kTogether <= panel.lines; line += kTogether)
+            sum_lines<T, kTogether>(to + line * to_steps.across, to_steps, from + line * from_steps.across, from_steps, n);
+          for (; line < panel.lines; ++line)
+            sum_lines<T, 1>(to + line * to_steps.across, to_steps, from + line * from_steps.across, from_steps, n);
+        }
+      });
 }
 
 } // namespace
@@ -98,7 +120,13 @@ void running_sum(int axis, bool from_last, const View& out, const View& x) {
   Panels panels(axis, {&out, &x});
   if (panels.neighbours() >= kLeastLines && panels.across(0) == 1 && panels.across(1) == 1)
     return across(panels, out.shape[axis], from_last, out, x);
-  by_type(out.dtype, [&](auto zero) { line_by_line<decltype(zero)>(axis, from_last, out, x); });
+  switch (x.dtype) {
+#define X(name, other, T, bytes)                                                                                                 \
+  case DType::name:                                                                                                              \
+    return line_by_line<T>(panels, out.shape[axis], from_last);
+    CAIRN_DTYPES(X)
+#undef X
+  }
 }
 
 } // namespace cairn::ops::cpu
