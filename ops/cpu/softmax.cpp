@@ -1,8 +1,8 @@
 // See softmax.h. A row is gone over in blocks that are staged in float or double; exponentials are taken again rather than kept,
-// so a row may be of any length.
+// so a row may be of any length. Lines across memory: softmax_columns.cpp.
 #include "ops/cpu/softmax.h"
 
-#include "ops/cpu/isa.h"
+#include "ops/cpu/lanes.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
@@ -14,7 +14,6 @@ namespace cairn::ops::cpu {
 namespace {
 
 constexpr std::int64_t kBlock = 512;
-constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kShortRow = 64;
 
 // out = exp(x - shift) factor
@@ -33,21 +32,35 @@ template <class T> void exponentials(T* out, const T* x, T shift, T factor, std:
   Compiled<Exponentials<T>>::chosen()(out, in, n, 0);
 }
 
-// f(x[0], f(x[1], ...)) by lanes, for n > 0.
-template <class T, class F> T folded(const T* x, std::int64_t n, F&& f) {
-  T lanes[kLanes] = {};
-  const std::int64_t used = std::min(n, kLanes);
-  for (std::int64_t l = 0; l < used; ++l) lanes[l] = x[l];
-  std::int64_t i = used;
-  for (; i + kLanes <= n; i += kLanes)
-    for (std::int64_t l = 0; l < kLanes; ++l) lanes[l] = f(lanes[l], x[i + l]);
-  for (std::int64_t l = 0; l < n - i; ++l) lanes[l] = f(lanes[l], x[i + l]);
-  T all = lanes[0];
-  for (std::int64_t l = 1; l < used; ++l) all = f(all, lanes[l]);
-  return all;
-}
-template <class T> T sum_of(const T* x, std::int64_t n) {
-  return folded(x, n, [](T a, T b) { return a + b; });
+template <class T> struct Largest {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    const auto* x = static_cast<const T*>(in[0]);
+    alignas(64) T lanes[kLanes];
+    for (T& lane : lanes) lane = -std::numeric_limits<T>::infinity();
+    by_lanes(
+        n, [&](std::int64_t i, std::int64_t l) __attribute__((always_inline)) { lanes[l] = x[i] > lanes[l] ? x[i] : lanes[l]; });
+    T largest = lanes[0];
+    for (const T lane : lanes) largest = lane > largest ? lane : largest;
+    *static_cast<T*>(out) = largest;
+  }
+};
+
+template <class T> struct Sum {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    const auto* x = static_cast<const T*>(in[0]);
+    alignas(64) T lanes[kLanes] = {};
+    by_lanes(
+        n, [&](std::int64_t i, std::int64_t l) __attribute__((always_inline)) { lanes[l] += x[i]; });
+    *static_cast<T*>(out) = sum_of(lanes);
+  }
+};
+
+// Largest or Sum.
+template <class Loop, class T> T folded(const T* x, std::int64_t n) {
+  T result{};
+  const void* const in[] = {x};
+  Compiled<Loop>::chosen()(&result, in, n, 0);
+  return result;
 }
 
 template <class T> class Rows {
@@ -148,7 +161,7 @@ private:
     if (what_ == Softmax::plain || what_ == Softmax::logarithm) {
       T largest = -std::numeric_limits<T>::infinity();
       each_block(a, nullptr, [&](const T* x, const T*, std::int64_t n, std::int64_t) {
-        const T here = folded(x, n, [](T p, T q) { return q > p ? q : p; });
+        const T here = folded<Largest<T>>(x, n);
         largest = here > largest ? here : largest;
       });
       T* const kept = what_ == Softmax::logarithm ? nullptr
@@ -159,7 +172,7 @@ private:
       each_block(a, nullptr, [&](const T* x, const T*, std::int64_t n, std::int64_t at) {
         T* const to = kept != nullptr ? kept + at : results;
         exponentials(to, x, largest, T(1), n);
-        sum += sum_of(to, n);
+        sum += folded<Sum<T>>(to, n);
       });
       const T shift = largest + pointwise::log(sum), factor = 1 / sum;
       if (kept != nullptr) {
@@ -184,7 +197,7 @@ private:
         for (std::int64_t i = 0; i < n; ++i) results[i] = c[i] * y[i];
         terms = results;
       }
-      sum += sum_of(terms, n);
+      sum += folded<Sum<T>>(terms, n);
     });
     each_block(a, b, [&](const T* c, const T* y, std::int64_t n, std::int64_t at) {
       if (what_ == Softmax::plain_vjp) {
@@ -207,6 +220,7 @@ private:
 } // namespace
 
 void softmax(Softmax what, int axis, const View& out, std::span<const View> in) {
+  if (softmax_columns(what, axis, out, in)) return;
   if (compute_of(out.dtype) == Compute::f64)
     Rows<double>(what, axis, out, in).run();
   else

@@ -1,29 +1,17 @@
 // Elements along an axis in order, the largest of them, and their running sums.
-#include "ops/cpu/groups.h"
-#include "ops/cpu/workers.h"
+#include "ops/cpu/running_sum.h"
+#include "ops/cpu/sort.h"
 #include "ops/operators/definitions.h"
-#include "ops/pointwise.h"
 
 #include <fmt/format.h>
-
-#include <numeric>
 
 namespace cairn::ops {
 
 namespace {
 
-using cpu::Groups;
-using pointwise::Integer;
-
 // The axis is operand `at` of those that are no tensors; the last if it is not given.
 int axis_of(std::string_view who, const Attributes& attributes, std::size_t at, const Shape& shape) {
   return axis_in(who, rules::integer_or(attributes, at, -1), shape.rank());
-}
-
-template <class F> void each_group(const Groups& groups, F&& f) {
-  cpu::parallel_for(groups.count(), groups.grain(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) f(i);
-  });
 }
 
 // --- cumulative-sum
@@ -36,20 +24,7 @@ void infer_cumulative(const Call& call, ResultTypes& results) {
 
 template <bool reverse> void cumulative_kernel(const KernelCall& call) {
   const View& out = call.outputs[0];
-  const unsigned line = cpu::line_along(call.attributes[0].integer, out.shape.rank());
-  const Groups from(call.inputs[0], line), to(out, line);
-  cpu::by_type(out.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    each_group(from, [&](std::int64_t i) {
-      std::vector<T> x;
-      from.load(i, x);
-      if (reverse)
-        std::partial_sum(x.rbegin(), x.rend(), x.rbegin());
-      else
-        std::partial_sum(x.begin(), x.end(), x.begin());
-      to.store(i, x);
-    });
-  });
+  cpu::running_sum(axis_of("cumulative-sum", call.attributes, 0, out.shape), reverse, out, call.inputs[0]);
 }
 
 void cumulative_vjp(const VjpCall& call) {
@@ -57,57 +32,7 @@ void cumulative_vjp(const VjpCall& call) {
     call.results[0] = call.runtime.apply(OperatorId::cumulative_sum_vjp, {call.cotangents[0]}, call.attributes);
 }
 
-// --- order. Places of equal elements stay in their order, so every order is one of all places.
-
-bool is_nan(double d) { return d != d; }
-bool is_nan(Integer) { return false; }
-
-// The first `count` places of a line in ascending order, NaNs last; or in descending order, NaNs first.
-template <class T>
-void places_in_order(const std::vector<T>& x, bool ascending, std::int64_t count, std::vector<Integer>& places) {
-  places.resize(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) places[i] = static_cast<std::int64_t>(i);
-  auto before = [&](Integer i, Integer j) {
-    const T a = x[static_cast<std::size_t>(ascending ? i.v : j.v)], b = x[static_cast<std::size_t>(ascending ? j.v : i.v)];
-    if (pointwise::less(a, b) || (is_nan(b) && !is_nan(a))) return true;
-    if (pointwise::less(b, a) || (is_nan(a) && !is_nan(b))) return false;
-    return i.v < j.v;
-  };
-  std::partial_sort(places.begin(), places.begin() + count, places.end(), before);
-  places.resize(static_cast<std::size_t>(count));
-}
-
-// f(line, its elements, places in order) for every line of x. count: -1 for all, ascending.
-template <class F> void each_order(const View& x, int axis, std::int64_t count, F&& f) {
-  const Groups from(x, 1u << axis);
-  cpu::by_type(x.dtype, [&](auto zero) {
-    each_group(from, [&](std::int64_t i) {
-      std::vector<decltype(zero)> line;
-      std::vector<Integer> places;
-      from.load(i, line);
-      places_in_order(line, count < 0, count < 0 ? from.size() : count, places);
-      f(i, line, places);
-    });
-  });
-}
-
-template <class T> std::vector<T> picked(const std::vector<T>& x, const std::vector<Integer>& places) {
-  std::vector<T> out;
-  out.reserve(places.size());
-  for (const Integer place : places) out.push_back(x[static_cast<std::size_t>(place.v)]);
-  return out;
-}
-
-// (cotangent, x): each part of the cotangent to the place that its element came from.
-void put_back(const KernelCall& call, int axis, std::int64_t count) {
-  const Groups cotangents(call.inputs[0], 1u << axis), to(call.outputs[0], 1u << axis);
-  each_order(call.inputs[1], axis, count, [&](std::int64_t i, const auto&, const std::vector<Integer>& places) {
-    std::vector<double> c, all(static_cast<std::size_t>(to.size()));
-    cotangents.load(i, c);
-    for (std::size_t k = 0; k < places.size(); ++k) all[static_cast<std::size_t>(places[k].v)] = c[k];
-    to.store(i, all);
-  });
-}
+// --- order
 
 void infer_put_back(const Call& call, ResultTypes& results) {
   results[0].dtype = call.inputs[0].dtype;
@@ -127,18 +52,14 @@ template <bool places> void infer_sort(const Call& call, ResultTypes& results) {
   if (places) results[0].dtype = DType::i64;
 }
 
-template <bool wants_places> void sort_kernel(const KernelCall& call) {
+template <bool places> void sort_kernel(const KernelCall& call) {
   const int axis = axis_of("sort", call.attributes, 0, call.inputs[0].shape);
-  const Groups to(call.outputs[0], 1u << axis);
-  each_order(call.inputs[0], axis, -1, [&](std::int64_t i, const auto& x, const std::vector<Integer>& places) {
-    if (wants_places)
-      to.store(i, places);
-    else
-      to.store(i, picked(x, places));
-  });
+  (places ? cpu::argsort : cpu::sort)(axis, call.outputs[0], call.inputs[0]);
 }
 
-void sort_vjp_kernel(const KernelCall& call) { put_back(call, axis_of("sort", call.attributes, 0, call.inputs[1].shape), -1); }
+void sort_vjp_kernel(const KernelCall& call) {
+  cpu::sort_vjp(axis_of("sort", call.attributes, 0, call.inputs[1].shape), call.outputs[0], call.inputs[0], call.inputs[1]);
+}
 
 void sort_vjp_rule(const VjpCall& call) {
   if (rules::wanted(call, 0))
@@ -172,25 +93,18 @@ void infer_places(const Call& call, ResultTypes& results) {
   results[0].dtype = DType::i64;
 }
 
+int axis_of_top_k(const KernelCall& call, const View& x) { return axis_of("top-k", call.attributes, 1, x.shape); }
+
 void top_k_kernel(const KernelCall& call) {
-  const int axis = axis_of("top-k", call.attributes, 1, call.inputs[0].shape);
-  const Groups values(call.outputs[0], 1u << axis), indices(call.outputs[1], 1u << axis);
-  each_order(call.inputs[0], axis, call.attributes[0].integer,
-             [&](std::int64_t i, const auto& x, const std::vector<Integer>& places) {
-               values.store(i, picked(x, places));
-               indices.store(i, places);
-             });
+  cpu::largest(axis_of_top_k(call, call.inputs[0]), &call.outputs[0], call.outputs[1], call.inputs[0]);
 }
 
 void places_kernel(const KernelCall& call) {
-  const int axis = axis_of("top-k", call.attributes, 1, call.inputs[0].shape);
-  const Groups indices(call.outputs[0], 1u << axis);
-  each_order(call.inputs[0], axis, call.attributes[0].integer,
-             [&](std::int64_t i, const auto&, const std::vector<Integer>& places) { indices.store(i, places); });
+  cpu::largest(axis_of_top_k(call, call.inputs[0]), nullptr, call.outputs[0], call.inputs[0]);
 }
 
 void top_k_vjp_kernel(const KernelCall& call) {
-  put_back(call, axis_of("top-k", call.attributes, 1, call.inputs[1].shape), call.attributes[0].integer);
+  cpu::largest_vjp(axis_of_top_k(call, call.inputs[1]), call.outputs[0], call.inputs[0], call.inputs[1]);
 }
 
 void top_k_vjp_rule(const VjpCall& call) {
