@@ -54,7 +54,7 @@ struct View {
   std::int64_t elements() const { return shape.elements(); }
 };
 
-// What a kernel is called with. Kernels are plain functions that may run on any thread; they allocate nothing on devices and throw nothing.
+// What a kernel is called with. Kernels are plain functions that may run on any thread; they allocate nothing on devices and throw bad_alloc alone.
 struct KernelCall {
   std::span<const View> inputs;
   std::span<const View> outputs;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include <sched.h>
 
@@ -46,7 +47,13 @@ void Workers::take_pieces(const Task& task) {
   for (;;) {
     const std::int64_t begin = next_.fetch_add(task.grain, std::memory_order_relaxed);
     if (begin >= task.count) return;
-    task.piece(task.data, begin, std::min(begin + task.grain, task.count));
+    try {
+      task.piece(task.data, begin, std::min(begin + task.grain, task.count));
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (failure_ == nullptr) failure_ = std::current_exception();
+      next_.store(task.count, std::memory_order_relaxed); // nobody needs the rest
+    }
   }
 }
 
@@ -89,6 +96,7 @@ void Workers::run(std::int64_t count, std::int64_t grain, Piece piece, void* dat
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return busy_ == 0; });
   task_.piece = nullptr;
+  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 } // namespace cairn::ops::cpu

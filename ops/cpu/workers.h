@@ -8,6 +8,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <type_traits>
@@ -25,7 +26,8 @@ public:
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Calls `piece` for all of [0, count) in pieces of `grain`, on all threads and the caller's.
+  // Calls `piece` for all of [0, count) in pieces of `grain`, on all threads and the caller's. What a piece throws, in most cases
+  // that there is no memory, is thrown again when all have ended; pieces that had not begun are left out.
   void run(std::int64_t count, std::int64_t grain, Piece piece, void* data);
   unsigned threads() const { return threads_; }
 
@@ -50,6 +52,7 @@ private:
   std::uint64_t round_ = 0;
   unsigned busy_ = 0;
   bool stop_ = false;
+  std::exception_ptr failure_; // the first of the task
   std::atomic<std::int64_t> next_{0};
 };
 

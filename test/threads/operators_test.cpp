@@ -1,7 +1,11 @@
 // The same kernels on another thread, with delays and with copies beside them, give the same bits.
+#include "ops/cpu/workers.h"
 #include "test/devices/samples.h"
 
 #include <doctest/doctest.h>
+
+#include <atomic>
+#include <new>
 
 using namespace samples;
 
@@ -142,6 +146,26 @@ TEST_CASE("kernels of the emulated device take denormal numbers for zeros, like 
   const float tiny[] = {1e-39f, 1.0f};
   const Tensor t = runtime.from_host(DType::f32, {2}, *device, tiny);
   CHECK(runtime.read_numbers(runtime.apply(OperatorId::mul, {t, weak_number(1024, true)})) == std::vector<double>{0, 1024});
+}
+
+TEST_CASE("what a piece of work throws reaches the thread that waits for all") {
+  cpu::Workers workers(4);
+  cpu::Workers::current() = &workers;
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<int> begun = 0;
+    const auto run = [&](int bad) {
+      cpu::parallel_for(64, 1, [&](std::int64_t begin, std::int64_t) {
+        ++begun;
+        if (begin == bad) throw std::bad_alloc();
+      });
+    };
+    CHECK_THROWS_AS(run(round % 64), std::bad_alloc);
+    CHECK(begun >= 1);
+    begun = 0;
+    run(-1); // they go on working
+    CHECK(begun == 64);
+  }
+  cpu::Workers::current() = nullptr;
 }
 
 TEST_CASE("the threads that share the work of large kernels give what one gives") {
