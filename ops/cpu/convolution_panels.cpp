@@ -23,7 +23,8 @@ constexpr std::int64_t kPanelBytes = 448 << 10; // of a chunk of channels, in th
 constexpr std::int64_t kMostRows = 64;          // of a window: depths times heights
 constexpr std::int64_t kMostPlaces = 512;       // of a window
 constexpr double kMostPacked = 1 << 24;         // elements of x, with their padding
-constexpr double kLeastWork = 1 << 20;          // multiplications
+constexpr double kLeastForLibraries = 1 << 20;  // multiplications
+constexpr double kLeastForThreads = 1 << 19;
 
 template <class T> class Panels {
 public:
@@ -33,7 +34,7 @@ public:
     outs_ = y_.channels / groups_;
     depth_ = x_.channels / groups_;
     places_ = kernel_[0] * kernel_[1] * kernel_[2];
-    possible_ = outs_ * 2 >= loops_.channels && kernel_[0] * kernel_[1] <= kMostRows && places_ <= kMostPlaces && y_.batch > 0 &&
+    possible_ = outs_ * 8 >= loops_.channels && kernel_[0] * kernel_[1] <= kMostRows && places_ <= kMostPlaces && y_.batch > 0 &&
                 y_.positions() > 0;
     for (std::size_t i = 0; i < kMostSpatial; ++i) {
       if (turned_) padding_[i] = dilation_[i] * (kernel_[i] - 1) - padding_[i];
@@ -43,9 +44,11 @@ public:
     lines_ = y_.batch * y_.sizes[0] * y_.sizes[1];
     const double packed =
         static_cast<double>(x_.batch * x_.sizes[0] * x_.sizes[1]) * static_cast<double>(x_.channels) * static_cast<double>(wide_);
-    const double work =
+    work_ =
         static_cast<double>(lines_ * y_.sizes[2] * outs_) * static_cast<double>(depth_ * places_) * static_cast<double>(groups_);
-    possible_ = possible_ && packed <= kMostPacked && work >= kLeastWork;
+    const bool worth =
+        work_ < kLeastForLibraries || (outs_ * 2 >= loops_.channels && weights.elements() >= y.elements() + x.elements());
+    possible_ = possible_ && packed <= kMostPacked && worth;
   }
   bool possible() const { return possible_; }
 
@@ -60,15 +63,17 @@ public:
     packed_ = to;
     cut();
     std::atomic<bool> done = true;
-    parallel_for(groups_ * panels_ * parts_, 1, [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t summed = chunks_ == 1 ? tile_ : ((lines_ - 1) / parts_ + 1) * tiles_ * tile_;
-      const Scratch memory((chunk_ * places_ + summed) * loops_.channels * bytes);
-      T* const at = reinterpret_cast<T*>(memory.get());
-      if (at == nullptr)
-        done = false;
-      else
-        for (std::int64_t unit = begin; unit < end; ++unit) run_unit(unit, at, at + chunk_ * places_ * loops_.channels);
-    });
+    parallel_for(groups_ * panels_ * parts_, work_ < kLeastForThreads ? groups_ * panels_ : 1,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const std::int64_t summed = chunks_ == 1 ? tile_ : ((lines_ - 1) / parts_ + 1) * tiles_ * tile_;
+                   const Scratch memory((chunk_ * places_ + summed) * loops_.channels * bytes);
+                   T* const at = reinterpret_cast<T*>(memory.get());
+                   if (at == nullptr)
+                     done = false;
+                   else
+                     for (std::int64_t unit = begin; unit < end; ++unit)
+                       run_unit(unit, at, at + chunk_ * places_ * loops_.channels);
+                 });
     return done;
   }
 
@@ -78,7 +83,8 @@ private:
   static constexpr DType kType = std::is_same_v<T, float> ? DType::f32 : DType::f64;
 
   void cut() {
-    const std::int64_t threads = Workers::current() != nullptr ? Workers::current()->threads() : 1;
+    const bool shared = work_ >= kLeastForThreads && Workers::current() != nullptr;
+    const std::int64_t threads = shared ? Workers::current()->threads() : 1;
     panels_ = (outs_ - 1) / loops_.channels + 1;
     parts_ = 1;
     while (groups_ * panels_ * parts_ % threads != 0 && groups_ * panels_ * parts_ < 4 * threads && parts_ < lines_) ++parts_;
@@ -203,6 +209,7 @@ private:
   std::int64_t outs_ = 0, depth_ = 0, places_ = 0, wide_ = 0, lines_ = 0;
   std::int64_t panels_ = 0, parts_ = 0, chunks_ = 0, chunk_ = 0, tiles_ = 0, tile_ = 0;
   const T* packed_ = nullptr;
+  double work_ = 0; // multiplications
   bool possible_ = false;
 };
 
@@ -215,7 +222,6 @@ bool dense(const View& v) {
 
 bool convolved(const Convolution& c, bool turned, const View& y, const View& x, const View& weights, const View* bias) {
   if (!dense(weights) || weights.dtype != y.dtype) return false;
-  if (weights.elements() < y.elements() + x.elements()) return false;
   if (y.dtype == DType::f32) {
     Panels<float> panels(c, turned, y, x, weights, bias);
     return panels.possible() && panels.run();
