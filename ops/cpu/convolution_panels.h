@@ -1,5 +1,6 @@
-// Convolutions whose windows are at every place, where the weights are large beside what they slide over: libraries then take
-// long to bring the weights into their order. Here each panel of them is packed into the caches and used for all places at once.
+// Convolutions whose windows are at every place, where the weights are large beside what they slide over, since libraries then take
+// long to bring the weights into their order; and those that are too small for a library. Each panel of the weights is packed into
+// the caches and used for all places at once.
 #pragma once
 
 #include "ops/cpu/convolution.h"
