@@ -7,7 +7,7 @@
 namespace cairn::ops::cpu {
 
 // As the functions of convolution.h, by what is written. False: not done.
-bool convolved_by_library(cairn_math_written kind, const Convolution& c, const View& small, const View& large, const View& weights,
-                          const View* bias);
+bool convolved_by_library(cairn_math_written kind, const Convolution& c, const View& small, const View& large,
+                          const View& weights, const View* bias);
 
 } // namespace cairn::ops::cpu
