@@ -16,7 +16,6 @@ namespace cairn::ops::cpu {
 
 namespace {
 
-constexpr double kLeastForLibrary = 1 << 20; // multiplications
 // Large weights take longer to add up than they are worth.
 std::int64_t parts_of_weights(const View& weights) { return weights.elements() < 1 << 20 ? 4 : 2; }
 

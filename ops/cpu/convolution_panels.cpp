@@ -5,6 +5,7 @@
 // are cut.
 #include "ops/cpu/convolution_panels.h"
 
+#include "ops/cpu/convolution_library.h"
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/panel_loops.h"
 #include "ops/cpu/scratch.h"
@@ -23,19 +24,18 @@ constexpr std::int64_t kPanelBytes = 448 << 10; // of a chunk of channels, in th
 constexpr std::int64_t kMostRows = 64;          // of a window: depths times heights
 constexpr std::int64_t kMostPlaces = 512;       // of a window
 constexpr double kMostPacked = 1 << 24;         // elements of x, with their padding
-constexpr double kLeastForLibraries = 1 << 20;  // multiplications
-constexpr double kLeastForThreads = 1 << 19;
+constexpr double kLeastForThreads = 1 << 19;    // multiplications
 
-template <class T> class Panels {
+template <class T> class ByPanels {
 public:
-  Panels(const Convolution& c, bool turned, const View& y, const View& x, const View& weights, const View* bias)
+  ByPanels(const Convolution& c, bool turned, const View& y, const View& x, const View& weights, const View* bias)
       : groups_(c.groups), turned_(turned), y_(y), x_(x), weights_(weights), bias_(bias), kernel_(c.windows.kernel),
         dilation_(c.windows.dilation), padding_(c.windows.padding) {
     outs_ = y_.channels / groups_;
     depth_ = x_.channels / groups_;
     places_ = kernel_[0] * kernel_[1] * kernel_[2];
     possible_ = outs_ * 8 >= loops_.channels && kernel_[0] * kernel_[1] <= kMostRows && places_ <= kMostPlaces && y_.batch > 0 &&
-                y_.positions() > 0;
+                y_.positions() > 0 && depth_ > 0 && x_.positions() > 0;
     for (std::size_t i = 0; i < kMostSpatial; ++i) {
       if (turned_) padding_[i] = dilation_[i] * (kernel_[i] - 1) - padding_[i];
       possible_ = possible_ && c.windows.stride[i] == 1 && padding_[i] >= 0;
@@ -47,7 +47,7 @@ public:
     work_ =
         static_cast<double>(lines_ * y_.sizes[2] * outs_) * static_cast<double>(depth_ * places_) * static_cast<double>(groups_);
     const bool worth =
-        work_ < kLeastForLibraries || (outs_ * 2 >= loops_.channels && weights.elements() >= y.elements() + x.elements());
+        work_ < kLeastForLibrary || (outs_ * 2 >= loops_.channels && weights.elements() >= y.elements() + x.elements());
     possible_ = possible_ && packed <= kMostPacked && worth;
   }
   bool possible() const { return possible_; }
@@ -95,6 +95,7 @@ private:
     tiles_ = (wide - 1) / loops_.places + 1;
     tile_ = (wide - 1) / tiles_ + 1; // the last one overlaps the one before it
   }
+
   void pack_line(std::int64_t line, T* to) const {
     const char* const from = x_.at(line / x_.sizes[1] / x_.sizes[0], line / x_.sizes[1] % x_.sizes[0], line % x_.sizes[1], 0);
     const std::int64_t pad = padding_[2], n = x_.sizes[2];
@@ -223,11 +224,11 @@ bool dense(const View& v) {
 bool convolved(const Convolution& c, bool turned, const View& y, const View& x, const View& weights, const View* bias) {
   if (!dense(weights) || weights.dtype != y.dtype) return false;
   if (y.dtype == DType::f32) {
-    Panels<float> panels(c, turned, y, x, weights, bias);
+    ByPanels<float> panels(c, turned, y, x, weights, bias);
     return panels.possible() && panels.run();
   }
   if (y.dtype == DType::f64) {
-    Panels<double> panels(c, turned, y, x, weights, bias);
+    ByPanels<double> panels(c, turned, y, x, weights, bias);
     return panels.possible() && panels.run();
   }
   return false;

@@ -3,6 +3,7 @@
 
 #include "ops/cpu/folds.h"
 #include "ops/cpu/jets.h"
+#include "ops/cpu/pointwise_loops.h"
 #include "ops/cpu/reduce.h"
 #include "ops/cpu/scratch.h"
 #include "ops/operators/reductions.h"
@@ -124,48 +125,33 @@ template <class E> struct Variances {
   }
 };
 
-// --- reverse rules: functions of (cotangent, x, what is known of the group) for each element
+// --- reverse rules: slopes at x, by what is known of the group and a parameter
 
-template <class T> struct EuclideanNormReverse {
-  CAIRN_INLINE static T of(T c, T x, T norm, T) {
-    const T factor = norm == T(0) ? T(0) : c / norm;
-    return factor == T(0) || x == T(0) ? T(0) : factor * x;
+struct EuclideanNormSlope {
+  template <class T> CAIRN_INLINE static T slope(T x, T norm, T) { return norm == T(0) ? T(0) : x / norm; }
+};
+struct NormSlope {
+  template <class T> CAIRN_INLINE static T slope(T x, T norm, T p) {
+    const T size = x < T(0) ? -x : x, slope = pointwise::pow(size, p - T(1)) / pointwise::pow(norm, p - T(1));
+    return norm == T(0) || x == T(0) ? T(0) : x < T(0) ? -slope : slope;
   }
 };
-template <class T> struct NormReverse {
-  CAIRN_INLINE static T of(T c, T x, T norm, T p) {
-    const T factor = norm == T(0) ? T(0) : c / pointwise::pow(norm, p - T(1));
-    const T slope = pointwise::pow(pointwise::where(x < T(0), -x, x), p - T(1));
-    return factor == T(0) || x == T(0) ? T(0) : factor * (x < T(0) ? -slope : slope);
-  }
+struct LogOfSumSlope {
+  template <class T> CAIRN_INLINE static T slope(T x, T y, T) { return pointwise::exp(x == y ? T(0) : x - y); }
 };
-template <class T> struct LogOfSumReverse {
-  CAIRN_INLINE static T of(T c, T x, T y, T) { return c * pointwise::exp(x == y ? T(0) : x - y); }
-};
-template <class T> struct VarianceReverse {
-  CAIRN_INLINE static T of(T c, T x, T mean, T degrees) { return c * T(2) * (x - mean) / degrees; }
+struct VarianceSlope {
+  template <class T> CAIRN_INLINE static T slope(T x, T mean, T degrees) { return T(2) * (x - mean) / degrees; }
 };
 
-template <template <class> class Rule, class T> struct ReverseLoop {
-  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double parameter) {
-    auto* o = static_cast<T*>(out);
-    const auto *c = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *y = static_cast<const T*>(in[2]);
-    const T p = static_cast<T>(parameter);
-    CAIRN_EACH
-    for (std::int64_t i = 0; i < n; ++i) o[i] = Rule<T>::of(c[i], x[i], y[i], p);
-  }
-};
-
-// (cotangent, x, result) for each group, stretched over it.
-template <template <class> class Rule>
-void reverse(const KernelCall& call, unsigned mask, const View& known, Compute compute, double parameter) {
+// Cotangents and what is known are stretched over their groups.
+template <class F> void reverse(const KernelCall& call, unsigned mask, const View& known, Compute compute, double parameter) {
   const Shape& shape = call.inputs[1].shape;
   const View operands[] = {rules::with_axes(call.inputs[0], shape, mask), call.inputs[1], known};
   KernelCall all = call;
   all.inputs = operands;
   elementwise(all, compute,
-              compute == Compute::f32 ? Compiled<ReverseLoop<Rule, float>>::chosen()
-                                      : Compiled<ReverseLoop<Rule, double>>::chosen(),
+              compute == Compute::f32 ? Compiled<ParameterVjpLoop<F, float>>::chosen()
+                                      : Compiled<ParameterVjpLoop<F, double>>::chosen(),
               {.parameter = parameter});
 }
 View result_of(const KernelCall& call, unsigned mask) { return rules::with_axes(call.inputs[2], call.inputs[1].shape, mask); }
@@ -265,14 +251,14 @@ void norm(const KernelCall& call, unsigned mask, double p) {
 
 void norm_vjp(const KernelCall& call, unsigned mask, double p) {
   const Compute compute = compute_of(call.outputs[0].dtype);
-  if (p == 2) return reverse<EuclideanNormReverse>(call, mask, result_of(call, mask), compute, 0);
-  reverse<NormReverse>(call, mask, result_of(call, mask), compute, p);
+  if (p == 2) return reverse<EuclideanNormSlope>(call, mask, result_of(call, mask), compute, 0);
+  reverse<NormSlope>(call, mask, result_of(call, mask), compute, p);
 }
 
 void logsumexp(const KernelCall& call, unsigned mask) { fold_floating<LogsOfSums>(reduced(call, mask), call.inputs[0]); }
 
 void logsumexp_vjp(const KernelCall& call, unsigned mask) {
-  reverse<LogOfSumReverse>(call, mask, result_of(call, mask), compute_of(call.outputs[0].dtype), 0);
+  reverse<LogOfSumSlope>(call, mask, result_of(call, mask), compute_of(call.outputs[0].dtype), 0);
 }
 
 void variance(const KernelCall& call, unsigned mask, double correction) {
@@ -292,7 +278,7 @@ void variance_vjp(const KernelCall& call, unsigned mask, double correction) {
   std::int64_t stride = 1;
   for (int i = means.shape.rank(); i-- > 0; stride *= means.shape[i]) means.strides[static_cast<std::size_t>(i)] = stride;
   reduce(Reduction::mean, means, x);
-  reverse<VarianceReverse>(call, mask, means, Compute::f64, degrees(static_cast<double>(of_group), correction));
+  reverse<VarianceSlope>(call, mask, means, Compute::f64, degrees(static_cast<double>(of_group), correction));
 }
 
 void place_of_extreme(const KernelCall& call, unsigned mask, bool largest) {

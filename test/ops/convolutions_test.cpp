@@ -1,5 +1,6 @@
-// Convolutions and their gradient by what windows slide over, where weights are large beside it, against sums of products written
-// out: panels and tiles that are not whole, windows over edges and with holes, several chunks of channels, any layout.
+// Convolutions and their gradient by what windows slide over, most of them where weights are large beside it, against sums of
+// products written out: panels and tiles that are not whole, windows over edges and with holes, several chunks of channels, any
+// layout.
 #include "test/ops/windows.h"
 
 using namespace cairn::ops;
@@ -20,8 +21,11 @@ const std::vector<WindowCase>& cases() {
       {{2, 200, 29}, {150, 4}, {1}, {1}, {1}},                // one axis
       {{1, 60, 3, 4, 5}, {64, 3, 2, 3}, {1}, {1, 0, 1}, {1}}, // three axes
       {{1, 1200, 2, 3}, {200, 1, 1}, {1}, {0}, {1}},
-      {{1, 20, 6, 6}, {200, 9, 9}, {1}, {4}, {1}}, // more rows than a window may have there: another way
-      {{1, 64, 9, 9}, {64, 3, 3}, {2}, {1}, {1}},  // not at every place: another way
+      {{1, 20, 6, 6}, {200, 9, 9}, {1}, {4}, {1}},  // more rows than a window may have there: another way
+      {{2, 32, 24, 24}, {32, 3, 3}, {1}, {1}, {1}}, // few weights: by a library, if there is one
+      {{2, 40, 16, 18}, {24, 3, 3}, {1}, {1}, {1}}, // no whole blocks of channels there
+      {{1, 64, 20, 20}, {64, 3, 3}, {2}, {1}, {1}},
+      {{1, 64, 9, 9}, {64, 3, 3}, {2}, {1}, {1}}, // not at every place: another way
   };
   return all;
 }
@@ -90,4 +94,15 @@ TEST_CASE("convolutions with many weights do not depend on the number of threads
   }
   CHECK(results[0] == results[1]);
   CHECK(results[0] == results[2]);
+}
+
+TEST_CASE("convolutions of nothing are 0") {
+  World w;
+  for (const Shape& of_x : {Shape{1, 0, 4, 4}, Shape{1, 8, 0, 4}}) {
+    const Tensor x = w.tensor(of_x, {}),
+                 weights = w.tensor({32, of_x[1], 3, 3}, std::vector<double>(static_cast<std::size_t>(32 * of_x[1] * 9), 1));
+    const std::vector<double> y = w.rt.read_numbers(applied(w.rt, O::convolve, {x, weights}, with({absent(), list({2})})));
+    REQUIRE(!y.empty());
+    CHECK(y == std::vector<double>(y.size(), 0));
+  }
 }
