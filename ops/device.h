@@ -7,6 +7,7 @@
 // A device belongs to one machine and is called from its thread only.
 #pragma once
 
+#include "ops/meter.h"
 #include "ops/tensor.h"
 
 #include <cstdint>
@@ -40,6 +41,8 @@ struct Block {
 struct Ledger {
   virtual ~Ledger() = default;
   virtual void charge(std::int64_t bytes) = 0;  // negative: given back; never throws then
+  // What kernels that run for this account ask for time and scratch memory; null: nobody limits them.
+  virtual Meter* meter() { return nullptr; }
 };
 
 // A tensor as a kernel sees it. A number of the program has no data.

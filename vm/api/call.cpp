@@ -134,7 +134,7 @@ cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_valu
   cairn_status guard = guarded(&fault, [&] {
     begin_in(*vm, inner(procedure), {reinterpret_cast<const Value*>(arguments), count});
     begun = true;
-    if (!vm->cancelled.load(std::memory_order_relaxed)) outcome = vm->engine().run(vm->slice);
+    if (!vm->engine().meter().cancelled()) outcome = vm->engine().run(vm->slice);
   });
   vm->running = false;
   if (!begun) return not_begun(*vm, guard, fault);

@@ -5,7 +5,6 @@
 #include "vm/machine/engine.h"
 #include "vm/machine/machine.h"
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,9 +22,8 @@ struct cairn_vm {
   cairn_status failure = CAIRN_OK;
   std::string fault;             // why it failed, when not the machine but the library or the system is to blame
   std::string complaint;         // of the host function that runs
-  std::uint64_t slice = 100'000; // steps between two looks at `cancelled`; follows the speed of the program
+  std::uint64_t slice = 100'000; // steps between two looks for a cancellation; follows the speed of the program
   std::uint64_t ticks = 0;       // spent running
-  std::atomic<bool> cancelled = false;
 
   bool idle() const { return (stage == Stage::done || stage == Stage::failed) && !running; }
   cairn::machine::Engine& engine() { return machine.engine(); }

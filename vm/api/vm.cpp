@@ -69,8 +69,7 @@ Options inner_options(const cairn_vm_options& given) {
 bool run(cairn_vm& vm, std::uint64_t steps, Status& status) {
   constexpr std::uint64_t kLeastSlice = 1000, kMostSlice = std::uint64_t{1} << 32;
   for (;;) {
-    // Looked at before it is taken back: an exchange alone would cost as much as a short call.
-    if (vm.cancelled.load(std::memory_order_relaxed) && vm.cancelled.exchange(false)) return true;
+    if (vm.engine().meter().take_cancellation()) return true;
     std::uint64_t slice = std::min(steps, vm.slice);
     std::uint64_t start = cairn::api::ticks_now();
     status = vm.machine.run(slice);
@@ -195,14 +194,14 @@ cairn_status cairn_vm_resume(cairn_vm* vm, const cairn_capsule* capsule, char** 
 cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps) { return cairn::api::run_machine(vm, steps); }
 
 void cairn_vm_cancel(cairn_vm* vm) {
-  if (vm != nullptr) vm->cancelled.store(true);
+  if (vm != nullptr) vm->engine().meter().cancel();
 }
 
 cairn_status cairn_vm_abandon(cairn_vm* vm) {
   if (vm == nullptr || vm->running || vm->stage == Stage::empty) return CAIRN_BAD_ARGUMENT;
   return guarded(nullptr, [&] {
     vm->engine().settle();
-    vm->cancelled.store(false);
+    vm->engine().meter().take_cancellation();
     cairn::api::failed(*vm, CAIRN_CANCELLED, "the computation was given up");
   });
 }

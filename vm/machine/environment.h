@@ -1,6 +1,7 @@
 // What primitives and the printer may ask of the machine they run in.
 #pragma once
 
+#include "ops/meter.h"
 #include "vm/value/heap.h"
 
 #include <stdexcept>
@@ -20,6 +21,8 @@ public:
   explicit Environment(value::MemorySource source = {}) : heap_(source) {}
   virtual ~Environment() = default;
   value::Heap& heap() { return heap_; }
+  // Whoever works for long asks it whether to go on; whoever takes much memory that no account knows, whether there is room.
+  ops::Meter& meter() { return meter_; }
   // The primal of a taped number or bundle (all levels); any other value itself. Borrowed in, borrowed out.
   virtual value::Value primal(value::Value v) const = 0;
   // Output of the program. Effects happen once: under replay nothing is written again.
@@ -35,6 +38,7 @@ public:
   virtual bool capsule_finished(value::Value v) const = 0;
 
 protected:
+  ops::Meter meter_;
   value::Heap heap_;
 };
 

@@ -7,7 +7,7 @@
 namespace cairn::machine {
 
 void Engine::make_tensor_world() {
-  tensor_world = std::make_unique<TensorWorld>(heap_);
+  tensor_world = std::make_unique<TensorWorld>(heap_, meter_);
   if (options.device) tensor_world->add_accelerator(options.device(*tensor_world));
 }
 

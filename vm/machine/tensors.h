@@ -19,8 +19,9 @@ class Engine;
 // The devices of one machine. Their memory is charged to the heap's account of tensors.
 class TensorWorld final : public ops::Ledger {
 public:
-  explicit TensorWorld(value::Heap& heap) : heap_(heap), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {}
+  TensorWorld(value::Heap& heap, ops::Meter& meter) : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {}
   void charge(std::int64_t bytes) override { heap_.charge(heap_.tensors, bytes); }
+  ops::Meter* meter() override { return &meter_; }
   // By name, or by role: "gpu" and "streaming" mean the accelerator that was asked for. Null, or ProgramError: there is none.
   ops::Device* find(std::string_view name);
   ops::Device& device(std::string_view name);
@@ -39,6 +40,7 @@ public:
 
 private:
   value::Heap& heap_;
+  ops::Meter& meter_;
   std::unique_ptr<ops::Device> cpu_, accelerator_;
 
 public:
