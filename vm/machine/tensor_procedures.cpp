@@ -73,7 +73,7 @@ private:
     if (!engine_.is_number(v) || is_tensor_like(v))
       throw ProgramError(fmt::format("list->tensor: expected a number, got {}", engine_.describe(v)));
     Tape* tape = engine_.runs.back().tape;
-    out_.list.push_back(owner != nullptr ? engine_.read_field(tape, owner, slot, v) : Heap::retain(v));
+    out_.add(owner != nullptr ? engine_.read_field(tape, owner, slot, v) : Heap::retain(v));
   }
   Engine& engine_;
   Values& out_;
@@ -98,7 +98,7 @@ Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, D
           heap.release(part);
           part = engine.read_field(tape, b, slot, slot == 0 ? b->primal : b->tangent);
         }
-        parts[slot].list.push_back(part);
+        parts[slot].add(part);
       }
     Owned primal(heap, pack(engine, parts[0].list, shape, type, device));
     if (!ops::is_floating(type)) return primal.take();
@@ -145,7 +145,7 @@ void unpack(Engine& engine, Value v, Values& out) {
     unpack(engine, b->tangent, tangents);
     for (std::size_t i = 0; i < primals.list.size(); ++i) {
       Value p = std::exchange(primals.list[i], value::kUnspecified), t = std::exchange(tangents.list[i], value::kUnspecified);
-      out.list.push_back(heap.make_bundle(b->tag, p, t));
+      out.add(heap.make_bundle(b->tag, p, t));
     }
     return;
   }
@@ -165,7 +165,7 @@ void unpack(Engine& engine, Value v, Values& out) {
     tape->add_tensor(std::move(record));
   }
   for (double d : data)
-    out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : value::integer(static_cast<std::int64_t>(d)));
+    out.add(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : value::integer(static_cast<std::int64_t>(d)));
 }
 
 // Nested lists of the numbers, which they take over.
@@ -187,7 +187,7 @@ Value listed(Engine& engine, const Shape& shape, Values& numbers) {
         Value head = std::exchange(element, value::kUnspecified);
         list.v = heap.cons(head, tail);
       }
-      lists.list.push_back(list.take());
+      lists.add(list.take());
     }
     std::swap(level.list, lists.list);
   }

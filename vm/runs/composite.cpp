@@ -89,8 +89,9 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   if (!any) return false;
   engine.activate_tape(s.work);
 
-  auto* n = new CheckpointState(engine);
-  Owned nested(heap, value::of_other(engine.make_state(n)));
+  auto made = heap.own<CheckpointState>(engine);
+  CheckpointState* n = made.get();
+  Owned nested(heap, value::of_other(engine.make_state(std::move(made))));
   Heap::retain(value::object_of(state));
   n->outer = static_cast<NativeObject*>(state.other());
   n->low = s.work->low();
@@ -100,10 +101,9 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   forward->procedure(0)->code = &machine::run_operator_code(bytecode::RunOperator::forward);
   Owned procedure(heap, value::of_procedure(forward->procedure(0)));
   Value arguments[] = {c.f, c.x, ab->cdr};
-  Run run;
+  Run& run = n->current.runs.emplace_back();
   run.kind = RunKind::interval;
   run.top = engine.make_call(procedure.v, arguments, 3);
-  n->current.runs = {run};
   n->current.serial = n->current.start = n->highest = heap.next_serial;
   n->current.random = engine.random_counter;
   n->spec = engine.current().schedule;
@@ -111,7 +111,7 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   n->log.silent = true;  // it repeats what has happened, input included
   n->log.inputs = output->effects;
   n->log.happened = n->log.inputs.size();
-  heap.charge(heap.tape, n->log.bytes());
+  n->log.account(heap);
 
   value::Frame* body = heap.make_frame(&own_code(OwnCode::nested_checkpoint));
   body->slots()[0] = nested.take();

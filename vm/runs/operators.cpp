@@ -22,6 +22,7 @@ using bytecode::RunOperator;
 using bytecode::Word;
 using machine::ProgramError;
 using machine::RunKind;
+using value::Owned;
 using value::Code;
 using value::Frame;
 
@@ -224,6 +225,8 @@ Run plain_run(RunKind kind, Engine& engine) {
 
 namespace cairn::machine {
 
+using value::Owned;
+
 MachineCode machine_code(std::size_t number) {
   const runs::Bodies& all = runs::bodies();
   if (number >= all.codes.size()) return {};
@@ -251,26 +254,26 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     engine.deliver(value::integer_unchecked(static_cast<std::int64_t>(engine.next_tag++)));
     return true;
   case Opcode::run_bundle: {
-    rules::Owned x(heap, slot(operand(instruction, 0))), t(heap, slot(operand(instruction, 1)));
+    Owned x(heap, slot(operand(instruction, 0))), t(heap, slot(operand(instruction, 1)));
     auto tag = static_cast<std::uint64_t>(slot(operand(instruction, 2)).integer());
     engine.deliver(bundle(engine, x.v, t.v, tag, field_b(w) == 1));
     return true;
   }
   case Opcode::run_forward: {
-    rules::Owned f(heap, slot(field_b(w))), x(heap, slot(field_c(w)));
+    Owned f(heap, slot(field_b(w))), x(heap, slot(field_c(w)));
     Run r = plain_run(RunKind::forward, engine);
     r.top = engine.make_call(f.v, &x.v, 1);
     engine.push_run(r);
     return true;
   }
   case Opcode::run_unbundle: {
-    rules::Owned v(heap, slot(field_b(w)));
-    engine.deliver(unbundle(engine, v.v, static_cast<std::uint64_t>(slot(field_c(w)).integer())));
+    Owned v(heap, slot(field_b(w))), tag(heap, slot(field_c(w)));  // a file may have put anything there
+    engine.deliver(unbundle(engine, v.v, static_cast<std::uint64_t>(tag.v.integer())));
     return true;
   }
   case Opcode::run_rebundle: {
-    rules::Owned v(heap, slot(field_b(w)));
-    engine.deliver(rebundle(engine, v.v, static_cast<std::uint64_t>(slot(field_c(w)).integer())));
+    Owned v(heap, slot(field_b(w))), tag(heap, slot(field_c(w)));  // a file may have put anything there
+    engine.deliver(rebundle(engine, v.v, static_cast<std::uint64_t>(tag.v.integer())));
     return true;
   }
   case Opcode::run_operate: {
@@ -289,7 +292,7 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     start_update(engine, frame, *state_in<SweepState>(engine, slot(field_b(w))));
     return true;
   case Opcode::run_updated: {
-    rules::Owned result(heap, slot(field_a(w)));
+    Owned result(heap, slot(field_a(w)));
     auto* s = state_in<SweepState>(engine, slot(field_b(w)));
     end_update(engine, *s, result.take());
     bool more = s->sweeping && (s->position != 0 || !s->work->composites.empty());
@@ -298,13 +301,14 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
   }
   case Opcode::run_open: {
     std::uint16_t kind = field_b(w);
-    Opening of{kind % 2 == 1, kind >= 4, slot(operand(instruction, 0)), slot(operand(instruction, 1)), slot(operand(instruction, 2))};
-    if (kind >= 2) of.update = slot(operand(instruction, 3));
+    Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))), c(heap, slot(operand(instruction, 2)));
+    Owned update(heap, kind >= 2 ? slot(operand(instruction, 3)) : value::kUnspecified);
+    Opening of{kind % 2 == 1, kind >= 4, f.v, x.v, c.v, update.v};
     if (kind >= 2 || !forward_over_reverse(engine, frame, of.checkpoint, of.f, of.x, of.cotangent)) open_reverse(engine, frame, of);
     return true;
   }
   case Opcode::run_seed: {
-    rules::Owned state(heap, slot(field_b(w)));
+    Owned state(heap, slot(field_b(w)));
     seed_reverse(engine, state.v);
     engine.deliver(state.take());
     return true;
@@ -313,12 +317,12 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     sweep(engine, frame, slot(field_b(w)));
     return true;
   case Opcode::run_swept: {
-    rules::Owned nested(heap, slot(field_a(w)));
+    Owned nested(heap, slot(field_a(w)));
     if (!swept(engine, nested.v, slot(field_b(w)))) go(field_c(w));
     return true;
   }
   case Opcode::run_act: {
-    rules::Owned state(heap, slot(field_b(w)));
+    Owned state(heap, slot(field_b(w)));
     act(engine, state);
     return true;
   }
@@ -329,18 +333,18 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     if (!state_in<CheckpointState>(engine, slot(field_a(w)))->complete) go(field_b(w));
     return true;
   case Opcode::run_close: {
-    rules::Owned state(heap, slot(field_b(w)));
+    Owned state(heap, slot(field_b(w)));
     state_in<SweepState>(engine, state.v);
     engine.deliver(close_reverse(engine, state.v));
     return true;
   }
   case Opcode::run_count: {
-    rules::Owned f(heap, slot(field_b(w))), x(heap, slot(field_c(w)));
+    Owned f(heap, slot(field_b(w))), x(heap, slot(field_c(w)));
     engine.start_run(plain_run(RunKind::primops, engine), f.v, x.v);
     return true;
   }
   case Opcode::run_limited: {
-    rules::Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))),
+    Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))),
         n(heap, slot(operand(instruction, 2)));
     Run r = plain_run(RunKind::interrupt, engine);
     std::uint64_t steps = steps_argument(engine, n.v);
@@ -349,7 +353,7 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_scheduled: {
-    rules::Owned text(heap, slot(field_b(w))), thunk(heap, slot(field_c(w)));
+    Owned text(heap, slot(field_b(w))), thunk(heap, slot(field_c(w)));
     if (!value::is_string(text.v)) throw ProgramError("with-schedule: expected a string, got " + engine.describe(text.v));
     schedule::Spec spec;
     std::string message;
@@ -365,7 +369,7 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
       frame->rest_at(instruction); // there is none behind it, and the register still holds its value
       throw ProgramError("resume: expected a capsule, got " + engine.describe(slot(field_a(w))));
     }
-    rules::Owned z(heap, slot(field_a(w)));
+    Owned z(heap, slot(field_a(w)));
     Frame* parent = frame->parent;
     heap.discard(frame);
     engine.current().top = nullptr;

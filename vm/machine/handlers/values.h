@@ -64,13 +64,11 @@ HANDLER(check_global) {
 
 OUTLINE(cons_slow) {
   SAVE();
-  auto* p = static_cast<value::Pair*>(e->heap().allocate(sizeof(value::Pair), Kind::pair));
-  p->car = TAKE(B);
-  p->cdr = TAKE(C);
-  SLOT(A) = value::of_pair(p);
+  SLOT(A) = e->pair_of(frame, B, C);
   NEXT(1);
 }
 HANDLER(cons) {
+  WANT_ROOM(2, cons_slow)
   value::Pair* p = e->heap().quick_pair();
   if (p == nullptr) [[unlikely]]
     CONTINUE(cons_slow);
@@ -121,10 +119,8 @@ OUTLINE(uncons_slow) {
   Value v = SOURCE(c);
   if (!v.is_pair()) expected(*e, "car", "a pair", v);
   value::Pair* p = v.pair();
-  Value x = get_field(e, p, 0, p->car), y = get_field(e, p, 1, p->cdr);
+  e->read_pair(frame, p, A, B);
   if ((c & kLastUse) != 0) e->heap().release(p);
-  SLOT(A) = x;
-  SLOT(B) = y;
   NEXT(1);
 }
 HANDLER(uncons) {
@@ -153,9 +149,7 @@ HANDLER(uncons) {
 HANDLER(vector) {
   SAVE();
   unsigned n = C;
-  value::Vector* v = e->heap().make_vector(n);
-  for (unsigned i = 0; i < n; ++i) v->items()[i] = TAKE(OPERAND(i));
-  SLOT(A) = value::of_other(v);
+  SLOT(A) = e->vector_of(frame, operands(pc, n));
   NEXT(1 + (n + 3) / 4);
 }
 
@@ -221,13 +215,10 @@ OUTLINE(vector_update_slow) {
     done_with(e, fi, index);
     SLOT(A) = v;
   } else {
-    value::Vector* made = e->heap().make_vector(old->length);
-    for (std::uint64_t k = 0; k < old->length; ++k)
-      made->items()[k] = k == i ? value::kUnspecified : get_field(e, old, static_cast<std::uint32_t>(k), old->items()[k]);
-    made->items()[i] = TAKE(fx);
+    Value made = e->updated_vector(frame, old, i, fx);
     done_with(e, fi, index);
     done_with(e, fv, v);
-    SLOT(A) = value::of_other(made);
+    SLOT(A) = made;
   }
   NEXT(2);
 }
@@ -249,11 +240,10 @@ HANDLER(make_vector) {
   Value size = SOURCE(b), x = SOURCE(c);
   std::int64_t n = e->to_index(size, "make-vector: expected a length");
   if (n < 0) throw ProgramError(fmt::format("make-vector: the length {} is negative", n));
-  value::Vector* v = e->heap().make_vector(static_cast<std::uint64_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) v->items()[i] = COPY(x);
+  Value v = e->vector_of_one(static_cast<std::uint64_t>(n), x);
   done_with(e, b, size);
   done_with(e, c, x);
-  SLOT(A) = value::of_other(v);
+  SLOT(A) = v;
   NEXT(1);
 }
 HANDLER(list_vector) {
@@ -264,11 +254,9 @@ HANDLER(list_vector) {
   Value at = list;
   for (; at.is_pair(); at = at.pair()->cdr) ++n;
   if (at != value::kNull) expected(*e, "list->vector", "a list", list);
-  value::Vector* v = e->heap().make_vector(n);
-  at = list;
-  for (std::uint64_t i = 0; i < n; ++i, at = at.pair()->cdr) v->items()[i] = get_field(e, at.pair(), 0, at.pair()->car);
+  Value v = e->vector_of_list(list, n);
   done_with(e, b, list);
-  SLOT(A) = value::of_other(v);
+  SLOT(A) = v;
   NEXT(1);
 }
 
