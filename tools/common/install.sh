@@ -4,9 +4,12 @@ cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev lib
                 libdlpack-dev libdnnl-dev libopenblas-dev
                 python3 pkg-config)
 
+test_packages=(python3-numpy)  # the libraries must get on with what it brings
+
 fuzz_packages=(clang-14 libclang-rt-14-dev)  # for the preset `fuzz` alone
 
 install_packages() { install_missing "${cairn_packages[@]}"; }
+install_test_packages() { install_missing "${test_packages[@]}"; }
 install_fuzz_packages() { install_missing "${fuzz_packages[@]}"; }
 
 install_missing() {
