@@ -28,9 +28,9 @@ install_missing() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# Configures and builds one preset of CMakePresets.json.
+# build_preset PRESET [TARGET ...]: configures and builds one preset of CMakePresets.json, all of it or those targets.
 build_preset() {
   cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log" >&2; rm -f "build-$1.log"; return 1; }
   rm -f "build-$1.log"
-  cmake --build --preset "$1"
+  cmake --build --preset "$1" ${2:+--target "${@:2}"}
 }
