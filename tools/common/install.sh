@@ -1,6 +1,6 @@
 # Sourced by the scripts beside it: installs the Debian packages that Cairn needs and this machine lacks, without asking.
 
-cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libedit-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
+cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libedit-dev libxxhash-dev nlohmann-json3-dev
                 libdlpack-dev libdnnl-dev libopenblas-dev
                 python3 pkg-config)
 
