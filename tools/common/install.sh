@@ -1,6 +1,6 @@
 # Sourced by the scripts beside it: installs the Debian packages that Cairn needs and this machine lacks, without asking.
 
-cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libedit-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
+cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libedit-dev libxxhash-dev nlohmann-json3-dev
                 libdlpack-dev libdnnl-dev libopenblas-dev
                 python3 pkg-config)
 
@@ -31,9 +31,9 @@ install_missing() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# Configures and builds one preset of CMakePresets.json.
+# build_preset PRESET [TARGET ...]: configures and builds one preset of CMakePresets.json, all of it or those targets.
 build_preset() {
   cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log" >&2; rm -f "build-$1.log"; return 1; }
   rm -f "build-$1.log"
-  cmake --build --preset "$1"
+  cmake --build --preset "$1" ${2:+--target "${@:2}"}
 }
