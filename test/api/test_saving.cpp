@@ -1,5 +1,5 @@
-// Files that are replaced, with every system call of it failing in turn: the old content or the new one is there, nothing else is left, and
-// the status says which.
+// Files that are replaced, with every system call of it failing in turn: the old content or the new one is there, nothing else is
+// left, and the status says which.
 #include "cairn.h"
 
 #include "vm/api/border.h"
@@ -29,7 +29,9 @@ public:
   }
   ~Folder() { fs::remove_all(path_); }
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator{})); }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator{}));
+  }
 
 private:
   fs::path path_;
@@ -41,8 +43,8 @@ std::string content_of(const std::string& path) {
 }
 void put(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
-// Writes seven bytes at a time, so that there are many calls; the one of number `fails` does not happen. What closes and removes happens all
-// the same: the system does that, too.
+// Writes seven bytes at a time, so that there are many calls; the one of number `fails` does not happen. What closes and removes
+// happens all the same: the system does that, too.
 struct Failing : FileCalls {
   int fails = 0, calls = 0, error = EIO;
   std::string failed; // the name of the call that failed
@@ -54,7 +56,9 @@ struct Failing : FileCalls {
     return true;
   }
   int open(const char* path, int flags) override { return fail("open") ? -1 : FileCalls::open(path, flags); }
-  int create(int folder, const char* name, mode_t mode) override { return fail("create") ? -1 : FileCalls::create(folder, name, mode); }
+  int create(int folder, const char* name, mode_t mode) override {
+    return fail("create") ? -1 : FileCalls::create(folder, name, mode);
+  }
   ssize_t write(int file, const void* bytes, std::size_t size) override {
     return fail("write") ? -1 : FileCalls::write(file, bytes, size < 7 ? size : 7);
   }
@@ -66,7 +70,9 @@ struct Failing : FileCalls {
     if (failing) errno = error;
     return failing ? -1 : result;
   }
-  int rename(int folder, const char* from, const char* to) override { return fail("rename") ? -1 : FileCalls::rename(folder, from, to); }
+  int rename(int folder, const char* from, const char* to) override {
+    return fail("rename") ? -1 : FileCalls::rename(folder, from, to);
+  }
 };
 
 // The message; empty if all went well.
@@ -132,7 +138,8 @@ TEST_CASE("a signal in the middle of a save is no failure, and a device that tak
     calls.fails = k;
     calls.error = EINTR;
     std::string message = replace(path, "some text of some length", calls);
-    CHECK(message.empty() == (calls.failed != "open" && calls.failed != "create" && calls.failed != "change_mode" && calls.failed != "rename"));
+    CHECK(message.empty() ==
+          (calls.failed != "open" && calls.failed != "create" && calls.failed != "change_mode" && calls.failed != "rename"));
   }
   struct Full : FileCalls {
     ssize_t write(int, const void*, std::size_t) override { return 0; }

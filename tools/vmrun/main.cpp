@@ -237,13 +237,15 @@ void Session::save_if_due(std::uint64_t made) {
   if (!by_steps && !by_time) return;
   // The disk may have room next time. Until then there is the old file, and the run goes on.
   std::string fault = save();
-  if (!fault.empty() && !save_failed_) streams_.report(fault + "vmrun: warning: the run goes on and is saved when it is due again\n");
+  if (!fault.empty() && !save_failed_)
+    streams_.report(fault + "vmrun: warning: the run goes on and is saved when it is due again\n");
   save_failed_ = !fault.empty();
   saved_at_ = made;
   last_save_ = Clock::now();
 }
 
-// Output first: the file may hold more than the state has written, never less. What is wrong with the file for the state, or nothing.
+// Output first: the file may hold more than the state has written, never less. What is wrong with the file for the state, or
+// nothing.
 std::string Session::save() {
   if (!streams_.flush(true)) throw Leave{kBadUsage, streams_.output_fault()};
   CairnBuffer bytes;

@@ -173,8 +173,8 @@ bool Streams::sync() {
 }
 
 std::string Streams::output_fault() const {
-  return (path_.empty() ? "standard output" : path_) + ": error: cannot be written: " +
-         std::strerror(writer_->error() != 0 ? writer_->error() : sync_error_) + "\n";
+  return (path_.empty() ? "standard output" : path_) +
+         ": error: cannot be written: " + std::strerror(writer_->error() != 0 ? writer_->error() : sync_error_) + "\n";
 }
 
 void Streams::report(std::string_view text) {

@@ -49,8 +49,8 @@ public:
 
   bool write(std::string_view text);
   std::size_t read(char* buffer, std::size_t capacity); // SIZE_MAX: it failed
-  // Everything written so far is where it belongs (`durably`: a file's on the disk). False if that failed, now or before: what a disk did not
-  // take once may be gone, so no later success mends it.
+  // Everything written so far is where it belongs (`durably`: a file's on the disk). False if that failed, now or before: what a
+  // disk did not take once may be gone, so no later success mends it.
   bool flush(bool durably = false);
   // "NAME cannot be written: WHY".
   std::string output_fault() const;

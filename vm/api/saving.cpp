@@ -1,5 +1,5 @@
-// The order is what counts: content, sync, close, rename, sync of the folder. Whatever fails before the rename leaves the old file and
-// removes the new one.
+// The order is what counts: content, sync, close, rename, sync of the folder. Whatever fails before the rename leaves the old
+// file and removes the new one.
 #include "vm/api/saving.h"
 
 #include "vm/api/border.h"

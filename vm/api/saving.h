@@ -1,5 +1,5 @@
-// Files replaced as a whole: a crash, a full disk or a failing device leaves the old content or the new one, never a part of it, and the
-// caller learns which. The system calls are virtual, so that a test can let each of them fail in turn.
+// Files replaced as a whole: a crash, a full disk or a failing device leaves the old content or the new one, never a part of it,
+// and the caller learns which. The system calls are virtual, so that a test can let each of them fail in turn.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,10 @@ struct FileCalls {
   virtual int remove(int folder, const char* name);
 };
 
-// Writes a new file beside `path`, syncs it, renames it over `path` and syncs the folder. The new file has the permissions of the old one.
-// Where `path` is a symbolic link, what it points to is replaced and the link stays. A path that is there and no regular file (a device,
-// a pipe) is written directly. Throws Refusal: NO_FILE with a message that names the path and says whether the old content is still there.
+// Writes a new file beside `path`, syncs it, renames it over `path` and syncs the folder. The new file has the permissions of the
+// old one. Where `path` is a symbolic link, what it points to is replaced and the link stays. A path that is there and no regular
+// file (a device, a pipe) is written directly. Throws Refusal: NO_FILE with a message that names the path and says whether the
+// old content is still there.
 void replace_file(const std::string& path, std::span<const std::byte> content, FileCalls& calls);
 
 } // namespace cairn::api
