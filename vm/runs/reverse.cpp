@@ -172,7 +172,10 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
   std::vector<std::pair<std::uint32_t, double>> seeds;
   std::vector<std::pair<std::uint32_t, ops::Tensor>> tensor_seeds;
   std::string what = fmt::format("{}: the cotangent", name);
-  walk_pair(engine, s.value, s.cotangent, what.c_str(), false, [&](const PairedLeaf& leaf) {
+  // A composite's value has tangents in it, and those of constants are 0, whatever the shape of their cotangents.
+  const auto* checkpoint = as_checkpoint(s);
+  bool composite = checkpoint != nullptr && checkpoint->outer != nullptr;
+  walk_pair(engine, s.value, s.cotangent, composite ? nullptr : what.c_str(), false, [&](const PairedLeaf& leaf) {
     if (is_exact_zero(leaf.part)) return;
     Value number = leaf.number;
     if (machine::tensors::is_tensor_like(number)) {
@@ -235,9 +238,12 @@ bool swept(Engine& engine, Value& nested, Value& slot) {
     end_composite(engine, *s, nested);
     drop_composite(engine, *s);
   }
-  if (update_is_due(*s)) return true;
-  if (s->position != 0 || !s->work->composites.empty()) return false;
-  if (auto* c = as_checkpoint(*s)) finish_interval(engine, *c);
+  return update_is_due(*s) || end_sweep(engine, *s);
+}
+
+bool end_sweep(Engine& engine, SweepState& s) {
+  if (s.position != 0 || !s.work->composites.empty()) return false;
+  if (auto* c = as_checkpoint(s)) finish_interval(engine, *c);
   return true;
 }
 
