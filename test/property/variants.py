@@ -15,8 +15,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shrink
 import worlds
 
-SHORT = 150000  # steps of a program that is looked at
-LONG = 60 * SHORT
+SHORT = 30000  # steps of a program that is looked at
+LONG = 20 * SHORT
 NUMBERS = '\n'.join('%.3f' % r.uniform(-1, 1) for r in [random.Random(1)] for _ in range(20000))
 LAST = '(show (random-integer 1000000000))\n'
 
@@ -52,10 +52,12 @@ class Runner:
         with open(self.input, 'w', encoding='utf-8') as file:
             file.write(NUMBERS)
 
-    def write(self, name, text):
-        path = os.path.join(self.folder, name)
-        with open(path, 'w', encoding='utf-8') as file:
+    def compiled(self, name, text):
+        """The path of the compiled program: most of the time would go into compiling it again for each variant."""
+        source, path = os.path.join(self.folder, name + '.scm'), os.path.join(self.folder, name + '.bc')
+        with open(source, 'w', encoding='utf-8') as file:
             file.write(text)
+        subprocess.run([os.path.join(os.path.dirname(self.vmrun), 'vmc'), source, '-o', path], check=True, stderr=subprocess.DEVNULL)
         return path
 
     def run(self, arguments, steps=LONG, prefix=()):
@@ -130,7 +132,7 @@ def complaints(vmrun, seed, procedure, data):
     with tempfile.TemporaryDirectory() as folder:
         r = Runner(vmrun, seed, folder)
         text = main_text(procedure, data, rng.random() < .2)
-        taped, checkpointed = r.write('taped.scm', text.replace('checkpoint-*j', '*j')), r.write('program.scm', text)
+        taped, checkpointed = r.compiled('taped', text.replace('checkpoint-*j', '*j')), r.compiled('program', text)
         base = ['--seed=%d' % seed]
         want = r.run(base + [taped], steps=SHORT)
         if want.code == 75:
@@ -149,7 +151,7 @@ def complaints(vmrun, seed, procedure, data):
         wrong.append(difference('slices', whole, sliced))
         if whole.code == 0 and sliced.code == 0 and more != 0:
             wrong.append('slices: %d steps more' % more)
-        products = [r.run(base + [r.write('product.scm', product_text(procedure, data, forward))]) for forward in (False, True)]
+        products = [r.run(base + [r.compiled('product', product_text(procedure, data, forward))]) for forward in (False, True)]
         wrong.append(compare_products(*products))
         return [w for w in wrong if w is not None]
 

@@ -84,3 +84,5 @@
 (define c (list 1 (fill '(2) 1. 'f64)))
 (show (cdr (*j (lambda (x) (cdr (*j f x c))) 2. 1)))                       ; expect: 12.0
 (show (cdr (checkpoint-*j (lambda (x) (cdr (checkpoint-*j f x c))) 2. 1))) ; expect: 12.0
+(show (cdr (j* (lambda (x) (cdr (*j f x c))) 2. 1)))                       ; expect: 12.0
+(show (cdr (*j (lambda (x) (cdr (j* (lambda (x) (cdr (*j f x c))) x 1))) 2. 1))) ; expect: 6.0

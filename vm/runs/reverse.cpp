@@ -172,10 +172,7 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
   std::vector<std::pair<std::uint32_t, double>> seeds;
   std::vector<std::pair<std::uint32_t, ops::Tensor>> tensor_seeds;
   std::string what = fmt::format("{}: the cotangent", name);
-  // A composite's value has tangents in it, and those of constants are 0, whatever the shape of their cotangents.
-  const auto* checkpoint = as_checkpoint(s);
-  bool composite = checkpoint != nullptr && checkpoint->outer != nullptr;
-  walk_pair(engine, s.value, s.cotangent, composite ? nullptr : what.c_str(), false, [&](const PairedLeaf& leaf) {
+  walk_pair(engine, s.value, s.cotangent, what.c_str(), false, [&](const PairedLeaf& leaf) {
     if (is_exact_zero(leaf.part)) return;
     Value number = leaf.number;
     if (machine::tensors::is_tensor_like(number)) {
