@@ -21,9 +21,6 @@ void* __real_aligned_alloc(std::size_t, std::size_t);
 int __real_posix_memalign(void**, std::size_t, std::size_t);
 void* __real_mmap(void*, std::size_t, int, int, int, off_t);
 int __real_munmap(void*, std::size_t);
-void* __real_mi_malloc(std::size_t);
-void* __real_mi_malloc_aligned(std::size_t, std::size_t);
-void __real_mi_free(void*);
 }
 
 namespace failing {
@@ -150,12 +147,6 @@ void* __wrap_mmap(void* at, std::size_t n, int protection, int flags, int file, 
   if (!refuse()) return __real_mmap(at, n, protection, flags, file, offset);
   errno = ENOMEM;
   return MAP_FAILED;
-}
-void* __wrap_mi_malloc(std::size_t n) { return refuse() ? nullptr : born(__real_mi_malloc(n)); }
-void* __wrap_mi_malloc_aligned(std::size_t n, std::size_t alignment) { return refuse() ? nullptr : born(__real_mi_malloc_aligned(n, alignment)); }
-void __wrap_mi_free(void* block) {
-  dead(block);
-  __real_mi_free(block);
 }
 }
 

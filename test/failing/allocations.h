@@ -1,5 +1,5 @@
 // Every allocation of the process, counted, and one of them refused when a test asks for it. Operators new and delete are this program's; the
-// functions of C, of mimalloc and of the system that Cairn's own files call are reached through the linker (--wrap), so that what runs in
+// functions of C and of the system that Cairn's own files call are reached through the linker (--wrap), so that what runs in
 // libraries of others is left alone.
 #pragma once
 

@@ -12,10 +12,6 @@ namespace cairn::machine {
 using value::Held;
 using value::Owned;
 
-void RunState::activate(Engine& engine) const {
-  if (Tape* t = tape()) engine.activate_tape(t);
-}
-
 void RunState::expired(Engine&, OwnedRuns) {}
 
 void Capsule::release(Heap& heap) {
@@ -156,7 +152,6 @@ Value Engine::make_capsule(OwnedRuns segment, std::uint64_t steps) {
   c->steps = steps;
   bool replays = std::any_of(c->runs.begin(), c->runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
   c->serial = replays ? cut_serial : 0;
-  c->random = replays ? random_counter : 0;
   auto bytes = static_cast<std::int64_t>(sizeof(Capsule) + c->runs.capacity() * sizeof(Run));
   heap_.charge(heap_.capsules, bytes);
   c->charged = bytes;
@@ -337,10 +332,7 @@ bool Engine::thaw(Value z, Frame* parent) {
     }
     derive(runs.size() - 1);
   }
-  if (c->serial != 0) {
-    heap_.next_serial = c->serial;
-    random_counter = c->random;
-  }
+  if (c->serial != 0) heap_.next_serial = c->serial;
   heap_.release(kept.take());
   enter(runs.back());
   return true;

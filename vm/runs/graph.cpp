@@ -180,7 +180,6 @@ private:
     Owned guard(heap_, z);
     Capsule* made = as_capsule(z);
     made->serial = from->serial;
-    made->random = from->random;
     made->finished = from->finished;
     if (from->finished) pending_.push_back({from->value, &made->value, o, 0, keep});
     return guard.take().other();
@@ -327,7 +326,6 @@ private:
       for (Run& r : runs.list) replace(heap_, r.top, frame(r.top));
       Owned z(heap_, engine_.make_capsule(std::move(runs), from->steps));
       as_capsule(z.v)->serial = from->serial;
-      as_capsule(z.v)->random = from->random;
       as_capsule(z.v)->finished = from->finished;
       put(from->value, &as_capsule(z.v)->value);
       return z.take().other();
@@ -419,7 +417,8 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
     pending.pop_back();
     if (is_zero(s.t)) continue;
     if (!is_container(s.v) || value::is_capsule(s.v)) {
-      if (what == nullptr && is_zero(s.v)) continue;
+      // An exact 0 may be the tangent of a constant tensor: a leaf without a derivative, whose cotangent may be of that shape.
+      if (is_zero(s.v) && (what == nullptr || is_leaf(s.t))) continue;
       check_leaf(engine, what != nullptr ? what : "a cotangent", s);
       if (is_leaf(s.v)) leaf(s.leaf());
       continue;
