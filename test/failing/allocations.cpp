@@ -20,7 +20,6 @@ void __real_free(void*);
 void* __real_aligned_alloc(std::size_t, std::size_t);
 int __real_posix_memalign(void**, std::size_t, std::size_t);
 void* __real_mmap(void*, std::size_t, int, int, int, off_t);
-int __real_munmap(void*, std::size_t);
 }
 
 namespace failing {

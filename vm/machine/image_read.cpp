@@ -228,12 +228,11 @@ void ImageReader::log(EffectLog& log) {
   log.silent = flag();
   std::uint32_t n = size(1);
   log.inputs.resize(n);
-  log.account(engine.heap());
   log.happened = n;
   for (Value& v : log.inputs) v = effect();
   log.drawn = count();
   draws(log.draws);
-  engine.heap().charge(engine.heap().tape, log.draws.bytes());
+  log.account(engine.heap());
   if (log.position > log.happened || log.drawn > log.draws.size()) throw Malformed("a log of effects does not add up");
 }
 
