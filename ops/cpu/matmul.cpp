@@ -5,6 +5,7 @@
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/gemm_loops.h"
 #include "ops/cpu/math_library.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/vector_loops.h"
 #include "ops/cpu/workers.h"
 
@@ -17,6 +18,7 @@ namespace cairn::ops::cpu {
 
 namespace {
 
+constexpr std::int64_t kProductsInTime = 4; // multiplications that take as long as an element elsewhere, at least
 constexpr std::int64_t kTileRows = 10 * kRows, kTileColumns = 96, kDepth = 128; // packed, 200 KiB of stack in double
 
 // Row and column strides of the matrices of a stack, and the places of the stacks' members.
@@ -110,6 +112,7 @@ template <class T> struct Tile {
     std::fill_n(sums, panels_a * kRows * wide, T(0));
     const GemmLoop<T> loop = gemm_loop<T>();
     const Matrix b_rows = b_columns.transposed();
+    Pace pace;
     for (std::int64_t p = 0; p < k; p += kDepth) {
       const std::int64_t depth = std::min(kDepth, k - p);
       pack(compute, a, a_rows.from(0, p), m, depth, kRows);
@@ -117,6 +120,7 @@ template <class T> struct Tile {
       for (std::int64_t j = 0; j < panels_b; ++j)
         for (std::int64_t i = 0; i < panels_a; ++i)
           loop(depth, a + i * kRows * depth, b + j * kColumns<T> * depth, sums + i * kRows * wide + j * kColumns<T>, wide);
+      pace.did(m * n * depth / kProductsInTime + depth);
     }
     for (std::int64_t i = 0; i < m; ++i) store(compute, sums + i * wide, c.dtype, c.from(i, 0).data, c.column, n);
   }
@@ -164,11 +168,13 @@ template <class T> void times_vector(Compute compute, const Matrix& y, const Mat
   parallel_for(m, std::max<std::int64_t>(kBlock, kElementsInline / std::max<std::int64_t>(1, k)),
                [&](std::int64_t begin, std::int64_t end) {
                  alignas(64) T row[kBlock], vector[kBlock], sums[kBlock];
+                 Pace pace;
                  for (std::int64_t i = begin; i < end; i += kBlock) {
                    const std::int64_t n = std::min(kBlock, end - i);
                    std::fill_n(sums, n, T(0));
                    for (std::int64_t p = 0; p < k; p += kBlock) {
                      const std::int64_t depth = std::min(kBlock, k - p);
+                     pace.did(n * depth / 4 + depth);
                      const T* v = direct_vector ? reinterpret_cast<const T*>(x.from(p, 0).data) : vector;
                      if (!direct_vector) load(compute, vector, x.dtype, x.from(p, 0).data, x.row, depth);
                      if constexpr (std::is_floating_point_v<T>) {
@@ -249,8 +255,11 @@ template <class T> bool multiplied_outer(const Matrix& c, const Matrix& a, const
   if constexpr (std::is_floating_point_v<T>) {
     if (a.columns != 1 || !is_direct<T>(c) || c.column != 1 || a.dtype != c.dtype || b.dtype != c.dtype || b.column != 1) return false;
     parallel_for(c.rows, std::max<std::int64_t>(1, kElementsInline / c.columns), [&](std::int64_t begin, std::int64_t end) {
-      vector_loops<T>().outer(reinterpret_cast<const T*>(a.from(begin, 0).data), a.row, reinterpret_cast<const T*>(b.data),
-                              reinterpret_cast<T*>(c.from(begin, 0).data), c.row, end - begin, c.columns);
+      in_stretches(c.columns, [&](std::int64_t first, std::int64_t last) {
+        vector_loops<T>().outer(reinterpret_cast<const T*>(a.from(begin, 0).data), a.row,
+                                reinterpret_cast<const T*>(b.from(0, first).data), reinterpret_cast<T*>(c.from(begin, first).data),
+                                c.row, end - begin, last - first);
+      });
     });
     return true;
   }
