@@ -212,7 +212,36 @@ bool leading(const Matrix& m, std::int64_t& ld, int& transposed) {
   return transposed == 0 || (m.row == 1 && m.column >= m.rows);
 }
 
+// Multiplications in a call, which nobody can stop. A larger one is cut, by its shape alone, down to `kLeastCut` rows and columns; what is still
+// larger than the second, some thirtieth of a second, is left to our own loops.
+constexpr double kWorthCall = 1 << 30, kMostInCall = 3.0 * (1 << 30);
+constexpr std::int64_t kLeastCut = 256;
+
+double products_in(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
+bool called(const cairn_math& library, const cairn_math_gemm& call) {
+  const std::int64_t side = std::max(call.m, call.n), half = (side / 2 + 63) / 64 * 64;
+  if (products_in(call.m, call.n, call.k) <= kWorthCall || side < kLeastCut) return library.gemm(&call) == 0;
+  const std::int64_t bytes = call.type == CAIRN_MATH_F32 ? 4 : call.type == CAIRN_MATH_F64 ? 8 : 2;
+  const auto moved = [&](const void* from, std::int64_t elements) { return static_cast<const char*>(from) + elements * bytes; };
+  const bool by_rows = call.m >= call.n;
+  cairn_math_gemm first = call, second = call;
+  (by_rows ? first.m : first.n) = half;
+  (by_rows ? second.m : second.n) = side - half;
+  if (by_rows)
+    second.a = moved(call.a, call.transpose_a != 0 ? half : half * call.lda);
+  else
+    second.b = moved(call.b, call.transpose_b != 0 ? half * call.ldb : half);
+  second.c = const_cast<char*>(moved(call.c, by_rows ? half * call.ldc : half));
+  if (!called(library, first)) return false;
+  Meter::poll_current();
+  return called(library, second);
+}
+
 bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a, const Matrix& b) {
+  if (products_in(std::min(c.rows, kLeastCut), std::min(c.columns, kLeastCut), a.columns) > kMostInCall) return false;
   if (static_cast<double>(c.rows) * static_cast<double>(c.columns) * static_cast<double>(a.columns) < kLeastForLibrary ||
       a.dtype != c.dtype || b.dtype != c.dtype || !is_floating(c.dtype))
     return false;
@@ -244,7 +273,7 @@ bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a,
       call.a = a.at(in_a).from(i, 0).data;
       call.b = b.at(in_b).from(0, j).data;
       call.c = c.at(in_c).from(i, j).data;
-      if (library->gemm(&call) != 0) done = false;
+      if (!called(*library, call)) done = false;
     }
   });
   return done;
