@@ -102,6 +102,7 @@ template <class T> void copy_of_size(const View& to, const View& from) {
 
 void copy_elements(const View& to, const View& from) {
   if (to.elements() == 0) return;
+  Meter::poll_current(); // kernels copy many small parts
   if (to.dtype != from.dtype) {
     static const Attributes none;
     const KernelCall call{std::span(&from, 1), std::span(&to, 1), none};
