@@ -1,6 +1,7 @@
 // What the handlers of calls and primitives leave to functions that may throw and that own lists.
 #include "vm/machine/engine.h"
 #include "vm/machine/run_operator.h"
+#include "vm/machine/undo.h"
 #include "vm/print/primitives.h"
 
 #include <algorithm>
@@ -71,9 +72,11 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
   Value v;
   if (on_tensors && tensors::is_tensor_like(arguments[0])) {
     tensors().set_origin(frame->code, frame->pc());
-    v = tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0);
+    v = stoppable(*this, [&] { return tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0); });
   } else {
-    v = print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this);
+    effects_repeated = 0;
+    v = stoppable(*this, [&] { return print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this); });
+    effects_done = 0;
   }
   if (Tape* tape = runs.back().tape; tape != nullptr && tape->has(v)) v = tape->identity(v);
   for (std::size_t i = 0; i < fields.size(); ++i)
@@ -91,9 +94,11 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
   }
   std::span<const Value> given(operands, fields.size());
   tensors().set_origin(frame->code, frame->pc());
-  Value v = which < bytecode::kFirstTensorProcedure
-                ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
-                : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure), given);
+  Value v = stoppable(*this, [&] {
+    return which < bytecode::kFirstTensorProcedure
+               ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
+               : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure), given);
+  });
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(operands[i]);
   return v;
@@ -102,7 +107,12 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
 Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields) {
   std::vector<Value> arguments;
   for (std::uint16_t f : fields) arguments.push_back(source(frame, f));
-  Value v = perform_host_call(*this, *loaded.hosts[import], arguments);
+  meter_.poll();
+  // What the host has done cannot be done again.
+  Value v = [&] {
+    const ops::Meter::Uninterrupted whole(meter_);
+    return perform_host_call(*this, *loaded.hosts[import], arguments);
+  }();
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);
   return v;

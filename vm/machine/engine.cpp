@@ -51,6 +51,7 @@ void Engine::drop_everything() {
 Statistics Engine::statistics_now() const {
   Statistics s = statistics;
   s.steps = clock;
+  s.work = meter_.work();
   s.heap_peak_bytes = std::max({s.heap_peak_bytes, heap_.heap_peak(), heap_.heap_live()});
   s.tape_peak_bytes = std::max(s.tape_peak_bytes, heap_.tape.peak);
   s.capsules_peak = std::max(s.capsules_peak, heap_.capsule_count_peak);
@@ -72,10 +73,12 @@ Status Engine::run(std::uint64_t steps) {
   } else {
     for (std::size_t i = 0; i < runs.size(); ++i) derive(i);
   }
+  const ops::Meter::Installed installed(&meter_);
   try {
     for (;;) {
       Run& r = runs.back();
       if (r.least_deadline <= clock) {
+        const ops::Meter::Uninterrupted whole(meter_);
         if (!expire()) return Status::out_of_steps;
         continue;
       }
@@ -93,6 +96,14 @@ Status Engine::run(std::uint64_t steps) {
         return Status::done;
       }
     }
+  } catch (const ops::Cancelled&) {
+    --clock;
+    meter_.take_cancellation();
+    return Status::cancelled;
+  } catch (const ops::OutOfWork& e) {
+    --clock;
+    work_needed = e.total - meter_.work();
+    return Status::out_of_work;
   } catch (const ProgramError& e) {
     set_error(e.what());
     settle();
@@ -142,6 +153,10 @@ void Engine::record_effect(const std::vector<EffectLog*>& fresh, Value v) {
 }
 
 void Engine::write(std::string_view text) {
+  if (effects_repeated < effects_done) {
+    ++effects_repeated;
+    return;
+  }
   std::vector<EffectLog*> fresh;
   if (EffectLog* log = replaying_log(fresh)) {
     if (log->position < log->happened) ++log->position;
@@ -152,6 +167,7 @@ void Engine::write(std::string_view text) {
     if (options.output) options.output(text);
   }
   record_effect(fresh, value::kUnspecified);
+  effects_repeated = ++effects_done;
 }
 
 bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
@@ -163,8 +179,14 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
     v = log->inputs[log->position++];
     if (!v.is_integer() && !v.is_flonum()) throw ProgramError("read-real: the log of a replay does not fit");
   } else {
+    bool comment = false;
+    std::string word;
     auto fill = [&] {
       if (input_ended || !options.input) return false;
+      // Whoever stops here goes on in the same place: what is left of a comment is one, and a word is short.
+      if (comment) pending_input[--pending_at] = ';';
+      if (word.empty()) meter_.poll();
+      if (comment) ++pending_at;
       pending_input.erase(0, pending_at);
       pending_at = 0;
       char buffer[4096];
@@ -175,8 +197,6 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
       return n != 0;
     };
     auto space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; };
-    std::string word;
-    bool comment = false;
     for (;;) {
       if (pending_at == pending_input.size() && !fill()) break;
       char c = pending_input[pending_at];

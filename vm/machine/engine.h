@@ -206,6 +206,10 @@ public:
   std::int64_t state_budget = 0;  // memory budget when the program started: part of the state, for schedules that choose by it
   std::uint64_t next_tag = 1;  // of j* invocations; part of the machine state
   std::uint64_t output_length = 0;
+  // Effects of the instruction to be executed next that have happened: pieces that a printer wrote before it was stopped, which it will not
+  // write again. `repeated` of them have been passed over this time.
+  std::uint64_t effects_done = 0, effects_repeated = 0;
+  std::uint64_t work_needed = 0;  // after Status::out_of_work: the least that the instruction takes beyond the count
   std::uint64_t input_length = 0;  // taken from the host, used or not
   std::vector<schedule::Spec> schedules;  // [0]: of the command line
   std::uint32_t intern_schedule(const schedule::Spec& spec);

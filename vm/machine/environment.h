@@ -23,6 +23,7 @@ public:
   value::Heap& heap() { return heap_; }
   // Whoever works for long asks it whether to go on; whoever takes much memory that no account knows, whether there is room.
   ops::Meter& meter() { return meter_; }
+  const ops::Meter& meter() const { return meter_; }
   // The primal of a taped number or bundle (all levels); any other value itself. Borrowed in, borrowed out.
   virtual value::Value primal(value::Value v) const = 0;
   // Output of the program. Effects happen once: under replay nothing is written again.

@@ -60,7 +60,14 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
   }
   if (record != nullptr)
     for (Tensor& t : inputs) t.home = t.device();  // what is not kept remains as a description
-  unsigned results = runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
+  unsigned results = 0;
+  try {
+    results = runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
+  } catch (const ops::Stopped&) {
+    for (std::size_t i = 0; i < std::min(n, given.size()); ++i)
+      if (given[i]) value::as_tensor_object(operands.inputs[i])->tensor.storage = inputs[i].storage;
+    throw;
+  }
   for (unsigned i = 0; i < results; ++i) check_nan(engine, shown_name(op), outputs[i]);
   std::vector<Value> out;
   out.reserve(results);

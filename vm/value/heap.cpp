@@ -223,10 +223,16 @@ std::uint32_t code_points(std::string_view utf8) {
 
 } // namespace
 
+Text* Heap::make_text(std::uint64_t bytes) {
+  if (bytes > 0xFFFFFFF0u) throw BudgetExceeded("memory: a string of more than 4 GiB is too large");
+  auto* t = static_cast<Text*>(allocate(sizeof(Text) + bytes, Kind::string));
+  t->bytes = static_cast<std::uint32_t>(bytes);
+  t->length = 0;
+  return t;
+}
+
 Value Heap::make_string(std::string_view utf8) {
-  if (utf8.size() > 0xFFFFFFF0u) throw BudgetExceeded("memory: a string of more than 4 GiB is too large");
-  auto* t = static_cast<Text*>(allocate(sizeof(Text) + utf8.size(), Kind::string));
-  t->bytes = static_cast<std::uint32_t>(utf8.size());
+  Text* t = make_text(utf8.size());
   t->length = code_points(utf8);
   std::copy(utf8.begin(), utf8.end(), t->data());
   return of_other(t);

@@ -73,6 +73,7 @@ public:
   }
   Vector* make_vector(std::uint64_t length);                 // items are uninitialised: fill before anything else
   Value make_string(std::string_view utf8);
+  Text* make_text(std::uint64_t bytes);                      // a string whose bytes and length are still to be set
   Value make_symbol(std::string_view utf8);                  // interned: the same text gives the same object
   Value make_bundle(std::uint64_t tag, Value primal, Value tangent);  // BudgetExceeded beyond kMostLevels
   Block* make_block(std::uint32_t procedures, std::uint32_t captures);  // entries' offsets are set; code and captures are not
