@@ -3,6 +3,7 @@
 #include "vm/machine/run_operator.h"
 #include "vm/machine/undo.h"
 #include "vm/print/primitives.h"
+#include "vm/value/charged.h"
 
 #include <algorithm>
 
@@ -50,11 +51,85 @@ Frame* Engine::call_in_general(Frame* frame, std::span<const std::uint16_t> fiel
   return made;
 }
 
+namespace {
+
+constexpr std::uint64_t kManyItems = 1 << 16;  // between two looks at whether to go on
+
+// A vector that is filled from its beginning, one item after the other.
+class VectorBuilder {
+public:
+  VectorBuilder(Engine& engine, std::uint64_t length) : engine_(engine), vector_(engine.heap().make_vector(length)) {}
+  ~VectorBuilder() {
+    if (vector_ == nullptr) return;
+    while (filled_ != 0) engine_.heap().release(vector_->items()[--filled_]);
+    engine_.heap().discard(vector_);
+  }
+  VectorBuilder(const VectorBuilder&) = delete;
+  VectorBuilder& operator=(const VectorBuilder&) = delete;
+  // Takes over what f() gives for each of them.
+  template <class F> Value fill(F&& f) {
+    while (filled_ < vector_->length) {
+      if (filled_ % kManyItems == kManyItems - 1) engine_.meter().poll();
+      Value v = f(filled_);
+      vector_->items()[filled_++] = v;
+    }
+    return value::of_other(std::exchange(vector_, nullptr));
+  }
+
+private:
+  Engine& engine_;
+  value::Vector* vector_;
+  std::uint64_t filled_ = 0;
+};
+
+// Of a proper list; `wrong` says what else it is.
+template <class F> std::uint64_t length_of_list(const Engine& engine, Value list, F&& wrong) {
+  std::uint64_t n = 0;
+  Value at = list;
+  for (; at.is_pair(); at = at.pair()->cdr)
+    if (++n % kManyItems == 0) engine.meter().poll();
+  if (at != value::kNull) throw ProgramError(std::forward<F>(wrong)());
+  return n;
+}
+
+} // namespace
+
+Value Engine::vector_of(std::uint64_t length, Value x) {
+  Tape* tape = runs.back().tape;
+  return stoppable(*this, [&] { return VectorBuilder(*this, length).fill([&](std::uint64_t) { return duplicate(tape, x); }); });
+}
+
+Value Engine::vector_of_list(Value list) {
+  Tape* tape = runs.back().tape;
+  return stoppable(*this, [&] {
+    std::uint64_t n = length_of_list(*this, list, [&] { return "list->vector: expected a list, got " + describe(list); });
+    Value at = list;
+    return VectorBuilder(*this, n).fill([&](std::uint64_t) {
+      Value v = read_field(tape, at.pair(), 0, at.pair()->car);
+      at = at.pair()->cdr;
+      return v;
+    });
+  });
+}
+
+Value Engine::vector_with(value::Vector* old, std::uint64_t index) {
+  Tape* tape = runs.back().tape;
+  return stoppable(*this, [&] {
+    return VectorBuilder(*this, old->length).fill([&](std::uint64_t i) {
+      return i == index ? value::kUnspecified : read_field(tape, old, static_cast<std::uint32_t>(i), old->items()[i]);
+    });
+  });
+}
+
 Frame* Engine::apply_to_list(Value callee, Value list) {
-  std::vector<Value> arguments;
+  return stoppable(*this, [&] { return applied_to_list(callee, list); });
+}
+
+Frame* Engine::applied_to_list(Value callee, Value list) {
+  value::ChargedVector<Value> arguments(heap_);
+  arguments.reserve(length_of_list(*this, list, [&] { return "apply: expected a list of arguments, got " + describe(list); }));
   Value at = list;
   for (; at.is_pair(); at = at.pair()->cdr) arguments.push_back(at.pair()->car);
-  if (at != value::kNull) throw ProgramError("apply: expected a list of arguments, got " + describe(list));
   Frame* made = make_call(callee, arguments.data(), arguments.size());
   at = list;
   if (Tape* tape = runs.back().tape)

@@ -167,6 +167,10 @@ public:
   // --- calls.cpp. `fields` are the operands of the instruction of `frame`; last uses are taken over.
   Frame* call_in_general(Frame* frame, std::span<const std::uint16_t> fields, Value callee);
   Frame* apply_to_list(Value callee, Value list);  // both borrowed
+  // Vectors, owned; what is given is borrowed.
+  Value vector_of(std::uint64_t length, Value x);
+  Value vector_of_list(Value list);  // a proper one
+  Value vector_with(value::Vector* old, std::uint64_t index);  // a copy in which that item is left unspecified
   Value primitive(bytecode::Primitive which, Frame* frame, std::span<const std::uint16_t> fields);
   Value tensor(std::uint16_t which, Frame* frame, std::span<const std::uint16_t> fields);
   Value host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields);
@@ -229,6 +233,7 @@ private:
   bool append(bytecode::Module module, std::string& message);
   bool find_hosts(const bytecode::Module& module, std::string& message);
   void start_entry();
+  Frame* applied_to_list(Value callee, Value list);
   Value make_constant(const bytecode::Constant& c);
 };
 

@@ -21,6 +21,8 @@ public:
   explicit Environment(value::MemorySource source = {}) : heap_(source) {}
   virtual ~Environment() = default;
   value::Heap& heap() { return heap_; }
+  // For what only looks at values: its accounts. What looking takes for a while is charged there too.
+  value::Heap& accounts() const { return heap_; }
   // Whoever works for long asks it whether to go on; whoever takes much memory that no account knows, whether there is room.
   ops::Meter& meter() { return meter_; }
   const ops::Meter& meter() const { return meter_; }
@@ -40,7 +42,7 @@ public:
 
 protected:
   ops::Meter meter_;
-  value::Heap heap_;
+  mutable value::Heap heap_;
 };
 
 } // namespace cairn::machine

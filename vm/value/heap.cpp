@@ -12,6 +12,8 @@ namespace cairn::value {
 
 namespace {
 
+constexpr std::int64_t kSymbolEntry = 64;  // of the table
+
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
 void set_link(Object* o, Object* next) { o->serial = reinterpret_cast<std::uint64_t>(next); }
 
@@ -178,7 +180,10 @@ void Heap::release_children(Object* o) {
     delete n->native;
     break;
   }
-  case Kind::symbol: symbols_.erase(static_cast<Text*>(o)->view()); break;
+  case Kind::symbol:
+    symbols_.erase(static_cast<Text*>(o)->view());
+    charge(scratch, -kSymbolEntry);
+    break;
   case Kind::string: break;
   case Kind::tensor: static_cast<TensorObject*>(o)->tensor.~Tensor(); break;
   }
@@ -233,10 +238,17 @@ Value Heap::make_symbol(std::string_view utf8) {
     retain(it->second);
     return of_other(it->second);
   }
-  Value v = make_string(utf8);
-  Text* t = as_text(v);
-  t->kind = Kind::symbol;
-  symbols_.emplace(t->view(), t);
+  charge(scratch, kSymbolEntry);
+  Value v = kUnspecified;
+  try {
+    v = make_string(utf8);
+    symbols_.emplace(as_text(v)->view(), as_text(v));
+  } catch (...) {
+    release(v);
+    charge(scratch, -kSymbolEntry);
+    throw;
+  }
+  as_text(v)->kind = Kind::symbol;
   return v;
 }
 

@@ -145,6 +145,7 @@ public:
 
   std::uint64_t next_serial = 1;  // part of the machine state
   Account tape, capsules, tensors;  // tensors: their elements, on all devices
+  Account scratch;                  // memory beside the heap that an instruction or the table of symbols takes; told as part of the heap
   static constexpr std::size_t kPieceBytes = 32 * 1024 + 64;
   Blocks pieces;  // of tapes, so that all tapes of a machine share what is free
   std::int64_t capsule_count = 0, capsule_count_peak = 0;
