@@ -144,6 +144,7 @@ std::uint64_t Engine::random_bits() {
     if (log->silent) throw ProgramError("the random numbers of a replay are not known");
   }
   if (fresh == 0) counter = ++random_counter;
+  draws_now.push_back(fresh);
   for (; fresh < runs.size(); ++fresh) {
     EffectLog* log = log_of(fresh);
     if (log == nullptr) continue;
@@ -153,6 +154,19 @@ std::uint64_t Engine::random_bits() {
     if (log->bytes() != before) heap_.charge(heap_.tape, log->bytes() - before);
   }
   return mix(options.seed * 0x9E3779B97F4A7C15u + mix(counter));
+}
+
+void Engine::undo_draw() {
+  std::size_t fresh = draws_now.back();
+  draws_now.pop_back();
+  if (fresh != 0) --runs[fresh - 1].run_state()->effects()->drawn;
+  else --random_counter;
+  for (; fresh < runs.size(); ++fresh) {
+    EffectLog* log = runs[fresh].state != nullptr ? runs[fresh].run_state()->effects() : nullptr;
+    if (log == nullptr) continue;
+    log->draws.drop_last();
+    log->drawn = log->draws.size();
+  }
 }
 
 EffectLog* Engine::replaying_log(std::vector<EffectLog*>& fresh) {

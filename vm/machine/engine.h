@@ -213,6 +213,9 @@ public:
   // Effects of the instruction to be executed next that have happened: pieces that a printer wrote before it was stopped, which it will not
   // write again. `repeated` of them have been passed over this time.
   std::uint64_t effects_done = 0, effects_repeated = 0;
+  // Random numbers that the instruction in work has drawn: from which run on each was new. An instruction that is stopped gives them back.
+  std::vector<std::size_t> draws_now;
+  void undo_draw();
   std::uint64_t work_needed = 0;  // after Status::out_of_work: the least that the instruction takes beyond the count
   std::uint64_t input_length = 0;  // taken from the host, used or not
   std::vector<schedule::Spec> schedules;  // [0]: of the command line

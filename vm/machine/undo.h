@@ -11,14 +11,17 @@ public:
   explicit Undo(Engine& engine) : Undo(engine, engine.runs.back().tape) {}
   // `tape`: what may be recorded on; null: none.
   Undo(Engine& engine, Tape* tape)
-      : attempt_(engine.meter()), engine_(engine), tape_(tape), serial_(engine.heap().next_serial), random_(engine.random_counter),
-        tag_(engine.next_tag), work_(engine.meter().work()), capsules_(engine.statistics.capsules_taken) {
+      : attempt_(engine.meter()), engine_(engine), tape_(tape), draws_(engine.draws_now.size()),
+        serial_(engine.heap().next_serial), tag_(engine.next_tag), work_(engine.meter().work()), capsules_(engine.statistics.capsules_taken) {
     if (tape_ != nullptr) length_ = tape_->length();
   }
+  ~Undo() { engine_.draws_now.resize(draws_); }
+  Undo(const Undo&) = delete;
+  Undo& operator=(const Undo&) = delete;
   void put_back() const {
     if (tape_ != nullptr) tape_->cut(length_);
     engine_.heap().next_serial = serial_;
-    engine_.random_counter = random_;
+    while (engine_.draws_now.size() > draws_) engine_.undo_draw();
     engine_.next_tag = tag_;
     engine_.meter().set_work(work_);
     engine_.statistics.capsules_taken = capsules_;
@@ -28,7 +31,8 @@ private:
   ops::Meter::Attempt attempt_;
   Engine& engine_;
   Tape* tape_;
-  std::uint64_t serial_, random_, tag_, work_, capsules_;
+  std::size_t draws_;
+  std::uint64_t serial_, tag_, work_, capsules_;
   Tape::Length length_;
 };
 

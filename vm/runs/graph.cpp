@@ -1,6 +1,7 @@
 // See graph.h. Every copy is made top-down with an explicit list of slots still to fill; a slot holds a harmless value until then.
 #include "vm/runs/children.h"
 #include "vm/runs/graph.h"
+#include "vm/value/charged.h"
 
 #include <fmt/format.h>
 
@@ -37,7 +38,9 @@ private:
 // Copies objects on demand and fills their slots through a list of pending ones.
 class Copier {
 public:
-  Copier(Engine& engine, Sharing sharing, const Leaf& leaf) : engine_(engine), heap_(engine.heap()), sharing_(sharing), leaf_(leaf) {}
+  Copier(Engine& engine, Sharing sharing, const Leaf& leaf)
+      : engine_(engine), heap_(engine.heap()), sharing_(sharing), leaf_(leaf), pending_(heap_),
+        copies_(value::ChargedAllocator<std::pair<Object* const, Object*>>(heap_)) {}
 
   Value run(Value v) {
     Value root = value::kUnspecified;
@@ -182,8 +185,8 @@ private:
   Sharing sharing_;
   const Leaf& leaf_;
   Visits visits_;
-  std::vector<Slot> pending_;
-  std::unordered_map<Object*, Object*> copies_;
+  value::ChargedVector<Slot> pending_;
+  value::ChargedMap<Object*, Object*> copies_;
 };
 
 } // namespace

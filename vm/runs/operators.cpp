@@ -433,17 +433,15 @@ bool perform(Engine& engine, const Word* instruction) {
 bool perform_run_instruction(Engine& engine, const Word* instruction) {
   const Opcode op = bytecode::opcode_of(*instruction);
   Frame* frame = engine.current().top;
-  engine.meter().poll();
-  if (!runs::is_stoppable(op)) {
-    const ops::Meter::Uninterrupted whole(engine.meter());
-    return perform(engine, instruction);
-  }
   try {
-    return stoppable(engine, [&] { return perform(engine, instruction); });
+    if (runs::is_stoppable(op)) return stoppable(engine, [&] { return perform(engine, instruction); });
+    engine.meter().poll();
   } catch (...) {
     frame->rest_at(instruction);  // its registers hold what they held
     throw;
   }
+  const ops::Meter::Uninterrupted whole(engine.meter());
+  return perform(engine, instruction);
 }
 
 } // namespace cairn::machine

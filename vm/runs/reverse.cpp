@@ -3,6 +3,7 @@
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/undo.h"
 #include "vm/runs/states.h"
+#include "vm/value/charged.h"
 
 #include <fmt/format.h>
 
@@ -169,8 +170,8 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
   Heap& heap = engine.heap();
   Tape& tape = *s.work;
   auto on_tape = [&](Value number) { return tape.has(number); };
-  std::vector<std::pair<std::uint32_t, double>> seeds;
-  std::vector<std::pair<std::uint32_t, ops::Tensor>> tensor_seeds;
+  value::ChargedVector<std::pair<std::uint32_t, double>> seeds(heap);
+  value::ChargedVector<std::pair<std::uint32_t, ops::Tensor>> tensor_seeds(heap);
   Value stripped = value::kUnspecified;
   stoppable(engine, &tape, [&] {
     std::string what = fmt::format("{}: the cotangent", name);

@@ -47,7 +47,8 @@ void Heap::pass_watermark(std::int64_t request) {
   if (budget_ != 0 && live + request > budget_)
     throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes: heap {}, tape {}, capsules {}{}",
                                      megabytes(budget_), request, megabytes(heap), megabytes(tape.live),
-                                     megabytes(capsules.live), tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)));
+                                     megabytes(capsules.live), tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)) +
+                         (scratch.live < kGranularity * 16 ? "" : ", scratch " + megabytes(scratch.live)));
   heap_peak_ = std::max(heap_peak_, heap);
   watermark_ = live + request + kGranularity;
   if (budget_ != 0) watermark_ = std::min(watermark_, budget_);

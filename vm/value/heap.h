@@ -145,7 +145,7 @@ public:
 
   std::uint64_t next_serial = 1;  // part of the machine state
   Account tape, capsules, tensors;  // tensors: their elements, on all devices
-  Account scratch;                  // memory beside the heap that an instruction or the table of symbols takes; told as part of the heap
+  Account scratch;                  // memory beside the heap that an instruction, a reader or the table of symbols takes
   static constexpr std::size_t kPieceBytes = 32 * 1024 + 64;
   Blocks pieces;  // of tapes, so that all tapes of a machine share what is free
   std::int64_t capsule_count = 0, capsule_count_peak = 0;
@@ -154,7 +154,7 @@ public:
     next_serial = serial;
     live_objects_ = live_objects;
   }
-  std::int64_t heap_live() const { return live_bytes() - tape.live - capsules.live - tensors.live; }
+  std::int64_t heap_live() const { return live_bytes() - tape.live - capsules.live - tensors.live - scratch.live; }
   std::int64_t heap_peak() const { return heap_peak_; }
   std::int64_t live_bytes() const { return watermark_ - room_; }
   std::int64_t live_objects() const { return live_objects_; }  // without immortal ones; counted in debug builds
