@@ -3,6 +3,7 @@
 #include "vm/machine/run_operator.h"
 #include "vm/machine/undo.h"
 #include "vm/print/primitives.h"
+#include "vm/text/diagnostic.h"
 #include "vm/value/charged.h"
 
 #include <algorithm>
@@ -196,12 +197,15 @@ Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint
 // (error message irritant ...), its list in v; or a value that matches no pattern.
 void Engine::fail(bool no_match, Value v) const {
   if (no_match) throw ProgramError("no pattern matches " + describe(v));
+  constexpr std::size_t kMost = 2000;
   std::string message;
   for (bool first = true; v.is_pair(); v = v.pair()->cdr, first = false) {
     Value part = v.pair()->car;
     if (!first) message += ' ';
-    message += first && value::is_string(part) ? std::string(value::as_text(part)->view()) : describe(part);
-    if (message.size() > 2000) break;
+    if (!first || !value::is_string(part)) message += describe(part);
+    else if (std::string_view text = value::as_text(part)->view(); text.size() <= kMost) message += text;
+    else message += text::shortened(text, kMost);
+    if (message.size() > kMost) break;
   }
   throw ProgramError(message);
 }
