@@ -160,6 +160,7 @@ public:
   void once() {
     if (fields_.empty()) return;
     const std::size_t i = below(random_, fields_.size());
+    if (fields_[i].size == 0) return; // nothing is left of it
     if (!fields_[i].is_number() && !one_in(random_, 4)) return bytes(i);
     switch (below(random_, 8)) {
     case 0: return list_element(i, false);

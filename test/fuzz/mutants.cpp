@@ -112,7 +112,7 @@ public:
         }
         if (place.worker == 0 && place.from < place.to && faults_ < kMostFaults) start(place);
         if (place.worker != 0) watch(place);
-        busy = busy || place.worker != 0;
+        busy = busy || place.worker != 0 || (faults_ < kMostFaults && (place.from < place.to || next_ < end));
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -171,6 +171,7 @@ private:
     std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
     std::printf("mutant %llu: %s; again by: mutants %s --seed=%llu --only=%llu; kept as %s\n", static_cast<unsigned long long>(index), what.c_str(),
                 kind, static_cast<unsigned long long>(options_.seed), static_cast<unsigned long long>(index), path.c_str());
+    std::fflush(stdout);
     ++faults_;
     place.from = index + 1;
   }
