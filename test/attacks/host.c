@@ -1,7 +1,7 @@
 /* A host that cancels its guest: attack_host [--memory=BYTES] [--device=DEVICE] [--checkpoint=SPEC] [--check-nan] [--input=FILE]
- * --cancel=MS,MS,... FILE [ARGUMENT ...]. The program runs, is cancelled after so many milliseconds, goes on, and so forth; each line of the
- * output is the time from a cairn_vm_cancel to the end of its cairn_vm_run, in microseconds. The last line is `ended STATUS`: that of the run
- * that the program itself ended, or of the last one. Then all is given up and freed. */
+ * --cancel=MS,MS,... FILE [ARGUMENT ...]. The program runs, is cancelled after so many milliseconds, goes on, and so forth; each
+ * line of the output is the time from a cairn_vm_cancel to the end of its cairn_vm_run, in microseconds. The last line is `ended
+ * STATUS`: that of the run that the program itself ended, or of the last one. Then all is given up and freed. */
 #define _GNU_SOURCE
 #include "cairn_compiler.h"
 
@@ -88,15 +88,21 @@ int main(int argc, char** argv) {
   const char *delays = "", *value;
   int at = 1;
   for (; at < argc && argv[at][0] == '-'; ++at) {
-    if ((value = value_of(argv[at], "--memory=")) != NULL) options.memory_bytes = strtoull(value, NULL, 10);
-    else if ((value = value_of(argv[at], "--device=")) != NULL) options.device = value;
-    else if ((value = value_of(argv[at], "--checkpoint=")) != NULL) options.schedule = value;
-    else if ((value = value_of(argv[at], "--cancel=")) != NULL) delays = value;
-    else if (strcmp(argv[at], "--check-nan") == 0) options.check_nan = 1;
+    if ((value = value_of(argv[at], "--memory=")) != NULL)
+      options.memory_bytes = strtoull(value, NULL, 10);
+    else if ((value = value_of(argv[at], "--device=")) != NULL)
+      options.device = value;
+    else if ((value = value_of(argv[at], "--checkpoint=")) != NULL)
+      options.schedule = value;
+    else if ((value = value_of(argv[at], "--cancel=")) != NULL)
+      delays = value;
+    else if (strcmp(argv[at], "--check-nan") == 0)
+      options.check_nan = 1;
     else if ((value = value_of(argv[at], "--input=")) != NULL) {
       options.input = read_input;
       options.user = fopen(value, "rb");
-    } else return 2;
+    } else
+      return 2;
   }
   if (at >= argc) return 2;
   const char* file = argv[at++];

@@ -1,6 +1,6 @@
-/* Runs a command and says what it took: attack_watch SECONDS BYTES COMMAND [ARGUMENT ...]. One line on descriptor 3: the exit code or minus the
- * signal, microseconds of CPU, the most bytes resident. What takes longer, or far more memory, is killed. (A small process by itself, since
- * what is resident in the process that forks counts for its child.) */
+/* Runs a command and says what it took: attack_watch SECONDS BYTES COMMAND [ARGUMENT ...]. One line on descriptor 3: the exit
+ * code or minus the signal, microseconds of CPU, the most bytes resident. What takes longer, or far more memory, is killed. (A
+ * small process by itself, since what is resident in the process that forks counts for its child.) */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <signal.h>
@@ -43,7 +43,8 @@ int main(int argc, char** argv) {
     nanosleep(&nap, NULL);
   }
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  const int64_t cpu = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+  const int64_t cpu =
+      ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
   dprintf(3, "%d %" PRId64 " %" PRId64 "\n", code, cpu, (int64_t)usage.ru_maxrss * 1024);
   return 0;
 }

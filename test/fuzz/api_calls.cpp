@@ -1,6 +1,6 @@
-// Any bytes are calls of the C API, one after the other: texts of a session, runs in slices, cancelled and given up, values, tensors that go out and
-// come in by DLPack, capsules, and procedures of the host that do what they should not. Every call ends in a status, and whatever was handed out can
-// be handed back in any order.
+// Any bytes are calls of the C API, one after the other: texts of a session, runs in slices, cancelled and given up, values,
+// tensors that go out and come in by DLPack, capsules, and procedures of the host that do what they should not. Every call ends
+// in a status, and whatever was handed out can be handed back in any order.
 #include "compiler/api/cairn_compiler.h"
 #include "test/fuzz/fuzzing.h"
 #include "vm/api/cairn.h"
@@ -75,15 +75,19 @@ private:
   // --- what the bytes say
   std::uint8_t byte() { return at_ < size_ ? data_[at_++] : 0; }
   std::uint16_t word() { return static_cast<std::uint16_t>(byte() | byte() << 8); }
-  cairn_value any() { return values_.empty() ? cairn_integer(static_cast<std::int8_t>(byte())) : values_[byte() % values_.size()]; }
+  cairn_value any() {
+    return values_.empty() ? cairn_integer(static_cast<std::int8_t>(byte())) : values_[byte() % values_.size()];
+  }
 
   void keep(cairn_status status, cairn_value v) {
     if (status != CAIRN_OK) return;
-    if (values_.size() < kMostValues) values_.push_back(v);
-    else cairn_value_release(vm_, v);
+    if (values_.size() < kMostValues)
+      values_.push_back(v);
+    else
+      cairn_value_release(vm_, v);
   }
   static void check(cairn_status status) { promise(status != CAIRN_INTERNAL, "nothing inside is at fault"); }
-  static void check_text(cairn_status status, char* text) {
+  static void check_text(cairn_status status, char*& text) {
     check(status);
     if (status == CAIRN_OK) promise(text != nullptr && std::strlen(text) < 10'000'000, "texts end");
     cairn_free(text);
@@ -102,8 +106,8 @@ private:
     add("host-keep", keep_argument, nullptr, 0, nullptr, nullptr);
     add("host-give", give, nullptr, 0, nullptr, nullptr);
   }
-  void add(const char* name, cairn_host_function call, cairn_host_derivative derivative, int repeatable, cairn_host_reverse reverse,
-           cairn_host_forward forward) {
+  void add(const char* name, cairn_host_function call, cairn_host_derivative derivative, int repeatable,
+           cairn_host_reverse reverse, cairn_host_forward forward) {
     cairn_host_procedure p{sizeof p, name, 1, call, derivative, repeatable, this, reverse, forward};
     promise(cairn_vm_register(vm_, &p, nullptr) == CAIRN_OK, "procedures of the host can be added");
   }
@@ -135,12 +139,14 @@ private:
     *v = a[0];
     return CAIRN_OK;
   }
-  static cairn_status same_reverse(void* user, cairn_vm*, const cairn_value* a, std::size_t, cairn_value, cairn_value cotangent, cairn_value* out) {
+  static cairn_status same_reverse(void* user, cairn_vm*, const cairn_value* a, std::size_t, cairn_value, cairn_value cotangent,
+                                   cairn_value* out) {
     out[0] = self(user).byte() % 4 == 0 ? a[0] : cotangent;
     cairn_value_retain(out[0]);
     return CAIRN_OK;
   }
-  static cairn_status same_forward(void* user, cairn_vm*, const cairn_value* a, std::size_t, cairn_value, const cairn_value* t, cairn_value* out) {
+  static cairn_status same_forward(void* user, cairn_vm*, const cairn_value* a, std::size_t, cairn_value, const cairn_value* t,
+                                   cairn_value* out) {
     *out = self(user).byte() % 4 == 0 ? a[0] : t[0];
     cairn_value_retain(*out);
     return CAIRN_OK;
@@ -167,29 +173,41 @@ private:
   void call() {
     switch (byte() % 20) {
     case 0:
-    case 1: return text();
-    case 2: return check(cairn_vm_run(vm_, word() % kMostSteps));
+    case 1:
+      return text();
+    case 2:
+      return check(cairn_vm_run(vm_, word() % kMostSteps));
     case 3:
       cairn_vm_cancel(vm_);
       return check(cairn_vm_run(vm_, word() % kMostSteps));
-    case 4: return check(cairn_vm_abandon(vm_));
-    case 5: return capsule();
-    case 6: return continue_capsule();
-    case 7: return save();
-    case 8: return make();
-    case 9: return look();
+    case 4:
+      return check(cairn_vm_abandon(vm_));
+    case 5:
+      return capsule();
+    case 6:
+      return continue_capsule();
+    case 7:
+      return save();
+    case 8:
+      return make();
+    case 9:
+      return look();
     case 10: {
       cairn_value v;
-      constexpr const char* kNames[] = {"f", "g", "t", "l", "z", "loss", "big", "j*", "*j", "checkpoint-*j", "h", "nobody", "resume", "interrupt"};
+      constexpr const char* kNames[] = {"f", "g",      "t",      "l",        "z", "loss", "big", "j*", "*j", "checkpoint-*j",
+                                        "h", "nobody", "resume", "interrupt"};
       return keep(cairn_vm_lookup(vm_, kNames[byte() % std::size(kNames)], &v), v);
     }
-    case 11: return begin();
+    case 11:
+      return begin();
     case 12: {
       cairn_value v;
       return keep(cairn_vm_value(vm_, &v), v);
     }
-    case 13: return out();
-    case 14: return in();
+    case 13:
+      return out();
+    case 14:
+      return in();
     case 15:
       if (values_.empty()) return;
       cairn_value_release(vm_, values_.back());
@@ -201,8 +219,10 @@ private:
       exported_.erase(exported_.begin() + static_cast<std::ptrdiff_t>(i));
       return;
     }
-    case 17: return report();
-    case 18: return check(cairn_vm_run(vm_, kMostSteps));
+    case 17:
+      return report();
+    case 18:
+      return check(cairn_vm_run(vm_, kMostSteps));
     default: {
       cairn_value v = any();
       cairn_value_retain(v);
@@ -259,13 +279,27 @@ private:
     const cairn_value parts[] = {any(), any(), any()};
     const double numbers[] = {1.5, -2., 1e300};
     switch (byte() % 8) {
-    case 0: status = cairn_make_string(vm_, "text\xCE\xBB", 6 - byte() % 3, &v); break;
-    case 1: status = cairn_make_symbol(vm_, "symbol", byte() % 7, &v); break;
-    case 2: status = cairn_make_pair(vm_, parts[0], parts[1], &v); break;
-    case 3: status = cairn_make_list(vm_, parts, byte() % 4, &v); break;
-    case 4: status = cairn_make_vector(vm_, parts, byte() % 4, &v); break;
-    case 5: status = cairn_make_reals(vm_, numbers, byte() % 4, &v); break;
-    case 6: v = cairn_real(numbers[byte() % 3]); break;
+    case 0:
+      status = cairn_make_string(vm_, "text\xCE\xBB", 6 - byte() % 3, &v);
+      break;
+    case 1:
+      status = cairn_make_symbol(vm_, "symbol", byte() % 7, &v);
+      break;
+    case 2:
+      status = cairn_make_pair(vm_, parts[0], parts[1], &v);
+      break;
+    case 3:
+      status = cairn_make_list(vm_, parts, byte() % 4, &v);
+      break;
+    case 4:
+      status = cairn_make_vector(vm_, parts, byte() % 4, &v);
+      break;
+    case 5:
+      status = cairn_make_reals(vm_, numbers, byte() % 4, &v);
+      break;
+    case 6:
+      v = cairn_real(numbers[byte() % 3]);
+      break;
     default: {
       constexpr std::int64_t kSizes[] = {0, 1, 2, 3, 5, 64, std::int64_t{1} << 40, -1, INT64_MAX};
       std::int64_t sizes[4];
@@ -313,10 +347,14 @@ private:
     const cairn_value f = any(), x = any(), y = any();
     const cairn_value arguments[] = {x, y, any()};
     switch (byte() % 5) {
-    case 0: return check(cairn_vm_begin(vm_, f, arguments, byte() % 4));
-    case 1: return check(cairn_vm_begin_forward(vm_, f, x, y));
-    case 2: return check(cairn_vm_begin_reverse(vm_, f, x, y));
-    case 3: return check(cairn_vm_begin_checkpoint_reverse(vm_, f, x, y, byte() % 2 == 0 ? nullptr : "binomial,base=16,snapshots=2"));
+    case 0:
+      return check(cairn_vm_begin(vm_, f, arguments, byte() % 4));
+    case 1:
+      return check(cairn_vm_begin_forward(vm_, f, x, y));
+    case 2:
+      return check(cairn_vm_begin_reverse(vm_, f, x, y));
+    case 3:
+      return check(cairn_vm_begin_checkpoint_reverse(vm_, f, x, y, byte() % 2 == 0 ? nullptr : "binomial,base=16,snapshots=2"));
     default: {
       constexpr const char* kSchedules[] = {"tape", "online,base=16", "nothing", "sqrt,base=16"};
       return check(cairn_vm_begin_checkpoint_reverse(vm_, f, x, y, kSchedules[byte() % 4]));
@@ -356,7 +394,8 @@ private:
     t.strides = byte() % 2 == 0 ? nullptr : foreign->strides;
     t.data = foreign->elements;
     t.byte_offset = byte() % 4 == 0 ? byte() : 0;
-    t.dtype = {static_cast<std::uint8_t>(byte() % 6), static_cast<std::uint8_t>(1 << byte() % 8), static_cast<std::uint16_t>(byte() % 8 == 0 ? byte() : 1)};
+    t.dtype = {static_cast<std::uint8_t>(byte() % 6), static_cast<std::uint8_t>(1 << byte() % 8),
+               static_cast<std::uint16_t>(byte() % 8 == 0 ? byte() : 1)};
     t.device = {byte() % 8 == 0 ? static_cast<DLDeviceType>(byte() % 16) : kDLCPU, 0};
     foreign->alive = &foreign_;
     foreign->managed.manager_ctx = foreign.get();
@@ -370,23 +409,27 @@ private:
     ++foreign_;
     const cairn_status status = cairn_tensor_from_dlpack(vm_, &foreign->managed, &v);
     check(status);
-    if (status == CAIRN_OK) static_cast<void>(foreign.release());
-    else --foreign_;
+    if (status == CAIRN_OK)
+      static_cast<void>(foreign.release());
+    else
+      --foreign_;
     keep(status, v);
   }
   // Whether the elements are in the memory there is, or the tensor is so wrong that it must be refused.
   static bool inside(const DLTensor& t) {
-    __int128 reach = 0, row = 1;
+    long double reach = 0, row = 1; // no shape overflows these
     if (t.ndim < 0 || t.ndim > 8) return true;
     for (int i = t.ndim - 1; i >= 0; --i) {
       if (t.shape[i] <= 0) return true;
-      const __int128 stride = t.strides == nullptr ? row : t.strides[i];
+      const long double stride = t.strides == nullptr ? row : static_cast<long double>(t.strides[i]);
       if (stride < 0) return true; // refused, or the host is at fault: Cairn has no such strides
-      reach += stride * (t.shape[i] - 1);
-      row *= t.shape[i];
+      reach += stride * static_cast<long double>(t.shape[i] - 1);
+      row *= static_cast<long double>(t.shape[i]);
       if (row > 4096 || reach > 4096) return false;
     }
-    return static_cast<std::int64_t>(t.byte_offset) + static_cast<std::int64_t>(reach + 1) * ((t.dtype.bits + 7) / 8 * t.dtype.lanes) <= 512;
+    return static_cast<std::int64_t>(t.byte_offset) +
+               static_cast<std::int64_t>(reach + 1) * ((t.dtype.bits + 7) / 8 * t.dtype.lanes) <=
+           512;
   }
   void report() {
     char* t = nullptr;

@@ -112,7 +112,8 @@ Bytes Parts::joined() const {
     }
     constexpr std::size_t kLengthAt = 16;
     bc::set_u64(module, kLengthAt, module.size());
-    if (is_capsule_ && file.size() >= sizeof(std::uint64_t)) bc::set_u64(file, file.size() - sizeof(std::uint64_t), module.size());
+    if (is_capsule_ && file.size() >= sizeof(std::uint64_t))
+      bc::set_u64(file, file.size() - sizeof(std::uint64_t), module.size());
     file.insert(file.end(), module.begin(), module.end());
     file.insert(file.end(), parts.back().begin(), parts.back().end());
   }
@@ -136,7 +137,9 @@ bool Parts::find(std::size_t at, std::size_t& part, std::size_t& offset) const {
 std::vector<bc::Field> fields_of(std::span<const std::byte> file, FileKind kind) {
   bc::FieldLog log;
   try_reading(file, kind);
-  std::erase_if(log.fields, [&](const bc::Field& f) { return f.size == 0 || f.at < file.data() || f.at + f.size > file.data() + file.size(); });
+  std::erase_if(log.fields, [&](const bc::Field& f) {
+    return f.size == 0 || f.at < file.data() || f.at + f.size > file.data() + file.size();
+  });
   return std::move(log.fields);
 }
 
@@ -163,11 +166,16 @@ public:
     if (fields_[i].size == 0) return; // nothing is left of it
     if (!fields_[i].is_number() && !one_in(random_, 4)) return bytes(i);
     switch (below(random_, 8)) {
-    case 0: return list_element(i, false);
-    case 1: return list_element(i, true);
-    case 2: return swap(i);
-    case 3: return copy_element(i);
-    default: return fields_[i].is_number() ? number(i) : bytes(i);
+    case 0:
+      return list_element(i, false);
+    case 1:
+      return list_element(i, true);
+    case 2:
+      return swap(i);
+    case 3:
+      return copy_element(i);
+    default:
+      return fields_[i].is_number() ? number(i) : bytes(i);
     }
   }
   Bytes result() const { return parts_.joined(); }
@@ -198,7 +206,9 @@ private:
     const bool by_reader = !one_in(random_, 4);
     for (int tries = 0; tries < 40; ++tries) {
       // Near ones are more often alike.
-      const std::size_t j = one_in(random_, 2) ? below(random_, fields_.size()) : std::min(fields_.size() - 1, i + below(random_, 60) - std::min<std::size_t>(i, 30));
+      const std::size_t j = one_in(random_, 2)
+                                ? below(random_, fields_.size())
+                                : std::min(fields_.size() - 1, i + below(random_, 60) - std::min<std::size_t>(i, 30));
       if (j != i && fields_[j].form == fields_[i].form && (!by_reader || fields_[j].reader == fields_[i].reader)) found = j;
       if (found != i) break;
     }
@@ -208,11 +218,16 @@ private:
   void number(std::size_t i) {
     std::uint64_t v = value_of(fields_[i]);
     switch (below(random_, 6)) {
-    case 0: return set(i, boundary(random_));
-    case 1: return set(i, v + 1 + below(random_, 3));
-    case 2: return set(i, v - 1 - below(random_, 3));
-    case 3: return set(i, v ^ std::uint64_t{1} << below(random_, fields_[i].form == Form::varint ? 20 : 8 * fields_[i].size));
-    default: return set(i, value_of(fields_[like(i)]));
+    case 0:
+      return set(i, boundary(random_));
+    case 1:
+      return set(i, v + 1 + below(random_, 3));
+    case 2:
+      return set(i, v - 1 - below(random_, 3));
+    case 3:
+      return set(i, v ^ std::uint64_t{1} << below(random_, fields_[i].form == Form::varint ? 20 : 8 * fields_[i].size));
+    default:
+      return set(i, value_of(fields_[like(i)]));
     }
   }
 
@@ -284,7 +299,8 @@ private:
       element(j, k);
       if (fields_[j].part != f.part) return;
       const Bytes& part = parts_.parts[f.part];
-      by.assign(part.begin() + static_cast<std::ptrdiff_t>(fields_[j].offset), part.begin() + static_cast<std::ptrdiff_t>(byte_end(k)));
+      by.assign(part.begin() + static_cast<std::ptrdiff_t>(fields_[j].offset),
+                part.begin() + static_cast<std::ptrdiff_t>(byte_end(k)));
     }
     if (by.empty()) return;
     const std::size_t size = byte_end(end) - f.offset;
@@ -314,13 +330,16 @@ private:
     constexpr std::size_t kWord = 8, kLane = 2;
     const PlacedField f = fields_[i];
     std::byte* base = bytes_of(f).data();
-    const std::size_t words = f.size / kWord, a = below(random_, words), b = below(random_, words), lane = below(random_, kWord / kLane);
+    const std::size_t words = f.size / kWord, a = below(random_, words), b = below(random_, words),
+                      lane = below(random_, kWord / kLane);
     std::byte* at = base + a * kWord + lane * kLane;
     switch (below(random_, 8)) {
     case 0:
       if (a != b) std::swap_ranges(base + a * kWord, base + (a + 1) * kWord, base + b * kWord);
       return;
-    case 1: std::memmove(base + a * kWord, base + b * kWord, kWord); return;
+    case 1:
+      std::memmove(base + a * kWord, base + b * kWord, kWord);
+      return;
     case 2: {
       const std::uint64_t v = boundary(random_);
       std::memcpy(at, &v, kLane);
@@ -333,19 +352,25 @@ private:
       std::memcpy(at, &v, kLane);
       return;
     }
-    case 4: base[a * kWord] = static_cast<std::byte>(random_()); return; // the operation
+    case 4:
+      base[a * kWord] = static_cast<std::byte>(random_());
+      return; // the operation
     case 5: { // a word goes or comes; jumps over it may then lead elsewhere
       Bytes by(base + a * kWord, base + (a + 1) * kWord);
       const bool more = one_in(random_, 2);
       const std::uint64_t count = i > 0 && fields_[i - 1].is_number() ? value_of(fields_[i - 1]) : 0;
-      if (more) by.insert(by.end(), by.begin(), by.end());
-      else by.clear();
+      if (more)
+        by.insert(by.end(), by.begin(), by.end());
+      else
+        by.clear();
       splice(f.part, f.offset + a * kWord, kWord, by);
       fields_[i].size = f.size + by.size() - kWord;
       if (count == words) set(i - 1, more ? count + 1 : count - 1);
       return;
     }
-    default: std::memmove(at, base + b * kWord + lane * kLane, kLane); return;
+    default:
+      std::memmove(at, base + b * kWord + lane * kLane, kLane);
+      return;
     }
   }
 

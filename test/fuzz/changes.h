@@ -1,6 +1,6 @@
-// Changes of files that know where their fields are: numbers become boundaries, their neighbours or what other fields of their kind hold, elements
-// of lists go, come twice or change places. Lengths of what contains them are mended, and checksums: so what reads the file gets to see the
-// change itself.
+// Changes of files that know where their fields are: numbers become boundaries, their neighbours or what other fields of their
+// kind hold, elements of lists go, come twice or change places. Lengths of what contains them are mended, and checksums: so what
+// reads the file gets to see the change itself.
 #pragma once
 
 #include "vm/bytecode/fields.h"

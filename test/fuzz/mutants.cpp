@@ -1,9 +1,9 @@
-// Changes files of one kind by the million in the ordinary build, as users have it: no sanitizers, the memory of the system, compiled as what is
-// installed. Workers are forked; one that dies, hangs, or takes more memory or time than it may is told with the mutant that did it, which is
-// made again from seed and number alone.
+// Changes files of one kind by the million, or makes random calls of the C API, in the ordinary build, as users have it: no
+// sanitizers, the memory of the system, compiled as what is installed. Workers are forked; one that dies, hangs, or takes more
+// memory or time than it may is told with the mutant that did it, which is made again from seed and number alone.
 //
-//   mutants module|capsule [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER]
-//   mutants module|capsule --seed=S --only=I     that mutant in this process, for a debugger
+//   mutants module|capsule|calls [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER]
+//   mutants module|capsule|calls --seed=S --only=I     that mutant in this process, for a debugger
 #include "test/fuzz/trials.h"
 
 #include <sys/mman.h>
@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -23,16 +24,23 @@
 
 using namespace fuzzing;
 
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size); // of api_calls.cpp
+
 namespace {
 
-constexpr std::uint64_t kBatch = 5'000;           // mutants of a worker
-constexpr std::int64_t kMostResident = 64 << 20;  // bytes beyond what a worker begins with, and the budget
-constexpr double kMostSeconds = 2;                // of CPU for one mutant: what one step may take is bounded by the budget of memory
-constexpr double kHangSeconds = 60;               // of the clock
+constexpr std::uint64_t kBatch = 5'000;          // mutants of a worker
+constexpr std::int64_t kMostResident = 64 << 20; // bytes beyond what a worker begins with, and the budget
+constexpr double kMostSeconds = 2;  // of CPU for one mutant: what one step may take is bounded by the budget of memory
+constexpr double kHangSeconds = 60; // of the clock
 constexpr unsigned kMostFaults = 20;
 
+enum class Subject : std::uint8_t { module, capsule, calls };
+constexpr std::string_view kSubjects[] = {"module", "capsule", "calls"};
+
 struct Options {
-  FileKind kind = FileKind::module;
+  Subject subject = Subject::module;
+  std::string_view name() const { return kSubjects[static_cast<std::size_t>(subject)]; }
+  FileKind kind() const { return subject == Subject::capsule ? FileKind::capsule : FileKind::module; }
   std::uint64_t count = 10'000, seed = 1, first = 0, only = UINT64_MAX;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   std::string keep = ".";
@@ -48,12 +56,17 @@ using Clock = std::chrono::steady_clock;
 class Mutants {
 public:
   explicit Mutants(const Options& options) : options_(options) {
-    for (Bytes& file : seeds(options.kind)) originals_.emplace_back(std::move(file), options.kind);
+    if (options.subject == Subject::calls) return;
+    for (Bytes& file : seeds(options.kind())) originals_.emplace_back(std::move(file), options.kind());
   }
-  std::size_t seeds_used() const { return originals_.size(); }
 
   Bytes mutant(std::uint64_t index) const {
     Random random(options_.seed * 0x9E3779B97F4A7C15 + index);
+    if (options_.subject == Subject::calls) {
+      Bytes bytes(20 + random() % 300);
+      for (std::byte& b : bytes) b = static_cast<std::byte>(random());
+      return bytes;
+    }
     const Original& original = originals_[random() % originals_.size()];
     return original.changed(random, originals_[random() % originals_.size()]);
   }
@@ -65,7 +78,7 @@ public:
       progress.next = i;
       const Bytes file = mutant(i);
       const double begin = cpu_seconds();
-      const Verdict verdict = try_file(file, options_.kind);
+      const Verdict verdict = attempt(file);
       promise(cpu_seconds() - begin < kMostSeconds, "a mutant takes no longer than it may");
       promise(most_resident() - resident < kMostResident + kMemoryBytes, "a mutant takes no more memory than it may");
       ++progress.tried;
@@ -75,6 +88,11 @@ public:
   }
 
 private:
+  Verdict attempt(const Bytes& file) const {
+    if (options_.subject != Subject::calls) return try_file(file, options_.kind());
+    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
+    return {true, true};
+  }
   static double cpu_seconds() {
     timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -93,7 +111,8 @@ private:
 // Workers, one after the other in each of some places.
 class Crew {
 public:
-  Crew(const Options& options, const Mutants& mutants) : options_(options), mutants_(mutants), next_(options.first), places_(options.jobs) {
+  Crew(const Options& options, const Mutants& mutants)
+      : options_(options), mutants_(mutants), next_(options.first), places_(options.jobs) {
     void* memory = mmap(nullptr, places_.size() * sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     promise(memory != MAP_FAILED, "there is memory to share");
     for (std::size_t i = 0; i < places_.size(); ++i) places_[i].progress = new (static_cast<Progress*>(memory) + i) Progress;
@@ -117,9 +136,11 @@ public:
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     std::uint64_t tried = 0, accepted = 0, ran = 0;
-    for (const Place& place : places_) tried += place.progress->tried, accepted += place.progress->accepted, ran += place.progress->ran;
-    std::printf("%s mutants: %llu tried, %llu accepted, %llu run, %u faults\n", options_.kind == FileKind::module ? "module" : "capsule",
-                static_cast<unsigned long long>(tried), static_cast<unsigned long long>(accepted), static_cast<unsigned long long>(ran), faults_);
+    for (const Place& place : places_)
+      tried += place.progress->tried, accepted += place.progress->accepted, ran += place.progress->ran;
+    std::printf("%s mutants: %llu tried, %llu accepted, %llu run, %u faults\n", std::string(options_.name()).c_str(),
+                static_cast<unsigned long long>(tried), static_cast<unsigned long long>(accepted),
+                static_cast<unsigned long long>(ran), faults_);
     return faults_;
   }
 
@@ -147,8 +168,10 @@ private:
     int status = 0;
     if (waitpid(place.worker, &status, WNOHANG) == place.worker) {
       place.worker = 0;
-      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) place.from = place.to;
-      else fault(place, WIFSIGNALED(status) ? std::string("signal ") + strsignal(WTERMSIG(status)) : "exit");
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        place.from = place.to;
+      else
+        fault(place, WIFSIGNALED(status) ? std::string("signal ") + strsignal(WTERMSIG(status)) : "exit");
       return;
     }
     const std::uint64_t now = place.progress->next;
@@ -165,12 +188,14 @@ private:
 
   void fault(Place& place, const std::string& what) {
     const std::uint64_t index = place.progress->next;
-    const char* kind = options_.kind == FileKind::module ? "module" : "capsule";
+    const std::string kind(options_.name());
     const std::string path = options_.keep + "/" + kind + "-" + std::to_string(options_.seed) + "-" + std::to_string(index);
     const Bytes file = mutants_.mutant(index);
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
-    std::printf("mutant %llu: %s; again by: mutants %s --seed=%llu --only=%llu; kept as %s\n", static_cast<unsigned long long>(index), what.c_str(),
-                kind, static_cast<unsigned long long>(options_.seed), static_cast<unsigned long long>(index), path.c_str());
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+    std::printf("mutant %llu: %s; again by: mutants %s --seed=%llu --only=%llu; kept as %s\n",
+                static_cast<unsigned long long>(index), what.c_str(), kind.c_str(),
+                static_cast<unsigned long long>(options_.seed), static_cast<unsigned long long>(index), path.c_str());
     std::fflush(stdout);
     ++faults_;
     place.from = index + 1;
@@ -184,15 +209,16 @@ private:
 };
 
 int usage() {
-  std::fputs("usage: mutants module|capsule [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER] [--only=I]\n", stderr);
+  std::fputs("usage: mutants module|capsule|calls [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER] [--only=I]\n",
+             stderr);
   return 2;
 }
 
 bool parse(int argc, char** argv, Options& options) {
   if (argc < 2) return false;
-  const std::string_view kind = argv[1];
-  if (kind != "module" && kind != "capsule") return false;
-  options.kind = kind == "module" ? FileKind::module : FileKind::capsule;
+  const auto* subject = std::ranges::find(kSubjects, std::string_view(argv[1]));
+  if (subject == std::end(kSubjects)) return false;
+  options.subject = static_cast<Subject>(subject - kSubjects);
   for (int i = 2; i < argc; ++i) {
     const std::string word = argv[i];
     const std::size_t equals = word.find('=');
@@ -204,12 +230,18 @@ bool parse(int argc, char** argv, Options& options) {
     }
     if (value.empty() || value.find_first_not_of("0123456789") != std::string::npos) return false;
     const std::uint64_t number = std::stoull(value);
-    if (name == "--count") options.count = number;
-    else if (name == "--seed") options.seed = number;
-    else if (name == "--first") options.first = number;
-    else if (name == "--only") options.only = number;
-    else if (name == "--jobs") options.jobs = static_cast<unsigned>(std::clamp<std::uint64_t>(number, 1, 256));
-    else return false;
+    if (name == "--count")
+      options.count = number;
+    else if (name == "--seed")
+      options.seed = number;
+    else if (name == "--first")
+      options.first = number;
+    else if (name == "--only")
+      options.only = number;
+    else if (name == "--jobs")
+      options.jobs = static_cast<unsigned>(std::clamp<std::uint64_t>(number, 1, 256));
+    else
+      return false;
   }
   return true;
 }
@@ -224,7 +256,8 @@ int main(int argc, char** argv) {
   if (options.only != UINT64_MAX) {
     Progress progress;
     mutants.work(options.only, options.only + 1, progress);
-    std::printf("mutant %llu: %s\n", static_cast<unsigned long long>(options.only), progress.accepted != 0 ? "accepted" : "refused");
+    std::printf("mutant %llu: %s\n", static_cast<unsigned long long>(options.only),
+                progress.accepted != 0 ? "accepted" : "refused");
     return 0;
   }
   return Crew(options, mutants).run() == 0 ? 0 : 1;

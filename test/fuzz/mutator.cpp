@@ -38,7 +38,8 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   Random random(seed);
   if (random() % 2 == 0) return LLVMFuzzerMutate(data, size, most);
   const Original& donor = originals()[random() % originals().size()];
-  const Bytes changed = random() % 4 == 0 ? donor.changed(random, donor) : Original(resealed(data, size), kMutatedKind).changed(random, donor);
+  const Bytes changed =
+      random() % 4 == 0 ? donor.changed(random, donor) : Original(resealed(data, size), kMutatedKind).changed(random, donor);
   const std::size_t kept = std::min(changed.size(), most);
   std::copy_n(reinterpret_cast<const std::uint8_t*>(changed.data()), kept, data);
   return kept;

@@ -24,13 +24,17 @@ std::vector<std::string> programs() {
   std::vector<std::string> list;
   std::string line;
   for (std::ifstream file = opened("programs.scm"); std::getline(file, line);)
-    if (line.starts_with(";;; ")) list.emplace_back();
-    else if (!list.empty()) list.back() += line + "\n";
+    if (line.starts_with(";;; "))
+      list.emplace_back();
+    else if (!list.empty())
+      list.back() += line + "\n";
   for (std::ifstream file = opened("operators.txt"); std::getline(file, line);) {
     const std::size_t bar = line.find('|');
     if (line.starts_with("#") || bar == std::string::npos) continue;
-    list.push_back("(define x (+ (* .1 (rand '(" + line.substr(0, bar) + "))) .4))\n(define (f x) (let ((y " + line.substr(bar + 1) + ")) y))\n" +
-                   "(define (g x) (f (* x 1.)))\n(write (car (with-schedule \"bisection,base=16\" (lambda () (checkpoint-*j g x (f x))))))\n" +
+    list.push_back("(define x (+ (* .1 (rand '(" + line.substr(0, bar) + "))) .4))\n(define (f x) (let ((y " +
+                   line.substr(bar + 1) + ")) y))\n" +
+                   "(define (g x) (f (* x 1.)))\n(write (car (with-schedule \"bisection,base=16\" (lambda () (checkpoint-*j g x "
+                   "(f x))))))\n" +
                    "(write (car (j* (lambda (x) (*j f x (f x))) x x)))\n");
   }
   return list;

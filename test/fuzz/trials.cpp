@@ -29,7 +29,9 @@ std::vector<HostProcedure> hosts() {
   list[0].parameters = 1;
   list[0].repeatable = true;
   list[0].call = [](std::span<const Value> a) { return half(a[0]); };
-  list[0].derivative = [](std::span<const double>, std::span<const double>, std::span<double> jacobian) { std::ranges::fill(jacobian, .5); };
+  list[0].derivative = [](std::span<const double>, std::span<const double>, std::span<double> jacobian) {
+    std::ranges::fill(jacobian, .5);
+  };
   list[1].name = "host-log";
   list[1].parameters = 1;
   list[1].call = list[0].call;
@@ -37,7 +39,9 @@ std::vector<HostProcedure> hosts() {
   list[2].parameters = 2;
   list[2].repeatable = true;
   list[2].call = [](std::span<const Value> a) { return Heap::retain(a[0]); };
-  list[2].reverse = [](std::span<const Value>, Value, Value cotangent, std::span<Value> cotangents) { cotangents[0] = Heap::retain(cotangent); };
+  list[2].reverse = [](std::span<const Value>, Value, Value cotangent, std::span<Value> cotangents) {
+    cotangents[0] = Heap::retain(cotangent);
+  };
   list[2].forward = [](std::span<const Value>, Value, std::span<const Value> tangents) { return Heap::retain(tangents[0]); };
   return list;
 }

@@ -1,5 +1,5 @@
-// What becomes of the bytes of a module or capsule file: read, and if they are accepted, run under a budget of steps and memory and saved. Promises
-// are kept, or the process ends (fuzzing.h). The host has procedures that the seeds call.
+// What becomes of the bytes of a module or capsule file: read, and if they are accepted, run under a budget of steps and memory
+// and saved. Promises are kept, or the process ends (fuzzing.h). The host has procedures that the seeds call.
 #pragma once
 
 #include "test/fuzz/changes.h"
@@ -17,7 +17,9 @@ cairn::machine::Options with_hosts(std::string* output);
 
 Verdict try_module(const Bytes& file);
 Verdict try_capsule(const Bytes& file);
-inline Verdict try_file(const Bytes& file, FileKind kind) { return kind == FileKind::module ? try_module(file) : try_capsule(file); }
+inline Verdict try_file(const Bytes& file, FileKind kind) {
+  return kind == FileKind::module ? try_module(file) : try_capsule(file);
+}
 
 // Reads it and lets it be.
 void try_reading(std::span<const std::byte> file, FileKind kind);

@@ -146,7 +146,8 @@ private:
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
   FieldLog* log_;
-  std::size_t short_until_; // where varints of one byte are looked for: nowhere while fields are noted, so that the frequent way need not ask
+  std::size_t short_until_; // where varints of one byte are looked for: nowhere while fields are noted, so that the frequent way
+                            // need not ask
 };
 
 } // namespace cairn::bytecode

@@ -1,5 +1,5 @@
-// What a reader of files read, field by field: for tests that change files and want to know where their fields are. Nothing is noted unless a
-// log is installed in this thread while the reader is made.
+// What a reader of files read, field by field: for tests that change files and want to know where their fields are. Nothing is
+// noted unless a log is installed in this thread while the reader is made.
 #pragma once
 
 #include <cstddef>
