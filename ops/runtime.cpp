@@ -198,8 +198,8 @@ void infer(const Call& call, ResultTypes& results) {
 
 // Results in new storage, or in that of an operand that was given up.
 template <unsigned most>
-void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, std::span<const bool> consumed,
-              Device* of_inputs, std::span<Tensor> outputs) {
+void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, std::span<const bool> consumed, Device* of_inputs,
+              std::span<Tensor> outputs) {
   const Operator& op = call.op;
   spend(call, types);
   std::array<Tensor, most> made;

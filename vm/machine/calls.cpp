@@ -54,7 +54,7 @@ Frame* Engine::call_in_general(Frame* frame, std::span<const std::uint16_t> fiel
 
 namespace {
 
-constexpr std::uint64_t kManyItems = 1 << 16;  // between two looks at whether to go on
+constexpr std::uint64_t kManyItems = 1 << 16; // between two looks at whether to go on
 
 // A vector that is filled from its beginning, one item after the other.
 class VectorBuilder {
@@ -173,7 +173,8 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
   Value v = stoppable(*this, [&] {
     return which < bytecode::kFirstTensorProcedure
                ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
-               : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure), given);
+               : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure),
+                                    given);
   });
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(operands[i]);
@@ -202,9 +203,12 @@ void Engine::fail(bool no_match, Value v) const {
   for (bool first = true; v.is_pair(); v = v.pair()->cdr, first = false) {
     Value part = v.pair()->car;
     if (!first) message += ' ';
-    if (!first || !value::is_string(part)) message += describe(part);
-    else if (std::string_view text = value::as_text(part)->view(); text.size() <= kMost) message += text;
-    else message += text::shortened(text, kMost);
+    if (!first || !value::is_string(part))
+      message += describe(part);
+    else if (std::string_view text = value::as_text(part)->view(); text.size() <= kMost)
+      message += text;
+    else
+      message += text::shortened(text, kMost);
     if (message.size() > kMost) break;
   }
   throw ProgramError(message);

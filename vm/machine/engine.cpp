@@ -159,8 +159,10 @@ std::uint64_t Engine::random_bits() {
 void Engine::undo_draw() {
   std::size_t fresh = draws_now.back();
   draws_now.pop_back();
-  if (fresh != 0) --runs[fresh - 1].run_state()->effects()->drawn;
-  else --random_counter;
+  if (fresh != 0)
+    --runs[fresh - 1].run_state()->effects()->drawn;
+  else
+    --random_counter;
   for (; fresh < runs.size(); ++fresh) {
     EffectLog* log = runs[fresh].state != nullptr ? runs[fresh].run_state()->effects() : nullptr;
     if (log == nullptr) continue;

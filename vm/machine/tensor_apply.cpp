@@ -344,7 +344,8 @@ void check_nan(Engine& engine, std::string_view who, const Tensor& t, std::strin
     std::vector<double> numbers = engine.tensors().runtime.read_numbers(piece.of(t));
     auto found = std::find_if(numbers.begin(), numbers.end(), [](double d) { return d != d; });
     if (found != numbers.end())
-      throw ProgramError(fmt::format("{}{}: element {} of the result of shape {} is a NaN", who, where, piece.first() + (found - numbers.begin()), t.shape.text()));
+      throw ProgramError(fmt::format("{}{}: element {} of the result of shape {} is a NaN", who, where,
+                                     piece.first() + (found - numbers.begin()), t.shape.text()));
   }
 }
 
@@ -357,7 +358,7 @@ Value zeros_like(Engine& engine, Value tensor) {
   const Tensor& like = primal_tensor(engine, tensor);
   ops::Runtime& runtime = engine.tensors().runtime;
   return translated("", [&] {
-    ops::Attributes what;  // sizes, the number, the type, where
+    ops::Attributes what; // sizes, the number, the type, where
     what.values.resize(4);
     for (ops::Attribute& a : what.values) a.present = true;
     what.values[0].list.assign(like.shape.begin(), like.shape.end());
@@ -377,7 +378,7 @@ bool same(Engine& engine, Value a, Value b) {
     if (ops::is_floating(x.dtype)) {
       std::vector<double> p = runtime.read_numbers(piece.of(x)), q = runtime.read_numbers(piece.of(y));
       if (!std::equal(p.begin(), p.end(), q.begin(), alike)) return false;
-    } else {  // a double does not hold all of them
+    } else { // a double does not hold all of them
       std::vector<std::byte> p(static_cast<std::size_t>(piece.elements() * ops::bytes_of(x.dtype))), q(p.size());
       runtime.read(piece.of(x), p.data());
       runtime.read(piece.of(y), q.data());

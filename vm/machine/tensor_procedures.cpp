@@ -36,7 +36,7 @@ struct Numbers {
   value::ChargedVector<Value> list;
 };
 
-constexpr std::int64_t kMany = 1 << 14;  // elements between two looks at whether to go on
+constexpr std::int64_t kMany = 1 << 14; // elements between two looks at whether to go on
 
 bool is_sequence(Value v) { return v.is_pair() || v == value::kNull || value::is_vector(v); }
 
@@ -49,8 +49,8 @@ std::int64_t length_of(const Engine& engine, Value v) {
   return n;
 }
 
-// Nested lists of numbers: the shape that all of them must have, and the numbers in order. Lists may be shared, so there may be many more
-// numbers than objects.
+// Nested lists of numbers: the shape that all of them must have, and the numbers in order. Lists may be shared, so there may be
+// many more numbers than objects.
 class Nested {
 public:
   Nested(Engine& engine, Value root) : engine_(engine), root_(root) {
@@ -62,8 +62,8 @@ public:
     }
   }
   const Shape& shape() const { return shape_; }
-  // Calls f(owner, slot, number) for each; the owner of a number that stands in no list is null. False: f returned false, and no more are
-  // looked at.
+  // Calls f(owner, slot, number) for each; the owner of a number that stands in no list is null. False: f returned false, and no
+  // more are looked at.
   template <class F> bool for_each(F&& f) {
     bool all = shape_.rank() == 0 ? number(nullptr, 0, root_, f) : level(root_, 0, f);
     if (all) engine_.meter().spend(static_cast<std::uint64_t>(count_ % kMany));
@@ -224,7 +224,9 @@ void unpack(Engine& engine, Value v, Numbers& out) {
     engine.meter().spend(static_cast<std::uint64_t>(piece.elements()));
     std::vector<double> data = translated("tensor->list", [&] { return engine.tensors().runtime.read_numbers(piece.of(t)); });
     for (double d : data)
-      out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : value::integer(static_cast<std::int64_t>(d)));
+      out.list.push_back(node != tape::kNone ? tape->leaf(d)
+                         : floating          ? value::flonum(d)
+                                             : value::integer(static_cast<std::int64_t>(d)));
   }
 }
 
@@ -273,7 +275,7 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
   return translated("list->tensor", [&] {
     Nested nested(engine, operands[0]);
     Tape* tape = engine.runs.back().tape;
-    if (tape == nullptr) {  // numbers go straight into the tensor, unless one is of forward mode
+    if (tape == nullptr) { // numbers go straight into the tensor, unless one is of forward mode
       Filler filler(engine, nested.shape(), *device);
       bool plain = nested.for_each([&](value::Object*, std::uint32_t, Value v) {
         if (!v.is_flonum() && !v.is_integer()) return false;

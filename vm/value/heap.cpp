@@ -12,7 +12,7 @@ namespace cairn::value {
 
 namespace {
 
-constexpr std::int64_t kSymbolEntry = 64;  // of the table
+constexpr std::int64_t kSymbolEntry = 64; // of the table
 
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
 void set_link(Object* o, Object* next) { o->serial = reinterpret_cast<std::uint64_t>(next); }
@@ -46,8 +46,8 @@ void Heap::pass_watermark(std::int64_t request) {
   std::int64_t heap = heap_live() + request;
   if (budget_ != 0 && live + request > budget_)
     throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes: heap {}, tape {}, capsules {}{}",
-                                     megabytes(budget_), request, megabytes(heap), megabytes(tape.live),
-                                     megabytes(capsules.live), tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)) +
+                                     megabytes(budget_), request, megabytes(heap), megabytes(tape.live), megabytes(capsules.live),
+                                     tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)) +
                          (scratch.live < kGranularity * 16 ? "" : ", scratch " + megabytes(scratch.live)));
   heap_peak_ = std::max(heap_peak_, heap);
   watermark_ = live + request + kGranularity;
