@@ -106,7 +106,7 @@ inline unsigned line_along(std::int64_t axis, int rank) { return 1u << (axis < 0
 
 // f(place, integer) for the integers of a tensor, or a number of the program, in row-major order: those with places [begin, end).
 template <class F> void each_integer(const View& v, std::int64_t begin, std::int64_t end, F&& f) {
-  if (v.weak) return f(std::int64_t{0}, to_integer(v.number));
+  if (v.weak) return f(std::int64_t{0}, converted<std::int64_t>(v.number));
   const Groups all(v, (1u << v.shape.rank()) - 1);
   pointwise::Integer staged[kGroupBlock];
   Pace pace;

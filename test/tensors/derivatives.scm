@@ -79,3 +79,10 @@
 ; expect exit: 3
 (define (layers p) (let loop ((i 0) (x (car p))) (if (= i 1000) (sumall x) (loop (+ i 1) (tanh (+ x (cdr p)))))))
 (*j layers (cons (fill '(64 64) .1) (fill '(64 64) .01)) 1) ; expect error: memory budget of 8.0 MiB exceeded
+;;; case a-derivative-of-a-derivative-whose-value-has-a-constant-tensor
+(define (f x) (list (* x x x) (fill '(2) 1. 'f64)))
+(define c (list 1 (fill '(2) 1. 'f64)))
+(show (cdr (*j (lambda (x) (cdr (*j f x c))) 2. 1)))                       ; expect: 12.0
+(show (cdr (checkpoint-*j (lambda (x) (cdr (checkpoint-*j f x c))) 2. 1))) ; expect: 12.0
+(show (cdr (j* (lambda (x) (cdr (*j f x c))) 2. 1)))                       ; expect: 12.0
+(show (cdr (*j (lambda (x) (cdr (j* (lambda (x) (cdr (*j f x c))) x 1))) 2. 1))) ; expect: 6.0

@@ -146,7 +146,7 @@ inline void want(bool holds) {
   if (!holds) throw machine::ProgramError("a derivative operator is in a state in which it cannot go on");
 }
 
-// Everything is taken over. `update`: the pair of a rule and its state, or unspecified.
+// Everything is borrowed. `update`: the pair of a rule and its state, or unspecified.
 struct Opening {
   bool checkpoint = false, in_place = false;
   Value f, x, cotangent, update = value::kUnspecified;
@@ -156,7 +156,8 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of);
 bool within_derivative(Engine& engine, Value f, Value x, Value cotangent);
 void seed_reverse(Engine& engine, Value& state);
 void sweep(Engine& engine, value::Frame* frame, Value& state);
-bool swept(Engine& engine, Value& nested, Value& state); // true: complete
+bool swept(Engine& engine, Value& nested, Value& state); // true: complete, or a rule is due
+bool end_sweep(Engine& engine, SweepState& s);           // true: nothing was left to sweep; an interval is then finished
 Value close_reverse(Engine& engine, Value state);
 void act(Engine& engine, machine::rules::Owned& state);
 void finish_interval(Engine& engine, CheckpointState& s);
@@ -167,7 +168,7 @@ void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, SweepState& s); // drops the last one of its tape in work
 void close_checkpoint(Engine& engine, CheckpointState& s);
 void seed_final(Engine& engine, SweepState& s, const char* name);
-// j* over a reverse operator: bundles in f, x or the cotangent (all taken over). False: there are none.
+// j* over a reverse operator: bundles in f, x or the cotangent (all borrowed). False: there are none.
 bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);
 
 Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool keep_integers);
