@@ -74,6 +74,10 @@ cairn_status cairn_vm_result(const cairn_vm* vm, char** text) {
 
 uint64_t cairn_vm_steps(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().clock; }
 
+uint64_t cairn_vm_work(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().meter().work(); }
+
+uint64_t cairn_vm_work_needed(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().work_needed; }
+
 uint64_t cairn_vm_output_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().output_length; }
 
 uint64_t cairn_vm_input_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().input_length; }
@@ -91,6 +95,7 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
     auto put = [&](std::string_view key, std::string_view value) { text += fmt::format("{}\"{}\":{}", text.empty() ? "{" : ",", key, value); };
     auto count = [&](std::string_view key, auto n) { put(key, fmt::to_string(n)); };
     count("steps", s.steps);
+    count("work", s.work);
     count("gradient_steps", s.gradient_steps);
     count("gradient_steps_executed", s.gradient_steps_executed);
     put("replay_factor", cairn::text::format_flonum(replay));
@@ -102,6 +107,7 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
     count("capsule_peak_bytes", s.capsule_peak_bytes);
     count("capsules_taken", s.capsules_taken);
     count("tensor_peak_bytes", s.tensor_peak_bytes);
+    count("scratch_peak_bytes", s.scratch_peak_bytes);
     count("rss_peak_bytes", cairn::api::peak_resident_bytes());
     put("schedule", '"' + s.schedule + '"');  // letters, digits and signs that need no escape
 #ifndef NDEBUG

@@ -1,7 +1,10 @@
 // What the handlers of calls and primitives leave to functions that may throw and that own lists.
 #include "vm/machine/engine.h"
 #include "vm/machine/run_operator.h"
+#include "vm/machine/undo.h"
 #include "vm/print/primitives.h"
+#include "vm/text/diagnostic.h"
+#include "vm/value/charged.h"
 #include "vm/value/owned.h"
 
 #include <algorithm>
@@ -70,11 +73,85 @@ Frame* Engine::call_in_general(Frame* frame, std::span<const std::uint16_t> fiel
   return guard.take();
 }
 
+namespace {
+
+constexpr std::uint64_t kManyItems = 1 << 16; // between two looks at whether to go on
+
+// A vector that is filled from its beginning, one item after the other.
+class VectorBuilder {
+public:
+  VectorBuilder(Engine& engine, std::uint64_t length) : engine_(engine), vector_(engine.heap().make_vector(length)) {}
+  ~VectorBuilder() {
+    if (vector_ == nullptr) return;
+    while (filled_ != 0) engine_.heap().release(vector_->items()[--filled_]);
+    engine_.heap().discard(vector_);
+  }
+  VectorBuilder(const VectorBuilder&) = delete;
+  VectorBuilder& operator=(const VectorBuilder&) = delete;
+  // Takes over what f() gives for each of them.
+  template <class F> Value fill(F&& f) {
+    while (filled_ < vector_->length) {
+      if (filled_ % kManyItems == kManyItems - 1) engine_.meter().poll();
+      Value v = f(filled_);
+      vector_->items()[filled_++] = v;
+    }
+    return value::of_other(std::exchange(vector_, nullptr));
+  }
+
+private:
+  Engine& engine_;
+  value::Vector* vector_;
+  std::uint64_t filled_ = 0;
+};
+
+// Of a proper list; `wrong` says what else it is.
+template <class F> std::uint64_t length_of_list(const Engine& engine, Value list, F&& wrong) {
+  std::uint64_t n = 0;
+  Value at = list;
+  for (; at.is_pair(); at = at.pair()->cdr)
+    if (++n % kManyItems == 0) engine.meter().poll();
+  if (at != value::kNull) throw ProgramError(std::forward<F>(wrong)());
+  return n;
+}
+
+} // namespace
+
+Value Engine::vector_of(std::uint64_t length, Value x) {
+  Tape* tape = runs.back().tape;
+  return stoppable(*this, [&] { return VectorBuilder(*this, length).fill([&](std::uint64_t) { return duplicate(tape, x); }); });
+}
+
+Value Engine::vector_of_list(Value list) {
+  Tape* tape = runs.back().tape;
+  return stoppable(*this, [&] {
+    std::uint64_t n = length_of_list(*this, list, [&] { return "list->vector: expected a list, got " + describe(list); });
+    Value at = list;
+    return VectorBuilder(*this, n).fill([&](std::uint64_t) {
+      Value v = read_field(tape, at.pair(), 0, at.pair()->car);
+      at = at.pair()->cdr;
+      return v;
+    });
+  });
+}
+
+Value Engine::vector_with(value::Vector* old, std::uint64_t index) {
+  Tape* tape = runs.back().tape;
+  return stoppable(*this, [&] {
+    return VectorBuilder(*this, old->length).fill([&](std::uint64_t i) {
+      return i == index ? value::kUnspecified : read_field(tape, old, static_cast<std::uint32_t>(i), old->items()[i]);
+    });
+  });
+}
+
 Frame* Engine::apply_to_list(Value callee, Value list) {
-  std::vector<Value> arguments;
+  return stoppable(*this, [&] { return applied_to_list(callee, list); });
+}
+
+Frame* Engine::applied_to_list(Value callee, Value list) {
+  value::ChargedVector<Value> arguments(heap_);
+  arguments.reserve(length_of_list(*this, list, [&] { return "apply: expected a list of arguments, got " + describe(list); }));
   Value at = list;
   for (; at.is_pair(); at = at.pair()->cdr) arguments.push_back(at.pair()->car);
-  if (at != value::kNull) throw ProgramError("apply: expected a list of arguments, got " + describe(list));
   Held<Frame> made(heap_, make_call(callee, arguments.data(), arguments.size()));
   at = list;
   if (Tape* tape = runs.back().tape)
@@ -87,13 +164,6 @@ Frame* Engine::apply_to_list(Value callee, Value list) {
 
 // --- objects made by instructions; sources that stay in their registers become second places
 
-// Only a tape can fail while it is filled: without one its elements need not be anything before.
-value::Vector* Engine::new_vector(std::uint64_t length) {
-  value::Vector* v = heap_.make_vector(length);
-  if (runs.back().tape != nullptr) std::fill_n(v->items(), length, value::kUnspecified);
-  return v;
-}
-
 Value Engine::pair_of(Frame* frame, std::uint16_t car, std::uint16_t cdr) {
   Held<value::Pair> made(heap_, static_cast<value::Pair*>(heap_.allocate(sizeof(value::Pair), Kind::pair)));
   Value* slots[] = {&made->car, &made->cdr};
@@ -104,7 +174,8 @@ Value Engine::pair_of(Frame* frame, std::uint16_t car, std::uint16_t cdr) {
 }
 
 Value Engine::vector_of(Frame* frame, std::span<const std::uint16_t> fields) {
-  Held<value::Vector> made(heap_, new_vector(fields.size()));
+  Held<value::Vector> made(heap_, heap_.make_vector(fields.size()));
+  std::fill_n(made->items(), fields.size(), value::kUnspecified);
   fill_from(*this, frame, fields, [&](std::size_t i) -> Value& { return made->items()[i]; });
   return value::of_other(made.take());
 }
@@ -118,28 +189,11 @@ Value Engine::group_of(Frame* frame, const bytecode::Group& group, std::span<con
   return value::of_procedure(made.take()->procedure(0));
 }
 
-Value Engine::vector_of_one(std::uint64_t length, Value x) {
-  Tape* tape = runs.back().tape;
-  Held<value::Vector> made(heap_, new_vector(length));
-  for (std::uint64_t i = 0; i < length; ++i) made->items()[i] = duplicate(tape, x);
-  return value::of_other(made.take());
-}
-
-Value Engine::vector_of_list(Value list, std::uint64_t length) {
-  Tape* tape = runs.back().tape;
-  Held<value::Vector> made(heap_, new_vector(length));
-  for (std::uint64_t i = 0; i < length; ++i, list = list.pair()->cdr) made->items()[i] = read_field(tape, list.pair(), 0, list.pair()->car);
-  return value::of_other(made.take());
-}
-
 Value Engine::updated_vector(Frame* frame, value::Vector* old, std::uint64_t index, std::uint16_t x) {
-  Tape* tape = runs.back().tape;
-  Held<value::Vector> made(heap_, new_vector(old->length));
-  for (std::uint64_t k = 0; k < old->length; ++k)
-    if (k != index) made->items()[k] = read_field(tape, old, static_cast<std::uint32_t>(k), old->items()[k]);
+  Owned made(heap_, vector_with(old, index));
   const std::uint16_t fields[] = {x};
-  fill_from(*this, frame, fields, [&](std::size_t) -> Value& { return made->items()[index]; });
-  return value::of_other(made.take());
+  fill_from(*this, frame, fields, [&](std::size_t) -> Value& { return value::as_vector(made.v)->items()[index]; });
+  return made.take();
 }
 
 void Engine::read_pair(Frame* frame, value::Pair* pair, std::uint16_t car, std::uint16_t cdr) {
@@ -157,9 +211,11 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
   Value v;
   if (on_tensors && tensors::is_tensor_like(arguments[0])) {
     tensors().set_origin(frame->code, frame->pc());
-    v = tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0);
+    v = stoppable(*this, [&] { return tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0); });
   } else {
-    v = print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this);
+    effects_repeated = 0;
+    v = stoppable(*this, [&] { return print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this); });
+    effects_done = 0;
   }
   if (Tape* tape = runs.back().tape; tape != nullptr && tape->has(v)) v = tape->identity(v);
   for (std::size_t i = 0; i < fields.size(); ++i)
@@ -177,9 +233,12 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
   }
   std::span<const Value> given(operands, fields.size());
   tensors().set_origin(frame->code, frame->pc());
-  Value v = which < bytecode::kFirstTensorProcedure
-                ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
-                : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure), given);
+  Value v = stoppable(*this, [&] {
+    return which < bytecode::kFirstTensorProcedure
+               ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
+               : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure),
+                                    given);
+  });
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(operands[i]);
   return v;
@@ -188,7 +247,12 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
 Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields) {
   std::vector<Value> arguments;
   for (std::uint16_t f : fields) arguments.push_back(source(frame, f));
-  Value v = perform_host_call(*this, *loaded.hosts[import], arguments);
+  meter_.poll();
+  // What the host has done cannot be done again.
+  Value v = [&] {
+    const ops::Meter::Uninterrupted whole(meter_);
+    return perform_host_call(*this, *loaded.hosts[import], arguments);
+  }();
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);
   return v;
@@ -197,12 +261,18 @@ Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint
 // (error message irritant ...), its list in v; or a value that matches no pattern.
 void Engine::fail(bool no_match, Value v) const {
   if (no_match) throw ProgramError("no pattern matches " + describe(v));
+  constexpr std::size_t kMost = 2000;
   std::string message;
   for (bool first = true; v.is_pair(); v = v.pair()->cdr, first = false) {
     Value part = v.pair()->car;
     if (!first) message += ' ';
-    message += first && value::is_string(part) ? std::string(value::as_text(part)->view()) : describe(part);
-    if (message.size() > 2000) break;
+    if (!first || !value::is_string(part))
+      message += describe(part);
+    else if (std::string_view text = value::as_text(part)->view(); text.size() <= kMost)
+      message += text;
+    else
+      message += text::shortened(text, kMost);
+    if (message.size() > kMost) break;
   }
   throw ProgramError(message);
 }

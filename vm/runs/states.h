@@ -169,7 +169,7 @@ void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, SweepState& s); // drops the last one of its tape in work
 void close_checkpoint(Engine& engine, CheckpointState& s);
 void seed_final(Engine& engine, SweepState& s, const char* name);
-// j* over a reverse operator: bundles in f, x or the cotangent. False: there are none.
+// j* over a reverse operator: bundles in f, x or the cotangent (all borrowed). False: there are none.
 bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);
 
 Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool keep_integers);

@@ -240,7 +240,7 @@ HANDLER(make_vector) {
   Value size = SOURCE(b), x = SOURCE(c);
   std::int64_t n = e->to_index(size, "make-vector: expected a length");
   if (n < 0) throw ProgramError(fmt::format("make-vector: the length {} is negative", n));
-  Value v = e->vector_of_one(static_cast<std::uint64_t>(n), x);
+  Value v = e->vector_of(static_cast<std::uint64_t>(n), x);
   done_with(e, b, size);
   done_with(e, c, x);
   SLOT(A) = v;
@@ -250,11 +250,7 @@ HANDLER(list_vector) {
   SAVE();
   std::uint16_t b = B;
   Value list = SOURCE(b);
-  std::uint64_t n = 0;
-  Value at = list;
-  for (; at.is_pair(); at = at.pair()->cdr) ++n;
-  if (at != value::kNull) expected(*e, "list->vector", "a list", list);
-  Value v = e->vector_of_list(list, n);
+  Value v = e->vector_of_list(list);
   done_with(e, b, list);
   SLOT(A) = v;
   NEXT(1);
