@@ -180,7 +180,7 @@ bool any_elements(std::span<const Tensor> tensors) {
 }
 
 // Elements that are brought to the host at a time, where it only looks at them.
-constexpr std::int64_t kAtOnce = 64 << 10;
+constexpr std::int64_t kAtOnce = 16 << 10;
 
 template <class T> void widen(const std::vector<char>& bytes, std::vector<double>& numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
