@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <memory>
 #include <type_traits>
@@ -200,6 +201,7 @@ void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inpu
 
 unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed,
                         const Attributes& attributes, std::span<Tensor> outputs) {
+  assert(well_formed(op, attributes));
   const Call call{op, inputs, attributes, default_};
   ResultTypes types;
   infer(call, types);

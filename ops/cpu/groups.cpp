@@ -14,7 +14,7 @@ Groups::Groups(const View& v, unsigned mask) : bytes_(bytes_of(v.dtype)), data_(
 }
 
 std::vector<std::int64_t> integers_of(const View& v) {
-  if (v.weak) return {to_integer(v.number)};
+  if (v.weak) return {to_integer<std::int64_t>(v.number)};
   const Groups all(v, (1u << v.shape.rank()) - 1);
   std::vector<pointwise::Integer> staged;
   all.load(0, staged);

@@ -220,11 +220,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
     } else if (const Tensor& given = primal_tensor(engine, t.v); !(given.shape == y.shape)) {
       Operands expand;
       expand.inputs = {t.v};
-      ops::Attribute sizes;
-      sizes.present = true;
-      sizes.list.assign(y.shape.begin(), y.shape.end());
-      sizes.integer = y.rank();
-      expand.attributes.values.push_back(std::move(sizes));
+      expand.attributes.values.push_back(ops::Attribute::of_list(y.shape.sizes()));
       Value full = applied(engine, ops::operator_of(OperatorId::expand), expand)[0];
       heap.release(std::exchange(t.v, full));
     }
@@ -384,10 +380,7 @@ Value fitted(Engine& engine, Value part, Value primal, const char* what) {
   if (t.dtype == x.dtype) return Heap::retain(part);
   Operands cast;
   cast.inputs = {part};
-  ops::Attribute type;
-  type.present = true;
-  type.integer = static_cast<std::int64_t>(x.dtype);
-  cast.attributes.values.push_back(std::move(type));
+  cast.attributes.values.push_back(ops::Attribute::of_type(x.dtype));
   return applied(engine, ops::operator_of(OperatorId::cast), cast)[0];
 }
 

@@ -119,11 +119,7 @@ Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, D
     ops::Runtime& runtime = engine.tensors().runtime;
     Tensor wide = runtime.from_host(DType::f64, shape, device, data.data());
     if (type == DType::f64) return wide;
-    ops::Attributes to;
-    to.values.resize(1);
-    to.values[0].present = true;
-    to.values[0].integer = static_cast<std::int64_t>(type);
-    return runtime.apply(OperatorId::cast, {wide}, to);
+    return runtime.apply(OperatorId::cast, {wide}, {.values = {ops::Attribute::of_type(type)}});
   });
   Owned made(heap, heap.make_tensor(t));
   if (record != nullptr) {
@@ -159,13 +155,16 @@ void unpack(Engine& engine, Value v, Values& out) {
     record->count = static_cast<std::uint32_t>(data.size());
     record->operands = {node};
     record->inputs = tape::KeptTensors({{ops::description(t)}});
-    record->attributes.values.resize(1);
-    record->attributes.values[0].device = t.device();
+    record->attributes.values = {ops::Attribute::of_device(*t.device())};
     record->serial = heap.next_serial;
     tape->add_tensor(std::move(record));
   }
-  for (double d : data)
-    out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : value::integer(static_cast<std::int64_t>(d)));
+  // Integers that are too large for exact ones become flonums, as elsewhere.
+  auto whole = [](double d) {
+    bool fits = d >= static_cast<double>(value::kLeastInteger) && d <= static_cast<double>(value::kMostInteger);
+    return fits ? value::integer_unchecked(static_cast<std::int64_t>(d)) : value::flonum(d);
+  };
+  for (double d : data) out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : whole(d));
 }
 
 // Nested lists of the numbers, which they take over.

@@ -58,11 +58,7 @@ public:
 
 private:
   ops::Tensor as_i64(ops::Runtime& runtime) const {
-    ops::Attributes to;
-    to.values.resize(1);
-    to.values[0].present = true;
-    to.values[0].integer = static_cast<std::int64_t>(ops::DType::i64);
-    return runtime.apply(ops::OperatorId::cast, {t_}, to);
+    return runtime.apply(ops::OperatorId::cast, {t_}, {.values = {ops::Attribute::of_type(ops::DType::i64)}});
   }
   std::string element(std::int64_t at) const {
     auto i = static_cast<std::size_t>(at);
