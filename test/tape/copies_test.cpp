@@ -164,7 +164,7 @@ TEST_CASE("copies hold inputs, composites and outputs of their own") {
     Tape tape(heap, 1, 1, 100);
     tape.lift({5, 0}, value::flonum(1), 1);
     Value skeleton = heap.cons(value::flonum(1), value::kNull);
-    tape.outputs.push_back({7, skeleton, {}});
+    tape.outputs.push_back({7, skeleton, {}, {}});
     std::unique_ptr<Tape> copy(tape.clone(heap));
     CHECK(skeleton.pair()->count == 2);
     copy->lift({6, 0}, value::flonum(2), 2);

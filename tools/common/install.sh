@@ -1,12 +1,15 @@
 # Sourced by the scripts beside it: installs the Debian packages that Cairn needs and this machine lacks, without asking.
 
-cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libedit-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
+cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libedit-dev libxxhash-dev nlohmann-json3-dev
                 libdlpack-dev libdnnl-dev libopenblas-dev
                 python3 pkg-config)
+
+test_packages=(python3-numpy)  # the libraries must get on with what it brings
 
 fuzz_packages=(clang-14 libclang-rt-14-dev)  # for the preset `fuzz` alone
 
 install_packages() { install_missing "${cairn_packages[@]}"; }
+install_test_packages() { install_missing "${test_packages[@]}"; }
 install_fuzz_packages() { install_missing "${fuzz_packages[@]}"; }
 
 install_missing() {
@@ -28,9 +31,9 @@ install_missing() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# Configures and builds one preset of CMakePresets.json.
+# build_preset PRESET [TARGET ...]: configures and builds one preset of CMakePresets.json, all of it or those targets.
 build_preset() {
   cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log" >&2; rm -f "build-$1.log"; return 1; }
   rm -f "build-$1.log"
-  cmake --build --preset "$1"
+  cmake --build --preset "$1" ${2:+--target "${@:2}"}
 }

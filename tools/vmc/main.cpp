@@ -116,6 +116,7 @@ int reseal(const Options& options) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   Options options;
   CLI::App app("Compiles a Cairn program to bytecode.", "vmc");
   add_common_options(app);

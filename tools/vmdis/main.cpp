@@ -12,6 +12,7 @@ using namespace cairn::tools;
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   std::string file;
   CLI::App app("Shows the instructions of a Cairn bytecode file.", "vmdis");
   add_common_options(app);

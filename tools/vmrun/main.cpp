@@ -46,10 +46,10 @@ private:
   std::uint64_t slice(std::uint64_t made) const;
   void adapt(std::uint64_t steps, Clock::duration took);
   void save_if_due(std::uint64_t made);
-  void save();
+  std::string save();
   int finish(int code, std::string_view message);
-  void write_stats();
-  void write_profile();
+  bool write_stats();
+  bool write_profile();
 
   const RunOptions& options_;
   Progress progress_;
@@ -60,6 +60,7 @@ private:
   std::uint64_t timed_slice_ = 100'000; // steps; grows or shrinks with the program's speed
   Clock::time_point last_save_ = Clock::now();
   std::uint64_t saved_at_ = 0;
+  bool save_failed_ = false; // the last time it was due; said once
 };
 
 int Session::run() {
@@ -204,8 +205,8 @@ int Session::drive() {
     if (progress_.on()) progress_.show(made, *vm_);
     if (made < goal) save_if_due(made);
   }
-  if (!options_.save.empty()) save();
-  return finish(kOutOfSteps, "");
+  std::string fault = options_.save.empty() ? "" : save();
+  return finish(fault.empty() ? kOutOfSteps : kBadUsage, fault);
 }
 
 void Session::trace() {
@@ -234,13 +235,18 @@ void Session::save_if_due(std::uint64_t made) {
   bool by_time = options_.save_every_seconds > 0 &&
                  std::chrono::duration<double>(Clock::now() - last_save_).count() >= options_.save_every_seconds;
   if (!by_steps && !by_time) return;
-  save();
+  // The disk may have room next time. Until then there is the old file, and the run goes on.
+  std::string fault = save();
+  if (!fault.empty() && !save_failed_)
+    streams_.report(fault + "vmrun: warning: the run goes on and is saved when it is due again\n");
+  save_failed_ = !fault.empty();
   saved_at_ = made;
   last_save_ = Clock::now();
 }
 
-// Output first: the file may hold more than the state has written, never less.
-void Session::save() {
+// Output first: the file may hold more than the state has written, never less. What is wrong with the file for the state, or
+// nothing.
+std::string Session::save() {
   if (!streams_.flush(true)) throw Leave{kBadUsage, streams_.output_fault()};
   CairnBuffer bytes;
   cairn_status status = cairn_vm_save(vm_.get(), bytes.bytes(), bytes.size());
@@ -251,42 +257,47 @@ void Session::save() {
                 "vmrun: error: the state cannot be saved: " + std::string(why.view()) + "\n"};
   }
   std::string error;
-  if (!write_file_atomically(options_.save, bytes.data(), bytes.length(), error)) throw Leave{kBadUsage, error};
+  write_file_atomically(options_.save, bytes.data(), bytes.length(), error);
+  return error;
 }
 
 int Session::finish(int code, std::string_view message) {
-  bool good = streams_.flush();
+  bool good = streams_.flush(true);
   progress_.hide();
   complain(message);
   if (!good && code != kBadUsage) {
     complain(streams_.output_fault());
     code = kBadUsage;
   }
-  if (options_.stats && vm_ != nullptr && code != kBadUsage) write_stats();
-  if (options_.profile && vm_ != nullptr && code != kBadUsage) write_profile();
+  if (vm_ == nullptr || code == kBadUsage) return code;
+  if (options_.stats && !write_stats()) code = kBadUsage;
+  if (options_.profile && !write_profile()) code = kBadUsage;
   return code;
 }
 
-void Session::write_profile() {
+bool Session::write_profile() {
   CairnBuffer text;
-  if (cairn_vm_profile(vm_.get(), text.text()) != CAIRN_OK) return;
-  if (!write_fully(profile_descriptor_, text.view().data(), text.view().size()))
-    complain("vmrun: error: the profile cannot be written: " + std::string(std::strerror(errno)) + "\n");
+  if (cairn_vm_profile(vm_.get(), text.text()) != CAIRN_OK) return false;
+  if (write_fully(profile_descriptor_, text.view().data(), text.view().size())) return true;
+  complain("vmrun: error: the profile cannot be written: " + std::string(std::strerror(errno)) + "\n");
+  return false;
 }
 
-void Session::write_stats() {
+bool Session::write_stats() {
   CairnBuffer json;
-  if (cairn_vm_statistics(vm_.get(), json.text()) != CAIRN_OK) return;
+  if (cairn_vm_statistics(vm_.get(), json.text()) != CAIRN_OK) return false;
   std::string line = std::string(json.view()) + "\n";
-  if (!write_fully(stats_descriptor_, line.data(), line.size()))
-    complain("vmrun: error: the counters cannot be written: " + std::string(std::strerror(errno)) + "\n");
+  if (write_fully(stats_descriptor_, line.data(), line.size())) return true;
+  complain("vmrun: error: the counters cannot be written: " + std::string(std::strerror(errno)) + "\n");
+  return false;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  // A closed pipe shows as a failed write, which is reported like any other.
+  // A closed pipe or a limit on the size of files shows as a failed write, which is reported like any other.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   RunOptions options;
   if (auto code = parse_run_options(argc, argv, options)) return *code;
   if (options.file.empty() && options.resume.empty()) return run_repl(options);

@@ -78,7 +78,7 @@ void Progress::hide() {
 }
 
 Streams::~Streams() {
-  if (!path_.empty() && writer_ != nullptr) close(writer_->descriptor());
+  if (!path_.empty() && writer_ != nullptr) close(writer_->descriptor()); // what counts was synced before
 }
 
 bool Streams::open_output(const std::string& path, std::uint64_t kept_bytes, std::string& error) {
@@ -95,8 +95,10 @@ bool Streams::open_output(const std::string& path, std::uint64_t kept_bytes, std
     return false;
   }
   writer_ = std::make_unique<Writer>(descriptor);
+  regular_ = S_ISREG(facts.st_mode);
+  folder_safe_ = !regular_;
   // A device or a pipe keeps nothing that could be cut back.
-  if (!S_ISREG(facts.st_mode)) return true;
+  if (!regular_) return true;
   auto length = static_cast<std::uint64_t>(facts.st_size);
   if (length < kept_bytes) {
     error = path + ": error: holds " + std::to_string(length) + " bytes of output, but the saved state has written " +
@@ -144,14 +146,35 @@ std::size_t Streams::read(char* buffer, std::size_t capacity) {
 bool Streams::flush(bool durably) {
   if (writer_ == nullptr) return true;
   if (!writer_->empty() && interactive_) progress_.hide();
-  bool good = writer_->flush();
-  // Syncing means nothing for a pipe or a terminal, and fails there.
-  if (durably && !path_.empty()) (void)fsync(writer_->descriptor());
+  writer_->flush();
+  if (durably && regular_ && !output_failed() && !sync()) sync_error_ = errno;
+  return !output_failed();
+}
+
+// The file, and once its folder: a crash must not take a new file away from under a saved state.
+bool Streams::sync() {
+  auto synced = [](int descriptor) {
+    while (fsync(descriptor) != 0)
+      if (errno != EINTR) return false;
+    return true;
+  };
+  if (!synced(writer_->descriptor())) return false;
+  if (folder_safe_) return true;
+  std::size_t slash = path_.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path_.substr(0, slash);
+  int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  bool good = synced(descriptor) || errno == EINVAL || errno == ENOTSUP; // some file systems do not sync folders
+  int why = errno;
+  close(descriptor);
+  errno = why;
+  folder_safe_ = good;
   return good;
 }
 
 std::string Streams::output_fault() const {
-  return (path_.empty() ? "standard output" : path_) + ": error: cannot be written: " + std::strerror(writer_->error()) + "\n";
+  return (path_.empty() ? "standard output" : path_) +
+         ": error: cannot be written: " + std::strerror(writer_->error() != 0 ? writer_->error() : sync_error_) + "\n";
 }
 
 void Streams::report(std::string_view text) {

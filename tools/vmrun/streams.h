@@ -49,17 +49,23 @@ public:
 
   bool write(std::string_view text);
   std::size_t read(char* buffer, std::size_t capacity); // SIZE_MAX: it failed
-  // Everything written so far is where it belongs (`durably`: on the disk). False if that failed, now or before.
+  // Everything written so far is where it belongs (`durably`: a file's on the disk). False if that failed, now or before: what a
+  // disk did not take once may be gone, so no later success mends it.
   bool flush(bool durably = false);
   // "NAME cannot be written: WHY".
   std::string output_fault() const;
-  bool output_failed() const { return writer_ != nullptr && writer_->error() != 0; }
+  bool output_failed() const { return writer_ != nullptr && (writer_->error() != 0 || sync_error_ != 0); }
   // Text on standard error, after the output that came before it.
   void report(std::string_view text);
 
 private:
+  bool sync();
+
   Progress& progress_;
   std::string path_;
+  bool regular_ = false;    // a file, which can be synced; pipes and terminals cannot
+  bool folder_safe_ = true; // the folder's entry of a file that did not exist before is on the disk
+  int sync_error_ = 0;      // errno of the first failure
   std::unique_ptr<Writer> writer_;
   bool interactive_ = false; // someone waits for each line
 };

@@ -76,8 +76,10 @@ CAIRN_API void cairn_free(void* text_or_bytes);
 /* The whole file. NO_FILE: the message says why. */
 CAIRN_API cairn_status cairn_file_read(const char* path, void** bytes, size_t* size, char** error);
 
-/* Replaces the file in one go (temporary file, fsync, rename): after a crash there is the old one or the new one. Pipes and
- * devices are written as they are. */
+/* Replaces the file in one go (a new file beside it, fsync, rename, fsync of the folder): after a crash or a failure there is the
+ * old one or the new one, and OK means that the new one is on the disk. It keeps the permissions of the old one; what a symbolic
+ * link points to is replaced, and the link stays. Pipes and devices are written as they are. NO_FILE: the message says why, and
+ * whether the old file is there still. */
 CAIRN_API cairn_status cairn_file_write(const char* path, const void* bytes, size_t size, char** error);
 
 /* Makes length and checksum of a damaged module or capsule right again, in place, so that tests reach what checks the rest.

@@ -117,9 +117,32 @@ Value Engine::primal(Value v) const {
   }
 }
 
-std::uint64_t Engine::random_bits() { return mix(options.seed * 0x9E3779B97F4A7C15u + mix(++random_counter)); }
+// --- effects and random numbers: new at every enclosing run, or taken again from the innermost log that has them
 
-// --- effects: new at every enclosing run, or read again from the innermost log that has them
+std::uint64_t Engine::random_bits() {
+  auto log_of = [&](std::size_t run) { return runs[run].state != nullptr ? runs[run].run_state()->effects() : nullptr; };
+  std::uint64_t counter = 0;
+  std::size_t fresh = runs.size(); // to the runs from there on it is new
+  for (; fresh > 0; --fresh) {
+    EffectLog* log = log_of(fresh - 1);
+    if (log == nullptr) continue;
+    if (log->drawn < log->draws.size()) {
+      counter = log->draws[log->drawn++];
+      break;
+    }
+    if (log->silent) throw ProgramError("the random numbers of a replay are not known");
+  }
+  if (fresh == 0) counter = ++random_counter;
+  for (; fresh < runs.size(); ++fresh) {
+    EffectLog* log = log_of(fresh);
+    if (log == nullptr) continue;
+    std::int64_t before = log->bytes();
+    log->draws.append(counter);
+    log->drawn = log->draws.size();
+    if (log->bytes() != before) heap_.charge(heap_.tape, log->bytes() - before);
+  }
+  return mix(options.seed * 0x9E3779B97F4A7C15u + mix(counter));
+}
 
 EffectLog* Engine::replaying_log(std::vector<EffectLog*>& fresh) {
   for (std::size_t i = runs.size(); i-- > 0;) {

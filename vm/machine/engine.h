@@ -202,7 +202,7 @@ public:
   std::uint64_t pause = kNever;  // clock at which the loop is left, whatever the runs say
   std::unique_ptr<Profile> profile;  // null: nobody wants one
   mutable GradientProgress gradient;  // of the outermost checkpoint-*j; for people only
-  std::uint64_t random_counter = 0;
+  std::uint64_t random_counter = 0;   // of numbers drawn for the first time: replays take theirs from the logs of runs
   std::int64_t state_budget = 0;  // memory budget when the program started: part of the state, for schedules that choose by it
   std::uint64_t next_tag = 1;  // of j* invocations; part of the machine state
   std::uint64_t output_length = 0;

@@ -25,6 +25,7 @@ public:
   void runs(const std::vector<Run>& list);
   void tape(const Tape* tape); // may be null
   void log(const EffectLog& log);
+  void draws(const tape::Draws& d);
   void output(const tape::Output& o);
   void tensor(const ops::Tensor& t);
   void place(tape::Place p) {
@@ -75,6 +76,7 @@ public:
   void runs(std::vector<Run>& list, Stack stack); // the list must not be resized afterwards
   void tape(Tape*& slot, bool may_be_swept);      // null before; at once the slot's
   void log(EffectLog& log);
+  void draws(tape::Draws& d);
   void output(tape::Output& o);
   void tensor(ops::Tensor& t);
   tape::Place place() {

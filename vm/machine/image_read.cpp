@@ -231,7 +231,22 @@ void ImageReader::log(EffectLog& log) {
   log.inputs.resize(n);
   log.happened = n;
   for (Value& v : log.inputs) v = effect();
-  if (log.position > log.happened) throw Malformed("a log of effects does not add up");
+  log.drawn = count();
+  draws(log.draws);
+  engine.heap().charge(engine.heap().tape, log.draws.bytes());
+  if (log.position > log.happened || log.drawn > log.draws.size()) throw Malformed("a log of effects does not add up");
+}
+
+void ImageReader::draws(tape::Draws& d) {
+  std::uint64_t all = count(), next = 0;
+  std::vector<tape::Draws::Stretch> stretches(size(2));
+  for (tape::Draws::Stretch& s : stretches) {
+    s = {count(), count()};
+    if ((next == 0) != (s.first == 0) || s.first < next || s.first >= all) throw Malformed("random numbers do not add up");
+    next = s.first + 1;
+  }
+  if (stretches.empty() != (all == 0)) throw Malformed("random numbers do not add up");
+  d.restore(std::move(stretches), all);
 }
 
 Value ImageReader::effect() {
@@ -274,7 +289,7 @@ void ImageReader::tape(Tape*& slot, bool may_be_swept) {
     if (c.node < node || c.node > t->size()) throw Malformed("a composite beyond its tape");
     node = c.node;
   }
-  t->outputs.resize(size(3));
+  t->outputs.resize(size(5));
   for (tape::Output& o : t->outputs) output(o);
   tensor_records(*t);
 }
@@ -290,6 +305,7 @@ void ImageReader::output(tape::Output& o) {
   value(o.skeleton);
   o.effects.resize(size(1));
   for (Value& v : o.effects) v = effect();
+  draws(o.draws);
 }
 
 const Code* ImageReader::code(std::uint32_t& pc) {
@@ -405,7 +421,6 @@ void ImageReader::capsule(const Reference& r) {
   value(c->value);
   c->steps = count();
   c->serial = count();
-  c->random = count();
   if (c->finished != c->runs.empty()) throw Malformed("a capsule without a computation");
 }
 

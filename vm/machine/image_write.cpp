@@ -123,6 +123,17 @@ void ImageWriter::log(const EffectLog& log) {
   flag(log.silent);
   out.varint(log.inputs.size());
   for (Value v : log.inputs) value(v);
+  out.varint(log.drawn);
+  draws(log.draws);
+}
+
+void ImageWriter::draws(const tape::Draws& d) {
+  out.varint(d.size());
+  out.varint(d.stretches().size());
+  for (const tape::Draws::Stretch& s : d.stretches()) {
+    out.varint(s.first);
+    out.varint(s.counter);
+  }
 }
 
 void ImageWriter::tape(const Tape* t) {
@@ -157,6 +168,7 @@ void ImageWriter::output(const tape::Output& o) {
   value(o.skeleton);
   out.varint(o.effects.size());
   for (Value v : o.effects) value(v);
+  draws(o.draws);
 }
 
 void ImageWriter::serial(const Object* o) {
@@ -229,7 +241,6 @@ void ImageWriter::body(const Object* o) {
     value(c->value);
     out.varint(c->steps);
     out.varint(c->serial);
-    out.varint(c->random);
     break;
   }
   case Kind::tensor:

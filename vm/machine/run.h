@@ -32,13 +32,15 @@ enum class RunKind : std::uint8_t {
   interval    // checkpoint-*j: ends in its state, finished or out of steps; may record on the state's tape
 };
 
-// Results of input during a run that may be replayed, and how many effects there were (DESIGN invariant 4).
+// Results of input and random numbers of a run that may be replayed, and how many effects there were (DESIGN invariant 4).
 struct EffectLog {
   std::uint64_t position = 0;  // of the state now running
   std::uint64_t happened = 0;  // effects so far; those before it are replays
   std::vector<Value> inputs;   // one for every effect; unspecified for output
+  tape::Draws draws;           // of its random numbers
+  std::uint64_t drawn = 0;     // how many of them the state now running has drawn
   bool silent = false;         // the run repeats one that is over: all its output has happened
-  std::int64_t bytes() const { return static_cast<std::int64_t>(inputs.capacity() * sizeof(Value)); }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(inputs.capacity() * sizeof(Value)) + draws.bytes(); }
 };
 
 struct Run;
@@ -49,15 +51,15 @@ struct RunState : value::Native {
   virtual RunState* clone(Engine& engine) const = 0;
   // The tape that its run records on, or null.
   virtual Tape* tape() const { return nullptr; }
-  // Makes the tapes active whose numbers its run may meet.
-  virtual void activate(Engine& engine) const;
+  // Makes the tapes active whose numbers may be met where it is in work.
+  virtual void activate(Engine& engine) const = 0;
   // The run ended after this many steps with this value (taken over).
   virtual void finished(Engine& engine, Value value, std::uint64_t steps) = 0;
   // Interval runs: the budget ended; `segment` is what was running (taken over).
   virtual void expired(Engine& engine, std::vector<Run> segment);
   // Interval runs reset the serial counter to replay. The counter outside them may not fall below this.
   virtual std::uint64_t serial_floor() const { return 0; }
-  // An interval run goes on from a capsule: the counters of the machine are now those of the world outside.
+  // An interval run goes on from a capsule: the serial counter of the machine is now that of the world outside.
   virtual void resumed(Engine& engine) { static_cast<void>(engine); }
   // The elements of a tensor are read, so many steps after its run began. False: the tensor is nothing to this run.
   virtual bool read(std::uint64_t tensor, std::uint64_t steps) { return static_cast<void>(tensor), static_cast<void>(steps), false; }
@@ -87,8 +89,8 @@ struct Capsule final : value::Native {
   bool finished = false;
   Value value = value::kUnspecified;  // if finished
   std::uint64_t steps = 0;
-  // If an interval of a schedule is among the runs: the counters that it goes on with, so that its replay stays a replay.
-  std::uint64_t serial = 0, random = 0;
+  // If an interval of a schedule is among the runs: the serial counter that it goes on with, so that its replay stays a replay.
+  std::uint64_t serial = 0;
   std::int64_t charged = 0;
   void release(Heap& heap) override;
 };

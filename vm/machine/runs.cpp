@@ -9,10 +9,6 @@
 
 namespace cairn::machine {
 
-void RunState::activate(Engine& engine) const {
-  if (Tape* t = tape()) engine.activate_tape(t);
-}
-
 void RunState::expired(Engine& engine, std::vector<Run> segment) { engine.release_runs(segment); }
 
 void Capsule::release(Heap& heap) {
@@ -147,7 +143,6 @@ Value Engine::make_capsule(std::vector<Run> segment, std::uint64_t steps) {
   c->steps = steps;
   bool replays = std::any_of(c->runs.begin(), c->runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
   c->serial = replays ? cut_serial : 0;
-  c->random = replays ? random_counter : 0;
   heap_.capsule_count += 1;
   try {
     auto bytes = static_cast<std::int64_t>(sizeof(Capsule) + c->runs.capacity() * sizeof(Run));
@@ -349,10 +344,7 @@ bool Engine::thaw(Value z, Frame* parent) {
     r.start = clock - r.start;
     push_run(r);
   }
-  if (c->serial != 0) {
-    heap_.next_serial = c->serial;
-    random_counter = c->random;
-  }
+  if (c->serial != 0) heap_.next_serial = c->serial;
   heap_.release(object);
   Run& top = runs.back();
   top.top = enter(top, top.top);

@@ -154,7 +154,7 @@ void begin_interval(Engine& engine, CheckpointState& s, Owned& state, std::uint6
   s.current.runs.clear();
   s.highest = std::max(s.highest, engine.heap().next_serial);
   engine.heap().next_serial = s.current.serial;
-  engine.random_counter = s.current.random;
+  s.log.drawn = s.current.draws;
   s.log.position = s.current.effects;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     Run r = runs[i];
@@ -214,7 +214,6 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
   if (ended && !s.total_known) {
     s.total_known = true;
     s.total = s.current.position;
-    s.end_random = engine.random_counter;
     s.schedule->ended(s.total);
   }
   if (s.outermost) engine.gradient.total = s.total;
@@ -290,8 +289,6 @@ RunState* CheckpointState::clone(Engine& engine) const {
   s->executed = executed;
   s->low = low;
   s->highest = highest;
-  s->end_random = end_random;
-  s->random_floor = random_floor;
   s->x_place = x_place;
   s->taped_steps = taped_steps;
   s->taped_sum = taped_sum;
@@ -341,7 +338,7 @@ void CheckpointState::expired(Engine& engine, std::vector<Run> segment) {
   current.serial = current.start = engine.cut_serial;
   for (const Run& r : segment)
     if (r.state != nullptr) current.start = std::max(current.start, r.run_state()->serial_floor());
-  current.random = engine.random_counter;
+  current.draws = log.drawn;
   current.effects = log.position;
   current.runs = std::move(segment);
   after_interval(engine, *this, steps, false);
@@ -349,19 +346,16 @@ void CheckpointState::expired(Engine& engine, std::vector<Run> segment) {
 
 // A composite's pass meets numbers of the tape that has the composite, and of those around it.
 void CheckpointState::activate(Engine& engine) const {
-  RunState::activate(engine);
+  SweepState::activate(engine);
   for (const NativeObject* o = outer; o != nullptr;) {
     const auto* s = static_cast<const SweepState*>(o->native);
-    if (s->work != nullptr) engine.activate_tape(s->work);
+    s->SweepState::activate(engine);
     const auto* c = as_checkpoint(*s);
     o = c != nullptr ? c->outer : nullptr;
   }
 }
 
-void CheckpointState::resumed(Engine& engine) {
-  highest = std::max(highest, engine.heap().next_serial);
-  random_floor = std::max(random_floor, engine.random_counter);
-}
+void CheckpointState::resumed(Engine& engine) { highest = std::max(highest, engine.heap().next_serial); }
 
 void act(Engine& engine, Owned& state) {
   auto* s = state_in<CheckpointState>(engine, state.v);
@@ -500,7 +494,6 @@ std::string explanation(const Engine& engine, const CheckpointState& s) {
 
 void close_checkpoint(Engine& engine, CheckpointState& s) {
   engine.heap().next_serial = std::max(engine.heap().next_serial, s.highest);
-  engine.random_counter = std::max(s.end_random, s.random_floor);
   if (!s.outermost) return;
   engine.gradient = {};
   engine.statistics.gradient_steps += s.total;

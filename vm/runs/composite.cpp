@@ -87,7 +87,6 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
     return value::flonum(d);
   }));
   if (!any) return false;
-  engine.activate_tape(s.work);
 
   auto* n = new CheckpointState(engine);
   Owned nested(heap, value::of_other(engine.make_state(n)));
@@ -105,11 +104,11 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   run.top = engine.make_call(procedure.v, arguments, 3);
   n->current.runs = {run};
   n->current.serial = n->current.start = n->highest = heap.next_serial;
-  n->current.random = engine.random_counter;
   n->spec = engine.current().schedule;
   n->schedule = schedule::make(engine.schedules[n->spec], {engine.state_budget});
-  n->log.silent = true;  // it repeats what has happened, input included
+  n->log.silent = true; // it repeats what has happened, input and random numbers included
   n->log.inputs = output->effects;
+  n->log.draws = output->draws;
   n->log.happened = n->log.inputs.size();
   heap.charge(heap.tape, n->log.bytes());
 

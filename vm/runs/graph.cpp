@@ -156,7 +156,6 @@ private:
     Value z = engine_.make_capsule(std::move(runs), from->steps);
     Capsule* made = as_capsule(z);
     made->serial = from->serial;
-    made->random = from->random;
     made->finished = from->finished;
     if (from->finished) pending_.push_back({from->value, &made->value, o, 0, keep});
     return z.other();
@@ -312,7 +311,6 @@ private:
       }
       Value z = engine_.make_capsule(std::move(runs), from->steps);
       as_capsule(z)->serial = from->serial;
-      as_capsule(z)->random = from->random;
       as_capsule(z)->finished = from->finished;
       put(from->value, &as_capsule(z)->value);
       return z.other();

@@ -115,7 +115,7 @@ void read_sweep(ImageReader& r, SweepState& s) {
     r.tensor(t);
     if (!t.storage) throw Malformed("a cotangent without elements");
   }
-  s.skeletons.resize(r.size(3));
+  s.skeletons.resize(r.size(5));
   for (tape::Output& o : s.skeletons) r.output(o);
   r.log(s.log);
   read_update(r, s);
@@ -123,11 +123,11 @@ void read_sweep(ImageReader& r, SweepState& s) {
 
 // Counters of a state in the order of its declaration, for writing and reading.
 template <class F> void snapshot_counters(auto& s, F&& f) {
-  for (auto* v : {&s.serial, &s.random, &s.effects, &s.start, &s.position}) f(*v);
+  for (auto* v : {&s.serial, &s.draws, &s.effects, &s.start, &s.position}) f(*v);
 }
 template <class F> void checkpoint_counters(auto& s, F&& f) {
-  for (auto* v : {&s.total, &s.executed, &s.low, &s.highest, &s.end_random, &s.random_floor, &s.taped_steps, &s.taped_sum,
-                  &s.work_before, &s.asked, &s.peak_records, &s.stack_bytes, &s.snapshots_taken, &s.peak_snapshots})
+  for (auto* v : {&s.total, &s.executed, &s.low, &s.highest, &s.taped_steps, &s.taped_sum, &s.work_before, &s.asked,
+                  &s.peak_records, &s.stack_bytes, &s.snapshots_taken, &s.peak_snapshots})
     f(*v);
 }
 template <class F> void checkpoint_flags(auto& s, F&& f) {

@@ -41,6 +41,10 @@ std::uint32_t node_of_tensor(Tape& tape, Value tensor) {
 
 } // namespace
 
+void SweepState::activate(Engine& engine) const {
+  if (work != nullptr) engine.activate_tape(work);
+}
+
 void SweepState::release(Heap& heap) {
   drop_tape(*engine_);
   heap.release(x);
@@ -134,7 +138,6 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     if (of.update.is_pair()) begin_update(engine, *s, of.update, of.in_place);
     s->current.runs = {run};
     s->current.serial = s->current.start = s->highest = heap.next_serial;
-    s->current.random = engine.random_counter;
     s->spec = engine.current().schedule;
     s->schedule = schedule::make(engine.schedules[s->spec], {engine.state_budget});
     s->outermost = std::none_of(engine.runs.begin(), engine.runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
@@ -169,7 +172,6 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
   want_apart(engine, s);
   Heap& heap = engine.heap();
   Tape& tape = *s.work;
-  engine.activate_tape(&tape);
   auto on_tape = [&](Value number) { return tape.has(number); };
   std::vector<std::pair<std::uint32_t, double>> seeds;
   std::vector<std::pair<std::uint32_t, ops::Tensor>> tensor_seeds;
@@ -309,7 +311,7 @@ Value close_reverse(Engine& engine, Value state) {
       return number.is_integer() ? number : value::flonum(engine.to_double(number));
     });
     heap.next_serial = next;
-    outer->outputs.push_back({s.serial, skeleton, s.log.inputs});
+    outer->outputs.push_back({s.serial, skeleton, s.log.inputs, s.log.draws});
   }
   return result;
 }

@@ -42,6 +42,9 @@ struct SweepState : RunState {
   Tape* tape() const override { return sweeping ? nullptr : work; }
   EffectLog* effects() override { return &log; }
   bool read(std::uint64_t tensor, std::uint64_t steps) override;
+  // The tape in work is met while it records, and while it is swept: f, x and the cotangents of its composites have numbers of
+  // it.
+  void activate(Engine& engine) const override;
   void release(Heap& heap) override;
   void drop_tape(Engine& engine);
 
@@ -62,7 +65,7 @@ struct ReverseState final : SweepState {
 // A state that an execution can be continued from, any number of times.
 struct Snapshot {
   std::vector<Run> runs; // [0] is the interval's own, without its state; empty: no state
-  std::uint64_t serial = 0, random = 0, effects = 0;
+  std::uint64_t serial = 0, draws = 0, effects = 0; // the serial counter; how far its log is
   // A tape that goes on from here takes what is older for its inputs. Not `serial` where an inner schedule replays: its counter
   // is behind.
   std::uint64_t start = 0;
@@ -89,9 +92,7 @@ struct CheckpointState final : SweepState {
   std::uint64_t executed = 0; // steps advanced and taped
   std::uint64_t low = 0;      // objects older than this are constants
   std::uint64_t highest = 0;  // serial counter after everything run so far
-  std::uint64_t end_random = 0;
-  std::uint64_t random_floor = 0; // random counter outside, where a capsule was resumed in the middle
-  tape::Place x_place;            // where x is if it is a number
+  tape::Place x_place;        // where x is if it is a number
   // For the report of --explain.
   std::uint64_t taped_steps = 0, taped_sum = 0; // steps run on a tape, and the records they made
   std::uint64_t work_before = 0;                // records of the tape in work before the last action
@@ -125,7 +126,8 @@ void hold_snapshot(Engine& engine, std::int64_t count, std::int64_t bytes);
 
 // --- what the run_ instructions do; `frame` is on top and awaits the result
 
-// The state in a slot, made private.
+// The state in a slot, made private, and its tapes the active ones: whatever copies of it there were, and are gone, it is this
+// one's numbers that an instruction may meet.
 template <class T> T* state_in(Engine& engine, Value& slot) {
   NativeObject* o = nullptr;
   if (value::is_kind(slot, value::Kind::state)) o = static_cast<NativeObject*>(slot.other());
@@ -134,7 +136,9 @@ template <class T> T* state_in(Engine& engine, Value& slot) {
     throw machine::ProgramError("invalid bytecode: no state of a run operator");
   o = engine.unique_state(o);
   slot = value::of_other(o);
-  return static_cast<T*>(o->native);
+  auto* state = static_cast<T*>(o->native);
+  state->activate(engine);
+  return state;
 }
 
 // A state may come from a file, so what its frame's next instruction needs is looked for.

@@ -1,9 +1,8 @@
 // Chunks of the tape, their sharing and clearing, and the reverse sweep.
 #include "vm/tape/tape.h"
 
-#include <mimalloc.h>
-
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace cairn::tape {
@@ -46,14 +45,14 @@ void Tape::drop_chunk(Chunk* chunk) {
   heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(Chunk)));
   if (chunk->cotangents != nullptr) {
     heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(double) * Chunk::kRecords));
-    mi_free(chunk->cotangents);
+    std::free(chunk->cotangents);
   }
   heap_.pieces.give_back(chunk);
 }
 
 void Tape::make_cotangents(Chunk* chunk) {
   heap_.charge(heap_.tape, sizeof(double) * Chunk::kRecords);
-  chunk->cotangents = static_cast<double*>(mi_malloc(sizeof(double) * Chunk::kRecords));
+  chunk->cotangents = static_cast<double*>(std::malloc(sizeof(double) * Chunk::kRecords));
   if (chunk->cotangents == nullptr) {
     heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(double) * Chunk::kRecords));
     throw value::BudgetExceeded("out of memory: the system refused a piece of tape");

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "ops/denormals.h"
+#include "vm/tape/draws.h"
 #include "vm/tape/places.h"
 #include "vm/tape/tensor_record.h"
 #include "vm/value/heap.h"
@@ -69,6 +70,7 @@ struct Output {
   std::uint64_t serial;
   Value skeleton;          // owned; the result, leaves as primal flonums
   std::vector<Value> effects;  // what the run read; unspecified for output
+  Draws draws;                 // of the run
 };
 
 // Before the record `node` the elements of a tensor were read for the first time in its run; that was after `steps` of it.

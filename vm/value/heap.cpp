@@ -3,7 +3,6 @@
 #include "vm/value/heap.h"
 
 #include <fmt/format.h>
-#include <mimalloc.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,15 +14,6 @@ namespace {
 
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
 void set_link(Object* o, Object* next) { o->serial = reinterpret_cast<std::uint64_t>(next); }
-
-// AddressSanitizer watches over nobody's memory but its own.
-void* large_memory(std::size_t bytes) { return ops::kForbids ? std::malloc(bytes) : mi_malloc(bytes); }
-void free_large_memory(void* memory) {
-  if (ops::kForbids)
-    std::free(memory);
-  else
-    mi_free(memory);
-}
 
 std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024.0 * 1024.0)); }
 
@@ -89,7 +79,7 @@ void Heap::charge(Account& account, std::int64_t bytes) {
 void* Heap::allocate_large(std::size_t bytes, Kind kind) {
   bytes = (bytes + 15) / 16 * 16;
   if (room_ < static_cast<std::int64_t>(bytes)) pass_watermark(static_cast<std::int64_t>(bytes));
-  void* p = source_.allocate != nullptr ? source_.allocate(source_.user, bytes, 16) : large_memory(bytes);
+  void* p = source_.allocate != nullptr ? source_.allocate(source_.user, bytes, 16) : std::malloc(bytes);
   if (p == nullptr) throw BudgetExceeded(fmt::format("out of memory: the system refused {} bytes", bytes));
   room_ -= static_cast<std::int64_t>(bytes);
   auto* o = static_cast<Object*>(p);
@@ -107,7 +97,7 @@ void* Heap::allocate_large(std::size_t bytes, Kind kind) {
 void Heap::free_large(Object* o) {
   if (source_.release != nullptr) source_.release(source_.user, o, size_of(o));
   else
-    free_large_memory(o);
+    std::free(o);
 }
 
 void Heap::end_immortal(Object* o) {

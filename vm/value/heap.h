@@ -1,5 +1,5 @@
 // Allocation and reference counts of one machine. Small objects come from size-class free lists over slabs; large ones from
-// mimalloc. Freeing is iterative: no native recursion, whatever the depth of the data.
+// the system. Freeing is iterative: no native recursion, whatever the depth of the data.
 #pragma once
 
 #include "ops/forbidden.h"

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Disks that fail: system calls of the tools fail by a filter of the kernel's (seccomp), files reach a limit, folders come and go. The exit
+code says what happened, and there is the old file or the new one."""
+import ctypes
+import errno
+import os
+import platform
+import resource
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+import driver
+from driver import ToolTest
+
+SYSTEM_CALLS = {"x86_64": {"fsync": 74, "renameat": 264}, "aarch64": {"fsync": 82, "renameat": 38}}.get(platform.machine())
+COUNT = "(define (count i) (if (= i 100000) i (begin (write i) (newline) (count (+ i 1)))))\n(write (count 0))\n"
+ENDLESS = "(define (loop i) (loop (+ i 1)))\n(loop 0)\n"
+
+
+def failing(name, error):
+    """For preexec_fn: every system call of that name fails with that error from here on."""
+    def instruction(code, true, false, value):
+        return struct.pack("HBBI", code, true, false, value)
+    program = (instruction(0x20, 0, 0, 0) +                                # the number of the call
+               instruction(0x15, 0, 1, SYSTEM_CALLS[name]) +               # is it that one?
+               instruction(0x06, 0, 0, 0x00050000 | error) +               # yes: it fails
+               instruction(0x06, 0, 0, 0x7FFF0000))                        # no: it is made
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def install():
+        buffer = ctypes.create_string_buffer(program)
+        head = struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer))
+        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, head, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "no filter of system calls")
+    return install
+
+
+class Output(ToolTest):
+    def test_output_that_is_not_on_the_disk_is_an_error(self):
+        self.write("a.scm", COUNT)
+        done = self.vmrun("--output=out", "a.scm", code=2, preexec_fn=failing("fsync", errno.EIO))
+        self.assertEqual(done.errors, "out: error: cannot be written: Input/output error\n")
+
+    def test_a_state_is_not_saved_when_the_output_before_it_is_not_safe(self):
+        self.write("a.scm", COUNT)
+        done = self.vmrun("--output=out", "--save=a.capsule", "--save-every=1000", "a.scm", code=2,
+                          preexec_fn=failing("fsync", errno.EIO))
+        self.assertEqual(done.errors, "out: error: cannot be written: Input/output error\n")
+        self.assertFalse(os.path.exists(self.path("a.capsule")))
+
+    def test_what_cannot_be_synced_is_no_error(self):
+        self.write("a.scm", "(display 1)")
+        os.mkfifo(self.path("pipe"))
+        reader = os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK)
+        self.vmrun("--output=pipe", "a.scm", code=0)
+        self.assertEqual(os.read(reader, 10), b"1")
+        os.close(reader)
+        self.vmrun("--output=/dev/null", "a.scm", code=0)
+
+    def test_a_full_disk_ends_a_run_with_code_2(self):
+        self.write("a.scm", COUNT)
+        self.assertIn("No space left", self.vmrun("--output=/dev/full", "a.scm", code=2).errors)
+        with open("/dev/full", "wb") as full:
+            self.assertIn("No space left", self.vmrun("a.scm", code=2, stdout=full).errors)
+
+    def test_a_limit_on_files_ends_a_run_with_code_2(self):
+        self.write("a.scm", COUNT)
+        done = self.vmrun("--output=out", "a.scm", code=2,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000)))
+        self.assertEqual(done.errors, "out: error: cannot be written: File too large\n")
+
+    def test_counters_that_cannot_be_written_are_an_error(self):
+        self.write("a.scm", "1")
+        self.assertIn("No space left", self.vmrun("--stats=/dev/full", "a.scm", code=2).errors)
+        self.assertIn("No space left", self.vmrun("--profile=/dev/full", "a.scm", code=2).errors)
+
+
+class States(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write("a.scm", ENDLESS)
+        self.vmrun("--steps=100", "--save=old", "a.scm", code=75)
+        self.write("state", self.read("old"))
+
+    def test_a_last_save_that_fails_is_an_error_and_leaves_the_old_file(self):
+        for call, error in (("fsync", errno.EIO), ("renameat", errno.ENOSPC)):
+            done = self.vmrun("--steps=200", "--save=state", "a.scm", code=2, preexec_fn=failing(call, error))
+            self.assertEqual(done.errors, f"state: error: cannot be written, the old file stays: {os.strerror(error)}\n")
+            self.assertEqual(self.read("state"), self.read("old"))
+            self.assertEqual(sorted(os.listdir(self.folder)), ["a.scm", "old", "state"])
+
+    def test_a_save_on_the_way_that_fails_warns_once_and_the_run_goes_on(self):
+        self.write("b.scm", "(define (loop i) (if (= i 1000) i (loop (+ i 1))))\n(write (loop 0))\n")
+        done = self.vmrun("--save=state", "--save-every=100", "b.scm", code=0, preexec_fn=failing("renameat", errno.ENOSPC))
+        self.assertEqual(done.output, "1000")
+        self.assertEqual(done.errors, "state: error: cannot be written, the old file stays: No space left on device\n"
+                         "vmrun: warning: the run goes on and is saved when it is due again\n")
+        self.assertEqual(self.read("state"), self.read("old"))
+
+    def test_a_save_that_failed_is_made_when_it_is_due_again(self):
+        os.mkdir(self.path("states"))
+        with open(self.path("errors"), "wb") as errors:
+            run = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--save=states/state", "--save-every=10ms", "a.scm"], cwd=self.folder,
+                                   stderr=errors)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+
+        def wait_for(what):
+            end = time.monotonic() + 60
+            while not what():
+                self.assertIsNone(run.poll())
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.01)
+        state = self.path("states/state")
+        for _ in range(2):
+            wait_for(lambda: os.path.exists(state))
+            warned = len(self.read("errors"))
+            os.rename(self.path("states"), self.path("away"))
+            wait_for(lambda: len(self.read("errors")) > warned)
+            self.assertIn(b"states/state: error: cannot be written: No such file or directory\nvmrun: warning: ", self.read("errors")[warned:])
+            os.remove(self.path("away/state"))
+            os.rename(self.path("away"), self.path("states"))
+        wait_for(lambda: os.path.exists(state))
+        run.kill()
+        run.wait()
+        self.vmrun("--resume=states/state", "--steps=10", code=75)
+
+    def test_a_limit_on_files_leaves_the_old_state(self):
+        done = self.vmrun("--steps=200", "--save=state", "a.scm", code=2,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)))
+        self.assertEqual(done.errors, "state: error: cannot be written, the old file stays: File too large\n")
+        self.assertEqual(self.read("state"), self.read("old"))
+
+
+class Modules(ToolTest):
+    def test_a_module_is_written_whole_or_not_at_all(self):
+        self.write("a.scm", "(display 1)")
+        self.tool("vmc", "a.scm", code=0)
+        old = self.read("a.bc")
+        self.write("a.scm", "(display 2)")
+        for call in ("fsync", "renameat"):
+            done = self.tool("vmc", "a.scm", code=2, preexec_fn=failing(call, errno.EIO))
+            self.assertEqual(done.errors, "a.bc: error: cannot be written, the old file stays: Input/output error\n")
+            self.assertEqual(self.read("a.bc"), old)
+            self.assertEqual(sorted(os.listdir(self.folder)), ["a.bc", "a.scm"])
+
+
+if __name__ == "__main__":
+    arguments = driver.parse(__doc__)
+    if not sys.platform.startswith("linux") or SYSTEM_CALLS is None:
+        sys.exit(77)
+    ToolTest.bin = os.path.abspath(arguments.bin)
+    unittest.main(argv=["faults.py", *arguments.tests])

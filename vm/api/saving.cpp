@@ -1,0 +1,156 @@
+// The order is what counts: content, sync, close, rename, sync of the folder. Whatever fails before the rename leaves the old
+// file and removes the new one.
+#include "vm/api/saving.h"
+
+#include "vm/api/border.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace cairn::api {
+
+int FileCalls::open(const char* path, int flags) { return ::open(path, flags | O_CLOEXEC); }
+int FileCalls::create(int folder, const char* name, mode_t mode) {
+  return ::openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+}
+ssize_t FileCalls::write(int file, const void* bytes, std::size_t size) { return ::write(file, bytes, size); }
+int FileCalls::change_mode(int file, mode_t mode) { return ::fchmod(file, mode); }
+int FileCalls::sync(int descriptor) { return ::fsync(descriptor); }
+int FileCalls::close(int descriptor) { return ::close(descriptor); }
+int FileCalls::rename(int folder, const char* from, const char* to) { return ::renameat(folder, from, folder, to); }
+int FileCalls::remove(int folder, const char* name) { return ::unlinkat(folder, name, 0); }
+
+namespace {
+
+constexpr mode_t kPermissions = 0777;
+constexpr int kMostNames = 1000; // of files that others left or write at this moment
+
+[[noreturn]] void refuse(const std::string& path, std::string_view what) {
+  throw Refusal{CAIRN_NO_FILE, fmt::format("{}: error: {}: {}\n", path, what, std::strerror(errno))};
+}
+
+class Descriptor {
+public:
+  Descriptor(FileCalls& calls, int number) : calls_(calls), number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) calls_.close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  explicit operator bool() const { return number_ >= 0; }
+  int number() const { return number_; }
+  // True if it closed well. Interrupted or not, the descriptor is gone.
+  bool close() { return calls_.close(std::exchange(number_, -1)) == 0 || errno == EINTR; }
+
+private:
+  FileCalls& calls_;
+  int number_;
+};
+
+bool write_all(FileCalls& calls, int file, std::span<const std::byte> content) {
+  while (!content.empty()) {
+    ssize_t put = calls.write(file, content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put == 0) errno = EIO; // nothing taken and nothing said
+    if (put <= 0) return false;
+    content = content.subspan(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+bool sync(FileCalls& calls, int descriptor) {
+  for (;;) {
+    if (calls.sync(descriptor) == 0) return true;
+    if (errno != EINTR) return false;
+  }
+}
+
+// A file that is written in a folder and gone again unless it gets its name.
+class NewFile {
+public:
+  NewFile(FileCalls& calls, int folder, const std::string& target, mode_t mode) : calls_(calls), folder_(folder) {
+    static std::atomic<unsigned> count = 0; // two threads may save at once
+    std::string stem = target.substr(0, NAME_MAX - 40);
+    int file = -1;
+    for (int i = 0; i < kMostNames && file < 0; ++i) {
+      name_ = fmt::format("{}.{}-{}.part", stem, getpid(), count++);
+      file = calls.create(folder, name_.c_str(), mode);
+      if (file < 0 && errno != EEXIST) break;
+    }
+    file_ = file;
+  }
+  ~NewFile() {
+    if (file_ < 0 || named_) return;
+    int why = errno;
+    calls_.remove(folder_, name_.c_str());
+    errno = why;
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  int descriptor() const { return file_; }
+  bool give_name(const std::string& name) { return named_ = calls_.rename(folder_, name_.c_str(), name.c_str()) == 0; }
+
+private:
+  FileCalls& calls_;
+  int folder_;
+  int file_ = -1;
+  std::string name_;
+  bool named_ = false;
+};
+
+// What a chain of links ends at.
+std::string behind_links(const std::string& path) {
+  struct stat facts {};
+  if (lstat(path.c_str(), &facts) != 0 || !S_ISLNK(facts.st_mode)) return path;
+  std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
+  if (real == nullptr) refuse(path, "is a link that cannot be followed");
+  return real.get();
+}
+
+void write_directly(const std::string& path, std::span<const std::byte> content, FileCalls& calls) {
+  Descriptor file(calls, calls.open(path.c_str(), O_WRONLY | O_NOCTTY));
+  if (!file || !write_all(calls, file.number(), content) || !file.close()) refuse(path, "cannot be written");
+}
+
+} // namespace
+
+void replace_file(const std::string& path, std::span<const std::byte> content, FileCalls& calls) {
+  std::string target = behind_links(path);
+  struct stat old {};
+  bool exists = stat(target.c_str(), &old) == 0;
+  if (exists && !S_ISREG(old.st_mode)) return write_directly(target, content, calls);
+  std::size_t slash = target.rfind('/');
+  std::string folder_name = slash == std::string::npos ? "." : slash == 0 ? "/" : target.substr(0, slash);
+  std::string name = slash == std::string::npos ? target : target.substr(slash + 1);
+  if (name.empty()) {
+    errno = EISDIR;
+    refuse(path, "cannot be written");
+  }
+  Descriptor folder(calls, calls.open(folder_name.c_str(), O_RDONLY | O_DIRECTORY));
+  std::string_view fault = exists ? "cannot be written, the old file stays" : "cannot be written";
+  if (!folder) refuse(path, fault);
+  mode_t mode = exists ? old.st_mode & kPermissions : 0666;
+  {
+    NewFile part(calls, folder.number(), name, mode);
+    Descriptor file(calls, part.descriptor());
+    bool good = file && (!exists || calls.change_mode(file.number(), mode) == 0) && write_all(calls, file.number(), content) &&
+                sync(calls, file.number()) && file.close() && part.give_name(name);
+    if (!good) refuse(path, fault);
+  }
+  // Some file systems do not sync folders; they say so.
+  if (!sync(calls, folder.number()) && errno != EINVAL && errno != ENOTSUP)
+    refuse(path, "is written, but its folder cannot be synced: after a crash the old file may be back");
+}
+
+} // namespace cairn::api

@@ -1,0 +1,46 @@
+// The random numbers that a run drew, by the counters they were made from: what lets a replay draw the same ones without touching
+// the machine's counter. Counters mostly follow one another, so what is kept are stretches of them: a run has a second one only
+// where it was interrupted, others drew meanwhile, and it was resumed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace cairn::tape {
+
+class Draws {
+public:
+  struct Stretch {
+    std::uint64_t first;   // which draw of the run it begins with
+    std::uint64_t counter; // of that one
+  };
+
+  std::uint64_t size() const { return size_; }
+  // The counter of a draw, which is below size().
+  std::uint64_t operator[](std::uint64_t draw) const {
+    auto behind = std::upper_bound(stretches_.begin(), stretches_.end(), draw,
+                                   [](std::uint64_t d, const Stretch& s) { return d < s.first; });
+    const Stretch& s = *(behind - 1);
+    return s.counter + (draw - s.first);
+  }
+  void append(std::uint64_t counter) {
+    if (stretches_.empty() || stretches_.back().counter + (size_ - stretches_.back().first) != counter)
+      stretches_.push_back({size_, counter});
+    ++size_;
+  }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(stretches_.capacity() * sizeof(Stretch)); }
+
+  // For files. What is restored must begin with draw 0, ascend, and stay below the size.
+  const std::vector<Stretch>& stretches() const { return stretches_; }
+  void restore(std::vector<Stretch> stretches, std::uint64_t size) {
+    stretches_ = std::move(stretches);
+    size_ = size;
+  }
+
+private:
+  std::vector<Stretch> stretches_;
+  std::uint64_t size_ = 0;
+};
+
+} // namespace cairn::tape
