@@ -88,6 +88,6 @@
 (show (slopes (lambda (x) (logsumexp x)) -inf.0 -inf.0)) ; expect: (0.0 0.0)
 (show (slopes (lambda (x) (logsumexp x)) -inf.0 2)) ; expect: (0.0 1.0)
 ;;; case a-tensor-of-integers-alone
-(gradient (lambda (x) (sumall (* x 2))) (list->tensor '(1 2) 'i32)) ; expect error: #<tensor i32 \(2\)> has no derivatives.*cast
+(gradient (lambda (x) (sumall (* x 2))) (list->tensor '(1 2) 'i32)) ; expect error: #<tensor i32 \(2\).*> has no derivatives.*cast
 ;;; case integers-alone-under-tape
-(*j (lambda (x) (* x 2)) (list->tensor '(1 2) 'u8) (list->tensor '(1 1))) ; expect error: #<tensor u8 \(2\)> has no derivatives.*cast
+(*j (lambda (x) (* x 2)) (list->tensor '(1 2) 'u8) (list->tensor '(1 1))) ; expect error: #<tensor u8 \(2\).*> has no derivatives.*cast
