@@ -60,10 +60,12 @@ private:
   std::vector<void*> kept_;
 };
 
+inline bool recycles_regions = true; // not where the memory of the system is tried too
+
 inline cairn::machine::Options bounded(std::string* output) {
   cairn::machine::Options options;
   options.memory_bytes = kMemoryBytes;
-  options.memory = Memory::source();
+  if (recycles_regions) options.memory = Memory::source();
   options.output = [output](std::string_view text) {
     if (output != nullptr && output->size() < 100'000) output->append(text);
   };

@@ -9,30 +9,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 BIN = HERE.parent.parent / "build" / "bin"
 MOST_BYTES = 4096  # a small seed is changed in more places
 
-PROGRAMS = {
-    "list": "(define (up n a) (if (= n 0) a (up (- n 1) (cons n a))))\n(write (up 20 '()))",
-    "deep": "(define (f n) (if (= n 0) 0.5 (+ 1 (f (- n 1)))))\n(write (f 40))",
-    "shared": "(define x (vector 1.5 \"text\" 'symbol #\\c #t))\n(define y (list x x (lambda (z) (vector-ref x z))))\n(write (car y))",
-    "closures": "(define (even n) (letrec ((e (lambda (n) (if (= n 0) #t (o (- n 1))))) (o (lambda (n) (if (= n 0) #f (e (- n 1)))))) (e n)))\n"
-                "(write (even 20))",
-    "forward": "(write (j* (lambda (x) (j* (lambda (y) (* x (sin y))) x 1.0)) 2.0 1.0))",
-    "reverse": "(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))\n(write (*j (lambda (x) (p 20 x)) 0.5 1.0))",
-    "checkpoint": "(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))\n"
-                  "(write (with-schedule \"binomial,base=16,snapshots=3\" (lambda () (checkpoint-*j (lambda (x) (p 60 x)) 0.5 1.0))))",
-    "online": "(define (p n x) (if (= n 0) x (* 1.01 (p (- n 1) (sin x)))))\n"
-              "(write (with-schedule \"online,base=16,snapshots=3\" (lambda () (checkpoint-*j (lambda (x) (p 30 x)) 0.5 1.0))))",
-    "auto": "(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))\n(write (checkpoint-*j (lambda (x) (p 20 x)) 0.5 1.0))",
-    "nested": "(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))\n"
-              "(write (*j (lambda (y) (cdr (with-schedule \"binomial,base=16\" (lambda () (checkpoint-*j (lambda (x) (p 9 (* x y))) 0.5 1.0))))) 0.7 1.0))",
-    "interrupt": "(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))\n"
-                 "(define z (interrupt (lambda (x) (p 20 x)) 0.5 50))\n(write (+ (resume z) (primops resume z)))",
-    "capsules": "(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))\n"
-                "(write (*j (lambda (x) (resume (interrupt (lambda (y) (p 20 (* x y))) 0.5 50))) 2.0 1.0))",
-    "tensors": "(define t (list->tensor '(.1 .2)))\n(define (p n x) (if (= n 0) (sumall x) (p (- n 1) (tanh (* x (+ t (transpose (view x '(1 2)))))))))\n"
-               "(write (tensor->list (cdr (with-schedule \"binomial,base=16,snapshots=2\" (lambda () (checkpoint-*j (lambda (x) (p 8 x)) t 1.0))))))",
-    "update": "(define (rule p g s) (cons (- p (* .1 g)) s))\n(define (p n x) (if (= n 0) (sumall (* (car x) (cdr x))) (p (- n 1) (cons (tanh (car x)) (cdr x)))))\n"
-              "(write (car (with-schedule \"bisection,base=16\" (lambda () (checkpoint-*j-update! (lambda (x) (p 8 x)) (cons (fill '(2) .5) (fill '(2) .3)) 1 rule 0)))))",
-}
+def programs():
+    """Name and text of each program that needs no procedures of a host."""
+    parts = (HERE / "programs.scm").read_text().split(";;; ")[1:]
+    named = (part.split("\n", 1) for part in parts)
+    return {name: text.strip() for name, text in named if "(host-" not in text}
+
+
 STOPS = (5, 30, 80, 150, 260)
 
 
@@ -54,7 +37,7 @@ def main():
                 old.unlink()
     with tempfile.TemporaryDirectory() as folder:
         source, module, capsule = (pathlib.Path(folder) / name for name in ("p.scm", "p.bc", "p.capsule"))
-        for number, (name, text) in enumerate(PROGRAMS.items()):
+        for number, (name, text) in enumerate(programs().items()):
             keep("reader_compiler", name, bytes([number % 3]) + text.encode())
             source.write_text(text)
             run(BIN / "vmc", "--strip", source, "-o", module)

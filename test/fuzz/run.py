@@ -19,6 +19,7 @@ TARGETS = {  # largest input
     "module_loader": 16384,
     "capsule_loader": 16384,
     "vm_random": 384,
+    "api_calls": 512,
 }
 SECONDS_AN_INPUT = 30
 MEGABYTES = 2048
@@ -30,7 +31,10 @@ def fuzz(target, options):
     keep = pathlib.Path(options.keep)
     with tempfile.TemporaryDirectory() as folder:
         corpus = pathlib.Path(folder) / "corpus"
-        shutil.copytree(HERE / "corpus" / target, corpus)
+        if (HERE / "corpus" / target).exists():
+            shutil.copytree(HERE / "corpus" / target, corpus)
+        else:
+            corpus.mkdir()
         # Entropic schedules of inputs would take half of the time.
         command = [options.build / "bin" / f"fuzz_{target}", corpus, f"-runs={options.runs}", f"-seed={options.seed}",
                    f"-max_len={TARGETS[target]}", "-entropic=0", f"-timeout={SECONDS_AN_INPUT}", f"-rss_limit_mb={MEGABYTES}",

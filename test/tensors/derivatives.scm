@@ -91,3 +91,10 @@
 (gradient (lambda (x) (sumall (* x 2))) (list->tensor '(1 2) 'i32)) ; expect error: #<tensor i32 \(2\).*> has no derivatives.*cast
 ;;; case integers-alone-under-tape
 (*j (lambda (x) (* x 2)) (list->tensor '(1 2) 'u8) (list->tensor '(1 1))) ; expect error: #<tensor u8 \(2\).*> has no derivatives.*cast
+;;; case a-derivative-of-a-derivative-whose-value-has-a-constant-tensor
+(define (f x) (list (* x x x) (fill '(2) 1. 'f64)))
+(define c (list 1 (fill '(2) 1. 'f64)))
+(show (cdr (*j (lambda (x) (cdr (*j f x c))) 2. 1)))                       ; expect: 12.0
+(show (cdr (checkpoint-*j (lambda (x) (cdr (checkpoint-*j f x c))) 2. 1))) ; expect: 12.0
+(show (cdr (j* (lambda (x) (cdr (*j f x c))) 2. 1)))                       ; expect: 12.0
+(show (cdr (*j (lambda (x) (cdr (j* (lambda (x) (cdr (*j f x c))) x 1))) 2. 1))) ; expect: 6.0

@@ -114,3 +114,11 @@
 ;;; case a-rule-that-fails
 (define (bad p g s) (if (tensor? p) (error "no" (size p)) (descend p g s)))
 (checkpoint-*j-update net (parameters) 1 bad '()) ; expect error: no \(3 3\)
+;;; case a-number-beside-a-tensor-that-was-read-first
+; Nothing is left of the sweep when the tensor has had its turn: the number's cotangent must not go with it.
+(define (descend p g s) (cons (- p g) s))
+(define (f x) (let ((l (tensor->list (cadr x)))) (list (car l) (car x))))
+(define (updated operator) (let ((x (cadr (operator f (list 2. (list->tensor '(1 2) 'f64)) '(1 1) descend '())))) (list (car x) (tensor->list (cadr x)))))
+(write (updated *j-update)) (newline)                                                                 ; expect: (1.0 (0.0 2.0))
+(write (updated checkpoint-*j-update)) (newline)                                                      ; expect: (1.0 (0.0 2.0))
+(write (with-schedule "binomial,base=16" (lambda () (updated checkpoint-*j-update!)))) (newline)      ; expect: (1.0 (0.0 2.0))

@@ -2,6 +2,8 @@
 // it throws Malformed, which those who read whole files turn into a message.
 #pragma once
 
+#include "vm/bytecode/fields.h"
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -54,26 +56,27 @@ private:
 
 class ByteReader {
 public:
-  explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit ByteReader(std::span<const std::byte> bytes)
+      : bytes_(bytes), log_(FieldLog::current()), short_until_(log_ == nullptr ? bytes.size() : 0) {}
 
-  std::uint8_t u8() { return static_cast<std::uint8_t>(get(1)); }
-  std::uint16_t u16() { return static_cast<std::uint16_t>(get(2)); }
-  std::uint32_t u32() { return static_cast<std::uint32_t>(get(4)); }
-  std::uint64_t u64() { return get(8); }
+  [[gnu::always_inline]] std::uint8_t u8() { return static_cast<std::uint8_t>(get(1, Field::Form::u8)); }
+  [[gnu::always_inline]] std::uint16_t u16() { return static_cast<std::uint16_t>(get(2, Field::Form::u16)); }
+  [[gnu::always_inline]] std::uint32_t u32() { return static_cast<std::uint32_t>(get(4, Field::Form::u32)); }
+  [[gnu::always_inline]] std::uint64_t u64() { return get(8, Field::Form::u64); }
   // Seven bits to a byte, lowest first; the top bit says that more follow.
   [[gnu::always_inline]] std::uint64_t varint() {
-    if (at_ < bytes_.size() && bytes_[at_] < std::byte{0x80}) [[likely]]
+    if (at_ < short_until_ && bytes_[at_] < std::byte{0x80}) [[likely]]
       return static_cast<std::uint64_t>(bytes_[at_++]);
-    return long_varint();
+    return log_ == nullptr ? long_varint() : noted_varint();
   }
   std::string text() {
     auto part = take(u32());
     return {reinterpret_cast<const char*>(part.data()), part.size()};
   }
-  std::span<const std::byte> take(std::uint64_t size) {
-    if (size > left()) throw Malformed("a part of the file is too short for what it says it holds");
-    auto part = bytes_.subspan(at_, static_cast<std::size_t>(size));
-    at_ += static_cast<std::size_t>(size);
+  [[gnu::always_inline]] std::span<const std::byte> take(std::uint64_t size) {
+    auto part = next(size);
+    if (log_ != nullptr) [[unlikely]]
+      note(part, Field::Form::bytes);
     return part;
   }
   // A number of elements that take at least `least_bytes` each; refused where they cannot all be there.
@@ -88,10 +91,28 @@ public:
   }
 
 private:
-  std::uint64_t get(std::size_t size) {
-    auto part = take(size);
+  std::span<const std::byte> next(std::uint64_t size) {
+    if (size > left()) throw Malformed("a part of the file is too short for what it says it holds");
+    auto part = bytes_.subspan(at_, static_cast<std::size_t>(size));
+    at_ += static_cast<std::size_t>(size);
+    return part;
+  }
+  [[gnu::always_inline]] std::uint64_t get(std::size_t size, Field::Form form) {
+    auto part = next(size);
+    if (log_ != nullptr) [[unlikely]]
+      note(part, form);
     std::uint64_t v = 0;
     std::memcpy(&v, part.data(), size);
+    return v;
+  }
+  // Not inlined: the return address is where the field is read.
+  [[gnu::noinline]] void note(std::span<const std::byte> part, Field::Form form) {
+    log_->fields.push_back({part.data(), part.size(), form, __builtin_return_address(0)});
+  }
+  [[gnu::noinline]] std::uint64_t noted_varint() {
+    const std::size_t begin = at_;
+    std::uint64_t v = long_varint();
+    log_->fields.push_back({bytes_.data() + begin, at_ - begin, Field::Form::varint, __builtin_return_address(0)});
     return v;
   }
   // Each number has one form: the shortest.
@@ -124,6 +145,9 @@ private:
 
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
+  FieldLog* log_;
+  std::size_t short_until_; // where varints of one byte are looked for: nowhere while fields are noted, so that the frequent way
+                            // need not ask
 };
 
 } // namespace cairn::bytecode

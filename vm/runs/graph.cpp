@@ -405,7 +405,8 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
     pending.pop_back();
     if (is_zero(s.t)) continue;
     if (!is_container(s.v) || value::is_capsule(s.v)) {
-      if (what == nullptr && is_zero(s.v)) continue;
+      // An exact 0 may be the tangent of a constant tensor: a leaf without a derivative, whose cotangent may be of that shape.
+      if (is_zero(s.v) && (what == nullptr || is_leaf(s.t))) continue;
       check_leaf(engine, what != nullptr ? what : "a cotangent", s);
       if (is_leaf(s.v)) leaf(s.leaf());
       continue;

@@ -292,8 +292,7 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     rules::Owned result(heap, slot(field_a(w)));
     auto* s = state_in<SweepState>(engine, slot(field_b(w)));
     end_update(engine, *s, result.take());
-    bool more = s->sweeping && (s->position != 0 || !s->work->composites.empty());
-    if (more || update_is_due(*s)) go(field_c(w));
+    if (update_is_due(*s) || (s->sweeping && !end_sweep(engine, *s))) go(field_c(w));
     return true;
   }
   case Opcode::run_open: {

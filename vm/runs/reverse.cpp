@@ -239,9 +239,12 @@ bool swept(Engine& engine, Value& nested, Value& slot) {
     end_composite(engine, *s, nested);
     drop_composite(engine, *s);
   }
-  if (update_is_due(*s)) return true;
-  if (s->position != 0 || !s->work->composites.empty()) return false;
-  if (auto* c = as_checkpoint(*s)) finish_interval(engine, *c);
+  return update_is_due(*s) || end_sweep(engine, *s);
+}
+
+bool end_sweep(Engine& engine, SweepState& s) {
+  if (s.position != 0 || !s.work->composites.empty()) return false;
+  if (auto* c = as_checkpoint(s)) finish_interval(engine, *c);
   return true;
 }
 

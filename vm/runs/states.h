@@ -156,7 +156,8 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of);
 bool within_derivative(Engine& engine, Value f, Value x, Value cotangent);
 void seed_reverse(Engine& engine, Value& state);
 void sweep(Engine& engine, value::Frame* frame, Value& state);
-bool swept(Engine& engine, Value& nested, Value& state); // true: complete
+bool swept(Engine& engine, Value& nested, Value& state); // true: complete, or a rule is due
+bool end_sweep(Engine& engine, SweepState& s);           // true: nothing was left to sweep; an interval is then finished
 Value close_reverse(Engine& engine, Value state);
 void act(Engine& engine, machine::rules::Owned& state);
 void finish_interval(Engine& engine, CheckpointState& s);

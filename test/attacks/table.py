@@ -1,0 +1,364 @@
+"""What a guest may try on its host: hostile programs, each with the exit code that docs/tools.md promises and a part of the message.
+
+An attack runs under LIMITS unless it brings its own. `text` is the program, or a function that makes it; `files` lie beside it; `before` are
+commands whose files it needs, and `command` is what is run in place of vmrun with the program. What memory, work or steps end is tried a second
+time under a larger budget, by a host that cancels it (run.py).
+"""
+import dataclasses
+import typing
+
+ENDED, ERROR, BAD, OVER, STOPPED = 0, 1, 2, 3, 75  # exit codes
+MEMORY = 32 << 20
+STEPS = ("--steps=3000000",)
+WORK = ("--work=1000000000",)
+OUTPUT = ("--output-limit=64KiB",)
+
+
+@dataclasses.dataclass
+class Attack:
+    name: str
+    text: str | bytes | typing.Callable[[], str]
+    code: int | tuple[int, ...]
+    says: str = ""  # on standard error
+    options: tuple[str, ...] = ()
+    memory: int = MEMORY
+    limits: tuple[str, ...] = OUTPUT + STEPS + WORK
+    arguments: tuple[str, ...] = ()
+    input: str | typing.Callable[[], str] = ""
+    files: dict[str, str] = dataclasses.field(default_factory=dict)
+    before: tuple[tuple[str, ...], ...] = ()  # commands; the first word is a tool
+    command: tuple[str, ...] | None = None  # the tool and its arguments, if it is not `vmrun OPTIONS attack.scm`
+    cancelled: bool = True  # tried again by a host that cancels it
+
+
+def chain(count, form):
+    """form(0), form(1), ... one a line."""
+    return "\n".join(form(i) for i in range(count))
+
+
+DOUBLED = "(define big (let loop ((i 0) (l 'x)) (if (= i 60) l (loop (+ i 1) (cons l l)))))\n"
+DOUBLED_NUMBER = DOUBLED.replace("'x", "1.5")
+DOUBLED_VECTOR = "(define big (let loop ((i 0) (l 1.5)) (if (= i 8) l (loop (+ i 1) (make-vector 1000 l)))))\n"
+ONE = "(define one (fill '(1) 1.))\n"
+STRETCHED = "(define wide (expand-tensor (fill '(1) 1.) '(20000000000)))\n"
+SQUARE = "(define m (expand-tensor (fill '(1 1) .5) '(100000 100000)))\n"
+LOGISTIC = "(define (f x) (let loop ((i 0) (x x)) (if (= i 1000000) x (loop (+ i 1) (* 3.7 x (- 1 x))))))\n"
+ENDLESS = "(define (f x) (let loop ((x x)) (loop (* x 1.0001))))\n"
+
+TEXTS = [
+    Attack("a megabyte of quotes", lambda: "'" * 1_000_000 + "x", (ENDED, BAD, OVER)),
+    Attack("a megabyte of parentheses", lambda: "(" * 1_000_000, BAD),
+    Attack("half a megabyte of closed parentheses", lambda: "(" * 500_000 + ")" * 500_000, (BAD, OVER)),
+    Attack("vectors nested in the text", lambda: "'" + "#(" * 300_000 + ")" * 300_000, (ENDED, BAD, OVER)),
+    Attack("quasiquotes nested", lambda: "`" * 300_000 + "x", (ENDED, BAD, OVER)),
+    Attack("unquotes nested", lambda: "`" * 50_000 + "," * 50_000 + "car", (ENDED, BAD, OVER)),
+    Attack("a quasiquote of many splices", lambda: "(define l '(1 2 3))\n`(" + ",@l " * 50_000 + ")", (ENDED, BAD, OVER)),
+    Attack("comments nested", lambda: "#|" * 500_000, BAD),
+    Attack("hidden data nested", lambda: "#;" * 500_000 + "x", (ENDED, BAD, OVER)),
+    Attack("lambdas nested", lambda: "(lambda (x) " * 100_000 + "x" + ")" * 100_000, (ENDED, BAD, OVER)),
+    Attack("lambdas that capture all those around", lambda: "".join(f"(lambda (v{i}) " for i in range(1500)) + "(list " +
+           " ".join(f"v{i}" for i in range(1500)) + ")" * 1501, (ENDED, BAD, OVER)),
+    Attack("case of 100,000 clauses", lambda: "(define (f x) (case x " + chain(100_000, lambda i: f"(({i}) {i + 1})") + "))\n(f 99999)",
+           (ENDED, BAD, OVER)),
+    Attack("cond of 100,000 clauses", lambda: "(define (f x) (cond " + chain(100_000, lambda i: f"((= x {i}) {i + 1})") + "))\n(f 99999)",
+           (ENDED, BAD, OVER)),
+    Attack("let* of 100,000 names", lambda: "(let* (" + chain(100_000, lambda i: f"(v{i} {'(car (list 1))' if i == 0 else f'(+ 1 v{i - 1})'})") +
+           ") v99999)", (ENDED, BAD, OVER)),
+    Attack("letrec of 20,000 procedures in a ring", lambda: "(define (g n) (letrec (" +
+           chain(20_000, lambda i: f"(f{i} (lambda (x) (if (= x n) x (f{(i + 1) % 20_000} (+ x 1)))))") + ") (f0 0)))\n(g 50000)", (ENDED, BAD, OVER)),
+    Attack("a call with 200,000 arguments", lambda: "(list " + "1 " * 200_000 + ")", (ENDED, BAD, OVER)),
+    Attack("a procedure of 200,000 parameters", lambda: "(define (f " + " ".join(f"p{i}" for i in range(200_000)) + ") p0)\n(f 1)", (BAD, OVER)),
+    Attack("a pattern 100,000 deep", lambda: "(define (f " + "(cons a " * 100_000 + "'()" + ")" * 100_001 + " 1)\n(f 1)", (ERROR, BAD, OVER)),
+    Attack("a curried definition 100,000 deep", lambda: "(define " + "(" * 100_000 + "f" + " a)" * 100_000 + " 1)\n(f 1)", (ENDED, BAD, OVER)),
+    Attack("procedures that double when put in line", lambda: "(define (f0 x) (+ x x))\n" +
+           chain(60, lambda i: f"(define (f{i + 1} x) (f{i} (f{i} x)))") + "\n(write (f60 1.))", STOPPED),
+    Attack("constants that double when folded", lambda: "(define s0 \"ab\")\n" + chain(60, lambda i: f"(define s{i + 1} (string-append s{i} s{i}))") +
+           "\n(string-length s60)", OVER),
+    Attack("conditions that double when copied", lambda: "(define (f x) " + "(if (if " * 300 + "x" + " #t #f) (car x) (cdr x))" * 300 + ")\n(f 1)",
+           (ERROR, BAD, OVER)),
+    Attack("100,000 definitions", lambda: chain(100_000, lambda i: f"(define v{i} {i})") + "\n(write v99999)", (ENDED, BAD, OVER)),
+    Attack("100,000 names bound nowhere", lambda: "(list " + " ".join(f"u{i}" for i in range(100_000)) + ")", (BAD, OVER)),
+    Attack("100,000 warnings", lambda: "(define (f x)\n" + chain(100_000, lambda i: f"(let ((unused{i} 1)) x)") + ")\n(f 1)", (ENDED, BAD, OVER)),
+    Attack("a name of 3 MB", lambda: f"({'s' * 3_000_000})", (BAD, OVER)),
+    Attack("a number of 2,000,000 digits", lambda: "(write " + "9" * 2_000_000 + ")", (ENDED, OVER)),
+    Attack("a number with an exponent of 100,000 digits", lambda: "(write 1e" + "9" * 100_000 + ")", (ENDED, BAD)),
+    Attack("hexadecimal digits without end", lambda: "(write #x" + "f" * 1_000_000 + ")", (ENDED, BAD, OVER)),
+    Attack("an error at the end of a long line", lambda: "(list " + "1 " * 400_000 + "(car", BAD),
+    Attack("bytes that are no text", b"(display \"\xff\xfe\xc0\x80\")", BAD),
+    Attack("a quoted list of 500,000 numbers", lambda: "(write (length '(" + "1 " * 500_000 + ")))", (ENDED, OVER)),
+    Attack("begins nested", lambda: "(begin " * 200_000 + "1" + ")" * 200_000, (ENDED, BAD, OVER)),
+    Attack("named lets nested", lambda: "".join(f"(let l{i} ((x{i} 1)) " for i in range(5_000)) + "x0" + ")" * 5_000, (ENDED, BAD, OVER)),
+]
+
+FILES = [
+    Attack("including an absolute path", '(include "/etc/passwd")', BAD),
+    Attack("including the environment of the process", '(include "/proc/self/environ")', BAD),
+    Attack("including a device without end", '(include "/dev/zero")', BAD),
+    Attack("including a folder above", '(include "../../../../../../etc/passwd")', BAD),
+    Attack("importing a folder above", "(import ../x)", BAD),
+    Attack("importing an absolute path", "(import /etc/passwd)", BAD),
+    Attack("a file that includes itself", '(include "attack.scm")', BAD),
+    Attack("files that include each other", '(include "a.scm")', BAD, files={"a.scm": '(include "b.scm")', "b.scm": '(include "a.scm")'}),
+    Attack("includes that double", '(include "f0.scm")', (BAD, OVER),
+           files={**{f"f{i}.scm": f'(include "f{i + 1}.scm") (include "f{i + 1}.scm")' for i in range(40)}, "f40.scm": "1"}),
+    Attack("input that is one number without end", "(write (read-real))", (ENDED, ERROR, OVER), input=lambda: "9" * 40_000_000),
+    Attack("input that is one word without end", "(write (read-real))", (ERROR, OVER), input=lambda: "x" * 40_000_000),
+    Attack("input of blanks without end", "(write (read-real))", (ERROR, OVER), input=lambda: " " * 40_000_000),
+    Attack("input in a loop", "(let loop ((s 0)) (loop (+ s (read-real))))", (ERROR, STOPPED), input=lambda: "1\n" * 100_000),
+    Attack("large arguments", "(define (f l) (f (append l (command-line))))\n(f '())", OVER, arguments=("x" * 100_000,) * 15),
+]
+
+VALUES = [
+    Attack("lists without end", "(let loop ((l '())) (loop (cons l l)))", OVER, "memory budget", limits=OUTPUT),
+    Attack("recursion without end", "(define (f n) (+ 1 (f (+ n 1))))\n(f 0)", OVER, "attack.scm:1:20: error: memory budget"),
+    Attack("closures without end", "(let loop ((f (lambda (x) x))) (loop (lambda (x) (f (f x)))))", OVER, "memory budget"),
+    Attack("loops without end", "(let loop () (loop))", STOPPED),
+    Attack("an error below 100,000 calls", "(define (f n) (if (= n 0) (car 1) (+ 1 (f (- n 1)))))\n(f 100000)", ERROR, "car: expected"),
+    Attack("strings that double", '(let loop ((s "ab")) (loop (string-append s s)))', OVER, "memory"),
+    Attack("strings copied again and again", '(define s (make-string 5000000 #\\a))\n(let loop () (string-append s s) (loop))', STOPPED),
+    Attack("one call that appends 300,000 strings", '(string-length (apply string-append (map (lambda (i) "abcdefgh") (iota 300000))))',
+           (ENDED, OVER, STOPPED)),
+    Attack("long strings walked for one character", "(define s (make-string 5000000 (integer->char 955)))\n"
+           "(let loop () (string-ref s 4999999) (loop))", STOPPED),
+    Attack("long strings compared", "(define s (make-string 5000000 #\\a))\n(define t (make-string 5000000 #\\a))\n"
+           "(let loop () (string-ci=? s t) (loop))", STOPPED),
+    Attack("long strings read as numbers", '(define s (make-string 5000000 #\\9))\n(let loop () (string->number s) (loop))', STOPPED),
+    Attack("long strings taken apart", "(define s (make-string 100000 #\\a))\n(let loop () (list->string (string->list s)) (loop))", STOPPED),
+    Attack("a string of too many characters for 32 bits", "(make-string 4294967297 #\\a)", (ERROR, OVER)),
+    Attack("a string of too many bytes for 64 bits", "(make-string 9.2e18 (integer->char 1114111))", (ERROR, OVER)),
+    Attack("parts of strings that are not there", '(substring "abc" 1 9.2e18)', ERROR, "substring"),
+    Attack("symbols without end", "(let loop ((i 0) (l '())) (loop (+ i 1) (cons (string->symbol (number->string i)) l)))", (OVER, STOPPED)),
+    Attack("long symbols again and again", "(define s (make-string 5000000 #\\a))\n(let loop () (string->symbol s) (loop))", STOPPED),
+    Attack("vectors larger than any memory", "(make-vector 100000000000000 0)", OVER, "memory"),
+    Attack("vectors of a length that overflows", "(make-vector 2305843009213693952. 0)", (ERROR, OVER)),
+    Attack("vectors of fewer than no elements", "(make-vector -1 0)", ERROR, "make-vector"),
+    Attack("vectors copied for one element", "(define v (make-vector 1000000 0))\n(let loop () (vector-update v 0 1) (loop))", STOPPED),
+    Attack("vectors made and dropped", "(let loop () (make-vector 2000000 0) (loop))", STOPPED),
+    Attack("vectors of vectors", "(let loop ((v '#())) (loop (make-vector 1000 v)))", OVER),
+    Attack("a list of all numbers", "(iota 1e300)", (ERROR, OVER, STOPPED)),
+    Attack("a list of a trillion", "(build-list 1000000000000 (lambda (i) i))", (OVER, STOPPED)),
+    Attack("a list tail that is far away", "(list-tail '(1 2 3) 100000000000000)", ERROR),
+    Attack("a list index that is no number", "(vector-ref (vector 1 2) +nan.0)", ERROR, "vector-ref"),
+    Attack("a million arguments", "(apply + (iota 1000000))", (ENDED, OVER, STOPPED), options=("--steps=20000000",), limits=OUTPUT + WORK),
+    Attack("a million arguments for two", "(apply (lambda (a b) a) (iota 200000))", ERROR),
+    Attack("a million arguments again and again", "(define l (iota 200000))\n(define (f . l) 1)\n(let loop () (apply f l) (loop))", STOPPED),
+    Attack("numbers in strange notations", "(write (list (number->string 1e308 2) (number->string 5e-324 36) (string->number \"1e999999999\")))", (ENDED, ERROR)),
+    Attack("a radix that is none", "(number->string 10 1e300)", ERROR, "number->string"),
+    Attack("a power that is no number", "(write (list (expt 2 1e18) (expt 10 -1000000000000) (expt 0 -1.) (expt 7 140737488355327)))", (ENDED, ERROR)),
+    Attack("a fraction between infinities", "(write (rationalize +inf.0 1))\n(rationalize +nan.0 1)\n(rationalize .3 0)", (ENDED, ERROR, STOPPED)),
+    Attack("a denominator that is far away", "(write (denominator 5e-324))\n(write (denominator +inf.0))", (ENDED, ERROR, STOPPED)),
+    Attack("the least integer divided by minus one", "(write (quotient -140737488355328 -1))\n(write (remainder -140737488355328 -1))\n"
+           "(write (quotient -9223372036854775808. -1))", (ENDED, ERROR)),
+    Attack("characters that are none", "(integer->char 55296)", ERROR, "integer->char"),
+    Attack("a random number below nothing", "(random-integer 0)", ERROR, "random-integer"),
+    Attack("a random number below infinity", "(random-integer +inf.0)", ERROR, "random-integer"),
+    Attack("writing a pair doubled 60 times", DOUBLED + "(write big)", OVER, "may write"),
+    Attack("writing a pair doubled 60 times without a limit", DOUBLED.replace("'x", "'()") + "(write big)", (OVER, STOPPED),
+           limits=("--output-limit=10MiB",) + STEPS + WORK),
+    Attack("an error about a pair doubled 60 times", DOUBLED + '(error "bad:" big)', ERROR, "..."),
+    Attack("a wrong operand doubled 60 times", DOUBLED + "(car (vector big))", ERROR, "..."),
+    Attack("an error of ten megabytes", '(error (make-string 10000000 #\\a) (iota 100000))', ERROR, "..."),
+    Attack("comparing what was doubled 60 times", DOUBLED.replace("define big", "define (make)") + "(equal? (make) (make))", STOPPED),
+    Attack("differentiating what was doubled 60 times", DOUBLED_NUMBER + "(*j (lambda (x) 1) big 1)", (OVER, STOPPED)),
+    Attack("a tangent doubled 60 times", DOUBLED_NUMBER + "(j* (lambda (x) 1) big big)", (OVER, STOPPED)),
+    Attack("a cotangent doubled 60 times", DOUBLED_NUMBER + "(*j (lambda (x) big) 1. big)", (OVER, STOPPED)),
+    Attack("a captured value doubled 60 times", DOUBLED_NUMBER + "(define (f y) (lambda () y))\n(*j (lambda (g) 1) (f big) 1)", (ENDED, OVER, STOPPED)),
+    Attack("state of an update doubled 60 times", DOUBLED_NUMBER + "(*j-update (lambda (x) 1) big 1 (lambda (p g s) (cons p s)) big)", (OVER, STOPPED)),
+    Attack("a checked gradient of what was doubled", DOUBLED_NUMBER + "(check-gradient (lambda (x) 1) big)", (ERROR, OVER, STOPPED)),
+    Attack("a name of a schedule doubled 60 times", DOUBLED + "(with-schedule big (lambda () 1))", ERROR, "..."),
+    Attack("writing vectors of shared vectors", DOUBLED_VECTOR + "(write big)", OVER, "may write"),
+    Attack("output without end", '(let loop () (display "more and more ") (loop))', OVER, "may write 65536 bytes and no more"),
+    Attack("a megabyte at once", "(display (make-string 5000000 #\\a))", OVER, "may write"),
+    Attack("output of control characters in an error", '(error (list->string (list (integer->char 27) #\\] #\\0 (integer->char 7))))', ERROR),
+]
+
+RUNS = [
+    Attack("capsules without end", "(define (spin n) (spin (+ n 1)))\n(let loop ((l '())) (loop (cons (interrupt spin 0 50) l)))", OVER, "memory budget"),
+    Attack("interrupts inside interrupts", "(define (f n) (interrupt f (+ n 1) 1000000000))\n(f 0)", (OVER, STOPPED)),
+    Attack("capsules that hold capsules", "(define (g z) (+ 1 (if (capsule? z) 1 0)))\n(let loop ((z 0)) (loop (interrupt g z 1)))", (OVER, STOPPED)),
+    Attack("an interrupt after infinitely many steps", "(interrupt (lambda (x) (let loop () (loop))) 0 1e300)", STOPPED),
+    Attack("an interrupt after fewer than no steps", "(interrupt (lambda (x) x) 0 -1)", ERROR, "interrupt"),
+    Attack("counting steps of what does not end", "(primops (lambda (x) (let loop () (loop))) 0)", STOPPED),
+    Attack("a capsule in itself", "(define (f n z) (if (= n 0) z (f (- n 1) (interrupt (lambda (z) (resume z)) z 5))))\n"
+           "(define (spin n) (spin (+ n 1)))\n(resume (f 2000 (interrupt spin 0 5)))", (ENDED, OVER, STOPPED)),
+    Attack("writing a deep capsule", "(define (f n) (if (= n 0) (car '()) (+ 1 (f (- n 1)))))\n(write (interrupt f 50000 100000))", ENDED),
+    Attack("a gradient of a run without end", ENDLESS + "(*j f 1.5 1)", OVER, "memory budget"),
+    Attack("a checkpointed gradient of a run without end", ENDLESS + "(checkpoint-*j f 1.5 1)", STOPPED),
+    Attack("a schedule of one snapshot", LOGISTIC + "(checkpoint-*j f .5 1)", STOPPED, options=("--checkpoint=binomial,base=16,snapshots=1",)),
+    Attack("a schedule of all snapshots there are", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED),
+           options=("--checkpoint=binomial,base=16,snapshots=18446744073709551615",)),
+    Attack("a schedule of one pass", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED), options=("--checkpoint=binomial,base=16,passes=1",)),
+    Attack("a schedule of all passes there are", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED),
+           options=("--checkpoint=binomial,base=16,passes=18446744073709551615",)),
+    Attack("a base case of a trillion steps", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED), options=("--checkpoint=bisection,base=1099511627776",)),
+    Attack("a measuring run of all snapshots", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED),
+           options=("--checkpoint=online,base=16,snapshots=18446744073709551615",)),
+    Attack("a schedule of the least base", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED), options=("--checkpoint=sqrt,base=16",)),
+    Attack("a schedule of a megabyte", '(with-schedule (make-string 1000000 #\\a) (lambda () 1))', ERROR, "..."),
+    Attack("a schedule with a base beyond all numbers", '(with-schedule "binomial,base=99999999999999999999999" (lambda () 1))', ERROR, "base"),
+    Attack("schedules inside schedules", '(define (f n) (with-schedule "tape" (lambda () (+ 1 (f (+ n 1))))))\n(f 0)', (OVER, STOPPED)),
+    Attack("forward mode 17 deep", "(define (d n) (if (= n 0) (lambda (x) (* x x)) (let ((g (d (- n 1)))) (lambda (x) (cdr (j* g x 1.))))))\n((d 17) 2.)", OVER),
+    Attack("a number of 2^16 parts", "(define (d n) (if (= n 0) (lambda (x) (exp (* x (sin x)))) (let ((g (d (- n 1)))) (lambda (x) (cdr (j* g x 1.))))))\n"
+           "(define g (d 16))\n(let loop () (g 2.) (loop))", (OVER, STOPPED)),
+    Attack("reverse mode 500 deep", "(define (d n) (if (= n 0) (lambda (x) (* x x)) (let ((g (d (- n 1)))) (lambda (x) (cdr (*j g x 1.))))))\n((d 500) 2.)",
+           (OVER, STOPPED)),
+    Attack("checkpoints inside checkpoints without end", "(define (f x) (cdr (checkpoint-*j f x 1)))\n(f 2.)", (OVER, STOPPED)),
+    Attack("a Hessian of 100,000 numbers", "(hessian (lambda (l) (fold-left + 0 l)) (map exact->inexact (iota 100000)))", (OVER, STOPPED)),
+    Attack("a Jacobian of 10,000 numbers", "(jacobian (lambda (l) l) (build-list 10000 (lambda (i) 1.5)))", (OVER, STOPPED)),
+    Attack("the gradient of a long list", "(define l (build-list 200000 (lambda (i) 1.5)))\n(let loop () (*j (lambda (l) 1) l 1) (loop))", (OVER, STOPPED)),
+    Attack("an update whose rule updates", "(define (rule p g s) (cons p (cdr (*j-update (lambda (x) (* x x)) p 1 rule 0))))\n"
+           "(*j-update (lambda (x) (* x x)) 2. 1 rule 0)", (OVER, STOPPED)),
+    Attack("an update whose rule does not end", "(*j-update (lambda (x) (* x x)) 2. 1 (lambda (p g s) (let loop () (loop))) 0)", STOPPED),
+    Attack("an update whose state grows", "(define (rule p g s) (cons p (cons s s)))\n(define (f s) (f (caddr (*j-update (lambda (x) (* x x)) 2. 1 rule s))))\n(f 0)",
+           (ERROR, OVER, STOPPED)),
+    Attack("an update in place of what is held", "(define t (fill '(1000) 1.))\n(*j-update! (lambda (x) (sumall x)) t 1 (lambda (p g s) (cons (- p g) s)) 0)\n(write t)",
+           ERROR),
+    Attack("random numbers of a gradient that does not end", "(define (f x) (f (* x (random-real))))\n(checkpoint-*j f 1. 1)", STOPPED),
+    Attack("output in a gradient that does not end", "(define (f x) (begin (write-real x) (f (* x 1.1))))\n(checkpoint-*j f 1. 1)", OVER, "may write"),
+    Attack("a profile of a run without end", "(define (f n) (+ 1 (f (+ n 1))))\n(f 0)", OVER, options=("--profile=/dev/null",)),
+    Attack("a report of every schedule", "(define (g x) (cdr (checkpoint-*j (lambda (y) (* x y)) 1. 1)))\n(let loop ((i 0)) (if (< i 1000) (begin (g 1.) (loop (+ i 1)))))",
+           ENDED, options=("--explain",), cancelled=False),
+]
+
+TENSORS = [
+    Attack("writing a tensor stretched to a quadrillion", "(write (expand-tensor (fill '(1) 1.) '(1000000000000000)))", (ENDED, STOPPED)),
+    Attack("writing a matrix stretched both ways", SQUARE + "(write m)", (ENDED, STOPPED)),
+    Attack("writing a tensor without elements", "(write (fill '(1000000000000 0) 1.))", ENDED),
+    Attack("writing rows of a tensor without elements", "(write (fill '(3 100000000000 0) 1.))", ENDED),
+    Attack("writing long axes of one", "(write (expand-tensor (fill '(1 1 1) 1.) '(100000000 1 1)))", (ENDED, STOPPED)),
+    Attack("listing a tensor without elements", "(tensor->list (fill '(1000000000000 0) 1.))", OVER),
+    Attack("listing a stretched tensor", STRETCHED + "(tensor->list wide)", OVER),
+    Attack("listing a tensor again and again", "(define t (fill '(200000) 1.))\n(let loop () (tensor->list t) (loop))", STOPPED),
+    Attack("a tensor of shared vectors", DOUBLED_VECTOR + "(list->tensor big)", (ERROR, OVER)),
+    Attack("a tensor of a pair doubled 60 times", DOUBLED_NUMBER + "(list->tensor big)", ERROR),
+    Attack("a tensor of shared vectors that fits", "(define big (let loop ((i 0) (l 1.5)) (if (= i 3) l (loop (+ i 1) (make-vector 1000 l)))))\n(list->tensor big)", OVER),
+    Attack("a tensor of shared empty lists", "(define big (let loop ((i 0) (l '())) (if (= i 7) l (loop (+ i 1) (vector->list (make-vector 300 l))))))\n(list->tensor big)",
+           (ENDED, ERROR, OVER, STOPPED)),
+    Attack("a tensor of a million numbers", "(let loop ((l (iota 100000))) (list->tensor l) (loop l))", STOPPED),
+    Attack("a ragged tensor", "(list->tensor (append (build-list 100000 (lambda (i) '(1 2))) '((1))))", ERROR),
+    Attack("a sum of a stretched tensor", STRETCHED + "(sumall wide)", STOPPED),
+    Attack("a gradient of a sum of a stretched tensor", "(gradient (lambda (x) (sumall (expand-tensor x '(20000000000)))) (fill '(1) 1.))", STOPPED),
+    *(Attack(f"{name} of a stretched tensor", STRETCHED + f"({name} wide)", STOPPED)
+      for name in ("mean", "prod", "norm", "variance", "logsumexp", "max-over", "argmax")),
+    *(Attack(f"{name} of a stretched tensor", STRETCHED + text, code) for name, text, code in (
+        ("sort", "(sort wide)", OVER),
+        ("argsort", "(argsort wide)", OVER),
+        ("top-k", "(top-k wide 3)", (OVER, STOPPED)),
+        ("cumulative-sum", "(cumulative-sum wide 0)", OVER),
+        ("softmax", "(softmax wide)", OVER),
+        ("contiguous", "(contiguous wide)", OVER),
+        ("cast", "(cast wide 'f64)", OVER),
+        ("comparison", "(equal? wide (expand-tensor (fill '(1) 1.) '(20000000000)))", STOPPED),
+        ("dot", "(dot wide wide)", (OVER, STOPPED)),
+        ("matmul", "(matmul wide wide)", STOPPED),
+        ("scatter-add", "(scatter-add (fill '(1) 0.) (expand-tensor (fill '(1) 0 'i64) '(20000000000)) wide 0)", STOPPED),
+        ("gather", "(gather (fill '(1) 0.) (expand-tensor (fill '(1) 0 'i64) '(20000000000)) 0)", OVER),
+        ("embedding", "(embedding (fill '(1 1) 0.) (expand-tensor (fill '(1) 0 'i64) '(20000000000)))", OVER),
+        ("cross-entropy", "(cross-entropy-loss (expand-tensor (fill '(1 2) 0.) '(20000000000 2)) (expand-tensor (fill '(1) 0 'i64) '(20000000000)))", (OVER, STOPPED)),
+        ("squared error", "(mean-squared-error wide wide)", (OVER, STOPPED)),
+        ("max-pool", "(max-pool (view wide '(1 1 -1)) '(1000000))", (ERROR, STOPPED)),
+        ("average-pool", "(average-pool (expand-tensor (fill '(1 1 1) 1.) '(1 1 20000000000)) '(20000000000))", STOPPED),
+        ("adaptive pool", "(adaptive-max-pool (expand-tensor (fill '(1 1 1) 1.) '(1 1 20000000000)) '(3))", STOPPED),
+        ("convolve", "(convolve (expand-tensor (fill '(1 1 1) 1.) '(1 1 20000000000)) (expand-tensor (fill '(1 1 1) 1.) '(1 1 10000000000)))", (OVER, STOPPED)),
+        ("convolve in one place", "(convolve (expand-tensor (fill '(1 1 1) 1.) '(1 1 10000000000)) (expand-tensor (fill '(1 1 1) 1.) '(1 1 10000000000)))", (OVER, STOPPED)),
+        ("channel means", "(channel-mean (expand-tensor (fill '(1 1 1) 1.) '(1 1 20000000000)))", STOPPED),
+        ("batch normalization", "(batch-normalization-training (expand-tensor (fill '(1 1 1) 1.) '(1 1 20000000000)) one one)", (ERROR, OVER)),
+        ("interpolation", "(interpolate-linear (expand-tensor (fill '(1 1 1) 1.) '(1 1 20000000000)) '(3))", ENDED),
+    )),
+    Attack("a product of stretched matrices", SQUARE + "(sumall (narrow-tensor (matmul (narrow-tensor m 0 0 1000) (narrow-tensor m 1 0 1000)) 0 0 1))", (OVER, STOPPED)),
+    Attack("convolution of stretched images", "(convolve (expand-tensor (fill '(1 1 1 1) 1.) '(1 64 3000 3000)) (expand-tensor (fill '(1 1 1 1) 1.) '(1 64 3000 3000)))", (OVER, STOPPED)),
+    Attack("convolution of many groups", "(convolve (expand-tensor (fill '(1 1 1) 1.) '(1 100000 200)) (expand-tensor (fill '(1 1 1) 1.) '(100000 1 200)) 1 0 1 100000)", (ENDED, OVER, STOPPED)),
+    Attack("determinant of a stretched matrix", "(determinant (expand-tensor (fill '(1 1) 1.) '(20000 20000)))", (OVER, STOPPED)),
+    Attack("determinant of a large matrix", "(determinant (randn '(2200 2200)))", (OVER, STOPPED)),
+    Attack("cholesky of a large matrix", "(cholesky (+ (fill '(1900 1900) .1) 1))", (OVER, STOPPED)),
+    Attack("a large system of equations", "(solve (randn '(1900 1900)) (randn '(1900 200)))", (OVER, STOPPED)),
+    Attack("a large triangular system", "(let loop () (triangular-solve (fill '(1500 1500) 1.) (fill '(1500 1500) 1.)) (loop))", (OVER, STOPPED)),
+    Attack("large products again and again", "(define m (fill '(1000 1000) .001))\n(let loop ((x m)) (loop (matmul m x)))", STOPPED),
+    Attack("sorting again and again", "(define t (rand '(1000000)))\n(let loop () (sort t) (loop))", (OVER, STOPPED)),
+    Attack("sorting large lines", "(sort (rand '(5000000)))", (ENDED, OVER, STOPPED)),
+    Attack("random numbers again and again", "(let loop () (randn '(2000000)) (loop))", STOPPED),
+    Attack("slow functions again and again", "(define t (fill '(1000000) 1.5 'f64))\n(let loop () (expt t t) (tan t) (erf t) (loop))", STOPPED),
+    Attack("giant random tensors", "(randn '(1000000 1000000000))", OVER),
+    Attack("a shape that overflows", "(fill '(4294967296 4294967296 4294967296) 1.)", (ERROR, OVER)),
+    Attack("a shape that overflows to nothing", "(fill '(4294967296 4294967296) 1.)", (ERROR, OVER)),
+    Attack("a shape that overflows in bytes", "(fill '(4611686018427387904.) 1. 'f64)", (ERROR, OVER)),
+    Attack("an empty shape that overflows", "(fill '(4294967296 4294967296 0) 1.)", (ENDED, ERROR)),
+    Attack("a shape of fewer than no elements", "(fill '(-5) 1.)", ERROR, "fill"),
+    Attack("a shape that is no number", "(fill '(+nan.0) 1.)", ERROR, "fill"),
+    Attack("a stretched shape that overflows", "(expand-tensor (fill '(1 1) 1.) '(4294967296 4294967296))", ERROR),
+    Attack("a stretched shape of 8 large axes", "(expand-tensor (fill '(1 1 1 1 1 1 1 1) 1.) '(65536 65536 65536 65536 65536 65536 65536 65536))", ERROR),
+    Attack("nine axes", "(fill '(1 1 1 1 1 1 1 1 1) 1.)", ERROR),
+    Attack("a view that overflows", "(resize (fill '(4) 1.) '(4294967298 4294967298))", ERROR),
+    Attack("a view of nothing", "(resize (fill '(0) 1.) '(-1 0))", (ENDED, ERROR)),
+    Attack("sizes by the million", "(fill (iota 1000000) 1.)", ERROR),
+    Attack("axes by the million", "(sum (fill '(2 2) 1.) (vector->list (make-vector 500000 0)))", ERROR),
+    Attack("padding by a quintillion", "(pad (fill '(1) 1.) '(9.2e18) '(9.2e18))", (ERROR, OVER)),
+    Attack("padding by less than nothing", "(pad (fill '(4) 1.) '(-9.2e18) '(9.2e18))", ERROR),
+    Attack("narrowing beyond the end", "(narrow-tensor (fill '(4) 1.) 0 9.2e18 9.2e18)", ERROR),
+    Attack("a slice of large steps", "(write (slice (fill '(4) 1.) 0 0 4 9.2e18))", (ENDED, ERROR)),
+    Attack("a slice of no steps", "(slice (fill '(4) 1.) 0 0 4 0)", ERROR),
+    Attack("rolling by a quintillion", "(write (roll (fill '(4) 1.) '(9.2e18) '(0)))", (ENDED, ERROR)),
+    Attack("tiles without number", "(tile (fill '(4) 1.) '(4611686018427387904.))", (ERROR, OVER)),
+    Attack("tiles of stretched tensors", "(tile (expand-tensor (fill '(1) 1.) '(4294967296)) '(4294967296))", (ERROR, OVER)),
+    Attack("a diagonal that is far away", "(write (lower-triangle (fill '(2 2) 1.) -9.2e18))", (ENDED, ERROR)),
+    Attack("one-hot vectors of a trillion", "(one-hot (fill '(4) 0 'i64) 1000000000000)", OVER),
+    Attack("a million parts", "(split (fill '(10) 1.) 0 1000000)", (OVER, STOPPED)),
+    Attack("more parts than numbers", "(split (fill '(10) 1.) 0 9.2e18)", (ERROR, OVER, STOPPED)),
+    Attack("concatenating 100,000 tensors", "(define t (fill '(1) 1.))\n(size (concat-tensors (vector->list (make-vector 100000 t)) 0))", (ENDED, OVER)),
+    Attack("concatenating one large tensor often", "(define t (fill '(1000000) 1.))\n(concat-tensors (vector->list (make-vector 100000 t)) 0)", OVER),
+    Attack("stacking stretched tensors", STRETCHED + "(stack (list wide wide) 0)", OVER),
+    Attack("pools of giant windows", "(max-pool (fill '(1 1 4) 1.) '(1000000000) '(1) '(500000000))", (ERROR, OVER, STOPPED)),
+    Attack("windows that overflow", "(average-pool (fill '(1 1 4) 1.) '(9.2e18) '(1) '(9.2e18))", ERROR),
+    Attack("strides of nothing", "(max-pool (fill '(1 1 4) 1.) '(2) '(0))", ERROR),
+    Attack("dilation that overflows", "(convolve (fill '(1 1 4) 1.) (fill '(1 1 3) 1.) 1 0 9.2e18)", ERROR),
+    Attack("padding of a convolution that overflows", "(convolve (fill '(1 1 4) 1.) (fill '(1 1 3) 1.) 1 9.2e18)", ERROR),
+    Attack("padding of a convolution without end", "(convolve (fill '(1 1 4) 1.) (fill '(1 1 3) 1.) 1 1000000000000)", OVER),
+    Attack("groups of nothing", "(convolve (fill '(1 1 4) 1.) (fill '(1 1 3) 1.) 1 0 1 0)", ERROR),
+    Attack("a transposed convolution of giant strides", "(transpose-convolve (fill '(1 1 4) 1.) (fill '(1 1 3) 1.) 1000000000000)", OVER),
+    Attack("a transposed convolution that overflows", "(transpose-convolve (fill '(1 1 4) 1.) (fill '(1 1 3) 1.) 9.2e18)", ERROR),
+    Attack("bins without number", "(adaptive-average-pool (fill '(1 1 4) 1.) '(1000000000000))", OVER),
+    Attack("interpolating to a giant size", "(interpolate-to-size (fill '(1 1 4) 1.) '(1000000000000))", OVER),
+    Attack("interpolating by a factor that is none", "(interpolate (fill '(1 1 4) 1.) +inf.0)", ERROR),
+    Attack("interpolating to nothing", "(interpolate (fill '(1 1 4) 1.) .0001)", ERROR),
+    Attack("more of the largest than there are", "(top-k (fill '(4) 1.) 9.2e18)", ERROR),
+    Attack("normalizing in no groups", "(group-normalization (fill '(1 4 4) 1.) (fill '(4) 1.) (fill '(4) 0.) 0)", ERROR),
+    Attack("a dropout that is no probability", "(dropout (fill '(4) 1.) +nan.0)", ERROR),
+    Attack("dropout of a stretched tensor", STRETCHED + "(dropout wide .5)", OVER),
+    Attack("indices that are no numbers", "(embedding (fill '(4 4) 1.) (fill '(4) +nan.0))", ERROR),
+    Attack("indices outside", "(gather (fill '(4) 1.) (fill '(4) 140737488355327 'i64) 0)", ERROR),
+    Attack("indices before the beginning", "(scatter-add (fill '(4) 1.) (fill '(4) -5 'i64) (fill '(4) 1.) 0)", ERROR),
+    Attack("classes outside", "(cross-entropy-loss (fill '(4 4) 1.) (fill '(4) 1000000 'i64))", ERROR),
+    Attack("tensors without end", "(let loop ((l '())) (loop (cons (fill '(1000) 1.) l)))", OVER, "memory budget"),
+    Attack("small tensors without end", "(let loop ((l '())) (loop (cons (fill '(1) 1.) l)))", OVER),
+    Attack("views without end", "(define t (fill '(1000) 1.))\n(let loop ((l '())) (loop (cons (view t '(10 100)) l)))", OVER),
+    Attack("a tape of tensors without end", "(define (f x) (f (tanh (+ x .1))))\n(*j f (fill '(10000) .5) 1)", OVER),
+    Attack("looking for NaNs in a stretched tensor", STRETCHED + "(tensor? wide)\n(tensor? (view wide '(2 -1)))", (ENDED, STOPPED), options=("--check-nan",)),
+    Attack("tensors of another device without end", "(define t (fill '(100000) 1.))\n(let loop ((l '())) (loop (cons (to-device (to-device t 'emulated) 'cpu) l)))",
+           (ERROR, OVER), options=("--device=emulated,memory=8MiB",)),
+    Attack("a small device", "(let loop ((l '())) (loop (cons (fill '(10000) 1.) l)))", OVER, options=("--device=emulated,memory=1MiB",)),
+    Attack("a stretched tensor on a small device", "(to-device (expand-tensor (fill '(1) 1. 'f32 'cpu) '(20000000000)) 'gpu)", OVER, options=("--device=emulated,memory=1MiB",)),
+    Attack("a sum of a stretched tensor on a device", STRETCHED + "(sumall wide)", STOPPED, options=("--device=emulated",)),
+    Attack("products without end on a device", "(define m (fill '(1000 1000) .001))\n(let loop ((x m)) (loop (matmul m x)))", (OVER, STOPPED), options=("--device=emulated",)),
+    Attack("a device that is none", "(to-device (fill '(1) 1.) (string->symbol (make-string 1000000 #\\a)))", ERROR),
+]
+
+STATES = [
+    Attack("saving a stretched tensor", STRETCHED + "(define (f t n) (if (= n 0) t (f t (- n 1))))\n(f wide 1000)", STOPPED, limits=OUTPUT,
+           options=("--steps=500", "--save=state.capsule")),
+    Attack("saving a tensor without elements", "(define (f t n) (if (= n 0) t (f t (- n 1))))\n(f (fill '(1000000000000 0) 1.) 1000)", STOPPED, limits=OUTPUT,
+           options=("--steps=500", "--save=state.capsule")),
+    Attack("saving a large tensor", "(define (f t n) (if (= n 0) t (f t (- n 1))))\n(f (fill '(24000000) 1. 'f64) 1000)", (OVER, STOPPED), memory=200 << 20, limits=OUTPUT,
+           options=("--steps=500", "--save=state.capsule"), cancelled=False),
+    Attack("saving a long list", "(define (f l n) (if (= n 0) l (f l (- n 1))))\n(f (iota 3000000) 1000000)", (OVER, STOPPED), memory=100 << 20, limits=OUTPUT,
+           options=("--steps=30000000", "--save=state.capsule"), cancelled=False),
+    Attack("resuming a state that does not fit", "(define (f l n) (if (= n 0) l (f l (- n 1))))\n(f (iota 2000000) 100000000)", OVER,
+           before=(("vmrun", "--memory=1GiB", "--steps=25000000", "--save=state.capsule", "attack.scm"),),
+           command=("vmrun", "--resume=state.capsule"), cancelled=False),
+    Attack("resuming many small objects", "(define (f l n) (if (= n 0) l (f l (- n 1))))\n(f (build-list 300000 (lambda (i) (vector i (make-string 3 #\\a)))) 100000000)", OVER,
+           before=(("vmrun", "--memory=1GiB", "--steps=25000000", "--save=state.capsule", "attack.scm"),),
+           command=("vmrun", "--resume=state.capsule"), cancelled=False),
+    Attack("resuming nothing", "", BAD, command=("vmrun", "--resume=/dev/null"), cancelled=False),
+    Attack("resuming a text", "(display 1)", BAD, command=("vmrun", "--resume=attack.scm"), cancelled=False),
+]
+
+ATTACKS = TEXTS + FILES + VALUES + RUNS + TENSORS + STATES

@@ -1,0 +1,46 @@
+#include "test/fuzz/mutator.h"
+
+#include "vm/bytecode/bytes.h"
+#include "vm/machine/reseal.h"
+
+#include <algorithm>
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+
+namespace fuzzing {
+
+Bytes resealed(const std::uint8_t* data, std::size_t size) {
+  constexpr std::size_t kLengthAt = 16;
+  Bytes bytes = bytes_of(data, size);
+  if (kMutatedKind == FileKind::module && size >= kLengthAt + 8) cairn::bytecode::set_u64(bytes, kLengthAt, size);
+  std::string error;
+  cairn::machine::reseal_file(bytes, error);
+  return bytes;
+}
+
+namespace {
+
+const std::vector<Original>& originals() {
+  static const std::vector<Original>* list = [] {
+    auto* made = new std::vector<Original>; // for as long as the process
+    for (Bytes& file : seeds(kMutatedKind)) made->emplace_back(std::move(file), kMutatedKind);
+    return made;
+  }();
+  return *list;
+}
+
+} // namespace
+
+} // namespace fuzzing
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+  using namespace fuzzing;
+  Random random(seed);
+  if (random() % 2 == 0) return LLVMFuzzerMutate(data, size, most);
+  const Original& donor = originals()[random() % originals().size()];
+  const Bytes changed =
+      random() % 4 == 0 ? donor.changed(random, donor) : Original(resealed(data, size), kMutatedKind).changed(random, donor);
+  const std::size_t kept = std::min(changed.size(), most);
+  std::copy_n(reinterpret_cast<const std::uint8_t*>(changed.data()), kept, data);
+  return kept;
+}

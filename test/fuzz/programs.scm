@@ -1,0 +1,119 @@
+; Programs that the seeds of modules and capsules are made of, one behind each line `;;; NAME`. Together they use every run operator, in each
+; other too, updates, schedules, effects and procedures of the host. The operators on tensors are in operators.txt.
+;;; list
+(define (up n a) (if (= n 0) a (up (- n 1) (cons n a))))
+(write (up 20 '()))
+;;; deep
+(define (f n) (if (= n 0) 0.5 (+ 1 (f (- n 1)))))
+(write (f 40))
+;;; shared
+(define x (vector 1.5 "text" 'symbol #\c #t))
+(define y (list x x (lambda (z) (vector-ref x z))))
+(write (car y))
+;;; closures
+(define (even n) (letrec ((e (lambda (n) (if (= n 0) #t (o (- n 1))))) (o (lambda (n) (if (= n 0) #f (e (- n 1)))))) (e n)))
+(write (even 20))
+;;; texts
+(define s (string-append "abc" (number->string 1.5) (symbol->string 'def)))
+(write (list (string->list s) (substring s 1 3) (string->symbol s) (list->string (list #\a (integer->char 955)))))
+;;; rest
+(define (f a . l) (if (null? l) a (apply f (+ a (car l)) (cdr l))))
+(write (apply f 1 (list 2 3 4 5)))
+;;; patterns
+(define (f (cons a (list b 'c)) . l) (vector a b l))
+(write (f (list 1 2 'c) 3 4))
+;;; effects
+(define (f n x) (if (= n 0) x (begin (write-real x) (f (- n 1) (* x (random-real) (random-normal))))))
+(write (with-schedule "sqrt,base=16" (lambda () (checkpoint-*j (lambda (x) (f 6 x)) 1.5 1.))))
+;;; forward
+(write (j* (lambda (x) (j* (lambda (y) (* x (sin y))) x 1.0)) 2.0 1.0))
+;;; reverse
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
+(write (*j (lambda (x) (p 20 x)) 0.5 1.0))
+;;; structures
+(define (f x) (cons (* (car x) (vector-ref (cdr x) 0)) (lambda (y) (* y (vector-ref (cdr x) 1)))))
+(write (car (*j (lambda (x) ((cdr (f x)) (car (f x)))) (cons 2. (vector 3. 4.)) 1.)))
+;;; checkpoint
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
+(write (with-schedule "binomial,base=16,snapshots=3" (lambda () (checkpoint-*j (lambda (x) (p 60 x)) 0.5 1.0))))
+;;; passes
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
+(write (with-schedule "binomial,base=16,passes=2" (lambda () (checkpoint-*j (lambda (x) (p 40 x)) 0.5 1.0))))
+;;; online
+(define (p n x) (if (= n 0) x (* 1.01 (p (- n 1) (sin x)))))
+(write (with-schedule "online,base=16,snapshots=3" (lambda () (checkpoint-*j (lambda (x) (p 30 x)) 0.5 1.0))))
+;;; bisection
+(define (p n x) (if (= n 0) x (* 1.01 (p (- n 1) (sin x)))))
+(write (with-schedule "bisection,base=16" (lambda () (checkpoint-*j (lambda (x) (p 30 x)) 0.5 1.0))))
+;;; tape
+(define (p n x) (if (= n 0) x (p (- n 1) (sin x))))
+(write (with-schedule "tape" (lambda () (checkpoint-*j (lambda (x) (p 30 x)) 0.5 1.0))))
+;;; auto
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
+(write (checkpoint-*j (lambda (x) (p 20 x)) 0.5 1.0))
+;;; nested
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
+(write (*j (lambda (y) (cdr (with-schedule "binomial,base=16" (lambda () (checkpoint-*j (lambda (x) (p 9 (* x y))) 0.5 1.0))))) 0.7 1.0))
+;;; forward-over-checkpoint
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
+(write (j* (lambda (y) (cdr (with-schedule "bisection,base=16" (lambda () (checkpoint-*j (lambda (x) (p 9 (* x y))) 0.5 1.0))))) 0.7 1.0))
+;;; checkpoint-over-checkpoint
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
+(define (d x) (cdr (with-schedule "binomial,base=16,snapshots=2" (lambda () (checkpoint-*j (lambda (x) (p 5 x)) x 1.0)))))
+(write (with-schedule "bisection,base=16" (lambda () (checkpoint-*j d 0.5 1.0))))
+;;; reverse-over-reverse-over-reverse
+(define (d f) (lambda (x) (cdr (*j f x 1.))))
+(write ((d (d (d (lambda (x) (* x x x (sin x)))))) .5))
+;;; checkpoint-over-forward
+(define (d f) (lambda (x) (cdr (j* f x 1.))))
+(write (with-schedule "sqrt,base=16" (lambda () (checkpoint-*j (d (d (lambda (x) (* x (sin x))))) .5 1.))))
+;;; two-inner-gradients
+(define (f x) (let ((a (cdr (*j (lambda (u) (* u u)) x x))) (b (cdr (*j (lambda (u) (* u u)) x x)))) (* a b)))
+(write (with-schedule "tape" (lambda () (checkpoint-*j (lambda (x) (begin (*j f x 1) 1)) .3 1))))
+;;; interrupt
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
+(define z (interrupt (lambda (x) (p 20 x)) 0.5 50))
+(write (+ (resume z) (primops resume z)))
+;;; capsules
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
+(write (*j (lambda (x) (resume (interrupt (lambda (y) (p 20 (* x y))) 0.5 50))) 2.0 1.0))
+;;; capsule-of-a-gradient
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
+(define z (interrupt (lambda (x) (*j (lambda (x) (p 9 x)) x 1.)) .5 60))
+(write (list (capsule-steps z) (capsule-finished? z) (resume z) (resume z)))
+;;; capsule-of-a-checkpointed-gradient
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
+(define z (interrupt (lambda (x) (with-schedule "binomial,base=16" (lambda () (checkpoint-*j (lambda (x) (p 9 x)) x 1.)))) .5 90))
+(write (list (resume z) (primops resume z)))
+;;; tensors
+(define t (list->tensor '(.1 .2)))
+(define (p n x) (if (= n 0) (sumall x) (p (- n 1) (tanh (* x (+ t (view (transpose (view x '(1 2))) '(2))))))))
+(write (tensor->list (cdr (with-schedule "binomial,base=16,snapshots=2" (lambda () (checkpoint-*j (lambda (x) (p 8 x)) t 1.0))))))
+;;; tensors-in-structures
+(define x (list (fill '(2) .5) (vector 1.5 (fill '(2 2) .1)) (lambda (y) (* y (fill '(2) .3)))))
+(define (f x) (sumall (+ ((caddr x) (car x)) (matmul (vector-ref (cadr x) 1) (car x)))))
+(write (car (with-schedule "bisection,base=16" (lambda () (checkpoint-*j f x 1.)))))
+;;; update
+(define (rule p g s) (cons (- p (* .1 g)) s))
+(define (p n x) (if (= n 0) (sumall (* (car x) (cdr x))) (p (- n 1) (cons (tanh (car x)) (cdr x)))))
+(write (car (with-schedule "bisection,base=16" (lambda () (checkpoint-*j-update! (lambda (x) (p 8 x)) (cons (fill '(2) .5) (fill '(2) .3)) 1 rule 0)))))
+;;; update-with-state
+(define (rule p g s) (let ((s (+ (* .9 s) g))) (cons (- p (* .1 s)) s)))
+(define (f x) (sumall (* (car x) (tanh (cdr x)))))
+(write (car (*j-update f (cons (fill '(2) .5) (fill '(2) .3)) 1 rule 0)))
+;;; update-in-place
+(define (rule p g s) (cons (- p (* .1 g)) '()))
+(define (f x) (* (car x) (sumall (cdr x))))
+(write (car (*j-update! f (cons 2. (fill '(2) .3)) 1 rule '())))
+;;; derivative-of-an-update
+(define (rule p g s) (cons (- p (* .1 g)) s))
+(write (*j (lambda (y) (cadr (*j-update (lambda (x) (* x x y)) 2. 1. rule 0))) .7 1.))
+;;; host
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (+ (host-half x) (host-log x))))))
+(write (with-schedule "binomial,base=16" (lambda () (checkpoint-*j (lambda (x) (p 9 x)) 1.5 1.))))
+;;; host-operator
+(define (p n x) (if (= n 0) (sumall x) (p (- n 1) (tanh (host-same x 2)))))
+(write (car (with-schedule "bisection,base=16" (lambda () (checkpoint-*j (lambda (x) (p 5 x)) (fill '(2) .5) 1.)))))
+(write (j* (lambda (x) (host-same x 1)) (fill '(2) .5) (fill '(2) 1.)))
+;;; jacobians
+(write (list (gradient (lambda (l) (* (car l) (cadr l))) '(1. 2.)) (jacobian (lambda (l) (list (car l) (* 2. (cadr l)))) '(1. 2.))))

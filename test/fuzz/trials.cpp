@@ -1,0 +1,118 @@
+#include "test/fuzz/trials.h"
+
+#include "vm/bytecode/bytes.h"
+#include "vm/bytecode/file.h"
+#include "vm/machine/environment.h"
+#include "vm/machine/reseal.h"
+#include "vm/value/heap.h"
+
+#include <algorithm>
+
+namespace fuzzing {
+
+namespace {
+
+using cairn::machine::HostProcedure;
+using cairn::value::Heap;
+using cairn::value::Value;
+
+Value half(Value v) {
+  return v.is_integer()  ? cairn::value::flonum(.5 * static_cast<double>(v.integer()))
+         : v.is_flonum() ? cairn::value::flonum(.5 * v.flonum())
+                         : throw cairn::machine::ProgramError("host-half: expected a number");
+}
+
+// Of each kind of procedure one: a function of numbers, one without derivative whose results are logged, an operator on tensors.
+std::vector<HostProcedure> hosts() {
+  std::vector<HostProcedure> list(3);
+  list[0].name = "host-half";
+  list[0].parameters = 1;
+  list[0].repeatable = true;
+  list[0].call = [](std::span<const Value> a) { return half(a[0]); };
+  list[0].derivative = [](std::span<const double>, std::span<const double>, std::span<double> jacobian) {
+    std::ranges::fill(jacobian, .5);
+  };
+  list[1].name = "host-log";
+  list[1].parameters = 1;
+  list[1].call = list[0].call;
+  list[2].name = "host-same";
+  list[2].parameters = 2;
+  list[2].repeatable = true;
+  list[2].call = [](std::span<const Value> a) { return Heap::retain(a[0]); };
+  list[2].reverse = [](std::span<const Value>, Value, Value cotangent, std::span<Value> cotangents) {
+    cotangents[0] = Heap::retain(cotangent);
+  };
+  list[2].forward = [](std::span<const Value>, Value, std::span<const Value> tangents) { return Heap::retain(tangents[0]); };
+  return list;
+}
+
+} // namespace
+
+cairn::machine::Options with_hosts(std::string* output) {
+  cairn::machine::Options options = bounded(output);
+  options.hosts = hosts();
+  return options;
+}
+
+Verdict try_module(const Bytes& file) {
+  constexpr std::size_t kProducerAt = 32, kProducerBytes = 32;
+  std::string error;
+  cairn::bytecode::Module module;
+  if (!cairn::bytecode::read_module(file, module, error)) {
+    promise(!error.empty(), "who refuses says why");
+    return {};
+  }
+  Bytes again = cairn::bytecode::write_module(module);
+  std::copy_n(file.begin() + kProducerAt, std::min(file.size() - kProducerAt, kProducerBytes), again.begin() + kProducerAt);
+  cairn::machine::reseal_file(again, error);
+  promise(again == file, "there is one file for each module, but for who made it");
+  Machine machine(with_hosts(nullptr));
+  bool loaded = false;
+  try {
+    loaded = machine.load(std::move(module), error);
+  } catch (const cairn::value::BudgetExceeded& e) {
+    error = e.what();
+  }
+  if (!loaded) {
+    promise(!error.empty(), "who refuses says why");
+    return {};
+  }
+  run_to_the_end(machine);
+  return {true, machine.statistics().steps > 0};
+}
+
+Verdict try_capsule(const Bytes& file) {
+  std::string error;
+  Machine machine(with_hosts(nullptr));
+  bool accepted = false;
+  try {
+    accepted = machine.restore(file, error);
+  } catch (const cairn::value::BudgetExceeded& e) {
+    error = e.what();
+  }
+  if (!accepted) {
+    promise(!error.empty(), "who refuses says why");
+    promise(machine.drop_everything() == 0, "nothing is left of what was refused");
+    return {};
+  }
+  const std::uint64_t before = machine.statistics().steps;
+  run_to_the_end(machine);
+  return {true, machine.statistics().steps > before};
+}
+
+void try_reading(std::span<const std::byte> file, FileKind kind) {
+  std::string error;
+  if (kind == FileKind::module) {
+    cairn::bytecode::Module module;
+    cairn::bytecode::read_module(file, module, error);
+    return;
+  }
+  Machine machine(with_hosts(nullptr));
+  try {
+    machine.restore(file, error);
+  } catch (const cairn::value::BudgetExceeded&) {
+    return; // what was read until then is known
+  }
+}
+
+} // namespace fuzzing
