@@ -269,6 +269,7 @@ public:
 
 private:
   void check_places(const Call& call);
+  template <class F> void each_number(const Tensor& t, F&& f);
   Device* default_;
 };
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <climits>
+#include <cmath>
 
 namespace cairn::ops::cpu {
 
@@ -22,6 +23,10 @@ std::int64_t parts_of_batch(std::int64_t batch) {
   while (parts < 16 && batch / (2 * parts) >= (parts == 1 ? 1 : 2)) parts *= 2;
   return parts;
 }
+// Multiplications. Nobody can stop a call of the library, so a part of the batch takes some milliseconds; what is larger than the second of
+// these even so, some fiftieth of a second, is left to our own loops.
+constexpr double kWorthPart = 1 << 30, kMostInCall = 8.0 * (1 << 30);
+
 // Large weights take longer to add up than they are worth.
 std::int64_t parts_of_weights(const View& weights) { return weights.elements() < 1 << 20 ? 4 : 2; }
 
@@ -79,6 +84,14 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
   for (const View* v : {&small, &large, &weights})
     for (const std::int64_t size : v->shape)
       if (size <= 0 || size > INT_MAX) return false;
+  const bool to_weights = kind == CAIRN_MATH_TO_WEIGHTS;
+  const std::int64_t batch = small.shape[0];
+  std::int64_t parts = to_weights ? std::min(batch, parts_of_weights(weights)) : parts_of_batch(batch);
+  if (!to_weights && work > kWorthPart * static_cast<double>(parts)) {
+    parts = static_cast<std::int64_t>(std::min(static_cast<double>(batch), std::ceil(work / kWorthPart)));
+    while (batch % parts != 0) ++parts; // parts that are alike share arranged weights
+  }
+  if (work > kMostInCall * static_cast<double>(parts)) return false;
   const cairn_math* const library = math_library();
   if (library == nullptr) return false;
 
@@ -103,9 +116,6 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
   set(whole.dilation, c.windows.dilation);
   if (bias != nullptr) whole.bias_data = of_bias.view.as<float>();
 
-  const std::int64_t batch = small.shape[0];
-  const bool to_weights = kind == CAIRN_MATH_TO_WEIGHTS;
-  const std::int64_t parts = to_weights ? std::min(batch, parts_of_weights(weights)) : parts_of_batch(batch);
   float* const plain = whole.weights_data = of_weights.view.as<float>();
   const auto each_part = [&](auto&& give_weights) {
     std::atomic<bool> done = true;

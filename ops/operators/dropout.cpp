@@ -55,12 +55,15 @@ void planewise_kernel(const KernelCall& call) {
   const unsigned plane = ((1u << call.outputs[0].shape.rank()) - 1) & ~3u;
   const cpu::Groups from(call.inputs[0], plane), to(call.outputs[0], plane);
   cpu::parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> x;
     for (std::int64_t i = begin; i < end; ++i) {
       const double f = factor(call.attributes, i);
-      from.load(i, x);
-      for (double& d : x) d = f == 0 ? 0 : d * f;
-      to.store(i, x);
+      std::int64_t first = 0;
+      from.each_block<double>(i, [&](const double* x, std::int64_t n) {
+        double kept[cpu::kGroupBlock];
+        for (std::int64_t k = 0; k < n; ++k) kept[k] = f == 0 ? 0 : x[k] * f;
+        to.store(i, first, n, kept);
+        first += n;
+      });
     }
   });
 }

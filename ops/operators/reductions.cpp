@@ -3,6 +3,7 @@
 #include "ops/convert.h"
 #include "ops/cpu/copy.h"
 #include "ops/cpu/elementwise.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/reduce.h"
 #include "ops/cpu/workers.h"
 #include "ops/pointwise.h"
@@ -157,6 +158,7 @@ template <class T, class F> void mask_first(const KernelCall& call, Mask mask) {
   cpu::parallel_for(results, std::max<std::int64_t>(1, cpu::kElementsInline / reduced),
                     [&](std::int64_t begin, std::int64_t end) {
                       T staged[kBlock];
+                      cpu::Pace pace;
                       for (std::int64_t i = begin; i < end; ++i) {
                         std::int64_t from = 0, to = 0, best_to = 0;
                         place(i, kept, n_kept, from, to);
@@ -166,6 +168,7 @@ template <class T, class F> void mask_first(const KernelCall& call, Mask mask) {
                           place(row, gone, n_gone, at, at_to);
                           for (std::int64_t j = 0; j < length; j += kBlock) {
                             const std::int64_t n = std::min(kBlock, length - j);
+                            pace.did(4 * n);
                             cpu::load(compute, staged, in.dtype,
                                       static_cast<const char*>(in.data) + (at + j * stride) * bytes_of(in.dtype), stride, n);
                             for (std::int64_t k = 0; k < n; ++k) {
