@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -269,6 +270,7 @@ void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, st
 
 unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed,
                         const Attributes& attributes, std::span<Tensor> outputs) {
+  assert(well_formed(op, attributes));
   const Call call{op, inputs, attributes, default_};
   ResultTypes types;
   infer(call, types);
