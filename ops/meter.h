@@ -25,6 +25,8 @@ struct OutOfWork : Stopped {
 
 // Scratch memory went over what the budget has room for. A bad_alloc, so that what handles a refusal of the system handles this one too.
 struct ScratchExceeded : std::bad_alloc {
+  explicit ScratchExceeded(std::int64_t wanted) : bytes(wanted) {}
+  std::int64_t bytes; // that would have been in use at once
   const char* what() const noexcept override { return "scratch memory of an operation would go over the budget"; }
 };
 
@@ -103,7 +105,7 @@ public:
     const std::int64_t now = taken_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     if (now > limit_.load(std::memory_order_relaxed)) [[unlikely]] {
       give_back(bytes);
-      throw ScratchExceeded{};
+      throw ScratchExceeded(now);
     }
     std::int64_t peak = peak_.load(std::memory_order_relaxed);
     while (peak < now && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {

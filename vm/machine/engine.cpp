@@ -57,6 +57,7 @@ Statistics Engine::statistics_now() const {
   s.capsules_peak = std::max(s.capsules_peak, heap_.capsule_count_peak);
   s.capsule_peak_bytes = std::max({s.capsule_peak_bytes, heap_.capsules.peak, snapshot_bytes_peak});
   s.tensor_peak_bytes = std::max(s.tensor_peak_bytes, heap_.tensors.peak);
+  s.scratch_peak_bytes = heap_.scratch_peak;
   s.live_objects_at_exit = heap_.live_objects();
   return s;
 }
