@@ -135,11 +135,13 @@ void begin_update(Engine& engine, SweepState& s, Value update, bool in_place) {
   const auto* checkpoint = as_checkpoint(s);
   walk_beside(engine, s.x, u.stateful ? state : s.x, (std::string(name_of(s)) + ": the state").c_str(), [&](const PairedLeaf& leaf) {
     Value v = leaf.number;
-    Update::Leaf l{Heap::retain(v), u.stateful ? Heap::retain(leaf.part) : value::kNull, {}, tape::kNone, false};
+    Update::Leaf& l = u.leaves.emplace_back();  // from here on the update's own, whatever fails
+    l.leaf = Heap::retain(v);
+    l.state = u.stateful ? Heap::retain(leaf.part) : value::kNull;
     if (value::is_tensor(v)) {
       l.done = !ops::is_floating(value::tensor_of(v).dtype);
       if (!l.done) {
-        u.tensors.emplace(v.other()->serial, Update::Tensor{static_cast<std::uint32_t>(u.leaves.size())});
+        u.tensors.emplace(v.other()->serial, Update::Tensor{static_cast<std::uint32_t>(u.leaves.size() - 1)});
         value::as_tensor_object(v)->flags = value::kWatched;
       }
     } else if (checkpoint != nullptr) {
@@ -148,7 +150,6 @@ void begin_update(Engine& engine, SweepState& s, Value update, bool in_place) {
       l.node = v.tape_node();
       l.leaf = value::flonum(s.work->primal(l.node));
     }
-    u.leaves.push_back(l);
   });
   u.account(heap);
 }
@@ -230,14 +231,19 @@ void end_update(Engine& engine, SweepState& s, Value result) {
   Update::Leaf& l = u.leaves[u.pending];
   if (!result.is_pair())
     throw ProgramError(fmt::format("{}: expected the pair of a leaf and its state from the rule, got {}", name_of(s), engine.describe(result)));
-  Value made = result.pair()->car;
+  Value made = result.pair()->car, state = result.pair()->cdr;
+  if (!u.stateful && state != value::kNull)
+    throw ProgramError(fmt::format("{}: the rule gave the state {}, and there is none: begin with 0 for one of zeros, or give back '()",
+                                   name_of(s), engine.describe(state)));
   if (u.in_place && value::is_tensor(l.leaf)) {
+    // The rule may know numbers of forward levels that the operator does not see: then it gives tensors of those levels.
     const ops::Tensor& old = value::tensor_of(l.leaf);
-    if (!value::is_tensor(made) || value::tensor_of(made).dtype != old.dtype || !(value::tensor_of(made).shape == old.shape))
+    Value plain = engine.primal(made);
+    if (!value::is_tensor(plain) || value::tensor_of(plain).dtype != old.dtype || !(value::tensor_of(plain).shape == old.shape))
       throw ProgramError(fmt::format("{}: expected {} from the rule, got {}", name_of(s), engine.describe(l.leaf), engine.describe(made)));
   }
   engine.heap().release(std::exchange(l.leaf, Heap::retain(made)));
-  engine.heap().release(std::exchange(l.state, Heap::retain(result.pair()->cdr)));
+  engine.heap().release(std::exchange(l.state, Heap::retain(state)));
   l.done = true;
   u.pending = tape::kNone;
 }
