@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -180,7 +181,7 @@ bool any_elements(std::span<const Tensor> tensors) {
 }
 
 // Elements that are brought to the host at a time, where it only looks at them.
-constexpr std::int64_t kAtOnce = 64 << 10;
+constexpr std::int64_t kAtOnce = 16 << 10;
 
 template <class T> void widen(const std::vector<char>& bytes, std::vector<double>& numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -269,6 +270,7 @@ void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, st
 
 unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed,
                         const Attributes& attributes, std::span<Tensor> outputs) {
+  assert(well_formed(op, attributes));
   const Call call{op, inputs, attributes, default_};
   ResultTypes types;
   infer(call, types);

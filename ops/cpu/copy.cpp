@@ -133,7 +133,7 @@ void fill_elements(const View& to, double number) {
   from.number = number;
   static const Attributes none;
   const KernelCall call{std::span(&from, 1), std::span(&to, 1), none};
-  elementwise(call, is_floating(to.dtype) ? Compute::f64 : compute_of(to.dtype), nullptr);
+  elementwise(call, Compute::f64, nullptr); // which holds any number
 }
 
 } // namespace cairn::ops::cpu

@@ -117,7 +117,7 @@ template <class F> void each_line(const View& indices, unsigned axis, F&& line) 
 
 void gather(const KernelCall& call) {
   const View &indices = call.inputs[1], &out = call.outputs[0];
-  const unsigned line = line_along(call.attributes[0].integer, out.shape.rank());
+  const unsigned line = line_along(call.attributes[0].integer(), out.shape.rank());
   const Groups from(beside(call.inputs[0], indices.shape, line), line), to(out, line);
   const auto bytes = static_cast<std::size_t>(bytes_of(out.dtype));
   each_line(indices, line, [&](std::int64_t i, auto&& each) {
@@ -131,7 +131,7 @@ void gather(const KernelCall& call) {
 
 void scatter_add(const KernelCall& call) {
   const View &indices = call.inputs[1], &source = call.inputs[2], &out = call.outputs[0];
-  const unsigned line = line_along(call.attributes[0].integer, out.shape.rank());
+  const unsigned line = line_along(call.attributes[0].integer(), out.shape.rank());
   copy_elements(out, call.inputs[0]);
   if (indices.elements() == 0) return;
   const Groups from(source, line), to(beside(out, indices.shape, line), line);

@@ -54,7 +54,7 @@ template <class F> void mean_loss_vjp(const KernelCall& call) {
   const Groups a = all_of(call.inputs[1]), b = all_of(call.inputs[2]), out = all_of(call.outputs[0]);
   const std::int64_t n = a.size();
   const double factor = number_in(call.inputs[0]) / static_cast<double>(n);
-  const bool second = call.attributes[0].integer != 0;
+  const bool second = call.attributes[0].integer() != 0;
   parallel_for((n - 1) / kGroupBlock + 1, kElementsInline / kGroupBlock, [&](std::int64_t begin, std::int64_t end) {
     double x[kGroupBlock], y[kGroupBlock];
     for (std::int64_t at = begin * kGroupBlock; at < std::min(n, end * kGroupBlock); at += kGroupBlock) {

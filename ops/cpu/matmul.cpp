@@ -203,7 +203,21 @@ template <class T> void times_vector(Compute compute, const Matrix& y, const Mat
 }
 
 constexpr double kLeastForLibrary = 32.0 * 32 * 32; // multiplications in one product
-constexpr std::int64_t kLeastPart = 96;             // rows or columns of the result that are worth a call
+constexpr std::int64_t kMostUnits = 16;             // calls that large products are cut into
+// Rows or columns of the result that are worth a call of their own: so that two threads have something to do, and so that more have,
+// for which both of the others wait.
+constexpr std::int64_t kLeastHalf = 96, kLeastPart = 256, kLeastPartOfStack = 512;
+
+// How many parts the longer side of each product is cut into. A library may add in another order where a matrix is smaller, so this is
+// a matter of shapes alone, however many threads there are.
+std::int64_t parts_of(std::int64_t members, std::int64_t side) {
+  std::int64_t parts = 1;
+  for (;;) {
+    const std::int64_t least = members > 1 ? kLeastPartOfStack : parts == 1 ? kLeastHalf : kLeastPart;
+    if (side / (2 * parts) < least || members * parts >= kMostUnits) return parts;
+    parts *= 2;
+  }
+}
 
 // Rows of a matrix as libraries want it: elements beside each other along one of the axes.
 bool leading(const Matrix& m, std::int64_t& ld, int& transposed) {
@@ -255,11 +269,8 @@ bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a,
   whole.type = c.dtype == DType::f32 ? CAIRN_MATH_F32 : c.dtype == DType::f64 ? CAIRN_MATH_F64 : CAIRN_MATH_BF16;
   whole.k = a.columns;
 
-  // Few products are cut into parts along the longer side of the result, so that every thread has one.
-  const std::int64_t threads = Workers::current() != nullptr ? Workers::current()->threads() : 1;
   const bool by_rows = c.rows >= c.columns;
-  const std::int64_t side = by_rows ? c.rows : c.columns;
-  const std::int64_t parts = stack.members >= threads ? 1 : std::clamp<std::int64_t>(side / kLeastPart, 1, threads);
+  const std::int64_t side = by_rows ? c.rows : c.columns, parts = parts_of(stack.members, side);
   std::atomic<bool> done = true;
   parallel_for(stack.members * parts, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end; ++unit) {

@@ -137,7 +137,11 @@ struct NormSlope {
   }
 };
 struct LogOfSumSlope {
-  template <class T> CAIRN_INLINE static T slope(T x, T y, T) { return pointwise::exp(x == y ? T(0) : x - y); }
+  // Infinitely much is all of the sum. Infinitely little is none of it, also where there is nothing else.
+  template <class T> CAIRN_INLINE static T slope(T x, T y, T) {
+    constexpr T none = -std::numeric_limits<T>::infinity();
+    return pointwise::exp(x == none ? none : x == y ? T(0) : x - y);
+  }
 };
 struct VarianceSlope {
   template <class T> CAIRN_INLINE static T slope(T x, T mean, T degrees) { return T(2) * (x - mean) / degrees; }

@@ -42,10 +42,6 @@ CAIRN_POINTWISE_BINARY(X)
 
 namespace rules {
 
-// Attributes with lists, integers, ... in this order.
-Attribute integers(const Shape& sizes);
-Attribute integer(std::int64_t i);
-Attribute number(double d);
 // The n-th operand that is no tensor, or what it means when it is absent.
 std::int64_t integer_or(const Attributes& attributes, std::size_t n, std::int64_t otherwise);
 double number_or(const Attributes& attributes, std::size_t n, double otherwise);

@@ -14,7 +14,7 @@ namespace {
 void infer_dropout(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
   results[0].dtype = floating_of(results[0].dtype);
-  const double p = call.attributes[0].number;
+  const double p = call.attributes[0].number();
   if (!(p >= 0 && p <= 1)) throw OperatorError(fmt::format("{}: {} is not a probability", shown_name(call.op), p));
 }
 
@@ -27,7 +27,7 @@ void infer_planewise(const Call& call, ResultTypes& results) {
 
 // What element or plane number i is multiplied by.
 double factor(const Attributes& attributes, std::int64_t i) {
-  const double p = attributes[0].number;
+  const double p = attributes[0].number();
   const random::Pair bits = random::bits_of_pair(attributes.key, static_cast<std::uint64_t>(i) / 2);
   return random::uniform(i % 2 == 0 ? bits.first : bits.second, 53) < p ? 0 : 1 / (1 - p);
 }

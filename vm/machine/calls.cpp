@@ -23,6 +23,32 @@ constexpr unsigned kMostPrimitiveArguments = std::max({
 #undef X
     0});
 
+// Those that write, or whose time depends on the length of a text. What others do is over at once and never stopped.
+bool takes_long(bytecode::Primitive which) {
+  using P = bytecode::Primitive;
+  switch (which) {
+  case P::string_ref:
+  case P::substring:
+  case P::string_append2:
+  case P::string_compare:
+  case P::string_compare_ci:
+  case P::list_to_string:
+  case P::string_to_list:
+  case P::make_string:
+  case P::string_to_symbol:
+  case P::symbol_to_string:
+  case P::display:
+  case P::write:
+  case P::newline:
+  case P::write_real:
+  case P::write_char:
+  case P::read_real:
+    return true;
+  default:
+    return false;
+  }
+}
+
 Value& source(Frame* frame, std::uint16_t field) { return frame->slots()[field & 0x7FFF]; }
 
 // Values from the sources into the slots of something new. Those that are moved come last: if a copy fails, nothing has moved.
@@ -213,9 +239,15 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
     tensors().set_origin(frame->code, frame->pc());
     v = stoppable(*this, [&] { return tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0); });
   } else {
-    effects_repeated = 0;
-    v = stoppable(*this, [&] { return print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this); });
+    auto run = [&] { return print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this); };
+    if (takes_long(which)) {
+      effects_repeated = 0;
+      v = stoppable(*this, run);
+    } else {
+      v = run();
+    }
     effects_done = 0;
+    draws_now.clear(); // they are done with, as it is
   }
   if (Tape* tape = runs.back().tape; tape != nullptr && tape->has(v)) v = tape->identity(v);
   for (std::size_t i = 0; i < fields.size(); ++i)

@@ -47,6 +47,7 @@ private:
   void serial(const Object* o);
   void pairs(const value::Pair* p);
   void body(const Object* o);
+  void attribute(const ops::Attribute& a);
   void tensor_records(const Tape& t);
   void name(const ops::Device* device); // may be null
   void name(std::string_view text);
@@ -145,6 +146,7 @@ private:
   void frame(const Reference& r);
   void capsule(const Reference& r);
   void state(const Reference& r);
+  ops::Attribute attribute();
   void tensor_records(Tape& t); // image_tensors.cpp
   ops::Device* device();
   // --- image_check.cpp

@@ -228,11 +228,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
     } else if (const Tensor& given = primal_tensor(engine, t.v); !(given.shape == y.shape)) {
       Operands expand;
       expand.inputs = {t.v};
-      ops::Attribute sizes;
-      sizes.present = true;
-      sizes.list.assign(y.shape.begin(), y.shape.end());
-      sizes.integer = y.rank();
-      expand.attributes.values.push_back(std::move(sizes));
+      expand.attributes.values.push_back(ops::Attribute::of_list(y.shape.sizes()));
       Value full = applied(engine, ops::operator_of(OperatorId::expand), expand)[0];
       heap.release(std::exchange(t.v, full));
     }
@@ -363,13 +359,10 @@ Value zeros_like(Engine& engine, Value tensor) {
   const Tensor& like = primal_tensor(engine, tensor);
   ops::Runtime& runtime = engine.tensors().runtime;
   return translated("", [&] {
-    ops::Attributes what; // sizes, the number, the type, where
-    what.values.resize(4);
-    for (ops::Attribute& a : what.values) a.present = true;
-    what.values[0].list.assign(like.shape.begin(), like.shape.end());
-    what.values[0].integer = like.rank();
-    what.values[2].integer = static_cast<std::int64_t>(like.dtype);
-    what.values[3].device = like.device() != nullptr ? like.device() : &runtime.default_device();
+    using ops::Attribute;
+    ops::Device& device = like.device() != nullptr ? *like.device() : runtime.default_device();
+    const ops::Attributes what{.values = {Attribute::of_list(like.shape.sizes()), Attribute::of_number(0), Attribute::of_type(like.dtype),
+                                          Attribute::of_device(device)}};
     return engine.heap().make_tensor(runtime.apply(OperatorId::fill, {}, what));
   });
 }
@@ -409,10 +402,7 @@ Value fitted(Engine& engine, Value part, Value primal, const char* what) {
   if (t.dtype == x.dtype) return Heap::retain(part);
   Operands cast;
   cast.inputs = {part};
-  ops::Attribute type;
-  type.present = true;
-  type.integer = static_cast<std::int64_t>(x.dtype);
-  cast.attributes.values.push_back(std::move(type));
+  cast.attributes.values.push_back(ops::Attribute::of_type(x.dtype));
   return applied(engine, ops::operator_of(OperatorId::cast), cast)[0];
 }
 

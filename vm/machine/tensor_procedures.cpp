@@ -104,11 +104,7 @@ std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)
 
 Tensor of_type(Engine& engine, Tensor wide, DType type) {
   if (type == DType::f64) return wide;
-  ops::Attributes to;
-  to.values.resize(1);
-  to.values[0].present = true;
-  to.values[0].integer = static_cast<std::int64_t>(type);
-  return engine.tensors().runtime.apply(OperatorId::cast, {wide}, to);
+  return engine.tensors().runtime.apply(OperatorId::cast, {wide}, {.values = {ops::Attribute::of_type(type)}});
 }
 
 // Doubles that go into a new tensor a piece at a time.
@@ -215,18 +211,20 @@ void unpack(Engine& engine, Value v, Numbers& out) {
     record->count = static_cast<std::uint32_t>(t.elements());
     record->operands = {node};
     record->inputs = tape::KeptTensors({{ops::description(t)}});
-    record->attributes.values.resize(1);
-    record->attributes.values[0].device = t.device();
+    record->attributes.values = {ops::Attribute::of_device(*t.device())};
     record->serial = heap.next_serial;
     tape->add_tensor(std::move(record));
   }
+  // Integers that are too large for exact ones become flonums, as elsewhere.
+  auto whole = [](double d) {
+    bool fits = d >= static_cast<double>(value::kLeastInteger) && d <= static_cast<double>(value::kMostInteger);
+    return fits ? value::integer_unchecked(static_cast<std::int64_t>(d)) : value::flonum(d);
+  };
   for (ops::Pieces piece(t.shape); piece.there(); piece.next()) {
     engine.meter().spend(static_cast<std::uint64_t>(piece.elements()));
     std::vector<double> data = translated("tensor->list", [&] { return engine.tensors().runtime.read_numbers(piece.of(t)); });
     for (double d : data)
-      out.list.push_back(node != tape::kNone ? tape->leaf(d)
-                         : floating          ? value::flonum(d)
-                                             : value::integer(static_cast<std::int64_t>(d)));
+      out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : whole(d));
   }
 }
 

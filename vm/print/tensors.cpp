@@ -100,11 +100,7 @@ private:
     }
   }
   ops::Tensor as_i64(const ops::Tensor& t) {
-    ops::Attributes to;
-    to.values.resize(1);
-    to.values[0].present = true;
-    to.values[0].integer = static_cast<std::int64_t>(ops::DType::i64);
-    return runtime_.apply(ops::OperatorId::cast, {t}, to);
+    return runtime_.apply(ops::OperatorId::cast, {t}, {.values = {ops::Attribute::of_type(ops::DType::i64)}});
   }
   // `at`: the number of the part's first element among those shown. Not deeper than a tensor has axes.
   void level(int axis, std::int64_t at) {

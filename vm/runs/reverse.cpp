@@ -76,6 +76,8 @@ void SweepState::copy_into(SweepState& copy, Engine& engine) const {
   copy.cotangent = Heap::retain(cotangent);
   copy.value = Heap::retain(value);
   copy.serial = serial;
+  copy.began = began;
+  copy.began_serial = began_serial;
   copy.through = through;
   copy.tensors_through = tensors_through;
   copy.skeletons = skeletons;
@@ -106,6 +108,10 @@ bool within_derivative(Engine& engine, Value f, Value x, Value cotangent) {
 void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   Heap& heap = engine.heap();
   const Value f = of.f, x = of.x, cotangent = of.cotangent;
+  if (const Value primal = engine.primal(x);
+      !of.update.is_pair() && value::is_tensor(primal) && !ops::is_floating(value::tensor_of(primal).dtype))
+    throw ProgramError(fmt::format("{}: {} has no derivatives, since its elements are integers; (cast x 'f64) has some",
+                                   of.checkpoint ? "checkpoint-*j" : "*j", engine.describe(primal)));
   if (of.in_place) want_unshared(engine, x, of.checkpoint ? "checkpoint-*j-update!" : "*j-update!");
   Tape* outer = engine.current().tape;
   if (outer != nullptr)
@@ -115,6 +121,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     CheckpointState* s = made.get();
     Owned guard(heap, value::of_other(engine.make_state(std::move(made))));
     s->serial = frame->serial;
+    begin_inside_update(engine, *s, s->serial, outer);
     s->low = heap.next_serial;
     s->cotangent = Heap::retain(cotangent);
     s->x = copy_value(engine, x, Sharing::tree, [&](Value leaf, Object*, std::uint32_t) {
@@ -144,6 +151,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   ReverseState* s = made.get();
   value::Held<NativeObject> state(heap, engine.make_state(std::move(made)));
   s->serial = frame->serial;
+  begin_inside_update(engine, *s, s->serial, outer);
   s->cotangent = Heap::retain(cotangent);
   s->work = engine.make_tape(heap.next_serial, heap.next_serial).release();
   engine.activate_tape(s->work);

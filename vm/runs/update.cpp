@@ -45,6 +45,14 @@ std::uint32_t next_leaf(SweepState& s) {
   return u.rest < u.leaves.size() ? u.rest : tape::kNone;
 }
 
+// Marks what the operator read that is the last one on the tape and began at that step: always in one order, whether it is known from the first
+// run or found out one by one.
+void mark_operator(tape::Tape& tape, const Update& u, std::uint64_t steps) {
+  while (!tape.marks.empty() && tape.marks.back().steps == steps) tape.marks.pop_back();
+  for (const auto& [serial, t] : u.tensors)
+    if (t.first_read == steps) tape.marks.push_back({tape.composites.back().node, serial, steps});
+}
+
 // The cotangent of a leaf; it is taken out. Exact 0: it has none.
 Value take_cotangent(Engine& engine, SweepState& s, const Update::Leaf& l) {
   Heap& heap = engine.heap();
@@ -162,11 +170,28 @@ bool SweepState::read(std::uint64_t tensor, std::uint64_t steps) {
   if (!update) return false;
   auto found = update->tensors.find(tensor);
   if (found == update->tensors.end()) return false;
-  std::uint64_t at = run_position() + steps;
+  const SweepState* inner = nullptr; // the outermost operator inside
+  for (std::size_t i = engine_->runs.size(); i-- > 0 && engine_->runs[i].run_state() != this;)
+    if (engine_->runs[i].state != nullptr) inner = as_sweep(value::of_other(engine_->runs[i].state));
+  std::uint64_t at = inner != nullptr ? inner->began : run_position() + steps;
   std::uint64_t& first = found->second.first_read;
   first = std::min(first, at);
-  if (work != nullptr && !sweeping && at == first) work->mark(tensor, at);
+  if (work == nullptr || sweeping || at != first) return true;
+  if (inner == nullptr) work->mark(tensor, at);
+  else if (!work->composites.empty() && work->composites.back().serial == inner->began_serial) mark_operator(*work, *update, at);
   return true;
+}
+
+void begin_inside_update(Engine& engine, SweepState& s, std::uint64_t serial, Tape* tape) {
+  for (const machine::Run& r : engine.runs) {
+    if (r.state == nullptr) continue;
+    SweepState& outermost = *as_sweep(value::of_other(r.state)); // inside another derivative there are no updates of this kind
+    if (!outermost.update) return;
+    s.began = outermost.run_position() + (engine.clock - r.start);
+    s.began_serial = serial;
+    if (tape != nullptr && tape == outermost.tape()) mark_operator(*tape, *outermost.update, s.began);
+    return;
+  }
 }
 
 bool update_is_due(SweepState& s) { return s.update && s.update->pending == tape::kNone && next_leaf(s) != tape::kNone; }
