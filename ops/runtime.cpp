@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 namespace cairn::ops {
@@ -14,6 +16,7 @@ namespace cairn::ops {
 namespace {
 
 constexpr std::size_t kFewOperands = 4;
+constexpr std::int64_t kBytesBetween = std::int64_t{4} << 20; // between two devices, at a time
 
 // Room for what one launch borrows; only operators on lists need more than the few. Nothing is initialised that is not there:
 // clearing memory would take longer than all the rest of a small instruction.
@@ -129,15 +132,72 @@ void launch(const Operator& op, Device& device, std::span<const Tensor> inputs, 
   device.launch(StreamKind::execute, Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.all(), writes.all()});
 }
 
+// Work that cannot be done again, since it changes operands in place or stands between changes that belong together.
+class Whole {
+public:
+  Whole(Device* device, bool needed) {
+    if (!needed || device == nullptr) return;
+    if (Meter* const meter = device->meter()) held_.emplace(*meter);
+  }
+
+private:
+  std::optional<Meter::Uninterrupted> held_;
+};
+
+// The modelled work of an operation: its flops and bytes, 1 each.
+std::uint64_t work_of(Cost cost) {
+  constexpr double kMost = 0x1p62;
+  return static_cast<std::uint64_t>(std::clamp(cost.flops + cost.bytes, 0.0, kMost));
+}
+
+Cost default_cost(std::span<const Tensor> inputs, std::span<const ResultType> results) {
+  Cost cost{0, 0};
+  for (const Tensor& t : inputs)
+    if (!t.weak) cost.bytes += static_cast<double>(t.elements()) * static_cast<double>(bytes_of(t.dtype));
+  for (const ResultType& r : results) {
+    const auto elements = static_cast<double>(r.shape.elements());
+    cost.flops += elements;
+    cost.bytes += elements * static_cast<double>(bytes_of(r.dtype));
+  }
+  return cost;
+}
+
+void spend(const Call& call, ResultTypes& types) {
+  Meter* const meter = Meter::current();
+  if (meter == nullptr) return;
+  const std::span<const ResultType> results(types.types.data(), types.count);
+  if (std::all_of(results.begin(), results.end(), [](const ResultType& r) { return r.shape.elements() == 0; })) return;
+  const bool declared = call.op.cost != nullptr && call.op.view == nullptr; // what views declare is for those that do not copy
+  meter->spend(work_of(declared ? call.op.cost(call, types) : default_cost(call.inputs, results)));
+}
+
+// An operand is about to be overwritten, or gone: whatever asked for this can no longer be done again from its beginning.
+void overwrites() {
+  if (Meter* meter = Meter::current()) meter->hold();
+}
+
 bool any_elements(std::span<const Tensor> tensors) {
   return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.elements() != 0; });
 }
+
+// Elements that are brought to the host at a time, where it only looks at them.
+constexpr std::int64_t kAtOnce = 16 << 10;
 
 template <class T> void widen(const std::vector<char>& bytes, std::vector<double>& numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     T element;
     std::memcpy(&element, bytes.data() + i * sizeof element, sizeof element);
     numbers[i] = converted<double>(element);
+  }
+}
+
+void widen(DType type, const std::vector<char>& bytes, std::vector<double>& numbers) {
+  switch (type) {
+#define X(name, other, T, size)                                                                                                  \
+  case DType::name:                                                                                                              \
+    return widen<T>(bytes, numbers);
+    CAIRN_DTYPES(X)
+#undef X
   }
 }
 
@@ -166,11 +226,13 @@ void infer(const Call& call, ResultTypes& results) {
 
 // Results in new storage, or in that of an operand that was given up.
 template <unsigned most>
-void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inputs, std::span<const bool> consumed,
-              Device* of_inputs, std::span<Tensor> outputs) {
+void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, std::span<const bool> consumed, Device* of_inputs,
+              std::span<Tensor> outputs) {
   const Operator& op = call.op;
+  spend(call, types);
   std::array<Tensor, most> made;
   Device* device = nullptr;
+  bool in_place = false;
   for (unsigned i = 0; i < types.count; ++i) {
     Tensor& out = made[i];
     out.dtype = types.types[i].dtype;
@@ -183,16 +245,24 @@ void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inpu
     if (op.may_overwrite && i == 0)
       for (std::size_t k = 0; k < inputs.size() && !out.storage; ++k)
         if (k < consumed.size() && consumed[k] && may_become(inputs[k], out, *device)) {
+          in_place = true;
           out.storage = inputs[k].storage; // also the operand's until the launch
+          overwrites();
           out.storage->origin_code = device->origin.code;
           out.storage->origin_pc = device->origin.pc;
         }
     if (!out.storage) out.storage = StorageRef(device->make_storage(bytes));
   }
   const std::span<const Tensor> results(made.data(), types.count);
-  if (any_elements(results)) launch(op, *device, inputs, results, call.attributes);
+  if (any_elements(results)) {
+    const Whole whole(device, in_place);
+    launch(op, *device, inputs, results, call.attributes);
+  }
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (k < consumed.size() && consumed[k]) inputs[k].storage = StorageRef();
+    if (k < consumed.size() && consumed[k]) {
+      inputs[k].storage = StorageRef();
+      overwrites();
+    }
   for (unsigned i = 0; i < types.count; ++i) outputs[i] = std::move(made[i]);
 }
 
@@ -200,6 +270,7 @@ void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inpu
 
 unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed,
                         const Attributes& attributes, std::span<Tensor> outputs) {
+  assert(well_formed(op, attributes));
   const Call call{op, inputs, attributes, default_};
   ResultTypes types;
   infer(call, types);
@@ -226,10 +297,31 @@ unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<
 
 void Runtime::check_places(const Call& call) {
   const Places places = call.op.places(call);
-  for (const double place : read_numbers(call.inputs[places.operand]))
+  each_number(call.inputs[places.operand], [&](double place) {
     if (!(place >= 0 && place < static_cast<double>(places.size)))
       throw OperatorError(
           fmt::format("{}: there is no index {} along an axis of size {}", shown_name(call.op), place, places.size));
+  });
+}
+
+// Elements that are repeated by a stride of 0 are looked at once.
+template <class F> void Runtime::each_number(const Tensor& t, F&& f) {
+  if (t.weak) return f(t.number);
+  Tensor once = t;
+  for (int i = 0; i < once.rank(); ++i)
+    if (once.shape[i] > 1 && once.strides[static_cast<std::size_t>(i)] == 0) once.shape[i] = 1;
+  if (!once.contiguous()) once = apply(OperatorId::contiguous, {once});
+  const std::int64_t n = once.elements(), element = bytes_of(once.dtype);
+  std::vector<char> bytes(static_cast<std::size_t>(std::min(n, kAtOnce) * element));
+  std::vector<double> numbers;
+  for (std::int64_t first = 0; first < n; first += kAtOnce) {
+    const std::int64_t count = std::min(kAtOnce, n - first);
+    once.device()->copy_out(*once.storage->block, (once.offset + first) * element, bytes.data(), count * element);
+    numbers.resize(static_cast<std::size_t>(count));
+    widen(once.dtype, bytes, numbers);
+    for (const double number : numbers) f(number);
+    if (const Meter* const meter = once.device()->meter()) meter->poll();
+  }
 }
 
 Tensor Runtime::apply(OperatorId op, std::initializer_list<Tensor> inputs, const Attributes& attributes) {
@@ -256,16 +348,20 @@ bool only_by(const Tensor& t, std::uint32_t references) { return t.storage && t.
 
 } // namespace
 
+// Never cancelled: cotangents are added to one after the other, and none may be added twice. It takes as long as memory that exists does.
 // The layout is that of `to` wherever it can be, whoever else has the memory: orders of later sums hang on it, and may not hang on counts of
 // references.
 void Runtime::accumulate(Tensor& to, Tensor from) {
   const bool fits = to.storage && to.dense() && to.device() == from.device() && to.dtype == promoted(to.dtype, from.dtype) &&
                     broadcast("+", to.shape, from.shape) == to.shape;
+  const Whole whole(to.device(), true);
   if (!fits) {
     to = apply(OperatorId::add, {to, from});
     return;
   }
   if (to.elements() == 0) return;
+  Meter::spend_current(work_to_accumulate(to, from));
+  overwrites();
   const Tensor operands[] = {to, from};
   if (!only_by(to, 2)) {
     const bool into_from = only_by(from, 2) && to.dtype == from.dtype && to.shape == from.shape && to.strides == from.strides;
@@ -279,8 +375,17 @@ void Runtime::accumulate(Tensor& to, Tensor from) {
   launch(operator_of(OperatorId::add), *to.device(), operands, std::span<const Tensor>(&to, 1), {});
 }
 
+std::uint64_t Runtime::work_to_accumulate(const Tensor& to, const Tensor& from) {
+  const Tensor operands[] = {to, from};
+  ResultType result;
+  result.dtype = promoted(to.dtype, from.dtype);
+  result.shape = broadcast("+", to.shape, from.shape);
+  return result.shape.elements() == 0 ? 0 : work_of(default_cost(operands, {&result, 1}));
+}
+
 Tensor Runtime::from_host(DType dtype, const Shape& shape, Device& device, const void* data) {
   Tensor t = empty(dtype, shape, device);
+  Meter::spend_current(static_cast<std::uint64_t>(t.bytes()));
   device.copy_in(*t.storage->block, 0, data, t.bytes());
   return t;
 }
@@ -291,6 +396,7 @@ void Runtime::read(const Tensor& t, void* data) {
     read(apply(OperatorId::contiguous, {t}), data);
     return;
   }
+  Meter::spend_current(static_cast<std::uint64_t>(t.bytes()));
   t.device()->copy_out(*t.storage->block, t.offset * bytes_of(t.dtype), data, t.bytes());
 }
 
@@ -299,14 +405,7 @@ std::vector<double> Runtime::read_numbers(const Tensor& t) {
   std::vector<char> bytes(static_cast<std::size_t>(t.bytes()));
   read(t, bytes.data());
   std::vector<double> numbers(static_cast<std::size_t>(t.elements()));
-  switch (t.dtype) {
-#define X(name, other, type, size)                                                                                               \
-  case DType::name:                                                                                                              \
-    widen<type>(bytes, numbers);                                                                                                 \
-    break;
-    CAIRN_DTYPES(X)
-#undef X
-  }
+  widen(t.dtype, bytes, numbers);
   return numbers;
 }
 
@@ -320,6 +419,7 @@ Tensor Runtime::to_device(const Tensor& t, Device& device) {
   if (!t.dense()) return to_device(apply(OperatorId::contiguous, {t}), device);
   Tensor out = description(t);
   const std::int64_t bytes = t.bytes(), from = t.offset * bytes_of(t.dtype);
+  Meter::spend_current(2 * static_cast<std::uint64_t>(bytes));
   out.offset = 0;
   out.storage = StorageRef(device.make_storage(bytes));
   // The CPU's own memory is the host's: one of the copies falls away.
@@ -328,9 +428,12 @@ Tensor Runtime::to_device(const Tensor& t, Device& device) {
   } else if (device.name() == "cpu") {
     t.device()->copy_out(*t.storage->block, from, out.storage->block->data, bytes);
   } else {
-    std::vector<char> between(static_cast<std::size_t>(bytes));
-    t.device()->copy_out(*t.storage->block, from, between.data(), bytes);
-    device.copy_in(*out.storage->block, 0, between.data(), bytes);
+    std::vector<char> between(static_cast<std::size_t>(std::min(bytes, kBytesBetween)));
+    for (std::int64_t first = 0; first < bytes; first += kBytesBetween) {
+      const std::int64_t count = std::min(kBytesBetween, bytes - first);
+      t.device()->copy_out(*t.storage->block, from + first, between.data(), count);
+      device.copy_in(*out.storage->block, first, between.data(), count);
+    }
   }
   return out;
 }

@@ -37,6 +37,9 @@ struct SweepState : RunState {
   std::vector<tape::Output> skeletons; // results of composites that belong to an earlier interval
   EffectLog log;
   std::unique_ptr<Update> update;      // *j-update and its kin; else null
+  // Of an operator inside an update: where it began, in steps of the update's run, and the serial of its frame. What it reads, it reads there: to
+  // the update's tape it is one operation, whose cotangents are those of its first step.
+  std::uint64_t began = 0, began_serial = 0;
 
   const bool checkpoint; // a CheckpointState; else a ReverseState
   Tape* tape() const override { return sweeping ? nullptr : work; }
@@ -48,9 +51,10 @@ struct SweepState : RunState {
   void release(Heap& heap) override;
   void drop_tape(Engine& engine);
 
-protected:
   // Steps from the beginning to that of the run that runs.
   virtual std::uint64_t run_position() const { return 0; }
+
+protected:
   SweepState(Engine& engine, bool of_checkpoint) : checkpoint(of_checkpoint), engine_(&engine) {}
   void copy_into(SweepState& copy, Engine& engine) const;
   Engine* engine_;
@@ -112,8 +116,6 @@ struct CheckpointState final : SweepState {
   void activate(Engine& engine) const override;
   void resumed(Engine& engine) override;
   void drop(Engine& engine, Snapshot& snapshot);
-
-protected:
   std::uint64_t run_position() const override { return current.position; }
 };
 
@@ -146,7 +148,7 @@ inline void want(bool holds) {
   if (!holds) throw machine::ProgramError("a derivative operator is in a state in which it cannot go on");
 }
 
-// Everything is taken over. `update`: the pair of a rule and its state, or unspecified.
+// Everything is borrowed. `update`: the pair of a rule and its state, or unspecified.
 struct Opening {
   bool checkpoint = false, in_place = false;
   Value f, x, cotangent, update = value::kUnspecified;
@@ -168,7 +170,7 @@ void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, SweepState& s); // drops the last one of its tape in work
 void close_checkpoint(Engine& engine, CheckpointState& s);
 void seed_final(Engine& engine, SweepState& s, const char* name);
-// j* over a reverse operator: bundles in f, x or the cotangent (all taken over). False: there are none.
+// j* over a reverse operator: bundles in f, x or the cotangent (all borrowed). False: there are none.
 bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);
 
 Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool keep_integers);
