@@ -214,8 +214,11 @@ inline View narrowed(const View& view, int axis, std::int64_t first, std::int64_
   return part;
 }
 
+// A floating number goes to the type of an integer in one conversion: by way of a wider one it would lose its high bits instead of becoming
+// the nearest there is.
 template <class Run> void copy(const View& from, const View& to, Run& run) {
-  compute<Copy, true>(compute_of(to.dtype), plan_of({&from, 1}, to), run);
+  const bool becomes_integer = is_floating(from.dtype) && !is_floating(to.dtype);
+  compute<Copy, true>(becomes_integer ? Compute::f64 : compute_of(to.dtype), plan_of({&from, 1}, to), run);
 }
 
 template <class Run> void fill(const View& to, double number, Run& run) {
