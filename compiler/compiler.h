@@ -21,8 +21,8 @@ struct HostDeclaration {
 struct Files {
   virtual ~Files() = default;
   enum class Answer { given, none, refused };
-  // The text of the file `path` beneath `folder`, "" being the current one. `path` is relative and has no "..". Refused: `why` says so in a
-  // few words.
+  // The text of the file `path` beneath `folder`, "" being the current one. `path` is relative and has no "..". Refused: `why`
+  // says so in a few words.
   virtual Answer read(const std::string& folder, const std::string& path, std::string& text, std::string& why) = 0;
 };
 
@@ -40,8 +40,8 @@ struct Place {
   std::uint32_t parent; // the source that includes it, itself if there is none
 };
 
-// What the front knows after the texts of a session; of use only to the next text. All tables grow at their ends, so that a text that fails
-// is taken back at the cost of what it added.
+// What the front knows after the texts of a session; of use only to the next text. All tables grow at their ends, so that a text
+// that fails is taken back at the cost of what it added.
 struct Names {
   Deque<Global> globals;
   Map<std::string_view, std::uint32_t> defined; // the user's names and their globals
@@ -66,8 +66,8 @@ inline Deque<bytecode::Source>& Program::sources() const { return names->sources
 // look first.
 Program expand(std::string name, std::string text, const Options& options);
 
-// The next text of a session: sees and may redefine the names of the former ones, which see the new definitions. `names` must outlive the
-// program; after a Failure it is to be rolled back.
+// The next text of a session: sees and may redefine the names of the former ones, which see the new definitions. `names` must
+// outlive the program; after a Failure it is to be rolled back.
 Program expand(std::string name, std::string text, const Options& options, Names& names);
 
 // All names that a text may mention and that begin with `prefix`, in the order of their bytes.
@@ -86,16 +86,17 @@ struct Ground {
   };
   Ends ends;
   std::vector<bytecode::Import> imports;
-  Vector<std::uint32_t> library;                                 // by global: the library's function + 1, or 0
-  OrderedMap<std::pair<bool, std::string>, std::uint32_t> wrappers; // functions of builtins as values; true: of the host's procedures
-  Map<Text, std::uint32_t, TextHash> constants;                  // by kind and contents
-  Map<std::uint64_t, std::uint32_t> pairs;                       // by their parts
+  Vector<std::uint32_t> library; // by global: the library's function + 1, or 0
+  OrderedMap<std::pair<bool, std::string>, std::uint32_t>
+      wrappers;                                 // functions of builtins as values; true: of the host's procedures
+  Map<Text, std::uint32_t, TextHash> constants; // by kind and contents
+  Map<std::uint64_t, std::uint32_t> pairs;      // by their parts
 
   void roll_back(const Ends& before);
 };
 
-// The tables of the next text alone, which count on from those before: its entry runs `program`, all its definitions are kept. After a
-// Failure `ground` is to be rolled back.
+// The tables of the next text alone, which count on from those before: its entry runs `program`, all its definitions are kept.
+// After a Failure `ground` is to be rolled back.
 bytecode::Module generate(Program program, const Options& options, Ground& ground);
 
 // back/: the core in A-normal form after the passes, as text (vmc --emit=ir).

@@ -1,6 +1,7 @@
-// What one compilation, or one session, may take: memory up to a budget, and time until somebody raises its flag of cancellation. All tables
-// of the compiler allocate through Counted, so none can be forgotten; a pass says poll() as it goes down a tree or round a long loop, which
-// also counts the stack that it stands on. A workspace is installed for the thread that works in it; without one nothing is counted.
+// What one compilation, or one session, may take: memory up to a budget, and time until somebody raises its flag of cancellation.
+// All tables of the compiler allocate through Counted, so none can be forgotten; a pass says poll() as it goes down a tree or
+// round a long loop, which also counts the stack that it stands on. A workspace is installed for the thread that works in it;
+// without one nothing is counted.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +52,8 @@ public:
   class Stack {
   public:
     Stack(Workspace& workspace, std::uintptr_t lowest)
-        : workspace_(workspace), counted_(std::exchange(workspace.stack_counted_, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)))),
+        : workspace_(workspace),
+          counted_(std::exchange(workspace.stack_counted_, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)))),
           lowest_(std::exchange(workspace.stack_lowest_, lowest)), begin_(workspace.stack_counted_) {}
     ~Stack() {
       workspace_.give_back(begin_ - workspace_.stack_counted_);
@@ -149,7 +151,8 @@ struct TextHash {
 };
 template <class T> using Vector = std::vector<T, Counted<T>>;
 template <class T> using Deque = std::deque<T, Counted<T>>;
-template <class K, class V, class Hash = std::hash<K>> using Map = std::unordered_map<K, V, Hash, std::equal_to<K>, Counted<std::pair<const K, V>>>;
+template <class K, class V, class Hash = std::hash<K>>
+using Map = std::unordered_map<K, V, Hash, std::equal_to<K>, Counted<std::pair<const K, V>>>;
 template <class K> using Set = std::unordered_set<K, std::hash<K>, std::equal_to<K>, Counted<K>>;
 template <class K, class V> using OrderedMap = std::map<K, V, std::less<K>, Counted<std::pair<const K, V>>>;
 

@@ -33,7 +33,9 @@ Options inner_options(const cairn_compiler_options* options, Files* files);
 
 // The embedder's limits on a compilation, for a Workspace.
 std::int64_t budget_of(const cairn_compiler_options* options);
-inline const volatile int* cancel_of(const cairn_compiler_options* options) { return options == nullptr ? nullptr : options->cancel; }
+inline const volatile int* cancel_of(const cairn_compiler_options* options) {
+  return options == nullptr ? nullptr : options->cancel;
+}
 
 std::string over_budget_text(std::int64_t budget);
 

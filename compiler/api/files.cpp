@@ -1,5 +1,5 @@
-// A reader of files must not be talked into reading others: the kernel resolves paths beneath a folder (openat2), and pipes and devices are
-// opened without waiting and not read.
+// A reader of files must not be talked into reading others: the kernel resolves paths beneath a folder (openat2), and pipes and
+// devices are opened without waiting and not read.
 #include "compiler/api/files.h"
 
 #include "compiler/api/border.h"
@@ -140,7 +140,8 @@ cairn_status cairn_read_beneath(void*, const char* folder, const char* path, cai
     api::Descriptor root(open(*folder == 0 ? "." : folder, O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root) return CAIRN_NO_FILE;
     api::Descriptor file(api::open_beneath(root.number(), path));
-    if (!file) return errno == ENOENT || errno == ENOTDIR || errno == EISDIR || errno == ENAMETOOLONG ? CAIRN_NO_FILE : CAIRN_BAD_ARGUMENT;
+    if (!file)
+      return errno == ENOENT || errno == ENOTDIR || errno == EISDIR || errno == ENAMETOOLONG ? CAIRN_NO_FILE : CAIRN_BAD_ARGUMENT;
     struct stat facts {};
     if (fstat(file.number(), &facts) != 0) return CAIRN_BAD_ARGUMENT;
     if (S_ISDIR(facts.st_mode)) return CAIRN_NO_FILE;

@@ -1,5 +1,5 @@
-// Sessions: what the compiler knows after a text is the ground for the next one. All its tables grow at their ends, so a text that fails is
-// taken back.
+// Sessions: what the compiler knows after a text is the ground for the next one. All its tables grow at their ends, so a text
+// that fails is taken back.
 #include "compiler/api/border.h"
 #include "compiler/api/files.h"
 
@@ -15,7 +15,8 @@ using namespace cairn::compiler::api;
 
 struct cairn_session {
   explicit cairn_session(const cairn_compiler_options* given)
-      : workspace(budget_of(given), cancel_of(given)), listener(listener_of(given)), strip(given != nullptr && given->strip != 0) {
+      : workspace(budget_of(given), cancel_of(given)), listener(listener_of(given)),
+        strip(given != nullptr && given->strip != 0) {
     if (given != nullptr && given->read != nullptr) files.emplace(given->read, given->user);
     options = inner_options(given, files ? &*files : nullptr);
     options.exports = true;
@@ -34,7 +35,9 @@ struct cairn_session {
 
 namespace {
 
-template <class Table> void move_to_end(Table& whole, Table& more) { std::move(more.begin(), more.end(), std::back_inserter(whole)); }
+template <class Table> void move_to_end(Table& whole, Table& more) {
+  std::move(more.begin(), more.end(), std::back_inserter(whole));
+}
 
 // The tables of the next text come behind those of the former ones.
 void add(cairn::bytecode::Module& whole, cairn::bytecode::Module next) {

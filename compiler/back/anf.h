@@ -28,7 +28,7 @@ struct Block {
   Vector<Statement> statements;
   Atom result;
   bool ended = false;               // a terminal statement ends it
-  Vector<std::uint32_t> drops; // set by liveness: variables to release on entry
+  Vector<std::uint32_t> drops;      // set by liveness: variables to release on entry
 };
 
 struct Label {
@@ -36,8 +36,8 @@ struct Label {
   std::string_view name;
   Vector<std::uint32_t> parameters;
   Block body;
-  Vector<std::uint32_t> live_in; // set by liveness: without parameters
-  Vector<bool> used;             // set by liveness: parameters that the body mentions; others are not passed
+  Vector<std::uint32_t> live_in;      // set by liveness: without parameters
+  Vector<bool> used;                  // set by liveness: parameters that the body mentions; others are not passed
   bool loop = false;                  // the body jumps back to it
 };
 
@@ -69,7 +69,7 @@ struct AnfFunction {
   bool library = false;
   bool rest = false; // the last parameter but the closure is a rest list
   bool needs_closure = false;
-  Vector<std::uint32_t> parameters; // variables of the entry slots: parameters, rest, closure
+  Vector<std::uint32_t> parameters;      // variables of the entry slots: parameters, rest, closure
   std::uint32_t labels = 0;              // number of label ids
   Vector<std::string_view> variables;    // names
   Block body;
@@ -77,7 +77,7 @@ struct AnfFunction {
 
 struct Unit {
   explicit Unit(Ground& g) : ground(g) {}
-  Ground& ground;                // what earlier texts left; statements count functions, groups and imports on from there
+  Ground& ground; // what earlier texts left; statements count functions, groups and imports on from there
   Vector<AnfFunction> functions;
   Vector<Literal> literals;
   Vector<bytecode::Group> groups;

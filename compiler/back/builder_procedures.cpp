@@ -6,8 +6,8 @@
 namespace cairn::compiler::back {
 
 Builder::Builder(Tree& tree, const Globals& globals, Vector<LocalUse> locals, int level, Ground& ground)
-    : tree_(tree), globals_(globals), use_(std::move(locals)), level_(level), unit_(ground), global_functions_(tree.forms.size(), kNone),
-      ends_in_library_(ends_in_library(tree, globals)) {
+    : tree_(tree), globals_(globals), use_(std::move(locals)), level_(level), unit_(ground),
+      global_functions_(tree.forms.size(), kNone), ends_in_library_(ends_in_library(tree, globals)) {
   ground.library.resize(globals.size());
 }
 

@@ -96,7 +96,7 @@ private:
   Unit unit_;
   Deque<Pending> pending_;
   Vector<std::uint32_t> global_functions_; // by form
-  Set<std::uint32_t> ends_in_library_;          // globals
+  Set<std::uint32_t> ends_in_library_;     // globals
   Map<const Datum*, std::uint32_t> data_;
   Map<std::uint32_t, std::uint32_t> function_literals_, operator_literals_;
   FunctionTable functions_;

@@ -2,11 +2,9 @@
 
 #include "compiler/back/free_variables.h"
 
-
 namespace cairn::compiler::back {
 
-Vector<VarId> free_variables(const Vector<const Node*>& lambdas, const Vector<VarId>& own,
-                                  const FunctionTable& functions) {
+Vector<VarId> free_variables(const Vector<const Node*>& lambdas, const Vector<VarId>& own, const FunctionTable& functions) {
   Set<VarId> bound(own.begin(), own.end()), seen;
   Vector<VarId> used;
   auto use = [&](VarId v) {

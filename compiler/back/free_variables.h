@@ -3,7 +3,6 @@
 
 #include "compiler/back/tree.h"
 
-
 namespace cairn::compiler::back {
 
 // A local procedure that is a function of the module (not a label).
@@ -17,7 +16,6 @@ using FunctionTable = Map<VarId, LocalFunction>;
 
 // Variables that the lambdas use and do not bind, in order of first use. A use of a lifted procedure is a use of what it is
 // passed; one of a procedure without captures needs nothing; `own` are the procedures' own names.
-Vector<VarId> free_variables(const Vector<const Node*>& lambdas, const Vector<VarId>& own,
-                                  const FunctionTable& functions);
+Vector<VarId> free_variables(const Vector<const Node*>& lambdas, const Vector<VarId>& own, const FunctionTable& functions);
 
 } // namespace cairn::compiler::back

@@ -81,13 +81,18 @@ bytecode::Module tables(const Program& program, const Options& options, Ground& 
   Charge charge;
   for (const AnfFunction& f : unit.functions) {
     const bytecode::Function& made = module.functions.emplace_back(emit_function(f, unit, constants));
-    charge.add(sizeof made + made.name.size() + made.code.size() * sizeof(bytecode::Word) + made.spans.size() * sizeof(bytecode::PcSpan));
+    charge.add(sizeof made + made.name.size() + made.code.size() * sizeof(bytecode::Word) +
+               made.spans.size() * sizeof(bytecode::PcSpan));
   }
   module.groups.assign(std::make_move_iterator(unit.groups.begin()), std::make_move_iterator(unit.groups.end()));
   module.imports.assign(ground.imports.begin() + before.imports, ground.imports.end());
   module.entry = unit.entry;
-  ground.ends = {before.constants + count(module.constants), before.functions + count(module.functions), before.groups + count(module.groups),
-                 count(program.globals()), count(ground.imports), count(program.sources())};
+  ground.ends = {before.constants + count(module.constants),
+                 before.functions + count(module.functions),
+                 before.groups + count(module.groups),
+                 count(program.globals()),
+                 count(ground.imports),
+                 count(program.sources())};
   return module;
 }
 

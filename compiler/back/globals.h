@@ -54,9 +54,9 @@ private:
   const Program& program_;
   bool exports_;
   std::size_t size_;
-  Map<std::uint32_t, GlobalInfo> info_;                    // of those that this program defines or uses: a session may have many more
+  Map<std::uint32_t, GlobalInfo> info_; // of those that this program defines or uses: a session may have many more
   Map<std::uint32_t, Vector<std::uint32_t>> definitions_; // forms that define each global
-  Vector<std::uint32_t> first_run_;                // of each form: the first form during which code of this one can run
+  Vector<std::uint32_t> first_run_;                       // of each form: the first form during which code of this one can run
   Vector<bool> reached_;
 };
 

@@ -98,8 +98,7 @@ void Registers::restore(State state) {
   holder_.resize(size, kNone);
 }
 
-std::uint16_t Registers::choose(std::uint32_t variable, const VariableSet& conflicts,
-                                const Vector<std::uint16_t>& taken) const {
+std::uint16_t Registers::choose(std::uint32_t variable, const VariableSet& conflicts, const Vector<std::uint16_t>& taken) const {
   Vector<bool> blocked(holder_.size() + taken.size() + 1);
   for (std::uint32_t v : conflicts)
     if (place_[v] != kNowhere) blocked[place_[v]] = true;

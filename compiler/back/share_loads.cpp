@@ -3,7 +3,6 @@
 
 #include "compiler/back/loads.h"
 
-
 namespace cairn::compiler::back {
 namespace {
 
@@ -126,8 +125,6 @@ private:
 
 } // namespace
 
-void share_loads(AnfFunction& function, const Globals& globals) {
-  LoadSharing(function, globals).run();
-}
+void share_loads(AnfFunction& function, const Globals& globals) { LoadSharing(function, globals).run(); }
 
 } // namespace cairn::compiler::back

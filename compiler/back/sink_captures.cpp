@@ -96,7 +96,7 @@ void sink_captures(AnfFunction& function) {
          body.statements[count].kind == Statement::Kind::operation)
     ++count;
   Vector<Statement> reads(std::make_move_iterator(body.statements.begin()),
-                               std::make_move_iterator(body.statements.begin() + static_cast<std::ptrdiff_t>(count)));
+                          std::make_move_iterator(body.statements.begin() + static_cast<std::ptrdiff_t>(count)));
   body.statements.erase(body.statements.begin(), body.statements.begin() + static_cast<std::ptrdiff_t>(count));
   if (reads.empty()) return;
   Vector<Place> places = Places(function.variables.size(), reads).in(body);

@@ -281,8 +281,8 @@ Nesting nesting(const Program& program) {
     // A local procedure may become a label, whose scope nests in the code.
     std::size_t labels = 0;
     if (e->kind == Expr::Kind::let || e->kind == Expr::Kind::letrec)
-      labels = static_cast<std::size_t>(std::count_if(e->children.begin(), e->children.end(),
-                                                      [](const ExprPtr& c) { return c->kind == Expr::Kind::lambda; }));
+      labels = static_cast<std::size_t>(
+          std::count_if(e->children.begin(), e->children.end(), [](const ExprPtr& c) { return c->kind == Expr::Kind::lambda; }));
     for (const ExprPtr& c : e->children) {
       std::size_t inside = c == e->children.back() ? depth + labels : depth;
       work.push_back({c.get(), c == e->children.back() && continues(*e, *c) ? inside : inside + 1});

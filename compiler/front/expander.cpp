@@ -21,9 +21,7 @@ Expander::Expander(Program& program, Loader& loader, Names& names, bool open)
   for (std::uint32_t i = 0; i < program.hosts.size(); ++i) hosts_.emplace(program.hosts[i].name, i);
 }
 
-Variable* Expander::fresh(std::string_view name, Span span) {
-  return &program_.variables.emplace_back(Variable{name, span});
-}
+Variable* Expander::fresh(std::string_view name, Span span) { return &program_.variables.emplace_back(Variable{name, span}); }
 
 Variable* Expander::bind(const DatumPtr& symbol) {
   if (!in_library_) {

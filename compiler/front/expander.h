@@ -157,10 +157,10 @@ private:
   Warnings warnings_;
   Vector<bool> used_globals_; // other than by their own definitions
   std::optional<std::uint32_t> defining_;
-  Map<std::string_view, std::uint32_t> hosts_;   // procedures of the host
-  Vector<bool> library_asked_;                        // by library definition: referenced by this text
-  Vector<std::uint32_t> library_wanted_;              // those, in order of reference
-  Vector<Variable*> references_;                      // local variables mentioned, while recursive scopes are open
+  Map<std::string_view, std::uint32_t> hosts_; // procedures of the host
+  Vector<bool> library_asked_;                 // by library definition: referenced by this text
+  Vector<std::uint32_t> library_wanted_;       // those, in order of reference
+  Vector<Variable*> references_;               // local variables mentioned, while recursive scopes are open
   unsigned recursive_scopes_ = 0;
   unsigned depth_ = 0;
   bool in_library_ = false;

@@ -127,9 +127,11 @@ Vector<DatumPtr> Loader::import(const DatumPtr& form) {
   }
   for (const LibraryFile& file : library_files())
     if (file.name == name) return {}; // its definitions are always at hand
-  complain(items[1]->span, options_.files == nullptr
-                               ? fmt::format("cannot find the library '{}' in Cairn's own; this program is given no files", name)
-                               : fmt::format("cannot find the library '{}' beside this file, in the library folders or in Cairn's own library", name));
+  complain(
+      items[1]->span,
+      options_.files == nullptr
+          ? fmt::format("cannot find the library '{}' in Cairn's own; this program is given no files", name)
+          : fmt::format("cannot find the library '{}' beside this file, in the library folders or in Cairn's own library", name));
 }
 
 std::uint32_t Loader::library_source(std::uint32_t file) {

@@ -1,5 +1,5 @@
-// The files of a program: reads sources, finds what `include` and `import` name, keeps the table of sources in the Names. What is named is
-// beneath the folder of the program's own text or beneath a library folder, or it is refused.
+// The files of a program: reads sources, finds what `include` and `import` name, keeps the table of sources in the Names. What is
+// named is beneath the folder of the program's own text or beneath a library folder, or it is refused.
 #pragma once
 
 #include "compiler/compiler.h"

@@ -53,7 +53,8 @@ Program expand(std::string name, std::string text, const Options& options, Names
     Expander expander(program, loader, names, open);
     Exprs user;
     for (const TopForm& form : collect(loader.read_main(std::move(name), std::move(text)), expander, loader))
-      user.push_back(form.expression != nullptr ? expander.expand_top(form.expression) : expander.expand_top_definition(form.definition));
+      user.push_back(form.expression != nullptr ? expander.expand_top(form.expression)
+                                                : expander.expand_top_definition(form.definition));
     bool only_definitions =
         std::all_of(user.begin(), user.end(), [](const ExprPtr& e) { return e->kind == Expr::Kind::set_global; });
     program.has_value = !user.empty() && user.back()->kind != Expr::Kind::set_global;

@@ -86,8 +86,8 @@ public:
   }
 
 private:
-  // Something begun and not finished: a list, a vector, an abbreviation, a commented datum. check_text has made sure that 32 bits count the
-  // bytes of a text.
+  // Something begun and not finished: a list, a vector, an abbreviation, a commented datum. check_text has made sure that 32 bits
+  // count the bytes of a text.
   struct Open {
     enum class Kind : std::uint8_t { list, vector, prefix, comment } kind;
     std::uint8_t length; // of what opens it

@@ -95,7 +95,8 @@ private:
 
 TEST_CASE("compiling stays within its budget, whatever the text, and says when it cannot") {
   for (const std::string& text : hungry(20000))
-    for (std::uint64_t budget : {std::uint64_t{1}, std::uint64_t{10000}, std::uint64_t{100000}, std::uint64_t{1000000}, std::uint64_t{3000000}}) {
+    for (std::uint64_t budget :
+         {std::uint64_t{1}, std::uint64_t{10000}, std::uint64_t{100000}, std::uint64_t{1000000}, std::uint64_t{3000000}}) {
       cairn_compiler_options options = defaults();
       options.memory_bytes = budget;
       Result result = compile(text, options);
@@ -103,7 +104,8 @@ TEST_CASE("compiling stays within its budget, whatever the text, and says when i
       CAPTURE(budget);
       CHECK((result.status == CAIRN_OK || result.status == CAIRN_BAD_SOURCE || result.status == CAIRN_OVER_BUDGET));
       if (result.status == CAIRN_OVER_BUDGET)
-        CHECK(result.error == "error: compiling takes more than its budget of " + std::to_string(budget) + " bytes; give it more or split the program\n");
+        CHECK(result.error == "error: compiling takes more than its budget of " + std::to_string(budget) +
+                                  " bytes; give it more or split the program\n");
       if (budget == 1) CHECK(result.status == CAIRN_OVER_BUDGET);
     }
 }
@@ -151,7 +153,8 @@ TEST_CASE("a program reads no files unless it is given a reader") {
   cairn_compiler_options options = defaults();
   CHECK(compile("(include \"own.scm\") own", options, files / "program/a.scm").status == CAIRN_BAD_SOURCE);
   options.read = cairn_read_beneath;
-  CHECK(compile("(include \"own.scm\") (include \"below/deep.scm\") (import own) (+ own deep)", options, files / "program/a.scm").status == CAIRN_OK);
+  CHECK(compile("(include \"own.scm\") (include \"below/deep.scm\") (import own) (+ own deep)", options, files / "program/a.scm")
+            .status == CAIRN_OK);
   files.put("program/main.scm", "(include \"own.scm\") own");
   void* bytes = nullptr;
   size_t size = 0;
@@ -191,8 +194,10 @@ TEST_CASE("without openat2 paths are walked part by part, and no link is followe
     if (file >= 0) close(file);
     return file >= 0;
   };
-  for (const char* path : {"own.scm", "./own.scm", "below/deep.scm", "below/./deep.scm", "below//deep.scm"}) CHECK_MESSAGE(opened(path), path);
-  for (const char* path : {"missing.scm", "below/link.scm", "folder/deep.scm", "../secret/key.scm", "below/../own.scm", "/etc/passwd", "..", ""})
+  for (const char* path : {"own.scm", "./own.scm", "below/deep.scm", "below/./deep.scm", "below//deep.scm"})
+    CHECK_MESSAGE(opened(path), path);
+  for (const char* path :
+       {"missing.scm", "below/link.scm", "folder/deep.scm", "../secret/key.scm", "below/../own.scm", "/etc/passwd", "..", ""})
     CHECK_MESSAGE(!opened(path), path);
   close(folder);
 }
@@ -204,7 +209,8 @@ TEST_CASE("what a reader of the embedder's gives is the file; what it refuses do
       auto* self = static_cast<Memory*>(user);
       self->asked.push_back(std::string(folder) + "|" + path);
       std::string name = path;
-      if (name == "twice.scm") return cairn_text_add(text, "(define a ", 10) == CAIRN_OK ? cairn_text_add(text, "5)", 2) : CAIRN_NO_FILE;
+      if (name == "twice.scm")
+        return cairn_text_add(text, "(define a ", 10) == CAIRN_OK ? cairn_text_add(text, "5)", 2) : CAIRN_NO_FILE;
       if (name == "endless.scm")
         while (cairn_text_add(text, std::string(100000, ' ').data(), 100000) == CAIRN_OK) {
         }
@@ -222,7 +228,8 @@ TEST_CASE("what a reader of the embedder's gives is the file; what it refuses do
   CHECK(memory.asked == std::vector<std::string>{"guest|twice.scm"});
   memory.asked.clear();
   CHECK(compile("(import nothing)", options, "main.scm").status == CAIRN_BAD_SOURCE);
-  CHECK(memory.asked == std::vector<std::string>{"|nothing.scm", "|nothing.vlad", "|nothing", "lib|nothing.scm", "lib|nothing.vlad", "lib|nothing"});
+  CHECK(memory.asked == std::vector<std::string>{"|nothing.scm", "|nothing.vlad", "|nothing", "lib|nothing.scm",
+                                                 "lib|nothing.vlad", "lib|nothing"});
   CHECK(compile("(include \"private.scm\")", options).error.starts_with("a.scm:1:10: error: cannot read 'private.scm'"));
   CHECK(compile("(include \"endless.scm\")", options).status == CAIRN_OVER_BUDGET);
 }

@@ -130,9 +130,9 @@ TEST_CASE("a file is asked for beneath the folder of the program or of a library
   folder.write("library/deep.scm", "(define x 1)");
   CHECK(folder.core("(import a) x").find("cannot find the library 'other'") != std::string::npos);
   std::string own = fs::path(folder.path("main.scm")).parent_path().filename().string();
-  CHECK(folder.asked() == std::vector<std::string>{own + "|a.scm", own + "|a.vlad", own + "|a", "library|a.scm", "library|deep.scm",
-                                                   "library|other.scm", "library|other.vlad", "library|other", "library|other.scm",
-                                                   "library|other.vlad", "library|other"});
+  CHECK(folder.asked() == std::vector<std::string>{own + "|a.scm", own + "|a.vlad", own + "|a", "library|a.scm",
+                                                   "library|deep.scm", "library|other.scm", "library|other.vlad", "library|other",
+                                                   "library|other.scm", "library|other.vlad", "library|other"});
   CHECK(folder.core("(include \"refused.scm\")") == "main.scm:1:10: cannot read 'refused.scm': it is a secret");
   CHECK(folder.core("(import refused)") == "main.scm:1:9: cannot read 'refused.scm': it is a secret");
 }

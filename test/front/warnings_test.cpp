@@ -99,7 +99,8 @@ TEST_CASE("other files are warned about inside, not for what they define; the li
   fs::path folder = fs::temp_directory_path() / "cairn_warnings";
   fs::create_directories(folder);
   std::ofstream(folder / "part.scm") << "(define rate 1)\n(define (unused) (let ((x 1)) 2))\n";
-  CHECK(warnings("(include \"part.scm\")\n(define (f rate) rate)\n(f 1)", false, (folder / "main.scm").string()) == "1:2:25: 'x' is never used");
+  CHECK(warnings("(include \"part.scm\")\n(define (f rate) rate)\n(f 1)", false, (folder / "main.scm").string()) ==
+        "1:2:25: 'x' is never used");
   fs::remove_all(folder);
   CHECK(warnings("(write (map + (iota 3) (list-tail '(1 2 3) 1)))\n(write (gradient (lambda (x) (* x x)) 3))").empty());
 }

@@ -148,7 +148,8 @@ ModuleHandle Session::compiled_or_read() const {
     CompilerBuffer error;
     cairn_status status = cairn_compile_file(file.c_str(), &inner, compiled.bytes(), compiled.size(), error.text());
     bool memory = status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY;
-    if (status != CAIRN_OK) throw Leave{memory ? kOverBudget : kBadUsage, memory ? file + ": " + std::string(error.view()) : std::string(error.view())};
+    if (status != CAIRN_OK)
+      throw Leave{memory ? kOverBudget : kBadUsage, memory ? file + ": " + std::string(error.view()) : std::string(error.view())};
     data = compiled.data();
     size = compiled.length();
   } else if (ends_with(file, ".capsule")) {
