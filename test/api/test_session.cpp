@@ -239,7 +239,10 @@ TEST_CASE("a file is imported once a session, and an included one is read each t
   std::ofstream(folder / "counted.scm") << "(display \"read.\")(define x 7)";
   std::string name = (folder / "input").string();
   {
-    Session s;
+    cairn_compiler_options options;
+    cairn_compiler_options_init(&options);
+    options.read = cairn_read_beneath;
+    Session s(options);
     CHECK(s.run("(import counted) x", name) == "7");
     CHECK(s.run("(import counted) (+ x 1)", name) == "8");
     CHECK(s.output == "read.");

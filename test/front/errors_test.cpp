@@ -100,9 +100,8 @@ TEST_CASE("a value that needs itself or a later one") {
 }
 
 TEST_CASE("files that cannot be found") {
-  CHECK(core("(include \"no-such-file.scm\")") == "1:10: cannot read 'no-such-file.scm'");
-  CHECK(core("(import no-such)") ==
-        "1:9: cannot find the library 'no-such' beside this file, in the library folders or in Cairn's own library");
+  CHECK(core("(include \"no-such-file.scm\")") == "1:10: cannot read 'no-such-file.scm': this program is given no files");
+  CHECK(core("(import no-such)") == "1:9: cannot find the library 'no-such' in Cairn's own; this program is given no files");
   CHECK(core("(include 5)") == "1:1: 'include' is written (include \"file\")");
   CHECK(core("(import differentiation)").empty());
 }

@@ -10,6 +10,8 @@ using namespace cairn::compiler;
 namespace {
 
 std::string read(const std::string& text) {
+  Arena arena;
+  Arena::Installed installed(&arena);
   try {
     check_text(text, 0);
     std::string out;
@@ -98,6 +100,8 @@ TEST_CASE("a million nested parentheses, quotes and comments are read and freed"
 }
 
 TEST_CASE("long data are cut in messages, never inside a character") {
+  Arena arena;
+  Arena::Installed installed(&arena);
   std::string text = "(" + repeat("λ ", 100) + ")";
   CHECK(datum_text(*read_all(text, 0, 0, text.size())[0], 8) == "(λ λ ...");
 }

@@ -76,6 +76,44 @@ class CommandLine(ToolTest):
         self.assertEqual(self.vmrun("--stats", "a.scm").output, "1")
 
 
+class Sources(ToolTest):
+    """What a program reads of its host while it is compiled, and how much that may take."""
+
+    def test_a_program_reads_its_own_folder_and_the_libraries_alone(self):
+        for folder in ("program/below", "lib", "secret"):
+            os.makedirs(self.path(folder))
+        self.write("secret/key.scm", "(define key 'hush)")
+        self.write("program/below/own.scm", "(define own 1)")
+        self.write("lib/shared.scm", "(define shared 2)")
+        os.symlink("../secret/key.scm", self.path("program/link.scm"))
+        os.symlink("/proc/self/environ", self.path("program/environ.scm"))
+        os.mkfifo(self.path("program/pipe.scm"))
+        self.write("program/good.scm", '(include "below/own.scm") (import shared) (write (+ own shared))')
+        self.assertEqual(self.vmrun("--library=lib", "program/good.scm").output, "3")
+        for form in ('(include "../secret/key.scm")', '(include "/etc/passwd")', '(include "/proc/self/environ")', "(import ../secret/key)",
+                     '(include "below/../../secret/key.scm")', '(include "link.scm")', '(include "environ.scm")', '(import link)',
+                     '(include "pipe.scm")'):
+            with self.subTest(form=form):
+                self.write("program/bad.scm", form + "\nkey")
+                for done in (self.vmrun("--library=lib", "program/bad.scm", code=2), self.tool("vmc", "program/bad.scm", code=2)):
+                    self.assertRegex(done.errors, r"^program/bad.scm:1:\d+: error: ")
+                    for secret in ("hush", "root:", "PATH="):
+                        self.assertNotIn(secret, done.errors)
+
+    def test_compiling_has_a_budget(self):
+        self.write("a.scm", "'" * 1000000 + "x")
+        done = self.tool("vmc", "--memory=1MiB", "a.scm", code=3)
+        self.assertEqual(done.errors, "a.scm: error: compiling takes more than its budget of 1048576 bytes; give it more or split the program\n")
+        self.assertFalse(os.path.exists(self.path("a.bc")))
+        self.assertIn("budget of 67108864 bytes", self.vmrun("--memory=1MiB", "a.scm", code=3).errors)
+        self.assertIn("error", self.tool("vmc", "--memory=much", "a.scm", code=2).errors)
+
+    def test_a_scope_of_many_procedures_compiles(self):
+        self.write("a.scm", "(define (g) " + "".join(f"(define (f{i} x) (f{i + 1} x))" for i in range(20000)) +
+                   "(define (f20000 x) x) (f0 7))\n(write (g))")
+        self.assertEqual(self.vmrun("a.scm").output, "7")
+
+
 class ExitCodes(ToolTest):
     def test_an_error_in_the_program_exits_with_1_and_shows_the_place(self):
         self.write("a.scm", '(display "before")\n(car 5)\n')

@@ -104,6 +104,9 @@ bool Repl::create() {
   cairn_compiler_options_init(&compiler);
   compiler.library_folders = libraries.data();
   compiler.library_folder_count = libraries.size();
+  compiler.read = cairn_read_beneath;
+  compiler.memory_bytes = compiler_memory(options_);
+  compiler.cancel = interrupt_flag();
   CompilerBuffer fault;
   if (cairn_session_create(&compiler, &session_, fault.text()) != CAIRN_OK) {
     complain("vmrun: error: " + std::string(fault.view()) + "\n");
@@ -225,6 +228,7 @@ void Repl::command(std::string_view name, std::string_view rest) {
 }
 
 bool Repl::compile(std::string_view text, ModuleHandle& module) {
+  clear_interrupted();
   std::string name = "<input " + std::to_string(++entries_) + ">";
   CompilerBuffer bytes, error;
   if (cairn_session_compile(session_, name.c_str(), text.data(), text.size(), bytes.bytes(), bytes.size(), error.text()) !=
