@@ -5,21 +5,36 @@
 
 namespace cairn::ops {
 
+void Arena::provide() {
+  if (spare_.size() > blocks_.size() - unused_.size()) return;
+  const std::size_t all = free_.size() + spare_.size() + 1;
+  if (spare_.capacity() < all) spare_.reserve(2 * all);
+  std::map<Address, Free> place{{0, Free{0, {}, {}}}};
+  std::set<std::pair<std::int64_t, Address>> size{{0, 0}};
+  spare_.push_back({place.extract(place.begin()), size.extract(size.begin())});
+}
+
 void Arena::insert(Address begin, const Free& free) {
-  free_.emplace(begin, free);
-  by_size_.emplace(free.bytes, begin);
+  Nodes nodes = std::move(spare_.back());
+  spare_.pop_back();
+  nodes.place.key() = begin;
+  nodes.place.mapped() = free;
+  nodes.size.value() = {free.bytes, begin};
+  free_.insert(std::move(nodes.place));
+  by_size_.insert(std::move(nodes.size));
   free_bytes_ += free.bytes;
 }
 
 void Arena::remove(Place place) {
   free_bytes_ -= place->second.bytes;
-  by_size_.erase({place->second.bytes, place->first});
-  free_.erase(place);
+  const auto size = by_size_.find({place->second.bytes, place->first});
+  spare_.push_back({free_.extract(place), by_size_.extract(size)});
 }
 
 void Arena::add(void* begin, std::int64_t bytes) {
   const Address address = reinterpret_cast<Address>(begin);
   bytes = bytes / alignment_ * alignment_;
+  provide();
   stretches_.emplace(address, bytes);
   insert(address, Free{bytes, {}, {}});
 }
@@ -29,7 +44,11 @@ TrackedBlock* Arena::take(std::int64_t bytes) {
   const std::int64_t taken = (std::max<std::int64_t>(bytes, 1) + alignment_ - 1) / alignment_ * alignment_;
   const auto best = by_size_.lower_bound({taken, 0});
   if (best == by_size_.end()) return nullptr;
-  if (unused_.empty()) unused_.push_back(&blocks_.emplace_back());
+  provide();
+  if (unused_.empty()) {
+    if (unused_.capacity() <= blocks_.size()) unused_.reserve(2 * (blocks_.size() + 1));
+    unused_.push_back(&blocks_.emplace_back());
+  }
   const Place place = free_.find(best->second);
   const Address begin = place->first;
   const Free from = place->second;

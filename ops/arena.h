@@ -39,6 +39,14 @@ private:
     Tickets after{}, known{};
   };
   using Place = std::map<Address, Free>::iterator;
+  // What a stretch that becomes free needs in both orders. Blocks are given back where nothing may fail, often since there was no
+  // memory, so there is one of these for each block in use, made before the block is taken.
+  struct Nodes {
+    std::map<Address, Free>::node_type place;
+    std::set<std::pair<std::int64_t, Address>>::node_type size;
+  };
+  // Makes sure of one more of them than blocks are in use.
+  void provide();
   void insert(Address begin, const Free& free);
   void remove(Place place);
 
@@ -47,7 +55,8 @@ private:
   std::set<std::pair<std::int64_t, Address>> by_size_;
   std::map<Address, std::int64_t> stretches_; // where each begins, and its bytes
   std::deque<TrackedBlock> blocks_;           // all that have ever been
-  std::vector<TrackedBlock*> unused_;         // those that name no memory
+  std::vector<TrackedBlock*> unused_;         // those that name no memory; has room for all
+  std::vector<Nodes> spare_;                  // has room for those of all that is free, too
 };
 
 } // namespace cairn::ops

@@ -97,6 +97,14 @@ struct Session {
     return {};
   }
 
+  // Gives a machine the last module.
+  cairn_status extend(cairn_vm* machine) {
+    cairn_module* read = nullptr;
+    REQUIRE(cairn_module_read(last_.data(), last_.size(), &read, nullptr) == CAIRN_OK);
+    cairn_status status = cairn_vm_extend(machine, read, nullptr);
+    cairn_module_free(read);
+    return status;
+  }
   // The value of a text, or the first line of its error.
   std::string run(const std::string& text, const std::string& name = {}) {
     std::string message = compile(text, name);
@@ -296,6 +304,27 @@ TEST_CASE("text that breaks off is incomplete; what is wrong for good is complet
                            "(f ; )", "(f \"x)", "(a . "})
     CHECK_MESSAGE(complete(text) == 0, text);
   CHECK(cairn_source_is_complete(nullptr, 0) == 1);
+}
+
+TEST_CASE("an extension that goes over the budget leaves the machine as it was, and the next one works") {
+  std::string large = "(define large '(";
+  for (int i = 0; i < 20000; ++i) large += "\"text " + std::to_string(i) + "\" ";
+  large += "))";
+  const std::string first = "(define (f x) (list x 'of-the-first \"text\" 2.5))";
+  Session heavy, light;  // which begin alike
+  REQUIRE(heavy.compile(first, "first").empty());
+  REQUIRE(heavy.compile(large, "large").empty());
+  cairn_vm_options options;
+  cairn_vm_options_init(&options);
+  options.memory_bytes = 1 << 20;
+  cairn_vm_free(light.vm);
+  REQUIRE(cairn_vm_create(&options, &light.vm, nullptr) == CAIRN_OK);
+  CHECK(light.run(first, "first") == "()");
+  for (int again = 0; again < 3; ++again) {
+    CHECK(heavy.extend(light.vm) == (again == 0 ? CAIRN_OVER_BUDGET : CAIRN_BAD_MODULE));  // then light has gone on by itself
+    CHECK(light.run("(list (f 1) '(new #(constants)) (+ 2.5 " + std::to_string(again) + "))") ==
+          "((1 of-the-first \"text\" 2.5) (new #(constants)) " + std::to_string(2 + again) + ".5)");
+  }
 }
 
 TEST_CASE("a session of many texts stays sound and small") {

@@ -10,7 +10,7 @@ import typing
 ENDED, ERROR, BAD, OVER, STOPPED = 0, 1, 2, 3, 75  # exit codes
 MEMORY = 32 << 20
 STEPS = ("--steps=3000000",)
-WORK = ("--work=1000000000",)
+WORK = ("--work=200000000",)
 OUTPUT = ("--output-limit=64KiB",)
 
 
@@ -22,13 +22,17 @@ class Attack:
     says: str = ""  # on standard error
     options: tuple[str, ...] = ()
     memory: int = MEMORY
-    limits: tuple[str, ...] = OUTPUT + STEPS + WORK
+    limits: tuple[str, ...] | None = None  # if nothing else is said, of output and steps, and of work unless memory alone is to end it
     arguments: tuple[str, ...] = ()
     input: str | typing.Callable[[], str] = ""
     files: dict[str, str] = dataclasses.field(default_factory=dict)
     before: tuple[tuple[str, ...], ...] = ()  # commands; the first word is a tool
     command: tuple[str, ...] | None = None  # the tool and its arguments, if it is not `vmrun OPTIONS attack.scm`
     cancelled: bool = True  # tried again by a host that cancels it
+
+    def __post_init__(self):
+        if self.limits is None:
+            self.limits = OUTPUT + STEPS + (() if self.code == OVER else WORK)
 
 
 def chain(count, form):
@@ -173,7 +177,8 @@ VALUES = [
 ]
 
 RUNS = [
-    Attack("capsules without end", "(define (spin n) (spin (+ n 1)))\n(let loop ((l '())) (loop (cons (interrupt spin 0 50) l)))", OVER, "memory budget"),
+    Attack("capsules without end", "(define (spin n) (spin (+ n 1)))\n(let loop ((l '())) (loop (cons (interrupt spin 0 50) l)))", OVER, "memory budget",
+           limits=OUTPUT + WORK),
     Attack("interrupts inside interrupts", "(define (f n) (interrupt f (+ n 1) 1000000000))\n(f 0)", (OVER, STOPPED)),
     Attack("capsules that hold capsules", "(define (g z) (+ 1 (if (capsule? z) 1 0)))\n(let loop ((z 0)) (loop (interrupt g z 1)))", (OVER, STOPPED)),
     Attack("an interrupt after infinitely many steps", "(interrupt (lambda (x) (let loop () (loop))) 0 1e300)", STOPPED),
@@ -200,7 +205,7 @@ RUNS = [
     Attack("forward mode 17 deep", "(define (d n) (if (= n 0) (lambda (x) (* x x)) (let ((g (d (- n 1)))) (lambda (x) (cdr (j* g x 1.))))))\n((d 17) 2.)", OVER),
     Attack("a number of 2^16 parts", "(define (d n) (if (= n 0) (lambda (x) (exp (* x (sin x)))) (let ((g (d (- n 1)))) (lambda (x) (cdr (j* g x 1.))))))\n"
            "(define g (d 16))\n(let loop () (g 2.) (loop))", (OVER, STOPPED)),
-    Attack("reverse mode 500 deep", "(define (d n) (if (= n 0) (lambda (x) (* x x)) (let ((g (d (- n 1)))) (lambda (x) (cdr (*j g x 1.))))))\n((d 500) 2.)",
+    Attack("reverse mode 500 deep", "(define (d n) (if (= n 0) (lambda (x) (exp (* x x))) (let ((g (d (- n 1)))) (lambda (x) (cdr (*j g x 1.))))))\n((d 500) 2.)",
            (OVER, STOPPED)),
     Attack("checkpoints inside checkpoints without end", "(define (f x) (cdr (checkpoint-*j f x 1)))\n(f 2.)", (OVER, STOPPED)),
     Attack("a Hessian of 100,000 numbers", "(hessian (lambda (l) (fold-left + 0 l)) (map exact->inexact (iota 100000)))", (OVER, STOPPED)),
@@ -216,8 +221,6 @@ RUNS = [
     Attack("random numbers of a gradient that does not end", "(define (f x) (f (* x (random-real))))\n(checkpoint-*j f 1. 1)", STOPPED),
     Attack("output in a gradient that does not end", "(define (f x) (begin (write-real x) (f (* x 1.1))))\n(checkpoint-*j f 1. 1)", OVER, "may write"),
     Attack("a profile of a run without end", "(define (f n) (+ 1 (f (+ n 1))))\n(f 0)", OVER, options=("--profile=/dev/null",)),
-    Attack("a report of every schedule", "(define (g x) (cdr (checkpoint-*j (lambda (y) (* x y)) 1. 1)))\n(let loop ((i 0)) (if (< i 1000) (begin (g 1.) (loop (+ i 1)))))",
-           ENDED, options=("--explain",), cancelled=False),
 ]
 
 TENSORS = [

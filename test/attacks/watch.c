@@ -1,4 +1,4 @@
-/* Runs a command and says what it took: attack_watch SECONDS BYTES COMMAND [ARGUMENT ...]. One line on descriptor 3: the exit
+/* Runs a command and says what it took: attack_watch CPU_SECONDS BYTES COMMAND [ARGUMENT ...]. One line on descriptor 3: the exit
  * code or minus the signal, microseconds of CPU, the most bytes resident. What takes longer, or far more memory, is killed. (A
  * small process by itself, since what is resident in the process that forks counts for its child.) */
 #define _GNU_SOURCE
@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+static const double kMostWaiting = 100; /* seconds of the clock, for what does not even compute */
 
 static int64_t resident_bytes(pid_t child) {
   char path[64];
@@ -24,7 +26,8 @@ static int64_t resident_bytes(pid_t child) {
 
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
-  const double seconds = atof(argv[1]);
+  const rlim_t seconds = (rlim_t)atol(argv[1]);
+  const struct rlimit cpu_limit = {seconds, seconds};
   const int64_t most_bytes = atoll(argv[2]);
   const struct rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
@@ -32,6 +35,7 @@ int main(int argc, char** argv) {
   if (child < 0) return 2;
   if (child == 0) {
     close(3);
+    setrlimit(RLIMIT_CPU, &cpu_limit);
     execv(argv[3], argv + 3);
     _exit(127);
   }
@@ -39,7 +43,7 @@ int main(int argc, char** argv) {
   int status = 0;
   const struct timespec nap = {0, 2000000};
   for (double waited = 0; wait4(child, &status, WNOHANG, &usage) == 0; waited += 0.002) {
-    if (waited > seconds || resident_bytes(child) > most_bytes) kill(child, SIGKILL);
+    if (waited > kMostWaiting || resident_bytes(child) > most_bytes) kill(child, SIGKILL);
     nanosleep(&nap, NULL);
   }
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);

@@ -2,7 +2,7 @@
 
 #include "vm/bytecode/bytes.h"
 #include "vm/bytecode/file.h"
-#include "vm/machine/environment.h"
+#include "vm/machine/engine.h"
 #include "vm/machine/reseal.h"
 #include "vm/value/heap.h"
 
@@ -46,6 +46,20 @@ std::vector<HostProcedure> hosts() {
   return list;
 }
 
+// After everything is dropped there is what a machine has that was loaded with the same module and never ran. (The count of objects, which is exact
+// too, is kept in debug builds only.)
+void expect_nothing_left(Machine& machine) {
+  promise(machine.drop_everything() == 0, "nothing is left");
+  Machine fresh(with_hosts(nullptr));
+  std::string error;
+  promise(fresh.load(machine.engine().loaded.module, error), "what ran can be loaded:", error);
+  fresh.drop_everything();
+  const Heap &heap = machine.engine().heap(), &other = fresh.engine().heap();
+  promise(heap.heap_live() == other.heap_live(), "no bytes are left",
+          std::to_string(heap.heap_live()) + " / " + std::to_string(other.heap_live()));
+  promise(heap.tape.live == 0 && heap.capsules.live == 0 && heap.tensors.live == 0, "no bytes are left of tapes, capsules and tensors");
+}
+
 } // namespace
 
 cairn::machine::Options with_hosts(std::string* output) {
@@ -78,7 +92,9 @@ Verdict try_module(const Bytes& file) {
     return {};
   }
   run_to_the_end(machine);
-  return {true, machine.statistics().steps > 0};
+  const std::uint64_t steps = machine.statistics().steps;
+  expect_nothing_left(machine);
+  return {true, steps > 0};
 }
 
 Verdict try_capsule(const Bytes& file) {
@@ -97,7 +113,9 @@ Verdict try_capsule(const Bytes& file) {
   }
   const std::uint64_t before = machine.statistics().steps;
   run_to_the_end(machine);
-  return {true, machine.statistics().steps > before};
+  const std::uint64_t steps = machine.statistics().steps;
+  expect_nothing_left(machine);
+  return {true, steps > before};
 }
 
 void try_reading(std::span<const std::byte> file, FileKind kind) {

@@ -18,7 +18,7 @@ TEST_CASE("a cotangent that is not like its tensor ends the sweep") {
   for (auto [dtype, size, fine] : cases) {
     machine::Engine e({});
     ops::Runtime& runtime = e.tensors().runtime;
-    tape::Tape tape(e.heap(), e.register_tape(), 0, 0);
+    tape::Tape tape(e.heap(), 0, 0, 0);
     auto record = std::make_shared<TensorRecord>(e.heap());
     record->kind = TensorRecord::Kind::identity;
     record->serial = 1;

@@ -82,10 +82,7 @@ cairn_status cairn_make_symbol(cairn_vm* vm, const char* text, size_t bytes, cai
 
 cairn_status cairn_make_pair(cairn_vm* vm, cairn_value car, cairn_value cdr, cairn_value* result) {
   return make(vm, result, true, [&] {
-    Value pair = vm->engine().heap().cons(inner(car), inner(cdr));
-    Heap::retain(inner(car));
-    Heap::retain(inner(cdr));
-    return pair;
+    return vm->engine().heap().cons(Heap::retain(inner(car)), Heap::retain(inner(cdr)));
   });
 }
 
@@ -93,15 +90,9 @@ cairn_status cairn_make_list(cairn_vm* vm, const cairn_value* items, size_t coun
   return make(vm, result, items != nullptr || count == 0, [&] {
     Heap& heap = vm->engine().heap();
     Value list = value::kNull;
-    try {
-      for (size_t i = count; i-- > 0;) {
-        list = heap.cons(inner(items[i]), list);
-        Heap::retain(inner(items[i]));
-        value::object_of(list)->serial = 0;
-      }
-    } catch (...) {
-      heap.release(list);
-      throw;
+    for (size_t i = count; i-- > 0;) {
+      list = heap.cons(Heap::retain(inner(items[i])), list);
+      value::object_of(list)->serial = 0;
     }
     return list;
   });

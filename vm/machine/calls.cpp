@@ -5,12 +5,15 @@
 #include "vm/print/primitives.h"
 #include "vm/text/diagnostic.h"
 #include "vm/value/charged.h"
+#include "vm/value/owned.h"
 
 #include <algorithm>
 
 namespace cairn::machine {
 
 using bytecode::kLastUse;
+using value::Held;
+using value::Owned;
 
 namespace {
 
@@ -48,6 +51,15 @@ bool takes_long(bytecode::Primitive which) {
 
 Value& source(Frame* frame, std::uint16_t field) { return frame->slots()[field & 0x7FFF]; }
 
+// Values from the sources into the slots of something new. Those that are moved come last: if a copy fails, nothing has moved.
+template <class Slot> void fill_from(Engine& engine, Frame* frame, std::span<const std::uint16_t> fields, Slot&& slot) {
+  Tape* tape = engine.runs.back().tape;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if ((fields[i] & kLastUse) == 0) slot(i) = engine.duplicate(tape, source(frame, fields[i]));
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if ((fields[i] & kLastUse) != 0) slot(i) = source(frame, fields[i]);
+}
+
 // Calls f(parameter slot, or element of the rest list) for each of n arguments.
 template <class F> void for_each_argument(Frame* frame, std::size_t n, F&& f) {
   const Code* code = frame->code;
@@ -64,10 +76,19 @@ template <class F> void for_each_argument(Frame* frame, std::size_t n, F&& f) {
 
 } // namespace
 
+Frame* Engine::call_directly(Frame* frame, std::span<const std::uint16_t> fields, const Code* callee) {
+  Held<Frame> made(heap_, heap_.make_frame(callee));
+  Value* slots = made->slots();
+  for (std::size_t i = 0; i < callee->entry_slots; ++i) slots[i] = value::kUnspecified;
+  fill_from(*this, frame, fields, [&](std::size_t i) -> Value& { return slots[i]; });
+  return made.take();
+}
+
 Frame* Engine::call_in_general(Frame* frame, std::span<const std::uint16_t> fields, Value callee) {
   std::vector<Value> arguments;
   for (std::uint16_t f : fields) arguments.push_back(source(frame, f));
-  Frame* made = make_call(callee, arguments.data(), arguments.size());
+  Held<Frame> guard(heap_, make_call(callee, arguments.data(), arguments.size()));
+  Frame* made = guard.get();
   // make_call added references; a value that stays in its register becomes a second place, one that moves gives up its own.
   if (Tape* tape = runs.back().tape)
     for_each_argument(made, arguments.size(), [&](std::size_t i, Value& slot) {
@@ -75,7 +96,7 @@ Frame* Engine::call_in_general(Frame* frame, std::span<const std::uint16_t> fiel
     });
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);
-  return made;
+  return guard.take();
 }
 
 namespace {
@@ -157,14 +178,56 @@ Frame* Engine::applied_to_list(Value callee, Value list) {
   arguments.reserve(length_of_list(*this, list, [&] { return "apply: expected a list of arguments, got " + describe(list); }));
   Value at = list;
   for (; at.is_pair(); at = at.pair()->cdr) arguments.push_back(at.pair()->car);
-  Frame* made = make_call(callee, arguments.data(), arguments.size());
+  Held<Frame> made(heap_, make_call(callee, arguments.data(), arguments.size()));
   at = list;
   if (Tape* tape = runs.back().tape)
-    for_each_argument(made, arguments.size(), [&](std::size_t, Value& slot) {
+    for_each_argument(made.get(), arguments.size(), [&](std::size_t, Value& slot) {
       if (slot.is_taped() || slot.is_flonum()) slot = read_field_taped(*tape, at.pair(), 0, slot);
       at = at.pair()->cdr;
     });
-  return made;
+  return made.take();
+}
+
+// --- objects made by instructions; sources that stay in their registers become second places
+
+Value Engine::pair_of(Frame* frame, std::uint16_t car, std::uint16_t cdr) {
+  Held<value::Pair> made(heap_, static_cast<value::Pair*>(heap_.allocate(sizeof(value::Pair), Kind::pair)));
+  Value* slots[] = {&made->car, &made->cdr};
+  made->car = made->cdr = value::kUnspecified;
+  const std::uint16_t fields[] = {car, cdr};
+  fill_from(*this, frame, fields, [&](std::size_t i) -> Value& { return *slots[i]; });
+  return value::of_pair(made.take());
+}
+
+Value Engine::vector_of(Frame* frame, std::span<const std::uint16_t> fields) {
+  Held<value::Vector> made(heap_, heap_.make_vector(fields.size()));
+  std::fill_n(made->items(), fields.size(), value::kUnspecified);
+  fill_from(*this, frame, fields, [&](std::size_t i) -> Value& { return made->items()[i]; });
+  return value::of_other(made.take());
+}
+
+Value Engine::group_of(Frame* frame, const bytecode::Group& group, std::span<const std::uint16_t> captures) {
+  Held<Block> made(heap_, heap_.make_block(static_cast<std::uint32_t>(group.functions.size()), static_cast<std::uint32_t>(captures.size())));
+  for (std::size_t i = 0; i < group.functions.size(); ++i)
+    made->procedure(static_cast<std::uint32_t>(i))->code = loaded.codes[group.functions[i]].get();
+  std::fill_n(made->captured(), captures.size(), value::kUnspecified);
+  fill_from(*this, frame, captures, [&](std::size_t i) -> Value& { return made->captured()[i]; });
+  return value::of_procedure(made.take()->procedure(0));
+}
+
+Value Engine::updated_vector(Frame* frame, value::Vector* old, std::uint64_t index, std::uint16_t x) {
+  Owned made(heap_, vector_with(old, index));
+  const std::uint16_t fields[] = {x};
+  fill_from(*this, frame, fields, [&](std::size_t) -> Value& { return value::as_vector(made.v)->items()[index]; });
+  return made.take();
+}
+
+void Engine::read_pair(Frame* frame, value::Pair* pair, std::uint16_t car, std::uint16_t cdr) {
+  Tape* tape = runs.back().tape;
+  Owned first(heap_, read_field(tape, pair, 0, pair->car));
+  Value second = read_field(tape, pair, 1, pair->cdr);
+  frame->slots()[car] = first.take();
+  frame->slots()[cdr] = second;
 }
 
 Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const std::uint16_t> fields) {

@@ -4,23 +4,11 @@
 #pragma once
 
 #include "vm/machine/engine.h"
+#include "vm/value/owned.h"
 
 namespace cairn::machine::rules {
 
-// An owned value released at the end of a scope.
-struct Owned {
-  Heap& heap;
-  Value v;
-  Owned(Heap& h, Value x) : heap(h), v(x) {}
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  ~Owned() { heap.release(v); }
-  Value take() {
-    Value out = v;
-    v = value::kUnspecified;
-    return out;
-  }
-};
+using value::Owned;
 
 double value2(Opcode op, double x, double y);
 double value1(Opcode op, double x);

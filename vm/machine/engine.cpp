@@ -106,16 +106,37 @@ Status Engine::run(std::uint64_t steps) {
     work_needed = e.total - meter_.work();
     return Status::out_of_work;
   } catch (const ProgramError& e) {
-    set_error(e.what());
+    remember(e.what());
     settle();
     return Status::error;
   } catch (const value::BudgetExceeded& e) {
-    set_error(e.what() + (tensor_world != nullptr ? tensor_world->holders(*this) : std::string()));
+    std::string holders;
+    try {
+      if (tensor_world != nullptr) holders = tensor_world->holders(*this);
+      holders.insert(0, e.what());
+    } catch (const std::bad_alloc&) {
+      holders.clear();
+    }
+    remember(holders.empty() ? e.what() : holders.c_str());
   } catch (const std::bad_alloc&) {
-    set_error("out of memory: the system refused a request");
+    remember("out of memory: the system refused a request");
   }
   settle();
   return Status::over_budget;
+}
+
+// Without place and calls if there is no memory for them.
+void Engine::remember(const char* message) noexcept {
+  try {
+    set_error(message);
+  } catch (...) {
+    error = {};
+    try {
+      error.message = message;
+    } catch (...) {
+      error.message = "out of memory";  // fits into the string itself
+    }
+  }
 }
 
 Value Engine::primal(Value v) const {
@@ -149,10 +170,9 @@ std::uint64_t Engine::random_bits() {
   for (; fresh < runs.size(); ++fresh) {
     EffectLog* log = log_of(fresh);
     if (log == nullptr) continue;
-    std::int64_t before = log->bytes();
     log->draws.append(counter);
     log->drawn = log->draws.size();
-    if (log->bytes() != before) heap_.charge(heap_.tape, log->bytes() - before);
+    if (log->bytes() != log->charged) log->account(heap_);
   }
   return mix(options.seed * 0x9E3779B97F4A7C15u + mix(counter));
 }
@@ -185,9 +205,8 @@ EffectLog* Engine::replaying_log(std::vector<EffectLog*>& fresh) {
 
 void Engine::record_effect(const std::vector<EffectLog*>& fresh, Value v) {
   for (EffectLog* log : fresh) {
-    std::int64_t before = log->bytes();
     log->inputs.push_back(v);
-    if (log->bytes() != before) heap_.charge(heap_.tape, log->bytes() - before);
+    if (log->bytes() != log->charged) log->account(heap_);
     log->position = ++log->happened;
   }
 }

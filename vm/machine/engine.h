@@ -66,7 +66,7 @@ public:
 
   // --- runs (runs.cpp)
   Run& current() { return runs.back(); }
-  // Pushes a run and derives its inherited parts. Takes over what it owns.
+  // Pushes a run and derives its inherited parts. Takes over what it owns, also where there is no memory.
   void push_run(Run run);
   void derive(std::size_t index);
   // The value of the run on top has been computed: pops it and delivers. `v` is taken over. False: the machine is done.
@@ -74,15 +74,17 @@ public:
   // Hands a value (taken over) to the frame on top, which waits for it.
   void deliver(Value v);
   // Cuts runs[index..] off, deadlines and starts turned into steps left and done.
-  std::vector<Run> cut(std::size_t index);
+  OwnedRuns cut(std::size_t index);
   std::uint64_t cut_serial = 0;  // the serial counter inside what was cut off last
   // Some deadline is reached: the outermost run with it ends. False: it is the machine's own.
   bool expire();
   // The elements of a tensor that is watched are read: told to the run that waits for it.
   void note_read(std::uint64_t tensor);
-  // The frame made private and ready to run in `run`: copied if shared, renewed if older than the epoch, lifted if the tape has not seen it.
-  Frame* enter(Run& run, Frame* frame);
-  Frame* copy_frame(Frame* frame);  // takes over one reference of the original
+  // The frame on top of `run` made private and ready to run: copied if shared, renewed if older than the epoch, lifted if the tape has not seen it.
+  Frame* enter(Run& run);
+  // A value (taken over) is returned to the frame on top of `run`, which waits for it.
+  Frame* return_to(Run& run, Value v);
+  Frame* copy_frame(const Frame* frame);
   void lift_frame(Tape& tape, Frame* frame);
   void identify_frame(Tape& tape, Frame* frame);
 
@@ -95,18 +97,16 @@ public:
   bool thaw(Value z, Frame* parent);
   bool is_resume(Value f) const;
 
-  Value make_capsule(std::vector<Run> runs, std::uint64_t steps);
+  Value make_capsule(OwnedRuns runs, std::uint64_t steps);
   Value make_finished_capsule(Value v, std::uint64_t steps);
-  void release_runs(std::vector<Run>& runs);
-  // References added to everything a copy of these runs owns.
-  static void retain_runs(const std::vector<Run>& runs);
+  void release_runs(std::vector<Run>& list) { OwnedRuns::release(heap_, list); }
 
   // --- states
-  NativeObject* make_state(RunState* state) { return heap_.make_native(Kind::state, state); }
-  // The state made private: cloned if shared. Takes over the reference, returns one.
+  NativeObject* make_state(OwnedState state) { return heap_.make_native(Kind::state, std::move(state)); }
+  // The state made private: cloned if shared. Takes over the reference, unless it throws, and returns one.
   NativeObject* unique_state(NativeObject* state);
   // Ids of tapes name them in values. A copy of a tape keeps the id; the one whose run is on the stack is active.
-  std::uint16_t register_tape();
+  std::unique_ptr<Tape> make_tape(std::uint64_t low, std::uint64_t start); // with an id that no other has
   void adopt_tape(Tape* tape);            // one that a file brought with its id
   bool on_some_tape(Value taped) const;
   void share_tape(std::uint16_t id) { ++tapes[id].users; }
@@ -166,8 +166,14 @@ public:
 
   // --- calls.cpp. `fields` are the operands of the instruction of `frame`; last uses are taken over.
   Frame* call_in_general(Frame* frame, std::span<const std::uint16_t> fields, Value callee);
+  Frame* call_directly(Frame* frame, std::span<const std::uint16_t> fields, const Code* callee);
   Frame* apply_to_list(Value callee, Value list);  // both borrowed
-  // Vectors, owned; what is given is borrowed.
+  // New objects, whole or not at all. Fields as above; everything else is borrowed.
+  Value pair_of(Frame* frame, std::uint16_t car, std::uint16_t cdr);
+  Value vector_of(Frame* frame, std::span<const std::uint16_t> fields);
+  Value group_of(Frame* frame, const bytecode::Group& group, std::span<const std::uint16_t> captures);
+  Value updated_vector(Frame* frame, value::Vector* old, std::uint64_t index, std::uint16_t x);
+  void read_pair(Frame* frame, value::Pair* pair, std::uint16_t car, std::uint16_t cdr);  // into registers
   Value vector_of(std::uint64_t length, Value x);
   Value vector_of_list(Value list);                           // a proper one
   Value vector_with(value::Vector* old, std::uint64_t index); // a copy in which that item is left unspecified
@@ -234,11 +240,9 @@ public:
   void record_effect(const std::vector<EffectLog*>& fresh, Value v);
 
 private:
-  bool append(bytecode::Module module, std::string& message);
-  bool find_hosts(const bytecode::Module& module, std::string& message);
-  void start_entry();
+  class Extension;
+  void remember(const char* message) noexcept;  // set_error, where memory may be short
   Frame* applied_to_list(Value callee, Value list);
-  Value make_constant(const bytecode::Constant& c);
 };
 
 } // namespace cairn::machine

@@ -176,7 +176,7 @@ private:
 
 // Defined in vm/runs, which knows the states.
 void write_state(ImageWriter& out, const RunState& state);
-RunState* begin_state(ImageReader& in); // of the kind that comes next, empty
+OwnedState begin_state(ImageReader& in); // of the kind that comes next, empty
 void read_state(ImageReader& in, RunState& state);
 bool is_checkpoint_state(const RunState& state); // for interval runs; others are for reverse runs
 bool can_run(const RunState& state);             // its sweep has not begun

@@ -229,13 +229,12 @@ void ImageReader::log(EffectLog& log) {
   log.position = count();
   log.silent = flag();
   std::uint32_t n = size(1);
-  engine.heap().charge(engine.heap().tape, static_cast<std::int64_t>(n * sizeof(Value)));
   log.inputs.resize(n);
   log.happened = n;
   for (Value& v : log.inputs) v = effect();
   log.drawn = count();
   draws(log.draws);
-  engine.heap().charge(engine.heap().tape, log.draws.bytes());
+  log.account(engine.heap());
   if (log.position > log.happened || log.drawn > log.draws.size()) throw Malformed("a log of effects does not add up");
 }
 
@@ -262,8 +261,9 @@ void ImageReader::tape(Tape*& slot, bool may_be_swept) {
   auto id = static_cast<std::uint16_t>(count(0xFFFF));
   std::uint64_t low = count(), start = count();
   if (low > start) throw Malformed("a tape begins before its world");
-  Tape* t = slot = new Tape(engine.heap(), id, low, start);
-  engine.adopt_tape(t);
+  auto made = std::make_unique<Tape>(engine.heap(), id, low, start);
+  engine.adopt_tape(made.get());
+  Tape* t = slot = made.release();
   t->read_records(
       may_be_swept, [&](std::size_t size) { return in.take(size).data(); },
       [](bool ok) {
@@ -409,12 +409,10 @@ void ImageReader::frame(const Reference& r) {
 }
 
 void ImageReader::capsule(const Reference& r) {
-  auto native = std::make_unique<Capsule>();
-  Capsule* c = native.get();
-  NativeObject* o = engine.heap().make_native(Kind::capsule, c);
-  native.release();
+  auto native = engine.heap().own<Capsule>();
   engine.heap().capsule_count += 1;
-  own(r, o);
+  Capsule* c = native.get();
+  own(r, engine.heap().make_native(Kind::capsule, std::move(native)));
   runs(c->runs, Stack::capsule);
   auto bytes = static_cast<std::int64_t>(sizeof(Capsule) + c->runs.capacity() * sizeof(Run));
   engine.heap().charge(engine.heap().capsules, bytes);
@@ -427,11 +425,9 @@ void ImageReader::capsule(const Reference& r) {
 }
 
 void ImageReader::state(const Reference& r) {
-  std::unique_ptr<RunState> native(begin_state(*this));
+  OwnedState native = begin_state(*this);
   RunState* state = native.get();
-  NativeObject* o = engine.heap().make_native(Kind::state, state);
-  native.release();
-  own(r, o);
+  own(r, engine.heap().make_native(Kind::state, std::move(native)));
   read_state(*this, *state);
 }
 

@@ -2,131 +2,175 @@
 // on leaves behind is cleared away.
 #include "vm/machine/engine.h"
 #include "vm/machine/run_operator.h"
+#include "vm/value/owned.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 namespace cairn::machine {
 
-namespace {
+// What a module adds to the machine, or all of a first one: made beside what there is, which stays as it was unless `commit` is called.
+class Engine::Extension {
+public:
+  Extension(Engine& engine, bytecode::Module module)
+      : engine_(engine), heap_(engine.heap()), loaded_(engine.loaded), module_(std::move(module)), serial_(heap_.next_serial), constants_(heap_),
+        procedures_(heap_) {}
+  Extension(const Extension&) = delete;
+  Extension& operator=(const Extension&) = delete;
+  ~Extension() { heap_.next_serial = serial_; }
 
-// Marks everything reachable from a constant as immortal; constants are trees over earlier constants, so one object at a time is enough.
-// Serial 0 is older than every tape's world.
-void make_immortal(Value v) {
-  if (!v.is_object()) return;
-  value::object_of(v)->count = value::kImmortal;
-  value::object_of(v)->serial = 0;
-}
-
-// Where the tables of a module end: what is behind is new.
-struct Sizes {
-  std::size_t constants, functions, groups, globals;
-};
-Sizes sizes_of(const bytecode::Module& m) { return {m.constants.size(), m.functions.size(), m.groups.size(), m.globals.size()}; }
-
-} // namespace
-
-Value Engine::make_constant(const bytecode::Constant& c) {
-  using K = bytecode::Constant::Kind;
-  switch (c.kind) {
-  case K::null: return value::kNull;
-  case K::boolean: return value::boolean(c.integer != 0);
-  case K::integer: return value::integer(c.integer);
-  case K::flonum: return value::flonum(c.flonum);
-  case K::character: return value::character(static_cast<std::uint32_t>(c.integer));
-  case K::string: return heap_.make_string(c.text);
-  case K::symbol: return heap_.make_symbol(c.text);
-  case K::pair: return heap_.cons(loaded.constants[c.parts[0]], loaded.constants[c.parts[1]]);
-  case K::vector: {
-    value::Vector* v = heap_.make_vector(c.parts.size());
-    for (std::size_t i = 0; i < c.parts.size(); ++i) v->items()[i] = loaded.constants[c.parts[i]];
-    return value::of_other(v);
+  // False with a message if the module is unsound or needs what there is not.
+  bool prepare(std::string& message) {
+    std::vector<bytecode::FunctionFacts> facts;
+    bytecode::VerifyError e;
+    if (!bytecode::verify(module_, facts, e)) {
+      message = fmt::format("invalid bytecode in function {} at word {}: {}", e.function, e.pc, e.message);
+      return false;
+    }
+    if (!find_hosts(message)) return false;
+    for (std::size_t i = loaded_.codes.size(); i < module_.functions.size(); ++i) {
+      facts_.push_back(std::move(facts[i]));
+      codes_.push_back(value::make_code(module_.functions[i], facts_.back(), static_cast<std::uint32_t>(i), &loaded_));
+      Value procedure = value::kUndefined;
+      if (!module_.functions[i].needs_closure) procedure = procedure_of(codes_.back().get());
+      procedures_.add(procedure);
+    }
+    for (std::size_t i = loaded_.lone_code.size(); i < module_.groups.size(); ++i)
+      lone_code_.push_back(module_.groups[i].functions.size() == 1 ? code(module_.groups[i].functions[0]) : nullptr);
+    for (std::size_t i = loaded_.constants.size(); i < module_.constants.size(); ++i) constants_.add(constant(module_.constants[i]));
+    return true;
   }
-  case K::function: return loaded.procedures[static_cast<std::size_t>(c.integer)];
-  case K::run_operator: {
+  // A frame that stands at the module's first instruction.
+  void make_entry() { entry_.emplace(heap_, heap_.make_frame(code(module_.entry))); }
+
+  // From here on the machine has it, the entry ready to run on top of no other run.
+  void commit() {
+    // Whatever may throw comes first.
+    make_room(loaded_.facts, facts_.size());
+    make_room(loaded_.codes, codes_.size());
+    make_room(loaded_.procedures, procedures_.list.size());
+    make_room(loaded_.constants, constants_.list.size());
+    make_room(loaded_.lone_code, lone_code_.size());
+    engine_.globals.resize(module_.globals.size(), value::kUndefined);
+    if (entry_) engine_.runs.reserve(engine_.runs.size() + 1);
+    std::move(facts_.begin(), facts_.end(), std::back_inserter(loaded_.facts));
+    std::move(codes_.begin(), codes_.end(), std::back_inserter(loaded_.codes));
+    keep(procedures_, loaded_.procedures);
+    keep(constants_, loaded_.constants);
+    loaded_.lone_code.insert(loaded_.lone_code.end(), lone_code_.begin(), lone_code_.end());
+    loaded_.module = std::move(module_);
+    loaded_.hosts = std::move(hosts_);
+    engine_.error = {};  // it may point into the old module
+    heap_.next_serial = serial_;  // a program's text is not of its run
+    if (!entry_) return;
+    engine_.settle();
+    Run base;
+    base.top = entry_->take();
+    base.top->serial = heap_.next_serial++;
+    engine_.push_run(base);
+    engine_.ended = false;
+    serial_ = heap_.next_serial;
+  }
+
+private:
+  // Amortised: a session grows by a little at a time.
+  template <class T> static void make_room(std::vector<T>& v, std::size_t more) {
+    if (v.size() + more > v.capacity()) v.reserve(std::max(v.size() + more, v.capacity() * 2));
+  }
+  static void keep(value::OwnedValues& made, std::vector<Value>& table) {
+    for (Value v : made.list) {
+      if (v.is_object()) made.heap.make_immortal(value::object_of(v));
+      table.push_back(v);
+    }
+    made.list.clear();
+  }
+  const Code* code(std::size_t i) const { return i < loaded_.codes.size() ? loaded_.codes[i].get() : codes_[i - loaded_.codes.size()].get(); }
+  // An earlier entry of one of the tables, for a part of a new object (owned).
+  Value part(std::size_t i, const std::vector<Value>& old, const value::OwnedValues& made) const {
+    return Heap::retain(i < old.size() ? old[i] : made.list[i - old.size()]);
+  }
+  Value procedure_of(const Code* code) {
     Block* b = heap_.make_block(1, 0);
-    b->procedure(0)->code = &run_operator_code(static_cast<bytecode::RunOperator>(c.integer));
+    b->procedure(0)->code = code;
     return value::of_procedure(b->procedure(0));
   }
-  }
-  return value::kUnspecified;
-}
-
-bool Engine::find_hosts(const bytecode::Module& module, std::string& message) {
-  std::vector<const HostProcedure*> found;
-  for (const bytecode::Import& import : module.imports) {
-    auto it = std::find_if(options.hosts.begin(), options.hosts.end(), [&](const HostProcedure& h) { return h.name == import.name; });
-    if (it == options.hosts.end()) {
-      message = fmt::format("the program needs the procedure `{}` of its host, which provides none of that name", import.name);
-      return false;
+  Value constant(const bytecode::Constant& c) {
+    using K = bytecode::Constant::Kind;
+    switch (c.kind) {
+    case K::null: return value::kNull;
+    case K::boolean: return value::boolean(c.integer != 0);
+    case K::integer: return value::integer(c.integer);
+    case K::flonum: return value::flonum(c.flonum);
+    case K::character: return value::character(static_cast<std::uint32_t>(c.integer));
+    case K::string: return heap_.make_string(c.text);
+    case K::symbol: return heap_.make_symbol(c.text);
+    case K::pair: return heap_.cons(part(c.parts[0], loaded_.constants, constants_), part(c.parts[1], loaded_.constants, constants_));
+    case K::vector: {
+      value::Vector* v = heap_.make_vector(c.parts.size());
+      for (std::size_t i = 0; i < c.parts.size(); ++i) v->items()[i] = part(c.parts[i], loaded_.constants, constants_);
+      return value::of_other(v);
     }
-    if (it->parameters != import.parameters) {
-      message = fmt::format("the program calls the host's procedure `{}` with {} arguments, the host's takes {}", import.name,
-                            import.parameters, it->parameters);
-      return false;
+    case K::function: return part(static_cast<std::size_t>(c.integer), loaded_.procedures, procedures_);
+    case K::run_operator: return procedure_of(&run_operator_code(static_cast<bytecode::RunOperator>(c.integer)));
     }
-    found.push_back(&*it);
+    return value::kUnspecified;
   }
-  loaded.hosts = std::move(found);
-  return true;
-}
+  bool find_hosts(std::string& message) {
+    const std::vector<HostProcedure>& hosts = engine_.options.hosts;
+    for (const bytecode::Import& import : module_.imports) {
+      auto it = std::find_if(hosts.begin(), hosts.end(), [&](const HostProcedure& h) { return h.name == import.name; });
+      if (it == hosts.end()) {
+        message = fmt::format("the program needs the procedure `{}` of its host, which provides none of that name", import.name);
+        return false;
+      }
+      if (it->parameters != import.parameters) {
+        message = fmt::format("the program calls the host's procedure `{}` with {} arguments, the host's takes {}", import.name,
+                              import.parameters, it->parameters);
+        return false;
+      }
+      hosts_.push_back(&*it);
+    }
+    return true;
+  }
 
-// Everything of `module` beyond what is loaded already, which it must begin with.
-bool Engine::append(bytecode::Module module, std::string& message) {
-  std::vector<bytecode::FunctionFacts> facts;
-  bytecode::VerifyError e;
-  if (!bytecode::verify(module, facts, e)) {
-    message = fmt::format("invalid bytecode in function {} at word {}: {}", e.function, e.pc, e.message);
-    return false;
-  }
-  if (!find_hosts(module, message)) return false;
-  Sizes old = sizes_of(loaded.module);
-  loaded.module = std::move(module);
-  const bytecode::Module& m = loaded.module;
-  std::int64_t live = heap_.live_objects();
-  std::uint64_t serial = heap_.next_serial;
-  for (std::size_t i = old.functions; i < m.functions.size(); ++i) {
-    loaded.facts.push_back(std::move(facts[i]));
-    loaded.codes.push_back(value::make_code(m.functions[i], loaded.facts[i], static_cast<std::uint32_t>(i), &loaded));
-    loaded.procedures.push_back(value::kUndefined);
-    if (m.functions[i].needs_closure) continue;
-    Block* b = heap_.make_block(1, 0);
-    b->procedure(0)->code = loaded.codes[i].get();
-    loaded.procedures[i] = value::of_procedure(b->procedure(0));
-    make_immortal(loaded.procedures[i]);
-  }
-  for (std::size_t i = old.groups; i < m.groups.size(); ++i)
-    loaded.lone_code.push_back(m.groups[i].functions.size() == 1 ? loaded.codes[m.groups[i].functions[0]].get() : nullptr);
-  for (std::size_t i = old.constants; i < m.constants.size(); ++i) {
-    loaded.constants.push_back(make_constant(m.constants[i]));
-    make_immortal(loaded.constants.back());
-  }
-  globals.resize(m.globals.size(), value::kUndefined);
-  heap_.set_counts(serial, live);  // a program's text is not of its run
-  return true;
-}
+  Engine& engine_;
+  Heap& heap_;
+  LoadedModule& loaded_;
+  bytecode::Module module_;
+  std::uint64_t serial_;
+  std::vector<bytecode::FunctionFacts> facts_;
+  std::vector<value::OwnedCode> codes_;
+  std::vector<const Code*> lone_code_;
+  std::vector<const HostProcedure*> hosts_;
+  value::OwnedValues constants_, procedures_;
+  std::optional<value::Held<Frame>> entry_;  // goes before the code it stands in
+};
 
 bool Engine::load_only(bytecode::Module module, std::string& message) {
-  loaded = {};
+  if (!bytecode::begins_with(module, loaded.module)) {
+    message = "the machine has another program already";
+    return false;
+  }
+  Extension first(*this, std::move(module));
+  if (!first.prepare(message)) return false;
+  first.commit();
   ended = false;
-  if (!append(std::move(module), message)) return false;
   heap_.set_budget(options.memory_bytes);
   state_budget = options.memory_bytes;
   return true;
 }
 
-void Engine::start_entry() {
-  Run base;
-  base.top = heap_.make_frame(loaded.codes[loaded.module.entry].get());
-  push_run(base);
-  ended = false;
-}
-
 bool Engine::load(bytecode::Module module, std::string& message) {
-  if (!load_only(std::move(module), message)) return false;
-  start_entry();
+  Extension first(*this, std::move(module));
+  if (!first.prepare(message)) return false;
+  heap_.set_budget(options.memory_bytes);
+  state_budget = options.memory_bytes;
+  first.make_entry();
+  first.commit();
   return true;
 }
 
@@ -135,15 +179,16 @@ bool Engine::extend(bytecode::Module module, std::string& message) {
     message = "this module does not continue the one that the machine has";
     return false;
   }
-  error = {};  // it may point into the old module
-  if (!append(std::move(module), message)) return false;
-  settle();
-  start_entry();
+  Extension next(*this, std::move(module));
+  if (!next.prepare(message)) return false;
+  next.make_entry();
+  next.commit();
   return true;
 }
 
 void Engine::begin(Value procedure, std::span<const Value> arguments) {
   settle();
+  runs.reserve(1);
   Frame* top = make_call(procedure, arguments.data(), arguments.size());
   runs.emplace_back().top = top;  // what it inherits is derived when it runs
   ended = false;

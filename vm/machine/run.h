@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace cairn::machine {
@@ -40,23 +41,40 @@ struct EffectLog {
   tape::Draws draws;           // of its random numbers
   std::uint64_t drawn = 0;     // how many of them the state now running has drawn
   bool silent = false;         // the run repeats one that is over: all its output has happened
+  std::int64_t charged = 0;    // of the account of tapes
   std::int64_t bytes() const { return static_cast<std::int64_t>(inputs.capacity() * sizeof(Value)) + draws.bytes(); }
+  // Charges what is new.
+  void account(Heap& heap) {
+    heap.charge(heap.tape, bytes() - charged);
+    charged = bytes();
+  }
+  void release(Heap& heap) const { heap.charge(heap.tape, -charged); }
+  // Of the same effects, charged by itself.
+  EffectLog copy(Heap& heap) const {
+    EffectLog log = *this;
+    log.charged = 0;
+    log.account(heap);
+    return log;
+  }
 };
 
 struct Run;
+class OwnedRuns;
+struct RunState;
+using OwnedState = value::OwnedNative<RunState>;
 
 // The mutable part of a run operator. Owned by a heap object of kind `state`, which is held by a frame of the operator, or by the run
 // that it started. Copied before writing when shared.
 struct RunState : value::Native {
-  virtual RunState* clone(Engine& engine) const = 0;
+  virtual OwnedState clone(Engine& engine) const = 0;
   // The tape that its run records on, or null.
   virtual Tape* tape() const { return nullptr; }
   // Makes the tapes active whose numbers may be met where it is in work.
   virtual void activate(Engine& engine) const = 0;
   // The run ended after this many steps with this value (taken over).
   virtual void finished(Engine& engine, Value value, std::uint64_t steps) = 0;
-  // Interval runs: the budget ended; `segment` is what was running (taken over).
-  virtual void expired(Engine& engine, std::vector<Run> segment);
+  // Interval runs: the budget ended; `segment` is what was running.
+  virtual void expired(Engine& engine, OwnedRuns segment);
   // Interval runs reset the serial counter to replay. The counter outside them may not fall below this.
   virtual std::uint64_t serial_floor() const { return 0; }
   // An interval run goes on from a capsule: the serial counter of the machine is now that of the world outside.
@@ -82,6 +100,37 @@ struct Run {
   std::uint32_t forward_depth = 0;
 
   RunState* run_state() const { return state != nullptr ? static_cast<RunState*>(state->native) : nullptr; }
+};
+
+// Runs with what they refer to, while neither the machine nor a state nor a capsule has them.
+class OwnedRuns {
+public:
+  explicit OwnedRuns(Heap& heap, std::vector<Run> runs = {}) : list(std::move(runs)), heap_(&heap) {}
+  OwnedRuns(OwnedRuns&& other) noexcept : list(other.take()), heap_(other.heap_) {}
+  OwnedRuns& operator=(OwnedRuns&&) = delete;
+  ~OwnedRuns() { release(*heap_, list); }
+  std::vector<Run> take() { return std::exchange(list, {}); }
+  // A copy, with references of its own.
+  static OwnedRuns of(Heap& heap, const std::vector<Run>& runs) {
+    OwnedRuns copy(heap);
+    copy.list = runs;
+    for (const Run& r : copy.list) {
+      if (r.top != nullptr) Heap::retain(r.top);
+      if (r.state != nullptr) Heap::retain(r.state);
+    }
+    return copy;
+  }
+  static void release(Heap& heap, std::vector<Run>& list) {
+    for (Run& r : list) {
+      if (r.top != nullptr) heap.release(r.top);
+      if (r.state != nullptr) heap.release(r.state);
+    }
+    list.clear();
+  }
+  std::vector<Run> list;
+
+private:
+  Heap* heap_;
 };
 
 struct Capsule final : value::Native {

@@ -1,7 +1,7 @@
 // The stack of runs: pushing, ending, cutting, thawing; and frames made private before they are written.
-#include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/run_operator.h"
+#include "vm/value/owned.h"
 
 #include <fmt/format.h>
 
@@ -9,13 +9,13 @@
 
 namespace cairn::machine {
 
-void RunState::expired(Engine& engine, std::vector<Run> segment) { engine.release_runs(segment); }
+using value::Held;
+using value::Owned;
+
+void RunState::expired(Engine&, OwnedRuns) {}
 
 void Capsule::release(Heap& heap) {
-  for (Run& r : runs) {
-    if (r.top != nullptr) heap.release(r.top);
-    if (r.state != nullptr) heap.release(r.state);
-  }
+  OwnedRuns::release(heap, runs);
   heap.release(value);
   heap.charge(heap.capsules, -charged);
   heap.capsule_count -= 1;
@@ -43,7 +43,11 @@ void Engine::derive(std::size_t i) {
 }
 
 void Engine::push_run(Run run) {
+  Held<Frame> top(heap_, run.top);
+  Held<NativeObject> state(heap_, run.state);
   runs.push_back(run);
+  top.take();
+  state.take();
   derive(runs.size() - 1);
 }
 
@@ -56,6 +60,7 @@ bool Engine::finish_run(Value v) {
   }
   Run r = runs.back();
   runs.pop_back();
+  Held<NativeObject> state(heap_, r.state);
   switch (r.kind) {
   case RunKind::base:
     break;
@@ -74,27 +79,31 @@ bool Engine::finish_run(Value v) {
   case RunKind::reverse:
   case RunKind::interval:
     r.run_state()->finished(*this, v, clock - r.start);
-    deliver(value::of_other(r.state));
+    deliver(value::of_other(state.take()));
     break;
   }
   return true;
 }
 
 void Engine::deliver(Value v) {
-  rules::Owned owned(heap_, v); // a frame made private may need memory that there is not
-  Run& r = runs.back();
-  r.top = enter(r, r.top);
-  r.top->slots()[r.top->result()] = owned.take();
-  r.top->set_result(bytecode::kNoRegister);
+  return_to(runs.back(), v)->set_result(bytecode::kNoRegister);
 }
 
-std::vector<Run> Engine::cut(std::size_t index) {
+Frame* Engine::return_to(Run& run, Value v) {
+  Owned owned(heap_, v); // a frame made private may need memory that there is not
+  Frame* frame = enter(run);
+  frame->slots()[frame->result()] = owned.take();
+  return frame;
+}
+
+OwnedRuns Engine::cut(std::size_t index) {
   std::uint64_t floor = 0;
   for (std::size_t i = index; i < runs.size(); ++i)
     if (runs[i].state != nullptr) floor = std::max(floor, runs[i].run_state()->serial_floor());
-  std::vector<Run> segment(runs.begin() + static_cast<std::ptrdiff_t>(index), runs.end());
+  std::vector<Run> above(runs.begin() + static_cast<std::ptrdiff_t>(index), runs.end());
   runs.resize(index);
-  for (Run& r : segment) {
+  OwnedRuns segment(heap_, std::move(above));
+  for (Run& r : segment.list) {
     if (r.deadline != kNever) r.deadline -= clock;
     r.start = clock - r.start;
   }
@@ -112,11 +121,10 @@ bool Engine::expire() {
     Value z = make_capsule(cut(i), steps);
     deliver(z);
   } else {
-    NativeObject* state = runs[i].state;
-    std::vector<Run> segment = cut(i);
-    segment[0].state = nullptr;
+    OwnedRuns segment = cut(i);
+    Held<NativeObject> state(heap_, std::exchange(segment.list[0].state, nullptr));
     static_cast<RunState*>(state->native)->expired(*this, std::move(segment));
-    deliver(value::of_other(state));
+    deliver(value::of_other(state.take()));
   }
   return true;
 }
@@ -137,53 +145,28 @@ void Engine::end_interval() {
   }
 }
 
-Value Engine::make_capsule(std::vector<Run> segment, std::uint64_t steps) {
-  auto c = std::make_unique<Capsule>();
-  c->runs = std::move(segment);
+Value Engine::make_capsule(OwnedRuns segment, std::uint64_t steps) {
+  value::OwnedNative<Capsule> c = heap_.own<Capsule>();
+  heap_.capsule_count += 1;
+  c->runs = segment.take();
   c->steps = steps;
   bool replays = std::any_of(c->runs.begin(), c->runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
   c->serial = replays ? cut_serial : 0;
-  heap_.capsule_count += 1;
-  try {
-    auto bytes = static_cast<std::int64_t>(sizeof(Capsule) + c->runs.capacity() * sizeof(Run));
-    heap_.charge(heap_.capsules, bytes);
-    c->charged = bytes;
-    NativeObject* made = heap_.make_native(Kind::capsule, c.get());
-    heap_.capsule_count_peak = std::max(heap_.capsule_count_peak, heap_.capsule_count);
-    ++statistics.capsules_taken;
-    c.release();
-    return value::of_other(made);
-  } catch (...) {
-    c->release(heap_);
-    throw;
-  }
+  auto bytes = static_cast<std::int64_t>(sizeof(Capsule) + c->runs.capacity() * sizeof(Run));
+  heap_.charge(heap_.capsules, bytes);
+  c->charged = bytes;
+  NativeObject* made = heap_.make_native(Kind::capsule, std::move(c));
+  heap_.capsule_count_peak = std::max(heap_.capsule_count_peak, heap_.capsule_count);
+  ++statistics.capsules_taken;
+  return value::of_other(made);
 }
 
 Value Engine::make_finished_capsule(Value v, std::uint64_t steps) {
-  try {
-    Value z = make_capsule({}, steps);
-    as_capsule(z)->finished = true;
-    as_capsule(z)->value = v;
-    return z;
-  } catch (...) {
-    heap_.release(v);
-    throw;
-  }
-}
-
-void Engine::release_runs(std::vector<Run>& list) {
-  for (Run& r : list) {
-    if (r.top != nullptr) heap_.release(r.top);
-    if (r.state != nullptr) heap_.release(r.state);
-  }
-  list.clear();
-}
-
-void Engine::retain_runs(const std::vector<Run>& list) {
-  for (const Run& r : list) {
-    if (r.top != nullptr) Heap::retain(r.top);
-    if (r.state != nullptr) Heap::retain(r.state);
-  }
+  Owned owned(heap_, v);
+  Value z = make_capsule(OwnedRuns(heap_), steps);
+  as_capsule(z)->finished = true;
+  as_capsule(z)->value = owned.take();
+  return z;
 }
 
 std::uint64_t Engine::capsule_steps(Value v) const {
@@ -198,7 +181,7 @@ bool Engine::capsule_finished(Value v) const {
 
 // --- frames
 
-Frame* Engine::copy_frame(Frame* frame) {
+Frame* Engine::copy_frame(const Frame* frame) {
   std::uint64_t serial = heap_.next_serial;
   Frame* f = heap_.make_frame(frame->code);
   heap_.next_serial = serial; // a copy that only sharing forces keeps the serial (DESIGN 5.3)
@@ -208,7 +191,6 @@ Frame* Engine::copy_frame(Frame* frame) {
   f->flags = frame->flags;
   if (f->parent != nullptr) Heap::retain(f->parent);
   value::for_each_live(frame, [&](std::uint32_t slot) { f->slots()[slot] = Heap::retain(frame->slots()[slot]); });
-  heap_.release(frame);
   return f;
 }
 
@@ -227,9 +209,14 @@ void Engine::identify_frame(Tape& tape, Frame* frame) {
   });
 }
 
-Frame* Engine::enter(Run& run, Frame* frame) {
+Frame* Engine::enter(Run& run) {
+  Frame* frame = run.top;
   bool renew = frame->serial < run.epoch;
-  if (frame->count != 1) frame = copy_frame(frame);
+  if (frame->count != 1) {
+    Frame* copy = copy_frame(frame);
+    heap_.release(std::exchange(run.top, copy));
+    frame = copy;
+  }
   if (run.tape != nullptr && run.tape->is_old(frame->serial) && !frame->lifted()) lift_frame(*run.tape, frame);
   if (renew) {
     frame->serial = heap_.next_serial++;
@@ -269,12 +256,15 @@ Frame* Engine::make_call(Value f, const Value* arguments, std::size_t count) {
   }
   Value* slots = frame->slots();
   for (std::size_t i = 0; i < code->parameters; ++i) slots[i] = Heap::retain(arguments[i]);
+  if (code->needs_closure) slots[code->entry_slots - 1] = Heap::retain(f);
   if (code->rest) {
+    slots[code->parameters] = value::kNull;
+    Held<Frame> guard(heap_, frame);
     Value list = value::kNull;
     for (std::size_t i = count; i-- > code->parameters;) list = heap_.cons(Heap::retain(arguments[i]), list);
     slots[code->parameters] = list;
+    guard.take();
   }
-  if (code->needs_closure) slots[code->entry_slots - 1] = Heap::retain(f);
   return frame;
 }
 
@@ -293,31 +283,25 @@ void Engine::start_run(Run run, Value f, Value x) {
 }
 
 bool Engine::thaw(Value z, Frame* parent) {
-  if (!value::is_capsule(z)) {
-    if (parent != nullptr) heap_.release(parent);
-    throw ProgramError("resume: expected a capsule, got " + describe(z));
-  }
-  Heap::retain(z);
+  Held<Frame> waiting(heap_, parent);
+  if (!value::is_capsule(z)) throw ProgramError("resume: expected a capsule, got " + describe(z));
+  Owned kept(heap_, Heap::retain(z));
   Capsule* c = as_capsule(z);
-  Object* object = z.other();
   if (c->finished) {
-    Tape* tape = runs.back().tape;
-    Value v = read_field(tape, object, 0, c->value);
-    heap_.release(object);
-    if (parent != nullptr) {
-      runs.back().top = parent;
-      deliver(v);
-      return true;
-    }
-    return finish_run(v);
+    Value v = read_field(runs.back().tape, z.other(), 0, c->value);
+    heap_.release(kept.take());
+    if (parent == nullptr) return finish_run(v);
+    runs.back().top = waiting.take();
+    deliver(v);
+    return true;
   }
   std::uint64_t epoch = heap_.next_serial;
   bool resumed = false;
   bool renews = true; // the runs of a derivative operator are its own: what it knows of their frames must stay true
+  runs.reserve(runs.size() + c->runs.size());  // so that the stack owns at once what is put on it
   for (std::size_t i = 0; i < c->runs.size(); ++i) {
     Run r = c->runs[i];
     Heap::retain(r.top);
-    if (r.state != nullptr) Heap::retain(r.state);
     if (i == 0 && parent == nullptr) { // nothing waits here but the run itself: the computation takes its place
       Run& here = runs.back();
       here.top = r.top;
@@ -326,28 +310,31 @@ bool Engine::thaw(Value z, Frame* parent) {
     }
     if (i > 0 && r.state != nullptr) renews = false;
     if (i == 0) {
-      runs.back().top = parent;
+      runs.back().top = waiting.take();
       r.kind = RunKind::resumed;
       r.deadline = kNever;
       r.state = nullptr;
       r.own_schedule = kInheritSchedule;
-    } else if (r.state != nullptr) {
-      r.state = unique_state(r.state);
-      // Only the outermost interval meets the world outside; one inside it goes on as in every replay of that.
-      if (r.kind == RunKind::interval && !resumed) {
-        resumed = true;
-        r.run_state()->resumed(*this);
-      }
     }
     if (renews) r.epoch = epoch;
     if (r.deadline != kNever) r.deadline += clock;
     r.start = clock - r.start;
-    push_run(r);
+    if (r.state != nullptr) Heap::retain(r.state);
+    runs.push_back(r);
+    Run& on_stack = runs.back();
+    if (on_stack.state != nullptr) {
+      on_stack.state = unique_state(on_stack.state);
+      // Only the outermost interval meets the world outside; one inside it goes on as in every replay of that.
+      if (r.kind == RunKind::interval && !resumed) {
+        resumed = true;
+        on_stack.run_state()->resumed(*this);
+      }
+    }
+    derive(runs.size() - 1);
   }
   if (c->serial != 0) heap_.next_serial = c->serial;
-  heap_.release(object);
-  Run& top = runs.back();
-  top.top = enter(top, top.top);
+  heap_.release(kept.take());
+  enter(runs.back());
   return true;
 }
 
@@ -369,13 +356,14 @@ std::uint32_t Engine::intern_schedule(const schedule::Spec& spec) {
   return static_cast<std::uint32_t>(schedules.size() - 1);
 }
 
-std::uint16_t Engine::register_tape() {
+std::unique_ptr<Tape> Engine::make_tape(std::uint64_t low, std::uint64_t start) {
   std::size_t id = 0;
   while (id < tapes.size() && tapes[id].users != 0) ++id;
   if (id > 0xFFFF) throw ProgramError("derivatives are nested deeper than 65,536");
   if (id == tapes.size()) tapes.push_back({});
+  auto made = std::make_unique<Tape>(heap_, static_cast<std::uint16_t>(id), low, start);
   tapes[id].users = 1;
-  return static_cast<std::uint16_t>(id);
+  return made;
 }
 
 void Engine::adopt_tape(Tape* tape) {

@@ -168,14 +168,14 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
   Values held(heap);
   for (Value& v : primals.inputs) {
     v = part_of(engine, v, tag, false);
-    held.list.push_back(v);
+    held.add(v);
   }
   Values outputs(heap);
   outputs.list = applied(engine, op, primals);
   if (op.vjp == nullptr) return std::exchange(outputs.list, {});
   Values tangents(heap);  // by input; unspecified: none
   for (std::size_t i = 0; i < n; ++i)
-    tangents.list.push_back(operands.differentiable(i) && tag_of(operands.inputs[i]) == tag
+    tangents.add(operands.differentiable(i) && tag_of(operands.inputs[i]) == tag
                                 ? part_of(engine, operands.inputs[i], tag, true)
                                 : value::kUnspecified);
   ValueAlgebra algebra(engine);
@@ -192,7 +192,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
       present.push_back(v == value::kUnspecified ? nullptr : &t.back());
     }
     op.jvp({algebra, op, in, out, present, operands.attributes, made});
-    for (ops::Term& m : made) sums.list.push_back(m.algebra() == nullptr ? value::flonum(m.literal()) : Value{m.take()});
+    for (ops::Term& m : made) sums.add(m.algebra() == nullptr ? value::flonum(m.literal()) : Value{m.take()});
   } else {
     // Linear in each operand.
     for (std::size_t i = 0; i < n; ++i) {
@@ -203,7 +203,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
       made.list = applied(engine, op, part);
       for (std::size_t k = 0; k < made.list.size(); ++k) {
         if (sums.list.size() <= k) {
-          sums.list.push_back(std::exchange(made.list[k], value::kUnspecified));
+          sums.add(std::exchange(made.list[k], value::kUnspecified));
           continue;
         }
         const Value both[] = {sums.list[k], made.list[k]};
@@ -216,7 +216,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
   for (std::size_t k = 0; k < outputs.list.size(); ++k) {
     const Tensor& y = primal_tensor(engine, outputs.list[k]);
     if (!ops::is_floating(y.dtype) || k >= sums.list.size()) {
-      bundles.list.push_back(std::exchange(outputs.list[k], value::kUnspecified));
+      bundles.add(std::exchange(outputs.list[k], value::kUnspecified));
       continue;
     }
     Owned t(heap, std::exchange(sums.list[k], value::kUnspecified));
@@ -237,7 +237,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
       heap.release(std::exchange(t.v, wide));
     }
     Value primal = std::exchange(outputs.list[k], value::kUnspecified);
-    bundles.list.push_back(heap.make_bundle(tag, primal, t.take()));
+    bundles.add(heap.make_bundle(tag, primal, t.take()));
   }
   return std::exchange(bundles.list, {});
 }
@@ -271,8 +271,13 @@ Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::ui
   const ops::Operator& op = ops::operator_of(id);
   std::vector<Value> results = translated("", [&] { return applied(engine, op, taken_apart(engine, op, given, consumed)); });
   if (results.size() == 1) return results[0];
+  Values owned(engine.heap());
+  owned.list = std::move(results);
   Value list = value::kNull;
-  for (std::size_t i = results.size(); i-- > 0;) list = engine.heap().cons(results[i], list);
+  for (std::size_t i = owned.list.size(); i-- > 0;) {
+    list = engine.heap().cons(owned.list.back(), list);
+    owned.list.pop_back();
+  }
   return list;
 }
 

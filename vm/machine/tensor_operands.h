@@ -3,6 +3,7 @@
 
 #include "vm/machine/environment.h"
 #include "vm/machine/tensors.h"
+#include "vm/value/owned.h"
 #include "vm/value/tensor_object.h"
 
 #include <optional>
@@ -19,17 +20,7 @@ Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Va
 // The node of a number or a tensor on the tape, which an older tensor gets when it is met; kNone: a constant.
 std::uint32_t node_of(Tape& tape, Value v);
 
-// Owned values that go together.
-struct Values {
-  explicit Values(value::Heap& h) : heap(h) {}
-  ~Values() {
-    for (Value v : list) heap.release(v);
-  }
-  Values(const Values&) = delete;
-  Values& operator=(const Values&) = delete;
-  value::Heap& heap;
-  std::vector<Value> list;
-};
+using Values = value::OwnedValues;
 
 // A tensor of the program, about to be read. Only files that no machine wrote have such without elements.
 inline const ops::Tensor& elements_of(Engine& engine, Value v) {

@@ -103,8 +103,9 @@ void sweep_host(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
   std::uint64_t serial = heap.next_serial;
   Values arguments(heap), given(heap);
   const std::vector<Tensor> inputs = r.inputs.all();
-  for (const Tensor& t : inputs) arguments.list.push_back(t.weak ? number_of(t) : heap.make_tensor(t));
-  given.list = {heap.make_tensor(r.outputs.all()[0]), heap.make_tensor(cotangent)};
+  for (const Tensor& t : inputs) arguments.add(t.weak ? number_of(t) : heap.make_tensor(t));
+  given.add(heap.make_tensor(r.outputs.all()[0]));
+  given.add(heap.make_tensor(cotangent));
   Values parts(heap);
   parts.list.assign(inputs.size(), value::kUnspecified);
   host.reverse(arguments.list, given.list[0], given.list[1], parts.list);

@@ -4,6 +4,7 @@
 
 #include "vm/machine/environment.h"
 #include "vm/print/printer.h"
+#include "vm/value/owned.h"
 
 #include <fmt/format.h>
 
@@ -46,29 +47,7 @@ private:
   machine::Environment& environment_;
 };
 
-// A value that is released unless somebody takes it: constructors that may run out of memory half-way leak nothing.
-class Owned {
-public:
-  Owned(value::Heap& heap, value::Value v) : heap_(heap), value_(v) {}
-  ~Owned() { heap_.release(value_); }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  value::Value take() {
-    value::Value v = value_;
-    value_ = value::kNull;
-    return v;
-  }
-  // value = (car . value)
-  void push(value::Value car) {
-    Owned guard(heap_, car);
-    value_ = heap_.cons(car, value_);
-    guard.take();
-  }
-
-private:
-  value::Heap& heap_;
-  value::Value value_;
-};
+using value::Owned;
 
 // A string under construction, of so many bytes in the end. Long ones take a while, in which the program may be stopped.
 class StringBuilder {

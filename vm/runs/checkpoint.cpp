@@ -136,22 +136,20 @@ std::uint64_t stack_bytes(const std::vector<Run>& runs, std::uint64_t low) {
   return bytes;
 }
 
-Snapshot copy_of(const Snapshot& s) {
-  Engine::retain_runs(s.runs);
-  return s;
+// Not counted.
+Snapshot copy_of(Heap& heap, const Snapshot& s) {
+  Snapshot copy = s;
+  copy.runs = machine::OwnedRuns::of(heap, s.runs).take();
+  copy.counted = false;
+  return copy;
 }
 
 // Runs `steps` steps from the current state, on the tape in work if there is one.
 void begin_interval(Engine& engine, CheckpointState& s, Owned& state, std::uint64_t steps) {
   want(!s.current.empty() && !s.sweeping);
   s.asked = steps == schedule::kToEnd ? 0 : steps;
-  struct Moved { // what is not pushed yet
-    Engine& engine;
-    std::vector<Run> runs;
-    ~Moved() { engine.release_runs(runs); }
-  } moved{engine, std::move(s.current.runs)};
-  std::vector<Run>& runs = moved.runs;
-  s.current.runs.clear();
+  machine::OwnedRuns moved(engine.heap(), std::exchange(s.current.runs, {})); // what is not pushed yet
+  std::vector<Run>& runs = moved.list;
   s.highest = std::max(s.highest, engine.heap().next_serial);
   engine.heap().next_serial = s.current.serial;
   s.log.drawn = s.current.draws;
@@ -167,16 +165,15 @@ void begin_interval(Engine& engine, CheckpointState& s, Owned& state, std::uint6
       if (r.deadline != kNever) r.deadline += engine.clock;
       r.start = engine.clock - r.start;
     }
-    engine.push_run(r);
     runs[i] = {};
+    engine.push_run(r);
   }
-  Run& top = engine.current();
-  top.top = engine.enter(top, top.top);
+  engine.enter(engine.current());
 }
 
 void begin_tape(Engine& engine, CheckpointState& s, std::uint64_t records) {
   if (s.work == nullptr) { // else the tape in work goes on where it ended
-    s.work = new Tape(engine.heap(), engine.register_tape(), s.low, s.current.start);
+    s.work = engine.make_tape(s.low, s.current.start).release();
     s.work_ended = false;
   }
   s.work->most_weight = records;
@@ -255,30 +252,32 @@ void seed_interval(CheckpointState& s) {
 
 } // namespace
 
-void hold_snapshot(Engine& engine, std::int64_t count, std::int64_t bytes) {
+void count_snapshot(Engine& engine, Snapshot& snapshot) {
   Heap& heap = engine.heap();
-  heap.capsule_count += count;
+  snapshot.counted = true;
+  heap.capsule_count += 1;
   heap.capsule_count_peak = std::max(heap.capsule_count_peak, heap.capsule_count);
-  engine.snapshot_bytes += bytes;
+  engine.snapshot_bytes += snapshot.bytes;
   engine.snapshot_bytes_peak = std::max(engine.snapshot_bytes_peak, engine.snapshot_bytes);
 }
 
-RunState* CheckpointState::clone(Engine& engine) const {
-  auto* s = new CheckpointState(engine);
+machine::OwnedState CheckpointState::clone(Engine& engine) const {
+  Heap& heap = engine.heap();
+  auto s = heap.own<CheckpointState>(engine);
   copy_into(*s, engine);
   s->schedule = schedule->clone();
   s->spec = spec;
-  s->current = copy_of(current);
-  for (const Snapshot& slot : slots) {
-    s->slots.push_back(copy_of(slot));
-    if (!slot.empty()) hold_snapshot(engine, 1, slot.bytes);
+  s->current = copy_of(heap, current);
+  s->slots.resize(slots.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    s->slots[i] = copy_of(heap, slots[i]);
+    if (slots[i].counted) count_snapshot(engine, s->slots[i]);
   }
   if (aside != nullptr) {
-    s->aside = aside->clone(engine.heap());
+    s->aside = aside->clone(heap).release();
     engine.share_tape(aside->id());
   }
-  s->aside_runs = aside_runs;
-  Engine::retain_runs(aside_runs);
+  s->aside_runs = machine::OwnedRuns::of(heap, aside_runs).take();
   s->aside_ended = aside_ended;
   s->complete = complete;
   s->ended = ended;
@@ -306,16 +305,17 @@ RunState* CheckpointState::clone(Engine& engine) const {
 }
 
 void CheckpointState::drop(Engine& engine, Snapshot& snapshot) {
+  if (std::exchange(snapshot.counted, false)) {
+    engine.heap().capsule_count -= 1;
+    engine.snapshot_bytes -= snapshot.bytes;
+  }
   engine.release_runs(snapshot.runs);
   snapshot.bytes = 0;
 }
 
 void CheckpointState::release(Heap& heap) {
   drop(*engine_, current);
-  for (Snapshot& slot : slots) {
-    if (!slot.empty()) hold_snapshot(*engine_, -1, -slot.bytes);
-    drop(*engine_, slot);
-  }
+  for (Snapshot& slot : slots) drop(*engine_, slot);
   if (aside != nullptr) {
     engine_->retire_tape(aside);
     aside->release(heap);
@@ -332,15 +332,15 @@ void CheckpointState::finished(Engine& engine, Value v, std::uint64_t steps) {
   after_interval(engine, *this, steps, true);
 }
 
-void CheckpointState::expired(Engine& engine, std::vector<Run> segment) {
+void CheckpointState::expired(Engine& engine, machine::OwnedRuns segment) {
   drop(engine, current);
-  std::uint64_t steps = segment[0].start; // turned into steps done
+  std::uint64_t steps = segment.list[0].start; // turned into steps done
   current.serial = current.start = engine.cut_serial;
-  for (const Run& r : segment)
+  for (const Run& r : segment.list)
     if (r.state != nullptr) current.start = std::max(current.start, r.run_state()->serial_floor());
   current.draws = log.drawn;
   current.effects = log.position;
-  current.runs = std::move(segment);
+  current.runs = segment.take();
   after_interval(engine, *this, steps, false);
 }
 
@@ -401,9 +401,10 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     std::uint64_t since = s->low;
     for (const Snapshot& other : s->slots)
       if (!other.empty() && other.position <= s->current.position) since = std::max(since, other.serial);
-    to = copy_of(s->current);
-    to.bytes = logical_bytes(to.runs, since);
-    hold_snapshot(engine, 1, to.bytes);
+    std::int64_t own = logical_bytes(s->current.runs, since);
+    to = copy_of(engine.heap(), s->current);
+    to.bytes = own;
+    count_snapshot(engine, to);
     ++engine.statistics.capsules_taken;
     ++s->snapshots_taken;
     s->snapshot_bytes_sum += to.bytes;
@@ -419,7 +420,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     break;
   }
   case Action::Kind::restore: {
-    Snapshot kept = copy_of(slot_at(a.slot));
+    Snapshot kept = copy_of(engine.heap(), slot_at(a.slot));
     s->drop(engine, s->current);
     s->current = std::move(kept);
     s->current.bytes = 0;
@@ -429,7 +430,6 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   case Action::Kind::discard: {
     Snapshot& from = slot_at(a.slot);
     want(!from.empty());
-    hold_snapshot(engine, -1, -from.bytes);
     s->drop(engine, from);
     break;
   }
@@ -477,6 +477,7 @@ void finish_interval(Engine& engine, CheckpointState& s) {
       s.tensors_through.insert_or_assign({place.serial, place.slot}, std::move(found->second));
   });
   // What is left is of operators that began before this tape: their composites are still to come.
+  s.skeletons.reserve(s.skeletons.size() + tape.outputs.size());  // each has one owner at a time
   for (tape::Output& o : tape.outputs) s.skeletons.push_back(std::move(o));
   tape.outputs.clear();
   s.drop_tape(engine);

@@ -88,8 +88,9 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   }));
   if (!any) return false;
 
-  auto* n = new CheckpointState(engine);
-  Owned nested(heap, value::of_other(engine.make_state(n)));
+  auto made = heap.own<CheckpointState>(engine);
+  CheckpointState* n = made.get();
+  Owned nested(heap, value::of_other(engine.make_state(std::move(made))));
   Heap::retain(value::object_of(state));
   n->outer = static_cast<NativeObject*>(state.other());
   n->low = s.work->low();
@@ -101,10 +102,9 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   forward->procedure(0)->code = &machine::run_operator_code(bytecode::RunOperator::forward);
   Owned procedure(heap, value::of_procedure(forward->procedure(0)));
   Value arguments[] = {c.f, c.x, ab->cdr};
-  Run run;
+  Run& run = n->current.runs.emplace_back();
   run.kind = RunKind::interval;
   run.top = engine.make_call(procedure.v, arguments, 3);
-  n->current.runs = {run};
   n->current.serial = n->current.start = n->highest = heap.next_serial;
   n->spec = engine.current().schedule;
   n->schedule = schedule::make(engine.schedules[n->spec], {engine.state_budget});
@@ -112,7 +112,7 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   n->log.inputs = output->effects;
   n->log.draws = output->draws;
   n->log.happened = n->log.inputs.size();
-  heap.charge(heap.tape, n->log.bytes());
+  n->log.account(heap);
 
   value::Frame* body = heap.make_frame(&own_code(OwnCode::nested_checkpoint));
   body->slots()[0] = nested.take();

@@ -37,8 +37,9 @@ Value part_of(Engine& engine, Value v, std::uint64_t tag, bool tangent) {
     if (!is_exact_zero(o.v)) return o.take();
     return machine::tensors::is_tensor_like(other.v) ? machine::tensors::zeros_like(engine, other.v) : value::flonum(0.0);
   };
-  Value pv = number(p, t), tv = number(t, p);
-  return engine.heap().make_bundle(b->tag, pv, tv);
+  Owned pv(engine.heap(), number(p, t));
+  Value tv = number(t, pv);
+  return engine.heap().make_bundle(b->tag, pv.take(), tv);
 }
 
 } // namespace
@@ -116,7 +117,8 @@ bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, 
   block->captured()[1] = split(engine, f, tag, true, false);
   Owned xp(heap, split(engine, x, tag, false, false)), xt(heap, split(engine, x, tag, true, true));
   Owned cp(heap, split(engine, cotangent, tag, false, false)), ct(heap, split(engine, cotangent, tag, true, false));
-  value::Frame* next = heap.make_frame(&own_code(checkpoint ? OwnCode::dual_checkpoint : OwnCode::dual_reverse));
+  value::Held<value::Frame> next(heap, heap.make_frame(&own_code(checkpoint ? OwnCode::dual_checkpoint : OwnCode::dual_reverse)));
+  std::fill_n(next->slots(), 4, value::kUnspecified);
   next->slots()[0] = g.take();
   Value a = xp.take(), b = xt.take();
   next->slots()[1] = heap.cons(a, b);
@@ -125,7 +127,7 @@ bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, 
   next->slots()[3] = value::integer_unchecked(static_cast<std::int64_t>(tag));
   next->parent = frame->parent;
   heap.discard(frame);
-  engine.current().top = next;
+  engine.current().top = next.take();
   return true;
 }
 
@@ -134,10 +136,11 @@ namespace {
 Value zip(Engine& engine, Value primal, Value tangent, std::uint64_t tag) {
   return copy_paired(engine, primal, tangent, "j*: a tangent", [&](const PairedLeaf& leaf) -> Value {
     if (is_exact_zero(leaf.part)) return read(engine, leaf.owner, leaf.slot, leaf.number);
-    Value p = value::flonum(0.0);
-    if (!is_exact_zero(leaf.number)) p = read(engine, leaf.owner, leaf.slot, leaf.number);
-    else if (machine::tensors::is_tensor_like(leaf.part)) p = machine::tensors::zeros_like(engine, leaf.part);
-    return engine.heap().make_bundle(tag, p, read(engine, leaf.part_owner, leaf.part_slot, leaf.part));
+    Owned p(engine.heap(), value::flonum(0.0));
+    if (!is_exact_zero(leaf.number)) p.v = read(engine, leaf.owner, leaf.slot, leaf.number);
+    else if (machine::tensors::is_tensor_like(leaf.part)) p.v = machine::tensors::zeros_like(engine, leaf.part);
+    Value t = read(engine, leaf.part_owner, leaf.part_slot, leaf.part);
+    return engine.heap().make_bundle(tag, p.take(), t);
   });
 }
 

@@ -2,6 +2,7 @@
 #include "vm/runs/graph.h"
 #include "vm/runs/children.h"
 #include "vm/value/charged.h"
+#include "vm/value/owned.h"
 
 #include <fmt/format.h>
 
@@ -16,10 +17,49 @@ using machine::Capsule;
 using machine::ProgramError;
 using value::Block;
 using value::Frame;
+using value::Held;
 using value::Kind;
 using value::Object;
+using value::Owned;
 
 namespace {
+
+// A frame where `from` is, without parent; its live slots hold nothing yet.
+Frame* empty_frame_like(Heap& heap, const Frame* from) {
+  Frame* f = heap.make_frame(from->code);
+  f->rest = from->rest;
+  value::for_each_live(from, [&](std::uint32_t slot) { f->slots()[slot] = value::kUnspecified; });
+  return f;
+}
+
+Block* empty_block_like(Heap& heap, Block* from) {
+  Block* b = heap.make_block(from->procedures, from->captures);
+  for (std::uint32_t i = 0; i < from->procedures; ++i) b->procedure(i)->code = from->procedure(i)->code;
+  std::fill_n(b->captured(), from->captures, value::kUnspecified);
+  return b;
+}
+
+// What a slot holds goes for something new (taken over).
+template <class T> void replace(Heap& heap, T*& slot, T* made) { heap.release(std::exchange(slot, made)); }
+
+// Frames under construction, each the parent of the one before.
+class Chain {
+public:
+  explicit Chain(Heap& heap) : first_(heap, nullptr) {}
+  Frame* add(Frame* f) {
+    (last_ != nullptr ? last_->parent : first_.slot()) = f;
+    return last_ = f;
+  }
+  // All of them, in front of `parent` (taken over).
+  Frame* end(Frame* parent) {
+    (last_ != nullptr ? last_->parent : first_.slot()) = parent;
+    return first_.take();
+  }
+
+private:
+  Held<Frame> first_;
+  Frame* last_ = nullptr;
+};
 
 // Counts the slots that a walk looks at as work, many at a time, and lets it be stopped: a tree has as many as there are paths to
 // what is shared.
@@ -91,93 +131,77 @@ private:
         return it->second;
       }
     }
-    Object* made = shell(o, keep);
+    Held<Object> made(heap_, shell(o, keep));
     if (keep) made->serial = o->serial;
-    if (!once) copies_[o] = made;
-    return made;
+    if (!once) copies_[o] = made.get();
+    return made.take();
   }
 
+  // An owned object whose slots are still to be filled.
   Object* shell(Object* o, bool keep) {
-    std::size_t mark = pending_.size();
-    Object* made = nullptr;
     switch (o->kind) {
     case Kind::pair: {
-      auto* p = heap_.cons(value::kUnspecified, value::kUnspecified).pair();
+      Held<value::Pair> p(heap_, heap_.cons(value::kUnspecified, value::kUnspecified).pair());
       auto* from = static_cast<value::Pair*>(o);
       pending_.push_back({from->cdr, &p->cdr, o, 1, keep});
       pending_.push_back({from->car, &p->car, o, 0, keep});
-      return p;
+      return p.take();
     }
     case Kind::vector: {
       auto* from = static_cast<value::Vector*>(o);
-      value::Vector* v = heap_.make_vector(from->length);
-      for (std::uint64_t i = 0; i < from->length; ++i) {
-        v->items()[i] = value::kUnspecified;
-        pending_.push_back({from->items()[i], &v->items()[i], o, static_cast<std::uint32_t>(i), keep});
-      }
-      made = v;
-      break;
+      Held<value::Vector> v(heap_, heap_.make_vector(from->length));
+      std::fill_n(v->items(), from->length, value::kUnspecified);
+      put_slots(o, from->items(), v->items(), from->length, keep);
+      return v.take();
     }
     case Kind::block: {
       auto* from = static_cast<Block*>(o);
-      Block* b = heap_.make_block(from->procedures, from->captures);
-      for (std::uint32_t i = 0; i < from->procedures; ++i) b->procedure(i)->code = from->procedure(i)->code;
-      for (std::uint32_t i = 0; i < from->captures; ++i) {
-        b->captured()[i] = value::kUnspecified;
-        pending_.push_back({from->captured()[i], &b->captured()[i], o, i, keep});
-      }
-      made = b;
-      break;
+      Held<Block> b(heap_, empty_block_like(heap_, from));
+      put_slots(o, from->captured(), b->captured(), from->captures, keep);
+      return b.take();
     }
     case Kind::frame: return copy_frames(static_cast<Frame*>(o), keep);
     default: return copy_capsule(static_cast<value::NativeObject*>(o), keep);
     }
-    std::reverse(pending_.begin() + static_cast<std::ptrdiff_t>(mark), pending_.end());
-    return made;
+  }
+  // The first is filled first.
+  void put_slots(Object* o, const Value* from, Value* to, std::uint64_t count, bool keep) {
+    for (std::uint64_t i = count; i-- > 0;) pending_.push_back({from[i], &to[i], o, static_cast<std::uint32_t>(i), keep});
   }
 
   // A frame and its ancestors, one after the other.
   Object* copy_frames(Frame* from, bool keep) {
-    Frame* first = nullptr;
-    Frame* child = nullptr;
+    Chain chain(heap_);
     for (; from != nullptr; from = from->parent) {
       bool once = sharing_ != Sharing::tree && met_once(from);
       if (auto it = once ? copies_.end() : copies_.find(from); it != copies_.end()) {
         Heap::retain(it->second);
-        (child != nullptr ? child->parent : first) = static_cast<Frame*>(it->second);
-        return first;
+        return chain.end(static_cast<Frame*>(it->second));
       }
-      Frame* f = heap_.make_frame(from->code);
-      f->rest = from->rest;
+      Frame* f = chain.add(empty_frame_like(heap_, from));
       f->set_lifted(keep && from->lifted());
       if (keep) f->serial = from->serial;
-      value::for_each_live(from, [&](std::uint32_t slot) {
-        f->slots()[slot] = value::kUnspecified;
-        pending_.push_back({from->slots()[slot], &f->slots()[slot], from, slot, keep});
-      });
+      value::for_each_live(from, [&](std::uint32_t slot) { pending_.push_back({from->slots()[slot], &f->slots()[slot], from, slot, keep}); });
       if (!once) copies_[from] = f;
-      (child != nullptr ? child->parent : first) = f;
-      child = f;
     }
-    return first;
+    return chain.end(nullptr);
   }
 
   Object* copy_capsule(value::NativeObject* o, bool keep) {
     auto* from = static_cast<Capsule*>(o->native);
-    std::vector<Run> runs = from->runs;
+    machine::OwnedRuns runs = machine::OwnedRuns::of(heap_, from->runs);
     bool own = true;  // the runs of a derivative operator inside are its own: shared
-    for (Run& r : runs) {
+    for (Run& r : runs.list) {
       own = own && r.state == nullptr;
-      if (own || sharing_ == Sharing::strip) r.top = static_cast<Frame*>(copy(r.top, keep || !own));
-      else Heap::retain(r.top);
-      if (r.state != nullptr) Heap::retain(r.state);
+      if (own || sharing_ == Sharing::strip) replace(heap_, r.top, static_cast<Frame*>(copy(r.top, keep || !own)));
     }
     Value z = engine_.make_capsule(std::move(runs), from->steps);
+    Owned guard(heap_, z);
     Capsule* made = as_capsule(z);
     made->serial = from->serial;
     made->finished = from->finished;
     if (from->finished) pending_.push_back({from->value, &made->value, o, 0, keep});
-    return z.other();
+    return guard.take().other();
   }
 
   Engine& engine_;
@@ -234,28 +258,21 @@ public:
   Untaper(Engine& engine, const Tape& tape) : engine_(engine), heap_(engine.heap()), tape_(tape) {}
 
   Frame* frame(Frame* from) {
-    Frame* first = nullptr;
-    Frame* child = nullptr;
+    Chain chain(heap_);
     for (; from != nullptr; from = from->parent) {
-      Frame*& link = child != nullptr ? child->parent : first;
       if (auto it = met_once(from) ? copies_.end() : copies_.find(from); it != copies_.end()) {
         Heap::retain(it->second);
-        link = static_cast<Frame*>(it->second);
-        return first;
+        return chain.end(static_cast<Frame*>(it->second));
       }
       if (from->serial < tape_.start() && !from->lifted()) {
         Heap::retain(from);
-        link = from;
-        return first;
+        return chain.end(from);
       }
-      Frame* f = heap_.make_frame(from->code);
+      Frame* f = chain.add(empty_frame_like(heap_, from));
       adopt(f, from);
-      f->rest = from->rest;
       value::for_each_live(from, [&](std::uint32_t slot) { put(from->slots()[slot], &f->slots()[slot]); });
-      link = f;
-      child = f;
     }
-    return first;
+    return chain.end(nullptr);
   }
 
   void drain() {
@@ -287,8 +304,9 @@ private:
       made = it->second;
       Heap::retain(made);
     } else {
-      made = shell(o);
-      adopt(made, o);
+      Held<Object> fresh(heap_, shell(o));
+      adopt(fresh.get(), o);
+      made = fresh.take();
     }
     if (v.is_pair()) return value::of_pair(static_cast<value::Pair*>(made));
     if (v.is_procedure())
@@ -299,44 +317,41 @@ private:
   Object* shell(Object* o) {
     switch (o->kind) {
     case Kind::pair: {
-      auto* p = heap_.cons(value::kUnspecified, value::kUnspecified).pair();
+      Held<value::Pair> p(heap_, heap_.cons(value::kUnspecified, value::kUnspecified).pair());
       put(static_cast<value::Pair*>(o)->car, &p->car);
       put(static_cast<value::Pair*>(o)->cdr, &p->cdr);
-      return p;
+      return p.take();
     }
     case Kind::vector: {
       auto* from = static_cast<value::Vector*>(o);
-      value::Vector* v = heap_.make_vector(from->length);
+      Held<value::Vector> v(heap_, heap_.make_vector(from->length));
+      std::fill_n(v->items(), from->length, value::kUnspecified);
       for (std::uint64_t i = 0; i < from->length; ++i) put(from->items()[i], &v->items()[i]);
-      return v;
+      return v.take();
     }
     case Kind::block: {
       auto* from = static_cast<Block*>(o);
-      Block* b = heap_.make_block(from->procedures, from->captures);
-      for (std::uint32_t i = 0; i < from->procedures; ++i) b->procedure(i)->code = from->procedure(i)->code;
+      Held<Block> b(heap_, empty_block_like(heap_, from));
       for (std::uint32_t i = 0; i < from->captures; ++i) put(from->captured()[i], &b->captured()[i]);
-      return b;
+      return b.take();
     }
     case Kind::bundle: {
       auto* from = static_cast<value::Bundle*>(o);
-      auto* b = value::as_bundle(heap_.make_bundle(from->tag, value::kUnspecified, value::kUnspecified));
+      Held<value::Bundle> b(heap_, value::as_bundle(heap_.make_bundle(from->tag, value::kUnspecified, value::kUnspecified)));
       b->flags = from->flags;
       put(from->primal, &b->primal);
       put(from->tangent, &b->tangent);
-      return b;
+      return b.take();
     }
     default: {
       auto* from = static_cast<Capsule*>(static_cast<value::NativeObject*>(o)->native);
-      std::vector<Run> runs = from->runs;
-      for (Run& r : runs) {
-        r.top = frame(r.top);
-        if (r.state != nullptr) Heap::retain(r.state);
-      }
-      Value z = engine_.make_capsule(std::move(runs), from->steps);
-      as_capsule(z)->serial = from->serial;
-      as_capsule(z)->finished = from->finished;
-      put(from->value, &as_capsule(z)->value);
-      return z.other();
+      machine::OwnedRuns runs = machine::OwnedRuns::of(heap_, from->runs);
+      for (Run& r : runs.list) replace(heap_, r.top, frame(r.top));
+      Owned z(heap_, engine_.make_capsule(std::move(runs), from->steps));
+      as_capsule(z.v)->serial = from->serial;
+      as_capsule(z.v)->finished = from->finished;
+      put(from->value, &as_capsule(z.v)->value);
+      return z.take().other();
     }
     }
   }
@@ -352,15 +367,12 @@ private:
 
 std::vector<Run> without_tape(Engine& engine, const std::vector<Run>& runs, const Tape& tape) {
   std::uint64_t serial = engine.heap().next_serial;
-  std::vector<Run> out = runs;
+  machine::OwnedRuns out = machine::OwnedRuns::of(engine.heap(), runs);
   Untaper untaper(engine, tape);
-  for (Run& r : out) {
-    r.top = untaper.frame(r.top);
-    if (r.state != nullptr) Heap::retain(r.state);
-  }
+  for (Run& r : out.list) replace(engine.heap(), r.top, untaper.frame(r.top));
   untaper.drain();
   engine.heap().next_serial = serial;
-  return out;
+  return out.take();
 }
 
 namespace {
@@ -484,19 +496,19 @@ Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std:
       Object* o = value::object_of(s.v);
       if (s.v.is_pair()) {
         value::Pair* p = heap.cons(value::kUnspecified, value::kUnspecified).pair();
-        to = {&p->car, &p->cdr};
         *s.to = value::of_pair(p);
+        to = {&p->car, &p->cdr};
       } else if (s.v.is_procedure()) {
         auto* from = static_cast<Block*>(o);
-        Block* b = heap.make_block(from->procedures, from->captures);
-        for (std::uint32_t i = 0; i < from->procedures; ++i) b->procedure(i)->code = from->procedure(i)->code;
-        for (std::uint32_t i = 0; i < from->captures; ++i) to.push_back(&(b->captured()[i] = value::kUnspecified));
+        Block* b = empty_block_like(heap, from);
         *s.to = value::of_procedure(
             reinterpret_cast<value::Procedure*>(reinterpret_cast<char*>(b) + s.v.procedure()->offset));
+        for (std::uint32_t i = 0; i < from->captures; ++i) to.push_back(&b->captured()[i]);
       } else {
         value::Vector* made = heap.make_vector(value::as_vector(s.v)->length);
-        for (std::uint64_t i = 0; i < made->length; ++i) to.push_back(&(made->items()[i] = value::kUnspecified));
+        std::fill_n(made->items(), made->length, value::kUnspecified);
         *s.to = value::of_other(made);
+        for (std::uint64_t i = 0; i < made->length; ++i) to.push_back(&made->items()[i]);
       }
       std::size_t mark = pending.size();
       pair_children(engine, s.v, s.t, what, [&](Value child, Value part, Object* owner, std::uint32_t slot, Object* part_owner) {

@@ -123,9 +123,6 @@ std::vector<Value> flatten(Engine& engine, const HostProcedure& procedure, Value
 class Builder {
 public:
   Builder(Engine& engine, std::span<const Value> flat) : engine_(engine), heap_(engine.heap()), flat_(flat) {}
-  ~Builder() {
-    for (Value v : done_) heap_.release(v);
-  }
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
@@ -141,20 +138,20 @@ public:
         open_.push_back({static_cast<std::uint64_t>(next().integer()), true});
         if (open_.back().parts != 0) continue;
         open_.pop_back();
-        done_.push_back(value::of_other(heap_.make_vector(0)));
+        done_.add(value::of_other(heap_.make_vector(0)));
       } else if (mark == Mark::tensor) {
-        done_.push_back(tensor());
+        done_.add(tensor());
       } else if (mark != Mark::count) {
         std::string t = bytes();
         if (!text::is_utf8(t)) throw ProgramError("the host returned text that is not UTF-8");
-        done_.push_back(mark == Mark::string ? heap_.make_string(t) : heap_.make_symbol(t));
+        done_.add(mark == Mark::string ? heap_.make_string(t) : heap_.make_symbol(t));
       } else {
-        done_.push_back(v.is_flonum() || v.is_integer() ? number(v) : v);
+        done_.add(v.is_flonum() || v.is_integer() ? number(v) : v);
       }
       while (!open_.empty() && --open_.back().left == 0) close();
       if (open_.empty()) {
-        Value whole = done_.back();
-        done_.pop_back();
+        Value whole = done_.list.back();
+        done_.list.pop_back();
         return whole;
       }
     }
@@ -185,17 +182,19 @@ private:
   }
   void close() {
     Open o = open_.back();
-    Value made = value::kNull;
-    std::size_t first = done_.size() - o.parts;
+    std::vector<Value>& done = done_.list;
+    const std::size_t first = done.size() - o.parts;
     if (o.vector) {
       value::Vector* v = heap_.make_vector(o.parts);
-      std::copy(done_.begin() + static_cast<std::ptrdiff_t>(first), done_.end(), v->items());
-      made = value::of_other(v);
+      std::copy(done.begin() + static_cast<std::ptrdiff_t>(first), done.end(), v->items());
+      done.resize(first + 1);
+      done[first] = value::of_other(v);
     } else {
-      made = heap_.cons(done_[first], done_[first + 1]);
+      Value car = done[first], cdr = done[first + 1];
+      done.resize(first + 1);
+      done[first] = value::kUnspecified;
+      done[first] = heap_.cons(car, cdr);
     }
-    done_.resize(first);
-    done_.push_back(made);
     open_.pop_back();
   }
 
@@ -204,7 +203,7 @@ private:
   std::span<const Value> flat_;
   std::size_t at_ = 0;
   std::vector<Open> open_;
-  std::vector<Value> done_;
+  value::OwnedValues done_{heap_};
 };
 
 bool is_dual(Value v) { return v.is_taped() || value::is_bundle(v); }
@@ -214,15 +213,10 @@ bool is_dual(Value v) { return v.is_taped() || value::is_bundle(v); }
 // Arguments as the host sees them: copies where numbers of a derivative are in them. The copies are not of the program: its serials stay.
 class PlainArguments {
 public:
-  PlainArguments(Engine& engine, std::span<const Value> arguments) : engine_(engine) {
-    for (Value v : arguments) values_.push_back(plain(v));
+  PlainArguments(Engine& engine, std::span<const Value> arguments) : engine_(engine), values_(engine.heap()) {
+    for (Value v : arguments) values_.add(plain(v));
   }
-  ~PlainArguments() {
-    for (Value v : values_) engine_.heap().release(v);
-  }
-  PlainArguments(const PlainArguments&) = delete;
-  PlainArguments& operator=(const PlainArguments&) = delete;
-  std::span<const Value> values() const { return values_; }
+  std::span<const Value> values() const { return values_.list; }
 
 private:
   Value plain(Value v) {
@@ -234,7 +228,7 @@ private:
     return copy;
   }
   Engine& engine_;
-  std::vector<Value> values_;
+  value::OwnedValues values_;
 };
 
 std::vector<Value> call(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
@@ -273,43 +267,35 @@ double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) 
 // The numbers of the arguments in preorder, read like any field of an object, so that the tape knows their places.
 class Leaves {
 public:
-  Leaves(Engine& engine, std::span<const Value> arguments) : engine_(engine), tape_(engine.runs.back().tape) {
+  Leaves(Engine& engine, std::span<const Value> arguments) : values_(engine.heap()) {
+    Tape* tape = engine.runs.back().tape;
+    value::OwnedValues work(engine.heap());
     for (Value v : arguments) {
-      std::vector<Value> work{Heap::retain(v)};
-      while (!work.empty()) {
-        Value at = work.back();
-        work.pop_back();
-        if (engine.is_number(at)) {
-          values.push_back(at);
-          continue;
-        }
-        if (at.is_pair()) {
-          value::Pair* p = at.pair();
-          Value car = engine.read_field(tape_, p, 0, p->car);
-          work.push_back(engine.read_field(tape_, p, 1, p->cdr));
-          work.push_back(car);
-        } else if (value::is_vector(at)) {
-          value::Vector* items = value::as_vector(at);
-          std::size_t first = work.size();
+      work.add(Heap::retain(v));
+      while (!work.list.empty()) {
+        Owned at(engine.heap(), work.list.back());
+        work.list.pop_back();
+        if (engine.is_number(at.v)) {
+          values_.add(at.take());
+        } else if (at.v.is_pair()) {
+          value::Pair* p = at.v.pair();
+          Owned car(engine.heap(), engine.read_field(tape, p, 0, p->car));
+          work.add(engine.read_field(tape, p, 1, p->cdr));
+          work.add(car.take());
+        } else if (value::is_vector(at.v)) {
+          value::Vector* items = value::as_vector(at.v);
+          std::size_t first = work.list.size();
           for (std::uint64_t i = 0; i < items->length; ++i)
-            work.push_back(engine.read_field(tape_, items, static_cast<std::uint32_t>(i), items->items()[i]));
-          std::reverse(work.begin() + static_cast<std::ptrdiff_t>(first), work.end());
+            work.add(engine.read_field(tape, items, static_cast<std::uint32_t>(i), items->items()[i]));
+          std::reverse(work.list.begin() + static_cast<std::ptrdiff_t>(first), work.list.end());
         }
-        engine.heap().release(at);
       }
     }
   }
-  ~Leaves() {
-    for (Value v : values) engine_.heap().release(v);
-  }
-  Leaves(const Leaves&) = delete;
-  Leaves& operator=(const Leaves&) = delete;
-
-  std::vector<Value> values;  // owned
+  std::span<const Value> values() const { return values_.list; }
 
 private:
-  Engine& engine_;
-  Tape* tape_;
+  value::OwnedValues values_;
 };
 
 // Reverse mode: result y is one chain of records, two operands each.
@@ -344,7 +330,7 @@ Value as_bundle(Engine& engine, std::uint64_t tag, double y, std::span<const Val
 Value differentiated(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments, std::span<const Value> flat) {
   Tape* tape = engine.runs.back().tape;
   Leaves leaves(engine, arguments);
-  std::span<const Value> x = leaves.values;
+  std::span<const Value> x = leaves.values();
   std::uint64_t tag = 0;
   for (Value v : x)
     if (value::is_bundle(v)) tag = std::max(tag, value::as_bundle(v)->tag);

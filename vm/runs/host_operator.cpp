@@ -78,7 +78,8 @@ Value call_operator(Engine& engine, const HostProcedure& procedure, std::span<co
   // What the host sees is not of the program: serials stay.
   std::uint64_t serial = heap.next_serial;
   Values primals(heap);
-  for (Value v : arguments) primals.list.push_back(engine.is_number(v) && !machine::tensors::is_tensor_like(v) ? Heap::retain(engine.primal(v)) : machine::tensors::alias(engine, engine.primal(v)));
+  for (Value v : arguments)
+    primals.add(engine.is_number(v) && !machine::tensors::is_tensor_like(v) ? Heap::retain(engine.primal(v)) : machine::tensors::alias(engine, engine.primal(v)));
   Owned given(heap, procedure.call(primals.list));
   heap.next_serial = serial;
   Owned result(heap, tensor_of_host(engine, procedure, "its result", given.take(), nullptr));

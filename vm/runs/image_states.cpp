@@ -185,7 +185,7 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
     read_snapshot(r, slot);
     if (slot.empty() && slot.bytes != 0) throw Malformed("bytes in no snapshot");
     if (r.engine.snapshot_bytes > kMostSnapshotBytes - slot.bytes) throw Malformed("more bytes in snapshots than there are");
-    if (!slot.empty()) hold_snapshot(r.engine, 1, slot.bytes);
+    if (!slot.empty()) count_snapshot(r.engine, slot);
   }
   r.tape(s.aside, false);
   r.runs(s.aside_runs, ImageReader::Stack::snapshot);
@@ -208,9 +208,9 @@ void write_state(ImageWriter& w, const RunState& state) {
   if (is_checkpoint_state(state)) runs::write_checkpoint(w, dynamic_cast<const runs::CheckpointState&>(state));
 }
 
-RunState* begin_state(ImageReader& r) {
-  if (r.flag()) return new runs::CheckpointState(r.engine);
-  return new runs::ReverseState(r.engine);
+OwnedState begin_state(ImageReader& r) {
+  if (r.flag()) return r.engine.heap().own<runs::CheckpointState>(r.engine);
+  return r.engine.heap().own<runs::ReverseState>(r.engine);
 }
 
 void read_state(ImageReader& r, RunState& state) {

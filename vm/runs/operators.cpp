@@ -26,6 +26,7 @@ using bytecode::RunOperator;
 using bytecode::Word;
 using machine::ProgramError;
 using machine::RunKind;
+using value::Owned;
 using value::Code;
 using value::Frame;
 
@@ -270,6 +271,8 @@ Run plain_run(RunKind kind, Engine& engine) {
 
 namespace cairn::machine {
 
+using value::Owned;
+
 MachineCode machine_code(std::size_t number) {
   const runs::Bodies& all = runs::bodies();
   if (number >= all.codes.size()) return {};
@@ -305,7 +308,7 @@ bool perform(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_forward: {
-    rules::Owned f(heap, slot(field_b(w))), x(heap, slot(field_c(w)));
+    Owned f(heap, slot(field_b(w))), x(heap, slot(field_c(w)));
     Run r = plain_run(RunKind::forward, engine);
     r.top = engine.make_call(f.v, &x.v, 1);
     engine.push_run(r);
@@ -337,7 +340,7 @@ bool perform(Engine& engine, const Word* instruction) {
     start_update(engine, frame, *state_in<SweepState>(engine, slot(field_b(w))));
     return true;
   case Opcode::run_updated: {
-    rules::Owned result(heap, slot(field_a(w)));
+    Owned result(heap, slot(field_a(w)));
     auto* s = state_in<SweepState>(engine, slot(field_b(w)));
     end_update(engine, *s, result.take());
     if (update_is_due(*s) || (s->sweeping && !end_sweep(engine, *s))) go(field_c(w));
@@ -363,7 +366,7 @@ bool perform(Engine& engine, const Word* instruction) {
     sweep(engine, frame, slot(field_b(w)));
     return true;
   case Opcode::run_swept: {
-    rules::Owned nested(heap, slot(field_a(w)));
+    Owned nested(heap, slot(field_a(w)));
     if (!swept(engine, nested.v, slot(field_b(w)))) go(field_c(w));
     return true;
   }
@@ -385,18 +388,18 @@ bool perform(Engine& engine, const Word* instruction) {
     if (!state_in<CheckpointState>(engine, slot(field_a(w)))->complete) go(field_b(w));
     return true;
   case Opcode::run_close: {
-    rules::Owned state(heap, slot(field_b(w)));
+    Owned state(heap, slot(field_b(w)));
     state_in<SweepState>(engine, state.v);
     engine.deliver(close_reverse(engine, state.v));
     return true;
   }
   case Opcode::run_count: {
-    rules::Owned f(heap, slot(field_b(w))), x(heap, slot(field_c(w)));
+    Owned f(heap, slot(field_b(w))), x(heap, slot(field_c(w)));
     engine.start_run(plain_run(RunKind::primops, engine), f.v, x.v);
     return true;
   }
   case Opcode::run_limited: {
-    rules::Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))),
+    Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))),
         n(heap, slot(operand(instruction, 2)));
     Run r = plain_run(RunKind::interrupt, engine);
     std::uint64_t steps = steps_argument(engine, n.v);
@@ -405,7 +408,7 @@ bool perform(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_scheduled: {
-    rules::Owned text(heap, slot(field_b(w))), thunk(heap, slot(field_c(w)));
+    Owned text(heap, slot(field_b(w))), thunk(heap, slot(field_c(w)));
     if (!value::is_string(text.v)) throw ProgramError("with-schedule: expected a string, got " + engine.describe(text.v));
     schedule::Spec spec;
     std::string message;
@@ -421,7 +424,7 @@ bool perform(Engine& engine, const Word* instruction) {
       frame->rest_at(instruction); // there is none behind it, and the register still holds its value
       throw ProgramError("resume: expected a capsule, got " + engine.describe(slot(field_a(w))));
     }
-    rules::Owned z(heap, slot(field_a(w)));
+    Owned z(heap, slot(field_a(w)));
     Frame* parent = frame->parent;
     heap.discard(frame);
     engine.current().top = nullptr;

@@ -53,7 +53,7 @@ void SweepState::release(Heap& heap) {
   heap.release(cotangent);
   heap.release(value);
   for (const tape::Output& o : skeletons) heap.release(o.skeleton);
-  heap.charge(heap.tape, -log.bytes());
+  log.release(heap);
   if (update) update->release(heap);
 }
 
@@ -67,7 +67,7 @@ void SweepState::drop_tape(Engine& engine) {
 
 void SweepState::copy_into(SweepState& copy, Engine& engine) const {
   if (work != nullptr) {
-    copy.work = work->clone(engine.heap());
+    copy.work = work->clone(engine.heap()).release();
     engine.share_tape(work->id());
   }
   copy.position = position;
@@ -82,13 +82,12 @@ void SweepState::copy_into(SweepState& copy, Engine& engine) const {
   copy.tensors_through = tensors_through;
   copy.skeletons = skeletons;
   for (const tape::Output& o : skeletons) Heap::retain(o.skeleton);
-  copy.log = log;
+  copy.log = log.copy(engine.heap());
   if (update) copy.update = update->clone(engine.heap());
-  engine.heap().charge(engine.heap().tape, copy.log.bytes());
 }
 
-RunState* ReverseState::clone(Engine& engine) const {
-  auto* s = new ReverseState(engine);
+machine::OwnedState ReverseState::clone(Engine& engine) const {
+  auto s = engine.heap().own<ReverseState>(engine);
   copy_into(*s, engine);
   return s;
 }
@@ -116,11 +115,11 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   if (of.in_place) want_unshared(engine, x, of.checkpoint ? "checkpoint-*j-update!" : "*j-update!");
   Tape* outer = engine.current().tape;
   if (outer != nullptr)
-    outer->add_composite({outer->size(), frame->serial, Heap::retain(f), Heap::retain(x), Heap::retain(cotangent)});
+    outer->add_composite({outer->size(), frame->serial, f, x, cotangent});
   if (of.checkpoint) {
-    auto* s = new CheckpointState(engine);
-    NativeObject* state = engine.make_state(s);
-    Owned guard(heap, value::of_other(state));
+    auto made = heap.own<CheckpointState>(engine);
+    CheckpointState* s = made.get();
+    Owned guard(heap, value::of_other(engine.make_state(std::move(made))));
     s->serial = frame->serial;
     begin_inside_update(engine, *s, s->serial, outer);
     s->low = heap.next_serial;
@@ -129,7 +128,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
       Value primal = engine.primal(leaf);
       return value::is_tensor(primal) ? machine::tensors::alias(engine, primal) : value::flonum(engine.to_double(primal));
     });
-    Run run;
+    Run& run = s->current.runs.emplace_back();
     run.kind = RunKind::interval;
     run.top = engine.make_call(f, &s->x, 1);
     const value::Code* code = run.top->code;
@@ -140,7 +139,6 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     else
       s->x_place = {run.top->slots()[0].pair()->serial, 0};
     if (of.update.is_pair()) begin_update(engine, *s, of.update, of.in_place);
-    s->current.runs = {run};
     s->current.serial = s->current.start = s->highest = heap.next_serial;
     s->spec = engine.current().schedule;
     s->schedule = schedule::make(engine.schedules[s->spec], {engine.state_budget});
@@ -149,13 +147,13 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     engine.deliver(guard.take());
     return;
   }
-  auto* s = new ReverseState(engine);
-  NativeObject* state = engine.make_state(s);
-  Owned guard(heap, value::of_other(state));
+  auto made = heap.own<ReverseState>(engine);
+  ReverseState* s = made.get();
+  value::Held<NativeObject> state(heap, engine.make_state(std::move(made)));
   s->serial = frame->serial;
   begin_inside_update(engine, *s, s->serial, outer);
   s->cotangent = Heap::retain(cotangent);
-  s->work = new Tape(heap, engine.register_tape(), heap.next_serial, heap.next_serial);
+  s->work = engine.make_tape(heap.next_serial, heap.next_serial).release();
   engine.activate_tape(s->work);
   s->x = copy_value(engine, x, Sharing::tree, [&](Value leaf, Object*, std::uint32_t) {
     Value primal = engine.primal(leaf);
@@ -166,8 +164,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   run.kind = RunKind::reverse;
   run.start = engine.clock;
   run.top = engine.make_call(f, &s->x, 1);
-  guard.take();
-  run.state = state;
+  run.state = state.take();
   engine.push_run(run);
 }
 
@@ -301,7 +298,7 @@ Value close_reverse(Engine& engine, Value state) {
   // the places (serial, leaf) of the composite.
   Tape* outer = engine.current().tape;
   std::uint32_t leaf = 0;
-  Value result = copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
+  Owned result(heap, copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
     if (value::is_tensor(number)) {
       Owned made(heap, machine::tensors::alias(engine, number));
       if (outer != nullptr && ops::is_floating(value::tensor_of(made.v).dtype)) {
@@ -318,18 +315,19 @@ Value close_reverse(Engine& engine, Value state) {
     std::uint32_t at = leaf++;
     double primal = engine.to_double(number);
     return outer->identity(outer->lift({s.serial, tape::kLeaf + at}, value::flonum(primal), primal));
-  });
+  }));
   if (outer != nullptr) {
     // Only its shape is used, and it may outlive the tapes of the numbers in it.
     std::uint64_t next = heap.next_serial;
-    Value skeleton = copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
+    Owned skeleton(heap, copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
       if (value::is_tensor(number)) return heap.make_tensor(ops::description(value::tensor_of(number)));
       return number.is_integer() ? number : value::flonum(engine.to_double(number));
-    });
+    }));
     heap.next_serial = next;
-    outer->outputs.push_back({s.serial, skeleton, s.log.inputs, s.log.draws});
+    outer->outputs.push_back({s.serial, skeleton.v, s.log.inputs, s.log.draws});
+    skeleton.take();
   }
-  return result;
+  return result.take();
 }
 
 } // namespace cairn::runs

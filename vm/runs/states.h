@@ -62,7 +62,7 @@ protected:
 
 struct ReverseState final : SweepState {
   explicit ReverseState(Engine& engine) : SweepState(engine, false) {}
-  RunState* clone(Engine& engine) const override;
+  machine::OwnedState clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
 };
 
@@ -75,6 +75,7 @@ struct Snapshot {
   std::uint64_t start = 0;
   std::uint64_t position = 0; // steps from the beginning
   std::int64_t bytes = 0;     // logical, of what it holds beyond the snapshot before it
+  bool counted = false;       // among the snapshots that are held
   bool empty() const { return runs.empty(); }
 };
 
@@ -108,14 +109,14 @@ struct CheckpointState final : SweepState {
   // A composite's reverse pass: gradients of every place of the outer tape's world, not of x alone.
   NativeObject* outer = nullptr; // the state whose tape has the composite; owned
 
-  RunState* clone(Engine& engine) const override;
+  machine::OwnedState clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
-  void expired(Engine& engine, std::vector<Run> segment) override;
+  void expired(Engine& engine, machine::OwnedRuns segment) override;
   void release(Heap& heap) override;
   std::uint64_t serial_floor() const override { return highest; }
   void activate(Engine& engine) const override;
   void resumed(Engine& engine) override;
-  void drop(Engine& engine, Snapshot& snapshot);
+  void drop(Engine& engine, Snapshot& snapshot);  // and no longer counts it
   std::uint64_t run_position() const override { return current.position; }
 };
 
@@ -123,8 +124,8 @@ inline CheckpointState* as_checkpoint(SweepState& s) { return s.checkpoint ? sta
 inline const CheckpointState* as_checkpoint(const SweepState& s) { return s.checkpoint ? static_cast<const CheckpointState*>(&s) : nullptr; }
 inline SweepState* as_sweep(Value v) { return static_cast<SweepState*>(static_cast<NativeObject*>(v.other())->native); }
 
-// Counts a snapshot and its bytes in (or, negative, out).
-void hold_snapshot(Engine& engine, std::int64_t count, std::int64_t bytes);
+// Counts a snapshot and its bytes among those that are held, until it is dropped.
+void count_snapshot(Engine& engine, Snapshot& snapshot);
 
 // --- what the run_ instructions do; `frame` is on top and awaits the result
 

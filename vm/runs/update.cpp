@@ -79,13 +79,13 @@ Value take_cotangent(Engine& engine, SweepState& s, const Update::Leaf& l) {
 
 std::unique_ptr<Update> Update::clone(Heap& heap) const {
   auto copy = std::make_unique<Update>(*this);
+  copy->charged_ = 0;
+  copy->account(heap);
   Heap::retain(rule);
   for (const Leaf& l : leaves) {
     Heap::retain(l.leaf);
     Heap::retain(l.state);
   }
-  copy->charged_ = 0;
-  copy->account(heap);
   return copy;
 }
 

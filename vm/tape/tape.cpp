@@ -64,14 +64,19 @@ Chunk* Tape::copy_chunk(const Chunk& from) {
   std::memcpy(copy->records, from.records, sizeof(copy->records));
   copy->cleared = from.cleared;
   if (from.cotangents != nullptr) {
-    make_cotangents(copy);
+    try {
+      make_cotangents(copy);
+    } catch (...) {
+      drop_chunk(copy);
+      throw;
+    }
     std::memcpy(copy->cotangents, from.cotangents, sizeof(double) * Chunk::kRecords);
   }
   return copy;
 }
 
-Tape* Tape::clone(Heap& heap) const {
-  auto* t = new Tape(heap, id_, low_, start());
+std::unique_ptr<Tape> Tape::clone(Heap& heap) const {
+  auto t = std::make_unique<Tape>(heap, id_, low_, start());
   t->chunks_ = chunks_;
   for (Chunk* c : chunks_) {
     ++c->owners;
@@ -90,12 +95,6 @@ Tape* Tape::clone(Heap& heap) const {
   t->composites = composites;
   t->keeps_primals_ = keeps_primals_;
   t->outputs = outputs;
-  for (const Composite& c : composites) {
-    Heap::retain(c.f);
-    Heap::retain(c.x);
-    Heap::retain(c.cotangent);
-  }
-  for (const Output& o : outputs) Heap::retain(o.skeleton);
   t->tensors_ = tensors_;
   t->unswept_tensors_ = unswept_tensors_;
   t->leaf_tensors_ = leaf_tensors_;
@@ -104,6 +103,12 @@ Tape* Tape::clone(Heap& heap) const {
   t->tensor_cotangents = tensor_cotangents;
   t->marks = marks;
   t->account_maps();
+  for (const Composite& c : composites) {
+    Heap::retain(c.f);
+    Heap::retain(c.x);
+    Heap::retain(c.cotangent);
+  }
+  for (const Output& o : outputs) Heap::retain(o.skeleton);
   return t;
 }
 

@@ -87,7 +87,7 @@ public:
   Tape& operator=(const Tape&) = delete;
   // A copy that shares full chunks. The copy gets the given id only if it is registered under it: ids name tapes in values, so a
   // copy keeps the id of its original; two copies of one tape are never on the stack of runs together.
-  Tape* clone(Heap& heap) const;
+  std::unique_ptr<Tape> clone(Heap& heap) const;
   // Gives up the values it owns.
   void release(Heap& heap);
 
@@ -104,6 +104,8 @@ public:
 
   // The next record does not fit into the chunk in work: append may throw.
   bool is_full() const { return next_ == end_; }
+  // So many records do: until then append does not throw.
+  bool has_room(std::ptrdiff_t records) const { return end_ - next_ >= records; }
   Value append(double value, std::uint32_t a, double da, std::uint32_t b, double db) {
     if (is_full()) [[unlikely]]
       grow();
@@ -203,9 +205,10 @@ public:
 
   PlaceMap<Input> inputs;
   std::vector<Composite> composites;  // ascending node; added by add_composite
-  // From then on the tape keeps its primals through the sweep: the composite's reverse pass reads them.
+  // From then on the tape keeps its primals through the sweep: the composite's reverse pass reads them. Its values are borrowed.
   void add_composite(Composite composite) {
     composites.push_back(composite);
+    for (Value v : {composite.f, composite.x, composite.cotangent}) Heap::retain(v);
     keeps_primals_ = true;
   }
   std::vector<Output> outputs;

@@ -2,6 +2,8 @@
 // waits to be released is linked through its serial, which nobody reads any more.
 #include "vm/value/heap.h"
 
+#include "vm/value/owned.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +28,18 @@ Heap::~Heap() {
     if (symbol->size_class == kLarge) free_large(symbol);
 }
 
+#ifndef NDEBUG
+void Heap::look() {
+  if (!refusing_) return;
+  refusing_ = false;
+  throw BudgetExceeded("memory budget exceeded by a request that a test refused");
+}
+#endif
+
 void Heap::refill(std::uint16_t size_class) {
+#ifndef NDEBUG
+  look();
+#endif
   std::size_t size = std::size_t{size_class} * 16;
   if (room_ < static_cast<std::int64_t>(size)) pass_watermark(static_cast<std::int64_t>(size));
   if (free_[size_class] != nullptr) return;
@@ -42,6 +55,9 @@ void Heap::refill(std::uint16_t size_class) {
 
 // Makes room for a request, kGranularity bytes beyond it if the budget has them. A request of another account is already in that.
 void Heap::pass_watermark(std::int64_t request) {
+#ifndef NDEBUG
+  look();
+#endif
   std::int64_t live = live_bytes();
   std::int64_t heap = heap_live() + request;
   if (budget_ != 0 && live + request > budget_) refuse(request, "", heap);
@@ -72,7 +88,12 @@ void Heap::charge(Account& account, std::int64_t bytes) {
     watermark_ += bytes;  // not room for objects: their peak would be passed unseen
     return;
   }
-  if (room_ < bytes) {
+#ifndef NDEBUG
+  const bool look = refuses() || room_ < bytes;
+#else
+  const bool look = room_ < bytes;
+#endif
+  if (look) {
     try {
       pass_watermark(bytes);
     } catch (...) {
@@ -86,6 +107,9 @@ void Heap::charge(Account& account, std::int64_t bytes) {
 
 void* Heap::allocate_large(std::size_t bytes, Kind kind) {
   bytes = (bytes + 15) / 16 * 16;
+#ifndef NDEBUG
+  if (refuses()) look();
+#endif
   if (room_ < static_cast<std::int64_t>(bytes)) pass_watermark(static_cast<std::int64_t>(bytes));
   void* p = source_.allocate != nullptr ? source_.allocate(source_.user, bytes, 16) : std::malloc(bytes);
   if (p == nullptr) throw BudgetExceeded(fmt::format("out of memory: the system refused {} bytes", bytes));
@@ -110,6 +134,14 @@ void Heap::free_large(Object* o) {
 
 void Heap::end_immortal(Object* o) {
   if (o->size_class == kLarge && o->kind != Kind::symbol) free_large(o);  // symbols are the table's
+}
+
+void Heap::make_immortal(Object* o) {
+#ifndef NDEBUG
+  if (o->count < kImmortal) --live_objects_;
+#endif
+  o->count = kImmortal;
+  o->serial = 0;
 }
 
 std::size_t Heap::size_of(const Object* o) {
@@ -207,6 +239,14 @@ void Heap::give_back(Object* o) {
   give_back_cell(o);
 }
 
+Value Heap::cons_slowly(Value car, Value cdr) {
+  Owned a(*this, car), d(*this, cdr);
+  auto* p = static_cast<Pair*>(allocate(sizeof(Pair), Kind::pair));
+  p->car = a.take();
+  p->cdr = d.take();
+  return of_pair(p);
+}
+
 Vector* Heap::make_vector(std::uint64_t length) {
   if (length > (std::uint64_t{1} << 40)) throw BudgetExceeded(fmt::format("memory: a vector of {} elements is too large", length));
   auto* v = static_cast<Vector*>(allocate(sizeof(Vector) + 8 * length, Kind::vector));
@@ -262,20 +302,14 @@ Value Heap::make_bundle(std::uint64_t tag, Value primal, Value tangent) {
   std::uint32_t levels = 1;
   for (Value part : {primal, tangent})
     if (is_bundle(part)) levels = std::max(levels, 1 + as_bundle(part)->levels());
-  Bundle* b = nullptr;
-  try {
-    if (levels > kMostLevels)
-      throw BudgetExceeded(fmt::format("a number under more than {} levels of forward mode would have too many parts", kMostLevels));
-    b = static_cast<Bundle*>(allocate(sizeof(Bundle), Kind::bundle));
-  } catch (...) {
-    release(primal);
-    release(tangent);
-    throw;
-  }
+  Owned p(*this, primal), t(*this, tangent);
+  if (levels > kMostLevels)
+    throw BudgetExceeded(fmt::format("a number under more than {} levels of forward mode would have too many parts", kMostLevels));
+  auto* b = static_cast<Bundle*>(allocate(sizeof(Bundle), Kind::bundle));
   b->flags = static_cast<std::uint8_t>(levels);
   b->tag = tag;
-  b->primal = primal;
-  b->tangent = tangent;
+  b->primal = p.take();
+  b->tangent = t.take();
   return of_other(b);
 }
 
@@ -288,9 +322,9 @@ Block* Heap::make_block(std::uint32_t procedures, std::uint32_t captures) {
   return b;
 }
 
-NativeObject* Heap::make_native(Kind kind, Native* native) {
+NativeObject* Heap::make_native(Kind kind, OwnedNative<Native> native) {
   auto* n = static_cast<NativeObject*>(allocate(sizeof(NativeObject), kind));
-  n->native = native;
+  n->native = native.release();
   return n;
 }
 

@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace cairn::value {
@@ -33,9 +35,18 @@ struct Account {
 class Heap;
 struct Native {
   virtual ~Native() = default;
-  // Releases what it owns in the heap; called once, before destruction.
+  // Releases what it owns in the heap; called once, before destruction. It may be half-made: what made it has failed.
   virtual void release(Heap& heap) = 0;
 };
+// One that no object owns yet.
+struct ReleaseNative {
+  Heap* heap = nullptr;
+  void operator()(Native* native) const {
+    native->release(*heap);
+    delete native;
+  }
+};
+template <class T> using OwnedNative = std::unique_ptr<T, ReleaseNative>;
 struct NativeObject : Object {
   Native* native;
 };
@@ -65,9 +76,11 @@ public:
   }
   static bool unique(const Object* o) { return o->count == 1; }
 
-  // --- allocation; every object starts with count 1 and a fresh serial. Value arguments are taken over.
+  // --- allocation; every object starts with count 1 and a fresh serial. Value arguments are taken over, also where there is no memory.
   Value cons(Value car, Value cdr) {
-    auto* p = static_cast<Pair*>(allocate(sizeof(Pair), Kind::pair));
+    Pair* p = quick_pair();
+    if (p == nullptr) [[unlikely]]
+      return cons_slowly(car, cdr);
     p->car = car;
     p->cdr = cdr;
     return of_pair(p);
@@ -78,7 +91,10 @@ public:
   Value make_symbol(std::string_view utf8);                  // interned: the same text gives the same object
   Value make_bundle(std::uint64_t tag, Value primal, Value tangent);  // BudgetExceeded beyond kMostLevels
   Block* make_block(std::uint32_t procedures, std::uint32_t captures);  // entries' offsets are set; code and captures are not
-  NativeObject* make_native(Kind kind, Native* native);      // capsule or state; takes over `native`
+  NativeObject* make_native(Kind kind, OwnedNative<Native> native);  // capsule or state
+  template <class T, class... Arguments> OwnedNative<T> own(Arguments&&... arguments) {
+    return OwnedNative<T>(new T(std::forward<Arguments>(arguments)...), ReleaseNative{this});
+  }
   Value make_tensor(ops::Tensor tensor);
   // A frame that stands at its first instruction, without parent; slots are not set.
   Frame* make_frame(const Code* code) {
@@ -155,15 +171,22 @@ public:
   static constexpr std::size_t kPieceBytes = 32 * 1024 + 64;
   Blocks pieces;  // of tapes, so that all tapes of a machine share what is free
   std::int64_t capsule_count = 0, capsule_count_peak = 0;
-  // Puts the counters back to what they were: what was allocated meanwhile is not part of the program's run.
-  void set_counts(std::uint64_t serial, std::int64_t live_objects) {
-    next_serial = serial;
-    live_objects_ = live_objects;
-  }
+  // The object (one reference, the caller's) is part of the program's text from now on: it never dies, is not counted among what lives, and is
+  // older than every tape's world.
+  void make_immortal(Object* o);
   std::int64_t heap_live() const { return live_bytes() - tape.live - capsules.live - tensors.live - scratch.live; }
   std::int64_t heap_peak() const { return heap_peak_; }
   std::int64_t live_bytes() const { return watermark_ - room_; }
   std::int64_t live_objects() const { return live_objects_; }  // without immortal ones; counted in debug builds
+#ifndef NDEBUG
+  // For tests: the n-th request from now on, of whatever size, is refused as if the budget had no room for it; 0: none is. Returns how many there
+  // were since the last call of this.
+  std::uint64_t refuse_request(std::uint64_t n) {
+    refused_ = n;
+    refusing_ = false;
+    return std::exchange(requests_, 0);
+  }
+#endif
 
   void* allocate(std::size_t bytes, Kind kind) {
     std::size_t size_class = (bytes + 15) / 16;
@@ -180,6 +203,9 @@ private:
     o->serial = next_serial++;
   }
   Object* quick_cell(std::uint16_t size_class, std::int64_t size) {
+#ifndef NDEBUG
+    if (refuses()) return nullptr;
+#endif
     Free* cell = free_[size_class];  // class 0 never has one
     if (cell == nullptr) [[unlikely]]
       return nullptr;
@@ -196,18 +222,26 @@ private:
   }
   Object* allocate_class(std::uint16_t size_class, Kind kind) {
     Object* o = quick_cell(size_class, std::int64_t{size_class} * 16);
-    if (o == nullptr) [[unlikely]] {
+    while (o == nullptr) [[unlikely]] {
       refill(size_class);
       o = quick_cell(size_class, std::int64_t{size_class} * 16);
     }
     set_header(o, header(kind, size_class));
     return o;
   }
+  Value cons_slowly(Value car, Value cdr);
   void* allocate_large(std::size_t bytes, Kind kind);
   void free_large(Object* o);
   // Makes the next quick_cell of that class succeed.
   void refill(std::uint16_t size_class);
   void pass_watermark(std::int64_t request);
+#ifndef NDEBUG
+  bool refuses() {
+    if (refusing_ || ++requests_ == refused_) refusing_ = true;
+    return refusing_;
+  }
+  void look();  // throws if the last request is refused
+#endif
   [[noreturn]] void refuse(std::int64_t request, std::string_view what, std::int64_t heap) const;
   void release_slow(Object* o);
   void give_back(Object* o);
@@ -228,6 +262,10 @@ private:
   std::int64_t budget_ = 0;
   std::int64_t heap_peak_ = 0;
   std::int64_t live_objects_ = 0;
+#ifndef NDEBUG
+  std::uint64_t requests_ = 0, refused_ = 0;
+  bool refusing_ = false;
+#endif
   Object* pending_ = nullptr;  // to be released, linked
   bool draining_ = false;
   static constexpr std::size_t kSlabBytes = 64 * 1024;

@@ -136,6 +136,13 @@ inline Value copy(CAIRN_REGISTERS, Value v) {
   return Heap::retain(v);
 }
 #define COPY(v) copy(CAIRN_PASS, v)
+// In front of what gives an instruction's operands to something new: there is room on the tape for copies of them all. Else the outlined way
+// does it, which can stop half-way.
+#define WANT_ROOM(copies, slowly)                                                                                                \
+  if constexpr (kTaped) {                                                                                                        \
+    if (!e->loop.tape->has_room(static_cast<std::ptrdiff_t>(copies))) [[unlikely]]                                               \
+      CONTINUE(slowly);                                                                                                          \
+  }
 inline Value take(CAIRN_REGISTERS, std::uint16_t f) {
   Value v = SOURCE(f);
   return (f & kLastUse) != 0 ? v : COPY(v);

@@ -8,18 +8,14 @@ namespace {
 
 OUTLINE(group_slow) {
   SAVE();
-  const bytecode::Group& g = e->loaded.module.groups[B];
   unsigned n = C;
-  Block* block = e->heap().make_block(static_cast<std::uint32_t>(g.functions.size()), n);
-  for (std::size_t i = 0; i < g.functions.size(); ++i)
-    block->procedure(static_cast<std::uint32_t>(i))->code = e->loop.codes[g.functions[i]].get();
-  for (unsigned i = 0; i < n; ++i) block->captured()[i] = TAKE(OPERAND(i));
-  SLOT(A) = value::of_procedure(block->procedure(0));
+  SLOT(A) = e->group_of(frame, e->loaded.module.groups[B], operands(pc, n));
   NEXT(1 + (n + 3) / 4);
 }
 HANDLER(group) {
   const Code* code = e->loaded.lone_code[B];
   unsigned n = C;
+  WANT_ROOM(n, group_slow)
   Block* block = code == nullptr ? nullptr : e->heap().quick_block(1, n);
   if (block == nullptr) [[unlikely]]
     CONTINUE(group_slow);
@@ -73,9 +69,6 @@ HANDLER(capture) {
 // --- calls. The new frame is filled before the old one gives anything up.
 
 // Arguments 0 to n-1 from the operands.
-inline void pass_operands(CAIRN_REGISTERS, Value* slots, unsigned n) {
-  for (unsigned i = 0; i < n; ++i) slots[i] = TAKE(OPERAND(i));
-}
 inline void pass_few_operands(CAIRN_REGISTERS, Value* slots, unsigned n) {
   if (n == 0) return;
   slots[0] = TAKE(OPERAND(0));
@@ -106,13 +99,12 @@ OUTLINE(call_slow) {
   SAVE();
   bool one = bytecode::opcode_of(*pc) == Opcode::call_1;
   unsigned n = C;
-  Frame* f = e->heap().make_frame(e->loop.codes[B].get());
-  if (one) f->slots()[0] = TAKE(C);
-  else pass_operands(CAIRN_PASS, f->slots(), n);
+  Frame* f = e->call_directly(frame, one ? fields(pc, 3, 1) : operands(pc, n), e->loop.codes[B].get());
   ENTER_CALL(f, one ? 1 : 1 + (n + 3) / 4, A);
 }
 HANDLER(call_1) {
   const Code* code = e->loop.codes[B].get();
+  WANT_ROOM(1, call_slow)
   Frame* f = e->heap().quick_frame(code);
   if (f == nullptr) [[unlikely]]
     CONTINUE(call_slow);
@@ -124,6 +116,7 @@ HANDLER(call) {
   unsigned n = C;
   if (n > 4) [[unlikely]]
     CONTINUE(call_slow);
+  WANT_ROOM(4, call_slow)
   Frame* f = e->heap().quick_frame(code);
   if (f == nullptr) [[unlikely]]
     CONTINUE(call_slow);
@@ -157,14 +150,15 @@ inline void replace_slots(CAIRN_REGISTERS, unsigned n) {
 
 OUTLINE(tail_call_slow) {
   SAVE();
-  Frame* f = e->heap().make_frame(e->loop.codes[B].get());
-  if (bytecode::opcode_of(*pc) == Opcode::tail_call_1) f->slots()[0] = TAKE(C);
-  else pass_operands(CAIRN_PASS, f->slots(), C);
+  bool one = bytecode::opcode_of(*pc) == Opcode::tail_call_1;
+  unsigned n = C;
+  Frame* f = e->call_directly(frame, one ? fields(pc, 3, 1) : operands(pc, n), e->loop.codes[B].get());
   ENTER_TAIL_CALL(f, false);
 }
 HANDLER(tail_call_1) {
   if (Heap::is_large(frame)) [[unlikely]]
     CONTINUE(tail_call_slow);
+  WANT_ROOM(1, tail_call_slow)
   const Code* code = e->loop.codes[B].get();
   if (code->frame_class == frame->size_class) [[likely]] {
     SLOT(0) = TAKE(C);
@@ -182,6 +176,7 @@ HANDLER(tail_call) {
   unsigned n = C;
   if (n > 4) [[unlikely]]
     CONTINUE(tail_call_slow);
+  WANT_ROOM(4, tail_call_slow)
   const Code* code = e->loop.codes[B].get();
   if (code->frame_class == frame->size_class) [[likely]] {
     replace_slots(CAIRN_PASS, n);
@@ -243,6 +238,7 @@ OUTLINE(call_value_slow) {
   if (code->needs_closure && (B & kLastUse) == 0) Heap::retain(value::block_of(callee.procedure()));                             \
   if (!code->needs_closure && (B & kLastUse) != 0) give_up_shared(value::block_of(callee.procedure()));
 HANDLER(call_value_1) {
+  WANT_ROOM(1, call_value_slow)
   QUICK_CALLEE(1)
   f->slots()[0] = TAKE(C);
   PASS_CALLEE(1)
@@ -251,6 +247,7 @@ HANDLER(call_value_1) {
 HANDLER(tail_call_value_1) {
   if (Heap::is_large(frame)) [[unlikely]]
     CONTINUE(call_value_slow);
+  WANT_ROOM(1, call_value_slow)
   QUICK_CODE(1)
   if (code->frame_class == frame->size_class) [[likely]] {
     SLOT(0) = TAKE(C);
@@ -265,6 +262,7 @@ HANDLER(tail_call_value_1) {
 }
 HANDLER(call_value) {
   if (C > 4) CONTINUE(call_value_slow);
+  WANT_ROOM(4, call_value_slow)
   QUICK_CALLEE(C)
   pass_few_operands(CAIRN_PASS, f->slots(), C);
   PASS_CALLEE(C)
@@ -275,6 +273,7 @@ HANDLER(tail_call_value) {
     CONTINUE(call_value_slow);
   unsigned n = C;
   if (n > 4) CONTINUE(call_value_slow);
+  WANT_ROOM(4, call_value_slow)
   QUICK_CODE(n)
   if (code->frame_class == frame->size_class) [[likely]] {
     replace_slots(CAIRN_PASS, n);
@@ -317,9 +316,8 @@ OUTLINE(return_slowly) {
   e->loop.run->top = parent;
   e->clock = e->loop.end - static_cast<std::uint64_t>(left);
   if (parent == nullptr) return e->finish_run(v) ? Exit::switched : Exit::done;
-  frame = e->enter(*e->loop.run, parent);
+  frame = e->return_to(*e->loop.run, v);
   pc = frame->next();
-  SLOT(frame->result()) = v;
   NEXT(0);
 }
 HANDLER(ret) {

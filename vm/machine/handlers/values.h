@@ -64,13 +64,11 @@ HANDLER(check_global) {
 
 OUTLINE(cons_slow) {
   SAVE();
-  auto* p = static_cast<value::Pair*>(e->heap().allocate(sizeof(value::Pair), Kind::pair));
-  p->car = TAKE(B);
-  p->cdr = TAKE(C);
-  SLOT(A) = value::of_pair(p);
+  SLOT(A) = e->pair_of(frame, B, C);
   NEXT(1);
 }
 HANDLER(cons) {
+  WANT_ROOM(2, cons_slow)
   value::Pair* p = e->heap().quick_pair();
   if (p == nullptr) [[unlikely]]
     CONTINUE(cons_slow);
@@ -121,10 +119,8 @@ OUTLINE(uncons_slow) {
   Value v = SOURCE(c);
   if (!v.is_pair()) expected(*e, "car", "a pair", v);
   value::Pair* p = v.pair();
-  Value x = get_field(e, p, 0, p->car), y = get_field(e, p, 1, p->cdr);
+  e->read_pair(frame, p, A, B);
   if ((c & kLastUse) != 0) e->heap().release(p);
-  SLOT(A) = x;
-  SLOT(B) = y;
   NEXT(1);
 }
 HANDLER(uncons) {
@@ -153,9 +149,7 @@ HANDLER(uncons) {
 HANDLER(vector) {
   SAVE();
   unsigned n = C;
-  value::Vector* v = e->heap().make_vector(n);
-  for (unsigned i = 0; i < n; ++i) v->items()[i] = TAKE(OPERAND(i));
-  SLOT(A) = value::of_other(v);
+  SLOT(A) = e->vector_of(frame, operands(pc, n));
   NEXT(1 + (n + 3) / 4);
 }
 
@@ -221,8 +215,7 @@ OUTLINE(vector_update_slow) {
     done_with(e, fi, index);
     SLOT(A) = v;
   } else {
-    Value made = e->vector_with(old, i);
-    value::as_vector(made)->items()[i] = TAKE(fx);
+    Value made = e->updated_vector(frame, old, i, fx);
     done_with(e, fi, index);
     done_with(e, fv, v);
     SLOT(A) = made;

@@ -1,0 +1,58 @@
+// Refuses memory to Cairn, one request after the other, and looks at what is left (see sweep.h).
+//
+//   test_failing [--seconds=S] [--every=N] [--filter=TEXT] [--sources] FILE...
+//
+// FILEs are programs as test/language/run.py runs them. Each scenario gets S seconds for each kind of refusal and is swept in strides if that is
+// not enough (0: every request is refused once, whatever it takes, in scenarios that make at most N).
+#include "test/failing/calls.h"
+#include "test/failing/programs.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+int main(int argc, char** argv) {
+  using namespace failing;
+  Limits limits;
+  std::string filter;
+  bool sources = false;
+  std::vector<std::string> files;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    auto value = [&](const char* option) -> const char* {
+      std::string start = std::string(option) + "=";
+      return word.rfind(start, 0) == 0 ? argv[i] + start.size() : nullptr;
+    };
+    if (const char* s = value("--seconds")) limits.seconds = std::atof(s);
+    else if (const char* n = value("--every")) limits.every = std::strtoull(n, nullptr, 10);
+    else if (const char* f = value("--filter")) filter = f;
+    else if (word == "--sources") sources = true;
+    else files.push_back(word);
+  }
+  std::vector<Scenario> scenarios;
+  add_calls(scenarios);
+  add_hosts(scenarios);
+  std::size_t of_api = scenarios.size();
+  for (const std::string& file : files) (sources ? add_sources : add_programs)(file, scenarios);
+
+  std::vector<Kind> kinds = {Kind::memory, Kind::memory_and_all_behind};
+#ifndef NDEBUG
+  kinds.push_back(Kind::charge);
+#endif
+  std::uint64_t runs = 0, wrong = 0, complete = 0, swept = 0;
+  for (const Scenario& scenario : scenarios) {
+    if (!filter.empty() && scenario.name.find(filter) == std::string::npos) continue;
+    bool all = true;
+    ++swept;
+    for (Kind kind : kinds) {
+      Outcome outcome = sweep(scenario, kind, limits);
+      runs += outcome.runs;
+      wrong += outcome.wrong;
+      all = all && outcome.complete;
+    }
+    complete += all ? 1 : 0;
+  }
+  fmt::print("{} scenarios, {} of the C API; {} runs; every request refused once in {}; {} complaints\n", swept, of_api, runs, complete, wrong);
+  return wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,239 @@
+// See programs.h.
+#include "test/failing/programs.h"
+#include "test/failing/tools.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+namespace failing {
+
+namespace {
+
+// What a machine must still write after another program has failed on it: it uses no definition that may be missing.
+const std::string kProbe = "(write (cdr (*j (lambda (x) (* x x)) 3. 1)))";
+const std::string kProbed = "6.0";
+
+// Programs that run longer than this are not for sweeping.
+constexpr std::uint64_t kMostSteps = 300'000;
+
+struct Program {
+  std::string name, text, input;
+  std::vector<std::string> arguments;
+  std::string device, schedule;
+  std::uint64_t memory = std::uint64_t{256} << 20;
+  Bytes module, probe;        // the second continues the first
+  std::string expected;       // what it writes
+  cairn_status ends = CAIRN_OK;
+  std::uint64_t steps = 0;
+  bool own_memory = false;
+
+  cairn_vm_options options() const {
+    cairn_vm_options options = Machine::defaults();
+    options.memory_bytes = memory;
+    if (!device.empty()) options.device = device.c_str();
+    if (!schedule.empty()) options.schedule = schedule.c_str();
+    return options;
+  }
+};
+
+bool starts(const std::string& line, const char* with) { return line.rfind(with, 0) == 0; }
+
+// What stands behind `; KEY: ` anywhere in a line.
+bool directive(const std::string& line, const std::string& key, std::string& value) {
+  std::size_t at = line.find("; " + key + ": ");
+  if (at == std::string::npos) return false;
+  value = line.substr(at + key.size() + 4);
+  return true;
+}
+
+// False: it has options that do not matter here, or that a sweep cannot keep.
+bool understood(Program& p, const std::string& flags) {
+  std::istringstream words(flags);
+  for (std::string word; words >> word;) {
+    auto value = [&](const char* option) { return starts(word, option) ? word.substr(std::string(option).size()) : std::string(); };
+    if (std::string v = value("--device="); !v.empty()) p.device = v;
+    else if (v = value("--checkpoint="); !v.empty()) p.schedule = v;
+    else if (v = value("--memory="); !v.empty()) {
+      char* unit = nullptr;
+      p.memory = std::strtoull(v.c_str(), &unit, 10) << (std::string(unit) == "MiB" ? 20 : std::string(unit) == "KiB" ? 10 : 0);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<Program> programs_of(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<Program> out;
+  std::string prelude, file_name = std::filesystem::path(path).filename();
+  bool usable = true;
+  auto end = [&] {
+    if (!out.empty() && !usable) out.pop_back();
+    usable = true;
+  };
+  for (std::string line; std::getline(file, line);) {
+    if (starts(line, ";;; case ")) {
+      end();
+      out.emplace_back().name = file_name + ": " + line.substr(9);
+      out.back().text = prelude;
+      continue;
+    }
+    (out.empty() ? prelude : out.back().text) += line + "\n";
+    std::string value;
+    if (out.empty()) continue;
+    if (directive(line, "input", value)) out.back().input += value + "\n";
+    if (directive(line, "flags", value) && !understood(out.back(), value)) usable = false;
+    if (directive(line, "args", value)) usable = false;
+  }
+  end();
+  if (out.empty()) {
+    Program& whole = out.emplace_back();
+    whole.name = file_name;
+    whole.text = prelude;
+    std::istringstream lines(prelude);
+    for (std::string line, value; std::getline(lines, line);)
+      if (directive(line, "input", value)) whole.input += value + "\n";
+  }
+  return out;
+}
+
+// Compiles it and sees what it does undisturbed. False: it is nothing to sweep.
+bool prepare(Program& p, const std::string& path) {
+  std::string error;
+  std::vector<Bytes> modules = compiled_session({p.text, kProbe}, error, {}, path.c_str());
+  if (modules.size() != 2) return false;
+  p.module = modules[0];
+  p.probe = modules[1];
+  Run run;
+  Module module(p.module);
+  Machine vm(run, p.options(), p.own_memory);
+  if (!vm.made()) return false;
+  vm.input = p.input;
+  if (!vm.load(module)) return false;
+  p.ends = cairn_vm_run(vm, kMostSteps);
+  p.expected = vm.output;
+  p.steps = cairn_vm_steps(vm);
+  return p.ends == CAIRN_OK || p.ends == CAIRN_PROGRAM_ERROR || p.ends == CAIRN_OVER_BUDGET;
+}
+
+// How the run that was refused something may have ended: as it does undisturbed, or for want of memory, and never with other output.
+bool ended_well(Run& run, const Program& p, const Machine& vm, cairn_status status) {
+  bool short_of_memory = run.refuses() && (status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY);
+  if (status != p.ends && !short_of_memory) {
+    run.complain(fmt::format("ends with status {}, undisturbed with {}", static_cast<int>(status), static_cast<int>(p.ends)));
+    return false;
+  }
+  bool fits = status == p.ends && !short_of_memory ? vm.output == p.expected : p.expected.compare(0, vm.output.size(), vm.output) == 0;
+  if (!fits) run.complain("writes " + vm.output);
+  return fits;
+}
+
+cairn_status ran(cairn_vm* vm, std::uint64_t steps) {
+  Inside inside;
+  return cairn_vm_run(vm, steps);
+}
+
+void run_program(Run& run, const Program& p, const Module& module, const Module& probe) {
+  Machine vm(run, p.options(), p.own_memory);
+  if (!vm.made()) return;
+  vm.input = p.input;
+  if (!vm.load(module)) return;
+  if (ended_well(run, p, vm, ran(vm, CAIRN_UNLIMITED)) && p.ends != CAIRN_OVER_BUDGET) vm.probe(probe, kProbed);
+}
+
+// Half of it, a capsule, and the rest on another machine.
+void run_in_two(Run& run, const Program& p, const Module& module) {
+  Bytes file;
+  std::string first;
+  std::size_t input_at = 0;
+  {
+    Machine vm(run, p.options(), p.own_memory);
+    if (!vm.made()) return;
+    vm.input = p.input;
+    if (!vm.load(module)) return;
+    cairn_status status = ran(vm, p.steps / 2);
+    if (status != CAIRN_OUT_OF_STEPS) {
+      run.judged("the first half", status);
+      return;
+    }
+    cairn_capsule* capsule = nullptr;
+    if (!run.did("cairn_vm_capsule", [&] { return cairn_vm_capsule(vm, &capsule); })) {
+      // Whether it could be saved or not, it goes on.
+      run.no_more();
+      ended_well(run, p, vm, ran(vm, CAIRN_UNLIMITED));
+      return;
+    }
+    void* bytes = nullptr;
+    std::size_t size = 0;
+    if (run.did("cairn_capsule_write", [&] { return cairn_capsule_write(capsule, &bytes, &size); }))
+      file.assign(static_cast<unsigned char*>(bytes), static_cast<unsigned char*>(bytes) + size);
+    cairn_free(bytes);
+    cairn_capsule_free(capsule);
+    first = vm.output;
+    input_at = vm.input_at;
+  }
+  if (file.empty()) return;
+  Machine vm(run, p.options(), p.own_memory);
+  if (!vm.made()) return;
+  vm.output = first;
+  vm.input = p.input;
+  vm.input_at = input_at;
+  if (!run.did("cairn_vm_restore", [&] { return cairn_vm_restore(vm, file.data(), file.size(), nullptr); })) return;
+  ended_well(run, p, vm, ran(vm, CAIRN_UNLIMITED));
+}
+
+std::shared_ptr<Program> prepared(Program&& given, const std::string& path) {
+  auto p = std::make_shared<Program>(std::move(given));
+  return prepare(*p, path) ? p : nullptr;
+}
+
+} // namespace
+
+void add_programs(const std::string& path, std::vector<Scenario>& scenarios) {
+  for (Program& given : programs_of(path)) {
+    given.own_memory = scenarios.size() % 4 == 3;
+    std::shared_ptr<Program> p = prepared(std::move(given), path);
+    if (p == nullptr) continue;
+    auto module = std::make_shared<Module>(p->module), probe = std::make_shared<Module>(p->probe);
+    scenarios.push_back({p->name, [=](Run& run) { run_program(run, *p, *module, *probe); }});
+    if (p->ends != CAIRN_OVER_BUDGET) scenarios.push_back({p->name + ", in two", [=](Run& run) { run_in_two(run, *p, *module); }});
+  }
+}
+
+void add_sources(const std::string& path, std::vector<Scenario>& scenarios) {
+  for (Program& given : programs_of(path)) {
+    auto text = std::make_shared<std::string>(given.text);
+    std::string error;
+    auto expected = std::make_shared<Bytes>(compiled(*text, error, {}, path.c_str()));
+    cairn_status ends = expected->empty() ? CAIRN_BAD_SOURCE : CAIRN_OK;
+    scenarios.push_back({given.name + ", compiled", [=](Run& run) {
+      cairn_compiler_options options;
+      cairn_compiler_options_init(&options);
+      void* bytes = nullptr;
+      std::size_t size = 0;
+      char* message = nullptr;
+      cairn_status status = CAIRN_OK;
+      {
+        Inside inside;
+        status = cairn_compile(path.c_str(), text->data(), text->size(), &options, &bytes, &size, &message);
+      }
+      if (status != ends) run.judged("cairn_compile", status);
+      if (status == CAIRN_OK) {
+        run.check(Bytes(static_cast<unsigned char*>(bytes), static_cast<unsigned char*>(bytes) + size) == *expected, "another module");
+        cairn_module* module = nullptr;
+        run.did("cairn_module_read", [&] { return cairn_module_read(bytes, size, &module, nullptr); });
+        cairn_module_free(module);
+      }
+      cairn_compiler_free(message);
+      cairn_compiler_free(bytes);
+    }});
+  }
+}
+
+} // namespace failing

@@ -1,0 +1,65 @@
+// What is owned until somebody takes it: whatever fails before that, nothing is lost. Everything that holds references of its own while
+// something else may throw holds them by one of these.
+#pragma once
+
+#include "vm/value/heap.h"
+
+#include <utility>
+#include <vector>
+
+namespace cairn::value {
+
+// A value.
+struct Owned {
+  Heap& heap;
+  Value v;
+  Owned(Heap& h, Value x) : heap(h), v(x) {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() { heap.release(v); }
+  Value take() { return std::exchange(v, kUnspecified); }
+  // v = (car . v); takes car over.
+  void push(Value car) {
+    Value rest = take();
+    v = heap.cons(car, rest);
+  }
+};
+
+// An object that is not yet, or no longer, a value: a frame, a state. All of it must be fit to be released.
+template <class T> class Held {
+public:
+  Held(Heap& heap, T* object) : heap_(&heap), object_(object) {}
+  Held(Held&& other) noexcept : heap_(other.heap_), object_(std::exchange(other.object_, nullptr)) {}
+  Held& operator=(Held&&) = delete;
+  ~Held() {
+    if (object_ != nullptr) heap_->release(object_);
+  }
+  T* operator->() const { return object_; }
+  T*& slot() { return object_; }
+  T* get() const { return object_; }
+  T* take() { return std::exchange(object_, nullptr); }
+
+private:
+  Heap* heap_;
+  T* object_;
+};
+
+// Values that go together.
+struct OwnedValues {
+  explicit OwnedValues(Heap& h) : heap(h) {}
+  ~OwnedValues() {
+    for (Value v : list) heap.release(v);
+  }
+  OwnedValues(const OwnedValues&) = delete;
+  OwnedValues& operator=(const OwnedValues&) = delete;
+  // Takes v over, also where there is no room for it.
+  void add(Value v) {
+    Owned guard(heap, v);
+    list.push_back(v);
+    guard.take();
+  }
+  Heap& heap;
+  std::vector<Value> list;
+};
+
+} // namespace cairn::value
