@@ -73,7 +73,7 @@ private:
 
 inline Shape Maker::shape(int rank) {
   Shape s;
-  constexpr std::array<std::array<std::int64_t, 4>, 4> kLarge = {{{70001}, {131, 301}, {13, 41, 97}, {3, 11, 31, 51}}};
+  constexpr std::array<std::array<std::int64_t, 4>, 4> kLarge = {{{40001}, {101, 301}, {11, 31, 97}, {3, 11, 31, 31}}};
   if (large_ && rank > 0) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) s.push_back(about(0, kLarge[static_cast<std::size_t>(rank - 1)][i]));
     return s;
@@ -170,7 +170,7 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
   const Shape s = some(2 + static_cast<int>(below(2)));
   const std::int64_t axis = below(s.rank());
   const int line = static_cast<int>(axis);
-  const std::int64_t n = large_ ? about(0, 21) : 1 + below(5), stack = about(2, 33), classes = about(6, 1001), rows = about(n, 65);
+  const std::int64_t n = large_ ? about(0, 21) : 1 + below(5), stack = about(2, 9), classes = about(6, 1001), rows = about(n, 65);
   switch (id) {
   case OperatorId::embedding:
     sample.inputs = {tensor(dtype(), s), indices(large_ ? Shape{about(0, 301)} : shape(), s[0])};
