@@ -56,7 +56,7 @@ struct Statement {
   bool removed = false;     // set by liveness: pure, and nobody needs its value
   std::uint32_t index = 0;
   std::uint32_t dest = kNone;
-  Span span;
+  Place place;
   std::vector<Atom> operands;
   std::vector<Block> blocks;
   std::vector<Label> labels;
@@ -82,6 +82,7 @@ struct Unit {
   std::uint32_t first_function = 0, first_group = 0; // what comes before is in the module already
   std::vector<bytecode::Import> imports; // those that a statement names, or one of an earlier text
   KnownFunctions known;
+  Sites sites;
   std::uint32_t entry = 0;
 };
 

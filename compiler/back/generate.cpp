@@ -60,6 +60,7 @@ Unit make_unit(const Program& program, const Options& options, Unit begun) {
     globals.mark_stored(tree);
   }
   Unit unit = build_unit(tree, globals, classify_locals(tree, options.level > 0), options.level, std::move(begun));
+  unit.sites = std::move(tree.sites);
   keep_used_imports(unit, program.hosts);
   std::vector<bool> constant_globals;
   for (std::uint32_t g = 0; g < program.globals.size(); ++g) constant_globals.push_back(globals[g].once);
@@ -86,7 +87,8 @@ Compiled extended(const Program& program, const Options& options, Compiled so_fa
   if (unit.first_function + unit.functions.size() > 0xFFFF || unit.first_group + unit.groups.size() > 0xFFFF)
     throw Failure{{unit.functions.back().span, "the program has too many procedures"}, {}};
   ConstantPool constants(module);
-  for (const AnfFunction& f : unit.functions) module.functions.push_back(emit_function(f, unit, constants));
+  for (const AnfFunction& f : unit.functions)
+    unit.sites.write(module.functions.emplace_back(emit_function(f, unit, constants)), module);
   for (bytecode::Group& g : unit.groups) module.groups.push_back(std::move(g));
   module.imports = std::move(unit.imports);
   module.entry = unit.entry;

@@ -20,10 +20,9 @@ bool same(const bytecode::Constant& a, const bytecode::Constant& b) {
   return a.kind == b.kind && a.integer == b.integer && a.flonum == b.flonum && a.text == b.text && a.parts == b.parts;
 }
 bool same(const bytecode::Function& a, const bytecode::Function& b) {
-  auto same_place = [](const bytecode::PcSpan& x, const bytecode::PcSpan& y) { return x.pc == y.pc && x.span == y.span; };
   return a.name == b.name && a.parameters == b.parameters && a.rest == b.rest && a.needs_closure == b.needs_closure &&
-         a.slots == b.slots && a.code == b.code && a.span == b.span && a.library == b.library &&
-         std::equal(a.spans.begin(), a.spans.end(), b.spans.begin(), b.spans.end(), same_place);
+         a.slots == b.slots && a.code == b.code && a.span == b.span && a.library == b.library && a.spans == b.spans &&
+         a.sites == b.sites;
 }
 bool same(const bytecode::Group& a, const bytecode::Group& b) { return a.functions == b.functions && a.captures == b.captures; }
 bool same(const bytecode::Source& a, const bytecode::Source& b) { return a.name == b.name && a.text == b.text; }

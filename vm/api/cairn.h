@@ -145,7 +145,7 @@ typedef struct cairn_vm_options {
   void* user;                       /* first argument of the three, and what cairn_vm_user gives */
   const cairn_allocator* allocator; /* copied; NULL: the system's memory */
   int one_shot; /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
-  int check_nan; /* not 0: the first NaN among the elements of a tensor is an error, with its operator and place */
+  int check_nan; /* not 0: the first NaN, of a tensor's elements or of arithmetic, is an error with operator and place */
   int profile;  /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs many times slower */
 } cairn_vm_options;
 
@@ -255,6 +255,10 @@ CAIRN_API cairn_status cairn_vm_progress(const cairn_vm* vm, cairn_progress* pro
 /* The instruction that the next step executes: "PLACE  PROCEDURE  INSTRUCTION". For tracing by cairn_vm_run(vm, 1). BAD_ARGUMENT:
  * nothing to run. */
 CAIRN_API cairn_status cairn_vm_instruction(const cairn_vm* vm, char** text);
+
+/* Where a program that has not ended stands: "FILE:LINE:COLUMN: stopped: after N steps", the line with a caret, and the chain of calls.
+ * BAD_ARGUMENT: nothing to run. */
+CAIRN_API cairn_status cairn_vm_where(const cairn_vm* vm, char** text);
 
 /* With the option `profile`: tables of steps, time and bytes by procedure and by line, as text. */
 CAIRN_API cairn_status cairn_vm_profile(const cairn_vm* vm, char** text);

@@ -47,7 +47,8 @@ std::uint64_t checksum(std::span<const std::byte> bytes) { return XXH3_64bits(by
 bool is_stripped(const Module& m) {
   return std::all_of(m.sources.begin(), m.sources.end(), [](const Source& s) { return s.text.empty(); }) &&
          std::all_of(m.functions.begin(), m.functions.end(),
-                     [](const Function& f) { return f.spans.empty() && f.span == Span{}; });
+                     [](const Function& f) { return f.spans.empty() && f.sites.empty() && f.span == Span{}; }) &&
+         m.inlined.empty();
 }
 
 // --- constants
@@ -122,17 +123,69 @@ Function read_function(ByteReader& in) {
   return f;
 }
 
-void write_span(ByteWriter& out, const Span& s) {
-  out.u32(s.file);
-  out.u32(s.begin);
-  out.u32(s.end);
+// --- places: most are near the one before, so numbers are differences
+void write_difference(ByteWriter& out, std::uint32_t from, std::uint32_t to) { out.varint(zigzag(std::int64_t{to} - std::int64_t{from})); }
+std::uint32_t read_difference(ByteReader& in, std::uint32_t from) {
+  std::uint64_t difference = in.varint();
+  constexpr std::uint64_t kLargest = zigzag(std::int64_t{UINT32_MAX});
+  std::int64_t to = difference > kLargest ? -1 : std::int64_t{from} + unzigzag(difference);
+  if (to < 0 || to > UINT32_MAX) throw Malformed("a place in the source is out of range");
+  return static_cast<std::uint32_t>(to);
 }
-Span read_span(ByteReader& in) {
+void write_span(ByteWriter& out, const Span& s, std::uint32_t& before) {
+  write_difference(out, 0, s.file);
+  write_difference(out, before, s.begin);
+  write_difference(out, s.begin, s.end);
+  before = s.begin;
+}
+Span read_span(ByteReader& in, std::uint32_t& before) {
   Span s;
-  s.file = in.u32();
-  s.begin = in.u32();
-  s.end = in.u32();
+  s.file = read_difference(in, 0);
+  s.begin = before = read_difference(in, before);
+  s.end = read_difference(in, s.begin);
   return s;
+}
+// Of a site: none is 0, so that what is not copied is short.
+void write_site(ByteWriter& out, std::uint32_t site) { out.varint(site == kNoSite ? 0 : std::uint64_t{site} + 1); }
+std::uint32_t read_site(ByteReader& in) {
+  std::uint64_t site = in.varint();
+  if (site > UINT32_MAX) throw Malformed("a place in the source is out of range");
+  return site == 0 ? kNoSite : static_cast<std::uint32_t>(site - 1);
+}
+constexpr std::size_t kLeastPlaceBytes = 5;
+
+void write_places(ByteWriter& out, const Function& f) {
+  std::uint32_t text = 0, pc = 0;
+  write_span(out, f.span, text);
+  out.u32(static_cast<std::uint32_t>(f.sites.size()));
+  for (const InlineSite& s : f.sites) {
+    write_difference(out, 0, s.procedure);
+    write_span(out, s.call, text);
+    write_site(out, s.parent);
+  }
+  out.u32(static_cast<std::uint32_t>(f.spans.size()));
+  for (const PcSpan& s : f.spans) {
+    write_difference(out, pc, s.pc);
+    write_span(out, s.span, text);
+    write_site(out, s.site);
+    pc = s.pc;
+  }
+}
+void read_places(ByteReader& in, Function& f) {
+  std::uint32_t text = 0, pc = 0;
+  f.span = read_span(in, text);
+  f.sites.resize(in.count(kLeastPlaceBytes));
+  for (InlineSite& s : f.sites) {
+    s.procedure = read_difference(in, 0);
+    s.call = read_span(in, text);
+    s.parent = read_site(in);
+  }
+  f.spans.resize(in.count(kLeastPlaceBytes));
+  for (PcSpan& s : f.spans) {
+    s.pc = pc = read_difference(in, pc);
+    s.span = read_span(in, text);
+    s.site = read_site(in);
+  }
 }
 
 void write_section(ByteWriter& out, const Module& m, unsigned section) {
@@ -172,14 +225,12 @@ void write_section(ByteWriter& out, const Module& m, unsigned section) {
     break;
   case kSpans:
     if (is_stripped(m)) break;
-    for (const Function& f : m.functions) {
-      write_span(out, f.span);
-      size(f.spans);
-      for (const PcSpan& s : f.spans) {
-        out.u32(s.pc);
-        write_span(out, s.span);
-      }
+    size(m.inlined);
+    for (const InlinedProcedure& p : m.inlined) {
+      out.text(p.name);
+      out.u8(p.library ? 1 : 0);
     }
+    for (const Function& f : m.functions) write_places(out, f);
     break;
   default:
     size(m.sources);
@@ -231,14 +282,14 @@ void read_section(ByteReader in, Module& m, unsigned section, bool stripped) {
     break;
   case kSpans:
     if (stripped) break;
-    for (Function& f : m.functions) {
-      f.span = read_span(in);
-      f.spans.resize(in.count(16));
-      for (PcSpan& s : f.spans) {
-        s.pc = in.u32();
-        s.span = read_span(in);
-      }
+    m.inlined.resize(in.count(5));
+    for (InlinedProcedure& p : m.inlined) {
+      p.name = in.text();
+      std::uint8_t library = in.u8();
+      if (library > 1) throw Malformed("a copied procedure has unknown properties");
+      p.library = library == 1;
     }
+    for (Function& f : m.functions) read_places(in, f);
     break;
   default:
     m.sources.resize(in.count(8));
@@ -339,8 +390,10 @@ bool looks_like_module(std::span<const std::byte> bytes) {
 
 void strip(Module& module) {
   for (Source& source : module.sources) source.text.clear();
+  module.inlined.clear();
   for (Function& f : module.functions) {
     f.spans.clear();
+    f.sites.clear();
     f.span = {};
   }
 }

@@ -1,6 +1,7 @@
 // The outer loop of execution, and effects.
 #include "vm/machine/engine.h"
 
+#include "vm/machine/errors.h"
 #include "vm/machine/run_operator.h"
 #include "vm/text/number.h"
 
@@ -74,6 +75,7 @@ Status Engine::run(std::uint64_t steps) {
   } else {
     for (std::size_t i = 0; i < runs.size(); ++i) derive(i);
   }
+  NumberWatch numbers;
   const ops::Meter::Installed installed(&meter_);
   try {
     for (;;) {
@@ -83,12 +85,17 @@ Status Engine::run(std::uint64_t steps) {
         if (!expire()) return Status::out_of_steps;
         continue;
       }
-      if (profile != nullptr) {
-        pause = clock + 1;
-        profile->before(*this);
-      }
+      if (profile != nullptr || options.check_nan) pause = clock + 1;
+      if (profile != nullptr) profile->before(*this);
+      if (options.check_nan) numbers.before(*this);
       Exit exit = r.tape != nullptr ? dispatch<true>() : dispatch<false>();
       if (profile != nullptr) profile->after(*this);
+      if (options.check_nan)
+        if (std::string complaint = numbers.after(*this); !complaint.empty()) {
+          error = located(*this, complaint, true);
+          settle();
+          return Status::error;
+        }
       if (exit == Exit::done) {
         ended = true;
         runs.clear();
@@ -110,7 +117,7 @@ Status Engine::run(std::uint64_t steps) {
     settle();
     return Status::error;
   } catch (const value::BudgetExceeded& e) {
-    set_error(e.what() + (tensor_world != nullptr ? tensor_world->holders(*this) : std::string()));
+    set_error(e.what() + (tensor_world != nullptr ? tensor_world->holders(*this) : std::string()) + memory_hints(*this));
   } catch (const std::bad_alloc&) {
     set_error("out of memory: the system refused a request");
   }
