@@ -1,7 +1,8 @@
-// What a piece of work may take while it goes on, beside the memory of its results: time, until somebody cancels it, and scratch memory, as
-// much as the machine's budget has room for. One meter a machine. The machine's thread installs it as the current one of the thread where
-// kernels run; workers and streams hand it on to theirs. Long loops ask `poll`, and whatever takes memory whose size a program chooses asks
-// `take` first: so a kernel can be stopped, and can be refused, without knowing the machine.
+// What a piece of work may take while it goes on, beside the memory of its results: time, until somebody cancels it; work, as much as it was
+// given; and scratch memory, as much as the machine's budget has room for. One meter a machine. The machine's thread installs it as the current
+// one of the thread where kernels run; workers and streams hand it on to theirs. Long loops ask `poll`, operations `spend` their work before
+// they begin, and whatever takes memory whose size a program chooses asks `take` first: so a kernel can be stopped, and can be refused, without
+// knowing the machine.
 #pragma once
 
 #include <atomic>
@@ -11,8 +12,15 @@
 
 namespace cairn::ops {
 
-// Thrown out of work that was cancelled. The instruction that asked for the work has not happened: it is executed again when the run goes on.
-struct Cancelled {};
+// Thrown out of work that may not go on. The instruction that asked for it has not happened: it is executed again when the run goes on.
+struct Stopped {};
+// Somebody cancelled it.
+struct Cancelled : Stopped {};
+// The next operation would take the count of work to `total`, beyond its limit.
+struct OutOfWork : Stopped {
+  explicit OutOfWork(std::uint64_t t) : total(t) {}
+  std::uint64_t total;
+};
 
 // Scratch memory went over what the budget has room for. A bad_alloc, so that what handles a refusal of the system handles this one too.
 struct ScratchExceeded : std::bad_alloc {
@@ -24,28 +32,64 @@ public:
   static constexpr std::int64_t kUnlimited = INT64_MAX;
 
   // --- time. `cancel` may be called from any thread and from signal handlers, all else from threads that work for the machine.
-  void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
-  bool cancelled() const noexcept { return cancelled_.load(std::memory_order_relaxed); }
+  void cancel() noexcept { state_.store(State::cancelled, std::memory_order_relaxed); }
+  bool cancelled() const noexcept { return state_.load(std::memory_order_relaxed) == State::cancelled; }
   // Whether it was cancelled; the request is taken back with the answer. (Looked at first: an exchange alone costs as much as a short call.)
-  bool take_cancellation() noexcept { return cancelled() && cancelled_.exchange(false); }
+  bool take_cancellation() noexcept {
+    State expected = State::cancelled;
+    return cancelled() && state_.compare_exchange_strong(expected, State::none);
+  }
   // Throws Cancelled. To be called at least every millisecond or so of work, not more often than every few microseconds.
   void poll() const {
-    if (cancelled() && held_ == 0) [[unlikely]]
-      throw Cancelled{};
+    if (state_.load(std::memory_order_relaxed) != State::none && !held()) [[unlikely]]
+      stop();
+  }
+  // For tests: the n-th poll from now on, counted from 1, finds it cancelled.
+  void cancel_at(std::int64_t poll) noexcept {
+    polls_left_.store(poll, std::memory_order_relaxed);
+    state_.store(State::counting, std::memory_order_relaxed);
   }
 
-  // Work inside cannot be stopped: it changes in place what would be needed to do it again. Its length is bounded by memory that exists.
-  // Made and ended by the machine's thread while no other works for it.
-  class Uninterrupted {
+  // One instruction, which can be done again from its beginning until something in it calls `hold`: what it needs is about to be
+  // overwritten, and the rest of it cannot be stopped. Made and ended by the machine's thread.
+  class Attempt {
   public:
-    explicit Uninterrupted(Meter& meter) : meter_(meter) { ++meter_.held_; }
-    ~Uninterrupted() { --meter_.held_; }
-    Uninterrupted(const Uninterrupted&) = delete;
-    Uninterrupted& operator=(const Uninterrupted&) = delete;
+    explicit Attempt(Meter& meter) : meter_(meter), held_before_(meter.held_.load(std::memory_order_relaxed)) {}
+    ~Attempt() { meter_.held_.store(held_before_, std::memory_order_relaxed); }
+    Attempt(const Attempt&) = delete;
+    Attempt& operator=(const Attempt&) = delete;
 
   private:
     Meter& meter_;
+    int held_before_;
   };
+  // Work inside cannot be stopped: it changes in place what would be needed to do it again. Its length is bounded by memory that exists.
+  class Uninterrupted {
+  public:
+    explicit Uninterrupted(Meter& meter) : attempt_(meter) { meter.hold(); }
+
+  private:
+    Attempt attempt_;
+  };
+  void hold() noexcept { held_.fetch_add(1, std::memory_order_relaxed); }
+  bool held() const noexcept { return held_.load(std::memory_order_relaxed) != 0; }
+
+  // --- work: modelled flops and bytes, 1 each. A count like that of steps, the same on every device and for any number of threads; kept by
+  // the machine's thread alone.
+  std::uint64_t work() const noexcept { return work_; }
+  void set_work(std::uint64_t work) noexcept { work_ = work; }
+  void limit_work(std::uint64_t total) noexcept { most_work_ = total; }
+  // Before an operation. Throws OutOfWork; and Cancelled, since who has so much to do should ask.
+  void spend(std::uint64_t work) {
+    foresee(work);
+    work_ = sum(work);
+  }
+  // The same without counting: before several operations that must all happen or none.
+  void foresee(std::uint64_t work) const {
+    if (sum(work) > most_work_ && work != 0 && !held()) [[unlikely]]
+      throw OutOfWork(sum(work));
+    poll();
+  }
 
   // --- scratch memory, in bytes. The machine lends what its budget has room for before work starts; `lend` also starts a new peak.
   void lend(std::int64_t bytes) noexcept {
@@ -85,10 +129,25 @@ public:
   static void poll_current() {
     if (const Meter* meter = current()) meter->poll();
   }
+  static void spend_current(std::uint64_t work) {
+    if (Meter* meter = current()) meter->spend(work);
+  }
 
 private:
-  std::atomic<bool> cancelled_{false};
-  int held_ = 0;
+  enum class State : std::uint8_t { none, cancelled, counting };
+  std::uint64_t sum(std::uint64_t work) const { return work > UINT64_MAX - work_ ? UINT64_MAX : work_ + work; }
+  void stop() const {
+    if (state_.load(std::memory_order_relaxed) == State::counting) {
+      if (polls_left_.fetch_sub(1, std::memory_order_relaxed) > 1) return;
+      state_.store(State::cancelled, std::memory_order_relaxed);
+    }
+    throw Cancelled{};
+  }
+
+  mutable std::atomic<State> state_{State::none};
+  mutable std::atomic<std::int64_t> polls_left_{0};
+  std::atomic<int> held_{0};
+  std::uint64_t work_ = 0, most_work_ = UINT64_MAX;
   std::atomic<std::int64_t> limit_{kUnlimited}, taken_{0}, peak_{0};
 };
 

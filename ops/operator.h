@@ -211,6 +211,8 @@ public:
   Tensor empty(DType dtype, const Shape& shape, Device& device);
   // to = to + from, in the memory of one of them if nobody else has it and it is dense.
   void accumulate(Tensor& to, Tensor from);
+  // That it will spend.
+  static std::uint64_t work_to_accumulate(const Tensor& to, const Tensor& from);
 
   // Elements of the host's: row-major, so many bytes; read waits for what is queued.
   Tensor from_host(DType dtype, const Shape& shape, Device& device, const void* data);

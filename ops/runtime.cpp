@@ -129,6 +129,38 @@ void launch(const Operator& op, Device& device, std::span<const Tensor> inputs, 
   device.launch(StreamKind::execute, Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.all(), writes.all()});
 }
 
+// The modelled work of an operation: its flops and bytes, 1 each.
+std::uint64_t work_of(Cost cost) {
+  constexpr double kMost = 0x1p62;
+  return static_cast<std::uint64_t>(std::clamp(cost.flops + cost.bytes, 0.0, kMost));
+}
+
+Cost default_cost(std::span<const Tensor> inputs, std::span<const ResultType> results) {
+  Cost cost{0, 0};
+  for (const Tensor& t : inputs)
+    if (!t.weak) cost.bytes += static_cast<double>(t.elements()) * static_cast<double>(bytes_of(t.dtype));
+  for (const ResultType& r : results) {
+    const auto elements = static_cast<double>(r.shape.elements());
+    cost.flops += elements;
+    cost.bytes += elements * static_cast<double>(bytes_of(r.dtype));
+  }
+  return cost;
+}
+
+void spend(const Call& call, ResultTypes& types) {
+  Meter* const meter = Meter::current();
+  if (meter == nullptr) return;
+  const std::span<const ResultType> results(types.types.data(), types.count);
+  if (std::all_of(results.begin(), results.end(), [](const ResultType& r) { return r.shape.elements() == 0; })) return;
+  const bool declared = call.op.cost != nullptr && call.op.view == nullptr; // what views declare is for those that do not copy
+  meter->spend(work_of(declared ? call.op.cost(call, types) : default_cost(call.inputs, results)));
+}
+
+// An operand is about to be overwritten, or gone: whatever asked for this can no longer be done again from its beginning.
+void overwrites() {
+  if (Meter* meter = Meter::current()) meter->hold();
+}
+
 bool any_elements(std::span<const Tensor> tensors) {
   return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.elements() != 0; });
 }
@@ -166,9 +198,10 @@ void infer(const Call& call, ResultTypes& results) {
 
 // Results in new storage, or in that of an operand that was given up.
 template <unsigned most>
-void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inputs, std::span<const bool> consumed,
+void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, std::span<const bool> consumed,
               Device* of_inputs, std::span<Tensor> outputs) {
   const Operator& op = call.op;
+  spend(call, types);
   std::array<Tensor, most> made;
   Device* device = nullptr;
   for (unsigned i = 0; i < types.count; ++i) {
@@ -184,6 +217,7 @@ void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inpu
       for (std::size_t k = 0; k < inputs.size() && !out.storage; ++k)
         if (k < consumed.size() && consumed[k] && may_become(inputs[k], out, *device)) {
           out.storage = inputs[k].storage; // also the operand's until the launch
+          overwrites();
           out.storage->origin_code = device->origin.code;
           out.storage->origin_pc = device->origin.pc;
         }
@@ -192,7 +226,10 @@ void launched(const Call& call, const ResultTypes& types, std::span<Tensor> inpu
   const std::span<const Tensor> results(made.data(), types.count);
   if (any_elements(results)) launch(op, *device, inputs, results, call.attributes);
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (k < consumed.size() && consumed[k]) inputs[k].storage = StorageRef();
+    if (k < consumed.size() && consumed[k]) {
+      inputs[k].storage = StorageRef();
+      overwrites();
+    }
   for (unsigned i = 0; i < types.count; ++i) outputs[i] = std::move(made[i]);
 }
 
@@ -266,6 +303,8 @@ void Runtime::accumulate(Tensor& to, Tensor from) {
     return;
   }
   if (to.elements() == 0) return;
+  Meter::spend_current(work_to_accumulate(to, from));
+  overwrites();
   const Tensor operands[] = {to, from};
   if (!only_by(to, 2)) {
     const bool into_from = only_by(from, 2) && to.dtype == from.dtype && to.shape == from.shape && to.strides == from.strides;
@@ -279,8 +318,17 @@ void Runtime::accumulate(Tensor& to, Tensor from) {
   launch(operator_of(OperatorId::add), *to.device(), operands, std::span<const Tensor>(&to, 1), {});
 }
 
+std::uint64_t Runtime::work_to_accumulate(const Tensor& to, const Tensor& from) {
+  const Tensor operands[] = {to, from};
+  ResultType result;
+  result.dtype = promoted(to.dtype, from.dtype);
+  result.shape = broadcast("+", to.shape, from.shape);
+  return result.shape.elements() == 0 ? 0 : work_of(default_cost(operands, {&result, 1}));
+}
+
 Tensor Runtime::from_host(DType dtype, const Shape& shape, Device& device, const void* data) {
   Tensor t = empty(dtype, shape, device);
+  Meter::spend_current(static_cast<std::uint64_t>(t.bytes()));
   device.copy_in(*t.storage->block, 0, data, t.bytes());
   return t;
 }
@@ -291,6 +339,7 @@ void Runtime::read(const Tensor& t, void* data) {
     read(apply(OperatorId::contiguous, {t}), data);
     return;
   }
+  Meter::spend_current(static_cast<std::uint64_t>(t.bytes()));
   t.device()->copy_out(*t.storage->block, t.offset * bytes_of(t.dtype), data, t.bytes());
 }
 
@@ -320,6 +369,7 @@ Tensor Runtime::to_device(const Tensor& t, Device& device) {
   if (!t.dense()) return to_device(apply(OperatorId::contiguous, {t}), device);
   Tensor out = description(t);
   const std::int64_t bytes = t.bytes(), from = t.offset * bytes_of(t.dtype);
+  Meter::spend_current(2 * static_cast<std::uint64_t>(bytes));
   out.offset = 0;
   out.storage = StorageRef(device.make_storage(bytes));
   // The CPU's own memory is the host's: one of the copies falls away.

@@ -196,7 +196,12 @@ void all_parts(const VjpCall& call, OperatorId kernel, const Attributes& attribu
   Tensor operands[] = {call.given.empty() ? call.cotangents[0] : std::move(call.given[0]), call.inputs[0], call.inputs[1]};
   constexpr bool consumed[] = {true};
   std::array<Tensor, kMostResults> parts;
-  call.runtime.apply(operator_of(kernel), operands, consumed, attributes, parts);
+  try {
+    call.runtime.apply(operator_of(kernel), operands, consumed, attributes, parts);
+  } catch (const Stopped&) {
+    rules::give_back(call, operands[0]);
+    throw;
+  }
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
     if (call.wanted[i] && is_floating(call.inputs[i].dtype)) call.results[i] = rules::fit(call.runtime, parts[i], call.inputs[i]);
 }

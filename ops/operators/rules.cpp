@@ -59,13 +59,22 @@ bool wanted(const VjpCall& call, unsigned input) {
   return call.wanted[input] && !call.cotangents[0].empty() && (x.weak || is_floating(x.dtype));
 }
 
+void give_back(const VjpCall& call, Tensor& cotangent) {
+  if (!call.given.empty()) call.given[0] = std::move(cotangent);
+}
+
 Tensor over_cotangent(const VjpCall& call, OperatorId op, std::initializer_list<Tensor> more, const Attributes& attributes) {
   std::array<Tensor, 4> operands;
   operands[0] = call.given.empty() ? call.cotangents[0] : std::move(call.given[0]);
   std::copy(more.begin(), more.end(), operands.begin() + 1);
   constexpr bool consumed[] = {true};
   Tensor out;
-  call.runtime.apply(operator_of(op), {operands.data(), more.size() + 1}, consumed, attributes, {&out, 1});
+  try {
+    call.runtime.apply(operator_of(op), {operands.data(), more.size() + 1}, consumed, attributes, {&out, 1});
+  } catch (const Stopped&) {
+    give_back(call, operands[0]);
+    throw;
+  }
   return out;
 }
 

@@ -44,10 +44,11 @@ private:
 
 class Machine {
 public:
-  explicit Machine(std::uint64_t memory = CAIRN_UNLIMITED) {
+  explicit Machine(std::uint64_t memory = CAIRN_UNLIMITED, const char* device = nullptr) {
     cairn_vm_options options;
     cairn_vm_options_init(&options);
     options.memory_bytes = memory;
+    options.device = device;
     options.user = this;
     options.output = [](void* user, const char* text, std::size_t bytes) {
       static_cast<Machine*>(user)->output.append(text, bytes);
@@ -55,7 +56,8 @@ public:
     };
     REQUIRE(cairn_vm_create(&options, &vm_, nullptr) == CAIRN_OK);
   }
-  explicit Machine(const Program& program, std::uint64_t memory = CAIRN_UNLIMITED) : Machine(memory) {
+  explicit Machine(const Program& program, std::uint64_t memory = CAIRN_UNLIMITED, const char* device = nullptr)
+      : Machine(memory, device) {
     REQUIRE(cairn_vm_load(vm_, program.module(), nullptr) == CAIRN_OK);
   }
   ~Machine() { cairn_vm_free(vm_); }
@@ -63,6 +65,7 @@ public:
   Machine& operator=(const Machine&) = delete;
 
   cairn_status run(std::uint64_t steps = CAIRN_UNLIMITED) { return cairn_vm_run(vm_, steps); }
+  cairn_vm* handle() const { return vm_; }
   std::uint64_t steps() const { return cairn_vm_steps(vm_); }
   // Goes on in `other`, a machine without a program, with what has been put out so far.
   void move_to(Machine& other) const {

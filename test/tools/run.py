@@ -293,6 +293,31 @@ class Saving(ToolTest):
         self.vmrun(f"--steps={total - 1}", "--save=a.capsule", "a.scm", code=75)
         self.vmrun("--steps=1", "--resume=a.capsule", code=0)
 
+    def test_work_stops_a_run_as_steps_do(self):
+        self.write("a.scm", "(define t (fill '(10 10) 1. 'f64)) (define (f t n) (if (= n 0) t (f (+ t 1.) (- n 1))))"
+                            "(write (sumall (f t 10))) (write (make-string 9000 #\\x))")
+        whole = self.vmrun("--stats", "a.scm")
+        work = self.stats(whole)["work"]
+        # A step that fills, ten that add, one that sums, one that reads, text.
+        self.assertEqual(work, (100 + 800) + 10 * (100 + 1600) + (100 + 800 + 8) + (8 + 1) + len("1100.0") + 9000 + 9002)
+        done = self.vmrun("--work=1800", "--save=a.capsule", "--stats", "a.scm", code=75)
+        self.assertEqual((self.stats(done)["work"], done.output), (900, ""))
+        self.assertEqual(done.errors.count("\n"), 1)
+        output = ""
+        for piece in range(1000):
+            done = self.tool("vmrun", "--work=2000", "--save=a.capsule", "--stats", "--resume=a.capsule")
+            output += done.output
+            if done.returncode != 75 or "--work: " in done.errors:
+                break
+        # The strings are larger than the budget, and it says so.
+        self.assertIn("vmrun: --work: the next step alone needs at least 9000, the budget is 2000", done.errors)
+        last = self.vmrun("--work=20000", "--resume=a.capsule", "--stats")
+        self.assertEqual(output + last.output, whole.output)
+        self.assertEqual({**self.stats(last), "wall_s": 0, "rss_peak_bytes": 0}, {**self.stats(whole), "wall_s": 0, "rss_peak_bytes": 0})
+        for wrong in ("x", "-1", ""):
+            self.vmrun(f"--work={wrong}", "a.scm", code=2)
+        self.vmrun(f"--work={work}", "a.scm", code=0)
+
     def test_many_small_pieces_make_the_whole(self):
         self.write("a.scm", COUNT)
         output = self.vmrun("--steps=100", "--save=a.capsule", "a.scm", code=75).output

@@ -38,6 +38,7 @@ private:
   using Clock = std::chrono::steady_clock;
 
   int open_report(const std::string& path) const;
+  std::string work_message() const;
   void trace();
   void create();
   void load();
@@ -182,6 +183,7 @@ int Session::drive() {
   std::uint64_t goal = options_.steps.value_or(UINT64_MAX);
   std::uint64_t made = 0;
   last_save_ = Clock::now();
+  if (options_.work) cairn_vm_limit_work(vm_.get(), *options_.work);
   while (made < goal) {
     std::uint64_t steps = slice(made);
     if (options_.trace) trace();
@@ -193,6 +195,9 @@ int Session::drive() {
       return finish(kDone, "");
     case CAIRN_OUT_OF_STEPS:
       break;
+    case CAIRN_OUT_OF_WORK:
+      if (!options_.save.empty()) save();
+      return finish(kOutOfSteps, work_message());
     default: {
       CairnBuffer text;
       bool memory = status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY;
@@ -207,6 +212,14 @@ int Session::drive() {
   }
   std::string fault = options_.save.empty() ? "" : save();
   return finish(fault.empty() ? kOutOfSteps : kBadUsage, fault);
+}
+
+// A step that the whole budget does not hold will never be made with it; otherwise there is nothing to say, as with --steps.
+std::string Session::work_message() const {
+  std::uint64_t needed = cairn_vm_work_needed(vm_.get());
+  if (needed <= *options_.work) return "";
+  return "vmrun: --work: the next step alone needs at least " + std::to_string(needed) + ", the budget is " +
+         std::to_string(*options_.work) + "\n";
 }
 
 void Session::trace() {

@@ -17,6 +17,7 @@ struct RunOptions {
   std::uint64_t memory_bytes = 0; // 0: the default
   std::uint64_t output_bytes = UINT64_MAX;
   std::optional<std::uint64_t> steps;
+  std::optional<std::uint64_t> work;
   std::string save;
   std::uint64_t save_every_steps = 0; // 0: not by steps
   double save_every_seconds = 0;      // 0: not by time

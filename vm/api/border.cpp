@@ -1,6 +1,7 @@
 // The border between C++ and C: copies, statuses, and the parts of cairn.h that need neither module nor machine.
 #include "vm/api/border.h"
 
+#include "ops/meter.h"
 #include "vm/api/memory.h"
 #include "vm/value/heap.h"
 
@@ -32,6 +33,8 @@ cairn_status caught(char** error) noexcept {
     throw;
   } catch (const Refusal& refusal) {
     return fail(refusal.status, error, refusal.message);
+  } catch (const ops::Stopped&) {
+    return fail(CAIRN_CANCELLED, error, "it was cancelled");
   } catch (const value::BudgetExceeded& e) {
     return fail(CAIRN_OVER_BUDGET, error, e.what());
   } catch (const std::bad_alloc&) {

@@ -19,7 +19,7 @@
 #define CAIRN_VERSION_MINOR 1
 #define CAIRN_VERSION_PATCH 0
 /* Of the binary interface: a program built with one number runs with a library that says the same. */
-#define CAIRN_ABI_VERSION 2
+#define CAIRN_ABI_VERSION 3
 #define CAIRN_VERSION_NUMBER (CAIRN_VERSION_MAJOR * 1000000 + CAIRN_VERSION_MINOR * 1000 + CAIRN_VERSION_PATCH)
 
 #if defined(_WIN32)
@@ -47,7 +47,8 @@ extern "C" {
   X(INTERNAL, 10, "a fault inside Cairn")                                                                                        \
   X(CANCELLED, 11, "stopped by cairn_vm_cancel")                                                                                 \
   X(NOT_DEFINED, 12, "the program defines no such name, or not yet")                                                             \
-  X(WRONG_KIND, 13, "a value of another kind than was asked for")
+  X(WRONG_KIND, 13, "a value of another kind than was asked for")                                                                \
+  X(OUT_OF_WORK, 14, "stopped: the work budget does not hold the next step")
 
 typedef enum cairn_status {
 #define CAIRN_STATUS_ENTRY(name, code, text) CAIRN_##name = code,
@@ -174,12 +175,24 @@ CAIRN_API cairn_status cairn_vm_restore(cairn_vm* vm, const void* bytes, size_t 
 CAIRN_API cairn_status cairn_vm_extend(cairn_vm* vm, const cairn_module* module, char** error);
 
 /* Runs at most `steps` steps from where the machine stands (CAIRN_UNLIMITED: to the end). OK: the program or call has ended;
- * OUT_OF_STEPS: exactly `steps` steps were made; CANCELLED: fewer, for cairn_vm_cancel; call again to go on after both.
+ * OUT_OF_STEPS: exactly `steps` steps were made; CANCELLED: fewer, for cairn_vm_cancel; OUT_OF_WORK: fewer, for
+ * cairn_vm_limit_work; call again to go on after all three. Of the step before which the last two stop nothing has happened.
  * PROGRAM_ERROR, OVER_BUDGET: it cannot go on, cairn_vm_error says why; definitions stay. BAD_ARGUMENT: nothing to run. */
 CAIRN_API cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps);
 
-/* Makes the cairn_vm_run in progress, or if there is none the next one, return CANCELLED within some milliseconds. For other
- * threads and signal handlers; the machine must not be freed meanwhile. */
+/* From now on at most so much more work: a run stops with OUT_OF_WORK before the step that would take more, and can go on, be saved or
+ * be given up like one that is out of steps. Work is what steps take that are not all alike: modelled flops and bytes of operations on
+ * tensors, bytes printed, objects copied, 1 each (docs/language.md). CAIRN_UNLIMITED, as in the beginning: no limit. */
+CAIRN_API void cairn_vm_limit_work(cairn_vm* vm, uint64_t work);
+
+/* Work since the program began, calls and that before a restore included: a count like that of steps, the same on every device. */
+CAIRN_API uint64_t cairn_vm_work(const cairn_vm* vm);
+
+/* After OUT_OF_WORK: the least that the next step takes. */
+CAIRN_API uint64_t cairn_vm_work_needed(const cairn_vm* vm);
+
+/* Makes the cairn_vm_run in progress, or if there is none the next one, return CANCELLED within some milliseconds, also in the
+ * middle of a long step, which will be done again. For other threads and signal handlers; the machine must not be freed meanwhile. */
 CAIRN_API void cairn_vm_cancel(cairn_vm* vm);
 
 /* Gives up a program or call that was stopped; definitions stay, and the machine is idle. */
@@ -247,7 +260,7 @@ CAIRN_API void cairn_vm_free(cairn_vm* vm);
 
 /* ---- capsules ---- */
 
-/* The state of a machine before its first step, or after OUT_OF_STEPS and CANCELLED; BAD_ARGUMENT at other times. A capsule knows
+/* The state of a machine before its first step, or after OUT_OF_STEPS, OUT_OF_WORK and CANCELLED; BAD_ARGUMENT at other times. A capsule knows
  * no machine: it may be handed to other threads and continued by any number of machines. */
 CAIRN_API cairn_status cairn_vm_capsule(const cairn_vm* vm, cairn_capsule** capsule);
 

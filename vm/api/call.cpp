@@ -141,7 +141,7 @@ cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_valu
   vm->stage = Stage::ready;
   vm->fresh = false;
   cairn_status status = cairn::api::concluded(*vm, guard, fault, outcome);
-  if (vm->stage == Stage::ready) status = cairn::api::run_machine(vm, CAIRN_UNLIMITED);
+  if (status == CAIRN_OUT_OF_STEPS) status = cairn::api::run_machine(vm, CAIRN_UNLIMITED);
   if (status != CAIRN_OK) return status;
   *result = handed_out(Heap::retain(vm->engine().result));
   return CAIRN_OK;

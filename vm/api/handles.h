@@ -69,6 +69,10 @@ inline cairn_status concluded(cairn_vm& vm, cairn_status guard, char* fault, mac
     return failed(vm, CAIRN_PROGRAM_ERROR, nullptr);
   case machine::Status::over_budget:
     return failed(vm, CAIRN_OVER_BUDGET, nullptr);
+  case machine::Status::cancelled:
+    return CAIRN_CANCELLED;
+  case machine::Status::out_of_work:
+    return CAIRN_OUT_OF_WORK;
   case machine::Status::out_of_steps:
     break;
   }

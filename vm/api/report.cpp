@@ -73,6 +73,10 @@ cairn_status cairn_vm_result(const cairn_vm* vm, char** text) {
 
 uint64_t cairn_vm_steps(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().clock; }
 
+uint64_t cairn_vm_work(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().meter().work(); }
+
+uint64_t cairn_vm_work_needed(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().work_needed; }
+
 uint64_t cairn_vm_output_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().output_length; }
 
 uint64_t cairn_vm_input_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().input_length; }
@@ -87,6 +91,7 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
         s.gradient_steps == 0 ? 1.0 : static_cast<double>(s.gradient_steps_executed) / static_cast<double>(s.gradient_steps);
     nlohmann::ordered_json figures = {
         {"steps", s.steps},
+        {"work", s.work},
         {"gradient_steps", s.gradient_steps},
         {"gradient_steps_executed", s.gradient_steps_executed},
         {"replay_factor", replay},

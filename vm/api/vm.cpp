@@ -64,23 +64,25 @@ Options inner_options(const cairn_vm_options& given) {
   return options;
 }
 
-// At most `steps`, in slices between which a cancellation is seen: true if that is what ended them. Slices are no part of the state: they
-// change no result.
-bool run(cairn_vm& vm, std::uint64_t steps, Status& status) {
+// At most `steps`, in slices between which a cancellation is seen. Slices are no part of the state: they change no result. They are short,
+// since what comes next may be slower than what was: most steps take a nanosecond, some a hundred, and those that may take long ask
+// for themselves.
+void run(cairn_vm& vm, std::uint64_t steps, Status& status) {
   constexpr std::uint64_t kLeastSlice = 1000, kMostSlice = std::uint64_t{1} << 32;
   for (;;) {
-    if (vm.engine().meter().take_cancellation()) return true;
+    status = Status::cancelled;
+    if (vm.engine().meter().take_cancellation()) return;
     std::uint64_t slice = std::min(steps, vm.slice);
     std::uint64_t start = cairn::api::ticks_now();
     status = vm.machine.run(slice);
     std::uint64_t took = cairn::api::ticks_now() - start;
     vm.ticks += took;
-    if (status != Status::out_of_steps) return false;
+    if (status != Status::out_of_steps) return;
     if (steps != CAIRN_UNLIMITED) steps -= slice;
-    if (steps == 0) return false;
+    if (steps == 0) return;
     double seconds = cairn::api::seconds_of(took);
-    if (seconds < 0.002) vm.slice = std::min(vm.slice * 2, kMostSlice);
-    if (seconds > 0.008) vm.slice = std::max(vm.slice / 2, kLeastSlice);
+    if (seconds < 0.0002) vm.slice = std::min(vm.slice * 2, kMostSlice);
+    if (seconds > 0.0008) vm.slice = std::max(vm.slice / 2, kLeastSlice);
   }
 }
 
@@ -116,14 +118,12 @@ cairn_status cairn::api::failed(cairn_vm& vm, cairn_status status, const char* f
 cairn_status cairn::api::run_machine(cairn_vm* vm, std::uint64_t steps) {
   if (vm == nullptr || vm->stage != Stage::ready || vm->running) return CAIRN_BAD_ARGUMENT;
   Status status = Status::out_of_steps;
-  bool cancelled = false;
   char* fault = nullptr;
   vm->running = true;
   vm->fresh = false;
-  cairn_status guard = guarded(&fault, [&] { cancelled = run(*vm, steps, status); });
+  cairn_status guard = guarded(&fault, [&] { run(*vm, steps, status); });
   vm->running = false;
-  cairn_status concluded = cairn::api::concluded(*vm, guard, fault, status);
-  return cancelled ? CAIRN_CANCELLED : concluded;
+  return cairn::api::concluded(*vm, guard, fault, status);
 }
 
 void cairn_vm_options_init(cairn_vm_options* options) {
@@ -192,6 +192,12 @@ cairn_status cairn_vm_resume(cairn_vm* vm, const cairn_capsule* capsule, char** 
 }
 
 cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps) { return cairn::api::run_machine(vm, steps); }
+
+void cairn_vm_limit_work(cairn_vm* vm, uint64_t work) {
+  if (vm == nullptr) return;
+  cairn::ops::Meter& meter = vm->engine().meter();
+  meter.limit_work(work > UINT64_MAX - meter.work() ? UINT64_MAX : meter.work() + work);
+}
 
 void cairn_vm_cancel(cairn_vm* vm) {
   if (vm != nullptr) vm->engine().meter().cancel();

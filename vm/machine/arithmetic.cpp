@@ -2,6 +2,7 @@
 // they fall back to. Derivative rules of the numeric instructions stand in derivative_rules.h.
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
+#include "vm/machine/undo.h"
 
 #include <fmt/format.h>
 
@@ -212,14 +213,14 @@ Value Engine::arithmetic(Opcode op, Value x, Value y, std::uint64_t consumed) {
   if (!tensors::is_tensor_like(x) && !tensors::is_tensor_like(y)) return binary(op, x, y);
   const Frame* frame = runs.back().top;
   tensors().set_origin(frame->code, frame->pc());
-  return tensors::binary(*this, op, x, y, consumed);
+  return stoppable(*this, [&] { return tensors::binary(*this, op, x, y, consumed); });
 }
 
 Value Engine::arithmetic(Opcode op, Value x, std::uint64_t consumed) {
   if (!tensors::is_tensor_like(x)) return unary(op, x);
   const Frame* frame = runs.back().top;
   tensors().set_origin(frame->code, frame->pc());
-  return tensors::unary(*this, op, x, consumed);
+  return stoppable(*this, [&] { return tensors::unary(*this, op, x, consumed); });
 }
 
 Value Engine::comparison(Opcode op, Value x, Value y) {
@@ -244,7 +245,8 @@ bool Engine::number_equal(Value x, Value y) {
 
 bool Engine::eqv(Value x, Value y) {
   if (x == y && !x.is_taped()) return true;
-  if (tensors::is_tensor_like(x) && tensors::is_tensor_like(y)) return tensors::same(*this, primal(x), primal(y));
+  if (tensors::is_tensor_like(x) && tensors::is_tensor_like(y))
+    return stoppable(*this, [&] { return tensors::same(*this, primal(x), primal(y)); });
   if (!is_number(x) || !is_number(y)) return false;
   Value a = primal(x), b = primal(y);
   if (a.is_flonum() && b.is_flonum()) return a == b || (a.flonum() != a.flonum() && b.flonum() != b.flonum());

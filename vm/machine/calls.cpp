@@ -1,7 +1,10 @@
 // What the handlers of calls and primitives leave to functions that may throw and that own lists.
 #include "vm/machine/engine.h"
 #include "vm/machine/run_operator.h"
+#include "vm/machine/undo.h"
 #include "vm/print/primitives.h"
+#include "vm/text/diagnostic.h"
+#include "vm/value/charged.h"
 
 #include <algorithm>
 
@@ -49,11 +52,85 @@ Frame* Engine::call_in_general(Frame* frame, std::span<const std::uint16_t> fiel
   return made;
 }
 
+namespace {
+
+constexpr std::uint64_t kManyItems = 1 << 16;  // between two looks at whether to go on
+
+// A vector that is filled from its beginning, one item after the other.
+class VectorBuilder {
+public:
+  VectorBuilder(Engine& engine, std::uint64_t length) : engine_(engine), vector_(engine.heap().make_vector(length)) {}
+  ~VectorBuilder() {
+    if (vector_ == nullptr) return;
+    while (filled_ != 0) engine_.heap().release(vector_->items()[--filled_]);
+    engine_.heap().discard(vector_);
+  }
+  VectorBuilder(const VectorBuilder&) = delete;
+  VectorBuilder& operator=(const VectorBuilder&) = delete;
+  // Takes over what f() gives for each of them.
+  template <class F> Value fill(F&& f) {
+    while (filled_ < vector_->length) {
+      if (filled_ % kManyItems == kManyItems - 1) engine_.meter().poll();
+      Value v = f(filled_);
+      vector_->items()[filled_++] = v;
+    }
+    return value::of_other(std::exchange(vector_, nullptr));
+  }
+
+private:
+  Engine& engine_;
+  value::Vector* vector_;
+  std::uint64_t filled_ = 0;
+};
+
+// Of a proper list; `wrong` says what else it is.
+template <class F> std::uint64_t length_of_list(const Engine& engine, Value list, F&& wrong) {
+  std::uint64_t n = 0;
+  Value at = list;
+  for (; at.is_pair(); at = at.pair()->cdr)
+    if (++n % kManyItems == 0) engine.meter().poll();
+  if (at != value::kNull) throw ProgramError(std::forward<F>(wrong)());
+  return n;
+}
+
+} // namespace
+
+Value Engine::vector_of(std::uint64_t length, Value x) {
+  Tape* tape = runs.back().tape;
+  return stoppable(*this, [&] { return VectorBuilder(*this, length).fill([&](std::uint64_t) { return duplicate(tape, x); }); });
+}
+
+Value Engine::vector_of_list(Value list) {
+  Tape* tape = runs.back().tape;
+  return stoppable(*this, [&] {
+    std::uint64_t n = length_of_list(*this, list, [&] { return "list->vector: expected a list, got " + describe(list); });
+    Value at = list;
+    return VectorBuilder(*this, n).fill([&](std::uint64_t) {
+      Value v = read_field(tape, at.pair(), 0, at.pair()->car);
+      at = at.pair()->cdr;
+      return v;
+    });
+  });
+}
+
+Value Engine::vector_with(value::Vector* old, std::uint64_t index) {
+  Tape* tape = runs.back().tape;
+  return stoppable(*this, [&] {
+    return VectorBuilder(*this, old->length).fill([&](std::uint64_t i) {
+      return i == index ? value::kUnspecified : read_field(tape, old, static_cast<std::uint32_t>(i), old->items()[i]);
+    });
+  });
+}
+
 Frame* Engine::apply_to_list(Value callee, Value list) {
-  std::vector<Value> arguments;
+  return stoppable(*this, [&] { return applied_to_list(callee, list); });
+}
+
+Frame* Engine::applied_to_list(Value callee, Value list) {
+  value::ChargedVector<Value> arguments(heap_);
+  arguments.reserve(length_of_list(*this, list, [&] { return "apply: expected a list of arguments, got " + describe(list); }));
   Value at = list;
   for (; at.is_pair(); at = at.pair()->cdr) arguments.push_back(at.pair()->car);
-  if (at != value::kNull) throw ProgramError("apply: expected a list of arguments, got " + describe(list));
   Frame* made = make_call(callee, arguments.data(), arguments.size());
   at = list;
   if (Tape* tape = runs.back().tape)
@@ -71,9 +148,11 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
   Value v;
   if (on_tensors && tensors::is_tensor_like(arguments[0])) {
     tensors().set_origin(frame->code, frame->pc());
-    v = tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0);
+    v = stoppable(*this, [&] { return tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0); });
   } else {
-    v = print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this);
+    effects_repeated = 0;
+    v = stoppable(*this, [&] { return print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this); });
+    effects_done = 0;
   }
   if (Tape* tape = runs.back().tape; tape != nullptr && tape->has(v)) v = tape->identity(v);
   for (std::size_t i = 0; i < fields.size(); ++i)
@@ -91,9 +170,11 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
   }
   std::span<const Value> given(operands, fields.size());
   tensors().set_origin(frame->code, frame->pc());
-  Value v = which < bytecode::kFirstTensorProcedure
-                ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
-                : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure), given);
+  Value v = stoppable(*this, [&] {
+    return which < bytecode::kFirstTensorProcedure
+               ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
+               : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure), given);
+  });
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(operands[i]);
   return v;
@@ -102,7 +183,12 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
 Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields) {
   std::vector<Value> arguments;
   for (std::uint16_t f : fields) arguments.push_back(source(frame, f));
-  Value v = perform_host_call(*this, *loaded.hosts[import], arguments);
+  meter_.poll();
+  // What the host has done cannot be done again.
+  Value v = [&] {
+    const ops::Meter::Uninterrupted whole(meter_);
+    return perform_host_call(*this, *loaded.hosts[import], arguments);
+  }();
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);
   return v;
@@ -111,12 +197,15 @@ Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint
 // (error message irritant ...), its list in v; or a value that matches no pattern.
 void Engine::fail(bool no_match, Value v) const {
   if (no_match) throw ProgramError("no pattern matches " + describe(v));
+  constexpr std::size_t kMost = 2000;
   std::string message;
   for (bool first = true; v.is_pair(); v = v.pair()->cdr, first = false) {
     Value part = v.pair()->car;
     if (!first) message += ' ';
-    message += first && value::is_string(part) ? std::string(value::as_text(part)->view()) : describe(part);
-    if (message.size() > 2000) break;
+    if (!first || !value::is_string(part)) message += describe(part);
+    else if (std::string_view text = value::as_text(part)->view(); text.size() <= kMost) message += text;
+    else message += text::shortened(text, kMost);
+    if (message.size() > kMost) break;
   }
   throw ProgramError(message);
 }

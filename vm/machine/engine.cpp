@@ -51,6 +51,7 @@ void Engine::drop_everything() {
 Statistics Engine::statistics_now() const {
   Statistics s = statistics;
   s.steps = clock;
+  s.work = meter_.work();
   s.heap_peak_bytes = std::max({s.heap_peak_bytes, heap_.heap_peak(), heap_.heap_live()});
   s.tape_peak_bytes = std::max(s.tape_peak_bytes, heap_.tape.peak);
   s.capsules_peak = std::max(s.capsules_peak, heap_.capsule_count_peak);
@@ -72,10 +73,12 @@ Status Engine::run(std::uint64_t steps) {
   } else {
     for (std::size_t i = 0; i < runs.size(); ++i) derive(i);
   }
+  const ops::Meter::Installed installed(&meter_);
   try {
     for (;;) {
       Run& r = runs.back();
       if (r.least_deadline <= clock) {
+        const ops::Meter::Uninterrupted whole(meter_);
         if (!expire()) return Status::out_of_steps;
         continue;
       }
@@ -93,6 +96,14 @@ Status Engine::run(std::uint64_t steps) {
         return Status::done;
       }
     }
+  } catch (const ops::Cancelled&) {
+    --clock;
+    meter_.take_cancellation();
+    return Status::cancelled;
+  } catch (const ops::OutOfWork& e) {
+    --clock;
+    work_needed = e.total - meter_.work();
+    return Status::out_of_work;
   } catch (const ProgramError& e) {
     set_error(e.what());
     settle();
@@ -133,6 +144,7 @@ std::uint64_t Engine::random_bits() {
     if (log->silent) throw ProgramError("the random numbers of a replay are not known");
   }
   if (fresh == 0) counter = ++random_counter;
+  draws_now.push_back(fresh);
   for (; fresh < runs.size(); ++fresh) {
     EffectLog* log = log_of(fresh);
     if (log == nullptr) continue;
@@ -142,6 +154,19 @@ std::uint64_t Engine::random_bits() {
     if (log->bytes() != before) heap_.charge(heap_.tape, log->bytes() - before);
   }
   return mix(options.seed * 0x9E3779B97F4A7C15u + mix(counter));
+}
+
+void Engine::undo_draw() {
+  std::size_t fresh = draws_now.back();
+  draws_now.pop_back();
+  if (fresh != 0) --runs[fresh - 1].run_state()->effects()->drawn;
+  else --random_counter;
+  for (; fresh < runs.size(); ++fresh) {
+    EffectLog* log = runs[fresh].state != nullptr ? runs[fresh].run_state()->effects() : nullptr;
+    if (log == nullptr) continue;
+    log->draws.drop_last();
+    log->drawn = log->draws.size();
+  }
 }
 
 EffectLog* Engine::replaying_log(std::vector<EffectLog*>& fresh) {
@@ -165,6 +190,10 @@ void Engine::record_effect(const std::vector<EffectLog*>& fresh, Value v) {
 }
 
 void Engine::write(std::string_view text) {
+  if (effects_repeated < effects_done) {
+    ++effects_repeated;
+    return;
+  }
   std::vector<EffectLog*> fresh;
   if (EffectLog* log = replaying_log(fresh)) {
     if (log->position < log->happened) ++log->position;
@@ -175,6 +204,7 @@ void Engine::write(std::string_view text) {
     if (options.output) options.output(text);
   }
   record_effect(fresh, value::kUnspecified);
+  effects_repeated = ++effects_done;
 }
 
 bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
@@ -186,8 +216,14 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
     v = log->inputs[log->position++];
     if (!v.is_integer() && !v.is_flonum()) throw ProgramError("read-real: the log of a replay does not fit");
   } else {
+    bool comment = false;
+    std::string word;
     auto fill = [&] {
       if (input_ended || !options.input) return false;
+      // Whoever stops here goes on in the same place: what is left of a comment is one, and a word is short.
+      if (comment) pending_input[--pending_at] = ';';
+      if (word.empty()) meter_.poll();
+      if (comment) ++pending_at;
       pending_input.erase(0, pending_at);
       pending_at = 0;
       char buffer[4096];
@@ -198,8 +234,6 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
       return n != 0;
     };
     auto space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; };
-    std::string word;
-    bool comment = false;
     for (;;) {
       if (pending_at == pending_input.size() && !fill()) break;
       char c = pending_input[pending_at];

@@ -21,8 +21,11 @@ public:
   explicit Environment(value::MemorySource source = {}) : heap_(source) {}
   virtual ~Environment() = default;
   value::Heap& heap() { return heap_; }
+  // For what only looks at values: its accounts. What looking takes for a while is charged there too.
+  value::Heap& accounts() const { return heap_; }
   // Whoever works for long asks it whether to go on; whoever takes much memory that no account knows, whether there is room.
   ops::Meter& meter() { return meter_; }
+  const ops::Meter& meter() const { return meter_; }
   // The primal of a taped number or bundle (all levels); any other value itself. Borrowed in, borrowed out.
   virtual value::Value primal(value::Value v) const = 0;
   // Output of the program. Effects happen once: under replay nothing is written again.
@@ -39,7 +42,7 @@ public:
 
 protected:
   ops::Meter meter_;
-  value::Heap heap_;
+  mutable value::Heap heap_;
 };
 
 } // namespace cairn::machine

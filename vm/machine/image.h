@@ -8,6 +8,7 @@
 #include "vm/machine/image_bytes.h"
 #include "vm/machine/image_header.h"
 #include "vm/machine/object_numbers.h"
+#include "vm/value/charged.h"
 
 #include <unordered_map>
 #include <vector>
@@ -154,20 +155,21 @@ private:
   void check_taped() const;
 
   std::uint64_t expected_ = 0;
-  std::vector<ops::StorageRef> storages_; // by number
-  std::vector<Object*> made_;       // by number; null before it is read
-  std::vector<Read> read_;          // in order
-  std::vector<Reference> waiting_;  // a stack: objects met and not read
-  std::vector<Other> others_;       // references to objects met before
+  // Charged while the file is read: what a file makes these grow to is its choice.
+  value::ChargedVector<ops::StorageRef> storages_; // by number
+  value::ChargedVector<Object*> made_;       // by number; null before it is read
+  value::ChargedVector<Read> read_;          // in order
+  value::ChargedVector<Reference> waiting_;  // a stack: objects met and not read
+  value::ChargedVector<Other> others_;       // references to objects met before
   std::size_t others_of_roots_ = 0; // the first of them, which stand in no object
   bool back_ = false;               // an object refers to one that was read before it, or to itself
   std::uint64_t serial_ = 0;        // of the object read last
   bool states_as_values_ = false;   // in registers of the machine's own code only
-  std::vector<const Frame*> frames_;
-  std::vector<const value::Bundle*> bundles_;
-  std::vector<RunList> stacks_;
-  std::vector<std::uint32_t> tape_sizes_; // by id: the longest copy
-  std::vector<Value> taped_;              // numbers on tapes
+  value::ChargedVector<const Frame*> frames_;
+  value::ChargedVector<const value::Bundle*> bundles_;
+  value::ChargedVector<RunList> stacks_;
+  value::ChargedVector<std::uint32_t> tape_sizes_; // by id: the longest copy
+  value::ChargedVector<Value> taped_;              // numbers on tapes
 };
 
 // Defined in vm/runs, which knows the states.

@@ -27,14 +27,15 @@ void ImageReader::finish() {
 void ImageReader::check_acyclic() const {
   if (!back_) return;
   auto n = static_cast<std::uint32_t>(made_.size());
-  std::vector<std::uint32_t> order(n), referred(n, 0), first_other(n + std::size_t{1}, 0);
+  value::Heap& heap = engine.heap();
+  value::ChargedVector<std::uint32_t> order(n, heap), referred(n, 0, heap), first_other(n + std::size_t{1}, 0, heap);
   for (std::uint32_t k = 0; k < n; ++k) order[read_[k].number] = k;
   for (std::uint32_t child = read_[0].first_child; child < n; ++child) ++referred[child];
   for (std::size_t i = others_of_roots_; i < others_.size(); ++i) {
     ++referred[others_[i].reference.number];
     ++first_other[others_[i].reader + std::size_t{1}];
   }
-  std::vector<std::uint32_t> free;
+  value::ChargedVector<std::uint32_t> free(heap);
   for (std::uint32_t i = 0; i < n; ++i)
     if (referred[i] == 0) free.push_back(i);
   std::partial_sum(first_other.begin(), first_other.end(), first_other.begin());
@@ -103,7 +104,7 @@ void ImageReader::check_runs(const RunList& list) const {
 
 // Numbers in numbers: of a depth that arithmetic, which takes them apart, can stand, and that forward mode can make.
 void ImageReader::check_bundles() const {
-  std::unordered_map<const value::Bundle*, std::uint32_t> depths;
+  value::ChargedMap<const value::Bundle*, std::uint32_t> depths{value::ChargedAllocator<std::pair<const value::Bundle* const, std::uint32_t>>(engine.heap())};
   auto depth_of = [&](auto& self, const value::Bundle* b, std::uint32_t above) -> std::uint32_t {
     if (auto known = depths.find(b); known != depths.end()) return known->second;
     if (above == value::kMostLevels) throw Malformed("a number of too many levels");

@@ -46,6 +46,8 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   e.options.seed = in.u64();
   e.next_tag = in.u64();
   if (e.next_tag == 0 || e.next_tag > kMostTag) throw Malformed("a counter is larger than it can be");
+  e.meter().set_work(in.u64());
+  e.effects_done = counter(in);
   e.output_length = counter(in);
   e.input_length = counter(in);
   std::uint8_t ended = in.u8();

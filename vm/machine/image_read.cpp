@@ -12,7 +12,9 @@
 
 namespace cairn::machine {
 
-ImageReader::ImageReader(Engine& e, bytecode::ByteReader& r) : engine(e), in(r) {}
+ImageReader::ImageReader(Engine& e, bytecode::ByteReader& r)
+    : engine(e), in(r), storages_(e.heap()), made_(e.heap()), read_(e.heap()), waiting_(e.heap()), others_(e.heap()), frames_(e.heap()),
+      bundles_(e.heap()), stacks_(e.heap()), tape_sizes_(e.heap()), taped_(e.heap()) {}
 
 bool ImageReader::flag() {
   std::uint8_t b = in.u8();
@@ -46,7 +48,7 @@ std::string ImageReader::text() {
 namespace {
 
 // Fresh memory in small pages takes longer than reading what goes there.
-template <class T> void reserve(std::vector<T>& list, std::size_t elements) {
+template <class T> void reserve(value::ChargedVector<T>& list, std::size_t elements) {
   constexpr std::uintptr_t kLarge = std::uintptr_t{2} << 20;
   list.reserve(elements);
   auto begin = reinterpret_cast<std::uintptr_t>(list.data());

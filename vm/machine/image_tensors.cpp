@@ -48,9 +48,13 @@ void ImageWriter::tensor(const Tensor& t) {
   ops::Storage& s = *t.storage.get();
   name(s.device);
   out.varint(static_cast<std::uint64_t>(s.bytes));
-  std::vector<std::byte> elements(static_cast<std::size_t>(s.bytes));
-  s.device->copy_out(*s.block, 0, elements.data(), s.bytes);
-  out.raw(elements.data(), elements.size());
+  constexpr std::int64_t kPiece = 1 << 20;
+  std::vector<std::byte> elements(static_cast<std::size_t>(std::min(s.bytes, kPiece)));
+  for (std::int64_t at = 0; at < s.bytes; at += kPiece) {
+    std::int64_t bytes = std::min(kPiece, s.bytes - at);
+    s.device->copy_out(*s.block, at, elements.data(), bytes);
+    out.raw(elements.data(), static_cast<std::size_t>(bytes));
+  }
 }
 
 // One that was named, or null.

@@ -277,6 +277,8 @@ std::vector<std::byte> write_image(const Engine& e) {
   w.out.u64(e.random_counter);
   w.out.u64(e.options.seed);
   w.out.u64(e.next_tag);
+  w.out.u64(e.meter().work());
+  w.out.u64(e.effects_done);
   w.out.u64(e.output_length);
   w.out.u64(e.input_length);
   w.flag(e.input_ended);

@@ -51,7 +51,8 @@ struct Options {
   value::MemorySource memory;                        // of slabs, chunks of tape and large objects
 };
 
-enum class Status { done, out_of_steps, error, over_budget };
+// cancelled, out_of_work: it stands before an instruction of which nothing has happened.
+enum class Status { done, out_of_steps, error, over_budget, cancelled, out_of_work };
 
 struct CallSite {
   std::string procedure;
@@ -68,7 +69,7 @@ struct Error {
 };
 
 struct Statistics {  // LANGUAGE.md, --stats
-  std::uint64_t steps = 0, gradient_steps = 0, gradient_steps_executed = 0, tape_peak_records = 0, capsules_taken = 0;
+  std::uint64_t steps = 0, work = 0, gradient_steps = 0, gradient_steps_executed = 0, tape_peak_records = 0, capsules_taken = 0;
   std::int64_t heap_peak_bytes = 0, tape_peak_bytes = 0, capsules_peak = 0, capsule_peak_bytes = 0, tensor_peak_bytes = 0,
                live_objects_at_exit = 0;
   std::string schedule;

@@ -1,5 +1,6 @@
 // Operators applied to values: forward levels are taken off, the outermost first; what is left is computed at once and recorded if the tape
 // has any of it.
+#include "ops/pieces.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/tensor_operands.h"
@@ -60,7 +61,14 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
   }
   if (record != nullptr)
     for (Tensor& t : inputs) t.home = t.device();  // what is not kept remains as a description
-  unsigned results = runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
+  unsigned results = 0;
+  try {
+    results = runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
+  } catch (const ops::Stopped&) {
+    for (std::size_t i = 0; i < std::min(n, given.size()); ++i)
+      if (given[i]) value::as_tensor_object(operands.inputs[i])->tensor.storage = inputs[i].storage;
+    throw;
+  }
   for (unsigned i = 0; i < results; ++i) check_nan(engine, shown_name(op), outputs[i]);
   std::vector<Value> out;
   out.reserve(results);
@@ -332,10 +340,12 @@ Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed
 
 void check_nan(Engine& engine, std::string_view who, const Tensor& t, std::string_view where) {
   if (!engine.options.check_nan || !ops::is_floating(t.dtype)) return;
-  std::vector<double> numbers = engine.tensors().runtime.read_numbers(t);
-  auto found = std::find_if(numbers.begin(), numbers.end(), [](double d) { return d != d; });
-  if (found != numbers.end())
-    throw ProgramError(fmt::format("{}{}: element {} of the result of shape {} is a NaN", who, where, found - numbers.begin(), t.shape.text()));
+  for (ops::Pieces piece(t.shape); piece.there(); piece.next()) {
+    std::vector<double> numbers = engine.tensors().runtime.read_numbers(piece.of(t));
+    auto found = std::find_if(numbers.begin(), numbers.end(), [](double d) { return d != d; });
+    if (found != numbers.end())
+      throw ProgramError(fmt::format("{}{}: element {} of the result of shape {} is a NaN", who, where, piece.first() + (found - numbers.begin()), t.shape.text()));
+  }
 }
 
 Value alias(Engine& engine, Value tensor) {
@@ -347,9 +357,14 @@ Value zeros_like(Engine& engine, Value tensor) {
   const Tensor& like = primal_tensor(engine, tensor);
   ops::Runtime& runtime = engine.tensors().runtime;
   return translated("", [&] {
-    std::vector<std::byte> zeros(static_cast<std::size_t>(like.bytes()));
-    ops::Device* device = like.device() != nullptr ? like.device() : &runtime.default_device();
-    return engine.heap().make_tensor(runtime.from_host(like.dtype, like.shape, *device, zeros.data()));
+    ops::Attributes what;  // sizes, the number, the type, where
+    what.values.resize(4);
+    for (ops::Attribute& a : what.values) a.present = true;
+    what.values[0].list.assign(like.shape.begin(), like.shape.end());
+    what.values[0].integer = like.rank();
+    what.values[2].integer = static_cast<std::int64_t>(like.dtype);
+    what.values[3].device = like.device() != nullptr ? like.device() : &runtime.default_device();
+    return engine.heap().make_tensor(runtime.apply(OperatorId::fill, {}, what));
   });
 }
 
@@ -357,15 +372,19 @@ bool same(Engine& engine, Value a, Value b) {
   const Tensor &x = elements_of(engine, a), &y = elements_of(engine, b);
   if (x.dtype != y.dtype || !(x.shape == y.shape)) return false;
   ops::Runtime& runtime = engine.tensors().runtime;
-  if (!ops::is_floating(x.dtype)) {
-    std::vector<std::byte> p(static_cast<std::size_t>(x.bytes())), q(p.size());
-    runtime.read(x, p.data());
-    runtime.read(y, q.data());
-    return p == q;
+  auto alike = [](double c, double d) { return value::flonum(c) == value::flonum(d) || (c != c && d != d); };
+  for (ops::Pieces piece(x.shape); piece.there(); piece.next()) {
+    if (ops::is_floating(x.dtype)) {
+      std::vector<double> p = runtime.read_numbers(piece.of(x)), q = runtime.read_numbers(piece.of(y));
+      if (!std::equal(p.begin(), p.end(), q.begin(), alike)) return false;
+    } else {  // a double does not hold all of them
+      std::vector<std::byte> p(static_cast<std::size_t>(piece.elements() * ops::bytes_of(x.dtype))), q(p.size());
+      runtime.read(piece.of(x), p.data());
+      runtime.read(piece.of(y), q.data());
+      if (p != q) return false;
+    }
   }
-  std::vector<double> p = runtime.read_numbers(x), q = runtime.read_numbers(y);
-  return std::equal(p.begin(), p.end(), q.begin(),
-                    [](double c, double d) { return value::flonum(c) == value::flonum(d) || (c != c && d != d); });
+  return true;
 }
 
 Value fitted(Engine& engine, Value part, Value primal, const char* what) {

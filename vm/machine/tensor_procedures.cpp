@@ -1,8 +1,10 @@
 // Between tensors and the other values of a program: lists and numbers. Both ways are differentiable: a tensor is packed from places of
 // numbers, and unpacked into new ones.
+#include "ops/pieces.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/tensor_operands.h"
+#include "vm/value/charged.h"
 #include "vm/value/tensor_object.h"
 
 #include <fmt/format.h>
@@ -22,65 +24,123 @@ using tape::TensorRecord;
 
 namespace {
 
+// Owned values that go together, as many as a program wants.
+struct Numbers {
+  explicit Numbers(Heap& h) : heap(h), list(h) {}
+  ~Numbers() {
+    for (Value v : list) heap.release(v);
+  }
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+  Heap& heap;
+  value::ChargedVector<Value> list;
+};
+
+constexpr std::int64_t kMany = 1 << 14;  // elements between two looks at whether to go on
+
 bool is_sequence(Value v) { return v.is_pair() || v == value::kNull || value::is_vector(v); }
 
 std::int64_t length_of(const Engine& engine, Value v) {
   if (value::is_vector(v)) return static_cast<std::int64_t>(value::as_vector(v)->length);
   std::int64_t n = 0;
-  for (; v.is_pair(); v = v.pair()->cdr) ++n;
+  for (; v.is_pair(); v = v.pair()->cdr)
+    if (++n % kMany == 0) engine.meter().poll();
   if (v != value::kNull) throw ProgramError(fmt::format("list->tensor: expected a list of numbers, got {}", engine.describe(v)));
   return n;
 }
 
-// The numbers of nested lists in order, read like any field (owned), and the shape that all of them must have.
-class Collector {
+// Nested lists of numbers: the shape that all of them must have, and the numbers in order. Lists may be shared, so there may be many more
+// numbers than objects.
+class Nested {
 public:
-  Collector(Engine& engine, Values& out) : engine_(engine), out_(out) {}
-
-  Shape collect(Value root) {
+  Nested(Engine& engine, Value root) : engine_(engine), root_(root) {
     for (Value v = root; is_sequence(v);) {
       std::int64_t n = length_of(engine_, v);
       shape_.push_back(n);
       if (n == 0) break;
       v = value::is_vector(v) ? value::as_vector(v)->items()[0] : v.pair()->car;
     }
-    if (shape_.rank() == 0) {
-      number(nullptr, 0, root);
-      return shape_;
-    }
-    level(root, 0);
-    return shape_;
+  }
+  const Shape& shape() const { return shape_; }
+  // Calls f(owner, slot, number) for each; the owner of a number that stands in no list is null. False: f returned false, and no more are
+  // looked at.
+  template <class F> bool for_each(F&& f) {
+    bool all = shape_.rank() == 0 ? number(nullptr, 0, root_, f) : level(root_, 0, f);
+    if (all) engine_.meter().spend(static_cast<std::uint64_t>(count_ % kMany));
+    return all;
   }
 
 private:
   // Not deeper than a tensor has axes.
-  void level(Value v, int axis) {
+  template <class F> bool level(Value v, int axis, F&& f) {
     if (!is_sequence(v) || length_of(engine_, v) != shape_[axis])
       throw ProgramError(fmt::format("list->tensor: lists of {} were expected on axis {}, got {}", shape_[axis], axis, engine_.describe(v)));
     auto element = [&](value::Object* owner, std::uint32_t slot, Value e) {
-      if (axis + 1 < shape_.rank()) level(e, axis + 1);
-      else
-        number(owner, slot, e);
+      return axis + 1 < shape_.rank() ? level(e, axis + 1, f) : number(owner, slot, e, f);
     };
     if (value::is_vector(v)) {
       value::Vector* items = value::as_vector(v);
-      for (std::uint64_t i = 0; i < items->length; ++i) element(items, static_cast<std::uint32_t>(i), items->items()[i]);
+      for (std::uint64_t i = 0; i < items->length; ++i)
+        if (!element(items, static_cast<std::uint32_t>(i), items->items()[i])) return false;
     } else {
-      for (; v.is_pair(); v = v.pair()->cdr) element(v.pair(), 0, v.pair()->car);
+      for (; v.is_pair(); v = v.pair()->cdr)
+        if (!element(v.pair(), 0, v.pair()->car)) return false;
     }
+    return true;
   }
-  void number(value::Object* owner, std::uint32_t slot, Value v) {
+  template <class F> bool number(value::Object* owner, std::uint32_t slot, Value v, F&& f) {
+    if (++count_ % kMany == 0) engine_.meter().spend(static_cast<std::uint64_t>(kMany));
     if (!engine_.is_number(v) || is_tensor_like(v))
       throw ProgramError(fmt::format("list->tensor: expected a number, got {}", engine_.describe(v)));
-    Tape* tape = engine_.runs.back().tape;
-    out_.list.push_back(owner != nullptr ? engine_.read_field(tape, owner, slot, v) : Heap::retain(v));
+    return f(owner, slot, v);
   }
   Engine& engine_;
-  Values& out_;
+  Value root_;
   Shape shape_;
+  std::int64_t count_ = 0;
 };
 
 std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->tag : 0; }
+
+Tensor of_type(Engine& engine, Tensor wide, DType type) {
+  if (type == DType::f64) return wide;
+  ops::Attributes to;
+  to.values.resize(1);
+  to.values[0].present = true;
+  to.values[0].integer = static_cast<std::int64_t>(type);
+  return engine.tensors().runtime.apply(OperatorId::cast, {wide}, to);
+}
+
+// Doubles that go into a new tensor a piece at a time.
+class Filler {
+public:
+  Filler(Engine& engine, const Shape& shape, ops::Device& device)
+      : engine_(engine), tensor_(engine.tensors().runtime.empty(DType::f64, shape, device)), piece_(engine.heap()) {
+    piece_.reserve(static_cast<std::size_t>(std::min(shape.elements(), ops::kPieceElements)));
+  }
+  void put(double d) {
+    piece_.push_back(d);
+    if (static_cast<std::int64_t>(piece_.size()) == ops::kPieceElements) flush();
+  }
+  Tensor take() {
+    flush();
+    return std::move(tensor_);
+  }
+
+private:
+  void flush() {
+    auto bytes = static_cast<std::int64_t>(piece_.size() * sizeof(double));
+    if (bytes == 0) return;
+    engine_.meter().spend(static_cast<std::uint64_t>(bytes));
+    tensor_.device()->copy_in(*tensor_.storage->block, at_, piece_.data(), bytes);
+    at_ += bytes;
+    piece_.clear();
+  }
+  Engine& engine_;
+  Tensor tensor_;
+  value::ChargedVector<double> piece_;
+  std::int64_t at_ = 0;
+};
 
 // A tensor of these numbers (borrowed).
 Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, DType type, ops::Device& device) {
@@ -89,41 +149,36 @@ Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, D
   std::uint64_t tag = 0;
   for (Value v : numbers) tag = std::max(tag, tag_of(v));
   if (tag != 0) {
-    Values parts[2] = {Values(heap), Values(heap)};
+    Numbers primals(heap), tangents(heap);
     for (Value v : numbers)
       for (std::uint32_t slot : {0u, 1u}) {
-        Value part = slot == 0 ? Heap::retain(v) : value::flonum(0);
+        value::ChargedVector<Value>& to = slot == 0 ? primals.list : tangents.list;
+        to.push_back(value::kUnspecified);
         if (tag_of(v) == tag) {
           value::Bundle* b = value::as_bundle(v);
-          heap.release(part);
-          part = engine.read_field(tape, b, slot, slot == 0 ? b->primal : b->tangent);
+          to.back() = engine.read_field(tape, b, slot, slot == 0 ? b->primal : b->tangent);
+        } else {
+          to.back() = slot == 0 ? Heap::retain(v) : value::flonum(0);
         }
-        parts[slot].list.push_back(part);
       }
-    Owned primal(heap, pack(engine, parts[0].list, shape, type, device));
+    Owned primal(heap, pack(engine, primals.list, shape, type, device));
     if (!ops::is_floating(type)) return primal.take();
-    Owned tangent(heap, pack(engine, parts[1].list, shape, type, device));
+    Owned tangent(heap, pack(engine, tangents.list, shape, type, device));
     Value p = primal.take(), t = tangent.take();
     return heap.make_bundle(tag, p, t);
   }
-  std::vector<double> data;
-  data.reserve(numbers.size());
-  for (Value v : numbers) data.push_back(engine.to_double(v));
   std::shared_ptr<TensorRecord> record;
   if (tape != nullptr && ops::is_floating(type) && std::any_of(numbers.begin(), numbers.end(), [&](Value v) { return tape->has(v); })) {
     record = std::make_shared<TensorRecord>(heap);
     record->kind = TensorRecord::Kind::pack;
+    record->operands.reserve(numbers.size());
+    record->account();
     for (Value v : numbers) record->operands.push_back(tape->has(v) ? v.tape_node() : tape::kNone);
   }
   Tensor t = translated("list->tensor", [&] {
-    ops::Runtime& runtime = engine.tensors().runtime;
-    Tensor wide = runtime.from_host(DType::f64, shape, device, data.data());
-    if (type == DType::f64) return wide;
-    ops::Attributes to;
-    to.values.resize(1);
-    to.values[0].present = true;
-    to.values[0].integer = static_cast<std::int64_t>(type);
-    return runtime.apply(OperatorId::cast, {wide}, to);
+    Filler filler(engine, shape, device);
+    for (Value v : numbers) filler.put(engine.to_double(v));
+    return of_type(engine, filler.take(), type);
   });
   Owned made(heap, heap.make_tensor(t));
   if (record != nullptr) {
@@ -135,28 +190,29 @@ Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, D
 }
 
 // The elements of a tensor in order (owned).
-void unpack(Engine& engine, Value v, Values& out) {
+void unpack(Engine& engine, Value v, Numbers& out) {
   Heap& heap = engine.heap();
   Tape* tape = engine.runs.back().tape;
   if (value::is_bundle(v)) {
     value::Bundle* b = value::as_bundle(v);
-    Values primals(heap), tangents(heap);
+    Numbers primals(heap), tangents(heap);
     unpack(engine, b->primal, primals);
     unpack(engine, b->tangent, tangents);
     for (std::size_t i = 0; i < primals.list.size(); ++i) {
+      out.list.push_back(value::kUnspecified);
       Value p = std::exchange(primals.list[i], value::kUnspecified), t = std::exchange(tangents.list[i], value::kUnspecified);
-      out.list.push_back(heap.make_bundle(b->tag, p, t));
+      out.list.back() = heap.make_bundle(b->tag, p, t);
     }
     return;
   }
   const Tensor& t = elements_of(engine, v);
-  std::vector<double> data = translated("tensor->list", [&] { return engine.tensors().runtime.read_numbers(t); });
   bool floating = ops::is_floating(t.dtype);
   std::uint32_t node = tape != nullptr && floating ? tape->lift_tensor(value::object_of(v)->serial) : tape::kNone;
   if (node != tape::kNone) {
+    if (t.elements() > tape::kNone) throw value::BudgetExceeded("a tape does not hold so many numbers");
     auto record = std::make_shared<TensorRecord>(heap);
     record->kind = TensorRecord::Kind::unpack;
-    record->count = static_cast<std::uint32_t>(data.size());
+    record->count = static_cast<std::uint32_t>(t.elements());
     record->operands = {node};
     record->inputs = tape::KeptTensors({{ops::description(t)}});
     record->attributes.values.resize(1);
@@ -164,30 +220,34 @@ void unpack(Engine& engine, Value v, Values& out) {
     record->serial = heap.next_serial;
     tape->add_tensor(std::move(record));
   }
-  for (double d : data)
-    out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : value::integer(static_cast<std::int64_t>(d)));
+  for (ops::Pieces piece(t.shape); piece.there(); piece.next()) {
+    engine.meter().spend(static_cast<std::uint64_t>(piece.elements()));
+    std::vector<double> data = translated("tensor->list", [&] { return engine.tensors().runtime.read_numbers(piece.of(t)); });
+    for (double d : data)
+      out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : value::integer(static_cast<std::int64_t>(d)));
+  }
 }
 
 // Nested lists of the numbers, which they take over.
-Value listed(Engine& engine, const Shape& shape, Values& numbers) {
+Value listed(Engine& engine, const Shape& shape, Numbers& numbers) {
   Heap& heap = engine.heap();
   if (shape.rank() == 0) return std::exchange(numbers.list[0], value::kUnspecified);
-  Values level(heap);
+  Numbers level(heap);
   std::swap(level.list, numbers.list);
+  std::int64_t made = 0;
   // From the innermost axis outwards; an axis of size 0 makes empty lists, and what is outside of it may still have a size.
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     std::int64_t outer = 1;
     for (int i = 0; i < axis; ++i) outer *= shape[i];
-    Values lists(heap);
+    Numbers lists(heap);
     for (std::int64_t i = 0; i < outer; ++i) {
-      Owned list(heap, value::kNull);
+      lists.list.push_back(value::kNull);
       for (std::int64_t k = shape[axis]; k-- > 0;) {
-        Value& element = level.list[static_cast<std::size_t>(i * shape[axis] + k)];
-        Value tail = list.take();
-        Value head = std::exchange(element, value::kUnspecified);
-        list.v = heap.cons(head, tail);
+        if (++made % kMany == 0) engine.meter().poll();
+        Value list = heap.cons(value::kUnspecified, value::kNull);
+        list.pair()->car = std::exchange(level.list[static_cast<std::size_t>(i * shape[axis] + k)], value::kUnspecified);
+        list.pair()->cdr = std::exchange(lists.list.back(), list);
       }
-      lists.list.push_back(list.take());
     }
     std::swap(level.list, lists.list);
   }
@@ -210,9 +270,26 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
     if (name.empty()) throw ProgramError(fmt::format("list->tensor: expected a residence, got {}", engine.describe(operands[2])));
     device = &world.device(name);
   }
-  Values numbers(engine.heap());
-  Shape shape = translated("list->tensor", [&] { return Collector(engine, numbers).collect(operands[0]); });
-  return pack(engine, numbers.list, shape, type, *device);
+  return translated("list->tensor", [&] {
+    Nested nested(engine, operands[0]);
+    Tape* tape = engine.runs.back().tape;
+    if (tape == nullptr) {  // numbers go straight into the tensor, unless one is of forward mode
+      Filler filler(engine, nested.shape(), *device);
+      bool plain = nested.for_each([&](value::Object*, std::uint32_t, Value v) {
+        if (!v.is_flonum() && !v.is_integer()) return false;
+        filler.put(v.is_integer() ? static_cast<double>(v.integer()) : v.flonum());
+        return true;
+      });
+      if (plain) return engine.heap().make_tensor(of_type(engine, filler.take(), type));
+    }
+    Numbers numbers(engine.heap());
+    Nested(engine, operands[0]).for_each([&](value::Object* owner, std::uint32_t slot, Value v) {
+      numbers.list.push_back(value::kUnspecified);
+      numbers.list.back() = owner != nullptr ? engine.read_field(tape, owner, slot, v) : Heap::retain(v);
+      return true;
+    });
+    return pack(engine, numbers.list, nested.shape(), type, *device);
+  });
 }
 
 } // namespace
@@ -241,7 +318,7 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
     if (t.elements() != 1) throw ProgramError(fmt::format("tensor->number: a tensor of shape {} has not one element", t.shape.text()));
     [[fallthrough]];
   default: {
-    Values numbers(engine.heap());
+    Numbers numbers(engine.heap());
     unpack(engine, v, numbers);
     return listed(engine, which == TensorProcedure::tensor_to_number ? Shape() : t.shape, numbers);
   }

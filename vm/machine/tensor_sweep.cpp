@@ -27,6 +27,29 @@ Tensor taken(Tape& tape, std::uint32_t node) {
   return t;
 }
 
+// Adds the parts that are there to the cotangents of their nodes. Until then the work can be stopped and done again: `used` are what it began
+// with, and they go now.
+void add_parts(Engine& engine, Tape& tape, std::span<const std::uint32_t> nodes, std::span<Tensor> parts, std::span<Tensor> used) {
+  std::uint64_t work = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].empty() || parts[i].weak) continue;
+    auto found = tape.tensor_cotangents.find(nodes[i]);
+    const Tensor* to = found != tape.tensor_cotangents.end() ? &found->second : nullptr;
+    for (std::size_t k = 0; k < i && to == nullptr; ++k)
+      if (nodes[k] == nodes[i] && !parts[k].empty()) to = &parts[k];
+    if (to != nullptr) work += ops::Runtime::work_to_accumulate(*to, parts[i]);
+  }
+  engine.meter().foresee(work);
+  engine.meter().hold();
+  for (Tensor& t : used) t = {};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].empty()) continue;
+    if (parts[i].weak) tape.accumulate(nodes[i], parts[i].number);
+    else
+      accumulate(engine, tape, nodes[i], std::exchange(parts[i], {}));
+  }
+}
+
 void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<const Tensor> outputs,
                     std::span<Tensor> cotangents) {
   ops::Runtime& runtime = engine.tensors().runtime;
@@ -37,18 +60,18 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   std::span<Tensor> inputs(parts.data() + n, n);
   r.inputs.read(inputs);
   r.op->vjp({runtime, *r.op, inputs, outputs, cotangents, r.attributes, {wanted.get(), n}, {parts.data(), n}, cotangents});
-  for (Tensor& c : cotangents) c = {};
   for (std::size_t i = 0; i < n; ++i) {
-    if (!wanted[i] || parts[i].empty()) continue;
+    if (!wanted[i]) parts[i] = {};
+    if (parts[i].empty()) continue;
     check_nan(engine, shown_name(*r.op), parts[i], ": reverse sweep");
-    if (inputs[i].weak) tape.accumulate(r.operands[i], parts[i].weak ? parts[i].number : runtime.read_number(parts[i]));
-    else
-      accumulate(engine, tape, r.operands[i], std::exchange(parts[i], {}));
+    if (inputs[i].weak && !parts[i].weak) parts[i] = ops::weak_number(runtime.read_number(parts[i]), false);
   }
+  add_parts(engine, tape, r.operands, {parts.data(), n}, cotangents);
 }
 
 void sweep_pack(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor& cotangent) {
   std::vector<double> numbers = engine.tensors().runtime.read_numbers(cotangent);
+  engine.meter().hold();
   for (std::size_t i = 0; i < numbers.size(); ++i)
     if (r.operands[i] != tape::kNone) tape.accumulate(r.operands[i], numbers[i]);
 }
@@ -74,7 +97,7 @@ void sweep_unpack(Engine& engine, Tape& tape, const TensorRecord& r) {
     to.values[0].integer = static_cast<std::int64_t>(like.dtype);
     wide = runtime.apply(ops::OperatorId::cast, {wide}, to);
   }
-  accumulate(engine, tape, r.operands[0], std::move(wide));
+  add_parts(engine, tape, r.operands, {&wide, 1}, {});
 }
 
 // The rule of an operator of the host's. What it is given and gives are no objects of the program: serials stay.
@@ -133,11 +156,26 @@ void sweep(Engine& engine, Tape& tape) {
     for (std::uint32_t i = 0; i < r.results; ++i)
       if (!cotangents[i].empty() && (!(cotangents[i].shape == outputs[i].shape) || cotangents[i].dtype != outputs[i].dtype))
         throw ProgramError("a cotangent that is not like its tensor");
-    switch (r.kind) {
-    case TensorRecord::Kind::apply: sweep_operator(engine, tape, r, {outputs.data(), r.results}, {cotangents.data(), r.results}); break;
-    case TensorRecord::Kind::host: sweep_host(engine, tape, r, cotangents[0]); break;
-    case TensorRecord::Kind::identity: accumulate(engine, tape, r.operands[0], std::move(cotangents[0])); break;
-    default: sweep_pack(engine, tape, r, cotangents[0]);
+    const std::span<Tensor> given(cotangents.data(), r.results);
+    try {
+      switch (r.kind) {
+      case TensorRecord::Kind::apply: sweep_operator(engine, tape, r, {outputs.data(), r.results}, given); break;
+      case TensorRecord::Kind::host: {
+        const ops::Meter::Uninterrupted whole(engine.meter());  // what the host has done cannot be done again
+        sweep_host(engine, tape, r, cotangents[0]);
+        break;
+      }
+      case TensorRecord::Kind::identity: {
+        Tensor part = cotangents[0];
+        add_parts(engine, tape, r.operands, {&part, 1}, given);
+        break;
+      }
+      default: sweep_pack(engine, tape, r, cotangents[0]);
+      }
+    } catch (const ops::Stopped&) {  // it will begin with them again
+      for (std::uint32_t i = 0; i < r.results; ++i)
+        if (!cotangents[i].empty()) tape.tensor_cotangents.insert_or_assign(r.node + i, std::move(cotangents[i]));
+      throw;
     }
   });
   tape.tensor_swept();

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
 
 namespace cairn::print {
 
@@ -18,6 +19,8 @@ public:
       : primitive_(primitive), arguments_(arguments), count_(count), environment_(environment) {}
 
   machine::Environment& environment() const { return environment_; }
+  // Bytes or objects that the primitive is about to look at or to make count as work.
+  void spend(std::uint64_t work) const { environment_.meter().spend(work); }
   value::Heap& heap() const { return environment_.heap(); }
   unsigned count() const { return count_; }
   value::Value argument(unsigned i) const { return arguments_[i]; }
@@ -67,19 +70,24 @@ private:
   value::Value value_;
 };
 
-// Text under construction outside the heap; charged so that a budget holds for it too.
-class Scratch {
+// A string under construction, of so many bytes in the end. Long ones take a while, in which the program may be stopped.
+class StringBuilder {
 public:
-  Scratch(value::Heap& heap, std::uint64_t bytes);
-  ~Scratch() { heap_.charge(account_, -charged_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string text;
+  StringBuilder(const Call& call, std::uint64_t bytes);
+  ~StringBuilder() {
+    if (text_ != nullptr) heap_.discard(text_);
+  }
+  StringBuilder(const StringBuilder&) = delete;
+  StringBuilder& operator=(const StringBuilder&) = delete;
+  void put(std::string_view utf8);
+  // All bytes are there.
+  value::Value take() { return value::of_other(std::exchange(text_, nullptr)); }
 
 private:
   value::Heap& heap_;
-  value::Account account_;
-  std::int64_t charged_;
+  const ops::Meter& meter_;
+  value::Text* text_;
+  std::size_t at_ = 0, since_poll_ = 0;
 };
 
 // One function a primitive; its arguments are within the limits of primitives.def.

@@ -4,6 +4,7 @@
 #include "vm/print/call.h"
 #include "vm/text/number.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 
@@ -82,13 +83,22 @@ unsigned Call::radix(unsigned i) const {
   return static_cast<unsigned>(radix);
 }
 
-Scratch::Scratch(Heap& heap, std::uint64_t bytes) : heap_(heap), charged_(static_cast<std::int64_t>(bytes)) {
-  heap.charge(account_, charged_);
-  try {
-    text.reserve(bytes);
-  } catch (...) {
-    heap.charge(account_, -charged_);
-    throw;
+StringBuilder::StringBuilder(const Call& call, std::uint64_t bytes) : heap_(call.heap()), meter_(call.environment().meter()) {
+  call.spend(bytes);
+  text_ = heap_.make_text(bytes);
+}
+
+void StringBuilder::put(std::string_view utf8) {
+  constexpr std::size_t kPiece = 1 << 20;
+  while (!utf8.empty()) {
+    const std::string_view piece = utf8.substr(0, kPiece);
+    std::copy(piece.begin(), piece.end(), text_->data() + at_);
+    for (char c : piece) text_->length += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    at_ += piece.size();
+    utf8.remove_prefix(piece.size());
+    if ((since_poll_ += piece.size()) < kPiece) continue;
+    since_poll_ = 0;
+    meter_.poll();
   }
 }
 

@@ -52,6 +52,12 @@ double fixed_cosine(double turns) {
 
 double uniform(machine::Environment& environment) { return static_cast<double>(environment.random_bits() >> 11) * 0x1p-53; }
 
+// A short text.
+void put(const Call& call, std::string_view text) {
+  call.spend(text.size());
+  call.environment().write(text);
+}
+
 Value capsule(const Call& call) {
   if (!is_capsule(call.argument(0))) call.wrong(0, "a capsule");
   return call.argument(0);
@@ -71,19 +77,19 @@ Value write(const Call& call) {
   return kUnspecified;
 }
 Value newline(const Call& call) {
-  call.environment().write("\n");
+  put(call, "\n");
   return kUnspecified;
 }
 Value write_char(const Call& call) {
   std::string text;
   text::append_code_point(text, call.character(0));
-  call.environment().write(text);
+  put(call, text);
   return kUnspecified;
 }
 // Returns the very argument, tape and all, so that a derivative flows through a printed number.
 Value write_real(const Call& call) {
   Value v = call.number(0);
-  call.environment().write((v.is_integer() ? text::format_integer(v.integer()) : text::format_flonum(v.flonum())) + "\n");
+  put(call, (v.is_integer() ? text::format_integer(v.integer()) : text::format_flonum(v.flonum())) + "\n");
   return Heap::retain(call.argument(0));
 }
 

@@ -15,12 +15,25 @@ namespace {
 constexpr std::uint64_t kMostTextBytes = 0xFFFFFFF0;
 
 // The byte at which code point `index` begins; the end of the text if there are as many.
-std::size_t byte_of(const Text* t, std::uint64_t index) {
+std::size_t byte_of(const Call& call, const Text* t, std::uint64_t index) {
   if (t->bytes == t->length) return index;
+  constexpr std::uint64_t kMany = 1 << 16;
   std::string_view text = t->view();
   std::size_t at = 0;
-  while (index-- > 0) text::next_code_point(text, at);
+  for (std::uint64_t n = 0; n < index; ++n) {
+    if (n % kMany == 0) call.spend(std::min(kMany, index - n));
+    text::next_code_point(text, at);
+  }
   return at;
+}
+
+// All of a text, a piece at a time; f(piece) may stop by returning false. Pieces may end inside of a code point.
+template <class F> void for_each_piece(const Call& call, std::string_view text, F&& f) {
+  constexpr std::size_t kPiece = 1 << 16;
+  for (; !text.empty(); text.remove_prefix(std::min(kPiece, text.size()))) {
+    call.spend(std::min(kPiece, text.size()));
+    if (!f(text.substr(0, kPiece))) return;
+  }
 }
 
 void check_length(const Call& call, std::uint64_t bytes) {
@@ -55,7 +68,7 @@ Value string_length(const Call& call) { return integer_unchecked(call.string(0)-
 
 Value string_ref(const Call& call) {
   const Text* t = call.string(0);
-  std::size_t at = byte_of(t, call.index(1, 0, std::int64_t{t->length} - 1));
+  std::size_t at = byte_of(call, t, call.index(1, 0, std::int64_t{t->length} - 1));
   return character(text::next_code_point(t->view(), at));
 }
 
@@ -63,26 +76,42 @@ Value substring(const Call& call) {
   const Text* t = call.string(0);
   std::uint64_t begin = call.index(1, 0, t->length);
   std::uint64_t end = call.index(2, static_cast<std::int64_t>(begin), t->length);
-  std::size_t first = byte_of(t, begin), last = byte_of(t, end);
-  return call.heap().make_string(t->view().substr(first, last - first));
+  std::size_t first = byte_of(call, t, begin), last = byte_of(call, t, end);
+  StringBuilder made(call, last - first);
+  made.put(t->view().substr(first, last - first));
+  return made.take();
 }
 
 Value string_append2(const Call& call) {
   const Text *a = call.string(0), *b = call.string(1);
   std::uint64_t bytes = std::uint64_t{a->bytes} + b->bytes;
   check_length(call, bytes);
-  Scratch scratch(call.heap(), bytes);
-  scratch.text.append(a->view()).append(b->view());
-  return call.heap().make_string(scratch.text);
+  StringBuilder made(call, bytes);
+  made.put(a->view());
+  made.put(b->view());
+  return made.take();
 }
 
 // The order of UTF-8 bytes is the order of code points.
-Value string_compare(const Call& call) { return sign(call.string(0)->view().compare(call.string(1)->view())); }
+Value string_compare(const Call& call) {
+  std::string_view a = call.string(0)->view(), b = call.string(1)->view();
+  int order = 0;
+  for_each_piece(call, a.substr(0, std::min(a.size(), b.size())), [&](std::string_view piece) {
+    order = piece.compare({b.data() + (piece.data() - a.data()), piece.size()});
+    return order == 0;
+  });
+  return order != 0 ? sign(order) : sign((a.size() > b.size()) - (a.size() < b.size()));
+}
 
 Value string_compare_ci(const Call& call) {
   std::string_view a = call.string(0)->view(), b = call.string(1)->view();
-  std::size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
+  std::size_t i = 0, j = 0, since = 0;
+  constexpr std::size_t kMany = 1 << 16;
+  for (call.spend(std::min({a.size(), b.size(), kMany})); i < a.size() && j < b.size();) {
+    if (i - since >= kMany) {
+      call.spend(kMany);
+      since = i;
+    }
     std::uint32_t c = fold_case(text::next_code_point(a, i)), d = fold_case(text::next_code_point(b, j));
     if (c != d) return sign(c < d ? -1 : 1);
   }
@@ -91,23 +120,34 @@ Value string_compare_ci(const Call& call) {
 
 Value list_to_string(const Call& call) {
   std::uint64_t bytes = 0;
+  constexpr std::uint64_t kMany = 1 << 16;
+  std::uint64_t count = 0;
   Value rest = call.argument(0);
   for (; rest.is_pair(); rest = rest.pair()->cdr) {
+    if (++count % kMany == 0) call.spend(kMany);
     if (!is_character(rest.pair()->car)) call.wrong(0, "a list of characters");
     bytes += utf8_bytes(code_point(rest.pair()->car));
   }
   if (rest != kNull) call.wrong(0, "a list of characters");
   check_length(call, bytes);
-  Scratch scratch(call.heap(), bytes);
-  for (rest = call.argument(0); rest.is_pair(); rest = rest.pair()->cdr)
-    text::append_code_point(scratch.text, code_point(rest.pair()->car));
-  return call.heap().make_string(scratch.text);
+  call.spend(count % kMany);
+  StringBuilder made(call, bytes);
+  std::string one;
+  for (rest = call.argument(0); rest.is_pair(); rest = rest.pair()->cdr) {
+    one.clear();
+    text::append_code_point(one, code_point(rest.pair()->car));
+    made.put(one);
+  }
+  return made.take();
 }
 
 Value string_to_list(const Call& call) {
   std::string_view text = call.string(0)->view();
   Owned list(call.heap(), kNull);
-  for (std::size_t end = text.size(); end > 0;) {
+  constexpr std::uint64_t kMany = 1 << 16;
+  std::uint64_t left = call.string(0)->length;
+  for (std::size_t end = text.size(); end > 0; --left) {
+    if (left % kMany == 0 || end == text.size()) call.spend(left % kMany == 0 ? kMany : left % kMany);
     std::size_t begin = end - 1;
     while ((static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
     end = begin;
@@ -123,14 +163,21 @@ Value make_string(const Call& call) {
   text::append_code_point(one, call.character(1));
   std::uint64_t bytes = static_cast<std::uint64_t>(count) * one.size();
   check_length(call, bytes);
-  Scratch scratch(call.heap(), bytes);
-  for (std::int64_t i = 0; i < count; ++i) scratch.text += one;
-  return call.heap().make_string(scratch.text);
+  StringBuilder made(call, bytes);
+  for (std::int64_t i = 0; i < count; ++i) made.put(one);
+  return made.take();
 }
 
 // --- symbols
-Value string_to_symbol(const Call& call) { return call.heap().make_symbol(call.string(0)->view()); }
-Value symbol_to_string(const Call& call) { return call.heap().make_string(call.symbol(0)->view()); }
+Value string_to_symbol(const Call& call) {
+  call.spend(call.string(0)->bytes);
+  return call.heap().make_symbol(call.string(0)->view());
+}
+Value symbol_to_string(const Call& call) {
+  StringBuilder made(call, call.symbol(0)->bytes);
+  made.put(call.symbol(0)->view());
+  return made.take();
+}
 
 } // namespace primitives
 

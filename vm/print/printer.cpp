@@ -23,16 +23,23 @@ public:
   explicit Sink(Environment& output) : output_(&output) {}
   explicit Sink(std::size_t most) : most_(most) {}
 
+  // Long texts in pieces of their own: of them too no more is held than a piece, and no more of a message than is wanted.
   void put(std::string_view text) {
-    buffer_ += text;
-    if (output_ != nullptr && buffer_.size() >= kPieceBytes) flush();
+    while (text.size() > kPieceBytes && !full()) {
+      put_piece(text.substr(0, kPieceBytes));
+      text.remove_prefix(kPieceBytes);
+    }
+    if (!full()) put_piece(text);
   }
   void put_code_point(std::uint32_t c) {
     text::append_code_point(buffer_, c);
     if (output_ != nullptr && buffer_.size() >= kPieceBytes) flush();
   }
+  // What is written counts as work, a byte each. It may be stopped before a piece, never after.
   void flush() {
-    if (!buffer_.empty()) output_->write(buffer_);
+    if (buffer_.empty()) return;
+    output_->meter().spend(buffer_.size());
+    output_->write(buffer_);
     buffer_.clear();
   }
   // A message: it does not wait for the elements of a tensor.
@@ -48,6 +55,10 @@ public:
   }
 
 private:
+  void put_piece(std::string_view text) {
+    buffer_ += text;
+    if (output_ != nullptr && buffer_.size() >= kPieceBytes) flush();
+  }
   Environment* output_ = nullptr;
   std::size_t most_ = 0;
   std::string buffer_;

@@ -24,32 +24,39 @@ std::string element_text(ops::DType type, double d) {
   return s;
 }
 
-// The places along an axis that are shown; -1 stands for those left out.
-std::vector<std::int64_t> shown(std::int64_t size, bool all) {
-  std::vector<std::int64_t> places;
-  for (std::int64_t i = 0; i < size; ++i) {
-    if (!all && size > 2 * kEdge && i == kEdge) {
-      places.push_back(-1);
-      i = size - kEdge;
-    }
-    places.push_back(i);
-  }
-  return places;
+// A stretch of places along an axis.
+struct Stretch {
+  std::int64_t first, count;
+};
+
+// The stretches along an axis that are shown: all of it, or its two ends.
+std::vector<Stretch> shown(std::int64_t size, bool all) {
+  if (all || size <= 2 * kEdge) return {{0, size}};
+  return {{0, kEdge}, {size - kEdge, kEdge}};
 }
 
+std::int64_t places_in(const std::vector<Stretch>& stretches) {
+  std::int64_t n = 0;
+  for (const Stretch& s : stretches) n += s.count;
+  return n;
+}
+
+// Reads what is shown and no more: of a large tensor the corners, each cut out before it is read.
 class Writer {
 public:
-  explicit Writer(const ops::Tensor& t) : t_(t) {
-    ops::Runtime runtime(*t.device());
-    if (ops::is_floating(t.dtype)) {
-      data_ = runtime.read_numbers(t);
-    } else {  // a double does not hold all of them
-      integers_.resize(static_cast<std::size_t>(t.elements()));
-      runtime.read(t.dtype == ops::DType::i64 ? t : as_i64(runtime), integers_.data());
+  explicit Writer(const ops::Tensor& t) : t_(t), runtime_(*t.device()) {
+    // Brackets around nothing are shown like elements.
+    std::int64_t most = 1;
+    for (std::int64_t size : t.shape) most = most > kMostElements ? most : most * std::max<std::int64_t>(1, std::min(size, kMostElements + 1));
+    std::int64_t count = 1;
+    for (int axis = 0; axis < t.rank(); ++axis) {
+      axes_.push_back(shown(t.shape[axis], most <= kMostElements));
+      count *= places_in(axes_.back());
     }
-    bool all = t.elements() <= kMostElements;
-    for (int axis = 0; axis < t.rank(); ++axis) places_.push_back(shown(t.shape[axis], all));
-    walk(0, 0, [&](std::int64_t at) { width_ = std::max(width_, element(at).size()); });
+    if (count == 0) return;
+    texts_.resize(static_cast<std::size_t>(count));
+    read(0, t, 0);
+    for (const std::string& s : texts_) width_ = std::max(width_, s.size());
   }
   std::string text() {
     level(0, 0);
@@ -57,49 +64,84 @@ public:
   }
 
 private:
-  ops::Tensor as_i64(ops::Runtime& runtime) const {
+  // The corners of `part`, cut along the axes before `axis`; `at` is the number of its first element among those shown.
+  void read(int axis, const ops::Tensor& part, std::int64_t at) {
+    if (axis == t_.rank()) return read_corner(part, at);
+    std::int64_t behind = 1;
+    for (int i = axis + 1; i < t_.rank(); ++i) behind *= places_in(axes_[static_cast<std::size_t>(i)]);
+    std::int64_t before = 0;
+    for (const Stretch& s : axes_[static_cast<std::size_t>(axis)]) {
+      ops::Tensor cut = part;
+      cut.shape[axis] = s.count;
+      cut.offset += s.first * part.strides[static_cast<std::size_t>(axis)];
+      read(axis + 1, cut, at + before * behind);
+      before += s.count;
+    }
+  }
+  void read_corner(const ops::Tensor& corner, std::int64_t at) {
+    std::vector<std::string> texts;
+    if (ops::is_floating(corner.dtype)) {
+      for (double d : runtime_.read_numbers(corner)) texts.push_back(element_text(corner.dtype, d));
+    } else {  // a double does not hold all of them
+      std::vector<std::int64_t> integers(static_cast<std::size_t>(corner.elements()));
+      runtime_.read(corner.dtype == ops::DType::i64 ? corner : as_i64(corner), integers.data());
+      for (std::int64_t i : integers) texts.push_back(fmt::format("{}", i));
+    }
+    // Rows of the corner are not rows of what is shown.
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      auto left = static_cast<std::int64_t>(i), to = at, behind = std::int64_t{1};
+      for (int axis = t_.rank(); axis-- > 0;) {
+        to += left % corner.shape[axis] * behind;
+        left /= corner.shape[axis];
+        behind *= places_in(axes_[static_cast<std::size_t>(axis)]);
+      }
+      texts_[static_cast<std::size_t>(to)] = std::move(texts[i]);
+    }
+  }
+  ops::Tensor as_i64(const ops::Tensor& t) {
     ops::Attributes to;
     to.values.resize(1);
     to.values[0].present = true;
     to.values[0].integer = static_cast<std::int64_t>(ops::DType::i64);
-    return runtime.apply(ops::OperatorId::cast, {t_}, to);
+    return runtime_.apply(ops::OperatorId::cast, {t}, to);
   }
-  std::string element(std::int64_t at) const {
-    auto i = static_cast<std::size_t>(at);
-    return integers_.empty() ? element_text(t_.dtype, data_[i]) : fmt::format("{}", integers_[i]);
-  }
-  template <class F> void walk(int axis, std::int64_t at, F&& f) {
-    if (axis == t_.rank()) return f(at);
-    for (std::int64_t i : places_[static_cast<std::size_t>(axis)])
-      if (i >= 0) walk(axis + 1, at * t_.shape[axis] + i, f);
-  }
-  // Not deeper than a tensor has axes.
+  // `at`: the number of the part's first element among those shown. Not deeper than a tensor has axes.
   void level(int axis, std::int64_t at) {
     if (axis == t_.rank()) {
-      std::string s = element(at);
+      const std::string& s = texts_[static_cast<std::size_t>(at)];
       out_.append(width_ - s.size(), ' ');
       out_ += s;
       return;
     }
     out_ += '[';
     bool first = true;
-    for (std::int64_t i : places_[static_cast<std::size_t>(axis)]) {
+    std::int64_t place = 0;
+    const std::vector<Stretch>& stretches = axes_[static_cast<std::size_t>(axis)];
+    const std::int64_t all = places_in(stretches);
+    auto separate = [&] {
       if (!first) {
         int inner = t_.rank() - axis - 1;
         out_.append(static_cast<std::size_t>(inner), '\n');
         out_.append(inner == 0 ? 1 : static_cast<std::size_t>(axis + 1), ' ');
       }
       first = false;
-      if (i < 0) out_ += "...";
-      else
-        level(axis + 1, at * t_.shape[axis] + i);
+    };
+    for (const Stretch& s : stretches) {
+      if (place != 0) {
+        separate();
+        out_ += "...";
+      }
+      for (std::int64_t i = 0; i < s.count; ++i) {
+        separate();
+        level(axis + 1, at * all + place++);
+      }
     }
     out_ += ']';
   }
   const ops::Tensor& t_;
-  std::vector<double> data_;
-  std::vector<std::int64_t> integers_;
-  std::vector<std::vector<std::int64_t>> places_;
+  ops::Runtime runtime_;
+  std::vector<std::vector<Stretch>> axes_;
+  std::vector<std::string> texts_;  // of the elements shown, in order
   std::size_t width_ = 0;
   std::string out_;
 };

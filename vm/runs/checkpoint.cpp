@@ -357,9 +357,32 @@ void CheckpointState::activate(Engine& engine) const {
 
 void CheckpointState::resumed(Engine& engine) { highest = std::max(highest, engine.heap().next_serial); }
 
+namespace {
+
+void perform(Engine& engine, CheckpointState* s, Action a, Owned& state);
+
+} // namespace
+
+// The end of the program is seeded path by path, which may be stopped; all other actions are short.
 void act(Engine& engine, Owned& state) {
   auto* s = state_in<CheckpointState>(engine, state.v);
-  Action a = s->schedule->next();
+  bool at_end = s->work != nullptr && s->work_ended;
+  if (!at_end) {
+    engine.meter().hold();
+    return perform(engine, s, s->schedule->next(), state);
+  }
+  std::unique_ptr<schedule::Schedule> before = s->schedule->clone();
+  try {
+    perform(engine, s, s->schedule->next(), state);
+  } catch (const ops::Stopped&) {
+    s->schedule = std::move(before);
+    throw;
+  }
+}
+
+namespace {
+
+void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   auto slot_at = [&](std::uint32_t index) -> Snapshot& {
     want(index <= s->slots.size()); // slots are taken in order
     if (index >= s->slots.size()) s->slots.resize(index + 1);
@@ -442,6 +465,8 @@ void act(Engine& engine, Owned& state) {
   }
   engine.deliver(state.take());
 }
+
+} // namespace
 
 void finish_interval(Engine& engine, CheckpointState& s) {
   Tape& tape = *s.work;

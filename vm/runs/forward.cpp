@@ -108,7 +108,6 @@ bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, 
   std::uint64_t tag = largest_tag({f, x, cotangent});
   if (tag == 0) return false;
   Heap& heap = engine.heap();
-  Owned of(heap, f), ox(heap, x), oc(heap, cotangent);
   value::Block* block = heap.make_block(1, 2);
   block->procedure(0)->code = &own_code(OwnCode::dual_apply);
   block->captured()[0] = block->captured()[1] = value::kUnspecified;

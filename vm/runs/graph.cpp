@@ -1,6 +1,7 @@
 // See graph.h. Every copy is made top-down with an explicit list of slots still to fill; a slot holds a harmless value until then.
 #include "vm/runs/children.h"
 #include "vm/runs/graph.h"
+#include "vm/value/charged.h"
 
 #include <fmt/format.h>
 
@@ -20,10 +21,26 @@ using value::Object;
 
 namespace {
 
+// Counts the slots that a walk looks at as work, many at a time, and lets it be stopped: a tree has as many as there are paths to what is
+// shared.
+class Visits {
+public:
+  void one() {
+    if (++count_ == kMany) finish();
+  }
+  void finish() { ops::Meter::spend_current(std::exchange(count_, 0)); }
+
+private:
+  static constexpr std::uint32_t kMany = 1024;
+  std::uint32_t count_ = 0;
+};
+
 // Copies objects on demand and fills their slots through a list of pending ones.
 class Copier {
 public:
-  Copier(Engine& engine, Sharing sharing, const Leaf& leaf) : engine_(engine), heap_(engine.heap()), sharing_(sharing), leaf_(leaf) {}
+  Copier(Engine& engine, Sharing sharing, const Leaf& leaf)
+      : engine_(engine), heap_(engine.heap()), sharing_(sharing), leaf_(leaf), pending_(heap_),
+        copies_(value::ChargedAllocator<std::pair<Object* const, Object*>>(heap_)) {}
 
   Value run(Value v) {
     Value root = value::kUnspecified;
@@ -32,8 +49,10 @@ public:
       while (!pending_.empty()) {
         Slot s = pending_.back();
         pending_.pop_back();
+        visits_.one();
         *s.to = fill(s);
       }
+      visits_.finish();
     } catch (...) {
       heap_.release(root);
       throw;
@@ -165,8 +184,9 @@ private:
   Heap& heap_;
   Sharing sharing_;
   const Leaf& leaf_;
-  std::vector<Slot> pending_;
-  std::unordered_map<Object*, Object*> copies_;
+  Visits visits_;
+  value::ChargedVector<Slot> pending_;
+  value::ChargedMap<Object*, Object*> copies_;
 };
 
 } // namespace
@@ -180,7 +200,9 @@ Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf) {
 bool contains(Value v, const std::function<bool(Value)>& is) {
   std::vector<Object*> pending;
   std::unordered_set<Object*> seen;
+  Visits visits;
   auto look = [&](Value x) {
+    visits.one();
     if (is_container(x)) pending.push_back(value::object_of(x));
     return is_leaf(x) && is(x);
   };
@@ -200,6 +222,7 @@ bool contains(Value v, const std::function<bool(Value)>& is) {
     if (o->kind == Kind::frame && static_cast<Frame*>(o)->parent != nullptr) pending.push_back(static_cast<Frame*>(o)->parent);
     for_each_child(o, [&](Value child, std::uint32_t) { found = found || look(child); });
   }
+  visits.finish();
   return found;
 }
 
@@ -400,9 +423,11 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
                const std::function<void(const PairedLeaf&)>& leaf) {
   std::vector<PairedSlot> pending{{v, t, nullptr, 0, nullptr, nullptr}};
   std::unordered_set<Object*> seen;
+  Visits visits;
   while (!pending.empty()) {
     PairedSlot s = pending.back();
     pending.pop_back();
+    visits.one();
     if (is_zero(s.t)) continue;
     if (!is_container(s.v) || value::is_capsule(s.v)) {
       // An exact 0 may be the tangent of a constant tensor: a leaf without a derivative, whose cotangent may be of that shape.
@@ -418,13 +443,16 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
     });
     std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());
   }
+  visits.finish();
 }
 
 void walk_beside(Engine& engine, Value v, Value t, const char* what, const std::function<void(const PairedLeaf&)>& leaf) {
   std::vector<PairedSlot> pending{{v, t, nullptr, 0, nullptr, nullptr}};
+  Visits visits;
   while (!pending.empty()) {
     PairedSlot s = pending.back();
     pending.pop_back();
+    visits.one();
     if (is_leaf(s.v)) leaf(s.leaf());
     if (value::is_capsule(s.v)) throw machine::ProgramError(std::string(what) + ": there is none of what a capsule holds");
     if (!is_container(s.v)) continue;
@@ -434,6 +462,7 @@ void walk_beside(Engine& engine, Value v, Value t, const char* what, const std::
     });
     std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());
   }
+  visits.finish();
 }
 
 Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std::function<Value(const PairedLeaf&)>& leaf) {
@@ -441,9 +470,11 @@ Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std:
   Value root = value::kUnspecified;
   std::vector<PairedSlot> pending{{v, t, nullptr, 0, nullptr, &root}};
   try {
+    Visits visits;
     while (!pending.empty()) {
       PairedSlot s = pending.back();
       pending.pop_back();
+      visits.one();
       if (!is_container(s.v) || value::is_capsule(s.v)) {
         check_leaf(engine, what, s);
         *s.to = is_leaf(s.v) ? leaf(s.leaf()) : Heap::retain(s.v);
@@ -473,6 +504,7 @@ Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std:
       });
       std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());
     }
+    visits.finish();
   } catch (...) {
     heap.release(root);
     throw;

@@ -3,11 +3,15 @@
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/image.h"
 #include "vm/machine/run_operator.h"
+#include "vm/machine/undo.h"
 #include "vm/runs/states.h"
 
 #include <array>
 #include <cmath>
 #include <deque>
+#include <exception>
+#include <optional>
+#include <utility>
 
 namespace cairn::runs {
 
@@ -210,6 +214,46 @@ std::uint64_t steps_argument(Engine& engine, Value n) {
   throw ProgramError("interrupt: expected a number of steps, an integer not below zero, got " + engine.describe(n));
 }
 
+// What an instruction moves out of a register. If the instruction cannot be completed, it is there again.
+class Moved {
+public:
+  Moved(Heap& heap, Value& slot) : heap_(heap), slot_(slot), v(std::exchange(slot, value::kUnspecified)), exceptions_(std::uncaught_exceptions()) {}
+  ~Moved() {
+    if (std::uncaught_exceptions() > exceptions_) slot_ = v;
+    else
+      heap_.release(v);
+  }
+  Moved(const Moved&) = delete;
+  Moved& operator=(const Moved&) = delete;
+
+private:
+  Heap& heap_;
+  Value& slot_;
+
+public:
+  Value v;
+
+private:
+  int exceptions_;
+};
+
+// Whether it can be done again from its beginning after it was stopped: those that copy trees, in which every path to a shared value counts, and
+// sweeps. The others take no longer than looking at memory that exists, and are not stopped.
+bool is_stoppable(Opcode op) {
+  switch (op) {
+  case Opcode::run_bundle:
+  case Opcode::run_unbundle:
+  case Opcode::run_rebundle:
+  case Opcode::run_open:
+  case Opcode::run_seed:
+  case Opcode::run_sweep:
+  case Opcode::run_act:
+    return true;
+  default:
+    return false;
+  }
+}
+
 Run plain_run(RunKind kind, Engine& engine) {
   Run r;
   r.kind = kind;
@@ -238,7 +282,9 @@ MachineCode machine_code(std::size_t number) {
 
 const Code& run_operator_code(bytecode::RunOperator op) { return *runs::bodies().codes[static_cast<std::size_t>(op)]; }
 
-bool perform_run_instruction(Engine& engine, const Word* instruction) {
+namespace {
+
+bool perform(Engine& engine, const Word* instruction) {
   using namespace runs;
   Heap& heap = engine.heap();
   Word w = *instruction;
@@ -251,7 +297,7 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     engine.deliver(value::integer_unchecked(static_cast<std::int64_t>(engine.next_tag++)));
     return true;
   case Opcode::run_bundle: {
-    rules::Owned x(heap, slot(operand(instruction, 0))), t(heap, slot(operand(instruction, 1)));
+    Moved x(heap, slot(operand(instruction, 0))), t(heap, slot(operand(instruction, 1)));
     auto tag = static_cast<std::uint64_t>(slot(operand(instruction, 2)).integer());
     engine.deliver(bundle(engine, x.v, t.v, tag, field_b(w) == 1));
     return true;
@@ -264,12 +310,12 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_unbundle: {
-    rules::Owned v(heap, slot(field_b(w)));
+    Moved v(heap, slot(field_b(w)));
     engine.deliver(unbundle(engine, v.v, static_cast<std::uint64_t>(slot(field_c(w)).integer())));
     return true;
   }
   case Opcode::run_rebundle: {
-    rules::Owned v(heap, slot(field_b(w)));
+    Moved v(heap, slot(field_b(w)));
     engine.deliver(rebundle(engine, v.v, static_cast<std::uint64_t>(slot(field_c(w)).integer())));
     return true;
   }
@@ -297,15 +343,17 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
   }
   case Opcode::run_open: {
     std::uint16_t kind = field_b(w);
-    Opening of{kind % 2 == 1, kind >= 4, slot(operand(instruction, 0)), slot(operand(instruction, 1)), slot(operand(instruction, 2))};
-    if (kind >= 2) of.update = slot(operand(instruction, 3));
+    Moved f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))), cotangent(heap, slot(operand(instruction, 2)));
+    std::optional<Moved> update;
+    Opening of{kind % 2 == 1, kind >= 4, f.v, x.v, cotangent.v};
+    if (kind >= 2) of.update = update.emplace(heap, slot(operand(instruction, 3))).v;
     if (kind >= 2 || !forward_over_reverse(engine, frame, of.checkpoint, of.f, of.x, of.cotangent)) open_reverse(engine, frame, of);
     return true;
   }
   case Opcode::run_seed: {
-    rules::Owned state(heap, slot(field_b(w)));
+    Moved state(heap, slot(field_b(w)));
     seed_reverse(engine, state.v);
-    engine.deliver(state.take());
+    engine.deliver(std::exchange(state.v, value::kUnspecified));
     return true;
   }
   case Opcode::run_sweep:
@@ -317,8 +365,14 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_act: {
-    rules::Owned state(heap, slot(field_b(w)));
-    act(engine, state);
+    Moved kept(heap, slot(field_b(w)));
+    rules::Owned state(heap, std::exchange(kept.v, value::kUnspecified));
+    try {
+      act(engine, state);
+    } catch (const ops::Stopped&) {
+      kept.v = state.take();
+      throw;
+    }
     return true;
   }
   case Opcode::run_acted:
@@ -371,6 +425,22 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     return engine.thaw(z.v, parent);
   }
   }
+}
+
+} // namespace
+
+bool perform_run_instruction(Engine& engine, const Word* instruction) {
+  const Opcode op = bytecode::opcode_of(*instruction);
+  Frame* frame = engine.current().top;
+  try {
+    if (runs::is_stoppable(op)) return stoppable(engine, [&] { return perform(engine, instruction); });
+    engine.meter().poll();
+  } catch (...) {
+    frame->rest_at(instruction);  // its registers hold what they held
+    throw;
+  }
+  const ops::Meter::Uninterrupted whole(engine.meter());
+  return perform(engine, instruction);
 }
 
 } // namespace cairn::machine

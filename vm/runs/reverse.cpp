@@ -1,7 +1,9 @@
 // *j: one tape for the whole run; and what it shares with checkpoint-*j: opening, seeding, sweeping in stretches, the result at
 // the border.
 #include "vm/machine/derivative_rules.h"
+#include "vm/machine/undo.h"
 #include "vm/runs/states.h"
+#include "vm/value/charged.h"
 
 #include <fmt/format.h>
 
@@ -105,7 +107,6 @@ bool within_derivative(Engine& engine, Value f, Value x, Value cotangent) {
 void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   Heap& heap = engine.heap();
   const Value f = of.f, x = of.x, cotangent = of.cotangent;
-  Owned own_f(heap, f), own_x(heap, x), own_c(heap, cotangent), own_u(heap, of.update);
   if (of.in_place) want_unshared(engine, x, of.checkpoint ? "checkpoint-*j-update!" : "*j-update!");
   Tape* outer = engine.current().tape;
   if (outer != nullptr)
@@ -169,29 +170,35 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
   Heap& heap = engine.heap();
   Tape& tape = *s.work;
   auto on_tape = [&](Value number) { return tape.has(number); };
-  std::vector<std::pair<std::uint32_t, double>> seeds;
-  std::vector<std::pair<std::uint32_t, ops::Tensor>> tensor_seeds;
-  std::string what = fmt::format("{}: the cotangent", name);
-  walk_pair(engine, s.value, s.cotangent, what.c_str(), false, [&](const PairedLeaf& leaf) {
-    if (is_exact_zero(leaf.part)) return;
-    Value number = leaf.number;
-    if (machine::tensors::is_tensor_like(number)) {
-      Owned part(heap, machine::tensors::fitted(engine, engine.primal(leaf.part), number, what.c_str()));
-      std::uint32_t node = node_of_tensor(tape, number);
-      if (node != tape::kNone) tensor_seeds.emplace_back(node, value::tensor_of(part.v));
-      return;
-    }
-    if (!on_tape(number) && !number.is_integer() && leaf.owner != nullptr && tape.is_old(leaf.owner->serial))
-      number = tape.lift({leaf.owner->serial, leaf.slot}, number, engine.to_double(number));
-    if (on_tape(number)) seeds.emplace_back(number.tape_node(), engine.to_double(leaf.part));
-  });
-  if (contains(s.value, on_tape)) {
-    Value stripped = copy_value(engine, s.value, Sharing::strip, [&](Value number, Object*, std::uint32_t) {
-      return on_tape(number) ? value::flonum(tape.primal(number.tape_node())) : Heap::retain(number);
+  value::ChargedVector<std::pair<std::uint32_t, double>> seeds(heap);
+  value::ChargedVector<std::pair<std::uint32_t, ops::Tensor>> tensor_seeds(heap);
+  Value stripped = value::kUnspecified;
+  stoppable(engine, &tape, [&] {
+    std::string what = fmt::format("{}: the cotangent", name);
+    walk_pair(engine, s.value, s.cotangent, what.c_str(), false, [&](const PairedLeaf& leaf) {
+      if (is_exact_zero(leaf.part)) return;
+      Value number = leaf.number;
+      if (machine::tensors::is_tensor_like(number)) {
+        Owned part(heap, machine::tensors::fitted(engine, engine.primal(leaf.part), number, what.c_str()));
+        std::uint32_t node = node_of_tensor(tape, number);
+        if (node != tape::kNone) tensor_seeds.emplace_back(node, value::tensor_of(part.v));
+        return;
+      }
+      if (!on_tape(number) && !number.is_integer() && leaf.owner != nullptr && tape.is_old(leaf.owner->serial))
+        number = tape.lift({leaf.owner->serial, leaf.slot}, number, engine.to_double(number));
+      if (on_tape(number)) seeds.emplace_back(number.tape_node(), engine.to_double(leaf.part));
     });
-    heap.release(s.value);
-    s.value = stripped;
-  }
+    if (contains(s.value, on_tape)) {
+      stripped = copy_value(engine, s.value, Sharing::strip, [&](Value number, Object*, std::uint32_t) {
+        return on_tape(number) ? value::flonum(tape.primal(number.tape_node())) : Heap::retain(number);
+      });
+    } else {
+      stripped = Heap::retain(s.value);
+    }
+  });
+  // From here on nothing is stopped.
+  engine.meter().hold();
+  heap.release(std::exchange(s.value, stripped));
   ops::FlushDenormals flush;
   for (auto [node, c] : seeds) tape.accumulate(node, c);
   for (auto& [node, c] : tensor_seeds) machine::tensors::accumulate(engine, tape, node, c);
@@ -211,12 +218,14 @@ void sweep(Engine& engine, value::Frame* frame, Value& slot) {
   const tape::TensorRecord* tensor = tape.last_tensor();
   std::uint32_t stop = std::max(composite, tensor != nullptr ? tensor->end() : 0);
   if (s->position == composite && !tape.composites.empty()) {
+    const ops::Meter::Uninterrupted whole(engine.meter());
     if (begin_composite(engine, frame, slot)) return;
     drop_composite(engine, *s);
   } else if (tensor != nullptr && s->position == tensor->end()) {
     ops::FlushDenormals flush;
-    s->position = tensor->node;
+    const std::uint32_t node = tensor->node;
     machine::tensors::sweep(engine, tape);
+    s->position = node;
   } else {
     ops::FlushDenormals flush;
     std::uint32_t from = std::max(stop, s->position > kStretch ? s->position - kStretch : 0);

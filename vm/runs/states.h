@@ -146,7 +146,7 @@ inline void want(bool holds) {
   if (!holds) throw machine::ProgramError("a derivative operator is in a state in which it cannot go on");
 }
 
-// Everything is taken over. `update`: the pair of a rule and its state, or unspecified.
+// Everything is borrowed. `update`: the pair of a rule and its state, or unspecified.
 struct Opening {
   bool checkpoint = false, in_place = false;
   Value f, x, cotangent, update = value::kUnspecified;
@@ -168,7 +168,7 @@ void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, SweepState& s); // drops the last one of its tape in work
 void close_checkpoint(Engine& engine, CheckpointState& s);
 void seed_final(Engine& engine, SweepState& s, const char* name);
-// j* over a reverse operator: bundles in f, x or the cotangent (all taken over). False: there are none.
+// j* over a reverse operator: bundles in f, x or the cotangent (all borrowed). False: there are none.
 bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);
 
 Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool keep_integers);

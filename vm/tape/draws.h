@@ -29,6 +29,10 @@ public:
       stretches_.push_back({size_, counter});
     ++size_;
   }
+  // The last one, as if it had not been.
+  void drop_last() {
+    if (stretches_.back().first == --size_) stretches_.pop_back();
+  }
   std::int64_t bytes() const { return static_cast<std::int64_t>(stretches_.capacity() * sizeof(Stretch)); }
 
   // For files. What is restored must begin with draw 0, ascend, and stay below the size.

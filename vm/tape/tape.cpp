@@ -120,6 +120,25 @@ void Tape::grow() {
   end_ = next_ + Chunk::kRecords;
 }
 
+void Tape::cut(const Length& to) {
+  for (; composites.size() > to.composites; composites.pop_back())
+    for (Value v : {composites.back().f, composites.back().x, composites.back().cotangent}) heap_.release(v);
+  for (; outputs.size() > to.outputs; outputs.pop_back()) heap_.release(outputs.back().skeleton);
+  marks.resize(std::min(marks.size(), to.marks));
+  cut_tensors(to.tensors);
+  std::vector<Place> gone;
+  inputs.for_each([&](Place place, const Input& input) {
+    if (input.node >= to.records) gone.push_back(place);
+  });
+  for (Place place : gone) inputs.erase(place);
+  account_maps();
+  for (; chunks_.size() > to.chunks; chunks_.pop_back()) drop_chunk(chunks_.back());
+  count_ = to.records;
+  next_ = to.next;
+  end_ = to.end;
+  keeps_primals_ = to.keeps_primals;
+}
+
 void Tape::account_maps() {
   std::int64_t now = inputs.bytes();
   if (now == charged_maps_) return;

@@ -213,6 +213,18 @@ public:
   // Charges what the maps grew by.
   void account_maps();
 
+  // How much it holds while it records, and back to that: what came since is as if it had never been.
+  struct Length {
+    std::uint32_t records;
+    std::size_t chunks, tensors, marks, composites, outputs;
+    Record *next, *end;
+    bool keeps_primals;
+  };
+  Length length() const {
+    return {count_, chunks_.size(), unswept_tensors_, marks.size(), composites.size(), outputs.size(), next_, end_, keeps_primals_};
+  }
+  void cut(const Length& to);
+
 private:
   Chunk* ready(std::uint32_t node) {
     Chunk* c = chunks_[node / Chunk::kRecords];
@@ -220,6 +232,7 @@ private:
       c = prepare(node / Chunk::kRecords);
     return c;
   }
+  void cut_tensors(std::size_t to);
   Chunk* prepare(std::uint32_t chunk);
   Chunk* new_chunk();
   Chunk* copy_chunk(const Chunk& from);

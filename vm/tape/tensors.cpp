@@ -51,6 +51,15 @@ void Tape::restore_tensor(std::shared_ptr<TensorRecord> record) {
   if (tensors_.back()->kind == TensorRecord::Kind::leaf) leaf_tensors_ = unswept_tensors_;
 }
 
+void Tape::cut_tensors(std::size_t to) {
+  for (; tensors_.size() > to; tensors_.pop_back()) {
+    if (tensors_.back() == nullptr || tensors_.back()->kind == TensorRecord::Kind::leaf) continue;
+    tensor_bytes_ -= tensors_.back()->outputs.element_bytes();
+  }
+  unswept_tensors_ = tensors_.size();
+  leaf_tensors_ = std::min(leaf_tensors_, unswept_tensors_);
+}
+
 const TensorRecord& Tape::add_tensor(std::shared_ptr<TensorRecord> record) {
   record->node = size();
   for (std::uint32_t i = 0; i < record->results; ++i) leaf(0);

@@ -12,6 +12,8 @@ namespace cairn::value {
 
 namespace {
 
+constexpr std::int64_t kSymbolEntry = 64;  // of the table
+
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
 void set_link(Object* o, Object* next) { o->serial = reinterpret_cast<std::uint64_t>(next); }
 
@@ -45,7 +47,8 @@ void Heap::pass_watermark(std::int64_t request) {
   if (budget_ != 0 && live + request > budget_)
     throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes: heap {}, tape {}, capsules {}{}",
                                      megabytes(budget_), request, megabytes(heap), megabytes(tape.live),
-                                     megabytes(capsules.live), tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)));
+                                     megabytes(capsules.live), tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)) +
+                         (scratch.live < kGranularity * 16 ? "" : ", scratch " + megabytes(scratch.live)));
   heap_peak_ = std::max(heap_peak_, heap);
   watermark_ = live + request + kGranularity;
   if (budget_ != 0) watermark_ = std::min(watermark_, budget_);
@@ -178,7 +181,10 @@ void Heap::release_children(Object* o) {
     delete n->native;
     break;
   }
-  case Kind::symbol: symbols_.erase(static_cast<Text*>(o)->view()); break;
+  case Kind::symbol:
+    symbols_.erase(static_cast<Text*>(o)->view());
+    charge(scratch, -kSymbolEntry);
+    break;
   case Kind::string: break;
   case Kind::tensor: static_cast<TensorObject*>(o)->tensor.~Tensor(); break;
   }
@@ -213,10 +219,16 @@ std::uint32_t code_points(std::string_view utf8) {
 
 } // namespace
 
+Text* Heap::make_text(std::uint64_t bytes) {
+  if (bytes > 0xFFFFFFF0u) throw BudgetExceeded("memory: a string of more than 4 GiB is too large");
+  auto* t = static_cast<Text*>(allocate(sizeof(Text) + bytes, Kind::string));
+  t->bytes = static_cast<std::uint32_t>(bytes);
+  t->length = 0;
+  return t;
+}
+
 Value Heap::make_string(std::string_view utf8) {
-  if (utf8.size() > 0xFFFFFFF0u) throw BudgetExceeded("memory: a string of more than 4 GiB is too large");
-  auto* t = static_cast<Text*>(allocate(sizeof(Text) + utf8.size(), Kind::string));
-  t->bytes = static_cast<std::uint32_t>(utf8.size());
+  Text* t = make_text(utf8.size());
   t->length = code_points(utf8);
   std::copy(utf8.begin(), utf8.end(), t->data());
   return of_other(t);
@@ -227,10 +239,17 @@ Value Heap::make_symbol(std::string_view utf8) {
     retain(it->second);
     return of_other(it->second);
   }
-  Value v = make_string(utf8);
-  Text* t = as_text(v);
-  t->kind = Kind::symbol;
-  symbols_.emplace(t->view(), t);
+  charge(scratch, kSymbolEntry);
+  Value v = kUnspecified;
+  try {
+    v = make_string(utf8);
+    symbols_.emplace(as_text(v)->view(), as_text(v));
+  } catch (...) {
+    release(v);
+    charge(scratch, -kSymbolEntry);
+    throw;
+  }
+  as_text(v)->kind = Kind::symbol;
   return v;
 }
 

@@ -87,6 +87,7 @@ INTEGER_JUMP(jump_not_eq_i, ==, number_equal(x, y))
 
 #define IDENTITY_JUMP(name, second, uses)                                                                                        \
   OUTLINE(name##_slow) {                                                                                                         \
+    SAVE();                                                                                                                      \
     Value x = SOURCE(A), y = second;                                                                                             \
     bool same = e->eqv(x, y);                                                                                                    \
     done_with(e, A, x);                                                                                                          \

@@ -221,13 +221,11 @@ OUTLINE(vector_update_slow) {
     done_with(e, fi, index);
     SLOT(A) = v;
   } else {
-    value::Vector* made = e->heap().make_vector(old->length);
-    for (std::uint64_t k = 0; k < old->length; ++k)
-      made->items()[k] = k == i ? value::kUnspecified : get_field(e, old, static_cast<std::uint32_t>(k), old->items()[k]);
-    made->items()[i] = TAKE(fx);
+    Value made = e->vector_with(old, i);
+    value::as_vector(made)->items()[i] = TAKE(fx);
     done_with(e, fi, index);
     done_with(e, fv, v);
-    SLOT(A) = value::of_other(made);
+    SLOT(A) = made;
   }
   NEXT(2);
 }
@@ -249,26 +247,19 @@ HANDLER(make_vector) {
   Value size = SOURCE(b), x = SOURCE(c);
   std::int64_t n = e->to_index(size, "make-vector: expected a length");
   if (n < 0) throw ProgramError(fmt::format("make-vector: the length {} is negative", n));
-  value::Vector* v = e->heap().make_vector(static_cast<std::uint64_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) v->items()[i] = COPY(x);
+  Value v = e->vector_of(static_cast<std::uint64_t>(n), x);
   done_with(e, b, size);
   done_with(e, c, x);
-  SLOT(A) = value::of_other(v);
+  SLOT(A) = v;
   NEXT(1);
 }
 HANDLER(list_vector) {
   SAVE();
   std::uint16_t b = B;
   Value list = SOURCE(b);
-  std::uint64_t n = 0;
-  Value at = list;
-  for (; at.is_pair(); at = at.pair()->cdr) ++n;
-  if (at != value::kNull) expected(*e, "list->vector", "a list", list);
-  value::Vector* v = e->heap().make_vector(n);
-  at = list;
-  for (std::uint64_t i = 0; i < n; ++i, at = at.pair()->cdr) v->items()[i] = get_field(e, at.pair(), 0, at.pair()->car);
+  Value v = e->vector_of_list(list);
   done_with(e, b, list);
-  SLOT(A) = value::of_other(v);
+  SLOT(A) = v;
   NEXT(1);
 }
 

@@ -1,0 +1,208 @@
+// A run may be stopped in the middle of a step: by whoever cancels it, or because a budget of work does not hold the step. Nothing of the step has
+// happened then, and whatever goes on from there, here or in another machine, is the same run.
+#include "test/machine/embedding.h"
+#include "vm/api/handles.h"
+
+#include <memory>
+
+using namespace machine_testing;
+
+namespace {
+
+// Programs whose steps are large: operators in place and not, tapes, schedules, sweeps, updates, trees, text.
+const char* const kPrograms[] = {
+    // forward rules, in place where an operand is used up
+    "(define x (view (list->tensor (iota 60) 'f64) '(3 20)))"
+    "(define (f t n) (if (= n 0) t (f (+ (* t t) (exp (- 0. t))) (- n 1))))"
+    "(write (tensor->list (matmul (f x 3) (transpose x))))",
+    // a tape with tensors, random numbers and numbers, swept
+    "(define (f x) (sumall (* (dropout (matmul x (transpose x)) 0.5) (sumall x))))"
+    "(define (g x) (+ (f x) (* (random-real) (sumall (exp x)))))"
+    "(write (*j g (view (list->tensor (map (lambda (i) (* .1 i)) (iota 12)) 'f64) '(3 4)) 1.))(write (random-real))",
+    // the same under schedules that replay
+    "(define (g x) (let loop ((i 0) (x x)) (if (= i 12) (sumall x) (loop (+ i 1) (* (dropout (tanh (+ x x)) .1) (random-real))))))"
+    "(define x (list->tensor '(.1 .2 .3 .4) 'f64))"
+    "(write (with-schedule \"bisection,base=16\" (lambda () (checkpoint-*j g x 1.))))"
+    "(write (with-schedule \"binomial,base=16,snapshots=2\" (lambda () (checkpoint-*j g x 1.))))(write (random-real))",
+    // packed and unpacked under a derivative
+    "(define (f l) (let ((t (list->tensor l 'f64))) (apply + (tensor->list (* t t)))))"
+    "(write (*j f '(1. 2. 3.) 1.))(write (j* f '(1. 2. 3.) '(1. 0. 0.)))"
+    "(write (*j (lambda (l) (cdr (*j f l 1.))) '(1. 2. 3.) '(1. 1. 1.)))",
+    // trees at the borders of operators: every path counts
+    "(define (twice n v) (if (= n 0) v (twice (- n 1) (cons v v))))"
+    "(define (total t) (if (pair? t) (+ (total (car t)) (total (cdr t))) (* t t)))"
+    "(write (*j total (twice 10 3.) 1.))(write (j* total (twice 9 3.) (twice 9 1.)))"
+    "(write (*j (lambda (x) (twice 10 (* x x))) 2. (twice 10 1.)))"
+    "(write (checkpoint-*j (lambda (x) (twice 10 (* x x))) 2. (twice 10 1.)))",
+    // forward over reverse, reverse over reverse
+    "(define (f x) (* x x x)) (define (g x) (cdr (*j f x 1.))) (write (j* g 2. 1.)) (write (*j g 2. 1.))"
+    "(define (h t) (sumall (* t (* t t)))) (define (k t) (cdr (*j h t 1.)))"
+    "(define t (list->tensor '(1. 2.) 'f64)) (write (j* k t t)) (write (*j k t t))",
+    // updates by a rule, leaf by leaf
+    "(define (rule leaf c s) (if (number? c) (cons leaf s) (cons (- leaf (* c .1)) s)))"
+    "(define (f x) (sumall (* (car x) (exp (cdr x)))))"
+    "(write (*j-update f (cons (list->tensor '(1. 2.) 'f64) (list->tensor '(.5 .25) 'f64)) 1. rule '()))"
+    "(write (checkpoint-*j-update f (cons (list->tensor '(1. 2.) 'f64) (list->tensor '(.5 .25) 'f64)) 1. rule '()))",
+    // text, and output in many pieces
+    "(define l (iota 4000)) (write l) (newline) (write (make-string 9000 #\\x)) (display (string-append (make-string 5000 #\\y) \"z\"))"
+    "(write (string->list (make-string 3 #\\a))) (write (list->string (list #\\a #\\b)))",
+    // output of runs that are replayed
+    "(define (f x) (let loop ((i 0) (x x)) (if (= i 20) x (begin (write (make-string 5000 #\\x)) (loop (+ i 1) (* x 1.5))))))"
+    "(write (with-schedule \"bisection,base=64\" (lambda () (checkpoint-*j f 2. 1.))))",
+    // vectors, equality, the largest numbers of tensors
+    "(define v (make-vector 70000 1.)) (write (vector-length (vector-update v 3 2.))) (write (vector-length (list->vector (iota 70000))))"
+    "(define t (cast (list->tensor (iota 100) 'f64) 'i64)) (write (equal? t t)) (write (equal? t (+ t t))) (write t)"
+    "(write (apply max (iota 70000)))",
+};
+
+cairn::ops::Meter& meter_of(Machine& machine) { return machine.handle()->engine().meter(); }
+
+struct Whole {
+  Outcome outcome;
+  std::uint64_t steps, work;
+  bool operator==(const Whole&) const = default;
+};
+
+Whole whole_of(const Machine& machine, cairn_status status) {
+  return {outcome_of(machine, status), machine.steps(), cairn_vm_work(machine.handle())};
+}
+
+Whole run_whole(const Program& program) {
+  Machine machine(program);
+  cairn_status status = machine.run();
+  REQUIRE_MESSAGE(status == CAIRN_OK, machine.error());
+  return whole_of(machine, status);
+}
+
+} // namespace
+
+TEST_CASE("whichever poll finds a run cancelled, it goes on as if nobody had asked") {
+  for (const char* source : kPrograms) {
+    CAPTURE(source);
+    Program program(source);
+    const Whole whole = run_whole(program);
+    CHECK(whole.work > 0);
+    std::int64_t polls = 0;
+    for (cairn_status status = CAIRN_CANCELLED; status == CAIRN_CANCELLED;) {
+      ++polls;
+      CAPTURE(polls);
+      auto machine = std::make_unique<Machine>(program);
+      meter_of(*machine).cancel_at(polls);
+      status = machine->run();
+      meter_of(*machine).cancel_at(INT64_MAX);
+      if (status != CAIRN_CANCELLED) break;
+      if (polls % 3 == 0) { // and elsewhere
+        auto next = std::make_unique<Machine>();
+        machine->move_to(*next);
+        machine = std::move(next);
+      }
+      REQUIRE(whole_of(*machine, machine->run()) == whole);
+    }
+    CHECK(polls > 10);
+  }
+}
+
+TEST_CASE("cancelled over and over, a little later each time, a run still comes to its end") {
+  for (const char* source : kPrograms) {
+    CAPTURE(source);
+    Program program(source);
+    const Whole whole = run_whole(program);
+    for (std::int64_t apart : {40, 90}) {
+      Machine machine(program);
+      cairn_status status = CAIRN_CANCELLED;
+      int times = 0;
+      for (std::int64_t polls = apart; status == CAIRN_CANCELLED; ++polls, ++times) {
+        meter_of(machine).cancel_at(polls);
+        status = machine.run();
+      }
+      CHECK(whole_of(machine, status) == whole);
+    }
+  }
+}
+
+TEST_CASE("a budget of work stops a run before the step that would take more, and any such pieces are the same run") {
+  for (const char* source : kPrograms) {
+    CAPTURE(source);
+    Program program(source);
+    const Whole whole = run_whole(program);
+    for (std::uint64_t piece : {std::uint64_t{1}, whole.work / 40 + 1, whole.work / 3 + 1}) {
+      CAPTURE(piece);
+      auto machine = std::make_unique<Machine>(program);
+      std::uint64_t budget = piece;
+      cairn_status status = CAIRN_OK;
+      for (int stops = 1;; ++stops) {
+        std::uint64_t before = cairn_vm_work(machine->handle());
+        cairn_vm_limit_work(machine->handle(), budget);
+        status = machine->run();
+        std::uint64_t made = cairn_vm_work(machine->handle()) - before;
+        if (status != CAIRN_OUT_OF_WORK) break;
+        REQUIRE(stops < 100'000);
+        std::uint64_t needed = cairn_vm_work_needed(machine->handle());
+        CHECK(needed > budget - std::min(budget, made));
+        budget = std::max(piece, needed); // what one step needs is more than there was in all
+        if (stops % 4 != 0) continue;
+        auto next = std::make_unique<Machine>();
+        machine->move_to(*next);
+        machine = std::move(next);
+      }
+      CHECK(whole_of(*machine, status) == whole);
+    }
+  }
+}
+
+TEST_CASE("work is counted: flops and bytes of operations, bytes of text, objects copied") {
+  auto work = [](const std::string& source) { return run_whole(Program(source)).work; };
+  const std::string make = "(define t (fill '(10 10) 1. 'f64)) (define u (fill '(10 10) 2. 'f64))";
+  const std::uint64_t made = work(make);
+  CHECK(made == 2 * (100 + 800)); // an element is a flop and its bytes
+  CHECK(work(make + "(define v (+ t u))") == made + 100 + 3 * 800);
+  CHECK(work(make + "(define v (matmul t u))") == made + 2 * 10 * 100 + 3 * 800);
+  CHECK(work(make + "(define v (view t '(100)))") == made); // a view
+  CHECK(work(make + "(define v (sumall (expand-tensor t '(1000 10 10))))") == made + 100'000 + 800'000 + 8 + 9); // and the number that it is
+  CHECK(work("(write 123)") == 3);
+  CHECK(work("(define s (make-string 10 #\\a))") == 10);
+  CHECK(work("(define (f n) (if (= n 0) 0 (f (- n 1)))) (f 1000)") == 0);
+}
+
+TEST_CASE("work is the same on the emulated device") {
+  for (const char* source : kPrograms) {
+    CAPTURE(source);
+    Program program(source);
+    Machine emulated(program, CAIRN_UNLIMITED, "emulated");
+    cairn_status status = emulated.run();
+    REQUIRE_MESSAGE(status == CAIRN_OK, emulated.error());
+    const Whole whole = run_whole(program);
+    // Tensors that are printed name their device, and text is work.
+    CHECK(cairn_vm_work(emulated.handle()) - emulated.output.size() == whole.work - whole.outcome.output.size());
+    CHECK(emulated.steps() == whole.steps);
+  }
+}
+
+TEST_CASE("a printer reads what it shows of a tensor") {
+  Program program("(write (expand-tensor (fill '(1) 1.5 'f64) '(3000000 2000000)))(newline)"
+                  "(define t (view (cast (list->tensor (iota 2000) 'f64) 'i64) '(2 1000))) (write t)(newline)"
+                  "(write (fill '(1000000000 0) 1.))");
+  Machine machine(program, 1 << 20);
+  cairn_status status = machine.run();
+  REQUIRE_MESSAGE(status == CAIRN_OK, machine.error());
+  const std::string row = "[1.5 1.5 1.5 ... 1.5 1.5 1.5]";
+  CHECK(machine.output == "#<tensor f64 (3000000 2000000)\n[" + row + "\n " + row + "\n " + row + "\n ...\n " + row + "\n " + row + "\n " +
+                              row + "]>\n" +
+                              "#<tensor i64 (2 1000)\n[[   0    1    2 ...  997  998  999]\n [1000 1001 1002 ... 1997 1998 1999]]>\n" +
+                              "#<tensor f32 (1000000000 0)\n[[]\n []\n []\n ...\n []\n []\n []]>");
+  CHECK(cairn_vm_work(machine.handle()) < 200'000);
+}
+
+TEST_CASE("a budget of memory holds for what steps take beside the heap") {
+  const std::string shared = "(define (deep n v) (if (= n 0) v (deep (- n 1) (make-vector 100 v))))"
+                             "(define (twice n v) (if (= n 0) v (twice (- n 1) (cons v v))))";
+  for (const char* step : {"(list->tensor (deep 6 1.) 'f64)", "(tensor->list (expand-tensor (fill '(1) 1.) '(100000000)))",
+                           "(tensor->list (fill '(100000000 0) 1.))", "(*j (lambda (x) (twice 40 (* x x))) 2. (twice 40 1.))",
+                           "(*j (lambda (x) 1.) (twice 40 1.) 1.)", "(make-string 2000000 #\\a)"}) {
+    CAPTURE(step);
+    Program program(shared + step);
+    Machine machine(program, 1 << 20);
+    CHECK(machine.run() == CAIRN_OVER_BUDGET);
+    CHECK(machine.error().find("memory budget of 1.0 MiB exceeded by a request of ") != std::string::npos);
+  }
+}

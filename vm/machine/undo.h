@@ -1,0 +1,52 @@
+// An instruction that was stopped half-way has not happened. What it made dies with the exception; here is what puts the machine's counters and
+// the tape it records on back to what they were, so that the instruction, done again, does the same.
+#pragma once
+
+#include "vm/machine/engine.h"
+
+namespace cairn::machine {
+
+class Undo {
+public:
+  explicit Undo(Engine& engine) : Undo(engine, engine.runs.back().tape) {}
+  // `tape`: what may be recorded on; null: none.
+  Undo(Engine& engine, Tape* tape)
+      : attempt_(engine.meter()), engine_(engine), tape_(tape), draws_(engine.draws_now.size()),
+        serial_(engine.heap().next_serial), tag_(engine.next_tag), work_(engine.meter().work()), capsules_(engine.statistics.capsules_taken) {
+    if (tape_ != nullptr) length_ = tape_->length();
+  }
+  ~Undo() { engine_.draws_now.resize(draws_); }
+  Undo(const Undo&) = delete;
+  Undo& operator=(const Undo&) = delete;
+  void put_back() const {
+    if (tape_ != nullptr) tape_->cut(length_);
+    engine_.heap().next_serial = serial_;
+    while (engine_.draws_now.size() > draws_) engine_.undo_draw();
+    engine_.next_tag = tag_;
+    engine_.meter().set_work(work_);
+    engine_.statistics.capsules_taken = capsules_;
+  }
+
+private:
+  ops::Meter::Attempt attempt_;
+  Engine& engine_;
+  Tape* tape_;
+  std::size_t draws_;
+  std::uint64_t serial_, tag_, work_, capsules_;
+  Tape::Length length_;
+};
+
+// Calls f, which can be stopped. It asks first: steps like this one may each take long.
+template <class F> decltype(auto) stoppable(Engine& engine, Tape* tape, F&& f) {
+  const Undo undo(engine, tape);
+  try {
+    engine.meter().poll();
+    return f();
+  } catch (const ops::Stopped&) {
+    undo.put_back();
+    throw;
+  }
+}
+template <class F> decltype(auto) stoppable(Engine& engine, F&& f) { return stoppable(engine, engine.runs.back().tape, std::forward<F>(f)); }
+
+} // namespace cairn::machine
