@@ -153,7 +153,7 @@ bool elementwise(OperatorId id, const KernelCall& call, Run& run, double paramet
 }
 
 template <class F> double parameter(const Attributes& attributes) {
-  return attributes.values.empty() || !attributes[0].present ? F::kParameter : attributes[0].number;
+  return attributes.values.empty() || !attributes[0].present() ? F::kParameter : attributes[0].number();
 }
 
 template <class Run> bool unary(OperatorId id, const KernelCall& call, Run& run) {
@@ -222,12 +222,12 @@ template <class Run> void fill(const View& to, double number, Run& run) {
   View from;
   from.weak = true;
   from.number = number;
-  copy(from, to, run);
+  compute<Copy, true>(is_floating(to.dtype) ? compute_of(to.dtype) : Compute::f64, plan_of({&from, 1}, to), run); // as a double, which any number is
 }
 
 template <class Run> void concat(const KernelCall& call, Run& run) {
   const View& out = call.outputs[0];
-  const std::int64_t given = call.attributes[0].integer;
+  const std::int64_t given = call.attributes[0].integer();
   const int axis = static_cast<int>(given < 0 ? given + out.shape.rank() : given);
   std::int64_t at = 0;
   for (const View& in : call.inputs) {
@@ -241,14 +241,14 @@ template <class Run> void pad(const KernelCall& call, Run& run) {
   const Attributes& a = call.attributes;
   bool empty = false;
   for (int i = 0; i < to.shape.rank() && !empty; ++i) {
-    const std::int64_t before = a[0].list[static_cast<std::size_t>(i)], behind = a[1].list[static_cast<std::size_t>(i)];
+    const std::int64_t before = a[0].list()[static_cast<std::size_t>(i)], behind = a[1].list()[static_cast<std::size_t>(i)];
     const std::int64_t first = before < 0 ? -before : 0, count = from.shape[i] - first - (behind < 0 ? -behind : 0);
     empty = count <= 0;
     if (empty) break;
     from = narrowed(from, i, first, count);
     to = narrowed(to, i, before > 0 ? before : 0, count);
   }
-  fill(call.outputs[0], a.values.size() > 2 && a[2].present ? a[2].number : 0, run);
+  fill(call.outputs[0], a.values.size() > 2 && a[2].present() ? a[2].number() : 0, run);
   if (!empty) copy(from, to, run);
 }
 
@@ -282,7 +282,7 @@ template <class Run> bool moves(OperatorId id, const KernelCall& call, Run& run)
     return true;
   }
   case OperatorId::fill:
-    fill(call.outputs[0], call.attributes[1].number, run);
+    fill(call.outputs[0], call.attributes[1].number(), run);
     return true;
   case OperatorId::random_uniform:
   case OperatorId::random_normal:

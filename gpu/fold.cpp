@@ -69,11 +69,11 @@ std::vector<Axis> axes_of_sum_to(const View& in, const View& out) {
 
 std::vector<Axis> axes_of_reduction(const View& in, const View& out, const Attributes& attributes) {
   const int rank = in.shape.rank();
-  const bool all = attributes.values.empty() || !attributes[0].present;
-  const bool keep = attributes.values.size() > 1 && attributes[1].present && attributes[1].integer != 0;
+  const bool all = attributes.values.empty() || !attributes[0].present();
+  const bool keep = attributes.values.size() > 1 && attributes[1].present() && attributes[1].integer() != 0;
   unsigned goes = all ? ~0u : 0;
   if (!all)
-    for (const std::int64_t axis : attributes[0].list) goes |= 1u << (axis < 0 ? axis + rank : axis);
+    for (const std::int64_t axis : attributes[0].list()) goes |= 1u << (axis < 0 ? axis + rank : axis);
   std::vector<Axis> axes;
   for (int i = 0, to = 0; i < rank; ++i) {
     const bool gone = (goes >> i & 1) != 0;

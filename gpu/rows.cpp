@@ -9,12 +9,12 @@ namespace {
 unsigned axes_along(OperatorId op, const KernelCall& call) {
   const int rank = call.inputs[0].shape.rank();
   const std::vector<Attribute>& values = call.attributes.values;
-  const bool given = !values.empty() && values[0].present;
+  const bool given = !values.empty() && values[0].present();
   const auto bit = [rank](std::int64_t axis) { return 1u << (axis < 0 ? axis + rank : axis); };
-  if (op != OperatorId::max_over_mask) return given ? bit(values[0].integer) : bit(-1);
+  if (op != OperatorId::max_over_mask) return given ? bit(values[0].integer()) : bit(-1);
   if (!given) return ~0u;
   unsigned mask = 0;
-  for (const std::int64_t axis : values[0].list) mask |= bit(axis);
+  for (const std::int64_t axis : values[0].list()) mask |= bit(axis);
   return mask;
 }
 

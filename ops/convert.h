@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 namespace cairn::ops {
@@ -26,15 +27,21 @@ CAIRN_HD inline Bf16 rounded(float f) {
   return Bf16{static_cast<std::uint16_t>((near & ~nan) | (0x7fc0u & nan))};
 }
 
-// Towards 0; what does not fit is the nearest that does, a NaN is 0.
-CAIRN_HD inline std::int64_t to_integer(double d) {
-  if (!(d == d)) return 0;
-  if (d >= 9223372036854775808.0) return INT64_MAX;
-  if (d < -9223372036854775808.0) return INT64_MIN;
-  return static_cast<std::int64_t>(d);
+// Towards 0; what does not fit is the nearest that does, a NaN is 0. Nothing is converted that the language does not define.
+template <class To> CAIRN_HD inline To to_integer(double d) {
+  if constexpr (sizeof(To) == sizeof(std::int64_t)) {
+    constexpr double kBeyond = 9223372036854775808.0;
+    const bool fits = d >= -kBeyond && d < kBeyond;
+    const std::int64_t whole = static_cast<std::int64_t>(fits ? d : 0.0);
+    return fits ? whole : d > 0 ? INT64_MAX : d < 0 ? INT64_MIN : 0;
+  } else {
+    constexpr double kLeast = std::numeric_limits<To>::min(), kMost = std::numeric_limits<To>::max();
+    const double above = d > kLeast ? d : kLeast, bounded = above < kMost ? above : kMost;
+    return static_cast<To>(static_cast<std::int32_t>(d == d ? bounded : 0.0));
+  }
 }
 
-// Between types of elements, and the types computed with (float, double, pointwise::Integer). Smaller integers keep the low bits.
+// Between types of elements, and the types computed with (float, double, pointwise::Integer). Of integers, smaller ones keep the low bits.
 template <class To, class From> CAIRN_HD inline To converted(From x) {
   using pointwise::Integer;
   if constexpr (std::is_same_v<To, From>) {
@@ -48,7 +55,7 @@ template <class To, class From> CAIRN_HD inline To converted(From x) {
   } else if constexpr (std::is_same_v<To, Bf16>) {
     return rounded(static_cast<float>(x));
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    return static_cast<To>(to_integer(static_cast<double>(x)));
+    return to_integer<To>(static_cast<double>(x));
   } else {
     return static_cast<To>(x);
   }

@@ -10,6 +10,7 @@
 #include "ops/meter.h"
 #include "ops/tensor.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -43,6 +44,16 @@ struct Ledger {
   virtual void charge(std::int64_t bytes) = 0;  // negative: given back; never throws then
   // What kernels that run for this account ask for time and scratch memory; null: nobody limits them.
   virtual Meter* meter() { return nullptr; }
+  // Bytes that could still be charged: what kernels may take as scratch memory, beside the constant below.
+  virtual std::int64_t room() { return Meter::kUnlimited; }
+  // A kernel had so much scratch memory at once.
+  virtual void note_scratch(std::int64_t /*bytes*/) {}
+  // Throws: a kernel of `op` wanted so much of it, more than there is room for.
+  [[noreturn]] virtual void refuse_scratch(std::string_view /*op*/, std::int64_t bytes) { throw ScratchExceeded(bytes); }
+
+  // So much scratch memory a kernel may take even where the budget is used up: it must not stop what would do with a little.
+  static constexpr std::int64_t kScratchAlways = std::int64_t{16} << 20;
+  std::int64_t scratch_room() { return std::max(room(), kScratchAlways); }
 };
 
 // A tensor as a kernel sees it. A number of the program has no data.
@@ -57,7 +68,8 @@ struct View {
   std::int64_t elements() const { return shape.elements(); }
 };
 
-// What a kernel is called with. Kernels are plain functions that may run on any thread; they allocate nothing on devices and throw bad_alloc alone.
+// What a kernel is called with. Kernels are plain functions that may run on any thread; they allocate nothing on devices. They ask the current
+// meter for scratch memory and, every millisecond or so of their work, whether they were cancelled, and throw bad_alloc and Cancelled alone.
 struct KernelCall {
   std::span<const View> inputs;
   std::span<const View> outputs;
@@ -85,6 +97,7 @@ public:
   Device& operator=(const Device&) = delete;
 
   const std::string& name() const { return name_; }  // "cpu", "emulated", "cuda:0"
+  Meter* meter() { return ledger_.meter(); }         // of the machine; or null
   // Kernels of the registry run on its memory, in this process: what the host reads after `wait` is at Block::data.
   virtual bool in_host_memory() const = 0;
   // Has it a kernel for this operator?
@@ -98,9 +111,11 @@ public:
   // Called when the last tensor has gone; work that is queued may still use the memory.
   void drop_storage(Storage* storage);
 
+  // Where the work is done at once, Cancelled leaves results undefined, and operands as they were unless results are in their memory.
+  // Elsewhere queued work is not cancelled, but waiting for room in a queue is, before anything was queued.
   virtual void launch(StreamKind stream, const Launch& launch) = 0;
   // Copies between blocks of this device and memory of the host, [offset, offset + bytes) of the block. copy_in has taken the bytes when it
-  // returns; copy_out waits until they are there.
+  // returns; copy_out waits until they are there. Waiting, and copying itself, ends with Cancelled where the machine was cancelled.
   virtual void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) = 0;
   virtual void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) = 0;
   // Until everything queued that writes the block has been done.
@@ -126,6 +141,7 @@ public:
   } origin;
 
 protected:
+  Ledger& ledger() { return ledger_; }
   virtual Block* take_block(std::int64_t bytes) = 0;
   virtual void give_back_block(Block* block) = 0;
 

@@ -1,8 +1,8 @@
-// What a piece of work may take while it goes on, beside the memory of its results: time, until somebody cancels it; work, as much as it was
-// given; and scratch memory, as much as the machine's budget has room for. One meter a machine. The machine's thread installs it as the current
-// one of the thread where kernels run; workers and streams hand it on to theirs. Long loops ask `poll`, operations `spend` their work before
-// they begin, and whatever takes memory whose size a program chooses asks `take` first: so a kernel can be stopped, and can be refused, without
-// knowing the machine.
+// What a piece of work may take while it goes on, beside the memory of its results: time, until somebody cancels it; work, as
+// much as it was given; and scratch memory, as much as the machine's budget has room for. One meter a machine. The machine's
+// thread installs it as the current one of the thread where kernels run; workers and streams hand it on to theirs. Long loops ask
+// `poll`, operations `spend` their work before they begin, and whatever takes memory whose size a program chooses asks `take`
+// first: so a kernel can be stopped, and can be refused, without knowing the machine.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,8 @@
 
 namespace cairn::ops {
 
-// Thrown out of work that may not go on. The instruction that asked for it has not happened: it is executed again when the run goes on.
+// Thrown out of work that may not go on. The instruction that asked for it has not happened: it is executed again when the run
+// goes on.
 struct Stopped {};
 // Somebody cancelled it.
 struct Cancelled : Stopped {};
@@ -24,6 +25,8 @@ struct OutOfWork : Stopped {
 
 // Scratch memory went over what the budget has room for. A bad_alloc, so that what handles a refusal of the system handles this one too.
 struct ScratchExceeded : std::bad_alloc {
+  explicit ScratchExceeded(std::int64_t wanted) : bytes(wanted) {}
+  std::int64_t bytes; // that would have been in use at once
   const char* what() const noexcept override { return "scratch memory of an operation would go over the budget"; }
 };
 
@@ -63,7 +66,8 @@ public:
     Meter& meter_;
     int held_before_;
   };
-  // Work inside cannot be stopped: it changes in place what would be needed to do it again. Its length is bounded by memory that exists.
+  // Work inside cannot be stopped: it changes in place what would be needed to do it again. Its length is bounded by memory that
+  // exists.
   class Uninterrupted {
   public:
     explicit Uninterrupted(Meter& meter) : attempt_(meter) { meter.hold(); }
@@ -74,8 +78,8 @@ public:
   void hold() noexcept { held_.fetch_add(1, std::memory_order_relaxed); }
   bool held() const noexcept { return held_.load(std::memory_order_relaxed) != 0; }
 
-  // --- work: modelled flops and bytes, 1 each. A count like that of steps, the same on every device and for any number of threads; kept by
-  // the machine's thread alone.
+  // --- work: modelled flops and bytes, 1 each. A count like that of steps, the same on every device and for any number of
+  // threads; kept by the machine's thread alone.
   std::uint64_t work() const noexcept { return work_; }
   void set_work(std::uint64_t work) noexcept { work_ = work; }
   void limit_work(std::uint64_t total) noexcept { most_work_ = total; }
@@ -101,7 +105,7 @@ public:
     const std::int64_t now = taken_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     if (now > limit_.load(std::memory_order_relaxed)) [[unlikely]] {
       give_back(bytes);
-      throw ScratchExceeded{};
+      throw ScratchExceeded(now);
     }
     std::int64_t peak = peak_.load(std::memory_order_relaxed);
     while (peak < now && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {

@@ -7,9 +7,11 @@
 #include "ops/pointwise_list.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cairn::ops {
@@ -35,13 +37,53 @@ enum class OperatorId : std::uint16_t {
 inline constexpr unsigned kOperators = static_cast<unsigned>(OperatorId::count);   // those of programs
 inline constexpr unsigned kAllOperators = static_cast<unsigned>(OperatorId::end);  // with internal ones
 
-// An operand that is no tensor, in the order of the signature. What an optional one means when absent is the operator's business.
-struct Attribute {
-  bool present = false;
-  std::int64_t integer = 0;                // K, B, D; L: how many
-  double number = 0;                       // N
-  std::vector<std::int64_t> list;          // L
-  Device* device = nullptr;                // R
+// An operand that is no tensor. What an optional one means when absent is the operator's business. Each kind is made in one way and
+// stays as it is, so that what rules pass to operators is as well formed as what programs do; of another kind than asked for, it has 0,
+// nothing in its list, no device.
+class Attribute {
+public:
+  enum class Kind : std::uint8_t { absent, integer, number, list, device, count };
+
+  Attribute() = default;
+  static Attribute of_integer(std::int64_t i) {  // K
+    Attribute a(Kind::integer);
+    a.integer_ = i;
+    return a;
+  }
+  static Attribute of_flag(bool b) { return of_integer(b ? 1 : 0); }                           // B
+  static Attribute of_type(DType t) { return of_integer(static_cast<std::int64_t>(t)); }       // D
+  static Attribute of_number(double d) {  // N
+    Attribute a(Kind::number);
+    a.number_ = d;
+    return a;
+  }
+  static Attribute of_list(std::vector<std::int64_t> l) {  // L
+    Attribute a(Kind::list);
+    a.list_ = std::move(l);
+    return a;
+  }
+  static Attribute of_list(std::span<const std::int64_t> l) { return of_list(std::vector<std::int64_t>(l.begin(), l.end())); }
+  static Attribute of_list(std::initializer_list<std::int64_t> l) { return of_list(std::vector<std::int64_t>(l)); }
+  static Attribute of_device(Device& d) {  // R
+    Attribute a(Kind::device);
+    a.device_ = &d;
+    return a;
+  }
+
+  Kind kind() const { return kind_; }
+  bool present() const { return kind_ != Kind::absent; }
+  std::int64_t integer() const { return integer_; }
+  double number() const { return number_; }
+  const std::vector<std::int64_t>& list() const { return list_; }
+  Device* device() const { return device_; }
+
+private:
+  explicit Attribute(Kind kind) : kind_(kind) {}
+  Kind kind_ = Kind::absent;
+  std::int64_t integer_ = 0;
+  double number_ = 0;
+  std::vector<std::int64_t> list_;
+  Device* device_ = nullptr;
 };
 struct Attributes {
   std::vector<Attribute> values;           // one for each of K L N B D R in the signature; at the end those may be missing that are absent
@@ -192,6 +234,9 @@ const Operator& operator_of(OperatorId id);
 std::span<const Operator> all_operators();
 // As messages name it: + for %add.
 std::string_view shown_name(const Operator& op);
+// Is every attribute of the kind that the signature says, and none missing that must be there? So are those that programs give, and so must
+// be those that rules make: they are saved with what a tape keeps, and read back.
+bool well_formed(const Operator& op, const Attributes& attributes);
 
 // Tensors come to life here: shape rules, storage, views, launches.
 class Runtime {
@@ -224,6 +269,7 @@ public:
 
 private:
   void check_places(const Call& call);
+  template <class F> void each_number(const Tensor& t, F&& f);
   Device* default_;
 };
 

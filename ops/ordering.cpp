@@ -73,11 +73,18 @@ Piece Ordering::add(StreamKind stream, std::span<Block* const> reads, std::span<
   return piece;
 }
 
-Tickets Ordering::host_waits_for_writes(const TrackedBlock& block) {
+Tickets Ordering::writers_of(const TrackedBlock& block) const {
   Tickets after{}, learned{};
   writer_of(block, after, learned);
   Tickets waits{};
   for (std::size_t i = 0; i < kStreams; ++i) waits[i] = after[i] > host_[i] ? after[i] : 0;
+  return waits;
+}
+
+Tickets Ordering::host_waits_for_writes(const TrackedBlock& block) {
+  const Tickets waits = writers_of(block);
+  Tickets after{}, learned{};
+  writer_of(block, after, learned);
   join(host_, after);
   join(host_, learned);
   return waits;

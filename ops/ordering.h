@@ -41,6 +41,8 @@ public:
   explicit Ordering(bool forget = false) : forget_(forget) {}
 
   Piece add(StreamKind stream, std::span<Block* const> reads, std::span<Block* const> writes);
+  // What the device's thread would have to wait for before it reads the block.
+  Tickets writers_of(const TrackedBlock& block) const;
   // Of the device's thread, which waits itself: what for. Whatever is added later knows it.
   Tickets host_waits_for_writes(const TrackedBlock& block);
   void host_waits_for(const Piece& piece);

@@ -1,5 +1,5 @@
-// A tensor a piece at a time, in row-major order: who only looks at its elements holds no more of them than a piece, however large it is or is
-// stretched to be.
+// A tensor a piece at a time, in row-major order: who only looks at its elements holds no more of them than a piece, however
+// large it is or is stretched to be.
 #pragma once
 
 #include "ops/tensor.h"
@@ -25,7 +25,7 @@ public:
   }
   bool there() const { return there_; }
   std::int64_t elements() const { return places_ * block_; }
-  std::int64_t first() const { return first_; }  // the row-major number of its first element
+  std::int64_t first() const { return first_; } // the row-major number of its first element
   void next() {
     first_ += elements();
     if (inner_ == 0) {

@@ -47,6 +47,7 @@ Term less(const Term& a, const Term& b);
 Term less_equal(const Term& a, const Term& b);
 Term equal(const Term& a, const Term& b);
 Term where(const Term& condition, const Term& a, const Term& b);
+Term bounded(const Term& x, const Term& most);
 
 namespace pointwise {
 
@@ -76,6 +77,9 @@ CAIRN_HD inline bool equal(Integer a, Integer b) { return a.v == b.v; }
 CAIRN_HD inline float where(bool c, float a, float b) { return c ? a : b; }
 CAIRN_HD inline double where(bool c, double a, double b) { return c ? a : b; }
 CAIRN_HD inline Integer where(bool c, Integer a, Integer b) { return c ? a : b; }
+// From -most to most. Slopes that go to 0 by a factor that does are taken there, so that the other factor does not overflow.
+CAIRN_HD inline float bounded(float x, float most) { return x > most ? most : x < -most ? -most : x; }
+CAIRN_HD inline double bounded(double x, double most) { return x > most ? most : x < -most ? -most : x; }
 
 #define CAIRN_SCALAR_FUNCTION(name)                                                                                              \
   CAIRN_HD inline float name(float x) { return ::name##f(x); }                                                                   \
@@ -142,6 +146,12 @@ CAIRN_HD inline double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 inline constexpr unsigned kNothing = 0, kFirst = 1, kSecond = 2, kValue = 4;
 inline constexpr double kInverseSqrt2 = 0.70710678118654752440, kInverseSqrt2Pi = 0.39894228040143267794,
                         kTwoInverseSqrtPi = 1.12837916709551257390, kSqrt2OverPi = 0.79788456080286535588, kGeluCubic = 0.044715;
+// Squares beside which 1 is nothing; sums of squares in which neither overflow nor what is denormal counts.
+inline constexpr double kSquareAlone = 1e18;
+template <class T> inline constexpr double kLeastSquares = 1e-28;
+template <class T> inline constexpr double kMostSquares = 1e36;
+template <> inline constexpr double kLeastSquares<double> = 1e-280;
+template <> inline constexpr double kMostSquares<double> = 1e300;
 
 // --- of one operand. `closed`: integers give integers; otherwise they are computed as floating numbers.
 // value(x) and slope(x, y), the derivative at x where y is the value.
@@ -256,21 +266,27 @@ struct Relu {
   template <class T> CAIRN_HD static T slope(T, T y) { return where(less(T(0), y), T(1), T(0)); }
 };
 
+// x times what goes from 0 to 1: below kNone and beyond -kNone it is there.
 struct Gelu {
   static constexpr bool closed = false;
   static constexpr unsigned needs = kFirst;
+  static constexpr double kNone = -64;
   template <class T> CAIRN_HD static T below(T x) { return T(0.5) + T(0.5) * erf(x * T(kInverseSqrt2)); }
-  template <class T> CAIRN_HD static T value(T x) { return x * below(x); }
-  template <class T> CAIRN_HD static T slope(T x, T) { return below(x) + x * (T(kInverseSqrt2Pi) * exp(T(-0.5) * (x * x))); }
+  template <class T> CAIRN_HD static T value(T x) { return where(less(x, T(kNone)), T(kNone), x) * below(x); }
+  template <class T> CAIRN_HD static T slope(T x, T) {
+    T near = bounded(x, T(-kNone));
+    return below(near) + near * (T(kInverseSqrt2Pi) * exp(T(-0.5) * (near * near)));
+  }
 };
 
 struct Silu {
   static constexpr bool closed = false;
   static constexpr unsigned needs = kFirst;
-  template <class T> CAIRN_HD static T value(T x) { return x * sigmoid(x); }
+  static constexpr double kNone = -1024;
+  template <class T> CAIRN_HD static T value(T x) { return where(less(x, T(kNone)), T(kNone), x) * sigmoid(x); }
   template <class T> CAIRN_HD static T slope(T x, T) {
     T s = sigmoid(x);
-    return s * (T(1) + x * (T(1) - s));
+    return s * (T(1) + bounded(x, T(-kNone)) * (T(1) - s));
   }
 };
 
@@ -315,14 +331,20 @@ struct Asinh {
   static constexpr bool closed = false;
   static constexpr unsigned needs = kFirst;
   template <class T> CAIRN_HD static T value(T x) { return asinh(x); }
-  template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / sqrt(x * x + T(1)); }
+  template <class T> CAIRN_HD static T slope(T x, T) {
+    T square = x * x; // whose root is |x| long before it overflows
+    return T(1) / where(less(T(kSquareAlone), square), where(less(x, T(0)), -x, x), sqrt(square + T(1)));
+  }
 };
 
 struct Acosh {
   static constexpr bool closed = false;
   static constexpr unsigned needs = kFirst;
   template <class T> CAIRN_HD static T value(T x) { return acosh(x); }
-  template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / sqrt(x * x - T(1)); }
+  template <class T> CAIRN_HD static T slope(T x, T) {
+    T square = x * x;
+    return T(1) / where(less(T(kSquareAlone), square), where(less(x, T(0)), -x, x), sqrt(square - T(1)));
+  }
 };
 
 struct Atanh {
@@ -363,18 +385,19 @@ CAIRN_STEP(Round, nearbyint)
 struct Sign {
   static constexpr bool closed = true;
   static constexpr unsigned needs = kNothing;
-  template <class T> CAIRN_HD static T value(T x) { return where(less(T(0), x), T(1), where(less(x, T(0)), T(-1), x)); } // NaN: x
+  template <class T> CAIRN_HD static T value(T x) { return where(less(T(0), x), T(1), where(less(x, T(0)), T(-1), where(equal(x, T(0)), T(0), x))); } // NaN: x
   template <class T> CAIRN_HD static T slope(T, T) { return T(0); }
 };
 
 struct GeluTanh {
   static constexpr bool closed = false;
   static constexpr unsigned needs = kFirst;
+  static constexpr double kNone = Gelu::kNone;
   template <class T> CAIRN_HD static T bent(T x) { return tanh(T(kSqrt2OverPi) * (x + T(kGeluCubic) * (x * x * x))); }
-  template <class T> CAIRN_HD static T value(T x) { return x * (T(0.5) + T(0.5) * bent(x)); }
+  template <class T> CAIRN_HD static T value(T x) { return where(less(x, T(kNone)), T(kNone), x) * (T(0.5) + T(0.5) * bent(x)); }
   template <class T> CAIRN_HD static T slope(T x, T) {
-    T t = bent(x);
-    return T(0.5) + T(0.5) * t + T(0.5 * kSqrt2OverPi) * x * (T(1) - t * t) * (T(1) + T(3 * kGeluCubic) * (x * x));
+    T near = bounded(x, T(-kNone)), t = bent(near);
+    return T(0.5) + T(0.5) * t + T(0.5 * kSqrt2OverPi) * near * (T(1) - t * t) * (T(1) + T(3 * kGeluCubic) * (near * near));
   }
 };
 
@@ -458,15 +481,28 @@ struct Expt {
   static constexpr unsigned needs_a = kFirst | kSecond, needs_b = kFirst | kValue;
   template <class T> CAIRN_HD static T value(T a, T b) { return pow(a, b); }
   template <class T> CAIRN_HD static T slope_a(T a, T b, T) { return where(equal(b, T(0)), T(0), b * pow(a, b - T(1))); }
-  template <class T> CAIRN_HD static T slope_b(T a, T, T v) { return where(equal(a, T(0)), T(0), v * log(a)); }
+  template <class T> CAIRN_HD static T slope_b(T a, T, T v) { // 0 of infinity to the -1 too
+    return where(equal(a, T(0)), T(0), where(equal(v, T(0)), T(0), v * log(a)));
+  }
 };
 
 struct Atan2 {
   static constexpr bool closed = false;
   static constexpr unsigned needs_a = kFirst | kSecond, needs_b = kFirst | kSecond;
   template <class T> CAIRN_HD static T value(T a, T b) { return atan2(a, b); }
-  template <class T> CAIRN_HD static T slope_a(T a, T b, T) { return b / (a * a + b * b); }
-  template <class T> CAIRN_HD static T slope_b(T a, T b, T) { return -(a / (a * a + b * b)); }
+  template <class T> CAIRN_HD static T slope_a(T a, T b, T) { return over_squares(b, a); }
+  template <class T> CAIRN_HD static T slope_b(T a, T b, T) { return -over_squares(a, b); }
+
+private:
+  template <class T> CAIRN_HD static T size(T x) { return where(less(x, T(0)), -x, x); }
+  // x / (x^2 + y^2); where the squares do not fit, by the quotient of the smaller and the larger.
+  template <class T> CAIRN_HD static T over_squares(T x, T y) {
+    T squares = x * x + y * y;
+    auto larger = less(size(y), size(x));
+    T most = where(larger, x, y), q = where(larger, y, x) / most;
+    T far = where(larger, T(1), q) / (most * (T(1) + q * q));
+    return where(less(squares, T(kLeastSquares<T>)), far, where(less(squares, T(kMostSquares<T>)), x / squares, far));
+  }
 };
 
 // --- comparisons: 1 or 0 of the type computed in

@@ -57,6 +57,24 @@ const Operator& operator_of(OperatorId id) { return table()[static_cast<std::siz
 
 std::span<const Operator> all_operators() { return {table().data(), kOperators}; }
 
+bool well_formed(const Operator& op, const Attributes& attributes) {
+  std::size_t at = 0;
+  for (const char letter : op.signature) {
+    const bool optional = letter >= 'a';
+    const char what = optional ? static_cast<char>(letter - 'a' + 'A') : letter;
+    if (what == 'T' || what == 'X' || what == 'I' || what == 'V' || what == 'Z') continue;
+    const Attribute& a = attributes[at++];
+    if (!a.present()) {
+      if (!optional) return false;
+      continue;
+    }
+    using Kind = Attribute::Kind;
+    const Kind kind = what == 'L' ? Kind::list : what == 'N' ? Kind::number : what == 'R' ? Kind::device : Kind::integer;
+    if (a.kind() != kind || (what == 'D' && (a.integer() < 0 || a.integer() >= static_cast<std::int64_t>(kDTypes)))) return false;
+  }
+  return attributes.values.size() <= at;
+}
+
 std::string_view shown_name(const Operator& op) {
   switch (op.id) {
   case OperatorId::add:

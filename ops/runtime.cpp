@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 namespace cairn::ops {
@@ -14,6 +16,7 @@ namespace cairn::ops {
 namespace {
 
 constexpr std::size_t kFewOperands = 4;
+constexpr std::int64_t kBytesBetween = std::int64_t{4} << 20; // between two devices, at a time
 
 // Room for what one launch borrows; only operators on lists need more than the few. Nothing is initialised that is not there:
 // clearing memory would take longer than all the rest of a small instruction.
@@ -129,6 +132,18 @@ void launch(const Operator& op, Device& device, std::span<const Tensor> inputs, 
   device.launch(StreamKind::execute, Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.all(), writes.all()});
 }
 
+// Work that cannot be done again, since it changes operands in place or stands between changes that belong together.
+class Whole {
+public:
+  Whole(Device* device, bool needed) {
+    if (!needed || device == nullptr) return;
+    if (Meter* const meter = device->meter()) held_.emplace(*meter);
+  }
+
+private:
+  std::optional<Meter::Uninterrupted> held_;
+};
+
 // The modelled work of an operation: its flops and bytes, 1 each.
 std::uint64_t work_of(Cost cost) {
   constexpr double kMost = 0x1p62;
@@ -165,11 +180,24 @@ bool any_elements(std::span<const Tensor> tensors) {
   return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.elements() != 0; });
 }
 
+// Elements that are brought to the host at a time, where it only looks at them.
+constexpr std::int64_t kAtOnce = 16 << 10;
+
 template <class T> void widen(const std::vector<char>& bytes, std::vector<double>& numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     T element;
     std::memcpy(&element, bytes.data() + i * sizeof element, sizeof element);
     numbers[i] = converted<double>(element);
+  }
+}
+
+void widen(DType type, const std::vector<char>& bytes, std::vector<double>& numbers) {
+  switch (type) {
+#define X(name, other, T, size)                                                                                                  \
+  case DType::name:                                                                                                              \
+    return widen<T>(bytes, numbers);
+    CAIRN_DTYPES(X)
+#undef X
   }
 }
 
@@ -198,12 +226,13 @@ void infer(const Call& call, ResultTypes& results) {
 
 // Results in new storage, or in that of an operand that was given up.
 template <unsigned most>
-void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, std::span<const bool> consumed,
-              Device* of_inputs, std::span<Tensor> outputs) {
+void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, std::span<const bool> consumed, Device* of_inputs,
+              std::span<Tensor> outputs) {
   const Operator& op = call.op;
   spend(call, types);
   std::array<Tensor, most> made;
   Device* device = nullptr;
+  bool in_place = false;
   for (unsigned i = 0; i < types.count; ++i) {
     Tensor& out = made[i];
     out.dtype = types.types[i].dtype;
@@ -216,6 +245,7 @@ void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, st
     if (op.may_overwrite && i == 0)
       for (std::size_t k = 0; k < inputs.size() && !out.storage; ++k)
         if (k < consumed.size() && consumed[k] && may_become(inputs[k], out, *device)) {
+          in_place = true;
           out.storage = inputs[k].storage; // also the operand's until the launch
           overwrites();
           out.storage->origin_code = device->origin.code;
@@ -224,7 +254,10 @@ void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, st
     if (!out.storage) out.storage = StorageRef(device->make_storage(bytes));
   }
   const std::span<const Tensor> results(made.data(), types.count);
-  if (any_elements(results)) launch(op, *device, inputs, results, call.attributes);
+  if (any_elements(results)) {
+    const Whole whole(device, in_place);
+    launch(op, *device, inputs, results, call.attributes);
+  }
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (k < consumed.size() && consumed[k]) {
       inputs[k].storage = StorageRef();
@@ -237,6 +270,7 @@ void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, st
 
 unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed,
                         const Attributes& attributes, std::span<Tensor> outputs) {
+  assert(well_formed(op, attributes));
   const Call call{op, inputs, attributes, default_};
   ResultTypes types;
   infer(call, types);
@@ -263,10 +297,31 @@ unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<
 
 void Runtime::check_places(const Call& call) {
   const Places places = call.op.places(call);
-  for (const double place : read_numbers(call.inputs[places.operand]))
+  each_number(call.inputs[places.operand], [&](double place) {
     if (!(place >= 0 && place < static_cast<double>(places.size)))
       throw OperatorError(
           fmt::format("{}: there is no index {} along an axis of size {}", shown_name(call.op), place, places.size));
+  });
+}
+
+// Elements that are repeated by a stride of 0 are looked at once.
+template <class F> void Runtime::each_number(const Tensor& t, F&& f) {
+  if (t.weak) return f(t.number);
+  Tensor once = t;
+  for (int i = 0; i < once.rank(); ++i)
+    if (once.shape[i] > 1 && once.strides[static_cast<std::size_t>(i)] == 0) once.shape[i] = 1;
+  if (!once.contiguous()) once = apply(OperatorId::contiguous, {once});
+  const std::int64_t n = once.elements(), element = bytes_of(once.dtype);
+  std::vector<char> bytes(static_cast<std::size_t>(std::min(n, kAtOnce) * element));
+  std::vector<double> numbers;
+  for (std::int64_t first = 0; first < n; first += kAtOnce) {
+    const std::int64_t count = std::min(kAtOnce, n - first);
+    once.device()->copy_out(*once.storage->block, (once.offset + first) * element, bytes.data(), count * element);
+    numbers.resize(static_cast<std::size_t>(count));
+    widen(once.dtype, bytes, numbers);
+    for (const double number : numbers) f(number);
+    if (const Meter* const meter = once.device()->meter()) meter->poll();
+  }
 }
 
 Tensor Runtime::apply(OperatorId op, std::initializer_list<Tensor> inputs, const Attributes& attributes) {
@@ -293,11 +348,13 @@ bool only_by(const Tensor& t, std::uint32_t references) { return t.storage && t.
 
 } // namespace
 
+// Never cancelled: cotangents are added to one after the other, and none may be added twice. It takes as long as memory that exists does.
 // The layout is that of `to` wherever it can be, whoever else has the memory: orders of later sums hang on it, and may not hang on counts of
 // references.
 void Runtime::accumulate(Tensor& to, Tensor from) {
   const bool fits = to.storage && to.dense() && to.device() == from.device() && to.dtype == promoted(to.dtype, from.dtype) &&
                     broadcast("+", to.shape, from.shape) == to.shape;
+  const Whole whole(to.device(), true);
   if (!fits) {
     to = apply(OperatorId::add, {to, from});
     return;
@@ -348,14 +405,7 @@ std::vector<double> Runtime::read_numbers(const Tensor& t) {
   std::vector<char> bytes(static_cast<std::size_t>(t.bytes()));
   read(t, bytes.data());
   std::vector<double> numbers(static_cast<std::size_t>(t.elements()));
-  switch (t.dtype) {
-#define X(name, other, type, size)                                                                                               \
-  case DType::name:                                                                                                              \
-    widen<type>(bytes, numbers);                                                                                                 \
-    break;
-    CAIRN_DTYPES(X)
-#undef X
-  }
+  widen(t.dtype, bytes, numbers);
   return numbers;
 }
 
@@ -378,9 +428,12 @@ Tensor Runtime::to_device(const Tensor& t, Device& device) {
   } else if (device.name() == "cpu") {
     t.device()->copy_out(*t.storage->block, from, out.storage->block->data, bytes);
   } else {
-    std::vector<char> between(static_cast<std::size_t>(bytes));
-    t.device()->copy_out(*t.storage->block, from, between.data(), bytes);
-    device.copy_in(*out.storage->block, 0, between.data(), bytes);
+    std::vector<char> between(static_cast<std::size_t>(std::min(bytes, kBytesBetween)));
+    for (std::int64_t first = 0; first < bytes; first += kBytesBetween) {
+      const std::int64_t count = std::min(kBytesBetween, bytes - first);
+      t.device()->copy_out(*t.storage->block, from + first, between.data(), count);
+      device.copy_in(*out.storage->block, first, between.data(), count);
+    }
   }
   return out;
 }

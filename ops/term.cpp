@@ -64,6 +64,7 @@ X(less, less)
 X(less_equal, less_equal)
 X(equal, equal)
 #undef X
+Term bounded(const Term& x, const Term& most) { return max(min(x, most), -most); }
 Term where(const Term& condition, const Term& a, const Term& b) { return apply(OperatorId::where, {condition, a, b}); }
 
 } // namespace cairn::ops

@@ -31,14 +31,14 @@ Shape with_spatial(std::int64_t batch, std::int64_t channels, const Sizes& sizes
 }
 
 bool is_present(const Attributes& attributes, std::size_t i) {
-  return i < attributes.values.size() && attributes.values[i].present;
+  return i < attributes.values.size() && attributes.values[i].present();
 }
 
 Sizes spatial_attribute(std::string_view who, std::string_view what, const Attributes& attributes, std::size_t i, int axes,
                         std::int64_t missing, std::int64_t least) {
   Sizes sizes{missing, missing, missing};
   if (!is_present(attributes, i)) return sizes;
-  const std::vector<std::int64_t>& given = attributes[i].list;
+  const std::vector<std::int64_t>& given = attributes[i].list();
   if (given.size() != 1 && given.size() != static_cast<std::size_t>(axes))
     throw OperatorError(
         fmt::format("{}: {} ({}) is not one number, or one for each of {} axes", who, what, fmt::join(given, " "), axes));

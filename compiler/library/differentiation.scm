@@ -4,7 +4,8 @@
 (define (gradient f x) (cdr (checkpoint-*j f x 1)))
 
 ; The value of f at x with every number in it replaced by that number's gradient, so the rows stand in the order and the kind of structure
-; (list, vector, nested) of the value. f runs once for its value and once for each row.
+; (list, vector, nested) of the value. A tensor in the value is replaced by a structure like x with a tensor at each leaf: its shape is that of
+; the value's, followed by that of the leaf. f runs once for its value and once for each row.
 (define (jacobian f x)
   (%rows f x (f x) (lambda (seed) seed)))
 
@@ -19,9 +20,37 @@
            (build-vector (vector-length y)
                          (lambda (i)
                            (%rows f x (vector-ref y i) (lambda (seed) (embed (vector-update zeros i seed))))))))
+        ((tensor? y)
+         (if (%has-derivative? y)
+             (%stacked x (build-list (apply * (size y)) (lambda (i) (cdr (checkpoint-*j f x (embed (%one-at i y)))))) y)
+             (error "jacobian: elements of the value are integers, which have no derivatives:" y)))
+        ((procedure? y) (error "jacobian: the value holds a procedure, which has no rows:" y))
         (else y)))
 
-; The second derivative: x with every number in it replaced by a structure like x.
+; A tensor like t that is 1 at its i-th element in row-major order, else 0.
+(define (%one-at i t)
+  (to-device (view (one-hot i (apply * (size t)) (tensor-type t)) (size t)) (tensor-residence t)))
+
+; Rows, which are like x (0: a part that does not matter), one for each element of y: at each leaf of x one tensor of them all.
+(define (%stacked x rows y)
+  (define (part pick)
+    (%stacked (pick x) (map (lambda (row) (if (eqv? row 0) 0 (pick row))) rows) y))
+  (cond ((number? x) (view (list->tensor rows (tensor-type y) (tensor-residence y)) (size y)))
+        ((pair? x) (let ((a (part car))) (cons a (part cdr))))
+        ((vector? x) (build-vector (vector-length x) (lambda (i) (part (lambda (v) (vector-ref v i))))))
+        ((tensor? x)
+         (if (%has-derivative? x)
+             (let ((zeros (fill (append (size y) (size x)) 0 (tensor-type x) (tensor-residence x))))
+               (if (null? rows)
+                   zeros
+                   (view (stack (map (lambda (row) (if (eqv? row 0) (%zeros-like x) row)) rows) 0) (size zeros))))
+             0))
+        ((procedure? x) (error "jacobian: x holds a procedure, whose captured values have no place in a tensor:" x))
+        (else x)))
+
+(define (%zeros-like t) (fill (size t) 0 (tensor-type t) (tensor-residence t)))
+
+; The second derivative: x with every number in it replaced by a structure like x, and every tensor as in a jacobian.
 (define (hessian f x)
   (jacobian (lambda (x) (gradient f x)) x))
 
@@ -29,18 +58,24 @@
 (define (hessian-vector f x v)
   (cdr (j* (lambda (x) (gradient f x)) x v)))
 
-; Compares the gradient with central differences, one number of x after the other, and says what it found. #t if all agree.
+; Compares the gradient with central differences, one number of x or element of its tensors after the other, and says what it found. #t if
+; there are any and all agree. Tensors are taken as f64: differences of other types say little.
 (define (check-gradient f x)
   (let* ((x (%with-flonums x))
+         (f (lambda (x) (%as-number (f x))))
          (value+gradient (checkpoint-*j f x 1))
          (scale (max 1. (abs (car value+gradient))))
          (checks (%checks f x (cdr value+gradient) (lambda (x) x) '())))
     (%report-checks checks scale 0 0 0.)))
 
+(define (%as-number y) (if (tensor? y) (tensor->number y) y))
+
 (define (%with-flonums x)
   (cond ((number? x) (exact->inexact x))
         ((pair? x) (cons (%with-flonums (car x)) (%with-flonums (cdr x))))
         ((vector? x) (vector-map %with-flonums x))
+        ((and (tensor? x) (%has-derivative? x)) (cast x 'f64))
+        ((or (procedure? x) (capsule? x)) (error "check-gradient: what this holds cannot be changed one number after the other:" x))
         (else x)))
 
 ; One entry (derivative . difference) for each number in x, in front of `rest`. (put part) is the whole argument of f with this part replaced.
@@ -55,7 +90,17 @@
            (if (= i (vector-length x))
                rest
                (%checks f (vector-ref x i) (if (vector? g) (vector-ref g i) 0) (lambda (e) (put (vector-update x i e))) (loop (+ i 1))))))
+        ((and (tensor? x) (%has-derivative? x))
+         (let ((g (if (tensor? g) (%elements g) #f)))
+           (let loop ((i 0) (l (%elements x)) (g g))
+             (if (null? l)
+                 rest
+                 (cons (cons (if g (car g) 0) (%difference f (car l) (lambda (e) (put (+ x (* (- e (car l)) (%one-at i x)))))))
+                       (loop (+ i 1) (cdr l) (if g (cdr g) #f)))))))
         (else rest)))
+
+; In row-major order.
+(define (%elements t) (tensor->list (view t (list (apply * (size t))))))
 
 ; The width is near the cube root of the precision, where rounding and truncation are about equal.
 (define (%difference f x put)
@@ -68,13 +113,16 @@
   (if (null? checks)
       (begin
         (display "check-gradient: ")
-        (display (- count wrong))
-        (display " of ")
-        (display count)
-        (display " derivatives agree with differences, largest error ")
-        (display worst)
+        (if (= count 0)
+            (display "there is no number to check")
+            (begin
+              (display (- count wrong))
+              (display " of ")
+              (display count)
+              (display " derivatives agree with differences, largest error ")
+              (display worst)))
         (newline)
-        (= wrong 0))
+        (if (= count 0) #f (= wrong 0)))
       (let* ((derivative (car (car checks)))
              (difference (cdr (car checks)))
              (error (/ (abs (- derivative difference)) (max scale (abs derivative) (abs difference))))

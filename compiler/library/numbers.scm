@@ -9,8 +9,9 @@
 
 (define (odd? n) (not (= (remainder n 2) 0)))
 
+; Inexact if one of them is: the last remainder is a 0 that knows.
 (define (%gcd/2 a b)
-  (if (= b 0) (abs a) (%gcd/2 b (remainder a b))))
+  (if (= b 0) (abs (+ a b)) (%gcd/2 b (remainder a b))))
 
 (define (gcd . l)
   (let loop ((g 0) (l l))

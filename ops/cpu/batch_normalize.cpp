@@ -4,6 +4,7 @@
 #include "ops/cpu/batch_normalize.h"
 
 #include "ops/cpu/isa.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/workers.h"
 #include "ops/windows.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 256; // channels
 constexpr std::int64_t kPieces = 16;
+constexpr std::int64_t kPerRow = 16; // elements that a row takes as long as, however short it is
 constexpr std::int64_t kLeastPiece = 16 << 10; // elements
 
 template <class T> constexpr Compute kCompute = std::is_same_v<T, float> ? Compute::f32 : Compute::f64;
@@ -103,7 +105,9 @@ template <class T> struct SumsForward {
     const double* first = p.first;
     p.sums->clear(n);
     double *d = p.sums->d, *squares = p.sums->squares;
+    Pace pace;
     for (std::int64_t row = p.begin; row < p.end; ++row) {
+      pace.did(n + kPerRow);
       const T* x = p.x->get(row, p.channel, n, staged);
       CAIRN_EACH
       for (std::int64_t i = 0; i < n; ++i) {
@@ -123,7 +127,9 @@ template <class T> struct SumsBackward {
     const double* first = p.first;
     p.sums->clear(n);
     double *d = p.sums->d, *squares = p.sums->squares, *sums = p.sums->c, *products = p.sums->products;
+    Pace pace;
     for (std::int64_t row = p.begin; row < p.end; ++row) {
+      pace.did(n + kPerRow);
       const T* x = p.x->get(row, p.channel, n, staged);
       const T* c = p.cotangent->get(row, p.channel, n, staged_c);
       CAIRN_EACH
@@ -145,7 +151,9 @@ template <class T, bool backward> struct Results {
     alignas(64) T staged[kBlock], staged_c[kBlock], results[kBlock];
     const double *mean = p.mean, *factor = p.factor, *factor_d = p.factor_d, *added = p.added;
     const bool direct = p.out->template direct<T>();
+    Pace pace;
     for (std::int64_t row = p.begin; row < p.end; ++row) {
+      pace.did(n + kPerRow);
       const T* x = p.x->get(row, p.channel, n, staged);
       const T* c = backward ? p.cotangent->get(row, p.channel, n, staged_c) : nullptr;
       T* y = direct ? reinterpret_cast<T*>(p.out->at(row, p.channel)) : results;

@@ -8,6 +8,7 @@
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/gemm_loops.h"
 #include "ops/cpu/matmul.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace cairn::ops::cpu {
 
 namespace {
 
+constexpr std::int64_t kProductsInTime = 4; // multiplications that take as long as an element elsewhere, at least
 constexpr std::int64_t kTileRows = 10 * kRows, kTileColumns = 96, kDepth = 128; // packed, 200 KiB of stack in double
 
 // Weights as a matrix for each place in a window: strides in elements.
@@ -141,6 +143,7 @@ void over_positions(const Convolution& c, const View& to_view, const View& from_
                  Tile<T> tile;
                  const char* sources[kTileRows];
                  Position targets[kTileRows];
+                 Pace pace;
                  for (std::int64_t unit = begin; unit < end; ++unit) {
                    const std::int64_t group = unit % c.groups, column = unit / c.groups % tiles_n * kTileColumns;
                    const std::int64_t row = unit / c.groups / tiles_n * kTileRows;
@@ -156,6 +159,7 @@ void over_positions(const Convolution& c, const View& to_view, const View& from_
                        sources[i] = there ? from.at(targets[i].n, at[0], at[1], at[2], group * depth) : nullptr;
                        any = any || there;
                      }
+                     pace.did(8 * m);
                      if (!any) continue;
                      for (std::int64_t p = 0; p < depth; p += kDepth) {
                        const std::int64_t deep = std::min(kDepth, depth - p);
@@ -172,6 +176,7 @@ void over_positions(const Convolution& c, const View& to_view, const View& from_
                                            weights.at(group * columns + column, p + q, k), weights.out);
                        }
                        tile.multiply(deep);
+                       pace.did(m * n * deep / kProductsInTime + (m + n) * deep);
                      }
                    }
                    const std::int64_t channel = group * columns + column;
@@ -207,6 +212,7 @@ void over_places(const Convolution& c, const View& weights_view, const View& sma
   parallel_for(tiles_m * tiles_n * c.groups * places, std::max<std::int64_t>(1, 16 * kElementsInline / work),
                [&](std::int64_t begin, std::int64_t end) {
                  Tile<T> tile;
+                 Pace pace;
                  for (std::int64_t unit = begin; unit < end; ++unit) {
                    const Sizes k = place_in_window(unit % places, kernel);
                    const std::int64_t tile_index = unit / places;
@@ -228,6 +234,7 @@ void over_places(const Convolution& c, const View& weights_view, const View& sma
                                        large.channel_stride);
                      }
                      tile.multiply_packed(deep);
+                     pace.did(m * n * deep / kProductsInTime + (m + n) * deep);
                    }
                    for (std::int64_t i = 0; i < m; ++i)
                      store(kCompute<T>, tile.sums + i * tile.wide, weights.dtype, weights.at(group * rows + row + i, column, k),

@@ -1,5 +1,5 @@
-// See convolution_library.h. The batch is cut into parts, each done by one thread. Parts of the weights are added in one order,
-// and into how many the batch is cut for them does not depend on the threads.
+// See convolution_library.h. The batch is cut into parts, each done by one thread. Into how many is a matter of shapes alone, since
+// a library may add in another order where there are fewer pictures; parts of the weights are added in one order.
 #include "ops/cpu/convolution_library.h"
 
 #include "ops/cpu/copy.h"
@@ -11,10 +11,21 @@
 #include <algorithm>
 #include <atomic>
 #include <climits>
+#include <cmath>
 
 namespace cairn::ops::cpu {
 
 namespace {
+
+// A half each for two threads, and for more threads pairs of pictures.
+std::int64_t parts_of_batch(std::int64_t batch) {
+  std::int64_t parts = 1;
+  while (parts < 16 && batch / (2 * parts) >= (parts == 1 ? 1 : 2)) parts *= 2;
+  return parts;
+}
+// Multiplications. Nobody can stop a call of the library, so a part of the batch takes some milliseconds; what is larger than the second of
+// these even so, some fiftieth of a second, is left to our own loops.
+constexpr double kWorthPart = 1 << 30, kMostInCall = 8.0 * (1 << 30);
 
 // Large weights take longer to add up than they are worth.
 std::int64_t parts_of_weights(const View& weights) { return weights.elements() < 1 << 20 ? 4 : 2; }
@@ -73,6 +84,14 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
   for (const View* v : {&small, &large, &weights})
     for (const std::int64_t size : v->shape)
       if (size <= 0 || size > INT_MAX) return false;
+  const bool to_weights = kind == CAIRN_MATH_TO_WEIGHTS;
+  const std::int64_t batch = small.shape[0];
+  std::int64_t parts = to_weights ? std::min(batch, parts_of_weights(weights)) : parts_of_batch(batch);
+  if (!to_weights && work > kWorthPart * static_cast<double>(parts)) {
+    parts = static_cast<std::int64_t>(std::min(static_cast<double>(batch), std::ceil(work / kWorthPart)));
+    while (batch % parts != 0) ++parts; // parts that are alike share arranged weights
+  }
+  if (work > kMostInCall * static_cast<double>(parts)) return false;
   const cairn_math* const library = math_library();
   if (library == nullptr) return false;
 
@@ -97,9 +116,6 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
   set(whole.dilation, c.windows.dilation);
   if (bias != nullptr) whole.bias_data = of_bias.view.as<float>();
 
-  const std::int64_t batch = small.shape[0], threads = Workers::current() != nullptr ? Workers::current()->threads() : 1;
-  const bool to_weights = kind == CAIRN_MATH_TO_WEIGHTS;
-  const std::int64_t parts = std::min(batch, to_weights ? parts_of_weights(weights) : threads);
   float* const plain = whole.weights_data = of_weights.view.as<float>();
   const auto each_part = [&](auto&& give_weights) {
     std::atomic<bool> done = true;

@@ -7,6 +7,7 @@
 
 #include "ops/cpu/convolution_library.h"
 #include "ops/cpu/elementwise.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/panel_loops.h"
 #include "ops/cpu/scratch.h"
 #include "ops/cpu/squares.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr std::int64_t kPanelBytes = 448 << 10; // of a chunk of channels, in the second cache
 constexpr std::int64_t kMostRows = 64;          // of a window: depths times heights
 constexpr std::int64_t kMostPlaces = 512;       // of a window
+constexpr std::int64_t kProductsInTime = 8;     // multiplications that take as long as an element elsewhere, at least
 constexpr double kMostPacked = 1 << 24;         // elements of x, with their padding
 constexpr double kLeastForThreads = 1 << 19;    // multiplications
 
@@ -142,6 +144,7 @@ private:
     const std::int64_t group = unit % groups_, out = unit / groups_ % panels_ * loops_.channels, part = unit / groups_ / panels_;
     const std::int64_t outs = std::min(loops_.channels, outs_ - out), begin = lines_ * part / parts_,
                        end = lines_ * (part + 1) / parts_;
+    Pace pace;
     for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
       const std::int64_t first = chunk * chunk_, count = std::min(chunk_, depth_ - first);
       if (count <= 0) continue;
@@ -159,6 +162,7 @@ private:
           loops_.by_places[tile_](here, w, rows, count, wide_, kernel_[2], dilation_[2], chunk == 0, of_tile);
           if (last) put(line, at, group * outs_ + out, outs, of_tile);
           if (chunks_ != 1) of_tile += tile_ * loops_.channels;
+          pace.did(tile_ * loops_.channels * count * rows * kernel_[2] / kProductsInTime + tile_ * loops_.channels);
         }
       }
     }

@@ -4,6 +4,7 @@
 #include "ops/cpu/convolution_weights.h"
 
 #include "ops/cpu/elementwise.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/scratch.h"
 #include "ops/cpu/weight_loops.h"
 #include "ops/cpu/workers.h"
@@ -21,6 +22,7 @@ constexpr std::int64_t kMostLines = kPlaces;  // of one place each
 constexpr std::int64_t kSumBytes = 384 << 10; // of a unit
 constexpr std::int64_t kMostTiles = 16;       // of a unit
 constexpr std::int64_t kMostPrefetched = 32;  // lines of the cache of a row of the result
+constexpr std::int64_t kProductsInTime = 8;   // multiplications that take as long as an element elsewhere, at least
 constexpr double kMostElements = 1 << 19;     // of a packed panel, and of the sums of one tile
 
 // Along one axis: where a window looks, in elements of the packed panel and of the operand.
@@ -115,6 +117,7 @@ private:
     const std::int64_t row = part * tiles_ * loops_.rows, m = std::min(tiles_ * loops_.rows, rows_ - row);
     const std::int64_t tiles = (m - 1) / loops_.rows + 1, n = std::min(vectors_ * loops_.lanes, columns_ - column);
     const std::int64_t of_vector = tiles * places_ * tile();
+    Pace pace;
     std::fill_n(sums, ((n - 1) / loops_.lanes + 1) * of_vector, T(0));
     for (std::int64_t first = 0; first < lines_; first += lines_of_chunk_) {
       const std::int64_t lines = std::min(lines_of_chunk_, lines_ - first);
@@ -126,6 +129,7 @@ private:
             std::int64_t line_at[kMostLines];
             pack_large(first, lines, begin, count, k, group * columns_ + column + j, std::min(loops_.lanes, n - j), panel,
                        line_at);
+            pace.did(panel_);
             const bool last = first + lines == lines_ && begin + count == small_.sizes[2] && k + 1 == deep_.kernel;
             for (std::int64_t i = 0; i < tiles; ++i) {
               T* const of_tile = sums + j / loops_.lanes * of_vector + i * places_ * tile();
@@ -133,6 +137,7 @@ private:
               if (last) prefetch_rows(out, outs, column + j);
               add_products(lines, line_at, count, panel, packed + i * lines * count * loops_.rows,
                            of_tile + k * high_.kernel * wide_.kernel * tile());
+              pace.did(lines * count * high_.kernel * wide_.kernel * tile() / kProductsInTime);
               if (!last) continue;
               for (std::int64_t r = 0; r < outs; ++r)
                 store_row(of_tile + r * loops_.lanes, out + r, column + j, std::min(loops_.lanes, n - j));

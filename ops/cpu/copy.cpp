@@ -2,6 +2,7 @@
 #include "ops/cpu/copy.h"
 
 #include "ops/cpu/elementwise.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
@@ -75,6 +76,7 @@ template <class T> void copy_of_size(const View& to, const View& from) {
   const std::int64_t elements_of_unit = std::min(piece, inner.size) * across.size;
   const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / elements_of_unit);
   parallel_for(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
+    Pace pace;
     for (std::int64_t unit = begin; unit < end; ++unit) {
       T* out = to.as<T>();
       const T* in = from.as<T>();
@@ -87,9 +89,11 @@ template <class T> void copy_of_size(const View& to, const View& from) {
       const std::int64_t first = unit % pieces * piece, n = std::min(piece, inner.size - first);
       out += first * inner.to;
       in += first * inner.from;
-      for (std::int64_t tile = 0; tile < across.size; tile += kTile)
+      for (std::int64_t tile = 0; tile < across.size; tile += kTile) {
         for (std::int64_t j = tile; j < std::min(tile + kTile, across.size); ++j)
           copy_row(out + j * across.to, inner.to, in + j * across.from, inner.from, n);
+        pace.did(kTile * n);
+      }
     }
   });
 }
@@ -98,6 +102,7 @@ template <class T> void copy_of_size(const View& to, const View& from) {
 
 void copy_elements(const View& to, const View& from) {
   if (to.elements() == 0) return;
+  Meter::poll_current(); // kernels copy many small parts
   if (to.dtype != from.dtype) {
     static const Attributes none;
     const KernelCall call{std::span(&from, 1), std::span(&to, 1), none};
@@ -128,7 +133,7 @@ void fill_elements(const View& to, double number) {
   from.number = number;
   static const Attributes none;
   const KernelCall call{std::span(&from, 1), std::span(&to, 1), none};
-  elementwise(call, is_floating(to.dtype) ? Compute::f64 : compute_of(to.dtype), nullptr);
+  elementwise(call, Compute::f64, nullptr); // which holds any number
 }
 
 } // namespace cairn::ops::cpu

@@ -14,8 +14,11 @@ namespace {
 
 template <class T> MatrixOf<T> without(const MatrixOf<T>& a, std::int64_t row, std::int64_t column) {
   MatrixOf<T> minor = made<T>(a.rows - 1, a.columns - 1);
-  for (std::int64_t i = 0; i < minor.rows; ++i)
+  Pace pace;
+  for (std::int64_t i = 0; i < minor.rows; ++i) {
     for (std::int64_t j = 0; j < minor.columns; ++j) minor(i, j) = a(i + (i >= row ? 1 : 0), j + (j >= column ? 1 : 0));
+    pace.did(minor.columns);
+  }
   return minor;
 }
 
@@ -36,7 +39,12 @@ template <class T> struct Elimination {
   MatrixOf<T> left;
   Matrix sizes;
   explicit Elimination(MatrixOf<T> a) : left(std::move(a)), sizes(made(left.rows, left.columns)) {
-    for (std::size_t i = 0; i < left.elements.size(); ++i) sizes.elements[i] = std::fabs(real(left.elements[i]));
+    in_stretches(left.rows * left.columns, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto k = static_cast<std::size_t>(i);
+        sizes.elements[k] = std::fabs(real(left.elements[k]));
+      }
+    });
   }
   // 0 where it counts as that.
   double size(std::int64_t i, std::int64_t j) const {
@@ -62,7 +70,9 @@ template <class T> struct Elimination {
       left(i, j) = left(i, j) - times * left(k, j);
       sizes(i, j) += std::fabs(real(times) * real(left(k, j)));
     }
+    pace.did(4 * (left.columns - k));
   }
+  Pace pace;
 };
 
 template <class T> T determinant_of(MatrixOf<T> a) {
@@ -71,12 +81,14 @@ template <class T> T determinant_of(MatrixOf<T> a) {
   T product(1);
   for (std::int64_t k = 0; k < n; ++k) {
     std::int64_t row = k, column = k;
-    for (std::int64_t i = k; i < n; ++i)
+    for (std::int64_t i = k; i < n; ++i) {
       for (std::int64_t j = k; j < n; ++j)
         if (e.size(i, j) > e.size(row, column)) {
           row = i;
           column = j;
         }
+      e.pace.did(4 * (n - k));
+    }
     if (e.size(row, column) == 0) { // nothing to divide by
       // Each term of the rest is a product of as many infinitesimals as there are rows.
       if (n - k > kMostDirections) return T(0);
@@ -115,11 +127,14 @@ template <class T> std::optional<MatrixOf<T>> cofactors_by_inverse(const MatrixO
       const T times = e.left(i, k) / e.left(k, k);
       e.subtract(i, k, times);
       for (std::int64_t j = 0; j < n; ++j) inverse(i, j) = inverse(i, j) - times * inverse(k, j);
+      e.pace.did(4 * n);
     }
   }
   MatrixOf<T> out = made<T>(n, n);
-  for (std::int64_t i = 0; i < n; ++i)
+  for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) out(i, j) = product * (inverse(j, i) / e.left(j, j));
+    e.pace.did(4 * n);
+  }
   return out;
 }
 
@@ -145,10 +160,12 @@ struct Along {
     for (const Stack& stack : stacks) members.push_back(stack.load(at));
     MatrixOf<Jet<m>> a = made<Jet<m>>(members[0].rows, members[0].columns);
     double x[m + 1];
-    for (std::size_t i = 0; i < a.elements.size(); ++i) {
-      for (unsigned k = 0; k <= m; ++k) x[k] = members[k].elements[i];
-      a.elements[i] = jet<m>(x);
-    }
+    in_stretches(a.rows * a.columns, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        for (unsigned k = 0; k <= m; ++k) x[k] = members[k].elements[static_cast<std::size_t>(i)];
+        a.elements[static_cast<std::size_t>(i)] = jet<m>(x);
+      }
+    });
     return a;
   }
 };
@@ -178,7 +195,12 @@ void determinant_vjp(const KernelCall& call, unsigned which) {
       cotangents.load(at, 0, 1, &c);
       const MatrixOf<Jet<m>> cofactors = cofactors_of(members.template load<m>(at));
       Matrix result = made(out.rows, out.columns);
-      for (std::size_t i = 0; i < result.elements.size(); ++i) result.elements[i] = c * part<m>(cofactors.elements[i], which);
+      in_stretches(out.rows * out.columns, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const auto k = static_cast<std::size_t>(i);
+          result.elements[k] = c * part<m>(cofactors.elements[k], which);
+        }
+      });
       out.store(at, result);
     });
   });

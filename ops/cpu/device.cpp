@@ -1,6 +1,7 @@
 // The CPU device: a launch is done when it returns, in the calling thread, which large kernels share with the device's workers.
 // So there is nothing to wait for and nothing to order.
 #include "ops/cpu/arena.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/workers.h"
 #include "ops/operator.h"
 
@@ -19,18 +20,24 @@ public:
 
   void launch(StreamKind /*stream*/, const Launch& launch) override {
     const FlushDenormals flush;
-    cpu::Workers*& current = cpu::Workers::current();
-    cpu::Workers* const outer = current;
-    current = &workers_;
-    launch.op.kernel(launch.call);
-    current = outer;
+    const cpu::Workers::Installed workers(&workers_);
+    Meter* const meter = ledger().meter();
+    const Meter::Installed installed(meter);
+    if (meter == nullptr) return launch.op.kernel(launch.call);
+    meter->lend(ledger().scratch_room());
+    try {
+      launch.op.kernel(launch.call);
+    } catch (const ScratchExceeded& e) {
+      ledger().refuse_scratch(shown_name(launch.op), e.bytes);
+    }
+    if (meter->peak() != 0) ledger().note_scratch(meter->peak());
   }
 
   void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override {
-    if (bytes != 0) std::memcpy(static_cast<char*>(to.data) + offset, from, static_cast<std::size_t>(bytes));
+    copy(static_cast<char*>(to.data) + offset, static_cast<const char*>(from), bytes);
   }
   void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) override {
-    if (bytes != 0) std::memcpy(to, static_cast<const char*>(from.data) + offset, static_cast<std::size_t>(bytes));
+    copy(static_cast<char*>(to), static_cast<const char*>(from.data) + offset, bytes);
   }
   void wait(const Block& /*block*/) override {}
   void wait_for_all() override {}
@@ -40,6 +47,13 @@ protected:
   void give_back_block(Block* block) override { arena_.give_back(block); }
 
 private:
+  void copy(char* to, const char* from, std::int64_t bytes) {
+    const Meter::Installed installed(ledger().meter());
+    cpu::in_stretches(bytes, [&](std::int64_t begin, std::int64_t end) {
+      std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+    });
+  }
+
   cpu::Arena arena_;
   cpu::Workers workers_;
 };

@@ -47,7 +47,7 @@ template <class To, class From> void condition_loop(void* to, const void* from, 
   for (std::int64_t i = 0; i < n; ++i) {
     bool set = false;
     if constexpr (std::is_same_v<From, Bf16>)
-      set = (in[i * stride].bits & 0x7fff) != 0;
+      set = (in[i * stride].bits & 0x7f80) != 0; // denormals are zeros
     else
       set = in[i * stride] != From(0);
     out[i] = set ? To(1) : To(0);

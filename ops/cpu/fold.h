@@ -17,6 +17,7 @@
 #include "ops/cpu/fold_axes.h"
 #include "ops/cpu/groups.h"
 #include "ops/cpu/isa.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
@@ -162,6 +163,7 @@ private:
   void add_elements(Total& all, std::int64_t base, std::int64_t begin, std::int64_t end) const {
     alignas(64) Element staged[kFoldBlock];
     std::int64_t filled = 0;
+    Pace pace;
     const FoldAxis& last = gone_.last();
     while (begin < end) {
       std::int64_t from = base, none = 0;
@@ -170,15 +172,20 @@ private:
       const std::int64_t row_end = std::min(last.size, i + end - begin);
       begin += row_end - i;
       if (direct_ && last.from == 1 && filled == 0 && row_end - i >= kFoldBlock) {
-        const std::int64_t blocks = (row_end - i) / kFoldBlock;
-        add_blocks(all, reinterpret_cast<const Element*>(data(from + i)), blocks, kFoldBlock);
-        i += blocks * kFoldBlock;
+        for (std::int64_t left = (row_end - i) / kFoldBlock; left > 0;) {
+          const std::int64_t blocks = std::min(left, Pace::kBetween / kFoldBlock);
+          add_blocks(all, reinterpret_cast<const Element*>(data(from + i)), blocks, kFoldBlock);
+          i += blocks * kFoldBlock;
+          left -= blocks;
+          pace.did(blocks * kFoldBlock);
+        }
       }
       while (i < row_end) {
         const std::int64_t n = std::min(row_end - i, kFoldBlock - filled);
         load(kComputeOf<Element>, staged + filled, from_.dtype, data(from + i * last.from), last.from, n);
         i += n;
         filled += n;
+        pace.did(n);
         if (filled == kFoldBlock) {
           add_blocks(all, staged, 1, filled);
           filled = 0;
@@ -264,6 +271,7 @@ private:
     alignas(64) Element staged[kRowsAtOnce][kFoldBlock];
     alignas(64) Field fields[K::kFields * kFoldBlock];
     const bool in_place = direct_ && stride == 1;
+    Pace pace;
     const auto row_at = [&](std::int64_t row) {
       std::int64_t from = base;
       gone_.place_of_row(row / gone_.last().size, from, none);
@@ -290,6 +298,7 @@ private:
         (row == first ? start_loop_ : at_once == 1 ? step_loop_ : steps_loop_)(fields, in, n, parameter_);
         row += at_once;
       }
+      pace.did((stop - first) * n);
       for (std::int64_t j = 0; j < n; ++j) {
         Field s[K::kFields];
         for (int k = 0; k < K::kFields; ++k) s[k] = fields[k * kFoldBlock + j];

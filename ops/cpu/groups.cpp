@@ -13,14 +13,4 @@ Groups::Groups(const View& v, unsigned mask) : bytes_(bytes_of(v.dtype)), data_(
   if (n_gone_ != 0) stride_ = gone_[n_gone_ - 1].stride;
 }
 
-std::vector<std::int64_t> integers_of(const View& v) {
-  if (v.weak) return {to_integer(v.number)};
-  const Groups all(v, (1u << v.shape.rank()) - 1);
-  std::vector<pointwise::Integer> staged;
-  all.load(0, staged);
-  std::vector<std::int64_t> out(staged.size());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = staged[i].v;
-  return out;
-}
-
 } // namespace cairn::ops::cpu

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "ops/cpu/elementwise.h"
+#include "ops/cpu/scratch.h"
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 namespace cairn::ops::cpu {
 
@@ -40,12 +40,12 @@ public:
       from += count;
     });
   }
-  template <class T> void load(std::int64_t group, std::vector<T>& to) const {
+  template <class T> void load(std::int64_t group, Array<T>& to) const {
     to.resize(static_cast<std::size_t>(size_));
-    load(group, 0, size_, to.data());
+    in_stretches(size_, [&](std::int64_t begin, std::int64_t end) { load(group, begin, end - begin, to.data() + begin); });
   }
-  template <class T> void store(std::int64_t group, const std::vector<T>& from) const {
-    store(group, 0, size_, from.data());
+  template <class T> void store(std::int64_t group, const Array<T>& from) const {
+    in_stretches(size_, [&](std::int64_t begin, std::int64_t end) { store(group, begin, end - begin, from.data() + begin); });
   }
   // Where an element lies.
   char* place(std::int64_t group, std::int64_t index) const {
@@ -54,9 +54,11 @@ public:
   // f(elements, how many) over the group in blocks.
   template <class T, class F> void each_block(std::int64_t group, F&& f) const {
     T staged[kGroupBlock];
+    Pace pace;
     for (std::int64_t i = 0; i < size_; i += kGroupBlock) {
       const std::int64_t n = std::min(kGroupBlock, size_ - i);
       load(group, i, n, staged);
+      pace.did(n);
       f(static_cast<const T*>(staged), n);
     }
   }
@@ -102,7 +104,19 @@ template <class F> void by_type(DType type, F&& f) {
 // The mask for one axis; negative ones count from the end.
 inline unsigned line_along(std::int64_t axis, int rank) { return 1u << (axis < 0 ? axis + rank : axis); }
 
-// The integers of a tensor, or a number of the program, in row-major order.
-std::vector<std::int64_t> integers_of(const View& v);
+// f(place, integer) for the integers of a tensor, or a number of the program, in row-major order: those with places [begin, end).
+template <class F> void each_integer(const View& v, std::int64_t begin, std::int64_t end, F&& f) {
+  if (v.weak) return f(std::int64_t{0}, converted<std::int64_t>(v.number));
+  const Groups all(v, (1u << v.shape.rank()) - 1);
+  pointwise::Integer staged[kGroupBlock];
+  Pace pace;
+  for (std::int64_t at = begin; at < end; at += kGroupBlock) {
+    const std::int64_t n = std::min(kGroupBlock, end - at);
+    all.load(0, at, n, staged);
+    for (std::int64_t i = 0; i < n; ++i) f(at + i, staged[i].v);
+    pace.did(n);
+  }
+}
+inline std::int64_t integers_in(const View& v) { return v.weak ? 1 : v.elements(); }
 
 } // namespace cairn::ops::cpu

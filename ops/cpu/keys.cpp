@@ -9,12 +9,6 @@ namespace cairn::ops::cpu {
 
 namespace {
 
-template <int bytes> struct RawOf;
-template <> struct RawOf<1> { using Type = std::uint8_t; };
-template <> struct RawOf<2> { using Type = std::uint16_t; };
-template <> struct RawOf<4> { using Type = std::uint32_t; };
-template <> struct RawOf<8> { using Type = std::uint64_t; };
-
 // The bits of an element, and its key in the low bits of a larger integer.
 template <class T> struct Format {
   static constexpr int kBits = 8 * sizeof(T);

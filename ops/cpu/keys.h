@@ -10,6 +10,13 @@ namespace cairn::ops::cpu {
 // NaNs first.
 enum class KeyOrder { distinct, ascending, descending };
 
+// The bits of elements of so many bytes.
+template <int bytes> struct RawOf;
+template <> struct RawOf<1> { using Type = std::uint8_t; };
+template <> struct RawOf<2> { using Type = std::uint16_t; };
+template <> struct RawOf<4> { using Type = std::uint32_t; };
+template <> struct RawOf<8> { using Type = std::uint64_t; };
+
 // Of elements of so many bytes; smaller ones use the low bits.
 template <int bytes> struct KeyOf { using Type = std::uint32_t; };
 template <> struct KeyOf<8> { using Type = std::uint64_t; };

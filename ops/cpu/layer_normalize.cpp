@@ -6,11 +6,11 @@
 #include "ops/cpu/copy.h"
 #include "ops/cpu/groups.h"
 #include "ops/cpu/lanes.h"
+#include "ops/cpu/scratch.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace cairn::ops::cpu {
 
@@ -36,17 +36,17 @@ public:
   }
   std::int64_t count() const { return groups_.count(); }
   std::int64_t elements() const { return n_; }
-  const T* get(std::int64_t row, std::vector<T>& staged) const {
+  const T* get(std::int64_t row, Array<T>& staged) const {
     if (direct_) return place(row);
     groups_.load(row, staged);
     return staged.data();
   }
-  T* to(std::int64_t row, std::vector<T>& staged) const {
+  T* to(std::int64_t row, Array<T>& staged) const {
     if (direct_) return place(row);
     staged.resize(static_cast<std::size_t>(n_));
     return staged.data();
   }
-  void put(std::int64_t row, const std::vector<T>& staged) const {
+  void put(std::int64_t row, const Array<T>& staged) const {
     if (!direct_) groups_.store(row, staged);
   }
 
@@ -91,10 +91,13 @@ template <class T> struct Forward {
     const Moments m = moments(row);
     const T *x = row.x, *scale = row.scale, *shift = row.shift;
     T* y = row.out;
-    CAIRN_EACH
-    for (std::int64_t i = 0; i < row.n; ++i)
-      y[i] = static_cast<T>((static_cast<double>(x[i]) - m.mean) * m.inverse * static_cast<double>(scale[i]) +
-                            static_cast<double>(shift[i]));
+    by_stretches(
+        row.n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
+          CAIRN_EACH
+          for (std::int64_t i = begin; i < end; ++i)
+            y[i] = static_cast<T>((static_cast<double>(x[i]) - m.mean) * m.inverse * static_cast<double>(scale[i]) +
+                                  static_cast<double>(shift[i]));
+        });
   }
 };
 
@@ -114,21 +117,24 @@ template <class T> struct Backward {
     const double mean = row.centred ? sum_of(sums) / n : 0, product = sum_of(products) * m.inverse / n;
     double *dscale = row.dscale, *dshift = row.dshift;
     T* dx = row.out;
-    CAIRN_EACH
-    for (std::int64_t i = 0; i < row.n; ++i) {
-      const double normal = (static_cast<double>(x[i]) - m.mean) * m.inverse, slope = static_cast<double>(c[i]);
-      dscale[i] += slope * normal;
-      dshift[i] += slope;
-      dx[i] = static_cast<T>((slope * static_cast<double>(scale[i]) - mean - normal * product) * m.inverse);
-    }
+    by_stretches(
+        row.n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
+          CAIRN_EACH
+          for (std::int64_t i = begin; i < end; ++i) {
+            const double normal = (static_cast<double>(x[i]) - m.mean) * m.inverse, slope = static_cast<double>(c[i]);
+            dscale[i] += slope * normal;
+            dshift[i] += slope;
+            dx[i] = static_cast<T>((slope * static_cast<double>(scale[i]) - mean - normal * product) * m.inverse);
+          }
+        });
   }
 };
 
 // A vector of parameters without gaps, in the type computed in.
-template <class T> std::vector<T> numbers(const View& v) {
-  std::vector<T> staged;
+template <class T> Array<T> numbers(const View& v) {
+  Array<T> staged;
   const T* const row = Rows<T>(v, v.shape.rank()).get(0, staged);
-  return std::vector<T>(row, row + v.elements());
+  return Array<T>(row, row + v.elements());
 }
 
 template <class T>
@@ -136,12 +142,11 @@ void forward(const LayerNormalization& n, const View& y_view, const View& x_view
              const View* shift_view) {
   const int axes = scale_view.shape.rank();
   const Rows<T> x(x_view, axes), y(y_view, axes);
-  const std::vector<T> scale = numbers<T>(scale_view);
-  const std::vector<T> shift =
-      shift_view != nullptr ? numbers<T>(*shift_view) : std::vector<T>(static_cast<std::size_t>(x.elements()));
+  const Array<T> scale = numbers<T>(scale_view);
+  const Array<T> shift = shift_view != nullptr ? numbers<T>(*shift_view) : filled(x.elements(), T(0));
   const Loop loop = Compiled<Forward<T>>::chosen();
   parallel_for(x.count(), std::max<std::int64_t>(1, kLeastPiece / x.elements()), [&](std::int64_t begin, std::int64_t end) {
-    std::vector<T> staged, results;
+    Array<T> staged, results;
     for (std::int64_t i = begin; i < end; ++i) {
       Row<T> row{};
       row.x = x.get(i, staged);
@@ -158,7 +163,7 @@ void forward(const LayerNormalization& n, const View& y_view, const View& x_view
 }
 
 template <class T> void put(const View& v, const double* sums) {
-  std::vector<T> staged;
+  Array<T> staged;
   const Rows<T> row(v, v.shape.rank());
   std::copy_n(sums, row.elements(), row.to(0, staged));
   row.put(0, staged);
@@ -169,13 +174,14 @@ void backward(const LayerNormalization& n, const View& dx_view, const View& dsca
               const View& x_view, const View& scale_view) {
   const int axes = scale_view.shape.rank();
   const Rows<T> x(x_view, axes), c(c_view, axes), dx(dx_view, axes);
-  const std::vector<T> scale = numbers<T>(scale_view);
+  const Array<T> scale = numbers<T>(scale_view);
   const std::int64_t elements = x.elements(), rows = x.count();
   const std::int64_t pieces = std::clamp<std::int64_t>(rows * elements / kLeastPiece, 1, kPieces);
-  std::vector<double> sums(static_cast<std::size_t>(pieces * 2 * elements));
+  Array<double> sums = filled(pieces * 2 * elements, 0.0);
   const Loop loop = Compiled<Backward<T>>::chosen();
   parallel_for(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<T> staged, staged_c, results;
+    Array<T> staged, staged_c, results;
+    Pace pace;
     for (std::int64_t piece = begin; piece < end; ++piece)
       for (std::int64_t i = rows * piece / pieces; i < rows * (piece + 1) / pieces; ++i) {
         Row<T> row{};
@@ -190,12 +196,15 @@ void backward(const LayerNormalization& n, const View& dx_view, const View& dsca
         row.centred = n.centred;
         loop(&row, nullptr, 0, 0);
         dx.put(i, results);
+        pace.did(4 * elements);
       }
   });
   const std::int64_t of_piece = 2 * elements;
   for (std::int64_t piece = 1; piece < pieces; ++piece)
-    for (std::int64_t i = 0; i < of_piece; ++i)
-      sums[static_cast<std::size_t>(i)] += sums[static_cast<std::size_t>(piece * of_piece + i)];
+    in_stretches(of_piece, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        sums[static_cast<std::size_t>(i)] += sums[static_cast<std::size_t>(piece * of_piece + i)];
+    });
   put<T>(dscale, sums.data());
   put<T>(dshift, sums.data() + elements);
 }

@@ -13,6 +13,7 @@ namespace {
 // exchanges.
 double eliminate(Matrix& a, Matrix* b) {
   double sign = 1;
+  Pace pace;
   for (std::int64_t k = 0; k < a.rows; ++k) {
     std::int64_t pivot = k;
     for (std::int64_t i = k + 1; i < a.rows; ++i)
@@ -22,10 +23,12 @@ double eliminate(Matrix& a, Matrix* b) {
       for (std::int64_t j = 0; j < a.columns; ++j) std::swap(a(k, j), a(pivot, j));
       for (std::int64_t j = 0; b != nullptr && j < b->columns; ++j) std::swap((*b)(k, j), (*b)(pivot, j));
     }
+    pace.did(a.rows - k);
     if (a(k, k) == 0) continue; // singular: nothing is left below
     for (std::int64_t i = k + 1; i < a.rows; ++i) {
       const double factor = a(i, k) /= a(k, k);
       for (std::int64_t j = k + 1; j < a.columns; ++j) a(i, j) -= factor * a(k, j);
+      pace.did(a.columns - k);
     }
   }
   return sign;
@@ -33,11 +36,14 @@ double eliminate(Matrix& a, Matrix* b) {
 
 // x in place of b. unit: the diagonal is taken to be 1.
 void solve_triangle(const Matrix& a, Matrix& b, bool lower, bool unit) {
+  Pace pace;
   for (std::int64_t n = 0; n < a.rows; ++n) {
     const std::int64_t i = lower ? n : a.rows - 1 - n;
     const std::int64_t begin = lower ? 0 : i + 1, end = lower ? i : a.rows;
-    for (std::int64_t k = begin; k < end; ++k)
+    for (std::int64_t k = begin; k < end; ++k) {
       for (std::int64_t j = 0; j < b.columns; ++j) b(i, j) -= a(i, k) * b(k, j);
+      pace.did(b.columns);
+    }
     if (unit) continue;
     for (std::int64_t j = 0; j < b.columns; ++j) b(i, j) /= a(i, i);
   }
@@ -56,10 +62,12 @@ void cholesky(const KernelCall& call) {
   each_matrix(in, [&](std::int64_t at) {
     const Matrix a = in.load(at);
     Matrix l = made(a.rows, a.rows);
+    Pace pace;
     for (std::int64_t i = 0; i < a.rows; ++i)
       for (std::int64_t j = 0; j <= i; ++j) {
         double rest = 0.5 * (a(i, j) + a(j, i));
         for (std::int64_t k = 0; k < j; ++k) rest -= l(i, k) * l(j, k);
+        pace.did(j + 1);
         l(i, j) = i == j ? std::sqrt(rest) : rest / l(j, j);
       }
     out.store(at, l);

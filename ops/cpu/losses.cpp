@@ -30,6 +30,7 @@ template <class F> void mean_loss(const KernelCall& call) {
   std::array<double, kPieces> sums{};
   parallel_for(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
     double x[kGroupBlock], y[kGroupBlock];
+    Pace pace;
     for (std::int64_t p = begin; p < end; ++p) {
       const std::int64_t stop = p + 1 == pieces ? n : n / pieces * (p + 1);
       for (std::int64_t at = n / pieces * p; at < stop; at += kGroupBlock) {
@@ -39,6 +40,7 @@ template <class F> void mean_loss(const KernelCall& call) {
         double part = 0;
         for (std::int64_t i = 0; i < count; ++i) part += F::template value<double>(x[i], y[i]);
         sums[static_cast<std::size_t>(p)] += part;
+        pace.did(8 * count); // they may take logarithms
       }
     }
   });
@@ -52,7 +54,7 @@ template <class F> void mean_loss_vjp(const KernelCall& call) {
   const Groups a = all_of(call.inputs[1]), b = all_of(call.inputs[2]), out = all_of(call.outputs[0]);
   const std::int64_t n = a.size();
   const double factor = number_in(call.inputs[0]) / static_cast<double>(n);
-  const bool second = call.attributes[0].integer != 0;
+  const bool second = call.attributes[0].integer() != 0;
   parallel_for((n - 1) / kGroupBlock + 1, kElementsInline / kGroupBlock, [&](std::int64_t begin, std::int64_t end) {
     double x[kGroupBlock], y[kGroupBlock];
     for (std::int64_t at = begin * kGroupBlock; at < std::min(n, end * kGroupBlock); at += kGroupBlock) {
@@ -92,15 +94,14 @@ struct Row {
 
 void cross_entropy(const KernelCall& call) {
   const Groups logits(call.inputs[0], 2);
-  const std::vector<std::int64_t> classes = integers_of(call.inputs[1]);
-  std::vector<double> losses(classes.size());
+  Array<double> losses(static_cast<std::size_t>(logits.count()));
   parallel_for(logits.count(), logits.grain(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
+    each_integer(call.inputs[1], begin, end, [&](std::int64_t i, std::int64_t which) {
       const Row row(logits, i);
       double chosen = 0;
-      logits.load(i, classes[static_cast<std::size_t>(i)], 1, &chosen);
+      logits.load(i, which, 1, &chosen);
       losses[static_cast<std::size_t>(i)] = row.largest + std::log(row.sum) - chosen;
-    }
+    });
   });
   double mean = 0;
   for (const double loss : losses) mean += loss;
@@ -110,17 +111,19 @@ void cross_entropy(const KernelCall& call) {
 
 void cross_entropy_vjp(const KernelCall& call) {
   const Groups logits(call.inputs[1], 2), out(call.outputs[0], 2);
-  const std::vector<std::int64_t> classes = integers_of(call.inputs[2]);
-  const double factor = number_in(call.inputs[0]) / static_cast<double>(classes.size());
+  const double factor = number_in(call.inputs[0]) / static_cast<double>(logits.count());
   parallel_for(logits.count(), logits.grain(), [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> x;
-    for (std::int64_t i = begin; i < end; ++i) {
+    each_integer(call.inputs[2], begin, end, [&](std::int64_t i, std::int64_t which) {
       const Row row(logits, i);
-      logits.load(i, x);
-      for (double& d : x) d = factor * (std::exp(d - row.largest) / row.sum);
-      x[static_cast<std::size_t>(classes[static_cast<std::size_t>(i)])] -= factor;
-      out.store(i, x);
-    }
+      std::int64_t first = 0;
+      logits.each_block<double>(i, [&](const double* x, std::int64_t n) {
+        double slopes[kGroupBlock];
+        for (std::int64_t k = 0; k < n; ++k) slopes[k] = factor * (std::exp(x[k] - row.largest) / row.sum);
+        if (which >= first && which < first + n) slopes[which - first] -= factor;
+        out.store(i, first, n, slopes);
+        first += n;
+      });
+    });
   });
 }
 

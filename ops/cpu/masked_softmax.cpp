@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <vector>
 
 namespace cairn::ops::cpu {
 
@@ -27,8 +26,11 @@ template <class T> struct Forward {
     T* const x = row.x;
     const T* const mask = row.other;
     const std::int64_t n = row.n;
-    CAIRN_EACH
-    for (std::int64_t i = 0; i < n; ++i) x[i] = mask[i] == T(0) ? x[i] * row.scale : nothing;
+    by_stretches(
+        n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
+          CAIRN_EACH
+          for (std::int64_t i = begin; i < end; ++i) x[i] = mask[i] == T(0) ? x[i] * row.scale : nothing;
+        });
     alignas(64) T lanes[kLanes];
     for (T& lane : lanes) lane = nothing;
     by_lanes(
@@ -36,8 +38,11 @@ template <class T> struct Forward {
     T largest = nothing;
     for (const T lane : lanes) largest = lane > largest ? lane : largest;
     const T shift = largest == nothing ? T(0) : largest;
-    CAIRN_EACH
-    for (std::int64_t i = 0; i < n; ++i) x[i] = pointwise::exp(x[i] - shift);
+    by_stretches(
+        n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
+          CAIRN_EACH
+          for (std::int64_t i = begin; i < end; ++i) x[i] = pointwise::exp(x[i] - shift);
+        });
     for (T& lane : lanes) lane = 0;
     by_lanes(
         n, [&](std::int64_t i, std::int64_t l) __attribute__((always_inline)) { lanes[l] += x[i]; });
@@ -45,8 +50,11 @@ template <class T> struct Forward {
     // Nothing is left: all is masked, or what is not is without end.
     const bool masked = sum == T(0) && std::all_of(mask, mask + n, [](T m) { return m != T(0); });
     const T factor = masked ? T(0) : 1 / sum;
-    CAIRN_EACH
-    for (std::int64_t i = 0; i < n; ++i) x[i] *= factor;
+    by_stretches(
+        n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
+          CAIRN_EACH
+          for (std::int64_t i = begin; i < end; ++i) x[i] *= factor;
+        });
   }
 };
 
@@ -60,8 +68,11 @@ template <class T> struct Backward {
     by_lanes(
         n, [&](std::int64_t i, std::int64_t l) __attribute__((always_inline)) { lanes[l] += c[i] * y[i]; });
     const T sum = sum_of(lanes);
-    CAIRN_EACH
-    for (std::int64_t i = 0; i < n; ++i) y[i] = row.scale * y[i] * (c[i] - sum);
+    by_stretches(
+        n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
+          CAIRN_EACH
+          for (std::int64_t i = begin; i < end; ++i) y[i] = row.scale * y[i] * (c[i] - sum);
+        });
   }
 };
 
@@ -70,7 +81,7 @@ template <class T> void rows(const View& out, const View& x, const View& other, 
   const unsigned line = line_along(-1, out.shape.rank());
   const Groups from(x, line), beside(other.weak ? x : other, line), to(out, line);
   parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
-    std::vector<T> staged, staged_other(static_cast<std::size_t>(from.size()), static_cast<T>(other.number));
+    Array<T> staged, staged_other = filled(from.size(), static_cast<T>(other.number));
     for (std::int64_t i = begin; i < end; ++i) {
       from.load(i, staged);
       if (!other.weak) beside.load(i, staged_other);

@@ -5,6 +5,7 @@
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/gemm_loops.h"
 #include "ops/cpu/math_library.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/vector_loops.h"
 #include "ops/cpu/workers.h"
 
@@ -17,6 +18,7 @@ namespace cairn::ops::cpu {
 
 namespace {
 
+constexpr std::int64_t kProductsInTime = 4; // multiplications that take as long as an element elsewhere, at least
 constexpr std::int64_t kTileRows = 10 * kRows, kTileColumns = 96, kDepth = 128; // packed, 200 KiB of stack in double
 
 // Row and column strides of the matrices of a stack, and the places of the stacks' members.
@@ -110,6 +112,7 @@ template <class T> struct Tile {
     std::fill_n(sums, panels_a * kRows * wide, T(0));
     const GemmLoop<T> loop = gemm_loop<T>();
     const Matrix b_rows = b_columns.transposed();
+    Pace pace;
     for (std::int64_t p = 0; p < k; p += kDepth) {
       const std::int64_t depth = std::min(kDepth, k - p);
       pack(compute, a, a_rows.from(0, p), m, depth, kRows);
@@ -117,6 +120,7 @@ template <class T> struct Tile {
       for (std::int64_t j = 0; j < panels_b; ++j)
         for (std::int64_t i = 0; i < panels_a; ++i)
           loop(depth, a + i * kRows * depth, b + j * kColumns<T> * depth, sums + i * kRows * wide + j * kColumns<T>, wide);
+      pace.did(m * n * depth / kProductsInTime + depth);
     }
     for (std::int64_t i = 0; i < m; ++i) store(compute, sums + i * wide, c.dtype, c.from(i, 0).data, c.column, n);
   }
@@ -164,11 +168,13 @@ template <class T> void times_vector(Compute compute, const Matrix& y, const Mat
   parallel_for(m, std::max<std::int64_t>(kBlock, kElementsInline / std::max<std::int64_t>(1, k)),
                [&](std::int64_t begin, std::int64_t end) {
                  alignas(64) T row[kBlock], vector[kBlock], sums[kBlock];
+                 Pace pace;
                  for (std::int64_t i = begin; i < end; i += kBlock) {
                    const std::int64_t n = std::min(kBlock, end - i);
                    std::fill_n(sums, n, T(0));
                    for (std::int64_t p = 0; p < k; p += kBlock) {
                      const std::int64_t depth = std::min(kBlock, k - p);
+                     pace.did(n * depth / 4 + depth);
                      const T* v = direct_vector ? reinterpret_cast<const T*>(x.from(p, 0).data) : vector;
                      if (!direct_vector) load(compute, vector, x.dtype, x.from(p, 0).data, x.row, depth);
                      if constexpr (std::is_floating_point_v<T>) {
@@ -197,7 +203,21 @@ template <class T> void times_vector(Compute compute, const Matrix& y, const Mat
 }
 
 constexpr double kLeastForLibrary = 32.0 * 32 * 32; // multiplications in one product
-constexpr std::int64_t kLeastPart = 96;             // rows or columns of the result that are worth a call
+constexpr std::int64_t kMostUnits = 16;             // calls that large products are cut into
+// Rows or columns of the result that are worth a call of their own: so that two threads have something to do, and so that more have,
+// for which both of the others wait.
+constexpr std::int64_t kLeastHalf = 96, kLeastPart = 256, kLeastPartOfStack = 512;
+
+// How many parts the longer side of each product is cut into. A library may add in another order where a matrix is smaller, so this is
+// a matter of shapes alone, however many threads there are.
+std::int64_t parts_of(std::int64_t members, std::int64_t side) {
+  std::int64_t parts = 1;
+  for (;;) {
+    const std::int64_t least = members > 1 ? kLeastPartOfStack : parts == 1 ? kLeastHalf : kLeastPart;
+    if (side / (2 * parts) < least || members * parts >= kMostUnits) return parts;
+    parts *= 2;
+  }
+}
 
 // Rows of a matrix as libraries want it: elements beside each other along one of the axes.
 bool leading(const Matrix& m, std::int64_t& ld, int& transposed) {
@@ -206,7 +226,36 @@ bool leading(const Matrix& m, std::int64_t& ld, int& transposed) {
   return transposed == 0 || (m.row == 1 && m.column >= m.rows);
 }
 
+// Multiplications in a call, which nobody can stop. A larger one is cut, by its shape alone, down to `kLeastCut` rows and columns; what is still
+// larger than the second, some thirtieth of a second, is left to our own loops.
+constexpr double kWorthCall = 1 << 30, kMostInCall = 3.0 * (1 << 30);
+constexpr std::int64_t kLeastCut = 256;
+
+double products_in(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
+bool called(const cairn_math& library, const cairn_math_gemm& call) {
+  const std::int64_t side = std::max(call.m, call.n), half = (side / 2 + 63) / 64 * 64;
+  if (products_in(call.m, call.n, call.k) <= kWorthCall || side < kLeastCut) return library.gemm(&call) == 0;
+  const std::int64_t bytes = call.type == CAIRN_MATH_F32 ? 4 : call.type == CAIRN_MATH_F64 ? 8 : 2;
+  const auto moved = [&](const void* from, std::int64_t elements) { return static_cast<const char*>(from) + elements * bytes; };
+  const bool by_rows = call.m >= call.n;
+  cairn_math_gemm first = call, second = call;
+  (by_rows ? first.m : first.n) = half;
+  (by_rows ? second.m : second.n) = side - half;
+  if (by_rows)
+    second.a = moved(call.a, call.transpose_a != 0 ? half : half * call.lda);
+  else
+    second.b = moved(call.b, call.transpose_b != 0 ? half * call.ldb : half);
+  second.c = const_cast<char*>(moved(call.c, by_rows ? half * call.ldc : half));
+  if (!called(library, first)) return false;
+  Meter::poll_current();
+  return called(library, second);
+}
+
 bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a, const Matrix& b) {
+  if (products_in(std::min(c.rows, kLeastCut), std::min(c.columns, kLeastCut), a.columns) > kMostInCall) return false;
   if (static_cast<double>(c.rows) * static_cast<double>(c.columns) * static_cast<double>(a.columns) < kLeastForLibrary ||
       a.dtype != c.dtype || b.dtype != c.dtype || !is_floating(c.dtype))
     return false;
@@ -220,11 +269,8 @@ bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a,
   whole.type = c.dtype == DType::f32 ? CAIRN_MATH_F32 : c.dtype == DType::f64 ? CAIRN_MATH_F64 : CAIRN_MATH_BF16;
   whole.k = a.columns;
 
-  // Few products are cut into parts along the longer side of the result, so that every thread has one.
-  const std::int64_t threads = Workers::current() != nullptr ? Workers::current()->threads() : 1;
   const bool by_rows = c.rows >= c.columns;
-  const std::int64_t side = by_rows ? c.rows : c.columns;
-  const std::int64_t parts = stack.members >= threads ? 1 : std::clamp<std::int64_t>(side / kLeastPart, 1, threads);
+  const std::int64_t side = by_rows ? c.rows : c.columns, parts = parts_of(stack.members, side);
   std::atomic<bool> done = true;
   parallel_for(stack.members * parts, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end; ++unit) {
@@ -238,7 +284,7 @@ bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a,
       call.a = a.at(in_a).from(i, 0).data;
       call.b = b.at(in_b).from(0, j).data;
       call.c = c.at(in_c).from(i, j).data;
-      if (library->gemm(&call) != 0) done = false;
+      if (!called(*library, call)) done = false;
     }
   });
   return done;
@@ -249,8 +295,11 @@ template <class T> bool multiplied_outer(const Matrix& c, const Matrix& a, const
   if constexpr (std::is_floating_point_v<T>) {
     if (a.columns != 1 || !is_direct<T>(c) || c.column != 1 || a.dtype != c.dtype || b.dtype != c.dtype || b.column != 1) return false;
     parallel_for(c.rows, std::max<std::int64_t>(1, kElementsInline / c.columns), [&](std::int64_t begin, std::int64_t end) {
-      vector_loops<T>().outer(reinterpret_cast<const T*>(a.from(begin, 0).data), a.row, reinterpret_cast<const T*>(b.data),
-                              reinterpret_cast<T*>(c.from(begin, 0).data), c.row, end - begin, c.columns);
+      in_stretches(c.columns, [&](std::int64_t first, std::int64_t last) {
+        vector_loops<T>().outer(reinterpret_cast<const T*>(a.from(begin, 0).data), a.row,
+                                reinterpret_cast<const T*>(b.from(0, first).data), reinterpret_cast<T*>(c.from(begin, first).data),
+                                c.row, end - begin, last - first);
+      });
     });
     return true;
   }

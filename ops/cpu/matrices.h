@@ -8,7 +8,7 @@ namespace cairn::ops::cpu {
 
 template <class T> struct MatrixOf {
   std::int64_t rows = 0, columns = 0;
-  std::vector<T> elements; // row-major
+  Array<T> elements; // row-major
   T& operator()(std::int64_t i, std::int64_t j) { return elements[static_cast<std::size_t>(i * columns + j)]; }
   const T& operator()(std::int64_t i, std::int64_t j) const { return elements[static_cast<std::size_t>(i * columns + j)]; }
 };
@@ -16,7 +16,7 @@ using Matrix = MatrixOf<double>;
 
 // Of zeros.
 template <class T = double> MatrixOf<T> made(std::int64_t rows, std::int64_t columns) {
-  return {rows, columns, std::vector<T>(static_cast<std::size_t>(rows * columns))};
+  return {rows, columns, filled(rows * columns, T())};
 }
 
 // A tensor as a stack of matrices.
@@ -25,7 +25,7 @@ struct Stack {
       : rows(v.shape[v.shape.rank() - 2]), columns(v.shape[v.shape.rank() - 1]),
         matrices(v, 3u << static_cast<unsigned>(v.shape.rank() - 2)) {}
   Matrix load(std::int64_t i) const {
-    Matrix m = made(rows, columns);
+    Matrix m{rows, columns, {}};
     matrices.load(i, m.elements);
     return m;
   }

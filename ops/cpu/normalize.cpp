@@ -4,6 +4,7 @@
 #include "ops/cpu/normalize.h"
 
 #include "ops/cpu/elementwise.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace cairn::ops::cpu {
 namespace {
 
 constexpr std::int64_t kBlock = 128;
+constexpr std::int64_t kPerRow = 16; // elements that a row takes as long as, however short it is
 constexpr int kMost = kMostAxes + 1; // channels may become two axes
 
 struct Operand {
@@ -96,15 +98,18 @@ public:
   template <class F> void each(std::int64_t unit, F&& f) const {
     std::array<std::int64_t, kMost> place{};
     set_place(place, across_ ? unit / blocks_ : unit, true);
+    Pace pace;
     for (std::int64_t row = 0; row < inner_; ++row) {
       set_place(place, row, false);
       if (across_) {
         place[static_cast<std::size_t>(run_)] = unit % blocks_ * kBlock;
         f(place, width(unit));
+        pace.did(width(unit) + kPerRow);
       } else {
         for (std::int64_t block = 0; block < blocks_; ++block) {
           place[static_cast<std::size_t>(run_)] = block * kBlock;
           f(place, std::min(kBlock, size(run_) - block * kBlock));
+          pace.did(kBlock);
         }
       }
     }

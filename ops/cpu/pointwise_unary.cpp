@@ -26,7 +26,7 @@ namespace {
 
 template <class F> Details with_parameter(const Attributes& attributes) {
   Details details;
-  details.parameter = attributes.values.empty() || !attributes[0].present ? F::kParameter : attributes[0].number;
+  details.parameter = attributes.values.empty() || !attributes[0].present() ? F::kParameter : attributes[0].number();
   return details;
 }
 

@@ -68,11 +68,11 @@ const T* channels_at(const SpatialView& v, std::int64_t n, const Sizes& at, std:
 // The largest of a window, channel by channel, and which place that was: the
 // first of equals; a NaN wins.
 template <class T>
-void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64_t channel, std::int64_t count, T* best,
-             Place<T>* where) {
+void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64_t channel, std::int64_t count, Pace& pace,
+             T* best, Place<T>* where) {
   Place<T> index = 0;
   alignas(64) T staged[kBlock];
-  each(window, [&](const Sizes& at) {
+  each(window, pace, [&](const Sizes& at) {
     const T* const from = channels_at(x, n, at, channel, count, staged);
     if (index == 0) {
       std::copy_n(from, count, best);
@@ -90,14 +90,14 @@ void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64
 
 template <class T> void max_forward(const Pool& pool, MaxPool what, const View& out, std::span<const View> in) {
   const SpatialView y(out), x(in.back()), t(in.front());
-  over(y, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count) {
+  over(y, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
     alignas(64) T best[kBlock], staged[kBlock];
     alignas(64) Place<T> where[kBlock];
     const Box window = window_of(pool, at, x.sizes, y.sizes);
-    best_of(x, n, window, channel, count, best, where);
+    best_of(x, n, window, channel, count, pace, best, where);
     if (what == MaxPool::pick) {
       Place<T> index = 0;
-      each(window, [&](const Sizes& from) {
+      each(window, pace, [&](const Sizes& from) {
         load(kComputeOf<T>, staged, t.dtype, place(t, n, from, channel), t.channel_stride, count);
         for (std::int64_t i = 0; i < count; ++i) best[i] = where[i] == index ? staged[i] : best[i];
         ++index;
@@ -113,18 +113,19 @@ template <class T> void max_scattered(const Pool& pool, const SpatialView& dx, c
   parallel_for(dx.batch * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     alignas(64) T best[kBlock], staged[kBlock];
     alignas(64) Place<T> where[kBlock];
+    Pace pace;
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const std::int64_t n = unit / blocks, channel = unit % blocks * kChannelsOfThread;
       const std::int64_t count = std::min(kChannelsOfThread, dx.channels - channel);
       const auto to = [&](const Sizes& at) { return reinterpret_cast<T*>(dx.at(n, at[0], at[1], at[2], channel)); };
-      each(Box{Span{0, dx.sizes[0]}, Span{0, dx.sizes[1]}, Span{0, dx.sizes[2]}},
+      each(Box{Span{0, dx.sizes[0]}, Span{0, dx.sizes[1]}, Span{0, dx.sizes[2]}}, pace,
            [&](const Sizes& at) { std::fill_n(to(at), count, T(0)); });
-      each(Box{Span{0, c.sizes[0]}, Span{0, c.sizes[1]}, Span{0, c.sizes[2]}}, [&](const Sizes& from) {
+      each(Box{Span{0, c.sizes[0]}, Span{0, c.sizes[1]}, Span{0, c.sizes[2]}}, pace, [&](const Sizes& from) {
         const Box window = window_of(pool, from, x.sizes, c.sizes);
-        best_of(x, n, window, channel, count, best, where);
+        best_of(x, n, window, channel, count, pace, best, where);
         const T* const part = channels_at(c, n, from, channel, count, staged);
         Place<T> index = 0;
-        each(window, [&](const Sizes& at) {
+        each(window, pace, [&](const Sizes& at) {
           T* const sums = to(at);
           for (std::int64_t i = 0; i < count; ++i) sums[i] += where[i] == index ? part[i] : T(0);
           ++index;
@@ -137,12 +138,12 @@ template <class T> void max_scattered(const Pool& pool, const SpatialView& dx, c
 template <class T> void max_backward(const Pool& pool, const View& out, const View& cotangent, const View& input) {
   const SpatialView dx(out), c(cotangent), x(input);
   if (is_direct<T>(dx)) return max_scattered<T>(pool, dx, c, x);
-  over(dx, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count) {
+  over(dx, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
     alignas(64) T sums[kBlock] = {}, best[kBlock], staged[kBlock];
     alignas(64) Place<T> where[kBlock];
-    each(windows_with(pool, at, x.sizes, c.sizes), [&](const Sizes& from) {
+    each(windows_with(pool, at, x.sizes, c.sizes), pace, [&](const Sizes& from) {
       const Box window = window_of(pool, from, x.sizes, c.sizes);
-      best_of(x, n, window, channel, count, best, where);
+      best_of(x, n, window, channel, count, pace, best, where);
       Place<T> own = 0; // which place of the window this one is
       for (std::size_t i = 0; i < kMostSpatial; ++i)
         own = static_cast<Place<T>>(own * (window[i].end - window[i].begin) + at[i] - window[i].begin);
@@ -156,10 +157,10 @@ template <class T> void max_backward(const Pool& pool, const View& out, const Vi
 template <class T> void average(const Pool& pool, const View& out, const View& in, bool reverse) {
   const SpatialView to(out), from(in);
   const Sizes &large = reverse ? to.sizes : from.sizes, &small = reverse ? from.sizes : to.sizes;
-  over(to, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count) {
+  over(to, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
     alignas(64) T sums[kBlock] = {}, staged[kBlock];
     const Box box = reverse ? windows_with(pool, at, large, small) : window_of(pool, at, large, small);
-    each(box, [&](const Sizes& place_of) {
+    each(box, pace, [&](const Sizes& place_of) {
       const Box window = reverse ? window_of(pool, place_of, large, small) : box;
       const T factor = static_cast<T>(reverse ? 1 / divisor(pool, window) : 1);
       load(kComputeOf<T>, staged, from.dtype, place(from, n, place_of, channel), from.channel_stride, count);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/cpu/isa.h"
+#include "ops/cpu/pace.h"
 
 #include <algorithm>
 #include <array>
@@ -36,10 +37,12 @@ template <class Key, class Place> Key key_of(const Entry<Key, Place>& entry) { r
 template <int digits, class Count, class T> T* sorted_by_digits(T* a, T* b, std::int64_t n) {
   constexpr int kValues = 256;
   std::array<std::array<Count, kValues>, digits> counts{};
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto key = key_of(a[i]);
-    for (int digit = 0; digit < digits; ++digit) ++counts[static_cast<std::size_t>(digit)][key >> 8 * digit & 255];
-  }
+  in_stretches(n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto key = key_of(a[i]);
+      for (int digit = 0; digit < digits; ++digit) ++counts[static_cast<std::size_t>(digit)][key >> 8 * digit & 255];
+    }
+  });
   for (int digit = 0; digit < digits; ++digit) {
     auto& starts = counts[static_cast<std::size_t>(digit)];
     if (starts[key_of(a[0]) >> 8 * digit & 255] == static_cast<Count>(n)) continue; // all have the same
@@ -49,7 +52,9 @@ template <int digits, class Count, class T> T* sorted_by_digits(T* a, T* b, std:
       count = start;
       start += here;
     }
-    for (std::int64_t i = 0; i < n; ++i) b[starts[key_of(a[i]) >> 8 * digit & 255]++] = a[i];
+    in_stretches(n, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) b[starts[key_of(a[i]) >> 8 * digit & 255]++] = a[i];
+    });
     std::swap(a, b);
   }
   return a;
@@ -98,11 +103,17 @@ void places_in_order(const Key* keys, std::int64_t n, Place* places, Entry<Key, 
     for (std::int64_t i = 0; i < n; ++i) places[ranks[i] + equal[ranks[i]]++] = static_cast<Place>(i);
     return;
   }
-  for (std::int64_t i = 0; i < n; ++i) a[i] = {static_cast<Place>(i), keys[i]};
+  in_stretches(n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) a[i] = {static_cast<Place>(i), keys[i]};
+  });
   const Entry<Key, Place>* const sorted = sorted_by_digits<digits, Place>(a, b, n);
-  for (std::int64_t i = 0; i < n; ++i) places[i] = sorted[i].place;
+  in_stretches(n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) places[i] = sorted[i].place;
+  });
 }
 
+// More than so many are sorted out of all: what is done with candidates is not asked whether it was cancelled.
+inline constexpr std::int64_t kMostSought = 32 << 10;
 // Room for those among which the first `count` are sought.
 inline std::int64_t candidates_for(std::int64_t count) { return std::max<std::int64_t>(4 * count, 32); }
 
@@ -123,8 +134,10 @@ void first_places(const Key* keys, std::int64_t n, std::int64_t count, Place* pl
   };
   std::int64_t at = found;
   cut();
+  Pace pace;
   while (at < n) {
     const std::int64_t here = std::min(kAtOnce, n - at);
+    pace.did(here);
     alignas(64) std::uint8_t below[kAtOnce];
     const void* const in[] = {keys + at, &bound};
     Compiled<Below<Key>>::chosen()(below, in, here, 0);
@@ -136,7 +149,10 @@ void first_places(const Key* keys, std::int64_t n, std::int64_t count, Place* pl
         const std::int64_t place = at + i + std::countr_zero(word) / 8;
         if (!(keys[place] < bound)) continue; // any more; and an equal one comes later
         candidates[found++] = {static_cast<Place>(place), keys[place]};
-        if (found == room) cut();
+        if (found == room) {
+          cut();
+          pace.did(4 * room);
+        }
       }
     }
     at += here;

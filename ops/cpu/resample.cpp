@@ -3,9 +3,9 @@
 #include "ops/cpu/resample.h"
 
 #include "ops/cpu/places.h"
+#include "ops/cpu/scratch.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace cairn::ops::cpu {
 
@@ -13,9 +13,9 @@ namespace {
 
 // Along one axis, for each place written: the places read, which lie together, and their weights.
 struct Table {
-  std::vector<Span> read;
-  std::vector<std::size_t> first; // of the weights
-  std::vector<double> weights;
+  Array<Span> read;
+  Array<std::size_t> first; // of the weights
+  Array<double> weights;
 
   void add(std::int64_t begin, std::initializer_list<double> given) {
     read.push_back({begin, begin + static_cast<std::int64_t>(given.size())});
@@ -31,7 +31,9 @@ using Tables = std::array<Table, kMostSpatial>;
 
 Table table_of(Resampling how, std::int64_t in, std::int64_t out) {
   Table table;
+  Pace pace;
   for (std::int64_t i = 0; i < out; ++i) {
+    pace.did(kPlaceTakes);
     // The place is a quotient of integers: no rounding decides between neighbours.
     std::int64_t place = i * in, unit = out;
     if (how == Resampling::linear) {
@@ -56,25 +58,28 @@ Table transposed(const Table& table, std::int64_t in) {
   const auto out = static_cast<std::int64_t>(table.read.size());
   Table back;
   std::int64_t begin = 0, end = 0;
+  Pace pace;
   for (std::int64_t i = 0; i < in; ++i) {
+    pace.did(kPlaceTakes);
     while (begin < out && table.read[static_cast<std::size_t>(begin)].end <= i) ++begin;
     end = std::max(begin, end);
     while (end < out && table.read[static_cast<std::size_t>(end)].begin <= i) ++end;
     back.add(begin, {});
     back.read.back().end = end;
     for (std::int64_t o = begin; o < end; ++o) back.weights.push_back(table.weight(o, i));
+    pace.did(end - begin);
   }
   return back;
 }
 
 template <class T> void weighted(const Tables& tables, const View& out, const View& in) {
   const SpatialView to(out), from(in);
-  over(to, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count) {
+  over(to, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
     alignas(64) T sums[kBlock] = {}, staged[kBlock];
     Box box{};
     for (std::size_t i = 0; i < kMostSpatial; ++i) box[i] = tables[i].read[static_cast<std::size_t>(at[i])];
     bool first = true;
-    each(box, [&](const Sizes& read) {
+    each(box, pace, [&](const Sizes& read) {
       load(kComputeOf<T>, first ? sums : staged, from.dtype, place(from, n, read, channel), from.channel_stride, count);
       if constexpr (!std::is_same_v<T, pointwise::Integer>) { // of integers nearest ones alone, which nothing is done to
         double weight = 1;

@@ -2,6 +2,7 @@
 #include "ops/cpu/running_sum.h"
 
 #include "ops/cpu/isa.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/panels.h"
 #include "ops/cpu/workers.h"
 
@@ -60,6 +61,7 @@ void across(Panels& panels, std::int64_t n, bool from_last, const View& out, con
                      from_step = direction * panels.along(1) * bytes_of(x.dtype);
   parallel_for(panels.count(), std::max<std::int64_t>(1, kElementsInline / 8 / (n * lines)),
                [&](std::int64_t begin, std::int64_t end) {
+                 Pace pace;
                  for (std::int64_t p = begin; p < end; ++p) {
                    const Panels::Panel panel = panels[p];
                    alignas(64) std::int64_t sums[kMostLines] = {};
@@ -70,6 +72,7 @@ void across(Panels& panels, std::int64_t n, bool from_last, const View& out, con
                    for (std::int64_t i = 0; i < n; ++i, to += to_step, from += from_step) {
                      const void* const in[] = {from, sums};
                      add(to, in, panel.lines, 0);
+                     pace.did(panel.lines);
                    }
                  }
                });
@@ -85,11 +88,13 @@ void sum_lines(typename AddRow<T>::Result* to, Steps to_steps, const T* from, St
   using Sum = typename AddRow<T>::Sum;
   Sum sums[lines];
   for (Sum& sum : sums) sum = AddRow<T>::kFloating ? Sum(-0.0) : Sum(0);
-  for (std::int64_t i = 0; i < n; ++i, to += to_steps.along, from += from_steps.along)
-    for (std::int64_t l = 0; l < lines; ++l) {
-      sums[l] = sums[l] + converted<Sum>(from[l * from_steps.across]);
-      to[l * to_steps.across] = converted<typename AddRow<T>::Result>(sums[l]);
-    }
+  in_stretches(n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i, to += to_steps.along, from += from_steps.along)
+      for (std::int64_t l = 0; l < lines; ++l) {
+        sums[l] = sums[l] + converted<Sum>(from[l * from_steps.across]);
+        to[l * to_steps.across] = converted<typename AddRow<T>::Result>(sums[l]);
+      }
+  });
 }
 
 template <class T> void line_by_line(Panels& panels, std::int64_t n, bool from_last) {

@@ -3,6 +3,7 @@
 #include "ops/cpu/softmax.h"
 
 #include "ops/cpu/lanes.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
@@ -120,8 +121,10 @@ private:
   // f(a, b, n, place) for blocks of the operands; b is null for those of one operand.
   template <class F> void each_block(const char* a, const char* b, F&& f) const {
     alignas(64) T a_staged[kBlock], b_staged[kBlock];
+    Pace pace;
     for (std::int64_t i = 0; i < n_; i += kBlock) {
       const std::int64_t n = std::min(kBlock, n_ - i);
+      pace.did(n);
       f(block(in_[0], a, i, n, a_staged), b != nullptr ? block(in_[1], b, i, n, b_staged) : nullptr, n, i);
     }
   }
@@ -176,7 +179,9 @@ private:
       });
       const T shift = largest + pointwise::log(sum), factor = 1 / sum;
       if (kept != nullptr) {
-        for (std::int64_t i = 0; i < n_; ++i) kept[i] *= factor;
+        in_stretches(n_, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) kept[i] *= factor;
+        });
         if (kept == results) put(out, 0, results, n_);
         return;
       }

@@ -168,6 +168,7 @@ private:
     template <template <class> class Element, bool sums> void each_block(bool staging, bool writing = false) {
       const Loop loop = Compiled<Step<T, Element, sums>>::chosen();
       const std::int64_t columns = all_.columns_;
+      Pace pace;
       for (std::int64_t r = 0; r < all_.n_; r += kRows) {
         const std::int64_t rows = std::min(kRows, all_.n_ - r), place = all_.kept_ ? r * columns : 0;
         if (staging) {
@@ -176,6 +177,7 @@ private:
         }
         Block<T> block{a_ + place, b_ + place, largest_, of_column_, sums_, rows, columns};
         loop(&block, nullptr, 0, 0);
+        pace.did(rows * columns);
         if (writing)
           for (std::int64_t i = 0; i < rows; ++i)
             store(kCompute, a_ + place + i * columns, all_.out_.dtype, row(0, r + i), 1, here_.lines);

@@ -69,6 +69,7 @@ private:
       using Raw = decltype(raw);
       auto* staged = reinterpret_cast<Raw*>(memory + staged_);
       auto* place = reinterpret_cast<Raw*>(panel.at[view_]);
+      Pace pace;
       for (std::int64_t i = 0; i < n_; ++i, place += along_, ++staged) {
         __builtin_prefetch(place + std::min(kAhead, n_ - 1 - i) * along_, !bringing);
         for (std::int64_t line = 0; line < panel.lines; ++line) {
@@ -77,6 +78,7 @@ private:
           else
             place[line * across_] = staged[line * step_];
         }
+        pace.did(panel.lines);
       }
     });
   }
@@ -132,6 +134,14 @@ private:
   Lines result_, x_, third_;
 };
 
+// Keys of elements, or elements of keys.
+template <class To, class From> void convert(Loop loop, To* to, const From* from, std::int64_t n) {
+  in_stretches(n, [&](std::int64_t begin, std::int64_t end) {
+    const void* const in[] = {from + begin};
+    loop(to + begin, in, end - begin, 0);
+  });
+}
+
 // The places of the first `count` elements of a line. Key: of elements of x.
 template <int bytes, class Place> class PlacesOf {
 public:
@@ -139,7 +149,7 @@ public:
 
   PlacesOf(Job& job, DType type, KeyOrder order, std::int64_t count)
       : n_(job.size()), count_(count), keys_of_(keys_of(type, order)) {
-    few_ = n_ > kFewKeys && count <= n_ / 4;
+    few_ = n_ > kFewKeys && count <= std::min(n_ / 4, kMostSought);
     const auto entry = static_cast<std::int64_t>(sizeof(Entry<Key, Place>));
     keys_ = job.part((n_ + kKeyGroup) * static_cast<std::int64_t>(sizeof(Key)));
     places_ = job.part(n_ * static_cast<std::int64_t>(sizeof(Place)));
@@ -147,12 +157,12 @@ public:
     b_ = job.part(few_ ? 0 : n_ * entry);
   }
 
-  const Place* of(const char* x, char* memory) const {
+  const Place* of(const char* line, char* memory) const {
+    const auto* const x = reinterpret_cast<const typename RawOf<bytes>::Type*>(line);
     auto* const keys = reinterpret_cast<Key*>(memory + keys_);
     auto* const places = reinterpret_cast<Place*>(memory + places_);
     auto* const a = reinterpret_cast<Entry<Key, Place>*>(memory + a_);
-    const void* const in[] = {x};
-    keys_of_(keys, in, n_, 0);
+    convert(keys_of_, keys, x, n_);
     if (n_ <= kFewKeys) std::fill_n(keys + n_, kKeyGroup, Key(0));
     if (few_)
       first_places(keys, n_, count_, places, a);
@@ -179,7 +189,15 @@ template <class F> void with_places(Job& job, DType type, KeyOrder order, std::i
 }
 
 template <class T, class Place> void pick(char* out, const char* x, const Place* places, std::int64_t count) {
-  for (std::int64_t k = 0; k < count; ++k) reinterpret_cast<T*>(out)[k] = reinterpret_cast<const T*>(x)[places[k]];
+  in_stretches(count, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) reinterpret_cast<T*>(out)[k] = reinterpret_cast<const T*>(x)[places[k]];
+  });
+}
+
+template <class Place> void put_places(char* out, const Place* places, std::int64_t count) {
+  in_stretches(count, [&](std::int64_t begin, std::int64_t end) {
+    std::copy(places + begin, places + end, reinterpret_cast<std::int64_t*>(out) + begin);
+  });
 }
 
 // Long lines: their keys are sorted, elements made from them, and those that keys do not tell apart are taken from x once more.
@@ -195,23 +213,23 @@ template <class Raw> void sort_keys(Job& job, DType type) {
   job.each([&](char* memory, const char* x, char* out, char*) {
     auto* const a = reinterpret_cast<Key*>(memory + a_at);
     auto* const b = reinterpret_cast<Key*>(memory + b_at);
-    const void* const in[] = {x};
-    distinct(a, in, n, 0);
+    const auto* const raw = reinterpret_cast<const Raw*>(x);
+    convert(distinct, a, raw, n);
     const Key* const sorted = sorted_by_digits<kBytes, std::uint64_t>(a, b, n);
-    const void* const from[] = {sorted};
-    elements(out, from, n, 0);
+    convert(elements, reinterpret_cast<Raw*>(out), sorted, n);
     if (!is_floating(type)) return;
     const Key* const zero = std::lower_bound(sorted, sorted + n, kZero - 1);
     const Key* const nan = std::lower_bound(zero, sorted + n, kNan);
     const bool negative = zero < nan && *zero == kZero - 1, positive = std::binary_search(zero, nan, kZero);
     if (nan == sorted + n && !(negative && positive)) return;
     std::int64_t next_zero = zero - sorted, next_nan = nan - sorted;
-    ascending(a, in, n, 0);
-    for (std::int64_t i = 0; i < n; ++i) {
-      const Raw element = reinterpret_cast<const Raw*>(x)[i];
-      if (a[i] == kZero) reinterpret_cast<Raw*>(out)[next_zero++] = element;
-      if (a[i] == kNan) reinterpret_cast<Raw*>(out)[next_nan++] = element;
-    }
+    convert(ascending, a, raw, n);
+    in_stretches(n, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (a[i] == kZero) reinterpret_cast<Raw*>(out)[next_zero++] = raw[i];
+        if (a[i] == kNan) reinterpret_cast<Raw*>(out)[next_nan++] = raw[i];
+      }
+    });
   });
 }
 
@@ -223,8 +241,12 @@ void put_back(int axis, KeyOrder order, const View& out, const View& cotangent, 
       using Raw = decltype(raw);
       job.each([&](char* memory, const char* line, char* to, const char* c) {
         const auto* const at = places.of(line, memory);
-        if (count < n) std::fill_n(reinterpret_cast<Raw*>(to), n, Raw(0));
-        for (std::int64_t k = 0; k < count; ++k) reinterpret_cast<Raw*>(to)[at[k]] = reinterpret_cast<const Raw*>(c)[k];
+        auto* const out_line = reinterpret_cast<Raw*>(to);
+        if (count < n)
+          in_stretches(n, [&](std::int64_t begin, std::int64_t end) { std::fill(out_line + begin, out_line + end, Raw(0)); });
+        in_stretches(count, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t k = begin; k < end; ++k) out_line[at[k]] = reinterpret_cast<const Raw*>(c)[k];
+        });
       });
     });
   });
@@ -247,7 +269,7 @@ void argsort(int axis, const View& places, const View& x) {
   Job job(axis, places, x);
   with_places(job, x.dtype, KeyOrder::ascending, job.size(), [&](const auto& found) {
     job.each([&](char* memory, const char* line, char* out, char*) {
-      std::copy_n(found.of(line, memory), job.size(), reinterpret_cast<std::int64_t*>(out));
+      put_places(out, found.of(line, memory), job.size());
     });
   });
 }
@@ -260,7 +282,7 @@ void largest(int axis, const View* values, const View& places, const View& x) {
       job.each([&](char* memory, const char* line, char* to_places, char* to_values) {
         const auto* const at = found.of(line, memory);
         if (values != nullptr) pick<decltype(raw)>(to_values, line, at, count);
-        std::copy_n(at, count, reinterpret_cast<std::int64_t*>(to_places));
+        put_places(to_places, at, count);
       });
     });
   });

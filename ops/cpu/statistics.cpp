@@ -137,7 +137,11 @@ struct NormSlope {
   }
 };
 struct LogOfSumSlope {
-  template <class T> CAIRN_INLINE static T slope(T x, T y, T) { return pointwise::exp(x == y ? T(0) : x - y); }
+  // Infinitely much is all of the sum. Infinitely little is none of it, also where there is nothing else.
+  template <class T> CAIRN_INLINE static T slope(T x, T y, T) {
+    constexpr T none = -std::numeric_limits<T>::infinity();
+    return pointwise::exp(x == none ? none : x == y ? T(0) : x - y);
+  }
 };
 struct VarianceSlope {
   template <class T> CAIRN_INLINE static T slope(T x, T mean, T degrees) { return T(2) * (x - mean) / degrees; }
@@ -181,6 +185,7 @@ struct Along {
   // f(jet) over a group.
   template <unsigned m, class F> void each(std::int64_t group, F&& f) const {
     double staged[m + 1][kGroupBlock], x[m + 1];
+    Pace pace;
     for (std::int64_t first = 0; first < groups[0].size(); first += kGroupBlock) {
       const std::int64_t n = std::min(kGroupBlock, groups[0].size() - first);
       for (unsigned k = 0; k <= m; ++k) groups[k].load(group, first, n, staged[k]);
@@ -188,6 +193,7 @@ struct Along {
         for (unsigned k = 0; k <= m; ++k) x[k] = staged[k][i];
         f(jet<m>(x));
       }
+      pace.did(8 * n);
     }
   }
 };
@@ -217,13 +223,16 @@ void prod_vjp(const KernelCall& call, unsigned mask, unsigned which) {
   with_directions(call.inputs.size() - 2, [&](auto directions) {
     constexpr unsigned m = directions;
     parallel_for(to.count(), to.grain(), [&](std::int64_t begin, std::int64_t end) {
-      std::vector<Jet<m>> all, before;
-      std::vector<double> out;
+      Array<Jet<m>> all, before;
+      Array<double> out;
+      Pace pace;
       for (std::int64_t i = begin; i < end; ++i) {
         double cotangent = 0;
         cotangents.load(i, 0, 1, &cotangent);
         before.clear();
         all.clear();
+        before.reserve(static_cast<std::size_t>(to.size()));
+        all.reserve(static_cast<std::size_t>(to.size()));
         Jet<m> product(1);
         members.template each<m>(i, [&](const Jet<m>& x) {
           before.push_back(product);
@@ -235,6 +244,7 @@ void prod_vjp(const KernelCall& call, unsigned mask, unsigned which) {
         for (std::size_t k = all.size(); k-- > 0;) {
           out[k] = cotangent * part<m>(before[k] * product, which);
           product = all[k] * product;
+          pace.did(8);
         }
         to.store(i, out);
       }

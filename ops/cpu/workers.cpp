@@ -49,6 +49,7 @@ void Workers::take_pieces(const Task& task) {
     if (begin >= task.count) return;
     try {
       task.piece(task.data, begin, std::min(begin + task.grain, task.count));
+      if (task.meter != nullptr) task.meter->poll();
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (failure_ == nullptr) failure_ = std::current_exception();
@@ -69,7 +70,10 @@ void Workers::work() {
     const Task task = task_;
     ++busy_;
     lock.unlock();
-    take_pieces(task);
+    {
+      const Meter::Installed meter(task.meter);
+      take_pieces(task);
+    }
     lock.lock();
     if (--busy_ == 0) done_.notify_one();
   }
@@ -82,6 +86,7 @@ void Workers::run(std::int64_t count, std::int64_t grain, Piece piece, void* dat
   task.data = data;
   task.count = count;
   task.grain = grain;
+  task.meter = Meter::current();
   {
     const std::lock_guard lock(mutex_);
     task_ = task;
@@ -89,10 +94,10 @@ void Workers::run(std::int64_t count, std::int64_t grain, Piece piece, void* dat
     ++round_;
   }
   wake_.notify_all();
-  Workers* const outer = current();
-  current() = nullptr; // a piece does not divide its work again
-  take_pieces(task);
-  current() = outer;
+  {
+    const Installed none(nullptr); // a piece does not divide its work again
+    take_pieces(task);
+  }
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return busy_ == 0; });
   task_.piece = nullptr;

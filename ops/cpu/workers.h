@@ -4,7 +4,9 @@
 #pragma once
 
 #include "ops/denormals.h"
+#include "ops/meter.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -12,6 +14,7 @@
 #include <mutex>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace cairn::ops::cpu {
@@ -26,19 +29,31 @@ public:
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Calls `piece` for all of [0, count) in pieces of `grain`, on all threads and the caller's. What a piece throws, in most cases
-  // that there is no memory, is thrown again when all have ended; pieces that had not begun are left out.
+  // Calls `piece` for all of [0, count) in pieces of `grain`, on all threads and the caller's, which share its meter: between pieces
+  // they ask it. What a piece throws, that there is no memory or that it was cancelled, is thrown again when all have ended; pieces that
+  // had not begun are left out.
   void run(std::int64_t count, std::int64_t grain, Piece piece, void* data);
   unsigned threads() const { return threads_; }
 
   // Those of the thread that asks; null where kernels run alone.
   static Workers*& current();
+  class Installed {
+  public:
+    explicit Installed(Workers* workers) : before_(std::exchange(current(), workers)) {}
+    ~Installed() { current() = before_; }
+    Installed(const Installed&) = delete;
+    Installed& operator=(const Installed&) = delete;
+
+  private:
+    Workers* before_;
+  };
 
 private:
   struct Task {
     Piece piece = nullptr;
     void* data = nullptr;
     std::int64_t count = 0, grain = 1;
+    Meter* meter = nullptr;
   };
   void start();
   void work();
@@ -56,11 +71,19 @@ private:
   std::atomic<std::int64_t> next_{0};
 };
 
-// piece(begin, end) over [0, count).
+// piece(begin, end) over [0, count), in pieces of `grain`, between which it is asked whether all this was cancelled.
 template <class F> void parallel_for(std::int64_t count, std::int64_t grain, F&& piece) {
-  Workers* workers = Workers::current();
-  if (count <= grain || workers == nullptr || workers->threads() == 1) {
+  if (count <= grain) {
     if (count > 0) piece(std::int64_t{0}, count);
+    return;
+  }
+  Workers* workers = Workers::current();
+  if (workers == nullptr || workers->threads() == 1) {
+    const Meter* const meter = Meter::current();
+    for (std::int64_t begin = 0; begin < count; begin += grain) {
+      if (meter != nullptr) meter->poll();
+      piece(begin, std::min(begin + grain, count));
+    }
     return;
   }
   workers->run(

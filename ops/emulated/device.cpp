@@ -17,7 +17,8 @@ namespace {
 constexpr std::int64_t kAlignment = 64;
 constexpr std::int64_t kMostAddresses = std::int64_t{256} << 30; // reserved where there is no budget
 constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
-constexpr std::int64_t kMostStaged = std::int64_t{256} << 20; // bytes on their way into the device
+constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
+constexpr std::int64_t kMostAtOnce = kMostStaged / 4;        // of one copy; longer ones are cut
 
 // Addresses that take no memory before they are written. Gaps between blocks cost addresses only, so there are more of them than
 // bytes in the budget.
@@ -81,14 +82,19 @@ public:
         ordering_(options.forget_ordering) {
     arena_.add(addresses_.begin(), addresses_.bytes());
   }
-  // All streams have come to their ends before the first of them goes.
-  ~EmulatedDevice() override { drain(); }
+  // All streams have come to their ends before the first of them goes. Nobody looks at results any more, so what is queued stops soon.
+  ~EmulatedDevice() override {
+    for (Stream& stream : streams_) stream.end();
+    drain();
+  }
 
   bool in_host_memory() const override { return true; }
   bool supports(const Operator& op) const override { return op.kernel != nullptr; }
 
   void launch(StreamKind stream, const Launch& launch) override {
+    this->stream(stream).wait_for_place(meter());
     Work work;
+    work.room = ledger().scratch_room();
     work.name = launch.op.name;
     work.kernel = launch.op.kernel;
     work.inputs.assign(launch.call.inputs.begin(), launch.call.inputs.end());
@@ -102,10 +108,53 @@ public:
 
   void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override {
     if (bytes == 0) return;
+    for (std::int64_t first = 0; first < bytes; first += kMostAtOnce)
+      copy_part_in(to, offset + first, static_cast<const char*>(from) + first, std::min(kMostAtOnce, bytes - first));
+  }
+
+  void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) override {
+    if (bytes == 0) return;
+    Stream& copies = stream(StreamKind::copy_out);
+    copies.wait_for_place(meter());
+    Work work = copy(to, static_cast<const std::byte*>(from.data) + offset, bytes);
+    const std::shared_ptr<Reader> reader = work.reader = std::make_shared<Reader>();
+    Block* const reads[] = {const_cast<Block*>(&from)}; // blocks are the device's; reading leaves a ticket
+    order(work, StreamKind::copy_out, reads, {});
+    note_part(work, from, offset, bytes, false);
+    const Piece piece = work.piece;
+    push(std::move(work));
+    try {
+      copies.wait_for(piece.ticket, meter());
+    } catch (...) {
+      reader->leave();
+      throw;
+    }
+    ordering_.host_waits_for(piece);
+    tell();
+  }
+
+  void wait(const Block& block) override {
+    const Tickets waits = ordering_.writers_of(tracked(block));
+    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(waits[i], meter());
+    ordering_.host_waits_for_writes(tracked(block));
+    tell();
+  }
+
+  void wait_for_all() override {
+    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(ordering_.last(static_cast<StreamKind>(i)), meter());
+    ordering_.host_waits_for_all();
+    checker_.clear();
+    staged_ = 0;
+    tell();
+  }
+
+private:
+  void copy_part_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) {
     if (staged_ + bytes > kMostStaged) {
-      stream(StreamKind::copy_in).wait_for(ordering_.last(StreamKind::copy_in));
+      stream(StreamKind::copy_in).wait_for(ordering_.last(StreamKind::copy_in), meter());
       staged_ = 0;
     }
+    stream(StreamKind::copy_in).wait_for_place(meter());
     staged_ += bytes;
     Work work = copy(static_cast<std::byte*>(to.data) + offset, nullptr, bytes);
     work.staged = std::make_unique_for_overwrite<std::byte[]>(work.bytes);
@@ -117,34 +166,6 @@ public:
     push(std::move(work));
   }
 
-  void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) override {
-    if (bytes == 0) return;
-    Work work = copy(to, static_cast<const std::byte*>(from.data) + offset, bytes);
-    Block* const reads[] = {const_cast<Block*>(&from)}; // blocks are the device's; reading leaves a ticket
-    order(work, StreamKind::copy_out, reads, {});
-    note_part(work, from, offset, bytes, false);
-    const Piece piece = work.piece;
-    push(std::move(work));
-    stream(StreamKind::copy_out).wait_for(piece.ticket);
-    ordering_.host_waits_for(piece);
-    faults_.raise();
-  }
-
-  void wait(const Block& block) override {
-    const Tickets waits = ordering_.host_waits_for_writes(tracked(block));
-    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(waits[i]);
-    faults_.raise();
-  }
-
-  void wait_for_all() override {
-    drain();
-    ordering_.host_waits_for_all();
-    checker_.clear();
-    staged_ = 0;
-    faults_.raise();
-  }
-
-private:
   Block* take_block(std::int64_t bytes) override {
     const std::int64_t budget = options_.memory_bytes;
     if (budget != 0 && bytes > budget - in_use_)
@@ -162,6 +183,13 @@ private:
   void give_back_block(Block* block) override {
     in_use_ -= block->bytes;
     arena_.give_back(&tracked(*block));
+  }
+
+  // What the work so far took, and what went wrong in it.
+  void tell() {
+    for (const Stream& stream : streams_)
+      if (stream.scratch_peak() != 0) ledger().note_scratch(stream.scratch_peak());
+    faults_.raise();
   }
 
   Stream& stream(StreamKind kind) { return streams_[index_of(kind)]; }

@@ -11,18 +11,30 @@ namespace cairn::ops {
 
 void Faults::note(std::string text) {
   const std::lock_guard lock(mutex_);
-  if (count_.fetch_add(1) == 0) first_ = std::move(text);
+  if (count_.fetch_add(1) != 0) return;
+  first_ = std::move(text);
+  memory_ = false;
+}
+
+void Faults::note_memory(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (count_.fetch_add(1) != 0) return;
+  first_ = std::move(text);
+  memory_ = true;
 }
 
 void Faults::raise() {
   if (count_.load() == 0) return;
   std::string text;
+  bool memory = false;
   {
     const std::lock_guard lock(mutex_);
+    memory = memory_;
     const std::uint64_t others = count_.exchange(0) - 1;
     text = std::exchange(first_, {});
     if (others != 0) text += fmt::format(" ({} more)", others);
   }
+  if (memory) throw DeviceMemoryExceeded(text);
   throw std::runtime_error(text);
 }
 

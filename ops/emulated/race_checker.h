@@ -36,13 +36,16 @@ struct Need {
 class Faults {
 public:
   void note(std::string text);
-  // Throws std::runtime_error with the first of them, and forgets all.
+  // Of work that memory was too short for.
+  void note_memory(std::string text);
+  // Throws std::runtime_error with the first of them, or DeviceMemoryExceeded, and forgets all.
   void raise();
 
 private:
   std::atomic<std::uint64_t> count_ = 0;
   std::mutex mutex_;
   std::string first_;
+  bool memory_ = false; // the first is of memory
 };
 
 class RaceChecker {

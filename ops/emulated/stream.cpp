@@ -3,12 +3,20 @@
 
 #include "ops/cpu/workers.h"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 
 #include <fmt/format.h>
 
 namespace cairn::ops {
+
+namespace {
+
+constexpr std::chrono::milliseconds kLook{5};
+constexpr std::size_t kCopied = std::size_t{1} << 20; // bytes at a time
+
+} // namespace
 
 Stream::~Stream() {
   if (!thread_.joinable()) return;
@@ -24,23 +32,34 @@ void Stream::start(Streams& all, Faults& faults) {
   if (!thread_.joinable()) thread_ = std::thread([this, &all, &faults] { run(all, faults); });
 }
 
+// Nobody wakes a thread that was cancelled, so it looks itself.
+template <class Done> void Stream::wait(std::unique_lock<std::mutex>& lock, const Meter* meter, Done&& done) {
+  if (meter == nullptr) return finished_.wait(lock, done);
+  while (!finished_.wait_for(lock, kLook, done)) meter->poll();
+}
+
+void Stream::wait_for_place(const Meter* meter) {
+  std::unique_lock lock(mutex_);
+  wait(lock, meter, [this] { return queue_.size() < kMostQueued; });
+}
+
 void Stream::push(Work work) {
   {
-    std::unique_lock lock(mutex_);
-    finished_.wait(lock, [this] { return queue_.size() < kMostQueued; });
+    const std::lock_guard lock(mutex_);
     queue_.push_back(std::move(work));
   }
   queued_.notify_one();
 }
 
-void Stream::wait_for(Ticket ticket) {
+void Stream::wait_for(Ticket ticket, const Meter* meter) {
   if (done_.load(std::memory_order_acquire) >= ticket) return;
   std::unique_lock lock(mutex_);
-  finished_.wait(lock, [this, ticket] { return done_.load(std::memory_order_acquire) >= ticket; });
+  wait(lock, meter, [this, ticket] { return done_.load(std::memory_order_acquire) >= ticket; });
 }
 
 void Stream::run(Streams& all, Faults& faults) {
   const FlushDenormals flush;
+  const Meter::Installed installed(&meter_);
   for (;;) {
     Work work;
     {
@@ -59,6 +78,23 @@ void Stream::run(Streams& all, Faults& faults) {
   }
 }
 
+// It takes as long as a transfer does, unless the device goes or the host does not wait for it any more.
+void Stream::copy(const Work& work) const {
+  const auto end = std::chrono::steady_clock::now() + work.transfer;
+  for (auto now = end - work.transfer; now < end && !meter_.cancelled(); now = std::chrono::steady_clock::now())
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(end - now, kLook));
+  auto* const to = static_cast<char*>(work.to);
+  const auto* const from = static_cast<const char*>(work.from);
+  for (std::size_t at = 0; at < work.bytes && !meter_.cancelled(); at += kCopied) {
+    std::unique_lock<std::mutex> reading;
+    if (work.reader != nullptr) {
+      reading = std::unique_lock(work.reader->mutex);
+      if (work.reader->gone) return;
+    }
+    std::memcpy(to + at, from + at, std::min(kCopied, work.bytes - at));
+  }
+}
+
 void Stream::perform(Work& work, Streams& all, Faults& faults) {
   if (work.pause.count() > 0) std::this_thread::sleep_for(work.pause);
   for (std::size_t i = 0; i < kStreams; ++i)
@@ -71,13 +107,16 @@ void Stream::perform(Work& work, Streams& all, Faults& faults) {
     faults.note(describe(Worker{work.name, work.piece.stream, work.piece.ticket}, need, done));
     stream.wait_for(need.before.ticket); // the mistake has been told, it need not happen
   }
-  if (work.kernel == nullptr) {
-    if (work.transfer.count() > 0) std::this_thread::sleep_for(work.transfer);
-    std::memcpy(work.to, work.from, work.bytes);
-    return;
-  }
+  if (work.kernel == nullptr) return copy(work);
+  if (meter_.cancelled()) return;
   try {
+    meter_.lend(work.room);
     work.kernel(KernelCall{work.inputs, work.outputs, work.attributes});
+    scratch_peak_.store(std::max(scratch_peak(), meter_.peak()), std::memory_order_relaxed);
+  } catch (const Cancelled&) { // the device goes, and nobody looks at results any more
+  } catch (const ScratchExceeded& e) {
+    faults.note_memory(fmt::format("{}: {} bytes of scratch memory wanted, but {} were left of the budget when it was queued", work.name,
+                                   e.bytes, work.room));
   } catch (const std::exception& e) { // against the contract of kernels, but it must not get lost
     faults.note(fmt::format("{}: {}", work.name, e.what()));
   }

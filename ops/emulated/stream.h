@@ -16,6 +16,8 @@
 
 namespace cairn::ops {
 
+struct Reader;
+
 // A launch or copy with everything it needs, since what was borrowed for it is gone when it begins.
 struct Work {
   std::string_view name;
@@ -27,11 +29,24 @@ struct Work {
   std::vector<View> inputs, outputs;
   Attributes attributes;
 
+  std::int64_t room = 0; // scratch memory that it may take
+
   void* to = nullptr;
   const void* from = nullptr;
   std::size_t bytes = 0;
   std::unique_ptr<std::byte[]> staged; // what `from` names, if it is not on the device
   std::chrono::nanoseconds transfer{}; // how long a copy takes at least
+  std::shared_ptr<Reader> reader;      // who waits for what is copied out
+};
+
+// The host reads into memory of its own, which may be gone when it does not wait to the end: then nothing more is written there.
+struct Reader {
+  std::mutex mutex;
+  bool gone = false;
+  void leave() {
+    const std::lock_guard lock(mutex);
+    gone = true;
+  }
 };
 
 class Stream;
@@ -46,21 +61,31 @@ public:
 
   // Of the device's thread. The first of them starts the worker.
   void start(Streams& all, Faults& faults);
-  // Waits while very much is queued.
+  // The device goes: nobody looks at results any more, and what is queued is left undone.
+  void end() { meter_.cancel(); }
+  // While very much is queued. Cancelled, by the meter.
+  void wait_for_place(const Meter* meter);
+  // After that there is one.
   void push(Work work);
-  // Of any thread: until that piece of work has been done.
-  void wait_for(Ticket ticket);
+  // Of any thread: until that piece of work has been done. Cancelled, by the meter, if there is one.
+  void wait_for(Ticket ticket, const Meter* meter = nullptr);
   Ticket done() const { return done_.load(std::memory_order_relaxed); }
+  // That a kernel had at once, so far.
+  std::int64_t scratch_peak() const { return scratch_peak_.load(std::memory_order_relaxed); }
 
 private:
   static constexpr std::size_t kMostQueued = 4096; // pieces of work
+  template <class Done> void wait(std::unique_lock<std::mutex>& lock, const Meter* meter, Done&& done);
   void run(Streams& all, Faults& faults);
-  static void perform(Work& work, Streams& all, Faults& faults);
+  void perform(Work& work, Streams& all, Faults& faults);
+  void copy(const Work& work) const;
 
   std::mutex mutex_;
   std::condition_variable queued_, finished_;
   std::deque<Work> queue_;
   std::atomic<Ticket> done_ = 0;
+  std::atomic<std::int64_t> scratch_peak_ = 0;
+  Meter meter_; // of the kernels here, which the machine's own does not stop
   bool ending_ = false;
   std::thread thread_;
 };

@@ -5,6 +5,7 @@
 // circle: with channels closest, that one is the faster primitive.
 #include "ops/libraries/convolution.h"
 
+#include "ops/libraries/room.h"
 #include "ops/libraries/weight_order.h"
 
 #include <dnnl.hpp>
@@ -20,6 +21,7 @@
 namespace {
 
 using cairn::ops::math::PlainWeights;
+using cairn::ops::math::Room;
 using cairn::ops::math::WeightOrder;
 using dnnl::memory;
 using Key = std::array<int64_t, 6 + 6 * 3 + 1>;
@@ -124,8 +126,10 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
   return fast ? p : nullptr;
 }
 
-// Whatever oneDNN makes or runs in a thread after this is for that thread alone.
+// Whatever oneDNN makes or runs in a thread after this is for that thread alone. Null: not by oneDNN, or not now.
 std::shared_ptr<const Prepared> prepared(const cairn_math_convolution& c) {
+  const Room room;
+  if (!room) return nullptr;
   omp_set_num_threads(1);
   static std::mutex mutex;
   static std::map<Key, std::shared_ptr<const Prepared>> known;
@@ -166,6 +170,8 @@ int64_t cairn_math_arranged_bytes(const cairn_math_convolution* call) {
 int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_t end) {
   try {
     const std::shared_ptr<const Prepared> p = prepared(*call);
+    const Room room;
+    if (p == nullptr || !room) return 1;
     if (p->order) {
       p->order->arrange(plain_weights(*call), begin, end, call->arranged);
       return 0;
@@ -201,7 +207,8 @@ int cairn_math_convolve(const cairn_math_convolution* call) {
   const cairn_math_convolution& c = *call;
   try {
     const std::shared_ptr<const Prepared> p = prepared(c);
-    if (p == nullptr) return 1;
+    const Room room;
+    if (p == nullptr || !room) return 1;
     dnnl::stream stream(engine());
     const memory small(p->small, engine(), c.small_data), large(p->large, engine(), c.large_data);
     memory plain(p->plain_weights, engine(), c.weights_data);

@@ -10,11 +10,11 @@ namespace cairn::ops {
 
 namespace {
 
-std::int64_t item(const Attributes& attributes, std::size_t n, int i) { return attributes[n].list[static_cast<std::size_t>(i)]; }
+std::int64_t item(const Attributes& attributes, std::size_t n, int i) { return attributes[n].list()[static_cast<std::size_t>(i)]; }
 
 // A number for each axis.
 void check_each_axis(const Call& call, std::size_t n) {
-  const auto& list = call.attributes[n].list;
+  const auto& list = call.attributes[n].list();
   if (list.size() != static_cast<std::size_t>(call.inputs[0].rank()))
     throw OperatorError(fmt::format("{}: ({}) are not a number for each axis of a tensor of shape {}", shown_name(call.op),
                                     fmt::join(list, " "), call.inputs[0].shape.text()));
@@ -27,7 +27,7 @@ Cost cost_of_view(const Call&, const ResultTypes&) { return Cost{0, 0}; }
 void infer_stack(const Call& call, ResultTypes& results) {
   if (call.inputs.empty()) throw OperatorError("stack: no tensors are given");
   const Tensor& first = call.inputs[0];
-  const int axis = axis_in("stack", call.attributes[0].integer, first.rank() + 1);
+  const int axis = axis_in("stack", call.attributes[0].integer(), first.rank() + 1);
   results[0].dtype = first.dtype;
   for (const Tensor& t : call.inputs.subspan(1)) {
     if (!(t.shape == first.shape))
@@ -42,7 +42,7 @@ void infer_stack(const Call& call, ResultTypes& results) {
 
 void stack_kernel(const KernelCall& call) {
   const View& out = call.outputs[0];
-  const std::int64_t given = call.attributes[0].integer;
+  const std::int64_t given = call.attributes[0].integer();
   const int axis = static_cast<int>(given < 0 ? given + out.shape.rank() : given);
   for (std::size_t n = 0; n < call.inputs.size(); ++n) {
     View from = call.inputs[n]; // with the new axis, of size 1
@@ -58,9 +58,9 @@ void stack_vjp(const VjpCall& call) {
   for (unsigned i = 0; i < call.inputs.size(); ++i) {
     if (!rules::wanted(call, i)) continue;
     const Tensor part = call.runtime.apply(OperatorId::narrow, {call.cotangents[0]},
-                                           rules::attributes({call.attributes[0], rules::integer(i), rules::integer(1)}));
+                                           rules::attributes({call.attributes[0], Attribute::of_integer(i), Attribute::of_integer(1)}));
     call.results[i] = rules::fit(
-        call.runtime, call.runtime.apply(OperatorId::view, {part}, rules::attributes({rules::integers(call.inputs[i].shape)})),
+        call.runtime, call.runtime.apply(OperatorId::view, {part}, rules::attributes({Attribute::of_list(call.inputs[i].shape.sizes())})),
         call.inputs[i]);
   }
 }
@@ -100,8 +100,8 @@ Cut cut_of_crop(const Call& call) {
 
 Cut cut_of_chunk(const Call& call) {
   const Tensor& t = call.inputs[0];
-  const int axis = axis_in("chunk", call.attributes[0].integer, t.rank());
-  const std::int64_t parts = call.attributes[1].integer, which = call.attributes[2].integer;
+  const int axis = axis_in("chunk", call.attributes[0].integer(), t.rank());
+  const std::int64_t parts = call.attributes[1].integer(), which = call.attributes[2].integer();
   if (parts < 1 || which < 0 || which >= parts)
     throw OperatorError(fmt::format("chunk: there is no part {} of {}", which, parts));
   Cut cut{t.shape, t.shape};
@@ -133,7 +133,7 @@ template <Cut (*cut_of)(const Call&)> void cut_vjp(const VjpCall& call) {
   Shape behind = shape;
   for (int i = 0; i < shape.rank(); ++i) behind[i] = shape[i] - cut.starts[i] - cut.sizes[i];
   call.results[0] = call.runtime.apply(OperatorId::pad, {call.cotangents[0]},
-                                       rules::attributes({rules::integers(cut.starts), rules::integers(behind)}));
+                                       rules::attributes({Attribute::of_list(cut.starts.sizes()), Attribute::of_list(behind.sizes())}));
 }
 
 // --- slice: a view
@@ -141,8 +141,8 @@ template <Cut (*cut_of)(const Call&)> void cut_vjp(const VjpCall& call) {
 void infer_slice(const Call& call, ResultTypes& results) {
   const Shape& shape = call.inputs[0].shape;
   const Attributes& a = call.attributes;
-  const int axis = axis_in("slice", a[0].integer, shape.rank());
-  const std::int64_t start = a[1].integer, stop = a[2].integer, step = rules::integer_or(a, 3, 1);
+  const int axis = axis_in("slice", a[0].integer(), shape.rank());
+  const std::int64_t start = a[1].integer(), stop = a[2].integer(), step = rules::integer_or(a, 3, 1);
   if (start < 0 || stop < start || stop > shape[axis])
     throw OperatorError(
         fmt::format("slice: {} to {} along axis {} are not in a tensor of shape {}", start, stop, axis, shape.text()));
@@ -155,9 +155,9 @@ Tensor view_slice(const Call& call, const ResultType& result) {
   Tensor v = call.inputs[0];
   v.shape = result.shape;
   if (v.shape.elements() == 0) return v;
-  const int axis = axis_in("slice", call.attributes[0].integer, v.rank());
+  const int axis = axis_in("slice", call.attributes[0].integer(), v.rank());
   std::int64_t& stride = v.strides[static_cast<std::size_t>(axis)];
-  v.offset += call.attributes[1].integer * stride;
+  v.offset += call.attributes[1].integer() * stride;
   if (v.shape[axis] > 1) stride *= rules::integer_or(call.attributes, 3, 1);
   return v;
 }
@@ -166,20 +166,18 @@ Tensor view_slice(const Call& call, const ResultType& result) {
 void slice_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   const Shape &shape = call.inputs[0].shape, &some = call.outputs[0].shape;
-  const int axis = axis_in("slice", call.attributes[0].integer, shape.rank());
-  const std::int64_t start = call.attributes[1].integer, step = rules::integer_or(call.attributes, 3, 1);
+  const int axis = axis_in("slice", call.attributes[0].integer(), shape.rank());
+  const std::int64_t start = call.attributes[1].integer(), step = rules::integer_or(call.attributes, 3, 1);
   std::int64_t before = 1, behind = 1;
   for (int i = 0; i < axis; ++i) before *= shape[i];
   for (int i = axis + 1; i < shape.rank(); ++i) behind *= shape[i];
   Tensor t = call.cotangents[0];
   const auto viewed = [&](const Shape& as) {
-    t = call.runtime.apply(OperatorId::view, {t}, rules::attributes({rules::integers(as)}));
+    t = call.runtime.apply(OperatorId::view, {t}, rules::attributes({Attribute::of_list(as.sizes())}));
   };
   const auto padded = [&](std::int64_t front, std::int64_t back) { // axis 1 of three; negative: taken away
-    Attribute first = rules::integers(Shape{0, 0, 0}), second = first;
-    first.list[1] = front;
-    second.list[1] = back;
-    t = call.runtime.apply(OperatorId::pad, {t}, rules::attributes({first, second, Attribute()}));
+    t = call.runtime.apply(OperatorId::pad, {t},
+                           rules::attributes({Attribute::of_list({0, front, 0}), Attribute::of_list({0, back, 0})}));
   };
   if (step > 1 && some[axis] > 1) {
     viewed(Shape{before * some[axis], 1, behind});
@@ -218,14 +216,14 @@ void tile_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   Tensor c = call.cotangents[0];
   Shape shape = c.shape;
-  auto seen = [&](const Shape& as) { c = call.runtime.apply(OperatorId::view, {c}, rules::attributes({rules::integers(as)})); };
+  auto seen = [&](const Shape& as) { c = call.runtime.apply(OperatorId::view, {c}, rules::attributes({Attribute::of_list(as.sizes())})); };
   for (int i = 0; i < shape.rank(); ++i) {
     const std::int64_t times = item(call.attributes, 0, i);
     if (times == 1) continue;
     std::int64_t before = 1, behind = 1;
     for (int k = 0; k < shape.rank(); ++k) (k < i ? before : behind) *= k == i ? call.inputs[0].shape[i] : shape[k];
     seen(Shape{before, times, behind});
-    c = call.runtime.apply(OperatorId::sum, {c}, rules::attributes({rules::integers(Shape{1})}));
+    c = call.runtime.apply(OperatorId::sum, {c}, rules::attributes({Attribute::of_list({1})}));
     shape[i] = call.inputs[0].shape[i];
   }
   seen(shape);
@@ -236,7 +234,7 @@ void tile_vjp(const VjpCall& call) {
 
 void infer_flip(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
-  for (const std::int64_t axis : call.attributes[0].list) axis_in("flip", axis, call.inputs[0].rank());
+  for (const std::int64_t axis : call.attributes[0].list()) axis_in("flip", axis, call.inputs[0].rank());
 }
 
 int axis_of(std::int64_t axis, const View& v) { return static_cast<int>(axis < 0 ? axis + v.shape.rank() : axis); }
@@ -244,7 +242,7 @@ int axis_of(std::int64_t axis, const View& v) { return static_cast<int>(axis < 0
 void flip_kernel(const KernelCall& call) {
   View from = call.inputs[0];
   unsigned seen = 0;
-  for (const std::int64_t given : call.attributes[0].list) {
+  for (const std::int64_t given : call.attributes[0].list()) {
     const int axis = axis_of(given, from);
     if ((seen >> axis & 1) != 0) continue;
     seen |= 1u << axis;
@@ -261,7 +259,7 @@ void flip_vjp(const VjpCall& call) {
 
 void infer_roll(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
-  const auto &shifts = call.attributes[0].list, &axes = call.attributes[1].list;
+  const auto &shifts = call.attributes[0].list(), &axes = call.attributes[1].list();
   if (shifts.size() != axes.size())
     throw OperatorError(
         fmt::format("roll: ({}) are not a number for each axis of ({})", fmt::join(shifts, " "), fmt::join(axes, " ")));
@@ -275,13 +273,13 @@ void infer_roll(const Call& call, ResultTypes& results) {
 
 // Two pieces along each axis.
 void roll_from(const View& out, const View& in, const Attributes& attributes, std::size_t n) {
-  if (n == attributes[1].list.size()) {
+  if (n == attributes[1].list().size()) {
     if (in.elements() != 0) cpu::copy_elements(out, in);
     return;
   }
-  const int axis = axis_of(attributes[1].list[n], in);
+  const int axis = axis_of(attributes[1].list()[n], in);
   const std::int64_t size = in.shape[axis];
-  std::int64_t shift = attributes[0].list[n] % size;
+  std::int64_t shift = attributes[0].list()[n] % size;
   if (shift < 0) shift += size;
   roll_from(cpu::narrowed(out, axis, shift, size - shift), cpu::narrowed(in, axis, 0, size - shift), attributes, n + 1);
   roll_from(cpu::narrowed(out, axis, 0, shift), cpu::narrowed(in, axis, size - shift, shift), attributes, n + 1);
@@ -292,12 +290,13 @@ void roll_kernel(const KernelCall& call) { roll_from(call.outputs[0], call.input
 void roll_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   Attributes back = call.attributes;
-  for (int i = 0; i < static_cast<int>(back[0].list.size()); ++i) {
+  std::vector<std::int64_t> shifts = back[0].list();
+  for (std::size_t i = 0; i < shifts.size(); ++i) {
     const Shape& shape = call.inputs[0].shape;
-    const std::int64_t size = shape[axis_in("roll", item(back, 1, i), shape.rank())];
-    std::int64_t& shift = back.values[0].list[static_cast<std::size_t>(i)];
-    shift = size == 0 ? 0 : -(shift % size);
+    const std::int64_t size = shape[axis_in("roll", item(back, 1, static_cast<int>(i)), shape.rank())];
+    shifts[i] = size == 0 ? 0 : -(shifts[i] % size);
   }
+  back.values[0] = Attribute::of_list(std::move(shifts));
   call.results[0] = call.runtime.apply(OperatorId::roll, {call.cotangents[0]}, back);
 }
 

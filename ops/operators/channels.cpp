@@ -37,7 +37,7 @@ Tensor view_along_channels(const Call& call, const ResultType& result) {
 void along_channels_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0))
     call.results[0] =
-        call.runtime.apply(OperatorId::view, {call.cotangents[0]}, rules::attributes({rules::integers(call.inputs[0].shape)}));
+        call.runtime.apply(OperatorId::view, {call.cotangents[0]}, rules::attributes({Attribute::of_list(call.inputs[0].shape.sizes())}));
 }
 
 // Linear in the vector alone.
@@ -69,8 +69,8 @@ void channel_mean_vjp(const VjpCall& call) {
   const Shape& shape = call.inputs[0].shape;
   const double count = static_cast<double>(shape.elements()) / static_cast<double>(std::max<std::int64_t>(1, shape[1]));
   const Tensor part = call.runtime.apply(OperatorId::div, {call.cotangents[0], weak_number(count, false)});
-  const Tensor column = call.runtime.apply(OperatorId::view, {part}, rules::attributes({rules::integers(beside(part.shape, shape))}));
-  call.results[0] = call.runtime.apply(OperatorId::expand, {column}, rules::attributes({rules::integers(shape)}));
+  const Tensor column = call.runtime.apply(OperatorId::view, {part}, rules::attributes({Attribute::of_list(beside(part.shape, shape).sizes())}));
+  call.results[0] = call.runtime.apply(OperatorId::expand, {column}, rules::attributes({Attribute::of_list(shape.sizes())}));
 }
 
 Cost cost_of_view(const Call&, const ResultTypes&) { return Cost{0, 0}; }

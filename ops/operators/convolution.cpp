@@ -20,7 +20,7 @@ cpu::Convolution read(std::string_view who, const Attributes& attributes, int ax
   c.windows.stride = spatial_attribute(who, "strides", attributes, kStrides, axes, 1, 1);
   c.windows.padding = spatial_attribute(who, "padding", attributes, kPadding, axes, 0, 0);
   c.windows.dilation = spatial_attribute(who, "dilation", attributes, kDilation, axes, 1, 1);
-  if (is_present(attributes, kGroups)) c.groups = attributes[kGroups].integer;
+  if (is_present(attributes, kGroups)) c.groups = attributes[kGroups].integer();
   if (c.groups < 1) throw OperatorError(fmt::format("{}: {} groups are not possible", who, c.groups));
   return c;
 }
@@ -136,8 +136,7 @@ Attributes with_sizes(const Attributes& attributes, const Shape& of) {
   Attributes out;
   out.values.resize(kSizes + 1);
   for (std::size_t i = 0; i < kSizes && i < attributes.values.size(); ++i) out.values[i] = attributes.values[i];
-  out.values[kSizes].present = true;
-  out.values[kSizes].list.assign(of.begin() + 2, of.end());
+  out.values[kSizes] = Attribute::of_list(of.sizes().subspan(2));
   return out;
 }
 
@@ -150,11 +149,11 @@ void convolve_vjp(const VjpCall& call) {
     call.results[1] =
         rules::fit(call.runtime, call.runtime.apply(OperatorId::convolve_vjp_weights, {c, x}, with_sizes(call.attributes, w.shape)), w);
   if (call.inputs.size() > 2 && rules::wanted(call, 2)) {
-    Attribute axes;
-    axes.present = true;
+    std::vector<std::int64_t> axes;
     for (int i = 0; i < c.rank(); ++i)
-      if (i != 1) axes.list.push_back(i);
-    call.results[2] = rules::fit(call.runtime, call.runtime.apply(OperatorId::sum, {c}, rules::attributes({axes})), call.inputs[2]);
+      if (i != 1) axes.push_back(i);
+    const Attributes all_but_channels = rules::attributes({Attribute::of_list(std::move(axes))});
+    call.results[2] = rules::fit(call.runtime, call.runtime.apply(OperatorId::sum, {c}, all_but_channels), call.inputs[2]);
   }
 }
 

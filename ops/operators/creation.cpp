@@ -14,9 +14,9 @@ constexpr std::size_t kShape = 0;
 // f32 on the default device if nothing else is said.
 void infer_new(const Call& call, std::size_t type, std::size_t residence, ResultTypes& results) {
   const Attributes& a = call.attributes;
-  results[0].shape = Shape{std::span<const std::int64_t>(a[kShape].list)};
-  results[0].dtype = a.values.size() > type && a[type].present ? static_cast<DType>(a[type].integer) : DType::f32;
-  results[0].device = a.values.size() > residence && a[residence].present ? a[residence].device : call.default_device;
+  results[0].shape = Shape{std::span<const std::int64_t>(a[kShape].list())};
+  results[0].dtype = a.values.size() > type && a[type].present() ? static_cast<DType>(a[type].integer()) : DType::f32;
+  results[0].device = a.values.size() > residence && a[residence].present() ? a[residence].device() : call.default_device;
 }
 
 void infer_fill(const Call& call, ResultTypes& results) { infer_new(call, 2, 3, results); }
@@ -28,7 +28,7 @@ void infer_random(const Call& call, ResultTypes& results) {
         fmt::format("{}: random numbers need a floating type, not {}", shown_name(call.op), name_of(results[0].dtype)));
 }
 
-void fill_kernel(const KernelCall& call) { cpu::fill_elements(call.outputs[0], call.attributes[1].number); }
+void fill_kernel(const KernelCall& call) { cpu::fill_elements(call.outputs[0], call.attributes[1].number()); }
 
 constexpr Definition definition(Infer infer, Kernel kernel) {
   Definition d;

@@ -42,10 +42,6 @@ CAIRN_POINTWISE_BINARY(X)
 
 namespace rules {
 
-// Attributes with lists, integers, ... in this order.
-Attribute integers(const Shape& sizes);
-Attribute integer(std::int64_t i);
-Attribute number(double d);
 // The n-th operand that is no tensor, or what it means when it is absent.
 std::int64_t integer_or(const Attributes& attributes, std::size_t n, std::int64_t otherwise);
 double number_or(const Attributes& attributes, std::size_t n, double otherwise);
@@ -59,7 +55,8 @@ Tensor zeros(Runtime& runtime, const Tensor& like, const Shape& shape);
 bool wanted(const VjpCall& call, unsigned input);
 // An operator on the cotangent of the first output, which is not looked at again, and more; in the cotangent's memory if that is to be had.
 Tensor over_cotangent(const VjpCall& call, OperatorId op, std::initializer_list<Tensor> more, const Attributes& attributes = {});
-// The cotangent of the first output, taken out of `given` and not used because work was stopped: the sweep will begin again with it.
+// The cotangent of the first output, taken out of `given` and not used because work was stopped: the sweep will begin again with
+// it.
 void give_back(const VjpCall& call, Tensor& cotangent);
 // A cotangent as computed in the shape and type of the result, brought to those of an input: summed where that was stretched.
 Tensor fit(Runtime& runtime, Tensor cotangent, const Tensor& input);

@@ -14,7 +14,7 @@ namespace {
 void infer_dropout(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
   results[0].dtype = floating_of(results[0].dtype);
-  const double p = call.attributes[0].number;
+  const double p = call.attributes[0].number();
   if (!(p >= 0 && p <= 1)) throw OperatorError(fmt::format("{}: {} is not a probability", shown_name(call.op), p));
 }
 
@@ -27,7 +27,7 @@ void infer_planewise(const Call& call, ResultTypes& results) {
 
 // What element or plane number i is multiplied by.
 double factor(const Attributes& attributes, std::int64_t i) {
-  const double p = attributes[0].number;
+  const double p = attributes[0].number();
   const random::Pair bits = random::bits_of_pair(attributes.key, static_cast<std::uint64_t>(i) / 2);
   return random::uniform(i % 2 == 0 ? bits.first : bits.second, 53) < p ? 0 : 1 / (1 - p);
 }
@@ -55,12 +55,15 @@ void planewise_kernel(const KernelCall& call) {
   const unsigned plane = ((1u << call.outputs[0].shape.rank()) - 1) & ~3u;
   const cpu::Groups from(call.inputs[0], plane), to(call.outputs[0], plane);
   cpu::parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> x;
     for (std::int64_t i = begin; i < end; ++i) {
       const double f = factor(call.attributes, i);
-      from.load(i, x);
-      for (double& d : x) d = f == 0 ? 0 : d * f;
-      to.store(i, x);
+      std::int64_t first = 0;
+      from.each_block<double>(i, [&](const double* x, std::int64_t n) {
+        double kept[cpu::kGroupBlock];
+        for (std::int64_t k = 0; k < n; ++k) kept[k] = f == 0 ? 0 : x[k] * f;
+        to.store(i, first, n, kept);
+        first += n;
+      });
     }
   });
 }

@@ -17,7 +17,7 @@ void check_integers(const Call& call, unsigned operand) {
         fmt::format("{}: indices are integers, not {}", shown_name(call.op), t.weak ? "other numbers" : name_of(t.dtype)));
 }
 
-int axis_of(const Call& call) { return axis_in(shown_name(call.op), call.attributes[0].integer, call.inputs[0].rank()); }
+int axis_of(const Call& call) { return axis_in(shown_name(call.op), call.attributes[0].integer(), call.inputs[0].rank()); }
 
 Places along_axis(const Call& call) { return {1, call.inputs[0].shape[axis_of(call)]}; }
 
@@ -37,15 +37,15 @@ Places rows_of_table(const Call& call) { return {1, call.inputs[0].shape[0]}; }
 void embedding_vjp_rule(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   call.results[0] = call.runtime.apply(OperatorId::embedding_vjp, {call.cotangents[0], call.inputs[1]},
-                                       rules::attributes({rules::integers(call.inputs[0].shape)}));
+                                       rules::attributes({Attribute::of_list(call.inputs[0].shape.sizes())}));
 }
 
 void infer_embedding_vjp(const Call& call, ResultTypes& results) {
   results[0].dtype = call.inputs[0].dtype;
-  results[0].shape = Shape{std::span<const std::int64_t>(call.attributes[0].list)};
+  results[0].shape = Shape{std::span<const std::int64_t>(call.attributes[0].list())};
 }
 
-Places rows_of_result(const Call& call) { return {1, call.attributes[0].list[0]}; }
+Places rows_of_result(const Call& call) { return {1, call.attributes[0].list()[0]}; }
 
 // --- gather
 
@@ -102,11 +102,11 @@ void scatter_add_jvp(const JvpCall& call) {
 void infer_one_hot(const Call& call, ResultTypes& results) {
   check_integers(call, 0);
   results[0].shape = call.inputs[0].shape;
-  results[0].shape.push_back(call.attributes[0].integer);
+  results[0].shape.push_back(call.attributes[0].integer());
   results[0].dtype = static_cast<DType>(rules::integer_or(call.attributes, 1, static_cast<std::int64_t>(DType::f32)));
 }
 
-Places below_size(const Call& call) { return {0, call.attributes[0].integer}; }
+Places below_size(const Call& call) { return {0, call.attributes[0].integer()}; }
 
 } // namespace
 

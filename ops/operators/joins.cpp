@@ -14,7 +14,7 @@ namespace {
 // --- concat
 
 int axis_of_concat(std::span<const Tensor> inputs, const Attributes& attributes) {
-  return axis_in("concat-tensors", attributes[0].integer, inputs[0].rank());
+  return axis_in("concat-tensors", attributes[0].integer(), inputs[0].rank());
 }
 
 void infer_concat(const Call& call, ResultTypes& results) {
@@ -34,7 +34,7 @@ void infer_concat(const Call& call, ResultTypes& results) {
 
 void concat_kernel(const KernelCall& call) {
   const View& out = call.outputs[0];
-  const auto given = call.attributes[0].integer;
+  const auto given = call.attributes[0].integer();
   const int axis = static_cast<int>(given < 0 ? given + out.shape.rank() : given);
   std::int64_t at = 0;
   for (const View& in : call.inputs) {
@@ -52,7 +52,7 @@ void concat_vjp(const VjpCall& call) {
       call.results[i] =
           rules::fit(call.runtime,
                      call.runtime.apply(OperatorId::narrow, {call.cotangents[0]},
-                                        rules::attributes({rules::integer(axis), rules::integer(at), rules::integer(count)})),
+                                        rules::attributes({Attribute::of_integer(axis), Attribute::of_integer(at), Attribute::of_integer(count)})),
                      call.inputs[i]);
     at += count;
   }
@@ -74,7 +74,7 @@ void concat_jvp(const JvpCall& call) {
 
 void infer_pad(const Call& call, ResultTypes& results) {
   const Tensor& t = call.inputs[0];
-  const std::vector<std::int64_t>&before = call.attributes[0].list, &behind = call.attributes[1].list;
+  const std::vector<std::int64_t>&before = call.attributes[0].list(), &behind = call.attributes[1].list();
   if (before.size() != static_cast<std::size_t>(t.rank()) || behind.size() != before.size())
     throw OperatorError(fmt::format("pad: ({}) and ({}) are not a number for each axis of a tensor of shape {}",
                                     fmt::join(before, " "), fmt::join(behind, " "), t.shape.text()));
@@ -94,7 +94,7 @@ void pad_kernel(const KernelCall& call) {
   const Attributes& a = call.attributes;
   bool grows = false, empty = from.elements() == 0;
   for (int i = 0; i < to.shape.rank(); ++i) {
-    const std::int64_t before = a[0].list[static_cast<std::size_t>(i)], behind = a[1].list[static_cast<std::size_t>(i)];
+    const std::int64_t before = a[0].list()[static_cast<std::size_t>(i)], behind = a[1].list()[static_cast<std::size_t>(i)];
     grows = grows || before > 0 || behind > 0;
     const std::int64_t first = std::max<std::int64_t>(0, -before);
     const std::int64_t count = from.shape[i] - first - std::max<std::int64_t>(0, -behind);
@@ -103,7 +103,7 @@ void pad_kernel(const KernelCall& call) {
     from = cpu::narrowed(from, i, first, count);
     to = cpu::narrowed(to, i, std::max<std::int64_t>(0, before), count);
   }
-  if (grows || empty) cpu::fill_elements(call.outputs[0], a.values.size() > 2 && a[2].present ? a[2].number : 0);
+  if (grows || empty) cpu::fill_elements(call.outputs[0], a.values.size() > 2 && a[2].present() ? a[2].number() : 0);
   if (!empty) cpu::copy_elements(to, from);
 }
 
@@ -111,8 +111,11 @@ void pad_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   Attributes back;
   back.values.assign(call.attributes.values.begin(), call.attributes.values.begin() + 2);
-  for (Attribute& a : back.values)
-    for (std::int64_t& count : a.list) count = -count;
+  for (Attribute& a : back.values) {
+    std::vector<std::int64_t> counts = a.list();
+    for (std::int64_t& count : counts) count = -count;
+    a = Attribute::of_list(std::move(counts));
+  }
   call.results[0] = call.runtime.apply(OperatorId::pad, {call.cotangents[0]}, back);
 }
 

@@ -22,7 +22,7 @@ std::int64_t stride(const Tensor& t, int axis) { return t.strides[static_cast<st
 std::int64_t& stride(Tensor& t, int axis) { return t.strides[static_cast<std::size_t>(axis)]; }
 
 Tensor viewed(Runtime& runtime, const Tensor& t, const Shape& shape) {
-  return runtime.apply(OperatorId::view, {t}, rules::attributes({rules::integers(shape)}));
+  return runtime.apply(OperatorId::view, {t}, rules::attributes({Attribute::of_list(shape.sizes())}));
 }
 
 // Views cost nothing.
@@ -32,7 +32,7 @@ Cost cost_of_view(const Call&, const ResultTypes&) { return Cost{0, 0}; }
 
 void infer_cast(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
-  results[0].dtype = static_cast<DType>(call.attributes[0].integer);
+  results[0].dtype = static_cast<DType>(call.attributes[0].integer());
 }
 
 Tensor view_cast(const Call& call, const ResultType& result) {
@@ -47,7 +47,7 @@ void cast_vjp(const VjpCall& call) {
 }
 
 void cast_jvp(const JvpCall& call) {
-  if (is_floating(static_cast<DType>(call.attributes[0].integer)))
+  if (is_floating(static_cast<DType>(call.attributes[0].integer())))
     call.results[0] = apply(OperatorId::cast, {*call.tangents[0]}, call.attributes);
 }
 
@@ -55,7 +55,7 @@ void cast_jvp(const JvpCall& call) {
 
 void infer_to_device(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
-  results[0].device = call.attributes[0].device;
+  results[0].device = call.attributes[0].device();
   if (results[0].device == nullptr) throw OperatorError("to-device: no device is given");
 }
 
@@ -75,7 +75,7 @@ void same_vjp(const VjpCall& call) {
 
 void infer_view(const Call& call, ResultTypes& results) {
   const Tensor& t = call.inputs[0];
-  const std::vector<std::int64_t>& sizes = call.attributes[0].list;
+  const std::vector<std::int64_t>& sizes = call.attributes[0].list();
   const std::int64_t elements = t.elements();
   Shape shape;
   int open = -1;
@@ -147,20 +147,20 @@ using Order = std::array<int, kMostAxes>;
 Order order_of_transpose(const Call& call) {
   const int rank = call.inputs[0].rank();
   const Attributes& a = call.attributes;
-  const bool first = !a.values.empty() && a[0].present, second = a.values.size() > 1 && a[1].present;
+  const bool first = !a.values.empty() && a[0].present(), second = a.values.size() > 1 && a[1].present();
   if (first != second) throw OperatorError("transpose: two axes or none are given");
   if (!first && rank < 2)
     throw OperatorError(fmt::format("transpose: a tensor of shape {} has no two axes", call.inputs[0].shape.text()));
   Order order{};
   for (int i = 0; i < rank; ++i) order[static_cast<std::size_t>(i)] = i;
-  std::swap(order[static_cast<std::size_t>(first ? axis_in("transpose", a[0].integer, rank) : rank - 2)],
-            order[static_cast<std::size_t>(first ? axis_in("transpose", a[1].integer, rank) : rank - 1)]);
+  std::swap(order[static_cast<std::size_t>(first ? axis_in("transpose", a[0].integer(), rank) : rank - 2)],
+            order[static_cast<std::size_t>(first ? axis_in("transpose", a[1].integer(), rank) : rank - 1)]);
   return order;
 }
 
 Order order_of_permute(const Call& call) {
   const int rank = call.inputs[0].rank();
-  const std::vector<std::int64_t>& axes = call.attributes[0].list;
+  const std::vector<std::int64_t>& axes = call.attributes[0].list();
   auto refuse = [&] {
     throw OperatorError(fmt::format("permute: ({}) does not name each axis of a tensor of shape {} once", fmt::join(axes, " "),
                                     call.inputs[0].shape.text()));
@@ -199,15 +199,15 @@ void permute_vjp(const VjpCall& call) {
   const Order order = order_of_permute(Call{call.op, call.inputs, call.attributes, nullptr});
   Shape back = call.inputs[0].shape;
   for (int i = 0; i < back.rank(); ++i) back[order[static_cast<std::size_t>(i)]] = i;
-  call.results[0] = call.runtime.apply(OperatorId::permute, {call.cotangents[0]}, rules::attributes({rules::integers(back)}));
+  call.results[0] = call.runtime.apply(OperatorId::permute, {call.cotangents[0]}, rules::attributes({Attribute::of_list(back.sizes())}));
 }
 
 // --- narrow
 
 void infer_narrow(const Call& call, ResultTypes& results) {
   const Tensor& t = call.inputs[0];
-  const int axis = axis_in("narrow-tensor", call.attributes[0].integer, t.rank());
-  const std::int64_t first = call.attributes[1].integer, count = call.attributes[2].integer;
+  const int axis = axis_in("narrow-tensor", call.attributes[0].integer(), t.rank());
+  const std::int64_t first = call.attributes[1].integer(), count = call.attributes[2].integer();
   if (first < 0 || count < 0 || first > t.shape[axis] || count > t.shape[axis] - first)
     throw OperatorError(fmt::format("narrow-tensor: {} from {} on along axis {} are not in a tensor of shape {}", count, first,
                                     axis, t.shape.text()));
@@ -216,31 +216,31 @@ void infer_narrow(const Call& call, ResultTypes& results) {
 }
 
 Tensor view_narrow(const Call& call, const ResultType& result) {
-  const int axis = axis_in("narrow-tensor", call.attributes[0].integer, call.inputs[0].rank());
+  const int axis = axis_in("narrow-tensor", call.attributes[0].integer(), call.inputs[0].rank());
   Tensor v = call.inputs[0];
   v.shape = result.shape;
-  if (v.shape.elements() != 0) v.offset += call.attributes[1].integer * stride(v, axis);
+  if (v.shape.elements() != 0) v.offset += call.attributes[1].integer() * stride(v, axis);
   return v;
 }
 
 void narrow_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   const Shape& shape = call.inputs[0].shape;
-  const int axis = axis_in("narrow-tensor", call.attributes[0].integer, shape.rank());
-  const std::int64_t first = call.attributes[1].integer, count = call.attributes[2].integer;
+  const int axis = axis_in("narrow-tensor", call.attributes[0].integer(), shape.rank());
+  const std::int64_t first = call.attributes[1].integer(), count = call.attributes[2].integer();
   Shape before = shape, behind = shape;
   for (int i = 0; i < shape.rank(); ++i) before[i] = behind[i] = 0;
   before[axis] = first;
   behind[axis] = shape[axis] - first - count;
   call.results[0] = call.runtime.apply(OperatorId::pad, {call.cotangents[0]},
-                                       rules::attributes({rules::integers(before), rules::integers(behind)}));
+                                       rules::attributes({Attribute::of_list(before.sizes()), Attribute::of_list(behind.sizes())}));
 }
 
 // --- expand
 
 void infer_expand(const Call& call, ResultTypes& results) {
   const Shape& from = call.inputs[0].shape;
-  const Shape to{std::span<const std::int64_t>(call.attributes[0].list)};
+  const Shape to{std::span<const std::int64_t>(call.attributes[0].list())};
   const int added = to.rank() - from.rank();
   bool fits = added >= 0;
   for (int i = 0; fits && i < from.rank(); ++i) fits = from[i] == 1 || from[i] == to[i + added];

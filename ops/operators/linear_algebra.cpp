@@ -44,8 +44,8 @@ void infer_solve(const Call& call, ResultTypes& results) {
   results[0].shape = b.shape;
 }
 
-Attributes flag(bool b) { return rules::attributes({rules::integer(b ? 1 : 0)}); }
-Attributes diagonal(std::int64_t d) { return rules::attributes({rules::integer(d)}); }
+Attributes flag(bool b) { return rules::attributes({Attribute::of_flag(b)}); }
+Attributes diagonal(std::int64_t d) { return rules::attributes({Attribute::of_integer(d)}); }
 
 Term transposed(const Term& t) { return apply(OperatorId::transpose, {t}); }
 Term product(const Term& a, const Term& b) { return apply(OperatorId::matmul, {a, b}); }
@@ -135,7 +135,7 @@ void determinant_vjp_kernel(const KernelCall& call) {
 void determinant_vjp_rule(const VjpCall& call) {
   for (unsigned i = 0; i < call.inputs.size(); ++i)
     if (rules::wanted(call, i)) {
-      const Attributes which = rules::attributes({rules::integer(i)});
+      const Attributes which = rules::attributes({Attribute::of_integer(i)});
       call.results[i] = rules::fit(call.runtime, rules::with_cotangent(call, OperatorId::determinant_vjp, which), call.inputs[i]);
     }
 }

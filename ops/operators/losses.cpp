@@ -31,7 +31,7 @@ template <OperatorId kernel> void mean_loss_vjp(const VjpCall& call) {
   for (unsigned i = 0; i < 2; ++i) {
     if (!rules::wanted(call, i)) continue;
     const Tensor made =
-        call.runtime.apply(kernel, {call.cotangents[0], call.inputs[0], call.inputs[1]}, rules::attributes({rules::integer(i)}));
+        call.runtime.apply(kernel, {call.cotangents[0], call.inputs[0], call.inputs[1]}, rules::attributes({Attribute::of_integer(i)}));
     call.results[i] = rules::fit(call.runtime, made, call.inputs[i]);
   }
 }
@@ -67,11 +67,9 @@ void cross_entropy_vjp_rule(const VjpCall& call) {
 
 void cross_entropy_jvp(const JvpCall& call) {
   const Term &x = call.inputs[0], &t = *call.tangents[0];
-  const Attributes last = rules::attributes({rules::integers(Shape{1})});
-  Attributes column = last;
-  column.values[0].list = {-1, 1};
+  const Attributes last = rules::attributes({Attribute::of_list({1})}), column = rules::attributes({Attribute::of_list({-1, 1})});
   const Term chosen =
-      apply(OperatorId::gather, {t, apply(OperatorId::view, {call.inputs[1]}, column)}, rules::attributes({rules::integer(1)}));
+      apply(OperatorId::gather, {t, apply(OperatorId::view, {call.inputs[1]}, column)}, rules::attributes({Attribute::of_integer(1)}));
   const Term expected = apply(OperatorId::sum, {apply(OperatorId::softmax, {x}) * t}, last);
   call.results[0] = apply(OperatorId::mean, {expected - apply(OperatorId::sum, {chosen}, last)});
 }

@@ -68,7 +68,7 @@ void matmul_kernel(const KernelCall& call) {
 
 Tensor viewed(Runtime& runtime, const Tensor& t, const Shape& shape) {
   if (t.shape == shape) return t;
-  return runtime.apply(OperatorId::view, {t}, rules::attributes({rules::integers(shape)}));
+  return runtime.apply(OperatorId::view, {t}, rules::attributes({Attribute::of_list(shape.sizes())}));
 }
 
 Tensor product(Runtime& runtime, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {

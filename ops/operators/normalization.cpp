@@ -30,25 +30,22 @@ template <OperatorId id> Normalization read(const Attributes& attributes, int ax
   n.centred = id != OperatorId::rms_normalization;
   n.last = axes_of_scale;
   constexpr std::size_t epsilon = kGrouped<id> ? 1 : 0;
-  if (kGrouped<id>) n.groups = attributes[0].integer;
-  if (is_present(attributes, epsilon)) n.epsilon = attributes[epsilon].number;
+  if (kGrouped<id>) n.groups = attributes[0].integer();
+  if (is_present(attributes, epsilon)) n.epsilon = attributes[epsilon].number();
   return n;
 }
 
 // The kind as attributes of internal operators: kind, groups, centred, epsilon.
 Attributes written(const Normalization& n) {
-  Attribute epsilon;
-  epsilon.present = true;
-  epsilon.number = n.epsilon;
   return rules::attributes(
-      {rules::integer(static_cast<std::int64_t>(n.kind)), rules::integer(n.groups), rules::integer(n.centred ? 1 : 0), epsilon});
+      {Attribute::of_integer(static_cast<std::int64_t>(n.kind)), Attribute::of_integer(n.groups), Attribute::of_flag(n.centred), Attribute::of_number(n.epsilon)});
 }
 Normalization read_written(const Attributes& attributes, int axes_of_scale) {
   Normalization n;
-  n.kind = static_cast<Kind>(attributes[0].integer);
-  n.groups = attributes[1].integer;
-  n.centred = attributes[2].integer != 0;
-  n.epsilon = attributes[3].number;
+  n.kind = static_cast<Kind>(attributes[0].integer());
+  n.groups = attributes[1].integer();
+  n.centred = attributes[2].integer() != 0;
+  n.epsilon = attributes[3].number();
   n.last = axes_of_scale;
   return n;
 }
@@ -105,7 +102,7 @@ template <OperatorId id> void kernel(const KernelCall& call) {
 void infer_like_x(const Call& call, ResultTypes& results, const Tensor& x) {
   results[0].dtype = floating_of(promoted(call.inputs[0].dtype, x.dtype));
   results[0].shape = x.shape;
-  results[0].channels_last = static_cast<Kind>(call.attributes[0].integer) != Kind::last;
+  results[0].channels_last = static_cast<Kind>(call.attributes[0].integer()) != Kind::last;
 }
 void infer_vjp(const Call& call, ResultTypes& results) { infer_like_x(call, results, call.inputs[1]); }
 void infer_normalized(const Call& call, ResultTypes& results) { infer_like_x(call, results, call.inputs[0]); }
@@ -131,22 +128,21 @@ template <bool channels_last> void infer_all_parts(const Call& call, ResultTypes
 }
 void batch_vjp_kernel(const KernelCall& call) {
   const auto in = call.inputs, out = call.outputs;
-  cpu::batch_normalize_vjp(call.attributes[0].number, out[0], out[1], out[2], in[0], in[1], in[2]);
+  cpu::batch_normalize_vjp(call.attributes[0].number(), out[0], out[1], out[2], in[0], in[1], in[2]);
 }
 void layer_vjp_kernel(const KernelCall& call) {
   const auto in = call.inputs, out = call.outputs;
-  cpu::layer_normalize_vjp({call.attributes[1].number, call.attributes[0].integer != 0}, out[0], out[1], out[2], in[0], in[1],
+  cpu::layer_normalize_vjp({call.attributes[1].number(), call.attributes[0].integer() != 0}, out[0], out[1], out[2], in[0], in[1],
                            in[2]);
 }
 
 // A cotangent of y, or a product with one, summed to the numbers of scale or shift.
 Tensor summed(Runtime& runtime, const Normalization& n, const Tensor& t, const Tensor& like) {
   if (n.kind == Kind::last) return rules::fit(runtime, t, like);
-  Attribute axes;
-  axes.present = true;
+  std::vector<std::int64_t> axes;
   for (int i = 0; i < t.rank(); ++i)
-    if (i != 1) axes.list.push_back(i);
-  return rules::fit(runtime, runtime.apply(OperatorId::sum, {t}, rules::attributes({axes})), like);
+    if (i != 1) axes.push_back(i);
+  return rules::fit(runtime, runtime.apply(OperatorId::sum, {t}, rules::attributes({Attribute::of_list(std::move(axes))})), like);
 }
 
 Tensor column(Runtime& runtime, const Tensor& vector, const Tensor& like) {
@@ -168,7 +164,7 @@ void add_part_of_statistics(const VjpCall& call) {
   };
   if (call.cotangents.size() > 1 && !call.cotangents[1].empty()) {
     const Tensor part = column(runtime, runtime.apply(OperatorId::div, {call.cotangents[1], weak_number(count, false)}), x);
-    add(runtime.apply(OperatorId::expand, {part}, rules::attributes({rules::integers(x.shape)})));
+    add(runtime.apply(OperatorId::expand, {part}, rules::attributes({Attribute::of_list(x.shape.sizes())})));
   }
   if (call.cotangents.size() > 2 && !call.cotangents[2].empty()) {
     const Tensor part = column(runtime, runtime.apply(OperatorId::mul, {call.cotangents[2], weak_number(2 / count, false)}), x);
@@ -208,14 +204,14 @@ void all_parts(const VjpCall& call, OperatorId kernel, const Attributes& attribu
 
 void batch_vjp(const VjpCall& call) {
   const Normalization n = read<OperatorId::batch_normalization_training>(call.attributes, 1);
-  all_parts(call, OperatorId::batch_normalization_vjp, rules::attributes({rules::number(n.epsilon)}));
+  all_parts(call, OperatorId::batch_normalization_vjp, rules::attributes({Attribute::of_number(n.epsilon)}));
   add_part_of_statistics(call);
 }
 
 template <OperatorId id> void layer_vjp(const VjpCall& call) {
   const Normalization n = read<id>(call.attributes, 1);
   all_parts(call, OperatorId::layer_normalization_vjp,
-            rules::attributes({rules::integer(n.centred ? 1 : 0), rules::number(n.epsilon)}));
+            rules::attributes({Attribute::of_flag(n.centred), Attribute::of_number(n.epsilon)}));
 }
 
 // --- forward: with h = (x - mean) r, where r is the inverse deviation, h' = r (x' - mean of x' - h mean of (h x'))
@@ -223,7 +219,7 @@ template <OperatorId id> void layer_vjp(const VjpCall& call) {
 template <OperatorId id> Term mean_of(const JvpCall& call, const Term& t) {
   if constexpr (kLast<id> || kGrouped<id>)
     return apply(OperatorId::mean_within, {t, call.inputs[1]},
-                 rules::attributes({rules::integer(kGrouped<id> ? call.attributes[0].integer : 0)}));
+                 rules::attributes({Attribute::of_integer(kGrouped<id> ? call.attributes[0].integer() : 0)}));
   else
     return apply(OperatorId::along_channels, {apply(OperatorId::channel_mean, {t}), t});
 }
@@ -255,7 +251,7 @@ template <OperatorId id> void jvp(const JvpCall& call) {
 
 Normalization of_mean(const Attributes& attributes, int axes_of_scale) {
   Normalization n;
-  n.groups = attributes[0].integer;
+  n.groups = attributes[0].integer();
   n.kind = n.groups != 0 ? Kind::groups : Kind::last;
   n.last = axes_of_scale;
   return n;
@@ -264,7 +260,7 @@ Normalization of_mean(const Attributes& attributes, int axes_of_scale) {
 void infer_mean_within(const Call& call, ResultTypes& results) {
   results[0].dtype = floating_of(call.inputs[0].dtype);
   results[0].shape = call.inputs[0].shape;
-  results[0].channels_last = call.attributes[0].integer != 0;
+  results[0].channels_last = call.attributes[0].integer() != 0;
 }
 
 void mean_within_kernel(const KernelCall& call) {

@@ -22,7 +22,7 @@ cpu::Pool read(std::string_view who, const Attributes& attributes, int axes) {
   pool.windows.stride = is_present(attributes, kStrides) ? spatial_attribute(who, "strides", attributes, kStrides, axes, 1, 1)
                                                          : pool.windows.kernel;
   pool.windows.padding = spatial_attribute(who, "padding", attributes, kPadding, axes, 0, 0);
-  pool.count_padding = !is_present(attributes, kCount) || attributes[kCount].integer != 0;
+  pool.count_padding = !is_present(attributes, kCount) || attributes[kCount].integer() != 0;
   return pool;
 }
 
@@ -104,12 +104,7 @@ template <unsigned x, OperatorId pick> void max_jvp(const JvpCall& call) {
   if (call.tangents[0] != nullptr) call.results[0] = apply(pick, {*call.tangents[0], call.inputs[x]}, call.attributes);
 }
 
-Attribute spatial(const Shape& shape) {
-  Attribute a;
-  a.present = true;
-  a.list.assign(shape.begin() + 2, shape.end());
-  return a;
-}
+Attribute spatial(const Shape& shape) { return Attribute::of_list(shape.sizes().subspan(2)); }
 
 void average_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;

@@ -3,6 +3,7 @@
 #include "ops/convert.h"
 #include "ops/cpu/copy.h"
 #include "ops/cpu/elementwise.h"
+#include "ops/cpu/pace.h"
 #include "ops/cpu/reduce.h"
 #include "ops/cpu/workers.h"
 #include "ops/pointwise.h"
@@ -16,9 +17,9 @@ namespace cairn::ops {
 namespace rules {
 
 Mask axes_of(std::string_view who, const Attributes& attributes, int rank) {
-  if (attributes.values.empty() || !attributes[0].present) return (1u << rank) - 1;
+  if (attributes.values.empty() || !attributes[0].present()) return (1u << rank) - 1;
   Mask mask = 0;
-  for (const std::int64_t axis : attributes[0].list) {
+  for (const std::int64_t axis : attributes[0].list()) {
     const Mask bit = 1u << axis_in(who, axis, rank);
     if ((mask & bit) != 0) throw OperatorError(fmt::format("{}: axis {} is given twice", who, axis));
     mask |= bit;
@@ -27,7 +28,7 @@ Mask axes_of(std::string_view who, const Attributes& attributes, int rank) {
 }
 
 bool keeps_axes(const Attributes& attributes) {
-  return attributes.values.size() > 1 && attributes[1].present && attributes[1].integer != 0;
+  return attributes.values.size() > 1 && attributes[1].present() && attributes[1].integer() != 0;
 }
 
 Shape reduced(const Shape& shape, Mask mask, bool keep) {
@@ -70,8 +71,8 @@ View with_axes(const View& small, const Shape& shape, Mask mask) {
 
 Tensor stretched(Runtime& runtime, const Tensor& cotangent, const Shape& shape, Mask mask) {
   const Tensor kept =
-      runtime.apply(OperatorId::view, {cotangent}, rules::attributes({rules::integers(reduced(shape, mask, true))}));
-  return runtime.apply(OperatorId::expand, {kept}, rules::attributes({rules::integers(shape)}));
+      runtime.apply(OperatorId::view, {cotangent}, rules::attributes({Attribute::of_list(reduced(shape, mask, true).sizes())}));
+  return runtime.apply(OperatorId::expand, {kept}, rules::attributes({Attribute::of_list(shape.sizes())}));
 }
 
 Cost cost_of_reduction(const Call& call, const ResultTypes& results) {
@@ -157,6 +158,7 @@ template <class T, class F> void mask_first(const KernelCall& call, Mask mask) {
   cpu::parallel_for(results, std::max<std::int64_t>(1, cpu::kElementsInline / reduced),
                     [&](std::int64_t begin, std::int64_t end) {
                       T staged[kBlock];
+                      cpu::Pace pace;
                       for (std::int64_t i = begin; i < end; ++i) {
                         std::int64_t from = 0, to = 0, best_to = 0;
                         place(i, kept, n_kept, from, to);
@@ -166,6 +168,7 @@ template <class T, class F> void mask_first(const KernelCall& call, Mask mask) {
                           place(row, gone, n_gone, at, at_to);
                           for (std::int64_t j = 0; j < length; j += kBlock) {
                             const std::int64_t n = std::min(kBlock, length - j);
+                            pace.did(4 * n);
                             cpu::load(compute, staged, in.dtype,
                                       static_cast<const char*>(in.data) + (at + j * stride) * bytes_of(in.dtype), stride, n);
                             for (std::int64_t k = 0; k < n; ++k) {
@@ -207,7 +210,7 @@ template <OperatorId masking> void extreme_jvp(const JvpCall& call) {
 
 void infer_sum_to(const Call& call, ResultTypes& results) {
   const Shape& from = call.inputs[0].shape;
-  const Shape to{std::span<const std::int64_t>(call.attributes[0].list)};
+  const Shape to{std::span<const std::int64_t>(call.attributes[0].list())};
   bool fits = to.rank() <= from.rank();
   for (int i = 0; fits && i < to.rank(); ++i) fits = to[i] == 1 || to[i] == from[i + from.rank() - to.rank()];
   if (!fits) throw OperatorError(fmt::format("sum-to: {} does not come from {} by stretching", from.text(), to.text()));
@@ -242,7 +245,7 @@ void sum_to_kernel(const KernelCall& call) {
 void sum_to_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0))
     call.results[0] =
-        call.runtime.apply(OperatorId::expand, {call.cotangents[0]}, rules::attributes({rules::integers(call.inputs[0].shape)}));
+        call.runtime.apply(OperatorId::expand, {call.cotangents[0]}, rules::attributes({Attribute::of_list(call.inputs[0].shape.sizes())}));
 }
 
 constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp) {

@@ -42,8 +42,7 @@ template <bool linear> void vjp_kernel(const KernelCall& call) {
 template <OperatorId reverse> void vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   Attributes attributes = call.attributes;
-  const Shape& shape = call.inputs[0].shape;
-  attributes.values[0].list.assign(shape.begin() + 2, shape.end());
+  attributes.values[0] = Attribute::of_list(call.inputs[0].shape.sizes().subspan(2));
   call.results[0] = rules::fit(call.runtime, call.runtime.apply(reverse, {call.cotangents[0]}, attributes), call.inputs[0]);
 }
 

@@ -6,33 +6,12 @@
 
 namespace cairn::ops::rules {
 
-Attribute integers(const Shape& sizes) {
-  Attribute a;
-  a.present = true;
-  a.list.assign(sizes.begin(), sizes.end());
-  return a;
-}
-
-Attribute integer(std::int64_t i) {
-  Attribute a;
-  a.present = true;
-  a.integer = i;
-  return a;
-}
-
-Attribute number(double d) {
-  Attribute a;
-  a.present = true;
-  a.number = d;
-  return a;
-}
-
 std::int64_t integer_or(const Attributes& attributes, std::size_t n, std::int64_t otherwise) {
-  return attributes.values.size() > n && attributes[n].present ? attributes[n].integer : otherwise;
+  return attributes.values.size() > n && attributes[n].present() ? attributes[n].integer() : otherwise;
 }
 
 double number_or(const Attributes& attributes, std::size_t n, double otherwise) {
-  return attributes.values.size() > n && attributes[n].present ? attributes[n].number : otherwise;
+  return attributes.values.size() > n && attributes[n].present() ? attributes[n].number() : otherwise;
 }
 
 Attributes attributes(std::initializer_list<Attribute> values) {
@@ -47,11 +26,9 @@ void infer_same(const Call& call, ResultTypes& results) {
 }
 
 Tensor zeros(Runtime& runtime, const Tensor& like, const Shape& shape) {
-  Attribute device;
-  device.present = true;
-  device.device = like.device();
   return runtime.apply(OperatorId::fill, {},
-                       attributes({integers(shape), number(0), integer(static_cast<std::int64_t>(like.dtype)), device}));
+                       attributes({Attribute::of_list(shape.sizes()), Attribute::of_number(0), Attribute::of_type(like.dtype),
+                                   Attribute::of_device(*like.device())}));
 }
 
 bool wanted(const VjpCall& call, unsigned input) {
@@ -80,9 +57,9 @@ Tensor over_cotangent(const VjpCall& call, OperatorId op, std::initializer_list<
 
 Tensor fit(Runtime& runtime, Tensor cotangent, const Tensor& input) {
   if (!(cotangent.shape == input.shape))
-    cotangent = runtime.apply(OperatorId::sum_to, {cotangent}, attributes({integers(input.shape)}));
+    cotangent = runtime.apply(OperatorId::sum_to, {cotangent}, attributes({Attribute::of_list(input.shape.sizes())}));
   if (!input.weak && cotangent.dtype != input.dtype)
-    cotangent = runtime.apply(OperatorId::cast, {cotangent}, attributes({integer(static_cast<std::int64_t>(input.dtype))}));
+    cotangent = runtime.apply(OperatorId::cast, {cotangent}, attributes({Attribute::of_type(input.dtype)}));
   return cotangent;
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 int axis_of(std::string_view who, const Attributes& attributes, const Shape& shape) {
   if (shape.rank() == 0) throw OperatorError(fmt::format("{}: a tensor of shape {} has no axis", who, shape.text()));
-  return attributes.values.empty() || !attributes[0].present ? shape.rank() - 1
-                                                             : axis_in(who, attributes[0].integer, shape.rank());
+  return attributes.values.empty() || !attributes[0].present() ? shape.rank() - 1
+                                                             : axis_in(who, attributes[0].integer(), shape.rank());
 }
 
 void infer_softmax(const Call& call, ResultTypes& results) {
@@ -35,11 +35,8 @@ template <OperatorId kernel> void softmax_vjp(const VjpCall& call) {
 
 // The sum along the axis, which is kept.
 Term summed(const Term& t, const Attributes& attributes) {
-  const std::int64_t axis = attributes.values.empty() || !attributes[0].present ? -1 : attributes[0].integer;
-  Attribute axes, keep = rules::integer(1);
-  axes.present = true;
-  axes.list = {axis};
-  return apply(OperatorId::sum, {t}, rules::attributes({axes, keep}));
+  const std::int64_t axis = attributes.values.empty() || !attributes[0].present() ? -1 : attributes[0].integer();
+  return apply(OperatorId::sum, {t}, rules::attributes({Attribute::of_list({axis}), Attribute::of_flag(true)}));
 }
 
 void softmax_jvp(const JvpCall& call) {

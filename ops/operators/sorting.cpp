@@ -41,7 +41,7 @@ void infer_put_back(const Call& call, ResultTypes& results) {
 
 // Elements of the tangent from the places.
 Term gathered(const Term& t, const Term& places, std::int64_t axis) {
-  return apply(OperatorId::gather, {t, places}, rules::attributes({rules::integer(axis)}));
+  return apply(OperatorId::gather, {t, places}, rules::attributes({Attribute::of_integer(axis)}));
 }
 
 // --- sort and argsort
@@ -77,7 +77,7 @@ void infer_top_k(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
   const Shape& shape = call.inputs[0].shape;
   const int axis = axis_of(shown_name(call.op), call.attributes, 1, shape);
-  const std::int64_t count = call.attributes[0].integer;
+  const std::int64_t count = call.attributes[0].integer();
   if (count < 0 || count > shape[axis])
     throw OperatorError(
         fmt::format("top-k: there are no {} elements along axis {} of a tensor of shape {}", count, axis, shape.text()));

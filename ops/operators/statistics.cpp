@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace cairn::ops {
 
 namespace {
@@ -25,7 +27,7 @@ Attributes axes_alone(const Attributes& attributes, bool keep) {
   Attributes out;
   out.values.resize(2);
   if (!attributes.values.empty()) out.values[0] = attributes[0];
-  out.values[1] = integer(keep || keeps_axes(attributes) ? 1 : 0);
+  out.values[1] = Attribute::of_flag(keep || keeps_axes(attributes));
   return out;
 }
 Term sum(const Term& t, const JvpCall& call) { return apply(OperatorId::sum, {t}, axes_alone(call.attributes, false)); }
@@ -69,7 +71,7 @@ void prod_vjp_rule(const VjpCall& call) {
     if (!wanted(call, i)) continue;
     Attributes attributes = call.attributes;
     attributes.values.resize(2);
-    attributes.values.push_back(integer(i));
+    attributes.values.push_back(Attribute::of_integer(i));
     call.results[i] = fit(call.runtime, with_cotangent(call, OperatorId::prod_vjp, attributes), call.inputs[i]);
   }
 }
@@ -103,8 +105,10 @@ void logsumexp_vjp_kernel(const KernelCall& call) { cpu::logsumexp_vjp(call, mas
 
 void logsumexp_jvp(const JvpCall& call) {
   const Term& x = call.inputs[0];
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Term y = apply(OperatorId::logsumexp, {x}, axes_alone(call.attributes, true));
-  call.results[0] = sum(exp(x - y) * *call.tangents[0], call);
+  const Term less_of_all = x - where(less(-kInfinity, y), y, 0.0); // what is nothing is also nothing beside nothing
+  call.results[0] = sum(exp(where(equal(x, kInfinity), 0.0, less_of_all)) * *call.tangents[0], call);
 }
 
 // --- variance
@@ -130,8 +134,8 @@ void variance_jvp(const JvpCall& call) {
 // --- places of extremes
 
 Mask mask_of_line(const Attributes& attributes, const Shape& shape, std::string_view who) {
-  if (attributes.values.empty() || !attributes[0].present) return (1u << shape.rank()) - 1;
-  return 1u << axis_in(who, attributes[0].integer, shape.rank());
+  if (attributes.values.empty() || !attributes[0].present()) return (1u << shape.rank()) - 1;
+  return 1u << axis_in(who, attributes[0].integer(), shape.rank());
 }
 
 void infer_place(const Call& call, ResultTypes& results) {
@@ -158,8 +162,8 @@ void infer_fused(const Call& call, ResultTypes& results) {
         fmt::format("{}: a mask of shape {} does not stretch to scores of shape {}", who, mask.text(), scores.text()));
 }
 
-void fused_kernel(const KernelCall& call) { cpu::masked_softmax(call, call.attributes[0].number); }
-void fused_vjp_kernel(const KernelCall& call) { cpu::masked_softmax_vjp(call, call.attributes[0].number); }
+void fused_kernel(const KernelCall& call) { cpu::masked_softmax(call, call.attributes[0].number()); }
+void fused_vjp_kernel(const KernelCall& call) { cpu::masked_softmax_vjp(call, call.attributes[0].number()); }
 
 void fused_vjp(const VjpCall& call) {
   if (!wanted(call, 0)) return;
@@ -168,11 +172,8 @@ void fused_vjp(const VjpCall& call) {
 }
 
 void fused_jvp(const JvpCall& call) {
-  const Term &y = call.outputs[0], moved = Term(call.attributes[0].number) * *call.tangents[0];
-  Attribute last;
-  last.present = true;
-  last.list = {-1};
-  call.results[0] = y * (moved - apply(OperatorId::sum, {y * moved}, attributes({last, integer(1)})));
+  const Term &y = call.outputs[0], moved = Term(call.attributes[0].number()) * *call.tangents[0];
+  call.results[0] = y * (moved - apply(OperatorId::sum, {y * moved}, attributes({Attribute::of_list({-1}), Attribute::of_flag(true)})));
 }
 
 // Exponentials count as some twenty operations.

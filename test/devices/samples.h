@@ -33,9 +33,12 @@ struct Sample {
   Attributes attributes;
 };
 
+// Large samples are beyond all thresholds from which work is divided or given to a library, and of odd sizes.
+enum class Extent : std::uint8_t { small, large };
+
 class Maker {
 public:
-  explicit Maker(std::uint32_t seed) : random_(seed) {}
+  explicit Maker(std::uint32_t seed, Extent extent = Extent::small) : random_(seed), large_(extent == Extent::large) {}
 
   // False where the operator is the runtime's own business (to_device) or nobody has written here what it takes.
   bool make(OperatorId id, Sample& sample);
@@ -45,31 +48,18 @@ public:
 
 private:
   Shape shape(int rank);
-  Shape shape() { return shape(static_cast<int>(below(5))); }
+  Shape shape() { return shape(static_cast<int>(large_ ? 1 + below(4) : below(5))); }
+  // A size of `small`, or an odd one about `large`.
+  std::int64_t about(std::int64_t small, std::int64_t large) { return large_ ? large + large / 16 * 2 + 2 * below(large / 8 + 1) : small; }
   Shape shrunk(const Shape& of);
   DType dtype() { return static_cast<DType>(below(kDTypes)); }
   DType floating() { return std::array{DType::f32, DType::f64, DType::bf16}[static_cast<std::size_t>(below(3))]; }
   Input tensor(DType type, const Shape& shape);
   Input tensor_or_number(DType type, const Shape& shape);
   static Attribute list(const Shape& sizes) { return list_of({sizes.begin(), sizes.end()}); }
-  static Attribute list_of(std::vector<std::int64_t> sizes) {
-    Attribute a;
-    a.present = true;
-    a.list = std::move(sizes);
-    return a;
-  }
-  static Attribute integer(std::int64_t i) {
-    Attribute a;
-    a.present = true;
-    a.integer = i;
-    return a;
-  }
-  static Attribute number(double d) {
-    Attribute a;
-    a.present = true;
-    a.number = d;
-    return a;
-  }
+  static Attribute list_of(std::vector<std::int64_t> sizes) { return Attribute::of_list(std::move(sizes)); }
+  static Attribute integer(std::int64_t i) { return Attribute::of_integer(i); }
+  static Attribute number(double d) { return Attribute::of_number(d); }
   // Integers below n, of some type.
   Input indices(const Shape& shape, std::int64_t n);
   void reduction(Sample& sample);
@@ -78,10 +68,16 @@ private:
   bool over_space(OperatorId id, Sample& sample);
 
   std::mt19937 random_;
+  bool large_;
 };
 
 inline Shape Maker::shape(int rank) {
   Shape s;
+  constexpr std::array<std::array<std::int64_t, 4>, 4> kLarge = {{{70001}, {131, 301}, {13, 41, 97}, {3, 11, 31, 51}}};
+  if (large_ && rank > 0) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) s.push_back(about(0, kLarge[static_cast<std::size_t>(rank - 1)][i]));
+    return s;
+  }
   for (int i = 0; i < rank; ++i) s.push_back(one_in(12) ? 0 : one_in(5) ? 1 : one_in(20) ? 40 + below(40) : 1 + below(7));
   return s;
 }
@@ -174,19 +170,19 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
   const Shape s = some(2 + static_cast<int>(below(2)));
   const std::int64_t axis = below(s.rank());
   const int line = static_cast<int>(axis);
-  const std::int64_t n = 1 + below(5);
+  const std::int64_t n = large_ ? about(0, 21) : 1 + below(5), stack = about(2, 33), classes = about(6, 1001), rows = about(n, 65);
   switch (id) {
   case OperatorId::embedding:
-    sample.inputs = {tensor(dtype(), s), indices(shape(), s[0])};
+    sample.inputs = {tensor(dtype(), s), indices(large_ ? Shape{about(0, 301)} : shape(), s[0])};
     return true;
   case OperatorId::embedding_vjp:
-    sample.inputs = {tensor(type, Shape{4, 3, 5}), indices(Shape{4, 3}, 7)};
-    values = {list_of({7, 5})};
+    sample.inputs = {tensor(type, Shape{stack, 3, classes}), indices(Shape{stack, 3}, 7)};
+    values = {list_of({7, classes})};
     return true;
   case OperatorId::gather:
   case OperatorId::scatter_add: {
     Shape shorter = s;
-    shorter[line] = below(6);
+    shorter[line] = about(below(6), 21);
     sample.inputs = {tensor(dtype(), s), indices(shorter, s[line])};
     if (id == OperatorId::scatter_add) sample.inputs.push_back(tensor(dtype(), shorter));
     values = {integer(one_in(2) ? axis : axis - s.rank())};
@@ -224,8 +220,8 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
   case OperatorId::cross_entropy_loss:
   case OperatorId::cross_entropy_vjp:
     if (id == OperatorId::cross_entropy_vjp) sample.inputs.push_back(tensor(type, Shape{}));
-    sample.inputs.push_back(tensor(type, Shape{n, 6}));
-    sample.inputs.push_back(indices(Shape{n}, 6));
+    sample.inputs.push_back(tensor(type, Shape{rows, classes}));
+    sample.inputs.push_back(indices(Shape{rows}, 6));
     return true;
   case OperatorId::mean_squared_error:
   case OperatorId::binary_cross_entropy:
@@ -321,18 +317,18 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
   }
   case OperatorId::cholesky:
   case OperatorId::determinant:
-    sample.inputs = {tensor(type, Shape{2, n, n})};
+    sample.inputs = {tensor(type, Shape{stack, n, n})};
     return true;
   case OperatorId::determinant_along:
-    sample.inputs = {tensor(type, Shape{2, n, n}), tensor(type, Shape{2, n, n})};
+    sample.inputs = {tensor(type, Shape{stack, n, n}), tensor(type, Shape{stack, n, n})};
     return true;
   case OperatorId::determinant_vjp:
-    sample.inputs = {tensor(type, Shape{2}), tensor(type, Shape{2, n, n}), tensor(type, Shape{2, n, n})};
+    sample.inputs = {tensor(type, Shape{stack}), tensor(type, Shape{stack, n, n}), tensor(type, Shape{stack, n, n})};
     values = {integer(below(2))};
     return true;
   case OperatorId::triangular_solve:
   case OperatorId::solve:
-    sample.inputs = {tensor(type, Shape{2, n, n}), tensor(type, Shape{2, n, 3})};
+    sample.inputs = {tensor(type, Shape{stack, n, n}), tensor(type, Shape{stack, n, 3})};
     if (id == OperatorId::triangular_solve && one_in(2)) values = {integer(below(2))};
     return true;
   default:
@@ -440,7 +436,8 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
     values = {list(shrunk(s))};
     return true;
   case OperatorId::matmul: {
-    const std::int64_t n = 1 + below(20), k = one_in(9) ? 0 : 1 + below(60), m = 1 + below(20), stack = 1 + below(3);
+    const std::int64_t n = large_ ? about(0, 211) : 1 + below(20), k = large_ ? about(0, 151) : one_in(9) ? 0 : 1 + below(60),
+                       m = large_ ? about(0, 201) : 1 + below(20), stack = 1 + below(3);
     const DType type = dtype();
     const Shape left[] = {{n, k}, {k}, {stack, n, k}, {2, 1, n, k}}, right[] = {{k, m}, {k}, {stack, k, m}, {1, 1, k, m}};
     sample.inputs = {tensor(type, left[below(4)]), tensor(one_in(3) ? dtype() : type, right[below(4)])};
@@ -480,12 +477,12 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
 inline bool Maker::over_space(OperatorId id, Sample& sample) {
   std::vector<Attribute>& values = sample.attributes.values;
   const DType type = floating();
-  const std::int64_t batch = 1 + below(3), axes = 1 + below(3), groups = 1 + below(2);
-  const std::int64_t channels = groups * (1 + below(4));
+  const std::int64_t batch = large_ ? 5 : 1 + below(3), axes = 1 + below(3), groups = 1 + below(2);
+  const std::int64_t channels = groups * (large_ ? about(0, 17) : 1 + below(4)), outs = about(2, 19);
   Shape x{batch, channels}, with_window{batch, channels};
   std::vector<std::int64_t> sizes, window;
   for (std::int64_t i = 0; i < axes; ++i) {
-    sizes.push_back(3 + below(5));
+    sizes.push_back(large_ ? about(0, axes == 1 ? 401 : axes == 2 ? 25 : 9) : 3 + below(5));
     window.push_back(1 + below(3));
     x.push_back(sizes.back());
   }
@@ -498,16 +495,16 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
   switch (id) {
   case OperatorId::convolve:
   case OperatorId::convolve_add_tied:
-    sample.inputs = {tensor(type, x), tensor(type, weights(2 * groups, channels / groups))};
-    if (id == OperatorId::convolve_add_tied) sample.inputs.push_back(tensor(type, {2 * groups}));
+    sample.inputs = {tensor(type, x), tensor(type, weights(outs * groups, channels / groups))};
+    if (id == OperatorId::convolve_add_tied) sample.inputs.push_back(tensor(type, {outs * groups}));
     values = {list_of({1 + below(2)}), list_of({below(3)}), Attribute{}, integer(groups)};
     return true;
   case OperatorId::transpose_convolve:
-    sample.inputs = {tensor(type, x), tensor(type, weights(channels, 2))};
+    sample.inputs = {tensor(type, x), tensor(type, weights(channels, outs))};
     values = {list_of({1 + below(2)}), Attribute{}, list_of({1 + below(2)}), integer(groups), Attribute{}};
     return true;
   case OperatorId::convolve_vjp_input:
-    sample.inputs = {tensor(type, x), tensor(type, weights(channels, 2))};
+    sample.inputs = {tensor(type, x), tensor(type, weights(channels, outs))};
     values = {list_of({1 + below(2)}), list_of({below(2)}), list_of({1 + below(2)}), integer(groups), list_of(sizes)};
     return true;
   case OperatorId::convolve_vjp_weights: {
@@ -551,7 +548,7 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
   case OperatorId::interpolate_nearest_vjp:
   case OperatorId::interpolate_linear_vjp:
     sample.inputs = {tensor(id == OperatorId::interpolate_nearest ? dtype() : type, x)};
-    values = {list_of({1 + below(9)})};
+    values = {list_of({about(1 + below(9), 21)})};
     if (id == OperatorId::interpolate_linear || id == OperatorId::interpolate_linear_vjp) values.push_back(integer(below(2)));
     return true;
   case OperatorId::adaptive_max_pool:
@@ -560,7 +557,7 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
   case OperatorId::adaptive_average_pool_vjp:
     sample.inputs = {tensor(type, x)};
     if (id == OperatorId::adaptive_pick_max) sample.inputs.push_back(tensor(type, x));
-    values = {list_of(std::vector<std::int64_t>(static_cast<std::size_t>(axes), 1 + below(6)))};
+    values = {list_of(std::vector<std::int64_t>(static_cast<std::size_t>(axes), about(1 + below(6), 11)))};
     return true;
   case OperatorId::batch_normalization_training:
   case OperatorId::batch_normalization_test:
@@ -613,11 +610,7 @@ inline std::vector<Tensor> placed(Runtime& runtime, const Sample& sample, Device
     Tensor t = runtime.from_host(in.dtype, in.shape, device, in.bytes.data());
     const auto integers = [](std::initializer_list<std::int64_t> numbers) {
       Attributes attributes;
-      for (const std::int64_t n : numbers) {
-        attributes.values.emplace_back();
-        attributes.values.back().present = true;
-        attributes.values.back().integer = n;
-      }
+      for (const std::int64_t n : numbers) attributes.values.push_back(Attribute::of_integer(n));
       return attributes;
     };
     if (in.first >= 0) t = runtime.apply(OperatorId::transpose, {t}, integers({in.first, in.second}));

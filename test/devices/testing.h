@@ -31,7 +31,7 @@ inline void mix(const KernelCall& call) {
   const View& out = call.outputs[0];
   const std::int64_t n = out.elements();
   for (std::int64_t i = 0; i < n; ++i) {
-    std::uint64_t sum = static_cast<std::uint64_t>(call.attributes[0].integer);
+    std::uint64_t sum = static_cast<std::uint64_t>(call.attributes[0].integer());
     for (const View& in : call.inputs) sum = 31 * sum + static_cast<std::uint64_t>(in.as<std::int64_t>()[i]);
     out.as<std::int64_t>()[i] = static_cast<std::int64_t>(sum);
   }
@@ -50,7 +50,7 @@ struct Gate {
   std::int64_t address() const { return reinterpret_cast<std::int64_t>(this); }
 };
 inline void pass_gate(const KernelCall& call) {
-  Gate& gate = *reinterpret_cast<Gate*>(call.attributes[0].integer);
+  Gate& gate = *reinterpret_cast<Gate*>(call.attributes[0].integer());
   gate.reached = true;
   for (int i = 0; i < 20'000 && !gate.open; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const View& out = call.outputs[0];
@@ -59,7 +59,7 @@ inline void pass_gate(const KernelCall& call) {
 }
 // Waits until another kernel has come to the gate, and opens it.
 inline void open_gate(const KernelCall& call) {
-  Gate& gate = *reinterpret_cast<Gate*>(call.attributes[0].integer);
+  Gate& gate = *reinterpret_cast<Gate*>(call.attributes[0].integer());
   for (int i = 0; i < 20'000 && !gate.reached; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   gate.open = gate.reached.load();
 }
@@ -103,7 +103,7 @@ inline void launch(Device& device, StreamKind stream, const Operator& op, const 
   Block* const writes[] = {output.storage->block};
   Attributes attributes;
   attributes.values.resize(1);
-  attributes.values[0].integer = number;
+  attributes.values[0] = Attribute::of_integer(number);
   device.launch(stream, Launch{op, KernelCall{in, out, attributes}, reads, writes});
 }
 

@@ -121,3 +121,16 @@
 (show (let ((x 1) (y 2)) (+ x (* y 3))))                 ; expect: 7
 (show (+ 1 (* 2 (- 3 (/ 8 (+ 2 2))))))                   ; expect: 3
 (show (apply + (iota 101)))                              ; expect: 5050
+(show (gcd 4 0.))               ; expect: 4.0
+(show (gcd 0. 4))               ; expect: 4.0
+(show (gcd 4. 6))               ; expect: 2.0
+(show (gcd 4 -6.))              ; expect: 2.0
+(show (gcd 12 18 0.))           ; expect: 6.0
+(show (gcd 12 18))              ; expect: 6
+(show (gcd -4))                 ; expect: 4
+(show (gcd))                    ; expect: 0
+(show (lcm 32 -36))             ; expect: 288
+(show (lcm 32. -36))            ; expect: 288.0
+(show (lcm 0 3.))               ; expect: 0.0
+(show (lcm 0. 3))               ; expect: 0.0
+(show (map exact? (list (gcd 3 2.) (lcm 3 2.) (gcd 3 2) (lcm 3 2)))) ; expect: (#f #f #t #t)

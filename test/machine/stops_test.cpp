@@ -1,5 +1,5 @@
-// A run may be stopped in the middle of a step: by whoever cancels it, or because a budget of work does not hold the step. Nothing of the step has
-// happened then, and whatever goes on from there, here or in another machine, is the same run.
+// A run may be stopped in the middle of a step: by whoever cancels it, or because a budget of work does not hold the step.
+// Nothing of the step has happened then, and whatever goes on from there, here or in another machine, is the same run.
 #include "test/machine/embedding.h"
 #include "vm/api/handles.h"
 
@@ -20,7 +20,8 @@ const char* const kPrograms[] = {
     "(define (g x) (+ (f x) (* (random-real) (sumall (exp x)))))"
     "(write (*j g (view (list->tensor (map (lambda (i) (* .1 i)) (iota 12)) 'f64) '(3 4)) 1.))(write (random-real))",
     // the same under schedules that replay
-    "(define (g x) (let loop ((i 0) (x x)) (if (= i 12) (sumall x) (loop (+ i 1) (* (dropout (tanh (+ x x)) .1) (random-real))))))"
+    "(define (g x) (let loop ((i 0) (x x)) (if (= i 12) (sumall x) (loop (+ i 1) (* (dropout (tanh (+ x x)) .1) "
+    "(random-real))))))"
     "(define x (list->tensor '(.1 .2 .3 .4) 'f64))"
     "(write (with-schedule \"bisection,base=16\" (lambda () (checkpoint-*j g x 1.))))"
     "(write (with-schedule \"binomial,base=16,snapshots=2\" (lambda () (checkpoint-*j g x 1.))))(write (random-real))",
@@ -44,13 +45,15 @@ const char* const kPrograms[] = {
     "(write (*j-update f (cons (list->tensor '(1. 2.) 'f64) (list->tensor '(.5 .25) 'f64)) 1. rule '()))"
     "(write (checkpoint-*j-update f (cons (list->tensor '(1. 2.) 'f64) (list->tensor '(.5 .25) 'f64)) 1. rule '()))",
     // text, and output in many pieces
-    "(define l (iota 4000)) (write l) (newline) (write (make-string 9000 #\\x)) (display (string-append (make-string 5000 #\\y) \"z\"))"
+    "(define l (iota 4000)) (write l) (newline) (write (make-string 9000 #\\x)) (display (string-append (make-string 5000 #\\y) "
+    "\"z\"))"
     "(write (string->list (make-string 3 #\\a))) (write (list->string (list #\\a #\\b)))",
     // output of runs that are replayed
     "(define (f x) (let loop ((i 0) (x x)) (if (= i 20) x (begin (write (make-string 5000 #\\x)) (loop (+ i 1) (* x 1.5))))))"
     "(write (with-schedule \"bisection,base=64\" (lambda () (checkpoint-*j f 2. 1.))))",
     // vectors, equality, the largest numbers of tensors
-    "(define v (make-vector 70000 1.)) (write (vector-length (vector-update v 3 2.))) (write (vector-length (list->vector (iota 70000))))"
+    "(define v (make-vector 70000 1.)) (write (vector-length (vector-update v 3 2.))) (write (vector-length (list->vector (iota "
+    "70000))))"
     "(define t (cast (list->tensor (iota 100) 'f64) 'i64)) (write (equal? t t)) (write (equal? t (+ t t))) (write t)"
     "(write (apply max (iota 70000)))",
 };
@@ -158,7 +161,8 @@ TEST_CASE("work is counted: flops and bytes of operations, bytes of text, object
   CHECK(work(make + "(define v (+ t u))") == made + 100 + 3 * 800);
   CHECK(work(make + "(define v (matmul t u))") == made + 2 * 10 * 100 + 3 * 800);
   CHECK(work(make + "(define v (view t '(100)))") == made); // a view
-  CHECK(work(make + "(define v (sumall (expand-tensor t '(1000 10 10))))") == made + 100'000 + 800'000 + 8 + 9); // and the number that it is
+  CHECK(work(make + "(define v (sumall (expand-tensor t '(1000 10 10))))") ==
+        made + 100'000 + 800'000 + 8 + 9); // and the number that it is
   CHECK(work("(write 123)") == 3);
   CHECK(work("(define s (make-string 10 #\\a))") == 10);
   CHECK(work("(define (f n) (if (= n 0) 0 (f (- n 1)))) (f 1000)") == 0);
@@ -186,10 +190,10 @@ TEST_CASE("a printer reads what it shows of a tensor") {
   cairn_status status = machine.run();
   REQUIRE_MESSAGE(status == CAIRN_OK, machine.error());
   const std::string row = "[1.5 1.5 1.5 ... 1.5 1.5 1.5]";
-  CHECK(machine.output == "#<tensor f64 (3000000 2000000)\n[" + row + "\n " + row + "\n " + row + "\n ...\n " + row + "\n " + row + "\n " +
-                              row + "]>\n" +
-                              "#<tensor i64 (2 1000)\n[[   0    1    2 ...  997  998  999]\n [1000 1001 1002 ... 1997 1998 1999]]>\n" +
-                              "#<tensor f32 (1000000000 0)\n[[]\n []\n []\n ...\n []\n []\n []]>");
+  CHECK(machine.output ==
+        "#<tensor f64 (3000000 2000000)\n[" + row + "\n " + row + "\n " + row + "\n ...\n " + row + "\n " + row + "\n " + row +
+            "]>\n" + "#<tensor i64 (2 1000)\n[[   0    1    2 ...  997  998  999]\n [1000 1001 1002 ... 1997 1998 1999]]>\n" +
+            "#<tensor f32 (1000000000 0)\n[[]\n []\n []\n ...\n []\n []\n []]>");
   CHECK(cairn_vm_work(machine.handle()) < 200'000);
 }
 

@@ -12,6 +12,7 @@ std::uint64_t Values::add(Tensor t) {
 }
 
 std::uint64_t Values::apply(OperatorId op, std::span<const std::uint64_t> terms, const Attributes& attributes) {
+  CHECK(well_formed(operator_of(op), attributes));
   std::vector<Tensor> inputs;
   bool all_numbers = true;
   for (const std::uint64_t t : terms) {

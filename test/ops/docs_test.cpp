@@ -75,6 +75,25 @@ std::string cell(std::string_view text) {
   return out;
 }
 
+// As programs say it; empty: rules alone use it.
+std::string_view said_name(const Operator& op) {
+  switch (op.id) {
+  case OperatorId::sum_to:
+  case OperatorId::prod_along:
+  case OperatorId::determinant_along:
+  case OperatorId::along_channels:
+  case OperatorId::channel_mean:
+  case OperatorId::mean_within:
+  case OperatorId::pick_max:
+  case OperatorId::adaptive_pick_max:
+    return {};
+  case OperatorId::atan2:
+    return "atan";
+  default:
+    return shown_name(op);
+  }
+}
+
 std::string page() {
   std::string out =
       "# Operators on tensors\n\n"
@@ -86,10 +105,15 @@ std::string page() {
       "weak: they take the type of the tensor, except that a flonum with integers gives f64. `+ - * / < <= > >= = max min expt atan abs sqrt exp\n"
       "log sin cos tan asin acos floor ceiling truncate round` are those of numbers; with a tensor among their operands they are these\n"
       "operators, and comparisons give tensors of 0 and 1.\n\n"
+      "Where a floating result is made of integers, as by `/`, it is f32 for u8, i8 and i16, whose numbers f32 holds, and f64 for i32 and i64. (NumPy's\n"
+      "quotients of integers are f64 always.) Floating numbers become integers (`cast`, `fill`, `list->tensor`, `pad`) towards 0; what does not fit\n"
+      "becomes the nearest number that does, and a NaN 0. Integers become smaller ones by their low bits.\n\n"
+      "Values and derivatives of functions of one operand are what they tend to where the operand is infinite or very large, wherever that is a\n"
+      "number. Denormal operands count as zeros. In `logsumexp` the derivative at an operand of -inf is 0, also where all are.\n\n"
       "| name | operands | result | derivative | kept |\n|---|---|---|---|---|\n";
   for (const Operator& op : all_operators()) {
-    if (op.id == OperatorId::sum_to) continue;  // for rules alone
-    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", shown_name(op), operands(op.signature), cell(op.text), derivative(op), kept(op));
+    if (said_name(op).empty()) continue;  // for rules alone
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", said_name(op), operands(op.signature), cell(op.text), derivative(op), kept(op));
   }
   return out;
 }

@@ -198,10 +198,10 @@ TEST_CASE("dropout is a function of its key: the rest is scaled, the same elemen
   CHECK(w.rt.read_numbers(applied(w.rt, O::dropout, {ones}, attributes)) == first);
   attributes.key = 100;
   CHECK(w.rt.read_numbers(applied(w.rt, O::dropout, {ones}, attributes)) != first);
-  attributes.values[0].number = 1;
+  attributes.values[0] = number(1);
   CHECK(w.rt.read_numbers(applied(w.rt, O::dropout, {ones}, attributes)) == Numbers(static_cast<std::size_t>(n), 0));
 
-  attributes.values[0].number = 0.5;
+  attributes.values[0] = number(0.5);
   const Tensor planes = w.tensor({10, 10, 3}, Numbers(300, 1));
   const Numbers dropped = w.rt.read_numbers(applied(w.rt, O::dropout_planewise, {planes}, attributes));
   double sum = 0;

@@ -66,9 +66,7 @@ std::vector<Example> examples(Device& elsewhere) {
 
   const auto f64 = integer(static_cast<std::int64_t>(DType::f64));
   all.push_back(Example{O::cast, {in({2, 3})}, {f64}});
-  Attribute there;
-  there.present = true;
-  there.device = &elsewhere;
+  const Attribute there = Attribute::of_device(elsewhere);
   all.push_back(Example{O::to_device, {in({2, 3})}, {there}});
   all.push_back(Example{O::contiguous, {permuted(in({2, 3}), {1, 0})}, {}});
   all.push_back(Example{O::view, {in({2, 6})}, {list({3, -1, 2})}});

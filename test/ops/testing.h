@@ -37,24 +37,9 @@ struct World {
 
 // --- attributes
 
-inline Attribute list(std::vector<std::int64_t> sizes) {
-  Attribute a;
-  a.present = true;
-  a.list = std::move(sizes);
-  return a;
-}
-inline Attribute integer(std::int64_t i) {
-  Attribute a;
-  a.present = true;
-  a.integer = i;
-  return a;
-}
-inline Attribute number(double d) {
-  Attribute a;
-  a.present = true;
-  a.number = d;
-  return a;
-}
+inline Attribute list(std::vector<std::int64_t> sizes) { return Attribute::of_list(std::move(sizes)); }
+inline Attribute integer(std::int64_t i) { return Attribute::of_integer(i); }
+inline Attribute number(double d) { return Attribute::of_number(d); }
 inline Attribute absent() { return Attribute(); }
 inline Attributes with(std::vector<Attribute> values) {
   Attributes a;

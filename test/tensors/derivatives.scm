@@ -79,6 +79,18 @@
 ; expect exit: 3
 (define (layers p) (let loop ((i 0) (x (car p))) (if (= i 1000) (sumall x) (loop (+ i 1) (tanh (+ x (cdr p)))))))
 (*j layers (cons (fill '(64 64) .1) (fill '(64 64) .01)) 1) ; expect error: memory budget of 8.0 MiB exceeded
+;;; case gradients-at-the-ends
+(define (slopes f . l) (tensor->list (gradient (lambda (x) (sumall (f x))) (list->tensor l 'f64))))
+(show (slopes GeLU-tanh 1e308 -1e308 +inf.0 -inf.0)) ; expect: (1.0 0.0 1.0 0.0)
+(show (slopes GeLU +inf.0 -inf.0)) ; expect: (1.0 0.0)
+(show (slopes SiLU 1e308 +inf.0)) ; expect: (1.0 1.0)
+(show (slopes asinh 1e200)) ; expect: (1e-200)
+(show (slopes (lambda (x) (logsumexp x)) -inf.0 -inf.0)) ; expect: (0.0 0.0)
+(show (slopes (lambda (x) (logsumexp x)) -inf.0 2)) ; expect: (0.0 1.0)
+;;; case a-tensor-of-integers-alone
+(gradient (lambda (x) (sumall (* x 2))) (list->tensor '(1 2) 'i32)) ; expect error: #<tensor i32 \(2\).*> has no derivatives.*cast
+;;; case integers-alone-under-tape
+(*j (lambda (x) (* x 2)) (list->tensor '(1 2) 'u8) (list->tensor '(1 1))) ; expect error: #<tensor u8 \(2\).*> has no derivatives.*cast
 ;;; case a-derivative-of-a-derivative-whose-value-has-a-constant-tensor
 (define (f x) (list (* x x x) (fill '(2) 1. 'f64)))
 (define c (list 1 (fill '(2) 1. 'f64)))

@@ -129,3 +129,18 @@
 (define singular (list->tensor '((1 2) (2 4)) 'f64))
 (show (cdr (j* (lambda (x) (gradient (lambda (y) (tensor->number (determinant y))) x)) singular (list->tensor '((1 0) (0 0)) 'f64)))) ; expect: ((0.0 0.0) (0.0 1.0))
 (show (cdr (j* determinant singular (list->tensor '((1 1) (0 1)) 'f64)))) ; expect: 3.0
+;;; case conversions
+(define (as type . l) (tensor->list (cast (list->tensor l 'f64) type)))
+(show (as 'i64 1e30 -1e30 +inf.0 -inf.0 +nan.0 -1.9)) ; expect: (9223372036854775808.0 -9223372036854775808.0 9223372036854775808.0 -9223372036854775808.0 0 -1)
+(show (as 'i32 1e30 -1e30 2147483647.9 -2147483649 +nan.0)) ; expect: (2147483647 -2147483648 2147483647 -2147483648 0)
+(show (as 'u8 300 -1 255.9 +inf.0 +nan.0)) ; expect: (255 0 255 255 0)
+(show (as 'i8 300 -300 -128.5 127.5)) ; expect: (127 -128 -128 127)
+(show (map (lambda (type) (tensor->number (fill '() 1e30 type))) '(u8 i8 i16 i32))) ; expect: (255 127 32767 2147483647)
+(show (list->tensor '(300 -300) 'i8)) ; expect: (127 -128)
+(show (cast (list->tensor '(300 -1) 'i32) 'u8)) ; expect: (44 255)
+(show (list->tensor '(140737488355327 140737488355328 -140737488355328) 'i64)) ; expect: (140737488355327 140737488355328.0 -140737488355328)
+;;; case signs-of-denormals
+(show (sign (list->tensor '(1e-310 -1e-310 0. 2. -3. +nan.0) 'f64))) ; expect: (0.0 0.0 0.0 1.0 -1.0 +nan.0)
+;;; case quotients-of-integers
+(define (quotient-type type) (tensor-type (/ (list->tensor '(1) type) (list->tensor '(2) type))))
+(show (map quotient-type '(u8 i8 i16 i32 i64))) ; expect: (f32 f32 f32 f64 f64)

@@ -17,7 +17,8 @@ COUNTED = "".join(f"{i}\n" for i in range(200)) + "200"
 ENDLESS = "(define (loop i) (loop (+ i 1)))\n(loop 0)\n"
 DEEP = "(define (deep n) (+ 1 (deep (+ n 1))))\n(deep 0)\n"
 KEYS = {"steps", "gradient_steps", "gradient_steps_executed", "replay_factor", "wall_s", "heap_peak_bytes", "tape_peak_bytes",
-        "tape_peak_records", "capsules_peak", "capsule_peak_bytes", "capsules_taken", "tensor_peak_bytes", "rss_peak_bytes", "schedule"}
+        "tape_peak_records", "capsules_peak", "capsule_peak_bytes", "capsules_taken", "tensor_peak_bytes", "scratch_peak_bytes", "rss_peak_bytes",
+        "schedule"}
 
 
 class CommandLine(ToolTest):

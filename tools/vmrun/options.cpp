@@ -40,7 +40,8 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
   if (app.count("--output-limit") != 0)
     options.output_bytes = require(parse_size(raw.output_limit), "--output-limit", raw.output_limit, "a size like 1MiB");
   if (app.count("--steps") != 0) options.steps = require(parse_count(raw.steps), "--steps", raw.steps, "a number of steps");
-  if (app.count("--work") != 0) options.work = require(parse_count(raw.work), "--work", raw.work, "an amount of work, a whole number");
+  if (app.count("--work") != 0)
+    options.work = require(parse_count(raw.work), "--work", raw.work, "an amount of work, a whole number");
   if (app.count("--seed") != 0) options.seed = require(parse_count(raw.seed), "--seed", raw.seed, "a whole number below 2^64");
   if (app.count("--checkpoint") != 0) options.checkpoint = raw.checkpoint;
   if (app.count("--save-every") != 0) {
@@ -57,7 +58,8 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
 }
 
 void check_together(const CLI::App& app, const RunOptions& options) {
-  bool saves = options.steps.has_value() || options.work.has_value() || options.save_every_steps != 0 || options.save_every_seconds != 0;
+  bool saves =
+      options.steps.has_value() || options.work.has_value() || options.save_every_steps != 0 || options.save_every_seconds != 0;
   if (!options.save.empty() && !saves) throw UsageError("--save needs --steps, --work or --save-every to say when");
   if (options.save.empty() && (options.save_every_steps != 0 || options.save_every_seconds != 0))
     throw UsageError("--save-every needs --save=FILE to say where");
@@ -65,8 +67,8 @@ void check_together(const CLI::App& app, const RunOptions& options) {
     if (!std::filesystem::is_directory(folder)) throw UsageError("--library: no folder \"" + folder + "\"");
   if (options.resume.empty()) {
     if (!options.file.empty()) return;
-    for (const char* option : {"--steps", "--work", "--save", "--save-every", "--output", "--output-limit", "--stats", "--profile",
-                               "--trace", "--progress", "--verify-only"})
+    for (const char* option : {"--steps", "--work", "--save", "--save-every", "--output", "--output-limit", "--stats",
+                               "--profile", "--trace", "--progress", "--verify-only"})
       if (app.count(option) != 0) throw UsageError(std::string(option) + " needs a program; the loop has none");
     return;
   }
@@ -89,7 +91,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_option("--memory", raw.memory, "budget of accounted memory, e.g. 256MiB (3/4 of what there is)")->type_name("SIZE");
   app.add_option("--device", raw.device, "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE] or cuda[:N] (cpu)")->type_name("DEVICE");
   app.add_option("--steps", raw.steps, "stop after exactly N steps")->type_name("N");
-  app.add_option("--work", raw.work, "stop before the step that would take more work than N: flops and bytes of large operations")->type_name("N");
+  app.add_option("--work", raw.work, "stop before the step that would take more work than N: flops and bytes of large operations")
+      ->type_name("N");
   app.add_option("--save", options.save, "write the state there when stopped by --steps or --work, or every --save-every")
       ->type_name("FILE");
   app.add_option("--save-every", raw.save_every, "save every N steps or TIME (10s, 5min) and go on")->type_name("N|TIME");

@@ -180,19 +180,22 @@ CAIRN_API cairn_status cairn_vm_extend(cairn_vm* vm, const cairn_module* module,
  * PROGRAM_ERROR, OVER_BUDGET: it cannot go on, cairn_vm_error says why; definitions stay. BAD_ARGUMENT: nothing to run. */
 CAIRN_API cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps);
 
-/* From now on at most so much more work: a run stops with OUT_OF_WORK before the step that would take more, and can go on, be saved or
- * be given up like one that is out of steps. Work is what steps take that are not all alike: modelled flops and bytes of operations on
- * tensors, bytes printed, objects copied, 1 each (docs/language.md). CAIRN_UNLIMITED, as in the beginning: no limit. */
+/* From now on at most so much more work: a run stops with OUT_OF_WORK before the step that would take more, and can go on, be
+ * saved or be given up like one that is out of steps. Work is what steps take that are not all alike: modelled flops and bytes of
+ * operations on tensors, bytes printed, objects copied, 1 each (docs/language.md). CAIRN_UNLIMITED, as in the beginning: no
+ * limit. */
 CAIRN_API void cairn_vm_limit_work(cairn_vm* vm, uint64_t work);
 
-/* Work since the program began, calls and that before a restore included: a count like that of steps, the same on every device. */
+/* Work since the program began, calls and that before a restore included: a count like that of steps, the same on every device.
+ */
 CAIRN_API uint64_t cairn_vm_work(const cairn_vm* vm);
 
 /* After OUT_OF_WORK: the least that the next step takes. */
 CAIRN_API uint64_t cairn_vm_work_needed(const cairn_vm* vm);
 
 /* Makes the cairn_vm_run in progress, or if there is none the next one, return CANCELLED within some milliseconds, also in the
- * middle of a long step, which will be done again. For other threads and signal handlers; the machine must not be freed meanwhile. */
+ * middle of a long step, which will be done again. For other threads and signal handlers; the machine must not be freed
+ * meanwhile. */
 CAIRN_API void cairn_vm_cancel(cairn_vm* vm);
 
 /* Gives up a program or call that was stopped; definitions stay, and the machine is idle. */
@@ -260,8 +263,8 @@ CAIRN_API void cairn_vm_free(cairn_vm* vm);
 
 /* ---- capsules ---- */
 
-/* The state of a machine before its first step, or after OUT_OF_STEPS, OUT_OF_WORK and CANCELLED; BAD_ARGUMENT at other times. A capsule knows
- * no machine: it may be handed to other threads and continued by any number of machines. */
+/* The state of a machine before its first step, or after OUT_OF_STEPS, OUT_OF_WORK and CANCELLED; BAD_ARGUMENT at other times. A
+ * capsule knows no machine: it may be handed to other threads and continued by any number of machines. */
 CAIRN_API cairn_status cairn_vm_capsule(const cairn_vm* vm, cairn_capsule** capsule);
 
 /* As cairn_vm_restore does with bytes. */

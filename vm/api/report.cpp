@@ -103,6 +103,7 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
         {"capsule_peak_bytes", s.capsule_peak_bytes},
         {"capsules_taken", s.capsules_taken},
         {"tensor_peak_bytes", s.tensor_peak_bytes},
+        {"scratch_peak_bytes", s.scratch_peak_bytes},
         {"rss_peak_bytes", cairn::api::peak_resident_bytes()},
         {"schedule", s.schedule},
     };

@@ -64,9 +64,9 @@ Options inner_options(const cairn_vm_options& given) {
   return options;
 }
 
-// At most `steps`, in slices between which a cancellation is seen. Slices are no part of the state: they change no result. They are short,
-// since what comes next may be slower than what was: most steps take a nanosecond, some a hundred, and those that may take long ask
-// for themselves.
+// At most `steps`, in slices between which a cancellation is seen. Slices are no part of the state: they change no result. They
+// are short, since what comes next may be slower than what was: most steps take a nanosecond, some a hundred, and those that may
+// take long ask for themselves.
 void run(cairn_vm& vm, std::uint64_t steps, Status& status) {
   constexpr std::uint64_t kLeastSlice = 1000, kMostSlice = std::uint64_t{1} << 32;
   for (;;) {

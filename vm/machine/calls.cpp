@@ -20,6 +20,32 @@ constexpr unsigned kMostPrimitiveArguments = std::max({
 #undef X
     0});
 
+// Those that write, or whose time depends on the length of a text. What others do is over at once and never stopped.
+bool takes_long(bytecode::Primitive which) {
+  using P = bytecode::Primitive;
+  switch (which) {
+  case P::string_ref:
+  case P::substring:
+  case P::string_append2:
+  case P::string_compare:
+  case P::string_compare_ci:
+  case P::list_to_string:
+  case P::string_to_list:
+  case P::make_string:
+  case P::string_to_symbol:
+  case P::symbol_to_string:
+  case P::display:
+  case P::write:
+  case P::newline:
+  case P::write_real:
+  case P::write_char:
+  case P::read_real:
+    return true;
+  default:
+    return false;
+  }
+}
+
 Value& source(Frame* frame, std::uint16_t field) { return frame->slots()[field & 0x7FFF]; }
 
 // Calls f(parameter slot, or element of the rest list) for each of n arguments.
@@ -54,7 +80,7 @@ Frame* Engine::call_in_general(Frame* frame, std::span<const std::uint16_t> fiel
 
 namespace {
 
-constexpr std::uint64_t kManyItems = 1 << 16;  // between two looks at whether to go on
+constexpr std::uint64_t kManyItems = 1 << 16; // between two looks at whether to go on
 
 // A vector that is filled from its beginning, one item after the other.
 class VectorBuilder {
@@ -150,9 +176,15 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
     tensors().set_origin(frame->code, frame->pc());
     v = stoppable(*this, [&] { return tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0); });
   } else {
-    effects_repeated = 0;
-    v = stoppable(*this, [&] { return print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this); });
+    auto run = [&] { return print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this); };
+    if (takes_long(which)) {
+      effects_repeated = 0;
+      v = stoppable(*this, run);
+    } else {
+      v = run();
+    }
     effects_done = 0;
+    draws_now.clear(); // they are done with, as it is
   }
   if (Tape* tape = runs.back().tape; tape != nullptr && tape->has(v)) v = tape->identity(v);
   for (std::size_t i = 0; i < fields.size(); ++i)
@@ -173,7 +205,8 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
   Value v = stoppable(*this, [&] {
     return which < bytecode::kFirstTensorProcedure
                ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
-               : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure), given);
+               : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure),
+                                    given);
   });
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(operands[i]);
@@ -202,9 +235,12 @@ void Engine::fail(bool no_match, Value v) const {
   for (bool first = true; v.is_pair(); v = v.pair()->cdr, first = false) {
     Value part = v.pair()->car;
     if (!first) message += ' ';
-    if (!first || !value::is_string(part)) message += describe(part);
-    else if (std::string_view text = value::as_text(part)->view(); text.size() <= kMost) message += text;
-    else message += text::shortened(text, kMost);
+    if (!first || !value::is_string(part))
+      message += describe(part);
+    else if (std::string_view text = value::as_text(part)->view(); text.size() <= kMost)
+      message += text;
+    else
+      message += text::shortened(text, kMost);
     if (message.size() > kMost) break;
   }
   throw ProgramError(message);

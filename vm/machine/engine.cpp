@@ -57,6 +57,7 @@ Statistics Engine::statistics_now() const {
   s.capsules_peak = std::max(s.capsules_peak, heap_.capsule_count_peak);
   s.capsule_peak_bytes = std::max({s.capsule_peak_bytes, heap_.capsules.peak, snapshot_bytes_peak});
   s.tensor_peak_bytes = std::max(s.tensor_peak_bytes, heap_.tensors.peak);
+  s.scratch_peak_bytes = heap_.scratch_peak;
   s.live_objects_at_exit = heap_.live_objects();
   return s;
 }
@@ -159,8 +160,10 @@ std::uint64_t Engine::random_bits() {
 void Engine::undo_draw() {
   std::size_t fresh = draws_now.back();
   draws_now.pop_back();
-  if (fresh != 0) --runs[fresh - 1].run_state()->effects()->drawn;
-  else --random_counter;
+  if (fresh != 0)
+    --runs[fresh - 1].run_state()->effects()->drawn;
+  else
+    --random_counter;
   for (; fresh < runs.size(); ++fresh) {
     EffectLog* log = runs[fresh].state != nullptr ? runs[fresh].run_state()->effects() : nullptr;
     if (log == nullptr) continue;

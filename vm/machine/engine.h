@@ -169,8 +169,8 @@ public:
   Frame* apply_to_list(Value callee, Value list);  // both borrowed
   // Vectors, owned; what is given is borrowed.
   Value vector_of(std::uint64_t length, Value x);
-  Value vector_of_list(Value list);  // a proper one
-  Value vector_with(value::Vector* old, std::uint64_t index);  // a copy in which that item is left unspecified
+  Value vector_of_list(Value list);                           // a proper one
+  Value vector_with(value::Vector* old, std::uint64_t index); // a copy in which that item is left unspecified
   Value primitive(bytecode::Primitive which, Frame* frame, std::span<const std::uint16_t> fields);
   Value tensor(std::uint16_t which, Frame* frame, std::span<const std::uint16_t> fields);
   Value host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields);
@@ -210,13 +210,14 @@ public:
   std::int64_t state_budget = 0;  // memory budget when the program started: part of the state, for schedules that choose by it
   std::uint64_t next_tag = 1;  // of j* invocations; part of the machine state
   std::uint64_t output_length = 0;
-  // Effects of the instruction to be executed next that have happened: pieces that a printer wrote before it was stopped, which it will not
-  // write again. `repeated` of them have been passed over this time.
+  // Effects of the instruction to be executed next that have happened: pieces that a printer wrote before it was stopped, which
+  // it will not write again. `repeated` of them have been passed over this time.
   std::uint64_t effects_done = 0, effects_repeated = 0;
-  // Random numbers that the instruction in work has drawn: from which run on each was new. An instruction that is stopped gives them back.
+  // Random numbers that the instruction in work has drawn: from which run on each was new. An instruction that is stopped gives
+  // them back.
   std::vector<std::size_t> draws_now;
   void undo_draw();
-  std::uint64_t work_needed = 0;  // after Status::out_of_work: the least that the instruction takes beyond the count
+  std::uint64_t work_needed = 0;   // after Status::out_of_work: the least that the instruction takes beyond the count
   std::uint64_t input_length = 0;  // taken from the host, used or not
   std::vector<schedule::Spec> schedules;  // [0]: of the command line
   std::uint32_t intern_schedule(const schedule::Spec& spec);

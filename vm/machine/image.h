@@ -47,6 +47,7 @@ private:
   void serial(const Object* o);
   void pairs(const value::Pair* p);
   void body(const Object* o);
+  void attribute(const ops::Attribute& a);
   void tensor_records(const Tape& t);
   void name(const ops::Device* device); // may be null
   void name(std::string_view text);
@@ -145,6 +146,7 @@ private:
   void frame(const Reference& r);
   void capsule(const Reference& r);
   void state(const Reference& r);
+  ops::Attribute attribute();
   void tensor_records(Tape& t); // image_tensors.cpp
   ops::Device* device();
   // --- image_check.cpp
@@ -157,10 +159,10 @@ private:
   std::uint64_t expected_ = 0;
   // Charged while the file is read: what a file makes these grow to is its choice.
   value::ChargedVector<ops::StorageRef> storages_; // by number
-  value::ChargedVector<Object*> made_;       // by number; null before it is read
-  value::ChargedVector<Read> read_;          // in order
-  value::ChargedVector<Reference> waiting_;  // a stack: objects met and not read
-  value::ChargedVector<Other> others_;       // references to objects met before
+  value::ChargedVector<Object*> made_;             // by number; null before it is read
+  value::ChargedVector<Read> read_;                // in order
+  value::ChargedVector<Reference> waiting_;        // a stack: objects met and not read
+  value::ChargedVector<Other> others_;             // references to objects met before
   std::size_t others_of_roots_ = 0; // the first of them, which stand in no object
   bool back_ = false;               // an object refers to one that was read before it, or to itself
   std::uint64_t serial_ = 0;        // of the object read last

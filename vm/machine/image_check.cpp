@@ -104,7 +104,8 @@ void ImageReader::check_runs(const RunList& list) const {
 
 // Numbers in numbers: of a depth that arithmetic, which takes them apart, can stand, and that forward mode can make.
 void ImageReader::check_bundles() const {
-  value::ChargedMap<const value::Bundle*, std::uint32_t> depths{value::ChargedAllocator<std::pair<const value::Bundle* const, std::uint32_t>>(engine.heap())};
+  value::ChargedMap<const value::Bundle*, std::uint32_t> depths{
+      value::ChargedAllocator<std::pair<const value::Bundle* const, std::uint32_t>>(engine.heap())};
   auto depth_of = [&](auto& self, const value::Bundle* b, std::uint32_t above) -> std::uint32_t {
     if (auto known = depths.find(b); known != depths.end()) return known->second;
     if (above == value::kMostLevels) throw Malformed("a number of too many levels");

@@ -13,8 +13,8 @@
 namespace cairn::machine {
 
 ImageReader::ImageReader(Engine& e, bytecode::ByteReader& r)
-    : engine(e), in(r), storages_(e.heap()), made_(e.heap()), read_(e.heap()), waiting_(e.heap()), others_(e.heap()), frames_(e.heap()),
-      bundles_(e.heap()), stacks_(e.heap()), tape_sizes_(e.heap()), taped_(e.heap()) {}
+    : engine(e), in(r), storages_(e.heap()), made_(e.heap()), read_(e.heap()), waiting_(e.heap()), others_(e.heap()),
+      frames_(e.heap()), bundles_(e.heap()), stacks_(e.heap()), tape_sizes_(e.heap()), taped_(e.heap()) {}
 
 bool ImageReader::flag() {
   std::uint8_t b = in.u8();

@@ -118,6 +118,45 @@ void ImageReader::tensor(Tensor& t) {
   if (most >= t.storage->bytes / ops::bytes_of(t.dtype)) throw Malformed("a tensor beyond its storage");
 }
 
+void ImageWriter::attribute(const ops::Attribute& a) {
+  using Kind = ops::Attribute::Kind;
+  out.u8(static_cast<std::uint8_t>(a.kind()));
+  if (a.kind() == Kind::integer) out.varint(bytecode::zigzag(a.integer()));
+  if (a.kind() == Kind::number) out.u64(value::flonum(a.number()).bits);
+  if (a.kind() == Kind::list) {
+    out.varint(a.list().size());
+    for (std::int64_t n : a.list()) out.varint(bytecode::zigzag(n));
+  }
+  if (a.kind() == Kind::device) name(a.device());
+}
+
+ops::Attribute ImageReader::attribute() {
+  using Kind = ops::Attribute::Kind;
+  switch (static_cast<Kind>(in.u8())) {
+  case Kind::absent:
+    return {};
+  case Kind::integer:
+    return ops::Attribute::of_integer(bytecode::unzigzag(in.varint()));
+  case Kind::number: {
+    Value number{in.u64()};
+    if (!number.is_flonum()) throw Malformed("a number of no known form");
+    return ops::Attribute::of_number(number.flonum());
+  }
+  case Kind::list: {
+    std::vector<std::int64_t> list(size(1));
+    for (std::int64_t& i : list) i = bytecode::unzigzag(in.varint());
+    return ops::Attribute::of_list(std::move(list));
+  }
+  case Kind::device: {
+    ops::Device* on = device();
+    if (on == nullptr) throw Malformed("an operand that is no device");
+    return ops::Attribute::of_device(*on);
+  }
+  default:
+    throw Malformed("an operand of no known kind");
+  }
+}
+
 void ImageWriter::tensor_records(const Tape& t) {
   out.varint(t.tensors().size());
   for (const auto& shared : t.tensors()) {
@@ -131,14 +170,7 @@ void ImageWriter::tensor_records(const Tape& t) {
       out.varint(r.count);
     out.varint(r.op == nullptr ? 0 : 1 + static_cast<std::uint64_t>(r.op->id));
     out.varint(r.attributes.values.size());
-    for (const ops::Attribute& a : r.attributes.values) {
-      flag(a.present);
-      out.varint(bytecode::zigzag(a.integer));
-      out.u64(value::flonum(a.number).bits);
-      out.varint(a.list.size());
-      for (std::int64_t n : a.list) out.varint(bytecode::zigzag(n));
-      name(a.device);
-    }
+    for (const ops::Attribute& a : r.attributes.values) attribute(a);
     out.u64(r.attributes.key);
     out.varint(r.operands.size());
     for (std::uint32_t n : r.operands) out.varint(n == tape::kNone ? 0 : 1 + std::uint64_t{n});
@@ -183,7 +215,7 @@ void check_record(Engine& engine, const TensorRecord& r) {
     return;
   case Kind::unpack:
     want(r.results == 1 && r.operands.size() == 1 && r.operands[0] != tape::kNone && r.inputs.size() == 1 &&
-         inputs[0].elements() == r.count && r.attributes.values.size() == 1 && r.attributes.values[0].device != nullptr);
+         inputs[0].elements() == r.count && r.attributes.values.size() == 1 && r.attributes.values[0].device() != nullptr);
     return;
   case Kind::host: {
     const std::vector<HostProcedure>& hosts = engine.options.hosts;
@@ -196,15 +228,14 @@ void check_record(Engine& engine, const TensorRecord& r) {
   }
   want(r.op != nullptr && r.op->vjp != nullptr && r.op->infer != nullptr && r.operands.size() == r.inputs.size() &&
        r.outputs.size() == r.results);
-  std::size_t attributes = 0, least = 0;
+  std::size_t least = 0;
   bool list = false;
   for (char c : r.op->signature) {
     char kind = c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
     if (kind == 'T' || kind == 'X' || kind == 'I') ++least;
     else if (kind == 'V') list = true;
-    else if (kind != 'Z') ++attributes;
   }
-  want(r.attributes.values.size() <= attributes && (list ? r.inputs.size() >= least : r.inputs.size() == least));
+  want(ops::well_formed(*r.op, r.attributes) && (list ? r.inputs.size() >= least : r.inputs.size() == least));
   std::size_t at = 0;
   for (char c : r.op->signature)
     if (c == 'T' || c == 'X' || c == 'I') {
@@ -212,15 +243,6 @@ void check_record(Engine& engine, const TensorRecord& r) {
       ++at;
     }
   for (const Tensor& t : inputs) want(t.weak ? !list : t.device() != nullptr);
-  std::size_t attribute = 0;
-  for (char c : r.op->signature) {
-    char kind = c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
-    if (kind == 'T' || kind == 'X' || kind == 'I' || kind == 'V' || kind == 'Z') continue;
-    const ops::Attribute& a = r.attributes[attribute++];
-    want((c >= 'a' || a.present) && (kind != 'R' || !a.present || a.device != nullptr));
-    want(kind != 'L' || a.integer == static_cast<std::int64_t>(a.list.size()));
-    want(kind != 'D' || !a.present || (a.integer >= 0 && a.integer < static_cast<std::int64_t>(ops::kDTypes)));
-  }
   ops::ResultTypes types;
   try {
     r.op->infer({*r.op, inputs, r.attributes, &engine.tensors().cpu()}, types);
@@ -264,17 +286,8 @@ void ImageReader::tensor_records(Tape& t) {
     r->count = r->kind == TensorRecord::Kind::host ? host_number(engine, text()) : number32();
     std::uint64_t op = count(ops::kOperators);
     if (op != 0) r->op = &ops::operator_of(static_cast<ops::OperatorId>(op - 1));
-    r->attributes.values.resize(size(11));
-    for (ops::Attribute& a : r->attributes.values) {
-      a.present = flag();
-      a.integer = bytecode::unzigzag(in.varint());
-      Value number{in.u64()};
-      if (!number.is_flonum()) throw Malformed("a number of no known form");
-      a.number = number.flonum();
-      a.list.resize(size(1));
-      for (std::int64_t& i : a.list) i = bytecode::unzigzag(in.varint());
-      a.device = device();
-    }
+    r->attributes.values.resize(size(1));
+    for (ops::Attribute& a : r->attributes.values) a = attribute();
     r->attributes.key = in.u64();
     r->operands.resize(size(1));
     for (std::uint32_t& o : r->operands) {

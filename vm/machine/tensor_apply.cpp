@@ -228,11 +228,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
     } else if (const Tensor& given = primal_tensor(engine, t.v); !(given.shape == y.shape)) {
       Operands expand;
       expand.inputs = {t.v};
-      ops::Attribute sizes;
-      sizes.present = true;
-      sizes.list.assign(y.shape.begin(), y.shape.end());
-      sizes.integer = y.rank();
-      expand.attributes.values.push_back(std::move(sizes));
+      expand.attributes.values.push_back(ops::Attribute::of_list(y.shape.sizes()));
       Value full = applied(engine, ops::operator_of(OperatorId::expand), expand)[0];
       heap.release(std::exchange(t.v, full));
     }
@@ -344,7 +340,8 @@ void check_nan(Engine& engine, std::string_view who, const Tensor& t, std::strin
     std::vector<double> numbers = engine.tensors().runtime.read_numbers(piece.of(t));
     auto found = std::find_if(numbers.begin(), numbers.end(), [](double d) { return d != d; });
     if (found != numbers.end())
-      throw ProgramError(fmt::format("{}{}: element {} of the result of shape {} is a NaN", who, where, piece.first() + (found - numbers.begin()), t.shape.text()));
+      throw ProgramError(fmt::format("{}{}: element {} of the result of shape {} is a NaN", who, where,
+                                     piece.first() + (found - numbers.begin()), t.shape.text()));
   }
 }
 
@@ -357,13 +354,10 @@ Value zeros_like(Engine& engine, Value tensor) {
   const Tensor& like = primal_tensor(engine, tensor);
   ops::Runtime& runtime = engine.tensors().runtime;
   return translated("", [&] {
-    ops::Attributes what;  // sizes, the number, the type, where
-    what.values.resize(4);
-    for (ops::Attribute& a : what.values) a.present = true;
-    what.values[0].list.assign(like.shape.begin(), like.shape.end());
-    what.values[0].integer = like.rank();
-    what.values[2].integer = static_cast<std::int64_t>(like.dtype);
-    what.values[3].device = like.device() != nullptr ? like.device() : &runtime.default_device();
+    using ops::Attribute;
+    ops::Device& device = like.device() != nullptr ? *like.device() : runtime.default_device();
+    const ops::Attributes what{.values = {Attribute::of_list(like.shape.sizes()), Attribute::of_number(0), Attribute::of_type(like.dtype),
+                                          Attribute::of_device(device)}};
     return engine.heap().make_tensor(runtime.apply(OperatorId::fill, {}, what));
   });
 }
@@ -377,7 +371,7 @@ bool same(Engine& engine, Value a, Value b) {
     if (ops::is_floating(x.dtype)) {
       std::vector<double> p = runtime.read_numbers(piece.of(x)), q = runtime.read_numbers(piece.of(y));
       if (!std::equal(p.begin(), p.end(), q.begin(), alike)) return false;
-    } else {  // a double does not hold all of them
+    } else { // a double does not hold all of them
       std::vector<std::byte> p(static_cast<std::size_t>(piece.elements() * ops::bytes_of(x.dtype))), q(p.size());
       runtime.read(piece.of(x), p.data());
       runtime.read(piece.of(y), q.data());
@@ -403,10 +397,7 @@ Value fitted(Engine& engine, Value part, Value primal, const char* what) {
   if (t.dtype == x.dtype) return Heap::retain(part);
   Operands cast;
   cast.inputs = {part};
-  ops::Attribute type;
-  type.present = true;
-  type.integer = static_cast<std::int64_t>(x.dtype);
-  cast.attributes.values.push_back(std::move(type));
+  cast.attributes.values.push_back(ops::Attribute::of_type(x.dtype));
   return applied(engine, ops::operator_of(OperatorId::cast), cast)[0];
 }
 

@@ -100,40 +100,44 @@ Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Va
     }
     default: {
       ops::Attribute a;
-      a.present = there;
       bool good = true;
       const char* expected = "";
       // In the place of an operand that may be left out #f stands for that.
-      if (optional && there && v == value::kFalse && kind != 'B') a.present = there = false;
+      if (optional && there && v == value::kFalse && kind != 'B') there = false;
       if (there) {
         switch (kind) {
-        case 'K':
+        case 'K': {
           expected = "an integer";
-          good = engine.is_number(v) && to_integer(engine, v, a.integer);
+          std::int64_t integer = 0;
+          good = engine.is_number(v) && to_integer(engine, v, integer);
+          a = ops::Attribute::of_integer(integer);
           break;
-        case 'L':
+        }
+        case 'L': {
           expected = "a list of integers";
-          good = integers(engine, v, a.list);
-          a.integer = static_cast<std::int64_t>(a.list.size());
+          std::vector<std::int64_t> list;
+          good = integers(engine, v, list);
+          a = ops::Attribute::of_list(std::move(list));
           break;
+        }
         case 'N':
           expected = "a number";
           good = engine.is_number(v) && !is_tensor_like(v);
-          if (good) a.number = engine.to_double(v);
+          if (good) a = ops::Attribute::of_number(engine.to_double(v));
           break;
         case 'B':
-          a.integer = v == value::kFalse ? 0 : 1;
+          a = ops::Attribute::of_flag(v != value::kFalse);
           break;
         case 'D':
           expected = "a type of elements: one of u8 i8 i16 i32 i64 f32 f64 bf16";
-          if (auto type = dtype_of_value(v)) a.integer = static_cast<std::int64_t>(*type);
+          if (auto type = dtype_of_value(v)) a = ops::Attribute::of_type(*type);
           else
             good = false;
           break;
         case 'R':
           expected = "a residence";
           good = !name_in(v).empty();
-          if (good) a.device = &engine.tensors().device(name_in(v));
+          if (good) a = ops::Attribute::of_device(engine.tensors().device(name_in(v)));
           break;
         default:
           good = false;

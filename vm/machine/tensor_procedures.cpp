@@ -36,7 +36,7 @@ struct Numbers {
   value::ChargedVector<Value> list;
 };
 
-constexpr std::int64_t kMany = 1 << 14;  // elements between two looks at whether to go on
+constexpr std::int64_t kMany = 1 << 14; // elements between two looks at whether to go on
 
 bool is_sequence(Value v) { return v.is_pair() || v == value::kNull || value::is_vector(v); }
 
@@ -49,8 +49,8 @@ std::int64_t length_of(const Engine& engine, Value v) {
   return n;
 }
 
-// Nested lists of numbers: the shape that all of them must have, and the numbers in order. Lists may be shared, so there may be many more
-// numbers than objects.
+// Nested lists of numbers: the shape that all of them must have, and the numbers in order. Lists may be shared, so there may be
+// many more numbers than objects.
 class Nested {
 public:
   Nested(Engine& engine, Value root) : engine_(engine), root_(root) {
@@ -62,8 +62,8 @@ public:
     }
   }
   const Shape& shape() const { return shape_; }
-  // Calls f(owner, slot, number) for each; the owner of a number that stands in no list is null. False: f returned false, and no more are
-  // looked at.
+  // Calls f(owner, slot, number) for each; the owner of a number that stands in no list is null. False: f returned false, and no
+  // more are looked at.
   template <class F> bool for_each(F&& f) {
     bool all = shape_.rank() == 0 ? number(nullptr, 0, root_, f) : level(root_, 0, f);
     if (all) engine_.meter().spend(static_cast<std::uint64_t>(count_ % kMany));
@@ -105,11 +105,7 @@ std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)
 
 Tensor of_type(Engine& engine, Tensor wide, DType type) {
   if (type == DType::f64) return wide;
-  ops::Attributes to;
-  to.values.resize(1);
-  to.values[0].present = true;
-  to.values[0].integer = static_cast<std::int64_t>(type);
-  return engine.tensors().runtime.apply(OperatorId::cast, {wide}, to);
+  return engine.tensors().runtime.apply(OperatorId::cast, {wide}, {.values = {ops::Attribute::of_type(type)}});
 }
 
 // Doubles that go into a new tensor a piece at a time.
@@ -216,16 +212,20 @@ void unpack(Engine& engine, Value v, Numbers& out) {
     record->count = static_cast<std::uint32_t>(t.elements());
     record->operands = {node};
     record->inputs = tape::KeptTensors({{ops::description(t)}});
-    record->attributes.values.resize(1);
-    record->attributes.values[0].device = t.device();
+    record->attributes.values = {ops::Attribute::of_device(*t.device())};
     record->serial = heap.next_serial;
     tape->add_tensor(std::move(record));
   }
+  // Integers that are too large for exact ones become flonums, as elsewhere.
+  auto whole = [](double d) {
+    bool fits = d >= static_cast<double>(value::kLeastInteger) && d <= static_cast<double>(value::kMostInteger);
+    return fits ? value::integer_unchecked(static_cast<std::int64_t>(d)) : value::flonum(d);
+  };
   for (ops::Pieces piece(t.shape); piece.there(); piece.next()) {
     engine.meter().spend(static_cast<std::uint64_t>(piece.elements()));
     std::vector<double> data = translated("tensor->list", [&] { return engine.tensors().runtime.read_numbers(piece.of(t)); });
     for (double d : data)
-      out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : value::integer(static_cast<std::int64_t>(d)));
+      out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : whole(d));
   }
 }
 
@@ -274,7 +274,7 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
   return translated("list->tensor", [&] {
     Nested nested(engine, operands[0]);
     Tape* tape = engine.runs.back().tape;
-    if (tape == nullptr) {  // numbers go straight into the tensor, unless one is of forward mode
+    if (tape == nullptr) { // numbers go straight into the tensor, unless one is of forward mode
       Filler filler(engine, nested.shape(), *device);
       bool plain = nested.for_each([&](value::Object*, std::uint32_t, Value v) {
         if (!v.is_flonum() && !v.is_integer()) return false;

@@ -27,9 +27,10 @@ Tensor taken(Tape& tape, std::uint32_t node) {
   return t;
 }
 
-// Adds the parts that are there to the cotangents of their nodes. Until then the work can be stopped and done again: `used` are what it began
-// with, and they go now.
-void add_parts(Engine& engine, Tape& tape, std::span<const std::uint32_t> nodes, std::span<Tensor> parts, std::span<Tensor> used) {
+// Adds the parts that are there to the cotangents of their nodes. Until then the work can be stopped and done again: `used` are
+// what it began with, and they go now.
+void add_parts(Engine& engine, Tape& tape, std::span<const std::uint32_t> nodes, std::span<Tensor> parts,
+               std::span<Tensor> used) {
   std::uint64_t work = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].empty() || parts[i].weak) continue;
@@ -44,7 +45,8 @@ void add_parts(Engine& engine, Tape& tape, std::span<const std::uint32_t> nodes,
   for (Tensor& t : used) t = {};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].empty()) continue;
-    if (parts[i].weak) tape.accumulate(nodes[i], parts[i].number);
+    if (parts[i].weak)
+      tape.accumulate(nodes[i], parts[i].number);
     else
       accumulate(engine, tape, nodes[i], std::exchange(parts[i], {}));
   }
@@ -89,14 +91,8 @@ void sweep_unpack(Engine& engine, Tape& tape, const TensorRecord& r) {
   }
   if (!any) return;
   ops::Runtime& runtime = engine.tensors().runtime;
-  Tensor wide = runtime.from_host(DType::f64, like.shape, *r.attributes[0].device, numbers.data());
-  if (like.dtype != DType::f64) {
-    ops::Attributes to;
-    to.values.resize(1);
-    to.values[0].present = true;
-    to.values[0].integer = static_cast<std::int64_t>(like.dtype);
-    wide = runtime.apply(ops::OperatorId::cast, {wide}, to);
-  }
+  Tensor wide = runtime.from_host(DType::f64, like.shape, *r.attributes[0].device(), numbers.data());
+  if (like.dtype != DType::f64) wide = runtime.apply(ops::OperatorId::cast, {wide}, {.values = {ops::Attribute::of_type(like.dtype)}});
   add_parts(engine, tape, r.operands, {&wide, 1}, {});
 }
 
@@ -159,9 +155,11 @@ void sweep(Engine& engine, Tape& tape) {
     const std::span<Tensor> given(cotangents.data(), r.results);
     try {
       switch (r.kind) {
-      case TensorRecord::Kind::apply: sweep_operator(engine, tape, r, {outputs.data(), r.results}, given); break;
+      case TensorRecord::Kind::apply:
+        sweep_operator(engine, tape, r, {outputs.data(), r.results}, given);
+        break;
       case TensorRecord::Kind::host: {
-        const ops::Meter::Uninterrupted whole(engine.meter());  // what the host has done cannot be done again
+        const ops::Meter::Uninterrupted whole(engine.meter()); // what the host has done cannot be done again
         sweep_host(engine, tape, r, cotangents[0]);
         break;
       }
@@ -170,9 +168,10 @@ void sweep(Engine& engine, Tape& tape) {
         add_parts(engine, tape, r.operands, {&part, 1}, given);
         break;
       }
-      default: sweep_pack(engine, tape, r, cotangents[0]);
+      default:
+        sweep_pack(engine, tape, r, cotangents[0]);
       }
-    } catch (const ops::Stopped&) {  // it will begin with them again
+    } catch (const ops::Stopped&) { // it will begin with them again
       for (std::uint32_t i = 0; i < r.results; ++i)
         if (!cotangents[i].empty()) tape.tensor_cotangents.insert_or_assign(r.node + i, std::move(cotangents[i]));
       throw;

@@ -5,6 +5,7 @@
 #include "ops/operator.h"
 #include "vm/machine/run.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,11 @@ public:
   TensorWorld(value::Heap& heap, ops::Meter& meter) : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {}
   void charge(std::int64_t bytes) override { heap_.charge(heap_.tensors, bytes); }
   ops::Meter* meter() override { return &meter_; }
+  std::int64_t room() override { return heap_.room(); }
+  void note_scratch(std::int64_t bytes) override { heap_.scratch_peak = std::max(heap_.scratch_peak, bytes); }
+  [[noreturn]] void refuse_scratch(std::string_view op, std::int64_t bytes) override {
+    heap_.over_budget(bytes, " of scratch memory for " + std::string(op));
+  }
   // By name, or by role: "gpu" and "streaming" mean the accelerator that was asked for. Null, or ProgramError: there is none.
   ops::Device* find(std::string_view name);
   ops::Device& device(std::string_view name);

@@ -1,5 +1,5 @@
-// An instruction that was stopped half-way has not happened. What it made dies with the exception; here is what puts the machine's counters and
-// the tape it records on back to what they were, so that the instruction, done again, does the same.
+// An instruction that was stopped half-way has not happened. What it made dies with the exception; here is what puts the
+// machine's counters and the tape it records on back to what they were, so that the instruction, done again, does the same.
 #pragma once
 
 #include "vm/machine/engine.h"
@@ -12,7 +12,8 @@ public:
   // `tape`: what may be recorded on; null: none.
   Undo(Engine& engine, Tape* tape)
       : attempt_(engine.meter()), engine_(engine), tape_(tape), draws_(engine.draws_now.size()),
-        serial_(engine.heap().next_serial), tag_(engine.next_tag), work_(engine.meter().work()), capsules_(engine.statistics.capsules_taken) {
+        serial_(engine.heap().next_serial), tag_(engine.next_tag), work_(engine.meter().work()),
+        capsules_(engine.statistics.capsules_taken) {
     if (tape_ != nullptr) length_ = tape_->length();
   }
   ~Undo() { engine_.draws_now.resize(draws_); }
@@ -47,6 +48,8 @@ template <class F> decltype(auto) stoppable(Engine& engine, Tape* tape, F&& f) {
     throw;
   }
 }
-template <class F> decltype(auto) stoppable(Engine& engine, F&& f) { return stoppable(engine, engine.runs.back().tape, std::forward<F>(f)); }
+template <class F> decltype(auto) stoppable(Engine& engine, F&& f) {
+  return stoppable(engine, engine.runs.back().tape, std::forward<F>(f));
+}
 
 } // namespace cairn::machine

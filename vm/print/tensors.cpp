@@ -47,7 +47,8 @@ public:
   explicit Writer(const ops::Tensor& t) : t_(t), runtime_(*t.device()) {
     // Brackets around nothing are shown like elements.
     std::int64_t most = 1;
-    for (std::int64_t size : t.shape) most = most > kMostElements ? most : most * std::max<std::int64_t>(1, std::min(size, kMostElements + 1));
+    for (std::int64_t size : t.shape)
+      most = most > kMostElements ? most : most * std::max<std::int64_t>(1, std::min(size, kMostElements + 1));
     std::int64_t count = 1;
     for (int axis = 0; axis < t.rank(); ++axis) {
       axes_.push_back(shown(t.shape[axis], most <= kMostElements));
@@ -82,7 +83,7 @@ private:
     std::vector<std::string> texts;
     if (ops::is_floating(corner.dtype)) {
       for (double d : runtime_.read_numbers(corner)) texts.push_back(element_text(corner.dtype, d));
-    } else {  // a double does not hold all of them
+    } else { // a double does not hold all of them
       std::vector<std::int64_t> integers(static_cast<std::size_t>(corner.elements()));
       runtime_.read(corner.dtype == ops::DType::i64 ? corner : as_i64(corner), integers.data());
       for (std::int64_t i : integers) texts.push_back(fmt::format("{}", i));
@@ -99,11 +100,7 @@ private:
     }
   }
   ops::Tensor as_i64(const ops::Tensor& t) {
-    ops::Attributes to;
-    to.values.resize(1);
-    to.values[0].present = true;
-    to.values[0].integer = static_cast<std::int64_t>(ops::DType::i64);
-    return runtime_.apply(ops::OperatorId::cast, {t}, to);
+    return runtime_.apply(ops::OperatorId::cast, {t}, {.values = {ops::Attribute::of_type(ops::DType::i64)}});
   }
   // `at`: the number of the part's first element among those shown. Not deeper than a tensor has axes.
   void level(int axis, std::int64_t at) {
@@ -141,7 +138,7 @@ private:
   const ops::Tensor& t_;
   ops::Runtime runtime_;
   std::vector<std::vector<Stretch>> axes_;
-  std::vector<std::string> texts_;  // of the elements shown, in order
+  std::vector<std::string> texts_; // of the elements shown, in order
   std::size_t width_ = 0;
   std::string out_;
 };

@@ -1,6 +1,6 @@
 // See graph.h. Every copy is made top-down with an explicit list of slots still to fill; a slot holds a harmless value until then.
-#include "vm/runs/children.h"
 #include "vm/runs/graph.h"
+#include "vm/runs/children.h"
 #include "vm/value/charged.h"
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ using value::Object;
 
 namespace {
 
-// Counts the slots that a walk looks at as work, many at a time, and lets it be stopped: a tree has as many as there are paths to what is
-// shared.
+// Counts the slots that a walk looks at as work, many at a time, and lets it be stopped: a tree has as many as there are paths to
+// what is shared.
 class Visits {
 public:
   void one() {

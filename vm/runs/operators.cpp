@@ -217,9 +217,11 @@ std::uint64_t steps_argument(Engine& engine, Value n) {
 // What an instruction moves out of a register. If the instruction cannot be completed, it is there again.
 class Moved {
 public:
-  Moved(Heap& heap, Value& slot) : heap_(heap), slot_(slot), v(std::exchange(slot, value::kUnspecified)), exceptions_(std::uncaught_exceptions()) {}
+  Moved(Heap& heap, Value& slot)
+      : heap_(heap), slot_(slot), v(std::exchange(slot, value::kUnspecified)), exceptions_(std::uncaught_exceptions()) {}
   ~Moved() {
-    if (std::uncaught_exceptions() > exceptions_) slot_ = v;
+    if (std::uncaught_exceptions() > exceptions_)
+      slot_ = v;
     else
       heap_.release(v);
   }
@@ -237,8 +239,8 @@ private:
   int exceptions_;
 };
 
-// Whether it can be done again from its beginning after it was stopped: those that copy trees, in which every path to a shared value counts, and
-// sweeps. The others take no longer than looking at memory that exists, and are not stopped.
+// Whether it can be done again from its beginning after it was stopped: those that copy trees, in which every path to a shared
+// value counts, and sweeps. The others take no longer than looking at memory that exists, and are not stopped.
 bool is_stoppable(Opcode op) {
   switch (op) {
   case Opcode::run_bundle:
@@ -343,7 +345,8 @@ bool perform(Engine& engine, const Word* instruction) {
   }
   case Opcode::run_open: {
     std::uint16_t kind = field_b(w);
-    Moved f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))), cotangent(heap, slot(operand(instruction, 2)));
+    Moved f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))),
+        cotangent(heap, slot(operand(instruction, 2)));
     std::optional<Moved> update;
     Opening of{kind % 2 == 1, kind >= 4, f.v, x.v, cotangent.v};
     if (kind >= 2) of.update = update.emplace(heap, slot(operand(instruction, 3))).v;
@@ -436,7 +439,7 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
     if (runs::is_stoppable(op)) return stoppable(engine, [&] { return perform(engine, instruction); });
     engine.meter().poll();
   } catch (...) {
-    frame->rest_at(instruction);  // its registers hold what they held
+    frame->rest_at(instruction); // its registers hold what they held
     throw;
   }
   const ops::Meter::Uninterrupted whole(engine.meter());

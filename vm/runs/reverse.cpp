@@ -107,6 +107,10 @@ bool within_derivative(Engine& engine, Value f, Value x, Value cotangent) {
 void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   Heap& heap = engine.heap();
   const Value f = of.f, x = of.x, cotangent = of.cotangent;
+  if (const Value primal = engine.primal(x);
+      !of.update.is_pair() && value::is_tensor(primal) && !ops::is_floating(value::tensor_of(primal).dtype))
+    throw ProgramError(fmt::format("{}: {} has no derivatives, since its elements are integers; (cast x 'f64) has some",
+                                   of.checkpoint ? "checkpoint-*j" : "*j", engine.describe(primal)));
   if (of.in_place) want_unshared(engine, x, of.checkpoint ? "checkpoint-*j-update!" : "*j-update!");
   Tape* outer = engine.current().tape;
   if (outer != nullptr)

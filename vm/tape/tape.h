@@ -221,7 +221,8 @@ public:
     bool keeps_primals;
   };
   Length length() const {
-    return {count_, chunks_.size(), unswept_tensors_, marks.size(), composites.size(), outputs.size(), next_, end_, keeps_primals_};
+    return {count_, chunks_.size(), unswept_tensors_, marks.size(), composites.size(), outputs.size(),
+            next_,  end_,           keeps_primals_};
   }
   void cut(const Length& to);
 

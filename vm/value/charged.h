@@ -1,5 +1,5 @@
-// Memory outside of the heap whose size a program chooses, charged to an account for as long as it is held: an amount of bytes, and the allocator
-// of containers that charge what they take.
+// Memory outside of the heap whose size a program chooses, charged to an account for as long as it is held: an amount of bytes,
+// and the allocator of containers that charge what they take.
 #pragma once
 
 #include "vm/value/heap.h"
@@ -37,7 +37,7 @@ private:
 template <class T> class ChargedAllocator {
 public:
   using value_type = T;
-  ChargedAllocator(Heap& heap) : ChargedAllocator(heap, heap.scratch) {}  // implicit: containers are made from a heap
+  ChargedAllocator(Heap& heap) : ChargedAllocator(heap, heap.scratch) {} // implicit: containers are made from a heap
   ChargedAllocator(Heap& heap, Account& account) : heap_(&heap), account_(&account) {}
   template <class U> ChargedAllocator(const ChargedAllocator<U>& o) : heap_(o.heap_), account_(o.account_) {}
 
@@ -45,7 +45,7 @@ public:
     if (n > static_cast<std::size_t>(INT64_MAX) / sizeof(T)) throw std::bad_alloc();
     heap_->charge(*account_, bytes(n));
     try {
-      return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{alignof(T)}));
+      return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{alignof(T)}));
     } catch (...) {
       heap_->charge(*account_, -bytes(n));
       throw;
@@ -53,7 +53,7 @@ public:
   }
   void deallocate(T* memory, std::size_t n) noexcept {
     heap_->charge(*account_, -bytes(n));
-    ::operator delete(memory, std::align_val_t{alignof(T)});
+    ::operator delete (memory, std::align_val_t{alignof(T)});
   }
   template <class U> bool operator==(const ChargedAllocator<U>& o) const { return heap_ == o.heap_ && account_ == o.account_; }
 
@@ -66,7 +66,8 @@ private:
 
 // Made from a heap: ChargedVector<T> v(heap).
 template <class T> using ChargedVector = std::vector<T, ChargedAllocator<T>>;
-template <class K, class V> using ChargedMap = std::unordered_map<K, V, std::hash<K>, std::equal_to<K>, ChargedAllocator<std::pair<const K, V>>>;
+template <class K, class V>
+using ChargedMap = std::unordered_map<K, V, std::hash<K>, std::equal_to<K>, ChargedAllocator<std::pair<const K, V>>>;
 template <class K> using ChargedSet = std::unordered_set<K, std::hash<K>, std::equal_to<K>, ChargedAllocator<K>>;
 
 } // namespace cairn::value

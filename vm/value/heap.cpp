@@ -12,7 +12,7 @@ namespace cairn::value {
 
 namespace {
 
-constexpr std::int64_t kSymbolEntry = 64;  // of the table
+constexpr std::int64_t kSymbolEntry = 64; // of the table
 
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
 void set_link(Object* o, Object* next) { o->serial = reinterpret_cast<std::uint64_t>(next); }
@@ -44,16 +44,21 @@ void Heap::refill(std::uint16_t size_class) {
 void Heap::pass_watermark(std::int64_t request) {
   std::int64_t live = live_bytes();
   std::int64_t heap = heap_live() + request;
-  if (budget_ != 0 && live + request > budget_)
-    throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes: heap {}, tape {}, capsules {}{}",
-                                     megabytes(budget_), request, megabytes(heap), megabytes(tape.live),
-                                     megabytes(capsules.live), tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)) +
-                         (scratch.live < kGranularity * 16 ? "" : ", scratch " + megabytes(scratch.live)));
+  if (budget_ != 0 && live + request > budget_) refuse(request, "", heap);
   heap_peak_ = std::max(heap_peak_, heap);
   watermark_ = live + request + kGranularity;
   if (budget_ != 0) watermark_ = std::min(watermark_, budget_);
   room_ = watermark_ - live;
 }
+
+void Heap::refuse(std::int64_t request, std::string_view what, std::int64_t heap) const {
+  throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes{}: heap {}, tape {}, capsules {}{}",
+                                   megabytes(budget_), request, what, megabytes(heap), megabytes(tape.live),
+                                   megabytes(capsules.live), tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)) +
+                       (scratch.live < kGranularity * 16 ? "" : ", scratch " + megabytes(scratch.live)));
+}
+
+void Heap::over_budget(std::int64_t request, std::string_view what) { refuse(request, what, heap_live()); }
 
 void Heap::set_budget(std::int64_t bytes) {
   budget_ = bytes;

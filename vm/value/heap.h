@@ -7,6 +7,7 @@
 #include "vm/value/object.h"
 #include "vm/value/tensor_object.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -140,12 +141,17 @@ public:
   // Throws BudgetExceeded when `live` bytes of all accounts together go over it. 0: no budget.
   void set_budget(std::int64_t bytes);
   std::int64_t budget() const { return budget_; }
+  // What could still be charged.
+  std::int64_t room() const { return budget_ == 0 ? INT64_MAX : std::max<std::int64_t>(0, budget_ - live_bytes()); }
+  // For a request that is not charged. `what` it is for stands behind its bytes.
+  [[noreturn]] void over_budget(std::int64_t request, std::string_view what);
   // Charge memory that is held outside the slabs (tape chunks, executor state). Negative gives back.
   void charge(Account& account, std::int64_t bytes);
 
   std::uint64_t next_serial = 1;  // part of the machine state
   Account tape, capsules, tensors;  // tensors: their elements, on all devices
   Account scratch;                  // memory beside the heap that an instruction, a reader or the table of symbols takes
+  std::int64_t scratch_peak = 0;    // what kernels took while they ran, at most; it is lent, not charged
   static constexpr std::size_t kPieceBytes = 32 * 1024 + 64;
   Blocks pieces;  // of tapes, so that all tapes of a machine share what is free
   std::int64_t capsule_count = 0, capsule_count_peak = 0;
@@ -202,6 +208,7 @@ private:
   // Makes the next quick_cell of that class succeed.
   void refill(std::uint16_t size_class);
   void pass_watermark(std::int64_t request);
+  [[noreturn]] void refuse(std::int64_t request, std::string_view what, std::int64_t heap) const;
   void release_slow(Object* o);
   void give_back(Object* o);
   void give_back_cell(Object* o) {

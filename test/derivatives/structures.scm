@@ -1,0 +1,72 @@
+; The helpers of the library on every structure that *j takes.
+(define (show x) (write x) (newline))
+(define (lists x)
+  (cond ((tensor? x) (tensor->list x))
+        ((pair? x) (cons (lists (car x)) (lists (cdr x))))
+        ((vector? x) (vector-map lists x))
+        (else x)))
+(define t (list->tensor '(1 2 3) 'f64))
+(define m (list->tensor '((1 2) (3 4)) 'f64))
+;;; case jacobian-of-a-tensor-by-a-tensor
+(show (lists (jacobian (lambda (x) (* x x)) t))) ; expect: ((2.0 0.0 0.0) (0.0 4.0 0.0) (0.0 0.0 6.0))
+(show (size (jacobian (lambda (x) (matmul m (view x '(2 3)))) (randn '(6) 'f64)))) ; expect: (2 3 6)
+(show (lists (jacobian (lambda (x) (sum x 0)) m))) ; expect: (((1.0 0.0) (1.0 0.0)) ((0.0 1.0) (0.0 1.0)))
+(show (lists (jacobian sum t))) ; expect: (1.0 1.0 1.0)
+(show (lists (jacobian sumall t))) ; expect: (1.0 1.0 1.0)
+(show (tensor-type (jacobian (lambda (x) (* x x)) (cast t 'f32)))) ; expect: f32
+;;; case jacobian-of-a-tensor-by-a-number
+(show (lists (jacobian (lambda (x) (* x t)) 5))) ; expect: (1.0 2.0 3.0)
+;;; case jacobian-of-structures
+(show (lists (jacobian (lambda ((list a b)) (* a b)) (list t 2)))) ; expect: (((2.0 0.0 0.0) (0.0 2.0 0.0) (0.0 0.0 2.0)) (1.0 2.0 3.0))
+(show (lists (jacobian (lambda (v) (* (vector-ref v 0) 3)) (vector t 'a t)))) ; expect: #(((3.0 0.0 0.0) (0.0 3.0 0.0) (0.0 0.0 3.0)) a ((0.0 0.0 0.0) (0.0 0.0 0.0) (0.0 0.0 0.0)))
+(show (lists (jacobian (lambda (x) (list (sumall x) (* 2 x))) (narrow-tensor t 0 0 2)))) ; expect: ((1.0 1.0) ((2.0 0.0) (0.0 2.0)))
+(show (lists (jacobian (lambda (x) (vector x (list x 1))) 3))) ; expect: #(1.0 (1.0 0))
+(show (lists (jacobian (lambda (p) (* (car p) 2)) (cons t (list->tensor '(1) 'i32))))) ; expect: (((2.0 0.0 0.0) (0.0 2.0 0.0) (0.0 0.0 2.0)) . 0)
+;;; case jacobian-of-nothing
+(show (size (jacobian (lambda (x) (narrow-tensor x 0 0 0)) t))) ; expect: (0 3)
+(show (size (jacobian (lambda (x) (* x x)) (fill '(0 2) 1 'f64)))) ; expect: (0 2 0 2)
+;;; case hessians
+(show (lists (hessian (lambda (x) (sumall (* x (* x x)))) t))) ; expect: ((6.0 0.0 0.0) (0.0 12.0 0.0) (0.0 0.0 18.0))
+(show (size (hessian (lambda (x) (sumall (* x x))) m))) ; expect: (2 2 2 2)
+(show (lists (hessian (lambda (x) (sumall x)) (narrow-tensor t 0 0 2)))) ; expect: ((0.0 0.0) (0.0 0.0))
+(show (lists (hessian (lambda ((list a b)) (* a a (sumall b))) (list 3 (narrow-tensor t 0 0 2))))) ; expect: ((6.0 (6.0 6.0)) ((6.0 6.0) ((0.0 0.0) (0.0 0.0))))
+;;; case hessian-vector
+(show (lists (hessian-vector (lambda (x) (sumall (* x (* x x)))) t (list->tensor '(1 0 2) 'f64)))) ; expect: (6.0 0.0 36.0)
+(show (lists (hessian-vector (lambda ((list a b)) (* a a (sumall b))) (list 3 t) (list 1 0)))) ; expect: (12.0 (6.0 6.0 6.0))
+;;; case jacobian-of-a-jacobian
+(show (lists (jacobian (lambda (x) (jacobian (lambda (y) (* y y)) x)) (narrow-tensor t 0 0 2)))) ; expect: (((2.0 0.0) (0.0 0.0)) ((0.0 0.0) (0.0 2.0)))
+;;; case procedures-have-no-rows
+(jacobian (lambda (x) (list x (lambda (y) (* x y)))) 3) ; expect error: jacobian: the value holds a procedure
+;;; case procedures-in-no-tensor
+(jacobian (lambda (p) (* t ((car p) 2))) (let ((a 3.)) (list (lambda (x) (* a x))))) ; expect error: jacobian: x holds a procedure
+;;; case rows-by-a-procedure
+(define (by c) (lambda (x) (* c x)))
+(show ((jacobian (lambda (f) (f 2)) (by 3)) 5)) ; expect: 10.0
+;;; case integers-in-a-value
+(jacobian (lambda (x) (cast x 'i32)) t) ; expect error: jacobian: elements of the value are integers
+;;; case checks-look-at-tensors
+; expect any output
+(define (agrees? f x) (if (not (check-gradient f x)) (error "they do not agree" x)))
+(agrees? (lambda (x) (sumall (* x (sin x)))) t)
+(agrees? sumall m)
+(agrees? (lambda (x) (sum (square x))) (cast m 'f32))
+(agrees? (lambda ((list a v c)) (* a (sumall (* (vector-ref v 0) c)))) (list 2 (vector t) t))
+(agrees? (lambda (p) (* (car p) (sumall (cast (cdr p) 'f64)))) (cons 3 (list->tensor '(1 2) 'i32)))
+(agrees? (lambda (x) (* 2 (tensor->number (car x)))) (list (fill '() 3 'f64)))
+;;; case checks-count-elements
+(check-gradient (lambda (p) (* (car p) (sumall (cadr p)))) (list 2 (fill '(2 3) 0 'f64))) ; expect: check-gradient: 7 of 7 derivatives agree with differences, largest error 0.0
+;;; case checks-find-what-is-wrong
+; expect any output
+(define (refused? f x) (if (check-gradient f x) (error "they agree" x)))
+(refused? (lambda (x) (sumall (floor (* 1e7 x)))) t)
+(refused? (lambda (x) (sumall (* 3 (floor (* 1e7 (car x)))))) (list t 1 2))
+(refused? (lambda (x) (sumall (floor (* 1e7 (vector-ref x 1))))) (vector 1 t))
+;;; case nothing-to-check
+(show (check-gradient (lambda (x) 1) '()))  ; expect: check-gradient: there is no number to check
+; expect: #f
+(show (check-gradient (lambda (x) 1) (fill '(0) 1 'f64)))  ; expect: check-gradient: there is no number to check
+; expect: #f
+(show (check-gradient (lambda (x) 1) (list 'a (list->tensor '(1) 'i8))))  ; expect: check-gradient: there is no number to check
+; expect: #f
+;;; case procedures-cannot-be-checked
+(check-gradient (lambda (f) (f 2)) (let ((a 3.)) (lambda (x) (* a x)))) ; expect error: check-gradient: what this holds cannot be changed
