@@ -1,5 +1,5 @@
-// Lifetime of data and expressions. Both are trees as deep as the user's text, so they are taken apart with a work list
-// instead of the recursion the compiler would generate.
+// Lifetime of data and expressions. Both are trees as deep as the user's text, so they are taken apart without the recursion the compiler would
+// generate, and without memory, which there may be none of: what waits is linked through a slot of its own whose content waits in front of it.
 #include "compiler/core.h"
 
 #include <utility>
@@ -10,40 +10,50 @@ namespace {
 
 bool has_parts(const Datum& d) { return d.car || d.cdr || !d.items.empty(); }
 
-// Moves the parts that nothing else holds and that have parts themselves to the work list; the rest die with their holder.
-void take_parts(Datum& d, std::vector<DatumPtr>& work) {
-  auto take = [&work](DatumPtr& p) {
-    if (p && p.use_count() == 1 && has_parts(*p)) work.push_back(std::move(p));
-  };
-  take(d.car);
-  take(d.cdr);
-  for (DatumPtr& item : d.items) take(item);
+DatumPtr& link_of(Datum& d) { return d.items.empty() ? d.cdr : d.items[0]; }
+
+// Puts a part in front of `waiting`, unless something else holds it or it has no parts itself.
+void wait(DatumPtr part, DatumPtr& waiting) {
+  while (part && part.use_count() == 1 && has_parts(*part)) {
+    auto& d = const_cast<Datum&>(*part); // the last holder: nobody sees the change
+    DatumPtr next = std::exchange(link_of(d), std::move(waiting));
+    waiting = std::exchange(part, std::move(next));
+  }
+}
+
+void wait(ExprPtr part, ExprPtr& waiting) {
+  while (part && !part->children.empty()) {
+    ExprPtr next = std::exchange(part->children[0], std::move(waiting));
+    waiting = std::exchange(part, std::move(next));
+  }
 }
 
 } // namespace
 
 Datum::~Datum() {
   if (!has_parts(*this)) return;
-  std::vector<DatumPtr> work;
-  take_parts(*this, work);
-  while (!work.empty()) {
-    DatumPtr d = std::move(work.back());
-    work.pop_back();
-    take_parts(const_cast<Datum&>(*d), work); // the last holder: nobody sees the change
+  DatumPtr waiting;
+  auto all = [&waiting](Datum& d) {
+    wait(std::move(d.car), waiting);
+    wait(std::move(d.cdr), waiting);
+    for (DatumPtr& item : d.items) wait(std::move(item), waiting);
+  };
+  all(*this);
+  while (waiting) {
+    DatumPtr d = std::move(waiting);
+    auto& parts = const_cast<Datum&>(*d);
+    waiting = std::move(link_of(parts));
+    all(parts);
   }
 }
 
 Expr::~Expr() {
-  std::vector<ExprPtr> work;
-  auto take = [&work](Expr& e) {
-    for (ExprPtr& child : e.children)
-      if (child && !child->children.empty()) work.push_back(std::move(child));
-  };
-  take(*this);
-  while (!work.empty()) {
-    ExprPtr e = std::move(work.back());
-    work.pop_back();
-    take(*e);
+  ExprPtr waiting;
+  for (ExprPtr& child : children) wait(std::move(child), waiting);
+  while (waiting) {
+    ExprPtr e = std::move(waiting);
+    waiting = std::move(e->children[0]);
+    for (ExprPtr& child : e->children) wait(std::move(child), waiting);
   }
 }
 

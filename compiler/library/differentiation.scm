@@ -157,7 +157,7 @@
   (define (state-part pick) (if stateful (part state pick) '()))
   (cond ((or (number? x) (and (tensor? x) (%has-derivative? x)))
          (let ((leaf+state (rule (if (tensor? x) x (exact->inexact x)) g state)))
-           (if stateful leaf+state (cons (car leaf+state) '()))))
+           (if stateful leaf+state (%without-state leaf+state))))
         ((pair? x)
          (let* ((a (%updated (car x) (part g car) rule (state-part car) stateful))
                 (d (%updated (cdr x) (part g cdr) rule (state-part cdr) stateful)))
@@ -169,5 +169,10 @@
                                     (%updated (at x) (part g at) rule (state-part at) stateful)))))
            (cons (vector-map car all) (if stateful (vector-map cdr all) '()))))
         (else (cons x state))))
+
+(define (%without-state leaf+state)
+  (if (null? (cdr leaf+state))
+      leaf+state
+      (error "an update: the rule gave a state, and there is none: begin with 0 for one of zeros, or give back '()" (cdr leaf+state))))
 
 (define (%has-derivative? x) (memv (tensor-type x) '(f32 f64 bf16)))

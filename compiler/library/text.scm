@@ -25,10 +25,18 @@
 (define (%string-append/2 a b) (%string-append2 a b))
 
 (define (string-append . l)
-  (if (null? l) "" (%string-append2 (car l) (%string-append-all (cdr l)))))
+  (if (null? l) "" (%string-append-all (%string-append2 (car l) "") (cdr l))))
 
-(define (%string-append-all l)
-  (if (null? l) "" (%string-append2 (car l) (%string-append-all (cdr l)))))
+; Neighbours first, then neighbours of those: nothing is copied more often than the number of strings can be halved.
+(define (%string-append-all s l)
+  (if (null? l)
+      s
+      (%string-append-all (%string-append2 s (car l)) (%string-append-pairs (cdr l)))))
+
+(define (%string-append-pairs l)
+  (cond ((null? l) '())
+        ((null? (cdr l)) l)
+        (else (cons (%string-append2 (car l) (cadr l)) (%string-append-pairs (cddr l))))))
 
 (define (string . l) (list->string l))
 

@@ -33,8 +33,8 @@ void endless(const KernelCall&) {
 // As much scratch memory as the number says.
 void greedy(const KernelCall& call) {
   Meter& meter = *Meter::current();
-  meter.take(call.attributes[0].integer);
-  meter.give_back(call.attributes[0].integer);
+  meter.take(call.attributes[0].integer());
+  meter.give_back(call.attributes[0].integer());
   call.outputs[0].as<std::int64_t>()[0] = 1;
 }
 const Operator kEndless = an_operator("endless", endless), kGreedy = an_operator("greedy", greedy);

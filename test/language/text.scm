@@ -42,6 +42,10 @@
 (show (string-append "foo" "bar"))              ; expect: "foobar"
 (show (string-append))                          ; expect: ""
 (show (string-append "a" "" "b" "c"))           ; expect: "abc"
+(show (string-append "a"))                      ; expect: "a"
+(show (map (lambda (n) (apply string-append (map number->string (iota n)))) '(0 1 2 3 5 8 11))) ; expect: ("" "0" "01" "012" "01234" "01234567" "012345678910")
+; However many there are, nothing is copied again and again: this would take minutes.
+(show (string-length (apply string-append (map number->string (iota 100000))))) ; expect: 488890
 (show (string-append "ä" "→"))                  ; expect: "ä→"
 (show (string->list "abc"))                     ; expect: (#\a #\b #\c)
 (show (string->list ""))                        ; expect: ()

@@ -57,8 +57,8 @@ class Runner:
         source, path = os.path.join(self.folder, name + '.scm'), os.path.join(self.folder, name + '.bc')
         with open(source, 'w', encoding='utf-8') as file:
             file.write(text)
-        subprocess.run([os.path.join(os.path.dirname(self.vmrun), 'vmc'), source, '-o', path], check=True, stderr=subprocess.DEVNULL)
-        return path
+        vmc = subprocess.run([os.path.join(os.path.dirname(self.vmrun), 'vmc'), source, '-o', path], capture_output=True)
+        return path if vmc.returncode == 0 else source  # which vmrun refuses as well
 
     def run(self, arguments, steps=LONG, prefix=()):
         command = list(prefix) + [self.vmrun, '--steps=%d' % steps] + arguments

@@ -67,6 +67,38 @@
 (define (near? a b) (< (abs (- a b)) 1e-12))
 (show (near? (gradient after-a-step .1) (gradient by-hand .1))) ; expect: #t
 (show (near? (cdr (j* after-a-step .1 1)) (gradient by-hand .1))) ; expect: #t
+;;; case forward-mode-outside
+; By the leaves, by the cotangent, by what the rule knows, by the state; tensors and numbers; each kind of update.
+(define kinds (list *j-update checkpoint-*j-update *j-update! checkpoint-*j-update!))
+(define (mixed p) (+ (sumall (* (car p) (cadr p))) (* (caddr p) (caddr p))))
+(define (point k) (list (list->tensor '(1.5 2) 'f64) (list->tensor (list k 2) 'f64) (* 3 k)))
+(define (by-rate r) (lambda (p g s) (cons (- p (* r g)) s)))
+(define (same-tangents op)
+  (for-each
+    (lambda (kind) (let ((want (j* (lambda (t) (op (lambda (f x c rule s) (all-together f x c rule s)) t)) .5 1.)) (got (j* (lambda (t) (op kind t)) .5 1.)))
+                     (display (equal? (lists want) (lists got))) (display " ")))
+    kinds)
+  (newline))
+(same-tangents (lambda (op t) (cadr (op mixed (point t) 1 (by-rate .1) 0)))) ; expect: #t #t #t #t 
+(same-tangents (lambda (op t) (cadr (op mixed (point 2) t (by-rate .1) 0)))) ; expect: #t #t #t #t 
+(same-tangents (lambda (op t) (cadr (op mixed (point 2) 1 (by-rate t) 0)))) ; expect: #t #t #t #t 
+(same-tangents (lambda (op t) (cdr (op mixed (point 2) 1 momentum (list t t t))))) ; expect: #t #t #t #t 
+(same-tangents (lambda (op t) (cadr (op mixed (point t) t (by-rate t) 0)))) ; expect: #t #t #t #t 
+;;; case forward-mode-twice-outside
+(define kinds (list *j-update checkpoint-*j-update *j-update! checkpoint-*j-update!))
+(define (mixed p) (+ (sumall (* (car p) (cadr p))) (* (caddr p) (caddr p))))
+(define (point k) (list (list->tensor '(1.5 2) 'f64) (list->tensor (list k 2) 'f64) (* 3 k)))
+(define (step kind r k) (mixed (cadr (kind mixed (point k) 1 (lambda (p g s) (cons (- p (* r g)) s)) '()))))
+(define (second f) (cdr (j* (lambda (t) (cdr (j* f t 1.))) .5 1.)))
+(define (both f) (cdr (j* (lambda (r) (cdr (j* (lambda (k) (f r k)) .5 1.))) .25 1.)))
+(define (reverse-over f) (cdr (*j (lambda (t) (cdr (j* f t 1.))) .5 1.)))
+(define (forward-over f) (cdr (j* (lambda (t) (cdr (*j f t 1.))) .5 1.)))
+; The loss after a step at rate r, r = .5, k = 2, and its second derivatives: polynomials.
+(show (map (lambda (kind) (second (lambda (r) (step kind r 2.)))) kinds)) ; expect: (302.0 302.0 302.0 302.0)
+(show (map (lambda (kind) (second (lambda (k) (step kind .5 k)))) kinds)) ; expect: (-1.0 -1.0 -1.0 -1.0)
+(show (map (lambda (kind) (reverse-over (lambda (r) (step kind r 2.)))) kinds)) ; expect: (302.0 302.0 302.0 302.0)
+(show (map (lambda (kind) (forward-over (lambda (r) (step kind r 2.)))) kinds)) ; expect: (302.0 302.0 302.0 302.0)
+(show (map (lambda (kind) (both (lambda (r k) (step kind r k)))) kinds)) ; expect: (-18.25 -18.25 -18.25 -18.25)
 ;;; case the-order-of-turns
 ; The last layer first; then numbers. The same under all schedules, also where the rule writes.
 (define (loud p g s) (display (if (tensor? p) (car (size p)) p)) (display " ") (descend p g s))
@@ -109,6 +141,12 @@
 (*j-update sumall (matrix 3 1) 1 (lambda (p g s) p) '()) ; expect error: \*j-update: expected the pair of a leaf and its state from the rule, got #<tensor.*
 ;;; case a-rule-that-changes-the-shape
 (checkpoint-*j-update! sumall (matrix 3 1) 1 (lambda (p g s) (cons (sumall p) s)) '()) ; expect error: checkpoint-\*j-update!: expected #<tensor f64 \(3 3\).* from the rule, got .*
+;;; case a-state-that-there-is-not
+(*j-update sumall (matrix 3 1) 1 (lambda (p g s) (cons p g)) '()) ; expect error: \*j-update: the rule gave the state #<tensor f64 \(3 3\).*, and there is none: begin with 0.*
+;;; case a-number's-state-that-there-is-not
+(checkpoint-*j-update! (lambda (x) (* x x)) 3 1 (lambda (p g s) (cons p 1)) '()) ; expect error: checkpoint-\*j-update!: the rule gave the state 1, and there is none.*
+;;; case a-state-that-there-is-not-below-a-derivative
+(j* (lambda (a) (*j-update (lambda (x) (* x x)) a 1 (lambda (p g s) (cons p 1)) '())) 3. 1.) ; expect error: .*the rule gave a state, and there is none.*
 ;;; case a-state-of-another-shape
 (*j-update car (list 1 2) 1 descend '(1)) ; expect error: \*j-update: the state.*
 ;;; case a-rule-that-fails
@@ -122,3 +160,17 @@
 (write (updated *j-update)) (newline)                                                                 ; expect: (1.0 (0.0 2.0))
 (write (updated checkpoint-*j-update)) (newline)                                                      ; expect: (1.0 (0.0 2.0))
 (write (with-schedule "binomial,base=16" (lambda () (updated checkpoint-*j-update!)))) (newline)      ; expect: (1.0 (0.0 2.0))
+;;; case a-tensor-that-an-operator-inside-reads-behind-a-split
+; To the update, what the inner gradient reads is read where that began: its cotangent comes from there.
+(define (descend p g s) (cons (- p g) s))
+(define (wait n x) (if (= n 0) x (wait (- n 1) (+ x 0))))
+(define (inner x) (cdr (*j (lambda (u) (let ((v (wait 40 u))) (* v v (car (tensor->list (cadr x)))))) (car x) 1)))
+(define (f x) (* (inner x) (car (tensor->list (caddr x)))))
+(define (x) (list 1. (list->tensor '(1 2) 'f64) (list->tensor '(3 4) 'f64)))
+(define (updated operator) (map (lambda (p) (if (tensor? p) (tensor->list p) p)) (cadr (operator f (x) 1 descend '()))))
+(define (under spec) (with-schedule spec (lambda () (updated checkpoint-*j-update))))
+(write (updated *j-update)) (newline)          ; expect: (-5.0 (-5.0 2.0) (1.0 4.0))
+(write (under "tape")) (newline)               ; expect: (-5.0 (-5.0 2.0) (1.0 4.0))
+(write (under "bisection,base=16")) (newline)  ; expect: (-5.0 (-5.0 2.0) (1.0 4.0))
+(write (under "binomial,base=16")) (newline)   ; expect: (-5.0 (-5.0 2.0) (1.0 4.0))
+(write (under "online,base=23")) (newline)     ; expect: (-5.0 (-5.0 2.0) (1.0 4.0))

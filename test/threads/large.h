@@ -24,25 +24,9 @@ struct Account : Ledger {
   void note_scratch(std::int64_t bytes) override { scratch = std::max(scratch, bytes); }
 };
 
-inline Attribute integer(std::int64_t i) {
-  Attribute a;
-  a.present = true;
-  a.integer = i;
-  return a;
-}
-inline Attribute number(double d) {
-  Attribute a;
-  a.present = true;
-  a.number = d;
-  return a;
-}
-inline Attribute list(std::vector<std::int64_t> sizes) {
-  Attribute a;
-  a.present = true;
-  a.integer = static_cast<std::int64_t>(sizes.size());
-  a.list = std::move(sizes);
-  return a;
-}
+inline Attribute integer(std::int64_t i) { return Attribute::of_integer(i); }
+inline Attribute number(double d) { return Attribute::of_number(d); }
+inline Attribute list(std::vector<std::int64_t> sizes) { return Attribute::of_list(std::move(sizes)); }
 inline Attributes with(std::vector<Attribute> values, std::uint64_t key = 7) {
   Attributes a;
   a.values = std::move(values);

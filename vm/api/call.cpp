@@ -104,16 +104,20 @@ cairn_status cairn_vm_begin_reverse(cairn_vm* vm, cairn_value f, cairn_value x, 
 
 cairn_status cairn_vm_begin_checkpoint_reverse(cairn_vm* vm, cairn_value f, cairn_value x, cairn_value cotangent,
                                                const char* schedule) {
-  cairn::schedule::Spec spec;
+  std::uint32_t own = cairn::machine::kInheritSchedule;
   if (schedule != nullptr) {
-    std::string message;
-    bool good = false;
-    cairn_status status = guarded(nullptr, [&] { good = cairn::schedule::parse(schedule, spec, message); });
-    if (status != CAIRN_OK || !good) return status != CAIRN_OK ? status : CAIRN_BAD_ARGUMENT;
+    if (vm == nullptr) return CAIRN_BAD_ARGUMENT;
+    cairn_status status = guarded(nullptr, [&] {
+      cairn::schedule::Spec spec;
+      std::string message;
+      if (!cairn::schedule::parse(schedule, spec, message)) throw Refusal{CAIRN_BAD_ARGUMENT, message};
+      own = vm->engine().intern_schedule(spec);
+    });
+    if (status != CAIRN_OK) return status;
   }
   cairn_status status = begin_operator(vm, RunOperator::checkpoint_reverse, f, x, cotangent);
-  if (status != CAIRN_OK || schedule == nullptr) return status;
-  return guarded(nullptr, [&] { vm->engine().runs[0].own_schedule = vm->engine().intern_schedule(spec); });
+  if (status == CAIRN_OK) vm->engine().runs[0].own_schedule = own;
+  return status;
 }
 
 cairn_status cairn_vm_value(const cairn_vm* vm, cairn_value* result) {

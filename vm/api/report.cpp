@@ -2,8 +2,9 @@
 #include "vm/api/handles.h"
 #include "vm/api/memory.h"
 #include "vm/text/diagnostic.h"
+#include "vm/text/number.h"
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 using cairn::api::copy_out;
 using cairn::api::guarded;
@@ -89,28 +90,30 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
     // Without any gradient nothing was replayed: the factor is that of a plain run.
     double replay =
         s.gradient_steps == 0 ? 1.0 : static_cast<double>(s.gradient_steps_executed) / static_cast<double>(s.gradient_steps);
-    nlohmann::ordered_json figures = {
-        {"steps", s.steps},
-        {"work", s.work},
-        {"gradient_steps", s.gradient_steps},
-        {"gradient_steps_executed", s.gradient_steps_executed},
-        {"replay_factor", replay},
-        {"wall_s", cairn::api::seconds_of(vm->ticks)},
-        {"heap_peak_bytes", s.heap_peak_bytes},
-        {"tape_peak_bytes", s.tape_peak_bytes},
-        {"tape_peak_records", s.tape_peak_records},
-        {"capsules_peak", s.capsules_peak},
-        {"capsule_peak_bytes", s.capsule_peak_bytes},
-        {"capsules_taken", s.capsules_taken},
-        {"tensor_peak_bytes", s.tensor_peak_bytes},
-        {"scratch_peak_bytes", s.scratch_peak_bytes},
-        {"rss_peak_bytes", cairn::api::peak_resident_bytes()},
-        {"schedule", s.schedule},
-    };
+    // Written by hand: a JSON library takes memory where it frees some, and cannot say that there is none.
+    std::string text;
+    auto put = [&](std::string_view key, std::string_view value) { text += fmt::format("{}\"{}\":{}", text.empty() ? "{" : ",", key, value); };
+    auto count = [&](std::string_view key, auto n) { put(key, fmt::to_string(n)); };
+    count("steps", s.steps);
+    count("work", s.work);
+    count("gradient_steps", s.gradient_steps);
+    count("gradient_steps_executed", s.gradient_steps_executed);
+    put("replay_factor", cairn::text::format_flonum(replay));
+    put("wall_s", cairn::text::format_flonum(cairn::api::seconds_of(vm->ticks)));
+    count("heap_peak_bytes", s.heap_peak_bytes);
+    count("tape_peak_bytes", s.tape_peak_bytes);
+    count("tape_peak_records", s.tape_peak_records);
+    count("capsules_peak", s.capsules_peak);
+    count("capsule_peak_bytes", s.capsule_peak_bytes);
+    count("capsules_taken", s.capsules_taken);
+    count("tensor_peak_bytes", s.tensor_peak_bytes);
+    count("scratch_peak_bytes", s.scratch_peak_bytes);
+    count("rss_peak_bytes", cairn::api::peak_resident_bytes());
+    put("schedule", '"' + s.schedule + '"');  // letters, digits and signs that need no escape
 #ifndef NDEBUG
-    figures["live_objects_at_exit"] = s.live_objects_at_exit;
+    count("live_objects_at_exit", s.live_objects_at_exit);
 #endif
-    *json = copy_out(figures.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
+    *json = copy_out(text + "}");
   });
 }
 

@@ -93,6 +93,8 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   Heap::retain(value::object_of(state));
   n->outer = static_cast<NativeObject*>(state.other());
   n->low = s.work->low();
+  n->began = s.began;
+  n->began_serial = s.began_serial;
   value::Pair* ab = cotangents.v.pair();
   n->cotangent = heap.cons(Heap::retain(ab->car), Heap::retain(c.cotangent));
   value::Block* forward = heap.make_block(1, 0);

@@ -226,10 +226,10 @@ public:
 
 private:
   Value plain(Value v) {
-    if (is_dual(v)) return engine_.primal(v);
+    if (is_dual(v)) return Heap::retain(engine_.primal(v));
     if (!v.is_object() || !contains(v, is_dual)) return Heap::retain(v);
     std::uint64_t serial = engine_.heap().next_serial;
-    Value copy = copy_value(engine_, v, Sharing::graph, [&](Value number, value::Object*, std::uint32_t) { return engine_.primal(number); });
+    Value copy = copy_value(engine_, v, Sharing::graph, [&](Value number, value::Object*, std::uint32_t) { return Heap::retain(engine_.primal(number)); });
     engine_.heap().next_serial = serial;
     return copy;
   }

@@ -71,6 +71,8 @@ void write_sweep(ImageWriter& w, const SweepState& s) {
   w.value(s.cotangent);
   w.value(s.value);
   w.number(s.serial);
+  w.number(s.began);
+  w.number(s.began_serial);
   w.number(s.through.size());
   s.through.for_each([&](tape::Place p, const Cotangent& c) {
     w.place(p);
@@ -101,6 +103,8 @@ void read_sweep(ImageReader& r, SweepState& s) {
   r.value(s.cotangent);
   r.value(s.value);
   s.serial = r.count();
+  s.began = r.count();
+  s.began_serial = r.count();
   std::uint64_t probes = 0;
   for (std::uint32_t n = r.size(4), i = 0; i < n; ++i) {
     tape::Place p = r.place();

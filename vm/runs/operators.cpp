@@ -312,13 +312,13 @@ bool perform(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_unbundle: {
-    Moved v(heap, slot(field_b(w)));
-    engine.deliver(unbundle(engine, v.v, static_cast<std::uint64_t>(slot(field_c(w)).integer())));
+    Moved v(heap, slot(field_b(w))), tag(heap, slot(field_c(w)));  // a file may have put anything there
+    engine.deliver(unbundle(engine, v.v, static_cast<std::uint64_t>(tag.v.integer())));
     return true;
   }
   case Opcode::run_rebundle: {
-    Moved v(heap, slot(field_b(w)));
-    engine.deliver(rebundle(engine, v.v, static_cast<std::uint64_t>(slot(field_c(w)).integer())));
+    Moved v(heap, slot(field_b(w))), tag(heap, slot(field_c(w)));  // a file may have put anything there
+    engine.deliver(rebundle(engine, v.v, static_cast<std::uint64_t>(tag.v.integer())));
     return true;
   }
   case Opcode::run_operate: {

@@ -76,6 +76,8 @@ void SweepState::copy_into(SweepState& copy, Engine& engine) const {
   copy.cotangent = Heap::retain(cotangent);
   copy.value = Heap::retain(value);
   copy.serial = serial;
+  copy.began = began;
+  copy.began_serial = began_serial;
   copy.through = through;
   copy.tensors_through = tensors_through;
   copy.skeletons = skeletons;
@@ -120,6 +122,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     NativeObject* state = engine.make_state(s);
     Owned guard(heap, value::of_other(state));
     s->serial = frame->serial;
+    begin_inside_update(engine, *s, s->serial, outer);
     s->low = heap.next_serial;
     s->cotangent = Heap::retain(cotangent);
     s->x = copy_value(engine, x, Sharing::tree, [&](Value leaf, Object*, std::uint32_t) {
@@ -150,6 +153,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   NativeObject* state = engine.make_state(s);
   Owned guard(heap, value::of_other(state));
   s->serial = frame->serial;
+  begin_inside_update(engine, *s, s->serial, outer);
   s->cotangent = Heap::retain(cotangent);
   s->work = new Tape(heap, engine.register_tape(), heap.next_serial, heap.next_serial);
   engine.activate_tape(s->work);

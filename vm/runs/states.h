@@ -37,6 +37,9 @@ struct SweepState : RunState {
   std::vector<tape::Output> skeletons; // results of composites that belong to an earlier interval
   EffectLog log;
   std::unique_ptr<Update> update;      // *j-update and its kin; else null
+  // Of an operator inside an update: where it began, in steps of the update's run, and the serial of its frame. What it reads, it reads there: to
+  // the update's tape it is one operation, whose cotangents are those of its first step.
+  std::uint64_t began = 0, began_serial = 0;
 
   const bool checkpoint; // a CheckpointState; else a ReverseState
   Tape* tape() const override { return sweeping ? nullptr : work; }
@@ -48,9 +51,10 @@ struct SweepState : RunState {
   void release(Heap& heap) override;
   void drop_tape(Engine& engine);
 
-protected:
   // Steps from the beginning to that of the run that runs.
   virtual std::uint64_t run_position() const { return 0; }
+
+protected:
   SweepState(Engine& engine, bool of_checkpoint) : checkpoint(of_checkpoint), engine_(&engine) {}
   void copy_into(SweepState& copy, Engine& engine) const;
   Engine* engine_;
@@ -112,8 +116,6 @@ struct CheckpointState final : SweepState {
   void activate(Engine& engine) const override;
   void resumed(Engine& engine) override;
   void drop(Engine& engine, Snapshot& snapshot);
-
-protected:
   std::uint64_t run_position() const override { return current.position; }
 };
 

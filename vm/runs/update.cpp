@@ -45,6 +45,14 @@ std::uint32_t next_leaf(SweepState& s) {
   return u.rest < u.leaves.size() ? u.rest : tape::kNone;
 }
 
+// Marks what the operator read that is the last one on the tape and began at that step: always in one order, whether it is known from the first
+// run or found out one by one.
+void mark_operator(tape::Tape& tape, const Update& u, std::uint64_t steps) {
+  while (!tape.marks.empty() && tape.marks.back().steps == steps) tape.marks.pop_back();
+  for (const auto& [serial, t] : u.tensors)
+    if (t.first_read == steps) tape.marks.push_back({tape.composites.back().node, serial, steps});
+}
+
 // The cotangent of a leaf; it is taken out. Exact 0: it has none.
 Value take_cotangent(Engine& engine, SweepState& s, const Update::Leaf& l) {
   Heap& heap = engine.heap();
@@ -127,11 +135,13 @@ void begin_update(Engine& engine, SweepState& s, Value update, bool in_place) {
   const auto* checkpoint = as_checkpoint(s);
   walk_beside(engine, s.x, u.stateful ? state : s.x, (std::string(name_of(s)) + ": the state").c_str(), [&](const PairedLeaf& leaf) {
     Value v = leaf.number;
-    Update::Leaf l{Heap::retain(v), u.stateful ? Heap::retain(leaf.part) : value::kNull, {}, tape::kNone, false};
+    Update::Leaf& l = u.leaves.emplace_back();  // from here on the update's own, whatever fails
+    l.leaf = Heap::retain(v);
+    l.state = u.stateful ? Heap::retain(leaf.part) : value::kNull;
     if (value::is_tensor(v)) {
       l.done = !ops::is_floating(value::tensor_of(v).dtype);
       if (!l.done) {
-        u.tensors.emplace(v.other()->serial, Update::Tensor{static_cast<std::uint32_t>(u.leaves.size())});
+        u.tensors.emplace(v.other()->serial, Update::Tensor{static_cast<std::uint32_t>(u.leaves.size() - 1)});
         value::as_tensor_object(v)->flags = value::kWatched;
       }
     } else if (checkpoint != nullptr) {
@@ -140,7 +150,6 @@ void begin_update(Engine& engine, SweepState& s, Value update, bool in_place) {
       l.node = v.tape_node();
       l.leaf = value::flonum(s.work->primal(l.node));
     }
-    u.leaves.push_back(l);
   });
   u.account(heap);
 }
@@ -161,11 +170,28 @@ bool SweepState::read(std::uint64_t tensor, std::uint64_t steps) {
   if (!update) return false;
   auto found = update->tensors.find(tensor);
   if (found == update->tensors.end()) return false;
-  std::uint64_t at = run_position() + steps;
+  const SweepState* inner = nullptr; // the outermost operator inside
+  for (std::size_t i = engine_->runs.size(); i-- > 0 && engine_->runs[i].run_state() != this;)
+    if (engine_->runs[i].state != nullptr) inner = as_sweep(value::of_other(engine_->runs[i].state));
+  std::uint64_t at = inner != nullptr ? inner->began : run_position() + steps;
   std::uint64_t& first = found->second.first_read;
   first = std::min(first, at);
-  if (work != nullptr && !sweeping && at == first) work->mark(tensor, at);
+  if (work == nullptr || sweeping || at != first) return true;
+  if (inner == nullptr) work->mark(tensor, at);
+  else if (!work->composites.empty() && work->composites.back().serial == inner->began_serial) mark_operator(*work, *update, at);
   return true;
+}
+
+void begin_inside_update(Engine& engine, SweepState& s, std::uint64_t serial, Tape* tape) {
+  for (const machine::Run& r : engine.runs) {
+    if (r.state == nullptr) continue;
+    SweepState& outermost = *as_sweep(value::of_other(r.state)); // inside another derivative there are no updates of this kind
+    if (!outermost.update) return;
+    s.began = outermost.run_position() + (engine.clock - r.start);
+    s.began_serial = serial;
+    if (tape != nullptr && tape == outermost.tape()) mark_operator(*tape, *outermost.update, s.began);
+    return;
+  }
 }
 
 bool update_is_due(SweepState& s) { return s.update && s.update->pending == tape::kNone && next_leaf(s) != tape::kNone; }
@@ -205,14 +231,19 @@ void end_update(Engine& engine, SweepState& s, Value result) {
   Update::Leaf& l = u.leaves[u.pending];
   if (!result.is_pair())
     throw ProgramError(fmt::format("{}: expected the pair of a leaf and its state from the rule, got {}", name_of(s), engine.describe(result)));
-  Value made = result.pair()->car;
+  Value made = result.pair()->car, state = result.pair()->cdr;
+  if (!u.stateful && state != value::kNull)
+    throw ProgramError(fmt::format("{}: the rule gave the state {}, and there is none: begin with 0 for one of zeros, or give back '()",
+                                   name_of(s), engine.describe(state)));
   if (u.in_place && value::is_tensor(l.leaf)) {
+    // The rule may know numbers of forward levels that the operator does not see: then it gives tensors of those levels.
     const ops::Tensor& old = value::tensor_of(l.leaf);
-    if (!value::is_tensor(made) || value::tensor_of(made).dtype != old.dtype || !(value::tensor_of(made).shape == old.shape))
+    Value plain = engine.primal(made);
+    if (!value::is_tensor(plain) || value::tensor_of(plain).dtype != old.dtype || !(value::tensor_of(plain).shape == old.shape))
       throw ProgramError(fmt::format("{}: expected {} from the rule, got {}", name_of(s), engine.describe(l.leaf), engine.describe(made)));
   }
   engine.heap().release(std::exchange(l.leaf, Heap::retain(made)));
-  engine.heap().release(std::exchange(l.state, Heap::retain(result.pair()->cdr)));
+  engine.heap().release(std::exchange(l.state, Heap::retain(state)));
   l.done = true;
   u.pending = tape::kNone;
 }

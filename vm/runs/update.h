@@ -16,6 +16,7 @@
 namespace cairn::runs {
 
 using machine::Engine;
+using tape::Tape;
 using value::Heap;
 using value::Value;
 
@@ -58,6 +59,8 @@ void want_unshared(Engine& engine, Value x, const char* name);
 void begin_update(Engine& engine, SweepState& s, Value update, bool in_place);
 // Leaves of x in the value of the run: in place they may not be there.
 void want_apart(Engine& engine, const SweepState& s);
+// An operator with this serial begins inside a run of an update, if there is one; `tape` is that of the run around it, or null.
+void begin_inside_update(Engine& engine, SweepState& s, std::uint64_t serial, Tape* tape);
 // Whether the rule of some leaf may run now.
 bool update_is_due(SweepState& s);
 // Calls the rule of a leaf that is due; #f is delivered if there is none.

@@ -47,6 +47,13 @@ void Blocks::free_region(void* region) const {
 }
 
 bool Blocks::add_region() {
+  // Both lists have room for all regions, so that giving back never fails.
+  try {
+    if (all_.size() == all_.capacity()) all_.reserve(all_.empty() ? 8 : all_.size() * 2);
+    with_room_.reserve(all_.capacity());
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   void* place = new_region();
   if (place == nullptr) return false;
   auto* r = new (place) Region;
