@@ -3,11 +3,9 @@
 
 #include "compiler/core.h"
 
-#include <deque>
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,30 +17,57 @@ struct HostDeclaration {
   std::uint16_t parameters = 0;
 };
 
+// Where the text of files comes from that a program includes or imports.
+struct Files {
+  virtual ~Files() = default;
+  enum class Answer { given, none, refused };
+  // The text of the file `path` beneath `folder`, "" being the current one. `path` is relative and has no "..". Refused: `why` says so in a
+  // few words.
+  virtual Answer read(const std::string& folder, const std::string& path, std::string& text, std::string& why) = 0;
+};
+
 struct Options {
   int level = 2;                            // 0: no optimisation
   std::vector<std::string> library_folders; // searched by `import` after the importing file's own folder
   bool exports = false;                     // every definition of the user's is stored, so that a host finds it by name
   std::vector<HostDeclaration> hosts;       // different names
+  Files* files = nullptr;                   // null: a program has no files but its own
 };
+
+// Where a file stands: beneath a folder that the program may read, or the program's own text.
+struct Place {
+  std::string folder, path;
+  std::uint32_t parent; // the source that includes it, itself if there is none
+};
+
+// What the front knows after the texts of a session; of use only to the next text. All tables grow at their ends, so that a text that fails
+// is taken back at the cost of what it added.
+struct Names {
+  Deque<Global> globals;
+  Map<std::string_view, std::uint32_t> defined; // the user's names and their globals
+  Vector<std::uint32_t> library;                // by library definition: its global + 1, or 0
+  Deque<bytecode::Source> sources;
+  Deque<Charge> charges;                 // by source, of its text
+  Deque<Place> places;                   // by source
+  Deque<std::string> imported;           // files, in their normal form
+  Set<std::string_view> known_imports;   // those
+  Vector<std::uint32_t> library_sources; // by library file: its source + 1, or 0
+
+  struct Mark {
+    std::size_t globals, sources, imported;
+  };
+  Mark mark() const { return {globals.size(), sources.size(), imported.size()}; }
+  void roll_back(const Mark& mark);
+};
+inline Deque<Global>& Program::globals() const { return names->globals; }
+inline Deque<bytecode::Source>& Program::sources() const { return names->sources; }
 
 // front/: reads and expands a program; throws Failure. `name` is how messages call it; its folder is where include and import
 // look first.
 Program expand(std::string name, std::string text, const Options& options);
 
-// What the front knows after the texts of a session; of use only to the next text.
-struct Names {
-  std::deque<Global> globals;
-  std::unordered_map<std::string, std::uint32_t> defined; // the user's names and their globals
-  std::vector<std::uint32_t> library;                     // by library definition: its global + 1, or 0
-  std::vector<bytecode::Source> sources;
-  std::vector<std::uint32_t> parents;         // by source: the source that includes it, itself if there is none
-  std::vector<std::string> imported;          // files, in their normal form
-  std::vector<std::uint32_t> library_sources; // by library file: its source + 1, or 0
-};
-
-// The next text of a session: sees and may redefine the names of the former ones, which see the new definitions. After a Failure
-// `names` is of no use.
+// The next text of a session: sees and may redefine the names of the former ones, which see the new definitions. `names` must outlive the
+// program; after a Failure it is to be rolled back.
 Program expand(std::string name, std::string text, const Options& options, Names& names);
 
 // All names that a text may mention and that begin with `prefix`, in the order of their bytes.
@@ -54,18 +79,24 @@ bool is_complete(std::string_view text);
 // back/: passes and code generation; throws Failure (a procedure too large, an arity that cannot be right).
 bytecode::Module generate(Program program, const Options& options);
 
-// Procedures of a module that the next text of a session may call.
-struct KnownFunctions {
-  std::vector<std::uint32_t> library;                             // by global: the library's function + 1, or 0
-  std::map<std::pair<bool, std::string>, std::uint32_t> wrappers; // of builtins as values; true: of the host's procedures
-};
-struct Compiled {
-  bytecode::Module module;
-  KnownFunctions known;
+// What the back knows after the texts of a session: where the tables end, and what may be found again in them.
+struct Ground {
+  struct Ends {
+    std::uint32_t constants = 0, functions = 0, groups = 0, globals = 0, imports = 0, sources = 0;
+  };
+  Ends ends;
+  std::vector<bytecode::Import> imports;
+  Vector<std::uint32_t> library;                                 // by global: the library's function + 1, or 0
+  OrderedMap<std::pair<bool, std::string>, std::uint32_t> wrappers; // functions of builtins as values; true: of the host's procedures
+  Map<Text, std::uint32_t, TextHash> constants;                  // by kind and contents
+  Map<std::uint64_t, std::uint32_t> pairs;                       // by their parts
+
+  void roll_back(const Ends& before);
 };
 
-// A module that begins with all that `so_far` holds and whose entry runs `program` alone; all definitions are kept.
-Compiled generate(Program program, const Options& options, Compiled so_far);
+// The tables of the next text alone, which count on from those before: its entry runs `program`, all its definitions are kept. After a
+// Failure `ground` is to be rolled back.
+bytecode::Module generate(Program program, const Options& options, Ground& ground);
 
 // back/: the core in A-normal form after the passes, as text (vmc --emit=ir).
 std::string intermediate_text(Program program, const Options& options);

@@ -2,45 +2,62 @@
 // Everything that is only syntax is gone: patterns, cond, case, do, quasiquote, internal defines, named let, include, import.
 #pragma once
 
+#include "compiler/workspace.h"
+
 #include "vm/bytecode/module.h"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cairn::compiler {
 
 using bytecode::Span;
 
+// Data, expressions and the names in them lie in the program's arena and die with it.
+
 // --- data, as the reader makes them; immutable, shared
 struct Datum;
-using DatumPtr = std::shared_ptr<const Datum>;
+using DatumPtr = const Datum*;
 struct Datum {
   enum class Kind : std::uint8_t { null, boolean, integer, flonum, character, string, symbol, pair, vector };
   Kind kind = Kind::null;
   Span span;
-  std::int64_t integer = 0;      // boolean, integer, character
-  double flonum = 0;
-  std::string text;              // string, symbol
-  DatumPtr car, cdr;             // pair (destruction is iterative: see ~Datum)
-  std::vector<DatumPtr> items;   // vector
-  ~Datum();
+  union {
+    std::int64_t integer = 0; // boolean, integer, character
+    double flonum;
+    DatumPtr car;             // pair
+    const char* characters;   // string, symbol
+    const DatumPtr* elements; // vector
+  };
+  union {
+    DatumPtr cdr = nullptr; // pair
+    std::size_t size;       // string, symbol, vector
+  };
+  std::string_view text() const { return {characters, size}; }
+  std::span<const DatumPtr> items() const { return {elements, size}; }
 };
+static_assert(sizeof(Datum) == 32);
 
 // --- variables
 struct Expr;
-using ExprPtr = std::unique_ptr<Expr>;
+struct NoDelete {
+  void operator()(Expr*) const noexcept {}
+};
+using ExprPtr = std::unique_ptr<Expr, NoDelete>;
+using Exprs = ArenaVector<ExprPtr>;
 
-struct Variable {          // a lexical variable; owned by Program::variables
-  std::string name;
+struct Variable { // a lexical variable; owned by Program::variables
+  std::string_view name;
   Span span;
 };
 
-struct Global {            // a top-level name; owned by Program::globals, index = position
+struct Global { // a top-level name; owned by Names::globals, index = position
   std::string name;
-  Span span;               // of its first definition
+  Span span; // of its first definition
   bool library = false;
   bool defined_once = true;
 };
@@ -64,17 +81,16 @@ struct Expr {
   };
   Kind kind;
   Span span;
-  DatumPtr datum;
+  DatumPtr datum = nullptr;
   Variable* variable = nullptr;
   std::uint32_t global = 0;
   std::uint32_t host = 0;
-  std::string name;
-  std::vector<Variable*> variables;  // lambda: parameters; let, letrec: bound names
+  std::string_view name;
+  ArenaVector<Variable*> variables;  // lambda: parameters; let, letrec: bound names
   Variable* rest = nullptr;          // lambda
   bool library = false;              // lambda: from Cairn's own library
-  std::vector<ExprPtr> children;
+  Exprs children;
   explicit Expr(Kind k, Span s = {}) : kind(k), span(s) {}
-  ~Expr();                           // iterative
 };
 
 // A located complaint or warning.
@@ -83,20 +99,26 @@ struct Diagnostic {
   std::string message;
 };
 
+struct Names;
+
 struct Program {
-  std::deque<Variable> variables;
-  std::deque<Global> globals;
+  Arena arena;
+  Deque<Variable> variables;
+  Names* names = nullptr;              // its globals and sources among those of the texts before
+  std::shared_ptr<Names> own_names;    // of a program that is no text of a session
   std::vector<bytecode::Import> hosts; // all that are declared, index = position
-  std::vector<ExprPtr> forms;        // the top level in order: set_global and expressions; library definitions first
-  std::vector<bytecode::Source> sources;
-  bool has_value = false; // the last form is an expression
-  std::vector<Diagnostic> warnings; // by place
+  Exprs forms;                         // the top level in order: set_global and expressions; library definitions first
+  bool has_value = false;              // the last form is an expression
+  std::vector<Diagnostic> warnings;    // by place
+
+  Deque<Global>& globals() const;
+  Deque<bytecode::Source>& sources() const;
 };
 
 // Thrown inside the compiler only; never crosses cairn_compiler.h.
 struct Failure {
   Diagnostic diagnostic;
-  std::vector<bytecode::Source> sources;  // so that the span can be shown
+  bytecode::Source source; // that the span is of
 };
 
 } // namespace cairn::compiler

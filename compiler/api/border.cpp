@@ -3,6 +3,8 @@
 
 #include "vm/bytecode/file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -41,9 +43,8 @@ cairn_status fail(cairn_status status, char** error, std::string_view message) {
   return status;
 }
 
-std::string rendered(const Diagnostic& d, const std::vector<bytecode::Source>& sources, std::string_view severity) {
-  bool known = d.span.file < sources.size();
-  return text::render(known ? &sources[d.span.file] : nullptr, known ? &d.span : nullptr, severity, d.message);
+std::string rendered(const Diagnostic& d, const bytecode::Source& source, std::string_view severity) {
+  return text::render(&source, &d.span, severity, d.message);
 }
 
 bool usable(const cairn_compiler_options* options) {
@@ -53,8 +54,18 @@ bool usable(const cairn_compiler_options* options) {
           usable_hosts(options->hosts, options->host_count));
 }
 
-Options inner_options(const cairn_compiler_options* options) {
+std::int64_t budget_of(const cairn_compiler_options* options) {
+  std::uint64_t bytes = options == nullptr || options->memory_bytes == 0 ? CAIRN_COMPILER_MEMORY : options->memory_bytes;
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX));
+}
+
+std::string over_budget_text(std::int64_t budget) {
+  return fmt::format("error: compiling takes more than its budget of {} bytes; give it more or split the program\n", budget);
+}
+
+Options inner_options(const cairn_compiler_options* options, Files* files) {
   Options inner;
+  inner.files = files;
   inner.exports = options == nullptr || options->exports != 0;
   if (options == nullptr) return inner;
   inner.level = options->level;
@@ -67,7 +78,7 @@ Options inner_options(const cairn_compiler_options* options) {
 std::vector<std::string> rendered_warnings(const Program& program, const Listener& listener) {
   std::vector<std::string> out;
   if (listener.warn == nullptr) return out;
-  for (const Diagnostic& d : program.warnings) out.push_back(rendered(d, program.sources, "warning"));
+  for (const Diagnostic& d : program.warnings) out.push_back(rendered(d, program.sources().at(d.span.file), "warning"));
   return out;
 }
 
@@ -75,8 +86,9 @@ void tell(const std::vector<std::string>& warnings, const Listener& listener) {
   for (const std::string& w : warnings) listener.warn(listener.user, w.data(), w.size());
 }
 
-void give(bytecode::Module module, bool strip, void** bytes, std::size_t* size) {
-  if (strip) bytecode::strip(module);
+void give(const bytecode::Module& module, void** bytes, std::size_t* size) {
+  Charge charge;
+  charge.add(3 * bytecode::size_about(module)); // as it grows, and the copy
   auto written = bytecode::write_module(module);
   *bytes = copy_out(written.data(), written.size());
   *size = written.size();

@@ -26,10 +26,16 @@ inline char* copy_out(std::string_view text) { return static_cast<char*>(copy_ou
 cairn_status fail(cairn_status status, char** error, std::string_view message);
 
 // FILE:LINE:COLUMN: SEVERITY: ..., the line and a caret.
-std::string rendered(const Diagnostic& diagnostic, const std::vector<bytecode::Source>& sources, std::string_view severity);
+std::string rendered(const Diagnostic& diagnostic, const bytecode::Source& source, std::string_view severity);
 
 bool usable(const cairn_compiler_options* options);
-Options inner_options(const cairn_compiler_options* options);
+Options inner_options(const cairn_compiler_options* options, Files* files);
+
+// The embedder's limits on a compilation, for a Workspace.
+std::int64_t budget_of(const cairn_compiler_options* options);
+inline const volatile int* cancel_of(const cairn_compiler_options* options) { return options == nullptr ? nullptr : options->cancel; }
+
+std::string over_budget_text(std::int64_t budget);
 
 // Where warnings go.
 struct Listener {
@@ -44,22 +50,28 @@ std::vector<std::string> rendered_warnings(const Program& program, const Listene
 void tell(const std::vector<std::string>& warnings, const Listener& listener);
 
 // The bytes of a module as the caller gets them.
-void give(bytecode::Module module, bool strip, void** bytes, std::size_t* size);
+void give(const bytecode::Module& module, void** bytes, std::size_t* size);
 
-// Runs `body`; what it throws becomes a status and a message.
-template <class Body> cairn_status guarded(char** error, Body&& body) {
+// Runs `body` in a workspace; what it throws becomes a status and a message.
+template <class Body> cairn_status guarded(Workspace& workspace, char** error, Body&& body) {
   if (error != nullptr) *error = nullptr;
+  Workspace::Installed installed(&workspace);
   try {
+    workspace.poll();
     body();
     return CAIRN_OK;
   } catch (const Failure& failure) {
     try {
-      return fail(CAIRN_BAD_SOURCE, error, rendered(failure.diagnostic, failure.sources, "error"));
+      return fail(CAIRN_BAD_SOURCE, error, rendered(failure.diagnostic, failure.source, "error"));
     } catch (...) {
       return CAIRN_OUT_OF_MEMORY;
     }
   } catch (const NoFile& missing) {
     return fail(CAIRN_NO_FILE, error, missing.message);
+  } catch (const OverBudget& over) {
+    return fail(CAIRN_OVER_BUDGET, error, over_budget_text(over.budget));
+  } catch (const Cancelled&) {
+    return fail(CAIRN_CANCELLED, error, "error: compiling was cancelled\n");
   } catch (const std::bad_alloc&) {
     return fail(CAIRN_OUT_OF_MEMORY, error, "error: the system gave no memory\n");
   } catch (const std::exception& e) {

@@ -19,6 +19,20 @@ typedef struct cairn_host_declaration {
   unsigned parameters;
 } cairn_host_declaration;
 
+/* What a reader of files gives the text to. */
+typedef struct cairn_text cairn_text;
+
+/* Gives the text of a file that a program includes or imports: `path` beneath `folder`, which is the folder of the program's `name` ("": the
+ * current one) or one of library_folders. `path` is relative and has no "..". OK: it has called cairn_text_add, as often as it likes.
+ * NO_FILE: there is none, and the next place is tried. Anything else: the program does not compile. */
+typedef cairn_status (*cairn_file_reader)(void* user, const char* folder, const char* path, cairn_text* text);
+
+/* In a reader: the next bytes of the file. OVER_BUDGET: there is no room for them, or compiling was cancelled; return. */
+CAIRN_API cairn_status cairn_text_add(cairn_text* text, const char* bytes, size_t size);
+
+/* A reader that gives regular files beneath the folder, and what links there lead to if that is beneath it too. */
+CAIRN_API cairn_status cairn_read_beneath(void* user, const char* folder, const char* path, cairn_text* text);
+
 typedef struct cairn_compiler_options {
   size_t struct_size;                 /* set by cairn_compiler_options_init */
   int level;                          /* of optimisation: 0 none, 1, 2 all (the default) */
@@ -30,8 +44,18 @@ typedef struct cairn_compiler_options {
   size_t host_count;
   /* Takes each warning about a program that compiles, "FILE:LINE:COLUMN: warning: ..." with the line and a caret; NULL: nobody */
   void (*warn)(void* user, const char* text, size_t bytes);
-  void* user; /* its first argument */
+  void* user; /* first argument of `warn` and `read` */
+  /* Where the files come from that a program includes or imports. NULL (the default): it has none; cairn_compile_file takes
+   * cairn_read_beneath then. */
+  cairn_file_reader read;
+  /* The most that compiling takes, the stack included; 0 (the default): CAIRN_COMPILER_MEMORY. Of a session: what it keeps and what its
+   * text in work takes. */
+  uint64_t memory_bytes;
+  /* NULL or a number that other threads and signal handlers may set. While it is not 0, calls end with CANCELLED, within milliseconds. */
+  const volatile int* cancel;
 } cairn_compiler_options;
+
+#define CAIRN_COMPILER_MEMORY (UINT64_C(1) << 30)
 
 /* Fills in the defaults. Call it first, then set what differs. */
 CAIRN_API void cairn_compiler_options_init(cairn_compiler_options* options);
@@ -39,13 +63,13 @@ CAIRN_API void cairn_compiler_options_init(cairn_compiler_options* options);
 /* Releases text or bytes that a function of this header gave. */
 CAIRN_API void cairn_compiler_free(void* text_or_bytes);
 
-/* Compiles `size` bytes of source text. `name` is what messages call it, and its folder is where include and import look first.
- * `options` may be NULL. On success *bytes, *bytes_size are those of a .bc file. BAD_SOURCE: *error is "FILE:LINE:COLUMN: error:
- * ..." with the line and a caret. */
+/* Compiles `size` bytes of source text. `name` is what messages call it, and its folder is where include and import look first, if
+ * options->read is there. `options` may be NULL. On success *bytes, *bytes_size are those of a .bc file. BAD_SOURCE: *error is
+ * "FILE:LINE:COLUMN: error: ..." with the line and a caret. OVER_BUDGET, CANCELLED: nothing is left of it. */
 CAIRN_API cairn_status cairn_compile(const char* name, const char* text, size_t size, const cairn_compiler_options* options,
                                      void** bytes, size_t* bytes_size, char** error);
 
-/* The same for a file. NO_FILE: it cannot be read. */
+/* The same for a file, which may include and import files beneath its folder. NO_FILE: it cannot be read. */
 CAIRN_API cairn_status cairn_compile_file(const char* path, const cairn_compiler_options* options, void** bytes,
                                           size_t* bytes_size, char** error);
 
@@ -58,14 +82,14 @@ CAIRN_API cairn_status cairn_compile_file_to_ir(const char* path, const cairn_co
  * time. */
 typedef struct cairn_session cairn_session;
 
-/* `options` may be NULL. All definitions are kept whatever `exports` says; `warn` and its `user` are used as long as the session
- * lives. */
+/* `options` may be NULL. All definitions are kept whatever `exports` says; `warn`, `read`, `user` and `cancel` are used as long as the
+ * session lives. */
 CAIRN_API cairn_status cairn_session_create(const cairn_compiler_options* options, cairn_session** session, char** error);
 
-/* Compiles the next text. The module begins with all that the module of the last successful call holds, so cairn_vm_extend gives
- * it to the machine that has that one; its top level runs this text alone. Top-level names stay open: a text may define any name
+/* Compiles the next text. The module is what this text adds to those of the successful calls before, so cairn_vm_extend gives it to the
+ * machine that has them; its top level runs this text alone. What a text costs depends on that text, not on those before. Top-level names stay open: a text may define any name
  * again, and what older texts defined then sees the new value. A file that was imported is not imported again. If it fails, the
- * session is as before. A text counts from here on, also if running it fails: what it did not get to define is an error to read.
+ * session is as before. OVER_BUDGET and CANCELLED are failures like others. A text counts from here on, also if running it fails: what it did not get to define is an error to read.
  */
 CAIRN_API cairn_status cairn_session_compile(cairn_session* session, const char* name, const char* text, size_t size,
                                              void** bytes, size_t* bytes_size, char** error);

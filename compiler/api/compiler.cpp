@@ -1,11 +1,11 @@
 // cairn_compiler.h on top of the compiler's two halves. No exception leaves this file.
 #include "compiler/api/border.h"
+#include "compiler/api/files.h"
 
-#include <cerrno>
+#include "vm/bytecode/file.h"
+
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <optional>
 #include <utility>
 
 using namespace cairn::compiler;
@@ -13,23 +13,41 @@ using namespace cairn::compiler::api;
 
 namespace {
 
-std::string read_text(const char* path) {
-  std::error_code code;
-  if (std::filesystem::is_directory(path, code)) throw NoFile{std::string(path) + ": error: is a folder, not a file\n"};
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw NoFile{std::string(path) + ": error: cannot be read: " + std::strerror(errno) + "\n"};
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) throw NoFile{std::string(path) + ": error: cannot be read\n"};
-  return text;
-}
+// One program from its options to the end.
+class Compilation {
+public:
+  Compilation(const cairn_compiler_options* options, cairn_file_reader otherwise)
+      : options_(options), workspace_(budget_of(options), cancel_of(options)) {
+    cairn_file_reader read = options != nullptr && options->read != nullptr ? options->read : otherwise;
+    if (read != nullptr) files_.emplace(read, options == nullptr ? nullptr : options->user);
+  }
+  Workspace& workspace() { return workspace_; }
 
-void compile(std::string name, std::string text, const cairn_compiler_options* options, void** bytes, std::size_t* size) {
-  Options inner = inner_options(options);
-  Program program = expand(std::move(name), std::move(text), inner);
-  std::vector<std::string> warnings = rendered_warnings(program, listener_of(options));
-  give(generate(std::move(program), inner), options != nullptr && options->strip != 0, bytes, size);
-  tell(warnings, listener_of(options));
-}
+  void to_module(std::string name, std::string text, void** bytes, std::size_t* size) {
+    Options inner = inner_options();
+    Program program = expand(std::move(name), std::move(text), inner);
+    std::vector<std::string> warnings = rendered_warnings(program, listener_of(options_));
+    cairn::bytecode::Module module = generate(std::move(program), inner);
+    if (options_ != nullptr && options_->strip != 0) cairn::bytecode::strip(module);
+    give(module, bytes, size);
+    tell(warnings, listener_of(options_));
+  }
+
+  void to_ir(std::string name, std::string text, char** ir) {
+    Options inner = inner_options();
+    Program program = expand(std::move(name), std::move(text), inner);
+    std::vector<std::string> warnings = rendered_warnings(program, listener_of(options_));
+    *ir = copy_out(intermediate_text(std::move(program), inner));
+    tell(warnings, listener_of(options_));
+  }
+
+private:
+  Options inner_options() { return api::inner_options(options_, files_ ? &*files_ : nullptr); }
+
+  const cairn_compiler_options* options_;
+  Workspace workspace_;
+  std::optional<ReaderFiles> files_;
+};
 
 } // namespace
 
@@ -50,7 +68,9 @@ cairn_status cairn_compile(const char* name, const char* text, size_t size, cons
     return fail(CAIRN_BAD_ARGUMENT, error, "cairn_compile: an argument makes no sense");
   *bytes = nullptr;
   *bytes_size = 0;
-  return guarded(error, [&] { compile(name, size == 0 ? std::string() : std::string(text, size), options, bytes, bytes_size); });
+  Compilation compilation(options, nullptr);
+  return guarded(compilation.workspace(), error,
+                 [&] { compilation.to_module(name, size == 0 ? std::string() : std::string(text, size), bytes, bytes_size); });
 }
 
 cairn_status cairn_compile_file(const char* path, const cairn_compiler_options* options, void** bytes, size_t* bytes_size,
@@ -60,7 +80,8 @@ cairn_status cairn_compile_file(const char* path, const cairn_compiler_options* 
     return fail(CAIRN_BAD_ARGUMENT, error, "cairn_compile_file: an argument makes no sense");
   *bytes = nullptr;
   *bytes_size = 0;
-  return guarded(error, [&] { compile(path, read_text(path), options, bytes, bytes_size); });
+  Compilation compilation(options, cairn_read_beneath);
+  return guarded(compilation.workspace(), error, [&] { compilation.to_module(path, read_program(path), bytes, bytes_size); });
 }
 
 cairn_status cairn_compile_file_to_ir(const char* path, const cairn_compiler_options* options, char** ir, char** error) {
@@ -68,11 +89,6 @@ cairn_status cairn_compile_file_to_ir(const char* path, const cairn_compiler_opt
   if (path == nullptr || ir == nullptr || !usable(options))
     return fail(CAIRN_BAD_ARGUMENT, error, "cairn_compile_file_to_ir: an argument makes no sense");
   *ir = nullptr;
-  return guarded(error, [&] {
-    Options inner = inner_options(options);
-    Program program = expand(path, read_text(path), inner);
-    std::vector<std::string> warnings = rendered_warnings(program, listener_of(options));
-    *ir = copy_out(intermediate_text(std::move(program), inner));
-    tell(warnings, listener_of(options));
-  });
+  Compilation compilation(options, cairn_read_beneath);
+  return guarded(compilation.workspace(), error, [&] { compilation.to_ir(path, read_program(path), ir); });
 }

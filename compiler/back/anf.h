@@ -17,7 +17,7 @@ struct Atom {
 struct Literal {
   enum class Kind : std::uint8_t { datum, function, run_operator };
   Kind kind = Kind::datum;
-  DatumPtr datum;
+  DatumPtr datum = nullptr;
   std::uint32_t index = 0; // function, run operator
 };
 
@@ -25,19 +25,19 @@ struct Statement;
 
 // Straight-line statements; the last may be terminal (if_, labels, jump, fail), else the block's value is `result`.
 struct Block {
-  std::vector<Statement> statements;
+  Vector<Statement> statements;
   Atom result;
   bool ended = false;               // a terminal statement ends it
-  std::vector<std::uint32_t> drops; // set by liveness: variables to release on entry
+  Vector<std::uint32_t> drops; // set by liveness: variables to release on entry
 };
 
 struct Label {
   std::uint32_t id = 0; // unique in the function
-  std::string name;
-  std::vector<std::uint32_t> parameters;
+  std::string_view name;
+  Vector<std::uint32_t> parameters;
   Block body;
-  std::vector<std::uint32_t> live_in; // set by liveness: without parameters
-  std::vector<bool> used;             // set by liveness: parameters that the body mentions; others are not passed
+  Vector<std::uint32_t> live_in; // set by liveness: without parameters
+  Vector<bool> used;             // set by liveness: parameters that the body mentions; others are not passed
   bool loop = false;                  // the body jumps back to it
 };
 
@@ -57,31 +57,30 @@ struct Statement {
   std::uint32_t index = 0;
   std::uint32_t dest = kNone;
   Span span;
-  std::vector<Atom> operands;
-  std::vector<Block> blocks;
-  std::vector<Label> labels;
-  std::vector<std::uint32_t> live_after; // if_, labels that are not terminal: set by liveness, without dest
+  Vector<Atom> operands;
+  Vector<Block> blocks;
+  Vector<Label> labels;
+  Vector<std::uint32_t> live_after; // if_, labels that are not terminal: set by liveness, without dest
 };
 
 struct AnfFunction {
-  std::string name;
+  std::string_view name;
   Span span;
   bool library = false;
   bool rest = false; // the last parameter but the closure is a rest list
   bool needs_closure = false;
-  std::vector<std::uint32_t> parameters; // variables of the entry slots: parameters, rest, closure
+  Vector<std::uint32_t> parameters; // variables of the entry slots: parameters, rest, closure
   std::uint32_t labels = 0;              // number of label ids
-  std::vector<std::string> variables;    // names
+  Vector<std::string_view> variables;    // names
   Block body;
 };
 
 struct Unit {
-  std::vector<AnfFunction> functions; // statements count them from first_function
-  std::vector<Literal> literals;
-  std::vector<bytecode::Group> groups;
-  std::uint32_t first_function = 0, first_group = 0; // what comes before is in the module already
-  std::vector<bytecode::Import> imports; // those that a statement names, or one of an earlier text
-  KnownFunctions known;
+  explicit Unit(Ground& g) : ground(g) {}
+  Ground& ground;                // what earlier texts left; statements count functions, groups and imports on from there
+  Vector<AnfFunction> functions;
+  Vector<Literal> literals;
+  Vector<bytecode::Group> groups;
   std::uint32_t entry = 0;
 };
 
@@ -89,7 +88,7 @@ inline Atom variable_atom(std::uint32_t v) { return {Atom::Kind::variable, false
 inline Atom literal_atom(std::uint32_t l) { return {Atom::Kind::literal, false, l}; }
 
 // Text of a unit, for vmc --emit=ir and tests.
-std::string print_unit(const Unit& unit, const std::vector<std::string>& globals);
+std::string print_unit(const Unit& unit, const Deque<Global>& globals);
 std::string print_datum(const Datum& datum);
 
 } // namespace cairn::compiler::back

@@ -11,7 +11,7 @@
 namespace cairn::compiler::back {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -25,7 +25,7 @@ std::string quoted(const std::string& text) {
 
 class Printer {
 public:
-  Printer(const Unit& unit, const std::vector<std::string>& globals) : unit_(unit), globals_(globals) {}
+  Printer(const Unit& unit, const Deque<Global>& globals) : unit_(unit), globals_(globals) {}
 
   std::string run() {
     for (std::uint32_t i = 0; i < unit_.functions.size(); ++i) function(i);
@@ -36,15 +36,16 @@ private:
   // A cond nests as deep as it is long; its lines must not grow likewise.
   static constexpr unsigned kDeepestIndent = 50;
   void line(unsigned depth, const std::string& text) {
+    charge_.add(2 * (2 * std::min(depth, kDeepestIndent) + text.size() + 1));
     out_ += std::string(2 * std::min(depth, kDeepestIndent), ' ') + text + '\n';
   }
 
   std::string function_name(std::uint32_t index) const {
-    const std::string& name = unit_.functions[index].name;
+    std::string_view name = unit_.functions[index].name;
     return fmt::format("f{}{}{}", index, name.empty() ? "" : ":", name);
   }
   std::string name(std::uint32_t v) const {
-    const std::string& n = f_->variables[v];
+    std::string_view n = f_->variables[v];
     return fmt::format("{}.{}", n.empty() ? "t" : n, v);
   }
   std::string atom(const Atom& a) const {
@@ -55,12 +56,12 @@ private:
     if (l.kind == Literal::Kind::run_operator) return std::string(bytecode::kRunOperators[l.index].name);
     return "'" + print_datum(*l.datum);
   }
-  std::string atoms(const std::vector<Atom>& list) const {
+  std::string atoms(const Vector<Atom>& list) const {
     std::string s;
     for (const Atom& a : list) s += ' ' + atom(a);
     return s;
   }
-  std::string names(const std::vector<std::uint32_t>& list) const {
+  std::string names(const Vector<std::uint32_t>& list) const {
     std::string s;
     for (std::uint32_t v : list) s += (s.empty() ? "" : " ") + name(v);
     return s;
@@ -81,13 +82,13 @@ private:
     case Opcode::global:
     case Opcode::set_global:
     case Opcode::check_global:
-      return op + ' ' + globals_[s.index] + atoms(s.operands);
+      return op + ' ' + globals_[s.index].name + atoms(s.operands);
     case Opcode::primitive:
       return std::string(bytecode::kPrimitives[s.index].name) + atoms(s.operands);
     case Opcode::tensor:
       return std::string(bytecode::kTensorOperators[s.index].name) + atoms(s.operands);
     case Opcode::host:
-      return op + ' ' + unit_.imports[s.index].name + atoms(s.operands);
+      return op + ' ' + unit_.ground.imports[s.index].name + atoms(s.operands);
     case Opcode::capture:
     case Opcode::sibling:
       return op + atoms(s.operands) + ' ' + std::to_string(s.index);
@@ -152,9 +153,10 @@ private:
   }
 
   const Unit& unit_;
-  const std::vector<std::string>& globals_;
+  const Deque<Global>& globals_;
   const AnfFunction* f_ = nullptr;
   std::string out_;
+  Charge charge_;
 };
 
 } // namespace
@@ -167,7 +169,7 @@ std::string print_datum(const Datum& datum) {
     std::string text;
     bool tail = false;
   };
-  std::vector<Piece> work{{&datum, "", false}};
+  Vector<Piece> work{{&datum, "", false}};
   std::string out;
   while (!work.empty() && out.size() < kLongest) {
     Piece p = std::move(work.back());
@@ -202,21 +204,21 @@ std::string print_datum(const Datum& datum) {
       out += fmt::format("#\\x{:x}", d.integer);
       break;
     case Datum::Kind::string:
-      out += quoted(d.text);
+      out += quoted(d.text());
       break;
     case Datum::Kind::symbol:
-      out += d.text;
+      out += d.text();
       break;
     case Datum::Kind::pair:
       out += p.tail ? " " : "(";
-      work.push_back({d.cdr.get(), "", true});
-      work.push_back({d.car.get(), "", false});
+      work.push_back({d.cdr, "", true});
+      work.push_back({d.car, "", false});
       break;
     case Datum::Kind::vector:
       out += "#(";
       work.push_back({nullptr, ")", false});
-      for (std::size_t i = d.items.size(); i-- > 0;) {
-        work.push_back({d.items[i].get(), "", false});
+      for (std::size_t i = d.size; i-- > 0;) {
+        work.push_back({d.items()[i], "", false});
         if (i > 0) work.push_back({nullptr, " ", false});
       }
       break;
@@ -225,6 +227,6 @@ std::string print_datum(const Datum& datum) {
   return work.empty() ? out : out + "...";
 }
 
-std::string print_unit(const Unit& unit, const std::vector<std::string>& globals) { return Printer(unit, globals).run(); }
+std::string print_unit(const Unit& unit, const Deque<Global>& globals) { return Printer(unit, globals).run(); }
 
 } // namespace cairn::compiler::back

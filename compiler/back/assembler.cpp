@@ -75,8 +75,8 @@ bool Assembler::finish(bytecode::Function& function) {
     if (distance < INT16_MIN || distance > INT16_MAX) return false;
     w |= Word{static_cast<std::uint16_t>(static_cast<std::int16_t>(distance))} << (16 * (f.field + 1));
   }
-  function.code = std::move(code_);
-  function.spans = std::move(spans_);
+  function.code.assign(code_.begin(), code_.end());
+  function.spans.assign(spans_.begin(), spans_.end());
   return true;
 }
 

@@ -1,10 +1,11 @@
 // Code of one function as it grows: words, labels, jumps to be filled in, places in the source.
 #pragma once
 
+#include "compiler/workspace.h"
+
 #include "vm/bytecode/module.h"
 
 #include <span>
-#include <vector>
 
 namespace cairn::compiler::back {
 
@@ -46,11 +47,11 @@ private:
   void word(Word w);
 
   bool far_;
-  std::vector<Word> code_;
-  std::vector<std::uint32_t> positions_;
-  std::vector<Label> here_; // labels bound to the next instruction
-  std::vector<Fixup> fixups_;
-  std::vector<bytecode::PcSpan> spans_;
+  Vector<Word> code_;
+  Vector<std::uint32_t> positions_;
+  Vector<Label> here_; // labels bound to the next instruction
+  Vector<Fixup> fixups_;
+  Vector<bytecode::PcSpan> spans_;
 };
 
 } // namespace cairn::compiler::back

@@ -4,6 +4,8 @@
 
 #include "compiler/back/big_stack.h"
 
+#include "compiler/workspace.h"
+
 #include <exception>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -13,16 +15,23 @@ namespace {
 
 constexpr std::size_t kBaseBytes = std::size_t{1} << 26;
 constexpr std::size_t kLevelBytes = std::size_t{1} << 16; // inlining adds levels, sanitizers make frames larger
+constexpr std::size_t kReserve = std::size_t{1} << 18;    // for what is done between two looks at the stack
 constexpr std::size_t kGuardBytes = std::size_t{1} << 16; // at the low end, where the stack would run out
 
 struct Job {
   const std::function<void()>* work;
+  Workspace* workspace;
+  Arena* arena;
+  std::uintptr_t lowest; // below, the stack has run out
   std::exception_ptr failure;
 };
 
 void* start(void* argument) {
   Job& job = *static_cast<Job*>(argument);
+  Workspace::Installed counted(job.workspace);
+  Arena::Installed installed(job.arena);
   try {
+    Workspace::Stack stack(*job.workspace, job.lowest);
     (*job.work)();
   } catch (...) {
     job.failure = std::current_exception();
@@ -55,7 +64,8 @@ bool on_big_stack(std::size_t levels, const std::function<void()>& work) {
   std::size_t bytes = kBaseBytes + levels * kLevelBytes;
   Reservation stack(bytes);
   if (!stack || mprotect(stack.begin(), kGuardBytes, PROT_NONE) != 0) return false;
-  Job job{&work, nullptr};
+  auto begin = reinterpret_cast<std::uintptr_t>(stack.begin());
+  Job job{&work, Workspace::current(), Arena::installed(), begin + kGuardBytes + kReserve, nullptr};
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstack(&attributes, stack.begin(), bytes);

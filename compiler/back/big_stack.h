@@ -6,8 +6,8 @@
 
 namespace cairn::compiler::back {
 
-// Calls `work`, which may recurse over `levels` levels of nesting, and rethrows what it throws. False where no such stack can be
-// had.
+// Calls `work`, which may recurse over `levels` levels of nesting, with the caller's workspace (it must have one) and arena, and rethrows what
+// it throws. False where no such stack can be had.
 bool on_big_stack(std::size_t levels, const std::function<void()>& work);
 
 } // namespace cairn::compiler::back

@@ -6,6 +6,7 @@
 namespace cairn::compiler::back {
 
 void Builder::convert(const Node* n, Block& out, bool tail) {
+  poll();
   switch (n->kind) {
   case Node::Kind::let:
     convert_let(n, 0, out, tail);
@@ -65,6 +66,7 @@ void Builder::convert_binding(const Binding& b, Block& out) {
 }
 
 void Builder::convert_let(const Node* n, std::size_t from, Block& out, bool tail) {
+  poll();
   for (std::size_t i = from; i < n->bindings.size() && !out.ended; ++i) {
     const Binding& b = n->bindings[i];
     if (!is_label(b)) {
@@ -103,6 +105,7 @@ bool Builder::may(const Node* test, bool arm) {
 }
 
 void Builder::branch(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm) {
+  poll();
   switch (test->kind) {
   case Node::Kind::constant:
     (is_false(*test->datum) ? else_arm : then_arm).emit(out);

@@ -5,10 +5,10 @@
 
 namespace cairn::compiler::back {
 
-Builder::Builder(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level, Unit unit)
-    : tree_(tree), globals_(globals), use_(std::move(locals)), level_(level), unit_(std::move(unit)), global_functions_(tree.forms.size(), kNone),
-      ends_in_library_(ends_in_library(tree, globals, globals.size())) {
-  unit_.known.library.resize(globals.size());
+Builder::Builder(Tree& tree, const Globals& globals, Vector<LocalUse> locals, int level, Ground& ground)
+    : tree_(tree), globals_(globals), use_(std::move(locals)), level_(level), unit_(ground), global_functions_(tree.forms.size(), kNone),
+      ends_in_library_(ends_in_library(tree, globals)) {
+  ground.library.resize(globals.size());
 }
 
 Unit Builder::build() {
@@ -24,7 +24,7 @@ Unit Builder::build() {
 
 std::uint32_t Builder::reserve() {
   unit_.functions.emplace_back();
-  return unit_.first_function + static_cast<std::uint32_t>(unit_.functions.size() - 1);
+  return unit_.ground.ends.functions + static_cast<std::uint32_t>(unit_.functions.size() - 1);
 }
 
 void Builder::start(const Node* lambda, std::uint32_t form) {
@@ -38,7 +38,7 @@ void Builder::start(const Node* lambda, std::uint32_t form) {
   f_.library = lambda->library;
 }
 
-std::uint32_t Builder::variable(const std::string& name) {
+std::uint32_t Builder::variable(std::string_view name) {
   f_.variables.push_back(name);
   return static_cast<std::uint32_t>(f_.variables.size() - 1);
 }
@@ -61,7 +61,7 @@ void Builder::build_entry() {
     if (last && n->kind == Node::Kind::set_global && !body.ended) body.result = null_atom();
   }
   if (tree_.forms.empty()) body.result = null_atom();
-  unit_.functions[unit_.entry - unit_.first_function] = std::move(f_);
+  unit_.functions[unit_.entry - unit_.ground.ends.functions] = std::move(f_);
   in_entry_ = false;
 }
 
@@ -83,7 +83,7 @@ void Builder::define(const Node& n, Block& out) {
 void Builder::build_function(const Pending& p) {
   start(p.lambda, p.form);
   const Node& lambda = *p.lambda;
-  std::vector<std::uint32_t> own;
+  Vector<std::uint32_t> own;
   for (VarId v : lambda.vars) own.push_back(variable(tree_.names[v]));
   f_.parameters = own;
   for (VarId v : p.lifted) {
@@ -102,12 +102,12 @@ void Builder::build_function(const Pending& p) {
   self_ = p.self;
   bool loops = level_ > 0 && calls_itself_in_tail_position(lambda, p);
   Label entry;
-  std::vector<std::uint32_t>& names = loops ? entry.parameters : own;
+  Vector<std::uint32_t>& names = loops ? entry.parameters : own;
   if (loops) {
     self_label_ = entry.id = f_.labels++;
     entry.loop = true;
     entry.name = lambda.name;
-    for (std::uint32_t v : own) entry.parameters.push_back(variable(std::string(f_.variables[v])));
+    for (std::uint32_t v : own) entry.parameters.push_back(variable(f_.variables[v]));
   }
   for (std::size_t i = 0; i < lambda.vars.size(); ++i) env_[lambda.vars[i]] = variable_atom(names[i]);
   if (lambda.rest != kNone) env_[lambda.rest] = variable_atom(names.back());
@@ -122,7 +122,7 @@ void Builder::build_function(const Pending& p) {
     end(s.blocks[0], std::move(jump));
     end(f_.body, std::move(s));
   }
-  unit_.functions[p.index - unit_.first_function] = std::move(f_);
+  unit_.functions[p.index - unit_.ground.ends.functions] = std::move(f_);
 }
 
 // The closure arrives in the last entry slot; captured values and siblings are read from it. Reads nobody needs vanish
@@ -144,7 +144,7 @@ void Builder::open_closure(const Pending& p) {
   }
 }
 
-Atom Builder::sibling(Atom of, std::uint32_t member, const std::string& name, Block& out) {
+Atom Builder::sibling(Atom of, std::uint32_t member, std::string_view name, Block& out) {
   Statement s = operation(Opcode::sibling, f_.span, name);
   s.index = member;
   s.operands = {of};
@@ -159,10 +159,11 @@ bool Builder::is_self_call(const Node* call, const Pending& p) const {
 
 bool Builder::calls_itself_in_tail_position(const Node& lambda, const Pending& p) const {
   if (p.self_global == kNone && p.self == kNone) return false;
-  std::vector<const Node*> work{lambda.body()};
+  Vector<const Node*> work{lambda.body()};
   while (!work.empty()) {
     const Node* n = work.back();
     work.pop_back();
+    poll();
     if (n->kind == Node::Kind::call && is_self_call(n, p)) return true;
     if (n->kind == Node::Kind::if_) work.insert(work.end(), n->children.begin() + 1, n->children.end());
     if (n->kind == Node::Kind::sequence) work.push_back(n->children.back());
@@ -175,7 +176,7 @@ bool Builder::calls_itself_in_tail_position(const Node& lambda, const Pending& p
   return false;
 }
 
-Statement Builder::operation(Opcode op, Span span, const std::string& result) {
+Statement Builder::operation(Opcode op, Span span, std::string_view result) {
   Statement s;
   s.op = op;
   s.span = span;
@@ -213,7 +214,7 @@ void Builder::end(Block& out, Statement s) {
 }
 
 Atom Builder::literal(const DatumPtr& datum) {
-  auto [found, inserted] = data_.emplace(datum.get(), static_cast<std::uint32_t>(unit_.literals.size()));
+  auto [found, inserted] = data_.emplace(datum, static_cast<std::uint32_t>(unit_.literals.size()));
   if (inserted) unit_.literals.push_back({Literal::Kind::datum, datum, 0});
   return literal_atom(found->second);
 }
@@ -229,7 +230,7 @@ Atom Builder::literal(Literal::Kind kind, std::uint32_t index) {
 
 std::uint32_t Builder::global_function_index(std::uint32_t g) {
   std::uint32_t form = globals_[g].form;
-  std::uint32_t& earlier = unit_.known.library[g];
+  std::uint32_t& earlier = unit_.ground.library[g];
   if (global_functions_[form] == kNone && earlier != 0) global_functions_[form] = earlier - 1;
   if (global_functions_[form] == kNone) {
     Pending p;
@@ -249,7 +250,7 @@ Atom Builder::builtin_value(const Node& n) {
   bool host = n.op == Opcode::host;
   std::uint32_t op = host ? kNone : find_run_operator(n.name);
   if (op != kNone) return literal(Literal::Kind::run_operator, op);
-  auto [found, inserted] = unit_.known.wrappers.emplace(std::pair(host, n.name), 0);
+  auto [found, inserted] = unit_.ground.wrappers.emplace(std::pair(host, std::string(n.name)), 0);
   if (inserted) {
     Pending p;
     p.index = found->second = reserve();
@@ -262,9 +263,9 @@ Atom Builder::builtin_value(const Node& n) {
 }
 
 // A closure block for lambdas that may escape; the value of each is put where `vars` says (none for an anonymous lambda).
-Atom Builder::make_closures(const std::vector<VarId>& vars, const std::vector<const Node*>& lambdas, Block& out) {
-  std::vector<VarId> captures = free_variables(lambdas, vars, functions_);
-  std::vector<std::uint32_t> indices;
+Atom Builder::make_closures(const Vector<VarId>& vars, const Vector<const Node*>& lambdas, Block& out) {
+  Vector<VarId> captures = free_variables(lambdas, vars, functions_);
+  Vector<std::uint32_t> indices;
   for (std::size_t i = 0; i < lambdas.size(); ++i) {
     Pending p;
     p.index = reserve();
@@ -281,10 +282,10 @@ Atom Builder::make_closures(const std::vector<VarId>& vars, const std::vector<co
     pending_.push_back(std::move(p));
   }
   if (captures.empty()) return literal(Literal::Kind::function, indices[0]);
-  const std::string name = vars.empty() ? lambdas[0]->name : tree_.names[vars[0]];
+  std::string_view name = vars.empty() ? lambdas[0]->name : tree_.names[vars[0]];
   Statement s = operation(Opcode::group, lambdas[0]->span, name);
-  s.index = unit_.first_group + static_cast<std::uint32_t>(unit_.groups.size());
-  unit_.groups.push_back({indices, static_cast<std::uint16_t>(captures.size())});
+  s.index = unit_.ground.ends.groups + static_cast<std::uint32_t>(unit_.groups.size());
+  unit_.groups.push_back({{indices.begin(), indices.end()}, static_cast<std::uint16_t>(captures.size())});
   for (VarId v : captures) s.operands.push_back(lookup(v));
   Atom first = append(out, std::move(s));
   for (std::size_t i = 0; i < vars.size(); ++i)
@@ -296,7 +297,7 @@ void Builder::bind_functions(const Binding& b, Block& out) {
   bool known = level_ > 0;
   for (VarId v : b.vars) known = known && !use_[v].escapes;
   if (known) {
-    std::vector<VarId> extra = free_variables({b.inits.begin(), b.inits.end()}, b.vars, functions_);
+    Vector<VarId> extra = free_variables({b.inits.begin(), b.inits.end()}, b.vars, functions_);
     if (extra.size() <= kMostLifted) {
       for (std::size_t i = 0; i < b.vars.size(); ++i) {
         Pending p;
@@ -320,8 +321,8 @@ Atom Builder::lookup(VarId v) {
   return env_.at(v);
 }
 
-Unit build_unit(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level, Unit unit) {
-  return Builder(tree, globals, std::move(locals), level, std::move(unit)).build();
+Unit build_unit(Tree& tree, const Globals& globals, Vector<LocalUse> locals, int level, Ground& ground) {
+  return Builder(tree, globals, std::move(locals), level, ground).build();
 }
 
 } // namespace cairn::compiler::back

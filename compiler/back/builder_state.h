@@ -6,9 +6,7 @@
 #include "compiler/back/builder.h"
 #include "compiler/back/free_variables.h"
 
-#include <deque>
 #include <functional>
-#include <unordered_map>
 
 namespace cairn::compiler::back {
 
@@ -19,7 +17,7 @@ struct Arm {
 };
 class Builder {
 public:
-  Builder(Tree& tree, const Globals& globals, std::vector<LocalUse> locals, int level, Unit unit);
+  Builder(Tree& tree, const Globals& globals, Vector<LocalUse> locals, int level, Ground& ground);
   Unit build();
 
 private:
@@ -29,9 +27,9 @@ private:
     std::uint32_t form = 0;
     std::uint32_t self_global = kNone;
     VarId self = kNone;
-    std::vector<VarId> lifted; // extra parameters
-    std::vector<VarId> captures;
-    std::vector<VarId> members; // of the closure group, in order; empty for an anonymous lambda
+    Vector<VarId> lifted; // extra parameters
+    Vector<VarId> captures;
+    Vector<VarId> members; // of the closure group, in order; empty for an anonymous lambda
     std::uint32_t member = 0;
   };
 
@@ -39,17 +37,17 @@ private:
 
   // --- frames
   void start(const Node* lambda, std::uint32_t form);
-  std::uint32_t variable(const std::string& name);
+  std::uint32_t variable(std::string_view name);
   void build_entry();
   void define(const Node& n, Block& out);
   void build_function(const Pending& p);
   void open_closure(const Pending& p);
-  Atom sibling(Atom of, std::uint32_t member, const std::string& name, Block& out);
+  Atom sibling(Atom of, std::uint32_t member, std::string_view name, Block& out);
   bool is_self_call(const Node* call, const Pending& p) const;
   bool calls_itself_in_tail_position(const Node& lambda, const Pending& p) const;
 
   // --- pieces of statements
-  Statement operation(Opcode op, Span span, const std::string& result);
+  Statement operation(Opcode op, Span span, std::string_view result);
   Statement labels_statement(Span span) const;
   Statement jump_statement(std::uint32_t label, Span span) const;
   static Atom append(Block& out, Statement s);
@@ -62,12 +60,12 @@ private:
   std::uint32_t global_function_index(std::uint32_t g);
   Atom global_function(std::uint32_t g);
   Atom builtin_value(const Node& n);
-  Atom make_closures(const std::vector<VarId>& vars, const std::vector<const Node*>& lambdas, Block& out);
+  Atom make_closures(const Vector<VarId>& vars, const Vector<const Node*>& lambdas, Block& out);
   void bind_functions(const Binding& b, Block& out);
   Atom lookup(VarId v);
 
   // --- values
-  std::vector<Atom> values(const std::vector<Node*>& nodes, std::size_t from, Block& out);
+  Vector<Atom> values(const Vector<Node*>& nodes, std::size_t from, Block& out);
   Atom value(const Node* n, Block& out);
   static bool yields(const Block& b);
   Atom splice(Block inner, Block& out);
@@ -75,7 +73,7 @@ private:
   void check(const Node* n, Block& out);
   Atom primitive(const Node* n, Block& out);
   Atom call(const Node* n, Block& out);
-  std::vector<Atom> known_operands(const Node& lambda, const Node* call, Block& out);
+  Vector<Atom> known_operands(const Node& lambda, const Node* call, Block& out);
 
   // --- blocks: n in tail position of `out`; `tail` if that is the tail position of the function
   void convert(const Node* n, Block& out, bool tail);
@@ -93,19 +91,19 @@ private:
 
   Tree& tree_;
   const Globals& globals_;
-  std::vector<LocalUse> use_;
+  Vector<LocalUse> use_;
   int level_;
   Unit unit_;
-  std::deque<Pending> pending_;
-  std::vector<std::uint32_t> global_functions_; // by form
-  std::vector<bool> ends_in_library_;           // by global
-  std::unordered_map<const Datum*, std::uint32_t> data_;
-  std::unordered_map<std::uint32_t, std::uint32_t> function_literals_, operator_literals_;
+  Deque<Pending> pending_;
+  Vector<std::uint32_t> global_functions_; // by form
+  Set<std::uint32_t> ends_in_library_;          // globals
+  Map<const Datum*, std::uint32_t> data_;
+  Map<std::uint32_t, std::uint32_t> function_literals_, operator_literals_;
   FunctionTable functions_;
   // of the function being built
   AnfFunction f_;
-  std::unordered_map<VarId, Atom> env_;
-  std::unordered_map<VarId, std::pair<std::uint32_t, const Node*>> labels_;
+  Map<VarId, Atom> env_;
+  Map<VarId, std::pair<std::uint32_t, const Node*>> labels_;
   bool in_entry_ = false; // its calls keep the frame: messages name the top level's place
   std::uint32_t form_ = 0, self_global_ = kNone, self_label_ = kNone;
   VarId self_ = kNone;

@@ -4,14 +4,15 @@
 
 namespace cairn::compiler::back {
 
-std::vector<Atom> Builder::values(const std::vector<Node*>& nodes, std::size_t from, Block& out) {
-  std::vector<Atom> atoms;
+Vector<Atom> Builder::values(const Vector<Node*>& nodes, std::size_t from, Block& out) {
+  Vector<Atom> atoms;
   for (std::size_t i = from; i < nodes.size() && !out.ended; ++i) atoms.push_back(value(nodes[i], out));
   return atoms;
 }
 
 // The value of n as an atom; where it never returns, out is ended and the atom means nothing.
 Atom Builder::value(const Node* n, Block& out) {
+  poll();
   switch (n->kind) {
   case Node::Kind::constant:
     return literal(n->datum);
@@ -87,7 +88,7 @@ void Builder::check(const Node* n, Block& out) {
 }
 
 Atom Builder::primitive(const Node* n, Block& out) {
-  std::vector<Atom> operands = values(n->children, 0, out);
+  Vector<Atom> operands = values(n->children, 0, out);
   if (out.ended) return null_atom();
   if (n->swapped) std::swap(operands[0], operands[1]);
   if (n->op == Opcode::fail) {
@@ -119,7 +120,7 @@ Atom Builder::call(const Node* n, Block& out) {
     if (lambda && accepts(*lambda, count)) {
       if (!globals_.safe(f->global, form_)) check(f, out);
       s.index = global_function_index(f->global);
-      s.keeps_frame = in_entry_ || (!f_.library && ends_in_library_[f->global]);
+      s.keeps_frame = in_entry_ || (!f_.library && ends_in_library_.contains(f->global));
     } else {
       lambda = nullptr;
     }
@@ -144,7 +145,7 @@ Atom Builder::call(const Node* n, Block& out) {
   s.operands = known_operands(*lambda, n, out);
   if (out.ended) return null_atom();
   if (local) {
-    std::vector<Atom> extra;
+    Vector<Atom> extra;
     for (VarId v : local->lifted) extra.push_back(lookup(v));
     s.operands.insert(s.operands.begin() + static_cast<std::ptrdiff_t>(lambda->vars.size()), extra.begin(), extra.end());
     if (local->needs_closure) s.operands.push_back(env_.at(f->var));
@@ -153,8 +154,8 @@ Atom Builder::call(const Node* n, Block& out) {
 }
 
 // Operands of a call to a known lambda, those of its rest parameter in a new list.
-std::vector<Atom> Builder::known_operands(const Node& lambda, const Node* call, Block& out) {
-  std::vector<Atom> atoms = values(call->children, 1, out);
+Vector<Atom> Builder::known_operands(const Node& lambda, const Node* call, Block& out) {
+  Vector<Atom> atoms = values(call->children, 1, out);
   if (out.ended || lambda.rest == kNone) return atoms;
   Atom list = null_atom();
   while (atoms.size() > lambda.vars.size()) {

@@ -78,7 +78,7 @@ std::unordered_map<std::string_view, Builtin> make_table() {
   return table;
 }
 
-Node* call_builtin(Tree& tree, const Builtin& b, std::vector<Node*> operands) {
+Node* call_builtin(Tree& tree, const Builtin& b, Vector<Node*> operands) {
   Node* call = tree.primitive(b.op, std::move(operands), {}, b.index);
   call->swapped = b.swapped;
   return call;
@@ -150,13 +150,13 @@ bool is_boolean_valued(Opcode op) {
 namespace {
 
 // In a lambda with rest list `rest`: a call with as many of its elements as there are and the builtin takes, `taken` of them seen so far.
-Node* with_optional(Tree& tree, const Builtin& b, const std::vector<VarId>& vars, VarId rest, unsigned taken) {
+Node* with_optional(Tree& tree, const Builtin& b, const Vector<VarId>& vars, VarId rest, unsigned taken) {
   auto left = [&](unsigned after) {
     Node* list = tree.local(rest, {});
     for (unsigned i = 0; i < after; ++i) list = tree.primitive(Opcode::cdr, {list}, {});
     return list;
   };
-  std::vector<Node*> operands;
+  Vector<Node*> operands;
   for (VarId v : vars) operands.push_back(tree.local(v, {}));
   for (unsigned i = 0; i < taken; ++i) operands.push_back(tree.primitive(Opcode::car, {left(i)}, {}));
   Node* otherwise = nullptr;
@@ -180,7 +180,7 @@ Node* make_wrapper(Tree& tree, const Builtin& b) {
   Node* lambda = tree.make(Node::Kind::lambda, {});
   lambda->name = b.name;
   lambda->library = true;
-  std::vector<Node*> operands;
+  Vector<Node*> operands;
   if (b.op == Opcode::vector) {
     lambda->rest = tree.fresh("elements");
     operands.push_back(tree.local(lambda->rest, {}));

@@ -3,19 +3,19 @@
 #include "compiler/back/components.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace cairn::compiler::back {
 namespace {
 
 // Members of the letrec that `node` mentions, in order of first mention.
-std::vector<std::uint32_t> mentions(const Node* node, const std::unordered_map<VarId, std::uint32_t>& member) {
-  std::vector<std::uint32_t> found;
-  std::vector<const Node*> work{node};
-  std::vector<bool> seen(member.size());
+Vector<std::uint32_t> mentions(const Node* node, const Map<VarId, std::uint32_t>& member) {
+  Vector<std::uint32_t> found;
+  Vector<const Node*> work{node};
+  Vector<bool> seen(member.size());
   while (!work.empty()) {
     const Node* n = work.back();
     work.pop_back();
+    poll();
     if (n->kind == Node::Kind::local) {
       auto m = member.find(n->var);
       if (m != member.end() && !seen[m->second]) {
@@ -32,15 +32,15 @@ std::vector<std::uint32_t> mentions(const Node* node, const std::unordered_map<V
 
 } // namespace
 
-void append_components(std::vector<VarId> vars, std::vector<Node*> inits, std::vector<Binding>& out) {
-  std::unordered_map<VarId, std::uint32_t> member;
+void append_components(Vector<VarId> vars, Vector<Node*> inits, Vector<Binding>& out) {
+  Map<VarId, std::uint32_t> member;
   for (std::uint32_t i = 0; i < vars.size(); ++i) member[vars[i]] = i;
   std::size_t count = vars.size();
-  std::vector<std::vector<std::uint32_t>> edges(count);
+  Vector<Vector<std::uint32_t>> edges(count);
   for (std::size_t i = 0; i < count; ++i) edges[i] = mentions(inits[i], member);
 
-  std::vector<std::uint32_t> number(count, kNone), low(count), stack;
-  std::vector<bool> on_stack(count);
+  Vector<std::uint32_t> number(count, kNone), low(count), stack;
+  Vector<bool> on_stack(count);
   std::uint32_t next = 0;
   struct Visit {
     std::uint32_t node;
@@ -48,7 +48,7 @@ void append_components(std::vector<VarId> vars, std::vector<Node*> inits, std::v
   };
   for (std::uint32_t root = 0; root < count; ++root) {
     if (number[root] != kNone) continue;
-    std::vector<Visit> visits{{root, 0}};
+    Vector<Visit> visits{{root, 0}};
     number[root] = low[root] = next++;
     stack.push_back(root);
     on_stack[root] = true;
@@ -69,7 +69,7 @@ void append_components(std::vector<VarId> vars, std::vector<Node*> inits, std::v
       visits.pop_back();
       if (!visits.empty()) low[visits.back().node] = std::min(low[visits.back().node], low[v]);
       if (low[v] != number[v]) continue;
-      std::vector<std::uint32_t> component;
+      Vector<std::uint32_t> component;
       std::uint32_t w;
       do {
         w = stack.back();

@@ -6,6 +6,6 @@
 namespace cairn::compiler::back {
 
 // Appends the bindings of a letrec to `out`, one Binding a component, those that others refer to first.
-void append_components(std::vector<VarId> vars, std::vector<Node*> inits, std::vector<Binding>& out);
+void append_components(Vector<VarId> vars, Vector<Node*> inits, Vector<Binding>& out);
 
 } // namespace cairn::compiler::back

@@ -13,7 +13,7 @@ public:
       : labels_(labels), use_(tree.names.size()), lambdas_(tree.names.size()), calls_(tree.names.size()) {
     for (const Node* form : tree.forms) visit(form, fresh());
   }
-  std::vector<LocalUse> take() { return std::move(use_); }
+  Vector<LocalUse> take() { return std::move(use_); }
 
 private:
   using Continuation = std::uint32_t;
@@ -28,6 +28,7 @@ private:
   }
 
   void visit(const Node* n, Continuation k) {
+    poll();
     switch (n->kind) {
     case Node::Kind::constant:
     case Node::Kind::global:
@@ -68,7 +69,7 @@ private:
   }
 
   void visit_let(const Node* n, Continuation k) {
-    std::vector<std::vector<Continuation>> bodies(n->bindings.size());
+    Vector<Vector<Continuation>> bodies(n->bindings.size());
     for (std::size_t i = 0; i < n->bindings.size(); ++i) {
       const Binding& b = n->bindings[i];
       for (std::size_t j = 0; j < b.vars.size(); ++j)
@@ -91,7 +92,7 @@ private:
     for (std::size_t i = n->bindings.size(); i-- > 0;) decide(n->bindings[i], bodies[i], k);
   }
 
-  void decide(const Binding& b, const std::vector<Continuation>& bodies, Continuation k) {
+  void decide(const Binding& b, const Vector<Continuation>& bodies, Continuation k) {
     if (bodies.empty() || b.vars[0] == kNone) return;
     for (VarId v : b.vars) {
       if (use_[v].escapes) return;
@@ -106,14 +107,14 @@ private:
   }
 
   bool labels_;
-  std::vector<LocalUse> use_;
-  std::vector<const Node*> lambdas_;
-  std::vector<std::vector<Continuation>> calls_;
-  std::vector<Continuation> parent_;
+  Vector<LocalUse> use_;
+  Vector<const Node*> lambdas_;
+  Vector<Vector<Continuation>> calls_;
+  Vector<Continuation> parent_;
 };
 
 } // namespace
 
-std::vector<LocalUse> classify_locals(const Tree& tree, bool labels) { return Contifier(tree, labels).take(); }
+Vector<LocalUse> classify_locals(const Tree& tree, bool labels) { return Contifier(tree, labels).take(); }
 
 } // namespace cairn::compiler::back

@@ -13,6 +13,6 @@ struct LocalUse {
 };
 
 // One entry a variable. With `labels` false nothing is made a label.
-std::vector<LocalUse> classify_locals(const Tree& tree, bool labels);
+Vector<LocalUse> classify_locals(const Tree& tree, bool labels);
 
 } // namespace cairn::compiler::back

@@ -17,6 +17,7 @@ bool wants_numbers(Opcode op) {
 
 bool mentions(const Block& b, std::uint32_t v);
 bool mentions(const Statement& s, std::uint32_t v) {
+  poll();
   return std::any_of(s.operands.begin(), s.operands.end(), [&](const Atom& a) { return a.is(v); }) ||
          std::any_of(s.blocks.begin(), s.blocks.end(), [&](const Block& b) { return mentions(b, v); }) ||
          std::any_of(s.labels.begin(), s.labels.end(), [&](const Label& l) { return mentions(l.body, v); });
@@ -45,6 +46,7 @@ public:
 
 private:
   void count(const Block& b) {
+    poll();
     auto use = [&](const Atom& a) {
       if (a.kind == Atom::Kind::variable) ++uses_[a.index];
     };
@@ -76,8 +78,9 @@ private:
   }
 
   void block(Block& b) {
+    poll();
     std::size_t mark = undo_.size();
-    std::vector<bool> may(b.statements.size());
+    Vector<bool> may(b.statements.size());
     for (std::size_t i = 0; i < b.statements.size(); ++i) {
       Statement& s = b.statements[i];
       may[i] = may_wait(s);
@@ -116,7 +119,7 @@ private:
     }
   }
 
-  void delay(std::vector<Statement>& list, const std::vector<bool>& may) {
+  void delay(Vector<Statement>& list, const Vector<bool>& may) {
     auto end = list.end() - 1;
     for (std::size_t i = may.size() - 1; i-- > 0;) {
       auto s = list.begin() + static_cast<std::ptrdiff_t>(i);
@@ -137,11 +140,11 @@ private:
 
   AnfFunction& f_;
   const Unit& unit_;
-  std::vector<const Label*> labels_;
-  std::vector<std::uint32_t> uses_;
-  std::vector<bool> number_;
-  std::vector<bool> other_; // label parameters that are not always numbers
-  std::vector<std::uint32_t> undo_;
+  Vector<const Label*> labels_;
+  Vector<std::uint32_t> uses_;
+  Vector<bool> number_;
+  Vector<bool> other_; // label parameters that are not always numbers
+  Vector<std::uint32_t> undo_;
   bool changed_ = false, settled_ = false;
 };
 

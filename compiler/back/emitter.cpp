@@ -56,7 +56,7 @@ private:
 
   // --- drops are collected until something else is emitted
 
-  void drop(const std::vector<std::uint32_t>& variables) {
+  void drop(const Vector<std::uint32_t>& variables) {
     for (std::uint32_t v : variables) pending_.push_back(registers_.of(v));
   }
 
@@ -89,8 +89,8 @@ private:
     if (atom.kind == Atom::Kind::literal) return static_cast<std::uint16_t>(load(atom, registers_.temporary()) | kLastUse);
     return static_cast<std::uint16_t>(registers_.of(atom.index) | (atom.last ? kLastUse : 0));
   }
-  std::vector<std::uint16_t> sources(const std::vector<Atom>& atoms, std::size_t from) {
-    std::vector<std::uint16_t> fields;
+  Vector<std::uint16_t> sources(const Vector<Atom>& atoms, std::size_t from) {
+    Vector<std::uint16_t> fields;
     if (atoms.size() > bytecode::kMostRegisters) throw Failure{{f_.span, "a call has too many operands"}, {}};
     for (std::size_t i = from; i < atoms.size(); ++i) fields.push_back(source(atoms[i]));
     return fields;
@@ -98,7 +98,7 @@ private:
   void consume(std::uint16_t field) {
     if (field & kLastUse) registers_.release(field & 0x7FFF);
   }
-  void consume(const std::vector<std::uint16_t>& fields) {
+  void consume(const Vector<std::uint16_t>& fields) {
     for (std::uint16_t f : fields) consume(f);
   }
 
@@ -112,6 +112,7 @@ private:
   // --- straight-line instructions
 
   void operation(const Statement& s) {
+    poll();
     if (s.op == Opcode::fail) pending_.clear();
     flush();
     const Atom* left = s.operands.empty() ? nullptr : &s.operands[0];
@@ -139,7 +140,7 @@ private:
     }
     case Opcode::call_value: {
       std::uint16_t callee = source(*left);
-      std::vector<std::uint16_t> fields = sources(s.operands, 1);
+      Vector<std::uint16_t> fields = sources(s.operands, 1);
       consume(callee);
       consume(fields);
       a_.locate(s.span);
@@ -155,7 +156,7 @@ private:
     case Opcode::vector:
     case Opcode::vector_update:
     case Opcode::fail: {
-      std::vector<std::uint16_t> fields = sources(s.operands, 0);
+      Vector<std::uint16_t> fields = sources(s.operands, 0);
       consume(fields);
       a_.locate(s.span);
       if (s.op == Opcode::call && fields.size() == 1)
@@ -182,7 +183,7 @@ private:
       a_.emit(k->op, hold(s), from, last);
       return;
     }
-    std::vector<std::uint16_t> fields = sources(s.operands, 0);
+    Vector<std::uint16_t> fields = sources(s.operands, 0);
     consume(fields);
     a_.locate(s.span);
     a_.emit(s.op, hold(s), fields[0], fields.size() > 1 ? fields[1] : 0);
@@ -213,6 +214,7 @@ private:
   // --- blocks
 
   void block(const Block& b, const Context& c) {
+    poll();
     for (std::size_t i = 0; i < b.statements.size(); ++i) {
       const Statement& s = b.statements[i];
       bool last = i + 1 == b.statements.size();
@@ -285,7 +287,7 @@ private:
   bool tail_call(const Statement& s) {
     if (s.keeps_frame || (s.op != Opcode::call && s.op != Opcode::call_value && s.op != Opcode::apply)) return false;
     flush();
-    std::vector<std::uint16_t> fields = sources(s.operands, 0);
+    Vector<std::uint16_t> fields = sources(s.operands, 0);
     a_.locate(s.span);
     if (s.op == Opcode::call && fields.size() == 1)
       a_.emit(Opcode::tail_call_1, 0, s.index, fields[0]);
@@ -310,7 +312,7 @@ private:
       return;
     }
     if (t.constant == kNone) {
-      std::vector<std::uint16_t> fields = sources(s.operands, 0);
+      Vector<std::uint16_t> fields = sources(s.operands, 0);
       consume(fields);
       a_.locate(s.span);
       a_.branch(t.op, fields[0], fields.size() > 1 ? fields[1] : 0, otherwise);
@@ -325,7 +327,7 @@ private:
 
   // A test against a constant beyond the reach of the fused instruction.
   void test_far(const Statement& s, Assembler::Label otherwise) {
-    std::vector<std::uint16_t> fields = sources(s.operands, 0);
+    Vector<std::uint16_t> fields = sources(s.operands, 0);
     consume(fields);
     a_.locate(s.span);
     a_.branch(s.op == Opcode::jump_not_eqv_k ? Opcode::jump_not_eqv : s.op, fields[0], fields[1], otherwise);
@@ -392,8 +394,8 @@ private:
   void place_parameters(const Label& l, const Block& entry) {
     const Statement* end = entry.statements.empty() ? nullptr : &entry.statements.back();
     const Statement* first = end && end->kind == Statement::Kind::jump && end->index == l.id ? end : nullptr;
-    std::vector<std::uint16_t> taken;
-    std::vector<std::uint32_t> later;
+    Vector<std::uint16_t> taken;
+    Vector<std::uint32_t> later;
     for (std::size_t i = 0; i < l.parameters.size(); ++i) {
       if (!l.used[i]) continue;
       const Atom* a = first ? &first->operands[i] : nullptr;
@@ -432,7 +434,7 @@ private:
     flush();
     LabelState& state = labels_[s.index];
     const Label& l = *state.label;
-    std::vector<Move> moves;
+    Vector<Move> moves;
     for (std::size_t i = 0; i < s.operands.size(); ++i)
       if (l.used[i] && s.operands[i].kind == Atom::Kind::variable)
         moves.push_back({registers_.of(l.parameters[i]), registers_.of(s.operands[i].index), s.operands[i].last});
@@ -465,8 +467,8 @@ private:
   ConstantPool& constants_;
   Assembler a_;
   Registers registers_;
-  std::vector<LabelState> labels_;
-  std::vector<std::uint16_t> pending_;
+  Vector<LabelState> labels_;
+  Vector<std::uint16_t> pending_;
 };
 
 } // namespace

@@ -88,7 +88,7 @@ bool same(const Datum& a, const Datum& b) {
   case Kind::flonum:
     return std::bit_cast<std::uint64_t>(a.flonum) == std::bit_cast<std::uint64_t>(b.flonum);
   case Kind::symbol:
-    return a.text == b.text;
+    return a.text() == b.text();
   default:
     return a.integer == b.integer;
   }
@@ -129,7 +129,7 @@ DatumPtr unary(Opcode op, const Datum& d) {
 
 } // namespace
 
-DatumPtr fold(Opcode op, const std::vector<const Datum*>& operands) {
+DatumPtr fold(Opcode op, const Vector<const Datum*>& operands) {
   if (operands.size() == 1) return unary(op, *operands[0]);
   if (operands.size() != 2) return nullptr;
   const Datum &a = *operands[0], &b = *operands[1];

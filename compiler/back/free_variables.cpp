@@ -2,21 +2,21 @@
 
 #include "compiler/back/free_variables.h"
 
-#include <unordered_set>
 
 namespace cairn::compiler::back {
 
-std::vector<VarId> free_variables(const std::vector<const Node*>& lambdas, const std::vector<VarId>& own,
+Vector<VarId> free_variables(const Vector<const Node*>& lambdas, const Vector<VarId>& own,
                                   const FunctionTable& functions) {
-  std::unordered_set<VarId> bound(own.begin(), own.end()), seen;
-  std::vector<VarId> used;
+  Set<VarId> bound(own.begin(), own.end()), seen;
+  Vector<VarId> used;
   auto use = [&](VarId v) {
     if (seen.insert(v).second) used.push_back(v);
   };
-  std::vector<const Node*> work(lambdas.rbegin(), lambdas.rend());
+  Vector<const Node*> work(lambdas.rbegin(), lambdas.rend());
   while (!work.empty()) {
     const Node* n = work.back();
     work.pop_back();
+    poll();
     if (n->kind == Node::Kind::lambda) {
       bound.insert(n->vars.begin(), n->vars.end());
       if (n->rest != kNone) bound.insert(n->rest);
@@ -33,7 +33,7 @@ std::vector<VarId> free_variables(const std::vector<const Node*>& lambdas, const
       for (auto i = b->inits.rbegin(); i != b->inits.rend(); ++i) work.push_back(*i);
     }
   }
-  std::vector<VarId> free;
+  Vector<VarId> free;
   for (VarId v : used)
     if (!bound.contains(v)) free.push_back(v);
   return free;

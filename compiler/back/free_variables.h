@@ -3,7 +3,6 @@
 
 #include "compiler/back/tree.h"
 
-#include <unordered_map>
 
 namespace cairn::compiler::back {
 
@@ -11,14 +10,14 @@ namespace cairn::compiler::back {
 struct LocalFunction {
   std::uint32_t index = 0; // of the function
   const Node* lambda = nullptr;
-  std::vector<VarId> lifted; // variables passed as extra arguments
+  Vector<VarId> lifted; // variables passed as extra arguments
   bool needs_closure = false;
 };
-using FunctionTable = std::unordered_map<VarId, LocalFunction>;
+using FunctionTable = Map<VarId, LocalFunction>;
 
 // Variables that the lambdas use and do not bind, in order of first use. A use of a lifted procedure is a use of what it is
 // passed; one of a procedure without captures needs nothing; `own` are the procedures' own names.
-std::vector<VarId> free_variables(const std::vector<const Node*>& lambdas, const std::vector<VarId>& own,
+Vector<VarId> free_variables(const Vector<const Node*>& lambdas, const Vector<VarId>& own,
                                   const FunctionTable& functions);
 
 } // namespace cairn::compiler::back

@@ -8,6 +8,8 @@
 #include "compiler/back/simplify.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 namespace cairn::compiler {
 
@@ -17,8 +19,8 @@ namespace {
 
 // Adds the imports that the unit's statements name, in the order of their declaration; the statements count among them.
 void keep_used_imports(Unit& unit, const std::vector<bytecode::Import>& declared) {
-  std::vector<Statement*> calls;
-  std::vector<Block*> work;
+  Vector<Statement*> calls;
+  Vector<Block*> work;
   for (AnfFunction& f : unit.functions) work.push_back(&f.body);
   while (!work.empty()) {
     Block* b = work.back();
@@ -29,29 +31,20 @@ void keep_used_imports(Unit& unit, const std::vector<bytecode::Import>& declared
       for (Label& l : s.labels) work.push_back(&l.body);
     }
   }
-  std::vector<bool> used(declared.size());
+  Vector<bool> used(declared.size());
   for (const Statement* s : calls) used[s->index] = true;
-  std::vector<std::uint32_t> number(declared.size());
+  Vector<std::uint32_t> number(declared.size());
   for (std::size_t i = 0; i < declared.size(); ++i) {
     if (!used[i]) continue;
-    auto known = std::find(unit.imports.begin(), unit.imports.end(), declared[i]);
-    number[i] = static_cast<std::uint32_t>(known - unit.imports.begin());
-    if (known == unit.imports.end()) unit.imports.push_back(declared[i]);
+    std::vector<bytecode::Import>& imports = unit.ground.imports;
+    auto known = std::find(imports.begin(), imports.end(), declared[i]);
+    number[i] = static_cast<std::uint32_t>(known - imports.begin());
+    if (known == imports.end()) imports.push_back(declared[i]);
   }
   for (Statement* s : calls) s->index = number[s->index];
 }
 
-// What earlier texts of a session left for the next one.
-Unit begin_unit(Compiled& so_far) {
-  Unit unit;
-  unit.first_function = static_cast<std::uint32_t>(so_far.module.functions.size());
-  unit.first_group = static_cast<std::uint32_t>(so_far.module.groups.size());
-  unit.imports = so_far.module.imports;
-  unit.known = std::move(so_far.known);
-  return unit;
-}
-
-Unit make_unit(const Program& program, const Options& options, Unit begun) {
+Unit make_unit(const Program& program, const Options& options, Ground& ground) {
   Tree tree = make_tree(program);
   Globals globals(program, tree, options);
   globals.mark_stored(tree);
@@ -59,13 +52,11 @@ Unit make_unit(const Program& program, const Options& options, Unit begun) {
     simplify(tree, globals);
     globals.mark_stored(tree);
   }
-  Unit unit = build_unit(tree, globals, classify_locals(tree, options.level > 0), options.level, std::move(begun));
+  Unit unit = build_unit(tree, globals, classify_locals(tree, options.level > 0), options.level, ground);
   keep_used_imports(unit, program.hosts);
-  std::vector<bool> constant_globals;
-  for (std::uint32_t g = 0; g < program.globals.size(); ++g) constant_globals.push_back(globals[g].once);
   for (AnfFunction& f : unit.functions) {
     if (options.level > 1) {
-      share_loads(f, constant_globals);
+      share_loads(f, globals);
       sink_captures(f);
       delay_updates(f, unit);
     }
@@ -74,54 +65,92 @@ Unit make_unit(const Program& program, const Options& options, Unit begun) {
   return unit;
 }
 
-// The tables grow at their ends only; a module of its own grows from nothing.
-Compiled extended(const Program& program, const Options& options, Compiled so_far) {
-  Unit unit = make_unit(program, options, begin_unit(so_far));
-  bytecode::Module& module = so_far.module;
-  for (std::size_t g = module.globals.size(); g < program.globals.size(); ++g)
-    module.globals.emplace_back(program.globals[g].name, program.globals[g].library);
-  if (module.globals.size() > 0xFFFF)
-    throw Failure{{program.globals.back().span, "the program has too many top-level names"}, {}};
-  module.sources = program.sources;
-  if (unit.first_function + unit.functions.size() > 0xFFFF || unit.first_group + unit.groups.size() > 0xFFFF)
+template <class Table> std::uint32_t count(const Table& table) { return static_cast<std::uint32_t>(table.size()); }
+
+bytecode::Module tables(const Program& program, const Options& options, Ground& ground) {
+  Unit unit = make_unit(program, options, ground);
+  bytecode::Module module;
+  const Ground::Ends before = ground.ends;
+  for (std::size_t g = before.globals; g < program.globals().size(); ++g)
+    module.globals.emplace_back(program.globals()[g].name, program.globals()[g].library);
+  for (std::size_t s = before.sources; s < program.sources().size(); ++s) module.sources.push_back(program.sources()[s]);
+  if (before.functions + unit.functions.size() > 0xFFFF || before.groups + unit.groups.size() > 0xFFFF)
     throw Failure{{unit.functions.back().span, "the program has too many procedures"}, {}};
-  ConstantPool constants(module);
-  for (const AnfFunction& f : unit.functions) module.functions.push_back(emit_function(f, unit, constants));
-  for (bytecode::Group& g : unit.groups) module.groups.push_back(std::move(g));
-  module.imports = std::move(unit.imports);
+  ConstantPool constants(module, ground);
+  Charge charge;
+  for (const AnfFunction& f : unit.functions) {
+    const bytecode::Function& made = module.functions.emplace_back(emit_function(f, unit, constants));
+    charge.add(sizeof made + made.name.size() + made.code.size() * sizeof(bytecode::Word) + made.spans.size() * sizeof(bytecode::PcSpan));
+  }
+  module.groups.assign(std::make_move_iterator(unit.groups.begin()), std::make_move_iterator(unit.groups.end()));
+  module.imports.assign(ground.imports.begin() + before.imports, ground.imports.end());
   module.entry = unit.entry;
-  so_far.known = std::move(unit.known);
-  return so_far;
+  ground.ends = {before.constants + count(module.constants), before.functions + count(module.functions), before.groups + count(module.groups),
+                 count(program.globals()), count(ground.imports), count(program.sources())};
+  return module;
 }
 
+// The stack of a caller that is used before a larger one is taken.
+constexpr std::size_t kCallersStack = std::size_t{1} << 18;
+constexpr std::size_t kManyLevels = 100'000;
+
 // Does the work on this stack or on a larger one, and completes what is thrown.
-template <class Result, class Work> Result guarded(const Program& program, Work work) {
+template <class Work> auto guarded(Program& program, const Work& work) -> decltype(work()) {
+  Arena::Installed installed(&program.arena);
+  Workspace unlimited;
+  Workspace& workspace = Workspace::current() != nullptr ? *Workspace::current() : unlimited;
+  Workspace::Installed counted(&workspace);
+  Nesting deepest;
   try {
-    Nesting deepest = nesting(program);
-    if (deepest.depth <= kShallow) return work();
-    Result result;
-    if (!on_big_stack(deepest.depth, [&] { result = work(); }))
-      throw Failure{{deepest.span, "nested too deeply for the memory there is"}, {}};
-    return result;
+    deepest = nesting(program);
+    if (deepest.depth <= kShallow) {
+      try {
+        Workspace::Stack stack(workspace, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - kCallersStack);
+        return work();
+      } catch (const OutOfStack&) {
+        deepest.depth = kManyLevels;
+      }
+    }
+    std::optional<decltype(work())> result;
+    if (on_big_stack(deepest.depth, [&] { result.emplace(work()); })) return std::move(*result);
   } catch (Failure& failure) {
-    if (failure.sources.empty()) failure.sources = program.sources;
+    if (failure.source.name.empty() && failure.diagnostic.span.file < program.sources().size())
+      failure.source = program.sources()[failure.diagnostic.span.file];
     throw;
+  } catch (const OutOfStack&) {
   }
+  throw Failure{{deepest.span, "nested too deeply for the memory there is"}, program.sources().at(deepest.span.file)};
 }
 
 } // namespace
 
-bytecode::Module generate(Program program, const Options& options) { return generate(std::move(program), options, {}).module; }
+void Ground::roll_back(const Ends& before) {
+  ends = before;
+  imports.resize(before.imports);
+  for (std::uint32_t& function : library)
+    if (function > before.functions) function = 0;
+  std::erase_if(wrappers, [&](const auto& w) { return w.second >= before.functions; });
+  std::erase_if(constants, [&](const auto& c) { return c.second >= before.constants; });
+  std::erase_if(pairs, [&](const auto& p) { return p.second >= before.constants; });
+}
 
-Compiled generate(Program program, const Options& options, Compiled so_far) {
-  return guarded<Compiled>(program, [&] { return extended(program, options, std::move(so_far)); });
+bytecode::Module generate(Program program, const Options& options) {
+  Ground ground;
+  return generate(std::move(program), options, ground);
+}
+
+bytecode::Module generate(Program program, const Options& options, Ground& ground) {
+  const Ground::Ends before = ground.ends;
+  return guarded(program, [&] {
+    ground.roll_back(before); // of an attempt on a stack that was too small
+    return tables(program, options, ground);
+  });
 }
 
 std::string intermediate_text(Program program, const Options& options) {
-  return guarded<std::string>(program, [&] {
-    std::vector<std::string> globals;
-    for (const Global& g : program.globals) globals.push_back(g.name);
-    return print_unit(make_unit(program, options, {}), globals);
+  return guarded(program, [&] {
+    Ground ground;
+    return print_unit(make_unit(program, options, ground), program.globals());
   });
 }
 

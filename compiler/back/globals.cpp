@@ -7,10 +7,11 @@ namespace cairn::compiler::back {
 namespace {
 
 template <class Visit> void each_global(const Node* form, Visit visit) {
-  std::vector<const Node*> work{form};
+  Vector<const Node*> work{form};
   while (!work.empty()) {
     const Node* n = work.back();
     work.pop_back();
+    poll();
     if (n->kind == Node::Kind::global) visit(n->global);
     for (const Node* c : n->children) work.push_back(c);
     for (const Binding& b : n->bindings)
@@ -28,17 +29,15 @@ bool is_trivial(const Node& form) {
 }
 
 Globals::Globals(const Program& program, const Tree& tree, const Options& options)
-    : level_(options.level), info_(program.globals.size()), definitions_(program.globals.size()),
+    : level_(options.level), program_(program), exports_(options.exports), size_(program.globals().size()),
       first_run_(tree.forms.size(), kNone), reached_(tree.forms.size()) {
-  for (const Global& g : program.globals) exported_.push_back(options.exports && !g.library);
   for (std::uint32_t f = 0; f < tree.forms.size(); ++f)
     if (tree.forms[f]->kind == Node::Kind::set_global) definitions_[tree.forms[f]->global].push_back(f);
-  for (std::size_t g = 0; g < info_.size(); ++g) {
-    if (definitions_[g].size() != 1 || !program.globals[g].defined_once) continue;
-    std::uint32_t f = definitions_[g][0];
-    info_[g] = {true, f, tree.forms[f]->children[0], false};
+  for (const auto& [g, forms] : definitions_) {
+    if (forms.size() != 1 || !program.globals()[g].defined_once) continue;
+    info_[g] = {true, forms[0], tree.forms[forms[0]]->children[0], false};
   }
-  std::vector<std::uint32_t> work;
+  Vector<std::uint32_t> work;
   for (std::uint32_t start = 0; start < tree.forms.size(); ++start) {
     if (is_trivial(*tree.forms[start])) continue;
     work.push_back(start);
@@ -48,7 +47,7 @@ Globals::Globals(const Program& program, const Tree& tree, const Options& option
       if (first_run_[f] != kNone) continue;
       first_run_[f] = start;
       each_global(tree.forms[f], [&](std::uint32_t g) {
-        for (std::uint32_t d : definitions_[g])
+        for (std::uint32_t d : definitions(g))
           if (first_run_[d] == kNone) work.push_back(d);
       });
     }
@@ -56,12 +55,12 @@ Globals::Globals(const Program& program, const Tree& tree, const Options& option
 }
 
 Node* Globals::known_lambda(std::uint32_t g) const {
-  const GlobalInfo& i = info_[g];
+  const GlobalInfo& i = (*this)[g];
   return level_ > 0 && i.once && i.value->kind == Node::Kind::lambda ? i.value : nullptr;
 }
 
 Node* Globals::known_constant(std::uint32_t g) const {
-  const GlobalInfo& i = info_[g];
+  const GlobalInfo& i = (*this)[g];
   if (level_ < 2 || !i.once || i.value->kind != Node::Kind::constant) return nullptr;
   Datum::Kind kind = i.value->datum->kind;
   return kind == Datum::Kind::pair || kind == Datum::Kind::vector || kind == Datum::Kind::string ? nullptr : i.value;
@@ -69,12 +68,12 @@ Node* Globals::known_constant(std::uint32_t g) const {
 
 void Globals::mark_stored(const Tree& tree) {
   reached_.assign(tree.forms.size(), false);
-  for (std::size_t g = 0; g < info_.size(); ++g) info_[g].stored = exported_[g];
-  std::vector<std::uint32_t> work;
+  for (auto& [g, info] : info_) info.stored = exported(g);
+  Vector<std::uint32_t> work;
   for (std::uint32_t f = 0; f < tree.forms.size(); ++f) {
     const Node& form = *tree.forms[f];
-    bool exported = form.kind == Node::Kind::set_global && exported_[form.global];
-    if (!is_trivial(form) || exported || f + 1 == tree.forms.size()) work.push_back(f);
+    bool seen = form.kind == Node::Kind::set_global && exported(form.global);
+    if (!is_trivial(form) || seen || f + 1 == tree.forms.size()) work.push_back(f);
   }
   while (!work.empty()) {
     std::uint32_t f = work.back();
@@ -83,7 +82,7 @@ void Globals::mark_stored(const Tree& tree) {
     reached_[f] = true;
     each_global(tree.forms[f], [&](std::uint32_t g) {
       if (!known_lambda(g) || !safe(g, f)) info_[g].stored = true;
-      for (std::uint32_t d : definitions_[g]) work.push_back(d);
+      for (std::uint32_t d : definitions(g)) work.push_back(d);
     });
   }
 }

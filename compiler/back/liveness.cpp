@@ -49,6 +49,7 @@ public:
 
 private:
   void mark_mentioned(const Block& b) {
+    poll();
     auto mark = [&](const Atom& a) {
       if (a.kind == Atom::Kind::variable) mentioned_[a.index] = true;
     };
@@ -62,6 +63,7 @@ private:
 
   // Live before the block; `after` is live where it yields, and the value itself if `wanted`.
   VariableSet block(Block& b, const VariableSet& after, bool wanted) {
+    poll();
     VariableSet live;
     if (!b.ended) {
       live = after;
@@ -75,6 +77,7 @@ private:
   }
 
   void statement(Statement& s, VariableSet& live, const VariableSet& after, bool wanted) {
+    poll();
     switch (s.kind) {
     case Statement::Kind::operation:
       operation(s, live);
@@ -163,8 +166,8 @@ private:
   }
 
   AnfFunction& f_;
-  std::vector<Label*> labels_;
-  std::vector<bool> mentioned_;
+  Vector<Label*> labels_;
+  Vector<bool> mentioned_;
   bool changed_ = false;
 };
 

@@ -8,7 +8,7 @@ namespace cairn::compiler::back {
 void find_last_uses(AnfFunction& function);
 
 // Sorted sets of variables.
-using VariableSet = std::vector<std::uint32_t>;
+using VariableSet = Vector<std::uint32_t>;
 VariableSet union_of(const VariableSet& a, const VariableSet& b);
 VariableSet difference_of(const VariableSet& a, const VariableSet& b);
 

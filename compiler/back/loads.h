@@ -3,12 +3,14 @@
 #pragma once
 
 #include "compiler/back/anf.h"
+#include "compiler/back/globals.h"
 
 namespace cairn::compiler::back {
 
 // A field or a global that was read before on every path is not read again; car and cdr of a pair that is not used otherwise come
-// together, so that they become one uncons. `constant_globals`: those defined once.
-void share_loads(AnfFunction& function, const std::vector<bool>& constant_globals);
+// together, so that they become one uncons. Globals that are defined once are
+// constants.
+void share_loads(AnfFunction& function, const Globals& globals);
 
 // Reads of captured values move into the one arm or in front of the first statement that needs them, never into a loop.
 void sink_captures(AnfFunction& function);

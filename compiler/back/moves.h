@@ -14,9 +14,9 @@ struct Move {
 };
 
 // Moves of a register onto itself vanish. `spare` gives a register nobody uses, for cycles.
-template <class Spare> std::vector<Move> in_order(std::vector<Move> moves, Spare spare) {
-  std::vector<Move> ordered;
-  std::vector<std::uint16_t> dying, kept;
+template <class Spare> Vector<Move> in_order(Vector<Move> moves, Spare spare) {
+  Vector<Move> ordered;
+  Vector<std::uint16_t> dying, kept;
   for (const Move& m : moves) {
     if (m.last) dying.push_back(m.from);
     if (m.to == m.from) kept.push_back(m.from);
@@ -27,7 +27,7 @@ template <class Spare> std::vector<Move> in_order(std::vector<Move> moves, Spare
       if (i != self && moves[i].from == r) return true;
     return false;
   };
-  auto contains = [](const std::vector<std::uint16_t>& set, std::uint16_t r) {
+  auto contains = [](const Vector<std::uint16_t>& set, std::uint16_t r) {
     return std::find(set.begin(), set.end(), r) != set.end();
   };
   while (!moves.empty()) {

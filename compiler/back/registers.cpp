@@ -12,6 +12,7 @@ Registers::Registers(const AnfFunction& function)
 }
 
 void Registers::collect_hints(const Block& block, std::uint32_t result) {
+  poll();
   for (const Statement& s : block.statements) {
     if (s.kind == Statement::Kind::jump && labels_[s.index]) {
       const Label& l = *labels_[s.index];
@@ -98,8 +99,8 @@ void Registers::restore(State state) {
 }
 
 std::uint16_t Registers::choose(std::uint32_t variable, const VariableSet& conflicts,
-                                const std::vector<std::uint16_t>& taken) const {
-  std::vector<bool> blocked(holder_.size() + taken.size() + 1);
+                                const Vector<std::uint16_t>& taken) const {
+  Vector<bool> blocked(holder_.size() + taken.size() + 1);
   for (std::uint32_t v : conflicts)
     if (place_[v] != kNowhere) blocked[place_[v]] = true;
   for (std::uint16_t r : taken)

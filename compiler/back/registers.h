@@ -26,7 +26,7 @@ public:
   // Exactly these variables are live now.
   void set_live(const VariableSet& live);
   struct State {
-    std::vector<std::uint32_t> holder;
+    Vector<std::uint32_t> holder;
   };
   State save() const { return {holder_}; }
   void restore(State state);
@@ -34,7 +34,7 @@ public:
   // The register a variable should end in, kNowhere if not known: that of the label parameter or branch result it flows to.
   std::uint16_t hint(std::uint32_t variable) const;
   // A register for a branch result: none of the variables live after it holds it; best one that is free now.
-  std::uint16_t choose(std::uint32_t variable, const VariableSet& conflicts, const std::vector<std::uint16_t>& taken) const;
+  std::uint16_t choose(std::uint32_t variable, const VariableSet& conflicts, const Vector<std::uint16_t>& taken) const;
 
   unsigned slots() const { return slots_; }
 
@@ -44,11 +44,11 @@ private:
   std::uint16_t aside(std::uint32_t variable);
 
   const AnfFunction& function_;
-  std::vector<std::uint16_t> place_;  // of each variable
-  std::vector<std::uint32_t> holder_; // of each register: the variable, kNone if free
-  std::vector<std::uint32_t> target_; // of each variable: where its value flows
-  std::vector<const Label*> goes_to_; // of each variable: the label it is passed to
-  std::vector<const Label*> labels_;
+  Vector<std::uint16_t> place_;  // of each variable
+  Vector<std::uint32_t> holder_; // of each register: the variable, kNone if free
+  Vector<std::uint32_t> target_; // of each variable: where its value flows
+  Vector<const Label*> goes_to_; // of each variable: the label it is passed to
+  Vector<const Label*> labels_;
   unsigned slots_ = 0;
 };
 

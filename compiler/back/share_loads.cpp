@@ -3,7 +3,6 @@
 
 #include "compiler/back/loads.h"
 
-#include <map>
 
 namespace cairn::compiler::back {
 namespace {
@@ -13,8 +12,8 @@ constexpr unsigned kLookAhead = 500;
 
 class LoadSharing {
 public:
-  LoadSharing(AnfFunction& f, const std::vector<bool>& constant_globals)
-      : f_(f), constant_globals_(constant_globals), same_(f.variables.size(), kNone), loop_of_(f.variables.size()) {}
+  LoadSharing(AnfFunction& f, const Globals& globals)
+      : f_(f), globals_(globals), same_(f.variables.size(), kNone), loop_of_(f.variables.size()) {}
   void run() { block(f_.body); }
 
 private:
@@ -25,8 +24,9 @@ private:
   }
 
   void block(Block& b) {
+    poll();
     std::size_t mark = undo_.size();
-    std::vector<Statement> kept;
+    Vector<Statement> kept;
     for (std::size_t i = 0; i < b.statements.size(); ++i) {
       Statement& s = b.statements[i];
       for (Atom& a : s.operands) atom(a);
@@ -59,7 +59,7 @@ private:
   // True if the value of s is known already; else it is from now on.
   bool replaced(const Statement& s) {
     bool field = (s.op == Opcode::car || s.op == Opcode::cdr) && s.operands[0].kind == Atom::Kind::variable;
-    bool global = s.op == Opcode::global && constant_globals_[s.index];
+    bool global = s.op == Opcode::global && globals_[s.index].once;
     if (!field && !global) return false;
     Key key{s.op, field ? s.operands[0].index : s.index};
     auto [found, inserted] = known_.emplace(key, s.dest);
@@ -72,13 +72,13 @@ private:
   }
 
   // The other field of the pair just read is read at once if the rest of the block reads it and has no other use for the pair.
-  void pair_up(std::vector<Statement>& kept, Block& b, std::size_t next) {
+  void pair_up(Vector<Statement>& kept, Block& b, std::size_t next) {
     const Statement& first = kept.back();
     std::uint32_t p = first.operands[0].index;
     Opcode other = first.op == Opcode::car ? Opcode::cdr : Opcode::car;
     if (known_.contains({other, p}) || loop_of_[p] != loop_) return;
     looked_ = 0;
-    name_.clear();
+    name_ = {};
     Uses uses;
     for (std::size_t i = next; i < b.statements.size() && looked_ < kLookAhead; ++i) look(b.statements[i], p, other, uses);
     if (b.result.is(p)) ++uses.otherwise;
@@ -97,6 +97,7 @@ private:
     unsigned wanted = 0, otherwise = 0;
   };
   void look(const Statement& s, std::uint32_t p, Opcode other, Uses& uses) {
+    poll();
     if (++looked_ >= kLookAhead) return;
     bool field = s.kind == Statement::Kind::operation && (s.op == Opcode::car || s.op == Opcode::cdr);
     for (const Atom& a : s.operands) {
@@ -113,20 +114,20 @@ private:
   }
 
   AnfFunction& f_;
-  const std::vector<bool>& constant_globals_;
-  std::map<Key, std::uint32_t> known_;
-  std::vector<Key> undo_;
-  std::vector<std::uint32_t> same_;    // replaced variable -> the one that stays
-  std::vector<std::uint32_t> loop_of_; // of each variable: the loop it is defined in
+  const Globals& globals_;
+  OrderedMap<Key, std::uint32_t> known_;
+  Vector<Key> undo_;
+  Vector<std::uint32_t> same_;    // replaced variable -> the one that stays
+  Vector<std::uint32_t> loop_of_; // of each variable: the loop it is defined in
   std::uint32_t loop_ = 0, loops_ = 0;
   unsigned looked_ = 0;
-  std::string name_;
+  std::string_view name_;
 };
 
 } // namespace
 
-void share_loads(AnfFunction& function, const std::vector<bool>& constant_globals) {
-  LoadSharing(function, constant_globals).run();
+void share_loads(AnfFunction& function, const Globals& globals) {
+  LoadSharing(function, globals).run();
 }
 
 } // namespace cairn::compiler::back

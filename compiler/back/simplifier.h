@@ -22,7 +22,7 @@ public:
   void round();
 
 private:
-  using Bindings = std::vector<Binding>;
+  using Bindings = Vector<Binding>;
 
   struct Info {
     // as a variable of the input
@@ -43,7 +43,7 @@ private:
   // --- making output
   Span place(Span span) const { return override_ ? *override_ : span; }
   Node* make_like(const Node* n);
-  VarId fresh(const std::string& name, std::uint32_t level);
+  VarId fresh(std::string_view name, std::uint32_t level);
   VarId rename(VarId in, std::uint32_t level);
   Node* use(VarId v, Span span);
   Node* copy_atom(const Node* atom, Span span);
@@ -81,17 +81,17 @@ private:
   // --- calls
   static bool is_small(const Node& lambda);
   Node* call(const Node* n);
-  std::vector<Node*> operands(const Node* n);
-  Node* builtin_call(const Node* builtin, const std::vector<Node*>& arguments, Span span);
+  Vector<Node*> operands(const Node* n);
+  Node* builtin_call(const Node* builtin, const Vector<Node*>& arguments, Span span);
   const Node* copyable(const Node* f) const;
-  Node* expand(const Node* lambda, std::vector<Node*> arguments, Span span);
+  Node* expand(const Node* lambda, Vector<Node*> arguments, Span span);
   Node* expand_moved(const Node* lambda, const Node* call, std::optional<Span> text);
-  Node* expand_at(const Node* lambda, std::vector<Node*> arguments, Span span, std::optional<Span> text);
+  Node* expand_at(const Node* lambda, Vector<Node*> arguments, Span span, std::optional<Span> text);
 
   Tree& tree_;
   Globals& globals_;
-  std::vector<Info> info_;
-  std::vector<const Node*> active_; // lambdas being expanded
+  Vector<Info> info_;
+  Vector<const Node*> active_; // lambdas being expanded
   std::optional<Span> override_;
   std::uint32_t form_ = 0, level_ = 0;
   std::size_t budget_ = 0;

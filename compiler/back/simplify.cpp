@@ -5,9 +5,9 @@
 namespace cairn::compiler::back {
 
 void Simplifier::round() {
-  std::vector<bool> wanted;
+  Vector<bool> wanted;
   for (std::uint32_t f = 0; f < tree_.forms.size(); ++f) wanted.push_back(globals_.reached(f));
-  std::vector<Usage> usage = count_uses(tree_, wanted);
+  Vector<Usage> usage = count_uses(tree_, wanted);
   info_.assign(tree_.names.size(), {});
   for (std::size_t v = 0; v < usage.size(); ++v) info_[v].usage = usage[v];
   for (form_ = 0; form_ < tree_.forms.size(); ++form_)
@@ -37,8 +37,8 @@ Node* Simplifier::make_like(const Node* n) {
   return m;
 }
 
-VarId Simplifier::fresh(const std::string& name, std::uint32_t level) {
-  VarId v = tree_.fresh(std::string(name));
+VarId Simplifier::fresh(std::string_view name, std::uint32_t level) {
+  VarId v = tree_.fresh(name);
   info_.resize(tree_.names.size());
   info_[v].level = level;
   return v;
@@ -65,10 +65,11 @@ Node* Simplifier::copy_atom(const Node* atom, Span span) {
 }
 
 void Simplifier::count_uses_in(const Node* n, int by) {
-  std::vector<const Node*> work{n};
+  Vector<const Node*> work{n};
   while (!work.empty()) {
     const Node* m = work.back();
     work.pop_back();
+    poll();
     if (m->kind == Node::Kind::local) info_[m->var].uses += static_cast<std::uint32_t>(by);
     work.insert(work.end(), m->children.begin(), m->children.end());
     for (const Binding& b : m->bindings) work.insert(work.end(), b.inits.begin(), b.inits.end());
@@ -76,6 +77,7 @@ void Simplifier::count_uses_in(const Node* n, int by) {
 }
 
 Node* Simplifier::simplify(const Node* n) {
+  poll();
   switch (n->kind) {
   case Node::Kind::constant:
   case Node::Kind::builtin:

@@ -8,10 +8,11 @@ namespace cairn::compiler::back {
 namespace {
 
 bool makes_procedures(const Node* body) {
-  std::vector<const Node*> pending{body};
+  Vector<const Node*> pending{body};
   while (!pending.empty()) {
     const Node* n = pending.back();
     pending.pop_back();
+    poll();
     if (n->kind == Node::Kind::lambda) return true;
     for (const Binding& b : n->bindings) pending.insert(pending.end(), b.inits.begin(), b.inits.end());
     pending.insert(pending.end(), n->children.begin(), n->children.end());
@@ -21,10 +22,11 @@ bool makes_procedures(const Node* body) {
 
 // The one use of parameter v in the lambda's body is a call that `argument` accepts.
 bool movable(const Node* lambda, VarId v, const Node& argument) {
-  std::vector<const Node*> work{lambda->body()};
+  Vector<const Node*> work{lambda->body()};
   while (!work.empty()) {
     const Node* n = work.back();
     work.pop_back();
+    poll();
     if (n->kind == Node::Kind::call && n->children[0]->kind == Node::Kind::local && n->children[0]->var == v)
       return accepts(argument, n->children.size() - 1);
     work.insert(work.end(), n->children.begin(), n->children.end());
@@ -52,7 +54,7 @@ Node* Simplifier::call(const Node* n) {
   }
   Bindings before;
   Node* g = open(simplify(f), before);
-  std::vector<Node*> arguments = operands(n);
+  Vector<Node*> arguments = operands(n);
   Node* result = nullptr;
   if (const Node* body = copyable(g); body && accepts(*body, count)) {
     discount(g);
@@ -68,13 +70,13 @@ Node* Simplifier::call(const Node* n) {
   return before.empty() ? result : finish(std::move(before), result, place(n->span));
 }
 
-std::vector<Node*> Simplifier::operands(const Node* n) {
-  std::vector<Node*> out;
+Vector<Node*> Simplifier::operands(const Node* n) {
+  Vector<Node*> out;
   for (std::size_t i = 1; i < n->children.size(); ++i) out.push_back(simplify(n->children[i]));
   return out;
 }
 
-Node* Simplifier::builtin_call(const Node* builtin, const std::vector<Node*>& arguments, Span span) {
+Node* Simplifier::builtin_call(const Node* builtin, const Vector<Node*>& arguments, Span span) {
   const Builtin* b = tree_.builtin(*builtin);
   if (!b || arguments.size() < b->least || arguments.size() > b->most) return nullptr;
   Node* m = tree_.primitive(b->op, arguments, place(span), b->index);
@@ -96,7 +98,7 @@ const Node* Simplifier::copyable(const Node* f) const {
 }
 
 // A copied lambda. Errors inside a library procedure belong to the user's call.
-Node* Simplifier::expand(const Node* lambda, std::vector<Node*> arguments, Span span) {
+Node* Simplifier::expand(const Node* lambda, Vector<Node*> arguments, Span span) {
   std::optional<Span> text = override_;
   if (!lambda->library)
     text.reset();
@@ -110,7 +112,7 @@ Node* Simplifier::expand_moved(const Node* lambda, const Node* call, std::option
 }
 
 // The body of a lambda with its parameters bound to operands of the output; `text` overrides the places of the body.
-Node* Simplifier::expand_at(const Node* lambda, std::vector<Node*> arguments, Span span, std::optional<Span> text) {
+Node* Simplifier::expand_at(const Node* lambda, Vector<Node*> arguments, Span span, std::optional<Span> text) {
   span = place(span);
   arguments = gathered(tree_, *lambda, std::move(arguments), span);
   std::swap(override_, text);

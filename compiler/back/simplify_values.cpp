@@ -68,8 +68,8 @@ Node* Simplifier::primitive(Node* m) {
   bool literal =
       std::all_of(m->children.begin(), m->children.end(), [](const Node* c) { return c->kind == Node::Kind::constant; });
   if (!literal || m->children.empty()) return m;
-  std::vector<const Datum*> operands;
-  for (const Node* c : m->children) operands.push_back(c->datum.get());
+  Vector<const Datum*> operands;
+  for (const Node* c : m->children) operands.push_back(c->datum);
   if (m->swapped) std::swap(operands[0], operands[1]);
   DatumPtr value = fold(m->op, operands);
   return value ? tree_.constant(std::move(value), m->span) : m;

@@ -4,7 +4,6 @@
 #include "compiler/back/loads.h"
 
 #include <algorithm>
-#include <deque>
 
 namespace cairn::compiler::back {
 namespace {
@@ -18,7 +17,7 @@ struct Place {
 // the places of all: a place moves outwards when the walk meets the variable outside the arm that it lies in.
 class Places {
 public:
-  Places(std::size_t variables, const std::vector<Statement>& reads) : number_(variables, kNone) {
+  Places(std::size_t variables, const Vector<Statement>& reads) : number_(variables, kNone) {
     for (const Statement& read : reads) {
       number_[read.dest] = static_cast<std::uint32_t>(found_.size());
       found_.emplace_back();
@@ -26,9 +25,9 @@ public:
   }
 
   // In the order of the reads; no block: nobody needs it.
-  std::vector<Place> in(Block& body) {
+  Vector<Place> in(Block& body) {
     arm(body);
-    std::vector<Place> places;
+    Vector<Place> places;
     for (const Found& f : found_) places.push_back({f.arm ? f.arm->block : nullptr, f.index});
     return places;
   }
@@ -47,6 +46,7 @@ private:
   };
 
   void arm(Block& b) {
+    poll();
     Arm& a = arms_.emplace_back(Arm{&b, inside_, index_, true});
     inside_ = &a;
     for (index_ = 0; index_ < b.statements.size(); ++index_) {
@@ -63,6 +63,7 @@ private:
 
   // A label may be entered several times: nothing moves into it.
   void scan(const Block& b) {
+    poll();
     for (const Statement& s : b.statements) {
       for (const Atom& operand : s.operands) mention(operand);
       for (const Label& l : s.labels) scan(l.body);
@@ -78,9 +79,9 @@ private:
     while (!f.arm->open) f = {f.arm->outside, f.arm->outside_index};
   }
 
-  std::vector<std::uint32_t> number_; // of each variable: its read, kNone if it is none
-  std::vector<Found> found_;
-  std::deque<Arm> arms_;
+  Vector<std::uint32_t> number_; // of each variable: its read, kNone if it is none
+  Vector<Found> found_;
+  Deque<Arm> arms_;
   Arm* inside_ = nullptr;
   std::size_t index_ = 0;
 };
@@ -94,17 +95,17 @@ void sink_captures(AnfFunction& function) {
          (body.statements[count].op == Opcode::capture || body.statements[count].op == Opcode::sibling) &&
          body.statements[count].kind == Statement::Kind::operation)
     ++count;
-  std::vector<Statement> reads(std::make_move_iterator(body.statements.begin()),
+  Vector<Statement> reads(std::make_move_iterator(body.statements.begin()),
                                std::make_move_iterator(body.statements.begin() + static_cast<std::ptrdiff_t>(count)));
   body.statements.erase(body.statements.begin(), body.statements.begin() + static_cast<std::ptrdiff_t>(count));
   if (reads.empty()) return;
-  std::vector<Place> places = Places(function.variables.size(), reads).in(body);
+  Vector<Place> places = Places(function.variables.size(), reads).in(body);
   // Reads of one block come together, so that the closure dies as early as it can.
   for (std::size_t i = 0; i < reads.size(); ++i) {
     Block* b = places[i].block;
     if (!b) continue;
     std::size_t first = places[i].index;
-    std::vector<Statement> together;
+    Vector<Statement> together;
     for (std::size_t j = i; j < reads.size(); ++j) {
       if (places[j].block != b) continue;
       first = std::min(first, places[j].index);

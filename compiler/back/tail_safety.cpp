@@ -1,23 +1,24 @@
 #include "compiler/back/tail_safety.h"
 
-#include <unordered_set>
+#include <algorithm>
 
 namespace cairn::compiler::back {
 namespace {
 
 struct Ends {
   bool unknown = false;               // may end in a call of anything
-  std::vector<std::uint32_t> globals; // procedures it may end in
+  Vector<std::uint32_t> globals; // procedures it may end in
 };
 
 // Bodies of local procedures count as ends wherever they are called: that errs on the safe side.
 Ends ends_of(const Node* lambda) {
   Ends ends;
-  std::unordered_set<VarId> local_procedures;
-  std::vector<const Node*> work{lambda->body()}, calls;
+  Set<VarId> local_procedures;
+  Vector<const Node*> work{lambda->body()}, calls;
   while (!work.empty()) {
     const Node* n = work.back();
     work.pop_back();
+    poll();
     switch (n->kind) {
     case Node::Kind::if_:
       work.insert(work.end(), n->children.begin() + 1, n->children.end());
@@ -56,28 +57,22 @@ Ends ends_of(const Node* lambda) {
 
 } // namespace
 
-std::vector<bool> ends_in_library(const Tree& tree, const Globals& globals, std::size_t count) {
-  std::vector<bool> safe(count);
-  std::vector<Ends> ends(count);
-  for (std::uint32_t g = 0; g < count; ++g) {
+Set<std::uint32_t> ends_in_library(const Tree& tree, const Globals& globals) {
+  Map<std::uint32_t, Ends> safe;
+  globals.each_defined([&](std::uint32_t g) {
     const Node* lambda = globals.known_lambda(g);
-    if (!lambda || !lambda->library || !globals.reached(globals[g].form)) continue;
-    ends[g] = ends_of(tree.forms[globals[g].form]->children[0]);
-    safe[g] = !ends[g].unknown;
+    if (!lambda || !lambda->library || !globals.reached(globals[g].form)) return;
+    Ends ends = ends_of(tree.forms[globals[g].form]->children[0]);
+    if (!ends.unknown) safe.emplace(g, std::move(ends));
+  });
+  auto all_safe = [&](const Ends& ends) {
+    return std::all_of(ends.globals.begin(), ends.globals.end(), [&](std::uint32_t callee) { return safe.contains(callee); });
+  };
+  while (std::erase_if(safe, [&](const auto& entry) { return !all_safe(entry.second); }) != 0) {
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::uint32_t g = 0; g < count; ++g) {
-      if (!safe[g]) continue;
-      for (std::uint32_t callee : ends[g].globals)
-        if (!safe[callee]) {
-          safe[g] = false;
-          changed = true;
-          break;
-        }
-    }
-  }
-  return safe;
+  Set<std::uint32_t> result;
+  for (const auto& [g, ends] : safe) result.insert(g);
+  return result;
 }
 
 } // namespace cairn::compiler::back

@@ -7,7 +7,7 @@
 
 namespace cairn::compiler::back {
 
-// One entry a global.
-std::vector<bool> ends_in_library(const Tree& tree, const Globals& globals, std::size_t count);
+// Their globals.
+Set<std::uint32_t> ends_in_library(const Tree& tree, const Globals& globals);
 
 } // namespace cairn::compiler::back

@@ -6,7 +6,6 @@
 #include "compiler/back/components.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace cairn::compiler::back {
 namespace {
@@ -36,6 +35,7 @@ private:
   }
 
   Node* convert(const Expr& e) {
+    poll();
     switch (e.kind) {
     case Expr::Kind::constant:
       return tree_.constant(e.datum, e.span);
@@ -104,10 +104,10 @@ private:
           n->bindings.push_back({{kNone}, {convert(*e->children[i])}, false});
         continue;
       }
-      std::vector<VarId> vars;
+      Vector<VarId> vars;
       if (e->kind == Expr::Kind::letrec)
         for (const Variable* v : e->variables) vars.push_back(bind(v));
-      std::vector<Node*> inits;
+      Vector<Node*> inits;
       for (std::size_t i = 0; i < e->variables.size(); ++i) inits.push_back(convert(*e->children[i]));
       if (e->kind == Expr::Kind::letrec) {
         append_components(std::move(vars), std::move(inits), n->bindings);
@@ -121,7 +121,7 @@ private:
 
   Node* convert_call(const Expr& e) {
     const Expr& callee = *e.children[0];
-    std::vector<Node*> operands;
+    Vector<Node*> operands;
     if (callee.kind == Expr::Kind::builtin || callee.kind == Expr::Kind::host) {
       const Builtin* b = callee.kind == Expr::Kind::host ? &tree_.hosts[callee.host] : find_builtin(callee.name);
       std::size_t count = e.children.size() - 1;
@@ -146,7 +146,7 @@ private:
 
   const Program& program_;
   Tree& tree_;
-  std::unordered_map<const Variable*, VarId> vars_;
+  Map<const Variable*, VarId> vars_;
 };
 
 } // namespace
@@ -164,7 +164,7 @@ Node* Tree::make(Node::Kind kind, Span span) {
 
 Node* Tree::constant(DatumPtr datum, Span span) {
   Node* n = make(Node::Kind::constant, span);
-  n->datum = std::move(datum);
+  n->datum = datum;
   return n;
 }
 
@@ -174,7 +174,7 @@ Node* Tree::local(VarId var, Span span) {
   return n;
 }
 
-Node* Tree::primitive(Opcode op, std::vector<Node*> operands, Span span, std::uint16_t index) {
+Node* Tree::primitive(Opcode op, Vector<Node*> operands, Span span, std::uint16_t index) {
   Node* n = make(Node::Kind::primitive, span);
   n->op = op;
   n->index = index;
@@ -182,8 +182,8 @@ Node* Tree::primitive(Opcode op, std::vector<Node*> operands, Span span, std::ui
   return n;
 }
 
-VarId Tree::fresh(std::string name) {
-  names.push_back(std::move(name));
+VarId Tree::fresh(std::string_view name) {
+  names.push_back(name);
   return static_cast<VarId>(names.size() - 1);
 }
 
@@ -194,7 +194,7 @@ bool accepts(const Node& lambda, std::size_t count) {
   return lambda.rest != kNone && count > lambda.vars.size() && count - lambda.vars.size() <= kLongestRest;
 }
 
-std::vector<Node*> gathered(Tree& tree, const Node& lambda, std::vector<Node*> operands, Span span) {
+Vector<Node*> gathered(Tree& tree, const Node& lambda, Vector<Node*> operands, Span span) {
   if (lambda.rest == kNone) return operands;
   Node* list = tree.constant(make_null(), span);
   while (operands.size() > lambda.vars.size()) {
@@ -210,6 +210,7 @@ bool is_atom(const Node& n) {
 }
 
 bool is_pure(const Node& n) {
+  poll();
   switch (n.kind) {
   case Node::Kind::constant:
   case Node::Kind::local:
@@ -224,36 +225,44 @@ bool is_pure(const Node& n) {
   }
 }
 
+namespace {
+
+Datum* make_datum(Datum::Kind kind) {
+  auto* d = new (Arena::current().allocate(sizeof(Datum))) Datum;
+  d->kind = kind;
+  return d;
+}
+
+} // namespace
+
 DatumPtr make_null() {
-  static const DatumPtr null = std::make_shared<Datum>();
-  return null;
+  static const Datum null;
+  return &null;
 }
 
 DatumPtr make_boolean(bool b) {
-  auto d = std::make_shared<Datum>();
-  d->kind = Datum::Kind::boolean;
+  Datum* d = make_datum(Datum::Kind::boolean);
   d->integer = b;
   return d;
 }
 
 DatumPtr make_integer(std::int64_t i) {
-  auto d = std::make_shared<Datum>();
-  d->kind = Datum::Kind::integer;
+  Datum* d = make_datum(Datum::Kind::integer);
   d->integer = i;
   return d;
 }
 
 DatumPtr make_flonum(double x) {
-  auto d = std::make_shared<Datum>();
-  d->kind = Datum::Kind::flonum;
+  Datum* d = make_datum(Datum::Kind::flonum);
   d->flonum = x;
   return d;
 }
 
-DatumPtr make_string(std::string text) {
-  auto d = std::make_shared<Datum>();
-  d->kind = Datum::Kind::string;
-  d->text = std::move(text);
+DatumPtr make_string(std::string_view text) {
+  Datum* d = make_datum(Datum::Kind::string);
+  std::string_view kept = Arena::current().copy(text);
+  d->characters = kept.data();
+  d->size = kept.size();
   return d;
 }
 
@@ -261,15 +270,23 @@ bool is_false(const Datum& d) { return d.kind == Datum::Kind::boolean && d.integ
 
 Nesting nesting(const Program& program) {
   Nesting deepest;
-  std::vector<std::pair<const Expr*, std::size_t>> work;
+  Vector<std::pair<const Expr*, std::size_t>> work;
   for (const ExprPtr& form : program.forms) work.push_back({form.get(), 1});
   while (!work.empty()) {
     auto [e, depth] = work.back();
     work.pop_back();
     if (depth > deepest.depth) deepest = {depth, e->span};
-    if (depth > kDeepest) throw Failure{{e->span, "expressions nested too deeply"}, program.sources};
-    for (const ExprPtr& c : e->children)
-      work.push_back({c.get(), c == e->children.back() && continues(*e, *c) ? depth : depth + 1});
+    if (depth > kDeepest) throw Failure{{e->span, "expressions nested too deeply"}, {}};
+    poll();
+    // A local procedure may become a label, whose scope nests in the code.
+    std::size_t labels = 0;
+    if (e->kind == Expr::Kind::let || e->kind == Expr::Kind::letrec)
+      labels = static_cast<std::size_t>(std::count_if(e->children.begin(), e->children.end(),
+                                                      [](const ExprPtr& c) { return c->kind == Expr::Kind::lambda; }));
+    for (const ExprPtr& c : e->children) {
+      std::size_t inside = c == e->children.back() ? depth + labels : depth;
+      work.push_back({c.get(), c == e->children.back() && continues(*e, *c) ? inside : inside + 1});
+    }
   }
   return deepest;
 }

@@ -19,8 +19,8 @@ struct Node;
 // One step of a flattened let*: a plain binding (one variable; kNone: evaluated for its effect only) or one recursive
 // group of lambdas.
 struct Binding {
-  std::vector<VarId> vars;
-  std::vector<Node*> inits;
+  Vector<VarId> vars;
+  Vector<Node*> inits;
   bool recursive = false;
 };
 
@@ -48,11 +48,11 @@ struct Node {
   std::uint32_t global = 0;
   VarId rest = kNone;
   Span span;
-  DatumPtr datum;
-  std::string name;
-  std::vector<VarId> vars;
-  std::vector<Binding> bindings;
-  std::vector<Node*> children;
+  DatumPtr datum = nullptr;
+  std::string_view name;
+  Vector<VarId> vars;
+  Vector<Binding> bindings;
+  Vector<Node*> children;
 
   Node* body() const { return children[0]; }
 };
@@ -69,18 +69,18 @@ struct Builtin {
 inline constexpr unsigned kAnyNumber = 65'000;
 
 struct Tree {
-  std::deque<Node> nodes;
-  std::vector<std::string> names; // of variables
-  std::vector<Node*> forms;
-  std::vector<Builtin> hosts; // procedures of the host, named by the program
+  Deque<Node> nodes;
+  Vector<std::string_view> names; // of variables
+  Vector<Node*> forms;
+  Vector<Builtin> hosts; // procedures of the host, named by the program
 
   // How a call of a node of kind builtin is compiled; nothing for run operators.
   const Builtin* builtin(const Node& node) const;
   Node* make(Node::Kind kind, Span span);
   Node* constant(DatumPtr datum, Span span);
   Node* local(VarId var, Span span);
-  Node* primitive(Opcode op, std::vector<Node*> operands, Span span, std::uint16_t index = 0);
-  VarId fresh(std::string name);
+  Node* primitive(Opcode op, Vector<Node*> operands, Span span, std::uint16_t index = 0);
+  VarId fresh(std::string_view name);
 };
 
 // Nothing for the names of run operators, which are values, and for unknown names.
@@ -88,17 +88,18 @@ const Builtin* find_builtin(std::string_view name);
 // Index of a run operator, kNone if `name` is none.
 std::uint32_t find_run_operator(std::string_view name);
 
+// In the arena in force.
 DatumPtr make_null();
 DatumPtr make_boolean(bool b);
 DatumPtr make_integer(std::int64_t i);
 DatumPtr make_flonum(double d);
-DatumPtr make_string(std::string text);
+DatumPtr make_string(std::string_view text);
 bool is_false(const Datum& d);
 
 // True if `lambda` accepts `count` operands.
 bool accepts(const Node& lambda, std::size_t count);
 // The operands of a known call with those of a rest parameter gathered into one list.
-std::vector<Node*> gathered(Tree& tree, const Node& lambda, std::vector<Node*> operands, Span span);
+Vector<Node*> gathered(Tree& tree, const Node& lambda, Vector<Node*> operands, Span span);
 
 // The tree of a program. Throws Failure where the core nests deeper than kDeepest: a long `cond` or `or` does, for its clauses
 // are one inside the other; what the source itself nests is bounded by the front.

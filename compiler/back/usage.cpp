@@ -9,7 +9,7 @@ namespace {
 
 class Transparency {
 public:
-  Transparency(const Tree& tree, const std::vector<bool>& wanted)
+  Transparency(const Tree& tree, const Vector<bool>& wanted)
       : usage_(tree.names.size()), lambda_(tree.names.size()), level_(tree.names.size()), first_(tree.names.size(), true) {
     for (std::size_t i = 0; i < tree.forms.size(); ++i)
       if (wanted[i]) count(tree.forms[i]);
@@ -22,10 +22,11 @@ public:
       if (give_up_) break;
     }
   }
-  std::vector<Usage> take() { return std::move(usage_); }
+  Vector<Usage> take() { return std::move(usage_); }
 
 private:
   void count(Node* n) {
+    poll();
     n->transparent = false;
     if (n->kind == Node::Kind::local) ++usage_[n->var].uses;
     if (n->kind == Node::Kind::call && n->children[0]->kind == Node::Kind::local) {
@@ -41,6 +42,7 @@ private:
   }
 
   void walk(const Node* n, std::uint32_t level) {
+    poll();
     if (n->kind == Node::Kind::local && lambda_[n->var] && lambda_[n->var]->transparent && (level > level_[n->var] || give_up_)) {
       lambda_[n->var]->transparent = false;
       changed_ = true;
@@ -62,23 +64,24 @@ private:
     for (const Node* c : n->children) walk(c, level);
   }
 
-  std::vector<Usage> usage_;
-  std::vector<Node*> lambda_;
-  std::vector<std::uint32_t> level_;
-  std::vector<bool> first_;
+  Vector<Usage> usage_;
+  Vector<Node*> lambda_;
+  Vector<std::uint32_t> level_;
+  Vector<bool> first_;
   bool changed_ = true, give_up_ = false;
 };
 
 } // namespace
 
-std::vector<Usage> count_uses(const Tree& tree, const std::vector<bool>& wanted) { return Transparency(tree, wanted).take(); }
+Vector<Usage> count_uses(const Tree& tree, const Vector<bool>& wanted) { return Transparency(tree, wanted).take(); }
 
 std::size_t size_up_to(const Node* node, std::size_t limit) {
   std::size_t size = 0;
-  std::vector<const Node*> work{node};
+  Vector<const Node*> work{node};
   while (!work.empty() && size <= limit) {
     const Node* n = work.back();
     work.pop_back();
+    poll();
     ++size;
     for (const Node* c : n->children) work.push_back(c);
     for (const Binding& b : n->bindings) work.insert(work.end(), b.inits.begin(), b.inits.end());
@@ -87,10 +90,11 @@ std::size_t size_up_to(const Node* node, std::size_t limit) {
 }
 
 bool mentions_global(const Node* node, std::uint32_t global) {
-  std::vector<const Node*> work{node};
+  Vector<const Node*> work{node};
   while (!work.empty()) {
     const Node* n = work.back();
     work.pop_back();
+    poll();
     if (n->kind == Node::Kind::global && n->global == global) return true;
     for (const Node* c : n->children) work.push_back(c);
     for (const Binding& b : n->bindings) work.insert(work.end(), b.inits.begin(), b.inits.end());

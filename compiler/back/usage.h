@@ -12,7 +12,7 @@ struct Usage {
 };
 
 // Counts per variable over the forms given; marks lambdas as transparent.
-std::vector<Usage> count_uses(const Tree& tree, const std::vector<bool>& wanted);
+Vector<Usage> count_uses(const Tree& tree, const Vector<bool>& wanted);
 
 // Nodes of a body, at most `limit` + 1.
 std::size_t size_up_to(const Node* node, std::size_t limit);

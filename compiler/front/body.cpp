@@ -10,13 +10,13 @@
 namespace cairn::compiler {
 
 Definition Expander::parse_definition(const DatumPtr& form) const {
-  std::vector<DatumPtr> items;
+  Vector<DatumPtr> items;
   if (!list_items(form, items) || items.size() < 2) complain(form->span, "'define' needs a name and a value");
   Definition d{items[1], {}, {items.begin() + 2, items.end()}, form->span};
   for (; is_pair(*d.name); d.name = d.name->car) d.levels.push_back(d.name->cdr);
   std::reverse(d.levels.begin(), d.levels.end()); // ((f a) b): the innermost list belongs to the outermost procedure
   if (!is_symbol(*d.name)) complain(d.name->span, fmt::format("'define' needs a name, got {}", datum_text(*d.name, 60)));
-  const std::string& name = d.name->text;
+  std::string_view name = d.name->text();
   if (!d.levels.empty()) {
     if (d.body.empty()) complain(form->span, fmt::format("the body of '{}' is empty", name));
     return d;
@@ -27,14 +27,14 @@ Definition Expander::parse_definition(const DatumPtr& form) const {
 }
 
 ExprPtr Expander::expand_value(const Definition& d) {
-  const std::string& name = d.name->text;
+  std::string_view name = d.name->text();
   if (!d.levels.empty()) return expand_lambda(d.levels, d.body, name, d.span);
   ExprPtr e = expand(d.body[0]);
   if (e->kind == Expr::Kind::lambda && e->name.empty()) e->name = name;
   return e;
 }
 
-ExprPtr Expander::expand_lambda(Items levels, Items body, const std::string& name, Span span) {
+ExprPtr Expander::expand_lambda(Items levels, Items body, std::string_view name, Span span) {
   Scope::Mark mark = scope_.mark();
   Patterns patterns(*this);
   ExprPtr lambda = start_lambda(levels[0], patterns, name, span);
@@ -45,14 +45,14 @@ ExprPtr Expander::expand_lambda(Items levels, Items body, const std::string& nam
   return lambda;
 }
 
-ExprPtr Expander::expand_inner_lambda(Items levels, Items body, const std::string& name, Span span) {
+ExprPtr Expander::expand_inner_lambda(Items levels, Items body, std::string_view name, Span span) {
   Deeper deeper(*this, span);
   return expand_lambda(levels, body, name, span);
 }
 
 // A lambda without its body; the parameters are in scope.
-ExprPtr Expander::start_lambda(const DatumPtr& parameters, Patterns& patterns, const std::string& name, Span span) {
-  auto lambda = std::make_unique<Expr>(Expr::Kind::lambda, span);
+ExprPtr Expander::start_lambda(const DatumPtr& parameters, Patterns& patterns, std::string_view name, Span span) {
+  auto lambda = make_expr(Expr::Kind::lambda, span);
   lambda->name = name;
   lambda->library = in_library_;
   const DatumPtr* rest = &parameters;
@@ -68,8 +68,8 @@ ExprPtr Expander::start_lambda(const DatumPtr& parameters, Patterns& patterns, c
 
 Expander::Body Expander::split_body(Items forms, Span span, std::string_view owner) {
   Body body;
-  std::vector<DatumPtr> pending(forms.rbegin(), forms.rend());
-  std::vector<DatumPtr> parts;
+  Vector<DatumPtr> pending(forms.rbegin(), forms.rend());
+  Vector<DatumPtr> parts;
   auto push = [&pending](Items more) { pending.insert(pending.end(), more.rbegin(), more.rend()); };
   while (!pending.empty()) {
     DatumPtr form = std::move(pending.back());
@@ -98,15 +98,15 @@ ExprPtr Expander::expand_body(Items forms, Span span, std::string_view owner) {
   return expand_recursive(body.items, body.rest, span, owner);
 }
 
-std::vector<Binding> Expander::bind_names(std::span<const Definition> items) {
-  std::unordered_map<std::string_view, bool> names;
-  std::vector<Binding> bindings;
+Vector<Binding> Expander::bind_names(std::span<const Definition> items) {
+  Map<std::string_view, bool> names;
+  Vector<Binding> bindings;
   for (const Definition& d : items) {
     Binding& b = bindings.emplace_back();
     b.span = d.span;
     if (!d.name) continue;
-    if (!names.emplace(d.name->text, true).second)
-      complain(d.name->span, fmt::format("'{}' is defined twice here", d.name->text));
+    if (!names.emplace(d.name->text(), true).second)
+      complain(d.name->span, fmt::format("'{}' is defined twice here", d.name->text()));
     b.variable = bind(d.name);
   }
   return bindings;
@@ -114,7 +114,7 @@ std::vector<Binding> Expander::bind_names(std::span<const Definition> items) {
 
 ExprPtr Expander::expand_recursive(std::span<const Definition> items, Items body, Span span, std::string_view owner) {
   Scope::Mark mark = scope_.mark();
-  std::vector<Binding> bindings = bind_names(items);
+  Vector<Binding> bindings = bind_names(items);
   ++recursive_scopes_;
   for (std::size_t i = 0; i < items.size(); ++i) {
     std::size_t first = references_.size();

@@ -3,12 +3,17 @@
 
 #include "compiler/front/datum.h"
 
+#include <span>
 #include <utility>
 
 namespace cairn::compiler {
 
+inline ExprPtr make_expr(Expr::Kind kind, Span span) {
+  return ExprPtr(new (Arena::current().allocate(sizeof(Expr))) Expr(kind, span));
+}
+
 inline ExprPtr make_constant(DatumPtr d, Span span) {
-  auto e = std::make_unique<Expr>(Expr::Kind::constant, span);
+  auto e = make_expr(Expr::Kind::constant, span);
   e->datum = std::move(d);
   return e;
 }
@@ -17,27 +22,27 @@ inline ExprPtr make_constant(bool b, Span span) { return make_constant(make_bool
 inline ExprPtr make_unspecified(Span span) { return make_constant(false, span); } // any value will do
 
 inline ExprPtr make_local(Variable* v, Span span) {
-  auto e = std::make_unique<Expr>(Expr::Kind::local, span);
+  auto e = make_expr(Expr::Kind::local, span);
   e->variable = v;
   return e;
 }
 inline ExprPtr make_builtin(std::string_view name, Span span) {
-  auto e = std::make_unique<Expr>(Expr::Kind::builtin, span);
+  auto e = make_expr(Expr::Kind::builtin, span);
   e->name = name;
   return e;
 }
 inline ExprPtr make_host(std::uint32_t host, Span span) {
-  auto e = std::make_unique<Expr>(Expr::Kind::host, span);
+  auto e = make_expr(Expr::Kind::host, span);
   e->host = host;
   return e;
 }
 inline ExprPtr make_global(std::uint32_t global, Span span) {
-  auto e = std::make_unique<Expr>(Expr::Kind::global, span);
+  auto e = make_expr(Expr::Kind::global, span);
   e->global = global;
   return e;
 }
 inline ExprPtr make_if(ExprPtr test, ExprPtr then, ExprPtr otherwise, Span span) {
-  auto e = std::make_unique<Expr>(Expr::Kind::if_, span);
+  auto e = make_expr(Expr::Kind::if_, span);
   e->children.reserve(3);
   e->children.push_back(std::move(test));
   e->children.push_back(std::move(then));
@@ -45,7 +50,7 @@ inline ExprPtr make_if(ExprPtr test, ExprPtr then, ExprPtr otherwise, Span span)
   return e;
 }
 template <class... Operands> ExprPtr make_call(ExprPtr procedure, Span span, Operands... operands) {
-  auto e = std::make_unique<Expr>(Expr::Kind::call, span);
+  auto e = make_expr(Expr::Kind::call, span);
   e->children.reserve(1 + sizeof...(operands));
   e->children.push_back(std::move(procedure));
   (e->children.push_back(std::move(operands)), ...);
@@ -55,7 +60,7 @@ template <class... Operands> ExprPtr call_builtin(std::string_view name, Span sp
   return make_call(make_builtin(name, span), span, std::move(operands)...);
 }
 inline ExprPtr make_match_fail(Variable* v, Span span) {
-  auto e = std::make_unique<Expr>(Expr::Kind::match_fail, span);
+  auto e = make_expr(Expr::Kind::match_fail, span);
   e->children.push_back(make_local(v, span));
   return e;
 }
@@ -72,18 +77,18 @@ public:
   }
   void put_if(ExprPtr test, ExprPtr then, Span span) { put(make_if(std::move(test), std::move(then), nullptr, span), 2); }
   // `let` of variables; the hole is its body.
-  void put_let(std::vector<Variable*> variables, std::vector<ExprPtr> inits, Span span) {
-    auto e = std::make_unique<Expr>(Expr::Kind::let, span);
-    e->variables = std::move(variables);
+  void put_let(std::span<Variable* const> variables, Exprs inits, Span span) {
+    auto e = make_expr(Expr::Kind::let, span);
+    e->variables.assign(variables.begin(), variables.end());
     e->children = std::move(inits);
     std::size_t body = e->children.size();
     e->children.push_back(nullptr);
     put(std::move(e), body);
   }
   void put_let(Variable* variable, ExprPtr init, Span span) {
-    std::vector<ExprPtr> inits;
+    Exprs inits;
     inits.push_back(std::move(init));
-    put_let({variable}, std::move(inits), span);
+    put_let({&variable, 1}, std::move(inits), span);
   }
   ExprPtr close(ExprPtr last) {
     fill(std::move(last));

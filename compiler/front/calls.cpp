@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kLongestNest = 1000;
 
 // Operands first to last-but-`tails` in pairs before `tail`. Nested cons evaluates its operands left to right.
-ExprPtr cons_before(std::vector<ExprPtr>& operands, std::size_t first, std::size_t last, ExprPtr tail, Span span) {
+ExprPtr cons_before(Exprs& operands, std::size_t first, std::size_t last, ExprPtr tail, Span span) {
   for (std::size_t i = last; i-- > first;) tail = call_builtin("cons", span, std::move(operands[i]), std::move(tail));
   return tail;
 }
@@ -31,14 +31,14 @@ DatumPtr space_character(Span span) {
 ExprPtr Expander::call(const DatumPtr& form, Items items) {
   std::size_t count = items.size() - 1;
   auto operands = [&] {
-    std::vector<ExprPtr> out;
+    Exprs out;
     out.reserve(count);
     for (const DatumPtr& d : items.subspan(1)) out.push_back(expand(d));
     return out;
   };
   ExprPtr procedure;
   if (is_symbol(*items[0])) {
-    Meaning m = meaning(items[0]->text);
+    Meaning m = meaning(items[0]->text());
     if (m.kind == Meaning::Kind::builtin) {
       const Builtin& b = *m.builtin;
       if (count < b.least || count > b.most) complain_arity(b.name, b.least, b.most, count, form->span);
@@ -57,14 +57,14 @@ ExprPtr Expander::call(const DatumPtr& form, Items items) {
     }
   }
   if (!procedure) procedure = expand(items[0]);
-  auto e = std::make_unique<Expr>(Expr::Kind::call, form->span);
+  auto e = make_expr(Expr::Kind::call, form->span);
   e->children.push_back(std::move(procedure));
   for (ExprPtr& operand : operands()) e->children.push_back(std::move(operand));
   return e;
 }
 
 // (op (op a b) c): evaluated left to right as written.
-ExprPtr Expander::fold_left(std::string_view op, std::vector<ExprPtr> operands, Span span) {
+ExprPtr Expander::fold_left(std::string_view op, Exprs operands, Span span) {
   Nest nest;
   ExprPtr e = std::move(operands[0]);
   for (std::size_t i = 1; i < operands.size(); ++i) {
@@ -77,7 +77,7 @@ ExprPtr Expander::fold_left(std::string_view op, std::vector<ExprPtr> operands, 
   return nest.close(std::move(e));
 }
 
-ExprPtr Expander::call_of_builtin(const Builtin& b, std::vector<ExprPtr> operands, Span span) {
+ExprPtr Expander::call_of_builtin(const Builtin& b, Exprs operands, Span span) {
   std::size_t count = operands.size();
   switch (b.shape) {
   case Shape::direct:
@@ -139,7 +139,7 @@ ExprPtr Expander::call_of_builtin(const Builtin& b, std::vector<ExprPtr> operand
                                                  : make_constant(space_character(span), span));
     break;
   }
-  auto e = std::make_unique<Expr>(Expr::Kind::call, span);
+  auto e = make_expr(Expr::Kind::call, span);
   e->children.reserve(1 + operands.size());
   e->children.push_back(make_builtin(b.core, span));
   for (ExprPtr& operand : operands) e->children.push_back(std::move(operand));
@@ -147,8 +147,8 @@ ExprPtr Expander::call_of_builtin(const Builtin& b, std::vector<ExprPtr> operand
 }
 
 // One operand must be a number and compares as true; more than two are evaluated once and compared with their neighbours.
-ExprPtr Expander::call_of_comparison(const Builtin& b, std::vector<ExprPtr> operands, Span span) {
-  std::vector<Variable*> xs;
+ExprPtr Expander::call_of_comparison(const Builtin& b, Exprs operands, Span span) {
+  Vector<Variable*> xs;
   for (const ExprPtr& operand : operands) xs.push_back(fresh("x", operand->span));
   Nest nest;
   nest.put_let(xs, std::move(operands), span);
@@ -156,7 +156,7 @@ ExprPtr Expander::call_of_comparison(const Builtin& b, std::vector<ExprPtr> oper
     return call_builtin(b.core, span, make_local(xs[i], span), make_local(xs[j], span));
   };
   if (xs.size() == 1) {
-    auto sequence = std::make_unique<Expr>(Expr::Kind::sequence, span);
+    auto sequence = make_expr(Expr::Kind::sequence, span);
     sequence->children.push_back(compare(0, 0));
     sequence->children.push_back(make_constant(true, span));
     return nest.close(std::move(sequence));

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
 #include <variant>
 
 namespace cairn::compiler {
@@ -15,7 +14,7 @@ namespace {
 class Writer {
 public:
   explicit Writer(const Program& program) : program_(program) {
-    std::unordered_map<std::string_view, unsigned> seen;
+    Map<std::string_view, unsigned> seen;
     for (const Variable& v : program.variables) {
       unsigned n = seen[v.name]++;
       names_.emplace(&v, n == 0 ? v.name : fmt::format("{}.{}", v.name, n));
@@ -40,12 +39,12 @@ private:
   using Item = std::variant<const Expr*, std::string>;
 
   // What follows is collected forwards and pushed backwards.
-  void later(std::vector<Item> items) {
+  void later(Vector<Item> items) {
     for (std::size_t i = items.size(); i-- > 0;) work_.push_back(std::move(items[i]));
   }
 
   void children(std::string head, const Expr& e) {
-    std::vector<Item> items{"(" + std::move(head)};
+    Vector<Item> items{"(" + std::move(head)};
     for (std::size_t i = 0; i < e.children.size(); ++i) {
       if (i > 0 || items[0] != Item("(")) items.push_back(" ");
       items.push_back(e.children[i].get());
@@ -55,7 +54,7 @@ private:
   }
 
   std::string global_name(std::uint32_t g) const {
-    const Global& global = program_.globals[g];
+    const Global& global = program_.globals()[g];
     return global.library ? "library:" + global.name : global.name;
   }
 
@@ -89,7 +88,7 @@ private:
     }
     case Expr::Kind::let:
     case Expr::Kind::letrec: {
-      std::vector<Item> items{e.kind == Expr::Kind::let ? "(let (" : "(letrec ("};
+      Vector<Item> items{e.kind == Expr::Kind::let ? "(let (" : "(letrec ("};
       for (std::size_t i = 0; i < e.variables.size(); ++i) {
         items.push_back(fmt::format("{}({} ", i == 0 ? "" : " ", names_.at(e.variables[i])));
         items.push_back(e.children[i].get());
@@ -120,8 +119,8 @@ private:
   }
 
   const Program& program_;
-  std::unordered_map<const Variable*, std::string> names_;
-  std::vector<Item> work_;
+  Map<const Variable*, std::string> names_;
+  Vector<Item> work_;
   std::string out_;
 };
 
@@ -131,7 +130,7 @@ std::string core_text(const Program& program, bool with_library) {
   Writer writer(program);
   std::string out;
   for (const ExprPtr& form : program.forms) {
-    bool library = form->kind == Expr::Kind::set_global && program.globals[form->global].library;
+    bool library = form->kind == Expr::Kind::set_global && program.globals()[form->global].library;
     if (!library || with_library) out += writer.write(*form) + "\n";
   }
   return out;

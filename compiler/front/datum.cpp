@@ -6,48 +6,62 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <variant>
 
 namespace cairn::compiler {
 
-std::shared_ptr<Datum> make_datum(Datum::Kind kind, Span span) {
-  auto d = std::make_shared<Datum>();
+Datum* make_datum(Datum::Kind kind, Span span) {
+  auto* d = new (Arena::current().allocate(sizeof(Datum))) Datum;
   d->kind = kind;
   d->span = span;
   return d;
 }
 
 DatumPtr make_integer(std::int64_t i, Span span) {
-  auto d = make_datum(Datum::Kind::integer, span);
+  Datum* d = make_datum(Datum::Kind::integer, span);
   d->integer = i;
   return d;
 }
 
 DatumPtr make_boolean(bool b, Span span) {
-  auto d = make_datum(Datum::Kind::boolean, span);
+  Datum* d = make_datum(Datum::Kind::boolean, span);
   d->integer = b ? 1 : 0;
   return d;
 }
 
 DatumPtr make_null(Span span) { return make_datum(Datum::Kind::null, span); }
 
-DatumPtr make_symbol(std::string name, Span span) {
-  auto d = make_datum(Datum::Kind::symbol, span);
-  d->text = std::move(name);
+DatumPtr make_text(Datum::Kind kind, std::string_view text, Span span) {
+  Datum* d = make_datum(kind, span);
+  std::string_view kept = Arena::current().copy(text);
+  d->characters = kept.data();
+  d->size = kept.size();
+  return d;
+}
+
+DatumPtr make_symbol(std::string_view name, Span span) { return make_text(Datum::Kind::symbol, name, span); }
+
+DatumPtr make_vector(std::span<const DatumPtr> items, Span span) {
+  Datum* d = make_datum(Datum::Kind::vector, span);
+  auto* kept = static_cast<DatumPtr*>(Arena::current().allocate(items.size_bytes()));
+  std::copy(items.begin(), items.end(), kept);
+  d->elements = kept;
+  d->size = items.size();
   return d;
 }
 
 DatumPtr make_pair(DatumPtr car, DatumPtr cdr, Span span) {
-  auto d = make_datum(Datum::Kind::pair, span);
-  d->car = std::move(car);
-  d->cdr = std::move(cdr);
+  Datum* d = make_datum(Datum::Kind::pair, span);
+  d->car = car;
+  d->cdr = cdr;
   return d;
 }
 
-bool list_items(const DatumPtr& list, std::vector<DatumPtr>& out) {
+bool list_items(const DatumPtr& list, Vector<DatumPtr>& out) {
   out.clear();
-  const Datum* d = list.get();
-  for (; is_pair(*d); d = d->cdr.get()) out.push_back(d->car);
+  const Datum* d = list;
+  for (; is_pair(*d); d = d->cdr) out.push_back(d->car);
   return is_null(*d);
 }
 
@@ -125,17 +139,17 @@ void append_atom(std::string& out, const Datum& d) {
     append_character(out, static_cast<std::uint32_t>(d.integer));
     break;
   case Datum::Kind::string:
-    append_string(out, d.text);
+    append_string(out, d.text());
     break;
   default:
-    out += d.text;
+    out += d.text();
     break; // a symbol; pairs and vectors are taken apart by the caller
   }
 }
 
 std::string_view abbreviation(const Datum& d) {
   if (!is_symbol(*d.car) || !is_pair(*d.cdr) || !is_null(*d.cdr->cdr)) return {};
-  const std::string& name = d.car->text;
+  std::string_view name = d.car->text();
   if (name == "quote") return "'";
   if (name == "quasiquote") return "`";
   if (name == "unquote") return ",";
@@ -150,7 +164,7 @@ std::string datum_text(const Datum& root, std::size_t most) {
     const Datum* rest;
   };
   std::string out;
-  std::vector<std::variant<const Datum*, Tail, std::string_view>> work{&root};
+  Vector<std::variant<const Datum*, Tail, std::string_view>> work{&root};
   while (!work.empty() && out.size() <= most) {
     auto item = work.back();
     work.pop_back();
@@ -159,8 +173,8 @@ std::string datum_text(const Datum& root, std::size_t most) {
     } else if (auto* tail = std::get_if<Tail>(&item)) {
       if (is_pair(*tail->rest)) {
         out += ' ';
-        work.push_back(Tail{tail->rest->cdr.get()});
-        work.push_back(tail->rest->car.get());
+        work.push_back(Tail{tail->rest->cdr});
+        work.push_back(tail->rest->car);
       } else if (is_null(*tail->rest)) {
         out += ')';
       } else {
@@ -173,17 +187,17 @@ std::string datum_text(const Datum& root, std::size_t most) {
       if (is_pair(d)) {
         if (std::string_view mark = abbreviation(d); !mark.empty()) {
           out += mark;
-          work.push_back(d.cdr->car.get());
+          work.push_back(d.cdr->car);
         } else {
           out += '(';
-          work.push_back(Tail{d.cdr.get()});
-          work.push_back(d.car.get());
+          work.push_back(Tail{d.cdr});
+          work.push_back(d.car);
         }
       } else if (d.kind == Datum::Kind::vector) {
         out += "#(";
         work.push_back(std::string_view(")"));
-        for (std::size_t i = d.items.size(); i-- > 0;) {
-          work.push_back(d.items[i].get());
+        for (std::size_t i = d.size; i-- > 0;) {
+          work.push_back(d.items()[i]);
           if (i > 0) work.push_back(std::string_view(" "));
         }
       } else {

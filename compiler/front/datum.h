@@ -3,26 +3,30 @@
 
 #include "compiler/core.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace cairn::compiler {
 
-std::shared_ptr<Datum> make_datum(Datum::Kind kind, Span span);
+// All of them lie in the arena in force.
+Datum* make_datum(Datum::Kind kind, Span span);
 DatumPtr make_integer(std::int64_t i, Span span);
 DatumPtr make_boolean(bool b, Span span);
 DatumPtr make_null(Span span);
-DatumPtr make_symbol(std::string name, Span span);
+DatumPtr make_text(Datum::Kind kind, std::string_view text, Span span); // a string or symbol
+DatumPtr make_symbol(std::string_view name, Span span);
+DatumPtr make_vector(std::span<const DatumPtr> items, Span span);
 DatumPtr make_pair(DatumPtr car, DatumPtr cdr, Span span);
 
 inline bool is_null(const Datum& d) { return d.kind == Datum::Kind::null; }
 inline bool is_pair(const Datum& d) { return d.kind == Datum::Kind::pair; }
 inline bool is_symbol(const Datum& d) { return d.kind == Datum::Kind::symbol; }
-inline bool is_symbol(const Datum& d, std::string_view name) { return is_symbol(d) && d.text == name; }
+inline bool is_symbol(const Datum& d, std::string_view name) { return is_symbol(d) && d.text() == name; }
 inline bool is_number(const Datum& d) { return d.kind == Datum::Kind::integer || d.kind == Datum::Kind::flonum; }
 
 // The elements of a proper list; false if it is none. `out` is emptied first.
-bool list_items(const DatumPtr& list, std::vector<DatumPtr>& out);
+bool list_items(const DatumPtr& list, Vector<DatumPtr>& out);
 
 // As `write` would print it; cut after about `most` bytes with "...".
 std::string datum_text(const Datum& d, std::size_t most = std::string::npos);

@@ -9,6 +9,7 @@
 namespace cairn::compiler {
 
 Expander::Deeper::Deeper(Expander& e, Span span) : expander_(e) {
+  poll();
   if (++e.depth_ > kDeepestNesting) {
     --e.depth_;
     complain(span, "nested too deeply");
@@ -20,19 +21,19 @@ Expander::Expander(Program& program, Loader& loader, Names& names, bool open)
   for (std::uint32_t i = 0; i < program.hosts.size(); ++i) hosts_.emplace(program.hosts[i].name, i);
 }
 
-Variable* Expander::fresh(std::string name, Span span) {
-  return &program_.variables.emplace_back(Variable{std::move(name), span});
+Variable* Expander::fresh(std::string_view name, Span span) {
+  return &program_.variables.emplace_back(Variable{name, span});
 }
 
 Variable* Expander::bind(const DatumPtr& symbol) {
   if (!in_library_) {
-    Meaning m = meaning(symbol->text);
+    Meaning m = meaning(symbol->text());
     if (m.kind == Meaning::Kind::local) warnings_.hides(*symbol, m.variable->span, false);
     // What another file defines is no part of the text that a reader has before his eyes.
-    if (m.kind == Meaning::Kind::global && program_.globals[m.global].span.file == symbol->span.file)
-      warnings_.hides(*symbol, program_.globals[m.global].span, true);
+    if (m.kind == Meaning::Kind::global && program_.globals()[m.global].span.file == symbol->span.file)
+      warnings_.hides(*symbol, program_.globals()[m.global].span, true);
   }
-  Variable* v = fresh(symbol->text, symbol->span);
+  Variable* v = fresh(symbol->text(), symbol->span);
   scope_.bind(v);
   return v;
 }
@@ -42,7 +43,7 @@ ExprPtr Expander::local(Variable* v, Span span) {
   return make_local(v, span);
 }
 
-Expander::Meaning Expander::meaning(const std::string& name) const {
+Expander::Meaning Expander::meaning(std::string_view name) const {
   Meaning m;
   if (Variable* v = scope_.find(name)) {
     m.kind = Meaning::Kind::local;
@@ -73,14 +74,14 @@ Expander::Meaning Expander::meaning(const std::string& name) const {
   return m;
 }
 
-bool Expander::means_itself(const std::string& name) const {
+bool Expander::means_itself(std::string_view name) const {
   return scope_.find(name) == nullptr && (in_library_ || (!names_.defined.contains(name) && !hosts_.contains(name)));
 }
 
 bool Expander::is_else(const DatumPtr& d) const { return is_symbol(*d, "else") && means_itself("else"); }
 
 bool Expander::is_form(const DatumPtr& form, std::string_view name) const {
-  return is_pair(*form) && is_symbol(*form->car, name) && means_itself(form->car->text);
+  return is_pair(*form) && is_symbol(*form->car, name) && means_itself(form->car->text());
 }
 
 ExprPtr Expander::expand(const DatumPtr& d) {
@@ -91,26 +92,26 @@ ExprPtr Expander::expand(const DatumPtr& d) {
 
 ExprPtr Expander::expand_form(const DatumPtr& d) {
   Deeper deeper(*this, d->span);
-  std::vector<DatumPtr> items;
+  Vector<DatumPtr> items;
   if (!list_items(d, items)) complain(d->span, "an expression cannot be a dotted list");
-  Handler handler = is_symbol(*items[0]) ? meaning(items[0]->text).syntax : nullptr;
+  Handler handler = is_symbol(*items[0]) ? meaning(items[0]->text()).syntax : nullptr;
   return handler != nullptr ? (this->*handler)(d, items) : call(d, items);
 }
 
 ExprPtr Expander::reference(const DatumPtr& symbol) {
-  Meaning m = meaning(symbol->text);
+  Meaning m = meaning(symbol->text());
   switch (m.kind) {
   case Meaning::Kind::local:
     warnings_.use(m.variable);
     return local(m.variable, symbol->span);
   case Meaning::Kind::global:
-    used_globals_.resize(program_.globals.size());
+    used_globals_.resize(program_.globals().size());
     if (m.global != defining_) used_globals_[m.global] = true;
     return make_global(m.global, symbol->span);
   case Meaning::Kind::host:
     return make_host(m.host, symbol->span);
   case Meaning::Kind::syntax:
-    complain(symbol->span, fmt::format("'{}' is syntax, not a value", symbol->text));
+    complain(symbol->span, fmt::format("'{}' is syntax, not a value", symbol->text()));
   case Meaning::Kind::builtin:
     if (m.library == nullptr) return make_builtin(m.builtin->core, symbol->span);
     return library_global(*m.library, symbol->span);
@@ -127,10 +128,10 @@ ExprPtr Expander::library_global(const LibraryDefinition& definition, Span span)
   library_asked_.resize(library_definitions().size());
   std::uint32_t& known = names_.library[definition.number];
   if (known == 0) {
-    Global& g = program_.globals.emplace_back();
+    Global& g = program_.globals().emplace_back();
     g.name = definition.name;
     g.library = true;
-    known = static_cast<std::uint32_t>(program_.globals.size());
+    known = static_cast<std::uint32_t>(program_.globals().size());
   }
   if (!library_asked_[definition.number]) {
     library_asked_[definition.number] = true;
@@ -144,22 +145,24 @@ ExprPtr Expander::library_global(std::string_view name, Span span) {
 }
 
 void Expander::define_global(const DatumPtr& name) {
-  auto [it, added] = names_.defined.emplace(name->text, static_cast<std::uint32_t>(program_.globals.size()));
-  if (!added) {
-    program_.globals[it->second].defined_once = false;
+  if (auto it = names_.defined.find(name->text()); it != names_.defined.end()) {
+    program_.globals()[it->second].defined_once = false;
     return;
   }
-  Global& g = program_.globals.emplace_back();
-  g.name = name->text;
+  if (program_.globals().size() > kMostGlobals) complain(name->span, "the program has too many top-level names");
+  auto index = static_cast<std::uint32_t>(program_.globals().size());
+  Global& g = program_.globals().emplace_back();
+  g.name = name->text();
   g.span = name->span;
   g.defined_once = !open_;
+  names_.defined.emplace(g.name, index);
 }
 
 ExprPtr Expander::expand_top(const DatumPtr& form) { return expand(form); }
 
 ExprPtr Expander::expand_top_definition(const Definition& definition) {
-  auto e = std::make_unique<Expr>(Expr::Kind::set_global, definition.span);
-  e->global = names_.defined.at(definition.name->text);
+  auto e = make_expr(Expr::Kind::set_global, definition.span);
+  e->global = names_.defined.at(definition.name->text());
   defining_ = e->global;
   e->children.push_back(expand_value(definition));
   defining_.reset();
@@ -167,25 +170,25 @@ ExprPtr Expander::expand_top_definition(const Definition& definition) {
 }
 
 std::vector<Diagnostic> Expander::take_warnings(bool exports, bool only_definitions) {
-  used_globals_.resize(program_.globals.size());
-  for (std::size_t g = 0; g < program_.globals.size() && !exports && !only_definitions; ++g) {
-    const Global& global = program_.globals[g];
+  used_globals_.resize(program_.globals().size());
+  for (std::size_t g = 0; g < program_.globals().size() && !exports && !only_definitions; ++g) {
+    const Global& global = program_.globals()[g];
     if (!global.library && global.span.file == 0 && !used_globals_[g]) warnings_.never_used(global);
   }
-  return warnings_.take(program_.sources);
+  return warnings_.take(program_.sources());
 }
 
-std::vector<ExprPtr> Expander::expand_library() {
+Exprs Expander::expand_library() {
   in_library_ = true;
-  std::vector<ExprPtr> by_number(library_definitions().size());
+  Exprs by_number(library_definitions().size());
   for (std::size_t i = 0; i < library_wanted_.size(); ++i) { // grows as definitions ask for others
     const LibraryDefinition& d = library_definitions()[library_wanted_[i]];
     std::uint32_t source = loader_.library_source(d.file);
-    std::vector<DatumPtr> forms = read_all(library_files()[d.file].text, source, d.begin, d.end);
+    Vector<DatumPtr> forms = read_all(library_files()[d.file].text, source, d.begin, d.end);
     Definition definition = parse_definition(forms.at(0));
     std::uint32_t global = names_.library[d.number] - 1;
-    program_.globals[global].span = definition.name->span;
-    auto e = std::make_unique<Expr>(Expr::Kind::set_global, definition.span);
+    program_.globals()[global].span = definition.name->span;
+    auto e = make_expr(Expr::Kind::set_global, definition.span);
     e->global = global;
     e->children.push_back(expand_value(definition));
     by_number[d.number] = std::move(e);
@@ -196,7 +199,7 @@ std::vector<ExprPtr> Expander::expand_library() {
 }
 
 void Expander::complain_unbound(const DatumPtr& symbol) const {
-  const std::string& name = symbol->text;
+  std::string_view name = symbol->text();
   if (auto instead = absence_text(name); !instead.empty())
     complain(symbol->span, fmt::format("'{}' does not exist in Cairn: {}", name, instead));
   Suggestion suggestion(name);

@@ -19,13 +19,14 @@
 
 namespace cairn::compiler {
 
+inline constexpr std::size_t kMostGlobals = 0xFFFF; // instructions name them by 16 bits
 inline constexpr unsigned kDeepestNesting = 2500; // of source forms; keeps the expander within 8 MiB of stack in any build
 
 // A definition taken apart: (define name value) or (define (...((name levels[0]) levels[1])...) body ...).
 struct Definition {
   DatumPtr name;
-  std::vector<DatumPtr> levels; // parameter lists, outermost procedure first; none: `body` holds the value
-  std::vector<DatumPtr> body;
+  Vector<DatumPtr> levels; // parameter lists, outermost procedure first; none: `body` holds the value
+  Vector<DatumPtr> body;
   Span span;
 };
 
@@ -33,12 +34,12 @@ struct Definition {
 struct Binding {
   Variable* variable = nullptr;
   ExprPtr value;
-  std::vector<Variable*> references; // local variables the value mentions, those of the same scope among them
+  Vector<Variable*> references; // local variables the value mentions, those of the same scope among them
   Span span;
 };
 
 // Nests bindings around `body` so that each is made after what it needs; complains where that cannot be (letrec.cpp).
-ExprPtr order_bindings(std::vector<Binding> bindings, ExprPtr body, Span span);
+ExprPtr order_bindings(Vector<Binding> bindings, ExprPtr body, Span span);
 
 class Expander {
 public:
@@ -58,7 +59,7 @@ public:
     const Builtin* builtin = nullptr;
     const LibraryDefinition* library = nullptr; // also of a builtin that the library defines as a value
   };
-  Meaning meaning(const std::string& name) const;
+  Meaning meaning(std::string_view name) const;
   // True if `form` is a list whose head is the syntactic keyword `name`.
   bool is_form(const DatumPtr& form, std::string_view name) const;
 
@@ -69,7 +70,7 @@ public:
   // After the user's forms: `only_definitions` of them mean a file for others to use.
   std::vector<Diagnostic> take_warnings(bool exports, bool only_definitions);
   // The library definitions that the program needs, those they need included, in the order of the library.
-  std::vector<ExprPtr> expand_library();
+  Exprs expand_library();
 
   Definition parse_definition(const DatumPtr& form) const;
 
@@ -85,23 +86,23 @@ private:
   ExprPtr expand_test(const DatumPtr& d);
   ExprPtr expand_sequence(Items forms, Span span);
   ExprPtr expand_body(Items forms, Span span, std::string_view owner);
-  ExprPtr expand_lambda(Items levels, Items body, const std::string& name, Span span);
-  ExprPtr expand_inner_lambda(Items levels, Items body, const std::string& name, Span span);
-  ExprPtr start_lambda(const DatumPtr& parameters, Patterns& patterns, const std::string& name, Span span);
+  ExprPtr expand_lambda(Items levels, Items body, std::string_view name, Span span);
+  ExprPtr expand_inner_lambda(Items levels, Items body, std::string_view name, Span span);
+  ExprPtr start_lambda(const DatumPtr& parameters, Patterns& patterns, std::string_view name, Span span);
   ExprPtr expand_value(const Definition& definition);
   struct Body {
-    std::vector<Definition> items; // up to the last definition
-    std::vector<DatumPtr> rest;    // the expressions after it
+    Vector<Definition> items; // up to the last definition
+    Vector<DatumPtr> rest;    // the expressions after it
   };
   Body split_body(Items forms, Span span, std::string_view owner);
-  std::vector<Binding> bind_names(std::span<const Definition> items);
+  Vector<Binding> bind_names(std::span<const Definition> items);
   // Items without a name are expressions between definitions.
   ExprPtr expand_recursive(std::span<const Definition> items, Items body, Span span, std::string_view owner);
   ExprPtr reference(const DatumPtr& symbol);
   ExprPtr call(const DatumPtr& form, Items items);
-  ExprPtr call_of_builtin(const Builtin& builtin, std::vector<ExprPtr> operands, Span span);
-  ExprPtr fold_left(std::string_view op, std::vector<ExprPtr> operands, Span span);
-  ExprPtr call_of_comparison(const Builtin& builtin, std::vector<ExprPtr> operands, Span span);
+  ExprPtr call_of_builtin(const Builtin& builtin, Exprs operands, Span span);
+  ExprPtr fold_left(std::string_view op, Exprs operands, Span span);
+  ExprPtr call_of_comparison(const Builtin& builtin, Exprs operands, Span span);
   ExprPtr library_global(const LibraryDefinition& definition, Span span);
   ExprPtr library_global(std::string_view name, Span span);
   ExprPtr quasi(const DatumPtr& d, unsigned level);
@@ -135,16 +136,16 @@ private:
     DatumPtr target, init;
     Span span;
   };
-  std::vector<Initialised> parse_bindings(const DatumPtr& bindings, std::string_view form) const;
+  Vector<Initialised> parse_bindings(const DatumPtr& bindings, std::string_view form) const;
   ExprPtr expand_initialiser(const Initialised& binding);
   void end_scope(Scope::Mark mark, std::span<Variable* const> names);
-  ExprPtr make_loop(Variable* loop, ExprPtr lambda, std::vector<ExprPtr> inits, Span span);
+  ExprPtr make_loop(Variable* loop, ExprPtr lambda, Exprs inits, Span span);
   void put_value_or(Nest& nest, ExprPtr value, Span span);
   bool is_else(const DatumPtr& d) const;
-  bool means_itself(const std::string& name) const; // no user binding hides a word like `else`
+  bool means_itself(std::string_view name) const; // no user binding hides a word like `else`
   ExprPtr constant_test(Variable* value, const DatumPtr& constant, bool strings_by_content, Span span);
 
-  Variable* fresh(std::string name, Span span);
+  Variable* fresh(std::string_view name, Span span);
   Variable* bind(const DatumPtr& symbol);
   ExprPtr local(Variable* v, Span span);
 
@@ -154,12 +155,12 @@ private:
   const bool open_;
   Scope scope_;
   Warnings warnings_;
-  std::vector<bool> used_globals_; // other than by their own definitions
+  Vector<bool> used_globals_; // other than by their own definitions
   std::optional<std::uint32_t> defining_;
-  std::unordered_map<std::string, std::uint32_t> hosts_;   // procedures of the host
-  std::vector<bool> library_asked_;                        // by library definition: referenced by this text
-  std::vector<std::uint32_t> library_wanted_;              // those, in order of reference
-  std::vector<Variable*> references_;                      // local variables mentioned, while recursive scopes are open
+  Map<std::string_view, std::uint32_t> hosts_;   // procedures of the host
+  Vector<bool> library_asked_;                        // by library definition: referenced by this text
+  Vector<std::uint32_t> library_wanted_;              // those, in order of reference
+  Vector<Variable*> references_;                      // local variables mentioned, while recursive scopes are open
   unsigned recursive_scopes_ = 0;
   unsigned depth_ = 0;
   bool in_library_ = false;
@@ -193,15 +194,15 @@ private:
     DatumPtr pattern;
     Shape shape;
   };
-  Variable* part(const DatumPtr& pattern, Shape shape, std::vector<Part>& later);
-  void match(const Part& p, std::vector<Part>& later);
+  Variable* part(const DatumPtr& pattern, Shape shape, Vector<Part>& later);
+  void match(const Part& p, Vector<Part>& later);
   void match_pair(Variable* value, Variable* car, Variable* cdr, Span span);
   void bind_name(const DatumPtr& symbol);
 
   Expander& expander_;
   Nest nest_;
-  std::vector<Part> work_;
-  std::unordered_map<std::string, bool> names_;
+  Vector<Part> work_;
+  Map<std::string_view, bool> names_;
 };
 
 } // namespace cairn::compiler

@@ -15,7 +15,7 @@ namespace {
 
 class Order {
 public:
-  Order(std::vector<Binding> bindings, Span span) : bindings_(std::move(bindings)), span_(span), placed_(bindings_.size()) {
+  Order(Vector<Binding> bindings, Span span) : bindings_(std::move(bindings)), span_(span), placed_(bindings_.size()) {
     for (std::size_t i = 0; i < bindings_.size(); ++i) {
       const Binding& b = bindings_[i];
       is_lambda_.push_back(b.variable != nullptr && b.value->kind == Expr::Kind::lambda);
@@ -26,7 +26,7 @@ public:
   ExprPtr around(ExprPtr body) {
     for (std::size_t i = 0; i < bindings_.size(); ++i)
       if (!is_lambda_[i]) place_value(i);
-    std::vector<std::size_t> rest;
+    Vector<std::size_t> rest;
     for (std::size_t i = 0; i < bindings_.size(); ++i)
       if (is_lambda_[i] && !placed_[i]) rest.push_back(i);
     place_lambdas(rest);
@@ -40,15 +40,15 @@ private:
     if (b.variable != nullptr) {
       nest_.put_let(b.variable, std::move(b.value), b.span);
     } else {
-      auto sequence = std::make_unique<Expr>(Expr::Kind::sequence, b.span);
+      auto sequence = make_expr(Expr::Kind::sequence, b.span);
       sequence->children.push_back(std::move(b.value));
       sequence->children.push_back(nullptr);
       nest_.put(std::move(sequence), 1);
     }
   }
 
-  std::vector<std::size_t> lambdas_needed(std::size_t value) {
-    std::vector<std::size_t> needed, work{value};
+  Vector<std::size_t> lambdas_needed(std::size_t value) {
+    Vector<std::size_t> needed, work{value};
     while (!work.empty()) {
       std::size_t from = work.back();
       work.pop_back();
@@ -67,9 +67,9 @@ private:
     return needed;
   }
 
-  void place_lambdas(const std::vector<std::size_t>& which) {
+  void place_lambdas(const Vector<std::size_t>& which) {
     if (which.empty()) return;
-    auto letrec = std::make_unique<Expr>(Expr::Kind::letrec, span_);
+    auto letrec = make_expr(Expr::Kind::letrec, span_);
     for (std::size_t i : which) {
       letrec->variables.push_back(bindings_[i].variable);
       letrec->children.push_back(std::move(bindings_[i].value));
@@ -89,16 +89,16 @@ private:
                                            bindings_[needed].variable->name));
   }
 
-  std::vector<Binding> bindings_;
+  Vector<Binding> bindings_;
   Span span_;
-  std::vector<bool> is_lambda_, placed_; // placed_: of lambdas
-  std::unordered_map<const Variable*, std::size_t> index_;
+  Vector<bool> is_lambda_, placed_; // placed_: of lambdas
+  Map<const Variable*, std::size_t> index_;
   Nest nest_;
 };
 
 } // namespace
 
-ExprPtr order_bindings(std::vector<Binding> bindings, ExprPtr body, Span span) {
+ExprPtr order_bindings(Vector<Binding> bindings, ExprPtr body, Span span) {
   return Order(std::move(bindings), span).around(std::move(body));
 }
 

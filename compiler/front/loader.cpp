@@ -9,9 +9,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <optional>
 
 namespace cairn::compiler {
 
@@ -21,85 +18,118 @@ namespace {
 
 constexpr std::size_t kDeepestInclude = 200;
 
-std::optional<std::string> file_text(const std::string& name) {
-  std::error_code error;
-  if (!fs::is_regular_file(name, error)) return {};
-  std::ifstream in(name, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.good() && !in.eof()) return {};
-  return text;
+// How messages call a file.
+std::string name_of(const Place& place) { return (fs::path(place.folder) / place.path).lexically_normal().string(); }
+
+// What a program may write as the name of a file: beneath the folder it is looked for in, wherever that is.
+void check_name(std::string_view name, Span span) {
+  fs::path path(name);
+  if (name.empty() || name.find('\0') != std::string_view::npos) complain(span, "this is no name of a file");
+  if (path.is_absolute()) complain(span, fmt::format("'{}' is an absolute path; files are named as seen from this one", name));
+  if (std::find(path.begin(), path.end(), "..") != path.end())
+    complain(span, fmt::format("'{}' leads out of the folder; a file elsewhere can be imported from a library folder", name));
 }
 
-std::string beside(const std::string& source, const std::string& file) {
-  fs::path path(file);
-  if (path.is_absolute()) return file;
-  return (fs::path(source).parent_path() / path).lexically_normal().string();
+// The file of that name beside a source.
+Place beside(const Place& source, std::string_view name, std::uint32_t parent) {
+  return {source.folder, (fs::path(source.path).parent_path() / name).lexically_normal().string(), parent};
 }
 
 } // namespace
 
 bool Loader::import_once(const std::string& file) {
-  if (std::find(names_.imported.begin(), names_.imported.end(), file) != names_.imported.end()) return false;
-  names_.imported.push_back(file);
+  if (names_.known_imports.contains(file)) return false;
+  names_.known_imports.insert(names_.imported.emplace_back(file));
   return true;
 }
 
-std::vector<DatumPtr> Loader::read_main(std::string name, std::string text) {
-  import_once(fs::path(name).lexically_normal().string());
-  return read_source(std::move(name), std::move(text));
+Vector<DatumPtr> Loader::read_main(std::string name, std::string text) {
+  fs::path path(name);
+  Place place{path.parent_path().string(), path.filename().string(), static_cast<std::uint32_t>(names_.sources.size())};
+  import_once(name_of(place));
+  return read_source(std::move(name), std::move(text), std::move(place));
 }
 
-std::vector<DatumPtr> Loader::read_source(std::string name, std::string text) {
-  auto file = static_cast<std::uint32_t>(program_.sources.size());
-  program_.sources.push_back({std::move(name), std::move(text)});
-  names_.parents.resize(file + 1, file);
-  const std::string& kept = program_.sources[file].text;
+Vector<DatumPtr> Loader::read_source(std::string name, std::string text, Place place) {
+  auto file = static_cast<std::uint32_t>(names_.sources.size());
+  names_.places.push_back(std::move(place));
+  names_.charges.emplace_back().add(2 * text.size()); // once here and once in the module
+  const std::string& kept = names_.sources.emplace_back(std::move(name), std::move(text)).text;
   check_text(kept, file);
   std::size_t begin = kept.starts_with("\xEF\xBB\xBF") ? 3 : 0; // a byte order mark
   return read_all(kept, file, begin, kept.size());
 }
 
-std::vector<DatumPtr> Loader::read_file(std::string name, Span from) {
+void Loader::check_circle(const Place& place, Span from) const {
   std::size_t depth = 0;
-  for (std::uint32_t f = from.file;; f = names_.parents[f]) {
-    if (program_.sources[f].name == name) complain(from, fmt::format("'{}' includes itself", name));
+  for (std::uint32_t f = from.file;; f = names_.places[f].parent) {
+    const Place& at = names_.places[f];
+    if (at.folder == place.folder && at.path == place.path) complain(from, fmt::format("'{}' includes itself", name_of(place)));
     if (++depth > kDeepestInclude) complain(from, "files are included too deeply");
-    if (names_.parents[f] == f) break;
+    if (at.parent == f) return;
   }
-  auto text = file_text(name);
-  if (!text) complain(from, fmt::format("cannot read '{}'", name));
-  auto file = static_cast<std::uint32_t>(program_.sources.size());
-  names_.parents.resize(file + 1, from.file);
-  return read_source(std::move(name), std::move(*text));
 }
 
-std::vector<DatumPtr> Loader::include(const DatumPtr& form) {
-  std::vector<DatumPtr> items;
+// Nothing: there is no such file.
+std::optional<std::string> Loader::file_text(const Place& place, Span from) const {
+  std::string text, why;
+  switch (options_.files->read(place.folder, place.path, text, why)) {
+  case Files::Answer::given:
+    return text;
+  case Files::Answer::none:
+    return std::nullopt;
+  case Files::Answer::refused:
+    break;
+  }
+  complain(from, fmt::format("cannot read '{}': {}", name_of(place), why));
+}
+
+Vector<DatumPtr> Loader::read_file(const Place& place, std::string text, Span from) {
+  check_circle(place, from);
+  return read_source(name_of(place), std::move(text), place);
+}
+
+Vector<DatumPtr> Loader::include(const DatumPtr& form) {
+  Vector<DatumPtr> items;
   if (!list_items(form, items) || items.size() != 2 || items[1]->kind != Datum::Kind::string)
     complain(form->span, "'include' is written (include \"file\")");
-  return read_file(beside(program_.sources[form->span.file].name, items[1]->text), items[1]->span);
+  Span span = items[1]->span;
+  check_name(items[1]->text(), span);
+  Place place = beside(names_.places[form->span.file], items[1]->text(), form->span.file);
+  if (options_.files == nullptr) complain(span, fmt::format("cannot read '{}': this program is given no files", name_of(place)));
+  check_circle(place, span);
+  auto text = file_text(place, span);
+  if (!text) complain(span, fmt::format("cannot read '{}'", name_of(place)));
+  return read_file(place, std::move(*text), span);
 }
 
-std::vector<DatumPtr> Loader::import(const DatumPtr& form) {
-  std::vector<DatumPtr> items;
+Vector<DatumPtr> Loader::import(const DatumPtr& form) {
+  Vector<DatumPtr> items;
   if (!list_items(form, items) || items.size() != 2 || !(is_symbol(*items[1]) || items[1]->kind == Datum::Kind::string))
     complain(form->span, "'import' is written (import name)");
-  const std::string& name = items[1]->text;
-  std::vector<std::string> places{beside(program_.sources[form->span.file].name, name)};
+  std::string_view name = items[1]->text();
+  check_name(name, items[1]->span);
+  Vector<Place> places{beside(names_.places[form->span.file], name, form->span.file)};
   for (const std::string& folder : options_.library_folders)
-    places.push_back((fs::path(folder) / name).lexically_normal().string());
-  for (const std::string& place : places)
+    places.push_back({folder, fs::path(name).lexically_normal().string(), form->span.file});
+  if (options_.files == nullptr) places.clear();
+  for (Place& place : places) {
+    std::string stem = place.path;
     for (const char* ending : {".scm", ".vlad", ""}) {
-      std::string file = place + ending;
-      std::error_code error;
-      if (!fs::is_regular_file(file, error)) continue;
-      if (!import_once(file)) return {};
-      return read_file(std::move(file), items[1]->span);
+      place.path = stem + ending;
+      std::string file = name_of(place);
+      if (names_.known_imports.contains(file)) return {};
+      auto text = file_text(place, items[1]->span);
+      if (!text) continue;
+      import_once(file);
+      return read_file(place, std::move(*text), items[1]->span);
     }
+  }
   for (const LibraryFile& file : library_files())
     if (file.name == name) return {}; // its definitions are always at hand
-  complain(items[1]->span,
-           fmt::format("cannot find the library '{}' beside this file, in the library folders or in Cairn's own library", name));
+  complain(items[1]->span, options_.files == nullptr
+                               ? fmt::format("cannot find the library '{}' in Cairn's own; this program is given no files", name)
+                               : fmt::format("cannot find the library '{}' beside this file, in the library folders or in Cairn's own library", name));
 }
 
 std::uint32_t Loader::library_source(std::uint32_t file) {
@@ -107,9 +137,10 @@ std::uint32_t Loader::library_source(std::uint32_t file) {
   std::uint32_t& known = names_.library_sources[file];
   if (known == 0) {
     const LibraryFile& source = library_files()[file];
-    program_.sources.push_back({fmt::format("<cairn>/{}.scm", source.name), std::string(source.text)});
-    names_.parents.push_back(static_cast<std::uint32_t>(names_.parents.size()));
-    known = static_cast<std::uint32_t>(program_.sources.size());
+    names_.places.push_back({"", "", static_cast<std::uint32_t>(names_.places.size())});
+    names_.charges.emplace_back();
+    names_.sources.emplace_back(fmt::format("<cairn>/{}.scm", source.name), std::string(source.text));
+    known = static_cast<std::uint32_t>(names_.sources.size());
   }
   return known - 1;
 }

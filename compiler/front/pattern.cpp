@@ -17,7 +17,7 @@ bool is_single(const Datum& list) { return is_pair(list) && is_null(*list.cdr); 
 Variable* Expander::Patterns::target(const DatumPtr& target) { return part(target, Shape::whole, work_); }
 
 // Only parts that are no names are left for later.
-Variable* Expander::Patterns::part(const DatumPtr& given, Shape shape, std::vector<Part>& later) {
+Variable* Expander::Patterns::part(const DatumPtr& given, Shape shape, Vector<Part>& later) {
   DatumPtr pattern = given;
   for (;;) { // (cons* p) is p
     if (shape == Shape::cons_star && is_single(*pattern)) {
@@ -30,8 +30,8 @@ Variable* Expander::Patterns::part(const DatumPtr& given, Shape shape, std::vect
     }
   }
   if (shape == Shape::whole && is_symbol(*pattern)) {
-    if (!names_.emplace(pattern->text, true).second)
-      complain(pattern->span, fmt::format("the name '{}' appears twice here", pattern->text));
+    if (!names_.emplace(pattern->text(), true).second)
+      complain(pattern->span, fmt::format("the name '{}' appears twice here", pattern->text()));
     return expander_.bind(pattern);
   }
   Variable* value = expander_.fresh("part", pattern->span);
@@ -40,7 +40,7 @@ Variable* Expander::Patterns::part(const DatumPtr& given, Shape shape, std::vect
 }
 
 void Expander::Patterns::take_apart() {
-  std::vector<Part> stack, parts;
+  Vector<Part> stack, parts;
   for (std::size_t i = work_.size(); i-- > 0;) stack.push_back(std::move(work_[i]));
   work_.clear();
   while (!stack.empty()) {
@@ -55,13 +55,14 @@ void Expander::Patterns::take_apart() {
 
 void Expander::Patterns::match_pair(Variable* value, Variable* car, Variable* cdr, Span span) {
   nest_.put(make_if(call_builtin("pair?", span, make_local(value, span)), nullptr, make_match_fail(value, span), span), 1);
-  std::vector<ExprPtr> inits;
+  Exprs inits;
   inits.push_back(call_builtin("car", span, make_local(value, span)));
   inits.push_back(call_builtin("cdr", span, make_local(value, span)));
-  nest_.put_let({car, cdr}, std::move(inits), span);
+  Variable* const parts[] = {car, cdr};
+  nest_.put_let(parts, std::move(inits), span);
 }
 
-void Expander::Patterns::match(const Part& p, std::vector<Part>& later) {
+void Expander::Patterns::match(const Part& p, Vector<Part>& later) {
   const Datum& d = *p.pattern;
   auto pair_of = [&](const DatumPtr& car, Shape car_shape, const DatumPtr& cdr, Shape cdr_shape) {
     Variable* a = part(car, car_shape, later);

@@ -13,15 +13,15 @@ namespace cairn::compiler {
 namespace {
 
 struct TopForm {
-  DatumPtr expression; // null: a definition
+  DatumPtr expression = nullptr; // null: a definition
   Definition definition;
 };
 
 // Splices begin, include and import, and makes every defined name known.
-std::vector<TopForm> collect(std::vector<DatumPtr> forms, Expander& expander, Loader& loader) {
-  std::vector<TopForm> out;
-  std::vector<DatumPtr> pending(forms.rbegin(), forms.rend());
-  std::vector<DatumPtr> parts;
+Vector<TopForm> collect(Vector<DatumPtr> forms, Expander& expander, Loader& loader) {
+  Vector<TopForm> out;
+  Vector<DatumPtr> pending(forms.rbegin(), forms.rend());
+  Vector<DatumPtr> parts;
   auto push = [&pending](std::span<const DatumPtr> more) { pending.insert(pending.end(), more.rbegin(), more.rend()); };
   while (!pending.empty()) {
     DatumPtr form = std::move(pending.back());
@@ -45,15 +45,15 @@ std::vector<TopForm> collect(std::vector<DatumPtr> forms, Expander& expander, Lo
 
 Program expand(std::string name, std::string text, const Options& options, Names& names, bool open) {
   Program program;
-  program.globals = std::move(names.globals);
-  program.sources = std::move(names.sources);
+  program.names = &names;
+  Arena::Installed installed(&program.arena);
   for (const HostDeclaration& h : options.hosts) program.hosts.push_back({h.name, h.parameters});
   try {
-    Loader loader(program, options, names);
+    Loader loader(options, names);
     Expander expander(program, loader, names, open);
-    std::vector<ExprPtr> user;
+    Exprs user;
     for (const TopForm& form : collect(loader.read_main(std::move(name), std::move(text)), expander, loader))
-      user.push_back(form.expression ? expander.expand_top(form.expression) : expander.expand_top_definition(form.definition));
+      user.push_back(form.expression != nullptr ? expander.expand_top(form.expression) : expander.expand_top_definition(form.definition));
     bool only_definitions =
         std::all_of(user.begin(), user.end(), [](const ExprPtr& e) { return e->kind == Expr::Kind::set_global; });
     program.has_value = !user.empty() && user.back()->kind != Expr::Kind::set_global;
@@ -61,7 +61,7 @@ Program expand(std::string name, std::string text, const Options& options, Names
     program.forms = expander.expand_library();
     for (ExprPtr& e : user) program.forms.push_back(std::move(e));
   } catch (Complaint& c) {
-    throw Failure{std::move(c.diagnostic), std::move(program.sources)};
+    throw Failure{std::move(c.diagnostic), names.sources.at(c.diagnostic.span.file)};
   }
   return program;
 }
@@ -69,15 +69,14 @@ Program expand(std::string name, std::string text, const Options& options, Names
 } // namespace
 
 Program expand(std::string name, std::string text, const Options& options) {
-  Names names;
-  return expand(std::move(name), std::move(text), options, names, false);
+  auto names = std::make_shared<Names>();
+  Program program = expand(std::move(name), std::move(text), options, *names, false);
+  program.own_names = std::move(names);
+  return program;
 }
 
 Program expand(std::string name, std::string text, const Options& options, Names& names) {
-  Program program = expand(std::move(name), std::move(text), options, names, true);
-  names.globals = program.globals;
-  names.sources = program.sources;
-  return program;
+  return expand(std::move(name), std::move(text), options, names, true);
 }
 
 std::vector<std::string> names_in_force(const Names& names, const Options& options, std::string_view prefix) {

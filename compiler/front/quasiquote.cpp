@@ -29,7 +29,7 @@ struct Element {
 ExprPtr Expander::quasi(const DatumPtr& d, unsigned level) {
   if (d->kind == Datum::Kind::vector) {
     DatumPtr list = make_null(d->span);
-    for (std::size_t i = d->items.size(); i-- > 0;) list = make_pair(d->items[i], std::move(list), d->span);
+    for (std::size_t i = d->size; i-- > 0;) list = make_pair(d->items()[i], list, d->span);
     ExprPtr e = is_null(*list) ? nullptr : quasi_list(list, level);
     return e ? call_builtin("list->vector", d->span, std::move(e)) : nullptr;
   }
@@ -51,7 +51,7 @@ ExprPtr Expander::quasi(const DatumPtr& d, unsigned level) {
 }
 
 ExprPtr Expander::quasi_list(const DatumPtr& d, unsigned level) {
-  std::vector<Element> elements;
+  Vector<Element> elements;
   DatumPtr rest = d;
   for (; is_pair(*rest); rest = rest->cdr) {
     // (a . ,b) reads as (a unquote b)

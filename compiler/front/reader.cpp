@@ -9,8 +9,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
+#include <span>
 
 namespace cairn::compiler {
 
@@ -18,6 +20,8 @@ void complain(Span span, std::string message) { throw Complaint{{span, std::move
 
 bool is_complete(std::string_view text) {
   try {
+    Arena arena;
+    Arena::Installed installed(&arena);
     check_text(text, 0);
     read_all(text, 0, 0, text.size());
   } catch (const Incomplete&) {
@@ -70,8 +74,9 @@ public:
   Reader(std::string_view text, std::uint32_t file, std::size_t begin, std::size_t end)
       : text_(text.substr(0, end)), file_(file), at_(begin) {}
 
-  std::vector<DatumPtr> run() {
+  Vector<DatumPtr> run() {
     for (;;) {
+      poll();
       skip_blank();
       if (at_ == text_.size()) break;
       step();
@@ -81,21 +86,28 @@ public:
   }
 
 private:
-  // Something begun and not finished: a list, a vector, an abbreviation, a commented datum.
+  // Something begun and not finished: a list, a vector, an abbreviation, a commented datum. check_text has made sure that 32 bits count the
+  // bytes of a text.
   struct Open {
-    enum class Kind { list, vector, prefix, comment } kind;
-    std::size_t begin, opening_end;
-    std::string_view prefix; // the symbol an abbreviation stands for
-    std::vector<DatumPtr> items;
-    std::size_t dot = 0; // byte after the dot of a dotted list
-    DatumPtr tail;       // what follows the dot
+    enum class Kind : std::uint8_t { list, vector, prefix, comment } kind;
+    std::uint8_t length; // of what opens it
+    std::uint32_t begin;
+    std::uint32_t first;     // where its elements begin in items_
+    std::uint32_t dot;       // byte after the dot of a dotted list, 0 before it
+    DatumPtr tail = nullptr; // what follows the dot
   };
 
   Span span(std::size_t begin, std::size_t end) const {
     return {file_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
   }
 
-  Span opening(const Open& o) const { return span(o.begin, o.opening_end); }
+  Span opening(const Open& o) const { return span(o.begin, o.begin + o.length); }
+  std::string_view opening_text(const Open& o) const { return text_.substr(o.begin, o.length); }
+  // The symbol an abbreviation stands for.
+  std::string_view prefix_name(const Open& o) const {
+    if (o.length == 2) return "unquote-splicing";
+    return text_[o.begin] == '\'' ? "quote" : text_[o.begin] == '`' ? "quasiquote" : "unquote";
+  }
   std::string open_text(const Open& o) const {
     switch (o.kind) {
     case Open::Kind::list:
@@ -103,7 +115,7 @@ private:
     case Open::Kind::vector:
       return "this '#(' is never closed";
     default:
-      return fmt::format("nothing follows this {}", text_.substr(o.begin, o.opening_end - o.begin));
+      return fmt::format("nothing follows this {}", opening_text(o));
     }
   }
   [[noreturn]] void complain_open(const Open& o) const { complain(opening(o), open_text(o)); }
@@ -138,8 +150,8 @@ private:
     }
   }
 
-  void open(Open::Kind kind, std::size_t length, std::string_view prefix = {}) {
-    open_.push_back({kind, at_, at_ + length, prefix, {}, 0, nullptr});
+  void open(Open::Kind kind, std::uint8_t length) {
+    open_.push_back({kind, length, static_cast<std::uint32_t>(at_), static_cast<std::uint32_t>(items_.size()), 0, nullptr});
     at_ += length;
   }
 
@@ -153,11 +165,10 @@ private:
     case ')':
       return close();
     case '\'':
-      return open(Open::Kind::prefix, 1, "quote");
     case '`':
-      return open(Open::Kind::prefix, 1, "quasiquote");
+      return open(Open::Kind::prefix, 1);
     case ',':
-      return next == '@' ? open(Open::Kind::prefix, 2, "unquote-splicing") : open(Open::Kind::prefix, 1, "unquote");
+      return open(Open::Kind::prefix, next == '@' ? 2 : 1);
     case '"':
       return read_string();
     case '[':
@@ -180,29 +191,30 @@ private:
     if (open_.empty()) complain(span(at_, at_ + 1), "this ')' closes nothing");
     Open& o = open_.back();
     if (o.kind == Open::Kind::prefix || o.kind == Open::Kind::comment) complain_open(o);
-    if (o.dot != 0 && !o.tail) complain(span(o.dot - 1, o.dot), "nothing follows this '.'");
+    if (o.dot != 0 && o.tail == nullptr) complain(span(o.dot - 1, o.dot), "nothing follows this '.'");
     ++at_;
     Span whole = span(o.begin, at_);
-    DatumPtr result;
+    DatumPtr result = nullptr;
+    auto items = std::span(items_).subspan(o.first);
     if (o.kind == Open::Kind::vector) {
-      auto v = make_datum(Datum::Kind::vector, whole);
-      v->items = std::move(o.items);
-      result = std::move(v);
+      result = make_vector(items, whole);
     } else {
       // The first pair has the span of the whole list; the later ones that of the rest.
-      result = o.tail ? std::move(o.tail) : make_null(whole);
-      for (std::size_t i = o.items.size(); i-- > 0;) {
-        std::size_t begin = i == 0 ? o.begin : o.items[i]->span.begin;
-        result = make_pair(std::move(o.items[i]), std::move(result), span(begin, at_));
+      result = o.tail != nullptr ? o.tail : make_null(whole);
+      for (std::size_t i = items.size(); i-- > 0;) {
+        std::size_t begin = i == 0 ? o.begin : items[i]->span.begin;
+        result = make_pair(items[i], result, span(begin, at_));
       }
     }
+    items_.resize(o.first);
     open_.pop_back();
-    add(std::move(result));
+    add(result);
   }
 
   // A complete datum goes to what is open around it, which it may complete in turn.
   void add(DatumPtr d) {
     while (!open_.empty()) {
+      poll();
       Open& o = open_.back();
       if (o.kind == Open::Kind::comment) {
         open_.pop_back();
@@ -210,42 +222,40 @@ private:
       }
       if (o.kind == Open::Kind::prefix) {
         Span whole = span(o.begin, at_);
-        DatumPtr rest = make_pair(std::move(d), make_null(whole), whole);
-        d = make_pair(make_symbol(std::string(o.prefix), span(o.begin, o.opening_end)), std::move(rest), whole);
+        d = make_pair(make_symbol(prefix_name(o), opening(o)), make_pair(d, make_null(whole), whole), whole);
         open_.pop_back();
         continue;
       }
       if (o.dot == 0) {
-        o.items.push_back(std::move(d));
+        items_.push_back(d);
       } else {
-        if (o.tail) complain(d->span, "only one datum may follow '.'");
-        o.tail = std::move(d);
+        if (o.tail != nullptr) complain(d->span, "only one datum may follow '.'");
+        o.tail = d;
       }
       return;
     }
-    done_.push_back(std::move(d));
+    done_.push_back(d);
   }
 
   void read_string() {
     std::size_t begin = at_++;
-    auto d = make_datum(Datum::Kind::string, {});
+    Text content;
     for (;;) {
       if (at_ == text_.size()) break_off(span(begin, begin + 1), "this string is never closed");
       char c = text_[at_];
       if (c == '"') break;
       if (c == '\\') {
-        read_escape(d->text, begin);
+        read_escape(content, begin);
       } else {
-        d->text += c;
+        content += c;
         ++at_;
       }
     }
     ++at_;
-    d->span = span(begin, at_);
-    add(std::move(d));
+    add(make_text(Datum::Kind::string, content, span(begin, at_)));
   }
 
-  void read_escape(std::string& out, std::size_t string_begin) {
+  void read_escape(Text& out, std::size_t string_begin) {
     std::size_t begin = at_++;
     if (at_ == text_.size()) break_off(span(string_begin, string_begin + 1), "this string is never closed");
     char c = text_[at_];
@@ -274,7 +284,9 @@ private:
       auto code = end == std::string_view::npos ? std::nullopt : parse_hex(text_.substr(at_ + 1, end - at_ - 1));
       if (!code || !text::is_code_point(*code))
         complain(span(begin, at_ + 1), "a hexadecimal escape is written \\xHH; with a valid code point");
-      text::append_code_point(out, *code);
+      std::string character;
+      text::append_code_point(character, *code);
+      out += character;
       at_ = end;
       break;
     }
@@ -304,9 +316,9 @@ private:
       if (!named) complain(span(begin, end), fmt::format("unknown character '#\\{}'", name));
       code = *named;
     }
-    auto d = make_datum(Datum::Kind::character, span(begin, end));
+    Datum* d = make_datum(Datum::Kind::character, span(begin, end));
     d->integer = code;
-    add(std::move(d));
+    add(d);
   }
 
   static std::optional<std::uint32_t> named_character(std::string_view name) {
@@ -326,38 +338,39 @@ private:
     Span where = span(begin, at_);
     if (token == ".") return read_dot(where);
     if (auto number = text::parse_number(token)) {
-      auto d = make_datum(number->exact ? Datum::Kind::integer : Datum::Kind::flonum, where);
-      d->integer = number->exact ? number->integer : 0;
-      d->flonum = number->exact ? 0 : number->flonum;
-      return add(std::move(d));
+      if (number->exact) return add(make_integer(number->integer, where));
+      Datum* d = make_datum(Datum::Kind::flonum, where);
+      d->flonum = number->flonum;
+      return add(d);
     }
     if (token[0] == '#') {
       if (token == "#t" || token == "#true" || token == "#T") return add(make_boolean(true, where));
       if (token == "#f" || token == "#false" || token == "#F") return add(make_boolean(false, where));
       complain(where, fmt::format("unknown syntax '{}'", token));
     }
-    add(make_symbol(std::string(token), where));
+    add(make_symbol(token, where));
   }
 
   void read_dot(Span where) {
     if (open_.empty() || open_.back().kind == Open::Kind::vector) complain(where, "'.' belongs inside a list");
     Open& o = open_.back();
     if (o.kind != Open::Kind::list) complain_open(o);
-    if (o.items.empty()) complain(where, "'.' needs an element before it");
+    if (items_.size() == o.first) complain(where, "'.' needs an element before it");
     if (o.dot != 0) complain(where, "a list has one '.' at most");
-    o.dot = at_;
+    o.dot = static_cast<std::uint32_t>(at_);
   }
 
   std::string_view text_;
   std::uint32_t file_;
   std::size_t at_;
-  std::vector<Open> open_;
-  std::vector<DatumPtr> done_;
+  Vector<Open> open_;
+  Vector<DatumPtr> items_; // of all that is open
+  Vector<DatumPtr> done_;
 };
 
 } // namespace
 
-std::vector<DatumPtr> read_all(std::string_view text, std::uint32_t file, std::size_t begin, std::size_t end) {
+Vector<DatumPtr> read_all(std::string_view text, std::uint32_t file, std::size_t begin, std::size_t end) {
   return Reader(text, file, begin, end).run();
 }
 

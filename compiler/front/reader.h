@@ -18,7 +18,7 @@ struct Incomplete : Complaint {};
 
 // All data in text[begin, end); spans count from the start of `text` and name `file`. Throws Complaint.
 // The text must have passed check_text.
-std::vector<DatumPtr> read_all(std::string_view text, std::uint32_t file, std::size_t begin, std::size_t end);
+Vector<DatumPtr> read_all(std::string_view text, std::uint32_t file, std::size_t begin, std::size_t end);
 
 // Refuses bytes that are not UTF-8 and control characters other than white space. Throws Complaint.
 void check_text(std::string_view text, std::uint32_t file);

@@ -5,7 +5,6 @@
 #include "compiler/core.h"
 
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace cairn::compiler {
@@ -29,7 +28,7 @@ public:
     }
   }
 
-  Variable* find(const std::string& name) const {
+  Variable* find(std::string_view name) const {
     auto it = names_.find(name);
     return it == names_.end() || it->second.empty() ? nullptr : it->second.back();
   }
@@ -41,8 +40,8 @@ public:
   }
 
 private:
-  std::unordered_map<std::string, std::vector<Variable*>> names_;
-  std::vector<std::vector<Variable*>*> trail_;
+  Map<std::string_view, Vector<Variable*>> names_;
+  Vector<Vector<Variable*>*> trail_;
 };
 
 } // namespace cairn::compiler

@@ -35,7 +35,7 @@ const std::unordered_map<std::string_view, Expander::Handler>& Expander::syntax(
 }
 
 ExprPtr Expander::misplaced(const DatumPtr& form, Items items) {
-  complain(form->span, fmt::format("'{}' has no meaning here", items[0]->text));
+  complain(form->span, fmt::format("'{}' has no meaning here", items[0]->text()));
 }
 
 ExprPtr Expander::misplaced_import(const DatumPtr& form, Items) { complain(form->span, "'import' belongs at the top level"); }
@@ -64,7 +64,7 @@ ExprPtr Expander::expand_lambda_form(const DatumPtr& form, Items items) {
 
 ExprPtr Expander::expand_sequence(Items forms, Span span) {
   if (forms.size() == 1) return expand(forms[0]);
-  auto e = std::make_unique<Expr>(Expr::Kind::sequence, span);
+  auto e = make_expr(Expr::Kind::sequence, span);
   for (const DatumPtr& d : forms) e->children.push_back(expand(d));
   return e;
 }
@@ -75,7 +75,7 @@ ExprPtr Expander::expand_begin(const DatumPtr& form, Items items) {
 }
 
 ExprPtr Expander::expand_include(const DatumPtr& form, Items) {
-  std::vector<DatumPtr> forms = loader_.include(form);
+  Vector<DatumPtr> forms = loader_.include(form);
   if (forms.empty()) complain(form->span, "the included file holds no expression");
   return expand_sequence(forms, form->span);
 }
@@ -97,7 +97,7 @@ ExprPtr Expander::expand_or(const DatumPtr& form, Items items) {
 
 // An expression of which only the truth is asked: `or` needs no variable there.
 ExprPtr Expander::expand_test(const DatumPtr& d) {
-  std::vector<DatumPtr> items;
+  Vector<DatumPtr> items;
   bool is_or = is_form(d, "or");
   if ((!is_or && !is_form(d, "and")) || !list_items(d, items) || items.size() < 3) return expand(d);
   Deeper deeper(*this, d->span);
@@ -122,7 +122,7 @@ void Expander::put_value_or(Nest& nest, ExprPtr value, Span span) {
 ExprPtr Expander::expand_cond(const DatumPtr& form, Items items) {
   if (items.size() == 1) complain(form->span, "'cond' needs at least one clause");
   Nest nest;
-  std::vector<DatumPtr> parts;
+  Vector<DatumPtr> parts;
   for (std::size_t i = 1; i < items.size(); ++i) {
     const DatumPtr& clause = items[i];
     if (!list_items(clause, parts) || parts.empty())
@@ -154,7 +154,7 @@ ExprPtr Expander::expand_case(const DatumPtr& form, Items items) {
   Nest nest;
   Variable* key = fresh("key", items[1]->span);
   nest.put_let(key, expand(items[1]), form->span);
-  std::vector<DatumPtr> parts, constants;
+  Vector<DatumPtr> parts, constants;
   for (std::size_t i = 2; i < items.size(); ++i) {
     const DatumPtr& clause = items[i];
     if (!list_items(clause, parts) || parts.size() < 2)
@@ -176,11 +176,11 @@ ExprPtr Expander::expand_case(const DatumPtr& form, Items items) {
   return nest.close(make_unspecified(form->span));
 }
 
-std::vector<Expander::Initialised> Expander::parse_bindings(const DatumPtr& bindings, std::string_view form) const {
-  std::vector<DatumPtr> list, parts;
+Vector<Expander::Initialised> Expander::parse_bindings(const DatumPtr& bindings, std::string_view form) const {
+  Vector<DatumPtr> list, parts;
   if (!list_items(bindings, list))
     complain(bindings->span, fmt::format("the bindings of '{}' are written ((name value) ...)", form));
-  std::vector<Initialised> out;
+  Vector<Initialised> out;
   for (const DatumPtr& binding : list) {
     if (!list_items(binding, parts) || parts.size() != 2)
       complain(binding->span, fmt::format("a binding of '{}' is written (name value)", form));
@@ -192,7 +192,7 @@ std::vector<Expander::Initialised> Expander::parse_bindings(const DatumPtr& bind
 ExprPtr Expander::expand_initialiser(const Initialised& binding) {
   if (!in_library_) warnings_.allow_new_version(binding.target, binding.init);
   ExprPtr e = expand(binding.init);
-  if (e->kind == Expr::Kind::lambda && e->name.empty() && is_symbol(*binding.target)) e->name = binding.target->text;
+  if (e->kind == Expr::Kind::lambda && e->name.empty() && is_symbol(*binding.target)) e->name = binding.target->text();
   return e;
 }
 
@@ -209,12 +209,12 @@ ExprPtr Expander::expand_let(const DatumPtr& form, Items items) {
 }
 
 ExprPtr Expander::expand_plain_let(const DatumPtr& form, Items items) {
-  std::vector<Initialised> bindings = parse_bindings(items[1], "let");
-  std::vector<ExprPtr> inits;
+  Vector<Initialised> bindings = parse_bindings(items[1], "let");
+  Exprs inits;
   for (const Initialised& b : bindings) inits.push_back(expand_initialiser(b));
   Scope::Mark mark = scope_.mark();
   Patterns patterns(*this);
-  std::vector<Variable*> variables, names;
+  Vector<Variable*> variables, names;
   for (const Initialised& b : bindings) {
     variables.push_back(patterns.target(b.target));
     if (is_symbol(*b.target)) names.push_back(variables.back());
@@ -230,7 +230,7 @@ ExprPtr Expander::expand_let_star(const DatumPtr& form, Items items) {
   if (items.size() < 3) complain(form->span, "'let*' needs bindings and a body");
   Scope::Mark mark = scope_.mark();
   Patterns patterns(*this);
-  std::vector<Variable*> names;
+  Vector<Variable*> names;
   for (const Initialised& b : parse_bindings(items[1], "let*")) {
     ExprPtr init = expand_initialiser(b);
     Variable* variable = patterns.target(b.target);
@@ -243,11 +243,11 @@ ExprPtr Expander::expand_let_star(const DatumPtr& form, Items items) {
   return patterns.nest().close(std::move(body));
 }
 
-ExprPtr Expander::make_loop(Variable* loop, ExprPtr lambda, std::vector<ExprPtr> inits, Span span) {
-  auto call = std::make_unique<Expr>(Expr::Kind::call, span);
+ExprPtr Expander::make_loop(Variable* loop, ExprPtr lambda, Exprs inits, Span span) {
+  auto call = make_expr(Expr::Kind::call, span);
   call->children.push_back(make_local(loop, span));
   for (ExprPtr& init : inits) call->children.push_back(std::move(init));
-  auto letrec = std::make_unique<Expr>(Expr::Kind::letrec, span);
+  auto letrec = make_expr(Expr::Kind::letrec, span);
   letrec->variables.push_back(loop);
   letrec->children.push_back(std::move(lambda));
   letrec->children.push_back(std::move(call));
@@ -256,22 +256,22 @@ ExprPtr Expander::make_loop(Variable* loop, ExprPtr lambda, std::vector<ExprPtr>
 
 ExprPtr Expander::expand_named_let(const DatumPtr& form, Items items) {
   if (items.size() < 4) complain(form->span, "'let' with a name needs bindings and a body");
-  std::vector<Initialised> bindings = parse_bindings(items[2], "let");
-  std::vector<ExprPtr> inits;
+  Vector<Initialised> bindings = parse_bindings(items[2], "let");
+  Exprs inits;
   DatumPtr parameters = make_null(items[2]->span);
   for (const Initialised& b : bindings) inits.push_back(expand_initialiser(b));
   for (std::size_t i = bindings.size(); i-- > 0;)
     parameters = make_pair(bindings[i].target, std::move(parameters), items[2]->span);
   Scope::Mark mark = scope_.mark();
   Variable* loop = bind(items[1]);
-  ExprPtr lambda = expand_lambda(Items(&parameters, 1), items.subspan(3), items[1]->text, form->span);
+  ExprPtr lambda = expand_lambda(Items(&parameters, 1), items.subspan(3), items[1]->text(), form->span);
   end_scope(mark, {&loop, 1});
   return make_loop(loop, std::move(lambda), std::move(inits), form->span);
 }
 
 ExprPtr Expander::expand_letrec(const DatumPtr& form, Items items) {
   if (items.size() < 3) complain(form->span, "'letrec' needs bindings and a body");
-  std::vector<Definition> definitions;
+  Vector<Definition> definitions;
   for (const Initialised& b : parse_bindings(items[1], "letrec")) {
     if (!is_symbol(*b.target)) complain(b.target->span, fmt::format("a name is needed here, got {}", datum_text(*b.target, 60)));
     definitions.push_back({b.target, {}, {b.init}, b.span});
@@ -280,11 +280,11 @@ ExprPtr Expander::expand_letrec(const DatumPtr& form, Items items) {
 }
 
 ExprPtr Expander::expand_do(const DatumPtr& form, Items items) {
-  std::vector<DatumPtr> specs, parts, end;
+  Vector<DatumPtr> specs, parts, end;
   if (items.size() < 3 || !list_items(items[1], specs) || !list_items(items[2], end) || end.empty())
     complain(form->span, "'do' is written (do ((name first next) ...) (test result ...) body ...)");
-  std::vector<DatumPtr> names, steps; // a step that is left out is the name itself
-  std::vector<ExprPtr> inits;
+  Vector<DatumPtr> names, steps; // a step that is left out is the name itself
+  Exprs inits;
   for (const DatumPtr& spec : specs) {
     if (!list_items(spec, parts) || parts.size() < 2 || parts.size() > 3 || !is_symbol(*parts[0]))
       complain(spec->span, "a variable of 'do' is written (name first next) or (name first)");
@@ -293,7 +293,7 @@ ExprPtr Expander::expand_do(const DatumPtr& form, Items items) {
     steps.push_back(parts.size() == 3 ? parts[2] : parts[0]);
   }
   Variable* loop = fresh("do", form->span);
-  auto lambda = std::make_unique<Expr>(Expr::Kind::lambda, form->span);
+  auto lambda = make_expr(Expr::Kind::lambda, form->span);
   lambda->name = "do";
   lambda->library = in_library_;
   Scope::Mark mark = scope_.mark();
@@ -301,9 +301,9 @@ ExprPtr Expander::expand_do(const DatumPtr& form, Items items) {
   for (const DatumPtr& name : names) lambda->variables.push_back(patterns.target(name));
   ExprPtr test = expand_test(end[0]);
   ExprPtr result = end.size() == 1 ? make_unspecified(form->span) : expand_sequence(Items(end).subspan(1), form->span);
-  auto round = std::make_unique<Expr>(Expr::Kind::sequence, form->span);
+  auto round = make_expr(Expr::Kind::sequence, form->span);
   for (const DatumPtr& d : items.subspan(3)) round->children.push_back(expand(d));
-  auto again = std::make_unique<Expr>(Expr::Kind::call, form->span);
+  auto again = make_expr(Expr::Kind::call, form->span);
   again->children.push_back(make_local(loop, form->span));
   for (const DatumPtr& step : steps) again->children.push_back(expand(step));
   scope_.release(mark);

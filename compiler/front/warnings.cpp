@@ -15,26 +15,29 @@ namespace {
 // Initialisers are searched this far; a new version of something in a longer one is taken for granted.
 constexpr std::size_t kLongestSearch = 10'000;
 
-bool is_private(const std::string& name) { return name.starts_with('_'); }
+bool is_private(std::string_view name) { return name.starts_with('_'); }
 
 // Calls f of every symbol in `d` until it returns true; true if it did or if `d` is too large to tell.
 template <class F> bool any_symbol(const Datum& d, F&& f) {
-  std::vector<const Datum*> work{&d};
+  Vector<const Datum*> work{&d};
   for (std::size_t looked = 0; !work.empty(); ++looked) {
     if (looked == kLongestSearch) return true;
     const Datum& at = *work.back();
     work.pop_back();
     if (is_symbol(at) && f(at)) return true;
-    if (at.cdr) work.push_back(at.cdr.get());
-    if (at.car) work.push_back(at.car.get());
-    for (const DatumPtr& item : at.items) work.push_back(item.get());
+    if (is_pair(at)) {
+      work.push_back(at.cdr);
+      work.push_back(at.car);
+    } else if (at.kind == Datum::Kind::vector) {
+      work.insert(work.end(), at.items().begin(), at.items().end());
+    }
   }
   return false;
 }
 
 } // namespace
 
-void Warnings::unused(const std::string& name, Span span) {
+void Warnings::unused(std::string_view name, Span span) {
   if (!is_private(name)) all_.push_back({span, name, Warning::Kind::unused, {}});
 }
 
@@ -46,18 +49,18 @@ void Warnings::never_used(const Global& g) { unused(g.name, g.span); }
 
 void Warnings::allow_new_version(const DatumPtr& target, const DatumPtr& init) {
   any_symbol(*target, [&](const Datum& symbol) {
-    if (any_symbol(*init, [&](const Datum& mentioned) { return mentioned.text == symbol.text; }))
+    if (any_symbol(*init, [&](const Datum& mentioned) { return mentioned.text() == symbol.text(); }))
       new_versions_.insert(key(symbol.span));
     return false;
   });
 }
 
 void Warnings::hides(const Datum& symbol, Span hidden, bool top_level) {
-  if (is_private(symbol.text) || new_versions_.contains(key(symbol.span))) return;
-  all_.push_back({symbol.span, symbol.text, top_level ? Warning::Kind::hides_global : Warning::Kind::hides_local, hidden});
+  if (is_private(symbol.text()) || new_versions_.contains(key(symbol.span))) return;
+  all_.push_back({symbol.span, symbol.text(), top_level ? Warning::Kind::hides_global : Warning::Kind::hides_local, hidden});
 }
 
-std::vector<Diagnostic> Warnings::take(const std::vector<bytecode::Source>& sources) {
+std::vector<Diagnostic> Warnings::take(const Deque<bytecode::Source>& sources) {
   auto place = [](const Warning& w) { return std::tuple(w.span.file, w.span.begin, w.kind); };
   std::stable_sort(all_.begin(), all_.end(), [&](const Warning& a, const Warning& b) { return place(a) < place(b); });
   std::vector<Diagnostic> out;

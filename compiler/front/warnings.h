@@ -4,7 +4,6 @@
 
 #include "compiler/front/datum.h"
 
-#include <unordered_set>
 #include <vector>
 
 namespace cairn::compiler {
@@ -24,21 +23,21 @@ public:
   void hides(const Datum& symbol, Span hidden, bool top_level);
 
   // All of them by their place in the sources.
-  std::vector<Diagnostic> take(const std::vector<bytecode::Source>& sources);
+  std::vector<Diagnostic> take(const Deque<bytecode::Source>& sources);
 
 private:
   struct Warning {
     Span span;
-    std::string name;
+    std::string_view name;
     enum class Kind { unused, hides_local, hides_global } kind;
     Span hidden;
   };
   static std::uint64_t key(Span s) { return std::uint64_t{s.file} << 32 | s.begin; }
-  void unused(const std::string& name, Span span);
+  void unused(std::string_view name, Span span);
 
-  std::unordered_set<const Variable*> used_;
-  std::unordered_set<std::uint64_t> new_versions_; // places of symbols
-  std::vector<Warning> all_;
+  Set<const Variable*> used_;
+  Set<std::uint64_t> new_versions_; // places of symbols
+  Vector<Warning> all_;
 };
 
 } // namespace cairn::compiler

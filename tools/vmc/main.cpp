@@ -22,6 +22,7 @@ struct Options {
   bool strip = false, exports = false, no_warnings = false, reseal = false;
   std::vector<std::string> hosts; // NAME/PARAMETERS
   std::vector<std::string> libraries;
+  std::uint64_t memory_bytes = 0; // 0: the compiler's default
 };
 
 std::string default_output(const std::string& file) {
@@ -69,6 +70,7 @@ int compile(const Options& options) {
   inner.library_folders = libraries.data();
   inner.library_folder_count = libraries.size();
   inner.exports = options.exports;
+  inner.memory_bytes = options.memory_bytes;
   if (!options.no_warnings) inner.warn = [](void*, const char* text, std::size_t bytes) { complain({text, bytes}); };
   std::deque<std::string> host_names;
   std::vector<cairn_host_declaration> hosts = host_declarations(options, host_names);
@@ -79,6 +81,10 @@ int compile(const Options& options) {
   cairn_status status = options.emit == "ir"
                             ? cairn_compile_file_to_ir(options.file.c_str(), &inner, result.text(), error.text())
                             : cairn_compile_file(options.file.c_str(), &inner, result.bytes(), result.size(), error.text());
+  if (status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY) {
+    complain(options.file + ": " + std::string(error.view()));
+    return kOverBudget;
+  }
   if (status != CAIRN_OK) {
     complain(error.view());
     return kBadUsage;
@@ -133,6 +139,8 @@ int main(int argc, char** argv) {
       ->type_name("DIR")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  std::string memory;
+  app.add_option("--memory", memory, "the most that compiling may take, e.g. 256MiB (1GiB)")->type_name("SIZE");
   app.add_flag("-w,--no-warnings", options.no_warnings, "say nothing about unused and hidden names");
   app.add_flag("--exports", options.exports, "keep every definition, so that a host program finds it by name");
   app.add_option("--host", options.hosts, "a procedure that the host program provides; may be repeated")
@@ -141,6 +149,11 @@ int main(int argc, char** argv) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--reseal", options.reseal, "FILE is a module or a capsule: make its checksum right again, in place or into -o");
   if (auto code = parse_arguments(app, {argv + 1, argv + argc})) return *code;
+  if (app.count("--memory") != 0) {
+    auto bytes = parse_size(memory);
+    if (!bytes) return bad_usage("vmc", "--memory: expected a size like 256MiB, got \"" + memory + "\"");
+    options.memory_bytes = *bytes;
+  }
   if (options.reseal) return reseal(options);
   if (options.emit == "bc" && options.output.empty()) options.output = default_output(options.file);
   if (options.output == options.file) return bad_usage("vmc", "the output would overwrite " + options.file);

@@ -17,6 +17,7 @@
 #include <langinfo.h>
 #include <poll.h>
 #include <string_view>
+#include <type_traits>
 #include <unistd.h>
 
 namespace cairn::tools {
@@ -66,6 +67,10 @@ int read_character(EditLine*, wchar_t* out) {
 } // namespace
 
 bool interrupted() { return g_interrupted != 0; }
+const volatile int* interrupt_flag() {
+  static_assert(std::is_same_v<std::sig_atomic_t, int>);
+  return &g_interrupted;
+}
 
 void clear_interrupted() {
   char unused[64];

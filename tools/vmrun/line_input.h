@@ -42,6 +42,8 @@ private:
 // whoever acts on it clears it.
 void catch_interrupts(void (*notify)());
 bool interrupted();
+// Not 0 where interrupted() is true, for those who look by themselves.
+const volatile int* interrupt_flag();
 void clear_interrupted();
 
 } // namespace cairn::tools

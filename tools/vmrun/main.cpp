@@ -143,9 +143,11 @@ ModuleHandle Session::compiled_or_read() const {
     inner.library_folders = libraries.data();
     inner.library_folder_count = libraries.size();
     inner.exports = 0;
+    inner.memory_bytes = compiler_memory(options_);
     CompilerBuffer error;
-    if (cairn_compile_file(file.c_str(), &inner, compiled.bytes(), compiled.size(), error.text()) != CAIRN_OK)
-      throw Leave{kBadUsage, std::string(error.view())};
+    cairn_status status = cairn_compile_file(file.c_str(), &inner, compiled.bytes(), compiled.size(), error.text());
+    bool memory = status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY;
+    if (status != CAIRN_OK) throw Leave{memory ? kOverBudget : kBadUsage, memory ? file + ": " + std::string(error.view()) : std::string(error.view())};
     data = compiled.data();
     size = compiled.length();
   } else if (ends_with(file, ".capsule")) {

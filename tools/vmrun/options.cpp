@@ -3,6 +3,7 @@
 
 #include "common/arguments.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <unistd.h>
 
@@ -124,6 +125,11 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   } catch (const UsageError& e) {
     return bad_usage("vmrun", e.what());
   }
+}
+
+std::uint64_t compiler_memory(const RunOptions& options) {
+  constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
+  return options.memory_bytes == 0 ? 0 : std::max(options.memory_bytes, kLeast);
 }
 
 std::string creation_error(bool bad_argument, std::string_view error) {

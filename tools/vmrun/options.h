@@ -37,6 +37,9 @@ struct RunOptions {
 // Nothing if all is well; else the exit code, and the user has been told why.
 std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options);
 
+// What compiling may take: as much as the run, but enough for any program that people write; 0: the compiler's default.
+std::uint64_t compiler_memory(const RunOptions& options);
+
 // What to print when a machine could not be made: a wrong value is named after its option.
 std::string creation_error(bool bad_argument, std::string_view error);
 

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <unistd.h>
 
 namespace cairn::tools {
@@ -67,7 +68,8 @@ private:
   bool next_entry(std::string& text);
   void handle(std::string_view entry);
   void command(std::string_view name, std::string_view rest);
-  bool compile(std::string_view text, ModuleHandle& module);
+  bool compile(std::string_view text);
+  bool give_pending();
   Outcome evaluate(std::string_view text);
   Outcome proceed();
   void show_value(const Outcome& outcome);
@@ -84,6 +86,7 @@ private:
   LineInput input_;
   cairn_session* session_ = nullptr;
   VmHandle vm_;
+  std::deque<ModuleHandle> pending_; // compiled, and not yet the machine's
   unsigned entries_ = 0;
   bool at_line_start_ = true;
   bool quit_ = false;
@@ -104,6 +107,9 @@ bool Repl::create() {
   cairn_compiler_options_init(&compiler);
   compiler.library_folders = libraries.data();
   compiler.library_folder_count = libraries.size();
+  compiler.read = cairn_read_beneath;
+  compiler.memory_bytes = compiler_memory(options_);
+  compiler.cancel = interrupt_flag();
   CompilerBuffer fault;
   if (cairn_session_create(&compiler, &session_, fault.text()) != CAIRN_OK) {
     complain("vmrun: error: " + std::string(fault.view()) + "\n");
@@ -224,7 +230,8 @@ void Repl::command(std::string_view name, std::string_view rest) {
   }
 }
 
-bool Repl::compile(std::string_view text, ModuleHandle& module) {
+bool Repl::compile(std::string_view text) {
+  clear_interrupted();
   std::string name = "<input " + std::to_string(++entries_) + ">";
   CompilerBuffer bytes, error;
   if (cairn_session_compile(session_, name.c_str(), text.data(), text.size(), bytes.bytes(), bytes.size(), error.text()) !=
@@ -235,21 +242,30 @@ bool Repl::compile(std::string_view text, ModuleHandle& module) {
   CairnBuffer fault;
   cairn_module* read = nullptr;
   cairn_status status = cairn_module_read(bytes.data(), bytes.length(), &read, fault.text());
-  module.reset(read);
-  if (status != CAIRN_OK) streams_.report("error: " + std::string(fault.view()) + "\n");
+  if (status == CAIRN_OK) pending_.emplace_back(read);
+  else streams_.report("error: " + std::string(fault.view()) + "\n");
   return status == CAIRN_OK;
 }
 
+// The machine takes every module in order; only the last one is to run.
+bool Repl::give_pending() {
+  for (;;) {
+    CairnBuffer error;
+    if (cairn_vm_extend(vm_.get(), pending_.front().get(), error.text()) != CAIRN_OK) {
+      streams_.report("error: " + std::string(error.view()) + "\n");
+      return false;
+    }
+    pending_.pop_front();
+    if (pending_.empty()) return true;
+    cairn_vm_abandon(vm_.get());
+  }
+}
+
 Repl::Outcome Repl::evaluate(std::string_view text) {
-  ModuleHandle module;
-  if (!compile(text, module)) return {};
+  if (!compile(text)) return {};
   if (stopped_) cairn_vm_abandon(vm_.get());
   stopped_ = false;
-  CairnBuffer error;
-  if (cairn_vm_extend(vm_.get(), module.get(), error.text()) != CAIRN_OK) {
-    streams_.report("error: " + std::string(error.view()) + "\n");
-    return {};
-  }
+  if (!give_pending()) return {};
   has_value_ = cairn_session_has_value(session_) != 0;
   so_far_ = {};
   return proceed();
@@ -303,10 +319,11 @@ void Repl::show_gradient(std::string_view arguments) {
 }
 
 void Repl::disassemble(std::string_view text) {
-  ModuleHandle module;
-  if (!compile(text, module)) return;
+  if (!compile(text)) return;
+  std::vector<const cairn_module*> pending;
+  for (const ModuleHandle& module : pending_) pending.push_back(module.get());
   CairnBuffer listing;
-  if (cairn_module_disassemble(module.get(), listing.text()) != CAIRN_OK) return;
+  if (cairn_vm_disassemble(vm_.get(), pending.data(), pending.size(), listing.text()) != CAIRN_OK) return;
   say(piece_of_listing(listing.view(), text));
 }
 

@@ -88,7 +88,8 @@ CAIRN_API cairn_status cairn_reseal(void* bytes, size_t size, char** error);
 
 /* ---- modules ---- */
 
-/* Reads a .bc file's bytes and verifies what they hold. BAD_MODULE: damaged, of another version, or unsound. */
+/* Reads a .bc file's bytes and verifies what they hold. BAD_MODULE: damaged, of another version, or unsound. An extension, as sessions make
+ * them, is verified when a machine takes it: by itself it can be written and asked for its names, not loaded or disassembled. */
 CAIRN_API cairn_status cairn_module_read(const void* bytes, size_t size, cairn_module** module, char** error);
 
 /* The bytes of a .bc file. */
@@ -169,9 +170,13 @@ CAIRN_API cairn_status cairn_vm_load(cairn_vm* vm, const cairn_module* module, c
 CAIRN_API cairn_status cairn_vm_restore(cairn_vm* vm, const void* bytes, size_t size, char** error);
 
 /* Gives an idle machine (its program or call has ended, or failed) the next module of a cairn_session: what is defined stays, and
- * the module's top level is ready to run. An empty machine takes any module. BAD_MODULE: it does not begin with the machine's
- * module. */
+ * the module's top level is ready to run. An empty machine takes any module that is no extension. A machine takes all modules of a session
+ * in order; one whose top level is not to run is given and abandoned, one that the machine did not take is given again. BAD_MODULE: it is
+ * unsound, or does not continue what the machine has. */
 CAIRN_API cairn_status cairn_vm_extend(cairn_vm* vm, const cairn_module* module, char** error);
+
+/* The instructions of the machine's program and of `count` extensions that would come next. */
+CAIRN_API cairn_status cairn_vm_disassemble(const cairn_vm* vm, const cairn_module* const* extensions, size_t count, char** text);
 
 /* Runs at most `steps` steps from where the machine stands (CAIRN_UNLIMITED: to the end). OK: the program or call has ended;
  * OUT_OF_STEPS: exactly `steps` steps were made; CANCELLED: fewer, for cairn_vm_cancel; call again to go on after both.

@@ -24,6 +24,7 @@ struct cairn_vm {
   std::string complaint;         // of the host function that runs
   std::uint64_t slice = 100'000; // steps between two looks for a cancellation; follows the speed of the program
   std::uint64_t ticks = 0;       // spent running
+  cairn::bytecode::Beginning known; // what the program begins with; an extension that continues it may go on from there
 
   bool idle() const { return (stage == Stage::done || stage == Stage::failed) && !running; }
   cairn::machine::Engine& engine() { return machine.engine(); }

@@ -1,7 +1,9 @@
 // Machines of cairn.h: made, given a program, run, stopped, saved. What may be called when is decided here.
 #include "vm/api/handles.h"
 #include "vm/api/memory.h"
+#include "vm/bytecode/disassembler.h"
 #include "vm/bytecode/file.h"
+#include "vm/bytecode/verifier.h"
 #include "vm/machine/environment.h"
 #include "vm/machine/image.h"
 #include "vm/schedule/schedule.h"
@@ -95,9 +97,24 @@ void restore(cairn_vm& vm, std::span<const std::byte> file) {
     vm.engine().settle();
   }
   vm.stage = Stage::failed;
+  vm.known = {};
   if (!vm.machine.restore(file, message)) throw Refusal{CAIRN_BAD_CAPSULE, message};
   vm.stage = Stage::ready;
   vm.fresh = false;
+}
+
+// The machine's program with what continues it. `known` goes on to the end of the program.
+cairn::bytecode::Module continued(const cairn_vm& vm, cairn::bytecode::Beginning& known, std::span<const cairn_module* const> extensions) {
+  cairn::bytecode::Module whole = vm.engine().loaded.module;
+  cairn::bytecode::advance(known, whole);
+  cairn::bytecode::Beginning end = known;
+  for (const cairn_module* extension : extensions) {
+    if (extension == nullptr || extension->module.after != end)
+      throw Refusal{CAIRN_BAD_MODULE, "this module does not continue the one that the machine has"};
+    cairn::bytecode::advance(end, extension->module);
+    cairn::bytecode::append(whole, extension->module);
+  }
+  return whole;
 }
 
 } // namespace
@@ -158,6 +175,7 @@ cairn_status cairn_vm_load(cairn_vm* vm, const cairn_module* module, char** erro
   return guarded(error, [&] {
     require(vm != nullptr && module != nullptr, "cairn_vm_load: an argument is NULL");
     require(vm->stage == Stage::empty, "cairn_vm_load: the machine has a program already");
+    require(!module->module.is_extension(), "cairn_vm_load: the module continues another, which the machine does not have");
     vm->stage = Stage::failed;
     std::string message;
     if (!vm->machine.load(module->module, message)) throw Refusal{CAIRN_BAD_MODULE, message};
@@ -172,8 +190,21 @@ cairn_status cairn_vm_extend(cairn_vm* vm, const cairn_module* module, char** er
     require(vm->idle(), "cairn_vm_extend: the machine runs something");
     require(!vm->engine().options.one_shot, "cairn_vm_extend: the machine was made for one program");
     std::string message;
-    if (!vm->engine().extend(module->module, message)) throw Refusal{CAIRN_BAD_MODULE, message};
+    if (!vm->engine().extend(continued(*vm, vm->known, {&module, 1}), message)) throw Refusal{CAIRN_BAD_MODULE, message};
     vm->stage = Stage::ready;
+  });
+}
+
+cairn_status cairn_vm_disassemble(const cairn_vm* vm, const cairn_module* const* extensions, size_t count, char** text) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && text != nullptr && (extensions != nullptr || count == 0), "cairn_vm_disassemble: an argument is NULL");
+    *text = nullptr;
+    cairn::bytecode::Beginning known = vm->known;
+    cairn::bytecode::Module whole = continued(*vm, known, {extensions, count});
+    std::vector<cairn::bytecode::FunctionFacts> facts;
+    cairn::bytecode::VerifyError unsound;
+    if (!cairn::bytecode::verify(whole, facts, unsound)) throw Refusal{CAIRN_BAD_MODULE, unsound.message};
+    *text = copy_out(cairn::bytecode::disassemble(whole));
   });
 }
 

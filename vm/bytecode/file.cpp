@@ -21,10 +21,12 @@ namespace {
 // 64 instruction set u64 | 72 section table: offset u64, size u64 each | sections, each at a multiple of 8
 constexpr std::array<char, 8> kMagic = {'\x89', 'C', 'A', 'I', 'R', 'N', '\r', '\n'};
 constexpr std::size_t kLengthAt = 16, kChecksumAt = 24, kHeaderBytes = 32, kProducerBytes = 32;
-constexpr std::uint32_t kStripped = 1;
+constexpr std::uint32_t kStripped = 1, kExtension = 2;
 
-enum Section : unsigned { kConstants, kGlobals, kGroups, kFunctions, kNames, kSpans, kSources, kSections };
-constexpr std::size_t kSectionsAt = 72 + 16 * kSections;
+// Only an extension has the last one.
+enum Section : unsigned { kConstants, kGlobals, kGroups, kFunctions, kNames, kSpans, kSources, kAfter };
+unsigned sections_of(bool extension) { return extension ? kAfter + 1 : kAfter; }
+std::size_t sections_end(bool extension) { return 72 + 16 * sections_of(extension); }
 
 enum FunctionFlag : std::uint16_t { kRest = 1, kNeedsClosure = 2, kLibrary = 4, kAllFlags = 7 };
 
@@ -135,6 +137,32 @@ Span read_span(ByteReader& in) {
   return s;
 }
 
+void write_global(ByteWriter& out, const Global& g) {
+  out.text(g.name);
+  out.u8(g.library ? 1 : 0);
+}
+void write_import(ByteWriter& out, const Import& i) {
+  out.text(i.name);
+  out.u16(i.parameters);
+}
+void write_group(ByteWriter& out, const Group& g) {
+  out.u32(g.captures);
+  out.u32(static_cast<std::uint32_t>(g.functions.size()));
+  for (std::uint32_t f : g.functions) out.u32(f);
+}
+void write_places(ByteWriter& out, const Function& f) {
+  write_span(out, f.span);
+  out.u32(static_cast<std::uint32_t>(f.spans.size()));
+  for (const PcSpan& s : f.spans) {
+    out.u32(s.pc);
+    write_span(out, s.span);
+  }
+}
+void write_source(ByteWriter& out, const Source& s) {
+  out.text(s.name);
+  out.text(s.text);
+}
+
 void write_section(ByteWriter& out, const Module& m, unsigned section) {
   auto size = [&out](const auto& table) { out.u32(static_cast<std::uint32_t>(table.size())); };
   switch (section) {
@@ -144,23 +172,13 @@ void write_section(ByteWriter& out, const Module& m, unsigned section) {
     break;
   case kGlobals:
     size(m.globals);
-    for (const Global& g : m.globals) {
-      out.text(g.name);
-      out.u8(g.library ? 1 : 0);
-    }
+    for (const Global& g : m.globals) write_global(out, g);
     size(m.imports);
-    for (const Import& i : m.imports) {
-      out.text(i.name);
-      out.u16(i.parameters);
-    }
+    for (const Import& i : m.imports) write_import(out, i);
     break;
   case kGroups:
     size(m.groups);
-    for (const Group& g : m.groups) {
-      out.u32(g.captures);
-      size(g.functions);
-      for (std::uint32_t f : g.functions) out.u32(f);
-    }
+    for (const Group& g : m.groups) write_group(out, g);
     break;
   case kFunctions:
     out.u32(m.entry);
@@ -172,21 +190,15 @@ void write_section(ByteWriter& out, const Module& m, unsigned section) {
     break;
   case kSpans:
     if (is_stripped(m)) break;
-    for (const Function& f : m.functions) {
-      write_span(out, f.span);
-      size(f.spans);
-      for (const PcSpan& s : f.spans) {
-        out.u32(s.pc);
-        write_span(out, s.span);
-      }
-    }
+    for (const Function& f : m.functions) write_places(out, f);
+    break;
+  case kSources:
+    size(m.sources);
+    for (const Source& s : m.sources) write_source(out, s);
     break;
   default:
-    size(m.sources);
-    for (const Source& s : m.sources) {
-      out.text(s.name);
-      out.text(s.text);
-    }
+    for (std::uint32_t count : m.after.counts) out.u32(count);
+    for (std::uint64_t digest : m.after.digests) out.u64(digest);
   }
 }
 
@@ -240,12 +252,16 @@ void read_section(ByteReader in, Module& m, unsigned section, bool stripped) {
       }
     }
     break;
-  default:
+  case kSources:
     m.sources.resize(in.count(8));
     for (Source& s : m.sources) {
       s.name = in.text();
       s.text = in.text();
     }
+    break;
+  default:
+    for (std::uint32_t& count : m.after.counts) count = in.u32();
+    for (std::uint64_t& digest : m.after.digests) digest = in.u64();
   }
   in.want_end();
 }
@@ -278,10 +294,11 @@ Module parse(std::span<const std::byte> bytes) {
   if (in.u64() != instruction_set())
     throw Malformed(fmt::format("this module was made by {} for another instruction set: compile the source again with vmc",
                                 producer_of(bytes)));
-  if ((flags & ~kStripped) != 0) throw Malformed("the module has unknown properties");
+  if ((flags & ~(kStripped | kExtension)) != 0) throw Malformed("the module has unknown properties");
   Module m;
-  std::uint64_t expected = kSectionsAt;
-  for (unsigned section = 0; section < kSections; ++section) {
+  const bool extension = (flags & kExtension) != 0;
+  std::uint64_t expected = sections_end(extension);
+  for (unsigned section = 0; section < sections_of(extension); ++section) {
     std::uint64_t offset = in.u64(), size = in.u64();
     if (offset != expected || offset > length || size > length - offset)
       throw Malformed("the sections of the module are out of place");
@@ -293,7 +310,7 @@ Module parse(std::span<const std::byte> bytes) {
       throw Malformed("the sections of the module are out of place");
   }
   if (expected != length || length % 8 != 0) throw Malformed("the sections of the module are out of place");
-  if (is_stripped(m) != ((flags & kStripped) != 0)) throw Malformed("the module has unknown properties");
+  if (is_stripped(m) != ((flags & kStripped) != 0) || m.is_extension() != extension) throw Malformed("the module has unknown properties");
   return m;
 }
 
@@ -303,15 +320,15 @@ std::vector<std::byte> write_module(const Module& module) {
   ByteWriter out;
   out.raw(kMagic.data(), kMagic.size());
   out.u32(kModuleFormat);
-  out.u32(is_stripped(module) ? kStripped : 0);
+  out.u32((is_stripped(module) ? kStripped : 0) | (module.is_extension() ? kExtension : 0));
   out.u64(0);
   out.u64(0);
   out.raw(kProducer.data(), kProducer.size());
   out.bytes.resize(kHeaderBytes + kProducerBytes);
   out.u64(instruction_set());
   std::size_t table = out.bytes.size();
-  out.bytes.resize(kSectionsAt);
-  for (unsigned section = 0; section < kSections; ++section) {
+  out.bytes.resize(sections_end(module.is_extension()));
+  for (unsigned section = 0; section < sections_of(module.is_extension()); ++section) {
     std::size_t begin = out.bytes.size();
     write_section(out, module, section);
     out.set_u64(table + 16 * section, begin);
@@ -331,6 +348,37 @@ bool read_module(std::span<const std::byte> bytes, Module& module, std::string& 
     error = malformed.what();
     return false;
   }
+}
+
+void advance(Beginning& b, const Module& module) {
+  auto pass = [&](Beginning::Table table, const auto& entries, auto write) {
+    for (std::size_t i = b.counts[table] - module.after.counts[table]; i < entries.size(); ++i) {
+      ByteWriter bytes;
+      write(bytes, entries[i]);
+      b.digests[table] = XXH3_64bits_withSeed(bytes.bytes.data(), bytes.bytes.size(), b.digests[table]);
+      ++b.counts[table];
+    }
+  };
+  pass(Beginning::kConstants, module.constants, write_constant);
+  pass(Beginning::kGlobals, module.globals, write_global);
+  pass(Beginning::kImports, module.imports, write_import);
+  pass(Beginning::kGroups, module.groups, write_group);
+  pass(Beginning::kFunctions, module.functions, [](ByteWriter& out, const Function& f) {
+    write_function(out, f);
+    out.text(f.name);
+    write_places(out, f);
+  });
+  pass(Beginning::kSources, module.sources, write_source);
+}
+
+std::size_t size_about(const Module& m) {
+  std::size_t bytes = 1000 + 16 * m.constants.size() + 16 * m.globals.size() + 16 * m.groups.size();
+  for (const Constant& c : m.constants) bytes += c.text.size() + 4 * c.parts.size();
+  for (const Global& g : m.globals) bytes += g.name.size();
+  for (const Group& g : m.groups) bytes += 4 * g.functions.size();
+  for (const Function& f : m.functions) bytes += 64 + f.name.size() + 8 * f.code.size() + 16 * f.spans.size();
+  for (const Source& s : m.sources) bytes += 16 + s.name.size() + s.text.size();
+  return bytes;
 }
 
 bool looks_like_module(std::span<const std::byte> bytes) {

@@ -22,6 +22,12 @@ bool read_module(std::span<const std::byte> bytes, Module& module, std::string& 
 
 bool looks_like_module(std::span<const std::byte> bytes);
 
+// Goes on from where `beginning` ends to the end of `module`: a whole one that begins so, or the extension that comes next.
+void advance(Beginning& beginning, const Module& module);
+
+// The bytes of its file, roughly and never far too few.
+std::size_t size_about(const Module& module);
+
 // Removes source text and places. The names of files and procedures stay: messages still say where, if not on which line.
 void strip(Module& module);
 

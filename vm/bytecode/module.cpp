@@ -1,8 +1,9 @@
-// Modules compared and looked into.
+// Modules looked into and extended.
 #include "vm/bytecode/module.h"
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 namespace cairn::bytecode {
 
@@ -36,6 +37,25 @@ const Span* span_at(const Function& function, std::uint32_t pc) {
 bool begins_with(const Module& whole, const Module& part) {
   return starts(whole.constants, part.constants) && starts(whole.functions, part.functions) && starts(whole.groups, part.groups) &&
          starts(whole.globals, part.globals) && starts(whole.imports, part.imports) && starts(whole.sources, part.sources);
+}
+
+namespace {
+
+template <class T> void move_to_end(std::vector<T>& whole, std::vector<T>& more) {
+  whole.reserve(whole.capacity() < whole.size() + more.size() ? std::max(2 * whole.capacity(), whole.size() + more.size()) : 0);
+  std::move(more.begin(), more.end(), std::back_inserter(whole));
+}
+
+} // namespace
+
+void append(Module& whole, Module extension) {
+  move_to_end(whole.constants, extension.constants);
+  move_to_end(whole.globals, extension.globals);
+  move_to_end(whole.imports, extension.imports);
+  move_to_end(whole.groups, extension.groups);
+  move_to_end(whole.functions, extension.functions);
+  move_to_end(whole.sources, extension.sources);
+  whole.entry = extension.entry;
 }
 
 } // namespace cairn::bytecode

@@ -3,6 +3,7 @@
 
 #include "vm/bytecode/instruction.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -75,6 +76,16 @@ struct Import {
   bool operator==(const Import&) const = default;
 };
 
+// How a module begins: where each table ends, and digests of what is in them, one entry after the other, so that they say the same however
+// the tables came together.
+struct Beginning {
+  enum Table { kConstants, kGlobals, kImports, kGroups, kFunctions, kSources, kTables };
+  std::array<std::uint32_t, kTables> counts{};
+  std::array<std::uint64_t, kTables> digests{};
+  bool operator==(const Beginning&) const = default;
+};
+
+// An extension holds what the next module of a session adds to the tables of the one before; its indices are those of the whole.
 struct Module {
   std::vector<Constant> constants;
   std::vector<Function> functions;
@@ -83,12 +94,17 @@ struct Module {
   std::vector<Import> imports;
   std::vector<Source> sources;
   std::uint32_t entry = 0;           // function of no parameters: runs the top level, returns the last value
+  Beginning after;                   // of an extension: the module that it continues
+  bool is_extension() const { return after != Beginning(); }
 };
 
 // The piece of text that the instruction at a word belongs to; null where unknown.
 const Span* span_at(const Function& function, std::uint32_t pc);
 
-// True if the tables of `whole` start with those of `part`: what the next module of a session must do.
+// Moves the tables of an extension to the ends of those of `whole`, which is what it continues.
+void append(Module& whole, Module extension);
+
+// True if the tables of `whole` start with those of `part`.
 bool begins_with(const Module& whole, const Module& part);
 
 // entry registers that are live: parameters, rest, closure
