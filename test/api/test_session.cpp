@@ -1,8 +1,9 @@
-// Sessions: texts compiled one after the other, each module beginning with the one before, run on one machine.
+// Sessions: texts compiled one after the other, each module continuing the ones before, run on one machine.
 #include "cairn.h"
 #include "cairn_compiler.h"
 
 #include "vm/bytecode/file.h"
+#include "vm/bytecode/verifier.h"
 
 #include <doctest/doctest.h>
 
@@ -16,29 +17,10 @@ using namespace cairn;
 
 namespace {
 
-bool same(const bytecode::Constant& a, const bytecode::Constant& b) {
-  return a.kind == b.kind && a.integer == b.integer && a.flonum == b.flonum && a.text == b.text && a.parts == b.parts;
-}
-bool same(const bytecode::Function& a, const bytecode::Function& b) {
-  auto same_place = [](const bytecode::PcSpan& x, const bytecode::PcSpan& y) { return x.pc == y.pc && x.span == y.span; };
-  return a.name == b.name && a.parameters == b.parameters && a.rest == b.rest && a.needs_closure == b.needs_closure &&
-         a.slots == b.slots && a.code == b.code && a.span == b.span && a.library == b.library &&
-         std::equal(a.spans.begin(), a.spans.end(), b.spans.begin(), b.spans.end(), same_place);
-}
-bool same(const bytecode::Group& a, const bytecode::Group& b) { return a.functions == b.functions && a.captures == b.captures; }
-bool same(const bytecode::Source& a, const bytecode::Source& b) { return a.name == b.name && a.text == b.text; }
-bool same(const bytecode::Global& a, const bytecode::Global& b) { return a == b; }
-bool same(const bytecode::Import& a, const bytecode::Import& b) { return a == b; }
-
-template <class Table> bool begins_with(const Table& longer, const Table& shorter) {
-  return longer.size() >= shorter.size() &&
-         std::equal(shorter.begin(), shorter.end(), longer.begin(), [](const auto& a, const auto& b) { return same(a, b); });
-}
-
 struct Session {
   cairn_session* session = nullptr;
   cairn_vm* vm = nullptr;
-  bytecode::Module module; // the last one
+  bytecode::Module module; // of all texts together
   std::string output;
   int texts = 0;
 
@@ -61,6 +43,7 @@ struct Session {
     REQUIRE(cairn_vm_create(&machine, &vm, nullptr) == CAIRN_OK);
   }
   ~Session() {
+    for (cairn_module* m : pending_) cairn_module_free(m);
     cairn_vm_free(vm);
     cairn_session_free(session);
   }
@@ -79,21 +62,20 @@ struct Session {
     CHECK((status == CAIRN_OK) == message.empty());
     if (status != CAIRN_OK) return message;
     cairn_module* read = nullptr;
-    REQUIRE(cairn_module_read(bytes, size, &read, nullptr) == CAIRN_OK); // verified, too
-    cairn_module_free(read);
+    REQUIRE(cairn_module_read(bytes, size, &read, nullptr) == CAIRN_OK);
+    pending_.push_back(read);
     bytecode::Module next;
     std::string fault;
     REQUIRE(bytecode::read_module({static_cast<const std::byte*>(bytes), size}, next, fault));
-    CHECK(begins_with(next.constants, module.constants));
-    CHECK(begins_with(next.functions, module.functions));
-    CHECK(begins_with(next.groups, module.groups));
-    CHECK(begins_with(next.globals, module.globals));
-    CHECK(begins_with(next.imports, module.imports));
-    CHECK(begins_with(next.sources, module.sources));
-    CHECK(next.entry >= module.functions.size());
-    module = std::move(next);
-    last_.assign(static_cast<const char*>(bytes), size);
     cairn_compiler_free(bytes);
+    bytecode::Beginning end;
+    bytecode::advance(end, module);
+    CHECK(next.after == end);
+    CHECK(next.entry >= module.functions.size());
+    bytecode::append(module, std::move(next));
+    std::vector<bytecode::FunctionFacts> facts;
+    bytecode::VerifyError unsound;
+    CHECK(bytecode::verify(module, facts, unsound));
     return {};
   }
 
@@ -101,13 +83,15 @@ struct Session {
   std::string run(const std::string& text, const std::string& name = {}) {
     std::string message = compile(text, name);
     if (!message.empty()) return message.substr(0, message.find('\n'));
-    cairn_module* read = nullptr;
-    char* error = nullptr;
-    REQUIRE(cairn_module_read(last_.data(), last_.size(), &read, nullptr) == CAIRN_OK);
-    cairn_status status = cairn_vm_extend(vm, read, &error);
-    CHECK_MESSAGE(status == CAIRN_OK, (error == nullptr ? "" : error));
-    cairn_free(error);
-    cairn_module_free(read);
+    while (!pending_.empty()) {
+      char* error = nullptr;
+      cairn_status status = cairn_vm_extend(vm, pending_.front(), &error);
+      CHECK_MESSAGE(status == CAIRN_OK, (error == nullptr ? "" : error));
+      cairn_free(error);
+      cairn_module_free(pending_.front());
+      pending_.erase(pending_.begin());
+      if (!pending_.empty()) CHECK(cairn_vm_abandon(vm) == CAIRN_OK); // only the last one is to run
+    }
     char* result = nullptr;
     if (cairn_vm_run(vm, CAIRN_UNLIMITED) == CAIRN_OK)
       REQUIRE(cairn_vm_result(vm, &result) == CAIRN_OK);
@@ -127,7 +111,7 @@ struct Session {
   }
 
 private:
-  std::string last_;
+  std::vector<cairn_module*> pending_; // compiled and not given to the machine
 };
 
 } // namespace
@@ -231,7 +215,10 @@ TEST_CASE("a file is imported once a session, and an included one is read each t
   std::ofstream(folder / "counted.scm") << "(display \"read.\")(define x 7)";
   std::string name = (folder / "input").string();
   {
-    Session s;
+    cairn_compiler_options options;
+    cairn_compiler_options_init(&options);
+    options.read = cairn_read_beneath;
+    Session s(options);
     CHECK(s.run("(import counted) x", name) == "7");
     CHECK(s.run("(import counted) (+ x 1)", name) == "8");
     CHECK(s.output == "read.");

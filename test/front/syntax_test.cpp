@@ -145,16 +145,16 @@ TEST_CASE("only the library definitions that are needed are there, before the pr
   REQUIRE(program.forms.size() == 4);
   std::vector<std::string> names;
   for (const auto& form : program.forms)
-    names.push_back(form->kind == cairn::compiler::Expr::Kind::set_global ? program.globals[form->global].name : "-");
+    names.push_back(form->kind == cairn::compiler::Expr::Kind::set_global ? program.globals()[form->global].name : "-");
   CHECK(names == std::vector<std::string>{"length", "list-ref", "x", "-"});
-  CHECK(program.globals[program.forms[0]->global].library);
+  CHECK(program.globals()[program.forms[0]->global].library);
   CHECK(program.forms[0]->children[0]->library);
-  CHECK_FALSE(program.globals[program.forms[2]->global].library);
+  CHECK_FALSE(program.globals()[program.forms[2]->global].library);
 }
 
 TEST_CASE("definitions that are repeated are known to be") {
   auto program = cairn::compiler::expand("test.scm", "(define x 1) (define y 2) (define x 3)", {});
-  REQUIRE(program.globals.size() == 2);
-  CHECK_FALSE(program.globals[0].defined_once);
-  CHECK(program.globals[1].defined_once);
+  REQUIRE(program.globals().size() == 2);
+  CHECK_FALSE(program.globals()[0].defined_once);
+  CHECK(program.globals()[1].defined_once);
 }

@@ -16,7 +16,7 @@ std::string warnings(std::string text, bool exports = false) {
   cairn::compiler::Program program = cairn::compiler::expand("test.scm", std::move(text), options);
   std::string out;
   for (const cairn::compiler::Diagnostic& d : program.warnings) {
-    auto position = cairn::text::position_of(program.sources.at(d.span.file).text, d.span.begin);
+    auto position = cairn::text::position_of(program.sources().at(d.span.file).text, d.span.begin);
     if (d.span.file != 0) out += fmt::format("{}:", d.span.file);
     out += fmt::format("{}:{}: {}\n", position.line, position.column, d.message);
   }
