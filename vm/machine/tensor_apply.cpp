@@ -275,8 +275,9 @@ Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::ui
   owned.list = std::move(results);
   Value list = value::kNull;
   for (std::size_t i = owned.list.size(); i-- > 0;) {
-    list = engine.heap().cons(owned.list.back(), list);
+    Value last = owned.list.back(); // cons takes it over, also where it fails
     owned.list.pop_back();
+    list = engine.heap().cons(last, list);
   }
   return list;
 }
