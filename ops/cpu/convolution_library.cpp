@@ -17,10 +17,10 @@ namespace cairn::ops::cpu {
 
 namespace {
 
-// A half each for two threads, and for more threads pairs of pictures.
+// A half each for two threads, and for more threads four pictures each.
 std::int64_t parts_of_batch(std::int64_t batch) {
   std::int64_t parts = 1;
-  while (parts < 16 && batch / (2 * parts) >= (parts == 1 ? 1 : 2)) parts *= 2;
+  while (parts < 16 && batch / (2 * parts) >= (parts == 1 ? 1 : 4)) parts *= 2;
   return parts;
 }
 // Multiplications. Nobody can stop a call of the library, so a part of the batch takes some milliseconds; what is larger than the second of

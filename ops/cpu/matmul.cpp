@@ -204,19 +204,16 @@ template <class T> void times_vector(Compute compute, const Matrix& y, const Mat
 
 constexpr double kLeastForLibrary = 32.0 * 32 * 32; // multiplications in one product
 constexpr std::int64_t kMostUnits = 16;             // calls that large products are cut into
-// Rows or columns of the result that are worth a call of their own: so that two threads have something to do, and so that more have,
-// for which both of the others wait.
-constexpr std::int64_t kLeastHalf = 96, kLeastPart = 256, kLeastPartOfStack = 512;
+// Rows or columns of the result that are worth a call of their own: where there is one product only, so that two threads have something to
+// do; and otherwise. Libraries are half as fast on a few hundred rows as on a thousand.
+constexpr std::int64_t kLeastHalf = 96, kLeastPart = 1024;
 
 // How many parts the longer side of each product is cut into. A library may add in another order where a matrix is smaller, so this is
 // a matter of shapes alone, however many threads there are.
 std::int64_t parts_of(std::int64_t members, std::int64_t side) {
   std::int64_t parts = 1;
-  for (;;) {
-    const std::int64_t least = members > 1 ? kLeastPartOfStack : parts == 1 ? kLeastHalf : kLeastPart;
-    if (side / (2 * parts) < least || members * parts >= kMostUnits) return parts;
-    parts *= 2;
-  }
+  while (members * parts < kMostUnits && side / (2 * parts) >= (members * parts == 1 ? kLeastHalf : kLeastPart)) parts *= 2;
+  return parts;
 }
 
 // Rows of a matrix as libraries want it: elements beside each other along one of the axes.
