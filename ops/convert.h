@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 namespace cairn::ops {
@@ -35,7 +34,10 @@ template <class To> CAIRN_HD inline To to_integer(double d) {
     const std::int64_t whole = static_cast<std::int64_t>(fits ? d : 0.0);
     return fits ? whole : d > 0 ? INT64_MAX : d < 0 ? INT64_MIN : 0;
   } else {
-    constexpr double kLeast = std::numeric_limits<To>::min(), kMost = std::numeric_limits<To>::max();
+    // Not numeric_limits: its members are functions of the host.
+    constexpr bool kSigned = std::is_signed_v<To>;
+    constexpr double kMost = static_cast<double>((std::uint64_t{1} << (8 * sizeof(To) - (kSigned ? 1 : 0))) - 1);
+    constexpr double kLeast = kSigned ? -kMost - 1 : 0;
     const double above = d > kLeast ? d : kLeast, bounded = above < kMost ? above : kMost;
     return static_cast<To>(static_cast<std::int32_t>(d == d ? bounded : 0.0));
   }
