@@ -220,7 +220,8 @@ typedef struct cairn_failure {
 CAIRN_API cairn_status cairn_vm_failure(const cairn_vm* vm, cairn_failure** failure);
 CAIRN_API void cairn_failure_free(cairn_failure* failure);
 
-/* After OK: the value of the program's last form, or of the call, as `write` prints it. */
+/* After OK: the value of the program's last form, or of the call, as `write` prints it. The text is charged to the machine while it
+ * is made (OVER_BUDGET; CANCELLED as saving is), and yours then. */
 CAIRN_API cairn_status cairn_vm_result(const cairn_vm* vm, char** text);
 
 /* Steps since the program began, calls and those before a restore included. 0 without a program. */
@@ -264,7 +265,10 @@ CAIRN_API void cairn_vm_free(cairn_vm* vm);
 /* ---- capsules ---- */
 
 /* The state of a machine before its first step, or after OUT_OF_STEPS, OUT_OF_WORK and CANCELLED; BAD_ARGUMENT at other times. A
- * capsule knows no machine: it may be handed to other threads and continued by any number of machines. */
+ * capsule knows no machine: it may be handed to other threads and continued by any number of machines. Memory: its bytes, and the
+ * tables that it takes to make them, are charged to the machine until the call ends (OVER_BUDGET); from then on the bytes are
+ * yours and counted nowhere. CANCELLED: by a cairn_vm_cancel that came meanwhile. The three that follow from a machine's state
+ * (this, cairn_vm_save, cairn_vm_save_file) leave it as it was, whatever they return. */
 CAIRN_API cairn_status cairn_vm_capsule(const cairn_vm* vm, cairn_capsule** capsule);
 
 /* As cairn_vm_restore does with bytes. */
@@ -277,8 +281,12 @@ CAIRN_API cairn_status cairn_capsule_read(const void* bytes, size_t size, cairn_
 
 CAIRN_API void cairn_capsule_free(cairn_capsule* capsule);
 
-/* The bytes of a capsule file at once. */
+/* The bytes of a capsule file at once. They are charged as those of cairn_vm_capsule are. */
 CAIRN_API cairn_status cairn_vm_save(const cairn_vm* vm, void** bytes, size_t* size);
+
+/* Replaces a file by the state's, as cairn_file_write does. The bytes go to the file as they are made and are never all in
+ * memory: tables alone are charged, at most a quarter of what the machine's objects take. */
+CAIRN_API cairn_status cairn_vm_save_file(const cairn_vm* vm, const char* path, char** error);
 
 /* ---- values ---- */
 
@@ -386,7 +394,7 @@ struct DLManagedTensor;
 CAIRN_API cairn_status cairn_tensor_to_dlpack(cairn_vm* vm, cairn_value tensor, struct DLManagedTensor** managed);
 CAIRN_API cairn_status cairn_tensor_from_dlpack(cairn_vm* vm, struct DLManagedTensor* managed, cairn_value* tensor);
 
-/* As `write` prints it; at most about `most` bytes, "..." where it is cut; 0: all. */
+/* As `write` prints it; at most about `most` bytes, "..." where it is cut; 0: all. Charged as that of cairn_vm_result. */
 CAIRN_API cairn_status cairn_value_text(const cairn_vm* vm, cairn_value value, size_t most, char** text);
 
 CAIRN_API void cairn_value_retain(cairn_value value);

@@ -68,7 +68,11 @@ cairn_status cairn_vm_result(const cairn_vm* vm, char** text) {
     require(vm != nullptr && text != nullptr, "cairn_vm_result: an argument is NULL");
     *text = nullptr;
     require(vm->stage == Stage::done, "cairn_vm_result: the program has not ended");
-    *text = copy_out(vm->machine.result_text());
+    try {
+      *text = cairn::api::text_out(vm->engine(), vm->engine().result, SIZE_MAX);
+    } catch (const cairn::machine::ProgramError& e) { // bytecode that no compiler made may return a number of a tape that is gone
+      *text = copy_out(std::string("#<") + e.what() + ">");
+    }
   });
 }
 

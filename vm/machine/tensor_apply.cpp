@@ -269,7 +269,11 @@ bool is_tensor_like(Value v) {
 
 Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::uint64_t consumed) {
   const ops::Operator& op = ops::operator_of(id);
-  std::vector<Value> results = translated("", [&] { return applied(engine, op, taken_apart(engine, op, given, consumed)); });
+  std::vector<Value> results = translated("", [&] {
+    const Operands operands = taken_apart(engine, op, given, consumed);
+    const value::Charged listed(engine.heap(), engine.heap().scratch, bytes_beside(operands.inputs.size()));
+    return applied(engine, op, operands);
+  });
   if (results.size() == 1) return results[0];
   Values owned(engine.heap());
   owned.list = std::move(results);

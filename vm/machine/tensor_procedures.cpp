@@ -73,6 +73,7 @@ public:
 private:
   // Not deeper than a tensor has axes.
   template <class F> bool level(Value v, int axis, F&& f) {
+    if (++lists_ % kMany == 0) engine_.meter().spend(static_cast<std::uint64_t>(kMany)); // those that hold nothing are shared too
     if (!is_sequence(v) || length_of(engine_, v) != shape_[axis])
       throw ProgramError(fmt::format("list->tensor: lists of {} were expected on axis {}, got {}", shape_[axis], axis, engine_.describe(v)));
     auto element = [&](value::Object* owner, std::uint32_t slot, Value e) {
@@ -97,7 +98,7 @@ private:
   Engine& engine_;
   Value root_;
   Shape shape_;
-  std::int64_t count_ = 0;
+  std::int64_t count_ = 0, lists_ = 0;
 };
 
 std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->tag : 0; }

@@ -32,12 +32,23 @@ Tensor taken(Tape& tape, std::uint32_t node) {
 void add_parts(Engine& engine, Tape& tape, std::span<const std::uint32_t> nodes, std::span<Tensor> parts,
                std::span<Tensor> used) {
   std::uint64_t work = 0;
+  value::ChargedMap<std::uint32_t, const Tensor*> first_parts(engine.heap()); // by node, of many
+  constexpr std::size_t kFew = 16;
+  // The part before the i-th that has the same node.
+  auto part_before = [&](std::size_t i) -> const Tensor* {
+    if (parts.size() > kFew) {
+      engine.meter().poll();
+      auto [at, fresh] = first_parts.try_emplace(nodes[i], &parts[i]);
+      return fresh ? nullptr : at->second;
+    }
+    for (std::size_t k = 0; k < i; ++k)
+      if (nodes[k] == nodes[i] && !parts[k].empty()) return &parts[k];
+    return nullptr;
+  };
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].empty() || parts[i].weak) continue;
     auto found = tape.tensor_cotangents.find(nodes[i]);
-    const Tensor* to = found != tape.tensor_cotangents.end() ? &found->second : nullptr;
-    for (std::size_t k = 0; k < i && to == nullptr; ++k)
-      if (nodes[k] == nodes[i] && !parts[k].empty()) to = &parts[k];
+    const Tensor* to = found != tape.tensor_cotangents.end() ? &found->second : part_before(i);
     if (to != nullptr) work += ops::Runtime::work_to_accumulate(*to, parts[i]);
   }
   engine.meter().foresee(work);
@@ -56,6 +67,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
                     std::span<Tensor> cotangents) {
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = r.inputs.size();
+  const value::Charged listed(engine.heap(), engine.heap().scratch, bytes_beside(n));
   auto wanted = std::make_unique<bool[]>(n);
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
   std::vector<Tensor> parts(2 * n);
@@ -72,6 +84,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
 }
 
 void sweep_pack(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor& cotangent) {
+  const value::Charged charged(engine.heap(), engine.heap().scratch, cotangent.elements() * static_cast<std::int64_t>(sizeof(double)));
   std::vector<double> numbers = engine.tensors().runtime.read_numbers(cotangent);
   engine.meter().hold();
   for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -81,7 +94,7 @@ void sweep_pack(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
 // The cotangents of the numbers behind the record, as a tensor like the one they came from.
 void sweep_unpack(Engine& engine, Tape& tape, const TensorRecord& r) {
   const Tensor like = r.inputs.all()[0];
-  std::vector<double> numbers(r.count);
+  value::ChargedVector<double> numbers(r.count, engine.heap());
   bool any = false;
   for (std::uint32_t i = 0; i < r.count; ++i) {
     double c = tape.cotangent(r.node + r.results + i);

@@ -2,8 +2,10 @@
 // something else may throw holds them by one of these.
 #pragma once
 
+#include "vm/value/charged.h"
 #include "vm/value/heap.h"
 
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -45,13 +47,13 @@ private:
 };
 
 // Values that go together.
-struct OwnedValues {
-  explicit OwnedValues(Heap& h) : heap(h) {}
-  ~OwnedValues() {
+template <class List> struct OwnedList {
+  explicit OwnedList(Heap& h) : heap(h), list(empty(h)) {}
+  ~OwnedList() {
     for (Value v : list) heap.release(v);
   }
-  OwnedValues(const OwnedValues&) = delete;
-  OwnedValues& operator=(const OwnedValues&) = delete;
+  OwnedList(const OwnedList&) = delete;
+  OwnedList& operator=(const OwnedList&) = delete;
   // Takes v over, also where there is no room for it.
   void add(Value v) {
     Owned guard(heap, v);
@@ -59,7 +61,17 @@ struct OwnedValues {
     guard.take();
   }
   Heap& heap;
-  std::vector<Value> list;
+  List list;
+
+private:
+  static List empty(Heap& h) {
+    if constexpr (std::is_constructible_v<List, Heap&>)
+      return List(h);
+    else
+      return {};
+  }
 };
+using OwnedValues = OwnedList<std::vector<Value>>;
+using ChargedValues = OwnedList<ChargedVector<Value>>; // as many as a program likes
 
 } // namespace cairn::value
