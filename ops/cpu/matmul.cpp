@@ -6,6 +6,7 @@
 #include "ops/cpu/gemm_loops.h"
 #include "ops/cpu/math_library.h"
 #include "ops/cpu/pace.h"
+#include "ops/cpu/scratch.h"
 #include "ops/cpu/vector_loops.h"
 #include "ops/cpu/workers.h"
 
@@ -232,9 +233,14 @@ double products_in(std::int64_t m, std::int64_t n, std::int64_t k) {
   return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
 }
 
-bool called(const cairn_math& library, const cairn_math_gemm& call) {
+bool called(const cairn_math& library, cairn_math_gemm call) {
   const std::int64_t side = std::max(call.m, call.n), half = (side / 2 + 63) / 64 * 64;
-  if (products_in(call.m, call.n, call.k) <= kWorthCall || side < kLeastCut) return library.gemm(&call) == 0;
+  if (products_in(call.m, call.n, call.k) <= kWorthCall || side < kLeastCut) {
+    const std::int64_t bytes = library.gemm_scratch_bytes(&call);
+    const Scratch space = bytes != 0 ? Scratch(bytes) : Scratch();
+    call.scratch = space.get();
+    return (bytes == 0 || call.scratch != nullptr) && library.gemm(&call) == 0;
+  }
   const std::int64_t bytes = call.type == CAIRN_MATH_F32 ? 4 : call.type == CAIRN_MATH_F64 ? 8 : 2;
   const auto moved = [&](const void* from, std::int64_t elements) { return static_cast<const char*>(from) + elements * bytes; };
   const bool by_rows = call.m >= call.n;

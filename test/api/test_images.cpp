@@ -129,6 +129,29 @@ TEST_CASE("a block that holds a state is charged while it is made; a file takes 
   CHECK(file.content() == content);
 }
 
+TEST_CASE("the text of a value is charged while it is made, and can be stopped") {
+  // 2^60 symbols, and then some thousands of numbers.
+  for (const char* text : {"(let loop ((i 0) (l 'x)) (if (= i 60) l (loop (+ i 1) (cons l l))))", "(iota 100000)"}) {
+    Vm run(Compiled(text), Standing::options_of(8'000'000));
+    const std::string before = statistics(run.vm);
+    cairn_value value;
+    REQUIRE(cairn_vm_value(run.vm, &value) == CAIRN_OK);
+    char* result = nullptr;
+    const bool fits = text[1] == 'i';
+    CHECK(cairn_vm_result(run.vm, &result) == (fits ? CAIRN_OK : CAIRN_OVER_BUDGET));
+    CHECK(testing::taken(result).size() == (fits ? 588'891 : 0));
+    result = nullptr;
+    CHECK(cairn_value_text(run.vm, value, 0, &result) == (fits ? CAIRN_OK : CAIRN_OVER_BUDGET));
+    CHECK(testing::taken(result).size() == (fits ? 588'891 : 0));
+    run.vm->engine().meter().cancel_at(3);
+    CHECK(cairn_vm_result(run.vm, &result) == CAIRN_CANCELLED);
+    CHECK(cairn_value_text(run.vm, value, 40, &result) == CAIRN_OK);
+    CHECK(testing::taken(result).size() == 40);
+    CHECK(statistics(run.vm) == before);
+    cairn_value_release(run.vm, value);
+  }
+}
+
 TEST_CASE("saving is cancelled by a request that comes meanwhile, and leaves an earlier one to the next run") {
   Standing run(64 << 20);
   const std::string block = saved(run.vm);

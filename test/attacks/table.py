@@ -170,6 +170,8 @@ VALUES = [
     Attack("state of an update doubled 60 times", DOUBLED_NUMBER + "(*j-update (lambda (x) 1) big 1 (lambda (p g s) (cons p s)) big)", (OVER, STOPPED)),
     Attack("a checked gradient of what was doubled", DOUBLED_NUMBER + "(check-gradient (lambda (x) 1) big)", (ERROR, OVER, STOPPED)),
     Attack("a name of a schedule doubled 60 times", DOUBLED + "(with-schedule big (lambda () 1))", ERROR, "..."),
+    Attack("writing what is nested five million deep", "(write (let loop ((i 0) (l '())) (if (= i 5500000) l (loop (+ i 1) (list l)))))", OVER, "memory budget",
+           memory=192 << 20, limits=("--output-limit=1GiB",)),
     Attack("writing vectors of shared vectors", DOUBLED_VECTOR + "(write big)", OVER, "may write"),
     Attack("output without end", '(let loop () (display "more and more ") (loop))', OVER, "may write 65536 bytes and no more"),
     Attack("a megabyte at once", "(display (make-string 5000000 #\\a))", OVER, "may write"),
@@ -220,6 +222,10 @@ RUNS = [
            ERROR),
     Attack("random numbers of a gradient that does not end", "(define (f x) (f (* x (random-real))))\n(checkpoint-*j f 1. 1)", STOPPED),
     Attack("output in a gradient that does not end", "(define (f x) (begin (write-real x) (f (* x 1.1))))\n(checkpoint-*j f 1. 1)", OVER, "may write"),
+    Attack("saving a state that fills its budget", "(define t (fill '(25000000) 1.))\n(let loop ((i 0)) (if (< i 0) 0 (loop (+ i 1))))\n(write t)", STOPPED,
+           options=("--save=state.capsule",), memory=128 << 20, limits=("--steps=100000",)),
+    Attack("saving a list that fills its budget", "(define l (let loop ((i 0) (l '())) (if (= i 3000000) l (loop (+ i 1) (cons (* i 1.5) l)))))\n"
+           "(let loop ((i 0)) (if (< i 0) 0 (loop (+ i 1))))\n(write l)", STOPPED, options=("--save=state.capsule",), memory=96 << 20, limits=("--steps=30000000",)),
     Attack("a profile of a run without end", "(define (f n) (+ 1 (f (+ n 1))))\n(f 0)", OVER, options=("--profile=/dev/null",)),
 ]
 

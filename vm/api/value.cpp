@@ -229,6 +229,7 @@ cairn_status cairn_get_capsule(cairn_value v, uint64_t* steps, int* finished) {
 char* cairn::api::text_out(const machine::Engine& engine, Value v, std::size_t most) {
   char* text = nullptr;
   interruptible(engine.meter(), [&] {
+    const value::Heap::Aside aside(engine.accounts());
     const print::KeptText kept = print::text_of(v, engine, most);
     const value::Charged copy(engine.accounts(), engine.accounts().scratch, static_cast<std::int64_t>(kept.text.size()));
     text = copy_out(kept.text);
