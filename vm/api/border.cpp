@@ -10,16 +10,11 @@
 
 namespace cairn::api {
 
-void* block_of(std::size_t size) {
-  void* block = std::malloc(size + 1);
-  if (block == nullptr) throw std::bad_alloc();
-  static_cast<char*>(block)[size] = 0;
-  return block;
-}
-
 void* copy_out(const void* bytes, std::size_t size) {
-  void* copy = block_of(size);
+  void* copy = std::malloc(size + 1);
+  if (copy == nullptr) throw std::bad_alloc();
   if (size != 0) std::memcpy(copy, bytes, size);
+  static_cast<char*>(copy)[size] = 0;
   return copy;
 }
 

@@ -23,8 +23,6 @@ struct Refusal {
   std::string message;
 };
 
-// A malloc's block of `size` bytes that are to be set, and a zero byte behind them. Throws std::bad_alloc.
-void* block_of(std::size_t size);
 // A malloc's copy with a zero byte behind it. Throws std::bad_alloc.
 void* copy_out(const void* bytes, std::size_t size);
 inline char* copy_out(std::string_view text) { return static_cast<char*>(copy_out(text.data(), text.size())); }

@@ -48,27 +48,6 @@ template <class Make> value::Value made_by_host(machine::Engine& engine, Make&& 
   return v;
 }
 
-// Calls f, work beside the runs, which a cancellation stops that comes meanwhile. One that came before is for the next run.
-template <class F> void interruptible(ops::Meter& meter, F&& f) {
-  struct Waiting {
-    explicit Waiting(ops::Meter& m) : meter(m), request(m.take_cancellation()) {}
-    ~Waiting() {
-      if (request) meter.cancel();
-    }
-    ops::Meter& meter;
-    const bool request;
-  } const waiting(meter);
-  try {
-    f();
-  } catch (const ops::Stopped&) {
-    meter.take_cancellation();
-    throw;
-  }
-}
-
-// The text of a value, as `write` prints it, in memory of the host's; what it takes meanwhile is charged.
-char* text_out(const machine::Engine& engine, value::Value v, std::size_t most);
-
 // The machine is idle after a failure, whose reason cairn_vm_error can tell: `fault`, or if that is null what the machine knows.
 cairn_status failed(cairn_vm& vm, cairn_status status, const char* fault);
 

@@ -1,5 +1,5 @@
 // Machines of cairn.h: made, given a program, run, stopped, saved. What may be called when is decided here.
-#include "vm/api/handles.h"
+#include "vm/api/interruptible.h"
 #include "vm/api/memory.h"
 #include "vm/api/saving.h"
 #include "vm/bytecode/file.h"
@@ -9,7 +9,9 @@
 #include "vm/value/charged.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <utility>
 
 using cairn::api::copy_out;
@@ -225,7 +227,7 @@ cairn_status cairn_vm_capsule(const cairn_vm* vm, cairn_capsule** capsule) {
     *capsule = nullptr;
     require_between_runs(*vm);
     auto made = std::make_unique<cairn_capsule>();
-    interruptible(vm->engine().meter(), [&] { made->file = vm->machine.save(); });
+    interruptible(*vm, [&] { made->file = vm->machine.save(); });
     *capsule = made.release();
   });
 }
@@ -259,11 +261,12 @@ cairn_status cairn_vm_save(const cairn_vm* vm, void** bytes, size_t* size) {
     *bytes = nullptr;
     *size = 0;
     require_between_runs(*vm);
-    interruptible(vm->engine().meter(), [&] {
+    interruptible(*vm, [&] {
       const cairn::machine::Image image(vm->engine());
       cairn::value::Heap& accounts = vm->engine().accounts();
       const cairn::value::Charged charged(accounts, accounts.scratch, static_cast<std::int64_t>(image.bytes()));
-      std::unique_ptr<void, decltype(&cairn_free)> block(cairn::api::block_of(image.bytes()), &cairn_free);
+      std::unique_ptr<void, decltype(&cairn_free)> block(std::malloc(image.bytes()), &cairn_free);
+      if (block == nullptr) throw std::bad_alloc();
       cairn::machine::BlockSink sink({static_cast<std::byte*>(block.get()), image.bytes()});
       image.write(sink);
       *size = image.bytes();
@@ -276,7 +279,7 @@ cairn_status cairn_vm_save_file(const cairn_vm* vm, const char* path, char** err
   return guarded(error, [&] {
     require(vm != nullptr && path != nullptr, "cairn_vm_save_file: an argument is NULL");
     require_between_runs(*vm);
-    interruptible(vm->engine().meter(), [&] {
+    interruptible(*vm, [&] {
       const cairn::machine::Image image(vm->engine());
       cairn::api::FileCalls calls;
       cairn::api::replace_file(path, [&image](cairn::machine::ImageSink& sink) { image.write(sink); }, calls);

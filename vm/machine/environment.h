@@ -24,7 +24,8 @@ public:
   // For what only looks at values: its accounts. What looking takes for a while is charged there too.
   value::Heap& accounts() const { return heap_; }
   // Whoever works for long asks it whether to go on; whoever takes much memory that no account knows, whether there is room.
-  ops::Meter& meter() const { return meter_; }
+  ops::Meter& meter() { return meter_; }
+  const ops::Meter& meter() const { return meter_; }
   // The primal of a taped number or bundle (all levels); any other value itself. Borrowed in, borrowed out.
   virtual value::Value primal(value::Value v) const = 0;
   // Output of the program. Effects happen once: under replay nothing is written again.
@@ -40,7 +41,7 @@ public:
   virtual bool capsule_finished(value::Value v) const = 0;
 
 protected:
-  mutable ops::Meter meter_; // what may be taken by whom is no part of a machine's state, nor is who looks at it
+  ops::Meter meter_;
   mutable value::Heap heap_;
 };
 

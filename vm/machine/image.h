@@ -192,8 +192,7 @@ struct MachineCode {
 MachineCode machine_code(std::size_t number);
 
 // The state of a machine, to be written as often as one likes while nothing changes it. It is gone through from beginning to end
-// each time, so that it never is in memory as a whole; what going through it takes is charged while it goes on, and shows in no
-// account afterwards. Throws BudgetExceeded and ops::Cancelled.
+// each time, so that it never is in memory as a whole; what going through it takes is charged while it goes on. Throws BudgetExceeded and ops::Cancelled.
 class Image {
 public:
   explicit Image(const Engine& engine); // goes through it once, and counts
@@ -203,7 +202,6 @@ public:
 private:
   void write_behind_checksum(ImageWriter& w) const;
   std::uint64_t pass_over(ImageSink* sink) const;
-  value::Heap::Aside aside_;
   const Engine& engine_;
   const Statistics statistics_;
   const std::vector<std::byte> module_; // as a file

@@ -305,11 +305,9 @@ void ImageReader::check_probes(std::uint64_t probes, std::uint64_t places) {
 void ImageReader::output(tape::Output& o) {
   o.serial = count();
   value(o.skeleton);
-  value::ChargedVector<Value> inputs(size(1), engine.heap());
-  for (Value& v : inputs) v = effect();
-  tape::Draws drawn;
-  draws(drawn);
-  o.effects = std::make_shared<const tape::Output::Effects>(engine.heap(), std::vector<Value>(inputs.begin(), inputs.end()), std::move(drawn));
+  o.effects.resize(size(1));
+  for (Value& v : o.effects) v = effect();
+  draws(o.draws);
 }
 
 const Code* ImageReader::code(std::uint32_t& pc) {

@@ -177,9 +177,9 @@ void ImageWriter::tape(const Tape* t) {
 void ImageWriter::output(const tape::Output& o) {
   out.varint(o.serial);
   value(o.skeleton);
-  out.varint(o.effects->inputs.size());
-  for (Value v : o.effects->inputs) value(v);
-  draws(o.effects->draws);
+  out.varint(o.effects.size());
+  for (Value v : o.effects) value(v);
+  draws(o.draws);
 }
 
 void ImageWriter::serial(const Object* o) {
@@ -273,7 +273,7 @@ void ImageWriter::drain() {
 }
 
 Image::Image(const Engine& engine)
-    : aside_(engine.accounts()), engine_(engine), statistics_(engine.statistics_now()),
+    : engine_(engine), statistics_(engine.statistics_now()),
       module_(bytecode::write_module(engine.loaded.module)),
       charged_(engine.accounts(), engine.accounts().scratch, static_cast<std::int64_t>(module_.size())) {
   ImageWriter w(engine, nullptr, nullptr);

@@ -2,6 +2,7 @@
 // output in pieces, and short texts for messages.
 #include "vm/print/printer.h"
 
+#include "vm/print/kept_text.h"
 #include "vm/print/tensors.h"
 #include "vm/text/number.h"
 #include "vm/text/utf8.h"

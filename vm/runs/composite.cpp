@@ -109,8 +109,8 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   n->spec = engine.current().schedule;
   n->schedule = schedule::make(engine.schedules[n->spec], {engine.state_budget});
   n->log.silent = true; // it repeats what has happened, input and random numbers included
-  n->log.inputs = output->effects->inputs;
-  n->log.draws = output->effects->draws;
+  n->log.inputs = output->effects;
+  n->log.draws = output->draws;
   n->log.happened = n->log.inputs.size();
   n->log.account(heap);
 

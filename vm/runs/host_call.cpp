@@ -7,6 +7,7 @@
 #include "vm/runs/graph.h"
 #include "vm/runs/host_operator.h"
 #include "vm/text/utf8.h"
+#include "vm/value/charged.h"
 
 #include <fmt/format.h>
 
@@ -28,6 +29,24 @@ namespace {
 enum class Mark : std::int64_t { pair, vector, string, symbol, tensor, count };
 constexpr std::size_t kBytesPerValue = 5;  // of a text or of elements, in an exact integer
 using Flat = value::ChargedVector<Value>;
+
+// Owned values, as many as the host or the program likes.
+struct ChargedValues {
+  explicit ChargedValues(Heap& h) : heap(h), list(h) {}
+  ~ChargedValues() {
+    for (Value v : list) heap.release(v);
+  }
+  ChargedValues(const ChargedValues&) = delete;
+  ChargedValues& operator=(const ChargedValues&) = delete;
+  // Takes v over, also where there is no room for it.
+  void add(Value v) {
+    Owned guard(heap, v);
+    list.push_back(v);
+    guard.take();
+  }
+  Heap& heap;
+  Flat list;
+};
 
 void put_mark(Flat& out, Mark mark) {
   out.push_back(value::kUndefined);
@@ -205,7 +224,7 @@ private:
   std::span<const Value> flat_;
   std::size_t at_ = 0;
   value::ChargedVector<Open> open_;
-  value::ChargedValues done_{heap_};
+  ChargedValues done_{heap_};
 };
 
 bool is_dual(Value v) { return v.is_taped() || value::is_bundle(v); }
@@ -271,7 +290,7 @@ class Leaves {
 public:
   Leaves(Engine& engine, std::span<const Value> arguments) : values_(engine.heap()) {
     Tape* tape = engine.runs.back().tape;
-    value::ChargedValues work(engine.heap());
+    ChargedValues work(engine.heap());
     for (Value v : arguments) {
       work.add(Heap::retain(v));
       while (!work.list.empty()) {
@@ -297,7 +316,7 @@ public:
   std::span<const Value> values() const { return values_.list; }
 
 private:
-  value::ChargedValues values_;
+  ChargedValues values_;
 };
 
 // Reverse mode: result y is one chain of records, two operands each.

@@ -324,8 +324,7 @@ Value close_reverse(Engine& engine, Value state) {
       return number.is_integer() ? number : value::flonum(engine.to_double(number));
     }));
     heap.next_serial = next;
-    outer->outputs.push_back(
-        {s.serial, skeleton.v, std::make_shared<const tape::Output::Effects>(heap, s.log.inputs, s.log.draws)});
+    outer->outputs.push_back({s.serial, skeleton.v, s.log.inputs, s.log.draws});
     skeleton.take();
   }
   return result.take();

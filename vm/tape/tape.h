@@ -11,7 +11,6 @@
 #include "vm/tape/draws.h"
 #include "vm/tape/places.h"
 #include "vm/tape/tensor_record.h"
-#include "vm/value/charged.h"
 #include "vm/value/heap.h"
 
 #include <bit>
@@ -68,18 +67,10 @@ struct Composite {
 // slots of the operator's own frame have the same serial and smaller numbers.
 inline constexpr std::uint32_t kLeaf = 0x80000000;
 struct Output {
-  // Of its run; nothing changes them any more.
-  struct Effects {
-    Effects(Heap& heap, std::vector<Value> read, Draws drawn)
-        : inputs(std::move(read)), draws(std::move(drawn)),
-          charged(heap, heap.tape, static_cast<std::int64_t>(inputs.capacity() * sizeof(Value)) + draws.bytes()) {}
-    std::vector<Value> inputs; // what it read; unspecified for output
-    Draws draws;
-    value::Charged charged;
-  };
   std::uint64_t serial;
-  Value skeleton; // owned; the result, leaves as primal flonums
-  std::shared_ptr<const Effects> effects;
+  Value skeleton;          // owned; the result, leaves as primal flonums
+  std::vector<Value> effects;  // what the run read; unspecified for output
+  Draws draws;                 // of the run
 };
 
 // Before the record `node` the elements of a tensor were read for the first time in its run; that was after `steps` of it.

@@ -164,27 +164,6 @@ public:
   // Charge memory that is held outside the slabs (tape chunks, executor state). Negative gives back.
   void charge(Account& account, std::int64_t bytes);
 
-  // What is charged and given back while this lives leaves no trace: the accounts, their peaks and where these are looked at next
-  // are what they were. For what a host asks for between two steps.
-  class Aside {
-  public:
-    explicit Aside(Heap& heap)
-        : heap_(heap), room_(heap.room_), watermark_(heap.watermark_), heap_peak_(heap.heap_peak_), scratch_(heap.scratch) {}
-    ~Aside() {
-      heap_.room_ = room_;
-      heap_.watermark_ = watermark_;
-      heap_.heap_peak_ = heap_peak_;
-      heap_.scratch = scratch_;
-    }
-    Aside(const Aside&) = delete;
-    Aside& operator=(const Aside&) = delete;
-
-  private:
-    Heap& heap_;
-    std::int64_t room_, watermark_, heap_peak_;
-    Account scratch_;
-  };
-
   std::uint64_t next_serial = 1;  // part of the machine state
   Account tape, capsules, tensors;  // tensors: their elements, on all devices
   Account scratch;                  // memory beside the heap that an instruction, a reader or the table of symbols takes

@@ -2,10 +2,8 @@
 // something else may throw holds them by one of these.
 #pragma once
 
-#include "vm/value/charged.h"
 #include "vm/value/heap.h"
 
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,13 +45,13 @@ private:
 };
 
 // Values that go together.
-template <class List> struct OwnedList {
-  explicit OwnedList(Heap& h) : heap(h), list(empty(h)) {}
-  ~OwnedList() {
+struct OwnedValues {
+  explicit OwnedValues(Heap& h) : heap(h) {}
+  ~OwnedValues() {
     for (Value v : list) heap.release(v);
   }
-  OwnedList(const OwnedList&) = delete;
-  OwnedList& operator=(const OwnedList&) = delete;
+  OwnedValues(const OwnedValues&) = delete;
+  OwnedValues& operator=(const OwnedValues&) = delete;
   // Takes v over, also where there is no room for it.
   void add(Value v) {
     Owned guard(heap, v);
@@ -61,17 +59,7 @@ template <class List> struct OwnedList {
     guard.take();
   }
   Heap& heap;
-  List list;
-
-private:
-  static List empty(Heap& h) {
-    if constexpr (std::is_constructible_v<List, Heap&>)
-      return List(h);
-    else
-      return {};
-  }
+  std::vector<Value> list;
 };
-using OwnedValues = OwnedList<std::vector<Value>>;
-using ChargedValues = OwnedList<ChargedVector<Value>>; // as many as a program likes
 
 } // namespace cairn::value
