@@ -32,9 +32,9 @@ Tensor taken(Tape& tape, std::uint32_t node) {
 void add_parts(Engine& engine, Tape& tape, std::span<const std::uint32_t> nodes, std::span<Tensor> parts,
                std::span<Tensor> used) {
   std::uint64_t work = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  for (std::size_t i = 0; i < parts.size() && engine.meter().limits_work(); ++i) {
     if (parts[i].empty() || parts[i].weak) continue;
-    auto found = tape.tensor_cotangents.find(nodes[i]);
+    const auto found = tape.tensor_cotangents.find(nodes[i]);
     const Tensor* to = found != tape.tensor_cotangents.end() ? &found->second : nullptr;
     for (std::size_t k = 0; k < i && to == nullptr; ++k)
       if (nodes[k] == nodes[i] && !parts[k].empty()) to = &parts[k];
