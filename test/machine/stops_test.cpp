@@ -166,6 +166,11 @@ TEST_CASE("work is counted: flops and bytes of operations, bytes of text, object
   CHECK(work("(write 123)") == 3);
   CHECK(work("(define s (make-string 10 #\\a))") == 10);
   CHECK(work("(define (f n) (if (= n 0) 0 (f (- n 1)))) (f 1000)") == 0);
+  CHECK(work("(define v (make-vector 1000 0))") == 8 * 1000);
+  CHECK(work("(define v (make-vector 100000 0)) (vector-update v 7 1)") == 2 * 8 * 100'000);
+  CHECK(work("(define l '(1 2 3)) (apply + l)") == 8 * 3);
+  CHECK(work("(list->string '(#\\a #\\b))") == 2 * 8 + 2);
+  CHECK(work("(string->number \"123\")") == 8 * 3);
 }
 
 TEST_CASE("work is the same on the emulated device") {

@@ -61,14 +61,14 @@ private:
   Frame* last_ = nullptr;
 };
 
-// Counts the slots that a walk looks at as work, many at a time, and lets it be stopped: a tree has as many as there are paths to
+// Counts the slots that a walk looks at as work, their bytes, many at a time, and lets it be stopped: a tree has as many as there are paths to
 // what is shared.
 class Visits {
 public:
   void one() {
     if (++count_ == kMany) finish();
   }
-  void finish() { ops::Meter::spend_current(std::exchange(count_, 0)); }
+  void finish() { ops::Meter::spend_current(sizeof(Value) * std::exchange(count_, 0)); }
 
 private:
   static constexpr std::uint32_t kMany = 1024;
