@@ -140,9 +140,9 @@ private:
 };
 
 // The modelled work of an operation: its flops and bytes, 1 each.
+constexpr std::uint64_t kMostWork = std::uint64_t{1} << 62;
 std::uint64_t work_of(Cost cost) {
-  constexpr double kMost = 0x1p62;
-  return static_cast<std::uint64_t>(std::clamp(cost.flops + cost.bytes, 0.0, kMost));
+  return static_cast<std::uint64_t>(std::clamp(cost.flops + cost.bytes, 0.0, static_cast<double>(kMostWork)));
 }
 
 // How much there is of a result: asked for often, computed once.
@@ -150,41 +150,62 @@ struct Size {
   std::int64_t elements = 0, bytes = 0;
 };
 struct Sizes {
-  unsigned count = 0;
-  std::array<Size, kMostResults> sizes;
-  std::span<const Size> all() const { return {sizes.data(), count}; }
-  bool any_elements() const {
-    return std::any_of(sizes.begin(), sizes.begin() + count, [](const Size& s) { return s.elements != 0; });
+  void add(const Size& size) {
+    sizes[count++] = size;
+    any_elements = any_elements || size.elements != 0;
   }
+  std::span<const Size> all() const { return {sizes.data(), count}; }
+  unsigned count = 0;
+  bool any_elements = false;
+  std::array<Size, kMostResults> sizes;
 };
+
+[[noreturn]] void too_many_bytes(const Shape& shape) {
+  throw OperatorError(fmt::format("a tensor of shape {} would have too many bytes", shape.text()));
+}
 
 Size size_of(const ResultType& result) {
   Size size;
   size.elements = result.shape.elements();
-  if (__builtin_mul_overflow(size.elements, bytes_of(result.dtype), &size.bytes))
-    throw OperatorError(fmt::format("a tensor of shape {} would have too many bytes", result.shape.text()));
+  if (__builtin_mul_overflow(size.elements, bytes_of(result.dtype), &size.bytes)) [[unlikely]]
+    too_many_bytes(result.shape);
   return size;
 }
 
-double bytes_read(const Tensor& t) {
-  return t.weak ? 0 : static_cast<double>(t.elements()) * static_cast<double>(bytes_of(t.dtype));
-}
-
-Cost default_cost(std::span<const Tensor> inputs, std::span<const Size> results) {
-  Cost cost{0, 0};
-  for (const Tensor& t : inputs) cost.bytes += bytes_read(t);
-  for (const Size& r : results) {
-    cost.flops += static_cast<double>(r.elements);
-    cost.bytes += static_cast<double>(r.bytes);
+// Sums of work, at most kMostWork. (Stretched operands have more bytes than there are numbers.)
+class Sum {
+public:
+  void add(std::int64_t count, std::int64_t times = 1) {
+    std::int64_t more = 0;
+    if (__builtin_mul_overflow(count, times, &more) || __builtin_add_overflow(sum_, more, &sum_)) [[unlikely]]
+      sum_ = INT64_MAX;
   }
-  return cost;
+  void add(const Tensor& operand) {
+    if (!operand.weak) add(operand.elements(), bytes_of(operand.dtype));
+  }
+  void add(const Size& result) {
+    add(result.elements);
+    add(result.bytes);
+  }
+  std::uint64_t work() const { return std::min(static_cast<std::uint64_t>(sum_), kMostWork); }
+
+private:
+  std::int64_t sum_ = 0;
+};
+
+// A flop an element of the results, and all bytes.
+std::uint64_t default_work(std::span<const Tensor> inputs, std::span<const Size> results) {
+  Sum sum;
+  for (const Tensor& t : inputs) sum.add(t);
+  for (const Size& r : results) sum.add(r);
+  return sum.work();
 }
 
 void spend(const Call& call, const ResultTypes& types, const Sizes& sizes) {
   Meter* const meter = Meter::current();
-  if (meter == nullptr || !sizes.any_elements()) return;
+  if (meter == nullptr || !sizes.any_elements) return;
   const bool declared = call.op.cost != nullptr && call.op.view == nullptr; // what views declare is for those that do not copy
-  meter->spend(work_of(declared ? call.op.cost(call, types) : default_cost(call.inputs, sizes.all())));
+  meter->spend(declared ? work_of(call.op.cost(call, types)) : default_work(call.inputs, sizes.all()));
 }
 
 // An operand is about to be overwritten, or gone: whatever asked for this can no longer be done again from its beginning.
@@ -220,7 +241,7 @@ void infer(const Call& call, ResultTypes& results, Sizes& sizes) {
   try {
     call.op.infer(call, results);
     if (call.op.kernel != nullptr)
-      for (; sizes.count < results.count; ++sizes.count) sizes.sizes[sizes.count] = size_of(results[sizes.count]);
+      for (unsigned i = 0; i < results.count; ++i) sizes.add(size_of(results[i]));
   } catch (const OperatorError& e) {
     const std::string name(shown_name(call.op));
     if (std::string_view(e.what()).starts_with(name + ":")) throw;
@@ -258,7 +279,7 @@ void launched(const Call& call, ResultTypes& types, const Sizes& sizes, std::spa
     if (!out.storage) out.storage = StorageRef(device->make_storage(bytes));
   }
   const std::span<const Tensor> results(made.data(), types.count);
-  if (sizes.any_elements()) {
+  if (sizes.any_elements) {
     const Whole whole(device, in_place);
     launch(op, *device, inputs, results, call.attributes);
   }
@@ -386,9 +407,11 @@ std::uint64_t Runtime::work_to_accumulate(const Tensor& to, const Tensor& from) 
   type.shape = to.shape == from.shape ? to.shape : broadcast("+", to.shape, from.shape);
   const Size result = size_of(type);
   if (result.elements == 0) return 0;
-  Cost cost = default_cost({&to, 1}, {&result, 1});
-  cost.bytes += bytes_read(from);
-  return work_of(cost);
+  Sum sum;
+  sum.add(to);
+  sum.add(from);
+  sum.add(result);
+  return sum.work();
 }
 
 Tensor Runtime::from_host(DType dtype, const Shape& shape, Device& device, const void* data) {

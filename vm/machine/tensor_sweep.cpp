@@ -56,12 +56,15 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
                     std::span<Tensor> cotangents) {
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = r.inputs.size();
-  auto wanted = std::make_unique<bool[]>(n);
+  std::array<bool, 4> few;  // operands; only lists have more
+  std::unique_ptr<bool[]> many;
+  if (n > few.size()) many = std::make_unique<bool[]>(n);
+  const std::span<bool> wanted(many != nullptr ? many.get() : few.data(), n);
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
   std::vector<Tensor> parts(2 * n);
   std::span<Tensor> inputs(parts.data() + n, n);
   r.inputs.read(inputs);
-  r.op->vjp({runtime, *r.op, inputs, outputs, cotangents, r.attributes, {wanted.get(), n}, {parts.data(), n}, cotangents});
+  r.op->vjp({runtime, *r.op, inputs, outputs, cotangents, r.attributes, wanted, {parts.data(), n}, cotangents});
   for (std::size_t i = 0; i < n; ++i) {
     if (!wanted[i]) parts[i] = {};
     if (parts[i].empty()) continue;
