@@ -129,6 +129,47 @@ void sweep_host(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
   heap.next_serial = serial;
 }
 
+// A record with results. `most`: of them; making room for three takes longer than much of the rest.
+template <unsigned most> void sweep_results(Engine& engine, Tape& tape, const TensorRecord& r) {
+  std::array<Tensor, most> cotangents;
+  bool any = false;
+  for (std::uint32_t i = 0; i < r.results; ++i) {
+    cotangents[i] = taken(tape, r.node + i);
+    any = any || !cotangents[i].empty();
+  }
+  if (!any) return;
+  std::array<Tensor, most> outputs;
+  r.outputs.read(outputs);
+  // Kernels believe shapes, and a cotangent may come from a file that no machine wrote.
+  for (std::uint32_t i = 0; i < r.results; ++i)
+    if (!cotangents[i].empty() && (!(cotangents[i].shape == outputs[i].shape) || cotangents[i].dtype != outputs[i].dtype))
+      throw ProgramError("a cotangent that is not like its tensor");
+  const std::span<Tensor> given(cotangents.data(), r.results);
+  try {
+    switch (r.kind) {
+    case TensorRecord::Kind::apply:
+      sweep_operator(engine, tape, r, {outputs.data(), r.results}, given);
+      break;
+    case TensorRecord::Kind::host: {
+      const ops::Meter::Uninterrupted whole(engine.meter()); // what the host has done cannot be done again
+      sweep_host(engine, tape, r, cotangents[0]);
+      break;
+    }
+    case TensorRecord::Kind::identity: {
+      Tensor part = cotangents[0];
+      add_parts(engine, tape, r.operands, {&part, 1}, given);
+      break;
+    }
+    default:
+      sweep_pack(engine, tape, r, cotangents[0]);
+    }
+  } catch (const ops::Stopped&) { // it will begin with them again
+    for (std::uint32_t i = 0; i < r.results; ++i)
+      if (!cotangents[i].empty()) tape.tensor_cotangents.insert_or_assign(r.node + i, std::move(cotangents[i]));
+    throw;
+  }
+}
+
 } // namespace
 
 Value number_of(const Tensor& weak) {
@@ -143,43 +184,10 @@ void sweep(Engine& engine, Tape& tape) {
       sweep_unpack(engine, tape, r);
       return;
     }
-    std::array<Tensor, ops::kMostResults> cotangents;
-    bool any = false;
-    for (std::uint32_t i = 0; i < r.results; ++i) {
-      cotangents[i] = taken(tape, r.node + i);
-      any = any || !cotangents[i].empty();
-    }
-    if (!any) return;
-    std::array<Tensor, ops::kMostResults> outputs;
-    r.outputs.read(outputs);
-    // Kernels believe shapes, and a cotangent may come from a file that no machine wrote.
-    for (std::uint32_t i = 0; i < r.results; ++i)
-      if (!cotangents[i].empty() && (!(cotangents[i].shape == outputs[i].shape) || cotangents[i].dtype != outputs[i].dtype))
-        throw ProgramError("a cotangent that is not like its tensor");
-    const std::span<Tensor> given(cotangents.data(), r.results);
-    try {
-      switch (r.kind) {
-      case TensorRecord::Kind::apply:
-        sweep_operator(engine, tape, r, {outputs.data(), r.results}, given);
-        break;
-      case TensorRecord::Kind::host: {
-        const ops::Meter::Uninterrupted whole(engine.meter()); // what the host has done cannot be done again
-        sweep_host(engine, tape, r, cotangents[0]);
-        break;
-      }
-      case TensorRecord::Kind::identity: {
-        Tensor part = cotangents[0];
-        add_parts(engine, tape, r.operands, {&part, 1}, given);
-        break;
-      }
-      default:
-        sweep_pack(engine, tape, r, cotangents[0]);
-      }
-    } catch (const ops::Stopped&) { // it will begin with them again
-      for (std::uint32_t i = 0; i < r.results; ++i)
-        if (!cotangents[i].empty()) tape.tensor_cotangents.insert_or_assign(r.node + i, std::move(cotangents[i]));
-      throw;
-    }
+    if (r.results == 1)
+      sweep_results<1>(engine, tape, r);
+    else
+      sweep_results<ops::kMostResults>(engine, tape, r);
   });
   tape.tensor_swept();
 }
