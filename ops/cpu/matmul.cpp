@@ -223,8 +223,9 @@ bool leading(const Matrix& m, std::int64_t& ld, int& transposed) {
   return transposed == 0 || (m.row == 1 && m.column >= m.rows);
 }
 
-// A call of a library cannot be stopped. One of more multiplications than some thirtieth of a second has, on one core, is cut, by its shape and type
-// alone, until its result has fewer rows and columns than `least`; what is so deep that this does not do is left to our own loops.
+// A call of a library cannot be stopped. One of more multiplications than some thirtieth of a second has, on one core, is cut, by
+// its shape and type alone, until its result has fewer rows and columns than `least`; what is so deep that this does not do is
+// left to our own loops.
 struct Cut {
   double most;
   std::int64_t least;

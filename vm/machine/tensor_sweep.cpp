@@ -56,7 +56,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
                     std::span<Tensor> cotangents) {
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = r.inputs.size();
-  std::array<bool, 4> few;  // operands; only lists have more
+  std::array<bool, 4> few{};  // operands; only lists have more
   std::unique_ptr<bool[]> many;
   if (n > few.size()) many = std::make_unique<bool[]>(n);
   const std::span<bool> wanted(many != nullptr ? many.get() : few.data(), n);
