@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define CAIRN_MATH_VERSION 4u
+#define CAIRN_MATH_VERSION 3u
 
 typedef enum cairn_math_type { CAIRN_MATH_F32, CAIRN_MATH_F64, CAIRN_MATH_BF16 } cairn_math_type;
 
@@ -24,14 +24,12 @@ typedef struct cairn_math_gemm {
   void* c;
   int64_t lda, ldb, ldc;
   int transpose_a, transpose_b;
-  void* scratch; /* gemm_scratch_bytes of them, at a multiple of 64 */
 } cairn_math_gemm;
 
 typedef struct cairn_math {
   uint32_t version;
   /* In the calling thread alone; several threads may call at once. Not 0: not done, nothing was written. */
   int (*gemm)(const cairn_math_gemm* call);
-  int64_t (*gemm_scratch_bytes)(const cairn_math_gemm* call); /* what grows with the matrices; buffers of some MB are the libraries' own */
   int64_t (*scratch_bytes)(const cairn_math_convolution* call);
   int (*convolve)(const cairn_math_convolution* call);
   int64_t (*arranged_bytes)(const cairn_math_convolution* call);

@@ -54,6 +54,11 @@ class Documents(unittest.TestCase):
         for library in asked:
             self.assertIn(f"| {names.get(library, library)}", page)
 
+    def test_every_role_of_instructions_is_explained(self):
+        page = self.text("docs", "bytecode.md")
+        used = set("".join(re.findall(r"^\| `\w+` \| `([A-Z]+)` \| ", page, re.MULTILINE)))
+        self.assertEqual(set(re.findall(r"^\| `([A-Z])` \| ", page, re.MULTILINE)), used)
+
     @staticmethod
     def code(path):
         with open(path) as file:
