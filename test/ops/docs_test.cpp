@@ -122,7 +122,8 @@ std::string page() {
       "operators, and comparisons give tensors of 0 and 1.\n\n"
       "Where a floating result is made of integers, as by `/`, it is f32 for u8, i8 and i16, whose numbers f32 holds, and f64 for i32 and i64. (NumPy's\n"
       "quotients of integers are f64 always.) Floating numbers become integers (`cast`, `fill`, `list->tensor`, `pad`) towards 0; what does not fit\n"
-      "becomes the nearest number that does, and a NaN 0. Integers become smaller ones by their low bits.\n\n"
+      "becomes the nearest number that does, and a NaN 0. Integers become smaller ones by their low bits; an exact number of the program that\n"
+      "elements of the result cannot hold is an error.\n\n"
       "Values and derivatives of functions of one operand are what they tend to where the operand is infinite or very large, wherever that is a\n"
       "number. Denormal operands count as zeros. In `logsumexp` the derivative at an operand of -inf is 0, also where all are.\n\n"
       "| name | operands | result | derivative | kept | CUDA |\n|---|---|---|---|---|---|\n";
