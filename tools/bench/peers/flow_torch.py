@@ -20,13 +20,14 @@ def flow(x, w, h, n):
 
 
 def gradient(steps):
-    h, end = 10 / steps, x
+    h = 10 / steps
     if way == "all":
-        end = flow(end, w, h, steps)
+        end = flow(x, w, h, steps)
     else:
         segment = max(1, round(steps**0.5))
+        end = x.clone().requires_grad_()  # reentrant segments are differentiated where their first operand is
         for start in range(0, steps, segment):
-            end = checkpoint(flow, end, w, h, min(segment, steps - start), use_reentrant=False)
+            end = checkpoint(flow, end, w, h, min(segment, steps - start), use_reentrant=True)  # the other kind kept 38 KiB a step in PyTorch 2.15
     value = end.square().mean()
     w.grad = None
     value.backward()
