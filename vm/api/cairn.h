@@ -136,7 +136,7 @@ typedef struct cairn_vm_options {
   uint64_t seed;         /* of the random numbers of the program; a restored machine keeps its own */
   const char*
       schedule;       /* of checkpoint-*j: "auto", "binomial,snapshots=8", ...; NULL: "auto"; a restored machine keeps its own */
-  const char* device; /* where tensors live; NULL or "cpu". Others: BAD_ARGUMENT */
+  const char* device; /* of tensors that name none: NULL, "cpu", "emulated[,memory=SIZE][,bandwidth=SIZE]", "cuda[:N]" */
   const char* const* arguments; /* (command-line); a restored machine keeps its own */
   size_t argument_count;
   cairn_write_function output;      /* the program's output; NULL: dropped */
@@ -146,7 +146,7 @@ typedef struct cairn_vm_options {
   const cairn_allocator* allocator; /* copied; NULL: the system's memory */
   int one_shot; /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
   int check_nan; /* not 0: the first NaN among the elements of a tensor is an error, with its operator and place */
-  int profile;  /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs many times slower */
+  int profile;  /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs several times slower */
 } cairn_vm_options;
 
 /* Fills in the defaults. Call it first, then set what differs. */

@@ -32,9 +32,9 @@ Tensor taken(Tape& tape, std::uint32_t node) {
 void add_parts(Engine& engine, Tape& tape, std::span<const std::uint32_t> nodes, std::span<Tensor> parts,
                std::span<Tensor> used) {
   std::uint64_t work = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  for (std::size_t i = 0; i < parts.size() && engine.meter().limits_work(); ++i) {
     if (parts[i].empty() || parts[i].weak) continue;
-    auto found = tape.tensor_cotangents.find(nodes[i]);
+    const auto found = tape.tensor_cotangents.find(nodes[i]);
     const Tensor* to = found != tape.tensor_cotangents.end() ? &found->second : nullptr;
     for (std::size_t k = 0; k < i && to == nullptr; ++k)
       if (nodes[k] == nodes[i] && !parts[k].empty()) to = &parts[k];
@@ -56,12 +56,15 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
                     std::span<Tensor> cotangents) {
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = r.inputs.size();
-  auto wanted = std::make_unique<bool[]>(n);
+  std::array<bool, 4> few{};  // operands; only lists have more
+  std::unique_ptr<bool[]> many;
+  if (n > few.size()) many = std::make_unique<bool[]>(n);
+  const std::span<bool> wanted(many != nullptr ? many.get() : few.data(), n);
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
   std::vector<Tensor> parts(2 * n);
   std::span<Tensor> inputs(parts.data() + n, n);
   r.inputs.read(inputs);
-  r.op->vjp({runtime, *r.op, inputs, outputs, cotangents, r.attributes, {wanted.get(), n}, {parts.data(), n}, cotangents});
+  r.op->vjp({runtime, *r.op, inputs, outputs, cotangents, r.attributes, wanted, {parts.data(), n}, cotangents});
   for (std::size_t i = 0; i < n; ++i) {
     if (!wanted[i]) parts[i] = {};
     if (parts[i].empty()) continue;
@@ -126,6 +129,47 @@ void sweep_host(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
   heap.next_serial = serial;
 }
 
+// A record with results. `most`: of them; making room for three takes longer than much of the rest.
+template <unsigned most> void sweep_results(Engine& engine, Tape& tape, const TensorRecord& r) {
+  std::array<Tensor, most> cotangents;
+  bool any = false;
+  for (std::uint32_t i = 0; i < r.results; ++i) {
+    cotangents[i] = taken(tape, r.node + i);
+    any = any || !cotangents[i].empty();
+  }
+  if (!any) return;
+  std::array<Tensor, most> outputs;
+  r.outputs.read(outputs);
+  // Kernels believe shapes, and a cotangent may come from a file that no machine wrote.
+  for (std::uint32_t i = 0; i < r.results; ++i)
+    if (!cotangents[i].empty() && (!(cotangents[i].shape == outputs[i].shape) || cotangents[i].dtype != outputs[i].dtype))
+      throw ProgramError("a cotangent that is not like its tensor");
+  const std::span<Tensor> given(cotangents.data(), r.results);
+  try {
+    switch (r.kind) {
+    case TensorRecord::Kind::apply:
+      sweep_operator(engine, tape, r, {outputs.data(), r.results}, given);
+      break;
+    case TensorRecord::Kind::host: {
+      const ops::Meter::Uninterrupted whole(engine.meter()); // what the host has done cannot be done again
+      sweep_host(engine, tape, r, cotangents[0]);
+      break;
+    }
+    case TensorRecord::Kind::identity: {
+      Tensor part = cotangents[0];
+      add_parts(engine, tape, r.operands, {&part, 1}, given);
+      break;
+    }
+    default:
+      sweep_pack(engine, tape, r, cotangents[0]);
+    }
+  } catch (const ops::Stopped&) { // it will begin with them again
+    for (std::uint32_t i = 0; i < r.results; ++i)
+      if (!cotangents[i].empty()) tape.tensor_cotangents.insert_or_assign(r.node + i, std::move(cotangents[i]));
+    throw;
+  }
+}
+
 } // namespace
 
 Value number_of(const Tensor& weak) {
@@ -140,43 +184,10 @@ void sweep(Engine& engine, Tape& tape) {
       sweep_unpack(engine, tape, r);
       return;
     }
-    std::array<Tensor, ops::kMostResults> cotangents;
-    bool any = false;
-    for (std::uint32_t i = 0; i < r.results; ++i) {
-      cotangents[i] = taken(tape, r.node + i);
-      any = any || !cotangents[i].empty();
-    }
-    if (!any) return;
-    std::array<Tensor, ops::kMostResults> outputs;
-    r.outputs.read(outputs);
-    // Kernels believe shapes, and a cotangent may come from a file that no machine wrote.
-    for (std::uint32_t i = 0; i < r.results; ++i)
-      if (!cotangents[i].empty() && (!(cotangents[i].shape == outputs[i].shape) || cotangents[i].dtype != outputs[i].dtype))
-        throw ProgramError("a cotangent that is not like its tensor");
-    const std::span<Tensor> given(cotangents.data(), r.results);
-    try {
-      switch (r.kind) {
-      case TensorRecord::Kind::apply:
-        sweep_operator(engine, tape, r, {outputs.data(), r.results}, given);
-        break;
-      case TensorRecord::Kind::host: {
-        const ops::Meter::Uninterrupted whole(engine.meter()); // what the host has done cannot be done again
-        sweep_host(engine, tape, r, cotangents[0]);
-        break;
-      }
-      case TensorRecord::Kind::identity: {
-        Tensor part = cotangents[0];
-        add_parts(engine, tape, r.operands, {&part, 1}, given);
-        break;
-      }
-      default:
-        sweep_pack(engine, tape, r, cotangents[0]);
-      }
-    } catch (const ops::Stopped&) { // it will begin with them again
-      for (std::uint32_t i = 0; i < r.results; ++i)
-        if (!cotangents[i].empty()) tape.tensor_cotangents.insert_or_assign(r.node + i, std::move(cotangents[i]));
-      throw;
-    }
+    if (r.results == 1)
+      sweep_results<1>(engine, tape, r);
+    else
+      sweep_results<ops::kMostResults>(engine, tape, r);
   });
   tape.tensor_swept();
 }
