@@ -124,8 +124,9 @@ constexpr std::uint32_t kManyLevels = 5;
 // Arithmetic takes numbers of n levels of forward mode apart 3^n times. Below a few levels that is done before anybody could ask for it to stop;
 // above, each part of so many levels counts as work, and the rest can be stopped there.
 void spend_on_parts(ops::Meter& meter, std::uint32_t levels) {
-  constexpr std::uint64_t kParts = 243; // 3^kManyLevels
-  if (levels == kManyLevels) meter.spend(kParts);
+  constexpr std::uint64_t kParts = 243;  // 3^kManyLevels
+  constexpr std::uint64_t kWork = 32;    // of one: the bundles that it is taken from and goes into are objects
+  if (levels == kManyLevels) meter.spend(kWork * kParts);
 }
 
 } // namespace
