@@ -1,7 +1,6 @@
 // Number parsing by from_chars, so that no locale and no trailing text gets in; the command lines themselves are CLI11's.
 #include "common/arguments.h"
 
-#include "cairn.h"
 #include "common/exit_codes.h"
 #include "common/manual.h"
 #include "common/writing.h"
@@ -118,12 +117,8 @@ int bad_usage(std::string_view tool, std::string_view message) {
 }
 
 void add_common_options(CLI::App& app, const Conduct& conduct) {
-  int version = cairn_version();
   app.set_help_flag("-h,--help", "show this text");
-  app.set_version_flag("--version",
-                       app.get_name() + " (Cairn) " + std::to_string(version / 1000000) + "." +
-                           std::to_string(version / 1000 % 1000) + "." + std::to_string(version % 1000),
-                       "show the version");
+  app.set_version_flag("--version", app.get_name() + " (Cairn) " + version_text(), "show the version");
   app.add_flag_callback(
       "--help-man", [&app, conduct] { throw Shown{manual_page(app, conduct)}; }, "show the manual page, for man");
   app.add_option_function<std::string>(

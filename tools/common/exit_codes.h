@@ -16,4 +16,10 @@ enum ExitCode : int {
 #undef CAIRN_EXIT_CODE
 };
 
+inline constexpr ExitCode kEveryExit[] = {
+#define CAIRN_EXIT_CODE(name, code, meaning) name,
+    CAIRN_EXIT_CODE_TABLE(CAIRN_EXIT_CODE)
+#undef CAIRN_EXIT_CODE
+};
+
 } // namespace cairn::tools

@@ -74,11 +74,6 @@ std::vector<std::string> usage(const CLI::App& app) {
   return lines;
 }
 
-std::string version() {
-  int number = cairn_version();
-  return std::to_string(number / 1000000) + "." + std::to_string(number / 1000 % 1000) + "." + std::to_string(number % 1000);
-}
-
 std::string replaced(std::string_view text, char letter, std::string_view by) {
   std::string result;
   for (char c : text)
@@ -259,11 +254,16 @@ std::string fish_completion(const CLI::App& app) {
 
 } // namespace
 
+std::string version_text() {
+  int number = cairn_version();
+  return std::to_string(number / 1000000) + "." + std::to_string(number / 1000 % 1000) + "." + std::to_string(number % 1000);
+}
+
 std::string manual_page(const CLI::App& app, const Conduct& conduct) {
   const std::string& tool = app.get_name();
   std::string upper = tool, summary = app.get_description();
   std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  std::string page = ".TH " + upper + " 1 \"\" \"Cairn " + version() + "\" \"Cairn\"\n.SH NAME\n";
+  std::string page = ".TH " + upper + " 1 \"\" \"Cairn " + version_text() + "\" \"Cairn\"\n.SH NAME\n";
   if (summary.ends_with('.')) summary.pop_back();
   if (!summary.empty()) summary[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(summary[0])));
   page += tool + " \\- " + roff(summary) + "\n.SH SYNOPSIS\n.nf\n";

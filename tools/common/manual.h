@@ -19,6 +19,9 @@ struct Conduct {
   bool options_end_at_operand = false; // what follows the first operand belongs to somebody else
 };
 
+// MAJOR.MINOR.PATCH of the library.
+std::string version_text();
+
 // A page for man(1), in its own markup.
 std::string manual_page(const CLI::App& app, const Conduct& conduct);
 
