@@ -31,6 +31,7 @@
 (show (where (< u 0) 7 u)) ; expect: (1.5 7.0 0.0)
 (show (ReLU u)) ; expect: (1.5 0.0 0.0)
 (show (LeakyReLU u .5)) ; expect: (1.5 -1.0 0.0)
+(show (LeakyReLU (list->tensor '(-inf.0 +nan.0 -2. 3.)) 0.)) ; expect: (-0.0 +nan.0 -0.0 3.0)
 (show (map tensor->list (map square (list u)))) ; expect: ((2.25 4.0 0.0))
 ;;; case promotion
 (define (type a b) (tensor-type (+ (list->tensor '(1) a) (list->tensor '(1) b))))
