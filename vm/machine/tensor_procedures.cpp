@@ -73,7 +73,7 @@ public:
 private:
   // Not deeper than a tensor has axes.
   template <class F> bool level(Value v, int axis, F&& f) {
-    if (++lists_ % kMany == 0) engine_.meter().spend(static_cast<std::uint64_t>(kMany)); // those that hold nothing are shared too
+    if (++lists_ % kMany == 0) engine_.meter().spend(static_cast<std::uint64_t>(kMany) * sizeof(Value)); // those that hold nothing are shared too
     if (!is_sequence(v) || length_of(engine_, v) != shape_[axis])
       throw ProgramError(fmt::format("list->tensor: lists of {} were expected on axis {}, got {}", shape_[axis], axis, engine_.describe(v)));
     auto element = [&](value::Object* owner, std::uint32_t slot, Value e) {
