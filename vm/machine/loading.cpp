@@ -175,6 +175,7 @@ bool Engine::load(bytecode::Module module, std::string& message) {
 }
 
 bool Engine::extend(bytecode::Module module, std::string& message) {
+  if (loaded.module.functions.empty()) return load(std::move(module), message);  // a capsule that was refused left nothing
   if (!bytecode::begins_with(module, loaded.module)) {
     message = "this module does not continue the one that the machine has";
     return false;
