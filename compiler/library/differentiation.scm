@@ -52,7 +52,11 @@
 
 ; The second derivative: x with every number in it replaced by a structure like x, and every tensor as in a jacobian.
 (define (hessian f x)
-  (jacobian (lambda (x) (gradient f x)) x))
+  (jacobian (lambda (x) (gradient (lambda (x) (%number (f x))) x)) x))
+
+; A tensor without axes as the number it holds: its cotangent is a number too then, wherever it comes from.
+(define (%number y)
+  (if (if (tensor? y) (null? (size y)) #f) (sumall y) y))
 
 ; The hessian at x applied to v, a structure like x, without building it: forward mode over reverse mode.
 (define (hessian-vector f x v)

@@ -201,6 +201,8 @@ RUNS = [
     Attack("a base case of a trillion steps", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED), options=("--checkpoint=bisection,base=1099511627776",)),
     Attack("a measuring run of all snapshots", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED),
            options=("--checkpoint=online,base=16,snapshots=18446744073709551615",)),
+    Attack("schedules made up without end", "(define (f n) (with-schedule (string-append \"binomial,base=\" (number->string (+ 16 n))) (lambda () 1)) (f (+ n 1)))\n(f 0)",
+           (OVER, STOPPED)),
     Attack("a schedule of the least base", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED), options=("--checkpoint=sqrt,base=16",)),
     Attack("a schedule of a megabyte", '(with-schedule (make-string 1000000 #\\a) (lambda () 1))', ERROR, "..."),
     Attack("a schedule with a base beyond all numbers", '(with-schedule "binomial,base=99999999999999999999999" (lambda () 1))', ERROR, "base"),

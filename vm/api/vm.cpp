@@ -53,7 +53,10 @@ Options inner_options(const cairn_vm_options& given) {
   cairn::schedule::Spec spec;
   std::string message;
   if (!cairn::schedule::parse(options.schedule, spec, message)) throw Refusal{CAIRN_BAD_ARGUMENT, message};
-  for (std::size_t i = 0; i < given.argument_count; ++i) options.arguments.emplace_back(given.arguments[i]);
+  for (std::size_t i = 0; i < given.argument_count; ++i) {
+    require(given.arguments[i] != nullptr, "cairn_vm_create: one of the arguments is NULL");
+    options.arguments.emplace_back(given.arguments[i]);
+  }
   void* user = given.user;
   options.output = [write = given.output, user](std::string_view text) {
     if (write != nullptr && write(user, text.data(), text.size()) != 0) throw ProgramError("the output cannot be written");

@@ -8,10 +8,12 @@
 #include "vm/machine/run.h"
 #include "vm/machine/tensors.h"
 #include "vm/schedule/schedule.h"
+#include "vm/value/charged.h"
 
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace cairn::machine {
@@ -225,8 +227,11 @@ public:
   void undo_draw();
   std::uint64_t work_needed = 0;   // after Status::out_of_work: the least that the instruction takes beyond the count
   std::uint64_t input_length = 0;  // taken from the host, used or not
-  std::vector<schedule::Spec> schedules;  // [0]: of the command line
+  std::vector<schedule::Spec> schedules;  // [0]: of the command line; the others stay once they were in force, since states name them by number
   std::uint32_t intern_schedule(const schedule::Spec& spec);
+  std::unordered_map<std::string, std::uint32_t> schedule_numbers;
+  std::size_t schedules_numbered = 0;  // the first so many of them are in there
+  value::Charged schedules_charged{heap_};
   Value result = value::kUnspecified;
   bool ended = false;
   Statistics statistics;

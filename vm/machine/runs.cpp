@@ -354,10 +354,17 @@ NativeObject* copy_of_state(Engine& engine, NativeObject* state) {
 NativeObject* Engine::unique_state(NativeObject* state) { return state->count == 1 ? state : copy_of_state(*this, state); }
 
 std::uint32_t Engine::intern_schedule(const schedule::Spec& spec) {
-  std::string text = schedule::to_string(spec);
-  for (std::size_t i = 0; i < schedules.size(); ++i)
-    if (schedule::to_string(schedules[i]) == text) return static_cast<std::uint32_t>(i);
+  const auto number_them = [&] {
+    for (; schedules_numbered < schedules.size(); ++schedules_numbered)
+      schedule_numbers.emplace(schedule::to_string(schedules[schedules_numbered]), static_cast<std::uint32_t>(schedules_numbered));
+  };
+  number_them();  // those of a restored state, say
+  if (auto known = schedule_numbers.find(schedule::to_string(spec)); known != schedule_numbers.end()) return known->second;
+  // A program may make up as many as it likes. A few are not worth an account.
+  constexpr std::size_t kFew = 64, kBytes = 256;
+  if (schedules.size() >= kFew) schedules_charged.set(static_cast<std::int64_t>((schedules.size() + 1 - kFew) * kBytes));
   schedules.push_back(spec);
+  number_them();
   return static_cast<std::uint32_t>(schedules.size() - 1);
 }
 
