@@ -8,7 +8,6 @@ namespace cairn::compiler::back {
 Builder::Builder(Tree& tree, const Globals& globals, Vector<LocalUse> locals, int level, Ground& ground)
     : tree_(tree), globals_(globals), use_(std::move(locals)), level_(level), unit_(ground),
       global_functions_(tree.forms.size(), kNone), ends_in_library_(ends_in_library(tree, globals)) {
-  ground.library.resize(globals.size());
 }
 
 Unit Builder::build() {
@@ -230,15 +229,16 @@ Atom Builder::literal(Literal::Kind kind, std::uint32_t index) {
 
 std::uint32_t Builder::global_function_index(std::uint32_t g) {
   std::uint32_t form = globals_[g].form;
-  std::uint32_t& earlier = unit_.ground.library[g];
-  if (global_functions_[form] == kNone && earlier != 0) global_functions_[form] = earlier - 1;
+  auto& library = unit_.ground.library;
+  if (global_functions_[form] == kNone)
+    if (auto earlier = library.find(g); earlier != library.end()) global_functions_[form] = earlier->second;
   if (global_functions_[form] == kNone) {
     Pending p;
     p.index = global_functions_[form] = reserve();
     p.lambda = globals_.known_lambda(g);
     p.form = form;
     p.self_global = g;
-    if (p.lambda->library) earlier = p.index + 1;
+    if (p.lambda->library) library.emplace(g, p.index);
     pending_.push_back(std::move(p));
   }
   return global_functions_[form];

@@ -103,8 +103,7 @@ ExprPtr Expander::reference(const DatumPtr& symbol) {
     warnings_.use(m.variable);
     return local(m.variable, symbol->span);
   case Meaning::Kind::global:
-    used_globals_.resize(program_.globals().size());
-    if (m.global != defining_) used_globals_[m.global] = true;
+    if (!open_) use_global(m.global);
     return make_global(m.global, symbol->span);
   case Meaning::Kind::host:
     return make_host(m.host, symbol->span);
@@ -119,6 +118,11 @@ ExprPtr Expander::reference(const DatumPtr& symbol) {
     break;
   }
   complain_unbound(symbol);
+}
+
+void Expander::use_global(std::uint32_t global) {
+  used_globals_.resize(program_.globals().size());
+  if (global != defining_) used_globals_[global] = true;
 }
 
 ExprPtr Expander::library_global(const LibraryDefinition& definition, Span span) {
@@ -168,10 +172,12 @@ ExprPtr Expander::expand_top_definition(const Definition& definition) {
 }
 
 std::vector<Diagnostic> Expander::take_warnings(bool exports, bool only_definitions) {
-  used_globals_.resize(program_.globals().size());
-  for (std::size_t g = 0; g < program_.globals().size() && !exports && !only_definitions; ++g) {
-    const Global& global = program_.globals()[g];
-    if (!global.library && global.span.file == 0 && !used_globals_[g]) warnings_.never_used(global);
+  if (!open_ && !exports && !only_definitions) {
+    used_globals_.resize(program_.globals().size());
+    for (std::size_t g = 0; g < program_.globals().size(); ++g) {
+      const Global& global = program_.globals()[g];
+      if (!global.library && global.span.file == 0 && !used_globals_[g]) warnings_.never_used(global);
+    }
   }
   return warnings_.take(program_.sources());
 }

@@ -89,20 +89,22 @@ CAIRN_API cairn_status cairn_reseal(void* bytes, size_t size, char** error);
 
 /* ---- modules ---- */
 
-/* Reads a .bc file's bytes and verifies what they hold. BAD_MODULE: damaged, of another version, or unsound. */
+/* Reads a .bc file's bytes and verifies what they hold. BAD_MODULE: damaged, of another version, or unsound. The extensions that a
+ * cairn_session makes are modules too; they are verified when a machine takes them. */
 CAIRN_API cairn_status cairn_module_read(const void* bytes, size_t size, cairn_module** module, char** error);
 
 /* The bytes of a .bc file. */
 CAIRN_API cairn_status cairn_module_write(const cairn_module* module, void** bytes, size_t* size);
 
-/* Readable, stable text of the instructions, with source lines where they are known. */
+/* Readable, stable text of the instructions, with source lines where they are known. BAD_ARGUMENT: it is an extension, whose
+ * instructions name what is not in it. */
 CAIRN_API cairn_status cairn_module_disassemble(const cairn_module* module, char** text);
 
-/* The name of definition `index` of the program, from 0, in no particular order; NULL behind the last one. Those that the
+/* The name of definition `index` of the module, from 0, in no particular order; NULL behind the last one. Those that the
  * compiler did not keep are named too; cairn_vm_lookup does not find them. */
 CAIRN_API char* cairn_module_definition(const cairn_module* module, size_t index);
 
-/* The name of the procedure of the host that the module needs, from 0, and how many arguments it is called with (`parameters` may
+/* The name of the procedure of the host that the module, or an extension beyond others, needs, from 0, and how many arguments it is called with (`parameters` may
  * be NULL); NULL behind the last one. */
 CAIRN_API char* cairn_module_import(const cairn_module* module, size_t index, unsigned* parameters);
 
@@ -170,8 +172,9 @@ CAIRN_API cairn_status cairn_vm_load(cairn_vm* vm, const cairn_module* module, c
 CAIRN_API cairn_status cairn_vm_restore(cairn_vm* vm, const void* bytes, size_t size, char** error);
 
 /* Gives an idle machine (its program or call has ended, or failed) the next module of a cairn_session: what is defined stays, and
- * the module's top level is ready to run. An empty machine takes any module. BAD_MODULE: it does not begin with the machine's
- * module. */
+ * the module's top level is ready to run. That is an extension of what the machine has, which costs what is in it, or a whole module
+ * that begins with it. An empty machine takes any whole module. BAD_MODULE: it is unsound, or continues something else. After any
+ * failure the machine is as before; cairn_session_undo lets the session follow. */
 CAIRN_API cairn_status cairn_vm_extend(cairn_vm* vm, const cairn_module* module, char** error);
 
 /* Runs at most `steps` steps from where the machine stands (CAIRN_UNLIMITED: to the end). OK: the program or call has ended;

@@ -158,6 +158,8 @@ cairn_status cairn_vm_load(cairn_vm* vm, const cairn_module* module, char** erro
   return guarded(error, [&] {
     require(vm != nullptr && module != nullptr, "cairn_vm_load: an argument is NULL");
     require(vm->stage == Stage::empty, "cairn_vm_load: the machine has a program already");
+    if (module->module.is_extension())
+      throw Refusal{CAIRN_BAD_MODULE, "this module continues another one, which the machine does not have"};
     vm->stage = Stage::failed;
     std::string message;
     if (!vm->machine.load(module->module, message)) throw Refusal{CAIRN_BAD_MODULE, message};

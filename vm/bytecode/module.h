@@ -4,6 +4,7 @@
 #include "vm/bytecode/instruction.h"
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <utility>
 #include <variant>
@@ -75,20 +76,44 @@ struct Import {
   bool operator==(const Import&) const = default;
 };
 
+// Where the tables of a module end.
+struct Ends {
+  std::uint32_t constants = 0, functions = 0, groups = 0, globals = 0, imports = 0, sources = 0;
+  bool operator==(const Ends&) const = default;
+};
+
+// The module that an extension continues.
+struct Base {
+  Ends ends;
+  std::uint64_t digest = 0;  // of what is in its tables (vm/bytecode/digest.h)
+  bool operator==(const Base&) const = default;
+};
+
+// A program; or an extension of one, which holds what comes to the ends of its tables, while indices count from their beginnings.
 struct Module {
   std::vector<Constant> constants;
   std::vector<Function> functions;
   std::vector<Group> groups;
   std::vector<Global> globals;
   std::vector<Import> imports;
-  std::vector<Source> sources;
+  std::deque<Source> sources;        // errors point to them while a session adds others
   std::uint32_t entry = 0;           // function of no parameters: runs the top level, returns the last value
+  Base base;                         // of an extension
+  bool is_extension() const { return base.ends != Ends(); }
 };
+
+Ends ends_of(const Module& module);
+// What a module holds beyond `ends`, without saying what it continues.
+Module beyond(Module module, const Ends& ends);
+// Puts the tables of `more` behind those of `whole`, whose base stays; all of it or, where memory is short, nothing.
+void append(Module& whole, Module more);
+// Takes back what is beyond `ends`.
+void cut(Module& whole, const Ends& ends, std::uint32_t entry) noexcept;
 
 // The piece of text that the instruction at a word belongs to; null where unknown.
 const Span* span_at(const Function& function, std::uint32_t pc);
 
-// True if the tables of `whole` start with those of `part`: what the next module of a session must do.
+// True if the tables of `whole` start with those of `part`.
 bool begins_with(const Module& whole, const Module& part);
 
 // entry registers that are live: parameters, rest, closure
