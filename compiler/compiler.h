@@ -83,8 +83,8 @@ public:
   EntryReader(const EntryReader&) = delete;
   EntryReader& operator=(const EntryReader&) = delete;
 
-  // False if all text so far breaks off inside a list, a string, a comment or before the datum of an abbreviation; true also if it is
-  // wrong in a way that no further line mends.
+  // False if all text so far breaks off inside a list, a string, a comment or before the datum of an abbreviation; true also if
+  // it is wrong in a way that no further line mends.
   bool add(std::string_view lines);
 
 private:
@@ -105,8 +105,9 @@ struct Ground {
       wrappers;                                 // functions of builtins as values; true: of the host's procedures
   Map<Text, std::uint32_t, TextHash> constants; // by kind and contents
   Map<std::uint64_t, std::uint32_t> pairs;      // by their parts
-  // What the last text has added to the two that grow with a session, so that taking it back costs no more than that.
-  Vector<const Text*> new_constants;
+  Map<Text, std::uint32_t, TextHash> inlined;   // copied procedures, by `l` of the library or `u` and their names
+  // What the last text has added to the three that grow with a session, so that taking it back costs no more than that.
+  Vector<const Text*> new_constants, new_inlined;
   Vector<std::uint64_t> new_pairs;
 
   void roll_back(const bytecode::Ends& before);

@@ -89,9 +89,9 @@ CAIRN_API cairn_status cairn_session_create(const cairn_compiler_options* option
 
 /* Compiles the next text. The first module is a whole one; each further one is an extension of those before, holds what its text
  * adds, and costs as much: cairn_vm_extend gives it to the machine that has the others. Its top level runs this text alone.
- * Top-level names stay open: a text may define any name again, and what older texts defined then sees the new value. A file that was
- * imported is not imported again. If it fails, the session is as before. OVER_BUDGET and CANCELLED are failures like others. A text
- * counts from here on, also if running it fails: what it did not get to define is an error to read. */
+ * Top-level names stay open: a text may define any name again, and what older texts defined then sees the new value. A file that
+ * was imported is not imported again. If it fails, the session is as before. OVER_BUDGET and CANCELLED are failures like others.
+ * A text counts from here on, also if running it fails: what it did not get to define is an error to read. */
 CAIRN_API cairn_status cairn_session_compile(cairn_session* session, const char* name, const char* text, size_t size,
                                              void** bytes, size_t* bytes_size, char** error);
 
@@ -99,8 +99,8 @@ CAIRN_API cairn_status cairn_session_compile(cairn_session* session, const char*
  * BAD_ARGUMENT: it did not compile or is taken back already. */
 CAIRN_API cairn_status cairn_session_undo(cairn_session* session);
 
-/* All texts so far as one whole module, whose top level runs the last one: for a .bc file, to be disassembled, or for a machine that
- * lacks some of them. BAD_ARGUMENT: there is no text yet. */
+/* All texts so far as one whole module, whose top level runs the last one: for a .bc file, to be disassembled, or for a machine
+ * that lacks some of them. BAD_ARGUMENT: there is no text yet. */
 CAIRN_API cairn_status cairn_session_module(cairn_session* session, void** bytes, size_t* bytes_size, char** error);
 
 /* 1 if the last text ends with an expression, whose value is then that of its run; 0 if with a definition, or before all texts.

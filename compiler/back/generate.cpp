@@ -54,6 +54,7 @@ Unit make_unit(const Program& program, const Options& options, Ground& ground) {
     globals.mark_stored(tree);
   }
   Unit unit = build_unit(tree, globals, classify_locals(tree, options.level > 0), options.level, ground);
+  unit.sites = std::move(tree.sites);
   keep_used_imports(unit, program.hosts);
   for (AnfFunction& f : unit.functions) {
     if (options.level > 1) {
@@ -81,11 +82,12 @@ bytecode::Module tables(const Program& program, const Options& options, Ground& 
   Charge charge;
   bytecode::RegisterSets sets = ground.sets;
   for (const AnfFunction& f : unit.functions) {
-    const bytecode::Function& made = module.functions.emplace_back(emit_function(f, unit, constants));
+    bytecode::Function& made = module.functions.emplace_back(emit_function(f, unit, constants));
+    unit.sites.write(made, module, ground);
     sets.add(made);
     if (!sets.fit()) throw Failure{{f.span, "this procedure has too many variables in use at once; split it"}, {}};
     charge.add(sizeof made + made.name.size() + made.code.size() * sizeof(bytecode::Word) +
-               made.spans.size() * sizeof(bytecode::PcSpan));
+               made.spans.size() * sizeof(bytecode::PcSpan) + made.sites.size() * sizeof(bytecode::InlineSite));
   }
   module.groups.assign(std::make_move_iterator(unit.groups.begin()), std::make_move_iterator(unit.groups.end()));
   module.imports.assign(ground.imports.begin() + before.imports, ground.imports.end());
@@ -96,7 +98,8 @@ bytecode::Module tables(const Program& program, const Options& options, Ground& 
                  before.groups + count(module.groups),
                  count(program.globals()),
                  count(ground.imports),
-                 count(program.sources())};
+                 count(program.sources()),
+                 before.inlined + count(module.inlined)};
   return module;
 }
 
@@ -141,8 +144,11 @@ void Ground::roll_back(const bytecode::Ends& before) {
   std::erase_if(wrappers, [&](const auto& w) { return w.second >= before.functions; });
   for (const Text* key : new_constants)
     if (key != nullptr) constants.erase(constants.find(*key));
+  for (const Text* key : new_inlined)
+    if (key != nullptr) inlined.erase(inlined.find(*key));
   for (std::uint64_t parts : new_pairs) pairs.erase(parts);
   new_constants.clear();
+  new_inlined.clear();
   new_pairs.clear();
 }
 
@@ -154,6 +160,7 @@ bytecode::Module generate(Program program, const Options& options) {
 bytecode::Module generate(Program program, const Options& options, Ground& ground) {
   const bytecode::Ends before = ground.ends;
   ground.new_constants.clear();
+  ground.new_inlined.clear();
   ground.new_pairs.clear();
   bool again = false; // on a larger stack
   return guarded(program, [&] {

@@ -60,8 +60,8 @@ class Reader {
 public:
   Reader(std::uint32_t file, std::size_t begin) : file_(file), at_(begin) {}
 
-  // Reads on to the end of `text`, which begins as it did before. Throws Incomplete where that is inside something; more text, from
-  // the next line on, may be read then.
+  // Reads on to the end of `text`, which begins as it did before. Throws Incomplete where that is inside something; more text,
+  // from the next line on, may be read then.
   void read(std::string_view text) {
     text_ = text;
     if (comment_level_ > 0) skip_block_comment();

@@ -8,7 +8,8 @@ enum ExitCode : int {
   kProgramError = 1,
   kBadUsage = 2, // or a bad file, or a stream that cannot be read or written
   kOverBudget = 3,
-  kOutOfSteps = 75
+  kOutOfSteps = 75,
+  kInterrupted = 130 // as shells say it of SIGINT
 };
 
 } // namespace cairn::tools

@@ -32,6 +32,7 @@ void Digest::advance(const Module& whole) {
   take_in(whole.globals, seen_.globals, chains_[3], write_global);
   take_in(whole.imports, seen_.imports, chains_[4], write_import);
   take_in(whole.sources, seen_.sources, chains_[5], write_source);
+  take_in(whole.inlined, seen_.inlined, chains_[6], write_inlined);
 }
 
 Base Digest::base() const {

@@ -7,8 +7,8 @@
 
 namespace cairn::bytecode {
 
-// Entry by entry, so that it says the same in whatever pieces the tables came together. It finds mistakes, not malice: what a module
-// is continued with is verified against what is there.
+// Entry by entry, so that it says the same in whatever pieces the tables came together. It finds mistakes, not malice: what a
+// module is continued with is verified against what is there.
 class Digest {
 public:
   // Takes in the entries behind those that it has seen; those must be the same.
@@ -18,7 +18,7 @@ public:
 
 private:
   Ends seen_;
-  std::array<std::uint64_t, 6> chains_{}; // by table
+  std::array<std::uint64_t, 7> chains_{}; // by table
 };
 
 } // namespace cairn::bytecode

@@ -10,18 +10,38 @@ namespace {
 
 enum FunctionFlag : std::uint16_t { kRest = 1, kNeedsClosure = 2, kLibrary = 4, kAllFlags = 7 };
 
-void write_span(ByteWriter& out, const Span& s) {
-  out.u32(s.file);
-  out.u32(s.begin);
-  out.u32(s.end);
+// Most places are near the one before, so numbers are differences.
+void write_difference(ByteWriter& out, std::uint32_t from, std::uint32_t to) {
+  out.varint(zigzag(std::int64_t{to} - std::int64_t{from}));
 }
-Span read_span(ByteReader& in) {
+std::uint32_t read_difference(ByteReader& in, std::uint32_t from) {
+  std::uint64_t difference = in.varint();
+  constexpr std::uint64_t kLargest = zigzag(std::int64_t{UINT32_MAX});
+  std::int64_t to = difference > kLargest ? -1 : std::int64_t{from} + unzigzag(difference);
+  if (to < 0 || to > UINT32_MAX) throw Malformed("a place in the source is out of range");
+  return static_cast<std::uint32_t>(to);
+}
+void write_span(ByteWriter& out, const Span& s, std::uint32_t& before) {
+  write_difference(out, 0, s.file);
+  write_difference(out, before, s.begin);
+  write_difference(out, s.begin, s.end);
+  before = s.begin;
+}
+Span read_span(ByteReader& in, std::uint32_t& before) {
   Span s;
-  s.file = in.u32();
-  s.begin = in.u32();
-  s.end = in.u32();
+  s.file = read_difference(in, 0);
+  s.begin = before = read_difference(in, before);
+  s.end = read_difference(in, s.begin);
   return s;
 }
+// Of a site: none is 0, so that what is not copied is short.
+void write_site(ByteWriter& out, std::uint32_t site) { out.varint(site == kNoSite ? 0 : std::uint64_t{site} + 1); }
+std::uint32_t read_site(ByteReader& in) {
+  std::uint64_t site = in.varint();
+  if (site > UINT32_MAX) throw Malformed("a place in the source is out of range");
+  return site == 0 ? kNoSite : static_cast<std::uint32_t>(site - 1);
+}
+constexpr std::size_t kLeastPlaceBytes = 5;
 
 } // namespace
 
@@ -135,20 +155,50 @@ Group read_group(ByteReader& in) {
 }
 
 void write_places(ByteWriter& out, const Function& f) {
-  write_span(out, f.span);
+  std::uint32_t text = 0, pc = 0;
+  write_span(out, f.span, text);
+  out.u32(static_cast<std::uint32_t>(f.sites.size()));
+  for (const InlineSite& s : f.sites) {
+    write_difference(out, 0, s.procedure);
+    write_span(out, s.call, text);
+    write_site(out, s.parent);
+  }
   out.u32(static_cast<std::uint32_t>(f.spans.size()));
   for (const PcSpan& s : f.spans) {
-    out.u32(s.pc);
-    write_span(out, s.span);
+    write_difference(out, pc, s.pc);
+    write_span(out, s.span, text);
+    write_site(out, s.site);
+    pc = s.pc;
   }
 }
 void read_places(ByteReader& in, Function& f) {
-  f.span = read_span(in);
-  f.spans.resize(in.count(16));
-  for (PcSpan& s : f.spans) {
-    s.pc = in.u32();
-    s.span = read_span(in);
+  std::uint32_t text = 0, pc = 0;
+  f.span = read_span(in, text);
+  f.sites.resize(in.count(kLeastPlaceBytes));
+  for (InlineSite& s : f.sites) {
+    s.procedure = read_difference(in, 0);
+    s.call = read_span(in, text);
+    s.parent = read_site(in);
   }
+  f.spans.resize(in.count(kLeastPlaceBytes));
+  for (PcSpan& s : f.spans) {
+    s.pc = pc = read_difference(in, pc);
+    s.span = read_span(in, text);
+    s.site = read_site(in);
+  }
+}
+
+void write_inlined(ByteWriter& out, const InlinedProcedure& p) {
+  out.text(p.name);
+  out.u8(p.library ? 1 : 0);
+}
+InlinedProcedure read_inlined(ByteReader& in) {
+  InlinedProcedure p;
+  p.name = in.text();
+  std::uint8_t library = in.u8();
+  if (library > 1) throw Malformed("a copied procedure has unknown properties");
+  p.library = library == 1;
+  return p;
 }
 
 void write_source(ByteWriter& out, const Source& s) {
@@ -163,13 +213,15 @@ Source read_source(ByteReader& in) {
 }
 
 void write_base(ByteWriter& out, const Base& b) {
-  for (std::uint32_t end : {b.ends.constants, b.ends.functions, b.ends.groups, b.ends.globals, b.ends.imports, b.ends.sources})
+  for (std::uint32_t end :
+       {b.ends.constants, b.ends.functions, b.ends.groups, b.ends.globals, b.ends.imports, b.ends.sources, b.ends.inlined})
     out.u32(end);
   out.u64(b.digest);
 }
 Base read_base(ByteReader& in) {
   Base b;
-  for (std::uint32_t* end : {&b.ends.constants, &b.ends.functions, &b.ends.groups, &b.ends.globals, &b.ends.imports, &b.ends.sources})
+  for (std::uint32_t* end :
+       {&b.ends.constants, &b.ends.functions, &b.ends.groups, &b.ends.globals, &b.ends.imports, &b.ends.sources, &b.ends.inlined})
     *end = in.u32();
   b.digest = in.u64();
   return b;

@@ -25,6 +25,9 @@ Function read_function(ByteReader& in);
 void write_places(ByteWriter& out, const Function& function);
 void read_places(ByteReader& in, Function& function);
 
+void write_inlined(ByteWriter& out, const InlinedProcedure& procedure);
+InlinedProcedure read_inlined(ByteReader& in);
+
 void write_source(ByteWriter& out, const Source& source);
 Source read_source(ByteReader& in);
 

@@ -46,7 +46,8 @@ std::uint64_t checksum(std::span<const std::byte> bytes) { return XXH3_64bits(by
 bool is_stripped(const Module& m) {
   return std::all_of(m.sources.begin(), m.sources.end(), [](const Source& s) { return s.text.empty(); }) &&
          std::all_of(m.functions.begin(), m.functions.end(),
-                     [](const Function& f) { return f.spans.empty() && f.span == Span{}; });
+                     [](const Function& f) { return f.spans.empty() && f.sites.empty() && f.span == Span{}; }) &&
+         m.inlined.empty();
 }
 
 void write_section(ByteWriter& out, const Module& m, unsigned section) {
@@ -76,6 +77,8 @@ void write_section(ByteWriter& out, const Module& m, unsigned section) {
     break;
   case kSpans:
     if (is_stripped(m)) break;
+    size(m.inlined);
+    for (const InlinedProcedure& p : m.inlined) write_inlined(out, p);
     for (const Function& f : m.functions) write_places(out, f);
     break;
   case kSources:
@@ -114,6 +117,8 @@ void read_section(ByteReader in, Module& m, unsigned section, bool stripped) {
     break;
   case kSpans:
     if (stripped) break;
+    m.inlined.resize(in.count(5));
+    for (InlinedProcedure& p : m.inlined) p = read_inlined(in);
     for (Function& f : m.functions) read_places(in, f);
     break;
   case kSources:
@@ -170,7 +175,8 @@ Module parse(std::span<const std::byte> bytes) {
       throw Malformed("the sections of the module are out of place");
   }
   if (expected != length || length % 8 != 0) throw Malformed("the sections of the module are out of place");
-  if (is_stripped(m) != ((flags & kStripped) != 0) || m.is_extension() != extension) throw Malformed("the module has unknown properties");
+  if (is_stripped(m) != ((flags & kStripped) != 0) || m.is_extension() != extension)
+    throw Malformed("the module has unknown properties");
   return m;
 }
 
@@ -216,8 +222,10 @@ bool looks_like_module(std::span<const std::byte> bytes) {
 
 void strip(Module& module) {
   for (Source& source : module.sources) source.text.clear();
+  module.inlined.clear();
   for (Function& f : module.functions) {
     f.spans.clear();
+    f.sites.clear();
     f.span = {};
   }
 }

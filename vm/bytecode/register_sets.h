@@ -1,5 +1,5 @@
-// How much a module's register sets may take: the verifier keeps one bit a register for every word of code. A small file must not make
-// them large, so they are limited in total; real code stays far below, and the compiler refuses what does not.
+// How much a module's register sets may take: the verifier keeps one bit a register for every word of code. A small file must not
+// make them large, so they are limited in total; real code stays far below, and the compiler refuses what does not.
 #pragma once
 
 #include "vm/bytecode/module.h"

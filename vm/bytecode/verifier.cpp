@@ -98,8 +98,24 @@ private:
       if (s.pc < previous || s.pc >= f.code.size()) complain(s.pc, "the places in the source are out of order");
       previous = s.pc;
       check_span(s.span, s.pc);
+      if (s.site != kNoSite) check_index(s.pc, s.site, f.sites, "copied call");
     }
+    check_sites();
     check_span(f.span, 0);
+  }
+  // Those that look places up follow the parents, so a chain may not be long.
+  void check_sites() const {
+    const std::vector<InlineSite>& sites = function_->sites;
+    std::vector<unsigned> depths;
+    for (const InlineSite& s : sites) {
+      if (s.parent != kNoSite && s.parent >= depths.size()) complain(0, "the copied calls are out of order");
+      depths.push_back(s.parent == kNoSite ? 1 : depths[s.parent] + 1);
+      if (depths.back() > kDeepestSites)
+        complain(0, fmt::format("more than {} calls are copied into one another", kDeepestSites));
+      if (module_ == nullptr || s.procedure >= module_->inlined.size())
+        complain(0, fmt::format("there is no copied procedure {}", s.procedure));
+      check_span(s.call, 0);
+    }
   }
   void check_span(const Span& span, std::size_t pc) const {
     std::size_t sources = module_ == nullptr ? 0 : module_->sources.size();
@@ -403,6 +419,8 @@ std::string table_error(const Module& m, Proven& proven) {
     if (!text::is_utf8(m.imports[i].name)) return "the name of an import is not UTF-8";
   for (std::size_t i = proven.ends.sources; i < m.sources.size(); ++i)
     if (!text::is_utf8(m.sources[i].name) || !text::is_utf8(m.sources[i].text)) return "a source is not UTF-8";
+  for (std::size_t i = proven.ends.inlined; i < m.inlined.size(); ++i)
+    if (!text::is_utf8(m.inlined[i].name)) return "the name of a copied procedure is not UTF-8";
   if (m.entry >= m.functions.size()) return fmt::format("there is no function {} to start with", m.entry);
   if (entry_slots(m.functions[m.entry]) != 0) return "the function to start with takes arguments";
   for (std::size_t i = proven.ends.functions; i < m.functions.size(); ++i) proven.sets.add(m.functions[i]);

@@ -13,13 +13,13 @@
 
 namespace cairn::machine {
 
-// What comes behind the machine's module, or a first one: the tables grow at their ends, all else is made beside what there is, and the
-// machine is as it was unless `commit` is called. What it costs depends on what is new alone.
+// What comes behind the machine's module, or a first one: the tables grow at their ends, all else is made beside what there is,
+// and the machine is as it was unless `commit` is called. What it costs depends on what is new alone.
 class Engine::Extension {
 public:
   Extension(Engine& engine, bytecode::Module more)
-      : engine_(engine), heap_(engine.heap()), loaded_(engine.loaded), module_(loaded_.module), before_(ends_of(module_)), entry_before_(module_.entry),
-        proven_(loaded_.proven), serial_(heap_.next_serial), constants_(heap_), procedures_(heap_) {
+      : engine_(engine), heap_(engine.heap()), loaded_(engine.loaded), module_(loaded_.module), before_(ends_of(module_)),
+        entry_before_(module_.entry), proven_(loaded_.proven), serial_(heap_.next_serial), constants_(heap_), procedures_(heap_) {
     bytecode::append(module_, std::move(more));
   }
   Extension(const Extension&) = delete;
@@ -210,8 +210,9 @@ bool Engine::continues(const bytecode::Module& module, std::string& message) {
   if (module.base.ends == here.ends)
     message = std::string(kNo) + "it belongs to another session";
   else
-    message = fmt::format("{}it comes behind {} procedures, and the machine has {}; the modules of a session are given one after the other", kNo,
-                          module.base.ends.functions, here.ends.functions);
+    message = fmt::format(
+        "{}it comes behind {} procedures, and the machine has {}; the modules of a session are given one after the other", kNo,
+        module.base.ends.functions, here.ends.functions);
   return false;
 }
 
