@@ -9,11 +9,10 @@ namespace {
 
 struct Row {
   std::string_view name, other;
-  std::int64_t bytes;
 };
 
 constexpr Row kRows[] = {
-#define X(name, other, type, bytes) Row{#name, other, bytes},
+#define X(name, other, type, bytes) Row{#name, other},
     CAIRN_DTYPES(X)
 #undef X
 };
@@ -27,7 +26,6 @@ const Row& row(DType type) { return kRows[static_cast<std::size_t>(type)]; }
 } // namespace
 
 std::string_view name_of(DType type) { return row(type).name; }
-std::int64_t bytes_of(DType type) { return row(type).bytes; }
 
 std::optional<DType> dtype_named(std::string_view name) {
   for (std::size_t i = 0; i < kDTypes; ++i)

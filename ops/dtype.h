@@ -32,7 +32,14 @@ enum class DType : std::uint8_t {
 inline constexpr unsigned kDTypes = 8;
 
 std::string_view name_of(DType type);
-std::int64_t bytes_of(DType type);
+constexpr std::int64_t bytes_of(DType type) {
+  constexpr std::int64_t kBytes[kDTypes] = {
+#define X(name, other, type, bytes) bytes,
+      CAIRN_DTYPES(X)
+#undef X
+  };
+  return kBytes[static_cast<std::size_t>(type)];
+}
 std::optional<DType> dtype_named(std::string_view name);  // either name
 constexpr bool is_floating(DType type) { return type >= DType::f32; }
 

@@ -83,6 +83,7 @@ public:
   std::uint64_t work() const noexcept { return work_; }
   void set_work(std::uint64_t work) noexcept { work_ = work; }
   void limit_work(std::uint64_t total) noexcept { most_work_ = total; }
+  bool limits_work() const noexcept { return most_work_ != UINT64_MAX; }
   // Before an operation. Throws OutOfWork; and Cancelled, since who has so much to do should ask.
   void spend(std::uint64_t work) {
     foresee(work);

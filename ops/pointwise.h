@@ -407,7 +407,8 @@ struct LeakyRelu {
   static constexpr bool closed = false;
   static constexpr unsigned needs = kFirst;
   static constexpr double kParameter = 0.01;
-  template <class T> CAIRN_HD static T value(T x, T p) { return where(less(T(0), x), x, p * x); }
+  // 0 times x is a 0 at -inf too.
+  template <class T> CAIRN_HD static T value(T x, T p) { return where(less(T(0), x), x, p * where(equal(p, T(0)), bounded(x, T(1)), x)); }
   template <class T> CAIRN_HD static T slope(T x, T, T p) { return where(less(T(0), x), T(1), p); }
 };
 

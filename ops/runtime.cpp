@@ -27,7 +27,8 @@ public:
     if (most > kFewOperands) many_ = std::make_unique<std::byte[]>(most * sizeof(T));
     data_ = reinterpret_cast<T*>(many_ != nullptr ? many_.get() : few_);
   }
-  void push_back(const T& t) { new (data_ + size_++) T(t); }
+  // Made where it stays, from its members or from another one.
+  template <class... Given> void add(Given&&... given) { new (data_ + size_++) T{std::forward<Given>(given)...}; }
   std::span<const T> all() const { return {data_, size_}; }
 
 private:
@@ -37,15 +38,9 @@ private:
   alignas(T) std::byte few_[kFewOperands * sizeof(T)];
 };
 
-View view_of(const Tensor& t) {
-  View v;
-  v.dtype = t.dtype;
-  v.weak = t.weak;
-  v.number = t.number;
-  v.shape = t.shape;
-  v.strides = t.strides;
-  if (t.storage) v.data = static_cast<char*>(t.storage->block->data) + t.offset * bytes_of(t.dtype);
-  return v;
+void add_view(Few<View>& to, const Tensor& t) {
+  void* const data = t.storage ? static_cast<char*>(t.storage->block->data) + t.offset * bytes_of(t.dtype) : nullptr;
+  to.add(data, t.dtype, t.weak, t.number, t.shape, t.strides);
 }
 
 // As many tensors as the signature says, and numbers only where it allows them.
@@ -110,9 +105,9 @@ void set_layout(const Operator& op, std::span<const Tensor> inputs, bool channel
     set_contiguous(out);
 }
 
-bool may_become(const Tensor& in, const Tensor& out, const Device& device) {
-  return in.storage.unique() && in.dtype == out.dtype && in.offset == 0 && in.device() == &device && in.shape == out.shape &&
-         in.strides == out.strides && in.storage->bytes == out.bytes();
+bool may_become(const Tensor& in, const Tensor& out, std::int64_t bytes, const Device& device) {
+  return in.storage.unique() && in.dtype == out.dtype && in.storage->bytes == bytes && in.offset == 0 && in.device() == &device &&
+         in.shape == out.shape && in.strides == out.strides;
 }
 
 void launch(const Operator& op, Device& device, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -120,14 +115,14 @@ void launch(const Operator& op, Device& device, std::span<const Tensor> inputs, 
   Few<View> in(inputs.size()), out(outputs.size());
   Few<Block*> reads(inputs.size()), writes(outputs.size());
   for (const Tensor& t : inputs) {
-    in.push_back(view_of(t));
+    add_view(in, t);
     if (!t.storage) continue;
     const auto known = reads.all();
-    if (std::find(known.begin(), known.end(), t.storage->block) == known.end()) reads.push_back(t.storage->block);
+    if (std::find(known.begin(), known.end(), t.storage->block) == known.end()) reads.add(t.storage->block);
   }
   for (const Tensor& t : outputs) {
-    out.push_back(view_of(t));
-    writes.push_back(t.storage->block);
+    add_view(out, t);
+    writes.add(t.storage->block);
   }
   device.launch(StreamKind::execute, Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.all(), writes.all()});
 }
@@ -145,39 +140,77 @@ private:
 };
 
 // The modelled work of an operation: its flops and bytes, 1 each.
+constexpr std::uint64_t kMostWork = std::uint64_t{1} << 62;
 std::uint64_t work_of(Cost cost) {
-  constexpr double kMost = 0x1p62;
-  return static_cast<std::uint64_t>(std::clamp(cost.flops + cost.bytes, 0.0, kMost));
+  return static_cast<std::uint64_t>(std::clamp(cost.flops + cost.bytes, 0.0, static_cast<double>(kMostWork)));
 }
 
-Cost default_cost(std::span<const Tensor> inputs, std::span<const ResultType> results) {
-  Cost cost{0, 0};
-  for (const Tensor& t : inputs)
-    if (!t.weak) cost.bytes += static_cast<double>(t.elements()) * static_cast<double>(bytes_of(t.dtype));
-  for (const ResultType& r : results) {
-    const auto elements = static_cast<double>(r.shape.elements());
-    cost.flops += elements;
-    cost.bytes += elements * static_cast<double>(bytes_of(r.dtype));
+// How much there is of a result: asked for often, computed once.
+struct Size {
+  std::int64_t elements = 0, bytes = 0;
+};
+struct Sizes {
+  void add(const Size& size) {
+    sizes[count++] = size;
+    any_elements = any_elements || size.elements != 0;
   }
-  return cost;
+  std::span<const Size> all() const { return {sizes.data(), count}; }
+  unsigned count = 0;
+  bool any_elements = false;
+  std::array<Size, kMostResults> sizes;
+};
+
+[[noreturn]] void too_many_bytes(const Shape& shape) {
+  throw OperatorError(fmt::format("a tensor of shape {} would have too many bytes", shape.text()));
 }
 
-void spend(const Call& call, ResultTypes& types) {
+Size size_of(const ResultType& result) {
+  Size size;
+  size.elements = result.shape.elements();
+  if (__builtin_mul_overflow(size.elements, bytes_of(result.dtype), &size.bytes)) [[unlikely]]
+    too_many_bytes(result.shape);
+  return size;
+}
+
+// Sums of work, at most kMostWork. (Stretched operands have more bytes than there are numbers.)
+class Sum {
+public:
+  void add(std::int64_t count, std::int64_t times = 1) {
+    std::int64_t more = 0;
+    if (__builtin_mul_overflow(count, times, &more) || __builtin_add_overflow(sum_, more, &sum_)) [[unlikely]]
+      sum_ = INT64_MAX;
+  }
+  void add(const Tensor& operand) {
+    if (!operand.weak) add(operand.elements(), bytes_of(operand.dtype));
+  }
+  void add(const Size& result) {
+    add(result.elements);
+    add(result.bytes);
+  }
+  std::uint64_t work() const { return std::min(static_cast<std::uint64_t>(sum_), kMostWork); }
+
+private:
+  std::int64_t sum_ = 0;
+};
+
+// A flop an element of the results, and all bytes.
+std::uint64_t default_work(std::span<const Tensor> inputs, std::span<const Size> results) {
+  Sum sum;
+  for (const Tensor& t : inputs) sum.add(t);
+  for (const Size& r : results) sum.add(r);
+  return sum.work();
+}
+
+void spend(const Call& call, const ResultTypes& types, const Sizes& sizes) {
   Meter* const meter = Meter::current();
-  if (meter == nullptr) return;
-  const std::span<const ResultType> results(types.types.data(), types.count);
-  if (std::all_of(results.begin(), results.end(), [](const ResultType& r) { return r.shape.elements() == 0; })) return;
+  if (meter == nullptr || !sizes.any_elements) return;
   const bool declared = call.op.cost != nullptr && call.op.view == nullptr; // what views declare is for those that do not copy
-  meter->spend(work_of(declared ? call.op.cost(call, types) : default_cost(call.inputs, results)));
+  meter->spend(declared ? work_of(call.op.cost(call, types)) : default_work(call.inputs, sizes.all()));
 }
 
 // An operand is about to be overwritten, or gone: whatever asked for this can no longer be done again from its beginning.
 void overwrites() {
   if (Meter* meter = Meter::current()) meter->hold();
-}
-
-bool any_elements(std::span<const Tensor> tensors) {
-  return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.elements() != 0; });
 }
 
 // Elements that are brought to the host at a time, where it only looks at them.
@@ -201,22 +234,14 @@ void widen(DType type, const std::vector<char>& bytes, std::vector<double>& numb
   }
 }
 
-void check_bytes(const ResultType& result) {
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(result.shape.elements(), bytes_of(result.dtype), &bytes))
-    throw OperatorError(fmt::format("a tensor of shape {} would have too many bytes", result.shape.text()));
-}
-
 // Types, shapes and sizes of the results; all that can be refused without asking a device is refused here, in the name of the
-// operator.
-void infer(const Call& call, ResultTypes& results) {
+// operator. What never copies has no sizes.
+void infer(const Call& call, ResultTypes& results, Sizes& sizes) {
   check_operands(call.op, call.inputs);
   try {
     call.op.infer(call, results);
     if (call.op.kernel != nullptr)
-      for (unsigned i = 0; i < results.count; ++i) {
-        check_bytes(results[i]);
-      }
+      for (unsigned i = 0; i < results.count; ++i) sizes.add(size_of(results[i]));
   } catch (const OperatorError& e) {
     const std::string name(shown_name(call.op));
     if (std::string_view(e.what()).starts_with(name + ":")) throw;
@@ -226,10 +251,10 @@ void infer(const Call& call, ResultTypes& results) {
 
 // Results in new storage, or in that of an operand that was given up.
 template <unsigned most>
-void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, std::span<const bool> consumed, Device* of_inputs,
-              std::span<Tensor> outputs) {
+void launched(const Call& call, ResultTypes& types, const Sizes& sizes, std::span<Tensor> inputs, std::span<const bool> consumed,
+              Device* of_inputs, std::span<Tensor> outputs) {
   const Operator& op = call.op;
-  spend(call, types);
+  spend(call, types, sizes);
   std::array<Tensor, most> made;
   Device* device = nullptr;
   bool in_place = false;
@@ -237,14 +262,14 @@ void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, st
     Tensor& out = made[i];
     out.dtype = types.types[i].dtype;
     out.shape = types.types[i].shape;
-    const std::int64_t bytes = out.bytes();
+    const std::int64_t bytes = sizes.sizes[i].bytes;
     set_layout(op, inputs, types.types[i].channels_last, out);
     device = types.types[i].device != nullptr ? types.types[i].device : of_inputs != nullptr ? of_inputs : call.default_device;
     if (i == 0 && !device->supports(op))
       throw OperatorError(fmt::format("{}: the device {} does not have this operator", shown_name(op), device->name()));
     if (op.may_overwrite && i == 0)
       for (std::size_t k = 0; k < inputs.size() && !out.storage; ++k)
-        if (k < consumed.size() && consumed[k] && may_become(inputs[k], out, *device)) {
+        if (k < consumed.size() && consumed[k] && may_become(inputs[k], out, bytes, *device)) {
           in_place = true;
           out.storage = inputs[k].storage; // also the operand's until the launch
           overwrites();
@@ -254,7 +279,7 @@ void launched(const Call& call, ResultTypes& types, std::span<Tensor> inputs, st
     if (!out.storage) out.storage = StorageRef(device->make_storage(bytes));
   }
   const std::span<const Tensor> results(made.data(), types.count);
-  if (any_elements(results)) {
+  if (sizes.any_elements) {
     const Whole whole(device, in_place);
     launch(op, *device, inputs, results, call.attributes);
   }
@@ -273,7 +298,8 @@ unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<
   assert(well_formed(op, attributes));
   const Call call{op, inputs, attributes, default_};
   ResultTypes types;
-  infer(call, types);
+  Sizes sizes;
+  infer(call, types, sizes);
   Device* const of_inputs = common_device(op, inputs);
   if (op.id == OperatorId::to_device) {
     outputs[0] = to_device(inputs[0], *types[0].device);
@@ -289,9 +315,9 @@ unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<
 
   if (op.places != nullptr) check_places(call);
   if (types.count == 1)
-    launched<1>(call, types, inputs, consumed, of_inputs, outputs);
+    launched<1>(call, types, sizes, inputs, consumed, of_inputs, outputs);
   else
-    launched<kMostResults>(call, types, inputs, consumed, of_inputs, outputs);
+    launched<kMostResults>(call, types, sizes, inputs, consumed, of_inputs, outputs);
   return types.count;
 }
 
@@ -353,7 +379,7 @@ bool only_by(const Tensor& t, std::uint32_t references) { return t.storage && t.
 // references.
 void Runtime::accumulate(Tensor& to, Tensor from) {
   const bool fits = to.storage && to.dense() && to.device() == from.device() && to.dtype == promoted(to.dtype, from.dtype) &&
-                    broadcast("+", to.shape, from.shape) == to.shape;
+                    (to.shape == from.shape || broadcast("+", to.shape, from.shape) == to.shape);
   const Whole whole(to.device(), true);
   if (!fits) {
     to = apply(OperatorId::add, {to, from});
@@ -376,11 +402,16 @@ void Runtime::accumulate(Tensor& to, Tensor from) {
 }
 
 std::uint64_t Runtime::work_to_accumulate(const Tensor& to, const Tensor& from) {
-  const Tensor operands[] = {to, from};
-  ResultType result;
-  result.dtype = promoted(to.dtype, from.dtype);
-  result.shape = broadcast("+", to.shape, from.shape);
-  return result.shape.elements() == 0 ? 0 : work_of(default_cost(operands, {&result, 1}));
+  ResultType type;
+  type.dtype = promoted(to.dtype, from.dtype);
+  type.shape = to.shape == from.shape ? to.shape : broadcast("+", to.shape, from.shape);
+  const Size result = size_of(type);
+  if (result.elements == 0) return 0;
+  Sum sum;
+  sum.add(to);
+  sum.add(from);
+  sum.add(result);
+  return sum.work();
 }
 
 Tensor Runtime::from_host(DType dtype, const Shape& shape, Device& device, const void* data) {

@@ -5,7 +5,6 @@
 #include "vm/bytecode/file.h"
 
 #include <cstdlib>
-#include <optional>
 #include <utility>
 
 using namespace cairn::compiler;
@@ -17,10 +16,9 @@ namespace {
 class Compilation {
 public:
   Compilation(const cairn_compiler_options* options, cairn_file_reader otherwise)
-      : options_(options), workspace_(budget_of(options), cancel_of(options)) {
-    cairn_file_reader read = options != nullptr && options->read != nullptr ? options->read : otherwise;
-    if (read != nullptr) files_.emplace(read, options == nullptr ? nullptr : options->user);
-  }
+      : options_(options), workspace_(budget_of(options), cancel_of(options)),
+        read_(options != nullptr && options->read != nullptr ? options->read : otherwise),
+        files_(read_, options == nullptr ? nullptr : options->user) {}
   Workspace& workspace() { return workspace_; }
 
   void to_module(std::string name, std::string text, void** bytes, std::size_t* size) {
@@ -42,11 +40,12 @@ public:
   }
 
 private:
-  Options inner_options() { return api::inner_options(options_, files_ ? &*files_ : nullptr); }
+  Options inner_options() { return api::inner_options(options_, read_ != nullptr ? &files_ : nullptr); }
 
   const cairn_compiler_options* options_;
   Workspace workspace_;
-  std::optional<ReaderFiles> files_;
+  cairn_file_reader read_;
+  ReaderFiles files_;  // of use if there is a reader
 };
 
 } // namespace

@@ -223,9 +223,15 @@ bool leading(const Matrix& m, std::int64_t& ld, int& transposed) {
   return transposed == 0 || (m.row == 1 && m.column >= m.rows);
 }
 
-// Multiplications in a call, which nobody can stop. A larger one is cut, by its shape alone, down to `kLeastCut` rows and columns; what is still
-// larger than the second, some thirtieth of a second, is left to our own loops.
-constexpr double kWorthCall = 1 << 30, kMostInCall = 3.0 * (1 << 30);
+// A call of a library cannot be stopped. One of more multiplications than some thirtieth of a second has, on one core, is cut, by
+// its shape and type alone, until its result has fewer rows and columns than `least`; what is so deep that this does not do is
+// left to our own loops.
+struct Cut {
+  double most;
+  std::int64_t least;
+};
+Cut cut_of(int type) { return type == CAIRN_MATH_F64 ? Cut{0x1p30, 128} : Cut{0x1p31, 256}; }
+constexpr double kMostInCall = 3 * 0x1p30;
 constexpr std::int64_t kLeastCut = 256;
 
 double products_in(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -234,7 +240,8 @@ double products_in(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 bool called(const cairn_math& library, const cairn_math_gemm& call) {
   const std::int64_t side = std::max(call.m, call.n), half = (side / 2 + 63) / 64 * 64;
-  if (products_in(call.m, call.n, call.k) <= kWorthCall || side < kLeastCut) return library.gemm(&call) == 0;
+  const Cut cut = cut_of(call.type);
+  if (products_in(call.m, call.n, call.k) <= cut.most || side < cut.least) return library.gemm(&call) == 0;
   const std::int64_t bytes = call.type == CAIRN_MATH_F32 ? 4 : call.type == CAIRN_MATH_F64 ? 8 : 2;
   const auto moved = [&](const void* from, std::int64_t elements) { return static_cast<const char*>(from) + elements * bytes; };
   const bool by_rows = call.m >= call.n;

@@ -109,10 +109,11 @@ void matmul_vjp(const VjpCall& call) {
 
 Cost cost_of_matmul(const Call& call, const ResultTypes& results) {
   const Shape& a = call.inputs[0].shape;
-  double bytes = static_cast<double>(results.types[0].shape.elements()) * static_cast<double>(bytes_of(results.types[0].dtype));
+  const auto elements = static_cast<double>(results.types[0].shape.elements());
+  double bytes = elements * static_cast<double>(bytes_of(results.types[0].dtype));
   for (const Tensor& t : call.inputs) bytes += static_cast<double>(t.shape.elements()) * static_cast<double>(bytes_of(t.dtype));
   const auto depth = static_cast<double>(a[a.rank() - 1]);
-  return Cost{2 * depth * static_cast<double>(results.types[0].shape.elements()), bytes};
+  return Cost{2 * depth * elements, bytes};
 }
 
 constexpr Definition definition() {

@@ -1,8 +1,11 @@
 // The pointwise family: definitions made from the lists and structs of pointwise.h.
 #include "ops/pointwise.h"
 
+#include "ops/convert.h"
 #include "ops/cpu/pointwise.h"
 #include "ops/operators/definitions.h"
+
+#include <fmt/format.h>
 
 namespace cairn::ops {
 
@@ -11,6 +14,33 @@ namespace {
 using namespace pointwise;
 
 // --- shape rules
+
+template <class T> bool holds(double number) { return static_cast<double>(converted<T>(number)) == number; }
+
+// A number that elements of integers do not hold would become another one.
+void check_held(std::string_view who, DType type, const Tensor& number) {
+  if (!number.weak || !number.exact || is_floating(type)) return;
+  bool held = true;
+  switch (type) {
+  case DType::u8:
+    held = holds<std::uint8_t>(number.number);
+    break;
+  case DType::i8:
+    held = holds<std::int8_t>(number.number);
+    break;
+  case DType::i16:
+    held = holds<std::int16_t>(number.number);
+    break;
+  case DType::i32:
+    held = holds<std::int32_t>(number.number);
+    break;
+  default:
+    break;
+  }
+  if (!held)
+    throw OperatorError(fmt::format("{}: {} does not fit elements of {}; cast the tensor to a wider type first", who,
+                                    static_cast<std::int64_t>(number.number), name_of(type)));
+}
 
 DType type_of_both(const Tensor& a, const Tensor& b) {
   if (a.weak && b.weak) return DType::f32; // numbers alone: as new tensors
@@ -28,6 +58,8 @@ template <bool closed> void infer_binary(const Call& call, ResultTypes& results)
   results[0].shape = broadcast(shown_name(call.op), call.inputs[0].shape, call.inputs[1].shape);
   const DType type = type_of_both(call.inputs[0], call.inputs[1]);
   results[0].dtype = closed ? type : floating_of(type);
+  if (!is_floating(results[0].dtype)) [[unlikely]]
+    for (const Tensor& operand : call.inputs) check_held(shown_name(call.op), type, operand);
 }
 
 void infer_compare(const Call& call, ResultTypes& results) {
@@ -40,6 +72,7 @@ void infer_where(const Call& call, ResultTypes& results) {
   const Shape chosen = broadcast(who, call.inputs[1].shape, call.inputs[2].shape);
   results[0].shape = broadcast(who, call.inputs[0].shape, chosen);
   results[0].dtype = type_of_both(call.inputs[1], call.inputs[2]);
+  for (const Tensor& operand : call.inputs.last(2)) check_held(who, results[0].dtype, operand);
 }
 
 // --- reverse rules

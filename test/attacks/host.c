@@ -120,7 +120,10 @@ int main(int argc, char** argv) {
   size_t size = 0;
   cairn_module* module = NULL;
   cairn_vm* vm = NULL;
-  cairn_status status = cairn_compile_file(file, NULL, &bytes, &size, NULL);
+  cairn_compiler_options compiling;
+  cairn_compiler_options_init(&compiling);
+  compiling.memory_bytes = (size_t)64 << 20; /* what vmrun gives it at least */
+  cairn_status status = cairn_compile_file(file, &compiling, &bytes, &size, NULL);
   if (status == CAIRN_OK) status = cairn_module_read(bytes, size, &module, NULL);
   cairn_compiler_free(bytes);
   if (status == CAIRN_OK) status = cairn_vm_create(&options, &vm, NULL);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <string>
@@ -468,6 +469,10 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
         sample.inputs.push_back(tensor_or_number(internal ? type : dtype(), internal && one_in(2) ? s : shrunk(s)));
       }
     }
+    // A whole number that does not fit the elements beside it is refused.
+    const bool unsigned_elements = std::ranges::any_of(sample.inputs, [](const Input& in) { return !in.weak && in.dtype == DType::u8; });
+    for (Input& in : sample.inputs)
+      if (in.weak && unsigned_elements) in.number = std::abs(in.number);
     return true;
   }
   }

@@ -193,6 +193,7 @@ void slices(Run& run) {
     }
     text = nullptr;
     if (run.did("profile", [&] { return cairn_vm_profile(vm, &text); })) cairn_free(text);
+    run.did("save", [&] { return cairn_vm_save_file(vm, "/dev/null", nullptr); });
     run.did("capsule", [&] { return cairn_vm_capsule(vm, &capsule); });
   }
   if (capsule == nullptr) return;

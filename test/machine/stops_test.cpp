@@ -44,6 +44,9 @@ const char* const kPrograms[] = {
     "(define (f x) (sumall (* (car x) (exp (cdr x)))))"
     "(write (*j-update f (cons (list->tensor '(1. 2.) 'f64) (list->tensor '(.5 .25) 'f64)) 1. rule '()))"
     "(write (checkpoint-*j-update f (cons (list->tensor '(1. 2.) 'f64) (list->tensor '(.5 .25) 'f64)) 1. rule '()))",
+    // numbers of many levels
+    "(define (d n) (if (= n 0) (lambda (x) (* x (exp x))) (let ((g (d (- n 1)))) (lambda (x) (cdr (j* g x 1.))))))"
+    "(write ((d 7) 2.))(write (*j (d 5) 2. 1.))",
     // text, and output in many pieces
     "(define l (iota 4000)) (write l) (newline) (write (make-string 9000 #\\x)) (display (string-append (make-string 5000 #\\y) "
     "\"z\"))"
@@ -166,6 +169,11 @@ TEST_CASE("work is counted: flops and bytes of operations, bytes of text, object
   CHECK(work("(write 123)") == 3);
   CHECK(work("(define s (make-string 10 #\\a))") == 10);
   CHECK(work("(define (f n) (if (= n 0) 0 (f (- n 1)))) (f 1000)") == 0);
+  CHECK(work("(define v (make-vector 1000 0))") == 8 * 1000);
+  CHECK(work("(define v (make-vector 100000 0)) (vector-update v 7 1)") == 2 * 8 * 100'000);
+  CHECK(work("(define l '(1 2 3)) (apply + l)") == 8 * 3);
+  CHECK(work("(list->string '(#\\a #\\b))") == 2 * 8 + 2);
+  CHECK(work("(string->number \"123\")") == 8 * 3);
 }
 
 TEST_CASE("work is the same on the emulated device") {
@@ -197,12 +205,30 @@ TEST_CASE("a printer reads what it shows of a tensor") {
   CHECK(cairn_vm_work(machine.handle()) < 200'000);
 }
 
+TEST_CASE("long steps that make little are work too") {
+  struct {
+    std::string source;
+    std::uint64_t work;
+  } const cases[] = {
+      {"(define (deep n v) (if (= n 0) v (deep (- n 1) (make-vector 100 v)))) (list->tensor (deep 4 '()))", 10'000},
+      {"(define (d n) (if (= n 0) (lambda (x) (* x x)) (let ((g (d (- n 1)))) (lambda (x) (cdr (j* g x 1.)))))) ((d 10) 2.)", 100}};
+  for (const auto& [source, work] : cases) {
+    CAPTURE(source);
+    Program program(source);
+    Machine machine(program);
+    cairn_vm_limit_work(machine.handle(), work);
+    CHECK(machine.run() == CAIRN_OUT_OF_WORK);
+    CHECK(cairn_vm_work(machine.handle()) <= work);
+  }
+}
+
 TEST_CASE("a budget of memory holds for what steps take beside the heap") {
   const std::string shared = "(define (deep n v) (if (= n 0) v (deep (- n 1) (make-vector 100 v))))"
                              "(define (twice n v) (if (= n 0) v (twice (- n 1) (cons v v))))";
   for (const char* step : {"(list->tensor (deep 6 1.) 'f64)", "(tensor->list (expand-tensor (fill '(1) 1.) '(100000000)))",
                            "(tensor->list (fill '(100000000 0) 1.))", "(*j (lambda (x) (twice 40 (* x x))) 2. (twice 40 1.))",
-                           "(*j (lambda (x) 1.) (twice 40 1.) 1.)", "(make-string 2000000 #\\a)"}) {
+                           "(*j (lambda (x) 1.) (twice 40 1.) 1.)", "(make-string 2000000 #\\a)",
+                           "(write (expand-tensor (fill '(1 1 1 1 1 1 1 1) 1.) '(9 9 9 9 9 9 9 9)))"}) {
     CAPTURE(step);
     Program program(shared + step);
     Machine machine(program, 1 << 20);

@@ -177,12 +177,15 @@ TEST_CASE("large convolutions in float agree with those in double") {
     }
     const Tensor input = random_tensor(c.x), weights = random_tensor(c.weights), cotangent = random_tensor(y),
                  bias = random_tensor({c.weights[0]});
-    const auto windows = [&](Attribute sizes) {
-      return with({list({c.stride}), list({c.padding}), list({c.dilation}), integer(c.groups), std::move(sizes)});
+    const Attributes windows = with({list({c.stride}), list({c.padding}), list({c.dilation}), integer(c.groups)});
+    const auto and_sizes = [&](const std::vector<std::int64_t>& sizes) {
+      Attributes all = windows;
+      all.values.push_back(list(sizes));
+      return all;
     };
-    check(O::convolve, {input, weights}, windows(absent()));
-    check(O::convolve_add_tied, {input, weights, bias}, windows(absent()));
-    check(O::convolve_vjp_input, {cotangent, weights}, windows(list(input_sizes)));
-    check(O::convolve_vjp_weights, {cotangent, input}, windows(list(kernel)));
+    check(O::convolve, {input, weights}, windows);
+    check(O::convolve_add_tied, {input, weights, bias}, windows);
+    check(O::convolve_vjp_input, {cotangent, weights}, and_sizes(input_sizes));
+    check(O::convolve_vjp_weights, {cotangent, input}, and_sizes(kernel));
   }
 }

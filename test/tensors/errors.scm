@@ -10,6 +10,14 @@
 (sum '(1 2)) ; expect error: sum: operand 1: expected a tensor, got \(1 2\)
 ;;; case not-a-number
 (+ (list->tensor '(1)) "one") ; expect error: \+: operand 2: expected a tensor or a number, got "one"
+;;; case number-too-large-for-a-byte
+(+ (list->tensor '(1 2) 'i8) 300) ; expect error: \+: 300 does not fit elements of i8; cast the tensor to a wider type first
+;;; case number-too-small-for-a-byte
+(max -1 (list->tensor '(1 2) 'u8)) ; expect error: max: -1 does not fit elements of u8
+;;; case number-too-large-to-be-chosen
+(where (list->tensor '(1 0)) (list->tensor '(1 2) 'i16) 40000) ; expect error: where: 40000 does not fit elements of i16
+;;; case number-too-large-for-four-bytes
+(* (list->tensor '(1) 'i32) 2147483648) ; expect error: \*: 2147483648 does not fit elements of i32
 ;;; case axis
 (sum (list->tensor '(1 2)) 1) ; expect error: sum: .*axis 1
 ;;; case view

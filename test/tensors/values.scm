@@ -31,6 +31,7 @@
 (show (where (< u 0) 7 u)) ; expect: (1.5 7.0 0.0)
 (show (ReLU u)) ; expect: (1.5 0.0 0.0)
 (show (LeakyReLU u .5)) ; expect: (1.5 -1.0 0.0)
+(show (LeakyReLU (list->tensor '(-inf.0 +nan.0 -2. 3.)) 0.)) ; expect: (-0.0 +nan.0 -0.0 3.0)
 (show (map tensor->list (map square (list u)))) ; expect: ((2.25 4.0 0.0))
 ;;; case promotion
 (define (type a b) (tensor-type (+ (list->tensor '(1) a) (list->tensor '(1) b))))
@@ -39,6 +40,16 @@
 (show (tensor-type (+ (list->tensor '(1) 'i32) 1.5))) ; expect: f64
 (show (tensor-type (/ (list->tensor '(1) 'i32) 2))) ; expect: f64
 (show (cast u 'i8)) ; expect: (1 -2 0)
+;;; case numbers-beside-integers
+(define bytes (list->tensor '(1 2) 'i8))
+(show (+ bytes -128)) ; expect: (-127 -126)
+(show (* 127 bytes)) ; expect: (127 -2)
+(show (< bytes 300)) ; expect: (1 1)
+(show (= bytes 300)) ; expect: (0 0)
+(show (where (list->tensor '(1 0)) bytes 127)) ; expect: (1 127)
+(show (tensor-type (/ bytes 300))) ; expect: f32
+(show (+ (list->tensor '(1) 'i32) 300000)) ; expect: (300001)
+(show (+ bytes 300.)) ; expect: (301.0 302.0)
 ;;; case views
 (show (view t '(3 -1))) ; expect: ((1.0 2.0) (3.0 4.0) (5.0 6.0))
 (show (transpose t)) ; expect: ((1.0 4.0) (2.0 5.0) (3.0 6.0))

@@ -4,16 +4,29 @@
     docs.py --root SOURCE-FOLDER --build BUILD-FOLDER
 """
 import argparse
+import itertools
 import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from embed import promised
 
 PAGES_WITH_PROGRAMS = {"c-api.md": 6, "embedding.md": 2}  # and how many at least
+
+R4RS = """
+    quote lambda if cond case and or let let* letrec begin do quasiquote unquote unquote-splicing define else => not boolean? eq? eqv? equal?
+    pair? cons null? list? list length append reverse list-tail list-ref memq memv member assq assv assoc symbol? symbol->string string->symbol
+    number? complex? real? rational? integer? exact? inexact? = < > <= >= zero? positive? negative? odd? even? max min + * - / abs quotient
+    remainder modulo gcd lcm numerator denominator floor ceiling truncate round rationalize exp log sin cos tan asin acos atan sqrt expt real-part
+    imag-part magnitude angle exact->inexact inexact->exact number->string string->number char? char=? char<? char>? char<=? char>=? char-ci=?
+    char-ci<? char-ci>? char-ci<=? char-ci>=? char-alphabetic? char-numeric? char-whitespace? char-upper-case? char-lower-case? char->integer
+    integer->char char-upcase char-downcase string? make-string string string-length string-ref string=? string-ci=? string<? string>? string<=?
+    string>=? string-ci<? string-ci>? string-ci<=? string-ci>=? substring string-append string->list list->string string-copy vector?
+    make-vector vector vector-length vector-ref vector->list list->vector procedure? apply map for-each write display newline write-char"""
 
 
 class Pages(unittest.TestCase):
@@ -58,6 +71,18 @@ class Pages(unittest.TestCase):
                     with open(f"{folder}/program.scm", "w") as file:
                         file.write(program)
                     self.output(f"{self.build}/bin/vmrun", "program.scm", cwd=folder)
+
+    def test_every_name_of_the_language_is_in_a_page(self):
+        """The pages name what there is beyond R4RS, whose names they do not repeat, and the names of SCORCH, of which they tell the pattern."""
+        sys.path.insert(0, os.path.join(self.root, "tools", "editor"))
+        from generate import names
+        forms, procedures = names(os.path.join(self.build, "lib", "libcairn_compiler.so"))
+        self.assertGreaterEqual(len(procedures), 300)
+        pages = self.text("docs", "language.md") + self.text("docs", "operators.md")
+        told = set(re.split(r"[\s`()|,;\[\]']+", pages)) | set(R4RS.split())
+        told |= {f"c{''.join(path)}r" for length in (1, 2, 3, 4) for path in itertools.product("ad", repeat=length)}
+        scorch = re.compile(r"(^|-|>)(cpu|gpu|streaming)-")
+        self.assertEqual([name for name in forms + procedures if name not in told and not scorch.search(name)], [])
 
     def test_every_status_is_in_the_page(self):
         entries = re.findall(r'X\((\w+), (\d+), "([^"]*)"\)', self.headers()[0])

@@ -31,8 +31,12 @@ class Terminal:
         vmrun = os.path.join(ToolTest.bin, "vmrun")
         self.process, self.descriptor = pty.fork()
         if self.process == 0:
-            os.chdir(test.folder)
-            os.execve(vmrun, [vmrun, *arguments], environment)
+            # Where there is no such program this process ends, and does not go on as a second run of the tests.
+            try:
+                os.chdir(test.folder)
+                os.execve(vmrun, [vmrun, *arguments], environment)
+            finally:
+                os._exit(127)
         self.status = None
         self.expect(r"Ctrl-D ends\.\n")
         self.expect("> $")

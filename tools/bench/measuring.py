@@ -66,6 +66,21 @@ def run_vmrun(vmrun, program, *arguments, schedule=None, memory=None, limit=600,
     return result
 
 
+def compiled(source, folder, *more):
+    """A program in C."""
+    program = pathlib.Path(folder) / pathlib.Path(source).stem
+    done = subprocess.run(["cc", "-O2", "-o", program, source, *more], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failure(f"{source} does not compile\n{done.stderr}")
+    return program
+
+
+def library_flags(vmrun):
+    """Of a program in C that uses the libraries beside this vmrun."""
+    library = pathlib.Path(vmrun).resolve().parent.parent / "lib"
+    return (f"-I{ROOT}/vm/api", f"-I{ROOT}/compiler/api", f"-L{library}", "-lcairn_compiler", "-lcairn", f"-Wl,-rpath,{library}")
+
+
 def held(result):
     """Bytes that grow with the way a gradient is taken: the tape, and what only snapshots hold."""
     return result.stats["tape_peak_bytes"] + result.stats["capsule_peak_bytes"]

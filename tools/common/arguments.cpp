@@ -1,8 +1,8 @@
 // Number parsing by from_chars, so that no locale and no trailing text gets in; the command lines themselves are CLI11's.
 #include "common/arguments.h"
 
-#include "cairn.h"
 #include "common/exit_codes.h"
+#include "common/manual.h"
 #include "common/writing.h"
 
 #include <algorithm>
@@ -43,6 +43,13 @@ constexpr std::array kSizeUnits = {
 constexpr std::array kTimeUnits = {
     Unit{"ms", 1e-3}, Unit{"s", 1}, Unit{"sec", 1}, Unit{"min", 60}, Unit{"h", 3600},
 };
+
+// Thrown by an option that wants a text shown and nothing else done.
+struct Shown {
+  std::string text;
+};
+
+int show(std::string_view text) { return write_fully(1, text.data(), text.size()) ? kDone : kBadUsage; }
 
 // A decimal number and one of the units, in any case of letters.
 template <class Units> std::optional<double> parse_quantity(std::string_view text, const Units& units) {
@@ -139,8 +146,9 @@ std::optional<int> parse_arguments(CLI::App& app, const std::vector<std::string>
   } catch (const CLI::Success& shown) {
     std::ostringstream text;
     app.exit(shown, text, text);
-    std::string words = text.str();
-    return write_fully(1, words.data(), words.size()) ? kDone : kBadUsage;
+    return show(text.str());
+  } catch (const Shown& shown) {
+    return show(shown.text);
   } catch (const CLI::ExtrasError& e) {
     return bad_usage(app.get_name(), unknown_option(app, arguments).value_or(e.what()));
   } catch (const CLI::ParseError& e) {
@@ -153,11 +161,16 @@ int bad_usage(std::string_view tool, std::string_view message) {
   return kBadUsage;
 }
 
-void add_common_options(CLI::App& app) {
-  int version = cairn_version();
+void add_common_options(CLI::App& app, const Conduct& conduct) {
   app.set_help_flag("-h,--help", "show this text");
-  app.set_version_flag("--version", app.get_name() + " (Cairn) " + std::to_string(version / 1000000) + "." +
-                                        std::to_string(version / 1000 % 1000) + "." + std::to_string(version % 1000));
+  app.set_version_flag("--version", app.get_name() + " (Cairn) " + version_text(), "show the version");
+  app.add_flag_callback(
+      "--help-man", [&app, conduct] { throw Shown{manual_page(app, conduct)}; }, "show the manual page, for man");
+  app.add_option_function<std::string>(
+         "--help-completion", [&app, conduct](const std::string& shell) { throw Shown{completion(app, conduct, shell).value()}; },
+         "show what completes the command line in a shell")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("SHELL");
   app.get_formatter()->column_width(34);
 }
 

@@ -1,6 +1,8 @@
 // Command lines: sizes, times and counts as users write them, and one way for every tool to say that it was called wrongly.
 #pragma once
 
+#include "common/manual.h"
+
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
@@ -35,7 +37,7 @@ std::optional<int> parse_arguments(CLI::App& app, const std::vector<std::string>
 // Says that `tool` was called wrongly; returns the exit code for it.
 int bad_usage(std::string_view tool, std::string_view message);
 
-// --help and --version as all tools have them.
-void add_common_options(CLI::App& app);
+// --help and --version as all tools have them, and what shows manuals and completions.
+void add_common_options(CLI::App& app, const Conduct& conduct);
 
 } // namespace cairn::tools

@@ -4,7 +4,8 @@ cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev lib
                 libdlpack-dev libdnnl-dev libopenblas-dev
                 python3 pkg-config)
 
-test_packages=(python3-numpy)  # the libraries must get on with what it brings
+# The libraries must get on with what NumPy brings; packages are made and looked at, manual pages rendered.
+test_packages=(python3-numpy dpkg-dev file groff-base)
 
 fuzz_packages=(clang-14 libclang-rt-14-dev)  # for the preset `fuzz` alone
 

@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   Options options;
   CLI::App app("Compiles a Cairn program to bytecode.", "vmc");
-  add_common_options(app);
+  add_common_options(app, {{kDone, kBadUsage, kOverBudget}});
   app.add_option("FILE", options.file, "the program, .scm or .vlad; with --reseal a .bc or capsule file")->required();
   app.add_option("-o,--output", options.output, "where to write (FILE.bc; text goes to standard output)")->type_name("FILE");
   app.add_option("-O,--optimize", options.level, "level of optimisation, 0 to 2 (2)")

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   std::string file;
   CLI::App app("Shows the instructions of a Cairn bytecode file.", "vmdis");
-  add_common_options(app);
+  add_common_options(app, {{kDone, kBadUsage}});
   app.add_option("FILE", file, "a .bc file")->required();
   if (auto code = parse_arguments(app, {argv + 1, argv + argc})) return *code;
 

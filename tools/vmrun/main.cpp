@@ -20,7 +20,7 @@ using namespace cairn::tools;
 
 namespace {
 
-// Thrown to leave with an exit code; the message is complete.
+// An exit code and a complete message; thrown to leave with them.
 struct Leave {
   int code;
   std::string message;
@@ -63,7 +63,8 @@ private:
   std::uint64_t slice(std::uint64_t made) const;
   void adapt(std::uint64_t steps, Clock::duration took);
   void save_if_due(std::uint64_t made);
-  std::string save();
+  Leave save();
+  int stopped(std::string_view message);
   int finish(int code, std::string_view message);
   bool write_stats();
   bool write_profile();
@@ -218,8 +219,7 @@ int Session::drive() {
     case CAIRN_CANCELLED:
       return interrupted();
     case CAIRN_OUT_OF_WORK:
-      if (!options_.save.empty()) save();
-      return finish(kOutOfSteps, work_message());
+      return stopped(work_message());
     default: {
       CairnBuffer text;
       bool memory = status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY;
@@ -232,8 +232,13 @@ int Session::drive() {
     if (progress_.on()) progress_.show(made, *vm_);
     if (made < goal) save_if_due(made);
   }
-  std::string fault = options_.save.empty() ? "" : save();
-  return finish(fault.empty() ? kOutOfSteps : kBadUsage, fault);
+  return stopped("");
+}
+
+// By a limit; `message` says so.
+int Session::stopped(std::string_view message) {
+  Leave saved = options_.save.empty() ? Leave{kDone, ""} : save();
+  return saved.code == kDone ? finish(kOutOfSteps, message) : finish(saved.code, saved.message);
 }
 
 // Ctrl-C: where the run stood, and its state if there is a file for it.
@@ -280,30 +285,25 @@ void Session::save_if_due(std::uint64_t made) {
   bool by_time = options_.save_every_seconds > 0 &&
                  std::chrono::duration<double>(Clock::now() - last_save_).count() >= options_.save_every_seconds;
   if (!by_steps && !by_time) return;
-  // The disk may have room next time. Until then there is the old file, and the run goes on.
-  std::string fault = save();
-  if (!fault.empty() && !save_failed_)
-    streams_.report(fault + "vmrun: warning: the run goes on and is saved when it is due again\n");
-  save_failed_ = !fault.empty();
+  // The disk may have room next time, and the budget too. Until then there is the old file, and the run goes on.
+  Leave saved = save();
+  bool failed = saved.code != kDone;
+  if (failed && !save_failed_)
+    streams_.report(saved.message + "vmrun: warning: the run goes on and is saved when it is due again\n");
+  save_failed_ = failed;
   saved_at_ = made;
   last_save_ = Clock::now();
 }
 
-// Output first: the file may hold more than the state has written, never less. What is wrong with the file for the state, or
-// nothing.
-std::string Session::save() {
+// Output first: the file may hold more than the state has written, never less. kDone, or what went wrong.
+Leave Session::save() {
   if (!streams_.flush(true)) throw Leave{kBadUsage, streams_.output_fault()};
-  CairnBuffer bytes;
-  cairn_status status = cairn_vm_save(vm_.get(), bytes.bytes(), bytes.size());
-  if (status != CAIRN_OK) {
-    CairnBuffer why;
-    *why.text() = cairn_status_text(status);
-    throw Leave{status == CAIRN_OUT_OF_MEMORY ? kOverBudget : kProgramError,
-                "vmrun: error: the state cannot be saved: " + std::string(why.view()) + "\n"};
-  }
-  std::string error;
-  write_file_atomically(options_.save, bytes.data(), bytes.length(), error);
-  return error;
+  CairnBuffer error;
+  cairn_status status = cairn_vm_save_file(vm_.get(), options_.save.c_str(), error.text());
+  if (status == CAIRN_OK) return {kDone, ""};
+  if (status == CAIRN_NO_FILE) return {kBadUsage, std::string(error.view())};
+  bool memory = status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY;
+  return {memory ? kOverBudget : kProgramError, "vmrun: error: the state cannot be saved: " + std::string(error.view()) + "\n"};
 }
 
 int Session::finish(int code, std::string_view message) {

@@ -83,7 +83,7 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   Raw raw;
   CLI::App app("Runs a Cairn program.", "vmrun");
   app.formatter(std::make_shared<RunFormatter>());
-  add_common_options(app);
+  add_common_options(app, {{std::begin(kEveryExit), std::end(kEveryExit)}, true});
   app.add_option("--checkpoint", raw.checkpoint, "schedule of checkpoint-*j, e.g. binomial,snapshots=8 (auto)")
       ->type_name("SPEC");
   app.add_option("--memory", raw.memory, "budget of accounted memory, e.g. 256MiB (3/4 of what there is)")->type_name("SIZE");

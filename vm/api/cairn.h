@@ -138,7 +138,7 @@ typedef struct cairn_vm_options {
   uint64_t seed;         /* of the random numbers of the program; a restored machine keeps its own */
   const char*
       schedule;       /* of checkpoint-*j: "auto", "binomial,snapshots=8", ...; NULL: "auto"; a restored machine keeps its own */
-  const char* device; /* where tensors live; NULL or "cpu". Others: BAD_ARGUMENT */
+  const char* device; /* of tensors that name none: NULL, "cpu", "emulated[,memory=SIZE][,bandwidth=SIZE]", "cuda[:N]" */
   const char* const* arguments; /* (command-line); a restored machine keeps its own */
   size_t argument_count;
   cairn_write_function output;      /* the program's output; NULL: dropped */
@@ -148,7 +148,7 @@ typedef struct cairn_vm_options {
   const cairn_allocator* allocator; /* copied; NULL: the system's memory */
   int one_shot; /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
   int check_nan; /* not 0: the first NaN, of a tensor's elements or of arithmetic, is an error with operator and place */
-  int profile;  /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs many times slower */
+  int profile;  /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs several times slower */
 } cairn_vm_options;
 
 /* Fills in the defaults. Call it first, then set what differs. */
@@ -223,7 +223,8 @@ typedef struct cairn_failure {
 CAIRN_API cairn_status cairn_vm_failure(const cairn_vm* vm, cairn_failure** failure);
 CAIRN_API void cairn_failure_free(cairn_failure* failure);
 
-/* After OK: the value of the program's last form, or of the call, as `write` prints it. */
+/* After OK: the value of the program's last form, or of the call, as `write` prints it. The text is charged to the machine while it
+ * is made (OVER_BUDGET; CANCELLED as saving is), and yours then. */
 CAIRN_API cairn_status cairn_vm_result(const cairn_vm* vm, char** text);
 
 /* Steps since the program began, calls and those before a restore included. 0 without a program. */
@@ -271,7 +272,10 @@ CAIRN_API void cairn_vm_free(cairn_vm* vm);
 /* ---- capsules ---- */
 
 /* The state of a machine before its first step, or after OUT_OF_STEPS, OUT_OF_WORK and CANCELLED; BAD_ARGUMENT at other times. A
- * capsule knows no machine: it may be handed to other threads and continued by any number of machines. */
+ * capsule knows no machine: it may be handed to other threads and continued by any number of machines. Memory: its bytes, and the
+ * tables that it takes to make them, are charged to the machine until the call ends (OVER_BUDGET); from then on the bytes are
+ * yours and counted nowhere. CANCELLED: by a cairn_vm_cancel that came meanwhile. The three that follow from a machine's state
+ * (this, cairn_vm_save, cairn_vm_save_file) leave it as it was, whatever they return. */
 CAIRN_API cairn_status cairn_vm_capsule(const cairn_vm* vm, cairn_capsule** capsule);
 
 /* As cairn_vm_restore does with bytes. */
@@ -284,8 +288,12 @@ CAIRN_API cairn_status cairn_capsule_read(const void* bytes, size_t size, cairn_
 
 CAIRN_API void cairn_capsule_free(cairn_capsule* capsule);
 
-/* The bytes of a capsule file at once. */
+/* The bytes of a capsule file at once. They are charged as those of cairn_vm_capsule are. */
 CAIRN_API cairn_status cairn_vm_save(const cairn_vm* vm, void** bytes, size_t* size);
+
+/* Replaces a file by the state's, as cairn_file_write does. The bytes go to the file as they are made and are never all in
+ * memory: tables alone are charged, at most a quarter of what the machine's objects take. */
+CAIRN_API cairn_status cairn_vm_save_file(const cairn_vm* vm, const char* path, char** error);
 
 /* ---- values ---- */
 
@@ -393,7 +401,7 @@ struct DLManagedTensor;
 CAIRN_API cairn_status cairn_tensor_to_dlpack(cairn_vm* vm, cairn_value tensor, struct DLManagedTensor** managed);
 CAIRN_API cairn_status cairn_tensor_from_dlpack(cairn_vm* vm, struct DLManagedTensor* managed, cairn_value* tensor);
 
-/* As `write` prints it; at most about `most` bytes, "..." where it is cut; 0: all. */
+/* As `write` prints it; at most about `most` bytes, "..." where it is cut; 0: all. Charged as that of cairn_vm_result. */
 CAIRN_API cairn_status cairn_value_text(const cairn_vm* vm, cairn_value value, size_t most, char** text);
 
 CAIRN_API void cairn_value_retain(cairn_value value);

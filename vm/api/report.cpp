@@ -1,5 +1,5 @@
 // What a machine of cairn.h tells about itself: errors, results, counters, progress, places, profile.
-#include "vm/api/handles.h"
+#include "vm/api/interruptible.h"
 #include "vm/api/memory.h"
 #include "vm/machine/errors.h"
 #include "vm/text/diagnostic.h"
@@ -69,7 +69,11 @@ cairn_status cairn_vm_result(const cairn_vm* vm, char** text) {
     require(vm != nullptr && text != nullptr, "cairn_vm_result: an argument is NULL");
     *text = nullptr;
     require(vm->stage == Stage::done, "cairn_vm_result: the program has not ended");
-    *text = copy_out(vm->machine.result_text());
+    try {
+      *text = cairn::api::text_out(*vm, vm->engine().result, SIZE_MAX);
+    } catch (const cairn::machine::ProgramError& e) { // bytecode that no compiler made may return a number of a tape that is gone
+      *text = copy_out(std::string("#<") + e.what() + ">");
+    }
   });
 }
 

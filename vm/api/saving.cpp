@@ -25,6 +25,7 @@ int FileCalls::create(int folder, const char* name, mode_t mode) {
   return ::openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 ssize_t FileCalls::write(int file, const void* bytes, std::size_t size) { return ::write(file, bytes, size); }
+ssize_t FileCalls::write_at(int file, const void* bytes, std::size_t size, off_t at) { return ::pwrite(file, bytes, size, at); }
 int FileCalls::change_mode(int file, mode_t mode) { return ::fchmod(file, mode); }
 int FileCalls::sync(int descriptor) { return ::fsync(descriptor); }
 int FileCalls::close(int descriptor) { return ::close(descriptor); }
@@ -58,15 +59,52 @@ private:
   int number_;
 };
 
-bool write_all(FileCalls& calls, int file, std::span<const std::byte> content) {
+// A system call failed so.
+struct Unwritten {
+  int error;
+};
+
+// Calls write(rest) until nothing is left.
+template <class Write> void write_all(std::span<const std::byte> content, Write&& write) {
   while (!content.empty()) {
-    ssize_t put = calls.write(file, content.data(), content.size());
+    ssize_t put = write(content);
     if (put < 0 && errno == EINTR) continue;
-    if (put == 0) errno = EIO; // nothing taken and nothing said
-    if (put <= 0) return false;
+    if (put <= 0) throw Unwritten{put == 0 ? EIO : errno}; // 0: nothing taken and nothing said
     content = content.subspan(static_cast<std::size_t>(put));
   }
-  return true;
+}
+
+class FileSink final : public machine::ImageSink {
+public:
+  FileSink(FileCalls& calls, int file, bool regular) : calls_(calls), file_(file), regular_(regular) {}
+  void put(std::span<const std::byte> bytes) override {
+    write_all(bytes, [&](std::span<const std::byte> rest) { return calls_.write(file_, rest.data(), rest.size()); });
+  }
+  bool can_patch() const override { return regular_; }
+  void patch(std::uint64_t at, std::span<const std::byte> bytes) override {
+    const std::size_t all = bytes.size();
+    write_all(bytes, [&](std::span<const std::byte> rest) {
+      return calls_.write_at(file_, rest.data(), rest.size(), static_cast<off_t>(at + all - rest.size()));
+    });
+  }
+
+private:
+  FileCalls& calls_;
+  int file_;
+  bool regular_;
+};
+
+using Content = std::function<void(machine::ImageSink&)>;
+
+// False with errno set.
+bool fill(const Content& content, FileSink sink) {
+  try {
+    content(sink);
+    return true;
+  } catch (const Unwritten& fault) {
+    errno = fault.error;
+    return false;
+  }
 }
 
 bool sync(FileCalls& calls, int descriptor) {
@@ -118,14 +156,14 @@ std::string behind_links(const std::string& path) {
   return real.get();
 }
 
-void write_directly(const std::string& path, std::span<const std::byte> content, FileCalls& calls) {
+void write_directly(const std::string& path, const Content& content, FileCalls& calls) {
   Descriptor file(calls, calls.open(path.c_str(), O_WRONLY | O_NOCTTY));
-  if (!file || !write_all(calls, file.number(), content) || !file.close()) refuse(path, "cannot be written");
+  if (!file || !fill(content, {calls, file.number(), false}) || !file.close()) refuse(path, "cannot be written");
 }
 
 } // namespace
 
-void replace_file(const std::string& path, std::span<const std::byte> content, FileCalls& calls) {
+void replace_file(const std::string& path, const Content& content, FileCalls& calls) {
   std::string target = behind_links(path);
   struct stat old {};
   bool exists = stat(target.c_str(), &old) == 0;
@@ -144,8 +182,8 @@ void replace_file(const std::string& path, std::span<const std::byte> content, F
   {
     NewFile part(calls, folder.number(), name, mode);
     Descriptor file(calls, part.descriptor());
-    bool good = file && (!exists || calls.change_mode(file.number(), mode) == 0) && write_all(calls, file.number(), content) &&
-                sync(calls, file.number()) && file.close() && part.give_name(name);
+    bool good = file && (!exists || calls.change_mode(file.number(), mode) == 0) &&
+                fill(content, {calls, file.number(), true}) && sync(calls, file.number()) && file.close() && part.give_name(name);
     if (!good) refuse(path, fault);
   }
   // Some file systems do not sync folders; they say so.

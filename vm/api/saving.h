@@ -2,7 +2,10 @@
 // and the caller learns which. The system calls are virtual, so that a test can let each of them fail in turn.
 #pragma once
 
+#include "vm/machine/image_bytes.h"
+
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <sys/types.h>
@@ -15,6 +18,7 @@ struct FileCalls {
   virtual int open(const char* path, int flags);
   virtual int create(int folder, const char* name, mode_t mode); // a new file, never one that is there, never through a link
   virtual ssize_t write(int file, const void* bytes, std::size_t size);
+  virtual ssize_t write_at(int file, const void* bytes, std::size_t size, off_t at);
   virtual int change_mode(int file, mode_t mode);
   virtual int sync(int descriptor);
   virtual int close(int descriptor);
@@ -25,7 +29,10 @@ struct FileCalls {
 // Writes a new file beside `path`, syncs it, renames it over `path` and syncs the folder. The new file has the permissions of the
 // old one. Where `path` is a symbolic link, what it points to is replaced and the link stays. A path that is there and no regular
 // file (a device, a pipe) is written directly. Throws Refusal: NO_FILE with a message that names the path and says whether the
-// old content is still there.
-void replace_file(const std::string& path, std::span<const std::byte> content, FileCalls& calls);
+// old content is still there. `content` puts what the file is to hold; where it throws, the old content stays.
+void replace_file(const std::string& path, const std::function<void(machine::ImageSink&)>& content, FileCalls& calls);
+inline void replace_file(const std::string& path, std::span<const std::byte> content, FileCalls& calls) {
+  replace_file(path, [content](machine::ImageSink& sink) { sink.put(content); }, calls);
+}
 
 } // namespace cairn::api

@@ -1,6 +1,6 @@
 // Values of cairn.h: the machine's own 64 bits, handed out with a reference.
-#include "vm/api/handles.h"
-#include "vm/print/printer.h"
+#include "vm/api/interruptible.h"
+#include "vm/print/kept_text.h"
 #include "vm/text/utf8.h"
 
 #include <cmath>
@@ -226,11 +226,22 @@ cairn_status cairn_get_capsule(cairn_value v, uint64_t* steps, int* finished) {
   return CAIRN_OK;
 }
 
+char* cairn::api::text_out(const cairn_vm& vm, Value v, std::size_t most) {
+  char* text = nullptr;
+  interruptible(vm, [&] {
+    const machine::Engine& engine = vm.engine();
+    const print::KeptText kept = print::text_of(v, engine, most);
+    const value::Charged copy(engine.accounts(), engine.accounts().scratch, static_cast<std::int64_t>(kept.text.size()));
+    text = copy_out(kept.text);
+  });
+  return text;
+}
+
 cairn_status cairn_value_text(const cairn_vm* vm, cairn_value v, size_t most, char** text) {
   return guarded(nullptr, [&] {
     require(vm != nullptr && text != nullptr, "cairn_value_text: an argument is NULL");
     *text = nullptr;
-    *text = copy_out(cairn::print::abbreviated(inner(v), vm->engine(), most == 0 ? SIZE_MAX : most));
+    *text = cairn::api::text_out(*vm, inner(v), most == 0 ? SIZE_MAX : most);
   });
 }
 

@@ -1,18 +1,23 @@
 // Machines of cairn.h: made, given a program, run, stopped, saved. What may be called when is decided here.
-#include "vm/api/handles.h"
+#include "vm/api/interruptible.h"
 #include "vm/api/memory.h"
+#include "vm/api/saving.h"
 #include "vm/bytecode/file.h"
 #include "vm/machine/environment.h"
 #include "vm/machine/image.h"
 #include "vm/schedule/schedule.h"
+#include "vm/value/charged.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <utility>
 
 using cairn::api::copy_out;
 using cairn::api::fail;
 using cairn::api::guarded;
+using cairn::api::interruptible;
 using cairn::api::Refusal;
 using cairn::api::require;
 using cairn::machine::Options;
@@ -100,6 +105,10 @@ void restore(cairn_vm& vm, std::span<const std::byte> file) {
   if (!vm.machine.restore(file, message)) throw Refusal{CAIRN_BAD_CAPSULE, message};
   vm.stage = Stage::ready;
   vm.fresh = false;
+}
+
+void require_between_runs(const cairn_vm& vm) {
+  require(vm.stage == Stage::ready && !vm.running, "the machine does not stand between two runs");
 }
 
 } // namespace
@@ -218,8 +227,10 @@ cairn_status cairn_vm_capsule(const cairn_vm* vm, cairn_capsule** capsule) {
   return guarded(nullptr, [&] {
     require(vm != nullptr && capsule != nullptr, "cairn_vm_capsule: an argument is NULL");
     *capsule = nullptr;
-    require(vm->stage == Stage::ready && !vm->running, "cairn_vm_capsule: the machine does not stand between two runs");
-    *capsule = new cairn_capsule{vm->machine.save()};
+    require_between_runs(*vm);
+    auto made = std::make_unique<cairn_capsule>();
+    interruptible(*vm, [&] { made->file = vm->machine.save(); });
+    *capsule = made.release();
   });
 }
 
@@ -247,11 +258,35 @@ cairn_status cairn_capsule_read(const void* bytes, size_t size, cairn_capsule** 
 void cairn_capsule_free(cairn_capsule* capsule) { delete capsule; }
 
 cairn_status cairn_vm_save(const cairn_vm* vm, void** bytes, size_t* size) {
-  cairn_capsule* capsule = nullptr;
-  cairn_status status = cairn_vm_capsule(vm, &capsule);
-  if (status == CAIRN_OK) status = cairn_capsule_write(capsule, bytes, size);
-  cairn_capsule_free(capsule);
-  return status;
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && bytes != nullptr && size != nullptr, "cairn_vm_save: an argument is NULL");
+    *bytes = nullptr;
+    *size = 0;
+    require_between_runs(*vm);
+    interruptible(*vm, [&] {
+      const cairn::machine::Image image(vm->engine());
+      cairn::value::Heap& accounts = vm->engine().accounts();
+      const cairn::value::Charged charged(accounts, accounts.scratch, static_cast<std::int64_t>(image.bytes()));
+      std::unique_ptr<void, decltype(&cairn_free)> block(std::malloc(image.bytes()), &cairn_free);
+      if (block == nullptr) throw std::bad_alloc();
+      cairn::machine::BlockSink sink({static_cast<std::byte*>(block.get()), image.bytes()});
+      image.write(sink);
+      *size = image.bytes();
+      *bytes = block.release();
+    });
+  });
+}
+
+cairn_status cairn_vm_save_file(const cairn_vm* vm, const char* path, char** error) {
+  return guarded(error, [&] {
+    require(vm != nullptr && path != nullptr, "cairn_vm_save_file: an argument is NULL");
+    require_between_runs(*vm);
+    interruptible(*vm, [&] {
+      const cairn::machine::Image image(vm->engine());
+      cairn::api::FileCalls calls;
+      cairn::api::replace_file(path, [&image](cairn::machine::ImageSink& sink) { image.write(sink); }, calls);
+    });
+  });
 }
 
 void cairn_vm_free(cairn_vm* vm) { delete vm; }

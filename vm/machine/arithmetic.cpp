@@ -125,6 +125,18 @@ bool plain(Value v) { return v.is_flonum() || v.is_integer(); }
 
 std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->tag : 0; }
 
+std::uint32_t levels_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->flags : 0; }
+
+constexpr std::uint32_t kManyLevels = 5;
+
+// Arithmetic takes numbers of n levels of forward mode apart 3^n times. Below a few levels that is done before anybody could ask for it to stop;
+// above, each part of so many levels counts as work, and the rest can be stopped there.
+void spend_on_parts(ops::Meter& meter, std::uint32_t levels) {
+  constexpr std::uint64_t kParts = 243;  // 3^kManyLevels
+  constexpr std::uint64_t kWork = 32;    // of one: the bundles that it is taken from and goes into are objects
+  if (levels == kManyLevels) meter.spend(kWork * kParts);
+}
+
 } // namespace
 
 double Engine::to_double(Value v) const {
@@ -165,6 +177,7 @@ Value Engine::binary(Opcode op, Value x, Value y) {
     if (on_x && on_y) return tape->append(v, x.tape_node(), dx, y.tape_node(), dy);
     return on_x ? tape->append(v, x.tape_node(), dx, tape::kNone, 0) : tape->append(v, y.tape_node(), dy, tape::kNone, 0);
   }
+  spend_on_parts(meter_, std::max(levels_of(x), levels_of(y)));
   bool x_on = tag_of(x) == tag, y_on = tag_of(y) == tag;
   Tape* tape = runs.back().tape;
   auto part = [&](Value v, bool on, std::uint32_t slot) -> Value {
@@ -200,6 +213,7 @@ Value Engine::unary(Opcode op, Value x) {
   Tape* tape = runs.back().tape;
   value::Bundle* b = value::as_bundle(x);
   if (op == Opcode::inexact) return Heap::retain(x);
+  spend_on_parts(meter_, levels_of(x));
   rules::Owned xp(heap_, read_field(tape, b, 0, b->primal)), xt(heap_, read_field(tape, b, 1, b->tangent));
   rules::Owned v(heap_, unary(op, xp.v));
   Value t = rules::tangent1(*this, op, xp.v, v.v, xt.v);
@@ -218,14 +232,22 @@ void check_comparable(const Engine& e, const char* name, Value x, Value y) {
 } // namespace
 
 Value Engine::arithmetic(Opcode op, Value x, Value y, std::uint64_t consumed) {
-  if (!tensors::is_tensor_like(x) && !tensors::is_tensor_like(y)) return binary(op, x, y);
+  if (!tensors::is_tensor_like(x) && !tensors::is_tensor_like(y)) {
+    if (std::max(levels_of(x), levels_of(y)) < kManyLevels) [[likely]]
+      return binary(op, x, y);
+    return stoppable(*this, [&] { return binary(op, x, y); });
+  }
   const Frame* frame = runs.back().top;
   tensors().set_origin(frame->code, frame->pc());
   return stoppable(*this, [&] { return tensors::binary(*this, op, x, y, consumed); });
 }
 
 Value Engine::arithmetic(Opcode op, Value x, std::uint64_t consumed) {
-  if (!tensors::is_tensor_like(x)) return unary(op, x);
+  if (!tensors::is_tensor_like(x)) {
+    if (levels_of(x) < kManyLevels) [[likely]]
+      return unary(op, x);
+    return stoppable(*this, [&] { return unary(op, x); });
+  }
   const Frame* frame = runs.back().top;
   tensors().set_origin(frame->code, frame->pc());
   return stoppable(*this, [&] { return tensors::unary(*this, op, x, consumed); });

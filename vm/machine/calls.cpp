@@ -37,6 +37,7 @@ bool takes_long(bytecode::Primitive which) {
   case P::make_string:
   case P::string_to_symbol:
   case P::symbol_to_string:
+  case P::string_to_number:
   case P::display:
   case P::write:
   case P::newline:
@@ -101,7 +102,7 @@ Frame* Engine::call_in_general(Frame* frame, std::span<const std::uint16_t> fiel
 
 namespace {
 
-constexpr std::uint64_t kManyItems = 1 << 16; // between two looks at whether to go on
+constexpr std::uint64_t kManyItems = 1 << 16; // counted as work before they are looked at
 
 // A vector that is filled from its beginning, one item after the other.
 class VectorBuilder {
@@ -117,7 +118,7 @@ public:
   // Takes over what f() gives for each of them.
   template <class F> Value fill(F&& f) {
     while (filled_ < vector_->length) {
-      if (filled_ % kManyItems == kManyItems - 1) engine_.meter().poll();
+      if (filled_ % kManyItems == 0) engine_.meter().spend(std::min(kManyItems, vector_->length - filled_) * sizeof(Value));
       Value v = f(filled_);
       vector_->items()[filled_++] = v;
     }
@@ -131,11 +132,12 @@ private:
 };
 
 // Of a proper list; `wrong` says what else it is.
-template <class F> std::uint64_t length_of_list(const Engine& engine, Value list, F&& wrong) {
+template <class F> std::uint64_t length_of_list(Engine& engine, Value list, F&& wrong) {
   std::uint64_t n = 0;
   Value at = list;
   for (; at.is_pair(); at = at.pair()->cdr)
-    if (++n % kManyItems == 0) engine.meter().poll();
+    if (++n % kManyItems == 0) engine.meter().spend(kManyItems * sizeof(Value));
+  engine.meter().spend(n % kManyItems * sizeof(Value));
   if (at != value::kNull) throw ProgramError(std::forward<F>(wrong)());
   return n;
 }

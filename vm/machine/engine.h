@@ -130,7 +130,7 @@ public:
   }
   Value read_field_taped(Tape& tape, Object* o, std::uint32_t slot, Value v);
 
-  // --- arithmetic (arithmetic.cpp, derivative.cpp). Operands borrowed, results owned; ProgramError if they are no numbers.
+  // --- arithmetic (arithmetic.cpp). Operands borrowed, results owned; ProgramError if they are no numbers.
   Value binary(Opcode op, Value x, Value y);
   Value unary(Opcode op, Value x);
   // The same for the operands of the instruction at hand, which may be tensors; `consumed` are those it gives up, as bits.

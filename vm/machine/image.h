@@ -10,7 +10,6 @@
 #include "vm/machine/object_numbers.h"
 #include "vm/value/charged.h"
 
-#include <unordered_map>
 #include <vector>
 
 namespace cairn::machine {
@@ -20,10 +19,12 @@ using bytecode::Malformed;
 // Writes values and objects; what it meets for the first time waits on a stack and is written by drain().
 class ImageWriter {
 public:
-  explicit ImageWriter(const Engine& engine);
+  // `sink` may be null, and `checksum` too.
+  ImageWriter(const Engine& engine, ImageSink* sink, ImageChecksum* checksum);
   void value(Value v);
   void object(const Object* o); // may be null
   void runs(const std::vector<Run>& list);
+  void run(const Run& r);
   void tape(const Tape* tape); // may be null
   void log(const EffectLog& log);
   void draws(const tape::Draws& d);
@@ -55,9 +56,9 @@ private:
   const Engine& engine_;
   ObjectNumbers numbers_;
   ObjectNumbers constants_;
-  std::vector<std::vector<std::uint32_t>> groups_; // that begin with a function
-  std::vector<const Object*> stack_;
-  std::unordered_map<const ops::Storage*, std::uint32_t> storages_; // by number, in the order of being met
+  value::ChargedVector<std::uint32_t> first_group_, groups_; // that begin with a function: groups_[first_group_[f]] and on
+  value::ChargedVector<const Object*> stack_;
+  value::ChargedMap<const ops::Storage*, std::uint32_t> storages_; // by number, in the order of being met
   std::uint32_t count_ = 0;
   std::uint64_t serial_ = 0; // of the object written last
 };
@@ -190,6 +191,38 @@ struct MachineCode {
 };
 MachineCode machine_code(std::size_t number);
 
+// The state of a machine, to be written as often as one likes while nothing changes it. It is gone through from beginning to end
+// each time, so that it never is in memory as a whole; what going through it takes is charged while it goes on. Throws BudgetExceeded and ops::Cancelled.
+class Image {
+public:
+  explicit Image(const Engine& engine); // goes through it once, and counts
+  std::uint64_t bytes() const { return bytes_; }
+  void write(ImageSink& sink) const;
+
+private:
+  void write_behind_checksum(ImageWriter& w) const;
+  std::uint64_t pass_over(ImageSink* sink) const;
+  const Engine& engine_;
+  const Statistics statistics_;
+  const std::vector<std::byte> module_; // as a file
+  const value::Charged charged_;
+  std::uint64_t objects_ = 0, bytes_ = 0;
+};
+// A block of memory as large as the image.
+class BlockSink final : public ImageSink {
+public:
+  explicit BlockSink(std::span<std::byte> block) : block_(block) {}
+  void put(std::span<const std::byte> bytes) override {
+    patch(at_, bytes);
+    at_ += bytes.size();
+  }
+  bool can_patch() const override { return true; }
+  void patch(std::uint64_t at, std::span<const std::byte> bytes) override;
+
+private:
+  std::span<std::byte> block_;
+  std::uint64_t at_ = 0;
+};
 std::vector<std::byte> write_image(const Engine& engine);
 // True if the bytes begin as a capsule file does and have its checksum; nothing else is looked at.
 bool is_whole_image(std::span<const std::byte> bytes, std::string& error);

@@ -22,6 +22,15 @@ std::uint64_t image_checksum(std::span<const std::byte> file) {
   return XXH3_64bits(file.data() + kChecksummedFrom, file.size() - kChecksummedFrom);
 }
 
+struct ImageChecksum::State {
+  XXH3_state_t xxh3;
+};
+
+ImageChecksum::ImageChecksum() : state_(std::make_unique<State>()) { XXH3_64bits_reset(&state_->xxh3); }
+ImageChecksum::~ImageChecksum() = default;
+void ImageChecksum::add(std::span<const std::byte> bytes) { XXH3_64bits_update(&state_->xxh3, bytes.data(), bytes.size()); }
+std::uint64_t ImageChecksum::value() const { return XXH3_64bits_digest(&state_->xxh3); }
+
 namespace {
 
 // Numbers that are added to stay far from where sums with them would overflow.

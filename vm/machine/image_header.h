@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -24,5 +25,19 @@ inline constexpr std::uint64_t kMostTag = std::uint64_t{1} << 46;       // tags 
 // Compiler, processor features: where they differ, resuming elsewhere may give other last digits.
 std::string build_identity();
 std::uint64_t image_checksum(std::span<const std::byte> file);
+// The same of bytes that come one after another, from kChecksummedFrom on.
+class ImageChecksum {
+public:
+  ImageChecksum();
+  ~ImageChecksum();
+  ImageChecksum(const ImageChecksum&) = delete;
+  ImageChecksum& operator=(const ImageChecksum&) = delete;
+  void add(std::span<const std::byte> bytes);
+  std::uint64_t value() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 } // namespace cairn::machine

@@ -3,6 +3,8 @@
 #include "vm/machine/image.h"
 #include "vm/machine/image_header.h"
 
+#include <cstring>
+
 namespace cairn::machine {
 
 using bytecode::zigzag;
@@ -14,9 +16,9 @@ bool is_immortal(const Object* o) { return static_cast<std::int32_t>(o->count) <
 
 } // namespace
 
-// Small objects dominate; in the file they take less than half of what they do in memory.
-ImageWriter::ImageWriter(const Engine& engine)
-    : out(static_cast<std::size_t>(engine.live_bytes()) / 2), engine_(engine), groups_(engine.loaded.module.functions.size()) {
+ImageWriter::ImageWriter(const Engine& engine, ImageSink* sink, ImageChecksum* checksum)
+    : out(sink, checksum, engine.meter()), engine_(engine), numbers_(engine.accounts()), constants_(engine.accounts()),
+      first_group_(engine.accounts()), groups_(engine.accounts()), stack_(engine.accounts()), storages_(engine.accounts()) {
   const LoadedModule& m = engine.loaded;
   std::uint32_t n = 0;
   for (const std::vector<Value>* list : {&m.constants, &m.procedures})
@@ -24,8 +26,13 @@ ImageWriter::ImageWriter(const Engine& engine)
       if (v.is_object()) constants_.number(value::object_of(v), n);
       ++n;
     }
-  for (std::size_t g = 0; g < m.module.groups.size(); ++g)
-    groups_[m.module.groups[g].functions[0]].push_back(static_cast<std::uint32_t>(g));
+  // Counted, then put in order: sorted by their first function, and by number among those of one.
+  first_group_.resize(m.module.functions.size() + 1);
+  for (const bytecode::Group& group : m.module.groups) ++first_group_[group.functions[0] + 1];
+  for (std::size_t f = 1; f < first_group_.size(); ++f) first_group_[f] += first_group_[f - 1];
+  groups_.resize(m.module.groups.size());
+  value::ChargedVector<std::uint32_t> next = first_group_;
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[next[m.module.groups[g].functions[0]]++] = static_cast<std::uint32_t>(g);
 }
 
 // How many objects were met since it was, itself included: 0 where it is met now.
@@ -88,7 +95,9 @@ void ImageWriter::code(const Code* c) {
 
 std::uint32_t ImageWriter::group_of(Block* b) const {
   const std::vector<bytecode::Group>& groups = engine_.loaded.module.groups;
-  for (std::uint32_t g : groups_[b->procedure(0)->code->index]) {
+  const std::uint32_t first = b->procedure(0)->code->index;
+  for (std::uint32_t at = first_group_[first]; at < first_group_[first + 1]; ++at) {
+    const std::uint32_t g = groups_[at];
     const bytecode::Group& group = groups[g];
     bool same = group.captures == b->captures && group.functions.size() == b->procedures;
     for (std::uint32_t i = 0; same && i < b->procedures; ++i) same = group.functions[i] == b->procedure(i)->code->index;
@@ -107,15 +116,17 @@ void ImageWriter::block(Block* b) {
 
 void ImageWriter::runs(const std::vector<Run>& list) {
   out.varint(list.size());
-  for (const Run& r : list) {
-    object(r.top);
-    out.u8(static_cast<std::uint8_t>(r.kind));
-    out.varint(r.deadline + 1); // 0: never
-    out.varint(r.start);
-    out.varint(r.epoch);
-    object(r.state);
-    out.varint(r.own_schedule == kInheritSchedule ? 0 : 1 + r.own_schedule);
-  }
+  for (const Run& r : list) run(r);
+}
+
+void ImageWriter::run(const Run& r) {
+  object(r.top);
+  out.u8(static_cast<std::uint8_t>(r.kind));
+  out.varint(r.deadline + 1); // 0: never
+  out.varint(r.start);
+  out.varint(r.epoch);
+  object(r.state);
+  out.varint(r.own_schedule == kInheritSchedule ? 0 : 1 + r.own_schedule);
 }
 
 void ImageWriter::log(const EffectLog& log) {
@@ -261,16 +272,21 @@ void ImageWriter::drain() {
   }
 }
 
-std::vector<std::byte> write_image(const Engine& e) {
-  ImageWriter w(e);
-  w.out.u64(kImageMagic);
-  w.out.u32(kImageVersion);
-  w.out.u32(0);
-  w.out.u64(0); // checksum
+Image::Image(const Engine& engine)
+    : engine_(engine), statistics_(engine.statistics_now()),
+      module_(bytecode::write_module(engine.loaded.module)),
+      charged_(engine.accounts(), engine.accounts().scratch, static_cast<std::int64_t>(module_.size())) {
+  ImageWriter w(engine, nullptr, nullptr);
+  write_behind_checksum(w);
+  objects_ = w.objects();
+  bytes_ = kChecksummedFrom + w.out.size();
+}
+
+void Image::write_behind_checksum(ImageWriter& w) const {
+  const Engine& e = engine_;
   w.out.text(build_identity());
-  std::vector<std::byte> module = bytecode::write_module(e.loaded.module);
-  w.out.u64(module.size());
-  w.out.raw(module.data(), module.size());
+  w.out.u64(module_.size());
+  w.out.raw(module_.data(), module_.size());
   w.out.u64(static_cast<std::uint64_t>(e.state_budget));
   w.out.u64(e.clock);
   w.out.u64(e.next_serial_now());
@@ -287,26 +303,59 @@ std::vector<std::byte> write_image(const Engine& e) {
   for (const std::string& a : e.options.arguments) w.out.text(a);
   w.out.u32(static_cast<std::uint32_t>(e.schedules.size()));
   for (const schedule::Spec& s : e.schedules) w.out.text(schedule::to_string(s));
-  const Statistics s = e.statistics_now();
-  for (std::uint64_t v : {s.gradient_steps, s.gradient_steps_executed, s.tape_peak_records, s.capsules_taken}) w.out.u64(v);
-  for (std::int64_t v : {s.heap_peak_bytes, s.tape_peak_bytes, s.capsules_peak, s.capsule_peak_bytes, s.tensor_peak_bytes})
+  for (std::uint64_t v : {statistics_.gradient_steps, statistics_.gradient_steps_executed, statistics_.tape_peak_records,
+                          statistics_.capsules_taken})
+    w.out.u64(v);
+  for (std::int64_t v : {statistics_.heap_peak_bytes, statistics_.tape_peak_bytes, statistics_.capsules_peak,
+                         statistics_.capsule_peak_bytes, statistics_.tensor_peak_bytes})
     w.out.u64(static_cast<std::uint64_t>(v));
-  w.out.text(s.schedule);
-  std::size_t objects_at = w.out.size();
-  w.out.u64(0);
+  w.out.text(statistics_.schedule);
+  w.out.u64(objects_);
   w.number(e.globals.size());
   for (Value v : e.globals) w.value(v);
-  std::vector<Run> runs = e.runs;
-  for (Run& r : runs) {
-    if (r.deadline != kNever) r.deadline -= e.clock;
+  w.number(e.runs.size());
+  for (std::size_t i = 0; i < e.runs.size(); ++i) {
+    Run r = e.runs[i];
+    r.deadline = i == 0 || r.deadline == kNever ? kNever : r.deadline - e.clock;
     r.start = e.clock - r.start;
+    w.run(r);
   }
-  runs[0].deadline = kNever;
-  w.runs(runs);
   w.drain();
-  std::vector<std::byte> bytes = w.out.take();
-  bytecode::set_u64(bytes, objects_at, w.objects());
-  bytecode::set_u64(bytes, kChecksumAt, image_checksum(bytes));
+  w.out.flush();
+}
+
+void Image::write(ImageSink& sink) const {
+  std::byte head[kChecksummedFrom] = {};
+  std::uint64_t checksum = 0;
+  auto set = [&head](std::size_t at, auto number) { std::memcpy(head + at, &number, sizeof number); };
+  set(0, kImageMagic);
+  set(8, kImageVersion);
+  if (!sink.can_patch()) checksum = pass_over(nullptr);
+  set(kChecksumAt, checksum);
+  sink.put(head);
+  checksum = pass_over(&sink);
+  set(kChecksumAt, checksum);
+  if (sink.can_patch()) sink.patch(kChecksumAt, std::span(head).subspan(kChecksumAt));
+}
+
+// The checksum.
+std::uint64_t Image::pass_over(ImageSink* sink) const {
+  ImageChecksum checksum;
+  ImageWriter w(engine_, sink, &checksum);
+  write_behind_checksum(w);
+  return checksum.value();
+}
+
+void BlockSink::patch(std::uint64_t at, std::span<const std::byte> bytes) {
+  std::memcpy(block_.subspan(at, bytes.size()).data(), bytes.data(), bytes.size());
+}
+
+std::vector<std::byte> write_image(const Engine& engine) {
+  const Image image(engine);
+  const value::Charged charged(engine.accounts(), engine.accounts().scratch, static_cast<std::int64_t>(image.bytes()));
+  std::vector<std::byte> bytes(image.bytes());
+  BlockSink sink(bytes);
+  image.write(sink);
   return bytes;
 }
 

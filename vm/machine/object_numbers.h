@@ -1,20 +1,23 @@
 // Numbers of the objects that a writer may meet again. Objects of one size come from one slab, and what was made together is
 // written together: so a number stands in a table of its neighbourhood of addresses, not somewhere in one of all objects. Nothing
-// is ever listed from the tables, so addresses decide where an entry stands and nothing else.
+// is ever listed from the tables, so addresses decide where an entry stands and nothing else. The tables are charged.
 #pragma once
+
+#include "vm/value/charged.h"
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace cairn::machine {
 
 class ObjectNumbers {
 public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  explicit ObjectNumbers(value::Heap& heap) : charged_(heap), tables_(heap) {}
 
   // The number of `object`: what it was given before, or `fresh`, which it has from now on (kNone: which it is not given).
   std::uint32_t number(const void* object, std::uint32_t fresh) {
@@ -51,6 +54,7 @@ private:
     if (tables_.size() <= used_ * 2) grow();
     Table& table = at(place);
     if (table.numbers == nullptr) {
+      charged_.grow(kTableBytes / kAlignment * sizeof(std::uint32_t));
       table = {place, std::make_unique<std::uint32_t[]>(kTableBytes / kAlignment)};
       ++used_;
     }
@@ -58,13 +62,14 @@ private:
     numbers_ = table.numbers.get();
   }
   void grow() {
-    std::vector<Table> old(tables_.empty() ? 64 : tables_.size() * 2);
+    value::ChargedVector<Table> old(tables_.empty() ? 64 : tables_.size() * 2, tables_.get_allocator());
     old.swap(tables_);
     for (Table& table : old)
       if (table.numbers != nullptr) at(table.place) = std::move(table);
   }
 
-  std::vector<Table> tables_;
+  value::Charged charged_; // what the tables point to
+  value::ChargedVector<Table> tables_;
   std::size_t used_ = 0;
   std::uintptr_t place_ = kNowhere; // that of the last one asked for
   std::uint32_t* numbers_ = nullptr;

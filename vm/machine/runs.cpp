@@ -338,15 +338,20 @@ bool Engine::thaw(Value z, Frame* parent) {
   return true;
 }
 
-NativeObject* Engine::unique_state(NativeObject* state) {
-  if (state->count == 1) return state;
-  std::uint64_t serial = heap_.next_serial;
-  NativeObject* copy = make_state(static_cast<RunState*>(state->native)->clone(*this));
-  heap_.next_serial = serial; // as for frames: a copy that only sharing forces keeps the serial
+namespace {
+
+NativeObject* copy_of_state(Engine& engine, NativeObject* state) {
+  std::uint64_t serial = engine.heap().next_serial;
+  NativeObject* copy = engine.make_state(static_cast<RunState*>(state->native)->clone(engine));
+  engine.heap().next_serial = serial; // as for frames: a copy that only sharing forces keeps the serial
   copy->serial = state->serial;
-  heap_.release(state);
+  engine.heap().release(state);
   return copy;
 }
+
+} // namespace
+
+NativeObject* Engine::unique_state(NativeObject* state) { return state->count == 1 ? state : copy_of_state(*this, state); }
 
 std::uint32_t Engine::intern_schedule(const schedule::Spec& spec) {
   std::string text = schedule::to_string(spec);

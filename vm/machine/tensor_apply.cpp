@@ -49,7 +49,10 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
   inputs.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
     Value v = operands.differentiable(i) ? operands.inputs[i] : engine.primal(operands.inputs[i]);
-    inputs.push_back(value::is_tensor(v) ? elements_of(engine, v) : weak(engine, v));
+    if (value::is_tensor(v))
+      inputs.push_back(elements_of(engine, v));
+    else
+      inputs.push_back(weak(engine, v));
   }
   std::array<Tensor, ops::kMostResults> outputs;
   // Memory of an operand that goes with this instruction: its object gives the elements up, so that theirs is the only reference.
@@ -73,7 +76,12 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
   std::vector<Value> out;
   out.reserve(results);
   try {
-    for (unsigned i = 0; i < results; ++i) out.push_back(heap.make_tensor(outputs[i]));
+    for (unsigned i = 0; i < results; ++i) {
+      if (record != nullptr)
+        out.push_back(heap.make_tensor(outputs[i]));
+      else
+        out.push_back(heap.make_tensor(std::move(outputs[i])));
+    }
     if (record != nullptr && std::any_of(outputs.begin(), outputs.begin() + results, [](const Tensor& t) { return ops::is_floating(t.dtype); })) {
       for (std::size_t i = 0; i < n; ++i)
         if (!ops::keeps_input(op, i)) inputs[i].storage = {};
@@ -166,6 +174,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
   Operands primals = operands;
   primals.consumed = 0;
   Values held(heap);
+  held.list.reserve(n);
   for (Value& v : primals.inputs) {
     v = part_of(engine, v, tag, false);
     held.add(v);
@@ -174,6 +183,7 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
   outputs.list = applied(engine, op, primals);
   if (op.vjp == nullptr) return std::exchange(outputs.list, {});
   Values tangents(heap);  // by input; unspecified: none
+  tangents.list.reserve(n);
   for (std::size_t i = 0; i < n; ++i)
     tangents.add(operands.differentiable(i) && tag_of(operands.inputs[i]) == tag
                                 ? part_of(engine, operands.inputs[i], tag, true)
@@ -269,7 +279,11 @@ bool is_tensor_like(Value v) {
 
 Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::uint64_t consumed) {
   const ops::Operator& op = ops::operator_of(id);
-  std::vector<Value> results = translated("", [&] { return applied(engine, op, taken_apart(engine, op, given, consumed)); });
+  std::vector<Value> results = translated("", [&] {
+    const Operands operands = taken_apart(engine, op, given, consumed);
+    const value::Charged listed(engine.heap(), engine.heap().scratch, bytes_beside(operands.inputs.size()));
+    return applied(engine, op, operands);
+  });
   if (results.size() == 1) return results[0];
   Values owned(engine.heap());
   owned.list = std::move(results);
@@ -340,8 +354,9 @@ Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed
   return id ? apply(engine, *id, {&x, 1}, consumed) : Heap::retain(x);  // exact->inexact
 }
 
-void check_nan(Engine& engine, std::string_view who, const Tensor& t, std::string_view where) {
-  if (!engine.options.check_nan || !ops::is_floating(t.dtype)) return;
+namespace {
+
+void look_for_nan(Engine& engine, std::string_view who, const Tensor& t, std::string_view where) {
   for (ops::Pieces piece(t.shape); piece.there(); piece.next()) {
     std::vector<double> numbers = engine.tensors().runtime.read_numbers(piece.of(t));
     auto found = std::find_if(numbers.begin(), numbers.end(), [](double d) { return d != d; });
@@ -349,6 +364,13 @@ void check_nan(Engine& engine, std::string_view who, const Tensor& t, std::strin
       throw ProgramError(fmt::format("{}{}: element {} of the result of shape {} is a NaN", who, where,
                                      piece.first() + (found - numbers.begin()), t.shape.text()));
   }
+}
+
+} // namespace
+
+void check_nan(Engine& engine, std::string_view who, const Tensor& t, std::string_view where) {
+  if (engine.options.check_nan && ops::is_floating(t.dtype)) [[unlikely]]
+    look_for_nan(engine, who, t, where);
 }
 
 Value alias(Engine& engine, Value tensor) {

@@ -3,6 +3,7 @@
 
 #include "vm/machine/environment.h"
 #include "vm/machine/tensors.h"
+#include "vm/value/charged.h"
 #include "vm/value/owned.h"
 #include "vm/value/tensor_object.h"
 
@@ -16,6 +17,12 @@ std::optional<ops::DType> dtype_of_value(Value v);   // of a symbol or string
 std::string_view residence_of_value(Value v);        // empty: no symbol
 // By the operator's signature. `consumed`: by operand, as bits. Throws ProgramError.
 Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands, std::uint64_t consumed);
+
+// What rules and tapes hold beside so many operands while they work on them: where a list is an operand, a program chooses.
+inline std::int64_t bytes_beside(std::size_t operands) {
+  constexpr std::size_t kFew = 64, kBytes = 1024; // copies of tensors, terms, values
+  return operands <= kFew ? 0 : static_cast<std::int64_t>(operands * kBytes);
+}
 
 // The node of a number or a tensor on the tape, which an older tensor gets when it is met; kNone: a constant.
 std::uint32_t node_of(Tape& tape, Value v);

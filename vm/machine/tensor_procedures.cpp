@@ -73,6 +73,7 @@ public:
 private:
   // Not deeper than a tensor has axes.
   template <class F> bool level(Value v, int axis, F&& f) {
+    if (++lists_ % kMany == 0) engine_.meter().spend(static_cast<std::uint64_t>(kMany) * sizeof(Value)); // those that hold nothing are shared too
     if (!is_sequence(v) || length_of(engine_, v) != shape_[axis])
       throw ProgramError(fmt::format("list->tensor: lists of {} were expected on axis {}, got {}", shape_[axis], axis, engine_.describe(v)));
     auto element = [&](value::Object* owner, std::uint32_t slot, Value e) {
@@ -97,7 +98,7 @@ private:
   Engine& engine_;
   Value root_;
   Shape shape_;
-  std::int64_t count_ = 0;
+  std::int64_t count_ = 0, lists_ = 0;
 };
 
 std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->tag : 0; }
@@ -237,10 +238,13 @@ Value listed(Engine& engine, const Shape& shape, Numbers& numbers) {
   std::int64_t made = 0;
   // From the innermost axis outwards; an axis of size 0 makes empty lists, and what is outside of it may still have a size.
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 48; // beyond any memory: sizes beside an axis of size 0 may multiply to anything
     std::int64_t outer = 1;
-    for (int i = 0; i < axis; ++i) outer *= shape[i];
+    for (int i = 0; i < axis; ++i) outer = shape[i] != 0 && outer > kMost / shape[i] ? kMost : outer * shape[i];
     Numbers lists(heap);
+    lists.list.reserve(static_cast<std::size_t>(outer));
     for (std::int64_t i = 0; i < outer; ++i) {
+      if (++made % kMany == 0) engine.meter().poll();
       lists.list.push_back(value::kNull);
       for (std::int64_t k = shape[axis]; k-- > 0;) {
         if (++made % kMany == 0) engine.meter().poll();

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace cairn::machine::tensors {
 
 using ops::DType;
@@ -32,12 +34,24 @@ Tensor taken(Tape& tape, std::uint32_t node) {
 void add_parts(Engine& engine, Tape& tape, std::span<const std::uint32_t> nodes, std::span<Tensor> parts,
                std::span<Tensor> used) {
   std::uint64_t work = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  std::optional<value::ChargedMap<std::uint32_t, const Tensor*>> first_parts; // by node, of many
+  constexpr std::size_t kFew = 16;
+  if (parts.size() > kFew && engine.meter().limits_work()) first_parts.emplace(engine.heap());
+  // The part before the i-th that has the same node.
+  auto part_before = [&](std::size_t i) -> const Tensor* {
+    if (first_parts) {
+      engine.meter().poll();
+      auto [at, fresh] = first_parts->try_emplace(nodes[i], &parts[i]);
+      return fresh ? nullptr : at->second;
+    }
+    for (std::size_t k = 0; k < i; ++k)
+      if (nodes[k] == nodes[i] && !parts[k].empty()) return &parts[k];
+    return nullptr;
+  };
+  for (std::size_t i = 0; i < parts.size() && engine.meter().limits_work(); ++i) {
     if (parts[i].empty() || parts[i].weak) continue;
-    auto found = tape.tensor_cotangents.find(nodes[i]);
-    const Tensor* to = found != tape.tensor_cotangents.end() ? &found->second : nullptr;
-    for (std::size_t k = 0; k < i && to == nullptr; ++k)
-      if (nodes[k] == nodes[i] && !parts[k].empty()) to = &parts[k];
+    const auto found = tape.tensor_cotangents.find(nodes[i]);
+    const Tensor* to = found != tape.tensor_cotangents.end() ? &found->second : part_before(i);
     if (to != nullptr) work += ops::Runtime::work_to_accumulate(*to, parts[i]);
   }
   engine.meter().foresee(work);
@@ -56,12 +70,16 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
                     std::span<Tensor> cotangents) {
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = r.inputs.size();
-  auto wanted = std::make_unique<bool[]>(n);
+  const value::Charged listed(engine.heap(), engine.heap().scratch, bytes_beside(n));
+  std::array<bool, 4> few{};  // operands; only lists have more
+  std::unique_ptr<bool[]> many;
+  if (n > few.size()) many = std::make_unique<bool[]>(n);
+  const std::span<bool> wanted(many != nullptr ? many.get() : few.data(), n);
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
   std::vector<Tensor> parts(2 * n);
   std::span<Tensor> inputs(parts.data() + n, n);
   r.inputs.read(inputs);
-  r.op->vjp({runtime, *r.op, inputs, outputs, cotangents, r.attributes, {wanted.get(), n}, {parts.data(), n}, cotangents});
+  r.op->vjp({runtime, *r.op, inputs, outputs, cotangents, r.attributes, wanted, {parts.data(), n}, cotangents});
   for (std::size_t i = 0; i < n; ++i) {
     if (!wanted[i]) parts[i] = {};
     if (parts[i].empty()) continue;
@@ -72,6 +90,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
 }
 
 void sweep_pack(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor& cotangent) {
+  const value::Charged charged(engine.heap(), engine.heap().scratch, cotangent.elements() * static_cast<std::int64_t>(sizeof(double)));
   std::vector<double> numbers = engine.tensors().runtime.read_numbers(cotangent);
   engine.meter().hold();
   for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -81,7 +100,7 @@ void sweep_pack(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
 // The cotangents of the numbers behind the record, as a tensor like the one they came from.
 void sweep_unpack(Engine& engine, Tape& tape, const TensorRecord& r) {
   const Tensor like = r.inputs.all()[0];
-  std::vector<double> numbers(r.count);
+  value::ChargedVector<double> numbers(r.count, engine.heap());
   bool any = false;
   for (std::uint32_t i = 0; i < r.count; ++i) {
     double c = tape.cotangent(r.node + r.results + i);
@@ -126,6 +145,47 @@ void sweep_host(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
   heap.next_serial = serial;
 }
 
+// A record with results. `most`: of them; making room for three takes longer than much of the rest.
+template <unsigned most> void sweep_results(Engine& engine, Tape& tape, const TensorRecord& r) {
+  std::array<Tensor, most> cotangents;
+  bool any = false;
+  for (std::uint32_t i = 0; i < r.results; ++i) {
+    cotangents[i] = taken(tape, r.node + i);
+    any = any || !cotangents[i].empty();
+  }
+  if (!any) return;
+  std::array<Tensor, most> outputs;
+  r.outputs.read(outputs);
+  // Kernels believe shapes, and a cotangent may come from a file that no machine wrote.
+  for (std::uint32_t i = 0; i < r.results; ++i)
+    if (!cotangents[i].empty() && (!(cotangents[i].shape == outputs[i].shape) || cotangents[i].dtype != outputs[i].dtype))
+      throw ProgramError("a cotangent that is not like its tensor");
+  const std::span<Tensor> given(cotangents.data(), r.results);
+  try {
+    switch (r.kind) {
+    case TensorRecord::Kind::apply:
+      sweep_operator(engine, tape, r, {outputs.data(), r.results}, given);
+      break;
+    case TensorRecord::Kind::host: {
+      const ops::Meter::Uninterrupted whole(engine.meter()); // what the host has done cannot be done again
+      sweep_host(engine, tape, r, cotangents[0]);
+      break;
+    }
+    case TensorRecord::Kind::identity: {
+      Tensor part = cotangents[0];
+      add_parts(engine, tape, r.operands, {&part, 1}, given);
+      break;
+    }
+    default:
+      sweep_pack(engine, tape, r, cotangents[0]);
+    }
+  } catch (const ops::Stopped&) { // it will begin with them again
+    for (std::uint32_t i = 0; i < r.results; ++i)
+      if (!cotangents[i].empty()) tape.tensor_cotangents.insert_or_assign(r.node + i, std::move(cotangents[i]));
+    throw;
+  }
+}
+
 } // namespace
 
 Value number_of(const Tensor& weak) {
@@ -140,43 +200,10 @@ void sweep(Engine& engine, Tape& tape) {
       sweep_unpack(engine, tape, r);
       return;
     }
-    std::array<Tensor, ops::kMostResults> cotangents;
-    bool any = false;
-    for (std::uint32_t i = 0; i < r.results; ++i) {
-      cotangents[i] = taken(tape, r.node + i);
-      any = any || !cotangents[i].empty();
-    }
-    if (!any) return;
-    std::array<Tensor, ops::kMostResults> outputs;
-    r.outputs.read(outputs);
-    // Kernels believe shapes, and a cotangent may come from a file that no machine wrote.
-    for (std::uint32_t i = 0; i < r.results; ++i)
-      if (!cotangents[i].empty() && (!(cotangents[i].shape == outputs[i].shape) || cotangents[i].dtype != outputs[i].dtype))
-        throw ProgramError("a cotangent that is not like its tensor");
-    const std::span<Tensor> given(cotangents.data(), r.results);
-    try {
-      switch (r.kind) {
-      case TensorRecord::Kind::apply:
-        sweep_operator(engine, tape, r, {outputs.data(), r.results}, given);
-        break;
-      case TensorRecord::Kind::host: {
-        const ops::Meter::Uninterrupted whole(engine.meter()); // what the host has done cannot be done again
-        sweep_host(engine, tape, r, cotangents[0]);
-        break;
-      }
-      case TensorRecord::Kind::identity: {
-        Tensor part = cotangents[0];
-        add_parts(engine, tape, r.operands, {&part, 1}, given);
-        break;
-      }
-      default:
-        sweep_pack(engine, tape, r, cotangents[0]);
-      }
-    } catch (const ops::Stopped&) { // it will begin with them again
-      for (std::uint32_t i = 0; i < r.results; ++i)
-        if (!cotangents[i].empty()) tape.tensor_cotangents.insert_or_assign(r.node + i, std::move(cotangents[i]));
-      throw;
-    }
+    if (r.results == 1)
+      sweep_results<1>(engine, tape, r);
+    else
+      sweep_results<ops::kMostResults>(engine, tape, r);
   });
   tape.tensor_swept();
 }

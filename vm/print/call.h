@@ -13,6 +13,9 @@
 
 namespace cairn::print {
 
+// The work of a byte that is read or folded, and not just copied.
+inline constexpr std::uint64_t kWorkOfReading = 8;
+
 // One run of a primitive. Accessors throw machine::ProgramError where an argument is not what is wanted.
 class Call {
 public:

@@ -154,7 +154,13 @@ Value number_to_string(const Call& call) {
 }
 
 Value string_to_number(const Call& call) {
-  auto number = text::parse_number(call.string(0)->view(), call.radix(1));
+  const std::string_view text = call.string(0)->view();
+  const unsigned radix = call.radix(1);
+  // Reading one cannot be stopped on the way, so it must be short.
+  constexpr std::size_t kMost = 1 << 20;
+  if (text.size() > kMost) call.complain(fmt::format("a string of {} bytes; a number is written with at most {}", text.size(), kMost));
+  call.spend(kWorkOfReading * text.size());
+  auto number = text::parse_number(text, radix);
   if (!number) return kFalse;
   return number->exact ? integer_unchecked(number->integer) : flonum(number->flonum);
 }

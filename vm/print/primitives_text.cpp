@@ -107,9 +107,9 @@ Value string_compare_ci(const Call& call) {
   std::string_view a = call.string(0)->view(), b = call.string(1)->view();
   std::size_t i = 0, j = 0, since = 0;
   constexpr std::size_t kMany = 1 << 16;
-  for (call.spend(std::min({a.size(), b.size(), kMany})); i < a.size() && j < b.size();) {
+  for (call.spend(kWorkOfReading * std::min({a.size(), b.size(), kMany})); i < a.size() && j < b.size();) {
     if (i - since >= kMany) {
-      call.spend(kMany);
+      call.spend(kWorkOfReading * kMany);
       since = i;
     }
     std::uint32_t c = fold_case(text::next_code_point(a, i)), d = fold_case(text::next_code_point(b, j));
@@ -124,13 +124,13 @@ Value list_to_string(const Call& call) {
   std::uint64_t count = 0;
   Value rest = call.argument(0);
   for (; rest.is_pair(); rest = rest.pair()->cdr) {
-    if (++count % kMany == 0) call.spend(kMany);
+    if (++count % kMany == 0) call.spend(kMany * sizeof(Value));
     if (!is_character(rest.pair()->car)) call.wrong(0, "a list of characters");
     bytes += utf8_bytes(code_point(rest.pair()->car));
   }
   if (rest != kNull) call.wrong(0, "a list of characters");
   check_length(call, bytes);
-  call.spend(count % kMany);
+  call.spend(count % kMany * sizeof(Value));
   StringBuilder made(call, bytes);
   std::string one;
   for (rest = call.argument(0); rest.is_pair(); rest = rest.pair()->cdr) {
@@ -147,7 +147,7 @@ Value string_to_list(const Call& call) {
   constexpr std::uint64_t kMany = 1 << 16;
   std::uint64_t left = call.string(0)->length;
   for (std::size_t end = text.size(); end > 0; --left) {
-    if (left % kMany == 0 || end == text.size()) call.spend(left % kMany == 0 ? kMany : left % kMany);
+    if (left % kMany == 0 || end == text.size()) call.spend((left % kMany == 0 ? kMany : left % kMany) * sizeof(Value));
     std::size_t begin = end - 1;
     while ((static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
     end = begin;

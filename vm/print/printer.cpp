@@ -2,11 +2,14 @@
 // output in pieces, and short texts for messages.
 #include "vm/print/printer.h"
 
+#include "vm/print/kept_text.h"
 #include "vm/print/tensors.h"
 #include "vm/text/number.h"
 #include "vm/text/utf8.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace cairn::print {
 
@@ -17,11 +20,12 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 4096;
 
-// Collects text. Either hands full pieces to the environment, or keeps at most `most` bytes.
+// Collects text. Either hands full pieces to the environment, or keeps at most `most` bytes, which are charged.
 class Sink {
 public:
-  explicit Sink(Environment& output) : output_(&output) {}
-  explicit Sink(std::size_t most) : most_(most) {}
+  explicit Sink(Environment& output) : output_(&output), kept_{Charged(output.accounts()), {}}, buffer_(kept_.text) {}
+  Sink(const Environment& environment, std::size_t most)
+      : meter_(&environment.meter()), most_(most), kept_{Charged(environment.accounts()), {}}, buffer_(kept_.text) {}
 
   // Long texts in pieces of their own: of them too no more is held than a piece, and no more of a message than is wanted.
   void put(std::string_view text) {
@@ -32,6 +36,7 @@ public:
     if (!full()) put_piece(text);
   }
   void put_code_point(std::uint32_t c) {
+    make_room(4);
     text::append_code_point(buffer_, c);
     if (output_ != nullptr && buffer_.size() >= kPieceBytes) flush();
   }
@@ -42,26 +47,44 @@ public:
     output_->write(buffer_);
     buffer_.clear();
   }
-  // A message: it does not wait for the elements of a tensor.
+  // A message: it does not wait for the elements of a tensor, and nothing stops it.
   bool is_message() const { return output_ == nullptr && most_ < kPieceBytes; }
+  // What goes to the environment can be stopped before each piece; this is for what is kept.
+  void poll() const {
+    if (meter_ != nullptr && !is_message()) meter_->poll();
+  }
   bool full() const { return output_ == nullptr && buffer_.size() > most_; }
   // The text kept, cut between code points.
-  std::string finish() {
-    if (!full()) return std::move(buffer_);
-    std::size_t end = most_ < 3 ? 0 : most_ - 3;
-    while (end > 0 && (static_cast<unsigned char>(buffer_[end]) & 0xC0) == 0x80) --end;
-    buffer_.resize(end);
-    return buffer_ + "...";
+  KeptText finish() {
+    if (full()) {
+      std::size_t end = most_ < 3 ? 0 : most_ - 3;
+      while (end > 0 && (static_cast<unsigned char>(buffer_[end]) & 0xC0) == 0x80) --end;
+      buffer_.resize(end);
+      buffer_ += "...";
+    }
+    return std::move(kept_);
   }
 
 private:
+  // What is shorter than a piece is not worth charging.
+  void make_room(std::size_t bytes) {
+    const std::size_t had = buffer_.capacity(), wanted = buffer_.size() + bytes;
+    if (output_ != nullptr || wanted <= std::max(had, kPieceBytes)) return;
+    const std::size_t room = std::max(wanted, 2 * had);
+    kept_.charged.grow(static_cast<std::int64_t>(room)); // the old one is there until it is copied
+    buffer_.reserve(room);
+    kept_.charged.set(static_cast<std::int64_t>(buffer_.capacity()));
+  }
   void put_piece(std::string_view text) {
+    make_room(text.size());
     buffer_ += text;
     if (output_ != nullptr && buffer_.size() >= kPieceBytes) flush();
   }
   Environment* output_ = nullptr;
+  const ops::Meter* meter_ = nullptr;
   std::size_t most_ = 0;
-  std::string buffer_;
+  KeptText kept_;
+  std::string& buffer_;
 };
 
 void write_character(std::uint32_t c, Sink& sink) {
@@ -125,7 +148,7 @@ void write_string(std::string_view text, Sink& sink) {
 }
 
 // A value that opens nothing.
-void put_leaf(Value v, Style style, Sink& sink) {
+void put_leaf(Value v, Style style, const Environment& environment, Sink& sink) {
   if (v.is_flonum()) return sink.put(text::format_flonum(v.flonum()));
   if (v.is_integer()) return sink.put(text::format_integer(v.integer()));
   if (v == kNull) return sink.put("()");
@@ -135,7 +158,13 @@ void put_leaf(Value v, Style style, Sink& sink) {
   if (is_string(v) || is_symbol(v)) return sink.put(as_text(v)->view());
   if (v.is_procedure()) return sink.put("#<procedure>");
   if (is_capsule(v)) return sink.put("#<capsule>");
-  if (is_tensor(v)) return sink.put(sink.is_message() || !tensor_of(v).storage ? tensor_description(tensor_of(v)) : tensor_text(tensor_of(v)));
+  if (is_tensor(v)) {
+    if (sink.is_message() || !tensor_of(v).storage) return sink.put(tensor_description(tensor_of(v)));
+    return write_tensor(tensor_of(v), environment, [&sink](std::string_view text) {
+      sink.put(text);
+      return !sink.full();
+    });
+  }
   sink.put("#<unspecified>");
 }
 
@@ -148,8 +177,10 @@ struct Pending {
 
 void put(Value root, Style style, const Environment& environment, Sink& sink) {
   using What = Pending::What;
-  std::vector<Pending> stack{{What::value, root}};
-  while (!stack.empty() && !sink.full()) {
+  ChargedVector<Pending> stack({{What::value, root}}, environment.accounts());
+  constexpr unsigned kMany = 1024;
+  for (unsigned n = 1; !stack.empty() && !sink.full(); ++n) {
+    if (n % kMany == 0) sink.poll();
     Pending p = stack.back();
     stack.pop_back();
     Value v = environment.primal(p.value);
@@ -163,7 +194,7 @@ void put(Value root, Style style, const Environment& environment, Sink& sink) {
         sink.put("#(");
         stack.push_back({What::elements, v});
       } else {
-        put_leaf(v, style, sink);
+        put_leaf(v, style, environment, sink);
       }
       break;
     case What::rest_of_list:
@@ -203,10 +234,14 @@ void print(Value v, Style style, Environment& environment) {
   sink.flush();
 }
 
-std::string abbreviated(Value v, const Environment& environment, std::size_t most) {
-  Sink sink(most);
+KeptText text_of(Value v, const Environment& environment, std::size_t most) {
+  Sink sink(environment, most);
   put(v, Style::write, environment, sink);
   return sink.finish();
+}
+
+std::string abbreviated(Value v, const Environment& environment, std::size_t most) {
+  return std::move(text_of(v, environment, most).text);
 }
 
 } // namespace cairn::print

@@ -3,10 +3,12 @@
 
 #include "ops/operator.h"
 #include "vm/text/number.h"
+#include "vm/value/charged.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -41,10 +43,13 @@ std::int64_t places_in(const std::vector<Stretch>& stretches) {
   return n;
 }
 
-// Reads what is shown and no more: of a large tensor the corners, each cut out before it is read.
+// Reads what is shown and no more: of a large tensor the corners, each cut out before it is read. They are kept as elements: of
+// eight axes 6^8 are shown, and their texts would take ten times as much.
 class Writer {
 public:
-  explicit Writer(const ops::Tensor& t) : t_(t), runtime_(*t.device()) {
+  Writer(const ops::Tensor& t, const machine::Environment& environment, const std::function<bool(std::string_view)>& put)
+      : t_(t), floating_(ops::is_floating(t.dtype)), runtime_(*t.device()), meter_(environment.meter()), put_(put),
+        elements_(environment.accounts()) {
     // Brackets around nothing are shown like elements.
     std::int64_t most = 1;
     for (std::int64_t size : t.shape)
@@ -55,14 +60,11 @@ public:
       count *= places_in(axes_.back());
     }
     if (count == 0) return;
-    texts_.resize(static_cast<std::size_t>(count));
+    elements_.resize(static_cast<std::size_t>(count));
     read(0, t, 0);
-    for (const std::string& s : texts_) width_ = std::max(width_, s.size());
+    for (std::uint64_t bits : elements_) width_ = std::max(width_, text_of(bits).size());
   }
-  std::string text() {
-    level(0, 0);
-    return std::move(out_);
-  }
+  void write() { level(0, 0); }
 
 private:
   // The corners of `part`, cut along the axes before `axis`; `at` is the number of its first element among those shown.
@@ -80,37 +82,41 @@ private:
     }
   }
   void read_corner(const ops::Tensor& corner, std::int64_t at) {
-    std::vector<std::string> texts;
-    if (ops::is_floating(corner.dtype)) {
-      for (double d : runtime_.read_numbers(corner)) texts.push_back(element_text(corner.dtype, d));
-    } else { // a double does not hold all of them
-      std::vector<std::int64_t> integers(static_cast<std::size_t>(corner.elements()));
-      runtime_.read(corner.dtype == ops::DType::i64 ? corner : as_i64(corner), integers.data());
-      for (std::int64_t i : integers) texts.push_back(fmt::format("{}", i));
-    }
+    meter_.poll();
+    std::vector<std::uint64_t> bits(static_cast<std::size_t>(corner.elements()));
+    if (floating_)
+      std::ranges::transform(runtime_.read_numbers(corner), bits.begin(), [](double d) { return std::bit_cast<std::uint64_t>(d); });
+    else // a double does not hold all of them
+      runtime_.read(corner.dtype == ops::DType::i64 ? corner : as_i64(corner), bits.data());
     // Rows of the corner are not rows of what is shown.
-    for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (std::size_t i = 0; i < bits.size(); ++i) {
       auto left = static_cast<std::int64_t>(i), to = at, behind = std::int64_t{1};
       for (int axis = t_.rank(); axis-- > 0;) {
         to += left % corner.shape[axis] * behind;
         left /= corner.shape[axis];
         behind *= places_in(axes_[static_cast<std::size_t>(axis)]);
       }
-      texts_[static_cast<std::size_t>(to)] = std::move(texts[i]);
+      elements_[static_cast<std::size_t>(to)] = bits[i];
     }
+  }
+  std::string text_of(std::uint64_t bits) {
+    constexpr unsigned kMany = 1024;
+    if (++texts_ % kMany == 0) meter_.poll();
+    return floating_ ? element_text(t_.dtype, std::bit_cast<double>(bits)) : fmt::format("{}", static_cast<std::int64_t>(bits));
   }
   ops::Tensor as_i64(const ops::Tensor& t) {
     return runtime_.apply(ops::OperatorId::cast, {t}, {.values = {ops::Attribute::of_type(ops::DType::i64)}});
   }
+  void put(std::string_view text) { wanted_ = wanted_ && put_(text); }
+  void put(std::size_t count, char c) { put(std::string(count, c)); }
   // `at`: the number of the part's first element among those shown. Not deeper than a tensor has axes.
   void level(int axis, std::int64_t at) {
     if (axis == t_.rank()) {
-      const std::string& s = texts_[static_cast<std::size_t>(at)];
-      out_.append(width_ - s.size(), ' ');
-      out_ += s;
-      return;
+      const std::string text = text_of(elements_[static_cast<std::size_t>(at)]);
+      put(width_ - text.size(), ' ');
+      return put(text);
     }
-    out_ += '[';
+    put("[");
     bool first = true;
     std::int64_t place = 0;
     const std::vector<Stretch>& stretches = axes_[static_cast<std::size_t>(axis)];
@@ -118,29 +124,33 @@ private:
     auto separate = [&] {
       if (!first) {
         int inner = t_.rank() - axis - 1;
-        out_.append(static_cast<std::size_t>(inner), '\n');
-        out_.append(inner == 0 ? 1 : static_cast<std::size_t>(axis + 1), ' ');
+        put(static_cast<std::size_t>(inner), '\n');
+        put(inner == 0 ? 1 : static_cast<std::size_t>(axis + 1), ' ');
       }
       first = false;
     };
     for (const Stretch& s : stretches) {
       if (place != 0) {
         separate();
-        out_ += "...";
+        put("...");
       }
-      for (std::int64_t i = 0; i < s.count; ++i) {
+      for (std::int64_t i = 0; i < s.count && wanted_; ++i) {
         separate();
         level(axis + 1, at * all + place++);
       }
     }
-    out_ += ']';
+    put("]");
   }
   const ops::Tensor& t_;
+  const bool floating_;
   ops::Runtime runtime_;
+  const ops::Meter& meter_;
+  const std::function<bool(std::string_view)>& put_;
   std::vector<std::vector<Stretch>> axes_;
-  std::vector<std::string> texts_; // of the elements shown, in order
+  value::ChargedVector<std::uint64_t> elements_; // those shown, in order: doubles or integers of 64 bits
   std::size_t width_ = 0;
-  std::string out_;
+  unsigned texts_ = 0;
+  bool wanted_ = true;
 };
 
 } // namespace
@@ -150,11 +160,14 @@ std::string tensor_description(const ops::Tensor& t) {
                      t.device() == nullptr || t.device()->name() == "cpu" ? "" : " " + t.device()->name());
 }
 
-std::string tensor_text(const ops::Tensor& t) {
+void write_tensor(const ops::Tensor& t, const machine::Environment& environment,
+                  const std::function<bool(std::string_view)>& put) {
   std::string head = tensor_description(t);
-  head.pop_back();
-  std::string elements = Writer(t).text();
-  return head + (t.rank() > 1 ? '\n' : ' ') + elements + '>';
+  head.back() = t.rank() > 1 ? '\n' : ' ';
+  Writer writer(t, environment, put);
+  if (!put(head)) return;
+  writer.write();
+  put(">");
 }
 
 } // namespace cairn::print

@@ -273,6 +273,8 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
     s->slots[i] = copy_of(heap, slots[i]);
     if (slots[i].counted) count_snapshot(engine, s->slots[i]);
   }
+  s->held = held;
+  s->held_bytes = held_bytes;
   if (aside != nullptr) {
     s->aside = aside->clone(heap).release();
     engine.share_tape(aside->id());
@@ -311,6 +313,22 @@ void CheckpointState::drop(Engine& engine, Snapshot& snapshot) {
   }
   engine.release_runs(snapshot.runs);
   snapshot.bytes = 0;
+}
+
+std::size_t CheckpointState::held_until(std::uint64_t position) const {
+  auto behind = std::upper_bound(held.begin(), held.end(), position, [&](std::uint64_t p, std::uint32_t slot) { return p < slots[slot].position; });
+  return static_cast<std::size_t>(behind - held.begin());
+}
+
+void CheckpointState::find_held() {
+  held.clear();
+  held_bytes = 0;
+  for (std::uint32_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].empty()) continue;
+    held.push_back(i);
+    held_bytes += slots[i].bytes;
+  }
+  std::stable_sort(held.begin(), held.end(), [&](std::uint32_t a, std::uint32_t b) { return slots[a].position < slots[b].position; });
 }
 
 void CheckpointState::release(Heap& heap) {
@@ -398,9 +416,8 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   case Action::Kind::snapshot: {
     Snapshot& to = slot_at(a.slot);
     want(to.empty() && !s->current.empty());
-    std::uint64_t since = s->low;
-    for (const Snapshot& other : s->slots)
-      if (!other.empty() && other.position <= s->current.position) since = std::max(since, other.serial);
+    const std::size_t before = s->held_until(s->current.position);
+    std::uint64_t since = before == 0 ? s->low : std::max(s->low, s->slots[s->held[before - 1]].serial);
     std::int64_t own = logical_bytes(s->current.runs, since);
     to = copy_of(engine.heap(), s->current);
     to.bytes = own;
@@ -408,14 +425,10 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     ++engine.statistics.capsules_taken;
     ++s->snapshots_taken;
     s->snapshot_bytes_sum += to.bytes;
-    std::int64_t bytes = 0;
-    std::uint64_t held = 0;
-    for (const Snapshot& other : s->slots) {
-      bytes += other.bytes;
-      held += other.empty() ? 0 : 1;
-    }
-    s->peak_snapshots = std::max(s->peak_snapshots, held);
-    s->peak_snapshot_bytes = std::max(s->peak_snapshot_bytes, bytes);
+    s->held.insert(s->held.begin() + static_cast<std::ptrdiff_t>(before), a.slot);
+    s->held_bytes += to.bytes;
+    s->peak_snapshots = std::max(s->peak_snapshots, std::uint64_t{s->held.size()});
+    s->peak_snapshot_bytes = std::max(s->peak_snapshot_bytes, s->held_bytes);
     s->schedule->kept(static_cast<std::uint64_t>(to.bytes));
     break;
   }
@@ -430,6 +443,13 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   case Action::Kind::discard: {
     Snapshot& from = slot_at(a.slot);
     want(!from.empty());
+    s->held_bytes -= from.bytes;
+    // Of several at one position it is one of the last.
+    for (std::size_t i = s->held_until(from.position); i-- > 0;)
+      if (s->held[i] == a.slot) {
+        s->held.erase(s->held.begin() + static_cast<std::ptrdiff_t>(i));
+        break;
+      }
     s->drop(engine, from);
     break;
   }

@@ -61,14 +61,14 @@ private:
   Frame* last_ = nullptr;
 };
 
-// Counts the slots that a walk looks at as work, many at a time, and lets it be stopped: a tree has as many as there are paths to
+// Counts the slots that a walk looks at as work, their bytes, many at a time, and lets it be stopped: a tree has as many as there are paths to
 // what is shared.
 class Visits {
 public:
   void one() {
     if (++count_ == kMany) finish();
   }
-  void finish() { ops::Meter::spend_current(std::exchange(count_, 0)); }
+  void finish() { ops::Meter::spend_current(sizeof(Value) * std::exchange(count_, 0)); }
 
 private:
   static constexpr std::uint32_t kMany = 1024;
@@ -124,8 +124,9 @@ private:
 
   // An owned copy of the object, or a reference to the copy made before.
   Object* copy(Object* o, bool keep) {
-    bool once = sharing_ != Sharing::tree && met_once(o);
-    if (!once && (sharing_ != Sharing::tree || o->kind == Kind::frame)) {
+    // In a tree each path to an object has a copy of its own, but for frames.
+    bool again = sharing_ == Sharing::tree ? o->kind == Kind::frame : !met_once(o);
+    if (again) {
       if (auto it = copies_.find(o); it != copies_.end()) {
         Heap::retain(it->second);
         return it->second;
@@ -133,7 +134,7 @@ private:
     }
     Held<Object> made(heap_, shell(o, keep));
     if (keep) made->serial = o->serial;
-    if (!once) copies_[o] = made.get();
+    if (again) copies_[o] = made.get();
     return made.take();
   }
 

@@ -7,6 +7,7 @@
 #include "vm/runs/graph.h"
 #include "vm/runs/host_operator.h"
 #include "vm/text/utf8.h"
+#include "vm/value/charged.h"
 
 #include <fmt/format.h>
 
@@ -27,8 +28,27 @@ namespace {
 // A tensor has its type, its axes and their sizes before its elements.
 enum class Mark : std::int64_t { pair, vector, string, symbol, tensor, count };
 constexpr std::size_t kBytesPerValue = 5;  // of a text or of elements, in an exact integer
+using Flat = value::ChargedVector<Value>;
 
-void put_mark(std::vector<Value>& out, Mark mark) {
+// Owned values, as many as the host or the program likes.
+struct ChargedValues {
+  explicit ChargedValues(Heap& h) : heap(h), list(h) {}
+  ~ChargedValues() {
+    for (Value v : list) heap.release(v);
+  }
+  ChargedValues(const ChargedValues&) = delete;
+  ChargedValues& operator=(const ChargedValues&) = delete;
+  // Takes v over, also where there is no room for it.
+  void add(Value v) {
+    Owned guard(heap, v);
+    list.push_back(v);
+    guard.take();
+  }
+  Heap& heap;
+  Flat list;
+};
+
+void put_mark(Flat& out, Mark mark) {
   out.push_back(value::kUndefined);
   out.push_back(value::integer_unchecked(static_cast<std::int64_t>(mark)));
 }
@@ -75,7 +95,7 @@ template <class F> bool walk(std::span<const Value> flat, F&& number) {
   return at == flat.size();
 }
 
-void flatten_text(std::string_view text, std::vector<Value>& out) {
+void flatten_text(std::string_view text, Flat& out) {
   out.push_back(value::integer_unchecked(static_cast<std::int64_t>(text.size())));
   for (std::size_t i = 0; i < text.size(); i += kBytesPerValue) {
     std::int64_t packed = 0;
@@ -84,8 +104,8 @@ void flatten_text(std::string_view text, std::vector<Value>& out) {
   }
 }
 
-std::vector<Value> flatten(Engine& engine, const HostProcedure& procedure, Value root) {
-  std::vector<Value> out, work{root};
+Flat flatten(Engine& engine, const HostProcedure& procedure, Value root) {
+  Flat out(engine.heap()), work({root}, engine.heap());
   while (!work.empty()) {
     Value v = work.back();
     work.pop_back();
@@ -107,9 +127,9 @@ std::vector<Value> flatten(Engine& engine, const HostProcedure& procedure, Value
       out.push_back(value::integer_unchecked(static_cast<std::int64_t>(t.dtype)));
       out.push_back(value::integer_unchecked(t.rank()));
       for (std::int64_t size : t.shape) out.push_back(value::integer_unchecked(size));
-      std::string elements(static_cast<std::size_t>(t.bytes()), '\0');
+      value::ChargedVector<char> elements(static_cast<std::size_t>(t.bytes()), engine.heap());
       engine.tensors().runtime.read(t, elements.data());
-      flatten_text(elements, out);
+      flatten_text({elements.data(), elements.size()}, out);
     } else if (!v.is_object() && !v.is_taped()) {
       out.push_back(v);
     } else {
@@ -122,7 +142,7 @@ std::vector<Value> flatten(Engine& engine, const HostProcedure& procedure, Value
 // Builds the value that `flat` describes; `number` gives the value (owned) that stands for each number, in preorder.
 class Builder {
 public:
-  Builder(Engine& engine, std::span<const Value> flat) : engine_(engine), heap_(engine.heap()), flat_(flat) {}
+  Builder(Engine& engine, std::span<const Value> flat) : engine_(engine), heap_(engine.heap()), flat_(flat), open_(engine.heap()) {}
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
@@ -142,7 +162,8 @@ public:
       } else if (mark == Mark::tensor) {
         done_.add(tensor());
       } else if (mark != Mark::count) {
-        std::string t = bytes();
+        const value::ChargedVector<char> held = bytes();
+        const std::string_view t(held.data(), held.size());
         if (!text::is_utf8(t)) throw ProgramError("the host returned text that is not UTF-8");
         done_.add(mark == Mark::string ? heap_.make_string(t) : heap_.make_symbol(t));
       } else {
@@ -168,12 +189,12 @@ private:
     auto dtype = static_cast<ops::DType>(next().integer());
     ops::Shape shape;
     for (std::int64_t axes = next().integer(); axes > 0; --axes) shape.push_back(next().integer());
-    std::string elements = bytes();
+    const value::ChargedVector<char> elements = bytes();
     ops::Runtime& runtime = engine_.tensors().runtime;
     return machine::tensors::translated("", [&] { return heap_.make_tensor(runtime.from_host(dtype, shape, runtime.default_device(), elements.data())); });
   }
-  std::string bytes() {
-    std::string t(static_cast<std::size_t>(next().integer()), ' ');
+  value::ChargedVector<char> bytes() {
+    value::ChargedVector<char> t(static_cast<std::size_t>(next().integer()), heap_);
     for (std::size_t i = 0; i < t.size(); i += kBytesPerValue) {
       std::int64_t packed = next().integer();
       std::memcpy(t.data() + i, &packed, std::min(kBytesPerValue, t.size() - i));
@@ -182,7 +203,7 @@ private:
   }
   void close() {
     Open o = open_.back();
-    std::vector<Value>& done = done_.list;
+    value::ChargedVector<Value>& done = done_.list;
     const std::size_t first = done.size() - o.parts;
     if (o.vector) {
       value::Vector* v = heap_.make_vector(o.parts);
@@ -202,8 +223,8 @@ private:
   Heap& heap_;
   std::span<const Value> flat_;
   std::size_t at_ = 0;
-  std::vector<Open> open_;
-  value::OwnedValues done_{heap_};
+  value::ChargedVector<Open> open_;
+  ChargedValues done_{heap_};
 };
 
 bool is_dual(Value v) { return v.is_taped() || value::is_bundle(v); }
@@ -231,7 +252,7 @@ private:
   value::OwnedValues values_;
 };
 
-std::vector<Value> call(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
+Flat call(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
   PlainArguments plain(engine, arguments);
   std::uint64_t serial = engine.heap().next_serial;
   Owned result(engine.heap(), procedure.call(plain.values()));
@@ -240,10 +261,10 @@ std::vector<Value> call(Engine& engine, const HostProcedure& procedure, std::spa
 }
 
 // A call that must not be repeated is an effect: its flat result stands in the logs behind its length.
-std::vector<Value> call_once(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
+Flat call_once(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
   std::vector<EffectLog*> fresh;
   EffectLog* log = engine.replaying_log(fresh);
-  std::vector<Value> flat;
+  Flat flat(engine.heap());
   if (log != nullptr) {
     auto again = [&] {
       if (log->position >= log->happened) throw ProgramError(procedure.name + ": the result of a call that is replayed is not known");
@@ -269,7 +290,7 @@ class Leaves {
 public:
   Leaves(Engine& engine, std::span<const Value> arguments) : values_(engine.heap()) {
     Tape* tape = engine.runs.back().tape;
-    value::OwnedValues work(engine.heap());
+    ChargedValues work(engine.heap());
     for (Value v : arguments) {
       work.add(Heap::retain(v));
       while (!work.list.empty()) {
@@ -295,7 +316,7 @@ public:
   std::span<const Value> values() const { return values_.list; }
 
 private:
-  value::OwnedValues values_;
+  ChargedValues values_;
 };
 
 // Reverse mode: result y is one chain of records, two operands each.
@@ -342,10 +363,10 @@ Value differentiated(Engine& engine, const HostProcedure& procedure, std::span<c
                                return value::is_bundle(v) && is_dual(value::as_bundle(v)->primal);
                              }));
   if (nested) throw ProgramError(procedure.name + ": the host knows its first derivatives only, and a derivative of those is asked for");
-  std::vector<double> point, value;
+  value::ChargedVector<double> point(engine.heap()), value(engine.heap());
   for (Value v : x) point.push_back(engine.to_double(v));
   walk(flat, [&](Value v) { value.push_back(real(v)); });
-  std::vector<double> jacobian(point.size() * value.size());
+  value::ChargedVector<double> jacobian(point.size() * value.size(), engine.heap());
   procedure.derivative(point, value, jacobian);
   std::size_t i = 0;
   return Builder(engine, flat).build([&](Value) {
@@ -364,7 +385,7 @@ namespace cairn::machine {
 Value perform_host_call(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
   using namespace runs;
   if (procedure.is_operator()) return call_operator(engine, procedure, arguments);
-  std::vector<Value> flat = procedure.repeatable ? call(engine, procedure, arguments) : call_once(engine, procedure, arguments);
+  const Flat flat = procedure.repeatable ? call(engine, procedure, arguments) : call_once(engine, procedure, arguments);
   const Run& r = engine.runs.back();
   if (procedure.derivative && (r.tape != nullptr || r.forward_depth != 0)) {
     for (Value v : arguments)

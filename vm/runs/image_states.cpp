@@ -187,6 +187,7 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
     if (r.engine.snapshot_bytes > kMostSnapshotBytes - slot.bytes) throw Malformed("more bytes in snapshots than there are");
     if (!slot.empty()) count_snapshot(r.engine, slot);
   }
+  s.find_held();
   r.tape(s.aside, false);
   r.runs(s.aside_runs, ImageReader::Stack::snapshot);
   if (s.aside == nullptr && !s.aside_runs.empty()) throw Malformed("the end of a tape that is not there");

@@ -325,10 +325,14 @@ bool perform(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_operate: {
+    Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))),
+        cotangent(heap, slot(operand(instruction, 2)));
     Frame* callee = heap.make_frame(
         &run_operator_code(field_b(w) == 1 ? bytecode::RunOperator::checkpoint_reverse : bytecode::RunOperator::reverse));
     callee->parent = frame;
-    for (unsigned i = 0; i < 3; ++i) callee->slots()[i] = slot(operand(instruction, i));
+    callee->slots()[0] = f.take();
+    callee->slots()[1] = x.take();
+    callee->slots()[2] = cotangent.take();
     engine.current().top = callee;
     return true;
   }

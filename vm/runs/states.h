@@ -85,6 +85,8 @@ struct CheckpointState final : SweepState {
   std::uint32_t spec = 0;
   Snapshot current;
   std::vector<Snapshot> slots;
+  std::vector<std::uint32_t> held;  // the slots that have a state, by its position
+  std::int64_t held_bytes = 0;      // of these together
   Tape* aside = nullptr;
   std::vector<Run> aside_runs; // where the tape put aside ends, with its numbers
   bool aside_ended = false;    // it ends at the end of the program
@@ -117,6 +119,8 @@ struct CheckpointState final : SweepState {
   void activate(Engine& engine) const override;
   void resumed(Engine& engine) override;
   void drop(Engine& engine, Snapshot& snapshot);  // and no longer counts it
+  std::size_t held_until(std::uint64_t position) const;  // how many of `held` are not behind it
+  void find_held();                                      // from the slots
   std::uint64_t run_position() const override { return current.position; }
 };
 

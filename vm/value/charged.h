@@ -5,6 +5,7 @@
 #include "vm/value/heap.h"
 
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <unordered_map>
 #include <unordered_set>
@@ -45,7 +46,7 @@ public:
     if (n > static_cast<std::size_t>(INT64_MAX) / sizeof(T)) throw std::bad_alloc();
     heap_->charge(*account_, bytes(n));
     try {
-      return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{alignof(T)}));
+      return std::allocator<T>().allocate(n);
     } catch (...) {
       heap_->charge(*account_, -bytes(n));
       throw;
@@ -53,7 +54,7 @@ public:
   }
   void deallocate(T* memory, std::size_t n) noexcept {
     heap_->charge(*account_, -bytes(n));
-    ::operator delete (memory, std::align_val_t{alignof(T)});
+    std::allocator<T>().deallocate(memory, n);
   }
   template <class U> bool operator==(const ChargedAllocator<U>& o) const { return heap_ == o.heap_ && account_ == o.account_; }
 

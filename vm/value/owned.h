@@ -4,6 +4,7 @@
 
 #include "vm/value/heap.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -54,12 +55,19 @@ struct OwnedValues {
   OwnedValues& operator=(const OwnedValues&) = delete;
   // Takes v over, also where there is no room for it.
   void add(Value v) {
-    Owned guard(heap, v);
+    if (list.size() == list.capacity()) [[unlikely]]
+      make_room(v);
     list.push_back(v);
-    guard.take();
   }
   Heap& heap;
   std::vector<Value> list;
+
+private:
+  void make_room(Value v) {
+    Owned guard(heap, v);
+    list.reserve(std::max<std::size_t>(4, 2 * list.size()));
+    guard.take();
+  }
 };
 
 } // namespace cairn::value

@@ -1,0 +1,30 @@
+// Work of a host's between two runs of its machine, which can be cancelled too.
+#pragma once
+
+#include "vm/api/handles.h"
+
+namespace cairn::api {
+
+// Calls f, which a cancellation stops that comes meanwhile. One that came before is for the next run. (What a `const` machine keeps
+// is its state; who has asked it to stop is no part of that.)
+template <class F> void interruptible(const cairn_vm& vm, F&& f) {
+  struct Waiting {
+    explicit Waiting(ops::Meter& m) : meter(m), request(m.take_cancellation()) {}
+    ~Waiting() {
+      if (request) meter.cancel();
+    }
+    ops::Meter& meter;
+    const bool request;
+  } const waiting(const_cast<cairn_vm&>(vm).engine().meter());
+  try {
+    f();
+  } catch (const ops::Stopped&) {
+    waiting.meter.take_cancellation();
+    throw;
+  }
+}
+
+// The text of a value, as `write` prints it, in memory of the host's; what it takes meanwhile is charged.
+char* text_out(const cairn_vm& vm, value::Value v, std::size_t most);
+
+} // namespace cairn::api

@@ -1,0 +1,20 @@
+// Whole texts of values, for hosts.
+#pragma once
+
+#include "vm/machine/environment.h"
+#include "vm/value/charged.h"
+
+#include <string>
+
+namespace cairn::print {
+
+// Text that is charged for as long as it is held.
+struct KeptText {
+  value::Charged charged;
+  std::string text;
+};
+// The text of a value as `write` prints it, at most about `most` bytes, "..." where cut. Can be stopped, and go over the budget,
+// if it may become long.
+KeptText text_of(value::Value v, const machine::Environment& environment, std::size_t most);
+
+} // namespace cairn::print
