@@ -246,8 +246,7 @@ int Session::interrupted() {
   CairnBuffer where;
   std::string said = cairn_vm_where(vm_.get(), where.text()) == CAIRN_OK ? std::string(where.view()) : "";
   if (options_.save.empty()) return finish(kInterrupted, said);
-  std::string fault = save();
-  if (!fault.empty()) return finish(kBadUsage, said + fault);
+  if (Leave saved = save(); saved.code != kDone) return finish(saved.code, said + saved.message);
   return finish(kInterrupted, said + "vmrun: vmrun --resume=" + options_.save + " goes on from here\n");
 }
 
