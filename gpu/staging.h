@@ -23,7 +23,6 @@ public:
   char* take(std::int64_t bytes);
   // The copy that uses what was taken last.
   void used_by(Ticket ticket) { parts_.back().ticket = ticket; }
-  bool pinned() const { return pinned_ != nullptr; }
 
 private:
   struct Part {

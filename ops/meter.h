@@ -1,5 +1,5 @@
 // What a piece of work may take while it goes on, beside the memory of its results: time, until somebody cancels it; work, as
-// much as it was given; and scratch memory, as much as the machine's budget has room for. One meter a machine. The machine's
+// much as it was given; and scratch memory, as much as was lent: what the machine's budget has room for, 16 MiB at least. One meter a machine. The machine's
 // thread installs it as the current one of the thread where kernels run; workers and streams hand it on to theirs. Long loops ask
 // `poll`, operations `spend` their work before they begin, and whatever takes memory whose size a program chooses asks `take`
 // first: so a kernel can be stopped, and can be refused, without knowing the machine.
@@ -53,8 +53,8 @@ public:
     state_.store(State::counting, std::memory_order_relaxed);
   }
 
-  // One instruction, which can be done again from its beginning until something in it calls `hold`: what it needs is about to be
-  // overwritten, and the rest of it cannot be stopped. Made and ended by the machine's thread.
+  // The scope of one instruction. It may be stopped, and done again from its beginning, until something in it calls `hold` because
+  // what it needs is about to be overwritten; the rest of it cannot be stopped then. Made and ended by the machine's thread.
   class Attempt {
   public:
     explicit Attempt(Meter& meter) : meter_(meter), held_before_(meter.held_.load(std::memory_order_relaxed)) {}
@@ -66,8 +66,8 @@ public:
     Meter& meter_;
     int held_before_;
   };
-  // Work inside cannot be stopped: it changes in place what would be needed to do it again. Its length is bounded by memory that
-  // exists.
+  // Work inside cannot be stopped: it changes in place what would be needed to do it again. It takes at most as long as going
+  // through memory that is allocated already.
   class Uninterrupted {
   public:
     explicit Uninterrupted(Meter& meter) : attempt_(meter) { meter.hold(); }

@@ -14,13 +14,11 @@ namespace cairn::compiler::api {
 
 namespace {
 
+bool usable_host(const cairn_host_declaration& h) { return h.name != nullptr && h.parameters <= bytecode::kMostRegisters; }
+
 bool usable_hosts(const cairn_host_declaration* hosts, std::size_t count) {
   if (count == 0) return true;
-  if (hosts == nullptr || count > UINT16_MAX) return false;
-  std::unordered_set<std::string_view> names;
-  return std::all_of(hosts, hosts + count, [&](const cairn_host_declaration& h) {
-    return h.name != nullptr && h.parameters <= bytecode::kMostRegisters && names.insert(h.name).second;
-  });
+  return hosts != nullptr && count <= UINT16_MAX && std::all_of(hosts, hosts + count, usable_host);
 }
 
 } // namespace
@@ -47,7 +45,7 @@ std::string rendered(const Diagnostic& d, const bytecode::Source& source, std::s
   return text::render(&source, &d.span, severity, d.message);
 }
 
-bool usable(const cairn_compiler_options* options) {
+bool usable(const cairn_compiler_options* options) noexcept {
   return options == nullptr ||
          (options->struct_size == sizeof(cairn_compiler_options) && options->level >= 0 && options->level <= 2 &&
           (options->library_folder_count == 0 || options->library_folders != nullptr) &&
@@ -69,8 +67,12 @@ Options inner_options(const cairn_compiler_options* options, Files* files) {
   inner.exports = options == nullptr || options->exports != 0;
   if (options == nullptr) return inner;
   inner.level = options->level;
-  for (std::size_t i = 0; i < options->host_count; ++i)
-    inner.hosts.push_back({options->hosts[i].name, static_cast<std::uint16_t>(options->hosts[i].parameters)});
+  std::unordered_set<std::string_view> names;
+  for (std::size_t i = 0; i < options->host_count; ++i) {
+    const cairn_host_declaration& host = options->hosts[i];
+    if (!names.insert(host.name).second) throw BadOptions{fmt::format("error: two host procedures are called '{}'\n", host.name)};
+    inner.hosts.push_back({host.name, static_cast<std::uint16_t>(host.parameters)});
+  }
   for (std::size_t i = 0; i < options->library_folder_count; ++i) inner.library_folders.emplace_back(options->library_folders[i]);
   return inner;
 }

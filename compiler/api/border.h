@@ -17,6 +17,9 @@ namespace cairn::compiler::api {
 struct NoFile {
   std::string message;
 };
+struct BadOptions {
+  std::string message;
+};
 
 // What leaves the library is malloc's, so that one function releases all of it.
 void* copy_out(const void* bytes, std::size_t size);
@@ -28,7 +31,9 @@ cairn_status fail(cairn_status status, char** error, std::string_view message);
 // FILE:LINE:COLUMN: SEVERITY: ..., the line and a caret.
 std::string rendered(const Diagnostic& diagnostic, const bytecode::Source& source, std::string_view severity);
 
-bool usable(const cairn_compiler_options* options);
+// What can be seen without memory.
+bool usable(const cairn_compiler_options* options) noexcept;
+// Throws BadOptions.
 Options inner_options(const cairn_compiler_options* options, Files* files);
 
 // The embedder's limits on a compilation, for a Workspace.
@@ -57,31 +62,33 @@ std::size_t size_about(const bytecode::Module& module);
 void give(const bytecode::Module& module, void** bytes, std::size_t* size);
 
 // Runs `body` in a workspace; what it throws becomes a status and a message.
-template <class Body> cairn_status guarded(Workspace& workspace, char** error, Body&& body) {
+template <class Body> cairn_status guarded(Workspace& workspace, char** error, Body&& body) noexcept {
   if (error != nullptr) *error = nullptr;
   Workspace::Installed installed(&workspace);
   try {
-    workspace.poll();
-    body();
-    return CAIRN_OK;
-  } catch (const Failure& failure) {
     try {
+      workspace.poll();
+      body();
+      return CAIRN_OK;
+    } catch (const Failure& failure) {
       return fail(CAIRN_BAD_SOURCE, error, rendered(failure.diagnostic, failure.source, "error"));
+    } catch (const NoFile& missing) {
+      return fail(CAIRN_NO_FILE, error, missing.message);
+    } catch (const BadOptions& bad) {
+      return fail(CAIRN_BAD_ARGUMENT, error, bad.message);
+    } catch (const OverBudget& over) {
+      return fail(CAIRN_OVER_BUDGET, error, over_budget_text(over.budget));
+    } catch (const Cancelled&) {
+      return fail(CAIRN_CANCELLED, error, "error: compiling was cancelled\n");
+    } catch (const std::bad_alloc&) {
+      return fail(CAIRN_OUT_OF_MEMORY, error, "error: the system gave no memory, or opens no more files\n");
+    } catch (const std::exception& e) {
+      return fail(CAIRN_INTERNAL, error, std::string("error: a fault inside the compiler: ") + e.what() + "\n");
     } catch (...) {
-      return CAIRN_OUT_OF_MEMORY;
+      return fail(CAIRN_INTERNAL, error, "error: a fault inside the compiler\n");
     }
-  } catch (const NoFile& missing) {
-    return fail(CAIRN_NO_FILE, error, missing.message);
-  } catch (const OverBudget& over) {
-    return fail(CAIRN_OVER_BUDGET, error, over_budget_text(over.budget));
-  } catch (const Cancelled&) {
-    return fail(CAIRN_CANCELLED, error, "error: compiling was cancelled\n");
-  } catch (const std::bad_alloc&) {
-    return fail(CAIRN_OUT_OF_MEMORY, error, "error: the system gave no memory\n");
-  } catch (const std::exception& e) {
-    return fail(CAIRN_INTERNAL, error, std::string("error: a fault inside the compiler: ") + e.what() + "\n");
-  } catch (...) {
-    return fail(CAIRN_INTERNAL, error, "error: a fault inside the compiler\n");
+  } catch (...) {  // not even for the message
+    return CAIRN_OUT_OF_MEMORY;
   }
 }
 

@@ -47,6 +47,22 @@ template <class Add> bool read_all(int descriptor, Add&& add) {
   }
 }
 
+cairn_status status_of_opening(int fault) {
+  switch (fault) {
+  case ENOENT:
+  case ENOTDIR:
+  case EISDIR:
+  case ENAMETOOLONG:
+    return CAIRN_NO_FILE;
+  case EMFILE:
+  case ENFILE:
+  case ENOMEM:
+    return CAIRN_OUT_OF_MEMORY;
+  default:
+    return CAIRN_BAD_ARGUMENT;
+  }
+}
+
 constexpr std::uint64_t kReading = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 } // namespace
@@ -93,6 +109,7 @@ Files::Answer ReaderFiles::read(const std::string& folder, const std::string& pa
   cairn_status status = read_(user_, folder.c_str(), path.c_str(), &given);
   if (given.failure) std::rethrow_exception(given.failure);
   if (status == CAIRN_NO_FILE) return Answer::none;
+  if (status == CAIRN_OUT_OF_MEMORY) throw std::bad_alloc();
   if (status != CAIRN_OK) {
     why = "it is outside the folder, no regular file, or not ours to read";
     return Answer::refused;
@@ -138,10 +155,9 @@ cairn_status cairn_read_beneath(void*, const char* folder, const char* path, cai
   if (folder == nullptr || path == nullptr || text == nullptr) return CAIRN_BAD_ARGUMENT;
   try {
     api::Descriptor root(open(*folder == 0 ? "." : folder, O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!root) return CAIRN_NO_FILE;
+    if (!root) return api::status_of_opening(errno);
     api::Descriptor file(api::open_beneath(root.number(), path));
-    if (!file)
-      return errno == ENOENT || errno == ENOTDIR || errno == EISDIR || errno == ENAMETOOLONG ? CAIRN_NO_FILE : CAIRN_BAD_ARGUMENT;
+    if (!file) return api::status_of_opening(errno);
     struct stat facts {};
     if (fstat(file.number(), &facts) != 0) return CAIRN_BAD_ARGUMENT;
     if (S_ISDIR(facts.st_mode)) return CAIRN_NO_FILE;

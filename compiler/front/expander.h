@@ -198,7 +198,6 @@ private:
   Variable* part(const DatumPtr& pattern, Shape shape, Vector<Part>& later);
   void match(const Part& p, Vector<Part>& later);
   void match_pair(Variable* value, Variable* car, Variable* cdr, Span span);
-  void bind_name(const DatumPtr& symbol);
 
   Expander& expander_;
   Nest nest_;

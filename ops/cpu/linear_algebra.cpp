@@ -4,6 +4,7 @@
 #include "ops/cpu/matrices.h"
 
 #include <cmath>
+#include <limits>
 
 namespace cairn::ops::cpu {
 
@@ -68,7 +69,7 @@ void cholesky(const KernelCall& call) {
         double rest = 0.5 * (a(i, j) + a(j, i));
         for (std::int64_t k = 0; k < j; ++k) rest -= l(i, k) * l(j, k);
         pace.did(j + 1);
-        l(i, j) = i == j ? std::sqrt(rest) : rest / l(j, j);
+        l(i, j) = i != j ? rest / l(j, j) : rest > 0 ? std::sqrt(rest) : std::numeric_limits<double>::quiet_NaN();
       }
     out.store(at, l);
   });

@@ -110,6 +110,22 @@ TEST_CASE("compiling stays within its budget, whatever the text, and says when i
     }
 }
 
+TEST_CASE("two procedures of the host by one name are refused") {
+  const cairn_host_declaration twice[] = {{.name = "ask", .parameters = 0}, {.name = "ask", .parameters = 1}};
+  cairn_compiler_options options;
+  cairn_compiler_options_init(&options);
+  options.hosts = twice;
+  options.host_count = 2;
+  void* bytes = nullptr;
+  size_t size = 0;
+  char* error = nullptr;
+  CHECK(cairn_compile("a.scm", "1", 1, &options, &bytes, &size, &error) == CAIRN_BAD_ARGUMENT);
+  CHECK(std::string(error) == "error: two host procedures are called 'ask'\n");
+  cairn_compiler_free(error);
+  cairn_session* session = nullptr;
+  CHECK(cairn_session_create(&options, &session, nullptr) == CAIRN_BAD_ARGUMENT);
+}
+
 TEST_CASE("a flag that is up cancels every call") {
   volatile int flag = 1;
   cairn_compiler_options options = defaults();

@@ -104,6 +104,27 @@ TEST_CASE("another thread cancels a run, which can go on or be given up") {
   CHECK(vm.text(vm.lookup("kept")) == "5");
 }
 
+TEST_CASE("there is nothing to give up in a machine that is idle") {
+  Vm vm("(+ 1 2)");
+  CHECK(cairn_vm_abandon(vm.vm) == CAIRN_BAD_ARGUMENT);
+  char* text = nullptr;
+  REQUIRE(cairn_vm_result(vm.vm, &text) == CAIRN_OK);
+  CHECK(taken(text) == "3");
+}
+
+TEST_CASE("a machine that refused its program is empty, and keeps its budget") {
+  cairn_vm_options options = vm_options();
+  options.memory_bytes = 8 << 20;
+  Vm vm(options);
+  const Compiled needs_host("(ask)", {{.name = "ask", .parameters = 0}});
+  const Compiled greedy("(define (f n l) (if (= n 0) l (f (- n 1) (cons n l)))) (f 3000000 '())");
+  CHECK(cairn_vm_load(vm.vm, needs_host.module, nullptr) == CAIRN_BAD_MODULE);
+  CHECK(cairn_vm_extend(vm.vm, needs_host.module, nullptr) == CAIRN_BAD_MODULE);
+  CHECK(cairn_vm_restore(vm.vm, "hello", 5, nullptr) == CAIRN_BAD_CAPSULE);
+  REQUIRE(cairn_vm_extend(vm.vm, greedy.module, nullptr) == CAIRN_OK);
+  CHECK(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_OVER_BUDGET);
+}
+
 TEST_CASE("a cancellation before the run counts for the next one, once") {
   Vm vm("(define (f) 1)");
   cairn_value f = vm.lookup("f");

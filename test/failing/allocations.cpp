@@ -27,7 +27,7 @@ namespace failing {
 namespace {
 
 std::atomic<std::uint64_t> counted{0}, refused_at{0};
-std::atomic<bool> all_behind{false}, was_refused{false};
+std::atomic<bool> all_behind{false};
 std::atomic<int> depth{0};  // of Inside, on any thread: workers allocate for whoever waits for them
 std::atomic<std::int64_t> live{0};
 thread_local bool own = false;  // this file's bookkeeping allocates too
@@ -48,7 +48,6 @@ bool refuse() {
   if (depth.load(std::memory_order_relaxed) <= 0 || own) return false;
   std::uint64_t at = refused_at.load(std::memory_order_relaxed), n = ++counted;
   bool no = at != 0 && (n == at || (n > at && all_behind.load(std::memory_order_relaxed)));
-  if (no) was_refused.store(true, std::memory_order_relaxed);
   return no;
 }
 
@@ -82,11 +81,9 @@ void dead(void* block) {
 void set_plan(Plan plan) {
   refused_at = plan.n;
   all_behind = plan.and_all_behind;
-  was_refused = false;
   counted = 0;
 }
 std::uint64_t requests() { return counted; }
-bool refused() { return was_refused; }
 
 Inside::Inside() { ++depth; }
 Inside::~Inside() { --depth; }

@@ -16,7 +16,6 @@ struct Plan {
 };
 void set_plan(Plan plan);
 std::uint64_t requests();  // since the plan was set
-bool refused();            // one was
 
 // The code inside is Cairn's, not the test's.
 class Inside {

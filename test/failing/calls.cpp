@@ -232,10 +232,8 @@ void extensions(Run& run) {
     if (!vm.extend(*programs().session[2])) return;
   }
   if (vm.run_on()) run.check(vm.output == "14", "another sum");
-  char* name = nullptr;
   Value later(vm);
   if (!run.failed) run.did("lookup", [&] { return cairn_vm_lookup(vm, "later", later.to()); });
-  cairn_free(name);
 }
 
 void modules(Run& run) {

@@ -14,10 +14,6 @@ namespace failing {
 using Bytes = std::vector<unsigned char>;
 
 // Made once, outside of all scenarios: a module of a text, the bytes of its file. Empty, with a message, if it does not compile.
-struct Text {
-  std::string text;
-  std::vector<cairn_host_declaration> hosts;
-};
 Bytes compiled(const std::string& text, std::string& error, const std::vector<cairn_host_declaration>& hosts = {}, const char* name = "test.scm");
 // Of a session: one module a text.
 std::vector<Bytes> compiled_session(const std::vector<std::string>& texts, std::string& error, const std::vector<cairn_host_declaration>& hosts = {},

@@ -2,6 +2,7 @@
 """Makes the seeds of test/fuzz/corpus from small programs: run it after a change of a file format, with a build of the release preset."""
 import pathlib
 import random
+import re
 import subprocess
 import tempfile
 
@@ -11,7 +12,7 @@ MOST_BYTES = 4096  # a small seed is changed in more places
 
 def programs():
     """Name and text of each program that needs no procedures of a host."""
-    parts = (HERE / "programs.scm").read_text().split(";;; ")[1:]
+    parts = re.split("(?m)^;;; ", (HERE / "programs.scm").read_text())[1:]
     named = (part.split("\n", 1) for part in parts)
     return {name: text.strip() for name, text in named if "(host-" not in text}
 

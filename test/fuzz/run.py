@@ -39,8 +39,7 @@ def fuzz(target, options):
         command = [options.build / "bin" / f"fuzz_{target}", corpus, f"-runs={options.runs}", f"-seed={options.seed}",
                    f"-max_len={TARGETS[target]}", "-entropic=0", f"-timeout={SECONDS_AN_INPUT}", f"-rss_limit_mb={MEGABYTES}",
                    f"-artifact_prefix={keep}/{target}-", "-print_final_stats=1", "-verbosity=0",
-                   # To weigh inputs by rare features and to count how often each was met takes longer than to run them.
-                   "-entropic=0", "-use_counters=0"]
+                   "-use_counters=0"]  # to count how often each feature was met takes longer than to run the inputs
         if options.seconds:
             command.append(f"-max_total_time={options.seconds}")
         # Instrumented frames are several times as large; depth limits are set for ordinary ones.

@@ -320,7 +320,7 @@ class Generator:
             '(let go ((%s (interrupt %s %s %d))) (if (capsule-finished? %s) (resume %s) (go (interrupt resume %s %d))))' % (
                 z, body, start, n, z, z, z, r.randint(11, 60)),
         ]
-        # Forward mode over a derivative operator takes other steps (DESIGN.md, invariant 2): only plain bodies may show how many.
+        # Forward mode over a derivative operator takes other steps (docs/design.md, invariant 2): only plain bodies may show how many.
         if '*j' not in body and 'j*' not in body:
             forms.append('(let ((%s (interrupt %s %s %d))) (if (capsule-finished? %s) (resume %s) (* 1.5 (resume (interrupt resume %s 7)))))' % (
                 z, body, start, n, z, z, z))

@@ -66,7 +66,7 @@ class Runner:
             try:
                 run = subprocess.run(command, stdin=numbers, capture_output=True, timeout=120)
             except subprocess.TimeoutExpired:
-                return Outcome(75, '', 'no end after 120 s')
+                return Outcome(-1, '', 'no end after 120 s')  # which is no way to be stopped
         return Outcome(run.returncode, run.stdout.decode('utf-8', 'replace'), run.stderr.decode('utf-8', 'replace'))
 
     def in_slices(self, options, path, rng):

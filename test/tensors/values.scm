@@ -130,6 +130,7 @@
 (show (adaptive-max-pool x 2)) ; expect: (((2.0 4.0)))
 (show (map tensor->list (initialize-batch-normalization 2))) ; expect: ((1.0 1.0) (0.0 0.0) (0.0 0.0) (1.0 1.0))
 (show (map tensor-type (initialize-batch-normalization 2 'f64))) ; expect: (f64 f64 f64 f64)
+(show (cholesky (list->tensor '((1 1) (1 1)) 'f64))) ; expect: ((1.0 0.0) (1.0 +nan.0))
 ;;; case derivatives-at-zeros
 (define z (list->tensor '(0 3 0) 'f64))
 (define (product x) (tensor->number (prod x)))

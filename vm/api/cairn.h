@@ -185,7 +185,7 @@ CAIRN_API cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps);
 
 /* From now on at most so much more work: a run stops with OUT_OF_WORK before the step that would take more, and can go on, be
  * saved or be given up like one that is out of steps. Work is what steps take that are not all alike: modelled flops and bytes of
- * operations on tensors, bytes printed, objects copied, 1 each (docs/language.md). CAIRN_UNLIMITED, as in the beginning: no
+ * operations on tensors, bytes of text, of vectors and of structures that are copied (docs/language.md has the table). CAIRN_UNLIMITED, as in the beginning: no
  * limit. */
 CAIRN_API void cairn_vm_limit_work(cairn_vm* vm, uint64_t work);
 
@@ -196,12 +196,13 @@ CAIRN_API uint64_t cairn_vm_work(const cairn_vm* vm);
 /* After OUT_OF_WORK: the least that the next step takes. */
 CAIRN_API uint64_t cairn_vm_work_needed(const cairn_vm* vm);
 
-/* Makes the cairn_vm_run in progress, or if there is none the next one, return CANCELLED within some milliseconds, also in the
+/* Makes the cairn_vm_run in progress, or if there is none the next one, return CANCELLED within 50 ms, also in the
  * middle of a long step, which will be done again. For other threads and signal handlers; the machine must not be freed
  * meanwhile. */
 CAIRN_API void cairn_vm_cancel(cairn_vm* vm);
 
-/* Gives up a program or call that was stopped; definitions stay, and the machine is idle. */
+/* Gives up a program or call that was stopped, or has not begun to run; definitions stay, and the machine is idle. BAD_ARGUMENT: there
+ * is none. */
 CAIRN_API cairn_status cairn_vm_abandon(cairn_vm* vm);
 
 /* After PROGRAM_ERROR and OVER_BUDGET: "FILE:LINE:COLUMN: error: ...", the line with a caret, the call chain. */
@@ -237,8 +238,8 @@ CAIRN_API uint64_t cairn_vm_output_bytes(const cairn_vm* vm);
  * the machine. The input function of a restored machine goes on behind them. */
 CAIRN_API uint64_t cairn_vm_input_bytes(const cairn_vm* vm);
 
-/* Counters as one line of JSON without newline; docs/c-api.md lists the keys. `wall_s` and `rss_peak_bytes` are of this process,
- * all others are part of the state and continue across a restore. */
+/* Counters as one line of JSON without newline; docs/c-api.md lists the keys. `wall_s`, `rss_peak_bytes` and `scratch_peak_bytes` are
+ * of this process, all others are part of the state and continue across a restore. */
 CAIRN_API cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json);
 
 /* How far a stopped machine is. Of the outermost checkpoint-*j in progress: */

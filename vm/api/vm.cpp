@@ -101,8 +101,19 @@ void restore(cairn_vm& vm, std::span<const std::byte> file) {
     if (!cairn::machine::belongs_to(file, own)) throw Refusal{CAIRN_BAD_CAPSULE, "the capsule belongs to another module"};
     vm.engine().settle();
   }
-  vm.stage = Stage::failed;
-  if (!vm.machine.restore(file, message)) throw Refusal{CAIRN_BAD_CAPSULE, message};
+  // What is refused leaves no state; the file's module may be there already.
+  const auto left = [&] { return vm.engine().loaded.module.functions.empty() ? Stage::empty : Stage::failed; };
+  bool restored = false;
+  try {
+    restored = vm.machine.restore(file, message);
+  } catch (...) {
+    vm.stage = left();
+    throw;
+  }
+  if (!restored) {
+    vm.stage = left();
+    throw Refusal{CAIRN_BAD_CAPSULE, message};
+  }
   vm.stage = Stage::ready;
   vm.fresh = false;
 }
@@ -166,10 +177,7 @@ void* cairn_vm_user(const cairn_vm* vm) { return vm == nullptr ? nullptr : vm->u
 cairn_status cairn_vm_load(cairn_vm* vm, const cairn_module* module, char** error) {
   return guarded(error, [&] {
     require(vm != nullptr && module != nullptr, "cairn_vm_load: an argument is NULL");
-    require(vm->stage == Stage::empty, "cairn_vm_load: the machine has a program already");
-    if (module->module.is_extension())
-      throw Refusal{CAIRN_BAD_MODULE, "this module continues another one, which the machine does not have"};
-    vm->stage = Stage::failed;
+    require(vm->stage == Stage::empty, "cairn_vm_load: the machine has a program already, or had one; make another");
     std::string message;
     if (!vm->machine.load(module->module, message)) throw Refusal{CAIRN_BAD_MODULE, message};
     vm->stage = Stage::ready;
@@ -215,7 +223,7 @@ void cairn_vm_cancel(cairn_vm* vm) {
 }
 
 cairn_status cairn_vm_abandon(cairn_vm* vm) {
-  if (vm == nullptr || vm->running || vm->stage == Stage::empty) return CAIRN_BAD_ARGUMENT;
+  if (vm == nullptr || vm->running || vm->stage != Stage::ready) return CAIRN_BAD_ARGUMENT;
   return guarded(nullptr, [&] {
     vm->engine().settle();
     vm->engine().meter().take_cancellation();

@@ -102,7 +102,7 @@ Frame* Engine::call_in_general(Frame* frame, std::span<const std::uint16_t> fiel
 
 namespace {
 
-constexpr std::uint64_t kManyItems = 1 << 16; // counted as work before they are looked at
+constexpr std::uint64_t kManyItems = 1 << 16; // looked at between two polls
 
 // A vector that is filled from its beginning, one item after the other.
 class VectorBuilder {
@@ -249,7 +249,7 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
       v = run();
     }
     effects_done = 0;
-    draws_now.clear(); // they are done with, as it is
+    draws_now.clear(); // the primitive has happened: what it drew can no longer be put back
   }
   if (Tape* tape = runs.back().tape; tape != nullptr && tape->has(v)) v = tape->identity(v);
   for (std::size_t i = 0; i < fields.size(); ++i)

@@ -250,7 +250,7 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
     std::string word;
     auto fill = [&] {
       if (input_ended || !options.input) return false;
-      // Whoever stops here goes on in the same place: what is left of a comment is one, and a word is short.
+      // Stopped inside of a comment, its rest must still be one: it gets a semicolon back. Inside of a word, which is short, nothing stops.
       if (comment) pending_input[--pending_at] = ';';
       if (word.empty()) meter_.poll();
       if (comment) ++pending_at;

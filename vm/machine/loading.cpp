@@ -217,6 +217,7 @@ bool Engine::continues(const bytecode::Module& module, std::string& message) {
 }
 
 bool Engine::extend(bytecode::Module module, std::string& message) {
+  if (loaded.module.functions.empty()) return load(std::move(module), message);  // a capsule that was refused left nothing
   if (!continues(module, message)) return false;
   if (!module.is_extension()) module = bytecode::beyond(std::move(module), ends_of(loaded.module));
   Extension next(*this, std::move(module));

@@ -69,7 +69,7 @@ struct Error {
   std::string rendered(std::string_view severity = "error") const;
 };
 
-struct Statistics {  // LANGUAGE.md, --stats
+struct Statistics {  // docs/tools.md, --stats
   std::uint64_t steps = 0, work = 0, gradient_steps = 0, gradient_steps_executed = 0, tape_peak_records = 0, capsules_taken = 0;
   std::int64_t heap_peak_bytes = 0, tape_peak_bytes = 0, capsules_peak = 0, capsule_peak_bytes = 0, tensor_peak_bytes = 0, scratch_peak_bytes = 0,
                live_objects_at_exit = 0;

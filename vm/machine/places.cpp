@@ -1,4 +1,4 @@
-// Reading fields of objects that a tape may not have seen (DESIGN 5.1, 5.2), and names for messages.
+// Reading fields of objects that a tape may not have seen (docs/design.md 5.1, 5.2), and names for messages.
 #include "vm/machine/engine.h"
 #include "vm/print/printer.h"
 

@@ -90,7 +90,7 @@ struct Run {
   RunKind kind = RunKind::base;
   std::uint64_t deadline = kNever;  // clock at which its budget ends; in a capsule: steps left
   std::uint64_t start = 0;          // clock at which it began; in a capsule: steps done
-  std::uint64_t epoch = 0;          // returning into older frames is a logical copy (DESIGN 5.3)
+  std::uint64_t epoch = 0;          // returning into older frames is a logical copy (docs/design.md 5.3)
   NativeObject* state = nullptr;    // owned; reverse, interval
   std::uint32_t own_schedule = kInheritSchedule;
   // Derived from this run and the ones below whenever it is pushed.

@@ -184,7 +184,7 @@ bool Engine::capsule_finished(Value v) const {
 Frame* Engine::copy_frame(const Frame* frame) {
   std::uint64_t serial = heap_.next_serial;
   Frame* f = heap_.make_frame(frame->code);
-  heap_.next_serial = serial; // a copy that only sharing forces keeps the serial (DESIGN 5.3)
+  heap_.next_serial = serial; // a copy that only sharing forces keeps the serial (docs/design.md 5.3)
   f->serial = frame->serial;
   f->parent = frame->parent;
   f->rest = frame->rest;

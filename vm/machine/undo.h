@@ -37,7 +37,7 @@ private:
   Tape::Length length_;
 };
 
-// Calls f, which can be stopped. It asks first: steps like this one may each take long.
+// Calls f, which can be stopped. Polls once before, so that many steps in a row of a millisecond each can be stopped too.
 template <class F> decltype(auto) stoppable(Engine& engine, Tape* tape, F&& f) {
   const Undo undo(engine, tape);
   try {

@@ -1,5 +1,5 @@
 // checkpoint-*j: the executor of schedules. It performs one action a step; the cotangent of a state between two intervals is a
-// sparse map from places (DESIGN 5.2), so what an interval does not touch costs it nothing.
+// sparse map from places (docs/design.md 5.2), so what an interval does not touch costs it nothing.
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/states.h"
 #include "vm/schedule/checker.h"

@@ -1,4 +1,4 @@
-// The reverse pass of a derivative operator that ran on an outer tape (DESIGN 5.5): to that tape it was one operation. For the cotangent
+// The reverse pass of a derivative operator that ran on an outer tape (docs/design.md 5.5): to that tape it was one operation. For the cotangent
 // (a . b) of its result (y . x`) evaluate checkpoint-*j of g = j* f x b at the cotangent (a . y`), for every place of the outer
 // tape's world; the tangent of its value is the cotangent of y`.
 #include "vm/machine/derivative_rules.h"

@@ -1,4 +1,4 @@
-// j*: numbers become bundles of a fresh tag, and come apart again at the end; and j* over a reverse operator (DESIGN 5.5).
+// j*: numbers become bundles of a fresh tag, and come apart again at the end; and j* over a reverse operator (docs/design.md 5.5).
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/states.h"
 

@@ -1,4 +1,4 @@
-// Copies of values at the borders of derivative operators (DESIGN 5.4): as a tree (each path its own place) or as a graph (sharing kept).
+// Copies of values at the borders of derivative operators (docs/design.md 5.4): as a tree (each path its own place) or as a graph (sharing kept).
 // All iterative.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Places (DESIGN 5.1): the slot of an object, named by the object's serial. A PlaceMap is an insertion-ordered hash map from places;
+// Places (docs/design.md 5.1): the slot of an object, named by the object's serial. A PlaceMap is an insertion-ordered hash map from places;
 // its order of iteration depends on nothing but the order of insertions.
 #pragma once
 

@@ -4,7 +4,7 @@
 //   record: [ primal, then cotangent | argument a, argument b | partial wrt a | partial wrt b ]
 //
 // An absent cotangent is the bit pattern of -0.0: a sum that starts at +0.0 can never become -0.0, so presence costs nothing
-// (DESIGN 5.6). Chunks are shared between copies of a tape and copied before writing.
+// (docs/design.md 5.6). Chunks are shared between copies of a tape and copied before writing.
 #pragma once
 
 #include "ops/denormals.h"
@@ -56,7 +56,7 @@ struct Input {
   Value original{};  // what the slot holds: a flonum, or a number of an outer tape; never counted
 };
 
-// A derivative operator that ran while this tape recorded: to the tape one operation (DESIGN 5.5).
+// A derivative operator that ran while this tape recorded: to the tape one operation (docs/design.md 5.5).
 struct Composite {
   std::uint32_t node;      // its position among the records
   std::uint64_t serial;    // of its operator's frame: names its result
@@ -118,7 +118,7 @@ public:
   }
   void grow();
   Value leaf(double value) { return append(value, kNone, 0, kNone, 0); }
-  // A second place for the same number (DESIGN 5.1).
+  // A second place for the same number (docs/design.md 5.1).
   Value identity(Value v) { return append(primal(v.tape_node()), v.tape_node(), 1.0, kNone, 0); }
   // The node of an older place; `original` is what the slot holds, `number` its primal.
   Value lift(Place place, Value original, double number);

@@ -85,7 +85,7 @@ void Heap::set_budget(std::int64_t bytes) {
 void Heap::charge(Account& account, std::int64_t bytes) {
   account.live += bytes;
   if (bytes <= 0) {
-    watermark_ += bytes;  // not room for objects: their peak would be passed unseen
+    watermark_ += bytes;  // what is given back does not become room for objects: heap_peak_ would miss their growth
     return;
   }
 #ifndef NDEBUG

@@ -19,7 +19,7 @@ struct Object {
   Kind kind;
   std::uint8_t flags;
   std::uint16_t size_class;  // in units of 16 bytes; kLarge: allocated by itself
-  std::uint64_t serial;      // allocation serial: part of the machine state, equal in every replay (DESIGN 5.2)
+  std::uint64_t serial;      // allocation serial: part of the machine state, equal in every replay (docs/design.md 5.2)
 };
 static_assert(sizeof(Object) == 16);
 

@@ -1,4 +1,4 @@
-// What is owned until somebody takes it: whatever fails before that, nothing is lost. Everything that holds references of its own while
+// Holders of references to the heap: their destructors release what nobody took. Everything that has references of its own while
 // something else may throw holds them by one of these.
 #pragma once
 
@@ -26,7 +26,7 @@ struct Owned {
   }
 };
 
-// An object that is not yet, or no longer, a value: a frame, a state. All of it must be fit to be released.
+// An object that is not yet, or no longer, a value: a frame, a state. Every slot of it must have a value before anything can throw.
 template <class T> class Held {
 public:
   Held(Heap& heap, T* object) : heap_(&heap), object_(object) {}

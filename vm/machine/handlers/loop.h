@@ -121,7 +121,7 @@ inline void save(Engine* e, Frame* frame, const Word* pc, std::int64_t left) {
   return Exit::switched;
 }
 
-// --- values. A source read without moving it out is a second place for what it holds (DESIGN 5.1).
+// --- values. A source read without moving it out is a second place for what it holds (docs/design.md 5.1).
 
 // May throw on a tape: everything is written back then. Apart, and with bits instead of a Value: whatever GCC believes to be on the stack
 // keeps it from making a jump of the last call.
