@@ -3,6 +3,8 @@
 
 #include "compiler/core.h"
 
+#include "vm/bytecode/register_sets.h"
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -73,26 +75,42 @@ Program expand(std::string name, std::string text, const Options& options, Names
 // All names that a text may mention and that begin with `prefix`, in the order of their bytes.
 std::vector<std::string> names_in_force(const Names& names, const Options& options, std::string_view prefix);
 
-// False if the text breaks off inside a list, a string, a comment or before the datum of an abbreviation.
-bool is_complete(std::string_view text);
+// Text that comes in pieces of whole lines, each looked at once.
+class EntryReader {
+public:
+  EntryReader();
+  ~EntryReader();
+  EntryReader(const EntryReader&) = delete;
+  EntryReader& operator=(const EntryReader&) = delete;
+
+  // False if all text so far breaks off inside a list, a string, a comment or before the datum of an abbreviation; true also if
+  // it is wrong in a way that no further line mends.
+  bool add(std::string_view lines);
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // back/: passes and code generation; throws Failure (a procedure too large, an arity that cannot be right).
 bytecode::Module generate(Program program, const Options& options);
 
 // What the back knows after the texts of a session: where the tables end, and what may be found again in them.
 struct Ground {
-  struct Ends {
-    std::uint32_t constants = 0, functions = 0, groups = 0, globals = 0, imports = 0, sources = 0;
-  };
-  Ends ends;
+  bytecode::Ends ends;
+  bytecode::RegisterSets sets;
   std::vector<bytecode::Import> imports;
-  Vector<std::uint32_t> library; // by global: the library's function + 1, or 0
+  Map<std::uint32_t, std::uint32_t> library; // by global: the library's function
   OrderedMap<std::pair<bool, std::string>, std::uint32_t>
       wrappers;                                 // functions of builtins as values; true: of the host's procedures
   Map<Text, std::uint32_t, TextHash> constants; // by kind and contents
   Map<std::uint64_t, std::uint32_t> pairs;      // by their parts
+  Map<Text, std::uint32_t, TextHash> inlined;   // copied procedures, by `l` of the library or `u` and their names
+  // What the last text has added to the three that grow with a session, so that taking it back costs no more than that.
+  Vector<const Text*> new_constants, new_inlined;
+  Vector<std::uint64_t> new_pairs;
 
-  void roll_back(const Ends& before);
+  void roll_back(const bytecode::Ends& before);
 };
 
 // The tables of the next text alone, which count on from those before: its entry runs `program`, all its definitions are kept.

@@ -105,13 +105,17 @@ inline void poll() {
 class Charge {
 public:
   Charge() = default;
-  ~Charge() {
-    if (Workspace* w = Workspace::current()) w->give_back(bytes_);
-  }
+  ~Charge() { cut(0); }
   Charge(const Charge&) = delete;
   Charge& operator=(const Charge&) = delete;
   void add(std::size_t bytes) {
     if (Workspace* w = Workspace::current()) w->take(bytes), bytes_ += bytes;
+  }
+  std::size_t bytes() const { return bytes_; }
+  // Gives back what is beyond `bytes`.
+  void cut(std::size_t bytes) noexcept {
+    if (Workspace* w = Workspace::current()) w->give_back(bytes_ - bytes);
+    bytes_ = bytes;
   }
 
 private:

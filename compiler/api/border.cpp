@@ -88,9 +88,6 @@ void tell(const std::vector<std::string>& warnings, const Listener& listener) {
   for (const std::string& w : warnings) listener.warn(listener.user, w.data(), w.size());
 }
 
-namespace {
-
-// Of a module's file, roughly and never far too few.
 std::size_t size_about(const bytecode::Module& m) {
   std::size_t bytes = 1000 + 16 * m.constants.size() + 16 * m.globals.size() + 16 * m.groups.size();
   for (const bytecode::Constant& c : m.constants) bytes += c.text.size() + 4 * c.parts.size();
@@ -100,8 +97,6 @@ std::size_t size_about(const bytecode::Module& m) {
   for (const bytecode::Source& s : m.sources) bytes += 16 + s.name.size() + s.text.size();
   return bytes;
 }
-
-} // namespace
 
 void give(const bytecode::Module& module, void** bytes, std::size_t* size) {
   Charge charge;

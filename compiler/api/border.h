@@ -56,6 +56,8 @@ inline Listener listener_of(const cairn_compiler_options* options) {
 std::vector<std::string> rendered_warnings(const Program& program, const Listener& listener);
 void tell(const std::vector<std::string>& warnings, const Listener& listener);
 
+// The bytes of a module's file, roughly and never far too few.
+std::size_t size_about(const bytecode::Module& module);
 // The bytes of a module as the caller gets them.
 void give(const bytecode::Module& module, void** bytes, std::size_t* size);
 

@@ -87,14 +87,21 @@ typedef struct cairn_session cairn_session;
  * as the session lives. */
 CAIRN_API cairn_status cairn_session_create(const cairn_compiler_options* options, cairn_session** session, char** error);
 
-/* Compiles the next text. The module begins with all that the module of the last successful call holds, so cairn_vm_extend gives
- * it to the machine that has that one; its top level runs this text alone. Top-level names stay open: a text may define any name
- * again, and what older texts defined then sees the new value. A file that was imported is not imported again. If it fails, the
- * session is as before. OVER_BUDGET and CANCELLED are failures like others. A text counts from here on, also if running it fails:
- * what it did not get to define is an error to read.
- */
+/* Compiles the next text. The first module is a whole one; each further one is an extension of those before, holds what its text
+ * adds, and costs as much: cairn_vm_extend gives it to the machine that has the others. Its top level runs this text alone.
+ * Top-level names stay open: a text may define any name again, and what older texts defined then sees the new value. A file that
+ * was imported is not imported again. If it fails, the session is as before. OVER_BUDGET and CANCELLED are failures like others.
+ * A text counts from here on, also if running it fails: what it did not get to define is an error to read. */
 CAIRN_API cairn_status cairn_session_compile(cairn_session* session, const char* name, const char* text, size_t size,
                                              void** bytes, size_t* bytes_size, char** error);
+
+/* Takes the last text back, as if it had not been given: for a module that the machine refused or that was only to be looked at.
+ * BAD_ARGUMENT: it did not compile or is taken back already. */
+CAIRN_API cairn_status cairn_session_undo(cairn_session* session);
+
+/* All texts so far as one whole module, whose top level runs the last one: for a .bc file, to be disassembled, or for a machine
+ * that lacks some of them. BAD_ARGUMENT: there is no text yet. */
+CAIRN_API cairn_status cairn_session_module(cairn_session* session, void** bytes, size_t* bytes_size, char** error);
 
 /* 1 if the last text ends with an expression, whose value is then that of its run; 0 if with a definition, or before all texts.
  */
@@ -108,6 +115,14 @@ CAIRN_API void cairn_session_free(cairn_session* session);
 /* 0 if more text is needed: an open parenthesis, string or comment, or a quote before nothing. 1 if the text is complete or wrong
  * in a way that more text does not mend; -1 without memory. */
 CAIRN_API int cairn_source_is_complete(const char* text, size_t size);
+
+/* The same for text that comes line by line, each read once. */
+typedef struct cairn_entry cairn_entry;
+CAIRN_API cairn_status cairn_entry_create(cairn_entry** entry);
+
+/* The next `size` bytes, which are whole lines. What cairn_source_is_complete says of all that was added. */
+CAIRN_API int cairn_entry_add(cairn_entry* entry, const char* lines, size_t size);
+CAIRN_API void cairn_entry_free(cairn_entry* entry);
 
 #ifdef __cplusplus
 }

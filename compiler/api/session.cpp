@@ -1,17 +1,30 @@
 // Sessions: what the compiler knows after a text is the ground for the next one. All its tables grow at their ends, so a text
-// that fails is taken back.
+// that fails is taken back, and a text costs what it adds, however many there were.
 #include "compiler/api/border.h"
 #include "compiler/api/files.h"
 
+#include "vm/bytecode/digest.h"
 #include "vm/bytecode/file.h"
 
-#include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 using namespace cairn::compiler;
 using namespace cairn::compiler::api;
+
+namespace {
+
+// What a session was before a text.
+struct Before {
+  Names::Mark names;
+  cairn::bytecode::Ends ends;
+  cairn::bytecode::RegisterSets sets;
+  std::uint32_t entry;
+  std::size_t kept;
+  bool has_value;
+};
+
+} // namespace
 
 struct cairn_session {
   explicit cairn_session(const cairn_compiler_options* given)
@@ -22,6 +35,16 @@ struct cairn_session {
     options.exports = true;
   }
 
+  Before now() const { return {names.mark(), ground.ends, ground.sets, module.entry, kept.bytes(), has_value}; }
+  void roll_back(const Before& before) {
+    names.roll_back(before.names);
+    ground.roll_back(before.ends);
+    ground.sets = before.sets;
+    cairn::bytecode::cut(module, before.ends, before.entry);
+    kept.cut(before.kept);
+    has_value = before.has_value;
+  }
+
   Workspace workspace;
   std::optional<ReaderFiles> files;
   Options options;
@@ -30,58 +53,28 @@ struct cairn_session {
   Names names;
   Ground ground;
   cairn::bytecode::Module module; // of all texts so far
+  cairn::bytecode::Digest digest; // of it, without the last text
+  Charge kept;                    // of it
   bool has_value = false;
+  std::optional<Before> last; // what was before the last text, if that compiled
 };
 
 namespace {
 
-template <class Table> void move_to_end(Table& whole, Table& more) {
-  std::move(more.begin(), more.end(), std::back_inserter(whole));
-}
-
-// The tables of the next text come behind those of the former ones.
-void add(cairn::bytecode::Module& whole, cairn::bytecode::Module next) {
-  move_to_end(whole.constants, next.constants);
-  move_to_end(whole.globals, next.globals);
-  move_to_end(whole.imports, next.imports);
-  move_to_end(whole.groups, next.groups);
-  move_to_end(whole.functions, next.functions);
-  move_to_end(whole.sources, next.sources);
-  whole.entry = next.entry;
-}
-
 // Takes back what a text has added to the tables, unless it is kept.
 class Attempt {
 public:
-  explicit Attempt(cairn_session& session)
-      : session_(session), names_(session.names.mark()), ends_(session.ground.ends), entry_(session.module.entry) {}
+  explicit Attempt(cairn_session& session) : session_(session), before_(session.now()) { session.last.reset(); }
   ~Attempt() {
-    if (kept_) return;
-    session_.names.roll_back(names_);
-    session_.ground.roll_back(ends_);
-    cut();
+    if (!session_.last) session_.roll_back(before_);
   }
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
-  void keep() { kept_ = true; }
+  void keep() { session_.last = before_; }
 
 private:
-  void cut() {
-    cairn::bytecode::Module& m = session_.module;
-    m.constants.resize(std::min<std::size_t>(m.constants.size(), ends_.constants));
-    m.globals.resize(std::min<std::size_t>(m.globals.size(), ends_.globals));
-    m.imports.resize(std::min<std::size_t>(m.imports.size(), ends_.imports));
-    m.groups.resize(std::min<std::size_t>(m.groups.size(), ends_.groups));
-    m.functions.resize(std::min<std::size_t>(m.functions.size(), ends_.functions));
-    m.sources.resize(std::min<std::size_t>(m.sources.size(), ends_.sources));
-    m.entry = entry_;
-  }
-
   cairn_session& session_;
-  Names::Mark names_;
-  Ground::Ends ends_;
-  std::uint32_t entry_;
-  bool kept_ = false;
+  const Before before_;
 };
 
 } // namespace
@@ -103,18 +96,39 @@ cairn_status cairn_session_compile(cairn_session* session, const char* name, con
   *bytes = nullptr;
   *bytes_size = 0;
   return guarded(session->workspace, error, [&] {
+    session->digest.advance(session->module);
+    const cairn::bytecode::Base base = session->digest.base();
     Attempt attempt(*session);
     Program program = expand(name, size == 0 ? std::string() : std::string(text, size), session->options, session->names);
     std::vector<std::string> warnings = rendered_warnings(program, session->listener);
     bool has_value = program.has_value;
     cairn::bytecode::Module module = generate(std::move(program), session->options, session->ground);
     if (session->strip) cairn::bytecode::strip(module);
-    add(session->module, std::move(module));
-    give(session->module, bytes, bytes_size);
-    attempt.keep();
+    session->kept.add(size_about(module));
+    cairn::bytecode::append(session->module, module);
+    module.base = base;
+    give(module, bytes, bytes_size);
     session->has_value = has_value;
+    attempt.keep();
     tell(warnings, session->listener);
   });
+}
+
+cairn_status cairn_session_undo(cairn_session* session) {
+  if (session == nullptr || !session->last) return CAIRN_BAD_ARGUMENT;
+  Workspace::Installed installed(&session->workspace);
+  session->roll_back(*session->last);
+  session->last.reset();
+  return CAIRN_OK;
+}
+
+cairn_status cairn_session_module(cairn_session* session, void** bytes, size_t* bytes_size, char** error) {
+  if (error != nullptr) *error = nullptr;
+  if (session == nullptr || bytes == nullptr || bytes_size == nullptr || session->module.functions.empty())
+    return fail(CAIRN_BAD_ARGUMENT, error, "cairn_session_module: an argument makes no sense, or the session has no text yet");
+  *bytes = nullptr;
+  *bytes_size = 0;
+  return guarded(session->workspace, error, [&] { give(session->module, bytes, bytes_size); });
 }
 
 int cairn_session_has_value(const cairn_session* session) { return session != nullptr && session->has_value ? 1 : 0; }
@@ -137,9 +151,35 @@ void cairn_session_free(cairn_session* session) {
   delete session;
 }
 
+struct cairn_entry {
+  Workspace workspace{budget_of(nullptr)};
+  EntryReader reader;
+};
+
+cairn_status cairn_entry_create(cairn_entry** entry) {
+  if (entry == nullptr) return CAIRN_BAD_ARGUMENT;
+  *entry = nullptr;
+  Workspace unlimited;
+  return guarded(unlimited, nullptr, [&] { *entry = new cairn_entry; });
+}
+
+int cairn_entry_add(cairn_entry* entry, const char* lines, size_t size) {
+  if (entry == nullptr || (lines == nullptr && size != 0)) return -1;
+  int complete = 1;
+  cairn_status status = guarded(entry->workspace, nullptr, [&] { complete = entry->reader.add({lines, size}) ? 1 : 0; });
+  return status == CAIRN_OK ? complete : -1;
+}
+
+void cairn_entry_free(cairn_entry* entry) {
+  if (entry == nullptr) return;
+  Workspace::Installed none(nullptr); // its own goes with it
+  delete entry;
+}
+
 int cairn_source_is_complete(const char* text, size_t size) {
   if (text == nullptr) return 1;
   int complete = 1;
   Workspace workspace(budget_of(nullptr));
-  return guarded(workspace, nullptr, [&] { complete = is_complete({text, size}) ? 1 : 0; }) == CAIRN_OK ? complete : -1;
+  cairn_status status = guarded(workspace, nullptr, [&] { complete = EntryReader().add({text, size}) ? 1 : 0; });
+  return status == CAIRN_OK ? complete : -1;
 }

@@ -56,7 +56,7 @@ struct Statement {
   bool removed = false;     // set by liveness: pure, and nobody needs its value
   std::uint32_t index = 0;
   std::uint32_t dest = kNone;
-  Span span;
+  Place place;
   Vector<Atom> operands;
   Vector<Block> blocks;
   Vector<Label> labels;
@@ -81,6 +81,7 @@ struct Unit {
   Vector<AnfFunction> functions;
   Vector<Literal> literals;
   Vector<bytecode::Group> groups;
+  Sites sites;
   std::uint32_t entry = 0;
 };
 

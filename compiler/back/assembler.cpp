@@ -57,11 +57,11 @@ void Assembler::jump(Label target) {
   emit(Opcode::jump);
 }
 
-void Assembler::locate(const Span& span) {
+void Assembler::locate(const Place& place) {
   auto here = static_cast<std::uint32_t>(code_.size());
-  if (!spans_.empty() && spans_.back().span == span) return;
+  if (!spans_.empty() && spans_.back().span == place.span && spans_.back().site == place.site) return;
   if (!spans_.empty() && spans_.back().pc == here) spans_.pop_back();
-  spans_.push_back({here, span});
+  spans_.push_back({here, place.span, place.site});
 }
 
 bool Assembler::finish(bytecode::Function& function) {

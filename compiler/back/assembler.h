@@ -1,16 +1,14 @@
 // Code of one function as it grows: words, labels, jumps to be filled in, places in the source.
 #pragma once
 
+#include "compiler/back/sites.h"
 #include "compiler/workspace.h"
-
-#include "vm/bytecode/module.h"
 
 #include <span>
 
 namespace cairn::compiler::back {
 
 using bytecode::Opcode;
-using bytecode::Span;
 using bytecode::Word;
 
 class Assembler {
@@ -33,7 +31,7 @@ public:
   void branch(Opcode op, unsigned a, unsigned b, Label target); // b is unused where the opcode has one source
   void jump(Label target);
   // Instructions from here on belong to this piece of text.
-  void locate(const Span& span);
+  void locate(const Place& place);
 
   bool finish(bytecode::Function& function); // false: a jump does not fit, assemble again with `far`
 

@@ -3,6 +3,8 @@
 
 #include "compiler/back/builder_state.h"
 
+#include <utility>
+
 namespace cairn::compiler::back {
 
 void Builder::convert(const Node* n, Block& out, bool tail) {
@@ -46,7 +48,7 @@ bool Builder::convert_jump(const Node* n, Block& out, bool tail) {
     label = self_label_;
   }
   if (label == kNone) return false;
-  Statement s = jump_statement(label, n->span);
+  Statement s = jump_statement(label, n->place);
   s.operands = known_operands(*lambda, n, out);
   if (!out.ended) end(out, std::move(s));
   return true;
@@ -73,7 +75,7 @@ void Builder::convert_let(const Node* n, std::size_t from, Block& out, bool tail
       convert_binding(b, out);
       continue;
     }
-    Statement s = labels_statement(n->span);
+    Statement s = labels_statement(n->place);
     for (std::size_t j = 0; j < b.vars.size(); ++j) labels_[b.vars[j]] = {f_.labels++, b.inits[j]};
     for (std::size_t j = 0; j < b.vars.size(); ++j) {
       const Node& lambda = *b.inits[j];
@@ -87,7 +89,9 @@ void Builder::convert_let(const Node* n, std::size_t from, Block& out, bool tail
       };
       for (VarId v : lambda.vars) parameter(v);
       if (lambda.rest != kNone) parameter(lambda.rest);
+      std::uint32_t base = std::exchange(base_, placed(lambda.place).site);
       convert(lambda.body(), l.body, tail);
+      base_ = base;
       s.labels.push_back(std::move(l));
     }
     convert_let(n, i + 1, s.blocks[0], tail);
@@ -142,13 +146,13 @@ void Builder::branch(const Node* test, Block& out, const Arm& then_arm, const Ar
 void Builder::nested_branch(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm) {
   const Node* b = test->children[1];
   const Node* c = test->children[2];
-  Statement labels = labels_statement(test->span);
+  Statement labels = labels_statement(test->place);
   auto shared = [&](const Arm& arm, bool which) {
     if (arm.small || !may(b, which) || !may(c, which)) return arm;
     Label l;
     l.id = f_.labels++;
     arm.emit(l.body);
-    Statement jump = jump_statement(l.id, test->span);
+    Statement jump = jump_statement(l.id, test->place);
     labels.labels.push_back(std::move(l));
     return Arm{[jump](Block& o) { end(o, jump); }, true};
   };
@@ -168,7 +172,7 @@ void Builder::leaf(const Node* test, Block& out, const Arm& then_arm, const Arm&
   Statement s;
   s.kind = Statement::Kind::if_;
   s.terminal = true;
-  s.span = test->span;
+  s.place = placed(test->place);
   s.op = Opcode::jump_false;
   if (test->kind == Node::Kind::primitive) {
     switch (test->op) {

@@ -7,9 +7,7 @@ namespace cairn::compiler::back {
 
 Builder::Builder(Tree& tree, const Globals& globals, Vector<LocalUse> locals, int level, Ground& ground)
     : tree_(tree), globals_(globals), use_(std::move(locals)), level_(level), unit_(ground),
-      global_functions_(tree.forms.size(), kNone), ends_in_library_(ends_in_library(tree, globals)) {
-  ground.library.resize(globals.size());
-}
+      global_functions_(tree.forms.size(), kNone), ends_in_library_(ends_in_library(tree, globals)) {}
 
 Unit Builder::build() {
   unit_.entry = reserve();
@@ -34,7 +32,7 @@ void Builder::start(const Node* lambda, std::uint32_t form) {
   self_label_ = kNone;
   if (!lambda) return;
   f_.name = lambda->name;
-  f_.span = lambda->span;
+  f_.span = lambda->place.span;
   f_.library = lambda->library;
 }
 
@@ -75,7 +73,7 @@ void Builder::define(const Node& n, Block& out) {
   Statement s;
   s.op = Opcode::set_global;
   s.index = n.global;
-  s.span = n.span;
+  s.place = placed(n.place);
   s.operands = {a};
   out.statements.push_back(std::move(s));
 }
@@ -115,8 +113,8 @@ void Builder::build_function(const Pending& p) {
     convert(lambda.body(), f_.body, true);
   } else {
     convert(lambda.body(), entry.body, true);
-    Statement s = labels_statement(lambda.span);
-    Statement jump = jump_statement(entry.id, lambda.span);
+    Statement s = labels_statement(lambda.place);
+    Statement jump = jump_statement(entry.id, lambda.place);
     for (std::uint32_t v : own) jump.operands.push_back(variable_atom(v));
     s.labels.push_back(std::move(entry));
     end(s.blocks[0], std::move(jump));
@@ -176,29 +174,29 @@ bool Builder::calls_itself_in_tail_position(const Node& lambda, const Pending& p
   return false;
 }
 
-Statement Builder::operation(Opcode op, Span span, std::string_view result) {
+Statement Builder::operation(Opcode op, const Place& place, std::string_view result) {
   Statement s;
   s.op = op;
-  s.span = span;
+  s.place = placed(place);
   s.dest = variable(result);
   return s;
 }
 
-Statement Builder::labels_statement(Span span) const {
+Statement Builder::labels_statement(const Place& place) {
   Statement s;
   s.kind = Statement::Kind::labels;
   s.terminal = true;
-  s.span = span;
+  s.place = placed(place);
   s.blocks.emplace_back();
   return s;
 }
 
-Statement Builder::jump_statement(std::uint32_t label, Span span) const {
+Statement Builder::jump_statement(std::uint32_t label, const Place& place) {
   Statement s;
   s.kind = Statement::Kind::jump;
   s.terminal = true;
   s.index = label;
-  s.span = span;
+  s.place = placed(place);
   return s;
 }
 
@@ -230,15 +228,16 @@ Atom Builder::literal(Literal::Kind kind, std::uint32_t index) {
 
 std::uint32_t Builder::global_function_index(std::uint32_t g) {
   std::uint32_t form = globals_[g].form;
-  std::uint32_t& earlier = unit_.ground.library[g];
-  if (global_functions_[form] == kNone && earlier != 0) global_functions_[form] = earlier - 1;
+  auto& library = unit_.ground.library;
+  if (global_functions_[form] == kNone)
+    if (auto earlier = library.find(g); earlier != library.end()) global_functions_[form] = earlier->second;
   if (global_functions_[form] == kNone) {
     Pending p;
     p.index = global_functions_[form] = reserve();
     p.lambda = globals_.known_lambda(g);
     p.form = form;
     p.self_global = g;
-    if (p.lambda->library) earlier = p.index + 1;
+    if (p.lambda->library) library.emplace(g, p.index);
     pending_.push_back(std::move(p));
   }
   return global_functions_[form];
@@ -283,7 +282,7 @@ Atom Builder::make_closures(const Vector<VarId>& vars, const Vector<const Node*>
   }
   if (captures.empty()) return literal(Literal::Kind::function, indices[0]);
   std::string_view name = vars.empty() ? lambdas[0]->name : tree_.names[vars[0]];
-  Statement s = operation(Opcode::group, lambdas[0]->span, name);
+  Statement s = operation(Opcode::group, lambdas[0]->place, name);
   s.index = unit_.ground.ends.groups + static_cast<std::uint32_t>(unit_.groups.size());
   unit_.groups.push_back({{indices.begin(), indices.end()}, static_cast<std::uint16_t>(captures.size())});
   for (VarId v : captures) s.operands.push_back(lookup(v));

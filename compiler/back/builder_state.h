@@ -47,9 +47,10 @@ private:
   bool calls_itself_in_tail_position(const Node& lambda, const Pending& p) const;
 
   // --- pieces of statements
-  Statement operation(Opcode op, Span span, std::string_view result);
-  Statement labels_statement(Span span) const;
-  Statement jump_statement(std::uint32_t label, Span span) const;
+  Place placed(const Place& place) { return tree_.sites.rebased(place, base_); }
+  Statement operation(Opcode op, const Place& place, std::string_view result);
+  Statement labels_statement(const Place& place);
+  Statement jump_statement(std::uint32_t label, const Place& place);
   static Atom append(Block& out, Statement s);
   static void end(Block& out, Statement s);
   Atom literal(const DatumPtr& datum);
@@ -105,6 +106,7 @@ private:
   Map<VarId, Atom> env_;
   Map<VarId, std::pair<std::uint32_t, const Node*>> labels_;
   bool in_entry_ = false; // its calls keep the frame: messages name the top level's place
+  std::uint32_t base_ = kNoSite; // the copied procedure that the label being built belongs to
   std::uint32_t form_ = 0, self_global_ = kNone, self_label_ = kNone;
   VarId self_ = kNone;
 };

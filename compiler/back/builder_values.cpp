@@ -74,7 +74,7 @@ Atom Builder::global_value(const Node* n, Block& out) {
     check(n, out);
     return global_function(n->global);
   }
-  Statement s = operation(Opcode::global, n->span, "");
+  Statement s = operation(Opcode::global, n->place, "");
   s.index = n->global;
   return append(out, std::move(s));
 }
@@ -83,7 +83,7 @@ void Builder::check(const Node* n, Block& out) {
   Statement s;
   s.op = Opcode::check_global;
   s.index = n->global;
-  s.span = n->span;
+  s.place = placed(n->place);
   out.statements.push_back(std::move(s));
 }
 
@@ -95,13 +95,13 @@ Atom Builder::primitive(const Node* n, Block& out) {
     Statement s;
     s.op = Opcode::fail;
     s.index = n->index;
-    s.span = n->span;
+    s.place = placed(n->place);
     s.operands = std::move(operands);
     s.terminal = true;
     end(out, std::move(s));
     return null_atom();
   }
-  Statement s = operation(n->op, n->span, "");
+  Statement s = operation(n->op, n->place, "");
   s.index = n->index;
   s.keeps_frame = in_entry_;
   s.operands = std::move(operands);
@@ -110,7 +110,7 @@ Atom Builder::primitive(const Node* n, Block& out) {
 
 Atom Builder::call(const Node* n, Block& out) {
   const Node* f = n->children[0];
-  Statement s = operation(Opcode::call, n->span, "");
+  Statement s = operation(Opcode::call, n->place, "");
   s.keeps_frame = in_entry_;
   std::size_t count = n->children.size() - 1;
   const Node* lambda = nullptr;
@@ -159,7 +159,7 @@ Vector<Atom> Builder::known_operands(const Node& lambda, const Node* call, Block
   if (out.ended || lambda.rest == kNone) return atoms;
   Atom list = null_atom();
   while (atoms.size() > lambda.vars.size()) {
-    Statement s = operation(Opcode::cons, call->span, "");
+    Statement s = operation(Opcode::cons, call->place, "");
     s.operands = {atoms.back(), list};
     list = append(out, std::move(s));
     atoms.pop_back();

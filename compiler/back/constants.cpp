@@ -14,14 +14,17 @@ std::uint32_t ConstantPool::add(Constant c) {
 }
 
 std::uint32_t ConstantPool::pair(std::uint32_t car, std::uint32_t cdr) {
-  auto [found, inserted] = ground_.pairs.emplace(std::uint64_t{car} << 32 | cdr, kNone);
-  if (inserted) {
-    Constant c;
-    c.kind = Constant::Kind::pair;
-    c.parts = {car, cdr};
-    found->second = add(std::move(c));
+  const std::uint64_t parts = std::uint64_t{car} << 32 | cdr;
+  ground_.new_pairs.push_back(parts);
+  auto [found, inserted] = ground_.pairs.emplace(parts, kNone);
+  if (!inserted) {
+    ground_.new_pairs.pop_back();
+    return found->second;
   }
-  return found->second;
+  Constant c;
+  c.kind = Constant::Kind::pair;
+  c.parts = {car, cdr};
+  return found->second = add(std::move(c));
 }
 
 Text ConstantPool::key(const Constant& c) {
@@ -34,9 +37,14 @@ Text ConstantPool::key(const Constant& c) {
 }
 
 std::uint32_t ConstantPool::intern(Constant c) {
+  ground_.new_constants.push_back(nullptr);
   auto [found, inserted] = ground_.constants.emplace(key(c), kNone);
-  if (inserted) found->second = add(std::move(c));
-  return found->second;
+  if (!inserted) {
+    ground_.new_constants.pop_back();
+    return found->second;
+  }
+  ground_.new_constants.back() = &found->first;
+  return found->second = add(std::move(c));
 }
 
 namespace {

@@ -20,6 +20,7 @@ private:
 
   Continuation fresh() {
     parent_.push_back(static_cast<Continuation>(parent_.size()));
+    inside_.push_back(0);
     return parent_.back();
   }
   Continuation find(Continuation c) {
@@ -94,13 +95,13 @@ private:
 
   void decide(const Binding& b, const Vector<Continuation>& bodies, Continuation k) {
     if (bodies.empty() || b.vars[0] == kNone) return;
+    ++decisions_;
+    inside_[find(k)] = decisions_;
+    for (Continuation body : bodies) inside_[find(body)] = decisions_;
     for (VarId v : b.vars) {
       if (use_[v].escapes) return;
-      for (Continuation c : calls_[v]) {
-        bool inside = find(c) == find(k);
-        for (Continuation body : bodies) inside = inside || find(c) == find(body);
-        if (!inside) return;
-      }
+      for (Continuation c : calls_[v])
+        if (inside_[find(c)] != decisions_) return;
     }
     for (Continuation body : bodies) parent_[find(body)] = find(k);
     for (VarId v : b.vars) use_[v].label = true;
@@ -111,6 +112,8 @@ private:
   Vector<const Node*> lambdas_;
   Vector<Vector<Continuation>> calls_;
   Vector<Continuation> parent_;
+  Vector<std::uint32_t> inside_; // by continuation: the last decision for which it was one of those that calls may come with
+  std::uint32_t decisions_ = 0;
 };
 
 } // namespace

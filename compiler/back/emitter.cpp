@@ -118,11 +118,11 @@ private:
     const Atom* left = s.operands.empty() ? nullptr : &s.operands[0];
     switch (s.op) {
     case Opcode::global:
-      a_.locate(s.span);
+      a_.locate(s.place);
       a_.emit(s.op, hold(s), s.index);
       return;
     case Opcode::check_global:
-      a_.locate(s.span);
+      a_.locate(s.place);
       a_.emit(s.op, s.index);
       return;
     case Opcode::set_global: {
@@ -143,7 +143,7 @@ private:
       Vector<std::uint16_t> fields = sources(s.operands, 1);
       consume(callee);
       consume(fields);
-      a_.locate(s.span);
+      a_.locate(s.place);
       if (fields.size() == 1) a_.emit(Opcode::call_value_1, hold(s), callee, fields[0]);
       else a_.emit_operands(s.op, hold(s), callee, fields);
       return;
@@ -158,7 +158,7 @@ private:
     case Opcode::fail: {
       Vector<std::uint16_t> fields = sources(s.operands, 0);
       consume(fields);
-      a_.locate(s.span);
+      a_.locate(s.place);
       if (s.op == Opcode::call && fields.size() == 1)
         a_.emit(Opcode::call_1, hold(s), s.index, fields[0]);
       else if (s.op == Opcode::fail)
@@ -179,13 +179,13 @@ private:
       std::uint16_t from = source(s.operands[k->variable]);
       consume(from);
       unsigned last = k->immediate ? static_cast<std::uint16_t>(k->value) : constant(s.operands[1 - k->variable]);
-      a_.locate(s.span);
+      a_.locate(s.place);
       a_.emit(k->op, hold(s), from, last);
       return;
     }
     Vector<std::uint16_t> fields = sources(s.operands, 0);
     consume(fields);
-    a_.locate(s.span);
+    a_.locate(s.place);
     a_.emit(s.op, hold(s), fields[0], fields.size() > 1 ? fields[1] : 0);
   }
 
@@ -198,7 +198,7 @@ private:
     flush();
     std::uint16_t from = source(next.operands[0]);
     consume(from);
-    a_.locate(s.span);
+    a_.locate(s.place);
     const Statement& first = s.op == Opcode::car ? s : next;
     const Statement& second = s.op == Opcode::car ? next : s;
     // The one that knows where it should go chooses first.
@@ -288,7 +288,7 @@ private:
     if (s.keeps_frame || (s.op != Opcode::call && s.op != Opcode::call_value && s.op != Opcode::apply)) return false;
     flush();
     Vector<std::uint16_t> fields = sources(s.operands, 0);
-    a_.locate(s.span);
+    a_.locate(s.place);
     if (s.op == Opcode::call && fields.size() == 1)
       a_.emit(Opcode::tail_call_1, 0, s.index, fields[0]);
     else if (s.op == Opcode::call)
@@ -314,14 +314,14 @@ private:
     if (t.constant == kNone) {
       Vector<std::uint16_t> fields = sources(s.operands, 0);
       consume(fields);
-      a_.locate(s.span);
+      a_.locate(s.place);
       a_.branch(t.op, fields[0], fields.size() > 1 ? fields[1] : 0, otherwise);
       return;
     }
     std::uint16_t from = source(s.operands[1 - t.constant]);
     consume(from);
     unsigned k = t.immediate ? static_cast<std::uint16_t>(t.value) : constant(s.operands[t.constant]);
-    a_.locate(s.span);
+    a_.locate(s.place);
     a_.branch(t.op, from, k, otherwise);
   }
 
@@ -329,7 +329,7 @@ private:
   void test_far(const Statement& s, Assembler::Label otherwise) {
     Vector<std::uint16_t> fields = sources(s.operands, 0);
     consume(fields);
-    a_.locate(s.span);
+    a_.locate(s.place);
     a_.branch(s.op == Opcode::jump_not_eqv_k ? Opcode::jump_not_eqv : s.op, fields[0], fields[1], otherwise);
   }
 

@@ -54,6 +54,7 @@ Unit make_unit(const Program& program, const Options& options, Ground& ground) {
     globals.mark_stored(tree);
   }
   Unit unit = build_unit(tree, globals, classify_locals(tree, options.level > 0), options.level, ground);
+  unit.sites = std::move(tree.sites);
   keep_used_imports(unit, program.hosts);
   for (AnfFunction& f : unit.functions) {
     if (options.level > 1) {
@@ -71,7 +72,7 @@ template <class Table> std::uint32_t count(const Table& table) { return static_c
 bytecode::Module tables(const Program& program, const Options& options, Ground& ground) {
   Unit unit = make_unit(program, options, ground);
   bytecode::Module module;
-  const Ground::Ends before = ground.ends;
+  const bytecode::Ends before = ground.ends;
   for (std::size_t g = before.globals; g < program.globals().size(); ++g)
     module.globals.emplace_back(program.globals()[g].name, program.globals()[g].library);
   for (std::size_t s = before.sources; s < program.sources().size(); ++s) module.sources.push_back(program.sources()[s]);
@@ -79,20 +80,26 @@ bytecode::Module tables(const Program& program, const Options& options, Ground& 
     throw Failure{{unit.functions.back().span, "the program has too many procedures"}, {}};
   ConstantPool constants(module, ground);
   Charge charge;
+  bytecode::RegisterSets sets = ground.sets;
   for (const AnfFunction& f : unit.functions) {
-    const bytecode::Function& made = module.functions.emplace_back(emit_function(f, unit, constants));
+    bytecode::Function& made = module.functions.emplace_back(emit_function(f, unit, constants));
+    unit.sites.write(made, module, ground);
+    sets.add(made);
+    if (!sets.fit()) throw Failure{{f.span, "this procedure has too many variables in use at once; split it"}, {}};
     charge.add(sizeof made + made.name.size() + made.code.size() * sizeof(bytecode::Word) +
-               made.spans.size() * sizeof(bytecode::PcSpan));
+               made.spans.size() * sizeof(bytecode::PcSpan) + made.sites.size() * sizeof(bytecode::InlineSite));
   }
   module.groups.assign(std::make_move_iterator(unit.groups.begin()), std::make_move_iterator(unit.groups.end()));
   module.imports.assign(ground.imports.begin() + before.imports, ground.imports.end());
   module.entry = unit.entry;
+  ground.sets = sets;
   ground.ends = {before.constants + count(module.constants),
                  before.functions + count(module.functions),
                  before.groups + count(module.groups),
                  count(program.globals()),
                  count(ground.imports),
-                 count(program.sources())};
+                 count(program.sources()),
+                 before.inlined + count(module.inlined)};
   return module;
 }
 
@@ -130,14 +137,19 @@ template <class Work> auto guarded(Program& program, const Work& work) -> declty
 
 } // namespace
 
-void Ground::roll_back(const Ends& before) {
+void Ground::roll_back(const bytecode::Ends& before) {
   ends = before;
   imports.resize(before.imports);
-  for (std::uint32_t& function : library)
-    if (function > before.functions) function = 0;
+  std::erase_if(library, [&](const auto& l) { return l.second >= before.functions; });
   std::erase_if(wrappers, [&](const auto& w) { return w.second >= before.functions; });
-  std::erase_if(constants, [&](const auto& c) { return c.second >= before.constants; });
-  std::erase_if(pairs, [&](const auto& p) { return p.second >= before.constants; });
+  for (const Text* key : new_constants)
+    if (key != nullptr) constants.erase(constants.find(*key));
+  for (const Text* key : new_inlined)
+    if (key != nullptr) inlined.erase(inlined.find(*key));
+  for (std::uint64_t parts : new_pairs) pairs.erase(parts);
+  new_constants.clear();
+  new_inlined.clear();
+  new_pairs.clear();
 }
 
 bytecode::Module generate(Program program, const Options& options) {
@@ -146,7 +158,10 @@ bytecode::Module generate(Program program, const Options& options) {
 }
 
 bytecode::Module generate(Program program, const Options& options, Ground& ground) {
-  const Ground::Ends before = ground.ends;
+  const bytecode::Ends before = ground.ends;
+  ground.new_constants.clear();
+  ground.new_inlined.clear();
+  ground.new_pairs.clear();
   bool again = false; // on a larger stack
   return guarded(program, [&] {
     if (std::exchange(again, true)) ground.roll_back(before);

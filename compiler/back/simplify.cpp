@@ -2,6 +2,8 @@
 
 #include "compiler/back/simplifier.h"
 
+#include <utility>
+
 namespace cairn::compiler::back {
 
 void Simplifier::round() {
@@ -26,7 +28,7 @@ void Simplifier::simplify_form() {
 }
 
 Node* Simplifier::make_like(const Node* n) {
-  Node* m = tree_.make(n->kind, place(n->span));
+  Node* m = tree_.make(n->kind, placed(n->place));
   m->op = n->op;
   m->index = n->index;
   m->swapped = n->swapped;
@@ -51,16 +53,16 @@ VarId Simplifier::rename(VarId in, std::uint32_t level) {
   return v;
 }
 
-Node* Simplifier::use(VarId v, Span span) {
+Node* Simplifier::use(VarId v, const Place& place) {
   ++info_[v].uses;
-  return tree_.local(v, span);
+  return tree_.local(v, place);
 }
 
-Node* Simplifier::copy_atom(const Node* atom, Span span) {
-  if (atom->kind == Node::Kind::local) return use(atom->var, span);
+Node* Simplifier::copy_atom(const Node* atom, const Place& place) {
+  if (atom->kind == Node::Kind::local) return use(atom->var, place);
   Node* m = make_like(atom);
   m->datum = atom->datum;
-  m->span = span;
+  m->place = place;
   return m;
 }
 
@@ -81,7 +83,7 @@ Node* Simplifier::simplify(const Node* n) {
   switch (n->kind) {
   case Node::Kind::constant:
   case Node::Kind::builtin:
-    return copy_atom(n, place(n->span));
+    return copy_atom(n, placed(n->place));
   case Node::Kind::local:
     return local(n);
   case Node::Kind::global:
@@ -91,7 +93,7 @@ Node* Simplifier::simplify(const Node* n) {
   case Node::Kind::let: {
     Bindings bindings;
     bind_all(n, bindings);
-    return finish(std::move(bindings), simplify(n->body()), place(n->span));
+    return finish(std::move(bindings), simplify(n->body()), placed(n->place));
   }
   case Node::Kind::if_:
     return choice(n);
@@ -116,15 +118,15 @@ Node* Simplifier::simplify(const Node* n) {
 Node* Simplifier::local(const Node* n) {
   const Info& i = info_[n->var];
   VarId out = i.renamed == kNone ? n->var : i.renamed;
-  if (i.replacement && info_[out].level == level_) return copy_atom(i.replacement, place(n->span));
-  return use(out, place(n->span));
+  if (i.replacement && info_[out].level == level_) return copy_atom(i.replacement, placed(n->place));
+  return use(out, placed(n->place));
 }
 
 Node* Simplifier::global(const Node* n) {
   if (globals_.safe(n->global, form_)) {
-    if (const Node* c = globals_.known_constant(n->global)) return copy_atom(c, place(n->span));
+    if (const Node* c = globals_.known_constant(n->global)) return copy_atom(c, placed(n->place));
     const Node* value = globals_[n->global].value;
-    if (value->kind == Node::Kind::builtin) return copy_atom(value, place(n->span));
+    if (value->kind == Node::Kind::builtin) return copy_atom(value, placed(n->place));
   }
   return make_like(n);
 }
@@ -134,9 +136,15 @@ Node* Simplifier::lambda(const Node* n) {
   Node* m = make_like(n);
   for (VarId v : n->vars) m->vars.push_back(rename(v, inside));
   if (n->rest != kNone) m->rest = rename(n->rest, inside);
+  // It has frames of its own: no call that was copied led there. What it does is told from where they were made.
+  std::uint32_t base = std::exchange(base_, kNoSite);
+  std::optional<Place> override = override_;
+  if (override_) override_->site = kNoSite;
   std::swap(level_, inside);
   Node* body = simplify(n->body());
   level_ = inside;
+  base_ = base;
+  override_ = override;
   m->children.push_back(body);
   return m;
 }
@@ -144,7 +152,7 @@ Node* Simplifier::lambda(const Node* n) {
 Node* Simplifier::sequence(const Node* n) {
   Bindings bindings;
   for (std::size_t i = 0; i + 1 < n->children.size(); ++i) effect(simplify(n->children[i]), bindings);
-  return finish(std::move(bindings), simplify(n->children.back()), place(n->span));
+  return finish(std::move(bindings), simplify(n->children.back()), placed(n->place));
 }
 
 void simplify(Tree& tree, Globals& globals) {

@@ -46,11 +46,11 @@ bool Simplifier::is_small(const Node& lambda) {
 Node* Simplifier::call(const Node* n) {
   const Node* f = n->children[0];
   std::size_t count = n->children.size() - 1;
-  if (f->kind == Node::Kind::lambda && accepts(*f, count)) return expand(f, operands(n), n->span);
+  if (f->kind == Node::Kind::lambda && accepts(*f, count)) return expand(f, operands(n), n->place);
   if (f->kind == Node::Kind::local && info_[f->var].moved) {
     const Node* moved = info_[f->var].moved;
     info_[f->var].moved = nullptr;
-    return expand_moved(moved, n, info_[f->var].moved_place);
+    return expand(moved, operands(n), n->place);
   }
   Bindings before;
   Node* g = open(simplify(f), before);
@@ -58,16 +58,16 @@ Node* Simplifier::call(const Node* n) {
   Node* result = nullptr;
   if (const Node* body = copyable(g); body && accepts(*body, count)) {
     discount(g);
-    result = expand(body, std::move(arguments), n->span);
+    result = expand(body, std::move(arguments), n->place);
   } else if (g->kind == Node::Kind::builtin) {
-    result = builtin_call(g, arguments, n->span);
+    result = builtin_call(g, arguments, n->place);
   }
   if (!result) {
-    result = tree_.make(Node::Kind::call, place(n->span));
+    result = tree_.make(Node::Kind::call, placed(n->place));
     result->children.push_back(g);
     result->children.insert(result->children.end(), arguments.begin(), arguments.end());
   }
-  return before.empty() ? result : finish(std::move(before), result, place(n->span));
+  return before.empty() ? result : finish(std::move(before), result, placed(n->place));
 }
 
 Vector<Node*> Simplifier::operands(const Node* n) {
@@ -76,10 +76,10 @@ Vector<Node*> Simplifier::operands(const Node* n) {
   return out;
 }
 
-Node* Simplifier::builtin_call(const Node* builtin, const Vector<Node*>& arguments, Span span) {
+Node* Simplifier::builtin_call(const Node* builtin, const Vector<Node*>& arguments, const Place& place) {
   const Builtin* b = tree_.builtin(*builtin);
   if (!b || arguments.size() < b->least || arguments.size() > b->most) return nullptr;
-  Node* m = tree_.primitive(b->op, arguments, place(span), b->index);
+  Node* m = tree_.primitive(b->op, arguments, placed(place), b->index);
   m->swapped = b->swapped;
   return primitive(m);
 }
@@ -97,25 +97,19 @@ const Node* Simplifier::copyable(const Node* f) const {
   return std::find(active_.begin(), active_.end(), body) == active_.end() ? body : nullptr;
 }
 
-// A copied lambda. Errors inside a library procedure belong to the user's call.
-Node* Simplifier::expand(const Node* lambda, Vector<Node*> arguments, Span span) {
-  std::optional<Span> text = override_;
-  if (!lambda->library)
-    text.reset();
-  else if (!text && !in_library_)
-    text = span;
-  return expand_at(lambda, std::move(arguments), span, text);
-}
-
-Node* Simplifier::expand_moved(const Node* lambda, const Node* call, std::optional<Span> text) {
-  return expand_at(lambda, operands(call), call->span, text);
-}
-
-// The body of a lambda with its parameters bound to operands of the output; `text` overrides the places of the body.
-Node* Simplifier::expand_at(const Node* lambda, Vector<Node*> arguments, Span span, std::optional<Span> text) {
-  span = place(span);
-  arguments = gathered(tree_, *lambda, std::move(arguments), span);
-  std::swap(override_, text);
+// The body of a lambda with its parameters bound to operands of the output. What a library procedure does happens at the user's
+// call.
+Node* Simplifier::expand(const Node* lambda, Vector<Node*> arguments, const Place& call) {
+  Place here = placed(call);
+  arguments = gathered(tree_, *lambda, std::move(arguments), here);
+  std::uint32_t base = base_;
+  std::optional<Place> override = override_;
+  if (!lambda->library) {
+    base_ = tree_.sites.entered(lambda->name, false, here);
+    override_.reset();
+  } else if (!override_ && !in_library_) {
+    override_ = Place(here.span, tree_.sites.entered(lambda->name, true, here));
+  }
   active_.push_back(lambda);
   Bindings bindings;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -125,15 +119,15 @@ Node* Simplifier::expand_at(const Node* lambda, Vector<Node*> arguments, Span sp
       rename(v, level_);
       discount(arguments[i]);
       info_[v].moved = arguments[i];
-      info_[v].moved_place.reset();
     } else {
       bind(v, arguments[i], bindings);
     }
   }
   Node* body = simplify(lambda->body());
   active_.pop_back();
-  override_ = text;
-  return finish(std::move(bindings), body, span);
+  base_ = base;
+  override_ = override;
+  return finish(std::move(bindings), body, here);
 }
 
 } // namespace cairn::compiler::back

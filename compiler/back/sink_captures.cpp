@@ -8,16 +8,16 @@
 namespace cairn::compiler::back {
 namespace {
 
-struct Place {
+struct Point {
   Block* block = nullptr;
   std::size_t index = 0;
 };
 
 // As late as each variable can be read: before the one statement of a block that needs it, or inside the one arm. One walk finds
-// the places of all: a place moves outwards when the walk meets the variable outside the arm that it lies in.
-class Places {
+// the points of all: a point moves outwards when the walk meets the variable outside the arm that it lies in.
+class Points {
 public:
-  Places(std::size_t variables, const Vector<Statement>& reads) : number_(variables, kNone) {
+  Points(std::size_t variables, const Vector<Statement>& reads) : number_(variables, kNone) {
     for (const Statement& read : reads) {
       number_[read.dest] = static_cast<std::uint32_t>(found_.size());
       found_.emplace_back();
@@ -25,11 +25,11 @@ public:
   }
 
   // In the order of the reads; no block: nobody needs it.
-  Vector<Place> in(Block& body) {
+  Vector<Point> in(Block& body) {
     arm(body);
-    Vector<Place> places;
-    for (const Found& f : found_) places.push_back({f.arm ? f.arm->block : nullptr, f.index});
-    return places;
+    Vector<Point> points;
+    for (const Found& f : found_) points.push_back({f.arm ? f.arm->block : nullptr, f.index});
+    return points;
   }
 
 private:
@@ -99,18 +99,18 @@ void sink_captures(AnfFunction& function) {
                           std::make_move_iterator(body.statements.begin() + static_cast<std::ptrdiff_t>(count)));
   body.statements.erase(body.statements.begin(), body.statements.begin() + static_cast<std::ptrdiff_t>(count));
   if (reads.empty()) return;
-  Vector<Place> places = Places(function.variables.size(), reads).in(body);
+  Vector<Point> points = Points(function.variables.size(), reads).in(body);
   // Reads of one block come together, so that the closure dies as early as it can.
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    Block* b = places[i].block;
+    Block* b = points[i].block;
     if (!b) continue;
-    std::size_t first = places[i].index;
+    std::size_t first = points[i].index;
     Vector<Statement> together;
     for (std::size_t j = i; j < reads.size(); ++j) {
-      if (places[j].block != b) continue;
-      first = std::min(first, places[j].index);
+      if (points[j].block != b) continue;
+      first = std::min(first, points[j].index);
       together.push_back(std::move(reads[j]));
-      places[j].block = nullptr;
+      points[j].block = nullptr;
     }
     b->statements.insert(b->statements.begin() + static_cast<std::ptrdiff_t>(first), std::make_move_iterator(together.begin()),
                          std::make_move_iterator(together.end()));

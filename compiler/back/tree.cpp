@@ -155,27 +155,27 @@ const Builtin* Tree::builtin(const Node& node) const {
   return node.op == Opcode::host ? &hosts[node.index] : find_builtin(node.name);
 }
 
-Node* Tree::make(Node::Kind kind, Span span) {
+Node* Tree::make(Node::Kind kind, const Place& place) {
   Node& n = nodes.emplace_back();
   n.kind = kind;
-  n.span = span;
+  n.place = place;
   return &n;
 }
 
-Node* Tree::constant(DatumPtr datum, Span span) {
-  Node* n = make(Node::Kind::constant, span);
+Node* Tree::constant(DatumPtr datum, const Place& place) {
+  Node* n = make(Node::Kind::constant, place);
   n->datum = datum;
   return n;
 }
 
-Node* Tree::local(VarId var, Span span) {
-  Node* n = make(Node::Kind::local, span);
+Node* Tree::local(VarId var, const Place& place) {
+  Node* n = make(Node::Kind::local, place);
   n->var = var;
   return n;
 }
 
-Node* Tree::primitive(Opcode op, Vector<Node*> operands, Span span, std::uint16_t index) {
-  Node* n = make(Node::Kind::primitive, span);
+Node* Tree::primitive(Opcode op, Vector<Node*> operands, const Place& place, std::uint16_t index) {
+  Node* n = make(Node::Kind::primitive, place);
   n->op = op;
   n->index = index;
   n->children = std::move(operands);
@@ -194,11 +194,11 @@ bool accepts(const Node& lambda, std::size_t count) {
   return lambda.rest != kNone && count > lambda.vars.size() && count - lambda.vars.size() <= kLongestRest;
 }
 
-Vector<Node*> gathered(Tree& tree, const Node& lambda, Vector<Node*> operands, Span span) {
+Vector<Node*> gathered(Tree& tree, const Node& lambda, Vector<Node*> operands, const Place& place) {
   if (lambda.rest == kNone) return operands;
-  Node* list = tree.constant(make_null(), span);
+  Node* list = tree.constant(make_null(), place);
   while (operands.size() > lambda.vars.size()) {
-    list = tree.primitive(Opcode::cons, {operands.back(), list}, span);
+    list = tree.primitive(Opcode::cons, {operands.back(), list}, place);
     operands.pop_back();
   }
   operands.push_back(list);

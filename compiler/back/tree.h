@@ -3,6 +3,7 @@
 // binding has its own variable; passes make new nodes and never change one that another place may share.
 #pragma once
 
+#include "compiler/back/sites.h"
 #include "compiler/compiler.h"
 #include "compiler/core.h"
 
@@ -47,7 +48,7 @@ struct Node {
   VarId var = kNone;
   std::uint32_t global = 0;
   VarId rest = kNone;
-  Span span;
+  Place place;
   DatumPtr datum = nullptr;
   std::string_view name;
   Vector<VarId> vars;
@@ -73,13 +74,14 @@ struct Tree {
   Vector<std::string_view> names; // of variables
   Vector<Node*> forms;
   Vector<Builtin> hosts; // procedures of the host, named by the program
+  Sites sites;
 
   // How a call of a node of kind builtin is compiled; nothing for run operators.
   const Builtin* builtin(const Node& node) const;
-  Node* make(Node::Kind kind, Span span);
-  Node* constant(DatumPtr datum, Span span);
-  Node* local(VarId var, Span span);
-  Node* primitive(Opcode op, Vector<Node*> operands, Span span, std::uint16_t index = 0);
+  Node* make(Node::Kind kind, const Place& place);
+  Node* constant(DatumPtr datum, const Place& place);
+  Node* local(VarId var, const Place& place);
+  Node* primitive(Opcode op, Vector<Node*> operands, const Place& place, std::uint16_t index = 0);
   VarId fresh(std::string_view name);
 };
 
@@ -99,7 +101,7 @@ bool is_false(const Datum& d);
 // True if `lambda` accepts `count` operands.
 bool accepts(const Node& lambda, std::size_t count);
 // The operands of a known call with those of a rest parameter gathered into one list.
-Vector<Node*> gathered(Tree& tree, const Node& lambda, Vector<Node*> operands, Span span);
+Vector<Node*> gathered(Tree& tree, const Node& lambda, Vector<Node*> operands, const Place& place);
 
 // The tree of a program. Throws Failure where the core nests deeper than kDeepest: a long `cond` or `or` does, for its clauses
 // are one inside the other; what the source itself nests is bounded by the front.

@@ -1,4 +1,4 @@
-// The table of builtins and the names that are missing on purpose.
+// The table of builtins.
 #include "compiler/front/builtins.h"
 
 #include "vm/bytecode/instruction.h"
@@ -113,42 +113,6 @@ const Table& table() {
   return t;
 }
 
-struct Absence {
-  std::string_view name;
-  std::string_view instead;
-};
-constexpr std::string_view kNoContinuations =
-    "there are no first-class continuations; 'interrupt' and 'resume' run a computation in pieces";
-constexpr std::string_view kNoPromises = "there are no promises; write (lambda () ...) and call it";
-constexpr std::string_view kNoMacros = "there are no macros; write a procedure";
-constexpr std::string_view kNoMultipleValues =
-    "there are no multiple values; return a list and match it with a pattern (list a b)";
-constexpr Absence kAbsences[] = {
-    {"set!", "variables do not change; bind a new one with 'let' or pass it to the next round of a loop"},
-    {"set-car!", "pairs do not change; make a new one with (cons new-car (cdr p))"},
-    {"set-cdr!", "pairs do not change; make a new one with (cons (car p) new-cdr)"},
-    {"vector-set!", "vectors do not change; (vector-update v i x) gives a new one"},
-    {"vector-fill!", "vectors do not change; (make-vector n x) gives a new one"},
-    {"string-set!", "strings do not change; make a new one with 'substring' and 'string-append'"},
-    {"string-fill!", "strings do not change; (make-string n c) gives a new one"},
-    {"list-set!", "lists do not change; make a new one with 'map' or 'build-list'"},
-    {"append!", "lists do not change; 'append' gives a new one"},
-    {"reverse!", "lists do not change; 'reverse' gives a new one"},
-    {"call/cc", kNoContinuations},
-    {"call-with-current-continuation", kNoContinuations},
-    {"dynamic-wind", kNoContinuations},
-    {"delay", kNoPromises},
-    {"force", kNoPromises},
-    {"make-promise", kNoPromises},
-    {"define-syntax", kNoMacros},
-    {"let-syntax", kNoMacros},
-    {"letrec-syntax", kNoMacros},
-    {"syntax-rules", kNoMacros},
-    {"values", kNoMultipleValues},
-    {"call-with-values", kNoMultipleValues},
-    {"eval", "programs are compiled before they run; write a procedure"},
-};
-
 } // namespace
 
 std::span<const Builtin> all_builtins() { return table().all; }
@@ -163,12 +127,6 @@ std::string arity_text(unsigned least, unsigned most) {
   if (most == kMany) return fmt::format("takes at least {} {}", least, arguments(least));
   if (least == most) return least == 0 ? "takes no arguments" : fmt::format("takes {} {}", least, arguments(least));
   return fmt::format("takes {} {} {} arguments", least, most == least + 1 ? "or" : "to", most);
-}
-
-std::string_view absence_text(std::string_view name) {
-  for (const Absence& a : kAbsences)
-    if (a.name == name) return a.instead;
-  return {};
 }
 
 } // namespace cairn::compiler

@@ -41,9 +41,6 @@ const Builtin* find_builtin(std::string_view name);
 // "takes 1 argument", "takes at least 2 arguments", "takes 1 to 3 arguments".
 std::string arity_text(unsigned least, unsigned most);
 
-// What to say about a name that Scheme has and Cairn has not, on purpose; empty for other names.
-std::string_view absence_text(std::string_view name);
-
 // All of them, in a fixed order.
 std::span<const Builtin> all_builtins();
 

@@ -1,6 +1,7 @@
 // Names and their meanings, and the step from a datum to an expression.
 #include "compiler/front/expander.h"
 
+#include "compiler/front/elsewhere.h"
 #include "compiler/front/reader.h"
 #include "compiler/front/suggestion.h"
 
@@ -103,8 +104,7 @@ ExprPtr Expander::reference(const DatumPtr& symbol) {
     warnings_.use(m.variable);
     return local(m.variable, symbol->span);
   case Meaning::Kind::global:
-    used_globals_.resize(program_.globals().size());
-    if (m.global != defining_) used_globals_[m.global] = true;
+    if (!open_) use_global(m.global);
     return make_global(m.global, symbol->span);
   case Meaning::Kind::host:
     return make_host(m.host, symbol->span);
@@ -119,6 +119,11 @@ ExprPtr Expander::reference(const DatumPtr& symbol) {
     break;
   }
   complain_unbound(symbol);
+}
+
+void Expander::use_global(std::uint32_t global) {
+  used_globals_.resize(program_.globals().size());
+  if (global != defining_) used_globals_[global] = true;
 }
 
 ExprPtr Expander::library_global(const LibraryDefinition& definition, Span span) {
@@ -168,10 +173,12 @@ ExprPtr Expander::expand_top_definition(const Definition& definition) {
 }
 
 std::vector<Diagnostic> Expander::take_warnings(bool exports, bool only_definitions) {
-  used_globals_.resize(program_.globals().size());
-  for (std::size_t g = 0; g < program_.globals().size() && !exports && !only_definitions; ++g) {
-    const Global& global = program_.globals()[g];
-    if (!global.library && global.span.file == 0 && !used_globals_[g]) warnings_.never_used(global);
+  if (!open_ && !exports && !only_definitions) {
+    used_globals_.resize(program_.globals().size());
+    for (std::size_t g = 0; g < program_.globals().size(); ++g) {
+      const Global& global = program_.globals()[g];
+      if (!global.library && global.span.file == 0 && !used_globals_[g]) warnings_.never_used(global);
+    }
   }
   return warnings_.take(program_.sources());
 }
@@ -196,22 +203,30 @@ Exprs Expander::expand_library() {
   return by_number;
 }
 
+// Names of the program itself are offered first: a misspelt one is near them whatever another language calls so.
 void Expander::complain_unbound(const DatumPtr& symbol) const {
   std::string_view name = symbol->text();
-  if (auto instead = absence_text(name); !instead.empty())
-    complain(symbol->span, fmt::format("'{}' does not exist in Cairn: {}", name, instead));
-  Suggestion suggestion(name);
+  std::string_view bare = name; // without the name of a module, np.exp
+  if (std::size_t dot = name.rfind('.'); dot != std::string_view::npos) bare.remove_prefix(dot + 1);
+  Suggestion whole(name), end(bare);
   auto offer = [&](std::string_view candidate) {
-    if (in_library_ || !candidate.starts_with('%')) suggestion.offer(candidate);
+    if (!in_library_ && candidate.starts_with('%')) return;
+    whole.offer(candidate);
+    end.offer(candidate);
   };
   scope_.for_each_name(offer);
   for (const auto& [global, index] : names_.defined) offer(global);
   for (const auto& [host, index] : hosts_) offer(host);
+  auto hint = [&] {
+    const std::string& best = whole.best().empty() ? end.best() : whole.best();
+    return best.empty() ? "" : fmt::format("; did you mean '{}'?", best);
+  };
+  if (auto instead = instead_of(name); !instead.empty())
+    complain(symbol->span, fmt::format("'{}' does not exist in Cairn: {}{}", name, instead, hint()));
   for (const auto& [keyword, handler] : syntax()) offer(keyword);
   for (const Builtin& b : all_builtins()) offer(b.name);
   for (const LibraryDefinition& d : library_definitions()) offer(d.name);
-  std::string hint = suggestion.best().empty() ? "" : fmt::format("; did you mean '{}'?", suggestion.best());
-  complain(symbol->span, fmt::format("unbound name '{}'{}", name, hint));
+  complain(symbol->span, fmt::format("unbound name '{}'{}", name, hint()));
 }
 
 void Expander::complain_arity(std::string_view name, unsigned least, unsigned most, std::size_t got, Span span) const {

@@ -103,6 +103,7 @@ private:
   ExprPtr call_of_builtin(const Builtin& builtin, Exprs operands, Span span);
   ExprPtr fold_left(std::string_view op, Exprs operands, Span span);
   ExprPtr call_of_comparison(const Builtin& builtin, Exprs operands, Span span);
+  void use_global(std::uint32_t global);
   ExprPtr library_global(const LibraryDefinition& definition, Span span);
   ExprPtr library_global(std::string_view name, Span span);
   ExprPtr quasi(const DatumPtr& d, unsigned level);
@@ -155,7 +156,7 @@ private:
   const bool open_;
   Scope scope_;
   Warnings warnings_;
-  Vector<bool> used_globals_; // other than by their own definitions
+  Vector<bool> used_globals_; // other than by their own definitions; unless the program goes on after this text
   std::optional<std::uint32_t> defining_;
   Map<std::string_view, std::uint32_t> hosts_; // procedures of the host
   Vector<bool> library_asked_;                 // by library definition: referenced by this text

@@ -18,19 +18,6 @@ namespace cairn::compiler {
 
 void complain(Span span, std::string message) { throw Complaint{{span, std::move(message)}}; }
 
-bool is_complete(std::string_view text) {
-  try {
-    Arena arena;
-    Arena::Installed installed(&arena);
-    check_text(text, 0);
-    read_all(text, 0, 0, text.size());
-  } catch (const Incomplete&) {
-    return false;
-  } catch (const Complaint&) {
-  }
-  return true; // or wrong in a way that no further line mends
-}
-
 namespace {
 
 [[noreturn]] void break_off(Span span, std::string message) { throw Incomplete{{{span, std::move(message)}}}; }
@@ -71,10 +58,14 @@ constexpr CharacterName kCharacterNames[] = {
 
 class Reader {
 public:
-  Reader(std::string_view text, std::uint32_t file, std::size_t begin, std::size_t end)
-      : text_(text.substr(0, end)), file_(file), at_(begin) {}
+  Reader(std::uint32_t file, std::size_t begin) : file_(file), at_(begin) {}
 
-  Vector<DatumPtr> run() {
+  // Reads on to the end of `text`, which begins as it did before. Throws Incomplete where that is inside something; more text,
+  // from the next line on, may be read then.
+  void read(std::string_view text) {
+    text_ = text;
+    if (comment_level_ > 0) skip_block_comment();
+    if (in_string_) read_string();
     for (;;) {
       poll();
       skip_blank();
@@ -82,8 +73,8 @@ public:
       step();
     }
     if (!open_.empty()) break_off(opening(open_.back()), open_text(open_.back()));
-    return std::move(done_);
   }
+  Vector<DatumPtr> take() { return std::move(done_); }
 
 private:
   // Something begun and not finished: a list, a vector, an abbreviation, a commented datum. check_text has made sure that 32 bits
@@ -128,6 +119,9 @@ private:
       } else if (c == ';') {
         at_ = std::min(text_.find('\n', at_), text_.size());
       } else if (c == '#' && text_.substr(at_, 2) == "#|") {
+        token_ = at_;
+        at_ += 2;
+        comment_level_ = 1;
         skip_block_comment();
       } else {
         return;
@@ -136,15 +130,13 @@ private:
   }
 
   void skip_block_comment() {
-    std::size_t begin = at_;
-    at_ += 2;
-    for (std::size_t level = 1; level > 0;) {
-      if (text_.size() - at_ < 2) break_off(span(begin, begin + 2), "this comment is never closed");
+    while (comment_level_ > 0) {
+      if (text_.size() - at_ < 2) break_off(span(token_, token_ + 2), "this comment is never closed");
       std::string_view two = text_.substr(at_, 2);
       if (two == "|#")
-        --level, at_ += 2;
+        --comment_level_, at_ += 2;
       else if (two == "#|")
-        ++level, at_ += 2;
+        ++comment_level_, at_ += 2;
       else
         ++at_;
     }
@@ -170,6 +162,8 @@ private:
     case ',':
       return open(Open::Kind::prefix, next == '@' ? 2 : 1);
     case '"':
+      token_ = at_++;
+      in_string_ = true;
       return read_string();
     case '[':
     case ']':
@@ -238,46 +232,48 @@ private:
   }
 
   void read_string() {
-    std::size_t begin = at_++;
-    Text content;
     for (;;) {
-      if (at_ == text_.size()) break_off(span(begin, begin + 1), "this string is never closed");
+      if (at_ == text_.size()) break_off_string();
       char c = text_[at_];
       if (c == '"') break;
       if (c == '\\') {
-        read_escape(content, begin);
+        read_escape();
       } else {
-        content += c;
+        content_ += c;
         ++at_;
       }
     }
     ++at_;
-    add(make_text(Datum::Kind::string, content, span(begin, at_)));
+    in_string_ = false;
+    add(make_text(Datum::Kind::string, content_, span(token_, at_)));
+    content_.clear();
   }
+  [[noreturn]] void break_off_string() const { break_off(span(token_, token_ + 1), "this string is never closed"); }
 
-  void read_escape(Text& out, std::size_t string_begin) {
-    std::size_t begin = at_++;
-    if (at_ == text_.size()) break_off(span(string_begin, string_begin + 1), "this string is never closed");
+  void read_escape() {
+    std::size_t begin = at_;
+    if (begin + 1 == text_.size()) break_off_string();
+    ++at_;
     char c = text_[at_];
     switch (c) {
     case '"':
     case '\\':
-      out += c;
+      content_ += c;
       break;
     case 'n':
-      out += '\n';
+      content_ += '\n';
       break;
     case 't':
-      out += '\t';
+      content_ += '\t';
       break;
     case 'r':
-      out += '\r';
+      content_ += '\r';
       break;
     case 'a':
-      out += '\a';
+      content_ += '\a';
       break;
     case '0':
-      out += '\0';
+      content_ += '\0';
       break;
     case 'x': {
       std::size_t end = text_.find(';', at_);
@@ -286,7 +282,7 @@ private:
         complain(span(begin, at_ + 1), "a hexadecimal escape is written \\xHH; with a valid code point");
       std::string character;
       text::append_code_point(character, *code);
-      out += character;
+      content_ += character;
       at_ = end;
       break;
     }
@@ -363,6 +359,10 @@ private:
   std::string_view text_;
   std::uint32_t file_;
   std::size_t at_;
+  std::size_t token_ = 0;         // where the comment or string in work begins
+  std::size_t comment_level_ = 0; // of the block comment in work
+  bool in_string_ = false;
+  Text content_; // of the string in work
   Vector<Open> open_;
   Vector<DatumPtr> items_; // of all that is open
   Vector<DatumPtr> done_;
@@ -371,7 +371,35 @@ private:
 } // namespace
 
 Vector<DatumPtr> read_all(std::string_view text, std::uint32_t file, std::size_t begin, std::size_t end) {
-  return Reader(text, file, begin, end).run();
+  Reader reader(file, begin);
+  reader.read(text.substr(0, end));
+  return reader.take();
+}
+
+struct EntryReader::State {
+  Arena arena;
+  Text text;
+  Reader reader{0, 0};
+  bool wrong = false;
+};
+
+EntryReader::EntryReader() : state_(std::make_unique<State>()) {}
+EntryReader::~EntryReader() = default;
+
+bool EntryReader::add(std::string_view lines) {
+  State& s = *state_;
+  if (s.wrong) return true;
+  Arena::Installed installed(&s.arena);
+  try {
+    check_text(lines, 0);
+    s.text += lines;
+    s.reader.read(s.text);
+    return true;
+  } catch (const Incomplete&) {
+    return false;
+  } catch (const Complaint&) {
+    return s.wrong = true;
+  }
 }
 
 void check_text(std::string_view text, std::uint32_t file) {

@@ -335,6 +335,23 @@ TEST_CASE("progress tells the phase of a gradient and what is left of it") {
   CHECK(static_cast<double>(executed) > 0.9 * static_cast<double>(predicted));
 }
 
+TEST_CASE("a machine that was stopped says where it stands") {
+  Compiled program("(define (spin i)\n  (if (= i 0) 0 (spin (- i 1))))\n(define (work n) (+ 1 (spin n)))\n(display (work 1000000))");
+  Vm vm;
+  REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
+  REQUIRE(cairn_vm_run(vm.vm, 1001) == CAIRN_OUT_OF_STEPS);
+  char* text = nullptr;
+  REQUIRE(cairn_vm_where(vm.vm, &text) == CAIRN_OK);
+  std::string where = taken(text);
+  CHECK(where.starts_with("guest.scm:2:"));
+  CHECK(where.find(": stopped: after 1001 steps\n  (if (= i 0) 0 (spin (- i 1))))\n") != std::string::npos);
+  CHECK(where.find("  in spin at guest.scm:2:") != std::string::npos);
+  CHECK(where.find("  in work at guest.scm:3:23\n  in the top level at guest.scm:4:10\n") != std::string::npos);
+  REQUIRE(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_OK);
+  CHECK(cairn_vm_where(vm.vm, &text) == CAIRN_BAD_ARGUMENT);
+  CHECK(text == nullptr);
+}
+
 TEST_CASE("a traced machine shows each instruction, a profiled one counts them all") {
   cairn_vm_options options = vm_options();
   options.profile = 1;

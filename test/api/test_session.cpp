@@ -1,4 +1,4 @@
-// Sessions: texts compiled one after the other, each module beginning with the one before, run on one machine.
+// Sessions: texts compiled one after the other, each module what its text adds to those before, run on one machine.
 #include "cairn.h"
 #include "cairn_compiler.h"
 
@@ -20,10 +20,9 @@ bool same(const bytecode::Constant& a, const bytecode::Constant& b) {
   return a.kind == b.kind && a.integer == b.integer && a.flonum == b.flonum && a.text == b.text && a.parts == b.parts;
 }
 bool same(const bytecode::Function& a, const bytecode::Function& b) {
-  auto same_place = [](const bytecode::PcSpan& x, const bytecode::PcSpan& y) { return x.pc == y.pc && x.span == y.span; };
   return a.name == b.name && a.parameters == b.parameters && a.rest == b.rest && a.needs_closure == b.needs_closure &&
-         a.slots == b.slots && a.code == b.code && a.span == b.span && a.library == b.library &&
-         std::equal(a.spans.begin(), a.spans.end(), b.spans.begin(), b.spans.end(), same_place);
+         a.slots == b.slots && a.code == b.code && a.span == b.span && a.library == b.library && a.spans == b.spans &&
+         a.sites == b.sites;
 }
 bool same(const bytecode::Group& a, const bytecode::Group& b) { return a.functions == b.functions && a.captures == b.captures; }
 bool same(const bytecode::Source& a, const bytecode::Source& b) { return a.name == b.name && a.text == b.text; }
@@ -35,10 +34,17 @@ template <class Table> bool begins_with(const Table& longer, const Table& shorte
          std::equal(shorter.begin(), shorter.end(), longer.begin(), [](const auto& a, const auto& b) { return same(a, b); });
 }
 
+bytecode::Module parsed(const void* bytes, size_t size) {
+  bytecode::Module module;
+  std::string fault;
+  REQUIRE_MESSAGE(bytecode::read_module({static_cast<const std::byte*>(bytes), size}, module, fault), fault);
+  return module;
+}
+
 struct Session {
   cairn_session* session = nullptr;
   cairn_vm* vm = nullptr;
-  bytecode::Module module; // the last one
+  bytecode::Module module; // of all texts
   std::string output;
   int texts = 0;
 
@@ -78,12 +84,17 @@ struct Session {
     cairn_compiler_free(error);
     CHECK((status == CAIRN_OK) == message.empty());
     if (status != CAIRN_OK) return message;
+    last.assign(static_cast<const char*>(bytes), size);
+    bytecode::Module added = parsed(bytes, size);
+    cairn_compiler_free(bytes);
+    CHECK(added.is_extension() == !module.functions.empty());
+    CHECK(added.base.ends == ends_of(module));
+    std::string file = whole();
     cairn_module* read = nullptr;
-    REQUIRE(cairn_module_read(bytes, size, &read, nullptr) == CAIRN_OK); // verified, too
+    REQUIRE(cairn_module_read(file.data(), file.size(), &read, nullptr) == CAIRN_OK); // verified, too
     cairn_module_free(read);
-    bytecode::Module next;
-    std::string fault;
-    REQUIRE(bytecode::read_module({static_cast<const std::byte*>(bytes), size}, next, fault));
+    bytecode::Module next = parsed(file.data(), file.size());
+    CHECK_FALSE(next.is_extension());
     CHECK(begins_with(next.constants, module.constants));
     CHECK(begins_with(next.functions, module.functions));
     CHECK(begins_with(next.groups, module.groups));
@@ -91,31 +102,42 @@ struct Session {
     CHECK(begins_with(next.imports, module.imports));
     CHECK(begins_with(next.sources, module.sources));
     CHECK(next.entry >= module.functions.size());
-    module = std::move(next);
-    last_.assign(static_cast<const char*>(bytes), size);
-    cairn_compiler_free(bytes);
+    bytecode::append(module, added);
+    CHECK(ends_of(module) == ends_of(next));
+    CHECK(bytecode::begins_with(next, module));
     return {};
   }
+  // The file of all texts so far.
+  std::string whole() const {
+    void* bytes = nullptr;
+    size_t size = 0;
+    REQUIRE(cairn_session_module(session, &bytes, &size, nullptr) == CAIRN_OK);
+    std::string file(static_cast<const char*>(bytes), size);
+    cairn_compiler_free(bytes);
+    return file;
+  }
 
-  // Gives a machine the last module.
-  cairn_status extend(cairn_vm* machine) {
+  // Gives a machine a module; the message if it is refused.
+  static cairn_status extend(cairn_vm* machine, const std::string& file, std::string* message = nullptr) {
     cairn_module* read = nullptr;
-    REQUIRE(cairn_module_read(last_.data(), last_.size(), &read, nullptr) == CAIRN_OK);
-    cairn_status status = cairn_vm_extend(machine, read, nullptr);
+    char* error = nullptr;
+    REQUIRE(cairn_module_read(file.data(), file.size(), &read, nullptr) == CAIRN_OK);
+    cairn_status status = cairn_vm_extend(machine, read, &error);
     cairn_module_free(read);
+    if (message != nullptr) *message = error == nullptr ? "" : error;
+    cairn_free(error);
     return status;
   }
   // The value of a text, or the first line of its error.
   std::string run(const std::string& text, const std::string& name = {}) {
     std::string message = compile(text, name);
     if (!message.empty()) return message.substr(0, message.find('\n'));
-    cairn_module* read = nullptr;
-    char* error = nullptr;
-    REQUIRE(cairn_module_read(last_.data(), last_.size(), &read, nullptr) == CAIRN_OK);
-    cairn_status status = cairn_vm_extend(vm, read, &error);
-    CHECK_MESSAGE(status == CAIRN_OK, (error == nullptr ? "" : error));
-    cairn_free(error);
-    cairn_module_free(read);
+    std::string refusal;
+    CHECK_MESSAGE(extend(vm, last, &refusal) == CAIRN_OK, refusal);
+    return outcome();
+  }
+  // Of what the machine stands before: its value or the first line of its error.
+  std::string outcome() {
     char* result = nullptr;
     if (cairn_vm_run(vm, CAIRN_UNLIMITED) == CAIRN_OK)
       REQUIRE(cairn_vm_result(vm, &result) == CAIRN_OK);
@@ -134,8 +156,7 @@ struct Session {
     return out;
   }
 
-private:
-  std::string last_;
+  std::string last; // the file of the last text
 };
 
 } // namespace
@@ -209,6 +230,8 @@ TEST_CASE("a text that is compiled and never run does no harm to the next") {
   Session s;
   CHECK(s.run("(define a 1)") == "()");
   CHECK(s.compile("(define z (map car '((1))))").empty());
+  REQUIRE(Session::extend(s.vm, s.last) == CAIRN_OK);
+  REQUIRE(cairn_vm_abandon(s.vm) == CAIRN_OK);
   CHECK(s.run("(map (lambda (x) (+ x a)) '(1 2))") == "(2 3)");
   CHECK(s.run("z").find("used before its definition has run") != std::string::npos);
 }
@@ -314,7 +337,7 @@ TEST_CASE("an extension that goes over the budget leaves the machine as it was, 
   for (int i = 0; i < 20000; ++i) large += "\"text " + std::to_string(i) + "\" ";
   large += "))";
   const std::string first = "(define (f x) (list x 'of-the-first \"text\" 2.5))";
-  Session heavy, light;  // which begin alike
+  Session heavy, light; // which begin alike
   REQUIRE(heavy.compile(first, "first").empty());
   REQUIRE(heavy.compile(large, "large").empty());
   cairn_vm_options options;
@@ -324,10 +347,125 @@ TEST_CASE("an extension that goes over the budget leaves the machine as it was, 
   REQUIRE(cairn_vm_create(&options, &light.vm, nullptr) == CAIRN_OK);
   CHECK(light.run(first, "first") == "()");
   for (int again = 0; again < 3; ++again) {
-    CHECK(heavy.extend(light.vm) == (again == 0 ? CAIRN_OVER_BUDGET : CAIRN_BAD_MODULE));  // then light has gone on by itself
+    CHECK(Session::extend(light.vm, heavy.last) ==
+          (again == 0 ? CAIRN_OVER_BUDGET : CAIRN_BAD_MODULE)); // then light has gone on by itself
     CHECK(light.run("(list (f 1) '(new #(constants)) (+ 2.5 " + std::to_string(again) + "))") ==
           "((1 of-the-first \"text\" 2.5) (new #(constants)) " + std::to_string(2 + again) + ".5)");
   }
+}
+
+TEST_CASE("what a text costs depends on what it adds: a module of 2000 texts later is as large") {
+  auto size_of_next = [](cairn_session* session, const std::string& text) {
+    void* bytes = nullptr;
+    size_t size = 0;
+    REQUIRE(cairn_session_compile(session, "entry", text.data(), text.size(), &bytes, &size, nullptr) == CAIRN_OK);
+    cairn_compiler_free(bytes);
+    return size;
+  };
+  cairn_session* session = nullptr;
+  REQUIRE(cairn_session_create(nullptr, &session, nullptr) == CAIRN_OK);
+  std::size_t value = 0, procedure = 0;
+  for (int i = 100; i <= 1100; ++i) {
+    const std::string n = std::to_string(1000 + i); // four digits
+    const std::size_t v = size_of_next(session, "(define x" + n + " " + n + ")");
+    const std::size_t p = size_of_next(session, "(define (f" + n + " x) (* x " + n + "))");
+    if (i == 200) value = v, procedure = p;
+    if (i == 1100) {
+      CHECK(v == value);
+      CHECK(p == procedure);
+    }
+  }
+  cairn_session_free(session);
+}
+
+TEST_CASE("a machine takes the modules of a session in order; a whole one makes up for those it lacks") {
+  Session s, other;
+  CHECK(s.run("(define a 1)", "one") == "()");
+  CHECK(other.run("(define b 1)", "one") == "()");
+  std::string message;
+  REQUIRE(other.compile("(+ b 1)", "two").empty());
+  CHECK(Session::extend(s.vm, other.last, &message) == CAIRN_BAD_MODULE);
+  CHECK(message == "this module does not continue the one that the machine has: it belongs to another session");
+  REQUIRE(s.compile("(define c (+ a 1))", "two").empty());
+  const std::string second = s.last;
+  REQUIRE(s.compile("(+ a 10)", "three").empty());
+  CHECK(Session::extend(s.vm, s.last, &message) == CAIRN_BAD_MODULE);
+  CHECK(message ==
+        "this module does not continue the one that the machine has: it comes behind 2 procedures, and the machine has 1; the "
+        "modules of a session are given one after the other");
+  REQUIRE(Session::extend(s.vm, second) == CAIRN_OK);
+  CHECK(s.outcome() == "()");
+  CHECK(Session::extend(s.vm, second) == CAIRN_BAD_MODULE);
+  REQUIRE(Session::extend(s.vm, s.last) == CAIRN_OK);
+  CHECK(s.outcome() == "11");
+  REQUIRE(s.compile("(define d (+ c 100))", "four").empty());
+  REQUIRE(s.compile("(define e 5) e", "five").empty());
+  REQUIRE(Session::extend(s.vm, s.whole()) == CAIRN_OK);
+  CHECK(s.outcome() == "5");
+  CHECK(s.run("(list a c e)") == "(1 2 5)");
+  CHECK(s.run("d").find("used before its definition has run") != std::string::npos);
+}
+
+TEST_CASE("an extension by itself is no program") {
+  Session s;
+  REQUIRE(s.compile("(define a 1)").empty());
+  REQUIRE(s.compile("a").empty());
+  std::string message;
+  CHECK(Session::extend(s.vm, s.last, &message) == CAIRN_BAD_MODULE);
+  CHECK(message == "this module continues another one, which the machine does not have");
+  cairn_module* module = nullptr;
+  REQUIRE(cairn_module_read(s.last.data(), s.last.size(), &module, nullptr) == CAIRN_OK);
+  char* text = nullptr;
+  CHECK(cairn_module_disassemble(module, &text) == CAIRN_BAD_ARGUMENT);
+  CHECK(text == nullptr);
+  void* bytes = nullptr;
+  size_t size = 0;
+  REQUIRE(cairn_module_write(module, &bytes, &size) == CAIRN_OK);
+  CHECK(std::string(static_cast<char*>(bytes), size) == s.last);
+  cairn_free(bytes);
+  cairn_module_free(module);
+}
+
+TEST_CASE("a text is taken back as if it had not been given") {
+  Session s;
+  CHECK(s.run("(define a 1)", "one") == "()");
+  const std::string before = s.whole();
+  const char* text = "(define (b l) (map car (cons '(new constants) l))) (define c \"new\") (b '((1) (2)))";
+  REQUIRE(s.compile(text, "two").empty());
+  const std::string first = s.last;
+  REQUIRE(cairn_session_undo(s.session) == CAIRN_OK);
+  CHECK(cairn_session_undo(s.session) == CAIRN_BAD_ARGUMENT);
+  CHECK(s.whole() == before);
+  CHECK(cairn_session_has_value(s.session) == 0);
+  CHECK(s.names("c\n").empty());
+  s.module = parsed(before.data(), before.size());
+  REQUIRE(s.compile(text, "two").empty());
+  CHECK(s.last == first);
+  REQUIRE(Session::extend(s.vm, s.last) == CAIRN_OK);
+  CHECK(s.outcome() == "(new 1 2)");
+  CHECK_FALSE(s.compile("(car)").empty());
+  CHECK(cairn_session_undo(s.session) == CAIRN_BAD_ARGUMENT);
+  CHECK(s.run("(b '((3)))") == "(new 3)");
+  CHECK(cairn_session_undo(nullptr) == CAIRN_BAD_ARGUMENT);
+}
+
+TEST_CASE("an entry that comes line by line is complete where its text is") {
+  for (const char* text : {"(f\n x\n)\n", "\"a\nb\\\n   c\"\n", "#| a\n #| b |#\n c |#\n 'x\n", "'\n`\n(a ,\n b)\n",
+                           "(f ; )\n \"x\\\"\n\"\n)\n", "(a .\n b\n c)\n(d)\n", "(\"\\q\"\n x)\n", "#(1\n#\\\n)\n", "(f))\n(\n",
+                           "(a\n#;\n(b\n)\n)\n", "\"\\x41\n;\"\n", "(\xFF\n)\n", "(a #| b\n", "#\n|\n"}) {
+    cairn_entry* entry = nullptr;
+    REQUIRE(cairn_entry_create(&entry) == CAIRN_OK);
+    std::string so_far, rest = text;
+    while (!rest.empty()) {
+      std::string line = rest.substr(0, rest.find('\n') + 1);
+      rest.erase(0, line.size());
+      so_far += line;
+      CHECK_MESSAGE(cairn_entry_add(entry, line.data(), line.size()) == cairn_source_is_complete(so_far.data(), so_far.size()),
+                    so_far);
+    }
+    cairn_entry_free(entry);
+  }
+  CHECK(cairn_entry_add(nullptr, "x", 1) == -1);
 }
 
 TEST_CASE("a session of many texts stays sound and small") {

@@ -109,7 +109,9 @@ inline Module sample_module() {
           Opcode::primitive, 2, static_cast<int>(Primitive::display),
           {1})(Opcode::drop, 2, kNoRegister, kNoRegister)(Opcode::group, 2, 0, {last(1)})(Opcode::tail_call_value, 0, last(2), {})
           .function(3);
-  entry.spans = {{0, {0, 0, 31}}, {2, {0, 41, 51}}, {5, {0, 32, 52}}};
+  m.inlined = {{"shown"}, {"%list-ref/2", true}};
+  entry.sites = {{0, {0, 3, 9}}, {1, {0, 41, 51}, 0}};
+  entry.spans = {{0, {0, 0, 31}}, {2, {0, 41, 51}, 1}, {5, {0, 32, 52}, 0}};
   entry.span = {0, 0, 53};
 
   Function twice = Code()

@@ -32,9 +32,10 @@ function #0: parameters 0, registers 3
         ; sample.scm:1: (define (double x)
      0  constant          r0, #1:double
      1  set_global        r0!, double
-        ; sample.scm:3: (display (double 4.5))
+        ; sample.scm:3: in %list-ref/2: (display (double 4.5))
      2  constant          r0, 4.5
      3  call              r1, #1:double, (r0!)
+        ; sample.scm:3: in shown: (display (double 4.5))
      5  primitive         r2, display, (r1)
      7  drop              r2
      8  group             r2, group 0, (r1!)

@@ -59,9 +59,9 @@ void check_equal(const Module& a, const Module& b) {
     CHECK(f.span == g.span);
     REQUIRE(f.spans.size() == g.spans.size());
     for (std::size_t j = 0; j < f.spans.size(); ++j) {
-      CHECK(f.spans[j].pc == g.spans[j].pc);
-      CHECK(f.spans[j].span == g.spans[j].span);
+      CHECK(f.spans[j] == g.spans[j]);
     }
+    CHECK(f.sites == g.sites);
   }
   REQUIRE(a.groups.size() == b.groups.size());
   for (std::size_t i = 0; i < a.groups.size(); ++i) {
@@ -70,6 +70,7 @@ void check_equal(const Module& a, const Module& b) {
   }
   CHECK(a.globals == b.globals);
   CHECK(a.imports == b.imports);
+  CHECK(a.inlined == b.inlined);
   CHECK(a.entry == b.entry);
   REQUIRE(a.sources.size() == b.sources.size());
   for (std::size_t i = 0; i < a.sources.size(); ++i) {
@@ -114,6 +115,8 @@ TEST_CASE("a stripped module keeps code and names, loses text and places, and is
   CHECK(again.functions[1].code == m.functions[1].code);
   CHECK(again.functions[1].name == "double");
   CHECK(again.functions[1].spans.empty());
+  CHECK(again.functions[0].sites.empty());
+  CHECK(again.inlined.empty());
   CHECK(again.sources[0].name == "sample.scm");
   CHECK(again.sources[0].text.empty());
   CHECK(write_module(stripped).size() < write_module(m).size());
@@ -135,7 +138,7 @@ TEST_CASE("another version is refused with advice") {
   Bytes bytes = write_module(sample_module());
   bytes[8] = std::byte{7};
   CHECK(read_error(bytes) ==
-        "this module has format 7, made by cairn 0.1.0; cairn 0.1.0 reads format 2: compile the source again with vmc");
+        "this module has format 7, made by cairn 0.1.0; cairn 0.1.0 reads format 3: compile the source again with vmc");
   bytes = write_module(sample_module());
   bytes[64] ^= std::byte{1};
   CHECK(mentions(read_error(bytes), "checksum"));

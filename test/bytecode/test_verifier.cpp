@@ -308,6 +308,33 @@ TEST_CASE("places in the source are in order and of known files") {
   CHECK_REFUSED(m, "no source 1");
 }
 
+TEST_CASE("copied calls are in order, of known procedures and files, and not deep") {
+  Module m = sample_module();
+  m.functions[0].spans[1].site = 2;
+  CHECK_REFUSED(m, "no copied call 2");
+  m = sample_module();
+  m.functions[0].sites[1].parent = 1;
+  CHECK_REFUSED(m, "out of order");
+  m = sample_module();
+  m.functions[0].sites[0].parent = 7;
+  CHECK_REFUSED(m, "out of order");
+  m = sample_module();
+  m.functions[0].sites[0].procedure = 2;
+  CHECK_REFUSED(m, "no copied procedure 2");
+  m = sample_module();
+  m.functions[0].sites[0].call.file = 1;
+  CHECK_REFUSED(m, "no source 1");
+  m = sample_module();
+  m.inlined[0].name = "\xFF";
+  CHECK_REFUSED(m, "not UTF-8");
+  m = sample_module();
+  std::vector<InlineSite>& sites = m.functions[0].sites;
+  while (sites.size() < kDeepestSites) sites.push_back({0, {0, 3, 9}, static_cast<std::uint32_t>(sites.size() - 1)});
+  CHECK(complaint(m) == "");
+  sites.push_back({0, {0, 3, 9}, static_cast<std::uint32_t>(sites.size() - 1)});
+  CHECK_REFUSED(m, "copied into one another");
+}
+
 TEST_CASE("a small file cannot ask for large register sets") {
   Code code;
   for (int i = 0; i < 40000; ++i) code(check_global, 0);

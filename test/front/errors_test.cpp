@@ -1,4 +1,5 @@
 // Everything that is wrong before the first step, with its exact place and words.
+#include "compiler/front/elsewhere.h"
 #include "test/front/front_testing.h"
 
 #include <doctest/doctest.h>
@@ -104,4 +105,50 @@ TEST_CASE("files that cannot be found") {
   CHECK(core("(import no-such)") == "1:9: cannot find the library 'no-such' in Cairn's own; this program is given no files");
   CHECK(core("(include 5)") == "1:1: 'include' is written (include \"file\")");
   CHECK(core("(import differentiation)").empty());
+}
+
+namespace {
+
+// The procedures and forms that an advice names: behind a parenthesis or between single quotes. Single letters stand for
+// anything.
+std::vector<std::string> advised(std::string_view text) {
+  std::vector<std::string> names;
+  auto ends = [](char c) { return c == ' ' || c == '(' || c == ')' || c == '\''; };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '(' && text[i] != '\'') continue;
+    std::size_t end = i + 1;
+    while (end < text.size() && !ends(text[end])) ++end;
+    bool quoted = text[i] == '\'' && end < text.size() && text[end] == '\'';
+    if ((text[i] == '(' || quoted) && end > i + 2) names.emplace_back(text.substr(i + 1, end - i - 1));
+    if (quoted) i = end;
+  }
+  return names;
+}
+
+} // namespace
+
+TEST_CASE("names from elsewhere are unbound here, and what is advised instead is not") {
+  REQUIRE(advised("write (view t sizes), 'append' or (map f (iota n)); the tools' option") ==
+          std::vector<std::string>{"view", "append", "map", "iota"});
+  for (const cairn::compiler::Elsewhere& e : cairn::compiler::names_elsewhere()) {
+    CAPTURE(e.name);
+    CHECK(core(fmt::format("(define (f) {})", e.name)) ==
+          fmt::format("1:13: '{}' does not exist in Cairn: {}", e.name, e.instead));
+    for (const std::string& name : advised(e.instead)) {
+      std::string said = core(fmt::format("(define (f) {})", name));
+      CHECK_MESSAGE(said.find("unbound") == std::string::npos, name);
+      CHECK_MESSAGE(said.find("does not exist") == std::string::npos, name);
+    }
+  }
+}
+
+TEST_CASE("names of other languages' modules, and of the program, are known too") {
+  CHECK(core("(np.zeros '(2 3))") == "1:2: 'np.zeros' does not exist in Cairn: write (fill sizes 0)");
+  CHECK(core("(torch.nn.functional.relu 1)") ==
+        "1:2: 'torch.nn.functional.relu' does not exist in Cairn: write (ReLU t), or (max x 0) of a number");
+  CHECK(core("(jnp.exp 1)") == "1:2: unbound name 'jnp.exp'; did you mean 'exp'?");
+  CHECK(core("(define (graph x) x) (grad 1)") == "1:23: 'grad' does not exist in Cairn: write (gradient f x)");
+  CHECK(core("(define (prints x) x) (print 1)") ==
+        "1:24: 'print' does not exist in Cairn: write (display x), then (newline); did you mean 'prints'?");
+  CHECK(core("(define (len l) l) (len 1)").find("does not exist") == std::string::npos);
 }

@@ -237,13 +237,20 @@ private:
     std::size_t size = 0;
     const cairn_status status = cairn_session_compile(session_, "entry", text, std::strlen(text), &bytes, &size, nullptr);
     check(status);
-    if (status == CAIRN_OK) {
-      cairn_module_free(module_);
-      module_ = nullptr;
-      promise(cairn_module_read(bytes, size, &module_, nullptr) == CAIRN_OK, "what the compiler makes is sound");
-      check(cairn_vm_extend(vm_, module_, nullptr));
-    }
+    if (status != CAIRN_OK || extend(bytes, size)) return;
+    // The machine is busy, or lacks earlier texts because it came from a capsule.
+    promise(cairn_session_module(session_, &bytes, &size, nullptr) == CAIRN_OK, "all texts are a module");
+    if (!extend(bytes, size)) promise(cairn_session_undo(session_) == CAIRN_OK, "the last text can be taken back");
+  }
+  // Takes the bytes over.
+  bool extend(void* bytes, std::size_t size) {
+    cairn_module_free(module_);
+    module_ = nullptr;
+    promise(cairn_module_read(bytes, size, &module_, nullptr) == CAIRN_OK, "what the compiler makes is sound");
     cairn_compiler_free(bytes);
+    const cairn_status status = cairn_vm_extend(vm_, module_, nullptr);
+    check(status);
+    return status == CAIRN_OK;
   }
   void capsule() {
     cairn_capsule* made = nullptr;

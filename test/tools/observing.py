@@ -92,7 +92,7 @@ class Observing(ToolTest):
             self.tool("vmc", "--reseal", name, code=0)
             self.assertEqual(self.read(name), whole)
             refused = 0
-            for at in range(start, len(whole), max(1, len(whole) // 60)):
+            for at in range(start, len(whole), max(1, len(whole) // 120)):
                 damaged = bytearray(whole)
                 damaged[at] ^= 0x55
                 self.write("damaged" + os.path.splitext(name)[1], bytes(damaged))

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cmath>
 #include <iostream>
+#include <numeric>
 #include <sstream>
 
 namespace cairn::tools {
@@ -83,6 +84,48 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
   return code == std::errc() && end == text.data() + text.size() ? std::optional(count) : std::nullopt;
 }
 
+namespace {
+
+// How many letters are wrong, missing or too many.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+// The complaint about the first word that looks like an option and is none; nothing if there is no such word.
+std::optional<std::string> unknown_option(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string name = arguments[i].substr(0, arguments[i].find('='));
+    if (name.size() < 2 || name[0] != '-') continue;
+    if (const CLI::Option* option = app.get_option_no_throw(name); option != nullptr) {
+      if (name == arguments[i] && option->get_items_expected_min() > 0) ++i; // its value
+      continue;
+    }
+    std::string_view letters = std::string_view(name).substr(std::min(name.find_first_not_of('-'), name.size()));
+    std::string best;
+    std::size_t least = letters.size() / 3 + 1; // more than that is no slip
+    for (const CLI::Option* option : app.get_options())
+      for (const std::string& known : option->get_lnames())
+        if (std::size_t d = distance(letters, known); d < least || (d == least && (best.empty() || known < best))) {
+          least = d;
+          best = known;
+        }
+    return "there is no option " + name + (best.empty() ? "" : "; did you mean --" + best + "?");
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
 std::size_t first_operand(const CLI::App& app, const std::vector<std::string>& arguments) {
   std::size_t i = 0;
   while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-') {
@@ -106,6 +149,8 @@ std::optional<int> parse_arguments(CLI::App& app, const std::vector<std::string>
     return show(text.str());
   } catch (const Shown& shown) {
     return show(shown.text);
+  } catch (const CLI::ExtrasError& e) {
+    return bad_usage(app.get_name(), unknown_option(app, arguments).value_or(e.what()));
   } catch (const CLI::ParseError& e) {
     return bad_usage(app.get_name(), e.what());
   }

@@ -6,7 +6,8 @@
   X(kProgramError, 1, "an error in the program")                                                                                 \
   X(kBadUsage, 2, "called wrongly; a bad file; a stream or file that cannot be read or written")                                 \
   X(kOverBudget, 3, "a budget of memory or output is exceeded, that of the compiler included")                                   \
-  X(kOutOfSteps, 75, "stopped by --steps or --work")
+  X(kOutOfSteps, 75, "stopped by --steps or --work")                                                                             \
+  X(kInterrupted, 130, "interrupted by Ctrl-C (SIGINT)")
 
 namespace cairn::tools {
 

@@ -14,8 +14,10 @@ namespace cairn::tools {
 struct Release {
   void operator()(cairn_module* module) const { cairn_module_free(module); }
   void operator()(cairn_vm* vm) const { cairn_vm_free(vm); }
+  void operator()(cairn_entry* entry) const { cairn_entry_free(entry); }
 };
 using ModuleHandle = std::unique_ptr<cairn_module, Release>;
+using EntryHandle = std::unique_ptr<cairn_entry, Release>;
 using VmHandle = std::unique_ptr<cairn_vm, Release>;
 
 // Text or bytes that a call gives through `char**` or `void**`: pass text() or bytes(), then look.

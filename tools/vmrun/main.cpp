@@ -8,6 +8,7 @@
 #include "streams.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -27,6 +28,20 @@ struct Leave {
 
 bool ends_with(const std::string& text, std::string_view end) { return text.size() > end.size() && text.ends_with(end); }
 
+std::atomic<cairn_vm*> g_running = nullptr; // what Ctrl-C cancels
+
+// The first Ctrl-C stops the machine between two steps; a second one ends the process at once. Where a parent ignores them, they
+// stay ignored.
+void cancel_by_interrupts(cairn_vm* vm) {
+  struct sigaction before {
+  }, action{};
+  if (sigaction(SIGINT, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
+  g_running = vm;
+  action.sa_handler = [](int) { cairn_vm_cancel(g_running.load()); };
+  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+}
+
 class Session {
 public:
   explicit Session(const RunOptions& options)
@@ -44,6 +59,7 @@ private:
   void load();
   ModuleHandle compiled_or_read() const;
   int drive();
+  int interrupted();
   std::uint64_t slice(std::uint64_t made) const;
   void adapt(std::uint64_t steps, Clock::duration took);
   void save_if_due(std::uint64_t made);
@@ -188,6 +204,7 @@ int Session::drive() {
   std::uint64_t made = 0;
   last_save_ = Clock::now();
   if (options_.work) cairn_vm_limit_work(vm_.get(), *options_.work);
+  cancel_by_interrupts(vm_.get());
   while (made < goal) {
     std::uint64_t steps = slice(made);
     if (options_.trace) trace();
@@ -199,6 +216,8 @@ int Session::drive() {
       return finish(kDone, "");
     case CAIRN_OUT_OF_STEPS:
       break;
+    case CAIRN_CANCELLED:
+      return interrupted();
     case CAIRN_OUT_OF_WORK:
       return stopped(work_message());
     default: {
@@ -220,6 +239,15 @@ int Session::drive() {
 int Session::stopped(std::string_view message) {
   Leave saved = options_.save.empty() ? Leave{kDone, ""} : save();
   return saved.code == kDone ? finish(kOutOfSteps, message) : finish(saved.code, saved.message);
+}
+
+// Ctrl-C: where the run stood, and its state if there is a file for it.
+int Session::interrupted() {
+  CairnBuffer where;
+  std::string said = cairn_vm_where(vm_.get(), where.text()) == CAIRN_OK ? std::string(where.view()) : "";
+  if (options_.save.empty()) return finish(kInterrupted, said);
+  if (Leave saved = save(); saved.code != kDone) return finish(saved.code, said + saved.message);
+  return finish(kInterrupted, said + "vmrun: vmrun --resume=" + options_.save + " goes on from here\n");
 }
 
 // A step that the whole budget does not hold will never be made with it; otherwise there is nothing to say, as with --steps.

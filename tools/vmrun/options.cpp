@@ -59,9 +59,6 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
 }
 
 void check_together(const CLI::App& app, const RunOptions& options) {
-  bool saves =
-      options.steps.has_value() || options.work.has_value() || options.save_every_steps != 0 || options.save_every_seconds != 0;
-  if (!options.save.empty() && !saves) throw UsageError("--save needs --steps, --work or --save-every to say when");
   if (options.save.empty() && (options.save_every_steps != 0 || options.save_every_seconds != 0))
     throw UsageError("--save-every needs --save=FILE to say where");
   for (const std::string& folder : options.libraries)
@@ -94,7 +91,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_option("--steps", raw.steps, "stop after exactly N steps")->type_name("N");
   app.add_option("--work", raw.work, "stop before the step that would take more work than N: flops and bytes of large operations")
       ->type_name("N");
-  app.add_option("--save", options.save, "write the state there when stopped by --steps or --work, or every --save-every")
+  app.add_option("--save", options.save,
+                 "write the state there when stopped by --steps, --work or Ctrl-C, and every --save-every")
       ->type_name("FILE");
   app.add_option("--save-every", raw.save_every, "save every N steps or TIME (10s, 5min) and go on")->type_name("N|TIME");
   app.add_option("--resume", options.resume, "go on from a saved state")->type_name("FILE");

@@ -67,7 +67,7 @@ private:
   bool next_entry(std::string& text);
   void handle(std::string_view entry);
   void command(std::string_view name, std::string_view rest);
-  bool compile(std::string_view text, ModuleHandle& module);
+  bool compile(std::string_view text, bool whole, ModuleHandle& module);
   Outcome evaluate(std::string_view text);
   Outcome proceed();
   void show_value(const Outcome& outcome);
@@ -164,26 +164,31 @@ int Repl::run() {
 bool Repl::next_entry(std::string& text) {
   text.clear();
   std::string line;
+  EntryHandle entry;
   fresh_line();
   streams_.flush();
   for (;;) {
     switch (input_.read(text.empty() ? "> " : ". ", line)) {
     case LineInput::Got::end:
-      return !trimmed(text).empty(); // what is open says where
+      return !text.empty(); // what is open says where
     case LineInput::Got::interrupted:
       text.clear();
       continue;
     case LineInput::Got::line:
       break;
     }
-    text += line + '\n';
-    std::string_view code = trimmed(text);
-    if (code.empty()) {
-      text.clear();
-      continue;
+    line += '\n';
+    std::string_view code = line;
+    if (text.empty()) {
+      code = trimmed(line);
+      if (code.empty()) continue;
+      if (code[0] == ',') code.remove_prefix(std::min(code.find_first_of(" \t"), code.size()));
+      cairn_entry* made = nullptr;
+      cairn_entry_create(&made);
+      entry.reset(made);
     }
-    if (code[0] == ',') code.remove_prefix(std::min(code.find_first_of(" \t\n"), code.size()));
-    if (cairn_source_is_complete(code.data(), code.size()) != 0) return true;
+    text += line;
+    if (cairn_entry_add(entry.get(), code.data(), code.size()) != 0) return true;
   }
 }
 
@@ -227,30 +232,39 @@ void Repl::command(std::string_view name, std::string_view rest) {
   }
 }
 
-bool Repl::compile(std::string_view text, ModuleHandle& module) {
+// The module that a text adds, or with `whole` one of all texts.
+bool Repl::compile(std::string_view text, bool whole, ModuleHandle& module) {
   clear_interrupted();
   std::string name = "<input " + std::to_string(++entries_) + ">";
-  CompilerBuffer bytes, error;
+  CompilerBuffer bytes, all, error;
   if (cairn_session_compile(session_, name.c_str(), text.data(), text.size(), bytes.bytes(), bytes.size(), error.text()) !=
       CAIRN_OK) {
     streams_.report(error.view());
     return false;
   }
+  if (whole && cairn_session_module(session_, all.bytes(), all.size(), error.text()) != CAIRN_OK) {
+    cairn_session_undo(session_);
+    streams_.report(error.view());
+    return false;
+  }
+  const CompilerBuffer& wanted = whole ? all : bytes;
   CairnBuffer fault;
   cairn_module* read = nullptr;
-  cairn_status status = cairn_module_read(bytes.data(), bytes.length(), &read, fault.text());
+  cairn_status status = cairn_module_read(wanted.data(), wanted.length(), &read, fault.text());
   module.reset(read);
+  if (status != CAIRN_OK || whole) cairn_session_undo(session_); // then it is only looked at
   if (status != CAIRN_OK) streams_.report("error: " + std::string(fault.view()) + "\n");
   return status == CAIRN_OK;
 }
 
 Repl::Outcome Repl::evaluate(std::string_view text) {
   ModuleHandle module;
-  if (!compile(text, module)) return {};
+  if (!compile(text, false, module)) return {};
   if (stopped_) cairn_vm_abandon(vm_.get());
   stopped_ = false;
   CairnBuffer error;
   if (cairn_vm_extend(vm_.get(), module.get(), error.text()) != CAIRN_OK) {
+    cairn_session_undo(session_);
     streams_.report("error: " + std::string(error.view()) + "\n");
     return {};
   }
@@ -308,7 +322,7 @@ void Repl::show_gradient(std::string_view arguments) {
 
 void Repl::disassemble(std::string_view text) {
   ModuleHandle module;
-  if (!compile(text, module)) return;
+  if (!compile(text, true, module)) return;
   CairnBuffer listing;
   if (cairn_module_disassemble(module.get(), listing.text()) != CAIRN_OK) return;
   say(piece_of_listing(listing.view(), text));

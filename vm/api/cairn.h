@@ -89,21 +89,23 @@ CAIRN_API cairn_status cairn_reseal(void* bytes, size_t size, char** error);
 
 /* ---- modules ---- */
 
-/* Reads a .bc file's bytes and verifies what they hold. BAD_MODULE: damaged, of another version, or unsound. */
+/* Reads a .bc file's bytes and verifies what they hold. BAD_MODULE: damaged, of another version, or unsound. The extensions that
+ * a cairn_session makes are modules too; they are verified when a machine takes them. */
 CAIRN_API cairn_status cairn_module_read(const void* bytes, size_t size, cairn_module** module, char** error);
 
 /* The bytes of a .bc file. */
 CAIRN_API cairn_status cairn_module_write(const cairn_module* module, void** bytes, size_t* size);
 
-/* Readable, stable text of the instructions, with source lines where they are known. */
+/* Readable, stable text of the instructions, with source lines where they are known. BAD_ARGUMENT: it is an extension, whose
+ * instructions name what is not in it. */
 CAIRN_API cairn_status cairn_module_disassemble(const cairn_module* module, char** text);
 
-/* The name of definition `index` of the program, from 0, in no particular order; NULL behind the last one. Those that the
+/* The name of definition `index` of the module, from 0, in no particular order; NULL behind the last one. Those that the
  * compiler did not keep are named too; cairn_vm_lookup does not find them. */
 CAIRN_API char* cairn_module_definition(const cairn_module* module, size_t index);
 
-/* The name of the procedure of the host that the module needs, from 0, and how many arguments it is called with (`parameters` may
- * be NULL); NULL behind the last one. */
+/* The name of the procedure of the host that the module, or an extension beyond others, needs, from 0, and how many arguments it
+ * is called with (`parameters` may be NULL); NULL behind the last one. */
 CAIRN_API char* cairn_module_import(const cairn_module* module, size_t index, unsigned* parameters);
 
 CAIRN_API void cairn_module_free(cairn_module* module);
@@ -145,7 +147,7 @@ typedef struct cairn_vm_options {
   void* user;                       /* first argument of the three, and what cairn_vm_user gives */
   const cairn_allocator* allocator; /* copied; NULL: the system's memory */
   int one_shot; /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
-  int check_nan; /* not 0: the first NaN among the elements of a tensor is an error, with its operator and place */
+  int check_nan; /* not 0: the first NaN, of a tensor's elements or of arithmetic, is an error with operator and place */
   int profile;  /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs several times slower */
 } cairn_vm_options;
 
@@ -170,8 +172,9 @@ CAIRN_API cairn_status cairn_vm_load(cairn_vm* vm, const cairn_module* module, c
 CAIRN_API cairn_status cairn_vm_restore(cairn_vm* vm, const void* bytes, size_t size, char** error);
 
 /* Gives an idle machine (its program or call has ended, or failed) the next module of a cairn_session: what is defined stays, and
- * the module's top level is ready to run. An empty machine takes any module. BAD_MODULE: it does not begin with the machine's
- * module. */
+ * the module's top level is ready to run. That is an extension of what the machine has, which costs what is in it, or a whole
+ * module that begins with it. An empty machine takes any whole module. BAD_MODULE: it is unsound, or continues something else.
+ * After any failure the machine is as before; cairn_session_undo lets the session follow. */
 CAIRN_API cairn_status cairn_vm_extend(cairn_vm* vm, const cairn_module* module, char** error);
 
 /* Runs at most `steps` steps from where the machine stands (CAIRN_UNLIMITED: to the end). OK: the program or call has ended;
@@ -257,6 +260,10 @@ CAIRN_API cairn_status cairn_vm_progress(const cairn_vm* vm, cairn_progress* pro
 /* The instruction that the next step executes: "PLACE  PROCEDURE  INSTRUCTION". For tracing by cairn_vm_run(vm, 1). BAD_ARGUMENT:
  * nothing to run. */
 CAIRN_API cairn_status cairn_vm_instruction(const cairn_vm* vm, char** text);
+
+/* Where a program that has not ended stands: "FILE:LINE:COLUMN: stopped: after N steps", the line with a caret, and the chain of
+ * calls. BAD_ARGUMENT: nothing to run. */
+CAIRN_API cairn_status cairn_vm_where(const cairn_vm* vm, char** text);
 
 /* With the option `profile`: tables of steps, time and bytes by procedure and by line, as text. */
 CAIRN_API cairn_status cairn_vm_profile(const cairn_vm* vm, char** text);

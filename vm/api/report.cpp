@@ -1,6 +1,7 @@
 // What a machine of cairn.h tells about itself: errors, results, counters, progress, places, profile.
 #include "vm/api/interruptible.h"
 #include "vm/api/memory.h"
+#include "vm/machine/errors.h"
 #include "vm/text/diagnostic.h"
 #include "vm/text/number.h"
 
@@ -136,6 +137,16 @@ cairn_status cairn_vm_instruction(const cairn_vm* vm, char** text) {
     *text = nullptr;
     require(vm->stage == Stage::ready && !vm->running, "cairn_vm_instruction: nothing to run");
     *text = copy_out(cairn::machine::instruction_text(vm->engine()));
+  });
+}
+
+cairn_status cairn_vm_where(const cairn_vm* vm, char** text) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && text != nullptr, "cairn_vm_where: an argument is NULL");
+    *text = nullptr;
+    require(vm->stage == Stage::ready && !vm->running, "cairn_vm_where: nothing to run");
+    const cairn::machine::Engine& engine = vm->engine();
+    *text = copy_out(cairn::machine::located(engine, fmt::format("after {} steps", engine.clock)).rendered("stopped"));
   });
 }
 

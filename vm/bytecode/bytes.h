@@ -36,6 +36,11 @@ public:
   void u16(std::uint16_t v) { put(v, 2); }
   void u32(std::uint32_t v) { put(v, 4); }
   void u64(std::uint64_t v) { put(v, 8); }
+  // Seven bits to a byte, lowest first; the top bit says that more follow.
+  void varint(std::uint64_t v) {
+    for (; v >= 0x80; v >>= 7) u8(static_cast<std::uint8_t>(v | 0x80));
+    u8(static_cast<std::uint8_t>(v));
+  }
   // Its length in bytes, 32 bits, then the bytes.
   void text(std::string_view t) {
     u32(static_cast<std::uint32_t>(t.size()));

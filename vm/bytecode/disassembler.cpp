@@ -85,7 +85,7 @@ private:
     std::vector<bool> targets = jump_targets(f);
     std::size_t next_span = 0;
     for (std::size_t pc = 0; pc < f.code.size();) {
-      for (; next_span < f.spans.size() && f.spans[next_span].pc <= pc; ++next_span) source_line(f.spans[next_span].span);
+      for (; next_span < f.spans.size() && f.spans[next_span].pc <= pc; ++next_span) source_line(f, f.spans[next_span]);
       put("{:>6}{} ", pc, targets[pc] ? ':' : ' ');
       pc += instruction(f, pc);
     }
@@ -113,19 +113,24 @@ private:
     return targets;
   }
 
-  // The line a span begins on, unless it was shown last.
-  void source_line(const Span& span) {
+  // The line a place begins on and whose text was copied here, unless that was shown last.
+  void source_line(const Function& f, const PcSpan& place) {
+    const Span& span = place.span;
     if (span.file >= m_.sources.size() || m_.sources[span.file].text.empty()) return;
     const Source& source = m_.sources[span.file];
     const std::vector<std::size_t>& begins = lines_[span.file];
     auto line =
         static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), std::size_t{span.begin}) - begins.begin()) - 1;
-    if (span.file == previous_file_ && line == previous_line_) return;
+    if (span.file == previous_file_ && line == previous_line_ && place.site == previous_site_) return;
+    previous_site_ = place.site;
     previous_file_ = span.file;
     previous_line_ = line;
     std::size_t end = std::min(source.text.find('\n', begins[line]), source.text.size());
     std::string_view text = std::string_view(source.text).substr(begins[line], end - begins[line]);
-    put("        ; {}:{}: {}\n", one_line(source.name, kMostLineBytes, false), line + 1, one_line(text, kMostLineBytes, false));
+    std::uint32_t procedure = place.site < f.sites.size() ? f.sites[place.site].procedure : kNoSite;
+    std::string copied = procedure < m_.inlined.size() ? m_.inlined[procedure].name : "";
+    put("        ; {}:{}:{}{} {}\n", one_line(source.name, kMostLineBytes, false), line + 1, copied.empty() ? "" : " in ",
+        copied.empty() ? "" : one_line(copied, kMostConstantBytes, false) + ":", one_line(text, kMostLineBytes, false));
   }
 
   // Puts one instruction and returns its words.
@@ -297,6 +302,7 @@ private:
   std::string out_;
   std::vector<std::vector<std::size_t>> lines_; // where the lines of each source begin
   std::size_t previous_file_ = SIZE_MAX, previous_line_ = SIZE_MAX;
+  std::uint32_t previous_site_ = kNoSite;
 };
 
 } // namespace

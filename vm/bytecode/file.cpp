@@ -2,12 +2,11 @@
 // overlaps, nothing is left over, and each module has one file.
 #include "vm/bytecode/file.h"
 
-#include "vm/bytecode/bytes.h"
+#include "vm/bytecode/entries.h"
 #include "vm/bytecode/reseal.h"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <fmt/format.h>
 
 #define XXH_INLINE_ALL
@@ -21,12 +20,12 @@ namespace {
 // 64 instruction set u64 | 72 section table: offset u64, size u64 each | sections, each at a multiple of 8
 constexpr std::array<char, 8> kMagic = {'\x89', 'C', 'A', 'I', 'R', 'N', '\r', '\n'};
 constexpr std::size_t kLengthAt = 16, kChecksumAt = 24, kHeaderBytes = 32, kProducerBytes = 32;
-constexpr std::uint32_t kStripped = 1;
+constexpr std::uint32_t kStripped = 1, kExtension = 2;
 
-enum Section : unsigned { kConstants, kGlobals, kGroups, kFunctions, kNames, kSpans, kSources, kSections };
-constexpr std::size_t kSectionsAt = 72 + 16 * kSections;
-
-enum FunctionFlag : std::uint16_t { kRest = 1, kNeedsClosure = 2, kLibrary = 4, kAllFlags = 7 };
+// Only an extension has the last one.
+enum Section : unsigned { kConstants, kGlobals, kGroups, kFunctions, kNames, kSpans, kSources, kBase };
+constexpr unsigned sections_of(bool extension) { return extension ? kBase + 1 : kBase; }
+constexpr std::size_t end_of_table(bool extension) { return 72 + 16 * sections_of(extension); }
 
 // Changes with every change to the four tables, so that bytecode for another instruction set is refused with a clear message.
 constexpr std::uint64_t instruction_set() {
@@ -47,92 +46,8 @@ std::uint64_t checksum(std::span<const std::byte> bytes) { return XXH3_64bits(by
 bool is_stripped(const Module& m) {
   return std::all_of(m.sources.begin(), m.sources.end(), [](const Source& s) { return s.text.empty(); }) &&
          std::all_of(m.functions.begin(), m.functions.end(),
-                     [](const Function& f) { return f.spans.empty() && f.span == Span{}; });
-}
-
-// --- constants
-void write_constant(ByteWriter& out, const Constant& c) {
-  out.u32(static_cast<std::uint32_t>(c.kind));
-  switch (c.kind) {
-  case Constant::Kind::null:
-    break;
-  case Constant::Kind::flonum:
-    out.u64(std::bit_cast<std::uint64_t>(c.flonum));
-    break;
-  case Constant::Kind::string:
-  case Constant::Kind::symbol:
-    out.text(c.text);
-    break;
-  case Constant::Kind::pair:
-  case Constant::Kind::vector:
-    out.u32(static_cast<std::uint32_t>(c.parts.size()));
-    for (std::uint32_t part : c.parts) out.u32(part);
-    break;
-  default:
-    out.u64(static_cast<std::uint64_t>(c.integer));
-  }
-}
-Constant read_constant(ByteReader& in) {
-  Constant c;
-  std::uint32_t kind = in.u32();
-  if (kind > static_cast<std::uint32_t>(Constant::Kind::run_operator)) throw Malformed("a constant is of no known kind");
-  c.kind = static_cast<Constant::Kind>(kind);
-  switch (c.kind) {
-  case Constant::Kind::null:
-    break;
-  case Constant::Kind::flonum:
-    c.flonum = std::bit_cast<double>(in.u64());
-    break;
-  case Constant::Kind::string:
-  case Constant::Kind::symbol:
-    c.text = in.text();
-    break;
-  case Constant::Kind::pair:
-  case Constant::Kind::vector:
-    c.parts.resize(in.count(4));
-    for (std::uint32_t& part : c.parts) part = in.u32();
-    break;
-  default:
-    c.integer = static_cast<std::int64_t>(in.u64());
-  }
-  return c;
-}
-
-// --- functions, without names and places
-void write_function(ByteWriter& out, const Function& f) {
-  out.u16(f.parameters);
-  out.u16(f.slots);
-  out.u16(static_cast<std::uint16_t>((f.rest ? kRest : 0) | (f.needs_closure ? kNeedsClosure : 0) | (f.library ? kLibrary : 0)));
-  out.u16(0);
-  out.u32(static_cast<std::uint32_t>(f.code.size()));
-  for (Word w : f.code) out.u64(w);
-}
-Function read_function(ByteReader& in) {
-  Function f;
-  f.parameters = in.u16();
-  f.slots = in.u16();
-  std::uint16_t flags = in.u16();
-  if (flags > kAllFlags || in.u16() != 0) throw Malformed("a function has unknown properties");
-  f.rest = (flags & kRest) != 0;
-  f.needs_closure = (flags & kNeedsClosure) != 0;
-  f.library = (flags & kLibrary) != 0;
-  f.code.resize(in.count(sizeof(Word)));
-  auto words = in.take(f.code.size() * sizeof(Word));
-  if (!words.empty()) std::memcpy(f.code.data(), words.data(), words.size());
-  return f;
-}
-
-void write_span(ByteWriter& out, const Span& s) {
-  out.u32(s.file);
-  out.u32(s.begin);
-  out.u32(s.end);
-}
-Span read_span(ByteReader& in) {
-  Span s;
-  s.file = in.u32();
-  s.begin = in.u32();
-  s.end = in.u32();
-  return s;
+                     [](const Function& f) { return f.spans.empty() && f.sites.empty() && f.span == Span{}; }) &&
+         m.inlined.empty();
 }
 
 void write_section(ByteWriter& out, const Module& m, unsigned section) {
@@ -144,23 +59,13 @@ void write_section(ByteWriter& out, const Module& m, unsigned section) {
     break;
   case kGlobals:
     size(m.globals);
-    for (const Global& g : m.globals) {
-      out.text(g.name);
-      out.u8(g.library ? 1 : 0);
-    }
+    for (const Global& g : m.globals) write_global(out, g);
     size(m.imports);
-    for (const Import& i : m.imports) {
-      out.text(i.name);
-      out.u16(i.parameters);
-    }
+    for (const Import& i : m.imports) write_import(out, i);
     break;
   case kGroups:
     size(m.groups);
-    for (const Group& g : m.groups) {
-      out.u32(g.captures);
-      size(g.functions);
-      for (std::uint32_t f : g.functions) out.u32(f);
-    }
+    for (const Group& g : m.groups) write_group(out, g);
     break;
   case kFunctions:
     out.u32(m.entry);
@@ -172,21 +77,16 @@ void write_section(ByteWriter& out, const Module& m, unsigned section) {
     break;
   case kSpans:
     if (is_stripped(m)) break;
-    for (const Function& f : m.functions) {
-      write_span(out, f.span);
-      size(f.spans);
-      for (const PcSpan& s : f.spans) {
-        out.u32(s.pc);
-        write_span(out, s.span);
-      }
-    }
+    size(m.inlined);
+    for (const InlinedProcedure& p : m.inlined) write_inlined(out, p);
+    for (const Function& f : m.functions) write_places(out, f);
+    break;
+  case kSources:
+    size(m.sources);
+    for (const Source& s : m.sources) write_source(out, s);
     break;
   default:
-    size(m.sources);
-    for (const Source& s : m.sources) {
-      out.text(s.name);
-      out.text(s.text);
-    }
+    write_base(out, m.base);
   }
 }
 
@@ -199,27 +99,13 @@ void read_section(ByteReader in, Module& m, unsigned section, bool stripped) {
     break;
   case kGlobals:
     m.globals.resize(in.count(5));
-    for (Global& g : m.globals) {
-      g.name = in.text();
-      std::uint8_t library = in.u8();
-      if (library > 1) throw Malformed("a global has unknown properties");
-      g.library = library == 1;
-    }
+    for (Global& g : m.globals) g = read_global(in);
     m.imports.resize(in.count(6));
-    for (Import& i : m.imports) {
-      i.name = in.text();
-      i.parameters = in.u16();
-    }
+    for (Import& i : m.imports) i = read_import(in);
     break;
   case kGroups:
     m.groups.resize(in.count(8));
-    for (Group& g : m.groups) {
-      std::uint32_t captures = in.u32();
-      if (captures > 0xFFFF) throw Malformed("a closure group captures too much");
-      g.captures = static_cast<std::uint16_t>(captures);
-      g.functions.resize(in.count(4));
-      for (std::uint32_t& f : g.functions) f = in.u32();
-    }
+    for (Group& g : m.groups) g = read_group(in);
     break;
   case kFunctions:
     m.entry = in.u32();
@@ -231,21 +117,16 @@ void read_section(ByteReader in, Module& m, unsigned section, bool stripped) {
     break;
   case kSpans:
     if (stripped) break;
-    for (Function& f : m.functions) {
-      f.span = read_span(in);
-      f.spans.resize(in.count(16));
-      for (PcSpan& s : f.spans) {
-        s.pc = in.u32();
-        s.span = read_span(in);
-      }
-    }
+    m.inlined.resize(in.count(5));
+    for (InlinedProcedure& p : m.inlined) p = read_inlined(in);
+    for (Function& f : m.functions) read_places(in, f);
+    break;
+  case kSources:
+    m.sources.resize(in.count(8));
+    for (Source& s : m.sources) s = read_source(in);
     break;
   default:
-    m.sources.resize(in.count(8));
-    for (Source& s : m.sources) {
-      s.name = in.text();
-      s.text = in.text();
-    }
+    m.base = read_base(in);
   }
   in.want_end();
 }
@@ -278,10 +159,11 @@ Module parse(std::span<const std::byte> bytes) {
   if (in.u64() != instruction_set())
     throw Malformed(fmt::format("this module was made by {} for another instruction set: compile the source again with vmc",
                                 producer_of(bytes)));
-  if ((flags & ~kStripped) != 0) throw Malformed("the module has unknown properties");
+  if ((flags & ~(kStripped | kExtension)) != 0) throw Malformed("the module has unknown properties");
+  const bool extension = (flags & kExtension) != 0;
   Module m;
-  std::uint64_t expected = kSectionsAt;
-  for (unsigned section = 0; section < kSections; ++section) {
+  std::uint64_t expected = end_of_table(extension);
+  for (unsigned section = 0; section < sections_of(extension); ++section) {
     std::uint64_t offset = in.u64(), size = in.u64();
     if (offset != expected || offset > length || size > length - offset)
       throw Malformed("the sections of the module are out of place");
@@ -293,7 +175,8 @@ Module parse(std::span<const std::byte> bytes) {
       throw Malformed("the sections of the module are out of place");
   }
   if (expected != length || length % 8 != 0) throw Malformed("the sections of the module are out of place");
-  if (is_stripped(m) != ((flags & kStripped) != 0)) throw Malformed("the module has unknown properties");
+  if (is_stripped(m) != ((flags & kStripped) != 0) || m.is_extension() != extension)
+    throw Malformed("the module has unknown properties");
   return m;
 }
 
@@ -303,15 +186,15 @@ std::vector<std::byte> write_module(const Module& module) {
   ByteWriter out;
   out.raw(kMagic.data(), kMagic.size());
   out.u32(kModuleFormat);
-  out.u32(is_stripped(module) ? kStripped : 0);
+  out.u32((is_stripped(module) ? kStripped : 0) | (module.is_extension() ? kExtension : 0));
   out.u64(0);
   out.u64(0);
   out.raw(kProducer.data(), kProducer.size());
   out.bytes.resize(kHeaderBytes + kProducerBytes);
   out.u64(instruction_set());
   std::size_t table = out.bytes.size();
-  out.bytes.resize(kSectionsAt);
-  for (unsigned section = 0; section < kSections; ++section) {
+  out.bytes.resize(end_of_table(module.is_extension()));
+  for (unsigned section = 0; section < sections_of(module.is_extension()); ++section) {
     std::size_t begin = out.bytes.size();
     write_section(out, module, section);
     out.set_u64(table + 16 * section, begin);
@@ -339,8 +222,10 @@ bool looks_like_module(std::span<const std::byte> bytes) {
 
 void strip(Module& module) {
   for (Source& source : module.sources) source.text.clear();
+  module.inlined.clear();
   for (Function& f : module.functions) {
     f.spans.clear();
+    f.sites.clear();
     f.span = {};
   }
 }

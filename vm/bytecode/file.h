@@ -11,7 +11,7 @@
 
 namespace cairn::bytecode {
 
-inline constexpr std::uint32_t kModuleFormat = 2;
+inline constexpr std::uint32_t kModuleFormat = 3;
 inline constexpr std::string_view kProducer = "cairn 0.1.0";
 
 std::vector<std::byte> write_module(const Module& module);

@@ -1,8 +1,9 @@
-// Modules compared and looked into.
+// Modules compared, looked into, and put together.
 #include "vm/bytecode/module.h"
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 namespace cairn::bytecode {
 
@@ -12,30 +13,106 @@ bool same(const Constant& a, const Constant& b) {
   return a.kind == b.kind && a.integer == b.integer && std::bit_cast<std::uint64_t>(a.flonum) == std::bit_cast<std::uint64_t>(b.flonum) &&
          a.text == b.text && a.parts == b.parts;
 }
-bool same(const PcSpan& a, const PcSpan& b) { return a.pc == b.pc && a.span == b.span; }
 bool same(const Function& a, const Function& b) {
-  return a.name == b.name && a.parameters == b.parameters && a.rest == b.rest && a.needs_closure == b.needs_closure && a.slots == b.slots &&
-         a.code == b.code && a.span == b.span && a.library == b.library && std::ranges::equal(a.spans, b.spans, [](auto& x, auto& y) { return same(x, y); });
+  return a.name == b.name && a.parameters == b.parameters && a.rest == b.rest && a.needs_closure == b.needs_closure &&
+         a.slots == b.slots && a.code == b.code && a.span == b.span && a.library == b.library && a.spans == b.spans &&
+         a.sites == b.sites;
 }
 bool same(const Group& a, const Group& b) { return a.functions == b.functions && a.captures == b.captures; }
 bool same(const Global& a, const Global& b) { return a == b; }
 bool same(const Import& a, const Import& b) { return a == b; }
+bool same(const InlinedProcedure& a, const InlinedProcedure& b) { return a == b; }
 bool same(const Source& a, const Source& b) { return a.name == b.name && a.text == b.text; }
 
-template <class T> bool starts(const std::vector<T>& whole, const std::vector<T>& part) {
+template <class Table> bool starts(const Table& whole, const Table& part) {
   return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin(), [](auto& x, auto& y) { return same(x, y); });
 }
 
+template <class Table> std::uint32_t count(const Table& table) { return static_cast<std::uint32_t>(table.size()); }
+
+// Amortised: a session grows by a little at a time.
+template <class T> void make_room(std::vector<T>& table, const std::vector<T>& more) {
+  if (table.size() + more.size() > table.capacity()) table.reserve(std::max(table.size() + more.size(), 2 * table.capacity()));
+}
+template <class Table> void move_to_end(Table& table, Table& more) {
+  std::move(more.begin(), more.end(), std::back_inserter(table));
+}
+
+template <class Table> void cut_table(Table& table, std::uint32_t end) {
+  if (table.size() > end) table.erase(table.begin() + end, table.end());
+}
+template <class Table> void drop_first(Table& table, std::uint32_t n) { table.erase(table.begin(), table.begin() + n); }
+
 } // namespace
 
-const Span* span_at(const Function& function, std::uint32_t pc) {
+Ends ends_of(const Module& m) {
+  return {count(m.constants), count(m.functions), count(m.groups), count(m.globals),
+          count(m.imports),   count(m.sources),   count(m.inlined)};
+}
+
+Module beyond(Module m, const Ends& ends) {
+  drop_first(m.constants, ends.constants);
+  drop_first(m.functions, ends.functions);
+  drop_first(m.groups, ends.groups);
+  drop_first(m.globals, ends.globals);
+  drop_first(m.imports, ends.imports);
+  drop_first(m.sources, ends.sources);
+  drop_first(m.inlined, ends.inlined);
+  return m;
+}
+
+void append(Module& whole, Module more) {
+  make_room(whole.constants, more.constants);
+  make_room(whole.functions, more.functions);
+  make_room(whole.groups, more.groups);
+  make_room(whole.globals, more.globals);
+  make_room(whole.imports, more.imports);
+  make_room(whole.inlined, more.inlined);
+  const Ends before = ends_of(whole);
+  try {
+    move_to_end(whole.sources, more.sources); // the only one that may still need memory
+  } catch (...) {
+    cut(whole, before, whole.entry);
+    throw;
+  }
+  move_to_end(whole.constants, more.constants);
+  move_to_end(whole.functions, more.functions);
+  move_to_end(whole.groups, more.groups);
+  move_to_end(whole.globals, more.globals);
+  move_to_end(whole.imports, more.imports);
+  move_to_end(whole.inlined, more.inlined);
+  whole.entry = more.entry;
+}
+
+void cut(Module& whole, const Ends& ends, std::uint32_t entry) noexcept {
+  cut_table(whole.constants, ends.constants);
+  cut_table(whole.functions, ends.functions);
+  cut_table(whole.groups, ends.groups);
+  cut_table(whole.globals, ends.globals);
+  cut_table(whole.imports, ends.imports);
+  cut_table(whole.sources, ends.sources);
+  cut_table(whole.inlined, ends.inlined);
+  whole.entry = entry;
+}
+
+std::vector<Place> places_at(const Module& module, const Function& function, std::uint32_t pc) {
   auto after = std::upper_bound(function.spans.begin(), function.spans.end(), pc, [](std::uint32_t p, const PcSpan& s) { return p < s.pc; });
-  return after == function.spans.begin() ? nullptr : &(after - 1)->span;
+  if (after == function.spans.begin()) return {};
+  std::vector<Place> places;
+  Span span = (after - 1)->span;
+  for (std::uint32_t s = (after - 1)->site; s != kNoSite; s = function.sites[s].parent) {
+    const InlineSite& site = function.sites[s];
+    places.push_back({&module.inlined[site.procedure], span});
+    span = site.call;
+  }
+  places.push_back({nullptr, span});
+  return places;
 }
 
 bool begins_with(const Module& whole, const Module& part) {
-  return starts(whole.constants, part.constants) && starts(whole.functions, part.functions) && starts(whole.groups, part.groups) &&
-         starts(whole.globals, part.globals) && starts(whole.imports, part.imports) && starts(whole.sources, part.sources);
+  return starts(whole.constants, part.constants) && starts(whole.functions, part.functions) &&
+         starts(whole.groups, part.groups) && starts(whole.globals, part.globals) && starts(whole.imports, part.imports) &&
+         starts(whole.sources, part.sources) && starts(whole.inlined, part.inlined);
 }
 
 } // namespace cairn::bytecode

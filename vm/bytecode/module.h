@@ -4,6 +4,7 @@
 #include "vm/bytecode/instruction.h"
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <utility>
 #include <variant>
@@ -28,10 +29,31 @@ struct Constant {
   std::vector<std::uint32_t> parts;  // pair: car, cdr; vector: elements. Indices of earlier constants only.
 };
 
+inline constexpr std::uint32_t kNoSite = UINT32_MAX;
+inline constexpr unsigned kDeepestSites = 16; // procedures copied into one another
+
+// A call to which the body of its procedure was copied. The call stands in the procedure of the parent site, or where there is
+// none in that of the function itself.
+struct InlineSite {
+  std::uint32_t procedure = 0; // index of Module::inlined
+  Span call;
+  std::uint32_t parent = kNoSite; // an earlier site of the function
+  bool operator==(const InlineSite&) const = default;
+};
+
+// A procedure that was copied somewhere. It need not be a function of the module any more.
+struct InlinedProcedure {
+  std::string name;
+  bool library = false; // the text of its sites' places is the user's call
+  bool operator==(const InlinedProcedure&) const = default;
+};
+
 // From `pc` (a word index) on, instructions belong to this piece of text.
 struct PcSpan {
   std::uint32_t pc = 0;
   Span span;
+  std::uint32_t site = kNoSite; // of the function's: which call the text was copied to
+  bool operator==(const PcSpan&) const = default;
 };
 
 // Entry state of a frame: slots 0.. hold the parameters, then the rest list if any, then the closure if needed.
@@ -43,6 +65,7 @@ struct Function {
   std::uint16_t slots = 0;          // registers of the frame
   std::vector<Word> code;
   std::vector<PcSpan> spans;        // ascending pc; may be empty (stripped)
+  std::vector<InlineSite> sites;    // parents first
   Span span;                        // of the whole definition
   bool library = false;             // errors inside are reported at the user's call
 };
@@ -75,20 +98,51 @@ struct Import {
   bool operator==(const Import&) const = default;
 };
 
+// Where the tables of a module end.
+struct Ends {
+  std::uint32_t constants = 0, functions = 0, groups = 0, globals = 0, imports = 0, sources = 0, inlined = 0;
+  bool operator==(const Ends&) const = default;
+};
+
+// The module that an extension continues.
+struct Base {
+  Ends ends;
+  std::uint64_t digest = 0; // of what is in its tables (vm/bytecode/digest.h)
+  bool operator==(const Base&) const = default;
+};
+
+// A program; or an extension of one, which holds what comes to the ends of its tables, while indices count from their beginnings.
 struct Module {
   std::vector<Constant> constants;
   std::vector<Function> functions;
   std::vector<Group> groups;
   std::vector<Global> globals;
   std::vector<Import> imports;
-  std::vector<Source> sources;
+  std::deque<Source> sources; // errors point to them while a session adds others
+  std::vector<InlinedProcedure> inlined;
   std::uint32_t entry = 0;           // function of no parameters: runs the top level, returns the last value
+  Base base;                         // of an extension
+  bool is_extension() const { return base.ends != Ends(); }
 };
 
-// The piece of text that the instruction at a word belongs to; null where unknown.
-const Span* span_at(const Function& function, std::uint32_t pc);
+Ends ends_of(const Module& module);
+// What a module holds beyond `ends`, without saying what it continues.
+Module beyond(Module module, const Ends& ends);
+// Puts the tables of `more` behind those of `whole`, whose base stays; all of it or, where memory is short, nothing.
+void append(Module& whole, Module more);
+// Takes back what is beyond `ends`.
+void cut(Module& whole, const Ends& ends, std::uint32_t entry) noexcept;
 
-// True if the tables of `whole` start with those of `part`: what the next module of a session must do.
+// The piece of text that the instruction at a word belongs to, and the procedure: null for the function itself.
+struct Place {
+  const InlinedProcedure* procedure = nullptr;
+  Span span;
+};
+// Innermost first: where the instruction at a word is, then the calls to which that text was copied. Empty where unknown, else
+// the last is the function's own.
+std::vector<Place> places_at(const Module& module, const Function& function, std::uint32_t pc);
+
+// True if the tables of `whole` start with those of `part`.
 bool begins_with(const Module& whole, const Module& part);
 
 // entry registers that are live: parameters, rest, closure

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::int64_t kMostExact = (std::int64_t{1} << 47) - 1;
 constexpr std::int64_t kLeastExact = -(std::int64_t{1} << 47);
-// Register sets take one bit a register for every word of code. A small file must not make them large, so their words are
-// limited in total: real code stays far below.
-constexpr std::size_t kFreeMaskWords = std::size_t{1} << 21;
-constexpr std::size_t kMaskWordsPerCodeWord = 64;
 
 struct Unsound {
   std::uint32_t pc;
@@ -69,7 +65,7 @@ public:
   void check(const Function& function, FunctionFacts& facts) {
     function_ = &function;
     check_header();
-    facts.mask_words = mask_words(function);
+    facts.mask_words = mask_words(function.slots);
     facts.live.assign(function.code.size() * facts.mask_words, 0);
     facts_ = &facts;
     check_each_instruction();
@@ -77,8 +73,6 @@ public:
     facts.reached.resize(states_.size());
     for (std::size_t pc = 0; pc < states_.size(); ++pc) facts.reached[pc] = states_[pc] == kReached;
   }
-
-  static std::uint32_t mask_words(const Function& f) { return std::max(1u, (f.slots + 63u) / 64); }
 
 private:
   enum State : std::uint8_t { kInside, kStart, kReached };
@@ -104,8 +98,24 @@ private:
       if (s.pc < previous || s.pc >= f.code.size()) complain(s.pc, "the places in the source are out of order");
       previous = s.pc;
       check_span(s.span, s.pc);
+      if (s.site != kNoSite) check_index(s.pc, s.site, f.sites, "copied call");
     }
+    check_sites();
     check_span(f.span, 0);
+  }
+  // Those that look places up follow the parents, so a chain may not be long.
+  void check_sites() const {
+    const std::vector<InlineSite>& sites = function_->sites;
+    std::vector<unsigned> depths;
+    for (const InlineSite& s : sites) {
+      if (s.parent != kNoSite && s.parent >= depths.size()) complain(0, "the copied calls are out of order");
+      depths.push_back(s.parent == kNoSite ? 1 : depths[s.parent] + 1);
+      if (depths.back() > kDeepestSites)
+        complain(0, fmt::format("more than {} calls are copied into one another", kDeepestSites));
+      if (module_ == nullptr || s.procedure >= module_->inlined.size())
+        complain(0, fmt::format("there is no copied procedure {}", s.procedure));
+      check_span(s.call, 0);
+    }
   }
   void check_span(const Span& span, std::size_t pc) const {
     std::size_t sources = module_ == nullptr ? 0 : module_->sources.size();
@@ -392,51 +402,58 @@ std::string constant_error(const Module& m, std::size_t index) {
   return {};
 }
 
-std::string table_error(const Module& m) {
-  for (std::size_t i = 0; i < m.constants.size(); ++i)
+// Of what is behind `proven`, which counts the registers of all functions.
+std::string table_error(const Module& m, Proven& proven) {
+  for (std::size_t i = proven.ends.constants; i < m.constants.size(); ++i)
     if (std::string e = constant_error(m, i); !e.empty()) return fmt::format("constant {}: {}", i, e);
-  for (std::size_t i = 0; i < m.groups.size(); ++i) {
+  for (std::size_t i = proven.ends.groups; i < m.groups.size(); ++i) {
     if (m.groups[i].functions.empty()) return fmt::format("closure group {} is empty", i);
     for (std::uint32_t f : m.groups[i].functions) {
       if (f >= m.functions.size()) return fmt::format("closure group {}: there is no function {}", i, f);
       if (!m.functions[f].needs_closure) return fmt::format("closure group {}: function {} takes no closure", i, f);
     }
   }
-  for (const Global& g : m.globals)
-    if (!text::is_utf8(g.name)) return "the name of a global is not UTF-8";
-  for (const Import& i : m.imports)
-    if (!text::is_utf8(i.name)) return "the name of an import is not UTF-8";
-  for (const Source& source : m.sources)
-    if (!text::is_utf8(source.name) || !text::is_utf8(source.text)) return "a source is not UTF-8";
+  for (std::size_t i = proven.ends.globals; i < m.globals.size(); ++i)
+    if (!text::is_utf8(m.globals[i].name)) return "the name of a global is not UTF-8";
+  for (std::size_t i = proven.ends.imports; i < m.imports.size(); ++i)
+    if (!text::is_utf8(m.imports[i].name)) return "the name of an import is not UTF-8";
+  for (std::size_t i = proven.ends.sources; i < m.sources.size(); ++i)
+    if (!text::is_utf8(m.sources[i].name) || !text::is_utf8(m.sources[i].text)) return "a source is not UTF-8";
+  for (std::size_t i = proven.ends.inlined; i < m.inlined.size(); ++i)
+    if (!text::is_utf8(m.inlined[i].name)) return "the name of a copied procedure is not UTF-8";
   if (m.entry >= m.functions.size()) return fmt::format("there is no function {} to start with", m.entry);
   if (entry_slots(m.functions[m.entry]) != 0) return "the function to start with takes arguments";
-  std::size_t mask_words = 0, code_words = 0;
-  for (const Function& f : m.functions) {
-    mask_words += f.code.size() * FunctionCheck::mask_words(f);
-    code_words += f.code.size();
-  }
-  if (mask_words > kFreeMaskWords + code_words * kMaskWordsPerCodeWord)
-    return "the functions have too many registers for their size";
+  for (std::size_t i = proven.ends.functions; i < m.functions.size(); ++i) proven.sets.add(m.functions[i]);
+  if (!proven.sets.fit()) return "the functions have too many registers for their size";
   return {};
 }
 
 } // namespace
 
 bool verify(const Module& module, std::vector<FunctionFacts>& facts, VerifyError& error) {
-  if (std::string e = table_error(module); !e.empty()) {
+  Proven nothing;
+  return verify(module, nothing, facts, error);
+}
+
+bool verify(const Module& module, Proven& proven, std::vector<FunctionFacts>& facts, VerifyError& error) {
+  Proven all = proven;
+  if (std::string e = table_error(module, all); !e.empty()) {
     error = {0, 0, std::move(e)};
     return false;
   }
-  facts.resize(module.functions.size());
+  const std::size_t first = proven.ends.functions;
+  facts.resize(module.functions.size() - first);
   FunctionCheck check(&module);
-  for (std::size_t i = 0; i < module.functions.size(); ++i) {
+  for (std::size_t i = first; i < module.functions.size(); ++i) {
     try {
-      check.check(module.functions[i], facts[i]);
+      check.check(module.functions[i], facts[i - first]);
     } catch (Unsound& unsound) {
       error = {static_cast<std::uint32_t>(i), unsound.pc, std::move(unsound.message)};
       return false;
     }
   }
+  all.ends = ends_of(module);
+  proven = all;
   return true;
 }
 

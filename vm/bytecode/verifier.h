@@ -3,6 +3,7 @@
 #pragma once
 
 #include "vm/bytecode/module.h"
+#include "vm/bytecode/register_sets.h"
 
 #include <string>
 #include <vector>
@@ -25,6 +26,15 @@ struct VerifyError {
 
 // True if the module is sound; then `facts` has one entry a function. Linear time.
 bool verify(const Module& module, std::vector<FunctionFacts>& facts, VerifyError& error);
+
+// How much of a module that grows has been proven.
+struct Proven {
+  Ends ends;
+  RegisterSets sets;
+};
+
+// The same for what `module` holds beyond `proven`, which moves to its end; `facts` are those of the functions there alone.
+bool verify(const Module& module, Proven& proven, std::vector<FunctionFacts>& facts, VerifyError& error);
 
 // The same analysis for the machine's own code (the run_ instructions allowed), which is part of the program and must be sound.
 FunctionFacts verify_own(const Function& function);

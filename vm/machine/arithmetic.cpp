@@ -2,6 +2,7 @@
 // they fall back to. Derivative rules of the numeric instructions stand in derivative_rules.h.
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
+#include "vm/machine/errors.h"
 #include "vm/machine/undo.h"
 
 #include <fmt/format.h>
@@ -10,20 +11,20 @@
 
 namespace cairn::machine {
 
-namespace {
-
-using value::flonum;
-using value::integer;
-
-double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) : v.flonum(); }
-
 const char* scheme_name(Opcode op) {
   switch (op) {
-  case Opcode::add: return "+";
+  case Opcode::add:
+  case Opcode::add_i:
+  case Opcode::add_k: return "+";
   case Opcode::sub:
+  case Opcode::sub_k:
+  case Opcode::rsub_k:
   case Opcode::neg: return "-";
-  case Opcode::mul: return "*";
-  case Opcode::div: return "/";
+  case Opcode::mul:
+  case Opcode::mul_k: return "*";
+  case Opcode::div:
+  case Opcode::div_k:
+  case Opcode::rdiv_k: return "/";
   case Opcode::atan2: return "atan";
   case Opcode::lt: return "<";
   case Opcode::le: return "<=";
@@ -32,6 +33,13 @@ const char* scheme_name(Opcode op) {
   default: return bytecode::kOpcodes[static_cast<std::size_t>(op)].name.data();
   }
 }
+
+namespace {
+
+using value::flonum;
+using value::integer;
+
+double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) : v.flonum(); }
 
 // The value of an exact or integer-valued operand of integer division.
 double integral(Opcode op, Value v) {

@@ -1,6 +1,7 @@
 // The outer loop of execution, and effects.
 #include "vm/machine/engine.h"
 
+#include "vm/machine/errors.h"
 #include "vm/machine/run_operator.h"
 #include "vm/text/number.h"
 
@@ -74,6 +75,7 @@ Status Engine::run(std::uint64_t steps) {
   } else {
     for (std::size_t i = 0; i < runs.size(); ++i) derive(i);
   }
+  NumberWatch numbers;
   const ops::Meter::Installed installed(&meter_);
   try {
     for (;;) {
@@ -83,12 +85,17 @@ Status Engine::run(std::uint64_t steps) {
         if (!expire()) return Status::out_of_steps;
         continue;
       }
-      if (profile != nullptr) {
-        pause = clock + 1;
-        profile->before(*this);
-      }
+      if (profile != nullptr || options.check_nan) pause = clock + 1;
+      if (profile != nullptr) profile->before(*this);
+      if (options.check_nan) numbers.before(*this);
       Exit exit = r.tape != nullptr ? dispatch<true>() : dispatch<false>();
       if (profile != nullptr) profile->after(*this);
+      if (options.check_nan)
+        if (std::string complaint = numbers.after(*this); !complaint.empty()) {
+          error = located(*this, complaint, true);
+          settle();
+          return Status::error;
+        }
       if (exit == Exit::done) {
         ended = true;
         runs.clear();
@@ -114,6 +121,7 @@ Status Engine::run(std::uint64_t steps) {
     try {
       if (tensor_world != nullptr) holders = tensor_world->holders(*this);
       holders.insert(0, e.what());
+      holders += memory_hints(*this);
     } catch (const std::bad_alloc&) {
       holders.clear();
     }

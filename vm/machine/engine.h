@@ -1,6 +1,7 @@
 // The machine inside: stack of runs, globals, counters, accounts. Everything else in this folder works on an Engine.
 #pragma once
 
+#include "vm/bytecode/digest.h"
 #include "vm/bytecode/verifier.h"
 #include "vm/machine/environment.h"
 #include "vm/machine/machine.h"
@@ -34,6 +35,8 @@ struct LoadedModule {
   std::vector<Value> procedures;         // a value for each function that needs no closure
   std::vector<const Code*> lone_code;    // of closure groups of one function; null for larger ones
   std::vector<const HostProcedure*> hosts;  // by import
+  bytecode::Proven proven;
+  bytecode::Digest digest; // as far as the last extension asked for it
 };
 
 class Engine final : public Environment {
@@ -45,7 +48,8 @@ public:
   bool load_only(bytecode::Module module, std::string& message);  // no frame to run yet
   Status run(std::uint64_t steps);
   void drop_everything();
-  // The next module of a session: begins with the one that is loaded. Its entry is ready to run then.
+  // The next module of a session: an extension of the one that is loaded, or a whole one that begins with it. Its entry is ready
+  // to run then.
   bool extend(bytecode::Module module, std::string& message);
   // Instead of running the program on: a call of a procedure. All borrowed. Throws ProgramError if it does not take so many arguments.
   void begin(Value procedure, std::span<const Value> arguments);
@@ -246,6 +250,7 @@ public:
 
 private:
   class Extension;
+  bool continues(const bytecode::Module& module, std::string& message); // what the machine has
   void remember(const char* message) noexcept;  // set_error, where memory may be short
   Frame* applied_to_list(Value callee, Value list);
 };

@@ -1,4 +1,6 @@
 // What is said of an error in the program: where it is, and the calls that led there.
+#include "vm/machine/errors.h"
+
 #include "vm/machine/engine.h"
 #include "vm/text/diagnostic.h"
 
@@ -24,68 +26,67 @@ std::optional<std::uint32_t> called_before(const bytecode::Function& f, std::uin
 
 } // namespace
 
-// The frame where it happened is found from the runs, innermost first; a frame in the library hands the error to its caller.
-void Engine::set_error(const std::string& message) {
+// The frame where it happened is found from the runs, innermost first; a frame in the library hands the error to its caller, and so does what
+// was copied from the library.
+Error located(const Engine& engine, const std::string& message, bool behind) {
   constexpr std::size_t kMostCalls = 12;
-  error = {};
+  Error error;
   error.message = message;
-  const bytecode::Module& m = loaded.module;
+  const bytecode::Module& m = engine.loaded.module;
   std::size_t elided = 0;
   std::string library_name;
   bool innermost = true;
-  const Frame* above = nullptr;  // the frame that returns to the next one, where that is known
-  for (std::size_t i = runs.size(); i-- > 0;) {
-    above = nullptr;
-    for (const Frame* f = runs[i].top; f != nullptr; above = f, f = f->parent, innermost = false) {
+  auto add = [&](const std::string& procedure, const bytecode::Span& span) {
+    if (!error.located && span.file < m.sources.size()) {
+      error.located = true;
+      error.span = span;
+      error.source = &m.sources[span.file];
+      // The error is the library's, the place is the user's: say which procedure the user called.
+      if (!library_name.empty() && !message.starts_with(library_name + ":")) error.message = library_name + ": " + message;
+    }
+    if (error.chain.size() < kMostCalls)
+      error.chain.push_back({procedure, span.file < m.sources.size() ? place_text(m.sources[span.file], span) : ""});
+    else
+      ++elided;
+  };
+  for (std::size_t i = engine.runs.size(); i-- > 0;) {
+    const Frame* above = nullptr;  // the frame that returns to the next one, where that is known
+    for (const Frame* f = engine.runs[i].top; f != nullptr; above = f, f = f->parent, innermost = false) {
       if (f->code->module == nullptr) continue;
       const bytecode::Function& function = m.functions[f->code->index];
       if (function.library) {
-        // A helper is named after its procedure: %fold-left/3.
-        std::string name = function.name.substr(0, function.name.rfind('/') == 0 ? std::string::npos : function.name.rfind('/'));
-        if (!name.empty() && name[0] == '%') name.erase(0, 1);
-        if (!error.located && !name.empty()) library_name = name;
-        continue;
-      }
-      // A frame at rest stands behind its call; the one that failed stands at its instruction.
-      std::uint32_t pc = f->pc();
-      if (!innermost && f->result() != bytecode::kNoRegister && pc != 0) --pc;
-      const bytecode::Span* span = bytecode::span_at(function, pc);
-      if (!error.located && span != nullptr && span->file < m.sources.size()) {
-        error.located = true;
-        error.span = *span;
-        error.source = &m.sources[span->file];
-        // The error is the library's, the place is the user's: say which procedure the user called.
-        if (!library_name.empty() && !message.starts_with(library_name + ":")) error.message = library_name + ": " + message;
-      }
-      if (error.chain.size() >= kMostCalls) {
-        ++elided;
+        if (!error.located && !function.name.empty()) library_name = known_as(function.name);
         continue;
       }
       // A frame that was called for another procedure is there because of tail calls, whose own frames are gone.
-      if (above != nullptr && above->code->module != nullptr && f->result() != bytecode::kNoRegister)
+      if (above != nullptr && above->code->module != nullptr && f->result() != bytecode::kNoRegister && error.chain.size() < kMostCalls)
         if (auto called = called_before(function, f->pc()); called && *called != above->code->index && !error.chain.empty() &&
                                                             !m.functions[*called].library)
           error.chain.push_back({fmt::format("... {}, left by tail calls", m.functions[*called].name.empty() ? "a procedure" : m.functions[*called].name), ""});
-      CallSite site;
-      site.procedure = f->code->index == m.entry ? "the top level" : function.name;
-      if (span != nullptr && span->file < m.sources.size()) {
-        const bytecode::Source& source = m.sources[span->file];
-        if (source.text.empty()) {
-          site.where = source.name;
-        } else {
-          text::Position at = text::position_of(source.text, span->begin);
-          site.where = fmt::format("{}:{}:{}", source.name, at.line, at.column);
-        }
+      // A frame at rest stands behind its call; the one that failed stands at its instruction.
+      std::uint32_t pc = f->pc();
+      if ((innermost ? behind : f->result() != bytecode::kNoRegister) && pc != 0) --pc;
+      std::vector<bytecode::Place> places = bytecode::places_at(m, function, pc);
+      if (places.empty()) places.push_back({nullptr, {static_cast<std::uint32_t>(m.sources.size()), 0, 0}});
+      for (const bytecode::Place& place : places) {
+        if (place.procedure == nullptr)
+          add(f->code->index == m.entry ? "the top level" : function.name, place.span);
+        else if (!place.procedure->library)
+          add(place.procedure->name, place.span);
+        else if (!error.located && !place.procedure->name.empty())
+          library_name = known_as(place.procedure->name);
       }
-      error.chain.push_back(std::move(site));
     }
   }
   if (elided != 0) error.chain.push_back({fmt::format("... {} more calls", elided), ""});
+  return error;
 }
 
-std::string Error::rendered() const {
+void Engine::set_error(const std::string& message) { error = located(*this, message); }
+
+std::string Error::rendered(std::string_view severity) const {
   constexpr std::size_t kMostNameBytes = 200;
-  std::string out = text::render(source, located ? &span : nullptr, "error", message);
+  std::string out = text::render(source, located ? &span : nullptr, severity, message);
   for (const CallSite& site : chain) {
     out += (site.procedure.starts_with("...") ? "  " : "  in ") + (site.procedure.empty() ? std::string("a procedure") : text::shortened(site.procedure, kMostNameBytes));
     if (!site.where.empty()) out += " at " + text::shortened(site.where, kMostNameBytes);

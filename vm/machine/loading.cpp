@@ -13,28 +13,33 @@
 
 namespace cairn::machine {
 
-// What a module adds to the machine, or all of a first one: made beside what there is, which stays as it was unless `commit` is called.
+// What comes behind the machine's module, or a first one: the tables grow at their ends, all else is made beside what there is,
+// and the machine is as it was unless `commit` is called. What it costs depends on what is new alone.
 class Engine::Extension {
 public:
-  Extension(Engine& engine, bytecode::Module module)
-      : engine_(engine), heap_(engine.heap()), loaded_(engine.loaded), module_(std::move(module)), serial_(heap_.next_serial), constants_(heap_),
-        procedures_(heap_) {}
+  Extension(Engine& engine, bytecode::Module more)
+      : engine_(engine), heap_(engine.heap()), loaded_(engine.loaded), module_(loaded_.module), before_(ends_of(module_)),
+        entry_before_(module_.entry), proven_(loaded_.proven), serial_(heap_.next_serial), constants_(heap_), procedures_(heap_) {
+    bytecode::append(module_, std::move(more));
+  }
   Extension(const Extension&) = delete;
   Extension& operator=(const Extension&) = delete;
-  ~Extension() { heap_.next_serial = serial_; }
+  ~Extension() {
+    if (!committed_) bytecode::cut(module_, before_, entry_before_);
+    heap_.next_serial = serial_;
+  }
 
   // False with a message if the module is unsound or needs what there is not.
   bool prepare(std::string& message) {
-    std::vector<bytecode::FunctionFacts> facts;
     bytecode::VerifyError e;
-    if (!bytecode::verify(module_, facts, e)) {
+    if (!bytecode::verify(module_, proven_, facts_, e)) {
       message = fmt::format("invalid bytecode in function {} at word {}: {}", e.function, e.pc, e.message);
       return false;
     }
     if (!find_hosts(message)) return false;
     for (std::size_t i = loaded_.codes.size(); i < module_.functions.size(); ++i) {
-      facts_.push_back(std::move(facts[i]));
-      codes_.push_back(value::make_code(module_.functions[i], facts_.back(), static_cast<std::uint32_t>(i), &loaded_));
+      const bytecode::FunctionFacts& facts = facts_[i - loaded_.codes.size()];
+      codes_.push_back(value::make_code(module_.functions[i], facts, static_cast<std::uint32_t>(i), &loaded_));
       Value procedure = value::kUndefined;
       if (!module_.functions[i].needs_closure) procedure = procedure_of(codes_.back().get());
       procedures_.add(procedure);
@@ -55,6 +60,7 @@ public:
     make_room(loaded_.procedures, procedures_.list.size());
     make_room(loaded_.constants, constants_.list.size());
     make_room(loaded_.lone_code, lone_code_.size());
+    make_room(loaded_.hosts, hosts_.size());
     engine_.globals.resize(module_.globals.size(), value::kUndefined);
     if (entry_) engine_.runs.reserve(engine_.runs.size() + 1);
     std::move(facts_.begin(), facts_.end(), std::back_inserter(loaded_.facts));
@@ -62,9 +68,10 @@ public:
     keep(procedures_, loaded_.procedures);
     keep(constants_, loaded_.constants);
     loaded_.lone_code.insert(loaded_.lone_code.end(), lone_code_.begin(), lone_code_.end());
-    loaded_.module = std::move(module_);
-    loaded_.hosts = std::move(hosts_);
-    engine_.error = {};  // it may point into the old module
+    loaded_.hosts.insert(loaded_.hosts.end(), hosts_.begin(), hosts_.end());
+    loaded_.proven = proven_;
+    committed_ = true;
+    engine_.error = {};
     heap_.next_serial = serial_;  // a program's text is not of its run
     if (!entry_) return;
     engine_.settle();
@@ -121,7 +128,8 @@ private:
   }
   bool find_hosts(std::string& message) {
     const std::vector<HostProcedure>& hosts = engine_.options.hosts;
-    for (const bytecode::Import& import : module_.imports) {
+    for (std::size_t i = loaded_.hosts.size(); i < module_.imports.size(); ++i) {
+      const bytecode::Import& import = module_.imports[i];
       auto it = std::find_if(hosts.begin(), hosts.end(), [&](const HostProcedure& h) { return h.name == import.name; });
       if (it == hosts.end()) {
         message = fmt::format("the program needs the procedure `{}` of its host, which provides none of that name", import.name);
@@ -140,7 +148,11 @@ private:
   Engine& engine_;
   Heap& heap_;
   LoadedModule& loaded_;
-  bytecode::Module module_;
+  bytecode::Module& module_;
+  const bytecode::Ends before_;
+  const std::uint32_t entry_before_;
+  bytecode::Proven proven_;
+  bool committed_ = false;
   std::uint64_t serial_;
   std::vector<bytecode::FunctionFacts> facts_;
   std::vector<value::OwnedCode> codes_;
@@ -150,12 +162,22 @@ private:
   std::optional<value::Held<Frame>> entry_;  // goes before the code it stands in
 };
 
+namespace {
+
+bool is_whole(const bytecode::Module& module, std::string& message) {
+  if (module.is_extension()) message = "this module continues another one, which the machine does not have";
+  return !module.is_extension();
+}
+
+} // namespace
+
 bool Engine::load_only(bytecode::Module module, std::string& message) {
+  if (!is_whole(module, message)) return false;
   if (!bytecode::begins_with(module, loaded.module)) {
     message = "the machine has another program already";
     return false;
   }
-  Extension first(*this, std::move(module));
+  Extension first(*this, bytecode::beyond(std::move(module), ends_of(loaded.module)));
   if (!first.prepare(message)) return false;
   first.commit();
   ended = false;
@@ -165,6 +187,7 @@ bool Engine::load_only(bytecode::Module module, std::string& message) {
 }
 
 bool Engine::load(bytecode::Module module, std::string& message) {
+  if (!is_whole(module, message)) return false;
   Extension first(*this, std::move(module));
   if (!first.prepare(message)) return false;
   heap_.set_budget(options.memory_bytes);
@@ -174,12 +197,29 @@ bool Engine::load(bytecode::Module module, std::string& message) {
   return true;
 }
 
-bool Engine::extend(bytecode::Module module, std::string& message) {
-  if (loaded.module.functions.empty()) return load(std::move(module), message);  // a capsule that was refused left nothing
-  if (!bytecode::begins_with(module, loaded.module)) {
-    message = "this module does not continue the one that the machine has";
+bool Engine::continues(const bytecode::Module& module, std::string& message) {
+  constexpr const char* kNo = "this module does not continue the one that the machine has: ";
+  if (!module.is_extension()) {
+    if (bytecode::begins_with(module, loaded.module)) return true;
+    message = std::string(kNo) + "it begins with something else";
     return false;
   }
+  loaded.digest.advance(loaded.module);
+  const bytecode::Base here = loaded.digest.base();
+  if (module.base == here) return true;
+  if (module.base.ends == here.ends)
+    message = std::string(kNo) + "it belongs to another session";
+  else
+    message = fmt::format(
+        "{}it comes behind {} procedures, and the machine has {}; the modules of a session are given one after the other", kNo,
+        module.base.ends.functions, here.ends.functions);
+  return false;
+}
+
+bool Engine::extend(bytecode::Module module, std::string& message) {
+  if (loaded.module.functions.empty()) return load(std::move(module), message);  // a capsule that was refused left nothing
+  if (!continues(module, message)) return false;
+  if (!module.is_extension()) module = bytecode::beyond(std::move(module), ends_of(loaded.module));
   Extension next(*this, std::move(module));
   if (!next.prepare(message)) return false;
   next.make_entry();

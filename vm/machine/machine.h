@@ -65,7 +65,8 @@ struct Error {
   bytecode::Span span;
   bool located = false;
   std::vector<CallSite> chain;   // innermost first, long ones abbreviated
-  std::string rendered() const;  // FILE:LINE:COLUMN: error: ... with line and caret, then the call chain
+  // FILE:LINE:COLUMN: error: ... with line and caret, then the call chain
+  std::string rendered(std::string_view severity = "error") const;
 };
 
 struct Statistics {  // docs/tools.md, --stats

@@ -21,18 +21,34 @@ std::uint64_t nanoseconds() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-// "FILE:LINE" or with the column.
+// Where an instruction stands; the place is empty where it is not known. What was copied counts as its own procedure's.
+struct Standing {
+  std::string procedure, place;
+};
+Standing standing(const Engine& e, const Code* code, std::uint32_t pc, bool column) {
+  const bytecode::Module& m = e.loaded.module;
+  std::vector<bytecode::Place> places;
+  if (code->module != nullptr) places = bytecode::places_at(m, m.functions[code->index], pc);
+  if (places.empty()) return {name_of(e, code), ""};
+  const bytecode::Place& at = places.front();
+  std::string place = at.span.file < m.sources.size() ? place_text(m.sources[at.span.file], at.span, column) : "";
+  if (at.procedure == nullptr) return {name_of(e, code), place};
+  return {at.procedure->name.empty() ? "a procedure" : known_as(at.procedure->name), place};
+}
+
+} // namespace
+
 std::string place_text(const bytecode::Source& source, const bytecode::Span& span, bool column) {
   if (source.text.empty()) return source.name;
   text::Position at = text::position_of(source.text, span.begin);
   return column ? fmt::format("{}:{}:{}", source.name, at.line, at.column) : fmt::format("{}:{}", source.name, at.line);
 }
 
-// As people know it: helpers of the library are named after their procedure, %fold-left/3; what has no name, after its place.
+std::string known_as(const std::string& name) { return name.starts_with('%') ? name.substr(1, name.rfind('/') - 1) : name; }
+
 std::string name_of(const Engine& e, const Code* code) {
   if (code->module != nullptr && code->index == e.loaded.module.entry) return "the top level";
-  std::string name = e.procedure_name(code);
-  if (name.starts_with('%')) name = name.substr(1, name.rfind('/') - 1);
+  std::string name = known_as(e.procedure_name(code));
   if (!name.empty()) return name;
   const bytecode::Module& m = e.loaded.module;
   const bytecode::Span& span = m.functions[code->index].span;
@@ -40,16 +56,15 @@ std::string name_of(const Engine& e, const Code* code) {
   return place.empty() ? "a procedure" : "lambda at " + place;
 }
 
-// Of the instruction at a word; empty where unknown.
-std::string place_of(const Engine& e, const Code* code, std::uint32_t pc, bool column) {
-  if (code->module == nullptr) return {};
+std::string waiting_text(const Engine& e, const value::Frame* frame) {
   const bytecode::Module& m = e.loaded.module;
-  const bytecode::Span* found = bytecode::span_at(m.functions[code->index], pc);
-  if (found == nullptr || found->file >= m.sources.size()) return {};
-  return place_text(m.sources[found->file], *found, column);
+  for (const bytecode::Place& at : bytecode::places_at(m, m.functions[frame->code->index], frame->pc() == 0 ? 0 : frame->pc() - 1)) {
+    if (at.procedure != nullptr && at.procedure->library) continue;
+    std::string name = at.procedure != nullptr && !at.procedure->name.empty() ? at.procedure->name : name_of(e, frame->code);
+    return at.span.file < m.sources.size() ? fmt::format("{} at {}", name, place_text(m.sources[at.span.file], at.span)) : name;
+  }
+  return name_of(e, frame->code);
 }
-
-} // namespace
 
 Progress progress_of(const Engine& e) {
   GradientProgress& g = e.gradient;
@@ -70,11 +85,11 @@ Progress progress_of(const Engine& e) {
 std::string instruction_text(const Engine& e) {
   const Frame* frame = e.runs.back().top;
   const Code* code = frame->code;
-  std::string place = place_of(e, code, frame->pc(), true);
+  Standing at = standing(e, code, frame->pc(), true);
   std::string text = code->module != nullptr
                          ? bytecode::disassemble_one(e.loaded.module, code->index, frame->pc())
                          : std::string(bytecode::kOpcodes[static_cast<std::size_t>(bytecode::opcode_of(*frame->next()))].name);
-  return fmt::format("{}  {}  {}", place.empty() ? "-" : place, name_of(e, code), text);
+  return fmt::format("{}  {}  {}", at.place.empty() ? "-" : at.place, at.procedure, text);
 }
 
 void Profile::before(const Engine& e) {
@@ -111,9 +126,9 @@ std::string Profile::report(const Engine& e) const {
   for (const auto& [code, counters] : counters_)
     for (std::uint32_t pc = 0; pc < counters.size(); ++pc) {
       if (counters[pc].steps == 0) continue;
-      procedures[name_of(e, code)].add(counters[pc]);
-      std::string place = place_of(e, code, pc, false);
-      lines[place.empty() ? "(" + name_of(e, code) + ")" : place].add(counters[pc]);
+      Standing at = standing(e, code, pc, false);
+      procedures[at.procedure].add(counters[pc]);
+      lines[at.place.empty() ? "(" + at.procedure + ")" : at.place].add(counters[pc]);
       all.add(counters[pc]);
     }
   auto rows = [](const std::map<std::string, Counters>& from) {

@@ -2,6 +2,7 @@
 // of the state, and nothing of it changes a result.
 #pragma once
 
+#include "vm/bytecode/module.h"
 #include "vm/value/object.h"
 
 #include <cstdint>
@@ -13,6 +14,16 @@
 namespace cairn::machine {
 
 class Engine;
+
+// "FILE:LINE:COLUMN", or FILE alone where the text is not known.
+std::string place_text(const bytecode::Source& source, const bytecode::Span& span, bool column = true);
+
+// A procedure of the module by the name that people know: helpers of the library are named after their procedure, %fold-left/3.
+std::string known_as(const std::string& name);
+// The same for any code; what has no name is named after its place.
+std::string name_of(const Engine& engine, const value::Code* code);
+// "PROCEDURE at PLACE" of a frame of the module's that waits for a call.
+std::string waiting_text(const Engine& engine, const value::Frame* frame);
 
 // Kept by the executor of the outermost checkpoint-*j.
 struct GradientProgress {

@@ -1,6 +1,5 @@
 // The devices of a machine, and who holds their memory.
 #include "vm/machine/engine.h"
-#include "vm/text/diagnostic.h"
 
 #include <fmt/format.h>
 
@@ -40,13 +39,12 @@ std::string TensorWorld::holders(const Engine& engine) const {
       if (code != nullptr && code->module != nullptr) {
         const bytecode::Module& m = engine.loaded.module;
         const bytecode::Function& function = m.functions[code->index];
-        where = function.name.empty() ? "a procedure" : function.name;
-        const bytecode::Span* span = bytecode::span_at(function, h.pc);
-        if (span != nullptr && span->file < m.sources.size() && !m.sources[span->file].text.empty()) {
-          const bytecode::Source& source = m.sources[span->file];
-          text::Position at = text::position_of(source.text, span->begin);
-          where += fmt::format(" at {}:{}:{}", source.name, at.line, at.column);
-        }
+        std::vector<bytecode::Place> places = bytecode::places_at(m, function, h.pc);
+        const bytecode::InlinedProcedure* copied = places.empty() ? nullptr : places.front().procedure;
+        where = copied != nullptr ? known_as(copied->name) : function.name;
+        if (where.empty()) where = "a procedure";
+        if (!places.empty() && places.front().span.file < m.sources.size() && !m.sources[places.front().span.file].text.empty())
+          where += " at " + place_text(m.sources[places.front().span.file], places.front().span);
       }
       out += fmt::format("\n    {} bytes in {} tensors made by {}", h.bytes, h.storages, where);
     }

@@ -2,6 +2,7 @@
 #include "vm/runs/update.h"
 
 #include "vm/runs/children.h"
+#include "vm/runs/holders.h"
 #include "vm/runs/states.h"
 
 #include <fmt/format.h>
@@ -119,7 +120,7 @@ void want_unshared(Engine& engine, Value x, const char* name) {
       for_each_child(o, [&](Value child, std::uint32_t) { pending.push_back(child); });
       shared = o->count != 1 && contains(v, value::is_tensor);
     }
-    if (shared) throw ProgramError(fmt::format("{}: something else holds a leaf of {}", name, engine.describe(x)));
+    if (shared) throw ProgramError(fmt::format("{}: something else holds a leaf of {}{}", name, engine.describe(x), holder_of(engine, v)));
   }
 }
 

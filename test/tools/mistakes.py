@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""What newcomers from PyTorch, JAX, NumPy, Python, Lua and other Schemes type first, and the line that helps each of them.
+
+    mistakes.py --bin FOLDER
+"""
+import os
+import signal
+import subprocess
+import unittest
+
+import driver
+from driver import ToolTest
+
+# What was meant, the program, options of vmrun, exit code, and texts that the message must have.
+MISTAKES = [
+    ("assignment, as in any other language", "(define total 0)\n(set! total (+ total 1))\n", [], 2,
+     ["a.scm:2:2: error: 'set!' does not exist in Cairn: variables do not change; bind a new one with 'let' or pass it to the next round of a loop"]),
+    ("a loop of Python or Lua", "(define (f n)\n  (while (< n 10) (display n)))\n", [], 2,
+     ["a.scm:2:4: error: 'while' does not exist in Cairn: a loop is 'do', 'for-each' or a named 'let' that calls itself"]),
+    ("jax.grad", "(define (f x) (* x x))\n(display ((grad f) 3.))\n", [], 2,
+     ["a.scm:2:12: error: 'grad' does not exist in Cairn: write (gradient f x)"]),
+    ("torch.relu", "(display (torch.relu (randn '(2 2))))\n", [], 2,
+     ["a.scm:1:11: error: 'torch.relu' does not exist in Cairn: write (ReLU t), or (max x 0) of a number"]),
+    ("numpy.zeros and reshape", "(display (reshape (fill '(6) 0) '(2 3)))\n", [], 2,
+     ["a.scm:1:11: error: 'reshape' does not exist in Cairn: write (view t sizes); one of the sizes may be -1"]),
+    ("print", "(print \"hello\")\n", [], 2,
+     ["a.scm:1:2: error: 'print' does not exist in Cairn: write (display x), then (newline)"]),
+    ("len", "(display (len '(1 2 3)))\n", [], 2,
+     ["a.scm:1:11: error: 'len' does not exist in Cairn: write (length l) of a list, (vector-length v), (string-length s) or (size t) of a tensor"]),
+    ("a macro of Scheme", "(define-syntax swap! (syntax-rules () ((_ a b) a)))\n", [], 2,
+     ["a.scm:1:2: error: 'define-syntax' does not exist in Cairn: there are no macros; write a procedure"]),
+    ("a slip of the pen", "(define (distance a b) (abs (- a b)))\n(display (distnace 1 2))\n", [], 2,
+     ["a.scm:2:11: error: unbound name 'distnace'; did you mean 'distance'?"]),
+    ("a parenthesis too few", "(define (f x)\n  (* x (+ x 1))\n\n(display (f 2))\n", [], 2, ["a.scm:1:1: error: "]),
+    ("an option misspelt", "(display 1)\n", ["--memroy=1GiB"], 2, ["vmrun: error: there is no option --memroy; did you mean --memory?"]),
+    ("an end forgotten", "(define (count n)\n  (+ 1 (count (- n 1))))\n(display (count 10))\n", ["--memory=20MB"], 3,
+     ["a.scm:2:8: error: memory budget of 19.1 MiB exceeded", "calls of count wait for each other's values", "does the recursion end?",
+      "in count at a.scm:2:8"]),
+    ("a run whose tape does not fit",
+     "(define (f x) (let loop ((i 0) (x x)) (if (= i 10000000) x (loop (+ i 1) (* x 1.0000001)))))\n(display (*j f 1. 1.))\n", ["--memory=20MB"], 3,
+     ["memory budget of 19.1 MiB exceeded", "checkpoint-*j takes the same operands, gives the same bits and keeps a small part of it at a time"]),
+    ("a list where a number was meant, in a helper", "(define (half x) (/ x 2))\n(define (area l) (* 3 (half l)))\n(display (area '(1 2)))\n", [], 1,
+     ["a.scm:1:18: error: /: expected a number, got (1 2)", "in half at a.scm:1:18", "in area at a.scm:2:23", "in the top level at a.scm:3:10"]),
+    ("operands that are not as the pattern says", "(define (swap (list a b)) (list b a))\n(display (swap '(1 2 3)))\n", [], 1,
+     ["a.scm:1:15: error: no pattern matches (3)", "in swap at a.scm:1:15", "in the top level at a.scm:2:10"]),
+    ("too few operands", "(define (f x y) (* x y))\n(define (g h) (+ 0 (h 2)))\n(display (g f))\n", [], 1, ["f: expected 2 arguments, got 1"]),
+    ("a square root of a negative number", "(define (root x) (+ 0. (sqrt x)))\n(display (* 2 (root -2.)))\n", ["--check-nan"], 1,
+     ["a.scm:1:24: error: sqrt: the result is a NaN", "in root at a.scm:1:24"]),
+    ("shapes that do not fit", "(define (layer w x) (tanh (matmul w x)))\n(display (layer (fill '(3 4) 1) (fill '(5) 1)))\n", [], 1,
+     ["a.scm:1:27: error: matmul: ", "in layer at a.scm:1:27"]),
+]
+
+
+class Mistakes(ToolTest):
+    def test_each_mistake_is_answered_with_what_helps(self):
+        self.assertGreaterEqual(len(MISTAKES), 15)
+        for name, program, options, code, said in MISTAKES:
+            with self.subTest(name):
+                self.write("a.scm", program)
+                errors = self.vmrun(*options, "a.scm", code=code).errors
+                for text in said:
+                    self.assertIn(text, errors)
+
+    def test_hints_are_for_those_whom_they_help(self):
+        self.write("a.scm", "(define (grow l) (grow (cons 1 l)))\n(grow '())\n")
+        errors = self.vmrun("--memory=20MB", "a.scm", code=3).errors
+        self.assertNotIn("recursion", errors)
+        self.assertNotIn("checkpoint", errors)
+        self.write("a.scm", "(define (even n) (if (= n 0) #t (not (odd (- n 1)))))\n(define (odd n) (if (= n 0) #f (not (even (- n 1)))))\n(display (even -1))\n")
+        self.assertIn("does the recursion end?", self.vmrun("--memory=20MB", "a.scm", code=3).errors)
+
+    def test_nan_of_numbers_are_found_where_they_begin_and_change_nothing_else(self):
+        self.write("a.scm", "(define (f x)\n  (* 1. (- x x)))\n(display (f +inf.0))\n")
+        self.assertIn("a.scm:2:9: error: -: the result is a NaN", self.vmrun("--check-nan", "a.scm", code=1).errors)
+        self.assertEqual(self.vmrun("a.scm").output, "+nan.0")
+        self.write("a.scm", "(define (f x) (sqrt (* x x)))\n(display (j* f 0. 1.))\n")
+        self.assertIn("a.scm:1:15: error: sqrt: the tangent of the result is a NaN", self.vmrun("--check-nan", "a.scm", code=1).errors)
+        self.write("a.scm", "(define (f x) (let loop ((i 0) (x x)) (if (= i 300) x (loop (+ i 1) (sin (* x 1.1))))))\n"
+                            "(display (checkpoint-*j f 1. 1.)) (display (j* f 1. 1.)) (display (gradient f 2))\n")
+        plain, watched = self.vmrun("--stats", "a.scm"), self.vmrun("--stats", "--check-nan", "a.scm")
+        self.assertEqual(plain.output, watched.output)
+        self.assertEqual(self.stats(plain)["steps"], self.stats(watched)["steps"])
+
+    def test_who_holds_a_leaf_is_named(self):
+        update = "(define (loss w) (sumall (* w w)))\n(define (rule leaf c state) (cons (- leaf c) '()))\n"
+        self.write("a.scm", update + "(define weights (fill '(3) 1.))\n(display (*j-update! loss weights 1 rule '()))\n(display weights)\n")
+        self.assertIn("something else holds a leaf of #<tensor f32 (3)", self.vmrun("a.scm", code=1).errors)
+        self.assertIn(": the definition of weights", self.vmrun("a.scm", code=1).errors)
+        self.write("a.scm", update + "(define (train w) (cons (*j-update! loss w 1 rule '()) w))\n(display (train (fill '(3) 1.)))\n")
+        self.assertIn(": a variable of train at a.scm:3:25, which is used again", self.vmrun("a.scm", code=1).errors)
+
+    def interrupt(self, *options):
+        """vmrun is given Ctrl-C once a gradient at the start of the program has been explained."""
+        running = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--explain", *options], cwd=self.folder, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, bufsize=0)
+        self.assertNotEqual(running.stderr.readline(), b"")
+        running.send_signal(signal.SIGINT)
+        output, errors = running.communicate(timeout=300)
+        return running.returncode, output.decode(), errors.decode()
+
+    def test_an_interrupt_says_where_the_program_was_and_saves_it(self):
+        turns = 300_000_000
+        program = ("(define (spin i x)\n  (if (= i {0}) x (spin (+ i 1) (+ x 1))))\n(define (work n) (+ 0 (spin 0 n)))\n"
+                   "(checkpoint-*j sin 1. 1.)\n(display (work 1))\n")
+        self.write("a.scm", program.format(turns))
+        code, output, errors = self.interrupt("--save=a.capsule", "a.scm")
+        self.assertEqual(code, 130, errors)
+        self.assertRegex(errors, r"(?m)^a\.scm:2:\d+: stopped: after \d+ steps$")
+        self.assertIn("in spin at a.scm:2:", errors)
+        self.assertIn("in work at a.scm:3:", errors)
+        self.assertTrue(errors.endswith("vmrun: vmrun --resume=a.capsule goes on from here\n"), errors)
+        self.assertEqual(self.vmrun("--resume=a.capsule", "--steps=1000000", code=75).output, "")
+        code, output, errors = self.interrupt("--stats", "a.scm")
+        self.assertEqual(code, 130, errors)
+        self.assertIn('"steps":', errors.splitlines()[-1])
+
+    def test_what_an_interrupt_saved_ends_as_if_nothing_had_been(self):
+        self.write("a.scm", "(define (spin i x) (if (= i 30000000) x (spin (+ i 1) (+ x 1))))\n(checkpoint-*j sin 1. 1.)\n(display (spin 0 1))\n")
+        code, output, errors = self.interrupt("--save=a.capsule", "a.scm")
+        if code == 0:  # it was faster than the signal
+            self.assertEqual(output, "30000001")
+            return
+        self.assertEqual(code, 130, errors)
+        self.assertEqual(self.vmrun("--resume=a.capsule").output, "30000001")
+
+    def test_options_that_are_far_from_all_there_are_get_no_advice(self):
+        self.assertEqual(self.tool("vmrun", "--frobnicate", code=2).errors.splitlines()[0], "vmrun: error: there is no option --frobnicate")
+        self.assertIn("did you mean --strip?", self.tool("vmc", "--stripp", "a.scm", code=2).errors)
+        self.assertIn("did you mean --help?", self.tool("vmdis", "--halp", "a.bc", code=2).errors)
+
+
+if __name__ == "__main__":
+    arguments = driver.parse(__doc__)
+    ToolTest.bin = os.path.abspath(arguments.bin)
+    unittest.main(argv=["mistakes.py", *arguments.tests])

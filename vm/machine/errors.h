@@ -1,0 +1,35 @@
+// What is said of errors, and of a machine that stands still: where it is, the calls that led there, and what may help.
+#pragma once
+
+#include "vm/bytecode/instruction.h"
+#include "vm/machine/machine.h"
+#include "vm/value/object.h"
+
+#include <cstdint>
+#include <string>
+
+namespace cairn::machine {
+
+// What programs call the procedure behind an instruction of arithmetic.
+const char* scheme_name(bytecode::Opcode op);
+
+// `behind`: the instruction meant is the one before the place at which the innermost frame stands.
+Error located(const Engine& engine, const std::string& message, bool behind = false);
+
+// For memory that is used up: procedures that wait for one another in great numbers, and a tape that checkpointing would spare. Lines to
+// follow a message; empty if nothing is known.
+std::string memory_hints(const Engine& engine);
+
+// The option check_nan, for numbers: looks at the result of each instruction of arithmetic while the machine runs one at a time.
+class NumberWatch {
+public:
+  void before(const Engine& engine);
+  // The complaint about a NaN that the instruction has made; empty if there is none.
+  std::string after(const Engine& engine) const;
+
+private:
+  const value::Code* code_ = nullptr;  // null: the instruction makes no number
+  std::uint32_t pc_ = 0;
+};
+
+} // namespace cairn::machine

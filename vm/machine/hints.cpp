@@ -1,0 +1,98 @@
+// What may help where memory is gone, and which instruction made the first number that is none.
+#include "vm/machine/engine.h"
+#include "vm/machine/errors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace cairn::machine {
+
+namespace {
+
+struct Waiting {
+  std::uint64_t frames = 0;
+  std::int64_t bytes = 0;
+};
+
+// Frames by the procedure that waits in them.
+std::unordered_map<const Code*, Waiting> waiting_procedures(const Engine& engine) {
+  std::unordered_map<const Code*, Waiting> all;
+  const Code* last = nullptr;
+  Waiting* at = nullptr;
+  for (const Run& run : engine.runs)
+    for (const Frame* f = run.top; f != nullptr; f = f->parent) {
+      if (f->code != last) at = &all[last = f->code];
+      ++at->frames;
+      at->bytes += static_cast<std::int64_t>(f->code->frame_bytes());
+    }
+  return all;
+}
+
+// Frames of few procedures by the thousand that hold much of the memory are a recursion that goes deep.
+std::string recursion_hint(const Engine& engine) {
+  constexpr std::uint64_t kDeep = 10'000;
+  constexpr std::size_t kFew = 3;
+  Waiting all;
+  std::vector<std::pair<const Code*, Waiting>> most;
+  for (const auto& [code, waiting] : waiting_procedures(engine)) {
+    all.frames += waiting.frames;
+    all.bytes += waiting.bytes;
+    if (code->module != nullptr) most.push_back({code, waiting});
+  }
+  std::int64_t live = std::max<std::int64_t>(engine.live_bytes(), 1);
+  if (all.frames < kDeep || all.bytes < live / 4) return "";
+  std::sort(most.begin(), most.end(), [](const auto& a, const auto& b) {
+    return a.second.frames != b.second.frames ? a.second.frames > b.second.frames : a.first->index < b.first->index;
+  });
+  std::uint64_t named = 0;
+  std::string names;
+  for (std::size_t i = 0; i < most.size() && i < kFew && named < all.frames / 10 * 9; ++i) {
+    named += most[i].second.frames;
+    names += (names.empty() ? "" : ", ") + name_of(engine, most[i].first);
+  }
+  if (named < all.frames / 10 * 9) return "";
+  return fmt::format("\n  {} calls of {} wait for each other's values and hold {} % of the memory: does the recursion end? A call that is the last thing "
+                     "its procedure does waits for nothing: what is computed so far can be an argument of the next call",
+                     all.frames, names, all.bytes * 100 / live);
+}
+
+// A tape that grows with the run is what checkpointing is for.
+std::string tape_hint(const Engine& engine) {
+  const value::Heap& heap = engine.accounts();
+  bool reverse = std::any_of(engine.runs.begin(), engine.runs.end(), [](const Run& r) { return r.kind == RunKind::reverse; });
+  if (!reverse || heap.tape.live + heap.tensors.live < engine.live_bytes() / 2) return "";
+  return "\n  the tape of *j does not fit: checkpoint-*j takes the same operands, gives the same bits and keeps a small part of it at a time";
+}
+
+} // namespace
+
+std::string memory_hints(const Engine& engine) { return tape_hint(engine) + recursion_hint(engine); }
+
+void NumberWatch::before(const Engine& engine) {
+  const Frame* frame = engine.runs.back().top;
+  Opcode op = bytecode::opcode_of(*frame->next());
+  code_ = op >= Opcode::add && op <= Opcode::inexact ? frame->code : nullptr;
+  pc_ = frame->pc();
+}
+
+// The instruction has not changed frames, and its result is where its first field says. Tensors have been looked at.
+std::string NumberWatch::after(const Engine& engine) const {
+  if (code_ == nullptr || engine.runs.empty()) return "";
+  const Frame* frame = engine.runs.back().top;
+  if (frame == nullptr || frame->code != code_ || frame->pc() != pc_ + 1) return "";
+  Word instruction = code_->words()[pc_];
+  auto nan = [](Value v) { return v.is_flonum() && std::isnan(v.flonum()); };
+  Value v = frame->slots()[bytecode::field_a(instruction)];
+  std::string who(scheme_name(bytecode::opcode_of(instruction)));
+  if (nan(engine.primal(v))) return who + ": the result is a NaN";
+  for (; value::is_bundle(v); v = value::as_bundle(v)->primal)
+    if (nan(engine.primal(value::as_bundle(v)->tangent))) return who + ": the tangent of the result is a NaN";
+  return "";
+}
+
+} // namespace cairn::machine
