@@ -63,7 +63,7 @@
 ; flags: --memory=4MiB
 (define (f x) (* x x))
 (define (many i l) (if (= i 0) l (many (- i 1) (cons (f (fill '(100000) 2)) l))))
-(many 100 '()) ; expect error: in \d+ tensors made by many at .*:3:15
+(many 100 '()) ; expect error: in \d+ tensors made by f at .*:3:15
 ; expect exit: 3
 ;;; case nan
 ; flags: --check-nan
