@@ -47,8 +47,7 @@ std::map<void*, Origin>& origins() {
 bool refuse() {
   if (depth.load(std::memory_order_relaxed) <= 0 || own) return false;
   std::uint64_t at = refused_at.load(std::memory_order_relaxed), n = ++counted;
-  bool no = at != 0 && (n == at || (n > at && all_behind.load(std::memory_order_relaxed)));
-  return no;
+  return at != 0 && (n == at || (n > at && all_behind.load(std::memory_order_relaxed)));
 }
 
 void* born(void* block) {
