@@ -213,16 +213,16 @@ Source read_source(ByteReader& in) {
 }
 
 void write_base(ByteWriter& out, const Base& b) {
-  for (std::uint32_t end :
-       {b.ends.constants, b.ends.functions, b.ends.groups, b.ends.globals, b.ends.imports, b.ends.sources, b.ends.inlined})
-    out.u32(end);
+#define X(table) out.u32(b.ends.table);
+  CAIRN_MODULE_TABLES(X)
+#undef X
   out.u64(b.digest);
 }
 Base read_base(ByteReader& in) {
   Base b;
-  for (std::uint32_t* end :
-       {&b.ends.constants, &b.ends.functions, &b.ends.groups, &b.ends.globals, &b.ends.imports, &b.ends.sources, &b.ends.inlined})
-    *end = in.u32();
+#define X(table) b.ends.table = in.u32();
+  CAIRN_MODULE_TABLES(X)
+#undef X
   b.digest = in.u64();
   return b;
 }

@@ -34,6 +34,7 @@ template <class Table> std::uint32_t count(const Table& table) { return static_c
 template <class T> void make_room(std::vector<T>& table, const std::vector<T>& more) {
   if (table.size() + more.size() > table.capacity()) table.reserve(std::max(table.size() + more.size(), 2 * table.capacity()));
 }
+template <class T> void make_room(std::deque<T>&, const std::deque<T>&) {} // takes memory by the piece
 template <class Table> void move_to_end(Table& table, Table& more) {
   std::move(more.begin(), more.end(), std::back_inserter(table));
 }
@@ -46,28 +47,22 @@ template <class Table> void drop_first(Table& table, std::uint32_t n) { table.er
 } // namespace
 
 Ends ends_of(const Module& m) {
-  return {count(m.constants), count(m.functions), count(m.groups), count(m.globals),
-          count(m.imports),   count(m.sources),   count(m.inlined)};
+#define X(table) count(m.table),
+  return {CAIRN_MODULE_TABLES(X)};
+#undef X
 }
 
 Module beyond(Module m, const Ends& ends) {
-  drop_first(m.constants, ends.constants);
-  drop_first(m.functions, ends.functions);
-  drop_first(m.groups, ends.groups);
-  drop_first(m.globals, ends.globals);
-  drop_first(m.imports, ends.imports);
-  drop_first(m.sources, ends.sources);
-  drop_first(m.inlined, ends.inlined);
+#define X(table) drop_first(m.table, ends.table);
+  CAIRN_MODULE_TABLES(X)
+#undef X
   return m;
 }
 
 void append(Module& whole, Module more) {
-  make_room(whole.constants, more.constants);
-  make_room(whole.functions, more.functions);
-  make_room(whole.groups, more.groups);
-  make_room(whole.globals, more.globals);
-  make_room(whole.imports, more.imports);
-  make_room(whole.inlined, more.inlined);
+#define X(table) make_room(whole.table, more.table);
+  CAIRN_MODULE_TABLES(X)
+#undef X
   const Ends before = ends_of(whole);
   try {
     move_to_end(whole.sources, more.sources); // the only one that may still need memory
@@ -75,23 +70,17 @@ void append(Module& whole, Module more) {
     cut(whole, before, whole.entry);
     throw;
   }
-  move_to_end(whole.constants, more.constants);
-  move_to_end(whole.functions, more.functions);
-  move_to_end(whole.groups, more.groups);
-  move_to_end(whole.globals, more.globals);
-  move_to_end(whole.imports, more.imports);
-  move_to_end(whole.inlined, more.inlined);
+  more.sources.clear();
+#define X(table) move_to_end(whole.table, more.table);
+  CAIRN_MODULE_TABLES(X)
+#undef X
   whole.entry = more.entry;
 }
 
 void cut(Module& whole, const Ends& ends, std::uint32_t entry) noexcept {
-  cut_table(whole.constants, ends.constants);
-  cut_table(whole.functions, ends.functions);
-  cut_table(whole.groups, ends.groups);
-  cut_table(whole.globals, ends.globals);
-  cut_table(whole.imports, ends.imports);
-  cut_table(whole.sources, ends.sources);
-  cut_table(whole.inlined, ends.inlined);
+#define X(table) cut_table(whole.table, ends.table);
+  CAIRN_MODULE_TABLES(X)
+#undef X
   whole.entry = entry;
 }
 
@@ -110,9 +99,9 @@ std::vector<Place> places_at(const Module& module, const Function& function, std
 }
 
 bool begins_with(const Module& whole, const Module& part) {
-  return starts(whole.constants, part.constants) && starts(whole.functions, part.functions) &&
-         starts(whole.groups, part.groups) && starts(whole.globals, part.globals) && starts(whole.imports, part.imports) &&
-         starts(whole.sources, part.sources) && starts(whole.inlined, part.inlined);
+#define X(table) &&starts(whole.table, part.table)
+  return true CAIRN_MODULE_TABLES(X);
+#undef X
 }
 
 } // namespace cairn::bytecode

@@ -98,9 +98,14 @@ struct Import {
   bool operator==(const Import&) const = default;
 };
 
+// The tables of a module, in the order in which extensions name where they end.
+#define CAIRN_MODULE_TABLES(X) X(constants) X(functions) X(groups) X(globals) X(imports) X(sources) X(inlined)
+
 // Where the tables of a module end.
 struct Ends {
-  std::uint32_t constants = 0, functions = 0, groups = 0, globals = 0, imports = 0, sources = 0, inlined = 0;
+#define X(table) std::uint32_t table = 0;
+  CAIRN_MODULE_TABLES(X)
+#undef X
   bool operator==(const Ends&) const = default;
 };
 
