@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs the hostile programs of table.py and looks at what they cost their host.
 
-    run.py --bin FOLDER [--jobs N] [--only PART_OF_A_NAME] [--list]
+    run.py --bin FOLDER [--jobs N] [--only PART_OF_A_NAME] [--latency MS] [--list]
 
 Each ends in its exit code with one message of bounded length, at most 64 MiB more resident than its budget, after at most two seconds of CPU.
 Then a host (host.c) runs each under a larger budget and without limits of steps and work, and cancels it now and again: every time it must have
-the machine back within 50 ms. Other processes use the same processors, so what was late is tried again alone, the best of three counts, and who has
-computed for less than 50 ms may have waited for a processor for up to a second.
+the machine back within 50 ms, or what --latency says. Other processes use the same processors, so what was late is tried again alone, the best of three counts, and who has
+computed for less than that may have waited for a processor for up to a second.
 """
 import argparse
 import collections
@@ -25,7 +25,6 @@ MESSAGE = 4000  # characters
 KILLED_AFTER = 10  # seconds of CPU
 CANCELLED_AFTER = (5, 60, 300)  # milliseconds: while little has happened, in the middle, after slices of scalar code have grown long
 CANCEL_MEMORY = 1 << 30  # large objects take long to make
-LATENCY = 50_000  # microseconds
 WAITING = 1_000_000  # microseconds in which next to nothing was computed
 TRIES = 3
 BAD_STATUSES = {9: "out of memory", 10: "a fault inside Cairn"}  # of cairn.h
@@ -87,7 +86,7 @@ def faults_of_run(attack, tools):
     return faults
 
 
-def latencies(attack, tools):
+def latencies(attack, tools, most):
     """Microseconds from each cancellation to the end of the run, and what else is wrong."""
     kept = [option for option in attack.options if option.startswith(("--device=", "--checkpoint=")) or option == "--check-nan"]
     with Room(attack, tools) as room:
@@ -97,16 +96,16 @@ def latencies(attack, tools):
         return [], [f"the host that cancels it ended with {done.code}: {done.errors[:200]!r}"]
     *took, end = done.output.splitlines()
     status = int(end.split()[1])
-    return [latency(*map(int, line.split())) for line in took], [f"cancelled: {BAD_STATUSES[status]}"] if status in BAD_STATUSES else []
+    return [latency(*map(int, line.split()), most) for line in took], [f"cancelled: {BAD_STATUSES[status]}"] if status in BAD_STATUSES else []
 
 
-def latency(clock, computed):
+def latency(clock, computed, most):
     """By the clock, or what was computed if another process had the processor meanwhile."""
-    return computed if clock > LATENCY and computed <= LATENCY and clock <= WAITING else clock
+    return computed if clock > most and computed <= most and clock <= WAITING else clock
 
 
-def late(took):
-    return any(t > LATENCY for t in took)
+def late(took, most):
+    return any(t > most for t in took)
 
 
 def best(tries):
@@ -114,9 +113,9 @@ def best(tries):
     return [min(t) for t in zip(*tries)]
 
 
-def examine(attack, tools):
+def examine(attack, tools, most):
     faults = faults_of_run(attack, tools)
-    took, more = latencies(attack, tools) if attack.cancelled else ([], [])
+    took, more = latencies(attack, tools, most) if attack.cancelled else ([], [])
     return faults + more, took
 
 
@@ -125,9 +124,10 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="the folder of vmrun and of the programs beside this one")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="attacks at a time (default: one a processor)")
     parser.add_argument("--only", default="", help="attacks whose names have this in them")
+    parser.add_argument("--latency", type=int, default=50, help="milliseconds from a cancellation to the end of the run (default: 50)")
     parser.add_argument("--list", action="store_true", help="tell the names and end")
     options = parser.parse_args()
-    tools = options.bin.resolve()
+    tools, most = options.bin.resolve(), 1000 * options.latency
     attacks = [attack for attack in table.ATTACKS if options.only in attack.name]
     if options.list:
         print("\n".join(attack.name for attack in attacks))
@@ -137,17 +137,17 @@ def main():
 
     faults, slow, worst, cancellations = {}, {}, 0, 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for attack, (found, took) in zip(attacks, pool.map(lambda attack: examine(attack, tools), attacks)):
+        for attack, (found, took) in zip(attacks, pool.map(lambda attack: examine(attack, tools, most), attacks)):
             if found:
                 faults[attack.name] = found
-            if late(took):
+            if late(took, most):
                 slow[attack.name] = (attack, [took])
             else:
                 worst = max([worst, *took])
             cancellations += len(took)
     for name, (attack, tries) in slow.items():  # alone
-        while late(best(tries)) and len(tries) < TRIES:
-            took, more = latencies(attack, tools)
+        while late(best(tries), most) and len(tries) < TRIES:
+            took, more = latencies(attack, tools, most)
             if more:
                 faults.setdefault(name, []).extend(more)
                 break
@@ -156,7 +156,7 @@ def main():
             else:
                 tries.append(tries[0])
         worst = max([worst, *best(tries)])
-        if late(best(tries)):
+        if late(best(tries), most):
             faults.setdefault(name, []).append("cancelled after " + ", ".join(f"{t / 1000:.0f}" for t in best(tries)) + " ms")
     for name, found in faults.items():
         print(f"{name}: " + "\n    ".join(found))

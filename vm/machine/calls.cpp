@@ -44,6 +44,7 @@ bool takes_long(bytecode::Primitive which) {
   case P::write_real:
   case P::write_char:
   case P::read_real:
+  case P::command_line:
     return true;
   default:
     return false;

@@ -104,7 +104,10 @@ Value read_real(const Call& call) {
 Value command_line(const Call& call) {
   const std::vector<std::string>& arguments = call.environment().arguments();
   Owned list(call.heap(), kNull);
-  for (std::size_t i = arguments.size(); i-- > 0;) list.push(call.heap().make_string(text::repaired(arguments[i])));
+  for (std::size_t i = arguments.size(); i-- > 0;) {
+    call.spend(arguments[i].size());
+    list.push(call.heap().make_string(text::repaired(arguments[i])));
+  }
   return list.take();
 }
 
