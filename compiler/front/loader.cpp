@@ -54,7 +54,7 @@ Vector<DatumPtr> Loader::read_source(std::string name, std::string text, Place p
   auto file = static_cast<std::uint32_t>(names_.sources.size());
   names_.places.push_back(std::move(place));
   names_.charges.emplace_back().add(2 * text.size()); // once here and once in the module
-  const std::string& kept = names_.sources.emplace_back(std::move(name), std::move(text)).text;
+  const std::string& kept = names_.sources.emplace_back(bytecode::Source{std::move(name), std::move(text)}).text;
   check_text(kept, file);
   std::size_t begin = kept.starts_with("\xEF\xBB\xBF") ? 3 : 0; // a byte order mark
   return read_all(kept, file, begin, kept.size());
@@ -141,7 +141,7 @@ std::uint32_t Loader::library_source(std::uint32_t file) {
     const LibraryFile& source = library_files()[file];
     names_.places.push_back({"", "", static_cast<std::uint32_t>(names_.places.size())});
     names_.charges.emplace_back();
-    names_.sources.emplace_back(fmt::format("<cairn>/{}.scm", source.name), std::string(source.text));
+    names_.sources.push_back({fmt::format("<cairn>/{}.scm", source.name), std::string(source.text)});
     known = static_cast<std::uint32_t>(names_.sources.size());
   }
   return known - 1;
