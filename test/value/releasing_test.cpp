@@ -1,4 +1,5 @@
-// Releasing that is stopped: what is left stays in the accounts, nothing of it can be seen, and it goes when it is asked for, or when room is needed.
+// Releasing that is stopped: what is left stays in the accounts, nothing of it can be seen, and it goes when it is asked for, or
+// when room is needed.
 #include "vm/value/heap.h"
 
 #include <doctest/doctest.h>
@@ -9,7 +10,7 @@ using namespace cairn::value;
 
 namespace {
 
-constexpr std::int64_t kPairs = 100'000, kAtOnce = 4096;  // as many between two questions
+constexpr std::int64_t kPairs = 100'000, kAtOnce = 4096; // as many between two questions
 
 Value list_of(Heap& heap, std::int64_t n) {
   Value v = kNull;
@@ -40,7 +41,7 @@ TEST_CASE("releasing is stopped after some thousands of objects, and goes on wit
   heap.release(list);
   CHECK(heap.has_set_aside());
   CHECK(heap.live_bytes() - before == 32 * (kPairs - 3 * kAtOnce + 1));
-  heap.release(other);  // goes the same way
+  heap.release(other); // goes the same way
   CHECK(heap.live_bytes() - before == 32 * (kPairs - 3 * kAtOnce + 1));
   stop_at(heap, 2);
   CHECK_FALSE(heap.release_set_aside());
@@ -48,7 +49,7 @@ TEST_CASE("releasing is stopped after some thousands of objects, and goes on wit
   CHECK(heap.release_set_aside());
   CHECK_FALSE(heap.has_set_aside());
   CHECK(heap.live_bytes() == before);
-  heap.release(heap.cons(kNull, kNull));  // at once again
+  heap.release(heap.cons(kNull, kNull)); // at once again
   CHECK(heap.live_bytes() == before);
 }
 
@@ -85,7 +86,8 @@ TEST_CASE("one that is asked to stop each time still comes to its end, whatever 
     }
   }
   SUBCASE("objects of C++") {
-    for (int i = 0; i < 1000; ++i) v = of_other(heap.make_native(Kind::capsule, heap.own<Holder>(heap.cons(integer(i), v), &destroyed)));
+    for (int i = 0; i < 1000; ++i)
+      v = of_other(heap.make_native(Kind::capsule, heap.own<Holder>(heap.cons(integer(i), v), &destroyed)));
   }
   heap.stops_releasing = [] { return true; };
   heap.release(v);
@@ -107,7 +109,8 @@ TEST_CASE("a vector is given up wherever its filling stood") {
   Heap heap;
   const std::int64_t before = heap.live_bytes();
   for (std::int64_t length : {std::int64_t{0}, std::int64_t{10}, kAtOnce, kAtOnce + 1, 3 * kAtOnce, 3 * kAtOnce + 7})
-    for (std::int64_t set : {std::int64_t{0}, std::int64_t{1}, kAtOnce - 1, kAtOnce, kAtOnce + 1, 2 * kAtOnce, 2 * kAtOnce + 7, length}) {
+    for (std::int64_t set :
+         {std::int64_t{0}, std::int64_t{1}, kAtOnce - 1, kAtOnce, kAtOnce + 1, 2 * kAtOnce, 2 * kAtOnce + 7, length}) {
       if (set > length) continue;
       CAPTURE(length);
       CAPTURE(set);
@@ -131,7 +134,7 @@ TEST_CASE("before a budget refuses, what is set aside goes, as far as it has to"
   heap.stops_releasing = [] { return true; };
   heap.release(list);
   REQUIRE(heap.has_set_aside());
-  Value small = list_of(heap, 2 * kAtOnce);  // beyond what has been released
+  Value small = list_of(heap, 2 * kAtOnce); // beyond what has been released
   CHECK(heap.has_set_aside());
   Vector* large = heap.make_vector(kPairs);
   CHECK(heap.has_set_aside());

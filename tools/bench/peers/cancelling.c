@@ -4,7 +4,7 @@
  * run: the program writes something, which is its beginning, and goes on with one long step; that is stopped, and done again.
  * save: the state in which it stands when it has written something becomes a file, again and again. compile: the text itself.
  * release: nothing is cancelled; the time is that of giving up what the procedure `make` of the program makes, and `none` does not.
- * cancelled-release: the same is cancelled, as the run is in whose turn a host does it. */
+ * cancelled-release: giving it up is cancelled. The rest is given up by the next run. */
 #define _GNU_SOURCE
 #include "cairn_compiler.h"
 
