@@ -3,11 +3,14 @@
 #include "ops/cpu/convolution.h"
 #include "ops/cpu/math_library.h"
 #include "ops/cpu/matmul.h"
+#include "ops/libraries/room.h"
 #include "test/threads/large.h"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <fstream>
+#include <string>
 
 using namespace large;
 
@@ -129,4 +132,31 @@ TEST_CASE("and so does one whose windows are apart") {
   cpu::convolve_to_large(c, large.picture(), small.picture(), weights.view);
   cpu::convolve_to_large(c, lower.picture(), rows_of(small.picture(), 0, 60), weights.view);
   check_rows(large.picture(), 0, lower.picture(), 0, 118);
+}
+
+// Asking once mapped what it asked for, for a moment, in which the libraries' own requests in other threads failed.
+TEST_CASE("asking for room takes none from other threads") {
+  const auto most = [] { // addresses that the process ever had, in KiB
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    std::int64_t number = 0;
+    while (status >> word)
+      if (word == "VmPeak:") status >> number;
+    return number;
+  };
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+  std::size_t all = 0, data = 0;
+  REQUIRE(math::addresses(all, data));
+  constexpr std::size_t kAsked = std::size_t{64} << 30;
+  rlimit limited = before;
+  limited.rlim_cur = all + 2 * kAsked;
+  const std::int64_t most_before = most();
+  REQUIRE(setrlimit(RLIMIT_AS, &limited) == 0);
+  const bool room = math::has_room(kAsked), too_much = math::has_room(3 * kAsked);
+  REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK(room);
+  CHECK(!too_much);
+  CHECK(most_before > 0);
+  CHECK(most() - most_before < (1 << 20));
 }
