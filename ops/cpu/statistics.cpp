@@ -8,6 +8,8 @@
 #include "ops/cpu/scratch.h"
 #include "ops/operators/reductions.h"
 
+#include <atomic>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -22,11 +24,32 @@ double degrees(double count, double correction) { return std::max(0.0, count - c
 
 // --- kinds of reductions
 
+// Sums of powers that leave the range of numbers are counted, and the norms taken once more (below). One count for the process:
+// another machine's costs time and changes nothing.
+constexpr double kLeastTrusted = 0x1p-960; // powers below the range are less than 2^-60 of such a sum
+// Sums of powers are not negative, so their bits are in their order, and NaNs beyond all.
+CAIRN_INLINE bool trusted(double sum) {
+  constexpr auto least = std::bit_cast<std::uint64_t>(kLeastTrusted),
+                 most = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
+  return std::bit_cast<std::uint64_t>(sum) - least <= most - least;
+}
+std::atomic<std::uint64_t> g_untrusted{0};
+CAIRN_INLINE void count_untrusted() { g_untrusted.fetch_add(1, std::memory_order_relaxed); }
+
 template <class E> struct Norms : SumsOf<E, ItsPower> {
-  static double result(const CompensatedSum& total, std::int64_t, double p) { return std::pow(total.sum, 1 / p); }
+  static double result(const CompensatedSum& total, std::int64_t, double p) {
+    if (!trusted(total.sum)) [[unlikely]]
+      count_untrusted();
+    return std::pow(total.sum, 1 / p);
+  }
 };
 template <class E> struct EuclideanNorms : SumsOf<E, ItsSquare> {
-  static double result(const CompensatedSum& total, std::int64_t, double) { return std::sqrt(total.sum); }
+  static double result(const CompensatedSum& total, std::int64_t, double) {
+    if constexpr (!std::is_same_v<E, float> && !std::is_same_v<E, Bf16>) // squares of those stay in the range
+      if (!trusted(total.sum)) [[unlikely]]
+        count_untrusted();
+    return std::sqrt(total.sum);
+  }
 };
 template <class E> struct SumsOfMagnitudes : SumsOf<E, ItsMagnitude> {
   static double result(const CompensatedSum& total, std::int64_t, double) { return total.sum; }
@@ -34,9 +57,6 @@ template <class E> struct SumsOfMagnitudes : SumsOf<E, ItsMagnitude> {
 
 // Norms whose sum of powers leaves the range of numbers, once more by powers of what elements are of the largest. Where the sum
 // is one that can be trusted the result is that of the loops above, to the bit.
-constexpr double kLeastTrusted = 0x1p-960; // powers below the range are less than 2^-60 of such a sum
-bool trusted(double sum) { return !(sum < kLeastTrusted) && !(sum > std::numeric_limits<double>::max()); }
-
 template <class E, class What> struct ScaledNorms {
   using Element = E;
   using Result = double;
@@ -48,22 +68,25 @@ template <class E, class What> struct ScaledNorms {
       power = other.power;
       if (other.largest == 0) return;
       if (other.largest > largest) {
-        sum = sum * std::pow(largest / other.largest, power) + other.sum;
+        sum = sum * powered(largest / other.largest, power) + other.sum;
         largest = other.largest;
       } else {
-        sum += other.sum * std::pow(other.largest / largest, power);
+        sum += other.sum * powered(other.largest / largest, power);
       }
     }
   };
+  CAIRN_INLINE static double powered(double quotient, double p) {
+    return std::is_same_v<What, ItsSquare> ? quotient * quotient : std::pow(quotient, p);
+  }
   // Where elements are infinite or no numbers, so is the plain sum.
   CAIRN_INLINE static void put(double& largest, double& sum, double x, double p) {
     const double size = std::fabs(x);
     if (size == 0) return;
     if (size > largest) {
-      sum = sum * std::pow(largest / size, p) + 1;
+      sum = sum * powered(largest / size, p) + 1;
       largest = size;
     } else {
-      sum += std::pow(size / largest, p);
+      sum += powered(size / largest, p);
     }
   }
   CAIRN_INLINE static void block(Total& total, const E* x, std::int64_t n, double p) {
@@ -96,21 +119,6 @@ template <class E, class What> struct ScaledNorms {
 };
 template <class E> using ScaledEuclideanNorms = ScaledNorms<E, ItsSquare>;
 template <class E> using ScaledPowerNorms = ScaledNorms<E, ItsPower>;
-
-// Whether a result is what no sum that can be trusted gives.
-bool any_beyond(const View& results, double p) {
-  const double least = std::pow(kLeastTrusted, 1 / p) * (1 + 0x1p-6); // results may be rounded to bf16
-  double extreme[2];
-  for (double& e : extreme) {
-    View one = results;
-    one.data = &e;
-    one.dtype = DType::f64;
-    one.strides.fill(0);
-    for (int i = 0; i < one.shape.rank(); ++i) one.shape[i] = 1;
-    &e == extreme ? fold<Extremes<double, Smaller>>(one, results) : fold<Extremes<double, Larger>>(one, results);
-  }
-  return !(extreme[0] >= least && extreme[1] <= std::numeric_limits<double>::max()); // a NaN hides others
-}
 
 // Exponentials are taken of differences to the largest element so far, in the type of the elements.
 template <class E> struct LogsOfSums {
@@ -337,15 +345,11 @@ void prod_vjp(const KernelCall& call, unsigned mask, unsigned which) {
 
 void norm(const KernelCall& call, unsigned mask, double p) {
   const View &from = call.inputs[0], to = reduced(call, mask);
-  const bool in_range = p == 2 && compute_of(from.dtype) == Compute::f32 && is_floating(from.dtype); // squares of those in double
-  if (p == 2) {
-    fold_floating<EuclideanNorms>(to, from);
-    if (!in_range && any_beyond(to, p)) fold_floating<ScaledEuclideanNorms>(to, from, p);
-    return;
-  }
   if (p == 1) return fold_floating<SumsOfMagnitudes>(to, from);
-  fold_floating<Norms>(to, from, p);
-  if (any_beyond(to, p)) fold_floating<ScaledPowerNorms>(to, from, p);
+  const std::uint64_t before = g_untrusted.load(std::memory_order_relaxed);
+  p == 2 ? fold_floating<EuclideanNorms>(to, from) : fold_floating<Norms>(to, from, p);
+  if (g_untrusted.load(std::memory_order_relaxed) == before) return;
+  p == 2 ? fold_floating<ScaledEuclideanNorms>(to, from, p) : fold_floating<ScaledPowerNorms>(to, from, p);
 }
 
 void norm_vjp(const KernelCall& call, unsigned mask, double p) {

@@ -1,6 +1,5 @@
 // Between tensors and the other values of a program: lists and numbers. Both ways are differentiable: a tensor is packed from places of
 // numbers, and unpacked into new ones.
-#include "ops/fits.h"
 #include "ops/pieces.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
@@ -112,7 +111,6 @@ public:
     piece_.reserve(static_cast<std::size_t>(std::min(shape.elements(), ops::kPieceElements)));
   }
   void put(double d) {
-    ops::check_fits("list->tensor", d, type_, ops::kWiderType);
     piece_.push_back(d);
     if (static_cast<std::int64_t>(piece_.size()) == ops::kPieceElements) flush();
   }
