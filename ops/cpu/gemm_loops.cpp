@@ -1,5 +1,5 @@
-// See gemm_loops.h. Sums stay in registers, two vectors for each row: a generation with short vectors goes through the depth several
-// times, for some of the columns each. The order of a sum is the same.
+// See gemm_loops.h. Sums stay in registers, two vectors for each row: a generation with short vectors goes through the depth
+// several times, for some of the columns each. The order of a sum is the same.
 #include "ops/cpu/gemm_loops.h"
 
 #include <type_traits>

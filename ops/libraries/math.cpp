@@ -3,6 +3,7 @@
 #include "ops/libraries/math.h"
 
 #include "ops/convert.h"
+#include "ops/libraries/onednn.h"
 #include "ops/libraries/room.h"
 
 #include <cblas.h>
@@ -47,7 +48,7 @@ void bf16_by_primitive(const cairn_math_gemm& g) {
   };
   const memory::desc a = matrix(g.m, g.k, g.lda, g.transpose_a != 0), b = matrix(g.k, g.n, g.ldb, g.transpose_b != 0),
                      c = matrix(g.m, g.n, g.ldc, false);
-  const dnnl::matmul product(dnnl::matmul::primitive_desc(dnnl::matmul::desc(a, b, c), engine));
+  const dnnl::matmul product(cairn::ops::math::describe<dnnl::matmul>(engine, dnnl::primitive_attr(), a, b, c));
   dnnl::stream stream(engine);
   product.execute(stream, {{DNNL_ARG_SRC, memory(a, engine, const_cast<void*>(g.a))},
                            {DNNL_ARG_WEIGHTS, memory(b, engine, const_cast<void*>(g.b))},
