@@ -236,7 +236,7 @@ Datum* make_datum(Datum::Kind kind) {
 } // namespace
 
 DatumPtr make_null() {
-  static const Datum null;
+  static const Datum null{};
   return &null;
 }
 

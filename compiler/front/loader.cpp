@@ -141,7 +141,7 @@ std::uint32_t Loader::library_source(std::uint32_t file) {
     const LibraryFile& source = library_files()[file];
     names_.places.push_back({"", "", static_cast<std::uint32_t>(names_.places.size())});
     names_.charges.emplace_back();
-    names_.sources.emplace_back(fmt::format("<cairn>/{}.scm", source.name), std::string(source.text));
+    names_.sources.push_back({fmt::format("<cairn>/{}.scm", source.name), std::string(source.text)});
     known = static_cast<std::uint32_t>(names_.sources.size());
   }
   return known - 1;

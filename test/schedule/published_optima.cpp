@@ -27,7 +27,9 @@ TEST_CASE("binomial takes exactly the published fewest advances, for every lengt
 
 TEST_CASE("every split is one of the published optimal first splits") {
   const auto splits = data("revolve_offline.json").at("optimal_first_splits");
-  for (const auto& [key, row] : splits.items()) {
+  for (const auto& entry : splits.items()) {
+    const std::string& key = entry.key();
+    const auto& row = entry.value();
     const auto comma = key.find(',');
     const std::uint64_t units = std::stoull(key.substr(0, comma));
     const std::uint64_t slots = std::stoull(key.substr(comma + 1));

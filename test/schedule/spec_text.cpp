@@ -58,7 +58,8 @@ TEST_CASE("a text that is no schedule is refused with what would be right") {
     Spec spec;
     spec.base = 77;
     std::string error;
-    CAPTURE(text);
+    const std::string spec_text(text);
+    CAPTURE(spec_text);
     CHECK_FALSE(parse(text, spec, error));
     CHECK_MESSAGE(error.find(expected) != std::string::npos, error);
     CHECK(spec.base == 77);
