@@ -2,6 +2,8 @@
 
 #include "compiler/back/tree.h"
 
+#include "vm/bytecode/tensors.h"
+
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,7 +1,7 @@
 // See weight_order.h.
 #include "ops/libraries/weight_order.h"
 
-#include "ops/cpu/squares.h"
+#include "ops/squares.h"
 
 #include <utility>
 

@@ -15,7 +15,7 @@ template <class F> void interruptible(const cairn_vm& vm, F&& f) {
     }
     ops::Meter& meter;
     const bool request;
-  } const waiting(const_cast<cairn_vm&>(vm).engine().meter());
+  } const waiting(const_cast<cairn_vm&>(vm).engine.meter());
   try {
     f();
   } catch (const ops::Stopped&) {

@@ -1,6 +1,8 @@
 // Opcodes, operand roles and the packing of instruction words, all derived from opcodes.def.
 #pragma once
 
+#include "vm/bytecode/word.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -62,50 +64,6 @@ inline constexpr RunOperatorInfo kRunOperators[] = {
 #include "vm/bytecode/run_operators.def"
 #undef X
 };
-
-// What the instruction `tensor` runs. Procedures whose name starts with % are for derivatives alone: a module may not run them.
-struct TensorInfo {
-  std::string_view name;
-  unsigned least;
-  unsigned most;
-};
-
-// Capital letters of a signature are operands that must be there, small ones may be left out; Z is none.
-constexpr TensorInfo tensor_info(std::string_view name, std::string_view signature) {
-  unsigned least = 0, most = 0;
-  for (char c : signature) {
-    if (c == 'Z') continue;
-    ++most;
-    if (c >= 'A' && c <= 'Z') ++least;
-  }
-  return {name, least, most};
-}
-
-inline constexpr TensorInfo kTensorOperators[] = {
-#define X(id, scheme, signature, text) tensor_info(scheme, signature),
-#include "ops/operators.def"
-#undef X
-#define X(id, scheme, least, most) {scheme, least, most},
-#include "vm/bytecode/tensor_procedures.def"
-#undef X
-};
-
-inline constexpr unsigned kFirstTensorProcedure = 0
-#define X(id, scheme, signature, text) +1
-#include "ops/operators.def"
-#undef X
-    ;
-enum class TensorProcedure : std::uint16_t {
-#define X(id, scheme, least, most) id,
-#include "vm/bytecode/tensor_procedures.def"
-#undef X
-};
-
-inline constexpr std::uint16_t kLastUse = 0x8000;       // bit of a source operand: the value moves out
-inline constexpr std::uint16_t kNoRegister = 0x7FFF;    // in `drop`
-inline constexpr std::uint16_t kMostRegisters = 0x7FFE; // of one function
-
-using Word = std::uint64_t;
 
 constexpr Word encode(Opcode op, std::uint16_t a = 0, std::uint16_t b = 0, std::uint16_t c = 0) {
   return static_cast<Word>(op) | Word{a} << 16 | Word{b} << 32 | Word{c} << 48;

@@ -3,6 +3,7 @@
 // instruction. Sets must be equal where paths join, so every instruction is walked once.
 #include "vm/bytecode/verifier.h"
 
+#include "vm/bytecode/tensors.h"
 #include "vm/text/utf8.h"
 
 #include <algorithm>

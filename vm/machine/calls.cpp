@@ -1,6 +1,6 @@
 // What the handlers of calls and primitives leave to functions that may throw and that own lists.
+#include "vm/bytecode/tensors.h"
 #include "vm/machine/engine.h"
-#include "vm/machine/run_operator.h"
 #include "vm/machine/undo.h"
 #include "vm/print/primitives.h"
 #include "vm/text/diagnostic.h"
@@ -286,7 +286,7 @@ Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint
   // What the host has done cannot be done again.
   Value v = [&] {
     const ops::Meter::Uninterrupted whole(meter_);
-    return perform_host_call(*this, *loaded.hosts[import], arguments);
+    return run_operators.call_host(*this, *loaded.hosts[import], arguments);
   }();
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);

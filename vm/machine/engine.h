@@ -3,10 +3,9 @@
 
 #include "vm/bytecode/digest.h"
 #include "vm/bytecode/verifier.h"
-#include "vm/machine/environment.h"
-#include "vm/machine/machine.h"
 #include "vm/machine/observe.h"
 #include "vm/machine/run.h"
+#include "vm/machine/run_operator.h"
 #include "vm/machine/tensors.h"
 #include "vm/schedule/schedule.h"
 #include "vm/value/charged.h"
@@ -39,14 +38,14 @@ struct LoadedModule {
   bytecode::Digest digest; // as far as the last extension asked for it
 };
 
-class Engine final : public Environment {
+class Engine final : public print::Environment {
 public:
-  explicit Engine(Options options);
+  Engine(Options options, const RunOperators& run_operators);
   ~Engine() override;
 
   bool load(bytecode::Module module, std::string& message);
   bool load_only(bytecode::Module module, std::string& message);  // no frame to run yet
-  Status run(std::uint64_t steps);
+  Status run(std::uint64_t steps = kNever);
   void drop_everything();
   // The next module of a session: an extension of the one that is loaded, or a whole one that begins with it. Its entry is ready
   // to run then.
@@ -202,6 +201,7 @@ public:
   std::string procedure_name(const Code* code) const;
   std::string describe(Value v) const;  // abbreviated, for messages
 
+  const RunOperators& run_operators;
   Options options;
   Error error;
   std::unique_ptr<TensorWorld> tensor_world;  // outlives every value

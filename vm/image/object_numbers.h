@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-namespace cairn::machine {
+namespace cairn::image {
 
 class ObjectNumbers {
 public:
@@ -75,4 +75,4 @@ private:
   std::uint32_t* numbers_ = nullptr;
 };
 
-} // namespace cairn::machine
+} // namespace cairn::image

@@ -1,12 +1,14 @@
 // The states of run operators in capsule files.
-#include "vm/machine/image.h"
+#include "vm/image/image.h"
 #include "vm/runs/states.h"
 
-namespace cairn::runs {
+namespace cairn::image {
 
-using machine::ImageReader;
-using machine::ImageWriter;
-using machine::Malformed;
+using runs::CheckpointState;
+using runs::Cotangent;
+using runs::Snapshot;
+using runs::SweepState;
+using runs::Update;
 
 namespace {
 
@@ -150,8 +152,6 @@ void read_snapshot(ImageReader& r, Snapshot& s) {
   s.bytes = static_cast<std::int64_t>(r.count(kMostSnapshotBytes));
 }
 
-} // namespace
-
 void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
   std::vector<std::uint64_t> words;
   s.schedule->save(words);
@@ -185,7 +185,7 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
     read_snapshot(r, slot);
     if (slot.empty() && slot.bytes != 0) throw Malformed("bytes in no snapshot");
     if (r.engine.snapshot_bytes > kMostSnapshotBytes - slot.bytes) throw Malformed("more bytes in snapshots than there are");
-    if (!slot.empty()) count_snapshot(r.engine, slot);
+    if (!slot.empty()) runs::count_snapshot(r.engine, slot);
   }
   s.find_held();
   r.tape(s.aside, false);
@@ -199,32 +199,30 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
   r.object(s.outer, value::Kind::state);
 }
 
-} // namespace cairn::runs
-
-namespace cairn::machine {
+} // namespace
 
 void write_state(ImageWriter& w, const RunState& state) {
   w.flag(is_checkpoint_state(state));
-  runs::write_sweep(w, dynamic_cast<const runs::SweepState&>(state));
-  if (is_checkpoint_state(state)) runs::write_checkpoint(w, dynamic_cast<const runs::CheckpointState&>(state));
+  write_sweep(w, dynamic_cast<const SweepState&>(state));
+  if (is_checkpoint_state(state)) write_checkpoint(w, dynamic_cast<const CheckpointState&>(state));
 }
 
 OwnedState begin_state(ImageReader& r) {
-  if (r.flag()) return r.engine.heap().own<runs::CheckpointState>(r.engine);
+  if (r.flag()) return r.engine.heap().own<CheckpointState>(r.engine);
   return r.engine.heap().own<runs::ReverseState>(r.engine);
 }
 
 void read_state(ImageReader& r, RunState& state) {
-  auto& sweep = dynamic_cast<runs::SweepState&>(state);
-  runs::read_sweep(r, sweep);
-  if (auto* checkpoint = dynamic_cast<runs::CheckpointState*>(&state))
-    runs::read_checkpoint(r, *checkpoint);
+  auto& sweep = dynamic_cast<SweepState&>(state);
+  read_sweep(r, sweep);
+  if (auto* checkpoint = dynamic_cast<CheckpointState*>(&state))
+    read_checkpoint(r, *checkpoint);
   else if (sweep.work == nullptr)
     throw Malformed("a run on no tape");
 }
 
-bool is_checkpoint_state(const RunState& state) { return dynamic_cast<const runs::CheckpointState*>(&state) != nullptr; }
+bool is_checkpoint_state(const RunState& state) { return dynamic_cast<const CheckpointState*>(&state) != nullptr; }
 
-bool can_run(const RunState& state) { return !dynamic_cast<const runs::SweepState&>(state).sweeping; }
+bool can_run(const RunState& state) { return !dynamic_cast<const SweepState&>(state).sweeping; }
 
-} // namespace cairn::machine
+} // namespace cairn::image
