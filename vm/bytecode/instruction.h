@@ -10,26 +10,34 @@
 namespace cairn::bytecode {
 
 enum class Opcode : std::uint16_t {
-#define X(name, roles, text) name,
+#define X(name, roles, traits, text) name,
 #include "vm/bytecode/opcodes.def"
 #undef X
   count
 };
 
+enum OpcodeTraits : std::uint8_t {
+  kPure = 1,      // never fails and has no effect, so that it may be dropped or moved
+  kBoolean = 2,   // its result is #t or #f
+  kTail = 4,      // it replaces its frame
+  kStoppable = 8, // of the run_ instructions: it can be done again from its beginning after it was stopped
+};
+
 struct OpcodeInfo {
   std::string_view name;
   std::string_view roles;
+  std::uint8_t traits;
   std::string_view text;
 };
 
 inline constexpr OpcodeInfo kOpcodes[] = {
-#define X(name, roles, text) {#name, roles, text},
+#define X(name, roles, traits, text) {#name, roles, traits, text},
 #include "vm/bytecode/opcodes.def"
 #undef X
 };
 
 enum class Primitive : std::uint16_t {
-#define X(id, scheme, least, most) id,
+#define X(id, scheme, least, most, takes_long) id,
 #include "vm/bytecode/primitives.def"
 #undef X
   count
@@ -39,10 +47,11 @@ struct PrimitiveInfo {
   std::string_view name;
   unsigned least;
   unsigned most;
+  bool takes_long;
 };
 
 inline constexpr PrimitiveInfo kPrimitives[] = {
-#define X(id, scheme, least, most) {scheme, least, most},
+#define X(id, scheme, least, most, takes_long) {scheme, least, most, takes_long},
 #include "vm/bytecode/primitives.def"
 #undef X
 };
@@ -65,6 +74,9 @@ inline constexpr RunOperatorInfo kRunOperators[] = {
 #undef X
 };
 
+constexpr const OpcodeInfo& info_of(Opcode op) { return kOpcodes[static_cast<std::size_t>(op)]; }
+constexpr bool has_trait(Opcode op, OpcodeTraits trait) { return (info_of(op).traits & trait) != 0; }
+
 constexpr Word encode(Opcode op, std::uint16_t a = 0, std::uint16_t b = 0, std::uint16_t c = 0) {
   return static_cast<Word>(op) | Word{a} << 16 | Word{b} << 32 | Word{c} << 48;
 }
@@ -78,7 +90,7 @@ constexpr std::int32_t long_jump(Word w) { return static_cast<std::int32_t>(w >>
 
 // True for instructions whose last role is N: `field_c` counts operands in the words that follow.
 constexpr bool has_operands(Opcode op) {
-  std::string_view roles = kOpcodes[static_cast<std::size_t>(op)].roles;
+  std::string_view roles = info_of(op).roles;
   return !roles.empty() && roles.back() == 'N';
 }
 constexpr std::uint16_t operand(const Word* instruction, unsigned index) {

@@ -18,38 +18,10 @@ using value::Owned;
 namespace {
 
 constexpr unsigned kMostPrimitiveArguments = std::max({
-#define X(id, scheme, least, most) most,
+#define X(id, scheme, least, most, takes_long) most,
 #include "vm/bytecode/primitives.def"
 #undef X
     0});
-
-// Those that write, or whose time depends on the length of a text. What others do is over at once and never stopped.
-bool takes_long(bytecode::Primitive which) {
-  using P = bytecode::Primitive;
-  switch (which) {
-  case P::string_ref:
-  case P::substring:
-  case P::string_append2:
-  case P::string_compare:
-  case P::string_compare_ci:
-  case P::list_to_string:
-  case P::string_to_list:
-  case P::make_string:
-  case P::string_to_symbol:
-  case P::symbol_to_string:
-  case P::string_to_number:
-  case P::display:
-  case P::write:
-  case P::newline:
-  case P::write_real:
-  case P::write_char:
-  case P::read_real:
-  case P::command_line:
-    return true;
-  default:
-    return false;
-  }
-}
 
 Value& source(Frame* frame, std::uint16_t field) { return frame->slots()[field & 0x7FFF]; }
 
@@ -243,7 +215,7 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
     v = stoppable(*this, [&] { return tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0); });
   } else {
     auto run = [&] { return print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this); };
-    if (takes_long(which)) {
+    if (bytecode::kPrimitives[static_cast<std::size_t>(which)].takes_long) {
       effects_repeated = 0;
       v = stoppable(*this, run);
     } else {

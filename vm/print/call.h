@@ -75,7 +75,7 @@ private:
 
 // One function a primitive; its arguments are within the limits of primitives.def.
 namespace primitives {
-#define X(id, scheme, least, most) value::Value id(const Call& call);
+#define X(id, scheme, least, most, takes_long) value::Value id(const Call& call);
 #include "vm/bytecode/primitives.def"
 #undef X
 } // namespace primitives

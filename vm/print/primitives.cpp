@@ -15,7 +15,7 @@ using namespace value;
 namespace {
 
 constexpr Value (*kFunctions[])(const Call&) = {
-#define X(id, scheme, least, most) &primitives::id,
+#define X(id, scheme, least, most, takes_long) &primitives::id,
 #include "vm/bytecode/primitives.def"
 #undef X
 };

@@ -241,23 +241,6 @@ private:
   int exceptions_;
 };
 
-// Whether it can be done again from its beginning after it was stopped: those that copy trees, in which every path to a shared
-// value counts, and sweeps. The others take no longer than looking at memory that exists, and are not stopped.
-bool is_stoppable(Opcode op) {
-  switch (op) {
-  case Opcode::run_bundle:
-  case Opcode::run_unbundle:
-  case Opcode::run_rebundle:
-  case Opcode::run_open:
-  case Opcode::run_seed:
-  case Opcode::run_sweep:
-  case Opcode::run_act:
-    return true;
-  default:
-    return false;
-  }
-}
-
 Run plain_run(RunKind kind, Engine& engine) {
   Run r;
   r.kind = kind;
@@ -437,7 +420,7 @@ bool perform_instruction(Engine& engine, const Word* instruction) {
   const Opcode op = bytecode::opcode_of(*instruction);
   Frame* frame = engine.current().top;
   try {
-    if (is_stoppable(op)) return stoppable(engine, [&] { return perform(engine, instruction); });
+    if (bytecode::has_trait(op, bytecode::kStoppable)) return stoppable(engine, [&] { return perform(engine, instruction); });
     engine.meter().poll();
   } catch (...) {
     frame->rest_at(instruction); // its registers hold what they held

@@ -11,7 +11,7 @@ namespace cairn::machine {
 
 template <> Engine::Exit Engine::dispatch<CAIRN_TAPED>() {
   static constexpr Handler kHandlers[] = {
-#define X(name, roles, text) op_##name,
+#define X(name, roles, traits, text) op_##name,
 #include "vm/bytecode/opcodes.def"
 #undef X
   };
