@@ -52,7 +52,7 @@ def fuzz(target, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build-fuzz", help="build folder of the preset fuzz")
+    parser.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build-sanitize", help="build folder of the preset sanitize")
     parser.add_argument("--runs", type=int, default=10000, help="inputs for each program (default: 10,000)")
     parser.add_argument("--seconds", type=int, default=0, help="most seconds for each program (default: no limit)")
     parser.add_argument("--seed", type=int, default=1, help="of the random inputs (default: 1)")

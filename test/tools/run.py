@@ -54,6 +54,19 @@ class CommandLine(ToolTest):
             with self.subTest(tool=tool, arguments=arguments):
                 self.assertIn("error", self.tool(tool, *arguments, code=2).errors)
 
+    def test_a_file_is_written_for_one_purpose_and_the_program_is_not_written_over(self):
+        self.write("a.scm", "(write 1)")
+        os.symlink("a.scm", self.path("link"))
+        for arguments in (["--stats=x", "--output=x"], ["--stats=./x", "--output=x"], ["--profile=x", "--stats=x"], ["--save=x", "--output=x"],
+                          ["--stats=a.scm"], ["--output=link"], ["--save", "a.scm"]):
+            with self.subTest(arguments=arguments):
+                self.assertIn("is already the file of", self.vmrun(*arguments, "a.scm", code=2).errors)
+        self.assertFalse(os.path.exists(self.path("x")))
+        with open(self.path("a.scm")) as file:
+            self.assertEqual(file.read(), "(write 1)")
+        self.vmrun("--stats=/dev/null", "--profile=/dev/null", "a.scm")
+        self.assertIn("is empty", self.vmrun("", code=2).errors)
+
     def test_values_may_follow_a_blank_or_an_equals_sign(self):
         self.write("a.scm", ENDLESS)
         self.vmrun("--steps=100", "a.scm", code=75)

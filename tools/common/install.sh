@@ -7,11 +7,11 @@ cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev lib
 # The libraries must get on with what NumPy brings; packages are made and looked at, manual pages rendered.
 test_packages=(python3-numpy dpkg-dev file groff-base)
 
-fuzz_packages=(clang-14 libclang-rt-14-dev)  # for the preset `fuzz` alone
+sanitize_packages=(clang-14 libclang-rt-14-dev)  # for the preset `sanitize` alone
 
 install_packages() { install_missing "${cairn_packages[@]}"; }
 install_test_packages() { install_missing "${test_packages[@]}"; }
-install_fuzz_packages() { install_missing "${fuzz_packages[@]}"; }
+install_sanitize_packages() { install_missing "${sanitize_packages[@]}"; }
 
 install_missing() {
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0

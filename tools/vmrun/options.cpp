@@ -58,7 +58,38 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
   if (raw.profile != "-") options.profile_file = raw.profile;
 }
 
+// A file is written for one purpose, and what is read is not written over. A terminal or /dev/null may take anything; a run may
+// go on in the file that it was resumed from.
+void check_files(const RunOptions& options) {
+  namespace fs = std::filesystem;
+  struct Use {
+    const char* option;
+    const std::string& path;
+    bool written;
+  };
+  const Use uses[] = {{"the program", options.file, false},  {"--resume", options.resume, false},
+                      {"--output", options.output, true},    {"--save", options.save, true},
+                      {"--stats", options.stats_file, true}, {"--profile", options.profile_file, true}};
+  auto is_file = [](const std::string& path) {
+    std::error_code error;
+    fs::file_status status = fs::status(path, error);
+    return !path.empty() && (!fs::exists(status) || fs::is_regular_file(status));
+  };
+  auto same = [](const std::string& a, const std::string& b) {
+    std::error_code error;
+    return fs::equivalent(a, b, error) ||
+           fs::weakly_canonical(fs::absolute(a, error), error) == fs::weakly_canonical(fs::absolute(b, error), error);
+  };
+  for (const Use* second = std::begin(uses); second != std::end(uses); ++second)
+    for (const Use* first = std::begin(uses); first != second; ++first) {
+      bool goes_on = first->path == options.resume && second->path == options.save;
+      if (second->written && !goes_on && is_file(first->path) && is_file(second->path) && same(first->path, second->path))
+        throw UsageError(std::string(second->option) + ": \"" + second->path + "\" is already the file of " + first->option);
+    }
+}
+
 void check_together(const CLI::App& app, const RunOptions& options) {
+  check_files(options);
   if (options.save.empty() && (options.save_every_steps != 0 || options.save_every_seconds != 0))
     throw UsageError("--save-every needs --save=FILE to say where");
   for (const std::string& folder : options.libraries)
@@ -87,7 +118,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_option("--checkpoint", raw.checkpoint, "schedule of checkpoint-*j, e.g. binomial,snapshots=8 (auto)")
       ->type_name("SPEC");
   app.add_option("--memory", raw.memory, "budget of accounted memory, e.g. 256MiB (3/4 of what there is)")->type_name("SIZE");
-  app.add_option("--device", raw.device, "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE] or cuda[:N] (cpu)")->type_name("DEVICE");
+  app.add_option("--device", raw.device, "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE] or cuda[:N] (cpu)")
+      ->type_name("DEVICE");
   app.add_option("--steps", raw.steps, "stop after exactly N steps")->type_name("N");
   app.add_option("--work", raw.work, "stop before the step that would take more work than N: flops and bytes of large operations")
       ->type_name("N");
@@ -98,7 +130,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_option("--resume", options.resume, "go on from a saved state")->type_name("FILE");
   app.add_option("--output", options.output, "the program's output goes there")->type_name("FILE");
   app.add_option("--output-limit", raw.output_limit, "the most that the program may write, e.g. 1MiB")->type_name("SIZE");
-  app.add_flag("--profile{-}", raw.profile, "steps, time and bytes by procedure and line at exit, on standard error or into =FILE");
+  app.add_flag("--profile{-}", raw.profile,
+               "steps, time and bytes by procedure and line at exit, on standard error or into =FILE");
   app.add_flag("--check-nan", options.check_nan, "stop at the first NaN in a tensor, with its operator and line");
   app.add_flag("--trace", options.trace, "every instruction before it is executed, on standard error");
   app.add_flag("--stats{-}", raw.stats, "counters as a line of JSON at exit, on standard error or into =FILE");
@@ -118,6 +151,7 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   if (auto code = parse_arguments(app, own)) return code;
   if (cut < words.size()) {
     options.file = words[cut];
+    if (options.file.empty()) return bad_usage("vmrun", "the name of the program's file is empty");
     options.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(cut) + 1, words.end());
   }
   if (app.count("--progress") == 0) options.progress = isatty(STDERR_FILENO) == 1;
