@@ -265,6 +265,8 @@ Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint
   return v;
 }
 
+bool Engine::perform_run_instruction(const Word* instruction) { return run_operators.perform(*this, instruction); }
+
 // (error message irritant ...), its list in v; or a value that matches no pattern.
 void Engine::fail(bool no_match, Value v) const {
   if (no_match) throw ProgramError("no pattern matches " + describe(v));

@@ -185,6 +185,7 @@ public:
   Value primitive(bytecode::Primitive which, Frame* frame, std::span<const std::uint16_t> fields);
   Value tensor(std::uint16_t which, Frame* frame, std::span<const std::uint16_t> fields);
   Value host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields);
+  bool perform_run_instruction(const Word* instruction); // as in RunOperators; a handler calls nothing by a pointer
   [[noreturn]] void fail(bool no_match, Value v) const;
   // Comes to life with the first tensor.
   TensorWorld& tensors() {
