@@ -47,6 +47,8 @@ public:
     if (state_.load(std::memory_order_relaxed) != State::none && !held()) [[unlikely]]
       stop();
   }
+  // For what cannot be left by an exception but can be put off: whether it should be.
+  bool wants_stop() const noexcept { return state_.load(std::memory_order_relaxed) != State::none && is_due(); }
   // For tests: the n-th poll from now on, counted from 1, finds it cancelled.
   void cancel_at(std::int64_t poll) noexcept {
     polls_left_.store(poll, std::memory_order_relaxed);
@@ -141,12 +143,15 @@ public:
 private:
   enum class State : std::uint8_t { none, cancelled, counting };
   std::uint64_t sum(std::uint64_t work) const { return work > UINT64_MAX - work_ ? UINT64_MAX : work_ + work; }
-  void stop() const {
+  bool is_due() const noexcept {
     if (state_.load(std::memory_order_relaxed) == State::counting) {
-      if (polls_left_.fetch_sub(1, std::memory_order_relaxed) > 1) return;
+      if (polls_left_.fetch_sub(1, std::memory_order_relaxed) > 1) return false;
       state_.store(State::cancelled, std::memory_order_relaxed);
     }
-    throw Cancelled{};
+    return true;
+  }
+  void stop() const {
+    if (is_due()) throw Cancelled{};
   }
 
   mutable std::atomic<State> state_{State::none};

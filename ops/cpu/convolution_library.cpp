@@ -1,5 +1,5 @@
-// See convolution_library.h. The batch is cut into parts, each done by one thread. Into how many is a matter of shapes alone, since
-// a library may add in another order where there are fewer pictures; parts of the weights are added in one order.
+// See convolution_library.h. The batch is cut into parts, each done by one thread. Into how many is a matter of shapes alone,
+// since a library may add in another order where there are fewer pictures; parts of the weights are added in one order.
 #include "ops/cpu/convolution_library.h"
 
 #include "ops/cpu/copy.h"
@@ -12,6 +12,8 @@
 #include <atomic>
 #include <climits>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 namespace cairn::ops::cpu {
 
@@ -23,9 +25,12 @@ std::int64_t parts_of_batch(std::int64_t batch) {
   while (parts < 16 && batch / (2 * parts) >= (parts == 1 ? 1 : 4)) parts *= 2;
   return parts;
 }
-// Multiplications. Nobody can stop a call of the library, so a part of the batch takes some milliseconds; what is larger than the second of
-// these even so, some fiftieth of a second, is left to our own loops.
-constexpr double kWorthPart = 1 << 30, kMostInCall = 8.0 * (1 << 30);
+// Multiplications. Nobody can stop a call of the library, so it has about the first of these, some fortieth of a second on one
+// core: a part of the batch, or a band of a picture. Pictures of more than the second are left to our own loops, and so are those
+// of weights of more than the third.
+constexpr double kWorthPart = 1 << 30, kMostInPicture = 8 * kWorthPart, kMostToWeights = 2 * kWorthPart;
+
+constexpr std::int64_t kArrangedAtOnce = 1 << 20; // elements of weights of groups
 
 // Large weights take longer to add up than they are worth.
 std::int64_t parts_of_weights(const View& weights) { return weights.elements() < 1 << 20 ? 4 : 2; }
@@ -64,6 +69,65 @@ struct Dense {
   }
 };
 
+bool convolve(const cairn_math& library, cairn_math_convolution call) {
+  const std::int64_t bytes = library.scratch_bytes(&call);
+  const Scratch space = bytes != 0 ? Scratch(bytes) : Scratch();
+  call.scratch = space.get();
+  return library.convolve(&call) == 0;
+}
+
+// Rows [begin, end) of what a call writes, along its first axis, as a call of their own. Nothing: they have none.
+std::optional<cairn_math_convolution> band(const cairn_math_convolution& whole, std::int64_t begin, std::int64_t end) {
+  const auto axis = static_cast<std::size_t>(3 - whole.axes);
+  const std::int64_t stride = whole.stride[axis], padding = whole.padding[axis], rows = end - begin;
+  const std::int64_t reach = whole.dilation[axis] * (whole.kernel[axis] - 1) + 1; // of a window
+  std::int64_t of_small = whole.small_channels, of_large = whole.large_channels;  // elements of a row
+  for (std::size_t i = axis + 1; i < 3; ++i) {
+    of_small *= whole.small[i];
+    of_large *= whole.large[i];
+  }
+  const bool to_small = whole.kind == CAIRN_MATH_TO_SMALL;
+  std::int64_t small = begin, windows = rows, large = begin, places = rows, before = 0;
+  if (to_small) {
+    const std::int64_t first = begin * stride - padding;
+    large = std::max<std::int64_t>(0, first);
+    places = std::min(whole.large[axis], first + (rows - 1) * stride + reach) - large;
+    before = large - first;
+  } else {
+    small = std::max<std::int64_t>(0, begin + padding - reach + stride) / stride;
+    windows = std::min(whole.small[axis], (end - 1 + padding) / stride + 1) - small;
+    before = padding + begin - small * stride;
+  }
+  if (windows <= 0 || places <= 0 || before < 0) return std::nullopt;
+  cairn_math_convolution part = whole;
+  part.small[axis] = windows;
+  part.large[axis] = places;
+  part.padding[axis] = before;
+  part.padding_after[axis] = std::max<std::int64_t>(0, (windows - 1) * stride + reach - places - before);
+  part.small_data += small * of_small;
+  part.large_data += large * of_large;
+  return part;
+}
+
+// A call, in bands if it is one picture that has too much work for one.
+bool convolve_in_bands(const cairn_math& library, const cairn_math_convolution& whole, double work) {
+  const std::int64_t rows = (whole.kind == CAIRN_MATH_TO_SMALL ? whole.small : whole.large)[3 - whole.axes];
+  const auto bands = std::min(rows, static_cast<std::int64_t>(std::ceil(work / kWorthPart)));
+  if (whole.batch != 1 || whole.kind == CAIRN_MATH_TO_WEIGHTS || bands <= 1) return convolve(library, whole);
+  std::vector<cairn_math_convolution> calls;
+  for (std::int64_t i = 0; i < bands; ++i) {
+    const std::optional<cairn_math_convolution> part = band(whole, rows * i / bands, rows * (i + 1) / bands);
+    if (!part) return convolve(library, whole);
+    calls.push_back(*part);
+  }
+  for (cairn_math_convolution& call : calls) {
+    Meter::poll_current();
+    if (call.arranged != nullptr && library.same_order(&whole, &call) == 0) call.arranged = nullptr;
+    if (!convolve(library, call)) return false;
+  }
+  return true;
+}
+
 // to += each of the parts, in their order.
 void add_parts(float* to, const float* from, std::int64_t parts, std::int64_t size) {
   parallel_for(size, kElementsInline, [&](std::int64_t begin, std::int64_t end) {
@@ -91,7 +155,9 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
     parts = static_cast<std::int64_t>(std::min(static_cast<double>(batch), std::ceil(work / kWorthPart)));
     while (batch % parts != 0) ++parts; // parts that are alike share arranged weights
   }
-  if (work > kMostInCall * static_cast<double>(parts)) return false;
+  if (to_weights && work > kMostToWeights * static_cast<double>(parts))
+    parts = static_cast<std::int64_t>(std::min(static_cast<double>(batch), std::ceil(work / kWorthPart)));
+  if (work > (to_weights ? kMostToWeights : kMostInPicture) * static_cast<double>(parts)) return false;
   const cairn_math* const library = math_library();
   if (library == nullptr) return false;
 
@@ -113,6 +179,7 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
   set(whole.kernel, c.windows.kernel);
   set(whole.stride, c.windows.stride);
   set(whole.padding, c.windows.padding);
+  set(whole.padding_after, c.windows.padding);
   set(whole.dilation, c.windows.dilation);
   if (bias != nullptr) whole.bias_data = of_bias.view.as<float>();
 
@@ -127,10 +194,7 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
         call.small_data = of_small.view.as<float>() + first * (of_small.view.elements() / batch);
         call.large_data = of_large.view.as<float>() + first * (of_large.view.elements() / batch);
         give_weights(call, part);
-        const std::int64_t bytes = library->scratch_bytes(&call);
-        const Scratch space = bytes != 0 ? Scratch(bytes) : Scratch();
-        call.scratch = space.get();
-        if (library->convolve(&call) != 0) done = false;
+        if (!convolve_in_bands(*library, call, work / static_cast<double>(parts))) done = false;
       }
     });
     return done.load();
@@ -145,9 +209,11 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
     call.arranged = arranged.get();
     const auto arrange = [&] {
       std::atomic<bool> done = true;
-      parallel_for((call.small_channels - 1) / CAIRN_MATH_CHANNELS + 1, 1, [&](std::int64_t begin, std::int64_t end) {
-        if (library->arrange(&call, begin * CAIRN_MATH_CHANNELS, std::min(end * CAIRN_MATH_CHANNELS, call.small_channels)) != 0)
-          done = false;
+      const std::int64_t count = call.groups > 1 ? call.groups : call.small_channels, each = weights.elements() / count;
+      const std::int64_t at_once = // bringing a few into order costs as much as a call does
+          CAIRN_MATH_CHANNELS * (call.groups > 1 ? std::max<std::int64_t>(1, kArrangedAtOnce / (each * CAIRN_MATH_CHANNELS)) : 1);
+      parallel_for((count - 1) / at_once + 1, 1, [&](std::int64_t begin, std::int64_t end) {
+        if (library->arrange(&call, begin * at_once, std::min(end * at_once, count)) != 0) done = false;
       });
       return done.load();
     };

@@ -4,83 +4,23 @@
 
 #include "ops/cpu/elementwise.h"
 #include "ops/cpu/gemm_loops.h"
-#include "ops/cpu/math_library.h"
 #include "ops/cpu/pace.h"
+#include "ops/cpu/product_library.h"
 #include "ops/cpu/vector_loops.h"
 #include "ops/cpu/workers.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <type_traits>
 
 namespace cairn::ops::cpu {
 
 namespace {
 
+using product::Matrix;
+using product::Stack;
+
 constexpr std::int64_t kProductsInTime = 4; // multiplications that take as long as an element elsewhere, at least
 constexpr std::int64_t kTileRows = 10 * kRows, kTileColumns = 96, kDepth = 128; // packed, 200 KiB of stack in double
-
-// Row and column strides of the matrices of a stack, and the places of the stacks' members.
-struct Stack {
-  int axes = 0; // of the result that count members
-  std::array<std::int64_t, kMostAxes> sizes{}, a{}, b{}, c{};
-  std::int64_t members = 1;
-
-  Stack(const View& c_view, const View& a_view, const View& b_view) {
-    axes = c_view.shape.rank() - 2;
-    for (int i = 0; i < axes; ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      sizes[k] = c_view.shape[i];
-      members *= sizes[k];
-      c[k] = c_view.strides[k];
-      a[k] = stride(a_view, i);
-      b[k] = stride(b_view, i);
-    }
-  }
-  void place(std::int64_t member, std::int64_t& in_a, std::int64_t& in_b, std::int64_t& in_c) const {
-    for (int i = axes; i-- > 0;) {
-      const auto k = static_cast<std::size_t>(i);
-      in_a += member % sizes[k] * a[k];
-      in_b += member % sizes[k] * b[k];
-      in_c += member % sizes[k] * c[k];
-      member /= sizes[k];
-    }
-  }
-
-private:
-  std::int64_t stride(const View& v, int axis) const {
-    const int from = axis - (axes + 2 - v.shape.rank());
-    return from < 0 || v.shape[from] == 1 ? 0 : v.strides[static_cast<std::size_t>(from)];
-  }
-};
-
-struct Matrix {
-  char* data = nullptr;
-  DType dtype = DType::f32;
-  std::int64_t rows = 0, columns = 0, row = 0, column = 0; // sizes and strides
-  std::int64_t element = 4;
-
-  explicit Matrix(const View& v) : data(static_cast<char*>(v.data)), dtype(v.dtype), element(bytes_of(v.dtype)) {
-    const int rank = v.shape.rank();
-    rows = v.shape[rank - 2];
-    columns = v.shape[rank - 1];
-    row = v.strides[static_cast<std::size_t>(rank - 2)];
-    column = v.strides[static_cast<std::size_t>(rank - 1)];
-  }
-  Matrix at(std::int64_t elements) const {
-    Matrix m = *this;
-    m.data += elements * element;
-    return m;
-  }
-  Matrix from(std::int64_t i, std::int64_t j) const { return at(i * row + j * column); }
-  Matrix transposed() const {
-    Matrix m = *this;
-    std::swap(m.rows, m.columns);
-    std::swap(m.row, m.column);
-    return m;
-  }
-};
 
 // `count` rows and `depth` columns of m as panels of `wide` rows, depth by depth, the missing rows of the last panel 0.
 template <class T> void pack(Compute compute, T* to, const Matrix& m, std::int64_t count, std::int64_t depth, std::int64_t wide) {
@@ -202,98 +142,6 @@ template <class T> void times_vector(Compute compute, const Matrix& y, const Mat
                });
 }
 
-constexpr double kLeastForLibrary = 32.0 * 32 * 32; // multiplications in one product
-constexpr std::int64_t kMostUnits = 16;             // calls that large products are cut into
-// Rows or columns of the result that are worth a call of their own: where there is one product only, so that two threads have something to
-// do; and otherwise. Libraries are half as fast on a few hundred rows as on a thousand.
-constexpr std::int64_t kLeastHalf = 96, kLeastPart = 1024;
-
-// How many parts the longer side of each product is cut into. A library may add in another order where a matrix is smaller, so this is
-// a matter of shapes alone, however many threads there are.
-std::int64_t parts_of(std::int64_t members, std::int64_t side) {
-  std::int64_t parts = 1;
-  while (members * parts < kMostUnits && side / (2 * parts) >= (members * parts == 1 ? kLeastHalf : kLeastPart)) parts *= 2;
-  return parts;
-}
-
-// Rows of a matrix as libraries want it: elements beside each other along one of the axes.
-bool leading(const Matrix& m, std::int64_t& ld, int& transposed) {
-  transposed = m.column == 1 && m.row >= m.columns ? 0 : 1;
-  ld = transposed != 0 ? m.column : m.row;
-  return transposed == 0 || (m.row == 1 && m.column >= m.rows);
-}
-
-// A call of a library cannot be stopped. One of more multiplications than some thirtieth of a second has, on one core, is cut, by
-// its shape and type alone, until its result has fewer rows and columns than `least`; what is so deep that this does not do is
-// left to our own loops.
-struct Cut {
-  double most;
-  std::int64_t least;
-};
-Cut cut_of(int type) { return type == CAIRN_MATH_F64 ? Cut{0x1p30, 128} : Cut{0x1p31, 256}; }
-constexpr double kMostInCall = 3 * 0x1p30;
-constexpr std::int64_t kLeastCut = 256;
-
-double products_in(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-}
-
-bool called(const cairn_math& library, const cairn_math_gemm& call) {
-  const std::int64_t side = std::max(call.m, call.n), half = (side / 2 + 63) / 64 * 64;
-  const Cut cut = cut_of(call.type);
-  if (products_in(call.m, call.n, call.k) <= cut.most || side < cut.least) return library.gemm(&call) == 0;
-  const std::int64_t bytes = call.type == CAIRN_MATH_F32 ? 4 : call.type == CAIRN_MATH_F64 ? 8 : 2;
-  const auto moved = [&](const void* from, std::int64_t elements) { return static_cast<const char*>(from) + elements * bytes; };
-  const bool by_rows = call.m >= call.n;
-  cairn_math_gemm first = call, second = call;
-  (by_rows ? first.m : first.n) = half;
-  (by_rows ? second.m : second.n) = side - half;
-  if (by_rows)
-    second.a = moved(call.a, call.transpose_a != 0 ? half : half * call.lda);
-  else
-    second.b = moved(call.b, call.transpose_b != 0 ? half * call.ldb : half);
-  second.c = const_cast<char*>(moved(call.c, by_rows ? half * call.ldc : half));
-  if (!called(library, first)) return false;
-  Meter::poll_current();
-  return called(library, second);
-}
-
-bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a, const Matrix& b) {
-  if (products_in(std::min(c.rows, kLeastCut), std::min(c.columns, kLeastCut), a.columns) > kMostInCall) return false;
-  if (static_cast<double>(c.rows) * static_cast<double>(c.columns) * static_cast<double>(a.columns) < kLeastForLibrary ||
-      a.dtype != c.dtype || b.dtype != c.dtype || !is_floating(c.dtype))
-    return false;
-  cairn_math_gemm whole{};
-  int c_transposed = 0;
-  if (!leading(a, whole.lda, whole.transpose_a) || !leading(b, whole.ldb, whole.transpose_b) ||
-      !leading(c, whole.ldc, c_transposed) || c_transposed != 0)
-    return false;
-  const cairn_math* const library = math_library();
-  if (library == nullptr) return false;
-  whole.type = c.dtype == DType::f32 ? CAIRN_MATH_F32 : c.dtype == DType::f64 ? CAIRN_MATH_F64 : CAIRN_MATH_BF16;
-  whole.k = a.columns;
-
-  const bool by_rows = c.rows >= c.columns;
-  const std::int64_t side = by_rows ? c.rows : c.columns, parts = parts_of(stack.members, side);
-  std::atomic<bool> done = true;
-  parallel_for(stack.members * parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      std::int64_t in_a = 0, in_b = 0, in_c = 0;
-      stack.place(unit / parts, in_a, in_b, in_c);
-      const std::int64_t part = unit % parts, first = side * part / parts, size = side * (part + 1) / parts - first;
-      const std::int64_t i = by_rows ? first : 0, j = by_rows ? 0 : first;
-      cairn_math_gemm call = whole;
-      call.m = by_rows ? size : c.rows;
-      call.n = by_rows ? c.columns : size;
-      call.a = a.at(in_a).from(i, 0).data;
-      call.b = b.at(in_b).from(0, j).data;
-      call.c = c.at(in_c).from(i, j).data;
-      if (!called(*library, call)) done = false;
-    }
-  });
-  return done;
-}
-
 // c = a b where both are vectors. False: their elements are not as the loop wants them.
 template <class T> bool multiplied_outer(const Matrix& c, const Matrix& a, const Matrix& b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -330,7 +178,7 @@ template <class T> void multiply(Compute compute, const View& c_view, const View
     return;
   }
   if (stack.members == 1 && multiplied_outer<T>(c, a, b)) return;
-  if (multiplied_by_library(stack, c, a, b)) return;
+  if (product::multiplied_by_library(stack, c, a, b)) return;
   const std::int64_t tiles_m = (m - 1) / kTileRows + 1, tiles_n = (n - 1) / kTileColumns + 1;
   const std::int64_t of_tile = std::min(m, kTileRows) * std::min(n, kTileColumns) * std::max<std::int64_t>(1, a.columns);
   const std::int64_t grain = std::max<std::int64_t>(1, 16 * kElementsInline / of_tile);

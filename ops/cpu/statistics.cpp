@@ -31,6 +31,86 @@ template <class E> struct SumsOfMagnitudes : SumsOf<E, ItsMagnitude> {
   static double result(const CompensatedSum& total, std::int64_t, double) { return total.sum; }
 };
 
+// Norms whose sum of powers leaves the range of numbers, once more by powers of what elements are of the largest. Where the sum
+// is one that can be trusted the result is that of the loops above, to the bit.
+constexpr double kLeastTrusted = 0x1p-960; // powers below the range are less than 2^-60 of such a sum
+bool trusted(double sum) { return !(sum < kLeastTrusted) && !(sum > std::numeric_limits<double>::max()); }
+
+template <class E, class What> struct ScaledNorms {
+  using Element = E;
+  using Result = double;
+  struct Total {
+    typename SumsOf<E, What>::Total plain;
+    double largest = 0, sum = 0, power = 2; // the largest magnitude, and the sum of the powers of what others are of it
+    void add(const Total& other) {
+      plain.add(other.plain);
+      power = other.power;
+      if (other.largest == 0) return;
+      if (other.largest > largest) {
+        sum = sum * std::pow(largest / other.largest, power) + other.sum;
+        largest = other.largest;
+      } else {
+        sum += other.sum * std::pow(other.largest / largest, power);
+      }
+    }
+  };
+  // Where elements are infinite or no numbers, so is the plain sum.
+  CAIRN_INLINE static void put(double& largest, double& sum, double x, double p) {
+    const double size = std::fabs(x);
+    if (size == 0) return;
+    if (size > largest) {
+      sum = sum * std::pow(largest / size, p) + 1;
+      largest = size;
+    } else {
+      sum += std::pow(size / largest, p);
+    }
+  }
+  CAIRN_INLINE static void block(Total& total, const E* x, std::int64_t n, double p) {
+    Total here;
+    here.power = p;
+    SumsOf<E, What>::block(here.plain, x, n, p);
+    for (std::int64_t i = 0; i < n; ++i) put(here.largest, here.sum, static_cast<double>(x[i]), p);
+    total.add(here);
+  }
+  using Field = double;
+  static constexpr int kFields = 4;
+  CAIRN_INLINE static void start(Field* s, E x, double p) {
+    SumsOf<E, What>::start(s, x, p);
+    s[1] = s[2] = 0;
+    s[3] = p;
+    put(s[1], s[2], static_cast<double>(x), p);
+  }
+  CAIRN_INLINE static void step(Field* s, E x, std::int64_t row, double p) {
+    SumsOf<E, What>::step(s, x, row, p);
+    put(s[1], s[2], static_cast<double>(x), p);
+  }
+  static Total total(const Field* s, std::int64_t rows) { return {SumsOf<E, What>::total(s, rows), s[1], s[2], s[3]}; }
+  static double result(const Total& total, std::int64_t elements, double p) {
+    if (trusted(total.plain.sum) || total.largest == 0 || total.largest > std::numeric_limits<double>::max() ||
+        total.plain.sum != total.plain.sum)
+      return std::is_same_v<What, ItsSquare> ? EuclideanNorms<E>::result(total.plain, elements, p)
+                                             : Norms<E>::result(total.plain, elements, p);
+    return total.largest * std::pow(total.sum, 1 / p);
+  }
+};
+template <class E> using ScaledEuclideanNorms = ScaledNorms<E, ItsSquare>;
+template <class E> using ScaledPowerNorms = ScaledNorms<E, ItsPower>;
+
+// Whether a result is what no sum that can be trusted gives.
+bool any_beyond(const View& results, double p) {
+  const double least = std::pow(kLeastTrusted, 1 / p) * (1 + 0x1p-6); // results may be rounded to bf16
+  double extreme[2];
+  for (double& e : extreme) {
+    View one = results;
+    one.data = &e;
+    one.dtype = DType::f64;
+    one.strides.fill(0);
+    for (int i = 0; i < one.shape.rank(); ++i) one.shape[i] = 1;
+    &e == extreme ? fold<Extremes<double, Smaller>>(one, results) : fold<Extremes<double, Larger>>(one, results);
+  }
+  return !(extreme[0] >= least && extreme[1] <= std::numeric_limits<double>::max()); // a NaN hides others
+}
+
 // Exponentials are taken of differences to the largest element so far, in the type of the elements.
 template <class E> struct LogsOfSums {
   using Element = E;
@@ -131,7 +211,10 @@ struct EuclideanNormSlope {
 };
 struct NormSlope {
   template <class T> CAIRN_INLINE static T slope(T x, T norm, T p) {
-    const T size = x < T(0) ? -x : x, slope = pointwise::pow(size, p - T(1)) / pointwise::pow(norm, p - T(1));
+    // Powers that leave the range of numbers are not taken, but those of quotients.
+    constexpr T least = std::is_same_v<T, float> ? T(0x1p-60) : T(0x1p-500);
+    const T size = x < T(0) ? -x : x, whole = pointwise::pow(norm, p - T(1)), part = pointwise::pow(size, p - T(1)) / whole;
+    const T slope = whole >= least && whole <= std::numeric_limits<T>::max() ? part : pointwise::pow(size / norm, p - T(1));
     return norm == T(0) || x == T(0) ? T(0) : x < T(0) ? -slope : slope;
   }
 };
@@ -253,9 +336,15 @@ void prod_vjp(const KernelCall& call, unsigned mask, unsigned which) {
 
 void norm(const KernelCall& call, unsigned mask, double p) {
   const View &from = call.inputs[0], to = reduced(call, mask);
-  if (p == 2) return fold_floating<EuclideanNorms>(to, from);
+  const bool in_range = p == 2 && compute_of(from.dtype) == Compute::f32 && is_floating(from.dtype); // squares of those in double
+  if (p == 2) {
+    fold_floating<EuclideanNorms>(to, from);
+    if (!in_range && any_beyond(to, p)) fold_floating<ScaledEuclideanNorms>(to, from, p);
+    return;
+  }
   if (p == 1) return fold_floating<SumsOfMagnitudes>(to, from);
   fold_floating<Norms>(to, from, p);
+  if (any_beyond(to, p)) fold_floating<ScaledPowerNorms>(to, from, p);
 }
 
 void norm_vjp(const KernelCall& call, unsigned mask, double p) {

@@ -24,7 +24,8 @@ using cairn::ops::math::PlainWeights;
 using cairn::ops::math::Room;
 using cairn::ops::math::WeightOrder;
 using dnnl::memory;
-using Key = std::array<int64_t, 6 + 6 * 3 + 1>;
+constexpr std::size_t kMostKept = 512; // primitives
+using Key = std::array<int64_t, 6 + 7 * 3 + 1>;
 
 struct Prepared {
   dnnl::primitive primitive;
@@ -41,7 +42,7 @@ const dnnl::engine& engine() {
 Key key_of(const cairn_math_convolution& c) {
   Key key{c.kind, c.axes, c.batch, c.groups, c.small_channels, c.large_channels};
   std::size_t at = 6;
-  for (const int64_t* sizes : {c.small, c.large, c.kernel, c.stride, c.padding, c.dilation})
+  for (const int64_t* sizes : {c.small, c.large, c.kernel, c.stride, c.padding, c.dilation, c.padding_after})
     for (int i = 0; i < 3; ++i) key[at++] = sizes[i];
   key[at] = c.bias_data != nullptr ? 1 : 0;
   return key;
@@ -72,7 +73,8 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
   for (std::size_t i = dims.size(); i-- > 0; stride *= dims[i]) strides[i] = stride;
   p->plain_weights = memory::desc(dims, memory::data_type::f32, strides);
   const memory::desc any(dims, memory::data_type::f32, memory::format_tag::any);
-  const memory::dims step = last(c.stride, c.axes), wide = last(c.dilation, c.axes, 1), pad = last(c.padding, c.axes);
+  const memory::dims step = last(c.stride, c.axes), wide = last(c.dilation, c.axes, 1), pad = last(c.padding, c.axes),
+                     after = last(c.padding_after, c.axes);
   constexpr auto direct = dnnl::algorithm::convolution_direct;
   using Forward = dnnl::convolution_forward;
   dnnl::primitive_attr attributes; // the library's own scratchpad is of the thread that made the primitive alone
@@ -80,8 +82,8 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
   if (c.bias_data != nullptr) p->bias = memory::desc({c.small_channels}, memory::data_type::f32, memory::format_tag::a);
   const Forward::primitive_desc forward(
       c.bias_data != nullptr
-          ? Forward::desc(dnnl::prop_kind::forward_training, direct, p->large, any, p->bias, p->small, step, wide, pad, pad)
-          : Forward::desc(dnnl::prop_kind::forward_training, direct, p->large, any, p->small, step, wide, pad, pad),
+          ? Forward::desc(dnnl::prop_kind::forward_training, direct, p->large, any, p->bias, p->small, step, wide, pad, after)
+          : Forward::desc(dnnl::prop_kind::forward_training, direct, p->large, any, p->small, step, wide, pad, after),
       attributes, engine());
   const auto keep = [&](const auto& description, const memory::desc& weights, dnnl::primitive primitive) {
     if (std::string_view(description.impl_info_str()).starts_with("ref")) return false; // slower than our own loops
@@ -94,17 +96,18 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
   if (c.kind == CAIRN_MATH_TO_SMALL) {
     fast = keep(forward, forward.weights_desc(), Forward(forward));
   } else if (c.kind == CAIRN_MATH_TO_LARGE) {
-    memory::dims around;
+    memory::dims around, beyond;
     bool every_place = c.groups == 1;
     for (int i = 3 - c.axes; i < 3; ++i) {
       around.push_back(c.dilation[i] * (c.kernel[i] - 1) - c.padding[i]);
-      every_place = every_place && c.stride[i] == 1 && around.back() >= 0;
+      beyond.push_back(c.dilation[i] * (c.kernel[i] - 1) - c.padding_after[i]);
+      every_place = every_place && c.stride[i] == 1 && around.back() >= 0 && beyond.back() >= 0;
     }
     if (every_place) {
       std::swap(dims[0], dims[1]);
       const memory::desc turned(dims, memory::data_type::f32, memory::format_tag::any);
       const Forward::primitive_desc back(
-          Forward::desc(dnnl::prop_kind::forward_training, direct, p->small, turned, p->large, step, wide, around, around),
+          Forward::desc(dnnl::prop_kind::forward_training, direct, p->small, turned, p->large, step, wide, around, beyond),
           attributes, engine());
       p->order = WeightOrder::of(back.weights_desc(), c.axes, true);
       if (p->order && keep(back, back.weights_desc(), Forward(back))) {
@@ -113,12 +116,12 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
       }
     }
     using Data = dnnl::convolution_backward_data;
-    const Data::primitive_desc data(Data::desc(direct, p->large, any, p->small, step, wide, pad, pad), attributes, engine(),
+    const Data::primitive_desc data(Data::desc(direct, p->large, any, p->small, step, wide, pad, after), attributes, engine(),
                                     forward);
     fast = keep(data, data.weights_desc(), Data(data));
   } else {
     using Weights = dnnl::convolution_backward_weights;
-    const Weights::primitive_desc weights(Weights::desc(direct, p->large, any, p->small, step, wide, pad, pad), attributes,
+    const Weights::primitive_desc weights(Weights::desc(direct, p->large, any, p->small, step, wide, pad, after), attributes,
                                           engine(), forward);
     fast = keep(weights, weights.diff_weights_desc(), Weights(weights));
   }
@@ -134,6 +137,7 @@ std::shared_ptr<const Prepared> prepared(const cairn_math_convolution& c) {
   static std::mutex mutex;
   static std::map<Key, std::shared_ptr<const Prepared>> known;
   const std::lock_guard lock(mutex);
+  if (known.size() >= kMostKept) known.clear();
   const auto [place, fresh] = known.try_emplace(key_of(c));
   if (fresh) {
     try {
@@ -160,8 +164,18 @@ bool in_order(const Prepared& p, const cairn_math_convolution& c) {
 int64_t cairn_math_arranged_bytes(const cairn_math_convolution* call) {
   try {
     const std::shared_ptr<const Prepared> p = prepared(*call);
-    const bool whole = call->groups == 1 && p != nullptr && (p->turned || !(p->weights == p->plain_weights));
+    const bool whole = (call->groups == 1 || call->kind != CAIRN_MATH_TO_WEIGHTS) && p != nullptr &&
+                       (p->turned || !(p->weights == p->plain_weights));
     return whole ? static_cast<int64_t>(p->weights.get_size()) : 0;
+  } catch (...) {
+    return 0;
+  }
+}
+
+int cairn_math_same_order(const cairn_math_convolution* one, const cairn_math_convolution* other) {
+  try {
+    const std::shared_ptr<const Prepared> p = prepared(*one), q = prepared(*other);
+    return p != nullptr && q != nullptr && p->turned == q->turned && p->weights == q->weights ? 1 : 0;
   } catch (...) {
     return 0;
   }

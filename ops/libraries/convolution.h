@@ -19,6 +19,7 @@ typedef struct cairn_math_convolution {
   int axes;
   int64_t batch, groups, small_channels, large_channels;
   int64_t small[3], large[3], kernel[3], stride[3], padding[3], dilation[3];
+  int64_t padding_after[3]; /* at the far end; less than windows need where they leave places over */
   float *small_data, *large_data, *weights_data;
   float* bias_data; /* for each of small_channels; null: none */
   float* arranged;  /* the weights in the order that the library wants; null: they are brought into it and out of it */
@@ -27,8 +28,10 @@ typedef struct cairn_math_convolution {
 
 /* Bytes of arranged weights; 0: they need not be arranged, or cannot be. */
 int64_t cairn_math_arranged_bytes(const cairn_math_convolution* call);
-/* Brings the weights of small channels [begin, end), multiples of CAIRN_MATH_CHANNELS or the end, from weights_data to arranged; of kind
-   CAIRN_MATH_TO_WEIGHTS the other way. Not 0: not done. */
+/* Whether the weights that were arranged for the one serve the other. */
+int cairn_math_same_order(const cairn_math_convolution* one, const cairn_math_convolution* other);
+/* Brings the weights of small channels [begin, end), or groups if there are several, multiples of CAIRN_MATH_CHANNELS or the end, from
+   weights_data to arranged; of kind CAIRN_MATH_TO_WEIGHTS the other way. Not 0: not done. */
 #define CAIRN_MATH_CHANNELS 64
 int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_t end);
 

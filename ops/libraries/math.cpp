@@ -2,17 +2,13 @@
 // divide the work, so there is one set of threads, and none that spins.
 #include "ops/libraries/math.h"
 
-#include "ops/convert.h"
 #include "ops/libraries/room.h"
 
 #include <cblas.h>
 #include <dnnl.hpp>
 #include <omp.h>
 
-#include <algorithm>
 #include <climits>
-#include <cstring>
-#include <vector>
 
 namespace {
 
@@ -24,8 +20,8 @@ bool fits(const cairn_math_gemm& g) {
 
 int f32(const cairn_math_gemm& g) {
   return dnnl_sgemm(g.transpose_a != 0 ? 'T' : 'N', g.transpose_b != 0 ? 'T' : 'N', g.m, g.n, g.k, 1,
-                    static_cast<const float*>(g.a), g.lda, static_cast<const float*>(g.b), g.ldb, 0, static_cast<float*>(g.c),
-                    g.ldc) == dnnl_success
+                    static_cast<const float*>(g.a), g.lda, static_cast<const float*>(g.b), g.ldb, g.adds != 0 ? 1.F : 0.F,
+                    static_cast<float*>(g.c), g.ldc) == dnnl_success
              ? 0
              : 1;
 }
@@ -33,77 +29,40 @@ int f32(const cairn_math_gemm& g) {
 int f64(const cairn_math_gemm& g) {
   cblas_dgemm(CblasRowMajor, g.transpose_a != 0 ? CblasTrans : CblasNoTrans, g.transpose_b != 0 ? CblasTrans : CblasNoTrans,
               static_cast<int>(g.m), static_cast<int>(g.n), static_cast<int>(g.k), 1, static_cast<const double*>(g.a),
-              static_cast<int>(g.lda), static_cast<const double*>(g.b), static_cast<int>(g.ldb), 0, static_cast<double*>(g.c),
-              static_cast<int>(g.ldc));
+              static_cast<int>(g.lda), static_cast<const double*>(g.b), static_cast<int>(g.ldb), g.adds != 0 ? 1 : 0,
+              static_cast<double*>(g.c), static_cast<int>(g.ldc));
   return 0;
 }
 
-// Sums are float, the result is rounded once. By the processor's own instructions:
-void bf16_by_primitive(const cairn_math_gemm& g) {
+int has_bf16() {
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx ? 1 : 0;
+}
+
+// Sums are float, the result is rounded once. Primitives are few enough to come from the library's own store of them.
+int bf16(const cairn_math_gemm& g) {
   using dnnl::memory;
+  if (has_bf16() == 0 || g.adds != 0) return 1;
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   auto matrix = [](int64_t rows, int64_t columns, int64_t ld, bool transposed) {
     return memory::desc({rows, columns}, memory::data_type::bf16, transposed ? memory::dims{1, ld} : memory::dims{ld, 1});
   };
   const memory::desc a = matrix(g.m, g.k, g.lda, g.transpose_a != 0), b = matrix(g.k, g.n, g.ldb, g.transpose_b != 0),
                      c = matrix(g.m, g.n, g.ldc, false);
-  const dnnl::matmul product(dnnl::matmul::primitive_desc(dnnl::matmul::desc(a, b, c), engine));
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), attributes, engine);
+  const memory::desc beside = description.scratchpad_desc();
+  const auto bytes = static_cast<int64_t>(beside.get_size());
+  void* const scratch = bytes != 0 ? g.lend(g.lender, bytes) : nullptr;
+  if (bytes != 0 && scratch == nullptr) return 1;
   dnnl::stream stream(engine);
-  product.execute(stream, {{DNNL_ARG_SRC, memory(a, engine, const_cast<void*>(g.a))},
-                           {DNNL_ARG_WEIGHTS, memory(b, engine, const_cast<void*>(g.b))},
-                           {DNNL_ARG_DST, memory(c, engine, g.c)}});
+  dnnl::matmul(description)
+      .execute(stream, {{DNNL_ARG_SRC, memory(a, engine, const_cast<void*>(g.a))},
+                        {DNNL_ARG_WEIGHTS, memory(b, engine, const_cast<void*>(g.b))},
+                        {DNNL_ARG_DST, memory(c, engine, g.c)},
+                        {DNNL_ARG_SCRATCHPAD, memory(beside, engine, scratch)}});
   stream.wait();
-}
-
-// A part of a matrix of bf16 as floats, in the order in which it lies.
-class Widened {
-public:
-  void take(const void* matrix, int64_t ld, bool transposed, int64_t row, int64_t column, int64_t rows, int64_t columns) {
-    const auto* from = static_cast<const uint16_t*>(matrix) + (transposed ? column * ld + row : row * ld + column);
-    const int64_t outer = transposed ? columns : rows;
-    inner = transposed ? rows : columns;
-    floats.resize(static_cast<std::size_t>(outer * inner));
-    for (int64_t i = 0; i < outer; ++i)
-      for (int64_t j = 0; j < inner; ++j) {
-        const uint32_t bits = static_cast<uint32_t>(from[i * ld + j]) << 16;
-        std::memcpy(&floats[static_cast<std::size_t>(i * inner + j)], &bits, sizeof bits);
-      }
-  }
-  std::vector<float> floats;
-  int64_t inner = 0; // elements of a row as it lies
-};
-
-// Where it has none, block by block in float.
-void bf16_by_floats(const cairn_math_gemm& g) {
-  constexpr int64_t kRows = 256, kColumns = 512;
-  Widened a, b;
-  std::vector<float> c(static_cast<std::size_t>(std::min(kRows, g.m) * std::min(kColumns, g.n)));
-  const bool turned_a = g.transpose_a != 0, turned_b = g.transpose_b != 0;
-  for (int64_t j = 0; j < g.n; j += kColumns) {
-    const int64_t n = std::min(kColumns, g.n - j);
-    b.take(g.b, g.ldb, turned_b, 0, j, g.k, n);
-    for (int64_t i = 0; i < g.m; i += kRows) {
-      const int64_t m = std::min(kRows, g.m - i);
-      a.take(g.a, g.lda, turned_a, i, 0, m, g.k);
-      dnnl::sgemm(turned_a ? 'T' : 'N', turned_b ? 'T' : 'N', m, n, g.k, 1, a.floats.data(), a.inner, b.floats.data(), b.inner, 0,
-                  c.data(), n);
-      for (int64_t row = 0; row < m; ++row)
-        for (int64_t column = 0; column < n; ++column)
-          static_cast<uint16_t*>(g.c)[(i + row) * g.ldc + j + column] =
-              cairn::ops::rounded(c[static_cast<std::size_t>(row * n + column)]).bits;
-    }
-  }
-}
-
-int bf16(const cairn_math_gemm& g) {
-  static const bool native = [] {
-    const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
-  }();
-  if (native)
-    bf16_by_primitive(g);
-  else
-    bf16_by_floats(g);
   return 0;
 }
 
@@ -126,7 +85,9 @@ int gemm(const cairn_math_gemm* call) {
   return 1;
 }
 
-constexpr cairn_math kMath = {CAIRN_MATH_VERSION, gemm, cairn_math_scratch_bytes, cairn_math_convolve, cairn_math_arranged_bytes, cairn_math_arrange};
+constexpr cairn_math kMath = {
+    CAIRN_MATH_VERSION, gemm, has_bf16, cairn_math_scratch_bytes, cairn_math_convolve, cairn_math_arranged_bytes, cairn_math_same_order,
+    cairn_math_arrange};
 
 } // namespace
 

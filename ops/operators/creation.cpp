@@ -1,6 +1,7 @@
 // New tensors: of one number, of random numbers.
 #include "ops/cpu/copy.h"
 #include "ops/cpu/random.h"
+#include "ops/fits.h"
 #include "ops/operators/definitions.h"
 
 #include <fmt/format.h>
@@ -19,7 +20,10 @@ void infer_new(const Call& call, std::size_t type, std::size_t residence, Result
   results[0].device = a.values.size() > residence && a[residence].present() ? a[residence].device() : call.default_device;
 }
 
-void infer_fill(const Call& call, ResultTypes& results) { infer_new(call, 2, 3, results); }
+void infer_fill(const Call& call, ResultTypes& results) {
+  infer_new(call, 2, 3, results);
+  check_fits(shown_name(call.op), call.attributes[1].number(), results[0].dtype, kWiderType);
+}
 
 void infer_random(const Call& call, ResultTypes& results) {
   infer_new(call, 1, 2, results);

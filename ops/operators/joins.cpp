@@ -1,5 +1,6 @@
 // Tensors put behind each other, and tensors with more or fewer elements at their borders.
 #include "ops/cpu/copy.h"
+#include "ops/fits.h"
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"
 
@@ -72,12 +73,16 @@ void concat_jvp(const JvpCall& call) {
 
 // --- pad
 
+// What comes around the elements.
+double around(const Attributes& a) { return a.values.size() > 2 && a[2].present() ? a[2].number() : 0; }
+
 void infer_pad(const Call& call, ResultTypes& results) {
   const Tensor& t = call.inputs[0];
   const std::vector<std::int64_t>&before = call.attributes[0].list(), &behind = call.attributes[1].list();
   if (before.size() != static_cast<std::size_t>(t.rank()) || behind.size() != before.size())
     throw OperatorError(fmt::format("pad: ({}) and ({}) are not a number for each axis of a tensor of shape {}",
                                     fmt::join(before, " "), fmt::join(behind, " "), t.shape.text()));
+  check_fits("pad", around(call.attributes), t.dtype, kCastFirst);
   rules::infer_same(call, results);
   for (int i = 0; i < t.rank(); ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -103,7 +108,7 @@ void pad_kernel(const KernelCall& call) {
     from = cpu::narrowed(from, i, first, count);
     to = cpu::narrowed(to, i, std::max<std::int64_t>(0, before), count);
   }
-  if (grows || empty) cpu::fill_elements(call.outputs[0], a.values.size() > 2 && a[2].present() ? a[2].number() : 0);
+  if (grows || empty) cpu::fill_elements(call.outputs[0], around(a));
   if (!empty) cpu::copy_elements(to, from);
 }
 

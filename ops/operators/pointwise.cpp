@@ -3,6 +3,7 @@
 
 #include "ops/convert.h"
 #include "ops/cpu/pointwise.h"
+#include "ops/fits.h"
 #include "ops/operators/definitions.h"
 
 #include <fmt/format.h>
@@ -15,31 +16,9 @@ using namespace pointwise;
 
 // --- shape rules
 
-template <class T> bool holds(double number) { return static_cast<double>(converted<T>(number)) == number; }
-
-// A number that elements of integers do not hold would become another one.
+// A number that elements of integers do not hold would become another one; a flonum makes the result a floating one.
 void check_held(std::string_view who, DType type, const Tensor& number) {
-  if (!number.weak || !number.exact || is_floating(type)) return;
-  bool held = true;
-  switch (type) {
-  case DType::u8:
-    held = holds<std::uint8_t>(number.number);
-    break;
-  case DType::i8:
-    held = holds<std::int8_t>(number.number);
-    break;
-  case DType::i16:
-    held = holds<std::int16_t>(number.number);
-    break;
-  case DType::i32:
-    held = holds<std::int32_t>(number.number);
-    break;
-  default:
-    break;
-  }
-  if (!held)
-    throw OperatorError(fmt::format("{}: {} does not fit elements of {}; cast the tensor to a wider type first", who,
-                                    static_cast<std::int64_t>(number.number), name_of(type)));
+  if (number.weak && number.exact) check_fits(who, number.number, type, kCastFirst);
 }
 
 DType type_of_both(const Tensor& a, const Tensor& b) {

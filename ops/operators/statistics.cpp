@@ -1,7 +1,7 @@
 // Reductions beside sums and extremes: products, norms, logsumexp, variances, places of extremes; and softmax of scaled and
 // masked scores.
-#include "ops/cpu/softmax.h"
 #include "ops/cpu/statistics.h"
+#include "ops/cpu/softmax.h"
 
 #include "ops/operators/directions.h"
 #include "ops/operators/reductions.h"
@@ -91,10 +91,25 @@ void infer_norm(const Call& call, ResultTypes& results) {
 void norm_kernel(const KernelCall& call) { cpu::norm(call, mask_of(call, 0), power_of_norm(call.attributes)); }
 void norm_vjp_kernel(const KernelCall& call) { cpu::norm_vjp(call, mask_of(call, 1), power_of_norm(call.attributes)); }
 
+// The same norm, with the axes kept.
+Attributes axes_alone_of_norm(const Attributes& attributes) {
+  Attributes kept = axes_alone(attributes, true);
+  kept.values.push_back(Attribute::of_number(power_of_norm(attributes)));
+  return kept;
+}
+
 void norm_jvp(const JvpCall& call) {
   const Term &x = call.inputs[0], &t = *call.tangents[0], &y = call.outputs[0];
   const double p = power_of_norm(call.attributes);
-  const Term moved = p == 2 ? sum(x * t, call) / y : sum(sign(x) * pow(abs(x), p - 1) * t, call) / pow(y, p - 1);
+  if (p == 2) {
+    call.results[0] = where(equal(y, 0.0), 0.0, sum(x * t, call) / y);
+    return;
+  }
+  // Powers that leave the range of numbers are not taken, but those of quotients.
+  const Term whole = pow(y, p - 1), kept = apply(OperatorId::norm, {x}, axes_alone_of_norm(call.attributes));
+  const Term by_powers = sum(sign(x) * pow(abs(x), p - 1) * t, call) / whole;
+  const Term by_quotients = sum(where(equal(x, 0.0), 0.0, sign(x) * pow(abs(x) / kept, p - 1)) * t, call);
+  const Term moved = where(less(whole, 0x1p-60), by_quotients, where(less(whole, 0x1p1000), by_powers, by_quotients));
   call.results[0] = where(equal(y, 0.0), 0.0, moved);
 }
 

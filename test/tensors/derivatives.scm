@@ -99,3 +99,13 @@
 (show (cdr (checkpoint-*j (lambda (x) (cdr (checkpoint-*j f x c))) 2. 1))) ; expect: 12.0
 (show (cdr (j* (lambda (x) (cdr (*j f x c))) 2. 1)))                       ; expect: 12.0
 (show (cdr (*j (lambda (x) (cdr (j* (lambda (x) (cdr (*j f x c))) x 1))) 2. 1))) ; expect: 6.0
+;;; case norms-beyond-the-range-of-squares
+(define (slopes scale type p)
+  (let ((f (lambda (x) (norm x '(0) #f p))) (x (list->tensor (list (* 3 scale) (* -4 scale) 0) type)))
+    (list (tensor->list (cdr (*j f x (list->tensor 1 type)))) (tensor->number (cdr (j* f x (list->tensor '(0 1 0) type)))))))
+(show (slopes 1e200 'f64 2))  ; expect: ((0.6000000000000001 -0.8 0.0) -0.8)
+(show (slopes 1e-200 'f64 2)) ; expect: ((0.6 -0.8 0.0) -0.8)
+(show (slopes 1e200 'f64 3))  ; expect: ((0.4448513517305355 -0.7908468475209521 0.0) -0.7908468475209521)
+(show (slopes 1e-200 'f64 3)) ; expect: ((0.4448513517305355 -0.7908468475209521 0.0) -0.7908468475209521)
+(show (slopes 10 'f32 400))   ; expect: ((0.0 -1.0 0.0) -1.0)
+(show (slopes 1 'f64 3))      ; expect: ((0.4448513517305356 -0.7908468475209521 0.0) -0.7908468475209521)

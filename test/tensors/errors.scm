@@ -90,3 +90,13 @@
 (slice (list->tensor '(1 2 3)) 0 1 4) ; expect error: slice: 1 to 4 along axis 0 .*\(3\)
 ;;; case floor
 (floor "one") ; expect error: floor: expected a number, got "one"
+;;; case fill-beyond
+(fill '(2) 256 'u8) ; expect error: fill: 256 does not fit elements of u8; give a wider type of elements
+;;; case fill-with-a-nan
+(fill '(2) (/ 0. 0) 'i32) ; expect error: fill: \+nan.0 does not fit elements of i32; give a wider type of elements
+;;; case fill-beyond-all-integers
+(fill '(2) 9223372036854775808. 'i64) ; expect error: fill: 9.*e\+18 does not fit elements of i64
+;;; case numbers-beyond
+(list->tensor '((1 2) (3 -129)) 'i8) ; expect error: list->tensor: -129 does not fit elements of i8; give a wider type of elements
+;;; case padding-beyond
+(pad (list->tensor '(1 2) 'i16) '(1) '(1) 40000) ; expect error: pad: 40000 does not fit elements of i16; cast the tensor to a wider type first

@@ -147,8 +147,6 @@
 (show (as 'i32 1e30 -1e30 2147483647.9 -2147483649 +nan.0)) ; expect: (2147483647 -2147483648 2147483647 -2147483648 0)
 (show (as 'u8 300 -1 255.9 +inf.0 +nan.0)) ; expect: (255 0 255 255 0)
 (show (as 'i8 300 -300 -128.5 127.5)) ; expect: (127 -128 -128 127)
-(show (map (lambda (type) (tensor->number (fill '() 1e30 type))) '(u8 i8 i16 i32))) ; expect: (255 127 32767 2147483647)
-(show (list->tensor '(300 -300) 'i8)) ; expect: (127 -128)
 (show (cast (list->tensor '(300 -1) 'i32) 'u8)) ; expect: (44 255)
 (show (list->tensor '(140737488355327 140737488355328 -140737488355328) 'i64)) ; expect: (140737488355327 140737488355328.0 -140737488355328)
 ;;; case signs-of-denormals
@@ -156,3 +154,28 @@
 ;;; case quotients-of-integers
 (define (quotient-type type) (tensor-type (/ (list->tensor '(1) type) (list->tensor '(2) type))))
 (show (map quotient-type '(u8 i8 i16 i32 i64))) ; expect: (f32 f32 f32 f64 f64)
+;;; case norms-beyond-the-range-of-squares
+(show (tensor->list (norm (list->tensor '((3e200 -4e200) (3 4)) 'f64) '(1))))  ; expect: (4.9999999999999995e+200 5.0)
+(show (tensor->list (norm (list->tensor '((3e200 3) (-4e200 4)) 'f64) '(0))))  ; expect: (4.9999999999999995e+200 5.0)
+(show (norm (list->tensor '(3e-200 -4e-200) 'f64)))                             ; expect: 5e-200
+(show (norm (list->tensor '(1e308 1e308 1e308 1e308) 'f64)))                    ; expect: +inf.0
+(show (norm (list->tensor '(-inf.0 1) 'f64)))                                   ; expect: +inf.0
+(show (norm (list->tensor '(1e200 +nan.0) 'f64)))                               ; expect: +nan.0
+(show (norm (list->tensor '(0 0) 'f64)))                                        ; expect: 0.0
+(show (norm (expand-tensor (list->tensor '(1e-170) 'f64) '(100000))))           ; expect: 3.1622776601683794e-168
+(show (norm (list->tensor '(1e20 0) 'f32) '(0) #f 3))                           ; expect: 100000002004087734272.0
+(show (norm (list->tensor '(10 -40) 'f32) '(0) #f 400))                         ; expect: 40.0
+;;; case tensors-without-axes-and-numbers
+(define m (list->tensor '((2 1) (1 2)) 'f64))
+(show (map (lambda (t) (and (tensor? t) (null? (size t)))) (list (sum u) (mean u) (max-over u) (min-over u) (prod u) (norm u) (logsumexp u) (variance u) (argmax u) (argmin u)
+  (matmul u u) (determinant m) (mean-squared-error u u) (+ (sum u) 1)))) ; expect: (#t #t #t #t #t #t #t #t #t #t #t #t #t #t)
+(show (map number? (list (tensor->number (sum u)) (tensor->list (sum u)) (sumall u) (max-value u) (dot u u) (index-of-max u) (max 1 2)))) ; expect: (#t #t #t #t #t #t #t)
+;;; case products-of-bytes
+(define bytes (list->tensor '(200 200 200) 'u8))
+(show (list (dot bytes (list->tensor '(2 2 2) 'u8)) (tensor->number (sum (* bytes 2))) (tensor->number (matmul bytes (list->tensor '(2 2 2) 'u8)))
+  (dot (cast bytes 'i64) (list->tensor '(2 2 2) 'u8)) (sumall bytes))) ; expect: (432 432 176 1200 600)
+;;; case numbers-that-fit
+(show (fill '(2) 255.5 'u8))             ; expect: (255 255)
+(show (list->tensor '(-0.5 -128) 'i8))   ; expect: (0 -128)
+(show (fill '(1) 1e300 'f32))            ; expect: (+inf.0)
+(show (pad (list->tensor '(1) 'u8) '(1) '(0) 2.5)) ; expect: (2 1)

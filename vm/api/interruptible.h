@@ -17,6 +17,7 @@ template <class F> void interruptible(const cairn_vm& vm, F&& f) {
     const bool request;
   } const waiting(const_cast<cairn_vm&>(vm).engine.meter());
   try {
+    if (!vm.engine.accounts().release_set_aside()) throw ops::Cancelled{}; // what a cancelled run left
     f();
   } catch (const ops::Stopped&) {
     waiting.meter.take_cancellation();

@@ -229,6 +229,7 @@ cairn_status cairn_vm_abandon(cairn_vm* vm) {
   return guarded(nullptr, [&] {
     vm->engine.settle();
     vm->engine.meter().take_cancellation();
+    vm->engine.heap().release_all_set_aside();
     cairn::api::failed(*vm, CAIRN_CANCELLED, "the computation was given up");
   });
 }

@@ -7,8 +7,8 @@
 #include "vm/machine/engine.h"
 #include "vm/image/bytes.h"
 #include "vm/image/header.h"
-#include "vm/image/object_numbers.h"
 #include "vm/value/charged.h"
+#include "vm/value/object_numbers.h"
 
 #include <vector>
 
@@ -37,6 +37,7 @@ using value::Heap;
 using value::Kind;
 using value::NativeObject;
 using value::Object;
+using value::ObjectNumbers;
 using value::Procedure;
 using value::Value;
 
@@ -147,7 +148,7 @@ private:
     const std::vector<Run>* runs;
     Stack stack;
   };
-  // --- image_read.cpp
+  // --- read.cpp
   std::uint32_t next_number() {
     if (made_.size() == expected_) throw Malformed("more objects than it says it holds");
     made_.push_back(nullptr);
@@ -172,9 +173,9 @@ private:
   void capsule(const Reference& r);
   void state(const Reference& r);
   ops::Attribute attribute();
-  void tensor_records(Tape& t); // image_tensors.cpp
+  void tensor_records(Tape& t); // tensors.cpp
   ops::Device* device();
-  // --- image_check.cpp
+  // --- check.cpp
   void check_acyclic() const;
   void check_frames() const;
   void check_runs(const RunList& list) const;

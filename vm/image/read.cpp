@@ -1,5 +1,5 @@
 // Reading the state of a machine. Nothing in the file is trusted: every number is checked before it is used, frames against the
-// facts that the verifier proved of their code; what can be known only in the end is checked in image_check.cpp.
+// facts that the verifier proved of their code; what can be known only in the end is checked in check.cpp.
 #include "vm/image/image.h"
 #include "vm/image/header.h"
 #include "vm/runs/operators.h"

@@ -82,9 +82,7 @@ class VectorBuilder {
 public:
   VectorBuilder(Engine& engine, std::uint64_t length) : engine_(engine), vector_(engine.heap().make_vector(length)) {}
   ~VectorBuilder() {
-    if (vector_ == nullptr) return;
-    while (filled_ != 0) engine_.heap().release(vector_->items()[--filled_]);
-    engine_.heap().discard(vector_);
+    if (vector_ != nullptr) engine_.heap().release_begun(vector_, filled_);
   }
   VectorBuilder(const VectorBuilder&) = delete;
   VectorBuilder& operator=(const VectorBuilder&) = delete;
@@ -152,11 +150,15 @@ Frame* Engine::applied_to_list(Value callee, Value list) {
   value::ChargedVector<Value> arguments(heap_);
   arguments.reserve(length_of_list(*this, list, [&] { return "apply: expected a list of arguments, got " + describe(list); }));
   Value at = list;
-  for (; at.is_pair(); at = at.pair()->cdr) arguments.push_back(at.pair()->car);
+  for (; at.is_pair(); at = at.pair()->cdr) {
+    arguments.push_back(at.pair()->car);
+    if (arguments.size() % kManyItems == 0) meter_.poll();
+  }
   Held<Frame> made(heap_, make_call(callee, arguments.data(), arguments.size()));
   at = list;
   if (Tape* tape = runs.back().tape)
-    for_each_argument(made.get(), arguments.size(), [&](std::size_t, Value& slot) {
+    for_each_argument(made.get(), arguments.size(), [&](std::size_t i, Value& slot) {
+      if ((i + 1) % kManyItems == 0) meter_.poll();
       if (slot.is_taped() || slot.is_flonum()) slot = read_field_taped(*tape, at.pair(), 0, slot);
       at = at.pair()->cdr;
     });

@@ -30,6 +30,12 @@ Engine::Engine(Options o, const RunOperators& r) : print::Environment(o.memory),
   schedule::parse(options.schedule, spec, message);
   schedules.push_back(spec);
   statistics.schedule = schedule::to_string(spec);
+  leave(false);
+  heap_.stops_releasing = [this] {
+    const bool stops = meter_.wants_stop();
+    if (stops) leave(true);
+    return stops;
+  };
 }
 
 Engine::~Engine() {
@@ -46,9 +52,23 @@ void Engine::drop_everything() {
   globals.clear();
   heap_.release(result);
   result = value::kUnspecified;
+  heap_.release_all_set_aside();
+}
+
+void Engine::leave(bool leaving) noexcept {
+  leaving_ = leaving;
+  set_handlers<false>(leaving);
+  set_handlers<true>(leaving);
+}
+
+bool Engine::is_left() {
+  if (!heap_.release_set_aside()) return true;
+  leave(false);
+  return false;
 }
 
 Statistics Engine::statistics_now() const {
+  heap_.release_all_set_aside();
   Statistics s = statistics;
   s.steps = clock;
   s.work = meter_.work();
@@ -64,6 +84,10 @@ Statistics Engine::statistics_now() const {
 
 Status Engine::run(std::uint64_t steps) {
   if (ended) return Status::done;
+  if (leaving_ && is_left()) [[unlikely]] {
+    meter_.take_cancellation();
+    return Status::cancelled;
+  }
   limit = steps > kNever - clock ? kNever : clock + steps;
   runs[0].deadline = limit;
   if (runs.size() == 1 && runs[0].own_schedule == kInheritSchedule) {  // all that a short call needs

@@ -10,6 +10,7 @@
 #include "vm/schedule/schedule.h"
 #include "vm/value/charged.h"
 
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -154,6 +155,11 @@ public:
   // --- dispatch_plain.cpp, dispatch_taped.cpp
   enum class Exit { expired, switched, done, next };
   template <bool Taped> Exit dispatch();
+  using Handler = Exit (*)(Engine* e, Frame* frame, const Word* pc, std::int64_t left, const void* handlers);
+  // The handlers by opcode, for runs that record on a tape and others. The table is the machine's own, so that its loop can be left before the
+  // next instruction, whichever that is: each leads out of it then.
+  Handler handlers[2][std::size(bytecode::kOpcodes)];
+  template <bool Taped> void set_handlers(bool leaving);
   // What the handlers share beside their arguments; of the run on top.
   struct Loop {
     Run* run;
@@ -253,6 +259,11 @@ private:
   class Extension;
   bool continues(const bytecode::Module& module, std::string& message); // what the machine has
   void remember(const char* message) noexcept;  // set_error, where memory may be short
+  void leave(bool leaving) noexcept;
+  bool is_left();
+  // Nothing is executed until what was set aside when a run was cancelled has been released (value/heap.h): so nothing that looks at
+  // references ever meets any of it.
+  bool leaving_ = false;
   Frame* applied_to_list(Value callee, Value list);
 };
 

@@ -257,11 +257,17 @@ Frame* Engine::make_call(Value f, const Value* arguments, std::size_t count) {
   for (std::size_t i = 0; i < code->parameters; ++i) slots[i] = Heap::retain(arguments[i]);
   if (code->needs_closure) slots[code->entry_slots - 1] = Heap::retain(f);
   if (code->rest) {
-    slots[code->parameters] = value::kNull;
+    constexpr std::size_t kAtOnce = 1 << 15;
+    Value& rest = slots[code->parameters] = value::kNull;
     Held<Frame> guard(heap_, frame);
-    Value list = value::kNull;
-    for (std::size_t i = count; i-- > code->parameters;) list = heap_.cons(Heap::retain(arguments[i]), list);
-    slots[code->parameters] = list;
+    for (std::size_t left = count; left > code->parameters;) {
+      const std::size_t first = left - std::min(left - code->parameters, kAtOnce);
+      Value list = std::exchange(rest, value::kNull);
+      for (std::size_t i = left; i-- > first;) list = heap_.cons(Heap::retain(arguments[i]), list);
+      rest = list;
+      left = first;
+      if (left > code->parameters) ops::Meter::poll_current();
+    }
     guard.take();
   }
   return frame;

@@ -1,5 +1,6 @@
 // Between tensors and the other values of a program: lists and numbers. Both ways are differentiable: a tensor is packed from places of
 // numbers, and unpacked into new ones.
+#include "ops/fits.h"
 #include "ops/pieces.h"
 #include "vm/bytecode/tensors.h"
 #include "vm/machine/derivative_rules.h"
@@ -104,25 +105,22 @@ private:
 
 std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->tag : 0; }
 
-Tensor of_type(Engine& engine, Tensor wide, DType type) {
-  if (type == DType::f64) return wide;
-  return engine.tensors().runtime.apply(OperatorId::cast, {wide}, {.values = {ops::Attribute::of_type(type)}});
-}
-
-// Doubles that go into a new tensor a piece at a time.
+// Doubles that go into a new tensor a piece at a time, which is then brought to its type.
 class Filler {
 public:
-  Filler(Engine& engine, const Shape& shape, ops::Device& device)
-      : engine_(engine), tensor_(engine.tensors().runtime.empty(DType::f64, shape, device)), piece_(engine.heap()) {
+  Filler(Engine& engine, const Shape& shape, DType type, ops::Device& device)
+      : engine_(engine), type_(type), tensor_(engine.tensors().runtime.empty(DType::f64, shape, device)), piece_(engine.heap()) {
     piece_.reserve(static_cast<std::size_t>(std::min(shape.elements(), ops::kPieceElements)));
   }
   void put(double d) {
+    ops::check_fits("list->tensor", d, type_, ops::kWiderType);
     piece_.push_back(d);
     if (static_cast<std::int64_t>(piece_.size()) == ops::kPieceElements) flush();
   }
   Tensor take() {
     flush();
-    return std::move(tensor_);
+    if (type_ == DType::f64) return std::move(tensor_);
+    return engine_.tensors().runtime.apply(OperatorId::cast, {tensor_}, {.values = {ops::Attribute::of_type(type_)}});
   }
 
 private:
@@ -135,6 +133,7 @@ private:
     piece_.clear();
   }
   Engine& engine_;
+  const DType type_;
   Tensor tensor_;
   value::ChargedVector<double> piece_;
   std::int64_t at_ = 0;
@@ -174,9 +173,9 @@ Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, D
     for (Value v : numbers) record->operands.push_back(tape->has(v) ? v.tape_node() : tape::kNone);
   }
   Tensor t = translated("list->tensor", [&] {
-    Filler filler(engine, shape, device);
+    Filler filler(engine, shape, type, device);
     for (Value v : numbers) filler.put(engine.to_double(v));
-    return of_type(engine, filler.take(), type);
+    return filler.take();
   });
   Owned made(heap, heap.make_tensor(t));
   if (record != nullptr) {
@@ -279,13 +278,13 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
     Nested nested(engine, operands[0]);
     Tape* tape = engine.runs.back().tape;
     if (tape == nullptr) { // numbers go straight into the tensor, unless one is of forward mode
-      Filler filler(engine, nested.shape(), *device);
+      Filler filler(engine, nested.shape(), type, *device);
       bool plain = nested.for_each([&](value::Object*, std::uint32_t, Value v) {
         if (!v.is_flonum() && !v.is_integer()) return false;
         filler.put(v.is_integer() ? static_cast<double>(v.integer()) : v.flonum());
         return true;
       });
-      if (plain) return engine.heap().make_tensor(of_type(engine, filler.take(), type));
+      if (plain) return engine.heap().make_tensor(filler.take());
     }
     Numbers numbers(engine.heap());
     Nested(engine, operands[0]).for_each([&](value::Object* owner, std::uint32_t slot, Value v) {

@@ -495,8 +495,7 @@ std::string explanation(const Engine& engine, const CheckpointState& s) {
 
 } // namespace
 
-void close_checkpoint(Engine& engine, CheckpointState& s) {
-  engine.heap().next_serial = std::max(engine.heap().next_serial, s.highest);
+void report_checkpoint(Engine& engine, const CheckpointState& s) {
   if (!s.outermost) return;
   engine.gradient = {};
   engine.statistics.gradient_steps += s.total;

@@ -79,10 +79,10 @@ Value unbundle(Engine& engine, Value v, std::uint64_t tag) {
 namespace {
 
 // The largest tag of a bundle in any of the values; 0: none.
-std::uint64_t largest_tag(std::initializer_list<Value> values) {
+std::uint64_t largest_tag(Engine& engine, std::initializer_list<Value> values) {
   std::uint64_t tag = 0;
   for (Value v : values)
-    contains(v, [&](Value number) {
+    contains(engine.heap(), v, [&](Value number) {
       if (value::is_bundle(number)) tag = std::max(tag, value::as_bundle(number)->tag);
       return false;
     });
@@ -106,7 +106,7 @@ Value split(Engine& engine, Value v, std::uint64_t tag, bool tangent, bool zeros
 // (y . y') and the cotangents of x and of x': the tangent and the primal of x`.
 bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent) {
   if (engine.current().forward_depth == 0) return false;
-  std::uint64_t tag = largest_tag({f, x, cotangent});
+  std::uint64_t tag = largest_tag(engine, {f, x, cotangent});
   if (tag == 0) return false;
   Heap& heap = engine.heap();
   value::Block* block = heap.make_block(1, 2);

@@ -2,13 +2,15 @@
 #include "vm/runs/graph.h"
 #include "vm/runs/children.h"
 #include "vm/value/charged.h"
+#include "vm/value/object_numbers.h"
 #include "vm/value/owned.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace cairn::runs {
 
@@ -37,6 +39,22 @@ Block* empty_block_like(Heap& heap, Block* from) {
   for (std::uint32_t i = 0; i < from->procedures; ++i) b->procedure(i)->code = from->procedure(i)->code;
   std::fill_n(b->captured(), from->captures, value::kUnspecified);
   return b;
+}
+
+// A vector of that length whose items hold nothing yet; making it can be stopped.
+value::Vector* empty_vector(Heap& heap, std::uint64_t length) {
+  constexpr std::uint64_t kAtOnce = 1 << 16;
+  value::Vector* v = heap.make_vector(length);
+  try {
+    for (std::uint64_t i = 0; i < length; i += kAtOnce) {
+      if (i != 0) ops::Meter::poll_current();
+      std::fill_n(v->items() + i, std::min(kAtOnce, length - i), value::kUnspecified);
+    }
+  } catch (...) {
+    heap.discard(v);
+    throw;
+  }
+  return v;
 }
 
 // What a slot holds goes for something new (taken over).
@@ -75,20 +93,53 @@ private:
   std::uint32_t count_ = 0;
 };
 
+// What stands for each object that a walk has met, null before. A few are in a map. Many are in tables of their neighbourhoods, since a map of
+// millions takes tenths of a second to grow and to end.
+class Met {
+public:
+  explicit Met(Heap& heap) : heap_(heap), few_(value::ChargedAllocator<std::pair<Object* const, Object*>>(heap)) {}
+  Object*& operator[](Object* o) {
+    if (few_.size() < kFew) return few_[o];
+    if (auto it = few_.find(o); it != few_.end()) return it->second;
+    if (!many_) many_.emplace(heap_);
+    const std::uint32_t n = many_->numbers.number(o, static_cast<std::uint32_t>(many_->objects.size()));
+    if (n == many_->objects.size()) many_->objects.push_back(nullptr);
+    return many_->objects[n];
+  }
+  // False: it has been met before.
+  bool insert(Object* o) { return std::exchange((*this)[o], o) == nullptr; }
+
+private:
+  static constexpr std::size_t kFew = 1024;
+  struct Many {
+    explicit Many(Heap& heap) : numbers(heap), objects(value::ChargedAllocator<Object*>(heap)) {}
+    value::ObjectNumbers numbers;
+    std::deque<Object*, value::ChargedAllocator<Object*>> objects; // by number
+  };
+  Heap& heap_;
+  value::ChargedMap<Object*, Object*> few_;
+  std::optional<Many> many_;
+};
+
 // Copies objects on demand and fills their slots through a list of pending ones.
 class Copier {
 public:
   Copier(Engine& engine, Sharing sharing, const Leaf& leaf)
       : engine_(engine), heap_(engine.heap()), sharing_(sharing), leaf_(leaf), pending_(heap_),
-        copies_(value::ChargedAllocator<std::pair<Object* const, Object*>>(heap_)) {}
+        copies_(heap_) {}
 
   Value run(Value v) {
     Value root = value::kUnspecified;
-    pending_.push_back({v, &root, nullptr, 0, false});
+    pending_.push_back({&v, &root, nullptr, 0, false, 0});
     try {
       while (!pending_.empty()) {
-        Slot s = pending_.back();
-        pending_.pop_back();
+        Slot& last = pending_.back();
+        Slot s = last;
+        if (s.more == 0) {
+          pending_.pop_back();
+        } else {
+          ++last.from, ++last.to, ++last.slot, --last.more;
+        }
         visits_.one();
         *s.to = fill(s);
       }
@@ -102,15 +153,16 @@ public:
 
 private:
   struct Slot {
-    Value from;
+    const Value* from;
     Value* to;
     Object* owner;
     std::uint32_t slot;
     bool keep;  // copies keep their serials
+    std::uint64_t more; // slots behind it
   };
 
   Value fill(const Slot& s) {
-    Value v = s.from;
+    Value v = *s.from;
     if (is_leaf(v)) return leaf_(v, s.owner, s.slot);
     if (!is_container(v)) return Heap::retain(v);
     if (v.is_pair()) return value::of_pair(static_cast<value::Pair*>(copy(v.pair(), s.keep)));
@@ -127,9 +179,9 @@ private:
     // In a tree each path to an object has a copy of its own, but for frames.
     bool again = sharing_ == Sharing::tree ? o->kind == Kind::frame : !met_once(o);
     if (again) {
-      if (auto it = copies_.find(o); it != copies_.end()) {
-        Heap::retain(it->second);
-        return it->second;
+      if (Object* made = copies_[o]) {
+        Heap::retain(made);
+        return made;
       }
     }
     Held<Object> made(heap_, shell(o, keep));
@@ -143,15 +195,12 @@ private:
     switch (o->kind) {
     case Kind::pair: {
       Held<value::Pair> p(heap_, heap_.cons(value::kUnspecified, value::kUnspecified).pair());
-      auto* from = static_cast<value::Pair*>(o);
-      pending_.push_back({from->cdr, &p->cdr, o, 1, keep});
-      pending_.push_back({from->car, &p->car, o, 0, keep});
+      put_slots(o, &static_cast<value::Pair*>(o)->car, &p->car, 2, keep);
       return p.take();
     }
     case Kind::vector: {
       auto* from = static_cast<value::Vector*>(o);
-      Held<value::Vector> v(heap_, heap_.make_vector(from->length));
-      std::fill_n(v->items(), from->length, value::kUnspecified);
+      Held<value::Vector> v(heap_, empty_vector(heap_, from->length));
       put_slots(o, from->items(), v->items(), from->length, keep);
       return v.take();
     }
@@ -167,7 +216,7 @@ private:
   }
   // The first is filled first.
   void put_slots(Object* o, const Value* from, Value* to, std::uint64_t count, bool keep) {
-    for (std::uint64_t i = count; i-- > 0;) pending_.push_back({from[i], &to[i], o, static_cast<std::uint32_t>(i), keep});
+    if (count != 0) pending_.push_back({from, to, o, 0, keep, count - 1});
   }
 
   // A frame and its ancestors, one after the other.
@@ -175,14 +224,14 @@ private:
     Chain chain(heap_);
     for (; from != nullptr; from = from->parent) {
       bool once = sharing_ != Sharing::tree && met_once(from);
-      if (auto it = once ? copies_.end() : copies_.find(from); it != copies_.end()) {
-        Heap::retain(it->second);
-        return chain.end(static_cast<Frame*>(it->second));
+      if (Object* made = once ? nullptr : copies_[from]) {
+        Heap::retain(made);
+        return chain.end(static_cast<Frame*>(made));
       }
       Frame* f = chain.add(empty_frame_like(heap_, from));
       f->set_lifted(keep && from->lifted());
       if (keep) f->serial = from->serial;
-      value::for_each_live(from, [&](std::uint32_t slot) { pending_.push_back({from->slots()[slot], &f->slots()[slot], from, slot, keep}); });
+      value::for_each_live(from, [&](std::uint32_t slot) { pending_.push_back({&from->slots()[slot], &f->slots()[slot], from, slot, keep, 0}); });
       if (!once) copies_[from] = f;
     }
     return chain.end(nullptr);
@@ -201,7 +250,7 @@ private:
     Capsule* made = as_capsule(z);
     made->serial = from->serial;
     made->finished = from->finished;
-    if (from->finished) pending_.push_back({from->value, &made->value, o, 0, keep});
+    if (from->finished) pending_.push_back({&from->value, &made->value, o, 0, keep, 0});
     return guard.take().other();
   }
 
@@ -211,7 +260,7 @@ private:
   const Leaf& leaf_;
   Visits visits_;
   value::ChargedVector<Slot> pending_;
-  value::ChargedMap<Object*, Object*> copies_;
+  Met copies_;
 };
 
 } // namespace
@@ -222,9 +271,9 @@ Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf) {
   return Copier(engine, sharing, leaf).run(v);
 }
 
-bool contains(Value v, const std::function<bool(Value)>& is) {
-  std::vector<Object*> pending;
-  std::unordered_set<Object*> seen;
+bool contains(Heap& heap, Value v, const std::function<bool(Value)>& is) {
+  value::ChargedVector<Object*> pending(heap);
+  Met seen(heap);
   Visits visits;
   auto look = [&](Value x) {
     visits.one();
@@ -236,7 +285,7 @@ bool contains(Value v, const std::function<bool(Value)>& is) {
   while (!pending.empty() && !found) {
     Object* o = pending.back();
     pending.pop_back();
-    if (!met_once(o) && !seen.insert(o).second) continue;
+    if (!met_once(o) && !seen.insert(o)) continue;
     if (o->kind == Kind::capsule) {
       auto* c = static_cast<Capsule*>(static_cast<value::NativeObject*>(o)->native);
       found = found || look(c->value);
@@ -384,8 +433,48 @@ namespace {
 
 bool is_zero(Value t) { return t.is_integer() && t.integer() == 0; }
 
-// Children of containers v and t side by side; a zero t stands for zeros.
-template <class F> void pair_children(Engine& engine, Value v, Value t, const char* what, F&& visit) {
+const Value kZero = value::integer_unchecked(0);
+
+// A slot of v and its part of t, and those of the same containers behind them.
+struct PairedSlot {
+  const Value* v;
+  const Value* t;
+  Object* owner;
+  Object* part_owner;      // its slot has the same number; null: exact zeros are the parts
+  Value* to;               // null for what only looks
+  std::uint32_t slot = 0;
+  std::uint64_t more = 0;
+  PairedLeaf leaf() const { return {*v, *t, owner, slot, part_owner, slot}; }
+};
+
+// Takes the next one.
+PairedSlot next_of(value::ChargedVector<PairedSlot>& pending) {
+  PairedSlot& last = pending.back();
+  const PairedSlot s = last;
+  if (s.more == 0) {
+    pending.pop_back();
+    return s;
+  }
+  ++last.v, ++last.slot, --last.more;
+  if (s.part_owner != nullptr) ++last.t;
+  if (s.to != nullptr) ++last.to;
+  return s;
+}
+
+struct Slots {
+  Value* first;
+  std::uint64_t count;
+};
+Slots slots_of(Object* o) {
+  switch (o->kind) {
+  case Kind::pair: return {&static_cast<value::Pair*>(o)->car, 2};
+  case Kind::vector: return {static_cast<value::Vector*>(o)->items(), static_cast<value::Vector*>(o)->length};
+  default: return {static_cast<Block*>(o)->captured(), static_cast<Block*>(o)->captures};
+  }
+}
+
+// The slots of containers v and t side by side, the first comes first; a zero t stands for zeros.
+void put_children(Engine& engine, value::ChargedVector<PairedSlot>& pending, Value v, Value t, const char* what, Value* to = nullptr) {
   Object* o = value::object_of(v);
   bool zero = is_zero(t);
   bool alike = zero || (t.is_object() && t.tag() == v.tag() && value::object_of(t)->kind == o->kind);
@@ -396,133 +485,93 @@ template <class F> void pair_children(Engine& engine, Value v, Value t, const ch
     alike = other->captures == static_cast<Block*>(o)->captures && v.procedure()->code == t.procedure()->code;
   }
   if (!alike) wrong_shape(engine, what, t, v);
-  for_each_child(o, [&](Value child, std::uint32_t slot) {
-    Value part = value::integer_unchecked(0);
-    if (!zero) {
-      switch (o->kind) {
-      case Kind::pair: part = slot == 0 ? t.pair()->car : t.pair()->cdr; break;
-      case Kind::vector: part = value::as_vector(t)->items()[slot]; break;
-      default: part = value::block_of(t.procedure())->captured()[slot]; break;
-      }
-    }
-    Object* part_owner = zero ? nullptr : value::object_of(t);
-    visit(child, part, o, slot, part_owner);
-  });
+  const Slots slots = slots_of(o);
+  if (slots.count == 0) return;
+  if (zero) pending.push_back({slots.first, &kZero, o, nullptr, to, 0, slots.count - 1});
+  else pending.push_back({slots.first, slots_of(value::object_of(t)).first, o, value::object_of(t), to, 0, slots.count - 1});
 }
 
-struct PairedSlot {
-  Value v, t;
-  Object* owner;
-  std::uint32_t slot;
-  Object* part_owner;  // its slot has the same number
-  Value* to;
-  PairedLeaf leaf() const { return {v, t, owner, slot, part_owner, slot}; }
-};
-
-void check_leaf(Engine& engine, const char* what, const PairedSlot& s) {
-  if (is_leaf(s.v)) {
+void check_leaf(Engine& engine, const char* what, Value v, Value t) {
+  if (is_leaf(v)) {
     // A number for a tensor may still do, if that has one element; whoever takes it says so.
-    bool fits = is_leaf(s.t) && (machine::tensors::is_tensor_like(s.v) || !machine::tensors::is_tensor_like(s.t));
-    if (!fits) wrong_shape(engine, what, s.t, s.v);
+    bool fits = is_leaf(t) && (machine::tensors::is_tensor_like(v) || !machine::tensors::is_tensor_like(t));
+    if (!fits) wrong_shape(engine, what, t, v);
     return;
   }
-  bool same_sort = s.t.tag() == s.v.tag() || is_zero(s.t);
-  if (!same_sort || ((s.v == value::kNull) != (s.t == value::kNull) && !is_zero(s.t))) wrong_shape(engine, what, s.t, s.v);
+  bool same_sort = t.tag() == v.tag() || is_zero(t);
+  if (!same_sort || ((v == value::kNull) != (t == value::kNull) && !is_zero(t))) wrong_shape(engine, what, t, v);
 }
 
 } // namespace
 
 void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
                const std::function<void(const PairedLeaf&)>& leaf) {
-  std::vector<PairedSlot> pending{{v, t, nullptr, 0, nullptr, nullptr}};
-  std::unordered_set<Object*> seen;
+  value::ChargedVector<PairedSlot> pending(engine.heap());
+  pending.push_back({&v, &t, nullptr, nullptr, nullptr});
+  Met seen(engine.heap());
   Visits visits;
+  const char* const name = what != nullptr ? what : "a cotangent";
   while (!pending.empty()) {
-    PairedSlot s = pending.back();
-    pending.pop_back();
+    const PairedSlot s = next_of(pending);
+    const Value number = *s.v, part = *s.t;
     visits.one();
-    if (is_zero(s.t)) continue;
-    if (!is_container(s.v) || value::is_capsule(s.v)) {
+    if (is_zero(part)) continue;
+    if (!is_container(number) || value::is_capsule(number)) {
       // An exact 0 may be the tangent of a constant tensor: a leaf without a derivative, whose cotangent may be of that shape.
-      if (is_zero(s.v) && (what == nullptr || is_leaf(s.t))) continue;
-      check_leaf(engine, what != nullptr ? what : "a cotangent", s);
-      if (is_leaf(s.v)) leaf(s.leaf());
+      if (is_zero(number) && (what == nullptr || is_leaf(part))) continue;
+      check_leaf(engine, name, number, part);
+      if (is_leaf(number)) leaf(s.leaf());
       continue;
     }
-    if (once && !met_once(value::object_of(s.v)) && !seen.insert(value::object_of(s.v)).second) continue;
-    std::size_t mark = pending.size();
-    pair_children(engine, s.v, s.t, what != nullptr ? what : "a cotangent", [&](Value child, Value part, Object* owner, std::uint32_t slot, Object* part_owner) {
-      pending.push_back({child, part, owner, slot, part_owner, nullptr});
-    });
-    std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());
+    if (once && !met_once(value::object_of(number)) && !seen.insert(value::object_of(number))) continue;
+    put_children(engine, pending, number, part, name);
   }
   visits.finish();
 }
 
 void walk_beside(Engine& engine, Value v, Value t, const char* what, const std::function<void(const PairedLeaf&)>& leaf) {
-  std::vector<PairedSlot> pending{{v, t, nullptr, 0, nullptr, nullptr}};
+  value::ChargedVector<PairedSlot> pending(engine.heap());
+  pending.push_back({&v, &t, nullptr, nullptr, nullptr});
   Visits visits;
   while (!pending.empty()) {
-    PairedSlot s = pending.back();
-    pending.pop_back();
+    const PairedSlot s = next_of(pending);
     visits.one();
-    if (is_leaf(s.v)) leaf(s.leaf());
-    if (value::is_capsule(s.v)) throw machine::ProgramError(std::string(what) + ": there is none of what a capsule holds");
-    if (!is_container(s.v)) continue;
-    std::size_t mark = pending.size();
-    pair_children(engine, s.v, s.t, what, [&](Value child, Value part, Object* owner, std::uint32_t slot, Object* part_owner) {
-      pending.push_back({child, part, owner, slot, part_owner, nullptr});
-    });
-    std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());
+    if (is_leaf(*s.v)) leaf(s.leaf());
+    if (value::is_capsule(*s.v)) throw machine::ProgramError(std::string(what) + ": there is none of what a capsule holds");
+    if (is_container(*s.v)) put_children(engine, pending, *s.v, *s.t, what);
   }
   visits.finish();
 }
 
 Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std::function<Value(const PairedLeaf&)>& leaf) {
   Heap& heap = engine.heap();
-  Value root = value::kUnspecified;
-  std::vector<PairedSlot> pending{{v, t, nullptr, 0, nullptr, &root}};
-  try {
-    Visits visits;
-    while (!pending.empty()) {
-      PairedSlot s = pending.back();
-      pending.pop_back();
-      visits.one();
-      if (!is_container(s.v) || value::is_capsule(s.v)) {
-        check_leaf(engine, what, s);
-        *s.to = is_leaf(s.v) ? leaf(s.leaf()) : Heap::retain(s.v);
-        continue;
-      }
-      std::vector<Value*> to;
-      Object* o = value::object_of(s.v);
-      if (s.v.is_pair()) {
-        value::Pair* p = heap.cons(value::kUnspecified, value::kUnspecified).pair();
-        *s.to = value::of_pair(p);
-        to = {&p->car, &p->cdr};
-      } else if (s.v.is_procedure()) {
-        auto* from = static_cast<Block*>(o);
-        Block* b = empty_block_like(heap, from);
-        *s.to = value::of_procedure(
-            reinterpret_cast<value::Procedure*>(reinterpret_cast<char*>(b) + s.v.procedure()->offset));
-        for (std::uint32_t i = 0; i < from->captures; ++i) to.push_back(&b->captured()[i]);
-      } else {
-        value::Vector* made = heap.make_vector(value::as_vector(s.v)->length);
-        std::fill_n(made->items(), made->length, value::kUnspecified);
-        *s.to = value::of_other(made);
-        for (std::uint64_t i = 0; i < made->length; ++i) to.push_back(&made->items()[i]);
-      }
-      std::size_t mark = pending.size();
-      pair_children(engine, s.v, s.t, what, [&](Value child, Value part, Object* owner, std::uint32_t slot, Object* part_owner) {
-        pending.push_back({child, part, owner, slot, part_owner, to[slot]});
-      });
-      std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(mark), pending.end());
+  Owned root(heap, value::kUnspecified);
+  value::ChargedVector<PairedSlot> pending(heap);
+  pending.push_back({&v, &t, nullptr, nullptr, &root.v});
+  Visits visits;
+  while (!pending.empty()) {
+    const PairedSlot s = next_of(pending);
+    const Value number = *s.v, part = *s.t;
+    visits.one();
+    if (!is_container(number) || value::is_capsule(number)) {
+      check_leaf(engine, what, number, part);
+      *s.to = is_leaf(number) ? leaf(s.leaf()) : Heap::retain(number);
+      continue;
     }
-    visits.finish();
-  } catch (...) {
-    heap.release(root);
-    throw;
+    Object* o = value::object_of(number);
+    if (number.is_pair()) {
+      *s.to = heap.cons(value::kUnspecified, value::kUnspecified);
+    } else if (number.is_procedure()) {
+      Block* b = empty_block_like(heap, static_cast<Block*>(o));
+      *s.to = value::of_procedure(
+          reinterpret_cast<value::Procedure*>(reinterpret_cast<char*>(b) + number.procedure()->offset));
+    } else {
+      *s.to = value::of_other(empty_vector(heap, value::as_vector(number)->length));
+    }
+    put_children(engine, pending, number, part, what, slots_of(value::object_of(*s.to)).first);
   }
-  return root;
+  visits.finish();
+  return root.take();
 }
 
 } // namespace cairn::runs

@@ -31,7 +31,7 @@ enum class Sharing { tree, graph, strip };
 Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf);
 
 // Does a number or tensor for which `is` holds occur in v (inside pairs, vectors, closures, capsules)?
-bool contains(Value v, const std::function<bool(Value)>& is);
+bool contains(Heap& heap, Value v, const std::function<bool(Value)>& is);
 
 // A copy of runs without the numbers of `tape`: their primals instead, the same serials. Only what is newer than the tape, or lifted by it, is
 // copied; the rest is shared.

@@ -13,12 +13,12 @@ namespace cairn::runs {
 
 std::string holder_of(machine::Engine& engine, value::Value v) {
   std::set<const void*> elements;
-  contains(v, [&](Value leaf) {
+  contains(engine.heap(), v, [&](Value leaf) {
     if (value::is_tensor(leaf)) elements.insert(value::tensor_of(leaf).storage.get());
     return false;
   });
   auto holds = [&](Value candidate) {
-    return contains(candidate, [&](Value leaf) { return value::is_tensor(leaf) && elements.contains(value::tensor_of(leaf).storage.get()); });
+    return contains(engine.heap(), candidate, [&](Value leaf) { return value::is_tensor(leaf) && elements.contains(value::tensor_of(leaf).storage.get()); });
   };
   const bytecode::Module& m = engine.loaded.module;
   for (std::size_t g = 0; g < engine.globals.size(); ++g)

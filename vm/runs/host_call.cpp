@@ -242,7 +242,7 @@ public:
 private:
   Value plain(Value v) {
     if (is_dual(v)) return Heap::retain(engine_.primal(v));
-    if (!v.is_object() || !contains(v, is_dual)) return Heap::retain(v);
+    if (!v.is_object() || !contains(engine_.heap(), v, is_dual)) return Heap::retain(v);
     std::uint64_t serial = engine_.heap().next_serial;
     Value copy = copy_value(engine_, v, Sharing::graph, [&](Value number, value::Object*, std::uint32_t) { return Heap::retain(engine_.primal(number)); });
     engine_.heap().next_serial = serial;
@@ -384,7 +384,7 @@ Value call_host(Engine& engine, const HostProcedure& procedure, std::span<const 
   const Run& r = engine.runs.back();
   if (procedure.derivative && (r.tape != nullptr || r.forward_depth != 0)) {
     for (Value v : arguments)
-      if (contains(v, machine::tensors::is_tensor_like))
+      if (contains(engine.heap(), v, machine::tensors::is_tensor_like))
         throw ProgramError(procedure.name + ": the host's derivative is by numbers, and an argument holds a tensor");
     return differentiated(engine, procedure, arguments, flat);
   }

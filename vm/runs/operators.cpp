@@ -369,7 +369,7 @@ bool perform(Engine& engine, const Word* instruction) {
     if (!state_in<CheckpointState>(engine, slot(field_a(w)))->complete) go(field_b(w));
     return true;
   case Opcode::run_close: {
-    Owned state(heap, slot(field_b(w)));
+    Moved state(heap, slot(field_b(w)));
     state_in<SweepState>(engine, state.v);
     engine.deliver(close_reverse(engine, state.v));
     return true;

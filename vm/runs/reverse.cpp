@@ -102,7 +102,7 @@ bool within_derivative(Engine& engine, Value f, Value x, Value cotangent) {
   auto looks_on = [](const Run& r) { return r.kind == RunKind::reverse || r.kind == RunKind::interval; };
   if (std::any_of(engine.runs.begin(), engine.runs.end(), looks_on)) return true;
   if (engine.current().forward_depth == 0) return false;
-  return contains(f, value::is_bundle) || contains(x, value::is_bundle) || contains(cotangent, value::is_bundle);
+  return contains(engine.heap(), f, value::is_bundle) || contains(engine.heap(), x, value::is_bundle) || contains(engine.heap(), cotangent, value::is_bundle);
 }
 
 void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
@@ -193,7 +193,7 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
         number = tape.lift({leaf.owner->serial, leaf.slot}, number, engine.to_double(number));
       if (on_tape(number)) seeds.emplace_back(number.tape_node(), engine.to_double(leaf.part));
     });
-    if (contains(s.value, on_tape)) {
+    if (contains(heap, s.value, on_tape)) {
       stripped = copy_value(engine, s.value, Sharing::strip, [&](Value number, Object*, std::uint32_t) {
         return on_tape(number) ? value::flonum(tape.primal(number.tape_node())) : Heap::retain(number);
       });
@@ -286,10 +286,10 @@ Value cotangent_of_x(Engine& engine, SweepState& s) {
 
 } // namespace
 
-Value close_reverse(Engine& engine, Value state) {
+namespace {
+
+Value result_of_reverse(Engine& engine, SweepState& s) {
   Heap& heap = engine.heap();
-  SweepState& s = *as_sweep(state);
-  if (auto* c = as_checkpoint(s)) close_checkpoint(engine, *c);
   if (s.update) return updated_result(engine, s);
   Owned x(heap, cotangent_of_x(engine, s));
   Value xv = x.take();
@@ -327,6 +327,17 @@ Value close_reverse(Engine& engine, Value state) {
     outer->outputs.push_back({s.serial, skeleton.v, s.log.inputs, s.log.draws});
     skeleton.take();
   }
+  return result.take();
+}
+
+} // namespace
+
+Value close_reverse(Engine& engine, Value state) {
+  SweepState& s = *as_sweep(state);
+  auto* const checkpoint = as_checkpoint(s);
+  if (checkpoint != nullptr) engine.heap().next_serial = std::max(engine.heap().next_serial, checkpoint->highest);
+  Owned result(engine.heap(), result_of_reverse(engine, s));
+  if (checkpoint != nullptr) report_checkpoint(engine, *checkpoint); // once: until here it can be stopped
   return result.take();
 }
 

@@ -206,7 +206,7 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state);
 void let_go_of_outer(Engine& engine, Value& nested);
 void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, SweepState& s); // drops the last one of its tape in work
-void close_checkpoint(Engine& engine, CheckpointState& s);
+void report_checkpoint(Engine& engine, const CheckpointState& s); // it has ended
 void seed_final(Engine& engine, SweepState& s, const char* name);
 // j* over a reverse operator: bundles in f, x or the cotangent (all borrowed). False: there are none.
 bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);

@@ -118,7 +118,7 @@ void want_unshared(Engine& engine, Value x, const char* name) {
     } else if (is_container(v)) {
       Object* o = value::object_of(v);
       for_each_child(o, [&](Value child, std::uint32_t) { pending.push_back(child); });
-      shared = o->count != 1 && contains(v, value::is_tensor);
+      shared = o->count != 1 && contains(engine.heap(), v, value::is_tensor);
     }
     if (shared) throw ProgramError(fmt::format("{}: something else holds a leaf of {}{}", name, engine.describe(x), holder_of(engine, v)));
   }
@@ -163,7 +163,7 @@ void want_apart(Engine& engine, const SweepState& s) {
       return value::is_tensor(l.leaf) && !l.done && value::tensor_of(l.leaf).storage.get() == value::tensor_of(v).storage.get();
     });
   };
-  if (contains(s.value, is_leaf))
+  if (contains(engine.heap(), s.value, is_leaf))
     throw ProgramError(fmt::format("{}: something else holds a leaf: the value of the procedure, {}", name_of(s), engine.describe(s.value)));
 }
 

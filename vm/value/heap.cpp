@@ -15,15 +15,21 @@ namespace cairn::value {
 namespace {
 
 constexpr std::int64_t kSymbolEntry = 64; // of the table
+// Between two questions whether to go on with releasing: a tenth of a millisecond if no object is in the processor's caches. What takes longer
+// than a small object weighs more.
+constexpr std::int64_t kReleased = 4096;
+constexpr std::int64_t kTensorWeight = 32, kNativeWeight = 64;
+constexpr std::uint64_t kStretch = 4096; // items of a vector released at once; vectors have 2^40 items at most
 
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
-void set_link(Object* o, Object* next) { o->serial = reinterpret_cast<std::uint64_t>(next); }
 
 std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024.0 * 1024.0)); }
 
 } // namespace
 
 Heap::~Heap() {
+  stops_releasing = nullptr;
+  release_set_aside();
   for (auto& [text, symbol] : symbols_)
     if (symbol->size_class == kLarge) free_large(symbol);
 }
@@ -58,6 +64,7 @@ void Heap::pass_watermark(std::int64_t request) {
 #ifndef NDEBUG
   look();
 #endif
+  while (set_aside_ && budget_ != 0 && live_bytes() + request > budget_) release_set_aside();
   std::int64_t live = live_bytes();
   std::int64_t heap = heap_live() + request;
   if (budget_ != 0 && live + request > budget_) refuse(request, "", heap);
@@ -165,25 +172,9 @@ std::size_t Heap::size_of(const Object* o) {
   return (bytes + 15) / 16 * 16;
 }
 
-void Heap::release_slow(Object* o) {
-  if (o->count != 0) {  // immortal
-    o->count = kImmortal;
-    return;
-  }
-  set_link(o, pending_);
-  pending_ = o;
-  if (draining_) return;
-  draining_ = true;
-  while (pending_ != nullptr) {
-    Object* next = pending_;
-    pending_ = link_of(next);
-    release_children(next);
-    give_back(next);
-  }
-  draining_ = false;
-}
-
-void Heap::release_children(Object* o) {
+// False: there is more of it to be released, and it is in the list again. `left` goes down by the time it takes.
+inline bool Heap::release_children(Object* o, std::int64_t& left) {
+  --left;
   switch (o->kind) {
   case Kind::pair: {
     auto* p = static_cast<Pair*>(o);
@@ -193,6 +184,7 @@ void Heap::release_children(Object* o) {
   }
   case Kind::vector: {
     auto* v = static_cast<Vector*>(o);
+    if (v->length > kStretch) return release_stretch(v, left);
     for (std::uint64_t i = 0; i < v->length; ++i) release(v->items()[i]);
     break;
   }
@@ -214,6 +206,7 @@ void Heap::release_children(Object* o) {
   case Kind::capsule:
   case Kind::state: {
     auto* n = static_cast<NativeObject*>(o);
+    left -= kNativeWeight;
     n->native->release(*this);
     delete n->native;
     break;
@@ -223,20 +216,89 @@ void Heap::release_children(Object* o) {
     charge(scratch, -kSymbolEntry);
     break;
   case Kind::string: break;
-  case Kind::tensor: static_cast<TensorObject*>(o)->tensor.~Tensor(); break;
+  case Kind::tensor:
+    left -= kTensorWeight;
+    static_cast<TensorObject*>(o)->tensor.~Tensor();
+    break;
   }
+  return true;
 }
 
-void Heap::give_back(Object* o) {
+// Of a long vector, from its end. Its count, which nobody looks at any more, says how many stretches are behind it.
+bool Heap::release_stretch(Vector* v, std::int64_t& left) {
+  const std::uint64_t rest = v->length - v->count * kStretch;
+  const std::uint64_t first = rest > kStretch ? rest - kStretch : 0;
+  ++v->count;
+  if (first != 0) link(v);
+  for (std::uint64_t i = first; i < rest; ++i) release(v->items()[i]);
+  left -= static_cast<std::int64_t>(kStretch / 8);
+  return first == 0;
+}
+
+inline void Heap::give_back(Object* o, std::int64_t& left) {
 #ifndef NDEBUG
   --live_objects_;
 #endif
   if (o->size_class == kLarge) {
-    room_ += static_cast<std::int64_t>(size_of(o));
+    const auto bytes = static_cast<std::int64_t>(size_of(o));
+    left -= bytes / 64;
+    room_ += bytes;
     free_large(o);
     return;
   }
   give_back_cell(o);
+}
+
+void Heap::release_slow(Object* o) {
+  if (o->count != 0) {  // immortal
+    o->count = kImmortal;
+    return;
+  }
+  if (draining_) return link(o);
+  draining_ = true;
+  release_from(o);
+}
+
+// This one and all that nothing else refers to. What cannot go on is left in the list, and so is what is released meanwhile.
+void Heap::release_from(Object* o) {
+  for (std::int64_t left = kReleased;;) {
+    if (release_children(o, left)) [[likely]]
+      give_back(o, left);
+    o = pending_;
+    if (o == nullptr) break;
+    if (left <= 0) [[unlikely]] {
+      if (stops_releasing && stops_releasing()) {
+        set_aside_ = true;
+        return;
+      }
+      left = kReleased;
+    }
+    pending_ = link_of(o);
+  }
+  draining_ = false;
+}
+
+bool Heap::release_set_aside() {
+  if (!set_aside_) return true;
+  set_aside_ = false;
+  Object* o = pending_;
+  pending_ = link_of(o);
+  release_from(o);
+  return !set_aside_;
+}
+
+void Heap::release_begun(Vector* v, std::uint64_t set) {
+  const std::uint64_t behind = (v->length - set) / kStretch;
+  std::fill(v->items() + set, v->items() + v->length - behind * kStretch, kUnspecified);
+  v->count = static_cast<std::uint32_t>(behind);
+  if (draining_) return link(v);
+  draining_ = true;
+  release_from(v);
+}
+
+void Heap::give_back(Object* o) {
+  std::int64_t left = 0;
+  give_back(o, left);
 }
 
 Value Heap::cons_slowly(Value car, Value cdr) {
@@ -280,7 +342,12 @@ Value Heap::make_string(std::string_view utf8) {
 }
 
 Value Heap::make_symbol(std::string_view utf8) {
-  if (auto it = symbols_.find(utf8); it != symbols_.end()) {
+  auto it = symbols_.find(utf8);
+  if (it != symbols_.end() && it->second->count == 0) { // it was set aside with what referred to it
+    release_all_set_aside();
+    it = symbols_.end();
+  }
+  if (it != symbols_.end()) {
     retain(it->second);
     return of_other(it->second);
   }

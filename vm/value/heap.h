@@ -1,5 +1,6 @@
 // Allocation and reference counts of one machine. Small objects come from size-class free lists over slabs; large ones from
-// the system. Freeing is iterative: no native recursion, whatever the depth of the data.
+// the system. Freeing is iterative: no native recursion, whatever the depth of the data; and it can be stopped: what is left is
+// set aside then, to be freed before anything else happens.
 #pragma once
 
 #include "ops/forbidden.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -75,6 +77,20 @@ public:
     if (v.is_object()) release(object_of(v));
   }
   static bool unique(const Object* o) { return o->count == 1; }
+
+  // --- giving up much. Asked after every few thousand objects; true: what is left of them is set aside, and so is all that is
+  // released from then on. It stays in the accounts, and what it refers to keeps those references.
+  std::function<bool()> stops_releasing;
+  bool has_set_aside() const { return set_aside_; }
+  // Goes on with it. False: it was stopped again.
+  bool release_set_aside();
+  // The same to the end.
+  void release_all_set_aside() {
+    while (!release_set_aside()) {
+    }
+  }
+  // A vector with one reference of which only the first items were set so far.
+  void release_begun(Vector* v, std::uint64_t set);
 
   // --- allocation; every object starts with count 1 and a fresh serial. Value arguments are taken over, also where there is no memory.
   Value cons(Value car, Value cdr) {
@@ -158,7 +174,11 @@ public:
   void set_budget(std::int64_t bytes);
   std::int64_t budget() const { return budget_; }
   // What could still be charged.
-  std::int64_t room() const { return budget_ == 0 ? INT64_MAX : std::max<std::int64_t>(0, budget_ - live_bytes()); }
+  std::int64_t room() {
+    if (set_aside_) [[unlikely]]
+      release_all_set_aside();
+    return budget_ == 0 ? INT64_MAX : std::max<std::int64_t>(0, budget_ - live_bytes());
+  }
   // For a request that is not charged. `what` it is for stands behind its bytes.
   [[noreturn]] void over_budget(std::int64_t request, std::string_view what);
   // Charge memory that is held outside the slabs (tape chunks, executor state). Negative gives back.
@@ -244,7 +264,9 @@ private:
 #endif
   [[noreturn]] void refuse(std::int64_t request, std::string_view what, std::int64_t heap) const;
   void release_slow(Object* o);
+  void release_from(Object* o);
   void give_back(Object* o);
+  void give_back(Object* o, std::int64_t& left);
   void give_back_cell(Object* o) {
     std::uint16_t size_class = o->size_class;
     room_ += std::int64_t{size_class} * 16;
@@ -253,7 +275,12 @@ private:
     free_[size_class] = cell;
     ops::forbid(cell, std::int64_t{size_class} * 16);
   }
-  void release_children(Object* o);
+  bool release_children(Object* o, std::int64_t& left);
+  bool release_stretch(Vector* v, std::int64_t& left);
+  void link(Object* o) {
+    o->serial = reinterpret_cast<std::uint64_t>(pending_);
+    pending_ = o;
+  }
   static std::size_t size_of(const Object* o);
 
   std::int64_t room_ = 0;       // live bytes are watermark_ - room_; the accounts are looked at when it would fall below 0
@@ -267,7 +294,8 @@ private:
   bool refusing_ = false;
 #endif
   Object* pending_ = nullptr;  // to be released, linked
-  bool draining_ = false;
+  bool draining_ = false;      // what is released goes there
+  bool set_aside_ = false;     // nobody is at work on it
   static constexpr std::size_t kSlabBytes = 64 * 1024;
   MemorySource source_;
   Blocks slabs_;  // given back all at once

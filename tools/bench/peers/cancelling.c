@@ -3,7 +3,8 @@
  * the work was over before.
  * run: the program writes something, which is its beginning, and goes on with one long step; that is stopped, and done again.
  * save: the state in which it stands when it has written something becomes a file, again and again. compile: the text itself.
- * release: nothing is cancelled; the time is that of giving up what the procedure `make` of the program makes, and `none` does not. */
+ * release: nothing is cancelled; the time is that of giving up what the procedure `make` of the program makes, and `none` does not.
+ * cancelled-release: giving it up is cancelled. The rest is given up by the next run. */
 #define _GNU_SOURCE
 #include "cairn_compiler.h"
 
@@ -96,6 +97,10 @@ static int seen(void* user, const char* text, size_t bytes) {
 }
 
 static cairn_status run(void* user) { return cairn_vm_run(user, CAIRN_UNLIMITED); }
+static cairn_status give_up(void* user) {
+  cairn_value_release(g_vm, *(cairn_value*)user);
+  return CAIRN_OK;
+}
 static cairn_status save(void* user) { return cairn_vm_save_file(g_vm, user, NULL); }
 static cairn_status compile(void* user) {
   void* bytes = NULL;
@@ -171,6 +176,14 @@ int main(int argc, char** argv) {
       cairn_value_release(g_vm, make);
       need(cairn_vm_lookup(g_vm, "none", &none), "none");
       need(cairn_vm_call(g_vm, none, NULL, 0, &nothing), "call"); /* the machine keeps its last result */
+      if (strcmp(action, "cancelled-release") == 0) {
+        measured(give_up, &large, 1);
+        if (cairn_vm_begin(g_vm, none, NULL, 0) != CAIRN_OK) return 1;
+        while (cairn_vm_run(g_vm, CAIRN_UNLIMITED) == CAIRN_CANCELLED) {
+        }
+        cairn_value_release(g_vm, none);
+        continue;
+      }
       cairn_value_release(g_vm, none);
       const int64_t start = now();
       cairn_value_release(g_vm, large);

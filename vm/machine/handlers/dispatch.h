@@ -6,15 +6,33 @@
 #include "vm/machine/handlers/others.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace cairn::machine {
 
-template <> Engine::Exit Engine::dispatch<CAIRN_TAPED>() {
-  static constexpr Handler kHandlers[] = {
+namespace {
+
+constexpr Handler kHandlers[] = {
 #define X(name, roles, traits, text) op_##name,
 #include "vm/bytecode/opcodes.def"
 #undef X
-  };
+};
+
+RARE(leave_loop) {
+  SAVE();
+  throw ops::Cancelled{};
+}
+
+} // namespace
+
+template <> void Engine::set_handlers<CAIRN_TAPED>(bool leaving) {
+  Handler* const own = handlers[CAIRN_TAPED ? 1 : 0];
+  if (leaving) std::fill_n(own, std::size(kHandlers), leave_loop);
+  else std::copy_n(kHandlers, std::size(kHandlers), own);
+}
+
+template <> Engine::Exit Engine::dispatch<CAIRN_TAPED>() {
+  const Handler* const own = handlers[CAIRN_TAPED ? 1 : 0];
   Run& run = runs.back();
   loop.run = &run;
   loop.tape = run.tape;
@@ -27,10 +45,10 @@ template <> Engine::Exit Engine::dispatch<CAIRN_TAPED>() {
   loop.pc = run.top->next();
   loop.left = static_cast<std::int64_t>(steps) - 1;
 #if CAIRN_JUMPS
-  return kHandlers[field(loop.pc, 0)](this, loop.frame, loop.pc, loop.left, kHandlers);
+  return own[field(loop.pc, 0)](this, loop.frame, loop.pc, loop.left, own);
 #else
   for (;;) {
-    Exit exit = kHandlers[field(loop.pc, 0)](this, loop.frame, loop.pc, loop.left, kHandlers);
+    Exit exit = own[field(loop.pc, 0)](this, loop.frame, loop.pc, loop.left, own);
     if (exit != Exit::next) return exit;
   }
 #endif

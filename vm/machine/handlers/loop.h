@@ -35,7 +35,7 @@ constexpr std::uint16_t kRegister = 0x7FFF;
   [[maybe_unused]] Engine *const e, [[maybe_unused]] Frame *frame, [[maybe_unused]] const Word *pc,                              \
       [[maybe_unused]] std::int64_t left, [[maybe_unused]] const void *const handlers
 #define CAIRN_PASS e, frame, pc, left, handlers
-using Handler = Exit (*)(CAIRN_REGISTERS);
+using Handler = Engine::Handler;
 
 #define HANDLER(name) Exit op_##name(CAIRN_REGISTERS)
 // The less frequent way of an instruction, and the rare one.
