@@ -5,6 +5,7 @@
 // circle: with channels closest, that one is the faster primitive.
 #include "ops/libraries/convolution.h"
 
+#include "ops/libraries/onednn.h"
 #include "ops/libraries/room.h"
 #include "ops/libraries/weight_order.h"
 
@@ -20,6 +21,9 @@
 
 namespace {
 
+using cairn::ops::math::describe;
+using cairn::ops::math::describe_gradient;
+using cairn::ops::math::layout_of;
 using cairn::ops::math::PlainWeights;
 using cairn::ops::math::Room;
 using cairn::ops::math::WeightOrder;
@@ -80,11 +84,11 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
   dnnl::primitive_attr attributes; // the library's own scratchpad is of the thread that made the primitive alone
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (c.bias_data != nullptr) p->bias = memory::desc({c.small_channels}, memory::data_type::f32, memory::format_tag::a);
-  const Forward::primitive_desc forward(
-      c.bias_data != nullptr
-          ? Forward::desc(dnnl::prop_kind::forward_training, direct, p->large, any, p->bias, p->small, step, wide, pad, after)
-          : Forward::desc(dnnl::prop_kind::forward_training, direct, p->large, any, p->small, step, wide, pad, after),
-      attributes, engine());
+  const Forward::primitive_desc forward = c.bias_data != nullptr
+                                              ? describe<Forward>(engine(), attributes, dnnl::prop_kind::forward_training, direct,
+                                                                  p->large, any, p->bias, p->small, step, wide, pad, after)
+                                              : describe<Forward>(engine(), attributes, dnnl::prop_kind::forward_training, direct,
+                                                                  p->large, any, p->small, step, wide, pad, after);
   const auto keep = [&](const auto& description, const memory::desc& weights, dnnl::primitive primitive) {
     if (std::string_view(description.impl_info_str()).starts_with("ref")) return false; // slower than our own loops
     p->weights = weights;
@@ -106,9 +110,8 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
     if (every_place) {
       std::swap(dims[0], dims[1]);
       const memory::desc turned(dims, memory::data_type::f32, memory::format_tag::any);
-      const Forward::primitive_desc back(
-          Forward::desc(dnnl::prop_kind::forward_training, direct, p->small, turned, p->large, step, wide, around, beyond),
-          attributes, engine());
+      const Forward::primitive_desc back = describe<Forward>(engine(), attributes, dnnl::prop_kind::forward_training, direct,
+                                                             p->small, turned, p->large, step, wide, around, beyond);
       p->order = WeightOrder::of(back.weights_desc(), c.axes, true);
       if (p->order && keep(back, back.weights_desc(), Forward(back))) {
         p->turned = true;
@@ -116,13 +119,13 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
       }
     }
     using Data = dnnl::convolution_backward_data;
-    const Data::primitive_desc data(Data::desc(direct, p->large, any, p->small, step, wide, pad, after), attributes, engine(),
-                                    forward);
+    const Data::primitive_desc data =
+        describe_gradient<Data>(engine(), attributes, forward, direct, p->large, any, p->small, step, wide, pad, after);
     fast = keep(data, data.weights_desc(), Data(data));
   } else {
     using Weights = dnnl::convolution_backward_weights;
-    const Weights::primitive_desc weights(Weights::desc(direct, p->large, any, p->small, step, wide, pad, after), attributes,
-                                          engine(), forward);
+    const Weights::primitive_desc weights =
+        describe_gradient<Weights>(engine(), attributes, forward, direct, p->large, any, p->small, step, wide, pad, after);
     fast = keep(weights, weights.diff_weights_desc(), Weights(weights));
   }
   p->order = c.groups == 1 && c.kind != CAIRN_MATH_TO_WEIGHTS ? WeightOrder::of(p->weights, c.axes, false) : std::nullopt;
@@ -190,7 +193,7 @@ int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_
       p->order->arrange(plain_weights(*call), begin, end, call->arranged);
       return 0;
     }
-    memory::dims sizes = p->plain_weights.dims(), offsets(sizes.size());
+    memory::dims sizes = layout_of(p->plain_weights).sizes, offsets(sizes.size());
     sizes[0] = end - begin;
     offsets[0] = begin;
     memory plain(p->plain_weights.submemory_desc(sizes, offsets), engine(), call->weights_data);

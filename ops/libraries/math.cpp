@@ -2,6 +2,7 @@
 // divide the work, so there is one set of threads, and none that spins.
 #include "ops/libraries/math.h"
 
+#include "ops/libraries/onednn.h"
 #include "ops/libraries/room.h"
 
 #include <cblas.h>
@@ -51,7 +52,7 @@ int bf16(const cairn_math_gemm& g) {
                      c = matrix(g.m, g.n, g.ldc, false);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), attributes, engine);
+  const dnnl::matmul::primitive_desc description = cairn::ops::math::describe<dnnl::matmul>(engine, attributes, a, b, c);
   const memory::desc beside = description.scratchpad_desc();
   const auto bytes = static_cast<int64_t>(beside.get_size());
   void* const scratch = bytes != 0 ? g.lend(g.lender, bytes) : nullptr;

@@ -1,6 +1,7 @@
 // See weight_order.h.
 #include "ops/libraries/weight_order.h"
 
+#include "ops/libraries/onednn.h"
 #include "ops/squares.h"
 
 #include <utility>
@@ -18,29 +19,27 @@ void prefetch(const float* from, std::int64_t count) {
 } // namespace
 
 std::optional<WeightOrder> WeightOrder::of(const dnnl::memory::desc& weights, int axes, bool turned) {
-  const dnnl_memory_desc_t& d = weights.data;
-  const dnnl_blocking_desc_t& blocks = d.format_desc.blocking;
-  if (d.format_kind != dnnl_blocked || d.offset0 != 0 || blocks.inner_nblks > 2 || d.ndims != axes + 2) return std::nullopt;
+  const Layout d = layout_of(weights);
+  const auto rank = static_cast<std::size_t>(axes) + 2;
+  if (!d.strided || d.blocks.size() > 2 || d.sizes.size() != rank || d.padded_sizes != d.sizes) return std::nullopt;
   Channels channels[2];
   std::int64_t within = 1;
-  for (int i = blocks.inner_nblks; i-- > 0; within *= blocks.inner_blks[i]) {
-    if (blocks.inner_idxs[i] > 1 || channels[blocks.inner_idxs[i]].block != 1) return std::nullopt;
-    Channels& c = channels[blocks.inner_idxs[i]];
-    c.block = blocks.inner_blks[i];
+  for (std::size_t i = d.blocks.size(); i-- > 0; within *= d.blocks[i]) {
+    if (d.block_axes[i] > 1 || channels[d.block_axes[i]].block != 1) return std::nullopt;
+    Channels& c = channels[d.block_axes[i]];
+    c.block = d.blocks[i];
     c.within = within;
   }
-  for (int i = 0; i < d.ndims; ++i)
-    if (d.padded_dims[i] != d.dims[i]) return std::nullopt;
-  channels[0].stride = blocks.strides[0];
-  channels[1].stride = blocks.strides[1];
+  channels[0].stride = d.strides[0];
+  channels[1].stride = d.strides[1];
   WeightOrder order;
   order.small_ = channels[turned ? 1 : 0];
   order.large_ = channels[turned ? 0 : 1];
   order.turned_ = turned;
-  order.place_stride_ = blocks.strides[d.ndims - 1];
+  order.place_stride_ = d.strides[rank - 1];
   std::int64_t next = order.place_stride_;
-  for (int i = d.ndims; i-- > 2; next *= d.dims[i])
-    if (d.dims[i] != 1 && blocks.strides[i] != next) return std::nullopt;
+  for (std::size_t i = rank; i-- > 2; next *= d.sizes[i])
+    if (d.sizes[i] != 1 && d.strides[i] != next) return std::nullopt;
   const Channels& closest = order.small_.within == 1 ? order.small_ : order.large_;
   if (closest.within != 1 || closest.block == 1) return std::nullopt;
   return order;

@@ -5,8 +5,7 @@
 //   copy ELEMENTS                                 memcpy of floats: prints seconds of a round
 // The others print the median seconds of a round of Cairn and of the library, and the median of what each round of the library
 // took in terms of Cairn's beside it.
-#include "cairn.h"
-#include "cairn_compiler.h"
+#include "guest.h"
 
 #include <cblas.h>
 #include <dnnl.hpp>
@@ -17,15 +16,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace {
 
+using bench::Guest;
+using bench::Round;
 using dnnl::memory;
-using Round = std::function<void()>;
 
 double seconds_of(const Round& round) {
   using Clock = std::chrono::steady_clock;
@@ -38,44 +37,6 @@ double median(std::vector<double> numbers) {
   std::sort(numbers.begin(), numbers.end());
   return numbers[numbers.size() / 2];
 }
-
-// A procedure of a program, without parameters.
-class Guest {
-public:
-  explicit Guest(const std::string& text) {
-    void* bytes = nullptr;
-    size_t size = 0;
-    char* error = nullptr;
-    must(cairn_compile("bench.scm", text.data(), text.size(), nullptr, &bytes, &size, &error));
-    must(cairn_module_read(bytes, size, &module_, nullptr));
-    cairn_compiler_free(bytes);
-    must(cairn_vm_create(nullptr, &vm_, nullptr));
-    must(cairn_vm_load(vm_, module_, nullptr));
-    must(cairn_vm_run(vm_, CAIRN_UNLIMITED));
-  }
-  ~Guest() {
-    cairn_vm_free(vm_);
-    cairn_module_free(module_);
-  }
-  Round procedure(const char* name) {
-    cairn_value f;
-    must(cairn_vm_lookup(vm_, name, &f));
-    return [this, f] {
-      cairn_value result;
-      must(cairn_vm_call(vm_, f, nullptr, 0, &result));
-      cairn_value_release(vm_, result);
-    };
-  }
-
-private:
-  static void must(cairn_status status) {
-    if (status == CAIRN_OK) return;
-    std::fprintf(stderr, "status %d\n", static_cast<int>(status));
-    std::exit(1);
-  }
-  cairn_module* module_ = nullptr;
-  cairn_vm* vm_ = nullptr;
-};
 
 // `less`, where there is one, is a part of `ours` that the library does not do.
 void compare(int rounds, int threads, const Round& ours, const Round& less, const Round& theirs) {
