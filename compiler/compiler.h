@@ -48,7 +48,7 @@ struct Names {
   Deque<Global> globals;
   Map<std::string_view, std::uint32_t> defined; // the user's names and their globals
   Vector<std::uint32_t> library;                // by library definition: its global + 1, or 0
-  Deque<bytecode::Source> sources;
+  Deque<text::Source> sources;
   Deque<Charge> charges;                 // by source, of its text
   Deque<Place> places;                   // by source
   Deque<std::string> imported;           // files, in their normal form
@@ -62,7 +62,7 @@ struct Names {
   void roll_back(const Mark& mark);
 };
 inline Deque<Global>& Program::globals() const { return names->globals; }
-inline Deque<bytecode::Source>& Program::sources() const { return names->sources; }
+inline Deque<text::Source>& Program::sources() const { return names->sources; }
 
 // front/: reads and expands a program; throws Failure. `name` is how messages call it; its folder is where include and import
 // look first.

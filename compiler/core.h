@@ -5,6 +5,7 @@
 #include "compiler/workspace.h"
 
 #include "vm/bytecode/module.h"
+#include "vm/text/source.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +16,7 @@
 
 namespace cairn::compiler {
 
-using bytecode::Span;
+using text::Span;
 
 // Data, expressions and the names in them lie in the program's arena and die with it.
 
@@ -112,13 +113,13 @@ struct Program {
   std::vector<Diagnostic> warnings;    // by place
 
   Deque<Global>& globals() const;
-  Deque<bytecode::Source>& sources() const;
+  Deque<text::Source>& sources() const;
 };
 
 // Thrown inside the compiler only; never crosses cairn_compiler.h.
 struct Failure {
   Diagnostic diagnostic;
-  bytecode::Source source; // that the span is of
+  text::Source source; // that the span is of
 };
 
 } // namespace cairn::compiler

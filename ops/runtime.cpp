@@ -1,6 +1,6 @@
 // Applying operators: shape rule, storage or view, launch. And elements in and out of the host's memory.
 #include "ops/convert.h"
-#include "ops/operators/definitions.h"
+#include "ops/operator.h"
 
 #include <fmt/format.h>
 

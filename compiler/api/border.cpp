@@ -41,7 +41,7 @@ cairn_status fail(cairn_status status, char** error, std::string_view message) {
   return status;
 }
 
-std::string rendered(const Diagnostic& d, const bytecode::Source& source, std::string_view severity) {
+std::string rendered(const Diagnostic& d, const text::Source& source, std::string_view severity) {
   return text::render(&source, &d.span, severity, d.message);
 }
 
@@ -94,7 +94,7 @@ std::size_t size_about(const bytecode::Module& m) {
   for (const bytecode::Global& g : m.globals) bytes += g.name.size();
   for (const bytecode::Group& g : m.groups) bytes += 4 * g.functions.size();
   for (const bytecode::Function& f : m.functions) bytes += 64 + f.name.size() + 8 * f.code.size() + 16 * f.spans.size();
-  for (const bytecode::Source& s : m.sources) bytes += 16 + s.name.size() + s.text.size();
+  for (const text::Source& s : m.sources) bytes += 16 + s.name.size() + s.text.size();
   return bytes;
 }
 

@@ -29,7 +29,7 @@ inline char* copy_out(std::string_view text) { return static_cast<char*>(copy_ou
 cairn_status fail(cairn_status status, char** error, std::string_view message);
 
 // FILE:LINE:COLUMN: SEVERITY: ..., the line and a caret.
-std::string rendered(const Diagnostic& diagnostic, const bytecode::Source& source, std::string_view severity);
+std::string rendered(const Diagnostic& diagnostic, const text::Source& source, std::string_view severity);
 
 // What can be seen without memory.
 bool usable(const cairn_compiler_options* options) noexcept;

@@ -2,6 +2,7 @@
 
 #include "compiler/back/anf.h"
 
+#include "vm/bytecode/tensors.h"
 #include "vm/text/number.h"
 
 #include <fmt/format.h>

@@ -2,6 +2,8 @@
 
 #include "compiler/back/tree.h"
 
+#include "vm/bytecode/tensors.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -96,55 +98,6 @@ std::uint32_t find_run_operator(std::string_view name) {
   for (std::uint32_t i = 0; i < std::size(bytecode::kRunOperators); ++i)
     if (bytecode::kRunOperators[i].name == name) return i;
   return kNone;
-}
-
-bool is_pure(Opcode op) {
-  switch (op) {
-  case Opcode::cons:
-  case Opcode::vector:
-  case Opcode::eqv:
-  case Opcode::is_null:
-  case Opcode::is_pair:
-  case Opcode::is_vector:
-  case Opcode::is_procedure:
-  case Opcode::is_number:
-  case Opcode::is_integer:
-  case Opcode::is_boolean:
-  case Opcode::is_symbol:
-  case Opcode::is_string:
-  case Opcode::is_char:
-  case Opcode::logical_not:
-  case Opcode::group:
-  case Opcode::sibling:
-  case Opcode::capture:
-    return true;
-  default:
-    return false;
-  }
-}
-
-bool is_boolean_valued(Opcode op) {
-  switch (op) {
-  case Opcode::lt:
-  case Opcode::le:
-  case Opcode::num_eq:
-  case Opcode::eqv:
-  case Opcode::is_null:
-  case Opcode::is_pair:
-  case Opcode::is_vector:
-  case Opcode::is_procedure:
-  case Opcode::is_number:
-  case Opcode::is_integer:
-  case Opcode::is_exact:
-  case Opcode::is_boolean:
-  case Opcode::is_symbol:
-  case Opcode::is_string:
-  case Opcode::is_char:
-  case Opcode::logical_not:
-    return true;
-  default:
-    return false;
-  }
 }
 
 namespace {

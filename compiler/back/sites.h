@@ -12,7 +12,7 @@
 namespace cairn::compiler::back {
 
 using bytecode::kNoSite;
-using bytecode::Span;
+using text::Span;
 
 // A piece of text, and the call by which it came into the procedure that holds it: none for the procedure's own.
 struct Place {

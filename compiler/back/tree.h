@@ -115,11 +115,11 @@ Nesting nesting(const Program& program);
 Tree make_tree(const Program& program);
 
 // Never fails and has no effect, so that it may be dropped or moved.
-bool is_pure(Opcode op);
+inline bool is_pure(Opcode op) { return bytecode::has_trait(op, bytecode::kPure); }
 bool is_pure(const Node& node);
 bool is_atom(const Node& node);
 // The instruction's value is #t or #f.
-bool is_boolean_valued(Opcode op);
+inline bool is_boolean_valued(Opcode op) { return bytecode::has_trait(op, bytecode::kBoolean); }
 
 // One lambda for a builtin used as a value.
 Node* make_wrapper(Tree& tree, const Builtin& builtin);

@@ -2,6 +2,7 @@
 #include "compiler/front/builtins.h"
 
 #include "vm/bytecode/instruction.h"
+#include "vm/bytecode/tensors.h"
 
 #include <fmt/format.h>
 

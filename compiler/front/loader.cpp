@@ -54,7 +54,7 @@ Vector<DatumPtr> Loader::read_source(std::string name, std::string text, Place p
   auto file = static_cast<std::uint32_t>(names_.sources.size());
   names_.places.push_back(std::move(place));
   names_.charges.emplace_back().add(2 * text.size()); // once here and once in the module
-  const std::string& kept = names_.sources.emplace_back(bytecode::Source{std::move(name), std::move(text)}).text;
+  const std::string& kept = names_.sources.emplace_back(text::Source{std::move(name), std::move(text)}).text;
   check_text(kept, file);
   std::size_t begin = kept.starts_with("\xEF\xBB\xBF") ? 3 : 0; // a byte order mark
   return read_all(kept, file, begin, kept.size());

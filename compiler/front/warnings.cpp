@@ -60,7 +60,7 @@ void Warnings::hides(const Datum& symbol, Span hidden, bool top_level) {
   all_.push_back({symbol.span, symbol.text(), top_level ? Warning::Kind::hides_global : Warning::Kind::hides_local, hidden});
 }
 
-std::vector<Diagnostic> Warnings::take(const Deque<bytecode::Source>& sources) {
+std::vector<Diagnostic> Warnings::take(const Deque<text::Source>& sources) {
   auto place = [](const Warning& w) { return std::tuple(w.span.file, w.span.begin, w.kind); };
   std::stable_sort(all_.begin(), all_.end(), [&](const Warning& a, const Warning& b) { return place(a) < place(b); });
   std::vector<Diagnostic> out;
@@ -73,7 +73,7 @@ std::vector<Diagnostic> Warnings::take(const Deque<bytecode::Source>& sources) {
       out.push_back({w.span, fmt::format("'{}' is never used", w.name)});
       continue;
     }
-    const bytecode::Source& source = sources.at(w.hidden.file);
+    const text::Source& source = sources.at(w.hidden.file);
     std::string where = fmt::format("line {}", text::position_of(source.text, w.hidden.begin).line);
     if (w.hidden.file != w.span.file) where = fmt::format("{} of {}", where, source.name);
     out.push_back({w.span, fmt::format("'{}' hides the {}'{}' of {}", w.name,

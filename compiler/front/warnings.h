@@ -23,7 +23,7 @@ public:
   void hides(const Datum& symbol, Span hidden, bool top_level);
 
   // All of them by their place in the sources.
-  std::vector<Diagnostic> take(const Deque<bytecode::Source>& sources);
+  std::vector<Diagnostic> take(const Deque<text::Source>& sources);
 
 private:
   struct Warning {

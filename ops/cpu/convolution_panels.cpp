@@ -10,8 +10,8 @@
 #include "ops/cpu/pace.h"
 #include "ops/cpu/panel_loops.h"
 #include "ops/cpu/scratch.h"
-#include "ops/cpu/squares.h"
 #include "ops/cpu/workers.h"
+#include "ops/squares.h"
 
 #include <algorithm>
 #include <atomic>

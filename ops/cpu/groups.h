@@ -17,6 +17,10 @@ template <> inline constexpr Compute kComputeOf<float> = Compute::f32;
 
 inline constexpr std::int64_t kGroupBlock = 512; // elements of a group that are worth staging at a time
 
+// A view of a tensor reduced along the axes of the mask with an axis for each axis of the shape before, of size 1 where it is
+// reduced.
+View with_axes(const View& small, const Shape& shape, unsigned mask);
+
 class Groups {
 public:
   // A bit of the mask for each axis along which the elements of a group lie.

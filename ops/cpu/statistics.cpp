@@ -6,7 +6,6 @@
 #include "ops/cpu/pointwise_loops.h"
 #include "ops/cpu/reduce.h"
 #include "ops/cpu/scratch.h"
-#include "ops/operators/reductions.h"
 
 #include <atomic>
 #include <bit>
@@ -18,7 +17,7 @@ namespace cairn::ops::cpu {
 namespace {
 
 // The first result, with an axis for each of the operand's.
-View reduced(const KernelCall& call, unsigned mask) { return rules::with_axes(call.outputs[0], call.inputs[0].shape, mask); }
+View reduced(const KernelCall& call, unsigned mask) { return with_axes(call.outputs[0], call.inputs[0].shape, mask); }
 
 double degrees(double count, double correction) { return std::max(0.0, count - correction); }
 
@@ -241,7 +240,7 @@ struct VarianceSlope {
 // Cotangents and what is known are stretched over their groups.
 template <class F> void reverse(const KernelCall& call, unsigned mask, const View& known, Compute compute, double parameter) {
   const Shape& shape = call.inputs[1].shape;
-  const View operands[] = {rules::with_axes(call.inputs[0], shape, mask), call.inputs[1], known};
+  const View operands[] = {with_axes(call.inputs[0], shape, mask), call.inputs[1], known};
   KernelCall all = call;
   all.inputs = operands;
   elementwise(all, compute,
@@ -249,7 +248,7 @@ template <class F> void reverse(const KernelCall& call, unsigned mask, const Vie
                                       : Compiled<ParameterVjpLoop<F, double>>::chosen(),
               {.parameter = parameter});
 }
-View result_of(const KernelCall& call, unsigned mask) { return rules::with_axes(call.inputs[2], call.inputs[1].shape, mask); }
+View result_of(const KernelCall& call, unsigned mask) { return with_axes(call.inputs[2], call.inputs[1].shape, mask); }
 
 template <class Better> void places(const View& to, const View& from) {
   if (!is_floating(from.dtype)) return fold<PlacesOfExtremes<std::int64_t, Better>>(to, from, 0, true);
@@ -293,7 +292,7 @@ struct Along {
 
 void prod_along(const KernelCall& call, unsigned mask) {
   const Along members(call.inputs, mask);
-  const Groups to(rules::with_axes(call.outputs[0], call.inputs[0].shape, mask), mask);
+  const Groups to(with_axes(call.outputs[0], call.inputs[0].shape, mask), mask);
   with_directions(call.inputs.size() - 1, [&](auto directions) {
     constexpr unsigned m = directions;
     parallel_for(to.count(), members.groups[0].grain(), [&](std::int64_t begin, std::int64_t end) {
@@ -310,7 +309,7 @@ void prod_along(const KernelCall& call, unsigned mask) {
 // The product of all others, from both sides: no division, so that zeros do no harm.
 void prod_vjp(const KernelCall& call, unsigned mask, unsigned which) {
   const Along members(call.inputs.subspan(1), mask);
-  const Groups to(call.outputs[0], mask), cotangents(rules::with_axes(call.inputs[0], call.outputs[0].shape, mask), mask);
+  const Groups to(call.outputs[0], mask), cotangents(with_axes(call.inputs[0], call.outputs[0].shape, mask), mask);
   with_directions(call.inputs.size() - 2, [&](auto directions) {
     constexpr unsigned m = directions;
     parallel_for(to.count(), to.grain(), [&](std::int64_t begin, std::int64_t end) {
@@ -372,7 +371,7 @@ void variance(const KernelCall& call, unsigned mask, double correction) {
 void variance_vjp(const KernelCall& call, unsigned mask, double correction) {
   const View& x = call.inputs[1];
   if (x.elements() == 0) return;
-  View means = rules::with_axes(call.inputs[0], x.shape, mask);
+  View means = with_axes(call.inputs[0], x.shape, mask);
   const std::int64_t groups = means.elements(), of_group = x.elements() / groups;
   const Scratch memory(groups * bytes_of(DType::f64));
   if (memory.get() == nullptr) throw std::bad_alloc();

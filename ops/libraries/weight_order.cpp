@@ -1,8 +1,8 @@
 // See weight_order.h.
 #include "ops/libraries/weight_order.h"
 
-#include "ops/cpu/squares.h"
 #include "ops/libraries/onednn.h"
+#include "ops/squares.h"
 
 #include <utility>
 

@@ -3,6 +3,7 @@
 #include "ops/convert.h"
 #include "ops/cpu/copy.h"
 #include "ops/cpu/elementwise.h"
+#include "ops/cpu/groups.h"
 #include "ops/cpu/pace.h"
 #include "ops/cpu/reduce.h"
 #include "ops/cpu/workers.h"
@@ -59,16 +60,6 @@ void refuse_nothing(const Call& call, const ResultTypes& results, std::string_vi
         fmt::format("{}: a tensor of shape {} has no {}", shown_name(call.op), call.inputs[0].shape.text(), what));
 }
 
-View with_axes(const View& small, const Shape& shape, Mask mask) {
-  if (small.shape.rank() == shape.rank() && !(small.shape == reduced(shape, mask, false))) return small; // they are kept
-  View with = small;
-  with.shape = reduced(shape, mask, true);
-  with.strides.fill(0);
-  for (int i = 0, from = 0; i < shape.rank(); ++i)
-    if ((mask >> i & 1) == 0) with.strides[static_cast<std::size_t>(i)] = small.strides[static_cast<std::size_t>(from++)];
-  return with;
-}
-
 Tensor stretched(Runtime& runtime, const Tensor& cotangent, const Shape& shape, Mask mask) {
   const Tensor kept =
       runtime.apply(OperatorId::view, {cotangent}, rules::attributes({Attribute::of_list(reduced(shape, mask, true).sizes())}));
@@ -101,7 +92,7 @@ template <bool largest> void infer_extreme(const Call& call, ResultTypes& result
 template <cpu::Reduction reduction> void reduce_kernel(const KernelCall& call) {
   const View& in = call.inputs[0];
   const Mask mask = axes_of("reduction", call.attributes, in.shape.rank());
-  cpu::reduce(reduction, with_axes(call.outputs[0], in.shape, mask), in);
+  cpu::reduce(reduction, cpu::with_axes(call.outputs[0], in.shape, mask), in);
 }
 
 void sum_vjp(const VjpCall& call) {

@@ -17,8 +17,6 @@ void infer_reduction(const Call& call, ResultTypes& results);
 void infer_floating_reduction(const Call& call, ResultTypes& results);
 // That, where a result of no elements is refused: `what` it would be.
 void refuse_nothing(const Call& call, const ResultTypes& results, std::string_view what);
-// A view of a reduced tensor with an axis for each axis of the shape before, of size 1 where it is reduced.
-View with_axes(const View& small, const Shape& shape, Mask mask);
 // A cotangent of the result, stretched over the operand: nothing is copied.
 Tensor stretched(Runtime& runtime, const Tensor& cotangent, const Shape& shape, Mask mask);
 // A flop for each element that goes in.

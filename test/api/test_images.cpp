@@ -143,7 +143,7 @@ TEST_CASE("the text of a value is charged while it is made, and can be stopped")
     result = nullptr;
     CHECK(cairn_value_text(run.vm, value, 0, &result) == (fits ? CAIRN_OK : CAIRN_OVER_BUDGET));
     CHECK(testing::taken(result).size() == (fits ? 588'891 : 0));
-    run.vm->engine().meter().cancel_at(3);
+    run.vm->engine.meter().cancel_at(3);
     CHECK(cairn_vm_result(run.vm, &result) == CAIRN_CANCELLED);
     CHECK(cairn_value_text(run.vm, value, 40, &result) == CAIRN_OK);
     CHECK(testing::taken(result).size() == 40);
@@ -161,7 +161,7 @@ TEST_CASE("saving is cancelled by a request that comes meanwhile, and leaves an 
     void* bytes = nullptr;
     size_t size = 0;
     cairn_capsule* capsule = nullptr;
-    auto in_work = [&] { run.vm->engine().meter().cancel_at(poll); };
+    auto in_work = [&] { run.vm->engine.meter().cancel_at(poll); };
     in_work();
     CHECK(cairn_vm_save(run.vm, &bytes, &size) == CAIRN_CANCELLED);
     in_work();

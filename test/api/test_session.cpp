@@ -25,7 +25,7 @@ bool same(const bytecode::Function& a, const bytecode::Function& b) {
          a.sites == b.sites;
 }
 bool same(const bytecode::Group& a, const bytecode::Group& b) { return a.functions == b.functions && a.captures == b.captures; }
-bool same(const bytecode::Source& a, const bytecode::Source& b) { return a.name == b.name && a.text == b.text; }
+bool same(const text::Source& a, const text::Source& b) { return a.name == b.name && a.text == b.text; }
 bool same(const bytecode::Global& a, const bytecode::Global& b) { return a == b; }
 bool same(const bytecode::Import& a, const bytecode::Import& b) { return a == b; }
 

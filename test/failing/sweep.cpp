@@ -22,7 +22,7 @@ namespace {
 
 std::uint64_t charges_of([[maybe_unused]] cairn_vm* vm, [[maybe_unused]] std::uint64_t refuse) {
 #ifndef NDEBUG
-  return vm->engine().heap().refuse_request(refuse);
+  return vm->engine.heap().refuse_request(refuse);
 #else
   return 0;
 #endif

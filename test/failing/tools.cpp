@@ -104,7 +104,7 @@ Machine::~Machine() {
   if (vm_ == nullptr) return;
   run_.ends(vm_);
   // Everything that a run holds goes with it; what is left then are definitions and the text.
-  cairn::machine::Engine& engine = vm_->engine();
+  cairn::machine::Engine& engine = vm_->engine;
   engine.drop_everything();
   cairn::value::Heap& heap = engine.heap();
   auto empty = [&](const char* what, std::int64_t left) {

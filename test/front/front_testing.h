@@ -12,7 +12,7 @@
 namespace front_testing {
 
 inline std::string complaint_text(const cairn::compiler::Failure& failure) {
-  const cairn::bytecode::Span& span = failure.diagnostic.span;
+  const cairn::text::Span& span = failure.diagnostic.span;
   auto position = cairn::text::position_of(failure.source.text, span.begin);
   return fmt::format("{}:{}: {}", position.line, position.column, failure.diagnostic.message);
 }

@@ -2,7 +2,7 @@
 #include "compiler/front/builtins.h"
 #include "compiler/front/library.h"
 #include "test/front/front_testing.h"
-#include "vm/bytecode/instruction.h"
+#include "vm/bytecode/tensors.h"
 
 #include <doctest/doctest.h>
 

@@ -2,8 +2,8 @@
 
 #include "test/fuzz/trials.h"
 #include "vm/bytecode/bytes.h"
-#include "vm/machine/image_header.h"
-#include "vm/machine/reseal.h"
+#include "vm/image/header.h"
+#include "vm/image/reseal.h"
 
 #include <algorithm>
 #include <array>
@@ -62,7 +62,7 @@ std::uint64_t boundary(Random& random) {
 
 Parts::Parts(std::span<const std::byte> file) {
   std::size_t module = 0, module_end = file.size();
-  is_capsule_ = file.size() >= cairn::machine::kChecksummedFrom && u64_at(file, 0) == cairn::machine::kImageMagic;
+  is_capsule_ = file.size() >= cairn::image::kChecksummedFrom && u64_at(file, 0) == cairn::image::kImageMagic;
   auto part = [&](std::size_t begin, std::size_t end) {
     begins_.push_back(begin);
     parts.emplace_back(file.begin() + static_cast<std::ptrdiff_t>(begin), file.begin() + static_cast<std::ptrdiff_t>(end));
@@ -70,7 +70,7 @@ Parts::Parts(std::span<const std::byte> file) {
   if (is_capsule_) {
     bc::ByteReader in(file);
     try {
-      in.take(cairn::machine::kChecksummedFrom);
+      in.take(cairn::image::kChecksummedFrom);
       in.text();
       const std::uint64_t size = in.u64();
       module = file.size() - in.left();
@@ -118,7 +118,7 @@ Bytes Parts::joined() const {
     file.insert(file.end(), parts.back().begin(), parts.back().end());
   }
   std::string error;
-  cairn::machine::reseal_file(file, error);
+  cairn::image::reseal_file(file, error);
   return file;
 }
 

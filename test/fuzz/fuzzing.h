@@ -2,7 +2,9 @@
 // them.
 #pragma once
 
-#include "vm/machine/machine.h"
+#include "vm/image/image.h"
+#include "vm/print/printer.h"
+#include "vm/runs/operators.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -13,7 +15,7 @@
 
 namespace fuzzing {
 
-using cairn::machine::Machine;
+using cairn::machine::Engine;
 using cairn::machine::Status;
 using Bytes = std::vector<std::byte>;
 
@@ -73,12 +75,27 @@ inline cairn::machine::Options bounded(std::string* output) {
   return options;
 }
 
+// The value of the last form, as `write` prints it.
+inline std::string result_text(const Engine& engine) {
+  try {
+    return cairn::print::abbreviated(engine.result, engine, SIZE_MAX);
+  } catch (const cairn::machine::ProgramError& e) { // bytecode that no compiler made may return a number of a tape that is gone
+    return std::string("#<") + e.what() + ">";
+  }
+}
+
+// The objects that are left; counted in debug builds.
+inline std::int64_t drop_everything(Engine& engine) {
+  engine.drop_everything();
+  return engine.heap().live_objects();
+}
+
 // Runs, saves where it stands, and drops everything: whatever the machine was given, none of it may be left.
-inline Status run_to_the_end(Machine& machine) {
-  Status status = machine.run(kSteps);
-  if (status == Status::out_of_steps) promise(!machine.save().empty(), "what runs can be saved");
-  if (status == Status::done) machine.result_text();
-  if (status == Status::done || status == Status::out_of_steps) promise(machine.drop_everything() == 0, "nothing is left");
+inline Status run_to_the_end(Engine& engine) {
+  Status status = engine.run(kSteps);
+  if (status == Status::out_of_steps) promise(!cairn::image::write_image(engine).empty(), "what runs can be saved");
+  if (status == Status::done) result_text(engine);
+  if (status == Status::done || status == Status::out_of_steps) promise(drop_everything(engine) == 0, "nothing is left");
   return status;
 }
 

@@ -1,7 +1,7 @@
 #include "test/fuzz/mutator.h"
 
 #include "vm/bytecode/bytes.h"
-#include "vm/machine/reseal.h"
+#include "vm/image/reseal.h"
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ Bytes resealed(const std::uint8_t* data, std::size_t size) {
   Bytes bytes = bytes_of(data, size);
   if (kMutatedKind == FileKind::module && size >= kLengthAt + 8) cairn::bytecode::set_u64(bytes, kLengthAt, size);
   std::string error;
-  cairn::machine::reseal_file(bytes, error);
+  cairn::image::reseal_file(bytes, error);
   return bytes;
 }
 

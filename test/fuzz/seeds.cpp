@@ -66,7 +66,7 @@ cairn::machine::Options roomy() {
 }
 
 // The machine before its first step.
-void load(Machine& machine, const Bytes& file) {
+void load(Engine& machine, const Bytes& file) {
   cairn::bytecode::Module module;
   std::string error;
   promise(cairn::bytecode::read_module(file, module, error) && machine.load(std::move(module), error), "a seed is sound:", error);
@@ -78,20 +78,20 @@ std::vector<Bytes> seeds(FileKind kind) {
   std::vector<Bytes> list;
   for (const std::string& text : programs()) {
     Bytes module = compiled(text);
-    Machine whole(roomy());
+    Engine whole(roomy(), cairn::runs::kOperators);
     load(whole, module);
     const Status end = whole.run();
-    promise(end == Status::done, "a seed runs to its end:", end == Status::error ? whole.error().message + "\n" + text : text);
+    promise(end == Status::done, "a seed runs to its end:", end == Status::error ? whole.error.message + "\n" + text : text);
     if (kind == FileKind::module) {
       if (module.size() <= kMostBytes) list.push_back(std::move(module));
       continue;
     }
-    const std::uint64_t steps = whole.statistics().steps;
+    const std::uint64_t steps = whole.statistics_now().steps;
     for (int stop = 1; stop <= kStops; ++stop) {
-      Machine machine(roomy());
+      Engine machine(roomy(), cairn::runs::kOperators);
       load(machine, module);
       machine.run(steps * static_cast<std::uint64_t>(stop) / (kStops + 1));
-      Bytes capsule = machine.save();
+      Bytes capsule = cairn::image::write_image(machine);
       if (capsule.size() <= kMostBytes) list.push_back(std::move(capsule));
     }
   }

@@ -2,8 +2,8 @@
 
 #include "vm/bytecode/bytes.h"
 #include "vm/bytecode/file.h"
+#include "vm/image/reseal.h"
 #include "vm/machine/engine.h"
-#include "vm/machine/reseal.h"
 #include "vm/value/heap.h"
 
 #include <algorithm>
@@ -48,13 +48,13 @@ std::vector<HostProcedure> hosts() {
 
 // After everything is dropped there is what a machine has that was loaded with the same module and never ran. (The count of objects, which is exact
 // too, is kept in debug builds only.)
-void expect_nothing_left(Machine& machine) {
-  promise(machine.drop_everything() == 0, "nothing is left");
-  Machine fresh(with_hosts(nullptr));
+void expect_nothing_left(Engine& machine) {
+  promise(drop_everything(machine) == 0, "nothing is left");
+  Engine fresh(with_hosts(nullptr), cairn::runs::kOperators);
   std::string error;
-  promise(fresh.load(machine.engine().loaded.module, error), "what ran can be loaded:", error);
+  promise(fresh.load(machine.loaded.module, error), "what ran can be loaded:", error);
   fresh.drop_everything();
-  const Heap &heap = machine.engine().heap(), &other = fresh.engine().heap();
+  const Heap &heap = machine.heap(), &other = fresh.heap();
   promise(heap.heap_live() == other.heap_live(), "no bytes are left",
           std::to_string(heap.heap_live()) + " / " + std::to_string(other.heap_live()));
   promise(heap.tape.live == 0 && heap.capsules.live == 0 && heap.tensors.live == 0, "no bytes are left of tapes, capsules and tensors");
@@ -78,9 +78,9 @@ Verdict try_module(const Bytes& file) {
   }
   Bytes again = cairn::bytecode::write_module(module);
   std::copy_n(file.begin() + kProducerAt, std::min(file.size() - kProducerAt, kProducerBytes), again.begin() + kProducerAt);
-  cairn::machine::reseal_file(again, error);
+  cairn::image::reseal_file(again, error);
   promise(again == file, "there is one file for each module, but for who made it");
-  Machine machine(with_hosts(nullptr));
+  Engine machine(with_hosts(nullptr), cairn::runs::kOperators);
   bool loaded = false;
   try {
     loaded = machine.load(std::move(module), error);
@@ -92,28 +92,28 @@ Verdict try_module(const Bytes& file) {
     return {};
   }
   run_to_the_end(machine);
-  const std::uint64_t steps = machine.statistics().steps;
+  const std::uint64_t steps = machine.statistics_now().steps;
   expect_nothing_left(machine);
   return {true, steps > 0};
 }
 
 Verdict try_capsule(const Bytes& file) {
   std::string error;
-  Machine machine(with_hosts(nullptr));
+  Engine machine(with_hosts(nullptr), cairn::runs::kOperators);
   bool accepted = false;
   try {
-    accepted = machine.restore(file, error);
+    accepted = cairn::image::read_image(machine, file, error);
   } catch (const cairn::value::BudgetExceeded& e) {
     error = e.what();
   }
   if (!accepted) {
     promise(!error.empty(), "who refuses says why");
-    promise(machine.drop_everything() == 0, "nothing is left of what was refused");
+    promise(drop_everything(machine) == 0, "nothing is left of what was refused");
     return {};
   }
-  const std::uint64_t before = machine.statistics().steps;
+  const std::uint64_t before = machine.statistics_now().steps;
   run_to_the_end(machine);
-  const std::uint64_t steps = machine.statistics().steps;
+  const std::uint64_t steps = machine.statistics_now().steps;
   expect_nothing_left(machine);
   return {true, steps > before};
 }
@@ -125,9 +125,9 @@ void try_reading(std::span<const std::byte> file, FileKind kind) {
     cairn::bytecode::read_module(file, module, error);
     return;
   }
-  Machine machine(with_hosts(nullptr));
+  Engine machine(with_hosts(nullptr), cairn::runs::kOperators);
   try {
-    machine.restore(file, error);
+    cairn::image::read_image(machine, file, error);
   } catch (const cairn::value::BudgetExceeded&) {
     return; // what was read until then is known
   }

@@ -20,11 +20,11 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Outcome outcome_of(const Machine& machine, Status status, const std::string& output) {
-  std::string end = status == Status::done    ? machine.result_text()
-                    : status == Status::error ? machine.error().rendered()
+Outcome outcome_of(const Engine& machine, Status status, const std::string& output) {
+  std::string end = status == Status::done    ? result_text(machine)
+                    : status == Status::error ? machine.error.rendered()
                                               : std::string();
-  return {status, output, end, machine.statistics().steps};
+  return {status, output, end, machine.statistics_now().steps};
 }
 
 } // namespace
@@ -35,25 +35,25 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::uint64_t slice = 1 + (data[0] + 16u * data[1]) % 128;
   bc::Module module = RandomModule({data + 2, size - 2}).make();
   std::string error, output;
-  auto machine = std::make_unique<Machine>(bounded(&output));
+  auto machine = std::make_unique<Engine>(bounded(&output), cairn::runs::kOperators);
   promise(machine->load(module, error), "random modules are sound:", error);
   Status status = machine->run(kRandomSteps);
   if (status == Status::over_budget) return 0; // slices may need a little more, or a little less
   Outcome whole = outcome_of(*machine, status, output);
-  if (status != Status::error) promise(machine->drop_everything() == 0, "nothing is left");
+  if (status != Status::error) promise(drop_everything(*machine) == 0, "nothing is left");
 
   output.clear();
-  machine = std::make_unique<Machine>(bounded(&output));
+  machine = std::make_unique<Engine>(bounded(&output), cairn::runs::kOperators);
   machine->load(std::move(module), error);
   std::uint64_t left = kRandomSteps;
   // Slices that grow, so that long runs have few.
   for (; (status = machine->run(std::min(slice, left))) == Status::out_of_steps && left > slice; slice *= 2) {
     left -= slice;
     if (!files) continue;
-    Bytes file = machine->save();
-    auto next = std::make_unique<Machine>(bounded(&output));
-    promise(next->restore(file, error), "what was saved is sound:", error);
-    promise(next->save() == file || next->statistics().heap_peak_bytes != machine->statistics().heap_peak_bytes,
+    Bytes file = cairn::image::write_image(*machine);
+    auto next = std::make_unique<Engine>(bounded(&output), cairn::runs::kOperators);
+    promise(cairn::image::read_image(*next, file, error), "what was saved is sound:", error);
+    promise(cairn::image::write_image(*next) == file || next->statistics_now().heap_peak_bytes != machine->statistics_now().heap_peak_bytes,
             "what was restored is saved as the same bytes");
     machine = std::move(next);
   }

@@ -1,6 +1,7 @@
 // Sweeps over tensors believe no cotangent: it may come from a file.
 #include "vm/machine/engine.h"
 #include "vm/machine/tensors.h"
+#include "vm/runs/operators.h"
 
 #include <doctest/doctest.h>
 
@@ -16,7 +17,7 @@ TEST_CASE("a cotangent that is not like its tensor ends the sweep") {
     bool fine;
   } cases[] = {{DType::f64, 2, true}, {DType::f64, 3, false}, {DType::f32, 2, false}};
   for (auto [dtype, size, fine] : cases) {
-    machine::Engine e({});
+    machine::Engine e({}, runs::kOperators);
     ops::Runtime& runtime = e.tensors().runtime;
     tape::Tape tape(e.heap(), 0, 0, 0);
     auto record = std::make_shared<TensorRecord>(e.heap());

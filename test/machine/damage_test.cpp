@@ -1,7 +1,7 @@
 // Capsule files from nowhere: what no machine would write is refused, or ends in an error, and nothing is left of it.
-#include "vm/machine/image.h"
-#include "vm/machine/machine.h"
-#include "vm/machine/reseal.h"
+#include "vm/image/image.h"
+#include "vm/image/reseal.h"
+#include "vm/runs/operators.h"
 
 #include <doctest/doctest.h>
 
@@ -34,9 +34,9 @@ void load_small(Engine& e) {
 }
 
 std::string refusal(const Bytes& bytes) {
-  Engine e({});
+  Engine e({}, runs::kOperators);
   std::string error;
-  if (machine::read_image(e, bytes, error)) return "";
+  if (image::read_image(e, bytes, error)) return "";
   REQUIRE(!error.empty());
   return error;
 }
@@ -44,51 +44,51 @@ std::string refusal(const Bytes& bytes) {
 } // namespace
 
 TEST_CASE("what is written is read, and written as the same bytes") {
-  Engine e({});
+  Engine e({}, runs::kOperators);
   load_small(e);
   value::Value shared = e.heap().make_string("x");
   value::Value list = value::kNull;
   for (int i = 0; i < 100; ++i) list = e.heap().cons(i % 3 == 0 ? value::Heap::retain(shared) : value::flonum(i), list);
   e.globals = {list, shared};
-  Bytes bytes = machine::write_image(e);
-  Engine again({});
+  Bytes bytes = image::write_image(e);
+  Engine again({}, runs::kOperators);
   std::string error;
-  REQUIRE(machine::read_image(again, bytes, error));
-  CHECK(machine::write_image(again).size() == bytes.size());
+  REQUIRE(image::read_image(again, bytes, error));
+  CHECK(image::write_image(again).size() == bytes.size());
 }
 
 TEST_CASE("both NaNs are numbers, and others are not") {
   for (auto [bits, fine] : {std::pair{0x7FF8000000000000u, true}, {0xFFF8000000000000u, true}, {0x7FF8000000000001u, false}}) {
-    Engine e({});
+    Engine e({}, runs::kOperators);
     load_small(e);
     e.globals[0] = value::Value{bits};
-    CHECK(refusal(machine::write_image(e)).empty() == fine);
+    CHECK(refusal(image::write_image(e)).empty() == fine);
   }
 }
 
 TEST_CASE("objects that refer to themselves are refused") {
   for (int length : {1, 2, 1000}) {
-    Engine e({});
+    Engine e({}, runs::kOperators);
     load_small(e);
     value::Value first = e.heap().cons(value::kNull, value::kNull), list = value::Heap::retain(first);
     for (int i = 1; i < length; ++i) list = e.heap().cons(value::kNull, list);
     first.pair()->car = value::Heap::retain(list);
     e.globals = {list, first};
-    CHECK(refusal(machine::write_image(e)) == "objects that refer to themselves");
+    CHECK(refusal(image::write_image(e)) == "objects that refer to themselves");
     e.heap().release(first.pair()->car);
     first.pair()->car = value::kNull;
   }
 }
 
 TEST_CASE("a frame that stands where control cannot come is refused") {
-  Engine e({});
+  Engine e({}, runs::kOperators);
   load_small(e);
   e.runs[0].top->rest_at(e.runs[0].top->code->words() + 3);
-  CHECK(refusal(machine::write_image(e)) == "a frame stands where control cannot come");
+  CHECK(refusal(image::write_image(e)) == "a frame stands where control cannot come");
 }
 
 TEST_CASE("runs that the machine does not make are refused") {
-  Engine e({});
+  Engine e({}, runs::kOperators);
   load_small(e);
   machine::Run r = e.runs[0];
   for (auto kind : {machine::RunKind::base, machine::RunKind::interval, machine::RunKind::reverse}) {
@@ -96,13 +96,13 @@ TEST_CASE("runs that the machine does not make are refused") {
     e.runs = {e.runs[0], r};
     e.runs[0].top->set_result(1);
     e.runs[0].top->rest_at(e.runs[0].top->code->words() + 2, 1);
-    CHECK(refusal(machine::write_image(e)) != "");
+    CHECK(refusal(image::write_image(e)) != "");
     e.runs.pop_back();
   }
 }
 
 TEST_CASE("numbers nested so deep that arithmetic would not end are refused") {
-  Engine e({});
+  Engine e({}, runs::kOperators);
   load_small(e);
   value::Value n = value::flonum(1);
   for (int tag = 1; tag < 60; ++tag) {
@@ -112,26 +112,26 @@ TEST_CASE("numbers nested so deep that arithmetic would not end are refused") {
     n = b;
   }
   e.globals[0] = n;
-  CHECK(refusal(machine::write_image(e)) == "a number of too many levels");
+  CHECK(refusal(image::write_image(e)) == "a number of too many levels");
 }
 
 TEST_CASE("counts beyond the file are refused without giant allocations") {
-  Engine e({});
+  Engine e({}, runs::kOperators);
   load_small(e);
   e.globals[0] = value::of_other(e.heap().make_vector(0));
-  Bytes bytes = machine::write_image(e);
+  Bytes bytes = image::write_image(e);
   std::string error;
   std::mt19937 random(5);
   for (int round = 0; round < 20000; ++round) {
     Bytes changed = bytes;
     for (unsigned n = random() % 4 + 1; n > 0; --n)
       changed[24 + random() % (changed.size() - 24)] = static_cast<std::byte>(random());
-    REQUIRE(machine::reseal_file(changed, error));
+    REQUIRE(image::reseal_file(changed, error));
     machine::Options options;
     options.memory_bytes = 1 << 20;
-    machine::Machine m(options);
+    Engine m(options, runs::kOperators);
     try {
-      if (m.restore(changed, error)) m.run(100);
+      if (image::read_image(m, changed, error)) m.run(100);
     } catch (const value::BudgetExceeded&) {
       continue;  // more than the machine may have
     }
@@ -141,12 +141,12 @@ TEST_CASE("counts beyond the file are refused without giant allocations") {
 TEST_CASE("resealing says what it was not given") {
   Bytes bytes(40);
   std::string error;
-  CHECK(!machine::reseal_file(bytes, error));
+  CHECK(!image::reseal_file(bytes, error));
   CHECK(error == "this is no Cairn file");
-  Engine e({});
+  Engine e({}, runs::kOperators);
   load_small(e);
-  bytes = machine::write_image(e);
+  bytes = image::write_image(e);
   bytes.resize(20);
-  CHECK(!machine::reseal_file(bytes, error));
+  CHECK(!image::reseal_file(bytes, error));
   CHECK(error == "the capsule file is too short for a checksum");
 }

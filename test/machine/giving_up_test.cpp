@@ -34,7 +34,7 @@ const std::string kPrograms[] = {
     "(cdr y)))",
 };
 
-cairn::machine::Engine& engine_of(const Machine& machine) { return machine.handle()->engine(); }
+cairn::machine::Engine& engine_of(const Machine& machine) { return machine.handle()->engine; }
 
 // Peaks are exact to a granularity, so they are no part of what must be equal.
 using Counts = std::array<std::uint64_t, 6>;

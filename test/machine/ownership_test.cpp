@@ -2,6 +2,7 @@
 #include "embedding.h"
 
 #include "vm/api/handles.h"
+#include "vm/runs/operators.h"
 
 #include <doctest/doctest.h>
 
@@ -30,17 +31,16 @@ template <class F> void for_each_tag(Engine& e, F&& f) {
 
 // Runs the program `at` steps, puts text wherever a tag stands, and goes on. Bytes that are left in the heap; -1: it ended before.
 std::int64_t left_after(const Program& program, std::uint64_t at, int& changed) {
-  machine::Machine m((machine::Options()));
+  Engine e({}, runs::kOperators);
   std::string message;
-  REQUIRE(m.load(program.module()->module, message));
-  Engine& e = m.engine();
-  if (m.run(at) != machine::Status::out_of_steps) return -1;
+  REQUIRE(e.load(program.module()->module, message));
+  if (e.run(at) != machine::Status::out_of_steps) return -1;
   for_each_tag(e, [&](Value& tag) {
     tag = e.heap().make_string("a tag that is none");
     ++changed;
   });
-  m.run();
-  m.drop_everything();
+  e.run();
+  e.drop_everything();
   return e.heap().heap_live();
 }
 
@@ -51,12 +51,12 @@ TEST_CASE("a tag register that a file filled with an object is given up with the
                   "(j* f 3. 1.)"
                   "(j* (lambda (x) (cdr (*j f x 1.))) 3. 1.)"
                   "(j* (lambda (x) (cdr (checkpoint-*j f x 1.))) 3. 1.)");
-  machine::Machine untouched((machine::Options()));
+  Engine untouched({}, runs::kOperators);
   std::string message;
   REQUIRE(untouched.load(program.module()->module, message));
   untouched.run();
   untouched.drop_everything();
-  const std::int64_t text = untouched.engine().heap().heap_live();
+  const std::int64_t text = untouched.heap().heap_live();
   int changed = 0;
   for (std::uint64_t at = 1;; ++at) {
     std::int64_t left = left_after(program, at, changed);
@@ -67,7 +67,7 @@ TEST_CASE("a tag register that a file filled with an object is given up with the
 }
 
 TEST_CASE("a symbol that a program made and a later text has as a constant is counted once") {
-  machine::Machine m((machine::Options()));
+  Engine m({}, runs::kOperators);
   std::string message;
   cairn_session* session = nullptr;
   REQUIRE(cairn_session_create(nullptr, &session, nullptr) == CAIRN_OK);
@@ -77,12 +77,13 @@ TEST_CASE("a symbol that a program made and a later text has as a constant is co
     REQUIRE(cairn_session_compile(session, "text", text, std::string(text).size(), &bytes, &size, nullptr) == CAIRN_OK);
     cairn_module* module = nullptr;
     REQUIRE(cairn_module_read(bytes, size, &module, nullptr) == CAIRN_OK);
-    REQUIRE(m.engine().extend(module->module, message));
+    REQUIRE(m.extend(module->module, message));
     cairn_module_free(module);
     cairn_compiler_free(bytes);
     REQUIRE(m.run() == machine::Status::done);
   }
   cairn_session_free(session);
-  CHECK(m.result_text() == "#t");
-  CHECK(m.drop_everything() == 0);
+  CHECK(m.result == value::boolean(true));
+  m.drop_everything();
+  CHECK(m.heap().live_objects() == 0);
 }

@@ -61,7 +61,7 @@ const char* const kPrograms[] = {
     "(write (apply max (iota 70000)))",
 };
 
-cairn::ops::Meter& meter_of(Machine& machine) { return machine.handle()->engine().meter(); }
+cairn::ops::Meter& meter_of(Machine& machine) { return machine.handle()->engine.meter(); }
 
 struct Whole {
   Outcome outcome;

@@ -24,7 +24,7 @@ struct Fixture {
       Value v = print::run_primitive(p, arguments.data(), static_cast<unsigned>(arguments.size()), world);
       text = print::abbreviated(v, world, 200);
       heap.release(v);
-    } catch (const machine::ProgramError& error) {
+    } catch (const print::ProgramError& error) {
       text = error.what();
     }
     for (Value v : arguments) heap.release(v);

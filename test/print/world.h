@@ -15,7 +15,7 @@ struct Input {
   double flonum;
 };
 
-class World : public machine::Environment {
+class World : public print::Environment {
 public:
   value::Value primal(value::Value v) const override {
     for (;;) {

@@ -9,8 +9,8 @@ using namespace cairn;
 namespace {
 
 std::string show(const std::string& text, std::uint32_t begin, std::uint32_t end) {
-  bytecode::Source source{"a.scm", text};
-  bytecode::Span span{0, begin, end};
+  text::Source source{"a.scm", text};
+  text::Span span{0, begin, end};
   return text::render(&source, &span, "error", "wrong");
 }
 
@@ -50,8 +50,8 @@ TEST_CASE("very long lines are cut around the caret") {
 }
 
 TEST_CASE("without a text or a place the message stands alone") {
-  bytecode::Source stripped{"a.scm", ""};
-  bytecode::Span span{0, 3, 4};
+  text::Source stripped{"a.scm", ""};
+  text::Span span{0, 3, 4};
   CHECK(text::render(nullptr, nullptr, "error", "wrong") == "error: wrong\n");
   CHECK(text::render(&stripped, &span, "error", "wrong") == "a.scm: error: wrong\n");
   CHECK(text::render(&stripped, nullptr, "warning", "odd") == "a.scm: warning: odd\n");

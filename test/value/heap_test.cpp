@@ -1,5 +1,4 @@
 // Counts, serials, immortality, symbols, and freeing without recursion, whatever is nested in what.
-#include "vm/bytecode/verifier.h"
 #include "vm/value/heap.h"
 
 #include <doctest/doctest.h>
@@ -127,12 +126,12 @@ TEST_CASE("deep structures of every kind are freed without recursion") {
 
 TEST_CASE("a stack of frames is freed without recursion, with what their live slots hold") {
   Heap heap;
-  cairn::bytecode::Function function;
-  function.code = {0};
-  function.slots = 3;
-  cairn::bytecode::FunctionFacts facts;
-  facts.live = {0b101}; // slot 1 is dead: what it holds is nobody's
-  OwnedCode code = make_code(function, facts, 0, nullptr);
+  const cairn::bytecode::Word words[] = {0};
+  const std::uint64_t live[] = {0b101}; // slot 1 is dead: what it holds is nobody's
+  Code shape;
+  shape.slots = 3;
+  shape.live = live;
+  OwnedCode code = make_code(shape, words);
   Value shared = heap.cons(kNull, kNull);
   std::int64_t before = heap.live_bytes();
   Frame* top = nullptr;

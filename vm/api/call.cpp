@@ -1,6 +1,5 @@
 // Calls from C into a program, and the derivative operators as calls.
 #include "vm/api/handles.h"
-#include "vm/machine/run_operator.h"
 #include "vm/schedule/schedule.h"
 
 #include <array>
@@ -24,7 +23,7 @@ namespace {
 Value operator_value(Engine& engine, RunOperator op) {
   return cairn::api::made_by_host(engine, [&] {
     value::Block* b = engine.heap().make_block(1, 0);
-    b->procedure(0)->code = &cairn::machine::run_operator_code(op);
+    b->procedure(0)->code = &engine.run_operators.code(op);
     return value::of_procedure(b->procedure(0));
   });
 }
@@ -40,12 +39,12 @@ Value find(Engine& engine, std::string_view name) {
   throw Refusal{CAIRN_NOT_DEFINED, std::string(name)};
 }
 
-bool may_begin(cairn_vm* vm) { return vm != nullptr && vm->idle() && !vm->engine().options.one_shot; }
+bool may_begin(cairn_vm* vm) { return vm != nullptr && vm->idle() && !vm->engine.options.one_shot; }
 
 // A wrong procedure or number of arguments is an error of the program.
 inline void begin_in(cairn_vm& vm, Value procedure, std::span<const Value> arguments) {
   try {
-    vm.engine().begin(procedure, arguments);
+    vm.engine.begin(procedure, arguments);
   } catch (const cairn::machine::ProgramError& e) {
     throw Refusal{CAIRN_PROGRAM_ERROR, e.what()};
   }
@@ -71,10 +70,10 @@ cairn_status begin_operator(cairn_vm* vm, RunOperator op, cairn_value f, cairn_v
   if (vm == nullptr || !vm->idle()) return CAIRN_BAD_ARGUMENT;
   cairn_status status = CAIRN_OK;
   cairn_status made = guarded(nullptr, [&] {
-    Value procedure = operator_value(vm->engine(), op);
+    Value procedure = operator_value(vm->engine, op);
     std::array arguments{inner(f), inner(x), inner(third)};
     status = begin(vm, procedure, arguments);
-    vm->engine().heap().release(procedure);
+    vm->engine.heap().release(procedure);
   });
   return made != CAIRN_OK ? made : status;
 }
@@ -85,7 +84,7 @@ cairn_status cairn_vm_lookup(cairn_vm* vm, const char* name, cairn_value* result
   if (result != nullptr) *result = cairn_unspecified();
   return guarded(nullptr, [&] {
     require(vm != nullptr && name != nullptr && result != nullptr, "cairn_vm_lookup: an argument is NULL");
-    *result = handed_out(find(vm->engine(), name));
+    *result = handed_out(find(vm->engine, name));
   });
 }
 
@@ -111,19 +110,19 @@ cairn_status cairn_vm_begin_checkpoint_reverse(cairn_vm* vm, cairn_value f, cair
       cairn::schedule::Spec spec;
       std::string message;
       if (!cairn::schedule::parse(schedule, spec, message)) throw Refusal{CAIRN_BAD_ARGUMENT, message};
-      own = vm->engine().intern_schedule(spec);
+      own = vm->engine.intern_schedule(spec);
     });
     if (status != CAIRN_OK) return status;
   }
   cairn_status status = begin_operator(vm, RunOperator::checkpoint_reverse, f, x, cotangent);
-  if (status == CAIRN_OK) vm->engine().runs[0].own_schedule = own;
+  if (status == CAIRN_OK) vm->engine.runs[0].own_schedule = own;
   return status;
 }
 
 cairn_status cairn_vm_value(const cairn_vm* vm, cairn_value* result) {
   if (result != nullptr) *result = cairn_unspecified();
   if (vm == nullptr || result == nullptr || vm->stage != Stage::done) return CAIRN_BAD_ARGUMENT;
-  *result = handed_out(Heap::retain(vm->engine().result));
+  *result = handed_out(Heap::retain(vm->engine.result));
   return CAIRN_OK;
 }
 
@@ -138,7 +137,7 @@ cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_valu
   cairn_status guard = guarded(&fault, [&] {
     begin_in(*vm, inner(procedure), {reinterpret_cast<const Value*>(arguments), count});
     begun = true;
-    if (!vm->engine().meter().cancelled()) outcome = vm->engine().run(vm->slice);
+    if (!vm->engine.meter().cancelled()) outcome = vm->engine.run(vm->slice);
   });
   vm->running = false;
   if (!begun) return not_begun(*vm, guard, fault);
@@ -147,6 +146,6 @@ cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_valu
   cairn_status status = cairn::api::concluded(*vm, guard, fault, outcome);
   if (status == CAIRN_OUT_OF_STEPS) status = cairn::api::run_machine(vm, CAIRN_UNLIMITED);
   if (status != CAIRN_OK) return status;
-  *result = handed_out(Heap::retain(vm->engine().result));
+  *result = handed_out(Heap::retain(vm->engine.result));
   return CAIRN_OK;
 }

@@ -1,7 +1,7 @@
 // Files of cairn.h, by system calls: what went wrong is known exactly. How they are written is in saving.cpp.
 #include "vm/api/border.h"
 #include "vm/api/saving.h"
-#include "vm/machine/reseal.h"
+#include "vm/image/reseal.h"
 
 #include <cerrno>
 #include <cstring>
@@ -70,6 +70,6 @@ cairn_status cairn_reseal(void* bytes, size_t size, char** error) {
   return guarded(error, [&] {
     require(bytes != nullptr || size == 0, "cairn_reseal: bytes is NULL");
     std::string message;
-    if (!cairn::machine::reseal_file({static_cast<std::byte*>(bytes), size}, message)) throw Refusal{CAIRN_BAD_ARGUMENT, message};
+    if (!cairn::image::reseal_file({static_cast<std::byte*>(bytes), size}, message)) throw Refusal{CAIRN_BAD_ARGUMENT, message};
   });
 }

@@ -3,7 +3,7 @@
 
 #include "vm/api/border.h"
 #include "vm/machine/engine.h"
-#include "vm/machine/machine.h"
+#include "vm/runs/operators.h"
 
 #include <memory>
 #include <string>
@@ -12,9 +12,9 @@
 struct cairn_vm {
   // Without program; one that can run or be saved; idle after a good end; idle after an error.
   enum class Stage { empty, ready, done, failed };
-  cairn_vm(cairn::machine::Options options, void* user_pointer) : machine(std::move(options)), user(user_pointer) {}
+  cairn_vm(cairn::machine::Options options, void* user_pointer) : engine(std::move(options), cairn::runs::kOperators), user(user_pointer) {}
 
-  cairn::machine::Machine machine;
+  cairn::machine::Engine engine;
   void* user;
   Stage stage = Stage::empty;
   bool running = false; // inside cairn_vm_run: a callback may not come back
@@ -26,8 +26,6 @@ struct cairn_vm {
   std::uint64_t ticks = 0;       // spent running
 
   bool idle() const { return (stage == Stage::done || stage == Stage::failed) && !running; }
-  cairn::machine::Engine& engine() { return machine.engine(); }
-  const cairn::machine::Engine& engine() const { return machine.engine(); }
 };
 
 struct cairn_capsule {

@@ -76,7 +76,7 @@ cairn_status cairn_vm_register(cairn_vm* vm, const cairn_host_procedure* procedu
     require(!is_operator || (procedure->derivative == nullptr && procedure->repeatable != 0),
             "cairn_vm_register: an operator on tensors is repeatable and has no Jacobian");
     require(vm->stage == cairn_vm::Stage::empty, "cairn_vm_register: the program is loaded already");
-    auto& hosts = vm->engine().options.hosts;
+    auto& hosts = vm->engine.options.hosts;
     for (const HostProcedure& h : hosts)
       if (h.name == procedure->name) throw Refusal{CAIRN_BAD_ARGUMENT, "there is a procedure `" + h.name + "` already"};
     hosts.push_back(wrapped(*vm, *procedure));

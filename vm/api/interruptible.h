@@ -15,9 +15,9 @@ template <class F> void interruptible(const cairn_vm& vm, F&& f) {
     }
     ops::Meter& meter;
     const bool request;
-  } const waiting(const_cast<cairn_vm&>(vm).engine().meter());
+  } const waiting(const_cast<cairn_vm&>(vm).engine.meter());
   try {
-    if (!vm.engine().accounts().release_set_aside()) throw ops::Cancelled{}; // what a cancelled run left
+    if (!vm.engine.accounts().release_set_aside()) throw ops::Cancelled{}; // what a cancelled run left
     f();
   } catch (const ops::Stopped&) {
     waiting.meter.take_cancellation();

@@ -29,7 +29,7 @@ cairn_status cairn_vm_error(const cairn_vm* vm, char** text) {
     require(vm != nullptr && text != nullptr, "cairn_vm_error: an argument is NULL");
     *text = nullptr;
     require(vm->stage == Stage::failed, "cairn_vm_error: there was no error");
-    *text = copy_out(vm->fault.empty() ? vm->machine.error().rendered() : "error: " + vm->fault + "\n");
+    *text = copy_out(vm->fault.empty() ? vm->engine.error.rendered() : "error: " + vm->fault + "\n");
   });
 }
 
@@ -39,7 +39,7 @@ cairn_status cairn_vm_failure(const cairn_vm* vm, cairn_failure** failure) {
     *failure = nullptr;
     require(vm->stage == Stage::failed, "cairn_vm_failure: there was no error");
     auto made = std::make_unique<Failure>();
-    const cairn::machine::Error& e = vm->machine.error();
+    const cairn::machine::Error& e = vm->engine.error;
     made->status = vm->failure;
     made->message_text = vm->fault.empty() ? e.message : vm->fault;
     if (vm->fault.empty()) {
@@ -70,28 +70,28 @@ cairn_status cairn_vm_result(const cairn_vm* vm, char** text) {
     *text = nullptr;
     require(vm->stage == Stage::done, "cairn_vm_result: the program has not ended");
     try {
-      *text = cairn::api::text_out(*vm, vm->engine().result, SIZE_MAX);
+      *text = cairn::api::text_out(*vm, vm->engine.result, SIZE_MAX);
     } catch (const cairn::machine::ProgramError& e) { // bytecode that no compiler made may return a number of a tape that is gone
       *text = copy_out(std::string("#<") + e.what() + ">");
     }
   });
 }
 
-uint64_t cairn_vm_steps(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().clock; }
+uint64_t cairn_vm_steps(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.clock; }
 
-uint64_t cairn_vm_work(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().meter().work(); }
+uint64_t cairn_vm_work(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.meter().work(); }
 
-uint64_t cairn_vm_work_needed(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().work_needed; }
+uint64_t cairn_vm_work_needed(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.work_needed; }
 
-uint64_t cairn_vm_output_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().output_length; }
+uint64_t cairn_vm_output_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.output_length; }
 
-uint64_t cairn_vm_input_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine().input_length; }
+uint64_t cairn_vm_input_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.input_length; }
 
 cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
   return guarded(nullptr, [&] {
     require(vm != nullptr && json != nullptr, "cairn_vm_statistics: an argument is NULL");
     *json = nullptr;
-    cairn::machine::Statistics s = vm->machine.statistics();
+    cairn::machine::Statistics s = vm->engine.statistics_now();
     // Without any gradient nothing was replayed: the factor is that of a plain run.
     double replay =
         s.gradient_steps == 0 ? 1.0 : static_cast<double>(s.gradient_steps_executed) / static_cast<double>(s.gradient_steps);
@@ -125,9 +125,9 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
 cairn_status cairn_vm_progress(const cairn_vm* vm, cairn_progress* progress) {
   return guarded(nullptr, [&] {
     require(vm != nullptr && progress != nullptr, "cairn_vm_progress: an argument is NULL");
-    cairn::machine::Progress p = cairn::machine::progress_of(vm->engine());
+    cairn::machine::Progress p = cairn::machine::progress_of(vm->engine);
     cairn_phase phase = !p.gradient ? CAIRN_PHASE_PLAIN : p.total == 0 ? CAIRN_PHASE_FORWARD : CAIRN_PHASE_BACKWARD;
-    *progress = {vm->engine().clock, phase, p.total, p.executed, p.predicted};
+    *progress = {vm->engine.clock, phase, p.total, p.executed, p.predicted};
   });
 }
 
@@ -136,7 +136,7 @@ cairn_status cairn_vm_instruction(const cairn_vm* vm, char** text) {
     require(vm != nullptr && text != nullptr, "cairn_vm_instruction: an argument is NULL");
     *text = nullptr;
     require(vm->stage == Stage::ready && !vm->running, "cairn_vm_instruction: nothing to run");
-    *text = copy_out(cairn::machine::instruction_text(vm->engine()));
+    *text = copy_out(cairn::machine::instruction_text(vm->engine));
   });
 }
 
@@ -145,7 +145,7 @@ cairn_status cairn_vm_where(const cairn_vm* vm, char** text) {
     require(vm != nullptr && text != nullptr, "cairn_vm_where: an argument is NULL");
     *text = nullptr;
     require(vm->stage == Stage::ready && !vm->running, "cairn_vm_where: nothing to run");
-    const cairn::machine::Engine& engine = vm->engine();
+    const cairn::machine::Engine& engine = vm->engine;
     *text = copy_out(cairn::machine::located(engine, fmt::format("after {} steps", engine.clock)).rendered("stopped"));
   });
 }
@@ -154,7 +154,7 @@ cairn_status cairn_vm_profile(const cairn_vm* vm, char** text) {
   return guarded(nullptr, [&] {
     require(vm != nullptr && text != nullptr, "cairn_vm_profile: an argument is NULL");
     *text = nullptr;
-    require(vm->engine().profile != nullptr, "cairn_vm_profile: the machine was made without the option profile");
-    *text = copy_out(vm->engine().profile->report(vm->engine()));
+    require(vm->engine.profile != nullptr, "cairn_vm_profile: the machine was made without the option profile");
+    *text = copy_out(vm->engine.profile->report(vm->engine));
   });
 }

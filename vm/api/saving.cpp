@@ -74,7 +74,7 @@ template <class Write> void write_all(std::span<const std::byte> content, Write&
   }
 }
 
-class FileSink final : public machine::ImageSink {
+class FileSink final : public image::ImageSink {
 public:
   FileSink(FileCalls& calls, int file, bool regular) : calls_(calls), file_(file), regular_(regular) {}
   void put(std::span<const std::byte> bytes) override {
@@ -94,7 +94,7 @@ private:
   bool regular_;
 };
 
-using Content = std::function<void(machine::ImageSink&)>;
+using Content = std::function<void(image::ImageSink&)>;
 
 // False with errno set.
 bool fill(const Content& content, FileSink sink) {

@@ -2,7 +2,7 @@
 // and the caller learns which. The system calls are virtual, so that a test can let each of them fail in turn.
 #pragma once
 
-#include "vm/machine/image_bytes.h"
+#include "vm/image/bytes.h"
 
 #include <cstddef>
 #include <functional>
@@ -30,9 +30,9 @@ struct FileCalls {
 // old one. Where `path` is a symbolic link, what it points to is replaced and the link stays. A path that is there and no regular
 // file (a device, a pipe) is written directly. Throws Refusal: NO_FILE with a message that names the path and says whether the
 // old content is still there. `content` puts what the file is to hold; where it throws, the old content stays.
-void replace_file(const std::string& path, const std::function<void(machine::ImageSink&)>& content, FileCalls& calls);
+void replace_file(const std::string& path, const std::function<void(image::ImageSink&)>& content, FileCalls& calls);
 inline void replace_file(const std::string& path, std::span<const std::byte> content, FileCalls& calls) {
-  replace_file(path, [content](machine::ImageSink& sink) { sink.put(content); }, calls);
+  replace_file(path, [content](image::ImageSink& sink) { sink.put(content); }, calls);
 }
 
 } // namespace cairn::api

@@ -50,7 +50,7 @@ template <class Body> cairn_status with_tensors(Body&& body) {
 }
 
 Value tensor_value(cairn_vm* vm, Tensor t) {
-  return made_by_host(vm->engine(), [&] { return vm->engine().heap().make_tensor(std::move(t)); });
+  return made_by_host(vm->engine, [&] { return vm->engine.heap().make_tensor(std::move(t)); });
 }
 
 struct TypeCode {
@@ -106,7 +106,7 @@ cairn_status cairn_make_tensor(cairn_vm* vm, cairn_element element, const int64_
     require(element >= 0 && element < static_cast<int>(ops::kDTypes), "cairn_make_tensor: no such type of elements");
     Shape shape(std::span<const std::int64_t>(sizes, axes));
     require(elements != nullptr || shape.elements() == 0, "cairn_make_tensor: elements is NULL");
-    ops::Runtime& runtime = vm->engine().tensors().runtime;
+    ops::Runtime& runtime = vm->engine.tensors().runtime;
     Tensor t = runtime.from_host(static_cast<DType>(element), shape, runtime.default_device(), elements);
     *tensor = handed_out(tensor_value(vm, std::move(t)));
   });
@@ -126,7 +126,7 @@ cairn_status cairn_read_tensor(cairn_vm* vm, cairn_value tensor, void* elements,
     require(vm != nullptr && (elements != nullptr || bytes == 0), "cairn_read_tensor: an argument is NULL");
     const Tensor& t = tensor_in(tensor);
     require(bytes == static_cast<std::size_t>(t.bytes()), "cairn_read_tensor: the tensor has another number of bytes");
-    if (bytes != 0) vm->engine().tensors().runtime.read(t, elements);
+    if (bytes != 0) vm->engine.tensors().runtime.read(t, elements);
   });
 }
 
@@ -134,7 +134,7 @@ cairn_status cairn_tensor_to_dlpack(cairn_vm* vm, cairn_value tensor, struct DLM
   if (managed != nullptr) *managed = nullptr;
   return with_tensors([&] {
     require(vm != nullptr && managed != nullptr, "cairn_tensor_to_dlpack: an argument is NULL");
-    cairn::machine::TensorWorld& world = vm->engine().tensors();
+    cairn::machine::TensorWorld& world = vm->engine.tensors();
     auto out = std::make_unique<Exported>();
     out->tensor = tensor_in(tensor);
     if (out->tensor.device() != &world.cpu()) out->tensor = world.runtime.to_device(out->tensor, world.cpu());
@@ -161,7 +161,7 @@ cairn_status cairn_tensor_from_dlpack(cairn_vm* vm, struct DLManagedTensor* mana
   if (tensor != nullptr) *tensor = cairn_unspecified();
   return with_tensors([&] {
     require(vm != nullptr && managed != nullptr && tensor != nullptr, "cairn_tensor_from_dlpack: an argument is NULL");
-    cairn::machine::TensorWorld& world = vm->engine().tensors();
+    cairn::machine::TensorWorld& world = vm->engine.tensors();
     std::int64_t bytes = 0;
     Tensor t = described(managed->dl_tensor, bytes);
     char* data = static_cast<char*>(managed->dl_tensor.data) + managed->dl_tensor.byte_offset;
@@ -174,7 +174,7 @@ cairn_status cairn_tensor_from_dlpack(cairn_vm* vm, struct DLManagedTensor* mana
     try {
       storage = StorageRef(world.cpu().adopt_storage(data, bytes, release_imported, managed));
     } catch (...) {
-      vm->engine().heap().release(made);
+      vm->engine.heap().release(made);
       throw;
     }
     value::as_tensor_object(made)->tensor.storage = storage;

@@ -25,7 +25,7 @@ template <class Make> cairn_status make(cairn_vm* vm, cairn_value* result, bool 
   if (result != nullptr) *result = cairn_unspecified();
   return guarded(nullptr, [&] {
     require(vm != nullptr && result != nullptr && arguments_good, "an argument is NULL");
-    *result = handed_out(made_by_host(vm->engine(), build));
+    *result = handed_out(made_by_host(vm->engine, build));
   });
 }
 
@@ -69,26 +69,26 @@ cairn_value cairn_character(uint32_t code_point) {
 cairn_status cairn_make_string(cairn_vm* vm, const char* text, size_t bytes, cairn_value* result) {
   return make(vm, result, text != nullptr || bytes == 0, [&] {
     require_utf8(text_of(text, bytes));
-    return vm->engine().heap().make_string(text_of(text, bytes));
+    return vm->engine.heap().make_string(text_of(text, bytes));
   });
 }
 
 cairn_status cairn_make_symbol(cairn_vm* vm, const char* text, size_t bytes, cairn_value* result) {
   return make(vm, result, text != nullptr || bytes == 0, [&] {
     require_utf8(text_of(text, bytes));
-    return vm->engine().heap().make_symbol(text_of(text, bytes));
+    return vm->engine.heap().make_symbol(text_of(text, bytes));
   });
 }
 
 cairn_status cairn_make_pair(cairn_vm* vm, cairn_value car, cairn_value cdr, cairn_value* result) {
   return make(vm, result, true, [&] {
-    return vm->engine().heap().cons(Heap::retain(inner(car)), Heap::retain(inner(cdr)));
+    return vm->engine.heap().cons(Heap::retain(inner(car)), Heap::retain(inner(cdr)));
   });
 }
 
 cairn_status cairn_make_list(cairn_vm* vm, const cairn_value* items, size_t count, cairn_value* result) {
   return make(vm, result, items != nullptr || count == 0, [&] {
-    Heap& heap = vm->engine().heap();
+    Heap& heap = vm->engine.heap();
     Value list = value::kNull;
     for (size_t i = count; i-- > 0;) {
       list = heap.cons(Heap::retain(inner(items[i])), list);
@@ -100,7 +100,7 @@ cairn_status cairn_make_list(cairn_vm* vm, const cairn_value* items, size_t coun
 
 cairn_status cairn_make_vector(cairn_vm* vm, const cairn_value* items, size_t count, cairn_value* result) {
   return make(vm, result, items != nullptr || count == 0, [&] {
-    value::Vector* v = vm->engine().heap().make_vector(count);
+    value::Vector* v = vm->engine.heap().make_vector(count);
     for (size_t i = 0; i < count; ++i) v->items()[i] = Heap::retain(inner(items[i]));
     return value::of_other(v);
   });
@@ -108,7 +108,7 @@ cairn_status cairn_make_vector(cairn_vm* vm, const cairn_value* items, size_t co
 
 cairn_status cairn_make_reals(cairn_vm* vm, const double* numbers, size_t count, cairn_value* result) {
   return make(vm, result, numbers != nullptr || count == 0, [&] {
-    value::Vector* v = vm->engine().heap().make_vector(count);
+    value::Vector* v = vm->engine.heap().make_vector(count);
     for (size_t i = 0; i < count; ++i) v->items()[i] = value::flonum(numbers[i]);
     return value::of_other(v);
   });
@@ -229,7 +229,7 @@ cairn_status cairn_get_capsule(cairn_value v, uint64_t* steps, int* finished) {
 char* cairn::api::text_out(const cairn_vm& vm, Value v, std::size_t most) {
   char* text = nullptr;
   interruptible(vm, [&] {
-    const machine::Engine& engine = vm.engine();
+    const machine::Engine& engine = vm.engine;
     const print::KeptText kept = print::text_of(v, engine, most);
     const value::Charged copy(engine.accounts(), engine.accounts().scratch, static_cast<std::int64_t>(kept.text.size()));
     text = copy_out(kept.text);
@@ -248,5 +248,5 @@ cairn_status cairn_value_text(const cairn_vm* vm, cairn_value v, size_t most, ch
 void cairn_value_retain(cairn_value v) { Heap::retain(inner(v)); }
 
 void cairn_value_release(cairn_vm* vm, cairn_value v) {
-  if (vm != nullptr) vm->engine().heap().release(inner(v));
+  if (vm != nullptr) vm->engine.heap().release(inner(v));
 }

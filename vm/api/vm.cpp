@@ -3,8 +3,7 @@
 #include "vm/api/memory.h"
 #include "vm/api/saving.h"
 #include "vm/bytecode/file.h"
-#include "vm/machine/environment.h"
-#include "vm/machine/image.h"
+#include "vm/image/image.h"
 #include "vm/schedule/schedule.h"
 #include "vm/value/charged.h"
 
@@ -79,10 +78,10 @@ void run(cairn_vm& vm, std::uint64_t steps, Status& status) {
   constexpr std::uint64_t kLeastSlice = 1000, kMostSlice = std::uint64_t{1} << 32;
   for (;;) {
     status = Status::cancelled;
-    if (vm.engine().meter().take_cancellation()) return;
+    if (vm.engine.meter().take_cancellation()) return;
     std::uint64_t slice = std::min(steps, vm.slice);
     std::uint64_t start = cairn::api::ticks_now();
-    status = vm.machine.run(slice);
+    status = vm.engine.run(slice);
     std::uint64_t took = cairn::api::ticks_now() - start;
     vm.ticks += took;
     if (status != Status::out_of_steps) return;
@@ -100,15 +99,15 @@ void restore(cairn_vm& vm, std::span<const std::byte> file) {
           "the machine has run a program already");
   std::string message;
   if (vm.stage == Stage::ready) {
-    std::vector<std::byte> own = cairn::bytecode::write_module(vm.engine().loaded.module);
-    if (!cairn::machine::belongs_to(file, own)) throw Refusal{CAIRN_BAD_CAPSULE, "the capsule belongs to another module"};
-    vm.engine().settle();
+    std::vector<std::byte> own = cairn::bytecode::write_module(vm.engine.loaded.module);
+    if (!cairn::image::belongs_to(file, own)) throw Refusal{CAIRN_BAD_CAPSULE, "the capsule belongs to another module"};
+    vm.engine.settle();
   }
   // What is refused leaves no state; the file's module may be there already.
-  const auto left = [&] { return vm.engine().loaded.module.functions.empty() ? Stage::empty : Stage::failed; };
+  const auto left = [&] { return vm.engine.loaded.module.functions.empty() ? Stage::empty : Stage::failed; };
   bool restored = false;
   try {
-    restored = vm.machine.restore(file, message);
+    restored = cairn::image::read_image(vm.engine, file, message);
   } catch (...) {
     vm.stage = left();
     throw;
@@ -164,9 +163,9 @@ cairn_status cairn_vm_create(const cairn_vm_options* options, cairn_vm** vm, cha
     cairn_vm_options_init(&defaults);
     const cairn_vm_options& given = options == nullptr ? defaults : *options;
     auto made = std::make_unique<cairn_vm>(inner_options(given), given.user);
-    if (made->engine().options.device) {
+    if (made->engine.options.device) {
       try {
-        made->engine().make_tensor_world();
+        made->engine.make_tensor_world();
       } catch (const std::runtime_error& e) {
         throw Refusal{CAIRN_BAD_ARGUMENT, std::string("device: ") + e.what()};
       }
@@ -182,7 +181,7 @@ cairn_status cairn_vm_load(cairn_vm* vm, const cairn_module* module, char** erro
     require(vm != nullptr && module != nullptr, "cairn_vm_load: an argument is NULL");
     require(vm->stage == Stage::empty, "cairn_vm_load: the machine has a program already, or had one; make another");
     std::string message;
-    if (!vm->machine.load(module->module, message)) throw Refusal{CAIRN_BAD_MODULE, message};
+    if (!vm->engine.load(module->module, message)) throw Refusal{CAIRN_BAD_MODULE, message};
     vm->stage = Stage::ready;
   });
 }
@@ -192,9 +191,9 @@ cairn_status cairn_vm_extend(cairn_vm* vm, const cairn_module* module, char** er
   return guarded(error, [&] {
     require(vm != nullptr && module != nullptr, "cairn_vm_extend: an argument is NULL");
     require(vm->idle(), "cairn_vm_extend: the machine runs something");
-    require(!vm->engine().options.one_shot, "cairn_vm_extend: the machine was made for one program");
+    require(!vm->engine.options.one_shot, "cairn_vm_extend: the machine was made for one program");
     std::string message;
-    if (!vm->engine().extend(module->module, message)) throw Refusal{CAIRN_BAD_MODULE, message};
+    if (!vm->engine.extend(module->module, message)) throw Refusal{CAIRN_BAD_MODULE, message};
     vm->stage = Stage::ready;
   });
 }
@@ -217,20 +216,20 @@ cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps) { return cairn::api::run
 
 void cairn_vm_limit_work(cairn_vm* vm, uint64_t work) {
   if (vm == nullptr) return;
-  cairn::ops::Meter& meter = vm->engine().meter();
+  cairn::ops::Meter& meter = vm->engine.meter();
   meter.limit_work(work > UINT64_MAX - meter.work() ? UINT64_MAX : meter.work() + work);
 }
 
 void cairn_vm_cancel(cairn_vm* vm) {
-  if (vm != nullptr) vm->engine().meter().cancel();
+  if (vm != nullptr) vm->engine.meter().cancel();
 }
 
 cairn_status cairn_vm_abandon(cairn_vm* vm) {
   if (vm == nullptr || vm->running || vm->stage != Stage::ready) return CAIRN_BAD_ARGUMENT;
   return guarded(nullptr, [&] {
-    vm->engine().settle();
-    vm->engine().meter().take_cancellation();
-    vm->engine().heap().release_all_set_aside();
+    vm->engine.settle();
+    vm->engine.meter().take_cancellation();
+    vm->engine.heap().release_all_set_aside();
     cairn::api::failed(*vm, CAIRN_CANCELLED, "the computation was given up");
   });
 }
@@ -241,7 +240,7 @@ cairn_status cairn_vm_capsule(const cairn_vm* vm, cairn_capsule** capsule) {
     *capsule = nullptr;
     require_between_runs(*vm);
     auto made = std::make_unique<cairn_capsule>();
-    interruptible(*vm, [&] { made->file = vm->machine.save(); });
+    interruptible(*vm, [&] { made->file = cairn::image::write_image(vm->engine); });
     *capsule = made.release();
   });
 }
@@ -262,7 +261,7 @@ cairn_status cairn_capsule_read(const void* bytes, size_t size, cairn_capsule** 
     require(capsule != nullptr && (bytes != nullptr || size == 0), "cairn_capsule_read: an argument is NULL");
     std::span<const std::byte> file{static_cast<const std::byte*>(bytes), size};
     std::string message;
-    if (!cairn::machine::is_whole_image(file, message)) throw Refusal{CAIRN_BAD_CAPSULE, message};
+    if (!cairn::image::is_whole_image(file, message)) throw Refusal{CAIRN_BAD_CAPSULE, message};
     *capsule = new cairn_capsule{{file.begin(), file.end()}};
   });
 }
@@ -276,12 +275,12 @@ cairn_status cairn_vm_save(const cairn_vm* vm, void** bytes, size_t* size) {
     *size = 0;
     require_between_runs(*vm);
     interruptible(*vm, [&] {
-      const cairn::machine::Image image(vm->engine());
-      cairn::value::Heap& accounts = vm->engine().accounts();
+      const cairn::image::Image image(vm->engine);
+      cairn::value::Heap& accounts = vm->engine.accounts();
       const cairn::value::Charged charged(accounts, accounts.scratch, static_cast<std::int64_t>(image.bytes()));
       std::unique_ptr<void, decltype(&cairn_free)> block(std::malloc(image.bytes()), &cairn_free);
       if (block == nullptr) throw std::bad_alloc();
-      cairn::machine::BlockSink sink({static_cast<std::byte*>(block.get()), image.bytes()});
+      cairn::image::BlockSink sink({static_cast<std::byte*>(block.get()), image.bytes()});
       image.write(sink);
       *size = image.bytes();
       *bytes = block.release();
@@ -294,9 +293,9 @@ cairn_status cairn_vm_save_file(const cairn_vm* vm, const char* path, char** err
     require(vm != nullptr && path != nullptr, "cairn_vm_save_file: an argument is NULL");
     require_between_runs(*vm);
     interruptible(*vm, [&] {
-      const cairn::machine::Image image(vm->engine());
+      const cairn::image::Image image(vm->engine);
       cairn::api::FileCalls calls;
-      cairn::api::replace_file(path, [&image](cairn::machine::ImageSink& sink) { image.write(sink); }, calls);
+      cairn::api::replace_file(path, [&image](cairn::image::ImageSink& sink) { image.write(sink); }, calls);
     });
   });
 }

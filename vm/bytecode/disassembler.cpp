@@ -2,6 +2,7 @@
 // fault in a file needs that most.
 #include "vm/bytecode/disassembler.h"
 
+#include "vm/bytecode/tensors.h"
 #include "vm/text/number.h"
 #include "vm/text/utf8.h"
 

@@ -4,6 +4,7 @@
 
 #include "vm/bytecode/entries.h"
 #include "vm/bytecode/reseal.h"
+#include "vm/bytecode/tensors.h"
 
 #include <algorithm>
 #include <array>

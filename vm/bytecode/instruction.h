@@ -1,6 +1,8 @@
 // Opcodes, operand roles and the packing of instruction words, all derived from opcodes.def.
 #pragma once
 
+#include "vm/bytecode/word.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -8,26 +10,34 @@
 namespace cairn::bytecode {
 
 enum class Opcode : std::uint16_t {
-#define X(name, roles, text) name,
+#define X(name, roles, traits, text) name,
 #include "vm/bytecode/opcodes.def"
 #undef X
   count
 };
 
+enum OpcodeTraits : std::uint8_t {
+  kPure = 1,      // never fails and has no effect, so that it may be dropped or moved
+  kBoolean = 2,   // its result is #t or #f
+  kTail = 4,      // it replaces its frame
+  kStoppable = 8, // of the run_ instructions: it can be done again from its beginning after it was stopped
+};
+
 struct OpcodeInfo {
   std::string_view name;
   std::string_view roles;
+  std::uint8_t traits;
   std::string_view text;
 };
 
 inline constexpr OpcodeInfo kOpcodes[] = {
-#define X(name, roles, text) {#name, roles, text},
+#define X(name, roles, traits, text) {#name, roles, traits, text},
 #include "vm/bytecode/opcodes.def"
 #undef X
 };
 
 enum class Primitive : std::uint16_t {
-#define X(id, scheme, least, most) id,
+#define X(id, scheme, least, most, takes_long) id,
 #include "vm/bytecode/primitives.def"
 #undef X
   count
@@ -37,10 +47,11 @@ struct PrimitiveInfo {
   std::string_view name;
   unsigned least;
   unsigned most;
+  bool takes_long;
 };
 
 inline constexpr PrimitiveInfo kPrimitives[] = {
-#define X(id, scheme, least, most) {scheme, least, most},
+#define X(id, scheme, least, most, takes_long) {scheme, least, most, takes_long},
 #include "vm/bytecode/primitives.def"
 #undef X
 };
@@ -63,49 +74,8 @@ inline constexpr RunOperatorInfo kRunOperators[] = {
 #undef X
 };
 
-// What the instruction `tensor` runs. Procedures whose name starts with % are for derivatives alone: a module may not run them.
-struct TensorInfo {
-  std::string_view name;
-  unsigned least;
-  unsigned most;
-};
-
-// Capital letters of a signature are operands that must be there, small ones may be left out; Z is none.
-constexpr TensorInfo tensor_info(std::string_view name, std::string_view signature) {
-  unsigned least = 0, most = 0;
-  for (char c : signature) {
-    if (c == 'Z') continue;
-    ++most;
-    if (c >= 'A' && c <= 'Z') ++least;
-  }
-  return {name, least, most};
-}
-
-inline constexpr TensorInfo kTensorOperators[] = {
-#define X(id, scheme, signature, text) tensor_info(scheme, signature),
-#include "ops/operators.def"
-#undef X
-#define X(id, scheme, least, most) {scheme, least, most},
-#include "vm/bytecode/tensor_procedures.def"
-#undef X
-};
-
-inline constexpr unsigned kFirstTensorProcedure = 0
-#define X(id, scheme, signature, text) +1
-#include "ops/operators.def"
-#undef X
-    ;
-enum class TensorProcedure : std::uint16_t {
-#define X(id, scheme, least, most) id,
-#include "vm/bytecode/tensor_procedures.def"
-#undef X
-};
-
-inline constexpr std::uint16_t kLastUse = 0x8000;       // bit of a source operand: the value moves out
-inline constexpr std::uint16_t kNoRegister = 0x7FFF;    // in `drop`
-inline constexpr std::uint16_t kMostRegisters = 0x7FFE; // of one function
-
-using Word = std::uint64_t;
+constexpr const OpcodeInfo& info_of(Opcode op) { return kOpcodes[static_cast<std::size_t>(op)]; }
+constexpr bool has_trait(Opcode op, OpcodeTraits trait) { return (info_of(op).traits & trait) != 0; }
 
 constexpr Word encode(Opcode op, std::uint16_t a = 0, std::uint16_t b = 0, std::uint16_t c = 0) {
   return static_cast<Word>(op) | Word{a} << 16 | Word{b} << 32 | Word{c} << 48;
@@ -120,7 +90,7 @@ constexpr std::int32_t long_jump(Word w) { return static_cast<std::int32_t>(w >>
 
 // True for instructions whose last role is N: `field_c` counts operands in the words that follow.
 constexpr bool has_operands(Opcode op) {
-  std::string_view roles = kOpcodes[static_cast<std::size_t>(op)].roles;
+  std::string_view roles = info_of(op).roles;
   return !roles.empty() && roles.back() == 'N';
 }
 constexpr std::uint16_t operand(const Word* instruction, unsigned index) {

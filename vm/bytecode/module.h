@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vm/bytecode/instruction.h"
+#include "vm/text/source.h"
 
 #include <cstdint>
 #include <deque>
@@ -12,13 +13,8 @@
 
 namespace cairn::bytecode {
 
-// Place in a source text: file index and byte range.
-struct Span {
-  std::uint32_t file = 0;
-  std::uint32_t begin = 0;
-  std::uint32_t end = 0;
-  bool operator==(const Span&) const = default;
-};
+using text::Source;
+using text::Span;
 
 struct Constant {
   enum class Kind : std::uint8_t { null, boolean, integer, flonum, character, string, symbol, pair, vector, function, run_operator };
@@ -74,11 +70,6 @@ struct Function {
 struct Group {
   std::vector<std::uint32_t> functions;
   std::uint16_t captures = 0;
-};
-
-struct Source {
-  std::string name;  // as the user wrote it
-  std::string text;  // empty when stripped
 };
 
 // A top-level name.

@@ -3,6 +3,7 @@
 // instruction. Sets must be equal where paths join, so every instruction is walked once.
 #include "vm/bytecode/verifier.h"
 
+#include "vm/bytecode/tensors.h"
 #include "vm/text/utf8.h"
 
 #include <algorithm>
@@ -23,25 +24,13 @@ struct Unsound {
   std::string message;
 };
 
-bool is_tail(Opcode op) {
-  switch (op) {
-  case Opcode::tail_call:
-  case Opcode::tail_call_1:
-  case Opcode::tail_call_value:
-  case Opcode::tail_call_value_1:
-  case Opcode::tail_apply:
-  case Opcode::run_thaw:
-    return true;
-  default:
-    return false;
-  }
-}
+bool is_tail(Opcode op) { return has_trait(op, kTail); }
 bool ends_flow(Opcode op) {
   return is_tail(op) || op == Opcode::ret || op == Opcode::ret_drop || op == Opcode::ret_drop_2 || op == Opcode::fail ||
          op == Opcode::jump;
 }
 bool needs_number(Opcode op) { return op != Opcode::jump_not_eqv_k; }
-std::string_view name_of(Opcode op) { return kOpcodes[static_cast<std::size_t>(op)].name; }
+std::string_view name_of(Opcode op) { return info_of(op).name; }
 // By opcode, so that the loops below look nothing up in text.
 constexpr auto kRunInstructions = [] {
   std::array<bool, static_cast<std::size_t>(Opcode::count)> is{};
@@ -54,7 +43,7 @@ constexpr auto kHasOperands = [] {
   return has;
 }();
 bool is_run_instruction(Opcode op) { return kRunInstructions[static_cast<std::size_t>(op)]; }
-std::string_view roles_of(Opcode op) { return kOpcodes[static_cast<std::size_t>(op)].roles; }
+std::string_view roles_of(Opcode op) { return info_of(op).roles; }
 
 class FunctionCheck {
 public:

@@ -1,6 +1,6 @@
 // What the handlers of calls and primitives leave to functions that may throw and that own lists.
+#include "vm/bytecode/tensors.h"
 #include "vm/machine/engine.h"
-#include "vm/machine/run_operator.h"
 #include "vm/machine/undo.h"
 #include "vm/print/primitives.h"
 #include "vm/text/diagnostic.h"
@@ -18,38 +18,10 @@ using value::Owned;
 namespace {
 
 constexpr unsigned kMostPrimitiveArguments = std::max({
-#define X(id, scheme, least, most) most,
+#define X(id, scheme, least, most, takes_long) most,
 #include "vm/bytecode/primitives.def"
 #undef X
     0});
-
-// Those that write, or whose time depends on the length of a text. What others do is over at once and never stopped.
-bool takes_long(bytecode::Primitive which) {
-  using P = bytecode::Primitive;
-  switch (which) {
-  case P::string_ref:
-  case P::substring:
-  case P::string_append2:
-  case P::string_compare:
-  case P::string_compare_ci:
-  case P::list_to_string:
-  case P::string_to_list:
-  case P::make_string:
-  case P::string_to_symbol:
-  case P::symbol_to_string:
-  case P::string_to_number:
-  case P::display:
-  case P::write:
-  case P::newline:
-  case P::write_real:
-  case P::write_char:
-  case P::read_real:
-  case P::command_line:
-    return true;
-  default:
-    return false;
-  }
-}
 
 Value& source(Frame* frame, std::uint16_t field) { return frame->slots()[field & 0x7FFF]; }
 
@@ -245,7 +217,7 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
     v = stoppable(*this, [&] { return tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0); });
   } else {
     auto run = [&] { return print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this); };
-    if (takes_long(which)) {
+    if (bytecode::kPrimitives[static_cast<std::size_t>(which)].takes_long) {
       effects_repeated = 0;
       v = stoppable(*this, run);
     } else {
@@ -288,12 +260,14 @@ Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint
   // What the host has done cannot be done again.
   Value v = [&] {
     const ops::Meter::Uninterrupted whole(meter_);
-    return perform_host_call(*this, *loaded.hosts[import], arguments);
+    return run_operators.call_host(*this, *loaded.hosts[import], arguments);
   }();
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);
   return v;
 }
+
+bool Engine::perform_run_instruction(const Word* instruction) { return run_operators.perform(*this, instruction); }
 
 // (error message irritant ...), its list in v; or a value that matches no pattern.
 void Engine::fail(bool no_match, Value v) const {

@@ -2,7 +2,6 @@
 #include "vm/machine/engine.h"
 
 #include "vm/machine/errors.h"
-#include "vm/machine/run_operator.h"
 #include "vm/text/number.h"
 
 #include <fmt/format.h>
@@ -24,7 +23,7 @@ std::uint64_t mix(std::uint64_t z) {
 
 } // namespace
 
-Engine::Engine(Options o) : Environment(o.memory), options(std::move(o)) {
+Engine::Engine(Options o, const RunOperators& r) : print::Environment(o.memory), run_operators(r), options(std::move(o)) {
   if (options.profile) profile = std::make_unique<Profile>();
   schedule::Spec spec;
   std::string message;

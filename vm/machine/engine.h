@@ -3,10 +3,9 @@
 
 #include "vm/bytecode/digest.h"
 #include "vm/bytecode/verifier.h"
-#include "vm/machine/environment.h"
-#include "vm/machine/machine.h"
 #include "vm/machine/observe.h"
 #include "vm/machine/run.h"
+#include "vm/machine/run_operator.h"
 #include "vm/machine/tensors.h"
 #include "vm/schedule/schedule.h"
 #include "vm/value/charged.h"
@@ -40,14 +39,14 @@ struct LoadedModule {
   bytecode::Digest digest; // as far as the last extension asked for it
 };
 
-class Engine final : public Environment {
+class Engine final : public print::Environment {
 public:
-  explicit Engine(Options options);
+  Engine(Options options, const RunOperators& run_operators);
   ~Engine() override;
 
   bool load(bytecode::Module module, std::string& message);
   bool load_only(bytecode::Module module, std::string& message);  // no frame to run yet
-  Status run(std::uint64_t steps);
+  Status run(std::uint64_t steps = kNever);
   void drop_everything();
   // The next module of a session: an extension of the one that is loaded, or a whole one that begins with it. Its entry is ready
   // to run then.
@@ -192,6 +191,7 @@ public:
   Value primitive(bytecode::Primitive which, Frame* frame, std::span<const std::uint16_t> fields);
   Value tensor(std::uint16_t which, Frame* frame, std::span<const std::uint16_t> fields);
   Value host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields);
+  bool perform_run_instruction(const Word* instruction); // as in RunOperators; a handler calls nothing by a pointer
   [[noreturn]] void fail(bool no_match, Value v) const;
   // Comes to life with the first tensor.
   TensorWorld& tensors() {
@@ -208,6 +208,7 @@ public:
   std::string procedure_name(const Code* code) const;
   std::string describe(Value v) const;  // abbreviated, for messages
 
+  const RunOperators& run_operators;
   Options options;
   Error error;
   std::unique_ptr<TensorWorld> tensor_world;  // outlives every value

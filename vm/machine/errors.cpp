@@ -36,7 +36,7 @@ Error located(const Engine& engine, const std::string& message, bool behind) {
   std::size_t elided = 0;
   std::string library_name;
   bool innermost = true;
-  auto add = [&](const std::string& procedure, const bytecode::Span& span) {
+  auto add = [&](const std::string& procedure, const text::Span& span) {
     if (!error.located && span.file < m.sources.size()) {
       error.located = true;
       error.span = span;

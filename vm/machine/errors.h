@@ -2,13 +2,15 @@
 #pragma once
 
 #include "vm/bytecode/instruction.h"
-#include "vm/machine/machine.h"
+#include "vm/machine/options.h"
 #include "vm/value/object.h"
 
 #include <cstdint>
 #include <string>
 
 namespace cairn::machine {
+
+class Engine;
 
 // What programs call the procedure behind an instruction of arithmetic.
 const char* scheme_name(bytecode::Opcode op);

@@ -1,7 +1,7 @@
 // Programs come into a machine: modules, the next module of a session, calls of procedures by the host; and what a computation that cannot go
 // on leaves behind is cleared away.
+#include "vm/machine/code.h"
 #include "vm/machine/engine.h"
-#include "vm/machine/run_operator.h"
 #include "vm/value/owned.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ public:
     if (!find_hosts(message)) return false;
     for (std::size_t i = loaded_.codes.size(); i < module_.functions.size(); ++i) {
       const bytecode::FunctionFacts& facts = facts_[i - loaded_.codes.size()];
-      codes_.push_back(value::make_code(module_.functions[i], facts, static_cast<std::uint32_t>(i), &loaded_));
+      codes_.push_back(code_of(module_.functions[i], facts, static_cast<std::uint32_t>(i), &loaded_));
       Value procedure = value::kUndefined;
       if (!module_.functions[i].needs_closure) procedure = procedure_of(codes_.back().get());
       procedures_.add(procedure);
@@ -122,7 +122,7 @@ private:
       return value::of_other(v);
     }
     case K::function: return part(static_cast<std::size_t>(c.integer), loaded_.procedures, procedures_);
-    case K::run_operator: return procedure_of(&run_operator_code(static_cast<bytecode::RunOperator>(c.integer)));
+    case K::run_operator: return procedure_of(&engine_.run_operators.code(static_cast<bytecode::RunOperator>(c.integer)));
     }
     return value::kUnspecified;
   }

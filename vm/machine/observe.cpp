@@ -38,7 +38,7 @@ Standing standing(const Engine& e, const Code* code, std::uint32_t pc, bool colu
 
 } // namespace
 
-std::string place_text(const bytecode::Source& source, const bytecode::Span& span, bool column) {
+std::string place_text(const text::Source& source, const text::Span& span, bool column) {
   if (source.text.empty()) return source.name;
   text::Position at = text::position_of(source.text, span.begin);
   return column ? fmt::format("{}:{}:{}", source.name, at.line, at.column) : fmt::format("{}:{}", source.name, at.line);
@@ -51,7 +51,7 @@ std::string name_of(const Engine& e, const Code* code) {
   std::string name = known_as(e.procedure_name(code));
   if (!name.empty()) return name;
   const bytecode::Module& m = e.loaded.module;
-  const bytecode::Span& span = m.functions[code->index].span;
+  const text::Span& span = m.functions[code->index].span;
   std::string place = code->module != nullptr && span.file < m.sources.size() ? place_text(m.sources[span.file], span, false) : "";
   return place.empty() ? "a procedure" : "lambda at " + place;
 }

@@ -16,7 +16,7 @@ namespace cairn::machine {
 class Engine;
 
 // "FILE:LINE:COLUMN", or FILE alone where the text is not known.
-std::string place_text(const bytecode::Source& source, const bytecode::Span& span, bool column = true);
+std::string place_text(const text::Source& source, const text::Span& span, bool column = true);
 
 // A procedure of the module by the name that people know: helpers of the library are named after their procedure, %fold-left/3.
 std::string known_as(const std::string& name);

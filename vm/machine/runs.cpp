@@ -1,6 +1,5 @@
 // The stack of runs: pushing, ending, cutting, thawing; and frames made private before they are written.
 #include "vm/machine/engine.h"
-#include "vm/machine/run_operator.h"
 #include "vm/value/owned.h"
 
 #include <fmt/format.h>
@@ -275,7 +274,7 @@ Frame* Engine::make_call(Value f, const Value* arguments, std::size_t count) {
 }
 
 bool Engine::is_resume(Value f) const {
-  return f.is_procedure() && f.procedure()->code == &run_operator_code(bytecode::RunOperator::resume);
+  return f.is_procedure() && f.procedure()->code == &run_operators.code(bytecode::RunOperator::resume);
 }
 
 void Engine::start_run(Run run, Value f, Value x) {

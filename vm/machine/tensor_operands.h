@@ -1,7 +1,7 @@
 // Between vm/machine/tensor_*.cpp: operands taken apart.
 #pragma once
 
-#include "vm/machine/environment.h"
+#include "vm/machine/options.h"
 #include "vm/machine/tensors.h"
 #include "vm/value/charged.h"
 #include "vm/value/owned.h"

@@ -1,6 +1,7 @@
 // Between tensors and the other values of a program: lists and numbers. Both ways are differentiable: a tensor is packed from places of
 // numbers, and unpacked into new ones.
 #include "ops/pieces.h"
+#include "vm/bytecode/tensors.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/tensor_operands.h"

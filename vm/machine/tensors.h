@@ -6,12 +6,17 @@
 #include "vm/machine/run.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace cairn::bytecode {
+enum class TensorProcedure : std::uint16_t;
+} // namespace cairn::bytecode
 
 namespace cairn::machine {
 

@@ -2,7 +2,8 @@
 // the declarations of all of them, derived from primitives.def.
 #pragma once
 
-#include "vm/machine/environment.h"
+#include "vm/bytecode/instruction.h"
+#include "vm/print/environment.h"
 #include "vm/print/printer.h"
 #include "vm/value/owned.h"
 
@@ -16,13 +17,13 @@ namespace cairn::print {
 // The work of a byte that is read or folded, and not just copied.
 inline constexpr std::uint64_t kWorkOfReading = 8;
 
-// One run of a primitive. Accessors throw machine::ProgramError where an argument is not what is wanted.
+// One run of a primitive. Accessors throw ProgramError where an argument is not what is wanted.
 class Call {
 public:
-  Call(bytecode::Primitive primitive, const value::Value* arguments, unsigned count, machine::Environment& environment)
+  Call(bytecode::Primitive primitive, const value::Value* arguments, unsigned count, Environment& environment)
       : primitive_(primitive), arguments_(arguments), count_(count), environment_(environment) {}
 
-  machine::Environment& environment() const { return environment_; }
+  Environment& environment() const { return environment_; }
   // Bytes or objects that the primitive is about to look at or to make count as work.
   void spend(std::uint64_t work) const { environment_.meter().spend(work); }
   value::Heap& heap() const { return environment_.heap(); }
@@ -47,7 +48,7 @@ private:
   bytecode::Primitive primitive_;
   const value::Value* arguments_;
   unsigned count_;
-  machine::Environment& environment_;
+  Environment& environment_;
 };
 
 using value::Owned;
@@ -74,7 +75,7 @@ private:
 
 // One function a primitive; its arguments are within the limits of primitives.def.
 namespace primitives {
-#define X(id, scheme, least, most) value::Value id(const Call& call);
+#define X(id, scheme, least, most, takes_long) value::Value id(const Call& call);
 #include "vm/bytecode/primitives.def"
 #undef X
 } // namespace primitives

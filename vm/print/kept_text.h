@@ -1,7 +1,7 @@
 // Whole texts of values, for hosts.
 #pragma once
 
-#include "vm/machine/environment.h"
+#include "vm/print/environment.h"
 #include "vm/value/charged.h"
 
 #include <string>
@@ -15,6 +15,6 @@ struct KeptText {
 };
 // The text of a value as `write` prints it, at most about `most` bytes, "..." where cut. Can be stopped, and go over the budget,
 // if it may become long.
-KeptText text_of(value::Value v, const machine::Environment& environment, std::size_t most);
+KeptText text_of(value::Value v, const Environment& environment, std::size_t most);
 
 } // namespace cairn::print

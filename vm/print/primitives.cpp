@@ -15,7 +15,7 @@ using namespace value;
 namespace {
 
 constexpr Value (*kFunctions[])(const Call&) = {
-#define X(id, scheme, least, most) &primitives::id,
+#define X(id, scheme, least, most, takes_long) &primitives::id,
 #include "vm/bytecode/primitives.def"
 #undef X
 };
@@ -34,7 +34,7 @@ std::string_view Call::name() const {
   return name;
 }
 
-void Call::complain(std::string_view message) const { throw machine::ProgramError(fmt::format("{}: {}", name(), message)); }
+void Call::complain(std::string_view message) const { throw ProgramError(fmt::format("{}: {}", name(), message)); }
 
 void Call::wrong(unsigned i, std::string_view expected) const {
   complain(fmt::format("expected {}, got {}", expected, abbreviated(arguments_[i], environment_)));
@@ -102,7 +102,7 @@ void StringBuilder::put(std::string_view utf8) {
   }
 }
 
-Value run_primitive(bytecode::Primitive primitive, const Value* arguments, unsigned count, machine::Environment& environment) {
+Value run_primitive(bytecode::Primitive primitive, const Value* arguments, unsigned count, Environment& environment) {
   try {
     return kFunctions[static_cast<std::size_t>(primitive)](Call(primitive, arguments, count, environment));
   } catch (const std::bad_alloc&) {

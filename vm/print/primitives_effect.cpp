@@ -50,7 +50,7 @@ double fixed_cosine(double turns) {
   }
 }
 
-double uniform(machine::Environment& environment) { return static_cast<double>(environment.random_bits() >> 11) * 0x1p-53; }
+double uniform(Environment& environment) { return static_cast<double>(environment.random_bits() >> 11) * 0x1p-53; }
 
 // A short text.
 void put(const Call& call, std::string_view text) {

@@ -14,7 +14,6 @@
 namespace cairn::print {
 
 using namespace value;
-using machine::Environment;
 
 namespace {
 

@@ -47,7 +47,7 @@ std::int64_t places_in(const std::vector<Stretch>& stretches) {
 // eight axes 6^8 are shown, and their texts would take ten times as much.
 class Writer {
 public:
-  Writer(const ops::Tensor& t, const machine::Environment& environment, const std::function<bool(std::string_view)>& put)
+  Writer(const ops::Tensor& t, const Environment& environment, const std::function<bool(std::string_view)>& put)
       : t_(t), floating_(ops::is_floating(t.dtype)), runtime_(*t.device()), meter_(environment.meter()), put_(put),
         elements_(environment.accounts()) {
     // Brackets around nothing are shown like elements.
@@ -160,8 +160,7 @@ std::string tensor_description(const ops::Tensor& t) {
                      t.device() == nullptr || t.device()->name() == "cpu" ? "" : " " + t.device()->name());
 }
 
-void write_tensor(const ops::Tensor& t, const machine::Environment& environment,
-                  const std::function<bool(std::string_view)>& put) {
+void write_tensor(const ops::Tensor& t, const Environment& environment, const std::function<bool(std::string_view)>& put) {
   std::string head = tensor_description(t);
   head.back() = t.rank() > 1 ? '\n' : ' ';
   Writer writer(t, environment, put);

@@ -4,6 +4,7 @@
 #include "vm/runs/states.h"
 #include "vm/schedule/checker.h"
 #include "vm/schedule/schedule.h"
+#include "vm/value/children.h"
 
 #include <fmt/format.h>
 
@@ -45,43 +46,19 @@ template <class F> void walk_touched(const std::vector<Run>& runs, Value root, c
   while (!pending.empty()) {
     Object* o = pending.back();
     pending.pop_back();
-    auto slot = [&](Value v, std::uint32_t index) {
+    value::for_each_child(o, [&](Value v, std::uint32_t index) {
       visit(v, o->serial, index);
       push_value(v);
-    };
-    switch (o->kind) {
-    case value::Kind::pair:
-      slot(static_cast<value::Pair*>(o)->car, 0);
-      slot(static_cast<value::Pair*>(o)->cdr, 1);
-      break;
-    case value::Kind::vector: {
-      auto* v = static_cast<value::Vector*>(o);
-      for (std::uint64_t i = 0; i < v->length; ++i) slot(v->items()[i], static_cast<std::uint32_t>(i));
-      break;
-    }
-    case value::Kind::block: {
-      auto* b = static_cast<value::Block*>(o);
-      for (std::uint32_t i = 0; i < b->captures; ++i) slot(b->captured()[i], i);
-      break;
-    }
-    case value::Kind::bundle:
-      slot(static_cast<value::Bundle*>(o)->primal, 0);
-      slot(static_cast<value::Bundle*>(o)->tangent, 1);
-      break;
-    case value::Kind::frame: {
-      auto* f = static_cast<Frame*>(o);
-      value::for_each_live(f, [&](std::uint32_t index) { slot(f->slots()[index], index); });
-      if (f->parent != nullptr) push(f->parent);
-      break;
-    }
-    case value::Kind::capsule: {
+    });
+    if (o->kind == value::Kind::frame) {
+      if (auto* f = static_cast<Frame*>(o); f->parent != nullptr) push(f->parent);
+    } else if (o->kind == value::Kind::capsule) {
       auto* c = static_cast<machine::Capsule*>(static_cast<NativeObject*>(o)->native);
-      if (c->finished) slot(c->value, 0);
+      if (c->finished) {
+        visit(c->value, o->serial, 0);
+        push_value(c->value);
+      }
       push_runs(c->runs);
-      break;
-    }
-    default:
-      break;
     }
   }
 }
@@ -280,27 +257,7 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
     engine.share_tape(aside->id());
   }
   s->aside_runs = machine::OwnedRuns::of(heap, aside_runs).take();
-  s->aside_ended = aside_ended;
-  s->complete = complete;
-  s->ended = ended;
-  s->work_ended = work_ended;
-  s->total_known = total_known;
-  s->outermost = outermost;
-  s->total = total;
-  s->executed = executed;
-  s->low = low;
-  s->highest = highest;
-  s->x_place = x_place;
-  s->taped_steps = taped_steps;
-  s->taped_sum = taped_sum;
-  s->work_before = work_before;
-  s->asked = asked;
-  s->peak_records = peak_records;
-  s->stack_bytes = stack_bytes;
-  s->snapshots_taken = snapshots_taken;
-  s->peak_snapshots = peak_snapshots;
-  s->snapshot_bytes_sum = snapshot_bytes_sum;
-  s->peak_snapshot_bytes = peak_snapshot_bytes;
+  fields([](auto& to, const auto& from) { to = from; }, *s, *this);
   s->outer = outer;
   if (outer != nullptr) Heap::retain(outer);
   return s;

@@ -2,7 +2,7 @@
 // (a . b) of its result (y . x`) evaluate checkpoint-*j of g = j* f x b at the cotangent (a . y`), for every place of the outer
 // tape's world; the tangent of its value is the cotangent of y`.
 #include "vm/machine/derivative_rules.h"
-#include "vm/machine/run_operator.h"
+#include "vm/runs/operators.h"
 #include "vm/runs/states.h"
 
 namespace cairn::runs {
@@ -99,7 +99,7 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   value::Pair* ab = cotangents.v.pair();
   n->cotangent = heap.cons(Heap::retain(ab->car), Heap::retain(c.cotangent));
   value::Block* forward = heap.make_block(1, 0);
-  forward->procedure(0)->code = &machine::run_operator_code(bytecode::RunOperator::forward);
+  forward->procedure(0)->code = &operator_code(bytecode::RunOperator::forward);
   Owned procedure(heap, value::of_procedure(forward->procedure(0)));
   Value arguments[] = {c.f, c.x, ab->cdr};
   Run& run = n->current.runs.emplace_back();

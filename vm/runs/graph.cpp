@@ -1,8 +1,8 @@
 // See graph.h. Every copy is made top-down with an explicit list of slots still to fill; a slot holds a harmless value until then.
 #include "vm/runs/graph.h"
-#include "vm/machine/object_numbers.h"
 #include "vm/runs/children.h"
 #include "vm/value/charged.h"
+#include "vm/value/object_numbers.h"
 #include "vm/value/owned.h"
 
 #include <fmt/format.h>
@@ -113,7 +113,7 @@ private:
   static constexpr std::size_t kFew = 1024;
   struct Many {
     explicit Many(Heap& heap) : numbers(heap), objects(value::ChargedAllocator<Object*>(heap)) {}
-    machine::ObjectNumbers numbers;
+    value::ObjectNumbers numbers;
     std::deque<Object*, value::ChargedAllocator<Object*>> objects; // by number
   };
   Heap& heap_;

@@ -2,10 +2,10 @@
 // rebuilt from a flat list of unboxed values, the same whether it was just computed or is read from a log of effects, so that a replay makes
 // the same objects with the same serials.
 #include "vm/machine/derivative_rules.h"
-#include "vm/machine/run_operator.h"
 #include "vm/machine/tensor_operands.h"
 #include "vm/runs/graph.h"
 #include "vm/runs/host_operator.h"
+#include "vm/runs/operators.h"
 #include "vm/text/utf8.h"
 #include "vm/value/charged.h"
 
@@ -378,22 +378,17 @@ Value differentiated(Engine& engine, const HostProcedure& procedure, std::span<c
 
 } // namespace
 
-} // namespace cairn::runs
-
-namespace cairn::machine {
-
-Value perform_host_call(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
-  using namespace runs;
+Value call_host(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
   if (procedure.is_operator()) return call_operator(engine, procedure, arguments);
   const Flat flat = procedure.repeatable ? call(engine, procedure, arguments) : call_once(engine, procedure, arguments);
   const Run& r = engine.runs.back();
   if (procedure.derivative && (r.tape != nullptr || r.forward_depth != 0)) {
     for (Value v : arguments)
-      if (contains(engine.heap(), v, tensors::is_tensor_like))
+      if (contains(engine.heap(), v, machine::tensors::is_tensor_like))
         throw ProgramError(procedure.name + ": the host's derivative is by numbers, and an argument holds a tensor");
     return differentiated(engine, procedure, arguments, flat);
   }
   return Builder(engine, flat).build([](Value v) { return v; });
 }
 
-} // namespace cairn::machine
+} // namespace cairn::runs

@@ -1,9 +1,9 @@
 // The bodies of the run operators, as bytecode of the machine's own, and the run_ instructions they are made of. Since a body is
 // ordinary code in an ordinary frame, a run operator is counted, interrupted, captured and saved like everything else.
+#include "vm/machine/code.h"
 #include "vm/machine/derivative_rules.h"
-#include "vm/machine/image.h"
-#include "vm/machine/run_operator.h"
 #include "vm/machine/undo.h"
+#include "vm/runs/operators.h"
 #include "vm/runs/states.h"
 
 #include <array>
@@ -24,6 +24,7 @@ using bytecode::Opcode;
 using bytecode::operand;
 using bytecode::RunOperator;
 using bytecode::Word;
+using machine::kNever;
 using machine::ProgramError;
 using machine::RunKind;
 using value::Owned;
@@ -184,7 +185,7 @@ struct Bodies {
     functions.push_back(std::move(function));
     const bytecode::Function& f = functions.back();
     facts.push_back(bytecode::verify_own(f));
-    codes.push_back(value::make_code(f, facts.back(), index, nullptr));
+    codes.push_back(machine::code_of(f, facts.back(), index, nullptr));
   }
   Bodies() {
     for (unsigned i = 0; i < static_cast<unsigned>(RunOperator::count); ++i) add(body_of(static_cast<RunOperator>(i)), i);
@@ -211,7 +212,7 @@ std::uint64_t steps_argument(Engine& engine, Value n) {
   Value p = engine.primal(n);
   if (p.is_integer() && p.integer() >= 0) return static_cast<std::uint64_t>(p.integer());
   if (p.is_flonum() && p.flonum() >= 0 && std::isfinite(p.flonum()) && p.flonum() == std::trunc(p.flonum()))
-    return p.flonum() >= 9e18 ? machine::kNever : static_cast<std::uint64_t>(p.flonum());
+    return p.flonum() >= 9e18 ? kNever : static_cast<std::uint64_t>(p.flonum());
   throw ProgramError("interrupt: expected a number of steps, an integer not below zero, got " + engine.describe(n));
 }
 
@@ -240,24 +241,6 @@ private:
   int exceptions_;
 };
 
-// Whether it can be done again from its beginning after it was stopped: those that copy trees, in which every path to a shared
-// value counts, and sweeps. The others take no longer than looking at memory that exists, and are not stopped.
-bool is_stoppable(Opcode op) {
-  switch (op) {
-  case Opcode::run_bundle:
-  case Opcode::run_unbundle:
-  case Opcode::run_rebundle:
-  case Opcode::run_open:
-  case Opcode::run_seed:
-  case Opcode::run_sweep:
-  case Opcode::run_act:
-  case Opcode::run_close:
-    return true;
-  default:
-    return false;
-  }
-}
-
 Run plain_run(RunKind kind, Engine& engine) {
   Run r;
   r.kind = kind;
@@ -268,30 +251,23 @@ Run plain_run(RunKind kind, Engine& engine) {
 
 } // namespace
 
-} // namespace cairn::runs
-
-namespace cairn::machine {
-
-using value::Owned;
-
 MachineCode machine_code(std::size_t number) {
-  const runs::Bodies& all = runs::bodies();
+  const Bodies& all = bodies();
   if (number >= all.codes.size()) return {};
   constexpr auto kOperators = static_cast<std::size_t>(bytecode::RunOperator::count);
   MachineCode m{all.codes[number].get(), &all.facts[number]};
   if (number < kOperators)
     m.captures = 0;
-  else if (number - kOperators == static_cast<std::size_t>(runs::OwnCode::dual_apply))
+  else if (number - kOperators == static_cast<std::size_t>(OwnCode::dual_apply))
     m.captures = 2; // f and f'
   return m;
 }
 
-const Code& run_operator_code(bytecode::RunOperator op) { return *runs::bodies().codes[static_cast<std::size_t>(op)]; }
+const Code& operator_code(RunOperator op) { return *bodies().codes[static_cast<std::size_t>(op)]; }
 
 namespace {
 
 bool perform(Engine& engine, const Word* instruction) {
-  using namespace runs;
   Heap& heap = engine.heap();
   Word w = *instruction;
   Frame* frame = engine.current().top;
@@ -329,7 +305,7 @@ bool perform(Engine& engine, const Word* instruction) {
     Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))),
         cotangent(heap, slot(operand(instruction, 2)));
     Frame* callee = heap.make_frame(
-        &run_operator_code(field_b(w) == 1 ? bytecode::RunOperator::checkpoint_reverse : bytecode::RunOperator::reverse));
+        &operator_code(field_b(w) == 1 ? bytecode::RunOperator::checkpoint_reverse : bytecode::RunOperator::reverse));
     callee->parent = frame;
     callee->slots()[0] = f.take();
     callee->slots()[1] = x.take();
@@ -377,7 +353,7 @@ bool perform(Engine& engine, const Word* instruction) {
   }
   case Opcode::run_act: {
     Moved kept(heap, slot(field_b(w)));
-    rules::Owned state(heap, std::exchange(kept.v, value::kUnspecified));
+    Owned state(heap, std::exchange(kept.v, value::kUnspecified));
     try {
       act(engine, state);
     } catch (const ops::Stopped&) {
@@ -440,11 +416,11 @@ bool perform(Engine& engine, const Word* instruction) {
 
 } // namespace
 
-bool perform_run_instruction(Engine& engine, const Word* instruction) {
+bool perform_instruction(Engine& engine, const Word* instruction) {
   const Opcode op = bytecode::opcode_of(*instruction);
   Frame* frame = engine.current().top;
   try {
-    if (runs::is_stoppable(op)) return stoppable(engine, [&] { return perform(engine, instruction); });
+    if (bytecode::has_trait(op, bytecode::kStoppable)) return stoppable(engine, [&] { return perform(engine, instruction); });
     engine.meter().poll();
   } catch (...) {
     frame->rest_at(instruction); // its registers hold what they held
@@ -454,4 +430,6 @@ bool perform_run_instruction(Engine& engine, const Word* instruction) {
   return perform(engine, instruction);
 }
 
-} // namespace cairn::machine
+const machine::RunOperators kOperators{operator_code, perform_instruction, call_host};
+
+} // namespace cairn::runs

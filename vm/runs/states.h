@@ -77,6 +77,14 @@ struct Snapshot {
   std::int64_t bytes = 0;     // logical, of what it holds beyond the snapshot before it
   bool counted = false;       // among the snapshots that are held
   bool empty() const { return runs.empty(); }
+  // What it has beside its runs, as CheckpointState::fields.
+  template <class F, class... Snapshots> static void fields(F&& f, Snapshots&... s) {
+    f(s.serial...);
+    f(s.draws...);
+    f(s.effects...);
+    f(s.start...);
+    f(s.position...);
+  }
 };
 
 struct CheckpointState final : SweepState {
@@ -108,6 +116,31 @@ struct CheckpointState final : SweepState {
   std::uint64_t stack_bytes = 0;                // the most that the schedule was told
   std::uint64_t snapshots_taken = 0, peak_snapshots = 0;
   std::int64_t snapshot_bytes_sum = 0, peak_snapshot_bytes = 0;
+  // All of these from aside_ended on, in the order of files: calls f(a field of each state). Whoever copies, writes or reads a state has
+  // them from here.
+  template <class F, class... States> static void fields(F&& f, States&... s) {
+    f(s.aside_ended...);
+    f(s.complete...);
+    f(s.ended...);
+    f(s.work_ended...);
+    f(s.total_known...);
+    f(s.outermost...);
+    f(s.total...);
+    f(s.executed...);
+    f(s.low...);
+    f(s.highest...);
+    f(s.taped_steps...);
+    f(s.taped_sum...);
+    f(s.work_before...);
+    f(s.asked...);
+    f(s.peak_records...);
+    f(s.stack_bytes...);
+    f(s.snapshots_taken...);
+    f(s.peak_snapshots...);
+    f(s.snapshot_bytes_sum...);
+    f(s.peak_snapshot_bytes...);
+    f(s.x_place...);
+  }
   // A composite's reverse pass: gradients of every place of the outer tape's world, not of x alone.
   NativeObject* outer = nullptr; // the state whose tape has the composite; owned
 

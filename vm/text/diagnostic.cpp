@@ -55,8 +55,7 @@ Position position_of(std::string_view source, std::uint32_t offset) {
   return position;
 }
 
-std::string render(const bytecode::Source* source, const bytecode::Span* span, std::string_view severity,
-                   std::string_view full_message) {
+std::string render(const Source* source, const Span* span, std::string_view severity, std::string_view full_message) {
   std::string message = shortened(full_message, kMostMessageBytes);
   if (source == nullptr) return fmt::format("{}: {}\n", severity, message);
   std::string name = shown_name(source->name);

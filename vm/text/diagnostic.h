@@ -1,7 +1,7 @@
 // Located messages: FILE:LINE:COLUMN: error: ..., the line, a caret. Shared by compiler, loader and machine.
 #pragma once
 
-#include "vm/bytecode/module.h"
+#include "vm/text/source.h"
 
 #include <string>
 #include <string_view>
@@ -19,6 +19,6 @@ Position position_of(std::string_view source, std::uint32_t offset);
 
 // "FILE:LINE:COLUMN: SEVERITY: MESSAGE\n" + the line + a caret line. Control characters of the line are shown as spaces, tabs kept; very long
 // lines are cut around the caret, very long messages at their end. Without source text (stripped) only the first line, without position if that is unknown.
-std::string render(const bytecode::Source* source, const bytecode::Span* span, std::string_view severity, std::string_view message);
+std::string render(const Source* source, const Span* span, std::string_view severity, std::string_view message);
 
 } // namespace cairn::text

@@ -1,13 +1,13 @@
 // Layouts of heap objects. Every object starts with the same 16 bytes: count, kind, size class, serial.
 #pragma once
 
-#include "vm/bytecode/instruction.h"
-#include "vm/bytecode/verifier.h"
+#include "vm/bytecode/word.h"
 #include "vm/value/value.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 namespace cairn::value {
@@ -81,8 +81,8 @@ struct FreeCode {
   void operator()(const Code* code) const;
 };
 using OwnedCode = std::unique_ptr<const Code, FreeCode>;
-// A verified function, copied; its facts must outlive it.
-OwnedCode make_code(const bytecode::Function& function, const bytecode::FunctionFacts& facts, std::uint32_t number, const void* module);
+// Like `shape`, with these words behind it. What is said of its frames follows from its slots.
+OwnedCode make_code(const Code& shape, std::span<const bytecode::Word> words);
 
 // One procedure of a closure block. A procedure value points here; the block is found by offset, so that the procedures
 // of a recursive binding refer to each other without a cycle of counts.

@@ -13,7 +13,7 @@ namespace cairn::machine {
 namespace {
 
 constexpr Handler kHandlers[] = {
-#define X(name, roles, text) op_##name,
+#define X(name, roles, traits, text) op_##name,
 #include "vm/bytecode/opcodes.def"
 #undef X
 };

@@ -8,7 +8,6 @@
 
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
-#include "vm/machine/run_operator.h"
 #include "vm/print/primitives.h"
 
 #include <fmt/format.h>

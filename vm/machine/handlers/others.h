@@ -87,7 +87,7 @@ OUTLINE(run_operator) {
   pc += bytecode::words_of(w);
   SAVE();
   if (has_result) frame->set_result(bytecode::field_a(w));
-  return perform_run_instruction(*e, instruction) ? Exit::switched : Exit::done;
+  return e->perform_run_instruction(instruction) ? Exit::switched : Exit::done;
 }
 #define RUN_OPERATOR(name) constexpr Handler op_##name = run_operator;
 RUN_OPERATOR(run_tag)

@@ -1,14 +1,14 @@
 // Tensors in capsule files: layouts as they are, because the order of sums depends on them, and every storage once, however many share it; and
 // what tapes keep of tensor operations. Nothing read is believed: layouts must lie inside their storage, records must be what their operator
 // would have made.
-#include "vm/machine/image.h"
+#include "vm/image/image.h"
 #include "vm/value/tensor_object.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace cairn::machine {
+namespace cairn::image {
 
 using ops::Tensor;
 using tape::TensorRecord;
@@ -320,4 +320,4 @@ void ImageReader::tensor_records(Tape& t) {
   for (tape::Mark& m : t.marks) m = {number32(), count(), in.varint()};
 }
 
-} // namespace cairn::machine
+} // namespace cairn::image

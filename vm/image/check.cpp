@@ -1,13 +1,13 @@
 // What of a machine's state can be checked only when all of it is there: that references close no cycle, that whoever is returned
 // to waits for a value, that runs and their states are such as the machine makes.
-#include "vm/machine/image.h"
-#include "vm/machine/image_header.h"
+#include "vm/image/image.h"
+#include "vm/image/header.h"
 
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
 
-namespace cairn::machine {
+namespace cairn::image {
 
 void ImageReader::finish() {
   check_acyclic();
@@ -128,4 +128,4 @@ void ImageReader::check_taped() const {
       throw Malformed("a number on a tape that is not there");
 }
 
-} // namespace cairn::machine
+} // namespace cairn::image

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ops/meter.h"
-#include "vm/machine/image_header.h"
+#include "vm/image/header.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <span>
 #include <string_view>
 
-namespace cairn::machine {
+namespace cairn::image {
 
 // Where an image goes. What it throws ends the writing.
 class ImageSink {
@@ -86,4 +86,4 @@ private:
   std::size_t used_ = 0;
 };
 
-} // namespace cairn::machine
+} // namespace cairn::image

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-namespace cairn::machine {
+namespace cairn::image {
 
 // A module, or a capsule file with the module in it. False with a message if the bytes are neither, or too few for a checksum.
 bool reseal_file(std::span<std::byte> file, std::string& error);
 
-} // namespace cairn::machine
+} // namespace cairn::image

@@ -5,16 +5,41 @@
 
 #include "vm/bytecode/bytes.h"
 #include "vm/machine/engine.h"
-#include "vm/machine/image_bytes.h"
-#include "vm/machine/image_header.h"
-#include "vm/machine/object_numbers.h"
+#include "vm/image/bytes.h"
+#include "vm/image/header.h"
 #include "vm/value/charged.h"
+#include "vm/value/object_numbers.h"
 
 #include <vector>
 
-namespace cairn::machine {
+namespace cairn::image {
 
 using bytecode::Malformed;
+using bytecode::Opcode;
+using machine::Capsule;
+using machine::EffectLog;
+using machine::Engine;
+using machine::HostProcedure;
+using machine::kInheritSchedule;
+using machine::kNever;
+using machine::LoadedModule;
+using machine::OwnedState;
+using machine::ProgramError;
+using machine::Run;
+using machine::RunKind;
+using machine::RunState;
+using machine::Statistics;
+using tape::Tape;
+using value::Block;
+using value::Code;
+using value::Frame;
+using value::Heap;
+using value::Kind;
+using value::NativeObject;
+using value::Object;
+using value::ObjectNumbers;
+using value::Procedure;
+using value::Value;
 
 // Writes values and objects; what it meets for the first time waits on a stack and is written by drain().
 class ImageWriter {
@@ -123,7 +148,7 @@ private:
     const std::vector<Run>* runs;
     Stack stack;
   };
-  // --- image_read.cpp
+  // --- read.cpp
   std::uint32_t next_number() {
     if (made_.size() == expected_) throw Malformed("more objects than it says it holds");
     made_.push_back(nullptr);
@@ -148,9 +173,9 @@ private:
   void capsule(const Reference& r);
   void state(const Reference& r);
   ops::Attribute attribute();
-  void tensor_records(Tape& t); // image_tensors.cpp
+  void tensor_records(Tape& t); // tensors.cpp
   ops::Device* device();
-  // --- image_check.cpp
+  // --- check.cpp
   void check_acyclic() const;
   void check_frames() const;
   void check_runs(const RunList& list) const;
@@ -175,21 +200,12 @@ private:
   value::ChargedVector<Value> taped_;              // numbers on tapes
 };
 
-// Defined in vm/runs, which knows the states.
+// --- states.cpp
 void write_state(ImageWriter& out, const RunState& state);
 OwnedState begin_state(ImageReader& in); // of the kind that comes next, empty
 void read_state(ImageReader& in, RunState& state);
 bool is_checkpoint_state(const RunState& state); // for interval runs; others are for reverse runs
 bool can_run(const RunState& state);             // its sweep has not begun
-
-// Code of the machine's own by number: run operators first, then the rest.
-struct MachineCode {
-  static constexpr std::uint32_t kNoProcedure = UINT32_MAX;
-  const Code* code = nullptr; // null beyond the end
-  const bytecode::FunctionFacts* facts = nullptr;
-  std::uint32_t captures = kNoProcedure; // of a closure block of this code, if there are such blocks
-};
-MachineCode machine_code(std::size_t number);
 
 // The state of a machine, to be written as often as one likes while nothing changes it. It is gone through from beginning to end
 // each time, so that it never is in memory as a whole; what going through it takes is charged while it goes on. Throws BudgetExceeded and ops::Cancelled.
@@ -231,4 +247,4 @@ bool belongs_to(std::span<const std::byte> bytes, std::span<const std::byte> mod
 // Into a fresh engine. False with a message if the bytes are damaged or of another version. Throws BudgetExceeded.
 bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& error);
 
-} // namespace cairn::machine
+} // namespace cairn::image

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cairn::machine {
+namespace cairn::print {
 
 // An error in the user's program. Thrown by slow paths and primitives, caught by the machine, which adds place and call chain.
 struct ProgramError : std::runtime_error {
@@ -45,4 +45,4 @@ protected:
   mutable value::Heap heap_;
 };
 
-} // namespace cairn::machine
+} // namespace cairn::print

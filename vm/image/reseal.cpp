@@ -1,10 +1,10 @@
-#include "vm/machine/reseal.h"
+#include "vm/image/reseal.h"
 
 #include "vm/bytecode/bytes.h"
 #include "vm/bytecode/reseal.h"
-#include "vm/machine/image_header.h"
+#include "vm/image/header.h"
 
-namespace cairn::machine {
+namespace cairn::image {
 
 namespace {
 
@@ -38,4 +38,4 @@ bool reseal_file(std::span<std::byte> file, std::string& error) {
   return true;
 }
 
-} // namespace cairn::machine
+} // namespace cairn::image

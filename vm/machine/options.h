@@ -1,20 +1,22 @@
-// One machine: loads a module, runs it by counted steps, stops after exactly n of them, saves and restores itself.
+// What a machine is given, and what it tells: options, procedures of the host, how a run ended, errors, statistics.
 #pragma once
 
 #include "ops/device_spec.h"
 #include "vm/bytecode/module.h"
+#include "vm/print/environment.h"
 #include "vm/value/blocks.h"
 #include "vm/value/value.h"
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cairn::machine {
+
+using print::ProgramError;
 
 // A procedure of the host, which modules import by name. Arguments are without tapes and bundles and borrowed, the result is owned; both are
 // thrown away by the machine as any value is. A complaint is a ProgramError.
@@ -61,8 +63,8 @@ struct CallSite {
 
 struct Error {
   std::string message;           // without place
-  const bytecode::Source* source = nullptr;  // lives as long as the machine's module
-  bytecode::Span span;
+  const text::Source* source = nullptr; // lives as long as the machine's module
+  text::Span span;
   bool located = false;
   std::vector<CallSite> chain;   // innermost first, long ones abbreviated
   // FILE:LINE:COLUMN: error: ... with line and caret, then the call chain
@@ -74,41 +76,6 @@ struct Statistics {  // docs/tools.md, --stats
   std::int64_t heap_peak_bytes = 0, tape_peak_bytes = 0, capsules_peak = 0, capsule_peak_bytes = 0, tensor_peak_bytes = 0, scratch_peak_bytes = 0,
                live_objects_at_exit = 0;
   std::string schedule;
-};
-
-class Engine;
-
-class Machine {
-public:
-  explicit Machine(Options options);
-  ~Machine();
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-
-  // Verifies and prepares a module; false with a message if it is unsound. Once, before anything else.
-  bool load(bytecode::Module module, std::string& error);
-  // Runs at most `steps` steps from where the machine stands.
-  Status run(std::uint64_t steps = UINT64_MAX);
-
-  const Error& error() const;          // after Status::error and over_budget
-  std::string result_text() const;     // after Status::done: the value of the last form, as `write` prints it
-  Statistics statistics() const;
-  std::uint64_t output_bytes() const;  // length of the program's output so far: part of the state
-
-  // The machine between two calls of run (out_of_steps, or before the first): a capsule file with its module in it.
-  std::vector<std::byte> save() const;
-  // Instead of load: continues a saved machine. False with a message if the bytes are damaged. Throws BudgetExceeded.
-  bool restore(std::span<const std::byte> bytes, std::string& error);
-
-  // After everything is dropped; for tests of leaks in debug builds.
-  std::int64_t drop_everything();
-
-  // The machine inside, for what is built on it: values, calls, sessions.
-  Engine& engine() { return *engine_; }
-  const Engine& engine() const { return *engine_; }
-
-private:
-  std::unique_ptr<Engine> engine_;
 };
 
 } // namespace cairn::machine

@@ -1,14 +1,14 @@
 // A capsule file as a whole, read: its head, its checksum, and the order of its parts.
 #include "vm/bytecode/file.h"
-#include "vm/machine/image.h"
-#include "vm/machine/image_header.h"
+#include "vm/image/image.h"
+#include "vm/image/header.h"
 
 #include <algorithm>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace cairn::machine {
+namespace cairn::image {
 
 std::string build_identity() {
   std::string id = __VERSION__;
@@ -143,4 +143,4 @@ bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& e
   }
 }
 
-} // namespace cairn::machine
+} // namespace cairn::image

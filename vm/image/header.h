@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace cairn::machine {
+namespace cairn::image {
 
 inline constexpr std::uint64_t kImageMagic = 0x50414E5249414301; // 01 C A I R N A P in little-endian order
 inline constexpr std::uint32_t kImageVersion = 6;
@@ -40,4 +40,4 @@ private:
   std::unique_ptr<State> state_;
 };
 
-} // namespace cairn::machine
+} // namespace cairn::image

@@ -1,7 +1,8 @@
 // Reading the state of a machine. Nothing in the file is trusted: every number is checked before it is used, frames against the
-// facts that the verifier proved of their code; what can be known only in the end is checked in image_check.cpp.
-#include "vm/machine/image.h"
-#include "vm/machine/image_header.h"
+// facts that the verifier proved of their code; what can be known only in the end is checked in check.cpp.
+#include "vm/image/image.h"
+#include "vm/image/header.h"
+#include "vm/runs/operators.h"
 #include "vm/text/utf8.h"
 
 #include <sys/mman.h>
@@ -10,7 +11,7 @@
 #include <cmath>
 #include <memory>
 
-namespace cairn::machine {
+namespace cairn::image {
 
 ImageReader::ImageReader(Engine& e, bytecode::ByteReader& r)
     : engine(e), in(r), storages_(e.heap()), made_(e.heap()), read_(e.heap()), waiting_(e.heap()), others_(e.heap()),
@@ -316,7 +317,7 @@ const Code* ImageReader::code(std::uint32_t& pc) {
   const Code* c = nullptr;
   const bytecode::FunctionFacts* facts = nullptr;
   if ((n & 1) != 0) {
-    MachineCode machine = machine_code(n >> 1);
+    runs::MachineCode machine = runs::machine_code(n >> 1);
     c = machine.code;
     facts = machine.facts;
   } else if (n >> 1 < engine.loaded.codes.size()) {
@@ -364,8 +365,8 @@ void ImageReader::block(const Reference& r) {
   const std::vector<bytecode::Group>& groups = engine.loaded.module.groups;
   Block* b = nullptr;
   if ((n & 1) != 0) {
-    MachineCode machine = machine_code(n >> 1);
-    if (machine.captures == MachineCode::kNoProcedure) throw Malformed("a closure block that there is not");
+    runs::MachineCode machine = runs::machine_code(n >> 1);
+    if (machine.captures == runs::MachineCode::kNoProcedure) throw Malformed("a closure block that there is not");
     b = engine.heap().make_block(1, machine.captures);
     b->procedure(0)->code = machine.code;
   } else {
@@ -505,4 +506,4 @@ void ImageReader::read_objects() {
   }
 }
 
-} // namespace cairn::machine
+} // namespace cairn::image

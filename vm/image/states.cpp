@@ -1,12 +1,14 @@
 // The states of run operators in capsule files.
-#include "vm/machine/image.h"
+#include "vm/image/image.h"
 #include "vm/runs/states.h"
 
-namespace cairn::runs {
+namespace cairn::image {
 
-using machine::ImageReader;
-using machine::ImageWriter;
-using machine::Malformed;
+using runs::CheckpointState;
+using runs::Cotangent;
+using runs::Snapshot;
+using runs::SweepState;
+using runs::Update;
 
 namespace {
 
@@ -125,32 +127,33 @@ void read_sweep(ImageReader& r, SweepState& s) {
   read_update(r, s);
 }
 
-// Counters of a state in the order of its declaration, for writing and reading.
-template <class F> void snapshot_counters(auto& s, F&& f) {
-  for (auto* v : {&s.serial, &s.draws, &s.effects, &s.start, &s.position}) f(*v);
-}
-template <class F> void checkpoint_counters(auto& s, F&& f) {
-  for (auto* v : {&s.total, &s.executed, &s.low, &s.highest, &s.taped_steps, &s.taped_sum, &s.work_before, &s.asked,
-                  &s.peak_records, &s.stack_bytes, &s.snapshots_taken, &s.peak_snapshots})
-    f(*v);
-}
-template <class F> void checkpoint_flags(auto& s, F&& f) {
-  for (auto* v : {&s.aside_ended, &s.complete, &s.ended, &s.work_ended, &s.total_known, &s.outermost}) f(*v);
-}
+// A field of a state, by its type.
+struct WriteField {
+  ImageWriter& w;
+  void operator()(bool b) const { w.flag(b); }
+  void operator()(std::uint64_t v) const { w.number(v); }
+  void operator()(std::int64_t v) const { w.number(static_cast<std::uint64_t>(v)); }
+  void operator()(tape::Place p) const { w.place(p); }
+};
+struct ReadField {
+  ImageReader& r;
+  void operator()(bool& b) const { b = r.flag(); }
+  void operator()(std::uint64_t& v) const { v = r.count(); }
+  void operator()(std::int64_t& v) const { v = static_cast<std::int64_t>(r.count()); }
+  void operator()(tape::Place& p) const { p = r.place(); }
+};
 
 void write_snapshot(ImageWriter& w, const Snapshot& s) {
   w.runs(s.runs);
-  snapshot_counters(s, [&](std::uint64_t v) { w.number(v); });
+  Snapshot::fields(WriteField{w}, s);
   w.number(static_cast<std::uint64_t>(s.bytes));
 }
 
 void read_snapshot(ImageReader& r, Snapshot& s) {
   r.runs(s.runs, ImageReader::Stack::snapshot);
-  snapshot_counters(s, [&](std::uint64_t& v) { v = r.count(); });
+  Snapshot::fields(ReadField{r}, s);
   s.bytes = static_cast<std::int64_t>(r.count(kMostSnapshotBytes));
 }
-
-} // namespace
 
 void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
   std::vector<std::uint64_t> words;
@@ -163,11 +166,7 @@ void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
   for (const Snapshot& slot : s.slots) write_snapshot(w, slot);
   w.tape(s.aside);
   w.runs(s.aside_runs);
-  checkpoint_flags(s, [&](bool b) { w.flag(b); });
-  checkpoint_counters(s, [&](std::uint64_t v) { w.number(v); });
-  w.number(static_cast<std::uint64_t>(s.snapshot_bytes_sum));
-  w.number(static_cast<std::uint64_t>(s.peak_snapshot_bytes));
-  w.place(s.x_place);
+  CheckpointState::fields(WriteField{w}, s);
   w.object(s.outer);
 }
 
@@ -185,46 +184,40 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
     read_snapshot(r, slot);
     if (slot.empty() && slot.bytes != 0) throw Malformed("bytes in no snapshot");
     if (r.engine.snapshot_bytes > kMostSnapshotBytes - slot.bytes) throw Malformed("more bytes in snapshots than there are");
-    if (!slot.empty()) count_snapshot(r.engine, slot);
+    if (!slot.empty()) runs::count_snapshot(r.engine, slot);
   }
   s.find_held();
   r.tape(s.aside, false);
   r.runs(s.aside_runs, ImageReader::Stack::snapshot);
   if (s.aside == nullptr && !s.aside_runs.empty()) throw Malformed("the end of a tape that is not there");
-  checkpoint_flags(s, [&](bool& b) { b = r.flag(); });
-  checkpoint_counters(s, [&](std::uint64_t& v) { v = r.count(); });
-  s.snapshot_bytes_sum = static_cast<std::int64_t>(r.count());
-  s.peak_snapshot_bytes = static_cast<std::int64_t>(r.count());
-  s.x_place = r.place();
+  CheckpointState::fields(ReadField{r}, s);
   r.object(s.outer, value::Kind::state);
 }
 
-} // namespace cairn::runs
-
-namespace cairn::machine {
+} // namespace
 
 void write_state(ImageWriter& w, const RunState& state) {
   w.flag(is_checkpoint_state(state));
-  runs::write_sweep(w, dynamic_cast<const runs::SweepState&>(state));
-  if (is_checkpoint_state(state)) runs::write_checkpoint(w, dynamic_cast<const runs::CheckpointState&>(state));
+  write_sweep(w, dynamic_cast<const SweepState&>(state));
+  if (is_checkpoint_state(state)) write_checkpoint(w, dynamic_cast<const CheckpointState&>(state));
 }
 
 OwnedState begin_state(ImageReader& r) {
-  if (r.flag()) return r.engine.heap().own<runs::CheckpointState>(r.engine);
+  if (r.flag()) return r.engine.heap().own<CheckpointState>(r.engine);
   return r.engine.heap().own<runs::ReverseState>(r.engine);
 }
 
 void read_state(ImageReader& r, RunState& state) {
-  auto& sweep = dynamic_cast<runs::SweepState&>(state);
-  runs::read_sweep(r, sweep);
-  if (auto* checkpoint = dynamic_cast<runs::CheckpointState*>(&state))
-    runs::read_checkpoint(r, *checkpoint);
+  auto& sweep = dynamic_cast<SweepState&>(state);
+  read_sweep(r, sweep);
+  if (auto* checkpoint = dynamic_cast<CheckpointState*>(&state))
+    read_checkpoint(r, *checkpoint);
   else if (sweep.work == nullptr)
     throw Malformed("a run on no tape");
 }
 
-bool is_checkpoint_state(const RunState& state) { return dynamic_cast<const runs::CheckpointState*>(&state) != nullptr; }
+bool is_checkpoint_state(const RunState& state) { return dynamic_cast<const CheckpointState*>(&state) != nullptr; }
 
-bool can_run(const RunState& state) { return !dynamic_cast<const runs::SweepState&>(state).sweeping; }
+bool can_run(const RunState& state) { return !dynamic_cast<const SweepState&>(state).sweeping; }
 
-} // namespace cairn::machine
+} // namespace cairn::image

@@ -1,11 +1,12 @@
 // Writing the state of a machine.
 #include "vm/bytecode/file.h"
-#include "vm/machine/image.h"
-#include "vm/machine/image_header.h"
+#include "vm/image/image.h"
+#include "vm/image/header.h"
+#include "vm/runs/operators.h"
 
 #include <cstring>
 
-namespace cairn::machine {
+namespace cairn::image {
 
 using bytecode::zigzag;
 
@@ -89,7 +90,7 @@ void ImageWriter::code(const Code* c) {
     return;
   }
   std::uint64_t n = 0;
-  while (machine_code(n).code != c) ++n;
+  while (runs::machine_code(n).code != c) ++n;
   out.varint(n * 2 + 1);
 }
 
@@ -359,4 +360,4 @@ std::vector<std::byte> write_image(const Engine& engine) {
   return bytes;
 }
 
-} // namespace cairn::machine
+} // namespace cairn::image

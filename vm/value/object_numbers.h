@@ -11,13 +11,13 @@
 #include <memory>
 #include <utility>
 
-namespace cairn::machine {
+namespace cairn::value {
 
 class ObjectNumbers {
 public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  explicit ObjectNumbers(value::Heap& heap) : charged_(heap), tables_(heap) {}
+  explicit ObjectNumbers(Heap& heap) : charged_(heap), tables_(heap) {}
 
   // The number of `object`: what it was given before, or `fresh`, which it has from now on (kNone: which it is not given).
   std::uint32_t number(const void* object, std::uint32_t fresh) {
@@ -62,17 +62,17 @@ private:
     numbers_ = table.numbers.get();
   }
   void grow() {
-    value::ChargedVector<Table> old(tables_.empty() ? 64 : tables_.size() * 2, tables_.get_allocator());
+    ChargedVector<Table> old(tables_.empty() ? 64 : tables_.size() * 2, tables_.get_allocator());
     old.swap(tables_);
     for (Table& table : old)
       if (table.numbers != nullptr) at(table.place) = std::move(table);
   }
 
-  value::Charged charged_; // what the tables point to
-  value::ChargedVector<Table> tables_;
+  Charged charged_; // what the tables point to
+  ChargedVector<Table> tables_;
   std::size_t used_ = 0;
   std::uintptr_t place_ = kNowhere; // that of the last one asked for
   std::uint32_t* numbers_ = nullptr;
 };
 
-} // namespace cairn::machine
+} // namespace cairn::value
