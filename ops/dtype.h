@@ -32,13 +32,14 @@ enum class DType : std::uint8_t {
 inline constexpr unsigned kDTypes = 8;
 
 std::string_view name_of(DType type);
+// Four bits a type: a local table would be made on the stack in each call.
 constexpr std::int64_t bytes_of(DType type) {
-  constexpr std::int64_t kBytes[kDTypes] = {
-#define X(name, other, type, bytes) bytes,
+  constexpr std::uint64_t kBytes = 0
+#define X(name, other, type, bytes) | std::uint64_t{bytes} << 4 * static_cast<unsigned>(DType::name)
       CAIRN_DTYPES(X)
 #undef X
-  };
-  return kBytes[static_cast<std::size_t>(type)];
+      ;
+  return static_cast<std::int64_t>(kBytes >> 4 * static_cast<unsigned>(type) & 15);
 }
 std::optional<DType> dtype_named(std::string_view name);  // either name
 constexpr bool is_floating(DType type) { return type >= DType::f32; }

@@ -172,25 +172,18 @@ Size size_of(const ResultType& result) {
   return size;
 }
 
-// Sums of work, at most kMostWork. (Stretched operands have more bytes than there are numbers.)
+// Sums of work, at most kMostWork. (Stretched operands have more bytes than there are numbers.) Wide enough not to ask after each addition.
 class Sum {
 public:
-  void add(std::int64_t count, std::int64_t times = 1) {
-    std::int64_t more = 0;
-    if (__builtin_mul_overflow(count, times, &more) || __builtin_add_overflow(sum_, more, &sum_)) [[unlikely]]
-      sum_ = INT64_MAX;
-  }
   void add(const Tensor& operand) {
-    if (!operand.weak) add(operand.elements(), bytes_of(operand.dtype));
+    if (!operand.weak) sum_ += static_cast<Wide>(operand.elements()) * static_cast<std::uint64_t>(bytes_of(operand.dtype));
   }
-  void add(const Size& result) {
-    add(result.elements);
-    add(result.bytes);
-  }
-  std::uint64_t work() const { return std::min(static_cast<std::uint64_t>(sum_), kMostWork); }
+  void add(const Size& result) { sum_ += static_cast<std::uint64_t>(result.elements + result.bytes); }
+  std::uint64_t work() const { return static_cast<std::uint64_t>(std::min(sum_, static_cast<Wide>(kMostWork))); }
 
 private:
-  std::int64_t sum_ = 0;
+  __extension__ using Wide = unsigned __int128;
+  Wide sum_ = 0;
 };
 
 // A flop an element of the results, and all bytes.
