@@ -6,7 +6,7 @@
 #pragma once
 
 #include "ops/convert.h"
-#include "ops/operator.h"
+#include "ops/operator_ids.h"
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // Which operators the GPU has, and which function of an element each is: from the same lists and structs as the kernels of the
 // CPU (ops/pointwise.h). A runner is called with the body and the type computed in as template arguments, and the plan:
-// kernels/*.cu run it on the GPU, a test on the host. Each family says whether it has the operator.
+// kernels/*.cu run it on the GPU, a test on the host. Each family has a table of its operators.
 #pragma once
 
 #include "gpu/elementwise.h"
@@ -10,6 +10,7 @@
 #include "ops/random.h"
 
 #include <type_traits>
+#include <vector>
 
 namespace cairn::gpu {
 
@@ -22,13 +23,13 @@ struct Unary {
   static constexpr bool condition = false;
   template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id:                                                                                                           \
     if constexpr (kHas<T, pointwise::Struct::closed>) return pointwise::Struct::value<T>(x[0]);                                  \
     break;
       CAIRN_POINTWISE_UNARY(X)
 #undef X
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id:                                                                                                           \
     if constexpr (kHas<T, pointwise::Struct::closed>) return pointwise::Struct::value<T>(x[0], static_cast<T>(plan.parameter));  \
     break;
@@ -47,12 +48,12 @@ struct UnaryVjp {
   static constexpr bool condition = false;
   template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id##_vjp:                                                                                                     \
     return x[0] * pointwise::Struct::slope<T>(x[1], x[2]);
       CAIRN_POINTWISE_UNARY(X)
 #undef X
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id##_vjp:                                                                                                     \
     return x[0] * pointwise::Struct::slope<T>(x[1], x[2], static_cast<T>(plan.parameter));
       CAIRN_POINTWISE_PARAMETER(X)
@@ -68,13 +69,13 @@ struct Binary {
   static constexpr bool condition = false;
   template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id:                                                                                                           \
     if constexpr (kHas<T, pointwise::Struct::closed>) return pointwise::Struct::value<T>(x[0], x[1]);                            \
     break;
       CAIRN_POINTWISE_BINARY(X)
 #undef X
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id:                                                                                                           \
     return pointwise::Struct::value<T>(x[0], x[1]);
       CAIRN_POINTWISE_COMPARE(X)
@@ -92,7 +93,7 @@ struct BinaryVjp {
   static constexpr bool condition = false;
   template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
     switch (plan.op) {
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id##_vjp_a:                                                                                                   \
     return x[0] * pointwise::Struct::slope_a<T>(x[1], x[2], x[3]);                                                               \
   case OperatorId::id##_vjp_b:                                                                                                   \
@@ -143,68 +144,77 @@ template <class Body, bool integers, class Run> void compute(Compute in, const P
   run.template operator()<Body, double>(plan);
 }
 
+// A table of kernels: its operators, each with what queues it. What the GPU has is what stands in these tables.
+template <class Run> struct Entry {
+  OperatorId id;
+  void (*queue)(OperatorId id, const KernelCall& call, Run& run);
+};
+
+template <class Table> bool has(const Table& table, OperatorId id) {
+  for (const auto& entry : table)
+    if (entry.id == id) return true;
+  return false;
+}
+
+template <class Table, class Run> bool queued(const Table& table, OperatorId id, const KernelCall& call, Run& run) {
+  for (const auto& entry : table) {
+    if (entry.id != id) continue;
+    entry.queue(id, call, run);
+    return true;
+  }
+  return false;
+}
+
 template <class Body, bool integers, class Run>
-bool elementwise(OperatorId id, const KernelCall& call, Run& run, double parameter = 0) {
+void elementwise_with(OperatorId id, const KernelCall& call, Compute in, double parameter, Run& run) {
   Plan plan = plan_of(call.inputs, call.outputs[0]);
   plan.op = id;
   plan.parameter = parameter;
-  compute<Body, integers>(compute_of(call.outputs[0].dtype), plan, run);
-  return true;
+  compute<Body, integers>(in, plan, run);
 }
 
-template <class F> double parameter(const Attributes& attributes) {
-  return attributes.values.empty() || !attributes[0].present() ? F::kParameter : attributes[0].number();
+template <class Body, bool integers, class Run> void elementwise(OperatorId id, const KernelCall& call, Run& run) {
+  elementwise_with<Body, integers>(id, call, compute_of(call.outputs[0].dtype), 0, run);
 }
 
-template <class Run> bool unary(OperatorId id, const KernelCall& call, Run& run) {
-  switch (id) {
-#define X(id, Struct) case OperatorId::id:
+template <class F, class Body, bool integers, class Run> void parametric(OperatorId id, const KernelCall& call, Run& run) {
+  const std::vector<Attribute>& given = call.attributes.values;
+  const double parameter = given.empty() || !given[0].present() ? F::kParameter : given[0].number();
+  elementwise_with<Body, integers>(id, call, compute_of(call.outputs[0].dtype), parameter, run);
+}
+
+template <class Run> void comparison(OperatorId id, const KernelCall& call, Run& run) {
+  elementwise_with<Binary, true>(id, call, compared_in(call.inputs[0], call.inputs[1]), 0, run);
+}
+
+template <class Run>
+inline constexpr Entry<Run> kUnary[] = {
+#define X(id, Struct, ...)                                                                                                       \
+  {OperatorId::id, elementwise<Unary, true, Run>}, {OperatorId::id##_vjp, elementwise<UnaryVjp, false, Run>},
     CAIRN_POINTWISE_UNARY(X)
 #undef X
-    return elementwise<Unary, true>(id, call, run);
-#define X(id, Struct) case OperatorId::id##_vjp:
-    CAIRN_POINTWISE_UNARY(X)
+#define X(id, Struct, ...)                                                                                                       \
+  {OperatorId::id, parametric<pointwise::Struct, Unary, true, Run>},                                                             \
+      {OperatorId::id##_vjp, parametric<pointwise::Struct, UnaryVjp, false, Run>},
+        CAIRN_POINTWISE_PARAMETER(X)
 #undef X
-    return elementwise<UnaryVjp, false>(id, call, run);
-#define X(id, Struct)                                                                                                            \
-  case OperatorId::id:                                                                                                           \
-    return elementwise<Unary, true>(OperatorId::id, call, run, parameter<pointwise::Struct>(call.attributes));                   \
-  case OperatorId::id##_vjp:                                                                                                     \
-    return elementwise<UnaryVjp, false>(OperatorId::id##_vjp, call, run, parameter<pointwise::Struct>(call.attributes));
-    CAIRN_POINTWISE_PARAMETER(X)
-#undef X
-  default:
-    return false;
-  }
-}
+};
 
-template <class Run> bool binary(OperatorId id, const KernelCall& call, Run& run) {
-  switch (id) {
-#define X(id, Struct) case OperatorId::id:
+template <class Run> bool unary(OperatorId id, const KernelCall& call, Run& run) { return queued(kUnary<Run>, id, call, run); }
+
+template <class Run>
+inline constexpr Entry<Run> kBinary[] = {
+#define X(id, Struct, ...)                                                                                                       \
+  {OperatorId::id, elementwise<Binary, true, Run>}, {OperatorId::id##_vjp_a, elementwise<BinaryVjp, false, Run>},                \
+      {OperatorId::id##_vjp_b, elementwise<BinaryVjp, false, Run>},
     CAIRN_POINTWISE_BINARY(X)
 #undef X
-    return elementwise<Binary, true>(id, call, run);
-#define X(id, Struct)                                                                                                            \
-  case OperatorId::id##_vjp_a:                                                                                                   \
-  case OperatorId::id##_vjp_b:
-    CAIRN_POINTWISE_BINARY(X)
+#define X(id, Struct, ...) {OperatorId::id, comparison<Run>},
+        CAIRN_POINTWISE_COMPARE(X)
 #undef X
-    return elementwise<BinaryVjp, false>(id, call, run);
-#define X(id, Struct) case OperatorId::id:
-    CAIRN_POINTWISE_COMPARE(X)
-#undef X
-    {
-      Plan plan = plan_of(call.inputs, call.outputs[0]);
-      plan.op = id;
-      compute<Binary, true>(compared_in(call.inputs[0], call.inputs[1]), plan, run);
-      return true;
-    }
-  case OperatorId::where:
-    return elementwise<Choice, true>(id, call, run);
-  default:
-    return false;
-  }
-}
+            {OperatorId::where, elementwise<Choice, true, Run>}};
+
+template <class Run> bool binary(OperatorId id, const KernelCall& call, Run& run) { return queued(kBinary<Run>, id, call, run); }
 
 // The elements of a view from `first` on along an axis, so many.
 inline View narrowed(const View& view, int axis, std::int64_t first, std::int64_t count) {
@@ -221,6 +231,22 @@ template <class Run> void copy(const View& from, const View& to, Run& run) {
   compute<Copy, true>(becomes_integer ? Compute::f64 : compute_of(to.dtype), plan_of({&from, 1}, to), run);
 }
 
+template <class Run> void copied(OperatorId /*id*/, const KernelCall& call, Run& run) {
+  copy(call.inputs[0], call.outputs[0], run);
+}
+
+// Row-major on both sides: the output is written under the shape of the input.
+template <class Run> void viewed(OperatorId /*id*/, const KernelCall& call, Run& run) {
+  View out = call.outputs[0];
+  out.shape = call.inputs[0].shape;
+  std::int64_t stride = 1;
+  for (int axis = out.shape.rank() - 1; axis >= 0; --axis) {
+    out.strides[static_cast<std::size_t>(axis)] = stride;
+    stride *= out.shape[axis];
+  }
+  copy(call.inputs[0], out, run);
+}
+
 template <class Run> void fill(const View& to, double number, Run& run) {
   View from;
   from.weak = true;
@@ -228,7 +254,11 @@ template <class Run> void fill(const View& to, double number, Run& run) {
   compute<Copy, true>(is_floating(to.dtype) ? compute_of(to.dtype) : Compute::f64, plan_of({&from, 1}, to), run); // as a double, which any number is
 }
 
-template <class Run> void concat(const KernelCall& call, Run& run) {
+template <class Run> void filled(OperatorId /*id*/, const KernelCall& call, Run& run) {
+  fill(call.outputs[0], call.attributes[1].number(), run);
+}
+
+template <class Run> void concat(OperatorId /*id*/, const KernelCall& call, Run& run) {
   const View& out = call.outputs[0];
   const std::int64_t given = call.attributes[0].integer();
   const int axis = static_cast<int>(given < 0 ? given + out.shape.rank() : given);
@@ -239,7 +269,7 @@ template <class Run> void concat(const KernelCall& call, Run& run) {
   }
 }
 
-template <class Run> void pad(const KernelCall& call, Run& run) {
+template <class Run> void pad(OperatorId /*id*/, const KernelCall& call, Run& run) {
   View to = call.outputs[0], from = call.inputs[0];
   const Attributes& a = call.attributes;
   bool empty = false;
@@ -267,83 +297,40 @@ template <class Run> void draw(OperatorId id, const KernelCall& call, Run& run) 
 }
 
 // What does not compute with elements: other types, other places, new ones.
-template <class Run> bool moves(OperatorId id, const KernelCall& call, Run& run) {
-  switch (id) {
-  case OperatorId::cast:
-  case OperatorId::contiguous:
-    copy(call.inputs[0], call.outputs[0], run);
-    return true;
-  case OperatorId::view: { // row-major on both sides: the output is written under the shape of the input
-    View out = call.outputs[0];
-    out.shape = call.inputs[0].shape;
-    std::int64_t stride = 1;
-    for (int axis = out.shape.rank() - 1; axis >= 0; --axis) {
-      out.strides[static_cast<std::size_t>(axis)] = stride;
-      stride *= out.shape[axis];
-    }
-    copy(call.inputs[0], out, run);
-    return true;
-  }
-  case OperatorId::fill:
-    fill(call.outputs[0], call.attributes[1].number(), run);
-    return true;
-  case OperatorId::random_uniform:
-  case OperatorId::random_normal:
-    draw(id, call, run);
-    return true;
-  case OperatorId::concat:
-    concat(call, run);
-    return true;
-  case OperatorId::pad:
-    pad(call, run);
-    return true;
-  default:
-    return false;
-  }
-}
+template <class Run>
+inline constexpr Entry<Run> kMoves[] = {
+    {OperatorId::cast, copied<Run>},         {OperatorId::contiguous, copied<Run>},
+    {OperatorId::view, viewed<Run>},         {OperatorId::fill, filled<Run>},
+    {OperatorId::random_uniform, draw<Run>}, {OperatorId::random_normal, draw<Run>},
+    {OperatorId::concat, concat<Run>},       {OperatorId::pad, pad<Run>},
+};
+
+template <class Run> bool moves(OperatorId id, const KernelCall& call, Run& run) { return queued(kMoves<Run>, id, call, run); }
 
 template <class Run> bool folds(OperatorId id, const KernelCall& call, Run& run) {
-  switch (id) {
-  case OperatorId::sum:
-  case OperatorId::mean:
-  case OperatorId::max_over:
-  case OperatorId::sum_to:
-  case OperatorId::matmul: {
-    const Fold fold = fold_of(id, call);
-    if (fold.kept.count == 0) return true;
-    if (compute_of(fold) == Compute::f32)
-      run.template fold<float>(fold);
-    else if (compute_of(fold) == Compute::f64)
-      run.template fold<double>(fold);
-    else
-      run.template fold<pointwise::Integer>(fold);
-    return true;
-  }
-  default:
-    return false;
-  }
+  if (!is_fold(id)) return false;
+  const Fold fold = fold_of(id, call);
+  if (fold.kept.count == 0) return true;
+  if (compute_of(fold) == Compute::f32)
+    run.template fold<float>(fold);
+  else if (compute_of(fold) == Compute::f64)
+    run.template fold<double>(fold);
+  else
+    run.template fold<pointwise::Integer>(fold);
+  return true;
 }
 
 template <class Run> bool rows(OperatorId id, const KernelCall& call, Run& run) {
-  switch (id) {
-  case OperatorId::softmax:
-  case OperatorId::log_softmax:
-  case OperatorId::softmax_vjp:
-  case OperatorId::log_softmax_vjp:
-  case OperatorId::max_over_mask: {
-    const Rows rows = rows_of(id, call);
-    if (rows.kept.count == 0 || rows.along.count == 0) return true;
-    if (computed_in(rows) == Compute::f32)
-      run.template rows<float>(rows);
-    else if (computed_in(rows) == Compute::f64)
-      run.template rows<double>(rows);
-    else
-      run.template rows<pointwise::Integer>(rows);
-    return true;
-  }
-  default:
-    return false;
-  }
+  if (!is_of_rows(id)) return false;
+  const Rows rows = rows_of(id, call);
+  if (rows.kept.count == 0 || rows.along.count == 0) return true;
+  if (computed_in(rows) == Compute::f32)
+    run.template rows<float>(rows);
+  else if (computed_in(rows) == Compute::f64)
+    run.template rows<double>(rows);
+  else
+    run.template rows<pointwise::Integer>(rows);
+  return true;
 }
 
 } // namespace cairn::gpu

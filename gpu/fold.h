@@ -8,7 +8,9 @@
 #include "gpu/elementwise.h"
 #include "ops/pointwise.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace cairn::gpu {
 
@@ -21,7 +23,13 @@ struct Fold {
   int lanes = 1;
 };
 
-// sum, mean, max_over, sum_to, matmul. Null operators are refused by the shape rules.
+// Operators of this family.
+inline constexpr OperatorId kFoldOperators[] = {OperatorId::sum, OperatorId::mean, OperatorId::max_over, OperatorId::sum_to,
+                                                OperatorId::matmul};
+inline bool is_fold(OperatorId op) {
+  return std::find(std::begin(kFoldOperators), std::end(kFoldOperators), op) != std::end(kFoldOperators);
+}
+// Null operators are refused by the shape rules.
 Fold fold_of(OperatorId op, const KernelCall& call);
 // In which it is computed.
 inline Compute compute_of(const Fold& fold) { return compute_of(fold.kept.out.dtype); }

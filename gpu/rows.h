@@ -9,7 +9,9 @@
 #include "gpu/elementwise.h"
 #include "ops/pointwise.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace cairn::gpu {
 
@@ -20,7 +22,12 @@ struct Rows {
   int lanes = 32;
 };
 
-// softmax, log_softmax, softmax_vjp, log_softmax_vjp, max_over_mask.
+// Operators of this family.
+inline constexpr OperatorId kRowOperators[] = {OperatorId::softmax, OperatorId::log_softmax, OperatorId::softmax_vjp,
+                                               OperatorId::log_softmax_vjp, OperatorId::max_over_mask};
+inline bool is_of_rows(OperatorId op) {
+  return std::find(std::begin(kRowOperators), std::end(kRowOperators), op) != std::end(kRowOperators);
+}
 Rows rows_of(OperatorId op, const KernelCall& call);
 Compute computed_in(const Rows& rows);
 

@@ -157,14 +157,6 @@ private:
 // threads: that share the work of large kernels; 0: as many as there are processors. Results do not depend on it.
 std::unique_ptr<Device> make_cpu_device(Ledger& ledger, unsigned threads = 0);
 
-struct EmulatedOptions {
-  std::int64_t memory_bytes = 0;           // budget of its own; 0: none
-  std::int64_t bytes_per_second = 0;       // of copies between host and device; 0: as fast as they go
-  std::uint64_t random_delays = 0;         // seed of random pauses before each piece of work; 0: none. Results never depend on it
-  bool forget_ordering = false;            // for tests of the race checker: streams do not wait for each other
-};
-std::unique_ptr<Device> make_emulated_device(Ledger& ledger, const EmulatedOptions& options);
-
 // A device of the CUDA module, which is looked for and loaded now. Throws std::runtime_error with the reason if there is none.
 std::unique_ptr<Device> make_cuda_device(Ledger& ledger, int index);
 // A line for each device that make_cuda_device can make, by index: name, memory, compute capability. None: `why` has the reason.

@@ -1,4 +1,5 @@
-// Devices as users name them: cpu | emulated[,memory=SIZE][,bandwidth=SIZE] | cuda[:N].
+// Devices as users name them: cpu | emulated[,memory=SIZE][,bandwidth=SIZE] | cuda[:N]. A kind of device is defined beside its
+// device and listed in device_spec.cpp.
 #pragma once
 
 #include "ops/device.h"
@@ -13,7 +14,18 @@ namespace cairn::ops {
 // Makes the device for a machine; empty: the processor, which every machine has. The function may throw std::runtime_error.
 using DeviceMaker = std::function<std::unique_ptr<Device>(Ledger&)>;
 
-// False with a message if the text names no device. Sizes are numbers of bytes, or with KB MB GB TB, KiB MiB GiB TiB behind them.
+struct DeviceKind {
+  std::string_view name; // what users write, and behind it settings
+  std::string_view form; // all that they may write, for messages
+  char separator = 0;    // what settings begin with
+  // Settings from the separator on, or nothing. False with a message if they make no sense.
+  bool (*parse)(std::string_view settings, DeviceMaker& maker, std::string& message) = nullptr;
+};
+
+// Of "256MiB": numbers of bytes, or with KB MB GB TB, KiB MiB GiB TiB behind them. 0: no size.
+std::int64_t size_named(std::string_view text);
+
+// False with a message if the text names no device.
 bool parse_device(std::string_view text, DeviceMaker& maker, std::string& message);
 
 } // namespace cairn::ops

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ops/device.h"
-#include "ops/pointwise_list.h"
+#include "ops/signature.h"
 
 #include <cstdint>
 #include <initializer_list>
@@ -16,26 +16,7 @@
 
 namespace cairn::ops {
 
-enum class OperatorId : std::uint16_t {
-#define X(id, name, signature, text) id,
-#include "ops/operators.def"
-#undef X
-  count,
-  // Internal: kernels of reverse rules, applied by them alone. Their Operators have no derivatives.
-  before_internal = count - 1,
-#define X(id, Struct) id##_vjp,  // (cotangent, x, y): cotangent * slope
-  CAIRN_POINTWISE_UNARY(X) CAIRN_POINTWISE_PARAMETER(X)
-#undef X
-#define X(id, Struct) id##_vjp_a, id##_vjp_b,  // (cotangent, a, b, value)
-  CAIRN_POINTWISE_BINARY(X)
-#undef X
-#define X(id, signature, text) id,
-#include "ops/internal.def"
-#undef X
-  end
-};
-inline constexpr unsigned kOperators = static_cast<unsigned>(OperatorId::count);   // those of programs
-inline constexpr unsigned kAllOperators = static_cast<unsigned>(OperatorId::end);  // with internal ones
+enum class OperatorId : std::uint16_t; // operator_ids.h has the names
 
 // An operand that is no tensor. What an optional one means when absent is the operator's business. Each kind is made in one way and
 // stays as it is, so that what rules pass to operators is as well formed as what programs do; of another kind than asked for, it has 0,
@@ -209,9 +190,8 @@ inline constexpr std::uint32_t kKeepOutput = 1u << 31;  // the first output
 inline constexpr std::uint32_t kKeepInputs = kKeepOutput - 1;
 constexpr std::uint32_t keep_input(unsigned i) { return 1u << i; }
 
-struct Operator {
-  OperatorId id;
-  std::string_view name, signature, text;
+// What the file of its family says of an operator.
+struct Definition {
   Infer infer = nullptr;
   Kernel kernel = nullptr;       // null: a view that never copies, or one the runtime performs itself (to_device)
   ViewOf view = nullptr;
@@ -224,13 +204,20 @@ struct Operator {
   CostOf cost = nullptr;         // null: a flop an element of the result, the bytes of all operands
 };
 
+// With what operators.def says of it.
+struct Operator : Definition {
+  OperatorId id{};
+  std::string_view name, text;
+  Signature signature;
+};
+
 // Members of long lists are kept all or none.
 inline bool keeps_input(const Operator& op, std::size_t i) {
   return i < 31 ? (op.keep & keep_input(static_cast<unsigned>(i))) != 0 : (op.keep & kKeepInputs) != 0;
 }
 
 const Operator& operator_of(OperatorId id);
-// Those of programs; kOperators in all.
+// Those of programs.
 std::span<const Operator> all_operators();
 // As messages name it: + for %add.
 std::string_view shown_name(const Operator& op);
@@ -266,6 +253,8 @@ public:
   std::vector<double> read_numbers(const Tensor& t);
   double read_number(const Tensor& t);     // of one element
   Tensor to_device(const Tensor& t, Device& device);
+  // The operator.
+  Tensor cast(const Tensor& t, DType type);
 
 private:
   void check_places(const Call& call);

@@ -3,6 +3,10 @@
 // forward mode, where a formula becomes applications of operators. Types that are smaller are computed in one of these and
 // rounded once: bf16 in float, integers in Integer, or in the floating type of the result.
 //
+// Number is a number of programs (scalar_types.h), for the functions that those have too. In forward mode numbers have terms of
+// their own (vm/machine/derivative_rules.cpp): the tangent of a result is that of the operand times the slope, or what `tangent`
+// says, which may ask conditions, since numbers are known when the formula is.
+//
 // At kinks as for numbers: d|x| at 0 is 0; max and min take the first at ties, and a NaN wherever it is; d x^y by y at x = 0 is
 // 0, by x at y = 0 is 0.
 //
@@ -12,19 +16,17 @@
 
 #include "ops/operator.h"
 #include "ops/pointwise_list.h"
+#include "ops/scalar_types.h"
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
-#ifdef __CUDACC__
-#define CAIRN_HD __host__ __device__
-#else
+#ifndef __CUDACC__
 #include "ops/scalar_arcs.h"
 #include "ops/scalar_hyperbolic.h"
 #include "ops/scalar_math.h"
 #include "ops/scalar_power.h"
-// Into the loops of kernels, which become vectors only as a whole.
-#define CAIRN_HD __attribute__((always_inline))
 #endif
 
 namespace cairn::ops {
@@ -36,7 +38,7 @@ Term operator*(const Term& a, const Term& b);
 Term operator/(const Term& a, const Term& b);
 Term operator-(const Term& a);
 // The functions of pointwise_list.h, by the identifiers of their operators.
-#define X(id, Struct) Term id(const Term& x);
+#define X(id, Struct, ...) Term id(const Term& x);
 CAIRN_POINTWISE_UNARY(X)
 #undef X
 Term max(const Term& a, const Term& b);
@@ -51,39 +53,17 @@ Term bounded(const Term& x, const Term& most);
 
 namespace pointwise {
 
-// Integers modulo 2^64.
-struct Integer {
-  std::int64_t v = 0;
-  Integer() = default;
-  CAIRN_HD Integer(std::int64_t i) : v(i) {} // implicit, as the literals of formulas are
-  CAIRN_HD friend Integer operator+(Integer a, Integer b) { return wrapped(a.bits() + b.bits()); }
-  CAIRN_HD friend Integer operator-(Integer a, Integer b) { return wrapped(a.bits() - b.bits()); }
-  CAIRN_HD friend Integer operator*(Integer a, Integer b) { return wrapped(a.bits() * b.bits()); }
-  CAIRN_HD friend Integer operator-(Integer a) { return wrapped(0 - a.bits()); }
-  CAIRN_HD std::uint64_t bits() const { return static_cast<std::uint64_t>(v); }
-  CAIRN_HD static Integer wrapped(std::uint64_t bits) { return Integer(static_cast<std::int64_t>(bits)); }
-};
-
-// --- what formulas are made of, for scalars; for terms it is found above by the type of the arguments
-CAIRN_HD inline bool less(float a, float b) { return a < b; }
-CAIRN_HD inline bool less(double a, double b) { return a < b; }
-CAIRN_HD inline bool less(Integer a, Integer b) { return a.v < b.v; }
-CAIRN_HD inline bool less_equal(float a, float b) { return a <= b; }
-CAIRN_HD inline bool less_equal(double a, double b) { return a <= b; }
-CAIRN_HD inline bool less_equal(Integer a, Integer b) { return a.v <= b.v; }
-CAIRN_HD inline bool equal(float a, float b) { return a == b; }
-CAIRN_HD inline bool equal(double a, double b) { return a == b; }
-CAIRN_HD inline bool equal(Integer a, Integer b) { return a.v == b.v; }
-CAIRN_HD inline float where(bool c, float a, float b) { return c ? a : b; }
-CAIRN_HD inline double where(bool c, double a, double b) { return c ? a : b; }
-CAIRN_HD inline Integer where(bool c, Integer a, Integer b) { return c ? a : b; }
-// From -most to most. Slopes that go to 0 by a factor that does are taken there, so that the other factor does not overflow.
-CAIRN_HD inline float bounded(float x, float most) { return x > most ? most : x < -most ? -most : x; }
-CAIRN_HD inline double bounded(double x, double most) { return x > most ? most : x < -most ? -most : x; }
-
+// Numbers take all of them from the C library; there are none on a GPU.
+#ifdef __CUDACC__
+#define CAIRN_OF_NUMBERS(name)
+#else
+#define CAIRN_OF_NUMBERS(name)                                                                                                   \
+  CAIRN_HD inline Number name(Number x) { return ::name(x.v); }
+#endif
 #define CAIRN_SCALAR_FUNCTION(name)                                                                                              \
   CAIRN_HD inline float name(float x) { return ::name##f(x); }                                                                   \
-  CAIRN_HD inline double name(double x) { return ::name(x); }
+  CAIRN_HD inline double name(double x) { return ::name(x); }                                                                    \
+  CAIRN_OF_NUMBERS(name)
 CAIRN_SCALAR_FUNCTION(sqrt)
 CAIRN_SCALAR_FUNCTION(floor)
 CAIRN_SCALAR_FUNCTION(ceil)
@@ -95,7 +75,8 @@ CAIRN_HD inline bool turns(double x) { return scalar::magnitude(x) <= scalar::kM
 #undef CAIRN_SCALAR_FUNCTION
 #define CAIRN_SCALAR_FUNCTION(name)                                                                                              \
   CAIRN_HD inline float name(float x) { return scalar::name(x); }                                                                \
-  CAIRN_HD inline double name(double x) { return scalar::name(x); }
+  CAIRN_HD inline double name(double x) { return scalar::name(x); }                                                              \
+  CAIRN_OF_NUMBERS(name)
 #endif
 #ifdef __CUDACC__
 CAIRN_SCALAR_FUNCTION(sin)
@@ -108,6 +89,9 @@ CAIRN_HD inline float cos(float x) { return turns(x) ? scalar::cos(x) : ::cosf(x
 CAIRN_HD inline double cos(double x) { return turns(x) ? scalar::cos(x) : ::cos(x); }
 CAIRN_HD inline float tan(float x) { return turns(x) ? scalar::tan(x) : ::tanf(x); }
 CAIRN_HD inline double tan(double x) { return turns(x) ? scalar::tan(x) : ::tan(x); }
+CAIRN_OF_NUMBERS(sin)
+CAIRN_OF_NUMBERS(cos)
+CAIRN_OF_NUMBERS(tan)
 #endif
 CAIRN_SCALAR_FUNCTION(exp)
 CAIRN_SCALAR_FUNCTION(log)
@@ -124,6 +108,7 @@ CAIRN_SCALAR_FUNCTION(acosh)
 CAIRN_SCALAR_FUNCTION(atanh)
 CAIRN_SCALAR_FUNCTION(expm1)
 #undef CAIRN_SCALAR_FUNCTION
+#undef CAIRN_OF_NUMBERS
 CAIRN_HD inline Integer floor(Integer x) { return x; }
 CAIRN_HD inline Integer ceil(Integer x) { return x; }
 CAIRN_HD inline Integer trunc(Integer x) { return x; }
@@ -138,9 +123,14 @@ CAIRN_HD inline float pow(float a, float b) { return scalar::pow(a, b); }
 CAIRN_HD inline double pow(double a, double b) { return scalar::pow(a, b); }
 CAIRN_HD inline float atan2(float a, float b) { return scalar::atan2(a, b); }
 CAIRN_HD inline double atan2(double a, double b) { return scalar::atan2(a, b); }
+CAIRN_HD inline Number pow(Number a, Number b) { return ::pow(a.v, b.v); }
+CAIRN_HD inline Number atan2(Number a, Number b) { return ::atan2(a.v, b.v); }
 #endif
 CAIRN_HD inline float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
 CAIRN_HD inline double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+// Never -0.
+template <class T> CAIRN_HD inline T magnitude(T x) { return where(less_equal(x, T(0)), T(0) - x, x); }
+CAIRN_HD inline Number magnitude(Number x) { return ::fabs(x.v); }
 
 // What the slope of a function looks at; of the rest only descriptions are kept.
 inline constexpr unsigned kNothing = 0, kFirst = 1, kSecond = 2, kValue = 4;
@@ -154,20 +144,22 @@ template <> inline constexpr double kLeastSquares<double> = 1e-280;
 template <> inline constexpr double kMostSquares<double> = 1e300;
 
 // --- of one operand. `closed`: integers give integers; otherwise they are computed as floating numbers.
-// value(x) and slope(x, y), the derivative at x where y is the value.
+// value(x) and slope(x, y), the derivative at x where y is the value; tangent(x, y, t) of numbers.
 
 struct Neg {
   static constexpr bool closed = true;
   static constexpr unsigned needs = kNothing;
   template <class T> CAIRN_HD static T value(T x) { return -x; }
   template <class T> CAIRN_HD static T slope(T, T) { return T(-1); }
+  template <class T> static T tangent(T, T, T t) { return -t; }
 };
 
 struct Abs {
   static constexpr bool closed = true;
   static constexpr unsigned needs = kFirst;
-  template <class T> CAIRN_HD static T value(T x) { return where(less_equal(x, T(0)), T(0) - x, x); } // 0 - x: never -0
+  template <class T> CAIRN_HD static T value(T x) { return magnitude(x); }
   template <class T> CAIRN_HD static T slope(T x, T) { return where(less(T(0), x), T(1), where(less(x, T(0)), T(-1), T(0))); }
+  template <class T> static T tangent(T x, T, T t) { return equal(x, T(0)) ? T(0) : less(x, T(0)) ? -t : t; }
 };
 
 struct Sqrt {
@@ -175,6 +167,7 @@ struct Sqrt {
   static constexpr unsigned needs = kValue;
   template <class T> CAIRN_HD static T value(T x) { return sqrt(x); }
   template <class T> CAIRN_HD static T slope(T, T y) { return T(0.5) / y; }
+  template <class T> static T tangent(T, T y, T t) { return t / (T(2) * y); }
 };
 
 struct Exp {
@@ -189,6 +182,7 @@ struct Log {
   static constexpr unsigned needs = kFirst;
   template <class T> CAIRN_HD static T value(T x) { return log(x); }
   template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / x; }
+  template <class T> static T tangent(T x, T, T t) { return t / x; }
 };
 
 struct Sin {
@@ -212,6 +206,7 @@ struct Cos {
   template <class T> CAIRN_HD static T turning_value(T x) { return scalar::cos(x); }
   template <class T> CAIRN_HD static T turning_slope(T x) { return -scalar::sin(x); }
 #endif
+  template <class T> static T tangent(T x, T, T t) { return -(t * sin(x)); }
 };
 
 struct Tan {
@@ -229,6 +224,7 @@ struct Asin {
   static constexpr unsigned needs = kFirst;
   template <class T> CAIRN_HD static T value(T x) { return asin(x); }
   template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / sqrt(T(1) - x * x); }
+  template <class T> static T tangent(T x, T, T t) { return t / sqrt(T(1) - x * x); }
 };
 
 struct Acos {
@@ -236,6 +232,7 @@ struct Acos {
   static constexpr unsigned needs = kFirst;
   template <class T> CAIRN_HD static T value(T x) { return acos(x); }
   template <class T> CAIRN_HD static T slope(T x, T) { return T(-1) / sqrt(T(1) - x * x); }
+  template <class T> static T tangent(T x, T, T t) { return -(t / sqrt(T(1) - x * x)); }
 };
 
 struct Atan {
@@ -243,6 +240,7 @@ struct Atan {
   static constexpr unsigned needs = kFirst;
   template <class T> CAIRN_HD static T value(T x) { return atan(x); }
   template <class T> CAIRN_HD static T slope(T x, T) { return T(1) / (T(1) + x * x); }
+  template <class T> static T tangent(T x, T, T t) { return t / (T(1) + x * x); }
 };
 
 struct Tanh {
@@ -420,7 +418,15 @@ struct Elu {
   template <class T> CAIRN_HD static T slope(T x, T, T p) { return where(less(T(0), x), T(1), p * exp(x)); }
 };
 
-// --- of two operands: value(a, b), slope_a(a, b, v), slope_b(a, b, v)
+// --- of two operands: value(a, b), slope_a(a, b, v), slope_b(a, b, v); tangent(a, b, v, ta, tb) of numbers, where a null tangent
+// is none
+
+// What both operands contribute, or the one that has a tangent.
+template <class T, class ByA, class ByB> T contributed(const T* ta, const T* tb, const ByA& by_a, const ByB& by_b) {
+  if (ta == nullptr) return by_b(*tb);
+  if (tb == nullptr) return by_a(*ta);
+  return by_a(*ta) + by_b(*tb);
+}
 
 struct Add {
   static constexpr bool closed = true;
@@ -428,6 +434,10 @@ struct Add {
   template <class T> CAIRN_HD static T value(T a, T b) { return a + b; }
   template <class T> CAIRN_HD static T slope_a(T, T, T) { return T(1); }
   template <class T> CAIRN_HD static T slope_b(T, T, T) { return T(1); }
+  template <class T> static T tangent(T, T, T, const T* ta, const T* tb) {
+    return contributed(
+        ta, tb, [&](const T& t) -> T { return t; }, [&](const T& t) -> T { return t; });
+  }
 };
 
 struct Sub {
@@ -436,6 +446,10 @@ struct Sub {
   template <class T> CAIRN_HD static T value(T a, T b) { return a - b; }
   template <class T> CAIRN_HD static T slope_a(T, T, T) { return T(1); }
   template <class T> CAIRN_HD static T slope_b(T, T, T) { return T(-1); }
+  template <class T> static T tangent(T, T, T, const T* ta, const T* tb) {
+    return contributed(
+        ta, tb, [&](const T& t) -> T { return t; }, [&](const T& t) -> T { return -t; });
+  }
 };
 
 struct Mul {
@@ -444,6 +458,10 @@ struct Mul {
   template <class T> CAIRN_HD static T value(T a, T b) { return a * b; }
   template <class T> CAIRN_HD static T slope_a(T, T b, T) { return b; }
   template <class T> CAIRN_HD static T slope_b(T a, T, T) { return a; }
+  template <class T> static T tangent(T a, T b, T, const T* ta, const T* tb) {
+    return contributed(
+        ta, tb, [&](const T& t) -> T { return t * b; }, [&](const T& t) -> T { return t * a; });
+  }
 };
 
 struct Div {
@@ -452,6 +470,10 @@ struct Div {
   template <class T> CAIRN_HD static T value(T a, T b) { return a / b; }
   template <class T> CAIRN_HD static T slope_a(T, T b, T) { return T(1) / b; }
   template <class T> CAIRN_HD static T slope_b(T, T b, T v) { return -v / b; }
+  template <class T> static T tangent(T, T b, T v, const T* ta, const T* tb) {
+    return contributed(
+        ta, tb, [&](const T& t) -> T { return t / b; }, [&](const T& t) -> T { return -(v * t / b); });
+  }
 };
 
 // The first where it is not smaller or a NaN. (A NaN alone is not equal to itself.)
@@ -482,8 +504,16 @@ struct Expt {
   static constexpr unsigned needs_a = kFirst | kSecond, needs_b = kFirst | kValue;
   template <class T> CAIRN_HD static T value(T a, T b) { return pow(a, b); }
   template <class T> CAIRN_HD static T slope_a(T a, T b, T) { return where(equal(b, T(0)), T(0), b * pow(a, b - T(1))); }
-  template <class T> CAIRN_HD static T slope_b(T a, T, T v) { // 0 of infinity to the -1 too
-    return where(equal(a, T(0)), T(0), where(equal(v, T(0)), T(0), v * log(a)));
+  template <class T> CAIRN_HD static T slope_b(T a, T, T v) {
+    if constexpr (std::is_same_v<T, Number>)
+      return where(equal(a, T(0)), T(0), v * log(a));
+    else // 0 of infinity to the -1 too
+      return where(equal(a, T(0)), T(0), where(equal(v, T(0)), T(0), v * log(a)));
+  }
+  template <class T> static T tangent(T a, T b, T v, const T* ta, const T* tb) {
+    return contributed(
+        ta, tb, [&](const T& t) -> T { return equal(b, T(0)) ? T(0) : t * (b * pow(a, b - T(1))); },
+        [&](const T& t) -> T { return equal(a, T(0)) ? T(0) : t * (v * log(a)); });
   }
 };
 
@@ -493,12 +523,18 @@ struct Atan2 {
   template <class T> CAIRN_HD static T value(T a, T b) { return atan2(a, b); }
   template <class T> CAIRN_HD static T slope_a(T a, T b, T) { return over_squares(b, a); }
   template <class T> CAIRN_HD static T slope_b(T a, T b, T) { return -over_squares(a, b); }
+  template <class T> static T tangent(T a, T b, T, const T* ta, const T* tb) {
+    const T squares = a * a + b * b;
+    return contributed(
+        ta, tb, [&](const T& t) -> T { return t * (b / squares); }, [&](const T& t) -> T { return -(t * (a / squares)); });
+  }
 
 private:
   template <class T> CAIRN_HD static T size(T x) { return where(less(x, T(0)), -x, x); }
-  // x / (x^2 + y^2); where the squares do not fit, by the quotient of the smaller and the larger.
+  // x / (x^2 + y^2); where the squares do not fit, of elements, by the quotient of the smaller and the larger.
   template <class T> CAIRN_HD static T over_squares(T x, T y) {
     T squares = x * x + y * y;
+    if constexpr (std::is_same_v<T, Number>) return x / squares;
     auto larger = less(size(y), size(x));
     T most = where(larger, x, y), q = where(larger, y, x) / most;
     T far = where(larger, T(1), q) / (most * (T(1) + q * q));

@@ -1,21 +1,41 @@
 // Which operators are functions of the elements at one place: identifier of the operator and struct in pointwise.h. Kernels of
 // every device, reverse and forward rules are made from these lists, and so are the identifiers of the kernels of reverse rules
-// (operator.h).
+// (operator_ids.h).
+//
+// Functions that numbers have too say more: the name that the compiler knows them by, what their instruction gives of the
+// operands b and c, and what the operator gives. Instruction, builtin, operator and derivatives of numbers are made from such a
+// row.
 #pragma once
+
+// Two operands, numbers or tensors. The first have instructions with constant operands beside (opcodes.def).
+#define CAIRN_NUMBER_SIGNS(X)                                                                                                    \
+  X(add, Add, "+", "b + c", "sum")                                                                                               \
+  X(sub, Sub, "-", "b - c", "difference")                                                                                        \
+  X(mul, Mul, "*", "b * c", "product")                                                                                           \
+  X(div, Div, "/", "b / c", "quotient; of integers too a floating one")
+#define CAIRN_NUMBER_BINARY(X)                                                                                                   \
+  X(max, Max, "max", "the larger of b and c", "the larger; a NaN wins; at ties the derivative goes to the first")                \
+  X(min, Min, "min", "the smaller of b and c", "the smaller; a NaN wins; at ties the derivative goes to the first")              \
+  X(expt, Expt, "expt", "b to the power c", "power; of integers too a floating one")                                             \
+  X(atan2, Atan2, "%atan2", "the angle of the point (c, b)", "angle of the point (second, first)")
+
+// One operand, a number or tensor.
+#define CAIRN_NUMBER_UNARY(X)                                                                                                    \
+  X(neg, Neg, "%neg", "- b", "negation")                                                                                         \
+  X(abs, Abs, "abs", "|b|", "absolute value; derivative 0 at 0")                                                                 \
+  X(sqrt, Sqrt, "sqrt", "square root of b; exact for exact squares", "square root")                                              \
+  X(exp, Exp, "exp", "e^b", "exponential")                                                                                       \
+  X(log, Log, "log", "natural logarithm of b", "natural logarithm")                                                              \
+  X(sin, Sin, "sin", "sin b", "sine")                                                                                            \
+  X(cos, Cos, "cos", "cos b", "cosine")                                                                                          \
+  X(tan, Tan, "tan", "tan b", "tangent")                                                                                         \
+  X(asin, Asin, "asin", "asin b", "arc sine")                                                                                    \
+  X(acos, Acos, "acos", "acos b", "arc cosine")                                                                                  \
+  X(atan, Atan, "atan", "atan b", "arc tangent")
 
 // One operand.
 #define CAIRN_POINTWISE_UNARY(X)                                                                                                 \
-  X(neg, Neg)                                                                                                                    \
-  X(abs, Abs)                                                                                                                    \
-  X(sqrt, Sqrt)                                                                                                                  \
-  X(exp, Exp)                                                                                                                    \
-  X(log, Log)                                                                                                                    \
-  X(sin, Sin)                                                                                                                    \
-  X(cos, Cos)                                                                                                                    \
-  X(tan, Tan)                                                                                                                    \
-  X(asin, Asin)                                                                                                                  \
-  X(acos, Acos)                                                                                                                  \
-  X(atan, Atan)                                                                                                                  \
+  CAIRN_NUMBER_UNARY(X)                                                                                                          \
   X(tanh, Tanh)                                                                                                                  \
   X(sigmoid, Sigmoid)                                                                                                            \
   X(relu, Relu)                                                                                                                  \
@@ -44,15 +64,7 @@
   X(elu, Elu)
 
 // Two operands.
-#define CAIRN_POINTWISE_BINARY(X)                                                                                                \
-  X(add, Add)                                                                                                                    \
-  X(sub, Sub)                                                                                                                    \
-  X(mul, Mul)                                                                                                                    \
-  X(div, Div)                                                                                                                    \
-  X(max, Max)                                                                                                                    \
-  X(min, Min)                                                                                                                    \
-  X(expt, Expt)                                                                                                                  \
-  X(atan2, Atan2)
+#define CAIRN_POINTWISE_BINARY(X) CAIRN_NUMBER_SIGNS(X) CAIRN_NUMBER_BINARY(X)
 
 // Two operands, result 0 or 1 of type u8; computed in the type promoted from the operands. No derivatives.
 #define CAIRN_POINTWISE_COMPARE(X)                                                                                               \

@@ -1,6 +1,6 @@
 // Applying operators: shape rule, storage or view, launch. And elements in and out of the host's memory.
 #include "ops/convert.h"
-#include "ops/operator.h"
+#include "ops/operator_ids.h"
 
 #include <fmt/format.h>
 
@@ -47,13 +47,13 @@ void add_view(Few<View>& to, const Tensor& t) {
 void check_operands(const Operator& op, std::span<const Tensor> inputs) {
   std::size_t i = 0;
   bool list = false;
-  for (const char letter : op.signature) {
-    if (letter == 'V') {
+  for (const OperandSpec& spec : op.signature) {
+    if (spec.kind == OperandSpec::Kind::tensors) {
       list = true;
       for (; i < inputs.size(); ++i)
         if (inputs[i].weak) throw OperatorError(fmt::format("{}: a list of tensors holds a number", shown_name(op)));
-    } else if (letter == 'T' || letter == 'X' || letter == 'I') {
-      if (i < inputs.size() && letter == 'T' && inputs[i].weak)
+    } else if (spec.is_one_tensor()) {
+      if (i < inputs.size() && spec.kind == OperandSpec::Kind::tensor && inputs[i].weak)
         throw OperatorError(fmt::format("{}: operand {} is a number where a tensor is needed", shown_name(op), i + 1));
       ++i;
     }
@@ -437,6 +437,8 @@ double Runtime::read_number(const Tensor& t) {
   if (!t.weak && t.elements() != 1) throw OperatorError(fmt::format("a tensor of shape {} is not one number", t.shape.text()));
   return read_numbers(t).front();
 }
+
+Tensor Runtime::cast(const Tensor& t, DType type) { return apply(OperatorId::cast, {t}, {.values = {Attribute::of_type(type)}}); }
 
 Tensor Runtime::to_device(const Tensor& t, Device& device) {
   if (t.device() == &device) return t;

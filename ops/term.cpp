@@ -1,4 +1,5 @@
 // Formulas of terms: what an operator sign or function means is an application of the operator; literals are computed at once.
+#include "ops/operator_ids.h"
 #include "ops/pointwise.h"
 
 namespace cairn::ops {
@@ -50,7 +51,7 @@ Term operator/(const Term& a, const Term& b) {
 Term operator-(const Term& a) { return a.algebra() == nullptr ? Term(-a.literal()) : apply(OperatorId::neg, {a}); }
 
 // Formulas apply these to terms only, never to literals.
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   Term id(const Term& x) { return apply(OperatorId::id, {x}); }
 CAIRN_POINTWISE_UNARY(X)
 #undef X

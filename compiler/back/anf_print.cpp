@@ -87,7 +87,7 @@ private:
     case Opcode::primitive:
       return std::string(bytecode::kPrimitives[s.index].name) + atoms(s.operands);
     case Opcode::tensor:
-      return std::string(bytecode::kTensorOperators[s.index].name) + atoms(s.operands);
+      return std::string(bytecode::tensor_operators()[s.index].name) + atoms(s.operands);
     case Opcode::host:
       return op + ' ' + unit_.ground.imports[s.index].name + atoms(s.operands);
     case Opcode::capture:

@@ -11,11 +11,6 @@ namespace cairn::compiler::back {
 namespace {
 
 constexpr Builtin kInstructions[] = {
-    {"+", Opcode::add, 2, 2},
-    {"-", Opcode::sub, 2, 2},
-    {"*", Opcode::mul, 2, 2},
-    {"/", Opcode::div, 2, 2},
-    {"%neg", Opcode::neg, 1, 1},
     {"quotient", Opcode::quotient, 2, 2},
     {"remainder", Opcode::remainder, 2, 2},
     {"modulo", Opcode::modulo, 2, 2},
@@ -24,20 +19,6 @@ constexpr Builtin kInstructions[] = {
     {">", Opcode::lt, 2, 2, true},
     {">=", Opcode::le, 2, 2, true},
     {"=", Opcode::num_eq, 2, 2},
-    {"max", Opcode::max, 2, 2},
-    {"min", Opcode::min, 2, 2},
-    {"expt", Opcode::expt, 2, 2},
-    {"%atan2", Opcode::atan2, 2, 2},
-    {"abs", Opcode::abs, 1, 1},
-    {"sqrt", Opcode::sqrt, 1, 1},
-    {"exp", Opcode::exp, 1, 1},
-    {"log", Opcode::log, 1, 1},
-    {"sin", Opcode::sin, 1, 1},
-    {"cos", Opcode::cos, 1, 1},
-    {"tan", Opcode::tan, 1, 1},
-    {"asin", Opcode::asin, 1, 1},
-    {"acos", Opcode::acos, 1, 1},
-    {"atan", Opcode::atan, 1, 1},
     {"exact->inexact", Opcode::inexact, 1, 1},
     {"cons", Opcode::cons, 2, 2},
     {"car", Opcode::car, 1, 1},
@@ -69,12 +50,14 @@ constexpr Builtin kInstructions[] = {
 std::unordered_map<std::string_view, Builtin> make_table() {
   std::unordered_map<std::string_view, Builtin> table;
   for (const Builtin& b : kInstructions) table.emplace(b.name, b);
+  for (const bytecode::NumberFunction& f : bytecode::kNumberFunctions)
+    table.emplace(f.name, Builtin{f.name, f.op, f.operands, f.operands});
   for (std::uint16_t i = 0; i < std::size(bytecode::kPrimitives); ++i) {
     const bytecode::PrimitiveInfo& p = bytecode::kPrimitives[i];
     table.emplace(p.name, Builtin{p.name, Opcode::primitive, p.least, p.most, false, i});
   }
-  for (std::uint16_t i = 0; i < std::size(bytecode::kTensorOperators); ++i) {
-    const bytecode::TensorInfo& t = bytecode::kTensorOperators[i];
+  for (std::uint16_t i = 0; i < bytecode::tensor_operators().size(); ++i) {
+    const bytecode::TensorInfo& t = bytecode::tensor_operators()[i];
     if (t.name.front() != '%') table.emplace(t.name, Builtin{t.name, Opcode::tensor, t.least, t.most, false, i});
   }
   return table;

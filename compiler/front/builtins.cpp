@@ -29,18 +29,8 @@ constexpr Builtin kInstructions[] = {
     {"quotient", "quotient", 2, 2, Shape::direct},
     {"remainder", "remainder", 2, 2, Shape::direct},
     {"modulo", "modulo", 2, 2, Shape::direct},
-    {"expt", "expt", 2, 2, Shape::direct},
     {"atan", "atan", 1, 2, Shape::arctangent},
-    {"abs", "abs", 1, 1, Shape::direct},
     {"magnitude", "abs", 1, 1, Shape::direct},
-    {"sqrt", "sqrt", 1, 1, Shape::direct},
-    {"exp", "exp", 1, 1, Shape::direct},
-    {"log", "log", 1, 1, Shape::direct},
-    {"sin", "sin", 1, 1, Shape::direct},
-    {"cos", "cos", 1, 1, Shape::direct},
-    {"tan", "tan", 1, 1, Shape::direct},
-    {"asin", "asin", 1, 1, Shape::direct},
-    {"acos", "acos", 1, 1, Shape::direct},
     {"exact->inexact", "exact->inexact", 1, 1, Shape::direct},
     {"inexact", "exact->inexact", 1, 1, Shape::direct},
     {"exact", "inexact->exact", 1, 1, Shape::direct},
@@ -101,8 +91,10 @@ struct Table {
         if (b.name == name) return;
       all.push_back({name, name, least, most, Shape::direct});
     };
+    for (const auto& f : bytecode::kNumberFunctions)
+      if (f.name.front() != '%') direct(f.name, f.operands, f.operands);
     for (const auto& p : bytecode::kPrimitives) direct(p.name, p.least, p.most);
-    for (const auto& t : bytecode::kTensorOperators)
+    for (const auto& t : bytecode::tensor_operators())
       if (t.name.front() != '%') direct(t.name, t.least, t.most);
     for (const auto& r : bytecode::kRunOperators) direct(r.name, r.parameters, r.parameters);
     for (const Builtin& b : all) by_name.emplace(b.name, &b);

@@ -3,6 +3,7 @@
 #include "ops/cpu/arena.h"
 #include "ops/cpu/pace.h"
 #include "ops/cpu/workers.h"
+#include "ops/device_spec.h"
 #include "ops/operator.h"
 
 #include <cstring>
@@ -59,6 +60,9 @@ private:
 };
 
 } // namespace
+
+extern const DeviceKind kCpu;
+constinit const DeviceKind kCpu{"cpu", "cpu", 0, [](std::string_view, DeviceMaker&, std::string&) { return true; }};
 
 std::unique_ptr<Device> make_cpu_device(Ledger& ledger, unsigned threads) { return std::make_unique<CpuDevice>(ledger, threads); }
 

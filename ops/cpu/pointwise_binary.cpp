@@ -61,13 +61,13 @@ void where_kernel(const KernelCall& call) {
   elementwise(call, compute, loop, details);
 }
 
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   template void binary_kernel<pointwise::Struct>(const KernelCall&);                                                             \
   template void binary_vjp_a_kernel<pointwise::Struct>(const KernelCall&);                                                       \
   template void binary_vjp_b_kernel<pointwise::Struct>(const KernelCall&);
 CAIRN_POINTWISE_BINARY(X)
 #undef X
-#define X(id, Struct) template void compare_kernel<pointwise::Struct>(const KernelCall&);
+#define X(id, Struct, ...) template void compare_kernel<pointwise::Struct>(const KernelCall&);
 CAIRN_POINTWISE_COMPARE(X)
 #undef X
 

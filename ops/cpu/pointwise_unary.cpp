@@ -48,12 +48,12 @@ template <class F> void parameter_vjp_kernel(const KernelCall& call) {
               with_parameter<F>(call.attributes));
 }
 
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   template void unary_kernel<pointwise::Struct>(const KernelCall&);                                                              \
   template void unary_vjp_kernel<pointwise::Struct>(const KernelCall&);
 CAIRN_POINTWISE_UNARY(X)
 #undef X
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   template void parameter_kernel<pointwise::Struct>(const KernelCall&);                                                          \
   template void parameter_vjp_kernel<pointwise::Struct>(const KernelCall&);
 CAIRN_POINTWISE_PARAMETER(X)

@@ -1,6 +1,6 @@
 // The mark by which library and module know that they were built from the same sources.
 #include "ops/cuda/module.h"
-#include "ops/operator.h"
+#include "ops/operator_ids.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,12 @@
 // Devices of the CUDA module: looks for it, checks that it fits, and hands on. Without the module, a driver or a GPU there is one
 // clear message.
 #include "ops/cuda/module.h"
+#include "ops/device_spec.h"
 #include "ops/module_loader.h"
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <dlfcn.h>
 
 namespace cairn::ops {
@@ -26,7 +28,24 @@ const CudaModule* loaded(std::string& why) {
   return table;
 }
 
+bool parsed(std::string_view settings, DeviceMaker& maker, std::string& message) {
+  int index = 0;
+  if (!settings.empty()) {
+    const std::string_view digits = settings.substr(1);
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (code != std::errc() || end != digits.data() + digits.size() || index < 0) {
+      message = fmt::format("cuda: expected cuda:N, got `cuda{}`", settings);
+      return false;
+    }
+  }
+  maker = [index](Ledger& ledger) { return make_cuda_device(ledger, index); };
+  return true;
+}
+
 } // namespace
+
+extern const DeviceKind kCuda;
+constinit const DeviceKind kCuda{"cuda", "cuda[:N]", ':', parsed};
 
 std::unique_ptr<Device> make_cuda_device(Ledger& ledger, int index) {
   std::string why;

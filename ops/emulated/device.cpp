@@ -1,7 +1,10 @@
 // The emulated device: a second memory beside the host's, with a budget of its own, slow copies if wanted, and streams that are
 // threads. All that a GPU does about residence, transfers and order can be run here, raced, and tested: kernels are those of the
 // registry, so that results are equal to the bit to those of the CPU device.
+#include "ops/emulated/device.h"
+
 #include "ops/arena.h"
+#include "ops/device_spec.h"
 #include "ops/emulated/stream.h"
 
 #include <fmt/format.h>
@@ -254,10 +257,36 @@ private:
   Streams streams_;
 };
 
+bool parsed(std::string_view settings, DeviceMaker& maker, std::string& message) {
+  EmulatedOptions options;
+  while (!settings.empty()) {
+    settings.remove_prefix(1);
+    std::string_view setting = settings.substr(0, settings.find(','));
+    settings.remove_prefix(setting.size());
+    std::size_t equals = setting.find('=');
+    std::string_view name = setting.substr(0, equals);
+    std::int64_t bytes = equals == std::string_view::npos ? 0 : size_named(setting.substr(equals + 1));
+    if (name != "memory" && name != "bandwidth") {
+      message = fmt::format("emulated: `{}` is neither memory=SIZE nor bandwidth=SIZE", setting);
+      return false;
+    }
+    if (bytes == 0) {
+      message = fmt::format("emulated: expected {}=SIZE, a size like 256MiB, got `{}`", name, setting);
+      return false;
+    }
+    (name == "memory" ? options.memory_bytes : options.bytes_per_second) = bytes;
+  }
+  maker = [options](Ledger& ledger) { return make_emulated_device(ledger, options); };
+  return true;
+}
+
 } // namespace
 
 std::unique_ptr<Device> make_emulated_device(Ledger& ledger, const EmulatedOptions& options) {
   return std::make_unique<EmulatedDevice>(ledger, options);
 }
+
+extern const DeviceKind kEmulated;
+constinit const DeviceKind kEmulated{"emulated", "emulated[,memory=SIZE][,bandwidth=SIZE]", ',', parsed};
 
 } // namespace cairn::ops

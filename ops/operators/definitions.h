@@ -1,25 +1,11 @@
 // What the families of operators put into the registry, and what their rules share.
 #pragma once
 
-#include "ops/operator.h"
+#include "ops/operator_ids.h"
 
 #include <string_view>
 
 namespace cairn::ops {
-
-// The columns of Operator that operators.def does not have.
-struct Definition {
-  Infer infer = nullptr;
-  Kernel kernel = nullptr;
-  ViewOf view = nullptr;
-  Vjp vjp = nullptr;
-  Jvp jvp = nullptr;
-  std::uint32_t keep = 0;
-  bool may_overwrite = false;
-  Slices slices = Slices::other;
-  PlacesOf places = nullptr;
-  CostOf cost = nullptr;
-};
 
 // One for each operator, in the file of its family. A missing one does not link.
 namespace definitions {
@@ -30,11 +16,11 @@ namespace definitions {
 #define X(id, name, signature, text) extern const Definition id;
 #include "ops/operators.def"
 #undef X
-#define X(id, Struct) extern const Definition id##_vjp;
+#define X(id, Struct, ...) extern const Definition id##_vjp;
 CAIRN_POINTWISE_UNARY(X)
 CAIRN_POINTWISE_PARAMETER(X)
 #undef X
-#define X(id, Struct) extern const Definition id##_vjp_a, id##_vjp_b;
+#define X(id, Struct, ...) extern const Definition id##_vjp_a, id##_vjp_b;
 CAIRN_POINTWISE_BINARY(X)
 #undef X
 // clang-format on

@@ -189,7 +189,7 @@ constexpr Definition differentiable(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp
 
 namespace definitions {
 
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   constinit const Definition id =                                                                                                \
       differentiable(infer_unary<Struct::closed>, cpu::unary_kernel<Struct>, unary_vjp<Struct, OperatorId::id##_vjp>,            \
                      unary_jvp<Struct>, kept(Struct::needs));                                                                    \
@@ -197,14 +197,14 @@ namespace definitions {
 CAIRN_POINTWISE_UNARY(X)
 #undef X
 
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   constinit const Definition id = differentiable(infer_unary<Struct::closed>, cpu::parameter_kernel<Struct>,                     \
                                                  unary_vjp<Struct, OperatorId::id##_vjp>, id##_jvp, kept(Struct::needs));        \
   constinit const Definition id##_vjp = pointwise_definition(rules::infer_same, cpu::parameter_vjp_kernel<Struct>);
 CAIRN_POINTWISE_PARAMETER(X)
 #undef X
 
-#define X(id, Struct)                                                                                                            \
+#define X(id, Struct, ...)                                                                                                       \
   constinit const Definition id = differentiable(infer_binary<Struct::closed>, cpu::binary_kernel<Struct>,                       \
                                                  binary_vjp<Struct, OperatorId::id##_vjp_a, OperatorId::id##_vjp_b>,             \
                                                  binary_jvp<Struct>, kept(Struct::needs_a | Struct::needs_b));                   \
@@ -213,7 +213,7 @@ CAIRN_POINTWISE_PARAMETER(X)
 CAIRN_POINTWISE_BINARY(X)
 #undef X
 
-#define X(id, Struct) constinit const Definition id = pointwise_definition(infer_compare, cpu::compare_kernel<Struct>);
+#define X(id, Struct, ...) constinit const Definition id = pointwise_definition(infer_compare, cpu::compare_kernel<Struct>);
 CAIRN_POINTWISE_COMPARE(X)
 #undef X
 

@@ -126,7 +126,7 @@ void adaptive_vjp(const VjpCall& call) {
 Cost cost(const Call& call, const ResultTypes& results) {
   const auto n = static_cast<double>(call.inputs[0].elements()), m = static_cast<double>(results.types[0].shape.elements());
   double window = 1;
-  if (call.op.signature.find('l') != std::string_view::npos && is_present(call.attributes, kKernel))
+  if (call.op.signature.letters().find('l') != std::string_view::npos && is_present(call.attributes, kKernel))
     for (const std::int64_t size :
          spatial_attribute("pool", "sizes", call.attributes, kKernel, call.inputs[0].rank() - 2, 1, 0))
       window *= static_cast<double>(size);

@@ -7,48 +7,47 @@ namespace cairn::ops {
 
 namespace {
 
-Operator make(OperatorId id, std::string_view name, std::string_view signature, std::string_view text, const Definition& d) {
-  Operator op;
-  op.id = id;
-  op.name = name;
-  op.signature = signature;
-  op.text = text;
-  op.infer = d.infer;
-  op.kernel = d.kernel;
-  op.view = d.view;
-  op.vjp = d.vjp;
-  op.jvp = d.jvp;
-  op.keep = d.keep;
-  op.may_overwrite = d.may_overwrite;
-  op.slices = d.slices;
-  op.places = d.places;
-  op.cost = d.cost;
-  return op;
+Operator make(OperatorId id, std::string_view name, const Signature& signature, std::string_view text, const Definition& d) {
+  return {d, id, name, text, signature};
 }
 
 const std::array<Operator, kAllOperators>& table() {
   // clang-format off
   static const std::array<Operator, kAllOperators> operators = {
-#define X(id, name, signature, text) make(OperatorId::id, name, signature, text, definitions::id),
+#define X(id, name, signature, text) make(OperatorId::id, name, Signature(signature), text, definitions::id),
 #include "ops/operators.def"
 #undef X
-#define X(id, Struct) make(OperatorId::id##_vjp, "%" #id "_vjp", "TXX", "reverse rule of " #id, definitions::id##_vjp),
+#define X(id, Struct, ...) make(OperatorId::id##_vjp, "%" #id "_vjp", Signature("TXX"), "reverse rule of " #id, definitions::id##_vjp),
       CAIRN_POINTWISE_UNARY(X)
 #undef X
-#define X(id, Struct) make(OperatorId::id##_vjp, "%" #id "_vjp", "TXXn", "reverse rule of " #id, definitions::id##_vjp),
+#define X(id, Struct, ...) make(OperatorId::id##_vjp, "%" #id "_vjp", Signature("TXXn"), "reverse rule of " #id, definitions::id##_vjp),
       CAIRN_POINTWISE_PARAMETER(X)
 #undef X
-#define X(id, Struct)                                                                                                            \
-      make(OperatorId::id##_vjp_a, "%" #id "_vjp_a", "TXXX", "reverse rule of " #id, definitions::id##_vjp_a),                   \
-      make(OperatorId::id##_vjp_b, "%" #id "_vjp_b", "TXXX", "reverse rule of " #id, definitions::id##_vjp_b),
+#define X(id, Struct, ...)                                                                                                       \
+      make(OperatorId::id##_vjp_a, "%" #id "_vjp_a", Signature("TXXX"), "reverse rule of " #id, definitions::id##_vjp_a),                   \
+      make(OperatorId::id##_vjp_b, "%" #id "_vjp_b", Signature("TXXX"), "reverse rule of " #id, definitions::id##_vjp_b),
       CAIRN_POINTWISE_BINARY(X)
 #undef X
-#define X(id, signature, text) make(OperatorId::id, "%" #id, signature, text, definitions::id),
+#define X(id, signature, text) make(OperatorId::id, "%" #id, Signature(signature), text, definitions::id),
 #include "ops/internal.def"
 #undef X
   };
   // clang-format on
   return operators;
+}
+
+// How operands of this kind come as attributes.
+Attribute::Kind kind_of(const OperandSpec& spec) {
+  switch (spec.kind) {
+  case OperandSpec::Kind::integers:
+    return Attribute::Kind::list;
+  case OperandSpec::Kind::number:
+    return Attribute::Kind::number;
+  case OperandSpec::Kind::residence:
+    return Attribute::Kind::device;
+  default:
+    return Attribute::Kind::integer;
+  }
 }
 
 } // namespace
@@ -59,18 +58,16 @@ std::span<const Operator> all_operators() { return {table().data(), kOperators};
 
 bool well_formed(const Operator& op, const Attributes& attributes) {
   std::size_t at = 0;
-  for (const char letter : op.signature) {
-    const bool optional = letter >= 'a';
-    const char what = optional ? static_cast<char>(letter - 'a' + 'A') : letter;
-    if (what == 'T' || what == 'X' || what == 'I' || what == 'V' || what == 'Z') continue;
+  for (const OperandSpec& spec : op.signature) {
+    if (!spec.is_attribute()) continue;
     const Attribute& a = attributes[at++];
     if (!a.present()) {
-      if (!optional) return false;
+      if (!spec.optional) return false;
       continue;
     }
-    using Kind = Attribute::Kind;
-    const Kind kind = what == 'L' ? Kind::list : what == 'N' ? Kind::number : what == 'R' ? Kind::device : Kind::integer;
-    if (a.kind() != kind || (what == 'D' && (a.integer() < 0 || a.integer() >= static_cast<std::int64_t>(kDTypes)))) return false;
+    if (a.kind() != kind_of(spec)) return false;
+    if (spec.kind == OperandSpec::Kind::type && (a.integer() < 0 || a.integer() >= static_cast<std::int64_t>(kDTypes)))
+      return false;
   }
   return attributes.values.size() <= at;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ops/convert.h"
-#include "ops/operator.h"
+#include "ops/operator_ids.h"
 
 #include <algorithm>
 #include <array>
@@ -456,11 +456,12 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
   }
   default: {
     if (over_space(id, sample)) return true;
-    if (op.slices != Slices::pointwise || op.signature.find_first_not_of("TXIn") != std::string_view::npos) return false;
+    if (op.slices != Slices::pointwise || op.signature.letters().find_first_not_of("TXIn") != std::string_view::npos)
+      return false;
     const bool internal = static_cast<unsigned>(id) >= kOperators;
-    const bool unary = op.signature == "T";
+    const bool unary = op.signature.letters() == "T";
     const DType type = floating();
-    for (const char letter : op.signature) {
+    for (const char letter : op.signature.letters()) {
       if (letter == 'n') {
         values = {number(0.125)};
       } else if (letter == 'T') {

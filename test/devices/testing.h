@@ -1,7 +1,7 @@
 // Small kernels on blocks of 64-bit integers, put on streams by hand: what the runtime does with tensors, without it.
 #pragma once
 
-#include "ops/device.h"
+#include "ops/emulated/device.h"
 #include "ops/operator.h"
 
 #include <doctest/doctest.h>

@@ -23,8 +23,8 @@ TEST_CASE("every library definition expands, and has a name of its own") {
 }
 
 bool is_tensor_operator(std::string_view name) {
-  return std::any_of(std::begin(cairn::bytecode::kTensorOperators), std::end(cairn::bytecode::kTensorOperators),
-                     [&](const cairn::bytecode::TensorInfo& t) { return t.name == name; });
+  return std::ranges::any_of(cairn::bytecode::tensor_operators(),
+                             [&](const cairn::bytecode::TensorInfo& t) { return t.name == name; });
 }
 
 TEST_CASE("a builtin is a value: itself where its operands are fixed or it works on tensors, else a library procedure with its name") {

@@ -1,6 +1,6 @@
 // docs/operators.md is what the registry says. With CAIRN_WRITE_DOCS=1 in the environment this test writes it instead of comparing.
 #include "gpu/supported.h"
-#include "ops/operator.h"
+#include "ops/operator_ids.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -133,7 +133,7 @@ std::string page() {
       "| name | operands | result | derivative | kept | CUDA |\n|---|---|---|---|---|---|\n";
   for (const Operator& op : all_operators()) {
     if (said_name(op).empty()) continue;  // for rules alone
-    out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", said_name(op), operands(op.signature), cell(op.text), derivative(op), kept(op),
+    out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", said_name(op), operands(op.signature.letters()), cell(op.text), derivative(op), kept(op),
                        on_cuda(op));
   }
   return out;

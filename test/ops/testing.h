@@ -1,7 +1,7 @@
 // What the tests of ops share: a device with a ledger that counts, random tensors, and algebras that evaluate forward rules.
 #pragma once
 
-#include "ops/operator.h"
+#include "ops/operator_ids.h"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 // whether they were cancelled, and to want scratch memory. What tests of cancellation and of scratch memory run, forwards and backwards.
 #pragma once
 
-#include "ops/operator.h"
+#include "ops/operator_ids.h"
 
 #include <functional>
 #include <memory>

@@ -1,5 +1,6 @@
 // The same kernels on another thread, with delays and with copies beside them, give the same bits.
 #include "ops/cpu/workers.h"
+#include "ops/emulated/device.h"
 #include "test/devices/samples.h"
 
 #include <doctest/doctest.h>
@@ -178,7 +179,7 @@ TEST_CASE("the threads that share the work of large kernels give what one gives"
     Runtime runtime(device);
     const bool product = id == OperatorId::matmul;
     const Tensor a = runtime.from_host(DType::f32, product ? Shape{256, 256} : Shape{512, 512}, device, numbers.data());
-    return bytes_of_all(runtime, operator_of(id).signature.substr(0, 2) == "XX" || product ? runtime.apply(id, {a, a})
+    return bytes_of_all(runtime, operator_of(id).signature.letters().substr(0, 2) == "XX" || product ? runtime.apply(id, {a, a})
                                                                                            : runtime.apply(id, {a}));
   };
   for (const OperatorId id :

@@ -179,7 +179,7 @@ private:
     case 'P':
       return value < std::size(kPrimitives) ? std::string(kPrimitives[value].name) : fmt::format("primitive {}?", value);
     case 'T':
-      return value < std::size(kTensorOperators) ? std::string(kTensorOperators[value].name) : fmt::format("tensor operator {}?", value);
+      return value < tensor_operators().size() ? std::string(tensor_operators()[value].name) : fmt::format("tensor operator {}?", value);
     case 'H':
       return value < m_.imports.size() ? one_line(m_.imports[value].name, kMostConstantBytes, false)
                                        : fmt::format("import {}?", value);

@@ -29,7 +29,7 @@ constexpr unsigned sections_of(bool extension) { return extension ? kBase + 1 : 
 constexpr std::size_t end_of_table(bool extension) { return 72 + 16 * sections_of(extension); }
 
 // Changes with every change to the four tables, so that bytecode for another instruction set is refused with a clear message.
-constexpr std::uint64_t instruction_set() {
+std::uint64_t hash_of_tables() {
   std::uint64_t hash = 0xCBF29CE484222325; // FNV-1a
   auto mix = [&hash](std::string_view text, std::uint64_t number = 0) {
     for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
@@ -37,8 +37,12 @@ constexpr std::uint64_t instruction_set() {
   };
   for (const OpcodeInfo& o : kOpcodes) mix(o.name), mix(o.roles);
   for (const PrimitiveInfo& p : kPrimitives) mix(p.name, p.least), mix({}, p.most);
-  for (const TensorInfo& t : kTensorOperators) mix(t.name, t.least), mix({}, t.most);
+  for (const TensorInfo& t : tensor_operators()) mix(t.name, t.least), mix({}, t.most);
   for (const RunOperatorInfo& r : kRunOperators) mix(r.name, r.parameters);
+  return hash;
+}
+std::uint64_t instruction_set() {
+  static const std::uint64_t hash = hash_of_tables();
   return hash;
 }
 

@@ -1,6 +1,7 @@
 // Opcodes, operand roles and the packing of instruction words, all derived from opcodes.def.
 #pragma once
 
+#include "ops/pointwise_list.h"
 #include "vm/bytecode/word.h"
 
 #include <cstddef>
@@ -33,6 +34,22 @@ struct OpcodeInfo {
 inline constexpr OpcodeInfo kOpcodes[] = {
 #define X(name, roles, traits, text) {#name, roles, traits, text},
 #include "vm/bytecode/opcodes.def"
+#undef X
+};
+
+// Functions of numbers, which programs call by these names (those with % are for the compiler), and their instructions.
+struct NumberFunction {
+  std::string_view name;
+  Opcode op;
+  unsigned operands;
+};
+
+inline constexpr NumberFunction kNumberFunctions[] = {
+#define X(id, Struct, name, ...) {name, Opcode::id, 2},
+    CAIRN_POINTWISE_BINARY(X)
+#undef X
+#define X(id, Struct, name, ...) {name, Opcode::id, 1},
+        CAIRN_NUMBER_UNARY(X)
 #undef X
 };
 

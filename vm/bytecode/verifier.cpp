@@ -158,8 +158,8 @@ private:
         check_index(pc, value, kPrimitives, "primitive");
         break;
       case 'T':
-        check_index(pc, value, kTensorOperators, "tensor operator");
-        if (kTensorOperators[value].name.front() == '%') complain(pc, fmt::format("tensor operator {} is not for programs", value));
+        check_index(pc, value, tensor_operators(), "tensor operator");
+        if (tensor_operators()[value].name.front() == '%') complain(pc, fmt::format("tensor operator {} is not for programs", value));
         break;
       case 'H':
         check_index(pc, value, m.imports, "import");
@@ -209,7 +209,7 @@ private:
       break;
     }
     case Opcode::tensor: {
-      const TensorInfo& info = kTensorOperators[field_b(w)];
+      const TensorInfo& info = tensor_operators()[field_b(w)];
       if (field_c(w) < info.least || field_c(w) > info.most)
         complain(pc, fmt::format("{} does not take {} arguments", info.name, field_c(w)));
       break;

@@ -231,16 +231,15 @@ void check_record(Engine& engine, const TensorRecord& r) {
        r.outputs.size() == r.results);
   std::size_t least = 0;
   bool list = false;
-  for (char c : r.op->signature) {
-    char kind = c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
-    if (kind == 'T' || kind == 'X' || kind == 'I') ++least;
-    else if (kind == 'V') list = true;
+  for (const ops::OperandSpec& spec : r.op->signature) {
+    if (spec.is_one_tensor()) ++least;
+    else if (spec.kind == ops::OperandSpec::Kind::tensors) list = true;
   }
   want(ops::well_formed(*r.op, r.attributes) && (list ? r.inputs.size() >= least : r.inputs.size() == least));
   std::size_t at = 0;
-  for (char c : r.op->signature)
-    if (c == 'T' || c == 'X' || c == 'I') {
-      want(c != 'T' || !inputs[at].weak);
+  for (const ops::OperandSpec& spec : r.op->signature)
+    if (spec.is_one_tensor()) {
+      want(spec.kind != ops::OperandSpec::Kind::tensor || !inputs[at].weak);
       ++at;
     }
   for (const Tensor& t : inputs) want(t.weak ? !list : t.device() != nullptr);
@@ -285,7 +284,7 @@ void ImageReader::tensor_records(Tape& t) {
     r->results = number32();
     r->serial = count();
     r->count = r->kind == TensorRecord::Kind::host ? host_number(engine, text()) : number32();
-    std::uint64_t op = count(ops::kOperators);
+    std::uint64_t op = count(ops::all_operators().size());
     if (op != 0) r->op = &ops::operator_of(static_cast<ops::OperatorId>(op - 1));
     r->attributes.values.resize(size(1));
     for (ops::Attribute& a : r->attributes.values) a = attribute();

@@ -13,16 +13,12 @@ namespace cairn::machine {
 
 const char* scheme_name(Opcode op) {
   switch (op) {
-  case Opcode::add:
   case Opcode::add_i:
   case Opcode::add_k: return "+";
-  case Opcode::sub:
   case Opcode::sub_k:
   case Opcode::rsub_k:
   case Opcode::neg: return "-";
-  case Opcode::mul:
   case Opcode::mul_k: return "*";
-  case Opcode::div:
   case Opcode::div_k:
   case Opcode::rdiv_k: return "/";
   case Opcode::atan2: return "atan";
@@ -30,8 +26,11 @@ const char* scheme_name(Opcode op) {
   case Opcode::le: return "<=";
   case Opcode::num_eq: return "=";
   case Opcode::inexact: return "exact->inexact";
-  default: return bytecode::kOpcodes[static_cast<std::size_t>(op)].name.data();
+  default: break;
   }
+  for (const bytecode::NumberFunction& f : bytecode::kNumberFunctions)
+    if (f.op == op) return f.name.data();
+  return bytecode::kOpcodes[static_cast<std::size_t>(op)].name.data();
 }
 
 namespace {

@@ -1,21 +1,25 @@
-// See derivative_rules.h. Both forms of a rule stand in the same order, so that they can be read side by side.
+// See derivative_rules.h. The rules themselves are those of ops/pointwise.h, computed here with doubles, and with values in
+// forward mode.
 #include "vm/machine/derivative_rules.h"
 
-#include <cmath>
+#include "ops/pointwise.h"
 
 namespace cairn::machine::rules {
 
+namespace pointwise = ops::pointwise;
+using pointwise::Number;
+
+// inexact, which only numbers have, is the default of functions of one operand.
+
 double value2(Opcode op, double x, double y) {
   switch (op) {
-  case Opcode::add: return x + y;
-  case Opcode::sub: return x - y;
-  case Opcode::mul: return x * y;
-  case Opcode::div: return x / y;
-  case Opcode::max:
-  case Opcode::min: return chooses_first(op, x, y) ? x : y;
-  case Opcode::expt: return std::pow(x, y);
-  case Opcode::atan2: return std::atan2(x, y);
-  default: return 0;
+#define X(id, Struct, ...)                                                                                                       \
+  case Opcode::id:                                                                                                               \
+    return pointwise::Struct::value<Number>(x, y).v;
+    CAIRN_POINTWISE_BINARY(X)
+#undef X
+  default:
+    return 0;
   }
 }
 
@@ -27,135 +31,127 @@ bool chooses_first(Opcode op, double x, double y) {
 
 double value1(Opcode op, double x) {
   switch (op) {
-  case Opcode::neg: return -x;
-  case Opcode::abs: return std::fabs(x);
-  case Opcode::sqrt: return std::sqrt(x);
-  case Opcode::exp: return std::exp(x);
-  case Opcode::log: return std::log(x);
-  case Opcode::sin: return std::sin(x);
-  case Opcode::cos: return std::cos(x);
-  case Opcode::tan: return std::tan(x);
-  case Opcode::asin: return std::asin(x);
-  case Opcode::acos: return std::acos(x);
-  case Opcode::atan: return std::atan(x);
-  default: return x;  // inexact
+#define X(id, Struct, ...)                                                                                                       \
+  case Opcode::id:                                                                                                               \
+    return pointwise::Struct::value<Number>(x).v;
+    CAIRN_NUMBER_UNARY(X)
+#undef X
+  default:
+    return x;
   }
 }
 
 void partials2(Opcode op, double x, double y, double v, double& dx, double& dy) {
   switch (op) {
-  case Opcode::add: dx = 1, dy = 1; break;
-  case Opcode::sub: dx = 1, dy = -1; break;
-  case Opcode::mul: dx = y, dy = x; break;
-  case Opcode::div: dx = 1 / y, dy = -v / y; break;
-  case Opcode::max:
-  case Opcode::min: dx = chooses_first(op, x, y) ? 1 : 0, dy = 1 - dx; break;
-  case Opcode::expt:
-    dx = y == 0 ? 0 : y * std::pow(x, y - 1);
-    dy = x == 0 ? 0 : v * std::log(x);
+#define X(id, Struct, ...)                                                                                                       \
+  case Opcode::id:                                                                                                               \
+    dx = pointwise::Struct::slope_a<Number>(x, y, v).v, dy = pointwise::Struct::slope_b<Number>(x, y, v).v;                      \
     break;
-  case Opcode::atan2: {
-    double r = x * x + y * y;
-    dx = y / r, dy = -x / r;
-    break;
-  }
-  default: dx = dy = 0;
+    CAIRN_POINTWISE_BINARY(X)
+#undef X
+  default:
+    dx = dy = 0;
   }
 }
 
 double partial1(Opcode op, double x, double v) {
   switch (op) {
-  case Opcode::neg: return -1;
-  case Opcode::abs: return x > 0 ? 1 : x < 0 ? -1 : 0;
-  case Opcode::sqrt: return 0.5 / v;
-  case Opcode::exp: return v;
-  case Opcode::log: return 1 / x;
-  case Opcode::sin: return std::cos(x);
-  case Opcode::cos: return -std::sin(x);
-  case Opcode::tan: return 1 + v * v;
-  case Opcode::asin: return 1 / std::sqrt(1 - x * x);
-  case Opcode::acos: return -1 / std::sqrt(1 - x * x);
-  case Opcode::atan: return 1 / (1 + x * x);
-  default: return 1;  // inexact
+#define X(id, Struct, ...)                                                                                                       \
+  case Opcode::id:                                                                                                               \
+    return pointwise::Struct::slope<Number>(x, v).v;
+    CAIRN_NUMBER_UNARY(X)
+#undef X
+  default:
+    return 1;
   }
 }
 
 namespace {
 
-// Arithmetic on owned Values that reads like a formula.
+// Arithmetic on owned Values that reads like a formula. A literal knows no engine; its number needs none.
 struct Term {
-  Engine* e;
+  Engine* e = nullptr;
   Value v;
+  Term(double literal) : v(value::flonum(literal)) {} // implicit, as the literals of formulas are
   Term(Engine& engine, Value owned) : e(&engine), v(owned) {}
   Term(const Term& o) : e(o.e), v(Heap::retain(o.v)) {}
   Term& operator=(const Term&) = delete;
-  ~Term() { e->heap().release(v); }
+  ~Term() {
+    if (e != nullptr) e->heap().release(v);
+  }
   Value take() {
     Value out = v;
     v = value::kUnspecified;
     return out;
   }
+  double number() const { return e != nullptr ? e->to_double(v) : v.flonum(); }
 };
-Term operator+(const Term& a, const Term& b) { return {*a.e, a.e->binary(Opcode::add, a.v, b.v)}; }
-Term operator-(const Term& a, const Term& b) { return {*a.e, a.e->binary(Opcode::sub, a.v, b.v)}; }
-Term operator*(const Term& a, const Term& b) { return {*a.e, a.e->binary(Opcode::mul, a.v, b.v)}; }
-Term operator/(const Term& a, const Term& b) { return {*a.e, a.e->binary(Opcode::div, a.v, b.v)}; }
-Term operator-(const Term& a) { return {*a.e, a.e->unary(Opcode::neg, a.v)}; }
-Term apply(Opcode op, const Term& a) { return {*a.e, a.e->unary(op, a.v)}; }
+Term apply(Opcode op, const Term& a, const Term& b) {
+  Engine* const e = a.e != nullptr ? a.e : b.e;
+  return e != nullptr ? Term(*e, e->binary(op, a.v, b.v)) : Term(value2(op, a.v.flonum(), b.v.flonum()));
+}
+Term apply(Opcode op, const Term& a) { return a.e != nullptr ? Term(*a.e, a.e->unary(op, a.v)) : Term(value1(op, a.v.flonum())); }
+
+// What formulas are made of.
+Term operator+(const Term& a, const Term& b) { return apply(Opcode::add, a, b); }
+Term operator-(const Term& a, const Term& b) { return apply(Opcode::sub, a, b); }
+Term operator*(const Term& a, const Term& b) { return apply(Opcode::mul, a, b); }
+Term operator/(const Term& a, const Term& b) { return apply(Opcode::div, a, b); }
+Term operator-(const Term& a) { return apply(Opcode::neg, a); }
+#define X(id, ...)                                                                                                               \
+  [[maybe_unused]] Term id(const Term& a) { return apply(Opcode::id, a); }
+CAIRN_NUMBER_UNARY(X)
+#undef X
+Term pow(const Term& a, const Term& b) { return apply(Opcode::expt, a, b); }
+bool less(const Term& a, const Term& b) { return a.number() < b.number(); }
+bool less_equal(const Term& a, const Term& b) { return a.number() <= b.number(); }
+bool equal(const Term& a, const Term& b) { return a.number() == b.number(); }
+Term where(bool condition, const Term& a, const Term& b) { return condition ? a : b; }
+
+template <class F> Term tangent_of(const Term& x, const Term& v, const Term& t) {
+  if constexpr (requires { F::template tangent<Term>(x, v, t); })
+    return F::template tangent<Term>(x, v, t);
+  else
+    return t * F::template slope<Term>(x, v);
+}
+
+template <class F> Term tangent_of(const Term& x, const Term& y, const Term& v, const Term* tx, const Term* ty) {
+  if constexpr (requires { F::template tangent<Term>(x, y, v, tx, ty); })
+    return F::template tangent<Term>(x, y, v, tx, ty);
+  else
+    return pointwise::contributed(
+        tx, ty, [&](const Term& t) { return t * F::template slope_a<Term>(x, y, v); },
+        [&](const Term& t) { return t * F::template slope_b<Term>(x, y, v); });
+}
 
 } // namespace
 
 Value tangent2(Engine& engine, Opcode op, Value xv, Value yv, Value vv, const Value* xt, const Value* yt) {
   Term x(engine, Heap::retain(xv)), y(engine, Heap::retain(yv)), v(engine, Heap::retain(vv));
-  Term zero(engine, value::flonum(0.0)), one(engine, value::flonum(1.0));
-  Term dx(engine, xt != nullptr ? Heap::retain(*xt) : value::flonum(0.0));
-  Term dy(engine, yt != nullptr ? Heap::retain(*yt) : value::flonum(0.0));
-  auto both = [&](const auto& by_x, const auto& by_y) -> Value {  // a missing tangent leaves its term out
-    if (xt == nullptr) return by_y().take();
-    if (yt == nullptr) return by_x().take();
-    return (by_x() + by_y()).take();
-  };
+  Term tx(engine, xt != nullptr ? Heap::retain(*xt) : value::flonum(0.0)),
+      ty(engine, yt != nullptr ? Heap::retain(*yt) : value::flonum(0.0));
+  const Term *const on_x = xt != nullptr ? &tx : nullptr, *const on_y = yt != nullptr ? &ty : nullptr;
   switch (op) {
-  case Opcode::add: return both([&] { return dx; }, [&] { return dy; });
-  case Opcode::sub: return both([&] { return dx; }, [&] { return -dy; });
-  case Opcode::mul: return both([&] { return dx * y; }, [&] { return dy * x; });
-  case Opcode::div: return both([&] { return dx / y; }, [&] { return -(v * dy / y); });
-  case Opcode::expt:
-    return both(
-        [&] {
-          if (engine.to_double(yv) == 0) return zero;
-          Term power(engine, engine.binary(Opcode::expt, x.v, (y - one).v));
-          return dx * (y * power);
-        },
-        [&] { return engine.to_double(xv) == 0 ? zero : dy * (v * apply(Opcode::log, x)); });
-  case Opcode::atan2: {
-    Term r = x * x + y * y;
-    return both([&] { return dx * (y / r); }, [&] { return -(dy * (x / r)); });
-  }
-  default: return value::flonum(0.0);
+#define X(id, Struct, ...)                                                                                                       \
+  case Opcode::id:                                                                                                               \
+    return tangent_of<pointwise::Struct>(x, y, v, on_x, on_y).take();
+    CAIRN_POINTWISE_BINARY(X)
+#undef X
+  default:
+    return value::flonum(0.0);
   }
 }
 
 Value tangent1(Engine& engine, Opcode op, Value xv, Value vv, Value xt) {
-  Term x(engine, Heap::retain(xv)), v(engine, Heap::retain(vv)), dx(engine, Heap::retain(xt));
-  Term one(engine, value::flonum(1.0)), two(engine, value::flonum(2.0));
+  Term x(engine, Heap::retain(xv)), v(engine, Heap::retain(vv)), t(engine, Heap::retain(xt));
   switch (op) {
-  case Opcode::neg: return (-dx).take();
-  case Opcode::abs: {
-    double d = engine.to_double(xv);
-    if (d == 0) return value::flonum(0.0);
-    return d < 0 ? (-dx).take() : dx.take();
-  }
-  case Opcode::sqrt: return (dx / (two * v)).take();
-  case Opcode::exp: return (dx * v).take();
-  case Opcode::log: return (dx / x).take();
-  case Opcode::sin: return (dx * apply(Opcode::cos, x)).take();
-  case Opcode::cos: return (-(dx * apply(Opcode::sin, x))).take();
-  case Opcode::tan: return (dx * (one + v * v)).take();
-  case Opcode::asin: return (dx / apply(Opcode::sqrt, one - x * x)).take();
-  case Opcode::acos: return (-(dx / apply(Opcode::sqrt, one - x * x))).take();
-  case Opcode::atan: return (dx / (one + x * x)).take();
-  default: return dx.take();
+#define X(id, Struct, ...)                                                                                                       \
+  case Opcode::id:                                                                                                               \
+    return tangent_of<pointwise::Struct>(x, v, t).take();
+    CAIRN_NUMBER_UNARY(X)
+#undef X
+  default:
+    return t.take();
   }
 }
 

@@ -1,6 +1,6 @@
-// The derivative rules of the numeric instructions, each rule once for doubles (tape) and once for Values (bundles, whose tangents may
-// themselves be taped or bundles). Conventions at kinks: d|x| at 0 is 0; max and min take the operand chosen, the first at ties;
-// d sqrt at 0 is IEEE's 1/0; d x^y by y at x = 0 is 0.
+// The derivative rules of the numeric instructions, for doubles (tape) and for Values (bundles, whose tangents may themselves be
+// taped or bundles), from the formulas of ops/pointwise.h. Conventions at kinks: d|x| at 0 is 0; max and min take the operand
+// chosen, the first at ties; d sqrt at 0 is IEEE's 1/0; d x^y by y at x = 0 is 0.
 #pragma once
 
 #include "vm/machine/engine.h"

@@ -1,5 +1,6 @@
 // Operators applied to values: forward levels are taken off, the outermost first; what is left is computed at once and recorded if the tape
 // has any of it.
+#include "ops/operator_ids.h"
 #include "ops/pieces.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
@@ -113,9 +114,11 @@ public:
     for (std::uint64_t t : terms) operands.inputs.push_back({t});
     operands.attributes = attributes;
     const ops::Operator& op = ops::operator_of(id);
-    for (std::size_t i = 0, at = 0; i < op.signature.size() && at < terms.size(); ++i) {
-      if (op.signature[i] == 'I') operands.constants |= std::uint64_t{1} << at;
-      if (op.signature[i] == 'T' || op.signature[i] == 'X' || op.signature[i] == 'I') ++at;
+    std::size_t at = 0;
+    for (const ops::OperandSpec& spec : op.signature) {
+      if (!spec.is_one_tensor()) continue;
+      if (spec.kind == ops::OperandSpec::Kind::constant && at < terms.size()) operands.constants |= std::uint64_t{1} << at;
+      ++at;
     }
     bool numbers = std::none_of(operands.inputs.begin(), operands.inputs.end(), is_tensor_like);
     if (numbers) return number_only(id, operands.inputs).bits;
@@ -134,18 +137,16 @@ private:
     auto two = [&](Opcode op) { return engine_.binary(op, v[0], v[1]); };
     auto one = [&](Opcode op) { return engine_.unary(op, v[0]); };
     switch (id) {
-    case OperatorId::add: return two(Opcode::add);
-    case OperatorId::sub: return two(Opcode::sub);
-    case OperatorId::mul: return two(Opcode::mul);
-    case OperatorId::div: return two(Opcode::div);
-    case OperatorId::expt: return two(Opcode::expt);
-    case OperatorId::atan2: return two(Opcode::atan2);
-    case OperatorId::neg: return one(Opcode::neg);
-    case OperatorId::exp: return one(Opcode::exp);
-    case OperatorId::log: return one(Opcode::log);
-    case OperatorId::sqrt: return one(Opcode::sqrt);
-    case OperatorId::sin: return one(Opcode::sin);
-    case OperatorId::cos: return one(Opcode::cos);
+#define X(id, ...)                                                                                                               \
+  case OperatorId::id:                                                                                                           \
+    return two(Opcode::id);
+      CAIRN_POINTWISE_BINARY(X)
+#undef X
+#define X(id, ...)                                                                                                               \
+  case OperatorId::id:                                                                                                           \
+    return one(Opcode::id);
+      CAIRN_NUMBER_UNARY(X)
+#undef X
     case OperatorId::square: return engine_.binary(Opcode::mul, v[0], v[0]);
     case OperatorId::less: return value::flonum(engine_.less(v[0], v[1]) ? 1 : 0);
     case OperatorId::less_equal: return value::flonum(engine_.less_equal(v[0], v[1]) ? 1 : 0);
@@ -301,28 +302,16 @@ namespace {
 std::optional<OperatorId> operator_behind(bytecode::Opcode op) {
   using bytecode::Opcode;
   switch (op) {
-  case Opcode::add: return OperatorId::add;
-  case Opcode::sub: return OperatorId::sub;
-  case Opcode::mul: return OperatorId::mul;
-  case Opcode::div: return OperatorId::div;
-  case Opcode::max: return OperatorId::max;
-  case Opcode::min: return OperatorId::min;
-  case Opcode::expt: return OperatorId::expt;
-  case Opcode::atan2: return OperatorId::atan2;
+#define X(id, ...)                                                                                                               \
+  case Opcode::id:                                                                                                               \
+    return OperatorId::id;
+    CAIRN_POINTWISE_BINARY(X)
+    CAIRN_NUMBER_UNARY(X)
+#undef X
   case Opcode::lt: return OperatorId::less;
   case Opcode::le: return OperatorId::less_equal;
-  case Opcode::num_eq: return OperatorId::equal;
-  case Opcode::neg: return OperatorId::neg;
-  case Opcode::abs: return OperatorId::abs;
-  case Opcode::sqrt: return OperatorId::sqrt;
-  case Opcode::exp: return OperatorId::exp;
-  case Opcode::log: return OperatorId::log;
-  case Opcode::sin: return OperatorId::sin;
-  case Opcode::cos: return OperatorId::cos;
-  case Opcode::tan: return OperatorId::tan;
-  case Opcode::asin: return OperatorId::asin;
-  case Opcode::acos: return OperatorId::acos;
-  case Opcode::atan: return OperatorId::atan;
+  case Opcode::num_eq:
+    return OperatorId::equal;
   default: return {};
   }
 }

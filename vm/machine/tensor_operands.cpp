@@ -70,26 +70,25 @@ Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Va
     if (at < 64 && i < 64 && operands[i] == v) out.consumed |= (consumed >> i & 1) << at;
     out.inputs.push_back(v);
   };
-  for (char letter : op.signature) {
-    if (letter == 'Z') {
+  using Kind = ops::OperandSpec::Kind;
+  for (const auto [kind, optional] : op.signature) {
+    if (kind == Kind::key) {
       out.attributes.key = engine.random_bits();
       continue;
     }
-    bool optional = letter >= 'a';
-    char kind = optional ? static_cast<char>(letter - 'a' + 'A') : letter;
     bool there = i < operands.size();
     Value v = there ? operands[i] : value::kFalse;
     switch (kind) {
-    case 'T':
+    case Kind::tensor:
       if (!is_tensor_like(v)) wrong(engine, op, i, "a tensor", v);
       input(v, true);
       break;
-    case 'X':
-    case 'I':
+    case Kind::tensor_or_number:
+    case Kind::constant:
       if (!is_tensor_like(v) && !engine.is_number(v)) wrong(engine, op, i, "a tensor or a number", v);
-      input(v, kind == 'X');
+      input(v, kind == Kind::tensor_or_number);
       break;
-    case 'V': {
+    case Kind::tensors: {
       bool all = true;
       bool is_list = for_each_element(v, [&](Value element) {
         all = all && is_tensor_like(element);
@@ -103,38 +102,38 @@ Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Va
       bool good = true;
       const char* expected = "";
       // In the place of an operand that may be left out #f stands for that.
-      if (optional && there && v == value::kFalse && kind != 'B') there = false;
+      if (optional && there && v == value::kFalse && kind != Kind::flag) there = false;
       if (there) {
         switch (kind) {
-        case 'K': {
+        case Kind::integer: {
           expected = "an integer";
           std::int64_t integer = 0;
           good = engine.is_number(v) && to_integer(engine, v, integer);
           a = ops::Attribute::of_integer(integer);
           break;
         }
-        case 'L': {
+        case Kind::integers: {
           expected = "a list of integers";
           std::vector<std::int64_t> list;
           good = integers(engine, v, list);
           a = ops::Attribute::of_list(std::move(list));
           break;
         }
-        case 'N':
+        case Kind::number:
           expected = "a number";
           good = engine.is_number(v) && !is_tensor_like(v);
           if (good) a = ops::Attribute::of_number(engine.to_double(v));
           break;
-        case 'B':
+        case Kind::flag:
           a = ops::Attribute::of_flag(v != value::kFalse);
           break;
-        case 'D':
+        case Kind::type:
           expected = "a type of elements: one of u8 i8 i16 i32 i64 f32 f64 bf16";
           if (auto type = dtype_of_value(v)) a = ops::Attribute::of_type(*type);
           else
             good = false;
           break;
-        case 'R':
+        case Kind::residence:
           expected = "a residence";
           good = !name_in(v).empty();
           if (good) a = ops::Attribute::of_device(engine.tensors().device(name_in(v)));

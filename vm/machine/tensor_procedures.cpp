@@ -17,7 +17,6 @@ namespace cairn::machine::tensors {
 
 using bytecode::TensorProcedure;
 using ops::DType;
-using ops::OperatorId;
 using ops::Shape;
 using ops::Tensor;
 using rules::Owned;
@@ -118,7 +117,7 @@ public:
   Tensor take() {
     flush();
     if (type_ == DType::f64) return std::move(tensor_);
-    return engine_.tensors().runtime.apply(OperatorId::cast, {tensor_}, {.values = {ops::Attribute::of_type(type_)}});
+    return engine_.tensors().runtime.cast(tensor_, type_);
   }
 
 private:
@@ -300,7 +299,7 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   Value v = operands[0];
   if (which == TensorProcedure::is_tensor) return value::boolean(is_tensor_like(v));
   if (which == TensorProcedure::list_to_tensor) return list_to_tensor(engine, operands);
-  const char* name = bytecode::kTensorOperators[bytecode::kFirstTensorProcedure + static_cast<unsigned>(which)].name.data();
+  const char* name = bytecode::tensor_operators()[bytecode::kFirstTensorProcedure + static_cast<unsigned>(which)].name.data();
   if (!is_tensor_like(v)) throw ProgramError(fmt::format("{}: expected a tensor, got {}", name, engine.describe(v)));
   const Tensor& t = elements_of(engine, engine.primal(v));
   switch (which) {

@@ -111,7 +111,7 @@ void sweep_unpack(Engine& engine, Tape& tape, const TensorRecord& r) {
   if (!any) return;
   ops::Runtime& runtime = engine.tensors().runtime;
   Tensor wide = runtime.from_host(DType::f64, like.shape, *r.attributes[0].device(), numbers.data());
-  if (like.dtype != DType::f64) wide = runtime.apply(ops::OperatorId::cast, {wide}, {.values = {ops::Attribute::of_type(like.dtype)}});
+  if (like.dtype != DType::f64) wide = runtime.cast(wide, like.dtype);
   add_parts(engine, tape, r.operands, {&wide, 1}, {});
 }
 

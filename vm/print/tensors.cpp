@@ -104,9 +104,7 @@ private:
     if (++texts_ % kMany == 0) meter_.poll();
     return floating_ ? element_text(t_.dtype, std::bit_cast<double>(bits)) : fmt::format("{}", static_cast<std::int64_t>(bits));
   }
-  ops::Tensor as_i64(const ops::Tensor& t) {
-    return runtime_.apply(ops::OperatorId::cast, {t}, {.values = {ops::Attribute::of_type(ops::DType::i64)}});
-  }
+  ops::Tensor as_i64(const ops::Tensor& t) { return runtime_.cast(t, ops::DType::i64); }
   void put(std::string_view text) { wanted_ = wanted_ && put_(text); }
   void put(std::size_t count, char c) { put(std::string(count, c)); }
   // `at`: the number of the part's first element among those shown. Not deeper than a tensor has axes.

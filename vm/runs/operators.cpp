@@ -1,25 +1,20 @@
-// The bodies of the run operators, as bytecode of the machine's own, and the run_ instructions they are made of. Since a body is
-// ordinary code in an ordinary frame, a run operator is counted, interrupted, captured and saved like everything else.
-#include "vm/machine/code.h"
+// The run_ instructions that the bodies of the run operators (bodies.cpp) are made of.
+#include "vm/runs/operators.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/undo.h"
-#include "vm/runs/operators.h"
+#include "vm/runs/bodies.h"
 #include "vm/runs/states.h"
 
-#include <array>
 #include <cmath>
-#include <deque>
 #include <exception>
 #include <optional>
 #include <utility>
 
 namespace cairn::runs {
 
-using bytecode::encode;
 using bytecode::field_a;
 using bytecode::field_b;
 using bytecode::field_c;
-using bytecode::kLastUse;
 using bytecode::Opcode;
 using bytecode::operand;
 using bytecode::RunOperator;
@@ -27,184 +22,8 @@ using bytecode::Word;
 using machine::kNever;
 using machine::ProgramError;
 using machine::RunKind;
-using value::Owned;
-using value::Code;
 using value::Frame;
-
-namespace {
-
-constexpr std::uint16_t last(unsigned r) { return static_cast<std::uint16_t>(r | kLastUse); }
-constexpr std::uint16_t jump(int words) { return static_cast<std::uint16_t>(words); }
-constexpr Word three(std::uint16_t a, std::uint16_t b, std::uint16_t c) {
-  return Word{a} | Word{b} << 16 | Word{c} << 32 | Word{0xFFFF} << 48;
-}
-
-constexpr Word four(std::uint16_t a, std::uint16_t b, std::uint16_t c, std::uint16_t d) {
-  return Word{a} | Word{b} << 16 | Word{c} << 32 | Word{d} << 48;
-}
-
-// Registers 0.. hold the parameters.
-std::vector<Word> checkpoint_loop() {
-  return {encode(Opcode::run_act, 0, last(0)), encode(Opcode::run_acted, 0, jump(3)), encode(Opcode::run_sweep, 1, 0),
-          encode(Opcode::run_swept, last(1), 0, jump(-1)), encode(Opcode::run_more, 0, jump(-4))};
-}
-
-std::vector<Word> then(std::vector<Word> code, std::initializer_list<Word> more) {
-  code.insert(code.end(), more);
-  return code;
-}
-
-// The rules of the leaves that are due, until none is and the sweep in work, if any, is complete; else on with the instruction `again` words
-// from the second.
-std::vector<Word> updates(int again) { return {encode(Opcode::run_update, 1, 0), encode(Opcode::run_updated, last(1), 0, jump(again))}; }
-
-// 0: f, 1: x, 2: cotangent, 3: rule, 4: state, 5: the procedure that does the same for an outer derivative.
-std::vector<Word> update_opening(unsigned kind) {
-  return {encode(Opcode::run_within, 6, 0, 3), three(0, 1, 2),
-          encode(Opcode::jump_false, last(6), jump(4)),
-          encode(Opcode::tail_call_value, 0, last(5), 5), four(last(0), last(1), last(2), last(3)), four(last(4), 0xFFFF, 0xFFFF, 0xFFFF),
-          encode(Opcode::drop, 5, 0x7FFF, 0x7FFF),
-          encode(Opcode::cons, 3, last(3), last(4)),
-          encode(Opcode::run_open, 0, static_cast<std::uint16_t>(kind), 4), four(last(0), last(1), last(2), last(3))};
-}
-
-std::vector<Word> together(std::initializer_list<std::vector<Word>> parts) {
-  std::vector<Word> all;
-  for (const std::vector<Word>& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
-const Word kReturn0 = encode(Opcode::ret, last(0));
-
-bytecode::Function body_of(RunOperator op) {
-  bytecode::Function f;
-  f.parameters = static_cast<std::uint16_t>(bytecode::kRunOperators[static_cast<std::size_t>(op)].parameters);
-  f.slots = 5;
-  switch (op) {
-  case RunOperator::forward:
-    f.code = {encode(Opcode::run_tag, 3),
-              encode(Opcode::run_bundle, 1, 0, 3),
-              three(last(1), last(2), 3),
-              encode(Opcode::run_forward, 1, last(0), last(1)),
-              encode(Opcode::run_unbundle, 1, last(1), last(3)),
-              encode(Opcode::ret, last(1))};
-    break;
-  case RunOperator::reverse:
-    f.code = {encode(Opcode::run_open, 0, 0, 3),
-              three(last(0), last(1), last(2)),
-              encode(Opcode::run_seed, 0, last(0)),
-              encode(Opcode::run_sweep, 1, 0),
-              encode(Opcode::run_swept, last(1), 0, jump(-1)),
-              encode(Opcode::run_close, 0, last(0)),
-              kReturn0};
-    break;
-  case RunOperator::checkpoint_reverse:
-    f.code = {encode(Opcode::run_open, 0, 1, 3), three(last(0), last(1), last(2))};
-    for (Word w : checkpoint_loop()) f.code.push_back(w);
-    f.code = then(f.code, {encode(Opcode::run_close, 0, last(0)), kReturn0});
-    break;
-  case RunOperator::reverse_update:
-  case RunOperator::reverse_update_in_place:
-    f.slots = 7;
-    f.code = together({update_opening(op == RunOperator::reverse_update ? 2 : 4),
-                       {encode(Opcode::run_seed, 0, last(0)), encode(Opcode::run_sweep, 1, 0), encode(Opcode::run_swept, last(1), 0, jump(-1))},
-                       updates(-3),
-                       {encode(Opcode::run_close, 0, last(0)), kReturn0}});
-    break;
-  case RunOperator::checkpoint_update:
-  case RunOperator::checkpoint_update_in_place:
-    f.slots = 7;
-    f.code = together({update_opening(op == RunOperator::checkpoint_update ? 3 : 5),
-                       {encode(Opcode::run_act, 0, last(0)), encode(Opcode::run_acted, 0, jump(5)), encode(Opcode::run_sweep, 1, 0),
-                        encode(Opcode::run_swept, last(1), 0, jump(-1))},
-                       updates(-3),
-                       {encode(Opcode::run_more, 0, jump(-6))},
-                       updates(-1),
-                       {encode(Opcode::run_close, 0, last(0)), kReturn0}});
-    break;
-  case RunOperator::primops:
-    f.code = {encode(Opcode::run_count, 0, last(0), last(1)), kReturn0};
-    break;
-  case RunOperator::interrupt:
-    f.code = {encode(Opcode::run_limited, 0, 0, 3), three(last(0), last(1), last(2)), kReturn0};
-    break;
-  case RunOperator::resume:
-    f.code = {encode(Opcode::run_thaw, last(0))};
-    break;
-  case RunOperator::with_schedule:
-    f.code = {encode(Opcode::run_scheduled, 0, last(0), last(1)), kReturn0};
-    break;
-  case RunOperator::count:
-    break;
-  }
-  return f;
-}
-
-bytecode::Function body_of(OwnCode code) {
-  bytecode::Function f;
-  f.slots = 8;
-  switch (code) {
-  case OwnCode::nested_checkpoint: // 0: the state; returns it
-    f.parameters = 1;
-    f.code = then(checkpoint_loop(), {kReturn0});
-    break;
-  case OwnCode::dual_apply: // 0: (x . x'), 1: itself, which captures f and f'; the pair of (f x) and its tangent
-    f.parameters = 1;
-    f.needs_closure = true;
-    f.code = {encode(Opcode::capture, 2, 1, 0),
-              encode(Opcode::capture, 3, last(1), 1),
-              encode(Opcode::uncons, 4, 5, last(0)),
-              encode(Opcode::cons, 2, last(2), last(4)),
-              encode(Opcode::cons, 3, last(3), last(5)),
-              encode(Opcode::run_tag, 6),
-              encode(Opcode::run_bundle, 2, 1, 3),
-              three(last(2), last(3), 6),
-              encode(Opcode::uncons, 0, 2, last(2)),
-              encode(Opcode::run_forward, 0, last(0), last(2)),
-              encode(Opcode::run_unbundle, 0, last(0), last(6)),
-              kReturn0};
-    break;
-  case OwnCode::dual_reverse: // 0: f, 1: x, 2: cotangent, 3: tag
-  case OwnCode::dual_checkpoint:
-    f.parameters = 4;
-    f.code = {encode(Opcode::run_operate, 0, code == OwnCode::dual_reverse ? 0 : 1, 3), three(last(0), last(1), last(2)),
-              encode(Opcode::run_rebundle, 0, last(0), last(3)), kReturn0};
-    break;
-  case OwnCode::count:
-    break;
-  }
-  return f;
-}
-
-// Functions with their facts, made once for the process.
-struct Bodies {
-  std::deque<bytecode::Function> functions;
-  std::deque<bytecode::FunctionFacts> facts;
-  std::vector<value::OwnedCode> codes;
-  void add(bytecode::Function function, std::uint32_t index) {
-    functions.push_back(std::move(function));
-    const bytecode::Function& f = functions.back();
-    facts.push_back(bytecode::verify_own(f));
-    codes.push_back(machine::code_of(f, facts.back(), index, nullptr));
-  }
-  Bodies() {
-    for (unsigned i = 0; i < static_cast<unsigned>(RunOperator::count); ++i) add(body_of(static_cast<RunOperator>(i)), i);
-    for (unsigned i = 0; i < static_cast<unsigned>(OwnCode::count); ++i)
-      add(body_of(static_cast<OwnCode>(i)),
-          static_cast<unsigned>(i == 0 || i == 3 ? RunOperator::checkpoint_reverse : RunOperator::reverse));
-  }
-};
-
-const Bodies& bodies() {
-  static const Bodies all;
-  return all;
-}
-
-} // namespace
-
-const Code& own_code(OwnCode code) {
-  return *bodies().codes[static_cast<std::size_t>(RunOperator::count) + static_cast<std::size_t>(code)];
-}
+using value::Owned;
 
 namespace {
 
@@ -249,24 +68,6 @@ Run plain_run(RunKind kind, Engine& engine) {
   return r;
 }
 
-} // namespace
-
-MachineCode machine_code(std::size_t number) {
-  const Bodies& all = bodies();
-  if (number >= all.codes.size()) return {};
-  constexpr auto kOperators = static_cast<std::size_t>(bytecode::RunOperator::count);
-  MachineCode m{all.codes[number].get(), &all.facts[number]};
-  if (number < kOperators)
-    m.captures = 0;
-  else if (number - kOperators == static_cast<std::size_t>(OwnCode::dual_apply))
-    m.captures = 2; // f and f'
-  return m;
-}
-
-const Code& operator_code(RunOperator op) { return *bodies().codes[static_cast<std::size_t>(op)]; }
-
-namespace {
-
 bool perform(Engine& engine, const Word* instruction) {
   Heap& heap = engine.heap();
   Word w = *instruction;
@@ -304,8 +105,8 @@ bool perform(Engine& engine, const Word* instruction) {
   case Opcode::run_operate: {
     Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))),
         cotangent(heap, slot(operand(instruction, 2)));
-    Frame* callee = heap.make_frame(
-        &operator_code(field_b(w) == 1 ? bytecode::RunOperator::checkpoint_reverse : bytecode::RunOperator::reverse));
+    Frame* callee = heap.make_frame(&operator_code(
+        has_schedule(static_cast<Derivative>(field_b(w))) ? RunOperator::checkpoint_reverse : RunOperator::reverse));
     callee->parent = frame;
     callee->slots()[0] = f.take();
     callee->slots()[1] = x.take();
@@ -328,13 +129,14 @@ bool perform(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_open: {
-    std::uint16_t kind = field_b(w);
+    const auto which = static_cast<Derivative>(field_b(w));
     Moved f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))),
         cotangent(heap, slot(operand(instruction, 2)));
     std::optional<Moved> update;
-    Opening of{kind % 2 == 1, kind >= 4, f.v, x.v, cotangent.v};
-    if (kind >= 2) of.update = update.emplace(heap, slot(operand(instruction, 3))).v;
-    if (kind >= 2 || !forward_over_reverse(engine, frame, of.checkpoint, of.f, of.x, of.cotangent)) open_reverse(engine, frame, of);
+    Opening of{has_schedule(which), is_in_place(which), f.v, x.v, cotangent.v};
+    if (updates(which)) of.update = update.emplace(heap, slot(operand(instruction, 3))).v;
+    if (updates(which) || !forward_over_reverse(engine, frame, of.checkpoint, of.f, of.x, of.cotangent))
+      open_reverse(engine, frame, of);
     return true;
   }
   case Opcode::run_seed: {

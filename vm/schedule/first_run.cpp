@@ -2,6 +2,8 @@
 // `auto` tapes the first stretch of it, so that a short run costs what a plain tape costs.
 #include "vm/schedule/binomials.h"
 #include "vm/schedule/generators.h"
+#include "vm/schedule/placement.h"
+#include "vm/schedule/reversal.h"
 
 #include <fmt/format.h>
 
@@ -54,7 +56,52 @@ Allowance allowance_of(const Spec& spec, const Resources& resources) {
   return {Allowance::Kind::bytes, kMostSnapshots, std::min(kSnapshotBytes, budget / kShare), budget / 2};
 }
 
-} // namespace
+class FirstRun final : public Schedule {
+public:
+  FirstRun() = default;
+  FirstRun(const Spec& spec, const Resources& resources);
+  Action next() override;
+  void ended(std::uint64_t total) override;
+  bool weighs_stack() const override { return kind_ == Spec::Kind::automatic && stage_ == Stage::prefix; }
+  void stack(std::uint64_t bytes) override;
+  void stopped(std::uint64_t steps_left) override;
+  void taped(std::uint64_t records) override;
+  void kept(std::uint64_t bytes) override;
+  std::string explanation() const override;
+  std::unique_ptr<Schedule> clone() const override { return std::make_unique<FirstRun>(*this); }
+  void save(std::vector<std::uint64_t>& words) const override;
+  bool sound() const;
+  template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+    archive(self.kind_);
+    archive(self.stage_);
+    archive(self.prefix_);
+    archive(self.total_);
+    archive(self.tape_bytes_);
+    archive(self.sparse_bytes_);
+    archive(self.records_);
+    archive(self.share_bytes_);
+    archive(self.stack_bytes_);
+    archive(self.placement_);
+    archive(self.reversal_);
+  }
+
+private:
+  enum class Stage : std::uint8_t { begin, prefix, running, reversing, last_reverse, done };
+
+  std::uint64_t more_to_tape() const;
+
+  Spec::Kind kind_ = Spec::Kind::automatic;
+  Stage stage_ = Stage::begin;
+  std::uint64_t prefix_ = 0;       // steps taped before the first snapshot
+  std::uint64_t total_ = kToEnd;   // known once the end was seen
+  std::uint64_t tape_bytes_ = 0;   // how large a tape may grow
+  std::uint64_t sparse_bytes_ = 0; // how large the first may grow while it has few records for its steps
+  std::uint64_t records_ = 0;      // on the first tape
+  std::uint64_t share_bytes_ = 0;  // of the budget, for each of tape and snapshots
+  std::uint64_t stack_bytes_ = 0;  // the most seen while the first tape grew
+  Placement placement_;
+  Reversal reversal_;
+};
 
 FirstRun::FirstRun(const Spec& spec, const Resources& resources)
     : kind_(spec.kind), placement_(allowance_of(spec, resources), spec.base, 0) {
@@ -136,7 +183,7 @@ void FirstRun::kept(std::uint64_t bytes) {
 }
 
 std::string FirstRun::explanation() const {
-  const std::string_view name = kind_ == Spec::Kind::sqrt ? "sqrt" : kind_ == Spec::Kind::online ? "online" : "auto";
+  const std::string_view name = name_of(kind_);
   if (total_ == kToEnd) return fmt::format("{}: the end of the run is not reached yet", name);
   if (kind_ == Spec::Kind::automatic && placement_.held() == 0)
     return fmt::format("auto: {} steps ended within the first tape, so no snapshots", total_);
@@ -149,14 +196,21 @@ std::string FirstRun::explanation() const {
 }
 
 void FirstRun::save(std::vector<std::uint64_t>& words) const {
-  words.push_back(static_cast<std::uint64_t>(Saved::first_run));
+  words.push_back(static_cast<std::uint64_t>(Generator::first_run));
   WordWriter writer(words);
   fields(*this, writer);
 }
 
 bool FirstRun::sound() const {
-  const bool kind = kind_ == Spec::Kind::sqrt || kind_ == Spec::Kind::online || kind_ == Spec::Kind::automatic;
-  return kind && stage_ <= Stage::done && placement_.sound() && (stage_ != Stage::reversing || reversal_.sound());
+  return generator_of(kind_) == Generator::first_run && stage_ <= Stage::done && placement_.sound() &&
+         (stage_ != Stage::reversing || reversal_.sound());
 }
+
+} // namespace
+
+std::unique_ptr<Schedule> make_first_run(const Spec& spec, const Resources& resources) {
+  return std::make_unique<FirstRun>(spec, resources);
+}
+std::unique_ptr<Schedule> restore_first_run(WordReader& reader) { return restored<FirstRun>(reader); }
 
 } // namespace cairn::schedule

@@ -2,37 +2,33 @@
 #include "vm/schedule/generators.h"
 
 namespace cairn::schedule {
-namespace {
-
-template <class Generator> std::unique_ptr<Schedule> read(WordReader& reader) {
-  auto generator = std::make_unique<Generator>();
-  Generator::fields(*generator, reader);
-  if (!reader.complete() || !generator->sound()) return nullptr;
-  return generator;
-}
-
-} // namespace
 
 std::unique_ptr<Schedule> make(const Spec& spec, const Resources& resources) {
-  switch (spec.kind) {
-  case Spec::Kind::tape:
-  case Spec::Kind::bisection:
-  case Spec::Kind::binomial:
-    return std::make_unique<Measured>(spec);
-  case Spec::Kind::sqrt:
-  case Spec::Kind::online:
-  case Spec::Kind::automatic:
+  switch (generator_of(spec.kind)) {
+  case Generator::none:
     break;
+#define GENERATOR(id)                                                                                                            \
+  case Generator::id:                                                                                                            \
+    return make_##id(spec, resources);
+#include "vm/schedule/schedules.def"
+#undef GENERATOR
   }
-  return std::make_unique<FirstRun>(spec, resources);
+  return nullptr;
 }
 
 std::unique_ptr<Schedule> restore(const std::vector<std::uint64_t>& words) {
   WordReader reader(words);
-  std::uint64_t saved = 0;
+  Generator saved = Generator::none;
   reader(saved);
-  if (saved == static_cast<std::uint64_t>(Saved::measured)) return read<Measured>(reader);
-  if (saved == static_cast<std::uint64_t>(Saved::first_run)) return read<FirstRun>(reader);
+  switch (saved) {
+  case Generator::none:
+    break;
+#define GENERATOR(id)                                                                                                            \
+  case Generator::id:                                                                                                            \
+    return restore_##id(reader);
+#include "vm/schedule/schedules.def"
+#undef GENERATOR
+  }
   return nullptr;
 }
 

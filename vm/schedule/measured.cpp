@@ -1,10 +1,45 @@
 // Schedules that know the length before they place anything: the run is measured once, or (tape) taped whole.
 #include "vm/schedule/binomials.h"
 #include "vm/schedule/generators.h"
+#include "vm/schedule/reversal.h"
 
 #include <fmt/format.h>
 
 namespace cairn::schedule {
+namespace {
+
+class Measured final : public Schedule {
+public:
+  Measured() = default;
+  explicit Measured(const Spec& spec);
+  Action next() override;
+  void ended(std::uint64_t total) override;
+  std::string explanation() const override;
+  std::unique_ptr<Schedule> clone() const override { return std::make_unique<Measured>(*this); }
+  void save(std::vector<std::uint64_t>& words) const override;
+  bool sound() const;
+  template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+    archive(self.kind_);
+    archive(self.stage_);
+    archive(self.base_);
+    archive(self.snapshots_);
+    archive(self.passes_);
+    archive(self.total_);
+    archive(self.reversal_);
+  }
+
+private:
+  enum class Stage : std::uint8_t { begin, measure, known, reversing, tape_reverse, done };
+  std::uint64_t slots() const;
+
+  Spec::Kind kind_ = Spec::Kind::tape;
+  Stage stage_ = Stage::begin;
+  std::uint64_t base_ = kDefaultBase;
+  std::uint64_t snapshots_ = 0;
+  std::uint64_t passes_ = 0;
+  std::uint64_t total_ = 0;
+  Reversal reversal_;
+};
 
 Measured::Measured(const Spec& spec) : kind_(spec.kind), base_(spec.base), snapshots_(spec.snapshots), passes_(spec.passes) {}
 
@@ -54,8 +89,8 @@ void Measured::ended(std::uint64_t total) {
 
 std::string Measured::explanation() const {
   if (kind_ == Spec::Kind::tape) return "tape: the whole run on one tape, no snapshots";
-  const std::string_view name = kind_ == Spec::Kind::bisection ? "bisection" : "binomial";
-  if (stage_ == Stage::begin || stage_ == Stage::measure) return fmt::format("{}, base {}: measuring the run", name, base_);
+  if (stage_ == Stage::begin || stage_ == Stage::measure)
+    return fmt::format("{}, base {}: measuring the run", name_of(kind_), base_);
   if (kind_ == Spec::Kind::bisection)
     return fmt::format("bisection, base {}: {} steps measured, then halved until a part is one base case", base_, total_);
   const std::uint64_t units = total_ == 0 ? 1 : (total_ - 1) / base_ + 1;
@@ -68,14 +103,21 @@ std::string Measured::explanation() const {
 }
 
 void Measured::save(std::vector<std::uint64_t>& words) const {
-  words.push_back(static_cast<std::uint64_t>(Saved::measured));
+  words.push_back(static_cast<std::uint64_t>(Generator::measured));
   WordWriter writer(words);
   fields(*this, writer);
 }
 
 bool Measured::sound() const {
-  return (kind_ == Spec::Kind::tape || kind_ == Spec::Kind::bisection || kind_ == Spec::Kind::binomial) &&
-         stage_ <= Stage::done && base_ >= kLeastBase && (stage_ != Stage::reversing || reversal_.sound());
+  return generator_of(kind_) == Generator::measured && stage_ <= Stage::done && base_ >= kLeastBase &&
+         (stage_ != Stage::reversing || reversal_.sound());
 }
+
+} // namespace
+
+std::unique_ptr<Schedule> make_measured(const Spec& spec, const Resources& /*resources*/) {
+  return std::make_unique<Measured>(spec);
+}
+std::unique_ptr<Schedule> restore_measured(WordReader& reader) { return restored<Measured>(reader); }
 
 } // namespace cairn::schedule

@@ -40,7 +40,11 @@ struct Action {
 
 // What a user wrote: "binomial,base=64,snapshots=8".
 struct Spec {
-  enum class Kind : std::uint8_t { tape, bisection, binomial, sqrt, online, automatic };
+  enum class Kind : std::uint8_t {
+#define SCHEDULE(id, name, generator, options) id,
+#include "vm/schedule/schedules.def"
+#undef SCHEDULE
+  };
   Kind kind = Kind::automatic;
   std::uint64_t base = kDefaultBase; // steps of the base case
   bool base_given = false;

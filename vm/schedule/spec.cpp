@@ -1,41 +1,56 @@
 // The text of a schedule: "binomial,base=64,snapshots=8". Read by the language, the command line and the C API alike, so every
 // message says what would have been right.
-#include "vm/schedule/schedule.h"
+#include "vm/schedule/generators.h"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <charconv>
+#include <iterator>
 
 namespace cairn::schedule {
 namespace {
 
+// Options that a schedule may take.
+enum : unsigned { kNoOptions = 0, kBase = 1, kSnapshots = 2, kPasses = 4 };
+
 struct Name {
   std::string_view text;
   Spec::Kind kind;
-  bool base, snapshots, passes; // which keys it takes
+  Generator generator;
+  unsigned options;
+  bool takes(unsigned option) const { return (options & option) != 0; }
 };
 
-constexpr std::array kNames = {
-    Name{"tape", Spec::Kind::tape, false, false, false},      Name{"bisection", Spec::Kind::bisection, true, false, false},
-    Name{"binomial", Spec::Kind::binomial, true, true, true}, Name{"sqrt", Spec::Kind::sqrt, true, false, false},
-    Name{"online", Spec::Kind::online, true, true, false},    Name{"auto", Spec::Kind::automatic, false, false, false},
+constexpr Name kNames[] = {
+#define SCHEDULE(id, name, generator, options) {name, Spec::Kind::id, Generator::generator, options},
+#include "vm/schedule/schedules.def"
+#undef SCHEDULE
 };
 
 // Positions are 64-bit step counts; a larger base case would be no base case but a run.
 constexpr std::uint64_t kMostBase = std::uint64_t{1} << 40;
 
-const Name& name_of(Spec::Kind kind) {
+const Name* find(Spec::Kind kind) {
   for (const Name& name : kNames)
-    if (name.kind == kind) return name;
-  return kNames.back();
+    if (name.kind == kind) return &name;
+  return nullptr;
+}
+
+// "tape, bisection and auto"
+std::string all_names() {
+  std::string text;
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (i != 0) text += i + 1 == std::size(kNames) ? " and " : ", ";
+    text += kNames[i].text;
+  }
+  return text;
 }
 
 std::string keys_of(const Name& name) {
   std::string keys;
-  if (name.base) keys += "base=N";
-  if (name.snapshots) keys += keys.empty() ? "snapshots=D" : ", snapshots=D";
-  if (name.passes) keys += keys.empty() ? "passes=T" : ", passes=T";
+  if (name.takes(kBase)) keys += "base=N";
+  if (name.takes(kSnapshots)) keys += keys.empty() ? "snapshots=D" : ", snapshots=D";
+  if (name.takes(kPasses)) keys += keys.empty() ? "passes=T" : ", passes=T";
   return keys;
 }
 
@@ -44,7 +59,8 @@ bool parse_key(std::string_view part, const Name& name, Spec& spec, std::string&
   const std::string taken = keys_of(name);
   const auto equals = part.find('=');
   const std::string_view key = part.substr(0, equals);
-  const bool known = (key == "base" && name.base) || (key == "snapshots" && name.snapshots) || (key == "passes" && name.passes);
+  const bool known = (key == "base" && name.takes(kBase)) || (key == "snapshots" && name.takes(kSnapshots)) ||
+                     (key == "passes" && name.takes(kPasses));
   if (!known) {
     error = taken.empty() ? fmt::format("schedule '{}' takes no options, but '{}' was given", name.text, part)
                           : fmt::format("schedule '{}' has no option '{}'; it takes {}", name.text, key, taken);
@@ -85,6 +101,16 @@ bool parse_key(std::string_view part, const Name& name, Spec& spec, std::string&
 
 } // namespace
 
+std::string_view name_of(Spec::Kind kind) {
+  const Name* const name = find(kind);
+  return name != nullptr ? name->text : std::string_view();
+}
+
+Generator generator_of(Spec::Kind kind) {
+  const Name* const name = find(kind);
+  return name != nullptr ? name->generator : Generator::none;
+}
+
 bool parse(std::string_view text, Spec& spec, std::string& error) {
   const auto comma = text.find(',');
   const std::string_view word = text.substr(0, comma);
@@ -107,12 +133,12 @@ bool parse(std::string_view text, Spec& spec, std::string& error) {
     spec = result;
     return true;
   }
-  error = fmt::format("there is no schedule '{}'; there are tape, bisection, binomial, sqrt, online and auto", word);
+  error = fmt::format("there is no schedule '{}'; there are {}", word, all_names());
   return false;
 }
 
 std::string to_string(const Spec& spec) {
-  std::string text{name_of(spec.kind).text};
+  std::string text{name_of(spec.kind)};
   if (spec.base_given) text += fmt::format(",base={}", spec.base);
   if (spec.snapshots != 0) text += fmt::format(",snapshots={}", spec.snapshots);
   if (spec.passes != 0) text += fmt::format(",passes={}", spec.passes);

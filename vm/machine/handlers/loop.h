@@ -6,6 +6,7 @@
 // (CAIRN_JUMPS, where test/tools/tail_calls.py watches); elsewhere handlers return to a loop after each instruction.
 #pragma once
 
+#include "ops/pointwise.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/print/primitives.h"

@@ -198,10 +198,9 @@ DIVISION(remainder_k, remainder, CONSTANT_C, 0)
 DIVISION(modulo_k, modulo, CONSTANT_C, 0)
 #define GENERAL_RR(Op)                                                                                                           \
   HANDLER(Op) { GENERAL(Op, SOURCE(C), C); }
-GENERAL_RR(max)
-GENERAL_RR(min)
-GENERAL_RR(expt)
-GENERAL_RR(atan2)
+#define X(id, ...) GENERAL_RR(id)
+CAIRN_NUMBER_BINARY(X)
+#undef X
 
 #define COMPARE(name, op)                                                                                               \
   OUTLINE(name##_slow) {                                                                                                         \
@@ -262,17 +261,9 @@ HANDLER(eqv) {
     SLOT(A) = flonum_unchecked(expression);                                                                                      \
     NEXT(1);                                                                                                                     \
   }
-UNARY(neg, -d)
-UNARY(abs, std::fabs(d))
-UNARY(sqrt, std::sqrt(d))
-UNARY(exp, std::exp(d))
-UNARY(log, std::log(d))
-UNARY(sin, std::sin(d))
-UNARY(cos, std::cos(d))
-UNARY(tan, std::tan(d))
-UNARY(asin, std::asin(d))
-UNARY(acos, std::acos(d))
-UNARY(atan, std::atan(d))
+#define X(id, Struct, ...) UNARY(id, ops::pointwise::Struct::value<ops::pointwise::Number>(d).v)
+CAIRN_NUMBER_UNARY(X)
+#undef X
 UNARY(inexact, d)
 
 } // namespace
