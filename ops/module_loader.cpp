@@ -50,8 +50,10 @@ std::vector<std::string> module_folders() {
   if (!program.empty()) add_with_inner(folders, program.parent_path().parent_path() / "lib");
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&module_folders), &info) != 0 && info.dli_fname != nullptr) {
-    const fs::path library = fs::absolute(info.dli_fname, none);
-    if (!library.empty()) add_with_inner(folders, library.parent_path());
+    // Where this code is part of a program, that is the name by which it was called, which the search of the shell made no path of.
+    const fs::path library = info.dli_fname;
+    if (library.is_absolute() || (!program.empty() && library.has_parent_path() && fs::equivalent(library, program, none)))
+      add_with_inner(folders, library.is_absolute() ? library.parent_path() : program.parent_path());
   }
 #ifdef CAIRN_MODULE_FOLDER
   add(folders, CAIRN_MODULE_FOLDER);

@@ -44,7 +44,7 @@ template <class E> struct Norms : SumsOf<E, ItsPower> {
 };
 template <class E> struct EuclideanNorms : SumsOf<E, ItsSquare> {
   static double result(const CompensatedSum& total, std::int64_t, double) {
-    if constexpr (!std::is_same_v<E, float> && !std::is_same_v<E, Bf16>) // squares of those stay in the range
+    if constexpr (!std::is_same_v<E, float>) // squares of those stay in the range
       if (!trusted(total.sum)) [[unlikely]]
         count_untrusted();
     return std::sqrt(total.sum);

@@ -177,3 +177,8 @@
 (define bytes (list->tensor '(200 200 200) 'u8))
 (show (list (dot bytes (list->tensor '(2 2 2) 'u8)) (tensor->number (sum (* bytes 2))) (tensor->number (matmul bytes (list->tensor '(2 2 2) 'u8)))
   (dot (cast bytes 'i64) (list->tensor '(2 2 2) 'u8)) (sumall bytes))) ; expect: (432 432 176 1200 600)
+;;; case differences-with-constants
+(show (- (list->tensor '(5 6) 'u8) 2)) ; expect: (3 4)
+(show (- (list->tensor '(5 6) 'u8) 2 1)) ; expect: (2 3)
+(show (- (list->tensor '(-128 -1) 'i8) -128)) ; expect: (0 127)
+(show (+ (list->tensor '(5 6) 'u8) 2)) ; expect: (7 8)

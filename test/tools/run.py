@@ -57,7 +57,8 @@ class CommandLine(ToolTest):
     def test_a_file_is_written_for_one_purpose_and_the_program_is_not_written_over(self):
         self.write("a.scm", "(write 1)")
         os.symlink("a.scm", self.path("link"))
-        for arguments in (["--stats=x", "--output=x"], ["--stats=./x", "--output=x"], ["--profile=x", "--stats=x"], ["--save=x", "--output=x"],
+        os.symlink("x", self.path("to-nothing"))
+        for arguments in (["--stats=x", "--output=x"], ["--stats=./x", "--output=x"], ["--profile=x", "--stats=x"], ["--save=x", "--output=x"], ["--output=to-nothing", "--stats=x"],
                           ["--stats=a.scm"], ["--output=link"], ["--save", "a.scm"]):
             with self.subTest(arguments=arguments):
                 self.assertIn("is already the file of", self.vmrun(*arguments, "a.scm", code=2).errors)

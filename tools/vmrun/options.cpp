@@ -75,10 +75,17 @@ void check_files(const RunOptions& options) {
     fs::file_status status = fs::status(path, error);
     return !path.empty() && (!fs::exists(status) || fs::is_regular_file(status));
   };
-  auto same = [](const std::string& a, const std::string& b) {
+  // Where something written there would be, also behind a link to what does not exist yet.
+  auto place = [](fs::path path) {
     std::error_code error;
-    return fs::equivalent(a, b, error) ||
-           fs::weakly_canonical(fs::absolute(a, error), error) == fs::weakly_canonical(fs::absolute(b, error), error);
+    path = fs::absolute(path, error);
+    for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(path, error)); ++links)
+      path = path.parent_path() / fs::read_symlink(path, error);
+    return fs::weakly_canonical(path, error);
+  };
+  auto same = [&](const std::string& a, const std::string& b) {
+    std::error_code error;
+    return fs::equivalent(a, b, error) || place(a) == place(b);
   };
   for (const Use* second = std::begin(uses); second != std::end(uses); ++second)
     for (const Use* first = std::begin(uses); first != second; ++first) {

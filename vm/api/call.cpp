@@ -128,8 +128,13 @@ cairn_status cairn_vm_value(const cairn_vm* vm, cairn_value* result) {
 
 // The same as the three calls it stands for. Most are over within one slice, which runs here, without what only longer ones need.
 cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_value* arguments, size_t count, cairn_value* result) {
-  if (result == nullptr || (arguments == nullptr && count != 0)) return CAIRN_BAD_ARGUMENT;
-  if (!may_begin(vm)) return CAIRN_BAD_ARGUMENT;
+  if (result == nullptr) return CAIRN_BAD_ARGUMENT;
+  // Not before: the result may lie where an argument does.
+  auto failed = [&](cairn_status status) {
+    *result = cairn_unspecified();
+    return status;
+  };
+  if ((arguments == nullptr && count != 0) || !may_begin(vm)) return failed(CAIRN_BAD_ARGUMENT);
   cairn::machine::Status outcome = cairn::machine::Status::out_of_steps;
   char* fault = nullptr;
   bool begun = false;
@@ -140,12 +145,12 @@ cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_valu
     if (!vm->engine.meter().cancelled()) outcome = vm->engine.run(vm->slice);
   });
   vm->running = false;
-  if (!begun) return not_begun(*vm, guard, fault);
+  if (!begun) return failed(not_begun(*vm, guard, fault));
   vm->stage = Stage::ready;
   vm->fresh = false;
   cairn_status status = cairn::api::concluded(*vm, guard, fault, outcome);
   if (status == CAIRN_OUT_OF_STEPS) status = cairn::api::run_machine(vm, CAIRN_UNLIMITED);
-  if (status != CAIRN_OK) return status;
+  if (status != CAIRN_OK) return failed(status);
   *result = handed_out(Heap::retain(vm->engine.result));
   return CAIRN_OK;
 }

@@ -32,7 +32,9 @@ std::string content_of(const std::string& path) {
   if (file.number < 0) refuse(path, "cannot be read");
   std::string bytes;
   struct stat facts {};
-  if (fstat(file.number, &facts) == 0 && S_ISREG(facts.st_mode)) bytes.reserve(static_cast<std::size_t>(facts.st_size));
+  const bool known = fstat(file.number, &facts) == 0;
+  if (known && S_ISCHR(facts.st_mode)) throw Refusal{CAIRN_NO_FILE, path + ": error: is a device, not a file\n"}; // /dev/zero has no end
+  if (known && S_ISREG(facts.st_mode)) bytes.reserve(static_cast<std::size_t>(facts.st_size));
   char buffer[65536];
   for (;;) {
     ssize_t got = read(file.number, buffer, sizeof buffer);

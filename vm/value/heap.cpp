@@ -288,7 +288,7 @@ bool Heap::release_set_aside() {
 }
 
 void Heap::release_begun(Vector* v, std::uint64_t set) {
-  const std::uint64_t behind = (v->length - set) / kStretch;
+  const std::uint64_t behind = v->length > kStretch ? (v->length - set) / kStretch : 0; // shorter ones are released at once
   std::fill(v->items() + set, v->items() + v->length - behind * kStretch, kUnspecified);
   v->count = static_cast<std::uint32_t>(behind);
   if (draining_) return link(v);

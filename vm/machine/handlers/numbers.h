@@ -133,15 +133,26 @@ ARITHMETIC_RK(div_k, div, /)
 ARITHMETIC_KR(rsub_k, sub, -)
 ARITHMETIC_KR(rdiv_k, div, /)
 
+// Whether elements of a tensor hold -c and not c: (- x 2) is compiled as (+ x -2), and bytes hold no -2.
+inline bool only_negated_fits(Engine& engine, Value x, std::int64_t c) {
+  const Value p = engine.primal(x);
+  if (!value::is_tensor(p)) return false;
+  const ops::DType type = value::tensor_of(p).dtype;
+  if (type == ops::DType::u8) return c < 0;
+  return type < ops::DType::i64 && c == std::int64_t{1} << (8 * ops::bytes_of(type) - 1);
+}
+
 OUTLINE(add_i_slow) {
   SAVE();
   std::uint16_t b = B;
-  Value x = SOURCE(b), y = value::integer_unchecked(IMMEDIATE(C));
+  Value x = SOURCE(b);
+  const std::int64_t c = IMMEDIATE(C);
   Value out;
   if (x.is_flonum()) {
-    out = flonum_unchecked(x.flonum() + static_cast<double>(IMMEDIATE(C)));
+    out = flonum_unchecked(x.flonum() + static_cast<double>(c));
   } else {
-    out = e->arithmetic(Opcode::add, x, y, last_uses(b, 0));
+    const bool negated = only_negated_fits(*e, x, c);
+    out = e->arithmetic(negated ? Opcode::sub : Opcode::add, x, value::integer_unchecked(negated ? -c : c), last_uses(b, 0));
     done_with(e, b, x);
   }
   SLOT(A) = out;
