@@ -14,8 +14,8 @@
 
 namespace cairn::ops::math {
 
-inline constexpr std::size_t kRoomToLoad = std::size_t{512}
-                                           << 20; // bytes of addresses: the libraries, their tables and first buffers
+// Bytes of addresses: for the libraries, their tables and first buffers.
+inline constexpr std::size_t kRoomToLoad = std::size_t{512} << 20;
 inline constexpr std::size_t kRoomForCall = std::size_t{160} << 20; // a buffer of OpenBLAS is 128 MiB
 inline constexpr std::size_t kRoomBeside = std::size_t{96} << 20;   // for whoever else asks meanwhile
 

@@ -64,11 +64,22 @@ TEST_CASE("what cannot be called is refused, and the machine goes on") {
   Vm vm(kProgram);
   cairn_value value = cairn_unspecified();
   cairn_value one = cairn_integer(1);
+  value = one;
   CHECK(cairn_vm_call(vm.vm, one, nullptr, 0, &value) == CAIRN_PROGRAM_ERROR);
+  CHECK(cairn_value_kind(value) == CAIRN_KIND_UNSPECIFIED); // whoever releases it releases nothing twice
   CHECK(vm.error().find("not a procedure") != std::string::npos);
   CHECK(vm.call("add", {one}, &value) == CAIRN_PROGRAM_ERROR);
   CHECK(vm.error().find("add: expected 2 arguments, got 1") != std::string::npos);
   CHECK(vm.called("add", {one, one}) == "2");
+  const cairn_value add = vm.lookup("add");
+  value = one;
+  const cairn_value both[] = {one, one};
+  CHECK(cairn_vm_call(vm.vm, add, both, 1, &value) == CAIRN_PROGRAM_ERROR);
+  CHECK(cairn_value_kind(value) == CAIRN_KIND_UNSPECIFIED);
+  value = one;
+  CHECK(cairn_vm_call(vm.vm, add, nullptr, 2, &value) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_value_kind(value) == CAIRN_KIND_UNSPECIFIED);
+  cairn_value_release(vm.vm, add);
   CHECK(cairn_vm_run(vm.vm, 1) == CAIRN_BAD_ARGUMENT); // nothing to run
 }
 

@@ -93,7 +93,9 @@ TEST_CASE("parts of structures are read with references of their own") {
   CHECK(cairn_get_reals(rest, numbers, 2, &count) == CAIRN_WRONG_KIND);
   cairn_value vector = cairn_unspecified(), tail = cairn_unspecified(), item = cairn_unspecified();
   REQUIRE(cairn_get_pair(rest, &vector, &tail) == CAIRN_OK);
+  item = cairn_integer(1);
   CHECK(cairn_get_item(vector, 2, &item) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_value_kind(item) == CAIRN_KIND_UNSPECIFIED);
   REQUIRE(cairn_get_item(vector, 1, &item) == CAIRN_OK);
   char* text = nullptr;
   size_t bytes = 0;

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import unittest
 
@@ -41,7 +42,7 @@ class CommandLine(ToolTest):
                           ["--save-every=soon", "--save=x", "a.scm"], ["--seed=q", "a.scm"], ["--device=cuda", "a.scm"],
                           ["--device=emulated,memory=none", "a.scm"], ["--device=emulated,colour=1", "a.scm"], ["--device=cuda:-1", "a.scm"],
                           ["--device=abacus", "a.scm"], ["--library=nowhere", "a.scm"],
-                          ["--resume=x", "a.scm"], ["--resume=missing.capsule"], ["--resume=x", "--seed=1"], ["missing.scm"], ["a.txt"],
+                          ["--resume=x", "a.scm"], ["--resume=missing.capsule"], ["--resume=/dev/zero"], ["--resume=x", "--seed=1"], ["missing.scm"], ["a.txt"],
                           ["--stats=no/such/folder", "a.scm"], ["--output=no/such/folder", "a.scm"], ["."]):
             with self.subTest(arguments=arguments):
                 done = self.vmrun(*arguments, code=2)
@@ -67,6 +68,16 @@ class CommandLine(ToolTest):
             self.assertEqual(file.read(), "(write 1)")
         self.vmrun("--stats=/dev/null", "--profile=/dev/null", "a.scm")
         self.assertIn("is empty", self.vmrun("", code=2).errors)
+
+    def test_modules_are_not_looked_for_in_the_current_folder(self):
+        os.mkdir(self.path("bin"))
+        shutil.copy(os.path.join(self.bin, "vmrun"), self.path("bin"))  # away from the modules of the build
+        self.write("a.scm", "1")
+        self.write("libcairn_cuda.so", "no library")
+        done = subprocess.run(["vmrun", "--device=cuda", "a.scm"], cwd=self.folder, capture_output=True, text=True,
+                              env=dict(os.environ, PATH=self.path("bin")))
+        self.assertEqual(done.returncode, 2)
+        self.assertNotIn(self.path("libcairn_cuda.so"), done.stderr)
 
     def test_values_may_follow_a_blank_or_an_equals_sign(self):
         self.write("a.scm", ENDLESS)

@@ -1,4 +1,6 @@
 // Counts, serials, immortality, symbols, and freeing without recursion, whatever is nested in what.
+#include "test/value/holder.h"
+
 #include "vm/value/heap.h"
 
 #include <doctest/doctest.h>
@@ -11,14 +13,6 @@ using namespace cairn::value;
 namespace {
 
 constexpr int kDeep = 1'000'000; // far more than the native stack holds calls
-
-struct Holder : Native {
-  Value held;
-  int* destroyed;
-  Holder(Value v, int* counter) : held(v), destroyed(counter) {}
-  ~Holder() override { ++*destroyed; }
-  void release(Heap& heap) override { heap.release(held); }
-};
 
 Value vector_of(Heap& heap, std::vector<Value> items) {
   Vector* v = heap.make_vector(items.size());

@@ -1,5 +1,7 @@
 // Releasing that is stopped: what is left stays in the accounts, nothing of it can be seen, and it goes when it is asked for, or
 // when room is needed.
+#include "test/value/holder.h"
+
 #include "vm/value/heap.h"
 
 #include <doctest/doctest.h>
@@ -22,14 +24,6 @@ Value list_of(Heap& heap, std::int64_t n) {
 void stop_at(Heap& heap, int n) {
   heap.stops_releasing = [n]() mutable { return --n == 0; };
 }
-
-struct Holder : Native {
-  Value held;
-  int* destroyed;
-  Holder(Value v, int* counter) : held(v), destroyed(counter) {}
-  ~Holder() override { ++*destroyed; }
-  void release(Heap& heap) override { heap.release(held); }
-};
 
 } // namespace
 

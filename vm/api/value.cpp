@@ -186,9 +186,8 @@ cairn_status cairn_get_length(cairn_value v, size_t* length) {
 
 cairn_status cairn_get_item(cairn_value vector, size_t index, cairn_value* item) {
   if (item == nullptr) return CAIRN_BAD_ARGUMENT;
-  const cairn_value whole = vector; // the item may go where it lies
   *item = cairn_unspecified();
-  if (!value::is_vector(inner(whole))) return CAIRN_WRONG_KIND;
+  if (!value::is_vector(inner(vector))) return CAIRN_WRONG_KIND;
   value::Vector* v = value::as_vector(inner(vector));
   if (index >= v->length) return CAIRN_BAD_ARGUMENT;
   *item = handed_out(Heap::retain(v->items()[index]));

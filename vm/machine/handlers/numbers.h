@@ -133,7 +133,7 @@ ARITHMETIC_RK(div_k, div, /)
 ARITHMETIC_KR(rsub_k, sub, -)
 ARITHMETIC_KR(rdiv_k, div, /)
 
-// Whether elements of a tensor hold -c and not c: (- x 2) is compiled as (+ x -2), and bytes hold no -2.
+// Whether elements of a tensor hold no c, but may hold -c: (- x 2) is compiled as (+ x -2), and bytes hold no -2.
 inline bool only_negated_fits(Engine& engine, Value x, std::int64_t c) {
   const Value p = engine.primal(x);
   if (!value::is_tensor(p)) return false;
