@@ -67,7 +67,8 @@ Profile run_of(const nlohmann::json& run) {
     for (std::size_t k = 1; k <= i; ++k) profile.reach[i].push_back(run.at("B").at(i).at(k));
   }
   for (std::size_t i = 1; i <= n; ++i)
-    profile.intervals.push_back({at("f", i), at("tf", i), at("b", i), at("t", i), {}, at("of", i), at("ot", i), at("ob", i) + at("c", i - 1)});
+    profile.intervals.push_back(
+        {at("f", i), at("tf", i), at("b", i), at("t", i), {}, at("of", i), at("ot", i), at("ob", i) + at("c", i - 1)});
   REQUIRE(profile.sound());
   return profile;
 }
@@ -103,7 +104,8 @@ TEST_CASE("runs whose states share memory: at most what the model's recursion ta
   const auto runs = data("sharing_runs.json").at("runs");
   for (const auto& entry : runs) {
     const Profile profile = run_of(entry.at("run"));
-    const Planner mixed(profile, 499, exactly(Family::mixed)), simple(profile, 499, exactly(Family::simple)), free(profile, 499, exactly(Family::free));
+    const Planner mixed(profile, 499, exactly(Family::mixed)), simple(profile, 499, exactly(Family::simple)),
+        free(profile, 499, exactly(Family::free));
     for (const auto& result : entry.at("results")) {
       const auto budget = result.at("M").get<std::uint64_t>();
       CAPTURE(entry.at("seed").dump());
@@ -145,7 +147,8 @@ enum class Rule : std::uint8_t {
 class Search {
 public:
   Search(const Profile& profile, std::uint64_t budget, Rule rule)
-      : profile_(profile), budget_(budget), rule_(rule), last_(static_cast<unsigned>(profile.size())), least_(size(), kNever), states_(std::size_t{2} << last_) {
+      : profile_(profile), budget_(budget), rule_(rule), last_(static_cast<unsigned>(profile.size())), least_(size(), kNever),
+        states_(std::size_t{2} << last_) {
     for (unsigned set = 0; set < states_.size(); ++set)
       for (unsigned k = 0; k < last_; ++k) states_[set] += weight_of(set, k);
   }
@@ -197,8 +200,10 @@ private:
     if (s.current < s.unreversed && !has(s.tapes, s.current)) {
       const Interval& interval = profile_.intervals[s.current];
       const unsigned both = s.states | 3U << s.current, tapes = s.tapes | 1U << s.current;
-      if (held(both, s.tapes, s.unreversed) + interval.advancing <= budget_) visit({s.states, s.tapes, s.current + 1, s.unreversed}, cost + interval.forward);
-      if (held(both, tapes, s.unreversed) + interval.taping <= budget_) visit({s.states, tapes, s.current + 1, s.unreversed}, cost + interval.taped);
+      if (held(both, s.tapes, s.unreversed) + interval.advancing <= budget_)
+        visit({s.states, s.tapes, s.current + 1, s.unreversed}, cost + interval.forward);
+      if (held(both, tapes, s.unreversed) + interval.taping <= budget_)
+        visit({s.states, tapes, s.current + 1, s.unreversed}, cost + interval.taped);
     }
     if (s.current != none) {
       visit({s.states, s.tapes, none, s.unreversed}, cost);
@@ -208,7 +213,9 @@ private:
         if (has(s.states, i)) visit({s.states, s.tapes, i, s.unreversed}, cost);
     }
     const unsigned top = s.unreversed - 1;
-    if (has(s.tapes, top) && held(s.states | (s.current != none ? 1U << s.current : 0U), s.tapes, s.unreversed) + profile_.intervals[top].sweeping <= budget_)
+    if (has(s.tapes, top) &&
+        held(s.states | (s.current != none ? 1U << s.current : 0U), s.tapes, s.unreversed) + profile_.intervals[top].sweeping <=
+            budget_)
       visit({s.states, s.tapes & ~(1U << top), s.current <= top ? s.current : none, top}, cost + profile_.intervals[top].sweep);
     for (unsigned i = 0; i <= last_; ++i) {
       if (has(s.states, i) && (i >= s.unreversed || rule_ == Rule::free || (rule_ == Rule::taped && has(s.tapes, i))))
@@ -222,7 +229,7 @@ private:
   Rule rule_;
   unsigned last_;
   std::vector<std::uint32_t> least_;
-  std::vector<std::uint64_t> states_; // bytes of each set of states
+  std::vector<std::uint64_t> states_;    // bytes of each set of states
   std::vector<std::vector<State>> open_; // by cost
 };
 
@@ -231,7 +238,8 @@ struct Draws {
   std::uint64_t between(std::uint64_t least, std::uint64_t most) { return least + bits() % (most - least + 1); }
 };
 
-// Chains, growing lists, skips: of what an interval makes, more or less stays alive. With `shares`, tapes hold some of it as well.
+// Chains, growing lists, skips: of what an interval makes, more or less stays alive. With `shares`, tapes hold some of it as
+// well.
 Profile random_profile(Draws& random, std::size_t count, bool shares) {
   Profile profile;
   const std::uint64_t kind = random.between(0, 3);
@@ -256,7 +264,8 @@ Profile random_profile(Draws& random, std::size_t count, bool shares) {
     interval.taping = random.between(0, 2);
     interval.sweeping = random.between(0, 2) + profile.cotangents[i];
     for (std::size_t k = 0; shares && k <= i; ++k)
-      if (random.between(0, 3) == 0) interval.shares.push_back({static_cast<std::uint32_t>(k), random.between(0, k == i ? 6 : profile.reach[i][k])});
+      if (random.between(0, 3) == 0)
+        interval.shares.push_back({static_cast<std::uint32_t>(k), random.between(0, k == i ? 6 : profile.reach[i][k])});
     profile.intervals.push_back(std::move(interval));
   }
   REQUIRE(profile.sound());
@@ -287,7 +296,8 @@ TEST_CASE("letting go of states early takes at most the least of that in most of
       CAPTURE(seed);
       CAPTURE(budget);
       const auto cost = judged(profile, planner, budget);
-      const auto of_persistent = Search(profile, budget, Rule::persistent).run(), of_free = Search(profile, budget, Rule::free).run();
+      const auto of_persistent = Search(profile, budget, Rule::persistent).run(),
+                 of_free = Search(profile, budget, Rule::free).run();
       REQUIRE(cost.has_value());
       REQUIRE(of_free.has_value());
       CHECK(*cost >= *of_free);
@@ -299,7 +309,8 @@ TEST_CASE("letting go of states early takes at most the least of that in most of
       if (of_taped && *cost <= *of_taped) ++reached;
     }
   }
-  MESSAGE("at most the persistent optimum in ", persistent, " of ", compared, ", at most the taped one in ", reached, " of ", helps, " where it helps");
+  MESSAGE("at most the persistent optimum in ", persistent, " of ", compared, ", at most the taped one in ", reached, " of ",
+          helps, " where it helps");
   CHECK(2 * reached >= helps);
 }
 
@@ -340,7 +351,8 @@ TEST_CASE("long runs: the simple plans are within a hundredth of the mixed ones 
     const Planner mixed(profile, whole_tape(profile), limits);
     const auto curve = mixed.curve();
     for (int i = 0; i <= 8; ++i) {
-      const std::uint64_t budget = curve.front().budget + (curve.back().budget - curve.front().budget) * static_cast<std::uint64_t>(i) / 8;
+      const std::uint64_t budget =
+          curve.front().budget + (curve.back().budget - curve.front().budget) * static_cast<std::uint64_t>(i) / 8;
       const auto few = judged(profile, simple, budget), all = judged(profile, mixed, budget);
       if (!few || !all) continue;
       sum += *few / *all - 1;
@@ -363,7 +375,8 @@ TEST_CASE("tables of long runs" * doctest::skip()) {
       limits.family = family;
       const auto begin = std::chrono::steady_clock::now();
       const Planner planner(profile, 499, limits);
-      MESSAGE(count, " family ", static_cast<int>(family), " ", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), " s");
+      MESSAGE(count, " family ", static_cast<int>(family), " ",
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), " s");
     }
   }
 }

@@ -1,8 +1,9 @@
-// Plans: what to keep, tape, sweep and run again so that a profiled run is reversed within a number of bytes. Numbers in, moves out; no machine is known
-// here. An executor performs moves, plan_checker.h judges them.
+// Plans: what to keep, tape, sweep and run again so that a profiled run is reversed within a number of bytes. Numbers in, moves
+// out; no machine is known here. An executor performs moves, plan_checker.h judges them.
 //
-// Source of the recursion: Beaumont et al., "Optimal checkpointing for heterogeneous chains" (rotor), section 4, with what a state weighs depending on
-// the state that its part of the run starts from, tapes put aside on a stack, and states that are let go of and computed again.
+// Source of the recursion: Beaumont et al., "Optimal checkpointing for heterogeneous chains" (rotor), section 4, with what a
+// state weighs depending on the state that its part of the run starts from, tapes put aside on a stack, and states that are let
+// go of and computed again.
 #pragma once
 
 #include "vm/schedule/profile.h"
@@ -27,12 +28,14 @@ struct Move {
 };
 
 struct Plan {
-  std::vector<Move> moves; // from the initial state, which is current and held, to where everything is reversed and nothing is held
-  double cost = 0;         // modelled
+  std::vector<Move>
+      moves;       // from the initial state, which is current and held, to where everything is reversed and nothing is held
+  double cost = 0; // modelled
 };
 
-// Which plans are looked at. With `simple`, tapes begin at a held state or end where everything is reversed already. With `mixed` they lie anywhere, and states
-// are held until what follows them is reversed. With `free`, states may be let go of before and computed again.
+// Which plans are looked at. With `simple`, tapes begin at a held state or end where everything is reversed already. With `mixed`
+// they lie anywhere, and states are held until what follows them is reversed. With `free`, states may be let go of before and
+// computed again.
 enum class Family : std::uint8_t { simple, mixed, free };
 
 struct PlannerLimits {
@@ -43,8 +46,9 @@ struct PlannerLimits {
 
 class Tables;
 
-// The best plans of one profile for every budget at once. Memory is counted in slots of 2^q bytes, a table for each octave from the finest one that reverses the
-// run at all; an answer is the best over all octaves up to that of the budget. So a plan with more memory is never slower than one with less.
+// The best plans of one profile for every budget at once. Memory is counted in slots of 2^q bytes, a table for each octave from
+// the finest one that reverses the run at all; an answer is the best over all octaves up to that of the budget. So a plan with
+// more memory is never slower than one with less.
 class Planner {
 public:
   // The profile is sound and outlives the planner. Tables of octaves beyond that of `most_budget` are not made.
@@ -54,7 +58,8 @@ public:
   Planner& operator=(const Planner&) = delete;
 
   Family family() const { return family_; }
-  // The modelled cost of the best plan within `budget` bytes, beside the initial state and whatever is older than the run; none if there is no plan.
+  // The modelled cost of the best plan within `budget` bytes, beside the initial state and whatever is older than the run; none
+  // if there is no plan.
   std::optional<double> cost(std::uint64_t budget) const;
   std::optional<Plan> plan(std::uint64_t budget) const;
   // Where the cost falls: budgets in rising order, with the cost from there on. The first is the least for which there is a plan.

@@ -47,7 +47,7 @@ private:
       }
     }
     for (std::size_t k = 0; k < profile_.size(); ++k) {
-      const auto first = states.upper_bound(k);  // later ones have no more of this birth
+      const auto first = states.upper_bound(k); // later ones have no more of this birth
       const std::uint64_t of_states = first == states.end() ? 0 : profile_.reach[*first][k];
       sum += std::max(of_states, std::min(shared_[k], of_states + of_tapes[k]));
     }
@@ -86,7 +86,8 @@ private:
       current_ = at;
       return {};
     case Move::Kind::sweep: {
-      if (at + 1 != unreversed_ || !tapes_.contains(at)) return "not the last interval that is not reversed, or it is not on tape";
+      if (at + 1 != unreversed_ || !tapes_.contains(at))
+        return "not the last interval that is not reversed, or it is not on tape";
       current_ = kNone;
       note(held(states_, tapes_) + profile_.intervals[at].sweeping);
       report_.cost += profile_.intervals[at].sweep;

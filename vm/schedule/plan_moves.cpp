@@ -1,4 +1,5 @@
-// Reads a plan's moves off filled tables: at each part of the run the choice that gave the least cost, found by looking at all of them again.
+// Reads a plan's moves off filled tables: at each part of the run the choice that gave the least cost, found by looking at all of
+// them again.
 #include "vm/schedule/plan_tables.h"
 
 #include <limits>
@@ -25,7 +26,8 @@ public:
     Choice best;
     for (std::size_t first = base; first <= to; ++first)
       for (std::size_t last = first; last <= to; ++last)
-        if (t_.in_family(base, first, last, to)) consider(best, {first, last, t_.group(parts, first, last, to, false)}, slots, base, to);
+        if (t_.in_family(base, first, last, to))
+          consider(best, {first, last, t_.group(parts, first, last, to, false)}, slots, base, to);
     if (t_.family_ == Family::free && base + 1 < to) {
       const Tables::Passing passing = passed(parts, to);
       if (passed_by(parts, passing, base, to, slots) < best.cost) {
@@ -57,7 +59,8 @@ private:
   }
   void consider(Choice& best, Choice choice, std::size_t slots, std::size_t base, std::size_t to) const {
     if (choice.group.need > slots) return;
-    choice.cost = choice.group.cost + t_.whole_of(choice.last, to)[slots - choice.group.keep] + t_.whole_of(base, choice.first)[slots];
+    choice.cost =
+        choice.group.cost + t_.whole_of(choice.last, to)[slots - choice.group.keep] + t_.whole_of(base, choice.first)[slots];
     if (choice.cost < best.cost) best = choice;
   }
   // From the current state: tapes, what lies behind them, sweeps.
@@ -96,7 +99,8 @@ private:
     for (;;) {
       // Tapes that begin here and let go of the state.
       Choice now;
-      for (std::size_t last = at + 1; last <= to; ++last) consider(now, {at, last, t_.group(parts, at, last, to, true)}, slots, base, to);
+      for (std::size_t last = at + 1; last <= to; ++last)
+        consider(now, {at, last, t_.group(parts, at, last, to, true)}, slots, base, to);
       // One go from the state while it is held.
       const std::size_t weight = t_.round_up(parts.newer(at));
       Choice part;
@@ -132,7 +136,8 @@ private:
         const Parts from_here(t_.profile_, shared_, at);
         Choice best;
         for (std::size_t last = part.first; last <= to; ++last)
-          if (t_.in_family(at, part.first, last, to)) consider(best, {part.first, last, t_.group(from_here, part.first, last, to, false)}, slots - weight, part.first, to);
+          if (t_.in_family(at, part.first, last, to))
+            consider(best, {part.first, last, t_.group(from_here, part.first, last, to, false)}, slots - weight, part.first, to);
         advance(at, best.first);
         go(best.first, best.last, to, slots - weight - best.group.keep);
       }

@@ -4,7 +4,8 @@
 namespace cairn::schedule {
 
 Parts::Parts(const Profile& profile, const std::vector<std::uint64_t>& shared, std::size_t base)
-    : base_(base), count_(profile.size() + 1 - base), newer_(count_, 0), step_peak_(count_, 0), advance_peak_(count_, 0), advance_cost_(count_, 0), tapes_(count_ * count_) {
+    : base_(base), count_(profile.size() + 1 - base), newer_(count_, 0), step_peak_(count_, 0), advance_peak_(count_, 0),
+      advance_cost_(count_, 0), tapes_(count_ * count_) {
   for (std::size_t i = base; i <= profile.size(); ++i)
     for (std::size_t k = base; k < i; ++k) newer_[i - base] += profile.reach[i][k];
   for (std::size_t i = base; i < profile.size(); ++i) {
@@ -27,7 +28,7 @@ void Parts::weigh(const Profile& profile, const std::vector<std::uint64_t>& shar
     const Interval& interval = profile.intervals[i];
     own += interval.tape;
     for (const TapeShare& share : interval.shares) {
-      if (share.birth < base_) continue;  // the base holds it
+      if (share.birth < base_) continue; // the base holds it
       if (of_tapes[share.birth] == 0 && share.bytes != 0) births.push_back(share.birth);
       of_tapes[share.birth] += share.bytes;
     }

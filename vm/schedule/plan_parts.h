@@ -7,8 +7,9 @@
 
 namespace cairn::schedule {
 
-// A part of a plan starts from a held state, its base: advance to boundary `first`, run the intervals from there to boundary `last` on tapes, reverse what lies
-// behind `last` from the state there, sweep the tapes. Bytes are those beside the base and everything that is held for what lies before it.
+// A part of a plan starts from a held state, its base: advance to boundary `first`, run the intervals from there to boundary
+// `last` on tapes, reverse what lies behind `last` from the state there, sweep the tapes. Bytes are those beside the base and
+// everything that is held for what lies before it.
 class Parts {
 public:
   Parts(const Profile& profile, const std::vector<std::uint64_t>& shared, std::size_t base);
@@ -20,7 +21,8 @@ public:
   std::uint64_t step_peak(std::size_t at) const { return step_peak_[at - base_]; }
   double advance_cost(std::size_t first) const { return advance_cost_[first - base_]; }
   std::uint64_t advance_peak(std::size_t first) const { return advance_peak_[first - base_]; }
-  // Of taping and sweeping [first, last): what it costs; the most bytes while it is taped, the cotangents not counted, and while it is swept, with them.
+  // Of taping and sweeping [first, last): what it costs; the most bytes while it is taped, the cotangents not counted, and while
+  // it is swept, with them.
   struct Tapes {
     double cost = 0;
     std::uint64_t tape_peak = 0;

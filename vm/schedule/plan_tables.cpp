@@ -1,5 +1,5 @@
-// Fills the tables. Parts of a run are [from, to); those that start later come first, then those that end sooner, and memory runs innermost, so that the
-// loop over it is one of plain arrays.
+// Fills the tables. Parts of a run are [from, to); those that start later come first, then those that end sooner, and memory runs
+// innermost, so that the loop over it is one of plain arrays.
 #include "vm/schedule/plan_tables.h"
 
 #include <limits>
@@ -21,7 +21,8 @@ Tables::Tables(const Profile& profile, Family family, unsigned octave, std::uint
 std::uint64_t Tables::bytes(std::size_t intervals, Family family, std::uint32_t slots) {
   const std::uint64_t count = intervals;
   // The free family also holds the rows of the base in hand.
-  const std::uint64_t rows = count * (count + 1) / 2 * (family == Family::free ? 2 : 1) + (family == Family::free ? count * (count + 1) * (count + 2) / 6 : 0);
+  const std::uint64_t rows = count * (count + 1) / 2 * (family == Family::free ? 2 : 1) +
+                             (family == Family::free ? count * (count + 1) * (count + 2) / 6 : 0);
   return rows * (slots + std::uint64_t{1}) * sizeof(float);
 }
 
@@ -67,8 +68,10 @@ void Tables::fill(const Parts& parts) {
   Passing passing;
   if (family_ == Family::free) passing.rows.resize(pair(0, profile_.size() + 1));
   for (std::size_t to = parts.base() + 1; to <= profile_.size(); ++to) {
-    if (family_ == Family::free) fill_free(parts, passing, to);
-    else fill_simple(parts, to);
+    if (family_ == Family::free)
+      fill_free(parts, passing, to);
+    else
+      fill_simple(parts, to);
   }
 }
 
@@ -77,7 +80,8 @@ void Tables::fill_simple(const Parts& parts, std::size_t to) {
   float* out = whole(base, to);
   for (std::size_t first = base; first <= to; ++first)
     for (std::size_t last = first; last <= to; ++last)
-      if (in_family(base, first, last, to)) relax(out, group(parts, first, last, to, false), whole_of(last, to), whole_of(base, first));
+      if (in_family(base, first, last, to))
+        relax(out, group(parts, first, last, to, false), whole_of(last, to), whole_of(base, first));
 }
 
 void Tables::fill_free(const Parts& parts, Passing& passing, std::size_t to) {
@@ -86,7 +90,8 @@ void Tables::fill_free(const Parts& parts, Passing& passing, std::size_t to) {
   for (std::size_t first = base; first < to; ++first) {
     float* part = parting(base, first, to);
     for (std::size_t last = first; last <= to; ++last)
-      if (in_family(base, first, last, to)) relax(part, group(parts, first, last, to, false), whole_of(last, to), nothing_.data());
+      if (in_family(base, first, last, to))
+        relax(part, group(parts, first, last, to, false), whole_of(last, to), nothing_.data());
     relax(out, {}, part, whole_of(base, first));
   }
   pass(parts, passing, to);
@@ -94,25 +99,28 @@ void Tables::fill_free(const Parts& parts, Passing& passing, std::size_t to) {
   give_up(parts, passing, to);
 }
 
-// From the state at `at`, in the order below: tapes that begin there, for which it is let go of; one go back to it, or to a boundary behind it and on from there, for
-// which it is held; or it is passed by.
+// From the state at `at`, in the order below: tapes that begin there, for which it is let go of; one go back to it, or to a
+// boundary behind it and on from there, for which it is held; or it is passed by.
 void Tables::pass(const Parts& parts, Passing& passing, std::size_t to) const {
   const std::size_t base = parts.base();
   for (std::size_t at = to - 1; at > base; --at) {
     Row& row = passing.rows[pair(at, to)];
     row.assign(width(), kNoPlan);
-    for (std::size_t last = at + 1; last <= to; ++last) relax(row.data(), group(parts, at, last, to, true), whole_of(last, to), whole_of(base, at));
+    for (std::size_t last = at + 1; last <= to; ++last)
+      relax(row.data(), group(parts, at, last, to, true), whole_of(last, to), whole_of(base, at));
     Group held;
     held.keep = held.need = round_up(parts.newer(at));
     relax(row.data(), held, parting(at, at, to), whole_of(base, at));
-    for (std::size_t first = at + 1; first < to; ++first) relax(row.data(), held, parting(at, first, to), passing.rows[pair(at, first)].data());
+    for (std::size_t first = at + 1; first < to; ++first)
+      relax(row.data(), held, parting(at, first, to), passing.rows[pair(at, first)].data());
     if (at + 1 < to) relax(row.data(), step(parts, at, to), passing.rows[pair(at + 1, to)].data(), nothing_.data());
   }
 }
 
 // Whatever is current, the rest can be reversed from the base alone.
 void Tables::give_up(const Parts& parts, Passing& passing, std::size_t to) const {
-  for (std::size_t at = parts.base() + 1; at < to; ++at) relax(passing.rows[pair(at, to)].data(), {}, whole_of(parts.base(), to), nothing_.data());
+  for (std::size_t at = parts.base() + 1; at < to; ++at)
+    relax(passing.rows[pair(at, to)].data(), {}, whole_of(parts.base(), to), nothing_.data());
 }
 
 } // namespace cairn::schedule

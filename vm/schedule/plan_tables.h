@@ -1,5 +1,5 @@
-// The tables of one octave: the least modelled cost of reversing each part of a run in each amount of memory, counted in slots of 2^q bytes.
-// Private to this room.
+// The tables of one octave: the least modelled cost of reversing each part of a run in each amount of memory, counted in slots of
+// 2^q bytes. Private to this room.
 #pragma once
 
 #include "vm/schedule/plan.h"
@@ -39,13 +39,19 @@ private:
   static std::size_t triple(std::size_t base, std::size_t first, std::size_t to) {
     return (to - 1) * to * (to + 1) / 6 + first * (first + 1) / 2 + base;
   }
-  std::size_t round_up(std::uint64_t bytes) const { return static_cast<std::size_t>((bytes + (std::uint64_t{1} << octave_) - 1) >> octave_); }
+  std::size_t round_up(std::uint64_t bytes) const {
+    return static_cast<std::size_t>((bytes + (std::uint64_t{1} << octave_) - 1) >> octave_);
+  }
 
   // Of reversing [from, to) from the held state at `from`.
-  const float* whole_of(std::size_t from, std::size_t to) const { return from == to ? nothing_.data() : &whole_[pair(from, to) * width()]; }
+  const float* whole_of(std::size_t from, std::size_t to) const {
+    return from == to ? nothing_.data() : &whole_[pair(from, to) * width()];
+  }
   float* whole(std::size_t from, std::size_t to) { return &whole_[pair(from, to) * width()]; }
   // Of reversing only [first, to) in one go from the held state at `base`.
-  const float* parting(std::size_t base, std::size_t first, std::size_t to) const { return &parting_[triple(base, first, to) * width()]; }
+  const float* parting(std::size_t base, std::size_t first, std::size_t to) const {
+    return &parting_[triple(base, first, to) * width()];
+  }
   float* parting(std::size_t base, std::size_t first, std::size_t to) { return &parting_[triple(base, first, to) * width()]; }
 
   bool in_family(std::size_t base, std::size_t first, std::size_t last, std::size_t to) const;

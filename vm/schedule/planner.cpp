@@ -32,7 +32,8 @@ std::uint64_t least_possible(const Profile& profile, const Parts& whole) {
     std::uint64_t tape = interval.tape;
     for (const TapeShare& share : interval.shares)
       if (share.birth > i) tape += share.bytes;
-    least = std::max({least, whole.newer(i + 1) + tape + interval.taping + profile.cotangents[i + 1], tape + profile.cotangents[i + 1] + interval.sweeping});
+    least = std::max({least, whole.newer(i + 1) + tape + interval.taping + profile.cotangents[i + 1],
+                      tape + profile.cotangents[i + 1] + interval.sweeping});
   }
   return least;
 }
@@ -46,7 +47,8 @@ unsigned octave_of(std::uint64_t bytes, std::uint32_t slots) {
 Family affordable(std::size_t intervals, std::uint64_t octaves, const PlannerLimits& limits) {
   for (const Family family : {Family::free, Family::mixed}) {
     const double operations = rows(intervals, family) * limits.slots * static_cast<double>(octaves);
-    if (operations <= kOperations && Tables::bytes(intervals, family, limits.slots) <= limits.table_bytes / octaves) return family;
+    if (operations <= kOperations && Tables::bytes(intervals, family, limits.slots) <= limits.table_bytes / octaves)
+      return family;
   }
   return Family::simple;
 }
@@ -64,7 +66,8 @@ Planner::Planner(const Profile& profile, std::uint64_t most_budget, const Planne
     finest = std::min(coarsest, octave_of(least_possible(profile, whole), limits.slots));
   }
   family_ = limits.family ? *limits.family : affordable(profile.size(), coarsest - finest + 1, limits);
-  for (unsigned octave = finest; octave <= coarsest; ++octave) tables_.push_back(std::make_unique<Tables>(profile, family_, octave, limits.slots));
+  for (unsigned octave = finest; octave <= coarsest; ++octave)
+    tables_.push_back(std::make_unique<Tables>(profile, family_, octave, limits.slots));
   for (std::size_t base = profile.size(); base-- > 0;) {
     const Parts parts(profile, shared, base);
     for (const auto& tables : tables_) tables->fill(parts);

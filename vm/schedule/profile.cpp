@@ -10,11 +10,13 @@ namespace {
 bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
 bool sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
-  for (const std::uint64_t value : {interval.forward, interval.taped, interval.sweep, interval.tape, interval.advancing, interval.taping, interval.sweeping})
+  for (const std::uint64_t value :
+       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.advancing, interval.taping, interval.sweeping})
     if (!small(value)) return false;
   if (interval.shares.size() > index + 1) return false;
-  return std::all_of(interval.shares.begin(), interval.shares.end(),
-                     [&](const TapeShare& share) { return share.birth <= index && small(share.bytes) && (share.birth == index || share.bytes <= alive[share.birth]); });
+  return std::all_of(interval.shares.begin(), interval.shares.end(), [&](const TapeShare& share) {
+    return share.birth <= index && small(share.bytes) && (share.birth == index || share.bytes <= alive[share.birth]);
+  });
 }
 
 } // namespace

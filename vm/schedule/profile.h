@@ -1,8 +1,9 @@
-// What a planner knows about a run: intervals of steps, what it takes to run, tape and sweep each of them, and what states and tapes weigh.
+// What a planner knows about a run: intervals of steps, what it takes to run, tape and sweep each of them, and what states and
+// tapes weigh.
 //
-// Boundary 0 is the start of the run; interval i leads from boundary i to boundary i + 1. Values are immutable, so what is alive at a boundary and was
-// made before an earlier one was alive there too. That is why sharing between states needs no sets but only sizes by birth: a state beside one at
-// an earlier boundary weighs what was made in between.
+// Boundary 0 is the start of the run; interval i leads from boundary i to boundary i + 1. Values are immutable, so what is alive
+// at a boundary and was made before an earlier one was alive there too. That is why sharing between states needs no sets but only
+// sizes by birth: a state beside one at an earlier boundary weighs what was made in between.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace cairn::schedule {
 
-// Bytes that a tape holds and that states, or tapes of other intervals, may hold as well: made in interval `birth`. What was made before the tape's own interval is a part
-// of what the state at its start reaches.
+// Bytes that a tape holds and that states, or tapes of other intervals, may hold as well: made in interval `birth`. What was made
+// before the tape's own interval is a part of what the state at its start reaches.
 struct TapeShare {
   std::uint32_t birth = 0;
   std::uint64_t bytes = 0;
@@ -23,7 +24,8 @@ struct Interval {
   std::uint64_t sweep = 0;   // and of sweeping that tape
   std::uint64_t tape = 0;    // bytes of its tape that nothing else holds
   std::vector<TapeShare> shares;
-  // Bytes that are gone afterwards, beside states, tapes and the cotangents behind the interval. Sweeping counts the cotangents in front of it.
+  // Bytes that are gone afterwards, beside states, tapes and the cotangents behind the interval. Sweeping counts the cotangents
+  // in front of it.
   std::uint64_t advancing = 0;
   std::uint64_t taping = 0;
   std::uint64_t sweeping = 0;
@@ -34,13 +36,14 @@ inline constexpr std::uint64_t kMostOfOne = std::uint64_t{1} << 48; // of a size
 
 struct Profile {
   std::vector<Interval> intervals;
-  // reach[i][k]: bytes that the state at boundary i reaches and that were made in interval k < i. They do not grow with i. What is older than the run
-  // weighs nothing, so reach[0] is empty.
+  // reach[i][k]: bytes that the state at boundary i reaches and that were made in interval k < i. They do not grow with i. What
+  // is older than the run weighs nothing, so reach[0] is empty.
   std::vector<std::vector<std::uint64_t>> reach;
   std::vector<std::uint64_t> cotangents; // bytes at each boundary while everything behind it is reversed
 
   std::size_t size() const { return intervals.size(); }
-  // Sizes fit each other, tapes hold of older births what was alive, nothing that was dead comes back, and no sum over the run can overflow.
+  // Sizes fit each other, tapes hold of older births what was alive, nothing that was dead comes back, and no sum over the run
+  // can overflow.
   bool sound() const;
 };
 
