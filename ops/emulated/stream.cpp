@@ -1,7 +1,7 @@
 // Worker threads. Work waits for earlier work only, so waiting cannot go round in a circle.
 #include "ops/emulated/stream.h"
 
-#include "ops/cpu/workers.h"
+#include "ops/cpu/device/workers.h"
 
 #include <algorithm>
 #include <cstring>

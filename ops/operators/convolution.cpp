@@ -1,5 +1,5 @@
 // Convolution, its transpose, and what their reverse rules need. The gradient by the input of one is the other, so three kernels do for all.
-#include "ops/cpu/convolution.h"
+#include "ops/cpu/spatial/convolution.h"
 
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"

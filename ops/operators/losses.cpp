@@ -1,5 +1,5 @@
 // Losses: how far results are from targets, as one number.
-#include "ops/cpu/losses.h"
+#include "ops/cpu/reduce/losses.h"
 
 #include "ops/operators/definitions.h"
 

@@ -1,6 +1,6 @@
 // Products of matrices, by the rules of NumPy: vectors on the left are rows, on the right columns, and lose that axis again;
 // leading axes are broadcast.
-#include "ops/cpu/matmul.h"
+#include "ops/cpu/matrices/matmul.h"
 
 #include "ops/operators/definitions.h"
 

@@ -1,5 +1,5 @@
 // Pools: the largest or the mean of each window, or of bins that divide an axis into so many.
-#include "ops/cpu/pool.h"
+#include "ops/cpu/spatial/pool.h"
 
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"

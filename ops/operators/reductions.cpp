@@ -1,12 +1,12 @@
 // Reductions over axes, and the reverse of broadcasting.
 #include "ops/operators/reductions.h"
 #include "ops/convert.h"
-#include "ops/cpu/copy.h"
-#include "ops/cpu/elementwise.h"
-#include "ops/cpu/groups.h"
-#include "ops/cpu/pace.h"
-#include "ops/cpu/reduce.h"
-#include "ops/cpu/workers.h"
+#include "ops/cpu/loops/copy.h"
+#include "ops/cpu/loops/elementwise.h"
+#include "ops/cpu/loops/groups.h"
+#include "ops/cpu/device/pace.h"
+#include "ops/cpu/reduce/reduce.h"
+#include "ops/cpu/device/workers.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>

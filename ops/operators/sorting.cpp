@@ -1,6 +1,6 @@
 // Elements along an axis in order, the largest of them, and their running sums.
-#include "ops/cpu/running_sum.h"
-#include "ops/cpu/sort.h"
+#include "ops/cpu/lines/running_sum.h"
+#include "ops/cpu/lines/sort.h"
 #include "ops/operators/definitions.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Reductions beside sums and extremes: products, norms, logsumexp, variances, places of extremes; and softmax of scaled and
 // masked scores.
-#include "ops/cpu/statistics.h"
-#include "ops/cpu/softmax.h"
+#include "ops/cpu/reduce/statistics.h"
+#include "ops/cpu/normalize/softmax.h"
 
 #include "ops/operators/directions.h"
 #include "ops/operators/reductions.h"
