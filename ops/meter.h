@@ -47,7 +47,7 @@ public:
     if (state_.load(std::memory_order_relaxed) != State::none && !held()) [[unlikely]]
       stop();
   }
-  // For what cannot be left by an exception but can be put off: whether it should be.
+  // For work that cannot be left by an exception but can be put off, such as releasing objects: should it be put off now?
   bool wants_stop() const noexcept { return state_.load(std::memory_order_relaxed) != State::none && is_due(); }
   // For tests: the n-th poll from now on, counted from 1, finds it cancelled.
   void cancel_at(std::int64_t poll) noexcept {
@@ -118,7 +118,7 @@ public:
   std::int64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
   std::int64_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
-  // --- that of the machine this thread works for; null: nobody limits or cancels it.
+  // --- the meter of the machine that this thread works for; null: nobody limits or cancels it.
   static Meter*& current() noexcept {
     thread_local Meter* meter = nullptr;
     return meter;

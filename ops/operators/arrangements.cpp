@@ -1,4 +1,4 @@
-// The same elements in other places: put beside each other, cut out, repeated, reversed, moved, and triangles of matrices.
+// The same elements at other positions: put beside each other, cut out, repeated, reversed, moved, and triangles of matrices.
 #include "ops/cpu/loops/copy.h"
 #include "ops/cpu/loops/groups.h"
 #include "ops/operators/definitions.h"

@@ -56,7 +56,7 @@ void infer_convolve(const Call& call, ResultTypes& results) {
   Sizes sizes = spatial_sizes(x);
   for (int i = 0; i < kMostSpatial; ++i) {
     std::int64_t& size = sizes[static_cast<std::size_t>(i)];
-    size = c.windows.places(i, size);
+    size = c.windows.positions(i, size);
     if (size <= 0)
       throw OperatorError(fmt::format("{}: windows of weights of shape {} do not fit into an input of shape {}", shown_name(call.op),
                                       w.text(), x.text()));

@@ -1,4 +1,4 @@
-// Types, places and layouts of elements: cast, copies, and views, which share the memory of their operand.
+// Types, residence and layouts of elements: cast, copies, and views, which share the memory of their operand.
 #include "ops/cpu/loops/copy.h"
 #include "ops/operators/definitions.h"
 

@@ -25,7 +25,7 @@ public:
     Meter* const meter = ledger().meter();
     const Meter::Installed installed(meter);
     if (meter == nullptr) return launch.op.kernel(launch.call);
-    meter->lend(ledger().scratch_room());
+    meter->lend(ledger().scratch_headroom());
     try {
       launch.op.kernel(launch.call);
     } catch (const ScratchExceeded& e) {

@@ -1,5 +1,5 @@
-// How a long loop of a kernel asks, now and then, whether it was cancelled: it says what it has done, and every some 100 microseconds of that
-// the meter is asked. What a kernel does between two questions is bounded by that, whatever sizes it was given.
+// How a long loop of a kernel asks now and then whether it was cancelled. The loop says how many elements it has done, and after each stretch of
+// about 100 microseconds of that work the meter is polled: so the time between two polls is bounded, whatever the sizes are.
 #pragma once
 
 #include "ops/meter.h"
@@ -27,7 +27,7 @@ private:
   std::int64_t left_ = kBetween;
 };
 
-// f(begin, end) over [0, n), in stretches between which it asks. `step` divides their borders.
+// Calls f(begin, end) for stretches of [0, n) and polls between them. The ends of stretches are multiples of `step`.
 template <class F> void in_stretches(std::int64_t n, F&& f, std::int64_t step = 1) {
   const std::int64_t stretch = std::max<std::int64_t>(1, Pace::kBetween / step) * step;
   if (n <= stretch) {

@@ -109,11 +109,11 @@ template <class T> struct Metered {
     std::allocator<T>().deallocate(memory, n);
     if (counted(bytes_for(n))) meter->give_back(bytes_for(n));
   }
-  template <class U, class... Given> void construct(U* place, Given&&... given) {
+  template <class U, class... Given> void construct(U* memory, Given&&... given) {
     if constexpr (sizeof...(Given) == 0)
-      ::new (static_cast<void*>(place)) U;
+      ::new (static_cast<void*>(memory)) U;
     else
-      ::new (static_cast<void*>(place)) U(std::forward<Given>(given)...);
+      ::new (static_cast<void*>(memory)) U(std::forward<Given>(given)...);
   }
   friend bool operator==(const Metered& a, const Metered& b) noexcept { return a.meter == b.meter; }
 

@@ -1,4 +1,4 @@
-// See indexing.h. What is added up is added in the order of the indices, in double, by whoever owns the place it goes to: sums do
+// See indexing.h. What is added up is added in the order of the indices, in double, by the thread that has the position it goes to: sums do
 // not depend on how many threads there are.
 #include "ops/cpu/elements/indexing.h"
 
@@ -62,14 +62,14 @@ void embedding_vjp(const KernelCall& call) {
   const View& rows = call.inputs[1];
   const Groups from(cotangent, behind(cotangent.shape.rank() - out.shape.rank() + 1, cotangent.shape.rank()));
   const Groups to(out, behind(1, out.shape.rank()));
-  // The places of each row's indices, in their order.
+  // The positions of each row's indices, in their order.
   const std::int64_t count = integers_in(rows);
-  Array<std::int64_t> first = filled<std::int64_t>(to.count() + 1, 0), places(static_cast<std::size_t>(count));
+  Array<std::int64_t> first = filled<std::int64_t>(to.count() + 1, 0), positions(static_cast<std::size_t>(count));
   each_integer(rows, 0, count, [&](std::int64_t, std::int64_t row) { ++first[static_cast<std::size_t>(row) + 1]; });
   for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
   Array<std::int64_t> next(first.begin(), first.end() - 1, first.get_allocator());
   each_integer(rows, 0, count, [&](std::int64_t i, std::int64_t row) {
-    places[static_cast<std::size_t>(next[static_cast<std::size_t>(row)]++)] = i;
+    positions[static_cast<std::size_t>(next[static_cast<std::size_t>(row)]++)] = i;
   });
 
   parallel_for(to.count(), to.grain(), [&](std::int64_t begin, std::int64_t end) {
@@ -80,7 +80,7 @@ void embedding_vjp(const KernelCall& call) {
         const std::int64_t n = std::min(kGroupBlock, to.size() - at);
         std::fill_n(sum, n, 0.0);
         for (std::int64_t k = first[static_cast<std::size_t>(row)]; k < first[static_cast<std::size_t>(row) + 1]; ++k) {
-          from.load(places[static_cast<std::size_t>(k)], at, n, part);
+          from.load(positions[static_cast<std::size_t>(k)], at, n, part);
           for (std::int64_t i = 0; i < n; ++i) sum[i] += part[i];
           pace.did(n + kPerLoad);
         }
@@ -105,8 +105,8 @@ template <class F> void each_line(const View& indices, unsigned axis, F&& line) 
     for (std::int64_t i = begin; i < end; ++i)
       line(i, [&](auto&& f) {
         std::int64_t first = 0;
-        from.each_block<pointwise::Integer>(i, [&](const pointwise::Integer* places, std::int64_t n) {
-          f(first, places, n);
+        from.each_block<pointwise::Integer>(i, [&](const pointwise::Integer* positions, std::int64_t n) {
+          f(first, positions, n);
           first += n;
         });
       });
@@ -121,10 +121,10 @@ void gather(const KernelCall& call) {
   const Groups from(beside(call.inputs[0], indices.shape, line), line), to(out, line);
   const auto bytes = static_cast<std::size_t>(bytes_of(out.dtype));
   each_line(indices, line, [&](std::int64_t i, auto&& each) {
-    const char* const start = from.place(i, 0);
-    const std::int64_t step = from.size() > 1 ? from.place(i, 1) - start : 0;
-    each([&](std::int64_t first, const pointwise::Integer* places, std::int64_t n) {
-      for (std::int64_t k = 0; k < n; ++k) std::memcpy(to.place(i, first + k), start + places[k].v * step, bytes);
+    const char* const start = from.address(i, 0);
+    const std::int64_t step = from.size() > 1 ? from.address(i, 1) - start : 0;
+    each([&](std::int64_t first, const pointwise::Integer* positions, std::int64_t n) {
+      for (std::int64_t k = 0; k < n; ++k) std::memcpy(to.address(i, first + k), start + positions[k].v * step, bytes);
     });
   });
 }
@@ -140,11 +140,11 @@ void scatter_add(const KernelCall& call) {
     each_line(indices, line, [&](std::int64_t i, auto&& each) {
       Array<T> sums;
       to.load(i, sums);
-      each([&](std::int64_t first, const pointwise::Integer* places, std::int64_t n) {
+      each([&](std::int64_t first, const pointwise::Integer* positions, std::int64_t n) {
         T added[kGroupBlock];
         from.load(i, first, n, added);
         for (std::int64_t k = 0; k < n; ++k) {
-          T& sum = sums[static_cast<std::size_t>(places[k].v)];
+          T& sum = sums[static_cast<std::size_t>(positions[k].v)];
           sum = sum + added[k];
         }
       });
@@ -155,11 +155,11 @@ void scatter_add(const KernelCall& call) {
 
 void one_hot(const KernelCall& call) {
   const View& out = call.outputs[0];
-  const View& places = call.inputs[0];
+  const View& indices = call.inputs[0];
   fill_elements(out, 0);
   const Groups to(out, line_along(-1, out.shape.rank()));
   const double one = 1;
-  each_integer(places, 0, integers_in(places), [&](std::int64_t i, std::int64_t place) { to.store(i, place, 1, &one); });
+  each_integer(indices, 0, integers_in(indices), [&](std::int64_t i, std::int64_t place) { to.store(i, place, 1, &one); });
 }
 
 } // namespace cairn::ops::cpu

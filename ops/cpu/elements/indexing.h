@@ -1,4 +1,4 @@
-// Elements taken from, and added to, places that tensors of indices name. The runtime has seen that all of them are there.
+// Elements taken from, and added to, positions that tensors of indices name. The runtime has seen that all of them are there.
 #pragma once
 
 #include "ops/operator.h"

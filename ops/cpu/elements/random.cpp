@@ -1,4 +1,4 @@
-// See random.h. Results of new tensors are row-major, so an element's place is its index. Blocks of counters are drawn at a time,
+// See random.h. Results of new tensors are row-major, so an element's position is its index. Blocks of counters are drawn at a time,
 // in loops that become vectors.
 #include "ops/cpu/elements/random.h"
 

@@ -1,4 +1,4 @@
-// Places of keys in ascending order. Keys are sorted by their digits, from the last to the first; lines of a few by counting how
+// Indices of keys in ascending order. Keys are sorted by their digits, from the last to the first; lines of a few by counting how
 // many are below each of them.
 #pragma once
 
@@ -18,20 +18,20 @@ inline constexpr std::int64_t kFewKeys = 128; // that are counted
 inline constexpr std::int64_t kKeyGroup = 16; // lines of them have room for a multiple of it
 
 // A key and where it was.
-template <class Key, class Place> struct Entry {
-  Place place;
+template <class Key, class Index> struct Entry {
+  Index index;
   Key key;
   friend bool operator<(const Entry& a, const Entry& b) {
-    if constexpr (sizeof(Key) + sizeof(Place) == sizeof(std::uint64_t)) // one comparison, as no branch foresees it
+    if constexpr (sizeof(Key) + sizeof(Index) == sizeof(std::uint64_t)) // one comparison, as no branch foresees it
       return a.both() < b.both();
     else
-      return a.key < b.key || (a.key == b.key && a.place < b.place);
+      return a.key < b.key || (a.key == b.key && a.index < b.index);
   }
-  std::uint64_t both() const { return std::uint64_t{key} << 32 | place; }
+  std::uint64_t both() const { return std::uint64_t{key} << 32 | index; }
 };
 
 template <class Key> Key key_of(Key key) { return key; }
-template <class Key, class Place> Key key_of(const Entry<Key, Place>& entry) { return entry.key; }
+template <class Key, class Index> Key key_of(const Entry<Key, Index>& entry) { return entry.key; }
 
 // By the last `digits` bytes of keys; equal ones stay in their order. The result is in a or in b.
 template <int digits, class Count, class T> T* sorted_by_digits(T* a, T* b, std::int64_t n) {
@@ -92,23 +92,23 @@ template <class Key> struct Below {
   }
 };
 
-// The places of all keys in ascending order. a, b: n each.
-template <int digits, class Key, class Place>
-void places_in_order(const Key* keys, std::int64_t n, Place* places, Entry<Key, Place>* a, Entry<Key, Place>* b) {
+// The indices of all keys in ascending order. a, b: n each.
+template <int digits, class Key, class Index>
+void indices_in_order(const Key* keys, std::int64_t n, Index* indices, Entry<Key, Index>* a, Entry<Key, Index>* b) {
   if (n <= kFewKeys) {
     alignas(64) Key ranks[kFewKeys];
     std::uint8_t equal[kFewKeys] = {}; // so far; they come behind each other
     const void* const in[] = {keys};
     Compiled<Ranks<Key>>::chosen()(ranks, in, n, 0);
-    for (std::int64_t i = 0; i < n; ++i) places[ranks[i] + equal[ranks[i]]++] = static_cast<Place>(i);
+    for (std::int64_t i = 0; i < n; ++i) indices[ranks[i] + equal[ranks[i]]++] = static_cast<Index>(i);
     return;
   }
   in_stretches(n, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) a[i] = {static_cast<Place>(i), keys[i]};
+    for (std::int64_t i = begin; i < end; ++i) a[i] = {static_cast<Index>(i), keys[i]};
   });
-  const Entry<Key, Place>* const sorted = sorted_by_digits<digits, Place>(a, b, n);
+  const Entry<Key, Index>* const sorted = sorted_by_digits<digits, Index>(a, b, n);
   in_stretches(n, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) places[i] = sorted[i].place;
+    for (std::int64_t i = begin; i < end; ++i) indices[i] = sorted[i].index;
   });
 }
 
@@ -117,15 +117,15 @@ inline constexpr std::int64_t kMostSought = 32 << 10;
 // Room for those among which the first `count` are sought.
 inline std::int64_t candidates_for(std::int64_t count) { return std::max<std::int64_t>(4 * count, 32); }
 
-// The places of the first `count` keys in ascending order; count <= n. Most keys are only compared with the last of the best so
+// The indices of the first `count` keys in ascending order; count <= n. Most keys are only compared with the last of the best so
 // far, many at once.
-template <class Key, class Place>
-void first_places(const Key* keys, std::int64_t n, std::int64_t count, Place* places, Entry<Key, Place>* candidates) {
+template <class Key, class Index>
+void first_indices(const Key* keys, std::int64_t n, std::int64_t count, Index* indices, Entry<Key, Index>* candidates) {
   constexpr std::int64_t kAtOnce = 512, kWord = 8;
   if (count == 0) return;
-  const std::int64_t room = candidates_for(count);
-  std::int64_t found = std::min(n, room);
-  for (std::int64_t i = 0; i < found; ++i) candidates[i] = {static_cast<Place>(i), keys[i]};
+  const std::int64_t most = candidates_for(count);
+  std::int64_t found = std::min(n, most);
+  for (std::int64_t i = 0; i < found; ++i) candidates[i] = {static_cast<Index>(i), keys[i]};
   Key bound = 0;
   const auto cut = [&] {
     std::nth_element(candidates, candidates + (count - 1), candidates + found);
@@ -146,12 +146,12 @@ void first_places(const Key* keys, std::int64_t n, std::int64_t count, Place* pl
       std::uint64_t word = 0; // the byte of the first key is the lowest
       std::memcpy(&word, below + i, kWord);
       for (; word != 0; word &= word - 1) {
-        const std::int64_t place = at + i + std::countr_zero(word) / 8;
-        if (!(keys[place] < bound)) continue; // any more; and an equal one comes later
-        candidates[found++] = {static_cast<Place>(place), keys[place]};
-        if (found == room) {
+        const std::int64_t index = at + i + std::countr_zero(word) / 8;
+        if (!(keys[index] < bound)) continue; // any more; and an equal one comes later
+        candidates[found++] = {static_cast<Index>(index), keys[index]};
+        if (found == most) {
           cut();
-          pace.did(4 * room);
+          pace.did(4 * most);
         }
       }
     }
@@ -159,7 +159,7 @@ void first_places(const Key* keys, std::int64_t n, std::int64_t count, Place* pl
   }
   cut();
   std::sort(candidates, candidates + count);
-  for (std::int64_t i = 0; i < count; ++i) places[i] = candidates[i].place;
+  for (std::int64_t i = 0; i < count; ++i) indices[i] = candidates[i].index;
 }
 
 } // namespace cairn::ops::cpu

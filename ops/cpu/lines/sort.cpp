@@ -68,15 +68,15 @@ private:
     by_bytes(bytes_, [&](auto raw) {
       using Raw = decltype(raw);
       auto* staged = reinterpret_cast<Raw*>(memory + staged_);
-      auto* place = reinterpret_cast<Raw*>(panel.at[view_]);
+      auto* element = reinterpret_cast<Raw*>(panel.at[view_]);
       Pace pace;
-      for (std::int64_t i = 0; i < n_; ++i, place += along_, ++staged) {
-        __builtin_prefetch(place + std::min(kAhead, n_ - 1 - i) * along_, !bringing);
+      for (std::int64_t i = 0; i < n_; ++i, element += along_, ++staged) {
+        __builtin_prefetch(element + std::min(kAhead, n_ - 1 - i) * along_, !bringing);
         for (std::int64_t line = 0; line < panel.lines; ++line) {
           if (bringing)
-            staged[line * step_] = place[line * across_];
+            staged[line * step_] = element[line * across_];
           else
-            place[line * across_] = staged[line * step_];
+            element[line * across_] = staged[line * step_];
         }
         pace.did(panel.lines);
       }
@@ -142,61 +142,61 @@ template <class To, class From> void convert(Loop loop, To* to, const From* from
   });
 }
 
-// The places of the first `count` elements of a line. Key: of elements of x.
-template <int bytes, class Place> class PlacesOf {
+// The indices of the first `count` elements of a line. Key: of elements of x.
+template <int bytes, class Index> class IndicesOf {
 public:
   using Key = typename KeyOf<bytes>::Type;
 
-  PlacesOf(Job& job, DType type, KeyOrder order, std::int64_t count)
+  IndicesOf(Job& job, DType type, KeyOrder order, std::int64_t count)
       : n_(job.size()), count_(count), keys_of_(keys_of(type, order)) {
     few_ = n_ > kFewKeys && count <= std::min(n_ / 4, kMostSought);
-    const auto entry = static_cast<std::int64_t>(sizeof(Entry<Key, Place>));
+    const auto entry = static_cast<std::int64_t>(sizeof(Entry<Key, Index>));
     keys_ = job.part((n_ + kKeyGroup) * static_cast<std::int64_t>(sizeof(Key)));
-    places_ = job.part(n_ * static_cast<std::int64_t>(sizeof(Place)));
+    indices_ = job.part(n_ * static_cast<std::int64_t>(sizeof(Index)));
     a_ = job.part(few_ ? candidates_for(count) * entry : n_ * entry);
     b_ = job.part(few_ ? 0 : n_ * entry);
   }
 
-  const Place* of(const char* line, char* memory) const {
+  const Index* of(const char* line, char* memory) const {
     const auto* const x = reinterpret_cast<const typename RawOf<bytes>::Type*>(line);
     auto* const keys = reinterpret_cast<Key*>(memory + keys_);
-    auto* const places = reinterpret_cast<Place*>(memory + places_);
-    auto* const a = reinterpret_cast<Entry<Key, Place>*>(memory + a_);
+    auto* const indices = reinterpret_cast<Index*>(memory + indices_);
+    auto* const a = reinterpret_cast<Entry<Key, Index>*>(memory + a_);
     convert(keys_of_, keys, x, n_);
     if (n_ <= kFewKeys) std::fill_n(keys + n_, kKeyGroup, Key(0));
     if (few_)
-      first_places(keys, n_, count_, places, a);
+      first_indices(keys, n_, count_, indices, a);
     else
-      places_in_order<bytes>(keys, n_, places, a, reinterpret_cast<Entry<Key, Place>*>(memory + b_));
-    return places;
+      indices_in_order<bytes>(keys, n_, indices, a, reinterpret_cast<Entry<Key, Index>*>(memory + b_));
+    return indices;
   }
 
 private:
   const std::int64_t n_, count_;
   const Loop keys_of_;
   bool few_ = false;
-  std::int64_t keys_ = 0, places_ = 0, a_ = 0, b_ = 0;
+  std::int64_t keys_ = 0, indices_ = 0, a_ = 0, b_ = 0;
 };
 
-// f(places) with what finds them for lines of x.
-template <class F> void with_places(Job& job, DType type, KeyOrder order, std::int64_t count, F&& f) {
+// f(indices) with what finds them for lines of x.
+template <class F> void with_indices(Job& job, DType type, KeyOrder order, std::int64_t count, F&& f) {
   by_bytes(bytes_of(type), [&](auto raw) {
     if (job.size() <= UINT32_MAX)
-      f(PlacesOf<sizeof(raw), std::uint32_t>(job, type, order, count));
+      f(IndicesOf<sizeof(raw), std::uint32_t>(job, type, order, count));
     else
-      f(PlacesOf<sizeof(raw), std::uint64_t>(job, type, order, count));
+      f(IndicesOf<sizeof(raw), std::uint64_t>(job, type, order, count));
   });
 }
 
-template <class T, class Place> void pick(char* out, const char* x, const Place* places, std::int64_t count) {
+template <class T, class Index> void pick(char* out, const char* x, const Index* indices, std::int64_t count) {
   in_stretches(count, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) reinterpret_cast<T*>(out)[k] = reinterpret_cast<const T*>(x)[places[k]];
+    for (std::int64_t k = begin; k < end; ++k) reinterpret_cast<T*>(out)[k] = reinterpret_cast<const T*>(x)[indices[k]];
   });
 }
 
-template <class Place> void put_places(char* out, const Place* places, std::int64_t count) {
+template <class Index> void put_indices(char* out, const Index* indices, std::int64_t count) {
   in_stretches(count, [&](std::int64_t begin, std::int64_t end) {
-    std::copy(places + begin, places + end, reinterpret_cast<std::int64_t*>(out) + begin);
+    std::copy(indices + begin, indices + end, reinterpret_cast<std::int64_t*>(out) + begin);
   });
 }
 
@@ -236,11 +236,11 @@ template <class Raw> void sort_keys(Job& job, DType type) {
 void put_back(int axis, KeyOrder order, const View& out, const View& cotangent, const View& x) {
   Job job(axis, out, x, &cotangent, Job::Third::operand);
   const std::int64_t n = job.size(), count = cotangent.shape[axis];
-  with_places(job, x.dtype, order, count, [&](const auto& places) {
+  with_indices(job, x.dtype, order, count, [&](const auto& indices) {
     by_bytes(bytes_of(out.dtype), [&](auto raw) {
       using Raw = decltype(raw);
       job.each([&](char* memory, const char* line, char* to, const char* c) {
-        const auto* const at = places.of(line, memory);
+        const auto* const at = indices.of(line, memory);
         auto* const out_line = reinterpret_cast<Raw*>(to);
         if (count < n)
           in_stretches(n, [&](std::int64_t begin, std::int64_t end) { std::fill(out_line + begin, out_line + end, Raw(0)); });
@@ -260,29 +260,29 @@ void sort(int axis, const View& values, const View& x) {
   by_bytes(bytes_of(x.dtype), [&](auto raw) {
     using Raw = decltype(raw);
     if (n > kFewKeys) return sort_keys<Raw>(job, x.dtype);
-    const PlacesOf<sizeof(Raw), std::uint32_t> places(job, x.dtype, KeyOrder::ascending, n);
-    job.each([&](char* memory, const char* line, char* out, char*) { pick<Raw>(out, line, places.of(line, memory), n); });
+    const IndicesOf<sizeof(Raw), std::uint32_t> indices(job, x.dtype, KeyOrder::ascending, n);
+    job.each([&](char* memory, const char* line, char* out, char*) { pick<Raw>(out, line, indices.of(line, memory), n); });
   });
 }
 
-void argsort(int axis, const View& places, const View& x) {
-  Job job(axis, places, x);
-  with_places(job, x.dtype, KeyOrder::ascending, job.size(), [&](const auto& found) {
+void argsort(int axis, const View& indices, const View& x) {
+  Job job(axis, indices, x);
+  with_indices(job, x.dtype, KeyOrder::ascending, job.size(), [&](const auto& found) {
     job.each([&](char* memory, const char* line, char* out, char*) {
-      put_places(out, found.of(line, memory), job.size());
+      put_indices(out, found.of(line, memory), job.size());
     });
   });
 }
 
-void largest(int axis, const View* values, const View& places, const View& x) {
-  Job job(axis, places, x, values);
-  const std::int64_t count = places.shape[axis];
-  with_places(job, x.dtype, KeyOrder::descending, count, [&](const auto& found) {
+void largest(int axis, const View* values, const View& indices, const View& x) {
+  Job job(axis, indices, x, values);
+  const std::int64_t count = indices.shape[axis];
+  with_indices(job, x.dtype, KeyOrder::descending, count, [&](const auto& found) {
     by_bytes(bytes_of(x.dtype), [&](auto raw) {
-      job.each([&](char* memory, const char* line, char* to_places, char* to_values) {
+      job.each([&](char* memory, const char* line, char* to_indices, char* to_values) {
         const auto* const at = found.of(line, memory);
         if (values != nullptr) pick<decltype(raw)>(to_values, line, at, count);
-        put_places(to_places, at, count);
+        put_indices(to_indices, at, count);
       });
     });
   });

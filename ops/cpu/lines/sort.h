@@ -8,11 +8,11 @@ namespace cairn::ops::cpu {
 
 void sort(int axis, const View& values, const View& x);
 // places: of type i64.
-void argsort(int axis, const View& places, const View& x);
-// As many as there is room for in the results; values: null where places alone are wanted.
-void largest(int axis, const View* values, const View& places, const View& x);
+void argsort(int axis, const View& indices, const View& x);
+// As many as there is room for in the results; values: null where indices alone are wanted.
+void largest(int axis, const View* values, const View& indices, const View& x);
 
-// Reverse rules: each part of the cotangent to the place that its element came from, 0 elsewhere.
+// Reverse rules: each part of the cotangent to the position that its element came from, 0 elsewhere.
 void sort_vjp(int axis, const View& out, const View& cotangent, const View& x);
 void largest_vjp(int axis, const View& out, const View& cotangent, const View& x);
 

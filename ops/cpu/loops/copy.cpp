@@ -28,9 +28,9 @@ struct Axes {
     for (int i = 0; i < to.shape.rank(); ++i) {
       if (to.shape[i] == 1) continue;
       const Axis axis{to.shape[i], to.strides[static_cast<std::size_t>(i)], from.strides[static_cast<std::size_t>(i)]};
-      std::size_t place = rank++;
-      for (; place > 0 && at[place - 1].to < axis.to; --place) at[place] = at[place - 1];
-      at[place] = axis;
+      std::size_t index = rank++;
+      for (; index > 0 && at[index - 1].to < axis.to; --index) at[index] = at[index - 1];
+      at[index] = axis;
     }
     std::size_t kept = 0;
     for (std::size_t i = 1; i < rank; ++i) {

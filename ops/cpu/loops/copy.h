@@ -5,7 +5,7 @@
 
 namespace cairn::ops::cpu {
 
-// The elements of `from` to the places of `to`, of the same shape; converted if the types differ.
+// The elements of `from` to the positions of `to`, of the same shape; converted if the types differ.
 void copy_elements(const View& to, const View& from);
 // Elements first, first + 1, ... (so many) along an axis.
 View narrowed(View v, int axis, std::int64_t first, std::int64_t count);

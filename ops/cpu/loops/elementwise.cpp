@@ -17,7 +17,7 @@ constexpr std::int64_t kBlock = 512;          // elements staged at a time
 constexpr std::int64_t kPieceOfRow = 8 << 10; // long rows are divided among threads in such pieces
 constexpr std::int64_t kFewElements = 64;     // up to so many, numbers are staged without further ado
 constexpr std::int64_t kShortRow = 64;        // rows up to this length are taken several at a time
-constexpr unsigned kOut = kMostOperands;      // place of the output among the operands
+constexpr unsigned kOut = kMostOperands;      // index of the output among the operands
 
 template <class To, class From> void load_loop(void* to, const void* from, std::int64_t stride, std::int64_t n) {
   auto* out = static_cast<To*>(to);
@@ -104,7 +104,7 @@ bool is_computed_in(Compute compute, DType type) {
   return type == (compute == Compute::f32 ? DType::f32 : compute == Compute::f64 ? DType::f64 : DType::i64);
 }
 
-struct Operand {
+struct StagedOperand {
   char* data = nullptr;
   std::int64_t bytes = 0;                        // of an element
   std::array<std::int64_t, kMostAxes> strides{}; // in elements, by axis of the plan
@@ -120,7 +120,7 @@ struct Plan {
   unsigned inputs = 0;
   std::size_t rank = 0;
   std::array<std::int64_t, kMostAxes> sizes{};
-  std::array<Operand, kMostOperands + 1> operands;
+  std::array<StagedOperand, kMostOperands + 1> operands;
   Compute compute = Compute::f32;
   Loop loop = nullptr;
   StoreLoop store = nullptr;
@@ -136,7 +136,7 @@ struct Plan {
     std::size_t at = rank++;
     for (; at > 0 && operands[kOut].strides[at - 1] < strides[kOut]; --at) { // outermost first
       sizes[at] = sizes[at - 1];
-      each([&](Operand& o) { o.strides[at] = o.strides[at - 1]; });
+      each([&](StagedOperand& o) { o.strides[at] = o.strides[at - 1]; });
     }
     sizes[at] = size;
     for (unsigned k = 0; k < inputs; ++k) operands[k].strides[at] = strides[k];
@@ -146,18 +146,18 @@ struct Plan {
     std::size_t kept = 0;
     for (std::size_t i = 1; i < rank; ++i) {
       bool joined = true;
-      each([&](const Operand& o) { joined = joined && o.strides[kept] == o.strides[i] * sizes[i]; });
+      each([&](const StagedOperand& o) { joined = joined && o.strides[kept] == o.strides[i] * sizes[i]; });
       if (joined) {
         sizes[kept] *= sizes[i];
       } else {
         ++kept;
         sizes[kept] = sizes[i];
       }
-      each([&](Operand& o) { o.strides[kept] = o.strides[i]; });
+      each([&](StagedOperand& o) { o.strides[kept] = o.strides[i]; });
     }
     if (rank == 0) {
       sizes[0] = 1;
-      each([&](Operand& o) { o.strides[0] = 1; });
+      each([&](StagedOperand& o) { o.strides[0] = 1; });
     }
     rank = kept + 1;
   }
@@ -168,10 +168,10 @@ struct Plan {
     if (rank < 2 || sizes[rank - 1] > kShortRow) return;
     const std::size_t last = rank - 1, outer = rank - 2;
     const std::int64_t n = sizes[last];
-    auto lies_behind = [&](const Operand& o) { return o.strides[outer] == o.strides[last] * n; };
+    auto lies_behind = [&](const StagedOperand& o) { return o.strides[outer] == o.strides[last] * n; };
     if (!lies_behind(operands[kOut])) return;
     for (unsigned k = 0; k < inputs; ++k) {
-      Operand& o = operands[k];
+      StagedOperand& o = operands[k];
       if (!o.constant && !lies_behind(o)) {
         o.by_rows = true;
         o.direct = false;
@@ -181,7 +181,7 @@ struct Plan {
         for (std::size_t i = 0; i < last; ++i) o.constant = o.constant && o.strides[i] == 0;
       }
     }
-    each([&](Operand& o) { o.strides[outer] = o.strides[last]; });
+    each([&](StagedOperand& o) { o.strides[outer] = o.strides[last]; });
     sizes[outer] *= n;
     --rank;
     short_row = n;
@@ -196,7 +196,7 @@ public:
   Stretch(const Plan& plan, std::int64_t pieces) : plan_(plan), pieces_(pieces), inner_(plan.sizes[plan.rank - 1]) {
     const std::int64_t n = std::min(inner_, plan.block);
     for (unsigned k = 0; k < plan.inputs; ++k) {
-      const Operand& o = plan.operands[k];
+      const StagedOperand& o = plan.operands[k];
       if (o.constant && o.by_rows)
         load_rows(k, o.data, n);
       else if (o.constant)
@@ -206,7 +206,7 @@ public:
 
   void run(std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end;) {
-      place(unit / pieces_);
+      go_to(unit / pieces_);
       do {
         const std::int64_t from = unit % pieces_ * plan_.piece;
         row(from, pieces_ == 1 ? inner_ : std::min(from + plan_.piece, inner_));
@@ -221,15 +221,15 @@ private:
   };
 
   // n elements of short rows.
-  void load_rows(unsigned k, const char* place, std::int64_t n) {
-    const Operand& o = plan_.operands[k];
+  void load_rows(unsigned k, const char* address, std::int64_t n) {
+    const StagedOperand& o = plan_.operands[k];
     auto* to = static_cast<char*>(staged_[k].data());
     const std::int64_t step = plan_.short_row * (plan_.compute == Compute::f32 ? 4 : 8);
-    for (std::int64_t i = 0; i < n; i += plan_.short_row, to += step, place += o.row_stride * o.bytes)
-      o.load(to, place, o.inside, plan_.short_row);
+    for (std::int64_t i = 0; i < n; i += plan_.short_row, to += step, address += o.row_stride * o.bytes)
+      o.load(to, address, o.inside, plan_.short_row);
   }
 
-  void place(std::int64_t row) {
+  void go_to(std::int64_t row) {
     at_.fill(0);
     position_.fill(0);
     for (std::size_t axis = plan_.rank - 1; axis-- > 0;) {
@@ -257,24 +257,24 @@ private:
     for (std::int64_t i = from; i < to; i += step) {
       const std::int64_t n = std::min(step, to - i);
       for (unsigned k = 0; k < plan_.inputs; ++k) {
-        const Operand& o = plan_.operands[k];
-        const char* place = o.data + (at_[k] + i * o.strides[last]) * o.bytes;
-        in[k] = o.direct ? place : staged_[k].data();
+        const StagedOperand& o = plan_.operands[k];
+        const char* address = o.data + (at_[k] + i * o.strides[last]) * o.bytes;
+        in[k] = o.direct ? address : staged_[k].data();
         if (o.direct || o.constant) continue;
         if (o.by_rows)
           load_rows(k, o.data + (at_[k] + i / plan_.short_row * o.row_stride) * o.bytes, n);
         else
-          o.load(staged_[k].data(), place, o.strides[last], n);
+          o.load(staged_[k].data(), address, o.strides[last], n);
       }
-      const Operand& o = plan_.operands[kOut];
-      char* place = o.data + (at_[kOut] + i * o.strides[last]) * o.bytes;
+      const StagedOperand& o = plan_.operands[kOut];
+      char* address = o.data + (at_[kOut] + i * o.strides[last]) * o.bytes;
       if (plan_.loop == nullptr) {
-        plan_.store(in[0], place, o.strides[last], n);
+        plan_.store(in[0], address, o.strides[last], n);
       } else if (o.direct) {
-        plan_.loop(place, in, n, plan_.parameter);
+        plan_.loop(address, in, n, plan_.parameter);
       } else {
         plan_.loop(staged_[kOut].data(), in, n, plan_.parameter);
-        plan_.store(staged_[kOut].data(), place, o.strides[last], n);
+        plan_.store(staged_[kOut].data(), address, o.strides[last], n);
       }
     }
   }
@@ -316,21 +316,21 @@ bool done_at_once(const KernelCall& call, Compute compute, Loop loop, const Deta
   }
   if (numbers) {
     alignas(64) char staged[kMostOperands][kFewElements * 8];
-    const void* places[kMostOperands] = {};
+    const void* addresses[kMostOperands] = {};
     for (unsigned k = 0; k < inputs; ++k) {
-      places[k] = in[k];
+      addresses[k] = in[k];
       if (!call.inputs[k].weak) continue;
       load(compute, staged[k], DType::f64, &call.inputs[k].number, 0, n);
-      places[k] = staged[k];
+      addresses[k] = staged[k];
     }
-    loop(out.data, places, n, details.parameter);
+    loop(out.data, addresses, n, details.parameter);
     return true;
   }
   const std::int64_t bytes = compute == Compute::f32 ? 4 : 8, bytes_out = bytes_of(out.dtype);
   parallel_for(n, kElementsInline, [&](std::int64_t begin, std::int64_t end) {
-    const void* places[kMostOperands] = {};
-    for (unsigned k = 0; k < inputs; ++k) places[k] = in[k] + begin * bytes;
-    loop(static_cast<char*>(out.data) + begin * bytes_out, places, end - begin, details.parameter);
+    const void* addresses[kMostOperands] = {};
+    for (unsigned k = 0; k < inputs; ++k) addresses[k] = in[k] + begin * bytes;
+    loop(static_cast<char*>(out.data) + begin * bytes_out, addresses, end - begin, details.parameter);
   });
   return true;
 }
@@ -362,14 +362,14 @@ void elementwise(const KernelCall& call, Compute compute, Loop loop, const Detai
   std::array<double, kMostOperands> numbers{};
   for (unsigned k = 0; k < plan.inputs; ++k) {
     const View& in = call.inputs[k];
-    Operand& o = plan.operands[k];
+    StagedOperand& o = plan.operands[k];
     o.constant = in.weak;
     numbers[k] = details.condition && k == 0 ? static_cast<double>(in.number != 0) : in.number;
     o.data = in.weak ? reinterpret_cast<char*>(&numbers[k]) : static_cast<char*>(in.data);
     o.bytes = bytes_of(in.weak ? DType::f64 : in.dtype);
     o.load = load_of(compute, in.weak ? DType::f64 : in.dtype, details.condition && k == 0);
   }
-  Operand& o = plan.operands[kOut];
+  StagedOperand& o = plan.operands[kOut];
   o.data = static_cast<char*>(out.data);
   o.bytes = bytes_of(out.dtype);
   for (int axis = 0; axis < out.shape.rank(); ++axis) {
@@ -388,7 +388,7 @@ void elementwise(const KernelCall& call, Compute compute, Loop loop, const Detai
 
   const std::size_t innermost = plan.rank - 1;
   for (unsigned k = 0; k < plan.inputs; ++k) {
-    Operand& in = plan.operands[k];
+    StagedOperand& in = plan.operands[k];
     const DType type = call.inputs[k].dtype;
     bool everywhere_same = true;
     for (std::size_t i = 0; i < plan.rank; ++i) everywhere_same = everywhere_same && (in.strides[i] == 0 || plan.sizes[i] == 1);

@@ -1,4 +1,4 @@
-// The elements of a tensor in groups: those that differ in the places of some axes alone, in row-major order. A group is what a kernel
+// The elements of a tensor in groups: those that differ in their indices along some axes alone, in row-major order. A group is what a kernel
 // reduces to one number, sorts, or picks from; most often it is a line along one axis. Elements are staged in the type computed in, so a
 // kernel is written once for all types and layouts.
 #pragma once
@@ -33,14 +33,14 @@ public:
 
   // Elements [first, first + n) of a group.
   template <class T> void load(std::int64_t group, std::int64_t first, std::int64_t n, T* to) const {
-    each_run(group, first, n, [&](char* place, std::int64_t count) {
-      cpu::load(kComputeOf<T>, to, dtype_, place, stride_, count);
+    each_run(group, first, n, [&](char* address, std::int64_t count) {
+      cpu::load(kComputeOf<T>, to, dtype_, address, stride_, count);
       to += count;
     });
   }
   template <class T> void store(std::int64_t group, std::int64_t first, std::int64_t n, const T* from) const {
-    each_run(group, first, n, [&](char* place, std::int64_t count) {
-      cpu::store(kComputeOf<T>, from, dtype_, place, stride_, count);
+    each_run(group, first, n, [&](char* address, std::int64_t count) {
+      cpu::store(kComputeOf<T>, from, dtype_, address, stride_, count);
       from += count;
     });
   }
@@ -52,7 +52,7 @@ public:
     in_stretches(size_, [&](std::int64_t begin, std::int64_t end) { store(group, begin, end - begin, from.data() + begin); });
   }
   // Where an element lies.
-  char* place(std::int64_t group, std::int64_t index) const {
+  char* address(std::int64_t group, std::int64_t index) const {
     return data_ + (offset(kept_.data(), n_kept_, group) + offset(gone_.data(), n_gone_, index)) * bytes_;
   }
   // f(elements, how many) over the group in blocks.
@@ -108,7 +108,7 @@ template <class F> void by_type(DType type, F&& f) {
 // The mask for one axis; negative ones count from the end.
 inline unsigned line_along(std::int64_t axis, int rank) { return 1u << (axis < 0 ? axis + rank : axis); }
 
-// f(place, integer) for the integers of a tensor, or a number of the program, in row-major order: those with places [begin, end).
+// f(position, integer) for the integers of a tensor, or a number of the program, in row-major order: those at positions [begin, end).
 template <class F> void each_integer(const View& v, std::int64_t begin, std::int64_t end, F&& f) {
   if (v.weak) return f(std::int64_t{0}, converted<std::int64_t>(v.number));
   const Groups all(v, (1u << v.shape.rank()) - 1);

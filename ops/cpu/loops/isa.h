@@ -14,7 +14,7 @@ Isa isa(); // of this processor
 #define CAIRN_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,f16c")))
 #define CAIRN_AVX512 __attribute__((target("avx2,fma,bmi,bmi2,f16c,avx512f,avx512vl,avx512bw,avx512dq,avx512cd")))
 
-// An output that is one of the inputs is read and written at the same place only.
+// An output that is one of the inputs is read and written at the same position only.
 #if defined(__clang__)
 #define CAIRN_EACH _Pragma("clang loop vectorize(assume_safety)")
 #else

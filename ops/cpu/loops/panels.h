@@ -1,5 +1,5 @@
-// The lines along one axis of several tensors, by panels of lines beside each other: so kernels find whole vectors, and use all
-// of the memory that comes with each element, also where the lines themselves go across memory.
+// Panels: lines along one axis that lie beside each other in memory, taken together by kernels. So kernels work on whole vectors and use
+// whole cache lines, also if the elements of one line are far from each other.
 #pragma once
 
 #include "ops/cpu/loops/elementwise.h"

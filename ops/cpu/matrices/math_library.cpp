@@ -1,7 +1,7 @@
 // See math_library.h.
 #include "ops/cpu/matrices/math_library.h"
 
-#include "ops/libraries/room.h"
+#include "ops/libraries/headroom.h"
 #include "ops/module_loader.h"
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ private:
 const cairn_math* load() {
   const char* const wanted = std::getenv("CAIRN_MATH");
   if (wanted != nullptr && std::string_view(wanted) == "none") return nullptr; // to compare with our own loops
-  if (!math::has_room(math::kRoomToLoad)) return nullptr;
+  if (!math::has_headroom(math::kHeadroomToLoad)) return nullptr;
   const Setting passive("OMP_WAIT_POLICY", "passive"), alone("OPENBLAS_NUM_THREADS", "1");
   std::string reason;
   void* const module = open_module("cairn_math", reason);

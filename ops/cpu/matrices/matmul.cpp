@@ -169,7 +169,7 @@ template <class T> void multiply(Compute compute, const View& c_view, const View
   if (m == 1 || n == 1) {
     for (std::int64_t member = 0; member < stack.members; ++member) {
       std::int64_t in_a = 0, in_b = 0, in_c = 0;
-      stack.place(member, in_a, in_b, in_c);
+      stack.add_offsets(member, in_a, in_b, in_c);
       if (n == 1)
         times_vector<T>(compute, c.at(in_c), a.at(in_a), b.at(in_b));
       else
@@ -186,7 +186,7 @@ template <class T> void multiply(Compute compute, const View& c_view, const View
     Tile<T> tile;
     for (std::int64_t unit = begin; unit < end; ++unit) {
       std::int64_t in_a = 0, in_b = 0, in_c = 0;
-      stack.place(unit / (tiles_m * tiles_n), in_a, in_b, in_c);
+      stack.add_offsets(unit / (tiles_m * tiles_n), in_a, in_b, in_c);
       const std::int64_t i = unit / tiles_n % tiles_m * kTileRows, j = unit % tiles_n * kTileColumns;
       tile.run(compute, c.at(in_c).from(i, j), a.at(in_a).from(i, 0), b.at(in_b).from(0, j), std::min(kTileRows, m - i),
                std::min(kTileColumns, n - j));

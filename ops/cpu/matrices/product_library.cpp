@@ -220,7 +220,7 @@ bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a,
   parallel_for(stack.members * parts, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end; ++unit) {
       std::int64_t in_a = 0, in_b = 0, in_c = 0;
-      stack.place(unit / parts, in_a, in_b, in_c);
+      stack.add_offsets(unit / parts, in_a, in_b, in_c);
       const std::int64_t part = unit % parts, first = side * part / parts, size = side * (part + 1) / parts - first;
       const std::int64_t i = by_rows ? first : 0, j = by_rows ? 0 : first;
       cairn_math_gemm call = whole;

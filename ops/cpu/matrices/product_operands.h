@@ -9,7 +9,7 @@
 
 namespace cairn::ops::cpu::product {
 
-// Row and column strides of the matrices of a stack, and the places of the stacks' members.
+// Row and column strides of the matrices of a stack, and offsets of the stacks' members.
 struct Stack {
   int axes = 0; // of the result that count members
   std::array<std::int64_t, kMostAxes> sizes{}, a{}, b{}, c{};
@@ -26,7 +26,7 @@ struct Stack {
       b[k] = stride(b_view, i);
     }
   }
-  void place(std::int64_t member, std::int64_t& in_a, std::int64_t& in_b, std::int64_t& in_c) const {
+  void add_offsets(std::int64_t member, std::int64_t& in_a, std::int64_t& in_b, std::int64_t& in_c) const {
     for (int i = axes; i-- > 0;) {
       const auto k = static_cast<std::size_t>(i);
       in_a += member % sizes[k] * a[k];

@@ -46,9 +46,9 @@ public:
   template <class T> bool direct() const { return direct_ && v_.dtype == (std::is_same_v<T, float> ? DType::f32 : DType::f64); }
   // n channels of a row: where they lie, or staged.
   template <class T> const T* get(std::int64_t row, std::int64_t channel, std::int64_t n, T* staged) const {
-    char* const place = at(row, channel);
-    if (direct<T>()) return reinterpret_cast<const T*>(place);
-    load(kCompute<T>, staged, v_.dtype, place, v_.channel_stride, n);
+    char* const address = at(row, channel);
+    if (direct<T>()) return reinterpret_cast<const T*>(address);
+    load(kCompute<T>, staged, v_.dtype, address, v_.channel_stride, n);
     return staged;
   }
   template <class T> void put(std::int64_t row, std::int64_t channel, std::int64_t n, const T* from) const {

@@ -37,12 +37,12 @@ public:
   std::int64_t count() const { return groups_.count(); }
   std::int64_t elements() const { return n_; }
   const T* get(std::int64_t row, Array<T>& staged) const {
-    if (direct_) return place(row);
+    if (direct_) return address(row);
     groups_.load(row, staged);
     return staged.data();
   }
   T* to(std::int64_t row, Array<T>& staged) const {
-    if (direct_) return place(row);
+    if (direct_) return address(row);
     staged.resize(static_cast<std::size_t>(n_));
     return staged.data();
   }
@@ -51,7 +51,7 @@ public:
   }
 
 private:
-  T* place(std::int64_t row) const { return reinterpret_cast<T*>(groups_.place(row, 0)); }
+  T* address(std::int64_t row) const { return reinterpret_cast<T*>(groups_.address(row, 0)); }
   Groups groups_;
   std::int64_t n_;
   bool direct_ = true;

@@ -20,7 +20,7 @@ constexpr std::int64_t kBlock = 128;
 constexpr std::int64_t kPerRow = 16; // elements that a row takes as long as, however short it is
 constexpr int kMost = kMostAxes + 1; // channels may become two axes
 
-struct Operand {
+struct StridedOperand {
   char* data = nullptr;
   DType dtype = DType::f32;
   std::int64_t element = 4;
@@ -50,7 +50,7 @@ public:
       kept_[static_cast<std::size_t>(i)] = kept;
       if (!kept) count_ *= static_cast<double>(sizes_[static_cast<std::size_t>(i)]);
     }
-    const Operand whole = operand(like);
+    const StridedOperand whole = operand(like);
     run_ = rank_ - 1;
     for (int i = 0; i < rank_; ++i)
       if (size(i) > 1 && (size(run_) == 1 || stride(whole, i) < stride(whole, run_))) run_ = i;
@@ -63,8 +63,8 @@ public:
   }
 
   // Of the shape of x.
-  Operand operand(const View& v) const {
-    Operand o = start(v);
+  StridedOperand operand(const View& v) const {
+    StridedOperand o = start(v);
     for (int i = 0, to = 0; i < v.shape.rank(); ++i) {
       const std::int64_t s = v.strides[static_cast<std::size_t>(i)];
       if (split_ && i == 1) o.strides[static_cast<std::size_t>(to++)] = s * sizes_[2];
@@ -72,9 +72,9 @@ public:
     }
     return o;
   }
-  // A number for each channel, or for each place along the last axes.
-  Operand parameter(const View& v) const {
-    Operand o = start(v);
+  // A number for each channel, or for each position along the last axes.
+  StridedOperand parameter(const View& v) const {
+    StridedOperand o = start(v);
     if (n_.kind == Normalization::Kind::last) {
       for (int i = 0; i < n_.last; ++i)
         o.strides[static_cast<std::size_t>(rank_ - n_.last + i)] = v.strides[static_cast<std::size_t>(i)];
@@ -94,32 +94,32 @@ public:
   std::int64_t width(std::int64_t unit) const {
     return across_ ? std::min(kBlock, size(run_) - unit % blocks_ * kBlock) : std::min(kBlock, size(run_));
   }
-  // f(place, n): stretches of the run axis, over all elements of a unit. A place is a position along every axis.
+  // f(position, n): stretches of the run axis, over all elements of a unit. A position has an index along every axis.
   template <class F> void each(std::int64_t unit, F&& f) const {
-    std::array<std::int64_t, kMost> place{};
-    set_place(place, across_ ? unit / blocks_ : unit, true);
+    std::array<std::int64_t, kMost> position{};
+    set_position(position, across_ ? unit / blocks_ : unit, true);
     Pace pace;
     for (std::int64_t row = 0; row < inner_; ++row) {
-      set_place(place, row, false);
+      set_position(position, row, false);
       if (across_) {
-        place[static_cast<std::size_t>(run_)] = unit % blocks_ * kBlock;
-        f(place, width(unit));
+        position[static_cast<std::size_t>(run_)] = unit % blocks_ * kBlock;
+        f(position, width(unit));
         pace.did(width(unit) + kPerRow);
       } else {
         for (std::int64_t block = 0; block < blocks_; ++block) {
-          place[static_cast<std::size_t>(run_)] = block * kBlock;
-          f(place, std::min(kBlock, size(run_) - block * kBlock));
+          position[static_cast<std::size_t>(run_)] = block * kBlock;
+          f(position, std::min(kBlock, size(run_) - block * kBlock));
           pace.did(kBlock);
         }
       }
     }
   }
-  template <class T> void get(const Operand& o, const std::array<std::int64_t, kMost>& place, std::int64_t n, T* to) const {
-    load(kCompute<T>, to, o.dtype, at(o, place), stride(o, run_), n);
+  template <class T> void get(const StridedOperand& o, const std::array<std::int64_t, kMost>& position, std::int64_t n, T* to) const {
+    load(kCompute<T>, to, o.dtype, at(o, position), stride(o, run_), n);
   }
   template <class T>
-  void put(const Operand& o, const std::array<std::int64_t, kMost>& place, std::int64_t n, const T* from) const {
-    store(kCompute<T>, from, o.dtype, at(o, place), stride(o, run_), n);
+  void put(const StridedOperand& o, const std::array<std::int64_t, kMost>& position, std::int64_t n, const T* from) const {
+    store(kCompute<T>, from, o.dtype, at(o, position), stride(o, run_), n);
   }
   // Sums by lane become the sums of sets: of one set if the run lies within it.
   void finish(double* sums, std::int64_t n) const {
@@ -131,23 +131,23 @@ public:
 
 private:
   std::int64_t size(int i) const { return sizes_[static_cast<std::size_t>(i)]; }
-  std::int64_t stride(const Operand& o, int i) const { return o.strides[static_cast<std::size_t>(i)]; }
-  static Operand start(const View& v) {
-    Operand o;
+  std::int64_t stride(const StridedOperand& o, int i) const { return o.strides[static_cast<std::size_t>(i)]; }
+  static StridedOperand start(const View& v) {
+    StridedOperand o;
     o.data = static_cast<char*>(v.data);
     o.dtype = v.dtype;
     o.element = bytes_of(v.dtype);
     return o;
   }
-  char* at(const Operand& o, const std::array<std::int64_t, kMost>& place) const {
+  char* at(const StridedOperand& o, const std::array<std::int64_t, kMost>& position) const {
     std::int64_t elements = 0;
-    for (int i = 0; i < rank_; ++i) elements += place[static_cast<std::size_t>(i)] * stride(o, i);
+    for (int i = 0; i < rank_; ++i) elements += position[static_cast<std::size_t>(i)] * stride(o, i);
     return o.data + elements * o.element;
   }
-  void set_place(std::array<std::int64_t, kMost>& place, std::int64_t index, bool kept) const {
+  void set_position(std::array<std::int64_t, kMost>& position, std::int64_t index, bool kept) const {
     for (int i = rank_; i-- > 0;) {
       if (i == run_ || kept_[static_cast<std::size_t>(i)] != kept) continue;
-      place[static_cast<std::size_t>(i)] = index % size(i);
+      position[static_cast<std::size_t>(i)] = index % size(i);
       index /= size(i);
     }
   }
@@ -161,25 +161,25 @@ private:
   double count_ = 1;
 };
 
-using Place = std::array<std::int64_t, kMost>;
+using Position = std::array<std::int64_t, kMost>;
 
 // Mean and 1 / deviation of the sets of a unit, by lane.
 template <class T> struct Statistics {
   double mean[kBlock] = {}, variance[kBlock] = {}, inverse[kBlock] = {};
 
-  Statistics(const Normalization& n, const Sets& sets, std::int64_t unit, const Operand& x) {
+  Statistics(const Normalization& n, const Sets& sets, std::int64_t unit, const StridedOperand& x) {
     alignas(64) T staged[kBlock];
     const std::int64_t width = sets.width(unit);
     if (n.centred) {
-      sets.each(unit, [&](const Place& place, std::int64_t count) {
-        sets.get(x, place, count, staged);
+      sets.each(unit, [&](const Position& position, std::int64_t count) {
+        sets.get(x, position, count, staged);
         for (std::int64_t i = 0; i < count; ++i) mean[i] += static_cast<double>(staged[i]);
       });
       sets.finish(mean, width);
       for (double& m : mean) m /= sets.count();
     }
-    sets.each(unit, [&](const Place& place, std::int64_t count) {
-      sets.get(x, place, count, staged);
+    sets.each(unit, [&](const Position& position, std::int64_t count) {
+      sets.get(x, position, count, staged);
       for (std::int64_t i = 0; i < count; ++i) {
         const double d = static_cast<double>(staged[i]) - mean[i];
         variance[i] += d * d;
@@ -203,22 +203,22 @@ template <class F> void each_unit(const Sets& sets, F&& f) {
 template <class T>
 void forward(const Normalization& n, const View& y_view, const View& x_view, const View* scale_view, const View* shift_view) {
   const Sets sets(n, x_view);
-  const Operand x = sets.operand(x_view), y = sets.operand(y_view);
-  const Operand scale = scale_view != nullptr ? sets.parameter(*scale_view) : Operand{};
-  const Operand shift = shift_view != nullptr ? sets.parameter(*shift_view) : Operand{};
+  const StridedOperand x = sets.operand(x_view), y = sets.operand(y_view);
+  const StridedOperand scale = scale_view != nullptr ? sets.parameter(*scale_view) : StridedOperand{};
+  const StridedOperand shift = shift_view != nullptr ? sets.parameter(*shift_view) : StridedOperand{};
   each_unit(sets, [&](std::int64_t unit) {
     const Statistics<T> statistics(n, sets, unit, x);
     alignas(64) T values[kBlock], scales[kBlock], shifts[kBlock];
     std::fill_n(scales, kBlock, T(1));
     std::fill_n(shifts, kBlock, T(0));
-    sets.each(unit, [&](const Place& place, std::int64_t count) {
-      sets.get(x, place, count, values);
-      if (scale.data != nullptr) sets.get(scale, place, count, scales);
-      if (shift.data != nullptr) sets.get(shift, place, count, shifts);
+    sets.each(unit, [&](const Position& position, std::int64_t count) {
+      sets.get(x, position, count, values);
+      if (scale.data != nullptr) sets.get(scale, position, count, scales);
+      if (shift.data != nullptr) sets.get(shift, position, count, shifts);
       for (std::int64_t i = 0; i < count; ++i)
         values[i] =
             static_cast<T>((static_cast<double>(values[i]) - statistics.mean[i]) * statistics.inverse[i]) * scales[i] + shifts[i];
-      sets.put(y, place, count, values);
+      sets.put(y, position, count, values);
     });
   });
 }
@@ -226,19 +226,19 @@ void forward(const Normalization& n, const View& y_view, const View& x_view, con
 template <class T>
 void backward(const Normalization& n, const View& dx_view, const View& c_view, const View& x_view, const View& scale_view) {
   const Sets sets(n, x_view);
-  const Operand x = sets.operand(x_view), c = sets.operand(c_view), dx = sets.operand(dx_view);
-  const Operand scale = sets.parameter(scale_view);
+  const StridedOperand x = sets.operand(x_view), c = sets.operand(c_view), dx = sets.operand(dx_view);
+  const StridedOperand scale = sets.parameter(scale_view);
   each_unit(sets, [&](std::int64_t unit) {
     const Statistics<T> statistics(n, sets, unit, x);
     alignas(64) T values[kBlock], scales[kBlock], slopes[kBlock];
     double sum[kBlock] = {}, product[kBlock] = {}; // of slopes, and of slopes times normalised elements
-    const auto read = [&](const Place& place, std::int64_t count) {
-      sets.get(x, place, count, values);
-      sets.get(scale, place, count, scales);
-      sets.get(c, place, count, slopes);
+    const auto read = [&](const Position& position, std::int64_t count) {
+      sets.get(x, position, count, values);
+      sets.get(scale, position, count, scales);
+      sets.get(c, position, count, slopes);
     };
-    sets.each(unit, [&](const Place& place, std::int64_t count) {
-      read(place, count);
+    sets.each(unit, [&](const Position& position, std::int64_t count) {
+      read(position, count);
       for (std::int64_t i = 0; i < count; ++i) {
         const double slope = static_cast<double>(slopes[i] * scales[i]);
         sum[i] += slope;
@@ -252,14 +252,14 @@ void backward(const Normalization& n, const View& dx_view, const View& c_view, c
       sum[i] = n.centred ? sum[i] / sets.count() : 0;
       product[i] /= sets.count();
     }
-    sets.each(unit, [&](const Place& place, std::int64_t count) {
-      read(place, count);
+    sets.each(unit, [&](const Position& position, std::int64_t count) {
+      read(position, count);
       for (std::int64_t i = 0; i < count; ++i) {
         const double normal = (static_cast<double>(values[i]) - statistics.mean[i]) * statistics.inverse[i];
         values[i] =
             static_cast<T>((static_cast<double>(slopes[i] * scales[i]) - sum[i] - normal * product[i]) * statistics.inverse[i]);
       }
-      sets.put(dx, place, count, values);
+      sets.put(dx, position, count, values);
     });
   });
 }
@@ -267,42 +267,42 @@ void backward(const Normalization& n, const View& dx_view, const View& c_view, c
 template <class T>
 void forward_by(const Normalization& n, const View& y_view, const View& x_view, const std::array<const View*, 4>& parameters) {
   const Sets sets(n, x_view);
-  const Operand x = sets.operand(x_view), y = sets.operand(y_view);
-  std::array<Operand, 4> of_channels; // scale, shift, mean, variance
+  const StridedOperand x = sets.operand(x_view), y = sets.operand(y_view);
+  std::array<StridedOperand, 4> of_channels; // scale, shift, mean, variance
   for (std::size_t i = 0; i < 4; ++i) of_channels[i] = sets.parameter(*parameters[i]);
   each_unit(sets, [&](std::int64_t unit) {
     alignas(64) T values[kBlock], numbers[4][kBlock];
     bool first = true;
-    sets.each(unit, [&](const Place& place, std::int64_t count) {
+    sets.each(unit, [&](const Position& position, std::int64_t count) {
       if (first) {
         const std::int64_t width = sets.width(unit);
-        for (std::size_t i = 0; i < 4; ++i) sets.get(of_channels[i], place, width, numbers[i]);
+        for (std::size_t i = 0; i < 4; ++i) sets.get(of_channels[i], position, width, numbers[i]);
         for (std::int64_t i = 0; i < width; ++i) {
           const T inverse = 1 / std::sqrt(numbers[3][i] + static_cast<T>(n.epsilon));
           numbers[0][i] *= inverse;
         }
         first = false;
       }
-      sets.get(x, place, count, values);
+      sets.get(x, position, count, values);
       for (std::int64_t i = 0; i < count; ++i) values[i] = (values[i] - numbers[2][i]) * numbers[0][i] + numbers[1][i];
-      sets.put(y, place, count, values);
+      sets.put(y, position, count, values);
     });
   });
 }
 
 template <class T> void means(const Normalization& n, const View& out_view, const View& x_view) {
   const Sets sets(n, x_view);
-  const Operand x = sets.operand(x_view), out = sets.operand(out_view);
+  const StridedOperand x = sets.operand(x_view), out = sets.operand(out_view);
   each_unit(sets, [&](std::int64_t unit) {
     alignas(64) T values[kBlock];
     double sums[kBlock] = {};
-    sets.each(unit, [&](const Place& place, std::int64_t count) {
-      sets.get(x, place, count, values);
+    sets.each(unit, [&](const Position& position, std::int64_t count) {
+      sets.get(x, position, count, values);
       for (std::int64_t i = 0; i < count; ++i) sums[i] += static_cast<double>(values[i]);
     });
     sets.finish(sums, sets.width(unit));
     for (std::int64_t i = 0; i < sets.width(unit); ++i) values[i] = static_cast<T>(sums[i] / sets.count());
-    sets.each(unit, [&](const Place& place, std::int64_t count) { sets.put(out, place, count, values); });
+    sets.each(unit, [&](const Position& position, std::int64_t count) { sets.put(out, position, count, values); });
   });
 }
 

@@ -118,7 +118,7 @@ private:
     });
   }
 
-  // f(a, b, n, place) for blocks of the operands; b is null for those of one operand.
+  // f(a, b, n, address) for blocks of the operands; b is null for those of one operand.
   template <class F> void each_block(const char* a, const char* b, F&& f) const {
     alignas(64) T a_staged[kBlock], b_staged[kBlock];
     Pace pace;
@@ -136,9 +136,9 @@ private:
 
   const T* block(const View& v, const char* row, std::int64_t i, std::int64_t n, T* staged) const {
     const std::int64_t stride = v.strides[static_cast<std::size_t>(axis_)];
-    const char* place = row + i * stride * bytes_of(v.dtype);
-    if (direct(v)) return reinterpret_cast<const T*>(place);
-    load(kCompute, staged, v.dtype, place, stride, n);
+    const char* address = row + i * stride * bytes_of(v.dtype);
+    if (direct(v)) return reinterpret_cast<const T*>(address);
+    load(kCompute, staged, v.dtype, address, stride, n);
     return staged;
   }
 

@@ -23,7 +23,7 @@ constexpr std::int64_t kFewPanels = 8;           // rather narrow ones, so that 
 constexpr std::int64_t kLeastNeighbours = 8;     // fewer lines make no vectors
 constexpr std::int64_t kAhead = 8;               // rows; each is on a page of its own, where processors do not look ahead
 
-template <class T> struct Block {
+template <class T> struct Tile {
   T* a;                   // the first operand, and the results
   const T* b;             // the second one, if there is one
   T *largest, *of_column; // of_column: sums of this block, or what results are made with
@@ -68,7 +68,7 @@ template <class T> struct LogarithmSlopes {
 
 template <class T, template <class> class Element, bool sums> struct Step {
   CAIRN_INLINE static void run(void* block_of_columns, const void* const* /*in*/, std::int64_t /*n*/, double /*parameter*/) {
-    const Block<T>& block = *static_cast<const Block<T>*>(block_of_columns);
+    const Tile<T>& block = *static_cast<const Tile<T>*>(block_of_columns);
     T *const largest = block.largest, *const of_column = block.of_column;
     double* const all = block.sums;
     const std::int64_t columns = block.columns;
@@ -170,17 +170,17 @@ private:
       const std::int64_t columns = all_.columns_;
       Pace pace;
       for (std::int64_t r = 0; r < all_.n_; r += kRows) {
-        const std::int64_t rows = std::min(kRows, all_.n_ - r), place = all_.kept_ ? r * columns : 0;
+        const std::int64_t rows = std::min(kRows, all_.n_ - r), offset = all_.kept_ ? r * columns : 0;
         if (staging) {
-          stage(1, r, rows, a_ + place);
-          if (all_.backward_) stage(2, r, rows, b_ + place);
+          stage(1, r, rows, a_ + offset);
+          if (all_.backward_) stage(2, r, rows, b_ + offset);
         }
-        Block<T> block{a_ + place, b_ + place, largest_, of_column_, sums_, rows, columns};
+        Tile<T> block{a_ + offset, b_ + offset, largest_, of_column_, sums_, rows, columns};
         loop(&block, nullptr, 0, 0);
         pace.did(rows * columns);
         if (writing)
           for (std::int64_t i = 0; i < rows; ++i)
-            store(kCompute, a_ + place + i * columns, all_.out_.dtype, row(0, r + i), 1, here_.lines);
+            store(kCompute, a_ + offset + i * columns, all_.out_.dtype, row(0, r + i), 1, here_.lines);
       }
     }
 

@@ -133,7 +133,7 @@ private:
       parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           std::int64_t from = 0, to = 0;
-          kept_.place_of(i, from, to);
+          kept_.add_offsets_of(i, from, to);
           Total all;
           add_elements(all, from, 0, gone_.elements);
           put(to, all);
@@ -145,7 +145,7 @@ private:
     parallel_for(n * pieces_, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t task = begin; task < end; ++task) {
         std::int64_t from = 0, none = 0;
-        kept_.place_of(task / pieces_, from, none);
+        kept_.add_offsets_of(task / pieces_, from, none);
         const std::int64_t piece = task % pieces_;
         add_elements(parts[static_cast<std::size_t>(task)], from, first_of(piece), first_of(piece + 1));
       }
@@ -154,7 +154,7 @@ private:
       Total* const all = &parts[static_cast<std::size_t>(i * pieces_)];
       for (std::int64_t piece = 1; piece < pieces_; ++piece) all[0].add(all[piece]);
       std::int64_t none = 0, to = 0;
-      kept_.place_of(i, none, to);
+      kept_.add_offsets_of(i, none, to);
       put(to, all[0]);
     }
   }
@@ -167,7 +167,7 @@ private:
     const FoldAxis& last = gone_.last();
     while (begin < end) {
       std::int64_t from = base, none = 0;
-      gone_.place_of_row(begin / last.size, from, none);
+      gone_.add_offsets_of_row(begin / last.size, from, none);
       std::int64_t i = begin % last.size;
       const std::int64_t row_end = std::min(last.size, i + end - begin);
       begin += row_end - i;
@@ -258,7 +258,7 @@ private:
 
   // A stretch of columns of a row of results: where it is, and how many.
   std::int64_t stretch(std::int64_t unit, std::int64_t blocks, std::int64_t& from, std::int64_t& to) const {
-    kept_.place_of_row(unit / blocks, from, to);
+    kept_.add_offsets_of_row(unit / blocks, from, to);
     const std::int64_t first = unit % blocks * kFoldBlock;
     from += first * kept_.last().from;
     to += first * kept_.last().to;
@@ -274,7 +274,7 @@ private:
     Pace pace;
     const auto row_at = [&](std::int64_t row) {
       std::int64_t from = base;
-      gone_.place_of_row(row / gone_.last().size, from, none);
+      gone_.add_offsets_of_row(row / gone_.last().size, from, none);
       return data(from + row % gone_.last().size * gone_.last().from);
     };
     for (std::int64_t row = begin; row < end;) {
@@ -283,14 +283,14 @@ private:
         const int at_once = row != first && stop - row >= kRowsAtOnce ? kRowsAtOnce : 1;
         const void* in[kRowsAtOnce + 1];
         for (int r = 0; r < at_once; ++r) {
-          const char* const place = row_at(row + r);
-          in[r] = in_place ? place : static_cast<const void*>(staged[r]);
-          if (!in_place) load(kComputeOf<Element>, staged[r], from_.dtype, place, stride, n);
+          const char* const address = row_at(row + r);
+          in[r] = in_place ? address : static_cast<const void*>(staged[r]);
+          if (!in_place) load(kComputeOf<Element>, staged[r], from_.dtype, address, stride, n);
         }
         if (in_place) { // rows lie too far apart for the processor to foresee the next ones
           for (std::int64_t next = row + at_once; next < std::min(end, row + at_once + kRowsAtOnce); ++next) {
-            const char* const place = row_at(next);
-            for (std::int64_t byte = 0; byte < n * element_; byte += 64) __builtin_prefetch(place + byte);
+            const char* const address = row_at(next);
+            for (std::int64_t byte = 0; byte < n * element_; byte += 64) __builtin_prefetch(address + byte);
           }
         }
         const std::int64_t number = row - first;

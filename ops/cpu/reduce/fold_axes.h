@@ -22,9 +22,9 @@ struct FoldAxes {
   void add(const FoldAxis& axis, bool sorted) {
     elements *= axis.size;
     if (axis.size == 1) return;
-    std::size_t place = rank++;
-    for (; sorted && place > 0 && at[place - 1].from < axis.from; --place) at[place] = at[place - 1];
-    at[place] = axis;
+    std::size_t index = rank++;
+    for (; sorted && index > 0 && at[index - 1].from < axis.from; --index) at[index] = at[index - 1];
+    at[index] = axis;
   }
   // Joins what lies behind each other.
   void join() {
@@ -41,15 +41,15 @@ struct FoldAxes {
   const FoldAxis& last() const { return at[rank - 1]; }
   std::int64_t rows() const { return elements / last().size; }
   // Rows lie along the last axis.
-  void place_of_row(std::int64_t row, std::int64_t& from, std::int64_t& to) const {
+  void add_offsets_of_row(std::int64_t row, std::int64_t& from, std::int64_t& to) const {
     for (std::size_t i = rank - 1; i-- > 0;) {
       from += row % at[i].size * at[i].from;
       to += row % at[i].size * at[i].to;
       row /= at[i].size;
     }
   }
-  void place_of(std::int64_t element, std::int64_t& from, std::int64_t& to) const {
-    place_of_row(element / last().size, from, to);
+  void add_offsets_of(std::int64_t element, std::int64_t& from, std::int64_t& to) const {
+    add_offsets_of_row(element / last().size, from, to);
     from += element % last().size * last().from;
     to += element % last().size * last().to;
   }

@@ -208,7 +208,7 @@ struct IntegerProducts {
 
 // --- extremes, which a NaN is, whichever is asked for
 
-// x, a number or a vector of them, in the place of what is best so far, where it is better.
+// x, a number or a vector of them, for what is best so far, where it is better.
 struct Larger {
   template <class V> CAIRN_INLINE static void put(V& best, const V& x) { best = ((x > best) | (x != x)) ? x : best; }
   template <class E> CAIRN_INLINE static bool than(E best, E x) { return (x > best) | (x != x); }
@@ -270,17 +270,17 @@ template <class E, class Better> struct Extremes {
   static Result result(const Total& total, std::int64_t, double) { return static_cast<Result>(total.best); }
 };
 
-// The place of the first that no other is better than.
-template <class E, class Better> struct PlacesOfExtremes {
+// The index of the first that no other is better than.
+template <class E, class Better> struct IndicesOfExtremes {
   using Element = E;
   using Result = std::int64_t;
   struct Total {
     E best{};
-    std::int64_t place = 0, count = 0;
+    std::int64_t index = 0, count = 0;
     void add(const Total& other) {
       if (count == 0 || (Better::than(best, other.best) && best == best)) {
         best = other.best;
-        place = count + other.place;
+        index = count + other.index;
       }
       count += other.count;
     }
@@ -288,7 +288,7 @@ template <class E, class Better> struct PlacesOfExtremes {
   CAIRN_INLINE static void block(Total& total, const E* x, std::int64_t n, double) {
     Total here{extreme_of<Better>(x, n), 0, n};
     if (total.count == 0 || (Better::than(total.best, here.best) && total.best == total.best))
-      while (!(x[here.place] == here.best || x[here.place] != x[here.place])) ++here.place;
+      while (!(x[here.index] == here.best || x[here.index] != x[here.index])) ++here.index;
     total.add(here);
   }
   using Field = E;
@@ -303,7 +303,7 @@ template <class E, class Better> struct PlacesOfExtremes {
     s[0] = better ? x : s[0];
   }
   static Total total(const Field* s, std::int64_t rows) { return {s[0], static_cast<std::int64_t>(s[1]), rows}; }
-  static Result result(const Total& total, std::int64_t, double) { return total.place; }
+  static Result result(const Total& total, std::int64_t, double) { return total.index; }
 };
 
 } // namespace cairn::ops::cpu

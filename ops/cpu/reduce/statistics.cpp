@@ -250,10 +250,10 @@ template <class F> void reverse(const KernelCall& call, unsigned mask, const Vie
 }
 View result_of(const KernelCall& call, unsigned mask) { return with_axes(call.inputs[2], call.inputs[1].shape, mask); }
 
-template <class Better> void places(const View& to, const View& from) {
-  if (!is_floating(from.dtype)) return fold<PlacesOfExtremes<std::int64_t, Better>>(to, from, 0, true);
-  if (compute_of(from.dtype) == Compute::f32) return fold<PlacesOfExtremes<float, Better>>(to, from, 0, true);
-  fold<PlacesOfExtremes<double, Better>>(to, from, 0, true);
+template <class Better> void indices(const View& to, const View& from) {
+  if (!is_floating(from.dtype)) return fold<IndicesOfExtremes<std::int64_t, Better>>(to, from, 0, true);
+  if (compute_of(from.dtype) == Compute::f32) return fold<IndicesOfExtremes<float, Better>>(to, from, 0, true);
+  fold<IndicesOfExtremes<double, Better>>(to, from, 0, true);
 }
 
 } // namespace
@@ -383,9 +383,9 @@ void variance_vjp(const KernelCall& call, unsigned mask, double correction) {
   reverse<VarianceSlope>(call, mask, means, Compute::f64, degrees(static_cast<double>(of_group), correction));
 }
 
-void place_of_extreme(const KernelCall& call, unsigned mask, bool largest) {
-  if (largest) return places<Larger>(reduced(call, mask), call.inputs[0]);
-  places<Smaller>(reduced(call, mask), call.inputs[0]);
+void index_of_extreme(const KernelCall& call, unsigned mask, bool largest) {
+  if (largest) return indices<Larger>(reduced(call, mask), call.inputs[0]);
+  indices<Smaller>(reduced(call, mask), call.inputs[0]);
 }
 
 } // namespace cairn::ops::cpu

@@ -18,7 +18,7 @@ void logsumexp_vjp(const KernelCall& call, unsigned mask);
 // Sums of squares are divided by the count less the correction.
 void variance(const KernelCall& call, unsigned mask, double correction);
 void variance_vjp(const KernelCall& call, unsigned mask, double correction);
-// The place of the first of the largest (or smallest) of each group. A NaN is larger, and smaller, than all.
-void place_of_extreme(const KernelCall& call, unsigned mask, bool largest);
+// The index of the first of the largest (or smallest) of each group. A NaN is larger, and smaller, than all.
+void index_of_extreme(const KernelCall& call, unsigned mask, bool largest);
 
 } // namespace cairn::ops::cpu

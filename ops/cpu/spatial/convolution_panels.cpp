@@ -94,7 +94,7 @@ private:
     chunks_ = (depth_ - 1) / most + 1;
     chunk_ = (depth_ - 1) / chunks_ + 1;
     const std::int64_t wide = y_.sizes[2];
-    tiles_ = (wide - 1) / loops_.places + 1;
+    tiles_ = (wide - 1) / loops_.positions + 1;
     tile_ = (wide - 1) / tiles_ + 1; // the last one overlaps the one before it
   }
 
@@ -159,7 +159,7 @@ private:
           const std::int64_t at = std::min(tile * tile_, y_.sizes[2] - tile_);
           const T* here[kMostRows];
           for (std::int64_t r = 0; r < rows; ++r) here[r] = x[r] + at;
-          loops_.by_places[tile_](here, w, rows, count, wide_, kernel_[2], dilation_[2], chunk == 0, of_tile);
+          loops_.by_positions[tile_](here, w, rows, count, wide_, kernel_[2], dilation_[2], chunk == 0, of_tile);
           if (last) put(line, at, group * outs_ + out, outs, of_tile);
           if (chunks_ != 1) of_tile += tile_ * loops_.channels;
           pace.did(tile_ * loops_.channels * count * rows * kernel_[2] / kProductsInTime + tile_ * loops_.channels);

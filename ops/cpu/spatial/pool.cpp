@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kChannelsOfThread = 32;
 
-template <class T> using Place = std::conditional_t<std::is_same_v<T, float>, std::int32_t, std::int64_t>; // in a window
+template <class T> using WindowIndex = std::conditional_t<std::is_same_v<T, float>, std::int32_t, std::int64_t>; // in a window
 
 // What the output at a place looks at.
 Box window_of(const Pool& pool, const Sizes& at, const Sizes& in, const Sizes& out) {
@@ -59,7 +59,7 @@ template <class T> bool is_direct(const SpatialView& v) {
 // Channels at a place: where they lie, or staged.
 template <class T>
 const T* channels_at(const SpatialView& v, std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, T* staged) {
-  const char* const from = place(v, n, at, channel);
+  const char* const from = address(v, n, at, channel);
   if (is_direct<T>(v)) return reinterpret_cast<const T*>(from);
   load(kComputeOf<T>, staged, v.dtype, from, v.channel_stride, count);
   return staged;
@@ -69,8 +69,8 @@ const T* channels_at(const SpatialView& v, std::int64_t n, const Sizes& at, std:
 // first of equals; a NaN wins.
 template <class T>
 void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64_t channel, std::int64_t count, Pace& pace,
-             T* best, Place<T>* where) {
-  Place<T> index = 0;
+             T* best, WindowIndex<T>* where) {
+  WindowIndex<T> index = 0;
   alignas(64) T staged[kBlock];
   each(window, pace, [&](const Sizes& at) {
     const T* const from = channels_at(x, n, at, channel, count, staged);
@@ -92,13 +92,13 @@ template <class T> void max_forward(const Pool& pool, MaxPool what, const View& 
   const SpatialView y(out), x(in.back()), t(in.front());
   over(y, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
     alignas(64) T best[kBlock], staged[kBlock];
-    alignas(64) Place<T> where[kBlock];
+    alignas(64) WindowIndex<T> where[kBlock];
     const Box window = window_of(pool, at, x.sizes, y.sizes);
     best_of(x, n, window, channel, count, pace, best, where);
     if (what == MaxPool::pick) {
-      Place<T> index = 0;
+      WindowIndex<T> index = 0;
       each(window, pace, [&](const Sizes& from) {
-        load(kComputeOf<T>, staged, t.dtype, place(t, n, from, channel), t.channel_stride, count);
+        load(kComputeOf<T>, staged, t.dtype, address(t, n, from, channel), t.channel_stride, count);
         for (std::int64_t i = 0; i < count; ++i) best[i] = where[i] == index ? staged[i] : best[i];
         ++index;
       });
@@ -112,19 +112,19 @@ template <class T> void max_scattered(const Pool& pool, const SpatialView& dx, c
   const std::int64_t blocks = (dx.channels - 1) / kChannelsOfThread + 1;
   parallel_for(dx.batch * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     alignas(64) T best[kBlock], staged[kBlock];
-    alignas(64) Place<T> where[kBlock];
+    alignas(64) WindowIndex<T> where[kBlock];
     Pace pace;
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const std::int64_t n = unit / blocks, channel = unit % blocks * kChannelsOfThread;
       const std::int64_t count = std::min(kChannelsOfThread, dx.channels - channel);
       const auto to = [&](const Sizes& at) { return reinterpret_cast<T*>(dx.at(n, at[0], at[1], at[2], channel)); };
-      each(Box{Span{0, dx.sizes[0]}, Span{0, dx.sizes[1]}, Span{0, dx.sizes[2]}}, pace,
+      each(Box{Range{0, dx.sizes[0]}, Range{0, dx.sizes[1]}, Range{0, dx.sizes[2]}}, pace,
            [&](const Sizes& at) { std::fill_n(to(at), count, T(0)); });
-      each(Box{Span{0, c.sizes[0]}, Span{0, c.sizes[1]}, Span{0, c.sizes[2]}}, pace, [&](const Sizes& from) {
+      each(Box{Range{0, c.sizes[0]}, Range{0, c.sizes[1]}, Range{0, c.sizes[2]}}, pace, [&](const Sizes& from) {
         const Box window = window_of(pool, from, x.sizes, c.sizes);
         best_of(x, n, window, channel, count, pace, best, where);
         const T* const part = channels_at(c, n, from, channel, count, staged);
-        Place<T> index = 0;
+        WindowIndex<T> index = 0;
         each(window, pace, [&](const Sizes& at) {
           T* const sums = to(at);
           for (std::int64_t i = 0; i < count; ++i) sums[i] += where[i] == index ? part[i] : T(0);
@@ -140,14 +140,14 @@ template <class T> void max_backward(const Pool& pool, const View& out, const Vi
   if (is_direct<T>(dx)) return max_scattered<T>(pool, dx, c, x);
   over(dx, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
     alignas(64) T sums[kBlock] = {}, best[kBlock], staged[kBlock];
-    alignas(64) Place<T> where[kBlock];
+    alignas(64) WindowIndex<T> where[kBlock];
     each(windows_with(pool, at, x.sizes, c.sizes), pace, [&](const Sizes& from) {
       const Box window = window_of(pool, from, x.sizes, c.sizes);
       best_of(x, n, window, channel, count, pace, best, where);
-      Place<T> own = 0; // which place of the window this one is
+      WindowIndex<T> own = 0; // which place of the window this one is
       for (std::size_t i = 0; i < kMostSpatial; ++i)
-        own = static_cast<Place<T>>(own * (window[i].end - window[i].begin) + at[i] - window[i].begin);
-      load(kComputeOf<T>, staged, c.dtype, place(c, n, from, channel), c.channel_stride, count);
+        own = static_cast<WindowIndex<T>>(own * (window[i].end - window[i].begin) + at[i] - window[i].begin);
+      load(kComputeOf<T>, staged, c.dtype, address(c, n, from, channel), c.channel_stride, count);
       for (std::int64_t i = 0; i < count; ++i) sums[i] += where[i] == own ? staged[i] : T(0);
     });
     store(kComputeOf<T>, sums, dx.dtype, dx.at(n, at[0], at[1], at[2], channel), dx.channel_stride, count);
@@ -160,10 +160,10 @@ template <class T> void average(const Pool& pool, const View& out, const View& i
   over(to, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
     alignas(64) T sums[kBlock] = {}, staged[kBlock];
     const Box box = reverse ? windows_with(pool, at, large, small) : window_of(pool, at, large, small);
-    each(box, pace, [&](const Sizes& place_of) {
-      const Box window = reverse ? window_of(pool, place_of, large, small) : box;
+    each(box, pace, [&](const Sizes& position) {
+      const Box window = reverse ? window_of(pool, position, large, small) : box;
       const T factor = static_cast<T>(reverse ? 1 / divisor(pool, window) : 1);
-      load(kComputeOf<T>, staged, from.dtype, place(from, n, place_of, channel), from.channel_stride, count);
+      load(kComputeOf<T>, staged, from.dtype, address(from, n, position, channel), from.channel_stride, count);
       for (std::int64_t i = 0; i < count; ++i) sums[i] += factor * staged[i];
     });
     const T factor = static_cast<T>(reverse ? 1 : 1 / divisor(pool, box));

@@ -5,7 +5,7 @@
 
 namespace cairn::ops::cpu {
 
-// Which places of the input an output looks at, along each axis: windows that slide, or bins that divide the axis evenly.
+// Which positions of the input an output looks at, along each axis: windows that slide, or bins that divide the axis evenly.
 struct Pool {
   Windows windows;
   bool bins = false;

@@ -10,29 +10,29 @@ namespace cairn::ops::cpu {
 
 inline constexpr std::int64_t kBlock = 128; // channels at once
 
-struct Span {
+struct Range {
   std::int64_t begin, end;
 };
-using Box = std::array<Span, kMostSpatial>;
+using Box = std::array<Range, kMostSpatial>;
 
-// What is done at a place takes about as long as so many elements.
-inline constexpr std::int64_t kPlaceTakes = 32;
+// What is done at a position takes about as long as so many elements.
+inline constexpr std::int64_t kPositionTakes = 32;
 
 template <class F> void each(const Box& box, Pace& pace, F&& f) {
   Sizes at{};
   for (at[0] = box[0].begin; at[0] < box[0].end; ++at[0])
     for (at[1] = box[1].begin; at[1] < box[1].end; ++at[1])
       for (at[2] = box[2].begin; at[2] < box[2].end; ++at[2]) {
-        pace.did(kPlaceTakes);
+        pace.did(kPositionTakes);
         f(at);
       }
 }
 
-inline char* place(const SpatialView& v, std::int64_t n, const Sizes& at, std::int64_t channel) {
+inline char* address(const SpatialView& v, std::int64_t n, const Sizes& at, std::int64_t channel) {
   return v.at(n, at[0], at[1], at[2], channel);
 }
 
-// f(batch, place, first channel, channels, pace) over all places of a tensor.
+// f(batch, position, first channel, channels, pace) over all positions of a tensor.
 template <class F> void over(const SpatialView& to, F&& f) {
   const std::int64_t positions = to.positions();
   const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / 8 / std::max<std::int64_t>(1, to.channels));

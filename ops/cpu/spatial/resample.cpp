@@ -13,7 +13,7 @@ namespace {
 
 // Along one axis, for each place written: the places read, which lie together, and their weights.
 struct Table {
-  Array<Span> read;
+  Array<Range> read;
   Array<std::size_t> first; // of the weights
   Array<double> weights;
 
@@ -33,7 +33,7 @@ Table table_of(Resampling how, std::int64_t in, std::int64_t out) {
   Table table;
   Pace pace;
   for (std::int64_t i = 0; i < out; ++i) {
-    pace.did(kPlaceTakes);
+    pace.did(kPositionTakes);
     // The place is a quotient of integers: no rounding decides between neighbours.
     std::int64_t place = i * in, unit = out;
     if (how == Resampling::linear) {
@@ -60,7 +60,7 @@ Table transposed(const Table& table, std::int64_t in) {
   std::int64_t begin = 0, end = 0;
   Pace pace;
   for (std::int64_t i = 0; i < in; ++i) {
-    pace.did(kPlaceTakes);
+    pace.did(kPositionTakes);
     while (begin < out && table.read[static_cast<std::size_t>(begin)].end <= i) ++begin;
     end = std::max(begin, end);
     while (end < out && table.read[static_cast<std::size_t>(end)].begin <= i) ++end;
@@ -80,7 +80,7 @@ template <class T> void weighted(const Tables& tables, const View& out, const Vi
     for (std::size_t i = 0; i < kMostSpatial; ++i) box[i] = tables[i].read[static_cast<std::size_t>(at[i])];
     bool first = true;
     each(box, pace, [&](const Sizes& read) {
-      load(kComputeOf<T>, first ? sums : staged, from.dtype, place(from, n, read, channel), from.channel_stride, count);
+      load(kComputeOf<T>, first ? sums : staged, from.dtype, address(from, n, read, channel), from.channel_stride, count);
       if constexpr (!std::is_same_v<T, pointwise::Integer>) { // of integers nearest ones alone, which nothing is done to
         double weight = 1;
         for (std::size_t i = 0; i < kMostSpatial; ++i) weight *= tables[i].weight(at[i], read[i]);
@@ -92,7 +92,7 @@ template <class T> void weighted(const Tables& tables, const View& out, const Vi
       }
       first = false;
     });
-    store(kComputeOf<T>, sums, to.dtype, place(to, n, at, channel), to.channel_stride, count);
+    store(kComputeOf<T>, sums, to.dtype, address(to, n, at, channel), to.channel_stride, count);
   });
 }
 

@@ -6,13 +6,13 @@
 namespace cairn::ops::cpu {
 
 enum class Resampling {
-  nearest,       // the place i * in / out, rounded down
-  linear,        // between the two places around (i + 1/2) * in / out - 1/2
-  linear_corners // between the two places around i * (in - 1) / (out - 1)
+  nearest,       // the position i * in / out, rounded down
+  linear,        // between the two positions around (i + 1/2) * in / out - 1/2
+  linear_corners // between the two positions around i * (in - 1) / (out - 1)
 };
 
 void resample(Resampling how, const View& out, const View& in);
-// What that makes of the cotangent: each place of the input asks the outputs that look at it.
+// What that makes of the cotangent: each position of the input asks the outputs that look at it.
 void resample_vjp(Resampling how, const View& out, const View& cotangent);
 
 } // namespace cairn::ops::cpu

@@ -10,11 +10,11 @@ namespace cairn::ops::cpu {
 inline constexpr std::int64_t kMostTaps = 3;
 
 // A tile has `rows` channels of the small side and `lanes`, one vector, of the large one, and so many for each of up to kMostTaps
-// neighbouring places in the window: as many sums as the processor has registers for.
+// neighbouring taps of the window: as many sums as the processor has registers for.
 template <class T> struct WeightLoops {
   std::int64_t rows, lanes;
 
-  // Of `lines` lines of `columns` places each: sums [taps, rows, lanes] +=
+  // Of `lines` lines of `columns` positions each: sums [taps, rows, lanes] +=
   //   small [line, column, rows] * large [line_at[line] + column * step + t * tap, lanes]
   // The sum of one call is added as a whole. `large` and `sums` are aligned to vectors.
   using Loop = void (*)(const std::int64_t* line_at, std::int64_t lines, std::int64_t columns, const T* large, std::int64_t step,

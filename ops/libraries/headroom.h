@@ -1,4 +1,4 @@
-// Room for a call of a library, asked for before it. oneDNN reads and writes through what it got where it got no memory, OpenMP's
+// Headroom for a call of a library, asked for before it. oneDNN reads and writes through what it got where it got no memory, OpenMP's
 // library ends the process, OpenBLAS asks again without end, and none of them can be told otherwise. Where addresses are limited
 // (`ulimit -v`, `ulimit -d`) a call is made only if so many are left as it takes at most; elsewhere the system gives addresses in
 // any case, and nothing is asked. What is left is read from the system: to try would take it from the calls of other threads for
@@ -15,9 +15,9 @@
 namespace cairn::ops::math {
 
 // Bytes of addresses: for the libraries, their tables and first buffers.
-inline constexpr std::size_t kRoomToLoad = std::size_t{512} << 20;
-inline constexpr std::size_t kRoomForCall = std::size_t{160} << 20; // a buffer of OpenBLAS is 128 MiB
-inline constexpr std::size_t kRoomBeside = std::size_t{96} << 20;   // for whoever else asks meanwhile
+inline constexpr std::size_t kHeadroomToLoad = std::size_t{512} << 20;
+inline constexpr std::size_t kHeadroomForCall = std::size_t{160} << 20; // a buffer of OpenBLAS is 128 MiB
+inline constexpr std::size_t kHeadroomBeside = std::size_t{96} << 20;   // for whoever else asks meanwhile
 
 // Bytes of addresses that the process has, and those of them that are its data. False: the system does not tell.
 inline bool addresses(std::size_t& all, std::size_t& data) {
@@ -40,7 +40,7 @@ inline bool addresses(std::size_t& all, std::size_t& data) {
   return true;
 }
 
-inline bool has_room(std::size_t bytes) {
+inline bool has_headroom(std::size_t bytes) {
   rlimit of_all{}, of_data{};
   if (getrlimit(RLIMIT_AS, &of_all) != 0 || getrlimit(RLIMIT_DATA, &of_data) != 0) return false;
   if (of_all.rlim_cur == RLIM_INFINITY && of_data.rlim_cur == RLIM_INFINITY) return true;
@@ -53,12 +53,12 @@ inline bool has_room(std::size_t bytes) {
 }
 
 // One call, beside those that other threads make.
-class Room {
+class Headroom {
 public:
-  Room() : there_(has_room(kRoomBeside + kRoomForCall * ++calls())) {}
-  ~Room() { --calls(); }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
+  Headroom() : there_(has_headroom(kHeadroomBeside + kHeadroomForCall * ++calls())) {}
+  ~Headroom() { --calls(); }
+  Headroom(const Headroom&) = delete;
+  Headroom& operator=(const Headroom&) = delete;
   explicit operator bool() const { return there_; }
 
 private:

@@ -1,5 +1,5 @@
 // Blocks: distinct, aligned, reused, and given back to the system.
-#include "vm/value/blocks.h"
+#include "vm/value/block_pool.h"
 
 #include <doctest/doctest.h>
 
@@ -10,11 +10,11 @@
 #include <set>
 #include <vector>
 
-using cairn::value::Blocks;
+using cairn::value::BlockPool;
 
 TEST_CASE("blocks of any size are aligned and do not overlap") {
   for (std::size_t bytes : {std::size_t{1}, std::size_t{64}, std::size_t{1000}, std::size_t{32832}, std::size_t{1} << 20}) {
-    Blocks blocks(bytes);
+    BlockPool blocks(bytes);
     std::map<std::uintptr_t, int> taken;
     for (int i = 0; i < 200; ++i) {
       void* b = blocks.take();
@@ -36,7 +36,7 @@ TEST_CASE("blocks of any size are aligned and do not overlap") {
 }
 
 TEST_CASE("a block that was given back is taken again before fresh memory") {
-  Blocks blocks(4096);
+  BlockPool blocks(4096);
   void* a = blocks.take();
   void* b = blocks.take();
   blocks.give_back(a);
@@ -45,7 +45,7 @@ TEST_CASE("a block that was given back is taken again before fresh memory") {
 }
 
 TEST_CASE("random taking and giving back, over many regions and down to none") {
-  Blocks blocks(100000);
+  BlockPool blocks(100000);
   std::mt19937 random(7);
   std::vector<void*> held;
   std::set<void*> distinct;

@@ -15,12 +15,12 @@ struct MemorySource {
   void* user = nullptr;
 };
 
-class Blocks {
+class BlockPool {
 public:
-  explicit Blocks(std::size_t block_bytes, MemorySource source = {});  // at most 1 MiB
-  ~Blocks();
-  Blocks(const Blocks&) = delete;
-  Blocks& operator=(const Blocks&) = delete;
+  explicit BlockPool(std::size_t block_bytes, MemorySource source = {});  // at most 1 MiB
+  ~BlockPool();
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
 
   // 64-byte aligned, contents undefined; null if the system refuses.
   void* take();
@@ -41,7 +41,7 @@ private:
   std::size_t block_bytes_;
   MemorySource source_;
   std::vector<Region*> all_;
-  std::vector<Region*> with_room_;  // those that have a free block; the last one serves
+  std::vector<Region*> with_free_;  // those that have a free block; blocks are taken from the last one
   std::size_t empty_ = 0;           // those without a block in use
 };
 
