@@ -74,8 +74,6 @@ Statistics Engine::statistics_now() const {
   s.work = meter_.work();
   s.heap_peak_bytes = std::max({s.heap_peak_bytes, heap_.heap_peak(), heap_.heap_live()});
   s.tape_peak_bytes = std::max(s.tape_peak_bytes, heap_.tape.peak);
-  for (const TapeEntry& e : tapes)  // those of a run that was stopped are not counted yet
-    if (e.active != nullptr) s.tape_peak_records = std::max<std::uint64_t>(s.tape_peak_records, e.active->size());
   s.capsules_peak = std::max(s.capsules_peak, heap_.capsule_count_peak);
   s.capsule_peak_bytes = std::max({s.capsule_peak_bytes, heap_.capsules.peak, snapshot_bytes_peak});
   s.tensor_peak_bytes = std::max(s.tensor_peak_bytes, heap_.tensors.peak);
