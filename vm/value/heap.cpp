@@ -23,7 +23,12 @@ constexpr std::uint64_t kStretch = 4096; // items of a vector released at once; 
 
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
 
-std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024.0 * 1024.0)); }
+// In MiB, unless that would say that something is nothing.
+std::string megabytes(std::int64_t bytes) {
+  constexpr double kKibi = 1024.0, kMebi = kKibi * kKibi;
+  const auto size = static_cast<double>(bytes);
+  return bytes > 0 && size < kMebi / 10 ? fmt::format("{:.1f} KiB", size / kKibi) : fmt::format("{:.1f} MiB", size / kMebi);
+}
 
 } // namespace
 
