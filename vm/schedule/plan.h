@@ -62,6 +62,10 @@ public:
   // if there is no plan.
   std::optional<double> cost(std::uint64_t budget) const;
   std::optional<Plan> plan(std::uint64_t budget) const;
+  // The same when these states are held at the start (boundary 0 first, in order) and there is no current state, as at the end of
+  // a run that kept some, or where the rest is planned anew: everything in front of boundary `to` is reversed. A state is
+  // restored for nothing; one that is not worth its bytes is let go of.
+  std::optional<Plan> plan(std::uint64_t budget, const std::vector<std::uint32_t>& held, std::size_t to) const;
   // Where the cost falls: budgets in rising order, with the cost from there on. The first is the least for which there is a plan.
   struct Point {
     std::uint64_t budget = 0;
@@ -71,6 +75,7 @@ public:
 
 private:
   const Tables* best(std::uint64_t budget) const;
+  Plan priced(std::vector<Move> moves) const;
   const Profile& profile_;
   Family family_ = Family::simple;
   std::vector<std::unique_ptr<Tables>> tables_; // the finest octave first

@@ -11,8 +11,9 @@ namespace {
 
 class PlanChecker {
 public:
-  explicit PlanChecker(const Profile& profile)
-      : profile_(profile), shared_(shared_births(profile)), states_{0}, current_(0), unreversed_(profile.size()) {
+  PlanChecker(const Profile& profile, std::set<std::size_t> held, bool current, std::size_t to)
+      : profile_(profile), shared_(shared_births(profile)), states_(std::move(held)), current_(current ? 0 : kNone),
+        unreversed_(to) {
     report_.runs.assign(profile.size(), 0);
   }
 
@@ -112,6 +113,12 @@ private:
 
 } // namespace
 
-PlanReport check(const Profile& profile, const std::vector<Move>& moves) { return PlanChecker(profile).run(moves); }
+PlanReport check(const Profile& profile, const std::vector<Move>& moves) {
+  return PlanChecker(profile, {0}, true, profile.size()).run(moves);
+}
+
+PlanReport check(const Profile& profile, const std::vector<Move>& moves, const std::vector<std::uint32_t>& held, std::size_t to) {
+  return PlanChecker(profile, {held.begin(), held.end()}, false, to).run(moves);
+}
 
 } // namespace cairn::schedule

@@ -16,5 +16,7 @@ struct PlanReport {
 };
 
 PlanReport check(const Profile& profile, const std::vector<Move>& moves);
+// The same from where these states are held, none is current, and everything from boundary `to` on is reversed.
+PlanReport check(const Profile& profile, const std::vector<Move>& moves, const std::vector<std::uint32_t>& held, std::size_t to);
 
 } // namespace cairn::schedule

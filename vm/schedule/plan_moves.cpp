@@ -44,6 +44,35 @@ public:
     finish(base, best.first, slots);
   }
 
+  // What is held is in order; states that are of no use go first.
+  void enter(const std::vector<std::uint32_t>& held, const std::vector<Row>& entry, std::size_t to, std::size_t slots) {
+    struct Use {
+      std::size_t state, slots;
+    };
+    std::vector<Use> uses;
+    for (std::size_t i = 0; i < held.size();) {
+      uses.push_back({held[i], slots});
+      std::size_t next = held.size(), left = 0;
+      float least = t_.whole_of(held[i], to)[slots];
+      for (std::size_t j = i + 1; j < held.size(); ++j) {
+        const std::size_t weight = t_.weight(held[j], held[i]);
+        if (weight > slots) continue;
+        const float cost = entry[j][slots - weight] + t_.whole_of(held[i], held[j])[slots];
+        if (cost >= least) continue;
+        least = cost;
+        next = j;
+        left = slots - weight;
+      }
+      for (std::size_t j = i + 1; j < next; ++j) add(Move::Kind::drop, held[j]);
+      i = next;
+      slots = left;
+    }
+    for (std::size_t n = uses.size(); n-- > 0; to = uses[n].state) {
+      add(Move::Kind::restore, uses[n].state);
+      reverse(uses[n].state, to, uses[n].slots, true);
+    }
+  }
+
   std::vector<Move> moves;
 
 private:
@@ -157,6 +186,13 @@ private:
 std::vector<Move> Tables::moves(std::size_t slots) const {
   Extraction extraction(*this);
   if (profile_.size() != 0) extraction.reverse(0, profile_.size(), slots, true);
+  return std::move(extraction.moves);
+}
+
+std::vector<Move> Tables::moves(const std::vector<std::uint32_t>& held, const std::vector<Row>& entry, std::size_t to,
+                                std::size_t slots) const {
+  Extraction extraction(*this);
+  extraction.enter(held, entry, to, slots);
   return std::move(extraction.moves);
 }
 

@@ -117,6 +117,28 @@ void Tables::pass(const Parts& parts, Passing& passing, std::size_t to) const {
   }
 }
 
+std::size_t Tables::weight(std::size_t state, std::size_t beside) const {
+  std::uint64_t newer = 0;
+  for (std::size_t k = beside; k < state; ++k) newer += profile_.reach[state][k];
+  return round_up(newer);
+}
+
+// With the state held[i] and those in front of it given: it alone is used, or what lies behind a later one is reversed first,
+// from there.
+std::vector<Row> Tables::entry(const std::vector<std::uint32_t>& held, std::size_t to) const {
+  std::vector<Row> rows(held.size());
+  for (std::size_t i = held.size(); i-- > 0;) {
+    const float* alone = whole_of(held[i], to);
+    rows[i].assign(alone, alone + width());
+    for (std::size_t j = i + 1; j < held.size(); ++j) {
+      Group beside;
+      beside.keep = beside.need = weight(held[j], held[i]);
+      relax(rows[i].data(), beside, rows[j].data(), whole_of(held[i], held[j]));
+    }
+  }
+  return rows;
+}
+
 // Whatever is current, the rest can be reversed from the base alone.
 void Tables::give_up(const Parts& parts, Passing& passing, std::size_t to) const {
   for (std::size_t at = parts.base() + 1; at < to; ++at)

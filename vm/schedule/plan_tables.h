@@ -20,9 +20,16 @@ public:
   static std::uint64_t bytes(std::size_t intervals, Family family, std::uint32_t slots);
   std::size_t slots_of(std::uint64_t budget) const { return std::min<std::uint64_t>(budget >> octave_, slots_); }
   std::uint64_t budget_of(std::size_t slots) const { return std::uint64_t{slots} << octave_; }
+  // Whether it counts up to that budget; coarser tables are for larger ones.
+  bool counts(std::uint64_t budget) const { return budget >> octave_ <= slots_; }
   // Of the whole run.
   float cost(std::size_t slots) const { return whole_of(0, profile_.size())[slots]; }
   std::vector<Move> moves(std::size_t slots) const;
+
+  // Of reversing everything in front of `to` when states are held: a row for each of them, in which it is the oldest.
+  std::vector<Row> entry(const std::vector<std::uint32_t>& held, std::size_t to) const;
+  std::vector<Move> moves(const std::vector<std::uint32_t>& held, const std::vector<Row>& entry, std::size_t to,
+                          std::size_t slots) const;
 
 private:
   friend class Extraction;
@@ -56,6 +63,7 @@ private:
 
   bool in_family(std::size_t base, std::size_t first, std::size_t last, std::size_t to) const;
   Group group(const Parts& parts, std::size_t first, std::size_t last, std::size_t to, bool there) const;
+  std::size_t weight(std::size_t state, std::size_t beside) const;      // in slots, of a state beside an older one
   Group step(const Parts& parts, std::size_t at, std::size_t to) const; // over interval `at`
   // out = min(out, group + later with what the group leaves of the memory + earlier), wherever the group has what it needs.
   void relax(float* out, const Group& group, const float* later, const float* earlier) const;

@@ -85,8 +85,7 @@ const Tables* Planner::best(std::uint64_t budget) const {
       least = cost;
       best = tables.get();
     }
-    // Coarser tables are for budgets that this one cannot count up to.
-    if (tables->budget_of(tables->slots_of(budget)) + tables->budget_of(1) > budget) break;
+    if (tables->counts(budget)) break;
   }
   return best;
 }
@@ -100,9 +99,30 @@ std::optional<double> Planner::cost(std::uint64_t budget) const {
 std::optional<Plan> Planner::plan(std::uint64_t budget) const {
   const Tables* tables = best(budget);
   if (tables == nullptr) return std::nullopt;
+  return priced(tables->moves(tables->slots_of(budget)));
+}
+
+std::optional<Plan> Planner::plan(std::uint64_t budget, const std::vector<std::uint32_t>& held, std::size_t to) const {
+  const Tables* best = nullptr;
+  std::vector<Row> of_best;
+  float least = std::numeric_limits<float>::infinity();
+  for (const auto& tables : tables_) {
+    std::vector<Row> entry = tables->entry(held, to);
+    const std::size_t slots = tables->slots_of(budget);
+    if (entry[0][slots] < least) {
+      least = entry[0][slots];
+      best = tables.get();
+      of_best = std::move(entry);
+    }
+    if (tables->counts(budget)) break;
+  }
+  if (best == nullptr) return std::nullopt;
+  return priced(best->moves(held, of_best, to, best->slots_of(budget)));
+}
+
+Plan Planner::priced(std::vector<Move> moves) const {
   Plan plan;
-  plan.moves = tables->moves(tables->slots_of(budget));
-  for (const Move& move : plan.moves) {
+  for (const Move& move : moves) {
     switch (move.kind) {
     case Move::Kind::advance:
       plan.cost += static_cast<double>(profile_.intervals[move.at].forward);
@@ -119,6 +139,7 @@ std::optional<Plan> Planner::plan(std::uint64_t budget) const {
       break;
     }
   }
+  plan.moves = std::move(moves);
   return plan;
 }
 
