@@ -53,6 +53,7 @@ Profile chain_of(const nlohmann::json& chain, bool strict) {
     interval.sweeping = at("ob", i) + (strict ? at("wd", i - 1) : 0);
     profile.intervals.push_back(std::move(interval));
   }
+  profile.born = least_born(profile);
   REQUIRE(profile.sound());
   return profile;
 }
@@ -69,6 +70,7 @@ Profile run_of(const nlohmann::json& run) {
   for (std::size_t i = 1; i <= n; ++i)
     profile.intervals.push_back(
         {at("f", i), at("tf", i), at("b", i), at("t", i), {}, at("of", i), at("ot", i), at("ob", i) + at("c", i - 1)});
+  profile.born = least_born(profile);
   REQUIRE(profile.sound());
   return profile;
 }
@@ -269,6 +271,7 @@ Profile random_profile(Draws& random, std::size_t count, bool shares) {
         interval.shares.push_back({static_cast<std::uint32_t>(k), random.between(0, k == i ? 6 : profile.reach[i][k])});
     profile.intervals.push_back(std::move(interval));
   }
+  profile.born = least_born(profile);
   REQUIRE(profile.sound());
   return profile;
 }
@@ -315,8 +318,7 @@ TEST_CASE("letting go of states early takes at most the least of that in most of
   CHECK(2 * reached >= helps);
 }
 
-TEST_CASE(
-    "from states that are held already: never below what a search finds, and mostly as little") {
+TEST_CASE("from states that are held already: never below what a search finds, and mostly as little") {
   int compared = 0, least = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Draws random{std::mt19937_64(seed)};
@@ -346,6 +348,34 @@ TEST_CASE(
   }
   MESSAGE("the least cost in ", least, " of ", compared);
   CHECK(5 * least >= 4 * compared);
+}
+
+TEST_CASE("what is planned for a coarser run fits the run itself, and costs there what was planned") {
+  int compared = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Draws random{std::mt19937_64(seed)};
+    const Profile fine = random_profile(random, random.between(2, 40), true);
+    std::vector<std::uint32_t> boundaries{0};
+    for (std::uint32_t i = 1; i < fine.size(); ++i)
+      if (random.between(0, 2) == 0) boundaries.push_back(i);
+    boundaries.push_back(static_cast<std::uint32_t>(fine.size()));
+    const Profile coarse = coarsened(fine, boundaries);
+    REQUIRE(coarse.sound());
+    const Planner planner(coarse, whole_tape(fine));
+    for (const Planner::Point& point : planner.curve()) {
+      CAPTURE(seed);
+      CAPTURE(point.budget);
+      const std::optional<Plan> plan = planner.plan(point.budget);
+      REQUIRE(plan.has_value());
+      CHECK(check(coarse, plan->moves).peak <= point.budget);
+      const PlanReport report = check(fine, refined(plan->moves, boundaries));
+      REQUIRE_MESSAGE(report.fault.empty(), report.fault);
+      CHECK(report.peak <= point.budget);
+      CHECK(static_cast<double>(report.cost) == plan->cost);
+      ++compared;
+    }
+  }
+  CHECK(compared > 500);
 }
 
 TEST_CASE("with more memory no plan takes longer, whatever is shared, and no plan holds more than it was given") {

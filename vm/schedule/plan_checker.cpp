@@ -12,8 +12,7 @@ namespace {
 class PlanChecker {
 public:
   PlanChecker(const Profile& profile, std::set<std::size_t> held, bool current, std::size_t to)
-      : profile_(profile), shared_(shared_births(profile)), states_(std::move(held)), current_(current ? 0 : kNone),
-        unreversed_(to) {
+      : profile_(profile), states_(std::move(held)), current_(current ? 0 : kNone), unreversed_(to) {
     report_.runs.assign(profile.size(), 0);
   }
 
@@ -37,20 +36,25 @@ private:
 
   // Bytes of these states and tapes together.
   std::uint64_t held(const std::set<std::size_t>& states, const std::set<std::size_t>& tapes) const {
-    std::vector<std::uint64_t> of_tapes(profile_.size(), 0);
+    const std::size_t last = profile_.size();
     std::uint64_t sum = 0;
+    std::vector<std::uint64_t> of_tapes(last, 0);    // by birth, whatever of it tapes in front of this one hold twice
+    std::vector<std::uint64_t> most = profile_.born; // what all of them and later states hold of it at most
     for (const std::size_t i : tapes) {
       sum += profile_.intervals[i].tape;
       for (const TapeShare& share : profile_.intervals[i].shares) {
-        // A state between its birth and the tape has all of it.
-        const auto state = states.upper_bound(share.birth);
-        if (state == states.end() || *state > i) of_tapes[share.birth] += share.bytes;
+        const std::size_t k = share.birth;
+        const auto state = states.upper_bound(k);
+        if (state != states.end() && *state <= i) continue; // it lies in between and has all that was alive
+        // This tape, those behind it and later states hold parts of what was alive at its start.
+        if (k < i) most[k] = std::min(most[k], of_tapes[k] + profile_.reach[i][k]);
+        of_tapes[k] += share.bytes;
       }
     }
-    for (std::size_t k = 0; k < profile_.size(); ++k) {
+    for (std::size_t k = 0; k < last; ++k) {
       const auto first = states.upper_bound(k); // later ones have no more of this birth
       const std::uint64_t of_states = first == states.end() ? 0 : profile_.reach[*first][k];
-      sum += std::max(of_states, std::min(shared_[k], of_states + of_tapes[k]));
+      sum += std::min(most[k], of_tapes[k] + of_states);
     }
     return sum;
   }
@@ -103,7 +107,6 @@ private:
   void note(std::uint64_t bytes) { report_.peak = std::max(report_.peak, bytes + profile_.cotangents[unreversed_]); }
 
   const Profile& profile_;
-  std::vector<std::uint64_t> shared_;
   std::set<std::size_t> states_, tapes_;
   std::size_t current_ = kNone;
   std::size_t unreversed_ = 0;

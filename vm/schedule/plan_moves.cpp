@@ -14,7 +14,7 @@ constexpr float kNever = std::numeric_limits<float>::infinity();
 
 class Extraction {
 public:
-  explicit Extraction(const Tables& tables) : t_(tables), shared_(shared_births(tables.profile_)) {}
+  explicit Extraction(const Tables& tables) : t_(tables) {}
 
   // Reverses [base, to), whose start is the current state, and held if `held`; lets go of it.
   void reverse(std::size_t base, std::size_t to, std::size_t slots, bool held) {
@@ -22,7 +22,7 @@ public:
       if (held) add(Move::Kind::drop, base);
       return;
     }
-    const Parts parts(t_.profile_, shared_, base);
+    const Parts parts(t_.profile_, base, to);
     Choice best;
     for (std::size_t first = base; first <= to; ++first)
       for (std::size_t last = first; last <= to; ++last)
@@ -162,7 +162,7 @@ private:
       if (tapes) {
         go(at, now.last, to, slots - now.group.keep);
       } else {
-        const Parts from_here(t_.profile_, shared_, at);
+        const Parts from_here(t_.profile_, at, to);
         Choice best;
         for (std::size_t last = part.first; last <= to; ++last)
           if (t_.in_family(at, part.first, last, to))
@@ -180,7 +180,6 @@ private:
   }
 
   const Tables& t_;
-  std::vector<std::uint64_t> shared_;
 };
 
 std::vector<Move> Tables::moves(std::size_t slots) const {
@@ -194,6 +193,28 @@ std::vector<Move> Tables::moves(const std::vector<std::uint32_t>& held, const st
   Extraction extraction(*this);
   extraction.enter(held, entry, to, slots);
   return std::move(extraction.moves);
+}
+
+std::vector<Move> refined(const std::vector<Move>& moves, const std::vector<std::uint32_t>& boundaries) {
+  std::vector<Move> fine;
+  for (const Move& move : moves) {
+    const std::uint32_t from = boundaries[move.at];
+    switch (move.kind) {
+    case Move::Kind::advance:
+    case Move::Kind::tape:
+      for (std::uint32_t i = from; i < boundaries[move.at + 1]; ++i) fine.push_back({move.kind, i});
+      break;
+    case Move::Kind::sweep:
+      for (std::uint32_t i = boundaries[move.at + 1]; i-- > from;) fine.push_back({move.kind, i});
+      break;
+    case Move::Kind::keep:
+    case Move::Kind::drop:
+    case Move::Kind::restore:
+      fine.push_back({move.kind, from});
+      break;
+    }
+  }
+  return fine;
 }
 
 } // namespace cairn::schedule

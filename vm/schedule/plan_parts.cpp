@@ -3,28 +3,29 @@
 
 namespace cairn::schedule {
 
-Parts::Parts(const Profile& profile, const std::vector<std::uint64_t>& shared, std::size_t base)
-    : base_(base), count_(profile.size() + 1 - base), newer_(count_, 0), step_peak_(count_, 0), advance_peak_(count_, 0),
+Parts::Parts(const Profile& profile, std::size_t base, std::size_t end)
+    : base_(base), count_(end + 1 - base), newer_(count_, 0), step_peak_(count_, 0), advance_peak_(count_, 0),
       advance_cost_(count_, 0), tapes_(count_ * count_) {
-  for (std::size_t i = base; i <= profile.size(); ++i)
+  for (std::size_t i = base; i <= end; ++i)
     for (std::size_t k = base; k < i; ++k) newer_[i - base] += profile.reach[i][k];
-  for (std::size_t i = base; i < profile.size(); ++i) {
+  for (std::size_t i = base; i < end; ++i) {
     const Interval& interval = profile.intervals[i];
     advance_cost_[i + 1 - base] = advance_cost_[i - base] + static_cast<double>(interval.forward);
     // Both ends are there: of what is older than the interval the state at its start has all.
     step_peak_[i - base] = newer_[i - base] + profile.reach[i + 1][i] + interval.advancing;
     advance_peak_[i + 1 - base] = std::max(advance_peak_[i - base], step_peak_[i - base]);
   }
-  for (std::size_t first = base; first <= profile.size(); ++first) weigh(profile, shared, first);
+  for (std::size_t first = base; first <= end; ++first) weigh(profile, first);
 }
 
-void Parts::weigh(const Profile& profile, const std::vector<std::uint64_t>& shared, std::size_t first) {
+void Parts::weigh(const Profile& profile, std::size_t first) {
+  const std::size_t end = base_ + count_ - 1;
   tapes_[index(first, first)].keep = newer(first);
-  std::vector<std::uint64_t> of_tapes(profile.size(), 0); // what the tapes share, by birth
-  std::vector<std::uint32_t> births;                      // those of them that are not older than the base
-  std::uint64_t own = 0;                                  // what they do not share
-  std::uint64_t held = 0;                                 // what they hold
-  for (std::size_t i = first; i < profile.size(); ++i) {
+  std::vector<std::uint64_t> of_tapes(end, 0); // what the tapes share, by birth
+  std::vector<std::uint32_t> births;           // those of them that are not older than the base
+  std::uint64_t own = 0;                       // what they do not share
+  std::uint64_t held = 0;                      // what they hold
+  for (std::size_t i = first; i < end; ++i) {
     const Interval& interval = profile.intervals[i];
     own += interval.tape;
     for (const TapeShare& share : interval.shares) {
@@ -36,7 +37,7 @@ void Parts::weigh(const Profile& profile, const std::vector<std::uint64_t>& shar
     held = own;
     std::uint64_t beside_end = own + newer(i + 1), beside_both = own + newer(i) + profile.reach[i + 1][i];
     for (const std::uint32_t k : births) {
-      const std::uint64_t all = shared[k], tapes = std::min(all, of_tapes[k]);
+      const std::uint64_t all = profile.born[k], tapes = std::min(all, of_tapes[k]);
       held += tapes;
       const std::uint64_t at_end = profile.reach[i + 1][k];
       const std::uint64_t at_both = k == i ? at_end : profile.reach[i][k];

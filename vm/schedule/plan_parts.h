@@ -12,7 +12,8 @@ namespace cairn::schedule {
 // everything that is held for what lies before it.
 class Parts {
 public:
-  Parts(const Profile& profile, const std::vector<std::uint64_t>& shared, std::size_t base);
+  // Of what lies between two boundaries.
+  Parts(const Profile& profile, std::size_t base, std::size_t end);
 
   std::size_t base() const { return base_; }
   // Of the state at `boundary`.
@@ -33,10 +34,10 @@ public:
 
 private:
   std::size_t index(std::size_t first, std::size_t last) const { return (first - base_) * count_ + (last - base_); }
-  void weigh(const Profile& profile, const std::vector<std::uint64_t>& shared, std::size_t first);
+  void weigh(const Profile& profile, std::size_t first);
 
   std::size_t base_;
-  std::size_t count_; // boundaries from the base on
+  std::size_t count_; // boundaries, the base and the last one among them
   std::vector<std::uint64_t> newer_, step_peak_, advance_peak_;
   std::vector<double> advance_cost_;
   std::vector<Tapes> tapes_;

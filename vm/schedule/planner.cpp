@@ -56,10 +56,9 @@ Family affordable(std::size_t intervals, std::uint64_t octaves, const PlannerLim
 } // namespace
 
 Planner::Planner(const Profile& profile, std::uint64_t most_budget, const PlannerLimits& limits) : profile_(profile) {
-  const std::vector<std::uint64_t> shared = shared_births(profile);
   unsigned finest = 0, coarsest = 0;
   {
-    const Parts whole(profile, shared, 0);
+    const Parts whole(profile, 0, profile.size());
     const Parts::Tapes& all = whole.tapes(0, profile.size());
     const std::uint64_t enough = std::max(all.tape_peak + profile.cotangents.back(), all.sweep_peak);
     coarsest = octave_of(std::min(most_budget, enough), limits.slots);
@@ -69,7 +68,7 @@ Planner::Planner(const Profile& profile, std::uint64_t most_budget, const Planne
   for (unsigned octave = finest; octave <= coarsest; ++octave)
     tables_.push_back(std::make_unique<Tables>(profile, family_, octave, limits.slots));
   for (std::size_t base = profile.size(); base-- > 0;) {
-    const Parts parts(profile, shared, base);
+    const Parts parts(profile, base, profile.size());
     for (const auto& tables : tables_) tables->fill(parts);
   }
 }

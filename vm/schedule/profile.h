@@ -39,6 +39,9 @@ struct Profile {
   // reach[i][k]: bytes that the state at boundary i reaches and that were made in interval k < i. They do not grow with i. What
   // is older than the run weighs nothing, so reach[0] is empty.
   std::vector<std::vector<std::uint64_t>> reach;
+  // Bytes made in each interval that any state or tape reaches at any time, what a tape alone holds not among them: what they
+  // hold together is no more.
+  std::vector<std::uint64_t> born;
   std::vector<std::uint64_t> cotangents; // bytes at each boundary while everything behind it is reversed
 
   std::size_t size() const { return intervals.size(); }
@@ -47,7 +50,11 @@ struct Profile {
   bool sound() const;
 };
 
-// The most bytes made in each interval that states and tapes may share: what all of them together hold of it at most.
-std::vector<std::uint64_t> shared_births(const Profile& profile);
+// The least that `born` can be: of each interval, the most that one state or one tape reaches.
+std::vector<std::uint64_t> least_born(const Profile& profile);
+
+// The same run in fewer intervals: those between the given boundaries (the first and the last one among them) become one each.
+// Whatever is planned for it fits, move by move, when it is refined: sizes are never below those of the parts.
+Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries);
 
 } // namespace cairn::schedule
