@@ -33,13 +33,14 @@ std::optional<Selected> select(const Statement& s, const Unit& unit) {
   Selected k{Opcode::count, variable, false, 0};
   switch (s.op) {
   case Opcode::add:
-    if (auto i = small_integer(number)) return Selected{Opcode::add_i, variable, true, *i};
+    if (auto i = small_integer(number); i && *i >= 0) return Selected{Opcode::add_i, variable, true, *i};
     k.op = Opcode::add_k;
     break;
   case Opcode::sub:
-    // x - 0 is not x + 0: they differ where x is -0.0.
+    // x - 0 is not x + 0: they differ where x is -0.0. Only differences have negative immediates, so that a tensor of integers, which may hold 1 and not -1,
+    // knows which number was written.
     if (right)
-      if (auto i = small_integer(number); i && *i != 0 && fits(-std::int64_t{*i}))
+      if (auto i = small_integer(number); i && *i > 0)
         return Selected{Opcode::add_i, variable, true, static_cast<std::int16_t>(-*i)};
     k.op = right ? Opcode::sub_k : Opcode::rsub_k;
     break;

@@ -194,6 +194,35 @@ TEST_CASE("foreign tensors that Cairn cannot have are refused and stay where the
   });
 }
 
+TEST_CASE("strides that lead nowhere are of no account: what was imported with them can be saved and restored") {
+  const std::vector<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> cases = {
+      {{1, 4}, {-4, 1}}, {{1, 4}, {INT64_MAX, 1}}, {{1, 1}, {-1, INT64_MIN}}, {{4, 1}, {1, -1}}, {{0, 4}, {-4, 1}}, {{4, 0}, {INT64_MAX, INT64_MAX}}};
+  for (const auto& [sizes, strides] : cases) {
+    CAPTURE(sizes.size());
+    Foreign foreign;
+    foreign.sizes = sizes;
+    foreign.strides = strides;
+    foreign.managed.dl_tensor.shape = foreign.sizes.data();
+    foreign.managed.dl_tensor.strides = foreign.strides.data();
+    Vm vm;
+    vm.run(Compiled(kProgram));
+    cairn_value t;
+    REQUIRE(cairn_tensor_from_dlpack(vm.vm, &foreign.managed, &t) == CAIRN_OK);
+    cairn_value procedure = vm.lookup("whole");
+    REQUIRE(cairn_vm_begin(vm.vm, procedure, &t, 1) == CAIRN_OK);
+    CHECK(cairn_vm_run(vm.vm, 0) == CAIRN_OUT_OF_STEPS);
+    void* bytes = nullptr;
+    std::size_t size = 0;
+    REQUIRE(cairn_vm_save(vm.vm, &bytes, &size) == CAIRN_OK);
+    Vm other;
+    CHECK(cairn_vm_restore(other.vm, bytes, size, nullptr) == CAIRN_OK);
+    cairn_free(bytes);
+    CHECK(cairn_vm_abandon(vm.vm) == CAIRN_OK);
+    cairn_value_release(vm.vm, t);
+    cairn_value_release(vm.vm, procedure);
+  }
+}
+
 TEST_CASE("a tensor as text has its elements, in messages its type and shape") {
   Vm vm;
   vm.run(Compiled(kProgram));

@@ -12,6 +12,12 @@
 (+ (list->tensor '(1)) "one") ; expect error: \+: operand 2: expected a tensor or a number, got "one"
 ;;; case number-too-large-for-a-byte
 (+ (list->tensor '(1 2) 'i8) 300) ; expect error: \+: 300 does not fit elements of i8; cast the tensor to a wider type first
+;;; case negative-number-added-to-bytes
+(+ (list->tensor '(0 1 5) 'u8) -1) ; expect error: \+: -1 does not fit elements of u8
+;;; case negative-number-subtracted-from-bytes
+(- (list->tensor '(0 1 5) 'u8) -1) ; expect error: -: -1 does not fit elements of u8
+;;; case number-too-large-to-be-subtracted-from-a-byte
+(- (list->tensor '(1) 'i8) 128) ; expect error: -: 128 does not fit elements of i8
 ;;; case number-too-small-for-a-byte
 (max -1 (list->tensor '(1 2) 'u8)) ; expect error: max: -1 does not fit elements of u8
 ;;; case number-too-large-to-be-chosen

@@ -9,6 +9,7 @@
 (show (list->tensor '())) ; expect: ()
 (show (size (list->tensor '(() ())))) ; expect: (2 0)
 (show (tensor->number (list->tensor '((7)) 'u8))) ; expect: 7
+(show (map (lambda (t) (tensor->list (- t 1))) (list (list->tensor '(0 200) 'u8) (list->tensor '(-128 1) 'i8) (list->tensor '(.5))))) ; expect: ((255 199) (127 0) (-0.5))
 (show (map tensor-type (list t u (< t 3) (list->tensor '(1) 'bf16)))) ; expect: (f32 f64 u8 bf16)
 (show (map tensor? (list t 1 '(1) (sum t)))) ; expect: (#t #f #f #t)
 (show (size t)) ; expect: (2 3)

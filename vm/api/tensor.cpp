@@ -86,11 +86,14 @@ Tensor described(const DLTensor& given, std::int64_t& bytes) {
   std::int64_t last = 0;
   for (int axis = 0; axis < t.rank(); ++axis) {
     auto i = static_cast<std::size_t>(axis);
+    // A stride that leads nowhere may be anything at all: that of an axis of one element, and all where there are none.
+    if (t.elements() == 0 || t.shape[axis] == 1) continue;
     if (given.strides != nullptr) t.strides[i] = given.strides[i];
-    require(t.strides[i] >= 0 || t.shape[axis] <= 1, "a negative stride");
+    require(t.strides[i] >= 0, "a negative stride");
     std::int64_t reach = 0;
-    require(t.shape[axis] == 0 || !__builtin_mul_overflow(t.shape[axis] - 1, t.strides[i], &reach), "too large");
-    require(!__builtin_add_overflow(last, reach, &last), "too large");
+    require(!__builtin_mul_overflow(t.shape[axis] - 1, t.strides[i], &reach) && !__builtin_add_overflow(last, reach, &last) &&
+                last < std::int64_t{1} << 47,  // no address space is larger
+            "too large");
   }
   bytes = t.elements() == 0 ? 0 : (last + 1) * ops::bytes_of(t.dtype);
   return t;

@@ -20,7 +20,7 @@ struct Cotangent {
   double value = 0;
   Value original{};
 };
-using Cotangents = tape::PlaceMap<Cotangent>;
+using Cotangents = tape::PlaceMap<Cotangent, value::ChargedAllocator<std::byte>>;  // as many as a program has numbers
 using TensorCotangents = std::map<std::pair<std::uint64_t, std::uint32_t>, ops::Tensor>;  // by serial and slot
 
 // What *j and checkpoint-*j have in common: a tape and its sweep. Owns its values.
@@ -55,7 +55,7 @@ struct SweepState : RunState {
   virtual std::uint64_t run_position() const { return 0; }
 
 protected:
-  SweepState(Engine& engine, bool of_checkpoint) : checkpoint(of_checkpoint), engine_(&engine) {}
+  SweepState(Engine& engine, bool of_checkpoint) : through({engine.heap(), engine.heap().tape}), checkpoint(of_checkpoint), engine_(&engine) {}
   void copy_into(SweepState& copy, Engine& engine) const;
   Engine* engine_;
 };

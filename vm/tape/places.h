@@ -2,7 +2,9 @@
 // its order of iteration depends on nothing but the order of insertions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace cairn::tape {
@@ -13,13 +15,17 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-template <class T> class PlaceMap {
+// Takes its memory from `Memory`, an allocator of anything.
+template <class T, class Memory = std::allocator<std::byte>> class PlaceMap {
 public:
-  struct Entry {
-    Place place;
+  struct Entry { // a place, spelled out so that `erased` takes no room
+    std::uint64_t serial;
+    std::uint32_t slot;
     bool erased;
     T value;
+    Place place() const { return {serial, slot}; }
   };
+  explicit PlaceMap(const Memory& memory = Memory()) : entries_(memory), table_(memory) {}
 
   T* find(Place p) {
     if (table_.empty()) return nullptr;
@@ -27,7 +33,7 @@ public:
       std::uint32_t at = table_[i];
       if (at == 0) return nullptr;
       Entry& e = entries_[at - 1];
-      if (e.place == p) return e.erased ? nullptr : &e.value;
+      if (e.place() == p) return e.erased ? nullptr : &e.value;
     }
   }
   // The value at p, default-made if it was not there; `fresh` tells.
@@ -36,14 +42,15 @@ public:
     for (std::size_t i = hash(p) & mask();; i = (i + 1) & mask()) {
       std::uint32_t at = table_[i];
       if (at == 0) {
-        entries_.push_back({p, false, T{}});
+        if (entries_.size() == entries_.capacity()) entries_.reserve(entries_.size() + entries_.size() / 2 + 8);
+        entries_.push_back({p.serial, p.slot, false, T{}});
         table_[i] = static_cast<std::uint32_t>(entries_.size());
         ++live_;
         fresh = true;
         return entries_.back().value;
       }
       Entry& e = entries_[at - 1];
-      if (e.place == p) {
+      if (e.place() == p) {
         fresh = e.erased;
         if (e.erased) {
           e.erased = false;
@@ -61,7 +68,7 @@ public:
   // How many entries of the table are looked at to find p, which is there.
   std::size_t probes(Place p) const {
     std::size_t n = 1;
-    for (std::size_t i = hash(p) & mask(); !(entries_[table_[i] - 1].place == p); i = (i + 1) & mask()) ++n;
+    for (std::size_t i = hash(p) & mask(); !(entries_[table_[i] - 1].place() == p); i = (i + 1) & mask()) ++n;
     return n;
   }
   bool erase(Place p) {
@@ -70,7 +77,7 @@ public:
       std::uint32_t at = table_[i];
       if (at == 0) return false;
       Entry& e = entries_[at - 1];
-      if (e.place == p) {
+      if (e.place() == p) {
         if (e.erased) return false;
         e.erased = true;
         --live_;
@@ -80,17 +87,17 @@ public:
   }
   template <class F> void for_each(F&& f) {
     for (Entry& e : entries_)
-      if (!e.erased) f(e.place, e.value);
+      if (!e.erased) f(e.place(), e.value);
   }
   template <class F> void for_each(F&& f) const {
     for (const Entry& e : entries_)
-      if (!e.erased) f(e.place, e.value);
+      if (!e.erased) f(e.place(), e.value);
   }
   std::size_t size() const { return live_; }
   std::int64_t bytes() const { return static_cast<std::int64_t>(entries_.capacity() * sizeof(Entry) + table_.capacity() * 4); }
   void clear() {
-    entries_ = {};
-    table_ = {};
+    entries_ = decltype(entries_)(entries_.get_allocator());
+    table_ = decltype(table_)(table_.get_allocator());
     live_ = 0;
   }
 
@@ -114,14 +121,15 @@ private:
     while (size < (kept + 1) * 4) size *= 2;
     table_.assign(size, 0);
     for (std::size_t n = 0; n < kept; ++n) {
-      std::size_t i = hash(entries_[n].place) & mask();
+      std::size_t i = hash(entries_[n].place()) & mask();
       while (table_[i] != 0) i = (i + 1) & mask();
       table_[i] = static_cast<std::uint32_t>(n + 1);
     }
   }
 
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> table_;
+  template <class U> using Line = std::vector<U, typename std::allocator_traits<Memory>::template rebind_alloc<U>>;
+  Line<Entry> entries_;
+  Line<std::uint32_t> table_;
   std::size_t live_ = 0;
 };
 

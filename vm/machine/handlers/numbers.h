@@ -133,13 +133,10 @@ ARITHMETIC_RK(div_k, div, /)
 ARITHMETIC_KR(rsub_k, sub, -)
 ARITHMETIC_KR(rdiv_k, div, /)
 
-// Whether elements of a tensor hold no c, but may hold -c: (- x 2) is compiled as (+ x -2), and bytes hold no -2.
-inline bool only_negated_fits(Engine& engine, Value x, std::int64_t c) {
+// (- x 2) is compiled as (+ x -2), and a tensor of bytes holds 2 but no -2: what counts is the number that was written.
+inline bool is_difference(Engine& engine, Value x, std::int64_t c) {
   const Value p = engine.primal(x);
-  if (!value::is_tensor(p)) return false;
-  const ops::DType type = value::tensor_of(p).dtype;
-  if (type == ops::DType::u8) return c < 0;
-  return type < ops::DType::i64 && c == std::int64_t{1} << (8 * ops::bytes_of(type) - 1);
+  return c < 0 && value::is_tensor(p) && !ops::is_floating(value::tensor_of(p).dtype);
 }
 
 OUTLINE(add_i_slow) {
@@ -151,7 +148,7 @@ OUTLINE(add_i_slow) {
   if (x.is_flonum()) {
     out = flonum_unchecked(x.flonum() + static_cast<double>(c));
   } else {
-    const bool negated = only_negated_fits(*e, x, c);
+    const bool negated = is_difference(*e, x, c);
     out = e->arithmetic(negated ? Opcode::sub : Opcode::add, x, value::integer_unchecked(negated ? -c : c), last_uses(b, 0));
     done_with(e, b, x);
   }
