@@ -25,7 +25,7 @@ bool run(ops::OperatorId id, const ops::KernelCall& call, cudaStream_t stream) {
 CudaDevice::Current::Current(int index) { check(cudaSetDevice(index), "choosing the device"); }
 
 CudaDevice::CudaDevice(ops::Ledger& ledger, int index)
-    : Device(fmt::format("cuda:{}", index), ledger), index_(index), current_(index), arena_(kAlignment),
+    : Device(fmt::format("cuda:{}", index), ledger, ops::kBesideTracked), index_(index), current_(index), arena_(kAlignment),
       next_stretch_(kFirstStretch), streams_{Stream(events_), Stream(events_), Stream(events_), Stream(events_)},
       staging_in_(stream(StreamKind::copy_in)), staging_out_(stream(StreamKind::copy_out)) {}
 

@@ -34,11 +34,11 @@ void Device::unlink(Storage* storage) {
 
 Storage* Device::make_storage(std::int64_t bytes) {
   auto storage = std::make_unique<Storage>();
-  ledger_.charge(bytes);
+  ledger_.charge(bytes, beside_);
   try {
     storage->block = take_block(bytes);
   } catch (...) {
-    ledger_.charge(-bytes);
+    ledger_.charge(-bytes, -beside_);
     throw;
   }
   storage->device = this;
@@ -74,7 +74,7 @@ void Device::drop_storage(Storage* storage) {
     return;
   }
   live_bytes_ -= storage->bytes;
-  ledger_.charge(-storage->bytes);
+  ledger_.charge(-storage->bytes, -beside_);
   give_back_block(storage->block);
   delete storage;
 }

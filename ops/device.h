@@ -41,7 +41,8 @@ struct Block {
 // The accounts of whoever owns a device (a machine): its memory is charged to them. `charge` may throw to refuse; it is called before memory is taken.
 struct Ledger {
   virtual ~Ledger() = default;
-  virtual void charge(std::int64_t bytes) = 0;  // negative: given back; never throws then
+  // Bytes of elements, and what the host holds beside them to know where they are. Negative: given back; never throws then.
+  virtual void charge(std::int64_t bytes, std::int64_t beside) = 0;
   // Kernels that run for this owner ask it whether to go on, and take scratch memory from it; null: nobody limits them.
   virtual Meter* meter() { return nullptr; }
   // Bytes that could still be charged: what kernels may take as scratch memory, beside the constant below.
@@ -91,7 +92,8 @@ struct DeviceMemoryExceeded : std::runtime_error {
 
 class Device {
 public:
-  Device(std::string name, Ledger& ledger) : name_(std::move(name)), ledger_(ledger) {}
+  // `beside`: bytes of the host's memory that each storage takes beside its elements, whatever their number.
+  Device(std::string name, Ledger& ledger, std::int64_t beside) : name_(std::move(name)), ledger_(ledger), beside_(beside) {}
   virtual ~Device();  // values that the host never gave back may still be there: adopted memory goes back now
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -150,6 +152,7 @@ private:
   void unlink(Storage* storage);
   std::string name_;
   Ledger& ledger_;
+  std::int64_t beside_;
   Storage* first_ = nullptr;
   std::int64_t live_bytes_ = 0, peak_bytes_ = 0;
 };

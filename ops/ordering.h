@@ -24,6 +24,8 @@ struct TrackedBlock : Block {
   Tickets writer_known{};
   std::array<Tickets, kStreams> reader_known{};
 };
+// What a storage on such a block takes of the host's memory, its nodes of the arena included: measured.
+inline constexpr std::int64_t kBesideTracked = 1024;
 inline TrackedBlock& tracked(Block& block) { return static_cast<TrackedBlock&>(block); }
 inline const TrackedBlock& tracked(const Block& block) { return static_cast<const TrackedBlock&>(block); }
 

@@ -81,7 +81,7 @@ std::uint64_t scrambled(std::uint64_t x) {
 class EmulatedDevice final : public Device {
 public:
   EmulatedDevice(Ledger& ledger, const EmulatedOptions& options)
-      : Device("emulated", ledger), options_(options), addresses_(options.memory_bytes), arena_(kAlignment),
+      : Device("emulated", ledger, kBesideTracked), options_(options), addresses_(options.memory_bytes), arena_(kAlignment),
         ordering_(options.forget_ordering) {
     arena_.add(addresses_.begin(), addresses_.bytes());
   }

@@ -641,7 +641,7 @@ inline std::vector<char> bytes_of_all(Runtime& runtime, const Tensor& t) {
 }
 
 struct Free : Ledger {
-  void charge(std::int64_t bytes) override { held += bytes; }
+  void charge(std::int64_t bytes, std::int64_t /*beside*/) override { held += bytes; }
   std::int64_t held = 0;
 };
 

@@ -22,7 +22,7 @@ using Numbers = std::vector<std::int64_t>;
 
 struct Account : Ledger {
   std::int64_t bytes = 0;
-  void charge(std::int64_t b) override { bytes += b; }
+  void charge(std::int64_t b, std::int64_t /*beside*/) override { bytes += b; }
 };
 
 // Each number depends on those of all inputs at its place and on the number given, so that another order of work gives something

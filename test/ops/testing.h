@@ -20,7 +20,7 @@ namespace cairn::ops::test {
 
 struct CountingLedger : Ledger {
   std::int64_t held = 0, limit = INT64_MAX;
-  void charge(std::int64_t bytes) override {
+  void charge(std::int64_t bytes, std::int64_t /*beside*/) override {
     if (bytes > 0 && bytes > limit - held) throw std::length_error("over the limit");
     held += bytes;
   }

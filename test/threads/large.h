@@ -20,7 +20,7 @@ using namespace cairn::ops;
 struct Account : Ledger {
   std::int64_t held = 0, room_left = Meter::kUnlimited, scratch = 0;
   Meter kept;
-  void charge(std::int64_t bytes) override { held += bytes; }
+  void charge(std::int64_t bytes, std::int64_t /*beside*/) override { held += bytes; }
   Meter* meter() override { return &kept; }
   std::int64_t headroom() override { return room_left; }
   void note_scratch(std::int64_t bytes) override { scratch = std::max(scratch, bytes); }

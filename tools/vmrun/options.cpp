@@ -139,7 +139,7 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_option("--output-limit", raw.output_limit, "the most that the program may write, e.g. 1MiB")->type_name("SIZE");
   app.add_flag("--profile{-}", raw.profile,
                "steps, time and bytes by procedure and line at exit, on standard error or into =FILE");
-  app.add_flag("--check-nan", options.check_nan, "stop at the first NaN in a tensor, with its operator and line");
+  app.add_flag("--check-nan", options.check_nan, "stop at the first NaN, in a tensor or a number, with its operator and line");
   app.add_flag("--trace", options.trace, "every instruction before it is executed, on standard error");
   app.add_flag("--stats{-}", raw.stats, "counters as a line of JSON at exit, on standard error or into =FILE");
   app.add_flag("--explain", options.explain, "after each checkpoint-*j: what was done and why");

@@ -27,7 +27,7 @@ class Engine;
 class TensorWorld final : public ops::Ledger {
 public:
   TensorWorld(value::Heap& heap, ops::Meter& meter);
-  void charge(std::int64_t bytes) override { heap_.charge(heap_.tensors, bytes); }
+  void charge(std::int64_t bytes, std::int64_t beside) override { heap_.charge(heap_.tensors, bytes, beside); }
   ops::Meter* meter() override { return &meter_; }
   std::int64_t headroom() override { return heap_.headroom(); }
   void note_scratch(std::int64_t bytes) override { heap_.scratch_peak = std::max(heap_.scratch_peak, bytes); }

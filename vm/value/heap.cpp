@@ -95,26 +95,27 @@ void Heap::set_budget(std::int64_t bytes) {
   headroom_ = 0;
 }
 
-void Heap::charge(Account& account, std::int64_t bytes) {
+void Heap::charge(Account& account, std::int64_t bytes, std::int64_t beside) {
   account.live += bytes;
-  if (bytes <= 0) {
-    watermark_ += bytes;  // what is given back does not become room for objects: heap_peak_ would miss their growth
+  const std::int64_t all = bytes + beside;
+  if (all <= 0) {
+    watermark_ += all;  // what is given back does not become room for objects: heap_peak_ would miss their growth
     return;
   }
 #ifndef NDEBUG
-  const bool look = refuses() || headroom_ < bytes;
+  const bool look = refuses() || headroom_ < all;
 #else
-  const bool look = headroom_ < bytes;
+  const bool look = headroom_ < all;
 #endif
   if (look) {
     try {
-      raise_watermark(bytes);
+      raise_watermark(all);
     } catch (...) {
       account.live -= bytes;
       throw;
     }
   }
-  headroom_ -= bytes;
+  headroom_ -= all;
   account.peak = std::max(account.peak, account.live);
 }
 

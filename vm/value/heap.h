@@ -183,7 +183,8 @@ public:
   // Throws BudgetExceeded for a request that goes to no account. `what` says what it was for; the message has it behind the number of bytes.
   [[noreturn]] void over_budget(std::int64_t request, std::string_view what);
   // Charge memory that is held outside the slabs (tape chunks, executor state). Negative gives back.
-  void charge(Account& account, std::int64_t bytes);
+  // `beside`: so many more are held with them that no account but the whole names.
+  void charge(Account& account, std::int64_t bytes, std::int64_t beside = 0);
 
   std::uint64_t next_serial = 1;  // part of the machine state
   Account tape, capsules, tensors;  // tensors: their elements, on all devices
