@@ -77,7 +77,7 @@ public:
   private:
     Attempt attempt_;
   };
-  void hold() noexcept { held_.fetch_add(1, std::memory_order_relaxed); }
+  void hold() noexcept { held_.store(held_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); } // one thread writes
   bool held() const noexcept { return held_.load(std::memory_order_relaxed) != 0; }
 
   // --- work: modelled flops and bytes, 1 each. A count like that of steps, the same on every device and for any number of

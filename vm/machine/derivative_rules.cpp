@@ -68,23 +68,29 @@ double partial1(Opcode op, double x, double v) {
 
 namespace {
 
-// Arithmetic on owned Values that reads like a formula. A literal knows no engine; its number needs none.
+// Arithmetic on Values that reads like a formula. A literal knows no engine; its number needs none. What a formula starts from outlives it and
+// is borrowed, by copies too; what is computed is the term's.
 struct Term {
   Engine* e = nullptr;
   Value v;
+  bool owned = false;
   Term(double literal) : v(value::flonum(literal)) {} // implicit, as the literals of formulas are
-  Term(Engine& engine, Value owned) : e(&engine), v(owned) {}
-  Term(const Term& o) : e(o.e), v(Heap::retain(o.v)) {}
+  Term(Engine& engine, Value result) : e(&engine), v(result), owned(true) {}
+  static Term borrowed(Engine& engine, Value v) { return Term(&engine, v, false); }
+  Term(const Term& o) : e(o.e), v(o.owned ? Heap::retain(o.v) : o.v), owned(o.owned) {}
   Term& operator=(const Term&) = delete;
   ~Term() {
-    if (e != nullptr) e->heap().release(v);
+    if (owned) e->heap().release(v);
   }
   Value take() {
-    Value out = v;
-    v = value::kUnspecified;
-    return out;
+    if (!owned) return Heap::retain(v);
+    owned = false;
+    return v;
   }
   double number() const { return e != nullptr ? e->to_double(v) : v.flonum(); }
+
+private:
+  Term(Engine* engine, Value value, bool mine) : e(engine), v(value), owned(mine) {}
 };
 Term apply(Opcode op, const Term& a, const Term& b) {
   Engine* const e = a.e != nullptr ? a.e : b.e;
@@ -127,9 +133,9 @@ template <class F> Term tangent_of(const Term& x, const Term& y, const Term& v, 
 } // namespace
 
 Value tangent2(Engine& engine, Opcode op, Value xv, Value yv, Value vv, const Value* xt, const Value* yt) {
-  Term x(engine, Heap::retain(xv)), y(engine, Heap::retain(yv)), v(engine, Heap::retain(vv));
-  Term tx(engine, xt != nullptr ? Heap::retain(*xt) : value::flonum(0.0)),
-      ty(engine, yt != nullptr ? Heap::retain(*yt) : value::flonum(0.0));
+  const Term x = Term::borrowed(engine, xv), y = Term::borrowed(engine, yv), v = Term::borrowed(engine, vv);
+  const Term tx = Term::borrowed(engine, xt != nullptr ? *xt : value::flonum(0.0)),
+             ty = Term::borrowed(engine, yt != nullptr ? *yt : value::flonum(0.0));
   const Term *const on_x = xt != nullptr ? &tx : nullptr, *const on_y = yt != nullptr ? &ty : nullptr;
   switch (op) {
 #define X(id, Struct, ...)                                                                                                       \
@@ -143,7 +149,7 @@ Value tangent2(Engine& engine, Opcode op, Value xv, Value yv, Value vv, const Va
 }
 
 Value tangent1(Engine& engine, Opcode op, Value xv, Value vv, Value xt) {
-  Term x(engine, Heap::retain(xv)), v(engine, Heap::retain(vv)), t(engine, Heap::retain(xt));
+  const Term x = Term::borrowed(engine, xv), v = Term::borrowed(engine, vv), t = Term::borrowed(engine, xt);
   switch (op) {
 #define X(id, Struct, ...)                                                                                                       \
   case Opcode::id:                                                                                                               \
@@ -151,7 +157,7 @@ Value tangent1(Engine& engine, Opcode op, Value xv, Value vv, Value xt) {
     CAIRN_NUMBER_UNARY(X)
 #undef X
   default:
-    return t.take();
+    return Heap::retain(xt);
   }
 }
 
