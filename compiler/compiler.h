@@ -36,8 +36,8 @@ struct Options {
   Files* files = nullptr;                   // null: a program has no files but its own
 };
 
-// Where a file stands: beneath a folder that the program may read, or the program's own text.
-struct Place {
+// Where a file stands: its path beneath a folder that the program may read, or that of the program's own text.
+struct FileLocation {
   std::string folder, path;
   std::uint32_t parent; // the source that includes it, itself if there is none
 };
@@ -50,16 +50,16 @@ struct Names {
   Vector<std::uint32_t> library;                // by library definition: its global + 1, or 0
   Deque<text::Source> sources;
   Deque<Charge> charges;                 // by source, of its text
-  Deque<Place> places;                   // by source
+  Deque<FileLocation> locations;                   // by source
   Deque<std::string> imported;           // files, in their normal form
   Set<std::string_view> known_imports;   // those
   Vector<std::uint32_t> library_sources; // by library file: its source + 1, or 0
 
-  struct Mark {
+  struct Lengths {
     std::size_t globals, sources, imported;
   };
-  Mark mark() const { return {globals.size(), sources.size(), imported.size()}; }
-  void roll_back(const Mark& mark);
+  Lengths lengths() const { return {globals.size(), sources.size(), imported.size()}; }
+  void roll_back(const Lengths& before);
 };
 inline Deque<Global>& Program::globals() const { return names->globals; }
 inline Deque<text::Source>& Program::sources() const { return names->sources; }

@@ -110,7 +110,7 @@ struct Program {
   std::vector<bytecode::Import> hosts; // all that are declared, index = position
   Exprs forms;                         // the top level in order: set_global and expressions; library definitions first
   bool has_value = false;              // the last form is an expression
-  std::vector<Diagnostic> warnings;    // by place
+  std::vector<Diagnostic> warnings;    // by location
 
   Deque<Global>& globals() const;
   Deque<text::Source>& sources() const;

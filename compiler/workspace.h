@@ -139,9 +139,9 @@ template <class T> struct Counted {
       throw;
     }
   }
-  void deallocate(T* place, std::size_t count) noexcept {
+  void deallocate(T* memory, std::size_t count) noexcept {
     if (Workspace* w = Workspace::current()) w->give_back(count * sizeof(T) + kOverhead);
-    std::allocator<T>().deallocate(place, count);
+    std::allocator<T>().deallocate(memory, count);
   }
   bool operator==(const Counted&) const = default;
 
@@ -179,8 +179,8 @@ public:
   }
   std::string_view copy(std::string_view text) {
     if (text.empty()) return {};
-    char* place = static_cast<char*>(allocate(text.size()));
-    return {place, text.copy(place, text.size())};
+    char* memory = static_cast<char*>(allocate(text.size()));
+    return {memory, text.copy(memory, text.size())};
   }
 
   static Arena& current() noexcept { return *current_; }

@@ -12,8 +12,8 @@ template <class F> void each_operand(Plan& plan, F&& f) {
   f(plan.out);
 }
 
-Operand operand_of(const View& view) {
-  Operand operand;
+StridedOperand operand_of(const View& view) {
+  StridedOperand operand;
   operand.data = static_cast<char*>(view.data);
   operand.number = view.number;
   operand.dtype = view.dtype;
@@ -25,7 +25,7 @@ void sort_axes(Plan& plan) {
   for (int axis = 1; axis < plan.rank; ++axis)
     for (int i = axis; i > 0 && plan.out.strides[i] < plan.out.strides[i - 1]; --i) {
       std::swap(plan.sizes[i], plan.sizes[i - 1]);
-      each_operand(plan, [i](Operand& o) { std::swap(o.strides[i], o.strides[i - 1]); });
+      each_operand(plan, [i](StridedOperand& o) { std::swap(o.strides[i], o.strides[i - 1]); });
     }
 }
 
@@ -33,14 +33,14 @@ void join_axes(Plan& plan) {
   int kept = 0;
   for (int i = 1; i < plan.rank; ++i) {
     bool joined = true;
-    each_operand(plan, [&](const Operand& o) { joined = joined && o.strides[i] == o.strides[kept] * plan.sizes[kept]; });
+    each_operand(plan, [&](const StridedOperand& o) { joined = joined && o.strides[i] == o.strides[kept] * plan.sizes[kept]; });
     if (joined) {
       plan.sizes[kept] *= plan.sizes[i];
       continue;
     }
     ++kept;
     plan.sizes[kept] = plan.sizes[i];
-    each_operand(plan, [&](Operand& o) { o.strides[kept] = o.strides[i]; });
+    each_operand(plan, [&](StridedOperand& o) { o.strides[kept] = o.strides[i]; });
   }
   if (plan.rank > 0) plan.rank = kept + 1;
 }

@@ -22,7 +22,7 @@ using namespace ops;
 
 inline constexpr unsigned kMostOperands = 4;
 
-struct Operand {
+struct StridedOperand {
   char* data = nullptr;
   std::int64_t strides[kMostAxes] = {}; // in elements, by axis of the plan; 0 where it is broadcast
   double number = 0;                    // of the program, if `weak`
@@ -39,8 +39,8 @@ struct Plan {
   OperatorId op = OperatorId::count; // which function of the body
   double parameter = 0;
   std::uint64_t key = 0;
-  Operand in[kMostOperands];
-  Operand out;
+  StridedOperand in[kMostOperands];
+  StridedOperand out;
 };
 
 // Operands broadcast to the shape of the output.
@@ -52,7 +52,7 @@ Compute compute_of(DType type);
 // In which a comparison is made.
 Compute compared_in(const View& a, const View& b);
 
-template <class T> CAIRN_GPU inline T load(const Operand& operand, std::int64_t at) {
+template <class T> CAIRN_GPU inline T load(const StridedOperand& operand, std::int64_t at) {
   if (operand.weak) return converted<T>(operand.number);
   switch (operand.dtype) {
 #define X(name, other, type, bytes)                                                                                              \
@@ -65,13 +65,13 @@ template <class T> CAIRN_GPU inline T load(const Operand& operand, std::int64_t 
 }
 
 // 1 where the element is not 0, whatever its type.
-template <class T> CAIRN_GPU inline T load_condition(const Operand& operand, std::int64_t at) {
+template <class T> CAIRN_GPU inline T load_condition(const StridedOperand& operand, std::int64_t at) {
   if (operand.weak) return operand.number != 0 ? T(1) : T(0);
   if (operand.dtype == DType::i64) return reinterpret_cast<const std::int64_t*>(operand.data)[at] != 0 ? T(1) : T(0);
   return load<double>(operand, at) != 0 ? T(1) : T(0);
 }
 
-template <class T> CAIRN_GPU inline void store(const Operand& operand, std::int64_t at, T value) {
+template <class T> CAIRN_GPU inline void store(const StridedOperand& operand, std::int64_t at, T value) {
   switch (operand.dtype) {
 #define X(name, other, type, bytes)                                                                                              \
   case DType::name:                                                                                                              \
@@ -85,7 +85,7 @@ template <class T> CAIRN_GPU inline void store(const Operand& operand, std::int6
 // Where the i-th element of the output, in the order of the plan, lies in each operand. Index: 32 bits where they are enough,
 // since divisions are what this costs.
 template <class Index, unsigned n>
-CAIRN_GPU inline void places(const Plan& plan, std::int64_t element, std::int64_t (&in)[n], std::int64_t& out) {
+CAIRN_GPU inline void offsets(const Plan& plan, std::int64_t element, std::int64_t (&in)[n], std::int64_t& out) {
   for (unsigned k = 0; k < n; ++k) in[k] = 0;
   out = 0;
   Index left = static_cast<Index>(element);
@@ -105,9 +105,9 @@ CAIRN_GPU inline void places(const Plan& plan, std::int64_t element, std::int64_
 template <class Body, class T> CAIRN_GPU inline void element(const Plan& plan, std::int64_t i) {
   std::int64_t at[Body::inputs], out = 0;
   if (plan.count < (std::int64_t{1} << 31))
-    places<std::uint32_t, Body::inputs>(plan, i, at, out);
+    offsets<std::uint32_t, Body::inputs>(plan, i, at, out);
   else
-    places<std::uint64_t, Body::inputs>(plan, i, at, out);
+    offsets<std::uint64_t, Body::inputs>(plan, i, at, out);
   T x[Body::inputs];
   for (unsigned k = 0; k < Body::inputs; ++k)
     x[k] = Body::condition && k == 0 ? load_condition<T>(plan.in[k], at[k]) : load<T>(plan.in[k], at[k]);

@@ -296,7 +296,7 @@ template <class Run> void draw(OperatorId id, const KernelCall& call, Run& run) 
   if (plan.count != 0) run.template operator()<Random, double>(plan);
 }
 
-// What does not compute with elements: other types, other places, new ones.
+// What does not compute with elements: other types, other positions, new ones.
 template <class Run>
 inline constexpr Entry<Run> kMoves[] = {
     {OperatorId::cast, copied<Run>},         {OperatorId::contiguous, copied<Run>},

@@ -48,11 +48,11 @@ template <class T> CAIRN_GPU inline T fold_pair(const Fold& fold, T a, T b) {
 
 template <class Index, class T> CAIRN_GPU inline T fold_lane_by(const Fold& fold, std::int64_t result, int lane) {
   std::int64_t at[2], nowhere = 0;
-  places<Index, 2>(fold.kept, result, at, nowhere);
+  offsets<Index, 2>(fold.kept, result, at, nowhere);
   T sum = fold_start<T>(fold);
   for (std::int64_t i = lane; i < fold.folded.count; i += fold.lanes) {
     std::int64_t further[2];
-    places<Index, 2>(fold.folded, i, further, nowhere);
+    offsets<Index, 2>(fold.folded, i, further, nowhere);
     T x = load<T>(fold.kept.in[0], at[0] + further[0]);
     if (fold.kept.inputs == 2) x = x * load<T>(fold.kept.in[1], at[1] + further[1]);
     sum = fold_pair<T>(fold, sum, x);
@@ -71,7 +71,7 @@ template <class T> CAIRN_GPU inline void fold_store(const Fold& fold, std::int64
   if constexpr (!std::is_same_v<T, pointwise::Integer>)
     if (fold.op == OperatorId::mean) sum = sum / static_cast<T>(fold.folded.count);
   std::int64_t at[1], out = 0;
-  places<std::uint64_t, 1>(fold.kept, result, at, out);
+  offsets<std::uint64_t, 1>(fold.kept, result, at, out);
   store(fold.kept.out, out, sum);
 }
 

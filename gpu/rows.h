@@ -44,10 +44,10 @@ CAIRN_GPU inline bool seeks_largest(OperatorId op, int round) {
 }
 
 // Where the i-th element of a row lies in each operand.
-CAIRN_GPU inline void row_places(const Rows& rows, std::int64_t row, std::int64_t i, std::int64_t (&at)[3]) {
+CAIRN_GPU inline void row_offsets(const Rows& rows, std::int64_t row, std::int64_t i, std::int64_t (&at)[3]) {
   std::int64_t further[3], nowhere = 0;
-  places<std::uint64_t, 3>(rows.kept, row, at, nowhere);
-  places<std::uint64_t, 3>(rows.along, i, further, nowhere);
+  offsets<std::uint64_t, 3>(rows.kept, row, at, nowhere);
+  offsets<std::uint64_t, 3>(rows.along, i, further, nowhere);
   for (int k = 0; k < 3; ++k) at[k] += further[k];
 }
 
@@ -64,7 +64,7 @@ template <class T> CAIRN_GPU inline Found<T> row_lane(const Rows& rows, std::int
   Found<T> found{T(0), seeks_largest(rows.op, round) ? -1 : 0};
   for (std::int64_t i = lane; i < rows.along.count; i += rows.lanes) {
     std::int64_t at[3];
-    row_places(rows, row, i, at);
+    row_offsets(rows, row, i, at);
     T x = load<T>(rows.kept.in[0], at[0]);
     if constexpr (!std::is_same_v<T, pointwise::Integer>) {
       if (round == 1) x = pointwise::exp(x - before.value);
@@ -79,7 +79,7 @@ template <class T>
 CAIRN_GPU inline void row_write(const Rows& rows, std::int64_t row, int lane, Found<T> first, Found<T> second) {
   for (std::int64_t i = lane; i < rows.along.count; i += rows.lanes) {
     std::int64_t at[3];
-    row_places(rows, row, i, at);
+    row_offsets(rows, row, i, at);
     const unsigned out = rows.kept.inputs - 1;
     if (rows.op == OperatorId::max_over_mask) {
       store(rows.kept.in[out], at[out], i == first.at ? T(1) : T(0));

@@ -27,25 +27,25 @@ Stream::Stream(EventPool& events) : events_(events) {
 
 Stream::~Stream() {
   cudaStreamSynchronize(stream_);
-  for (const Mark& mark : marks_) events_.give_back(mark.event);
+  for (const Recorded& recorded : recorded_) events_.give_back(recorded.event);
   cudaStreamDestroy(stream_);
 }
 
 void Stream::forget_done() {
-  while (!marks_.empty() && cudaEventQuery(marks_.front().event) == cudaSuccess) {
-    done_ = marks_.front().ticket;
-    events_.give_back(marks_.front().event);
-    marks_.pop_front();
+  while (!recorded_.empty() && cudaEventQuery(recorded_.front().event) == cudaSuccess) {
+    done_ = recorded_.front().ticket;
+    events_.give_back(recorded_.front().event);
+    recorded_.pop_front();
   }
   cudaGetLastError(); // "not ready" is no error
 }
 
 cudaEvent_t Stream::event_after(Ticket ticket) {
-  for (const Mark& mark : marks_)
-    if (mark.ticket >= ticket) return mark.event;
+  for (const Recorded& recorded : recorded_)
+    if (recorded.ticket >= ticket) return recorded.event;
   cudaEvent_t event = events_.take();
   check(cudaEventRecord(event, stream_), "recording an event");
-  marks_.push_back({last_, event});
+  recorded_.push_back({last_, event});
   return event;
 }
 
@@ -67,8 +67,8 @@ cudaError_t Stream::wait_for_all() {
   const cudaError_t error = cudaStreamSynchronize(stream_);
   if (error == cudaSuccess) {
     done_ = last_;
-    for (const Mark& mark : marks_) events_.give_back(mark.event);
-    marks_.clear();
+    for (const Recorded& recorded : recorded_) events_.give_back(recorded.event);
+    recorded_.clear();
   }
   return error;
 }

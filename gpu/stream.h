@@ -43,7 +43,7 @@ public:
   cudaError_t wait_for_all();
 
 private:
-  struct Mark {
+  struct Recorded {
     Ticket ticket;
     cudaEvent_t event;
   };
@@ -54,7 +54,7 @@ private:
   EventPool& events_;
   cudaStream_t stream_ = nullptr;
   Ticket last_ = 0, done_ = 0;
-  std::deque<Mark> marks_; // by ticket
+  std::deque<Recorded> recorded_; // by ticket
 };
 
 } // namespace cairn::gpu

@@ -9,26 +9,26 @@ void Arena::provide() {
   if (spare_.size() > blocks_.size() - unused_.size()) return;
   const std::size_t all = free_.size() + spare_.size() + 1;
   if (spare_.capacity() < all) spare_.reserve(2 * all);
-  std::map<Address, Free> place{{0, Free{0, {}, {}}}};
+  std::map<Address, Free> by_address{{0, Free{0, {}, {}}}};
   std::set<std::pair<std::int64_t, Address>> size{{0, 0}};
-  spare_.push_back({place.extract(place.begin()), size.extract(size.begin())});
+  spare_.push_back({by_address.extract(by_address.begin()), size.extract(size.begin())});
 }
 
 void Arena::insert(Address begin, const Free& free) {
   Nodes nodes = std::move(spare_.back());
   spare_.pop_back();
-  nodes.place.key() = begin;
-  nodes.place.mapped() = free;
+  nodes.by_address.key() = begin;
+  nodes.by_address.mapped() = free;
   nodes.size.value() = {free.bytes, begin};
-  free_.insert(std::move(nodes.place));
+  free_.insert(std::move(nodes.by_address));
   by_size_.insert(std::move(nodes.size));
   free_bytes_ += free.bytes;
 }
 
-void Arena::remove(Place place) {
-  free_bytes_ -= place->second.bytes;
-  const auto size = by_size_.find({place->second.bytes, place->first});
-  spare_.push_back({free_.extract(place), by_size_.extract(size)});
+void Arena::remove(Position position) {
+  free_bytes_ -= position->second.bytes;
+  const auto size = by_size_.find({position->second.bytes, position->first});
+  spare_.push_back({free_.extract(position), by_size_.extract(size)});
 }
 
 void Arena::add(void* begin, std::int64_t bytes) {
@@ -49,10 +49,10 @@ TrackedBlock* Arena::take(std::int64_t bytes) {
     if (unused_.capacity() <= blocks_.size()) unused_.reserve(2 * (blocks_.size() + 1));
     unused_.push_back(&blocks_.emplace_back());
   }
-  const Place place = free_.find(best->second);
-  const Address begin = place->first;
-  const Free from = place->second;
-  remove(place);
+  const Position position = free_.find(best->second);
+  const Address begin = position->first;
+  const Free from = position->second;
+  remove(position);
   if (from.bytes > taken) insert(begin + static_cast<Address>(taken), Free{from.bytes - taken, from.after, from.known});
   TrackedBlock* block = unused_.back();
   unused_.pop_back();
@@ -71,15 +71,15 @@ void Arena::give_back(TrackedBlock* block) {
   Free whole{block->taken, {}, {}};
   Ordering::uses(*block, whole.after, whole.known);
   taken_ -= block->taken;
-  const auto take_in = [&](Place place) {
-    whole.bytes += place->second.bytes;
-    join(whole.after, place->second.after);
-    join(whole.known, place->second.known);
-    remove(place);
+  const auto take_in = [&](Position position) {
+    whole.bytes += position->second.bytes;
+    join(whole.after, position->second.after);
+    join(whole.known, position->second.known);
+    remove(position);
   };
-  Place next = free_.lower_bound(begin);
+  Position next = free_.lower_bound(begin);
   if (next != free_.begin()) {
-    const Place previous = std::prev(next);
+    const Position previous = std::prev(next);
     if (previous->first + static_cast<Address>(previous->second.bytes) == begin && !stretches_.contains(begin)) {
       begin = previous->first;
       take_in(previous);
@@ -94,9 +94,9 @@ void Arena::give_back(TrackedBlock* block) {
 std::vector<void*> Arena::remove_unused() {
   std::vector<void*> removed;
   std::erase_if(stretches_, [&](const auto& stretch) {
-    const Place place = free_.find(stretch.first);
-    if (place == free_.end() || place->second.bytes != stretch.second) return false;
-    remove(place);
+    const Position position = free_.find(stretch.first);
+    if (position == free_.end() || position->second.bytes != stretch.second) return false;
+    remove(position);
     removed.push_back(reinterpret_cast<void*>(stretch.first));
     return true;
   });

@@ -38,17 +38,17 @@ private:
     std::int64_t bytes;
     Tickets after{}, known{};
   };
-  using Place = std::map<Address, Free>::iterator;
+  using Position = std::map<Address, Free>::iterator;
   // What a stretch that becomes free needs in both orders. Blocks are given back where nothing may fail, often since there was no
   // memory, so there is one of these for each block in use, made before the block is taken.
   struct Nodes {
-    std::map<Address, Free>::node_type place;
+    std::map<Address, Free>::node_type by_address;
     std::set<std::pair<std::int64_t, Address>>::node_type size;
   };
   // Makes sure of one more of them than blocks are in use.
   void provide();
   void insert(Address begin, const Free& free);
-  void remove(Place place);
+  void remove(Position position);
 
   std::int64_t alignment_, taken_ = 0, free_bytes_ = 0;
   std::map<Address, Free> free_;

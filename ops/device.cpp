@@ -80,7 +80,7 @@ void Device::drop_storage(Storage* storage) {
 }
 
 std::vector<Device::Holder> Device::holders() const {
-  std::map<std::pair<std::uint32_t, const void*>, Holder> by_origin; // by places in code first: addresses vary
+  std::map<std::pair<std::uint32_t, const void*>, Holder> by_origin; // by where in the code first: addresses vary
   for (const Storage* s = first_; s != nullptr; s = s->next) {
     if (s->release != nullptr) continue;
     Holder& holder =

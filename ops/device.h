@@ -38,22 +38,22 @@ struct Block {
   Ticket readers[kStreams] = {};
 };
 
-// Accounts outside that the memory of a device is charged to. `charge` may throw to refuse; it is called before memory is taken.
+// The accounts of whoever owns a device (a machine): its memory is charged to them. `charge` may throw to refuse; it is called before memory is taken.
 struct Ledger {
   virtual ~Ledger() = default;
   virtual void charge(std::int64_t bytes) = 0;  // negative: given back; never throws then
-  // What kernels that run for this account ask for time and scratch memory; null: nobody limits them.
+  // Kernels that run for this owner ask it whether to go on, and take scratch memory from it; null: nobody limits them.
   virtual Meter* meter() { return nullptr; }
   // Bytes that could still be charged: what kernels may take as scratch memory, beside the constant below.
-  virtual std::int64_t room() { return Meter::kUnlimited; }
-  // A kernel had so much scratch memory at once.
+  virtual std::int64_t headroom() { return Meter::kUnlimited; }
+  // Called with the bytes of scratch memory that a kernel had at once.
   virtual void note_scratch(std::int64_t /*bytes*/) {}
-  // Throws: a kernel of `op` wanted so much of it, more than there is room for.
+  // Throws, because a kernel of `op` wanted more scratch memory than the budget allows.
   [[noreturn]] virtual void refuse_scratch(std::string_view /*op*/, std::int64_t bytes) { throw ScratchExceeded(bytes); }
 
   // So much scratch memory a kernel may take even where the budget is used up: it must not stop what would do with a little.
   static constexpr std::int64_t kScratchAlways = std::int64_t{16} << 20;
-  std::int64_t scratch_room() { return std::max(room(), kScratchAlways); }
+  std::int64_t scratch_headroom() { return std::max(headroom(), kScratchAlways); }
 };
 
 // A tensor as a kernel sees it. A number of the program has no data.
@@ -100,7 +100,7 @@ public:
   Meter* meter() { return ledger_.meter(); }         // of the machine; or null
   // Kernels of the registry run on its memory, in this process: what the host reads after `wait` is at Block::data.
   virtual bool in_host_memory() const = 0;
-  // Has it a kernel for this operator?
+  // Does the device have a kernel for this operator?
   virtual bool supports(const Operator& op) const = 0;
 
   // Storage of at least so many bytes with count 0, charged to the ledger. Throws what the ledger throws, DeviceMemoryExceeded, bad_alloc.

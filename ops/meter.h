@@ -47,7 +47,7 @@ public:
     if (state_.load(std::memory_order_relaxed) != State::none && !held()) [[unlikely]]
       stop();
   }
-  // For what cannot be left by an exception but can be put off: whether it should be.
+  // For work that cannot be left by an exception but can be put off, such as releasing objects: should it be put off now?
   bool wants_stop() const noexcept { return state_.load(std::memory_order_relaxed) != State::none && is_due(); }
   // For tests: the n-th poll from now on, counted from 1, finds it cancelled.
   void cancel_at(std::int64_t poll) noexcept {
@@ -77,7 +77,7 @@ public:
   private:
     Attempt attempt_;
   };
-  void hold() noexcept { held_.store(held_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); } // one thread writes
+  void hold() noexcept { held_.fetch_add(1, std::memory_order_relaxed); }
   bool held() const noexcept { return held_.load(std::memory_order_relaxed) != 0; }
 
   // --- work: modelled flops and bytes, 1 each. A count like that of steps, the same on every device and for any number of
@@ -118,7 +118,7 @@ public:
   std::int64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
   std::int64_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
-  // --- that of the machine this thread works for; null: nobody limits or cancels it.
+  // --- the meter of the machine that this thread works for; null: nobody limits or cancels it.
   static Meter*& current() noexcept {
     thread_local Meter* meter = nullptr;
     return meter;

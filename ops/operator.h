@@ -1,4 +1,4 @@
-// Operators: each declared once (DESIGN invariant 10). Name, signature and text stand in operators.def; the definition here has the shape
+// Operators: each declared once (docs/design.md, invariant 10). Name, signature and text stand in operators.def; the definition here has the shape
 // rule, kernel, derivatives, what reverse mode keeps, and cost. The machine's instruction, its checks, forward and reverse mode, tests and
 // documentation come from it.
 #pragma once
@@ -75,7 +75,7 @@ struct Attributes {
   }
 };
 
-// What an operator is applied to. Tensors in the order of the signature, the members of a V in its place; numbers given for X are weak.
+// What an operator is applied to. Tensors in the order of the signature, the members of a V where it stands; numbers given for X are weak.
 struct Call {
   const Operator& op;
   std::span<const Tensor> inputs;
@@ -83,7 +83,7 @@ struct Call {
   Device* default_device;
 };
 
-// Of a result.
+// What a shape rule says of one result.
 struct ResultType {
   DType dtype = DType::f32;
   Shape shape;
@@ -172,17 +172,17 @@ struct Cost {
   double flops, bytes;
 };
 using CostOf = Cost (*)(const Call& call, const ResultTypes& results);
-// An operand that holds places along an axis of this size. Kernels throw nothing, so the runtime looks at the numbers before it launches
+// An operand whose numbers are indices along an axis of this size. Kernels throw nothing, so the runtime looks at the numbers before it launches
 // one (index tensors are small), and refuses what would lie outside of memory.
-struct Places {
+struct IndexBound {
   unsigned operand;
   std::int64_t size;
 };
-using PlacesOf = Places (*)(const Call& call);
+using IndexBoundOf = IndexBound (*)(const Call& call);
 
 // How an element of the output depends on the inputs: for tiling.
 enum class Slices : std::uint8_t {
-  pointwise,  // on the elements at its own (broadcast) place
+  pointwise,  // on the elements at its own (broadcast) position
   other       // not said
 };
 
@@ -200,24 +200,24 @@ struct Definition {
   std::uint32_t keep = 0;        // what the reverse rule needs
   bool may_overwrite = false;    // an input of the type and layout of the result that nobody else has may become the result's memory
   Slices slices = Slices::other;
-  PlacesOf places = nullptr;     // null: no operand holds indices
+  IndexBoundOf indices = nullptr; // null: no operand holds indices
   CostOf cost = nullptr;         // null: a flop an element of the result, the bytes of all operands
 };
 
-// With what operators.def says of it.
+// A definition together with its row of operators.def.
 struct Operator : Definition {
   OperatorId id{};
   std::string_view name, text;
   Signature signature;
 };
 
-// Members of long lists are kept all or none.
+// Does the reverse rule ask for input i? The mask has bits for 31 inputs; of longer lists all members are kept, or none.
 inline bool keeps_input(const Operator& op, std::size_t i) {
   return i < 31 ? (op.keep & keep_input(static_cast<unsigned>(i))) != 0 : (op.keep & kKeepInputs) != 0;
 }
 
 const Operator& operator_of(OperatorId id);
-// Those of programs.
+// Those that programs may call.
 std::span<const Operator> all_operators();
 // As messages name it: + for %add.
 std::string_view shown_name(const Operator& op);
@@ -243,7 +243,7 @@ public:
   Tensor empty(DType dtype, const Shape& shape, Device& device);
   // to = to + from, in the memory of one of them if nobody else has it and it is dense.
   void accumulate(Tensor& to, Tensor from);
-  // That it will spend.
+  // The work that accumulate() will count for these two.
   static std::uint64_t work_to_accumulate(const Tensor& to, const Tensor& from);
 
   // Elements of the host's: row-major, so many bytes; read waits for what is queued.
@@ -253,11 +253,11 @@ public:
   std::vector<double> read_numbers(const Tensor& t);
   double read_number(const Tensor& t);     // of one element
   Tensor to_device(const Tensor& t, Device& device);
-  // The operator.
+  // The operator cast.
   Tensor cast(const Tensor& t, DType type);
 
 private:
-  void check_places(const Call& call);
+  void check_indices(const Call& call);
   template <class F> void each_number(const Tensor& t, F&& f);
   Device* default_;
 };

@@ -1,6 +1,6 @@
-// What makes work on different streams of an asynchronous device come in order: each piece of work waits for the tickets that
-// blocks of memory carry. Shared by the emulated device and the CUDA module; belongs to the thread of the device. It decides who
-// waits, and waits not.
+// Orders work on different streams of an asynchronous device: each piece of work waits for the tickets that the memory blocks it uses
+// carry. Shared by the emulated device and the CUDA module, and called from the thread of the device. It says who has to wait for what; the
+// devices do the waiting.
 #pragma once
 
 #include "ops/device.h"
@@ -37,13 +37,14 @@ struct Piece {
 
 class Ordering {
 public:
-  // `forget`: nobody waits for anybody (only tests of the race checker want this).
+  // `forget`: no piece of work waits (only tests of the race checker want this).
   explicit Ordering(bool forget = false) : forget_(forget) {}
 
   Piece add(StreamKind stream, std::span<Block* const> reads, std::span<Block* const> writes);
   // What the device's thread would have to wait for before it reads the block.
   Tickets writers_of(const TrackedBlock& block) const;
-  // Of the device's thread, which waits itself: what for. Whatever is added later knows it.
+  // The device's thread is going to wait until all writes of the block are done: the tickets to wait for. Work that is added later starts after
+  // that, and need not wait for them again.
   Tickets host_waits_for_writes(const TrackedBlock& block);
   void host_waits_for(const Piece& piece);
   void host_waits_for_all();

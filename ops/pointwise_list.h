@@ -1,4 +1,4 @@
-// Which operators are functions of the elements at one place: identifier of the operator and struct in pointwise.h. Kernels of
+// Which operators are functions of the elements at one position: identifier of the operator and struct in pointwise.h. Kernels of
 // every device, reverse and forward rules are made from these lists, and so are the identifiers of the kernels of reverse rules
 // (operator_ids.h).
 //

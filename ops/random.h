@@ -1,4 +1,4 @@
-// Random numbers by counter: an element of a random tensor is a function of its key and its place, so it is the same whatever
+// Random numbers by counter: an element of a random tensor is a function of its key and its index, so it is the same whatever
 // else runs, on however many threads, and when it is drawn again. Philox 4x32 with 10 rounds (Salmon, Moraes, Dror, Shaw 2011).
 // Shared by all devices.
 #pragma once

@@ -311,7 +311,7 @@ unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<
     }
   }
 
-  if (op.places != nullptr) check_places(call);
+  if (op.indices != nullptr) check_indices(call);
   if (types.count == 1)
     launched<1>(call, types, sizes, inputs, consumed, of_inputs, outputs);
   else
@@ -319,12 +319,12 @@ unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<
   return types.count;
 }
 
-void Runtime::check_places(const Call& call) {
-  const Places places = call.op.places(call);
-  each_number(call.inputs[places.operand], [&](double place) {
-    if (!(place >= 0 && place < static_cast<double>(places.size)))
+void Runtime::check_indices(const Call& call) {
+  const IndexBound bound = call.op.indices(call);
+  each_number(call.inputs[bound.operand], [&](double index) {
+    if (!(index >= 0 && index < static_cast<double>(bound.size)))
       throw OperatorError(
-          fmt::format("{}: there is no index {} along an axis of size {}", shown_name(call.op), place, places.size));
+          fmt::format("{}: there is no index {} along an axis of size {}", shown_name(call.op), index, bound.size));
   });
 }
 

@@ -12,7 +12,7 @@ namespace cairn::ops {
 
 inline constexpr int kMostAxes = 8;
 
-// A wrong use of an operator. The message names the operator and shows the shapes; whoever called adds the place.
+// A wrong use of an operator. The message names the operator and shows the shapes; whoever called adds the location.
 struct OperatorError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

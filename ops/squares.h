@@ -6,16 +6,16 @@
 
 namespace cairn::ops {
 
-// Rows [0, count), `apart` from each other: the elements at one place of all rows go to `next()`, side by side, one place after
-// the other for so many places. More rows than the processor follows are asked for ahead.
+// Rows [0, count), `apart` from each other: the elements of one column go to `next()`, side by side, one column after
+// the other for so many columns. More rows than the processor follows are asked for ahead.
 template <class T, class Next>
-void across_rows(const T* from, std::int64_t apart, std::int64_t count, std::int64_t places, Next next) {
+void across_rows(const T* from, std::int64_t apart, std::int64_t count, std::int64_t columns, Next next) {
   constexpr std::int64_t kSide = 4, kLine = 64 / sizeof(T), kAhead = 4 * kLine;
   typedef T Four __attribute__((vector_size(kSide * sizeof(T))));
   const std::int64_t whole = count / kSide * kSide;
   std::int64_t i = 0;
-  for (; i + kSide <= places; i += kSide) {
-    if (i % kLine == 0 && i + kAhead < places)
+  for (; i + kSide <= columns; i += kSide) {
+    if (i % kLine == 0 && i + kAhead < columns)
       for (std::int64_t row = 0; row < count; ++row) __builtin_prefetch(from + row * apart + i + kAhead);
     T* at[kSide];
     for (int j = 0; j < kSide; ++j) at[j] = next();
@@ -31,7 +31,7 @@ void across_rows(const T* from, std::int64_t apart, std::int64_t count, std::int
     for (std::int64_t row = whole; row < count; ++row)
       for (int j = 0; j < kSide; ++j) at[j][row] = from[row * apart + i + j];
   }
-  for (; i < places; ++i) {
+  for (; i < columns; ++i) {
     T* const at = next();
     for (std::int64_t row = 0; row < count; ++row) at[row] = from[row * apart + i];
   }

@@ -27,11 +27,11 @@ struct Windows {
   int axes = 0;
   Sizes kernel{1, 1, 1}, stride{1, 1, 1}, padding{0, 0, 0}, dilation{1, 1, 1};
 
-  // How many places a window has along an axis of so many elements; not positive: it does not fit.
-  std::int64_t places(int axis, std::int64_t size) const {
+  // How many positions a window has along an axis of so many elements; not positive: it does not fit.
+  std::int64_t positions(int axis, std::int64_t size) const {
     const auto i = static_cast<std::size_t>(axis);
-    const std::int64_t room = size + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1;
-    return room < 0 ? 0 : room / stride[i] + 1;
+    const std::int64_t reach = size + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1;
+    return reach < 0 ? 0 : reach / stride[i] + 1;
   }
 };
 
@@ -46,7 +46,7 @@ struct SpatialView {
 
   explicit SpatialView(const View& v);
   std::int64_t positions() const { return sizes[0] * sizes[1] * sizes[2]; }
-  // The first channel at a place.
+  // The first channel at a position.
   char* at(std::int64_t n, std::int64_t d, std::int64_t h, std::int64_t w, std::int64_t channel = 0) const {
     return data + (n * batch_stride + d * strides[0] + h * strides[1] + w * strides[2] + channel * channel_stride) * element;
   }

@@ -36,7 +36,7 @@ CAIRN_API cairn_status cairn_read_beneath(void* user, const char* folder, const 
 typedef struct cairn_compiler_options {
   size_t struct_size;                 /* set by cairn_compiler_options_init */
   int level;                          /* of optimisation: 0 none, 1, 2 all (the default) */
-  int strip;                          /* not 0: without source text and places; messages then have no lines */
+  int strip;                          /* not 0: without source text and locations; messages then have no lines */
   const char* const* library_folders; /* where (import name) looks after the importing file's own folder */
   size_t library_folder_count;
   int exports; /* not 0 (the default): every definition of the program's is kept, so that it can be looked up by name */

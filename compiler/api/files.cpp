@@ -3,6 +3,7 @@
 #include "compiler/api/files.h"
 
 #include "compiler/api/border.h"
+#include "vm/api/descriptor.h"
 
 #include <cerrno>
 #include <cstring>
@@ -15,26 +16,9 @@
 
 namespace cairn::compiler::api {
 
+using cairn::api::Descriptor;
+
 namespace {
-
-class Descriptor {
-public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  explicit operator bool() const { return number_ >= 0; }
-  int number() const { return number_; }
-  void replace(int number) {
-    if (number_ >= 0) close(number_);
-    number_ = number;
-  }
-
-private:
-  int number_;
-};
 
 // Calls add(bytes, size) with all that can be read until it returns false; false with errno if reading fails.
 template <class Add> bool read_all(int descriptor, Add&& add) {

@@ -16,7 +16,7 @@ namespace {
 
 // What a session was before a text.
 struct Before {
-  Names::Mark names;
+  Names::Lengths names;
   cairn::bytecode::Ends ends;
   cairn::bytecode::RegisterSets sets;
   std::uint32_t entry;
@@ -35,7 +35,7 @@ struct cairn_session {
     options.exports = true;
   }
 
-  Before now() const { return {names.mark(), ground.ends, ground.sets, module.entry, kept.bytes(), has_value}; }
+  Before now() const { return {names.lengths(), ground.ends, ground.sets, module.entry, kept.bytes(), has_value}; }
   void roll_back(const Before& before) {
     names.roll_back(before.names);
     ground.roll_back(before.ends);

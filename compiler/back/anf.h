@@ -24,7 +24,7 @@ struct Literal {
 struct Statement;
 
 // Straight-line statements; the last may be terminal (if_, labels, jump, fail), else the block's value is `result`.
-struct Block {
+struct BasicBlock {
   Vector<Statement> statements;
   Atom result;
   bool ended = false;               // a terminal statement ends it
@@ -35,7 +35,7 @@ struct Label {
   std::uint32_t id = 0; // unique in the function
   std::string_view name;
   Vector<std::uint32_t> parameters;
-  Block body;
+  BasicBlock body;
   Vector<std::uint32_t> live_in;      // set by liveness: without parameters
   Vector<bool> used;                  // set by liveness: parameters that the body mentions; others are not passed
   bool loop = false;                  // the body jumps back to it
@@ -56,9 +56,9 @@ struct Statement {
   bool removed = false;     // set by liveness: pure, and nobody needs its value
   std::uint32_t index = 0;
   std::uint32_t dest = kNone;
-  Place place;
+  Origin origin;
   Vector<Atom> operands;
-  Vector<Block> blocks;
+  Vector<BasicBlock> blocks;
   Vector<Label> labels;
   Vector<std::uint32_t> live_after; // if_, labels that are not terminal: set by liveness, without dest
 };
@@ -72,7 +72,7 @@ struct AnfFunction {
   Vector<std::uint32_t> parameters;      // variables of the entry slots: parameters, rest, closure
   std::uint32_t labels = 0;              // number of label ids
   Vector<std::string_view> variables;    // names
-  Block body;
+  BasicBlock body;
 };
 
 struct Unit {

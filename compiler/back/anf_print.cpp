@@ -102,7 +102,7 @@ private:
     }
   }
 
-  void block(const Block& b, unsigned depth, const std::string& end) {
+  void block(const BasicBlock& b, unsigned depth, const std::string& end) {
     for (const Statement& s : b.statements) {
       std::string dest = s.dest == kNone ? "" : name(s.dest) + " = ";
       std::string inner = s.terminal ? end : "yield";

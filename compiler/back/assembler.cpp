@@ -1,3 +1,4 @@
+// See assembler.h. Jumps are filled in when all labels are bound.
 #include "compiler/back/assembler.h"
 
 #include "vm/bytecode/instruction.h"
@@ -10,7 +11,7 @@ void Assembler::word(Word w) {
 }
 
 void Assembler::bind(Label label) {
-  // Labels bound behind a jump that is taken back mean the same place.
+  // Labels bound behind a jump that is taken back mean the same word.
   auto here = static_cast<std::uint32_t>(code_.size());
   if (!fixups_.empty() && fixups_.back().field == 3 && fixups_.back().target == label && fixups_.back().pc + 1 == here) {
     fixups_.pop_back();
@@ -57,11 +58,11 @@ void Assembler::jump(Label target) {
   emit(Opcode::jump);
 }
 
-void Assembler::locate(const Place& place) {
+void Assembler::locate(const Origin& origin) {
   auto here = static_cast<std::uint32_t>(code_.size());
-  if (!spans_.empty() && spans_.back().span == place.span && spans_.back().site == place.site) return;
+  if (!spans_.empty() && spans_.back().span == origin.span && spans_.back().site == origin.site) return;
   if (!spans_.empty() && spans_.back().pc == here) spans_.pop_back();
-  spans_.push_back({here, place.span, place.site});
+  spans_.push_back({here, origin.span, origin.site});
 }
 
 bool Assembler::finish(bytecode::Function& function) {

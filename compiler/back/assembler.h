@@ -1,4 +1,4 @@
-// Code of one function as it grows: words, labels, jumps to be filled in, places in the source.
+// Code of one function as it grows: words, labels, jumps to be filled in, locations in the source.
 #pragma once
 
 #include "compiler/back/sites.h"
@@ -31,7 +31,7 @@ public:
   void branch(Opcode op, unsigned a, unsigned b, Label target); // b is unused where the opcode has one source
   void jump(Label target);
   // Instructions from here on belong to this piece of text.
-  void locate(const Place& place);
+  void locate(const Origin& origin);
 
   bool finish(bytecode::Function& function); // false: a jump does not fit, assemble again with `far`
 

@@ -7,7 +7,7 @@
 
 namespace cairn::compiler::back {
 
-void Builder::convert(const Node* n, Block& out, bool tail) {
+void Builder::convert(const Node* n, BasicBlock& out, bool tail) {
   poll();
   switch (n->kind) {
   case Node::Kind::let:
@@ -30,11 +30,11 @@ void Builder::convert(const Node* n, Block& out, bool tail) {
 }
 
 Arm Builder::arm(const Node* n, bool tail) {
-  return {[this, n, tail](Block& out) { convert(n, out, tail); },
+  return {[this, n, tail](BasicBlock& out) { convert(n, out, tail); },
           n->kind == Node::Kind::constant || n->kind == Node::Kind::local};
 }
 
-bool Builder::convert_jump(const Node* n, Block& out, bool tail) {
+bool Builder::convert_jump(const Node* n, BasicBlock& out, bool tail) {
   const Node* f = n->children[0];
   std::uint32_t label = kNone;
   const Node* lambda = nullptr;
@@ -48,7 +48,7 @@ bool Builder::convert_jump(const Node* n, Block& out, bool tail) {
     label = self_label_;
   }
   if (label == kNone) return false;
-  Statement s = jump_statement(label, n->place);
+  Statement s = jump_statement(label, n->origin);
   s.operands = known_operands(*lambda, n, out);
   if (!out.ended) end(out, std::move(s));
   return true;
@@ -56,7 +56,7 @@ bool Builder::convert_jump(const Node* n, Block& out, bool tail) {
 
 bool Builder::is_label(const Binding& b) const { return b.vars[0] != kNone && use_[b.vars[0]].label; }
 
-void Builder::convert_binding(const Binding& b, Block& out) {
+void Builder::convert_binding(const Binding& b, BasicBlock& out) {
   if (b.vars[0] != kNone && use_[b.vars[0]].lambda) {
     bind_functions(b, out);
     return;
@@ -67,7 +67,7 @@ void Builder::convert_binding(const Binding& b, Block& out) {
   if (a.kind == Atom::Kind::variable && f_.variables[a.index].empty()) f_.variables[a.index] = tree_.names[b.vars[0]];
 }
 
-void Builder::convert_let(const Node* n, std::size_t from, Block& out, bool tail) {
+void Builder::convert_let(const Node* n, std::size_t from, BasicBlock& out, bool tail) {
   poll();
   for (std::size_t i = from; i < n->bindings.size() && !out.ended; ++i) {
     const Binding& b = n->bindings[i];
@@ -75,7 +75,7 @@ void Builder::convert_let(const Node* n, std::size_t from, Block& out, bool tail
       convert_binding(b, out);
       continue;
     }
-    Statement s = labels_statement(n->place);
+    Statement s = labels_statement(n->origin);
     for (std::size_t j = 0; j < b.vars.size(); ++j) labels_[b.vars[j]] = {f_.labels++, b.inits[j]};
     for (std::size_t j = 0; j < b.vars.size(); ++j) {
       const Node& lambda = *b.inits[j];
@@ -89,7 +89,7 @@ void Builder::convert_let(const Node* n, std::size_t from, Block& out, bool tail
       };
       for (VarId v : lambda.vars) parameter(v);
       if (lambda.rest != kNone) parameter(lambda.rest);
-      std::uint32_t base = std::exchange(base_, placed(lambda.place).site);
+      std::uint32_t base = std::exchange(base_, origin_of(lambda.origin).site);
       convert(lambda.body(), l.body, tail);
       base_ = base;
       s.labels.push_back(std::move(l));
@@ -108,7 +108,7 @@ bool Builder::may(const Node* test, bool arm) {
   return true;
 }
 
-void Builder::branch(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm) {
+void Builder::branch(const Node* test, BasicBlock& out, const Arm& then_arm, const Arm& else_arm) {
   poll();
   switch (test->kind) {
   case Node::Kind::constant:
@@ -143,23 +143,23 @@ void Builder::branch(const Node* test, Block& out, const Arm& then_arm, const Ar
 }
 
 // (if (if a b c) x y): x and y that both b and c may reach become labels.
-void Builder::nested_branch(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm) {
+void Builder::nested_branch(const Node* test, BasicBlock& out, const Arm& then_arm, const Arm& else_arm) {
   const Node* b = test->children[1];
   const Node* c = test->children[2];
-  Statement labels = labels_statement(test->place);
+  Statement labels = labels_statement(test->origin);
   auto shared = [&](const Arm& arm, bool which) {
     if (arm.small || !may(b, which) || !may(c, which)) return arm;
     Label l;
     l.id = f_.labels++;
     arm.emit(l.body);
-    Statement jump = jump_statement(l.id, test->place);
+    Statement jump = jump_statement(l.id, test->origin);
     labels.labels.push_back(std::move(l));
-    return Arm{[jump](Block& o) { end(o, jump); }, true};
+    return Arm{[jump](BasicBlock& o) { end(o, jump); }, true};
   };
   Arm yes = shared(then_arm, true);
   Arm no = shared(else_arm, false);
-  Arm first{[&](Block& o) { branch(b, o, yes, no); }, false};
-  Arm second{[&](Block& o) { branch(c, o, yes, no); }, false};
+  Arm first{[&](BasicBlock& o) { branch(b, o, yes, no); }, false};
+  Arm second{[&](BasicBlock& o) { branch(c, o, yes, no); }, false};
   if (labels.labels.empty()) {
     branch(test->children[0], out, first, second);
     return;
@@ -168,11 +168,11 @@ void Builder::nested_branch(const Node* test, Block& out, const Arm& then_arm, c
   end(out, std::move(labels));
 }
 
-void Builder::leaf(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm) {
+void Builder::leaf(const Node* test, BasicBlock& out, const Arm& then_arm, const Arm& else_arm) {
   Statement s;
   s.kind = Statement::Kind::if_;
   s.terminal = true;
-  s.place = placed(test->place);
+  s.origin = origin_of(test->origin);
   s.op = Opcode::jump_false;
   if (test->kind == Node::Kind::primitive) {
     switch (test->op) {
@@ -211,7 +211,7 @@ void Builder::leaf(const Node* test, Block& out, const Arm& then_arm, const Arm&
   then_arm.emit(s.blocks[0]);
   else_arm.emit(s.blocks[1]);
   // Where l is known to be (), it serves as the constant.
-  Block& yes = s.blocks[0];
+  BasicBlock& yes = s.blocks[0];
   bool known_null = s.op == Opcode::jump_not_null && s.operands[0].kind == Atom::Kind::variable && level_ > 1;
   if (known_null && !yes.ended && yes.statements.empty() && yes.result.kind == Atom::Kind::literal &&
       unit_.literals[yes.result.index].kind == Literal::Kind::datum &&

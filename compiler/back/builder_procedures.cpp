@@ -32,7 +32,7 @@ void Builder::start(const Node* lambda, std::uint32_t form) {
   self_label_ = kNone;
   if (!lambda) return;
   f_.name = lambda->name;
-  f_.span = lambda->place.span;
+  f_.span = lambda->origin.span;
   f_.library = lambda->library;
 }
 
@@ -44,7 +44,7 @@ std::uint32_t Builder::variable(std::string_view name) {
 void Builder::build_entry() {
   start(nullptr, 0);
   in_entry_ = true;
-  Block& body = f_.body;
+  BasicBlock& body = f_.body;
   for (std::uint32_t i = 0; i < tree_.forms.size() && !body.ended; ++i) {
     form_ = i;
     const Node* n = tree_.forms[i];
@@ -63,7 +63,7 @@ void Builder::build_entry() {
   in_entry_ = false;
 }
 
-void Builder::define(const Node& n, Block& out) {
+void Builder::define(const Node& n, BasicBlock& out) {
   const Node* init = n.children[0];
   bool stored = globals_[n.global].stored || !globals_[n.global].once;
   if (!stored && is_trivial(n)) return;
@@ -73,7 +73,7 @@ void Builder::define(const Node& n, Block& out) {
   Statement s;
   s.op = Opcode::set_global;
   s.index = n.global;
-  s.place = placed(n.place);
+  s.origin = origin_of(n.origin);
   s.operands = {a};
   out.statements.push_back(std::move(s));
 }
@@ -113,8 +113,8 @@ void Builder::build_function(const Pending& p) {
     convert(lambda.body(), f_.body, true);
   } else {
     convert(lambda.body(), entry.body, true);
-    Statement s = labels_statement(lambda.place);
-    Statement jump = jump_statement(entry.id, lambda.place);
+    Statement s = labels_statement(lambda.origin);
+    Statement jump = jump_statement(entry.id, lambda.origin);
     for (std::uint32_t v : own) jump.operands.push_back(variable_atom(v));
     s.labels.push_back(std::move(entry));
     end(s.blocks[0], std::move(jump));
@@ -142,7 +142,7 @@ void Builder::open_closure(const Pending& p) {
   }
 }
 
-Atom Builder::sibling(Atom of, std::uint32_t member, std::string_view name, Block& out) {
+Atom Builder::sibling(Atom of, std::uint32_t member, std::string_view name, BasicBlock& out) {
   Statement s = operation(Opcode::sibling, f_.span, name);
   s.index = member;
   s.operands = {of};
@@ -174,39 +174,39 @@ bool Builder::calls_itself_in_tail_position(const Node& lambda, const Pending& p
   return false;
 }
 
-Statement Builder::operation(Opcode op, const Place& place, std::string_view result) {
+Statement Builder::operation(Opcode op, const Origin& origin, std::string_view result) {
   Statement s;
   s.op = op;
-  s.place = placed(place);
+  s.origin = origin_of(origin);
   s.dest = variable(result);
   return s;
 }
 
-Statement Builder::labels_statement(const Place& place) {
+Statement Builder::labels_statement(const Origin& origin) {
   Statement s;
   s.kind = Statement::Kind::labels;
   s.terminal = true;
-  s.place = placed(place);
+  s.origin = origin_of(origin);
   s.blocks.emplace_back();
   return s;
 }
 
-Statement Builder::jump_statement(std::uint32_t label, const Place& place) {
+Statement Builder::jump_statement(std::uint32_t label, const Origin& origin) {
   Statement s;
   s.kind = Statement::Kind::jump;
   s.terminal = true;
   s.index = label;
-  s.place = placed(place);
+  s.origin = origin_of(origin);
   return s;
 }
 
-Atom Builder::append(Block& out, Statement s) {
+Atom Builder::append(BasicBlock& out, Statement s) {
   Atom result = variable_atom(s.dest);
   out.statements.push_back(std::move(s));
   return result;
 }
 
-void Builder::end(Block& out, Statement s) {
+void Builder::end(BasicBlock& out, Statement s) {
   out.statements.push_back(std::move(s));
   out.ended = true;
 }
@@ -262,7 +262,7 @@ Atom Builder::builtin_value(const Node& n) {
 }
 
 // A closure block for lambdas that may escape; the value of each is put where `vars` says (none for an anonymous lambda).
-Atom Builder::make_closures(const Vector<VarId>& vars, const Vector<const Node*>& lambdas, Block& out) {
+Atom Builder::make_closures(const Vector<VarId>& vars, const Vector<const Node*>& lambdas, BasicBlock& out) {
   Vector<VarId> captures = free_variables(lambdas, vars, functions_);
   Vector<std::uint32_t> indices;
   for (std::size_t i = 0; i < lambdas.size(); ++i) {
@@ -282,7 +282,7 @@ Atom Builder::make_closures(const Vector<VarId>& vars, const Vector<const Node*>
   }
   if (captures.empty()) return literal(Literal::Kind::function, indices[0]);
   std::string_view name = vars.empty() ? lambdas[0]->name : tree_.names[vars[0]];
-  Statement s = operation(Opcode::group, lambdas[0]->place, name);
+  Statement s = operation(Opcode::group, lambdas[0]->origin, name);
   s.index = unit_.ground.ends.groups + static_cast<std::uint32_t>(unit_.groups.size());
   unit_.groups.push_back({{indices.begin(), indices.end()}, static_cast<std::uint16_t>(captures.size())});
   for (VarId v : captures) s.operands.push_back(lookup(v));
@@ -292,7 +292,7 @@ Atom Builder::make_closures(const Vector<VarId>& vars, const Vector<const Node*>
   return first;
 }
 
-void Builder::bind_functions(const Binding& b, Block& out) {
+void Builder::bind_functions(const Binding& b, BasicBlock& out) {
   bool known = level_ > 0;
   for (VarId v : b.vars) known = known && !use_[v].escapes;
   if (known) {

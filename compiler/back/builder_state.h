@@ -12,7 +12,7 @@ namespace cairn::compiler::back {
 
 // What an arm of a branch does at the end of the block it is given.
 struct Arm {
-  std::function<void(Block&)> emit;
+  std::function<void(BasicBlock&)> emit;
   bool small = false; // may be emitted twice
 };
 class Builder {
@@ -39,20 +39,20 @@ private:
   void start(const Node* lambda, std::uint32_t form);
   std::uint32_t variable(std::string_view name);
   void build_entry();
-  void define(const Node& n, Block& out);
+  void define(const Node& n, BasicBlock& out);
   void build_function(const Pending& p);
   void open_closure(const Pending& p);
-  Atom sibling(Atom of, std::uint32_t member, std::string_view name, Block& out);
+  Atom sibling(Atom of, std::uint32_t member, std::string_view name, BasicBlock& out);
   bool is_self_call(const Node* call, const Pending& p) const;
   bool calls_itself_in_tail_position(const Node& lambda, const Pending& p) const;
 
   // --- pieces of statements
-  Place placed(const Place& place) { return tree_.sites.rebased(place, base_); }
-  Statement operation(Opcode op, const Place& place, std::string_view result);
-  Statement labels_statement(const Place& place);
-  Statement jump_statement(std::uint32_t label, const Place& place);
-  static Atom append(Block& out, Statement s);
-  static void end(Block& out, Statement s);
+  Origin origin_of(const Origin& origin) { return tree_.sites.rebased(origin, base_); }
+  Statement operation(Opcode op, const Origin& origin, std::string_view result);
+  Statement labels_statement(const Origin& origin);
+  Statement jump_statement(std::uint32_t label, const Origin& origin);
+  static Atom append(BasicBlock& out, Statement s);
+  static void end(BasicBlock& out, Statement s);
   Atom literal(const DatumPtr& datum);
   Atom null_atom();
   Atom literal(Literal::Kind kind, std::uint32_t index);
@@ -61,34 +61,34 @@ private:
   std::uint32_t global_function_index(std::uint32_t g);
   Atom global_function(std::uint32_t g);
   Atom builtin_value(const Node& n);
-  Atom make_closures(const Vector<VarId>& vars, const Vector<const Node*>& lambdas, Block& out);
-  void bind_functions(const Binding& b, Block& out);
+  Atom make_closures(const Vector<VarId>& vars, const Vector<const Node*>& lambdas, BasicBlock& out);
+  void bind_functions(const Binding& b, BasicBlock& out);
   Atom lookup(VarId v);
 
   // --- values
-  Vector<Atom> values(const Vector<Node*>& nodes, std::size_t from, Block& out);
-  Atom value(const Node* n, Block& out);
-  static bool yields(const Block& b);
-  Atom splice(Block inner, Block& out);
-  Atom global_value(const Node* n, Block& out);
-  void check(const Node* n, Block& out);
-  Atom primitive(const Node* n, Block& out);
-  Atom call(const Node* n, Block& out);
-  Vector<Atom> known_operands(const Node& lambda, const Node* call, Block& out);
+  Vector<Atom> values(const Vector<Node*>& nodes, std::size_t from, BasicBlock& out);
+  Atom value(const Node* n, BasicBlock& out);
+  static bool yields(const BasicBlock& b);
+  Atom splice(BasicBlock inner, BasicBlock& out);
+  Atom global_value(const Node* n, BasicBlock& out);
+  void check(const Node* n, BasicBlock& out);
+  Atom primitive(const Node* n, BasicBlock& out);
+  Atom call(const Node* n, BasicBlock& out);
+  Vector<Atom> known_operands(const Node& lambda, const Node* call, BasicBlock& out);
 
   // --- blocks: n in tail position of `out`; `tail` if that is the tail position of the function
-  void convert(const Node* n, Block& out, bool tail);
+  void convert(const Node* n, BasicBlock& out, bool tail);
   Arm arm(const Node* n, bool tail);
-  bool convert_jump(const Node* n, Block& out, bool tail);
+  bool convert_jump(const Node* n, BasicBlock& out, bool tail);
   bool is_label(const Binding& b) const;
-  void convert_binding(const Binding& b, Block& out);
-  void convert_let(const Node* n, std::size_t from, Block& out, bool tail);
+  void convert_binding(const Binding& b, BasicBlock& out);
+  void convert_let(const Node* n, std::size_t from, BasicBlock& out, bool tail);
 
   // --- tests
   static bool may(const Node* test, bool arm);
-  void branch(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm);
-  void nested_branch(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm);
-  void leaf(const Node* test, Block& out, const Arm& then_arm, const Arm& else_arm);
+  void branch(const Node* test, BasicBlock& out, const Arm& then_arm, const Arm& else_arm);
+  void nested_branch(const Node* test, BasicBlock& out, const Arm& then_arm, const Arm& else_arm);
+  void leaf(const Node* test, BasicBlock& out, const Arm& then_arm, const Arm& else_arm);
 
   Tree& tree_;
   const Globals& globals_;
@@ -105,7 +105,7 @@ private:
   AnfFunction f_;
   Map<VarId, Atom> env_;
   Map<VarId, std::pair<std::uint32_t, const Node*>> labels_;
-  bool in_entry_ = false; // its calls keep the frame: messages name the top level's place
+  bool in_entry_ = false; // its calls keep the frame: messages name the top level's origin
   std::uint32_t base_ = kNoSite; // the copied procedure that the label being built belongs to
   std::uint32_t form_ = 0, self_global_ = kNone, self_label_ = kNone;
   VarId self_ = kNone;

@@ -4,14 +4,14 @@
 
 namespace cairn::compiler::back {
 
-Vector<Atom> Builder::values(const Vector<Node*>& nodes, std::size_t from, Block& out) {
+Vector<Atom> Builder::values(const Vector<Node*>& nodes, std::size_t from, BasicBlock& out) {
   Vector<Atom> atoms;
   for (std::size_t i = from; i < nodes.size() && !out.ended; ++i) atoms.push_back(value(nodes[i], out));
   return atoms;
 }
 
 // The value of n as an atom; where it never returns, out is ended and the atom means nothing.
-Atom Builder::value(const Node* n, Block& out) {
+Atom Builder::value(const Node* n, BasicBlock& out) {
   poll();
   switch (n->kind) {
   case Node::Kind::constant:
@@ -38,15 +38,15 @@ Atom Builder::value(const Node* n, Block& out) {
   case Node::Kind::let:
     break;
   }
-  Block inner;
+  BasicBlock inner;
   convert(n, inner, false);
   return splice(std::move(inner), out);
 }
 
-bool Builder::yields(const Block& b) {
+bool Builder::yields(const BasicBlock& b) {
   if (!b.ended) return true;
   const Statement& s = b.statements.back();
-  for (const Block& arm : s.blocks)
+  for (const BasicBlock& arm : s.blocks)
     if (yields(arm)) return true;
   for (const Label& l : s.labels)
     if (yields(l.body)) return true;
@@ -54,7 +54,7 @@ bool Builder::yields(const Block& b) {
 }
 
 // The statements of a block become part of another; if it ends in a branch, the branch gets a result.
-Atom Builder::splice(Block inner, Block& out) {
+Atom Builder::splice(BasicBlock inner, BasicBlock& out) {
   bool ended = inner.ended && !yields(inner);
   if (inner.ended && !ended) {
     Statement& s = inner.statements.back();
@@ -67,27 +67,27 @@ Atom Builder::splice(Block inner, Block& out) {
   return inner.result;
 }
 
-Atom Builder::global_value(const Node* n, Block& out) {
+Atom Builder::global_value(const Node* n, BasicBlock& out) {
   bool known = globals_.known_lambda(n->global) != nullptr;
   if (known && globals_.safe(n->global, form_)) return global_function(n->global);
   if (known) {
     check(n, out);
     return global_function(n->global);
   }
-  Statement s = operation(Opcode::global, n->place, "");
+  Statement s = operation(Opcode::global, n->origin, "");
   s.index = n->global;
   return append(out, std::move(s));
 }
 
-void Builder::check(const Node* n, Block& out) {
+void Builder::check(const Node* n, BasicBlock& out) {
   Statement s;
   s.op = Opcode::check_global;
   s.index = n->global;
-  s.place = placed(n->place);
+  s.origin = origin_of(n->origin);
   out.statements.push_back(std::move(s));
 }
 
-Atom Builder::primitive(const Node* n, Block& out) {
+Atom Builder::primitive(const Node* n, BasicBlock& out) {
   Vector<Atom> operands = values(n->children, 0, out);
   if (out.ended) return null_atom();
   if (n->swapped) std::swap(operands[0], operands[1]);
@@ -95,22 +95,22 @@ Atom Builder::primitive(const Node* n, Block& out) {
     Statement s;
     s.op = Opcode::fail;
     s.index = n->index;
-    s.place = placed(n->place);
+    s.origin = origin_of(n->origin);
     s.operands = std::move(operands);
     s.terminal = true;
     end(out, std::move(s));
     return null_atom();
   }
-  Statement s = operation(n->op, n->place, "");
+  Statement s = operation(n->op, n->origin, "");
   s.index = n->index;
   s.keeps_frame = in_entry_;
   s.operands = std::move(operands);
   return append(out, std::move(s));
 }
 
-Atom Builder::call(const Node* n, Block& out) {
+Atom Builder::call(const Node* n, BasicBlock& out) {
   const Node* f = n->children[0];
-  Statement s = operation(Opcode::call, n->place, "");
+  Statement s = operation(Opcode::call, n->origin, "");
   s.keeps_frame = in_entry_;
   std::size_t count = n->children.size() - 1;
   const Node* lambda = nullptr;
@@ -154,12 +154,12 @@ Atom Builder::call(const Node* n, Block& out) {
 }
 
 // Operands of a call to a known lambda, those of its rest parameter in a new list.
-Vector<Atom> Builder::known_operands(const Node& lambda, const Node* call, Block& out) {
+Vector<Atom> Builder::known_operands(const Node& lambda, const Node* call, BasicBlock& out) {
   Vector<Atom> atoms = values(call->children, 1, out);
   if (out.ended || lambda.rest == kNone) return atoms;
   Atom list = null_atom();
   while (atoms.size() > lambda.vars.size()) {
-    Statement s = operation(Opcode::cons, call->place, "");
+    Statement s = operation(Opcode::cons, call->origin, "");
     s.operands = {atoms.back(), list};
     list = append(out, std::move(s));
     atoms.pop_back();

@@ -10,46 +10,9 @@
 namespace cairn::compiler::back {
 namespace {
 
-constexpr Builtin kInstructions[] = {
-    {"quotient", Opcode::quotient, 2, 2},
-    {"remainder", Opcode::remainder, 2, 2},
-    {"modulo", Opcode::modulo, 2, 2},
-    {"<", Opcode::lt, 2, 2},
-    {"<=", Opcode::le, 2, 2},
-    {">", Opcode::lt, 2, 2, true},
-    {">=", Opcode::le, 2, 2, true},
-    {"=", Opcode::num_eq, 2, 2},
-    {"exact->inexact", Opcode::inexact, 1, 1},
-    {"cons", Opcode::cons, 2, 2},
-    {"car", Opcode::car, 1, 1},
-    {"cdr", Opcode::cdr, 1, 1},
-    {"vector", Opcode::vector, 0, kAnyNumber},
-    {"vector-ref", Opcode::vector_ref, 2, 2},
-    {"vector-length", Opcode::vector_length, 1, 1},
-    {"vector-update", Opcode::vector_update, 3, 3},
-    {"make-vector", Opcode::make_vector, 2, 2},
-    {"list->vector", Opcode::list_vector, 1, 1},
-    {"eq?", Opcode::eqv, 2, 2},
-    {"eqv?", Opcode::eqv, 2, 2},
-    {"null?", Opcode::is_null, 1, 1},
-    {"pair?", Opcode::is_pair, 1, 1},
-    {"vector?", Opcode::is_vector, 1, 1},
-    {"procedure?", Opcode::is_procedure, 1, 1},
-    {"number?", Opcode::is_number, 1, 1},
-    {"integer?", Opcode::is_integer, 1, 1},
-    {"exact?", Opcode::is_exact, 1, 1},
-    {"boolean?", Opcode::is_boolean, 1, 1},
-    {"symbol?", Opcode::is_symbol, 1, 1},
-    {"string?", Opcode::is_string, 1, 1},
-    {"char?", Opcode::is_char, 1, 1},
-    {"not", Opcode::logical_not, 1, 1},
-    {"apply", Opcode::apply, 2, 2},
-    {"%error", Opcode::fail, 1, 1},
-};
-
 std::unordered_map<std::string_view, Builtin> make_table() {
   std::unordered_map<std::string_view, Builtin> table;
-  for (const Builtin& b : kInstructions) table.emplace(b.name, b);
+  for (const CoreInstruction& i : kCoreInstructions) table.emplace(i.name, Builtin{i.name, i.op, i.least, i.most, i.swapped});
   for (const bytecode::NumberFunction& f : bytecode::kNumberFunctions)
     table.emplace(f.name, Builtin{f.name, f.op, f.operands, f.operands});
   for (std::uint16_t i = 0; i < std::size(bytecode::kPrimitives); ++i) {

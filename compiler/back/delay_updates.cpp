@@ -15,14 +15,14 @@ bool wants_numbers(Opcode op) {
          op == Opcode::jump_not_le || op == Opcode::jump_not_eq;
 }
 
-bool mentions(const Block& b, std::uint32_t v);
+bool mentions(const BasicBlock& b, std::uint32_t v);
 bool mentions(const Statement& s, std::uint32_t v) {
   poll();
   return std::any_of(s.operands.begin(), s.operands.end(), [&](const Atom& a) { return a.is(v); }) ||
-         std::any_of(s.blocks.begin(), s.blocks.end(), [&](const Block& b) { return mentions(b, v); }) ||
+         std::any_of(s.blocks.begin(), s.blocks.end(), [&](const BasicBlock& b) { return mentions(b, v); }) ||
          std::any_of(s.labels.begin(), s.labels.end(), [&](const Label& l) { return mentions(l.body, v); });
 }
-bool mentions(const Block& b, std::uint32_t v) {
+bool mentions(const BasicBlock& b, std::uint32_t v) {
   return (!b.ended && b.result.is(v)) ||
          std::any_of(b.statements.begin(), b.statements.end(), [&](const Statement& s) { return mentions(s, v); });
 }
@@ -45,14 +45,14 @@ public:
   }
 
 private:
-  void count(const Block& b) {
+  void count(const BasicBlock& b) {
     poll();
     auto use = [&](const Atom& a) {
       if (a.kind == Atom::Kind::variable) ++uses_[a.index];
     };
     for (const Statement& s : b.statements) {
       for (const Atom& a : s.operands) use(a);
-      for (const Block& inner : s.blocks) count(inner);
+      for (const BasicBlock& inner : s.blocks) count(inner);
       for (const Label& l : s.labels) count(l.body);
     }
     if (!b.ended) use(b.result);
@@ -77,9 +77,9 @@ private:
     return s.op == Opcode::cons || (is_sum(s.op) && numbers);
   }
 
-  void block(Block& b) {
+  void block(BasicBlock& b) {
     poll();
-    std::size_t mark = undo_.size();
+    std::size_t before = undo_.size();
     Vector<bool> may(b.statements.size());
     for (std::size_t i = 0; i < b.statements.size(); ++i) {
       Statement& s = b.statements[i];
@@ -96,7 +96,7 @@ private:
           if (!other_[p]) know(p);
         block(l.body);
       }
-      for (Block& inner : s.blocks) block(inner);
+      for (BasicBlock& inner : s.blocks) block(inner);
     }
     if (!b.statements.empty() && b.statements.back().kind == Statement::Kind::jump) {
       if (settled_)
@@ -104,7 +104,7 @@ private:
       else
         learn(b.statements.back());
     }
-    while (undo_.size() > mark) {
+    while (undo_.size() > before) {
       number_[undo_.back()] = false;
       undo_.pop_back();
     }

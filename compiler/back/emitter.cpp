@@ -46,11 +46,11 @@ private:
   struct LabelState {
     const Label* label = nullptr;
     Context context;
-    Assembler::Label place = 0;
-    bool placed = false;
+    Assembler::Label start = 0;
+    bool bound = false;
     bool wanted = false;  // somebody branches to it
-    bool rotates = false; // starts with a test: `then_place` and `else_place` are its arms
-    Assembler::Label then_place = 0, else_place = 0;
+    bool rotates = false; // starts with a test: `then_start` and `else_start` are its arms
+    Assembler::Label then_start = 0, else_start = 0;
     unsigned inside_else = 0; // how many times the walk is inside the else arm of its test
   };
 
@@ -96,7 +96,7 @@ private:
     return fields;
   }
   void consume(std::uint16_t field) {
-    if (field & kLastUse) registers_.release(field & 0x7FFF);
+    if (field & kLastUse) registers_.release(field & bytecode::kRegister);
   }
   void consume(const Vector<std::uint16_t>& fields) {
     for (std::uint16_t f : fields) consume(f);
@@ -118,11 +118,11 @@ private:
     const Atom* left = s.operands.empty() ? nullptr : &s.operands[0];
     switch (s.op) {
     case Opcode::global:
-      a_.locate(s.place);
+      a_.locate(s.origin);
       a_.emit(s.op, hold(s), s.index);
       return;
     case Opcode::check_global:
-      a_.locate(s.place);
+      a_.locate(s.origin);
       a_.emit(s.op, s.index);
       return;
     case Opcode::set_global: {
@@ -143,7 +143,7 @@ private:
       Vector<std::uint16_t> fields = sources(s.operands, 1);
       consume(callee);
       consume(fields);
-      a_.locate(s.place);
+      a_.locate(s.origin);
       if (fields.size() == 1) a_.emit(Opcode::call_value_1, hold(s), callee, fields[0]);
       else a_.emit_operands(s.op, hold(s), callee, fields);
       return;
@@ -158,7 +158,7 @@ private:
     case Opcode::fail: {
       Vector<std::uint16_t> fields = sources(s.operands, 0);
       consume(fields);
-      a_.locate(s.place);
+      a_.locate(s.origin);
       if (s.op == Opcode::call && fields.size() == 1)
         a_.emit(Opcode::call_1, hold(s), s.index, fields[0]);
       else if (s.op == Opcode::fail)
@@ -179,13 +179,13 @@ private:
       std::uint16_t from = source(s.operands[k->variable]);
       consume(from);
       unsigned last = k->immediate ? static_cast<std::uint16_t>(k->value) : constant(s.operands[1 - k->variable]);
-      a_.locate(s.place);
+      a_.locate(s.origin);
       a_.emit(k->op, hold(s), from, last);
       return;
     }
     Vector<std::uint16_t> fields = sources(s.operands, 0);
     consume(fields);
-    a_.locate(s.place);
+    a_.locate(s.origin);
     a_.emit(s.op, hold(s), fields[0], fields.size() > 1 ? fields[1] : 0);
   }
 
@@ -198,13 +198,13 @@ private:
     flush();
     std::uint16_t from = source(next.operands[0]);
     consume(from);
-    a_.locate(s.place);
+    a_.locate(s.origin);
     const Statement& first = s.op == Opcode::car ? s : next;
     const Statement& second = s.op == Opcode::car ? next : s;
     // The one that knows where it should go chooses first.
     if (registers_.hint(second.dest) != Registers::kNowhere) registers_.define(second.dest);
     std::uint16_t car = registers_.define(first.dest);
-    std::uint16_t cdr = registers_.placed(second.dest) ? registers_.of(second.dest) : registers_.define(second.dest);
+    std::uint16_t cdr = registers_.has(second.dest) ? registers_.of(second.dest) : registers_.define(second.dest);
     a_.emit(Opcode::uncons, car, cdr, from);
     if (first.result_dead) pending_.push_back(car);
     if (second.result_dead) pending_.push_back(cdr);
@@ -213,7 +213,7 @@ private:
 
   // --- blocks
 
-  void block(const Block& b, const Context& c) {
+  void block(const BasicBlock& b, const Context& c) {
     poll();
     for (std::size_t i = 0; i < b.statements.size(); ++i) {
       const Statement& s = b.statements[i];
@@ -246,7 +246,7 @@ private:
     if (!b.ended) yield(b.result, c);
   }
 
-  // A place for the result of a branch that is not in tail position.
+  // A register for the result of a branch that is not in tail position.
   Context join(const Statement& s) {
     Context c;
     c.tail = false;
@@ -288,7 +288,7 @@ private:
     if (s.keeps_frame || (s.op != Opcode::call && s.op != Opcode::call_value && s.op != Opcode::apply)) return false;
     flush();
     Vector<std::uint16_t> fields = sources(s.operands, 0);
-    a_.locate(s.place);
+    a_.locate(s.origin);
     if (s.op == Opcode::call && fields.size() == 1)
       a_.emit(Opcode::tail_call_1, 0, s.index, fields[0]);
     else if (s.op == Opcode::call)
@@ -314,14 +314,14 @@ private:
     if (t.constant == kNone) {
       Vector<std::uint16_t> fields = sources(s.operands, 0);
       consume(fields);
-      a_.locate(s.place);
+      a_.locate(s.origin);
       a_.branch(t.op, fields[0], fields.size() > 1 ? fields[1] : 0, otherwise);
       return;
     }
     std::uint16_t from = source(s.operands[1 - t.constant]);
     consume(from);
     unsigned k = t.immediate ? static_cast<std::uint16_t>(t.value) : constant(s.operands[t.constant]);
-    a_.locate(s.place);
+    a_.locate(s.origin);
     a_.branch(t.op, from, k, otherwise);
   }
 
@@ -329,12 +329,12 @@ private:
   void test_far(const Statement& s, Assembler::Label otherwise) {
     Vector<std::uint16_t> fields = sources(s.operands, 0);
     consume(fields);
-    a_.locate(s.place);
+    a_.locate(s.origin);
     a_.branch(s.op == Opcode::jump_not_eqv_k ? Opcode::jump_not_eqv : s.op, fields[0], fields[1], otherwise);
   }
 
   // A block that only goes on to a label, with nothing to move or drop.
-  const Statement* plain_jump(const Block& b) const {
+  const Statement* plain_jump(const BasicBlock& b) const {
     if (b.statements.size() != 1 || b.statements[0].kind != Statement::Kind::jump || !b.drops.empty()) return nullptr;
     const Statement& s = b.statements[0];
     const Label& l = *labels_[s.index].label;
@@ -347,14 +347,14 @@ private:
 
   void branch(const Statement& s, const Context& c, LabelState* header = nullptr) {
     const Statement* away = plain_jump(s.blocks[1]);
-    Assembler::Label otherwise = away ? labels_[away->index].place : a_.label();
+    Assembler::Label otherwise = away ? labels_[away->index].start : a_.label();
     if (away) labels_[away->index].wanted = true;
     test(s, otherwise);
     if (header) {
       header->rotates = !away;
-      header->then_place = a_.label();
-      header->else_place = otherwise;
-      a_.bind(header->then_place);
+      header->then_start = a_.label();
+      header->else_start = otherwise;
+      a_.bind(header->then_start);
     }
     Registers::State state = registers_.save();
     drop(s.blocks[0].drops);
@@ -369,29 +369,29 @@ private:
   }
 
   void labels(const Statement& s, const Context& c) {
-    const Block& entry = s.blocks[0];
+    const BasicBlock& entry = s.blocks[0];
     flush();
     for (const Label& l : s.labels) {
       LabelState& state = labels_[l.id];
       state = LabelState{};
       state.label = &l;
       state.context = c;
-      state.place = a_.label();
+      state.start = a_.label();
       place_parameters(l, entry);
     }
     block(entry, c);
     for (bool again = true; again;) {
       again = false;
       for (const Label& l : s.labels)
-        if (labels_[l.id].wanted && !labels_[l.id].placed) {
-          place(labels_[l.id]);
+        if (labels_[l.id].wanted && !labels_[l.id].bound) {
+          bind(labels_[l.id]);
           again = true;
         }
     }
   }
 
   // Parameters stay where the values of the first jump are, if those die there.
-  void place_parameters(const Label& l, const Block& entry) {
+  void place_parameters(const Label& l, const BasicBlock& entry) {
     const Statement* end = entry.statements.empty() ? nullptr : &entry.statements.back();
     const Statement* first = end && end->kind == Statement::Kind::jump && end->index == l.id ? end : nullptr;
     Vector<std::uint16_t> taken;
@@ -399,7 +399,7 @@ private:
     for (std::size_t i = 0; i < l.parameters.size(); ++i) {
       if (!l.used[i]) continue;
       const Atom* a = first ? &first->operands[i] : nullptr;
-      bool stays = a && a->kind == Atom::Kind::variable && a->last && registers_.placed(a->index);
+      bool stays = a && a->kind == Atom::Kind::variable && a->last && registers_.has(a->index);
       if (!stays) {
         later.push_back(l.parameters[i]);
         continue;
@@ -414,14 +414,14 @@ private:
     }
   }
 
-  void place(LabelState& state) {
+  void bind(LabelState& state) {
     const Label& l = *state.label;
-    state.placed = true;
-    a_.bind(state.place);
+    state.bound = true;
+    a_.bind(state.start);
     registers_.set_live(l.live_in);
     for (std::size_t i = 0; i < l.parameters.size(); ++i)
       if (l.used[i]) registers_.put(l.parameters[i], registers_.of(l.parameters[i]));
-    const Block& b = l.body;
+    const BasicBlock& b = l.body;
     drop(b.drops);
     if (l.loop && b.drops.empty() && b.statements.size() == 1 && b.statements[0].kind == Statement::Kind::if_ &&
         b.statements[0].terminal)
@@ -441,25 +441,25 @@ private:
     auto spare = [&] {
       std::uint16_t r = registers_.temporary();
       for (std::uint32_t p : l.parameters)
-        while (registers_.placed(p) && registers_.of(p) == r) r = registers_.temporary();
+        while (registers_.has(p) && registers_.of(p) == r) r = registers_.temporary();
       return r;
     };
     for (const Move& m : in_order(std::move(moves), spare)) a_.emit(Opcode::move, m.to, m.from | (m.last ? kLastUse : 0));
     for (std::size_t i = 0; i < s.operands.size(); ++i)
       if (l.used[i] && s.operands[i].kind == Atom::Kind::literal) load(s.operands[i], registers_.of(l.parameters[i]));
-    if (!state.placed) {
-      place(state);
+    if (!state.bound) {
+      bind(state);
       return;
     }
     if (state.rotates && state.inside_else > 0) {
       registers_.set_live(l.live_in);
       for (std::size_t i = 0; i < l.parameters.size(); ++i)
         if (l.used[i]) registers_.put(l.parameters[i], registers_.of(l.parameters[i]));
-      test(l.body.statements[0], state.else_place);
-      a_.jump(state.then_place);
+      test(l.body.statements[0], state.else_start);
+      a_.jump(state.then_start);
       return;
     }
-    a_.jump(state.place);
+    a_.jump(state.start);
   }
 
   const AnfFunction& f_;

@@ -21,14 +21,14 @@ namespace {
 // Adds the imports that the unit's statements name, in the order of their declaration; the statements count among them.
 void keep_used_imports(Unit& unit, const std::vector<bytecode::Import>& declared) {
   Vector<Statement*> calls;
-  Vector<Block*> work;
+  Vector<BasicBlock*> work;
   for (AnfFunction& f : unit.functions) work.push_back(&f.body);
   while (!work.empty()) {
-    Block* b = work.back();
+    BasicBlock* b = work.back();
     work.pop_back();
     for (Statement& s : b->statements) {
       if (s.kind == Statement::Kind::operation && s.op == Opcode::host) calls.push_back(&s);
-      for (Block& inner : s.blocks) work.push_back(&inner);
+      for (BasicBlock& inner : s.blocks) work.push_back(&inner);
       for (Label& l : s.labels) work.push_back(&l.body);
     }
   }

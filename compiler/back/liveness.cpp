@@ -48,21 +48,21 @@ public:
   }
 
 private:
-  void mark_mentioned(const Block& b) {
+  void mark_mentioned(const BasicBlock& b) {
     poll();
     auto mark = [&](const Atom& a) {
       if (a.kind == Atom::Kind::variable) mentioned_[a.index] = true;
     };
     for (const Statement& s : b.statements) {
       for (const Atom& a : s.operands) mark(a);
-      for (const Block& inner : s.blocks) mark_mentioned(inner);
+      for (const BasicBlock& inner : s.blocks) mark_mentioned(inner);
       for (const Label& l : s.labels) mark_mentioned(l.body);
     }
     mark(b.result);
   }
 
   // Live before the block; `after` is live where it yields, and the value itself if `wanted`.
-  VariableSet block(Block& b, const VariableSet& after, bool wanted) {
+  VariableSet block(BasicBlock& b, const VariableSet& after, bool wanted) {
     poll();
     VariableSet live;
     if (!b.ended) {

@@ -1,3 +1,4 @@
+// See registers.h. A register is chosen by where the value will be wanted: at a jump, a return, or in a call.
 #include "compiler/back/registers.h"
 
 #include <algorithm>
@@ -5,13 +6,13 @@
 namespace cairn::compiler::back {
 
 Registers::Registers(const AnfFunction& function)
-    : function_(function), place_(function.variables.size(), kNowhere), target_(function.variables.size(), kNone),
+    : function_(function), register_(function.variables.size(), kNowhere), target_(function.variables.size(), kNone),
       goes_to_(function.variables.size()), labels_(function.labels) {
   collect_hints(function.body, kNone);
   for (std::uint32_t v : function.parameters) put(v, static_cast<std::uint16_t>(slots_));
 }
 
-void Registers::collect_hints(const Block& block, std::uint32_t result) {
+void Registers::collect_hints(const BasicBlock& block, std::uint32_t result) {
   poll();
   for (const Statement& s : block.statements) {
     if (s.kind == Statement::Kind::jump && labels_[s.index]) {
@@ -25,7 +26,7 @@ void Registers::collect_hints(const Block& block, std::uint32_t result) {
     std::uint32_t inner = s.terminal ? result : s.dest;
     for (const Label& l : s.labels) labels_[l.id] = &l;
     for (const Label& l : s.labels) collect_hints(l.body, inner);
-    for (const Block& b : s.blocks) collect_hints(b, inner);
+    for (const BasicBlock& b : s.blocks) collect_hints(b, inner);
   }
   if (!block.ended && block.result.kind == Atom::Kind::variable && result != kNone && block.result.last)
     target_[block.result.index] = result;
@@ -39,20 +40,20 @@ void Registers::count(std::uint16_t r) {
 
 void Registers::put(std::uint32_t variable, std::uint16_t r) {
   count(r);
-  place_[variable] = r;
+  register_[variable] = r;
   holder_[r] = variable;
 }
 
 void Registers::reserve(std::uint32_t variable, std::uint16_t r) {
   count(r);
-  place_[variable] = r;
+  register_[variable] = r;
 }
 
 std::uint16_t Registers::hint(std::uint32_t variable) const {
   // A value may flow through several branch results; the first that has a register decides.
   for (int steps = 0; steps < 8 && target_[variable] != kNone; ++steps) {
     variable = target_[variable];
-    if (place_[variable] != kNowhere) return place_[variable];
+    if (register_[variable] != kNowhere) return register_[variable];
   }
   return kNowhere;
 }
@@ -67,12 +68,12 @@ std::uint16_t Registers::define(std::uint32_t variable) {
   return r;
 }
 
-// The variable must wait until its place is free: anywhere but in the place of another variable of the same jump, which would
+// The variable must wait until its register is free: anywhere but in the register of another variable of the same jump, which would
 // make a cycle of moves.
 std::uint16_t Registers::aside(std::uint32_t variable) {
   const Label* l = goes_to_[variable];
   auto taken = [&](std::uint16_t r) {
-    return l && std::any_of(l->parameters.begin(), l->parameters.end(), [&](std::uint32_t p) { return place_[p] == r; });
+    return l && std::any_of(l->parameters.begin(), l->parameters.end(), [&](std::uint32_t p) { return register_[p] == r; });
   };
   std::uint16_t r = 0;
   while (!is_free(r) || taken(r)) ++r;
@@ -89,7 +90,7 @@ std::uint16_t Registers::temporary() {
 
 void Registers::set_live(const VariableSet& live) {
   std::fill(holder_.begin(), holder_.end(), kNone);
-  for (std::uint32_t v : live) holder_[place_[v]] = v;
+  for (std::uint32_t v : live) holder_[register_[v]] = v;
 }
 
 void Registers::restore(State state) {
@@ -101,7 +102,7 @@ void Registers::restore(State state) {
 std::uint16_t Registers::choose(std::uint32_t variable, const VariableSet& conflicts, const Vector<std::uint16_t>& taken) const {
   Vector<bool> blocked(holder_.size() + taken.size() + 1);
   for (std::uint32_t v : conflicts)
-    if (place_[v] != kNowhere) blocked[place_[v]] = true;
+    if (register_[v] != kNowhere) blocked[register_[v]] = true;
   for (std::uint16_t r : taken)
     if (r < blocked.size()) blocked[r] = true;
   std::uint16_t wanted = hint(variable);

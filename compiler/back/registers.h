@@ -12,8 +12,8 @@ public:
 
   explicit Registers(const AnfFunction& function);
 
-  std::uint16_t of(std::uint32_t variable) const { return place_[variable]; }
-  bool placed(std::uint32_t variable) const { return place_[variable] != kNowhere; }
+  std::uint16_t of(std::uint32_t variable) const { return register_[variable]; }
+  bool has(std::uint32_t variable) const { return register_[variable] != kNowhere; }
   bool is_free(std::uint16_t r) const { return r >= holder_.size() || holder_[r] == kNone; }
 
   // Gives a variable a free register, the hinted one if that is free.
@@ -39,12 +39,12 @@ public:
   unsigned slots() const { return slots_; }
 
 private:
-  void collect_hints(const Block& block, std::uint32_t result);
+  void collect_hints(const BasicBlock& block, std::uint32_t result);
   void count(std::uint16_t r);
   std::uint16_t aside(std::uint32_t variable);
 
   const AnfFunction& function_;
-  Vector<std::uint16_t> place_;  // of each variable
+  Vector<std::uint16_t> register_;  // of each variable
   Vector<std::uint32_t> holder_; // of each register: the variable, kNone if free
   Vector<std::uint32_t> target_; // of each variable: where its value flows
   Vector<const Label*> goes_to_; // of each variable: the label it is passed to

@@ -1,3 +1,4 @@
+// See selection.h. One operand may be a constant of the module or a small integer in the instruction itself.
 #include "compiler/back/selection.h"
 
 #include <cmath>

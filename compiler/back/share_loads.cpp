@@ -22,9 +22,9 @@ private:
     if (a.kind == Atom::Kind::variable && same_[a.index] != kNone) a.index = same_[a.index];
   }
 
-  void block(Block& b) {
+  void block(BasicBlock& b) {
     poll();
-    std::size_t mark = undo_.size();
+    std::size_t before = undo_.size();
     Vector<Statement> kept;
     for (std::size_t i = 0; i < b.statements.size(); ++i) {
       Statement& s = b.statements[i];
@@ -38,7 +38,7 @@ private:
     }
     b.statements = std::move(kept);
     atom(b.result);
-    while (undo_.size() > mark) {
+    while (undo_.size() > before) {
       known_.erase(undo_.back());
       undo_.pop_back();
     }
@@ -52,7 +52,7 @@ private:
       block(l.body);
       loop_ = outer;
     }
-    for (Block& b : s.blocks) block(b);
+    for (BasicBlock& b : s.blocks) block(b);
   }
 
   // True if the value of s is known already; else it is from now on.
@@ -71,7 +71,7 @@ private:
   }
 
   // The other field of the pair just read is read at once if the rest of the block reads it and has no other use for the pair.
-  void pair_up(Vector<Statement>& kept, Block& b, std::size_t next) {
+  void pair_up(Vector<Statement>& kept, BasicBlock& b, std::size_t next) {
     const Statement& first = kept.back();
     std::uint32_t p = first.operands[0].index;
     Opcode other = first.op == Opcode::car ? Opcode::cdr : Opcode::car;
@@ -104,12 +104,12 @@ private:
       if (!field) ++uses.otherwise;
       if (field && s.op == other && uses.wanted++ == 0) name_ = f_.variables[s.dest];
     }
-    auto inside = [&](const Block& b) {
+    auto inside = [&](const BasicBlock& b) {
       for (const Statement& t : b.statements) look(t, p, other, uses);
       if (b.result.is(p) && !b.ended) ++uses.otherwise;
     };
     for (const Label& l : s.labels) inside(l.body);
-    for (const Block& b : s.blocks) inside(b);
+    for (const BasicBlock& b : s.blocks) inside(b);
   }
 
   AnfFunction& f_;

@@ -40,12 +40,12 @@ private:
   };
 
   // --- making output
-  Place placed(const Place& place) { return override_ ? *override_ : tree_.sites.rebased(place, base_); }
+  Origin origin_of(const Origin& origin) { return override_ ? *override_ : tree_.sites.rebased(origin, base_); }
   Node* make_like(const Node* n);
   VarId fresh(std::string_view name, std::uint32_t level);
   VarId rename(VarId in, std::uint32_t level);
-  Node* use(VarId v, const Place& place);
-  Node* copy_atom(const Node* atom, const Place& place);
+  Node* use(VarId v, const Origin& origin);
+  Node* copy_atom(const Node* atom, const Origin& origin);
   // Takes back the uses of a piece of output that is thrown away, or counts them again.
   void discount(const Node* n) { count_uses_in(n, -1); }
   void recount(const Node* n) { count_uses_in(n, 1); }
@@ -66,7 +66,7 @@ private:
   Node* open(Node* e, Bindings& out, bool whole = false);
   void bind(VarId in, Node* e, Bindings& out);
   Node* named(Node* e, Bindings& out);
-  Node* finish(Bindings bindings, Node* body, const Place& place);
+  Node* finish(Bindings bindings, Node* body, const Origin& origin);
   void prune(Binding& b);
   Node* merge_last(Bindings& bindings, Node* body);
 
@@ -81,16 +81,16 @@ private:
   static bool is_small(const Node& lambda);
   Node* call(const Node* n);
   Vector<Node*> operands(const Node* n);
-  Node* builtin_call(const Node* builtin, const Vector<Node*>& arguments, const Place& place);
+  Node* builtin_call(const Node* builtin, const Vector<Node*>& arguments, const Origin& origin);
   const Node* copyable(const Node* f) const;
-  Node* expand(const Node* lambda, Vector<Node*> arguments, const Place& place);
+  Node* expand(const Node* lambda, Vector<Node*> arguments, const Origin& origin);
 
   Tree& tree_;
   Globals& globals_;
   Vector<Info> info_;
   Vector<const Node*> active_;    // lambdas being expanded
   std::uint32_t base_ = kNoSite;  // the copy of a procedure that output is made for
-  std::optional<Place> override_; // of a procedure of the library: all that it does happens at the user's call
+  std::optional<Origin> override_; // of a procedure of the library: all that it does happens at the user's call
   std::uint32_t form_ = 0, level_ = 0;
   std::size_t budget_ = 0;
   bool in_library_ = false;

@@ -28,7 +28,7 @@ void Simplifier::simplify_form() {
 }
 
 Node* Simplifier::make_like(const Node* n) {
-  Node* m = tree_.make(n->kind, placed(n->place));
+  Node* m = tree_.make(n->kind, origin_of(n->origin));
   m->op = n->op;
   m->index = n->index;
   m->swapped = n->swapped;
@@ -53,16 +53,16 @@ VarId Simplifier::rename(VarId in, std::uint32_t level) {
   return v;
 }
 
-Node* Simplifier::use(VarId v, const Place& place) {
+Node* Simplifier::use(VarId v, const Origin& origin) {
   ++info_[v].uses;
-  return tree_.local(v, place);
+  return tree_.local(v, origin);
 }
 
-Node* Simplifier::copy_atom(const Node* atom, const Place& place) {
-  if (atom->kind == Node::Kind::local) return use(atom->var, place);
+Node* Simplifier::copy_atom(const Node* atom, const Origin& origin) {
+  if (atom->kind == Node::Kind::local) return use(atom->var, origin);
   Node* m = make_like(atom);
   m->datum = atom->datum;
-  m->place = place;
+  m->origin = origin;
   return m;
 }
 
@@ -83,7 +83,7 @@ Node* Simplifier::simplify(const Node* n) {
   switch (n->kind) {
   case Node::Kind::constant:
   case Node::Kind::builtin:
-    return copy_atom(n, placed(n->place));
+    return copy_atom(n, origin_of(n->origin));
   case Node::Kind::local:
     return local(n);
   case Node::Kind::global:
@@ -93,7 +93,7 @@ Node* Simplifier::simplify(const Node* n) {
   case Node::Kind::let: {
     Bindings bindings;
     bind_all(n, bindings);
-    return finish(std::move(bindings), simplify(n->body()), placed(n->place));
+    return finish(std::move(bindings), simplify(n->body()), origin_of(n->origin));
   }
   case Node::Kind::if_:
     return choice(n);
@@ -118,15 +118,15 @@ Node* Simplifier::simplify(const Node* n) {
 Node* Simplifier::local(const Node* n) {
   const Info& i = info_[n->var];
   VarId out = i.renamed == kNone ? n->var : i.renamed;
-  if (i.replacement && info_[out].level == level_) return copy_atom(i.replacement, placed(n->place));
-  return use(out, placed(n->place));
+  if (i.replacement && info_[out].level == level_) return copy_atom(i.replacement, origin_of(n->origin));
+  return use(out, origin_of(n->origin));
 }
 
 Node* Simplifier::global(const Node* n) {
   if (globals_.safe(n->global, form_)) {
-    if (const Node* c = globals_.known_constant(n->global)) return copy_atom(c, placed(n->place));
+    if (const Node* c = globals_.known_constant(n->global)) return copy_atom(c, origin_of(n->origin));
     const Node* value = globals_[n->global].value;
-    if (value->kind == Node::Kind::builtin) return copy_atom(value, placed(n->place));
+    if (value->kind == Node::Kind::builtin) return copy_atom(value, origin_of(n->origin));
   }
   return make_like(n);
 }
@@ -138,7 +138,7 @@ Node* Simplifier::lambda(const Node* n) {
   if (n->rest != kNone) m->rest = rename(n->rest, inside);
   // It has frames of its own: no call that was copied led there. What it does is told from where they were made.
   std::uint32_t base = std::exchange(base_, kNoSite);
-  std::optional<Place> override = override_;
+  std::optional<Origin> override = override_;
   if (override_) override_->site = kNoSite;
   std::swap(level_, inside);
   Node* body = simplify(n->body());
@@ -152,7 +152,7 @@ Node* Simplifier::lambda(const Node* n) {
 Node* Simplifier::sequence(const Node* n) {
   Bindings bindings;
   for (std::size_t i = 0; i + 1 < n->children.size(); ++i) effect(simplify(n->children[i]), bindings);
-  return finish(std::move(bindings), simplify(n->children.back()), placed(n->place));
+  return finish(std::move(bindings), simplify(n->children.back()), origin_of(n->origin));
 }
 
 void simplify(Tree& tree, Globals& globals) {

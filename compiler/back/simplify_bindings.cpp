@@ -83,16 +83,16 @@ Node* Simplifier::named(Node* e, Bindings& out) {
   if (is_atom(*e)) return e;
   VarId v = fresh("", level_);
   out.push_back({{v}, {e}, false});
-  return use(v, e->place);
+  return use(v, e->origin);
 }
 
-Node* Simplifier::finish(Bindings bindings, Node* body, const Place& place) {
+Node* Simplifier::finish(Bindings bindings, Node* body, const Origin& origin) {
   body = open(body, bindings, true);
   for (std::size_t i = bindings.size(); i-- > 0;) prune(bindings[i]);
   std::erase_if(bindings, [](const Binding& b) { return b.inits.empty(); });
   body = merge_last(bindings, body);
   if (bindings.empty()) return body;
-  Node* let = tree_.make(Node::Kind::let, place);
+  Node* let = tree_.make(Node::Kind::let, origin);
   let->bindings = std::move(bindings);
   let->children.push_back(body);
   return let;
@@ -143,7 +143,7 @@ Node* Simplifier::merge_last(Bindings& bindings, Node* body) {
         info_[v].uses == 2 && info_[v].boolean && test->children[1]->kind == Node::Kind::local && test->children[1]->var == v;
     if (!once && !either) return body;
     test->children[0] = last.inits[0];
-    if (either) test->children[1] = tree_.constant(make_boolean(true), test->children[1]->place);
+    if (either) test->children[1] = tree_.constant(make_boolean(true), test->children[1]->origin);
     info_[v].uses = 0;
     bindings.pop_back();
   }

@@ -46,11 +46,11 @@ bool Simplifier::is_small(const Node& lambda) {
 Node* Simplifier::call(const Node* n) {
   const Node* f = n->children[0];
   std::size_t count = n->children.size() - 1;
-  if (f->kind == Node::Kind::lambda && accepts(*f, count)) return expand(f, operands(n), n->place);
+  if (f->kind == Node::Kind::lambda && accepts(*f, count)) return expand(f, operands(n), n->origin);
   if (f->kind == Node::Kind::local && info_[f->var].moved) {
     const Node* moved = info_[f->var].moved;
     info_[f->var].moved = nullptr;
-    return expand(moved, operands(n), n->place);
+    return expand(moved, operands(n), n->origin);
   }
   Bindings before;
   Node* g = open(simplify(f), before);
@@ -58,16 +58,16 @@ Node* Simplifier::call(const Node* n) {
   Node* result = nullptr;
   if (const Node* body = copyable(g); body && accepts(*body, count)) {
     discount(g);
-    result = expand(body, std::move(arguments), n->place);
+    result = expand(body, std::move(arguments), n->origin);
   } else if (g->kind == Node::Kind::builtin) {
-    result = builtin_call(g, arguments, n->place);
+    result = builtin_call(g, arguments, n->origin);
   }
   if (!result) {
-    result = tree_.make(Node::Kind::call, placed(n->place));
+    result = tree_.make(Node::Kind::call, origin_of(n->origin));
     result->children.push_back(g);
     result->children.insert(result->children.end(), arguments.begin(), arguments.end());
   }
-  return before.empty() ? result : finish(std::move(before), result, placed(n->place));
+  return before.empty() ? result : finish(std::move(before), result, origin_of(n->origin));
 }
 
 Vector<Node*> Simplifier::operands(const Node* n) {
@@ -76,10 +76,10 @@ Vector<Node*> Simplifier::operands(const Node* n) {
   return out;
 }
 
-Node* Simplifier::builtin_call(const Node* builtin, const Vector<Node*>& arguments, const Place& place) {
+Node* Simplifier::builtin_call(const Node* builtin, const Vector<Node*>& arguments, const Origin& origin) {
   const Builtin* b = tree_.builtin(*builtin);
   if (!b || arguments.size() < b->least || arguments.size() > b->most) return nullptr;
-  Node* m = tree_.primitive(b->op, arguments, placed(place), b->index);
+  Node* m = tree_.primitive(b->op, arguments, origin_of(origin), b->index);
   m->swapped = b->swapped;
   return primitive(m);
 }
@@ -99,16 +99,16 @@ const Node* Simplifier::copyable(const Node* f) const {
 
 // The body of a lambda with its parameters bound to operands of the output. What a library procedure does happens at the user's
 // call.
-Node* Simplifier::expand(const Node* lambda, Vector<Node*> arguments, const Place& call) {
-  Place here = placed(call);
+Node* Simplifier::expand(const Node* lambda, Vector<Node*> arguments, const Origin& call) {
+  Origin here = origin_of(call);
   arguments = gathered(tree_, *lambda, std::move(arguments), here);
   std::uint32_t base = base_;
-  std::optional<Place> override = override_;
+  std::optional<Origin> override = override_;
   if (!lambda->library) {
     base_ = tree_.sites.entered(lambda->name, false, here);
     override_.reset();
   } else if (!override_ && !in_library_) {
-    override_ = Place(here.span, tree_.sites.entered(lambda->name, true, here));
+    override_ = Origin(here.span, tree_.sites.entered(lambda->name, true, here));
   }
   active_.push_back(lambda);
   Bindings bindings;

@@ -27,20 +27,20 @@ Node* Simplifier::choice(const Node* n) {
   test = open(test, before);
   if (test->kind == Node::Kind::constant) {
     Node* taken = simplify(is_false(*test->datum) ? no : yes);
-    return finish(std::move(before), taken, placed(n->place));
+    return finish(std::move(before), taken, origin_of(n->origin));
   }
   for (Node* t = test; t->kind == Node::Kind::if_; t = t->children[0]) {
     bool repeated = t->children[0]->kind == Node::Kind::local && t->children[1]->kind == Node::Kind::local &&
                     t->children[0]->var == t->children[1]->var;
     if (!repeated) continue;
     discount(t->children[1]);
-    t->children[1] = tree_.constant(make_boolean(true), t->children[1]->place);
+    t->children[1] = tree_.constant(make_boolean(true), t->children[1]->origin);
   }
-  Node* m = tree_.make(Node::Kind::if_, placed(n->place));
+  Node* m = tree_.make(Node::Kind::if_, origin_of(n->origin));
   m->children = {test, arm(yes, test, true), arm(no, test, false)};
   if (is_literal(m->children[1], true) && is_literal(m->children[2], false) && is_boolean(test))
-    return finish(std::move(before), test, placed(n->place));
-  return finish(std::move(before), m, placed(n->place));
+    return finish(std::move(before), test, origin_of(n->origin));
+  return finish(std::move(before), m, origin_of(n->origin));
 }
 
 bool Simplifier::is_boolean(const Node* n) const {
@@ -72,7 +72,7 @@ Node* Simplifier::primitive(Node* m) {
   for (const Node* c : m->children) operands.push_back(c->datum);
   if (m->swapped) std::swap(operands[0], operands[1]);
   DatumPtr value = fold(m->op, operands);
-  return value ? tree_.constant(std::move(value), m->place) : m;
+  return value ? tree_.constant(std::move(value), m->origin) : m;
 }
 
 // What is known of an operation on a variable bound to a cons, or tested before.
@@ -92,7 +92,7 @@ Node* Simplifier::known_value(Node* m) {
   const Info& i = info_[c->var];
   auto answer = [&](bool b) {
     discount(c);
-    return tree_.constant(make_boolean(b), m->place);
+    return tree_.constant(make_boolean(b), m->origin);
   };
   bool pair = i.pair || i.cons;
   if (m->op == Opcode::is_pair && (pair || i.null)) return answer(pair);
@@ -100,7 +100,7 @@ Node* Simplifier::known_value(Node* m) {
   if ((m->op == Opcode::car || m->op == Opcode::cdr) && i.cons && i.level == level_) {
     const Node* part = i.cons->children[m->op == Opcode::car ? 0 : 1];
     discount(c);
-    return copy_atom(part, m->place);
+    return copy_atom(part, m->origin);
   }
   return nullptr;
 }

@@ -9,7 +9,7 @@ namespace cairn::compiler::back {
 namespace {
 
 struct Point {
-  Block* block = nullptr;
+  BasicBlock* block = nullptr;
   std::size_t index = 0;
 };
 
@@ -25,7 +25,7 @@ public:
   }
 
   // In the order of the reads; no block: nobody needs it.
-  Vector<Point> in(Block& body) {
+  Vector<Point> in(BasicBlock& body) {
     arm(body);
     Vector<Point> points;
     for (const Found& f : found_) points.push_back({f.arm ? f.arm->block : nullptr, f.index});
@@ -35,7 +35,7 @@ public:
 private:
   // A block that reads may move into, and where it stands.
   struct Arm {
-    Block* block;
+    BasicBlock* block;
     Arm* outside;
     std::size_t outside_index; // of the statement of `outside` that it belongs to
     bool open;                 // the walk is inside
@@ -45,7 +45,7 @@ private:
     std::size_t index = 0;
   };
 
-  void arm(Block& b) {
+  void arm(BasicBlock& b) {
     poll();
     Arm& a = arms_.emplace_back(Arm{&b, inside_, index_, true});
     inside_ = &a;
@@ -53,7 +53,7 @@ private:
       Statement& s = b.statements[index_];
       for (const Atom& operand : s.operands) mention(operand);
       for (const Label& l : s.labels) scan(l.body);
-      for (Block& inner : s.blocks) arm(inner);
+      for (BasicBlock& inner : s.blocks) arm(inner);
     }
     if (!b.ended) mention(b.result);
     a.open = false;
@@ -62,12 +62,12 @@ private:
   }
 
   // A label may be entered several times: nothing moves into it.
-  void scan(const Block& b) {
+  void scan(const BasicBlock& b) {
     poll();
     for (const Statement& s : b.statements) {
       for (const Atom& operand : s.operands) mention(operand);
       for (const Label& l : s.labels) scan(l.body);
-      for (const Block& inner : s.blocks) scan(inner);
+      for (const BasicBlock& inner : s.blocks) scan(inner);
     }
     if (!b.ended) mention(b.result);
   }
@@ -89,7 +89,7 @@ private:
 } // namespace
 
 void sink_captures(AnfFunction& function) {
-  Block& body = function.body;
+  BasicBlock& body = function.body;
   std::size_t count = 0;
   while (count < body.statements.size() &&
          (body.statements[count].op == Opcode::capture || body.statements[count].op == Opcode::sibling) &&
@@ -102,7 +102,7 @@ void sink_captures(AnfFunction& function) {
   Vector<Point> points = Points(function.variables.size(), reads).in(body);
   // Reads of one block come together, so that the closure dies as early as it can.
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    Block* b = points[i].block;
+    BasicBlock* b = points[i].block;
     if (!b) continue;
     std::size_t first = points[i].index;
     Vector<Statement> together;

@@ -1,5 +1,5 @@
-// How text came to where it is compiled: procedures are copied into their callers, and messages want to know which procedure a
-// piece of text belongs to and which call brought it there. A site is one such call; sites nest.
+// Where the text of an instruction comes from. Procedures are copied into their callers, and messages name the procedure that a piece of text
+// belongs to and the call to which it was copied. A site is one such call; sites nest.
 #pragma once
 
 #include "compiler/compiler.h"
@@ -15,33 +15,33 @@ using bytecode::kNoSite;
 using text::Span;
 
 // A piece of text, and the call by which it came into the procedure that holds it: none for the procedure's own.
-struct Place {
+struct Origin {
   Span span;
   std::uint32_t site = kNoSite;
-  Place() = default;
-  Place(const Span& s, std::uint32_t of = kNoSite) : span(s), site(of) {}
+  Origin() = default;
+  Origin(const Span& s, std::uint32_t of = kNoSite) : span(s), site(of) {}
 };
 
 class Sites {
 public:
   // The site of procedure `name` copied to a call. Beyond bytecode::kDeepestSites the call between is left out, as a tail call
   // would be.
-  std::uint32_t entered(std::string_view name, bool library, Place call);
-  // A place of a procedure's text after the procedure itself was copied to `base`.
-  Place rebased(const Place& place, std::uint32_t base) { return {place.span, rebased_site(place.site, base)}; }
+  std::uint32_t entered(std::string_view name, bool library, Origin call);
+  // An origin in a procedure's text after the procedure itself was copied to `base`.
+  Origin rebased(const Origin& origin, std::uint32_t base) { return {origin.span, rebased_site(origin.site, base)}; }
 
-  // The places of a function name its own table from here on, which holds only what they need; so does the module's table of
+  // The origins of a function name its own table from here on, which holds only what they need; so does the module's table of
   // names, which counts on from that of `ground`.
   void write(bytecode::Function& function, bytecode::Module& module, Ground& ground) const;
 
 private:
   struct Site {
     std::uint32_t procedure = 0; // index of procedures_
-    Place call;
+    Origin call;
     unsigned depth = 1;
   };
   std::uint32_t rebased_site(std::uint32_t site, std::uint32_t base);
-  std::uint32_t intern(std::uint32_t procedure, Place call);
+  std::uint32_t intern(std::uint32_t procedure, Origin call);
   std::uint32_t number(std::uint32_t procedure, bytecode::Module& module, Ground& ground) const;
 
   Vector<Site> sites_;

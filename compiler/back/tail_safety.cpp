@@ -1,3 +1,4 @@
+// See tail_safety.h. What a procedure may end in is found along calls in tail position, until nothing new comes.
 #include "compiler/back/tail_safety.h"
 
 #include <algorithm>

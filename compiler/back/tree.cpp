@@ -155,27 +155,27 @@ const Builtin* Tree::builtin(const Node& node) const {
   return node.op == Opcode::host ? &hosts[node.index] : find_builtin(node.name);
 }
 
-Node* Tree::make(Node::Kind kind, const Place& place) {
+Node* Tree::make(Node::Kind kind, const Origin& origin) {
   Node& n = nodes.emplace_back();
   n.kind = kind;
-  n.place = place;
+  n.origin = origin;
   return &n;
 }
 
-Node* Tree::constant(DatumPtr datum, const Place& place) {
-  Node* n = make(Node::Kind::constant, place);
+Node* Tree::constant(DatumPtr datum, const Origin& origin) {
+  Node* n = make(Node::Kind::constant, origin);
   n->datum = datum;
   return n;
 }
 
-Node* Tree::local(VarId var, const Place& place) {
-  Node* n = make(Node::Kind::local, place);
+Node* Tree::local(VarId var, const Origin& origin) {
+  Node* n = make(Node::Kind::local, origin);
   n->var = var;
   return n;
 }
 
-Node* Tree::primitive(Opcode op, Vector<Node*> operands, const Place& place, std::uint16_t index) {
-  Node* n = make(Node::Kind::primitive, place);
+Node* Tree::primitive(Opcode op, Vector<Node*> operands, const Origin& origin, std::uint16_t index) {
+  Node* n = make(Node::Kind::primitive, origin);
   n->op = op;
   n->index = index;
   n->children = std::move(operands);
@@ -194,11 +194,11 @@ bool accepts(const Node& lambda, std::size_t count) {
   return lambda.rest != kNone && count > lambda.vars.size() && count - lambda.vars.size() <= kLongestRest;
 }
 
-Vector<Node*> gathered(Tree& tree, const Node& lambda, Vector<Node*> operands, const Place& place) {
+Vector<Node*> gathered(Tree& tree, const Node& lambda, Vector<Node*> operands, const Origin& origin) {
   if (lambda.rest == kNone) return operands;
-  Node* list = tree.constant(make_null(), place);
+  Node* list = tree.constant(make_null(), origin);
   while (operands.size() > lambda.vars.size()) {
-    list = tree.primitive(Opcode::cons, {operands.back(), list}, place);
+    list = tree.primitive(Opcode::cons, {operands.back(), list}, origin);
     operands.pop_back();
   }
   operands.push_back(list);

@@ -1,8 +1,9 @@
 // The tree the passes of the back work on: the core language with builtin calls resolved to instructions, letrec cut into
 // strongly connected components and chains of let flattened. Nodes live in an arena (Tree::nodes), variables are numbers, every
-// binding has its own variable; passes make new nodes and never change one that another place may share.
+// binding has its own variable; passes make new nodes and never change one that another part of the tree may share.
 #pragma once
 
+#include "compiler/instructions.h"
 #include "compiler/back/sites.h"
 #include "compiler/compiler.h"
 #include "compiler/core.h"
@@ -48,7 +49,7 @@ struct Node {
   VarId var = kNone;
   std::uint32_t global = 0;
   VarId rest = kNone;
-  Place place;
+  Origin origin;
   DatumPtr datum = nullptr;
   std::string_view name;
   Vector<VarId> vars;
@@ -67,7 +68,6 @@ struct Builtin {
   bool swapped = false;
   std::uint16_t index = 0;
 };
-inline constexpr unsigned kAnyNumber = 65'000;
 
 struct Tree {
   Deque<Node> nodes;
@@ -78,10 +78,10 @@ struct Tree {
 
   // How a call of a node of kind builtin is compiled; nothing for run operators.
   const Builtin* builtin(const Node& node) const;
-  Node* make(Node::Kind kind, const Place& place);
-  Node* constant(DatumPtr datum, const Place& place);
-  Node* local(VarId var, const Place& place);
-  Node* primitive(Opcode op, Vector<Node*> operands, const Place& place, std::uint16_t index = 0);
+  Node* make(Node::Kind kind, const Origin& origin);
+  Node* constant(DatumPtr datum, const Origin& origin);
+  Node* local(VarId var, const Origin& origin);
+  Node* primitive(Opcode op, Vector<Node*> operands, const Origin& origin, std::uint16_t index = 0);
   VarId fresh(std::string_view name);
 };
 
@@ -101,7 +101,7 @@ bool is_false(const Datum& d);
 // True if `lambda` accepts `count` operands.
 bool accepts(const Node& lambda, std::size_t count);
 // The operands of a known call with those of a rest parameter gathered into one list.
-Vector<Node*> gathered(Tree& tree, const Node& lambda, Vector<Node*> operands, const Place& place);
+Vector<Node*> gathered(Tree& tree, const Node& lambda, Vector<Node*> operands, const Origin& origin);
 
 // The tree of a program. Throws Failure where the core nests deeper than kDeepest: a long `cond` or `or` does, for its clauses
 // are one inside the other; what the source itself nests is bounded by the front.

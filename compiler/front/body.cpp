@@ -35,12 +35,12 @@ ExprPtr Expander::expand_value(const Definition& d) {
 }
 
 ExprPtr Expander::expand_lambda(Items levels, Items body, std::string_view name, Span span) {
-  Scope::Mark mark = scope_.mark();
+  Scope::Depth depth = scope_.depth();
   Patterns patterns(*this);
   ExprPtr lambda = start_lambda(levels[0], patterns, name, span);
   ExprPtr inner = levels.size() > 1 ? expand_inner_lambda(levels.subspan(1), body, name, span)
                                     : expand_body(body, span, name.empty() ? "lambda" : name);
-  scope_.release(mark);
+  scope_.release(depth);
   lambda->children.push_back(patterns.nest().close(std::move(inner)));
   return lambda;
 }
@@ -113,7 +113,7 @@ Vector<Binding> Expander::bind_names(std::span<const Definition> items) {
 }
 
 ExprPtr Expander::expand_recursive(std::span<const Definition> items, Items body, Span span, std::string_view owner) {
-  Scope::Mark mark = scope_.mark();
+  Scope::Depth depth = scope_.depth();
   Vector<Binding> bindings = bind_names(items);
   ++recursive_scopes_;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -125,7 +125,7 @@ ExprPtr Expander::expand_recursive(std::span<const Definition> items, Items body
   if (--recursive_scopes_ == 0) references_.clear();
   for (const Binding& b : bindings)
     if (b.variable != nullptr && !in_library_) warnings_.end_scope(b.variable);
-  scope_.release(mark);
+  scope_.release(depth);
   return order_bindings(std::move(bindings), std::move(inner), span);
 }
 

@@ -1,20 +1,24 @@
 // The table of builtins.
 #include "compiler/front/builtins.h"
 
+#include "compiler/instructions.h"
 #include "vm/bytecode/instruction.h"
 #include "vm/bytecode/tensors.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace cairn::compiler {
 
 namespace {
 
-constexpr Builtin kInstructions[] = {
+// Calls of these are expanded.
+constexpr Builtin kExpanded[] = {
     {"+", "+", 0, kMany, Shape::sum},
     {"*", "*", 0, kMany, Shape::sum},
     {"-", "-", 1, kMany, Shape::difference},
@@ -26,50 +30,28 @@ constexpr Builtin kInstructions[] = {
     {">", ">", 1, kMany, Shape::comparison},
     {"<=", "<=", 1, kMany, Shape::comparison},
     {">=", ">=", 1, kMany, Shape::comparison},
-    {"quotient", "quotient", 2, 2, Shape::direct},
-    {"remainder", "remainder", 2, 2, Shape::direct},
-    {"modulo", "modulo", 2, 2, Shape::direct},
     {"atan", "atan", 1, 2, Shape::arctangent},
-    {"magnitude", "abs", 1, 1, Shape::direct},
-    {"exact->inexact", "exact->inexact", 1, 1, Shape::direct},
-    {"inexact", "exact->inexact", 1, 1, Shape::direct},
-    {"exact", "inexact->exact", 1, 1, Shape::direct},
     {"zero?", "=", 1, 1, Shape::sign_test},
     {"positive?", ">", 1, 1, Shape::sign_test},
     {"negative?", "<", 1, 1, Shape::sign_test},
     {"1+", "+", 1, 1, Shape::step},
     {"-1+", "-", 1, 1, Shape::step},
-    {"cons", "cons", 2, 2, Shape::direct},
-    {"car", "car", 1, 1, Shape::direct},
-    {"cdr", "cdr", 1, 1, Shape::direct},
     {"list", "cons", 0, kMany, Shape::list},
     {"cons*", "cons", 1, kMany, Shape::cons_star},
-    {"vector", "vector", 0, kMany, Shape::direct},
-    {"vector-ref", "vector-ref", 2, 2, Shape::direct},
-    {"vector-length", "vector-length", 1, 1, Shape::direct},
-    {"vector-update", "vector-update", 3, 3, Shape::direct},
     {"make-vector", "make-vector", 1, 2, Shape::fill},
     {"make-string", "make-string", 1, 2, Shape::fill},
-    {"list->vector", "list->vector", 1, 1, Shape::direct},
-    {"eq?", "eqv?", 2, 2, Shape::direct},
-    {"eqv?", "eqv?", 2, 2, Shape::direct},
-    {"null?", "null?", 1, 1, Shape::direct},
-    {"pair?", "pair?", 1, 1, Shape::direct},
-    {"vector?", "vector?", 1, 1, Shape::direct},
-    {"procedure?", "procedure?", 1, 1, Shape::direct},
-    {"number?", "number?", 1, 1, Shape::direct},
-    {"complex?", "number?", 1, 1, Shape::direct},
-    {"real?", "number?", 1, 1, Shape::direct},
-    {"integer?", "integer?", 1, 1, Shape::direct},
-    {"exact?", "exact?", 1, 1, Shape::direct},
-    {"boolean?", "boolean?", 1, 1, Shape::direct},
-    {"symbol?", "symbol?", 1, 1, Shape::direct},
-    {"string?", "string?", 1, 1, Shape::direct},
-    {"char?", "char?", 1, 1, Shape::direct},
-    {"not", "not", 1, 1, Shape::direct},
     {"apply", "apply", 2, kMany, Shape::apply},
     {"error", "%error", 1, kMany, Shape::error},
-    {"%error", "%error", 1, 1, Shape::direct},
+};
+
+// Other names of core builtins: name, core.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"magnitude", "abs"},
+    {"inexact", "exact->inexact"},
+    {"exact", "inexact->exact"},
+    {"eq?", "eqv?"},
+    {"complex?", "number?"},
+    {"real?", "number?"},
 };
 
 struct Table {
@@ -78,7 +60,7 @@ struct Table {
   std::unordered_map<std::string_view, const Builtin*> by_name;
 
   Table() {
-    all.assign(std::begin(kInstructions), std::end(kInstructions));
+    all.assign(std::begin(kExpanded), std::end(kExpanded));
     for (unsigned length = 2; length <= 4; ++length)
       for (unsigned bits = 0; bits < 1u << length; ++bits) {
         std::string& name = selectors.emplace_back("c");
@@ -91,12 +73,18 @@ struct Table {
         if (b.name == name) return;
       all.push_back({name, name, least, most, Shape::direct});
     };
+    for (const CoreInstruction& i : kCoreInstructions) direct(i.name, i.least, i.most == kAnyNumber ? kMany : i.most);
     for (const auto& f : bytecode::kNumberFunctions)
       if (f.name.front() != '%') direct(f.name, f.operands, f.operands);
     for (const auto& p : bytecode::kPrimitives) direct(p.name, p.least, p.most);
     for (const auto& t : bytecode::tensor_operators())
       if (t.name.front() != '%') direct(t.name, t.least, t.most);
     for (const auto& r : bytecode::kRunOperators) direct(r.name, r.parameters, r.parameters);
+    for (const auto& [name, core] : kOtherNames) {
+      auto found = std::find_if(all.begin(), all.end(), [core = core](const Builtin& b) { return b.name == core; });
+      const Builtin other{name, core, found->least, found->most, Shape::direct};
+      all.push_back(other);
+    }
     for (const Builtin& b : all) by_name.emplace(b.name, &b);
   }
 };

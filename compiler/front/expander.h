@@ -139,7 +139,7 @@ private:
   };
   Vector<Initialised> parse_bindings(const DatumPtr& bindings, std::string_view form) const;
   ExprPtr expand_initialiser(const Initialised& binding);
-  void end_scope(Scope::Mark mark, std::span<Variable* const> names);
+  void end_scope(Scope::Depth depth, std::span<Variable* const> names);
   ExprPtr make_loop(Variable* loop, ExprPtr lambda, Exprs inits, Span span);
   void put_value_or(Nest& nest, ExprPtr value, Span span);
   bool is_else(const DatumPtr& d) const;

@@ -15,7 +15,7 @@ namespace {
 
 class Order {
 public:
-  Order(Vector<Binding> bindings, Span span) : bindings_(std::move(bindings)), span_(span), placed_(bindings_.size()) {
+  Order(Vector<Binding> bindings, Span span) : bindings_(std::move(bindings)), span_(span), ordered_(bindings_.size()) {
     for (std::size_t i = 0; i < bindings_.size(); ++i) {
       const Binding& b = bindings_[i];
       is_lambda_.push_back(b.variable != nullptr && b.value->kind == Expr::Kind::lambda);
@@ -28,7 +28,7 @@ public:
       if (!is_lambda_[i]) place_value(i);
     Vector<std::size_t> rest;
     for (std::size_t i = 0; i < bindings_.size(); ++i)
-      if (is_lambda_[i] && !placed_[i]) rest.push_back(i);
+      if (is_lambda_[i] && !ordered_[i]) rest.push_back(i);
     place_lambdas(rest);
     return nest_.close(std::move(body));
   }
@@ -57,8 +57,8 @@ private:
         if (known == index_.end()) continue;
         std::size_t to = known->second;
         if (!is_lambda_[to] && to >= value) complain_order(value, to);
-        if (!is_lambda_[to] || placed_[to]) continue;
-        placed_[to] = true;
+        if (!is_lambda_[to] || ordered_[to]) continue;
+        ordered_[to] = true;
         needed.push_back(to);
         work.push_back(to);
       }
@@ -91,7 +91,7 @@ private:
 
   Vector<Binding> bindings_;
   Span span_;
-  Vector<bool> is_lambda_, placed_; // placed_: of lambdas
+  Vector<bool> is_lambda_, ordered_; // ordered_: of lambdas
   Map<const Variable*, std::size_t> index_;
   Nest nest_;
 };

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kDeepestInclude = 200;
 
 // How messages call a file.
-std::string name_of(const Place& place) { return (fs::path(place.folder) / place.path).lexically_normal().string(); }
+std::string name_of(const FileLocation& location) { return (fs::path(location.folder) / location.path).lexically_normal().string(); }
 
 // What a program may write as the name of a file: beneath the folder it is looked for in, wherever that is.
 void check_name(std::string_view name, Span span) {
@@ -31,7 +31,7 @@ void check_name(std::string_view name, Span span) {
 }
 
 // The file of that name beside a source.
-Place beside(const Place& source, std::string_view name, std::uint32_t parent) {
+FileLocation beside(const FileLocation& source, std::string_view name, std::uint32_t parent) {
   return {source.folder, (fs::path(source.path).parent_path() / name).lexically_normal().string(), parent};
 }
 
@@ -45,14 +45,14 @@ bool Loader::import_once(const std::string& file) {
 
 Vector<DatumPtr> Loader::read_main(std::string name, std::string text) {
   fs::path path(name);
-  Place place{path.parent_path().string(), path.filename().string(), static_cast<std::uint32_t>(names_.sources.size())};
-  import_once(name_of(place));
-  return read_source(std::move(name), std::move(text), std::move(place));
+  FileLocation location{path.parent_path().string(), path.filename().string(), static_cast<std::uint32_t>(names_.sources.size())};
+  import_once(name_of(location));
+  return read_source(std::move(name), std::move(text), std::move(location));
 }
 
-Vector<DatumPtr> Loader::read_source(std::string name, std::string text, Place place) {
+Vector<DatumPtr> Loader::read_source(std::string name, std::string text, FileLocation location) {
   auto file = static_cast<std::uint32_t>(names_.sources.size());
-  names_.places.push_back(std::move(place));
+  names_.locations.push_back(std::move(location));
   names_.charges.emplace_back().add(2 * text.size()); // once here and once in the module
   const std::string& kept = names_.sources.emplace_back(text::Source{std::move(name), std::move(text)}).text;
   check_text(kept, file);
@@ -60,20 +60,20 @@ Vector<DatumPtr> Loader::read_source(std::string name, std::string text, Place p
   return read_all(kept, file, begin, kept.size());
 }
 
-void Loader::check_circle(const Place& place, Span from) const {
+void Loader::check_circle(const FileLocation& location, Span from) const {
   std::size_t depth = 0;
-  for (std::uint32_t f = from.file;; f = names_.places[f].parent) {
-    const Place& at = names_.places[f];
-    if (at.folder == place.folder && at.path == place.path) complain(from, fmt::format("'{}' includes itself", name_of(place)));
+  for (std::uint32_t f = from.file;; f = names_.locations[f].parent) {
+    const FileLocation& at = names_.locations[f];
+    if (at.folder == location.folder && at.path == location.path) complain(from, fmt::format("'{}' includes itself", name_of(location)));
     if (++depth > kDeepestInclude) complain(from, "files are included too deeply");
     if (at.parent == f) return;
   }
 }
 
 // Nothing: there is no such file.
-std::optional<std::string> Loader::file_text(const Place& place, Span from) const {
+std::optional<std::string> Loader::file_text(const FileLocation& location, Span from) const {
   std::string text, why;
-  switch (options_.files->read(place.folder, place.path, text, why)) {
+  switch (options_.files->read(location.folder, location.path, text, why)) {
   case Files::Answer::given:
     return text;
   case Files::Answer::none:
@@ -81,12 +81,12 @@ std::optional<std::string> Loader::file_text(const Place& place, Span from) cons
   case Files::Answer::refused:
     break;
   }
-  complain(from, fmt::format("cannot read '{}': {}", name_of(place), why));
+  complain(from, fmt::format("cannot read '{}': {}", name_of(location), why));
 }
 
-Vector<DatumPtr> Loader::read_file(const Place& place, std::string text, Span from) {
-  check_circle(place, from);
-  return read_source(name_of(place), std::move(text), place);
+Vector<DatumPtr> Loader::read_file(const FileLocation& location, std::string text, Span from) {
+  check_circle(location, from);
+  return read_source(name_of(location), std::move(text), location);
 }
 
 Vector<DatumPtr> Loader::include(const DatumPtr& form) {
@@ -95,12 +95,12 @@ Vector<DatumPtr> Loader::include(const DatumPtr& form) {
     complain(form->span, "'include' is written (include \"file\")");
   Span span = items[1]->span;
   check_name(items[1]->text(), span);
-  Place place = beside(names_.places[form->span.file], items[1]->text(), form->span.file);
-  if (options_.files == nullptr) complain(span, fmt::format("cannot read '{}': this program is given no files", name_of(place)));
-  check_circle(place, span);
-  auto text = file_text(place, span);
-  if (!text) complain(span, fmt::format("cannot read '{}'", name_of(place)));
-  return read_file(place, std::move(*text), span);
+  FileLocation location = beside(names_.locations[form->span.file], items[1]->text(), form->span.file);
+  if (options_.files == nullptr) complain(span, fmt::format("cannot read '{}': this program is given no files", name_of(location)));
+  check_circle(location, span);
+  auto text = file_text(location, span);
+  if (!text) complain(span, fmt::format("cannot read '{}'", name_of(location)));
+  return read_file(location, std::move(*text), span);
 }
 
 Vector<DatumPtr> Loader::import(const DatumPtr& form) {
@@ -109,20 +109,20 @@ Vector<DatumPtr> Loader::import(const DatumPtr& form) {
     complain(form->span, "'import' is written (import name)");
   std::string_view name = items[1]->text();
   check_name(name, items[1]->span);
-  Vector<Place> places{beside(names_.places[form->span.file], name, form->span.file)};
+  Vector<FileLocation> locations{beside(names_.locations[form->span.file], name, form->span.file)};
   for (const std::string& folder : options_.library_folders)
-    places.push_back({folder, fs::path(name).lexically_normal().string(), form->span.file});
-  if (options_.files == nullptr) places.clear();
-  for (Place& place : places) {
-    std::string stem = place.path;
+    locations.push_back({folder, fs::path(name).lexically_normal().string(), form->span.file});
+  if (options_.files == nullptr) locations.clear();
+  for (FileLocation& location : locations) {
+    std::string stem = location.path;
     for (const char* ending : {".scm", ".vlad", ""}) {
-      place.path = stem + ending;
-      std::string file = name_of(place);
+      location.path = stem + ending;
+      std::string file = name_of(location);
       if (names_.known_imports.contains(file)) return {};
-      auto text = file_text(place, items[1]->span);
+      auto text = file_text(location, items[1]->span);
       if (!text) continue;
       import_once(file);
-      return read_file(place, std::move(*text), items[1]->span);
+      return read_file(location, std::move(*text), items[1]->span);
     }
   }
   for (const LibraryFile& file : library_files())
@@ -139,7 +139,7 @@ std::uint32_t Loader::library_source(std::uint32_t file) {
   std::uint32_t& known = names_.library_sources[file];
   if (known == 0) {
     const LibraryFile& source = library_files()[file];
-    names_.places.push_back({"", "", static_cast<std::uint32_t>(names_.places.size())});
+    names_.locations.push_back({"", "", static_cast<std::uint32_t>(names_.locations.size())});
     names_.charges.emplace_back();
     names_.sources.push_back({fmt::format("<cairn>/{}.scm", source.name), std::string(source.text)});
     known = static_cast<std::uint32_t>(names_.sources.size());

@@ -24,10 +24,10 @@ public:
   std::uint32_t library_source(std::uint32_t file);
 
 private:
-  Vector<DatumPtr> read_source(std::string name, std::string text, Place place);
-  Vector<DatumPtr> read_file(const Place& place, std::string text, Span from);
-  std::optional<std::string> file_text(const Place& place, Span from) const;
-  void check_circle(const Place& place, Span from) const;
+  Vector<DatumPtr> read_source(std::string name, std::string text, FileLocation location);
+  Vector<DatumPtr> read_file(const FileLocation& location, std::string text, Span from);
+  std::optional<std::string> file_text(const FileLocation& location, Span from) const;
+  void check_circle(const FileLocation& location, Span from) const;
   bool import_once(const std::string& file); // false: it has been imported before
 
   const Options& options_;

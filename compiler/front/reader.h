@@ -8,7 +8,7 @@
 
 namespace cairn::compiler {
 
-// A complaint about a place, thrown inside the front; whoever owns the sources turns it into a Failure.
+// A complaint about a span, thrown inside the front; whoever owns the sources turns it into a Failure.
 struct Complaint {
   Diagnostic diagnostic;
 };

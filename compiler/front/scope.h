@@ -11,8 +11,8 @@ namespace cairn::compiler {
 
 class Scope {
 public:
-  using Mark = std::size_t;
-  Mark mark() const { return trail_.size(); }
+  using Depth = std::size_t;
+  Depth depth() const { return trail_.size(); }
 
   void bind(Variable* v) {
     auto& bindings = names_[v->name];
@@ -20,9 +20,9 @@ public:
     trail_.push_back(&bindings);
   }
 
-  // Ends every binding made since `mark`.
-  void release(Mark mark) {
-    while (trail_.size() > mark) {
+  // Ends every binding made since the stack had this depth.
+  void release(Depth depth) {
+    while (trail_.size() > depth) {
       trail_.back()->pop_back();
       trail_.pop_back();
     }

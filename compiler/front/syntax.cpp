@@ -197,8 +197,8 @@ ExprPtr Expander::expand_initialiser(const Initialised& binding) {
 }
 
 // The scope of a form that binds `names` by choice: each should be used.
-void Expander::end_scope(Scope::Mark mark, std::span<Variable* const> names) {
-  scope_.release(mark);
+void Expander::end_scope(Scope::Depth depth, std::span<Variable* const> names) {
+  scope_.release(depth);
   for (const Variable* v : names)
     if (!in_library_) warnings_.end_scope(v);
 }
@@ -212,7 +212,7 @@ ExprPtr Expander::expand_plain_let(const DatumPtr& form, Items items) {
   Vector<Initialised> bindings = parse_bindings(items[1], "let");
   Exprs inits;
   for (const Initialised& b : bindings) inits.push_back(expand_initialiser(b));
-  Scope::Mark mark = scope_.mark();
+  Scope::Depth depth = scope_.depth();
   Patterns patterns(*this);
   Vector<Variable*> variables, names;
   for (const Initialised& b : bindings) {
@@ -222,13 +222,13 @@ ExprPtr Expander::expand_plain_let(const DatumPtr& form, Items items) {
   if (!bindings.empty()) patterns.nest().put_let(std::move(variables), std::move(inits), form->span);
   patterns.take_apart();
   ExprPtr body = expand_body(items.subspan(2), form->span, "let");
-  end_scope(mark, names);
+  end_scope(depth, names);
   return patterns.nest().close(std::move(body));
 }
 
 ExprPtr Expander::expand_let_star(const DatumPtr& form, Items items) {
   if (items.size() < 3) complain(form->span, "'let*' needs bindings and a body");
-  Scope::Mark mark = scope_.mark();
+  Scope::Depth depth = scope_.depth();
   Patterns patterns(*this);
   Vector<Variable*> names;
   for (const Initialised& b : parse_bindings(items[1], "let*")) {
@@ -239,7 +239,7 @@ ExprPtr Expander::expand_let_star(const DatumPtr& form, Items items) {
     patterns.take_apart();
   }
   ExprPtr body = expand_body(items.subspan(2), form->span, "let*");
-  end_scope(mark, names);
+  end_scope(depth, names);
   return patterns.nest().close(std::move(body));
 }
 
@@ -262,10 +262,10 @@ ExprPtr Expander::expand_named_let(const DatumPtr& form, Items items) {
   for (const Initialised& b : bindings) inits.push_back(expand_initialiser(b));
   for (std::size_t i = bindings.size(); i-- > 0;)
     parameters = make_pair(bindings[i].target, std::move(parameters), items[2]->span);
-  Scope::Mark mark = scope_.mark();
+  Scope::Depth depth = scope_.depth();
   Variable* loop = bind(items[1]);
   ExprPtr lambda = expand_lambda(Items(&parameters, 1), items.subspan(3), items[1]->text(), form->span);
-  end_scope(mark, {&loop, 1});
+  end_scope(depth, {&loop, 1});
   return make_loop(loop, std::move(lambda), std::move(inits), form->span);
 }
 
@@ -296,7 +296,7 @@ ExprPtr Expander::expand_do(const DatumPtr& form, Items items) {
   auto lambda = make_expr(Expr::Kind::lambda, form->span);
   lambda->name = "do";
   lambda->library = in_library_;
-  Scope::Mark mark = scope_.mark();
+  Scope::Depth depth = scope_.depth();
   Patterns patterns(*this);
   for (const DatumPtr& name : names) lambda->variables.push_back(patterns.target(name));
   ExprPtr test = expand_test(end[0]);
@@ -306,7 +306,7 @@ ExprPtr Expander::expand_do(const DatumPtr& form, Items items) {
   auto again = make_expr(Expr::Kind::call, form->span);
   again->children.push_back(make_local(loop, form->span));
   for (const DatumPtr& step : steps) again->children.push_back(expand(step));
-  scope_.release(mark);
+  scope_.release(depth);
   round->children.push_back(std::move(again));
   ExprPtr next = round->children.size() == 1 ? std::move(round->children[0]) : std::move(round);
   lambda->children.push_back(make_if(std::move(test), std::move(result), std::move(next), form->span));

@@ -61,8 +61,8 @@ void Warnings::hides(const Datum& symbol, Span hidden, bool top_level) {
 }
 
 std::vector<Diagnostic> Warnings::take(const Deque<text::Source>& sources) {
-  auto place = [](const Warning& w) { return std::tuple(w.span.file, w.span.begin, w.kind); };
-  std::stable_sort(all_.begin(), all_.end(), [&](const Warning& a, const Warning& b) { return place(a) < place(b); });
+  auto location = [](const Warning& w) { return std::tuple(w.span.file, w.span.begin, w.kind); };
+  std::stable_sort(all_.begin(), all_.end(), [&](const Warning& a, const Warning& b) { return location(a) < location(b); });
   std::vector<Diagnostic> out;
   for (const Warning& w : all_) {
     if (out.size() == kMostWarnings) {

@@ -22,7 +22,7 @@ public:
   void allow_new_version(const DatumPtr& target, const DatumPtr& init);
   void hides(const Datum& symbol, Span hidden, bool top_level);
 
-  // All of them by their place in the sources.
+  // All of them by their location in the sources.
   std::vector<Diagnostic> take(const Deque<text::Source>& sources);
 
 private:
@@ -36,7 +36,7 @@ private:
   void unused(std::string_view name, Span span);
 
   Set<const Variable*> used_;
-  Set<std::uint64_t> new_versions_; // places of symbols
+  Set<std::uint64_t> new_versions_; // locations of symbols
   Vector<Warning> all_;
 };
 

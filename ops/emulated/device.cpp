@@ -95,9 +95,9 @@ public:
   bool supports(const Operator& op) const override { return op.kernel != nullptr; }
 
   void launch(StreamKind stream, const Launch& launch) override {
-    this->stream(stream).wait_for_place(meter());
+    this->stream(stream).wait_until_not_full(meter());
     Work work;
-    work.room = ledger().scratch_room();
+    work.scratch_limit = ledger().scratch_headroom();
     work.name = launch.op.name;
     work.kernel = launch.op.kernel;
     work.inputs.assign(launch.call.inputs.begin(), launch.call.inputs.end());
@@ -118,7 +118,7 @@ public:
   void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) override {
     if (bytes == 0) return;
     Stream& copies = stream(StreamKind::copy_out);
-    copies.wait_for_place(meter());
+    copies.wait_until_not_full(meter());
     Work work = copy(to, static_cast<const std::byte*>(from.data) + offset, bytes);
     const std::shared_ptr<Reader> reader = work.reader = std::make_shared<Reader>();
     Block* const reads[] = {const_cast<Block*>(&from)}; // blocks are the device's; reading leaves a ticket
@@ -157,7 +157,7 @@ private:
       stream(StreamKind::copy_in).wait_for(ordering_.last(StreamKind::copy_in), meter());
       staged_ = 0;
     }
-    stream(StreamKind::copy_in).wait_for_place(meter());
+    stream(StreamKind::copy_in).wait_until_not_full(meter());
     staged_ += bytes;
     Work work = copy(static_cast<std::byte*>(to.data) + offset, nullptr, bytes);
     work.staged = std::make_unique_for_overwrite<std::byte[]>(work.bytes);

@@ -39,14 +39,14 @@ void Faults::raise() {
 }
 
 // The first stretch that ends behind `at`, which begins there or later.
-RaceChecker::Place RaceChecker::split(std::uintptr_t at) {
-  Place place = memory_.lower_bound(at);
-  if (place == memory_.begin()) return place;
-  const Place previous = std::prev(place);
-  if (previous->second.end <= at) return place;
-  place = memory_.emplace_hint(place, at, previous->second);
+RaceChecker::Position RaceChecker::split(std::uintptr_t at) {
+  Position position = memory_.lower_bound(at);
+  if (position == memory_.begin()) return position;
+  const Position previous = std::prev(position);
+  if (previous->second.end <= at) return position;
+  position = memory_.emplace_hint(position, at, previous->second);
   previous->second.end = at;
-  return place;
+  return position;
 }
 
 void RaceChecker::use(const Piece& piece, std::string_view name, const Block& block, std::uintptr_t begin, std::uintptr_t end,
@@ -61,26 +61,26 @@ void RaceChecker::use(const Piece& piece, std::string_view name, const Block& bl
     needs.push_back(Need{before, wrote, before.ticket <= piece.known[index_of(before.stream)], block_begin,
                          block_begin + static_cast<std::uintptr_t>(block.bytes)});
   };
-  Place place = split(begin);
+  Position position = split(begin);
   split(end);
   if (write) {
-    while (place != memory_.end() && place->first < end) {
-      require(place->second.writer, true);
-      for (const Worker& reader : place->second.readers) require(reader, false);
-      place = memory_.erase(place);
+    while (position != memory_.end() && position->first < end) {
+      require(position->second.writer, true);
+      for (const Worker& reader : position->second.readers) require(reader, false);
+      position = memory_.erase(position);
     }
-    memory_.emplace_hint(place, begin, Stretch{end, self, {}});
+    memory_.emplace_hint(position, begin, Stretch{end, self, {}});
     return;
   }
   for (std::uintptr_t at = begin; at < end;) {
-    if (place == memory_.end() || place->first > at) { // nobody has used it yet
-      const std::uintptr_t to = place == memory_.end() ? end : std::min(end, place->first);
-      place = memory_.emplace_hint(place, at, Stretch{to, {}, {}});
+    if (position == memory_.end() || position->first > at) { // nobody has used it yet
+      const std::uintptr_t to = position == memory_.end() ? end : std::min(end, position->first);
+      position = memory_.emplace_hint(position, at, Stretch{to, {}, {}});
     }
-    require(place->second.writer, true);
-    place->second.readers[index_of(self.stream)] = self;
-    at = place->second.end;
-    ++place;
+    require(position->second.writer, true);
+    position->second.readers[index_of(self.stream)] = self;
+    at = position->second.end;
+    ++position;
   }
 }
 

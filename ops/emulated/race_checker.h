@@ -62,8 +62,8 @@ private:
     Worker writer;
     std::array<Worker, kStreams> readers;
   };
-  using Place = std::map<std::uintptr_t, Stretch>::iterator;
-  Place split(std::uintptr_t at);
+  using Position = std::map<std::uintptr_t, Stretch>::iterator;
+  Position split(std::uintptr_t at);
   std::map<std::uintptr_t, Stretch> memory_;
 };
 

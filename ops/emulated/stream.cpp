@@ -1,7 +1,7 @@
 // Worker threads. Work waits for earlier work only, so waiting cannot go round in a circle.
 #include "ops/emulated/stream.h"
 
-#include "ops/cpu/workers.h"
+#include "ops/cpu/device/workers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -38,7 +38,7 @@ template <class Done> void Stream::wait(std::unique_lock<std::mutex>& lock, cons
   while (!finished_.wait_for(lock, kLook, done)) meter->poll();
 }
 
-void Stream::wait_for_place(const Meter* meter) {
+void Stream::wait_until_not_full(const Meter* meter) {
   std::unique_lock lock(mutex_);
   wait(lock, meter, [this] { return queue_.size() < kMostQueued; });
 }
@@ -110,13 +110,13 @@ void Stream::perform(Work& work, Streams& all, Faults& faults) {
   if (work.kernel == nullptr) return copy(work);
   if (meter_.cancelled()) return;
   try {
-    meter_.lend(work.room);
+    meter_.lend(work.scratch_limit);
     work.kernel(KernelCall{work.inputs, work.outputs, work.attributes});
     scratch_peak_.store(std::max(scratch_peak(), meter_.peak()), std::memory_order_relaxed);
   } catch (const Cancelled&) { // the device goes, and nobody looks at results any more
   } catch (const ScratchExceeded& e) {
     faults.note_memory(fmt::format("{}: {} bytes of scratch memory wanted, but {} were left of the budget when it was queued", work.name,
-                                   e.bytes, work.room));
+                                   e.bytes, work.scratch_limit));
   } catch (const std::exception& e) { // against the contract of kernels, but it must not get lost
     faults.note(fmt::format("{}: {}", work.name, e.what()));
   }

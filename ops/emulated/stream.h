@@ -29,7 +29,7 @@ struct Work {
   std::vector<View> inputs, outputs;
   Attributes attributes;
 
-  std::int64_t room = 0; // scratch memory that it may take
+  std::int64_t scratch_limit = 0; // bytes of scratch memory that it may take
 
   void* to = nullptr;
   const void* from = nullptr;
@@ -63,14 +63,14 @@ public:
   void start(Streams& all, Faults& faults);
   // The device goes: nobody looks at results any more, and what is queued is left undone.
   void end() { meter_.cancel(); }
-  // While very much is queued. Cancelled, by the meter.
-  void wait_for_place(const Meter* meter);
-  // After that there is one.
+  // Waits while kMostQueued pieces of work are queued. Throws Cancelled if the meter says so.
+  void wait_until_not_full(const Meter* meter);
+  // After that wait.
   void push(Work work);
-  // Of any thread: until that piece of work has been done. Cancelled, by the meter, if there is one.
+  // May be called from any thread: waits until that piece of work has been done. Throws Cancelled if there is a meter and it says so.
   void wait_for(Ticket ticket, const Meter* meter = nullptr);
   Ticket done() const { return done_.load(std::memory_order_relaxed); }
-  // That a kernel had at once, so far.
+  // The most bytes of scratch memory that a kernel of this stream has had at once.
   std::int64_t scratch_peak() const { return scratch_peak_.load(std::memory_order_relaxed); }
 
 private:
@@ -85,7 +85,7 @@ private:
   std::deque<Work> queue_;
   std::atomic<Ticket> done_ = 0;
   std::atomic<std::int64_t> scratch_peak_ = 0;
-  Meter meter_; // of the kernels here, which the machine's own does not stop
+  Meter meter_; // of the kernels of this stream: they are not stopped when the machine is cancelled
   bool ending_ = false;
   std::thread thread_;
 };

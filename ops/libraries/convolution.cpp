@@ -1,12 +1,12 @@
 // Convolutions of the module cairn_math, by oneDNN. Tensors are taken as they lie, channels closest; only weights are brought
 // into the order that the primitive wants. Primitives take long to make and are kept, by everything that describes them.
 //
-// Where windows are at every place, what is large is made from what is small by a convolution too, of windows turned by half a
+// Where windows are at every position, what is large is made from what is small by a convolution too, of windows turned by half a
 // circle: with channels closest, that one is the faster primitive.
 #include "ops/libraries/convolution.h"
 
 #include "ops/libraries/onednn.h"
-#include "ops/libraries/room.h"
+#include "ops/libraries/headroom.h"
 #include "ops/libraries/weight_order.h"
 
 #include <dnnl.hpp>
@@ -25,7 +25,7 @@ using cairn::ops::math::describe;
 using cairn::ops::math::describe_gradient;
 using cairn::ops::math::layout_of;
 using cairn::ops::math::PlainWeights;
-using cairn::ops::math::Room;
+using cairn::ops::math::Headroom;
 using cairn::ops::math::WeightOrder;
 using dnnl::memory;
 constexpr std::size_t kMostKept = 512; // primitives
@@ -101,13 +101,13 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
     fast = keep(forward, forward.weights_desc(), Forward(forward));
   } else if (c.kind == CAIRN_MATH_TO_LARGE) {
     memory::dims around, beyond;
-    bool every_place = c.groups == 1;
+    bool every_position = c.groups == 1;
     for (int i = 3 - c.axes; i < 3; ++i) {
       around.push_back(c.dilation[i] * (c.kernel[i] - 1) - c.padding[i]);
       beyond.push_back(c.dilation[i] * (c.kernel[i] - 1) - c.padding_after[i]);
-      every_place = every_place && c.stride[i] == 1 && around.back() >= 0 && beyond.back() >= 0;
+      every_position = every_position && c.stride[i] == 1 && around.back() >= 0 && beyond.back() >= 0;
     }
-    if (every_place) {
+    if (every_position) {
       std::swap(dims[0], dims[1]);
       const memory::desc turned(dims, memory::data_type::f32, memory::format_tag::any);
       const Forward::primitive_desc back = describe<Forward>(engine(), attributes, dnnl::prop_kind::forward_training, direct,
@@ -134,21 +134,21 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
 
 // Whatever oneDNN makes or runs in a thread after this is for that thread alone. Null: not by oneDNN, or not now.
 std::shared_ptr<const Prepared> prepared(const cairn_math_convolution& c) {
-  const Room room;
-  if (!room) return nullptr;
+  const Headroom headroom;
+  if (!headroom) return nullptr;
   omp_set_num_threads(1);
   static std::mutex mutex;
   static std::map<Key, std::shared_ptr<const Prepared>> known;
   const std::lock_guard lock(mutex);
   if (known.size() >= kMostKept) known.clear();
-  const auto [place, fresh] = known.try_emplace(key_of(c));
+  const auto [found, fresh] = known.try_emplace(key_of(c));
   if (fresh) {
     try {
-      place->second = make(c);
-    } catch (const dnnl::error&) { // not by oneDNN: the empty place says so
+      found->second = make(c);
+    } catch (const dnnl::error&) { // not by oneDNN: the empty entry says so
     }
   }
-  return place->second;
+  return found->second;
 }
 
 int64_t padded(std::size_t bytes) { return static_cast<int64_t>((bytes + 63) / 64 * 64); }
@@ -187,8 +187,8 @@ int cairn_math_same_order(const cairn_math_convolution* one, const cairn_math_co
 int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_t end) {
   try {
     const std::shared_ptr<const Prepared> p = prepared(*call);
-    const Room room;
-    if (p == nullptr || !room) return 1;
+    const Headroom headroom;
+    if (p == nullptr || !headroom) return 1;
     if (p->order) {
       p->order->arrange(plain_weights(*call), begin, end, call->arranged);
       return 0;
@@ -224,8 +224,8 @@ int cairn_math_convolve(const cairn_math_convolution* call) {
   const cairn_math_convolution& c = *call;
   try {
     const std::shared_ptr<const Prepared> p = prepared(c);
-    const Room room;
-    if (p == nullptr || !room) return 1;
+    const Headroom headroom;
+    if (p == nullptr || !headroom) return 1;
     dnnl::stream stream(engine());
     const memory small(p->small, engine(), c.small_data), large(p->large, engine(), c.large_data);
     memory plain(p->plain_weights, engine(), c.weights_data);

@@ -11,7 +11,7 @@ extern "C" {
 /* Which of the three is written. */
 typedef enum cairn_math_written { CAIRN_MATH_TO_SMALL, CAIRN_MATH_TO_LARGE, CAIRN_MATH_TO_WEIGHTS } cairn_math_written;
 
-/* f32. Windows at the places of `small` slide over `large`; both lie with channels closest, without gaps. Weights are
+/* f32. Windows at the positions of `small` slide over `large`; both lie with channels closest, without gaps. Weights are
    [small_channels, large_channels / groups, kernel...], row-major. Of the sizes the last `axes` count, the others are not looked at
    but are part of what a kept primitive is known by. */
 typedef struct cairn_math_convolution {
@@ -19,7 +19,7 @@ typedef struct cairn_math_convolution {
   int axes;
   int64_t batch, groups, small_channels, large_channels;
   int64_t small[3], large[3], kernel[3], stride[3], padding[3], dilation[3];
-  int64_t padding_after[3]; /* at the far end; less than windows need where they leave places over */
+  int64_t padding_after[3]; /* at the far end; less than windows need where they leave positions over */
   float *small_data, *large_data, *weights_data;
   float* bias_data; /* for each of small_channels; null: none */
   float* arranged;  /* the weights in the order that the library wants; null: they are brought into it and out of it */

@@ -3,7 +3,7 @@
 #include "ops/libraries/math.h"
 
 #include "ops/libraries/onednn.h"
-#include "ops/libraries/room.h"
+#include "ops/libraries/headroom.h"
 
 #include <cblas.h>
 #include <dnnl.hpp>
@@ -69,8 +69,8 @@ int bf16(const cairn_math_gemm& g) {
 
 int gemm(const cairn_math_gemm* call) {
   if (!fits(*call)) return 1;
-  const cairn::ops::math::Room room;
-  if (!room) return 1;
+  const cairn::ops::math::Headroom headroom;
+  if (!headroom) return 1;
   omp_set_num_threads(1); // of this thread alone
   try {
     switch (call->type) {

@@ -36,8 +36,8 @@ std::optional<WeightOrder> WeightOrder::of(const dnnl::memory::desc& weights, in
   order.small_ = channels[turned ? 1 : 0];
   order.large_ = channels[turned ? 0 : 1];
   order.turned_ = turned;
-  order.place_stride_ = d.strides[rank - 1];
-  std::int64_t next = order.place_stride_;
+  order.tap_stride_ = d.strides[rank - 1];
+  std::int64_t next = order.tap_stride_;
   for (std::size_t i = rank; i-- > 2; next *= d.sizes[i])
     if (d.sizes[i] != 1 && d.strides[i] != next) return std::nullopt;
   const Channels& closest = order.small_.within == 1 ? order.small_ : order.large_;
@@ -46,27 +46,27 @@ std::optional<WeightOrder> WeightOrder::of(const dnnl::memory::desc& weights, in
 }
 
 void WeightOrder::arrange(const PlainWeights& from, std::int64_t begin, std::int64_t end, float* to) const {
-  const std::int64_t places = from.places, of_small = from.large * places, of_block = large_.block * places;
-  const std::int64_t first_place = turned_ ? (places - 1) * place_stride_ : 0, step = turned_ ? -place_stride_ : place_stride_;
+  const std::int64_t taps = from.taps, of_small = from.large * taps, of_block = large_.block * taps;
+  const std::int64_t first_tap = turned_ ? (taps - 1) * tap_stride_ : 0, step = turned_ ? -tap_stride_ : tap_stride_;
   for (std::int64_t first = begin; first < end; first += small_.block)
     for (std::int64_t l = 0; l < from.large; l += large_.block) {
-      const float* const plain = from.data + first * of_small + l * places;
+      const float* const plain = from.data + first * of_small + l * taps;
       float* const block = to + small_.at(first) + large_.at(l);
-      if (small_.within == 1) { // a row goes through the large channels of the block and their places
+      if (small_.within == 1) { // a row goes through the large channels of the block and their taps
         for (std::int64_t s = 0; s < small_.block; ++s) prefetch(plain + s * of_small + of_block, of_block);
         across_rows(plain, of_small, small_.block, of_block, [&, channel = block, k = std::int64_t(0)]() mutable {
-          float* const at = channel + first_place + k * step;
-          if (++k == places) {
+          float* const at = channel + first_tap + k * step;
+          if (++k == taps) {
             k = 0;
             channel += large_.within;
           }
           return at;
         });
-      } else { // a row is the places of one large channel
+      } else { // a row is the taps of one large channel
         for (std::int64_t s = 0; s < small_.block; ++s) {
           prefetch(plain + (s + 1) * of_small, of_block);
-          across_rows(plain + s * of_small, places, large_.block, places,
-                      [at = block + s * small_.within + first_place, step]() mutable { return std::exchange(at, at + step); });
+          across_rows(plain + s * of_small, taps, large_.block, taps,
+                      [at = block + s * small_.within + first_tap, step]() mutable { return std::exchange(at, at + step); });
         }
       }
     }

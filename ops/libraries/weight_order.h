@@ -1,6 +1,6 @@
 // The order in which a primitive wants the weights of a convolution, where it is one of blocks of channels, and bringing weights
 // into it. oneDNN's own reorders take an element at a time for these, which is up to a tenth of a convolution of many channels
-// and few places.
+// and few positions.
 #pragma once
 
 #include <dnnl.hpp>
@@ -10,10 +10,10 @@
 
 namespace cairn::ops::math {
 
-// Weights lie row-major as [small, large, places], places in the window being one axis.
+// Weights lie row-major as [small, large, taps], the taps of the window being one axis.
 struct PlainWeights {
   const float* data;
-  std::int64_t large, places;
+  std::int64_t large, taps;
 };
 
 class WeightOrder {
@@ -33,7 +33,7 @@ private:
   };
 
   Channels small_, large_;
-  std::int64_t place_stride_ = 0;
+  std::int64_t tap_stride_ = 0;
   bool turned_ = false;
 };
 

@@ -1,6 +1,6 @@
-// The same elements in other places: put beside each other, cut out, repeated, reversed, moved, and triangles of matrices.
-#include "ops/cpu/copy.h"
-#include "ops/cpu/groups.h"
+// The same elements at other positions: put beside each other, cut out, repeated, reversed, moved, and triangles of matrices.
+#include "ops/cpu/loops/copy.h"
+#include "ops/cpu/loops/groups.h"
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"
 

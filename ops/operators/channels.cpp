@@ -1,7 +1,7 @@
 // Vectors with a number for each channel, beside tensors whose channels are on axis 1: what forward rules over space are made of, since a
 // rule that composes terms does not know how many axes they have.
-#include "ops/cpu/copy.h"
-#include "ops/cpu/reduce.h"
+#include "ops/cpu/loops/copy.h"
+#include "ops/cpu/reduce/reduce.h"
 #include "ops/operators/definitions.h"
 
 #include <fmt/format.h>

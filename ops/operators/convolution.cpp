@@ -1,5 +1,5 @@
 // Convolution, its transpose, and what their reverse rules need. The gradient by the input of one is the other, so three kernels do for all.
-#include "ops/cpu/convolution.h"
+#include "ops/cpu/spatial/convolution.h"
 
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"
@@ -56,7 +56,7 @@ void infer_convolve(const Call& call, ResultTypes& results) {
   Sizes sizes = spatial_sizes(x);
   for (int i = 0; i < kMostSpatial; ++i) {
     std::int64_t& size = sizes[static_cast<std::size_t>(i)];
-    size = c.windows.places(i, size);
+    size = c.windows.positions(i, size);
     if (size <= 0)
       throw OperatorError(fmt::format("{}: windows of weights of shape {} do not fit into an input of shape {}", shown_name(call.op),
                                       w.text(), x.text()));

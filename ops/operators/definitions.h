@@ -7,7 +7,7 @@
 
 namespace cairn::ops {
 
-// One for each operator, in the file of its family. A missing one does not link.
+// The definitions, one for each operator, each in the source of its family. A missing one is an error of the linker.
 namespace definitions {
 // clang-format off
 #define X(id, signature, text) extern const Definition id;
@@ -33,7 +33,7 @@ std::int64_t integer_or(const Attributes& attributes, std::size_t n, std::int64_
 double number_or(const Attributes& attributes, std::size_t n, double otherwise);
 Attributes attributes(std::initializer_list<Attribute> values);
 
-// Shape rule of what is like its first operand.
+// The shape rule of operators whose result has type and shape of the first operand.
 void infer_same(const Call& call, ResultTypes& results);
 // Zeros like a tensor: of its type, on its device, of this shape.
 Tensor zeros(Runtime& runtime, const Tensor& like, const Shape& shape);
@@ -41,8 +41,8 @@ Tensor zeros(Runtime& runtime, const Tensor& like, const Shape& shape);
 bool wanted(const VjpCall& call, unsigned input);
 // An operator on the cotangent of the first output, which is not looked at again, and more; in the cotangent's memory if that is to be had.
 Tensor over_cotangent(const VjpCall& call, OperatorId op, std::initializer_list<Tensor> more, const Attributes& attributes = {});
-// The cotangent of the first output, taken out of `given` and not used because work was stopped: the sweep will begin again with
-// it.
+// Puts the cotangent of the first output, which was taken out of `given`, back there because work was stopped: the sweep will begin
+// this record again with it.
 void give_back(const VjpCall& call, Tensor& cotangent);
 // A cotangent as computed in the shape and type of the result, brought to those of an input: summed where that was stretched.
 Tensor fit(Runtime& runtime, Tensor cotangent, const Tensor& input);

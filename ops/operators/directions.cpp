@@ -1,7 +1,7 @@
 // See directions.h.
 #include "ops/operators/directions.h"
 
-#include "ops/cpu/jets.h"
+#include "ops/jets.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>
@@ -13,9 +13,9 @@ namespace cairn::ops::rules {
 void check_directions(const Call& call) {
   const std::string_view who = shown_name(call.op);
   if (call.inputs.size() < 2) throw OperatorError(fmt::format("{}: a direction is missing", who));
-  if (call.inputs.size() - 1 > cpu::kMostDirections)
+  if (call.inputs.size() - 1 > kMostDirections)
     throw OperatorError(
-        fmt::format("{}: derivatives are there up to order {}, not {}", who, cpu::kMostDirections, call.inputs.size() - 1));
+        fmt::format("{}: derivatives are there up to order {}, not {}", who, kMostDirections, call.inputs.size() - 1));
   for (const Tensor& t : call.inputs)
     if (!(t.shape == call.inputs[0].shape))
       throw OperatorError(fmt::format("{}: shapes {} and {} are not the same", who, call.inputs[0].shape.text(), t.shape.text()));

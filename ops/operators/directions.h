@@ -1,5 +1,5 @@
 // Derivatives along directions as operators of their own, (x, directions ...): linear in each direction, and the derivative by x
-// has one direction more. Their kernels compute with jets (ops/cpu/jets.h).
+// has one direction more. Their kernels compute with jets (ops/jets.h).
 #pragma once
 
 #include "ops/operator.h"

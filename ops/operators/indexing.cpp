@@ -1,5 +1,5 @@
 // Elements by their indices: rows of a table, elements along an axis, the reverse of both, and indices as vectors of 0 and 1.
-#include "ops/cpu/indexing.h"
+#include "ops/cpu/elements/indexing.h"
 
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"
@@ -19,7 +19,7 @@ void check_integers(const Call& call, unsigned operand) {
 
 int axis_of(const Call& call) { return axis_in(shown_name(call.op), call.attributes[0].integer(), call.inputs[0].rank()); }
 
-Places along_axis(const Call& call) { return {1, call.inputs[0].shape[axis_of(call)]}; }
+IndexBound along_axis(const Call& call) { return {1, call.inputs[0].shape[axis_of(call)]}; }
 
 // --- embedding
 
@@ -32,7 +32,7 @@ void infer_embedding(const Call& call, ResultTypes& results) {
   for (int i = 1; i < table.rank(); ++i) results[0].shape.push_back(table.shape[i]);
 }
 
-Places rows_of_table(const Call& call) { return {1, call.inputs[0].shape[0]}; }
+IndexBound rows_of_table(const Call& call) { return {1, call.inputs[0].shape[0]}; }
 
 void embedding_vjp_rule(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
@@ -45,7 +45,7 @@ void infer_embedding_vjp(const Call& call, ResultTypes& results) {
   results[0].shape = Shape{std::span<const std::int64_t>(call.attributes[0].list())};
 }
 
-Places rows_of_result(const Call& call) { return {1, call.attributes[0].list()[0]}; }
+IndexBound rows_of_result(const Call& call) { return {1, call.attributes[0].list()[0]}; }
 
 // --- gather
 
@@ -106,7 +106,7 @@ void infer_one_hot(const Call& call, ResultTypes& results) {
   results[0].dtype = static_cast<DType>(rules::integer_or(call.attributes, 1, static_cast<std::int64_t>(DType::f32)));
 }
 
-Places below_size(const Call& call) { return {0, call.attributes[0].integer()}; }
+IndexBound below_size(const Call& call) { return {0, call.attributes[0].integer()}; }
 
 } // namespace
 
@@ -116,17 +116,17 @@ constinit const Definition embedding = {.infer = infer_embedding,
                                         .kernel = cpu::embedding,
                                         .vjp = embedding_vjp_rule,
                                         .keep = keep_input(1),
-                                        .places = rows_of_table};
-constinit const Definition embedding_vjp = {.infer = infer_embedding_vjp, .kernel = cpu::embedding_vjp, .places = rows_of_result};
+                                        .indices = rows_of_table};
+constinit const Definition embedding_vjp = {.infer = infer_embedding_vjp, .kernel = cpu::embedding_vjp, .indices = rows_of_result};
 constinit const Definition gather = {
-    .infer = infer_gather, .kernel = cpu::gather, .vjp = gather_vjp, .keep = keep_input(1), .places = along_axis};
+    .infer = infer_gather, .kernel = cpu::gather, .vjp = gather_vjp, .keep = keep_input(1), .indices = along_axis};
 constinit const Definition scatter_add = {.infer = infer_scatter_add,
                                           .kernel = cpu::scatter_add,
                                           .vjp = scatter_add_vjp,
                                           .jvp = scatter_add_jvp,
                                           .keep = keep_input(1),
-                                          .places = along_axis};
-constinit const Definition one_hot = {.infer = infer_one_hot, .kernel = cpu::one_hot, .places = below_size};
+                                          .indices = along_axis};
+constinit const Definition one_hot = {.infer = infer_one_hot, .kernel = cpu::one_hot, .indices = below_size};
 
 } // namespace definitions
 

@@ -1,5 +1,5 @@
 // Tensors put behind each other, and tensors with more or fewer elements at their borders.
-#include "ops/cpu/copy.h"
+#include "ops/cpu/loops/copy.h"
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"
 

@@ -1,5 +1,5 @@
-// Types, places and layouts of elements: cast, copies, and views, which share the memory of their operand.
-#include "ops/cpu/copy.h"
+// Types, residence and layouts of elements: cast, copies, and views, which share the memory of their operand.
+#include "ops/cpu/loops/copy.h"
 #include "ops/operators/definitions.h"
 
 #include <fmt/format.h>

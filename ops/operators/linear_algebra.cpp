@@ -1,6 +1,6 @@
 // Small dense linear algebra: Cholesky factors, solutions of linear equations, determinants. Rules are products and solutions
 // again (Giles, "Collected matrix derivative results", 2008).
-#include "ops/cpu/linear_algebra.h"
+#include "ops/cpu/matrices/linear_algebra.h"
 
 #include "ops/operators/definitions.h"
 #include "ops/operators/directions.h"

@@ -1,5 +1,5 @@
 // Losses: how far results are from targets, as one number.
-#include "ops/cpu/losses.h"
+#include "ops/cpu/reduce/losses.h"
 
 #include "ops/operators/definitions.h"
 
@@ -56,8 +56,8 @@ void infer_cross_entropy(const Call& call, ResultTypes& results) {
   results[0].dtype = floating_of(logits.dtype);
 }
 
-Places among_classes(const Call& call) { return {1, call.inputs[0].shape[1]}; }
-Places among_classes_vjp(const Call& call) { return {2, call.inputs[1].shape[1]}; }
+IndexBound among_classes(const Call& call) { return {1, call.inputs[0].shape[1]}; }
+IndexBound among_classes_vjp(const Call& call) { return {2, call.inputs[1].shape[1]}; }
 
 void cross_entropy_vjp_rule(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
@@ -105,10 +105,10 @@ constinit const Definition cross_entropy_loss = {.infer = infer_cross_entropy,
                                                  .vjp = cross_entropy_vjp_rule,
                                                  .jvp = cross_entropy_jvp,
                                                  .keep = keep_input(0) | keep_input(1),
-                                                 .places = among_classes,
+                                                 .indices = among_classes,
                                                  .cost = cost_of_loss};
 constinit const Definition cross_entropy_vjp = {
-    .infer = infer_vjp, .kernel = cpu::cross_entropy_vjp, .places = among_classes_vjp};
+    .infer = infer_vjp, .kernel = cpu::cross_entropy_vjp, .indices = among_classes_vjp};
 constinit const Definition mean_squared_error = mean_of<SquaredError, OperatorId::mean_squared_error_vjp>();
 constinit const Definition mean_squared_error_vjp = vjp_of<SquaredError>();
 constinit const Definition binary_cross_entropy = mean_of<BinaryCrossEntropy, OperatorId::binary_cross_entropy_vjp>();

@@ -1,6 +1,6 @@
 // Products of matrices, by the rules of NumPy: vectors on the left are rows, on the right columns, and lose that axis again;
 // leading axes are broadcast.
-#include "ops/cpu/matmul.h"
+#include "ops/cpu/matrices/matmul.h"
 
 #include "ops/operators/definitions.h"
 
@@ -44,7 +44,7 @@ void infer_matmul(const Call& call, ResultTypes& results) {
   results[0].shape = out;
 }
 
-// A view with an axis of size 1 put in at a place.
+// A view with an axis of size 1 put in at a position.
 View with_axis(const View& v, int at) {
   View out = v;
   out.shape.push_back(1);

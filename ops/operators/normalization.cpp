@@ -1,8 +1,8 @@
 // Normalisations: over batch and space for each channel, over groups of channels, over the last axes. Reverse rules are one
 // kernel for the part of x; those of scale and shift are sums.
-#include "ops/cpu/batch_normalize.h"
-#include "ops/cpu/layer_normalize.h"
-#include "ops/cpu/normalize.h"
+#include "ops/cpu/normalize/batch_normalize.h"
+#include "ops/cpu/normalize/layer_normalize.h"
+#include "ops/cpu/normalize/normalize.h"
 
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"

@@ -2,7 +2,7 @@
 #include "ops/pointwise.h"
 
 #include "ops/convert.h"
-#include "ops/cpu/pointwise.h"
+#include "ops/cpu/elements/pointwise.h"
 #include "ops/operators/definitions.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Pools: the largest or the mean of each window, or of bins that divide an axis into so many.
-#include "ops/cpu/pool.h"
+#include "ops/cpu/spatial/pool.h"
 
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"
@@ -52,11 +52,11 @@ void infer_pool(const Call& call, ResultTypes& results) {
     if (pool.windows.padding[k] >= pool.windows.kernel[k])
       throw OperatorError(fmt::format("{}: padding of {} is not less than windows of size {}", who, pool.windows.padding[k],
                                       pool.windows.kernel[k]));
-    const std::int64_t places = sizes[k] == 0 ? 0 : pool.windows.places(i, sizes[k]);
-    if (places <= 0)
+    const std::int64_t positions = sizes[k] == 0 ? 0 : pool.windows.positions(i, sizes[k]);
+    if (positions <= 0)
       throw OperatorError(
           fmt::format("{}: windows of size {} do not fit into a tensor of shape {}", who, pool.windows.kernel[k], x.text()));
-    sizes[k] = places;
+    sizes[k] = positions;
   }
   set(results, call, sizes);
 }

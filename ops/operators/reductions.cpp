@@ -1,12 +1,12 @@
 // Reductions over axes, and the reverse of broadcasting.
 #include "ops/operators/reductions.h"
 #include "ops/convert.h"
-#include "ops/cpu/copy.h"
-#include "ops/cpu/elementwise.h"
-#include "ops/cpu/groups.h"
-#include "ops/cpu/pace.h"
-#include "ops/cpu/reduce.h"
-#include "ops/cpu/workers.h"
+#include "ops/cpu/loops/copy.h"
+#include "ops/cpu/loops/elementwise.h"
+#include "ops/cpu/loops/groups.h"
+#include "ops/cpu/device/pace.h"
+#include "ops/cpu/reduce/reduce.h"
+#include "ops/cpu/device/workers.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>
@@ -131,7 +131,7 @@ template <class T, class F> void mask_first(const KernelCall& call, Mask mask) {
     (goes ? gone[static_cast<std::size_t>(n_gone++)] : kept[static_cast<std::size_t>(n_kept++)]) = i;
     (goes ? reduced : results) *= in.shape[i];
   }
-  auto place = [&](std::int64_t index, const std::array<int, kMostAxes>& axes, int n, std::int64_t& from, std::int64_t& to) {
+  auto offsets_of = [&](std::int64_t index, const std::array<int, kMostAxes>& axes, int n, std::int64_t& from, std::int64_t& to) {
     while (n-- > 0) {
       const int axis = axes[static_cast<std::size_t>(n)];
       from += index % in.shape[axis] * in.strides[static_cast<std::size_t>(axis)];
@@ -152,11 +152,11 @@ template <class T, class F> void mask_first(const KernelCall& call, Mask mask) {
                       cpu::Pace pace;
                       for (std::int64_t i = begin; i < end; ++i) {
                         std::int64_t from = 0, to = 0, best_to = 0;
-                        place(i, kept, n_kept, from, to);
+                        offsets_of(i, kept, n_kept, from, to);
                         T best{};
                         for (std::int64_t row = 0; row < reduced; row += length) {
                           std::int64_t at = from, at_to = to;
-                          place(row, gone, n_gone, at, at_to);
+                          offsets_of(row, gone, n_gone, at, at_to);
                           for (std::int64_t j = 0; j < length; j += kBlock) {
                             const std::int64_t n = std::min(kBlock, length - j);
                             pace.did(4 * n);

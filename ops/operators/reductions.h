@@ -13,9 +13,9 @@ bool keeps_axes(const Attributes& attributes);
 // The operand's shape with the axes of the mask of size 1, or gone.
 Shape reduced(const Shape& shape, Mask mask, bool keep);
 void infer_reduction(const Call& call, ResultTypes& results);
-// That, of a floating type.
+// infer_reduction, with a result of floating type.
 void infer_floating_reduction(const Call& call, ResultTypes& results);
-// That, where a result of no elements is refused: `what` it would be.
+// Refuses a reduction of no elements, which has no result; `what` names it.
 void refuse_nothing(const Call& call, const ResultTypes& results, std::string_view what);
 // A cotangent of the result, stretched over the operand: nothing is copied.
 Tensor stretched(Runtime& runtime, const Tensor& cotangent, const Shape& shape, Mask mask);

@@ -1,5 +1,5 @@
 // Spatial axes brought to other sizes. Linear operators, whose reverse rules are kernels that gather.
-#include "ops/cpu/resample.h"
+#include "ops/cpu/spatial/resample.h"
 
 #include "ops/operators/definitions.h"
 

@@ -1,7 +1,7 @@
 // Softmax and its logarithm along one axis.
-#include "ops/cpu/softmax.h"
+#include "ops/cpu/normalize/softmax.h"
 #include "ops/convert.h"
-#include "ops/cpu/elementwise.h"
+#include "ops/cpu/loops/elementwise.h"
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"
 

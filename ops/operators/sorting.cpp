@@ -1,6 +1,6 @@
 // Elements along an axis in order, the largest of them, and their running sums.
-#include "ops/cpu/running_sum.h"
-#include "ops/cpu/sort.h"
+#include "ops/cpu/lines/running_sum.h"
+#include "ops/cpu/lines/sort.h"
 #include "ops/operators/definitions.h"
 
 #include <fmt/format.h>
@@ -39,22 +39,22 @@ void infer_put_back(const Call& call, ResultTypes& results) {
   results[0].shape = call.inputs[1].shape;
 }
 
-// Elements of the tangent from the places.
-Term gathered(const Term& t, const Term& places, std::int64_t axis) {
-  return apply(OperatorId::gather, {t, places}, rules::attributes({Attribute::of_integer(axis)}));
+// Elements of the tangent from the indices.
+Term gathered(const Term& t, const Term& indices, std::int64_t axis) {
+  return apply(OperatorId::gather, {t, indices}, rules::attributes({Attribute::of_integer(axis)}));
 }
 
 // --- sort and argsort
 
-template <bool places> void infer_sort(const Call& call, ResultTypes& results) {
+template <bool indices> void infer_sort(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
   axis_of(shown_name(call.op), call.attributes, 0, results[0].shape);
-  if (places) results[0].dtype = DType::i64;
+  if (indices) results[0].dtype = DType::i64;
 }
 
-template <bool places> void sort_kernel(const KernelCall& call) {
+template <bool indices> void sort_kernel(const KernelCall& call) {
   const int axis = axis_of("sort", call.attributes, 0, call.inputs[0].shape);
-  (places ? cpu::argsort : cpu::sort)(axis, call.outputs[0], call.inputs[0]);
+  (indices ? cpu::argsort : cpu::sort)(axis, call.outputs[0], call.inputs[0]);
 }
 
 void sort_vjp_kernel(const KernelCall& call) {
@@ -67,8 +67,8 @@ void sort_vjp_rule(const VjpCall& call) {
 }
 
 void sort_jvp(const JvpCall& call) {
-  const Term places = apply(OperatorId::argsort, {call.inputs[0]}, call.attributes);
-  call.results[0] = gathered(*call.tangents[0], places, rules::integer_or(call.attributes, 0, -1));
+  const Term indices = apply(OperatorId::argsort, {call.inputs[0]}, call.attributes);
+  call.results[0] = gathered(*call.tangents[0], indices, rules::integer_or(call.attributes, 0, -1));
 }
 
 // --- top-k
@@ -112,10 +112,10 @@ void top_k_vjp_rule(const VjpCall& call) {
     call.results[0] = call.runtime.apply(OperatorId::top_k_vjp, {call.cotangents[0], call.inputs[0]}, call.attributes);
 }
 
-// An algebra gives the first of several results alone, so the places come from an operator of their own.
+// An algebra gives the first of several results alone, so the indices come from an operator of their own.
 void top_k_jvp(const JvpCall& call) {
-  const Term places = apply(OperatorId::top_k_places, {call.inputs[0]}, call.attributes);
-  call.results[0] = gathered(*call.tangents[0], places, rules::integer_or(call.attributes, 1, -1));
+  const Term indices = apply(OperatorId::top_k_places, {call.inputs[0]}, call.attributes);
+  call.results[0] = gathered(*call.tangents[0], indices, rules::integer_or(call.attributes, 1, -1));
 }
 
 // Comparisons: as many for each element as its line has doublings, about.

@@ -1,7 +1,7 @@
-// Reductions beside sums and extremes: products, norms, logsumexp, variances, places of extremes; and softmax of scaled and
+// Reductions beside sums and extremes: products, norms, logsumexp, variances, indices of extremes; and softmax of scaled and
 // masked scores.
-#include "ops/cpu/statistics.h"
-#include "ops/cpu/softmax.h"
+#include "ops/cpu/reduce/statistics.h"
+#include "ops/cpu/normalize/softmax.h"
 
 #include "ops/operators/directions.h"
 #include "ops/operators/reductions.h"
@@ -169,7 +169,7 @@ void variance_jvp(const JvpCall& call) {
   call.results[0] = Term(2.0) * sum(moved, call) / max(count - Term(correction), 0.0);
 }
 
-// --- places of extremes
+// --- indices of extremes
 
 Mask mask_of_line(const Attributes& attributes, const Shape& shape, std::string_view who) {
   if (attributes.values.empty() || !attributes[0].present()) return (1u << shape.rank()) - 1;
@@ -184,7 +184,7 @@ void infer_place(const Call& call, ResultTypes& results) {
 }
 
 template <bool largest> void place_kernel(const KernelCall& call) {
-  cpu::place_of_extreme(call, mask_of_line(call.attributes, call.inputs[0].shape, "argmax"), largest);
+  cpu::index_of_extreme(call, mask_of_line(call.attributes, call.inputs[0].shape, "argmax"), largest);
 }
 
 // --- softmax of scaled and masked scores

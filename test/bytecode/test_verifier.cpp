@@ -250,9 +250,9 @@ TEST_CASE("the machine's own instructions are refused in modules and checked in 
     CHECK_REFUSED(with_parameters(code), "is not allowed in a module");
   }
   Function own = Code()(run_count, 2, last(0), last(1))(ret, 2).function(3, 2);
-  CHECK(verify_own(own).live == std::vector<std::uint64_t>{0b011, 0b100});
-  CHECK_THROWS_AS(verify_own(Code()(run_thaw, last(0)).function(3, 2)), std::logic_error);
-  CHECK_THROWS_AS(verify_own(Code()(constant, 0, 0)(ret, 0).function(1)), std::logic_error);
+  CHECK(verify_machine_code(own).live == std::vector<std::uint64_t>{0b011, 0b100});
+  CHECK_THROWS_AS(verify_machine_code(Code()(run_thaw, last(0)).function(3, 2)), std::logic_error);
+  CHECK_THROWS_AS(verify_machine_code(Code()(constant, 0, 0)(ret, 0).function(1)), std::logic_error);
 }
 
 TEST_CASE("constants are what their kind says") {

@@ -10,7 +10,7 @@ struct Cancellable : Account {
   Meter kept;
   std::int64_t left = Meter::kUnlimited;
   Meter* meter() override { return &kept; }
-  std::int64_t room() override { return left; }
+  std::int64_t headroom() override { return left; }
 };
 
 // Another thread cancels, after a while.

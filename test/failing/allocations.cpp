@@ -77,9 +77,9 @@ void dead(void* block) {
 
 } // namespace
 
-void set_plan(Plan plan) {
-  refused_at = plan.n;
-  all_behind = plan.and_all_behind;
+void set_refusals(Refusals refusals) {
+  refused_at = refusals.n;
+  all_behind = refusals.and_all_behind;
   counted = 0;
 }
 std::uint64_t requests() { return counted; }

@@ -10,12 +10,12 @@
 namespace failing {
 
 // What is refused: the n-th request from now on, or that one and all behind it; 0: none. Requests count while the scope below is open.
-struct Plan {
+struct Refusals {
   std::uint64_t n = 0;
   bool and_all_behind = false;
 };
-void set_plan(Plan plan);
-std::uint64_t requests();  // since the plan was set
+void set_refusals(Refusals refusals);
+std::uint64_t requests();  // since it was said what is refused
 
 // The code inside is Cairn's, not the test's.
 class Inside {

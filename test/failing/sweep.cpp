@@ -44,7 +44,7 @@ void Run::ends(cairn_vm* vm) {
 
 void Run::no_more() {
   for (cairn_vm* vm : machines_) charges += charges_of(vm, 0);
-  if (kind != Kind::charge && n != 0) set_plan({});
+  if (kind != Kind::charge && n != 0) set_refusals({});
   over_ = true;
 }
 
@@ -54,10 +54,10 @@ std::uint64_t once(const Scenario& scenario, Kind kind, std::uint64_t n, std::ve
   Run run;
   run.kind = kind;
   run.n = n;
-  set_plan(kind == Kind::charge ? Plan{} : Plan{n, kind == Kind::memory_and_all_behind});
+  set_refusals(kind == Kind::charge ? Refusals{} : Refusals{n, kind == Kind::memory_and_all_behind});
   scenario.run(run);
   std::uint64_t made = kind == Kind::charge ? run.charges : requests();
-  set_plan({});
+  set_refusals({});
   wrong.insert(wrong.end(), run.wrong.begin(), run.wrong.end());
   return made;
 }

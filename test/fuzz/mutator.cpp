@@ -1,3 +1,4 @@
+// See mutator.h. Includes the functions by which libFuzzer calls it.
 #include "test/fuzz/mutator.h"
 
 #include "vm/bytecode/bytes.h"

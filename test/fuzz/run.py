@@ -6,6 +6,7 @@ from the seed alone, so a run can be had again.
 """
 import argparse
 import concurrent.futures
+import json
 import pathlib
 import re
 import shutil
@@ -23,7 +24,13 @@ TARGETS = {  # largest input
 }
 SECONDS_AN_INPUT = 30
 MEGABYTES = 2048
-ASAN = "detect_stack_use_after_return=0:allocator_may_return_null=1:detect_leaks=1"
+
+
+def asan_options():
+    """Those of the sanitized tests, which are in CMakePresets.json, and leaks."""
+    with open(HERE.parent.parent / "CMakePresets.json", encoding="utf-8") as file:
+        preset = next(p for p in json.load(file)["testPresets"] if p["name"] == "sanitize")
+    return preset["environment"]["ASAN_OPTIONS"].replace("$penv{ASAN_OPTIONS}:", "") + ":detect_leaks=1"
 
 
 def fuzz(target, options):
@@ -45,7 +52,7 @@ def fuzz(target, options):
         # Instrumented frames are several times as large; depth limits are set for ordinary ones.
         shell = ["bash", "-c", 'ulimit -s 65536 || true; exec "$@"', "fuzz", *map(str, command)]
         result = subprocess.run(shell, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                env={"ASAN_OPTIONS": ASAN, "UBSAN_OPTIONS": "print_stacktrace=1", "PATH": "/usr/bin:/bin"})
+                                env={"ASAN_OPTIONS": asan_options(), "UBSAN_OPTIONS": "print_stacktrace=1", "PATH": "/usr/bin:/bin"})
     tried = re.search(r"number_of_executed_units:\s*(\d+)", result.stdout)
     return int(tried.group(1)) if tried else 0, result.stdout if result.returncode else ""
 

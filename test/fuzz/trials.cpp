@@ -1,3 +1,4 @@
+// See trials.h.
 #include "test/fuzz/trials.h"
 
 #include "vm/bytecode/bytes.h"

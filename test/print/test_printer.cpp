@@ -78,7 +78,7 @@ TEST_CASE_FIXTURE(Fixture, "taped numbers and bundles print as their primal") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "procedures print alike") {
-  Block* b = heap.make_block(1, 0);
+  ClosureBlock* b = heap.make_closure_block(1, 0);
   CHECK(text(of_procedure(b->procedure(0))) == "#<procedure>");
 }
 

@@ -20,7 +20,7 @@ struct Account : Ledger {
   Meter kept;
   void charge(std::int64_t bytes) override { held += bytes; }
   Meter* meter() override { return &kept; }
-  std::int64_t room() override { return room_left; }
+  std::int64_t headroom() override { return room_left; }
   void note_scratch(std::int64_t bytes) override { scratch = std::max(scratch, bytes); }
 };
 

@@ -1,5 +1,5 @@
 // The same kernels on another thread, with delays and with copies beside them, give the same bits.
-#include "ops/cpu/workers.h"
+#include "ops/cpu/device/workers.h"
 #include "ops/emulated/device.h"
 #include "test/devices/samples.h"
 

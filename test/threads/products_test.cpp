@@ -1,9 +1,9 @@
 // Large products and convolutions are cut into calls of a library: each can be stopped soon, what calls need beside operands is
 // asked for, and a cut changes no bit.
-#include "ops/cpu/convolution.h"
-#include "ops/cpu/math_library.h"
-#include "ops/cpu/matmul.h"
-#include "ops/libraries/room.h"
+#include "ops/cpu/spatial/convolution.h"
+#include "ops/cpu/matrices/math_library.h"
+#include "ops/cpu/matrices/matmul.h"
+#include "ops/libraries/headroom.h"
 #include "test/threads/large.h"
 
 #include <doctest/doctest.h>
@@ -153,7 +153,7 @@ TEST_CASE("asking for room takes none from other threads") {
   limited.rlim_cur = all + 2 * kAsked;
   const std::int64_t most_before = most();
   REQUIRE(setrlimit(RLIMIT_AS, &limited) == 0);
-  const bool room = math::has_room(kAsked), too_much = math::has_room(3 * kAsked);
+  const bool room = math::has_headroom(kAsked), too_much = math::has_headroom(3 * kAsked);
   REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
   CHECK(room);
   CHECK(!too_much);

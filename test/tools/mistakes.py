@@ -89,12 +89,12 @@ class Mistakes(ToolTest):
         self.write("a.scm", update + "(define (train w) (cons (*j-update! loss w 1 rule '()) w))\n(display (train (fill '(3) 1.)))\n")
         self.assertIn(": a variable of train at a.scm:3:25, which is used again", self.vmrun("a.scm", code=1).errors)
 
-    def interrupt(self, *options):
-        """vmrun is given Ctrl-C once a gradient at the start of the program has been explained."""
+    def interrupt(self, *options, by=signal.SIGINT):
+        """vmrun is sent a signal once a gradient at the start of the program has been explained."""
         running = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--explain", *options], cwd=self.folder, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, bufsize=0)
         self.assertNotEqual(running.stderr.readline(), b"")
-        running.send_signal(signal.SIGINT)
+        running.send_signal(by)
         output, errors = running.communicate(timeout=300)
         return running.returncode, output.decode(), errors.decode()
 
@@ -110,6 +110,10 @@ class Mistakes(ToolTest):
         self.assertIn("in work at a.scm:3:", errors)
         self.assertTrue(errors.endswith("vmrun: vmrun --resume=a.capsule goes on from here\n"), errors)
         self.assertEqual(self.vmrun("--resume=a.capsule", "--steps=1000000", code=75).output, "")
+        code, output, errors = self.interrupt("--save=b.capsule", "a.scm", by=signal.SIGTERM)
+        self.assertEqual(code, 143, errors)
+        self.assertTrue(errors.endswith("vmrun: vmrun --resume=b.capsule goes on from here\n"), errors)
+        self.assertEqual(self.vmrun("--resume=b.capsule", "--steps=1000000", code=75).output, "")
         code, output, errors = self.interrupt("--stats", "a.scm")
         self.assertEqual(code, 130, errors)
         self.assertIn('"steps":', errors.splitlines()[-1])

@@ -100,6 +100,20 @@ TEST_CASE("the message names budget, request and accounts") {
   heap.release(v);
 }
 
+TEST_CASE("the message does not say that a small budget is none") {
+  Heap heap;
+  heap.set_budget(20'000);
+  heap.charge(heap.tape, 512);
+  std::string message;
+  try {
+    heap.make_vector(1 << 20);
+  } catch (const BudgetExceeded& e) {
+    message = e.what();
+  }
+  CHECK(message ==
+        "memory budget of 19.5 KiB exceeded by a request of 8388640 bytes: heap 8.0 MiB, tape 0.5 KiB, capsules 0.0 MiB");
+}
+
 TEST_CASE("a budget may be set below what is live: then nothing more is given until enough is back") {
   Heap heap;
   Value a = filled(heap, 10'000), b = filled(heap, 10'000);

@@ -78,7 +78,7 @@ TEST_CASE("deep structures of every kind are freed without recursion") {
   }
   SUBCASE("closures") {
     build_and_free(heap, [&](Value v) {
-      Block* b = heap.make_block(2, 1);
+      ClosureBlock* b = heap.make_closure_block(2, 1);
       b->captured()[0] = v;
       b->procedure(0)->code = b->procedure(1)->code = nullptr;
       return of_procedure(b->procedure(1));
@@ -106,7 +106,7 @@ TEST_CASE("deep structures of every kind are freed without recursion") {
       case 3:
         return of_other(heap.make_native(Kind::state, heap.own<Holder>(v, &destroyed)));
       default: {
-        Block* b = heap.make_block(1, 2);
+        ClosureBlock* b = heap.make_closure_block(1, 2);
         b->procedure(0)->code = nullptr;
         b->captured()[0] = v;
         b->captured()[1] = integer(i);
@@ -176,7 +176,7 @@ TEST_CASE("serials count allocations of every kind and size, and freeing gives n
   heap.release(fresh(heap.make_string("abc")));
   heap.release(fresh(heap.make_bundle(1, kNull, kNull)));
   heap.release(fresh(of_other(heap.make_native(Kind::state, heap.own<Holder>(kNull, &destroyed)))));
-  Block* b = heap.make_block(3, 0);
+  ClosureBlock* b = heap.make_closure_block(3, 0);
   heap.release(fresh(of_procedure(b->procedure(2))));
   Value text = fresh(heap.make_string("part of the program"));
   heap.make_immortal(object_of(text));

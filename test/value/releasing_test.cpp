@@ -155,7 +155,7 @@ TEST_CASE("what could be charged counts what is set aside as gone") {
   heap.stops_releasing = [] { return true; };
   heap.release(list);
   CHECK(heap.has_set_aside());
-  CHECK(heap.room() == 32 * kPairs);
+  CHECK(heap.headroom() == 32 * kPairs);
 }
 
 TEST_CASE("a symbol that was set aside is made anew") {

@@ -7,7 +7,8 @@
   X(kBadUsage, 2, "called wrongly; a bad file; a stream or file that cannot be read or written")                                 \
   X(kOverBudget, 3, "a budget of memory or output is exceeded, that of the compiler included")                                   \
   X(kOutOfSteps, 75, "stopped by --steps or --work")                                                                             \
-  X(kInterrupted, 130, "interrupted by Ctrl-C (SIGINT)")
+  X(kInterrupted, 130, "interrupted by Ctrl-C (SIGINT)")                                                                         \
+  X(kTerminated, 143, "asked to end (SIGTERM)")
 
 namespace cairn::tools {
 

@@ -28,18 +28,24 @@ struct Leave {
 
 bool ends_with(const std::string& text, std::string_view end) { return text.size() > end.size() && text.ends_with(end); }
 
-std::atomic<cairn_vm*> g_running = nullptr; // what Ctrl-C cancels
+std::atomic<cairn_vm*> g_running = nullptr; // what a signal cancels
+std::atomic<int> g_signal = 0;              // the one that did
 
-// The first Ctrl-C stops the machine between two steps; a second one ends the process at once. Where a parent ignores them, they
-// stay ignored.
-void cancel_by_interrupts(cairn_vm* vm) {
-  struct sigaction before {
-  }, action{};
-  if (sigaction(SIGINT, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
+// The first Ctrl-C, or the first time a batch system or a container asks the process to end, stops the machine between two steps; a second one
+// ends the process at once. Where a parent ignores them, they stay ignored.
+void cancel_by_signals(cairn_vm* vm) {
   g_running = vm;
-  action.sa_handler = [](int) { cairn_vm_cancel(g_running.load()); };
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction before {
+    }, action{};
+    if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
+    action.sa_handler = [](int number) {
+      g_signal = number;
+      cairn_vm_cancel(g_running.load());
+    };
+    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+    sigaction(signal, &action, nullptr);
+  }
 }
 
 class Session {
@@ -215,7 +221,7 @@ int Session::drive() {
   std::uint64_t made = 0;
   last_save_ = Clock::now();
   if (options_.work) cairn_vm_limit_work(vm_.get(), *options_.work);
-  cancel_by_interrupts(vm_.get());
+  cancel_by_signals(vm_.get());
   while (made < goal) {
     std::uint64_t steps = slice(made);
     if (options_.trace) trace();
@@ -252,13 +258,14 @@ int Session::stopped(std::string_view message) {
   return saved.code == kDone ? finish(kOutOfSteps, message) : finish(saved.code, saved.message);
 }
 
-// Ctrl-C: where the run stood, and its state if there is a file for it.
+// By a signal: where the run stood, and its state if there is a file for it.
 int Session::interrupted() {
+  const int code = g_signal == SIGTERM ? kTerminated : kInterrupted;
   CairnBuffer where;
   std::string said = cairn_vm_where(vm_.get(), where.text()) == CAIRN_OK ? std::string(where.view()) : "";
-  if (options_.save.empty()) return finish(kInterrupted, said);
+  if (options_.save.empty()) return finish(code, said);
   if (Leave saved = save(); saved.code != kDone) return finish(saved.code, said + saved.message);
-  return finish(kInterrupted, said + "vmrun: vmrun --resume=" + options_.save + " goes on from here\n");
+  return finish(code, said + "vmrun: vmrun --resume=" + options_.save + " goes on from here\n");
 }
 
 // A step that the whole budget does not hold will never be made with it; otherwise there is nothing to say, as with --steps.

@@ -131,7 +131,7 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_option("--work", raw.work, "stop before the step that would take more work than N: flops and bytes of large operations")
       ->type_name("N");
   app.add_option("--save", options.save,
-                 "write the state there when stopped by --steps, --work or Ctrl-C, and every --save-every")
+                 "write the state there when stopped by --steps, --work, Ctrl-C or SIGTERM, and every --save-every")
       ->type_name("FILE");
   app.add_option("--save-every", raw.save_every, "save every N steps or TIME (10s, 5min) and go on")->type_name("N|TIME");
   app.add_option("--resume", options.resume, "go on from a saved state")->type_name("FILE");

@@ -22,7 +22,7 @@ namespace {
 
 Value operator_value(Engine& engine, RunOperator op) {
   return cairn::api::made_by_host(engine, [&] {
-    value::Block* b = engine.heap().make_block(1, 0);
+    value::ClosureBlock* b = engine.heap().make_closure_block(1, 0);
     b->procedure(0)->code = &engine.run_operators.code(op);
     return value::of_procedure(b->procedure(0));
   });

@@ -1,5 +1,6 @@
 // Files of cairn.h, by system calls: what went wrong is known exactly. How they are written is in saving.cpp.
 #include "vm/api/border.h"
+#include "vm/api/descriptor.h"
 #include "vm/api/saving.h"
 #include "vm/image/reseal.h"
 
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 using cairn::api::copy_out;
+using cairn::api::Descriptor;
 using cairn::api::guarded;
 using cairn::api::Refusal;
 using cairn::api::require;
@@ -20,24 +22,17 @@ namespace {
   throw Refusal{CAIRN_NO_FILE, path + ": error: " + what + ": " + std::strerror(errno) + "\n"};
 }
 
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-};
-
 std::string content_of(const std::string& path) {
-  Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.number < 0) refuse(path, "cannot be read");
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) refuse(path, "cannot be read");
   std::string bytes;
   struct stat facts {};
-  const bool known = fstat(file.number, &facts) == 0;
+  const bool known = fstat(file.number(), &facts) == 0;
   if (known && S_ISCHR(facts.st_mode)) throw Refusal{CAIRN_NO_FILE, path + ": error: is a device, not a file\n"}; // /dev/zero has no end
   if (known && S_ISREG(facts.st_mode)) bytes.reserve(static_cast<std::size_t>(facts.st_size));
   char buffer[65536];
   for (;;) {
-    ssize_t got = read(file.number, buffer, sizeof buffer);
+    ssize_t got = read(file.number(), buffer, sizeof buffer);
     if (got > 0)
       bytes.append(buffer, static_cast<std::size_t>(got));
     else if (got == 0)

@@ -10,14 +10,14 @@
 #include <vector>
 
 struct cairn_vm {
-  // Without program; one that can run or be saved; idle after a good end; idle after an error.
+  // empty: no program; ready: it can run or be saved; done: it has ended well; failed: it has ended with an error.
   enum class Stage { empty, ready, done, failed };
   cairn_vm(cairn::machine::Options options, void* user_pointer) : engine(std::move(options), cairn::runs::kOperators), user(user_pointer) {}
 
   cairn::machine::Engine engine;
   void* user;
   Stage stage = Stage::empty;
-  bool running = false; // inside cairn_vm_run: a callback may not come back
+  bool running = false; // inside cairn_vm_run: its callbacks may not call functions that change the machine
   bool fresh = true;    // has not run a step in this process
   cairn_status failure = CAIRN_OK;
   std::string fault;             // why it failed, when not the machine but the library or the system is to blame
@@ -37,7 +37,8 @@ namespace cairn::api {
 inline cairn_value handed_out(value::Value v) { return {v.bits}; }
 inline value::Value inner(cairn_value v) { return {v.bits}; }
 
-// Objects made in here have no serial of the program's: they are older than every tape, and a replay does not miss them.
+// Makes a value for the host. Its serial is 0 and the program's serial counter stays: so the value is older than every tape, and the serials of
+// a replay are the same without it.
 template <class Make> value::Value made_by_host(machine::Engine& engine, Make&& make) {
   std::uint64_t serial = engine.heap().next_serial;
   value::Value v = make();
@@ -52,7 +53,8 @@ cairn_status failed(cairn_vm& vm, cairn_status status, const char* fault);
 // cairn_vm_run.
 cairn_status run_machine(cairn_vm* vm, std::uint64_t steps);
 
-// The stage of the machine after a run that ended so; if `guard` is not CAIRN_OK, because of `fault` (taken over). The status to return.
+// Sets the stage after a run with this outcome; or after one that `guard` says has failed, with the message `fault` (taken over). Gives the status
+// for the host.
 inline cairn_status concluded(cairn_vm& vm, cairn_status guard, char* fault, machine::Status outcome) {
   if (guard != CAIRN_OK) {
     failed(vm, guard, fault);

@@ -1,12 +1,12 @@
-// Work of a host's between two runs of its machine, which can be cancelled too.
+// Work that a host asks for between two runs of its machine, such as saving or printing, and that can be cancelled like a run.
 #pragma once
 
 #include "vm/api/handles.h"
 
 namespace cairn::api {
 
-// Calls f, which a cancellation stops that comes meanwhile. One that came before is for the next run. (What a `const` machine keeps
-// is its state; who has asked it to stop is no part of that.)
+// Calls f, and lets a cancellation that comes meanwhile stop it. A cancellation that came before is kept for the next run. (The machine is const
+// because its state does not change; a request to stop is no part of that state.)
 template <class F> void interruptible(const cairn_vm& vm, F&& f) {
   struct Waiting {
     explicit Waiting(ops::Meter& m) : meter(m), request(m.take_cancellation()) {}

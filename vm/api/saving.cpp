@@ -41,14 +41,15 @@ constexpr int kMostNames = 1000; // of files that others left or write at this m
   throw Refusal{CAIRN_NO_FILE, fmt::format("{}: error: {}: {}\n", path, what, std::strerror(errno))};
 }
 
-class Descriptor {
+// A file or folder that is closed through the calls, so that a test can let closing it fail.
+class OpenFile {
 public:
-  Descriptor(FileCalls& calls, int number) : calls_(calls), number_(number) {}
-  ~Descriptor() {
+  OpenFile(FileCalls& calls, int number) : calls_(calls), number_(number) {}
+  ~OpenFile() {
     if (number_ >= 0) calls_.close(number_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
   explicit operator bool() const { return number_ >= 0; }
   int number() const { return number_; }
   // True if it closed well. Interrupted or not, the descriptor is gone.
@@ -157,7 +158,7 @@ std::string behind_links(const std::string& path) {
 }
 
 void write_directly(const std::string& path, const Content& content, FileCalls& calls) {
-  Descriptor file(calls, calls.open(path.c_str(), O_WRONLY | O_NOCTTY));
+  OpenFile file(calls, calls.open(path.c_str(), O_WRONLY | O_NOCTTY));
   if (!file || !fill(content, {calls, file.number(), false}) || !file.close()) refuse(path, "cannot be written");
 }
 
@@ -175,13 +176,13 @@ void replace_file(const std::string& path, const Content& content, FileCalls& ca
     errno = EISDIR;
     refuse(path, "cannot be written");
   }
-  Descriptor folder(calls, calls.open(folder_name.c_str(), O_RDONLY | O_DIRECTORY));
+  OpenFile folder(calls, calls.open(folder_name.c_str(), O_RDONLY | O_DIRECTORY));
   std::string_view fault = exists ? "cannot be written, the old file stays" : "cannot be written";
   if (!folder) refuse(path, fault);
   mode_t mode = exists ? old.st_mode & kPermissions : 0666;
   {
     NewFile part(calls, folder.number(), name, mode);
-    Descriptor file(calls, part.descriptor());
+    OpenFile file(calls, part.descriptor());
     bool good = file && (!exists || calls.change_mode(file.number(), mode) == 0) &&
                 fill(content, {calls, file.number(), true}) && sync(calls, file.number()) && file.close() && part.give_name(name);
     if (!good) refuse(path, fault);

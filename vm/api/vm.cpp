@@ -101,7 +101,7 @@ void restore(cairn_vm& vm, std::span<const std::byte> file) {
   if (vm.stage == Stage::ready) {
     std::vector<std::byte> own = cairn::bytecode::write_module(vm.engine.loaded.module);
     if (!cairn::image::belongs_to(file, own)) throw Refusal{CAIRN_BAD_CAPSULE, "the capsule belongs to another module"};
-    vm.engine.settle();
+    vm.engine.end_program();
   }
   // What is refused leaves no state; the file's module may be there already.
   const auto left = [&] { return vm.engine.loaded.module.functions.empty() ? Stage::empty : Stage::failed; };
@@ -227,7 +227,7 @@ void cairn_vm_cancel(cairn_vm* vm) {
 cairn_status cairn_vm_abandon(cairn_vm* vm) {
   if (vm == nullptr || vm->running || vm->stage != Stage::ready) return CAIRN_BAD_ARGUMENT;
   return guarded(nullptr, [&] {
-    vm->engine.settle();
+    vm->engine.end_program();
     vm->engine.meter().take_cancellation();
     vm->engine.heap().release_all_set_aside();
     cairn::api::failed(*vm, CAIRN_CANCELLED, "the computation was given up");

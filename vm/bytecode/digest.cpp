@@ -26,7 +26,7 @@ void Digest::advance(const Module& whole) {
   take_in(whole.functions, seen_.functions, chains_[1], [](ByteWriter& out, const Function& f) {
     write_function(out, f);
     out.text(f.name);
-    write_places(out, f);
+    write_locations(out, f);
   });
   take_in(whole.groups, seen_.groups, chains_[2], write_group);
   take_in(whole.globals, seen_.globals, chains_[3], write_global);

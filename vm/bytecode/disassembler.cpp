@@ -114,21 +114,21 @@ private:
     return targets;
   }
 
-  // The line a place begins on and whose text was copied here, unless that was shown last.
-  void source_line(const Function& f, const PcSpan& place) {
-    const Span& span = place.span;
+  // The line a location begins on and whose text was copied here, unless that was shown last.
+  void source_line(const Function& f, const PcSpan& at) {
+    const Span& span = at.span;
     if (span.file >= m_.sources.size() || m_.sources[span.file].text.empty()) return;
     const Source& source = m_.sources[span.file];
     const std::vector<std::size_t>& begins = lines_[span.file];
     auto line =
         static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), std::size_t{span.begin}) - begins.begin()) - 1;
-    if (span.file == previous_file_ && line == previous_line_ && place.site == previous_site_) return;
-    previous_site_ = place.site;
+    if (span.file == previous_file_ && line == previous_line_ && at.site == previous_site_) return;
+    previous_site_ = at.site;
     previous_file_ = span.file;
     previous_line_ = line;
     std::size_t end = std::min(source.text.find('\n', begins[line]), source.text.size());
     std::string_view text = std::string_view(source.text).substr(begins[line], end - begins[line]);
-    std::uint32_t procedure = place.site < f.sites.size() ? f.sites[place.site].procedure : kNoSite;
+    std::uint32_t procedure = at.site < f.sites.size() ? f.sites[at.site].procedure : kNoSite;
     std::string copied = procedure < m_.inlined.size() ? m_.inlined[procedure].name : "";
     put("        ; {}:{}:{}{} {}\n", one_line(source.name, kMostLineBytes, false), line + 1, copied.empty() ? "" : " in ",
         copied.empty() ? "" : one_line(copied, kMostConstantBytes, false) + ":", one_line(text, kMostLineBytes, false));
@@ -204,8 +204,8 @@ private:
     }
   }
   static std::string source(std::uint16_t value) {
-    if ((value & 0x7FFF) == kNoRegister) return "";
-    return fmt::format("r{}{}", value & 0x7FFF, (value & kLastUse) != 0 ? "!" : "");
+    if ((value & kRegister) == kNoRegister) return "";
+    return fmt::format("r{}{}", value & kRegister, (value & kLastUse) != 0 ? "!" : "");
   }
   static std::string operand_list(const Function& f, std::size_t pc) {
     if (length(f, pc) > f.code.size() - pc) return "(cut off)";

@@ -10,7 +10,7 @@ namespace {
 
 enum FunctionFlag : std::uint16_t { kRest = 1, kNeedsClosure = 2, kLibrary = 4, kAllFlags = 7 };
 
-// Most places are near the one before, so numbers are differences.
+// Most locations are near the one before, so numbers are differences.
 void write_difference(ByteWriter& out, std::uint32_t from, std::uint32_t to) {
   out.varint(zigzag(std::int64_t{to} - std::int64_t{from}));
 }
@@ -154,7 +154,7 @@ Group read_group(ByteReader& in) {
   return g;
 }
 
-void write_places(ByteWriter& out, const Function& f) {
+void write_locations(ByteWriter& out, const Function& f) {
   std::uint32_t text = 0, pc = 0;
   write_span(out, f.span, text);
   out.u32(static_cast<std::uint32_t>(f.sites.size()));
@@ -171,7 +171,7 @@ void write_places(ByteWriter& out, const Function& f) {
     pc = s.pc;
   }
 }
-void read_places(ByteReader& in, Function& f) {
+void read_locations(ByteReader& in, Function& f) {
   std::uint32_t text = 0, pc = 0;
   f.span = read_span(in, text);
   f.sites.resize(in.count(kLeastPlaceBytes));

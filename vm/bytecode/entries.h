@@ -18,12 +18,12 @@ Import read_import(ByteReader& in);
 void write_group(ByteWriter& out, const Group& group);
 Group read_group(ByteReader& in);
 
-// Without its name and places in the sources.
+// Without its name and locations in the sources.
 void write_function(ByteWriter& out, const Function& function);
 Function read_function(ByteReader& in);
 
-void write_places(ByteWriter& out, const Function& function);
-void read_places(ByteReader& in, Function& function);
+void write_locations(ByteWriter& out, const Function& function);
+void read_locations(ByteReader& in, Function& function);
 
 void write_inlined(ByteWriter& out, const InlinedProcedure& procedure);
 InlinedProcedure read_inlined(ByteReader& in);

@@ -84,7 +84,7 @@ void write_section(ByteWriter& out, const Module& m, unsigned section) {
     if (is_stripped(m)) break;
     size(m.inlined);
     for (const InlinedProcedure& p : m.inlined) write_inlined(out, p);
-    for (const Function& f : m.functions) write_places(out, f);
+    for (const Function& f : m.functions) write_locations(out, f);
     break;
   case kSources:
     size(m.sources);
@@ -95,7 +95,7 @@ void write_section(ByteWriter& out, const Module& m, unsigned section) {
   }
 }
 
-// Functions come before their names and places.
+// Functions come before their names and locations.
 void read_section(ByteReader in, Module& m, unsigned section, bool stripped) {
   switch (section) {
   case kConstants:
@@ -124,7 +124,7 @@ void read_section(ByteReader in, Module& m, unsigned section, bool stripped) {
     if (stripped) break;
     m.inlined.resize(in.count(5));
     for (InlinedProcedure& p : m.inlined) p = read_inlined(in);
-    for (Function& f : m.functions) read_places(in, f);
+    for (Function& f : m.functions) read_locations(in, f);
     break;
   case kSources:
     m.sources.resize(in.count(8));

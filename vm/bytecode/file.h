@@ -22,7 +22,7 @@ bool read_module(std::span<const std::byte> bytes, Module& module, std::string& 
 
 bool looks_like_module(std::span<const std::byte> bytes);
 
-// Removes source text and places. The names of files and procedures stay: messages still say where, if not on which line.
+// Removes source text and locations. The names of files and procedures stay: messages still say where, if not on which line.
 void strip(Module& module);
 
 } // namespace cairn::bytecode

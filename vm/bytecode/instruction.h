@@ -22,6 +22,7 @@ enum OpcodeTraits : std::uint8_t {
   kBoolean = 2,   // its result is #t or #f
   kTail = 4,      // it replaces its frame
   kStoppable = 8, // of the run_ instructions: it can be done again from its beginning after it was stopped
+  kMachineOnly = 16, // no module may have it: the run_ instructions, which run operators are made of
 };
 
 struct OpcodeInfo {

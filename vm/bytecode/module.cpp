@@ -31,10 +31,10 @@ template <class Table> bool starts(const Table& whole, const Table& part) {
 template <class Table> std::uint32_t count(const Table& table) { return static_cast<std::uint32_t>(table.size()); }
 
 // Amortised: a session grows by a little at a time.
-template <class T> void make_room(std::vector<T>& table, const std::vector<T>& more) {
+template <class T> void make_space(std::vector<T>& table, const std::vector<T>& more) {
   if (table.size() + more.size() > table.capacity()) table.reserve(std::max(table.size() + more.size(), 2 * table.capacity()));
 }
-template <class T> void make_room(std::deque<T>&, const std::deque<T>&) {} // takes memory by the piece
+template <class T> void make_space(std::deque<T>&, const std::deque<T>&) {} // takes memory by the piece
 template <class Table> void move_to_end(Table& table, Table& more) {
   std::move(more.begin(), more.end(), std::back_inserter(table));
 }
@@ -60,7 +60,7 @@ Module beyond(Module m, const Ends& ends) {
 }
 
 void append(Module& whole, Module more) {
-#define X(table) make_room(whole.table, more.table);
+#define X(table) make_space(whole.table, more.table);
   CAIRN_MODULE_TABLES(X)
 #undef X
   const Ends before = ends_of(whole);
@@ -84,18 +84,18 @@ void cut(Module& whole, const Ends& ends, std::uint32_t entry) noexcept {
   whole.entry = entry;
 }
 
-std::vector<Place> places_at(const Module& module, const Function& function, std::uint32_t pc) {
+std::vector<Location> locations_at(const Module& module, const Function& function, std::uint32_t pc) {
   auto after = std::upper_bound(function.spans.begin(), function.spans.end(), pc, [](std::uint32_t p, const PcSpan& s) { return p < s.pc; });
   if (after == function.spans.begin()) return {};
-  std::vector<Place> places;
+  std::vector<Location> locations;
   Span span = (after - 1)->span;
   for (std::uint32_t s = (after - 1)->site; s != kNoSite; s = function.sites[s].parent) {
     const InlineSite& site = function.sites[s];
-    places.push_back({&module.inlined[site.procedure], span});
+    locations.push_back({&module.inlined[site.procedure], span});
     span = site.call;
   }
-  places.push_back({nullptr, span});
-  return places;
+  locations.push_back({nullptr, span});
+  return locations;
 }
 
 bool begins_with(const Module& whole, const Module& part) {

@@ -40,7 +40,7 @@ struct InlineSite {
 // A procedure that was copied somewhere. It need not be a function of the module any more.
 struct InlinedProcedure {
   std::string name;
-  bool library = false; // the text of its sites' places is the user's call
+  bool library = false; // the text of its sites' locations is the user's call
   bool operator==(const InlinedProcedure&) const = default;
 };
 
@@ -92,7 +92,7 @@ struct Import {
 // The tables of a module, in the order in which extensions name where they end.
 #define CAIRN_MODULE_TABLES(X) X(constants) X(functions) X(groups) X(globals) X(imports) X(sources) X(inlined)
 
-// Where the tables of a module end.
+// The lengths of all tables of a module.
 struct Ends {
 #define X(table) std::uint32_t table = 0;
   CAIRN_MODULE_TABLES(X)
@@ -129,16 +129,16 @@ void append(Module& whole, Module more);
 // Takes back what is beyond `ends`.
 void cut(Module& whole, const Ends& ends, std::uint32_t entry) noexcept;
 
-// The piece of text that the instruction at a word belongs to, and the procedure: null for the function itself.
-struct Place {
+// Where an instruction comes from: a piece of text, and the procedure that it stands in if that was copied (null: the function itself).
+struct Location {
   const InlinedProcedure* procedure = nullptr;
   Span span;
 };
-// Innermost first: where the instruction at a word is, then the calls to which that text was copied. Empty where unknown, else
+// Of the instruction at a word, innermost first: where its text stands, then the calls to which that text was copied. Empty where unknown, else
 // the last is the function's own.
-std::vector<Place> places_at(const Module& module, const Function& function, std::uint32_t pc);
+std::vector<Location> locations_at(const Module& module, const Function& function, std::uint32_t pc);
 
-// True if the tables of `whole` start with those of `part`.
+// True if each table of `whole` starts with that of `part`.
 bool begins_with(const Module& whole, const Module& part);
 
 // entry registers that are live: parameters, rest, closure

@@ -4,6 +4,7 @@
 #include "vm/bytecode/verifier.h"
 
 #include "vm/bytecode/tensors.h"
+#include "vm/text/exact.h"
 #include "vm/text/utf8.h"
 
 #include <algorithm>
@@ -16,8 +17,6 @@ namespace cairn::bytecode {
 
 namespace {
 
-constexpr std::int64_t kMostExact = (std::int64_t{1} << 47) - 1;
-constexpr std::int64_t kLeastExact = -(std::int64_t{1} << 47);
 
 struct Unsound {
   std::uint32_t pc;
@@ -32,17 +31,11 @@ bool ends_flow(Opcode op) {
 bool needs_number(Opcode op) { return op != Opcode::jump_not_eqv_k; }
 std::string_view name_of(Opcode op) { return info_of(op).name; }
 // By opcode, so that the loops below look nothing up in text.
-constexpr auto kRunInstructions = [] {
-  std::array<bool, static_cast<std::size_t>(Opcode::count)> is{};
-  for (std::size_t i = 0; i < is.size(); ++i) is[i] = kOpcodes[i].name.starts_with("run_");
-  return is;
-}();
 constexpr auto kHasOperands = [] {
   std::array<bool, static_cast<std::size_t>(Opcode::count)> has{};
   for (std::size_t i = 0; i < has.size(); ++i) has[i] = has_operands(static_cast<Opcode>(i));
   return has;
 }();
-bool is_run_instruction(Opcode op) { return kRunInstructions[static_cast<std::size_t>(op)]; }
 std::string_view roles_of(Opcode op) { return info_of(op).roles; }
 
 class FunctionCheck {
@@ -92,7 +85,7 @@ private:
     check_sites();
     check_span(f.span, 0);
   }
-  // Those that look places up follow the parents, so a chain may not be long.
+  // Those that look locations up follow the parents, so a chain may not be long.
   void check_sites() const {
     const std::vector<InlineSite>& sites = function_->sites;
     std::vector<unsigned> depths;
@@ -129,7 +122,7 @@ private:
 
   void check_fields(std::size_t pc, Word w) const {
     Opcode op = opcode_of(w);
-    if (is_run_instruction(op) && module_ != nullptr) complain(pc, fmt::format("{} is not allowed in a module", name_of(op)));
+    if (has_trait(op, kMachineOnly) && module_ != nullptr) complain(pc, fmt::format("{} is not allowed in a module", name_of(op)));
     static const Module kNoModule;
     const Module& m = module_ == nullptr ? kNoModule : *module_;
     std::string_view roles = roles_of(op);
@@ -293,7 +286,7 @@ private:
     if (op == Opcode::drop || op == Opcode::ret_drop_2) {
       if (op == Opcode::ret_drop_2) use(pc, field_a(w) | kLastUse);
       for (unsigned i = op == Opcode::drop ? 0 : 1; i < 3; ++i)
-        if ((field(w, i) & 0x7FFF) != kNoRegister) use(pc, field(w, i) | kLastUse);
+        if ((field(w, i) & kRegister) != kNoRegister) use(pc, field(w, i) | kLastUse);
     } else if (op == Opcode::ret) {
       use(pc, field_a(w) | kLastUse);
     } else {
@@ -321,7 +314,7 @@ private:
   }
   // Sources are used in order, so a register used again after its last use in the same instruction is found dead.
   void use(std::size_t pc, unsigned source) {
-    unsigned r = source & 0x7FFF;
+    unsigned r = source & kRegister;
     std::uint64_t& word = word_of(pc, r);
     std::uint64_t bit = std::uint64_t{1} << r % 64;
     if ((word & bit) == 0) complain(pc, fmt::format("r{} holds no value", r));
@@ -360,7 +353,7 @@ std::string constant_error(const Module& m, std::size_t index) {
     if (c.integer != 0 && c.integer != 1) return "a boolean is neither 0 nor 1";
     break;
   case Constant::Kind::integer:
-    if (c.integer < kLeastExact || c.integer > kMostExact) return "an exact integer does not fit into 48 bits";
+    if (c.integer < kLeastInteger || c.integer > kMostInteger) return "an exact integer does not fit into 48 bits";
     break;
   case Constant::Kind::character:
     if (!text::is_code_point(c.integer)) return "a character is no code point";
@@ -446,7 +439,7 @@ bool verify(const Module& module, Proven& proven, std::vector<FunctionFacts>& fa
   return true;
 }
 
-FunctionFacts verify_own(const Function& function) {
+FunctionFacts verify_machine_code(const Function& function) {
   FunctionFacts facts;
   try {
     FunctionCheck(nullptr).check(function, facts);

@@ -36,7 +36,7 @@ struct Proven {
 // The same for what `module` holds beyond `proven`, which moves to its end; `facts` are those of the functions there alone.
 bool verify(const Module& module, Proven& proven, std::vector<FunctionFacts>& facts, VerifyError& error);
 
-// The same analysis for the machine's own code (the run_ instructions allowed), which is part of the program and must be sound.
-FunctionFacts verify_own(const Function& function);
+// The same analysis for code of the machine's own, in which the run_ instructions are allowed. It is compiled in, so it must be sound.
+FunctionFacts verify_machine_code(const Function& function);
 
 } // namespace cairn::bytecode

@@ -135,10 +135,10 @@ bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& e
     return true;
   } catch (const Malformed& e) {
     error = e.what();
-    engine.abandon();
+    engine.discard_damaged_state();
     return false;
   } catch (...) {  // over the budget, or no memory
-    engine.abandon();
+    engine.discard_damaged_state();
     throw;
   }
 }

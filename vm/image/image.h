@@ -30,7 +30,7 @@ using machine::RunKind;
 using machine::RunState;
 using machine::Statistics;
 using tape::Tape;
-using value::Block;
+using value::ClosureBlock;
 using value::Code;
 using value::Frame;
 using value::Heap;
@@ -69,7 +69,7 @@ private:
   std::uint64_t distance(const Object* o);
   void reference(Value v, unsigned tag);
   void code(const Code* c);
-  void block(Block* b);
+  void block(ClosureBlock* b);
   void serial(const Object* o);
   void pairs(const value::Pair* p);
   void body(const Object* o);
@@ -77,7 +77,7 @@ private:
   void tensor_records(const Tape& t);
   void name(const ops::Device* device); // may be null
   void name(std::string_view text);
-  std::uint32_t group_of(Block* b) const;
+  std::uint32_t group_of(ClosureBlock* b) const;
   const Engine& engine_;
   ObjectNumbers numbers_;
   ObjectNumbers constants_;
@@ -88,9 +88,10 @@ private:
   std::uint64_t serial_ = 0; // of the object written last
 };
 
-// Reads what ImageWriter wrote, checking everything; throws Malformed. A slot given to value() or object() must stay where it is
-// until finish(). What is met for the first time belongs to its slot at once; other references are filled in by finish(), when it
-// is known that they close no cycle. So whoever gives up what was read before, gives up all.
+// Reads what ImageWriter wrote and checks everything; throws Malformed. The first reference to an object goes into its slot at once, and the
+// slot owns the object from then on. Later references to it are noted, and finish() stores them when it is known that they close no cycle. So a
+// slot that was given to value() or object() must not move before finish(); and whoever releases, after an exception, what the slots hold
+// releases all that was read.
 class ImageReader {
 public:
   ImageReader(Engine& engine, bytecode::ByteReader& in);
@@ -101,7 +102,7 @@ public:
   }
   enum class Stack : std::uint8_t { machine, capsule, snapshot };
   void runs(std::vector<Run>& list, Stack stack); // the list must not be resized afterwards
-  void tape(Tape*& slot, bool may_be_swept);      // null before; at once the slot's
+  void tape(Tape*& slot, bool may_be_swept);      // the slot is null before and owns the tape at once
   void log(EffectLog& log);
   void draws(tape::Draws& d);
   void output(tape::Output& o);
@@ -189,7 +190,7 @@ private:
   value::ChargedVector<Read> read_;                // in order
   value::ChargedVector<Reference> waiting_;        // a stack: objects met and not read
   value::ChargedVector<Other> others_;             // references to objects met before
-  std::size_t others_of_roots_ = 0; // the first of them, which stand in no object
+  std::size_t others_of_roots_ = 0; // how many of them, the first, stand in slots of the caller and in no object
   bool back_ = false;               // an object refers to one that was read before it, or to itself
   std::uint64_t serial_ = 0;        // of the object read last
   bool states_as_values_ = false;   // in registers of the machine's own code only
@@ -204,14 +205,14 @@ private:
 void write_state(ImageWriter& out, const RunState& state);
 OwnedState begin_state(ImageReader& in); // of the kind that comes next, empty
 void read_state(ImageReader& in, RunState& state);
-bool is_checkpoint_state(const RunState& state); // for interval runs; others are for reverse runs
-bool can_run(const RunState& state);             // its sweep has not begun
+bool is_checkpoint_state(const RunState& state); // then its runs are interval runs; else they are reverse runs
+bool can_run(const RunState& state);             // may have a run: its sweep has not begun
 
-// The state of a machine, to be written as often as one likes while nothing changes it. It is gone through from beginning to end
-// each time, so that it never is in memory as a whole; what going through it takes is charged while it goes on. Throws BudgetExceeded and ops::Cancelled.
+// The state of a machine as a file that can be written any number of times, as long as nothing changes the machine. The bytes are made anew each
+// time and are never in memory as a whole; the memory that this takes is charged meanwhile. Throws BudgetExceeded and ops::Cancelled.
 class Image {
 public:
-  explicit Image(const Engine& engine); // goes through it once, and counts
+  explicit Image(const Engine& engine); // makes the bytes once, to count them
   std::uint64_t bytes() const { return bytes_; }
   void write(ImageSink& sink) const;
 

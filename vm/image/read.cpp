@@ -83,13 +83,13 @@ void ImageReader::fill(const Reference& r, Object* o) {
     fits = o->kind == Kind::pair;
     break;
   case Into::procedure:
-    fits = o->kind == Kind::block && r.entry < static_cast<Block*>(o)->procedures;
+    fits = o->kind == Kind::closure_block && r.entry < static_cast<ClosureBlock*>(o)->procedures;
     break;
   case Into::object:
     fits = o->kind == r.kind;
     break;
   case Into::other:
-    fits = o->kind != Kind::pair && o->kind != Kind::block && o->kind != Kind::frame &&
+    fits = o->kind != Kind::pair && o->kind != Kind::closure_block && o->kind != Kind::frame &&
            (o->kind != Kind::state || r.kind == Kind::state);
   }
   if (!fits) {
@@ -101,7 +101,7 @@ void ImageReader::fill(const Reference& r, Object* o) {
     *static_cast<Value*>(r.to) = value::of_pair(static_cast<value::Pair*>(o));
     break;
   case Into::procedure:
-    *static_cast<Value*>(r.to) = value::of_procedure(static_cast<Block*>(o)->procedure(r.entry));
+    *static_cast<Value*>(r.to) = value::of_procedure(static_cast<ClosureBlock*>(o)->procedure(r.entry));
     break;
   case Into::other:
     *static_cast<Value*>(r.to) = value::of_other(o);
@@ -189,7 +189,7 @@ void ImageReader::value_of(std::uint64_t word, Value& slot) {
     break;
   case ImageTag::procedure:
     r.into = Into::procedure;
-    r.kind = Kind::block;
+    r.kind = Kind::closure_block;
     r.entry = static_cast<std::uint16_t>(count(0xFFFF));
     break;
   case ImageTag::other:
@@ -363,17 +363,17 @@ void ImageReader::vector(const Reference& r) {
 void ImageReader::block(const Reference& r) {
   std::uint64_t n = in.varint();
   const std::vector<bytecode::Group>& groups = engine.loaded.module.groups;
-  Block* b = nullptr;
+  ClosureBlock* b = nullptr;
   if ((n & 1) != 0) {
     runs::MachineCode machine = runs::machine_code(n >> 1);
     if (machine.captures == runs::MachineCode::kNoProcedure) throw Malformed("a closure block that there is not");
-    b = engine.heap().make_block(1, machine.captures);
+    b = engine.heap().make_closure_block(1, machine.captures);
     b->procedure(0)->code = machine.code;
   } else {
     if (n >> 1 >= groups.size()) throw Malformed("a closure block that there is not");
     const bytecode::Group& group = groups[n >> 1];
     if (group.captures > in.left()) throw Malformed("a closure block larger than the file");
-    b = engine.heap().make_block(static_cast<std::uint32_t>(group.functions.size()), group.captures);
+    b = engine.heap().make_closure_block(static_cast<std::uint32_t>(group.functions.size()), group.captures);
     for (std::uint32_t i = 0; i < b->procedures; ++i) b->procedure(i)->code = engine.loaded.codes[group.functions[i]].get();
   }
   std::fill_n(b->captured(), b->captures, value::kUnspecified);
@@ -396,7 +396,7 @@ void ImageReader::frame(const Reference& r) {
   std::uint64_t waits = count(std::uint64_t{0xFFFF} * 2), result = waits >> 1;
   if (result != 0 &&
       (result > c->slots || (c->live[std::size_t{pc} * c->mask_words + (result - 1) / 64] >> (result - 1) % 64 & 1) == 0))
-    throw Malformed("a frame waits for a value it has no place for");
+    throw Malformed("a frame waits for a value it has no register for");
   Frame* f = engine.heap().make_frame(c);
   f->rest_at(c->words() + pc, result == 0 ? bytecode::kNoRegister : static_cast<std::uint16_t>(result - 1));
   f->set_lifted((waits & 1) != 0);
@@ -453,7 +453,7 @@ void ImageReader::body(Reference& r, std::size_t& first_child) {
   case Kind::vector:
     vector(r);
     break;
-  case Kind::block:
+  case Kind::closure_block:
     block(r);
     break;
   case Kind::string:

@@ -1,3 +1,4 @@
+// See reseal.h. The module inside is resealed first, since the checksum of the capsule file covers it.
 #include "vm/image/reseal.h"
 
 #include "vm/bytecode/bytes.h"

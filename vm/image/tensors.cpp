@@ -186,8 +186,8 @@ void ImageWriter::tensor_records(const Tape& t) {
     out.varint(node);
     tensor(cotangent);
   }
-  out.varint(t.marks.size());
-  for (const tape::Mark& m : t.marks) {
+  out.varint(t.first_reads.size());
+  for (const tape::FirstRead& m : t.first_reads) {
     out.varint(m.node);
     out.varint(m.serial);
     out.varint(m.steps);
@@ -315,8 +315,8 @@ void ImageReader::tensor_records(Tape& t) {
     tensor(t.tensor_cotangents[at]);
     if (!t.tensor_cotangents[at].storage) throw Malformed("a cotangent without elements");
   }
-  t.marks.resize(size(3));
-  for (tape::Mark& m : t.marks) m = {number32(), count(), in.varint()};
+  t.first_reads.resize(size(3));
+  for (tape::FirstRead& m : t.first_reads) m = {number32(), count(), in.varint()};
 }
 
 } // namespace cairn::image

@@ -72,7 +72,7 @@ void ImageWriter::value(Value v) {
     break;
   case value::kProcedureTag:
     reference(v, static_cast<unsigned>(ImageTag::procedure));
-    out.varint((v.procedure()->offset - sizeof(Block)) / sizeof(Procedure));
+    out.varint((v.procedure()->offset - sizeof(ClosureBlock)) / sizeof(Procedure));
     break;
   case value::kOtherTag:
     reference(v, static_cast<unsigned>(ImageTag::other));
@@ -94,7 +94,7 @@ void ImageWriter::code(const Code* c) {
   out.varint(n * 2 + 1);
 }
 
-std::uint32_t ImageWriter::group_of(Block* b) const {
+std::uint32_t ImageWriter::group_of(ClosureBlock* b) const {
   const std::vector<bytecode::Group>& groups = engine_.loaded.module.groups;
   const std::uint32_t first = b->procedure(0)->code->index;
   for (std::uint32_t at = first_group_[first]; at < first_group_[first + 1]; ++at) {
@@ -107,7 +107,7 @@ std::uint32_t ImageWriter::group_of(Block* b) const {
   return ObjectNumbers::kNone; // there is no such block
 }
 
-void ImageWriter::block(Block* b) {
+void ImageWriter::block(ClosureBlock* b) {
   if (b->procedure(0)->code->module == nullptr)
     code(b->procedure(0)->code);
   else
@@ -204,7 +204,7 @@ void ImageWriter::pairs(const value::Pair* p) {
 void ImageWriter::body(const Object* o) {
   switch (o->kind) {
   case Kind::pair:
-  case Kind::block:
+  case Kind::closure_block:
   case Kind::frame:
     break;
   default:
@@ -221,8 +221,8 @@ void ImageWriter::body(const Object* o) {
     for (std::uint64_t i = 0; i < v->length; ++i) value(v->items()[i]);
     break;
   }
-  case Kind::block:
-    block(const_cast<Block*>(static_cast<const Block*>(o)));
+  case Kind::closure_block:
+    block(const_cast<ClosureBlock*>(static_cast<const ClosureBlock*>(o)));
     break;
   case Kind::string:
   case Kind::symbol: {

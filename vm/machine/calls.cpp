@@ -23,7 +23,7 @@ constexpr unsigned kMostPrimitiveArguments = std::max({
 #undef X
     0});
 
-Value& source(Frame* frame, std::uint16_t field) { return frame->slots()[field & 0x7FFF]; }
+Value& source(Frame* frame, std::uint16_t field) { return frame->slots()[field & bytecode::kRegister]; }
 
 // Values from the sources into the slots of something new. Those that are moved come last: if a copy fails, nothing has moved.
 template <class Slot> void fill_from(Engine& engine, Frame* frame, std::span<const std::uint16_t> fields, Slot&& slot) {
@@ -184,7 +184,7 @@ Value Engine::vector_of(Frame* frame, std::span<const std::uint16_t> fields) {
 }
 
 Value Engine::group_of(Frame* frame, const bytecode::Group& group, std::span<const std::uint16_t> captures) {
-  Held<Block> made(heap_, heap_.make_block(static_cast<std::uint32_t>(group.functions.size()), static_cast<std::uint32_t>(captures.size())));
+  Held<ClosureBlock> made(heap_, heap_.make_closure_block(static_cast<std::uint32_t>(group.functions.size()), static_cast<std::uint32_t>(captures.size())));
   for (std::size_t i = 0; i < group.functions.size(); ++i)
     made->procedure(static_cast<std::uint32_t>(i))->code = loaded.codes[group.functions[i]].get();
   std::fill_n(made->captured(), captures.size(), value::kUnspecified);

@@ -70,16 +70,16 @@ namespace {
 
 // Arithmetic on Values that reads like a formula. A literal knows no engine; its number needs none. What a formula starts from outlives it and
 // is borrowed, by copies too; what is computed is the term's.
-struct Term {
+struct ValueTerm {
   Engine* e = nullptr;
   Value v;
   bool owned = false;
-  Term(double literal) : v(value::flonum(literal)) {} // implicit, as the literals of formulas are
-  Term(Engine& engine, Value result) : e(&engine), v(result), owned(true) {}
-  static Term borrowed(Engine& engine, Value v) { return Term(&engine, v, false); }
-  Term(const Term& o) : e(o.e), v(o.owned ? Heap::retain(o.v) : o.v), owned(o.owned) {}
-  Term& operator=(const Term&) = delete;
-  ~Term() {
+  ValueTerm(double literal) : v(value::flonum(literal)) {} // implicit, as the literals of formulas are
+  ValueTerm(Engine& engine, Value result) : e(&engine), v(result), owned(true) {}
+  static ValueTerm borrowed(Engine& engine, Value v) { return ValueTerm(&engine, v, false); }
+  ValueTerm(const ValueTerm& o) : e(o.e), v(o.owned ? Heap::retain(o.v) : o.v), owned(o.owned) {}
+  ValueTerm& operator=(const ValueTerm&) = delete;
+  ~ValueTerm() {
     if (owned) e->heap().release(v);
   }
   Value take() {
@@ -90,53 +90,53 @@ struct Term {
   double number() const { return e != nullptr ? e->to_double(v) : v.flonum(); }
 
 private:
-  Term(Engine* engine, Value value, bool mine) : e(engine), v(value), owned(mine) {}
+  ValueTerm(Engine* engine, Value value, bool mine) : e(engine), v(value), owned(mine) {}
 };
-Term apply(Opcode op, const Term& a, const Term& b) {
+ValueTerm apply(Opcode op, const ValueTerm& a, const ValueTerm& b) {
   Engine* const e = a.e != nullptr ? a.e : b.e;
-  return e != nullptr ? Term(*e, e->binary(op, a.v, b.v)) : Term(value2(op, a.v.flonum(), b.v.flonum()));
+  return e != nullptr ? ValueTerm(*e, e->binary(op, a.v, b.v)) : ValueTerm(value2(op, a.v.flonum(), b.v.flonum()));
 }
-Term apply(Opcode op, const Term& a) { return a.e != nullptr ? Term(*a.e, a.e->unary(op, a.v)) : Term(value1(op, a.v.flonum())); }
+ValueTerm apply(Opcode op, const ValueTerm& a) { return a.e != nullptr ? ValueTerm(*a.e, a.e->unary(op, a.v)) : ValueTerm(value1(op, a.v.flonum())); }
 
 // What formulas are made of.
-Term operator+(const Term& a, const Term& b) { return apply(Opcode::add, a, b); }
-Term operator-(const Term& a, const Term& b) { return apply(Opcode::sub, a, b); }
-Term operator*(const Term& a, const Term& b) { return apply(Opcode::mul, a, b); }
-Term operator/(const Term& a, const Term& b) { return apply(Opcode::div, a, b); }
-Term operator-(const Term& a) { return apply(Opcode::neg, a); }
+ValueTerm operator+(const ValueTerm& a, const ValueTerm& b) { return apply(Opcode::add, a, b); }
+ValueTerm operator-(const ValueTerm& a, const ValueTerm& b) { return apply(Opcode::sub, a, b); }
+ValueTerm operator*(const ValueTerm& a, const ValueTerm& b) { return apply(Opcode::mul, a, b); }
+ValueTerm operator/(const ValueTerm& a, const ValueTerm& b) { return apply(Opcode::div, a, b); }
+ValueTerm operator-(const ValueTerm& a) { return apply(Opcode::neg, a); }
 #define X(id, ...)                                                                                                               \
-  [[maybe_unused]] Term id(const Term& a) { return apply(Opcode::id, a); }
+  [[maybe_unused]] ValueTerm id(const ValueTerm& a) { return apply(Opcode::id, a); }
 CAIRN_NUMBER_UNARY(X)
 #undef X
-Term pow(const Term& a, const Term& b) { return apply(Opcode::expt, a, b); }
-bool less(const Term& a, const Term& b) { return a.number() < b.number(); }
-bool less_equal(const Term& a, const Term& b) { return a.number() <= b.number(); }
-bool equal(const Term& a, const Term& b) { return a.number() == b.number(); }
-Term where(bool condition, const Term& a, const Term& b) { return condition ? a : b; }
+ValueTerm pow(const ValueTerm& a, const ValueTerm& b) { return apply(Opcode::expt, a, b); }
+bool less(const ValueTerm& a, const ValueTerm& b) { return a.number() < b.number(); }
+bool less_equal(const ValueTerm& a, const ValueTerm& b) { return a.number() <= b.number(); }
+bool equal(const ValueTerm& a, const ValueTerm& b) { return a.number() == b.number(); }
+ValueTerm where(bool condition, const ValueTerm& a, const ValueTerm& b) { return condition ? a : b; }
 
-template <class F> Term tangent_of(const Term& x, const Term& v, const Term& t) {
-  if constexpr (requires { F::template tangent<Term>(x, v, t); })
-    return F::template tangent<Term>(x, v, t);
+template <class F> ValueTerm tangent_of(const ValueTerm& x, const ValueTerm& v, const ValueTerm& t) {
+  if constexpr (requires { F::template tangent<ValueTerm>(x, v, t); })
+    return F::template tangent<ValueTerm>(x, v, t);
   else
-    return t * F::template slope<Term>(x, v);
+    return t * F::template slope<ValueTerm>(x, v);
 }
 
-template <class F> Term tangent_of(const Term& x, const Term& y, const Term& v, const Term* tx, const Term* ty) {
-  if constexpr (requires { F::template tangent<Term>(x, y, v, tx, ty); })
-    return F::template tangent<Term>(x, y, v, tx, ty);
+template <class F> ValueTerm tangent_of(const ValueTerm& x, const ValueTerm& y, const ValueTerm& v, const ValueTerm* tx, const ValueTerm* ty) {
+  if constexpr (requires { F::template tangent<ValueTerm>(x, y, v, tx, ty); })
+    return F::template tangent<ValueTerm>(x, y, v, tx, ty);
   else
     return pointwise::contributed(
-        tx, ty, [&](const Term& t) { return t * F::template slope_a<Term>(x, y, v); },
-        [&](const Term& t) { return t * F::template slope_b<Term>(x, y, v); });
+        tx, ty, [&](const ValueTerm& t) { return t * F::template slope_a<ValueTerm>(x, y, v); },
+        [&](const ValueTerm& t) { return t * F::template slope_b<ValueTerm>(x, y, v); });
 }
 
 } // namespace
 
 Value tangent2(Engine& engine, Opcode op, Value xv, Value yv, Value vv, const Value* xt, const Value* yt) {
-  const Term x = Term::borrowed(engine, xv), y = Term::borrowed(engine, yv), v = Term::borrowed(engine, vv);
-  const Term tx = Term::borrowed(engine, xt != nullptr ? *xt : value::flonum(0.0)),
-             ty = Term::borrowed(engine, yt != nullptr ? *yt : value::flonum(0.0));
-  const Term *const on_x = xt != nullptr ? &tx : nullptr, *const on_y = yt != nullptr ? &ty : nullptr;
+  const ValueTerm x = ValueTerm::borrowed(engine, xv), y = ValueTerm::borrowed(engine, yv), v = ValueTerm::borrowed(engine, vv);
+  const ValueTerm tx = ValueTerm::borrowed(engine, xt != nullptr ? *xt : value::flonum(0.0)),
+             ty = ValueTerm::borrowed(engine, yt != nullptr ? *yt : value::flonum(0.0));
+  const ValueTerm *const on_x = xt != nullptr ? &tx : nullptr, *const on_y = yt != nullptr ? &ty : nullptr;
   switch (op) {
 #define X(id, Struct, ...)                                                                                                       \
   case Opcode::id:                                                                                                               \
@@ -149,7 +149,7 @@ Value tangent2(Engine& engine, Opcode op, Value xv, Value yv, Value vv, const Va
 }
 
 Value tangent1(Engine& engine, Opcode op, Value xv, Value vv, Value xt) {
-  const Term x = Term::borrowed(engine, xv), v = Term::borrowed(engine, vv), t = Term::borrowed(engine, xt);
+  const ValueTerm x = ValueTerm::borrowed(engine, xv), v = ValueTerm::borrowed(engine, vv), t = ValueTerm::borrowed(engine, xt);
   switch (op) {
 #define X(id, Struct, ...)                                                                                                       \
   case Opcode::id:                                                                                                               \

@@ -30,10 +30,10 @@ Engine::Engine(Options o, const RunOperators& r) : print::Environment(o.memory),
   schedule::parse(options.schedule, spec, message);
   schedules.push_back(spec);
   statistics.schedule = schedule::to_string(spec);
-  leave(false);
+  suspend(false);
   heap_.stops_releasing = [this] {
     const bool stops = meter_.wants_stop();
-    if (stops) leave(true);
+    if (stops) suspend(true);
     return stops;
   };
 }
@@ -55,15 +55,15 @@ void Engine::drop_everything() {
   heap_.release_all_set_aside();
 }
 
-void Engine::leave(bool leaving) noexcept {
-  leaving_ = leaving;
-  set_handlers<false>(leaving);
-  set_handlers<true>(leaving);
+void Engine::suspend(bool suspended) noexcept {
+  suspended_ = suspended;
+  set_handlers<false>(suspended);
+  set_handlers<true>(suspended);
 }
 
-bool Engine::is_left() {
+bool Engine::stays_suspended() {
   if (!heap_.release_set_aside()) return true;
-  leave(false);
+  suspend(false);
   return false;
 }
 
@@ -84,7 +84,7 @@ Statistics Engine::statistics_now() const {
 
 Status Engine::run(std::uint64_t steps) {
   if (ended) return Status::done;
-  if (leaving_ && is_left()) [[unlikely]] {
+  if (suspended_ && stays_suspended()) [[unlikely]] {
     meter_.take_cancellation();
     return Status::cancelled;
   }
@@ -116,7 +116,7 @@ Status Engine::run(std::uint64_t steps) {
       if (options.check_nan)
         if (std::string complaint = numbers.after(*this); !complaint.empty()) {
           error = located(*this, complaint, true);
-          settle();
+          end_program();
           return Status::error;
         }
       if (exit == Exit::done) {
@@ -137,7 +137,7 @@ Status Engine::run(std::uint64_t steps) {
     return Status::out_of_work;
   } catch (const ProgramError& e) {
     remember(e.what());
-    settle();
+    end_program();
     return Status::error;
   } catch (const value::BudgetExceeded& e) {
     std::string holders;
@@ -152,11 +152,11 @@ Status Engine::run(std::uint64_t steps) {
   } catch (const std::bad_alloc&) {
     remember("out of memory: the system refused a request");
   }
-  settle();
+  end_program();
   return Status::over_budget;
 }
 
-// Without place and calls if there is no memory for them.
+// Without location and calls if there is no memory for them.
 void Engine::remember(const char* message) noexcept {
   try {
     set_error(message);

@@ -21,7 +21,7 @@ namespace cairn::machine {
 
 using bytecode::Opcode;
 using bytecode::Word;
-using value::Block;
+using value::ClosureBlock;
 using value::Code;
 using value::Kind;
 using value::Object;
@@ -45,18 +45,21 @@ public:
   ~Engine() override;
 
   bool load(bytecode::Module module, std::string& message);
-  bool load_only(bytecode::Module module, std::string& message);  // no frame to run yet
+  bool load_only(bytecode::Module module, std::string& message);  // its tables alone: there is nothing to run yet
   Status run(std::uint64_t steps = kNever);
+  // Releases runs, globals and the last result, and all objects whose release was interrupted before.
   void drop_everything();
   // The next module of a session: an extension of the one that is loaded, or a whole one that begins with it. Its entry is ready
   // to run then.
   bool extend(bytecode::Module module, std::string& message);
   // Instead of running the program on: a call of a procedure. All borrowed. Throws ProgramError if it does not take so many arguments.
   void begin(Value procedure, std::span<const Value> arguments);
-  // Gives up what is running and the last result; definitions stay.
-  void settle();
-  void stop();  // what is running alone
-  void abandon();  // after a file turned out to be damaged: what is there already goes
+  // The program ends here: its runs and the last result are released. Definitions (globals) stay.
+  void end_program();
+  // The same for the runs alone: the last result stays.
+  void end_runs();
+  // A capsule file turned out to be damaged while this machine was being filled from it: releases what has been read.
+  void discard_damaged_state();
   std::uint64_t next_serial_now() const { return heap_.next_serial; }
   std::int64_t live_bytes() const { return heap_.live_bytes(); }
   Statistics statistics_now() const;
@@ -81,10 +84,11 @@ public:
   void deliver(Value v);
   // Cuts runs[index..] off, deadlines and starts turned into steps left and done.
   OwnedRuns cut(std::size_t index);
-  std::uint64_t cut_serial = 0;  // the serial counter inside what was cut off last
-  // Some deadline is reached: the outermost run with it ends. False: it is the machine's own.
+  std::uint64_t cut_serial = 0;  // the serial counter as it was inside the runs that were cut off last
+  // The clock has reached a deadline: ends the outermost run that has it. False: that is the run of the program itself, whose deadline is the
+  // limit of this call of run().
   bool expire();
-  // The elements of a tensor that is watched are read: told to the run that waits for it.
+  // The elements of a tensor that an update waits for (value::kWatched) are about to be read: tells the run of that update.
   void note_read(std::uint64_t tensor);
   // The frame on top of `run` made private and ready to run: copied if shared, renewed if older than the epoch, lifted if the tape has not seen it.
   Frame* enter(Run& run);
@@ -156,10 +160,10 @@ public:
   enum class Exit { expired, switched, done, next };
   template <bool Taped> Exit dispatch();
   using Handler = Exit (*)(Engine* e, Frame* frame, const Word* pc, std::int64_t left, const void* handlers);
-  // The handlers by opcode, for runs that record on a tape and others. The table is the machine's own, so that its loop can be left before the
-  // next instruction, whichever that is: each leads out of it then.
+  // The handlers by opcode: [0] for runs without a tape, [1] for those that record on one. Each machine has tables of its own, so that it can be
+  // suspended: then all entries are one function that leaves the loop by throwing Cancelled, whatever the next instruction is.
   Handler handlers[2][std::size(bytecode::kOpcodes)];
-  template <bool Taped> void set_handlers(bool leaving);
+  template <bool Taped> void set_handlers(bool suspended);
   // What the handlers share beside their arguments; of the run on top.
   struct Loop {
     Run* run;
@@ -193,7 +197,7 @@ public:
   Value host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields);
   bool perform_run_instruction(const Word* instruction); // as in RunOperators; a handler calls nothing by a pointer
   [[noreturn]] void fail(bool no_match, Value v) const;
-  // Comes to life with the first tensor.
+  // Devices are made when the first tensor is.
   TensorWorld& tensors() {
     if (tensor_world == nullptr) [[unlikely]]
       make_tensor_world();
@@ -222,7 +226,7 @@ public:
   std::vector<TapeEntry> tapes;  // by id
   std::uint64_t clock = 0;   // steps executed
   std::uint64_t limit = kNever;  // clock at which this process stops
-  std::uint64_t pause = kNever;  // clock at which the loop is left, whatever the runs say
+  std::uint64_t pause = kNever;  // clock at which the loop is left even if no run has that deadline: for profiles and check_nan
   std::unique_ptr<Profile> profile;  // null: nobody wants one
   mutable GradientProgress gradient;  // of the outermost checkpoint-*j; for people only
   std::uint64_t random_counter = 0;   // of numbers drawn for the first time: replays take theirs from the logs of runs
@@ -257,13 +261,14 @@ public:
 
 private:
   class Extension;
-  bool continues(const bytecode::Module& module, std::string& message); // what the machine has
-  void remember(const char* message) noexcept;  // set_error, where memory may be short
-  void leave(bool leaving) noexcept;
-  bool is_left();
-  // Nothing is executed until what was set aside when a run was cancelled has been released (value/heap.h): so nothing that looks at
-  // references ever meets any of it.
-  bool leaving_ = false;
+  bool continues(const bytecode::Module& module, std::string& message); // is it an extension of the module that is loaded?
+  void remember(const char* message) noexcept;  // set_error; the message alone where there is no memory for more
+  // A run that is cancelled while it releases many objects leaves the rest of them set aside (value/heap.h), and the machine is suspended: no
+  // instruction is executed before they are released, so that nothing which looks at reference counts ever meets them.
+  void suspend(bool suspended) noexcept;
+  // Goes on releasing. True if it was cancelled again before all of them were gone; else the machine is no longer suspended.
+  bool stays_suspended();
+  bool suspended_ = false;
   Frame* applied_to_list(Value callee, Value list);
 };
 

@@ -41,11 +41,11 @@ Error located(const Engine& engine, const std::string& message, bool behind) {
       error.located = true;
       error.span = span;
       error.source = &m.sources[span.file];
-      // The error is the library's, the place is the user's: say which procedure the user called.
+      // The error is the library's, the location is the user's: say which procedure the user called.
       if (!library_name.empty() && !message.starts_with(library_name + ":")) error.message = library_name + ": " + message;
     }
     if (error.chain.size() < kMostCalls)
-      error.chain.push_back({procedure, span.file < m.sources.size() ? place_text(m.sources[span.file], span) : ""});
+      error.chain.push_back({procedure, span.file < m.sources.size() ? location_text(m.sources[span.file], span) : ""});
     else
       ++elided;
   };
@@ -66,15 +66,15 @@ Error located(const Engine& engine, const std::string& message, bool behind) {
       // A frame at rest stands behind its call; the one that failed stands at its instruction.
       std::uint32_t pc = f->pc();
       if ((innermost ? behind : f->result() != bytecode::kNoRegister) && pc != 0) --pc;
-      std::vector<bytecode::Place> places = bytecode::places_at(m, function, pc);
-      if (places.empty()) places.push_back({nullptr, {static_cast<std::uint32_t>(m.sources.size()), 0, 0}});
-      for (const bytecode::Place& place : places) {
-        if (place.procedure == nullptr)
-          add(f->code->index == m.entry ? "the top level" : function.name, place.span);
-        else if (!place.procedure->library)
-          add(place.procedure->name, place.span);
-        else if (!error.located && !place.procedure->name.empty())
-          library_name = known_as(place.procedure->name);
+      std::vector<bytecode::Location> locations = bytecode::locations_at(m, function, pc);
+      if (locations.empty()) locations.push_back({nullptr, {static_cast<std::uint32_t>(m.sources.size()), 0, 0}});
+      for (const bytecode::Location& at : locations) {
+        if (at.procedure == nullptr)
+          add(f->code->index == m.entry ? "the top level" : function.name, at.span);
+        else if (!at.procedure->library)
+          add(at.procedure->name, at.span);
+        else if (!error.located && !at.procedure->name.empty())
+          library_name = known_as(at.procedure->name);
       }
     }
   }

@@ -15,7 +15,7 @@ class Engine;
 // What programs call the procedure behind an instruction of arithmetic.
 const char* scheme_name(bytecode::Opcode op);
 
-// `behind`: the instruction meant is the one before the place at which the innermost frame stands.
+// `behind`: the instruction meant is the one before the one at which the innermost frame stands.
 Error located(const Engine& engine, const std::string& message, bool behind = false);
 
 // For memory that is used up: procedures that wait for one another in great numbers, and a tape that checkpointing would spare. Lines to

@@ -55,12 +55,12 @@ public:
   // From here on the machine has it, the entry ready to run on top of no other run.
   void commit() {
     // Whatever may throw comes first.
-    make_room(loaded_.facts, facts_.size());
-    make_room(loaded_.codes, codes_.size());
-    make_room(loaded_.procedures, procedures_.list.size());
-    make_room(loaded_.constants, constants_.list.size());
-    make_room(loaded_.lone_code, lone_code_.size());
-    make_room(loaded_.hosts, hosts_.size());
+    make_space(loaded_.facts, facts_.size());
+    make_space(loaded_.codes, codes_.size());
+    make_space(loaded_.procedures, procedures_.list.size());
+    make_space(loaded_.constants, constants_.list.size());
+    make_space(loaded_.lone_code, lone_code_.size());
+    make_space(loaded_.hosts, hosts_.size());
     engine_.globals.resize(module_.globals.size(), value::kUndefined);
     if (entry_) engine_.runs.reserve(engine_.runs.size() + 1);
     std::move(facts_.begin(), facts_.end(), std::back_inserter(loaded_.facts));
@@ -74,7 +74,7 @@ public:
     engine_.error = {};
     heap_.next_serial = serial_;  // a program's text is not of its run
     if (!entry_) return;
-    engine_.settle();
+    engine_.end_program();
     Run base;
     base.top = entry_->take();
     base.top->serial = heap_.next_serial++;
@@ -85,7 +85,7 @@ public:
 
 private:
   // Amortised: a session grows by a little at a time.
-  template <class T> static void make_room(std::vector<T>& v, std::size_t more) {
+  template <class T> static void make_space(std::vector<T>& v, std::size_t more) {
     if (v.size() + more > v.capacity()) v.reserve(std::max(v.size() + more, v.capacity() * 2));
   }
   static void keep(value::OwnedValues& made, std::vector<Value>& table) {
@@ -101,7 +101,7 @@ private:
     return Heap::retain(i < old.size() ? old[i] : made.list[i - old.size()]);
   }
   Value procedure_of(const Code* code) {
-    Block* b = heap_.make_block(1, 0);
+    ClosureBlock* b = heap_.make_closure_block(1, 0);
     b->procedure(0)->code = code;
     return value::of_procedure(b->procedure(0));
   }
@@ -228,19 +228,19 @@ bool Engine::extend(bytecode::Module module, std::string& message) {
 }
 
 void Engine::begin(Value procedure, std::span<const Value> arguments) {
-  settle();
+  end_program();
   runs.reserve(1);
   Frame* top = make_call(procedure, arguments.data(), arguments.size());
   runs.emplace_back().top = top;  // what it inherits is derived when it runs
   ended = false;
 }
 
-void Engine::settle() {
-  if (!runs.empty()) stop();
+void Engine::end_program() {
+  if (!runs.empty()) end_runs();
   heap_.release(std::exchange(result, value::kUnspecified));
 }
 
-void Engine::stop() {
+void Engine::end_runs() {
   for (const Run& r : runs)  // an interval may have put the serial counter back
     if (r.state != nullptr) heap_.next_serial = std::max(heap_.next_serial, r.run_state()->serial_floor());
   release_runs(runs);
@@ -249,7 +249,7 @@ void Engine::stop() {
   ended = true;
 }
 
-void Engine::abandon() {
+void Engine::discard_damaged_state() {
   drop_everything();
   ended = true;
 }

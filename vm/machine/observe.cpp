@@ -1,4 +1,4 @@
-// Places, progress and profiles of a machine, for people.
+// Locations, progress and profiles of a machine, for people.
 #include "vm/machine/observe.h"
 
 #include "vm/bytecode/disassembler.h"
@@ -21,24 +21,24 @@ std::uint64_t nanoseconds() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-// Where an instruction stands; the place is empty where it is not known. What was copied counts as its own procedure's.
+// Where an instruction stands; the location is empty where it is not known. What was copied counts as its own procedure's.
 struct Standing {
-  std::string procedure, place;
+  std::string procedure, location;
 };
 Standing standing(const Engine& e, const Code* code, std::uint32_t pc, bool column) {
   const bytecode::Module& m = e.loaded.module;
-  std::vector<bytecode::Place> places;
-  if (code->module != nullptr) places = bytecode::places_at(m, m.functions[code->index], pc);
-  if (places.empty()) return {name_of(e, code), ""};
-  const bytecode::Place& at = places.front();
-  std::string place = at.span.file < m.sources.size() ? place_text(m.sources[at.span.file], at.span, column) : "";
-  if (at.procedure == nullptr) return {name_of(e, code), place};
-  return {at.procedure->name.empty() ? "a procedure" : known_as(at.procedure->name), place};
+  std::vector<bytecode::Location> locations;
+  if (code->module != nullptr) locations = bytecode::locations_at(m, m.functions[code->index], pc);
+  if (locations.empty()) return {name_of(e, code), ""};
+  const bytecode::Location& at = locations.front();
+  std::string location = at.span.file < m.sources.size() ? location_text(m.sources[at.span.file], at.span, column) : "";
+  if (at.procedure == nullptr) return {name_of(e, code), location};
+  return {at.procedure->name.empty() ? "a procedure" : known_as(at.procedure->name), location};
 }
 
 } // namespace
 
-std::string place_text(const text::Source& source, const text::Span& span, bool column) {
+std::string location_text(const text::Source& source, const text::Span& span, bool column) {
   if (source.text.empty()) return source.name;
   text::Position at = text::position_of(source.text, span.begin);
   return column ? fmt::format("{}:{}:{}", source.name, at.line, at.column) : fmt::format("{}:{}", source.name, at.line);
@@ -52,16 +52,16 @@ std::string name_of(const Engine& e, const Code* code) {
   if (!name.empty()) return name;
   const bytecode::Module& m = e.loaded.module;
   const text::Span& span = m.functions[code->index].span;
-  std::string place = code->module != nullptr && span.file < m.sources.size() ? place_text(m.sources[span.file], span, false) : "";
-  return place.empty() ? "a procedure" : "lambda at " + place;
+  std::string location = code->module != nullptr && span.file < m.sources.size() ? location_text(m.sources[span.file], span, false) : "";
+  return location.empty() ? "a procedure" : "lambda at " + location;
 }
 
 std::string waiting_text(const Engine& e, const value::Frame* frame) {
   const bytecode::Module& m = e.loaded.module;
-  for (const bytecode::Place& at : bytecode::places_at(m, m.functions[frame->code->index], frame->pc() == 0 ? 0 : frame->pc() - 1)) {
+  for (const bytecode::Location& at : bytecode::locations_at(m, m.functions[frame->code->index], frame->pc() == 0 ? 0 : frame->pc() - 1)) {
     if (at.procedure != nullptr && at.procedure->library) continue;
     std::string name = at.procedure != nullptr && !at.procedure->name.empty() ? at.procedure->name : name_of(e, frame->code);
-    return at.span.file < m.sources.size() ? fmt::format("{} at {}", name, place_text(m.sources[at.span.file], at.span)) : name;
+    return at.span.file < m.sources.size() ? fmt::format("{} at {}", name, location_text(m.sources[at.span.file], at.span)) : name;
   }
   return name_of(e, frame->code);
 }
@@ -75,8 +75,8 @@ Progress progress_of(const Engine& e) {
   if (g.total != 0 && !g.predicted) {
     schedule::Program program;
     program.total = g.total;
-    auto plan = schedule::predict(e.schedules[g.spec], program, {e.state_budget});
-    g.predicted = plan ? static_cast<std::uint64_t>(plan->replay_factor * static_cast<double>(g.total)) : 0;
+    auto predicted = schedule::predict(e.schedules[g.spec], program, {e.state_budget});
+    g.predicted = predicted ? static_cast<std::uint64_t>(predicted->replay_factor * static_cast<double>(g.total)) : 0;
   }
   p.predicted = g.predicted.value_or(0);
   return p;
@@ -89,7 +89,7 @@ std::string instruction_text(const Engine& e) {
   std::string text = code->module != nullptr
                          ? bytecode::disassemble_one(e.loaded.module, code->index, frame->pc())
                          : std::string(bytecode::kOpcodes[static_cast<std::size_t>(bytecode::opcode_of(*frame->next()))].name);
-  return fmt::format("{}  {}  {}", at.place.empty() ? "-" : at.place, at.procedure, text);
+  return fmt::format("{}  {}  {}", at.location.empty() ? "-" : at.location, at.procedure, text);
 }
 
 void Profile::before(const Engine& e) {
@@ -128,7 +128,7 @@ std::string Profile::report(const Engine& e) const {
       if (counters[pc].steps == 0) continue;
       Standing at = standing(e, code, pc, false);
       procedures[at.procedure].add(counters[pc]);
-      lines[at.place.empty() ? "(" + at.procedure + ")" : at.place].add(counters[pc]);
+      lines[at.location.empty() ? "(" + at.procedure + ")" : at.location].add(counters[pc]);
       all.add(counters[pc]);
     }
   auto rows = [](const std::map<std::string, Counters>& from) {

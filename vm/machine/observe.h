@@ -16,13 +16,13 @@ namespace cairn::machine {
 class Engine;
 
 // "FILE:LINE:COLUMN", or FILE alone where the text is not known.
-std::string place_text(const text::Source& source, const text::Span& span, bool column = true);
+std::string location_text(const text::Source& source, const text::Span& span, bool column = true);
 
 // A procedure of the module by the name that people know: helpers of the library are named after their procedure, %fold-left/3.
 std::string known_as(const std::string& name);
-// The same for any code; what has no name is named after its place.
+// The same for any code; what has no name is named after its location.
 std::string name_of(const Engine& engine, const value::Code* code);
-// "PROCEDURE at PLACE" of a frame of the module's that waits for a call.
+// "PROCEDURE at LOCATION" of a frame of the module's that waits for a call.
 std::string waiting_text(const Engine& engine, const value::Frame* frame);
 
 // Kept by the executor of the outermost checkpoint-*j.
@@ -40,7 +40,7 @@ struct Progress {
 };
 Progress progress_of(const Engine& engine);
 
-// "PLACE  PROCEDURE  INSTRUCTION" of the next step.
+// "LOCATION  PROCEDURE  INSTRUCTION" of the next step.
 std::string instruction_text(const Engine& engine);
 
 // Steps, time and bytes by instruction: the machine runs one instruction at a time while it is kept.

@@ -4,7 +4,7 @@
 #include "ops/device_spec.h"
 #include "vm/bytecode/module.h"
 #include "vm/print/environment.h"
-#include "vm/value/blocks.h"
+#include "vm/value/block_pool.h"
 #include "vm/value/value.h"
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct Options {
   std::uint64_t output_limit = UINT64_MAX;           // bytes of output
   bool one_shot = false;                             // definitions go when the program ends: nobody will look them up
   bool check_nan = false;                            // a NaN in a tensor is an error where it first appears
-  bool profile = false;                              // count steps, time and bytes by place
+  bool profile = false;                              // count steps, time and bytes by procedure and line
   // The device for everything that does not name one; empty: the processor.
   ops::DeviceMaker device;
   std::vector<HostProcedure> hosts;
@@ -62,7 +62,7 @@ struct CallSite {
 };
 
 struct Error {
-  std::string message;           // without place
+  std::string message;           // without location
   const text::Source* source = nullptr; // lives as long as the machine's module
   text::Span span;
   bool located = false;

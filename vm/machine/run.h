@@ -1,5 +1,5 @@
 // Runs, capsules, and what the machine knows of a run operator. The state of a machine is a stack of runs; a capsule is the top
-// segment of that stack (DESIGN section 4).
+// segment of that stack (docs/design.md, section 4).
 #pragma once
 
 #include "vm/tape/tape.h"
@@ -33,13 +33,13 @@ enum class RunKind : std::uint8_t {
   interval    // checkpoint-*j: ends in its state, finished or out of steps; may record on the state's tape
 };
 
-// Results of input and random numbers of a run that may be replayed, and how many effects there were (DESIGN invariant 4).
+// Results of input and random numbers of a run that may be replayed, and how many effects there were (docs/design.md, invariant 4).
 struct EffectLog {
-  std::uint64_t position = 0;  // of the state now running
+  std::uint64_t position = 0;  // how many of them the execution that is going on has passed
   std::uint64_t happened = 0;  // effects so far; those before it are replays
   std::vector<Value> inputs;   // one for every effect; unspecified for output
   tape::Draws draws;           // of its random numbers
-  std::uint64_t drawn = 0;     // how many of them the state now running has drawn
+  std::uint64_t drawn = 0;     // how many of these the execution that is going on has drawn
   bool silent = false;         // the run repeats one that is over: all its output has happened
   std::int64_t charged = 0;    // of the account of tapes
   std::int64_t bytes() const { return static_cast<std::int64_t>(inputs.capacity() * sizeof(Value)) + draws.bytes(); }
@@ -63,13 +63,13 @@ class OwnedRuns;
 struct RunState;
 using OwnedState = value::OwnedNative<RunState>;
 
-// The mutable part of a run operator. Owned by a heap object of kind `state`, which is held by a frame of the operator, or by the run
-// that it started. Copied before writing when shared.
+// The mutable part of a run operator. A heap object of kind `state` owns it, and that object is held by a frame of the operator or by the run
+// that the operator started. Copied before writing when shared.
 struct RunState : value::Native {
   virtual OwnedState clone(Engine& engine) const = 0;
   // The tape that its run records on, or null.
   virtual Tape* tape() const { return nullptr; }
-  // Makes the tapes active whose numbers may be met where it is in work.
+  // Makes those tapes the active ones (Engine::activate_tape) whose numbers an instruction may meet while this state is in use.
   virtual void activate(Engine& engine) const = 0;
   // The run ended after this many steps with this value (taken over).
   virtual void finished(Engine& engine, Value value, std::uint64_t steps) = 0;
@@ -77,7 +77,8 @@ struct RunState : value::Native {
   virtual void expired(Engine& engine, OwnedRuns segment);
   // Interval runs reset the serial counter to replay. The counter outside them may not fall below this.
   virtual std::uint64_t serial_floor() const { return 0; }
-  // An interval run goes on from a capsule: the serial counter of the machine is now that of the world outside.
+  // A capsule with this interval run in it was resumed: the serial counter of the machine is that of whoever resumed it,
+  // and may not be below that when the run has ended.
   virtual void resumed(Engine& engine) { static_cast<void>(engine); }
   // The elements of a tensor are read, so many steps after its run began. False: the tensor is nothing to this run.
   virtual bool read(std::uint64_t tensor, std::uint64_t steps) { return static_cast<void>(tensor), static_cast<void>(steps), false; }

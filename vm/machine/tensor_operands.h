@@ -1,4 +1,4 @@
-// Between vm/machine/tensor_*.cpp: operands taken apart.
+// What the sources vm/machine/tensor_*.cpp share: operands taken apart by the signature of their operator.
 #pragma once
 
 #include "vm/machine/options.h"
@@ -18,7 +18,7 @@ std::string_view residence_of_value(Value v);        // empty: no symbol
 // By the operator's signature. `consumed`: by operand, as bits. Throws ProgramError.
 Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands, std::uint64_t consumed);
 
-// What rules and tapes hold beside so many operands while they work on them: where a list is an operand, a program chooses.
+// Bytes that rules and tapes hold for so many operands while they work on them, to be charged: the length of a list operand is the program's choice.
 inline std::int64_t bytes_beside(std::size_t operands) {
   constexpr std::size_t kFew = 64, kBytes = 1024; // copies of tensors, terms, values
   return operands <= kFew ? 0 : static_cast<std::int64_t>(operands * kBytes);

@@ -39,12 +39,12 @@ std::string TensorWorld::holders(const Engine& engine) const {
       if (code != nullptr && code->module != nullptr) {
         const bytecode::Module& m = engine.loaded.module;
         const bytecode::Function& function = m.functions[code->index];
-        std::vector<bytecode::Place> places = bytecode::places_at(m, function, h.pc);
-        const bytecode::InlinedProcedure* copied = places.empty() ? nullptr : places.front().procedure;
+        std::vector<bytecode::Location> locations = bytecode::locations_at(m, function, h.pc);
+        const bytecode::InlinedProcedure* copied = locations.empty() ? nullptr : locations.front().procedure;
         where = copied != nullptr ? known_as(copied->name) : function.name;
         if (where.empty()) where = "a procedure";
-        if (!places.empty() && places.front().span.file < m.sources.size() && !m.sources[places.front().span.file].text.empty())
-          where += " at " + place_text(m.sources[places.front().span.file], places.front().span);
+        if (!locations.empty() && locations.front().span.file < m.sources.size() && !m.sources[locations.front().span.file].text.empty())
+          where += " at " + location_text(m.sources[locations.front().span.file], locations.front().span);
       }
       out += fmt::format("\n    {} bytes in {} tensors made by {}", h.bytes, h.storages, where);
     }

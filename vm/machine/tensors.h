@@ -28,17 +28,19 @@ public:
   TensorWorld(value::Heap& heap, ops::Meter& meter) : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {}
   void charge(std::int64_t bytes) override { heap_.charge(heap_.tensors, bytes); }
   ops::Meter* meter() override { return &meter_; }
-  std::int64_t room() override { return heap_.room(); }
+  std::int64_t headroom() override { return heap_.headroom(); }
   void note_scratch(std::int64_t bytes) override { heap_.scratch_peak = std::max(heap_.scratch_peak, bytes); }
   [[noreturn]] void refuse_scratch(std::string_view op, std::int64_t bytes) override {
     heap_.over_budget(bytes, " of scratch memory for " + std::string(op));
   }
-  // By name, or by role: "gpu" and "streaming" mean the accelerator that was asked for. Null, or ProgramError: there is none.
+  // By name, or by role: "gpu" and "streaming" mean the accelerator that was asked for. If there is none, find() gives null and device() throws
+  // ProgramError.
   ops::Device* find(std::string_view name);
   ops::Device& device(std::string_view name);
   ops::Device& cpu() { return *cpu_; }
   // What made the memory that is held, the largest first: for the message of an exceeded budget.
   std::string holders(const Engine& engine) const;
+  // The instruction that makes what is allocated from now on.
   void set_origin(const void* code, std::uint32_t pc) {
     cpu_->origin = {code, pc};
     if (accelerator_ != nullptr) accelerator_->origin = {code, pc};
@@ -86,7 +88,7 @@ std::optional<ops::OperatorId> operator_behind(bytecode::Primitive primitive);
 // Procedures between tensors and other values.
 Value procedure(Engine& engine, bytecode::TensorProcedure which, std::span<const Value> operands);
 
-// A new object for the same elements (owned): another place.
+// A new object for the same elements (owned): another place on a tape.
 Value alias(Engine& engine, Value tensor);
 Value zeros_like(Engine& engine, Value tensor);
 // Same type, shape and numbers, as eqv? sees numbers.

@@ -1,5 +1,5 @@
-// An instruction that was stopped half-way has not happened. What it made dies with the exception; here is what puts the
-// machine's counters and the tape it records on back to what they were, so that the instruction, done again, does the same.
+// An instruction that was stopped half-way has not happened. The objects it made are released as the exception unwinds; an Undo puts the
+// machine's counters and the tape back to what they were, so that the instruction does the same when it is executed again.
 #pragma once
 
 #include "vm/machine/engine.h"

@@ -11,7 +11,7 @@
 
 namespace cairn::print {
 
-// An error in the user's program. Thrown by slow paths and primitives, caught by the machine, which adds place and call chain.
+// An error in the user's program. Thrown by slow paths and primitives, caught by the machine, which adds location and call chain.
 struct ProgramError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -21,9 +21,9 @@ public:
   explicit Environment(value::MemorySource source = {}) : heap_(source) {}
   virtual ~Environment() = default;
   value::Heap& heap() { return heap_; }
-  // For what only looks at values: its accounts. What looking takes for a while is charged there too.
+  // The heap of a machine that may not be changed: for functions that only look at values, and charge the memory which that takes.
   value::Heap& accounts() const { return heap_; }
-  // Whoever works for long asks it whether to go on; whoever takes much memory that no account knows, whether there is room.
+  // Long work asks it whether to go on, and memory that goes to no account is taken from it.
   ops::Meter& meter() { return meter_; }
   const ops::Meter& meter() const { return meter_; }
   // The primal of a taped number or bundle (all levels); any other value itself. Borrowed in, borrowed out.

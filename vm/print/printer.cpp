@@ -35,7 +35,7 @@ public:
     if (!full()) put_piece(text);
   }
   void put_code_point(std::uint32_t c) {
-    make_room(4);
+    make_space(4);
     text::append_code_point(buffer_, c);
     if (output_ != nullptr && buffer_.size() >= kPieceBytes) flush();
   }
@@ -66,16 +66,16 @@ public:
 
 private:
   // What is shorter than a piece is not worth charging.
-  void make_room(std::size_t bytes) {
+  void make_space(std::size_t bytes) {
     const std::size_t had = buffer_.capacity(), wanted = buffer_.size() + bytes;
     if (output_ != nullptr || wanted <= std::max(had, kPieceBytes)) return;
-    const std::size_t room = std::max(wanted, 2 * had);
-    kept_.charged.grow(static_cast<std::int64_t>(room)); // the old one is there until it is copied
-    buffer_.reserve(room);
+    const std::size_t capacity = std::max(wanted, 2 * had);
+    kept_.charged.grow(static_cast<std::int64_t>(capacity)); // the old one is there until it is copied
+    buffer_.reserve(capacity);
     kept_.charged.set(static_cast<std::int64_t>(buffer_.capacity()));
   }
   void put_piece(std::string_view text) {
-    make_room(text.size());
+    make_space(text.size());
     buffer_ += text;
     if (output_ != nullptr && buffer_.size() >= kPieceBytes) flush();
   }

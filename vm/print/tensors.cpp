@@ -26,7 +26,7 @@ std::string element_text(ops::DType type, double d) {
   return s;
 }
 
-// A stretch of places along an axis.
+// A stretch of indices along an axis.
 struct Stretch {
   std::int64_t first, count;
 };
@@ -37,7 +37,7 @@ std::vector<Stretch> shown(std::int64_t size, bool all) {
   return {{0, kEdge}, {size - kEdge, kEdge}};
 }
 
-std::int64_t places_in(const std::vector<Stretch>& stretches) {
+std::int64_t indices_in(const std::vector<Stretch>& stretches) {
   std::int64_t n = 0;
   for (const Stretch& s : stretches) n += s.count;
   return n;
@@ -57,7 +57,7 @@ public:
     std::int64_t count = 1;
     for (int axis = 0; axis < t.rank(); ++axis) {
       axes_.push_back(shown(t.shape[axis], most <= kMostElements));
-      count *= places_in(axes_.back());
+      count *= indices_in(axes_.back());
     }
     if (count == 0) return;
     elements_.resize(static_cast<std::size_t>(count));
@@ -71,7 +71,7 @@ private:
   void read(int axis, const ops::Tensor& part, std::int64_t at) {
     if (axis == t_.rank()) return read_corner(part, at);
     std::int64_t behind = 1;
-    for (int i = axis + 1; i < t_.rank(); ++i) behind *= places_in(axes_[static_cast<std::size_t>(i)]);
+    for (int i = axis + 1; i < t_.rank(); ++i) behind *= indices_in(axes_[static_cast<std::size_t>(i)]);
     std::int64_t before = 0;
     for (const Stretch& s : axes_[static_cast<std::size_t>(axis)]) {
       ops::Tensor cut = part;
@@ -94,7 +94,7 @@ private:
       for (int axis = t_.rank(); axis-- > 0;) {
         to += left % corner.shape[axis] * behind;
         left /= corner.shape[axis];
-        behind *= places_in(axes_[static_cast<std::size_t>(axis)]);
+        behind *= indices_in(axes_[static_cast<std::size_t>(axis)]);
       }
       elements_[static_cast<std::size_t>(to)] = bits[i];
     }
@@ -116,9 +116,9 @@ private:
     }
     put("[");
     bool first = true;
-    std::int64_t place = 0;
+    std::int64_t shown = 0;
     const std::vector<Stretch>& stretches = axes_[static_cast<std::size_t>(axis)];
-    const std::int64_t all = places_in(stretches);
+    const std::int64_t all = indices_in(stretches);
     auto separate = [&] {
       if (!first) {
         int inner = t_.rank() - axis - 1;
@@ -128,13 +128,13 @@ private:
       first = false;
     };
     for (const Stretch& s : stretches) {
-      if (place != 0) {
+      if (shown != 0) {
         separate();
         put("...");
       }
       for (std::int64_t i = 0; i < s.count && wanted_; ++i) {
         separate();
-        level(axis + 1, at * all + place++);
+        level(axis + 1, at * all + shown++);
       }
     }
     put("]");

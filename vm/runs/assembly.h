@@ -1,4 +1,4 @@
-// Writes code of the machine's own: operands in lists, jumps to labels.
+// An assembler for code of the machine's own: operands in lists, jumps to labels.
 #pragma once
 
 #include "vm/bytecode/instruction.h"
@@ -13,7 +13,7 @@ namespace cairn::runs {
 
 using Register = std::uint16_t;
 
-// A register that gives its value up.
+// A register as an operand that is used for the last time: its value moves out.
 constexpr Register last(Register r) { return static_cast<Register>(r | bytecode::kLastUse); }
 
 class Assembly {

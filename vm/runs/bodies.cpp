@@ -1,5 +1,5 @@
 // The bodies of the run operators, as bytecode of the machine's own. Since a body is ordinary code in an ordinary frame, a run
-// operator is counted, interrupted, captured and saved like everything else. Saved frames hold places in these bodies by number
+// operator is counted, interrupted, captured and saved like everything else. Saved frames say where in these bodies they stand by number
 // of the word.
 #include "vm/runs/bodies.h"
 
@@ -191,30 +191,30 @@ void dual_operator(Assembly& body, Derivative which) {
   body.put(Opcode::ret, last(kResult));
 }
 
-bytecode::Function body_of(OwnCode code) {
+bytecode::Function body_of(HelperCode code) {
   bytecode::Function f;
   f.slots = 8;
   Assembly body;
   switch (code) {
-  case OwnCode::nested_checkpoint: // the state; returns it
+  case HelperCode::nested_checkpoint: // the state; returns it
     f.parameters = 1;
     perform_schedule(body, false);
     body.put(Opcode::ret, last(kState));
     break;
-  case OwnCode::dual_apply:
+  case HelperCode::dual_apply:
     f.parameters = 1;
     f.needs_closure = true;
     dual_apply(body);
     break;
-  case OwnCode::dual_reverse:
+  case HelperCode::dual_reverse:
     f.parameters = 4;
     dual_operator(body, Derivative::reverse);
     break;
-  case OwnCode::dual_checkpoint:
+  case HelperCode::dual_checkpoint:
     f.parameters = 4;
     dual_operator(body, Derivative::checkpoint_reverse);
     break;
-  case OwnCode::count:
+  case HelperCode::count:
     break;
   }
   f.code = body.take();
@@ -222,8 +222,8 @@ bytecode::Function body_of(OwnCode code) {
 }
 
 // The operator that a piece of own code works for, which messages name.
-RunOperator operator_behind(OwnCode code) {
-  return code == OwnCode::nested_checkpoint || code == OwnCode::dual_checkpoint ? RunOperator::checkpoint_reverse
+RunOperator operator_behind(HelperCode code) {
+  return code == HelperCode::nested_checkpoint || code == HelperCode::dual_checkpoint ? RunOperator::checkpoint_reverse
                                                                                 : RunOperator::reverse;
 }
 
@@ -235,14 +235,14 @@ struct Bodies {
   void add(bytecode::Function function, RunOperator op) {
     functions.push_back(std::move(function));
     const bytecode::Function& f = functions.back();
-    facts.push_back(bytecode::verify_own(f));
+    facts.push_back(bytecode::verify_machine_code(f));
     codes.push_back(machine::code_of(f, facts.back(), static_cast<std::uint32_t>(op), nullptr));
   }
   Bodies() {
     for (unsigned i = 0; i < static_cast<unsigned>(RunOperator::count); ++i)
       add(body_of(static_cast<RunOperator>(i)), static_cast<RunOperator>(i));
-    for (unsigned i = 0; i < static_cast<unsigned>(OwnCode::count); ++i)
-      add(body_of(static_cast<OwnCode>(i)), operator_behind(static_cast<OwnCode>(i)));
+    for (unsigned i = 0; i < static_cast<unsigned>(HelperCode::count); ++i)
+      add(body_of(static_cast<HelperCode>(i)), operator_behind(static_cast<HelperCode>(i)));
   }
 };
 
@@ -255,7 +255,7 @@ const Bodies& bodies() {
 
 const Code& operator_code(RunOperator op) { return *bodies().codes[static_cast<std::size_t>(op)]; }
 
-const Code& own_code(OwnCode code) {
+const Code& helper_code(HelperCode code) {
   return *bodies().codes[static_cast<std::size_t>(RunOperator::count) + static_cast<std::size_t>(code)];
 }
 
@@ -266,7 +266,7 @@ MachineCode machine_code(std::size_t number) {
   MachineCode m{all.codes[number].get(), &all.facts[number]};
   if (number < kOperators)
     m.captures = 0;
-  else if (number - kOperators == static_cast<std::size_t>(OwnCode::dual_apply))
+  else if (number - kOperators == static_cast<std::size_t>(HelperCode::dual_apply))
     m.captures = 2; // f and f'
   return m;
 }

@@ -83,19 +83,11 @@ std::int64_t logical_bytes(const std::vector<Run>& runs, std::uint64_t since) {
     auto child = [&](Value v) {
       if (v.is_object()) push(value::object_of(v));
     };
-    if (o->kind == value::Kind::pair) {
-      child(static_cast<value::Pair*>(o)->car);
-      child(static_cast<value::Pair*>(o)->cdr);
-    } else if (o->kind == value::Kind::vector) {
-      auto* v = static_cast<value::Vector*>(o);
-      bytes += o->size_class == value::kLarge ? static_cast<std::int64_t>(8 * v->length) : 0;
-      for (std::uint64_t i = 0; i < v->length; ++i) child(v->items()[i]);
-    } else if (o->kind == value::Kind::block) {
-      auto* b = static_cast<value::Block*>(o);
-      for (std::uint32_t i = 0; i < b->captures; ++i) child(b->captured()[i]);
+    if (o->kind != value::Kind::bundle) value::for_each_child(o, [&](Value& v, std::uint32_t) { child(v); }); // those of numbers do not count
+    if (o->kind == value::Kind::vector) {
+      if (o->size_class == value::kLarge) bytes += static_cast<std::int64_t>(8 * static_cast<value::Vector*>(o)->length);
     } else if (o->kind == value::Kind::frame) {
       auto* f = static_cast<Frame*>(o);
-      value::for_each_live(f, [&](std::uint32_t slot) { child(f->slots()[slot]); });
       if (f->parent != nullptr && f->serial >= since) push(f->parent);
     } else if (o->kind == value::Kind::tensor) {
       const ops::Tensor& t = static_cast<value::TensorObject*>(o)->tensor;
@@ -470,12 +462,12 @@ std::string explanation(const Engine& engine, const CheckpointState& s) {
   if (s.taped_steps != 0) program.records_per_1024_steps = s.taped_sum * 1024 / s.taped_steps;
   if (s.snapshots_taken != 0) program.snapshot_bytes = static_cast<std::uint64_t>(s.snapshot_bytes_sum) / s.snapshots_taken;
   program.stack_bytes = s.stack_bytes;
-  const std::optional<schedule::Report> plan = schedule::predict(engine.schedules[s.spec], program, {engine.state_budget});
+  const std::optional<schedule::Report> predicted = schedule::predict(engine.schedules[s.spec], program, {engine.state_budget});
   auto factor = [&](std::uint64_t steps) {
     return s.total == 0 ? 1.0 : static_cast<double>(steps) / static_cast<double>(s.total);
   };
   constexpr std::uint64_t kRecord = sizeof(tape::Record);
-  if (!plan)
+  if (!predicted)
     return fmt::format("checkpoint-*j: {}\n"
                        "  steps        {} forward, {} executed: too many actions to predict\n"
                        "  replay       {:.4f} measured\n"
@@ -488,9 +480,9 @@ std::string explanation(const Engine& engine, const CheckpointState& s) {
                      "  replay       {:.4f} predicted, {:.4f} measured\n"
                      "  tape         {} bytes at the peak predicted, {} measured\n"
                      "  snapshots    {} at once predicted, {} measured; {} bytes predicted, {} measured\n",
-                     s.schedule->explanation(), s.total, s.executed, plan->replay_factor, factor(s.executed),
-                     plan->peak_tape_records * kRecord, s.peak_records * kRecord, plan->peak_snapshots, s.peak_snapshots,
-                     plan->peak_snapshot_bytes, s.peak_snapshot_bytes);
+                     s.schedule->explanation(), s.total, s.executed, predicted->replay_factor, factor(s.executed),
+                     predicted->peak_tape_records * kRecord, s.peak_records * kRecord, predicted->peak_snapshots, s.peak_snapshots,
+                     predicted->peak_snapshot_bytes, s.peak_snapshot_bytes);
 }
 
 } // namespace

@@ -13,7 +13,7 @@ inline bool is_leaf(Value v) { return machine::Engine::is_leaf(v); }
 
 // Has slots of its own that may lead to numbers.
 inline bool is_container(Value v) {
-  return v.is_pair() || (v.is_procedure() && value::block_of(v.procedure())->captures != 0) || value::is_vector(v) ||
+  return v.is_pair() || (v.is_procedure() && value::closure_block_of(v.procedure())->captures != 0) || value::is_vector(v) ||
          value::is_capsule(v);
 }
 

@@ -98,7 +98,7 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   n->began_serial = s.began_serial;
   value::Pair* ab = cotangents.v.pair();
   n->cotangent = heap.cons(Heap::retain(ab->car), Heap::retain(c.cotangent));
-  value::Block* forward = heap.make_block(1, 0);
+  value::ClosureBlock* forward = heap.make_closure_block(1, 0);
   forward->procedure(0)->code = &operator_code(bytecode::RunOperator::forward);
   Owned procedure(heap, value::of_procedure(forward->procedure(0)));
   Value arguments[] = {c.f, c.x, ab->cdr};
@@ -114,7 +114,7 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   n->log.happened = n->log.inputs.size();
   n->log.account(heap);
 
-  value::Frame* body = heap.make_frame(&own_code(OwnCode::nested_checkpoint));
+  value::Frame* body = heap.make_frame(&helper_code(HelperCode::nested_checkpoint));
   body->slots()[0] = nested.take();
   body->parent = frame;
   engine.current().top = body;

@@ -109,15 +109,15 @@ bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, 
   std::uint64_t tag = largest_tag(engine, {f, x, cotangent});
   if (tag == 0) return false;
   Heap& heap = engine.heap();
-  value::Block* block = heap.make_block(1, 2);
-  block->procedure(0)->code = &own_code(OwnCode::dual_apply);
+  value::ClosureBlock* block = heap.make_closure_block(1, 2);
+  block->procedure(0)->code = &helper_code(HelperCode::dual_apply);
   block->captured()[0] = block->captured()[1] = value::kUnspecified;
   Owned g(heap, value::of_procedure(block->procedure(0)));
   block->captured()[0] = split(engine, f, tag, false, false);
   block->captured()[1] = split(engine, f, tag, true, false);
   Owned xp(heap, split(engine, x, tag, false, false)), xt(heap, split(engine, x, tag, true, true));
   Owned cp(heap, split(engine, cotangent, tag, false, false)), ct(heap, split(engine, cotangent, tag, true, false));
-  value::Held<value::Frame> next(heap, heap.make_frame(&own_code(checkpoint ? OwnCode::dual_checkpoint : OwnCode::dual_reverse)));
+  value::Held<value::Frame> next(heap, heap.make_frame(&helper_code(checkpoint ? HelperCode::dual_checkpoint : HelperCode::dual_reverse)));
   std::fill_n(next->slots(), 4, value::kUnspecified);
   next->slots()[0] = g.take();
   Value a = xp.take(), b = xt.take();

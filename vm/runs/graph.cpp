@@ -17,7 +17,7 @@ namespace cairn::runs {
 using machine::as_capsule;
 using machine::Capsule;
 using machine::ProgramError;
-using value::Block;
+using value::ClosureBlock;
 using value::Frame;
 using value::Held;
 using value::Kind;
@@ -34,8 +34,8 @@ Frame* empty_frame_like(Heap& heap, const Frame* from) {
   return f;
 }
 
-Block* empty_block_like(Heap& heap, Block* from) {
-  Block* b = heap.make_block(from->procedures, from->captures);
+ClosureBlock* empty_block_like(Heap& heap, ClosureBlock* from) {
+  ClosureBlock* b = heap.make_closure_block(from->procedures, from->captures);
   for (std::uint32_t i = 0; i < from->procedures; ++i) b->procedure(i)->code = from->procedure(i)->code;
   std::fill_n(b->captured(), from->captures, value::kUnspecified);
   return b;
@@ -167,7 +167,7 @@ private:
     if (!is_container(v)) return Heap::retain(v);
     if (v.is_pair()) return value::of_pair(static_cast<value::Pair*>(copy(v.pair(), s.keep)));
     if (v.is_procedure()) {
-      auto* block = static_cast<Block*>(copy(value::block_of(v.procedure()), s.keep));
+      auto* block = static_cast<ClosureBlock*>(copy(value::closure_block_of(v.procedure()), s.keep));
       std::uint64_t offset = v.procedure()->offset;
       return value::of_procedure(reinterpret_cast<value::Procedure*>(reinterpret_cast<char*>(block) + offset));
     }
@@ -204,9 +204,9 @@ private:
       put_slots(o, from->items(), v->items(), from->length, keep);
       return v.take();
     }
-    case Kind::block: {
-      auto* from = static_cast<Block*>(o);
-      Held<Block> b(heap_, empty_block_like(heap_, from));
+    case Kind::closure_block: {
+      auto* from = static_cast<ClosureBlock*>(o);
+      Held<ClosureBlock> b(heap_, empty_block_like(heap_, from));
       put_slots(o, from->captured(), b->captured(), from->captures, keep);
       return b.take();
     }
@@ -379,9 +379,9 @@ private:
       for (std::uint64_t i = 0; i < from->length; ++i) put(from->items()[i], &v->items()[i]);
       return v.take();
     }
-    case Kind::block: {
-      auto* from = static_cast<Block*>(o);
-      Held<Block> b(heap_, empty_block_like(heap_, from));
+    case Kind::closure_block: {
+      auto* from = static_cast<ClosureBlock*>(o);
+      Held<ClosureBlock> b(heap_, empty_block_like(heap_, from));
       for (std::uint32_t i = 0; i < from->captures; ++i) put(from->captured()[i], &b->captured()[i]);
       return b.take();
     }
@@ -469,7 +469,7 @@ Slots slots_of(Object* o) {
   switch (o->kind) {
   case Kind::pair: return {&static_cast<value::Pair*>(o)->car, 2};
   case Kind::vector: return {static_cast<value::Vector*>(o)->items(), static_cast<value::Vector*>(o)->length};
-  default: return {static_cast<Block*>(o)->captured(), static_cast<Block*>(o)->captures};
+  default: return {static_cast<ClosureBlock*>(o)->captured(), static_cast<ClosureBlock*>(o)->captures};
   }
 }
 
@@ -480,9 +480,9 @@ void put_children(Engine& engine, value::ChargedStack<PairedSlot>& pending, Valu
   bool alike = zero || (t.is_object() && t.tag() == v.tag() && value::object_of(t)->kind == o->kind);
   if (alike && !zero && o->kind == Kind::vector)
     alike = value::as_vector(v)->length == value::as_vector(t)->length;
-  if (alike && !zero && o->kind == Kind::block) {
-    Block* other = value::block_of(t.procedure());
-    alike = other->captures == static_cast<Block*>(o)->captures && v.procedure()->code == t.procedure()->code;
+  if (alike && !zero && o->kind == Kind::closure_block) {
+    ClosureBlock* other = value::closure_block_of(t.procedure());
+    alike = other->captures == static_cast<ClosureBlock*>(o)->captures && v.procedure()->code == t.procedure()->code;
   }
   if (!alike) wrong_shape(engine, what, t, v);
   const Slots slots = slots_of(o);
@@ -562,7 +562,7 @@ Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std:
     if (number.is_pair()) {
       *s.to = heap.cons(value::kUnspecified, value::kUnspecified);
     } else if (number.is_procedure()) {
-      Block* b = empty_block_like(heap, static_cast<Block*>(o));
+      ClosureBlock* b = empty_block_like(heap, static_cast<ClosureBlock*>(o));
       *s.to = value::of_procedure(
           reinterpret_cast<value::Procedure*>(reinterpret_cast<char*>(b) + number.procedure()->offset));
     } else {

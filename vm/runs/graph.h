@@ -19,7 +19,7 @@ using value::Value;
 // A number or tensor met while copying: what the slot holds (borrowed), and whose slot it is (null for the root). Returns an owned value.
 using Leaf = std::function<Value(Value number, value::Object* owner, std::uint32_t slot)>;
 
-// A walk that enters everything once meets an object with one reference once, and need not remember it.
+// True if a walk that enters every object once meets this one once in any case, so that it need not be remembered.
 inline bool met_once(const value::Object* o) { return o->count == 1; }
 
 // strip: a graph, in which the runs of derivative operators inside capsules are copied too, under the serials they had (what their operators

@@ -23,10 +23,10 @@ using machine::rules::Owned;
 
 namespace {
 
-// --- data as a flat list, in preorder: atoms as they are; a pair, a vector or a text after a mark, the value that programs never see and
+// --- data as a flat list, in preorder: atoms as they are; a pair, a vector or a text after its kind: the value that programs never see and
 // a number.
 // A tensor has its type, its axes and their sizes before its elements.
-enum class Mark : std::int64_t { pair, vector, string, symbol, tensor, count };
+enum class Compound : std::int64_t { pair, vector, string, symbol, tensor, count };
 constexpr std::size_t kBytesPerValue = 5;  // of a text or of elements, in an exact integer
 using Flat = value::ChargedVector<Value>;
 
@@ -48,9 +48,9 @@ struct ChargedValues {
   Flat list;
 };
 
-void put_mark(Flat& out, Mark mark) {
+void put_compound(Flat& out, Compound compound) {
   out.push_back(value::kUndefined);
-  out.push_back(value::integer_unchecked(static_cast<std::int64_t>(mark)));
+  out.push_back(value::integer_unchecked(static_cast<std::int64_t>(compound)));
 }
 std::size_t values_of_text(std::int64_t bytes) { return (static_cast<std::size_t>(bytes) + kBytesPerValue - 1) / kBytesPerValue; }
 
@@ -63,14 +63,14 @@ template <class F> bool walk(std::span<const Value> flat, F&& number) {
     --wanted;
     if (v == value::kUndefined) {
       auto whole = [&] { return at < flat.size() && flat[at].is_integer() && flat[at].integer() >= 0; };
-      if (!whole() || flat[at].integer() >= static_cast<std::int64_t>(Mark::count)) return false;
-      auto mark = static_cast<Mark>(flat[at++].integer());
-      if (mark == Mark::pair) {
+      if (!whole() || flat[at].integer() >= static_cast<std::int64_t>(Compound::count)) return false;
+      auto compound = static_cast<Compound>(flat[at++].integer());
+      if (compound == Compound::pair) {
         wanted += 2;
         continue;
       }
       std::int64_t elements = 1;
-      if (mark == Mark::tensor) {
+      if (compound == Compound::tensor) {
         if (!whole() || flat[at].integer() >= static_cast<std::int64_t>(ops::kDTypes)) return false;
         elements = ops::bytes_of(static_cast<ops::DType>(flat[at++].integer()));
         if (!whole() || flat[at].integer() > ops::kMostAxes) return false;
@@ -79,8 +79,8 @@ template <class F> bool walk(std::span<const Value> flat, F&& number) {
       }
       if (!whole()) return false;
       std::int64_t length = flat[at++].integer();
-      if (mark == Mark::tensor && length != elements) return false;
-      if (mark == Mark::vector) {
+      if (compound == Compound::tensor && length != elements) return false;
+      if (compound == Compound::vector) {
         if (static_cast<std::uint64_t>(length) > flat.size()) return false;
         wanted += static_cast<std::size_t>(length);
       } else {
@@ -110,20 +110,20 @@ Flat flatten(Engine& engine, const HostProcedure& procedure, Value root) {
     Value v = work.back();
     work.pop_back();
     if (v.is_pair()) {
-      put_mark(out, Mark::pair);
+      put_compound(out, Compound::pair);
       work.push_back(v.pair()->cdr);
       work.push_back(v.pair()->car);
     } else if (value::is_vector(v)) {
       const value::Vector* items = value::as_vector(v);
-      put_mark(out, Mark::vector);
+      put_compound(out, Compound::vector);
       out.push_back(value::integer_unchecked(static_cast<std::int64_t>(items->length)));
       for (std::uint64_t i = items->length; i-- > 0;) work.push_back(items->items()[i]);
     } else if (value::is_string(v) || value::is_symbol(v)) {
-      put_mark(out, value::is_string(v) ? Mark::string : Mark::symbol);
+      put_compound(out, value::is_string(v) ? Compound::string : Compound::symbol);
       flatten_text(value::as_text(v)->view(), out);
     } else if (value::is_tensor(v) && value::tensor_of(v).storage) {
       const ops::Tensor& t = value::tensor_of(v);
-      put_mark(out, Mark::tensor);
+      put_compound(out, Compound::tensor);
       out.push_back(value::integer_unchecked(static_cast<std::int64_t>(t.dtype)));
       out.push_back(value::integer_unchecked(t.rank()));
       for (std::int64_t size : t.shape) out.push_back(value::integer_unchecked(size));
@@ -149,23 +149,23 @@ public:
   template <class F> Value build(F&& number) {
     for (;;) {
       Value v = next();
-      auto mark = v == value::kUndefined ? static_cast<Mark>(next().integer()) : Mark::count;
-      if (mark == Mark::pair) {
+      auto compound = v == value::kUndefined ? static_cast<Compound>(next().integer()) : Compound::count;
+      if (compound == Compound::pair) {
         open_.push_back({2, false});
         continue;
       }
-      if (mark == Mark::vector) {
+      if (compound == Compound::vector) {
         open_.push_back({static_cast<std::uint64_t>(next().integer()), true});
         if (open_.back().parts != 0) continue;
         open_.pop_back();
         done_.add(value::of_other(heap_.make_vector(0)));
-      } else if (mark == Mark::tensor) {
+      } else if (compound == Compound::tensor) {
         done_.add(tensor());
-      } else if (mark != Mark::count) {
+      } else if (compound != Compound::count) {
         const value::ChargedVector<char> held = bytes();
         const std::string_view t(held.data(), held.size());
         if (!text::is_utf8(t)) throw ProgramError("the host returned text that is not UTF-8");
-        done_.add(mark == Mark::string ? heap_.make_string(t) : heap_.make_symbol(t));
+        done_.add(compound == Compound::string ? heap_.make_string(t) : heap_.make_symbol(t));
       } else {
         done_.add(v.is_flonum() || v.is_integer() ? number(v) : v);
       }

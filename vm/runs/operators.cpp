@@ -70,7 +70,7 @@ bool perform(Engine& engine, const Word* instruction) {
   Word w = *instruction;
   Frame* frame = engine.current().top;
   Value* slots = frame->slots();
-  auto slot = [&](std::uint16_t field) -> Value& { return slots[field & 0x7FFF]; };
+  auto slot = [&](std::uint16_t field) -> Value& { return slots[field & bytecode::kRegister]; };
   auto go = [&](std::uint16_t offset) { frame->rest_at(instruction + static_cast<std::int16_t>(offset), frame->result()); };
   switch (bytecode::opcode_of(w)) {
   case Opcode::run_tag:

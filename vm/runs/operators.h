@@ -12,12 +12,12 @@ namespace cairn::runs {
 // For the constructor of an Engine.
 extern const machine::RunOperators kOperators;
 
-// The parts of it.
+// The functions that it consists of.
 const value::Code& operator_code(bytecode::RunOperator op);
 bool perform_instruction(machine::Engine& engine, const bytecode::Word* instruction);
 value::Value call_host(machine::Engine& engine, const machine::HostProcedure& procedure, std::span<const value::Value> arguments);
 
-// Code of the machine's own by number: run operators first, then the rest.
+// Code of the machine's own by number: that of the run operators first, then the helpers of vm/runs/bodies.cpp.
 struct MachineCode {
   static constexpr std::uint32_t kNoProcedure = UINT32_MAX;
   const value::Code* code = nullptr; // null beyond the end

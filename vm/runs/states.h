@@ -37,8 +37,8 @@ struct SweepState : RunState {
   std::vector<tape::Output> skeletons; // results of composites that belong to an earlier interval
   EffectLog log;
   std::unique_ptr<Update> update;      // *j-update and its kin; else null
-  // Of an operator inside an update: where it began, in steps of the update's run, and the serial of its frame. What it reads, it reads there: to
-  // the update's tape it is one operation, whose cotangents are those of its first step.
+  // If this operator runs inside the run of an update: the step of that run at which it began, and the serial of its frame. All that it reads counts
+  // as read at that step, because to the tape of the update the operator is one operation that belongs to its first step (docs/design.md 5.8).
   std::uint64_t began = 0, began_serial = 0;
 
   const bool checkpoint; // a CheckpointState; else a ReverseState
@@ -69,12 +69,13 @@ struct ReverseState final : SweepState {
 // A state that an execution can be continued from, any number of times.
 struct Snapshot {
   std::vector<Run> runs; // [0] is the interval's own, without its state; empty: no state
-  std::uint64_t serial = 0, draws = 0, effects = 0; // the serial counter; how far its log is
-  // A tape that goes on from here takes what is older for its inputs. Not `serial` where an inner schedule replays: its counter
-  // is behind.
+  std::uint64_t serial = 0;              // the serial counter
+  std::uint64_t draws = 0, effects = 0;  // how many of its log's random numbers and effects are behind it
+  // Objects with a smaller serial are inputs of a tape that starts here. This is `serial`, except where an inner schedule is replaying, whose
+  // serial counter has been set back.
   std::uint64_t start = 0;
   std::uint64_t position = 0; // steps from the beginning
-  std::int64_t bytes = 0;     // logical, of what it holds beyond the snapshot before it
+  std::int64_t bytes = 0;     // logical bytes of what it holds and the snapshot before it does not
   bool counted = false;       // among the snapshots that are held
   bool empty() const { return runs.empty(); }
   // What it has beside its runs, as CheckpointState::fields.
@@ -164,10 +165,10 @@ inline SweepState* as_sweep(Value v) { return static_cast<SweepState*>(static_ca
 // Counts a snapshot and its bytes among those that are held, until it is dropped.
 void count_snapshot(Engine& engine, Snapshot& snapshot);
 
-// --- what the run_ instructions do; `frame` is on top and awaits the result
+// --- what the run_ instructions do; `frame` is the one on top, which waits for the result
 
-// The state in a slot, made private, and its tapes the active ones: whatever copies of it there were, and are gone, it is this
-// one's numbers that an instruction may meet.
+// The state that a slot holds, for writing: it is copied if it is shared, and its tapes become the active ones, because copies of a tape have
+// one id and it is this copy whose numbers the instructions meet from now on.
 template <class T> T* state_in(Engine& engine, Value& slot) {
   NativeObject* o = nullptr;
   if (value::is_kind(slot, value::Kind::state)) o = static_cast<NativeObject*>(slot.other());
@@ -181,7 +182,7 @@ template <class T> T* state_in(Engine& engine, Value& slot) {
   return state;
 }
 
-// A state may come from a file, so what its frame's next instruction needs is looked for.
+// A state may come from a file, so instructions check that it is one in which they can be executed.
 inline void want(bool holds) {
   if (!holds) throw machine::ProgramError("a derivative operator is in a state in which it cannot go on");
 }
@@ -197,7 +198,7 @@ bool within_derivative(Engine& engine, Value f, Value x, Value cotangent);
 void seed_reverse(Engine& engine, Value& state);
 void sweep(Engine& engine, value::Frame* frame, Value& state);
 bool swept(Engine& engine, Value& nested, Value& state); // true: complete, or a rule is due
-bool end_sweep(Engine& engine, SweepState& s);           // true: nothing was left to sweep; an interval is then finished
+bool end_sweep(Engine& engine, SweepState& s);           // true: all records are swept, and of checkpoint-*j the interval is finished
 Value close_reverse(Engine& engine, Value state);
 void act(Engine& engine, machine::rules::Owned& state);
 void finish_interval(Engine& engine, CheckpointState& s);
@@ -215,8 +216,8 @@ Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool kee
 Value unbundle(Engine& engine, Value v, std::uint64_t tag);
 Value rebundle(Engine& engine, Value result, std::uint64_t tag);
 
-// The machine's own code.
-enum class OwnCode { nested_checkpoint, dual_apply, dual_reverse, dual_checkpoint, count };
-const value::Code& own_code(OwnCode code);
+// Code of the machine's own beside that of the run operators: bodies of frames that run operators push.
+enum class HelperCode { nested_checkpoint, dual_apply, dual_reverse, dual_checkpoint, count };
+const value::Code& helper_code(HelperCode code);
 
 } // namespace cairn::runs

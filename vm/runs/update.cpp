@@ -26,18 +26,18 @@ const char* name_of(const SweepState& s) {
 // Everything is swept, so that no leaf's cotangent grows any more.
 bool all_swept(const SweepState& s) {
   if (const auto* c = as_checkpoint(s)) return c->complete;
-  return s.sweeping && s.position == 0 && s.work->composites.empty() && s.work->marks.empty();
+  return s.sweeping && s.position == 0 && s.work->composites.empty() && s.work->first_reads.empty();
 }
 
 // The leaf whose turn it is; kNone: none.
 std::uint32_t next_leaf(SweepState& s) {
   Update& u = *s.update;
-  if (s.sweeping && !s.work->marks.empty()) {
+  if (s.sweeping && !s.work->first_reads.empty()) {
     const tape::Tape& t = *s.work;
-    const tape::Mark& mark = t.marks.back();
-    bool composites_done = t.composites.empty() || t.composites.back().node < mark.node;
-    if (s.position > mark.node || !composites_done) return tape::kNone;
-    auto found = u.tensors.find(mark.serial);
+    const tape::FirstRead& first = t.first_reads.back();
+    bool composites_done = t.composites.empty() || t.composites.back().node < first.node;
+    if (s.position > first.node || !composites_done) return tape::kNone;
+    auto found = u.tensors.find(first.serial);
     want(found != u.tensors.end() && !u.leaves[found->second.leaf].done);
     return found->second.leaf;
   }
@@ -49,9 +49,9 @@ std::uint32_t next_leaf(SweepState& s) {
 // Marks what the operator read that is the last one on the tape and began at that step: always in one order, whether it is known from the first
 // run or found out one by one.
 void mark_operator(tape::Tape& tape, const Update& u, std::uint64_t steps) {
-  while (!tape.marks.empty() && tape.marks.back().steps == steps) tape.marks.pop_back();
+  while (!tape.first_reads.empty() && tape.first_reads.back().steps == steps) tape.first_reads.pop_back();
   for (const auto& [serial, t] : u.tensors)
-    if (t.first_read == steps) tape.marks.push_back({tape.composites.back().node, serial, steps});
+    if (t.first_read == steps) tape.first_reads.push_back({tape.composites.back().node, serial, steps});
 }
 
 // The cotangent of a leaf; it is taken out. Exact 0: it has none.
@@ -178,7 +178,7 @@ bool SweepState::read(std::uint64_t tensor, std::uint64_t steps) {
   std::uint64_t& first = found->second.first_read;
   first = std::min(first, at);
   if (work == nullptr || sweeping || at != first) return true;
-  if (inner == nullptr) work->mark(tensor, at);
+  if (inner == nullptr) work->note_first_read(tensor, at);
   else if (!work->composites.empty() && work->composites.back().serial == inner->began_serial) mark_operator(*work, *update, at);
   return true;
 }
@@ -217,7 +217,7 @@ void start_update(Engine& engine, value::Frame* frame, SweepState& s) {
     leaf.v = heap.make_tensor(std::move(mine));
   }
   Owned state(heap, std::exchange(l.state, value::kUnspecified));
-  if (s.sweeping && !s.work->marks.empty()) s.work->marks.pop_back();
+  if (s.sweeping && !s.work->first_reads.empty()) s.work->first_reads.pop_back();
   u.pending = next;
   Value arguments[] = {leaf.v, cotangent.v, state.v};
   value::Frame* callee = engine.make_call(u.rule, arguments, 3);

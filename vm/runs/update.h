@@ -2,7 +2,7 @@
 // together (after the dissertation behind SCORCH, chapter 4).
 //
 // A tensor's cotangent is complete when the sweep has passed the step at which its elements were first read. That step is known from the first
-// run; a tape that records it has a mark there. Numbers, and tensors that were never read, have their turn when all is swept.
+// run; a tape that records it notes it there. Numbers, and tensors that were never read, have their turn when all is swept.
 #pragma once
 
 #include "vm/machine/derivative_rules.h"
@@ -41,7 +41,8 @@ struct Update {
   std::map<std::uint64_t, Tensor> tensors; // leaves of floating types, by serial
   std::uint32_t rest = 0;                  // leaves before it are done
   std::uint32_t pending = tape::kNone;     // the leaf whose rule runs
-  // As many owners as there are copies of this: an element of a leaf that a capsule still needs is not given up.
+  // Its use count is the number of copies of this update: while a capsule has one, leaves are not given up to their rules, because the capsule
+  // still needs their elements.
   std::shared_ptr<const int> copies = std::make_shared<const int>(0);
 
   std::unique_ptr<Update> clone(Heap& heap) const;

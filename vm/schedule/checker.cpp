@@ -43,8 +43,8 @@ bool Checker::fail(const Action& action, std::string_view why) {
   return false;
 }
 
-std::uint64_t Checker::records(const Span& span) const {
-  return span.there ? (span.to - span.from) * program_.records_per_1024_steps / 1024 : 0;
+std::uint64_t Checker::records(const TapeRange& tape) const {
+  return tape.there ? (tape.to - tape.from) * program_.records_per_1024_steps / 1024 : 0;
 }
 
 // Where a tape that begins at `from` comes to hold more records than that.

@@ -46,13 +46,13 @@ public:
   Report report() const;
 
 private:
-  struct Span {
+  struct TapeRange {
     bool there = false;
     std::uint64_t from = 0, to = 0;
   };
   bool fail(const Action& action, std::string_view why);
   bool run(const Action& action, std::uint64_t& reached);
-  std::uint64_t records(const Span& span) const;
+  std::uint64_t records(const TapeRange& tape) const;
   std::uint64_t steps_for(std::uint64_t records, std::uint64_t from) const;
   void tell(const Action& action, Schedule& schedule);
   void note_tapes();
@@ -67,7 +67,7 @@ private:
   std::uint64_t at_ = 0;     // its position
   std::uint64_t unreversed_; // everything from here on is reversed
   std::map<std::uint32_t, std::uint64_t> slots_;
-  Span work_, aside_;
+  TapeRange work_, aside_;
   std::map<std::uint64_t, std::int64_t> starts_; // where runs without tape begin (+1) and end (-1)
 };
 

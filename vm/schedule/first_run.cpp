@@ -23,7 +23,7 @@ constexpr std::uint64_t kMostSparseBytes = std::uint64_t{48} << 20;
 constexpr std::uint64_t kTapeForStack = 4;
 constexpr std::uint64_t kSnapshotsForStack = 2;
 constexpr std::uint64_t kSparse = 8;      // a tape is sparse with fewer records than an eighth of its steps
-constexpr std::uint64_t kWorthTaping = 5; // room for less than a fifth of the limit is left alone
+constexpr std::uint64_t kWorthTaping = 5; // space for less than a fifth of the limit is left alone
 constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastGoodBase = std::uint64_t{1} << 14;
 constexpr std::uint64_t kMostGoodBase = std::uint64_t{1} << 16;
@@ -119,9 +119,9 @@ std::uint64_t FirstRun::more_to_tape() const {
   std::uint64_t limit = std::max(usual, std::min(share_bytes_, kTapeForStack * stack_bytes_));
   if (is_heavy(prefix_, records_)) limit = share_bytes_;  // to compute tensors again costs more than their memory
   const std::uint64_t used = records_ * kRecordBytes;
-  const std::uint64_t room = limit > used ? limit - used : 0;
-  if (prefix_ > 0 && room < limit / kWorthTaping) return 0;
-  return std::max(kLeastBase, room / kRecordBytes);
+  const std::uint64_t spare = limit > used ? limit - used : 0;
+  if (prefix_ > 0 && spare < limit / kWorthTaping) return 0;
+  return std::max(kLeastBase, spare / kRecordBytes);
 }
 
 Action FirstRun::next() {

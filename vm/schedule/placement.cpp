@@ -202,15 +202,15 @@ void Placement::kept(std::uint64_t bytes) {
 }
 
 Reversal Placement::reversal(std::uint64_t end) const {
-  std::vector<Mark> marks;
-  for (const Kept& state : kept_) marks.push_back({origin_ + state.unit * base_, state.slot});
+  std::vector<KeptState> kept;
+  for (const Kept& state : kept_) kept.push_back({origin_ + state.unit * base_, state.slot});
   const auto held = static_cast<std::uint64_t>(kept_.size());
   std::uint64_t limit = std::max(held, allowed());
   if (allowance_.kind == Allowance::Kind::bytes)
     limit = std::clamp(allowance_.bytes / std::max<std::uint64_t>(1, held_bytes_ / std::max<std::uint64_t>(1, held)), limit,
                        allowance_.most);
   const auto cut = allowance_.kind == Allowance::Kind::strided ? Reversal::Cut::never : Reversal::Cut::revolve;
-  return Reversal(cut, base_, limit, std::move(marks), slots_, end);
+  return Reversal(cut, base_, limit, std::move(kept), slots_, end);
 }
 
 bool Placement::sound() const {

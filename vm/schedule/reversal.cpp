@@ -1,5 +1,5 @@
-// The walk back over kept states. The span in hand always runs from the latest mark to the end; it is taped if it is short
-// enough, otherwise cut, with a new mark at the cut.
+// The walk back over kept states. The stretch in hand always runs from the latest kept state to the end; it is taped if it is short
+// enough, otherwise cut, with a new kept state at the cut.
 #include "vm/schedule/reversal.h"
 
 #include "vm/schedule/binomials.h"
@@ -25,13 +25,13 @@ bool Slots::sound(std::vector<std::uint32_t> held) const {
   return true;
 }
 
-Reversal::Reversal(Cut cut, std::uint64_t base, std::uint64_t limit, std::vector<Mark> marks, Slots slots, std::uint64_t end)
-    : cut_(cut), base_(base), limit_(std::min(limit, kNoLimit)), end_(end), marks_(std::move(marks)), slots_(std::move(slots)) {}
+Reversal::Reversal(Cut cut, std::uint64_t base, std::uint64_t limit, std::vector<KeptState> kept, Slots slots, std::uint64_t end)
+    : cut_(cut), base_(base), limit_(std::min(limit, kNoLimit)), end_(end), kept_(std::move(kept)), slots_(std::move(slots)) {}
 
 std::uint64_t Reversal::cut_after(std::uint64_t steps) const {
   if (cut_ == Cut::halves) return steps / 2;
   const std::uint64_t units = (steps - 1) / base_ + 1;
-  const std::uint64_t held_below = marks_.size() - 1;
+  const std::uint64_t held_below = kept_.size() - 1;
   return split(limit_ > held_below ? limit_ - held_below : 1, units) * base_;
 }
 
@@ -53,8 +53,8 @@ std::optional<Action> Reversal::next() {
   case Stage::choose:
     break;
   }
-  if (marks_.empty()) return std::nullopt;
-  const Mark top = marks_.back();
+  if (kept_.empty()) return std::nullopt;
+  const KeptState top = kept_.back();
   if (at_ == kNowhere) {
     at_ = top.position;
     return Action{Action::Kind::restore, 0, top.slot};
@@ -62,15 +62,15 @@ std::optional<Action> Reversal::next() {
   const bool short_enough = cut_ == Cut::never || end_ - at_ <= base_;
   if (at_ == top.position && short_enough) {
     // The last use of this state: giving it up before the tape lets the machine update its frames in place.
-    marks_.pop_back();
+    kept_.pop_back();
     slots_.give(top.slot);
     stage_ = Stage::tape;
     return Action{Action::Kind::discard, 0, top.slot};
   }
   if (short_enough) return tape();
   if (at_ != top.position) {
-    marks_.push_back({at_, slots_.take()});
-    return Action{Action::Kind::snapshot, 0, marks_.back().slot};
+    kept_.push_back({at_, slots_.take()});
+    return Action{Action::Kind::snapshot, 0, kept_.back().slot};
   }
   const std::uint64_t steps = cut_after(end_ - at_);
   at_ += steps;
@@ -81,15 +81,15 @@ bool Reversal::sound() const {
   if (cut_ > Cut::revolve || stage_ > Stage::reverse || (cut_ != Cut::never && base_ == 0) || limit_ > kNoLimit) return false;
   std::vector<std::uint32_t> held;
   std::uint64_t least = 0;
-  for (const Mark& mark : marks_) {
-    if (mark.position < least || mark.position > end_) return false;
-    least = mark.position + 1;
-    held.push_back(mark.slot);
+  for (const KeptState& state : kept_) {
+    if (state.position < least || state.position > end_) return false;
+    least = state.position + 1;
+    held.push_back(state.slot);
   }
   if (!slots_.sound(std::move(held))) return false;
   if (at_ == kNowhere) return stage_ != Stage::tape;
-  const std::uint64_t bottom = marks_.empty() ? 0 : marks_.back().position;
-  return stage_ != Stage::reverse && at_ >= bottom && at_ <= end_ && (stage_ == Stage::tape || !marks_.empty());
+  const std::uint64_t bottom = kept_.empty() ? 0 : kept_.back().position;
+  return stage_ != Stage::reverse && at_ >= bottom && at_ <= end_ && (stage_ == Stage::tape || !kept_.empty());
 }
 
 } // namespace cairn::schedule

@@ -30,7 +30,7 @@ private:
 };
 
 // A kept state.
-struct Mark {
+struct KeptState {
   std::uint64_t position = 0;
   std::uint32_t slot = 0;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
@@ -41,13 +41,13 @@ struct Mark {
 
 class Reversal {
 public:
-  // How a span that is longer than the base case is cut: never (it is taped whole), in the middle, or as revolve does.
+  // How a stretch that is longer than the base case is cut: never (it is taped whole), in the middle, or as revolve does.
   enum class Cut : std::uint8_t { never, halves, revolve };
   Reversal() = default;
-  // `marks` from the oldest to the latest, whose slots come from `slots`; at most `limit` may be held at once.
-  Reversal(Cut cut, std::uint64_t base, std::uint64_t limit, std::vector<Mark> marks, Slots slots, std::uint64_t end);
+  // `kept` from the oldest to the latest, whose slots come from `slots`; at most `limit` may be held at once.
+  Reversal(Cut cut, std::uint64_t base, std::uint64_t limit, std::vector<KeptState> kept, Slots slots, std::uint64_t end);
 
-  // The next action, or nothing once the span that starts at the oldest mark is reversed and every slot is empty.
+  // The next action, or nothing once the stretch that starts at the oldest kept state is reversed and every slot is empty.
   std::optional<Action> next();
   bool sound() const;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
@@ -57,7 +57,7 @@ public:
     archive(self.limit_);
     archive(self.end_);
     archive(self.at_);
-    archive(self.marks_);
+    archive(self.kept_);
     archive(self.slots_);
   }
 
@@ -72,7 +72,7 @@ private:
   std::uint64_t limit_ = 0;
   std::uint64_t end_ = 0;       // everything from here on is reversed (or, while the tape is in work, will be)
   std::uint64_t at_ = kNowhere; // position of the current state
-  std::vector<Mark> marks_;
+  std::vector<KeptState> kept_;
   Slots slots_;
 };
 

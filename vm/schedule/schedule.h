@@ -26,7 +26,7 @@ struct Action {
     discard,  // empty `slot`
     tape, // run `steps` steps on the tape in work, or on a new one; current moves on; may end sooner if the end is not known yet,
           // or if the tape holds more than `records`
-    reverse,   // sweep the tape in work, which is then gone; what it spans is the latest part not yet reversed
+    reverse,   // sweep the tape in work, which is then gone; what it holds is the latest part not yet reversed
     put_aside, // put the tape in work aside
     take_back, // make the tape put aside the tape in work
     done
@@ -78,7 +78,7 @@ public:
   // earlier one does.
   virtual void taped(std::uint64_t records) { (void)records; }
   virtual void kept(std::uint64_t bytes) { (void)bytes; }
-  // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this plan.
+  // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this schedule.
   virtual std::string explanation() const = 0;
   virtual std::unique_ptr<Schedule> clone() const = 0;
   // The whole state as words, for capsule files; restore() gives back an equal generator, or null if the words are malformed.

@@ -101,7 +101,7 @@ std::unique_ptr<Tape> Tape::clone(Heap& heap) const {
   t->tensor_bytes_ = tensor_bytes_;
   t->most_weight = most_weight;
   t->tensor_cotangents = tensor_cotangents;
-  t->marks = marks;
+  t->first_reads = first_reads;
   t->account_maps();
   for (const Composite& c : composites) {
     Heap::retain(c.f);
@@ -129,7 +129,7 @@ void Tape::cut(const Length& to) {
   for (; composites.size() > to.composites; composites.pop_back())
     for (Value v : {composites.back().f, composites.back().x, composites.back().cotangent}) heap_.release(v);
   for (; outputs.size() > to.outputs; outputs.pop_back()) heap_.release(outputs.back().skeleton);
-  marks.resize(std::min(marks.size(), to.marks));
+  first_reads.resize(std::min(first_reads.size(), to.first_reads));
   cut_tensors(to.tensors);
   std::vector<Place> gone;
   inputs.for_each([&](Place place, const Input& input) {

@@ -50,7 +50,7 @@ struct Chunk {
 
 static_assert(sizeof(Chunk) <= Heap::kPieceBytes);
 
-// A slot of an older object that was read on this tape.
+// What the tape knows of a place of an older object that was read while it records.
 struct Input {
   std::uint32_t node = kNone;
   Value original{};  // what the slot holds: a flonum, or a number of an outer tape; never counted
@@ -74,7 +74,7 @@ struct Output {
 };
 
 // Before the record `node` the elements of a tensor were read for the first time in its run; that was after `steps` of it.
-struct Mark {
+struct FirstRead {
   std::uint32_t node;
   std::uint64_t serial, steps;
 };
@@ -102,10 +102,10 @@ public:
   std::uint64_t low() const { return low_; }
   std::uint64_t start() const { return low_ + span_; }
 
-  // The next record does not fit into the chunk in work: append may throw.
+  // The current chunk is full: append makes a new one, for which there may be no memory.
   bool is_full() const { return next_ == end_; }
-  // So many records do: until then append does not throw.
-  bool has_room(std::ptrdiff_t records) const { return end_ - next_ >= records; }
+  // The current chunk has space for so many records: append does not throw for them.
+  bool has_space(std::ptrdiff_t records) const { return end_ - next_ >= records; }
   Value append(double value, std::uint32_t a, double da, std::uint32_t b, double db) {
     if (is_full()) [[unlikely]]
       grow();
@@ -148,8 +148,8 @@ public:
   bool is_heavy() const { return weight() > most_weight; }
   std::uint64_t most_weight = UINT64_MAX;
   std::map<std::uint32_t, ops::Tensor> tensor_cotangents;  // by node; what is not there is absent
-  std::vector<Mark> marks;  // ascending
-  void mark(std::uint64_t serial, std::uint64_t steps);
+  std::vector<FirstRead> first_reads;  // ascending
+  void note_first_read(std::uint64_t serial, std::uint64_t steps);
 
   // --- sweep; from here on primals are gone, unless a composite will need them
   void seed(std::uint32_t node, double cotangent);        // assigns
@@ -213,18 +213,18 @@ public:
   }
   std::vector<Output> outputs;
 
-  // Charges what the maps grew by.
+  // Charges the bytes by which `inputs` and the other tables have grown since the last call.
   void account_maps();
 
-  // How much it holds while it records, and back to that: what came since is as if it had never been.
+  // The lengths of all its tables while it records; cut() removes what was added since, as if it had never been recorded.
   struct Length {
     std::uint32_t records;
-    std::size_t chunks, tensors, marks, composites, outputs;
+    std::size_t chunks, tensors, first_reads, composites, outputs;
     Record *next, *end;
     bool keeps_primals;
   };
   Length length() const {
-    return {count_, chunks_.size(), unswept_tensors_, marks.size(), composites.size(), outputs.size(),
+    return {count_, chunks_.size(), unswept_tensors_, first_reads.size(), composites.size(), outputs.size(),
             next_,  end_,           keeps_primals_};
   }
   void cut(const Length& to);

@@ -36,10 +36,10 @@ std::uint32_t Tape::lift_tensor_at(Place place) {
 }
 
 // One step may read a tensor several times.
-void Tape::mark(std::uint64_t serial, std::uint64_t steps) {
-  for (std::size_t i = marks.size(); i-- > 0 && marks[i].steps == steps;)
-    if (marks[i].serial == serial) return;
-  marks.push_back({count_, serial, steps});
+void Tape::note_first_read(std::uint64_t serial, std::uint64_t steps) {
+  for (std::size_t i = first_reads.size(); i-- > 0 && first_reads[i].steps == steps;)
+    if (first_reads[i].serial == serial) return;
+  first_reads.push_back({count_, serial, steps});
 }
 
 void Tape::restore_tensor(std::shared_ptr<TensorRecord> record) {

@@ -2,6 +2,8 @@
 // A decimal that is too long or too large for the standard functions is still read correctly rounded.
 #include "vm/text/number.h"
 
+#include "vm/text/exact.h"
+
 #include <array>
 #include <bit>
 #include <charconv>
@@ -12,9 +14,6 @@ namespace cairn::text {
 
 namespace {
 
-constexpr std::int64_t kMostExact = (std::int64_t{1} << 47) - 1;
-constexpr std::int64_t kLeastExact = -(std::int64_t{1} << 47);
-
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 int digit_value(char c) {
@@ -24,7 +23,7 @@ int digit_value(char c) {
 }
 
 Number exact(std::int64_t i) {
-  if (i >= kLeastExact && i <= kMostExact) return {true, i, 0};
+  if (fits_integer(i)) return {true, i, 0};
   return {false, 0, static_cast<double>(i)};
 }
 Number inexact(double d) { return {false, 0, d}; }
@@ -96,7 +95,7 @@ std::optional<Number> parse_integer(std::string_view digits, unsigned radix) {
   bool fits = true;
   for (char c : digits) {
     value = value * radix + digit_value(known_digit(c));
-    if (value > kMostExact + 1) {
+    if (value > kMostInteger + 1) {
       fits = false;
       break;
     }
@@ -170,7 +169,7 @@ bool is_same_name(std::string_view text, std::string_view name) {
 std::optional<Number> make_exact(const Number& n) {
   if (n.exact) return n;
   if (!(std::abs(n.flonum) <= std::numeric_limits<double>::max()) || n.flonum != std::trunc(n.flonum)) return std::nullopt;
-  if (std::abs(n.flonum) > static_cast<double>(kMostExact) + 1) return n;
+  if (std::abs(n.flonum) > static_cast<double>(kMostInteger) + 1) return n;
   return exact(static_cast<std::int64_t>(n.flonum));
 }
 

@@ -1,4 +1,4 @@
-// Source texts and places in them: what messages, modules and the compiler speak of.
+// Source texts and spans of them: what messages, modules and the compiler speak of.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ struct Source {
   std::string text; // empty when stripped
 };
 
-// Place in a source text: file index and byte range.
+// A stretch of a source text: file index and byte range.
 struct Span {
   std::uint32_t file = 0;
   std::uint32_t begin = 0;

@@ -18,8 +18,8 @@ template <class F> void for_each_child(Object* o, F&& visit) {
     for (std::uint64_t i = 0; i < v->length; ++i) visit(v->items()[i], static_cast<std::uint32_t>(i));
     break;
   }
-  case Kind::block: {
-    auto* b = static_cast<Block*>(o);
+  case Kind::closure_block: {
+    auto* b = static_cast<ClosureBlock*>(o);
     for (std::uint32_t i = 0; i < b->captures; ++i) visit(b->captured()[i], i);
     break;
   }

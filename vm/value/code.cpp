@@ -1,3 +1,4 @@
+// Code of functions: allocated with its words behind it, and with what the frames of it will need.
 #include "vm/value/heap.h"
 
 #include <algorithm>
@@ -8,8 +9,8 @@ namespace cairn::value {
 void FreeCode::operator()(const Code* code) const { ::operator delete(const_cast<Code*>(code), std::align_val_t{alignof(Code)}); }
 
 OwnedCode make_code(const Code& shape, std::span<const bytecode::Word> words) {
-  void* place = ::operator new (sizeof(Code) + words.size_bytes(), std::align_val_t{alignof(Code)});
-  auto* c = new (place) Code(shape);
+  void* memory = ::operator new (sizeof(Code) + words.size_bytes(), std::align_val_t{alignof(Code)});
+  auto* c = new (memory) Code(shape);
   std::copy(words.begin(), words.end(), reinterpret_cast<bytecode::Word*>(c + 1));
   if (std::size_t size_class = (c->frame_bytes() + 15) / 16; size_class <= Heap::kClasses) {
     c->frame_class = static_cast<std::uint16_t>(size_class);

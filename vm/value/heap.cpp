@@ -23,7 +23,12 @@ constexpr std::uint64_t kStretch = 4096; // items of a vector released at once; 
 
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
 
-std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024.0 * 1024.0)); }
+// In MiB, unless that would say that something is nothing.
+std::string megabytes(std::int64_t bytes) {
+  constexpr double kKibi = 1024.0, kMebi = kKibi * kKibi;
+  const auto size = static_cast<double>(bytes);
+  return bytes > 0 && size < kMebi / 10 ? fmt::format("{:.1f} KiB", size / kKibi) : fmt::format("{:.1f} MiB", size / kMebi);
+}
 
 } // namespace
 
@@ -47,7 +52,7 @@ void Heap::refill(std::uint16_t size_class) {
   look();
 #endif
   std::size_t size = std::size_t{size_class} * 16;
-  if (room_ < static_cast<std::int64_t>(size)) pass_watermark(static_cast<std::int64_t>(size));
+  if (headroom_ < static_cast<std::int64_t>(size)) raise_watermark(static_cast<std::int64_t>(size));
   if (free_[size_class] != nullptr) return;
   auto* slab = static_cast<char*>(slabs_.take());
   if (slab == nullptr) throw BudgetExceeded("out of memory: the system refused 2 MiB");
@@ -59,8 +64,9 @@ void Heap::refill(std::uint16_t size_class) {
   ops::forbid(slab, std::int64_t{kSlabBytes});
 }
 
-// Makes room for a request, kGranularity bytes beyond it if the budget has them. A request of another account is already in that.
-void Heap::pass_watermark(std::int64_t request) {
+// The watermark goes kGranularity bytes beyond the request, as far as the budget allows. (charge() has added the request to its account already, so
+// heap_live() below, which takes the other accounts away, is right for the heap.)
+void Heap::raise_watermark(std::int64_t request) {
 #ifndef NDEBUG
   look();
 #endif
@@ -71,7 +77,7 @@ void Heap::pass_watermark(std::int64_t request) {
   heap_peak_ = std::max(heap_peak_, heap);
   watermark_ = live + request + kGranularity;
   if (budget_ != 0) watermark_ = std::min(watermark_, budget_);
-  room_ = watermark_ - live;
+  headroom_ = watermark_ - live;
 }
 
 void Heap::refuse(std::int64_t request, std::string_view what, std::int64_t heap) const {
@@ -86,7 +92,7 @@ void Heap::over_budget(std::int64_t request, std::string_view what) { refuse(req
 void Heap::set_budget(std::int64_t bytes) {
   budget_ = bytes;
   watermark_ = live_bytes();
-  room_ = 0;
+  headroom_ = 0;
 }
 
 void Heap::charge(Account& account, std::int64_t bytes) {
@@ -96,19 +102,19 @@ void Heap::charge(Account& account, std::int64_t bytes) {
     return;
   }
 #ifndef NDEBUG
-  const bool look = refuses() || room_ < bytes;
+  const bool look = refuses() || headroom_ < bytes;
 #else
-  const bool look = room_ < bytes;
+  const bool look = headroom_ < bytes;
 #endif
   if (look) {
     try {
-      pass_watermark(bytes);
+      raise_watermark(bytes);
     } catch (...) {
       account.live -= bytes;
       throw;
     }
   }
-  room_ -= bytes;
+  headroom_ -= bytes;
   account.peak = std::max(account.peak, account.live);
 }
 
@@ -117,10 +123,10 @@ void* Heap::allocate_large(std::size_t bytes, Kind kind) {
 #ifndef NDEBUG
   if (refuses()) look();
 #endif
-  if (room_ < static_cast<std::int64_t>(bytes)) pass_watermark(static_cast<std::int64_t>(bytes));
+  if (headroom_ < static_cast<std::int64_t>(bytes)) raise_watermark(static_cast<std::int64_t>(bytes));
   void* p = source_.allocate != nullptr ? source_.allocate(source_.user, bytes, 16) : std::malloc(bytes);
   if (p == nullptr) throw BudgetExceeded(fmt::format("out of memory: the system refused {} bytes", bytes));
-  room_ -= static_cast<std::int64_t>(bytes);
+  headroom_ -= static_cast<std::int64_t>(bytes);
   auto* o = static_cast<Object*>(p);
   o->count = 1;
   o->kind = kind;
@@ -157,9 +163,9 @@ std::size_t Heap::size_of(const Object* o) {
   case Kind::vector: bytes = sizeof(Vector) + 8 * static_cast<const Vector*>(o)->length; break;
   case Kind::string:
   case Kind::symbol: bytes = sizeof(Text) + static_cast<const Text*>(o)->bytes; break;
-  case Kind::block: {
-    const auto* b = static_cast<const Block*>(o);
-    bytes = sizeof(Block) + sizeof(Procedure) * b->procedures + 8 * std::size_t{b->captures};
+  case Kind::closure_block: {
+    const auto* b = static_cast<const ClosureBlock*>(o);
+    bytes = sizeof(ClosureBlock) + sizeof(Procedure) * b->procedures + 8 * std::size_t{b->captures};
     break;
   }
   case Kind::frame: bytes = static_cast<const Frame*>(o)->code->frame_bytes(); break;
@@ -188,8 +194,8 @@ inline bool Heap::release_children(Object* o, std::int64_t& left) {
     for (std::uint64_t i = 0; i < v->length; ++i) release(v->items()[i]);
     break;
   }
-  case Kind::block: {
-    auto* b = static_cast<Block*>(o);
+  case Kind::closure_block: {
+    auto* b = static_cast<ClosureBlock*>(o);
     for (std::uint32_t i = 0; i < b->captures; ++i) release(b->captured()[i]);
     break;
   }
@@ -242,7 +248,7 @@ inline void Heap::give_back(Object* o, std::int64_t& left) {
   if (o->size_class == kLarge) {
     const auto bytes = static_cast<std::int64_t>(size_of(o));
     left -= bytes / 64;
-    room_ += bytes;
+    headroom_ += bytes;
     free_large(o);
     return;
   }
@@ -380,12 +386,12 @@ Value Heap::make_bundle(std::uint64_t tag, Value primal, Value tangent) {
   return of_other(b);
 }
 
-Block* Heap::make_block(std::uint32_t procedures, std::uint32_t captures) {
-  auto* b = static_cast<Block*>(
-      allocate(sizeof(Block) + sizeof(Procedure) * procedures + 8 * std::size_t{captures}, Kind::block));
+ClosureBlock* Heap::make_closure_block(std::uint32_t procedures, std::uint32_t captures) {
+  auto* b = static_cast<ClosureBlock*>(
+      allocate(sizeof(ClosureBlock) + sizeof(Procedure) * procedures + 8 * std::size_t{captures}, Kind::closure_block));
   b->procedures = procedures;
   b->captures = captures;
-  for (std::uint32_t i = 0; i < procedures; ++i) b->procedure(i)->offset = sizeof(Block) + sizeof(Procedure) * i;
+  for (std::uint32_t i = 0; i < procedures; ++i) b->procedure(i)->offset = sizeof(ClosureBlock) + sizeof(Procedure) * i;
   return b;
 }
 

@@ -1,10 +1,10 @@
 // Allocation and reference counts of one machine. Small objects come from size-class free lists over slabs; large ones from
-// the system. Freeing is iterative: no native recursion, whatever the depth of the data; and it can be stopped: what is left is
-// set aside then, to be freed before anything else happens.
+// the system. Freeing is iterative: no native recursion, whatever the depth of the data. It can be stopped: the objects that are
+// left are set aside then, and freed before the machine does anything else.
 #pragma once
 
 #include "ops/forbidden.h"
-#include "vm/value/blocks.h"
+#include "vm/value/block_pool.h"
 #include "vm/value/object.h"
 #include "vm/value/tensor_object.h"
 
@@ -78,18 +78,19 @@ public:
   }
   static bool unique(const Object* o) { return o->count == 1; }
 
-  // --- giving up much. Asked after every few thousand objects; true: what is left of them is set aside, and so is all that is
-  // released from then on. It stays in the accounts, and what it refers to keeps those references.
+  // --- releasing that takes long. This is asked after every few thousand objects that were freed. If it says true, those that are still to be
+  // freed are set aside, and so is whatever is released from then on. They stay charged to their accounts, and what they refer to keeps its
+  // references, until release_set_aside() frees them.
   std::function<bool()> stops_releasing;
   bool has_set_aside() const { return set_aside_; }
-  // Goes on with it. False: it was stopped again.
+  // Frees the objects that were set aside. False if it was stopped again before all were gone.
   bool release_set_aside();
-  // The same to the end.
+  // The same, and does not stop.
   void release_all_set_aside() {
     while (!release_set_aside()) {
     }
   }
-  // A vector with one reference of which only the first items were set so far.
+  // Releases a vector that was being filled: it has one reference, and only its first `set` items have values.
   void release_begun(Vector* v, std::uint64_t set);
 
   // --- allocation; every object starts with count 1 and a fresh serial. Value arguments are taken over, also where there is no memory.
@@ -106,7 +107,7 @@ public:
   Text* make_text(std::uint64_t bytes);                      // a string whose bytes and length are still to be set
   Value make_symbol(std::string_view utf8);                  // interned: the same text gives the same object
   Value make_bundle(std::uint64_t tag, Value primal, Value tangent);  // BudgetExceeded beyond kMostLevels
-  Block* make_block(std::uint32_t procedures, std::uint32_t captures);  // entries' offsets are set; code and captures are not
+  ClosureBlock* make_closure_block(std::uint32_t procedures, std::uint32_t captures);  // entries' offsets are set; code and captures are not
   NativeObject* make_native(Kind kind, OwnedNative<Native> native);  // capsule or state
   template <class T, class... Arguments> OwnedNative<T> own(Arguments&&... arguments) {
     return OwnedNative<T>(new T(std::forward<Arguments>(arguments)...), ReleaseNative{this});
@@ -121,8 +122,8 @@ public:
     f->rest_at(code->words());
     return f;
   }
-  // The quick ways of the machine: null where there is no free cell or the accounts must be looked at. The parent and the rest of the frame
-  // are not set, nor are the fields of the pair.
+  // The same in the few instructions that handlers have room for inline: null if there is no free cell, or the budget must be looked at. Of a
+  // frame only header and code are set then, of a pair only the header.
   Frame* quick_frame(const Code* code) {
     auto* f = static_cast<Frame*>(quick_cell(code->frame_class, code->frame_cell));
     if (f == nullptr) [[unlikely]]
@@ -138,13 +139,13 @@ public:
       set_header(p, header(Kind::pair, size_class));
     return p;
   }
-  Block* quick_block(std::uint32_t procedures, std::uint32_t captures) {
-    std::size_t size_class = (sizeof(Block) + sizeof(Procedure) * procedures + 8 * std::size_t{captures} + 15) / 16;
+  ClosureBlock* quick_closure_block(std::uint32_t procedures, std::uint32_t captures) {
+    std::size_t size_class = (sizeof(ClosureBlock) + sizeof(Procedure) * procedures + 8 * std::size_t{captures} + 15) / 16;
     if (size_class > kClasses) return nullptr;
     auto c = static_cast<std::uint16_t>(size_class);
-    auto* b = static_cast<Block*>(quick_cell(c, std::int64_t{c} * 16));
+    auto* b = static_cast<ClosureBlock*>(quick_cell(c, std::int64_t{c} * 16));
     if (b != nullptr) [[likely]] {
-      set_header(b, header(Kind::block, c));
+      set_header(b, header(Kind::closure_block, c));
       b->procedures = procedures;
       b->captures = captures;
     }
@@ -155,14 +156,14 @@ public:
     return 1 | static_cast<std::uint64_t>(kind) << 32 | std::uint64_t{size_class} << 48;
   }
 
-  // Makes an object with count 1 whose children have been moved out into a new one of the same size.
+  // Makes a new object in the cell of an old one of the same size, which had one reference and whose children have been moved out.
   void renew(Object* o, std::uint64_t header) { set_header(o, header); }
   // Gives back the cell of an object with count 1 whose children have been moved out of it (a frame at its return, a pair taken apart).
   void discard(Object* o) { give_back(o); }
-  // An immortal object of a machine that ends. Cells go with their slabs; this is for large ones.
+  // Frees an immortal object when its machine ends, if it is large: cells go with their slabs.
   void end_immortal(Object* o);
   static bool is_large(const Object* o) { return o->size_class == kLarge; }
-  // The same for one that is not large.
+  // discard(), for an object that is not large.
   void discard_cell(Object* o) {
 #ifndef NDEBUG
     --live_objects_;
@@ -173,13 +174,13 @@ public:
   // Throws BudgetExceeded when `live` bytes of all accounts together go over it. 0: no budget.
   void set_budget(std::int64_t bytes);
   std::int64_t budget() const { return budget_; }
-  // What could still be charged.
-  std::int64_t room() {
+  // Bytes that could still be charged.
+  std::int64_t headroom() {
     if (set_aside_) [[unlikely]]
       release_all_set_aside();
     return budget_ == 0 ? INT64_MAX : std::max<std::int64_t>(0, budget_ - live_bytes());
   }
-  // For a request that is not charged. `what` it is for stands behind its bytes.
+  // Throws BudgetExceeded for a request that goes to no account. `what` says what it was for; the message has it behind the number of bytes.
   [[noreturn]] void over_budget(std::int64_t request, std::string_view what);
   // Charge memory that is held outside the slabs (tape chunks, executor state). Negative gives back.
   void charge(Account& account, std::int64_t bytes);
@@ -189,14 +190,14 @@ public:
   Account scratch;                  // memory beside the heap that an instruction, a reader or the table of symbols takes
   std::int64_t scratch_peak = 0;    // what kernels took while they ran, at most; it is lent, not charged
   static constexpr std::size_t kPieceBytes = 32 * 1024 + 64;
-  Blocks pieces;  // of tapes, so that all tapes of a machine share what is free
+  BlockPool pieces;  // of tapes, so that all tapes of a machine share what is free
   std::int64_t capsule_count = 0, capsule_count_peak = 0;
-  // The object (one reference, the caller's) is part of the program's text from now on: it never dies, is not counted among what lives, and is
-  // older than every tape's world.
+  // Makes an object, of which the caller has the only reference, part of the program's text: it never dies, is not counted among live objects,
+  // and its serial is 0, so that it is a constant to every tape.
   void make_immortal(Object* o);
   std::int64_t heap_live() const { return live_bytes() - tape.live - capsules.live - tensors.live - scratch.live; }
   std::int64_t heap_peak() const { return heap_peak_; }
-  std::int64_t live_bytes() const { return watermark_ - room_; }
+  std::int64_t live_bytes() const { return watermark_ - headroom_; }
   std::int64_t live_objects() const { return live_objects_; }  // without immortal ones; counted in debug builds
 #ifndef NDEBUG
   // For tests: the n-th request from now on, of whatever size, is refused as if the budget had no room for it; 0: none is. Returns how many there
@@ -229,10 +230,10 @@ private:
     Free* cell = free_[size_class];  // class 0 never has one
     if (cell == nullptr) [[unlikely]]
       return nullptr;
-    std::int64_t room = room_ - size;
-    if (room < 0) [[unlikely]]
+    std::int64_t headroom = headroom_ - size;
+    if (headroom < 0) [[unlikely]]
       return nullptr;
-    room_ = room;
+    headroom_ = headroom;
     ops::permit(cell, static_cast<std::int64_t>(size));
     free_[size_class] = cell->next;
 #ifndef NDEBUG
@@ -252,9 +253,10 @@ private:
   Value cons_slowly(Value car, Value cdr);
   void* allocate_large(std::size_t bytes, Kind kind);
   void free_large(Object* o);
-  // Makes the next quick_cell of that class succeed.
+  // Provides a free cell of that class and the headroom for it, so that the next quick_cell succeeds; or throws BudgetExceeded.
   void refill(std::uint16_t size_class);
-  void pass_watermark(std::int64_t request);
+  // Provides headroom for a request, or throws BudgetExceeded.
+  void raise_watermark(std::int64_t request);
 #ifndef NDEBUG
   bool refuses() {
     if (refusing_ || ++requests_ == refused_) refusing_ = true;
@@ -269,7 +271,7 @@ private:
   void give_back(Object* o, std::int64_t& left);
   void give_back_cell(Object* o) {
     std::uint16_t size_class = o->size_class;
-    room_ += std::int64_t{size_class} * 16;
+    headroom_ += std::int64_t{size_class} * 16;
     auto* cell = reinterpret_cast<Free*>(o);
     cell->next = free_[size_class];
     free_[size_class] = cell;
@@ -283,7 +285,9 @@ private:
   }
   static std::size_t size_of(const Object* o);
 
-  std::int64_t room_ = 0;       // live bytes are watermark_ - room_; the accounts are looked at when it would fall below 0
+  // Bytes that may be taken before budget and peaks are looked at again: so an allocation changes one number. All live bytes together are
+  // watermark_ - headroom_.
+  std::int64_t headroom_ = 0;
   std::int64_t watermark_ = 0;
   Free* free_[kClasses + 1] = {};
   std::int64_t budget_ = 0;
@@ -293,12 +297,12 @@ private:
   std::uint64_t requests_ = 0, refused_ = 0;
   bool refusing_ = false;
 #endif
-  Object* pending_ = nullptr;  // to be released, linked
-  bool draining_ = false;      // what is released goes there
-  bool set_aside_ = false;     // nobody is at work on it
+  Object* pending_ = nullptr;  // objects without references that are still to be freed, linked through their serials
+  bool draining_ = false;      // a loop is freeing them: what is released meanwhile is put on that list
+  bool set_aside_ = false;     // the list is not empty and no loop is at work on it, because it was stopped
   static constexpr std::size_t kSlabBytes = 64 * 1024;
   MemorySource source_;
-  Blocks slabs_;  // given back all at once
+  BlockPool slabs_;  // given back all at once
   std::unordered_map<std::string_view, Text*> symbols_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace cairn::value {
 
-enum class Kind : std::uint8_t { pair, vector, block, string, symbol, bundle, capsule, state, frame, tensor };
+enum class Kind : std::uint8_t { pair, vector, closure_block, string, symbol, bundle, capsule, state, frame, tensor };
 
 struct Object {
   std::uint32_t count;       // references; kImmortal and above never die
@@ -91,16 +91,16 @@ struct Procedure {
   std::uint64_t offset;  // bytes from the block to this
 };
 
-// [Block][Procedure x procedures][Value x captures]
-struct Block : Object {
+// [ClosureBlock][Procedure x procedures][Value x captures]
+struct ClosureBlock : Object {
   std::uint32_t procedures;
   std::uint32_t captures;
   Procedure* procedure(std::uint32_t i) { return reinterpret_cast<Procedure*>(this + 1) + i; }
   Value* captured() { return reinterpret_cast<Value*>(procedure(procedures)); }
 };
 
-inline Block* block_of(const Procedure* p) {
-  return reinterpret_cast<Block*>(reinterpret_cast<std::uintptr_t>(p) - p->offset);
+inline ClosureBlock* closure_block_of(const Procedure* p) {
+  return reinterpret_cast<ClosureBlock*>(reinterpret_cast<std::uintptr_t>(p) - p->offset);
 }
 
 // A frame owns its parent, and those slots that are live at its pc. A frame at rest waits for a value in `result`;
@@ -138,7 +138,7 @@ template <class F> void for_each_live(const Frame* frame, F&& f) {
     }
 }
 
-inline Object* object_of(Value v) { return v.is_procedure() ? block_of(v.procedure()) : v.other(); }  // any is_object() value
+inline Object* object_of(Value v) { return v.is_procedure() ? closure_block_of(v.procedure()) : v.other(); }  // any is_object() value
 inline bool is_kind(Value v, Kind k) { return v.is_other() && v.other()->kind == k; }
 inline bool is_string(Value v) { return is_kind(v, Kind::string); }
 inline bool is_symbol(Value v) { return is_kind(v, Kind::symbol); }

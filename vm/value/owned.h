@@ -1,5 +1,5 @@
-// Holders of references to the heap: their destructors release what nobody took. Everything that has references of its own while
-// something else may throw holds them by one of these.
+// Types that own references to the heap: their destructors release what was not taken out. Code that owns references while something may throw
+// keeps them in one of these.
 #pragma once
 
 #include "vm/value/heap.h"
@@ -53,17 +53,17 @@ struct OwnedValues {
   }
   OwnedValues(const OwnedValues&) = delete;
   OwnedValues& operator=(const OwnedValues&) = delete;
-  // Takes v over, also where there is no room for it.
+  // Takes v over, also if there is no memory to store it.
   void add(Value v) {
     if (list.size() == list.capacity()) [[unlikely]]
-      make_room(v);
+      make_space(v);
     list.push_back(v);
   }
   Heap& heap;
   std::vector<Value> list;
 
 private:
-  void make_room(Value v) {
+  void make_space(Value v) {
     Owned guard(heap, v);
     list.reserve(std::max<std::size_t>(4, 2 * list.size()));
     guard.take();

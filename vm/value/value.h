@@ -11,11 +11,17 @@
 // A Value carries no ownership by itself: functions say whether they take (consume), borrow or return an owned one.
 #pragma once
 
+#include "vm/text/exact.h"
+
 #include <bit>
 #include <cstdint>
 #include <limits>
 
 namespace cairn::value {
+
+using cairn::fits_integer;
+using cairn::kLeastInteger;
+using cairn::kMostInteger;
 
 struct Object;
 struct Pair;
@@ -25,8 +31,6 @@ inline constexpr std::uint64_t kTagShift = 48;
 inline constexpr std::uint64_t kPayloadMask = (std::uint64_t{1} << 48) - 1;
 inline constexpr std::uint64_t kIntegerTag = 0xFFF9, kImmediateTag = 0xFFFA, kTapedTag = 0xFFFB, kPairTag = 0xFFFC,
                                kProcedureTag = 0xFFFD, kOtherTag = 0xFFFE;
-inline constexpr std::int64_t kMostInteger = (std::int64_t{1} << 47) - 1;
-inline constexpr std::int64_t kLeastInteger = -(std::int64_t{1} << 47);
 
 struct Value {
   std::uint64_t bits;
@@ -62,7 +66,6 @@ constexpr bool is_character(Value v) { return v.tag() == kImmediateTag && (v.bit
 constexpr std::uint32_t code_point(Value v) { return static_cast<std::uint32_t>(v.bits); }
 constexpr bool is_boolean(Value v) { return v == kFalse || v == kTrue; }
 constexpr Value integer_unchecked(std::int64_t i) { return {kIntegerTag << kTagShift | (static_cast<std::uint64_t>(i) & kPayloadMask)}; }
-constexpr bool fits_integer(std::int64_t i) { return i >= kLeastInteger && i <= kMostInteger; }
 inline Value flonum_unchecked(double d) { return {std::bit_cast<std::uint64_t>(d)}; }
 // Any double; NaNs are made canonical. Arithmetic on canonical operands only makes canonical NaNs, so it may skip this.
 inline Value flonum(double d) { return d == d ? flonum_unchecked(d) : flonum_unchecked(std::numeric_limits<double>::quiet_NaN()); }

@@ -5,7 +5,7 @@
 //   agree then for each variant of SLEEF     time / Cairn's, error, bits; "- - -" where the library does not have it
 // The variants: of the same bits everywhere (without fused additions) within 1.0 and 3.5 units, and the fastest (with them)
 // within both; then, on vectors of SSE2 and beside Cairn's loop for them, those of the same bits again.
-#include "ops/cpu/pointwise_loops.h"
+#include "ops/cpu/elements/pointwise_loops.h"
 #include "side_by_side.h"
 
 #include <cmath>

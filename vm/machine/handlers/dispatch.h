@@ -18,6 +18,7 @@ constexpr Handler kHandlers[] = {
 #undef X
 };
 
+// Every entry of the tables of a machine that is suspended.
 RARE(leave_loop) {
   SAVE();
   throw ops::Cancelled{};
@@ -25,9 +26,9 @@ RARE(leave_loop) {
 
 } // namespace
 
-template <> void Engine::set_handlers<CAIRN_TAPED>(bool leaving) {
+template <> void Engine::set_handlers<CAIRN_TAPED>(bool suspended) {
   Handler* const own = handlers[CAIRN_TAPED ? 1 : 0];
-  if (leaving) std::fill_n(own, std::size(kHandlers), leave_loop);
+  if (suspended) std::fill_n(own, std::size(kHandlers), leave_loop);
   else std::copy_n(kHandlers, std::size(kHandlers), own);
 }
 

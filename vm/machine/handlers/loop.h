@@ -26,13 +26,14 @@ using value::flonum_unchecked;
 using Exit = Engine::Exit;
 
 constexpr bool kTaped = CAIRN_TAPED;
-constexpr std::uint16_t kRegister = 0x7FFF;
+using bytecode::kRegister;
 
 #ifndef CAIRN_JUMPS
 #define CAIRN_JUMPS 0
 #endif
 
-// The registers: the machine, the frame on top, the current instruction, steps left before it, the handlers by opcode.
+// The arguments that every handler has: the machine, the frame on top, the current instruction, the steps that are left after it, the handlers by
+// opcode.
 #define CAIRN_REGISTERS                                                                                                          \
   [[maybe_unused]] Engine *const e, [[maybe_unused]] Frame *frame, [[maybe_unused]] const Word *pc,                              \
       [[maybe_unused]] std::int64_t left, [[maybe_unused]] const void *const handlers
@@ -40,7 +41,7 @@ constexpr std::uint16_t kRegister = 0x7FFF;
 using Handler = Engine::Handler;
 
 #define HANDLER(name) Exit op_##name(CAIRN_REGISTERS)
-// The less frequent way of an instruction, and the rare one.
+// The parts of a handler that are needed less often, and rarely: functions of their own, reached by CONTINUE.
 #define OUTLINE(name) [[gnu::noinline]] Exit name(CAIRN_REGISTERS)
 #define RARE(name) [[gnu::noinline, gnu::cold]] Exit name(CAIRN_REGISTERS)
 #define CONTINUE(name) return name(CAIRN_PASS)
@@ -137,11 +138,11 @@ inline Value copy(CAIRN_REGISTERS, Value v) {
   return Heap::retain(v);
 }
 #define COPY(v) copy(CAIRN_PASS, v)
-// In front of what gives an instruction's operands to something new: there is room on the tape for copies of them all. Else the outlined way
-// does it, which can stop half-way.
-#define WANT_ROOM(copies, slowly)                                                                                                \
+// For handlers that move operands into a new object: makes sure that the tape has space for a record for each of them, so that nothing can throw
+// when some have been moved. Otherwise the slow way does it, which can be stopped half-way.
+#define WANT_SPACE(copies, slowly)                                                                                                \
   if constexpr (kTaped) {                                                                                                        \
-    if (!e->loop.tape->has_room(static_cast<std::ptrdiff_t>(copies))) [[unlikely]]                                               \
+    if (!e->loop.tape->has_space(static_cast<std::ptrdiff_t>(copies))) [[unlikely]]                                               \
       CONTINUE(slowly);                                                                                                          \
   }
 inline Value take(CAIRN_REGISTERS, std::uint16_t f) {
@@ -155,10 +156,10 @@ inline Value get_field(Engine* e, Object* o, std::uint32_t slot, Value v) {
   if constexpr (kTaped) return e->read_field_taped(*e->loop.tape, o, slot, v);
   else return Heap::retain(v);
 }
-// Such a field is read like any other value.
+// True if a field with this value is read by copying it: it is no number, for which a tape needs a node.
 inline bool plain_field(Value v) { return !kTaped || (!v.is_flonum() && !v.is_taped()); }
 
-// A source that has been used, if it was for the last time.
+// Releases a source that has been read, if that was its last use.
 inline void done_with(Engine* e, std::uint16_t f, Value v) {
   if ((f & kLastUse) != 0) e->heap().release(v);
 }
@@ -168,7 +169,7 @@ inline bool give_up_shared(Object* o) {
   if (static_cast<std::int32_t>(o->count) > 0) --o->count;  // else immortal
   return true;
 }
-// Nothing has to be done with it.
+// True if nothing has to be released when source `f`, which holds v, has been read.
 inline bool idle(std::uint16_t f, Value v) { return (f & kLastUse) == 0 || !v.is_object(); }
 
 [[noreturn]] void expected(const Engine& e, const char* who, const char* what, Value got) {
@@ -181,13 +182,13 @@ void check_condition(const Engine& e, Value v) {
     throw ProgramError(fmt::format("{} is no condition: what comparisons of tensors give is looked at by its elements, as in (= 1 (tensor->number t))", e.describe(v)));
 }
 
-// A frame that this tape has not put on itself yet.
+// Is this a frame older than the tape whose live slots have not been lifted onto it yet?
 inline bool unseen(Engine* e, const Frame* f) {
   if constexpr (kTaped) return e->loop.tape->is_old(f->serial) && !f->lifted();
   return e == nullptr;
 }
 
-// Two immediates or exact integers are the same bits or not the same; with an object or a flonum it depends.
+// True if any other value is eqv? to v exactly when it has the same bits. Of flonums, taped numbers and objects the contents may matter.
 inline bool same_if_bits_are(Value v) { return !v.is_flonum() && !v.is_object() && !v.is_taped(); }
 
 inline bool are_integers(Value x, Value y) { return x.is_integer() && y.is_integer(); }

@@ -94,7 +94,7 @@ RARE(op_fail) {
   e->fail(A != 0, C > 0 ? SOURCE(OPERAND(0)) : value::kNull);
 }
 
-// They look at the runs, and the loop starts anew.
+// The run_ instructions push, pop and change runs, so the loop is left after each and starts anew.
 OUTLINE(run_operator) {
   const Word* instruction = pc;
   Word w = *pc;
@@ -104,28 +104,10 @@ OUTLINE(run_operator) {
   if (has_result) frame->set_result(bytecode::field_a(w));
   return e->perform_run_instruction(instruction) ? Exit::switched : Exit::done;
 }
-#define RUN_OPERATOR(name) constexpr Handler op_##name = run_operator;
-RUN_OPERATOR(run_tag)
-RUN_OPERATOR(run_bundle)
-RUN_OPERATOR(run_forward)
-RUN_OPERATOR(run_unbundle)
-RUN_OPERATOR(run_operate)
-RUN_OPERATOR(run_rebundle)
-RUN_OPERATOR(run_within)
-RUN_OPERATOR(run_open)
-RUN_OPERATOR(run_seed)
-RUN_OPERATOR(run_sweep)
-RUN_OPERATOR(run_swept)
-RUN_OPERATOR(run_act)
-RUN_OPERATOR(run_acted)
-RUN_OPERATOR(run_more)
-RUN_OPERATOR(run_update)
-RUN_OPERATOR(run_updated)
-RUN_OPERATOR(run_close)
-RUN_OPERATOR(run_count)
-RUN_OPERATOR(run_limited)
-RUN_OPERATOR(run_thaw)
-RUN_OPERATOR(run_scheduled)
+#define X(name, roles, traits, text)
+#define RUN(name, roles, traits, text) constexpr Handler op_##name = run_operator;
+#include "vm/bytecode/opcodes.def"
+#undef X
 
 } // namespace
 } // namespace cairn::machine

@@ -15,13 +15,13 @@ OUTLINE(group_slow) {
 HANDLER(group) {
   const Code* code = e->loaded.lone_code[B];
   unsigned n = C;
-  WANT_ROOM(n, group_slow)
-  Block* block = code == nullptr ? nullptr : e->heap().quick_block(1, n);
+  WANT_SPACE(n, group_slow)
+  ClosureBlock* block = code == nullptr ? nullptr : e->heap().quick_closure_block(1, n);
   if (block == nullptr) [[unlikely]]
     CONTINUE(group_slow);
   value::Procedure* p = block->procedure(0);
   p->code = code;
-  p->offset = sizeof(Block);
+  p->offset = sizeof(ClosureBlock);
   auto* captured = reinterpret_cast<Value*>(p + 1);
   for (unsigned i = 0; i < n; ++i) captured[i] = TAKE(OPERAND(i));
   SLOT(A) = value::of_procedure(p);
@@ -32,7 +32,7 @@ HANDLER(sibling) {
   std::uint16_t b = B;
   Value f = SOURCE(b);
   if (!f.is_procedure()) expected(*e, "sibling", "a procedure", f);
-  Block* block = value::block_of(f.procedure());
+  ClosureBlock* block = value::closure_block_of(f.procedure());
   if (C >= block->procedures) throw ProgramError("invalid bytecode: no such procedure in its group");
   if ((b & kLastUse) == 0) Heap::retain(block);
   SLOT(A) = value::of_procedure(block->procedure(C));
@@ -44,7 +44,7 @@ OUTLINE(capture_slow) {
   std::uint16_t b = B;
   Value f = SOURCE(b);
   if (!f.is_procedure()) expected(*e, "capture", "a procedure", f);
-  Block* block = value::block_of(f.procedure());
+  ClosureBlock* block = value::closure_block_of(f.procedure());
   if (C >= block->captures) throw ProgramError("invalid bytecode: no such captured value");
   Value x = get_field(e, block, C, block->captured()[C]);
   if ((b & kLastUse) != 0) e->heap().release(block);
@@ -56,7 +56,7 @@ HANDLER(capture) {
   Value f = SOURCE(b);
   if (!f.is_procedure()) [[unlikely]]
     CONTINUE(capture_slow);
-  Block* block = value::block_of(f.procedure());
+  ClosureBlock* block = value::closure_block_of(f.procedure());
   if (c >= block->captures) [[unlikely]]
     CONTINUE(capture_slow);
   Value x = block->captured()[c];
@@ -86,7 +86,7 @@ inline void pass_few_operands(CAIRN_REGISTERS, Value* slots, unsigned n) {
   pc = f->code->words();                                                                                                           \
   frame = f;                                                                                                                     \
   NEXT(0)
-// quickly: the frame that is left is not large.
+// quickly: the frame that the call leaves is known not to be large.
 #define ENTER_TAIL_CALL(f, quickly)                                                                                              \
   f->parent = frame->parent;                                                                                                     \
   if (quickly) e->heap().discard_cell(frame);                                                                                    \
@@ -104,7 +104,7 @@ OUTLINE(call_slow) {
 }
 HANDLER(call_1) {
   const Code* code = e->loop.codes[B].get();
-  WANT_ROOM(1, call_slow)
+  WANT_SPACE(1, call_slow)
   Frame* f = e->heap().quick_frame(code);
   if (f == nullptr) [[unlikely]]
     CONTINUE(call_slow);
@@ -116,7 +116,7 @@ HANDLER(call) {
   unsigned n = C;
   if (n > 4) [[unlikely]]
     CONTINUE(call_slow);
-  WANT_ROOM(4, call_slow)
+  WANT_SPACE(4, call_slow)
   Frame* f = e->heap().quick_frame(code);
   if (f == nullptr) [[unlikely]]
     CONTINUE(call_slow);
@@ -158,7 +158,7 @@ OUTLINE(tail_call_slow) {
 HANDLER(tail_call_1) {
   if (Heap::is_large(frame)) [[unlikely]]
     CONTINUE(tail_call_slow);
-  WANT_ROOM(1, tail_call_slow)
+  WANT_SPACE(1, tail_call_slow)
   const Code* code = e->loop.codes[B].get();
   if (code->frame_class == frame->size_class) [[likely]] {
     SLOT(0) = TAKE(C);
@@ -176,7 +176,7 @@ HANDLER(tail_call) {
   unsigned n = C;
   if (n > 4) [[unlikely]]
     CONTINUE(tail_call_slow);
-  WANT_ROOM(4, tail_call_slow)
+  WANT_SPACE(4, tail_call_slow)
   const Code* code = e->loop.codes[B].get();
   if (code->frame_class == frame->size_class) [[likely]] {
     replace_slots(CAIRN_PASS, n);
@@ -207,7 +207,8 @@ OUTLINE(call_value_slow) {
   ENTER_CALL(f, words, A);
 }
 
-// The callee's code and a frame for it, or the slow way. One without a closure that is used up here is rare.
+// Sets `callee` to operand b and `code` to its code. What is no procedure, or takes another number of arguments, is left to call_value_slow; so is
+// a last use that would free the callee here (the call does not take it over and there is no other reference), which is rare.
 #define QUICK_CODE(n)                                                                                                            \
   Value callee = SOURCE(B);                                                                                                      \
   if (!callee.is_procedure()) [[unlikely]]                                                                                       \
@@ -215,8 +216,9 @@ OUTLINE(call_value_slow) {
   const Code* code = callee.procedure()->code;                                                                                   \
   if (code->exactly != (n)) [[unlikely]]                                                                                         \
     CONTINUE(call_value_slow);                                                                                                   \
-  if (!code->needs_closure && (B & kLastUse) != 0 && value::block_of(callee.procedure())->count == 1)                            \
+  if (!code->needs_closure && (B & kLastUse) != 0 && value::closure_block_of(callee.procedure())->count == 1)                            \
     CONTINUE(call_value_slow);
+// A frame for it, or the slow way.
 #define QUICK_FRAME                                                                                                              \
   Frame* f = e->heap().quick_frame(code);                                                                                        \
   if (f == nullptr) [[unlikely]]                                                                                                 \
@@ -224,21 +226,21 @@ OUTLINE(call_value_slow) {
 #define QUICK_CALLEE(n)                                                                                                          \
   QUICK_CODE(n)                                                                                                                  \
   QUICK_FRAME
-// A procedure that needs its closure gets itself as one more argument.
+// A procedure that needs its closure gets itself as argument n. References are kept as operand b says: a last use is moved, or given up.
 #define PASS_CALLEE(n)                                                                                                           \
   Value closure = SOURCE(B);                                                                                                     \
   if (f->code->needs_closure) {                                                                                                  \
     f->slots()[n] = closure;                                                                                                     \
-    if ((B & kLastUse) == 0) Heap::retain(value::block_of(closure.procedure()));                                                 \
+    if ((B & kLastUse) == 0) Heap::retain(value::closure_block_of(closure.procedure()));                                                 \
   } else if ((B & kLastUse) != 0) {                                                                                              \
-    give_up_shared(value::block_of(closure.procedure()));                                                                        \
+    give_up_shared(value::closure_block_of(closure.procedure()));                                                                        \
   }
-// The same where the frame that is left becomes the new one; after its operands are taken.
+// The references of PASS_CALLEE alone, for a tail call that reuses its frame: operand b may be overwritten before the callee is stored.
 #define HOLD_CALLEE                                                                                                              \
-  if (code->needs_closure && (B & kLastUse) == 0) Heap::retain(value::block_of(callee.procedure()));                             \
-  if (!code->needs_closure && (B & kLastUse) != 0) give_up_shared(value::block_of(callee.procedure()));
+  if (code->needs_closure && (B & kLastUse) == 0) Heap::retain(value::closure_block_of(callee.procedure()));                             \
+  if (!code->needs_closure && (B & kLastUse) != 0) give_up_shared(value::closure_block_of(callee.procedure()));
 HANDLER(call_value_1) {
-  WANT_ROOM(1, call_value_slow)
+  WANT_SPACE(1, call_value_slow)
   QUICK_CALLEE(1)
   f->slots()[0] = TAKE(C);
   PASS_CALLEE(1)
@@ -247,7 +249,7 @@ HANDLER(call_value_1) {
 HANDLER(tail_call_value_1) {
   if (Heap::is_large(frame)) [[unlikely]]
     CONTINUE(call_value_slow);
-  WANT_ROOM(1, call_value_slow)
+  WANT_SPACE(1, call_value_slow)
   QUICK_CODE(1)
   if (code->frame_class == frame->size_class) [[likely]] {
     SLOT(0) = TAKE(C);
@@ -262,7 +264,7 @@ HANDLER(tail_call_value_1) {
 }
 HANDLER(call_value) {
   if (C > 4) CONTINUE(call_value_slow);
-  WANT_ROOM(4, call_value_slow)
+  WANT_SPACE(4, call_value_slow)
   QUICK_CALLEE(C)
   pass_few_operands(CAIRN_PASS, f->slots(), C);
   PASS_CALLEE(C)
@@ -273,7 +275,7 @@ HANDLER(tail_call_value) {
     CONTINUE(call_value_slow);
   unsigned n = C;
   if (n > 4) CONTINUE(call_value_slow);
-  WANT_ROOM(4, call_value_slow)
+  WANT_SPACE(4, call_value_slow)
   QUICK_CODE(n)
   if (code->frame_class == frame->size_class) [[likely]] {
     replace_slots(CAIRN_PASS, n);
@@ -308,7 +310,8 @@ HANDLER(tail_apply) {
 
 // --- returns
 
-// The frame that waits cannot go on as it is: nobody waits, or it is shared, old, or not on the tape yet.
+// A return for which there is more to do than to store the value: no frame waits, or the one that does is shared, older than the epoch, or not
+// on the tape yet.
 OUTLINE(return_slowly) {
   Value v = SOURCE(A);
   Frame* parent = frame->parent;

@@ -68,7 +68,7 @@ OUTLINE(cons_slow) {
   NEXT(1);
 }
 HANDLER(cons) {
-  WANT_ROOM(2, cons_slow)
+  WANT_SPACE(2, cons_slow)
   value::Pair* p = e->heap().quick_pair();
   if (p == nullptr) [[unlikely]]
     CONTINUE(cons_slow);

@@ -1,0 +1,165 @@
+// See arena.h.
+#include "ops/cpu/device/arena.h"
+
+#include "ops/forbidden.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include <sys/mman.h>
+
+namespace cairn::ops::cpu {
+
+namespace {
+
+constexpr std::int64_t kPiecesInSlab = 64;
+constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
+
+} // namespace
+
+// 64, 80, 96, 112, 128, 160, ...
+std::int64_t Arena::bytes_of_class(std::uint32_t size_class) {
+  return static_cast<std::int64_t>(4 + size_class % 4) << (4 + size_class / 4);
+}
+
+std::uint32_t Arena::class_of(std::int64_t bytes) {
+  if (bytes <= 64) return 0;
+  const auto last = static_cast<std::uint64_t>(bytes) - 1;
+  const auto doubling = static_cast<std::uint32_t>(std::bit_width(last)) - 7; // 65..128: 0
+  const auto quarter = static_cast<std::uint32_t>(last >> (doubling + 4)) & 3;
+  return 4 * doubling + quarter + 1;
+}
+
+Arena::~Arena() {
+  for (std::uint32_t c = 0; c < kClasses; ++c) {
+    if (bytes_of_class(c) <= kLargestInRegion) continue;
+    for (const Piece* p = free_[c]; p != nullptr; p = p->next_free) {
+      permit(p->data, p->bytes);
+      munmap(p->data, static_cast<std::size_t>(p->bytes));
+    }
+  }
+  for (void* region : regions_) {
+    permit(region, kRegionBytes);
+    munmap(region, static_cast<std::size_t>(kRegionBytes));
+  }
+  for (Piece* slab : pieces_) delete[] slab;
+}
+
+Arena::Piece* Arena::fresh_piece() {
+  if (fresh_ == nullptr) {
+    pieces_.reserve(pieces_.size() + 1);
+    auto* slab = new Piece[kPiecesInSlab];
+    pieces_.push_back(slab);
+    for (std::int64_t i = kPiecesInSlab; i-- > 0;) {
+      slab[i].next_free = fresh_;
+      fresh_ = &slab[i];
+    }
+  }
+  Piece* p = fresh_;
+  fresh_ = p->next_free;
+  return p;
+}
+
+void* Arena::map(std::int64_t bytes) {
+  auto attempt = [&] {
+    return mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  };
+  void* memory = attempt();
+  if (memory == MAP_FAILED) {
+    unmap_free();
+    memory = attempt();
+  }
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  if (bytes >= 2 * kHugePage) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE); // only advice
+  return memory;
+}
+
+void* Arena::cut(std::int64_t bytes) {
+  bytes = (bytes + 63) / 64 * 64;
+  if (cut_left_ < bytes) { // what is left of the region stays unused: less than a sixteenth of it
+    regions_.reserve(regions_.size() + 1);
+    cut_from_ = static_cast<char*>(map(kRegionBytes));
+    regions_.push_back(cut_from_);
+    cut_left_ = kRegionBytes;
+  }
+  void* memory = cut_from_;
+  cut_from_ += bytes;
+  cut_left_ -= bytes;
+  return memory;
+}
+
+Block* Arena::take(std::int64_t bytes) {
+  const std::uint32_t c = class_of(bytes);
+  if (c >= kClasses) throw std::bad_alloc();
+  const std::int64_t rounded = bytes_of_class(c);
+  const bool alone = rounded > kLargestInRegion;
+  // A block mapped alone may serve for what is up to a quarter smaller.
+  for (std::uint32_t serving = c; serving <= c + (alone ? 1u : 0u) && serving < kClasses; ++serving) {
+    Piece* p = free_[serving];
+    if (p == nullptr) continue;
+    free_[serving] = p->next_free;
+    permit(p->data, p->bytes);
+    if (alone) {
+      mapped_free_ -= p->bytes;
+      use(p->bytes);
+    }
+    p->writer = 0;
+    for (Ticket& reader : p->readers) reader = 0;
+    return p;
+  }
+  Piece* p = fresh_piece();
+  try {
+    p->data = alone ? map(rounded) : cut(rounded);
+  } catch (...) {
+    p->next_free = fresh_;
+    fresh_ = p;
+    throw;
+  }
+  p->bytes = rounded;
+  p->size_class = c;
+  p->writer = 0;
+  for (Ticket& reader : p->readers) reader = 0;
+  if (alone) use(rounded);
+  return p;
+}
+
+void Arena::use(std::int64_t bytes) {
+  mapped_in_use_ += bytes;
+  mapped_most_ = std::max(mapped_most_, mapped_in_use_);
+}
+
+void Arena::give_back(Block* block) {
+  auto* p = static_cast<Piece*>(block);
+  if (p->bytes > kLargestInRegion) {
+    mapped_in_use_ -= p->bytes;
+    // What was in use at once will be so again, in the next step of a training; a quarter more since sizes never fit exactly.
+    const std::int64_t kept = mapped_free_ + p->bytes;
+    if (kept > kAlwaysKept && kept + mapped_in_use_ > mapped_most_ + mapped_most_ / 4) {
+      munmap(p->data, static_cast<std::size_t>(p->bytes));
+      p->next_free = fresh_;
+      fresh_ = p;
+      return;
+    }
+    mapped_free_ += p->bytes;
+  }
+  forbid(p->data, p->bytes);
+  p->next_free = free_[p->size_class];
+  free_[p->size_class] = p;
+}
+
+void Arena::unmap_free() {
+  for (std::uint32_t c = 0; c < kClasses; ++c) {
+    if (bytes_of_class(c) <= kLargestInRegion) continue;
+    while (Piece* p = free_[c]) {
+      free_[c] = p->next_free;
+      permit(p->data, p->bytes);
+      munmap(p->data, static_cast<std::size_t>(p->bytes));
+      p->next_free = fresh_;
+      fresh_ = p;
+    }
+  }
+  mapped_free_ = 0;
+}
+
+} // namespace cairn::ops::cpu

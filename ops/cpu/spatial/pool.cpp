@@ -1,0 +1,205 @@
+// See pool.h. No two threads add to one place, and sums are taken in one order: reverse rules gather, each place of the input
+// asking the windows that hold it, or one thread has all windows of some channels. Which element of a window was the largest is
+// found again, rather than kept.
+#include "ops/cpu/spatial/pool.h"
+
+#include "ops/cpu/spatial/positions.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace cairn::ops::cpu {
+
+namespace {
+
+constexpr std::int64_t kChannelsOfThread = 32;
+
+template <class T> using WindowIndex = std::conditional_t<std::is_same_v<T, float>, std::int32_t, std::int64_t>; // in a window
+
+// What the output at a place looks at.
+Box window_of(const Pool& pool, const Sizes& at, const Sizes& in, const Sizes& out) {
+  Box box{};
+  for (std::size_t i = 0; i < kMostSpatial; ++i) {
+    if (pool.bins) {
+      box[i] = {at[i] * in[i] / out[i], ((at[i] + 1) * in[i] + out[i] - 1) / out[i]};
+    } else {
+      const std::int64_t first = at[i] * pool.windows.stride[i] - pool.windows.padding[i];
+      box[i] = {std::max<std::int64_t>(0, first), std::min(in[i], first + pool.windows.kernel[i])};
+    }
+  }
+  return box;
+}
+
+// Which outputs look at a place of the input.
+Box windows_with(const Pool& pool, const Sizes& at, const Sizes& in, const Sizes& out) {
+  Box box{};
+  for (std::size_t i = 0; i < kMostSpatial; ++i) {
+    if (pool.bins) {
+      box[i] = {at[i] * out[i] / in[i], ((at[i] + 1) * out[i] + in[i] - 1) / in[i]};
+    } else {
+      const std::int64_t stride = pool.windows.stride[i], place = at[i] + pool.windows.padding[i];
+      const std::int64_t before = place - pool.windows.kernel[i] + 1;
+      box[i] = {before <= 0 ? 0 : (before + stride - 1) / stride, std::min(out[i], place / stride + 1)};
+    }
+  }
+  return box;
+}
+
+double divisor(const Pool& pool, const Box& window) {
+  double n = 1;
+  for (std::size_t i = 0; i < kMostSpatial; ++i)
+    n *= static_cast<double>(pool.bins || !pool.count_padding ? window[i].end - window[i].begin : pool.windows.kernel[i]);
+  return n;
+}
+
+template <class T> bool is_direct(const SpatialView& v) {
+  return v.channel_stride == 1 && v.dtype == (std::is_same_v<T, float> ? DType::f32 : DType::f64);
+}
+
+// Channels at a place: where they lie, or staged.
+template <class T>
+const T* channels_at(const SpatialView& v, std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, T* staged) {
+  const char* const from = address(v, n, at, channel);
+  if (is_direct<T>(v)) return reinterpret_cast<const T*>(from);
+  load(kComputeOf<T>, staged, v.dtype, from, v.channel_stride, count);
+  return staged;
+}
+
+// The largest of a window, channel by channel, and which place that was: the
+// first of equals; a NaN wins.
+template <class T>
+void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64_t channel, std::int64_t count, Pace& pace,
+             T* best, WindowIndex<T>* where) {
+  WindowIndex<T> index = 0;
+  alignas(64) T staged[kBlock];
+  each(window, pace, [&](const Sizes& at) {
+    const T* const from = channels_at(x, n, at, channel, count, staged);
+    if (index == 0) {
+      std::copy_n(from, count, best);
+      std::fill_n(where, count, 0);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const bool better = !(from[i] <= best[i]) && best[i] == best[i];
+        best[i] = better ? from[i] : best[i];
+        where[i] = better ? index : where[i];
+      }
+    }
+    ++index;
+  });
+}
+
+template <class T> void max_forward(const Pool& pool, MaxPool what, const View& out, std::span<const View> in) {
+  const SpatialView y(out), x(in.back()), t(in.front());
+  over(y, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
+    alignas(64) T best[kBlock], staged[kBlock];
+    alignas(64) WindowIndex<T> where[kBlock];
+    const Box window = window_of(pool, at, x.sizes, y.sizes);
+    best_of(x, n, window, channel, count, pace, best, where);
+    if (what == MaxPool::pick) {
+      WindowIndex<T> index = 0;
+      each(window, pace, [&](const Sizes& from) {
+        load(kComputeOf<T>, staged, t.dtype, address(t, n, from, channel), t.channel_stride, count);
+        for (std::int64_t i = 0; i < count; ++i) best[i] = where[i] == index ? staged[i] : best[i];
+        ++index;
+      });
+    }
+    store(kComputeOf<T>, best, y.dtype, y.at(n, at[0], at[1], at[2], channel), y.channel_stride, count);
+  });
+}
+
+// Where elements can be added to in place: some channels of a member of the batch are one thread's, which goes over the windows.
+template <class T> void max_scattered(const Pool& pool, const SpatialView& dx, const SpatialView& c, const SpatialView& x) {
+  const std::int64_t blocks = (dx.channels - 1) / kChannelsOfThread + 1;
+  parallel_for(dx.batch * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) T best[kBlock], staged[kBlock];
+    alignas(64) WindowIndex<T> where[kBlock];
+    Pace pace;
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const std::int64_t n = unit / blocks, channel = unit % blocks * kChannelsOfThread;
+      const std::int64_t count = std::min(kChannelsOfThread, dx.channels - channel);
+      const auto to = [&](const Sizes& at) { return reinterpret_cast<T*>(dx.at(n, at[0], at[1], at[2], channel)); };
+      each(Box{Range{0, dx.sizes[0]}, Range{0, dx.sizes[1]}, Range{0, dx.sizes[2]}}, pace,
+           [&](const Sizes& at) { std::fill_n(to(at), count, T(0)); });
+      each(Box{Range{0, c.sizes[0]}, Range{0, c.sizes[1]}, Range{0, c.sizes[2]}}, pace, [&](const Sizes& from) {
+        const Box window = window_of(pool, from, x.sizes, c.sizes);
+        best_of(x, n, window, channel, count, pace, best, where);
+        const T* const part = channels_at(c, n, from, channel, count, staged);
+        WindowIndex<T> index = 0;
+        each(window, pace, [&](const Sizes& at) {
+          T* const sums = to(at);
+          for (std::int64_t i = 0; i < count; ++i) sums[i] += where[i] == index ? part[i] : T(0);
+          ++index;
+        });
+      });
+    }
+  });
+}
+
+template <class T> void max_backward(const Pool& pool, const View& out, const View& cotangent, const View& input) {
+  const SpatialView dx(out), c(cotangent), x(input);
+  if (is_direct<T>(dx)) return max_scattered<T>(pool, dx, c, x);
+  over(dx, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
+    alignas(64) T sums[kBlock] = {}, best[kBlock], staged[kBlock];
+    alignas(64) WindowIndex<T> where[kBlock];
+    each(windows_with(pool, at, x.sizes, c.sizes), pace, [&](const Sizes& from) {
+      const Box window = window_of(pool, from, x.sizes, c.sizes);
+      best_of(x, n, window, channel, count, pace, best, where);
+      WindowIndex<T> own = 0; // which place of the window this one is
+      for (std::size_t i = 0; i < kMostSpatial; ++i)
+        own = static_cast<WindowIndex<T>>(own * (window[i].end - window[i].begin) + at[i] - window[i].begin);
+      load(kComputeOf<T>, staged, c.dtype, address(c, n, from, channel), c.channel_stride, count);
+      for (std::int64_t i = 0; i < count; ++i) sums[i] += where[i] == own ? staged[i] : T(0);
+    });
+    store(kComputeOf<T>, sums, dx.dtype, dx.at(n, at[0], at[1], at[2], channel), dx.channel_stride, count);
+  });
+}
+
+template <class T> void average(const Pool& pool, const View& out, const View& in, bool reverse) {
+  const SpatialView to(out), from(in);
+  const Sizes &large = reverse ? to.sizes : from.sizes, &small = reverse ? from.sizes : to.sizes;
+  over(to, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
+    alignas(64) T sums[kBlock] = {}, staged[kBlock];
+    const Box box = reverse ? windows_with(pool, at, large, small) : window_of(pool, at, large, small);
+    each(box, pace, [&](const Sizes& position) {
+      const Box window = reverse ? window_of(pool, position, large, small) : box;
+      const T factor = static_cast<T>(reverse ? 1 / divisor(pool, window) : 1);
+      load(kComputeOf<T>, staged, from.dtype, address(from, n, position, channel), from.channel_stride, count);
+      for (std::int64_t i = 0; i < count; ++i) sums[i] += factor * staged[i];
+    });
+    const T factor = static_cast<T>(reverse ? 1 : 1 / divisor(pool, box));
+    for (std::int64_t i = 0; i < count; ++i) sums[i] *= factor;
+    store(kComputeOf<T>, sums, to.dtype, to.at(n, at[0], at[1], at[2], channel), to.channel_stride, count);
+  });
+}
+
+} // namespace
+
+void max_pool(const Pool& pool, MaxPool what, const View& out, std::span<const View> in) {
+  if (compute_of(out.dtype) == Compute::f64)
+    max_forward<double>(pool, what, out, in);
+  else
+    max_forward<float>(pool, what, out, in);
+}
+
+void max_pool_vjp(const Pool& pool, const View& out, const View& cotangent, const View& x) {
+  if (compute_of(out.dtype) == Compute::f64)
+    max_backward<double>(pool, out, cotangent, x);
+  else
+    max_backward<float>(pool, out, cotangent, x);
+}
+
+void average_pool(const Pool& pool, const View& out, const View& in) {
+  if (compute_of(out.dtype) == Compute::f64)
+    average<double>(pool, out, in, false);
+  else
+    average<float>(pool, out, in, false);
+}
+
+void average_pool_vjp(const Pool& pool, const View& out, const View& cotangent) {
+  if (compute_of(out.dtype) == Compute::f64)
+    average<double>(pool, out, cotangent, true);
+  else
+    average<float>(pool, out, cotangent, true);
+}
+
+} // namespace cairn::ops::cpu

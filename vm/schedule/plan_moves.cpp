@@ -1,0 +1,220 @@
+// Reads a plan's moves off filled tables: at each part of the run the choice that gave the least cost, found by looking at all of
+// them again.
+#include "vm/schedule/plan_tables.h"
+
+#include <limits>
+
+namespace cairn::schedule {
+
+namespace {
+
+constexpr float kNever = std::numeric_limits<float>::infinity();
+
+} // namespace
+
+class Extraction {
+public:
+  explicit Extraction(const Tables& tables) : t_(tables) {}
+
+  // Reverses [base, to), whose start is the current state, and held if `held`; lets go of it.
+  void reverse(std::size_t base, std::size_t to, std::size_t slots, bool held) {
+    if (base == to) {
+      if (held) add(Move::Kind::drop, base);
+      return;
+    }
+    const Parts parts(t_.profile_, base, to);
+    Choice best;
+    for (std::size_t first = base; first <= to; ++first)
+      for (std::size_t last = first; last <= to; ++last)
+        if (t_.in_family(base, first, last, to))
+          consider(best, {first, last, t_.group(parts, first, last, to, false)}, slots, base, to);
+    if (t_.family_ == Family::free && base + 1 < to) {
+      const Tables::Passing passing = passed(parts, to);
+      if (passed_by(parts, passing, base, to, slots) < best.cost) {
+        if (!held) add(Move::Kind::keep, base);
+        add(Move::Kind::advance, base);
+        pass(parts, passing, base + 1, to, slots);
+        return;
+      }
+    }
+    if (best.first != base && !held) add(Move::Kind::keep, base);
+    if (best.first == base && held) add(Move::Kind::drop, base);
+    advance(base, best.first);
+    go(best.first, best.last, to, slots - best.group.keep);
+    finish(base, best.first, slots);
+  }
+
+  // What is held is in order; states that are of no use go first.
+  void enter(const std::vector<std::uint32_t>& held, const std::vector<Row>& entry, std::size_t to, std::size_t slots) {
+    struct Use {
+      std::size_t state, slots;
+    };
+    std::vector<Use> uses;
+    for (std::size_t i = 0; i < held.size();) {
+      uses.push_back({held[i], slots});
+      std::size_t next = held.size(), left = 0;
+      float least = t_.whole_of(held[i], to)[slots];
+      for (std::size_t j = i + 1; j < held.size(); ++j) {
+        const std::size_t weight = t_.weight(held[j], held[i]);
+        if (weight > slots) continue;
+        const float cost = entry[j][slots - weight] + t_.whole_of(held[i], held[j])[slots];
+        if (cost >= least) continue;
+        least = cost;
+        next = j;
+        left = slots - weight;
+      }
+      for (std::size_t j = i + 1; j < next; ++j) add(Move::Kind::drop, held[j]);
+      i = next;
+      slots = left;
+    }
+    for (std::size_t n = uses.size(); n-- > 0; to = uses[n].state) {
+      add(Move::Kind::restore, uses[n].state);
+      reverse(uses[n].state, to, uses[n].slots, true);
+    }
+  }
+
+  std::vector<Move> moves;
+
+private:
+  struct Choice {
+    std::size_t first = 0, last = 0;
+    Tables::Group group;
+    float cost = kNever;
+  };
+
+  void add(Move::Kind kind, std::size_t at) { moves.push_back({kind, static_cast<std::uint32_t>(at)}); }
+  void advance(std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) add(Move::Kind::advance, i);
+  }
+  void consider(Choice& best, Choice choice, std::size_t slots, std::size_t base, std::size_t to) const {
+    if (choice.group.need > slots) return;
+    choice.cost =
+        choice.group.cost + t_.whole_of(choice.last, to)[slots - choice.group.keep] + t_.whole_of(base, choice.first)[slots];
+    if (choice.cost < best.cost) best = choice;
+  }
+  // From the current state: tapes, what lies behind them, sweeps.
+  void go(std::size_t first, std::size_t last, std::size_t to, std::size_t left) {
+    for (std::size_t i = first; i < last; ++i) add(Move::Kind::tape, i);
+    if (last < to) reverse(last, to, left, false);
+    for (std::size_t i = last; i-- > first;) add(Move::Kind::sweep, i);
+  }
+  // What is left in front, from the base, which is held unless nothing is left.
+  void finish(std::size_t base, std::size_t first, std::size_t slots) {
+    if (first == base) return;
+    add(Move::Kind::restore, base);
+    reverse(base, first, slots, true);
+  }
+  Tables::Passing passed(const Parts& parts, std::size_t to) const {
+    Tables::Passing passing;
+    passing.rows.resize(Tables::pair(0, to + 1));
+    for (std::size_t end = parts.base() + 1; end <= to; ++end) {
+      t_.pass(parts, passing, end);
+      t_.give_up(parts, passing, end);
+    }
+    return passing;
+  }
+
+  // What it costs to pass by the state at `at`.
+  float passed_by(const Parts& parts, const Tables::Passing& passing, std::size_t at, std::size_t to, std::size_t slots) const {
+    const Tables::Group step = t_.step(parts, at, to);
+    if (at + 1 >= to || step.need > slots) return kNever;
+    return step.cost + passing.rows[Tables::pair(at + 1, to)][slots];
+  }
+
+  // Reverses [base, to) with the current state at `at`, behind the base, which is held.
+  void pass(const Parts& parts, const Tables::Passing& passing, std::size_t at, std::size_t to, std::size_t slots) {
+    const std::size_t base = parts.base();
+    bool held = false, current = true;
+    for (;;) {
+      // Tapes that begin here and let go of the state.
+      Choice now;
+      for (std::size_t last = at + 1; last <= to; ++last)
+        consider(now, {at, last, t_.group(parts, at, last, to, true)}, slots, base, to);
+      // One go from the state while it is held.
+      const std::size_t weight = t_.round_up(parts.newer(at));
+      Choice part;
+      if (weight <= slots) {
+        for (std::size_t first = at; first < to; ++first) {
+          const float earlier = first == at ? t_.whole_of(base, at)[slots] : passing.rows[Tables::pair(at, first)][slots];
+          const float cost = t_.parting(at, first, to)[slots - weight] + earlier;
+          if (cost < part.cost) part = {first, first, {}, cost};
+        }
+      }
+      const float by = passed_by(parts, passing, at, to, slots);
+      const float alone = current ? kNever : t_.whole_of(base, to)[slots];
+      if (alone <= std::min({now.cost, part.cost, by})) {
+        if (held) add(Move::Kind::drop, at);
+        add(Move::Kind::restore, base);
+        reverse(base, to, slots, true);
+        return;
+      }
+      if (!current) add(Move::Kind::restore, at);
+      current = true;
+      const bool passes = by < std::min(now.cost, part.cost), tapes = !passes && now.cost <= part.cost;
+      const bool last_use = passes || tapes || part.first == at;
+      if (held && last_use) add(Move::Kind::drop, at);
+      if (!held && !last_use) add(Move::Kind::keep, at);
+      held = !last_use;
+      if (passes) {
+        add(Move::Kind::advance, at++);
+        continue;
+      }
+      if (tapes) {
+        go(at, now.last, to, slots - now.group.keep);
+      } else {
+        const Parts from_here(t_.profile_, at, to);
+        Choice best;
+        for (std::size_t last = part.first; last <= to; ++last)
+          if (t_.in_family(at, part.first, last, to))
+            consider(best, {part.first, last, t_.group(from_here, part.first, last, to, false)}, slots - weight, part.first, to);
+        advance(at, best.first);
+        go(best.first, best.last, to, slots - weight - best.group.keep);
+      }
+      if (last_use) {
+        finish(base, at, slots);
+        return;
+      }
+      to = part.first;
+      current = false;
+    }
+  }
+
+  const Tables& t_;
+};
+
+std::vector<Move> Tables::moves(std::size_t slots) const {
+  Extraction extraction(*this);
+  if (profile_.size() != 0) extraction.reverse(0, profile_.size(), slots, true);
+  return std::move(extraction.moves);
+}
+
+std::vector<Move> Tables::moves(const std::vector<std::uint32_t>& held, const std::vector<Row>& entry, std::size_t to,
+                                std::size_t slots) const {
+  Extraction extraction(*this);
+  extraction.enter(held, entry, to, slots);
+  return std::move(extraction.moves);
+}
+
+std::vector<Move> refined(const std::vector<Move>& moves, const std::vector<std::uint32_t>& boundaries) {
+  std::vector<Move> fine;
+  for (const Move& move : moves) {
+    const std::uint32_t from = boundaries[move.at];
+    switch (move.kind) {
+    case Move::Kind::advance:
+    case Move::Kind::tape:
+      for (std::uint32_t i = from; i < boundaries[move.at + 1]; ++i) fine.push_back({move.kind, i});
+      break;
+    case Move::Kind::sweep:
+      for (std::uint32_t i = boundaries[move.at + 1]; i-- > from;) fine.push_back({move.kind, i});
+      break;
+    case Move::Kind::keep:
+    case Move::Kind::drop:
+    case Move::Kind::restore:
+      fine.push_back({move.kind, from});
+      break;
+    }
+  }
+  return fine;
+}
+
+} // namespace cairn::schedule

@@ -1,0 +1,98 @@
+// Profiles of runs: whether one is sound, and what its states and tapes may share.
+#include "vm/schedule/profile.h"
+
+#include "vm/schedule/plan_parts.h"
+
+#include <algorithm>
+
+namespace cairn::schedule {
+
+namespace {
+
+bool small(std::uint64_t value) { return value <= kMostOfOne; }
+
+bool sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
+  for (const std::uint64_t value :
+       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.advancing, interval.taping, interval.sweeping})
+    if (!small(value)) return false;
+  if (interval.shares.size() > index + 1) return false;
+  return std::all_of(interval.shares.begin(), interval.shares.end(), [&](const TapeShare& share) {
+    return share.birth <= index && small(share.bytes) && (share.birth == index || share.bytes <= alive[share.birth]);
+  });
+}
+
+} // namespace
+
+bool Profile::sound() const {
+  const std::size_t last = intervals.size();
+  if (last > kMostIntervals || reach.size() != last + 1 || cotangents.size() != last + 1 || born.size() != last) return false;
+  for (std::size_t i = 0; i <= last; ++i) {
+    if (reach[i].size() != i || !std::all_of(reach[i].begin(), reach[i].end(), small) || !small(cotangents[i])) return false;
+    for (std::size_t k = 0; k + 1 < i; ++k)
+      if (reach[i][k] > reach[i - 1][k]) return false;
+  }
+  for (std::size_t i = 0; i < last; ++i)
+    if (!schedule::sound(intervals[i], i, reach[i])) return false;
+  const std::vector<std::uint64_t> least = least_born(*this);
+  for (std::size_t k = 0; k < last; ++k)
+    if (born[k] < least[k] || !small(born[k])) return false;
+  return true;
+}
+
+std::vector<std::uint64_t> least_born(const Profile& profile) {
+  std::vector<std::uint64_t> most(profile.size(), 0);
+  for (std::size_t k = 0; k < profile.size(); ++k) most[k] = profile.reach[k + 1][k];
+  for (const Interval& interval : profile.intervals)
+    for (const TapeShare& share : interval.shares) most[share.birth] = std::max(most[share.birth], share.bytes);
+  return most;
+}
+
+Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries) {
+  Profile coarse;
+  const std::size_t count = boundaries.size() - 1;
+  // Sums a line over the fine intervals of each coarse one.
+  auto summed = [&](const std::vector<std::uint64_t>& line, std::size_t coarse_count) {
+    std::vector<std::uint64_t> sums(coarse_count, 0);
+    for (std::size_t c = 0; c < coarse_count; ++c)
+      for (std::size_t k = boundaries[c]; k < boundaries[c + 1]; ++k) sums[c] += line[k];
+    return sums;
+  };
+  for (std::size_t c = 0; c <= count; ++c) {
+    coarse.reach.push_back(summed(profile.reach[boundaries[c]], c));
+    coarse.cotangents.push_back(profile.cotangents[boundaries[c]]);
+  }
+  coarse.born = summed(profile.born, count);
+  for (std::size_t c = 0; c < count; ++c) {
+    const std::size_t from = boundaries[c], to = boundaries[c + 1];
+    Interval whole;
+    std::vector<std::uint64_t> shares(to, 0);
+    for (std::size_t i = from; i < to; ++i) {
+      const Interval& part = profile.intervals[i];
+      whole.forward += part.forward;
+      whole.taped += part.taped;
+      whole.sweep += part.sweep;
+      whole.tape += part.tape;
+      for (const TapeShare& share : part.shares)
+        shares[share.birth] = std::min(shares[share.birth] + share.bytes,
+                                       share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);
+    }
+    const std::vector<std::uint64_t> of_births = summed(shares, c + 1);
+    for (std::size_t d = 0; d <= c; ++d)
+      if (of_births[d] != 0) whole.shares.push_back({static_cast<std::uint32_t>(d), of_births[d]});
+    const std::uint64_t end = coarse.reach[c + 1][c];
+    // What the tape holds of this interval, and how much of that the state at its end has as well.
+    const std::uint64_t shared = of_births[c];
+    const std::uint64_t hidden = shared - std::min(shared, coarse.born[c] - end);
+    // While its parts are done one by one, what is held beyond what is held while it is done as one.
+    const Parts parts(profile, from, to);
+    const Parts::Tapes& tapes = parts.tapes(from, to);
+    auto beyond = [](std::uint64_t bytes, std::uint64_t counted) { return bytes - std::min(bytes, counted); };
+    whole.advancing = beyond(parts.advance_peak(to), end);
+    whole.taping = beyond(tapes.tape_peak, end + whole.tape + shared - hidden);
+    whole.sweeping = beyond(tapes.sweep_peak, whole.tape + shared + coarse.cotangents[c + 1]);
+    coarse.intervals.push_back(std::move(whole));
+  }
+  return coarse;
+}
+
+} // namespace cairn::schedule

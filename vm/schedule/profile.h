@@ -1,0 +1,60 @@
+// What a planner knows about a run: intervals of steps, what it takes to run, tape and sweep each of them, and what states and
+// tapes weigh.
+//
+// Boundary 0 is the start of the run; interval i leads from boundary i to boundary i + 1. Values are immutable, so what is alive
+// at a boundary and was made before an earlier one was alive there too. That is why sharing between states needs no sets but only
+// sizes by birth: a state beside one at an earlier boundary weighs what was made in between.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace cairn::schedule {
+
+// Bytes that a tape holds and that states, or tapes of other intervals, may hold as well: made in interval `birth`. What was made
+// before the tape's own interval is a part of what the state at its start reaches.
+struct TapeShare {
+  std::uint32_t birth = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct Interval {
+  std::uint64_t forward = 0; // modelled cost of running it without tape,
+  std::uint64_t taped = 0;   // of running it on a tape,
+  std::uint64_t sweep = 0;   // and of sweeping that tape
+  std::uint64_t tape = 0;    // bytes of its tape that nothing else holds
+  std::vector<TapeShare> shares;
+  // Bytes that are gone afterwards, beside states, tapes and the cotangents behind the interval. Sweeping counts the cotangents
+  // in front of it.
+  std::uint64_t advancing = 0;
+  std::uint64_t taping = 0;
+  std::uint64_t sweeping = 0;
+};
+
+inline constexpr std::size_t kMostIntervals = 1 << 12;
+inline constexpr std::uint64_t kMostOfOne = std::uint64_t{1} << 48; // of a size or a cost
+
+struct Profile {
+  std::vector<Interval> intervals;
+  // reach[i][k]: bytes that the state at boundary i reaches and that were made in interval k < i. They do not grow with i. What
+  // is older than the run weighs nothing, so reach[0] is empty.
+  std::vector<std::vector<std::uint64_t>> reach;
+  // Bytes made in each interval that any state or tape reaches at any time, what a tape alone holds not among them: what they
+  // hold together is no more.
+  std::vector<std::uint64_t> born;
+  std::vector<std::uint64_t> cotangents; // bytes at each boundary while everything behind it is reversed
+
+  std::size_t size() const { return intervals.size(); }
+  // Sizes fit each other, tapes hold of older births what was alive, nothing that was dead comes back, and no sum over the run
+  // can overflow.
+  bool sound() const;
+};
+
+// The least that `born` can be: of each interval, the most that one state or one tape reaches.
+std::vector<std::uint64_t> least_born(const Profile& profile);
+
+// The same run in fewer intervals: those between the given boundaries (the first and the last one among them) become one each.
+// Whatever is planned for it fits, move by move, when it is refined: sizes are never below those of the parts.
+Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries);
+
+} // namespace cairn::schedule
