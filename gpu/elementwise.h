@@ -2,7 +2,7 @@
 // Types of operands are looked at while running (all threads take the same way), so there is one kernel for each function and
 // type computed in.
 //
-// Nothing here needs a GPU: test/gpu_plan runs the same functions on the host.
+// Nothing here needs a GPU: test/gpu_host runs the same functions on the host.
 #pragma once
 
 #include "ops/convert.h"
@@ -24,14 +24,14 @@ inline constexpr unsigned kMostOperands = 4;
 
 struct StridedOperand {
   char* data = nullptr;
-  std::int64_t strides[kMostAxes] = {}; // in elements, by axis of the plan; 0 where it is broadcast
+  std::int64_t strides[kMostAxes] = {}; // in elements, by axis of the traversal; 0 where it is broadcast
   double number = 0;                    // of the program, if `weak`
   DType dtype = DType::f32;
   bool weak = false;
 };
 
 // The axes of the output, innermost first, joined where all operands allow it. Passed to kernels by value.
-struct Plan {
+struct Traversal {
   std::int64_t count = 0; // elements of the output
   std::int64_t sizes[kMostAxes] = {};
   int rank = 0;
@@ -44,7 +44,7 @@ struct Plan {
 };
 
 // Operands broadcast to the shape of the output.
-Plan plan_of(std::span<const View> inputs, const View& output);
+Traversal traversal_of(std::span<const View> inputs, const View& output);
 
 // The type in which elements of a type are computed.
 enum class Compute : std::uint8_t { f32, f64, i64 };
@@ -82,36 +82,36 @@ template <class T> CAIRN_GPU inline void store(const StridedOperand& operand, st
   }
 }
 
-// Where the i-th element of the output, in the order of the plan, lies in each operand. Index: 32 bits where they are enough,
+// Where the i-th element of the output, in the order of the traversal, lies in each operand. Index: 32 bits where they are enough,
 // since divisions are what this costs.
 template <class Index, unsigned n>
-CAIRN_GPU inline void offsets(const Plan& plan, std::int64_t element, std::int64_t (&in)[n], std::int64_t& out) {
+CAIRN_GPU inline void offsets(const Traversal& traversal, std::int64_t element, std::int64_t (&in)[n], std::int64_t& out) {
   for (unsigned k = 0; k < n; ++k) in[k] = 0;
   out = 0;
   Index left = static_cast<Index>(element);
-  for (int axis = 0; axis < plan.rank; ++axis) {
-    const bool last = axis + 1 == plan.rank;
-    const Index size = static_cast<Index>(plan.sizes[axis]);
+  for (int axis = 0; axis < traversal.rank; ++axis) {
+    const bool last = axis + 1 == traversal.rank;
+    const Index size = static_cast<Index>(traversal.sizes[axis]);
     const Index rest = last ? 0 : left / size;
     const std::int64_t at = static_cast<std::int64_t>(left - rest * size);
-    for (unsigned k = 0; k < n; ++k) in[k] += at * plan.in[k].strides[axis];
-    out += at * plan.out.strides[axis];
+    for (unsigned k = 0; k < n; ++k) in[k] += at * traversal.in[k].strides[axis];
+    out += at * traversal.out.strides[axis];
     left = rest;
   }
 }
 
 // A body has how many operands it takes, whether the first is a condition, and what it computes from them for the i-th element of
-// the plan.
-template <class Body, class T> CAIRN_GPU inline void element(const Plan& plan, std::int64_t i) {
+// the traversal.
+template <class Body, class T> CAIRN_GPU inline void element(const Traversal& traversal, std::int64_t i) {
   std::int64_t at[Body::inputs], out = 0;
-  if (plan.count < (std::int64_t{1} << 31))
-    offsets<std::uint32_t, Body::inputs>(plan, i, at, out);
+  if (traversal.count < (std::int64_t{1} << 31))
+    offsets<std::uint32_t, Body::inputs>(traversal, i, at, out);
   else
-    offsets<std::uint64_t, Body::inputs>(plan, i, at, out);
+    offsets<std::uint64_t, Body::inputs>(traversal, i, at, out);
   T x[Body::inputs];
   for (unsigned k = 0; k < Body::inputs; ++k)
-    x[k] = Body::condition && k == 0 ? load_condition<T>(plan.in[k], at[k]) : load<T>(plan.in[k], at[k]);
-  store(plan.out, out, Body::template value<T>(plan, x, i));
+    x[k] = Body::condition && k == 0 ? load_condition<T>(traversal.in[k], at[k]) : load<T>(traversal.in[k], at[k]);
+  store(traversal.out, out, Body::template value<T>(traversal, x, i));
 }
 
 } // namespace cairn::gpu

@@ -1,5 +1,5 @@
 // Which operators the GPU has, and which function of an element each is: from the same lists and structs as the kernels of the
-// CPU (ops/pointwise.h). A runner is called with the body and the type computed in as template arguments, and the plan:
+// CPU (ops/pointwise.h). A runner is called with the body and the type computed in as template arguments, and the traversal:
 // kernels/*.cu run it on the GPU, a test on the host. Each family has a table of its operators.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include "gpu/fold.h"
 #include "gpu/rows.h"
 #include "ops/pointwise.h"
+#include "ops/pointwise_binary.h"
 #include "ops/random.h"
 
 #include <type_traits>
@@ -21,8 +22,8 @@ template <class T, bool closed> inline constexpr bool kHas = closed || !std::is_
 struct Unary {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
-  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
-    switch (plan.op) {
+  template <class T> CAIRN_GPU static T value(const Traversal& traversal, const T* x, std::int64_t) {
+    switch (traversal.op) {
 #define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id:                                                                                                           \
     if constexpr (kHas<T, pointwise::Struct::closed>) return pointwise::Struct::value<T>(x[0]);                                  \
@@ -31,7 +32,7 @@ struct Unary {
 #undef X
 #define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id:                                                                                                           \
-    if constexpr (kHas<T, pointwise::Struct::closed>) return pointwise::Struct::value<T>(x[0], static_cast<T>(plan.parameter));  \
+    if constexpr (kHas<T, pointwise::Struct::closed>) return pointwise::Struct::value<T>(x[0], static_cast<T>(traversal.parameter));  \
     break;
       CAIRN_POINTWISE_PARAMETER(X)
 #undef X
@@ -46,8 +47,8 @@ struct Unary {
 struct UnaryVjp {
   static constexpr unsigned inputs = 3;
   static constexpr bool condition = false;
-  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
-    switch (plan.op) {
+  template <class T> CAIRN_GPU static T value(const Traversal& traversal, const T* x, std::int64_t) {
+    switch (traversal.op) {
 #define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id##_vjp:                                                                                                     \
     return x[0] * pointwise::Struct::slope<T>(x[1], x[2]);
@@ -55,7 +56,7 @@ struct UnaryVjp {
 #undef X
 #define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id##_vjp:                                                                                                     \
-    return x[0] * pointwise::Struct::slope<T>(x[1], x[2], static_cast<T>(plan.parameter));
+    return x[0] * pointwise::Struct::slope<T>(x[1], x[2], static_cast<T>(traversal.parameter));
       CAIRN_POINTWISE_PARAMETER(X)
 #undef X
     default:
@@ -67,8 +68,8 @@ struct UnaryVjp {
 struct Binary {
   static constexpr unsigned inputs = 2;
   static constexpr bool condition = false;
-  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
-    switch (plan.op) {
+  template <class T> CAIRN_GPU static T value(const Traversal& traversal, const T* x, std::int64_t) {
+    switch (traversal.op) {
 #define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id:                                                                                                           \
     if constexpr (kHas<T, pointwise::Struct::closed>) return pointwise::Struct::value<T>(x[0], x[1]);                            \
@@ -91,8 +92,8 @@ struct Binary {
 struct BinaryVjp {
   static constexpr unsigned inputs = 4;
   static constexpr bool condition = false;
-  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t) {
-    switch (plan.op) {
+  template <class T> CAIRN_GPU static T value(const Traversal& traversal, const T* x, std::int64_t) {
+    switch (traversal.op) {
 #define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id##_vjp_a:                                                                                                   \
     return x[0] * pointwise::Struct::slope_a<T>(x[1], x[2], x[3]);                                                               \
@@ -109,7 +110,7 @@ struct BinaryVjp {
 struct Choice {
   static constexpr unsigned inputs = 3;
   static constexpr bool condition = true;
-  template <class T> CAIRN_GPU static T value(const Plan&, const T* x, std::int64_t) {
+  template <class T> CAIRN_GPU static T value(const Traversal&, const T* x, std::int64_t) {
     return pointwise::Where::value<T>(x[0], x[1], x[2]);
   }
 };
@@ -117,7 +118,7 @@ struct Choice {
 struct Copy {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
-  template <class T> CAIRN_GPU static T value(const Plan&, const T* x, std::int64_t) { return x[0]; }
+  template <class T> CAIRN_GPU static T value(const Traversal&, const T* x, std::int64_t) { return x[0]; }
 };
 
 // The operand is a number: how many bits the type of the result takes. New tensors are row-major, so an element's index is its
@@ -125,9 +126,9 @@ struct Copy {
 struct Random {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
-  template <class T> CAIRN_GPU static T value(const Plan& plan, const T* x, std::int64_t i) {
-    const random::Pair bits = random::bits_of_pair(plan.key, static_cast<std::uint64_t>(i) / 2);
-    if (plan.op == OperatorId::random_uniform)
+  template <class T> CAIRN_GPU static T value(const Traversal& traversal, const T* x, std::int64_t i) {
+    const random::Pair bits = random::bits_of_pair(traversal.key, static_cast<std::uint64_t>(i) / 2);
+    if (traversal.op == OperatorId::random_uniform)
       return random::uniform(i % 2 == 0 ? bits.first : bits.second, static_cast<int>(x[0]));
     const random::Normals both = random::normals(bits);
     return i % 2 == 0 ? both.first : both.second;
@@ -136,12 +137,12 @@ struct Random {
 
 // --- from calls to bodies
 
-template <class Body, bool integers, class Run> void compute(Compute in, const Plan& plan, Run& run) {
-  if (plan.count == 0) return;
-  if (in == Compute::f32) return run.template operator()<Body, float>(plan);
+template <class Body, bool integers, class Run> void compute(Compute in, const Traversal& traversal, Run& run) {
+  if (traversal.count == 0) return;
+  if (in == Compute::f32) return run.template operator()<Body, float>(traversal);
   if constexpr (integers)
-    if (in == Compute::i64) return run.template operator()<Body, pointwise::Integer>(plan);
-  run.template operator()<Body, double>(plan);
+    if (in == Compute::i64) return run.template operator()<Body, pointwise::Integer>(traversal);
+  run.template operator()<Body, double>(traversal);
 }
 
 // A table of kernels: its operators, each with what queues it. What the GPU has is what stands in these tables.
@@ -167,10 +168,10 @@ template <class Table, class Run> bool queued(const Table& table, OperatorId id,
 
 template <class Body, bool integers, class Run>
 void elementwise_with(OperatorId id, const KernelCall& call, Compute in, double parameter, Run& run) {
-  Plan plan = plan_of(call.inputs, call.outputs[0]);
-  plan.op = id;
-  plan.parameter = parameter;
-  compute<Body, integers>(in, plan, run);
+  Traversal traversal = traversal_of(call.inputs, call.outputs[0]);
+  traversal.op = id;
+  traversal.parameter = parameter;
+  compute<Body, integers>(in, traversal, run);
 }
 
 template <class Body, bool integers, class Run> void elementwise(OperatorId id, const KernelCall& call, Run& run) {
@@ -228,7 +229,7 @@ inline View narrowed(const View& view, int axis, std::int64_t first, std::int64_
 // the nearest there is.
 template <class Run> void copy(const View& from, const View& to, Run& run) {
   const bool becomes_integer = is_floating(from.dtype) && !is_floating(to.dtype);
-  compute<Copy, true>(becomes_integer ? Compute::f64 : compute_of(to.dtype), plan_of({&from, 1}, to), run);
+  compute<Copy, true>(becomes_integer ? Compute::f64 : compute_of(to.dtype), traversal_of({&from, 1}, to), run);
 }
 
 template <class Run> void copied(OperatorId /*id*/, const KernelCall& call, Run& run) {
@@ -251,7 +252,7 @@ template <class Run> void fill(const View& to, double number, Run& run) {
   View from;
   from.weak = true;
   from.number = number;
-  compute<Copy, true>(is_floating(to.dtype) ? compute_of(to.dtype) : Compute::f64, plan_of({&from, 1}, to), run); // as a double, which any number is
+  compute<Copy, true>(is_floating(to.dtype) ? compute_of(to.dtype) : Compute::f64, traversal_of({&from, 1}, to), run); // as a double, which any number is
 }
 
 template <class Run> void filled(OperatorId /*id*/, const KernelCall& call, Run& run) {
@@ -290,10 +291,10 @@ template <class Run> void draw(OperatorId id, const KernelCall& call, Run& run) 
   View digits;
   digits.weak = true;
   digits.number = type == DType::f64 ? 53 : type == DType::f32 ? 24 : 8;
-  Plan plan = plan_of({&digits, 1}, call.outputs[0]);
-  plan.op = id;
-  plan.key = call.attributes.key;
-  if (plan.count != 0) run.template operator()<Random, double>(plan);
+  Traversal traversal = traversal_of({&digits, 1}, call.outputs[0]);
+  traversal.op = id;
+  traversal.key = call.attributes.key;
+  if (traversal.count != 0) run.template operator()<Random, double>(traversal);
 }
 
 // What does not compute with elements: other types, other positions, new ones.

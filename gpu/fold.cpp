@@ -35,8 +35,8 @@ Fold fold_over(OperatorId op, std::span<const Axis> axes, std::span<const View> 
   // The loop over what goes follows the memory of the first operand.
   Fold fold;
   fold.op = op;
-  fold.kept = plan_of(stay, side(output, false, &Axis::out));
-  fold.folded = plan_of(go, go[0]);
+  fold.kept = traversal_of(stay, side(output, false, &Axis::out));
+  fold.folded = traversal_of(go, go[0]);
   return fold;
 }
 

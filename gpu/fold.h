@@ -2,11 +2,12 @@
 // operands. A few threads (lanes) share the work for one, each folds its part, and the parts are folded in pairs; how many lanes
 // there are depends on the shapes alone, so a result is the same every time.
 //
-// Nothing here needs a GPU: test/gpu_plan runs the same functions on the host.
+// Nothing here needs a GPU: test/gpu_host runs the same functions on the host.
 #pragma once
 
 #include "gpu/elementwise.h"
 #include "ops/pointwise.h"
+#include "ops/pointwise_binary.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +18,8 @@ namespace cairn::gpu {
 inline constexpr int kMostLanes = 256;
 
 struct Fold {
-  Plan kept;   // the axes of the result
-  Plan folded; // the axes that go; its output is nothing
+  Traversal kept;   // the axes of the result
+  Traversal folded; // the axes that go; its output is nothing
   OperatorId op = OperatorId::sum;
   int lanes = 1;
 };

@@ -31,7 +31,7 @@ View part(const View& view, unsigned mask, bool in_mask) {
   return out;
 }
 
-// Plans follow the strides of their output: this one makes them row-major.
+// Traversals follow the strides of their output: this one makes them row-major.
 View row_major(const View& like) {
   View out = like;
   std::int64_t stride = 1;
@@ -57,8 +57,8 @@ Rows rows_of(OperatorId op, const KernelCall& call) {
   along.push_back(part(call.outputs[0], mask, true));
   Rows rows;
   rows.op = op;
-  rows.kept = plan_of(kept, row_major(kept[0]));
-  rows.along = plan_of(along, row_major(along[0]));
+  rows.kept = traversal_of(kept, row_major(kept[0]));
+  rows.along = traversal_of(along, row_major(along[0]));
   rows.lanes = rows.along.count <= kShort ? 32 : 256;
   return rows;
 }

@@ -3,11 +3,12 @@
 // and what they found is put together in pairs. A lane goes over its elements once for each thing to be known and once more to
 // write.
 //
-// Nothing here needs a GPU: test/gpu_plan runs the same functions on the host.
+// Nothing here needs a GPU: test/gpu_host runs the same functions on the host.
 #pragma once
 
 #include "gpu/elementwise.h"
 #include "ops/pointwise.h"
+#include "ops/pointwise_binary.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +17,8 @@
 namespace cairn::gpu {
 
 struct Rows {
-  Plan kept;  // which row: the inputs, then the output as one more input
-  Plan along; // which element of it, in row-major order
+  Traversal kept;  // which row: the inputs, then the output as one more input
+  Traversal along; // which element of it, in row-major order
   OperatorId op = OperatorId::softmax;
   int lanes = 32;
 };

@@ -8,7 +8,7 @@ namespace {
 
 // Tables are made for a runner; here nothing is run.
 struct Nowhere {
-  template <class Body, class T> void operator()(const Plan& /*plan*/) const {}
+  template <class Body, class T> void operator()(const Traversal& /*traversal*/) const {}
 };
 
 } // namespace

@@ -154,12 +154,4 @@ private:
   std::int64_t live_bytes_ = 0, peak_bytes_ = 0;
 };
 
-// threads: that share the work of large kernels; 0: as many as there are processors. Results do not depend on it.
-std::unique_ptr<Device> make_cpu_device(Ledger& ledger, unsigned threads = 0);
-
-// A device of the CUDA module, which is looked for and loaded now. Throws std::runtime_error with the reason if there is none.
-std::unique_ptr<Device> make_cuda_device(Ledger& ledger, int index);
-// A line for each device that make_cuda_device can make, by index: name, memory, compute capability. None: `why` has the reason.
-std::vector<std::string> cuda_devices(std::string& why);
-
 } // namespace cairn::ops

@@ -1,5 +1,5 @@
 // Devices as users name them: cpu | emulated[,memory=SIZE][,bandwidth=SIZE] | cuda[:N]. A kind of device is defined beside its
-// device and listed in device_spec.cpp.
+// device and listed in ops/devices/devices.cpp.
 #pragma once
 
 #include "ops/device.h"
@@ -24,8 +24,5 @@ struct DeviceKind {
 
 // Of "256MiB": numbers of bytes, or with KB MB GB TB, KiB MiB GiB TiB behind them. 0: no size.
 std::int64_t size_named(std::string_view text);
-
-// False with a message if the text names no device.
-bool parse_device(std::string_view text, DeviceMaker& maker, std::string& message);
 
 } // namespace cairn::ops

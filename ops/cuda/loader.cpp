@@ -1,7 +1,7 @@
 // Devices of the CUDA module: looks for it, checks that it fits, and hands on. Without the module, a driver or a GPU there is one
 // clear message.
+#include "ops/cuda/loader.h"
 #include "ops/cuda/module.h"
-#include "ops/device_spec.h"
 #include "ops/module_loader.h"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ bool parsed(std::string_view settings, DeviceMaker& maker, std::string& message)
 
 } // namespace
 
-extern const DeviceKind kCuda;
+extern const DeviceKind kCuda; // listed in ops/devices
 constinit const DeviceKind kCuda{"cuda", "cuda[:N]", ':', parsed};
 
 std::unique_ptr<Device> make_cuda_device(Ledger& ledger, int index) {

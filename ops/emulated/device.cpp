@@ -286,7 +286,7 @@ std::unique_ptr<Device> make_emulated_device(Ledger& ledger, const EmulatedOptio
   return std::make_unique<EmulatedDevice>(ledger, options);
 }
 
-extern const DeviceKind kEmulated;
+extern const DeviceKind kEmulated; // listed in ops/devices
 constinit const DeviceKind kEmulated{"emulated", "emulated[,memory=SIZE][,bandwidth=SIZE]", ',', parsed};
 
 } // namespace cairn::ops

@@ -2,6 +2,7 @@
 #include "ops/cpu/loops/copy.h"
 #include "ops/cpu/elements/random.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/registry.h"
 
 #include <fmt/format.h>
 

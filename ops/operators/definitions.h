@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/operator_ids.h"
+#include "ops/operators/runtime.h"
 
 #include <string_view>
 

@@ -2,6 +2,8 @@
 #include "ops/operators/directions.h"
 
 #include "ops/jets.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>

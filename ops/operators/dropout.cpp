@@ -3,6 +3,7 @@
 #include "ops/cpu/loops/groups.h"
 #include "ops/cpu/device/workers.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/registry.h"
 #include "ops/random.h"
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 #include "ops/cpu/elements/indexing.h"
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/registry.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 // Types, residence and layouts of elements: cast, copies, and views, which share the memory of their operand.
 #include "ops/cpu/loops/copy.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/runtime.h"
 
 #include <fmt/format.h>
 

@@ -4,6 +4,8 @@
 
 #include "ops/operators/definitions.h"
 #include "ops/operators/directions.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include "ops/cpu/matrices/matmul.h"
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/runtime.h"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,8 @@
 #include "ops/cpu/normalize/batch_normalize.h"
 #include "ops/cpu/normalize/layer_normalize.h"
 #include "ops/cpu/normalize/normalize.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"

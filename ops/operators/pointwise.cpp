@@ -1,9 +1,11 @@
 // The pointwise family: definitions made from the lists and structs of pointwise.h.
 #include "ops/pointwise.h"
+#include "ops/pointwise_binary.h"
 
 #include "ops/convert.h"
 #include "ops/cpu/elements/pointwise.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/registry.h"
 
 #include <fmt/format.h>
 

@@ -2,6 +2,7 @@
 #include "ops/cpu/spatial/pool.h"
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/registry.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>

@@ -7,7 +7,10 @@
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/reduce/reduce.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "ops/pointwise.h"
+#include "ops/pointwise_binary.h"
 
 #include <fmt/format.h>
 

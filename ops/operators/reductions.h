@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/runtime.h"
 
 namespace cairn::ops::rules {
 

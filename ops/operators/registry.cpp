@@ -1,4 +1,6 @@
 // The table of all operators: rows of operators.def and internal ones, with their definitions.
+#include "ops/operators/registry.h"
+
 #include "ops/operators/definitions.h"
 
 #include <array>
@@ -70,29 +72,6 @@ bool well_formed(const Operator& op, const Attributes& attributes) {
       return false;
   }
   return attributes.values.size() <= at;
-}
-
-std::string_view shown_name(const Operator& op) {
-  switch (op.id) {
-  case OperatorId::add:
-    return "+";
-  case OperatorId::sub:
-    return "-";
-  case OperatorId::mul:
-    return "*";
-  case OperatorId::div:
-    return "/";
-  case OperatorId::less:
-    return "<";
-  case OperatorId::less_equal:
-    return "<=";
-  case OperatorId::equal:
-    return "=";
-  case OperatorId::neg:
-    return "-";
-  default:
-    return op.name.starts_with('%') ? op.name.substr(1) : op.name;
-  }
 }
 
 } // namespace cairn::ops

@@ -2,6 +2,7 @@
 #include "ops/cpu/spatial/resample.h"
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/registry.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,7 @@
 // What the rules of several families share.
 #include "ops/operators/definitions.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 
 #include <algorithm>
 #include <array>

@@ -3,6 +3,7 @@
 #include "ops/convert.h"
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/registry.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 #include "ops/cpu/lines/running_sum.h"
 #include "ops/cpu/lines/sort.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/registry.h"
 
 #include <fmt/format.h>
 

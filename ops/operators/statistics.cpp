@@ -2,6 +2,7 @@
 // masked scores.
 #include "ops/cpu/reduce/statistics.h"
 #include "ops/cpu/normalize/softmax.h"
+#include "ops/operators/registry.h"
 
 #include "ops/operators/directions.h"
 #include "ops/operators/reductions.h"

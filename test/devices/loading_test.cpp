@@ -1,6 +1,7 @@
 // Modules that are missing, broken or of another build, and machines without a GPU, each give one clear message.
 #include "testing.h"
 
+#include "ops/cuda/loader.h"
 #include "ops/module_loader.h"
 
 #include <dlfcn.h>

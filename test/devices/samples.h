@@ -4,6 +4,8 @@
 
 #include "ops/convert.h"
 #include "ops/operator_ids.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 
 #include <algorithm>
 #include <array>

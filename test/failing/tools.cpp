@@ -117,8 +117,7 @@ Machine::~Machine() {
   empty("bytes of snapshots", engine.snapshot_bytes);
   empty("objects", heap.live_objects());
   empty("bytes of scratch memory", engine.meter().taken());
-  for (const auto& entry : engine.tapes)
-    if (entry.users != 0) run_.complain("a tape's number is still in use");
+  if (engine.tapes.copies() != 0) run_.complain("a tape's number is still in use");
   cairn_vm_free(vm_);
 }
 

@@ -1,4 +1,8 @@
 // The GPU against the CPU: operators, copies, memory, order.
+#include "ops/cpu/device/device.h"
+#include "ops/cuda/loader.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "test/devices/samples.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // Tests of the CUDA module on a GPU. Without one the program says why and is skipped.
 #define DOCTEST_CONFIG_IMPLEMENT
+#include "ops/cuda/loader.h"
 #include "ops/device.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
 // Sweeps over tensors believe no cotangent: it may come from a file.
+#include "ops/operators/runtime.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/tensors.h"
 #include "vm/runs/operators.h"

@@ -1,4 +1,5 @@
 // See testing.h.
+#include "ops/operators/registry.h"
 #include "test/ops/testing.h"
 
 namespace cairn::ops::test {

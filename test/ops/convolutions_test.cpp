@@ -1,6 +1,8 @@
 // Convolutions and their gradient by what windows slide over, most of them where weights are large beside it, against sums of
 // products written out: panels and tiles that are not whole, windows over edges and with holes, several chunks of channels, any
 // layout.
+#include "ops/cpu/device/device.h"
+#include "ops/operators/runtime.h"
 #include "test/ops/windows.h"
 
 using namespace cairn::ops;

@@ -1,5 +1,8 @@
 // Derivatives of every operator of the registry, on the examples: reverse rules against differences of values, forward rules
 // against reverse rules, second derivatives against differences of first ones.
+#include "ops/cpu/device/device.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "test/ops/examples.h"
 
 #include <set>

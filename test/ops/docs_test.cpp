@@ -1,6 +1,7 @@
 // docs/operators.md is what the registry says. With CAIRN_WRITE_DOCS=1 in the environment this test writes it instead of comparing.
 #include "gpu/supported.h"
 #include "ops/operator_ids.h"
+#include "ops/operators/registry.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

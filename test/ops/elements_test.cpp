@@ -1,5 +1,6 @@
 // What the operators of ops/operators_elements.def promise beside values and derivatives: what they refuse, what they do at
 // borders (no elements, NaNs, zeros), and that dropout drops the same when it runs again.
+#include "ops/operators/registry.h"
 #include "test/ops/testing.h"
 
 #include <limits>

@@ -1,5 +1,6 @@
 // Pointwise functions and reductions at the ends of the numbers: infinities, the largest, denormals, zeros. Values and derivatives are
 // what they tend to, wherever that is a number, in both modes; a denormal is a zero.
+#include "ops/operators/registry.h"
 #include "test/ops/testing.h"
 
 #include <cmath>

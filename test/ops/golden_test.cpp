@@ -1,4 +1,5 @@
 // Values of operators against NumPy's (test/data/tensors*.json, written by the scripts in tools/golden), in every floating type.
+#include "ops/operators/registry.h"
 #include "test/ops/testing.h"
 
 #include <nlohmann/json.hpp>

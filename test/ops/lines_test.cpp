@@ -1,6 +1,8 @@
 // What kernels do along lines of all layouts: softmax, orders, the largest elements and running sums, against references that
 // take one line of doubles at a time.
 #include "ops/convert.h"
+#include "ops/cpu/device/device.h"
+#include "ops/operators/runtime.h"
 #include "test/ops/testing.h"
 
 #include <algorithm>

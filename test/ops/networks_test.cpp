@@ -1,4 +1,5 @@
 // Operators of networks beyond their values: layouts, empty batches, results beside the first, wrong uses.
+#include "ops/operators/registry.h"
 #include "test/ops/testing.h"
 
 using namespace cairn::ops;

@@ -1,5 +1,8 @@
 // Reductions and their reverse rules against sums written out here, over any axes of tensors of any layout, in sizes that reach
 // every way of folding: blocks and what is left of them, short rows, columns by single rows and by several, pieces for threads.
+#include "ops/cpu/device/device.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "test/ops/testing.h"
 
 #include <algorithm>

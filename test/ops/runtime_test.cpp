@@ -2,6 +2,9 @@
 #include "test/ops/testing.h"
 
 #include "ops/convert.h"
+#include "ops/cpu/device/device.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 
 #include <cstring>
 #include <limits>

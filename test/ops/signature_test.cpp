@@ -1,5 +1,6 @@
 // Signatures as specs of operands.
 #include "ops/operator.h"
+#include "ops/operators/registry.h"
 
 #include <doctest/doctest.h>
 

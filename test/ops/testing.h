@@ -1,7 +1,10 @@
 // What the tests of ops share: a device with a ledger that counts, random tensors, and algebras that evaluate forward rules.
 #pragma once
 
+#include "ops/cpu/device/device.h"
 #include "ops/operator_ids.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,7 @@
 // Kernels take no memory but through the meter. Whatever is allocated in this program is counted here; what a launch had at once may be more
 // than the meter was asked for by a constant only.
+#include "ops/cpu/device/device.h"
+#include "ops/operators/runtime.h"
 #include "test/threads/large.h"
 
 #include <doctest/doctest.h>

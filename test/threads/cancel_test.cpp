@@ -1,4 +1,7 @@
 // Work that is cancelled in the middle: it ends soon, changes nothing, and gives the same when it is done again.
+#include "ops/cpu/device/device.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "test/threads/large.h"
 
 #include <doctest/doctest.h>

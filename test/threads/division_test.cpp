@@ -1,6 +1,9 @@
 // Where the work of a kernel is divided decides nothing: results have the same bits however many threads there are, and where kernels
 // run alone, as on other devices. Sizes are multiples of nothing, and beyond what threads and libraries are asked for.
+#include "ops/cpu/device/device.h"
 #include "ops/emulated/device.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "test/devices/samples.h"
 
 #include <doctest/doctest.h>

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "ops/operator_ids.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 
 #include <functional>
 #include <memory>

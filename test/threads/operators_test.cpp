@@ -1,6 +1,9 @@
 // The same kernels on another thread, with delays and with copies beside them, give the same bits.
+#include "ops/cpu/device/device.h"
 #include "ops/cpu/device/workers.h"
 #include "ops/emulated/device.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "test/devices/samples.h"
 
 #include <doctest/doctest.h>

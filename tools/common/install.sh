@@ -8,10 +8,14 @@ cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev lib
 test_packages=(python3-numpy dpkg-dev file groff-base)
 
 sanitize_packages=(clang-14 libclang-rt-14-dev)  # for the preset `sanitize` alone
+tidy_packages=(clang-tidy-14)
+format_packages=(clang-format-14)
 
 install_packages() { install_missing "${cairn_packages[@]}"; }
 install_test_packages() { install_missing "${test_packages[@]}"; }
 install_sanitize_packages() { install_missing "${sanitize_packages[@]}"; }
+install_tidy_packages() { install_missing "${tidy_packages[@]}"; }
+install_format_packages() { install_missing "${format_packages[@]}"; }
 
 install_missing() {
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0

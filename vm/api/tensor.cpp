@@ -1,4 +1,5 @@
 // Tensors of cairn.h: elements in and out, and exchange by DLPack without copies.
+#include "ops/operators/runtime.h"
 #include "vm/api/handles.h"
 #include "vm/value/tensor_object.h"
 

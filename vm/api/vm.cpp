@@ -1,4 +1,5 @@
 // Machines of cairn.h: made, given a program, run, stopped, saved. What may be called when is decided here.
+#include "ops/devices/devices.h"
 #include "vm/api/interruptible.h"
 #include "vm/api/memory.h"
 #include "vm/api/saving.h"

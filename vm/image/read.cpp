@@ -263,7 +263,7 @@ void ImageReader::tape(Tape*& slot, bool may_be_swept) {
   std::uint64_t low = count(), start = count();
   if (low > start) throw Malformed("a tape begins before its world");
   auto made = std::make_unique<Tape>(engine.heap(), id, low, start);
-  engine.adopt_tape(made.get());
+  engine.tapes.adopt(made.get());
   Tape* t = slot = made.release();
   t->read_records(
       may_be_swept, [&](std::size_t size) { return in.take(size).data(); },

@@ -1,6 +1,7 @@
 // Tensors in capsule files: layouts as they are, because the order of sums depends on them, and every storage once, however many share it; and
 // what tapes keep of tensor operations. Nothing read is believed: layouts must lie inside their storage, records must be what their operator
 // would have made.
+#include "ops/operators/registry.h"
 #include "vm/image/image.h"
 #include "vm/value/tensor_object.h"
 

@@ -3,6 +3,7 @@
 #include "vm/machine/derivative_rules.h"
 
 #include "ops/pointwise.h"
+#include "ops/pointwise_binary.h"
 
 namespace cairn::machine::rules {
 

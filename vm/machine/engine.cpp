@@ -173,8 +173,9 @@ void Engine::remember(const char* message) noexcept {
 Value Engine::primal(Value v) const {
   for (;;) {
     if (v.is_taped()) {
-      if (!on_some_tape(v)) throw ProgramError("a number of a tape that is gone");
-      return value::flonum(tapes[v.tape_id()].active->primal(v.tape_node()));
+      const Tape* tape = tapes.of(v);
+      if (tape == nullptr) throw ProgramError("a number of a tape that is gone");
+      return value::flonum(tape->primal(v.tape_node()));
     }
     if (!value::is_bundle(v)) return v;
     v = value::as_bundle(v)->primal;

@@ -3,6 +3,7 @@
 
 #include "vm/bytecode/digest.h"
 #include "vm/bytecode/verifier.h"
+#include "vm/machine/active_tapes.h"
 #include "vm/machine/observe.h"
 #include "vm/machine/run.h"
 #include "vm/machine/run_operator.h"
@@ -115,13 +116,6 @@ public:
   NativeObject* make_state(OwnedState state) { return heap_.make_native(Kind::state, std::move(state)); }
   // The state made private: cloned if shared. Takes over the reference, unless it throws, and returns one.
   NativeObject* unique_state(NativeObject* state);
-  // Ids of tapes name them in values. A copy of a tape keeps the id; the one whose run is on the stack is active.
-  std::unique_ptr<Tape> make_tape(std::uint64_t low, std::uint64_t start); // with an id that no other has
-  void adopt_tape(Tape* tape);            // one that a file brought with its id
-  bool on_some_tape(Value taped) const;
-  void share_tape(std::uint16_t id) { ++tapes[id].users; }
-  void retire_tape(const Tape* tape);
-  void activate_tape(Tape* tape) { tapes[tape->id()].active = tape; }
 
   // --- slots and fields on a tape (places.cpp)
   // A second place for v (borrowed): an identity node where it is on the tape of the current run, a reference otherwise.
@@ -219,11 +213,7 @@ public:
   LoadedModule loaded;
   std::vector<Value> globals;
   std::vector<Run> runs;
-  struct TapeEntry {
-    Tape* active = nullptr;
-    std::uint32_t users = 0;
-  };
-  std::vector<TapeEntry> tapes;  // by id
+  ActiveTapes tapes{heap_};
   std::uint64_t clock = 0;   // steps executed
   std::uint64_t limit = kNever;  // clock at which this process stops
   std::uint64_t pause = kNever;  // clock at which the loop is left even if no run has that deadline: for profiles and check_nan

@@ -69,7 +69,7 @@ struct RunState : value::Native {
   virtual OwnedState clone(Engine& engine) const = 0;
   // The tape that its run records on, or null.
   virtual Tape* tape() const { return nullptr; }
-  // Makes those tapes the active ones (Engine::activate_tape) whose numbers an instruction may meet while this state is in use.
+  // Makes those tapes the active ones (ActiveTapes::activate) whose numbers an instruction may meet while this state is in use.
   virtual void activate(Engine& engine) const = 0;
   // The run ended after this many steps with this value (taken over).
   virtual void finished(Engine& engine, Value value, std::uint64_t steps) = 0;

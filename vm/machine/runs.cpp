@@ -373,31 +373,4 @@ std::uint32_t Engine::intern_schedule(const schedule::Spec& spec) {
   return static_cast<std::uint32_t>(schedules.size() - 1);
 }
 
-std::unique_ptr<Tape> Engine::make_tape(std::uint64_t low, std::uint64_t start) {
-  std::size_t id = 0;
-  while (id < tapes.size() && tapes[id].users != 0) ++id;
-  if (id > 0xFFFF) throw ProgramError("derivatives are nested deeper than 65,536");
-  if (id == tapes.size()) tapes.push_back({});
-  auto made = std::make_unique<Tape>(heap_, static_cast<std::uint16_t>(id), low, start);
-  tapes[id].users = 1;
-  return made;
-}
-
-void Engine::adopt_tape(Tape* tape) {
-  if (tape->id() >= tapes.size()) tapes.resize(std::size_t{tape->id()} + 1);
-  ++tapes[tape->id()].users;
-  tapes[tape->id()].active = tape;
-}
-
-bool Engine::on_some_tape(Value taped) const {
-  return taped.tape_id() < tapes.size() && tapes[taped.tape_id()].active != nullptr &&
-         taped.tape_node() < tapes[taped.tape_id()].active->size();
-}
-
-void Engine::retire_tape(const Tape* tape) {
-  TapeEntry& e = tapes[tape->id()];
-  --e.users;
-  if (e.active == tape) e.active = nullptr;
-}
-
 } // namespace cairn::machine

@@ -1,6 +1,8 @@
 // Operators applied to values: forward levels are taken off, the outermost first; what is left is computed at once and recorded if the tape
 // has any of it.
 #include "ops/operator_ids.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "ops/pieces.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"

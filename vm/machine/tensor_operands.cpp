@@ -1,4 +1,5 @@
 // Operands of tensor operators: from values of the program to what an operator's rules see.
+#include "ops/operators/registry.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/tensor_operands.h"
 #include "vm/value/tensor_object.h"

@@ -1,4 +1,6 @@
 // Reverse mode over tensors: the rule of one record at a time. Cotangents are added up in place where nobody else has their memory.
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/tensor_operands.h"

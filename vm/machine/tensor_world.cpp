@@ -1,4 +1,5 @@
 // The devices of a machine, and who holds their memory.
+#include "ops/cpu/device/device.h"
 #include "vm/machine/engine.h"
 
 #include <fmt/format.h>
@@ -9,6 +10,9 @@ void Engine::make_tensor_world() {
   tensor_world = std::make_unique<TensorWorld>(heap_, meter_);
   if (options.device) tensor_world->add_accelerator(options.device(*tensor_world));
 }
+
+TensorWorld::TensorWorld(value::Heap& heap, ops::Meter& meter)
+    : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {}
 
 ops::Device* TensorWorld::find(std::string_view name) {
   if (name == "cpu") return cpu_.get();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/operator.h"
+#include "ops/operators/runtime.h"
 #include "vm/machine/run.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ class Engine;
 // The devices of one machine. Their memory is charged to the heap's account of tensors.
 class TensorWorld final : public ops::Ledger {
 public:
-  TensorWorld(value::Heap& heap, ops::Meter& meter) : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {}
+  TensorWorld(value::Heap& heap, ops::Meter& meter);
   void charge(std::int64_t bytes) override { heap_.charge(heap_.tensors, bytes); }
   ops::Meter* meter() override { return &meter_; }
   std::int64_t headroom() override { return heap_.headroom(); }

@@ -2,6 +2,7 @@
 #include "vm/print/tensors.h"
 
 #include "ops/operator.h"
+#include "ops/operators/runtime.h"
 #include "vm/text/number.h"
 #include "vm/value/charged.h"
 

@@ -142,7 +142,7 @@ void begin_interval(Engine& engine, CheckpointState& s, Owned& state, std::uint6
 
 void begin_tape(Engine& engine, CheckpointState& s, std::uint64_t records) {
   if (s.work == nullptr) { // else the tape in work goes on where it ended
-    s.work = engine.make_tape(s.low, s.current.start).release();
+    s.work = engine.tapes.make(s.low, s.current.start).release();
     s.work_ended = false;
   }
   s.work->most_weight = records;
@@ -246,7 +246,7 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
   s->held_bytes = held_bytes;
   if (aside != nullptr) {
     s->aside = aside->clone(heap).release();
-    engine.share_tape(aside->id());
+    engine.tapes.share(aside->id());
   }
   s->aside_runs = machine::OwnedRuns::of(heap, aside_runs).take();
   fields([](auto& to, const auto& from) { to = from; }, *s, *this);
@@ -284,7 +284,7 @@ void CheckpointState::release(Heap& heap) {
   drop(*engine_, current);
   for (Snapshot& slot : slots) drop(*engine_, slot);
   if (aside != nullptr) {
-    engine_->retire_tape(aside);
+    engine_->tapes.retire(aside);
     aside->release(heap);
     delete aside;
   }

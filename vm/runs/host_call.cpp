@@ -1,6 +1,7 @@
 // Procedures of the host. A call is one step; to derivatives it is one operation whose Jacobian the host knows. What the host returns is
 // rebuilt from a flat list of unboxed values, the same whether it was just computed or is read from a log of effects, so that a replay makes
 // the same objects with the same serials.
+#include "ops/operators/runtime.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/tensor_operands.h"
 #include "vm/runs/graph.h"

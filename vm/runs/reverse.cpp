@@ -44,7 +44,7 @@ std::uint32_t node_of_tensor(Tape& tape, Value tensor) {
 } // namespace
 
 void SweepState::activate(Engine& engine) const {
-  if (work != nullptr) engine.activate_tape(work);
+  if (work != nullptr) engine.tapes.activate(work);
 }
 
 void SweepState::release(Heap& heap) {
@@ -59,7 +59,7 @@ void SweepState::release(Heap& heap) {
 
 void SweepState::drop_tape(Engine& engine) {
   if (work == nullptr) return;
-  engine.retire_tape(work);
+  engine.tapes.retire(work);
   work->release(engine.heap());
   delete work;
   work = nullptr;
@@ -68,7 +68,7 @@ void SweepState::drop_tape(Engine& engine) {
 void SweepState::copy_into(SweepState& copy, Engine& engine) const {
   if (work != nullptr) {
     copy.work = work->clone(engine.heap()).release();
-    engine.share_tape(work->id());
+    engine.tapes.share(work->id());
   }
   copy.position = position;
   copy.sweeping = sweeping;
@@ -153,8 +153,8 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   s->serial = frame->serial;
   begin_inside_update(engine, *s, s->serial, outer);
   s->cotangent = Heap::retain(cotangent);
-  s->work = engine.make_tape(heap.next_serial, heap.next_serial).release();
-  engine.activate_tape(s->work);
+  s->work = engine.tapes.make(heap.next_serial, heap.next_serial).release();
+  engine.tapes.activate(s->work);
   s->x = copy_value(engine, x, Sharing::tree, [&](Value leaf, Object*, std::uint32_t) {
     Value primal = engine.primal(leaf);
     return value::is_tensor(primal) ? tensor_leaf(engine, *s->work, primal) : s->work->leaf(engine.to_double(primal));

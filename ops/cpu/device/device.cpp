@@ -1,9 +1,9 @@
 // The CPU device: a launch is done when it returns, in the calling thread, which large kernels share with the device's workers.
 // So there is nothing to wait for and nothing to order.
 #include "ops/cpu/device/arena.h"
+#include "ops/cpu/device/device.h"
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/workers.h"
-#include "ops/device_spec.h"
 #include "ops/operator.h"
 
 #include <cstring>
@@ -61,7 +61,7 @@ private:
 
 } // namespace
 
-extern const DeviceKind kCpu;
+extern const DeviceKind kCpu; // listed in ops/devices
 constinit const DeviceKind kCpu{"cpu", "cpu", 0, [](std::string_view, DeviceMaker&, std::string&) { return true; }};
 
 std::unique_ptr<Device> make_cpu_device(Ledger& ledger, unsigned threads) { return std::make_unique<CpuDevice>(ledger, threads); }

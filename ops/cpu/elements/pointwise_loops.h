@@ -3,6 +3,7 @@
 
 #include "ops/cpu/loops/isa.h"
 #include "ops/pointwise.h"
+#include "ops/pointwise_binary.h"
 
 #include <type_traits>
 

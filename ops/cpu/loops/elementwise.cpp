@@ -107,7 +107,7 @@ bool is_computed_in(Compute compute, DType type) {
 struct StagedOperand {
   char* data = nullptr;
   std::int64_t bytes = 0;                        // of an element
-  std::array<std::int64_t, kMostAxes> strides{}; // in elements, by axis of the plan
+  std::array<std::int64_t, kMostAxes> strides{}; // in elements, by axis of the traversal
   LoadLoop load = nullptr;
   bool direct = false, constant = false;
   // Of short rows taken together, where they do not lie behind each other: from row to row, and inside.
@@ -116,7 +116,7 @@ struct StagedOperand {
 };
 
 // The axes of the output in the order in which its memory lies, joined where all operands allow it.
-struct Plan {
+struct Traversal {
   unsigned inputs = 0;
   std::size_t rank = 0;
   std::array<std::int64_t, kMostAxes> sizes{};
@@ -193,10 +193,10 @@ struct Plan {
 // Elements [begin, end) of units, where a unit is a row (along the last axis) or a piece of a long one.
 class Stretch {
 public:
-  Stretch(const Plan& plan, std::int64_t pieces) : plan_(plan), pieces_(pieces), inner_(plan.sizes[plan.rank - 1]) {
-    const std::int64_t n = std::min(inner_, plan.block);
-    for (unsigned k = 0; k < plan.inputs; ++k) {
-      const StagedOperand& o = plan.operands[k];
+  Stretch(const Traversal& traversal, std::int64_t pieces) : traversal_(traversal), pieces_(pieces), inner_(traversal.sizes[traversal.rank - 1]) {
+    const std::int64_t n = std::min(inner_, traversal.block);
+    for (unsigned k = 0; k < traversal.inputs; ++k) {
+      const StagedOperand& o = traversal.operands[k];
       if (o.constant && o.by_rows)
         load_rows(k, o.data, n);
       else if (o.constant)
@@ -208,8 +208,8 @@ public:
     for (std::int64_t unit = begin; unit < end;) {
       go_to(unit / pieces_);
       do {
-        const std::int64_t from = unit % pieces_ * plan_.piece;
-        row(from, pieces_ == 1 ? inner_ : std::min(from + plan_.piece, inner_));
+        const std::int64_t from = unit % pieces_ * traversal_.piece;
+        row(from, pieces_ == 1 ? inner_ : std::min(from + traversal_.piece, inner_));
       } while (++unit < end && (unit % pieces_ != 0 || advance()));
     }
   }
@@ -222,64 +222,64 @@ private:
 
   // n elements of short rows.
   void load_rows(unsigned k, const char* address, std::int64_t n) {
-    const StagedOperand& o = plan_.operands[k];
+    const StagedOperand& o = traversal_.operands[k];
     auto* to = static_cast<char*>(staged_[k].data());
-    const std::int64_t step = plan_.short_row * (plan_.compute == Compute::f32 ? 4 : 8);
-    for (std::int64_t i = 0; i < n; i += plan_.short_row, to += step, address += o.row_stride * o.bytes)
-      o.load(to, address, o.inside, plan_.short_row);
+    const std::int64_t step = traversal_.short_row * (traversal_.compute == Compute::f32 ? 4 : 8);
+    for (std::int64_t i = 0; i < n; i += traversal_.short_row, to += step, address += o.row_stride * o.bytes)
+      o.load(to, address, o.inside, traversal_.short_row);
   }
 
   void go_to(std::int64_t row) {
     at_.fill(0);
     position_.fill(0);
-    for (std::size_t axis = plan_.rank - 1; axis-- > 0;) {
-      position_[axis] = row % plan_.sizes[axis];
-      row /= plan_.sizes[axis];
-      for (unsigned k = 0; k <= kOut; ++k) at_[k] += position_[axis] * plan_.operands[k].strides[axis];
+    for (std::size_t axis = traversal_.rank - 1; axis-- > 0;) {
+      position_[axis] = row % traversal_.sizes[axis];
+      row /= traversal_.sizes[axis];
+      for (unsigned k = 0; k <= kOut; ++k) at_[k] += position_[axis] * traversal_.operands[k].strides[axis];
     }
   }
 
   // The next row along the last but one axis; false: it was the last there.
   bool advance() {
-    if (plan_.rank < 2) return false;
-    const std::size_t axis = plan_.rank - 2;
-    if (++position_[axis] == plan_.sizes[axis]) return false;
-    for (unsigned k = 0; k <= kOut; ++k) at_[k] += plan_.operands[k].strides[axis];
+    if (traversal_.rank < 2) return false;
+    const std::size_t axis = traversal_.rank - 2;
+    if (++position_[axis] == traversal_.sizes[axis]) return false;
+    for (unsigned k = 0; k <= kOut; ++k) at_[k] += traversal_.operands[k].strides[axis];
     return true;
   }
 
   void row(std::int64_t from, std::int64_t to) {
-    const std::size_t last = plan_.rank - 1;
-    bool all_direct = plan_.operands[kOut].direct && plan_.loop != nullptr;
+    const std::size_t last = traversal_.rank - 1;
+    bool all_direct = traversal_.operands[kOut].direct && traversal_.loop != nullptr;
     const void* in[kMostOperands] = {};
-    for (unsigned k = 0; k < plan_.inputs; ++k) all_direct = all_direct && plan_.operands[k].direct;
-    const std::int64_t step = all_direct ? to - from : plan_.block;
+    for (unsigned k = 0; k < traversal_.inputs; ++k) all_direct = all_direct && traversal_.operands[k].direct;
+    const std::int64_t step = all_direct ? to - from : traversal_.block;
     for (std::int64_t i = from; i < to; i += step) {
       const std::int64_t n = std::min(step, to - i);
-      for (unsigned k = 0; k < plan_.inputs; ++k) {
-        const StagedOperand& o = plan_.operands[k];
+      for (unsigned k = 0; k < traversal_.inputs; ++k) {
+        const StagedOperand& o = traversal_.operands[k];
         const char* address = o.data + (at_[k] + i * o.strides[last]) * o.bytes;
         in[k] = o.direct ? address : staged_[k].data();
         if (o.direct || o.constant) continue;
         if (o.by_rows)
-          load_rows(k, o.data + (at_[k] + i / plan_.short_row * o.row_stride) * o.bytes, n);
+          load_rows(k, o.data + (at_[k] + i / traversal_.short_row * o.row_stride) * o.bytes, n);
         else
           o.load(staged_[k].data(), address, o.strides[last], n);
       }
-      const StagedOperand& o = plan_.operands[kOut];
+      const StagedOperand& o = traversal_.operands[kOut];
       char* address = o.data + (at_[kOut] + i * o.strides[last]) * o.bytes;
-      if (plan_.loop == nullptr) {
-        plan_.store(in[0], address, o.strides[last], n);
+      if (traversal_.loop == nullptr) {
+        traversal_.store(in[0], address, o.strides[last], n);
       } else if (o.direct) {
-        plan_.loop(address, in, n, plan_.parameter);
+        traversal_.loop(address, in, n, traversal_.parameter);
       } else {
-        plan_.loop(staged_[kOut].data(), in, n, plan_.parameter);
-        plan_.store(staged_[kOut].data(), address, o.strides[last], n);
+        traversal_.loop(staged_[kOut].data(), in, n, traversal_.parameter);
+        traversal_.store(staged_[kOut].data(), address, o.strides[last], n);
       }
     }
   }
 
-  const Plan& plan_;
+  const Traversal& traversal_;
   const std::int64_t pieces_, inner_;
   std::array<std::int64_t, kMostOperands + 1> at_{}; // of the row, by operand
   std::array<std::int64_t, kMostAxes> position_{};
@@ -353,58 +353,58 @@ void store(Compute compute, const void* from, DType type, void* to, std::int64_t
 void elementwise(const KernelCall& call, Compute compute, Loop loop, const Details& details) {
   if (loop != nullptr && !details.condition && done_at_once(call, compute, loop, details)) return;
   const View& out = call.outputs[0];
-  Plan plan;
-  plan.inputs = static_cast<unsigned>(call.inputs.size());
-  plan.compute = compute;
-  plan.loop = loop;
-  plan.parameter = details.parameter;
-  plan.store = details.flags ? store_loop<std::uint8_t, std::uint8_t> : store_of(compute, out.dtype);
+  Traversal traversal;
+  traversal.inputs = static_cast<unsigned>(call.inputs.size());
+  traversal.compute = compute;
+  traversal.loop = loop;
+  traversal.parameter = details.parameter;
+  traversal.store = details.flags ? store_loop<std::uint8_t, std::uint8_t> : store_of(compute, out.dtype);
   std::array<double, kMostOperands> numbers{};
-  for (unsigned k = 0; k < plan.inputs; ++k) {
+  for (unsigned k = 0; k < traversal.inputs; ++k) {
     const View& in = call.inputs[k];
-    StagedOperand& o = plan.operands[k];
+    StagedOperand& o = traversal.operands[k];
     o.constant = in.weak;
     numbers[k] = details.condition && k == 0 ? static_cast<double>(in.number != 0) : in.number;
     o.data = in.weak ? reinterpret_cast<char*>(&numbers[k]) : static_cast<char*>(in.data);
     o.bytes = bytes_of(in.weak ? DType::f64 : in.dtype);
     o.load = load_of(compute, in.weak ? DType::f64 : in.dtype, details.condition && k == 0);
   }
-  StagedOperand& o = plan.operands[kOut];
+  StagedOperand& o = traversal.operands[kOut];
   o.data = static_cast<char*>(out.data);
   o.bytes = bytes_of(out.dtype);
   for (int axis = 0; axis < out.shape.rank(); ++axis) {
     if (out.shape[axis] == 0) return;
     if (out.shape[axis] == 1) continue;
     std::array<std::int64_t, kMostOperands + 1> strides{};
-    for (unsigned k = 0; k < plan.inputs; ++k) {
+    for (unsigned k = 0; k < traversal.inputs; ++k) {
       const View& in = call.inputs[k];
       const int from = axis - (out.shape.rank() - in.shape.rank());
       if (!in.weak && from >= 0 && in.shape[from] != 1) strides[k] = in.strides[static_cast<std::size_t>(from)];
     }
     strides[kOut] = out.strides[static_cast<std::size_t>(axis)];
-    plan.add_axis(out.shape[axis], strides);
+    traversal.add_axis(out.shape[axis], strides);
   }
-  plan.join_axes();
+  traversal.join_axes();
 
-  const std::size_t innermost = plan.rank - 1;
-  for (unsigned k = 0; k < plan.inputs; ++k) {
-    StagedOperand& in = plan.operands[k];
+  const std::size_t innermost = traversal.rank - 1;
+  for (unsigned k = 0; k < traversal.inputs; ++k) {
+    StagedOperand& in = traversal.operands[k];
     const DType type = call.inputs[k].dtype;
     bool everywhere_same = true;
-    for (std::size_t i = 0; i < plan.rank; ++i) everywhere_same = everywhere_same && (in.strides[i] == 0 || plan.sizes[i] == 1);
+    for (std::size_t i = 0; i < traversal.rank; ++i) everywhere_same = everywhere_same && (in.strides[i] == 0 || traversal.sizes[i] == 1);
     in.constant = in.constant || everywhere_same;
     if (in.constant) in.strides.fill(0);
     in.direct = !in.constant && in.strides[innermost] == 1 && is_computed_in(compute, type) && !(details.condition && k == 0);
   }
   o.direct = o.strides[innermost] == 1 && (details.flags || is_computed_in(compute, out.dtype));
-  plan.group_short_rows();
+  traversal.group_short_rows();
 
-  const std::int64_t inner = plan.sizes[plan.rank - 1];
+  const std::int64_t inner = traversal.sizes[traversal.rank - 1];
   std::int64_t rows = 1;
-  for (std::size_t i = 0; i + 1 < plan.rank; ++i) rows *= plan.sizes[i];
-  const std::int64_t pieces = (inner - 1) / plan.piece + 1;
-  const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / std::min(inner, plan.piece));
-  parallel_for(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) { Stretch(plan, pieces).run(begin, end); });
+  for (std::size_t i = 0; i + 1 < traversal.rank; ++i) rows *= traversal.sizes[i];
+  const std::int64_t pieces = (inner - 1) / traversal.piece + 1;
+  const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / std::min(inner, traversal.piece));
+  parallel_for(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) { Stretch(traversal, pieces).run(begin, end); });
 }
 
 } // namespace cairn::ops::cpu

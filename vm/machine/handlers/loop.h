@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ops/pointwise.h"
+#include "ops/pointwise_binary.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/print/primitives.h"

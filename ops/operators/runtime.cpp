@@ -1,6 +1,8 @@
 // Applying operators: shape rule, storage or view, launch. And elements in and out of the host's memory.
 #include "ops/convert.h"
 #include "ops/operator_ids.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,9 @@
 // Every operator that the GPU has, element by element on the host, against the kernels of the CPU.
 #include "gpu/families.h"
 #include "gpu/supported.h"
+#include "ops/cpu/device/device.h"
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "test/devices/samples.h"
 
 #include <doctest/doctest.h>
@@ -14,8 +17,8 @@ namespace {
 
 // One element after the other, where the GPU takes many at once.
 struct OnHost {
-  template <class Body, class T> void operator()(const gpu::Plan& plan) const {
-    for (std::int64_t i = 0; i < plan.count; ++i) gpu::element<Body, T>(plan, i);
+  template <class Body, class T> void operator()(const gpu::Traversal& traversal) const {
+    for (std::int64_t i = 0; i < traversal.count; ++i) gpu::element<Body, T>(traversal, i);
   }
   template <class T> void fold(const gpu::Fold& fold) const {
     std::vector<T> parts(static_cast<std::size_t>(fold.lanes));
@@ -106,20 +109,20 @@ TEST_CASE("what the device does not say it has, no family has") {
   }
 }
 
-TEST_CASE("plans join axes that lie behind each other, and follow the layout of the output") {
+TEST_CASE("traversals join axes that lie behind each other, and follow the layout of the output") {
   View a, out;
   out.shape = a.shape = Shape{4, 1, 5, 6};
   out.strides = {30, 30, 6, 1};
   a.strides = {30, 0, 6, 1};
-  CHECK(gpu::plan_of({&a, 1}, out).rank == 1);
+  CHECK(gpu::traversal_of({&a, 1}, out).rank == 1);
   a.shape = Shape{5, 1};
   a.strides = {1, 0};
-  const gpu::Plan plan = gpu::plan_of({&a, 1}, out);
-  CHECK(plan.rank == 3);
-  CHECK(plan.sizes[0] == 6);
-  CHECK(plan.in[0].strides[0] == 0);
-  CHECK(plan.in[0].strides[1] == 1);
-  CHECK(plan.in[0].strides[2] == 0);
+  const gpu::Traversal traversal = gpu::traversal_of({&a, 1}, out);
+  CHECK(traversal.rank == 3);
+  CHECK(traversal.sizes[0] == 6);
+  CHECK(traversal.in[0].strides[0] == 0);
+  CHECK(traversal.in[0].strides[1] == 1);
+  CHECK(traversal.in[0].strides[2] == 0);
   out.strides = {30, 30, 1, 5}; // the last two axes exchanged in memory
-  CHECK(gpu::plan_of({}, out).rank == 1);
+  CHECK(gpu::traversal_of({}, out).rank == 1);
 }

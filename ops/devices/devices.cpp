@@ -1,0 +1,41 @@
+// See devices.h.
+#include "ops/devices/devices.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <iterator>
+
+namespace cairn::ops {
+
+// Each kind is defined where its device is.
+extern const DeviceKind kCpu, kEmulated, kCuda;
+
+namespace {
+
+constexpr const DeviceKind* kKinds[] = {&kCpu, &kEmulated, &kCuda};
+
+// "cpu, emulated and cuda"
+std::string all_kinds() {
+  std::string text;
+  for (std::size_t i = 0; i < std::size(kKinds); ++i) {
+    if (i != 0) text += i + 1 == std::size(kKinds) ? " and " : ", ";
+    text += kKinds[i]->form;
+  }
+  return text;
+}
+
+} // namespace
+
+bool parse_device(std::string_view text, DeviceMaker& maker, std::string& message) {
+  maker = nullptr;
+  const std::string_view name = text.substr(0, text.find_first_of(",:"));
+  const std::string_view settings = text.substr(name.size());
+  for (const DeviceKind* kind : kKinds)
+    if (kind->name == name && (settings.empty() || settings.front() == kind->separator))
+      return kind->parse(settings, maker, message);
+  message = fmt::format("there is no device `{}`; there are {}", text, all_kinds());
+  return false;
+}
+
+} // namespace cairn::ops

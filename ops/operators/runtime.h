@@ -1,0 +1,50 @@
+// Applying operators to tensors. See runtime.cpp.
+#pragma once
+
+#include "ops/operator.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+namespace cairn::ops {
+
+// Tensors come to life here: shape rules, storage, views, launches.
+class Runtime {
+public:
+  explicit Runtime(Device& default_device) : default_(&default_device) {}
+  Device& default_device() const { return *default_; }
+  void set_default_device(Device& device) { default_ = &device; }
+
+  // Applies an operator. inputs[i] may be consumed: given up by the caller, so that its memory may be used again if nobody else has it
+  // (the span is written). How many results there are; `outputs` has room for kMostResults, or for as many as there must be. Throws
+  // OperatorError, or what making storage throws; nothing has changed then.
+  unsigned apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed, const Attributes& attributes,
+                 std::span<Tensor> outputs);
+  // For rules: one result, nothing consumed.
+  Tensor apply(OperatorId op, std::initializer_list<Tensor> inputs, const Attributes& attributes = {});
+
+  Tensor empty(DType dtype, const Shape& shape, Device& device);
+  // to = to + from, in the memory of one of them if nobody else has it and it is dense.
+  void accumulate(Tensor& to, Tensor from);
+  // The work that accumulate() will count for these two.
+  static std::uint64_t work_to_accumulate(const Tensor& to, const Tensor& from);
+
+  // Elements of the host's: row-major, so many bytes; read waits for what is queued.
+  Tensor from_host(DType dtype, const Shape& shape, Device& device, const void* data);
+  void read(const Tensor& t, void* data);  // row-major
+  // As doubles, row-major.
+  std::vector<double> read_numbers(const Tensor& t);
+  double read_number(const Tensor& t);     // of one element
+  Tensor to_device(const Tensor& t, Device& device);
+  // The operator cast.
+  Tensor cast(const Tensor& t, DType type);
+
+private:
+  void check_indices(const Call& call);
+  template <class F> void each_number(const Tensor& t, F&& f);
+  Device* default_;
+};
+
+} // namespace cairn::ops
