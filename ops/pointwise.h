@@ -274,8 +274,8 @@ struct Gelu {
   template <class T> CAIRN_HD static T below(T x) { return T(0.5) + T(0.5) * erf(x * T(kInverseSqrt2)); }
   template <class T> CAIRN_HD static T value(T x) { return where(less(x, T(kNone)), T(kNone), x) * below(x); }
   template <class T> CAIRN_HD static T slope(T x, T) {
-    T near = bounded(x, T(-kNone));
-    return below(near) + near * (T(kInverseSqrt2Pi) * exp(T(-0.5) * (near * near)));
+    const T square = x * x; // the density beyond kNone is 0, and so is what it is multiplied by
+    return below(x) + where(less(square, T(kNone * kNone)), x * (T(kInverseSqrt2Pi) * exp(T(-0.5) * square)), T(0));
   }
 };
 

@@ -57,7 +57,13 @@ CAIRN_HD inline double where(bool c, double a, double b) { return c ? a : b; }
 CAIRN_HD inline Integer where(bool c, Integer a, Integer b) { return c ? a : b; }
 CAIRN_HD inline Number where(bool c, Number a, Number b) { return c ? a : b; }
 // From -most to most. Slopes that go to 0 by a factor that does are taken there, so that the other factor does not overflow.
-CAIRN_HD inline float bounded(float x, float most) { return x > most ? most : x < -most ? -most : x; }
-CAIRN_HD inline double bounded(double x, double most) { return x > most ? most : x < -most ? -most : x; }
+CAIRN_HD inline float bounded(float x, float most) {
+  const float below = most < x ? most : x; // as processors have it in one instruction
+  return -most > below ? -most : below;
+}
+CAIRN_HD inline double bounded(double x, double most) {
+  const double below = most < x ? most : x;
+  return -most > below ? -most : below;
+}
 
 } // namespace cairn::ops::pointwise

@@ -174,18 +174,23 @@ Size size_of(const ResultType& result) {
   return size;
 }
 
-// Sums of work, at most kMostWork. (Stretched operands have more bytes than there are numbers.) Wide enough not to ask after each addition.
+// Sums of work, at most kMostWork. (Stretched operands have more bytes than there are numbers.)
 class Sum {
 public:
   void add(const Tensor& operand) {
-    if (!operand.weak) sum_ += static_cast<Wide>(operand.elements()) * static_cast<std::uint64_t>(bytes_of(operand.dtype));
+    if (operand.weak) return;
+    std::uint64_t bytes = 0;
+    over_ |= __builtin_mul_overflow(static_cast<std::uint64_t>(operand.elements()), static_cast<std::uint64_t>(bytes_of(operand.dtype)), &bytes);
+    over_ |= __builtin_add_overflow(sum_, bytes, &sum_);
   }
-  void add(const Size& result) { sum_ += static_cast<std::uint64_t>(result.elements + result.bytes); }
-  std::uint64_t work() const { return static_cast<std::uint64_t>(std::min(sum_, static_cast<Wide>(kMostWork))); }
+  void add(const Size& result) {
+    over_ |= __builtin_add_overflow(sum_, static_cast<std::uint64_t>(result.elements) + static_cast<std::uint64_t>(result.bytes), &sum_);
+  }
+  std::uint64_t work() const { return over_ ? kMostWork : std::min(sum_, kMostWork); }
 
 private:
-  __extension__ using Wide = unsigned __int128;
-  Wide sum_ = 0;
+  std::uint64_t sum_ = 0;
+  bool over_ = false;
 };
 
 // A flop an element of the results, and all bytes.

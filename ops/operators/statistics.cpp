@@ -6,7 +6,7 @@
 
 #include "ops/operators/directions.h"
 #include "ops/operators/reductions.h"
-#include "ops/pointwise.h"
+#include "ops/norm_powers.h"
 
 #include <fmt/format.h>
 
@@ -92,6 +92,28 @@ void infer_norm(const Call& call, ResultTypes& results) {
 void norm_kernel(const KernelCall& call) { cpu::norm(call, mask_of(call, 0), power_of_norm(call.attributes)); }
 void norm_vjp_kernel(const KernelCall& call) { cpu::norm_vjp(call, mask_of(call, 1), power_of_norm(call.attributes)); }
 
+// Of the type of t.
+Term constant_like(const Term& t, double number) { return where(less(t, t), t, number); }
+
+// A power of two for each norm, by which it and its elements, and products of these and tangents, come into the range of the type; 1 where norms
+// are neither large nor small. What a type does not have, infinity and 0 in its place, is never chosen.
+Term scale_of(const Term& norm) {
+  const Term one = constant_like(norm, 1.0);
+  Term scale = one;
+  const auto bring = [&](double beyond, double by) {
+    scale = scale * where(less(beyond, norm), 1 / by, where(less(norm, 1 / beyond), by, one));
+  };
+  bring(0x1p40, 0x1p64), bring(0x1p80, 0x1p60), bring(0x1p300, 0x1p500), bring(0x1p700, 0x1p380);
+  return scale;
+}
+
+Term least_power(const Term& norm) {
+  const Term least = constant_like(norm, kLeastNormPower<double>); // a float does not have it
+  return where(equal(least, 0.0), kLeastNormPower<float>, least);
+}
+// 1 where a norm is differentiated by powers of elements.
+Term by_powers(const Term& norm, double p) { return by_powers_of_norm<Term>(pow(norm, p - 1), least_power(norm), constant_like(norm, 1.0), constant_like(norm, 0.0)); }
+
 // The same norm, with the axes kept.
 Attributes axes_alone_of_norm(const Attributes& attributes) {
   Attributes kept = axes_alone(attributes, true);
@@ -102,16 +124,17 @@ Attributes axes_alone_of_norm(const Attributes& attributes) {
 void norm_jvp(const JvpCall& call) {
   const Term &x = call.inputs[0], &t = *call.tangents[0], &y = call.outputs[0];
   const double p = power_of_norm(call.attributes);
+  // What is not chosen must be finite too, since it has derivatives of its own.
+  const Term there = where(equal(y, 0.0), 1.0, y), all = apply(OperatorId::norm, {x}, axes_alone_of_norm(call.attributes));
   if (p == 2) {
-    call.results[0] = where(equal(y, 0.0), 0.0, sum(x * t, call) / y);
+    const Term scale = scale_of(all);
+    call.results[0] = where(equal(y, 0.0), 0.0, sum(x * scale * t, call) / (there * sum(scale, call))); // of one number for each norm
     return;
   }
-  // Powers that leave the range of numbers are not taken, but those of quotients.
-  const Term whole = pow(y, p - 1), kept = apply(OperatorId::norm, {x}, axes_alone_of_norm(call.attributes));
-  const Term by_powers = sum(sign(x) * pow(abs(x), p - 1) * t, call) / whole;
-  const Term by_quotients = sum(where(equal(x, 0.0), 0.0, sign(x) * pow(abs(x) / kept, p - 1)) * t, call);
-  const Term moved = where(less(whole, 0x1p-60), by_quotients, where(less(whole, 0x1p1000), by_powers, by_quotients));
-  call.results[0] = where(equal(y, 0.0), 0.0, moved);
+  const Term kept = where(equal(all, 0.0), 1.0, all), powers = by_powers(y, p);
+  const Term of_elements = sum(sign(x) * pow(where(by_powers(all, p), abs(x), 1.0), p - 1) * t, call) / pow(where(powers, there, 1.0), p - 1);
+  const Term of_quotients = sum(where(equal(x, 0.0), 0.0, sign(x) * pow(abs(x) / kept, p - 1)) * t, call);
+  call.results[0] = where(equal(y, 0.0), 0.0, where(powers, of_elements, of_quotients));
 }
 
 // --- logsumexp

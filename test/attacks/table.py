@@ -26,6 +26,7 @@ class Attack:
     arguments: tuple[str, ...] = ()
     input: str | typing.Callable[[], str] = ""
     files: dict[str, str] = dataclasses.field(default_factory=dict)
+    sizes: dict[str, int] = dataclasses.field(default_factory=dict)  # of those of them that are longer, with nothing behind
     before: tuple[tuple[str, ...], ...] = ()  # commands; the first word is a tool
     command: tuple[str, ...] | None = None  # the tool and its arguments, if it is not `vmrun OPTIONS attack.scm`
     cancelled: bool = True  # tried again by a host that cancels it
@@ -278,6 +279,15 @@ TENSORS = [
     )),
     Attack("a product of stretched matrices", SQUARE + "(sumall (narrow-tensor (matmul (narrow-tensor m 0 0 1000) (narrow-tensor m 1 0 1000)) 0 0 1))", (OVER, STOPPED)),
     Attack("convolution of stretched images", "(convolve (expand-tensor (fill '(1 1 1 1) 1.) '(1 64 3000 3000)) (expand-tensor (fill '(1 1 1 1) 1.) '(1 64 3000 3000)))", (OVER, STOPPED)),
+    *(Attack(f"{name}, without end", f"(define x {x})\n(define w {w})\n(let loop () {text} (loop))", (OVER, STOPPED)) for name, x, w, text in (
+        ("a grouped convolution of large kernels", "(fill '(8 8 129 131) .5 'f32)", "(fill '(16 1 61 61) .5 'f32)", "(convolve x w '(1 1) '(0 0) '(1 1) 8)"),
+        ("a gradient of a grouped convolution of large kernels", "(fill '(8 8 129 131) .5 'f32)", "(fill '(16 1 61 61) .5 'f32)",
+         "(*j (lambda (l) (sumall (convolve (car l) (cdr l) '(1 1) '(0 0) '(1 1) 8))) (cons x w) 1)"),
+        ("a convolution of a larger kernel", "(fill '(2 3 300 300) .5 'f32)", "(fill '(8 3 101 101) .5 'f32)", "(convolve x w)"),
+        ("a gradient of a convolution of a larger kernel", "(fill '(2 3 300 300) .5 'f32)", "(fill '(8 3 101 101) .5 'f32)",
+         "(*j (lambda (l) (sumall (convolve (car l) (cdr l)))) (cons x w) 1)"),
+        ("a thin product of doubles", "(fill '(9000 4) .5 'f64)", "(fill '(4 9000) .5 'f64)", "(matmul x w)"),
+        ("a thin product of floats", "(fill '(11000 4) .5 'f32)", "(fill '(4 11000) .5 'f32)", "(matmul x w)"))),
     Attack("convolution of many groups", "(convolve (expand-tensor (fill '(1 1 1) 1.) '(1 100000 200)) (expand-tensor (fill '(1 1 1) 1.) '(100000 1 200)) 1 0 1 100000)", (ENDED, OVER, STOPPED)),
     Attack("determinant of a stretched matrix", "(determinant (expand-tensor (fill '(1 1) 1.) '(20000 20000)))", (OVER, STOPPED)),
     Attack("determinant of a large matrix", "(determinant (randn '(2200 2200)))", (OVER, STOPPED)),
@@ -368,6 +378,11 @@ STATES = [
     Attack("resuming many small objects", "(define (f l n) (if (= n 0) l (f l (- n 1))))\n(f (build-list 300000 (lambda (i) (vector i (make-string 3 #\\a)))) 100000000)", OVER,
            before=(("vmrun", "--memory=1GiB", "--steps=25000000", "--save=state.capsule", "attack.scm"),),
            command=("vmrun", "--resume=state.capsule"), cancelled=False),
+    *(Attack(f"{what}, with nothing behind for 600 MB", "", code, files={name: head}, sizes={name: 600_000_000}, command=("vmrun", argument), cancelled=False)
+      for what, name, head, argument, code in (
+        ("running a file of nothing", "x.bc", "", "x.bc", BAD),
+        ("resuming a file of nothing", "x.capsule", "", "--resume=x.capsule", BAD),
+        ("resuming the head of a state", "x.capsule", "\x01CAIRNAP", "--resume=x.capsule", OVER))),
     Attack("resuming nothing", "", BAD, command=("vmrun", "--resume=/dev/null"), cancelled=False),
     Attack("resuming a text", "(display 1)", BAD, command=("vmrun", "--resume=attack.scm"), cancelled=False),
 ]

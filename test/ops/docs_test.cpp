@@ -130,8 +130,8 @@ std::string page() {
       "elements of the result of arithmetic cannot hold is an error. Products of integers, `*`, `matmul`, `outer` and those in `dot`, have the type of their operands,\n"
       "by low bits too; sums, `sum`, `sumall`, `prod` and that in `dot`, are i64, modulo 2^64. So `(dot a b)` of bytes whose products are above 255 needs `cast` first.\n\n"
       "Values and derivatives of functions of one operand are what they tend to where the operand is infinite or very large, wherever that is a\n"
-      "number. Denormal operands count as zeros. In `logsumexp` the derivative at an operand of -inf is 0, also where all are. `norm` and its gradient are right for all\n"
-      "magnitudes; its tangents and second derivatives are made of squares of elements, which must be in the range of the type (1e-150 to 1e150 in f64).\n\n"
+      "number. Denormal operands count as zeros. In `logsumexp` the derivative at an operand of -inf is 0, also where all are. `norm` and its derivatives are right for all\n"
+      "magnitudes of elements; where one is infinite there is no direction, and its derivative is a NaN.\n\n"
       "| name | operands | result | derivative | kept | CUDA |\n|---|---|---|---|---|---|\n";
   for (const Operator& op : all_operators()) {
     if (said_name(op).empty()) continue;  // for rules alone

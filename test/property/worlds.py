@@ -120,6 +120,8 @@ class Worldly(Generator):
             lambda: with_name("(layer-normalization {0} (narrow-tensor (list->tensor '(1 .5 2) 'f64) 0 0 3) (list->tensor '(.1 0 -.1) 'f64))"),
             lambda: with_name("(- {0} (logsumexp {0} 1 #t))"),
             lambda: with_name("(* {0} (variance {0} 0 #t))"),
+            lambda: with_name("(+ {0} (/ (norm (* {0} %s) '(%d) #t %s) %s))" % r.choice([
+                (scale, axis, power, scale) for scale in ('1e200', '1e-200', '1.') for axis in (0, 1) for power in (2, 3, 1.5)])),
             lambda: "(cumulative-sum %s 1)" % sub(),
             lambda: "(flip (roll %s '(1) '(1)) '(0))" % sub(),
             lambda: "(embedding %s (list->tensor '(1 0) 'i64))" % sub(),

@@ -109,3 +109,22 @@
 (show (slopes 1e-200 'f64 3)) ; expect: ((0.4448513517305355 -0.7908468475209521 0.0) -0.7908468475209521)
 (show (slopes 10 'f32 400))   ; expect: ((0.0 -1.0 0.0) -1.0)
 (show (slopes 1 'f64 3))      ; expect: ((0.4448513517305356 -0.7908468475209521 0.0) -0.7908468475209521)
+;;; case second-derivatives-of-norms-beyond-the-range-of-squares
+(define (bent scale type p)
+  (let ((f (lambda (x) (norm x '(0) #f p))) (x (list->tensor (list (* 3 scale) (* -4 scale) 0) type)) (one (list->tensor 1 type)) (first (list->tensor '(1 0 0) type)))
+    (list (tensor->number (cdr (j* f x x)))
+          (tensor->list (* scale (cdr (*j (lambda (x) (dot first (cdr (*j f x one)))) x 1))))
+          (tensor->list (* scale (cdr (j* (lambda (x) (cdr (*j f x one))) x first)))))))
+(show (bent 1 'f64 2)) ; expect: (5.0 (0.128 0.096 0.0) (0.128 0.096 0.0))
+(show (bent 1e200 'f64 2)) ; expect: (5e+200 (0.128 0.09600000000000002 0.0) (0.128 0.09600000000000002 0.0))
+(show (bent 1e-200 'f64 2)) ; expect: (4.9999999999999993e-200 (0.128 0.096 0.0) (0.128 0.096 0.0))
+(show (bent 1e-30 'f32 2)) ; expect: (5.000000015855384e-30 (0.12799999117851257 0.09600000828504562 0.0) (0.12799999117851257 0.09600000828504562 0.0))
+(show (bent 1 'f64 3)) ; expect: (4.497941445275416 (0.20857499275277855 0.156431244564584 0.0) (0.20857499275277855 0.156431244564584 0.0))
+(show (bent 1e200 'f64 3)) ; expect: (4.4979414452754146e+200 (0.20857499275277855 0.15643124456458396 0.0) (0.20857499275277855 0.15643124456458396 0.0))
+(show (bent 1e-200 'f64 3)) ; expect: (4.4979414452754153e-200 (0.20857499275277855 0.15643124456458393 0.0) (0.20857499275277855 0.15643124456458393 0.0))
+;;; case no-derivative-passes-through-constants
+(show (cdr (*j (lambda (x) (modulo x 3.)) 4. 1)))                        ; expect: 0
+(show (cdr (*j (lambda (x) (exact (* 2 x))) 4. 1)))                      ; expect: 0
+(show (cdr (*j (lambda (x) (* 2 (inexact x))) 4. 1)))                    ; expect: 2.0
+(show (cdr (*j (lambda (x) (sumall (fill '(2) x 'f64))) 4. 1)))          ; expect: 0
+(show (cdr (*j (lambda (x) (sumall (* x (fill '(2) 1. 'f64)))) 4. 1)))   ; expect: 2.0

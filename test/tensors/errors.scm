@@ -50,6 +50,15 @@
 (fill '(1 1 1 1 1 1 1 1 1) 0) ; expect error: fill: .*8 axes
 ;;; case condition
 (if (< (list->tensor '(1)) 2) 1 2) ; expect error: <: a comparison of tensors is a tensor, which is no condition
+;;; case condition-from-elsewhere
+(define (f c) (if (car c) 1 2))
+(f (map (lambda (x) (< x 2)) (list (list->tensor '(1))))) ; expect error: #<tensor u8 \(1\).* is no condition
+;;; case condition-used-again
+(define (f c) (if c (size c) 2))
+(f (< (list->tensor '(1)) 2)) ; expect error: #<tensor u8 \(1\).* is no condition
+;;; case condition-turned-round
+(define (f c) (not c))
+(write (f (< (list->tensor '(1)) 2))) ; expect error: #<tensor u8 \(1\).* is no condition
 ;;; case one-element
 (tensor->number (list->tensor '(1 2))) ; expect error: tensor->number: a tensor of shape \(2\) has not one element
 ;;; case number-wanted

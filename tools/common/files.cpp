@@ -3,6 +3,11 @@
 
 #include "common/handles.h"
 
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
 namespace cairn::tools {
 
 namespace {
@@ -12,9 +17,33 @@ bool done(cairn_status status, const CairnBuffer& message, std::string& error) {
   return status == CAIRN_OK;
 }
 
+constexpr std::int64_t kLong = 1 << 20, kHead = 32;
+
+// How long a file with this beginning is, or may be (docs/file-formats.md).
+std::uint64_t length_in(const std::string& head) {
+  constexpr std::string_view module = "\x89" "CAIRN\r\n", capsule = "\x01" "CAIRNAP";
+  if (head.starts_with(capsule)) return UINT64_MAX;
+  std::uint64_t length = 0;
+  if (head.starts_with(module)) std::memcpy(&length, head.data() + 16, sizeof length);
+  return length;
+}
+
 } // namespace
 
+std::uint64_t worth_reading(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return 0;
+  const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+  std::string head(kHead, '\0');
+  if (unknown || size <= kLong || !std::ifstream(path, std::ios::binary).read(head.data(), kHead)) return unknown ? 0 : size;
+  return length_in(head) < size ? kLong : size;
+}
+
 bool read_file(const std::string& path, std::string& bytes, std::string& error) {
+  if (worth_reading(path) == kLong) {
+    bytes.resize(kLong);
+    if (std::ifstream(path, std::ios::binary).read(bytes.data(), kLong)) return true;
+  }
   CairnBuffer content, message;
   cairn_status status = cairn_file_read(path.c_str(), content.bytes(), content.size(), message.text());
   if (status == CAIRN_OK) bytes.assign(static_cast<const char*>(content.data()), content.length());

@@ -1,12 +1,17 @@
 // Whole files, read and written so that a crash leaves the old file or the new one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace cairn::tools {
 
-// The bytes of a file; false with a message that names it.
+// The bytes of a module or capsule file; false with a message that names it. Of a file that is neither, or whose head says that it has another
+// length, its beginning, for whoever says what is wrong with it: a file may be long and hold nothing.
 bool read_file(const std::string& path, std::string& bytes, std::string& error);
+
+// How much of a regular file that would be; 0 if it is not known.
+std::uint64_t worth_reading(const std::string& path);
 
 // Writes a temporary file beside `path`, syncs it, renames it over `path` and syncs the folder; false with a message.
 // A path that is no regular file (a device, a pipe) is written directly.

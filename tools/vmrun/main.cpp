@@ -64,6 +64,7 @@ private:
   void create();
   void load();
   ModuleHandle compiled_or_read() const;
+  void look_at_size(const std::string& file) const;
   int drive();
   int interrupted();
   std::uint64_t slice(std::uint64_t made) const;
@@ -148,6 +149,14 @@ void Session::create() {
   }
 }
 
+// What a file holds is no smaller in memory; so much beside the budget is for texts that are not kept.
+void Session::look_at_size(const std::string& file) const {
+  constexpr std::uint64_t kBeside = std::uint64_t{32} << 20;
+  const std::uint64_t size = worth_reading(file);
+  if (options_.memory_bytes != 0 && size > kBeside && size - kBeside > options_.memory_bytes)
+    throw Leave{kOverBudget, file + ": error: a file of " + std::to_string(size) + " bytes does not fit into the memory budget\n"};
+}
+
 ModuleHandle Session::compiled_or_read() const {
   const std::string& file = options_.file;
   std::string bytes;
@@ -156,6 +165,7 @@ ModuleHandle Session::compiled_or_read() const {
   std::size_t size = 0;
   if (ends_with(file, ".bc")) {
     std::string error;
+    look_at_size(file);
     if (!read_file(file, bytes, error)) throw Leave{kBadUsage, error};
     data = bytes.data();
     size = bytes.size();
@@ -195,6 +205,7 @@ void Session::load() {
     status = cairn_vm_load(vm_.get(), module.get(), error.text());
   } else {
     std::string bytes, fault;
+    look_at_size(options_.resume);
     if (!read_file(options_.resume, bytes, fault)) throw Leave{kBadUsage, fault};
     status = cairn_vm_restore(vm_.get(), bytes.data(), bytes.size(), error.text());
   }

@@ -69,23 +69,29 @@ double partial1(Opcode op, double x, double v) {
 
 namespace {
 
-// Arithmetic on owned Values that reads like a formula. A literal knows no engine; its number needs none.
+// Arithmetic on Values that reads like a formula. A literal knows no engine; its number needs none. What a formula starts from outlives it and
+// is borrowed, by copies too; what is computed is the term's.
 struct ValueTerm {
   Engine* e = nullptr;
   Value v;
+  bool owned = false;
   ValueTerm(double literal) : v(value::flonum(literal)) {} // implicit, as the literals of formulas are
-  ValueTerm(Engine& engine, Value owned) : e(&engine), v(owned) {}
-  ValueTerm(const ValueTerm& o) : e(o.e), v(Heap::retain(o.v)) {}
+  ValueTerm(Engine& engine, Value result) : e(&engine), v(result), owned(true) {}
+  static ValueTerm borrowed(Engine& engine, Value v) { return ValueTerm(&engine, v, false); }
+  ValueTerm(const ValueTerm& o) : e(o.e), v(o.owned ? Heap::retain(o.v) : o.v), owned(o.owned) {}
   ValueTerm& operator=(const ValueTerm&) = delete;
   ~ValueTerm() {
-    if (e != nullptr) e->heap().release(v);
+    if (owned) e->heap().release(v);
   }
   Value take() {
-    Value out = v;
-    v = value::kUnspecified;
-    return out;
+    if (!owned) return Heap::retain(v);
+    owned = false;
+    return v;
   }
   double number() const { return e != nullptr ? e->to_double(v) : v.flonum(); }
+
+private:
+  ValueTerm(Engine* engine, Value value, bool mine) : e(engine), v(value), owned(mine) {}
 };
 ValueTerm apply(Opcode op, const ValueTerm& a, const ValueTerm& b) {
   Engine* const e = a.e != nullptr ? a.e : b.e;
@@ -128,9 +134,9 @@ template <class F> ValueTerm tangent_of(const ValueTerm& x, const ValueTerm& y, 
 } // namespace
 
 Value tangent2(Engine& engine, Opcode op, Value xv, Value yv, Value vv, const Value* xt, const Value* yt) {
-  ValueTerm x(engine, Heap::retain(xv)), y(engine, Heap::retain(yv)), v(engine, Heap::retain(vv));
-  ValueTerm tx(engine, xt != nullptr ? Heap::retain(*xt) : value::flonum(0.0)),
-      ty(engine, yt != nullptr ? Heap::retain(*yt) : value::flonum(0.0));
+  const ValueTerm x = ValueTerm::borrowed(engine, xv), y = ValueTerm::borrowed(engine, yv), v = ValueTerm::borrowed(engine, vv);
+  const ValueTerm tx = ValueTerm::borrowed(engine, xt != nullptr ? *xt : value::flonum(0.0)),
+             ty = ValueTerm::borrowed(engine, yt != nullptr ? *yt : value::flonum(0.0));
   const ValueTerm *const on_x = xt != nullptr ? &tx : nullptr, *const on_y = yt != nullptr ? &ty : nullptr;
   switch (op) {
 #define X(id, Struct, ...)                                                                                                       \
@@ -144,7 +150,7 @@ Value tangent2(Engine& engine, Opcode op, Value xv, Value yv, Value vv, const Va
 }
 
 Value tangent1(Engine& engine, Opcode op, Value xv, Value vv, Value xt) {
-  ValueTerm x(engine, Heap::retain(xv)), v(engine, Heap::retain(vv)), t(engine, Heap::retain(xt));
+  const ValueTerm x = ValueTerm::borrowed(engine, xv), v = ValueTerm::borrowed(engine, vv), t = ValueTerm::borrowed(engine, xt);
   switch (op) {
 #define X(id, Struct, ...)                                                                                                       \
   case Opcode::id:                                                                                                               \
@@ -152,7 +158,7 @@ Value tangent1(Engine& engine, Opcode op, Value xv, Value vv, Value xt) {
     CAIRN_NUMBER_UNARY(X)
 #undef X
   default:
-    return t.take();
+    return Heap::retain(xt);
   }
 }
 

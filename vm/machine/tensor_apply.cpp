@@ -23,13 +23,33 @@ using tape::TensorRecord;
 
 namespace {
 
-std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operands& operands);
+// What an operator gives, owned until somebody takes it. Without memory of its own: making it costs as much as the rest of a small operation.
+class Results {
+public:
+  explicit Results(Heap& heap) : heap_(&heap) {}
+  Results(Results&& o) noexcept : heap_(o.heap_), count_(std::exchange(o.count_, 0)), values_(o.values_) {}
+  Results& operator=(Results&&) = delete;
+  ~Results() {
+    for (unsigned i = 0; i < count_; ++i) heap_->release(values_[i]);
+  }
+  void add(Value v) { values_[count_++] = v; }
+  unsigned size() const { return count_; }
+  Value operator[](unsigned i) const { return values_[i]; }
+  Value take(unsigned i) { return std::exchange(values_[i], value::kUnspecified); }
+
+private:
+  Heap* heap_;
+  unsigned count_ = 0;
+  std::array<Value, ops::kMostResults> values_; // as many as there are
+};
+
+Results applied(Engine& engine, const ops::Operator& op, const Operands& operands);
 
 double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) : v.flonum(); }
 
 // --- no forward levels
 
-std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands& operands) {
+Results plain(Engine& engine, const ops::Operator& op, const Operands& operands) {
   value::Heap& heap = engine.heap();
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = operands.inputs.size();
@@ -76,31 +96,25 @@ std::vector<Value> plain(Engine& engine, const ops::Operator& op, const Operands
     throw;
   }
   for (unsigned i = 0; i < results; ++i) check_nan(engine, shown_name(op), outputs[i]);
-  std::vector<Value> out;
-  out.reserve(results);
-  try {
-    for (unsigned i = 0; i < results; ++i) {
-      if (record != nullptr)
-        out.push_back(heap.make_tensor(outputs[i]));
-      else
-        out.push_back(heap.make_tensor(std::move(outputs[i])));
-    }
-    if (record != nullptr && std::any_of(outputs.begin(), outputs.begin() + results, [](const Tensor& t) { return ops::is_floating(t.dtype); })) {
-      for (std::size_t i = 0; i < n; ++i)
-        if (!ops::keeps_input(op, i)) inputs[i].storage = {};
-      record->op = &op;
-      record->attributes = operands.attributes;
-      record->results = results;
-      record->serial = value::object_of(out[0])->serial;
-      record->inputs = tape::KeptTensors(inputs);
-      for (unsigned i = 0; i < results; ++i)
-        if (i != 0 || (op.keep & ops::kKeepOutput) == 0) outputs[i] = ops::description(std::move(outputs[i]));
-      record->outputs = tape::KeptTensors({outputs.data(), results});
-      tape->add_tensor(std::move(record));
-    }
-  } catch (...) {
-    for (Value v : out) heap.release(v);
-    throw;
+  Results out(heap);
+  for (unsigned i = 0; i < results; ++i) {
+    if (record != nullptr)
+      out.add(heap.make_tensor(outputs[i]));
+    else
+      out.add(heap.make_tensor(std::move(outputs[i])));
+  }
+  if (record != nullptr && std::any_of(outputs.begin(), outputs.begin() + results, [](const Tensor& t) { return ops::is_floating(t.dtype); })) {
+    for (std::size_t i = 0; i < n; ++i)
+      if (!ops::keeps_input(op, i)) inputs[i].storage = {};
+    record->op = &op;
+    record->attributes = operands.attributes;
+    record->results = results;
+    record->serial = value::object_of(out[0])->serial;
+    record->inputs = tape::KeptTensors(inputs);
+    for (unsigned i = 0; i < results; ++i)
+      if (i != 0 || (op.keep & ops::kKeepOutput) == 0) outputs[i] = ops::description(std::move(outputs[i]));
+    record->outputs = tape::KeptTensors({outputs.data(), results});
+    tape->add_tensor(std::move(record));
   }
   return out;
 }
@@ -124,9 +138,7 @@ public:
     }
     bool numbers = std::none_of(operands.inputs.begin(), operands.inputs.end(), is_tensor_like);
     if (numbers) return number_only(id, operands.inputs).bits;
-    Values results(engine_.heap());
-    results.list = applied(engine_, op, operands);
-    return std::exchange(results.list[0], value::kUnspecified).bits;
+    return applied(engine_, op, operands).take(0).bits;
   }
   std::uint64_t number(double d) override { return value::flonum(d).bits; }
   void retain(std::uint64_t term) override { Heap::retain(Value{term}); }
@@ -171,7 +183,7 @@ Value part_of(Engine& engine, Value v, std::uint64_t tag, bool tangent) {
 
 const Tensor& primal_tensor(const Engine& engine, Value v) { return value::tensor_of(engine.primal(v)); }
 
-std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operands& operands, std::uint64_t tag) {
+Results forward(Engine& engine, const ops::Operator& op, const Operands& operands, std::uint64_t tag) {
   value::Heap& heap = engine.heap();
   std::size_t n = operands.inputs.size();
   Operands primals = operands;
@@ -182,9 +194,8 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
     v = part_of(engine, v, tag, false);
     held.add(v);
   }
-  Values outputs(heap);
-  outputs.list = applied(engine, op, primals);
-  if (op.vjp == nullptr) return std::exchange(outputs.list, {});
+  Results outputs = applied(engine, op, primals);
+  if (op.vjp == nullptr) return outputs;
   Values tangents(heap);  // by input; unspecified: none
   tangents.list.reserve(n);
   for (std::size_t i = 0; i < n; ++i)
@@ -195,9 +206,9 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
   Values sums(heap);
   if (op.jvp != nullptr) {
     auto term = [&](Value v) { return ops::Term(algebra, Heap::retain(v).bits); };
-    std::vector<ops::Term> in, out, t, made(outputs.list.size(), ops::Term(0.0));
+    std::vector<ops::Term> in, out, t, made(outputs.size(), ops::Term(0.0));
     for (Value v : primals.inputs) in.push_back(term(v));
-    for (Value v : outputs.list) out.push_back(term(v));
+    for (unsigned k = 0; k < outputs.size(); ++k) out.push_back(term(outputs[k]));
     t.reserve(n);
     std::vector<const ops::Term*> present;
     for (Value v : tangents.list) {
@@ -212,29 +223,28 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
       if (tangents.list[i] == value::kUnspecified) continue;
       Operands part = primals;
       part.inputs[i] = tangents.list[i];
-      Values made(heap);
-      made.list = applied(engine, op, part);
-      for (std::size_t k = 0; k < made.list.size(); ++k) {
+      Results made = applied(engine, op, part);
+      for (unsigned k = 0; k < made.size(); ++k) {
         if (sums.list.size() <= k) {
-          sums.add(std::exchange(made.list[k], value::kUnspecified));
+          sums.add(made.take(k));
           continue;
         }
-        const Value both[] = {sums.list[k], made.list[k]};
+        const Value both[] = {sums.list[k], made[k]};
         Value sum = apply(engine, OperatorId::add, both);
         heap.release(std::exchange(sums.list[k], sum));
       }
     }
   }
-  Values bundles(heap);
-  for (std::size_t k = 0; k < outputs.list.size(); ++k) {
-    const Tensor& y = primal_tensor(engine, outputs.list[k]);
+  Results bundles(heap);
+  for (unsigned k = 0; k < outputs.size(); ++k) {
+    const Tensor& y = primal_tensor(engine, outputs[k]);
     if (!ops::is_floating(y.dtype) || k >= sums.list.size()) {
-      bundles.add(std::exchange(outputs.list[k], value::kUnspecified));
+      bundles.add(outputs.take(k));
       continue;
     }
     Owned t(heap, std::exchange(sums.list[k], value::kUnspecified));
     if (!is_tensor_like(t.v)) {  // the same number everywhere
-      Owned zeros(heap, zeros_like(engine, outputs.list[k]));
+      Owned zeros(heap, zeros_like(engine, outputs[k]));
       const Value both[] = {zeros.v, t.v};
       Value full = apply(engine, OperatorId::add, both);
       heap.release(std::exchange(t.v, full));
@@ -242,20 +252,20 @@ std::vector<Value> forward(Engine& engine, const ops::Operator& op, const Operan
       Operands expand;
       expand.inputs = {t.v};
       expand.attributes.values.push_back(ops::Attribute::of_list(y.shape.sizes()));
-      Value full = applied(engine, ops::operator_of(OperatorId::expand), expand)[0];
+      Value full = applied(engine, ops::operator_of(OperatorId::expand), expand).take(0);
       heap.release(std::exchange(t.v, full));
     }
     if (primal_tensor(engine, t.v).dtype != y.dtype) {  // of an operand of a narrower type
-      Value wide = fitted(engine, t.v, outputs.list[k], "a tangent");
+      Value wide = fitted(engine, t.v, outputs[k], "a tangent");
       heap.release(std::exchange(t.v, wide));
     }
-    Value primal = std::exchange(outputs.list[k], value::kUnspecified);
+    Value primal = outputs.take(k);
     bundles.add(heap.make_bundle(tag, primal, t.take()));
   }
-  return std::exchange(bundles.list, {});
+  return bundles;
 }
 
-std::vector<Value> applied(Engine& engine, const ops::Operator& op, const Operands& operands) {
+Results applied(Engine& engine, const ops::Operator& op, const Operands& operands) {
   std::uint64_t tag = 0;
   for (std::size_t i = 0; i < operands.inputs.size(); ++i)
     if (operands.differentiable(i)) tag = std::max(tag, tag_of(operands.inputs[i]));
@@ -275,27 +285,16 @@ std::uint32_t node_of(Tape& tape, Value v) {
   return tape.lift_tensor(value::as_tensor_object(v)->serial);
 }
 
-bool is_tensor_like(Value v) {
-  while (value::is_bundle(v)) v = value::as_bundle(v)->primal;
-  return value::is_tensor(v);
-}
-
 Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::uint64_t consumed) {
   const ops::Operator& op = ops::operator_of(id);
-  std::vector<Value> results = translated("", [&] {
+  Results results = translated("", [&] {
     const Operands operands = taken_apart(engine, op, given, consumed);
     const value::Charged listed(engine.heap(), engine.heap().scratch, bytes_beside(operands.inputs.size()));
     return applied(engine, op, operands);
   });
-  if (results.size() == 1) return results[0];
-  Values owned(engine.heap());
-  owned.list = std::move(results);
+  if (results.size() == 1) return results.take(0);
   Value list = value::kNull;
-  for (std::size_t i = owned.list.size(); i-- > 0;) {
-    Value last = owned.list.back(); // cons takes it over, also where it fails
-    owned.list.pop_back();
-    list = engine.heap().cons(last, list);
-  }
+  for (unsigned i = results.size(); i-- > 0;) list = engine.heap().cons(results.take(i), list); // which takes over both, also where it fails
   return list;
 }
 
@@ -417,7 +416,7 @@ Value fitted(Engine& engine, Value part, Value primal, const char* what) {
   Operands cast;
   cast.inputs = {part};
   cast.attributes.values.push_back(ops::Attribute::of_type(x.dtype));
-  return applied(engine, ops::operator_of(OperatorId::cast), cast)[0];
+  return applied(engine, ops::operator_of(OperatorId::cast), cast).take(0);
 }
 
 } // namespace cairn::machine::tensors

@@ -68,8 +68,9 @@ void add_parts(Engine& engine, Tape& tape, std::span<const std::uint32_t> nodes,
   }
 }
 
+// `parts`: room for those of all operands, and behind them for the operands.
 void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<const Tensor> outputs,
-                    std::span<Tensor> cotangents) {
+                    std::span<Tensor> cotangents, std::span<Tensor> parts) {
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = r.inputs.size();
   const value::Charged listed(engine.heap(), engine.heap().scratch, bytes_beside(n));
@@ -78,8 +79,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   if (n > few.size()) many = std::make_unique<bool[]>(n);
   const std::span<bool> wanted(many != nullptr ? many.get() : few.data(), n);
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
-  std::vector<Tensor> parts(2 * n);
-  std::span<Tensor> inputs(parts.data() + n, n);
+  const std::span<Tensor> inputs = parts.subspan(n);
   r.inputs.read(inputs);
   r.op->vjp({runtime, *r.op, inputs, outputs, cotangents, r.attributes, wanted, {parts.data(), n}, cotangents});
   for (std::size_t i = 0; i < n; ++i) {
@@ -145,6 +145,17 @@ void sweep_host(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
     accumulate(engine, tape, r.operands[i], t);
   }
   heap.next_serial = serial;
+}
+
+void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<const Tensor> outputs, std::span<Tensor> cotangents) {
+  const std::size_t n = r.inputs.size();
+  if (n <= 2) {
+    std::array<Tensor, 4> few;
+    sweep_operator(engine, tape, r, outputs, cotangents, {few.data(), 2 * n});
+  } else {
+    std::vector<Tensor> many(2 * n);
+    sweep_operator(engine, tape, r, outputs, cotangents, many);
+  }
 }
 
 // A record with results. `most`: of them; making room for three takes longer than much of the rest.

@@ -73,7 +73,10 @@ struct Operands {
 };
 
 // Is it a tensor, or a number of forward levels whose primal is one?
-bool is_tensor_like(Value v);
+inline bool is_tensor_like(Value v) {
+  while (value::is_bundle(v)) v = value::as_bundle(v)->primal;
+  return value::is_kind(v, value::Kind::tensor);
+}
 
 // All borrowed, results owned. `consumed`: by operand, whether the caller gives it up after a success, so that its memory may be used.
 // Several results come as a list. Throws ProgramError and BudgetExceeded.

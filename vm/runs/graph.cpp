@@ -259,7 +259,7 @@ private:
   Sharing sharing_;
   const Leaf& leaf_;
   Visits visits_;
-  value::ChargedVector<Slot> pending_;
+  value::ChargedStack<Slot> pending_;
   Met copies_;
 };
 
@@ -272,7 +272,7 @@ Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf) {
 }
 
 bool contains(Heap& heap, Value v, const std::function<bool(Value)>& is) {
-  value::ChargedVector<Object*> pending(heap);
+  value::ChargedStack<Object*> pending(heap);
   Met seen(heap);
   Visits visits;
   auto look = [&](Value x) {
@@ -442,13 +442,13 @@ struct PairedSlot {
   Object* owner;
   Object* part_owner;      // its slot has the same number; null: exact zeros are the parts
   Value* to;               // null for what only looks
-  std::uint32_t slot = 0;
-  std::uint64_t more = 0;
+  std::uint32_t slot;
+  std::uint64_t more;
   PairedLeaf leaf() const { return {*v, *t, owner, slot, part_owner, slot}; }
 };
 
 // Takes the next one.
-PairedSlot next_of(value::ChargedVector<PairedSlot>& pending) {
+PairedSlot next_of(value::ChargedStack<PairedSlot>& pending) {
   PairedSlot& last = pending.back();
   const PairedSlot s = last;
   if (s.more == 0) {
@@ -474,7 +474,7 @@ Slots slots_of(Object* o) {
 }
 
 // The slots of containers v and t side by side, the first comes first; a zero t stands for zeros.
-void put_children(Engine& engine, value::ChargedVector<PairedSlot>& pending, Value v, Value t, const char* what, Value* to = nullptr) {
+void put_children(Engine& engine, value::ChargedStack<PairedSlot>& pending, Value v, Value t, const char* what, Value* to = nullptr) {
   Object* o = value::object_of(v);
   bool zero = is_zero(t);
   bool alike = zero || (t.is_object() && t.tag() == v.tag() && value::object_of(t)->kind == o->kind);
@@ -506,8 +506,8 @@ void check_leaf(Engine& engine, const char* what, Value v, Value t) {
 
 void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
                const std::function<void(const PairedLeaf&)>& leaf) {
-  value::ChargedVector<PairedSlot> pending(engine.heap());
-  pending.push_back({&v, &t, nullptr, nullptr, nullptr});
+  value::ChargedStack<PairedSlot> pending(engine.heap());
+  pending.push_back({&v, &t, nullptr, nullptr, nullptr, 0, 0});
   Met seen(engine.heap());
   Visits visits;
   const char* const name = what != nullptr ? what : "a cotangent";
@@ -530,8 +530,8 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
 }
 
 void walk_beside(Engine& engine, Value v, Value t, const char* what, const std::function<void(const PairedLeaf&)>& leaf) {
-  value::ChargedVector<PairedSlot> pending(engine.heap());
-  pending.push_back({&v, &t, nullptr, nullptr, nullptr});
+  value::ChargedStack<PairedSlot> pending(engine.heap());
+  pending.push_back({&v, &t, nullptr, nullptr, nullptr, 0, 0});
   Visits visits;
   while (!pending.empty()) {
     const PairedSlot s = next_of(pending);
@@ -546,8 +546,8 @@ void walk_beside(Engine& engine, Value v, Value t, const char* what, const std::
 Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std::function<Value(const PairedLeaf&)>& leaf) {
   Heap& heap = engine.heap();
   Owned root(heap, value::kUnspecified);
-  value::ChargedVector<PairedSlot> pending(heap);
-  pending.push_back({&v, &t, nullptr, nullptr, &root.v});
+  value::ChargedStack<PairedSlot> pending(heap);
+  pending.push_back({&v, &t, nullptr, nullptr, &root.v, 0, 0});
   Visits visits;
   while (!pending.empty()) {
     const PairedSlot s = next_of(pending);

@@ -6,7 +6,6 @@
 #include "vm/runs/states.h"
 
 #include <cmath>
-#include <exception>
 #include <optional>
 #include <utility>
 
@@ -35,29 +34,27 @@ std::uint64_t steps_argument(Engine& engine, Value n) {
   throw ProgramError("interrupt: expected a number of steps, an integer not below zero, got " + engine.describe(n));
 }
 
-// What an instruction moves out of a register. If the instruction cannot be completed, it is there again.
+// What an instruction moves out of a register. It is there again unless the instruction says that it has been completed.
 class Moved {
 public:
-  Moved(Heap& heap, Value& slot)
-      : heap_(heap), slot_(slot), v(std::exchange(slot, value::kUnspecified)), exceptions_(std::uncaught_exceptions()) {}
+  Moved(Heap& heap, Value& slot) : heap_(heap), slot_(slot), v(std::exchange(slot, value::kUnspecified)) {}
   ~Moved() {
-    if (std::uncaught_exceptions() > exceptions_)
-      slot_ = v;
-    else
+    if (completed_)
       heap_.release(v);
+    else
+      slot_ = v;
   }
   Moved(const Moved&) = delete;
   Moved& operator=(const Moved&) = delete;
+  void completed() { completed_ = true; }
 
 private:
   Heap& heap_;
   Value& slot_;
+  bool completed_ = false;
 
 public:
   Value v;
-
-private:
-  int exceptions_;
 };
 
 Run plain_run(RunKind kind, Engine& engine) {
@@ -83,6 +80,7 @@ bool perform(Engine& engine, const Word* instruction) {
     Moved x(heap, slot(operand(instruction, 0))), t(heap, slot(operand(instruction, 1)));
     auto tag = static_cast<std::uint64_t>(slot(operand(instruction, 2)).integer());
     engine.deliver(bundle(engine, x.v, t.v, tag, field_b(w) == 1));
+    x.completed(), t.completed();
     return true;
   }
   case Opcode::run_forward: {
@@ -95,11 +93,13 @@ bool perform(Engine& engine, const Word* instruction) {
   case Opcode::run_unbundle: {
     Moved v(heap, slot(field_b(w))), tag(heap, slot(field_c(w)));  // a file may have put anything there
     engine.deliver(unbundle(engine, v.v, static_cast<std::uint64_t>(tag.v.integer())));
+    v.completed(), tag.completed();
     return true;
   }
   case Opcode::run_rebundle: {
     Moved v(heap, slot(field_b(w))), tag(heap, slot(field_c(w)));  // a file may have put anything there
     engine.deliver(rebundle(engine, v.v, static_cast<std::uint64_t>(tag.v.integer())));
+    v.completed(), tag.completed();
     return true;
   }
   case Opcode::run_operate: {
@@ -137,12 +137,15 @@ bool perform(Engine& engine, const Word* instruction) {
     if (updates(which)) of.update = update.emplace(heap, slot(operand(instruction, 3))).v;
     if (updates(which) || !forward_over_reverse(engine, frame, of.checkpoint, of.f, of.x, of.cotangent))
       open_reverse(engine, frame, of);
+    f.completed(), x.completed(), cotangent.completed();
+    if (update) update->completed();
     return true;
   }
   case Opcode::run_seed: {
     Moved state(heap, slot(field_b(w)));
     seed_reverse(engine, state.v);
     engine.deliver(std::exchange(state.v, value::kUnspecified));
+    state.completed();
     return true;
   }
   case Opcode::run_sweep:
@@ -162,6 +165,7 @@ bool perform(Engine& engine, const Word* instruction) {
       kept.v = state.take();
       throw;
     }
+    kept.completed();
     return true;
   }
   case Opcode::run_acted:
@@ -174,6 +178,7 @@ bool perform(Engine& engine, const Word* instruction) {
     Moved state(heap, slot(field_b(w)));
     state_in<SweepState>(engine, state.v);
     engine.deliver(close_reverse(engine, state.v));
+    state.completed();
     return true;
   }
   case Opcode::run_count: {

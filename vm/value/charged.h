@@ -65,6 +65,32 @@ private:
   Account* account_;
 };
 
+// What is pending in a walk. Few walks have more than a few entries at once; those take no memory.
+template <class T> class ChargedStack {
+public:
+  explicit ChargedStack(Heap& heap) : more_(heap) {}
+  bool empty() const { return few_ == 0; }
+  T& back() { return more_.empty() ? entries_[few_ - 1] : more_.back(); }
+  void push_back(const T& entry) {
+    if (few_ < kFew)
+      entries_[few_++] = entry;
+    else
+      more_.push_back(entry);
+  }
+  void pop_back() {
+    if (more_.empty())
+      --few_;
+    else
+      more_.pop_back();
+  }
+
+private:
+  static constexpr std::size_t kFew = 8;
+  std::size_t few_ = 0;
+  T entries_[kFew]; // as many as few_ says
+  std::vector<T, ChargedAllocator<T>> more_;
+};
+
 // Made from a heap: ChargedVector<T> v(heap).
 template <class T> using ChargedVector = std::vector<T, ChargedAllocator<T>>;
 template <class K, class V>

@@ -6,7 +6,7 @@
 //   block(Total&, const Element* x, n, parameter): adds n > 0 elements beside each other, at most kFoldBlock
 //   Field, kFields, start(Field*, x, parameter), step(Field*, x, row, parameter): of one column, up to kFoldRows rows
 //   total(const Field*, rows): of such a column
-//   result(const Total&, elements of the group, parameter)
+//   result(const Total&, elements of the group, parameter); and, if there is a faster one of several, results(const Total*, count, Result*)
 // where block, start and step are always inlined: the loops around them are compiled for several generations of processors.
 //
 // If the closest axis goes, groups are folded block by block; if it stays, whole rows are folded into a stretch of columns.
@@ -33,14 +33,23 @@ inline constexpr int kRowsAtOnce = 4;
 template <> inline constexpr Compute kComputeOf<std::int64_t> = Compute::i64;
 template <> inline constexpr Compute kComputeOf<std::uint64_t> = Compute::i64;
 
-// out[r step] takes row r of n elements, the rows behind each other: in[1] points to n and step.
+// Rows of n elements behind each other; in[1] points to n and step. Where step is 1, the total of row r becomes out[r]; where it is 0, that of all
+// is added to out[0].
 template <class K> struct FoldRows {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t rows, double parameter) {
     auto* totals = static_cast<typename K::Total*>(out);
     const auto* x = static_cast<const typename K::Element*>(in[0]);
     const auto* sizes = static_cast<const std::int64_t*>(in[1]);
     const std::int64_t n = sizes[0], step = sizes[1];
-    for (std::int64_t r = 0; r < rows; ++r) K::block(totals[r * step], x + r * n, n, parameter);
+    if (step == 0) {
+      for (std::int64_t r = 0; r < rows; ++r) K::block(totals[0], x + r * n, n, parameter);
+      return;
+    }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      typename K::Total total;
+      K::block(total, x + r * n, n, parameter);
+      totals[r] = total;
+    }
   }
 };
 
@@ -214,9 +223,11 @@ private:
           in[0] = data(i * n);
         else
           load(kComputeOf<Element>, staged, from_.dtype, data(i * n), 1, count * n);
-        std::fill_n(totals, count, Total());
         rows_loop_(totals, in, count, parameter_);
-        for (std::int64_t row = 0; row < count; ++row) results[row] = result(totals[row]);
+        if constexpr (requires { K::results(totals, count, results); })
+          K::results(totals, count, results);
+        else
+          for (std::int64_t row = 0; row < count; ++row) results[row] = result(totals[row]);
         put(i * kept_.last().to, results, kept_.last().to, count);
       }
     });

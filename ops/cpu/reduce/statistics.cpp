@@ -6,6 +6,7 @@
 #include "ops/cpu/elements/pointwise_loops.h"
 #include "ops/cpu/reduce/reduce.h"
 #include "ops/cpu/device/scratch.h"
+#include "ops/norm_powers.h"
 
 #include <atomic>
 #include <bit>
@@ -27,11 +28,9 @@ double degrees(double count, double correction) { return std::max(0.0, count - c
 // another machine's costs time and changes nothing.
 constexpr double kLeastTrusted = 0x1p-960; // powers below the range are less than 2^-60 of such a sum
 // Sums of powers are not negative, so their bits are in their order, and NaNs beyond all.
-CAIRN_INLINE bool trusted(double sum) {
-  constexpr auto least = std::bit_cast<std::uint64_t>(kLeastTrusted),
-                 most = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
-  return std::bit_cast<std::uint64_t>(sum) - least <= most - least;
-}
+constexpr auto kLeastBits = std::bit_cast<std::uint64_t>(kLeastTrusted),
+               kMostBits = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
+CAIRN_INLINE bool trusted(double sum) { return std::bit_cast<std::uint64_t>(sum) - kLeastBits <= kMostBits - kLeastBits; }
 std::atomic<std::uint64_t> g_untrusted{0};
 CAIRN_INLINE void count_untrusted() { g_untrusted.fetch_add(1, std::memory_order_relaxed); }
 
@@ -48,6 +47,17 @@ template <class E> struct EuclideanNorms : SumsOf<E, ItsSquare> {
       if (!trusted(total.sum)) [[unlikely]]
         count_untrusted();
     return std::sqrt(total.sum);
+  }
+  // As above, without a branch for each: of numbers outside of the trusted ones, a difference is negative.
+  static void results(const CompensatedSum* totals, std::int64_t count, double* to) {
+    std::uint64_t outside = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double sum = totals[i].sum;
+      to[i] = std::sqrt(sum);
+      if constexpr (!std::is_same_v<E, float>) outside |= (std::bit_cast<std::uint64_t>(sum) - kLeastBits) | (kMostBits - std::bit_cast<std::uint64_t>(sum));
+    }
+    if (outside >> 63 != 0) [[unlikely]]
+      count_untrusted();
   }
 };
 template <class E> struct SumsOfMagnitudes : SumsOf<E, ItsMagnitude> {
@@ -219,10 +229,8 @@ struct EuclideanNormSlope {
 };
 struct NormSlope {
   template <class T> CAIRN_INLINE static T slope(T x, T norm, T p) {
-    // Powers that leave the range of numbers are not taken, but those of quotients.
-    constexpr T least = std::is_same_v<T, float> ? T(0x1p-60) : T(0x1p-500);
-    const T size = x < T(0) ? -x : x, whole = pointwise::pow(norm, p - T(1)), part = pointwise::pow(size, p - T(1)) / whole;
-    const T slope = whole >= least && whole <= std::numeric_limits<T>::max() ? part : pointwise::pow(size / norm, p - T(1));
+    const T size = x < T(0) ? -x : x, whole = pointwise::pow(norm, p - T(1));
+    const T slope = by_powers_of_norm(whole, T(kLeastNormPower<T>), pointwise::pow(size, p - T(1)) / whole, pointwise::pow(size / norm, p - T(1)));
     return norm == T(0) || x == T(0) ? T(0) : x < T(0) ? -slope : slope;
   }
 };

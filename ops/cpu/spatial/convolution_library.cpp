@@ -30,6 +30,10 @@ std::int64_t parts_of_batch(std::int64_t batch) {
 // of weights of more than the third.
 constexpr double kWorthPart = 1 << 30, kMostInPicture = 8 * kWorthPart, kMostToWeights = 2 * kWorthPart;
 
+// Thin groups and large windows the library multiplies as matrices, for which it copies what windows look at: an element of that costs as much as
+// so many multiplications, of which there is one for each channel of the result in the group.
+constexpr std::int64_t kThin = 16, kLargeWindow = 512, kProductsInCopy = 48;
+
 constexpr std::int64_t kArrangedAtOnce = 1 << 20; // elements of weights of groups
 
 // Large weights take longer to add up than they are worth.
@@ -145,6 +149,10 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
   double work = static_cast<double>(weights.elements());
   for (int i = 0; i < small.shape.rank(); ++i) work *= i == 1 ? 1 : static_cast<double>(small.shape[i]);
   if (work < kLeastForLibrary) return false;
+  const std::int64_t outs = small.shape[1] / c.groups, ins = large.shape[1] / c.groups;
+  const bool copied = (c.groups > 1 && std::min(outs, ins) < kThin && std::max(outs, ins) > 1) ||
+                      c.windows.kernel[0] * c.windows.kernel[1] * c.windows.kernel[2] >= kLargeWindow;
+  if (copied) work += work / static_cast<double>(kind == CAIRN_MATH_TO_LARGE ? ins : outs) * kProductsInCopy;
   for (const View* v : {&small, &large, &weights})
     for (const std::int64_t size : v->shape)
       if (size <= 0 || size > INT_MAX) return false;

@@ -25,7 +25,22 @@ HANDLER(jump) { NEXT(bytecode::long_jump(*pc)); }
     if (!(test)) GO(B);                                                                                                          \
     NEXT(1);                                                                                                                     \
   }
-VALUE_JUMP(jump_false, v != value::kFalse)
+
+// Objects take the slow way, which looks whether they are conditions.
+OUTLINE(jump_false_slow) {
+  SAVE();
+  Value v = SOURCE(A);
+  check_condition(*e, v);
+  done_with(e, A, v);
+  NEXT(1);
+}
+HANDLER(jump_false) {
+  Value v = SOURCE(A);
+  if (v.is_object()) [[unlikely]]
+    CONTINUE(jump_false_slow);
+  if (v == value::kFalse) GO(B);
+  NEXT(1);
+}
 VALUE_JUMP(jump_not_null, v == value::kNull)
 VALUE_JUMP(jump_not_pair, v.is_pair())
 

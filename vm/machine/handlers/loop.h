@@ -11,6 +11,7 @@
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/print/primitives.h"
+#include "vm/value/tensor_object.h"
 
 #include <fmt/format.h>
 
@@ -174,6 +175,12 @@ inline bool idle(std::uint16_t f, Value v) { return (f & kLastUse) == 0 || !v.is
 
 [[noreturn]] void expected(const Engine& e, const char* who, const char* what, Value got) {
   throw ProgramError(fmt::format("{}: expected {}, got {}", who, what, e.describe(got)));
+}
+
+// Comparisons of tensors give tensors of u8, which would be true whatever their elements are.
+void check_condition(const Engine& e, Value v) {
+  if (value::is_tensor(v) && value::tensor_of(v).dtype == ops::DType::u8)
+    throw ProgramError(fmt::format("{} is no condition: what comparisons of tensors give is looked at by its elements, as in (= 1 (tensor->number t))", e.describe(v)));
 }
 
 // Is this a frame older than the tape whose live slots have not been lifted onto it yet?

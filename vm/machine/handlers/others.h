@@ -31,7 +31,22 @@ PREDICATE(is_boolean, value::is_boolean(v))
 PREDICATE(is_symbol, value::is_symbol(v))
 PREDICATE(is_string, value::is_string(v))
 PREDICATE(is_char, value::is_character(v))
-PREDICATE(logical_not, v == value::kFalse)
+
+OUTLINE(logical_not_slow) {
+  SAVE();
+  std::uint16_t b = B;
+  Value v = SOURCE(b);
+  check_condition(*e, v);
+  done_with(e, b, v);
+  SLOT(A) = value::boolean(false);
+  NEXT(1);
+}
+HANDLER(logical_not) {
+  Value v = SOURCE(B);
+  if (v.is_object()) CONTINUE(logical_not_slow);
+  SLOT(A) = value::boolean(v == value::kFalse);
+  NEXT(1);
+}
 HANDLER(is_integer) {
   SAVE();
   std::uint16_t b = B;
