@@ -13,7 +13,10 @@
 (define (normal sizes mean deviation type residence) (+ mean (* deviation (randn sizes type residence))))
 (define (index-of-max t . axis)
   (if (null? axis) (tensor->number (argmax t)) (argmax t (%only "index-of-max" axis))))
-(define (split t axis parts) (build-list parts (lambda (i) (chunk t axis parts i))))
+(define (split t axis parts)
+  (if (= parts 0)
+      (error "split: into how many parts? got 0")
+      (build-list parts (lambda (i) (chunk t axis parts i)))))
 
 ; Scale, shift, mean and variance of so many channels.
 (define (initialize-batch-normalization channels . l)

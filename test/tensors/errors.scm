@@ -24,6 +24,12 @@
 (where (list->tensor '(1 0)) (list->tensor '(1 2) 'i16) 40000) ; expect error: where: 40000 does not fit elements of i16
 ;;; case number-too-large-for-four-bytes
 (* (list->tensor '(1) 'i32) 2147483648) ; expect error: \*: 2147483648 does not fit elements of i32
+;;; case a-gradient-of-several-numbers
+(gradient (lambda (x) (square x)) (list->tensor '(1 2 3))) ; expect error: gradient: .*the cotangent 1 does not have the shape of #<tensor f32 \(3\).*; let the function end in one number, as \(sumall t\)
+;;; case a-gradient-of-a-list-of-numbers
+(gradient (lambda (x) (list x x)) 2.) ; expect error: gradient: .*the cotangent 1 does not have the shape of .*\(jacobian f x\)
+;;; case into-no-parts
+(split (fill '(4 6) 1) 2 0) ; expect error: split: into how many parts\? got 0
 ;;; case axis
 (sum (list->tensor '(1 2)) 1) ; expect error: sum: .*axis 1
 ;;; case view

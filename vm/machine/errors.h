@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace cairn::machine {
 
@@ -21,6 +22,8 @@ Error located(const Engine& engine, const std::string& message, bool behind = fa
 // For memory that is used up: procedures that wait for one another in great numbers, and a tape that checkpointing would spare. Lines to
 // follow a message; empty if nothing is known.
 std::string memory_hints(const Engine& engine);
+// What to do where one number was given as the cotangent (`what` ends in that word) of a value that is not one number; else nothing.
+std::string_view hint_of_cotangent(std::string_view what, value::Value given);
 
 // The option check_nan, for numbers: looks at the result of each instruction of arithmetic while the machine runs one at a time.
 class NumberWatch {

@@ -73,6 +73,11 @@ std::string tape_hint(const Engine& engine) {
 
 std::string memory_hints(const Engine& engine) { return tape_hint(engine) + recursion_hint(engine); }
 
+std::string_view hint_of_cotangent(std::string_view what, Value given) {
+  if (!what.ends_with("cotangent") || value::is_tensor(given) || given.is_pair() || value::is_vector(given)) return "";
+  return "; let the function end in one number, as (sumall t) or (mean t) does, or take all derivatives of a value of several with (jacobian f x)";
+}
+
 void NumberWatch::before(const Engine& engine) {
   const Frame* frame = engine.runs.back().top;
   Opcode op = bytecode::opcode_of(*frame->next());

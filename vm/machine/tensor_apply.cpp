@@ -6,6 +6,7 @@
 #include "ops/pieces.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
+#include "vm/machine/errors.h"
 #include "vm/machine/tensor_operands.h"
 #include "vm/value/tensor_object.h"
 
@@ -402,7 +403,8 @@ bool same(Engine& engine, Value a, Value b) {
 Value fitted(Engine& engine, Value part, Value primal, const char* what) {
   const Tensor& x = primal_tensor(engine, primal);
   auto refuse = [&] {
-    throw ProgramError(fmt::format("{} {} does not have the shape of {}", what, engine.describe(part), engine.describe(primal)));
+    throw ProgramError(fmt::format("{} {} does not have the shape of {}{}", what, engine.describe(part), engine.describe(primal),
+                                   hint_of_cotangent(what, part)));
   };
   if (!is_tensor_like(part)) {  // a number for the only element there is
     if (!engine.is_number(part) || x.elements() != 1) refuse();

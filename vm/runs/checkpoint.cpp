@@ -4,12 +4,12 @@
 #include "vm/runs/states.h"
 #include "vm/schedule/checker.h"
 #include "vm/schedule/schedule.h"
+#include "vm/value/charged.h"
 #include "vm/value/children.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace cairn::runs {
 
@@ -25,9 +25,9 @@ namespace {
 
 // Calls visit(slot, serial, index) for every value slot of what the tape made or lifted and can be reached from the runs of its
 // own level; what is older and untouched is not entered.
-template <class F> void walk_touched(const std::vector<Run>& runs, Value root, const Tape& tape, F&& visit) {
-  std::vector<Object*> pending;
-  std::unordered_set<Object*> seen;
+template <class F> void walk_touched(Heap& heap, const std::vector<Run>& runs, Value root, const Tape& tape, F&& visit) {
+  value::ChargedStack<Object*> pending(heap);
+  value::ChargedSet<Object*> seen{value::ChargedAllocator<Object*>(heap)};
   auto push = [&](Object* o) {
     bool touched = o->serial >= tape.start() || (o->kind == value::Kind::frame && static_cast<Frame*>(o)->lifted());
     if (touched && (met_once(o) || seen.insert(o).second)) pending.push_back(o);
@@ -65,11 +65,11 @@ template <class F> void walk_touched(const std::vector<Run>& runs, Value root, c
 
 // Bytes of what a state holds that is newer than `since`: its own cost beyond the snapshot before it. Logical, the same in every
 // replay. The last frame that is older may have changed since, by a loop in it; those that wait behind it cannot.
-std::int64_t logical_bytes(const std::vector<Run>& runs, std::uint64_t since) {
+std::int64_t logical_bytes(Heap& heap, const std::vector<Run>& runs, std::uint64_t since) {
   std::int64_t bytes = static_cast<std::int64_t>(runs.size() * sizeof(Run));
-  std::vector<Object*> pending;
-  std::unordered_set<Object*> seen;
-  std::unordered_set<const ops::Storage*> elements; // views share them
+  value::ChargedStack<Object*> pending(heap);
+  value::ChargedSet<Object*> seen{value::ChargedAllocator<Object*>(heap)};
+  value::ChargedSet<const ops::Storage*> elements{value::ChargedAllocator<const ops::Storage*>(heap)}; // views share them
   auto push = [&](Object* o) {
     bool newer = o->serial >= since || o->kind == value::Kind::frame;
     if (newer && (met_once(o) || seen.insert(o).second)) pending.push_back(o);
@@ -186,10 +186,10 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
 }
 
 // Seeds the tape in work at the state it ended in.
-void seed_interval(CheckpointState& s) {
+void seed_interval(Engine& engine, CheckpointState& s) {
   Tape& tape = *s.work;
   std::vector<std::pair<std::uint32_t, double>> seeds;
-  walk_touched(s.current.runs, value::kUnspecified, tape, [&](Value v, std::uint64_t serial, std::uint32_t slot) {
+  walk_touched(engine.heap(), s.current.runs, value::kUnspecified, tape, [&](Value v, std::uint64_t serial, std::uint32_t slot) {
     bool on_tape = tape.has(v);
     if (!on_tape && !v.is_flonum() && !v.is_taped()) return;
     Cotangent* c = s.through.find({serial, slot});
@@ -367,7 +367,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     want(to.empty() && !s->current.empty());
     const std::size_t before = s->held_until(s->current.position);
     std::uint64_t since = before == 0 ? s->low : std::max(s->low, s->slots[s->held[before - 1]].serial);
-    std::int64_t own = logical_bytes(s->current.runs, since);
+    std::int64_t own = logical_bytes(engine.heap(), s->current.runs, since);
     to = copy_of(engine.heap(), s->current);
     to.bytes = own;
     count_snapshot(engine, to);
@@ -407,7 +407,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     if (s->work_ended)
       seed_final(engine, *s, "checkpoint-*j");
     else
-      seed_interval(*s);
+      seed_interval(engine, *s);
     s->drop(engine, s->current);
     break;
   case Action::Kind::put_aside:

@@ -1,5 +1,6 @@
 // See graph.h. Every copy is made top-down with an explicit list of slots still to fill; a slot holds a harmless value until then.
 #include "vm/runs/graph.h"
+#include "vm/machine/errors.h"
 #include "vm/runs/children.h"
 #include "vm/value/charged.h"
 #include "vm/value/object_numbers.h"
@@ -428,7 +429,8 @@ std::vector<Run> without_tape(Engine& engine, const std::vector<Run>& runs, cons
 namespace {
 
 [[noreturn]] void wrong_shape(Engine& engine, const char* what, Value t, Value v) {
-  throw ProgramError(fmt::format("{} {} does not have the shape of {}", what, engine.describe(t), engine.describe(v)));
+  throw ProgramError(
+      fmt::format("{} {} does not have the shape of {}{}", what, engine.describe(t), engine.describe(v), machine::hint_of_cotangent(what, t)));
 }
 
 bool is_zero(Value t) { return t.is_integer() && t.integer() == 0; }
