@@ -50,7 +50,7 @@ struct Names {
   Vector<std::uint32_t> library;                // by library definition: its global + 1, or 0
   Deque<text::Source> sources;
   Deque<Charge> charges;                 // by source, of its text
-  Deque<FileLocation> locations;                   // by source
+  Deque<FileLocation> locations;         // by source
   Deque<std::string> imported;           // files, in their normal form
   Set<std::string_view> known_imports;   // those
   Vector<std::uint32_t> library_sources; // by library file: its source + 1, or 0

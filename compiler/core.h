@@ -87,9 +87,9 @@ struct Expr {
   std::uint32_t global = 0;
   std::uint32_t host = 0;
   std::string_view name;
-  ArenaVector<Variable*> variables;  // lambda: parameters; let, letrec: bound names
-  Variable* rest = nullptr;          // lambda
-  bool library = false;              // lambda: from Cairn's own library
+  ArenaVector<Variable*> variables; // lambda: parameters; let, letrec: bound names
+  Variable* rest = nullptr;         // lambda
+  bool library = false;             // lambda: from Cairn's own library
   Exprs children;
   explicit Expr(Kind k, Span s = {}) : kind(k), span(s) {}
 };

@@ -1,5 +1,6 @@
-// The procedures of the core that are one instruction each, by the names that the front gives them: the front knows from here how many operands
-// they take, the back which instruction does it. Functions of numbers, primitives and operators on tensors are listed in vm/bytecode.
+// The procedures of the core that are one instruction each, by the names that the front gives them: the front knows from here how
+// many operands they take, the back which instruction does it. Functions of numbers, primitives and operators on tensors are
+// listed in vm/bytecode.
 #pragma once
 
 #include "vm/bytecode/instruction.h"

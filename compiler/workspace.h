@@ -1,7 +1,7 @@
 // What one compilation, or one session, may take: memory up to a budget, and time until somebody raises its flag of cancellation.
-// The compiler's tables allocate through Counted; what is left beside them are options, messages and the module that it gives, which `give` charges; a pass says poll() as it goes down a tree or
-// round a long loop, which also counts the stack that it stands on. A workspace is installed for the thread that works in it;
-// without one nothing is counted.
+// The compiler's tables allocate through Counted; what is left beside them are options, messages and the module that it gives,
+// which `give` charges; a pass says poll() as it goes down a tree or round a long loop, which also counts the stack that it
+// stands on. A workspace is installed for the thread that works in it; without one nothing is counted.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,8 @@ void join_axes(Traversal& traversal) {
   int kept = 0;
   for (int i = 1; i < traversal.rank; ++i) {
     bool joined = true;
-    each_operand(traversal, [&](const StridedOperand& o) { joined = joined && o.strides[i] == o.strides[kept] * traversal.sizes[kept]; });
+    each_operand(traversal,
+                 [&](const StridedOperand& o) { joined = joined && o.strides[i] == o.strides[kept] * traversal.sizes[kept]; });
     if (joined) {
       traversal.sizes[kept] *= traversal.sizes[i];
       continue;

@@ -82,8 +82,8 @@ template <class T> CAIRN_GPU inline void store(const StridedOperand& operand, st
   }
 }
 
-// Where the i-th element of the output, in the order of the traversal, lies in each operand. Index: 32 bits where they are enough,
-// since divisions are what this costs.
+// Where the i-th element of the output, in the order of the traversal, lies in each operand. Index: 32 bits where they are
+// enough, since divisions are what this costs.
 template <class Index, unsigned n>
 CAIRN_GPU inline void offsets(const Traversal& traversal, std::int64_t element, std::int64_t (&in)[n], std::int64_t& out) {
   for (unsigned k = 0; k < n; ++k) in[k] = 0;

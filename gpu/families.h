@@ -32,7 +32,8 @@ struct Unary {
 #undef X
 #define X(id, Struct, ...)                                                                                                       \
   case OperatorId::id:                                                                                                           \
-    if constexpr (kHas<T, pointwise::Struct::closed>) return pointwise::Struct::value<T>(x[0], static_cast<T>(traversal.parameter));  \
+    if constexpr (kHas<T, pointwise::Struct::closed>)                                                                            \
+      return pointwise::Struct::value<T>(x[0], static_cast<T>(traversal.parameter));                                             \
     break;
       CAIRN_POINTWISE_PARAMETER(X)
 #undef X
@@ -225,8 +226,8 @@ inline View narrowed(const View& view, int axis, std::int64_t first, std::int64_
   return part;
 }
 
-// A floating number goes to the type of an integer in one conversion: by way of a wider one it would lose its high bits instead of becoming
-// the nearest there is.
+// A floating number goes to the type of an integer in one conversion: by way of a wider one it would lose its high bits instead
+// of becoming the nearest there is.
 template <class Run> void copy(const View& from, const View& to, Run& run) {
   const bool becomes_integer = is_floating(from.dtype) && !is_floating(to.dtype);
   compute<Copy, true>(becomes_integer ? Compute::f64 : compute_of(to.dtype), traversal_of({&from, 1}, to), run);
@@ -252,7 +253,8 @@ template <class Run> void fill(const View& to, double number, Run& run) {
   View from;
   from.weak = true;
   from.number = number;
-  compute<Copy, true>(is_floating(to.dtype) ? compute_of(to.dtype) : Compute::f64, traversal_of({&from, 1}, to), run); // as a double, which any number is
+  compute<Copy, true>(is_floating(to.dtype) ? compute_of(to.dtype) : Compute::f64, traversal_of({&from, 1}, to),
+                      run); // as a double, which any number is
 }
 
 template <class Run> void filled(OperatorId /*id*/, const KernelCall& call, Run& run) {

@@ -43,7 +43,8 @@ template <class To> CAIRN_HD inline To to_integer(double d) {
   }
 }
 
-// Between types of elements, and the types computed with (float, double, pointwise::Integer). Of integers, smaller ones keep the low bits.
+// Between types of elements, and the types computed with (float, double, pointwise::Integer). Of integers, smaller ones keep the
+// low bits.
 template <class To, class From> CAIRN_HD inline To converted(From x) {
   using pointwise::Integer;
   if constexpr (std::is_same_v<To, From>) {

@@ -1,4 +1,5 @@
-// Denormal numbers are taken and given as zeros in kernels and sweeps: with them those are up to 300 times slower (docs/design.md 5.7).
+// Denormal numbers are taken and given as zeros in kernels and sweeps: with them those are up to 300 times slower
+// (docs/design.md 5.7).
 #pragma once
 
 #include <xmmintrin.h>

@@ -1,8 +1,9 @@
 // Devices: memory, streams, copies and kernels. Everything above this file speaks to devices through it alone.
 //
-// Work is queued on streams: those of one device run beside each other, the work of one stream in order. A ticket names a piece of work; a
-// block of memory remembers who wrote it last and who has read it since, which orders its uses on different streams and its reuse, and is
-// what the race checker of the emulated device looks at. Nothing waits but `wait` and what reads memory into the host.
+// Work is queued on streams: those of one device run beside each other, the work of one stream in order. A ticket names a piece
+// of work; a block of memory remembers who wrote it last and who has read it since, which orders its uses on different streams
+// and its reuse, and is what the race checker of the emulated device looks at. Nothing waits but `wait` and what reads memory
+// into the host.
 //
 // A device belongs to one machine and is called from its thread only.
 #pragma once
@@ -31,14 +32,15 @@ inline constexpr unsigned kStreams = static_cast<unsigned>(StreamKind::count);
 using Ticket = std::uint64_t;
 
 struct Block {
-  void* data = nullptr;        // device address
+  void* data = nullptr; // device address
   std::int64_t bytes = 0;
   Ticket writer = 0;
   StreamKind writer_stream = StreamKind::execute;
   Ticket readers[kStreams] = {};
 };
 
-// The accounts of whoever owns a device (a machine): its memory is charged to them. `charge` may throw to refuse; it is called before memory is taken.
+// The accounts of whoever owns a device (a machine): its memory is charged to them. `charge` may throw to refuse; it is called
+// before memory is taken.
 struct Ledger {
   virtual ~Ledger() = default;
   // Bytes of elements, and what the host holds beside them to know where they are. Negative: given back; never throws then.
@@ -59,18 +61,19 @@ struct Ledger {
 
 // A tensor as a kernel sees it. A number of the program has no data.
 struct View {
-  void* data = nullptr;  // of the first element
+  void* data = nullptr; // of the first element
   DType dtype = DType::f32;
   bool weak = false;
   double number = 0;
   Shape shape;
-  std::array<std::int64_t, kMostAxes> strides{};  // in elements
+  std::array<std::int64_t, kMostAxes> strides{}; // in elements
   template <class T> T* as() const { return static_cast<T*>(data); }
   std::int64_t elements() const { return shape.elements(); }
 };
 
-// What a kernel is called with. Kernels are plain functions that may run on any thread; they allocate nothing on devices. They ask the current
-// meter for scratch memory and, every millisecond or so of their work, whether they were cancelled, and throw bad_alloc and Cancelled alone.
+// What a kernel is called with. Kernels are plain functions that may run on any thread; they allocate nothing on devices. They
+// ask the current meter for scratch memory and, every millisecond or so of their work, whether they were cancelled, and throw
+// bad_alloc and Cancelled alone.
 struct KernelCall {
   std::span<const View> inputs;
   std::span<const View> outputs;
@@ -82,7 +85,7 @@ using Kernel = void (*)(const KernelCall&);
 struct Launch {
   const Operator& op;
   KernelCall call;
-  std::span<Block* const> reads, writes;
+  std::span<Block*const> reads, writes;
 };
 
 // Memory is short on this device alone (its own budget); the machine's budget speaks through the ledger.
@@ -94,30 +97,32 @@ class Device {
 public:
   // `beside`: bytes of the host's memory that each storage takes beside its elements, whatever their number.
   Device(std::string name, Ledger& ledger, std::int64_t beside) : name_(std::move(name)), ledger_(ledger), beside_(beside) {}
-  virtual ~Device();  // values that the host never gave back may still be there: adopted memory goes back now
+  virtual ~Device(); // values that the host never gave back may still be there: adopted memory goes back now
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  const std::string& name() const { return name_; }  // "cpu", "emulated", "cuda:0"
-  Meter* meter() { return ledger_.meter(); }         // of the machine; or null
+  const std::string& name() const { return name_; } // "cpu", "emulated", "cuda:0"
+  Meter* meter() { return ledger_.meter(); }        // of the machine; or null
   // Kernels of the registry run on its memory, in this process: what the host reads after `wait` is at Block::data.
   virtual bool in_host_memory() const = 0;
   // Does the device have a kernel for this operator?
   virtual bool supports(const Operator& op) const = 0;
 
-  // Storage of at least so many bytes with count 0, charged to the ledger. Throws what the ledger throws, DeviceMemoryExceeded, bad_alloc.
+  // Storage of at least so many bytes with count 0, charged to the ledger. Throws what the ledger throws, DeviceMemoryExceeded,
+  // bad_alloc.
   Storage* make_storage(std::int64_t bytes);
-  // Memory of the host's as storage with count 0, where kernels can reach it (the processor): not copied, not charged, never written.
-  // `release` is called when the last tensor has gone.
+  // Memory of the host's as storage with count 0, where kernels can reach it (the processor): not copied, not charged, never
+  // written. `release` is called when the last tensor has gone.
   Storage* adopt_storage(void* memory, std::int64_t bytes, void (*release)(void* context), void* context);
   // Called when the last tensor has gone; work that is queued may still use the memory.
   void drop_storage(Storage* storage);
 
-  // Where the work is done at once, Cancelled leaves results undefined, and operands as they were unless results are in their memory.
-  // Elsewhere queued work is not cancelled, but waiting for room in a queue is, before anything was queued.
+  // Where the work is done at once, Cancelled leaves results undefined, and operands as they were unless results are in their
+  // memory. Elsewhere queued work is not cancelled, but waiting for room in a queue is, before anything was queued.
   virtual void launch(StreamKind stream, const Launch& launch) = 0;
-  // Copies between blocks of this device and memory of the host, [offset, offset + bytes) of the block. copy_in has taken the bytes when it
-  // returns; copy_out waits until they are there. Waiting, and copying itself, ends with Cancelled where the machine was cancelled.
+  // Copies between blocks of this device and memory of the host, [offset, offset + bytes) of the block. copy_in has taken the
+  // bytes when it returns; copy_out waits until they are there. Waiting, and copying itself, ends with Cancelled where the
+  // machine was cancelled.
   virtual void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) = 0;
   virtual void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) = 0;
   // Until everything queued that writes the block has been done.

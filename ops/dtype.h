@@ -41,13 +41,14 @@ constexpr std::int64_t bytes_of(DType type) {
       ;
   return static_cast<std::int64_t>(kBytes >> 4 * static_cast<unsigned>(type) & 15);
 }
-std::optional<DType> dtype_named(std::string_view name);  // either name
+std::optional<DType> dtype_named(std::string_view name); // either name
 constexpr bool is_floating(DType type) { return type >= DType::f32; }
 
-// NumPy's rules: the smallest type that holds the values of both; an integer of 32 or 64 bits with f32 gives f64. bf16 gives way to f32 and
-// f64, takes in integers of 8 bits, and gives f32 with larger ones. u8 with i8 gives i16.
+// NumPy's rules: the smallest type that holds the values of both; an integer of 32 or 64 bits with f32 gives f64. bf16 gives way
+// to f32 and f64, takes in integers of 8 bits, and gives f32 with larger ones. u8 with i8 gives i16.
 DType promoted(DType a, DType b);
-// What arithmetic with a number of the program gives: numbers are weak, so only a flonum with a tensor of integers changes the type, to f64.
+// What arithmetic with a number of the program gives: numbers are weak, so only a flonum with a tensor of integers changes the
+// type, to f64.
 DType promoted_with_number(DType tensor, bool exact);
 // The floating type in which a quotient or exponential of a tensor is taken: integers give f64 (8 and 16 bits: f32).
 DType floating_of(DType type);

@@ -1,5 +1,5 @@
-// Under AddressSanitizer, memory that waits in lists of our own is marked, so that whoever uses an object or a tensor after its end is found. In
-// other builds nothing of this is there.
+// Under AddressSanitizer, memory that waits in lists of our own is marked, so that whoever uses an object or a tensor after its
+// end is found. In other builds nothing of this is there.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // What a piece of work may take while it goes on, beside the memory of its results: time, until somebody cancels it; work, as
-// much as it was given; and scratch memory, as much as was lent: what the machine's budget has room for, 16 MiB at least. One meter a machine. The machine's
-// thread installs it as the current one of the thread where kernels run; workers and streams hand it on to theirs. Long loops ask
-// `poll`, operations `spend` their work before they begin, and whatever takes memory whose size a program chooses asks `take`
-// first: so a kernel can be stopped, and can be refused, without knowing the machine.
+// much as it was given; and scratch memory, as much as was lent: what the machine's budget has room for, 16 MiB at least. One
+// meter a machine. The machine's thread installs it as the current one of the thread where kernels run; workers and streams hand
+// it on to theirs. Long loops ask `poll`, operations `spend` their work before they begin, and whatever takes memory whose size a
+// program chooses asks `take` first: so a kernel can be stopped, and can be refused, without knowing the machine.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,8 @@ struct OutOfWork : Stopped {
   std::uint64_t total;
 };
 
-// Scratch memory went over what the budget has room for. A bad_alloc, so that what handles a refusal of the system handles this one too.
+// Scratch memory went over what the budget has room for. A bad_alloc, so that what handles a refusal of the system handles this
+// one too.
 struct ScratchExceeded : std::bad_alloc {
   explicit ScratchExceeded(std::int64_t wanted) : bytes(wanted) {}
   std::int64_t bytes; // that would have been in use at once
@@ -37,7 +38,8 @@ public:
   // --- time. `cancel` may be called from any thread and from signal handlers, all else from threads that work for the machine.
   void cancel() noexcept { state_.store(State::cancelled, std::memory_order_relaxed); }
   bool cancelled() const noexcept { return state_.load(std::memory_order_relaxed) == State::cancelled; }
-  // Whether it was cancelled; the request is taken back with the answer. (Looked at first: an exchange alone costs as much as a short call.)
+  // Whether it was cancelled; the request is taken back with the answer. (Looked at first: an exchange alone costs as much as a
+  // short call.)
   bool take_cancellation() noexcept {
     State expected = State::cancelled;
     return cancelled() && state_.compare_exchange_strong(expected, State::none);
@@ -55,8 +57,9 @@ public:
     state_.store(State::counting, std::memory_order_relaxed);
   }
 
-  // The scope of one instruction. It may be stopped, and done again from its beginning, until something in it calls `hold` because
-  // what it needs is about to be overwritten; the rest of it cannot be stopped then. Made and ended by the machine's thread.
+  // The scope of one instruction. It may be stopped, and done again from its beginning, until something in it calls `hold`
+  // because what it needs is about to be overwritten; the rest of it cannot be stopped then. Made and ended by the machine's
+  // thread.
   class Attempt {
   public:
     explicit Attempt(Meter& meter) : meter_(meter), held_before_(meter.held_.load(std::memory_order_relaxed)) {}
@@ -98,7 +101,8 @@ public:
     poll();
   }
 
-  // --- scratch memory, in bytes. The machine lends what its budget has room for before work starts; `lend` also starts a new peak.
+  // --- scratch memory, in bytes. The machine lends what its budget has room for before work starts; `lend` also starts a new
+  // peak.
   void lend(std::int64_t bytes) noexcept {
     limit_.store(bytes, std::memory_order_relaxed);
     peak_.store(taken_.load(std::memory_order_relaxed), std::memory_order_relaxed);

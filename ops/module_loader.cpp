@@ -1,5 +1,5 @@
-// Looks for modules and loads them. The folders depend on where this code itself was loaded from, so a tree that was built but not installed,
-// an installed one and one that was moved all find theirs.
+// Looks for modules and loads them. The folders depend on where this code itself was loaded from, so a tree that was built but
+// not installed, an installed one and one that was moved all find theirs.
 #include "ops/module_loader.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,8 @@ std::vector<std::string> module_folders() {
   if (!program.empty()) add_with_inner(folders, program.parent_path().parent_path() / "lib");
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&module_folders), &info) != 0 && info.dli_fname != nullptr) {
-    // Where this code is part of a program, that is the name by which it was called, which the search of the shell made no path of.
+    // Where this code is part of a program, that is the name by which it was called, which the search of the shell made no path
+    // of.
     const fs::path library = info.dli_fname;
     if (library.is_absolute() || (!program.empty() && library.has_parent_path() && fs::equivalent(library, program, none)))
       add_with_inner(folders, library.is_absolute() ? library.parent_path() : program.parent_path());

@@ -1,5 +1,6 @@
-// Whether the p-norm of a group is differentiated by powers of its elements, or by powers of what they are of the norm, since their own would
-// leave the range of numbers. One rule for the kernel of reverse mode and the formulas of forward mode, so that both give the same.
+// Whether the p-norm of a group is differentiated by powers of its elements, or by powers of what they are of the norm, since
+// their own would leave the range of numbers. One rule for the kernel of reverse mode and the formulas of forward mode, so that
+// both give the same.
 #pragma once
 
 #include "ops/pointwise.h"

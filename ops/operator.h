@@ -1,6 +1,6 @@
-// Operators: each declared once (docs/design.md, invariant 10). Name, signature and text stand in operators.def; the definition here has the shape
-// rule, kernel, derivatives, what reverse mode keeps, and cost. The machine's instruction, its checks, forward and reverse mode, tests and
-// documentation come from it.
+// Operators: each declared once (docs/design.md, invariant 10). Name, signature and text stand in operators.def; the definition
+// here has the shape rule, kernel, derivatives, what reverse mode keeps, and cost. The machine's instruction, its checks, forward
+// and reverse mode, tests and documentation come from it.
 #pragma once
 
 #include "ops/device.h"
@@ -18,34 +18,34 @@ namespace cairn::ops {
 
 enum class OperatorId : std::uint16_t; // operator_ids.h has the names
 
-// An operand that is no tensor. What an optional one means when absent is the operator's business. Each kind is made in one way and
-// stays as it is, so that what rules pass to operators is as well formed as what programs do; of another kind than asked for, it has 0,
-// nothing in its list, no device.
+// An operand that is no tensor. What an optional one means when absent is the operator's business. Each kind is made in one way
+// and stays as it is, so that what rules pass to operators is as well formed as what programs do; of another kind than asked for,
+// it has 0, nothing in its list, no device.
 class Attribute {
 public:
   enum class Kind : std::uint8_t { absent, integer, number, list, device, count };
 
   Attribute() = default;
-  static Attribute of_integer(std::int64_t i) {  // K
+  static Attribute of_integer(std::int64_t i) { // K
     Attribute a(Kind::integer);
     a.integer_ = i;
     return a;
   }
-  static Attribute of_flag(bool b) { return of_integer(b ? 1 : 0); }                           // B
-  static Attribute of_type(DType t) { return of_integer(static_cast<std::int64_t>(t)); }       // D
-  static Attribute of_number(double d) {  // N
+  static Attribute of_flag(bool b) { return of_integer(b ? 1 : 0); }                     // B
+  static Attribute of_type(DType t) { return of_integer(static_cast<std::int64_t>(t)); } // D
+  static Attribute of_number(double d) {                                                 // N
     Attribute a(Kind::number);
     a.number_ = d;
     return a;
   }
-  static Attribute of_list(std::vector<std::int64_t> l) {  // L
+  static Attribute of_list(std::vector<std::int64_t> l) { // L
     Attribute a(Kind::list);
     a.list_ = std::move(l);
     return a;
   }
   static Attribute of_list(std::span<const std::int64_t> l) { return of_list(std::vector<std::int64_t>(l.begin(), l.end())); }
   static Attribute of_list(std::initializer_list<std::int64_t> l) { return of_list(std::vector<std::int64_t>(l)); }
-  static Attribute of_device(Device& d) {  // R
+  static Attribute of_device(Device& d) { // R
     Attribute a(Kind::device);
     a.device_ = &d;
     return a;
@@ -67,15 +67,16 @@ private:
   Device* device_ = nullptr;
 };
 struct Attributes {
-  std::vector<Attribute> values;           // one for each of K L N B D R in the signature; at the end those may be missing that are absent
-  std::uint64_t key = 0;                   // Z
+  std::vector<Attribute> values; // one for each of K L N B D R in the signature; at the end those may be missing that are absent
+  std::uint64_t key = 0;         // Z
   const Attribute& operator[](std::size_t i) const {
     static const Attribute absent;
     return i < values.size() ? values[i] : absent;
   }
 };
 
-// What an operator is applied to. Tensors in the order of the signature, the members of a V where it stands; numbers given for X are weak.
+// What an operator is applied to. Tensors in the order of the signature, the members of a V where it stands; numbers given for X
+// are weak.
 struct Call {
   const Operator& op;
   std::span<const Tensor> inputs;
@@ -87,8 +88,8 @@ struct Call {
 struct ResultType {
   DType dtype = DType::f32;
   Shape shape;
-  Device* device = nullptr;  // null: that of the inputs
-  bool channels_last = false;  // axis 1 lies closest, the others in their order; else row-major, or as pointwise operands share it
+  Device* device = nullptr;   // null: that of the inputs
+  bool channels_last = false; // axis 1 lies closest, the others in their order; else row-major, or as pointwise operands share it
 };
 inline constexpr unsigned kMostResults = 3;
 struct ResultTypes {
@@ -104,15 +105,16 @@ struct VjpCall {
   Runtime& runtime;
   const Operator& op;
   std::span<const Tensor> inputs, outputs;
-  std::span<const Tensor> cotangents;  // of the outputs, their types and shapes; empty(): absent
+  std::span<const Tensor> cotangents; // of the outputs, their types and shapes; empty(): absent
   const Attributes& attributes;
-  std::span<const bool> wanted;        // by input
-  std::span<Tensor> results;           // by input: the part of its cotangent, of the input's shape (a number's: no axes); may share storage
-                                       // with a cotangent. Left empty: none
-  std::span<Tensor> given = {};        // the cotangents once more, where the rule may take their memory; or empty
+  std::span<const bool> wanted; // by input
+  std::span<Tensor> results; // by input: the part of its cotangent, of the input's shape (a number's: no axes); may share storage
+                             // with a cotangent. Left empty: none
+  std::span<Tensor> given = {}; // the cotangents once more, where the rule may take their memory; or empty
 };
 
-// What a forward rule computes with: a term is a tensor or number that may itself be differentiated, so rules are compositions of operators.
+// What a forward rule computes with: a term is a tensor or number that may itself be differentiated, so rules are compositions of
+// operators.
 class Algebra {
 public:
   virtual ~Algebra() = default;
@@ -124,7 +126,7 @@ public:
 };
 class Term {
 public:
-  Term(double literal) : literal_(literal) {}  // implicit: formulas read as they are written
+  Term(double literal) : literal_(literal) {} // implicit: formulas read as they are written
   Term(Algebra& algebra, std::uint64_t owned) : algebra_(&algebra), handle_(owned) {}
   Term(const Term& o) : algebra_(o.algebra_), handle_(o.handle_), literal_(o.literal_) {
     if (algebra_ != nullptr) algebra_->retain(handle_);
@@ -148,7 +150,7 @@ public:
   }
 
 private:
-  Algebra* algebra_ = nullptr;  // null: a literal
+  Algebra* algebra_ = nullptr; // null: a literal
   std::uint64_t handle_ = 0;
   double literal_ = 0;
 };
@@ -158,9 +160,9 @@ struct JvpCall {
   Algebra& algebra;
   const Operator& op;
   std::span<const Term> inputs, outputs;
-  std::span<const Term* const> tangents;  // by input; null: none
+  std::span<const Term* const> tangents; // by input; null: none
   const Attributes& attributes;
-  std::span<Term> results;                // by output; what is smaller than the output is broadcast by the caller
+  std::span<Term> results; // by output; what is smaller than the output is broadcast by the caller
 };
 
 using Infer = void (*)(const Call& call, ResultTypes& results);
@@ -172,8 +174,8 @@ struct Cost {
   double flops, bytes;
 };
 using CostOf = Cost (*)(const Call& call, const ResultTypes& results);
-// An operand whose numbers are indices along an axis of this size. Kernels throw nothing, so the runtime looks at the numbers before it launches
-// one (index tensors are small), and refuses what would lie outside of memory.
+// An operand whose numbers are indices along an axis of this size. Kernels throw nothing, so the runtime looks at the numbers
+// before it launches one (index tensors are small), and refuses what would lie outside of memory.
 struct IndexBound {
   unsigned operand;
   std::int64_t size;
@@ -182,26 +184,26 @@ using IndexBoundOf = IndexBound (*)(const Call& call);
 
 // How an element of the output depends on the inputs: for tiling.
 enum class Slices : std::uint8_t {
-  pointwise,  // on the elements at its own (broadcast) position
-  other       // not said
+  pointwise, // on the elements at its own (broadcast) position
+  other      // not said
 };
 
-inline constexpr std::uint32_t kKeepOutput = 1u << 31;  // the first output
+inline constexpr std::uint32_t kKeepOutput = 1u << 31; // the first output
 inline constexpr std::uint32_t kKeepInputs = kKeepOutput - 1;
 constexpr std::uint32_t keep_input(unsigned i) { return 1u << i; }
 
 // What the file of its family says of an operator.
 struct Definition {
   Infer infer = nullptr;
-  Kernel kernel = nullptr;       // null: a view that never copies, or one the runtime performs itself (to_device)
+  Kernel kernel = nullptr; // null: a view that never copies, or one the runtime performs itself (to_device)
   ViewOf view = nullptr;
-  Vjp vjp = nullptr;             // null: no derivative passes through
-  Jvp jvp = nullptr;             // null, where vjp is not: linear in each of its operands
-  std::uint32_t keep = 0;        // what the reverse rule needs
-  bool may_overwrite = false;    // an input of the type and layout of the result that nobody else has may become the result's memory
+  Vjp vjp = nullptr;          // null: no derivative passes through
+  Jvp jvp = nullptr;          // null, where vjp is not: linear in each of its operands
+  std::uint32_t keep = 0;     // what the reverse rule needs
+  bool may_overwrite = false; // an input of the type and layout of the result that nobody else has may become the result's memory
   Slices slices = Slices::other;
   IndexBoundOf indices = nullptr; // null: no operand holds indices
-  CostOf cost = nullptr;         // null: a flop an element of the result, the bytes of all operands
+  CostOf cost = nullptr;          // null: a flop an element of the result, the bytes of all operands
 };
 
 // A definition together with its row of operators.def.

@@ -24,7 +24,7 @@ enum class OperatorId : std::uint16_t {
 #define X(id, signature, text) id,
 #include "ops/internal.def"
 #undef X
-  end
+          end
 };
 inline constexpr unsigned kOperators = static_cast<unsigned>(OperatorId::count);  // those of programs
 inline constexpr unsigned kAllOperators = static_cast<unsigned>(OperatorId::end); // with internal ones

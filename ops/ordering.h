@@ -1,6 +1,6 @@
-// Orders work on different streams of an asynchronous device: each piece of work waits for the tickets that the memory blocks it uses
-// carry. Shared by the emulated device and the CUDA module, and called from the thread of the device. It says who has to wait for what; the
-// devices do the waiting.
+// Orders work on different streams of an asynchronous device: each piece of work waits for the tickets that the memory blocks it
+// uses carry. Shared by the emulated device and the CUDA module, and called from the thread of the device. It says who has to
+// wait for what; the devices do the waiting.
 #pragma once
 
 #include "ops/device.h"
@@ -45,8 +45,8 @@ public:
   Piece add(StreamKind stream, std::span<Block* const> reads, std::span<Block* const> writes);
   // What the device's thread would have to wait for before it reads the block.
   Tickets writers_of(const TrackedBlock& block) const;
-  // The device's thread is going to wait until all writes of the block are done: the tickets to wait for. Work that is added later starts after
-  // that, and need not wait for them again.
+  // The device's thread is going to wait until all writes of the block are done: the tickets to wait for. Work that is added
+  // later starts after that, and need not wait for them again.
   Tickets host_waits_for_writes(const TrackedBlock& block);
   void host_waits_for(const Piece& piece);
   void host_waits_for_all();

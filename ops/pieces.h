@@ -49,7 +49,8 @@ public:
     Tensor view = t;
     view.shape = Shape();
     view.strides.fill(0);
-    for (int i = 0; i < inner_; ++i) view.offset += first_index_[static_cast<std::size_t>(i)] * t.strides[static_cast<std::size_t>(i)];
+    for (int i = 0; i < inner_; ++i)
+      view.offset += first_index_[static_cast<std::size_t>(i)] * t.strides[static_cast<std::size_t>(i)];
     for (int i = inner_ - 1; i < t.rank(); ++i) {
       view.strides[static_cast<std::size_t>(view.shape.rank())] = t.strides[static_cast<std::size_t>(i)];
       view.shape.push_back(i < inner_ ? count_ : t.shape[i]);

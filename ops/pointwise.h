@@ -385,7 +385,9 @@ CAIRN_STEP(Round, nearbyint)
 struct Sign {
   static constexpr bool closed = true;
   static constexpr unsigned needs = kNothing;
-  template <class T> CAIRN_HD static T value(T x) { return where(less(T(0), x), T(1), where(less(x, T(0)), T(-1), where(equal(x, T(0)), T(0), x))); } // NaN: x
+  template <class T> CAIRN_HD static T value(T x) {
+    return where(less(T(0), x), T(1), where(less(x, T(0)), T(-1), where(equal(x, T(0)), T(0), x)));
+  } // NaN: x
   template <class T> CAIRN_HD static T slope(T, T) { return T(0); }
 };
 
@@ -408,7 +410,9 @@ struct LeakyRelu {
   static constexpr unsigned needs = kFirst;
   static constexpr double kParameter = 0.01;
   // 0 times x is a 0 at -inf too.
-  template <class T> CAIRN_HD static T value(T x, T p) { return where(less(T(0), x), x, p * where(equal(p, T(0)), bounded(x, T(1)), x)); }
+  template <class T> CAIRN_HD static T value(T x, T p) {
+    return where(less(T(0), x), x, p * where(equal(p, T(0)), bounded(x, T(1)), x));
+  }
   template <class T> CAIRN_HD static T slope(T x, T, T p) { return where(less(T(0), x), T(1), p); }
 };
 

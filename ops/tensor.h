@@ -1,5 +1,6 @@
-// Tensors: shape, strides and offset over counted storage on a device. A Tensor is a value: copying one shares its storage. Counts are
-// not atomic: tensors belong to the thread of their machine; what other threads work on are blocks of memory, ordered by tickets.
+// Tensors: shape, strides and offset over counted storage on a device. A Tensor is a value: copying one shares its storage.
+// Counts are not atomic: tensors belong to the thread of their machine; what other threads work on are blocks of memory, ordered
+// by tickets.
 #pragma once
 
 #include "ops/dtype.h"
@@ -17,7 +18,7 @@ struct Block;
 struct Storage {
   std::uint32_t count = 0;
   Device* device = nullptr;
-  Block* block = nullptr;      // owned by the device
+  Block* block = nullptr; // owned by the device
   std::int64_t bytes = 0;
   // Who made it, for reports of what holds the memory: whatever Device::origin was then.
   const void* origin_code = nullptr;
@@ -25,7 +26,7 @@ struct Storage {
   // Memory of the host's: nobody here writes it, and it goes back by this call.
   void (*release)(void* context) = nullptr;
   void* release_context = nullptr;
-  Storage* previous = nullptr;  // in the device's list of what lives
+  Storage* previous = nullptr; // in the device's list of what lives
   Storage* next = nullptr;
 };
 
@@ -57,19 +58,19 @@ private:
 
 struct Tensor {
   DType dtype = DType::f32;
-  bool weak = false;   // a number of the program, in `number`: no storage, no axes
-  bool exact = false;  // that number is an exact integer
+  bool weak = false;  // a number of the program, in `number`: no storage, no axes
+  bool exact = false; // that number is an exact integer
   Shape shape;
-  std::array<std::int64_t, kMostAxes> strides{};  // in elements
-  std::int64_t offset = 0;                         // in elements, of the first one
+  std::array<std::int64_t, kMostAxes> strides{}; // in elements
+  std::int64_t offset = 0;                       // in elements, of the first one
   double number = 0;
   StorageRef storage;
-  Device* home = nullptr;  // of a description: where the tensor is
+  Device* home = nullptr; // of a description: where the tensor is
 
-  bool empty() const { return !weak && !storage; }  // no tensor at all, or only the description of one
+  bool empty() const { return !weak && !storage; } // no tensor at all, or only the description of one
   int rank() const { return shape.rank(); }
   std::int64_t elements() const { return shape.elements(); }
-  std::int64_t bytes() const;  // OperatorError if that does not fit
+  std::int64_t bytes() const; // OperatorError if that does not fit
   Device* device() const { return storage ? storage->device : home; }
   // Elements in row-major order without gaps.
   bool contiguous() const;

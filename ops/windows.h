@@ -1,5 +1,6 @@
-// Windows that slide over the spatial axes of [batch, channels, d1, ..., dk], k from 1 to 3: convolutions and pools. Shape rules and kernels
-// read the same attributes with these. Spatial sizes are held for three axes, missing ones in front: of size 1, under windows of size 1.
+// Windows that slide over the spatial axes of [batch, channels, d1, ..., dk], k from 1 to 3: convolutions and pools. Shape rules
+// and kernels read the same attributes with these. Spatial sizes are held for three axes, missing ones in front: of size 1, under
+// windows of size 1.
 #pragma once
 
 #include "ops/operator.h"
@@ -17,8 +18,8 @@ Sizes spatial_sizes(const Shape& shape);
 // [batch, channels, sizes...], of so many spatial axes.
 Shape with_spatial(std::int64_t batch, std::int64_t channels, const Sizes& sizes, int axes);
 
-// Attribute i: a number for each spatial axis or one for all; `missing` where it is absent, and for axes in front that do not exist.
-// OperatorError: another count, or numbers below `least`.
+// Attribute i: a number for each spatial axis or one for all; `missing` where it is absent, and for axes in front that do not
+// exist. OperatorError: another count, or numbers below `least`.
 Sizes spatial_attribute(std::string_view who, std::string_view what, const Attributes& attributes, std::size_t i, int axes,
                         std::int64_t missing, std::int64_t least);
 bool is_present(const Attributes& attributes, std::size_t i);

@@ -87,7 +87,7 @@ template <class Body> cairn_status guarded(Workspace& workspace, char** error, B
     } catch (...) {
       return fail(CAIRN_INTERNAL, error, "error: a fault inside the compiler\n");
     }
-  } catch (...) {  // not even for the message
+  } catch (...) { // not even for the message
     return CAIRN_OUT_OF_MEMORY;
   }
 }

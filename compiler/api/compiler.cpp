@@ -45,7 +45,7 @@ private:
   const cairn_compiler_options* options_;
   Workspace workspace_;
   cairn_file_reader read_;
-  ReaderFiles files_;  // of use if there is a reader
+  ReaderFiles files_; // of use if there is a reader
 };
 
 } // namespace

@@ -27,8 +27,8 @@ struct Statement;
 struct BasicBlock {
   Vector<Statement> statements;
   Atom result;
-  bool ended = false;               // a terminal statement ends it
-  Vector<std::uint32_t> drops;      // set by liveness: variables to release on entry
+  bool ended = false;          // a terminal statement ends it
+  Vector<std::uint32_t> drops; // set by liveness: variables to release on entry
 };
 
 struct Label {
@@ -36,9 +36,9 @@ struct Label {
   std::string_view name;
   Vector<std::uint32_t> parameters;
   BasicBlock body;
-  Vector<std::uint32_t> live_in;      // set by liveness: without parameters
-  Vector<bool> used;                  // set by liveness: parameters that the body mentions; others are not passed
-  bool loop = false;                  // the body jumps back to it
+  Vector<std::uint32_t> live_in; // set by liveness: without parameters
+  Vector<bool> used;             // set by liveness: parameters that the body mentions; others are not passed
+  bool loop = false;             // the body jumps back to it
 };
 
 struct Statement {
@@ -69,9 +69,9 @@ struct AnfFunction {
   bool library = false;
   bool rest = false; // the last parameter but the closure is a rest list
   bool needs_closure = false;
-  Vector<std::uint32_t> parameters;      // variables of the entry slots: parameters, rest, closure
-  std::uint32_t labels = 0;              // number of label ids
-  Vector<std::string_view> variables;    // names
+  Vector<std::uint32_t> parameters;   // variables of the entry slots: parameters, rest, closure
+  std::uint32_t labels = 0;           // number of label ids
+  Vector<std::string_view> variables; // names
   BasicBlock body;
 };
 

@@ -192,8 +192,9 @@ void Builder::leaf(const Node* test, BasicBlock& out, const Arm& then_arm, const
       s.op = Opcode::jump_not_eq;
       break;
     case Opcode::eqv:
-      s.op = test->children[0]->kind == Node::Kind::constant || test->children[1]->kind == Node::Kind::constant ? Opcode::jump_not_eqv_k
-                                                                                                                : Opcode::jump_not_eqv;
+      s.op = test->children[0]->kind == Node::Kind::constant || test->children[1]->kind == Node::Kind::constant
+                 ? Opcode::jump_not_eqv_k
+                 : Opcode::jump_not_eqv;
       break;
     default:
       break;

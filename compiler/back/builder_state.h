@@ -105,7 +105,7 @@ private:
   AnfFunction f_;
   Map<VarId, Atom> env_;
   Map<VarId, std::pair<std::uint32_t, const Node*>> labels_;
-  bool in_entry_ = false; // its calls keep the frame: messages name the top level's origin
+  bool in_entry_ = false;        // its calls keep the frame: messages name the top level's origin
   std::uint32_t base_ = kNoSite; // the copied procedure that the label being built belongs to
   std::uint32_t form_ = 0, self_global_ = kNone, self_label_ = kNone;
   VarId self_ = kNone;

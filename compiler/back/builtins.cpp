@@ -48,7 +48,8 @@ std::uint32_t find_run_operator(std::string_view name) {
 
 namespace {
 
-// In a lambda with rest list `rest`: a call with as many of its elements as there are and the builtin takes, `taken` of them seen so far.
+// In a lambda with rest list `rest`: a call with as many of its elements as there are and the builtin takes, `taken` of them seen
+// so far.
 Node* with_optional(Tree& tree, const Builtin& b, const Vector<VarId>& vars, VarId rest, unsigned taken) {
   auto left = [&](unsigned after) {
     Node* list = tree.local(rest, {});

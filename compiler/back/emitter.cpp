@@ -144,8 +144,10 @@ private:
       consume(callee);
       consume(fields);
       a_.locate(s.origin);
-      if (fields.size() == 1) a_.emit(Opcode::call_value_1, hold(s), callee, fields[0]);
-      else a_.emit_operands(s.op, hold(s), callee, fields);
+      if (fields.size() == 1)
+        a_.emit(Opcode::call_value_1, hold(s), callee, fields[0]);
+      else
+        a_.emit_operands(s.op, hold(s), callee, fields);
       return;
     }
     case Opcode::call:
@@ -267,9 +269,12 @@ private:
     if (c.tail) {
       std::uint16_t r = literal ? load(result, registers_.temporary()) : registers_.of(result.index);
       auto also = [&](std::size_t i) { return i < pending_.size() ? pending_[i] | kLastUse : kNoRegister; };
-      if (pending_.empty()) a_.emit(Opcode::ret, r | kLastUse);
-      else if (pending_.size() <= 2) a_.emit(Opcode::ret_drop_2, r | kLastUse, also(0), also(1));
-      else a_.emit(Opcode::ret_drop, r | kLastUse);
+      if (pending_.empty())
+        a_.emit(Opcode::ret, r | kLastUse);
+      else if (pending_.size() <= 2)
+        a_.emit(Opcode::ret_drop_2, r | kLastUse, also(0), also(1));
+      else
+        a_.emit(Opcode::ret_drop, r | kLastUse);
       pending_.clear();
       return;
     }

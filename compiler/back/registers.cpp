@@ -68,8 +68,8 @@ std::uint16_t Registers::define(std::uint32_t variable) {
   return r;
 }
 
-// The variable must wait until its register is free: anywhere but in the register of another variable of the same jump, which would
-// make a cycle of moves.
+// The variable must wait until its register is free: anywhere but in the register of another variable of the same jump, which
+// would make a cycle of moves.
 std::uint16_t Registers::aside(std::uint32_t variable) {
   const Label* l = goes_to_[variable];
   auto taken = [&](std::uint16_t r) {

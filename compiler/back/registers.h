@@ -44,10 +44,10 @@ private:
   std::uint16_t aside(std::uint32_t variable);
 
   const AnfFunction& function_;
-  Vector<std::uint16_t> register_;  // of each variable
-  Vector<std::uint32_t> holder_; // of each register: the variable, kNone if free
-  Vector<std::uint32_t> target_; // of each variable: where its value flows
-  Vector<const Label*> goes_to_; // of each variable: the label it is passed to
+  Vector<std::uint16_t> register_; // of each variable
+  Vector<std::uint32_t> holder_;   // of each register: the variable, kNone if free
+  Vector<std::uint32_t> target_;   // of each variable: where its value flows
+  Vector<const Label*> goes_to_;   // of each variable: the label it is passed to
   Vector<const Label*> labels_;
   unsigned slots_ = 0;
 };

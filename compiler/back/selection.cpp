@@ -37,8 +37,8 @@ std::optional<Selected> select(const Statement& s, const Unit& unit) {
     k.op = Opcode::add_k;
     break;
   case Opcode::sub:
-    // x - 0 is not x + 0: they differ where x is -0.0. Only differences have negative immediates, so that a tensor of integers, which may hold 1 and not -1,
-    // knows which number was written.
+    // x - 0 is not x + 0: they differ where x is -0.0. Only differences have negative immediates, so that a tensor of integers,
+    // which may hold 1 and not -1, knows which number was written.
     if (right)
       if (auto i = small_integer(number); i && *i > 0)
         return Selected{Opcode::add_i, variable, true, static_cast<std::int16_t>(-*i)};
@@ -78,9 +78,11 @@ SelectedTest select_test(const Statement& s, const Unit& unit) {
   };
   switch (s.op) {
   case Opcode::jump_not_lt:
-    return right ? selected(Opcode::jump_not_lt_k, Opcode::jump_not_lt_i) : selected(Opcode::jump_not_gt_k, Opcode::jump_not_gt_i);
+    return right ? selected(Opcode::jump_not_lt_k, Opcode::jump_not_lt_i)
+                 : selected(Opcode::jump_not_gt_k, Opcode::jump_not_gt_i);
   case Opcode::jump_not_le:
-    return right ? selected(Opcode::jump_not_le_k, Opcode::jump_not_le_i) : selected(Opcode::jump_not_ge_k, Opcode::jump_not_ge_i);
+    return right ? selected(Opcode::jump_not_le_k, Opcode::jump_not_le_i)
+                 : selected(Opcode::jump_not_ge_k, Opcode::jump_not_ge_i);
   case Opcode::jump_not_eq:
     return selected(Opcode::jump_not_eq_k, Opcode::jump_not_eq_i);
   default:

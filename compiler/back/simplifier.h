@@ -28,8 +28,8 @@ private:
     // as a variable of the input
     Usage usage{UINT32_MAX, 0}; // unknown for variables made in this round
     VarId renamed = kNone;
-    Node* replacement = nullptr;     // an atom of the output
-    Node* moved = nullptr;           // a lambda called once, to be expanded at the call
+    Node* replacement = nullptr; // an atom of the output
+    Node* moved = nullptr;       // a lambda called once, to be expanded at the call
     // as a variable of the output
     std::uint32_t level = 0;
     std::uint32_t uses = 0;
@@ -88,8 +88,8 @@ private:
   Tree& tree_;
   Globals& globals_;
   Vector<Info> info_;
-  Vector<const Node*> active_;    // lambdas being expanded
-  std::uint32_t base_ = kNoSite;  // the copy of a procedure that output is made for
+  Vector<const Node*> active_;     // lambdas being expanded
+  std::uint32_t base_ = kNoSite;   // the copy of a procedure that output is made for
   std::optional<Origin> override_; // of a procedure of the library: all that it does happens at the user's call
   std::uint32_t form_ = 0, level_ = 0;
   std::size_t budget_ = 0;

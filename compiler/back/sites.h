@@ -1,5 +1,5 @@
-// Where the text of an instruction comes from. Procedures are copied into their callers, and messages name the procedure that a piece of text
-// belongs to and the call to which it was copied. A site is one such call; sites nest.
+// Where the text of an instruction comes from. Procedures are copied into their callers, and messages name the procedure that a
+// piece of text belongs to and the call to which it was copied. A site is one such call; sites nest.
 #pragma once
 
 #include "compiler/compiler.h"

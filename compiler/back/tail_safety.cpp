@@ -7,8 +7,8 @@ namespace cairn::compiler::back {
 namespace {
 
 struct Ends {
-  bool unknown = false;               // may end in a call of anything
-  Vector<std::uint32_t> globals;      // procedures it may end in
+  bool unknown = false;          // may end in a call of anything
+  Vector<std::uint32_t> globals; // procedures it may end in
 };
 
 // Bodies of local procedures count as ends wherever they are called: that errs on the safe side.

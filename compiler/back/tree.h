@@ -3,10 +3,10 @@
 // binding has its own variable; passes make new nodes and never change one that another part of the tree may share.
 #pragma once
 
-#include "compiler/instructions.h"
 #include "compiler/back/sites.h"
 #include "compiler/compiler.h"
 #include "compiler/core.h"
+#include "compiler/instructions.h"
 
 #include <string_view>
 

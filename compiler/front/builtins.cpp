@@ -46,12 +46,8 @@ constexpr Builtin kExpanded[] = {
 
 // Other names of core builtins: name, core.
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
-    {"magnitude", "abs"},
-    {"inexact", "exact->inexact"},
-    {"exact", "inexact->exact"},
-    {"eq?", "eqv?"},
-    {"complex?", "number?"},
-    {"real?", "number?"},
+    {"magnitude", "abs"}, {"inexact", "exact->inexact"}, {"exact", "inexact->exact"},
+    {"eq?", "eqv?"},      {"complex?", "number?"},       {"real?", "number?"},
 };
 
 struct Table {

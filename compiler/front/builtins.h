@@ -1,6 +1,6 @@
 // The procedures that the core may call without a definition in the library, under the names users write, with their arities and
-// how a call of them is expanded. Derived from compiler/instructions.h, primitives.def and run_operators.def; those whose calls are expanded
-// are listed in builtins.cpp.
+// how a call of them is expanded. Derived from compiler/instructions.h, primitives.def and run_operators.def; those whose calls
+// are expanded are listed in builtins.cpp.
 #pragma once
 
 #include <span>

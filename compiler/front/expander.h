@@ -20,7 +20,7 @@
 namespace cairn::compiler {
 
 inline constexpr std::size_t kMostGlobals = 0xFFFF; // instructions name them by 16 bits
-inline constexpr unsigned kDeepestNesting = 2500; // of source forms; keeps the expander within 8 MiB of stack in any build
+inline constexpr unsigned kDeepestNesting = 2500;   // of source forms; keeps the expander within 8 MiB of stack in any build
 
 // A definition taken apart: (define name value) or (define (...((name levels[0]) levels[1])...) body ...).
 struct Definition {

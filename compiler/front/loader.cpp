@@ -19,7 +19,9 @@ namespace {
 constexpr std::size_t kDeepestInclude = 200;
 
 // How messages call a file.
-std::string name_of(const FileLocation& location) { return (fs::path(location.folder) / location.path).lexically_normal().string(); }
+std::string name_of(const FileLocation& location) {
+  return (fs::path(location.folder) / location.path).lexically_normal().string();
+}
 
 // What a program may write as the name of a file: beneath the folder it is looked for in, wherever that is.
 void check_name(std::string_view name, Span span) {
@@ -64,7 +66,8 @@ void Loader::check_circle(const FileLocation& location, Span from) const {
   std::size_t depth = 0;
   for (std::uint32_t f = from.file;; f = names_.locations[f].parent) {
     const FileLocation& at = names_.locations[f];
-    if (at.folder == location.folder && at.path == location.path) complain(from, fmt::format("'{}' includes itself", name_of(location)));
+    if (at.folder == location.folder && at.path == location.path)
+      complain(from, fmt::format("'{}' includes itself", name_of(location)));
     if (++depth > kDeepestInclude) complain(from, "files are included too deeply");
     if (at.parent == f) return;
   }
@@ -96,7 +99,8 @@ Vector<DatumPtr> Loader::include(const DatumPtr& form) {
   Span span = items[1]->span;
   check_name(items[1]->text(), span);
   FileLocation location = beside(names_.locations[form->span.file], items[1]->text(), form->span.file);
-  if (options_.files == nullptr) complain(span, fmt::format("cannot read '{}': this program is given no files", name_of(location)));
+  if (options_.files == nullptr)
+    complain(span, fmt::format("cannot read '{}': this program is given no files", name_of(location)));
   check_circle(location, span);
   auto text = file_text(location, span);
   if (!text) complain(span, fmt::format("cannot read '{}'", name_of(location)));

@@ -85,7 +85,8 @@ public:
         ordering_(options.forget_ordering) {
     arena_.add(addresses_.begin(), addresses_.bytes());
   }
-  // All streams have come to their ends before the first of them goes. Nobody looks at results any more, so what is queued stops soon.
+  // All streams have come to their ends before the first of them goes. Nobody looks at results any more, so what is queued stops
+  // soon.
   ~EmulatedDevice() override {
     for (Stream& stream : streams_) stream.end();
     drain();

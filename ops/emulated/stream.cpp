@@ -115,8 +115,8 @@ void Stream::perform(Work& work, Streams& all, Faults& faults) {
     scratch_peak_.store(std::max(scratch_peak(), meter_.peak()), std::memory_order_relaxed);
   } catch (const Cancelled&) { // the device goes, and nobody looks at results any more
   } catch (const ScratchExceeded& e) {
-    faults.note_memory(fmt::format("{}: {} bytes of scratch memory wanted, but {} were left of the budget when it was queued", work.name,
-                                   e.bytes, work.scratch_limit));
+    faults.note_memory(fmt::format("{}: {} bytes of scratch memory wanted, but {} were left of the budget when it was queued",
+                                   work.name, e.bytes, work.scratch_limit));
   } catch (const std::exception& e) { // against the contract of kernels, but it must not get lost
     faults.note(fmt::format("{}: {}", work.name, e.what()));
   }

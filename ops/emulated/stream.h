@@ -67,7 +67,8 @@ public:
   void wait_until_not_full(const Meter* meter);
   // After that wait.
   void push(Work work);
-  // May be called from any thread: waits until that piece of work has been done. Throws Cancelled if there is a meter and it says so.
+  // May be called from any thread: waits until that piece of work has been done. Throws Cancelled if there is a meter and it says
+  // so.
   void wait_for(Ticket ticket, const Meter* meter = nullptr);
   Ticket done() const { return done_.load(std::memory_order_relaxed); }
   // The most bytes of scratch memory that a kernel of this stream has had at once.

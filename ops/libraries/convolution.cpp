@@ -5,8 +5,8 @@
 // circle: with channels closest, that one is the faster primitive.
 #include "ops/libraries/convolution.h"
 
-#include "ops/libraries/onednn.h"
 #include "ops/libraries/headroom.h"
+#include "ops/libraries/onednn.h"
 #include "ops/libraries/weight_order.h"
 
 #include <dnnl.hpp>
@@ -23,9 +23,9 @@ namespace {
 
 using cairn::ops::math::describe;
 using cairn::ops::math::describe_gradient;
+using cairn::ops::math::Headroom;
 using cairn::ops::math::layout_of;
 using cairn::ops::math::PlainWeights;
-using cairn::ops::math::Headroom;
 using cairn::ops::math::WeightOrder;
 using dnnl::memory;
 constexpr std::size_t kMostKept = 512; // primitives
@@ -35,7 +35,7 @@ struct Prepared {
   dnnl::primitive primitive;
   memory::desc small, large, weights, plain_weights, bias, scratchpad;
   std::optional<cairn::ops::math::WeightOrder> order; // one that is brought about here
-  bool turned = false;                           // what is large is made by turned windows
+  bool turned = false;                                // what is large is made by turned windows
 };
 
 const dnnl::engine& engine() {

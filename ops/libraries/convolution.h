@@ -12,8 +12,8 @@ extern "C" {
 typedef enum cairn_math_written { CAIRN_MATH_TO_SMALL, CAIRN_MATH_TO_LARGE, CAIRN_MATH_TO_WEIGHTS } cairn_math_written;
 
 /* f32. Windows at the positions of `small` slide over `large`; both lie with channels closest, without gaps. Weights are
-   [small_channels, large_channels / groups, kernel...], row-major. Of the sizes the last `axes` count, the others are not looked at
-   but are part of what a kept primitive is known by. */
+   [small_channels, large_channels / groups, kernel...], row-major. Of the sizes the last `axes` count, the others are not looked
+   at but are part of what a kept primitive is known by. */
 typedef struct cairn_math_convolution {
   cairn_math_written kind;
   int axes;
@@ -30,13 +30,13 @@ typedef struct cairn_math_convolution {
 int64_t cairn_math_arranged_bytes(const cairn_math_convolution* call);
 /* Whether the weights that were arranged for the one serve the other. */
 int cairn_math_same_order(const cairn_math_convolution* one, const cairn_math_convolution* other);
-/* Brings the weights of small channels [begin, end), or groups if there are several, multiples of CAIRN_MATH_CHANNELS or the end, from
-   weights_data to arranged; of kind CAIRN_MATH_TO_WEIGHTS the other way. Not 0: not done. */
+/* Brings the weights of small channels [begin, end), or groups if there are several, multiples of CAIRN_MATH_CHANNELS or the end,
+   from weights_data to arranged; of kind CAIRN_MATH_TO_WEIGHTS the other way. Not 0: not done. */
 #define CAIRN_MATH_CHANNELS 64
 int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_t end);
 
-/* What cairn_math_convolve needs beside the operands: the caller's, since memory that threads of a loaded module keep is nobody's when
-   they end. */
+/* What cairn_math_convolve needs beside the operands: the caller's, since memory that threads of a loaded module keep is nobody's
+   when they end. */
 int64_t cairn_math_scratch_bytes(const cairn_math_convolution* call);
 /* In the calling thread alone; several may call at once. Not 0: not done. */
 int cairn_math_convolve(const cairn_math_convolution* call);

@@ -1,5 +1,6 @@
-// Headroom for a call of a library, asked for before it. oneDNN reads and writes through what it got where it got no memory, OpenMP's
-// library ends the process, OpenBLAS asks again without end, and none of them can be told otherwise. Where addresses are limited
+// Headroom for a call of a library, asked for before it. oneDNN reads and writes through what it got where it got no memory,
+// OpenMP's library ends the process, OpenBLAS asks again without end, and none of them can be told otherwise. Where addresses are
+// limited
 // (`ulimit -v`, `ulimit -d`) a call is made only if so many are left as it takes at most; elsewhere the system gives addresses in
 // any case, and nothing is asked. What is left is read from the system: to try would take it from the calls of other threads for
 // a moment.

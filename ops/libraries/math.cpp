@@ -2,8 +2,8 @@
 // divide the work, so there is one set of threads, and none that spins.
 #include "ops/libraries/math.h"
 
-#include "ops/libraries/onednn.h"
 #include "ops/libraries/headroom.h"
+#include "ops/libraries/onednn.h"
 
 #include <cblas.h>
 #include <dnnl.hpp>
@@ -86,9 +86,14 @@ int gemm(const cairn_math_gemm* call) {
   return 1;
 }
 
-constexpr cairn_math kMath = {
-    CAIRN_MATH_VERSION, gemm, has_bf16, cairn_math_scratch_bytes, cairn_math_convolve, cairn_math_arranged_bytes, cairn_math_same_order,
-    cairn_math_arrange};
+constexpr cairn_math kMath = {CAIRN_MATH_VERSION,
+                              gemm,
+                              has_bf16,
+                              cairn_math_scratch_bytes,
+                              cairn_math_convolve,
+                              cairn_math_arranged_bytes,
+                              cairn_math_same_order,
+                              cairn_math_arrange};
 
 } // namespace
 

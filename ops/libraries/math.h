@@ -1,6 +1,6 @@
-/* What the module cairn_math gives: products of matrices from oneDNN and OpenBLAS, convolutions. It is loaded when the first large one is asked
-   for, because loading these libraries takes longer than most programs run, and Cairn works without it. Only these headers are
-   shared; both sides check the version. */
+/* What the module cairn_math gives: products of matrices from oneDNN and OpenBLAS, convolutions. It is loaded when the first
+   large one is asked for, because loading these libraries takes longer than most programs run, and Cairn works without it. Only
+   these headers are shared; both sides check the version. */
 #ifndef CAIRN_OPS_LIBRARIES_MATH_H
 #define CAIRN_OPS_LIBRARIES_MATH_H
 
@@ -16,8 +16,9 @@ extern "C" {
 
 typedef enum cairn_math_type { CAIRN_MATH_F32, CAIRN_MATH_F64, CAIRN_MATH_BF16 } cairn_math_type;
 
-/* c [m, n] = a [m, k] b [k, n], all row-major with rows `ld` elements apart; a transposed operand lies as its transpose. What a call needs beside
-   operands, if it is more for larger operands, it takes from `lend`: memory until it returns, 64-byte aligned; null: there is none. */
+/* c [m, n] = a [m, k] b [k, n], all row-major with rows `ld` elements apart; a transposed operand lies as its transpose. What a
+   call needs beside operands, if it is more for larger operands, it takes from `lend`: memory until it returns, 64-byte aligned;
+   null: there is none. */
 typedef struct cairn_math_gemm {
   cairn_math_type type;
   int64_t m, n, k;

@@ -11,7 +11,9 @@ namespace cairn::ops {
 
 namespace {
 
-std::int64_t item(const Attributes& attributes, std::size_t n, int i) { return attributes[n].list()[static_cast<std::size_t>(i)]; }
+std::int64_t item(const Attributes& attributes, std::size_t n, int i) {
+  return attributes[n].list()[static_cast<std::size_t>(i)];
+}
 
 // A number for each axis.
 void check_each_axis(const Call& call, std::size_t n) {
@@ -58,10 +60,12 @@ void stack_kernel(const KernelCall& call) {
 void stack_vjp(const VjpCall& call) {
   for (unsigned i = 0; i < call.inputs.size(); ++i) {
     if (!rules::wanted(call, i)) continue;
-    const Tensor part = call.runtime.apply(OperatorId::narrow, {call.cotangents[0]},
-                                           rules::attributes({call.attributes[0], Attribute::of_integer(i), Attribute::of_integer(1)}));
+    const Tensor part =
+        call.runtime.apply(OperatorId::narrow, {call.cotangents[0]},
+                           rules::attributes({call.attributes[0], Attribute::of_integer(i), Attribute::of_integer(1)}));
     call.results[i] = rules::fit(
-        call.runtime, call.runtime.apply(OperatorId::view, {part}, rules::attributes({Attribute::of_list(call.inputs[i].shape.sizes())})),
+        call.runtime,
+        call.runtime.apply(OperatorId::view, {part}, rules::attributes({Attribute::of_list(call.inputs[i].shape.sizes())})),
         call.inputs[i]);
   }
 }
@@ -133,8 +137,9 @@ template <Cut (*cut_of)(const Call&)> void cut_vjp(const VjpCall& call) {
   const Cut cut = cut_of(Call{call.op, call.inputs, call.attributes, nullptr});
   Shape behind = shape;
   for (int i = 0; i < shape.rank(); ++i) behind[i] = shape[i] - cut.starts[i] - cut.sizes[i];
-  call.results[0] = call.runtime.apply(OperatorId::pad, {call.cotangents[0]},
-                                       rules::attributes({Attribute::of_list(cut.starts.sizes()), Attribute::of_list(behind.sizes())}));
+  call.results[0] =
+      call.runtime.apply(OperatorId::pad, {call.cotangents[0]},
+                         rules::attributes({Attribute::of_list(cut.starts.sizes()), Attribute::of_list(behind.sizes())}));
 }
 
 // --- slice: a view
@@ -217,7 +222,9 @@ void tile_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   Tensor c = call.cotangents[0];
   Shape shape = c.shape;
-  auto seen = [&](const Shape& as) { c = call.runtime.apply(OperatorId::view, {c}, rules::attributes({Attribute::of_list(as.sizes())})); };
+  auto seen = [&](const Shape& as) {
+    c = call.runtime.apply(OperatorId::view, {c}, rules::attributes({Attribute::of_list(as.sizes())}));
+  };
   for (int i = 0; i < shape.rank(); ++i) {
     const std::int64_t times = item(call.attributes, 0, i);
     if (times == 1) continue;

@@ -1,5 +1,5 @@
-// Vectors with a number for each channel, beside tensors whose channels are on axis 1: what forward rules over space are made of, since a
-// rule that composes terms does not know how many axes they have.
+// Vectors with a number for each channel, beside tensors whose channels are on axis 1: what forward rules over space are made of,
+// since a rule that composes terms does not know how many axes they have.
 #include "ops/cpu/loops/copy.h"
 #include "ops/cpu/reduce/reduce.h"
 #include "ops/operators/definitions.h"
@@ -36,14 +36,13 @@ Tensor view_along_channels(const Call& call, const ResultType& result) {
 
 void along_channels_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0))
-    call.results[0] =
-        call.runtime.apply(OperatorId::view, {call.cotangents[0]}, rules::attributes({Attribute::of_list(call.inputs[0].shape.sizes())}));
+    call.results[0] = call.runtime.apply(OperatorId::view, {call.cotangents[0]},
+                                         rules::attributes({Attribute::of_list(call.inputs[0].shape.sizes())}));
 }
 
 // Linear in the vector alone.
 void along_channels_jvp(const JvpCall& call) {
-  if (call.tangents[0] != nullptr)
-    call.results[0] = apply(OperatorId::along_channels, {*call.tangents[0], call.inputs[1]});
+  if (call.tangents[0] != nullptr) call.results[0] = apply(OperatorId::along_channels, {*call.tangents[0], call.inputs[1]});
 }
 
 void infer_channel_mean(const Call& call, ResultTypes& results) {
@@ -69,7 +68,8 @@ void channel_mean_vjp(const VjpCall& call) {
   const Shape& shape = call.inputs[0].shape;
   const double count = static_cast<double>(shape.elements()) / static_cast<double>(std::max<std::int64_t>(1, shape[1]));
   const Tensor part = call.runtime.apply(OperatorId::div, {call.cotangents[0], weak_number(count, false)});
-  const Tensor column = call.runtime.apply(OperatorId::view, {part}, rules::attributes({Attribute::of_list(beside(part.shape, shape).sizes())}));
+  const Tensor column =
+      call.runtime.apply(OperatorId::view, {part}, rules::attributes({Attribute::of_list(beside(part.shape, shape).sizes())}));
   call.results[0] = call.runtime.apply(OperatorId::expand, {column}, rules::attributes({Attribute::of_list(shape.sizes())}));
 }
 

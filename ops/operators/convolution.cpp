@@ -1,4 +1,5 @@
-// Convolution, its transpose, and what their reverse rules need. The gradient by the input of one is the other, so three kernels do for all.
+// Convolution, its transpose, and what their reverse rules need. The gradient by the input of one is the other, so three kernels
+// do for all.
 #include "ops/cpu/spatial/convolution.h"
 
 #include "ops/operators/definitions.h"
@@ -43,8 +44,8 @@ cpu::Convolution check(const Call& call, bool transposed) {
   const bool ranks = w.rank() == x.rank();
   const bool meet = ranks && (transposed ? w[0] == x[1] : x[1] % c.groups == 0 && w[1] == x[1] / c.groups);
   if (!meet || w[0] % c.groups != 0 || (c.groups > w[0] && c.groups > 1))
-    throw OperatorError(fmt::format("{}: an input of shape {} and weights of shape {} do not go together{}", who, x.text(), w.text(),
-                                    c.groups == 1 ? "" : fmt::format(" in {} groups", c.groups)));
+    throw OperatorError(fmt::format("{}: an input of shape {} and weights of shape {} do not go together{}", who, x.text(),
+                                    w.text(), c.groups == 1 ? "" : fmt::format(" in {} groups", c.groups)));
   c.windows.kernel = spatial_sizes(w);
   for (const std::int64_t size : c.windows.kernel)
     if (size < 1 || size > INT_MAX) throw OperatorError(fmt::format("{}: weights of shape {} have no windows", who, w.text()));
@@ -59,8 +60,8 @@ void infer_convolve(const Call& call, ResultTypes& results) {
     std::int64_t& size = sizes[static_cast<std::size_t>(i)];
     size = c.windows.positions(i, size);
     if (size <= 0)
-      throw OperatorError(fmt::format("{}: windows of weights of shape {} do not fit into an input of shape {}", shown_name(call.op),
-                                      w.text(), x.text()));
+      throw OperatorError(fmt::format("{}: windows of weights of shape {} do not fit into an input of shape {}",
+                                      shown_name(call.op), w.text(), x.text()));
   }
   results[0].dtype = type_of_product(call.inputs[0], call.inputs[1]);
   results[0].shape = with_spatial(x[0], w[0], sizes, c.windows.axes);
@@ -87,9 +88,10 @@ void infer_transpose(const Call& call, ResultTypes& results) {
     const bool fits = sizes[i] > 0 && sizes[i] <= INT_MAX && added[i] < k.stride[i];
     sizes[i] = (sizes[i] - 1) * k.stride[i] - 2 * k.padding[i] + k.dilation[i] * (k.kernel[i] - 1) + added[i] + 1;
     if (!fits || sizes[i] <= 0)
-      throw OperatorError(fmt::format("{}: an input of shape {} and weights of shape {} do not give a result of positive size with this "
-                                      "stride, padding and {} added",
-                                      who, x.text(), w.text(), added[i]));
+      throw OperatorError(
+          fmt::format("{}: an input of shape {} and weights of shape {} do not give a result of positive size with this "
+                      "stride, padding and {} added",
+                      who, x.text(), w.text(), added[i]));
   }
   results[0].dtype = type_of_product(call.inputs[0], call.inputs[1]);
   results[0].shape = with_spatial(x[0], w[1] * c.groups, sizes, c.windows.axes);
@@ -144,11 +146,11 @@ Attributes with_sizes(const Attributes& attributes, const Shape& of) {
 void convolve_vjp(const VjpCall& call) {
   const Tensor &x = call.inputs[0], &w = call.inputs[1], &c = call.cotangents[0];
   if (rules::wanted(call, 0))
-    call.results[0] =
-        rules::fit(call.runtime, call.runtime.apply(OperatorId::convolve_vjp_input, {c, w}, with_sizes(call.attributes, x.shape)), x);
+    call.results[0] = rules::fit(
+        call.runtime, call.runtime.apply(OperatorId::convolve_vjp_input, {c, w}, with_sizes(call.attributes, x.shape)), x);
   if (rules::wanted(call, 1))
-    call.results[1] =
-        rules::fit(call.runtime, call.runtime.apply(OperatorId::convolve_vjp_weights, {c, x}, with_sizes(call.attributes, w.shape)), w);
+    call.results[1] = rules::fit(
+        call.runtime, call.runtime.apply(OperatorId::convolve_vjp_weights, {c, x}, with_sizes(call.attributes, w.shape)), w);
   if (call.inputs.size() > 2 && rules::wanted(call, 2)) {
     std::vector<std::int64_t> axes;
     for (int i = 0; i < c.rank(); ++i)
@@ -162,10 +164,11 @@ void transpose_vjp(const VjpCall& call) {
   const Tensor &x = call.inputs[0], &w = call.inputs[1], &c = call.cotangents[0];
   Attributes same = call.attributes;
   same.values.resize(kSizes);
-  if (rules::wanted(call, 0)) call.results[0] = rules::fit(call.runtime, call.runtime.apply(OperatorId::convolve, {c, w}, same), x);
+  if (rules::wanted(call, 0))
+    call.results[0] = rules::fit(call.runtime, call.runtime.apply(OperatorId::convolve, {c, w}, same), x);
   if (rules::wanted(call, 1))
-    call.results[1] =
-        rules::fit(call.runtime, call.runtime.apply(OperatorId::convolve_vjp_weights, {x, c}, with_sizes(call.attributes, w.shape)), w);
+    call.results[1] = rules::fit(
+        call.runtime, call.runtime.apply(OperatorId::convolve_vjp_weights, {x, c}, with_sizes(call.attributes, w.shape)), w);
 }
 
 void with_bias_jvp(const JvpCall& call) {

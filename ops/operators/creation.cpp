@@ -1,6 +1,6 @@
 // New tensors: of one number, of random numbers.
-#include "ops/cpu/loops/copy.h"
 #include "ops/cpu/elements/random.h"
+#include "ops/cpu/loops/copy.h"
 #include "ops/operators/definitions.h"
 #include "ops/operators/registry.h"
 

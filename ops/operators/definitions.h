@@ -40,10 +40,11 @@ void infer_same(const Call& call, ResultTypes& results);
 Tensor zeros(Runtime& runtime, const Tensor& like, const Shape& shape);
 // Has this operand a derivative that is wanted now, with a cotangent of the first output?
 bool wanted(const VjpCall& call, unsigned input);
-// An operator on the cotangent of the first output, which is not looked at again, and more; in the cotangent's memory if that is to be had.
+// An operator on the cotangent of the first output, which is not looked at again, and more; in the cotangent's memory if that is
+// to be had.
 Tensor over_cotangent(const VjpCall& call, OperatorId op, std::initializer_list<Tensor> more, const Attributes& attributes = {});
-// Puts the cotangent of the first output, which was taken out of `given`, back there because work was stopped: the sweep will begin
-// this record again with it.
+// Puts the cotangent of the first output, which was taken out of `given`, back there because work was stopped: the sweep will
+// begin this record again with it.
 void give_back(const VjpCall& call, Tensor& cotangent);
 // A cotangent as computed in the shape and type of the result, brought to those of an input: summed where that was stretched.
 Tensor fit(Runtime& runtime, Tensor cotangent, const Tensor& input);

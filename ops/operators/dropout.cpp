@@ -1,7 +1,7 @@
 // Dropout. What is left is a function of the key and the index alone, so a step that runs again drops the same elements, and the
 // reverse rule is the operator itself on the cotangent: no mask is kept.
-#include "ops/cpu/loops/groups.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/groups.h"
 #include "ops/operators/definitions.h"
 #include "ops/operators/registry.h"
 #include "ops/random.h"

@@ -118,7 +118,8 @@ constinit const Definition embedding = {.infer = infer_embedding,
                                         .vjp = embedding_vjp_rule,
                                         .keep = keep_input(1),
                                         .indices = rows_of_table};
-constinit const Definition embedding_vjp = {.infer = infer_embedding_vjp, .kernel = cpu::embedding_vjp, .indices = rows_of_result};
+constinit const Definition embedding_vjp = {
+    .infer = infer_embedding_vjp, .kernel = cpu::embedding_vjp, .indices = rows_of_result};
 constinit const Definition gather = {
     .infer = infer_gather, .kernel = cpu::gather, .vjp = gather_vjp, .keep = keep_input(1), .indices = along_axis};
 constinit const Definition scatter_add = {.infer = infer_scatter_add,

@@ -49,11 +49,11 @@ void concat_vjp(const VjpCall& call) {
   for (unsigned i = 0; i < call.inputs.size(); ++i) {
     const std::int64_t count = call.inputs[i].shape[axis];
     if (rules::wanted(call, i))
-      call.results[i] =
-          rules::fit(call.runtime,
-                     call.runtime.apply(OperatorId::narrow, {call.cotangents[0]},
-                                        rules::attributes({Attribute::of_integer(axis), Attribute::of_integer(at), Attribute::of_integer(count)})),
-                     call.inputs[i]);
+      call.results[i] = rules::fit(call.runtime,
+                                   call.runtime.apply(OperatorId::narrow, {call.cotangents[0]},
+                                                      rules::attributes({Attribute::of_integer(axis), Attribute::of_integer(at),
+                                                                         Attribute::of_integer(count)})),
+                                   call.inputs[i]);
     at += count;
   }
 }

@@ -200,7 +200,8 @@ void permute_vjp(const VjpCall& call) {
   const Order order = order_of_permute(Call{call.op, call.inputs, call.attributes, nullptr});
   Shape back = call.inputs[0].shape;
   for (int i = 0; i < back.rank(); ++i) back[order[static_cast<std::size_t>(i)]] = i;
-  call.results[0] = call.runtime.apply(OperatorId::permute, {call.cotangents[0]}, rules::attributes({Attribute::of_list(back.sizes())}));
+  call.results[0] =
+      call.runtime.apply(OperatorId::permute, {call.cotangents[0]}, rules::attributes({Attribute::of_list(back.sizes())}));
 }
 
 // --- narrow
@@ -233,8 +234,9 @@ void narrow_vjp(const VjpCall& call) {
   for (int i = 0; i < shape.rank(); ++i) before[i] = behind[i] = 0;
   before[axis] = first;
   behind[axis] = shape[axis] - first - count;
-  call.results[0] = call.runtime.apply(OperatorId::pad, {call.cotangents[0]},
-                                       rules::attributes({Attribute::of_list(before.sizes()), Attribute::of_list(behind.sizes())}));
+  call.results[0] =
+      call.runtime.apply(OperatorId::pad, {call.cotangents[0]},
+                         rules::attributes({Attribute::of_list(before.sizes()), Attribute::of_list(behind.sizes())}));
 }
 
 // --- expand

@@ -31,8 +31,8 @@ void infer_vjp(const Call& call, ResultTypes& results) {
 template <OperatorId kernel> void mean_loss_vjp(const VjpCall& call) {
   for (unsigned i = 0; i < 2; ++i) {
     if (!rules::wanted(call, i)) continue;
-    const Tensor made =
-        call.runtime.apply(kernel, {call.cotangents[0], call.inputs[0], call.inputs[1]}, rules::attributes({Attribute::of_integer(i)}));
+    const Tensor made = call.runtime.apply(kernel, {call.cotangents[0], call.inputs[0], call.inputs[1]},
+                                           rules::attributes({Attribute::of_integer(i)}));
     call.results[i] = rules::fit(call.runtime, made, call.inputs[i]);
   }
 }
@@ -69,8 +69,8 @@ void cross_entropy_vjp_rule(const VjpCall& call) {
 void cross_entropy_jvp(const JvpCall& call) {
   const Term &x = call.inputs[0], &t = *call.tangents[0];
   const Attributes last = rules::attributes({Attribute::of_list({1})}), column = rules::attributes({Attribute::of_list({-1, 1})});
-  const Term chosen =
-      apply(OperatorId::gather, {t, apply(OperatorId::view, {call.inputs[1]}, column)}, rules::attributes({Attribute::of_integer(1)}));
+  const Term chosen = apply(OperatorId::gather, {t, apply(OperatorId::view, {call.inputs[1]}, column)},
+                            rules::attributes({Attribute::of_integer(1)}));
   const Term expected = apply(OperatorId::sum, {apply(OperatorId::softmax, {x}) * t}, last);
   call.results[0] = apply(OperatorId::mean, {expected - apply(OperatorId::sum, {chosen}, last)});
 }

@@ -39,8 +39,8 @@ template <OperatorId id> Normalization read(const Attributes& attributes, int ax
 
 // The kind as attributes of internal operators: kind, groups, centred, epsilon.
 Attributes written(const Normalization& n) {
-  return rules::attributes(
-      {Attribute::of_integer(static_cast<std::int64_t>(n.kind)), Attribute::of_integer(n.groups), Attribute::of_flag(n.centred), Attribute::of_number(n.epsilon)});
+  return rules::attributes({Attribute::of_integer(static_cast<std::int64_t>(n.kind)), Attribute::of_integer(n.groups),
+                            Attribute::of_flag(n.centred), Attribute::of_number(n.epsilon)});
 }
 Normalization read_written(const Attributes& attributes, int axes_of_scale) {
   Normalization n;

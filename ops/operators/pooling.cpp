@@ -69,9 +69,7 @@ template <Infer infer> void infer_pick(const Call& call, ResultTypes& results) {
   infer(call, results);
 }
 
-void infer_max_vjp(const Call& call, ResultTypes& results) {
-  set(results, call, spatial_sizes(call.inputs[1].shape));
-}
+void infer_max_vjp(const Call& call, ResultTypes& results) { set(results, call, spatial_sizes(call.inputs[1].shape)); }
 
 template <std::size_t attribute> void infer_sizes(const Call& call, ResultTypes& results) {
   const std::string_view who = shown_name(call.op);
@@ -112,8 +110,8 @@ void average_vjp(const VjpCall& call) {
   Attributes attributes = call.attributes;
   attributes.values.resize(kSizes);
   attributes.values.push_back(spatial(call.inputs[0].shape));
-  call.results[0] =
-      rules::fit(call.runtime, call.runtime.apply(OperatorId::average_pool_vjp, {call.cotangents[0]}, attributes), call.inputs[0]);
+  call.results[0] = rules::fit(call.runtime, call.runtime.apply(OperatorId::average_pool_vjp, {call.cotangents[0]}, attributes),
+                               call.inputs[0]);
 }
 
 void adaptive_vjp(const VjpCall& call) {
@@ -128,11 +126,10 @@ Cost cost(const Call& call, const ResultTypes& results) {
   const auto n = static_cast<double>(call.inputs[0].elements()), m = static_cast<double>(results.types[0].shape.elements());
   double window = 1;
   if (call.op.signature.letters().find('l') != std::string_view::npos && is_present(call.attributes, kKernel))
-    for (const std::int64_t size :
-         spatial_attribute("pool", "sizes", call.attributes, kKernel, call.inputs[0].rank() - 2, 1, 0))
+    for (const std::int64_t size : spatial_attribute("pool", "sizes", call.attributes, kKernel, call.inputs[0].rank() - 2, 1, 0))
       window *= static_cast<double>(size);
-  return Cost{std::max(n, window * std::min(n, m)),
-              n * static_cast<double>(bytes_of(call.inputs[0].dtype)) + m * static_cast<double>(bytes_of(results.types[0].dtype))};
+  return Cost{std::max(n, window * std::min(n, m)), n * static_cast<double>(bytes_of(call.inputs[0].dtype)) +
+                                                        m * static_cast<double>(bytes_of(results.types[0].dtype))};
 }
 
 constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jvp jvp = nullptr, std::uint32_t keep = 0) {
@@ -149,7 +146,8 @@ constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, J
 // The largest, and what is picked where it is.
 template <unsigned x, bool adaptive> constexpr Definition definition_of_max() {
   using O = OperatorId;
-  constexpr O reverse = adaptive ? O::adaptive_max_pool_vjp : O::max_pool_vjp, pick = adaptive ? O::adaptive_pick_max : O::pick_max;
+  constexpr O reverse = adaptive ? O::adaptive_max_pool_vjp : O::max_pool_vjp,
+              pick = adaptive ? O::adaptive_pick_max : O::pick_max;
   constexpr Infer infer = adaptive ? infer_sizes<0> : infer_pool;
   constexpr cpu::MaxPool what = x == 0 ? cpu::MaxPool::value : cpu::MaxPool::pick;
   return definition(x == 0 ? infer : infer_pick<infer>, max_kernel<what, adaptive>, max_vjp<x, reverse>, max_jvp<x, pick>,

@@ -1,12 +1,12 @@
 // Reductions over axes, and the reverse of broadcasting.
 #include "ops/operators/reductions.h"
 #include "ops/convert.h"
+#include "ops/cpu/device/pace.h"
+#include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/copy.h"
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/loops/groups.h"
-#include "ops/cpu/device/pace.h"
 #include "ops/cpu/reduce/reduce.h"
-#include "ops/cpu/device/workers.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 #include "ops/pointwise.h"
@@ -167,8 +167,7 @@ template <class T, class F> void mask_first(const KernelCall& call, Mask mask) {
                                       static_cast<const char*>(in.data) + (at + j * stride) * bytes_of(in.dtype), stride, n);
                             for (std::int64_t k = 0; k < n; ++k) {
                               const bool first = row == 0 && j == 0 && k == 0;
-                              if (!first && pointwise::equal(F::template choice<T>(best, staged[k], T(1), T(0)), T(1)))
-                                continue;
+                              if (!first && pointwise::equal(F::template choice<T>(best, staged[k], T(1), T(0)), T(1))) continue;
                               best = staged[k];
                               best_to = at_to + (j + k) * stride_out;
                             }
@@ -238,8 +237,8 @@ void sum_to_kernel(const KernelCall& call) {
 
 void sum_to_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0))
-    call.results[0] =
-        call.runtime.apply(OperatorId::expand, {call.cotangents[0]}, rules::attributes({Attribute::of_list(call.inputs[0].shape.sizes())}));
+    call.results[0] = call.runtime.apply(OperatorId::expand, {call.cotangents[0]},
+                                         rules::attributes({Attribute::of_list(call.inputs[0].shape.sizes())}));
 }
 
 constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp) {

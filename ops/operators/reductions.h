@@ -8,7 +8,8 @@ namespace cairn::ops::rules {
 
 using Mask = unsigned; // a bit for each axis that is reduced
 
-// By the operands "lb" that every reduction starts with: which axes, all if none are given, and whether they are kept with size 1.
+// By the operands "lb" that every reduction starts with: which axes, all if none are given, and whether they are kept with
+// size 1.
 Mask axes_of(std::string_view who, const Attributes& attributes, int rank);
 bool keeps_axes(const Attributes& attributes);
 // The operand's shape with the axes of the mask of size 1, or gone.

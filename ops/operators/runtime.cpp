@@ -1,8 +1,8 @@
 // Applying operators: shape rule, storage or view, launch. And elements in and out of the host's memory.
+#include "ops/operators/runtime.h"
 #include "ops/convert.h"
 #include "ops/operator_ids.h"
 #include "ops/operators/registry.h"
-#include "ops/operators/runtime.h"
 
 #include <fmt/format.h>
 
@@ -180,11 +180,13 @@ public:
   void add(const Tensor& operand) {
     if (operand.weak) return;
     std::uint64_t bytes = 0;
-    over_ |= __builtin_mul_overflow(static_cast<std::uint64_t>(operand.elements()), static_cast<std::uint64_t>(bytes_of(operand.dtype)), &bytes);
+    over_ |= __builtin_mul_overflow(static_cast<std::uint64_t>(operand.elements()),
+                                    static_cast<std::uint64_t>(bytes_of(operand.dtype)), &bytes);
     over_ |= __builtin_add_overflow(sum_, bytes, &sum_);
   }
   void add(const Size& result) {
-    over_ |= __builtin_add_overflow(sum_, static_cast<std::uint64_t>(result.elements) + static_cast<std::uint64_t>(result.bytes), &sum_);
+    over_ |= __builtin_add_overflow(sum_, static_cast<std::uint64_t>(result.elements) + static_cast<std::uint64_t>(result.bytes),
+                                    &sum_);
   }
   std::uint64_t work() const { return over_ ? kMostWork : std::min(sum_, kMostWork); }
 
@@ -370,13 +372,15 @@ Tensor Runtime::empty(DType dtype, const Shape& shape, Device& device) {
 namespace {
 
 // Memory of ours with no more than so many references.
-bool only_by(const Tensor& t, std::uint32_t references) { return t.storage && t.storage->count == references && t.storage->release == nullptr; }
+bool only_by(const Tensor& t, std::uint32_t references) {
+  return t.storage && t.storage->count == references && t.storage->release == nullptr;
+}
 
 } // namespace
 
-// Never cancelled: cotangents are added to one after the other, and none may be added twice. It takes as long as memory that exists does.
-// The layout is that of `to` wherever it can be, whoever else has the memory: orders of later sums hang on it, and may not hang on counts of
-// references.
+// Never cancelled: cotangents are added to one after the other, and none may be added twice. It takes as long as memory that
+// exists does. The layout is that of `to` wherever it can be, whoever else has the memory: orders of later sums hang on it, and
+// may not hang on counts of references.
 void Runtime::accumulate(Tensor& to, Tensor from) {
   const bool fits = to.storage && to.dense() && to.device() == from.device() && to.dtype == promoted(to.dtype, from.dtype) &&
                     (to.shape == from.shape || broadcast("+", to.shape, from.shape) == to.shape);

@@ -17,9 +17,9 @@ public:
   Device& default_device() const { return *default_; }
   void set_default_device(Device& device) { default_ = &device; }
 
-  // Applies an operator. inputs[i] may be consumed: given up by the caller, so that its memory may be used again if nobody else has it
-  // (the span is written). How many results there are; `outputs` has room for kMostResults, or for as many as there must be. Throws
-  // OperatorError, or what making storage throws; nothing has changed then.
+  // Applies an operator. inputs[i] may be consumed: given up by the caller, so that its memory may be used again if nobody else
+  // has it (the span is written). How many results there are; `outputs` has room for kMostResults, or for as many as there must
+  // be. Throws OperatorError, or what making storage throws; nothing has changed then.
   unsigned apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed, const Attributes& attributes,
                  std::span<Tensor> outputs);
   // For rules: one result, nothing consumed.
@@ -33,10 +33,10 @@ public:
 
   // Elements of the host's: row-major, so many bytes; read waits for what is queued.
   Tensor from_host(DType dtype, const Shape& shape, Device& device, const void* data);
-  void read(const Tensor& t, void* data);  // row-major
+  void read(const Tensor& t, void* data); // row-major
   // As doubles, row-major.
   std::vector<double> read_numbers(const Tensor& t);
-  double read_number(const Tensor& t);     // of one element
+  double read_number(const Tensor& t); // of one element
   Tensor to_device(const Tensor& t, Device& device);
   // The operator cast.
   Tensor cast(const Tensor& t, DType type);

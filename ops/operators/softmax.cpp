@@ -15,7 +15,7 @@ namespace {
 int axis_of(std::string_view who, const Attributes& attributes, const Shape& shape) {
   if (shape.rank() == 0) throw OperatorError(fmt::format("{}: a tensor of shape {} has no axis", who, shape.text()));
   return attributes.values.empty() || !attributes[0].present() ? shape.rank() - 1
-                                                             : axis_in(who, attributes[0].integer(), shape.rank());
+                                                               : axis_in(who, attributes[0].integer(), shape.rank());
 }
 
 void infer_softmax(const Call& call, ResultTypes& results) {

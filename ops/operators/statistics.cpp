@@ -4,9 +4,9 @@
 #include "ops/cpu/normalize/softmax.h"
 #include "ops/operators/registry.h"
 
+#include "ops/norm_powers.h"
 #include "ops/operators/directions.h"
 #include "ops/operators/reductions.h"
-#include "ops/norm_powers.h"
 
 #include <fmt/format.h>
 
@@ -95,8 +95,8 @@ void norm_vjp_kernel(const KernelCall& call) { cpu::norm_vjp(call, mask_of(call,
 // Of the type of t.
 Term constant_like(const Term& t, double number) { return where(less(t, t), t, number); }
 
-// A power of two for each norm, by which it and its elements, and products of these and tangents, come into the range of the type; 1 where norms
-// are neither large nor small. What a type does not have, infinity and 0 in its place, is never chosen.
+// A power of two for each norm, by which it and its elements, and products of these and tangents, come into the range of the
+// type; 1 where norms are neither large nor small. What a type does not have, infinity and 0 in its place, is never chosen.
 Term scale_of(const Term& norm) {
   const Term one = constant_like(norm, 1.0);
   Term scale = one;
@@ -112,7 +112,9 @@ Term least_power(const Term& norm) {
   return where(equal(least, 0.0), kLeastNormPower<float>, least);
 }
 // 1 where a norm is differentiated by powers of elements.
-Term by_powers(const Term& norm, double p) { return by_powers_of_norm<Term>(pow(norm, p - 1), least_power(norm), constant_like(norm, 1.0), constant_like(norm, 0.0)); }
+Term by_powers(const Term& norm, double p) {
+  return by_powers_of_norm<Term>(pow(norm, p - 1), least_power(norm), constant_like(norm, 1.0), constant_like(norm, 0.0));
+}
 
 // The same norm, with the axes kept.
 Attributes axes_alone_of_norm(const Attributes& attributes) {
@@ -128,11 +130,13 @@ void norm_jvp(const JvpCall& call) {
   const Term there = where(equal(y, 0.0), 1.0, y), all = apply(OperatorId::norm, {x}, axes_alone_of_norm(call.attributes));
   if (p == 2) {
     const Term scale = scale_of(all);
-    call.results[0] = where(equal(y, 0.0), 0.0, sum(x * scale * t, call) / (there * sum(scale, call))); // of one number for each norm
+    call.results[0] =
+        where(equal(y, 0.0), 0.0, sum(x * scale * t, call) / (there * sum(scale, call))); // of one number for each norm
     return;
   }
   const Term kept = where(equal(all, 0.0), 1.0, all), powers = by_powers(y, p);
-  const Term of_elements = sum(sign(x) * pow(where(by_powers(all, p), abs(x), 1.0), p - 1) * t, call) / pow(where(powers, there, 1.0), p - 1);
+  const Term of_elements =
+      sum(sign(x) * pow(where(by_powers(all, p), abs(x), 1.0), p - 1) * t, call) / pow(where(powers, there, 1.0), p - 1);
   const Term of_quotients = sum(where(equal(x, 0.0), 0.0, sign(x) * pow(abs(x) / kept, p - 1)) * t, call);
   call.results[0] = where(equal(y, 0.0), 0.0, where(powers, of_elements, of_quotients));
 }
@@ -212,7 +216,8 @@ void fused_vjp(const VjpCall& call) {
 
 void fused_jvp(const JvpCall& call) {
   const Term &y = call.outputs[0], moved = Term(call.attributes[0].number()) * *call.tangents[0];
-  call.results[0] = y * (moved - apply(OperatorId::sum, {y * moved}, attributes({Attribute::of_list({-1}), Attribute::of_flag(true)})));
+  call.results[0] =
+      y * (moved - apply(OperatorId::sum, {y * moved}, attributes({Attribute::of_list({-1}), Attribute::of_flag(true)})));
 }
 
 // Exponentials count as some twenty operations.

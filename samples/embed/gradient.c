@@ -2,7 +2,8 @@
  * under a schedule with few snapshots, in slices between which this program could do anything else, and compared with difference
  * quotients. Counters go to standard error.
  *
- *   cc -std=c11 gradient.c -o gradient $(pkg-config --cflags --libs cairn cairn_compiler) -lm -Wl,-rpath,$(pkg-config --variable=libdir cairn) */
+ *   cc -std=c11 gradient.c -o gradient $(pkg-config --cflags --libs cairn cairn_compiler) -lm -Wl,-rpath,$(pkg-config
+ * --variable=libdir cairn) */
 #include "cairn.h"
 #include "cairn_compiler.h"
 

@@ -3,7 +3,8 @@
  * it is an effect, so replays must not touch it. It is called once a measurement, and replays read what it gave from the log of
  * the run.
  *
- *   cc -std=c11 host.c -o host $(pkg-config --cflags --libs cairn cairn_compiler) -lm -Wl,-rpath,$(pkg-config --variable=libdir cairn) */
+ *   cc -std=c11 host.c -o host $(pkg-config --cflags --libs cairn cairn_compiler) -lm -Wl,-rpath,$(pkg-config --variable=libdir
+ * cairn) */
 #include "cairn.h"
 #include "cairn_compiler.h"
 

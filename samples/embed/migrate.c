@@ -2,7 +2,8 @@
  * state is written to a file, this program starts itself a second time with that file, and what both have printed together is
  * what one undisturbed run prints. The file holds the program too: the second process needs nothing else.
  *
- *   cc -std=c11 migrate.c -o migrate $(pkg-config --cflags --libs cairn cairn_compiler) -lm -Wl,-rpath,$(pkg-config --variable=libdir cairn) */
+ *   cc -std=c11 migrate.c -o migrate $(pkg-config --cflags --libs cairn cairn_compiler) -lm -Wl,-rpath,$(pkg-config
+ * --variable=libdir cairn) */
 #define _POSIX_C_SOURCE 200809L
 #include "cairn.h"
 #include "cairn_compiler.h"

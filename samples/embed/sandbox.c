@@ -2,7 +2,8 @@
  * has its own budgets of memory, output and steps. Some of them behave badly, and none of the others notices. All figures it
  * prints are exact: they are the same on every machine.
  *
- *   cc -std=c11 sandbox.c -o sandbox $(pkg-config --cflags --libs cairn cairn_compiler) -lm -Wl,-rpath,$(pkg-config --variable=libdir cairn) */
+ *   cc -std=c11 sandbox.c -o sandbox $(pkg-config --cflags --libs cairn cairn_compiler) -lm -Wl,-rpath,$(pkg-config
+ * --variable=libdir cairn) */
 #include "cairn.h"
 #include "cairn_compiler.h"
 

@@ -137,7 +137,8 @@ TEST_CASE("derivatives of a procedure, under any schedule, with the same bits") 
   };
   std::string expected = "(15.25 . #(3.0 -4.0 6.0))";
   CHECK(result(cairn_vm_begin_reverse(vm.vm, norm, x, cairn_integer(1))) == expected);
-  for (const char* schedule : {"tape", "bisection,base=16", "binomial,base=16,snapshots=2", "sqrt,base=16", "online,base=16", "auto"})
+  for (const char* schedule :
+       {"tape", "bisection,base=16", "binomial,base=16,snapshots=2", "sqrt,base=16", "online,base=16", "auto"})
     CHECK(result(cairn_vm_begin_checkpoint_reverse(vm.vm, norm, x, cairn_integer(1), schedule)) == expected);
   CHECK(result(cairn_vm_begin_checkpoint_reverse(vm.vm, norm, x, cairn_integer(1), nullptr)) == expected);
   CHECK(cairn_vm_begin_checkpoint_reverse(vm.vm, norm, x, cairn_integer(1), "sideways") == CAIRN_BAD_ARGUMENT);

@@ -61,8 +61,8 @@ cairn_status square_reverse(void* user, cairn_vm* vm, const cairn_value* argumen
   return made(vm, sizes, c, &cotangents[1]);
 }
 
-cairn_status square_forward(void* user, cairn_vm* vm, const cairn_value* arguments, size_t, cairn_value, const cairn_value* tangents,
-                            cairn_value* tangent) {
+cairn_status square_forward(void* user, cairn_vm* vm, const cairn_value* arguments, size_t, cairn_value,
+                            const cairn_value* tangents, cairn_value* tangent) {
   ++static_cast<Host*>(user)->forwards;
   double a = 0, at = 0;
   cairn_get_real(arguments[0], &a);
@@ -85,11 +85,13 @@ void provide(Vm& vm, Host& host) {
 }
 
 std::string output_of(const std::string& text, Host& host) {
-  return output_with(kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
+  return output_with(
+      kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
 }
 
 std::string error_of(const std::string& text, Host host = {}) {
-  return error_with(kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
+  return error_with(
+      kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
 }
 
 const std::string kDefine = "(define t (list->tensor '(1 2 3) 'f64))"
@@ -100,7 +102,8 @@ const std::string kDefine = "(define t (list->tensor '(1 2 3) 'f64))"
 
 TEST_CASE("an operator of the host computes, and its rules are used in both modes and under every schedule") {
   Host host;
-  CHECK(output_of("(write (tensor->list (scaled-square 2 (list->tensor '((1 2) (3 4)) 'f64))))", host) == "((2.0 8.0) (18.0 32.0))");
+  CHECK(output_of("(write (tensor->list (scaled-square 2 (list->tensor '((1 2) (3 4)) 'f64))))", host) ==
+        "((2.0 8.0) (18.0 32.0))");
   CHECK(output_of(kDefine + "(shown (*j f (cons 2 t) 1))", host) == "(1882.0 941.0 (4.0 80.0 1200.0))");
   for (const char* schedule : {"tape", "bisection,base=16", "binomial,base=16", "online,base=16", "auto"})
     CHECK(output_of(kDefine + "(shown (with-schedule \"" + schedule + "\" (lambda () (checkpoint-*j f (cons 2 t) 1))))", host) ==
@@ -113,11 +116,13 @@ TEST_CASE("an operator of the host computes, and its rules are used in both mode
 
 TEST_CASE("a long run through it keeps its bits when it is replayed, and goes through files") {
   Host host;
-  const std::string text = kDefine + "(define (chain p) (let loop ((i 0) (x (cdr p))) (if (= i 60) (sumall x) (loop (+ i 1) (scaled-square (car p) (+ .5 (* .1 x)))))))"
+  const std::string text = kDefine + "(define (chain p) (let loop ((i 0) (x (cdr p))) (if (= i 60) (sumall x) (loop (+ i 1) "
+                                     "(scaled-square (car p) (+ .5 (* .1 x)))))))"
                                      "(define x (cons .9 t))"
                                      "(define a (*j chain x 1))"
                                      "(define (under s) (with-schedule s (lambda () (checkpoint-*j chain x 1))))"
-                                     "(display (map (lambda (s) (equal? a (under s))) '(\"bisection,base=16\" \"binomial,base=16,snapshots=3\" \"online,base=16\")))";
+                                     "(display (map (lambda (s) (equal? a (under s))) '(\"bisection,base=16\" "
+                                     "\"binomial,base=16,snapshots=3\" \"online,base=16\")))";
   CHECK(output_of(text, host) == "(#t #t #t)");
 
   // In slices, each in a machine of its own.
@@ -154,7 +159,8 @@ cairn_status batch(void* user, cairn_vm* vm, const cairn_value*, size_t, cairn_v
   double n = ++static_cast<Host*>(user)->calls;
   cairn_value name = cairn_unspecified(), tensor = cairn_unspecified();
   std::string text = "batch " + std::to_string(static_cast<int>(n));
-  if (cairn_make_string(vm, text.data(), text.size(), &name) != CAIRN_OK || made(vm, {2, 2}, {n, n / 3, -n, 1}, &tensor) != CAIRN_OK)
+  if (cairn_make_string(vm, text.data(), text.size(), &name) != CAIRN_OK ||
+      made(vm, {2, 2}, {n, n / 3, -n, 1}, &tensor) != CAIRN_OK)
     return CAIRN_OVER_BUDGET;
   cairn_status status = cairn_make_pair(vm, name, tensor, value);
   cairn_value_release(vm, name);
@@ -165,9 +171,10 @@ cairn_status batch(void* user, cairn_vm* vm, const cairn_value*, size_t, cairn_v
 } // namespace
 
 TEST_CASE("tensors of the host are data: constants to derivatives, and called for once where they are effects") {
-  const std::string text = "(define (f w) (let loop ((i 0) (s 0.)) (if (= i 20) s (loop (+ i 1) (+ (* .5 s) (sumall (tanh (* w (cdr (batch))))))))))"
-                           "(define w (list->tensor '((.1 .2) (.3 .4)) 'f64))"
-                           "(write (let ((g (with-schedule \"SPEC\" (lambda () (checkpoint-*j f w 1))))) (list (car g) (tensor->list (cdr g)))))";
+  const std::string text =
+      "(define (f w) (let loop ((i 0) (s 0.)) (if (= i 20) s (loop (+ i 1) (+ (* .5 s) (sumall (tanh (* w (cdr (batch))))))))))"
+      "(define w (list->tensor '((.1 .2) (.3 .4)) 'f64))"
+      "(write (let ((g (with-schedule \"SPEC\" (lambda () (checkpoint-*j f w 1))))) (list (car g) (tensor->list (cdr g)))))";
   std::string first;
   for (const char* spec : {"tape", "bisection,base=16", "binomial,base=16,snapshots=2", "online,base=16"}) {
     Host host;
@@ -186,8 +193,10 @@ TEST_CASE("tensors of the host are data: constants to derivatives, and called fo
 TEST_CASE("what the rules do not say is refused") {
   auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
   const std::string define = "(define t (list->tensor '(1 2 3) 'f64))";
-  CHECK(has(error_of(define + "(*j (lambda (x) (sumall (without-rules 1 x))) t 1)"), "without-rules: the host gave it no reverse rule"));
-  CHECK(has(error_of(define + "(j* (lambda (x) (sumall (reverse-only 1 x))) t t)"), "reverse-only: the host gave it no forward rule"));
+  CHECK(has(error_of(define + "(*j (lambda (x) (sumall (without-rules 1 x))) t 1)"),
+            "without-rules: the host gave it no reverse rule"));
+  CHECK(has(error_of(define + "(j* (lambda (x) (sumall (reverse-only 1 x))) t t)"),
+            "reverse-only: the host gave it no forward rule"));
   CHECK(has(error_of("(scaled-square 1 'a)"), "scaled-square: argument 2: expected a tensor or a number, got a"));
   for (const char* text : {"(j* (lambda (x) (cdr (j* (lambda (y) (sumall (scaled-square 1 y))) x t))) t t)",
                            "(*j (lambda (x) (cdr (j* (lambda (y) (sumall (scaled-square 1 y))) x t))) t 1)",
@@ -195,13 +204,15 @@ TEST_CASE("what the rules do not say is refused") {
     CHECK_MESSAGE(has(error_of(define + text), "first derivatives only"), text);
   Host wrong;
   wrong.wrong_shape = true;
-  CHECK(has(error_of(define + "(*j (lambda (x) (sumall (scaled-square 1 x))) t 1)", wrong), "scaled-square: its reverse rule: a cotangent"));
+  CHECK(has(error_of(define + "(*j (lambda (x) (sumall (scaled-square 1 x))) t 1)", wrong),
+            "scaled-square: its reverse rule: a cotangent"));
 }
 
 TEST_CASE("an operator is repeatable and has no Jacobian") {
   Host host;
   Vm vm;
-  cairn_host_procedure p = {sizeof(cairn_host_procedure), "scaled-square", 2, scaled_square, nullptr, 0, &host, square_reverse, nullptr};
+  cairn_host_procedure p = {
+      sizeof(cairn_host_procedure), "scaled-square", 2, scaled_square, nullptr, 0, &host, square_reverse, nullptr};
   char* error = nullptr;
   CHECK(cairn_vm_register(vm.vm, &p, &error) == CAIRN_BAD_ARGUMENT);
   CHECK(taken(error) == "cairn_vm_register: an operator on tensors is repeatable and has no Jacobian");

@@ -89,20 +89,22 @@ void provide(Vm& vm, Host& host) {
 }
 
 std::string output_of(const std::string& text, Host& host) {
-  return output_with(kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
+  return output_with(
+      kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
 }
 
 std::string error_of(const std::string& text) {
   Host host;
-  return error_with(kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
+  return error_with(
+      kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
 }
 
 } // namespace
 
 TEST_CASE("a procedure of the host is called like any other, and passed like any other") {
   Host host;
-  CHECK(output_of("(display (list (power 2 10) (map (lambda (x) (power x 2)) '(1 2 3)) (apply power '(3 2)) (sums #(1 2 3))))", host) ==
-        "(1024.0 (1.0 4.0 9.0) 9.0 (1.0 3.0 6.0 done))");
+  CHECK(output_of("(display (list (power 2 10) (map (lambda (x) (power x 2)) '(1 2 3)) (apply power '(3 2)) (sums #(1 2 3))))",
+                  host) == "(1024.0 (1.0 4.0 9.0) 9.0 (1.0 3.0 6.0 done))");
   CHECK(host.calls == 5);
   CHECK(output_of("(display (again 1))", host) == "#t");
 }
@@ -114,8 +116,9 @@ TEST_CASE("its derivative is exact in every mode and under every schedule") {
   CHECK(output_of(std::string(define) + "(write (*j f " + x + " 1))", host) == "(53.0 . #(26.0 14.0 5.0))");
   CHECK(output_of(std::string(define) + "(write (j* f " + x + " #(1 0 0)))", host) == "(53.0 . 26.0)");
   for (const char* schedule : {"tape", "bisection,base=16", "binomial,base=16", "online,base=16", "auto"})
-    CHECK(output_of(std::string(define) + "(write (with-schedule \"" + schedule + "\" (lambda () (checkpoint-*j f " + x + " 1))))",
-                    host) == "(53.0 . #(26.0 14.0 5.0))");
+    CHECK(
+        output_of(std::string(define) + "(write (with-schedule \"" + schedule + "\" (lambda () (checkpoint-*j f " + x + " 1))))",
+                  host) == "(53.0 . #(26.0 14.0 5.0))");
   CHECK(host.derivatives > 0);
 }
 
@@ -152,7 +155,8 @@ TEST_CASE("an effect of the host happens once, whatever is replayed") {
     return output;
   };
   std::string expected = under("tape");
-  for (const char* spec : {"bisection,base=16", "binomial,base=16,snapshots=2", "sqrt,base=16", "online,base=16"}) CHECK(under(spec) == expected);
+  for (const char* spec : {"bisection,base=16", "binomial,base=16,snapshots=2", "sqrt,base=16", "online,base=16"})
+    CHECK(under(spec) == expected);
 }
 
 TEST_CASE("the host may give back what it got, and keeps no derivative of it") {
@@ -163,7 +167,8 @@ TEST_CASE("the host may give back what it got, and keeps no derivative of it") {
 }
 
 TEST_CASE("errors of the host are errors at the call") {
-  CHECK(error_of("(display 1)\n(sums 'a)") .find("guest.scm:2:1: error: sums: expected at most eight numbers") != std::string::npos);
+  CHECK(error_of("(display 1)\n(sums 'a)").find("guest.scm:2:1: error: sums: expected at most eight numbers") !=
+        std::string::npos);
   CHECK(error_of("(power 'x 2)").find("power: a value of another kind") != std::string::npos);
   CHECK(error_of("(same car)").find("it may return other data only") != std::string::npos);
 }
@@ -204,7 +209,8 @@ TEST_CASE("a capsule with calls of the host in it goes on in another machine") {
   for (bool done = false; !done;) {
     Vm vm;
     provide(vm, host);
-    REQUIRE((capsule == nullptr ? cairn_vm_load(vm.vm, program.module, nullptr) : cairn_vm_resume(vm.vm, capsule, nullptr)) == CAIRN_OK);
+    REQUIRE((capsule == nullptr ? cairn_vm_load(vm.vm, program.module, nullptr) : cairn_vm_resume(vm.vm, capsule, nullptr)) ==
+            CAIRN_OK);
     cairn_capsule_free(capsule);
     done = cairn_vm_run(vm.vm, 111) == CAIRN_OK;
     if (!done) REQUIRE(cairn_vm_capsule(vm.vm, &capsule) == CAIRN_OK);

@@ -141,7 +141,8 @@ TEST_CASE("all memory of a machine comes from the host's allocator, and goes bac
   cairn_vm_options options = vm_options();
   options.allocator = &allocator;
   {
-    Vm vm(Compiled("(define v (make-vector 100000 1.5)) (define l (iota 50000)) (define s \"" + std::string(3000, 'x') + "\")\n"
+    Vm vm(Compiled("(define v (make-vector 100000 1.5)) (define l (iota 50000)) (define s \"" + std::string(3000, 'x') +
+                   "\")\n"
                    "(define (f x) (let loop ((i 0) (x x)) (if (= i 30000) x (loop (+ i 1) (* x 1.00001)))))\n"
                    "(define g (*j f 1.5 1))"),
           options);
@@ -158,7 +159,9 @@ TEST_CASE("a host that has no more memory ends the program cleanly") {
   cairn_vm_options options = vm_options();
   options.allocator = &allocator;
   {
-    Vm vm(Compiled("(define (grow n l) (if (= n 0) l (grow (- n 1) (cons n l)))) (define (big n) (vector-length (make-vector n 0)))"), options);
+    Vm vm(Compiled(
+              "(define (grow n l) (if (= n 0) l (grow (- n 1) (cons n l)))) (define (big n) (vector-length (make-vector n 0)))"),
+          options);
     cairn_value value = cairn_unspecified();
     CHECK(vm.call("grow", {cairn_integer(10'000'000), cairn_null()}, &value) == CAIRN_OVER_BUDGET);
     CHECK(vm.error().find("refused") != std::string::npos);
@@ -336,7 +339,8 @@ TEST_CASE("progress tells the phase of a gradient and what is left of it") {
 }
 
 TEST_CASE("a machine that was stopped says where it stands") {
-  Compiled program("(define (spin i)\n  (if (= i 0) 0 (spin (- i 1))))\n(define (work n) (+ 1 (spin n)))\n(display (work 1000000))");
+  Compiled program(
+      "(define (spin i)\n  (if (= i 0) 0 (spin (- i 1))))\n(define (work n) (+ 1 (spin n)))\n(display (work 1000000))");
   Vm vm;
   REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
   REQUIRE(cairn_vm_run(vm.vm, 1001) == CAIRN_OUT_OF_STEPS);
@@ -356,7 +360,8 @@ TEST_CASE("a traced machine shows each instruction, a profiled one counts them a
   cairn_vm_options options = vm_options();
   options.profile = 1;
   Vm vm(options);
-  Compiled program("(define (twice x)\n  (* 2 x))\n(define (loop i t) (if (= i 50) t (loop (+ i 1) (+ t (twice i)))))\n(display (loop 0 0))");
+  Compiled program(
+      "(define (twice x)\n  (* 2 x))\n(define (loop i t) (if (= i 50) t (loop (+ i 1) (+ t (twice i)))))\n(display (loop 0 0))");
   REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
   char* text = nullptr;
   REQUIRE(cairn_vm_instruction(vm.vm, &text) == CAIRN_OK);

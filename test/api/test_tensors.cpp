@@ -10,12 +10,11 @@ using namespace testing;
 
 namespace {
 
-constexpr const char* kProgram =
-    "(define (twice x) (* 2 x))"
-    "(define (turned x) (transpose x))"
-    "(define (loss x) (sumall (* x x)))"
-    "(define (whole x) (list (size x) (tensor-type x) (tensor->list x)))"
-    "(define (made) (list->tensor '((1 2 3) (4 5 6)) 'f64))";
+constexpr const char* kProgram = "(define (twice x) (* 2 x))"
+                                 "(define (turned x) (transpose x))"
+                                 "(define (loss x) (sumall (* x x)))"
+                                 "(define (whole x) (list (size x) (tensor-type x) (tensor->list x)))"
+                                 "(define (made) (list->tensor '((1 2 3) (4 5 6)) 'f64))";
 
 // A foreign tensor that counts how often it was given back.
 struct Foreign {
@@ -196,7 +195,8 @@ TEST_CASE("foreign tensors that Cairn cannot have are refused and stay where the
 
 TEST_CASE("strides that lead nowhere are of no account: what was imported with them can be saved and restored") {
   const std::vector<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> cases = {
-      {{1, 4}, {-4, 1}}, {{1, 4}, {INT64_MAX, 1}}, {{1, 1}, {-1, INT64_MIN}}, {{4, 1}, {1, -1}}, {{0, 4}, {-4, 1}}, {{4, 0}, {INT64_MAX, INT64_MAX}}};
+      {{1, 4}, {-4, 1}}, {{1, 4}, {INT64_MAX, 1}}, {{1, 1}, {-1, INT64_MIN}},
+      {{4, 1}, {1, -1}}, {{0, 4}, {-4, 1}},        {{4, 0}, {INT64_MAX, INT64_MAX}}};
   for (const auto& [sizes, strides] : cases) {
     CAPTURE(sizes.size());
     Foreign foreign;

@@ -181,6 +181,8 @@ VALUES = [
 ]
 
 RUNS = [
+    Attack("cotangents of a long list that wait for its tape", "(define (states x) (let loop ((i 0) (y x) (l '())) (if (= i 1000000) l (loop (+ i 1) (* 3.2 y (- 1 y)) (cons y l)))))\n"
+           "(checkpoint-*j (lambda (x) (fold-left (lambda (a y) (+ a (* y y))) 0 (states x))) .1 1)", OVER, memory=64 << 20, limits=OUTPUT),
     Attack("capsules without end", "(define (spin n) (spin (+ n 1)))\n(let loop ((l '())) (loop (cons (interrupt spin 0 50) l)))", OVER, "memory budget",
            limits=OUTPUT + WORK),
     Attack("interrupts inside interrupts", "(define (f n) (interrupt f (+ n 1) 1000000000))\n(f 0)", (OVER, STOPPED)),
@@ -353,6 +355,10 @@ TENSORS = [
     Attack("small tensors without end", "(let loop ((l '())) (loop (cons (fill '(1) 1.) l)))", OVER),
     Attack("views without end", "(define t (fill '(1000) 1.))\n(let loop ((l '())) (loop (cons (view t '(10 100)) l)))", OVER),
     Attack("a tape of tensors without end", "(define (f x) (f (tanh (+ x .1))))\n(*j f (fill '(10000) .5) 1)", OVER),
+    Attack("a tape of tensors of one element", "(define (f x) (f (* x (fill '() 1.1))))\n(*j f (fill '() 1.) 1)", OVER, memory=64 << 20),
+    Attack("the same where work is queued", "(define (f x) (f (* x (fill '() 1.1))))\n(*j f (fill '() 1.) 1)", OVER, options=("--device=emulated",),
+           memory=64 << 20),
+    Attack("a list of tensors without elements", "(define (grow l) (grow (cons (fill '(0) 1.) l)))\n(grow '())", OVER, memory=64 << 20),
     Attack("looking for NaNs in a stretched tensor", STRETCHED + "(tensor? wide)\n(tensor? (view wide '(2 -1)))", (ENDED, STOPPED), options=("--check-nan",)),
     Attack("tensors of another device without end", "(define t (fill '(100000) 1.))\n(let loop ((l '())) (loop (cons (to-device (to-device t 'emulated) 'cpu) l)))",
            (ERROR, OVER), options=("--device=emulated,memory=8MiB",)),

@@ -21,13 +21,13 @@ TEST_CASE("fib is seven instructions and no moves") {
 TEST_CASE("a named let is a loop in its frame that repeats its test at the bottom") {
   CHECK(listing("(define (count n) (let loop ((i 0) (s 0)) (if (= i n) s (loop (+ i 1) (+ s i)))))\n(write (map count '(1)))",
                 "count") == "0 integer r1, 0\n"
-        "1 integer r2, 0\n"
-        "2 jump_not_eq r1, r0, -> 4\n"
-        "3: ret_drop_2 r2!, r0!, r1!\n"
-        "4: add r2, r2!, r1\n"
-        "5 add_i r1, r1!, 1\n"
-        "6 jump_not_eq r1, r0, -> 4\n"
-        "7 jump -> 3\n");
+                            "1 integer r2, 0\n"
+                            "2 jump_not_eq r1, r0, -> 4\n"
+                            "3: ret_drop_2 r2!, r0!, r1!\n"
+                            "4: add r2, r2!, r1\n"
+                            "5 add_i r1, r1!, 1\n"
+                            "6 jump_not_eq r1, r0, -> 4\n"
+                            "7 jump -> 3\n");
 }
 
 TEST_CASE("a self tail call is a jump and updates parameters in place") {
@@ -43,16 +43,16 @@ TEST_CASE("a self tail call is a jump and updates parameters in place") {
 TEST_CASE("tak calls itself three times and jumps once") {
   CHECK(listing("(define (tak x y z) (if (< y x) (tak (tak (- x 1) y z) (tak (- y 1) z x) (tak (- z 1) x y)) z))\n(tak 3 2 1)",
                 "tak") == "0: jump_not_lt r1, r0, -> 13\n"
-        "1 add_i r3, r0, -1\n"
-        "2 call r3, #1:tak, (r3! r1 r2)\n"
-        "4 add_i r4, r1, -1\n"
-        "5 call r4, #1:tak, (r4! r2 r0)\n"
-        "7 add_i r2, r2!, -1\n"
-        "8 call r2, #1:tak, (r2! r0! r1!)\n"
-        "10 move r0, r3!\n"
-        "11 move r1, r4!\n"
-        "12 jump -> 0\n"
-        "13: ret_drop_2 r2!, r0!, r1!\n");
+                          "1 add_i r3, r0, -1\n"
+                          "2 call r3, #1:tak, (r3! r1 r2)\n"
+                          "4 add_i r4, r1, -1\n"
+                          "5 call r4, #1:tak, (r4! r2 r0)\n"
+                          "7 add_i r2, r2!, -1\n"
+                          "8 call r2, #1:tak, (r2! r0! r1!)\n"
+                          "10 move r0, r3!\n"
+                          "11 move r1, r4!\n"
+                          "12 jump -> 0\n"
+                          "13: ret_drop_2 r2!, r0!, r1!\n");
 }
 
 TEST_CASE("car and cdr of a pair that dies are one uncons, and the empty list is the one at hand") {
@@ -75,24 +75,24 @@ TEST_CASE("the inner loop of mandel has one move") {
                 "              (loop (+ (- x2 y2) cx) (+ (* 2.0 (* x y)) cy) (+ n 1)))))))\n"
                 "(escape 1 1)",
                 "escape") == "0 constant r2, 0.0\n"
-        "1 constant r3, 0.0\n"
-        "2 integer r4, 0\n"
-        "3 jump_not_eq_i r4, 100, -> 5\n"
-        "4: ret_drop r4!\n"
-        "5: mul r5, r2, r2\n"
-        "6 mul r6, r3, r3\n"
-        "7 add r7, r5, r6\n"
-        "8 jump_not_gt_k r7!, 4.0, -> 10\n"
-        "9 ret_drop r4!\n"
-        "10: sub r5, r5!, r6!\n"
-        "11 add r5, r5!, r0\n"
-        "12 mul r2, r2!, r3!\n"
-        "13 mul_k r2, r2!, 2.0\n"
-        "14 add r3, r2!, r1\n"
-        "15 add_i r4, r4!, 1\n"
-        "16 move r2, r5!\n"
-        "17 jump_not_eq_i r4, 100, -> 5\n"
-        "18 jump -> 4\n");
+                             "1 constant r3, 0.0\n"
+                             "2 integer r4, 0\n"
+                             "3 jump_not_eq_i r4, 100, -> 5\n"
+                             "4: ret_drop r4!\n"
+                             "5: mul r5, r2, r2\n"
+                             "6 mul r6, r3, r3\n"
+                             "7 add r7, r5, r6\n"
+                             "8 jump_not_gt_k r7!, 4.0, -> 10\n"
+                             "9 ret_drop r4!\n"
+                             "10: sub r5, r5!, r6!\n"
+                             "11 add r5, r5!, r0\n"
+                             "12 mul r2, r2!, r3!\n"
+                             "13 mul_k r2, r2!, 2.0\n"
+                             "14 add r3, r2!, r1\n"
+                             "15 add_i r4, r4!, 1\n"
+                             "16 move r2, r5!\n"
+                             "17 jump_not_eq_i r4, 100, -> 5\n"
+                             "18 jump -> 4\n");
 }
 
 TEST_CASE("an update that cannot fail waits until the old value is not needed") {
@@ -101,16 +101,16 @@ TEST_CASE("an update that cannot fail waits until the old value is not needed") 
           "(define (row cy) (let loop ((i 0) (cx -2.0) (acc 0)) (if (= i 400) acc (loop (+ i 1) (+ cx 0.5) (+ acc (cy cx))))))\n"
           "(write (map row '(1)))",
           "row") == "0 integer r1, 0\n"
-        "1 constant r2, -2.0\n"
-        "2 integer r3, 0\n"
-        "3 jump_not_eq_i r1, 400, -> 5\n"
-        "4: ret_drop r3!\n"
-        "5: add_i r1, r1!, 1\n"
-        "6 call_value_1 r4, r0, r2\n"
-        "7 add r3, r3!, r4!\n"
-        "8 add_k r2, r2!, 0.5\n"
-        "9 jump_not_eq_i r1, 400, -> 5\n"
-        "10 jump -> 4\n");
+                    "1 constant r2, -2.0\n"
+                    "2 integer r3, 0\n"
+                    "3 jump_not_eq_i r1, 400, -> 5\n"
+                    "4: ret_drop r3!\n"
+                    "5: add_i r1, r1!, 1\n"
+                    "6 call_value_1 r4, r0, r2\n"
+                    "7 add r3, r3!, r4!\n"
+                    "8 add_k r2, r2!, 0.5\n"
+                    "9 jump_not_eq_i r1, 400, -> 5\n"
+                    "10 jump -> 4\n");
   // One that may fail does not: its error comes first.
   CHECK(listing("(define (f n x y) (if (null? n) x (f (cdr n) (+ x 1) (y x))))\n(write (map f '(1) '(2) '(3)))", "f") ==
         "0 jump_not_null r0, -> 2\n"
@@ -126,9 +126,9 @@ TEST_CASE("an update that cannot fail waits until the old value is not needed") 
 TEST_CASE("a closure reads its captures once and moves them out of itself") {
   CHECK(listing("(define (compose f g) (define (composed x) (f (g x))) composed)\n(write (map (compose car car) '((1))))",
                 "composed") == "0 capture r2, r1, 0\n"
-        "1 capture r1, r1!, 1\n"
-        "2 call_value_1 r0, r1!, r0!\n"
-        "3 tail_call_value_1 r2!, r0!\n");
+                               "1 capture r1, r1!, 1\n"
+                               "2 call_value_1 r0, r1!, r0!\n"
+                               "3 tail_call_value_1 r2!, r0!\n");
 }
 
 TEST_CASE("and, or and not in a test make no boolean") {

@@ -140,7 +140,8 @@ TEST_CASE("calls with one operand are checked like the others") {
 }
 
 TEST_CASE("tests against an integer jump like the others") {
-  CHECK(complaint(with_parameters(Code().label("again")(add_i, 0, last(0), 1).branch(jump_not_ge_i, "again", 0, 9)(ret_drop, 0))) == "");
+  CHECK(complaint(with_parameters(
+            Code().label("again")(add_i, 0, last(0), 1).branch(jump_not_ge_i, "again", 0, 9)(ret_drop, 0))) == "");
   CHECK_REFUSED(with_parameters(Code()(jump_not_eq_i, 2, 0, 1)(ret_drop, 0)), "r2 holds no value");
   CHECK_REFUSED(with_parameters(Code()(jump_not_eq_i, 0, 0, 7)(ret_drop, 0)), "a jump leaves the function");
 }

@@ -1,5 +1,5 @@
-// Waiting for the emulated device can be cancelled, work that is queued cannot: whoever waits again finds everything done. A device that
-// goes, with everything that nobody looks at any more, does not keep anybody waiting.
+// Waiting for the emulated device can be cancelled, work that is queued cannot: whoever waits again finds everything done. A
+// device that goes, with everything that nobody looks at any more, does not keep anybody waiting.
 #include "testing.h"
 
 using namespace devices_testing;
@@ -15,10 +15,11 @@ struct Cancellable : Account {
 
 // Another thread cancels, after a while.
 struct Soon {
-  explicit Soon(Meter& meter) : thread([&meter] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      meter.cancel();
-    }) {}
+  explicit Soon(Meter& meter)
+      : thread([&meter] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          meter.cancel();
+        }) {}
   ~Soon() { thread.join(); }
   std::thread thread;
 };

@@ -53,7 +53,9 @@ private:
   Shape shape(int rank);
   Shape shape() { return shape(static_cast<int>(large_ ? 1 + below(4) : below(5))); }
   // A size of `small`, or an odd one about `large`.
-  std::int64_t about(std::int64_t small, std::int64_t large) { return large_ ? large + large / 16 * 2 + 2 * below(large / 8 + 1) : small; }
+  std::int64_t about(std::int64_t small, std::int64_t large) {
+    return large_ ? large + large / 16 * 2 + 2 * below(large / 8 + 1) : small;
+  }
   Shape shrunk(const Shape& of);
   DType dtype() { return static_cast<DType>(below(kDTypes)); }
   DType floating() { return std::array{DType::f32, DType::f64, DType::bf16}[static_cast<std::size_t>(below(3))]; }
@@ -78,7 +80,8 @@ inline Shape Maker::shape(int rank) {
   Shape s;
   constexpr std::array<std::array<std::int64_t, 4>, 4> kLarge = {{{40001}, {101, 301}, {11, 31, 97}, {3, 11, 31, 31}}};
   if (large_ && rank > 0) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) s.push_back(about(0, kLarge[static_cast<std::size_t>(rank - 1)][i]));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i)
+      s.push_back(about(0, kLarge[static_cast<std::size_t>(rank - 1)][i]));
     return s;
   }
   for (int i = 0; i < rank; ++i) s.push_back(one_in(12) ? 0 : one_in(5) ? 1 : one_in(20) ? 40 + below(40) : 1 + below(7));
@@ -439,7 +442,10 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
     values = {list(shrunk(s))};
     return true;
   case OperatorId::matmul: {
-    const std::int64_t n = large_ ? about(0, 211) : 1 + below(20), k = large_ ? about(0, 151) : one_in(9) ? 0 : 1 + below(60),
+    const std::int64_t n = large_ ? about(0, 211) : 1 + below(20),
+                       k = large_      ? about(0, 151)
+                           : one_in(9) ? 0
+                                       : 1 + below(60),
                        m = large_ ? about(0, 201) : 1 + below(20), stack = 1 + below(3);
     const DType type = dtype();
     const Shape left[] = {{n, k}, {k}, {stack, n, k}, {2, 1, n, k}}, right[] = {{k, m}, {k}, {stack, k, m}, {1, 1, k, m}};
@@ -473,7 +479,8 @@ inline bool Maker::make(OperatorId id, Sample& sample) {
       }
     }
     // A whole number that does not fit the elements beside it is refused.
-    const bool unsigned_elements = std::ranges::any_of(sample.inputs, [](const Input& in) { return !in.weak && in.dtype == DType::u8; });
+    const bool unsigned_elements =
+        std::ranges::any_of(sample.inputs, [](const Input& in) { return !in.weak && in.dtype == DType::u8; });
     for (Input& in : sample.inputs)
       if (in.weak && unsigned_elements) in.number = std::abs(in.number);
     return true;

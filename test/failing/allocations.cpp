@@ -28,9 +28,9 @@ namespace {
 
 std::atomic<std::uint64_t> counted{0}, refused_at{0};
 std::atomic<bool> all_behind{false};
-std::atomic<int> depth{0};  // of Inside, on any thread: workers allocate for whoever waits for them
+std::atomic<int> depth{0}; // of Inside, on any thread: workers allocate for whoever waits for them
 std::atomic<std::int64_t> live{0};
-thread_local bool own = false;  // this file's bookkeeping allocates too
+thread_local bool own = false; // this file's bookkeeping allocates too
 
 // --- where blocks come from
 struct Origin {
@@ -130,7 +130,9 @@ void __wrap_free(void* block) {
   dead(block);
   __real_free(block);
 }
-void* __wrap_aligned_alloc(std::size_t alignment, std::size_t n) { return refuse() ? nullptr : born(__real_aligned_alloc(alignment, n)); }
+void* __wrap_aligned_alloc(std::size_t alignment, std::size_t n) {
+  return refuse() ? nullptr : born(__real_aligned_alloc(alignment, n));
+}
 int __wrap_posix_memalign(void** block, std::size_t alignment, std::size_t n) {
   if (refuse()) return ENOMEM;
   int error = __real_posix_memalign(block, alignment, n);
@@ -150,7 +152,9 @@ namespace {
 void* make(std::size_t n, std::size_t alignment) noexcept {
   if (refuse()) return nullptr;
   if (n == 0) n = 1;
-  return born(alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? __real_malloc(n) : __real_aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment));
+  return born(alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
+                  ? __real_malloc(n)
+                  : __real_aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment));
 }
 void* make_or_throw(std::size_t n, std::size_t alignment) {
   void* block = make(n, alignment);
@@ -170,8 +174,12 @@ void* operator new(std::size_t n, std::align_val_t a) { return make_or_throw(n, 
 void* operator new[](std::size_t n, std::align_val_t a) { return make_or_throw(n, static_cast<std::size_t>(a)); }
 void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return make(n, 1); }
 void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return make(n, 1); }
-void* operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return make(n, static_cast<std::size_t>(a)); }
-void* operator new[](std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return make(n, static_cast<std::size_t>(a)); }
+void* operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return make(n, static_cast<std::size_t>(a));
+}
+void* operator new[](std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return make(n, static_cast<std::size_t>(a));
+}
 void operator delete(void* block) noexcept { end(block); }
 void operator delete[](void* block) noexcept { end(block); }
 void operator delete(void* block, std::size_t) noexcept { end(block); }

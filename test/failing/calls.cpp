@@ -9,15 +9,14 @@ namespace failing {
 
 namespace {
 
-const std::string kProgram =
-    "(define (add a b) (+ a b))"
-    "(define (square x) (* x x))"
-    "(define (norm v) (fold-left (lambda (s x) (+ s (* x x))) 0 (vector->list v)))"
-    "(define (twice t) (+ t t))"
-    "(define text \"twelve\")"
-    "(define (count n) (if (= n 0) 0 (+ 1 (count (- n 1)))))"
-    "(define capsule (interrupt count 100 50))"
-    "(write 'ready)";
+const std::string kProgram = "(define (add a b) (+ a b))"
+                             "(define (square x) (* x x))"
+                             "(define (norm v) (fold-left (lambda (s x) (+ s (* x x))) 0 (vector->list v)))"
+                             "(define (twice t) (+ t t))"
+                             "(define text \"twelve\")"
+                             "(define (count n) (if (= n 0) 0 (+ 1 (count (- n 1)))))"
+                             "(define capsule (interrupt count 100 50))"
+                             "(write 'ready)";
 
 // A value that is given up at the end of the scope.
 class Value {
@@ -50,7 +49,10 @@ const Programs& programs() {
   static const Programs* all = [] {
     auto* p = new Programs;
     std::string error;
-    std::vector<Bytes> texts = compiled_session({kProgram, "(write (cdr (*j (lambda (x) (* x x)) 3. 1)))", "(define symbols '(a b \"c\" #(1 2.5) square))(define (later x) (add (square x) (length symbols)))(write (later 3))"}, error);
+    std::vector<Bytes> texts = compiled_session(
+        {kProgram, "(write (cdr (*j (lambda (x) (* x x)) 3. 1)))",
+         "(define symbols '(a b \"c\" #(1 2.5) square))(define (later x) (add (square x) (length symbols)))(write (later 3))"},
+        error);
     for (const Bytes& b : texts) p->session.push_back(std::make_unique<Module>(b));
     p->file = texts.at(0);
     p->program = std::make_unique<Module>(texts.at(0));
@@ -62,11 +64,11 @@ const Programs& programs() {
 // A machine that has run the program above; what `body` does with it is swept.
 template <class Body> Scenario with_machine(const char* name, Body body) {
   return {name, [body](Run& run) {
-    Machine vm(run);
-    if (!vm.made() || !vm.load(*programs().program) || !vm.run_on()) return;
-    body(run, vm);
-    vm.probe(*programs().session[1], "6.0");
-  }};
+            Machine vm(run);
+            if (!vm.made() || !vm.load(*programs().program) || !vm.run_on()) return;
+            body(run, vm);
+            vm.probe(*programs().session[1], "6.0");
+          }};
 }
 
 void values(Run& run, Machine& vm) {
@@ -81,9 +83,11 @@ void values(Run& run, Machine& vm) {
   if (!run.did("reals", [&] { return cairn_make_reals(vm, numbers.data(), numbers.size(), reals.to()); })) return;
   char* text = nullptr;
   size_t bytes = 0;
-  if (run.did("text", [&] { return cairn_get_text(string.get(), &text, &bytes); })) run.check(is(text, "twelve bytes"), "another text");
+  if (run.did("text", [&] { return cairn_get_text(string.get(), &text, &bytes); }))
+    run.check(is(text, "twelve bytes"), "another text");
   text = nullptr;
-  if (run.did("value text", [&] { return cairn_value_text(vm, pair.get(), 0, &text); })) run.check(is(text, "(\"twelve bytes\" . a-symbol)"), "another pair");
+  if (run.did("value text", [&] { return cairn_value_text(vm, pair.get(), 0, &text); }))
+    run.check(is(text, "(\"twelve bytes\" . a-symbol)"), "another pair");
   text = nullptr;
   if (run.did("value text", [&] { return cairn_value_text(vm, list.get(), 4, &text); })) cairn_free(text);
   Value large(vm);
@@ -117,11 +121,15 @@ void calls(Run& run, Machine& vm) {
     run.did("reals", [&] { return cairn_get_reals(g.get(), gradient.data(), gradient.size(), &count); });
     run.check(gradient[2] == 6, "another gradient");
   };
-  if (run.did("reverse", [&] { return cairn_vm_begin_reverse(vm, norm.get(), reals.get(), cairn_real(1)); }) && vm.run_on()) gradient_is_right();
+  if (run.did("reverse", [&] { return cairn_vm_begin_reverse(vm, norm.get(), reals.get(), cairn_real(1)); }) && vm.run_on())
+    gradient_is_right();
   for (const char* schedule : {"binomial,base=16,snapshots=2", "online,base=16"}) {
-    bool begun = run.did("checkpoint", [&] { return cairn_vm_begin_checkpoint_reverse(vm, norm.get(), reals.get(), cairn_real(1), schedule); });
-    if (begun && vm.run_on()) gradient_is_right();
-    else if (vm.made() && cairn_vm_run(vm, 0) == CAIRN_OUT_OF_STEPS) run.complain("begun, though it says it is not");
+    bool begun = run.did("checkpoint",
+                         [&] { return cairn_vm_begin_checkpoint_reverse(vm, norm.get(), reals.get(), cairn_real(1), schedule); });
+    if (begun && vm.run_on())
+      gradient_is_right();
+    else if (vm.made() && cairn_vm_run(vm, 0) == CAIRN_OUT_OF_STEPS)
+      run.complain("begun, though it says it is not");
   }
   if (run.did("forward", [&] { return cairn_vm_begin_forward(vm, square.get(), cairn_real(3), cairn_real(1)); })) vm.run_on();
 }

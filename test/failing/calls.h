@@ -7,7 +7,7 @@
 
 namespace failing {
 
-void add_calls(std::vector<Scenario>& scenarios);  // machines, values, calls, sessions, capsules, reports
-void add_hosts(std::vector<Scenario>& scenarios);  // procedures of the host, operators, DLPack
+void add_calls(std::vector<Scenario>& scenarios); // machines, values, calls, sessions, capsules, reports
+void add_hosts(std::vector<Scenario>& scenarios); // procedures of the host, operators, DLPack
 
 } // namespace failing

@@ -12,8 +12,8 @@ namespace failing {
 
 namespace {
 
-// (power x y): a number, with its derivative; (pair-of a b): data of every kind; (once): a call that replays must not repeat; (scaled a t): an
-// operator on tensors with both rules; (plain t): a procedure that is none, of a tensor.
+// (power x y): a number, with its derivative; (pair-of a b): data of every kind; (once): a call that replays must not repeat;
+// (scaled a t): an operator on tensors with both rules; (plain t): a procedure that is none, of a tensor.
 cairn_status power(void*, cairn_vm*, const cairn_value* arguments, size_t, cairn_value* value) {
   double x = 0, y = 0;
   if (cairn_get_real(arguments[0], &x) != CAIRN_OK || cairn_get_real(arguments[1], &y) != CAIRN_OK) return CAIRN_WRONG_KIND;
@@ -54,7 +54,8 @@ cairn_status scaled(void*, cairn_vm* vm, const cairn_value* arguments, size_t, c
   for (double& d : x) d *= a;
   return made_of(vm, x, value);
 }
-cairn_status scaled_reverse(void*, cairn_vm* vm, const cairn_value* arguments, size_t, cairn_value, cairn_value cotangent, cairn_value* cotangents) {
+cairn_status scaled_reverse(void*, cairn_vm* vm, const cairn_value* arguments, size_t, cairn_value, cairn_value cotangent,
+                            cairn_value* cotangents) {
   double a = 0, sum = 0;
   std::array<double, 3> x{}, c{};
   cairn_get_real(arguments[0], &a);
@@ -68,13 +69,15 @@ cairn_status scaled_reverse(void*, cairn_vm* vm, const cairn_value* arguments, s
   cotangents[0] = cairn_real(sum);
   return made_of(vm, c, &cotangents[1]);
 }
-cairn_status scaled_forward(void*, cairn_vm* vm, const cairn_value* arguments, size_t, cairn_value, const cairn_value* tangents, cairn_value* tangent) {
+cairn_status scaled_forward(void*, cairn_vm* vm, const cairn_value* arguments, size_t, cairn_value, const cairn_value* tangents,
+                            cairn_value* tangent) {
   double a = 0, at = 0;
   std::array<double, 3> x{}, t{};
   cairn_get_real(arguments[0], &a);
   if (cairn_value_kind(tangents[0]) != CAIRN_KIND_UNSPECIFIED) cairn_get_real(tangents[0], &at);
   cairn_status status = cairn_read_tensor(vm, arguments[1], x.data(), sizeof x);
-  if (status == CAIRN_OK && cairn_value_kind(tangents[1]) != CAIRN_KIND_UNSPECIFIED) status = cairn_read_tensor(vm, tangents[1], t.data(), sizeof t);
+  if (status == CAIRN_OK && cairn_value_kind(tangents[1]) != CAIRN_KIND_UNSPECIFIED)
+    status = cairn_read_tensor(vm, tangents[1], t.data(), sizeof t);
   if (status != CAIRN_OK) return status;
   for (size_t i = 0; i < 3; ++i) t[i] = at * x[i] + a * t[i];
   return made_of(vm, t, tangent);
@@ -105,9 +108,11 @@ const Case kCases[] = {
      "(define (f x) (let loop ((i 0) (x x)) (if (= i 20) x (loop (+ i 1) (* x (vector-ref (once) 1))))))"
      "(write (with-schedule \"binomial,base=16,snapshots=2\" (lambda () (checkpoint-*j f 2. 1))))",
      "(1.9073486328125e-06 . 9.5367431640625e-07)"},
-    {"a host's operator", "(define t (list->tensor '(1 2 3) 'f64))(write (*j (lambda (p) (sumall (scaled (car p) (cdr p)))) (cons 2. t) 1))",
+    {"a host's operator",
+     "(define t (list->tensor '(1 2 3) 'f64))(write (*j (lambda (p) (sumall (scaled (car p) (cdr p)))) (cons 2. t) 1))",
      "(12.0 6.0 . #<tensor f64 (3) [2.0 2.0 2.0]>)"},
-    {"a host's operator, forward", "(define t (list->tensor '(1 2 3) 'f64))(write (cdr (j* (lambda (a) (sumall (scaled a t))) 2. 1.)))", "6.0"},
+    {"a host's operator, forward",
+     "(define t (list->tensor '(1 2 3) 'f64))(write (cdr (j* (lambda (a) (sumall (scaled a t))) 2. 1.)))", "6.0"},
     {"a tensor under forward mode, for a procedure without rules",
      "(define t (list->tensor '(1 2 3) 'f64))(write (tensor->list (car (j* (lambda (t) (plain t)) t t))))", "(1.0 2.0 3.0)"},
     {"tensors in lists, for a procedure without rules",
@@ -150,7 +155,7 @@ void shared_tensors(Run& run) {
       run.did("read", [&] { return cairn_read_tensor(vm, back, x.data(), sizeof x); });
       run.check(run.failed || x[2] == 3, "other elements");
     } else {
-      managed->deleter(managed);  // refused: still the caller's
+      managed->deleter(managed); // refused: still the caller's
     }
   }
   cairn_value_release(vm, made);

@@ -2,8 +2,8 @@
 //
 //   test_failing [--seconds=S] [--every=N] [--filter=TEXT] [--sources] FILE...
 //
-// FILEs are programs as test/language/run.py runs them. Each scenario gets S seconds for each kind of refusal and is swept in strides if that is
-// not enough (0: every request is refused once, whatever it takes, in scenarios that make at most N).
+// FILEs are programs as test/language/run.py runs them. Each scenario gets S seconds for each kind of refusal and is swept in
+// strides if that is not enough (0: every request is refused once, whatever it takes, in scenarios that make at most N).
 #include "test/failing/calls.h"
 #include "test/failing/programs.h"
 
@@ -24,11 +24,16 @@ int main(int argc, char** argv) {
       std::string start = std::string(option) + "=";
       return word.rfind(start, 0) == 0 ? argv[i] + start.size() : nullptr;
     };
-    if (const char* s = value("--seconds")) limits.seconds = std::atof(s);
-    else if (const char* n = value("--every")) limits.every = std::strtoull(n, nullptr, 10);
-    else if (const char* f = value("--filter")) filter = f;
-    else if (word == "--sources") sources = true;
-    else files.push_back(word);
+    if (const char* s = value("--seconds"))
+      limits.seconds = std::atof(s);
+    else if (const char* n = value("--every"))
+      limits.every = std::strtoull(n, nullptr, 10);
+    else if (const char* f = value("--filter"))
+      filter = f;
+    else if (word == "--sources")
+      sources = true;
+    else
+      files.push_back(word);
   }
   std::vector<Scenario> scenarios;
   add_calls(scenarios);
@@ -53,6 +58,7 @@ int main(int argc, char** argv) {
     }
     complete += all ? 1 : 0;
   }
-  fmt::print("{} scenarios, {} of the C API; {} runs; every request refused once in {}; {} complaints\n", swept, of_api, runs, complete, wrong);
+  fmt::print("{} scenarios, {} of the C API; {} runs; every request refused once in {}; {} complaints\n", swept, of_api, runs,
+             complete, wrong);
   return wrong == 0 ? 0 : 1;
 }

@@ -26,8 +26,8 @@ struct Program {
   std::vector<std::string> arguments;
   std::string device, schedule;
   std::uint64_t memory = std::uint64_t{256} << 20;
-  Bytes module, probe;        // the second continues the first
-  std::string expected;       // what it writes
+  Bytes module, probe;  // the second continues the first
+  std::string expected; // what it writes
   cairn_status ends = CAIRN_OK;
   std::uint64_t steps = 0;
   bool own_memory = false;
@@ -55,9 +55,13 @@ bool directive(const std::string& line, const std::string& key, std::string& val
 bool understood(Program& p, const std::string& flags) {
   std::istringstream words(flags);
   for (std::string word; words >> word;) {
-    auto value = [&](const char* option) { return starts(word, option) ? word.substr(std::string(option).size()) : std::string(); };
-    if (std::string v = value("--device="); !v.empty()) p.device = v;
-    else if (v = value("--checkpoint="); !v.empty()) p.schedule = v;
+    auto value = [&](const char* option) {
+      return starts(word, option) ? word.substr(std::string(option).size()) : std::string();
+    };
+    if (std::string v = value("--device="); !v.empty())
+      p.device = v;
+    else if (v = value("--checkpoint="); !v.empty())
+      p.schedule = v;
     else if (v = value("--memory="); !v.empty()) {
       char* unit = nullptr;
       p.memory = std::strtoull(v.c_str(), &unit, 10) << (std::string(unit) == "MiB" ? 20 : std::string(unit) == "KiB" ? 10 : 0);
@@ -122,14 +126,16 @@ bool prepare(Program& p, const std::string& path) {
   return p.ends == CAIRN_OK || p.ends == CAIRN_PROGRAM_ERROR || p.ends == CAIRN_OVER_BUDGET;
 }
 
-// How the run that was refused something may have ended: as it does undisturbed, or for want of memory, and never with other output.
+// How the run that was refused something may have ended: as it does undisturbed, or for want of memory, and never with other
+// output.
 bool ended_well(Run& run, const Program& p, const Machine& vm, cairn_status status) {
   bool short_of_memory = run.refuses() && (status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY);
   if (status != p.ends && !short_of_memory) {
     run.complain(fmt::format("ends with status {}, undisturbed with {}", static_cast<int>(status), static_cast<int>(p.ends)));
     return false;
   }
-  bool fits = status == p.ends && !short_of_memory ? vm.output == p.expected : p.expected.compare(0, vm.output.size(), vm.output) == 0;
+  bool fits =
+      status == p.ends && !short_of_memory ? vm.output == p.expected : p.expected.compare(0, vm.output.size(), vm.output) == 0;
   if (!fits) run.complain("writes " + vm.output);
   return fits;
 }
@@ -202,7 +208,8 @@ void add_programs(const std::string& path, std::vector<Scenario>& scenarios) {
     if (p == nullptr) continue;
     auto module = std::make_shared<Module>(p->module), probe = std::make_shared<Module>(p->probe);
     scenarios.push_back({p->name, [=](Run& run) { run_program(run, *p, *module, *probe); }});
-    if (p->ends != CAIRN_OVER_BUDGET) scenarios.push_back({p->name + ", in two", [=](Run& run) { run_in_two(run, *p, *module); }});
+    if (p->ends != CAIRN_OVER_BUDGET)
+      scenarios.push_back({p->name + ", in two", [=](Run& run) { run_in_two(run, *p, *module); }});
   }
 }
 
@@ -213,26 +220,28 @@ void add_sources(const std::string& path, std::vector<Scenario>& scenarios) {
     auto expected = std::make_shared<Bytes>(compiled(*text, error, {}, path.c_str()));
     cairn_status ends = expected->empty() ? CAIRN_BAD_SOURCE : CAIRN_OK;
     scenarios.push_back({given.name + ", compiled", [=](Run& run) {
-      cairn_compiler_options options;
-      cairn_compiler_options_init(&options);
-      void* bytes = nullptr;
-      std::size_t size = 0;
-      char* message = nullptr;
-      cairn_status status = CAIRN_OK;
-      {
-        Inside inside;
-        status = cairn_compile(path.c_str(), text->data(), text->size(), &options, &bytes, &size, &message);
-      }
-      if (status != ends) run.judged("cairn_compile", status);
-      if (status == CAIRN_OK) {
-        run.check(Bytes(static_cast<unsigned char*>(bytes), static_cast<unsigned char*>(bytes) + size) == *expected, "another module");
-        cairn_module* module = nullptr;
-        run.did("cairn_module_read", [&] { return cairn_module_read(bytes, size, &module, nullptr); });
-        cairn_module_free(module);
-      }
-      cairn_compiler_free(message);
-      cairn_compiler_free(bytes);
-    }});
+                           cairn_compiler_options options;
+                           cairn_compiler_options_init(&options);
+                           void* bytes = nullptr;
+                           std::size_t size = 0;
+                           char* message = nullptr;
+                           cairn_status status = CAIRN_OK;
+                           {
+                             Inside inside;
+                             status = cairn_compile(path.c_str(), text->data(), text->size(), &options, &bytes, &size, &message);
+                           }
+                           if (status != ends) run.judged("cairn_compile", status);
+                           if (status == CAIRN_OK) {
+                             run.check(Bytes(static_cast<unsigned char*>(bytes), static_cast<unsigned char*>(bytes) + size) ==
+                                           *expected,
+                                       "another module");
+                             cairn_module* module = nullptr;
+                             run.did("cairn_module_read", [&] { return cairn_module_read(bytes, size, &module, nullptr); });
+                             cairn_module_free(module);
+                           }
+                           cairn_compiler_free(message);
+                           cairn_compiler_free(bytes);
+                         }});
   }
 }
 

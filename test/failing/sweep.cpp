@@ -64,9 +64,12 @@ std::uint64_t once(const Scenario& scenario, Kind kind, std::uint64_t n, std::ve
 
 const char* name_of(Kind kind) {
   switch (kind) {
-  case Kind::memory: return "allocation";
-  case Kind::memory_and_all_behind: return "allocations from";
-  case Kind::charge: break;
+  case Kind::memory:
+    return "allocation";
+  case Kind::memory_and_all_behind:
+    return "allocations from";
+  case Kind::charge:
+    break;
   }
   return "charge";
 }
@@ -94,11 +97,12 @@ Outcome sweep(const Scenario& scenario, Kind kind, const Limits& limits) {
     stride = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(out.requests) / most));
   }
   if (out.requests > limits.every) stride = std::max(stride, (out.requests + limits.every - 1) / limits.every);
-  if (stride > 1) stride |= 1;  // not in step with what allocates in pairs
+  if (stride > 1) stride |= 1; // not in step with what allocates in pairs
   out.complete = stride == 1;
   auto begin = Clock::now();
   for (std::uint64_t n = 1; n <= out.requests; n += stride) {
-    if (limits.seconds != 0 && stride > 1 && std::chrono::duration<double>(Clock::now() - begin).count() > 3 * limits.seconds) break;
+    if (limits.seconds != 0 && stride > 1 && std::chrono::duration<double>(Clock::now() - begin).count() > 3 * limits.seconds)
+      break;
     ++out.runs;
     std::int64_t blocks = live_blocks();
     wrong.clear();

@@ -45,8 +45,8 @@ Bytes compiled(const std::string& text, std::string& error, const std::vector<ca
   return status == CAIRN_OK ? copied(bytes, size) : Bytes();
 }
 
-std::vector<Bytes> compiled_session(const std::vector<std::string>& texts, std::string& error, const std::vector<cairn_host_declaration>& hosts,
-                                    const char* name) {
+std::vector<Bytes> compiled_session(const std::vector<std::string>& texts, std::string& error,
+                                    const std::vector<cairn_host_declaration>& hosts, const char* name) {
   cairn_compiler_options options = compiler_options(hosts);
   cairn_session* session = nullptr;
   std::vector<Bytes> out;
@@ -76,8 +76,10 @@ cairn_vm_options Machine::defaults() {
 
 namespace {
 
-void* allocate_counted(void*, std::size_t bytes, std::size_t alignment) { return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow); }
-void release_counted(void*, void* memory, std::size_t) { ::operator delete(memory, std::align_val_t{16}); }
+void* allocate_counted(void*, std::size_t bytes, std::size_t alignment) {
+  return ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
+}
+void release_counted(void*, void* memory, std::size_t) { ::operator delete (memory, std::align_val_t{16}); }
 const cairn_allocator kCounted = {allocate_counted, release_counted, nullptr};
 
 } // namespace

@@ -1,4 +1,5 @@
-// What scenarios are made of: handles that are freed at the end of a scope, and a machine whose accounts must be empty when it goes.
+// What scenarios are made of: handles that are freed at the end of a scope, and a machine whose accounts must be empty when it
+// goes.
 #pragma once
 
 #include "test/failing/sweep.h"
@@ -14,10 +15,11 @@ namespace failing {
 using Bytes = std::vector<unsigned char>;
 
 // Made once, outside of all scenarios: a module of a text, the bytes of its file. Empty, with a message, if it does not compile.
-Bytes compiled(const std::string& text, std::string& error, const std::vector<cairn_host_declaration>& hosts = {}, const char* name = "test.scm");
+Bytes compiled(const std::string& text, std::string& error, const std::vector<cairn_host_declaration>& hosts = {},
+               const char* name = "test.scm");
 // Of a session: one module a text.
-std::vector<Bytes> compiled_session(const std::vector<std::string>& texts, std::string& error, const std::vector<cairn_host_declaration>& hosts = {},
-                                    const char* name = "test.scm");
+std::vector<Bytes> compiled_session(const std::vector<std::string>& texts, std::string& error,
+                                    const std::vector<cairn_host_declaration>& hosts = {}, const char* name = "test.scm");
 
 // A module that nothing refuses.
 class Module {

@@ -27,7 +27,8 @@ bool is_tensor_operator(std::string_view name) {
                              [&](const cairn::bytecode::TensorInfo& t) { return t.name == name; });
 }
 
-TEST_CASE("a builtin is a value: itself where its operands are fixed or it works on tensors, else a library procedure with its name") {
+TEST_CASE(
+    "a builtin is a value: itself where its operands are fixed or it works on tensors, else a library procedure with its name") {
   for (const Builtin& b : all_builtins()) {
     if (b.name.starts_with('%')) continue;
     CAPTURE(b.name);

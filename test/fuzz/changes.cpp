@@ -1,4 +1,5 @@
-// See changes.h. A file is taken apart by the log of what its reader read, and put together with lengths and checksums made right.
+// See changes.h. A file is taken apart by the log of what its reader read, and put together with lengths and checksums made
+// right.
 #include "test/fuzz/changes.h"
 
 #include "test/fuzz/trials.h"

@@ -47,8 +47,8 @@ std::vector<HostProcedure> hosts() {
   return list;
 }
 
-// After everything is dropped there is what a machine has that was loaded with the same module and never ran. (The count of objects, which is exact
-// too, is kept in debug builds only.)
+// After everything is dropped there is what a machine has that was loaded with the same module and never ran. (The count of
+// objects, which is exact too, is kept in debug builds only.)
 void expect_nothing_left(Engine& machine) {
   promise(drop_everything(machine) == 0, "nothing is left");
   Engine fresh(with_hosts(nullptr), cairn::runs::kOperators);
@@ -58,7 +58,8 @@ void expect_nothing_left(Engine& machine) {
   const Heap &heap = machine.heap(), &other = fresh.heap();
   promise(heap.heap_live() == other.heap_live(), "no bytes are left",
           std::to_string(heap.heap_live()) + " / " + std::to_string(other.heap_live()));
-  promise(heap.tape.live == 0 && heap.capsules.live == 0 && heap.tensors.live == 0, "no bytes are left of tapes, capsules and tensors");
+  promise(heap.tape.live == 0 && heap.capsules.live == 0 && heap.tensors.live == 0,
+          "no bytes are left of tapes, capsules and tensors");
 }
 
 } // namespace

@@ -53,7 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Bytes file = cairn::image::write_image(*machine);
     auto next = std::make_unique<Engine>(bounded(&output), cairn::runs::kOperators);
     promise(cairn::image::read_image(*next, file, error), "what was saved is sound:", error);
-    promise(cairn::image::write_image(*next) == file || next->statistics_now().heap_peak_bytes != machine->statistics_now().heap_peak_bytes,
+    promise(cairn::image::write_image(*next) == file ||
+                next->statistics_now().heap_peak_bytes != machine->statistics_now().heap_peak_bytes,
             "what was restored is saved as the same bytes");
     machine = std::move(next);
   }

@@ -133,7 +133,7 @@ TEST_CASE("counts beyond the file are refused without giant allocations") {
     try {
       if (image::read_image(m, changed, error)) m.run(100);
     } catch (const value::BudgetExceeded&) {
-      continue;  // more than the machine may have
+      continue; // more than the machine may have
     }
   }
 }

@@ -1,6 +1,6 @@
-// Every operator of docs/operators.md as programs meet it: its name is bound, and where it has derivatives, a derivative of a derivative
-// of it can be saved to a file in the middle and goes on from there. What a tape keeps of an operation that a forward rule made must be as
-// well formed as what a program asked for, or it cannot be read back.
+// Every operator of docs/operators.md as programs meet it: its name is bound, and where it has derivatives, a derivative of a
+// derivative of it can be saved to a file in the middle and goes on from there. What a tape keeps of an operation that a forward
+// rule made must be as well formed as what a program asked for, or it cannot be read back.
 #include "embedding.h"
 
 #include <fstream>
@@ -40,13 +40,57 @@ std::vector<Use> uses() {
   const auto add = [&](const std::string& name, const std::string& shape, const std::string& expression) {
     all.push_back({name, shape, expression});
   };
-  for (const char* f : {"-", "abs", "sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "tanh", "sigmoid", "ReLU", "LeakyReLU",
-                        "GeLU", "SiLU", "softplus", "square", "erf", "sinh", "cosh", "asinh", "atanh", "log1p", "expm1", "floor", "ceiling",
-                        "truncate", "round", "sign", "GeLU-tanh", "ELU", "sum", "mean", "max-over", "min-over", "prod", "norm", "logsumexp",
-                        "variance", "softmax", "log-softmax", "sort", "contiguous", "lower-triangle", "upper-triangle"})
+  for (const char* f : {"-",
+                        "abs",
+                        "sqrt",
+                        "exp",
+                        "log",
+                        "sin",
+                        "cos",
+                        "tan",
+                        "asin",
+                        "acos",
+                        "atan",
+                        "tanh",
+                        "sigmoid",
+                        "ReLU",
+                        "LeakyReLU",
+                        "GeLU",
+                        "SiLU",
+                        "softplus",
+                        "square",
+                        "erf",
+                        "sinh",
+                        "cosh",
+                        "asinh",
+                        "atanh",
+                        "log1p",
+                        "expm1",
+                        "floor",
+                        "ceiling",
+                        "truncate",
+                        "round",
+                        "sign",
+                        "GeLU-tanh",
+                        "ELU",
+                        "sum",
+                        "mean",
+                        "max-over",
+                        "min-over",
+                        "prod",
+                        "norm",
+                        "logsumexp",
+                        "variance",
+                        "softmax",
+                        "log-softmax",
+                        "sort",
+                        "contiguous",
+                        "lower-triangle",
+                        "upper-triangle"})
     add(f, "2 3", std::string("(* x (") + f + " (* x x)))");
   add("acosh", "2 3", "(acosh (+ 1.2 (* x x)))");
-  for (const char* f : {"+", "-", "*", "/", "max", "min", "expt", "atan"}) add(f, "2 3", std::string("(") + f + " (* x x) (sum x 0))");
+  for (const char* f : {"+", "-", "*", "/", "max", "min", "expt", "atan"})
+    add(f, "2 3", std::string("(") + f + " (* x x) (sum x 0))");
   for (const char* f : {"sum", "mean", "max-over", "min-over", "prod", "norm", "logsumexp", "variance"})
     add(f, "2 3 2", std::string("(* x (") + f + " (* x x) '(0 -1) #t))");
   for (const char* f : {"softmax", "log-softmax", "sort"}) add(f, "3 2", std::string("(* x (") + f + " (* x x) 0))");
@@ -66,7 +110,8 @@ std::vector<Use> uses() {
   add("matmul", "3 3", "(matmul x (* x x))");
   add("embedding", "4 3", "(embedding (* x x) (list->tensor '((0 1) (3 3)) 'i64))");
   add("gather", "2 3", "(gather (* x x) (list->tensor '((0 2) (1 1)) 'i64) 1)");
-  add("scatter-add", "2 3", "(scatter-add x (list->tensor '((0 2 2)) 'i64) (* (narrow-tensor x 0 0 1) (narrow-tensor x 0 1 1)) 1)");
+  add("scatter-add", "2 3",
+      "(scatter-add x (list->tensor '((0 2 2)) 'i64) (* (narrow-tensor x 0 0 1) (narrow-tensor x 0 1 1)) 1)");
   add("cross-entropy-loss", "3 4", "(* x (cross-entropy-loss (* x x) (list->tensor '(1 0 3) 'i64)))");
   for (const char* f : {"mean-squared-error", "binary-cross-entropy", "binary-cross-entropy-with-logits"})
     add(f, "2 3", std::string("(* x (") + f + " (* x x) (sin x)))");
@@ -100,17 +145,20 @@ std::vector<Use> uses() {
   add("interpolate-linear", "1 2 3", "(interpolate-linear (* x x) 5 #t)");
   const std::string both = " (view (mean x '(0 2)) '(2)) (view (sum x '(0 2)) '(2))";
   add("batch-normalization-training", "2 2 3", "(car (batch-normalization-training (* x x)" + both + " .1))");
-  add("batch-normalization-test", "2 2 3", "(batch-normalization-test (* x x)" + both + " (fill '(2) .1 'f64) (fill '(2) .6 'f64) .1)");
+  add("batch-normalization-test", "2 2 3",
+      "(batch-normalization-test (* x x)" + both + " (fill '(2) .1 'f64) (fill '(2) .6 'f64) .1)");
   add("group-normalization", "2 2 3", "(group-normalization (* x x)" + both + " 2 .1)");
   add("layer-normalization", "2 3", "(layer-normalization (* x x) (sum x 0) (mean x 0) .1)");
   add("rms-normalization", "2 3", "(rms-normalization (* x x) (sum x 0) .1)");
   return all;
 }
 
-// The gradient of a gradient penalty: reverse mode over reverse mode, for which the inner function runs in forward mode under a tape.
+// The gradient of a gradient penalty: reverse mode over reverse mode, for which the inner function runs in forward mode under a
+// tape.
 std::string penalty(const Use& use) {
   return "(define x (+ .2 (* .7 (rand '(" + use.shape + ") 'f64))))\n(define (f x) " + use.expression +
-         ")\n(define (g x) (sumall (square (f x))))\n(define (h x) (sumall (square (cdr (*j g x 1)))))\n(write (tensor->list (cdr (*j h x 1))))\n";
+         ")\n(define (g x) (sumall (square (f x))))\n(define (h x) (sumall (square (cdr (*j g x 1)))))\n(write (tensor->list "
+         "(cdr (*j h x 1))))\n";
 }
 
 // Runs a program in which the tape is saved after every so many steps, by a file to another machine each time.

@@ -16,7 +16,6 @@ using value::Value;
 
 namespace {
 
-
 // The registers of the machine's own frames in which the tag of a j* may stand.
 template <class F> void for_each_tag(Engine& e, F&& f) {
   constexpr std::uint32_t kTag = 3;
@@ -29,7 +28,8 @@ template <class F> void for_each_tag(Engine& e, F&& f) {
     }
 }
 
-// Runs the program `at` steps, puts text wherever a tag stands, and goes on. Bytes that are left in the heap; -1: it ended before.
+// Runs the program `at` steps, puts text wherever a tag stands, and goes on. Bytes that are left in the heap; -1: it ended
+// before.
 std::int64_t left_after(const Program& program, std::uint64_t at, int& changed) {
   Engine e({}, runs::kOperators);
   std::string message;

@@ -211,7 +211,8 @@ TEST_CASE("long steps that make little are work too") {
     std::uint64_t work;
   } const cases[] = {
       {"(define (deep n v) (if (= n 0) v (deep (- n 1) (make-vector 100 v)))) (list->tensor (deep 4 '()))", 10'000},
-      {"(define (d n) (if (= n 0) (lambda (x) (* x x)) (let ((g (d (- n 1)))) (lambda (x) (cdr (j* g x 1.)))))) ((d 10) 2.)", 100}};
+      {"(define (d n) (if (= n 0) (lambda (x) (* x x)) (let ((g (d (- n 1)))) (lambda (x) (cdr (j* g x 1.)))))) ((d 10) 2.)",
+       100}};
   for (const auto& [source, work] : cases) {
     const std::string& program_text = source;
     CAPTURE(program_text);

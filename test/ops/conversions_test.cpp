@@ -1,5 +1,5 @@
-// From floating types to integers: towards 0, what does not fit is the nearest that does, a NaN is 0. The same in vectors, behind them,
-// in strided loops, and for numbers of the program.
+// From floating types to integers: towards 0, what does not fit is the nearest that does, a NaN is 0. The same in vectors, behind
+// them, in strided loops, and for numbers of the program.
 #include "test/ops/testing.h"
 
 #include "ops/convert.h"

@@ -1,4 +1,5 @@
-// docs/operators.md is what the registry says. With CAIRN_WRITE_DOCS=1 in the environment this test writes it instead of comparing.
+// docs/operators.md is what the registry says. With CAIRN_WRITE_DOCS=1 in the environment this test writes it instead of
+// comparing.
 #include "gpu/supported.h"
 #include "ops/operator_ids.h"
 #include "ops/operators/registry.h"
@@ -104,10 +105,14 @@ std::string_view on_cuda(const Operator& op) {
 std::string page() {
   std::string out =
       "# Operators on tensors\n\n"
-      "This page is generated from the declarations of the operators; a test compares them. Operands in brackets may be left out, from the end,\n"
-      "or given as `#f`. *Constant* operands are those that no derivative passes through. *Integers* are a list, a vector, or one integer; axes\n"
-      "count from 0, and from the end if negative. *Linear* operators are their own forward derivative in each operand. *Kept* is what\n"
-      "reverse mode holds until its sweep; where it says nothing, an operation costs the tape no element. *CUDA* tells what a GPU can do: `yes`, there\n"
+      "This page is generated from the declarations of the operators; a test compares them. Operands in brackets may be left "
+      "out, from the end,\n"
+      "or given as `#f`. *Constant* operands are those that no derivative passes through. *Integers* are a list, a vector, or "
+      "one integer; axes\n"
+      "count from 0, and from the end if negative. *Linear* operators are their own forward derivative in each operand. *Kept* "
+      "is what\n"
+      "reverse mode holds until its sweep; where it says nothing, an operation costs the tape no element. *CUDA* tells what a "
+      "GPU can do: `yes`, there\n"
       "is a kernel; `view`, none is needed; the others are refused there, and so is a derivative whose rule needs one of them. ";
   int all = 0, there = 0;
   for (const Operator& op : all_operators()) {
@@ -116,27 +121,38 @@ std::string page() {
     there += on_cuda(op).empty() ? 0 : 1;
   }
   out += fmt::format("That is {} of {}.\n\n", there, all);
-  out +=
-      "Types follow NumPy's rules of promotion (bf16 gives way to f32 and f64), shapes NumPy's rules of broadcasting. Numbers of the program are\n"
-      "weak: they take the type of the tensor, except that a flonum with integers gives f64. `+ - * / < <= > >= = max min expt atan abs sqrt exp\n"
-      "log sin cos tan asin acos floor ceiling truncate round` are those of numbers; with a tensor among their operands they are these\n"
-      "operators, and comparisons give tensors of 0 and 1.\n\n"
-      "Every operator gives tensors, also where only one number is left: `(sum t)`, `(argmax t)`, `(determinant m)`, `(matmul v v)` and losses give a tensor\n"
-      "without axes. Numbers come from operators of numbers alone, and from `tensor->number`, `tensor->list` of such a tensor, `sumall`, `max-value`,\n"
-      "`dot`, and `index-of-max` without an axis.\n\n"
-      "Where a floating result is made of integers, as by `/`, it is f32 for u8, i8 and i16, whose numbers f32 holds, and f64 for i32 and i64. (NumPy's\n"
-      "quotients of integers are f64 always.) Floating numbers become integers (`cast`, `fill`, `list->tensor`, `pad`, which are told the type) towards 0; what does not fit\n"
-      "becomes the nearest number that does, and a NaN 0. Integers become smaller ones by their low bits; an exact number of the program that\n"
-      "elements of the result of arithmetic cannot hold is an error. Products of integers, `*`, `matmul`, `outer` and those in `dot`, have the type of their operands,\n"
-      "by low bits too; sums, `sum`, `sumall`, `prod` and that in `dot`, are i64, modulo 2^64. So `(dot a b)` of bytes whose products are above 255 needs `cast` first.\n\n"
-      "Values and derivatives of functions of one operand are what they tend to where the operand is infinite or very large, wherever that is a\n"
-      "number. Denormal operands count as zeros. In `logsumexp` the derivative at an operand of -inf is 0, also where all are. `norm` and its derivatives are right for all\n"
-      "magnitudes of elements; where one is infinite there is no direction, and its derivative is a NaN.\n\n"
-      "| name | operands | result | derivative | kept | CUDA |\n|---|---|---|---|---|---|\n";
+  out += "Types follow NumPy's rules of promotion (bf16 gives way to f32 and f64), shapes NumPy's rules of broadcasting. Numbers "
+         "of the program are\n"
+         "weak: they take the type of the tensor, except that a flonum with integers gives f64. `+ - * / < <= > >= = max min "
+         "expt atan abs sqrt exp\n"
+         "log sin cos tan asin acos floor ceiling truncate round` are those of numbers; with a tensor among their operands they "
+         "are these\n"
+         "operators, and comparisons give tensors of 0 and 1.\n\n"
+         "Every operator gives tensors, also where only one number is left: `(sum t)`, `(argmax t)`, `(determinant m)`, `(matmul "
+         "v v)` and losses give a tensor\n"
+         "without axes. Numbers come from operators of numbers alone, and from `tensor->number`, `tensor->list` of such a "
+         "tensor, `sumall`, `max-value`,\n"
+         "`dot`, and `index-of-max` without an axis.\n\n"
+         "Where a floating result is made of integers, as by `/`, it is f32 for u8, i8 and i16, whose numbers f32 holds, and f64 "
+         "for i32 and i64. (NumPy's\n"
+         "quotients of integers are f64 always.) Floating numbers become integers (`cast`, `fill`, `list->tensor`, `pad`, which "
+         "are told the type) towards 0; what does not fit\n"
+         "becomes the nearest number that does, and a NaN 0. Integers become smaller ones by their low bits; an exact number of "
+         "the program that\n"
+         "elements of the result of arithmetic cannot hold is an error. Products of integers, `*`, `matmul`, `outer` and those "
+         "in `dot`, have the type of their operands,\n"
+         "by low bits too; sums, `sum`, `sumall`, `prod` and that in `dot`, are i64, modulo 2^64. So `(dot a b)` of bytes whose "
+         "products are above 255 needs `cast` first.\n\n"
+         "Values and derivatives of functions of one operand are what they tend to where the operand is infinite or very large, "
+         "wherever that is a\n"
+         "number. Denormal operands count as zeros. In `logsumexp` the derivative at an operand of -inf is 0, also where all "
+         "are. `norm` and its derivatives are right for all\n"
+         "magnitudes of elements; where one is infinite there is no direction, and its derivative is a NaN.\n\n"
+         "| name | operands | result | derivative | kept | CUDA |\n|---|---|---|---|---|---|\n";
   for (const Operator& op : all_operators()) {
-    if (said_name(op).empty()) continue;  // for rules alone
-    out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", said_name(op), operands(op.signature.letters()), cell(op.text), derivative(op), kept(op),
-                       on_cuda(op));
+    if (said_name(op).empty()) continue; // for rules alone
+    out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", said_name(op), operands(op.signature.letters()), cell(op.text),
+                       derivative(op), kept(op), on_cuda(op));
   }
   return out;
 }

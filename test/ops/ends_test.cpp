@@ -1,5 +1,5 @@
-// Pointwise functions and reductions at the ends of the numbers: infinities, the largest, denormals, zeros. Values and derivatives are
-// what they tend to, wherever that is a number, in both modes; a denormal is a zero.
+// Pointwise functions and reductions at the ends of the numbers: infinities, the largest, denormals, zeros. Values and
+// derivatives are what they tend to, wherever that is a number, in both modes; a denormal is a zero.
 #include "ops/operators/registry.h"
 #include "test/ops/testing.h"
 
@@ -43,35 +43,50 @@ std::vector<Function> functions() {
   std::vector<Function> all = {
       {O::neg, "-", [](Wide x) { return -x; }, constant(-1)},
       {O::abs, "abs", [](Wide x) { return std::fabs(x); }, [](Wide x) { return Wide(x > 0) - Wide(x < 0); }},
-      {O::sqrt, "sqrt", within(0, kEnd, [](Wide x) { return std::sqrt(x); }), within(1e-30L, kEnd, [](Wide x) { return 1 / (2 * std::sqrt(x)); })},
+      {O::sqrt, "sqrt", within(0, kEnd, [](Wide x) { return std::sqrt(x); }),
+       within(1e-30L, kEnd, [](Wide x) { return 1 / (2 * std::sqrt(x)); })},
       {O::exp, "exp", [](Wide x) { return std::exp(x); }, [](Wide x) { return std::exp(x); }},
-      {O::log, "log", within(1e-30L, kEnd, [](Wide x) { return std::log(x); }), within(1e-30L, kEnd, [](Wide x) { return 1 / x; })},
+      {O::log, "log", within(1e-30L, kEnd, [](Wide x) { return std::log(x); }),
+       within(1e-30L, kEnd, [](Wide x) { return 1 / x; })},
       {O::sin, "sin", within(-1, 1, [](Wide x) { return std::sin(x); }), within(-1, 1, [](Wide x) { return std::cos(x); })},
       {O::cos, "cos", within(-1, 1, [](Wide x) { return std::cos(x); }), within(-1, 1, [](Wide x) { return -std::sin(x); })},
       {O::tan, "tan", within(-1, 1, [](Wide x) { return std::tan(x); }), within(-1, 1, [](Wide) { return Wide(1); })},
-      {O::asin, "asin", within(-1, 1, [](Wide x) { return std::asin(x); }), within(-0.5L, 0.5L, [](Wide x) { return 1 / std::sqrt(1 - x * x); })},
-      {O::acos, "acos", within(-1, 1, [](Wide x) { return std::acos(x); }), within(-0.5L, 0.5L, [](Wide x) { return -1 / std::sqrt(1 - x * x); })},
+      {O::asin, "asin", within(-1, 1, [](Wide x) { return std::asin(x); }),
+       within(-0.5L, 0.5L, [](Wide x) { return 1 / std::sqrt(1 - x * x); })},
+      {O::acos, "acos", within(-1, 1, [](Wide x) { return std::acos(x); }),
+       within(-0.5L, 0.5L, [](Wide x) { return -1 / std::sqrt(1 - x * x); })},
       {O::atan, "atan", [](Wide x) { return std::atan(x); }, [](Wide x) { return 1 / (1 + x * x); }},
-      {O::tanh, "tanh", [](Wide x) { return std::tanh(x); }, [](Wide x) { return tending(x, 0, 0, [](Wide y) { return 1 - std::tanh(y) * std::tanh(y); }); }},
-      {O::sigmoid, "sigmoid", logistic, [](Wide x) { return tending(x, 0, 0, [](Wide y) { return logistic(y) * logistic(-y); }); }},
+      {O::tanh, "tanh", [](Wide x) { return std::tanh(x); },
+       [](Wide x) { return tending(x, 0, 0, [](Wide y) { return 1 - std::tanh(y) * std::tanh(y); }); }},
+      {O::sigmoid, "sigmoid", logistic,
+       [](Wide x) { return tending(x, 0, 0, [](Wide y) { return logistic(y) * logistic(-y); }); }},
       {O::relu, "ReLU", [](Wide x) { return x > 0 ? x : 0; }, [](Wide x) { return Wide(x > 0); }},
       {O::gelu, "GeLU", [](Wide x) { return tending(x, 0, x, [](Wide y) { return y * normal_below(y); }); },
-       [](Wide x) { return tending(x, 0, 1, [](Wide y) { return normal_below(y) + y * std::exp(-y * y / 2) / std::sqrt(2 * kPi); }); }},
+       [](Wide x) {
+         return tending(x, 0, 1, [](Wide y) { return normal_below(y) + y * std::exp(-y * y / 2) / std::sqrt(2 * kPi); });
+       }},
       {O::silu, "SiLU", [](Wide x) { return tending(x, 0, x, [](Wide y) { return y * logistic(y); }); },
        [](Wide x) { return tending(x, 0, 1, [](Wide y) { return logistic(y) * (1 + y * logistic(-y)); }); }},
-      {O::softplus, "softplus", [](Wide x) { return tending(x, 0, x, [](Wide y) { return std::log1p(std::exp(y)); }); }, logistic},
+      {O::softplus, "softplus", [](Wide x) { return tending(x, 0, x, [](Wide y) { return std::log1p(std::exp(y)); }); },
+       logistic},
       {O::square, "square", [](Wide x) { return x * x; }, [](Wide x) { return 2 * x; }},
       {O::erf, "erf", [](Wide x) { return std::erf(x); }, [](Wide x) { return 2 / std::sqrt(kPi) * std::exp(-x * x); }},
       {O::sinh, "sinh", [](Wide x) { return std::sinh(x); }, [](Wide x) { return std::cosh(x); }},
       {O::cosh, "cosh", [](Wide x) { return std::cosh(x); }, [](Wide x) { return std::sinh(x); }},
       {O::asinh, "asinh", [](Wide x) { return std::asinh(x); }, [](Wide x) { return 1 / std::sqrt(x * x + 1); }},
-      {O::acosh, "acosh", within(1, kEnd, [](Wide x) { return std::acosh(x); }), within(2, kEnd, [](Wide x) { return 1 / std::sqrt(x * x - 1); })},
-      {O::atanh, "atanh", within(-0.9L, 0.9L, [](Wide x) { return std::atanh(x); }), within(-0.9L, 0.9L, [](Wide x) { return 1 / (1 - x * x); })},
-      {O::log1p, "log1p", within(-0.9L, kEnd, [](Wide x) { return std::log1p(x); }), within(-0.9L, kEnd, [](Wide x) { return 1 / (1 + x); })},
+      {O::acosh, "acosh", within(1, kEnd, [](Wide x) { return std::acosh(x); }),
+       within(2, kEnd, [](Wide x) { return 1 / std::sqrt(x * x - 1); })},
+      {O::atanh, "atanh", within(-0.9L, 0.9L, [](Wide x) { return std::atanh(x); }),
+       within(-0.9L, 0.9L, [](Wide x) { return 1 / (1 - x * x); })},
+      {O::log1p, "log1p", within(-0.9L, kEnd, [](Wide x) { return std::log1p(x); }),
+       within(-0.9L, kEnd, [](Wide x) { return 1 / (1 + x); })},
       {O::expm1, "expm1", [](Wide x) { return std::expm1(x); }, [](Wide x) { return std::exp(x); }},
       {O::gelu_tanh, "GeLU-tanh", [=](Wide x) { return tending(x, 0, x, [=](Wide y) { return y * (1 + bent(y)) / 2; }); },
        [=](Wide x) { return tending(x, 0, 1, gelu_tanh_slope); }},
-      {O::leaky_relu, "LeakyReLU", [](Wide x) { return x > 0 ? x : 0.01L * x; }, [](Wide x) { return x > 0 ? Wide(1) : x < 0 ? 0.01L : kNone; }},
+      {O::leaky_relu, "LeakyReLU", [](Wide x) { return x > 0 ? x : 0.01L * x; },
+       [](Wide x) { return x > 0   ? Wide(1)
+                           : x < 0 ? 0.01L
+                                   : kNone; }},
       {O::elu, "ELU", [](Wide x) { return x > 0 ? x : std::expm1(x); }, [](Wide x) { return x > 0 ? Wide(1) : std::exp(x); }},
       {O::sign, "sign", [](Wide x) { return Wide(x > 0) - Wide(x < 0); }, constant(0)},
       {O::floor, "floor", [](Wide x) { return std::floor(x); }, constant(0)},
@@ -93,8 +108,9 @@ const Range kRanges[] = {{DType::f64, std::numeric_limits<double>::min(), std::n
 std::vector<double> ends(const Range& range) {
   const double infinity = std::numeric_limits<double>::infinity();
   std::vector<double> out;
-  for (const double d : {0.0, range.denormal, range.least, std::sqrt(range.least) / 8, std::sqrt(range.largest) * 8, std::cbrt(range.largest) * 8,
-                         range.largest / 16, range.largest, infinity, 20.0, 39.0, 63.0, 65.0, 100.0, 1000.0, 1e9, 2e9, 1e18}) {
+  for (const double d :
+       {0.0, range.denormal, range.least, std::sqrt(range.least) / 8, std::sqrt(range.largest) * 8, std::cbrt(range.largest) * 8,
+        range.largest / 16, range.largest, infinity, 20.0, 39.0, 63.0, 65.0, 100.0, 1000.0, 1e9, 2e9, 1e18}) {
     out.push_back(d);
     out.push_back(-d);
   }
@@ -109,7 +125,8 @@ void check_end(const Range& range, double got, Wide expected) {
     return;
   }
   CHECK(std::isfinite(got));
-  CHECK(std::fabs(got - expected) <= 2e-6L * std::fabs(expected) + 4 * static_cast<Wide>(range.least) + (range.type == DType::f32 ? 1e-7L : 1e-16L));
+  CHECK(std::fabs(got - expected) <=
+        2e-6L * std::fabs(expected) + 4 * static_cast<Wide>(range.least) + (range.type == DType::f32 ? 1e-7L : 1e-16L));
 }
 
 // The derivative of an operator by one operand, in reverse and in forward mode; cotangents and tangents are 1.
@@ -136,7 +153,8 @@ Slopes slopes(World& w, O id, const std::vector<Tensor>& inputs, std::size_t by,
     std::vector<Term> terms;
     std::vector<std::uint64_t> handles;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      terms.push_back(duals.term(values.term(inputs[i]), i == by ? std::optional<Term>(values.term(ones(inputs[i]))) : std::nullopt));
+      terms.push_back(
+          duals.term(values.term(inputs[i]), i == by ? std::optional<Term>(values.term(ones(inputs[i]))) : std::nullopt));
       handles.push_back(terms.back().handle());
     }
     const Term made(duals, duals.apply(id, handles, attributes));
@@ -185,7 +203,8 @@ TEST_CASE("second derivatives of what goes from 0 to x are 0 far away") {
   World w;
   for (const Range& range : kRanges)
     for (const O op : {O::gelu, O::gelu_tanh, O::silu})
-      for (const double far : {range.largest / 4, -range.largest / 4, std::cbrt(range.largest) * 4, -std::cbrt(range.largest) * 4}) {
+      for (const double far :
+           {range.largest / 4, -range.largest / 4, std::cbrt(range.largest) * 4, -std::cbrt(range.largest) * 4}) {
         CAPTURE(operator_of(op).name);
         CAPTURE(far);
         const Tensor x = w.tensor({1}, {far}, range.type), one = w.tensor({1}, {1}, range.type);

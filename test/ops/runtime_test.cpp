@@ -329,10 +329,14 @@ TEST_CASE("results do not depend on the number of threads") {
     add(applied(rt, OperatorId::sum, {applied(rt, OperatorId::exp, {a})}, with({list({1}), absent()})));
     add(applied(rt, OperatorId::softmax, {b}, with({integer(0)})));
     add(applied(rt, OperatorId::matmul, {a, b}));
-    const auto ones = [&](std::int64_t n) { return applied(rt, OperatorId::fill, {}, with({list({n}), number(1), absent(), absent()})); };
+    const auto ones = [&](std::int64_t n) {
+      return applied(rt, OperatorId::fill, {}, with({list({n}), number(1), absent(), absent()}));
+    };
     const Tensor images = applied(rt, OperatorId::view, {a}, with({list({7, 43, 401})}));
-    for (const Tensor& t : all_applied(rt, OperatorId::batch_normalization_vjp, {images, images, ones(43)}, with({number(1e-5)}))) add(t);
-    for (const Tensor& t : all_applied(rt, OperatorId::layer_normalization_vjp, {a, a, ones(401)}, with({integer(1), number(1e-5)})))
+    for (const Tensor& t : all_applied(rt, OperatorId::batch_normalization_vjp, {images, images, ones(43)}, with({number(1e-5)})))
+      add(t);
+    for (const Tensor& t :
+         all_applied(rt, OperatorId::layer_normalization_vjp, {a, a, ones(401)}, with({integer(1), number(1e-5)})))
       add(t);
     const Tensor pictures = drawn_tensor({5, 16, 28, 28}), windows = drawn_tensor({32, 16, 3, 3});
     const Attributes padded = with({list({1}), list({1}), list({1}), integer(1)});

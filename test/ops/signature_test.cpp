@@ -9,8 +9,10 @@ using Kind = OperandSpec::Kind;
 
 TEST_CASE("a signature has an operand for each letter; small ones may be left out, keys are no operands of programs") {
   constexpr Signature signature("TXIVlbrZ");
-  const OperandSpec expected[] = {{Kind::tensor, false}, {Kind::tensor_or_number, false}, {Kind::constant, false}, {Kind::tensors, false},
-                                  {Kind::integers, true}, {Kind::flag, true},             {Kind::residence, true}, {Kind::key, false}};
+  const OperandSpec expected[] = {{Kind::tensor, false},   {Kind::tensor_or_number, false},
+                                  {Kind::constant, false}, {Kind::tensors, false},
+                                  {Kind::integers, true},  {Kind::flag, true},
+                                  {Kind::residence, true}, {Kind::key, false}};
   REQUIRE(signature.size() == 8);
   for (std::size_t i = 0; i < signature.size(); ++i) {
     CHECK(signature[i].kind == expected[i].kind);

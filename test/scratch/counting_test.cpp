@@ -1,5 +1,5 @@
-// Kernels take no memory but through the meter. Whatever is allocated in this program is counted here; what a launch had at once may be more
-// than the meter was asked for by a constant only.
+// Kernels take no memory but through the meter. Whatever is allocated in this program is counted here; what a launch had at once
+// may be more than the meter was asked for by a constant only.
 #include "ops/cpu/device/device.h"
 #include "ops/operators/runtime.h"
 #include "test/threads/large.h"
@@ -18,7 +18,8 @@ std::atomic<std::int64_t> live{0}, most{0};
 
 void* counted(void* memory) {
   if (memory == nullptr) return nullptr;
-  const std::int64_t now = live.fetch_add(static_cast<std::int64_t>(malloc_usable_size(memory))) + static_cast<std::int64_t>(malloc_usable_size(memory));
+  const std::int64_t now = live.fetch_add(static_cast<std::int64_t>(malloc_usable_size(memory))) +
+                           static_cast<std::int64_t>(malloc_usable_size(memory));
   std::int64_t before = most.load();
   while (before < now && !most.compare_exchange_weak(before, now)) {
   }

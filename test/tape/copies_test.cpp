@@ -137,7 +137,7 @@ TEST_CASE("a tape with composites keeps its primals beside the cotangents") {
     g.record(tape, values, 0, g.size());
     Value x = heap.cons(value::flonum(1), value::kNull);
     tape.add_composite(composite_at(5, x));
-    heap.release(x);  // which is the tape's now
+    heap.release(x); // which is the tape's now
     std::vector<double> expected = swept(plain);
     std::int64_t before = heap.tape.live;
     CHECK(same_bits(swept(tape), expected));

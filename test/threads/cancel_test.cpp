@@ -28,10 +28,11 @@ template <class F> void check_cancelled(Runtime& runtime, Account& account, F&& 
 // Somebody else's thread.
 class Canceller {
 public:
-  explicit Canceller(Meter& meter) : thread_([&meter] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      meter.cancel();
-    }) {}
+  explicit Canceller(Meter& meter)
+      : thread_([&meter] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          meter.cancel();
+        }) {}
   ~Canceller() { thread_.join(); }
   Canceller(const Canceller&) = delete;
   Canceller& operator=(const Canceller&) = delete;
@@ -62,25 +63,58 @@ TEST_CASE("kernels ask in the middle of their work, forwards and backwards") {
 // Nobody has the time for these: the elements are stretched, and there are more than 10^10 of them.
 TEST_CASE("what would go on for hours ends") {
   const std::vector<Case> endless = {
-      {"sum", OperatorId::sum, [](Runtime& r) { return std::vector{stretched(r, {100'000, 2'000'000})}; }, with({list({0, 1}), {}})},
-      {"sum to a row", OperatorId::sum, [](Runtime& r) { return std::vector{stretched(r, {1000, 2'000'000, 100})}; }, with({list({0, 1}), {}})},
-      {"largest", OperatorId::max_over, [](Runtime& r) { return std::vector{stretched(r, {200'000'000'000})}; }, with({list({0}), {}})},
-      {"place of the largest", OperatorId::argmax, [](Runtime& r) { return std::vector{stretched(r, {200'000'000'000}, DType::i32)}; },
-       with({integer(0), {}})},
-      {"loss", OperatorId::mean_squared_error,
-       [](Runtime& r) { return std::vector{stretched(r, {200'000'000'000}), stretched(r, {200'000'000'000})}; }, {}},
-      {"cross-entropy", OperatorId::cross_entropy_loss,
-       [](Runtime& r) { return std::vector{stretched(r, {10, 200'000'000'000}), indices(r, {10}, 9)}; }, {}},
-      {"inner product", OperatorId::matmul,
-       [](Runtime& r) { return std::vector{stretched(r, {1, 200'000'000'000}), stretched(r, {200'000'000'000, 1})}; }, {}},
-      {"product", OperatorId::matmul,
-       [](Runtime& r) { return std::vector{stretched(r, {50, 20'000'000'000}), stretched(r, {20'000'000'000, 50})}; }, {}},
+      {"sum", OperatorId::sum,
+       [](Runtime& r) {
+         return std::vector{stretched(r, {100'000, 2'000'000})};
+       },
+       with({list({0, 1}), {}})},
+      {"sum to a row", OperatorId::sum,
+       [](Runtime& r) {
+         return std::vector{stretched(r, {1000, 2'000'000, 100})};
+       },
+       with({list({0, 1}), {}})},
+      {"largest", OperatorId::max_over, [](Runtime& r) { return std::vector{stretched(r, {200'000'000'000})}; },
+       with({list({0}), {}})},
+      {"place of the largest", OperatorId::argmax,
+       [](Runtime& r) { return std::vector{stretched(r, {200'000'000'000}, DType::i32)}; }, with({integer(0), {}})},
+      {"loss",
+       OperatorId::mean_squared_error,
+       [](Runtime& r) {
+         return std::vector{stretched(r, {200'000'000'000}), stretched(r, {200'000'000'000})};
+       },
+       {}},
+      {"cross-entropy",
+       OperatorId::cross_entropy_loss,
+       [](Runtime& r) {
+         return std::vector{stretched(r, {10, 200'000'000'000}), indices(r, {10}, 9)};
+       },
+       {}},
+      {"inner product",
+       OperatorId::matmul,
+       [](Runtime& r) {
+         return std::vector{stretched(r, {1, 200'000'000'000}), stretched(r, {200'000'000'000, 1})};
+       },
+       {}},
+      {"product",
+       OperatorId::matmul,
+       [](Runtime& r) {
+         return std::vector{stretched(r, {50, 20'000'000'000}), stretched(r, {20'000'000'000, 50})};
+       },
+       {}},
       {"convolution", OperatorId::convolve,
-       [](Runtime& r) { return std::vector{stretched(r, {1, 1'000'000'000, 20, 20}), stretched(r, {8, 1'000'000'000, 3, 3})}; },
+       [](Runtime& r) {
+         return std::vector{stretched(r, {1, 1'000'000'000, 20, 20}), stretched(r, {8, 1'000'000'000, 3, 3})};
+       },
        with({{}, {}, {}, {}})},
-      {"pooling", OperatorId::adaptive_max_pool, [](Runtime& r) { return std::vector{stretched(r, {1, 1, 1'000'000, 1'000'000})}; },
+      {"pooling", OperatorId::adaptive_max_pool,
+       [](Runtime& r) {
+         return std::vector{stretched(r, {1, 1, 1'000'000, 1'000'000})};
+       },
        with({list({1, 1})})},
-      {"mean pooling", OperatorId::adaptive_average_pool, [](Runtime& r) { return std::vector{stretched(r, {1, 1, 1'000'000, 1'000'000})}; },
+      {"mean pooling", OperatorId::adaptive_average_pool,
+       [](Runtime& r) {
+         return std::vector{stretched(r, {1, 1, 1'000'000, 1'000'000})};
+       },
        with({list({1, 1})})},
   };
   for (const unsigned threads : {1u, 2u}) {

@@ -1,5 +1,5 @@
-// Where the work of a kernel is divided decides nothing: results have the same bits however many threads there are, and where kernels
-// run alone, as on other devices. Sizes are multiples of nothing, and beyond what threads and libraries are asked for.
+// Where the work of a kernel is divided decides nothing: results have the same bits however many threads there are, and where
+// kernels run alone, as on other devices. Sizes are multiples of nothing, and beyond what threads and libraries are asked for.
 #include "ops/cpu/device/device.h"
 #include "ops/emulated/device.h"
 #include "ops/operators/registry.h"
@@ -102,6 +102,7 @@ TEST_CASE("products of all types and layouts give the same bits on any number of
           CAPTURE(size.n);
           CAPTURE(left);
           CAPTURE(right);
-          same_on_all(devices, {OperatorId::matmul, {matrix(type, size.m, size.k, left), matrix(type, size.k, size.n, right)}, {}});
+          same_on_all(devices,
+                      {OperatorId::matmul, {matrix(type, size.m, size.k, left), matrix(type, size.k, size.n, right)}, {}});
         }
 }

@@ -1,5 +1,6 @@
-// Applications of the operators that do more with an element than look at it, large enough for kernels to ask, in the middle of their work,
-// whether they were cancelled, and to want scratch memory. What tests of cancellation and of scratch memory run, forwards and backwards.
+// Applications of the operators that do more with an element than look at it, large enough for kernels to ask, in the middle of
+// their work, whether they were cancelled, and to want scratch memory. What tests of cancellation and of scratch memory run,
+// forwards and backwards.
 #pragma once
 
 #include "ops/operator_ids.h"
@@ -42,7 +43,9 @@ inline Tensor random(Runtime& r, std::vector<std::int64_t> sizes, DType t = DTyp
   return r.apply(OperatorId::random_uniform, {}, with({list(std::move(sizes)), type(t), {}}));
 }
 inline Tensor cast(Runtime& r, const Tensor& x, DType t) { return r.apply(OperatorId::cast, {x}, with({type(t)})); }
-inline Tensor times(Runtime& r, const Tensor& x, double factor) { return r.apply(OperatorId::mul, {x, weak_number(factor, false)}); }
+inline Tensor times(Runtime& r, const Tensor& x, double factor) {
+  return r.apply(OperatorId::mul, {x, weak_number(factor, false)});
+}
 // Integers below n.
 inline Tensor indices(Runtime& r, std::vector<std::int64_t> sizes, std::int64_t n) {
   return cast(r, times(r, random(r, std::move(sizes)), static_cast<double>(n) * .999), DType::i64);
@@ -57,8 +60,10 @@ inline Tensor stretched(Runtime& r, std::vector<std::int64_t> sizes, DType t = D
 // A matrix that Cholesky factors, and that is not singular.
 inline Tensor definite(Runtime& r, std::int64_t n) {
   const Tensor x = random(r, {n, n}, DType::f64);
-  const Tensor places = cast(r, r.apply(OperatorId::cumulative_sum, {stretched(r, {n}, DType::i64)}, with({integer(0)})), DType::i64);
-  const Tensor unit = r.apply(OperatorId::one_hot, {r.apply(OperatorId::sub, {places, weak_number(1, true)})}, with({integer(n), type(DType::f64)}));
+  const Tensor places =
+      cast(r, r.apply(OperatorId::cumulative_sum, {stretched(r, {n}, DType::i64)}, with({integer(0)})), DType::i64);
+  const Tensor unit = r.apply(OperatorId::one_hot, {r.apply(OperatorId::sub, {places, weak_number(1, true)})},
+                              with({integer(n), type(DType::f64)}));
   return r.apply(OperatorId::add, {times(r, unit, static_cast<double>(n)), x});
 }
 
@@ -88,7 +93,11 @@ inline std::vector<Case> cases() {
       {"sum of rows", sum, one(line), with({rows, {}}), false},
       {"sum of columns", sum, one(grid), with({columns, {}}), false},
       {"sum of what lies across", sum, across(grid), with({all, {}}), false},
-      {"sum of integers", sum, [](Runtime& r) { return std::vector{indices(r, {1000, 1000}, 9)}; }, with({all, {}}), false},
+      {"sum of integers", sum,
+       [](Runtime& r) {
+         return std::vector{indices(r, {1000, 1000}, 9)};
+       },
+       with({all, {}}), false},
       {"max-over", max_over, one(line), with({rows, {}})},
       {"argmax", argmax, one(line), with({integer(1), {}}), false},
       {"norm", norm, one(line), with({rows, {}, number(3)})},
@@ -96,22 +105,39 @@ inline std::vector<Case> cases() {
       {"logsumexp", logsumexp, one(line), with({rows, {}})},
       {"prod", prod, one({4, 400'000}, DType::f64), with({rows, {}})},
       {"exp", exp, one(grid), {}},
-      {"sum with what lies across", add,
-       [](Runtime& r) { return std::vector{random(r, {1000, 1000}), transposed(r, random(r, {1000, 1000}))}; }, {}},
+      {"sum with what lies across",
+       add,
+       [](Runtime& r) {
+         return std::vector{random(r, {1000, 1000}), transposed(r, random(r, {1000, 1000}))};
+       },
+       {}},
       {"cast", OperatorId::cast, one(grid), with({type(DType::i32)}), false},
       {"contiguous", contiguous, across(grid), {}, false},
       {"concat-tensors", concat, two(grid, grid), with({integer(0)}), false},
       {"tile", tile, one({500, 500}), with({list({2, 2})})},
-      {"embedding", embedding,
-       [](Runtime& r) { return std::vector{random(r, {1000, 64}), indices(r, {20'000}, 1000)}; }, {}},
-      {"gather", gather, [](Runtime& r) { return std::vector{random(r, {2, 400'000}), indices(r, {2, 400'000}, 400'000)}; },
+      {"embedding",
+       embedding,
+       [](Runtime& r) {
+         return std::vector{random(r, {1000, 64}), indices(r, {20'000}, 1000)};
+       },
+       {}},
+      {"gather", gather,
+       [](Runtime& r) {
+         return std::vector{random(r, {2, 400'000}), indices(r, {2, 400'000}, 400'000)};
+       },
        with({integer(1)})},
       {"scatter-add", scatter_add,
-       [](Runtime& r) { return std::vector{random(r, {2, 400'000}), indices(r, {2, 400'000}, 400'000), random(r, {2, 400'000})}; },
+       [](Runtime& r) {
+         return std::vector{random(r, {2, 400'000}), indices(r, {2, 400'000}, 400'000), random(r, {2, 400'000})};
+       },
        with({integer(1)})},
       {"one-hot", one_hot, [](Runtime& r) { return std::vector{indices(r, {400'000}, 2)}; }, with({integer(2), {}}), false},
-      {"cross-entropy-loss", cross_entropy_loss,
-       [](Runtime& r) { return std::vector{random(r, {4, 200'000}), indices(r, {4}, 200'000)}; }, {}},
+      {"cross-entropy-loss",
+       cross_entropy_loss,
+       [](Runtime& r) {
+         return std::vector{random(r, {4, 200'000}), indices(r, {4}, 200'000)};
+       },
+       {}},
       {"mean-squared-error", mean_squared_error, two(line, line), {}},
       {"sort", OperatorId::sort, one(line), with({{}})},
       {"sort of what lies across", OperatorId::sort, one({400'000, 2}), with({integer(0)})},
@@ -124,17 +150,33 @@ inline std::vector<Case> cases() {
       {"softmax of columns", softmax, one(grid), with({integer(0)})},
       {"log-softmax", log_softmax, one(line), with({{}})},
       {"fused-scale-mask-softmax", fused_softmax,
-       [](Runtime& r) { return std::vector{random(r, {2, 400'000}), indices(r, {2, 400'000}, 2)}; }, with({number(.5)})},
+       [](Runtime& r) {
+         return std::vector{random(r, {2, 400'000}), indices(r, {2, 400'000}, 2)};
+       },
+       with({number(.5)})},
       {"matmul", matmul, two({300, 300}, {300, 300}), {}},
       {"matmul of doubles", matmul, two({200, 200}, {200, 200}, DType::f64), {}},
-      {"matmul of integers", matmul,
-       [](Runtime& r) { return std::vector{indices(r, {150, 150}, 9), indices(r, {150, 150}, 9)}; }, {}, false},
+      {"matmul of integers",
+       matmul,
+       [](Runtime& r) {
+         return std::vector{indices(r, {150, 150}, 9), indices(r, {150, 150}, 9)};
+       },
+       {},
+       false},
       {"matrix times vector", matmul, two({1000, 1000}, {1000, 1}), {}},
       {"outer product", matmul, two({1000, 1}, {1, 1000}), {}},
       {"cholesky", cholesky, [](Runtime& r) { return std::vector{definite(r, 200)}; }, {}},
-      {"solve", solve, [](Runtime& r) { return std::vector{definite(r, 150), random(r, {150, 150}, DType::f64)}; }, {}},
+      {"solve",
+       solve,
+       [](Runtime& r) {
+         return std::vector{definite(r, 150), random(r, {150, 150}, DType::f64)};
+       },
+       {}},
       {"triangular-solve", triangular_solve,
-       [](Runtime& r) { return std::vector{definite(r, 150), random(r, {150, 150}, DType::f64)}; }, with({{}})},
+       [](Runtime& r) {
+         return std::vector{definite(r, 150), random(r, {150, 150}, DType::f64)};
+       },
+       with({{}})},
       {"determinant", determinant, [](Runtime& r) { return std::vector{definite(r, 150)}; }, {}},
       {"convolve", convolve, two({2, 16, 40, 40}, {16, 16, 3, 3}), with({{}, {}, {}, {}})},
       {"convolve with strides", convolve, two({2, 16, 61, 61}, {3, 16, 5, 5}), with({list({2, 2}), {}, {}, {}})},
@@ -144,11 +186,20 @@ inline std::vector<Case> cases() {
       {"interpolate-linear", interpolate_linear, one({2, 8, 60, 60}), with({list({130, 130}), {}})},
       {"interpolate-nearest of a line", interpolate_nearest, one({1, 1, 2000}), with({list({400'000})})},
       {"batch-normalization-training", batch_normalization_training,
-       [](Runtime& r) { return std::vector{random(r, {64, 2, 60, 60}), random(r, {2}), random(r, {2})}; }, with({{}})},
+       [](Runtime& r) {
+         return std::vector{random(r, {64, 2, 60, 60}), random(r, {2}), random(r, {2})};
+       },
+       with({{}})},
       {"group-normalization", group_normalization,
-       [](Runtime& r) { return std::vector{random(r, {2, 4, 300, 300}), random(r, {4}), random(r, {4})}; }, with({integer(2), {}})},
+       [](Runtime& r) {
+         return std::vector{random(r, {2, 4, 300, 300}), random(r, {4}), random(r, {4})};
+       },
+       with({integer(2), {}})},
       {"layer-normalization", layer_normalization,
-       [](Runtime& r) { return std::vector{random(r, {2, 400'000}), random(r, {400'000}), random(r, {400'000})}; }, with({{}})},
+       [](Runtime& r) {
+         return std::vector{random(r, {2, 400'000}), random(r, {400'000}), random(r, {400'000})};
+       },
+       with({{}})},
       {"rand", random_uniform, [](Runtime&) { return std::vector<Tensor>(); }, with({list({1000, 1000}), {}, {}}), false},
       {"randn", random_normal, [](Runtime&) { return std::vector<Tensor>(); }, with({list({1000, 1000}), {}, {}}), false},
       {"dropout", dropout, one(grid), with({number(.5)})},
@@ -163,7 +214,8 @@ inline std::vector<Tensor> forwards(Runtime& r, const Case& c, std::vector<Tenso
 }
 
 // The rule's results at cotangents of ones.
-inline std::vector<Tensor> backwards(Runtime& r, const Case& c, const std::vector<Tensor>& operands, const std::vector<Tensor>& results) {
+inline std::vector<Tensor> backwards(Runtime& r, const Case& c, const std::vector<Tensor>& operands,
+                                     const std::vector<Tensor>& results) {
   const Operator& op = operator_of(c.op);
   std::vector<Tensor> cotangents, parts(operands.size());
   for (const Tensor& t : results) {

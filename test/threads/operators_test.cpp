@@ -183,7 +183,7 @@ TEST_CASE("the threads that share the work of large kernels give what one gives"
     const bool product = id == OperatorId::matmul;
     const Tensor a = runtime.from_host(DType::f32, product ? Shape{256, 256} : Shape{512, 512}, device, numbers.data());
     return bytes_of_all(runtime, operator_of(id).signature.letters().substr(0, 2) == "XX" || product ? runtime.apply(id, {a, a})
-                                                                                           : runtime.apply(id, {a}));
+                                                                                                     : runtime.apply(id, {a}));
   };
   for (const OperatorId id :
        {OperatorId::add, OperatorId::expt, OperatorId::exp, OperatorId::gelu, OperatorId::sum, OperatorId::mean,

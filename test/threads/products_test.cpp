@@ -1,8 +1,8 @@
 // Large products and convolutions are cut into calls of a library: each can be stopped soon, what calls need beside operands is
 // asked for, and a cut changes no bit.
-#include "ops/cpu/spatial/convolution.h"
 #include "ops/cpu/matrices/math_library.h"
 #include "ops/cpu/matrices/matmul.h"
+#include "ops/cpu/spatial/convolution.h"
 #include "ops/libraries/headroom.h"
 #include "test/threads/large.h"
 

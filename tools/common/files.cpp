@@ -21,7 +21,10 @@ constexpr std::int64_t kLong = 1 << 20, kHead = 32;
 
 // How long a file with this beginning is, or may be (docs/file-formats.md).
 std::uint64_t length_in(const std::string& head) {
-  constexpr std::string_view module = "\x89" "CAIRN\r\n", capsule = "\x01" "CAIRNAP";
+  constexpr std::string_view module = "\x89"
+                                      "CAIRN\r\n",
+                             capsule = "\x01"
+                                       "CAIRNAP";
   if (head.starts_with(capsule)) return UINT64_MAX;
   std::uint64_t length = 0;
   if (head.starts_with(module)) std::memcpy(&length, head.data() + 16, sizeof length);

@@ -6,8 +6,8 @@
 
 namespace cairn::tools {
 
-// The bytes of a module or capsule file; false with a message that names it. Of a file that is neither, or whose head says that it has another
-// length, its beginning, for whoever says what is wrong with it: a file may be long and hold nothing.
+// The bytes of a module or capsule file; false with a message that names it. Of a file that is neither, or whose head says that
+// it has another length, its beginning, for whoever says what is wrong with it: a file may be long and hold nothing.
 bool read_file(const std::string& path, std::string& bytes, std::string& error);
 
 // How much of a regular file that would be; 0 if it is not known.

@@ -113,7 +113,8 @@ int reseal(const Options& options) {
     error = options.file + ": error: " + std::string(message.view()) + "\n";
     good = false;
   }
-  if (good && write_file_atomically(options.output.empty() ? options.file : options.output, bytes.data(), bytes.size(), error)) return kDone;
+  if (good && write_file_atomically(options.output.empty() ? options.file : options.output, bytes.data(), bytes.size(), error))
+    return kDone;
   complain(error);
   return kBadUsage;
 }

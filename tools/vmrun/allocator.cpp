@@ -1,5 +1,6 @@
-// vmrun's memory comes from mimalloc, which makes tapes of small tensor operations a fifth faster. That is a program's choice: the libraries
-// bring no allocator. `new` is defined here because that of Debian's libmimalloc ends the process when the system gives no memory.
+// vmrun's memory comes from mimalloc, which makes tapes of small tensor operations a fifth faster. That is a program's choice:
+// the libraries bring no allocator. `new` is defined here because that of Debian's libmimalloc ends the process when the system
+// gives no memory.
 #include <mimalloc.h>
 
 #include <cstddef>

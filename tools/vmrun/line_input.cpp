@@ -1,6 +1,6 @@
-// libedit is loaded when a terminal asks for it: it brings three more libraries, and most programs start without any of them. It reads
-// through read_character, which waits for the terminal and for Ctrl-C at once: a signal just before a plain read(2) would be noticed only
-// after the next key.
+// libedit is loaded when a terminal asks for it: it brings three more libraries, and most programs start without any of them. It
+// reads through read_character, which waits for the terminal and for Ctrl-C at once: a signal just before a plain read(2) would
+// be noticed only after the next key.
 #include "line_input.h"
 
 #include <algorithm>
@@ -90,7 +90,8 @@ void catch_interrupts(void (*notify)()) {
 namespace {
 
 #define LIBEDIT(X)                                                                                                               \
-  X(el_init) X(el_set) X(el_get) X(el_gets) X(el_line) X(el_end) X(el_source) X(el_insertstr) X(history_init) X(history) X(history_end)
+  X(el_init)                                                                                                                     \
+  X(el_set) X(el_get) X(el_gets) X(el_line) X(el_end) X(el_source) X(el_insertstr) X(history_init) X(history) X(history_end)
 
 struct LibEdit {
 #define X(name) decltype(&::name) name = nullptr;

@@ -31,8 +31,8 @@ bool ends_with(const std::string& text, std::string_view end) { return text.size
 std::atomic<cairn_vm*> g_running = nullptr; // what a signal cancels
 std::atomic<int> g_signal = 0;              // the one that did
 
-// The first Ctrl-C, or the first time a batch system or a container asks the process to end, stops the machine between two steps; a second one
-// ends the process at once. Where a parent ignores them, they stay ignored.
+// The first Ctrl-C, or the first time a batch system or a container asks the process to end, stops the machine between two steps;
+// a second one ends the process at once. Where a parent ignores them, they stay ignored.
 void cancel_by_signals(cairn_vm* vm) {
   g_running = vm;
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -154,7 +154,8 @@ void Session::look_at_size(const std::string& file) const {
   constexpr std::uint64_t kBeside = std::uint64_t{32} << 20;
   const std::uint64_t size = worth_reading(file);
   if (options_.memory_bytes != 0 && size > kBeside && size - kBeside > options_.memory_bytes)
-    throw Leave{kOverBudget, file + ": error: a file of " + std::to_string(size) + " bytes does not fit into the memory budget\n"};
+    throw Leave{kOverBudget,
+                file + ": error: a file of " + std::to_string(size) + " bytes does not fit into the memory budget\n"};
 }
 
 ModuleHandle Session::compiled_or_read() const {

@@ -29,7 +29,7 @@ private:
   bool visible_ = false;
   std::optional<std::uint64_t> goal_;
   Clock::time_point start_ = Clock::now(), last_ = start_, bar_start_ = start_;
-  double last_part_ = -1, bar_from_ = -1;  // of the whole; -1: nobody knows
+  double last_part_ = -1, bar_from_ = -1; // of the whole; -1: nobody knows
 };
 
 class Streams {
@@ -43,8 +43,8 @@ public:
   // empty path). False with a message.
   bool open_output(const std::string& path, std::uint64_t kept_bytes, std::string& error);
 
-  // A resumed run goes on behind the input that it has taken already, where the input is a file; a pipe or a terminal is taken to hold what
-  // follows. False with a message if the file is shorter.
+  // A resumed run goes on behind the input that it has taken already, where the input is a file; a pipe or a terminal is taken to
+  // hold what follows. False with a message if the file is shorter.
   bool skip_input(std::uint64_t taken_bytes, std::string& error);
 
   bool write(std::string_view text);

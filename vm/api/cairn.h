@@ -146,9 +146,9 @@ typedef struct cairn_vm_options {
   cairn_write_function explain;     /* a report after each outermost checkpoint-*j; NULL: none. Its result is ignored. */
   void* user;                       /* first argument of the three, and what cairn_vm_user gives */
   const cairn_allocator* allocator; /* copied; NULL: the system's memory */
-  int one_shot; /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
+  int one_shot;  /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
   int check_nan; /* not 0: the first NaN, of a tensor's elements or of arithmetic, is an error with operator and place */
-  int profile;  /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs several times slower */
+  int profile;   /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs several times slower */
 } cairn_vm_options;
 
 /* Fills in the defaults. Call it first, then set what differs. */
@@ -185,8 +185,8 @@ CAIRN_API cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps);
 
 /* From now on at most so much more work: a run stops with OUT_OF_WORK before the step that would take more, and can go on, be
  * saved or be given up like one that is out of steps. Work is what steps take that are not all alike: modelled flops and bytes of
- * operations on tensors, bytes of text, of vectors and of structures that are copied (docs/language.md has the table). CAIRN_UNLIMITED, as in the beginning: no
- * limit. */
+ * operations on tensors, bytes of text, of vectors and of structures that are copied (docs/language.md has the table).
+ * CAIRN_UNLIMITED, as in the beginning: no limit. */
 CAIRN_API void cairn_vm_limit_work(cairn_vm* vm, uint64_t work);
 
 /* Work since the program began, calls and that before a restore included: a count like that of steps, the same on every device.
@@ -197,12 +197,12 @@ CAIRN_API uint64_t cairn_vm_work(const cairn_vm* vm);
 CAIRN_API uint64_t cairn_vm_work_needed(const cairn_vm* vm);
 
 /* Makes the cairn_vm_run in progress, or if there is none the next one, return CANCELLED, within milliseconds for most steps and
- * some tenths of a second at worst (docs/c-api.md), also in the middle of a long step, which will be done again. For other threads and signal handlers; the machine must not be freed
- * meanwhile. */
+ * some tenths of a second at worst (docs/c-api.md), also in the middle of a long step, which will be done again. For other
+ * threads and signal handlers; the machine must not be freed meanwhile. */
 CAIRN_API void cairn_vm_cancel(cairn_vm* vm);
 
-/* Gives up a program or call that was stopped, or has not begun to run; definitions stay, and the machine is idle. BAD_ARGUMENT: there
- * is none. */
+/* Gives up a program or call that was stopped, or has not begun to run; definitions stay, and the machine is idle. BAD_ARGUMENT:
+ * there is none. */
 CAIRN_API cairn_status cairn_vm_abandon(cairn_vm* vm);
 
 /* After PROGRAM_ERROR and OVER_BUDGET: "FILE:LINE:COLUMN: error: ...", the line with a caret, the call chain. */
@@ -224,8 +224,8 @@ typedef struct cairn_failure {
 CAIRN_API cairn_status cairn_vm_failure(const cairn_vm* vm, cairn_failure** failure);
 CAIRN_API void cairn_failure_free(cairn_failure* failure);
 
-/* After OK: the value of the program's last form, or of the call, as `write` prints it. The text is charged to the machine while it
- * is made (OVER_BUDGET; CANCELLED as saving is), and yours then. */
+/* After OK: the value of the program's last form, or of the call, as `write` prints it. The text is charged to the machine while
+ * it is made (OVER_BUDGET; CANCELLED as saving is), and yours then. */
 CAIRN_API cairn_status cairn_vm_result(const cairn_vm* vm, char** text);
 
 /* Steps since the program began, calls and those before a restore included. 0 without a program. */
@@ -238,8 +238,8 @@ CAIRN_API uint64_t cairn_vm_output_bytes(const cairn_vm* vm);
  * the machine. The input function of a restored machine goes on behind them. */
 CAIRN_API uint64_t cairn_vm_input_bytes(const cairn_vm* vm);
 
-/* Counters as one line of JSON without newline; docs/c-api.md lists the keys. `wall_s`, `rss_peak_bytes` and `scratch_peak_bytes` are
- * of this process, all others are part of the state and continue across a restore. */
+/* Counters as one line of JSON without newline; docs/c-api.md lists the keys. `wall_s`, `rss_peak_bytes` and `scratch_peak_bytes`
+ * are of this process, all others are part of the state and continue across a restore. */
 CAIRN_API cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json);
 
 /* How far a stopped machine is. Of the outermost checkpoint-*j in progress: */
@@ -384,8 +384,8 @@ typedef enum cairn_element {
 
 /* A copy of elements in row-major order, on the machine's device. `sizes` has `axes` entries. OVER_BUDGET; BAD_ARGUMENT: more
  * than CAIRN_MOST_AXES, a negative size, more elements than can be counted. */
-CAIRN_API cairn_status cairn_make_tensor(cairn_vm* vm, cairn_element element, const int64_t* sizes, size_t axes, const void* elements,
-                                         cairn_value* tensor);
+CAIRN_API cairn_status cairn_make_tensor(cairn_vm* vm, cairn_element element, const int64_t* sizes, size_t axes,
+                                         const void* elements, cairn_value* tensor);
 /* Type and shape; `sizes` has room for CAIRN_MOST_AXES. Any of the three may be NULL. */
 CAIRN_API cairn_status cairn_get_tensor(cairn_value tensor, cairn_element* element, int64_t* sizes, size_t* axes);
 /* The elements in row-major order, `bytes` in all; waits for them. BAD_ARGUMENT: not so many bytes. */
@@ -395,9 +395,9 @@ CAIRN_API cairn_status cairn_read_tensor(cairn_vm* vm, cairn_value tensor, void*
  * shared, not copied: nobody may write them.
  * Out: yours to release by its deleter, in the machine's thread and before the machine is freed. Tensors of other devices are
  * copied into the processor's memory first.
- * In: the machine takes the struct over and calls its deleter when no value refers to it any more, at the latest when it is freed;
- * if it is refused, it stays yours. BAD_ARGUMENT: not in the memory of the processor, or of a type or shape that Cairn does not
- * have. */
+ * In: the machine takes the struct over and calls its deleter when no value refers to it any more, at the latest when it is
+ * freed; if it is refused, it stays yours. BAD_ARGUMENT: not in the memory of the processor, or of a type or shape that Cairn
+ * does not have. */
 struct DLManagedTensor;
 CAIRN_API cairn_status cairn_tensor_to_dlpack(cairn_vm* vm, cairn_value tensor, struct DLManagedTensor** managed);
 CAIRN_API cairn_status cairn_tensor_from_dlpack(cairn_vm* vm, struct DLManagedTensor* managed, cairn_value* tensor);
@@ -447,15 +447,15 @@ typedef cairn_status (*cairn_host_function)(void* user, cairn_vm* vm, const cair
 typedef cairn_status (*cairn_host_derivative)(void* user, const double* x, size_t x_count, const double* y, size_t y_count,
                                               double* jacobian);
 
-/* The rules of an operator on tensors: a procedure whose arguments are tensors and numbers and whose result is one tensor. Both see
- * the arguments and the result without derivatives, and everything borrowed. Anything but OK ends the program.
- * Reverse: for the cotangent of the result, a tensor like it, cotangents[i] becomes the part of argument i, a tensor of its shape or
- * a number, taken over; what is left as it comes, unspecified, has none. Forward: for tangents[i] of the arguments, unspecified
- * where there is none, *tangent becomes that of the result, a tensor like it, taken over. */
-typedef cairn_status (*cairn_host_reverse)(void* user, cairn_vm* vm, const cairn_value* arguments, size_t count, cairn_value result,
-                                           cairn_value cotangent, cairn_value* cotangents);
-typedef cairn_status (*cairn_host_forward)(void* user, cairn_vm* vm, const cairn_value* arguments, size_t count, cairn_value result,
-                                           const cairn_value* tangents, cairn_value* tangent);
+/* The rules of an operator on tensors: a procedure whose arguments are tensors and numbers and whose result is one tensor. Both
+ * see the arguments and the result without derivatives, and everything borrowed. Anything but OK ends the program. Reverse: for
+ * the cotangent of the result, a tensor like it, cotangents[i] becomes the part of argument i, a tensor of its shape or a number,
+ * taken over; what is left as it comes, unspecified, has none. Forward: for tangents[i] of the arguments, unspecified where there
+ * is none, *tangent becomes that of the result, a tensor like it, taken over. */
+typedef cairn_status (*cairn_host_reverse)(void* user, cairn_vm* vm, const cairn_value* arguments, size_t count,
+                                           cairn_value result, cairn_value cotangent, cairn_value* cotangents);
+typedef cairn_status (*cairn_host_forward)(void* user, cairn_vm* vm, const cairn_value* arguments, size_t count,
+                                           cairn_value result, const cairn_value* tangents, cairn_value* tangent);
 
 typedef struct cairn_host_procedure {
   size_t struct_size; /* sizeof(cairn_host_procedure) */
@@ -467,7 +467,8 @@ typedef struct cairn_host_procedure {
   int repeatable; /* not 0: replays call it again, so it must give the same for the same; 0: it is called once, replays read a log
                    */
   void* user;     /* first argument of all */
-  cairn_host_reverse reverse; /* of an operator on tensors, which must be repeatable and have no `derivative`; NULL: no reverse mode */
+  cairn_host_reverse
+      reverse; /* of an operator on tensors, which must be repeatable and have no `derivative`; NULL: no reverse mode */
   cairn_host_forward forward; /* likewise; NULL: no forward mode */
 } cairn_host_procedure;
 

@@ -28,7 +28,8 @@ std::string content_of(const std::string& path) {
   std::string bytes;
   struct stat facts {};
   const bool known = fstat(file.number(), &facts) == 0;
-  if (known && S_ISCHR(facts.st_mode)) throw Refusal{CAIRN_NO_FILE, path + ": error: is a device, not a file\n"}; // /dev/zero has no end
+  if (known && S_ISCHR(facts.st_mode))
+    throw Refusal{CAIRN_NO_FILE, path + ": error: is a device, not a file\n"}; // /dev/zero has no end
   if (known && S_ISREG(facts.st_mode)) bytes.reserve(static_cast<std::size_t>(facts.st_size));
   char buffer[65536];
   for (;;) {

@@ -12,7 +12,8 @@
 struct cairn_vm {
   // empty: no program; ready: it can run or be saved; done: it has ended well; failed: it has ended with an error.
   enum class Stage { empty, ready, done, failed };
-  cairn_vm(cairn::machine::Options options, void* user_pointer) : engine(std::move(options), cairn::runs::kOperators), user(user_pointer) {}
+  cairn_vm(cairn::machine::Options options, void* user_pointer)
+      : engine(std::move(options), cairn::runs::kOperators), user(user_pointer) {}
 
   cairn::machine::Engine engine;
   void* user;
@@ -37,8 +38,8 @@ namespace cairn::api {
 inline cairn_value handed_out(value::Value v) { return {v.bits}; }
 inline value::Value inner(cairn_value v) { return {v.bits}; }
 
-// Makes a value for the host. Its serial is 0 and the program's serial counter stays: so the value is older than every tape, and the serials of
-// a replay are the same without it.
+// Makes a value for the host. Its serial is 0 and the program's serial counter stays: so the value is older than every tape, and
+// the serials of a replay are the same without it.
 template <class Make> value::Value made_by_host(machine::Engine& engine, Make&& make) {
   std::uint64_t serial = engine.heap().next_serial;
   value::Value v = make();
@@ -53,8 +54,8 @@ cairn_status failed(cairn_vm& vm, cairn_status status, const char* fault);
 // cairn_vm_run.
 cairn_status run_machine(cairn_vm* vm, std::uint64_t steps);
 
-// Sets the stage after a run with this outcome; or after one that `guard` says has failed, with the message `fault` (taken over). Gives the status
-// for the host.
+// Sets the stage after a run with this outcome; or after one that `guard` says has failed, with the message `fault` (taken over).
+// Gives the status for the host.
 inline cairn_status concluded(cairn_vm& vm, cairn_status guard, char* fault, machine::Status outcome) {
   if (guard != CAIRN_OK) {
     failed(vm, guard, fault);

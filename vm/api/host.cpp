@@ -45,18 +45,18 @@ HostProcedure wrapped(cairn_vm& vm, const cairn_host_procedure& given) {
       if (status != CAIRN_OK) complain(vm, name + ", its derivative", status);
     };
   if (given.reverse != nullptr)
-    p.reverse = [&vm, name = p.name, reverse = given.reverse, user = given.user](std::span<const Value> arguments, Value result, Value cotangent,
-                                                                               std::span<Value> cotangents) {
-      cairn_status status = reverse(user, &vm, reinterpret_cast<const cairn_value*>(arguments.data()), arguments.size(), handed_out(result),
-                                    handed_out(cotangent), reinterpret_cast<cairn_value*>(cotangents.data()));
+    p.reverse = [&vm, name = p.name, reverse = given.reverse, user = given.user](std::span<const Value> arguments, Value result,
+                                                                                 Value cotangent, std::span<Value> cotangents) {
+      cairn_status status = reverse(user, &vm, reinterpret_cast<const cairn_value*>(arguments.data()), arguments.size(),
+                                    handed_out(result), handed_out(cotangent), reinterpret_cast<cairn_value*>(cotangents.data()));
       if (status != CAIRN_OK) complain(vm, name + ", its reverse rule", status);
     };
   if (given.forward != nullptr)
     p.forward = [&vm, name = p.name, forward = given.forward, user = given.user](std::span<const Value> arguments, Value result,
-                                                                               std::span<const Value> tangents) {
+                                                                                 std::span<const Value> tangents) {
       cairn_value tangent = cairn_unspecified();
-      cairn_status status = forward(user, &vm, reinterpret_cast<const cairn_value*>(arguments.data()), arguments.size(), handed_out(result),
-                                    reinterpret_cast<const cairn_value*>(tangents.data()), &tangent);
+      cairn_status status = forward(user, &vm, reinterpret_cast<const cairn_value*>(arguments.data()), arguments.size(),
+                                    handed_out(result), reinterpret_cast<const cairn_value*>(tangents.data()), &tangent);
       if (status != CAIRN_OK) complain(vm, name + ", its forward rule", status);
       return inner(tangent);
     };

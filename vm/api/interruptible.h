@@ -5,8 +5,8 @@
 
 namespace cairn::api {
 
-// Calls f, and lets a cancellation that comes meanwhile stop it. A cancellation that came before is kept for the next run. (The machine is const
-// because its state does not change; a request to stop is no part of that state.)
+// Calls f, and lets a cancellation that comes meanwhile stop it. A cancellation that came before is kept for the next run. (The
+// machine is const because its state does not change; a request to stop is no part of that state.)
 template <class F> void interruptible(const cairn_vm& vm, F&& f) {
   struct Waiting {
     explicit Waiting(ops::Meter& m) : meter(m), request(m.take_cancellation()) {}

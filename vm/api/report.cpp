@@ -97,7 +97,9 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
         s.gradient_steps == 0 ? 1.0 : static_cast<double>(s.gradient_steps_executed) / static_cast<double>(s.gradient_steps);
     // Written by hand: a JSON library takes memory where it frees some, and cannot say that there is none.
     std::string text;
-    auto put = [&](std::string_view key, std::string_view value) { text += fmt::format("{}\"{}\":{}", text.empty() ? "{" : ",", key, value); };
+    auto put = [&](std::string_view key, std::string_view value) {
+      text += fmt::format("{}\"{}\":{}", text.empty() ? "{" : ",", key, value);
+    };
     auto count = [&](std::string_view key, auto n) { put(key, fmt::to_string(n)); };
     count("steps", s.steps);
     count("work", s.work);
@@ -114,7 +116,7 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
     count("tensor_peak_bytes", s.tensor_peak_bytes);
     count("scratch_peak_bytes", s.scratch_peak_bytes);
     count("rss_peak_bytes", cairn::api::peak_resident_bytes());
-    put("schedule", '"' + s.schedule + '"');  // letters, digits and signs that need no escape
+    put("schedule", '"' + s.schedule + '"'); // letters, digits and signs that need no escape
 #ifndef NDEBUG
     count("live_objects_at_exit", s.live_objects_at_exit);
 #endif

@@ -183,8 +183,8 @@ void replace_file(const std::string& path, const Content& content, FileCalls& ca
   {
     NewFile part(calls, folder.number(), name, mode);
     OpenFile file(calls, part.descriptor());
-    bool good = file && (!exists || calls.change_mode(file.number(), mode) == 0) &&
-                fill(content, {calls, file.number(), true}) && sync(calls, file.number()) && file.close() && part.give_name(name);
+    bool good = file && (!exists || calls.change_mode(file.number(), mode) == 0) && fill(content, {calls, file.number(), true}) &&
+                sync(calls, file.number()) && file.close() && part.give_name(name);
     if (!good) refuse(path, fault);
   }
   // Some file systems do not sync folders; they say so.

@@ -32,7 +32,8 @@ struct FileCalls {
 // old content is still there. `content` puts what the file is to hold; where it throws, the old content stays.
 void replace_file(const std::string& path, const std::function<void(image::ImageSink&)>& content, FileCalls& calls);
 inline void replace_file(const std::string& path, std::span<const std::byte> content, FileCalls& calls) {
-  replace_file(path, [content](image::ImageSink& sink) { sink.put(content); }, calls);
+  replace_file(
+      path, [content](image::ImageSink& sink) { sink.put(content); }, calls);
 }
 
 } // namespace cairn::api

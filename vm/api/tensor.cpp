@@ -93,7 +93,7 @@ Tensor described(const DLTensor& given, std::int64_t& bytes) {
     require(t.strides[i] >= 0, "a negative stride");
     std::int64_t reach = 0;
     require(!__builtin_mul_overflow(t.shape[axis] - 1, t.strides[i], &reach) && !__builtin_add_overflow(last, reach, &last) &&
-                last < std::int64_t{1} << 47,  // no address space is larger
+                last < std::int64_t{1} << 47, // no address space is larger
             "too large");
   }
   bytes = t.elements() == 0 ? 0 : (last + 1) * ops::bytes_of(t.dtype);

@@ -81,9 +81,7 @@ cairn_status cairn_make_symbol(cairn_vm* vm, const char* text, size_t bytes, cai
 }
 
 cairn_status cairn_make_pair(cairn_vm* vm, cairn_value car, cairn_value cdr, cairn_value* result) {
-  return make(vm, result, true, [&] {
-    return vm->engine.heap().cons(Heap::retain(inner(car)), Heap::retain(inner(cdr)));
-  });
+  return make(vm, result, true, [&] { return vm->engine.heap().cons(Heap::retain(inner(car)), Heap::retain(inner(cdr))); });
 }
 
 cairn_status cairn_make_list(cairn_vm* vm, const cairn_value* items, size_t count, cairn_value* result) {

@@ -296,7 +296,8 @@ cairn_status cairn_vm_save_file(const cairn_vm* vm, const char* path, char** err
     interruptible(*vm, [&] {
       const cairn::image::Image image(vm->engine);
       cairn::api::FileCalls calls;
-      cairn::api::replace_file(path, [&image](cairn::image::ImageSink& sink) { image.write(sink); }, calls);
+      cairn::api::replace_file(
+          path, [&image](cairn::image::ImageSink& sink) { image.write(sink); }, calls);
     });
   });
 }

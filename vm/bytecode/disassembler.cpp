@@ -51,7 +51,7 @@ public:
 
   std::string one(const Function& f, std::size_t pc) {
     instruction(f, pc);
-    out_.pop_back();  // the end of the line
+    out_.pop_back(); // the end of the line
     return std::move(out_);
   }
 
@@ -179,7 +179,8 @@ private:
     case 'P':
       return value < std::size(kPrimitives) ? std::string(kPrimitives[value].name) : fmt::format("primitive {}?", value);
     case 'T':
-      return value < tensor_operators().size() ? std::string(tensor_operators()[value].name) : fmt::format("tensor operator {}?", value);
+      return value < tensor_operators().size() ? std::string(tensor_operators()[value].name)
+                                               : fmt::format("tensor operator {}?", value);
     case 'H':
       return value < m_.imports.size() ? one_line(m_.imports[value].name, kMostConstantBytes, false)
                                        : fmt::format("import {}?", value);

@@ -18,10 +18,10 @@ enum class Opcode : std::uint16_t {
 };
 
 enum OpcodeTraits : std::uint8_t {
-  kPure = 1,      // never fails and has no effect, so that it may be dropped or moved
-  kBoolean = 2,   // its result is #t or #f
-  kTail = 4,      // it replaces its frame
-  kStoppable = 8, // of the run_ instructions: it can be done again from its beginning after it was stopped
+  kPure = 1,         // never fails and has no effect, so that it may be dropped or moved
+  kBoolean = 2,      // its result is #t or #f
+  kTail = 4,         // it replaces its frame
+  kStoppable = 8,    // of the run_ instructions: it can be done again from its beginning after it was stopped
   kMachineOnly = 16, // no module may have it: the run_ instructions, which run operators are made of
 };
 

@@ -10,8 +10,9 @@ namespace cairn::bytecode {
 namespace {
 
 bool same(const Constant& a, const Constant& b) {
-  return a.kind == b.kind && a.integer == b.integer && std::bit_cast<std::uint64_t>(a.flonum) == std::bit_cast<std::uint64_t>(b.flonum) &&
-         a.text == b.text && a.parts == b.parts;
+  return a.kind == b.kind && a.integer == b.integer &&
+         std::bit_cast<std::uint64_t>(a.flonum) == std::bit_cast<std::uint64_t>(b.flonum) && a.text == b.text &&
+         a.parts == b.parts;
 }
 bool same(const Function& a, const Function& b) {
   return a.name == b.name && a.parameters == b.parameters && a.rest == b.rest && a.needs_closure == b.needs_closure &&
@@ -25,7 +26,8 @@ bool same(const InlinedProcedure& a, const InlinedProcedure& b) { return a == b;
 bool same(const Source& a, const Source& b) { return a.name == b.name && a.text == b.text; }
 
 template <class Table> bool starts(const Table& whole, const Table& part) {
-  return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin(), [](auto& x, auto& y) { return same(x, y); });
+  return part.size() <= whole.size() &&
+         std::equal(part.begin(), part.end(), whole.begin(), [](auto& x, auto& y) { return same(x, y); });
 }
 
 template <class Table> std::uint32_t count(const Table& table) { return static_cast<std::uint32_t>(table.size()); }
@@ -85,7 +87,8 @@ void cut(Module& whole, const Ends& ends, std::uint32_t entry) noexcept {
 }
 
 std::vector<Location> locations_at(const Module& module, const Function& function, std::uint32_t pc) {
-  auto after = std::upper_bound(function.spans.begin(), function.spans.end(), pc, [](std::uint32_t p, const PcSpan& s) { return p < s.pc; });
+  auto after = std::upper_bound(function.spans.begin(), function.spans.end(), pc,
+                                [](std::uint32_t p, const PcSpan& s) { return p < s.pc; });
   if (after == function.spans.begin()) return {};
   std::vector<Location> locations;
   Span span = (after - 1)->span;

@@ -17,12 +17,24 @@ using text::Source;
 using text::Span;
 
 struct Constant {
-  enum class Kind : std::uint8_t { null, boolean, integer, flonum, character, string, symbol, pair, vector, function, run_operator };
+  enum class Kind : std::uint8_t {
+    null,
+    boolean,
+    integer,
+    flonum,
+    character,
+    string,
+    symbol,
+    pair,
+    vector,
+    function,
+    run_operator
+  };
   Kind kind = Kind::null;
-  std::int64_t integer = 0;          // boolean 0/1, integer, character code point, function index, run operator index
+  std::int64_t integer = 0; // boolean 0/1, integer, character code point, function index, run operator index
   double flonum = 0;
-  std::string text;                  // string and symbol, UTF-8
-  std::vector<std::uint32_t> parts;  // pair: car, cdr; vector: elements. Indices of earlier constants only.
+  std::string text;                 // string and symbol, UTF-8
+  std::vector<std::uint32_t> parts; // pair: car, cdr; vector: elements. Indices of earlier constants only.
 };
 
 inline constexpr std::uint32_t kNoSite = UINT32_MAX;
@@ -54,16 +66,16 @@ struct PcSpan {
 
 // Entry state of a frame: slots 0.. hold the parameters, then the rest list if any, then the closure if needed.
 struct Function {
-  std::string name;                 // for messages; may be empty
-  std::uint16_t parameters = 0;     // fixed ones
+  std::string name;             // for messages; may be empty
+  std::uint16_t parameters = 0; // fixed ones
   bool rest = false;
   bool needs_closure = false;
-  std::uint16_t slots = 0;          // registers of the frame
+  std::uint16_t slots = 0; // registers of the frame
   std::vector<Word> code;
-  std::vector<PcSpan> spans;        // ascending pc; may be empty (stripped)
-  std::vector<InlineSite> sites;    // parents first
-  Span span;                        // of the whole definition
-  bool library = false;             // errors inside are reported at the user's call
+  std::vector<PcSpan> spans;     // ascending pc; may be empty (stripped)
+  std::vector<InlineSite> sites; // parents first
+  Span span;                     // of the whole definition
+  bool library = false;          // errors inside are reported at the user's call
 };
 
 // A closure block: its procedures in order, and how many values it captures (shared by all of them).
@@ -75,7 +87,7 @@ struct Group {
 // A top-level name.
 struct Global {
   std::string name;
-  bool library = false;             // of Cairn's own library: cannot be looked up by name
+  bool library = false; // of Cairn's own library: cannot be looked up by name
   Global() = default;
   Global(const char* n) : name(n) {}
   Global(std::string n, bool l = false) : name(std::move(n)), library(l) {}
@@ -116,8 +128,8 @@ struct Module {
   std::vector<Import> imports;
   std::deque<Source> sources; // errors point to them while a session adds others
   std::vector<InlinedProcedure> inlined;
-  std::uint32_t entry = 0;           // function of no parameters: runs the top level, returns the last value
-  Base base;                         // of an extension
+  std::uint32_t entry = 0; // function of no parameters: runs the top level, returns the last value
+  Base base;               // of an extension
   bool is_extension() const { return base.ends != Ends(); }
 };
 
@@ -129,13 +141,14 @@ void append(Module& whole, Module more);
 // Takes back what is beyond `ends`.
 void cut(Module& whole, const Ends& ends, std::uint32_t entry) noexcept;
 
-// Where an instruction comes from: a piece of text, and the procedure that it stands in if that was copied (null: the function itself).
+// Where an instruction comes from: a piece of text, and the procedure that it stands in if that was copied (null: the function
+// itself).
 struct Location {
   const InlinedProcedure* procedure = nullptr;
   Span span;
 };
-// Of the instruction at a word, innermost first: where its text stands, then the calls to which that text was copied. Empty where unknown, else
-// the last is the function's own.
+// Of the instruction at a word, innermost first: where its text stands, then the calls to which that text was copied. Empty where
+// unknown, else the last is the function's own.
 std::vector<Location> locations_at(const Module& module, const Function& function, std::uint32_t pc);
 
 // True if each table of `whole` starts with that of `part`.

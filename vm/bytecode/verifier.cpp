@@ -17,7 +17,6 @@ namespace cairn::bytecode {
 
 namespace {
 
-
 struct Unsound {
   std::uint32_t pc;
   std::string message;
@@ -122,7 +121,8 @@ private:
 
   void check_fields(std::size_t pc, Word w) const {
     Opcode op = opcode_of(w);
-    if (has_trait(op, kMachineOnly) && module_ != nullptr) complain(pc, fmt::format("{} is not allowed in a module", name_of(op)));
+    if (has_trait(op, kMachineOnly) && module_ != nullptr)
+      complain(pc, fmt::format("{} is not allowed in a module", name_of(op)));
     static const Module kNoModule;
     const Module& m = module_ == nullptr ? kNoModule : *module_;
     std::string_view roles = roles_of(op);
@@ -152,7 +152,8 @@ private:
         break;
       case 'T':
         check_index(pc, value, tensor_operators(), "tensor operator");
-        if (tensor_operators()[value].name.front() == '%') complain(pc, fmt::format("tensor operator {} is not for programs", value));
+        if (tensor_operators()[value].name.front() == '%')
+          complain(pc, fmt::format("tensor operator {} is not for programs", value));
         break;
       case 'H':
         check_index(pc, value, m.imports, "import");

@@ -15,7 +15,7 @@ namespace cairn::bytecode {
 struct FunctionFacts {
   std::uint32_t mask_words = 1;
   std::vector<std::uint64_t> live;
-  std::vector<bool> reached;  // by word
+  std::vector<bool> reached; // by word
 };
 
 struct VerifyError {
@@ -36,7 +36,8 @@ struct Proven {
 // The same for what `module` holds beyond `proven`, which moves to its end; `facts` are those of the functions there alone.
 bool verify(const Module& module, Proven& proven, std::vector<FunctionFacts>& facts, VerifyError& error);
 
-// The same analysis for code of the machine's own, in which the run_ instructions are allowed. It is compiled in, so it must be sound.
+// The same analysis for code of the machine's own, in which the run_ instructions are allowed. It is compiled in, so it must be
+// sound.
 FunctionFacts verify_machine_code(const Function& function);
 
 } // namespace cairn::bytecode

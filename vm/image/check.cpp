@@ -1,7 +1,7 @@
 // What of a machine's state can be checked only when all of it is there: that references close no cycle, that whoever is returned
 // to waits for a value, that runs and their states are such as the machine makes.
-#include "vm/image/image.h"
 #include "vm/image/header.h"
+#include "vm/image/image.h"
 
 #include <algorithm>
 #include <numeric>

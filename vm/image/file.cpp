@@ -1,7 +1,7 @@
 // A capsule file as a whole, read: its head, its checksum, and the order of its parts.
 #include "vm/bytecode/file.h"
-#include "vm/image/image.h"
 #include "vm/image/header.h"
+#include "vm/image/image.h"
 
 #include <algorithm>
 
@@ -137,7 +137,7 @@ bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& e
     error = e.what();
     engine.discard_damaged_state();
     return false;
-  } catch (...) {  // over the budget, or no memory
+  } catch (...) { // over the budget, or no memory
     engine.discard_damaged_state();
     throw;
   }

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "vm/bytecode/bytes.h"
-#include "vm/machine/engine.h"
 #include "vm/image/bytes.h"
 #include "vm/image/header.h"
+#include "vm/machine/engine.h"
 #include "vm/value/charged.h"
 #include "vm/value/object_numbers.h"
 
@@ -88,10 +88,10 @@ private:
   std::uint64_t serial_ = 0; // of the object written last
 };
 
-// Reads what ImageWriter wrote and checks everything; throws Malformed. The first reference to an object goes into its slot at once, and the
-// slot owns the object from then on. Later references to it are noted, and finish() stores them when it is known that they close no cycle. So a
-// slot that was given to value() or object() must not move before finish(); and whoever releases, after an exception, what the slots hold
-// releases all that was read.
+// Reads what ImageWriter wrote and checks everything; throws Malformed. The first reference to an object goes into its slot at
+// once, and the slot owns the object from then on. Later references to it are noted, and finish() stores them when it is known
+// that they close no cycle. So a slot that was given to value() or object() must not move before finish(); and whoever releases,
+// after an exception, what the slots hold releases all that was read.
 class ImageReader {
 public:
   ImageReader(Engine& engine, bytecode::ByteReader& in);
@@ -190,10 +190,10 @@ private:
   value::ChargedVector<Read> read_;                // in order
   value::ChargedVector<Reference> waiting_;        // a stack: objects met and not read
   value::ChargedVector<Other> others_;             // references to objects met before
-  std::size_t others_of_roots_ = 0; // how many of them, the first, stand in slots of the caller and in no object
-  bool back_ = false;               // an object refers to one that was read before it, or to itself
-  std::uint64_t serial_ = 0;        // of the object read last
-  bool states_as_values_ = false;   // in registers of the machine's own code only
+  std::size_t others_of_roots_ = 0;                // how many of them, the first, stand in slots of the caller and in no object
+  bool back_ = false;                              // an object refers to one that was read before it, or to itself
+  std::uint64_t serial_ = 0;                       // of the object read last
+  bool states_as_values_ = false;                  // in registers of the machine's own code only
   value::ChargedVector<const Frame*> frames_;
   value::ChargedVector<const value::Bundle*> bundles_;
   value::ChargedVector<RunList> stacks_;
@@ -208,8 +208,9 @@ void read_state(ImageReader& in, RunState& state);
 bool is_checkpoint_state(const RunState& state); // then its runs are interval runs; else they are reverse runs
 bool can_run(const RunState& state);             // may have a run: its sweep has not begun
 
-// The state of a machine as a file that can be written any number of times, as long as nothing changes the machine. The bytes are made anew each
-// time and are never in memory as a whole; the memory that this takes is charged meanwhile. Throws BudgetExceeded and ops::Cancelled.
+// The state of a machine as a file that can be written any number of times, as long as nothing changes the machine. The bytes are
+// made anew each time and are never in memory as a whole; the memory that this takes is charged meanwhile. Throws BudgetExceeded
+// and ops::Cancelled.
 class Image {
 public:
   explicit Image(const Engine& engine); // makes the bytes once, to count them

@@ -1,7 +1,7 @@
 // Reading the state of a machine. Nothing in the file is trusted: every number is checked before it is used, frames against the
 // facts that the verifier proved of their code; what can be known only in the end is checked in check.cpp.
-#include "vm/image/image.h"
 #include "vm/image/header.h"
+#include "vm/image/image.h"
 #include "vm/runs/operators.h"
 #include "vm/text/utf8.h"
 

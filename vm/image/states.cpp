@@ -1,6 +1,6 @@
 // The states of run operators in capsule files.
-#include "vm/image/image.h"
 #include "vm/runs/states.h"
+#include "vm/image/image.h"
 
 namespace cairn::image {
 
@@ -12,8 +12,8 @@ using runs::Update;
 
 namespace {
 
-constexpr std::size_t kLeastSnapshot = 7; // bytes in a file
-constexpr std::int64_t kMostSnapshotBytes = std::int64_t{1} << 44;  // of all together: sums of clones must not overflow
+constexpr std::size_t kLeastSnapshot = 7;                          // bytes in a file
+constexpr std::int64_t kMostSnapshotBytes = std::int64_t{1} << 44; // of all together: sums of clones must not overflow
 
 void write_update(ImageWriter& w, const Update* u) {
   w.flag(u != nullptr);
@@ -46,7 +46,7 @@ void read_update(ImageReader& r, SweepState& s) {
   r.value(u.rule);
   u.in_place = r.flag();
   u.stateful = r.flag();
-  auto leaf = [&] { return r.number32() - 1; };  // 0: none
+  auto leaf = [&] { return r.number32() - 1; }; // 0: none
   u.pending = leaf();
   u.leaves.resize(r.size(5));
   for (Update::Leaf& l : u.leaves) {

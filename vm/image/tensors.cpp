@@ -1,6 +1,6 @@
-// Tensors in capsule files: layouts as they are, because the order of sums depends on them, and every storage once, however many share it; and
-// what tapes keep of tensor operations. Nothing read is believed: layouts must lie inside their storage, records must be what their operator
-// would have made.
+// Tensors in capsule files: layouts as they are, because the order of sums depends on them, and every storage once, however many
+// share it; and what tapes keep of tensor operations. Nothing read is believed: layouts must lie inside their storage, records
+// must be what their operator would have made.
 #include "ops/operators/registry.h"
 #include "vm/image/image.h"
 #include "vm/value/tensor_object.h"
@@ -18,11 +18,13 @@ namespace {
 
 enum class Sort : std::uint8_t { description, number, stored, count };
 
-constexpr std::size_t kLeastRecord = 6;  // bytes in a file
+constexpr std::size_t kLeastRecord = 6; // bytes in a file
 
 } // namespace
 
-void ImageWriter::name(const ops::Device* device) { name(device != nullptr ? std::string_view(device->name()) : std::string_view()); }
+void ImageWriter::name(const ops::Device* device) {
+  name(device != nullptr ? std::string_view(device->name()) : std::string_view());
+}
 
 void ImageWriter::name(std::string_view text) {
   out.varint(text.size());
@@ -83,7 +85,8 @@ void ImageReader::tensor(Tensor& t) {
   }
   std::uint64_t rank = count(ops::kMostAxes);
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
-  for (std::uint64_t i = 0; i < rank; ++i) t.shape.push_back(static_cast<std::int64_t>(count(static_cast<std::uint64_t>(kMostBytes))));
+  for (std::uint64_t i = 0; i < rank; ++i)
+    t.shape.push_back(static_cast<std::int64_t>(count(static_cast<std::uint64_t>(kMostBytes))));
   try {
     if (t.shape.elements() > kMostBytes / 8) throw Malformed("a tensor larger than can be");
   } catch (const ops::OperatorError&) {
@@ -167,7 +170,8 @@ void ImageWriter::tensor_records(const Tape& t) {
     out.varint(r.node);
     out.varint(r.results);
     out.varint(r.serial);
-    if (r.kind == TensorRecord::Kind::host) name(engine_.options.hosts[r.count].name);
+    if (r.kind == TensorRecord::Kind::host)
+      name(engine_.options.hosts[r.count].name);
     else
       out.varint(r.count);
     out.varint(r.op == nullptr ? 0 : 1 + static_cast<std::uint64_t>(r.op->id));
@@ -181,7 +185,7 @@ void ImageWriter::tensor_records(const Tape& t) {
       for (const Tensor& kept : list->all()) tensor(kept);
     }
   }
-  out.varint(t.most_weight + 1);  // 0: no limit
+  out.varint(t.most_weight + 1); // 0: no limit
   out.varint(t.tensor_cotangents.size());
   for (const auto& [node, cotangent] : t.tensor_cotangents) {
     out.varint(node);
@@ -221,20 +225,24 @@ void check_record(Engine& engine, const TensorRecord& r) {
     return;
   case Kind::host: {
     const std::vector<HostProcedure>& hosts = engine.options.hosts;
-    want(r.count < hosts.size() && hosts[r.count].reverse && r.inputs.size() == hosts[r.count].parameters && r.operands.size() == r.inputs.size());
+    want(r.count < hosts.size() && hosts[r.count].reverse && r.inputs.size() == hosts[r.count].parameters &&
+         r.operands.size() == r.inputs.size());
     for (const Tensor& t : inputs) want(t.weak || t.storage);
     want(r.results == 1 && outputs.size() == 1 && outputs[0].storage);
     return;
   }
-  default: break;
+  default:
+    break;
   }
   want(r.op != nullptr && r.op->vjp != nullptr && r.op->infer != nullptr && r.operands.size() == r.inputs.size() &&
        r.outputs.size() == r.results);
   std::size_t least = 0;
   bool list = false;
   for (const ops::OperandSpec& spec : r.op->signature) {
-    if (spec.is_one_tensor()) ++least;
-    else if (spec.kind == ops::OperandSpec::Kind::tensors) list = true;
+    if (spec.is_one_tensor())
+      ++least;
+    else if (spec.kind == ops::OperandSpec::Kind::tensors)
+      list = true;
   }
   want(ops::well_formed(*r.op, r.attributes) && (list ? r.inputs.size() >= least : r.inputs.size() == least));
   std::size_t at = 0;
@@ -302,7 +310,8 @@ void ImageReader::tensor_records(Tape& t) {
     }
     bool leaf = r->kind == TensorRecord::Kind::leaf;
     std::uint64_t behind = std::uint64_t{r->node} + r->results + (r->kind == TensorRecord::Kind::unpack ? r->count : 0);
-    if (r->node < node || behind > t.size() || r->serial < serial || (leaf && !leaves)) throw Malformed("records of tensors out of order");
+    if (r->node < node || behind > t.size() || r->serial < serial || (leaf && !leaves))
+      throw Malformed("records of tensors out of order");
     leaves = leaf;
     node = r->node + r->results;
     serial = r->serial;

@@ -1,7 +1,7 @@
 // Writing the state of a machine.
 #include "vm/bytecode/file.h"
-#include "vm/image/image.h"
 #include "vm/image/header.h"
+#include "vm/image/image.h"
 #include "vm/runs/operators.h"
 
 #include <cstring>
@@ -33,7 +33,8 @@ ImageWriter::ImageWriter(const Engine& engine, ImageSink* sink, ImageChecksum* c
   for (std::size_t f = 1; f < first_group_.size(); ++f) first_group_[f] += first_group_[f - 1];
   groups_.resize(m.module.groups.size());
   value::ChargedVector<std::uint32_t> next = first_group_;
-  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[next[m.module.groups[g].functions[0]]++] = static_cast<std::uint32_t>(g);
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    groups_[next[m.module.groups[g].functions[0]]++] = static_cast<std::uint32_t>(g);
 }
 
 // How many objects were met since it was, itself included: 0 where it is met now.
@@ -274,8 +275,7 @@ void ImageWriter::drain() {
 }
 
 Image::Image(const Engine& engine)
-    : engine_(engine), statistics_(engine.statistics_now()),
-      module_(bytecode::write_module(engine.loaded.module)),
+    : engine_(engine), statistics_(engine.statistics_now()), module_(bytecode::write_module(engine.loaded.module)),
       charged_(engine.accounts(), engine.accounts().scratch, static_cast<std::int64_t>(module_.size())) {
   ImageWriter w(engine, nullptr, nullptr);
   write_behind_checksum(w);

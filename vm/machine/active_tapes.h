@@ -1,5 +1,5 @@
-// The tapes of a machine by their ids, which name them in values. Copies of a tape have one id, and never more than one of them is in use: the
-// one whose run is on the stack, or whose sweep is in work, is the active one.
+// The tapes of a machine by their ids, which name them in values. Copies of a tape have one id, and never more than one of them
+// is in use: the one whose run is on the stack, or whose sweep is in work, is the active one.
 #pragma once
 
 #include "vm/tape/tape.h"

@@ -1,5 +1,5 @@
-// Numbers that are no two flonums: exact integers, taped numbers, bundles. The fast cases stand in the dispatch loop; this is what
-// they fall back to. Derivative rules of the numeric instructions stand in derivative_rules.h.
+// Numbers that are no two flonums: exact integers, taped numbers, bundles. The fast cases stand in the dispatch loop; this is
+// what they fall back to. Derivative rules of the numeric instructions stand in derivative_rules.h.
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
@@ -14,19 +14,29 @@ namespace cairn::machine {
 const char* scheme_name(Opcode op) {
   switch (op) {
   case Opcode::add_i:
-  case Opcode::add_k: return "+";
+  case Opcode::add_k:
+    return "+";
   case Opcode::sub_k:
   case Opcode::rsub_k:
-  case Opcode::neg: return "-";
-  case Opcode::mul_k: return "*";
+  case Opcode::neg:
+    return "-";
+  case Opcode::mul_k:
+    return "*";
   case Opcode::div_k:
-  case Opcode::rdiv_k: return "/";
-  case Opcode::atan2: return "atan";
-  case Opcode::lt: return "<";
-  case Opcode::le: return "<=";
-  case Opcode::num_eq: return "=";
-  case Opcode::inexact: return "exact->inexact";
-  default: break;
+  case Opcode::rdiv_k:
+    return "/";
+  case Opcode::atan2:
+    return "atan";
+  case Opcode::lt:
+    return "<";
+  case Opcode::le:
+    return "<=";
+  case Opcode::num_eq:
+    return "=";
+  case Opcode::inexact:
+    return "exact->inexact";
+  default:
+    break;
   }
   for (const bytecode::NumberFunction& f : bytecode::kNumberFunctions)
     if (f.op == op) return f.name.data();
@@ -81,8 +91,10 @@ Value plain_binary(Opcode op, Value x, Value y) {
   if (x.is_integer() && y.is_integer()) {
     std::int64_t a = x.integer(), b = y.integer(), product = 0;
     switch (op) {
-    case Opcode::add: return integer(a + b);
-    case Opcode::sub: return integer(a - b);
+    case Opcode::add:
+      return integer(a + b);
+    case Opcode::sub:
+      return integer(a - b);
     case Opcode::mul:
       if (__builtin_mul_overflow(a, b, &product)) return flonum(static_cast<double>(a) * static_cast<double>(b));
       return integer(product);
@@ -90,12 +102,15 @@ Value plain_binary(Opcode op, Value x, Value y) {
       if (b == 0) throw ProgramError("/: division by zero");
       if (a % b == 0) return integer(a / b);
       return flonum(static_cast<double>(a) / static_cast<double>(b));
-    case Opcode::max: return a >= b ? x : y;
-    case Opcode::min: return a <= b ? x : y;
+    case Opcode::max:
+      return a >= b ? x : y;
+    case Opcode::min:
+      return a <= b ? x : y;
     case Opcode::expt:
       if (b >= 0) return exact_power(a, b);
       break;
-    default: break;
+    default:
+      break;
     }
   }
   return flonum(rules::value2(op, real(x), real(y)));
@@ -105,16 +120,20 @@ Value plain_unary(Opcode op, Value x) {
   if (x.is_integer()) {
     std::int64_t a = x.integer();
     switch (op) {
-    case Opcode::neg: return integer(-a);
-    case Opcode::abs: return integer(a < 0 ? -a : a);
-    case Opcode::inexact: return flonum(static_cast<double>(a));
+    case Opcode::neg:
+      return integer(-a);
+    case Opcode::abs:
+      return integer(a < 0 ? -a : a);
+    case Opcode::inexact:
+      return flonum(static_cast<double>(a));
     case Opcode::sqrt:
       if (a >= 0) {
         auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(a)));
         if (root * root == a) return integer(root);
       }
       break;
-    default: break;
+    default:
+      break;
     }
   }
   return flonum(rules::value1(op, real(x)));
@@ -128,11 +147,11 @@ std::uint32_t levels_of(Value v) { return value::is_bundle(v) ? value::as_bundle
 
 constexpr std::uint32_t kManyLevels = 5;
 
-// Arithmetic takes numbers of n levels of forward mode apart 3^n times. Below a few levels that is done before anybody could ask for it to stop;
-// above, each part of so many levels counts as work, and the rest can be stopped there.
+// Arithmetic takes numbers of n levels of forward mode apart 3^n times. Below a few levels that is done before anybody could ask
+// for it to stop; above, each part of so many levels counts as work, and the rest can be stopped there.
 void spend_on_parts(ops::Meter& meter, std::uint32_t levels) {
-  constexpr std::uint64_t kParts = 243;  // 3^kManyLevels
-  constexpr std::uint64_t kWork = 32;    // of one: the bundles that it is taken from and goes into are objects
+  constexpr std::uint64_t kParts = 243; // 3^kManyLevels
+  constexpr std::uint64_t kWork = 32;   // of one: the bundles that it is taken from and goes into are objects
   if (levels == kManyLevels) meter.spend(kWork * kParts);
 }
 
@@ -168,7 +187,7 @@ Value Engine::binary(Opcode op, Value x, Value y) {
     if (!on_x && !on_y) return flonum(v);
     double dx = 0, dy = 0;
     rules::partials2(op, px, py, v, dx, dy);
-    if (op == Opcode::max || op == Opcode::min) {  // the number chosen is the result; the other has no part in it
+    if (op == Opcode::max || op == Opcode::min) { // the number chosen is the result; the other has no part in it
       bool first = rules::chooses_first(op, px, py);
       if (!(first ? on_x : on_y)) return flonum(v);
       return tape->append(v, (first ? x : y).tape_node(), 1.0, tape::kNone, 0);

@@ -184,7 +184,8 @@ Value Engine::vector_of(Frame* frame, std::span<const std::uint16_t> fields) {
 }
 
 Value Engine::group_of(Frame* frame, const bytecode::Group& group, std::span<const std::uint16_t> captures) {
-  Held<ClosureBlock> made(heap_, heap_.make_closure_block(static_cast<std::uint32_t>(group.functions.size()), static_cast<std::uint32_t>(captures.size())));
+  Held<ClosureBlock> made(heap_, heap_.make_closure_block(static_cast<std::uint32_t>(group.functions.size()),
+                                                          static_cast<std::uint32_t>(captures.size())));
   for (std::size_t i = 0; i < group.functions.size(); ++i)
     made->procedure(static_cast<std::uint32_t>(i))->code = loaded.codes[group.functions[i]].get();
   std::fill_n(made->captured(), captures.size(), value::kUnspecified);

@@ -69,8 +69,8 @@ double partial1(Opcode op, double x, double v) {
 
 namespace {
 
-// Arithmetic on Values that reads like a formula. A literal knows no engine; its number needs none. What a formula starts from outlives it and
-// is borrowed, by copies too; what is computed is the term's.
+// Arithmetic on Values that reads like a formula. A literal knows no engine; its number needs none. What a formula starts from
+// outlives it and is borrowed, by copies too; what is computed is the term's.
 struct ValueTerm {
   Engine* e = nullptr;
   Value v;
@@ -97,7 +97,9 @@ ValueTerm apply(Opcode op, const ValueTerm& a, const ValueTerm& b) {
   Engine* const e = a.e != nullptr ? a.e : b.e;
   return e != nullptr ? ValueTerm(*e, e->binary(op, a.v, b.v)) : ValueTerm(value2(op, a.v.flonum(), b.v.flonum()));
 }
-ValueTerm apply(Opcode op, const ValueTerm& a) { return a.e != nullptr ? ValueTerm(*a.e, a.e->unary(op, a.v)) : ValueTerm(value1(op, a.v.flonum())); }
+ValueTerm apply(Opcode op, const ValueTerm& a) {
+  return a.e != nullptr ? ValueTerm(*a.e, a.e->unary(op, a.v)) : ValueTerm(value1(op, a.v.flonum()));
+}
 
 // What formulas are made of.
 ValueTerm operator+(const ValueTerm& a, const ValueTerm& b) { return apply(Opcode::add, a, b); }
@@ -122,7 +124,8 @@ template <class F> ValueTerm tangent_of(const ValueTerm& x, const ValueTerm& v, 
     return t * F::template slope<ValueTerm>(x, v);
 }
 
-template <class F> ValueTerm tangent_of(const ValueTerm& x, const ValueTerm& y, const ValueTerm& v, const ValueTerm* tx, const ValueTerm* ty) {
+template <class F>
+ValueTerm tangent_of(const ValueTerm& x, const ValueTerm& y, const ValueTerm& v, const ValueTerm* tx, const ValueTerm* ty) {
   if constexpr (requires { F::template tangent<ValueTerm>(x, y, v, tx, ty); })
     return F::template tangent<ValueTerm>(x, y, v, tx, ty);
   else
@@ -136,7 +139,7 @@ template <class F> ValueTerm tangent_of(const ValueTerm& x, const ValueTerm& y, 
 Value tangent2(Engine& engine, Opcode op, Value xv, Value yv, Value vv, const Value* xt, const Value* yt) {
   const ValueTerm x = ValueTerm::borrowed(engine, xv), y = ValueTerm::borrowed(engine, yv), v = ValueTerm::borrowed(engine, vv);
   const ValueTerm tx = ValueTerm::borrowed(engine, xt != nullptr ? *xt : value::flonum(0.0)),
-             ty = ValueTerm::borrowed(engine, yt != nullptr ? *yt : value::flonum(0.0));
+                  ty = ValueTerm::borrowed(engine, yt != nullptr ? *yt : value::flonum(0.0));
   const ValueTerm *const on_x = xt != nullptr ? &tx : nullptr, *const on_y = yt != nullptr ? &ty : nullptr;
   switch (op) {
 #define X(id, Struct, ...)                                                                                                       \

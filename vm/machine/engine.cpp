@@ -90,7 +90,7 @@ Status Engine::run(std::uint64_t steps) {
   }
   limit = steps > kNever - clock ? kNever : clock + steps;
   runs[0].deadline = limit;
-  if (runs.size() == 1 && runs[0].own_schedule == kInheritSchedule) {  // all that a short call needs
+  if (runs.size() == 1 && runs[0].own_schedule == kInheritSchedule) { // all that a short call needs
     runs[0].least_deadline = limit;
     runs[0].tape = nullptr;
     runs[0].forward_depth = 0;
@@ -165,7 +165,7 @@ void Engine::remember(const char* message) noexcept {
     try {
       error.message = message;
     } catch (...) {
-      error.message = "out of memory";  // fits into the string itself
+      error.message = "out of memory"; // fits into the string itself
     }
   }
 }
@@ -274,7 +274,8 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
     std::string word;
     auto fill = [&] {
       if (input_ended || !options.input) return false;
-      // Stopped inside of a comment, its rest must still be one: it gets a semicolon back. Inside of a word, which is short, nothing stops.
+      // Stopped inside of a comment, its rest must still be one: it gets a semicolon back. Inside of a word, which is short,
+      // nothing stops.
       if (comment) pending_input[--pending_at] = ';';
       if (word.empty()) meter_.poll();
       if (comment) ++pending_at;
@@ -291,8 +292,10 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
     for (;;) {
       if (pending_at == pending_input.size() && !fill()) break;
       char c = pending_input[pending_at];
-      if (comment) comment = c != '\n';
-      else if (c == ';' && word.empty()) comment = true;
+      if (comment)
+        comment = c != '\n';
+      else if (c == ';' && word.empty())
+        comment = true;
       else if (space(c)) {
         if (!word.empty()) break;
       } else {
@@ -308,8 +311,10 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
   }
   record_effect(fresh, v);
   exact = v.is_integer();
-  if (exact) integer = v.integer();
-  else flonum = v.flonum();
+  if (exact)
+    integer = v.integer();
+  else
+    flonum = v.flonum();
   return true;
 }
 

@@ -32,10 +32,10 @@ struct LoadedModule {
   bytecode::Module module;
   std::vector<bytecode::FunctionFacts> facts;
   std::vector<value::OwnedCode> codes;
-  std::vector<Value> constants;          // immortal
-  std::vector<Value> procedures;         // a value for each function that needs no closure
-  std::vector<const Code*> lone_code;    // of closure groups of one function; null for larger ones
-  std::vector<const HostProcedure*> hosts;  // by import
+  std::vector<Value> constants;            // immortal
+  std::vector<Value> procedures;           // a value for each function that needs no closure
+  std::vector<const Code*> lone_code;      // of closure groups of one function; null for larger ones
+  std::vector<const HostProcedure*> hosts; // by import
   bytecode::Proven proven;
   bytecode::Digest digest; // as far as the last extension asked for it
 };
@@ -46,14 +46,15 @@ public:
   ~Engine() override;
 
   bool load(bytecode::Module module, std::string& message);
-  bool load_only(bytecode::Module module, std::string& message);  // its tables alone: there is nothing to run yet
+  bool load_only(bytecode::Module module, std::string& message); // its tables alone: there is nothing to run yet
   Status run(std::uint64_t steps = kNever);
   // Releases runs, globals and the last result, and all objects whose release was interrupted before.
   void drop_everything();
   // The next module of a session: an extension of the one that is loaded, or a whole one that begins with it. Its entry is ready
   // to run then.
   bool extend(bytecode::Module module, std::string& message);
-  // Instead of running the program on: a call of a procedure. All borrowed. Throws ProgramError if it does not take so many arguments.
+  // Instead of running the program on: a call of a procedure. All borrowed. Throws ProgramError if it does not take so many
+  // arguments.
   void begin(Value procedure, std::span<const Value> arguments);
   // The program ends here: its runs and the last result are released. Definitions (globals) stay.
   void end_program();
@@ -85,13 +86,14 @@ public:
   void deliver(Value v);
   // Cuts runs[index..] off, deadlines and starts turned into steps left and done.
   OwnedRuns cut(std::size_t index);
-  std::uint64_t cut_serial = 0;  // the serial counter as it was inside the runs that were cut off last
-  // The clock has reached a deadline: ends the outermost run that has it. False: that is the run of the program itself, whose deadline is the
-  // limit of this call of run().
+  std::uint64_t cut_serial = 0; // the serial counter as it was inside the runs that were cut off last
+  // The clock has reached a deadline: ends the outermost run that has it. False: that is the run of the program itself, whose
+  // deadline is the limit of this call of run().
   bool expire();
   // The elements of a tensor that an update waits for (value::kWatched) are about to be read: tells the run of that update.
   void note_read(std::uint64_t tensor);
-  // The frame on top of `run` made private and ready to run: copied if shared, renewed if older than the epoch, lifted if the tape has not seen it.
+  // The frame on top of `run` made private and ready to run: copied if shared, renewed if older than the epoch, lifted if the
+  // tape has not seen it.
   Frame* enter(Run& run);
   // A value (taken over) is returned to the frame on top of `run`, which waits for it.
   Frame* return_to(Run& run, Value v);
@@ -103,8 +105,8 @@ public:
   Frame* make_call(Value f, const Value* arguments, std::size_t count);
   // Starts (f x) in a new run pushed with these properties; `resume` starts without a step. f, x borrowed.
   void start_run(Run run, Value f, Value x);
-  // Replaces the top of the run on top by the computation in capsule z (borrowed). Its top is already gone (parent: what waits for the value).
-  // Returns false when the machine is done.
+  // Replaces the top of the run on top by the computation in capsule z (borrowed). Its top is already gone (parent: what waits
+  // for the value). Returns false when the machine is done.
   bool thaw(Value z, Frame* parent);
   bool is_resume(Value f) const;
 
@@ -145,7 +147,9 @@ public:
     return v.is_flonum() || v.is_integer() || v.is_taped() || (value::is_bundle(v) && !tensors::is_tensor_like(v));
   }
   // Something that derivatives are taken of: a number or a tensor.
-  static bool is_leaf(Value v) { return v.is_flonum() || v.is_integer() || v.is_taped() || value::is_bundle(v) || value::is_tensor(v); }
+  static bool is_leaf(Value v) {
+    return v.is_flonum() || v.is_integer() || v.is_taped() || value::is_bundle(v) || value::is_tensor(v);
+  }
   // A scalar number: its primal as a double, whatever tape or bundle it is.
   double to_double(Value v) const;
   std::int64_t to_index(Value v, const char* what) const;
@@ -154,8 +158,9 @@ public:
   enum class Exit { expired, switched, done, next };
   template <bool Taped> Exit dispatch();
   using Handler = Exit (*)(Engine* e, Frame* frame, const Word* pc, std::int64_t left, const void* handlers);
-  // The handlers by opcode: [0] for runs without a tape, [1] for those that record on one. Each machine has tables of its own, so that it can be
-  // suspended: then all entries are one function that leaves the loop by throwing Cancelled, whatever the next instruction is.
+  // The handlers by opcode: [0] for runs without a tape, [1] for those that record on one. Each machine has tables of its own, so
+  // that it can be suspended: then all entries are one function that leaves the loop by throwing Cancelled, whatever the next
+  // instruction is.
   Handler handlers[2][std::size(bytecode::kOpcodes)];
   template <bool Taped> void set_handlers(bool suspended);
   // What the handlers share beside their arguments; of the run on top.
@@ -163,7 +168,7 @@ public:
     Run* run;
     Tape* tape;
     std::uint64_t epoch;
-    std::uint64_t end;  // the clock when no steps are left
+    std::uint64_t end; // the clock when no steps are left
     const Value* constants;
     const value::OwnedCode* codes;
     // Between two handlers, where they do not jump to each other.
@@ -176,13 +181,13 @@ public:
   // --- calls.cpp. `fields` are the operands of the instruction of `frame`; last uses are taken over.
   Frame* call_in_general(Frame* frame, std::span<const std::uint16_t> fields, Value callee);
   Frame* call_directly(Frame* frame, std::span<const std::uint16_t> fields, const Code* callee);
-  Frame* apply_to_list(Value callee, Value list);  // both borrowed
+  Frame* apply_to_list(Value callee, Value list); // both borrowed
   // New objects, whole or not at all. Fields as above; everything else is borrowed.
   Value pair_of(Frame* frame, std::uint16_t car, std::uint16_t cdr);
   Value vector_of(Frame* frame, std::span<const std::uint16_t> fields);
   Value group_of(Frame* frame, const bytecode::Group& group, std::span<const std::uint16_t> captures);
   Value updated_vector(Frame* frame, value::Vector* old, std::uint64_t index, std::uint16_t x);
-  void read_pair(Frame* frame, value::Pair* pair, std::uint16_t car, std::uint16_t cdr);  // into registers
+  void read_pair(Frame* frame, value::Pair* pair, std::uint16_t car, std::uint16_t cdr); // into registers
   Value vector_of(std::uint64_t length, Value x);
   Value vector_of_list(Value list);                           // a proper one
   Value vector_with(value::Vector* old, std::uint64_t index); // a copy in which that item is left unspecified
@@ -204,24 +209,24 @@ public:
   // --- errors (errors.cpp)
   void set_error(const std::string& message);
   std::string procedure_name(const Code* code) const;
-  std::string describe(Value v) const;  // abbreviated, for messages
+  std::string describe(Value v) const; // abbreviated, for messages
 
   const RunOperators& run_operators;
   Options options;
   Error error;
-  std::unique_ptr<TensorWorld> tensor_world;  // outlives every value
+  std::unique_ptr<TensorWorld> tensor_world; // outlives every value
   LoadedModule loaded;
   std::vector<Value> globals;
   std::vector<Run> runs;
   ActiveTapes tapes{heap_};
-  std::uint64_t clock = 0;   // steps executed
-  std::uint64_t limit = kNever;  // clock at which this process stops
-  std::uint64_t pause = kNever;  // clock at which the loop is left even if no run has that deadline: for profiles and check_nan
+  std::uint64_t clock = 0;      // steps executed
+  std::uint64_t limit = kNever; // clock at which this process stops
+  std::uint64_t pause = kNever; // clock at which the loop is left even if no run has that deadline: for profiles and check_nan
   std::unique_ptr<Profile> profile;  // null: nobody wants one
-  mutable GradientProgress gradient;  // of the outermost checkpoint-*j; for people only
-  std::uint64_t random_counter = 0;   // of numbers drawn for the first time: replays take theirs from the logs of runs
-  std::int64_t state_budget = 0;  // memory budget when the program started: part of the state, for schedules that choose by it
-  std::uint64_t next_tag = 1;  // of j* invocations; part of the machine state
+  mutable GradientProgress gradient; // of the outermost checkpoint-*j; for people only
+  std::uint64_t random_counter = 0;  // of numbers drawn for the first time: replays take theirs from the logs of runs
+  std::int64_t state_budget = 0;     // memory budget when the program started: part of the state, for schedules that choose by it
+  std::uint64_t next_tag = 1;        // of j* invocations; part of the machine state
   std::uint64_t output_length = 0;
   // Effects of the instruction to be executed next that have happened: pieces that a printer wrote before it was stopped, which
   // it will not write again. `repeated` of them have been passed over this time.
@@ -230,17 +235,18 @@ public:
   // them back.
   std::vector<std::size_t> draws_now;
   void undo_draw();
-  std::uint64_t work_needed = 0;   // after Status::out_of_work: the least that the instruction takes beyond the count
-  std::uint64_t input_length = 0;  // taken from the host, used or not
-  std::vector<schedule::Spec> schedules;  // [0]: of the command line; the others stay once they were in force, since states name them by number
+  std::uint64_t work_needed = 0;  // after Status::out_of_work: the least that the instruction takes beyond the count
+  std::uint64_t input_length = 0; // taken from the host, used or not
+  std::vector<schedule::Spec>
+      schedules; // [0]: of the command line; the others stay once they were in force, since states name them by number
   std::uint32_t intern_schedule(const schedule::Spec& spec);
   std::unordered_map<std::string, std::uint32_t> schedule_numbers;
-  std::size_t schedules_numbered = 0;  // the first so many of them are in there
+  std::size_t schedules_numbered = 0; // the first so many of them are in there
   value::Charged schedules_charged{heap_};
   Value result = value::kUnspecified;
   bool ended = false;
   Statistics statistics;
-  std::int64_t snapshot_bytes = 0, snapshot_bytes_peak = 0;  // logical bytes that the snapshots of schedules hold
+  std::int64_t snapshot_bytes = 0, snapshot_bytes_peak = 0; // logical bytes that the snapshots of schedules hold
   std::string pending_input;
   std::size_t pending_at = 0;
   bool input_ended = false;
@@ -252,9 +258,10 @@ public:
 private:
   class Extension;
   bool continues(const bytecode::Module& module, std::string& message); // is it an extension of the module that is loaded?
-  void remember(const char* message) noexcept;  // set_error; the message alone where there is no memory for more
-  // A run that is cancelled while it releases many objects leaves the rest of them set aside (value/heap.h), and the machine is suspended: no
-  // instruction is executed before they are released, so that nothing which looks at reference counts ever meets them.
+  void remember(const char* message) noexcept; // set_error; the message alone where there is no memory for more
+  // A run that is cancelled while it releases many objects leaves the rest of them set aside (value/heap.h), and the machine is
+  // suspended: no instruction is executed before they are released, so that nothing which looks at reference counts ever meets
+  // them.
   void suspend(bool suspended) noexcept;
   // Goes on releasing. True if it was cancelled again before all of them were gone; else the machine is no longer suspended.
   bool stays_suspended();

@@ -26,8 +26,8 @@ std::optional<std::uint32_t> called_before(const bytecode::Function& f, std::uin
 
 } // namespace
 
-// The frame where it happened is found from the runs, innermost first; a frame in the library hands the error to its caller, and so does what
-// was copied from the library.
+// The frame where it happened is found from the runs, innermost first; a frame in the library hands the error to its caller, and
+// so does what was copied from the library.
 Error located(const Engine& engine, const std::string& message, bool behind) {
   constexpr std::size_t kMostCalls = 12;
   Error error;
@@ -50,7 +50,7 @@ Error located(const Engine& engine, const std::string& message, bool behind) {
       ++elided;
   };
   for (std::size_t i = engine.runs.size(); i-- > 0;) {
-    const Frame* above = nullptr;  // the frame that returns to the next one, where that is known
+    const Frame* above = nullptr; // the frame that returns to the next one, where that is known
     for (const Frame* f = engine.runs[i].top; f != nullptr; above = f, f = f->parent, innermost = false) {
       if (f->code->module == nullptr) continue;
       const bytecode::Function& function = m.functions[f->code->index];
@@ -59,10 +59,13 @@ Error located(const Engine& engine, const std::string& message, bool behind) {
         continue;
       }
       // A frame that was called for another procedure is there because of tail calls, whose own frames are gone.
-      if (above != nullptr && above->code->module != nullptr && f->result() != bytecode::kNoRegister && error.chain.size() < kMostCalls)
-        if (auto called = called_before(function, f->pc()); called && *called != above->code->index && !error.chain.empty() &&
-                                                            !m.functions[*called].library)
-          error.chain.push_back({fmt::format("... {}, left by tail calls", m.functions[*called].name.empty() ? "a procedure" : m.functions[*called].name), ""});
+      if (above != nullptr && above->code->module != nullptr && f->result() != bytecode::kNoRegister &&
+          error.chain.size() < kMostCalls)
+        if (auto called = called_before(function, f->pc());
+            called && *called != above->code->index && !error.chain.empty() && !m.functions[*called].library)
+          error.chain.push_back({fmt::format("... {}, left by tail calls",
+                                             m.functions[*called].name.empty() ? "a procedure" : m.functions[*called].name),
+                                 ""});
       // A frame at rest stands behind its call; the one that failed stands at its instruction.
       std::uint32_t pc = f->pc();
       if ((innermost ? behind : f->result() != bytecode::kNoRegister) && pc != 0) --pc;
@@ -88,7 +91,8 @@ std::string Error::rendered(std::string_view severity) const {
   constexpr std::size_t kMostNameBytes = 200;
   std::string out = text::render(source, located ? &span : nullptr, severity, message);
   for (const CallSite& site : chain) {
-    out += (site.procedure.starts_with("...") ? "  " : "  in ") + (site.procedure.empty() ? std::string("a procedure") : text::shortened(site.procedure, kMostNameBytes));
+    out += (site.procedure.starts_with("...") ? "  " : "  in ") +
+           (site.procedure.empty() ? std::string("a procedure") : text::shortened(site.procedure, kMostNameBytes));
     if (!site.where.empty()) out += " at " + text::shortened(site.where, kMostNameBytes);
     out += '\n';
   }

@@ -19,10 +19,11 @@ const char* scheme_name(bytecode::Opcode op);
 // `behind`: the instruction meant is the one before the one at which the innermost frame stands.
 Error located(const Engine& engine, const std::string& message, bool behind = false);
 
-// For memory that is used up: procedures that wait for one another in great numbers, and a tape that checkpointing would spare. Lines to
-// follow a message; empty if nothing is known.
+// For memory that is used up: procedures that wait for one another in great numbers, and a tape that checkpointing would spare.
+// Lines to follow a message; empty if nothing is known.
 std::string memory_hints(const Engine& engine);
-// What to do where one number was given as the cotangent (`what` ends in that word) of a value that is not one number; else nothing.
+// What to do where one number was given as the cotangent (`what` ends in that word) of a value that is not one number; else
+// nothing.
 std::string_view hint_of_cotangent(std::string_view what, value::Value given);
 
 // The option check_nan, for numbers: looks at the result of each instruction of arithmetic while the machine runs one at a time.
@@ -33,7 +34,7 @@ public:
   std::string after(const Engine& engine) const;
 
 private:
-  const value::Code* code_ = nullptr;  // null: the instruction makes no number
+  const value::Code* code_ = nullptr; // null: the instruction makes no number
   std::uint32_t pc_ = 0;
 };
 

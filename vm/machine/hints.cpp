@@ -56,7 +56,8 @@ std::string recursion_hint(const Engine& engine) {
     names += (names.empty() ? "" : ", ") + name_of(engine, most[i].first);
   }
   if (named < all.frames / 10 * 9) return "";
-  return fmt::format("\n  {} calls of {} wait for each other's values and hold {} % of the memory: does the recursion end? A call that is the last thing "
+  return fmt::format("\n  {} calls of {} wait for each other's values and hold {} % of the memory: does the recursion end? A "
+                     "call that is the last thing "
                      "its procedure does waits for nothing: what is computed so far can be an argument of the next call",
                      all.frames, names, all.bytes * 100 / live);
 }
@@ -66,7 +67,8 @@ std::string tape_hint(const Engine& engine) {
   const value::Heap& heap = engine.accounts();
   bool reverse = std::any_of(engine.runs.begin(), engine.runs.end(), [](const Run& r) { return r.kind == RunKind::reverse; });
   if (!reverse || heap.tape.live + heap.tensors.live < engine.live_bytes() / 2) return "";
-  return "\n  the tape of *j does not fit: checkpoint-*j takes the same operands, gives the same bits and keeps a small part of it at a time";
+  return "\n  the tape of *j does not fit: checkpoint-*j takes the same operands, gives the same bits and keeps a small part of "
+         "it at a time";
 }
 
 } // namespace
@@ -75,7 +77,8 @@ std::string memory_hints(const Engine& engine) { return tape_hint(engine) + recu
 
 std::string_view hint_of_cotangent(std::string_view what, Value given) {
   if (!what.ends_with("cotangent") || value::is_tensor(given) || given.is_pair() || value::is_vector(given)) return "";
-  return "; let the function end in one number, as (sumall t) or (mean t) does, or take all derivatives of a value of several with (jacobian f x)";
+  return "; let the function end in one number, as (sumall t) or (mean t) does, or take all derivatives of a value of several "
+         "with (jacobian f x)";
 }
 
 void NumberWatch::before(const Engine& engine) {

@@ -1,5 +1,5 @@
-// Programs come into a machine: modules, the next module of a session, calls of procedures by the host; and what a computation that cannot go
-// on leaves behind is cleared away.
+// Programs come into a machine: modules, the next module of a session, calls of procedures by the host; and what a computation
+// that cannot go on leaves behind is cleared away.
 #include "vm/machine/code.h"
 #include "vm/machine/engine.h"
 #include "vm/value/owned.h"
@@ -46,7 +46,8 @@ public:
     }
     for (std::size_t i = loaded_.lone_code.size(); i < module_.groups.size(); ++i)
       lone_code_.push_back(module_.groups[i].functions.size() == 1 ? code(module_.groups[i].functions[0]) : nullptr);
-    for (std::size_t i = loaded_.constants.size(); i < module_.constants.size(); ++i) constants_.add(constant(module_.constants[i]));
+    for (std::size_t i = loaded_.constants.size(); i < module_.constants.size(); ++i)
+      constants_.add(constant(module_.constants[i]));
     return true;
   }
   // A frame that stands at the module's first instruction.
@@ -72,7 +73,7 @@ public:
     loaded_.proven = proven_;
     committed_ = true;
     engine_.error = {};
-    heap_.next_serial = serial_;  // a program's text is not of its run
+    heap_.next_serial = serial_; // a program's text is not of its run
     if (!entry_) return;
     engine_.end_program();
     Run base;
@@ -95,7 +96,9 @@ private:
     }
     made.list.clear();
   }
-  const Code* code(std::size_t i) const { return i < loaded_.codes.size() ? loaded_.codes[i].get() : codes_[i - loaded_.codes.size()].get(); }
+  const Code* code(std::size_t i) const {
+    return i < loaded_.codes.size() ? loaded_.codes[i].get() : codes_[i - loaded_.codes.size()].get();
+  }
   // An earlier entry of one of the tables, for a part of a new object (owned).
   Value part(std::size_t i, const std::vector<Value>& old, const value::OwnedValues& made) const {
     return Heap::retain(i < old.size() ? old[i] : made.list[i - old.size()]);
@@ -108,21 +111,31 @@ private:
   Value constant(const bytecode::Constant& c) {
     using K = bytecode::Constant::Kind;
     switch (c.kind) {
-    case K::null: return value::kNull;
-    case K::boolean: return value::boolean(c.integer != 0);
-    case K::integer: return value::integer(c.integer);
-    case K::flonum: return value::flonum(c.flonum);
-    case K::character: return value::character(static_cast<std::uint32_t>(c.integer));
-    case K::string: return heap_.make_string(c.text);
-    case K::symbol: return heap_.make_symbol(c.text);
-    case K::pair: return heap_.cons(part(c.parts[0], loaded_.constants, constants_), part(c.parts[1], loaded_.constants, constants_));
+    case K::null:
+      return value::kNull;
+    case K::boolean:
+      return value::boolean(c.integer != 0);
+    case K::integer:
+      return value::integer(c.integer);
+    case K::flonum:
+      return value::flonum(c.flonum);
+    case K::character:
+      return value::character(static_cast<std::uint32_t>(c.integer));
+    case K::string:
+      return heap_.make_string(c.text);
+    case K::symbol:
+      return heap_.make_symbol(c.text);
+    case K::pair:
+      return heap_.cons(part(c.parts[0], loaded_.constants, constants_), part(c.parts[1], loaded_.constants, constants_));
     case K::vector: {
       value::Vector* v = heap_.make_vector(c.parts.size());
       for (std::size_t i = 0; i < c.parts.size(); ++i) v->items()[i] = part(c.parts[i], loaded_.constants, constants_);
       return value::of_other(v);
     }
-    case K::function: return part(static_cast<std::size_t>(c.integer), loaded_.procedures, procedures_);
-    case K::run_operator: return procedure_of(&engine_.run_operators.code(static_cast<bytecode::RunOperator>(c.integer)));
+    case K::function:
+      return part(static_cast<std::size_t>(c.integer), loaded_.procedures, procedures_);
+    case K::run_operator:
+      return procedure_of(&engine_.run_operators.code(static_cast<bytecode::RunOperator>(c.integer)));
     }
     return value::kUnspecified;
   }
@@ -159,7 +172,7 @@ private:
   std::vector<const Code*> lone_code_;
   std::vector<const HostProcedure*> hosts_;
   value::OwnedValues constants_, procedures_;
-  std::optional<value::Held<Frame>> entry_;  // goes before the code it stands in
+  std::optional<value::Held<Frame>> entry_; // goes before the code it stands in
 };
 
 namespace {
@@ -217,7 +230,7 @@ bool Engine::continues(const bytecode::Module& module, std::string& message) {
 }
 
 bool Engine::extend(bytecode::Module module, std::string& message) {
-  if (loaded.module.functions.empty()) return load(std::move(module), message);  // a capsule that was refused left nothing
+  if (loaded.module.functions.empty()) return load(std::move(module), message); // a capsule that was refused left nothing
   if (!continues(module, message)) return false;
   if (!module.is_extension()) module = bytecode::beyond(std::move(module), ends_of(loaded.module));
   Extension next(*this, std::move(module));
@@ -231,7 +244,7 @@ void Engine::begin(Value procedure, std::span<const Value> arguments) {
   end_program();
   runs.reserve(1);
   Frame* top = make_call(procedure, arguments.data(), arguments.size());
-  runs.emplace_back().top = top;  // what it inherits is derived when it runs
+  runs.emplace_back().top = top; // what it inherits is derived when it runs
   ended = false;
 }
 
@@ -241,7 +254,7 @@ void Engine::end_program() {
 }
 
 void Engine::end_runs() {
-  for (const Run& r : runs)  // an interval may have put the serial counter back
+  for (const Run& r : runs) // an interval may have put the serial counter back
     if (r.state != nullptr) heap_.next_serial = std::max(heap_.next_serial, r.run_state()->serial_floor());
   release_runs(runs);
   effects_done = 0;

@@ -52,16 +52,19 @@ std::string name_of(const Engine& e, const Code* code) {
   if (!name.empty()) return name;
   const bytecode::Module& m = e.loaded.module;
   const text::Span& span = m.functions[code->index].span;
-  std::string location = code->module != nullptr && span.file < m.sources.size() ? location_text(m.sources[span.file], span, false) : "";
+  std::string location =
+      code->module != nullptr && span.file < m.sources.size() ? location_text(m.sources[span.file], span, false) : "";
   return location.empty() ? "a procedure" : "lambda at " + location;
 }
 
 std::string waiting_text(const Engine& e, const value::Frame* frame) {
   const bytecode::Module& m = e.loaded.module;
-  for (const bytecode::Location& at : bytecode::locations_at(m, m.functions[frame->code->index], frame->pc() == 0 ? 0 : frame->pc() - 1)) {
+  for (const bytecode::Location& at :
+       bytecode::locations_at(m, m.functions[frame->code->index], frame->pc() == 0 ? 0 : frame->pc() - 1)) {
     if (at.procedure != nullptr && at.procedure->library) continue;
     std::string name = at.procedure != nullptr && !at.procedure->name.empty() ? at.procedure->name : name_of(e, frame->code);
-    return at.span.file < m.sources.size() ? fmt::format("{} at {}", name, location_text(m.sources[at.span.file], at.span)) : name;
+    return at.span.file < m.sources.size() ? fmt::format("{} at {}", name, location_text(m.sources[at.span.file], at.span))
+                                           : name;
   }
   return name_of(e, frame->code);
 }
@@ -113,7 +116,9 @@ void Profile::put_table(std::string& out, const char* title, std::vector<Row> ro
     return a.counters.nanoseconds != b.counters.nanoseconds ? a.counters.nanoseconds > b.counters.nanoseconds : a.name < b.name;
   });
   out += fmt::format("{:>15} {:>6} {:>10} {:>6} {:>15}  {}\n", "steps", "%", "ms", "%", "bytes", title);
-  auto percent = [](auto part, auto whole) { return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole); };
+  auto percent = [](auto part, auto whole) {
+    return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  };
   for (const Row& r : rows)
     out += fmt::format("{:>15} {:>6.1f} {:>10.3f} {:>6.1f} {:>15}  {}\n", r.counters.steps, percent(r.counters.steps, all.steps),
                        static_cast<double>(r.counters.nanoseconds) * 1e-6, percent(r.counters.nanoseconds, all.nanoseconds),

@@ -1,5 +1,5 @@
-// What people may see of a machine while it runs: where it stands, how far a gradient is, where steps, time and bytes go. Nothing of it is part
-// of the state, and nothing of it changes a result.
+// What people may see of a machine while it runs: where it stands, how far a gradient is, where steps, time and bytes go. Nothing
+// of it is part of the state, and nothing of it changes a result.
 #pragma once
 
 #include "vm/bytecode/module.h"
@@ -29,8 +29,8 @@ std::string waiting_text(const Engine& engine, const value::Frame* frame);
 struct GradientProgress {
   bool active = false;
   std::uint32_t spec = 0;
-  std::uint64_t total = 0;     // steps of the run; 0: not known yet
-  std::uint64_t executed = 0;  // advanced and taped, up to the last action
+  std::uint64_t total = 0;                               // steps of the run; 0: not known yet
+  std::uint64_t executed = 0;                            // advanced and taped, up to the last action
   std::optional<std::uint64_t> predicted = std::nullopt; // what it will be, 0 if that is not known; nothing: not asked for yet
 };
 
@@ -54,7 +54,7 @@ public:
 private:
   struct Counters {
     std::uint64_t steps = 0, nanoseconds = 0;
-    std::int64_t bytes = 0;  // by which steps made the accounted memory grow
+    std::int64_t bytes = 0; // by which steps made the accounted memory grow
     void add(const Counters& c) {
       steps += c.steps;
       nanoseconds += c.nanoseconds;
@@ -67,7 +67,7 @@ private:
   };
   static void put_table(std::string& out, const char* title, std::vector<Row> rows, const Counters& all);
 
-  std::unordered_map<const value::Code*, std::vector<Counters>> counters_;  // by word
+  std::unordered_map<const value::Code*, std::vector<Counters>> counters_; // by word
   const value::Code* code_ = nullptr;
   std::uint32_t pc_ = 0;
   std::int64_t live_ = 0;

@@ -18,39 +18,43 @@ namespace cairn::machine {
 
 using print::ProgramError;
 
-// A procedure of the host, which modules import by name. Arguments are without tapes and bundles and borrowed, the result is owned; both are
-// thrown away by the machine as any value is. A complaint is a ProgramError.
+// A procedure of the host, which modules import by name. Arguments are without tapes and bundles and borrowed, the result is
+// owned; both are thrown away by the machine as any value is. A complaint is a ProgramError.
 struct HostProcedure {
   std::string name;
   std::uint16_t parameters = 0;
-  bool repeatable = false;  // a replay may call it again; otherwise its results are logged
+  bool repeatable = false; // a replay may call it again; otherwise its results are logged
   std::function<value::Value(std::span<const value::Value>)> call;
-  // The Jacobian, row by row, of the numbers of the result by the numbers of the arguments, both in preorder. Without it the result is a
-  // constant to every derivative.
+  // The Jacobian, row by row, of the numbers of the result by the numbers of the arguments, both in preorder. Without it the
+  // result is a constant to every derivative.
   std::function<void(std::span<const double> x, std::span<const double> y, std::span<double> jacobian)> derivative;
-  // Of an operator on tensors, instead. Everything is borrowed but what it makes: cotangents that stay unspecified are none, tangents that
-  // are unspecified likewise.
-  std::function<void(std::span<const value::Value> arguments, value::Value result, value::Value cotangent, std::span<value::Value> cotangents)> reverse;
-  std::function<value::Value(std::span<const value::Value> arguments, value::Value result, std::span<const value::Value> tangents)> forward;
+  // Of an operator on tensors, instead. Everything is borrowed but what it makes: cotangents that stay unspecified are none,
+  // tangents that are unspecified likewise.
+  std::function<void(std::span<const value::Value> arguments, value::Value result, value::Value cotangent,
+                     std::span<value::Value> cotangents)>
+      reverse;
+  std::function<value::Value(std::span<const value::Value> arguments, value::Value result,
+                             std::span<const value::Value> tangents)>
+      forward;
   bool is_operator() const { return reverse != nullptr || forward != nullptr; }
 };
 
 struct Options {
-  std::int64_t memory_bytes = 0;       // budget of all accounts together; 0: none
+  std::int64_t memory_bytes = 0; // budget of all accounts together; 0: none
   std::uint64_t seed = 0;
-  std::string schedule = "auto";       // of checkpoint-*j; must be valid (schedule::parse)
-  std::vector<std::string> arguments;  // (command-line)
-  std::function<void(std::string_view)> output;      // the program's output
-  std::function<std::size_t(char*, std::size_t)> input;  // fills a buffer, returns bytes read, 0 at the end
-  std::function<void(std::string_view)> explain;     // a report after each outermost checkpoint-*j; may be empty
-  std::uint64_t output_limit = UINT64_MAX;           // bytes of output
-  bool one_shot = false;                             // definitions go when the program ends: nobody will look them up
-  bool check_nan = false;                            // a NaN in a tensor is an error where it first appears
-  bool profile = false;                              // count steps, time and bytes by procedure and line
+  std::string schedule = "auto";                        // of checkpoint-*j; must be valid (schedule::parse)
+  std::vector<std::string> arguments;                   // (command-line)
+  std::function<void(std::string_view)> output;         // the program's output
+  std::function<std::size_t(char*, std::size_t)> input; // fills a buffer, returns bytes read, 0 at the end
+  std::function<void(std::string_view)> explain;        // a report after each outermost checkpoint-*j; may be empty
+  std::uint64_t output_limit = UINT64_MAX;              // bytes of output
+  bool one_shot = false;                                // definitions go when the program ends: nobody will look them up
+  bool check_nan = false;                               // a NaN in a tensor is an error where it first appears
+  bool profile = false;                                 // count steps, time and bytes by procedure and line
   // The device for everything that does not name one; empty: the processor.
   ops::DeviceMaker device;
   std::vector<HostProcedure> hosts;
-  value::MemorySource memory;                        // of slabs, chunks of tape and large objects
+  value::MemorySource memory; // of slabs, chunks of tape and large objects
 };
 
 // cancelled, out_of_work: it stands before an instruction of which nothing has happened.
@@ -58,23 +62,23 @@ enum class Status { done, out_of_steps, error, over_budget, cancelled, out_of_wo
 
 struct CallSite {
   std::string procedure;
-  std::string where;  // FILE:LINE:COLUMN, may be empty
+  std::string where; // FILE:LINE:COLUMN, may be empty
 };
 
 struct Error {
-  std::string message;           // without location
+  std::string message;                  // without location
   const text::Source* source = nullptr; // lives as long as the machine's module
   text::Span span;
   bool located = false;
-  std::vector<CallSite> chain;   // innermost first, long ones abbreviated
+  std::vector<CallSite> chain; // innermost first, long ones abbreviated
   // FILE:LINE:COLUMN: error: ... with line and caret, then the call chain
   std::string rendered(std::string_view severity = "error") const;
 };
 
-struct Statistics {  // docs/tools.md, --stats
+struct Statistics { // docs/tools.md, --stats
   std::uint64_t steps = 0, work = 0, gradient_steps = 0, gradient_steps_executed = 0, tape_peak_records = 0, capsules_taken = 0;
-  std::int64_t heap_peak_bytes = 0, tape_peak_bytes = 0, capsules_peak = 0, capsule_peak_bytes = 0, tensor_peak_bytes = 0, scratch_peak_bytes = 0,
-               live_objects_at_exit = 0;
+  std::int64_t heap_peak_bytes = 0, tape_peak_bytes = 0, capsules_peak = 0, capsule_peak_bytes = 0, tensor_peak_bytes = 0,
+               scratch_peak_bytes = 0, live_objects_at_exit = 0;
   std::string schedule;
 };
 

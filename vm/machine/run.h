@@ -23,25 +23,26 @@ inline constexpr std::uint64_t kNever = UINT64_MAX;
 inline constexpr std::uint32_t kInheritSchedule = UINT32_MAX;
 
 enum class RunKind : std::uint8_t {
-  base,       // the program itself, or a computation that a capsule file continues
-  interrupt,  // ends in a capsule
-  primops,    // ends in its number of steps
-  resumed,    // the base of a resumed capsule; ends in its value
-  scheduled,  // with-schedule; ends in its value
-  forward,    // j*: ends in its value
-  reverse,    // *j: ends in its state, records on the state's tape
-  interval    // checkpoint-*j: ends in its state, finished or out of steps; may record on the state's tape
+  base,      // the program itself, or a computation that a capsule file continues
+  interrupt, // ends in a capsule
+  primops,   // ends in its number of steps
+  resumed,   // the base of a resumed capsule; ends in its value
+  scheduled, // with-schedule; ends in its value
+  forward,   // j*: ends in its value
+  reverse,   // *j: ends in its state, records on the state's tape
+  interval   // checkpoint-*j: ends in its state, finished or out of steps; may record on the state's tape
 };
 
-// Results of input and random numbers of a run that may be replayed, and how many effects there were (docs/design.md, invariant 4).
+// Results of input and random numbers of a run that may be replayed, and how many effects there were (docs/design.md, invariant
+// 4).
 struct EffectLog {
-  std::uint64_t position = 0;  // how many of them the execution that is going on has passed
-  std::uint64_t happened = 0;  // effects so far; those before it are replays
-  std::vector<Value> inputs;   // one for every effect; unspecified for output
-  tape::Draws draws;           // of its random numbers
-  std::uint64_t drawn = 0;     // how many of these the execution that is going on has drawn
-  bool silent = false;         // the run repeats one that is over: all its output has happened
-  std::int64_t charged = 0;    // of the account of tapes
+  std::uint64_t position = 0; // how many of them the execution that is going on has passed
+  std::uint64_t happened = 0; // effects so far; those before it are replays
+  std::vector<Value> inputs;  // one for every effect; unspecified for output
+  tape::Draws draws;          // of its random numbers
+  std::uint64_t drawn = 0;    // how many of these the execution that is going on has drawn
+  bool silent = false;        // the run repeats one that is over: all its output has happened
+  std::int64_t charged = 0;   // of the account of tapes
   std::int64_t bytes() const { return static_cast<std::int64_t>(inputs.capacity() * sizeof(Value)) + draws.bytes(); }
   // Charges what is new.
   void account(Heap& heap) {
@@ -63,8 +64,8 @@ class OwnedRuns;
 struct RunState;
 using OwnedState = value::OwnedNative<RunState>;
 
-// The mutable part of a run operator. A heap object of kind `state` owns it, and that object is held by a frame of the operator or by the run
-// that the operator started. Copied before writing when shared.
+// The mutable part of a run operator. A heap object of kind `state` owns it, and that object is held by a frame of the operator
+// or by the run that the operator started. Copied before writing when shared.
 struct RunState : value::Native {
   virtual OwnedState clone(Engine& engine) const = 0;
   // The tape that its run records on, or null.
@@ -81,18 +82,20 @@ struct RunState : value::Native {
   // and may not be below that when the run has ended.
   virtual void resumed(Engine& engine) { static_cast<void>(engine); }
   // The elements of a tensor are read, so many steps after its run began. False: the tensor is nothing to this run.
-  virtual bool read(std::uint64_t tensor, std::uint64_t steps) { return static_cast<void>(tensor), static_cast<void>(steps), false; }
+  virtual bool read(std::uint64_t tensor, std::uint64_t steps) {
+    return static_cast<void>(tensor), static_cast<void>(steps), false;
+  }
   // The log of effects of its run, or null.
   virtual EffectLog* effects() { return nullptr; }
 };
 
 struct Run {
-  Frame* top = nullptr;  // owned
+  Frame* top = nullptr; // owned
   RunKind kind = RunKind::base;
-  std::uint64_t deadline = kNever;  // clock at which its budget ends; in a capsule: steps left
-  std::uint64_t start = 0;          // clock at which it began; in a capsule: steps done
-  std::uint64_t epoch = 0;          // returning into older frames is a logical copy (docs/design.md 5.3)
-  NativeObject* state = nullptr;    // owned; reverse, interval
+  std::uint64_t deadline = kNever; // clock at which its budget ends; in a capsule: steps left
+  std::uint64_t start = 0;         // clock at which it began; in a capsule: steps done
+  std::uint64_t epoch = 0;         // returning into older frames is a logical copy (docs/design.md 5.3)
+  NativeObject* state = nullptr;   // owned; reverse, interval
   std::uint32_t own_schedule = kInheritSchedule;
   // Derived from this run and the ones below whenever it is pushed.
   std::uint32_t schedule = 0;
@@ -135,9 +138,9 @@ private:
 };
 
 struct Capsule final : value::Native {
-  std::vector<Run> runs;  // deadline and start as steps left and done
+  std::vector<Run> runs; // deadline and start as steps left and done
   bool finished = false;
-  Value value = value::kUnspecified;  // if finished
+  Value value = value::kUnspecified; // if finished
   std::uint64_t steps = 0;
   // If an interval of a schedule is among the runs: the serial counter that it goes on with, so that its replay stays a replay.
   std::uint64_t serial = 0;

@@ -1,5 +1,5 @@
-// What the machine declares of run operators and leaves to whoever makes one: their procedures, the meaning of the run_ instructions, and
-// calls of the host. vm/runs has them.
+// What the machine declares of run operators and leaves to whoever makes one: their procedures, the meaning of the run_
+// instructions, and calls of the host. vm/runs has them.
 #pragma once
 
 #include "vm/machine/options.h"
@@ -12,13 +12,15 @@ namespace cairn::machine {
 class Engine;
 
 struct RunOperators {
-  // The procedures of run_operators.def: code that the machine runs like any other, and a value for each. Shared by all machines; immutable.
+  // The procedures of run_operators.def: code that the machine runs like any other, and a value for each. Shared by all machines;
+  // immutable.
   const value::Code& (*code)(bytecode::RunOperator op);
-  // Performs a run_ instruction of the frame on top of engine.current(). The frame's pc is already behind the instruction, its `result` names
-  // the destination, if there is one. Either delivers a value into that frame, or sets its pc, or pushes or replaces runs. Returns false
-  // when the machine is done. Throws ProgramError, BudgetExceeded.
+  // Performs a run_ instruction of the frame on top of engine.current(). The frame's pc is already behind the instruction, its
+  // `result` names the destination, if there is one. Either delivers a value into that frame, or sets its pc, or pushes or
+  // replaces runs. Returns false when the machine is done. Throws ProgramError, BudgetExceeded.
   bool (*perform)(Engine& engine, const bytecode::Word* instruction);
-  // Calls a procedure of the host, or reads again what it gave; borrowed arguments, owned result. Throws ProgramError, BudgetExceeded.
+  // Calls a procedure of the host, or reads again what it gave; borrowed arguments, owned result. Throws ProgramError,
+  // BudgetExceeded.
   value::Value (*call_host)(Engine& engine, const HostProcedure& procedure, std::span<const value::Value> arguments);
 };
 

@@ -84,9 +84,7 @@ bool Engine::finish_run(Value v) {
   return true;
 }
 
-void Engine::deliver(Value v) {
-  return_to(runs.back(), v)->set_result(bytecode::kNoRegister);
-}
+void Engine::deliver(Value v) { return_to(runs.back(), v)->set_result(bytecode::kNoRegister); }
 
 Frame* Engine::return_to(Run& run, Value v) {
   Owned owned(heap_, v); // a frame made private may need memory that there is not
@@ -303,7 +301,7 @@ bool Engine::thaw(Value z, Frame* parent) {
   std::uint64_t epoch = heap_.next_serial;
   bool resumed = false;
   bool renews = true; // the runs of a derivative operator are its own: what it knows of their frames must stay true
-  runs.reserve(runs.size() + c->runs.size());  // so that the stack owns at once what is put on it
+  runs.reserve(runs.size() + c->runs.size()); // so that the stack owns at once what is put on it
   for (std::size_t i = 0; i < c->runs.size(); ++i) {
     Run r = c->runs[i];
     Heap::retain(r.top);
@@ -361,9 +359,10 @@ NativeObject* Engine::unique_state(NativeObject* state) { return state->count ==
 std::uint32_t Engine::intern_schedule(const schedule::Spec& spec) {
   const auto number_them = [&] {
     for (; schedules_numbered < schedules.size(); ++schedules_numbered)
-      schedule_numbers.emplace(schedule::to_string(schedules[schedules_numbered]), static_cast<std::uint32_t>(schedules_numbered));
+      schedule_numbers.emplace(schedule::to_string(schedules[schedules_numbered]),
+                               static_cast<std::uint32_t>(schedules_numbered));
   };
-  number_them();  // those of a restored state, say
+  number_them(); // those of a restored state, say
   if (auto known = schedule_numbers.find(schedule::to_string(spec)); known != schedule_numbers.end()) return known->second;
   // A program may make up as many as it likes. A few are not worth an account.
   constexpr std::size_t kFew = 64, kBytes = 256;

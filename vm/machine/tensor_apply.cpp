@@ -1,5 +1,5 @@
-// Operators applied to values: forward levels are taken off, the outermost first; what is left is computed at once and recorded if the tape
-// has any of it.
+// Operators applied to values: forward levels are taken off, the outermost first; what is left is computed at once and recorded
+// if the tape has any of it.
 #include "ops/operator_ids.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
@@ -24,7 +24,8 @@ using tape::TensorRecord;
 
 namespace {
 
-// What an operator gives, owned until somebody takes it. Without memory of its own: making it costs as much as the rest of a small operation.
+// What an operator gives, owned until somebody takes it. Without memory of its own: making it costs as much as the rest of a
+// small operation.
 class Results {
 public:
   explicit Results(Heap& heap) : heap_(&heap) {}
@@ -80,14 +81,15 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
   }
   std::array<Tensor, ops::kMostResults> outputs;
   // Memory of an operand that goes with this instruction: its object gives the elements up, so that theirs is the only reference.
-  std::array<bool, 64> given;  // as many as there are inputs
+  std::array<bool, 64> given; // as many as there are inputs
   for (std::size_t i = 0; i < std::min(n, given.size()); ++i) {
     Value v = operands.inputs[i];
-    given[i] = op.may_overwrite && (operands.consumed >> i & 1) != 0 && value::is_tensor(v) && v.other()->count == 1 && (record == nullptr || !ops::keeps_input(op, i));
+    given[i] = op.may_overwrite && (operands.consumed >> i & 1) != 0 && value::is_tensor(v) && v.other()->count == 1 &&
+               (record == nullptr || !ops::keeps_input(op, i));
     if (given[i]) value::as_tensor_object(v)->tensor.storage = {};
   }
   if (record != nullptr)
-    for (Tensor& t : inputs) t.home = t.device();  // what is not kept remains as a description
+    for (Tensor& t : inputs) t.home = t.device(); // what is not kept remains as a description
   unsigned results = 0;
   try {
     results = runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
@@ -104,7 +106,8 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
     else
       out.add(heap.make_tensor(std::move(outputs[i])));
   }
-  if (record != nullptr && std::any_of(outputs.begin(), outputs.begin() + results, [](const Tensor& t) { return ops::is_floating(t.dtype); })) {
+  if (record != nullptr &&
+      std::any_of(outputs.begin(), outputs.begin() + results, [](const Tensor& t) { return ops::is_floating(t.dtype); })) {
     for (std::size_t i = 0; i < n; ++i)
       if (!ops::keeps_input(op, i)) inputs[i].storage = {};
     record->op = &op;
@@ -162,12 +165,18 @@ private:
     return one(Opcode::id);
       CAIRN_NUMBER_UNARY(X)
 #undef X
-    case OperatorId::square: return engine_.binary(Opcode::mul, v[0], v[0]);
-    case OperatorId::less: return value::flonum(engine_.less(v[0], v[1]) ? 1 : 0);
-    case OperatorId::less_equal: return value::flonum(engine_.less_equal(v[0], v[1]) ? 1 : 0);
-    case OperatorId::equal: return value::flonum(engine_.number_equal(v[0], v[1]) ? 1 : 0);
-    case OperatorId::where: return Heap::retain(engine_.to_double(v[0]) != 0 ? v[1] : v[2]);
-    default: throw ProgramError(fmt::format("{}: expected a tensor, got {}", shown_name(ops::operator_of(id)), engine_.describe(v[0])));
+    case OperatorId::square:
+      return engine_.binary(Opcode::mul, v[0], v[0]);
+    case OperatorId::less:
+      return value::flonum(engine_.less(v[0], v[1]) ? 1 : 0);
+    case OperatorId::less_equal:
+      return value::flonum(engine_.less_equal(v[0], v[1]) ? 1 : 0);
+    case OperatorId::equal:
+      return value::flonum(engine_.number_equal(v[0], v[1]) ? 1 : 0);
+    case OperatorId::where:
+      return Heap::retain(engine_.to_double(v[0]) != 0 ? v[1] : v[2]);
+    default:
+      throw ProgramError(fmt::format("{}: expected a tensor, got {}", shown_name(ops::operator_of(id)), engine_.describe(v[0])));
     }
   }
   Engine& engine_;
@@ -197,12 +206,11 @@ Results forward(Engine& engine, const ops::Operator& op, const Operands& operand
   }
   Results outputs = applied(engine, op, primals);
   if (op.vjp == nullptr) return outputs;
-  Values tangents(heap);  // by input; unspecified: none
+  Values tangents(heap); // by input; unspecified: none
   tangents.list.reserve(n);
   for (std::size_t i = 0; i < n; ++i)
-    tangents.add(operands.differentiable(i) && tag_of(operands.inputs[i]) == tag
-                                ? part_of(engine, operands.inputs[i], tag, true)
-                                : value::kUnspecified);
+    tangents.add(operands.differentiable(i) && tag_of(operands.inputs[i]) == tag ? part_of(engine, operands.inputs[i], tag, true)
+                                                                                 : value::kUnspecified);
   ValueAlgebra algebra(engine);
   Values sums(heap);
   if (op.jvp != nullptr) {
@@ -244,7 +252,7 @@ Results forward(Engine& engine, const ops::Operator& op, const Operands& operand
       continue;
     }
     Owned t(heap, std::exchange(sums.list[k], value::kUnspecified));
-    if (!is_tensor_like(t.v)) {  // the same number everywhere
+    if (!is_tensor_like(t.v)) { // the same number everywhere
       Owned zeros(heap, zeros_like(engine, outputs[k]));
       const Value both[] = {zeros.v, t.v};
       Value full = apply(engine, OperatorId::add, both);
@@ -256,7 +264,7 @@ Results forward(Engine& engine, const ops::Operator& op, const Operands& operand
       Value full = applied(engine, ops::operator_of(OperatorId::expand), expand).take(0);
       heap.release(std::exchange(t.v, full));
     }
-    if (primal_tensor(engine, t.v).dtype != y.dtype) {  // of an operand of a narrower type
+    if (primal_tensor(engine, t.v).dtype != y.dtype) { // of an operand of a narrower type
       Value wide = fitted(engine, t.v, outputs[k], "a tangent");
       heap.release(std::exchange(t.v, wide));
     }
@@ -295,7 +303,8 @@ Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::ui
   });
   if (results.size() == 1) return results.take(0);
   Value list = value::kNull;
-  for (unsigned i = results.size(); i-- > 0;) list = engine.heap().cons(results.take(i), list); // which takes over both, also where it fails
+  for (unsigned i = results.size(); i-- > 0;)
+    list = engine.heap().cons(results.take(i), list); // which takes over both, also where it fails
   return list;
 }
 
@@ -310,11 +319,14 @@ std::optional<OperatorId> operator_behind(bytecode::Opcode op) {
     CAIRN_POINTWISE_BINARY(X)
     CAIRN_NUMBER_UNARY(X)
 #undef X
-  case Opcode::lt: return OperatorId::less;
-  case Opcode::le: return OperatorId::less_equal;
+  case Opcode::lt:
+    return OperatorId::less;
+  case Opcode::le:
+    return OperatorId::less_equal;
   case Opcode::num_eq:
     return OperatorId::equal;
-  default: return {};
+  default:
+    return {};
   }
 }
 
@@ -323,11 +335,16 @@ std::optional<OperatorId> operator_behind(bytecode::Opcode op) {
 std::optional<OperatorId> operator_behind(bytecode::Primitive primitive) {
   using bytecode::Primitive;
   switch (primitive) {
-  case Primitive::floor: return OperatorId::floor;
-  case Primitive::ceiling: return OperatorId::ceiling;
-  case Primitive::truncate: return OperatorId::truncate;
-  case Primitive::round: return OperatorId::round;
-  default: return {};
+  case Primitive::floor:
+    return OperatorId::floor;
+  case Primitive::ceiling:
+    return OperatorId::ceiling;
+  case Primitive::truncate:
+    return OperatorId::truncate;
+  case Primitive::round:
+    return OperatorId::round;
+  default:
+    return {};
   }
 }
 
@@ -342,7 +359,7 @@ Value binary(Engine& engine, bytecode::Opcode op, Value x, Value y, std::uint64_
 
 Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed) {
   std::optional<OperatorId> id = operator_behind(op);
-  return id ? apply(engine, *id, {&x, 1}, consumed) : Heap::retain(x);  // exact->inexact
+  return id ? apply(engine, *id, {&x, 1}, consumed) : Heap::retain(x); // exact->inexact
 }
 
 namespace {
@@ -375,8 +392,8 @@ Value zeros_like(Engine& engine, Value tensor) {
   return translated("", [&] {
     using ops::Attribute;
     ops::Device& device = like.device() != nullptr ? *like.device() : runtime.default_device();
-    const ops::Attributes what{.values = {Attribute::of_list(like.shape.sizes()), Attribute::of_number(0), Attribute::of_type(like.dtype),
-                                          Attribute::of_device(device)}};
+    const ops::Attributes what{.values = {Attribute::of_list(like.shape.sizes()), Attribute::of_number(0),
+                                          Attribute::of_type(like.dtype), Attribute::of_device(device)}};
     return engine.heap().make_tensor(runtime.apply(OperatorId::fill, {}, what));
   });
 }
@@ -406,7 +423,7 @@ Value fitted(Engine& engine, Value part, Value primal, const char* what) {
     throw ProgramError(fmt::format("{} {} does not have the shape of {}{}", what, engine.describe(part), engine.describe(primal),
                                    hint_of_cotangent(what, part)));
   };
-  if (!is_tensor_like(part)) {  // a number for the only element there is
+  if (!is_tensor_like(part)) { // a number for the only element there is
     if (!engine.is_number(part) || x.elements() != 1) refuse();
     Owned zeros(engine.heap(), zeros_like(engine, primal));
     const Value both[] = {zeros.v, part};

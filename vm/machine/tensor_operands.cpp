@@ -1,7 +1,7 @@
 // Operands of tensor operators: from values of the program to what an operator's rules see.
+#include "vm/machine/tensor_operands.h"
 #include "ops/operators/registry.h"
 #include "vm/machine/engine.h"
-#include "vm/machine/tensor_operands.h"
 #include "vm/value/tensor_object.h"
 
 #include <fmt/format.h>
@@ -54,7 +54,9 @@ bool integers(const Engine& engine, Value v, std::vector<std::int64_t>& out) {
   return is_list && all;
 }
 
-std::string_view name_in(Value v) { return value::is_symbol(v) || value::is_string(v) ? value::as_text(v)->view() : std::string_view(); }
+std::string_view name_in(Value v) {
+  return value::is_symbol(v) || value::is_string(v) ? value::as_text(v)->view() : std::string_view();
+}
 
 } // namespace
 
@@ -130,7 +132,8 @@ Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Va
           break;
         case Kind::type:
           expected = "a type of elements: one of u8 i8 i16 i32 i64 f32 f64 bf16";
-          if (auto type = dtype_of_value(v)) a = ops::Attribute::of_type(*type);
+          if (auto type = dtype_of_value(v))
+            a = ops::Attribute::of_type(*type);
           else
             good = false;
           break;

@@ -1,6 +1,7 @@
 // What the sources vm/machine/tensor_*.cpp share: operands taken apart by the signature of their operator.
 #pragma once
 
+#include "vm/machine/engine.h"
 #include "vm/machine/options.h"
 #include "vm/machine/tensors.h"
 #include "vm/value/charged.h"
@@ -13,12 +14,13 @@
 namespace cairn::machine::tensors {
 
 using ops::shown_name;
-std::optional<ops::DType> dtype_of_value(Value v);   // of a symbol or string
-std::string_view residence_of_value(Value v);        // empty: no symbol
+std::optional<ops::DType> dtype_of_value(Value v); // of a symbol or string
+std::string_view residence_of_value(Value v);      // empty: no symbol
 // By the operator's signature. `consumed`: by operand, as bits. Throws ProgramError.
 Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands, std::uint64_t consumed);
 
-// Bytes that rules and tapes hold for so many operands while they work on them, to be charged: the length of a list operand is the program's choice.
+// Bytes that rules and tapes hold for so many operands while they work on them, to be charged: the length of a list operand is
+// the program's choice.
 inline std::int64_t bytes_beside(std::size_t operands) {
   constexpr std::size_t kFew = 64, kBytes = 1024; // copies of tensors, terms, values
   return operands <= kFew ? 0 : static_cast<std::int64_t>(operands * kBytes);

@@ -1,5 +1,5 @@
-// Between tensors and the other values of a program: lists and numbers. Both ways are differentiable: a tensor is packed from places of
-// numbers, and unpacked into new ones.
+// Between tensors and the other values of a program: lists and numbers. Both ways are differentiable: a tensor is packed from
+// places of numbers, and unpacked into new ones.
 #include "ops/pieces.h"
 #include "vm/bytecode/tensors.h"
 #include "vm/machine/derivative_rules.h"
@@ -73,9 +73,11 @@ public:
 private:
   // Not deeper than a tensor has axes.
   template <class F> bool level(Value v, int axis, F&& f) {
-    if (++lists_ % kMany == 0) engine_.meter().spend(static_cast<std::uint64_t>(kMany) * sizeof(Value)); // those that hold nothing are shared too
+    if (++lists_ % kMany == 0)
+      engine_.meter().spend(static_cast<std::uint64_t>(kMany) * sizeof(Value)); // those that hold nothing are shared too
     if (!is_sequence(v) || length_of(engine_, v) != shape_[axis])
-      throw ProgramError(fmt::format("list->tensor: lists of {} were expected on axis {}, got {}", shape_[axis], axis, engine_.describe(v)));
+      throw ProgramError(
+          fmt::format("list->tensor: lists of {} were expected on axis {}, got {}", shape_[axis], axis, engine_.describe(v)));
     auto element = [&](value::Object* owner, std::uint32_t slot, Value e) {
       return axis + 1 < shape_.rank() ? level(e, axis + 1, f) : number(owner, slot, e, f);
     };
@@ -162,7 +164,8 @@ Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, D
     return heap.make_bundle(tag, p, t);
   }
   std::shared_ptr<TensorRecord> record;
-  if (tape != nullptr && ops::is_floating(type) && std::any_of(numbers.begin(), numbers.end(), [&](Value v) { return tape->has(v); })) {
+  if (tape != nullptr && ops::is_floating(type) &&
+      std::any_of(numbers.begin(), numbers.end(), [&](Value v) { return tape->has(v); })) {
     record = std::make_shared<TensorRecord>(heap);
     record->kind = TensorRecord::Kind::pack;
     record->operands.reserve(numbers.size());
@@ -221,8 +224,7 @@ void unpack(Engine& engine, Value v, Numbers& out) {
   for (ops::Pieces piece(t.shape); piece.there(); piece.next()) {
     engine.meter().spend(static_cast<std::uint64_t>(piece.elements()));
     std::vector<double> data = translated("tensor->list", [&] { return engine.tensors().runtime.read_numbers(piece.of(t)); });
-    for (double d : data)
-      out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : whole(d));
+    for (double d : data) out.list.push_back(node != tape::kNone ? tape->leaf(d) : floating ? value::flonum(d) : whole(d));
   }
 }
 
@@ -235,7 +237,8 @@ Value listed(Engine& engine, const Shape& shape, Numbers& numbers) {
   std::int64_t made = 0;
   // From the innermost axis outwards; an axis of size 0 makes empty lists, and what is outside of it may still have a size.
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 48; // beyond any memory: sizes beside an axis of size 0 may multiply to anything
+    constexpr std::int64_t kMost = std::int64_t{1}
+                                   << 48; // beyond any memory: sizes beside an axis of size 0 may multiply to anything
     std::int64_t outer = 1;
     for (int i = 0; i < axis; ++i) outer = shape[i] != 0 && outer > kMost / shape[i] ? kMost : outer * shape[i];
     Numbers lists(heap);
@@ -263,7 +266,8 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
   ops::Device* device = &world.runtime.default_device();
   if (operands.size() > 1 && operands[1] != value::kFalse) {
     auto given = dtype_of_value(operands[1]);
-    if (!given) throw ProgramError(fmt::format("list->tensor: expected a type of elements, got {}", engine.describe(operands[1])));
+    if (!given)
+      throw ProgramError(fmt::format("list->tensor: expected a type of elements, got {}", engine.describe(operands[1])));
     type = *given;
   }
   if (operands.size() > 2 && operands[2] != value::kFalse) {
@@ -308,15 +312,18 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
     for (int axis = t.rank(); axis-- > 0;) list = engine.heap().cons(value::integer(t.shape[axis]), list);
     return list;
   }
-  case TensorProcedure::element_type: return symbol(engine, ops::name_of(t.dtype));
+  case TensorProcedure::element_type:
+    return symbol(engine, ops::name_of(t.dtype));
   case TensorProcedure::is_on: {
     std::string_view device = residence_of_value(operands[1]);
     if (device.empty()) throw ProgramError(fmt::format("{}: expected a residence, got {}", name, engine.describe(operands[1])));
     return value::boolean(engine.tensors().find(device) == t.device());
   }
-  case TensorProcedure::residence: return symbol(engine, t.device()->name());
+  case TensorProcedure::residence:
+    return symbol(engine, t.device()->name());
   case TensorProcedure::tensor_to_number:
-    if (t.elements() != 1) throw ProgramError(fmt::format("tensor->number: a tensor of shape {} has not one element", t.shape.text()));
+    if (t.elements() != 1)
+      throw ProgramError(fmt::format("tensor->number: a tensor of shape {} has not one element", t.shape.text()));
     [[fallthrough]];
   default: {
     Numbers numbers(engine.heap());

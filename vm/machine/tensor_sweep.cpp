@@ -1,4 +1,5 @@
-// Reverse mode over tensors: the rule of one record at a time. Cotangents are added up in place where nobody else has their memory.
+// Reverse mode over tensors: the rule of one record at a time. Cotangents are added up in place where nobody else has their
+// memory.
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 #include "vm/machine/derivative_rules.h"
@@ -74,7 +75,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   ops::Runtime& runtime = engine.tensors().runtime;
   std::size_t n = r.inputs.size();
   const value::Charged listed(engine.heap(), engine.heap().scratch, bytes_beside(n));
-  std::array<bool, 4> few{};  // operands; only lists have more
+  std::array<bool, 4> few{}; // operands; only lists have more
   std::unique_ptr<bool[]> many;
   if (n > few.size()) many = std::make_unique<bool[]>(n);
   const std::span<bool> wanted(many != nullptr ? many.get() : few.data(), n);
@@ -92,7 +93,8 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
 }
 
 void sweep_pack(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor& cotangent) {
-  const value::Charged charged(engine.heap(), engine.heap().scratch, cotangent.elements() * static_cast<std::int64_t>(sizeof(double)));
+  const value::Charged charged(engine.heap(), engine.heap().scratch,
+                               cotangent.elements() * static_cast<std::int64_t>(sizeof(double)));
   std::vector<double> numbers = engine.tensors().runtime.read_numbers(cotangent);
   engine.meter().hold();
   for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -135,7 +137,8 @@ void sweep_host(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
     if (part == value::kUnspecified || r.operands[i] == tape::kNone) continue;
     if (inputs[i].weak) {
       if (!part.is_flonum() && !part.is_integer())
-        throw ProgramError(fmt::format("{}: its reverse rule: the cotangent of argument {}: expected a number, got {}", host.name, i + 1, engine.describe(part)));
+        throw ProgramError(fmt::format("{}: its reverse rule: the cotangent of argument {}: expected a number, got {}", host.name,
+                                       i + 1, engine.describe(part)));
       tape.accumulate(r.operands[i], engine.to_double(part));
       continue;
     }
@@ -147,7 +150,8 @@ void sweep_host(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
   heap.next_serial = serial;
 }
 
-void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<const Tensor> outputs, std::span<Tensor> cotangents) {
+void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<const Tensor> outputs,
+                    std::span<Tensor> cotangents) {
   const std::size_t n = r.inputs.size();
   if (n <= 2) {
     std::array<Tensor, 4> few;

@@ -24,8 +24,8 @@ ops::Device* TensorWorld::find(std::string_view name) {
 
 ops::Device& TensorWorld::device(std::string_view name) {
   if (ops::Device* found = find(name)) return *found;
-  throw ProgramError(fmt::format("there is no device `{}` in this run; it has cpu{}{}", name, accelerator_ != nullptr ? " and " : "",
-                                 accelerator_ != nullptr ? accelerator_->name() : ""));
+  throw ProgramError(fmt::format("there is no device `{}` in this run; it has cpu{}{}", name,
+                                 accelerator_ != nullptr ? " and " : "", accelerator_ != nullptr ? accelerator_->name() : ""));
 }
 
 std::string TensorWorld::holders(const Engine& engine) const {
@@ -47,7 +47,8 @@ std::string TensorWorld::holders(const Engine& engine) const {
         const bytecode::InlinedProcedure* copied = locations.empty() ? nullptr : locations.front().procedure;
         where = copied != nullptr ? known_as(copied->name) : function.name;
         if (where.empty()) where = "a procedure";
-        if (!locations.empty() && locations.front().span.file < m.sources.size() && !m.sources[locations.front().span.file].text.empty())
+        if (!locations.empty() && locations.front().span.file < m.sources.size() &&
+            !m.sources[locations.front().span.file].text.empty())
           where += " at " + location_text(m.sources[locations.front().span.file], locations.front().span);
       }
       out += fmt::format("\n    {} bytes in {} tensors made by {}", h.bytes, h.storages, where);

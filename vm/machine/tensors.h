@@ -1,5 +1,5 @@
-// Tensors in a machine: its devices, and operators applied to values. Whatever the values are - plain, on a tape, of forward levels - there is
-// one way in, so that every rule holds for every mode.
+// Tensors in a machine: its devices, and operators applied to values. Whatever the values are - plain, on a tape, of forward
+// levels - there is one way in, so that every rule holds for every mode.
 #pragma once
 
 #include "ops/operator.h"
@@ -34,8 +34,8 @@ public:
   [[noreturn]] void refuse_scratch(std::string_view op, std::int64_t bytes) override {
     heap_.over_budget(bytes, " of scratch memory for " + std::string(op));
   }
-  // By name, or by role: "gpu" and "streaming" mean the accelerator that was asked for. If there is none, find() gives null and device() throws
-  // ProgramError.
+  // By name, or by role: "gpu" and "streaming" mean the accelerator that was asked for. If there is none, find() gives null and
+  // device() throws ProgramError.
   ops::Device* find(std::string_view name);
   ops::Device& device(std::string_view name);
   ops::Device& cpu() { return *cpu_; }
@@ -66,8 +66,8 @@ namespace tensors {
 // The operands of an operator, taken apart by its signature.
 struct Operands {
   bool differentiable(std::size_t i) const { return i >= 64 || (constants >> i & 1) == 0; }
-  std::vector<Value> inputs;  // borrowed; tensors and numbers in order, the members of lists in their place
-  std::uint64_t constants = 0;  // inputs that no derivative passes through, as bits; members of lists never
+  std::vector<Value> inputs;   // borrowed; tensors and numbers in order, the members of lists in their place
+  std::uint64_t constants = 0; // inputs that no derivative passes through, as bits; members of lists never
   std::uint64_t consumed = 0;  // inputs whose memory may be used, as bits; members of lists never
   ops::Attributes attributes;
 };
@@ -78,8 +78,8 @@ inline bool is_tensor_like(Value v) {
   return value::is_kind(v, value::Kind::tensor);
 }
 
-// All borrowed, results owned. `consumed`: by operand, whether the caller gives it up after a success, so that its memory may be used.
-// Several results come as a list. Throws ProgramError and BudgetExceeded.
+// All borrowed, results owned. `consumed`: by operand, whether the caller gives it up after a success, so that its memory may be
+// used. Several results come as a list. Throws ProgramError and BudgetExceeded.
 Value apply(Engine& engine, ops::OperatorId op, std::span<const Value> operands, std::uint64_t consumed = 0);
 // The operator behind an instruction of arithmetic, for operands of which one is a tensor.
 Value binary(Engine& engine, bytecode::Opcode op, Value x, Value y, std::uint64_t consumed = 0);

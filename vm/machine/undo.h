@@ -1,5 +1,6 @@
-// An instruction that was stopped half-way has not happened. The objects it made are released as the exception unwinds; an Undo puts the
-// machine's counters and the tape back to what they were, so that the instruction does the same when it is executed again.
+// An instruction that was stopped half-way has not happened. The objects it made are released as the exception unwinds; an Undo
+// puts the machine's counters and the tape back to what they were, so that the instruction does the same when it is executed
+// again.
 #pragma once
 
 #include "vm/machine/engine.h"

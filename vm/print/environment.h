@@ -21,7 +21,8 @@ public:
   explicit Environment(value::MemorySource source = {}) : heap_(source) {}
   virtual ~Environment() = default;
   value::Heap& heap() { return heap_; }
-  // The heap of a machine that may not be changed: for functions that only look at values, and charge the memory which that takes.
+  // The heap of a machine that may not be changed: for functions that only look at values, and charge the memory which that
+  // takes.
   value::Heap& accounts() const { return heap_; }
   // Long work asks it whether to go on, and memory that goes to no account is taken from it.
   ops::Meter& meter() { return meter_; }

@@ -158,7 +158,8 @@ Value string_to_number(const Call& call) {
   const unsigned radix = call.radix(1);
   // Reading one cannot be stopped on the way, so it must be short.
   constexpr std::size_t kMost = 1 << 20;
-  if (text.size() > kMost) call.complain(fmt::format("a string of {} bytes; a number is written with at most {}", text.size(), kMost));
+  if (text.size() > kMost)
+    call.complain(fmt::format("a string of {} bytes; a number is written with at most {}", text.size(), kMost));
   call.spend(kWorkOfReading * text.size());
   auto number = text::parse_number(text, radix);
   if (!number) return kFalse;

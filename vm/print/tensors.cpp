@@ -86,7 +86,8 @@ private:
     meter_.poll();
     std::vector<std::uint64_t> bits(static_cast<std::size_t>(corner.elements()));
     if (floating_)
-      std::ranges::transform(runtime_.read_numbers(corner), bits.begin(), [](double d) { return std::bit_cast<std::uint64_t>(d); });
+      std::ranges::transform(runtime_.read_numbers(corner), bits.begin(),
+                             [](double d) { return std::bit_cast<std::uint64_t>(d); });
     else // a double does not hold all of them
       runtime_.read(corner.dtype == ops::DType::i64 ? corner : as_i64(corner), bits.data());
     // Rows of the corner are not rows of what is shown.

@@ -1,6 +1,6 @@
 // The bodies of the run operators, as bytecode of the machine's own. Since a body is ordinary code in an ordinary frame, a run
-// operator is counted, interrupted, captured and saved like everything else. Saved frames say where in these bodies they stand by number
-// of the word.
+// operator is counted, interrupted, captured and saved like everything else. Saved frames say where in these bodies they stand by
+// number of the word.
 #include "vm/runs/bodies.h"
 
 #include "vm/machine/code.h"
@@ -224,7 +224,7 @@ bytecode::Function body_of(HelperCode code) {
 // The operator that a piece of own code works for, which messages name.
 RunOperator operator_behind(HelperCode code) {
   return code == HelperCode::nested_checkpoint || code == HelperCode::dual_checkpoint ? RunOperator::checkpoint_reverse
-                                                                                : RunOperator::reverse;
+                                                                                      : RunOperator::reverse;
 }
 
 // Functions with their facts, made once for the process.

@@ -83,7 +83,8 @@ std::int64_t logical_bytes(Heap& heap, const std::vector<Run>& runs, std::uint64
     auto child = [&](Value v) {
       if (v.is_object()) push(value::object_of(v));
     };
-    if (o->kind != value::Kind::bundle) value::for_each_child(o, [&](Value& v, std::uint32_t) { child(v); }); // those of numbers do not count
+    if (o->kind != value::Kind::bundle)
+      value::for_each_child(o, [&](Value& v, std::uint32_t) { child(v); }); // those of numbers do not count
     if (o->kind == value::Kind::vector) {
       if (o->size_class == value::kLarge) bytes += static_cast<std::int64_t>(8 * static_cast<value::Vector*>(o)->length);
     } else if (o->kind == value::Kind::frame) {
@@ -154,7 +155,7 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
   s.executed += steps;
   if (s.outermost) {
     engine.statistics.gradient_steps_executed += steps;
-    engine.gradient.active = true;  // or else it was told of an earlier machine, whose capsule this is
+    engine.gradient.active = true; // or else it was told of an earlier machine, whose capsule this is
     engine.gradient.spec = s.spec;
     engine.gradient.executed = s.executed;
   }
@@ -208,10 +209,13 @@ void seed_interval(Engine& engine, CheckpointState& s) {
   for (auto it = s.tensors_through.begin(); it != s.tensors_through.end();) {
     tape::Place place{it->first.first, it->first.second};
     std::uint32_t node = tape::kNone;
-    if (place.slot == 0) node = tape.tensor_node(place.serial);
-    else if (tape::Input* input = tape.inputs.find(place)) node = input->node;
+    if (place.slot == 0)
+      node = tape.tensor_node(place.serial);
+    else if (tape::Input* input = tape.inputs.find(place))
+      node = input->node;
     if (node != tape::kNone) tape.tensor_cotangents.insert_or_assign(node, std::move(it->second));
-    if (node != tape::kNone || (place.slot == 0 && place.serial >= tape.start())) it = s.tensors_through.erase(it);
+    if (node != tape::kNone || (place.slot == 0 && place.serial >= tape.start()))
+      it = s.tensors_through.erase(it);
     else
       ++it;
   }
@@ -265,7 +269,8 @@ void CheckpointState::drop(Engine& engine, Snapshot& snapshot) {
 }
 
 std::size_t CheckpointState::held_until(std::uint64_t position) const {
-  auto behind = std::upper_bound(held.begin(), held.end(), position, [&](std::uint64_t p, std::uint32_t slot) { return p < slots[slot].position; });
+  auto behind = std::upper_bound(held.begin(), held.end(), position,
+                                 [&](std::uint64_t p, std::uint32_t slot) { return p < slots[slot].position; });
   return static_cast<std::size_t>(behind - held.begin());
 }
 
@@ -277,7 +282,8 @@ void CheckpointState::find_held() {
     held.push_back(i);
     held_bytes += slots[i].bytes;
   }
-  std::stable_sort(held.begin(), held.end(), [&](std::uint32_t a, std::uint32_t b) { return slots[a].position < slots[b].position; });
+  std::stable_sort(held.begin(), held.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return slots[a].position < slots[b].position; });
 }
 
 void CheckpointState::release(Heap& heap) {
@@ -446,7 +452,7 @@ void finish_interval(Engine& engine, CheckpointState& s) {
       s.tensors_through.insert_or_assign({place.serial, place.slot}, std::move(found->second));
   });
   // What is left is of operators that began before this tape: their composites are still to come.
-  s.skeletons.reserve(s.skeletons.size() + tape.outputs.size());  // each has one owner at a time
+  s.skeletons.reserve(s.skeletons.size() + tape.outputs.size()); // each has one owner at a time
   for (tape::Output& o : tape.outputs) s.skeletons.push_back(std::move(o));
   tape.outputs.clear();
   s.drop_tape(engine);
@@ -481,8 +487,8 @@ std::string explanation(const Engine& engine, const CheckpointState& s) {
                      "  tape         {} bytes at the peak predicted, {} measured\n"
                      "  snapshots    {} at once predicted, {} measured; {} bytes predicted, {} measured\n",
                      s.schedule->explanation(), s.total, s.executed, predicted->replay_factor, factor(s.executed),
-                     predicted->peak_tape_records * kRecord, s.peak_records * kRecord, predicted->peak_snapshots, s.peak_snapshots,
-                     predicted->peak_snapshot_bytes, s.peak_snapshot_bytes);
+                     predicted->peak_tape_records * kRecord, s.peak_records * kRecord, predicted->peak_snapshots,
+                     s.peak_snapshots, predicted->peak_snapshot_bytes, s.peak_snapshot_bytes);
 }
 
 } // namespace

@@ -1,14 +1,14 @@
-// The reverse pass of a derivative operator that ran on an outer tape (docs/design.md 5.5): to that tape it was one operation. For the cotangent
-// (a . b) of its result (y . x`) evaluate checkpoint-*j of g = j* f x b at the cotangent (a . y`), for every place of the outer
-// tape's world; the tangent of its value is the cotangent of y`.
+// The reverse pass of a derivative operator that ran on an outer tape (docs/design.md 5.5): to that tape it was one operation.
+// For the cotangent (a . b) of its result (y . x`) evaluate checkpoint-*j of g = j* f x b at the cotangent (a . y`), for every
+// place of the outer tape's world; the tangent of its value is the cotangent of y`.
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/operators.h"
 #include "vm/runs/states.h"
 
 namespace cairn::runs {
 
-using machine::rules::Owned;
 using machine::RunKind;
+using machine::rules::Owned;
 using value::Object;
 
 namespace {
@@ -50,8 +50,8 @@ ops::Tensor take_tensor_leaf(SweepState& s, std::uint64_t serial, std::uint32_t 
   return out;
 }
 
-// The result of the composite with that name; null if its operator has none yet. Composites are taken from the last one on, so theirs is
-// as a rule the last result.
+// The result of the composite with that name; null if its operator has none yet. Composites are taken from the last one on, so
+// theirs is as a rule the last result.
 tape::Output* find_output(std::vector<tape::Output>& outputs, std::uint64_t serial) {
   for (std::size_t i = outputs.size(); i-- > 0;)
     if (outputs[i].serial == serial) return &outputs[i];
@@ -74,18 +74,18 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   bool any = false;
   std::uint32_t leaf = 0;
   Owned cotangents(heap, copy_value(engine, output->skeleton, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
-    double d = 0;
-    if (value::is_tensor(number)) {
-      if (!ops::is_floating(value::tensor_of(number).dtype)) return value::integer_unchecked(0);
-      ops::Tensor t = take_tensor_leaf(s, c.serial, leaf++);
-      if (t.empty()) return value::integer_unchecked(0);
-      any = true;
-      return heap.make_tensor(std::move(t));
-    }
-    if (number.is_integer() || !take_leaf(s, c.serial, leaf++, d)) return value::integer_unchecked(0);
-    any = true;
-    return value::flonum(d);
-  }));
+                     double d = 0;
+                     if (value::is_tensor(number)) {
+                       if (!ops::is_floating(value::tensor_of(number).dtype)) return value::integer_unchecked(0);
+                       ops::Tensor t = take_tensor_leaf(s, c.serial, leaf++);
+                       if (t.empty()) return value::integer_unchecked(0);
+                       any = true;
+                       return heap.make_tensor(std::move(t));
+                     }
+                     if (number.is_integer() || !take_leaf(s, c.serial, leaf++, d)) return value::integer_unchecked(0);
+                     any = true;
+                     return value::flonum(d);
+                   }));
   if (!any) return false;
 
   auto made = heap.own<CheckpointState>(engine);
@@ -165,8 +165,10 @@ void end_composite(Engine& engine, SweepState& s, Value value) {
   };
   auto add_tensor = [&](std::uint64_t serial, std::uint32_t slot, const ops::Tensor& t) {
     std::uint32_t node = tape::kNone;
-    if (slot == 0) node = tape.tensor_node(serial);
-    else if (tape::Input* input = tape.inputs.find({serial, slot})) node = input->node;
+    if (slot == 0)
+      node = tape.tensor_node(serial);
+    else if (tape::Input* input = tape.inputs.find({serial, slot}))
+      node = input->node;
     if (node != tape::kNone) {
       machine::tensors::accumulate(engine, tape, node, t);
     } else if (tape.is_old(serial)) {

@@ -1,4 +1,5 @@
-// j*: numbers become bundles of a fresh tag, and come apart again at the end; and j* over a reverse operator (docs/design.md 5.5).
+// j*: numbers become bundles of a fresh tag, and come apart again at the end; and j* over a reverse operator
+// (docs/design.md 5.5).
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/states.h"
 
@@ -93,8 +94,10 @@ std::uint64_t largest_tag(Engine& engine, std::initializer_list<Value> values) {
 Value split(Engine& engine, Value v, std::uint64_t tag, bool tangent, bool zeros) {
   return copy_value(engine, v, Sharing::graph, [&](Value number, Object* owner, std::uint32_t slot) -> Value {
     Value part = value::integer_unchecked(0);
-    if (value::is_bundle(number)) part = part_of(engine, number, tag, tangent);
-    else if (!tangent) part = read(engine, owner, slot, number);
+    if (value::is_bundle(number))
+      part = part_of(engine, number, tag, tangent);
+    else if (!tangent)
+      part = read(engine, owner, slot, number);
     if (!tangent || !zeros || !is_exact_zero(part)) return part;
     return machine::tensors::is_tensor_like(number) ? machine::tensors::zeros_like(engine, number) : value::flonum(0.0);
   });
@@ -102,8 +105,8 @@ Value split(Engine& engine, Value v, std::uint64_t tag, bool tangent, bool zeros
 
 } // namespace
 
-// With G = (lambda ((cons x x')) (j* apply (f . x) (f' . x'))), the operator on G at (x . x') with the cotangent (y`' . y`) gives the value
-// (y . y') and the cotangents of x and of x': the tangent and the primal of x`.
+// With G = (lambda ((cons x x')) (j* apply (f . x) (f' . x'))), the operator on G at (x . x') with the cotangent (y`' . y`) gives
+// the value (y . y') and the cotangents of x and of x': the tangent and the primal of x`.
 bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent) {
   if (engine.current().forward_depth == 0) return false;
   std::uint64_t tag = largest_tag(engine, {f, x, cotangent});
@@ -117,7 +120,8 @@ bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, 
   block->captured()[1] = split(engine, f, tag, true, false);
   Owned xp(heap, split(engine, x, tag, false, false)), xt(heap, split(engine, x, tag, true, true));
   Owned cp(heap, split(engine, cotangent, tag, false, false)), ct(heap, split(engine, cotangent, tag, true, false));
-  value::Held<value::Frame> next(heap, heap.make_frame(&helper_code(checkpoint ? HelperCode::dual_checkpoint : HelperCode::dual_reverse)));
+  value::Held<value::Frame> next(
+      heap, heap.make_frame(&helper_code(checkpoint ? HelperCode::dual_checkpoint : HelperCode::dual_reverse)));
   std::fill_n(next->slots(), 4, value::kUnspecified);
   next->slots()[0] = g.take();
   Value a = xp.take(), b = xt.take();
@@ -137,8 +141,10 @@ Value zip(Engine& engine, Value primal, Value tangent, std::uint64_t tag) {
   return copy_paired(engine, primal, tangent, "j*: a tangent", [&](const PairedLeaf& leaf) -> Value {
     if (is_exact_zero(leaf.part)) return read(engine, leaf.owner, leaf.slot, leaf.number);
     Owned p(engine.heap(), value::flonum(0.0));
-    if (!is_exact_zero(leaf.number)) p.v = read(engine, leaf.owner, leaf.slot, leaf.number);
-    else if (machine::tensors::is_tensor_like(leaf.part)) p.v = machine::tensors::zeros_like(engine, leaf.part);
+    if (!is_exact_zero(leaf.number))
+      p.v = read(engine, leaf.owner, leaf.slot, leaf.number);
+    else if (machine::tensors::is_tensor_like(leaf.part))
+      p.v = machine::tensors::zeros_like(engine, leaf.part);
     Value t = read(engine, leaf.part_owner, leaf.part_slot, leaf.part);
     return engine.heap().make_bundle(tag, p.take(), t);
   });

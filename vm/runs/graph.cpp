@@ -1,4 +1,5 @@
-// See graph.h. Every copy is made top-down with an explicit list of slots still to fill; a slot holds a harmless value until then.
+// See graph.h. Every copy is made top-down with an explicit list of slots still to fill; a slot holds a harmless value until
+// then.
 #include "vm/runs/graph.h"
 #include "vm/machine/errors.h"
 #include "vm/runs/children.h"
@@ -80,8 +81,8 @@ private:
   Frame* last_ = nullptr;
 };
 
-// Counts the slots that a walk looks at as work, their bytes, many at a time, and lets it be stopped: a tree has as many as there are paths to
-// what is shared.
+// Counts the slots that a walk looks at as work, their bytes, many at a time, and lets it be stopped: a tree has as many as there
+// are paths to what is shared.
 class Visits {
 public:
   void one() {
@@ -94,8 +95,8 @@ private:
   std::uint32_t count_ = 0;
 };
 
-// What stands for each object that a walk has met, null before. A few are in a map. Many are in tables of their neighbourhoods, since a map of
-// millions takes tenths of a second to grow and to end.
+// What stands for each object that a walk has met, null before. A few are in a map. Many are in tables of their neighbourhoods,
+// since a map of millions takes tenths of a second to grow and to end.
 class Met {
 public:
   explicit Met(Heap& heap) : heap_(heap), few_(value::ChargedAllocator<std::pair<Object* const, Object*>>(heap)) {}
@@ -126,8 +127,7 @@ private:
 class Copier {
 public:
   Copier(Engine& engine, Sharing sharing, const Leaf& leaf)
-      : engine_(engine), heap_(engine.heap()), sharing_(sharing), leaf_(leaf), pending_(heap_),
-        copies_(heap_) {}
+      : engine_(engine), heap_(engine.heap()), sharing_(sharing), leaf_(leaf), pending_(heap_), copies_(heap_) {}
 
   Value run(Value v) {
     Value root = value::kUnspecified;
@@ -158,7 +158,7 @@ private:
     Value* to;
     Object* owner;
     std::uint32_t slot;
-    bool keep;  // copies keep their serials
+    bool keep;          // copies keep their serials
     std::uint64_t more; // slots behind it
   };
 
@@ -211,8 +211,10 @@ private:
       put_slots(o, from->captured(), b->captured(), from->captures, keep);
       return b.take();
     }
-    case Kind::frame: return copy_frames(static_cast<Frame*>(o), keep);
-    default: return copy_capsule(static_cast<value::NativeObject*>(o), keep);
+    case Kind::frame:
+      return copy_frames(static_cast<Frame*>(o), keep);
+    default:
+      return copy_capsule(static_cast<value::NativeObject*>(o), keep);
     }
   }
   // The first is filled first.
@@ -232,7 +234,9 @@ private:
       Frame* f = chain.add(empty_frame_like(heap_, from));
       f->set_lifted(keep && from->lifted());
       if (keep) f->serial = from->serial;
-      value::for_each_live(from, [&](std::uint32_t slot) { pending_.push_back({&from->slots()[slot], &f->slots()[slot], from, slot, keep, 0}); });
+      value::for_each_live(from, [&](std::uint32_t slot) {
+        pending_.push_back({&from->slots()[slot], &f->slots()[slot], from, slot, keep, 0});
+      });
       if (!once) copies_[from] = f;
     }
     return chain.end(nullptr);
@@ -241,7 +245,7 @@ private:
   Object* copy_capsule(value::NativeObject* o, bool keep) {
     auto* from = static_cast<Capsule*>(o->native);
     machine::OwnedRuns runs = machine::OwnedRuns::of(heap_, from->runs);
-    bool own = true;  // the runs of a derivative operator inside are its own: shared
+    bool own = true; // the runs of a derivative operator inside are its own: shared
     for (Run& r : runs.list) {
       own = own && r.state == nullptr;
       if (own || sharing_ == Sharing::strip) replace(heap_, r.top, static_cast<Frame*>(copy(r.top, keep || !own)));
@@ -336,10 +340,12 @@ public:
 
   void put(Value from, Value* to) {
     *to = value::kUnspecified;
-    if (tape_.has(from)) *to = value::flonum(tape_.primal(from.tape_node()));
+    if (tape_.has(from))
+      *to = value::flonum(tape_.primal(from.tape_node()));
     else if ((is_container(from) || value::is_bundle(from)) && value::object_of(from)->serial >= tape_.start())
       pending_.push_back({from, to});
-    else *to = Heap::retain(from);
+    else
+      *to = Heap::retain(from);
   }
 
 private:
@@ -429,8 +435,8 @@ std::vector<Run> without_tape(Engine& engine, const std::vector<Run>& runs, cons
 namespace {
 
 [[noreturn]] void wrong_shape(Engine& engine, const char* what, Value t, Value v) {
-  throw ProgramError(
-      fmt::format("{} {} does not have the shape of {}{}", what, engine.describe(t), engine.describe(v), machine::hint_of_cotangent(what, t)));
+  throw ProgramError(fmt::format("{} {} does not have the shape of {}{}", what, engine.describe(t), engine.describe(v),
+                                 machine::hint_of_cotangent(what, t)));
 }
 
 bool is_zero(Value t) { return t.is_integer() && t.integer() == 0; }
@@ -442,8 +448,8 @@ struct PairedSlot {
   const Value* v;
   const Value* t;
   Object* owner;
-  Object* part_owner;      // its slot has the same number; null: exact zeros are the parts
-  Value* to;               // null for what only looks
+  Object* part_owner; // its slot has the same number; null: exact zeros are the parts
+  Value* to;          // null for what only looks
   std::uint32_t slot;
   std::uint64_t more;
   PairedLeaf leaf() const { return {*v, *t, owner, slot, part_owner, slot}; }
@@ -469,19 +475,22 @@ struct Slots {
 };
 Slots slots_of(Object* o) {
   switch (o->kind) {
-  case Kind::pair: return {&static_cast<value::Pair*>(o)->car, 2};
-  case Kind::vector: return {static_cast<value::Vector*>(o)->items(), static_cast<value::Vector*>(o)->length};
-  default: return {static_cast<ClosureBlock*>(o)->captured(), static_cast<ClosureBlock*>(o)->captures};
+  case Kind::pair:
+    return {&static_cast<value::Pair*>(o)->car, 2};
+  case Kind::vector:
+    return {static_cast<value::Vector*>(o)->items(), static_cast<value::Vector*>(o)->length};
+  default:
+    return {static_cast<ClosureBlock*>(o)->captured(), static_cast<ClosureBlock*>(o)->captures};
   }
 }
 
 // The slots of containers v and t side by side, the first comes first; a zero t stands for zeros.
-void put_children(Engine& engine, value::ChargedStack<PairedSlot>& pending, Value v, Value t, const char* what, Value* to = nullptr) {
+void put_children(Engine& engine, value::ChargedStack<PairedSlot>& pending, Value v, Value t, const char* what,
+                  Value* to = nullptr) {
   Object* o = value::object_of(v);
   bool zero = is_zero(t);
   bool alike = zero || (t.is_object() && t.tag() == v.tag() && value::object_of(t)->kind == o->kind);
-  if (alike && !zero && o->kind == Kind::vector)
-    alike = value::as_vector(v)->length == value::as_vector(t)->length;
+  if (alike && !zero && o->kind == Kind::vector) alike = value::as_vector(v)->length == value::as_vector(t)->length;
   if (alike && !zero && o->kind == Kind::closure_block) {
     ClosureBlock* other = value::closure_block_of(t.procedure());
     alike = other->captures == static_cast<ClosureBlock*>(o)->captures && v.procedure()->code == t.procedure()->code;
@@ -489,8 +498,10 @@ void put_children(Engine& engine, value::ChargedStack<PairedSlot>& pending, Valu
   if (!alike) wrong_shape(engine, what, t, v);
   const Slots slots = slots_of(o);
   if (slots.count == 0) return;
-  if (zero) pending.push_back({slots.first, &kZero, o, nullptr, to, 0, slots.count - 1});
-  else pending.push_back({slots.first, slots_of(value::object_of(t)).first, o, value::object_of(t), to, 0, slots.count - 1});
+  if (zero)
+    pending.push_back({slots.first, &kZero, o, nullptr, to, 0, slots.count - 1});
+  else
+    pending.push_back({slots.first, slots_of(value::object_of(t)).first, o, value::object_of(t), to, 0, slots.count - 1});
 }
 
 void check_leaf(Engine& engine, const char* what, Value v, Value t) {
@@ -565,8 +576,7 @@ Value copy_paired(Engine& engine, Value v, Value t, const char* what, const std:
       *s.to = heap.cons(value::kUnspecified, value::kUnspecified);
     } else if (number.is_procedure()) {
       ClosureBlock* b = empty_block_like(heap, static_cast<ClosureBlock*>(o));
-      *s.to = value::of_procedure(
-          reinterpret_cast<value::Procedure*>(reinterpret_cast<char*>(b) + number.procedure()->offset));
+      *s.to = value::of_procedure(reinterpret_cast<value::Procedure*>(reinterpret_cast<char*>(b) + number.procedure()->offset));
     } else {
       *s.to = value::of_other(empty_vector(heap, value::as_vector(number)->length));
     }

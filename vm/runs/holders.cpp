@@ -18,14 +18,16 @@ std::string holder_of(machine::Engine& engine, value::Value v) {
     return false;
   });
   auto holds = [&](Value candidate) {
-    return contains(engine.heap(), candidate, [&](Value leaf) { return value::is_tensor(leaf) && elements.contains(value::tensor_of(leaf).storage.get()); });
+    return contains(engine.heap(), candidate, [&](Value leaf) {
+      return value::is_tensor(leaf) && elements.contains(value::tensor_of(leaf).storage.get());
+    });
   };
   const bytecode::Module& m = engine.loaded.module;
   for (std::size_t g = 0; g < engine.globals.size(); ++g)
     if (holds(engine.globals[g])) return fmt::format(": the definition of {}", m.globals[g].name);
   for (std::size_t i = engine.runs.size(); i-- > 0;)
     for (const value::Frame* f = engine.runs[i].top; f != nullptr; f = f->parent) {
-      if (f->code->module == nullptr || m.functions[f->code->index].library) continue;  // what passes x on to the operator
+      if (f->code->module == nullptr || m.functions[f->code->index].library) continue; // what passes x on to the operator
       bool found = false;
       value::for_each_live(f, [&](std::uint32_t slot) { found = found || holds(f->slots()[slot]); });
       if (found) return fmt::format(": a variable of {}, which is used again", machine::waiting_text(engine, f));

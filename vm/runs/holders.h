@@ -7,8 +7,8 @@
 
 namespace cairn::runs {
 
-// ": the definition of NAME", ": a variable of PROCEDURE at LOCATION, ..."; empty where it is not known. Definitions and the variables of waiting
-// procedures are looked through.
+// ": the definition of NAME", ": a variable of PROCEDURE at LOCATION, ..."; empty where it is not known. Definitions and the
+// variables of waiting procedures are looked through.
 std::string holder_of(machine::Engine& engine, value::Value v);
 
 } // namespace cairn::runs

@@ -1,6 +1,6 @@
-// Procedures of the host. A call is one step; to derivatives it is one operation whose Jacobian the host knows. What the host returns is
-// rebuilt from a flat list of unboxed values, the same whether it was just computed or is read from a log of effects, so that a replay makes
-// the same objects with the same serials.
+// Procedures of the host. A call is one step; to derivatives it is one operation whose Jacobian the host knows. What the host
+// returns is rebuilt from a flat list of unboxed values, the same whether it was just computed or is read from a log of effects,
+// so that a replay makes the same objects with the same serials.
 #include "ops/operators/runtime.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/tensor_operands.h"
@@ -24,11 +24,10 @@ using machine::rules::Owned;
 
 namespace {
 
-// --- data as a flat list, in preorder: atoms as they are; a pair, a vector or a text after its kind: the value that programs never see and
-// a number.
-// A tensor has its type, its axes and their sizes before its elements.
+// --- data as a flat list, in preorder: atoms as they are; a pair, a vector or a text after its kind: the value that programs
+// never see and a number. A tensor has its type, its axes and their sizes before its elements.
 enum class Compound : std::int64_t { pair, vector, string, symbol, tensor, count };
-constexpr std::size_t kBytesPerValue = 5;  // of a text or of elements, in an exact integer
+constexpr std::size_t kBytesPerValue = 5; // of a text or of elements, in an exact integer
 using Flat = value::ChargedVector<Value>;
 
 // Owned values, as many as the host or the program likes.
@@ -55,7 +54,8 @@ void put_compound(Flat& out, Compound compound) {
 }
 std::size_t values_of_text(std::int64_t bytes) { return (static_cast<std::size_t>(bytes) + kBytesPerValue - 1) / kBytesPerValue; }
 
-// Walks a flat list that comes from a log, and so perhaps from a hostile file: true if it is one whole value. `number` sees its numbers.
+// Walks a flat list that comes from a log, and so perhaps from a hostile file: true if it is one whole value. `number` sees its
+// numbers.
 template <class F> bool walk(std::span<const Value> flat, F&& number) {
   std::size_t wanted = 1, at = 0;
   while (wanted > 0) {
@@ -143,7 +143,8 @@ Flat flatten(Engine& engine, const HostProcedure& procedure, Value root) {
 // Builds the value that `flat` describes; `number` gives the value (owned) that stands for each number, in preorder.
 class Builder {
 public:
-  Builder(Engine& engine, std::span<const Value> flat) : engine_(engine), heap_(engine.heap()), flat_(flat), open_(engine.heap()) {}
+  Builder(Engine& engine, std::span<const Value> flat)
+      : engine_(engine), heap_(engine.heap()), flat_(flat), open_(engine.heap()) {}
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
@@ -192,7 +193,8 @@ private:
     for (std::int64_t axes = next().integer(); axes > 0; --axes) shape.push_back(next().integer());
     const value::ChargedVector<char> elements = bytes();
     ops::Runtime& runtime = engine_.tensors().runtime;
-    return machine::tensors::translated("", [&] { return heap_.make_tensor(runtime.from_host(dtype, shape, runtime.default_device(), elements.data())); });
+    return machine::tensors::translated(
+        "", [&] { return heap_.make_tensor(runtime.from_host(dtype, shape, runtime.default_device(), elements.data())); });
   }
   value::ChargedVector<char> bytes() {
     value::ChargedVector<char> t(static_cast<std::size_t>(next().integer()), heap_);
@@ -232,7 +234,8 @@ bool is_dual(Value v) { return v.is_taped() || value::is_bundle(v); }
 
 // --- what the host gives for arguments without tapes and bundles
 
-// Arguments as the host sees them: copies where numbers of a derivative are in them. The copies are not of the program: its serials stay.
+// Arguments as the host sees them: copies where numbers of a derivative are in them. The copies are not of the program: its
+// serials stay.
 class PlainArguments {
 public:
   PlainArguments(Engine& engine, std::span<const Value> arguments) : engine_(engine), values_(engine.heap()) {
@@ -245,7 +248,8 @@ private:
     if (is_dual(v)) return Heap::retain(engine_.primal(v));
     if (!v.is_object() || !contains(engine_.heap(), v, is_dual)) return Heap::retain(v);
     std::uint64_t serial = engine_.heap().next_serial;
-    Value copy = copy_value(engine_, v, Sharing::graph, [&](Value number, value::Object*, std::uint32_t) { return Heap::retain(engine_.primal(number)); });
+    Value copy = copy_value(engine_, v, Sharing::graph,
+                            [&](Value number, value::Object*, std::uint32_t) { return Heap::retain(engine_.primal(number)); });
     engine_.heap().next_serial = serial;
     return copy;
   }
@@ -268,7 +272,8 @@ Flat call_once(Engine& engine, const HostProcedure& procedure, std::span<const V
   Flat flat(engine.heap());
   if (log != nullptr) {
     auto again = [&] {
-      if (log->position >= log->happened) throw ProgramError(procedure.name + ": the result of a call that is replayed is not known");
+      if (log->position >= log->happened)
+        throw ProgramError(procedure.name + ": the result of a call that is replayed is not known");
       return log->inputs[log->position++];
     };
     Value length = again();
@@ -349,7 +354,8 @@ Value as_bundle(Engine& engine, std::uint64_t tag, double y, std::span<const Val
   return heap.make_bundle(tag, value::flonum(y), tangent.take());
 }
 
-Value differentiated(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments, std::span<const Value> flat) {
+Value differentiated(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments,
+                     std::span<const Value> flat) {
   Tape* tape = engine.runs.back().tape;
   Leaves leaves(engine, arguments);
   std::span<const Value> x = leaves.values();
@@ -358,12 +364,13 @@ Value differentiated(Engine& engine, const HostProcedure& procedure, std::span<c
     if (value::is_bundle(v)) tag = std::max(tag, value::as_bundle(v)->tag);
   bool active = tag != 0 || (tape != nullptr && std::ranges::any_of(x, [&](Value v) { return tape->has(v); }));
   if (!active) return Builder(engine, flat).build([](Value v) { return v; });
-  // The Jacobian is a constant to whatever is outside: only first derivatives are right, so others are refused. By where the call stands, not
-  // by what happens to be on the tape, so that every schedule says the same.
+  // The Jacobian is a constant to whatever is outside: only first derivatives are right, so others are refused. By where the call
+  // stands, not by what happens to be on the tape, so that every schedule says the same.
   bool nested = tag != 0 && (tape != nullptr || std::ranges::any_of(x, [](Value v) {
                                return value::is_bundle(v) && is_dual(value::as_bundle(v)->primal);
                              }));
-  if (nested) throw ProgramError(procedure.name + ": the host knows its first derivatives only, and a derivative of those is asked for");
+  if (nested)
+    throw ProgramError(procedure.name + ": the host knows its first derivatives only, and a derivative of those is asked for");
   value::ChargedVector<double> point(engine.heap()), value(engine.heap());
   for (Value v : x) point.push_back(engine.to_double(v));
   walk(flat, [&](Value v) { value.push_back(real(v)); });

@@ -25,7 +25,8 @@ namespace {
 Value tensor_of_host(Engine& engine, const HostProcedure& procedure, const char* what, Value given, const ops::Tensor* like) {
   Owned guard(engine.heap(), given);
   bool fits = value::is_tensor(given) && value::tensor_of(given).storage;
-  if (fits && like != nullptr) fits = value::tensor_of(given).shape == like->shape && value::tensor_of(given).dtype == like->dtype;
+  if (fits && like != nullptr)
+    fits = value::tensor_of(given).shape == like->shape && value::tensor_of(given).dtype == like->dtype;
   if (!fits)
     throw ProgramError(fmt::format("{}: {}: expected a tensor{} from the host, got {}", procedure.name, what,
                                    like != nullptr ? " of shape " + like->shape.text() : "", engine.describe(given)));
@@ -43,7 +44,8 @@ void record(Engine& engine, tape::Tape& tape, const HostProcedure& procedure, st
   }
   const ops::Tensor& y = value::tensor_of(result);
   if (!any || !ops::is_floating(y.dtype)) return;
-  if (!procedure.reverse) throw ProgramError(procedure.name + ": the host gave it no reverse rule, and a derivative through it is asked for");
+  if (!procedure.reverse)
+    throw ProgramError(procedure.name + ": the host gave it no reverse rule, and a derivative through it is asked for");
   r->kind = TensorRecord::Kind::host;
   r->count = static_cast<std::uint32_t>(&procedure - engine.options.hosts.data());
   r->serial = result.other()->serial;
@@ -66,20 +68,23 @@ Value call_operator(Engine& engine, const HostProcedure& procedure, std::span<co
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Value v = arguments[i];
     if (!engine.is_number(v) && !machine::tensors::is_tensor_like(v))
-      throw ProgramError(fmt::format("{}: argument {}: expected a tensor or a number, got {}", procedure.name, i + 1, engine.describe(v)));
+      throw ProgramError(
+          fmt::format("{}: argument {}: expected a tensor or a number, got {}", procedure.name, i + 1, engine.describe(v)));
     if (value::is_bundle(v)) tag = std::max(tag, value::as_bundle(v)->tag);
   }
   auto is_dual = [](Value v) { return v.is_taped() || value::is_bundle(v); };
   bool nested = tag != 0 && (tape != nullptr || std::any_of(arguments.begin(), arguments.end(), [&](Value v) {
                                return is_dual(part_of(v, tag, false)) || is_dual(part_of(v, tag, true));
                              }));
-  if (nested) throw ProgramError(procedure.name + ": the host knows its first derivatives only, and a derivative of those is asked for");
+  if (nested)
+    throw ProgramError(procedure.name + ": the host knows its first derivatives only, and a derivative of those is asked for");
 
   // What the host sees is not of the program: serials stay.
   std::uint64_t serial = heap.next_serial;
   Values primals(heap);
   for (Value v : arguments)
-    primals.add(engine.is_number(v) && !machine::tensors::is_tensor_like(v) ? Heap::retain(engine.primal(v)) : machine::tensors::alias(engine, engine.primal(v)));
+    primals.add(engine.is_number(v) && !machine::tensors::is_tensor_like(v) ? Heap::retain(engine.primal(v))
+                                                                            : machine::tensors::alias(engine, engine.primal(v)));
   Owned given(heap, procedure.call(primals.list));
   heap.next_serial = serial;
   Owned result(heap, tensor_of_host(engine, procedure, "its result", given.take(), nullptr));
@@ -88,7 +93,8 @@ Value call_operator(Engine& engine, const HostProcedure& procedure, std::span<co
     return result.take();
   }
   if (!ops::is_floating(value::tensor_of(result.v).dtype)) return result.take();
-  if (!procedure.forward) throw ProgramError(procedure.name + ": the host gave it no forward rule, and a derivative through it is asked for");
+  if (!procedure.forward)
+    throw ProgramError(procedure.name + ": the host gave it no forward rule, and a derivative through it is asked for");
   std::vector<Value> tangents;
   for (Value v : arguments) tangents.push_back(part_of(v, tag, true));
   serial = heap.next_serial;

@@ -7,7 +7,9 @@
 
 namespace cairn::runs {
 
-// Arguments borrowed, the result, a tensor, owned. Only first derivatives are right, so derivatives of those are refused. Throws ProgramError.
-value::Value call_operator(machine::Engine& engine, const machine::HostProcedure& procedure, std::span<const value::Value> arguments);
+// Arguments borrowed, the result, a tensor, owned. Only first derivatives are right, so derivatives of those are refused. Throws
+// ProgramError.
+value::Value call_operator(machine::Engine& engine, const machine::HostProcedure& procedure,
+                           std::span<const value::Value> arguments);
 
 } // namespace cairn::runs

@@ -91,13 +91,13 @@ bool perform(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_unbundle: {
-    Moved v(heap, slot(field_b(w))), tag(heap, slot(field_c(w)));  // a file may have put anything there
+    Moved v(heap, slot(field_b(w))), tag(heap, slot(field_c(w))); // a file may have put anything there
     engine.deliver(unbundle(engine, v.v, static_cast<std::uint64_t>(tag.v.integer())));
     v.completed(), tag.completed();
     return true;
   }
   case Opcode::run_rebundle: {
-    Moved v(heap, slot(field_b(w))), tag(heap, slot(field_c(w)));  // a file may have put anything there
+    Moved v(heap, slot(field_b(w))), tag(heap, slot(field_c(w))); // a file may have put anything there
     engine.deliver(rebundle(engine, v.v, static_cast<std::uint64_t>(tag.v.integer())));
     v.completed(), tag.completed();
     return true;
@@ -187,8 +187,7 @@ bool perform(Engine& engine, const Word* instruction) {
     return true;
   }
   case Opcode::run_limited: {
-    Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))),
-        n(heap, slot(operand(instruction, 2)));
+    Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1))), n(heap, slot(operand(instruction, 2)));
     Run r = plain_run(RunKind::interrupt, engine);
     std::uint64_t steps = steps_argument(engine, n.v);
     r.deadline = steps > kNever - engine.clock ? kNever : engine.clock + steps;

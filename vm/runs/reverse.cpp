@@ -102,7 +102,8 @@ bool within_derivative(Engine& engine, Value f, Value x, Value cotangent) {
   auto looks_on = [](const Run& r) { return r.kind == RunKind::reverse || r.kind == RunKind::interval; };
   if (std::any_of(engine.runs.begin(), engine.runs.end(), looks_on)) return true;
   if (engine.current().forward_depth == 0) return false;
-  return contains(engine.heap(), f, value::is_bundle) || contains(engine.heap(), x, value::is_bundle) || contains(engine.heap(), cotangent, value::is_bundle);
+  return contains(engine.heap(), f, value::is_bundle) || contains(engine.heap(), x, value::is_bundle) ||
+         contains(engine.heap(), cotangent, value::is_bundle);
 }
 
 void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
@@ -114,8 +115,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
                                    of.checkpoint ? "checkpoint-*j" : "*j", engine.describe(primal)));
   if (of.in_place) want_unshared(engine, x, of.checkpoint ? "checkpoint-*j-update!" : "*j-update!");
   Tape* outer = engine.current().tape;
-  if (outer != nullptr)
-    outer->add_composite({outer->size(), frame->serial, f, x, cotangent});
+  if (outer != nullptr) outer->add_composite({outer->size(), frame->serial, f, x, cotangent});
   if (of.checkpoint) {
     auto made = heap.own<CheckpointState>(engine);
     CheckpointState* s = made.get();
@@ -299,30 +299,30 @@ Value result_of_reverse(Engine& engine, SweepState& s) {
   Tape* outer = engine.current().tape;
   std::uint32_t leaf = 0;
   Owned result(heap, copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
-    if (value::is_tensor(number)) {
-      Owned made(heap, machine::tensors::alias(engine, number));
-      if (outer != nullptr && ops::is_floating(value::tensor_of(made.v).dtype)) {
-        auto record = std::make_shared<tape::TensorRecord>(heap);
-        record->kind = tape::TensorRecord::Kind::identity;
-        record->serial = made.v.other()->serial;
-        record->operands = {outer->lift_tensor_at({s.serial, tape::kLeaf + leaf++})};
-        record->outputs = tape::KeptTensors({{ops::description(value::tensor_of(made.v))}});
-        outer->add_tensor(std::move(record));
-      }
-      return made.take();
-    }
-    if (outer == nullptr || number.is_integer()) return Heap::retain(number);
-    std::uint32_t at = leaf++;
-    double primal = engine.to_double(number);
-    return outer->identity(outer->lift({s.serial, tape::kLeaf + at}, value::flonum(primal), primal));
-  }));
+                 if (value::is_tensor(number)) {
+                   Owned made(heap, machine::tensors::alias(engine, number));
+                   if (outer != nullptr && ops::is_floating(value::tensor_of(made.v).dtype)) {
+                     auto record = std::make_shared<tape::TensorRecord>(heap);
+                     record->kind = tape::TensorRecord::Kind::identity;
+                     record->serial = made.v.other()->serial;
+                     record->operands = {outer->lift_tensor_at({s.serial, tape::kLeaf + leaf++})};
+                     record->outputs = tape::KeptTensors({{ops::description(value::tensor_of(made.v))}});
+                     outer->add_tensor(std::move(record));
+                   }
+                   return made.take();
+                 }
+                 if (outer == nullptr || number.is_integer()) return Heap::retain(number);
+                 std::uint32_t at = leaf++;
+                 double primal = engine.to_double(number);
+                 return outer->identity(outer->lift({s.serial, tape::kLeaf + at}, value::flonum(primal), primal));
+               }));
   if (outer != nullptr) {
     // Only its shape is used, and it may outlive the tapes of the numbers in it.
     std::uint64_t next = heap.next_serial;
     Owned skeleton(heap, copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
-      if (value::is_tensor(number)) return heap.make_tensor(ops::description(value::tensor_of(number)));
-      return number.is_integer() ? number : value::flonum(engine.to_double(number));
-    }));
+                     if (value::is_tensor(number)) return heap.make_tensor(ops::description(value::tensor_of(number)));
+                     return number.is_integer() ? number : value::flonum(engine.to_double(number));
+                   }));
     heap.next_serial = next;
     outer->outputs.push_back({s.serial, skeleton.v, s.log.inputs, s.log.draws});
     skeleton.take();

@@ -20,8 +20,8 @@ struct Cotangent {
   double value = 0;
   Value original{};
 };
-using Cotangents = tape::PlaceMap<Cotangent, value::ChargedAllocator<std::byte>>;  // as many as a program has numbers
-using TensorCotangents = std::map<std::pair<std::uint64_t, std::uint32_t>, ops::Tensor>;  // by serial and slot
+using Cotangents = tape::PlaceMap<Cotangent, value::ChargedAllocator<std::byte>>;        // as many as a program has numbers
+using TensorCotangents = std::map<std::pair<std::uint64_t, std::uint32_t>, ops::Tensor>; // by serial and slot
 
 // What *j and checkpoint-*j have in common: a tape and its sweep. Owns its values.
 struct SweepState : RunState {
@@ -36,9 +36,10 @@ struct SweepState : RunState {
   TensorCotangents tensors_through;    // the same of tensors
   std::vector<tape::Output> skeletons; // results of composites that belong to an earlier interval
   EffectLog log;
-  std::unique_ptr<Update> update;      // *j-update and its kin; else null
-  // If this operator runs inside the run of an update: the step of that run at which it began, and the serial of its frame. All that it reads counts
-  // as read at that step, because to the tape of the update the operator is one operation that belongs to its first step (docs/design.md 5.8).
+  std::unique_ptr<Update> update; // *j-update and its kin; else null
+  // If this operator runs inside the run of an update: the step of that run at which it began, and the serial of its frame. All
+  // that it reads counts as read at that step, because to the tape of the update the operator is one operation that belongs to
+  // its first step (docs/design.md 5.8).
   std::uint64_t began = 0, began_serial = 0;
 
   const bool checkpoint; // a CheckpointState; else a ReverseState
@@ -55,7 +56,8 @@ struct SweepState : RunState {
   virtual std::uint64_t run_position() const { return 0; }
 
 protected:
-  SweepState(Engine& engine, bool of_checkpoint) : through({engine.heap(), engine.heap().tape}), checkpoint(of_checkpoint), engine_(&engine) {}
+  SweepState(Engine& engine, bool of_checkpoint)
+      : through({engine.heap(), engine.heap().tape}), checkpoint(of_checkpoint), engine_(&engine) {}
   void copy_into(SweepState& copy, Engine& engine) const;
   Engine* engine_;
 };
@@ -68,11 +70,11 @@ struct ReverseState final : SweepState {
 
 // A state that an execution can be continued from, any number of times.
 struct Snapshot {
-  std::vector<Run> runs; // [0] is the interval's own, without its state; empty: no state
-  std::uint64_t serial = 0;              // the serial counter
-  std::uint64_t draws = 0, effects = 0;  // how many of its log's random numbers and effects are behind it
-  // Objects with a smaller serial are inputs of a tape that starts here. This is `serial`, except where an inner schedule is replaying, whose
-  // serial counter has been set back.
+  std::vector<Run> runs;                // [0] is the interval's own, without its state; empty: no state
+  std::uint64_t serial = 0;             // the serial counter
+  std::uint64_t draws = 0, effects = 0; // how many of its log's random numbers and effects are behind it
+  // Objects with a smaller serial are inputs of a tape that starts here. This is `serial`, except where an inner schedule is
+  // replaying, whose serial counter has been set back.
   std::uint64_t start = 0;
   std::uint64_t position = 0; // steps from the beginning
   std::int64_t bytes = 0;     // logical bytes of what it holds and the snapshot before it does not
@@ -94,8 +96,8 @@ struct CheckpointState final : SweepState {
   std::uint32_t spec = 0;
   Snapshot current;
   std::vector<Snapshot> slots;
-  std::vector<std::uint32_t> held;  // the slots that have a state, by its position
-  std::int64_t held_bytes = 0;      // of these together
+  std::vector<std::uint32_t> held; // the slots that have a state, by its position
+  std::int64_t held_bytes = 0;     // of these together
   Tape* aside = nullptr;
   std::vector<Run> aside_runs; // where the tape put aside ends, with its numbers
   bool aside_ended = false;    // it ends at the end of the program
@@ -117,8 +119,8 @@ struct CheckpointState final : SweepState {
   std::uint64_t stack_bytes = 0;                // the most that the schedule was told
   std::uint64_t snapshots_taken = 0, peak_snapshots = 0;
   std::int64_t snapshot_bytes_sum = 0, peak_snapshot_bytes = 0;
-  // All of these from aside_ended on, in the order of files: calls f(a field of each state). Whoever copies, writes or reads a state has
-  // them from here.
+  // All of these from aside_ended on, in the order of files: calls f(a field of each state). Whoever copies, writes or reads a
+  // state has them from here.
   template <class F, class... States> static void fields(F&& f, States&... s) {
     f(s.aside_ended...);
     f(s.complete...);
@@ -152,14 +154,16 @@ struct CheckpointState final : SweepState {
   std::uint64_t serial_floor() const override { return highest; }
   void activate(Engine& engine) const override;
   void resumed(Engine& engine) override;
-  void drop(Engine& engine, Snapshot& snapshot);  // and no longer counts it
-  std::size_t held_until(std::uint64_t position) const;  // how many of `held` are not behind it
-  void find_held();                                      // from the slots
+  void drop(Engine& engine, Snapshot& snapshot);        // and no longer counts it
+  std::size_t held_until(std::uint64_t position) const; // how many of `held` are not behind it
+  void find_held();                                     // from the slots
   std::uint64_t run_position() const override { return current.position; }
 };
 
 inline CheckpointState* as_checkpoint(SweepState& s) { return s.checkpoint ? static_cast<CheckpointState*>(&s) : nullptr; }
-inline const CheckpointState* as_checkpoint(const SweepState& s) { return s.checkpoint ? static_cast<const CheckpointState*>(&s) : nullptr; }
+inline const CheckpointState* as_checkpoint(const SweepState& s) {
+  return s.checkpoint ? static_cast<const CheckpointState*>(&s) : nullptr;
+}
 inline SweepState* as_sweep(Value v) { return static_cast<SweepState*>(static_cast<NativeObject*>(v.other())->native); }
 
 // Counts a snapshot and its bytes among those that are held, until it is dropped.
@@ -167,8 +171,8 @@ void count_snapshot(Engine& engine, Snapshot& snapshot);
 
 // --- what the run_ instructions do; `frame` is the one on top, which waits for the result
 
-// The state that a slot holds, for writing: it is copied if it is shared, and its tapes become the active ones, because copies of a tape have
-// one id and it is this copy whose numbers the instructions meet from now on.
+// The state that a slot holds, for writing: it is copied if it is shared, and its tapes become the active ones, because copies of
+// a tape have one id and it is this copy whose numbers the instructions meet from now on.
 template <class T> T* state_in(Engine& engine, Value& slot) {
   NativeObject* o = nullptr;
   if (value::is_kind(slot, value::Kind::state)) o = static_cast<NativeObject*>(slot.other());
@@ -198,7 +202,7 @@ bool within_derivative(Engine& engine, Value f, Value x, Value cotangent);
 void seed_reverse(Engine& engine, Value& state);
 void sweep(Engine& engine, value::Frame* frame, Value& state);
 bool swept(Engine& engine, Value& nested, Value& state); // true: complete, or a rule is due
-bool end_sweep(Engine& engine, SweepState& s);           // true: all records are swept, and of checkpoint-*j the interval is finished
+bool end_sweep(Engine& engine, SweepState& s); // true: all records are swept, and of checkpoint-*j the interval is finished
 Value close_reverse(Engine& engine, Value state);
 void act(Engine& engine, machine::rules::Owned& state);
 void finish_interval(Engine& engine, CheckpointState& s);
@@ -206,7 +210,7 @@ void finish_interval(Engine& engine, CheckpointState& s);
 bool begin_composite(Engine& engine, value::Frame* frame, Value state);
 void let_go_of_outer(Engine& engine, Value& nested);
 void end_composite(Engine& engine, SweepState& s, Value nested);
-void drop_composite(Engine& engine, SweepState& s); // drops the last one of its tape in work
+void drop_composite(Engine& engine, SweepState& s);               // drops the last one of its tape in work
 void report_checkpoint(Engine& engine, const CheckpointState& s); // it has ended
 void seed_final(Engine& engine, SweepState& s, const char* name);
 // j* over a reverse operator: bundles in f, x or the cotangent (all borrowed). False: there are none.

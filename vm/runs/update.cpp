@@ -46,8 +46,8 @@ std::uint32_t next_leaf(SweepState& s) {
   return u.rest < u.leaves.size() ? u.rest : tape::kNone;
 }
 
-// Marks what the operator read that is the last one on the tape and began at that step: always in one order, whether it is known from the first
-// run or found out one by one.
+// Marks what the operator read that is the last one on the tape and began at that step: always in one order, whether it is known
+// from the first run or found out one by one.
 void mark_operator(tape::Tape& tape, const Update& u, std::uint64_t steps) {
   while (!tape.first_reads.empty() && tape.first_reads.back().steps == steps) tape.first_reads.pop_back();
   for (const auto& [serial, t] : u.tensors)
@@ -62,7 +62,8 @@ Value take_cotangent(Engine& engine, SweepState& s, const Update::Leaf& l) {
     std::uint64_t serial = l.leaf.other()->serial;
     if (s.sweeping) {
       auto& on_tape = s.work->tensor_cotangents;
-      if (auto found = on_tape.find(s.work->tensor_node(serial)); found != on_tape.end()) return heap.make_tensor(std::move(on_tape.extract(found).mapped()));
+      if (auto found = on_tape.find(s.work->tensor_node(serial)); found != on_tape.end())
+        return heap.make_tensor(std::move(on_tape.extract(found).mapped()));
     }
     auto found = s.tensors_through.find({serial, 0});
     return found != s.tensors_through.end() ? heap.make_tensor(std::move(s.tensors_through.extract(found).mapped())) : none;
@@ -100,7 +101,7 @@ void Update::release(Heap& heap) {
 }
 
 void Update::account(Heap& heap) {
-  constexpr std::size_t kNode = 48;  // of a map, beside what it holds
+  constexpr std::size_t kNode = 48; // of a map, beside what it holds
   auto bytes = static_cast<std::int64_t>(leaves.capacity() * sizeof(Leaf) + tensors.size() * (sizeof(Tensor) + kNode));
   heap.charge(heap.tape, bytes - charged_);
   charged_ = bytes;
@@ -120,7 +121,8 @@ void want_unshared(Engine& engine, Value x, const char* name) {
       for_each_child(o, [&](Value child, std::uint32_t) { pending.push_back(child); });
       shared = o->count != 1 && contains(engine.heap(), v, value::is_tensor);
     }
-    if (shared) throw ProgramError(fmt::format("{}: something else holds a leaf of {}{}", name, engine.describe(x), holder_of(engine, v)));
+    if (shared)
+      throw ProgramError(fmt::format("{}: something else holds a leaf of {}{}", name, engine.describe(x), holder_of(engine, v)));
   }
 }
 
@@ -134,24 +136,25 @@ void begin_update(Engine& engine, SweepState& s, Value update, bool in_place) {
   Value state = update.pair()->cdr;
   u.stateful = state != value::kNull;
   const auto* checkpoint = as_checkpoint(s);
-  walk_beside(engine, s.x, u.stateful ? state : s.x, (std::string(name_of(s)) + ": the state").c_str(), [&](const PairedLeaf& leaf) {
-    Value v = leaf.number;
-    Update::Leaf& l = u.leaves.emplace_back();  // from here on the update's own, whatever fails
-    l.leaf = Heap::retain(v);
-    l.state = u.stateful ? Heap::retain(leaf.part) : value::kNull;
-    if (value::is_tensor(v)) {
-      l.done = !ops::is_floating(value::tensor_of(v).dtype);
-      if (!l.done) {
-        u.tensors.emplace(v.other()->serial, Update::Tensor{static_cast<std::uint32_t>(u.leaves.size() - 1)});
-        value::as_tensor_object(v)->flags = value::kWatched;
-      }
-    } else if (checkpoint != nullptr) {
-      l.place = leaf.owner != nullptr ? tape::Place{leaf.owner->serial, leaf.slot} : checkpoint->x_place;
-    } else {
-      l.node = v.tape_node();
-      l.leaf = value::flonum(s.work->primal(l.node));
-    }
-  });
+  walk_beside(engine, s.x, u.stateful ? state : s.x, (std::string(name_of(s)) + ": the state").c_str(),
+              [&](const PairedLeaf& leaf) {
+                Value v = leaf.number;
+                Update::Leaf& l = u.leaves.emplace_back(); // from here on the update's own, whatever fails
+                l.leaf = Heap::retain(v);
+                l.state = u.stateful ? Heap::retain(leaf.part) : value::kNull;
+                if (value::is_tensor(v)) {
+                  l.done = !ops::is_floating(value::tensor_of(v).dtype);
+                  if (!l.done) {
+                    u.tensors.emplace(v.other()->serial, Update::Tensor{static_cast<std::uint32_t>(u.leaves.size() - 1)});
+                    value::as_tensor_object(v)->flags = value::kWatched;
+                  }
+                } else if (checkpoint != nullptr) {
+                  l.place = leaf.owner != nullptr ? tape::Place{leaf.owner->serial, leaf.slot} : checkpoint->x_place;
+                } else {
+                  l.node = v.tape_node();
+                  l.leaf = value::flonum(s.work->primal(l.node));
+                }
+              });
   u.account(heap);
 }
 
@@ -164,7 +167,8 @@ void want_apart(Engine& engine, const SweepState& s) {
     });
   };
   if (contains(engine.heap(), s.value, is_leaf))
-    throw ProgramError(fmt::format("{}: something else holds a leaf: the value of the procedure, {}", name_of(s), engine.describe(s.value)));
+    throw ProgramError(
+        fmt::format("{}: something else holds a leaf: the value of the procedure, {}", name_of(s), engine.describe(s.value)));
 }
 
 bool SweepState::read(std::uint64_t tensor, std::uint64_t steps) {
@@ -178,8 +182,10 @@ bool SweepState::read(std::uint64_t tensor, std::uint64_t steps) {
   std::uint64_t& first = found->second.first_read;
   first = std::min(first, at);
   if (work == nullptr || sweeping || at != first) return true;
-  if (inner == nullptr) work->note_first_read(tensor, at);
-  else if (!work->composites.empty() && work->composites.back().serial == inner->began_serial) mark_operator(*work, *update, at);
+  if (inner == nullptr)
+    work->note_first_read(tensor, at);
+  else if (!work->composites.empty() && work->composites.back().serial == inner->began_serial)
+    mark_operator(*work, *update, at);
   return true;
 }
 
@@ -231,17 +237,20 @@ void end_update(Engine& engine, SweepState& s, Value result) {
   Update& u = *s.update;
   Update::Leaf& l = u.leaves[u.pending];
   if (!result.is_pair())
-    throw ProgramError(fmt::format("{}: expected the pair of a leaf and its state from the rule, got {}", name_of(s), engine.describe(result)));
+    throw ProgramError(
+        fmt::format("{}: expected the pair of a leaf and its state from the rule, got {}", name_of(s), engine.describe(result)));
   Value made = result.pair()->car, state = result.pair()->cdr;
   if (!u.stateful && state != value::kNull)
-    throw ProgramError(fmt::format("{}: the rule gave the state {}, and there is none: begin with 0 for one of zeros, or give back '()",
-                                   name_of(s), engine.describe(state)));
+    throw ProgramError(
+        fmt::format("{}: the rule gave the state {}, and there is none: begin with 0 for one of zeros, or give back '()",
+                    name_of(s), engine.describe(state)));
   if (u.in_place && value::is_tensor(l.leaf)) {
     // The rule may know numbers of forward levels that the operator does not see: then it gives tensors of those levels.
     const ops::Tensor& old = value::tensor_of(l.leaf);
     Value plain = engine.primal(made);
     if (!value::is_tensor(plain) || value::tensor_of(plain).dtype != old.dtype || !(value::tensor_of(plain).shape == old.shape))
-      throw ProgramError(fmt::format("{}: expected {} from the rule, got {}", name_of(s), engine.describe(l.leaf), engine.describe(made)));
+      throw ProgramError(
+          fmt::format("{}: expected {} from the rule, got {}", name_of(s), engine.describe(l.leaf), engine.describe(made)));
   }
   engine.heap().release(std::exchange(l.leaf, Heap::retain(made)));
   engine.heap().release(std::exchange(l.state, Heap::retain(state)));

@@ -1,8 +1,9 @@
-// *j-update and its kin: each leaf of x is replaced by its rule as soon as its cotangent is complete, so gradients of all leaves never exist
-// together (after the dissertation behind SCORCH, chapter 4).
+// *j-update and its kin: each leaf of x is replaced by its rule as soon as its cotangent is complete, so gradients of all leaves
+// never exist together (after the dissertation behind SCORCH, chapter 4).
 //
-// A tensor's cotangent is complete when the sweep has passed the step at which its elements were first read. That step is known from the first
-// run; a tape that records it notes it there. Numbers, and tensors that were never read, have their turn when all is swept.
+// A tensor's cotangent is complete when the sweep has passed the step at which its elements were first read. That step is known
+// from the first run; a tape that records it notes it there. Numbers, and tensors that were never read, have their turn when all
+// is swept.
 #pragma once
 
 #include "vm/machine/derivative_rules.h"
@@ -41,8 +42,8 @@ struct Update {
   std::map<std::uint64_t, Tensor> tensors; // leaves of floating types, by serial
   std::uint32_t rest = 0;                  // leaves before it are done
   std::uint32_t pending = tape::kNone;     // the leaf whose rule runs
-  // Its use count is the number of copies of this update: while a capsule has one, leaves are not given up to their rules, because the capsule
-  // still needs their elements.
+  // Its use count is the number of copies of this update: while a capsule has one, leaves are not given up to their rules,
+  // because the capsule still needs their elements.
   std::shared_ptr<const int> copies = std::make_shared<const int>(0);
 
   std::unique_ptr<Update> clone(Heap& heap) const;

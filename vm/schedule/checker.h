@@ -63,9 +63,9 @@ private:
   Report report_;
   bool here_ = true; // there is a current state
   bool end_seen_ = false, end_told_ = false, finished_ = false;
-  std::uint64_t stopped_ = 0;  // steps by which the last tape ended sooner
-  std::uint64_t at_ = 0;     // its position
-  std::uint64_t unreversed_; // everything from here on is reversed
+  std::uint64_t stopped_ = 0; // steps by which the last tape ended sooner
+  std::uint64_t at_ = 0;      // its position
+  std::uint64_t unreversed_;  // everything from here on is reversed
   std::map<std::uint32_t, std::uint64_t> slots_;
   TapeRange work_, aside_;
   std::map<std::uint64_t, std::int64_t> starts_; // where runs without tape begin (+1) and end (-1)

@@ -18,8 +18,8 @@ constexpr std::uint64_t kRecordBytes = 32;
 constexpr std::uint64_t kFirstPiece = std::uint64_t{1} << 18;
 constexpr std::uint64_t kMostTapeBytes = std::uint64_t{24} << 20;
 constexpr std::uint64_t kMostSparseBytes = std::uint64_t{48} << 20;
-// A program that is deep in recursion holds its stack in any case; a tape of a few times that size changes little, and lifting and keeping
-// deep states over and over costs much.
+// A program that is deep in recursion holds its stack in any case; a tape of a few times that size changes little, and lifting
+// and keeping deep states over and over costs much.
 constexpr std::uint64_t kTapeForStack = 4;
 constexpr std::uint64_t kSnapshotsForStack = 2;
 constexpr std::uint64_t kSparse = 8;      // a tape is sparse with fewer records than an eighth of its steps
@@ -40,7 +40,7 @@ std::uint64_t budget_of(const Resources& resources) {
 bool is_heavy(std::uint64_t steps, std::uint64_t records) { return records > steps; }
 
 std::uint64_t base_for(std::uint64_t tape_bytes, std::uint64_t steps, std::uint64_t records) {
-  if (is_heavy(steps, records))  // half of what a tape may hold, since steps differ
+  if (is_heavy(steps, records)) // half of what a tape may hold, since steps differ
     return std::clamp(tape_bytes / (2 * kRecordBytes) * steps / records, kLeastBase, kMostGoodBase);
   const std::uint64_t good = kGoodTapeBytes * steps / (kRecordBytes * std::max<std::uint64_t>(1, records));
   const std::uint64_t safe = std::max(kLeastBase, tape_bytes / kRecordBytes);
@@ -117,7 +117,7 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
 std::uint64_t FirstRun::more_to_tape() const {
   const std::uint64_t usual = records_ < prefix_ / kSparse ? sparse_bytes_ : tape_bytes_;
   std::uint64_t limit = std::max(usual, std::min(share_bytes_, kTapeForStack * stack_bytes_));
-  if (is_heavy(prefix_, records_)) limit = share_bytes_;  // to compute tensors again costs more than their memory
+  if (is_heavy(prefix_, records_)) limit = share_bytes_; // to compute tensors again costs more than their memory
   const std::uint64_t used = records_ * kRecordBytes;
   const std::uint64_t spare = limit > used ? limit - used : 0;
   if (prefix_ > 0 && spare < limit / kWorthTaping) return 0;

@@ -1,5 +1,5 @@
-// The walk back over kept states. The stretch in hand always runs from the latest kept state to the end; it is taped if it is short
-// enough, otherwise cut, with a new kept state at the cut.
+// The walk back over kept states. The stretch in hand always runs from the latest kept state to the end; it is taped if it is
+// short enough, otherwise cut, with a new kept state at the cut.
 #include "vm/schedule/reversal.h"
 
 #include "vm/schedule/binomials.h"

@@ -34,7 +34,7 @@ struct Action {
   Kind kind = Kind::done;
   std::uint64_t steps = 0;
   std::uint32_t slot = 0;
-  std::uint64_t records = UINT64_MAX;  // tape: stop sooner once the tape in work holds more
+  std::uint64_t records = UINT64_MAX; // tape: stop sooner once the tape in work holds more
   bool operator==(const Action&) const = default;
 };
 
@@ -69,13 +69,14 @@ public:
   virtual Action next() = 0;
   // The program ended after `total` steps, seen for the first time during the last advance or tape action.
   virtual void ended(std::uint64_t total) = 0;
-  // Facts about the last action, before the others: bytes of the frames on the stack that are younger than the run, if the schedule asks for them.
+  // Facts about the last action, before the others: bytes of the frames on the stack that are younger than the run, if the
+  // schedule asks for them.
   virtual bool weighs_stack() const { return false; }
   virtual void stack(std::uint64_t bytes) { (void)bytes; }
   // The last action, a tape, stopped so many steps sooner because of its records.
   virtual void stopped(std::uint64_t steps_left) { (void)steps_left; }
-  // Facts about the last action: records the tape in work holds (32 bytes each, what tensors hold counted in them); logical bytes of what a snapshot holds and no
-  // earlier one does.
+  // Facts about the last action: records the tape in work holds (32 bytes each, what tensors hold counted in them); logical bytes
+  // of what a snapshot holds and no earlier one does.
   virtual void taped(std::uint64_t records) { (void)records; }
   virtual void kept(std::uint64_t bytes) { (void)bytes; }
   // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this schedule.

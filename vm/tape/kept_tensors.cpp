@@ -14,13 +14,13 @@ struct Head {
   ops::DType dtype;
   std::uint8_t rank;
   bool weak, exact;
-  bool stored;  // else only described, by the device where it is
-  bool spread;  // offset and strides follow: it does not lie in rows from the beginning of its storage
+  bool stored; // else only described, by the device where it is
+  bool spread; // offset and strides follow: it does not lie in rows from the beginning of its storage
   std::uint16_t none = 0;
 
   explicit Head(const Tensor& t)
-      : dtype(t.dtype), rank(static_cast<std::uint8_t>(t.rank())), weak(t.weak), exact(t.exact), stored(t.storage.get() != nullptr),
-        spread(t.offset != 0 || !t.contiguous()) {}
+      : dtype(t.dtype), rank(static_cast<std::uint8_t>(t.rank())), weak(t.weak), exact(t.exact),
+        stored(t.storage.get() != nullptr), spread(t.offset != 0 || !t.contiguous()) {}
   std::size_t words() const { return 2 + rank + (spread ? 1u + rank : 0u); }
 };
 static_assert(sizeof(Head) == sizeof(std::uint64_t) && sizeof(ops::StorageRef) == sizeof(std::uint64_t));
@@ -34,9 +34,12 @@ Tensor tensor_at(const std::uint64_t*& from) {
   t.dtype = head.dtype;
   t.weak = head.weak;
   t.exact = head.exact;
-  if (head.stored) t.storage = *reinterpret_cast<const ops::StorageRef*>(from);
-  else if (head.weak) t.number = std::bit_cast<double>(*from);
-  else t.home = std::bit_cast<ops::Device*>(*from);
+  if (head.stored)
+    t.storage = *reinterpret_cast<const ops::StorageRef*>(from);
+  else if (head.weak)
+    t.number = std::bit_cast<double>(*from);
+  else
+    t.home = std::bit_cast<ops::Device*>(*from);
   ++from;
   for (int i = 0; i < head.rank; ++i) t.shape.push_back(static_cast<std::int64_t>(*from++));
   if (!head.spread) {
@@ -57,8 +60,10 @@ KeptTensors::KeptTensors(std::span<const Tensor> tensors) : size_(static_cast<st
   for (const Tensor& t : tensors) {
     const Head head(t);
     *to++ = std::bit_cast<std::uint64_t>(head);
-    if (head.stored) std::construct_at(reinterpret_cast<ops::StorageRef*>(to++), t.storage);
-    else *to++ = head.weak ? std::bit_cast<std::uint64_t>(t.number) : std::bit_cast<std::uint64_t>(t.home);
+    if (head.stored)
+      std::construct_at(reinterpret_cast<ops::StorageRef*>(to++), t.storage);
+    else
+      *to++ = head.weak ? std::bit_cast<std::uint64_t>(t.number) : std::bit_cast<std::uint64_t>(t.home);
     to = std::copy(t.shape.begin(), t.shape.end(), to);
     if (!head.spread) continue;
     *to++ = static_cast<std::uint64_t>(t.offset);

@@ -1,5 +1,5 @@
-// Tensors as a tape keeps them: most are descriptions, which take a few words instead of what a tensor of kMostAxes axes takes. Axes that
-// there are not and strides of what lies in rows take nothing.
+// Tensors as a tape keeps them: most are descriptions, which take a few words instead of what a tensor of kMostAxes axes takes.
+// Axes that there are not and strides of what lies in rows take nothing.
 #pragma once
 
 #include "ops/tensor.h"
@@ -41,7 +41,8 @@ public:
   std::int64_t bytes() const { return static_cast<std::int64_t>(length_ * sizeof(std::uint64_t)); }
 
 private:
-  std::unique_ptr<std::uint64_t[]> words_; // of each tensor a head, its storage, device or number, its sizes, then offset and strides
+  std::unique_ptr<std::uint64_t[]>
+      words_; // of each tensor a head, its storage, device or number, its sizes, then offset and strides
   std::uint32_t length_ = 0, size_ = 0;
 };
 

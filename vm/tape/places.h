@@ -1,5 +1,5 @@
-// Places (docs/design.md 5.1): the slot of an object, named by the object's serial. A PlaceMap is an insertion-ordered hash map from places;
-// its order of iteration depends on nothing but the order of insertions.
+// Places (docs/design.md 5.1): the slot of an object, named by the object's serial. A PlaceMap is an insertion-ordered hash map
+// from places; its order of iteration depends on nothing but the order of insertions.
 #pragma once
 
 #include <cstddef>
@@ -102,7 +102,8 @@ public:
   }
 
 private:
-  // Sixteen serials in a row share a line of the table: places are mostly met in the order in which their objects were made, or the reverse.
+  // Sixteen serials in a row share a line of the table: places are mostly met in the order in which their objects were made, or
+  // the reverse.
   static std::size_t hash(Place p) {
     std::uint64_t h = ((p.serial >> 4) * 0x9E3779B97F4A7C15u) ^ (std::uint64_t{p.slot} * 0xC2B2AE3D27D4EB4Fu);
     return static_cast<std::size_t>((h ^ h >> 32) << 4 | (p.serial & 15));

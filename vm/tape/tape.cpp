@@ -83,7 +83,7 @@ std::unique_ptr<Tape> Tape::clone(Heap& heap) const {
     c->ready = false;
   }
   t->count_ = count_;
-  if (next_ != end_) {  // both go on writing into their last chunk
+  if (next_ != end_) { // both go on writing into their last chunk
     Chunk* last = t->chunks_.back();
     Chunk* copy = t->copy_chunk(*last);
     --last->owners;
@@ -191,12 +191,14 @@ double Tape::cotangent(std::uint32_t node) { return ready(node)->cotangent(node 
 // `Separate`: cotangents stand beside the records in every chunk of this tape, else inside them.
 template <bool Separate> void Tape::sweep_chunk(Chunk* chunk, std::uint32_t from, std::uint32_t to) {
   auto bar_of = [](Chunk* c, std::uint32_t node) -> double& {
-    if constexpr (Separate) return c->cotangents[node % Chunk::kRecords];
-    else return c->records[node % Chunk::kRecords].value;
+    if constexpr (Separate)
+      return c->cotangents[node % Chunk::kRecords];
+    else
+      return c->records[node % Chunk::kRecords].value;
   };
   const std::uint32_t base = from / Chunk::kRecords * Chunk::kRecords;
   auto argument = [&](std::uint32_t node) -> double& {
-    return node >= base ? bar_of(chunk, node) : bar_of(ready(node), node);  // mostly a recent one
+    return node >= base ? bar_of(chunk, node) : bar_of(ready(node), node); // mostly a recent one
   };
   for (std::uint32_t i = to; i-- > from;) {
     const Record& r = chunk->records[i % Chunk::kRecords];
@@ -214,8 +216,10 @@ void Tape::sweep(std::uint32_t from, std::uint32_t to) {
   while (to > from) {
     std::uint32_t first = std::max(from, (to - 1) / Chunk::kRecords * Chunk::kRecords);
     Chunk* c = ready(to - 1);
-    if (!keeps_primals_) sweep_chunk<false>(c, first, to);
-    else sweep_chunk<true>(c, first, to);
+    if (!keeps_primals_)
+      sweep_chunk<false>(c, first, to);
+    else
+      sweep_chunk<true>(c, first, to);
     to = first;
   }
 }

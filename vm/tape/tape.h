@@ -27,7 +27,7 @@ using value::Heap;
 using value::Value;
 
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
-inline constexpr std::uint64_t kAbsent = 0x8000000000000000;  // bits of -0.0
+inline constexpr std::uint64_t kAbsent = 0x8000000000000000; // bits of -0.0
 
 inline bool is_absent(double d) { return std::bit_cast<std::uint64_t>(d) == kAbsent; }
 
@@ -41,9 +41,9 @@ static_assert(sizeof(Record) == 32);
 struct Chunk {
   static constexpr std::uint32_t kRecords = 1024;
   std::uint32_t owners;
-  bool cleared;  // the values are cotangents now
-  bool ready;    // cleared, and owned by one tape
-  double* cotangents;  // kRecords of them where the primals are still needed in the sweep; else null: they are in the records
+  bool cleared;       // the values are cotangents now
+  bool ready;         // cleared, and owned by one tape
+  double* cotangents; // kRecords of them where the primals are still needed in the sweep; else null: they are in the records
   Record records[kRecords];
   double& cotangent(std::uint32_t i) { return cotangents != nullptr ? cotangents[i] : records[i].value; }
 };
@@ -53,24 +53,24 @@ static_assert(sizeof(Chunk) <= Heap::kPieceBytes);
 // What the tape knows of a place of an older object that was read while it records.
 struct Input {
   std::uint32_t node = kNone;
-  Value original{};  // what the slot holds: a flonum, or a number of an outer tape; never counted
+  Value original{}; // what the slot holds: a flonum, or a number of an outer tape; never counted
 };
 
 // A derivative operator that ran while this tape recorded: to the tape one operation (docs/design.md 5.5).
 struct Composite {
-  std::uint32_t node;      // its position among the records
-  std::uint64_t serial;    // of its operator's frame: names its result
-  Value f, x, cotangent;   // owned
+  std::uint32_t node;    // its position among the records
+  std::uint64_t serial;  // of its operator's frame: names its result
+  Value f, x, cotangent; // owned
 };
 
-// The result of a composite. Its leaves, counted in preorder, are the places (serial, kLeaf + leaf), lifted like those of older objects; the
-// slots of the operator's own frame have the same serial and smaller numbers.
+// The result of a composite. Its leaves, counted in preorder, are the places (serial, kLeaf + leaf), lifted like those of older
+// objects; the slots of the operator's own frame have the same serial and smaller numbers.
 inline constexpr std::uint32_t kLeaf = 0x80000000;
 struct Output {
   std::uint64_t serial;
-  Value skeleton;          // owned; the result, leaves as primal flonums
-  std::vector<Value> effects;  // what the run read; unspecified for output
-  Draws draws;                 // of the run
+  Value skeleton;             // owned; the result, leaves as primal flonums
+  std::vector<Value> effects; // what the run read; unspecified for output
+  Draws draws;                // of the run
 };
 
 // Before the record `node` the elements of a tensor were read for the first time in its run; that was after `steps` of it.
@@ -136,7 +136,8 @@ public:
   const TensorRecord& add_tensor(std::shared_ptr<TensorRecord> record);
   // From a file: its nodes are there already. Ascending.
   void restore_tensor(std::shared_ptr<TensorRecord> record);
-  // The last record that is still to be swept, or null; and what says that it has been. It goes, but for leaves, whose node stays known.
+  // The last record that is still to be swept, or null; and what says that it has been. It goes, but for leaves, whose node stays
+  // known.
   const TensorRecord* last_tensor() const {
     return unswept_tensors_ > leaf_tensors_ ? tensors_[unswept_tensors_ - 1].get() : nullptr;
   }
@@ -147,13 +148,13 @@ public:
   // The run that records on it should stop: more than `most_weight`.
   bool is_heavy() const { return weight() > most_weight; }
   std::uint64_t most_weight = UINT64_MAX;
-  std::map<std::uint32_t, ops::Tensor> tensor_cotangents;  // by node; what is not there is absent
-  std::vector<FirstRead> first_reads;  // ascending
+  std::map<std::uint32_t, ops::Tensor> tensor_cotangents; // by node; what is not there is absent
+  std::vector<FirstRead> first_reads;                     // ascending
   void note_first_read(std::uint64_t serial, std::uint64_t steps);
 
   // --- sweep; from here on primals are gone, unless a composite will need them
-  void seed(std::uint32_t node, double cotangent);        // assigns
-  void accumulate(std::uint32_t node, double cotangent);  // adds
+  void seed(std::uint32_t node, double cotangent);       // assigns
+  void accumulate(std::uint32_t node, double cotangent); // adds
   double cotangent(std::uint32_t node);
   // Sweeps records [from, to) from the last to the first.
   void sweep(std::uint32_t from, std::uint32_t to);
@@ -172,8 +173,8 @@ public:
       record(c->records[n % Chunk::kRecords]);
     }
   }
-  // The reverse; `take(bytes)` returns that many bytes or throws, `check(false)` throws. On a tape without records. Only a tape that is being
-  // swept has cotangents.
+  // The reverse; `take(bytes)` returns that many bytes or throws, `check(false)` throws. On a tape without records. Only a tape
+  // that is being swept has cotangents.
   template <class T, class C> void read_records(bool swept, T&& take, C&& check) {
     auto pair = [&](std::uint64_t& a, std::uint64_t& b) {
       const auto* p = reinterpret_cast<const char*>(take(16));
@@ -204,7 +205,7 @@ public:
   }
 
   PlaceMap<Input> inputs;
-  std::vector<Composite> composites;  // ascending node; added by add_composite
+  std::vector<Composite> composites; // ascending node; added by add_composite
   // From then on the tape keeps its primals through the sweep: the composite's reverse pass reads them. Its values are borrowed.
   void add_composite(Composite composite) {
     composites.push_back(composite);
@@ -246,7 +247,7 @@ private:
 
   Heap& heap_;
   std::uint16_t id_;
-  std::uint64_t name_;  // upper half of its numbers
+  std::uint64_t name_; // upper half of its numbers
   std::uint64_t low_, span_;
   Record* next_ = nullptr;
   Record* end_ = nullptr;
@@ -254,8 +255,8 @@ private:
   std::int64_t charged_maps_ = 0;
   bool keeps_primals_ = false;
   std::vector<Chunk*> chunks_;
-  std::vector<std::shared_ptr<const TensorRecord>> tensors_;  // ascending nodes and serials
-  std::size_t unswept_tensors_ = 0, leaf_tensors_ = 0;        // leaves come first
+  std::vector<std::shared_ptr<const TensorRecord>> tensors_; // ascending nodes and serials
+  std::size_t unswept_tensors_ = 0, leaf_tensors_ = 0;       // leaves come first
   std::uint64_t tensor_bytes_ = 0;
 };
 

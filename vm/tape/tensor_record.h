@@ -1,5 +1,5 @@
-// What a tape keeps of an operation on tensors: what its reverse rule asks for, and nothing else. To the tape it is a record among the scalar
-// ones, with a node for each result; its operands may be tensors or numbers.
+// What a tape keeps of an operation on tensors: what its reverse rule asks for, and nothing else. To the tape it is a record
+// among the scalar ones, with a node for each result; its operands may be tensors or numbers.
 #pragma once
 
 #include "ops/operator.h"
@@ -15,23 +15,23 @@ namespace cairn::tape {
 // Shared between copies of a tape, so it never changes.
 struct TensorRecord {
   enum class Kind : std::uint8_t {
-    leaf,      // an argument of *j: nothing behind it
-    apply,     // an operator
-    identity,  // a second place for its operand
-    pack,      // a tensor made of numbers, operands in row-major order; those that are not on the tape are kNone
-    unpack,    // the numbers of a tensor: its elements are the `count` nodes behind it, in row-major order
-    host,      // an operator of the host's, number `count` among its procedures; everything is kept
+    leaf,     // an argument of *j: nothing behind it
+    apply,    // an operator
+    identity, // a second place for its operand
+    pack,     // a tensor made of numbers, operands in row-major order; those that are not on the tape are kNone
+    unpack,   // the numbers of a tensor: its elements are the `count` nodes behind it, in row-major order
+    host,     // an operator of the host's, number `count` among its procedures; everything is kept
     count_
   };
   Kind kind = Kind::apply;
-  std::uint32_t node = 0;     // of the first result; the others follow
+  std::uint32_t node = 0; // of the first result; the others follow
   std::uint32_t results = 1;
-  std::uint64_t serial = 0;   // of the first result's object; the others follow. unpack: not smaller than those before it
+  std::uint64_t serial = 0; // of the first result's object; the others follow. unpack: not smaller than those before it
   std::uint32_t count = 0;
   const ops::Operator* op = nullptr;
   ops::Attributes attributes;
-  std::vector<std::uint32_t> operands;       // nodes by input; kNone: a constant
-  KeptTensors inputs, outputs;               // with storage where they are kept, else descriptions
+  std::vector<std::uint32_t> operands; // nodes by input; kNone: a constant
+  KeptTensors inputs, outputs;         // with storage where they are kept, else descriptions
 
   explicit TensorRecord(value::Heap& heap) : heap_(&heap) {}
   ~TensorRecord() { heap_->charge(heap_->tape, -charged_); }

@@ -21,7 +21,9 @@ std::uint32_t Tape::tensor_node(std::uint64_t serial) {
   auto last = tensors_.begin() + static_cast<std::ptrdiff_t>(std::min(unswept_tensors_, high + step));
   auto behind = std::upper_bound(first, last, serial, [](std::uint64_t s, const auto& r) { return s < r->serial; });
   const TensorRecord& r = **(behind - 1);
-  return r.kind != TensorRecord::Kind::unpack && serial - r.serial < r.results ? r.node + static_cast<std::uint32_t>(serial - r.serial) : kNone;
+  return r.kind != TensorRecord::Kind::unpack && serial - r.serial < r.results
+             ? r.node + static_cast<std::uint32_t>(serial - r.serial)
+             : kNone;
 }
 
 std::uint32_t Tape::lift_tensor_at(Place place) {
@@ -44,8 +46,7 @@ void Tape::note_first_read(std::uint64_t serial, std::uint64_t steps) {
 
 void Tape::restore_tensor(std::shared_ptr<TensorRecord> record) {
   record->account();
-  if (record->kind != TensorRecord::Kind::leaf)
-    tensor_bytes_ += record->outputs.element_bytes();
+  if (record->kind != TensorRecord::Kind::leaf) tensor_bytes_ += record->outputs.element_bytes();
   tensors_.push_back(std::move(record));
   unswept_tensors_ = tensors_.size();
   if (tensors_.back()->kind == TensorRecord::Kind::leaf) leaf_tensors_ = unswept_tensors_;

@@ -12,7 +12,7 @@ namespace cairn::text {
 
 namespace {
 
-constexpr std::size_t kMostColumns = 140;  // of a line shown; longer ones are cut
+constexpr std::size_t kMostColumns = 140; // of a line shown; longer ones are cut
 constexpr std::size_t kMostNameBytes = 1000, kMostMessageBytes = 2000;
 constexpr std::size_t kColumnsBefore = 80; // kept in front of the caret when cut
 

@@ -12,13 +12,14 @@ namespace cairn::text {
 std::string shortened(std::string_view text, std::size_t most);
 
 struct Position {
-  unsigned line = 1;    // from 1
-  unsigned column = 1;  // from 1, in code points
+  unsigned line = 1;   // from 1
+  unsigned column = 1; // from 1, in code points
 };
 Position position_of(std::string_view source, std::uint32_t offset);
 
-// "FILE:LINE:COLUMN: SEVERITY: MESSAGE\n" + the line + a caret line. Control characters of the line are shown as spaces, tabs kept; very long
-// lines are cut around the caret, very long messages at their end. Without source text (stripped) only the first line, without position if that is unknown.
+// "FILE:LINE:COLUMN: SEVERITY: MESSAGE\n" + the line + a caret line. Control characters of the line are shown as spaces, tabs
+// kept; very long lines are cut around the caret, very long messages at their end. Without source text (stripped) only the first
+// line, without position if that is unknown.
 std::string render(const Source* source, const Span* span, std::string_view severity, std::string_view message);
 
 } // namespace cairn::text

@@ -10,8 +10,8 @@ namespace cairn::text {
 
 struct Number {
   bool exact = false;
-  std::int64_t integer = 0;  // if exact; within 48 bits
-  double flonum = 0;         // otherwise
+  std::int64_t integer = 0; // if exact; within 48 bits
+  double flonum = 0;        // otherwise
 };
 
 // Shortest text that reads back the same, always with a point or exponent: 2.0, 0.5, -0.0, 1e+31, +inf.0, -inf.0, +nan.0.

@@ -13,14 +13,15 @@ struct alignas(64) BlockPool::Region {
   struct Free {
     Free* next;
   };
-  Free* free = nullptr;       // given back
-  std::size_t fresh = 0;      // blocks from this one on were never taken
+  Free* free = nullptr;  // given back
+  std::size_t fresh = 0; // blocks from this one on were never taken
   std::size_t used = 0;
-  std::size_t in_all = 0, in_free = kNotThere;  // indices in the lists
+  std::size_t in_all = 0, in_free = kNotThere; // indices in the lists
   static constexpr std::size_t kNotThere = SIZE_MAX;
 };
 
-BlockPool::BlockPool(std::size_t block_bytes, MemorySource source) : block_bytes_((block_bytes + 63) / 64 * 64), source_(source) {}
+BlockPool::BlockPool(std::size_t block_bytes, MemorySource source)
+    : block_bytes_((block_bytes + 63) / 64 * 64), source_(source) {}
 
 BlockPool::~BlockPool() {
   for (Region* r : all_) {
@@ -38,13 +39,15 @@ void* BlockPool::new_region() const {
   char* memory = static_cast<char*>(wide) + before;
   if (before != 0) munmap(wide, before);
   munmap(memory + kRegionBytes, kRegionBytes - before);
-  if (!all_.empty()) madvise(memory, kRegionBytes, MADV_HUGEPAGE);  // only advice: without it all is the same, slower
+  if (!all_.empty()) madvise(memory, kRegionBytes, MADV_HUGEPAGE); // only advice: without it all is the same, slower
   return memory;
 }
 
 void BlockPool::free_region(void* region) const {
-  if (source_.release != nullptr) source_.release(source_.user, region, kRegionBytes);
-  else munmap(region, kRegionBytes);
+  if (source_.release != nullptr)
+    source_.release(source_.user, region, kRegionBytes);
+  else
+    munmap(region, kRegionBytes);
 }
 
 bool BlockPool::add_region() {

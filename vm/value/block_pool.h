@@ -1,5 +1,5 @@
-// Blocks of one size, cut from regions of 2 MiB: what slabs of objects and chunks of tape are made of. A machine that records or recurses takes
-// fresh memory faster than the system hands out small pages, so all regions but the first ask for a huge one.
+// Blocks of one size, cut from regions of 2 MiB: what slabs of objects and chunks of tape are made of. A machine that records or
+// recurses takes fresh memory faster than the system hands out small pages, so all regions but the first ask for a huge one.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@ namespace cairn::value {
 
 // Where regions and large objects come from; null functions: the system.
 struct MemorySource {
-  void* (*allocate)(void* user, std::size_t bytes, std::size_t alignment) = nullptr;  // null when there is none
+  void* (*allocate)(void* user, std::size_t bytes, std::size_t alignment) = nullptr; // null when there is none
   void (*release)(void* user, void* memory, std::size_t bytes) = nullptr;
   void* user = nullptr;
 };
 
 class BlockPool {
 public:
-  explicit BlockPool(std::size_t block_bytes, MemorySource source = {});  // at most 1 MiB
+  explicit BlockPool(std::size_t block_bytes, MemorySource source = {}); // at most 1 MiB
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
@@ -29,7 +29,7 @@ public:
 private:
   struct Region;
   static constexpr std::size_t kRegionBytes = std::size_t{2} << 20;
-  static constexpr std::size_t kKept = 8;  // regions without a block in use that are not given back to the system
+  static constexpr std::size_t kKept = 8; // regions without a block in use that are not given back to the system
   void* new_region() const;
   void free_region(void* region) const;
   bool add_region();
@@ -41,8 +41,8 @@ private:
   std::size_t block_bytes_;
   MemorySource source_;
   std::vector<Region*> all_;
-  std::vector<Region*> with_free_;  // those that have a free block; blocks are taken from the last one
-  std::size_t empty_ = 0;           // those without a block in use
+  std::vector<Region*> with_free_; // those that have a free block; blocks are taken from the last one
+  std::size_t empty_ = 0;          // those without a block in use
 };
 
 } // namespace cairn::value

@@ -5,8 +5,8 @@
 
 namespace cairn::value {
 
-// Calls visit(child, slot) for each value slot: of a frame the live ones, without its parent; of capsules, states and tensors, which hold
-// more than values, none.
+// Calls visit(child, slot) for each value slot: of a frame the live ones, without its parent; of capsules, states and tensors,
+// which hold more than values, none.
 template <class F> void for_each_child(Object* o, F&& visit) {
   switch (o->kind) {
   case Kind::pair:
@@ -36,7 +36,8 @@ template <class F> void for_each_child(Object* o, F&& visit) {
   case Kind::symbol:
   case Kind::capsule:
   case Kind::state:
-  case Kind::tensor: break;
+  case Kind::tensor:
+    break;
   }
 }
 

@@ -6,7 +6,9 @@
 
 namespace cairn::value {
 
-void FreeCode::operator()(const Code* code) const { ::operator delete(const_cast<Code*>(code), std::align_val_t{alignof(Code)}); }
+void FreeCode::operator()(const Code* code) const {
+  ::operator delete (const_cast<Code*>(code), std::align_val_t{alignof(Code)});
+}
 
 OwnedCode make_code(const Code& shape, std::span<const bytecode::Word> words) {
   void* memory = ::operator new (sizeof(Code) + words.size_bytes(), std::align_val_t{alignof(Code)});

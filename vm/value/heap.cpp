@@ -15,8 +15,8 @@ namespace cairn::value {
 namespace {
 
 constexpr std::int64_t kSymbolEntry = 64; // of the table
-// Between two questions whether to go on with releasing: a tenth of a millisecond if no object is in the processor's caches. What takes longer
-// than a small object weighs more.
+// Between two questions whether to go on with releasing: a tenth of a millisecond if no object is in the processor's caches. What
+// takes longer than a small object weighs more.
 constexpr std::int64_t kReleased = 4096;
 constexpr std::int64_t kTensorWeight = 32, kNativeWeight = 64;
 constexpr std::uint64_t kStretch = 4096; // items of a vector released at once; vectors have 2^40 items at most
@@ -64,8 +64,8 @@ void Heap::refill(std::uint16_t size_class) {
   ops::forbid(slab, std::int64_t{kSlabBytes});
 }
 
-// The watermark goes kGranularity bytes beyond the request, as far as the budget allows. (charge() has added the request to its account already, so
-// heap_live() below, which takes the other accounts away, is right for the heap.)
+// The watermark goes kGranularity bytes beyond the request, as far as the budget allows. (charge() has added the request to its
+// account already, so heap_live() below, which takes the other accounts away, is right for the heap.)
 void Heap::raise_watermark(std::int64_t request) {
 #ifndef NDEBUG
   look();
@@ -99,7 +99,7 @@ void Heap::charge(Account& account, std::int64_t bytes, std::int64_t beside) {
   account.live += bytes;
   const std::int64_t all = bytes + beside;
   if (all <= 0) {
-    watermark_ += all;  // what is given back does not become room for objects: heap_peak_ would miss their growth
+    watermark_ += all; // what is given back does not become room for objects: heap_peak_ would miss their growth
     return;
   }
 #ifndef NDEBUG
@@ -141,13 +141,14 @@ void* Heap::allocate_large(std::size_t bytes, Kind kind) {
 }
 
 void Heap::free_large(Object* o) {
-  if (source_.release != nullptr) source_.release(source_.user, o, size_of(o));
+  if (source_.release != nullptr)
+    source_.release(source_.user, o, size_of(o));
   else
     std::free(o);
 }
 
 void Heap::end_immortal(Object* o) {
-  if (o->size_class == kLarge && o->kind != Kind::symbol) free_large(o);  // symbols are the table's
+  if (o->size_class == kLarge && o->kind != Kind::symbol) free_large(o); // symbols are the table's
 }
 
 void Heap::make_immortal(Object* o) {
@@ -161,20 +162,34 @@ void Heap::make_immortal(Object* o) {
 std::size_t Heap::size_of(const Object* o) {
   std::size_t bytes = 0;
   switch (o->kind) {
-  case Kind::vector: bytes = sizeof(Vector) + 8 * static_cast<const Vector*>(o)->length; break;
+  case Kind::vector:
+    bytes = sizeof(Vector) + 8 * static_cast<const Vector*>(o)->length;
+    break;
   case Kind::string:
-  case Kind::symbol: bytes = sizeof(Text) + static_cast<const Text*>(o)->bytes; break;
+  case Kind::symbol:
+    bytes = sizeof(Text) + static_cast<const Text*>(o)->bytes;
+    break;
   case Kind::closure_block: {
     const auto* b = static_cast<const ClosureBlock*>(o);
     bytes = sizeof(ClosureBlock) + sizeof(Procedure) * b->procedures + 8 * std::size_t{b->captures};
     break;
   }
-  case Kind::frame: bytes = static_cast<const Frame*>(o)->code->frame_bytes(); break;
-  case Kind::pair: bytes = sizeof(Pair); break;
-  case Kind::bundle: bytes = sizeof(Bundle); break;
+  case Kind::frame:
+    bytes = static_cast<const Frame*>(o)->code->frame_bytes();
+    break;
+  case Kind::pair:
+    bytes = sizeof(Pair);
+    break;
+  case Kind::bundle:
+    bytes = sizeof(Bundle);
+    break;
   case Kind::capsule:
-  case Kind::state: bytes = sizeof(NativeObject); break;
-  case Kind::tensor: bytes = sizeof(TensorObject); break;
+  case Kind::state:
+    bytes = sizeof(NativeObject);
+    break;
+  case Kind::tensor:
+    bytes = sizeof(TensorObject);
+    break;
   }
   return (bytes + 15) / 16 * 16;
 }
@@ -222,7 +237,8 @@ inline bool Heap::release_children(Object* o, std::int64_t& left) {
     symbols_.erase(static_cast<Text*>(o)->view());
     charge(scratch, -kSymbolEntry);
     break;
-  case Kind::string: break;
+  case Kind::string:
+    break;
   case Kind::tensor:
     left -= kTensorWeight;
     static_cast<TensorObject*>(o)->tensor.~Tensor();
@@ -257,7 +273,7 @@ inline void Heap::give_back(Object* o, std::int64_t& left) {
 }
 
 void Heap::release_slow(Object* o) {
-  if (o->count != 0) {  // immortal
+  if (o->count != 0) { // immortal
     o->count = kImmortal;
     return;
   }
@@ -317,7 +333,8 @@ Value Heap::cons_slowly(Value car, Value cdr) {
 }
 
 Vector* Heap::make_vector(std::uint64_t length) {
-  if (length > (std::uint64_t{1} << 40)) throw BudgetExceeded(fmt::format("memory: a vector of {} elements is too large", length));
+  if (length > (std::uint64_t{1} << 40))
+    throw BudgetExceeded(fmt::format("memory: a vector of {} elements is too large", length));
   auto* v = static_cast<Vector*>(allocate(sizeof(Vector) + 8 * length, Kind::vector));
   v->length = length;
   return v;
@@ -378,7 +395,8 @@ Value Heap::make_bundle(std::uint64_t tag, Value primal, Value tangent) {
     if (is_bundle(part)) levels = std::max(levels, 1 + as_bundle(part)->levels());
   Owned p(*this, primal), t(*this, tangent);
   if (levels > kMostLevels)
-    throw BudgetExceeded(fmt::format("a number under more than {} levels of forward mode would have too many parts", kMostLevels));
+    throw BudgetExceeded(
+        fmt::format("a number under more than {} levels of forward mode would have too many parts", kMostLevels));
   auto* b = static_cast<Bundle*>(allocate(sizeof(Bundle), Kind::bundle));
   b->flags = static_cast<std::uint8_t>(levels);
   b->tag = tag;

@@ -78,9 +78,9 @@ public:
   }
   static bool unique(const Object* o) { return o->count == 1; }
 
-  // --- releasing that takes long. This is asked after every few thousand objects that were freed. If it says true, those that are still to be
-  // freed are set aside, and so is whatever is released from then on. They stay charged to their accounts, and what they refer to keeps its
-  // references, until release_set_aside() frees them.
+  // --- releasing that takes long. This is asked after every few thousand objects that were freed. If it says true, those that
+  // are still to be freed are set aside, and so is whatever is released from then on. They stay charged to their accounts, and
+  // what they refer to keeps its references, until release_set_aside() frees them.
   std::function<bool()> stops_releasing;
   bool has_set_aside() const { return set_aside_; }
   // Frees the objects that were set aside. False if it was stopped again before all were gone.
@@ -93,7 +93,8 @@ public:
   // Releases a vector that was being filled: it has one reference, and only its first `set` items have values.
   void release_begun(Vector* v, std::uint64_t set);
 
-  // --- allocation; every object starts with count 1 and a fresh serial. Value arguments are taken over, also where there is no memory.
+  // --- allocation; every object starts with count 1 and a fresh serial. Value arguments are taken over, also where there is no
+  // memory.
   Value cons(Value car, Value cdr) {
     Pair* p = quick_pair();
     if (p == nullptr) [[unlikely]]
@@ -102,13 +103,14 @@ public:
     p->cdr = cdr;
     return of_pair(p);
   }
-  Vector* make_vector(std::uint64_t length);                 // items are uninitialised: fill before anything else
+  Vector* make_vector(std::uint64_t length); // items are uninitialised: fill before anything else
   Value make_string(std::string_view utf8);
-  Text* make_text(std::uint64_t bytes);                      // a string whose bytes and length are still to be set
-  Value make_symbol(std::string_view utf8);                  // interned: the same text gives the same object
-  Value make_bundle(std::uint64_t tag, Value primal, Value tangent);  // BudgetExceeded beyond kMostLevels
-  ClosureBlock* make_closure_block(std::uint32_t procedures, std::uint32_t captures);  // entries' offsets are set; code and captures are not
-  NativeObject* make_native(Kind kind, OwnedNative<Native> native);  // capsule or state
+  Text* make_text(std::uint64_t bytes);                              // a string whose bytes and length are still to be set
+  Value make_symbol(std::string_view utf8);                          // interned: the same text gives the same object
+  Value make_bundle(std::uint64_t tag, Value primal, Value tangent); // BudgetExceeded beyond kMostLevels
+  ClosureBlock* make_closure_block(std::uint32_t procedures,
+                                   std::uint32_t captures);         // entries' offsets are set; code and captures are not
+  NativeObject* make_native(Kind kind, OwnedNative<Native> native); // capsule or state
   template <class T, class... Arguments> OwnedNative<T> own(Arguments&&... arguments) {
     return OwnedNative<T>(new T(std::forward<Arguments>(arguments)...), ReleaseNative{this});
   }
@@ -122,8 +124,8 @@ public:
     f->rest_at(code->words());
     return f;
   }
-  // The same in the few instructions that handlers have room for inline: null if there is no free cell, or the budget must be looked at. Of a
-  // frame only header and code are set then, of a pair only the header.
+  // The same in the few instructions that handlers have room for inline: null if there is no free cell, or the budget must be
+  // looked at. Of a frame only header and code are set then, of a pair only the header.
   Frame* quick_frame(const Code* code) {
     auto* f = static_cast<Frame*>(quick_cell(code->frame_class, code->frame_cell));
     if (f == nullptr) [[unlikely]]
@@ -156,9 +158,11 @@ public:
     return 1 | static_cast<std::uint64_t>(kind) << 32 | std::uint64_t{size_class} << 48;
   }
 
-  // Makes a new object in the cell of an old one of the same size, which had one reference and whose children have been moved out.
+  // Makes a new object in the cell of an old one of the same size, which had one reference and whose children have been moved
+  // out.
   void renew(Object* o, std::uint64_t header) { set_header(o, header); }
-  // Gives back the cell of an object with count 1 whose children have been moved out of it (a frame at its return, a pair taken apart).
+  // Gives back the cell of an object with count 1 whose children have been moved out of it (a frame at its return, a pair taken
+  // apart).
   void discard(Object* o) { give_back(o); }
   // Frees an immortal object when its machine ends, if it is large: cells go with their slabs.
   void end_immortal(Object* o);
@@ -180,29 +184,30 @@ public:
       release_all_set_aside();
     return budget_ == 0 ? INT64_MAX : std::max<std::int64_t>(0, budget_ - live_bytes());
   }
-  // Throws BudgetExceeded for a request that goes to no account. `what` says what it was for; the message has it behind the number of bytes.
+  // Throws BudgetExceeded for a request that goes to no account. `what` says what it was for; the message has it behind the
+  // number of bytes.
   [[noreturn]] void over_budget(std::int64_t request, std::string_view what);
   // Charge memory that is held outside the slabs (tape chunks, executor state). Negative gives back.
   // `beside`: so many more are held with them that no account but the whole names.
   void charge(Account& account, std::int64_t bytes, std::int64_t beside = 0);
 
-  std::uint64_t next_serial = 1;  // part of the machine state
-  Account tape, capsules, tensors;  // tensors: their elements, on all devices
-  Account scratch;                  // memory beside the heap that an instruction, a reader or the table of symbols takes
-  std::int64_t scratch_peak = 0;    // what kernels took while they ran, at most; it is lent, not charged
+  std::uint64_t next_serial = 1;   // part of the machine state
+  Account tape, capsules, tensors; // tensors: their elements, on all devices
+  Account scratch;                 // memory beside the heap that an instruction, a reader or the table of symbols takes
+  std::int64_t scratch_peak = 0;   // what kernels took while they ran, at most; it is lent, not charged
   static constexpr std::size_t kPieceBytes = 32 * 1024 + 64;
-  BlockPool pieces;  // of tapes, so that all tapes of a machine share what is free
+  BlockPool pieces; // of tapes, so that all tapes of a machine share what is free
   std::int64_t capsule_count = 0, capsule_count_peak = 0;
-  // Makes an object, of which the caller has the only reference, part of the program's text: it never dies, is not counted among live objects,
-  // and its serial is 0, so that it is a constant to every tape.
+  // Makes an object, of which the caller has the only reference, part of the program's text: it never dies, is not counted among
+  // live objects, and its serial is 0, so that it is a constant to every tape.
   void make_immortal(Object* o);
   std::int64_t heap_live() const { return live_bytes() - tape.live - capsules.live - tensors.live - scratch.live; }
   std::int64_t heap_peak() const { return heap_peak_; }
   std::int64_t live_bytes() const { return watermark_ - headroom_; }
-  std::int64_t live_objects() const { return live_objects_; }  // without immortal ones; counted in debug builds
+  std::int64_t live_objects() const { return live_objects_; } // without immortal ones; counted in debug builds
 #ifndef NDEBUG
-  // For tests: the n-th request from now on, of whatever size, is refused as if the budget had no room for it; 0: none is. Returns how many there
-  // were since the last call of this.
+  // For tests: the n-th request from now on, of whatever size, is refused as if the budget had no room for it; 0: none is.
+  // Returns how many there were since the last call of this.
   std::uint64_t refuse_request(std::uint64_t n) {
     refused_ = n;
     refusing_ = false;
@@ -214,7 +219,7 @@ public:
     std::size_t size_class = (bytes + 15) / 16;
     return size_class > kClasses ? allocate_large(bytes, kind) : allocate_class(static_cast<std::uint16_t>(size_class), kind);
   }
-  static constexpr std::uint16_t kClasses = 64;  // size classes 1..64: up to 1024 bytes
+  static constexpr std::uint16_t kClasses = 64; // size classes 1..64: up to 1024 bytes
 
 private:
   struct Free {
@@ -228,7 +233,7 @@ private:
 #ifndef NDEBUG
     if (refuses()) return nullptr;
 #endif
-    Free* cell = free_[size_class];  // class 0 never has one
+    Free* cell = free_[size_class]; // class 0 never has one
     if (cell == nullptr) [[unlikely]]
       return nullptr;
     std::int64_t headroom = headroom_ - size;
@@ -245,9 +250,9 @@ private:
   Object* allocate_class(std::uint16_t size_class, Kind kind) {
     Object* o = quick_cell(size_class, std::int64_t{size_class} * 16);
     while (o == nullptr) [[unlikely]] {
-      refill(size_class);
-      o = quick_cell(size_class, std::int64_t{size_class} * 16);
-    }
+        refill(size_class);
+        o = quick_cell(size_class, std::int64_t{size_class} * 16);
+      }
     set_header(o, header(kind, size_class));
     return o;
   }
@@ -263,7 +268,7 @@ private:
     if (refusing_ || ++requests_ == refused_) refusing_ = true;
     return refusing_;
   }
-  void look();  // throws if the last request is refused
+  void look(); // throws if the last request is refused
 #endif
   [[noreturn]] void refuse(std::int64_t request, std::string_view what, std::int64_t heap) const;
   void release_slow(Object* o);
@@ -286,8 +291,8 @@ private:
   }
   static std::size_t size_of(const Object* o);
 
-  // Bytes that may be taken before budget and peaks are looked at again: so an allocation changes one number. All live bytes together are
-  // watermark_ - headroom_.
+  // Bytes that may be taken before budget and peaks are looked at again: so an allocation changes one number. All live bytes
+  // together are watermark_ - headroom_.
   std::int64_t headroom_ = 0;
   std::int64_t watermark_ = 0;
   Free* free_[kClasses + 1] = {};
@@ -298,12 +303,12 @@ private:
   std::uint64_t requests_ = 0, refused_ = 0;
   bool refusing_ = false;
 #endif
-  Object* pending_ = nullptr;  // objects without references that are still to be freed, linked through their serials
-  bool draining_ = false;      // a loop is freeing them: what is released meanwhile is put on that list
-  bool set_aside_ = false;     // the list is not empty and no loop is at work on it, because it was stopped
+  Object* pending_ = nullptr; // objects without references that are still to be freed, linked through their serials
+  bool draining_ = false;     // a loop is freeing them: what is released meanwhile is put on that list
+  bool set_aside_ = false;    // the list is not empty and no loop is at work on it, because it was stopped
   static constexpr std::size_t kSlabBytes = 64 * 1024;
   MemorySource source_;
-  BlockPool slabs_;  // given back all at once
+  BlockPool slabs_; // given back all at once
   std::unordered_map<std::string_view, Text*> symbols_;
 };
 

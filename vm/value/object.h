@@ -15,11 +15,11 @@ namespace cairn::value {
 enum class Kind : std::uint8_t { pair, vector, closure_block, string, symbol, bundle, capsule, state, frame, tensor };
 
 struct Object {
-  std::uint32_t count;       // references; kImmortal and above never die
+  std::uint32_t count; // references; kImmortal and above never die
   Kind kind;
   std::uint8_t flags;
-  std::uint16_t size_class;  // in units of 16 bytes; kLarge: allocated by itself
-  std::uint64_t serial;      // allocation serial: part of the machine state, equal in every replay (docs/design.md 5.2)
+  std::uint16_t size_class; // in units of 16 bytes; kLarge: allocated by itself
+  std::uint64_t serial;     // allocation serial: part of the machine state, equal in every replay (docs/design.md 5.2)
 };
 static_assert(sizeof(Object) == 16);
 
@@ -50,26 +50,27 @@ struct Text : Object {
 struct Bundle : Object {
   std::uint64_t tag;
   Value primal, tangent;
-  std::uint32_t levels() const { return flags; }  // of bundles in each other, this one counted
+  std::uint32_t levels() const { return flags; } // of bundles in each other, this one counted
 };
 // A number of n levels may have 2^n parts, which one instruction computes with.
 inline constexpr std::uint32_t kMostLevels = 16;
 
 // A function ready to run: its words stand right behind this, so that a procedure leads to them without a detour.
 struct alignas(64) Code {
-  std::uint64_t frame_header = 0;       // the first eight bytes of a new frame
-  std::int64_t frame_cell = 0;          // bytes of its cell
-  std::uint16_t frame_class = 0;        // its size class; 0: large
-  std::uint16_t exactly = 0;            // number of arguments it takes; kVariable with a rest list
+  std::uint64_t frame_header = 0; // the first eight bytes of a new frame
+  std::int64_t frame_cell = 0;    // bytes of its cell
+  std::uint16_t frame_class = 0;  // its size class; 0: large
+  std::uint16_t exactly = 0;      // number of arguments it takes; kVariable with a rest list
   std::uint16_t parameters = 0;
-  std::uint16_t entry_slots = 0;        // parameters, rest list, closure
+  std::uint16_t entry_slots = 0; // parameters, rest list, closure
   std::uint16_t slots = 0;
   bool rest = false;
   bool needs_closure = false;
   std::uint32_t mask_words = 1;
-  const std::uint64_t* live = nullptr;  // registers that hold an owned value before a word: live[pc * mask_words + i], from the verifier
-  const void* module = nullptr;         // machine::LoadedModule; null for run operators
-  std::uint32_t index = 0;              // in its module; run operators: their number
+  const std::uint64_t* live =
+      nullptr;                  // registers that hold an owned value before a word: live[pc * mask_words + i], from the verifier
+  const void* module = nullptr; // machine::LoadedModule; null for run operators
+  std::uint32_t index = 0;      // in its module; run operators: their number
 
   static constexpr std::uint16_t kVariable = 0xFFFF;
   const bytecode::Word* words() const { return reinterpret_cast<const bytecode::Word*>(this + 1); }
@@ -88,7 +89,7 @@ OwnedCode make_code(const Code& shape, std::span<const bytecode::Word> words);
 // of a recursive binding refer to each other without a cycle of counts.
 struct Procedure {
   const Code* code;
-  std::uint64_t offset;  // bytes from the block to this
+  std::uint64_t offset; // bytes from the block to this
 };
 
 // [ClosureBlock][Procedure x procedures][Value x captures]
@@ -109,7 +110,7 @@ inline ClosureBlock* closure_block_of(const Procedure* p) {
 struct Frame : Object {
   const Code* code;
   Frame* parent;
-  std::uint64_t rest;  // low 48 bits: address of the next instruction; above: register that the awaited value goes to
+  std::uint64_t rest; // low 48 bits: address of the next instruction; above: register that the awaited value goes to
 
   Value* slots() { return reinterpret_cast<Value*>(this + 1); }
   const Value* slots() const { return reinterpret_cast<const Value*>(this + 1); }
@@ -138,7 +139,9 @@ template <class F> void for_each_live(const Frame* frame, F&& f) {
     }
 }
 
-inline Object* object_of(Value v) { return v.is_procedure() ? closure_block_of(v.procedure()) : v.other(); }  // any is_object() value
+inline Object* object_of(Value v) {
+  return v.is_procedure() ? closure_block_of(v.procedure()) : v.other();
+} // any is_object() value
 inline bool is_kind(Value v, Kind k) { return v.is_other() && v.other()->kind == k; }
 inline bool is_string(Value v) { return is_kind(v, Kind::string); }
 inline bool is_symbol(Value v) { return is_kind(v, Kind::symbol); }

@@ -1,5 +1,5 @@
-// Types that own references to the heap: their destructors release what was not taken out. Code that owns references while something may throw
-// keeps them in one of these.
+// Types that own references to the heap: their destructors release what was not taken out. Code that owns references while
+// something may throw keeps them in one of these.
 #pragma once
 
 #include "vm/value/heap.h"
@@ -26,7 +26,8 @@ struct Owned {
   }
 };
 
-// An object that is not yet, or no longer, a value: a frame, a state. Every slot of it must have a value before anything can throw.
+// An object that is not yet, or no longer, a value: a frame, a state. Every slot of it must have a value before anything can
+// throw.
 template <class T> class Held {
 public:
   Held(Heap& heap, T* object) : heap_(&heap), object_(object) {}

@@ -1,5 +1,5 @@
-// A tensor as an object of the heap. Its elements are elsewhere, on a device; several objects may share them. To derivatives an object is
-// one place, however many slots refer to it (docs/design.md 5.1), so its serial is its name on a tape.
+// A tensor as an object of the heap. Its elements are elsewhere, on a device; several objects may share them. To derivatives an
+// object is one place, however many slots refer to it (docs/design.md 5.1), so its serial is its name on a tape.
 #pragma once
 
 #include "ops/tensor.h"

@@ -52,12 +52,12 @@ struct Value {
   Pair* pair() const { return reinterpret_cast<Pair*>(payload()); }
   Procedure* procedure() const { return reinterpret_cast<Procedure*>(payload()); }
   Object* other() const { return reinterpret_cast<Object*>(payload()); }
-  constexpr bool operator==(const Value&) const = default;  // identity of bits
+  constexpr bool operator==(const Value&) const = default; // identity of bits
 };
 
 inline constexpr Value kFalse{kImmediateTag << kTagShift | 0}, kTrue{kImmediateTag << kTagShift | 1},
     kNull{kImmediateTag << kTagShift | 2}, kUnspecified{kImmediateTag << kTagShift | 3},
-    kUndefined{kImmediateTag << kTagShift | 4};  // a global whose definition has not run; never seen by programs
+    kUndefined{kImmediateTag << kTagShift | 4}; // a global whose definition has not run; never seen by programs
 inline constexpr std::uint64_t kCharacterBit = std::uint64_t{1} << 32;
 
 constexpr Value boolean(bool b) { return b ? kTrue : kFalse; }
@@ -65,10 +65,14 @@ constexpr Value character(std::uint32_t code_point) { return {kImmediateTag << k
 constexpr bool is_character(Value v) { return v.tag() == kImmediateTag && (v.bits & kCharacterBit) != 0; }
 constexpr std::uint32_t code_point(Value v) { return static_cast<std::uint32_t>(v.bits); }
 constexpr bool is_boolean(Value v) { return v == kFalse || v == kTrue; }
-constexpr Value integer_unchecked(std::int64_t i) { return {kIntegerTag << kTagShift | (static_cast<std::uint64_t>(i) & kPayloadMask)}; }
+constexpr Value integer_unchecked(std::int64_t i) {
+  return {kIntegerTag << kTagShift | (static_cast<std::uint64_t>(i) & kPayloadMask)};
+}
 inline Value flonum_unchecked(double d) { return {std::bit_cast<std::uint64_t>(d)}; }
 // Any double; NaNs are made canonical. Arithmetic on canonical operands only makes canonical NaNs, so it may skip this.
-inline Value flonum(double d) { return d == d ? flonum_unchecked(d) : flonum_unchecked(std::numeric_limits<double>::quiet_NaN()); }
+inline Value flonum(double d) {
+  return d == d ? flonum_unchecked(d) : flonum_unchecked(std::numeric_limits<double>::quiet_NaN());
+}
 // The exact integer where it fits, else the flonum nearest to it.
 inline Value integer(std::int64_t i) { return fits_integer(i) ? integer_unchecked(i) : flonum(static_cast<double>(i)); }
 constexpr Value taped(std::uint16_t tape, std::uint32_t node) {

@@ -1,7 +1,7 @@
 // The CPU device: a launch is done when it returns, in the calling thread, which large kernels share with the device's workers.
 // So there is nothing to wait for and nothing to order.
-#include "ops/cpu/device/arena.h"
 #include "ops/cpu/device/device.h"
+#include "ops/cpu/device/arena.h"
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/workers.h"
 #include "ops/operator.h"

@@ -1,5 +1,6 @@
-// How a long loop of a kernel asks now and then whether it was cancelled. The loop says how many elements it has done, and after each stretch of
-// about 100 microseconds of that work the meter is polled: so the time between two polls is bounded, whatever the sizes are.
+// How a long loop of a kernel asks now and then whether it was cancelled. The loop says how many elements it has done, and after
+// each stretch of about 100 microseconds of that work the meter is polled: so the time between two polls is bounded, whatever the
+// sizes are.
 #pragma once
 
 #include "ops/meter.h"

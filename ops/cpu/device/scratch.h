@@ -1,6 +1,6 @@
-// Memory for the time of one kernel, taken through the meter of the machine that the thread works for: what a program's sizes make large is
-// refused where its budget has no room. Small pieces are not worth counting. Scratch is kept by the thread for its next kernel, up to a
-// constant: fresh memory costs more than most kernels.
+// Memory for the time of one kernel, taken through the meter of the machine that the thread works for: what a program's sizes
+// make large is refused where its budget has no room. Small pieces are not worth counting. Scratch is kept by the thread for its
+// next kernel, up to a constant: fresh memory costs more than most kernels.
 #pragma once
 
 #include "ops/cpu/device/pace.h"
@@ -134,7 +134,10 @@ template <class T> Array<T> filled(std::int64_t n, T value) {
     in_stretches(n, [&](std::int64_t begin, std::int64_t end) { std::fill(all.begin() + begin, all.begin() + end, value); });
   } else {
     all.reserve(static_cast<std::size_t>(n));
-    in_stretches(n, [&](std::int64_t begin, std::int64_t end) { all.resize(static_cast<std::size_t>(end), value); (void)begin; });
+    in_stretches(n, [&](std::int64_t begin, std::int64_t end) {
+      all.resize(static_cast<std::size_t>(end), value);
+      (void)begin;
+    });
   }
   return all;
 }

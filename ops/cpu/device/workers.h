@@ -29,9 +29,9 @@ public:
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Calls `piece` for all of [0, count) in pieces of `grain`, on all threads and the caller's, which share its meter: between pieces
-  // they ask it. What a piece throws, that there is no memory or that it was cancelled, is thrown again when all have ended; pieces that
-  // had not begun are left out.
+  // Calls `piece` for all of [0, count) in pieces of `grain`, on all threads and the caller's, which share its meter: between
+  // pieces they ask it. What a piece throws, that there is no memory or that it was cancelled, is thrown again when all have
+  // ended; pieces that had not begun are left out.
   void run(std::int64_t count, std::int64_t grain, Piece piece, void* data);
   unsigned threads() const { return threads_; }
 

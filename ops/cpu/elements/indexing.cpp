@@ -1,10 +1,10 @@
-// See indexing.h. What is added up is added in the order of the indices, in double, by the thread that has the position it goes to: sums do
-// not depend on how many threads there are.
+// See indexing.h. What is added up is added in the order of the indices, in double, by the thread that has the position it goes
+// to: sums do not depend on how many threads there are.
 #include "ops/cpu/elements/indexing.h"
 
+#include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/copy.h"
 #include "ops/cpu/loops/groups.h"
-#include "ops/cpu/device/workers.h"
 
 #include <cstring>
 
@@ -98,7 +98,8 @@ View beside(View v, const Shape& indices, unsigned line) {
   return v;
 }
 
-// line(i, each) for all lines of indices along the axis, where each(f) calls f(first, indices, how many) for the indices of the line, by blocks.
+// line(i, each) for all lines of indices along the axis, where each(f) calls f(first, indices, how many) for the indices of the
+// line, by blocks.
 template <class F> void each_line(const View& indices, unsigned axis, F&& line) {
   const Groups from(indices, axis);
   parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {

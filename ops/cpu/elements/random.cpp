@@ -1,9 +1,9 @@
-// See random.h. Results of new tensors are row-major, so an element's position is its index. Blocks of counters are drawn at a time,
-// in loops that become vectors.
+// See random.h. Results of new tensors are row-major, so an element's position is its index. Blocks of counters are drawn at a
+// time, in loops that become vectors.
 #include "ops/cpu/elements/random.h"
 
-#include "ops/cpu/loops/isa.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/isa.h"
 #include "ops/random.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // many are below each of them.
 #pragma once
 
-#include "ops/cpu/loops/isa.h"
 #include "ops/cpu/device/pace.h"
+#include "ops/cpu/loops/isa.h"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // See running_sum.h. Lines that go across memory are taken beside each other: whole rows of elements are added to a row of sums.
 #include "ops/cpu/lines/running_sum.h"
 
-#include "ops/cpu/loops/isa.h"
 #include "ops/cpu/device/pace.h"
-#include "ops/cpu/loops/panels.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/isa.h"
+#include "ops/cpu/loops/panels.h"
 
 #include <algorithm>
 #include <bit>

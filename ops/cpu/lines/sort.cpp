@@ -2,11 +2,11 @@
 // neighbours.
 #include "ops/cpu/lines/sort.h"
 
-#include "ops/cpu/lines/keys.h"
-#include "ops/cpu/loops/panels.h"
-#include "ops/cpu/lines/radix.h"
 #include "ops/cpu/device/scratch.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/lines/keys.h"
+#include "ops/cpu/lines/radix.h"
+#include "ops/cpu/loops/panels.h"
 
 #include <new>
 
@@ -268,9 +268,7 @@ void sort(int axis, const View& values, const View& x) {
 void argsort(int axis, const View& indices, const View& x) {
   Job job(axis, indices, x);
   with_indices(job, x.dtype, KeyOrder::ascending, job.size(), [&](const auto& found) {
-    job.each([&](char* memory, const char* line, char* out, char*) {
-      put_indices(out, found.of(line, memory), job.size());
-    });
+    job.each([&](char* memory, const char* line, char* out, char*) { put_indices(out, found.of(line, memory), job.size()); });
   });
 }
 

@@ -1,9 +1,9 @@
 // See copy.h. Between layouts that are transposed to each other, tiles are moved that fit into the nearest cache.
 #include "ops/cpu/loops/copy.h"
 
-#include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/elementwise.h"
 
 #include <algorithm>
 #include <array>

@@ -193,7 +193,8 @@ struct Traversal {
 // Elements [begin, end) of units, where a unit is a row (along the last axis) or a piece of a long one.
 class Stretch {
 public:
-  Stretch(const Traversal& traversal, std::int64_t pieces) : traversal_(traversal), pieces_(pieces), inner_(traversal.sizes[traversal.rank - 1]) {
+  Stretch(const Traversal& traversal, std::int64_t pieces)
+      : traversal_(traversal), pieces_(pieces), inner_(traversal.sizes[traversal.rank - 1]) {
     const std::int64_t n = std::min(inner_, traversal.block);
     for (unsigned k = 0; k < traversal.inputs; ++k) {
       const StagedOperand& o = traversal.operands[k];
@@ -391,7 +392,8 @@ void elementwise(const KernelCall& call, Compute compute, Loop loop, const Detai
     StagedOperand& in = traversal.operands[k];
     const DType type = call.inputs[k].dtype;
     bool everywhere_same = true;
-    for (std::size_t i = 0; i < traversal.rank; ++i) everywhere_same = everywhere_same && (in.strides[i] == 0 || traversal.sizes[i] == 1);
+    for (std::size_t i = 0; i < traversal.rank; ++i)
+      everywhere_same = everywhere_same && (in.strides[i] == 0 || traversal.sizes[i] == 1);
     in.constant = in.constant || everywhere_same;
     if (in.constant) in.strides.fill(0);
     in.direct = !in.constant && in.strides[innermost] == 1 && is_computed_in(compute, type) && !(details.condition && k == 0);

@@ -1,10 +1,10 @@
-// The elements of a tensor in groups: those that differ in their indices along some axes alone, in row-major order. A group is what a kernel
-// reduces to one number, sorts, or picks from; most often it is a line along one axis. Elements are staged in the type computed in, so a
-// kernel is written once for all types and layouts.
+// The elements of a tensor in groups: those that differ in their indices along some axes alone, in row-major order. A group is
+// what a kernel reduces to one number, sorts, or picks from; most often it is a line along one axis. Elements are staged in the
+// type computed in, so a kernel is written once for all types and layouts.
 #pragma once
 
-#include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/device/scratch.h"
+#include "ops/cpu/loops/elementwise.h"
 
 #include <algorithm>
 #include <array>
@@ -108,7 +108,8 @@ template <class F> void by_type(DType type, F&& f) {
 // The mask for one axis; negative ones count from the end.
 inline unsigned line_along(std::int64_t axis, int rank) { return 1u << (axis < 0 ? axis + rank : axis); }
 
-// f(position, integer) for the integers of a tensor, or a number of the program, in row-major order: those at positions [begin, end).
+// f(position, integer) for the integers of a tensor, or a number of the program, in row-major order: those at positions [begin,
+// end).
 template <class F> void each_integer(const View& v, std::int64_t begin, std::int64_t end, F&& f) {
   if (v.weak) return f(std::int64_t{0}, converted<std::int64_t>(v.number));
   const Groups all(v, (1u << v.shape.rank()) - 1);

@@ -2,8 +2,8 @@
 // processors.
 #pragma once
 
-#include "ops/cpu/loops/isa.h"
 #include "ops/cpu/device/pace.h"
+#include "ops/cpu/loops/isa.h"
 
 namespace cairn::ops::cpu {
 

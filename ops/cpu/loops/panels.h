@@ -1,5 +1,5 @@
-// Panels: lines along one axis that lie beside each other in memory, taken together by kernels. So kernels work on whole vectors and use
-// whole cache lines, also if the elements of one line are far from each other.
+// Panels: lines along one axis that lie beside each other in memory, taken together by kernels. So kernels work on whole vectors
+// and use whole cache lines, also if the elements of one line are far from each other.
 #pragma once
 
 #include "ops/cpu/loops/elementwise.h"

@@ -1,8 +1,8 @@
 // Derivatives of determinants along directions, by elimination of matrices of jets: right for singular matrices too, where
 // formulas by the inverse divide by 0.
-#include "ops/jets.h"
 #include "ops/cpu/matrices/linear_algebra.h"
 #include "ops/cpu/matrices/matrices.h"
+#include "ops/jets.h"
 
 #include <cmath>
 #include <limits>

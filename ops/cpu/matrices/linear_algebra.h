@@ -1,4 +1,5 @@
-// Small dense matrices on the CPU: factors, solutions, determinants. Leading axes are those of stacks; everything is computed in double.
+// Small dense matrices on the CPU: factors, solutions, determinants. Leading axes are those of stacks; everything is computed in
+// double.
 #pragma once
 
 #include "ops/operator.h"

@@ -2,12 +2,12 @@
 // packed panels, each by one thread with its sums in one order.
 #include "ops/cpu/matrices/matmul.h"
 
+#include "ops/cpu/device/pace.h"
+#include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/matrices/gemm_loops.h"
-#include "ops/cpu/device/pace.h"
 #include "ops/cpu/matrices/product_library.h"
 #include "ops/cpu/matrices/vector_loops.h"
-#include "ops/cpu/device/workers.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -121,7 +121,8 @@ template <class T> void times_vector(Compute compute, const Matrix& y, const Mat
                        if (direct) {
                          const bool rows = matrix.column == 1;
                          const auto loop = rows ? vector_loops<T>().rows : vector_loops<T>().columns;
-                         loop(reinterpret_cast<const T*>(matrix.from(i, p).data), rows ? matrix.row : matrix.column, n, depth, v, sums);
+                         loop(reinterpret_cast<const T*>(matrix.from(i, p).data), rows ? matrix.row : matrix.column, n, depth, v,
+                              sums);
                          continue;
                        }
                      }
@@ -145,12 +146,13 @@ template <class T> void times_vector(Compute compute, const Matrix& y, const Mat
 // c = a b where both are vectors. False: their elements are not as the loop wants them.
 template <class T> bool multiplied_outer(const Matrix& c, const Matrix& a, const Matrix& b) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (a.columns != 1 || !is_direct<T>(c) || c.column != 1 || a.dtype != c.dtype || b.dtype != c.dtype || b.column != 1) return false;
+    if (a.columns != 1 || !is_direct<T>(c) || c.column != 1 || a.dtype != c.dtype || b.dtype != c.dtype || b.column != 1)
+      return false;
     parallel_for(c.rows, std::max<std::int64_t>(1, kElementsInline / c.columns), [&](std::int64_t begin, std::int64_t end) {
       in_stretches(c.columns, [&](std::int64_t first, std::int64_t last) {
         vector_loops<T>().outer(reinterpret_cast<const T*>(a.from(begin, 0).data), a.row,
-                                reinterpret_cast<const T*>(b.from(0, first).data), reinterpret_cast<T*>(c.from(begin, first).data),
-                                c.row, end - begin, last - first);
+                                reinterpret_cast<const T*>(b.from(0, first).data),
+                                reinterpret_cast<T*>(c.from(begin, first).data), c.row, end - begin, last - first);
       });
     });
     return true;

@@ -1,8 +1,8 @@
 // Stacks of small dense matrices, which are shared out among threads.
 #pragma once
 
-#include "ops/cpu/loops/groups.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/groups.h"
 
 namespace cairn::ops::cpu {
 

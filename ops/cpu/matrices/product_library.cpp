@@ -3,10 +3,10 @@
 // are the same ones in any case.
 #include "ops/cpu/matrices/product_library.h"
 
-#include "ops/cpu/loops/elementwise.h"
-#include "ops/cpu/matrices/math_library.h"
 #include "ops/cpu/device/scratch.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/elementwise.h"
+#include "ops/cpu/matrices/math_library.h"
 
 #include <algorithm>
 #include <atomic>
@@ -51,8 +51,9 @@ struct Cut {
 };
 Cut cut_of(int type) { return type == CAIRN_MATH_F64 ? Cut{0x1p30, 128, 0x1p28} : Cut{0x1p31, 256, 0x1p30}; }
 constexpr double kMostInCall = 3 * 0x1p30;
-// An element of the result costs as much as so many multiplications, as memory that nobody has used yet. Products less deep than that are cut into
-// rows that lie behind each other, down to so many: the system gives memory by pages of megabytes, and parts of rows would ask for all of them.
+// An element of the result costs as much as so many multiplications, as memory that nobody has used yet. Products less deep than
+// that are cut into rows that lie behind each other, down to so many: the system gives memory by pages of megabytes, and parts of
+// rows would ask for all of them.
 constexpr std::int64_t kProductsInResult = 768, kLeastRows = 8;
 constexpr std::int64_t kLeastCut = 256;
 // A multiple of what the libraries take of the depth at once, which is 96 to 384 by the processor: if the rest is as long at
@@ -178,7 +179,8 @@ private:
 
 bool called(const cairn_math& library, const cairn_math_gemm& call) {
   const bool thin = call.k < kProductsInResult && call.m >= 2 * kLeastRows, by_rows = thin || call.m >= call.n;
-  const std::int64_t side = by_rows ? call.m : call.n, whole = thin ? kLeastRows : 64, half = (side / 2 + whole - 1) / whole * whole;
+  const std::int64_t side = by_rows ? call.m : call.n, whole = thin ? kLeastRows : 64,
+                     half = (side / 2 + whole - 1) / whole * whole;
   const Cut cut = cut_of(call.type);
   const bool by_depth = call.type != CAIRN_MATH_BF16;
   const bool small = products_in(call.m, thin ? call.ldc : call.n, std::max(call.k, kProductsInResult)) <= cut.whole &&

@@ -24,11 +24,11 @@ template <class T> struct Bodies {
       *reinterpret_cast<V*>(sums + i) = left;
       *reinterpret_cast<V*>(sums + i + lanes) = right;
     }
-    for (std::int64_t p = 0; p < depth; ++p)
-      CAIRN_EACH
-      for (std::int64_t k = i; k < n; ++k) sums[k] = sums[k] + m[p * stride + k] * v[p];
+    for (std::int64_t p = 0; p < depth; ++p) CAIRN_EACH
+    for (std::int64_t k = i; k < n; ++k) sums[k] = sums[k] + m[p * stride + k] * v[p];
   }
-  CAIRN_INLINE static void outer(const T* a, std::int64_t step, const T* b, T* c, std::int64_t stride, std::int64_t m, std::int64_t n) {
+  CAIRN_INLINE static void outer(const T* a, std::int64_t step, const T* b, T* c, std::int64_t stride, std::int64_t m,
+                                 std::int64_t n) {
     for (std::int64_t i = 0; i < m; ++i) {
       const T left = a[i * step];
       CAIRN_EACH
@@ -45,7 +45,8 @@ template <class T> struct Bodies {
     target static void columns(const T* m, std::int64_t stride, std::int64_t n, std::int64_t depth, const T* v, T* sums) {       \
       Bodies<T>::columns(m, stride, n, depth, v, sums);                                                                          \
     }                                                                                                                            \
-    target static void outer(const T* a, std::int64_t step, const T* b, T* c, std::int64_t stride, std::int64_t m, std::int64_t n) { \
+    target static void outer(const T* a, std::int64_t step, const T* b, T* c, std::int64_t stride, std::int64_t m,               \
+                             std::int64_t n) {                                                                                   \
       Bodies<T>::outer(a, step, b, c, stride, m, n);                                                                             \
     }                                                                                                                            \
     static constexpr VectorLoops<T> loops{rows, columns, outer};                                                                 \
@@ -58,7 +59,9 @@ CAIRN_GENERATION(Avx512, CAIRN_AVX512)
 } // namespace
 
 template <class T> const VectorLoops<T>& vector_loops() {
-  static const VectorLoops<T>& chosen = isa() == Isa::avx512 ? Avx512<T>::loops : isa() == Isa::avx2 ? Avx2<T>::loops : Base<T>::loops;
+  static const VectorLoops<T>& chosen = isa() == Isa::avx512 ? Avx512<T>::loops
+                                        : isa() == Isa::avx2 ? Avx2<T>::loops
+                                                             : Base<T>::loops;
   return chosen;
 }
 template const VectorLoops<float>& vector_loops();

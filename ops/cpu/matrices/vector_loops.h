@@ -1,5 +1,5 @@
-// Products in which one side is a vector, compiled for several generations of processors. Every sum has one order, whatever the generation:
-// those of `dot` (gemm_loops.h) along rows, one term after the other along columns.
+// Products in which one side is a vector, compiled for several generations of processors. Every sum has one order, whatever the
+// generation: those of `dot` (gemm_loops.h) along rows, one term after the other along columns.
 #pragma once
 
 #include <cstdint>

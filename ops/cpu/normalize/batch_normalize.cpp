@@ -3,9 +3,9 @@
 // few, their rows are cut into pieces, as many as the shape says, whose sums are added in order.
 #include "ops/cpu/normalize/batch_normalize.h"
 
-#include "ops/cpu/loops/isa.h"
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/isa.h"
 #include "ops/windows.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 256; // channels
 constexpr std::int64_t kPieces = 16;
-constexpr std::int64_t kPerRow = 16; // elements that a row takes as long as, however short it is
+constexpr std::int64_t kPerRow = 16;           // elements that a row takes as long as, however short it is
 constexpr std::int64_t kLeastPiece = 16 << 10; // elements
 
 template <class T> constexpr Compute kCompute = std::is_same_v<T, float> ? Compute::f32 : Compute::f64;

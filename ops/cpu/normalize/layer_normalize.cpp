@@ -3,11 +3,11 @@
 // which the shape says how many.
 #include "ops/cpu/normalize/layer_normalize.h"
 
+#include "ops/cpu/device/scratch.h"
+#include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/copy.h"
 #include "ops/cpu/loops/groups.h"
 #include "ops/cpu/loops/lanes.h"
-#include "ops/cpu/device/scratch.h"
-#include "ops/cpu/device/workers.h"
 
 #include <algorithm>
 #include <cmath>

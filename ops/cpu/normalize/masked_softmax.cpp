@@ -1,8 +1,8 @@
 // See softmax.h: softmax of scaled and masked scores. A row is staged in float or double; sums are taken by lanes.
+#include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/groups.h"
 #include "ops/cpu/loops/lanes.h"
 #include "ops/cpu/normalize/softmax.h"
-#include "ops/cpu/device/workers.h"
 
 #include <algorithm>
 #include <array>

@@ -3,9 +3,9 @@
 // rather than keep them.
 #include "ops/cpu/normalize/normalize.h"
 
-#include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/elementwise.h"
 
 #include <algorithm>
 #include <array>
@@ -114,7 +114,8 @@ public:
       }
     }
   }
-  template <class T> void get(const StridedOperand& o, const std::array<std::int64_t, kMost>& position, std::int64_t n, T* to) const {
+  template <class T>
+  void get(const StridedOperand& o, const std::array<std::int64_t, kMost>& position, std::int64_t n, T* to) const {
     load(kCompute<T>, to, o.dtype, at(o, position), stride(o, run_), n);
   }
   template <class T>

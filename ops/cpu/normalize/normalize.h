@@ -7,9 +7,9 @@ namespace cairn::ops::cpu {
 
 struct Normalization {
   enum class Kind { batch, groups, last } kind = Kind::last;
-  std::int64_t groups = 1;   // of channels
-  int last = 1;              // how many axes at the end
-  bool centred = true;       // the mean is taken away
+  std::int64_t groups = 1; // of channels
+  int last = 1;            // how many axes at the end
+  bool centred = true;     // the mean is taken away
   double epsilon = 1e-5;
 };
 

@@ -2,9 +2,9 @@
 // so a row may be of any length. Lines across memory: softmax_columns.cpp.
 #include "ops/cpu/normalize/softmax.h"
 
-#include "ops/cpu/loops/lanes.h"
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/lanes.h"
 
 #include <algorithm>
 #include <cmath>

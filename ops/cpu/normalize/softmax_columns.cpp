@@ -1,11 +1,11 @@
 // See softmax.h: softmax of lines that go across memory, in panels of lines beside each other, so that vectors hold an element of
 // each of many lines. Panels are staged in float or double, and kept if they fit into the caches; a longer one comes block by
 // block, for each step anew.
+#include "ops/cpu/device/scratch.h"
+#include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/isa.h"
 #include "ops/cpu/loops/panels.h"
-#include "ops/cpu/device/scratch.h"
 #include "ops/cpu/normalize/softmax.h"
-#include "ops/cpu/device/workers.h"
 
 #include <algorithm>
 #include <atomic>

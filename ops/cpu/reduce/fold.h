@@ -6,7 +6,8 @@
 //   block(Total&, const Element* x, n, parameter): adds n > 0 elements beside each other, at most kFoldBlock
 //   Field, kFields, start(Field*, x, parameter), step(Field*, x, row, parameter): of one column, up to kFoldRows rows
 //   total(const Field*, rows): of such a column
-//   result(const Total&, elements of the group, parameter); and, if there is a faster one of several, results(const Total*, count, Result*)
+//   result(const Total&, elements of the group, parameter); and, if there is a faster one of several, results(const Total*,
+//   count, Result*)
 // where block, start and step are always inlined: the loops around them are compiled for several generations of processors.
 //
 // If the closest axis goes, groups are folded block by block; if it stays, whole rows are folded into a stretch of columns.
@@ -14,11 +15,11 @@
 // results are the same for any number of threads.
 #pragma once
 
-#include "ops/cpu/reduce/fold_axes.h"
-#include "ops/cpu/loops/groups.h"
-#include "ops/cpu/loops/isa.h"
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/groups.h"
+#include "ops/cpu/loops/isa.h"
+#include "ops/cpu/reduce/fold_axes.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -33,8 +34,8 @@ inline constexpr int kRowsAtOnce = 4;
 template <> inline constexpr Compute kComputeOf<std::int64_t> = Compute::i64;
 template <> inline constexpr Compute kComputeOf<std::uint64_t> = Compute::i64;
 
-// Rows of n elements behind each other; in[1] points to n and step. Where step is 1, the total of row r becomes out[r]; where it is 0, that of all
-// is added to out[0].
+// Rows of n elements behind each other; in[1] points to n and step. Where step is 1, the total of row r becomes out[r]; where it
+// is 0, that of all is added to out[0].
 template <class K> struct FoldRows {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t rows, double parameter) {
     auto* totals = static_cast<typename K::Total*>(out);

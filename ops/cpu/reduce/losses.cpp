@@ -1,8 +1,8 @@
 // See losses.h. Everything is computed in double; sums are taken in pieces whose borders depend on sizes alone.
 #include "ops/cpu/reduce/losses.h"
 
-#include "ops/cpu/loops/groups.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/groups.h"
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
-// Losses of two tensors, element by element: value and slopes as templates over what they are computed with (see ops/pointwise.h), and the
-// kernels of their means.
+// Losses of two tensors, element by element: value and slopes as templates over what they are computed with (see
+// ops/pointwise.h), and the kernels of their means.
 #pragma once
 
 #include "ops/pointwise.h"

@@ -1,5 +1,5 @@
-// Reductions on the CPU: sums, maxima and minima over any axes of tensors of any layout. Floating numbers are summed in double, in blocks
-// whose borders depend on sizes alone, so results are the same for any number of threads.
+// Reductions on the CPU: sums, maxima and minima over any axes of tensors of any layout. Floating numbers are summed in double,
+// in blocks whose borders depend on sizes alone, so results are the same for any number of threads.
 #pragma once
 
 #include "ops/operator.h"

@@ -1,11 +1,11 @@
 // See statistics.h.
 #include "ops/cpu/reduce/statistics.h"
 
-#include "ops/cpu/reduce/folds.h"
-#include "ops/jets.h"
-#include "ops/cpu/elements/pointwise_loops.h"
-#include "ops/cpu/reduce/reduce.h"
 #include "ops/cpu/device/scratch.h"
+#include "ops/cpu/elements/pointwise_loops.h"
+#include "ops/cpu/reduce/folds.h"
+#include "ops/cpu/reduce/reduce.h"
+#include "ops/jets.h"
 #include "ops/norm_powers.h"
 
 #include <atomic>
@@ -54,7 +54,8 @@ template <class E> struct EuclideanNorms : SumsOf<E, ItsSquare> {
     for (std::int64_t i = 0; i < count; ++i) {
       const double sum = totals[i].sum;
       to[i] = std::sqrt(sum);
-      if constexpr (!std::is_same_v<E, float>) outside |= (std::bit_cast<std::uint64_t>(sum) - kLeastBits) | (kMostBits - std::bit_cast<std::uint64_t>(sum));
+      if constexpr (!std::is_same_v<E, float>)
+        outside |= (std::bit_cast<std::uint64_t>(sum) - kLeastBits) | (kMostBits - std::bit_cast<std::uint64_t>(sum));
     }
     if (outside >> 63 != 0) [[unlikely]]
       count_untrusted();
@@ -230,7 +231,8 @@ struct EuclideanNormSlope {
 struct NormSlope {
   template <class T> CAIRN_INLINE static T slope(T x, T norm, T p) {
     const T size = x < T(0) ? -x : x, whole = pointwise::pow(norm, p - T(1));
-    const T slope = by_powers_of_norm(whole, T(kLeastNormPower<T>), pointwise::pow(size, p - T(1)) / whole, pointwise::pow(size / norm, p - T(1)));
+    const T slope = by_powers_of_norm(whole, T(kLeastNormPower<T>), pointwise::pow(size, p - T(1)) / whole,
+                                      pointwise::pow(size / norm, p - T(1)));
     return norm == T(0) || x == T(0) ? T(0) : x < T(0) ? -slope : slope;
   }
 };

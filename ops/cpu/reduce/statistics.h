@@ -1,5 +1,5 @@
-// Reductions that need more than one pass or more than one number, and their reverse rules. Each group of elements is reduced by one thread,
-// in double (products of integers as integers), so results do not depend on how many there are.
+// Reductions that need more than one pass or more than one number, and their reverse rules. Each group of elements is reduced by
+// one thread, in double (products of integers as integers), so results do not depend on how many there are.
 #pragma once
 
 #include "ops/operator.h"

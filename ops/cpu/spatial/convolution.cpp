@@ -2,14 +2,14 @@
 // is unfolded into memory. Tiles of the result are computed by one thread each, with their sums in one order.
 #include "ops/cpu/spatial/convolution.h"
 
-#include "ops/cpu/spatial/convolution_library.h"
-#include "ops/cpu/spatial/convolution_panels.h"
-#include "ops/cpu/spatial/convolution_weights.h"
+#include "ops/cpu/device/pace.h"
+#include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/matrices/gemm_loops.h"
 #include "ops/cpu/matrices/matmul.h"
-#include "ops/cpu/device/pace.h"
-#include "ops/cpu/device/workers.h"
+#include "ops/cpu/spatial/convolution_library.h"
+#include "ops/cpu/spatial/convolution_panels.h"
+#include "ops/cpu/spatial/convolution_weights.h"
 
 #include <algorithm>
 

@@ -2,11 +2,11 @@
 // since a library may add in another order where there are fewer pictures; parts of the weights are added in one order.
 #include "ops/cpu/spatial/convolution_library.h"
 
+#include "ops/cpu/device/scratch.h"
+#include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/copy.h"
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/matrices/math_library.h"
-#include "ops/cpu/device/scratch.h"
-#include "ops/cpu/device/workers.h"
 
 #include <algorithm>
 #include <atomic>
@@ -30,8 +30,8 @@ std::int64_t parts_of_batch(std::int64_t batch) {
 // of weights of more than the third.
 constexpr double kWorthPart = 1 << 30, kMostInPicture = 8 * kWorthPart, kMostToWeights = 2 * kWorthPart;
 
-// Thin groups and large windows the library multiplies as matrices, for which it copies what windows look at: an element of that costs as much as
-// so many multiplications, of which there is one for each channel of the result in the group.
+// Thin groups and large windows the library multiplies as matrices, for which it copies what windows look at: an element of that
+// costs as much as so many multiplications, of which there is one for each channel of the result in the group.
 constexpr std::int64_t kThin = 16, kLargeWindow = 512, kProductsInCopy = 48;
 
 constexpr std::int64_t kArrangedAtOnce = 1 << 20; // elements of weights of groups

@@ -5,12 +5,12 @@
 // are cut.
 #include "ops/cpu/spatial/convolution_panels.h"
 
-#include "ops/cpu/spatial/convolution_library.h"
-#include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/device/pace.h"
-#include "ops/cpu/spatial/panel_loops.h"
 #include "ops/cpu/device/scratch.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/elementwise.h"
+#include "ops/cpu/spatial/convolution_library.h"
+#include "ops/cpu/spatial/panel_loops.h"
 #include "ops/squares.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Convolutions whose windows are at every position, where the weights are large beside what they slide over, since libraries then take
-// long to bring the weights into their order; and those that are too small for a library. Each panel of the weights is packed into
-// the caches and used for all positions at once.
+// Convolutions whose windows are at every position, where the weights are large beside what they slide over, since libraries then
+// take long to bring the weights into their order; and those that are too small for a library. Each panel of the weights is
+// packed into the caches and used for all positions at once.
 #pragma once
 
 #include "ops/cpu/spatial/convolution.h"

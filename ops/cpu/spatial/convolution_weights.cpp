@@ -3,11 +3,11 @@
 // what a chunk sums up is added to what those before it did, so no sum depends on how units are cut or on the threads.
 #include "ops/cpu/spatial/convolution_weights.h"
 
-#include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/scratch.h"
-#include "ops/cpu/spatial/weight_loops.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/elementwise.h"
+#include "ops/cpu/spatial/weight_loops.h"
 
 #include <algorithm>
 #include <atomic>

@@ -39,10 +39,10 @@ template <class T, int kBytes> struct Bodies {
 #define CAIRN_GENERATION(name, target, bytes)                                                                                    \
   template <class T> struct name {                                                                                               \
     using Body = Bodies<T, bytes>;                                                                                               \
-    template <int kPositions>                                                                                                       \
+    template <int kPositions>                                                                                                    \
     target static void sum(const T* const* x, const T* const* weights, std::int64_t rows, std::int64_t depth, std::int64_t wide, \
                            std::int64_t taps, std::int64_t tap, bool fresh, T* sums) {                                           \
-      Body::template sum<kPositions>(x, weights, rows, depth, wide, taps, tap, fresh, sums);                                        \
+      Body::template sum<kPositions>(x, weights, rows, depth, wide, taps, tap, fresh, sums);                                     \
     }                                                                                                                            \
   };
 CAIRN_GENERATION(Base, , 16)

@@ -9,10 +9,13 @@ namespace cairn::ops::cpu {
 struct Pool {
   Windows windows;
   bool bins = false;
-  bool count_padding = true;  // in averages
+  bool count_padding = true; // in averages
 };
 
-enum class MaxPool { value, pick };  // of (x): the largest; of (t, x): the element of t where x is largest in the window, the first of equals
+enum class MaxPool {
+  value,
+  pick
+}; // of (x): the largest; of (t, x): the element of t where x is largest in the window, the first of equals
 
 void max_pool(const Pool& pool, MaxPool what, const View& out, std::span<const View> in);
 void max_pool_vjp(const Pool& pool, const View& out, const View& cotangent, const View& x);

@@ -1,9 +1,9 @@
 // Kernels over the spatial positions of [batch, channels, d1, ..., dk]: what they do at each, for a block of channels at a time.
 #pragma once
 
-#include "ops/cpu/loops/groups.h"
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/groups.h"
 #include "ops/windows.h"
 
 namespace cairn::ops::cpu {

@@ -2,8 +2,8 @@
 // reverse rule has the transposed tables.
 #include "ops/cpu/spatial/resample.h"
 
-#include "ops/cpu/spatial/positions.h"
 #include "ops/cpu/device/scratch.h"
+#include "ops/cpu/spatial/positions.h"
 
 #include <algorithm>
 

@@ -1,10 +1,9 @@
 /* How long work goes on after it was cancelled: cancelling ACTION MILLISECONDS TIMES MEMORY FILE. A second thread cancels so long
- * after the work began; each line of the output is the time from then to the return of the call, in microseconds, or `ended` where
- * the work was over before.
- * run: the program writes something, which is its beginning, and goes on with one long step; that is stopped, and done again.
- * save: the state in which it stands when it has written something becomes a file, again and again. compile: the text itself.
- * release: nothing is cancelled; the time is that of giving up what the procedure `make` of the program makes, and `none` does not.
- * cancelled-release: giving it up is cancelled. The rest is given up by the next run. */
+ * after the work began; each line of the output is the time from then to the return of the call, in microseconds, or `ended`
+ * where the work was over before. run: the program writes something, which is its beginning, and goes on with one long step; that
+ * is stopped, and done again. save: the state in which it stands when it has written something becomes a file, again and again.
+ * compile: the text itself. release: nothing is cancelled; the time is that of giving up what the procedure `make` of the program
+ * makes, and `none` does not. cancelled-release: giving it up is cancelled. The rest is given up by the next run. */
 #define _GNU_SOURCE
 #include "cairn_compiler.h"
 
@@ -33,8 +32,8 @@ static pthread_cond_t g_changed = PTHREAD_COND_INITIALIZER;
 static int g_begun, g_over;
 static int64_t g_rang;
 static long g_milliseconds;
-static cairn_vm* g_vm;            /* cancelled, or else */
-static volatile int g_flag;       /* the flag of a compilation */
+static cairn_vm* g_vm;      /* cancelled, or else */
+static volatile int g_flag; /* the flag of a compilation */
 
 static void begin(void) {
   pthread_mutex_lock(&g_mutex);

@@ -1,9 +1,9 @@
 // The table of handlers, and the way into the loop and out of it. Last: `Engine::dispatch` for one value of CAIRN_TAPED.
 #include "vm/machine/handlers/control.h"
 #include "vm/machine/handlers/numbers.h"
+#include "vm/machine/handlers/others.h"
 #include "vm/machine/handlers/procedures.h"
 #include "vm/machine/handlers/values.h"
-#include "vm/machine/handlers/others.h"
 
 #include <algorithm>
 #include <iterator>
@@ -28,8 +28,10 @@ RARE(leave_loop) {
 
 template <> void Engine::set_handlers<CAIRN_TAPED>(bool suspended) {
   Handler* const own = handlers[CAIRN_TAPED ? 1 : 0];
-  if (suspended) std::fill_n(own, std::size(kHandlers), leave_loop);
-  else std::copy_n(kHandlers, std::size(kHandlers), own);
+  if (suspended)
+    std::fill_n(own, std::size(kHandlers), leave_loop);
+  else
+    std::copy_n(kHandlers, std::size(kHandlers), own);
 }
 
 template <> Engine::Exit Engine::dispatch<CAIRN_TAPED>() {

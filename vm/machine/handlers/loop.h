@@ -1,9 +1,9 @@
 // The machine's loop without a loop: every instruction has a handler, a function that ends in a jump to the next one. What other
-// interpreters keep in locals are the arguments that all handlers have in common, so they stay in registers, whatever a handler's rare
-// cases need; those stand in functions of their own, reached by a jump as well.
+// interpreters keep in locals are the arguments that all handlers have in common, so they stay in registers, whatever a handler's
+// rare cases need; those stand in functions of their own, reached by a jump as well.
 //
-// The handlers are compiled twice: CAIRN_TAPED says whether the run records on a tape. Only the build says that calls become jumps
-// (CAIRN_JUMPS, where test/tools/tail_calls.py watches); elsewhere handlers return to a loop after each instruction.
+// The handlers are compiled twice: CAIRN_TAPED says whether the run records on a tape. Only the build says that calls become
+// jumps (CAIRN_JUMPS, where test/tools/tail_calls.py watches); elsewhere handlers return to a loop after each instruction.
 #pragma once
 
 #include "ops/pointwise.h"
@@ -33,8 +33,8 @@ using bytecode::kRegister;
 #define CAIRN_JUMPS 0
 #endif
 
-// The arguments that every handler has: the machine, the frame on top, the current instruction, the steps that are left after it, the handlers by
-// opcode.
+// The arguments that every handler has: the machine, the frame on top, the current instruction, the steps that are left after it,
+// the handlers by opcode.
 #define CAIRN_REGISTERS                                                                                                          \
   [[maybe_unused]] Engine *const e, [[maybe_unused]] Frame *frame, [[maybe_unused]] const Word *pc,                              \
       [[maybe_unused]] std::int64_t left, [[maybe_unused]] const void *const handlers
@@ -64,7 +64,7 @@ inline std::span<const std::uint16_t> fields(const Word* pc, unsigned first, uns
 inline std::span<const std::uint16_t> operands(const Word* pc, unsigned n) { return fields(pc, 4, n); }
 #define IMMEDIATE(f) static_cast<std::int64_t>(static_cast<std::int16_t>(f))
 #define SLOT(f) frame->slots()[f]
-#define SOURCE(f) frame->slots()[(f) & kRegister]
+#define SOURCE(f) frame->slots()[(f)&kRegister]
 
 // Written back before anything that looks at the runs or may throw.
 inline void save(Engine* e, Frame* frame, const Word* pc, std::int64_t left) {
@@ -80,7 +80,7 @@ inline void save(Engine* e, Frame* frame, const Word* pc, std::int64_t left) {
   return Exit::expired;
 }
 
-#ifdef CAIRN_UNCOUNTED  // for the benchmark of what counting costs; such a build cannot be interrupted
+#ifdef CAIRN_UNCOUNTED // for the benchmark of what counting costs; such a build cannot be interrupted
 #define CAIRN_COUNT_STEP
 #else
 #define CAIRN_COUNT_STEP                                                                                                         \
@@ -126,8 +126,8 @@ inline void save(Engine* e, Frame* frame, const Word* pc, std::int64_t left) {
 
 // --- values. A source read without moving it out is a second place for what it holds (docs/design.md 5.1).
 
-// May throw on a tape: everything is written back then. Apart, and with bits instead of a Value: whatever GCC believes to be on the stack
-// keeps it from making a jump of the last call.
+// May throw on a tape: everything is written back then. Apart, and with bits instead of a Value: whatever GCC believes to be on
+// the stack keeps it from making a jump of the last call.
 [[maybe_unused, gnu::noinline]] std::uint64_t copy_on_tape(CAIRN_REGISTERS, std::uint64_t bits) {
   SAVE();
   return e->loop.tape->identity({bits}).bits;
@@ -139,11 +139,11 @@ inline Value copy(CAIRN_REGISTERS, Value v) {
   return Heap::retain(v);
 }
 #define COPY(v) copy(CAIRN_PASS, v)
-// For handlers that move operands into a new object: makes sure that the tape has space for a record for each of them, so that nothing can throw
-// when some have been moved. Otherwise the slow way does it, which can be stopped half-way.
-#define WANT_SPACE(copies, slowly)                                                                                                \
+// For handlers that move operands into a new object: makes sure that the tape has space for a record for each of them, so that
+// nothing can throw when some have been moved. Otherwise the slow way does it, which can be stopped half-way.
+#define WANT_SPACE(copies, slowly)                                                                                               \
   if constexpr (kTaped) {                                                                                                        \
-    if (!e->loop.tape->has_space(static_cast<std::ptrdiff_t>(copies))) [[unlikely]]                                               \
+    if (!e->loop.tape->has_space(static_cast<std::ptrdiff_t>(copies))) [[unlikely]]                                              \
       CONTINUE(slowly);                                                                                                          \
   }
 inline Value take(CAIRN_REGISTERS, std::uint16_t f) {
@@ -154,8 +154,10 @@ inline Value take(CAIRN_REGISTERS, std::uint16_t f) {
 
 // Field `slot` of an object; everything must be written back on a tape.
 inline Value get_field(Engine* e, Object* o, std::uint32_t slot, Value v) {
-  if constexpr (kTaped) return e->read_field_taped(*e->loop.tape, o, slot, v);
-  else return Heap::retain(v);
+  if constexpr (kTaped)
+    return e->read_field_taped(*e->loop.tape, o, slot, v);
+  else
+    return Heap::retain(v);
 }
 // True if a field with this value is read by copying it: it is no number, for which a tape needs a node.
 inline bool plain_field(Value v) { return !kTaped || (!v.is_flonum() && !v.is_taped()); }
@@ -167,7 +169,7 @@ inline void done_with(Engine* e, std::uint16_t f, Value v) {
 // Gives up a reference that is not the last one; false: it is.
 inline bool give_up_shared(Object* o) {
   if (o->count == 1) return false;
-  if (static_cast<std::int32_t>(o->count) > 0) --o->count;  // else immortal
+  if (static_cast<std::int32_t>(o->count) > 0) --o->count; // else immortal
   return true;
 }
 // True if nothing has to be released when source `f`, which holds v, has been read.
@@ -180,7 +182,9 @@ inline bool idle(std::uint16_t f, Value v) { return (f & kLastUse) == 0 || !v.is
 // Comparisons of tensors give tensors of u8, which would be true whatever their elements are.
 void check_condition(const Engine& e, Value v) {
   if (value::is_tensor(v) && value::tensor_of(v).dtype == ops::DType::u8)
-    throw ProgramError(fmt::format("{} is no condition: what comparisons of tensors give is looked at by its elements, as in (= 1 (tensor->number t))", e.describe(v)));
+    throw ProgramError(fmt::format(
+        "{} is no condition: what comparisons of tensors give is looked at by its elements, as in (= 1 (tensor->number t))",
+        e.describe(v)));
 }
 
 // Is this a frame older than the tape whose live slots have not been lifted onto it yet?
@@ -189,7 +193,8 @@ inline bool unseen(Engine* e, const Frame* f) {
   return e == nullptr;
 }
 
-// True if any other value is eqv? to v exactly when it has the same bits. Of flonums, taped numbers and objects the contents may matter.
+// True if any other value is eqv? to v exactly when it has the same bits. Of flonums, taped numbers and objects the contents may
+// matter.
 inline bool same_if_bits_are(Value v) { return !v.is_flonum() && !v.is_object() && !v.is_taped(); }
 
 inline bool are_integers(Value x, Value y) { return x.is_integer() && y.is_integer(); }

@@ -1,5 +1,6 @@
-// Handlers of arithmetic and comparison. Whatever is no flonum has the bits of a NaN, so a sum that is none proves both operands to be
-// flonums; NaNs themselves go the general way. Operands of the quick ways are not counted: nothing has to be done at their last use.
+// Handlers of arithmetic and comparison. Whatever is no flonum has the bits of a NaN, so a sum that is none proves both operands
+// to be flonums; NaNs themselves go the general way. Operands of the quick ways are not counted: nothing has to be done at their
+// last use.
 #pragma once
 
 #include "vm/machine/handlers/loop.h"
@@ -42,10 +43,14 @@ template <Opcode Op> inline bool integers(Value x, Value y, Value& out) {
   if (!are_integers(x, y)) return false;
   std::int64_t a = shifted(x), b = shifted(y), s = 0;
   bool overflow = false;
-  if constexpr (Op == Opcode::add) overflow = __builtin_add_overflow(a, b, &s);
-  else if constexpr (Op == Opcode::sub) overflow = __builtin_sub_overflow(a, b, &s);
-  else if constexpr (Op == Opcode::mul) overflow = __builtin_mul_overflow(a, b >> 16, &s);
-  else return false;
+  if constexpr (Op == Opcode::add)
+    overflow = __builtin_add_overflow(a, b, &s);
+  else if constexpr (Op == Opcode::sub)
+    overflow = __builtin_sub_overflow(a, b, &s);
+  else if constexpr (Op == Opcode::mul)
+    overflow = __builtin_mul_overflow(a, b >> 16, &s);
+  else
+    return false;
   if (overflow) return false;
   out = unshifted(s);
   return true;
@@ -59,8 +64,8 @@ RARE(more_tape) {
   NEXT(0);
 }
 
-// Flonums stand behind `Op` with x and y; fx and fy are the fields they came from, 0 for what is not counted. On a tape there is a way for
-// numbers of that tape on both sides, or beside a plain number.
+// Flonums stand behind `Op` with x and y; fx and fy are the fields they came from, 0 for what is not counted. On a tape there is
+// a way for numbers of that tape on both sides, or beside a plain number.
 #define ARITHMETIC(name, Op, symbol, first, second, fx, fy)                                                                      \
   RARE(name##_slow) {                                                                                                            \
     SAVE();                                                                                                                      \
@@ -210,7 +215,7 @@ DIVISION(modulo_k, modulo, CONSTANT_C, 0)
 CAIRN_NUMBER_BINARY(X)
 #undef X
 
-#define COMPARE(name, op)                                                                                               \
+#define COMPARE(name, op)                                                                                                        \
   OUTLINE(name##_slow) {                                                                                                         \
     SAVE();                                                                                                                      \
     std::uint16_t b = B, c = C;                                                                                                  \

@@ -83,15 +83,17 @@ inline void pass_few_operands(CAIRN_REGISTERS, Value* slots, unsigned n) {
 #define ENTER_CALL(f, length, result)                                                                                            \
   f->parent = frame;                                                                                                             \
   frame->rest_at(pc + (length), result);                                                                                         \
-  pc = f->code->words();                                                                                                           \
+  pc = f->code->words();                                                                                                         \
   frame = f;                                                                                                                     \
   NEXT(0)
 // quickly: the frame that the call leaves is known not to be large.
 #define ENTER_TAIL_CALL(f, quickly)                                                                                              \
   f->parent = frame->parent;                                                                                                     \
-  if (quickly) e->heap().discard_cell(frame);                                                                                    \
-  else e->heap().discard(frame);                                                                                                 \
-  pc = f->code->words();                                                                                                           \
+  if (quickly)                                                                                                                   \
+    e->heap().discard_cell(frame);                                                                                               \
+  else                                                                                                                           \
+    e->heap().discard(frame);                                                                                                    \
+  pc = f->code->words();                                                                                                         \
   frame = f;                                                                                                                     \
   NEXT(0)
 
@@ -123,7 +125,8 @@ HANDLER(call) {
   pass_few_operands(CAIRN_PASS, f->slots(), n);
   ENTER_CALL(f, n == 0 ? 1 : 2, A);
 }
-// A tail call may take over the cell of the frame it leaves: to everybody else it is a new frame. Operands are read before slots are written.
+// A tail call may take over the cell of the frame it leaves: to everybody else it is a new frame. Operands are read before slots
+// are written.
 #define REUSE_FRAME(callee)                                                                                                      \
   e->heap().renew(frame, (callee)->frame_header);                                                                                \
   frame->code = callee;                                                                                                          \
@@ -207,8 +210,9 @@ OUTLINE(call_value_slow) {
   ENTER_CALL(f, words, A);
 }
 
-// Sets `callee` to operand b and `code` to its code. What is no procedure, or takes another number of arguments, is left to call_value_slow; so is
-// a last use that would free the callee here (the call does not take it over and there is no other reference), which is rare.
+// Sets `callee` to operand b and `code` to its code. What is no procedure, or takes another number of arguments, is left to
+// call_value_slow; so is a last use that would free the callee here (the call does not take it over and there is no other
+// reference), which is rare.
 #define QUICK_CODE(n)                                                                                                            \
   Value callee = SOURCE(B);                                                                                                      \
   if (!callee.is_procedure()) [[unlikely]]                                                                                       \
@@ -216,28 +220,30 @@ OUTLINE(call_value_slow) {
   const Code* code = callee.procedure()->code;                                                                                   \
   if (code->exactly != (n)) [[unlikely]]                                                                                         \
     CONTINUE(call_value_slow);                                                                                                   \
-  if (!code->needs_closure && (B & kLastUse) != 0 && value::closure_block_of(callee.procedure())->count == 1)                            \
+  if (!code->needs_closure && (B & kLastUse) != 0 && value::closure_block_of(callee.procedure())->count == 1)                    \
     CONTINUE(call_value_slow);
 // A frame for it, or the slow way.
 #define QUICK_FRAME                                                                                                              \
   Frame* f = e->heap().quick_frame(code);                                                                                        \
   if (f == nullptr) [[unlikely]]                                                                                                 \
-    CONTINUE(call_value_slow); 
+    CONTINUE(call_value_slow);
 #define QUICK_CALLEE(n)                                                                                                          \
   QUICK_CODE(n)                                                                                                                  \
   QUICK_FRAME
-// A procedure that needs its closure gets itself as argument n. References are kept as operand b says: a last use is moved, or given up.
+// A procedure that needs its closure gets itself as argument n. References are kept as operand b says: a last use is moved, or
+// given up.
 #define PASS_CALLEE(n)                                                                                                           \
   Value closure = SOURCE(B);                                                                                                     \
   if (f->code->needs_closure) {                                                                                                  \
     f->slots()[n] = closure;                                                                                                     \
-    if ((B & kLastUse) == 0) Heap::retain(value::closure_block_of(closure.procedure()));                                                 \
+    if ((B & kLastUse) == 0) Heap::retain(value::closure_block_of(closure.procedure()));                                         \
   } else if ((B & kLastUse) != 0) {                                                                                              \
-    give_up_shared(value::closure_block_of(closure.procedure()));                                                                        \
+    give_up_shared(value::closure_block_of(closure.procedure()));                                                                \
   }
-// The references of PASS_CALLEE alone, for a tail call that reuses its frame: operand b may be overwritten before the callee is stored.
+// The references of PASS_CALLEE alone, for a tail call that reuses its frame: operand b may be overwritten before the callee is
+// stored.
 #define HOLD_CALLEE                                                                                                              \
-  if (code->needs_closure && (B & kLastUse) == 0) Heap::retain(value::closure_block_of(callee.procedure()));                             \
+  if (code->needs_closure && (B & kLastUse) == 0) Heap::retain(value::closure_block_of(callee.procedure()));                     \
   if (!code->needs_closure && (B & kLastUse) != 0) give_up_shared(value::closure_block_of(callee.procedure()));
 HANDLER(call_value_1) {
   WANT_SPACE(1, call_value_slow)
@@ -310,8 +316,8 @@ HANDLER(tail_apply) {
 
 // --- returns
 
-// A return for which there is more to do than to store the value: no frame waits, or the one that does is shared, older than the epoch, or not
-// on the tape yet.
+// A return for which there is more to do than to store the value: no frame waits, or the one that does is shared, older than the
+// epoch, or not on the tape yet.
 OUTLINE(return_slowly) {
   Value v = SOURCE(A);
   Frame* parent = frame->parent;

@@ -9,7 +9,7 @@ namespace {
 HANDLER(constant) {
   std::uint32_t i;
   std::memcpy(&i, reinterpret_cast<const char*>(pc) + 4, sizeof i);
-  SLOT(A) = e->loop.constants[i];  // immortal: no count
+  SLOT(A) = e->loop.constants[i]; // immortal: no count
   NEXT(1);
 }
 HANDLER(integer) {
@@ -104,7 +104,7 @@ template <unsigned Slot> OUTLINE(take_field) {
       SLOT(A) = Heap::retain(x);                                                                                                 \
     } else if (!p->other.is_object()) {                                                                                          \
       SLOT(A) = x;                                                                                                               \
-      e->heap().discard_cell(p);                                                                                                      \
+      e->heap().discard_cell(p);                                                                                                 \
     } else {                                                                                                                     \
       CONTINUE(take_field<slot>);                                                                                                \
     }                                                                                                                            \
@@ -207,7 +207,7 @@ OUTLINE(vector_update_slow) {
   Value v = SOURCE(fv), index = SOURCE(fi);
   std::uint64_t i = element(*e, v, index, "vector-update");
   value::Vector* old = value::as_vector(v);
-  if (!kTaped && (fv & kLastUse) != 0 && old->count == 1) {  // nobody else sees it: in place, under a new name
+  if (!kTaped && (fv & kLastUse) != 0 && old->count == 1) { // nobody else sees it: in place, under a new name
     old->serial = e->heap().next_serial++;
     Value x = TAKE(fx);
     e->heap().release(old->items()[i]);
@@ -229,7 +229,7 @@ HANDLER(vector_update) {
   value::Vector* vector = value::as_vector(v);
   auto i = static_cast<std::uint64_t>(index.integer());
   if (vector->count != 1 || i >= vector->length || vector->items()[i].is_object()) CONTINUE(vector_update_slow);
-  vector->serial = e->heap().next_serial++;  // in place, under a new name
+  vector->serial = e->heap().next_serial++; // in place, under a new name
   vector->items()[i] = TAKE(OPERAND(2));
   SLOT(A) = v;
   NEXT(2);
