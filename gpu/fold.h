@@ -30,7 +30,7 @@ inline constexpr OperatorId kFoldOperators[] = {OperatorId::sum, OperatorId::mea
 inline bool is_fold(OperatorId op) {
   return std::find(std::begin(kFoldOperators), std::end(kFoldOperators), op) != std::end(kFoldOperators);
 }
-// Null operators are refused by the shape rules.
+// A maximum of no elements is refused by the shape rule.
 Fold fold_of(OperatorId op, const KernelCall& call);
 // In which it is computed.
 inline Compute compute_of(const Fold& fold) { return compute_of(fold.kept.out.dtype); }

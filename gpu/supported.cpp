@@ -1,4 +1,4 @@
-// Which operators have kernels on the GPU: those in the tables of families.h.
+// Which operators have kernels on the GPU: those in the tables of families.h, fold.h and rows.h.
 #include "gpu/supported.h"
 
 #include "gpu/families.h"

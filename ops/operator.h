@@ -174,8 +174,8 @@ struct Cost {
   double flops, bytes;
 };
 using CostOf = Cost (*)(const Call& call, const ResultTypes& results);
-// An operand whose numbers are indices along an axis of this size. Kernels throw nothing, so the runtime looks at the numbers
-// before it launches one (index tensors are small), and refuses what would lie outside of memory.
+// An operand whose numbers are indices along an axis of this size. Kernels refuse no operand, so the runtime looks at the
+// numbers before it launches one (index tensors are small), and refuses what would lie outside of memory.
 struct IndexBound {
   unsigned operand;
   std::int64_t size;

@@ -11,7 +11,7 @@
 // 0, by x at y = 0 is 0.
 //
 // A reverse rule is one kernel, cotangent times slope: NAME_vjp (cotangent, x, y) or NAME_vjp_a and NAME_vjp_b (cotangent, a, b,
-// value), see internal identifiers in operator.h. What `needs` leaves out is passed as a number, without data.
+// value), whose numbers are in operator_ids.h. What the struct's `needs` does not name is passed as a number, without data.
 //
 // Here are those of one operand, and what all formulas are made of; those of two are in pointwise_binary.h.
 #pragma once

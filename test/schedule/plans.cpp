@@ -14,7 +14,7 @@ namespace {
 // Tables that count single bytes.
 PlannerLimits exactly(Family family) {
   PlannerLimits limits;
-  limits.slots = 500;
+  limits.cells = 500;
   limits.family = family;
   return limits;
 }
@@ -383,7 +383,7 @@ TEST_CASE("with more memory no plan takes longer, whatever is shared, and no pla
     Draws random{std::mt19937_64(seed)};
     const Profile profile = random_profile(random, random.between(1, 30), true);
     PlannerLimits limits;
-    limits.slots = static_cast<std::uint32_t>(random.between(8, 40));
+    limits.cells = static_cast<std::uint32_t>(random.between(8, 40));
     const std::uint64_t most = whole_tape(profile);
     const Planner planner(profile, most, limits);
     std::optional<double> before;
@@ -435,7 +435,7 @@ TEST_CASE("tables of long runs" * doctest::skip()) {
     for (const Family family : {Family::simple, Family::mixed, Family::free}) {
       if ((family == Family::mixed && count > 128) || (family == Family::free && count > 64)) continue;
       PlannerLimits limits;
-      limits.slots = 500;
+      limits.cells = 500;
       limits.family = family;
       const auto begin = std::chrono::steady_clock::now();
       const Planner planner(profile, 499, limits);

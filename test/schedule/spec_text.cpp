@@ -35,7 +35,7 @@ TEST_CASE("a text that is no schedule is refused with what would be right") {
       {"bisection,snapshots=4", "schedule 'bisection' has no option 'snapshots'; it takes base=N"},
       {"sqrt,passes=4", "schedule 'sqrt' has no option 'passes'; it takes base=N"},
       {"online,passes=4", "schedule 'online' has no option 'passes'; it takes base=N, snapshots=D"},
-      {"binomial,depth=4", "it takes base=N, snapshots=D, passes=T"},
+      {"binomial,depth=4", "it takes base=N, snapshots=D, passes=R"},
       {"binomial,base", "needs a whole number, as in 'base=64'"},
       {"binomial,base=", "needs a whole number"},
       {"binomial,base=x", "needs a whole number"},

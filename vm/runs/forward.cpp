@@ -1,6 +1,7 @@
 // j*: numbers become bundles of a fresh tag, and come apart again at the end; and j* over a reverse operator
 // (docs/design.md 5.5).
 #include "vm/machine/derivative_rules.h"
+#include "vm/runs/children.h"
 #include "vm/runs/states.h"
 
 #include <algorithm>
@@ -12,8 +13,6 @@ using value::Bundle;
 using value::Object;
 
 namespace {
-
-bool is_exact_zero(Value v) { return v.is_integer() && v.integer() == 0; }
 
 // What a slot holds, as a second place for it (owned).
 Value read(Engine& engine, Object* owner, std::uint32_t slot, Value v) {

@@ -439,8 +439,6 @@ namespace {
                                  machine::hint_of_cotangent(what, t)));
 }
 
-bool is_zero(Value t) { return t.is_integer() && t.integer() == 0; }
-
 const Value kZero = value::integer_unchecked(0);
 
 // A slot of v and its part of t, and those of the same containers behind them.
@@ -488,7 +486,7 @@ Slots slots_of(Object* o) {
 void put_children(Engine& engine, value::ChargedStack<PairedSlot>& pending, Value v, Value t, const char* what,
                   Value* to = nullptr) {
   Object* o = value::object_of(v);
-  bool zero = is_zero(t);
+  bool zero = is_exact_zero(t);
   bool alike = zero || (t.is_object() && t.tag() == v.tag() && value::object_of(t)->kind == o->kind);
   if (alike && !zero && o->kind == Kind::vector) alike = value::as_vector(v)->length == value::as_vector(t)->length;
   if (alike && !zero && o->kind == Kind::closure_block) {
@@ -511,8 +509,8 @@ void check_leaf(Engine& engine, const char* what, Value v, Value t) {
     if (!fits) wrong_shape(engine, what, t, v);
     return;
   }
-  bool same_sort = t.tag() == v.tag() || is_zero(t);
-  if (!same_sort || ((v == value::kNull) != (t == value::kNull) && !is_zero(t))) wrong_shape(engine, what, t, v);
+  bool same_sort = t.tag() == v.tag() || is_exact_zero(t);
+  if (!same_sort || ((v == value::kNull) != (t == value::kNull) && !is_exact_zero(t))) wrong_shape(engine, what, t, v);
 }
 
 } // namespace
@@ -528,10 +526,10 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
     const PairedSlot s = next_of(pending);
     const Value number = *s.v, part = *s.t;
     visits.one();
-    if (is_zero(part)) continue;
+    if (is_exact_zero(part)) continue;
     if (!is_container(number) || value::is_capsule(number)) {
       // An exact 0 may be the tangent of a constant tensor: a leaf without a derivative, whose cotangent may be of that shape.
-      if (is_zero(number) && (what == nullptr || is_leaf(part))) continue;
+      if (is_exact_zero(number) && (what == nullptr || is_leaf(part))) continue;
       check_leaf(engine, name, number, part);
       if (is_leaf(number)) leaf(s.leaf());
       continue;

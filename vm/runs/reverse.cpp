@@ -2,6 +2,7 @@
 // the border.
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/undo.h"
+#include "vm/runs/children.h"
 #include "vm/runs/states.h"
 #include "vm/value/charged.h"
 
@@ -19,8 +20,6 @@ using value::Object;
 namespace {
 
 constexpr std::uint32_t kStretch = 4096; // records swept in one step
-
-bool is_exact_zero(Value v) { return v.is_integer() && v.integer() == 0; }
 
 // A tensor of x: a place of its own. Only elements that are floating have derivatives.
 Value tensor_leaf(Engine& engine, Tape& tape, Value tensor) {

@@ -13,7 +13,7 @@ namespace cairn::schedule {
 // How many states may be kept at once.
 struct Allowance {
   enum class Kind : std::uint8_t {
-    strided,     // all at multiples of a stride, which doubles whenever there are more of them than a stride has steps
+    strided,     // all at multiples of a stride, which doubles whenever there are as many of them as it has steps
     fixed,       // `most` of them
     logarithmic, // four more each time the run has doubled
     bytes        // as many as fit into `bytes` (at least kLeastBySize while `ceiling` allows, at most `most`)

@@ -43,13 +43,13 @@ enum class Family : std::uint8_t { simple, mixed, free };
 
 struct PlannerLimits {
   std::uint64_t table_bytes = std::uint64_t{64} << 20; // of all tables together
-  std::uint32_t slots = 250;                           // that a table counts memory in
+  std::uint32_t cells = 250;                           // that a table counts memory in
   std::optional<Family> family;                        // none: the largest that `table_bytes` and a second of time allow
 };
 
 class Tables;
 
-// The best plans of one profile for every budget at once. Memory is counted in slots of 2^q bytes, a table for each octave from
+// The best plans of one profile for every budget at once. Memory is counted in cells of 2^q bytes, a table for each octave from
 // the finest one that reverses the run at all; an answer is the best over all octaves up to that of the budget. So a plan with
 // more memory is never slower than one with less.
 class Planner {

@@ -75,7 +75,7 @@ private:
 
   std::string_view perform(const Move& move) {
     const std::size_t at = move.at;
-    if (at > profile_.size()) return "no such place in the run";
+    if (at > profile_.size()) return "no such boundary in the run";
     switch (move.kind) {
     case Move::Kind::advance:
       return run_one(at, false);

@@ -17,7 +17,7 @@ public:
   explicit Extraction(const Tables& tables) : t_(tables) {}
 
   // Reverses [base, to), whose start is the current state, and held if `held`; lets go of it.
-  void reverse(std::size_t base, std::size_t to, std::size_t slots, bool held) {
+  void reverse(std::size_t base, std::size_t to, std::size_t cells, bool held) {
     if (base == to) {
       if (held) add(Move::Kind::drop, base);
       return;
@@ -27,49 +27,49 @@ public:
     for (std::size_t first = base; first <= to; ++first)
       for (std::size_t last = first; last <= to; ++last)
         if (t_.in_family(base, first, last, to))
-          consider(best, {first, last, t_.group(parts, first, last, to, false)}, slots, base, to);
+          consider(best, {first, last, t_.group(parts, first, last, to, false)}, cells, base, to);
     if (t_.family_ == Family::free && base + 1 < to) {
       const Tables::Passing passing = passed(parts, to);
-      if (passed_by(parts, passing, base, to, slots) < best.cost) {
+      if (passed_by(parts, passing, base, to, cells) < best.cost) {
         if (!held) add(Move::Kind::keep, base);
         add(Move::Kind::advance, base);
-        pass(parts, passing, base + 1, to, slots);
+        pass(parts, passing, base + 1, to, cells);
         return;
       }
     }
     if (best.first != base && !held) add(Move::Kind::keep, base);
     if (best.first == base && held) add(Move::Kind::drop, base);
     advance(base, best.first);
-    go(best.first, best.last, to, slots - best.group.keep);
-    finish(base, best.first, slots);
+    go(best.first, best.last, to, cells - best.group.keep);
+    finish(base, best.first, cells);
   }
 
   // What is held is in order; states that are of no use go first.
-  void enter(const std::vector<std::uint32_t>& held, const std::vector<Row>& entry, std::size_t to, std::size_t slots) {
+  void enter(const std::vector<std::uint32_t>& held, const std::vector<Row>& entry, std::size_t to, std::size_t cells) {
     struct Use {
-      std::size_t state, slots;
+      std::size_t state, cells;
     };
     std::vector<Use> uses;
     for (std::size_t i = 0; i < held.size();) {
-      uses.push_back({held[i], slots});
+      uses.push_back({held[i], cells});
       std::size_t next = held.size(), left = 0;
-      float least = t_.whole_of(held[i], to)[slots];
+      float least = t_.whole_of(held[i], to)[cells];
       for (std::size_t j = i + 1; j < held.size(); ++j) {
         const std::size_t weight = t_.weight(held[j], held[i]);
-        if (weight > slots) continue;
-        const float cost = entry[j][slots - weight] + t_.whole_of(held[i], held[j])[slots];
+        if (weight > cells) continue;
+        const float cost = entry[j][cells - weight] + t_.whole_of(held[i], held[j])[cells];
         if (cost >= least) continue;
         least = cost;
         next = j;
-        left = slots - weight;
+        left = cells - weight;
       }
       for (std::size_t j = i + 1; j < next; ++j) add(Move::Kind::drop, held[j]);
       i = next;
-      slots = left;
+      cells = left;
     }
     for (std::size_t n = uses.size(); n-- > 0; to = uses[n].state) {
       add(Move::Kind::restore, uses[n].state);
-      reverse(uses[n].state, to, uses[n].slots, true);
+      reverse(uses[n].state, to, uses[n].cells, true);
     }
   }
 
@@ -86,10 +86,10 @@ private:
   void advance(std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) add(Move::Kind::advance, i);
   }
-  void consider(Choice& best, Choice choice, std::size_t slots, std::size_t base, std::size_t to) const {
-    if (choice.group.need > slots) return;
+  void consider(Choice& best, Choice choice, std::size_t cells, std::size_t base, std::size_t to) const {
+    if (choice.group.need > cells) return;
     choice.cost =
-        choice.group.cost + t_.whole_of(choice.last, to)[slots - choice.group.keep] + t_.whole_of(base, choice.first)[slots];
+        choice.group.cost + t_.whole_of(choice.last, to)[cells - choice.group.keep] + t_.whole_of(base, choice.first)[cells];
     if (choice.cost < best.cost) best = choice;
   }
   // From the current state: tapes, what lies behind them, sweeps.
@@ -99,10 +99,10 @@ private:
     for (std::size_t i = last; i-- > first;) add(Move::Kind::sweep, i);
   }
   // What is left in front, from the base, which is held unless nothing is left.
-  void finish(std::size_t base, std::size_t first, std::size_t slots) {
+  void finish(std::size_t base, std::size_t first, std::size_t cells) {
     if (first == base) return;
     add(Move::Kind::restore, base);
-    reverse(base, first, slots, true);
+    reverse(base, first, cells, true);
   }
   Tables::Passing passed(const Parts& parts, std::size_t to) const {
     Tables::Passing passing;
@@ -115,37 +115,37 @@ private:
   }
 
   // What it costs to pass by the state at `at`.
-  float passed_by(const Parts& parts, const Tables::Passing& passing, std::size_t at, std::size_t to, std::size_t slots) const {
+  float passed_by(const Parts& parts, const Tables::Passing& passing, std::size_t at, std::size_t to, std::size_t cells) const {
     const Tables::Group step = t_.step(parts, at, to);
-    if (at + 1 >= to || step.need > slots) return kNever;
-    return step.cost + passing.rows[Tables::pair(at + 1, to)][slots];
+    if (at + 1 >= to || step.need > cells) return kNever;
+    return step.cost + passing.rows[Tables::pair(at + 1, to)][cells];
   }
 
   // Reverses [base, to) with the current state at `at`, behind the base, which is held.
-  void pass(const Parts& parts, const Tables::Passing& passing, std::size_t at, std::size_t to, std::size_t slots) {
+  void pass(const Parts& parts, const Tables::Passing& passing, std::size_t at, std::size_t to, std::size_t cells) {
     const std::size_t base = parts.base();
     bool held = false, current = true;
     for (;;) {
       // Tapes that begin here and let go of the state.
       Choice now;
       for (std::size_t last = at + 1; last <= to; ++last)
-        consider(now, {at, last, t_.group(parts, at, last, to, true)}, slots, base, to);
+        consider(now, {at, last, t_.group(parts, at, last, to, true)}, cells, base, to);
       // One go from the state while it is held.
       const std::size_t weight = t_.round_up(parts.newer(at));
       Choice part;
-      if (weight <= slots) {
+      if (weight <= cells) {
         for (std::size_t first = at; first < to; ++first) {
-          const float earlier = first == at ? t_.whole_of(base, at)[slots] : passing.rows[Tables::pair(at, first)][slots];
-          const float cost = t_.parting(at, first, to)[slots - weight] + earlier;
+          const float earlier = first == at ? t_.whole_of(base, at)[cells] : passing.rows[Tables::pair(at, first)][cells];
+          const float cost = t_.parting(at, first, to)[cells - weight] + earlier;
           if (cost < part.cost) part = {first, first, {}, cost};
         }
       }
-      const float by = passed_by(parts, passing, at, to, slots);
-      const float alone = current ? kNever : t_.whole_of(base, to)[slots];
+      const float by = passed_by(parts, passing, at, to, cells);
+      const float alone = current ? kNever : t_.whole_of(base, to)[cells];
       if (alone <= std::min({now.cost, part.cost, by})) {
         if (held) add(Move::Kind::drop, at);
         add(Move::Kind::restore, base);
-        reverse(base, to, slots, true);
+        reverse(base, to, cells, true);
         return;
       }
       if (!current) add(Move::Kind::restore, at);
@@ -160,18 +160,19 @@ private:
         continue;
       }
       if (tapes) {
-        go(at, now.last, to, slots - now.group.keep);
+        go(at, now.last, to, cells - now.group.keep);
       } else {
         const Parts from_here(t_.profile_, at, to);
         Choice best;
+        // What lies in front of part.first costs nothing here, so it is its own base.
         for (std::size_t last = part.first; last <= to; ++last)
           if (t_.in_family(at, part.first, last, to))
-            consider(best, {part.first, last, t_.group(from_here, part.first, last, to, false)}, slots - weight, part.first, to);
+            consider(best, {part.first, last, t_.group(from_here, part.first, last, to, false)}, cells - weight, part.first, to);
         advance(at, best.first);
-        go(best.first, best.last, to, slots - weight - best.group.keep);
+        go(best.first, best.last, to, cells - weight - best.group.keep);
       }
       if (last_use) {
-        finish(base, at, slots);
+        finish(base, at, cells);
         return;
       }
       to = part.first;
@@ -182,16 +183,16 @@ private:
   const Tables& t_;
 };
 
-std::vector<Move> Tables::moves(std::size_t slots) const {
+std::vector<Move> Tables::moves(std::size_t cells) const {
   Extraction extraction(*this);
-  if (profile_.size() != 0) extraction.reverse(0, profile_.size(), slots, true);
+  if (profile_.size() != 0) extraction.reverse(0, profile_.size(), cells, true);
   return std::move(extraction.moves);
 }
 
 std::vector<Move> Tables::moves(const std::vector<std::uint32_t>& held, const std::vector<Row>& entry, std::size_t to,
-                                std::size_t slots) const {
+                                std::size_t cells) const {
   Extraction extraction(*this);
-  extraction.enter(held, entry, to, slots);
+  extraction.enter(held, entry, to, cells);
   return std::move(extraction.moves);
 }
 

@@ -11,19 +11,19 @@ constexpr float kNoPlan = std::numeric_limits<float>::infinity();
 
 } // namespace
 
-Tables::Tables(const Profile& profile, Family family, unsigned octave, std::uint32_t slots)
-    : profile_(profile), family_(family), octave_(octave), slots_(slots), nothing_(width(), 0.0F) {
+Tables::Tables(const Profile& profile, Family family, unsigned octave, std::uint32_t cells)
+    : profile_(profile), family_(family), octave_(octave), cells_(cells), nothing_(width(), 0.0F) {
   const std::size_t count = profile.size();
   whole_.assign(count * (count + 1) / 2 * width(), kNoPlan);
   if (family == Family::free) parting_.assign(count * (count + 1) * (count + 2) / 6 * width(), kNoPlan);
 }
 
-std::uint64_t Tables::bytes(std::size_t intervals, Family family, std::uint32_t slots) {
+std::uint64_t Tables::bytes(std::size_t intervals, Family family, std::uint32_t cells) {
   const std::uint64_t count = intervals;
   // The free family also holds the rows of the base in hand.
   const std::uint64_t rows = count * (count + 1) / 2 * (family == Family::free ? 2 : 1) +
                              (family == Family::free ? count * (count + 1) * (count + 2) / 6 : 0);
-  return rows * (slots + std::uint64_t{1}) * sizeof(float);
+  return rows * (cells + std::uint64_t{1}) * sizeof(float);
 }
 
 bool Tables::in_family(std::size_t base, std::size_t first, std::size_t last, std::size_t to) const {
@@ -99,8 +99,8 @@ void Tables::fill_free(const Parts& parts, Passing& passing, std::size_t to) {
   give_up(parts, passing, to);
 }
 
-// From the state at `at`, in the order below: tapes that begin there, for which it is let go of; one go back to it, or to a
-// boundary behind it and on from there, for which it is held; or it is passed by.
+// From the current state at `at`, in the order below: tape from here, which lets go of the state; hold it, reverse what lies
+// behind a later boundary in one go, and come back to it for the rest; or advance past it.
 void Tables::pass(const Parts& parts, Passing& passing, std::size_t to) const {
   const std::size_t base = parts.base();
   for (std::size_t at = to - 1; at > base; --at) {

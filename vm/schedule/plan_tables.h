@@ -1,4 +1,4 @@
-// The tables of one octave: the least modelled cost of reversing each part of a run in each amount of memory, counted in slots of
+// The tables of one octave: the least modelled cost of reversing each part of a run in each amount of memory, counted in cells of
 // 2^q bytes. Private to this room.
 #pragma once
 
@@ -7,33 +7,33 @@
 
 namespace cairn::schedule {
 
-// A row has the costs for 0 to `slots` slots, which do not rise; infinity where there is no plan.
+// A row has the costs for 0 to `cells` cells, which do not rise; infinity where there is no plan.
 using Row = std::vector<float>;
 
 class Tables {
 public:
-  Tables(const Profile& profile, Family family, unsigned octave, std::uint32_t slots);
+  Tables(const Profile& profile, Family family, unsigned octave, std::uint32_t cells);
   // Everything that starts from the base of `parts`; bases come from the last to the first.
   void fill(const Parts& parts);
 
   // What tables of so many intervals take.
-  static std::uint64_t bytes(std::size_t intervals, Family family, std::uint32_t slots);
-  std::size_t slots_of(std::uint64_t budget) const { return std::min<std::uint64_t>(budget >> octave_, slots_); }
-  std::uint64_t budget_of(std::size_t slots) const { return std::uint64_t{slots} << octave_; }
+  static std::uint64_t bytes(std::size_t intervals, Family family, std::uint32_t cells);
+  std::size_t cells_of(std::uint64_t budget) const { return std::min<std::uint64_t>(budget >> octave_, cells_); }
+  std::uint64_t budget_of(std::size_t cells) const { return std::uint64_t{cells} << octave_; }
   // Whether it counts up to that budget; coarser tables are for larger ones.
-  bool counts(std::uint64_t budget) const { return budget >> octave_ <= slots_; }
+  bool counts(std::uint64_t budget) const { return budget >> octave_ <= cells_; }
   // Of the whole run.
-  float cost(std::size_t slots) const { return whole_of(0, profile_.size())[slots]; }
-  std::vector<Move> moves(std::size_t slots) const;
+  float cost(std::size_t cells) const { return whole_of(0, profile_.size())[cells]; }
+  std::vector<Move> moves(std::size_t cells) const;
 
   // Of reversing everything in front of `to` when states are held: a row for each of them, in which it is the oldest.
   std::vector<Row> entry(const std::vector<std::uint32_t>& held, std::size_t to) const;
   std::vector<Move> moves(const std::vector<std::uint32_t>& held, const std::vector<Row>& entry, std::size_t to,
-                          std::size_t slots) const;
+                          std::size_t cells) const;
 
 private:
   friend class Extraction;
-  struct Group { // a part of a plan, in slots
+  struct Group { // a part of a plan, in cells
     std::size_t need = 0, keep = 0;
     float cost = 0;
   };
@@ -41,7 +41,7 @@ private:
   struct Passing {
     std::vector<Row> rows; // by pair(at, to)
   };
-  std::size_t width() const { return std::size_t{slots_} + 1; }
+  std::size_t width() const { return std::size_t{cells_} + 1; }
   static std::size_t pair(std::size_t from, std::size_t to) { return to * (to - 1) / 2 + from; }
   static std::size_t triple(std::size_t base, std::size_t first, std::size_t to) {
     return (to - 1) * to * (to + 1) / 6 + first * (first + 1) / 2 + base;
@@ -62,8 +62,9 @@ private:
   float* parting(std::size_t base, std::size_t first, std::size_t to) { return &parting_[triple(base, first, to) * width()]; }
 
   bool in_family(std::size_t base, std::size_t first, std::size_t last, std::size_t to) const;
+  // `there`: the current state is at `first` already.
   Group group(const Parts& parts, std::size_t first, std::size_t last, std::size_t to, bool there) const;
-  std::size_t weight(std::size_t state, std::size_t beside) const;      // in slots, of a state beside an older one
+  std::size_t weight(std::size_t state, std::size_t beside) const;      // in cells, of a state beside an older one
   Group step(const Parts& parts, std::size_t at, std::size_t to) const; // over interval `at`
   // out = min(out, group + later with what the group leaves of the memory + earlier), wherever the group has what it needs.
   void relax(float* out, const Group& group, const float* later, const float* earlier) const;
@@ -75,7 +76,7 @@ private:
   const Profile& profile_;
   Family family_;
   unsigned octave_;
-  std::uint32_t slots_;
+  std::uint32_t cells_;
   Row whole_, parting_, nothing_;
 };
 

@@ -29,25 +29,22 @@ std::uint64_t least_possible(const Profile& profile, const Parts& whole) {
   std::uint64_t least = 0;
   for (std::size_t i = 0; i < profile.size(); ++i) {
     const Interval& interval = profile.intervals[i];
-    std::uint64_t tape = interval.tape;
-    for (const TapeShare& share : interval.shares)
-      if (share.birth > i) tape += share.bytes;
-    least = std::max({least, whole.newer(i + 1) + tape + interval.taping + profile.cotangents[i + 1],
-                      tape + profile.cotangents[i + 1] + interval.sweeping});
+    least = std::max({least, whole.newer(i + 1) + interval.tape + interval.taping + profile.cotangents[i + 1],
+                      interval.tape + profile.cotangents[i + 1] + interval.sweeping});
   }
   return least;
 }
 
-unsigned octave_of(std::uint64_t bytes, std::uint32_t slots) {
+unsigned octave_of(std::uint64_t bytes, std::uint32_t cells) {
   unsigned octave = 0;
-  while ((std::uint64_t{slots} << octave) < bytes) ++octave;
+  while ((std::uint64_t{cells} << octave) < bytes) ++octave;
   return octave;
 }
 
 Family affordable(std::size_t intervals, std::uint64_t octaves, const PlannerLimits& limits) {
   for (const Family family : {Family::free, Family::mixed}) {
-    const double operations = rows(intervals, family) * limits.slots * static_cast<double>(octaves);
-    if (operations <= kOperations && Tables::bytes(intervals, family, limits.slots) <= limits.table_bytes / octaves)
+    const double operations = rows(intervals, family) * limits.cells * static_cast<double>(octaves);
+    if (operations <= kOperations && Tables::bytes(intervals, family, limits.cells) <= limits.table_bytes / octaves)
       return family;
   }
   return Family::simple;
@@ -61,12 +58,12 @@ Planner::Planner(const Profile& profile, std::uint64_t most_budget, const Planne
     const Parts whole(profile, 0, profile.size());
     const Parts::Tapes& all = whole.tapes(0, profile.size());
     const std::uint64_t enough = std::max(all.tape_peak + profile.cotangents.back(), all.sweep_peak);
-    coarsest = octave_of(std::min(most_budget, enough), limits.slots);
-    finest = std::min(coarsest, octave_of(least_possible(profile, whole), limits.slots));
+    coarsest = octave_of(std::min(most_budget, enough), limits.cells);
+    finest = std::min(coarsest, octave_of(least_possible(profile, whole), limits.cells));
   }
   family_ = limits.family ? *limits.family : affordable(profile.size(), coarsest - finest + 1, limits);
   for (unsigned octave = finest; octave <= coarsest; ++octave)
-    tables_.push_back(std::make_unique<Tables>(profile, family_, octave, limits.slots));
+    tables_.push_back(std::make_unique<Tables>(profile, family_, octave, limits.cells));
   for (std::size_t base = profile.size(); base-- > 0;) {
     const Parts parts(profile, base, profile.size());
     for (const auto& tables : tables_) tables->fill(parts);
@@ -79,7 +76,7 @@ const Tables* Planner::best(std::uint64_t budget) const {
   const Tables* best = nullptr;
   float least = std::numeric_limits<float>::infinity();
   for (const auto& tables : tables_) {
-    const float cost = tables->cost(tables->slots_of(budget));
+    const float cost = tables->cost(tables->cells_of(budget));
     if (cost < least) {
       least = cost;
       best = tables.get();
@@ -92,13 +89,13 @@ const Tables* Planner::best(std::uint64_t budget) const {
 std::optional<double> Planner::cost(std::uint64_t budget) const {
   const Tables* tables = best(budget);
   if (tables == nullptr) return std::nullopt;
-  return tables->cost(tables->slots_of(budget));
+  return tables->cost(tables->cells_of(budget));
 }
 
 std::optional<Plan> Planner::plan(std::uint64_t budget) const {
   const Tables* tables = best(budget);
   if (tables == nullptr) return std::nullopt;
-  return priced(tables->moves(tables->slots_of(budget)));
+  return priced(tables->moves(tables->cells_of(budget)));
 }
 
 std::optional<Plan> Planner::plan(std::uint64_t budget, const std::vector<std::uint32_t>& held, std::size_t to) const {
@@ -107,16 +104,16 @@ std::optional<Plan> Planner::plan(std::uint64_t budget, const std::vector<std::u
   float least = std::numeric_limits<float>::infinity();
   for (const auto& tables : tables_) {
     std::vector<Row> entry = tables->entry(held, to);
-    const std::size_t slots = tables->slots_of(budget);
-    if (entry[0][slots] < least) {
-      least = entry[0][slots];
+    const std::size_t cells = tables->cells_of(budget);
+    if (entry[0][cells] < least) {
+      least = entry[0][cells];
       best = tables.get();
       of_best = std::move(entry);
     }
     if (tables->counts(budget)) break;
   }
   if (best == nullptr) return std::nullopt;
-  return priced(best->moves(held, of_best, to, best->slots_of(budget)));
+  return priced(best->moves(held, of_best, to, best->cells_of(budget)));
 }
 
 Plan Planner::priced(std::vector<Move> moves) const {
@@ -147,12 +144,12 @@ std::vector<Planner::Point> Planner::curve() const {
   float least = std::numeric_limits<float>::infinity();
   std::uint64_t reached = 0;
   for (const auto& tables : tables_) {
-    const std::size_t most = tables->slots_of(UINT64_MAX);
-    for (std::size_t slots = tables->slots_of(reached); slots <= most; ++slots) {
-      const float cost = tables->cost(slots);
+    const std::size_t most = tables->cells_of(UINT64_MAX);
+    for (std::size_t cells = tables->cells_of(reached); cells <= most; ++cells) {
+      const float cost = tables->cost(cells);
       if (cost >= least) continue;
       least = cost;
-      points.push_back({tables->budget_of(slots), cost});
+      points.push_back({tables->budget_of(cells), cost});
     }
     reached = tables->budget_of(most);
   }

@@ -24,8 +24,8 @@ struct Interval {
   std::uint64_t sweep = 0;   // and of sweeping that tape
   std::uint64_t tape = 0;    // bytes of its tape that nothing else holds
   std::vector<TapeShare> shares;
-  // Bytes that are gone afterwards, beside states, tapes and the cotangents behind the interval. Sweeping counts the cotangents
-  // in front of it.
+  // Scratch of each of the three, held only while it is done, on top of states, tapes and the cotangents at the interval's end.
+  // `sweeping` includes the cotangents at its start.
   std::uint64_t advancing = 0;
   std::uint64_t taping = 0;
   std::uint64_t sweeping = 0;
@@ -39,8 +39,7 @@ struct Profile {
   // reach[i][k]: bytes that the state at boundary i reaches and that were made in interval k < i. They do not grow with i. What
   // is older than the run weighs nothing, so reach[0] is empty.
   std::vector<std::vector<std::uint64_t>> reach;
-  // Bytes made in each interval that any state or tape reaches at any time, what a tape alone holds not among them: what they
-  // hold together is no more.
+  // Of what was made in each interval, the most bytes that states and shared parts of tapes can hold together.
   std::vector<std::uint64_t> born;
   std::vector<std::uint64_t> cotangents; // bytes at each boundary while everything behind it is reversed
 

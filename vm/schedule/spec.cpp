@@ -50,7 +50,7 @@ std::string keys_of(const Name& name) {
   std::string keys;
   if (name.takes(kBase)) keys += "base=N";
   if (name.takes(kSnapshots)) keys += keys.empty() ? "snapshots=D" : ", snapshots=D";
-  if (name.takes(kPasses)) keys += keys.empty() ? "passes=T" : ", passes=T";
+  if (name.takes(kPasses)) keys += keys.empty() ? "passes=R" : ", passes=R";
   return keys;
 }
 

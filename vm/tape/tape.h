@@ -85,8 +85,8 @@ public:
   ~Tape();
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
-  // A copy that shares full chunks. The copy gets the given id only if it is registered under it: ids name tapes in values, so a
-  // copy keeps the id of its original; two copies of one tape are never on the stack of runs together.
+  // A copy that shares full chunks, under the same id, since ids name tapes in values: two copies of one tape are never on the
+  // stack of runs together.
   std::unique_ptr<Tape> clone(Heap& heap) const;
   // Gives up the values it owns.
   void release(Heap& heap);

@@ -188,7 +188,7 @@ public:
   // number of bytes.
   [[noreturn]] void over_budget(std::int64_t request, std::string_view what);
   // Charge memory that is held outside the slabs (tape chunks, executor state). Negative gives back.
-  // `beside`: so many more are held with them that no account but the whole names.
+  // `beside`: bytes that count towards the budget and the sum of all accounts, but to no single account.
   void charge(Account& account, std::int64_t bytes, std::int64_t beside = 0);
 
   std::uint64_t next_serial = 1;   // part of the machine state
