@@ -93,7 +93,15 @@ struct Expt {
   static constexpr bool closed = false;
   static constexpr unsigned needs_a = kFirst | kSecond, needs_b = kFirst | kValue;
   template <class T> CAIRN_HD static T value(T a, T b) { return pow(a, b); }
-  template <class T> CAIRN_HD static T slope_a(T a, T b, T) { return where(equal(b, T(0)), T(0), b * pow(a, b - T(1))); }
+  // 0 where b is, also of 0 to the -1; but a formula may be differentiated by b again, and that is a to the (b - 1).
+  template <class T> CAIRN_HD static T slope_a(T a, T b, T) {
+    if constexpr (std::is_same_v<T, Term>) {
+      const T slope = b * pow(a, b - T(1));
+      return where(equal(b, T(0)), where(equal(a, T(0)), T(0), slope), slope);
+    } else {
+      return where(equal(b, T(0)), T(0), b * pow(a, b - T(1)));
+    }
+  }
   template <class T> CAIRN_HD static T slope_b(T a, T, T v) {
     if constexpr (std::is_same_v<T, Number>)
       return where(equal(a, T(0)), T(0), v * log(a));
@@ -102,7 +110,7 @@ struct Expt {
   }
   template <class T> static T tangent(T a, T b, T v, const T* ta, const T* tb) {
     return contributed(
-        ta, tb, [&](const T& t) -> T { return equal(b, T(0)) ? T(0) : t * (b * pow(a, b - T(1))); },
+        ta, tb, [&](const T& t) -> T { return equal(b, T(0)) && equal(a, T(0)) ? T(0) : t * (b * pow(a, b - T(1))); },
         [&](const T& t) -> T { return equal(a, T(0)) ? T(0) : t * (v * log(a)); });
   }
 };

@@ -61,3 +61,12 @@
 ; Levels that do not meet in one number nest as deep as memory allows.
 (define (apart n x) (if (= n 0) x (+ x (cdr (j* (lambda (y) (apart (- n 1) 1.5)) 2.0 1.0)))))
 (write (apart 1000 1.0)) (newline) ; expect: 1.0
+; The derivative of a power by its exponent, at 0, by the base: 1/x. And the other way round, and of tensors.
+(define ((by-exponent mode) x) ((mode (lambda (y) (expt x y))) 0.))
+(define ((by-base mode) y) ((mode (lambda (x) (expt x y))) 2.))
+(show (map (lambda (outer inner) ((outer (by-exponent inner)) 2.)) (list forward forward reverse-mode reverse-mode) (list forward reverse-mode forward reverse-mode))) ; expect: (0.5 0.5 0.5 0.5)
+(show (map (lambda (outer inner) ((outer (by-base inner)) 0.)) (list forward forward reverse-mode reverse-mode) (list forward reverse-mode forward reverse-mode))) ; expect: (0.5 0.5 0.5 0.5)
+(define two (list->tensor '(2) 'f64))
+(define none (list->tensor '(0) 'f64))
+(show (tensor->list (cdr (j* (lambda (y) (cdr (*j (lambda (x) (sumall (expt x y))) two 1.))) none (list->tensor '(1) 'f64))))) ; expect: (0.5)
+(show (tensor->list (cdr (*j (lambda (y) (sumall (cdr (*j (lambda (x) (sumall (expt x y))) two 1.)))) none 1.)))) ; expect: (0.5)
