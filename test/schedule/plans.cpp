@@ -3,7 +3,6 @@
 
 #include "vm/schedule/plan_checker.h"
 
-#include <chrono>
 #include <random>
 
 using namespace cairn::schedule;
@@ -426,21 +425,4 @@ TEST_CASE("long runs: the simple plans are within a hundredth of the mixed ones 
   }
   MESSAGE("simple plans are ", 100 * sum / compared, " % above mixed ones on average, ", 100 * most, " % at most");
   CHECK(sum / compared <= 0.01);
-}
-
-TEST_CASE("tables of long runs" * doctest::skip()) {
-  for (const std::size_t count : {64, 96, 128, 256}) {
-    Draws random{std::mt19937_64(count)};
-    const Profile profile = random_profile(random, count, false);
-    for (const Family family : {Family::simple, Family::mixed, Family::free}) {
-      if ((family == Family::mixed && count > 128) || (family == Family::free && count > 64)) continue;
-      PlannerLimits limits;
-      limits.cells = 500;
-      limits.family = family;
-      const auto begin = std::chrono::steady_clock::now();
-      const Planner planner(profile, 499, limits);
-      MESSAGE(count, " family ", static_cast<int>(family), " ",
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), " s");
-    }
-  }
 }

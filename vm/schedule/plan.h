@@ -30,9 +30,9 @@ struct Move {
 // The moves of a plan for a coarsened run as moves of the run itself.
 std::vector<Move> refined(const std::vector<Move>& moves, const std::vector<std::uint32_t>& boundaries);
 
+// From the initial state, which is current and held, to where everything is reversed and nothing is held.
 struct Plan {
-  std::vector<Move>
-      moves;       // from the initial state, which is current and held, to where everything is reversed and nothing is held
+  std::vector<Move> moves;
   double cost = 0; // modelled
 };
 

@@ -1,7 +1,6 @@
 // Octaves of tables, and which of them answers.
 #include "vm/schedule/plan_tables.h"
 
-#include <bit>
 #include <limits>
 
 namespace cairn::schedule {
