@@ -313,9 +313,11 @@ class Generator:
         body = '(lambda (%s) %s)' % (y, self.number(env + [(y, 'n')], depth - 1))
         start = self.number(env, depth - 1)
         n = r.choice([0, 1, 2, 3, 5, 8, 13, 20, 35, 60, 100, 1000])
+        # Resumed twice, the bits of a gradient show at which step of a replay the capsule was taken (docs/language.md, section 6).
+        taped = body.replace('checkpoint-*j', '*j')
         forms = [
             '(resume (interrupt %s %s %d))' % (body, start, n),
-            '(let ((%s (interrupt %s %s %d))) (+ (resume %s) (* .5 (resume %s))))' % (z, body, start, n, z, z),
+            '(let ((%s (interrupt %s %s %d))) (+ (resume %s) (* .5 (resume %s))))' % (z, taped, start, n, z, z),
             '(resume (interrupt resume (interrupt %s %s %d) %d))' % (body, start, n, r.randint(0, 40)),
             '(let go ((%s (interrupt %s %s %d))) (if (capsule-finished? %s) (resume %s) (go (interrupt resume %s %d))))' % (
                 z, body, start, n, z, z, z, r.randint(11, 60)),
