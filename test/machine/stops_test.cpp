@@ -3,7 +3,10 @@
 #include "test/machine/embedding.h"
 #include "vm/api/handles.h"
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <utility>
 
 using namespace machine_testing;
 
@@ -236,5 +239,36 @@ TEST_CASE("a budget of memory holds for what steps take beside the heap") {
     Machine machine(program, 1 << 20);
     CHECK(machine.run() == CAIRN_OVER_BUDGET);
     CHECK(machine.error().find("memory budget of 1.0 MiB exceeded by a request of ") != std::string::npos);
+  }
+}
+
+namespace {
+
+// How often a run can be stopped in the same step, a poll later each time; those do not count that found it releasing something.
+int most_stops_in_one_step(const Program& program, const Whole& whole) {
+  Machine machine(program);
+  std::uint64_t steps = 0;
+  int most = 0, stops = 0;
+  for (std::int64_t polls = 2;; ++polls) {
+    meter_of(machine).cancel_at(polls);
+    if (const cairn_status status = machine.run(); status != CAIRN_CANCELLED) {
+      CHECK(whole_of(machine, status) == whole);
+      return most;
+    }
+    if (std::exchange(steps, machine.steps()) != machine.steps()) polls = 2, stops = 0;
+    if (!machine.handle()->engine.heap().has_set_aside()) most = std::max(most, ++stops);
+  }
+}
+
+} // namespace
+
+TEST_CASE("an action of a schedule that walks over many objects can be stopped in its middle") {
+  const std::string program = "(define (f x) (let make ((i 0) (l '())) (if (< i 150000) (make (+ i 1) (cons (* x i) l)) "
+                              "(let add ((l l) (s 0.)) (if (null? l) s (add (cdr l) (+ s (* (car l) .5))))))))"
+                              "(write (with-schedule \"ACTIONS\" (lambda () (checkpoint-*j f 2. 1.))))";
+  for (const std::string schedule : {"online,base=300000,snapshots=1", "sqrt,base=200000", "bisection,base=700000"}) {
+    CAPTURE(schedule);
+    const Program with(std::string(program).replace(program.find("ACTIONS"), 7, schedule));
+    CHECK(most_stops_in_one_step(with, run_whole(with)) > 10);
   }
 }

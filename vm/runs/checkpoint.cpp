@@ -1,6 +1,7 @@
 // checkpoint-*j: the executor of schedules. It performs one action a step; the cotangent of a state between two intervals is a
 // sparse map from places (docs/design.md 5.2), so what an interval does not touch costs it nothing.
 #include "vm/machine/derivative_rules.h"
+#include "vm/runs/met.h"
 #include "vm/runs/states.h"
 #include "vm/schedule/checker.h"
 #include "vm/schedule/schedule.h"
@@ -23,14 +24,19 @@ using value::Object;
 
 namespace {
 
+// A walk over more objects than that takes milliseconds.
+constexpr std::uint64_t kFar = 1 << 16;
+
 // Calls visit(slot, serial, index) for every value slot of what the tape made or lifted and can be reached from the runs of its
 // own level; what is older and untouched is not entered.
-template <class F> void walk_touched(Heap& heap, const std::vector<Run>& runs, Value root, const Tape& tape, F&& visit) {
+template <class F> void walk_touched(Engine& engine, const std::vector<Run>& runs, const Tape& tape, F&& visit) {
+  Heap& heap = engine.heap();
+  Polls polls(engine.meter());
   value::ChargedStack<Object*> pending(heap);
-  value::ChargedSet<Object*> seen{value::ChargedAllocator<Object*>(heap)};
+  Met seen(heap);
   auto push = [&](Object* o) {
     bool touched = o->serial >= tape.start() || (o->kind == value::Kind::frame && static_cast<Frame*>(o)->lifted());
-    if (touched && (met_once(o) || seen.insert(o).second)) pending.push_back(o);
+    if (touched && (met_once(o) || seen.insert(o))) pending.push_back(o);
   };
   auto push_value = [&](Value v) {
     if (v.is_object() && !value::is_string(v) && !value::is_symbol(v)) push(value::object_of(v));
@@ -42,11 +48,11 @@ template <class F> void walk_touched(Heap& heap, const std::vector<Run>& runs, V
     }
   };
   push_runs(runs);
-  push_value(root);
   while (!pending.empty()) {
     Object* o = pending.back();
     pending.pop_back();
     value::for_each_child(o, [&](Value v, std::uint32_t index) {
+      polls.one();
       visit(v, o->serial, index);
       push_value(v);
     });
@@ -65,14 +71,16 @@ template <class F> void walk_touched(Heap& heap, const std::vector<Run>& runs, V
 
 // Bytes of what a state holds that is newer than `since`: its own cost beyond the snapshot before it. Logical, the same in every
 // replay. The last frame that is older may have changed since, by a loop in it; those that wait behind it cannot.
-std::int64_t logical_bytes(Heap& heap, const std::vector<Run>& runs, std::uint64_t since) {
+std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::uint64_t since) {
+  Heap& heap = engine.heap();
+  Polls polls(engine.meter());
   std::int64_t bytes = static_cast<std::int64_t>(runs.size() * sizeof(Run));
   value::ChargedStack<Object*> pending(heap);
-  value::ChargedSet<Object*> seen{value::ChargedAllocator<Object*>(heap)};
+  Met seen(heap);
   value::ChargedSet<const ops::Storage*> elements{value::ChargedAllocator<const ops::Storage*>(heap)}; // views share them
   auto push = [&](Object* o) {
     bool newer = o->serial >= since || o->kind == value::Kind::frame;
-    if (newer && (met_once(o) || seen.insert(o).second)) pending.push_back(o);
+    if (newer && (met_once(o) || seen.insert(o))) pending.push_back(o);
   };
   for (const Run& r : runs)
     if (r.top != nullptr) push(r.top);
@@ -81,6 +89,7 @@ std::int64_t logical_bytes(Heap& heap, const std::vector<Run>& runs, std::uint64
     pending.pop_back();
     bytes += o->size_class == value::kLarge ? 1024 : o->size_class * 16;
     auto child = [&](Value v) {
+      polls.one();
       if (v.is_object()) push(value::object_of(v));
     };
     if (o->kind != value::Kind::bundle)
@@ -189,22 +198,22 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
 // Seeds the tape in work at the state it ended in.
 void seed_interval(Engine& engine, CheckpointState& s) {
   Tape& tape = *s.work;
-  std::vector<std::pair<std::uint32_t, double>> seeds;
-  walk_touched(engine.heap(), s.current.runs, value::kUnspecified, tape, [&](Value v, std::uint64_t serial, std::uint32_t slot) {
-    bool on_tape = tape.has(v);
-    if (!on_tape && !v.is_flonum() && !v.is_taped()) return;
-    Cotangent* c = s.through.find({serial, slot});
-    if (c == nullptr) return;
-    if (on_tape) seeds.emplace_back(v.tape_node(), c->value);
-    s.through.erase({serial, slot}); // a slot that holds an untaped number ends its place
+  value::ChargedVector<std::pair<tape::Place, Value>> ends(engine.heap());
+  walk_touched(engine, s.current.runs, tape, [&](Value v, std::uint64_t serial, std::uint32_t slot) {
+    if (!tape.has(v) && !v.is_flonum() && !v.is_taped()) return;
+    if (s.through.find({serial, slot}) != nullptr) ends.emplace_back(tape::Place{serial, slot}, v);
   });
+  engine.meter().hold(); // from here on nothing is stopped
+  for (const auto& [place, v] : ends) {
+    if (tape.has(v)) tape.seed(v.tape_node(), s.through.find(place)->value);
+    s.through.erase(place); // a slot that holds an untaped number ends its place
+  }
   tape.inputs.for_each([&](tape::Place place, tape::Input& input) {
     if (Cotangent* c = s.through.find(place)) {
-      seeds.emplace_back(input.node, c->value);
+      tape.seed(input.node, c->value);
       s.through.erase(place);
     }
   });
-  for (auto [node, c] : seeds) tape.seed(node, c);
   // A tensor is one place: what this tape made or met is found by its serial. What it made without derivatives ends here.
   for (auto it = s.tensors_through.begin(); it != s.tensors_through.end();) {
     tape::Place place{it->first.first, it->first.second};
@@ -334,13 +343,26 @@ namespace {
 
 void perform(Engine& engine, CheckpointState* s, Action a, Owned& state);
 
+// Serial from which on objects belong to the current state and to no snapshot that is held before it.
+std::uint64_t first_own_serial(const CheckpointState& s) {
+  const std::size_t before = s.held_until(s.current.position);
+  return before == 0 ? s.low : std::max(s.low, s.slots[s.held[before - 1]].serial);
+}
+
+// Whether the next action may walk over many objects: those that a snapshot has and the one before it has not, those that a tape
+// met, or the value of the program.
+bool may_walk_far(const CheckpointState& s) {
+  if (s.work != nullptr && (s.work_ended || s.work->size() > kFar)) return true;
+  const std::uint64_t since = s.work != nullptr ? std::min(first_own_serial(s), s.work->start()) : first_own_serial(s);
+  return s.current.serial > since && s.current.serial - since > kFar;
+}
+
 } // namespace
 
-// The end of the program is seeded path by path, which may be stopped; all other actions are short.
+// What walks far may be stopped, and the schedule is then where it was; all else is short.
 void act(Engine& engine, Owned& state) {
   auto* s = state_in<CheckpointState>(engine, state.v);
-  bool at_end = s->work != nullptr && s->work_ended;
-  if (!at_end) {
+  if (!may_walk_far(*s)) {
     engine.meter().hold();
     return perform(engine, s, s->schedule->next(), state);
   }
@@ -361,6 +383,9 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     if (index >= s->slots.size()) s->slots.resize(index + 1);
     return s->slots[index];
   };
+  // These walk, and hold once they change something.
+  if (a.kind != Action::Kind::snapshot && a.kind != Action::Kind::reverse && a.kind != Action::Kind::put_aside)
+    engine.meter().hold();
   switch (a.kind) {
   case Action::Kind::tape:
     begin_tape(engine, *s, a.records);
@@ -371,9 +396,9 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   case Action::Kind::snapshot: {
     Snapshot& to = slot_at(a.slot);
     want(to.empty() && !s->current.empty());
+    std::int64_t own = logical_bytes(engine, s->current.runs, first_own_serial(*s));
+    engine.meter().hold();
     const std::size_t before = s->held_until(s->current.position);
-    std::uint64_t since = before == 0 ? s->low : std::max(s->low, s->slots[s->held[before - 1]].serial);
-    std::int64_t own = logical_bytes(engine.heap(), s->current.runs, since);
     to = copy_of(engine.heap(), s->current);
     to.bytes = own;
     count_snapshot(engine, to);
@@ -418,12 +443,13 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     break;
   case Action::Kind::put_aside:
     want(s->work != nullptr && s->aside == nullptr && !s->sweeping);
-    s->aside = s->work;
-    s->work = nullptr;
-    s->aside_runs = std::move(s->current.runs);
-    s->current.runs.clear();
-    s->aside_ended = s->work_ended;
-    if (!s->aside_ended) s->current.runs = without_tape(engine, s->aside_runs, *s->aside);
+    {
+      std::vector<Run> untaped;
+      if (!s->work_ended) untaped = without_tape(engine, s->current.runs, *s->work);
+      s->aside = std::exchange(s->work, nullptr);
+      s->aside_runs = std::exchange(s->current.runs, std::move(untaped));
+      s->aside_ended = s->work_ended;
+    }
     break;
   case Action::Kind::take_back:
     want(s->work == nullptr && s->aside != nullptr);

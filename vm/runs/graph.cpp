@@ -3,16 +3,13 @@
 #include "vm/runs/graph.h"
 #include "vm/machine/errors.h"
 #include "vm/runs/children.h"
+#include "vm/runs/met.h"
 #include "vm/value/charged.h"
-#include "vm/value/object_numbers.h"
 #include "vm/value/owned.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <optional>
-#include <unordered_map>
 
 namespace cairn::runs {
 
@@ -93,34 +90,6 @@ public:
 private:
   static constexpr std::uint32_t kMany = 1024;
   std::uint32_t count_ = 0;
-};
-
-// What stands for each object that a walk has met, null before. A few are in a map. Many are in tables of their neighbourhoods,
-// since a map of millions takes tenths of a second to grow and to end.
-class Met {
-public:
-  explicit Met(Heap& heap) : heap_(heap), few_(value::ChargedAllocator<std::pair<Object* const, Object*>>(heap)) {}
-  Object*& operator[](Object* o) {
-    if (few_.size() < kFew) return few_[o];
-    if (auto it = few_.find(o); it != few_.end()) return it->second;
-    if (!many_) many_.emplace(heap_);
-    const std::uint32_t n = many_->numbers.number(o, static_cast<std::uint32_t>(many_->objects.size()));
-    if (n == many_->objects.size()) many_->objects.push_back(nullptr);
-    return many_->objects[n];
-  }
-  // False: it has been met before.
-  bool insert(Object* o) { return std::exchange((*this)[o], o) == nullptr; }
-
-private:
-  static constexpr std::size_t kFew = 1024;
-  struct Many {
-    explicit Many(Heap& heap) : numbers(heap), objects(value::ChargedAllocator<Object*>(heap)) {}
-    value::ObjectNumbers numbers;
-    std::deque<Object*, value::ChargedAllocator<Object*>> objects; // by number
-  };
-  Heap& heap_;
-  value::ChargedMap<Object*, Object*> few_;
-  std::optional<Many> many_;
 };
 
 // Copies objects on demand and fills their slots through a list of pending ones.
@@ -310,14 +279,15 @@ namespace {
 // The copy behind without_tape: keeps serials, shares what the tape has not touched.
 class Untaper {
 public:
-  Untaper(Engine& engine, const Tape& tape) : engine_(engine), heap_(engine.heap()), tape_(tape) {}
+  Untaper(Engine& engine, const Tape& tape)
+      : engine_(engine), heap_(engine.heap()), tape_(tape), polls_(engine.meter()), pending_(heap_), copies_(heap_) {}
 
   Frame* frame(Frame* from) {
     Chain chain(heap_);
     for (; from != nullptr; from = from->parent) {
-      if (auto it = met_once(from) ? copies_.end() : copies_.find(from); it != copies_.end()) {
-        Heap::retain(it->second);
-        return chain.end(static_cast<Frame*>(it->second));
+      if (Object* made = met_once(from) ? nullptr : copies_[from]) {
+        Heap::retain(made);
+        return chain.end(static_cast<Frame*>(made));
       }
       if (from->serial < tape_.start() && !from->lifted()) {
         Heap::retain(from);
@@ -340,6 +310,7 @@ public:
 
   void put(Value from, Value* to) {
     *to = value::kUnspecified;
+    polls_.one();
     if (tape_.has(from))
       *to = value::flonum(tape_.primal(from.tape_node()));
     else if ((is_container(from) || value::is_bundle(from)) && value::object_of(from)->serial >= tape_.start())
@@ -356,9 +327,8 @@ private:
 
   Value copy(Value v) {
     Object* o = value::object_of(v);
-    Object* made = nullptr;
-    if (auto it = met_once(o) ? copies_.end() : copies_.find(o); it != copies_.end()) {
-      made = it->second;
+    Object* made = met_once(o) ? nullptr : copies_[o];
+    if (made != nullptr) {
       Heap::retain(made);
     } else {
       Held<Object> fresh(heap_, shell(o));
@@ -381,8 +351,7 @@ private:
     }
     case Kind::vector: {
       auto* from = static_cast<value::Vector*>(o);
-      Held<value::Vector> v(heap_, heap_.make_vector(from->length));
-      std::fill_n(v->items(), from->length, value::kUnspecified);
+      Held<value::Vector> v(heap_, empty_vector(heap_, from->length));
       for (std::uint64_t i = 0; i < from->length; ++i) put(from->items()[i], &v->items()[i]);
       return v.take();
     }
@@ -416,8 +385,9 @@ private:
   Engine& engine_;
   Heap& heap_;
   const Tape& tape_;
-  std::vector<std::pair<Value, Value*>> pending_;
-  std::unordered_map<Object*, Object*> copies_;
+  Polls polls_;
+  value::ChargedStack<std::pair<Value, Value*>> pending_;
+  Met copies_;
 };
 
 } // namespace
