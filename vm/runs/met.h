@@ -1,7 +1,7 @@
 // What walks over objects need so that they can be long: a memory of what they have met, and polls.
 #pragma once
 
-#include "ops/meter.h"
+#include "vm/machine/engine.h"
 #include "vm/value/charged.h"
 #include "vm/value/object_numbers.h"
 
