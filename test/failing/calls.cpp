@@ -2,6 +2,8 @@
 #include "test/failing/calls.h"
 #include "test/failing/tools.h"
 
+#include "vm/api/handles.h"
+
 #include <array>
 #include <memory>
 
@@ -42,6 +44,7 @@ bool is(char* text, const char* expected) {
 struct Programs {
   std::unique_ptr<Module> program;
   std::vector<std::unique_ptr<Module>> session;
+  std::unique_ptr<Module> gives_up;
   Bytes file;
 };
 
@@ -56,6 +59,9 @@ const Programs& programs() {
     for (const Bytes& b : texts) p->session.push_back(std::make_unique<Module>(b));
     p->file = texts.at(0);
     p->program = std::make_unique<Module>(texts.at(0));
+    // A long vector takes as long to be released as thousands of objects, and is one request for memory.
+    p->gives_up = std::make_unique<Module>(compiled(
+        "(define (nth n) (let ((v (make-vector 60000 (list 1 2 n)))) (vector-ref v n))) (write (nth 3)) (write (nth 4))", error));
     return p;
   }();
   return *all;
@@ -219,6 +225,50 @@ void slices(Run& run) {
   cairn_capsule_free(capsule);
 }
 
+// Cancelled in the middle of releasing; then it is counted, saved (which is cancelled too at first) and goes on.
+void gives_up_a_vector(Run& run) {
+  cairn_capsule* capsule = nullptr;
+  {
+    Machine vm(run);
+    if (!vm.made() || !vm.load(*programs().gives_up)) return;
+    cairn_vm* const handle = vm;
+    cairn::ops::Meter& meter = handle->engine.meter();
+    const cairn::value::Heap& heap = handle->engine.heap();
+    cairn_status status = CAIRN_CANCELLED;
+    for (std::int64_t poll = 1; status == CAIRN_CANCELLED && !heap.has_set_aside(); ++poll) {
+      Inside inside;
+      meter.cancel_at(poll);
+      status = cairn_vm_run(vm, CAIRN_UNLIMITED);
+    }
+    if (status != CAIRN_CANCELLED) {
+      run.judged("a run that releases much", status);
+      run.check(run.refuses(), "nothing was set aside");
+      return;
+    }
+    meter.cancel_at(INT64_MAX);
+    char* text = nullptr;
+    if (run.did("statistics", [&] { return cairn_vm_statistics(vm, &text); })) cairn_free(text);
+    run.check(heap.has_set_aside(), "statistics have released");
+    {
+      Inside inside;
+      meter.cancel_at(1);
+      status = cairn_vm_capsule(vm, &capsule);
+    }
+    meter.cancel_at(INT64_MAX);
+    if (status != CAIRN_CANCELLED) {
+      run.judged("saving that is cancelled", status);
+      run.check(run.refuses(), "saving was not cancelled");
+    } else {
+      run.did("capsule", [&] { return cairn_vm_capsule(vm, &capsule); });
+    }
+    if (vm.run_on()) run.check(vm.output == "(1 2 3)(1 2 4)", "another output");
+  }
+  if (capsule == nullptr) return;
+  Machine vm(run);
+  if (vm.made() && run.did("resume", [&] { return cairn_vm_resume(vm, capsule, nullptr); })) vm.run_on();
+  cairn_capsule_free(capsule);
+}
+
 // An extension that fails leaves the machine as it was: the next one works.
 void extensions(Run& run) {
   Machine vm(run, Machine::defaults(), true);
@@ -307,6 +357,7 @@ void add_calls(std::vector<Scenario>& scenarios) {
   scenarios.push_back(with_machine("reports", reports));
   scenarios.push_back(with_machine("capsules in the language", capsules_in_the_language));
   scenarios.push_back({"slices", slices});
+  scenarios.push_back({"giving up a vector", gives_up_a_vector});
   scenarios.push_back({"extensions", extensions});
   scenarios.push_back({"modules", modules});
   scenarios.push_back({"sessions", sessions});

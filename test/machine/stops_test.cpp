@@ -229,11 +229,14 @@ TEST_CASE("long steps that make little are work too") {
 
 TEST_CASE("a budget of memory holds for what steps take beside the heap") {
   const std::string shared = "(define (deep n v) (if (= n 0) v (deep (- n 1) (make-vector 100 v))))"
-                             "(define (twice n v) (if (= n 0) v (twice (- n 1) (cons v v))))";
-  for (const char* step : {"(list->tensor (deep 6 1.) 'f64)", "(tensor->list (expand-tensor (fill '(1) 1.) '(100000000)))",
-                           "(tensor->list (fill '(100000000 0) 1.))", "(*j (lambda (x) (twice 40 (* x x))) 2. (twice 40 1.))",
-                           "(*j (lambda (x) 1.) (twice 40 1.) 1.)", "(make-string 2000000 #\\a)",
-                           "(write (expand-tensor (fill '(1 1 1 1 1 1 1 1) 1.) '(9 9 9 9 9 9 9 9)))"}) {
+                             "(define (twice n v) (if (= n 0) v (twice (- n 1) (cons v v))))"
+                             "(define (loud x) (let loop ((i 0)) (if (= i 5000) (* x x) (begin (display \"x\") (loop (+ i 1))))))"
+                             "(define (nested x n) (if (= n 0) x (+ (cdr (*j loud x 1.)) (nested x (- n 1)))))";
+  for (const char* step :
+       {"(list->tensor (deep 6 1.) 'f64)", "(tensor->list (expand-tensor (fill '(1) 1.) '(100000000)))",
+        "(tensor->list (fill '(100000000 0) 1.))", "(*j (lambda (x) (twice 40 (* x x))) 2. (twice 40 1.))",
+        "(*j (lambda (x) 1.) (twice 40 1.) 1.)", "(make-string 2000000 #\\a)", "(*j (lambda (x) (nested x 60)) 2. 1.)",
+        "(write (expand-tensor (fill '(1 1 1 1 1 1 1 1) 1.) '(9 9 9 9 9 9 9 9)))"}) {
     CAPTURE(step);
     Program program(shared + step);
     Machine machine(program, 1 << 20);

@@ -165,7 +165,7 @@ TEST_CASE("copies hold inputs, composites and outputs of their own") {
     Tape tape(heap, 1, 1, 100);
     tape.lift({5, 0}, value::flonum(1), 1);
     Value skeleton = heap.cons(value::flonum(1), value::kNull);
-    tape.outputs.push_back({7, skeleton, {}, {}});
+    tape.add_output({7, skeleton, {}});
     std::unique_ptr<Tape> copy(tape.clone(heap));
     CHECK(skeleton.pair()->count == 2);
     copy->lift({6, 0}, value::flonum(2), 2);
@@ -243,4 +243,22 @@ TEST_CASE("records written and read back are the same tape, before and after its
     }
     CHECK(same);
   }
+}
+
+TEST_CASE("what a composite had of the world is charged once, however many copies of the tape have it") {
+  Heap heap;
+  {
+    Tape tape(heap, 1, 1, 100);
+    const std::int64_t before = heap.tape.live;
+    CHECK(past_effects(heap, {}, {}) == nullptr);
+    tape.add_output({7, value::kNull, past_effects(heap, std::vector<Value>(1000, value::flonum(1)), {})});
+    const std::int64_t charged = heap.tape.live - before;
+    CHECK(charged >= 8000);
+    CHECK(charged < 9000);
+    std::unique_ptr<Tape> copy(tape.clone(heap));
+    CHECK(heap.tape.live - before < charged + 1000);
+    tape.release(heap);
+    copy->release(heap);
+  }
+  CHECK(heap.live_bytes() == 0);
 }

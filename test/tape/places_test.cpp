@@ -144,3 +144,46 @@ TEST_CASE("the order depends on the operations alone: the same in a copy made at
   }
   CHECK(listed(map) == listed(copy));
 }
+
+TEST_CASE("many places are in tables of their neighbourhoods, and nobody can tell") {
+  constexpr std::size_t kMany = 3 * PlaceMap<int>::kFew;
+  // Many objects of few slots, few objects of many, and objects far apart.
+  const auto dense = [](std::uint64_t i) { return Place{i / 2, static_cast<std::uint32_t>(i % 2)}; };
+  const auto vectors = [](std::uint64_t i) { return Place{i % 3, static_cast<std::uint32_t>(i / 3)}; };
+  const auto sparse = [](std::uint64_t i) { return Place{i * 1'000'003, 0}; };
+  for (Place (*place)(std::uint64_t) : {+dense, +vectors, +sparse}) {
+    PlaceMap<std::uint64_t> map;
+    for (std::uint64_t i = 0; i < kMany; ++i) map.set(place(i), i);
+    PlaceMap<std::uint64_t> copy = map;
+    REQUIRE(map.size() == kMany);
+    std::uint64_t probes = 0;
+    for (std::uint64_t i = 0; i < kMany; ++i) {
+      const std::uint64_t* found = map.find(place(i));
+      REQUIRE(found != nullptr);
+      REQUIRE(*found == i);
+      probes += map.probes(place(i));
+    }
+    CHECK(probes < 16 * kMany);
+    CHECK(map.find(place(kMany)) == nullptr);
+    CHECK_FALSE(map.erase(place(kMany)));
+    const std::int64_t full = map.bytes();
+    for (std::uint64_t i = 0; i < kMany; ++i)
+      if (i % 5 != 0) REQUIRE(map.erase(place(i)));
+    CHECK(map.size() == (kMany + 4) / 5);
+    std::uint64_t sum = 0;
+    map.for_each([&](Place, std::uint64_t i) { sum += i; });
+    CHECK(sum == 5 * (((kMany - 1) / 5) * ((kMany - 1) / 5 + 1) / 2));
+    for (std::uint64_t i = 0; i < kMany; i += 5) REQUIRE(map.erase(place(i)));
+    CHECK(map.size() == 0);
+    CHECK(map.bytes() < full);
+    bool fresh = false;
+    CHECK(map.at(place(7), fresh) == 0);
+    CHECK(fresh);
+    map.clear();
+    CHECK(map.bytes() == 0);
+    CHECK(copy.size() == kMany);
+    PlaceMap<std::uint64_t> again;
+    for (std::uint64_t i = 0; i < kMany; ++i) again.set(place(i), i);
+    CHECK(listed(copy) == listed(again));
+  }
+}

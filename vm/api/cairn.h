@@ -196,9 +196,9 @@ CAIRN_API uint64_t cairn_vm_work(const cairn_vm* vm);
 /* After OUT_OF_WORK: the least that the next step takes. */
 CAIRN_API uint64_t cairn_vm_work_needed(const cairn_vm* vm);
 
-/* Makes the cairn_vm_run in progress, or if there is none the next one, return CANCELLED, within milliseconds for most steps and
- * some tenths of a second at worst (docs/c-api.md), also in the middle of a long step, which will be done again. For other
- * threads and signal handlers; the machine must not be freed meanwhile. */
+/* Makes the cairn_vm_run in progress, or if there is none the next one, return CANCELLED: within 50 ms where a processor has
+ * nothing else to do, a few for most steps (docs/c-api.md has what may take longer), also in the middle of a long step, which
+ * will be done again. For other threads and signal handlers; the machine must not be freed meanwhile. */
 CAIRN_API void cairn_vm_cancel(cairn_vm* vm);
 
 /* Gives up a program or call that was stopped, or has not begun to run; definitions stay, and the machine is idle. BAD_ARGUMENT:

@@ -294,6 +294,7 @@ void ImageReader::tape(Tape*& slot, bool may_be_swept) {
   }
   t->outputs.resize(size(5));
   for (tape::Output& o : t->outputs) output(o);
+  t->account_maps();
   tensor_records(*t);
 }
 
@@ -306,9 +307,11 @@ void ImageReader::check_probes(std::uint64_t probes, std::uint64_t places) {
 void ImageReader::output(tape::Output& o) {
   o.serial = count();
   value(o.skeleton);
-  o.effects.resize(size(1));
-  for (Value& v : o.effects) v = effect();
-  draws(o.draws);
+  std::vector<Value> inputs(size(1));
+  for (Value& v : inputs) v = effect();
+  tape::Draws drawn;
+  draws(drawn);
+  o.effects = tape::past_effects(engine.heap(), std::move(inputs), std::move(drawn));
 }
 
 const Code* ImageReader::code(std::uint32_t& pc) {

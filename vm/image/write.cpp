@@ -179,9 +179,12 @@ void ImageWriter::tape(const Tape* t) {
 void ImageWriter::output(const tape::Output& o) {
   out.varint(o.serial);
   value(o.skeleton);
-  out.varint(o.effects.size());
-  for (Value v : o.effects) value(v);
-  draws(o.draws);
+  static const std::vector<Value> no_inputs;
+  static const tape::Draws no_draws;
+  const std::vector<Value>& inputs = o.effects != nullptr ? o.effects->inputs : no_inputs;
+  out.varint(inputs.size());
+  for (Value v : inputs) value(v);
+  draws(o.effects != nullptr ? o.effects->draws : no_draws);
 }
 
 void ImageWriter::serial(const Object* o) {

@@ -57,7 +57,7 @@ bool Engine::stays_suspended() {
 }
 
 Statistics Engine::statistics_now() const {
-  heap_.release_all_set_aside();
+  if (ended) heap_.release_all_set_aside(); // for the count of objects; peaks are the same
   Statistics s = statistics;
   s.steps = clock;
   s.work = meter_.work();

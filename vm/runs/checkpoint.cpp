@@ -471,12 +471,15 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
 
 void finish_interval(Engine& engine, CheckpointState& s) {
   Tape& tape = *s.work;
+  Polls polls(engine.meter()); // what is set once may be set again
   tape.inputs.for_each([&](tape::Place place, tape::Input& input) {
+    polls.one();
     double c = tape.cotangent(input.node);
     if (!tape::is_absent(c)) s.through.set(place, {c, input.original});
     if (auto found = tape.tensor_cotangents.find(input.node); found != tape.tensor_cotangents.end())
-      s.tensors_through.insert_or_assign({place.serial, place.slot}, std::move(found->second));
+      s.tensors_through.insert_or_assign({place.serial, place.slot}, found->second);
   });
+  engine.meter().hold();
   // What is left is of operators that began before this tape: their composites are still to come.
   s.skeletons.reserve(s.skeletons.size() + tape.outputs.size()); // each has one owner at a time
   for (tape::Output& o : tape.outputs) s.skeletons.push_back(std::move(o));

@@ -5,6 +5,8 @@
 #include "vm/runs/operators.h"
 #include "vm/runs/states.h"
 
+#include <span>
+
 namespace cairn::runs {
 
 using machine::RunKind;
@@ -52,7 +54,7 @@ ops::Tensor take_tensor_leaf(SweepState& s, std::uint64_t serial, std::uint32_t 
 
 // The result of the composite with that name; null if its operator has none yet. Composites are taken from the last one on, so
 // theirs is as a rule the last result.
-tape::Output* find_output(std::vector<tape::Output>& outputs, std::uint64_t serial) {
+tape::Output* find_output(std::span<tape::Output> outputs, std::uint64_t serial) {
   for (std::size_t i = outputs.size(); i-- > 0;)
     if (outputs[i].serial == serial) return &outputs[i];
   return nullptr;
@@ -109,8 +111,10 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   n->spec = engine.current().schedule;
   n->schedule = schedule::make(engine.schedules[n->spec], {engine.state_budget});
   n->log.silent = true; // it repeats what has happened, input and random numbers included
-  n->log.inputs = output->effects;
-  n->log.draws = output->draws;
+  if (output->effects != nullptr) {
+    n->log.inputs = output->effects->inputs;
+    n->log.draws = output->effects->draws;
+  }
   n->log.happened = n->log.inputs.size();
   n->log.account(heap);
 
@@ -126,12 +130,14 @@ void drop_composite(Engine& engine, SweepState& s) {
   tape::Composite c = tape.composites.back();
   tape.composites.pop_back();
   for (Value v : {c.f, c.x, c.cotangent}) engine.heap().release(v);
-  for (std::vector<tape::Output>* outputs : {&tape.outputs, &s.skeletons})
-    if (tape::Output* o = find_output(*outputs, c.serial)) {
-      engine.heap().release(o->skeleton);
-      outputs->erase(outputs->begin() + (o - outputs->data()));
-      return;
-    }
+  auto drop_from = [&](auto& outputs) {
+    tape::Output* o = find_output(outputs, c.serial);
+    if (o == nullptr) return false;
+    engine.heap().release(o->skeleton);
+    outputs.erase(outputs.begin() + (o - outputs.data()));
+    return true;
+  };
+  if (!drop_from(tape.outputs)) drop_from(s.skeletons);
 }
 
 void let_go_of_outer(Engine& engine, Value& nested) {

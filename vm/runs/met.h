@@ -1,6 +1,7 @@
 // What walks over objects need so that they can be long: a memory of what they have met, polls, and a count of their work.
 #pragma once
 
+#include "vm/machine/engine.h"
 #include "vm/value/charged.h"
 #include "vm/value/object_numbers.h"
 #include "vm/value/value.h"

@@ -152,8 +152,9 @@ bool perform(Engine& engine, const Word* instruction) {
     sweep(engine, frame, slot(field_b(w)));
     return true;
   case Opcode::run_swept: {
-    Owned nested(heap, slot(field_a(w)));
+    Moved nested(heap, slot(field_a(w)));
     if (!swept(engine, nested.v, slot(field_b(w)))) go(field_c(w));
+    nested.completed();
     return true;
   }
   case Opcode::run_act: {

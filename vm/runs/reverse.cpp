@@ -241,7 +241,10 @@ void sweep(Engine& engine, value::Frame* frame, Value& slot) {
 
 bool swept(Engine& engine, Value& nested, Value& slot) {
   bool has_nested = value::is_kind(nested, value::Kind::state);
-  if (has_nested) let_go_of_outer(engine, nested); // so that the state is not taken for shared
+  if (has_nested) {
+    engine.meter().hold();
+    let_go_of_outer(engine, nested); // so that the state is not taken for shared
+  }
   auto* s = state_in<SweepState>(engine, slot);
   want(s->sweeping);
   if (has_nested) {
@@ -323,7 +326,7 @@ Value result_of_reverse(Engine& engine, SweepState& s) {
                      return number.is_integer() ? number : value::flonum(engine.to_double(number));
                    }));
     heap.next_serial = next;
-    outer->outputs.push_back({s.serial, skeleton.v, s.log.inputs, s.log.draws});
+    outer->add_output({s.serial, skeleton.v, tape::past_effects(heap, s.log.inputs, s.log.draws)});
     skeleton.take();
   }
   return result.take();

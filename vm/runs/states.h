@@ -30,11 +30,11 @@ struct SweepState : RunState {
   bool sweeping = false;
   Value x = value::kUnspecified; // the argument, rebuilt as a tree
   Value cotangent = value::kUnspecified;
-  Value value = value::kUnspecified;   // what the run returned; after the seeds are set: without tape
-  std::uint64_t serial = 0;            // of the operator's frame: names its result on an outer tape
-  Cotangents through;                  // cotangents of places older than the tape in work
-  TensorCotangents tensors_through;    // the same of tensors
-  std::vector<tape::Output> skeletons; // results of composites that belong to an earlier interval
+  Value value = value::kUnspecified;            // what the run returned; after the seeds are set: without tape
+  std::uint64_t serial = 0;                     // of the operator's frame: names its result on an outer tape
+  Cotangents through;                           // cotangents of places older than the tape in work
+  TensorCotangents tensors_through;             // the same of tensors
+  value::ChargedVector<tape::Output> skeletons; // results of composites that belong to an earlier interval
   EffectLog log;
   std::unique_ptr<Update> update; // *j-update and its kin; else null
   // If this operator runs inside the run of an update: the step of that run at which it began, and the serial of its frame. All
@@ -57,7 +57,8 @@ struct SweepState : RunState {
 
 protected:
   SweepState(Engine& engine, bool of_checkpoint)
-      : through({engine.heap(), engine.heap().tape}), checkpoint(of_checkpoint), engine_(&engine) {}
+      : through({engine.heap(), engine.heap().tape}), skeletons({engine.heap(), engine.heap().tape}), checkpoint(of_checkpoint),
+        engine_(&engine) {}
   void copy_into(SweepState& copy, Engine& engine) const;
   Engine* engine_;
 };

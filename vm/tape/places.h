@@ -1,5 +1,6 @@
-// Places (docs/design.md 5.1): the slot of an object, named by the object's serial. A PlaceMap is an insertion-ordered hash map
-// from places; its order of iteration depends on nothing but the order of insertions.
+// Places (docs/design.md 5.1): the slot of an object, named by the object's serial. A PlaceMap is a hash map from places; its
+// order of iteration depends on nothing but the order of insertions. Many places are in tables of their neighbourhoods: one table
+// of millions would take tenths of a second to grow, in the middle of a step.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-// Takes its memory from `Memory`, an allocator of anything.
-template <class T, class Memory = std::allocator<std::byte>> class PlaceMap {
+// One table, iterated in the order of insertion. Takes its memory from `Memory`, an allocator of anything.
+template <class T, class Memory> class PlaceTable {
 public:
   struct Entry { // a place, spelled out so that `erased` takes no room
     std::uint64_t serial;
@@ -25,7 +26,7 @@ public:
     T value;
     Place place() const { return {serial, slot}; }
   };
-  explicit PlaceMap(const Memory& memory = Memory()) : entries_(memory), table_(memory) {}
+  explicit PlaceTable(const Memory& memory) : entries_(memory), table_(memory) {}
 
   T* find(Place p) {
     if (table_.empty()) return nullptr;
@@ -132,6 +133,116 @@ private:
   Line<Entry> entries_;
   Line<std::uint32_t> table_;
   std::size_t live_ = 0;
+};
+
+// The first kFew are in one table. Then there is a table for each neighbourhood, in the order in which they were met.
+template <class T, class Memory = std::allocator<std::byte>> class PlaceMap {
+public:
+  static constexpr std::size_t kFew = 1 << 15;
+
+  explicit PlaceMap(const Memory& memory = Memory()) : few_(memory), numbers_(memory), tables_(memory) {}
+
+  T* find(Place p) {
+    if (tables_.empty()) return few_.find(p);
+    Table* table = table_of(p);
+    return table != nullptr ? table->find(p) : nullptr;
+  }
+  // The value at p, default-made if it was not there; `fresh` tells.
+  T& at(Place p, bool& fresh) {
+    if (tables_.empty()) {
+      if (few_.size() < kFew) return few_.at(p, fresh);
+      spread();
+    }
+    return put(p, fresh);
+  }
+  void set(Place p, T value) {
+    bool fresh = false;
+    at(p, fresh) = value;
+  }
+  // How many entries of a table are looked at to find p, which is there.
+  std::size_t probes(Place p) { return tables_.empty() ? few_.probes(p) : numbers_.probes(area_of(p)) + table_of(p)->probes(p); }
+  bool erase(Place p) {
+    if (tables_.empty()) return few_.erase(p);
+    Table* table = table_of(p);
+    if (table == nullptr || !table->erase(p)) return false;
+    --live_;
+    if (table->size() == 0) { // places of objects that are gone do not come back
+      in_tables_ -= table->bytes();
+      table->clear();
+    }
+    return true;
+  }
+  template <class F> void for_each(F&& f) { each(*this, f); }
+  template <class F> void for_each(F&& f) const { each(*this, f); }
+  std::size_t size() const { return tables_.empty() ? few_.size() : live_; }
+  std::int64_t bytes() const {
+    return few_.bytes() + numbers_.bytes() + static_cast<std::int64_t>(tables_.capacity() * sizeof(Table)) + in_tables_;
+  }
+  void clear() {
+    few_.clear();
+    numbers_.clear();
+    tables_ = decltype(tables_)(tables_.get_allocator());
+    live_ = 0;
+    in_tables_ = 0;
+    last_area_ = kNoArea;
+  }
+
+private:
+  using Table = PlaceTable<T, Memory>;
+  using Tables = std::vector<Table, typename std::allocator_traits<Memory>::template rebind_alloc<Table>>;
+
+  static Place area_of(Place p) { return {p.serial >> 12, p.slot >> 4}; }
+  static constexpr Place kNoArea{UINT64_MAX, 0};
+
+  Table* table_of(Place p) {
+    const Place area = area_of(p);
+    if (!(area == last_area_)) {
+      const std::uint32_t* number = numbers_.find(area);
+      if (number == nullptr) return nullptr;
+      last_area_ = area;
+      last_ = *number;
+    }
+    return &tables_[last_];
+  }
+  T& put(Place p, bool& fresh) {
+    Table* table = table_of(p);
+    if (table == nullptr) {
+      bool added = false;
+      tables_.emplace_back(Memory(tables_.get_allocator()));
+      try {
+        numbers_.at(area_of(p), added) = static_cast<std::uint32_t>(tables_.size() - 1);
+      } catch (...) {
+        tables_.pop_back();
+        throw;
+      }
+      table = table_of(p);
+    }
+    const std::int64_t before = table->bytes();
+    T& value = table->at(p, fresh);
+    in_tables_ += table->bytes() - before;
+    if (fresh) ++live_;
+    return value;
+  }
+  void spread() {
+    PlaceMap spread(Memory(tables_.get_allocator()));
+    few_.for_each([&](Place p, const T& value) {
+      bool fresh = false;
+      spread.put(p, fresh) = value;
+    });
+    *this = std::move(spread);
+  }
+  template <class Self, class F> static void each(Self& self, F&& f) {
+    if (self.tables_.empty()) return self.few_.for_each(f);
+    for (auto& table : self.tables_) table.for_each(f);
+  }
+
+  Table few_;
+  PlaceTable<std::uint32_t, Memory> numbers_; // of the tables, by area
+  Tables tables_;
+  std::size_t live_ = 0;       // in the tables
+  std::int64_t in_tables_ = 0; // bytes
+  Place last_area_ = kNoArea;  // that was met, and its table
+  std::uint32_t last_ = 0;
 };
 
 } // namespace cairn::tape

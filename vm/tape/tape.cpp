@@ -7,6 +7,11 @@
 
 namespace cairn::tape {
 
+std::shared_ptr<const PastEffects> past_effects(Heap& heap, std::vector<Value> inputs, Draws draws) {
+  if (inputs.empty() && draws.size() == 0) return nullptr;
+  return std::make_shared<const PastEffects>(heap, std::move(inputs), std::move(draws));
+}
+
 Tape::Tape(Heap& heap, std::uint16_t id, std::uint64_t low, std::uint64_t start)
     : heap_(heap), id_(id), name_(value::taped(id, 0).bits >> 32), low_(low), span_(start - low) {}
 
@@ -145,7 +150,8 @@ void Tape::cut(const Length& to) {
 }
 
 void Tape::account_maps() {
-  std::int64_t now = inputs.bytes();
+  const std::int64_t now =
+      inputs.bytes() + static_cast<std::int64_t>(composites.capacity() * sizeof(Composite) + outputs.capacity() * sizeof(Output));
   if (now == charged_maps_) return;
   heap_.charge(heap_.tape, now - charged_maps_);
   charged_maps_ = now;

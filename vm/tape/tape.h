@@ -11,6 +11,7 @@
 #include "vm/tape/draws.h"
 #include "vm/tape/places.h"
 #include "vm/tape/tensor_record.h"
+#include "vm/value/charged.h"
 #include "vm/value/heap.h"
 
 #include <bit>
@@ -66,11 +67,23 @@ struct Composite {
 // The result of a composite. Its leaves, counted in preorder, are the places (serial, kLeaf + leaf), lifted like those of older
 // objects; the slots of the operator's own frame have the same serial and smaller numbers.
 inline constexpr std::uint32_t kLeaf = 0x80000000;
+// What a run that is over had of the world; charged to the account of tapes. Its replay has it again.
+struct PastEffects {
+  PastEffects(Heap& heap, std::vector<Value> read, Draws drawn)
+      : inputs(std::move(read)), draws(std::move(drawn)),
+        charged_(heap, heap.tape, static_cast<std::int64_t>(inputs.capacity() * sizeof(Value)) + draws.bytes()) {}
+  std::vector<Value> inputs; // one for every effect; unspecified for output
+  Draws draws;
+
+private:
+  value::Charged charged_;
+};
+std::shared_ptr<const PastEffects> past_effects(Heap& heap, std::vector<Value> inputs, Draws draws); // null if there are none
+
 struct Output {
-  std::uint64_t serial;
-  Value skeleton;             // owned; the result, leaves as primal flonums
-  std::vector<Value> effects; // what the run read; unspecified for output
-  Draws draws;                // of the run
+  std::uint64_t serial = 0;
+  Value skeleton = value::kUnspecified;       // owned; the result, leaves as primal flonums
+  std::shared_ptr<const PastEffects> effects; // of the run; null: none
 };
 
 // Before the record `node` the elements of a tensor were read for the first time in its run; that was after `steps` of it.
@@ -208,13 +221,15 @@ public:
   std::vector<Composite> composites; // ascending node; added by add_composite
   // From then on the tape keeps its primals through the sweep: the composite's reverse pass reads them. Its values are borrowed.
   void add_composite(Composite composite) {
-    composites.push_back(composite);
+    add(composites, composite);
     for (Value v : {composite.f, composite.x, composite.cotangent}) Heap::retain(v);
     keeps_primals_ = true;
   }
-  std::vector<Output> outputs;
+  std::vector<Output> outputs; // added by add_output
+  // The skeleton is taken over, unless there is no memory.
+  void add_output(Output output) { add(outputs, std::move(output)); }
 
-  // Charges the bytes by which `inputs` and the other tables have grown since the last call.
+  // Charges the bytes by which the tables of inputs, composites and their results have grown since the last call.
   void account_maps();
 
   // The lengths of all its tables while it records; cut() removes what was added since, as if it had never been recorded.
@@ -236,6 +251,15 @@ private:
     if (!c->ready) [[unlikely]]
       c = prepare(node / Chunk::kRecords);
     return c;
+  }
+  template <class T> void add(std::vector<T>& table, T entry) {
+    table.push_back(std::move(entry));
+    try {
+      account_maps();
+    } catch (...) {
+      table.pop_back();
+      throw;
+    }
   }
   void cut_tensors(std::size_t to);
   Chunk* prepare(std::uint32_t chunk);

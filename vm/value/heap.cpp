@@ -35,8 +35,9 @@ std::string megabytes(std::int64_t bytes) {
 Heap::~Heap() {
   stops_releasing = nullptr;
   release_set_aside();
-  for (auto& [text, symbol] : symbols_)
-    if (symbol->size_class == kLarge) free_large(symbol);
+  for (std::size_t table = 0; table < kSymbolTables; ++table)
+    for (auto& [text, symbol] : symbols_[table])
+      if (symbol->size_class == kLarge) free_large(symbol);
 }
 
 #ifndef NDEBUG
@@ -234,7 +235,7 @@ inline bool Heap::release_children(Object* o, std::int64_t& left) {
     break;
   }
   case Kind::symbol:
-    symbols_.erase(static_cast<Text*>(o)->view());
+    symbols_like(static_cast<Text*>(o)->view()).erase(static_cast<Text*>(o)->view());
     charge(scratch, -kSymbolEntry);
     break;
   case Kind::string:
@@ -366,12 +367,13 @@ Value Heap::make_string(std::string_view utf8) {
 }
 
 Value Heap::make_symbol(std::string_view utf8) {
-  auto it = symbols_.find(utf8);
-  if (it != symbols_.end() && it->second->count == 0) { // it was set aside with what referred to it
+  Symbols& symbols = symbols_like(utf8);
+  auto it = symbols.find(utf8);
+  if (it != symbols.end() && it->second->count == 0) { // it was set aside with what referred to it
     release_all_set_aside();
-    it = symbols_.end();
+    it = symbols.end();
   }
-  if (it != symbols_.end()) {
+  if (it != symbols.end()) {
     retain(it->second);
     return of_other(it->second);
   }
@@ -379,7 +381,7 @@ Value Heap::make_symbol(std::string_view utf8) {
   Value v = kUnspecified;
   try {
     v = make_string(utf8);
-    symbols_.emplace(as_text(v)->view(), as_text(v));
+    symbols.emplace(as_text(v)->view(), as_text(v));
   } catch (...) {
     release(v);
     charge(scratch, -kSymbolEntry);

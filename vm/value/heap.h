@@ -309,7 +309,11 @@ private:
   static constexpr std::size_t kSlabBytes = 64 * 1024;
   MemorySource source_;
   BlockPool slabs_; // given back all at once
-  std::unordered_map<std::string_view, Text*> symbols_;
+  // Symbols by their texts. In many tables, since one of millions would take tenths of a second to grow.
+  using Symbols = std::unordered_map<std::string_view, Text*>;
+  static constexpr std::size_t kSymbolTables = 256;
+  Symbols& symbols_like(std::string_view utf8) { return symbols_[std::hash<std::string_view>{}(utf8) >> 56]; }
+  std::unique_ptr<Symbols[]> symbols_ = std::make_unique<Symbols[]>(kSymbolTables);
 };
 
 } // namespace cairn::value
