@@ -48,6 +48,8 @@ ONE = "(define one (fill '(1) 1.))\n"
 STRETCHED = "(define wide (expand-tensor (fill '(1) 1.) '(20000000000)))\n"
 SQUARE = "(define m (expand-tensor (fill '(1 1) .5) '(100000 100000)))\n"
 LOGISTIC = "(define (f x) (let loop ((i 0) (x x)) (if (= i 1000000) x (loop (+ i 1) (* 3.7 x (- 1 x))))))\n"
+GROWING = ("(define (f x) (let make ((i 0) (l '())) (if (< i 3000000) (make (+ i 1) (cons (* x i) l)) "
+           "(let add ((l l) (s 0.)) (if (null? l) s (add (cdr l) (+ s (* (car l) .5))))))))\n")
 ENDLESS = "(define (f x) (let loop ((x x)) (loop (* x 1.0001))))\n"
 
 TEXTS = [
@@ -206,6 +208,9 @@ RUNS = [
            options=("--checkpoint=online,base=16,snapshots=18446744073709551615",)),
     Attack("schedules made up without end", "(define (f n) (with-schedule (string-append \"binomial,base=\" (number->string (+ 16 n))) (lambda () 1)) (f (+ n 1)))\n(f 0)",
            (OVER, STOPPED)),
+    Attack("snapshots of a list that grows", GROWING + "(checkpoint-*j f 2. 1)", (OVER, STOPPED), options=("--checkpoint=sqrt,base=100000",)),
+    Attack("intervals with millions of numbers between them", GROWING + "(checkpoint-*j f 2. 1)", (OVER, STOPPED), options=("--checkpoint=sqrt,base=2000000",)),
+    Attack("a tape put aside that met a long list", GROWING + "(checkpoint-*j f 2. 1)", (OVER, STOPPED), options=("--checkpoint=auto",)),
     Attack("a schedule of the least base", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED), options=("--checkpoint=sqrt,base=16",)),
     Attack("a schedule of a megabyte", '(with-schedule (make-string 1000000 #\\a) (lambda () 1))', ERROR, "..."),
     Attack("a schedule with a base beyond all numbers", '(with-schedule "binomial,base=99999999999999999999999" (lambda () 1))', ERROR, "base"),

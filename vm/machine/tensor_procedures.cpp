@@ -222,6 +222,8 @@ void unpack(Engine& engine, Value v, Numbers& out) {
     bool fits = d >= static_cast<double>(value::kLeastInteger) && d <= static_cast<double>(value::kMostInteger);
     return fits ? value::integer_unchecked(static_cast<std::int64_t>(d)) : value::flonum(d);
   };
+  // All room at once, so that nothing is copied when it grows; beyond any memory it is refused either way.
+  out.list.reserve(static_cast<std::size_t>(std::min(t.elements(), std::int64_t{1} << 40)));
   for (ops::Pieces piece(t.shape); piece.there(); piece.next()) {
     engine.meter().spend(static_cast<std::uint64_t>(piece.elements()));
     std::vector<double> data = translated("tensor->list", [&] { return engine.tensors().runtime.read_numbers(piece.of(t)); });
