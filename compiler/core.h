@@ -69,7 +69,7 @@ struct Expr {
     constant,   // datum
     local,      // variable
     global,     // global
-    builtin,    // name: a primitive of opcodes.def / primitives.def / run_operators.def, or a library-internal % name, as a value
+    builtin,    // name: of opcodes.def, primitives.def or run_operators.def, or a library-internal % name, as a value
     host,       // host: a procedure of the host, as a value
     lambda,     // parameters, rest, body = children[0], name
     let,        // variables, children = inits..., body last; inits see none of the variables, evaluated left to right

@@ -50,25 +50,25 @@ void CudaDevice::raise() {
   throw std::runtime_error(std::exchange(error_, {}));
 }
 
-ops::Piece CudaDevice::begun(StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes) {
+ops::Operation CudaDevice::begun(StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes) {
   use();
-  const ops::Piece piece = ordering_.add(kind, reads, writes);
+  const ops::Operation operation = ordering_.add(kind, reads, writes);
   for (std::size_t i = 0; i < ops::kStreams; ++i)
-    if (piece.waits[i] != 0) stream(kind).begin_after(streams_[i], piece.waits[i]);
-  return piece;
+    if (operation.waits[i] != 0) stream(kind).begin_after(streams_[i], operation.waits[i]);
+  return operation;
 }
 
 void CudaDevice::launch(StreamKind kind, const ops::Launch& launch) {
-  const ops::Piece piece = begun(kind, launch.reads, launch.writes);
+  const ops::Operation operation = begun(kind, launch.reads, launch.writes);
   if (!run(launch.op.id, launch.call, stream(kind).get())) note(launch.op.name, cudaErrorNotSupported);
   note(launch.op.name, cudaGetLastError());
-  stream(kind).queued(piece.ticket);
+  stream(kind).queued(operation.ticket);
 }
 
 void CudaDevice::copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) {
   if (bytes == 0) return;
   Block* const writes[] = {&to};
-  const ops::Piece piece = begun(StreamKind::copy_in, {}, writes);
+  const ops::Operation operation = begun(StreamKind::copy_in, {}, writes);
   Stream& on = stream(StreamKind::copy_in);
   for (std::int64_t done = 0; done < bytes;) {
     const std::int64_t part = std::min(bytes - done, Staging::kMostAtOnce);
@@ -76,16 +76,16 @@ void CudaDevice::copy_in(Block& to, std::int64_t offset, const void* from, std::
     char* staged = staging_in_.take(part);
     std::memcpy(staged, static_cast<const char*>(from) + done, size);
     note("copy_in", cudaMemcpyAsync(static_cast<char*>(to.data) + offset + done, staged, size, cudaMemcpyHostToDevice, on.get()));
-    staging_in_.used_by(piece.ticket);
+    staging_in_.used_by(operation.ticket);
     done += part;
   }
-  on.queued(piece.ticket);
+  on.queued(operation.ticket);
 }
 
 void CudaDevice::copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) {
   if (bytes == 0) return;
   Block* const reads[] = {const_cast<Block*>(&from)}; // blocks are the device's; reading leaves a ticket
-  const ops::Piece piece = begun(StreamKind::copy_out, reads, {});
+  const ops::Operation operation = begun(StreamKind::copy_out, reads, {});
   Stream& on = stream(StreamKind::copy_out);
   struct Part {
     const char* staged = nullptr;
@@ -110,14 +110,14 @@ void CudaDevice::copy_out(const Block& from, std::int64_t offset, void* to, std:
     const char* source = static_cast<const char*>(from.data) + offset + done;
     note("copy_out", cudaMemcpyAsync(staged, source, part.size, cudaMemcpyDeviceToHost, on.get()));
     note("copy_out", cudaEventRecord(part.arrived, on.get()));
-    staging_out_.used_by(piece.ticket);
+    staging_out_.used_by(operation.ticket);
     finish(previous);
     previous = part;
     done += count;
   }
   finish(previous);
-  on.queued(piece.ticket);
-  ordering_.host_waits_for(piece);
+  on.queued(operation.ticket);
+  ordering_.host_waits_for(operation);
   raise();
 }
 

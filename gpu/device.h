@@ -39,7 +39,7 @@ private:
   };
   void use() const;
   Stream& stream(StreamKind kind) { return streams_[ops::index_of(kind)]; }
-  ops::Piece begun(StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes);
+  ops::Operation begun(StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes);
   void note(std::string_view who, cudaError_t error);
   void raise();
   bool grow(std::int64_t bytes);

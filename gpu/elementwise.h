@@ -5,6 +5,7 @@
 // Nothing here needs a GPU: test/gpu_host runs the same functions on the host.
 #pragma once
 
+#include "ops/compute.h"
 #include "ops/convert.h"
 #include "ops/operator_ids.h"
 
@@ -21,6 +22,7 @@ namespace cairn::gpu {
 using namespace ops;
 
 inline constexpr unsigned kMostOperands = 4;
+inline constexpr int kMostThreads = 256; // of a block
 
 struct StridedOperand {
   char* data = nullptr;
@@ -45,12 +47,6 @@ struct Traversal {
 
 // Operands broadcast to the shape of the output.
 Traversal traversal_of(std::span<const View> inputs, const View& output);
-
-// The type in which elements of a type are computed.
-enum class Compute : std::uint8_t { f32, f64, i64 };
-Compute compute_of(DType type);
-// In which a comparison is made.
-Compute compared_in(const View& a, const View& b);
 
 template <class T> CAIRN_GPU inline T load(const StridedOperand& operand, std::int64_t at) {
   if (operand.weak) return converted<T>(operand.number);

@@ -123,7 +123,7 @@ struct Copy {
 };
 
 // The operand is a number: how many bits the type of the result takes. New tensors are row-major, so an element's index is its
-// place.
+// position.
 struct Random {
   static constexpr unsigned inputs = 1;
   static constexpr bool condition = false;
@@ -289,10 +289,9 @@ template <class Run> void pad(OperatorId /*id*/, const KernelCall& call, Run& ru
 }
 
 template <class Run> void draw(OperatorId id, const KernelCall& call, Run& run) {
-  const DType type = call.outputs[0].dtype;
   View digits;
   digits.weak = true;
-  digits.number = type == DType::f64 ? 53 : type == DType::f32 ? 24 : 8;
+  digits.number = random::digits_of(call.outputs[0].dtype);
   Traversal traversal = traversal_of({&digits, 1}, call.outputs[0]);
   traversal.op = id;
   traversal.key = call.attributes.key;

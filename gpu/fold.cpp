@@ -1,5 +1,6 @@
 // From calls to folds: which axes stay and which go, and how many lanes work on one result.
 #include "gpu/fold.h"
+#include "ops/axes.h"
 
 #include <vector>
 
@@ -69,11 +70,8 @@ std::vector<Axis> axes_of_sum_to(const View& in, const View& out) {
 
 std::vector<Axis> axes_of_reduction(const View& in, const View& out, const Attributes& attributes) {
   const int rank = in.shape.rank();
-  const bool all = attributes.values.empty() || !attributes[0].present();
-  const bool keep = attributes.values.size() > 1 && attributes[1].present() && attributes[1].integer() != 0;
-  unsigned goes = all ? ~0u : 0;
-  if (!all)
-    for (const std::int64_t axis : attributes[0].list()) goes |= 1u << (axis < 0 ? axis + rank : axis);
+  const rules::Mask goes = rules::axes_of("reduction", attributes, rank);
+  const bool keep = rules::keeps_axes(attributes);
   std::vector<Axis> axes;
   for (int i = 0, to = 0; i < rank; ++i) {
     const bool gone = (goes >> i & 1) != 0;
@@ -90,7 +88,7 @@ int lanes_for(const Fold& fold) {
   const bool along = fold.kept.inputs == 1 && fold.folded.rank > 0 && fold.folded.in[0].strides[0] == 1;
   if (fold.folded.count <= kFew) return 1;
   if (fold.kept.count >= kManyResults) return along ? 32 : 1;
-  return kMostLanes;
+  return kMostThreads;
 }
 
 } // namespace

@@ -15,8 +15,6 @@
 
 namespace cairn::gpu {
 
-inline constexpr int kMostLanes = 256;
-
 struct Fold {
   Traversal kept;   // the axes of the result
   Traversal folded; // the axes that go; its output is nothing

@@ -1,5 +1,6 @@
 // From calls to rows: which axes they lie along.
 #include "gpu/rows.h"
+#include "ops/axes.h"
 
 #include <vector>
 
@@ -8,14 +9,10 @@ namespace {
 
 unsigned axes_along(OperatorId op, const KernelCall& call) {
   const int rank = call.inputs[0].shape.rank();
+  if (op == OperatorId::max_over_mask) return rules::axes_of("max", call.attributes, rank);
   const std::vector<Attribute>& values = call.attributes.values;
   const bool given = !values.empty() && values[0].present();
-  const auto bit = [rank](std::int64_t axis) { return 1u << (axis < 0 ? axis + rank : axis); };
-  if (op != OperatorId::max_over_mask) return given ? bit(values[0].integer()) : bit(-1);
-  if (!given) return ~0u;
-  unsigned mask = 0;
-  for (const std::int64_t axis : values[0].list()) mask |= bit(axis);
-  return mask;
+  return 1u << axis_in("softmax", given ? values[0].integer() : -1, rank);
 }
 
 // The axes of a view in the mask, or the others.
@@ -59,7 +56,7 @@ Rows rows_of(OperatorId op, const KernelCall& call) {
   rows.op = op;
   rows.kept = traversal_of(kept, row_major(kept[0]));
   rows.along = traversal_of(along, row_major(along[0]));
-  rows.lanes = rows.along.count <= kShort ? 32 : 256;
+  rows.lanes = rows.along.count <= kShort ? 32 : kMostThreads;
   return rows;
 }
 

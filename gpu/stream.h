@@ -1,4 +1,4 @@
-// A CUDA stream whose pieces of work are numbered, so that others can wait for one of them: by events, which are recorded only
+// A CUDA stream whose operations are numbered, so that others can wait for one of them: by events, which are recorded only
 // when somebody waits, and taken from a pool.
 #pragma once
 
@@ -34,9 +34,9 @@ public:
   Stream& operator=(const Stream&) = delete;
 
   cudaStream_t get() const { return stream_; }
-  // A piece of work has been queued.
+  // An operation has been queued.
   void queued(Ticket ticket) { last_ = ticket; }
-  // Work queued here from now on begins after that piece of the other stream.
+  // Work queued here from now on begins after that operation of the other stream.
   void begin_after(Stream& other, Ticket ticket);
   // The calling thread waits. What went wrong on the device is given.
   cudaError_t wait_for(Ticket ticket);

@@ -43,8 +43,8 @@ Storage* Device::make_storage(std::int64_t bytes) {
   }
   storage->device = this;
   storage->bytes = bytes;
-  storage->origin_code = origin.code;
-  storage->origin_pc = origin.pc;
+  storage->maker_code = maker.code;
+  storage->maker_pc = maker.pc;
   link(storage.get());
   live_bytes_ += bytes;
   peak_bytes_ = std::max(peak_bytes_, live_bytes_);
@@ -80,16 +80,15 @@ void Device::drop_storage(Storage* storage) {
 }
 
 std::vector<Device::Holder> Device::holders() const {
-  std::map<std::pair<std::uint32_t, const void*>, Holder> by_origin; // by where in the code first: addresses vary
+  std::map<std::pair<std::uint32_t, const void*>, Holder> by_maker; // by where in the code first: addresses vary
   for (const Storage* s = first_; s != nullptr; s = s->next) {
     if (s->release != nullptr) continue;
-    Holder& holder =
-        by_origin.try_emplace({s->origin_pc, s->origin_code}, Holder{s->origin_code, s->origin_pc, 0, 0}).first->second;
+    Holder& holder = by_maker.try_emplace({s->maker_pc, s->maker_code}, Holder{s->maker_code, s->maker_pc, 0, 0}).first->second;
     holder.bytes += s->bytes;
     ++holder.storages;
   }
   std::vector<Holder> out;
-  for (const auto& [origin, holder] : by_origin) out.push_back(holder);
+  for (const auto& [maker, holder] : by_maker) out.push_back(holder);
   std::stable_sort(out.begin(), out.end(), [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
   return out;
 }

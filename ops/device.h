@@ -1,9 +1,9 @@
 // Devices: memory, streams, copies and kernels. Everything above this file speaks to devices through it alone.
 //
-// Work is queued on streams: those of one device run beside each other, the work of one stream in order. A ticket names a piece
-// of work; a block of memory remembers who wrote it last and who has read it since, which orders its uses on different streams
-// and its reuse, and is what the race checker of the emulated device looks at. Nothing waits but `wait` and what reads memory
-// into the host.
+// Work is queued on streams: those of one device run beside each other, the work of one stream in order. A ticket names an
+// operation in a stream; a block of memory remembers who wrote it last and who has read it since, which orders its uses on
+// different streams and its reuse, and is what the race checker of the emulated device looks at. Nothing waits but `wait` and
+// what reads memory into the host.
 //
 // A device belongs to one machine and is called from its thread only.
 #pragma once
@@ -28,7 +28,7 @@ struct Attributes;
 enum class StreamKind : std::uint8_t { execute, copy_in, copy_out, update, count };
 inline constexpr unsigned kStreams = static_cast<unsigned>(StreamKind::count);
 
-// Position in a stream: the n-th piece of work queued on it. 0: none.
+// Position in a stream: the n-th operation queued on it. 0: none.
 using Ticket = std::uint64_t;
 
 struct Block {
@@ -142,10 +142,10 @@ public:
   // By who made it, the largest first.
   std::vector<Holder> holders() const;
   // Set by the machine before each instruction that may allocate.
-  struct Origin {
+  struct Maker {
     const void* code = nullptr;
     std::uint32_t pc = 0;
-  } origin;
+  } maker;
 
 protected:
   Ledger& ledger() { return ledger_; }

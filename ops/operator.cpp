@@ -1,24 +1,17 @@
 // How messages name operators: as programs call them, those of arithmetic by their signs.
 #include "ops/operator_ids.h"
+#include "ops/pointwise_list.h"
 
 namespace cairn::ops {
 
 std::string_view shown_name(const Operator& op) {
   switch (op.id) {
-  case OperatorId::add:
-    return "+";
-  case OperatorId::sub:
-    return "-";
-  case OperatorId::mul:
-    return "*";
-  case OperatorId::div:
-    return "/";
-  case OperatorId::less:
-    return "<";
-  case OperatorId::less_equal:
-    return "<=";
-  case OperatorId::equal:
-    return "=";
+#define X(id, Struct, sign, ...)                                                                                                 \
+  case OperatorId::id:                                                                                                           \
+    return sign;
+    CAIRN_NUMBER_SIGNS(X)
+    CAIRN_POINTWISE_COMPARE(X)
+#undef X
   case OperatorId::neg:
     return "-";
   default:

@@ -39,38 +39,38 @@ void Ordering::uses(const TrackedBlock& block, Tickets& after, Tickets& known) {
   }
 }
 
-Piece Ordering::add(StreamKind stream, std::span<Block* const> reads, std::span<Block* const> writes) {
+Operation Ordering::add(StreamKind stream, std::span<Block* const> reads, std::span<Block* const> writes) {
   const std::size_t own = index_of(stream);
-  Piece piece;
-  piece.stream = stream;
-  piece.known = known_[own];
-  join(piece.known, host_);
+  Operation operation;
+  operation.stream = stream;
+  operation.known = known_[own];
+  join(operation.known, host_);
   if (!forget_) {
     Tickets after{}, learned{};
     for (const Block* block : reads) writer_of(tracked(*block), after, learned);
     for (const Block* block : writes) uses(tracked(*block), after, learned);
-    for (std::size_t i = 0; i < kStreams; ++i) piece.waits[i] = i != own && after[i] > piece.known[i] ? after[i] : 0;
-    join(piece.known, after);
-    join(piece.known, learned);
+    for (std::size_t i = 0; i < kStreams; ++i) operation.waits[i] = i != own && after[i] > operation.known[i] ? after[i] : 0;
+    join(operation.known, after);
+    join(operation.known, learned);
   }
-  piece.ticket = ++last_[own];
-  piece.known[own] = piece.ticket - 1;
-  known_[own] = piece.known;
+  operation.ticket = ++last_[own];
+  operation.known[own] = operation.ticket - 1;
+  known_[own] = operation.known;
   for (Block* b : reads) {
     TrackedBlock& block = tracked(*b);
-    block.readers[own] = piece.ticket;
-    block.reader_known[own] = piece.known;
+    block.readers[own] = operation.ticket;
+    block.reader_known[own] = operation.known;
   }
   for (Block* b : writes) {
     TrackedBlock& block = tracked(*b);
-    block.writer = piece.ticket;
+    block.writer = operation.ticket;
     block.writer_stream = stream;
-    block.writer_known = piece.known;
+    block.writer_known = operation.known;
     block.earlier = block.earlier_known = {};
     std::fill(std::begin(block.readers), std::end(block.readers), 0);
     block.reader_known = {};
   }
-  return piece;
+  return operation;
 }
 
 Tickets Ordering::writers_of(const TrackedBlock& block) const {
@@ -90,9 +90,9 @@ Tickets Ordering::host_waits_for_writes(const TrackedBlock& block) {
   return waits;
 }
 
-void Ordering::host_waits_for(const Piece& piece) {
-  add_ticket(host_, piece.stream, piece.ticket);
-  join(host_, piece.known);
+void Ordering::host_waits_for(const Operation& operation) {
+  add_ticket(host_, operation.stream, operation.ticket);
+  join(host_, operation.known);
 }
 
 void Ordering::host_waits_for_all() { host_ = last_; }

@@ -1,4 +1,4 @@
-// Orders work on different streams of an asynchronous device: each piece of work waits for the tickets that the memory blocks it
+// Orders work on different streams of an asynchronous device: each operation waits for the tickets that the memory blocks it
 // uses carry. Shared by the emulated device and the CUDA module, and called from the thread of the device. It says who has to
 // wait for what; the devices do the waiting.
 #pragma once
@@ -29,8 +29,8 @@ inline constexpr std::int64_t kBesideTracked = 1024;
 inline TrackedBlock& tracked(Block& block) { return static_cast<TrackedBlock&>(block); }
 inline const TrackedBlock& tracked(const Block& block) { return static_cast<const TrackedBlock&>(block); }
 
-// A piece of work that has been put on a stream.
-struct Piece {
+// An operation that has been put on a stream.
+struct Operation {
   StreamKind stream = StreamKind::execute;
   Ticket ticket = 0;
   Tickets waits{}; // what its stream has to wait for before it begins; 0: nothing more than it knows to be done
@@ -39,16 +39,16 @@ struct Piece {
 
 class Ordering {
 public:
-  // `forget`: no piece of work waits (only tests of the race checker want this).
+  // `forget`: no operation waits (only tests of the race checker want this).
   explicit Ordering(bool forget = false) : forget_(forget) {}
 
-  Piece add(StreamKind stream, std::span<Block* const> reads, std::span<Block* const> writes);
+  Operation add(StreamKind stream, std::span<Block* const> reads, std::span<Block* const> writes);
   // What the device's thread would have to wait for before it reads the block.
   Tickets writers_of(const TrackedBlock& block) const;
   // The device's thread is going to wait until all writes of the block are done: the tickets to wait for. Work that is added
   // later starts after that, and need not wait for them again.
   Tickets host_waits_for_writes(const TrackedBlock& block);
-  void host_waits_for(const Piece& piece);
+  void host_waits_for(const Operation& operation);
   void host_waits_for_all();
   Ticket last(StreamKind stream) const { return last_[index_of(stream)]; }
 
@@ -59,7 +59,7 @@ private:
   bool forget_;
   Tickets last_{};                        // of each stream
   Tickets host_{};                        // what the device's thread knows to be done
-  std::array<Tickets, kStreams> known_{}; // what each stream knows to be done when its last piece began
+  std::array<Tickets, kStreams> known_{}; // what each stream knows to be done when its last operation began
 };
 
 } // namespace cairn::ops

@@ -66,11 +66,12 @@
 // Two operands.
 #define CAIRN_POINTWISE_BINARY(X) CAIRN_NUMBER_SIGNS(X) CAIRN_NUMBER_BINARY(X)
 
-// Two operands, result 0 or 1 of type u8; computed in the type promoted from the operands. No derivatives.
+// Two operands, result 0 or 1 of type u8; the name that messages know them by. Computed in the type promoted from the operands.
+// No derivatives.
 #define CAIRN_POINTWISE_COMPARE(X)                                                                                               \
-  X(less, Less)                                                                                                                  \
-  X(less_equal, LessEqual)                                                                                                       \
-  X(equal, Equal)                                                                                                                \
-  X(not_equal, NotEqual)
+  X(less, Less, "<")                                                                                                             \
+  X(less_equal, LessEqual, "<=")                                                                                                 \
+  X(equal, Equal, "=")                                                                                                           \
+  X(not_equal, NotEqual, "not-equal")
 
 // `where` is the only one of three operands; it is written out wherever these lists are used.

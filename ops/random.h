@@ -3,6 +3,7 @@
 // Shared by all devices.
 #pragma once
 
+#include "ops/dtype.h"
 #include "ops/pointwise.h"
 
 #include <cstdint>
@@ -34,6 +35,9 @@ CAIRN_HD inline Pair bits_of_pair(std::uint64_t key, std::uint64_t i) {
   const Words c = philox(key, i);
   return Pair{std::uint64_t{c.w[1]} << 32 | c.w[0], std::uint64_t{c.w[3]} << 32 | c.w[2]};
 }
+
+// How many significant bits elements of a type get.
+constexpr int digits_of(DType type) { return type == DType::f64 ? 53 : type == DType::f32 ? 24 : 8; }
 
 // In [0, 1), with as many bits as the type can hold of all such numbers: none is rounded up to 1.
 CAIRN_HD inline double uniform(std::uint64_t bits, int digits) {

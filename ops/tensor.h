@@ -20,9 +20,9 @@ struct Storage {
   Device* device = nullptr;
   Block* block = nullptr; // owned by the device
   std::int64_t bytes = 0;
-  // Who made it, for reports of what holds the memory: whatever Device::origin was then.
-  const void* origin_code = nullptr;
-  std::uint32_t origin_pc = 0;
+  // Who made it, for reports of what holds the memory: whatever Device::maker was then.
+  const void* maker_code = nullptr;
+  std::uint32_t maker_pc = 0;
   // Memory of the host's: nobody here writes it, and it goes back by this call.
   void (*release)(void* context) = nullptr;
   void* release_context = nullptr;

@@ -104,7 +104,7 @@ void Builder::convert_let(const Node* n, std::size_t from, BasicBlock& out, bool
 // True if `test` may take the arm: its literal ends are known.
 bool Builder::may(const Node* test, bool arm) {
   if (test->kind == Node::Kind::constant) return is_false(*test->datum) != arm;
-  if (test->kind == Node::Kind::primitive && test->op == Opcode::logical_not) return may(test->children[0], !arm);
+  if (test->kind == Node::Kind::operation && test->op == Opcode::logical_not) return may(test->children[0], !arm);
   return true;
 }
 
@@ -130,7 +130,7 @@ void Builder::branch(const Node* test, BasicBlock& out, const Arm& then_arm, con
   case Node::Kind::if_:
     nested_branch(test, out, then_arm, else_arm);
     return;
-  case Node::Kind::primitive:
+  case Node::Kind::operation:
     if (test->op == Opcode::logical_not) {
       branch(test->children[0], out, else_arm, then_arm);
       return;
@@ -174,7 +174,7 @@ void Builder::leaf(const Node* test, BasicBlock& out, const Arm& then_arm, const
   s.terminal = true;
   s.origin = origin_of(test->origin);
   s.op = Opcode::jump_false;
-  if (test->kind == Node::Kind::primitive) {
+  if (test->kind == Node::Kind::operation) {
     switch (test->op) {
     case Opcode::is_null:
       s.op = Opcode::jump_not_null;

@@ -72,7 +72,7 @@ private:
   Atom splice(BasicBlock inner, BasicBlock& out);
   Atom global_value(const Node* n, BasicBlock& out);
   void check(const Node* n, BasicBlock& out);
-  Atom primitive(const Node* n, BasicBlock& out);
+  Atom operation_of(const Node* n, BasicBlock& out);
   Atom call(const Node* n, BasicBlock& out);
   Vector<Atom> known_operands(const Node& lambda, const Node* call, BasicBlock& out);
 

@@ -24,8 +24,8 @@ Atom Builder::value(const Node* n, BasicBlock& out) {
     return global_value(n, out);
   case Node::Kind::lambda:
     return make_closures({}, {n}, out);
-  case Node::Kind::primitive:
-    return primitive(n, out);
+  case Node::Kind::operation:
+    return operation_of(n, out);
   case Node::Kind::call:
     return call(n, out);
   case Node::Kind::set_global:
@@ -87,7 +87,7 @@ void Builder::check(const Node* n, BasicBlock& out) {
   out.statements.push_back(std::move(s));
 }
 
-Atom Builder::primitive(const Node* n, BasicBlock& out) {
+Atom Builder::operation_of(const Node* n, BasicBlock& out) {
   Vector<Atom> operands = values(n->children, 0, out);
   if (out.ended) return null_atom();
   if (n->swapped) std::swap(operands[0], operands[1]);

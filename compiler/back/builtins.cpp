@@ -27,7 +27,7 @@ std::unordered_map<std::string_view, Builtin> make_table() {
 }
 
 Node* call_builtin(Tree& tree, const Builtin& b, Vector<Node*> operands) {
-  Node* call = tree.primitive(b.op, std::move(operands), {}, b.index);
+  Node* call = tree.operation(b.op, std::move(operands), {}, b.index);
   call->swapped = b.swapped;
   return call;
 }
@@ -53,23 +53,23 @@ namespace {
 Node* with_optional(Tree& tree, const Builtin& b, const Vector<VarId>& vars, VarId rest, unsigned taken) {
   auto left = [&](unsigned after) {
     Node* list = tree.local(rest, {});
-    for (unsigned i = 0; i < after; ++i) list = tree.primitive(Opcode::cdr, {list}, {});
+    for (unsigned i = 0; i < after; ++i) list = tree.operation(Opcode::cdr, {list}, {});
     return list;
   };
   Vector<Node*> operands;
   for (VarId v : vars) operands.push_back(tree.local(v, {}));
-  for (unsigned i = 0; i < taken; ++i) operands.push_back(tree.primitive(Opcode::car, {left(i)}, {}));
+  for (unsigned i = 0; i < taken; ++i) operands.push_back(tree.operation(Opcode::car, {left(i)}, {}));
   Node* otherwise = nullptr;
   if (b.least + taken == b.most) {
-    Node* complaint = tree.primitive(
+    Node* complaint = tree.operation(
         Opcode::cons,
         {tree.constant(make_string(std::string(b.name) + ": too many arguments"), {}), tree.constant(make_null(), {})}, {});
-    otherwise = tree.primitive(Opcode::fail, {complaint}, {});
+    otherwise = tree.operation(Opcode::fail, {complaint}, {});
   } else {
     otherwise = with_optional(tree, b, vars, rest, taken + 1);
   }
   Node* choice = tree.make(Node::Kind::if_, {});
-  choice->children = {tree.primitive(Opcode::is_null, {left(taken)}, {}), call_builtin(tree, b, std::move(operands)), otherwise};
+  choice->children = {tree.operation(Opcode::is_null, {left(taken)}, {}), call_builtin(tree, b, std::move(operands)), otherwise};
   return choice;
 }
 
@@ -84,7 +84,7 @@ Node* make_wrapper(Tree& tree, const Builtin& b) {
   if (b.op == Opcode::vector) {
     lambda->rest = tree.fresh("elements");
     operands.push_back(tree.local(lambda->rest, {}));
-    lambda->children = {tree.primitive(Opcode::list_vector, std::move(operands), {})};
+    lambda->children = {tree.operation(Opcode::list_vector, std::move(operands), {})};
     return lambda;
   }
   for (unsigned i = 0; i < b.least; ++i) {

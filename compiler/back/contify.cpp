@@ -41,7 +41,7 @@ private:
     case Node::Kind::lambda:
       visit(n->body(), fresh());
       return;
-    case Node::Kind::primitive:
+    case Node::Kind::operation:
     case Node::Kind::set_global:
       for (const Node* c : n->children) visit(c, fresh());
       return;

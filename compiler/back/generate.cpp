@@ -67,8 +67,6 @@ Unit make_unit(const Program& program, const Options& options, Ground& ground) {
   return unit;
 }
 
-template <class Table> std::uint32_t count(const Table& table) { return static_cast<std::uint32_t>(table.size()); }
-
 bytecode::Module tables(const Program& program, const Options& options, Ground& ground) {
   Unit unit = make_unit(program, options, ground);
   bytecode::Module module;
@@ -93,13 +91,7 @@ bytecode::Module tables(const Program& program, const Options& options, Ground& 
   module.imports.assign(ground.imports.begin() + before.imports, ground.imports.end());
   module.entry = unit.entry;
   ground.sets = sets;
-  ground.ends = {before.constants + count(module.constants),
-                 before.functions + count(module.functions),
-                 before.groups + count(module.groups),
-                 count(program.globals()),
-                 count(ground.imports),
-                 count(program.sources()),
-                 before.inlined + count(module.inlined)};
+  ground.ends = bytecode::ends_of(before, module);
   return module;
 }
 

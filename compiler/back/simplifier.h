@@ -70,11 +70,11 @@ private:
   void prune(Binding& b);
   Node* merge_last(Bindings& bindings, Node* body);
 
-  // --- conditionals and primitives
+  // --- conditionals and operations
   Node* choice(const Node* n);
   bool is_boolean(const Node* n) const;
   Node* arm(const Node* n, const Node* test, bool taken);
-  Node* primitive(Node* m);
+  Node* operation(Node* m);
   Node* known_value(Node* m);
 
   // --- calls

@@ -99,10 +99,10 @@ Node* Simplifier::simplify(const Node* n) {
     return choice(n);
   case Node::Kind::sequence:
     return sequence(n);
-  case Node::Kind::primitive: {
+  case Node::Kind::operation: {
     Node* m = make_like(n);
     for (const Node* c : n->children) m->children.push_back(simplify(c));
-    return primitive(m);
+    return operation(m);
   }
   case Node::Kind::call:
     return call(n);

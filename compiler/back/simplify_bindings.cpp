@@ -68,13 +68,13 @@ Node* Simplifier::open(Node* e, Bindings& out, bool whole) {
 void Simplifier::bind(VarId in, Node* e, Bindings& out) {
   e = open(e, out);
   VarId v = rename(in, level_);
-  if (e->kind == Node::Kind::primitive && e->op == Opcode::cons) {
+  if (e->kind == Node::Kind::operation && e->op == Opcode::cons) {
     for (Node*& part : e->children) part = named(part, out);
     info_[v].cons = e;
   }
   if (is_atom(*e)) info_[in].replacement = e;
   if (e->kind == Node::Kind::lambda && is_small(*e)) info_[v].small = e;
-  info_[v].boolean = e->kind == Node::Kind::primitive && is_boolean_valued(e->op);
+  info_[v].boolean = e->kind == Node::Kind::operation && is_boolean_valued(e->op);
   out.push_back({{v}, {e}, false});
 }
 

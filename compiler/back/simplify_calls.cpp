@@ -79,9 +79,9 @@ Vector<Node*> Simplifier::operands(const Node* n) {
 Node* Simplifier::builtin_call(const Node* builtin, const Vector<Node*>& arguments, const Origin& origin) {
   const Builtin* b = tree_.builtin(*builtin);
   if (!b || arguments.size() < b->least || arguments.size() > b->most) return nullptr;
-  Node* m = tree_.primitive(b->op, arguments, origin_of(origin), b->index);
+  Node* m = tree_.operation(b->op, arguments, origin_of(origin), b->index);
   m->swapped = b->swapped;
-  return primitive(m);
+  return operation(m);
 }
 
 // The lambda that a call of f may copy.

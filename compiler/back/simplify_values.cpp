@@ -20,7 +20,7 @@ Node* Simplifier::choice(const Node* n) {
   Node* test = open(simplify(n->children[0]), before);
   const Node* yes = n->children[1];
   const Node* no = n->children[2];
-  while (test->kind == Node::Kind::primitive && test->op == Opcode::logical_not) {
+  while (test->kind == Node::Kind::operation && test->op == Opcode::logical_not) {
     test = test->children[0];
     std::swap(yes, no);
   }
@@ -45,12 +45,12 @@ Node* Simplifier::choice(const Node* n) {
 
 bool Simplifier::is_boolean(const Node* n) const {
   if (n->kind == Node::Kind::local) return info_[n->var].boolean;
-  return n->kind == Node::Kind::primitive && is_boolean_valued(n->op);
+  return n->kind == Node::Kind::operation && is_boolean_valued(n->op);
 }
 
 // An arm of an if, simplified with what the test says about a variable.
 Node* Simplifier::arm(const Node* n, const Node* test, bool taken) {
-  bool says = test->kind == Node::Kind::primitive && test->children.size() == 1 && test->children[0]->kind == Node::Kind::local;
+  bool says = test->kind == Node::Kind::operation && test->children.size() == 1 && test->children[0]->kind == Node::Kind::local;
   bool pair = says && taken && test->op == Opcode::is_pair;
   bool null = says && taken && test->op == Opcode::is_null;
   if (!pair && !null) return simplify(n);
@@ -63,7 +63,7 @@ Node* Simplifier::arm(const Node* n, const Node* test, bool taken) {
   return m;
 }
 
-Node* Simplifier::primitive(Node* m) {
+Node* Simplifier::operation(Node* m) {
   if (Node* known = known_value(m)) return known;
   bool literal =
       std::all_of(m->children.begin(), m->children.end(), [](const Node* c) { return c->kind == Node::Kind::constant; });
@@ -79,10 +79,10 @@ Node* Simplifier::primitive(Node* m) {
 Node* Simplifier::known_value(Node* m) {
   if (m->children.size() != 1) return nullptr;
   Node* c = m->children[0];
-  if (m->op == Opcode::logical_not && c->kind == Node::Kind::primitive && c->op == Opcode::logical_not &&
+  if (m->op == Opcode::logical_not && c->kind == Node::Kind::operation && c->op == Opcode::logical_not &&
       is_boolean(c->children[0]))
     return c->children[0];
-  if (c->kind == Node::Kind::primitive && c->op == Opcode::cons && is_atom(*c->children[0]) && is_atom(*c->children[1])) {
+  if (c->kind == Node::Kind::operation && c->op == Opcode::cons && is_atom(*c->children[0]) && is_atom(*c->children[1])) {
     if (m->op != Opcode::car && m->op != Opcode::cdr) return nullptr;
     std::size_t part = m->op == Opcode::car ? 0 : 1;
     discount(c->children[1 - part]);

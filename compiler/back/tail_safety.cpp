@@ -36,7 +36,7 @@ Ends ends_of(const Node* lambda) {
             work.push_back(b.inits[i]->body());
           }
       break;
-    case Node::Kind::primitive:
+    case Node::Kind::operation:
       ends.unknown = ends.unknown || n->op == Opcode::apply;
       break;
     case Node::Kind::call:

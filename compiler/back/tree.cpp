@@ -79,7 +79,7 @@ private:
       return n;
     }
     case Expr::Kind::match_fail:
-      return tree_.primitive(Opcode::fail, {convert(*e.children[0])}, e.span, 1);
+      return tree_.operation(Opcode::fail, {convert(*e.children[0])}, e.span, 1);
     }
     return nullptr;
   }
@@ -127,7 +127,7 @@ private:
       std::size_t count = e.children.size() - 1;
       if (b && count >= b->least && count <= b->most) {
         for (std::size_t i = 1; i < e.children.size(); ++i) operands.push_back(convert(*e.children[i]));
-        Node* n = tree_.primitive(b->op, std::move(operands), e.span, b->index);
+        Node* n = tree_.operation(b->op, std::move(operands), e.span, b->index);
         n->swapped = b->swapped;
         return n;
       }
@@ -174,8 +174,8 @@ Node* Tree::local(VarId var, const Origin& origin) {
   return n;
 }
 
-Node* Tree::primitive(Opcode op, Vector<Node*> operands, const Origin& origin, std::uint16_t index) {
-  Node* n = make(Node::Kind::primitive, origin);
+Node* Tree::operation(Opcode op, Vector<Node*> operands, const Origin& origin, std::uint16_t index) {
+  Node* n = make(Node::Kind::operation, origin);
   n->op = op;
   n->index = index;
   n->children = std::move(operands);
@@ -198,7 +198,7 @@ Vector<Node*> gathered(Tree& tree, const Node& lambda, Vector<Node*> operands, c
   if (lambda.rest == kNone) return operands;
   Node* list = tree.constant(make_null(), origin);
   while (operands.size() > lambda.vars.size()) {
-    list = tree.primitive(Opcode::cons, {operands.back(), list}, origin);
+    list = tree.operation(Opcode::cons, {operands.back(), list}, origin);
     operands.pop_back();
   }
   operands.push_back(list);
@@ -217,7 +217,7 @@ bool is_pure(const Node& n) {
   case Node::Kind::builtin:
   case Node::Kind::lambda:
     return true;
-  case Node::Kind::primitive:
+  case Node::Kind::operation:
     return is_pure(n.op) &&
            std::all_of(n.children.begin(), n.children.end(), [](const Node* c) { return is_atom(*c) || is_pure(*c); });
   default:

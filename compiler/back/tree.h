@@ -32,7 +32,7 @@ struct Node {
     local,     // var
     global,    // global
     builtin,   // name, op, index: a builtin or (op is host) a procedure of the host as a value
-    primitive, // op, index, swapped; children = operands in evaluation order
+    operation, // op, index, swapped; children = operands in evaluation order
     lambda,    // vars, rest, children[0], name, library
     let,       // bindings, children[0] = body
     if_,       // children = test, then, else
@@ -81,7 +81,7 @@ struct Tree {
   Node* make(Node::Kind kind, const Origin& origin);
   Node* constant(DatumPtr datum, const Origin& origin);
   Node* local(VarId var, const Origin& origin);
-  Node* primitive(Opcode op, Vector<Node*> operands, const Origin& origin, std::uint16_t index = 0);
+  Node* operation(Opcode op, Vector<Node*> operands, const Origin& origin, std::uint16_t index = 0);
   VarId fresh(std::string_view name);
 };
 

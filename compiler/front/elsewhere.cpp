@@ -28,6 +28,8 @@ constexpr std::string_view kEqual = "write (= a b) of numbers, (equal? a b) of a
 constexpr std::string_view kPrint = "write (display x), then (newline)";
 constexpr std::string_view kText = "put text together with (string-append a b) and (number->string x)";
 constexpr std::string_view kRandom = "write (random-real) or (random-integer n); the tools' option --seed chooses the numbers";
+constexpr std::string_view kType =
+    "types of elements are symbols, u8 i8 i16 i32 i64 f32 f64 bf16: write one with a quote, (cast t 'f32)";
 constexpr std::string_view kShape = "write (view t sizes); one of the sizes may be -1";
 constexpr std::string_view kJoin = "write (concat-tensors tensors axis); lists have 'append', strings 'string-append'";
 constexpr std::string_view kConstant =
@@ -200,6 +202,18 @@ constexpr Elsewhere kNames[] = {
     {"item", "write (tensor->number t)"},
     {"tolist", "write (tensor->list t)"},
     {"numpy", "write (tensor->list t)"},
+    {"u8", kType},
+    {"i8", kType},
+    {"i16", kType},
+    {"i32", kType},
+    {"i64", kType},
+    {"f32", kType},
+    {"f64", kType},
+    {"bf16", kType},
+    {"float32", kType},
+    {"float64", kType},
+    {"int64", kType},
+    {"bfloat16", kType},
     {"reshape", kShape},
     {"flatten", "write (view t -1)"},
     {"ravel", "write (view t -1)"},
@@ -346,6 +360,11 @@ constexpr Elsewhere kNames[] = {
     {":=", kNoAssignment},
 };
 
+char plain(char c) {
+  if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
+  return c == '-' ? '_' : c;
+}
+
 } // namespace
 
 std::span<const Elsewhere> names_elsewhere() { return kNames; }
@@ -355,6 +374,9 @@ std::string_view instead_of(std::string_view name) {
   for (std::string_view wanted : {name, bare})
     for (const Elsewhere& e : kNames)
       if (e.name == wanted) return e.instead;
+  // mse-loss for mse_loss, Linear for linear: words are put together one way there and another way here.
+  for (const Elsewhere& e : kNames)
+    if (std::ranges::equal(e.name, bare, {}, plain, plain)) return e.instead;
   return {};
 }
 

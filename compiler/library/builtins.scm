@@ -4,54 +4,54 @@
 (define (+ . l)
   (if (null? l)
       0
-      (let loop ((sum (+ (car l))) (l (cdr l)))
-        (if (null? l) sum (loop (+ sum (car l)) (cdr l))))))
+      (let %+/loop ((sum (+ (car l))) (l (cdr l)))
+        (if (null? l) sum (%+/loop (+ sum (car l)) (cdr l))))))
 
 (define (* . l)
   (if (null? l)
       1
-      (let loop ((product (* (car l))) (l (cdr l)))
-        (if (null? l) product (loop (* product (car l)) (cdr l))))))
+      (let %*/loop ((product (* (car l))) (l (cdr l)))
+        (if (null? l) product (%*/loop (* product (car l)) (cdr l))))))
 
 (define (- x . l)
   (if (null? l)
       (- x)
-      (let loop ((x x) (l l))
-        (if (null? l) x (loop (- x (car l)) (cdr l))))))
+      (let %-/loop ((x x) (l l))
+        (if (null? l) x (%-/loop (- x (car l)) (cdr l))))))
 
 (define (/ x . l)
   (if (null? l)
       (/ x)
-      (let loop ((x x) (l l))
-        (if (null? l) x (loop (/ x (car l)) (cdr l))))))
+      (let %//loop ((x x) (l l))
+        (if (null? l) x (%//loop (/ x (car l)) (cdr l))))))
 
 (define (max x . l)
-  (let loop ((x (if (null? l) (max x) x)) (l l))
-    (if (null? l) x (loop (max x (car l)) (cdr l)))))
+  (let %max/loop ((x (if (null? l) (max x) x)) (l l))
+    (if (null? l) x (%max/loop (max x (car l)) (cdr l)))))
 
 (define (min x . l)
-  (let loop ((x (if (null? l) (min x) x)) (l l))
-    (if (null? l) x (loop (min x (car l)) (cdr l)))))
+  (let %min/loop ((x (if (null? l) (min x) x)) (l l))
+    (if (null? l) x (%min/loop (min x (car l)) (cdr l)))))
 
 (define (= x . l)
-  (let loop ((x (begin (= x) x)) (l l))
-    (if (null? l) #t (if (= x (car l)) (loop (car l) (cdr l)) #f))))
+  (let %=/loop ((x (begin (= x) x)) (l l))
+    (if (null? l) #t (if (= x (car l)) (%=/loop (car l) (cdr l)) #f))))
 
 (define (< x . l)
-  (let loop ((x (begin (< x) x)) (l l))
-    (if (null? l) #t (if (< x (car l)) (loop (car l) (cdr l)) #f))))
+  (let %</loop ((x (begin (< x) x)) (l l))
+    (if (null? l) #t (if (< x (car l)) (%</loop (car l) (cdr l)) #f))))
 
 (define (> x . l)
-  (let loop ((x (begin (> x) x)) (l l))
-    (if (null? l) #t (if (> x (car l)) (loop (car l) (cdr l)) #f))))
+  (let %>/loop ((x (begin (> x) x)) (l l))
+    (if (null? l) #t (if (> x (car l)) (%>/loop (car l) (cdr l)) #f))))
 
 (define (<= x . l)
-  (let loop ((x (begin (<= x) x)) (l l))
-    (if (null? l) #t (if (<= x (car l)) (loop (car l) (cdr l)) #f))))
+  (let %<=/loop ((x (begin (<= x) x)) (l l))
+    (if (null? l) #t (if (<= x (car l)) (%<=/loop (car l) (cdr l)) #f))))
 
 (define (>= x . l)
-  (let loop ((x (begin (>= x) x)) (l l))
-    (if (null? l) #t (if (>= x (car l)) (loop (car l) (cdr l)) #f))))
+  (let %>=/loop ((x (begin (>= x) x)) (l l))
+    (if (null? l) #t (if (>= x (car l)) (%>=/loop (car l) (cdr l)) #f))))
 
 (define (list . l) l)
 

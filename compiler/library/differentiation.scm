@@ -90,17 +90,17 @@
          (%checks f (car x) (if (pair? g) (car g) 0) (lambda (a) (put (cons a (cdr x))))
                   (%checks f (cdr x) (if (pair? g) (cdr g) 0) (lambda (d) (put (cons (car x) d))) rest)))
         ((vector? x)
-         (let loop ((i 0))
+         (let %checks/loop ((i 0))
            (if (= i (vector-length x))
                rest
-               (%checks f (vector-ref x i) (if (vector? g) (vector-ref g i) 0) (lambda (e) (put (vector-update x i e))) (loop (+ i 1))))))
+               (%checks f (vector-ref x i) (if (vector? g) (vector-ref g i) 0) (lambda (e) (put (vector-update x i e))) (%checks/loop (+ i 1))))))
         ((and (tensor? x) (%has-derivative? x))
          (let ((g (if (tensor? g) (%elements g) #f)))
-           (let loop ((i 0) (l (%elements x)) (g g))
+           (let %checks/loop ((i 0) (l (%elements x)) (g g))
              (if (null? l)
                  rest
                  (cons (cons (if g (car g) 0) (%difference f (car l) (lambda (e) (put (+ x (* (- e (car l)) (%one-at i x)))))))
-                       (loop (+ i 1) (cdr l) (if g (cdr g) #f)))))))
+                       (%checks/loop (+ i 1) (cdr l) (if g (cdr g) #f)))))))
         (else rest)))
 
 ; In row-major order.

@@ -5,8 +5,8 @@
   (if (pair? x) (list? (cdr x)) (null? x)))
 
 (define (length l)
-  (let loop ((l l) (n 0))
-    (if (null? l) n (loop (cdr l) (+ n 1)))))
+  (let %length/loop ((l l) (n 0))
+    (if (null? l) n (%length/loop (cdr l) (+ n 1)))))
 
 (define (%append/2 a b)
   (if (null? a) b (cons (car a) (%append/2 (cdr a) b))))
@@ -18,8 +18,8 @@
   (if (null? l) a (%append/2 a (%append-all (car l) (cdr l)))))
 
 (define (reverse l)
-  (let loop ((l l) (done '()))
-    (if (null? l) done (loop (cdr l) (cons (car l) done)))))
+  (let %reverse/loop ((l l) (done '()))
+    (if (null? l) done (%reverse/loop (cdr l) (cons (car l) done)))))
 
 (define (list-tail l k)
   (if (= k 0) l (list-tail (cdr l) (- k 1))))
@@ -68,23 +68,23 @@
 (define (%equal-vectors? a b)
   (let ((n (vector-length a)))
     (if (= n (vector-length b))
-        (let loop ((i 0))
+        (let %equal-vectors?/loop ((i 0))
           (if (= i n)
               #t
-              (if (equal? (vector-ref a i) (vector-ref b i)) (loop (+ i 1)) #f)))
+              (if (equal? (vector-ref a i) (vector-ref b i)) (%equal-vectors?/loop (+ i 1)) #f)))
         #f)))
 
 (define (%iota/1 n)
   (%count "iota" n)
-  (let loop ((i 0))
-    (if (< i n) (cons i (loop (+ i 1))) '())))
+  (let %iota/loop ((i 0))
+    (if (< i n) (cons i (%iota/loop (+ i 1))) '())))
 
 (define (%iota/2 n start) (iota n start 1))
 
 (define (%iota/3 n start step)
   (%count "iota" n)
-  (let loop ((i 0))
-    (if (< i n) (cons (+ start (* i step)) (loop (+ i 1))) '())))
+  (let %iota/loop ((i 0))
+    (if (< i n) (cons (+ start (* i step)) (%iota/loop (+ i 1))) '())))
 
 (define (iota n . l)
   (cond ((null? l) (iota n))
@@ -93,8 +93,8 @@
 
 (define (build-list n f)
   (%count "build-list" n)
-  (let loop ((i 0))
-    (if (< i n) (cons (f i) (loop (+ i 1))) '())))
+  (let %build-list/loop ((i 0))
+    (if (< i n) (cons (f i) (%build-list/loop (+ i 1))) '())))
 
 ; --- map and its kind; with several lists the shortest one ends them
 
@@ -163,10 +163,10 @@
 (define (fold-left f seed l . ls)
   (if (null? ls)
       (fold-left f seed l)
-      (let loop ((seed seed) (ls (cons l ls)))
+      (let %fold-left/loop ((seed seed) (ls (cons l ls)))
         (if (%any-null? ls)
             seed
-            (loop (apply f seed (map car ls)) (map cdr ls))))))
+            (%fold-left/loop (apply f seed (map car ls)) (map cdr ls))))))
 
 (define (%fold-right/3 f seed l)
   (if (null? l) seed (f (car l) (%fold-right/3 f seed (cdr l)))))

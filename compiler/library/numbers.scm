@@ -14,8 +14,8 @@
   (if (= b 0) (abs (+ a b)) (%gcd/2 b (remainder a b))))
 
 (define (gcd . l)
-  (let loop ((g 0) (l l))
-    (if (null? l) g (loop (gcd g (car l)) (cdr l)))))
+  (let %gcd/loop ((g 0) (l l))
+    (if (null? l) g (%gcd/loop (gcd g (car l)) (cdr l)))))
 
 (define (%lcm/2 a b)
   (if (if (= a 0) #t (= b 0))
@@ -23,16 +23,16 @@
       (abs (* (quotient a (gcd a b)) b))))
 
 (define (lcm . l)
-  (let loop ((m 1) (l l))
-    (if (null? l) m (loop (lcm m (car l)) (cdr l)))))
+  (let %lcm/loop ((m 1) (l l))
+    (if (null? l) m (%lcm/loop (lcm m (car l)) (cdr l)))))
 
 ; The least power of two whose product with x is an integer: every finite flonum has one.
 (define (denominator x)
   (if (exact? x)
       1
       (if (rational? x)
-          (let loop ((d 1.))
-            (if (integer? (* x d)) d (loop (* d 2.))))
+          (let %denominator/loop ((d 1.))
+            (if (integer? (* x d)) d (%denominator/loop (* d 2.))))
           (error "denominator: expected a finite number, got" x))))
 
 (define (numerator x) (* x (denominator x)))

@@ -51,10 +51,10 @@
 
 ; Every so many-th element, without a copy.
 (define (decimate t . factors)
-  (let loop ((t t) (axis 2) (steps (%along-space "decimate" (lambda (n step) step) t (if (null? (cdr factors)) (car factors) factors))))
+  (let %decimate/loop ((t t) (axis 2) (steps (%along-space "decimate" (lambda (n step) step) t (if (null? (cdr factors)) (car factors) factors))))
     (if (null? steps)
         t
-        (loop (slice t axis 0 (list-ref (size t) axis) (car steps)) (+ axis 1) (cdr steps)))))
+        (%decimate/loop (slice t axis 0 (list-ref (size t) axis) (car steps)) (+ axis 1) (cdr steps)))))
 
 (define (list->cpu-byte-tensor l) (list->tensor l 'u8 'cpu))
 (define (list->cpu-char-tensor l) (list->tensor l 'i8 'cpu))

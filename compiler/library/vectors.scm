@@ -2,16 +2,16 @@
 
 (define (vector->list v)
   (let ((n (vector-length v)))
-    (let loop ((i 0))
-      (if (= i n) '() (cons (vector-ref v i) (loop (+ i 1)))))))
+    (let %vector->list/loop ((i 0))
+      (if (= i n) '() (cons (vector-ref v i) (%vector->list/loop (+ i 1)))))))
 
 (define (build-vector n f) (list->vector (build-list (%count "build-vector" n) f)))
 
 (define (%vector-map/2 f v)
   (let ((n (vector-length v)))
     (list->vector
-     (let loop ((i 0))
-       (if (= i n) '() (cons (f (vector-ref v i)) (loop (+ i 1))))))))
+     (let %vector-map/loop ((i 0))
+       (if (= i n) '() (cons (f (vector-ref v i)) (%vector-map/loop (+ i 1))))))))
 
 (define (vector-map f v . vs)
   (if (null? vs)

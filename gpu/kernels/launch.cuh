@@ -8,7 +8,7 @@
 
 namespace cairn::gpu {
 
-template <class Body, class T> __global__ void __launch_bounds__(256) elements(const Traversal traversal) {
+template <class Body, class T> __global__ void __launch_bounds__(kMostThreads) elements(const Traversal traversal) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < traversal.count; i += step)
     element<Body, T>(traversal, i);
@@ -17,7 +17,7 @@ template <class Body, class T> __global__ void __launch_bounds__(256) elements(c
 struct OnStream {
   cudaStream_t stream;
   template <class Body, class T> void operator()(const Traversal& traversal) const {
-    constexpr std::int64_t kThreads = 256, kMostBlocks = 1 << 15;
+    constexpr std::int64_t kThreads = kMostThreads, kMostBlocks = 1 << 15;
     const std::int64_t blocks = std::min(kMostBlocks, (traversal.count + kThreads - 1) / kThreads);
     elements<Body, T><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(traversal);
   }

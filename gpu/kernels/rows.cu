@@ -7,8 +7,6 @@
 namespace cairn::gpu {
 namespace {
 
-constexpr int kMostLanes = 256;
-
 // What all lanes found together, known to each of them.
 template <class T> __device__ Found<T> together(const Rows& rows, int round, Found<T> mine, double* values, std::int64_t* at) {
   T* const parts = reinterpret_cast<T*>(values);
@@ -29,9 +27,9 @@ template <class T> __device__ Found<T> together(const Rows& rows, int round, Fou
   return found;
 }
 
-template <class T> __global__ void __launch_bounds__(kMostLanes) each_row(const Rows rows) {
-  __shared__ double values[kMostLanes];
-  __shared__ std::int64_t at[kMostLanes];
+template <class T> __global__ void __launch_bounds__(kMostThreads) each_row(const Rows rows) {
+  __shared__ double values[kMostThreads];
+  __shared__ std::int64_t at[kMostThreads];
   const int lane = static_cast<int>(threadIdx.x);
   for (std::int64_t row = blockIdx.x; row < rows.kept.count; row += gridDim.x) {
     Found<T> found[2] = {{T(0), 0}, {T(0), 0}};

@@ -125,15 +125,15 @@ public:
     Block* const reads[] = {const_cast<Block*>(&from)}; // blocks are the device's; reading leaves a ticket
     order(work, StreamKind::copy_out, reads, {});
     note_part(work, from, offset, bytes, false);
-    const Piece piece = work.piece;
+    const Operation operation = work.operation;
     push(std::move(work));
     try {
-      copies.wait_for(piece.ticket, meter());
+      copies.wait_for(operation.ticket, meter());
     } catch (...) {
       reader->leave();
       throw;
     }
-    ordering_.host_waits_for(piece);
+    ordering_.host_waits_for(operation);
     tell();
   }
 
@@ -204,9 +204,9 @@ private:
   // Gives the work its ticket. What may fail for want of memory comes before: a ticket that nobody works on would never be done.
   void order(Work& work, StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes) {
     stream(kind).start(streams_, faults_);
-    work.piece = ordering_.add(kind, reads, writes);
+    work.operation = ordering_.add(kind, reads, writes);
     if (work.kernel == nullptr) work.name = name_of(kind);
-    work.pause = pause_before(work.piece);
+    work.pause = pause_before(work.operation);
   }
   Work copy(void* to, const void* from, std::int64_t bytes) const {
     Work work;
@@ -219,13 +219,13 @@ private:
     return work;
   }
   void push(Work work) {
-    Stream& to = stream(work.piece.stream);
+    Stream& to = stream(work.operation.stream);
     to.push(std::move(work));
   }
 
   void note_part(Work& work, const Block& block, std::int64_t offset, std::int64_t bytes, bool write) {
     const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(block.data) + static_cast<std::uintptr_t>(offset);
-    checker_.use(work.piece, work.name, block, begin, begin + static_cast<std::uintptr_t>(bytes), write, work.needs);
+    checker_.use(work.operation, work.name, block, begin, begin + static_cast<std::uintptr_t>(bytes), write, work.needs);
   }
   void note_view(Work& work, const View& view, const Launch& launch, bool write) {
     if (view.data == nullptr || view.elements() == 0) return;
@@ -237,13 +237,13 @@ private:
                                write ? "writes" : "reads", extent.end - extent.begin, extent.begin));
       return;
     }
-    checker_.use(work.piece, work.name, *block, extent.begin, extent.end, write, work.needs);
+    checker_.use(work.operation, work.name, *block, extent.begin, extent.end, write, work.needs);
   }
 
-  // Most pieces begin at once; the others are late by up to a fifth of a millisecond.
-  std::chrono::nanoseconds pause_before(const Piece& piece) const {
+  // Most operations begin at once; the others are late by up to a fifth of a millisecond.
+  std::chrono::nanoseconds pause_before(const Operation& operation) const {
     if (options_.random_delays == 0) return {};
-    const std::uint64_t random = scrambled(scrambled(options_.random_delays + index_of(piece.stream)) + piece.ticket);
+    const std::uint64_t random = scrambled(scrambled(options_.random_delays + index_of(operation.stream)) + operation.ticket);
     return std::chrono::nanoseconds(random % 4 == 0 ? (random >> 8) % 200'000 : 0);
   }
 

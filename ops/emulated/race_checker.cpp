@@ -49,16 +49,16 @@ RaceChecker::Position RaceChecker::split(std::uintptr_t at) {
   return position;
 }
 
-void RaceChecker::use(const Piece& piece, std::string_view name, const Block& block, std::uintptr_t begin, std::uintptr_t end,
-                      bool write, std::vector<Need>& needs) {
+void RaceChecker::use(const Operation& operation, std::string_view name, const Block& block, std::uintptr_t begin,
+                      std::uintptr_t end, bool write, std::vector<Need>& needs) {
   if (begin >= end) return;
-  const Worker self{name, piece.stream, piece.ticket};
+  const NamedOperation self{name, operation.stream, operation.ticket};
   const std::uintptr_t block_begin = reinterpret_cast<std::uintptr_t>(block.data);
-  const auto require = [&](const Worker& before, bool wrote) {
+  const auto require = [&](const NamedOperation& before, bool wrote) {
     if (before.ticket == 0 || before.stream == self.stream) return; // work of one stream comes in order
     for (const Need& need : needs)
       if (need.before.stream == before.stream && need.before.ticket == before.ticket) return;
-    needs.push_back(Need{before, wrote, before.ticket <= piece.known[index_of(before.stream)], block_begin,
+    needs.push_back(Need{before, wrote, before.ticket <= operation.known[index_of(before.stream)], block_begin,
                          block_begin + static_cast<std::uintptr_t>(block.bytes)});
   };
   Position position = split(begin);
@@ -66,7 +66,7 @@ void RaceChecker::use(const Piece& piece, std::string_view name, const Block& bl
   if (write) {
     while (position != memory_.end() && position->first < end) {
       require(position->second.writer, true);
-      for (const Worker& reader : position->second.readers) require(reader, false);
+      for (const NamedOperation& reader : position->second.readers) require(reader, false);
       position = memory_.erase(position);
     }
     memory_.emplace_hint(position, begin, Stretch{end, self, {}});
@@ -84,9 +84,9 @@ void RaceChecker::use(const Piece& piece, std::string_view name, const Block& bl
   }
 }
 
-std::string describe(const Worker& later, const Need& need, bool done) {
-  const auto named = [](const Worker& w) {
-    return fmt::format("{} (piece {} of stream {})", w.name, w.ticket, name_of(w.stream));
+std::string describe(const NamedOperation& later, const Need& need, bool done) {
+  const auto named = [](const NamedOperation& w) {
+    return fmt::format("{} (operation {} of stream {})", w.name, w.ticket, name_of(w.stream));
   };
   return fmt::format("race: {} {} {}, which {} the block of {} bytes at {:#x}", named(later),
                      done ? "did not wait for" : "began before the end of", named(need.before), need.wrote ? "writes" : "reads",

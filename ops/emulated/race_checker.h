@@ -1,8 +1,8 @@
 // Looks for work that began too early. What orders work are the tickets of blocks; what is checked here is independent of them:
 // by address, from the views that a kernel really gets, the checker remembers who wrote a stretch of memory and who has read it
-// since. All that must be done when a piece of work begins, and not by luck: its stream must have waited for it.
+// since. All that must be done when an operation begins, and not by luck: its stream must have waited for it.
 //
-// The table is kept by the device's thread when work is added; workers check with the needs that came out of it.
+// The table is kept by the device's thread when work is added; the threads of streams check with the needs that came out of it.
 #pragma once
 
 #include "ops/ordering.h"
@@ -17,16 +17,16 @@
 
 namespace cairn::ops {
 
-// A piece of work by name. `name` is that of an operator or copy and outlives the device.
-struct Worker {
+// An operation by name. `name` is that of an operator or copy and outlives the device.
+struct NamedOperation {
   std::string_view name;
   StreamKind stream = StreamKind::execute;
   Ticket ticket = 0;
 };
 
-// What must be done before a piece of work begins.
+// What must be done before an operation begins.
 struct Need {
-  Worker before;
+  NamedOperation before;
   bool wrote = false;                // `before` did; else it reads
   bool waited = false;               // the tickets see to it
   std::uintptr_t begin = 0, end = 0; // of the block that both use
@@ -50,17 +50,17 @@ private:
 
 class RaceChecker {
 public:
-  // Notes that `piece`, known as `name`, uses [begin, end) of the block, and adds what must be done before.
-  void use(const Piece& piece, std::string_view name, const Block& block, std::uintptr_t begin, std::uintptr_t end, bool write,
-           std::vector<Need>& needs);
+  // Notes that `operation`, known as `name`, uses [begin, end) of the block, and adds what must be done before.
+  void use(const Operation& operation, std::string_view name, const Block& block, std::uintptr_t begin, std::uintptr_t end,
+           bool write, std::vector<Need>& needs);
   // Everything added so far is done.
   void clear() { memory_.clear(); }
 
 private:
   struct Stretch {
     std::uintptr_t end;
-    Worker writer;
-    std::array<Worker, kStreams> readers;
+    NamedOperation writer;
+    std::array<NamedOperation, kStreams> readers;
   };
   using Position = std::map<std::uintptr_t, Stretch>::iterator;
   Position split(std::uintptr_t at);
@@ -68,6 +68,6 @@ private:
 };
 
 // What is wrong, for people.
-std::string describe(const Worker& later, const Need& need, bool done);
+std::string describe(const NamedOperation& later, const Need& need, bool done);
 
 } // namespace cairn::ops

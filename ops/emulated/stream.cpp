@@ -1,4 +1,4 @@
-// Worker threads. Work waits for earlier work only, so waiting cannot go round in a circle.
+// Threads of streams. Work waits for earlier work only, so waiting cannot go round in a circle.
 #include "ops/emulated/stream.h"
 
 #include "ops/cpu/device/workers.h"
@@ -72,7 +72,7 @@ void Stream::run(Streams& all, Faults& faults) {
     perform(work, all, faults);
     {
       const std::lock_guard lock(mutex_);
-      done_.store(work.piece.ticket, std::memory_order_release);
+      done_.store(work.operation.ticket, std::memory_order_release);
     }
     finished_.notify_all();
   }
@@ -98,13 +98,13 @@ void Stream::copy(const Work& work) const {
 void Stream::perform(Work& work, Streams& all, Faults& faults) {
   if (work.pause.count() > 0) std::this_thread::sleep_for(work.pause);
   for (std::size_t i = 0; i < kStreams; ++i)
-    if (work.piece.waits[i] != 0) all[i].wait_for(work.piece.waits[i]);
+    if (work.operation.waits[i] != 0) all[i].wait_for(work.operation.waits[i]);
   for (const Need& need : work.needs) {
     // Relaxed: to look must not make an order that was not there, or ThreadSanitizer would see less.
     Stream& stream = all[index_of(need.before.stream)];
     const bool done = stream.done() >= need.before.ticket;
     if (done && need.waited) continue;
-    faults.note(describe(Worker{work.name, work.piece.stream, work.piece.ticket}, need, done));
+    faults.note(describe(NamedOperation{work.name, work.operation.stream, work.operation.ticket}, need, done));
     stream.wait_for(need.before.ticket); // the mistake has been told, it need not happen
   }
   if (work.kernel == nullptr) return copy(work);

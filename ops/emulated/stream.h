@@ -1,4 +1,4 @@
-// A stream of the emulated device: a queue and a thread that works on it in order. The thread starts with the first piece of work
+// A stream of the emulated device: a queue and a thread that works on it in order. The thread starts with the first operation
 // and ends, when everything has been done, with the stream.
 #pragma once
 
@@ -21,7 +21,7 @@ struct Reader;
 // A launch or copy with everything it needs, since what was borrowed for it is gone when it begins.
 struct Work {
   std::string_view name;
-  Piece piece;
+  Operation operation;
   std::vector<Need> needs;
   std::chrono::nanoseconds pause{}; // before it begins
 
@@ -59,15 +59,15 @@ public:
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Of the device's thread. The first of them starts the worker.
+  // Of the device's thread. The first operation starts the thread.
   void start(Streams& all, Faults& faults);
   // The device goes: nobody looks at results any more, and what is queued is left undone.
   void end() { meter_.cancel(); }
-  // Waits while kMostQueued pieces of work are queued. Throws Cancelled if the meter says so.
+  // Waits while kMostQueued operations are queued. Throws Cancelled if the meter says so.
   void wait_until_not_full(const Meter* meter);
   // After that wait.
   void push(Work work);
-  // May be called from any thread: waits until that piece of work has been done. Throws Cancelled if there is a meter and it says
+  // May be called from any thread: waits until that operation has been done. Throws Cancelled if there is a meter and it says
   // so.
   void wait_for(Ticket ticket, const Meter* meter = nullptr);
   Ticket done() const { return done_.load(std::memory_order_relaxed); }
@@ -75,7 +75,7 @@ public:
   std::int64_t scratch_peak() const { return scratch_peak_.load(std::memory_order_relaxed); }
 
 private:
-  static constexpr std::size_t kMostQueued = 4096; // pieces of work
+  static constexpr std::size_t kMostQueued = 4096; // operations
   template <class Done> void wait(std::unique_lock<std::mutex>& lock, const Meter* meter, Done&& done);
   void run(Streams& all, Faults& faults);
   void perform(Work& work, Streams& all, Faults& faults);

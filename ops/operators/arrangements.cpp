@@ -1,4 +1,5 @@
 // The same elements at other positions: put beside each other, cut out, repeated, reversed, moved, and triangles of matrices.
+#include "ops/axes.h"
 #include "ops/cpu/loops/copy.h"
 #include "ops/cpu/loops/groups.h"
 #include "ops/operators/definitions.h"
@@ -242,7 +243,7 @@ void tile_vjp(const VjpCall& call) {
 
 void infer_flip(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
-  for (const std::int64_t axis : call.attributes[0].list()) axis_in("flip", axis, call.inputs[0].rank());
+  rules::axes_of("flip", call.attributes, call.inputs[0].rank());
 }
 
 int axis_of(std::int64_t axis, const View& v) { return static_cast<int>(axis < 0 ? axis + v.shape.rank() : axis); }

@@ -20,21 +20,6 @@ namespace cairn::ops {
 
 namespace rules {
 
-Mask axes_of(std::string_view who, const Attributes& attributes, int rank) {
-  if (attributes.values.empty() || !attributes[0].present()) return (1u << rank) - 1;
-  Mask mask = 0;
-  for (const std::int64_t axis : attributes[0].list()) {
-    const Mask bit = 1u << axis_in(who, axis, rank);
-    if ((mask & bit) != 0) throw OperatorError(fmt::format("{}: axis {} is given twice", who, axis));
-    mask |= bit;
-  }
-  return mask;
-}
-
-bool keeps_axes(const Attributes& attributes) {
-  return attributes.values.size() > 1 && attributes[1].present() && attributes[1].integer() != 0;
-}
-
 Shape reduced(const Shape& shape, Mask mask, bool keep) {
   Shape out;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -143,7 +128,7 @@ template <class T, class F> void mask_first(const KernelCall& call, Mask mask) {
     }
   };
   cpu::fill_elements(out, 0);
-  const cpu::Compute compute = std::is_same_v<T, double> ? cpu::Compute::f64 : cpu::Compute::i64;
+  const Compute compute = std::is_same_v<T, double> ? Compute::f64 : Compute::i64;
   // Rows along the last of the reduced axes, in blocks.
   const int along = n_gone > 0 ? gone[static_cast<std::size_t>(n_gone - 1)] : -1;
   const std::int64_t length = along >= 0 ? in.shape[along] : 1;

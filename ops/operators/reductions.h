@@ -1,17 +1,12 @@
-// What rules of reductions share: which axes go, and shapes and views with and without them.
+// What rules of reductions share: shapes and views with and without them.
 #pragma once
 
+#include "ops/axes.h"
 #include "ops/operators/definitions.h"
 #include "ops/operators/runtime.h"
 
 namespace cairn::ops::rules {
 
-using Mask = unsigned; // a bit for each axis that is reduced
-
-// By the operands "lb" that every reduction starts with: which axes, all if none are given, and whether they are kept with
-// size 1.
-Mask axes_of(std::string_view who, const Attributes& attributes, int rank);
-bool keeps_axes(const Attributes& attributes);
 // The operand's shape with the axes of the mask of size 1, or gone.
 Shape reduced(const Shape& shape, Mask mask, bool keep);
 void infer_reduction(const Call& call, ResultTypes& results);

@@ -275,8 +275,8 @@ void launched(const Call& call, ResultTypes& types, const Sizes& sizes, std::spa
           in_place = true;
           out.storage = inputs[k].storage; // also the operand's until the launch
           overwrites();
-          out.storage->origin_code = device->origin.code;
-          out.storage->origin_pc = device->origin.pc;
+          out.storage->maker_code = device->maker.code;
+          out.storage->maker_pc = device->maker.pc;
         }
     if (!out.storage) out.storage = StorageRef(device->make_storage(bytes));
   }

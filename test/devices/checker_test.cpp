@@ -21,9 +21,9 @@ TEST_CASE("work that begins before the copy that it reads is reported, with both
   write(*device, a, counting(500));
   launch(*device, StreamKind::execute, kMix, {a}, b);
   const std::string text = error_of([&] { device->wait_for_all(); });
-  CHECK(contains(
-      text, "race: mix (piece 1 of stream execute) began before the end of copy_in (piece 1 of stream copy_in), which writes the "
-            "block of 4000 bytes at 0x"));
+  CHECK(contains(text, "race: mix (operation 1 of stream execute) began before the end of copy_in (operation 1 of stream "
+                       "copy_in), which writes the "
+                       "block of 4000 bytes at 0x"));
   CHECK(error_of([&] { device->wait_for_all(); }).empty()); // told once
 }
 
@@ -46,8 +46,8 @@ TEST_CASE("writing what others still read is reported") {
   launch(*device, StreamKind::execute, kSlowMix, {a}, b);
   launch(*device, StreamKind::update, kMix, {c}, a);
   const std::string text = error_of([&] { device->wait_for_all(); });
-  CHECK(contains(text, "mix (piece 1 of stream update) began before the end of"));
-  CHECK(contains(text, "slow-mix (piece 2 of stream execute), which reads the block of 80 bytes"));
+  CHECK(contains(text, "mix (operation 1 of stream update) began before the end of"));
+  CHECK(contains(text, "slow-mix (operation 2 of stream execute), which reads the block of 80 bytes"));
 }
 
 TEST_CASE("memory that is used again too early is reported, although the block is another") {
@@ -60,7 +60,8 @@ TEST_CASE("memory that is used again too early is reported, although the block i
   }
   const Part c = make(*device, 10);
   launch(*device, StreamKind::update, kMix, {}, c);
-  CHECK(contains(error_of([&] { device->wait_for_all(); }), "mix (piece 1 of stream update) began before the end of slow-mix"));
+  CHECK(
+      contains(error_of([&] { device->wait_for_all(); }), "mix (operation 1 of stream update) began before the end of slow-mix"));
 }
 
 TEST_CASE("several mistakes are counted, the first one is told") {

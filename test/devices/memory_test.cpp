@@ -133,8 +133,8 @@ TEST_CASE("whoever takes memory waits for all that used it before") {
   TrackedBlock* both = arena.take(4096);
   REQUIRE(both != nullptr);
   Block* const on_both[] = {both};
-  const Piece piece = ordering.add(StreamKind::update, {}, on_both);
-  CHECK(piece.waits == Tickets{1, 1, 1, 0});
+  const Operation operation = ordering.add(StreamKind::update, {}, on_both);
+  CHECK(operation.waits == Tickets{1, 1, 1, 0});
   CHECK(ordering.add(StreamKind::update, on_both, {}).waits == Tickets{}); // known by now
 }
 

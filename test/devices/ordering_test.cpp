@@ -1,4 +1,4 @@
-// Streams of the emulated device run beside each other, and yet everything is as if each piece of work had been done where it was
+// Streams of the emulated device run beside each other, and yet everything is as if each operation had been done where it was
 // queued.
 #include "testing.h"
 

@@ -98,11 +98,11 @@ TEST_CASE("memory of an operand that nobody else has is used again") {
 TEST_CASE("holders name who made what lives") {
   World w;
   const int code = 0;
-  w.cpu->origin = Device::Origin{&code, 7};
+  w.cpu->maker = Device::Maker{&code, 7};
   const Tensor a = counted(w, {100}), b = applied(w.rt, OperatorId::neg, {a});
-  w.cpu->origin = Device::Origin{&code, 9};
+  w.cpu->maker = Device::Maker{&code, 9};
   std::vector<Tensor> inputs = {applied(w.rt, OperatorId::neg, {a})};
-  w.cpu->origin = Device::Origin{&code, 11};
+  w.cpu->maker = Device::Maker{&code, 11};
   const Tensor c = given_up(w, OperatorId::exp, inputs); // in the same memory, now of another instruction
   const auto holders = w.cpu->holders();
   REQUIRE(holders.size() == 2);

@@ -6,6 +6,7 @@
 import argparse
 import glob
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -54,6 +55,17 @@ class Installation(unittest.TestCase):
             output("cmake", "--build", build)
             for program, text in PRINTS.items():
                 self.assertEqual(output(f"{build}/{program}"), text)
+
+    def test_links_of_the_pages_lead_somewhere(self):
+        pages = glob.glob(f"{self.shared}/share/doc/cairn/**/*.md", recursive=True)
+        self.assertGreaterEqual(len(pages), 14)
+        for page in pages:
+            with open(page) as file:
+                targets = re.findall(r"\]\(([^)\s#]+)", file.read())
+            for target in targets:
+                if not target.startswith(("http://", "https://")):
+                    with self.subTest(page=page, target=target):
+                        self.assertTrue(os.path.exists(os.path.join(os.path.dirname(page), target)))
 
     def test_cmake_finds_the_shared_libraries(self):
         self.found_by_cmake(self.shared)

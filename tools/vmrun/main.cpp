@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <unistd.h>
 
 using namespace cairn::tools;
@@ -59,6 +60,7 @@ private:
   using Clock = std::chrono::steady_clock;
 
   int open_report(const std::string& path) const;
+  void look_at_save() const;
   std::string work_message() const;
   void trace();
   void create();
@@ -92,6 +94,7 @@ int Session::run() {
   try {
     stats_descriptor_ = open_report(options_.stats_file);
     profile_descriptor_ = open_report(options_.profile_file);
+    look_at_save();
     create();
     load();
     if (options_.verify_only) return kDone;
@@ -110,6 +113,25 @@ int Session::open_report(const std::string& path) const {
   int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + std::strerror(errno) + "\n"};
   return descriptor;
+}
+
+// Early too. A file is made beside its name and gets it when it is whole, so its folder must take one; a pipe or device stays.
+void Session::look_at_save() const {
+  namespace fs = std::filesystem;
+  if (options_.save.empty()) return;
+  std::error_code error;
+  const fs::file_status status = fs::status(options_.save, error);
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) return;
+  const fs::path target = fs::exists(status) ? fs::canonical(options_.save, error) : fs::path(options_.save);
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  int fault = 0;
+  if (fs::is_directory(status))
+    fault = EISDIR;
+  else if (access(folder.c_str(), W_OK | X_OK) != 0)
+    fault = errno;
+  else if (!fs::is_directory(folder, error))
+    fault = ENOTDIR;
+  if (fault != 0) throw Leave{kBadUsage, options_.save + ": error: cannot be written: " + std::strerror(fault) + "\n"};
 }
 
 void Session::create() {

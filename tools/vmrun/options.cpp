@@ -40,7 +40,8 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
     options.memory_bytes = require(parse_size(raw.memory), "--memory", raw.memory, "a size like 256MiB");
   if (app.count("--output-limit") != 0)
     options.output_bytes = require(parse_size(raw.output_limit), "--output-limit", raw.output_limit, "a size like 1MiB");
-  if (app.count("--steps") != 0) options.steps = require(parse_count(raw.steps), "--steps", raw.steps, "a number of steps");
+  if (app.count("--steps") != 0)
+    options.steps = require(parse_count(raw.steps), "--steps", raw.steps, "a number of steps in digits, like 1000000");
   if (app.count("--work") != 0)
     options.work = require(parse_count(raw.work), "--work", raw.work, "an amount of work, a whole number");
   if (app.count("--seed") != 0) options.seed = require(parse_count(raw.seed), "--seed", raw.seed, "a whole number below 2^64");

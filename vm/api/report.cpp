@@ -18,7 +18,7 @@ namespace {
 // A cairn_failure and all it points to.
 struct Failure : cairn_failure {
   std::string message_text, file_text;
-  std::vector<cairn::machine::CallSite> sites;
+  std::vector<cairn::machine::ChainEntry> chain;
   std::vector<cairn_call_site> list;
 };
 
@@ -51,9 +51,9 @@ cairn_status cairn_vm_failure(const cairn_vm* vm, cairn_failure** failure) {
           made->column = at.column;
         }
       }
-      made->sites = e.chain;
+      made->chain = e.chain;
     }
-    for (const cairn::machine::CallSite& s : made->sites) made->list.push_back({s.procedure.c_str(), s.where.c_str()});
+    for (const cairn::machine::ChainEntry& s : made->chain) made->list.push_back({s.procedure.c_str(), s.where.c_str()});
     made->message = made->message_text.c_str();
     made->file = made->file_text.c_str();
     made->call_count = made->list.size();
@@ -83,9 +83,9 @@ uint64_t cairn_vm_work(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engi
 
 uint64_t cairn_vm_work_needed(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.work_needed; }
 
-uint64_t cairn_vm_output_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.output_length; }
+uint64_t cairn_vm_output_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.effects.counters.output_bytes; }
 
-uint64_t cairn_vm_input_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.input_length; }
+uint64_t cairn_vm_input_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.effects.counters.input_bytes; }
 
 cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
   return guarded(nullptr, [&] {

@@ -18,7 +18,7 @@ public:
 
 private:
   Ends seen_;
-  std::array<std::uint64_t, 7> chains_{}; // by table
+  std::array<std::uint64_t, kModuleTables> chains_{}; // by table
 };
 
 } // namespace cairn::bytecode

@@ -45,7 +45,7 @@ constexpr std::size_t kLeastPlaceBytes = 5;
 
 } // namespace
 
-void write_constant(ByteWriter& out, const Constant& c) {
+void write_entry(ByteWriter& out, const Constant& c) {
   out.u32(static_cast<std::uint32_t>(c.kind));
   switch (c.kind) {
   case Constant::Kind::null:
@@ -115,7 +115,7 @@ Function read_function(ByteReader& in) {
   return f;
 }
 
-void write_global(ByteWriter& out, const Global& g) {
+void write_entry(ByteWriter& out, const Global& g) {
   out.text(g.name);
   out.u8(g.library ? 1 : 0);
 }
@@ -128,7 +128,7 @@ Global read_global(ByteReader& in) {
   return g;
 }
 
-void write_import(ByteWriter& out, const Import& i) {
+void write_entry(ByteWriter& out, const Import& i) {
   out.text(i.name);
   out.u16(i.parameters);
 }
@@ -139,7 +139,7 @@ Import read_import(ByteReader& in) {
   return i;
 }
 
-void write_group(ByteWriter& out, const Group& g) {
+void write_entry(ByteWriter& out, const Group& g) {
   out.u32(g.captures);
   out.u32(static_cast<std::uint32_t>(g.functions.size()));
   for (std::uint32_t f : g.functions) out.u32(f);
@@ -188,7 +188,7 @@ void read_locations(ByteReader& in, Function& f) {
   }
 }
 
-void write_inlined(ByteWriter& out, const InlinedProcedure& p) {
+void write_entry(ByteWriter& out, const InlinedProcedure& p) {
   out.text(p.name);
   out.u8(p.library ? 1 : 0);
 }
@@ -201,7 +201,7 @@ InlinedProcedure read_inlined(ByteReader& in) {
   return p;
 }
 
-void write_source(ByteWriter& out, const Source& s) {
+void write_entry(ByteWriter& out, const Source& s) {
   out.text(s.name);
   out.text(s.text);
 }
@@ -213,14 +213,14 @@ Source read_source(ByteReader& in) {
 }
 
 void write_base(ByteWriter& out, const Base& b) {
-#define X(table) out.u32(b.ends.table);
+#define X(table, Type) out.u32(b.ends.table);
   CAIRN_MODULE_TABLES(X)
 #undef X
   out.u64(b.digest);
 }
 Base read_base(ByteReader& in) {
   Base b;
-#define X(table) b.ends.table = in.u32();
+#define X(table, Type) b.ends.table = in.u32();
   CAIRN_MODULE_TABLES(X)
 #undef X
   b.digest = in.u64();

@@ -6,16 +6,16 @@
 
 namespace cairn::bytecode {
 
-void write_constant(ByteWriter& out, const Constant& constant);
+void write_entry(ByteWriter& out, const Constant& constant);
 Constant read_constant(ByteReader& in);
 
-void write_global(ByteWriter& out, const Global& global);
+void write_entry(ByteWriter& out, const Global& global);
 Global read_global(ByteReader& in);
 
-void write_import(ByteWriter& out, const Import& import);
+void write_entry(ByteWriter& out, const Import& import);
 Import read_import(ByteReader& in);
 
-void write_group(ByteWriter& out, const Group& group);
+void write_entry(ByteWriter& out, const Group& group);
 Group read_group(ByteReader& in);
 
 // Without its name and locations in the sources.
@@ -25,10 +25,10 @@ Function read_function(ByteReader& in);
 void write_locations(ByteWriter& out, const Function& function);
 void read_locations(ByteReader& in, Function& function);
 
-void write_inlined(ByteWriter& out, const InlinedProcedure& procedure);
+void write_entry(ByteWriter& out, const InlinedProcedure& procedure);
 InlinedProcedure read_inlined(ByteReader& in);
 
-void write_source(ByteWriter& out, const Source& source);
+void write_entry(ByteWriter& out, const Source& source);
 Source read_source(ByteReader& in);
 
 void write_base(ByteWriter& out, const Base& base);

@@ -60,17 +60,17 @@ void write_section(ByteWriter& out, const Module& m, unsigned section) {
   switch (section) {
   case kConstants:
     size(m.constants);
-    for (const Constant& c : m.constants) write_constant(out, c);
+    for (const Constant& c : m.constants) write_entry(out, c);
     break;
   case kGlobals:
     size(m.globals);
-    for (const Global& g : m.globals) write_global(out, g);
+    for (const Global& g : m.globals) write_entry(out, g);
     size(m.imports);
-    for (const Import& i : m.imports) write_import(out, i);
+    for (const Import& i : m.imports) write_entry(out, i);
     break;
   case kGroups:
     size(m.groups);
-    for (const Group& g : m.groups) write_group(out, g);
+    for (const Group& g : m.groups) write_entry(out, g);
     break;
   case kFunctions:
     out.u32(m.entry);
@@ -83,12 +83,12 @@ void write_section(ByteWriter& out, const Module& m, unsigned section) {
   case kSpans:
     if (is_stripped(m)) break;
     size(m.inlined);
-    for (const InlinedProcedure& p : m.inlined) write_inlined(out, p);
+    for (const InlinedProcedure& p : m.inlined) write_entry(out, p);
     for (const Function& f : m.functions) write_locations(out, f);
     break;
   case kSources:
     size(m.sources);
-    for (const Source& s : m.sources) write_source(out, s);
+    for (const Source& s : m.sources) write_entry(out, s);
     break;
   default:
     write_base(out, m.base);

@@ -49,20 +49,26 @@ template <class Table> void drop_first(Table& table, std::uint32_t n) { table.er
 } // namespace
 
 Ends ends_of(const Module& m) {
-#define X(table) count(m.table),
+#define X(table, Type) count(m.table),
+  return {CAIRN_MODULE_TABLES(X)};
+#undef X
+}
+
+Ends ends_of(const Ends& before, const Module& more) {
+#define X(table, Type) before.table + count(more.table),
   return {CAIRN_MODULE_TABLES(X)};
 #undef X
 }
 
 Module beyond(Module m, const Ends& ends) {
-#define X(table) drop_first(m.table, ends.table);
+#define X(table, Type) drop_first(m.table, ends.table);
   CAIRN_MODULE_TABLES(X)
 #undef X
   return m;
 }
 
 void append(Module& whole, Module more) {
-#define X(table) make_space(whole.table, more.table);
+#define X(table, Type) make_space(whole.table, more.table);
   CAIRN_MODULE_TABLES(X)
 #undef X
   const Ends before = ends_of(whole);
@@ -73,14 +79,14 @@ void append(Module& whole, Module more) {
     throw;
   }
   more.sources.clear();
-#define X(table) move_to_end(whole.table, more.table);
+#define X(table, Type) move_to_end(whole.table, more.table);
   CAIRN_MODULE_TABLES(X)
 #undef X
   whole.entry = more.entry;
 }
 
 void cut(Module& whole, const Ends& ends, std::uint32_t entry) noexcept {
-#define X(table) cut_table(whole.table, ends.table);
+#define X(table, Type) cut_table(whole.table, ends.table);
   CAIRN_MODULE_TABLES(X)
 #undef X
   whole.entry = entry;
@@ -102,7 +108,7 @@ std::vector<Location> locations_at(const Module& module, const Function& functio
 }
 
 bool begins_with(const Module& whole, const Module& part) {
-#define X(table) &&starts(whole.table, part.table)
+#define X(table, Type) &&starts(whole.table, part.table)
   return true CAIRN_MODULE_TABLES(X);
 #undef X
 }

@@ -101,12 +101,24 @@ struct Import {
   bool operator==(const Import&) const = default;
 };
 
-// The tables of a module, in the order in which extensions name where they end.
-#define CAIRN_MODULE_TABLES(X) X(constants) X(functions) X(groups) X(globals) X(imports) X(sources) X(inlined)
+// The tables of a module and what holds them, in the order in which extensions name where they end. Errors point to sources
+// while a session adds others, so these are in a deque.
+#define CAIRN_MODULE_TABLES(X)                                                                                                   \
+  X(constants, std::vector<Constant>)                                                                                            \
+  X(functions, std::vector<Function>)                                                                                            \
+  X(groups, std::vector<Group>)                                                                                                  \
+  X(globals, std::vector<Global>)                                                                                                \
+  X(imports, std::vector<Import>)                                                                                                \
+  X(sources, std::deque<Source>)                                                                                                 \
+  X(inlined, std::vector<InlinedProcedure>)
+
+#define X(table, Type) +1
+inline constexpr std::size_t kModuleTables = 0 CAIRN_MODULE_TABLES(X);
+#undef X
 
 // The lengths of all tables of a module.
 struct Ends {
-#define X(table) std::uint32_t table = 0;
+#define X(table, Type) std::uint32_t table = 0;
   CAIRN_MODULE_TABLES(X)
 #undef X
   bool operator==(const Ends&) const = default;
@@ -121,19 +133,17 @@ struct Base {
 
 // A program; or an extension of one, which holds what comes to the ends of its tables, while indices count from their beginnings.
 struct Module {
-  std::vector<Constant> constants;
-  std::vector<Function> functions;
-  std::vector<Group> groups;
-  std::vector<Global> globals;
-  std::vector<Import> imports;
-  std::deque<Source> sources; // errors point to them while a session adds others
-  std::vector<InlinedProcedure> inlined;
+#define X(table, Type) Type table;
+  CAIRN_MODULE_TABLES(X)
+#undef X
   std::uint32_t entry = 0; // function of no parameters: runs the top level, returns the last value
   Base base;               // of an extension
   bool is_extension() const { return base.ends != Ends(); }
 };
 
 Ends ends_of(const Module& module);
+// Of the tables that end at `before`, with those of `more` behind them.
+Ends ends_of(const Ends& before, const Module& more);
 // What a module holds beyond `ends`, without saying what it continues.
 Module beyond(Module module, const Ends& ends);
 // Puts the tables of `more` behind those of `whole`, whose base stays; all of it or, where memory is short, nothing.

@@ -45,6 +45,11 @@ const char* scheme_name(Opcode op) {
 
 namespace {
 
+[[noreturn]] void no_number(const Engine& engine, Opcode op, Value given) {
+  throw ProgramError(fmt::format("{}: expected a number, got {}{}", scheme_name(op), engine.describe(given),
+                                 hint_of_operand("a number", given)));
+}
+
 using value::flonum;
 using value::integer;
 
@@ -174,8 +179,7 @@ std::int64_t Engine::to_index(Value v, const char* what) const {
 Value Engine::binary(Opcode op, Value x, Value y) {
   if (plain(x) && plain(y)) return plain_binary(op, x, y);
   if (tensors::is_tensor_like(x) || tensors::is_tensor_like(y)) return tensors::binary(*this, op, x, y);
-  if (!is_number(x) || !is_number(y))
-    throw ProgramError(fmt::format("{}: expected a number, got {}", scheme_name(op), describe(is_number(x) ? y : x)));
+  if (!is_number(x) || !is_number(y)) no_number(*this, op, is_number(x) ? y : x);
   bool differentiable = op != Opcode::quotient && op != Opcode::remainder && op != Opcode::modulo;
   if (!differentiable) return plain_binary(op, primal(x), primal(y));
   std::uint64_t tag = std::max(tag_of(x), tag_of(y));
@@ -219,7 +223,7 @@ Value Engine::binary(Opcode op, Value x, Value y) {
 Value Engine::unary(Opcode op, Value x) {
   if (plain(x)) return plain_unary(op, x);
   if (tensors::is_tensor_like(x)) return tensors::unary(*this, op, x);
-  if (!is_number(x)) throw ProgramError(fmt::format("{}: expected a number, got {}", scheme_name(op), describe(x)));
+  if (!is_number(x)) no_number(*this, op, x);
   if (x.is_taped()) {
     Tape* tape = runs.back().tape;
     double px = to_double(x);
@@ -256,7 +260,7 @@ Value Engine::arithmetic(Opcode op, Value x, Value y, std::uint64_t consumed) {
     return stoppable(*this, [&] { return binary(op, x, y); });
   }
   const Frame* frame = runs.back().top;
-  tensors().set_origin(frame->code, frame->pc());
+  tensors().set_maker(frame->code, frame->pc());
   return stoppable(*this, [&] { return tensors::binary(*this, op, x, y, consumed); });
 }
 
@@ -267,7 +271,7 @@ Value Engine::arithmetic(Opcode op, Value x, std::uint64_t consumed) {
     return stoppable(*this, [&] { return unary(op, x); });
   }
   const Frame* frame = runs.back().top;
-  tensors().set_origin(frame->code, frame->pc());
+  tensors().set_maker(frame->code, frame->pc());
   return stoppable(*this, [&] { return tensors::unary(*this, op, x, consumed); });
 }
 

@@ -1,4 +1,4 @@
-// The outer loop of execution, and effects.
+// The outer loop of execution.
 #include "vm/machine/engine.h"
 
 #include "vm/machine/errors.h"
@@ -11,17 +11,6 @@
 #include <utility>
 
 namespace cairn::machine {
-
-namespace {
-
-// splitmix64 finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), applied to a counter.
-std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
-} // namespace
 
 Engine::Engine(Options o, const RunOperators& r) : print::Environment(o.memory), run_operators(r), options(std::move(o)) {
   if (options.profile) profile = std::make_unique<Profile>();
@@ -182,140 +171,12 @@ Value Engine::primal(Value v) const {
   }
 }
 
-// --- effects and random numbers: new at every enclosing run, or taken again from the innermost log that has them
+// --- effects
 
-std::uint64_t Engine::random_bits() {
-  auto log_of = [&](std::size_t run) { return runs[run].state != nullptr ? runs[run].run_state()->effects() : nullptr; };
-  std::uint64_t counter = 0;
-  std::size_t fresh = runs.size(); // to the runs from there on it is new
-  for (; fresh > 0; --fresh) {
-    EffectLog* log = log_of(fresh - 1);
-    if (log == nullptr) continue;
-    if (log->drawn < log->draws.size()) {
-      counter = log->draws[log->drawn++];
-      break;
-    }
-    if (log->silent) throw ProgramError("the random numbers of a replay are not known");
-  }
-  if (fresh == 0) counter = ++random_counter;
-  draws_now.push_back(fresh);
-  for (; fresh < runs.size(); ++fresh) {
-    EffectLog* log = log_of(fresh);
-    if (log == nullptr) continue;
-    log->draws.append(counter);
-    log->drawn = log->draws.size();
-    if (log->bytes() != log->charged) log->account(heap_);
-  }
-  return mix(options.seed * 0x9E3779B97F4A7C15u + mix(counter));
-}
-
-void Engine::undo_draw() {
-  std::size_t fresh = draws_now.back();
-  draws_now.pop_back();
-  if (fresh != 0)
-    --runs[fresh - 1].run_state()->effects()->drawn;
-  else
-    --random_counter;
-  for (; fresh < runs.size(); ++fresh) {
-    EffectLog* log = runs[fresh].state != nullptr ? runs[fresh].run_state()->effects() : nullptr;
-    if (log == nullptr) continue;
-    log->draws.drop_last();
-    log->drawn = log->draws.size();
-  }
-}
-
-EffectLog* Engine::replaying_log(std::vector<EffectLog*>& fresh) {
-  for (std::size_t i = runs.size(); i-- > 0;) {
-    RunState* s = runs[i].run_state();
-    EffectLog* log = s != nullptr ? s->effects() : nullptr;
-    if (log == nullptr) continue;
-    if (log->position < log->happened || log->silent) return log;
-    fresh.push_back(log);
-  }
-  return nullptr;
-}
-
-void Engine::record_effect(const std::vector<EffectLog*>& fresh, Value v) {
-  for (EffectLog* log : fresh) {
-    log->inputs.push_back(v);
-    if (log->bytes() != log->charged) log->account(heap_);
-    log->position = ++log->happened;
-  }
-}
-
-void Engine::write(std::string_view text) {
-  if (effects_repeated < effects_done) {
-    ++effects_repeated;
-    return;
-  }
-  std::vector<EffectLog*> fresh;
-  if (EffectLog* log = replaying_log(fresh)) {
-    if (log->position < log->happened) ++log->position;
-  } else {
-    if (text.size() > options.output_limit - std::min(options.output_limit, output_length))
-      throw value::BudgetExceeded(fmt::format("the program may write {} bytes and no more", options.output_limit));
-    output_length += text.size();
-    if (options.output) options.output(text);
-  }
-  record_effect(fresh, value::kUnspecified);
-  effects_repeated = ++effects_done;
-}
-
+void Engine::write(std::string_view text) { effects.write(text); }
 bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
-  std::vector<EffectLog*> fresh;
-  Value v = value::kUnspecified;
-  EffectLog* log = replaying_log(fresh);
-  if (log != nullptr && log->position == log->happened) throw ProgramError("read-real: the input of a replay is not known");
-  if (log != nullptr) {
-    v = log->inputs[log->position++];
-    if (!v.is_integer() && !v.is_flonum()) throw ProgramError("read-real: the log of a replay does not fit");
-  } else {
-    bool comment = false;
-    std::string word;
-    auto fill = [&] {
-      if (input_ended || !options.input) return false;
-      // Stopped inside of a comment, its rest must still be one: it gets a semicolon back. Inside of a word, which is short,
-      // nothing stops.
-      if (comment) pending_input[--pending_at] = ';';
-      if (word.empty()) meter_.poll();
-      if (comment) ++pending_at;
-      pending_input.erase(0, pending_at);
-      pending_at = 0;
-      char buffer[4096];
-      std::size_t n = options.input(buffer, sizeof buffer);
-      if (n == 0) input_ended = true;
-      input_length += n;
-      pending_input.append(buffer, n);
-      return n != 0;
-    };
-    auto space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; };
-    for (;;) {
-      if (pending_at == pending_input.size() && !fill()) break;
-      char c = pending_input[pending_at];
-      if (comment)
-        comment = c != '\n';
-      else if (c == ';' && word.empty())
-        comment = true;
-      else if (space(c)) {
-        if (!word.empty()) break;
-      } else {
-        word += c;
-        if (word.size() > 4096) throw ProgramError("read-real: the input is no number");
-      }
-      ++pending_at;
-    }
-    if (word.empty()) return false;
-    auto number = text::parse_number(word);
-    if (!number) throw ProgramError(fmt::format("read-real: the input '{}' is no number", word.substr(0, 40)));
-    v = number->exact ? value::integer(number->integer) : value::flonum(number->flonum);
-  }
-  record_effect(fresh, v);
-  exact = v.is_integer();
-  if (exact)
-    integer = v.integer();
-  else
-    flonum = v.flonum();
-  return true;
+  return effects.read_number(flonum, integer, exact);
 }
+std::uint64_t Engine::random_bits() { return effects.random_bits(); }
 
 } // namespace cairn::machine

@@ -1,9 +1,11 @@
-// The machine inside: stack of runs, globals, counters, accounts. Everything else in this folder works on an Engine.
+// The machine inside: stack of runs, globals, clock, accounts. Tapes and effects have types of their own. Everything else in this
+// folder works on an Engine.
 #pragma once
 
 #include "vm/bytecode/digest.h"
 #include "vm/bytecode/verifier.h"
 #include "vm/machine/active_tapes.h"
+#include "vm/machine/effects.h"
 #include "vm/machine/observe.h"
 #include "vm/machine/run.h"
 #include "vm/machine/run_operator.h"
@@ -218,25 +220,16 @@ public:
   LoadedModule loaded;
   std::vector<Value> globals;
   std::vector<Run> runs;
+  Effects effects{heap_, meter_, options, runs};
   ActiveTapes tapes{heap_};
   std::uint64_t clock = 0;      // steps executed
   std::uint64_t limit = kNever; // clock at which this process stops
   std::uint64_t pause = kNever; // clock at which the loop is left even if no run has that deadline: for profiles and check_nan
   std::unique_ptr<Profile> profile;  // null: nobody wants one
   mutable GradientProgress gradient; // of the outermost checkpoint-*j; for people only
-  std::uint64_t random_counter = 0;  // of numbers drawn for the first time: replays take theirs from the logs of runs
   std::int64_t state_budget = 0;     // memory budget when the program started: part of the state, for schedules that choose by it
   std::uint64_t next_tag = 1;        // of j* invocations; part of the machine state
-  std::uint64_t output_length = 0;
-  // Effects of the instruction to be executed next that have happened: pieces that a printer wrote before it was stopped, which
-  // it will not write again. `repeated` of them have been passed over this time.
-  std::uint64_t effects_done = 0, effects_repeated = 0;
-  // Random numbers that the instruction in work has drawn: from which run on each was new. An instruction that is stopped gives
-  // them back.
-  std::vector<std::size_t> draws_now;
-  void undo_draw();
-  std::uint64_t work_needed = 0;  // after Status::out_of_work: the least that the instruction takes beyond the count
-  std::uint64_t input_length = 0; // taken from the host, used or not
+  std::uint64_t work_needed = 0;     // after Status::out_of_work: the least that the instruction takes beyond the count
   std::vector<schedule::Spec>
       schedules; // [0]: of the command line; the others stay once they were in force, since states name them by number
   std::uint32_t intern_schedule(const schedule::Spec& spec);
@@ -247,13 +240,6 @@ public:
   bool ended = false;
   Statistics statistics;
   std::int64_t snapshot_bytes = 0, snapshot_bytes_peak = 0; // logical bytes that the snapshots of schedules hold
-  std::string pending_input;
-  std::size_t pending_at = 0;
-  bool input_ended = false;
-
-  // The log that the next effect is read from, or null: it is new at every enclosing run, and goes into all of `fresh`.
-  EffectLog* replaying_log(std::vector<EffectLog*>& fresh);
-  void record_effect(const std::vector<EffectLog*>& fresh, Value v);
 
 private:
   class Extension;

@@ -90,10 +90,10 @@ void Engine::set_error(const std::string& message) { error = located(*this, mess
 std::string Error::rendered(std::string_view severity) const {
   constexpr std::size_t kMostNameBytes = 200;
   std::string out = text::render(source, located ? &span : nullptr, severity, message);
-  for (const CallSite& site : chain) {
-    out += (site.procedure.starts_with("...") ? "  " : "  in ") +
-           (site.procedure.empty() ? std::string("a procedure") : text::shortened(site.procedure, kMostNameBytes));
-    if (!site.where.empty()) out += " at " + text::shortened(site.where, kMostNameBytes);
+  for (const ChainEntry& entry : chain) {
+    out += (entry.procedure.starts_with("...") ? "  " : "  in ") +
+           (entry.procedure.empty() ? std::string("a procedure") : text::shortened(entry.procedure, kMostNameBytes));
+    if (!entry.where.empty()) out += " at " + text::shortened(entry.where, kMostNameBytes);
     out += '\n';
   }
   return out;

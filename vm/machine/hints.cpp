@@ -75,6 +75,35 @@ std::string tape_hint(const Engine& engine) {
 
 std::string memory_hints(const Engine& engine) { return tape_hint(engine) + recursion_hint(engine); }
 
+namespace {
+
+bool is_unquoted(Value v) {
+  return v.is_pair() && value::is_symbol(v.pair()->car) && value::as_text(v.pair()->car)->view() == "unquote";
+}
+
+// In v, or among the first elements of that list.
+bool has_comma(Value v) {
+  constexpr int kFirst = 16;
+  if (is_unquoted(v)) return true;
+  for (int i = 0; i < kFirst && v.is_pair(); ++i, v = v.pair()->cdr)
+    if (is_unquoted(v.pair()->car)) return true;
+  return false;
+}
+
+} // namespace
+
+std::string_view hint_of_operand(std::string_view expected, Value given) {
+  const bool number = given.is_flonum() || given.is_integer();
+  if (has_comma(given)) return "; a comma is short for (unquote x): elements of a list are separated by spaces, '(1 2)";
+  if (expected == "a procedure" && number) return "; a list of numbers is written with a quote, '(2 3), or (list 2 3)";
+  if (expected == "a number" && (given.is_pair() || value::is_vector(given)))
+    return "; (list->tensor l) makes a tensor of a list, (map f l) applies f to each element";
+  if (expected == "a pair" && value::is_tensor(given))
+    return "; (size t) is the list of a tensor's sizes, (tensor->list t) that of its elements";
+  if (expected.starts_with("a type of elements") && number) return "; sizes are one operand, a list like '(3 4)";
+  return "";
+}
+
 std::string_view hint_of_cotangent(std::string_view what, Value given) {
   if (!what.ends_with("cotangent") || value::is_tensor(given) || given.is_pair() || value::is_vector(given)) return "";
   return "; let the function end in one number, as (sumall t) or (mean t) does, or take all derivatives of a value of several "

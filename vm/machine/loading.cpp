@@ -257,7 +257,7 @@ void Engine::end_runs() {
   for (const Run& r : runs) // an interval may have put the serial counter back
     if (r.state != nullptr) heap_.next_serial = std::max(heap_.next_serial, r.run_state()->serial_floor());
   release_runs(runs);
-  effects_done = 0;
+  effects.counters.done = 0;
   gradient = {};
   ended = true;
 }

@@ -60,7 +60,7 @@ struct Options {
 // cancelled, out_of_work: it stands before an instruction of which nothing has happened.
 enum class Status { done, out_of_steps, error, over_budget, cancelled, out_of_work };
 
-struct CallSite {
+struct ChainEntry {
   std::string procedure;
   std::string where; // FILE:LINE:COLUMN, may be empty
 };
@@ -70,7 +70,7 @@ struct Error {
   const text::Source* source = nullptr; // lives as long as the machine's module
   text::Span span;
   bool located = false;
-  std::vector<CallSite> chain; // innermost first, long ones abbreviated
+  std::vector<ChainEntry> chain; // innermost first, long ones abbreviated
   // FILE:LINE:COLUMN: error: ... with line and caret, then the call chain
   std::string rendered(std::string_view severity = "error") const;
 };

@@ -1,5 +1,6 @@
 // The stack of runs: pushing, ending, cutting, thawing; and frames made private before they are written.
 #include "vm/machine/engine.h"
+#include "vm/machine/errors.h"
 #include "vm/value/owned.h"
 
 #include <fmt/format.h>
@@ -238,7 +239,8 @@ std::string expected_arguments(const Code* code, std::size_t got) {
 } // namespace
 
 Frame* Engine::make_call(Value f, const Value* arguments, std::size_t count) {
-  if (!f.is_procedure()) throw ProgramError("the operator is not a procedure: " + describe(f));
+  if (!f.is_procedure())
+    throw ProgramError(fmt::format("the operator is not a procedure: {}{}", describe(f), hint_of_operand("a procedure", f)));
   const Code* code = f.procedure()->code;
   if (count < code->parameters || (count > code->parameters && !code->rest)) {
     std::string name = procedure_name(code);

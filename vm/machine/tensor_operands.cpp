@@ -2,6 +2,7 @@
 #include "vm/machine/tensor_operands.h"
 #include "ops/operators/registry.h"
 #include "vm/machine/engine.h"
+#include "vm/machine/errors.h"
 #include "vm/value/tensor_object.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,8 @@ namespace {
 
 // NAME: operand 2: expected ..., got ...
 [[noreturn]] void wrong(const Engine& engine, const ops::Operator& op, std::size_t i, const char* expected, Value got) {
-  throw ProgramError(fmt::format("{}: operand {}: expected {}, got {}", shown_name(op), i + 1, expected, engine.describe(got)));
+  throw ProgramError(fmt::format("{}: operand {}: expected {}, got {}{}", shown_name(op), i + 1, expected, engine.describe(got),
+                                 hint_of_operand(expected, got)));
 }
 
 bool to_integer(const Engine& engine, Value v, std::int64_t& out) {

@@ -4,6 +4,7 @@
 #include "vm/bytecode/tensors.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
+#include "vm/machine/errors.h"
 #include "vm/machine/tensor_operands.h"
 #include "vm/value/charged.h"
 #include "vm/value/tensor_object.h"
@@ -76,8 +77,8 @@ private:
     if (++lists_ % kMany == 0)
       engine_.meter().spend(static_cast<std::uint64_t>(kMany) * sizeof(Value)); // those that hold nothing are shared too
     if (!is_sequence(v) || length_of(engine_, v) != shape_[axis])
-      throw ProgramError(
-          fmt::format("list->tensor: lists of {} were expected on axis {}, got {}", shape_[axis], axis, engine_.describe(v)));
+      throw ProgramError(fmt::format("list->tensor: lists of {} were expected on axis {}, got {}{}", shape_[axis], axis,
+                                     engine_.describe(v), hint_of_operand("", v)));
     auto element = [&](value::Object* owner, std::uint32_t slot, Value e) {
       return axis + 1 < shape_.rank() ? level(e, axis + 1, f) : number(owner, slot, e, f);
     };
@@ -94,7 +95,7 @@ private:
   template <class F> bool number(value::Object* owner, std::uint32_t slot, Value v, F&& f) {
     if (++count_ % kMany == 0) engine_.meter().spend(static_cast<std::uint64_t>(kMany));
     if (!engine_.is_number(v) || is_tensor_like(v))
-      throw ProgramError(fmt::format("list->tensor: expected a number, got {}", engine_.describe(v)));
+      throw ProgramError(fmt::format("list->tensor: expected a number, got {}{}", engine_.describe(v), hint_of_operand("", v)));
     return f(owner, slot, v);
   }
   Engine& engine_;

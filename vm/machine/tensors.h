@@ -42,9 +42,9 @@ public:
   // What made the memory that is held, the largest first: for the message of an exceeded budget.
   std::string holders(const Engine& engine) const;
   // The instruction that makes what is allocated from now on.
-  void set_origin(const void* code, std::uint32_t pc) {
-    cpu_->origin = {code, pc};
-    if (accelerator_ != nullptr) accelerator_->origin = {code, pc};
+  void set_maker(const void* code, std::uint32_t pc) {
+    cpu_->maker = {code, pc};
+    if (accelerator_ != nullptr) accelerator_->maker = {code, pc};
   }
   // In place of the processor for everything that does not name a device.
   void add_accelerator(std::unique_ptr<ops::Device> device) {

@@ -12,18 +12,18 @@ public:
   explicit Undo(Engine& engine) : Undo(engine, engine.runs.back().tape) {}
   // `tape`: what may be recorded on; null: none.
   Undo(Engine& engine, Tape* tape)
-      : attempt_(engine.meter()), engine_(engine), tape_(tape), draws_(engine.draws_now.size()),
+      : attempt_(engine.meter()), engine_(engine), tape_(tape), draws_(engine.effects.draws()),
         serial_(engine.heap().next_serial), tag_(engine.next_tag), work_(engine.meter().work()),
         capsules_(engine.statistics.capsules_taken) {
     if (tape_ != nullptr) length_ = tape_->length();
   }
-  ~Undo() { engine_.draws_now.resize(draws_); }
+  ~Undo() { engine_.effects.keep_draws(draws_); }
   Undo(const Undo&) = delete;
   Undo& operator=(const Undo&) = delete;
   void put_back() const {
     if (tape_ != nullptr) tape_->cut(length_);
     engine_.heap().next_serial = serial_;
-    while (engine_.draws_now.size() > draws_) engine_.undo_draw();
+    engine_.effects.put_back_draws(draws_);
     engine_.next_tag = tag_;
     engine_.meter().set_work(work_);
     engine_.statistics.capsules_taken = capsules_;

@@ -268,7 +268,7 @@ Flat call(Engine& engine, const HostProcedure& procedure, std::span<const Value>
 // A call that must not be repeated is an effect: its flat result stands in the logs behind its length.
 Flat call_once(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
   std::vector<EffectLog*> fresh;
-  EffectLog* log = engine.replaying_log(fresh);
+  EffectLog* log = engine.effects.replaying_log(fresh);
   Flat flat(engine.heap());
   if (log != nullptr) {
     auto again = [&] {
@@ -282,8 +282,8 @@ Flat call_once(Engine& engine, const HostProcedure& procedure, std::span<const V
   } else {
     flat = call(engine, procedure, arguments);
   }
-  engine.record_effect(fresh, value::integer_unchecked(static_cast<std::int64_t>(flat.size())));
-  for (Value v : flat) engine.record_effect(fresh, v);
+  engine.effects.record(fresh, value::integer_unchecked(static_cast<std::int64_t>(flat.size())));
+  for (Value v : flat) engine.effects.record(fresh, v);
   return flat;
 }
 

@@ -1,9 +1,10 @@
-// What walks over objects need so that they can be long: a memory of what they have met, and polls.
+// What walks over objects need so that they can be long: a memory of what they have met, polls, and a count of their work.
 #pragma once
 
 #include "vm/machine/engine.h"
 #include "vm/value/charged.h"
 #include "vm/value/object_numbers.h"
+#include "vm/value/value.h"
 
 #include <cstdint>
 #include <deque>
@@ -24,6 +25,20 @@ private:
   static constexpr std::uint64_t kMany = 4096;
   const ops::Meter& meter_;
   std::uint64_t count_ = 0;
+};
+
+// Counts the slots that a walk looks at as work, their bytes, many at a time, and lets it be stopped: a tree has as many as there
+// are paths to what is shared.
+class Visits {
+public:
+  void one() {
+    if (++count_ == kMany) finish();
+  }
+  void finish() { ops::Meter::spend_current(sizeof(value::Value) * std::exchange(count_, 0)); }
+
+private:
+  static constexpr std::uint32_t kMany = 1024;
+  std::uint32_t count_ = 0;
 };
 
 // What stands for each object that a walk has met, null before. A few are in a map. Many are in tables of their neighbourhoods,

@@ -34,7 +34,7 @@ void Tape::release(Heap& heap) {
 
 Chunk* Tape::new_chunk() {
   heap_.charge(heap_.tape, sizeof(Chunk));
-  auto* c = static_cast<Chunk*>(heap_.pieces.take());
+  auto* c = static_cast<Chunk*>(heap_.tape_chunks.take());
   if (c == nullptr) {
     heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(Chunk)));
     throw value::BudgetExceeded("out of memory: the system refused a piece of tape");
@@ -52,7 +52,7 @@ void Tape::drop_chunk(Chunk* chunk) {
     heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(double) * Chunk::kRecords));
     std::free(chunk->cotangents);
   }
-  heap_.pieces.give_back(chunk);
+  heap_.tape_chunks.give_back(chunk);
 }
 
 void Tape::make_cotangents(Chunk* chunk) {

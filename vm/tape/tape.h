@@ -49,7 +49,7 @@ struct Chunk {
   double& cotangent(std::uint32_t i) { return cotangents != nullptr ? cotangents[i] : records[i].value; }
 };
 
-static_assert(sizeof(Chunk) <= Heap::kPieceBytes);
+static_assert(sizeof(Chunk) <= Heap::kChunkBytes);
 
 // What the tape knows of a place of an older object that was read while it records.
 struct Input {

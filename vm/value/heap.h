@@ -57,7 +57,7 @@ class Heap {
 public:
   static constexpr std::int64_t kGranularity = 4096;
 
-  explicit Heap(MemorySource source = {}) : pieces(kPieceBytes, source), source_(source), slabs_(kSlabBytes, source) {}
+  explicit Heap(MemorySource source = {}) : tape_chunks(kChunkBytes, source), source_(source), slabs_(kSlabBytes, source) {}
   ~Heap();
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
@@ -195,8 +195,8 @@ public:
   Account tape, capsules, tensors; // tensors: their elements, on all devices
   Account scratch;                 // memory beside the heap that an instruction, a reader or the table of symbols takes
   std::int64_t scratch_peak = 0;   // what kernels took while they ran, at most; it is lent, not charged
-  static constexpr std::size_t kPieceBytes = 32 * 1024 + 64;
-  BlockPool pieces; // of tapes, so that all tapes of a machine share what is free
+  static constexpr std::size_t kChunkBytes = 32 * 1024 + 64;
+  BlockPool tape_chunks; // so that all tapes of a machine share what is free
   std::int64_t capsule_count = 0, capsule_count_peak = 0;
   // Makes an object, of which the caller has the only reference, part of the program's text: it never dies, is not counted among
   // live objects, and its serial is 0, so that it is a constant to every tape.

@@ -13,7 +13,7 @@ namespace cairn::ops::cpu {
 
 namespace {
 
-constexpr std::int64_t kPiecesInSlab = 64;
+constexpr std::int64_t kBlocksInSlab = 64;
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 
 } // namespace
@@ -34,7 +34,7 @@ std::uint32_t Arena::class_of(std::int64_t bytes) {
 Arena::~Arena() {
   for (std::uint32_t c = 0; c < kClasses; ++c) {
     if (bytes_of_class(c) <= kLargestInRegion) continue;
-    for (const Piece* p = free_[c]; p != nullptr; p = p->next_free) {
+    for (const KeptBlock* p = free_[c]; p != nullptr; p = p->next_free) {
       permit(p->data, p->bytes);
       munmap(p->data, static_cast<std::size_t>(p->bytes));
     }
@@ -43,20 +43,20 @@ Arena::~Arena() {
     permit(region, kRegionBytes);
     munmap(region, static_cast<std::size_t>(kRegionBytes));
   }
-  for (Piece* slab : pieces_) delete[] slab;
+  for (KeptBlock* slab : descriptions_) delete[] slab;
 }
 
-Arena::Piece* Arena::fresh_piece() {
+Arena::KeptBlock* Arena::fresh_block() {
   if (fresh_ == nullptr) {
-    pieces_.reserve(pieces_.size() + 1);
-    auto* slab = new Piece[kPiecesInSlab];
-    pieces_.push_back(slab);
-    for (std::int64_t i = kPiecesInSlab; i-- > 0;) {
+    descriptions_.reserve(descriptions_.size() + 1);
+    auto* slab = new KeptBlock[kBlocksInSlab];
+    descriptions_.push_back(slab);
+    for (std::int64_t i = kBlocksInSlab; i-- > 0;) {
       slab[i].next_free = fresh_;
       fresh_ = &slab[i];
     }
   }
-  Piece* p = fresh_;
+  KeptBlock* p = fresh_;
   fresh_ = p->next_free;
   return p;
 }
@@ -96,7 +96,7 @@ Block* Arena::take(std::int64_t bytes) {
   const bool alone = rounded > kLargestInRegion;
   // A block mapped alone may serve for what is up to a quarter smaller.
   for (std::uint32_t serving = c; serving <= c + (alone ? 1u : 0u) && serving < kClasses; ++serving) {
-    Piece* p = free_[serving];
+    KeptBlock* p = free_[serving];
     if (p == nullptr) continue;
     free_[serving] = p->next_free;
     permit(p->data, p->bytes);
@@ -108,7 +108,7 @@ Block* Arena::take(std::int64_t bytes) {
     for (Ticket& reader : p->readers) reader = 0;
     return p;
   }
-  Piece* p = fresh_piece();
+  KeptBlock* p = fresh_block();
   try {
     p->data = alone ? map(rounded) : cut(rounded);
   } catch (...) {
@@ -130,7 +130,7 @@ void Arena::use(std::int64_t bytes) {
 }
 
 void Arena::give_back(Block* block) {
-  auto* p = static_cast<Piece*>(block);
+  auto* p = static_cast<KeptBlock*>(block);
   if (p->bytes > kLargestInRegion) {
     mapped_in_use_ -= p->bytes;
     // What was in use at once will be so again, in the next step of a training; a quarter more since sizes never fit exactly.
@@ -151,7 +151,7 @@ void Arena::give_back(Block* block) {
 void Arena::unmap_free() {
   for (std::uint32_t c = 0; c < kClasses; ++c) {
     if (bytes_of_class(c) <= kLargestInRegion) continue;
-    while (Piece* p = free_[c]) {
+    while (KeptBlock* p = free_[c]) {
       free_[c] = p->next_free;
       permit(p->data, p->bytes);
       munmap(p->data, static_cast<std::size_t>(p->bytes));

@@ -24,9 +24,9 @@ public:
   void give_back(Block* block);
 
 private:
-  struct Piece : Block {
+  struct KeptBlock : Block {
     std::uint32_t size_class = 0;
-    Piece* next_free = nullptr;
+    KeptBlock* next_free = nullptr;
   };
   static constexpr std::uint32_t kClasses = 4 * 48;
   static constexpr std::int64_t kRegionBytes = std::int64_t{1} << 20;
@@ -35,18 +35,18 @@ private:
 
   static std::uint32_t class_of(std::int64_t bytes);
   static std::int64_t bytes_of_class(std::uint32_t size_class);
-  Piece* fresh_piece();
+  KeptBlock* fresh_block();
   void* cut(std::int64_t bytes);
   void* map(std::int64_t bytes);
   void use(std::int64_t bytes); // of a block mapped alone
   void unmap_free();
 
-  std::array<Piece*, kClasses> free_{}; // by class, the last given back first
+  std::array<KeptBlock*, kClasses> free_{}; // by class, the last given back first
   std::vector<void*> regions_;
   char* cut_from_ = nullptr;
   std::int64_t cut_left_ = 0;
-  std::vector<Piece*> pieces_;                                         // slabs of descriptions of blocks
-  Piece* fresh_ = nullptr;                                             // without memory
+  std::vector<KeptBlock*> descriptions_;                               // slabs of descriptions of blocks
+  KeptBlock* fresh_ = nullptr;                                         // without memory
   std::int64_t mapped_in_use_ = 0, mapped_free_ = 0, mapped_most_ = 0; // in use at once
 };
 

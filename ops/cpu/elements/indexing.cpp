@@ -160,7 +160,7 @@ void one_hot(const KernelCall& call) {
   fill_elements(out, 0);
   const Groups to(out, line_along(-1, out.shape.rank()));
   const double one = 1;
-  each_integer(indices, 0, integers_in(indices), [&](std::int64_t i, std::int64_t place) { to.store(i, place, 1, &one); });
+  each_integer(indices, 0, integers_in(indices), [&](std::int64_t i, std::int64_t position) { to.store(i, position, 1, &one); });
 }
 
 } // namespace cairn::ops::cpu

@@ -2,8 +2,6 @@
 #include "ops/cpu/elements/pointwise.h"
 #include "ops/cpu/elements/pointwise_loops.h"
 
-#include <cmath>
-
 namespace cairn::ops::cpu {
 
 template <class F> void binary_kernel(const KernelCall& call) {
@@ -25,14 +23,6 @@ template <class F, bool second> void binary_vjp(const KernelCall& call) {
   elementwise(call, compute,
               compute == Compute::f32 ? Compiled<BinaryVjpLoop<F, float, second>>::chosen()
                                       : Compiled<BinaryVjpLoop<F, double, second>>::chosen());
-}
-
-// Operands are compared in the type that holds both; with a number, in that of the tensor if the number is one of its kind.
-Compute compared_in(const View& a, const View& b) {
-  if (!a.weak && !b.weak) return compute_of(promoted(a.dtype, b.dtype));
-  const View& tensor = a.weak ? b : a;
-  const double number = a.weak ? a.number : b.number;
-  return compute_of(promoted_with_number(tensor.weak ? DType::f64 : tensor.dtype, number == std::floor(number)));
 }
 
 } // namespace

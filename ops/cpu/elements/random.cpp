@@ -43,7 +43,7 @@ struct NormalPairs {
 void draw(const KernelCall& call, Loop loop) {
   const View& out = call.outputs[0];
   const std::int64_t n = out.elements();
-  const int digits = out.dtype == DType::f64 ? 53 : out.dtype == DType::f32 ? 24 : 8;
+  const int digits = random::digits_of(out.dtype);
   parallel_for((n + 1) / 2, kElementsInline / 8, [&](std::int64_t begin, std::int64_t end) {
     alignas(64) double drawn[2 * kPairs];
     for (std::int64_t pair = begin; pair < end; pair += kPairs) {

@@ -7,7 +7,7 @@
 namespace cairn::ops::cpu {
 
 void sort(int axis, const View& values, const View& x);
-// places: of type i64.
+// indices: of type i64.
 void argsort(int axis, const View& indices, const View& x);
 // As many as there is room for in the results; values: null where indices alone are wanted.
 void largest(int axis, const View* values, const View& indices, const View& x);

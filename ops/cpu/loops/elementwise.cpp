@@ -338,11 +338,6 @@ bool done_at_once(const KernelCall& call, Compute compute, Loop loop, const Deta
 
 } // namespace
 
-Compute compute_of(DType type) {
-  if (type == DType::f64) return Compute::f64;
-  return is_floating(type) ? Compute::f32 : Compute::i64;
-}
-
 void load(Compute compute, void* to, DType type, const void* from, std::int64_t stride, std::int64_t n) {
   load_of(compute, type, false)(to, from, stride, n);
 }

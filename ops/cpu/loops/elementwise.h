@@ -3,17 +3,13 @@
 // copy of the code for each combination of types and layouts.
 #pragma once
 
+#include "ops/compute.h"
 #include "ops/convert.h"
 #include "ops/operator.h"
 
 #include <cstdint>
 
 namespace cairn::ops::cpu {
-
-enum class Compute : std::uint8_t { f32, f64, i64 };
-
-// The type in which elements of a type are computed.
-Compute compute_of(DType type);
 
 // out[i] = f(in[0][i], in[1][i], ...) for i < n, all arrays of the type computed in.
 using Loop = void (*)(void* out, const void* const* in, std::int64_t n, double parameter);

@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kProductsInTime = 4; // multiplications that take as long as an element elsewhere, at least
 constexpr std::int64_t kTileRows = 10 * kRows, kTileColumns = 96, kDepth = 128; // packed, 200 KiB of stack in double
 
-// Weights as a matrix for each place in a window: strides in elements.
+// Weights as a matrix for each tap of a window: strides in elements.
 struct Weights {
   char* data;
   DType dtype;
@@ -53,9 +53,9 @@ Position position(std::int64_t index, const Sizes& sizes) {
   return p;
 }
 
-Sizes place_in_window(std::int64_t index, const Sizes& kernel) { return position(index, kernel).at; }
+Sizes tap_at(std::int64_t index, const Sizes& kernel) { return position(index, kernel).at; }
 
-// Where a place in the window at a position of `small` is in `large`.
+// Where a tap of the window at a position of `small` is in `large`.
 bool forward(const Windows& w, const Sizes& small, const Sizes& k, const Sizes& sizes, Sizes& large) {
   for (std::size_t i = 0; i < kMostSpatial; ++i) {
     large[i] = small[i] * w.stride[i] - w.padding[i] + k[i] * w.dilation[i];
@@ -64,7 +64,7 @@ bool forward(const Windows& w, const Sizes& small, const Sizes& k, const Sizes& 
   return true;
 }
 
-// Which window has a position of `large` at this place, if any.
+// Which window has a position of `large` at this tap, if any.
 bool backward(const Windows& w, const Sizes& large, const Sizes& k, const Sizes& sizes, Sizes& small) {
   for (std::size_t i = 0; i < kMostSpatial; ++i) {
     const std::int64_t from = large[i] + w.padding[i] - k[i] * w.dilation[i];
@@ -106,10 +106,10 @@ template <class T> struct Tile {
   void row_across(T* to, std::int64_t panel, std::int64_t p, std::int64_t depth, std::int64_t count, DType type, const char* from,
                   std::int64_t stride) {
     for (std::int64_t j = 0; j < count; j += panel) {
-      T* const place = to + j * depth + p * panel;
+      T* const packed = to + j * depth + p * panel;
       const std::int64_t n = std::min(panel, count - j);
-      if (n < panel || from == nullptr) std::fill_n(place, panel, T(0));
-      if (from != nullptr) load(kCompute<T>, place, type, from + j * stride * bytes_of(type), stride, n);
+      if (n < panel || from == nullptr) std::fill_n(packed, panel, T(0));
+      if (from != nullptr) load(kCompute<T>, packed, type, from + j * stride * bytes_of(type), stride, n);
     }
   }
   void multiply(std::int64_t depth) {
@@ -132,12 +132,11 @@ void over_positions(const Convolution& c, const View& to_view, const View& from_
   const SpatialView to(to_view), from(from_view);
   const Weights weights(weights_view);
   const Sizes& kernel = c.windows.kernel;
-  const std::int64_t places = kernel[0] * kernel[1] * kernel[2];
+  const std::int64_t taps = kernel[0] * kernel[1] * kernel[2];
   const std::int64_t rows = to.batch * to.positions(), columns = to.channels / c.groups, depth = from.channels / c.groups;
   if (rows == 0 || columns == 0) return;
   const std::int64_t tiles_m = (rows - 1) / kTileRows + 1, tiles_n = (columns - 1) / kTileColumns + 1;
-  const std::int64_t work =
-      std::min(rows, kTileRows) * std::min(columns, kTileColumns) * std::max<std::int64_t>(1, depth * places);
+  const std::int64_t work = std::min(rows, kTileRows) * std::min(columns, kTileColumns) * std::max<std::int64_t>(1, depth * taps);
   parallel_for(tiles_m * tiles_n * c.groups, std::max<std::int64_t>(1, 16 * kElementsInline / work),
                [&](std::int64_t begin, std::int64_t end) {
                  Tile<T> tile;
@@ -150,8 +149,8 @@ void over_positions(const Convolution& c, const View& to_view, const View& from_
                    const std::int64_t m = std::min(kTileRows, rows - row), n = std::min(kTileColumns, columns - column);
                    tile.start(m, n);
                    for (std::int64_t i = 0; i < m; ++i) targets[i] = position(row + i, to.sizes);
-                   for (std::int64_t place = 0; place < places; ++place) {
-                     const Sizes k = place_in_window(place, kernel);
+                   for (std::int64_t tap = 0; tap < taps; ++tap) {
+                     const Sizes k = tap_at(tap, kernel);
                      bool any = false;
                      for (std::int64_t i = 0; i < m; ++i) {
                        Sizes at;
@@ -197,25 +196,25 @@ void over_positions(const Convolution& c, const View& to_view, const View& from_
                });
 }
 
-// Weights: for each place in a window, the product of both sides over all positions.
+// Weights: for each tap of a window, the product of both sides over all positions.
 template <class T>
-void over_places(const Convolution& c, const View& weights_view, const View& small_view, const View& large_view) {
+void over_taps(const Convolution& c, const View& weights_view, const View& small_view, const View& large_view) {
   const SpatialView small(small_view), large(large_view);
   const Weights weights(weights_view);
   const Sizes& kernel = c.windows.kernel;
-  const std::int64_t places = kernel[0] * kernel[1] * kernel[2];
+  const std::int64_t taps = kernel[0] * kernel[1] * kernel[2];
   const std::int64_t rows = small.channels / c.groups, columns = large.channels / c.groups;
   const std::int64_t depth = small.batch * small.positions();
   if (rows == 0 || columns == 0) return;
   const std::int64_t tiles_m = (rows - 1) / kTileRows + 1, tiles_n = (columns - 1) / kTileColumns + 1;
   const std::int64_t work = std::min(rows, kTileRows) * std::min(columns, kTileColumns) * std::max<std::int64_t>(1, depth);
-  parallel_for(tiles_m * tiles_n * c.groups * places, std::max<std::int64_t>(1, 16 * kElementsInline / work),
+  parallel_for(tiles_m * tiles_n * c.groups * taps, std::max<std::int64_t>(1, 16 * kElementsInline / work),
                [&](std::int64_t begin, std::int64_t end) {
                  Tile<T> tile;
                  Pace pace;
                  for (std::int64_t unit = begin; unit < end; ++unit) {
-                   const Sizes k = place_in_window(unit % places, kernel);
-                   const std::int64_t tile_index = unit / places;
+                   const Sizes k = tap_at(unit % taps, kernel);
+                   const std::int64_t tile_index = unit / taps;
                    const std::int64_t group = tile_index % c.groups, column = tile_index / c.groups % tiles_n * kTileColumns;
                    const std::int64_t row = tile_index / c.groups / tiles_n * kTileRows;
                    const std::int64_t m = std::min(kTileRows, rows - row), n = std::min(kTileColumns, columns - column);
@@ -243,7 +242,7 @@ void over_places(const Convolution& c, const View& weights_view, const View& sma
                });
 }
 
-// Windows of one place at every place are a product of matrices: rows are places, which have to lie behind each other.
+// Windows of one tap at every position are a product of matrices: rows are positions, which have to lie behind each other.
 bool is_product(const Convolution& c) {
   const Windows& w = c.windows;
   bool product = c.groups == 1;
@@ -317,9 +316,9 @@ void convolve_to_weights(const Convolution& c, const View& weights, const View& 
   if (convolved_to_weights(c, weights, small, large)) return;
   if (convolved_by_library(CAIRN_MATH_TO_WEIGHTS, c, small, large, weights, nullptr)) return;
   if (compute_of(weights.dtype) == Compute::f64)
-    over_places<double>(c, weights, small, large);
+    over_taps<double>(c, weights, small, large);
   else
-    over_places<float>(c, weights, small, large);
+    over_taps<float>(c, weights, small, large);
 }
 
 } // namespace cairn::ops::cpu

@@ -91,23 +91,23 @@ std::optional<cairn_math_convolution> band(const cairn_math_convolution& whole, 
     of_large *= whole.large[i];
   }
   const bool to_small = whole.kind == CAIRN_MATH_TO_SMALL;
-  std::int64_t small = begin, windows = rows, large = begin, places = rows, before = 0;
+  std::int64_t small = begin, windows = rows, large = begin, positions = rows, before = 0;
   if (to_small) {
     const std::int64_t first = begin * stride - padding;
     large = std::max<std::int64_t>(0, first);
-    places = std::min(whole.large[axis], first + (rows - 1) * stride + reach) - large;
+    positions = std::min(whole.large[axis], first + (rows - 1) * stride + reach) - large;
     before = large - first;
   } else {
     small = std::max<std::int64_t>(0, begin + padding - reach + stride) / stride;
     windows = std::min(whole.small[axis], (end - 1 + padding) / stride + 1) - small;
     before = padding + begin - small * stride;
   }
-  if (windows <= 0 || places <= 0 || before < 0) return std::nullopt;
+  if (windows <= 0 || positions <= 0 || before < 0) return std::nullopt;
   cairn_math_convolution part = whole;
   part.small[axis] = windows;
-  part.large[axis] = places;
+  part.large[axis] = positions;
   part.padding[axis] = before;
-  part.padding_after[axis] = std::max<std::int64_t>(0, (windows - 1) * stride + reach - places - before);
+  part.padding_after[axis] = std::max<std::int64_t>(0, (windows - 1) * stride + reach - positions - before);
   part.small_data += small * of_small;
   part.large_data += large * of_large;
   return part;

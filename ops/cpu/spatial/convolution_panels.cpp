@@ -1,8 +1,8 @@
 // See convolution_panels.h. The result's gradient by what is large is the convolution of the cotangent with windows turned by
 // half a circle, so both are one: from `x`, to `y`. Lines of x are packed channel by channel, with the padding, so that the
-// places of a tile lie side by side. A unit of the work is a panel of weights, two vectors of channels of y wide, and some lines
-// of y. Sums go over channels in chunks, over rows of the window, channels and columns of the window: in one order, however units
-// are cut.
+// positions of a tile lie side by side. A unit of the work is a panel of weights, two vectors of channels of y wide, and some
+// lines of y. Sums go over channels in chunks, over rows of the window, channels and columns of the window: in one order, however
+// units are cut.
 #include "ops/cpu/spatial/convolution_panels.h"
 
 #include "ops/cpu/device/pace.h"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kPanelBytes = 448 << 10; // of a chunk of channels, in the second cache
 constexpr std::int64_t kMostRows = 64;          // of a window: depths times heights
-constexpr std::int64_t kMostPlaces = 512;       // of a window
+constexpr std::int64_t kMostTaps = 512;         // of a window
 constexpr std::int64_t kProductsInTime = 8;     // multiplications that take as long as an element elsewhere, at least
 constexpr double kMostPacked = 1 << 24;         // elements of x, with their padding
 constexpr double kLeastForThreads = 1 << 19;    // multiplications
@@ -35,8 +35,8 @@ public:
         dilation_(c.windows.dilation), padding_(c.windows.padding) {
     outs_ = y_.channels / groups_;
     depth_ = x_.channels / groups_;
-    places_ = kernel_[0] * kernel_[1] * kernel_[2];
-    possible_ = outs_ * 8 >= loops_.channels && kernel_[0] * kernel_[1] <= kMostRows && places_ <= kMostPlaces && y_.batch > 0 &&
+    taps_ = kernel_[0] * kernel_[1] * kernel_[2];
+    possible_ = outs_ * 8 >= loops_.channels && kernel_[0] * kernel_[1] <= kMostRows && taps_ <= kMostTaps && y_.batch > 0 &&
                 y_.positions() > 0 && depth_ > 0 && x_.positions() > 0;
     for (std::size_t i = 0; i < kMostSpatial; ++i) {
       if (turned_) padding_[i] = dilation_[i] * (kernel_[i] - 1) - padding_[i];
@@ -47,7 +47,7 @@ public:
     const double packed =
         static_cast<double>(x_.batch * x_.sizes[0] * x_.sizes[1]) * static_cast<double>(x_.channels) * static_cast<double>(wide_);
     work_ =
-        static_cast<double>(lines_ * y_.sizes[2] * outs_) * static_cast<double>(depth_ * places_) * static_cast<double>(groups_);
+        static_cast<double>(lines_ * y_.sizes[2] * outs_) * static_cast<double>(depth_ * taps_) * static_cast<double>(groups_);
     const bool worth =
         work_ < kLeastForLibrary || (outs_ * 2 >= loops_.channels && weights.elements() >= y.elements() + x.elements());
     possible_ = possible_ && packed <= kMostPacked && worth;
@@ -68,13 +68,13 @@ public:
     parallel_for(groups_ * panels_ * parts_, work_ < kLeastForThreads ? groups_ * panels_ : 1,
                  [&](std::int64_t begin, std::int64_t end) {
                    const std::int64_t summed = chunks_ == 1 ? tile_ : ((lines_ - 1) / parts_ + 1) * tiles_ * tile_;
-                   const Scratch memory((chunk_ * places_ + summed) * loops_.channels * bytes);
+                   const Scratch memory((chunk_ * taps_ + summed) * loops_.channels * bytes);
                    T* const at = reinterpret_cast<T*>(memory.get());
                    if (at == nullptr)
                      done = false;
                    else
                      for (std::int64_t unit = begin; unit < end; ++unit)
-                       run_unit(unit, at, at + chunk_ * places_ * loops_.channels);
+                       run_unit(unit, at, at + chunk_ * taps_ * loops_.channels);
                  });
     return done;
   }
@@ -90,7 +90,7 @@ private:
     panels_ = (outs_ - 1) / loops_.channels + 1;
     parts_ = 1;
     while (groups_ * panels_ * parts_ % threads != 0 && groups_ * panels_ * parts_ < 4 * threads && parts_ < lines_) ++parts_;
-    const std::int64_t most = std::max<std::int64_t>(1, kPanelBytes / (places_ * loops_.channels * bytes));
+    const std::int64_t most = std::max<std::int64_t>(1, kPanelBytes / (taps_ * loops_.channels * bytes));
     chunks_ = (depth_ - 1) / most + 1;
     chunk_ = (depth_ - 1) / chunks_ + 1;
     const std::int64_t wide = y_.sizes[2];
@@ -115,24 +115,24 @@ private:
                     T* to) const {
     const std::int64_t columns = kernel_[2], across = loops_.channels;
     const T* const from = static_cast<const T*>(weights_.data);
-    if (outs < across) std::fill_n(to, count * places_ * across, T(0));
-    std::int64_t places[kMostPlaces]; // of channel 0
-    for (std::int64_t k = 0; k < places_; ++k) {
-      const std::int64_t there = turned_ ? places_ - 1 - k : k;
-      places[k] = (there / columns * count * columns + there % columns) * across;
+    if (outs < across) std::fill_n(to, count * taps_ * across, T(0));
+    std::int64_t offsets[kMostTaps]; // of channel 0
+    for (std::int64_t k = 0; k < taps_; ++k) {
+      const std::int64_t there = turned_ ? taps_ - 1 - k : k;
+      offsets[k] = (there / columns * count * columns + there % columns) * across;
     }
-    if (turned_) { // [channels of x, channels of y, places]
+    if (turned_) { // [channels of x, channels of y, taps]
       for (std::int64_t i = 0; i < count; ++i) {
-        const T* const rows = from + ((group * depth_ + first + i) * outs_ + out) * places_;
-        for (std::int64_t k = 0; k < outs * places_; k += 64 / bytes) __builtin_prefetch(rows + 2 * outs_ * places_ + k);
-        across_rows(rows, places_, outs, places_, [&, k = 0]() mutable { return to + i * columns * across + places[k++]; });
+        const T* const rows = from + ((group * depth_ + first + i) * outs_ + out) * taps_;
+        for (std::int64_t k = 0; k < outs * taps_; k += 64 / bytes) __builtin_prefetch(rows + 2 * outs_ * taps_ + k);
+        across_rows(rows, taps_, outs, taps_, [&, k = 0]() mutable { return to + i * columns * across + offsets[k++]; });
       }
       return;
     }
-    across_rows(from + ((group * outs_ + out) * depth_ + first) * places_, depth_ * places_, outs, count * places_,
+    across_rows(from + ((group * outs_ + out) * depth_ + first) * taps_, depth_ * taps_, outs, count * taps_,
                 [&, channel = to, k = std::int64_t(0)]() mutable {
-                  T* const at = channel + places[k];
-                  if (++k == places_) {
+                  T* const at = channel + offsets[k];
+                  if (++k == taps_) {
                     k = 0;
                     channel += columns * across;
                   }
@@ -211,7 +211,7 @@ private:
   const Sizes kernel_, dilation_;
   Sizes padding_;
   const PanelLoops<T>& loops_ = panel_loops<T>();
-  std::int64_t outs_ = 0, depth_ = 0, places_ = 0, wide_ = 0, lines_ = 0;
+  std::int64_t outs_ = 0, depth_ = 0, taps_ = 0, wide_ = 0, lines_ = 0;
   std::int64_t panels_ = 0, parts_ = 0, chunks_ = 0, chunk_ = 0, tiles_ = 0, tile_ = 0;
   const T* packed_ = nullptr;
   double work_ = 0; // multiplications

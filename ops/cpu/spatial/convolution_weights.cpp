@@ -1,5 +1,5 @@
 // See convolution_weights.h. A unit of the work is some vectors of channels of the large side and some tiles of the small side,
-// with all places in the window. It goes over the places of the small side in chunks whose operands, packed, stay in the caches;
+// with all taps of the window. It goes over the positions of the small side in chunks whose operands, packed, stay in the caches;
 // what a chunk sums up is added to what those before it did, so no sum depends on how units are cut or on the threads.
 #include "ops/cpu/spatial/convolution_weights.h"
 
@@ -17,18 +17,18 @@ namespace cairn::ops::cpu {
 
 namespace {
 
-constexpr std::int64_t kPlaces = 1024;        // of the small side in a chunk
-constexpr std::int64_t kMostLines = kPlaces;  // of one place each
-constexpr std::int64_t kSumBytes = 384 << 10; // of a unit
-constexpr std::int64_t kMostTiles = 16;       // of a unit
-constexpr std::int64_t kMostPrefetched = 32;  // lines of the cache of a row of the result
-constexpr std::int64_t kProductsInTime = 8;   // multiplications that take as long as an element elsewhere, at least
-constexpr double kMostElements = 1 << 19;     // of a packed panel, and of the sums of one tile
+constexpr std::int64_t kPositions = 1024;       // of the small side in a chunk
+constexpr std::int64_t kMostLines = kPositions; // of one position each
+constexpr std::int64_t kSumBytes = 384 << 10;   // of a unit
+constexpr std::int64_t kMostTiles = 16;         // of a unit
+constexpr std::int64_t kMostPrefetched = 32;    // lines of the cache of a row of the result
+constexpr std::int64_t kProductsInTime = 8;     // multiplications that take as long as an element elsewhere, at least
+constexpr double kMostElements = 1 << 19;       // of a packed panel, and of the sums of one tile
 
 // Along one axis: where a window looks, in elements of the packed panel and of the operand.
 struct Axis {
-  std::int64_t step, tap;   // in the panel, from a place to the next, and within the window
-  std::int64_t from, every; // in the operand, the panel's first element for place 0, and from one to the next
+  std::int64_t step, tap;   // in the panel, from a position to the next, and within the window
+  std::int64_t from, every; // in the operand, the panel's first element for position 0, and from one to the next
   std::int64_t kernel;
 
   Axis(const Windows& w, std::size_t i) : kernel(w.kernel[i]) {
@@ -38,8 +38,10 @@ struct Axis {
     tap = single ? 1 : w.dilation[i];
     from = -w.padding[i];
   }
-  std::int64_t length(std::int64_t places) const { return (places - 1) * step + (kernel - 1) * tap + 1; }
-  std::int64_t in_operand(std::int64_t place, std::int64_t element) const { return from + (place * step + element) * every; }
+  std::int64_t length(std::int64_t positions) const { return (positions - 1) * step + (kernel - 1) * tap + 1; }
+  std::int64_t in_operand(std::int64_t position, std::int64_t element) const {
+    return from + (position * step + element) * every;
+  }
 };
 
 template <class T> class WeightGradient {
@@ -50,15 +52,15 @@ public:
     rows_ = small_.channels / groups_;
     columns_ = large_.channels / groups_;
     lines_ = small_.batch * small_.sizes[0] * small_.sizes[1];
-    segment_ = std::min(small_.sizes[2], kPlaces);
-    lines_of_chunk_ = std::min(lines_, kPlaces / segment_);
+    segment_ = std::min(small_.sizes[2], kPositions);
+    lines_of_chunk_ = std::min(lines_, kPositions / segment_);
     const std::int64_t pictures = std::min(lines_of_chunk_, (lines_of_chunk_ - 1) / small_.sizes[1] + 2);
     panel_wide_ = wide_.length(segment_);
-    places_ = deep_.kernel * high_.kernel * wide_.kernel;
+    taps_ = deep_.kernel * high_.kernel * wide_.kernel;
     // Windows may reach as far as numbers do.
     const auto panel_high = static_cast<double>(lines_of_chunk_ * high_.step + pictures * high_.length(1));
     const double panel = panel_high * static_cast<double>(panel_wide_ * loops_.lanes);
-    const double sums = static_cast<double>(places_) * static_cast<double>(tile());
+    const double sums = static_cast<double>(taps_) * static_cast<double>(tile());
     possible_ = columns_ * 2 >= loops_.lanes && std::max(panel, sums) <= kMostElements;
     if (!possible_) return;
     panel_ = static_cast<std::int64_t>(panel);
@@ -68,11 +70,11 @@ public:
   bool possible() const { return possible_; }
 
   bool run() const {
-    const double work = static_cast<double>(tiles_ * vectors_ * places_ * tile()) * static_cast<double>(lines_ * small_.sizes[2]);
+    const double work = static_cast<double>(tiles_ * vectors_ * taps_ * tile()) * static_cast<double>(lines_ * small_.sizes[2]);
     const auto grain = static_cast<std::int64_t>(std::max(1.0, 16 * kElementsInline / std::max(work, 1.0)));
     std::atomic<bool> done = true;
     parallel_for(units_, grain, [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t sums = tiles_ * vectors_ * places_ * tile(), packed = tiles_ * lines_of_chunk_ * segment_ * loops_.rows;
+      const std::int64_t sums = tiles_ * vectors_ * taps_ * tile(), packed = tiles_ * lines_of_chunk_ * segment_ * loops_.rows;
       const Scratch memory((sums + panel_ + packed) * bytes);
       T* const at = reinterpret_cast<T*>(memory.get());
       if (at == nullptr)
@@ -96,7 +98,7 @@ private:
       return units_;
     };
     const auto fits = [&] {
-      return tiles_ * vectors_ * places_ * tile() * bytes <= kSumBytes && (count() % threads == 0 || units_ > 4 * threads);
+      return tiles_ * vectors_ * taps_ * tile() * bytes <= kSumBytes && (count() % threads == 0 || units_ > 4 * threads);
     };
     while (!fits() && tiles_ * vectors_ > 1) {
       std::int64_t& larger = vectors_ > 1 ? vectors_ : tiles_;
@@ -116,7 +118,7 @@ private:
                        column = unit / parts_ / groups_ * vectors_ * loops_.lanes;
     const std::int64_t row = part * tiles_ * loops_.rows, m = std::min(tiles_ * loops_.rows, rows_ - row);
     const std::int64_t tiles = (m - 1) / loops_.rows + 1, n = std::min(vectors_ * loops_.lanes, columns_ - column);
-    const std::int64_t of_vector = tiles * places_ * tile();
+    const std::int64_t of_vector = tiles * taps_ * tile();
     Pace pace;
     std::fill_n(sums, ((n - 1) / loops_.lanes + 1) * of_vector, T(0));
     for (std::int64_t first = 0; first < lines_; first += lines_of_chunk_) {
@@ -132,7 +134,7 @@ private:
             pace.did(panel_);
             const bool last = first + lines == lines_ && begin + count == small_.sizes[2] && k + 1 == deep_.kernel;
             for (std::int64_t i = 0; i < tiles; ++i) {
-              T* const of_tile = sums + j / loops_.lanes * of_vector + i * places_ * tile();
+              T* const of_tile = sums + j / loops_.lanes * of_vector + i * taps_ * tile();
               const std::int64_t out = group * rows_ + row + i * loops_.rows, outs = std::min(loops_.rows, m - i * loops_.rows);
               if (last) prefetch_rows(out, outs, column + j);
               add_products(lines, line_at, count, panel, packed + i * lines * count * loops_.rows,
@@ -205,7 +207,7 @@ private:
     std::fill_n(to + end * loops_.lanes, (length - end) * loops_.lanes, T(0));
   }
 
-  // [tiles, count, width], `next` elements from one tile to the next: n channels, for each of the tiles, of places of a line,
+  // [tiles, count, width], `next` elements from one tile to the next: n channels, for each of the tiles, of positions of a line,
   // from x on, `every` apart.
   void pack(const SpatialView& from, std::int64_t picture, std::int64_t z, std::int64_t y, std::int64_t x, std::int64_t every,
             std::int64_t channel, std::int64_t count, std::int64_t n, std::int64_t width, typename WeightLoops<T>::Copy copy,
@@ -222,7 +224,7 @@ private:
       }
   }
 
-  // Of one channel of the small side: n channels at each place in the window, as the sums lie.
+  // Of one channel of the small side: n channels at each tap of the window, as the sums lie.
   void store_row(const T* sums, std::int64_t out, std::int64_t in, std::int64_t n) const {
     const bool plain = weights_.dtype == kType && n == loops_.lanes;
     for (std::int64_t z = 0; z < deep_.kernel; ++z)
@@ -251,11 +253,11 @@ private:
   Axis deep_, high_, wide_;
   std::int64_t rows_, columns_; // channels of a group
   std::int64_t lines_;          // of the small side: innermost axes, one after the other
-  std::int64_t segment_;        // places of a line that a chunk has at most
+  std::int64_t segment_;        // positions of a line that a chunk has at most
   std::int64_t lines_of_chunk_;
   bool possible_;
-  std::int64_t panel_wide_, panel_ = 0;  // places of a line in the panel, and elements of all
-  std::int64_t places_;                  // in the window
+  std::int64_t panel_wide_, panel_ = 0;  // positions of a line in the panel, and elements of all
+  std::int64_t taps_;                    // of the window
   std::int64_t tiles_ = 0, vectors_ = 0; // of a unit
   std::int64_t parts_ = 0, units_ = 0;   // units of all tiles, and all
 };

@@ -1,6 +1,6 @@
-// See pool.h. No two threads add to one place, and sums are taken in one order: reverse rules gather, each place of the input
-// asking the windows that hold it, or one thread has all windows of some channels. Which element of a window was the largest is
-// found again, rather than kept.
+// See pool.h. No two threads add to one position, and sums are taken in one order: reverse rules gather, each position of the
+// input asking the windows that hold it, or one thread has all windows of some channels. Which element of a window was the
+// largest is found again, rather than kept.
 #include "ops/cpu/spatial/pool.h"
 
 #include "ops/cpu/spatial/positions.h"
@@ -16,7 +16,7 @@ constexpr std::int64_t kChannelsOfThread = 32;
 
 template <class T> using WindowIndex = std::conditional_t<std::is_same_v<T, float>, std::int32_t, std::int64_t>; // in a window
 
-// What the output at a place looks at.
+// What the output at a position looks at.
 Box window_of(const Pool& pool, const Sizes& at, const Sizes& in, const Sizes& out) {
   Box box{};
   for (std::size_t i = 0; i < kMostSpatial; ++i) {
@@ -30,16 +30,16 @@ Box window_of(const Pool& pool, const Sizes& at, const Sizes& in, const Sizes& o
   return box;
 }
 
-// Which outputs look at a place of the input.
+// Which outputs look at a position of the input.
 Box windows_with(const Pool& pool, const Sizes& at, const Sizes& in, const Sizes& out) {
   Box box{};
   for (std::size_t i = 0; i < kMostSpatial; ++i) {
     if (pool.bins) {
       box[i] = {at[i] * out[i] / in[i], ((at[i] + 1) * out[i] + in[i] - 1) / in[i]};
     } else {
-      const std::int64_t stride = pool.windows.stride[i], place = at[i] + pool.windows.padding[i];
-      const std::int64_t before = place - pool.windows.kernel[i] + 1;
-      box[i] = {before <= 0 ? 0 : (before + stride - 1) / stride, std::min(out[i], place / stride + 1)};
+      const std::int64_t stride = pool.windows.stride[i], position = at[i] + pool.windows.padding[i];
+      const std::int64_t before = position - pool.windows.kernel[i] + 1;
+      box[i] = {before <= 0 ? 0 : (before + stride - 1) / stride, std::min(out[i], position / stride + 1)};
     }
   }
   return box;
@@ -56,7 +56,7 @@ template <class T> bool is_direct(const SpatialView& v) {
   return v.channel_stride == 1 && v.dtype == (std::is_same_v<T, float> ? DType::f32 : DType::f64);
 }
 
-// Channels at a place: where they lie, or staged.
+// Channels at a position: where they lie, or staged.
 template <class T>
 const T* channels_at(const SpatialView& v, std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, T* staged) {
   const char* const from = address(v, n, at, channel);
@@ -65,7 +65,7 @@ const T* channels_at(const SpatialView& v, std::int64_t n, const Sizes& at, std:
   return staged;
 }
 
-// The largest of a window, channel by channel, and which place that was: the
+// The largest of a window, channel by channel, and which tap that was: the
 // first of equals; a NaN wins.
 template <class T>
 void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64_t channel, std::int64_t count, Pace& pace,
@@ -144,7 +144,7 @@ template <class T> void max_backward(const Pool& pool, const View& out, const Vi
     each(windows_with(pool, at, x.sizes, c.sizes), pace, [&](const Sizes& from) {
       const Box window = window_of(pool, from, x.sizes, c.sizes);
       best_of(x, n, window, channel, count, pace, best, where);
-      WindowIndex<T> own = 0; // which place of the window this one is
+      WindowIndex<T> own = 0; // which tap of the window this one is
       for (std::size_t i = 0; i < kMostSpatial; ++i)
         own = static_cast<WindowIndex<T>>(own * (window[i].end - window[i].begin) + at[i] - window[i].begin);
       load(kComputeOf<T>, staged, c.dtype, address(c, n, from, channel), c.channel_stride, count);

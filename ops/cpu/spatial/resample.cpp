@@ -11,7 +11,7 @@ namespace cairn::ops::cpu {
 
 namespace {
 
-// Along one axis, for each place written: the places read, which lie together, and their weights.
+// Along one axis, for each position written: the positions read, which lie together, and their weights.
 struct Table {
   Array<Range> read;
   Array<std::size_t> first; // of the weights
@@ -34,17 +34,17 @@ Table table_of(Resampling how, std::int64_t in, std::int64_t out) {
   Pace pace;
   for (std::int64_t i = 0; i < out; ++i) {
     pace.did(kPositionTakes);
-    // The place is a quotient of integers: no rounding decides between neighbours.
-    std::int64_t place = i * in, unit = out;
+    // The position is a quotient of integers: no rounding decides between neighbours.
+    std::int64_t position = i * in, unit = out;
     if (how == Resampling::linear) {
-      place = std::max<std::int64_t>(0, (2 * i + 1) * in - out);
+      position = std::max<std::int64_t>(0, (2 * i + 1) * in - out);
       unit = 2 * out;
     } else if (how == Resampling::linear_corners) {
-      place = i * (in - 1);
+      position = i * (in - 1);
       unit = std::max<std::int64_t>(1, out - 1);
     }
-    const std::int64_t low = place / unit;
-    const double beyond = static_cast<double>(place % unit) / static_cast<double>(unit);
+    const std::int64_t low = position / unit;
+    const double beyond = static_cast<double>(position % unit) / static_cast<double>(unit);
     if (how == Resampling::nearest || beyond == 0 || low + 1 == in)
       table.add(low, {1});
     else
@@ -53,7 +53,7 @@ Table table_of(Resampling how, std::int64_t in, std::int64_t out) {
   return table;
 }
 
-// By the places read. Those that a place is read by lie together, since places rise.
+// By the positions read. Those that a position is read by lie together, since positions rise.
 Table transposed(const Table& table, std::int64_t in) {
   const auto out = static_cast<std::int64_t>(table.read.size());
   Table back;

@@ -1,4 +1,4 @@
-// See weight_loops.h. A place of the small side is read an element at a time, each for all taps; one of the large side is a
+// See weight_loops.h. A position of the small side is read an element at a time, each for all taps; one of the large side is a
 // vector that is used for all rows.
 #include "ops/cpu/spatial/weight_loops.h"
 

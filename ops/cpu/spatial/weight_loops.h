@@ -22,7 +22,7 @@ template <class T> struct WeightLoops {
   Loop by_taps[kMostTaps];
 
   // to [tiles, count, rows or lanes], `next` elements from one tile to the next: the first elements of all tiles at each of
-  // `count` places, `stride` elements apart.
+  // `count` positions, `stride` elements apart.
   using Copy = void (*)(const T* from, std::int64_t stride, std::int64_t count, std::int64_t tiles, T* to, std::int64_t next);
   Copy copy_rows, copy_lanes;
 

@@ -10,6 +10,7 @@
 #include "ops/pointwise_binary.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
+#include "vm/machine/errors.h"
 #include "vm/print/primitives.h"
 #include "vm/value/tensor_object.h"
 
@@ -176,7 +177,7 @@ inline bool give_up_shared(Object* o) {
 inline bool idle(std::uint16_t f, Value v) { return (f & kLastUse) == 0 || !v.is_object(); }
 
 [[noreturn]] void expected(const Engine& e, const char* who, const char* what, Value got) {
-  throw ProgramError(fmt::format("{}: expected {}, got {}", who, what, e.describe(got)));
+  throw ProgramError(fmt::format("{}: expected {}, got {}{}", who, what, e.describe(got), hint_of_operand(what, got)));
 }
 
 // Comparisons of tensors give tensors of u8, which would be true whatever their elements are.

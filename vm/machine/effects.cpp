@@ -1,0 +1,160 @@
+// See effects.h.
+#include "vm/machine/effects.h"
+
+#include "vm/machine/errors.h"
+#include "vm/text/number.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::machine {
+
+namespace {
+
+// splitmix64 finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), applied to a counter.
+std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+} // namespace
+
+std::uint64_t Effects::random_bits() {
+  std::uint64_t counter = 0;
+  std::size_t fresh = runs_.size(); // to the runs from there on it is new
+  for (; fresh > 0; --fresh) {
+    EffectLog* log = log_of(fresh - 1);
+    if (log == nullptr) continue;
+    if (log->drawn < log->draws.size()) {
+      counter = log->draws[log->drawn++];
+      break;
+    }
+    if (log->silent) throw ProgramError("the random numbers of a replay are not known");
+  }
+  if (fresh == 0) counter = ++counters.drawn;
+  draws_.push_back(fresh);
+  for (; fresh < runs_.size(); ++fresh) {
+    EffectLog* log = log_of(fresh);
+    if (log == nullptr) continue;
+    log->draws.append(counter);
+    log->drawn = log->draws.size();
+    if (log->bytes() != log->charged) log->account(heap_);
+  }
+  return mix(options_.seed * 0x9E3779B97F4A7C15u + mix(counter));
+}
+
+void Effects::put_back_draw() {
+  std::size_t fresh = draws_.back();
+  draws_.pop_back();
+  if (fresh != 0)
+    --log_of(fresh - 1)->drawn;
+  else
+    --counters.drawn;
+  for (; fresh < runs_.size(); ++fresh) {
+    EffectLog* log = log_of(fresh);
+    if (log == nullptr) continue;
+    log->draws.drop_last();
+    log->drawn = log->draws.size();
+  }
+}
+
+void Effects::put_back_draws(std::size_t first) {
+  while (draws_.size() > first) put_back_draw();
+}
+
+EffectLog* Effects::replaying_log(std::vector<EffectLog*>& fresh) {
+  for (std::size_t i = runs_.size(); i-- > 0;) {
+    EffectLog* log = log_of(i);
+    if (log == nullptr) continue;
+    if (log->position < log->happened || log->silent) return log;
+    fresh.push_back(log);
+  }
+  return nullptr;
+}
+
+void Effects::record(const std::vector<EffectLog*>& fresh, Value v) {
+  for (EffectLog* log : fresh) {
+    log->inputs.push_back(v);
+    if (log->bytes() != log->charged) log->account(heap_);
+    log->position = ++log->happened;
+  }
+}
+
+void Effects::write(std::string_view text) {
+  if (repeated_ < counters.done) {
+    ++repeated_;
+    return;
+  }
+  std::vector<EffectLog*> fresh;
+  if (EffectLog* log = replaying_log(fresh)) {
+    if (log->position < log->happened) ++log->position;
+  } else {
+    if (text.size() > options_.output_limit - std::min(options_.output_limit, counters.output_bytes))
+      throw value::BudgetExceeded(fmt::format("the program may write {} bytes and no more", options_.output_limit));
+    counters.output_bytes += text.size();
+    if (options_.output) options_.output(text);
+  }
+  record(fresh, value::kUnspecified);
+  repeated_ = ++counters.done;
+}
+
+bool Effects::read_number(double& flonum, std::int64_t& integer, bool& exact) {
+  std::vector<EffectLog*> fresh;
+  Value v = value::kUnspecified;
+  EffectLog* log = replaying_log(fresh);
+  if (log != nullptr && log->position == log->happened) throw ProgramError("read-real: the input of a replay is not known");
+  if (log != nullptr) {
+    v = log->inputs[log->position++];
+    if (!v.is_integer() && !v.is_flonum()) throw ProgramError("read-real: the log of a replay does not fit");
+  } else {
+    bool comment = false;
+    std::string word;
+    auto fill = [&] {
+      if (counters.input_ended || !options_.input) return false;
+      // Stopped inside of a comment, its rest must still be one: it gets a semicolon back. Inside of a word, which is short,
+      // nothing stops.
+      if (comment) input_[--input_at_] = ';';
+      if (word.empty()) meter_.poll();
+      if (comment) ++input_at_;
+      input_.erase(0, input_at_);
+      input_at_ = 0;
+      char buffer[4096];
+      std::size_t n = options_.input(buffer, sizeof buffer);
+      if (n == 0) counters.input_ended = true;
+      counters.input_bytes += n;
+      input_.append(buffer, n);
+      return n != 0;
+    };
+    auto space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; };
+    for (;;) {
+      if (input_at_ == input_.size() && !fill()) break;
+      char c = input_[input_at_];
+      if (comment)
+        comment = c != '\n';
+      else if (c == ';' && word.empty())
+        comment = true;
+      else if (space(c)) {
+        if (!word.empty()) break;
+      } else {
+        word += c;
+        if (word.size() > 4096) throw ProgramError("read-real: the input is no number");
+      }
+      ++input_at_;
+    }
+    if (word.empty()) return false;
+    auto number = text::parse_number(word);
+    if (!number) throw ProgramError(fmt::format("read-real: the input '{}' is no number", word.substr(0, 40)));
+    v = number->exact ? value::integer(number->integer) : value::flonum(number->flonum);
+  }
+  record(fresh, v);
+  exact = v.is_integer();
+  if (exact)
+    integer = v.integer();
+  else
+    flonum = v.flonum();
+  return true;
+}
+
+} // namespace cairn::machine

@@ -1,0 +1,73 @@
+// What a program does to the world outside and takes from it: output, input, random numbers. Each effect is new at every run
+// around it, or is taken again from the log of the innermost run that has it (docs/design.md, invariant 4).
+#pragma once
+
+#include "vm/machine/options.h"
+#include "vm/machine/run.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn::machine {
+
+class Effects {
+public:
+  // All of them the machine's, whose runs have the logs.
+  Effects(Heap& heap, ops::Meter& meter, const Options& options, const std::vector<Run>& runs)
+      : heap_(heap), meter_(meter), options_(options), runs_(runs) {}
+
+  // As print::Environment has them.
+  void write(std::string_view text);
+  bool read_number(double& flonum, std::int64_t& integer, bool& exact);
+  std::uint64_t random_bits();
+
+  // The log that the next effect is read from, or null: it is new at every enclosing run, and goes into all of `fresh`.
+  EffectLog* replaying_log(std::vector<EffectLog*>& fresh);
+  void record(const std::vector<EffectLog*>& fresh, Value v);
+
+  // An instruction that can be stopped begins, perhaps not for the first time; and has happened, so that nothing of it will be
+  // done again or put back.
+  void begin_instruction() { repeated_ = 0; }
+  void end_instruction() {
+    counters.done = 0;
+    draws_.clear();
+  }
+  // How many random numbers the instruction in work has drawn; all but the first so many are put back, or stay drawn for good.
+  std::size_t draws() const { return draws_.size(); }
+  void put_back_draws(std::size_t first);
+  void keep_draws(std::size_t first) { draws_.resize(first); }
+
+  // What a machine's state has of them.
+  struct Counters {
+    std::uint64_t drawn = 0; // random numbers drawn for the first time: replays take theirs from the logs
+    // Effects of the instruction to be executed next that have happened: parts of a text that a printer wrote before it was
+    // stopped, which it will not write again.
+    std::uint64_t done = 0;
+    std::uint64_t output_bytes = 0;
+    std::uint64_t input_bytes = 0; // taken from the host, used or not
+    bool input_ended = false;
+  };
+  Counters counters;
+  // What was taken from the host and not read yet.
+  std::string_view input_left() const { return std::string_view(input_).substr(input_at_); }
+  void set_input_left(std::string text) {
+    input_ = std::move(text);
+    input_at_ = 0;
+  }
+
+private:
+  EffectLog* log_of(std::size_t run) const { return runs_[run].state != nullptr ? runs_[run].run_state()->effects() : nullptr; }
+  void put_back_draw();
+  Heap& heap_;
+  ops::Meter& meter_;
+  const Options& options_;
+  const std::vector<Run>& runs_;
+  std::uint64_t repeated_ = 0;     // of counters.done, how many have been passed over this time
+  std::vector<std::size_t> draws_; // of the instruction in work: from which run on each number was new
+  std::string input_;
+  std::size_t input_at_ = 0;
+};
+
+} // namespace cairn::machine
