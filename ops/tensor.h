@@ -23,6 +23,9 @@ struct Storage {
   // Who made it, for reports of what holds the memory: whatever Device::maker was then.
   const void* maker_code = nullptr;
   std::uint32_t maker_pc = 0;
+  // The serial of the first tensor object that had these elements, new ones also where an operand's memory was reused: equal in
+  // every replay. 0: no object had them yet.
+  std::uint64_t birth = 0;
   // Memory of the host's: nobody here writes it, and it goes back by this call.
   void (*release)(void* context) = nullptr;
   void* release_context = nullptr;

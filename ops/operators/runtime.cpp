@@ -277,6 +277,7 @@ void launched(const Call& call, ResultTypes& types, const Sizes& sizes, std::spa
           overwrites();
           out.storage->maker_code = device->maker.code;
           out.storage->maker_pc = device->maker.pc;
+          out.storage->birth = 0;
         }
     if (!out.storage) out.storage = StorageRef(device->make_storage(bytes));
   }

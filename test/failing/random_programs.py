@@ -18,7 +18,7 @@ def main():
             file.write(';;; case noisy-%d\n%s%s\n' % (seed, device, run.noisy(seed)))
             text = variants.main_text(*worlds.Worldly(seed).program(), False)
             file.write(';;; case worldly-%d\n; flags: --checkpoint=%s\n%s%s\n' %
-                       (seed, ('auto', 'binomial,base=16,snapshots=3', 'online,base=16')[seed % 3], device, text))
+                       (seed, ('auto', 'binomial,base=16,snapshots=3', 'online,base=16', 'budget,memory=100KiB')[seed % 4], device, text))
             for line in variants.NUMBERS.split('\n')[:50]:
                 file.write('; input: %s\n' % line)
 

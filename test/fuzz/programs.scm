@@ -51,6 +51,11 @@
 ;;; auto
 (define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
 (write (checkpoint-*j (lambda (x) (p 20 x)) 0.5 1.0))
+;;; budget
+(define (p n x) (if (= n 0) x (p (- n 1) (tanh (* x 1.1)))))
+(write (with-schedule "budget,memory=400KiB" (lambda () (checkpoint-*j (lambda (x) (sumall (p 40 x))) (fill '(20 20) .5) 1.0))))
+(define (q n x) (if (= n 0) x (q (- n 1) (sin (* x 1.1)))))
+(write (with-schedule "budget,memory=100KiB" (lambda () (checkpoint-*j (lambda (x) (q 60 x)) 0.5 1.0))))
 ;;; nested
 (define (p n x) (if (= n 0) x (p (- n 1) (sin (* x 1.1)))))
 (write (*j (lambda (y) (cdr (with-schedule "binomial,base=16" (lambda () (checkpoint-*j (lambda (x) (p 9 (* x y))) 0.5 1.0))))) 0.7 1.0))

@@ -104,7 +104,7 @@ def difference(name, want, got):
 def numbers_of(out):
     lines = [line for line in out.split('\n') if line]
     words = lines[-2].strip('()').split(' . ') if len(lines) >= 2 else []
-    return [float(word) for word in words]
+    return [float(word.removesuffix('.0') if word[1:] in ('nan.0', 'inf.0') else word) for word in words]
 
 
 def compare_products(reverse, forward):

@@ -96,7 +96,18 @@ TEST_CASE("each illegal action is found") {
   found({{Kind::tape, 10, 0}, {Kind::snapshot, 0, 0}}, "the current state is on the tape in work");
   found({{Kind::snapshot, 0, 0}, {Kind::tape, 10, 0}, {Kind::restore, 0, 0}, {Kind::tape, 10, 0}},
         "the tape in work ends elsewhere");
-  found({{Kind::tape, 10, 0}, {Kind::put_aside, 0, 0}, {Kind::tape, 10, 0}, {Kind::put_aside, 0, 0}}, "a tape aside already");
+  found({{Kind::abandon, 0, 0}}, "no such tape aside");
+  found({{Kind::tape, 10, 0}, {Kind::put_aside, 0, 0}, {Kind::abandon, 0, 1}}, "no such tape aside");
+  found({{Kind::weigh, 0, 0}}, "no tape in work that ends at a current state");
+  found({{Kind::tape, 10, 0}, {Kind::put_aside, 0, 0}, {Kind::weigh, 0, 0}}, "no tape in work that ends at a current state");
+  found({{Kind::tape, 50, 0},
+         {Kind::put_aside, 0, 0},
+         {Kind::tape, 50, 0},
+         {Kind::put_aside, 0, 0},
+         {Kind::abandon, 0, 1},
+         {Kind::take_back, 0, 0},
+         {Kind::reverse, 0, 0}},
+        "not of the latest part");
   found({{Kind::tape, 10, 0}, {Kind::put_aside, 0, 0}, {Kind::tape, 10, 0}, {Kind::take_back, 0, 0}}, "there is a tape in work");
   found({{Kind::tape, 60, 0}}, "a longer tape than allowed", {UINT64_MAX, 50});
   found({{Kind::tape, 60, 0}, {Kind::reverse, 0, 0}}, "not of the latest part");

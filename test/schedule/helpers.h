@@ -32,7 +32,8 @@ inline Report run(const Spec& spec, const Program& program, const Limits& limits
   const auto schedule = make(spec, resources);
   const Report report = check(*schedule, program, limits);
   REQUIRE_MESSAGE(report.fault.empty(), to_string(spec), " over ", program.total, " steps: ", report.fault);
-  CHECK(report.taped == program.total);
+  // A run that is planned is taped once to learn what its tapes weigh.
+  CHECK((spec.kind == Spec::Kind::budget ? report.taped >= program.total : report.taped == program.total));
   return report;
 }
 

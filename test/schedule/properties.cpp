@@ -14,6 +14,10 @@ std::vector<Spec> specs(Random& random) {
   const std::uint64_t base = 16 + random.below(80);
   std::vector<Spec> all = {spec_of("tape"),
                            spec_of("auto"),
+                           spec_of("budget"),
+                           spec_of("budget,memory=1"),
+                           spec_of("budget,memory=40000"),
+                           spec_of("budget,memory=400000"),
                            spec_with_base(Spec::Kind::bisection, base),
                            spec_with_base(Spec::Kind::binomial, base),
                            spec_with_base(Spec::Kind::sqrt, base),

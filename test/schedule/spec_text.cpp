@@ -5,9 +5,26 @@ using namespace cairn::schedule;
 using namespace cairn::schedule::test;
 
 TEST_CASE("a schedule reads back from its own text") {
-  for (const char* text : {"tape", "bisection", "bisection,base=16", "binomial", "binomial,base=64,snapshots=8",
-                           "binomial,snapshots=1", "binomial,passes=3", "binomial,base=100,passes=1", "sqrt", "sqrt,base=4096",
-                           "online", "online,base=32,snapshots=18446744073709551615", "auto"}) {
+  for (const char* text : {"tape",
+                           "bisection",
+                           "bisection,base=16",
+                           "binomial",
+                           "binomial,base=64,snapshots=8",
+                           "binomial,snapshots=1",
+                           "binomial,passes=3",
+                           "binomial,base=100,passes=1",
+                           "sqrt",
+                           "sqrt,base=4096",
+                           "online",
+                           "online,base=32,snapshots=18446744073709551615",
+                           "auto",
+                           "budget",
+                           "budget,memory=1",
+                           "budget,memory=1000",
+                           "budget,memory=64KiB",
+                           "budget,memory=3MiB",
+                           "budget,memory=2GiB",
+                           "budget,memory=262144GiB"}) {
     CHECK(to_string(spec_of(text)) == text);
   }
 }
@@ -22,7 +39,7 @@ TEST_CASE("options may come in any order; what is not given has its default") {
 
 TEST_CASE("a text that is no schedule is refused with what would be right") {
   const std::pair<const char*, const char*> cases[] = {
-      {"", "there is no schedule ''; there are tape, bisection, binomial, sqrt, online and auto"},
+      {"", "there is no schedule ''; there are tape, bisection, binomial, sqrt, online, auto and budget"},
       {"binominal", "there is no schedule 'binominal'"},
       {"Tape", "there is no schedule 'Tape'"},
       {" tape", "there is no schedule ' tape'"},
@@ -51,6 +68,18 @@ TEST_CASE("a text that is no schedule is refused with what would be right") {
       {"binomial,base=64,base=64", "'base' is given twice"},
       {"binomial,snapshots=4,snapshots=5", "'snapshots' is given twice"},
       {"binomial,passes=4,passes=4", "'passes' is given twice"},
+      {"auto,memory=64MiB", "schedule 'auto' takes no options"},
+      {"budget,base=64", "schedule 'budget' has no option 'base'; it takes memory=BYTES"},
+      {"budget,memory=", "needs a whole number, as in 'memory=64MiB'"},
+      {"budget,memory=0", "the least is memory=1"},
+      {"budget,memory=0MiB", "the least is memory=1"},
+      {"budget,memory=2mb", "needs a whole number, as in 'memory=64MiB'"},
+      {"budget,memory=MiB", "needs a whole number"},
+      {"budget,memory=1.5GiB", "needs a whole number"},
+      {"budget,memory=262145GiB", "the most is memory=262144GiB"},
+      {"budget,memory=18446744073709551615KiB", "the most is memory=262144GiB"},
+      {"budget,memory=1KiB,memory=2KiB", "'memory' is given twice"},
+      {"binomial,base=64KiB", "needs a whole number, as in 'base=64'"},
       {"binomial,snapshots=4,passes=5", "exclude each other"},
       {"binomial,passes=4,snapshots=5", "exclude each other"},
   };

@@ -4,7 +4,7 @@
 (define t (list->tensor '((.1 .2 .3) (.4 .5 .6)) 'f64))
 (define w (list->tensor '((.7 -.2 .3) (.4 .5 -.6)) 'f64))
 (define y (list->tensor '((1 1 1) (1 2 3)) 'f64))
-(define specs '("tape" "bisection,base=16" "binomial,base=16" "binomial,base=16,snapshots=1" "binomial,base=16,snapshots=3" "sqrt,base=16" "online,base=16" "auto"))
+(define specs '("tape" "bisection,base=16" "binomial,base=16" "binomial,base=16,snapshots=1" "binomial,base=16,snapshots=3" "sqrt,base=16" "online,base=16" "auto" "budget" "budget,memory=1" "budget,memory=100KiB" "budget,memory=400KiB"))
 (define (same-under-all f x y)
   (let ((want (*j f x y)))
     (null? (filter (lambda (spec) (not (equal? want (with-schedule spec (lambda () (checkpoint-*j f x y)))))) specs))))

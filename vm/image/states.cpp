@@ -2,6 +2,8 @@
 #include "vm/runs/states.h"
 #include "vm/image/image.h"
 
+#include <algorithm>
+
 namespace cairn::image {
 
 using runs::CheckpointState;
@@ -12,6 +14,7 @@ using runs::Update;
 
 namespace {
 
+constexpr std::size_t kLeastAside = 3;                             // bytes in a file: a tape, its end, a flag
 constexpr std::size_t kLeastSnapshot = 7;                          // bytes in a file
 constexpr std::int64_t kMostSnapshotBytes = std::int64_t{1} << 44; // of all together: sums of clones must not overflow
 
@@ -155,6 +158,24 @@ void read_snapshot(ImageReader& r, Snapshot& s) {
   s.bytes = static_cast<std::int64_t>(r.count(kMostSnapshotBytes));
 }
 
+void write_ends(ImageWriter& w, const runs::TapeEnds& ends) {
+  w.number(ends.size());
+  for (const runs::TapeEnd& end : ends) {
+    w.place(end.place);
+    w.number(std::uint64_t{end.node} + 1);
+  }
+}
+
+void read_ends(ImageReader& r, runs::TapeEnds& ends, const tape::Tape* tape) {
+  ends.resize(r.size(3));
+  for (runs::TapeEnd& end : ends) {
+    end.place = r.place();
+    end.node = static_cast<std::uint32_t>(r.count(std::uint64_t{tape::kNone} + 1) - 1);
+    if (tape == nullptr || (end.node != tape::kNone && end.node >= tape->size()))
+      throw Malformed("the end of a tape is not on it");
+  }
+}
+
 void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
   std::vector<std::uint64_t> words;
   s.schedule->save(words);
@@ -164,8 +185,16 @@ void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
   write_snapshot(w, s.current);
   w.number(s.slots.size());
   for (const Snapshot& slot : s.slots) write_snapshot(w, slot);
-  w.tape(s.aside);
-  w.runs(s.aside_runs);
+  w.number(s.aside.size());
+  for (const runs::TapeAside& a : s.aside) {
+    w.tape(a.tape);
+    write_ends(w, a.ends);
+    w.flag(a.ended);
+  }
+  w.flag(s.ends.has_value());
+  if (s.ends) write_ends(w, *s.ends);
+  w.number(s.births.size());
+  for (std::uint64_t birth : s.births) w.number(birth);
   CheckpointState::fields(WriteField{w}, s);
   w.object(s.outer);
 }
@@ -187,9 +216,19 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
     if (!slot.empty()) runs::count_snapshot(r.engine, slot);
   }
   s.find_held();
-  r.tape(s.aside, false);
-  r.runs(s.aside_runs, ImageReader::Stack::snapshot);
-  if (s.aside == nullptr && !s.aside_runs.empty()) throw Malformed("the end of a tape that is not there");
+  runs::TapeEnds none{{r.engine.heap(), r.engine.heap().tape}};
+  for (std::uint32_t n = r.size(kLeastAside); n > 0; --n) {
+    s.aside.push_back({nullptr, none, false});
+    runs::TapeAside& a = s.aside.back();
+    r.tape(a.tape, false);
+    if (a.tape == nullptr) throw Malformed("no tape where one was put aside");
+    read_ends(r, a.ends, a.tape);
+    a.ended = r.flag();
+  }
+  if (r.flag()) read_ends(r, s.ends.emplace(none), s.work);
+  s.births.resize(r.size(1));
+  for (std::uint64_t& birth : s.births) birth = r.count();
+  if (!std::is_sorted(s.births.begin(), s.births.end())) throw Malformed("births out of order");
   CheckpointState::fields(ReadField{r}, s);
   r.object(s.outer, value::Kind::state);
 }

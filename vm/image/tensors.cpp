@@ -50,6 +50,7 @@ void ImageWriter::tensor(const Tensor& t) {
   if (!fresh) return;
   ops::Storage& s = *t.storage.get();
   name(s.device);
+  out.varint(s.birth);
   out.varint(static_cast<std::uint64_t>(s.bytes));
   if (!out.wants_bytes()) return out.skip(static_cast<std::uint64_t>(s.bytes));
   constexpr std::int64_t kPiece = 1 << 20;
@@ -105,8 +106,10 @@ void ImageReader::tensor(Tensor& t) {
   if (number == storages_.size()) {
     ops::Device* on = device();
     if (on == nullptr) throw Malformed("elements on no device");
+    const std::uint64_t birth = count();
     std::uint64_t bytes = count(in.left());
     ops::StorageRef storage(on->make_storage(static_cast<std::int64_t>(bytes)));
+    storage->birth = birth;
     auto elements = in.take(bytes);
     on->copy_in(*storage->block, 0, elements.data(), static_cast<std::int64_t>(bytes));
     storages_.push_back(storage);

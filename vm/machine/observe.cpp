@@ -78,7 +78,8 @@ Progress progress_of(const Engine& e) {
   if (g.total != 0 && !g.predicted) {
     schedule::Program program;
     program.total = g.total;
-    auto predicted = schedule::predict(e.schedules[g.spec], program, {e.state_budget});
+    const bool alone = std::none_of(e.runs.begin(), interval, [](const Run& r) { return r.kind == RunKind::reverse; });
+    auto predicted = schedule::predict(e.schedules[g.spec], program, {e.state_budget, alone});
     g.predicted = predicted ? static_cast<std::uint64_t>(predicted->replay_factor * static_cast<double>(g.total)) : 0;
   }
   p.predicted = g.predicted.value_or(0);

@@ -3,12 +3,10 @@
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/met.h"
 #include "vm/runs/states.h"
-#include "vm/schedule/checker.h"
+#include "vm/runs/weighing.h"
 #include "vm/schedule/schedule.h"
 #include "vm/value/charged.h"
 #include "vm/value/children.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -67,52 +65,6 @@ template <class F> void walk_touched(Engine& engine, const std::vector<Run>& run
       push_runs(c->runs);
     }
   }
-}
-
-// Bytes of what a state holds that is newer than `since`: its own cost beyond the snapshot before it. Logical, the same in every
-// replay. The last frame that is older may have changed since, by a loop in it; those that wait behind it cannot.
-std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::uint64_t since) {
-  Heap& heap = engine.heap();
-  Polls polls(engine.meter());
-  std::int64_t bytes = static_cast<std::int64_t>(runs.size() * sizeof(Run));
-  value::ChargedStack<Object*> pending(heap);
-  Met seen(heap);
-  value::ChargedSet<const ops::Storage*> elements{value::ChargedAllocator<const ops::Storage*>(heap)}; // views share them
-  auto push = [&](Object* o) {
-    bool newer = o->serial >= since || o->kind == value::Kind::frame;
-    if (newer && (met_once(o) || seen.insert(o))) pending.push_back(o);
-  };
-  for (const Run& r : runs)
-    if (r.top != nullptr) push(r.top);
-  while (!pending.empty()) {
-    Object* o = pending.back();
-    pending.pop_back();
-    bytes += o->size_class == value::kLarge ? 1024 : o->size_class * 16;
-    auto child = [&](Value v) {
-      polls.one();
-      if (v.is_object()) push(value::object_of(v));
-    };
-    if (o->kind != value::Kind::bundle)
-      value::for_each_child(o, [&](Value& v, std::uint32_t) { child(v); }); // those of numbers do not count
-    if (o->kind == value::Kind::vector) {
-      if (o->size_class == value::kLarge) bytes += static_cast<std::int64_t>(8 * static_cast<value::Vector*>(o)->length);
-    } else if (o->kind == value::Kind::frame) {
-      auto* f = static_cast<Frame*>(o);
-      if (f->parent != nullptr && f->serial >= since) push(f->parent);
-    } else if (o->kind == value::Kind::tensor) {
-      const ops::Tensor& t = static_cast<value::TensorObject*>(o)->tensor;
-      if (elements.insert(t.storage.get()).second) bytes += t.bytes();
-    }
-  }
-  return bytes;
-}
-
-// Bytes of the frames younger than `low`.
-std::uint64_t stack_bytes(const std::vector<Run>& runs, std::uint64_t low) {
-  std::uint64_t bytes = 0;
-  for (const Run& r : runs)
-    for (const Frame* f = r.top; f != nullptr && f->serial >= low; f = f->parent) bytes += f->code->frame_bytes();
-  return bytes;
 }
 
 // Not counted.
@@ -176,7 +128,9 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
     if (!ended && steps < s.asked) s.schedule->stopped(s.asked - steps);
     s.taped_steps += steps;
     s.taped_sum += records - std::min(records, s.work_before);
-    s.peak_records = std::max(s.peak_records, records + (s.aside != nullptr ? s.aside->weight() : 0));
+    std::uint64_t held = records;
+    for (const TapeAside& tape : s.aside) held += tape.tape->weight();
+    s.peak_records = std::max(s.peak_records, held);
     engine.statistics.tape_peak_records = std::max<std::uint64_t>(engine.statistics.tape_peak_records, s.work->size());
     s.work_ended = ended;
     if (s.schedule->weighs_stack()) {
@@ -195,19 +149,61 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
   if (s.outermost) engine.gradient.total = s.total;
 }
 
+// Tells the schedule what the tape in work and the state at its end hold.
+void tell_weights(Engine& engine, CheckpointState& s) {
+  want(s.work != nullptr && !s.current.empty() && !s.sweeping);
+  schedule::Weights told;
+  const std::uint64_t now = engine.meter().work();
+  std::vector<std::uint64_t> births = s.births;
+  if (births.empty()) {
+    std::vector<Value> values = engine.globals;
+    values.push_back(s.x);
+    told.older = reachable_bytes(engine, engine.runs, values);
+    births.push_back(s.begin);
+  }
+  const Weights weights = weigh(engine, s.current.runs, *s.work, births);
+  engine.meter().hold();
+  births.push_back(std::max(births.back(), s.current.serial)); // an inner replay may have set it back
+  s.births = std::move(births);
+  told.state = weights.state;
+  told.tape = weights.tape;
+  told.together = weights.together;
+  told.own = weights.own;
+  told.largest = weights.largest;
+  told.advancing = weights.advancing;
+  told.taping = weights.taping;
+  told.sweeping = weights.sweeping;
+  told.nested = weights.nested;
+  told.read = weights.read;
+  told.work = now - std::min(now, std::exchange(s.work_told, now));
+  s.schedule->weighed(told);
+}
+
+// The slots with numbers in the state at the end of a tape for which `wanted` holds.
+template <class F> TapeEnds tape_ends(Engine& engine, const std::vector<Run>& runs, const Tape& tape, F&& wanted) {
+  TapeEnds ends{{engine.heap(), engine.heap().tape}};
+  walk_touched(engine, runs, tape, [&](Value v, std::uint64_t serial, std::uint32_t slot) {
+    const bool on_tape = tape.has(v);
+    if (!on_tape && !v.is_flonum() && !v.is_taped()) return;
+    const tape::Place place{serial, slot};
+    if (wanted(place)) ends.push_back({place, on_tape ? v.tape_node() : tape::kNone});
+  });
+  return ends;
+}
+
 // Seeds the tape in work at the state it ended in.
 void seed_interval(Engine& engine, CheckpointState& s) {
   Tape& tape = *s.work;
-  value::ChargedVector<std::pair<tape::Place, Value>> ends(engine.heap());
-  walk_touched(engine, s.current.runs, tape, [&](Value v, std::uint64_t serial, std::uint32_t slot) {
-    if (!tape.has(v) && !v.is_flonum() && !v.is_taped()) return;
-    if (s.through.find({serial, slot}) != nullptr) ends.emplace_back(tape::Place{serial, slot}, v);
-  });
+  auto has_cotangent = [&](tape::Place place) { return s.through.find(place) != nullptr; };
+  if (!s.ends) s.ends = tape_ends(engine, s.current.runs, tape, has_cotangent);
   engine.meter().hold(); // from here on nothing is stopped
-  for (const auto& [place, v] : ends) {
-    if (tape.has(v)) tape.seed(v.tape_node(), s.through.find(place)->value);
-    s.through.erase(place); // a slot that holds an untaped number ends its place
+  for (const TapeEnd& end : *s.ends) {
+    const Cotangent* c = s.through.find(end.place);
+    if (c == nullptr) continue;
+    if (end.node != tape::kNone) tape.seed(end.node, c->value);
+    s.through.erase(end.place); // a slot that holds an untaped number ends its place
   }
+  s.ends.reset();
   tape.inputs.for_each([&](tape::Place place, tape::Input& input) {
     if (Cotangent* c = s.through.find(place)) {
       tape.seed(input.node, c->value);
@@ -257,11 +253,14 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
   }
   s->held = held;
   s->held_bytes = held_bytes;
-  if (aside != nullptr) {
-    s->aside = aside->clone(heap).release();
-    engine.tapes.share(aside->id());
+  s->aside.reserve(aside.size());
+  for (const TapeAside& from : aside) {
+    s->aside.push_back({nullptr, from.ends, from.ended});
+    s->aside.back().tape = from.tape->clone(heap).release();
+    engine.tapes.share(from.tape->id());
   }
-  s->aside_runs = machine::OwnedRuns::of(heap, aside_runs).take();
+  s->ends = ends;
+  s->births = births;
   fields([](auto& to, const auto& from) { to = from; }, *s, *this);
   s->outer = outer;
   if (outer != nullptr) Heap::retain(outer);
@@ -275,6 +274,14 @@ void CheckpointState::drop(Engine& engine, Snapshot& snapshot) {
   }
   engine.release_runs(snapshot.runs);
   snapshot.bytes = 0;
+}
+
+void CheckpointState::drop(Engine& engine, TapeAside& tape) {
+  if (Tape* t = std::exchange(tape.tape, nullptr); t != nullptr) {
+    engine.tapes.retire(t);
+    t->release(engine.heap());
+    delete t;
+  }
 }
 
 std::size_t CheckpointState::held_until(std::uint64_t position) const {
@@ -298,12 +305,7 @@ void CheckpointState::find_held() {
 void CheckpointState::release(Heap& heap) {
   drop(*engine_, current);
   for (Snapshot& slot : slots) drop(*engine_, slot);
-  if (aside != nullptr) {
-    engine_->tapes.retire(aside);
-    aside->release(heap);
-    delete aside;
-  }
-  engine_->release_runs(aside_runs);
+  for (TapeAside& tape : aside) drop(*engine_, tape);
   if (outer != nullptr) heap.release(outer);
   SweepState::release(heap);
 }
@@ -362,7 +364,7 @@ bool may_walk_far(const CheckpointState& s) {
 // What walks far may be stopped, and the schedule is then where it was; all else is short.
 void act(Engine& engine, Owned& state) {
   auto* s = state_in<CheckpointState>(engine, state.v);
-  if (!may_walk_far(*s)) {
+  if (!may_walk_far(*s) && !s->schedule->weighs_next()) {
     engine.meter().hold();
     return perform(engine, s, s->schedule->next(), state);
   }
@@ -384,7 +386,8 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     return s->slots[index];
   };
   // These walk, and hold once they change something.
-  if (a.kind != Action::Kind::snapshot && a.kind != Action::Kind::reverse && a.kind != Action::Kind::put_aside)
+  if (a.kind != Action::Kind::snapshot && a.kind != Action::Kind::reverse && a.kind != Action::Kind::put_aside &&
+      a.kind != Action::Kind::weigh)
     engine.meter().hold();
   switch (a.kind) {
   case Action::Kind::tape:
@@ -434,31 +437,45 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     break;
   }
   case Action::Kind::reverse:
-    want(s->work != nullptr && !s->sweeping);
+    want(s->work != nullptr && !s->sweeping && (s->work_ended || s->ends || !s->current.empty()));
     if (s->work_ended)
       seed_final(engine, *s, "checkpoint-*j");
     else
       seed_interval(engine, *s);
     s->drop(engine, s->current);
     break;
-  case Action::Kind::put_aside:
-    want(s->work != nullptr && s->aside == nullptr && !s->sweeping);
-    {
-      std::vector<Run> untaped;
-      if (!s->work_ended) untaped = without_tape(engine, s->current.runs, *s->work);
-      s->aside = std::exchange(s->work, nullptr);
-      s->aside_runs = std::exchange(s->current.runs, std::move(untaped));
-      s->aside_ended = s->work_ended;
+  case Action::Kind::put_aside: {
+    want(s->work != nullptr && !s->sweeping && !s->current.empty());
+    TapeEnds ends{{engine.heap(), engine.heap().tape}};
+    machine::OwnedRuns stripped(engine.heap(), {});
+    if (!s->work_ended) {
+      ends = tape_ends(engine, s->current.runs, *s->work, [](tape::Place) { return true; });
+      stripped.list = without_tape(engine, s->current.runs, *s->work);
     }
+    engine.meter().hold();
+    s->aside.push_back({nullptr, std::move(ends), s->work_ended});
+    s->aside.back().tape = std::exchange(s->work, nullptr);
+    engine.release_runs(s->current.runs);
+    s->current.runs = stripped.take();
     break;
-  case Action::Kind::take_back:
-    want(s->work == nullptr && s->aside != nullptr);
+  }
+  case Action::Kind::take_back: {
+    want(s->work == nullptr && !s->aside.empty());
     s->drop(engine, s->current);
-    s->work = s->aside;
-    s->aside = nullptr;
-    s->current.runs = std::move(s->aside_runs);
-    s->aside_runs.clear();
-    s->work_ended = s->aside_ended;
+    TapeAside& back = s->aside.back();
+    s->work = back.tape;
+    s->ends = std::move(back.ends);
+    s->work_ended = back.ended;
+    s->aside.pop_back();
+    break;
+  }
+  case Action::Kind::abandon:
+    want(a.slot < s->aside.size());
+    s->drop(engine, s->aside[a.slot]);
+    s->aside.erase(s->aside.begin() + a.slot);
+    break;
+  case Action::Kind::weigh:
+    tell_weights(engine, *s);
     break;
   case Action::Kind::done:
     s->complete = true;
@@ -486,48 +503,6 @@ void finish_interval(Engine& engine, CheckpointState& s) {
   tape.outputs.clear();
   s.drop_tape(engine);
   s.sweeping = false;
-}
-
-namespace {
-
-// Schedule and reason; replay and peak memory, predicted by the checker from the length of the run alone and measured.
-std::string explanation(const Engine& engine, const CheckpointState& s) {
-  schedule::Program program;
-  program.total = s.total;
-  if (s.taped_steps != 0) program.records_per_1024_steps = s.taped_sum * 1024 / s.taped_steps;
-  if (s.snapshots_taken != 0) program.snapshot_bytes = static_cast<std::uint64_t>(s.snapshot_bytes_sum) / s.snapshots_taken;
-  program.stack_bytes = s.stack_bytes;
-  const std::optional<schedule::Report> predicted = schedule::predict(engine.schedules[s.spec], program, {engine.state_budget});
-  auto factor = [&](std::uint64_t steps) {
-    return s.total == 0 ? 1.0 : static_cast<double>(steps) / static_cast<double>(s.total);
-  };
-  constexpr std::uint64_t kRecord = sizeof(tape::Record);
-  if (!predicted)
-    return fmt::format("checkpoint-*j: {}\n"
-                       "  steps        {} forward, {} executed: too many actions to predict\n"
-                       "  replay       {:.4f} measured\n"
-                       "  tape         {} bytes at the peak measured\n"
-                       "  snapshots    {} at once measured; {} bytes measured\n",
-                       s.schedule->explanation(), s.total, s.executed, factor(s.executed), s.peak_records * kRecord,
-                       s.peak_snapshots, s.peak_snapshot_bytes);
-  return fmt::format("checkpoint-*j: {}\n"
-                     "  steps        {} forward, {} executed\n"
-                     "  replay       {:.4f} predicted, {:.4f} measured\n"
-                     "  tape         {} bytes at the peak predicted, {} measured\n"
-                     "  snapshots    {} at once predicted, {} measured; {} bytes predicted, {} measured\n",
-                     s.schedule->explanation(), s.total, s.executed, predicted->replay_factor, factor(s.executed),
-                     predicted->peak_tape_records * kRecord, s.peak_records * kRecord, predicted->peak_snapshots,
-                     s.peak_snapshots, predicted->peak_snapshot_bytes, s.peak_snapshot_bytes);
-}
-
-} // namespace
-
-void report_checkpoint(Engine& engine, const CheckpointState& s) {
-  if (!s.outermost) return;
-  engine.gradient = {};
-  engine.statistics.gradient_steps += s.total;
-  engine.statistics.schedule = schedule::to_string(engine.schedules[s.spec]);
-  if (engine.options.explain) engine.options.explain(explanation(engine, s));
 }
 
 } // namespace cairn::runs

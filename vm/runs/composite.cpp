@@ -107,9 +107,9 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   Run& run = n->current.runs.emplace_back();
   run.kind = RunKind::interval;
   run.top = engine.make_call(procedure.v, arguments, 3);
-  n->current.serial = n->current.start = n->highest = heap.next_serial;
+  n->current.serial = n->current.start = n->begin = n->highest = heap.next_serial;
   n->spec = engine.current().schedule;
-  n->schedule = schedule::make(engine.schedules[n->spec], {engine.state_budget});
+  n->schedule = schedule::make(engine.schedules[n->spec], {engine.state_budget, false});
   n->log.silent = true; // it repeats what has happened, input and random numbers included
   if (output->effects != nullptr) {
     n->log.inputs = output->effects->inputs;

@@ -97,9 +97,13 @@ void ReverseState::finished(Engine& engine, Value v, std::uint64_t) {
   engine.statistics.tape_peak_records = std::max<std::uint64_t>(engine.statistics.tape_peak_records, work->size());
 }
 
+bool is_alone(const Engine& engine) {
+  return std::none_of(engine.runs.begin(), engine.runs.end(),
+                      [](const Run& r) { return r.kind == RunKind::reverse || r.kind == RunKind::interval; });
+}
+
 bool within_derivative(Engine& engine, Value f, Value x, Value cotangent) {
-  auto looks_on = [](const Run& r) { return r.kind == RunKind::reverse || r.kind == RunKind::interval; };
-  if (std::any_of(engine.runs.begin(), engine.runs.end(), looks_on)) return true;
+  if (!is_alone(engine)) return true;
   if (engine.current().forward_depth == 0) return false;
   return contains(engine.heap(), f, value::is_bundle) || contains(engine.heap(), x, value::is_bundle) ||
          contains(engine.heap(), cotangent, value::is_bundle);
@@ -138,9 +142,9 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     else
       s->x_place = {run.top->slots()[0].pair()->serial, 0};
     if (of.update.is_pair()) begin_update(engine, *s, of.update, of.in_place);
-    s->current.serial = s->current.start = s->highest = heap.next_serial;
+    s->current.serial = s->current.start = s->begin = s->highest = heap.next_serial;
     s->spec = engine.current().schedule;
-    s->schedule = schedule::make(engine.schedules[s->spec], {engine.state_budget});
+    s->schedule = schedule::make(engine.schedules[s->spec], {engine.state_budget, is_alone(engine)});
     s->outermost = std::none_of(engine.runs.begin(), engine.runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
     if (s->outermost) engine.gradient = {true, s->spec};
     engine.deliver(guard.take());

@@ -4,9 +4,11 @@
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/graph.h"
 #include "vm/runs/update.h"
+#include "vm/value/charged.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace cairn::runs {
@@ -91,17 +93,32 @@ struct Snapshot {
   }
 };
 
+// A slot with a number in the state where a tape ends: the number's node there, or none if it is not on the tape. The state
+// itself need not be kept to seed the tape: a tensor is found by its serial.
+struct TapeEnd {
+  tape::Place place;
+  std::uint32_t node = tape::kNone;
+};
+using TapeEnds = value::ChargedVector<TapeEnd>;
+
+// A tape that waits while another is in work.
+struct TapeAside {
+  Tape* tape = nullptr; // owned
+  TapeEnds ends;
+  bool ended = false; // it ends at the end of the program
+};
+
 struct CheckpointState final : SweepState {
   explicit CheckpointState(Engine& engine) : SweepState(engine, true) {}
   std::unique_ptr<schedule::Schedule> schedule;
   std::uint32_t spec = 0;
   Snapshot current;
   std::vector<Snapshot> slots;
-  std::vector<std::uint32_t> held; // the slots that have a state, by its position
-  std::int64_t held_bytes = 0;     // of these together
-  Tape* aside = nullptr;
-  std::vector<Run> aside_runs; // where the tape put aside ends, with its numbers
-  bool aside_ended = false;    // it ends at the end of the program
+  std::vector<std::uint32_t> held;   // the slots that have a state, by its position
+  std::int64_t held_bytes = 0;       // of these together
+  std::vector<TapeAside> aside;      // the one put aside last comes last
+  std::optional<TapeEnds> ends;      // of the tape in work, if it was aside; else it ends at `current`
+  std::vector<std::uint64_t> births; // where births begin by which the schedule was told weights; the first is `begin`
   bool complete = false;
   bool ended = false;      // current is the end of the program, `value` its value
   bool work_ended = false; // the tape in work ends there
@@ -110,20 +127,21 @@ struct CheckpointState final : SweepState {
   std::uint64_t total = 0;
   std::uint64_t executed = 0; // steps advanced and taped
   std::uint64_t low = 0;      // objects older than this are constants
+  std::uint64_t begin = 0;    // objects from here on were made by the run itself
   std::uint64_t highest = 0;  // serial counter after everything run so far
   tape::Place x_place;        // where x is if it is a number
   // For the report of --explain.
   std::uint64_t taped_steps = 0, taped_sum = 0; // steps run on a tape, and the records they made
   std::uint64_t work_before = 0;                // records of the tape in work before the last action
   std::uint64_t asked = 0;                      // steps of the last action; 0: to the end
+  std::uint64_t work_told = 0;                  // the count of work when the schedule was last told weights
   std::uint64_t peak_records = 0;               // in work and aside together
   std::uint64_t stack_bytes = 0;                // the most that the schedule was told
   std::uint64_t snapshots_taken = 0, peak_snapshots = 0;
   std::int64_t snapshot_bytes_sum = 0, peak_snapshot_bytes = 0;
-  // All of these from aside_ended on, in the order of files: calls f(a field of each state). Whoever copies, writes or reads a
+  // All of these from `complete` on, in the order of files: calls f(a field of each state). Whoever copies, writes or reads a
   // state has them from here.
   template <class F, class... States> static void fields(F&& f, States&... s) {
-    f(s.aside_ended...);
     f(s.complete...);
     f(s.ended...);
     f(s.work_ended...);
@@ -132,11 +150,13 @@ struct CheckpointState final : SweepState {
     f(s.total...);
     f(s.executed...);
     f(s.low...);
+    f(s.begin...);
     f(s.highest...);
     f(s.taped_steps...);
     f(s.taped_sum...);
     f(s.work_before...);
     f(s.asked...);
+    f(s.work_told...);
     f(s.peak_records...);
     f(s.stack_bytes...);
     f(s.snapshots_taken...);
@@ -155,7 +175,8 @@ struct CheckpointState final : SweepState {
   std::uint64_t serial_floor() const override { return highest; }
   void activate(Engine& engine) const override;
   void resumed(Engine& engine) override;
-  void drop(Engine& engine, Snapshot& snapshot);        // and no longer counts it
+  void drop(Engine& engine, Snapshot& snapshot); // and no longer counts it
+  void drop(Engine& engine, TapeAside& tape);
   std::size_t held_until(std::uint64_t position) const; // how many of `held` are not behind it
   void find_held();                                     // from the slots
   std::uint64_t run_position() const override { return current.position; }
@@ -198,6 +219,8 @@ struct Opening {
   Value f, x, cotangent, update = value::kUnspecified;
 };
 void open_reverse(Engine& engine, value::Frame* frame, const Opening& of);
+// Whether no reverse operator is around what runs.
+bool is_alone(const Engine& engine);
 // Whether f, x or the cotangent have numbers of forward levels, or an operator around this one may look on.
 bool within_derivative(Engine& engine, Value f, Value x, Value cotangent);
 void seed_reverse(Engine& engine, Value& state);

@@ -9,6 +9,8 @@
 namespace cairn::schedule {
 namespace {
 
+constexpr std::uint64_t kRecordBytes = 32;
+
 std::string_view name_of(Action::Kind kind) {
   switch (kind) {
   case Action::Kind::advance:
@@ -27,6 +29,10 @@ std::string_view name_of(Action::Kind kind) {
     return "put_aside";
   case Action::Kind::take_back:
     return "take_back";
+  case Action::Kind::abandon:
+    return "abandon";
+  case Action::Kind::weigh:
+    return "weigh";
   case Action::Kind::done:
     break;
   }
@@ -56,10 +62,14 @@ std::uint64_t Checker::steps_for(std::uint64_t records, std::uint64_t from) cons
 
 void Checker::note_tapes() {
   const std::uint64_t in_work = work_.there ? work_.to - work_.from : 0;
-  const std::uint64_t aside = aside_.there ? aside_.to - aside_.from : 0;
+  std::uint64_t aside = 0, aside_records = 0;
+  for (const TapeRange& tape : aside_) {
+    aside += tape.to - tape.from;
+    aside_records += records(tape);
+  }
   report_.longest_tape = std::max(report_.longest_tape, in_work);
   report_.peak_tape_steps = std::max(report_.peak_tape_steps, in_work + aside);
-  report_.peak_tape_records = std::max(report_.peak_tape_records, records(work_) + records(aside_));
+  report_.peak_tape_records = std::max(report_.peak_tape_records, records(work_) + aside_records);
 }
 
 // Moves the current state on, at most to the end of the run.
@@ -128,20 +138,25 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
     break;
   case Action::Kind::put_aside:
     if (!work_.there) return fail(action, "there is no tape in work");
-    if (aside_.there) return fail(action, "there is a tape aside already");
-    aside_ = work_;
-    work_ = {};
+    aside_.push_back(std::exchange(work_, {}));
     break;
   case Action::Kind::take_back:
     if (work_.there) return fail(action, "there is a tape in work");
-    if (!aside_.there) return fail(action, "there is no tape aside");
-    work_ = aside_;
-    aside_ = {};
+    if (aside_.empty()) return fail(action, "there is no tape aside");
+    work_ = aside_.back();
+    aside_.pop_back();
+    break;
+  case Action::Kind::abandon:
+    if (action.slot >= aside_.size()) return fail(action, "there is no such tape aside");
+    aside_.erase(aside_.begin() + action.slot);
+    break;
+  case Action::Kind::weigh:
+    if (!work_.there || !here_) return fail(action, "there is no tape in work that ends at a current state");
     break;
   case Action::Kind::done:
     if (!end_seen_ || unreversed_ != 0) return fail(action, "not everything is reversed");
     if (report_.taped < program_.total) return fail(action, "not every step was taped");
-    if (work_.there || aside_.there) return fail(action, "a tape is left over");
+    if (work_.there || !aside_.empty()) return fail(action, "a tape is left over");
     if (!slots_.empty()) return fail(action, "a snapshot is left over");
     finished_ = true;
     return false;
@@ -161,6 +176,17 @@ void Checker::tell(const Action& action, Schedule& schedule) {
     schedule.taped(records(work_));
   }
   if (action.kind == Action::Kind::snapshot) schedule.kept(program_.snapshot_bytes);
+  if (action.kind == Action::Kind::weigh) {
+    // Each state is all its own, and so is each tape.
+    std::vector<std::uint64_t> state(++weighed_, 0), tape(weighed_, 0);
+    state.back() = program_.snapshot_bytes;
+    Weights weights;
+    weights.state = state;
+    weights.tape = tape;
+    weights.together = program_.snapshot_bytes;
+    weights.own = records(work_) * kRecordBytes;
+    schedule.weighed(weights);
+  }
 }
 
 std::uint64_t Checker::most_repetitions() const {

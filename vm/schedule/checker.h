@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace cairn::schedule {
 
@@ -67,7 +68,9 @@ private:
   std::uint64_t at_ = 0;      // its position
   std::uint64_t unreversed_;  // everything from here on is reversed
   std::map<std::uint32_t, std::uint64_t> slots_;
-  TapeRange work_, aside_;
+  TapeRange work_;
+  std::vector<TapeRange> aside_;
+  std::uint64_t weighed_ = 0;                    // how often the schedule was told weights
   std::map<std::uint64_t, std::int64_t> starts_; // where runs without tape begin (+1) and end (-1)
 };
 

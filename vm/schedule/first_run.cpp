@@ -1,6 +1,7 @@
 // Schedules that never run the program only to measure it: the states kept along the first run are where the reversal starts.
 // `auto` tapes the first stretch of it, so that a short run costs what a plain tape costs.
 #include "vm/schedule/binomials.h"
+#include "vm/schedule/budgeted.h"
 #include "vm/schedule/generators.h"
 #include "vm/schedule/placement.h"
 #include "vm/schedule/reversal.h"
@@ -29,11 +30,25 @@ constexpr std::uint64_t kLeastGoodBase = std::uint64_t{1} << 14;
 constexpr std::uint64_t kMostGoodBase = std::uint64_t{1} << 16;
 constexpr std::uint64_t kSnapshotBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kMostSnapshots = 16384;
+// Under a budget, the first tape is looked at once it has so many bytes, or such a part of the budget: if it is heavy, the run is
+// planned (budgeted.h).
+constexpr std::uint64_t kLeastLookBytes = std::uint64_t{1} << 17;
+constexpr std::uint64_t kLook = 128;
+constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 47;
 // Of a budget, each of two tapes (in work and aside) may take an eighth, and so may the snapshots.
 constexpr std::uint64_t kShare = 8;
 
 std::uint64_t budget_of(const Resources& resources) {
   return resources.budget_bytes > 0 ? static_cast<std::uint64_t>(resources.budget_bytes) : 0;
+}
+
+// What the schedule `budget` plans with: what its spec says, or what the machine has; inside of another derivative operator a
+// share of it.
+std::uint64_t planned_budget(const Spec& spec, const Resources& resources) {
+  if (spec.memory != 0) return spec.memory;
+  const std::uint64_t budget = budget_of(resources);
+  if (budget == 0) return kUnlimited;
+  return resources.alone ? budget : std::max<std::uint64_t>(1, budget / kShare);
 }
 
 // More than a record a step: that is what tensors weigh.
@@ -51,7 +66,7 @@ Allowance allowance_of(const Spec& spec, const Resources& resources) {
   if (spec.kind == Spec::Kind::sqrt) return {Allowance::Kind::strided};
   if (spec.kind == Spec::Kind::online && spec.snapshots != 0) return {Allowance::Kind::fixed, std::min(spec.snapshots, kNoLimit)};
   if (spec.kind == Spec::Kind::online) return {Allowance::Kind::logarithmic};
-  const std::uint64_t budget = budget_of(resources);
+  const std::uint64_t budget = spec.kind == Spec::Kind::budget ? planned_budget(spec, resources) : budget_of(resources);
   if (budget == 0) return {Allowance::Kind::bytes, kMostSnapshots, kSnapshotBytes, UINT64_MAX};
   return {Allowance::Kind::bytes, kMostSnapshots, std::min(kSnapshotBytes, budget / kShare), budget / 2};
 }
@@ -67,6 +82,9 @@ public:
   void stopped(std::uint64_t steps_left) override;
   void taped(std::uint64_t records) override;
   void kept(std::uint64_t bytes) override;
+  bool weighs_next() const override { return stage_ == Stage::budgeted ? budgeted_.weighs_next() : looks_next(); }
+  void weighed(const Weights& weights) override;
+  std::optional<Foreseen> foreseen() const override { return budgeted_.foreseen(total_); }
   std::string explanation() const override;
   std::unique_ptr<Schedule> clone() const override { return std::make_unique<FirstRun>(*this); }
   void save(std::vector<std::uint64_t>& words) const override;
@@ -81,14 +99,23 @@ public:
     archive(self.records_);
     archive(self.share_bytes_);
     archive(self.stack_bytes_);
+    archive(self.budget_);
+    archive(self.start_kept_);
+    archive(self.budgeted_);
     archive(self.placement_);
     archive(self.reversal_);
   }
 
 private:
-  enum class Stage : std::uint8_t { begin, prefix, running, reversing, last_reverse, done };
+  enum class Stage : std::uint8_t { begin, start, unplanned, prefix, budgeted, running, reversing, last_reverse, rest, done };
 
   std::uint64_t more_to_tape() const;
+  std::uint64_t look() const; // records
+  // Whether the first tape is about to be found heavy.
+  bool looks_next() const {
+    return stage_ == Stage::prefix && start_kept_ && (kind_ == Spec::Kind::budget || is_heavy(prefix_, records_));
+  }
+  Action discard_start();
 
   Spec::Kind kind_ = Spec::Kind::automatic;
   Stage stage_ = Stage::begin;
@@ -99,17 +126,31 @@ private:
   std::uint64_t records_ = 0;      // on the first tape
   std::uint64_t share_bytes_ = 0;  // of the budget, for each of tape and snapshots
   std::uint64_t stack_bytes_ = 0;  // the most seen while the first tape grew
+  std::uint64_t budget_ = 0;       // where it is for this run alone, else 0
+  bool start_kept_ = false;        // in slot 0, while it may still turn out that the run is to be planned
+  Budgeted budgeted_;
   Placement placement_;
   Reversal reversal_;
 };
 
 FirstRun::FirstRun(const Spec& spec, const Resources& resources)
     : kind_(spec.kind), placement_(allowance_of(spec, resources), spec.base, 0) {
-  if (kind_ != Spec::Kind::automatic) return;
-  const std::uint64_t budget = budget_of(resources);
+  if (kind_ != Spec::Kind::automatic && kind_ != Spec::Kind::budget) return;
+  const std::uint64_t budget = kind_ == Spec::Kind::budget ? planned_budget(spec, resources) : budget_of(resources);
   share_bytes_ = budget == 0 ? UINT64_MAX : budget / kShare;
   tape_bytes_ = std::min(kMostTapeBytes, share_bytes_);
   sparse_bytes_ = std::min(kMostSparseBytes, share_bytes_);
+  if (resources.alone || kind_ == Spec::Kind::budget) budget_ = budget;
+}
+
+std::uint64_t FirstRun::look() const {
+  const std::uint64_t least = kind_ == Spec::Kind::budget ? kLeastBase * kRecordBytes : kLeastLookBytes;
+  return std::max(budget_ / kLook, least) / kRecordBytes;
+}
+
+Action FirstRun::discard_start() {
+  start_kept_ = false;
+  return {Action::Kind::discard, 0, 0};
 }
 
 // How many more steps go onto the first tape: as many as fit even if each of them makes a record. Up to tape_bytes_ the tape
@@ -127,32 +168,65 @@ std::uint64_t FirstRun::more_to_tape() const {
 Action FirstRun::next() {
   switch (stage_) {
   case Stage::begin:
-    if (kind_ == Spec::Kind::automatic) {
-      stage_ = Stage::prefix;
-      prefix_ = std::min(kFirstPiece, more_to_tape());
-      return {Action::Kind::tape, prefix_, 0, share_bytes_ / kRecordBytes};
+    if (kind_ != Spec::Kind::automatic && kind_ != Spec::Kind::budget) {
+      stage_ = Stage::running;
+      return placement_.next();
     }
-    stage_ = Stage::running;
-    return placement_.next();
+    stage_ = Stage::start;
+    if (kind_ == Spec::Kind::budget || (budget_ != 0 && share_bytes_ >= kLeastLookBytes)) {
+      start_kept_ = true;
+      return {Action::Kind::snapshot, 0, 0};
+    }
+    [[fallthrough]];
+  case Stage::start:
+    stage_ = Stage::prefix;
+    prefix_ = kind_ == Spec::Kind::budget ? kFirstPiece : std::min(kFirstPiece, more_to_tape());
+    return {Action::Kind::tape, prefix_, 0, start_kept_ ? look() : share_bytes_ / kRecordBytes};
+  case Stage::unplanned:
+    stage_ = Stage::prefix;
+    return discard_start();
   case Stage::prefix:
+    if (looks_next()) {
+      stage_ = Stage::budgeted;
+      budgeted_ = Budgeted(budget_, prefix_, look(), records_);
+      start_kept_ = false;
+      return *budgeted_.next();
+    }
     if (const std::uint64_t more = more_to_tape(); more > 0) {
       prefix_ += more;
       return {Action::Kind::tape, more, 0, share_bytes_ / kRecordBytes};
     }
+    if (start_kept_) return discard_start();
     stage_ = Stage::running;
     placement_.rebase(base_for(is_heavy(prefix_, records_) ? share_bytes_ : tape_bytes_, prefix_, records_), prefix_);
     placement_.allow(std::min(share_bytes_, kSnapshotsForStack * stack_bytes_));
     return {Action::Kind::put_aside, 0, 0};
+  case Stage::budgeted:
+    if (const auto action = budgeted_.next()) return *action;
+    if (!budgeted_.handed_over()) break;
+    stage_ = Stage::running;
+    placement_.rebase(base_for(share_bytes_, budgeted_.position(), budgeted_.records()), budgeted_.position(),
+                      budgeted_.first_free());
+    [[fallthrough]];
   case Stage::running:
     return placement_.next();
   case Stage::reversing:
     if (const auto action = reversal_.next()) return *action;
+    if (budgeted_.handed_over()) {
+      stage_ = Stage::rest;
+      budgeted_.rest_is_reversed();
+      return next();
+    }
     if (prefix_ == 0) break;
     stage_ = Stage::last_reverse;
     return {Action::Kind::take_back, 0, 0};
   case Stage::last_reverse:
+    if (start_kept_) return discard_start();
     stage_ = Stage::done;
     return {Action::Kind::reverse, 0, 0};
+  case Stage::rest:
+    if (const auto action = budgeted_.next()) return *action;
+    break;
   case Stage::done:
     break;
   }
@@ -163,6 +237,7 @@ Action FirstRun::next() {
 void FirstRun::ended(std::uint64_t total) {
   total_ = total;
   if (stage_ == Stage::prefix) stage_ = Stage::last_reverse;
+  if (stage_ == Stage::budgeted) budgeted_.ended();
   if (stage_ != Stage::running) return;
   reversal_ = placement_.reversal(total);
   stage_ = Stage::reversing;
@@ -172,22 +247,37 @@ void FirstRun::stack(std::uint64_t bytes) { stack_bytes_ = std::max(stack_bytes_
 
 void FirstRun::stopped(std::uint64_t steps_left) {
   if (stage_ == Stage::prefix) prefix_ -= std::min(steps_left, prefix_);
+  if (stage_ == Stage::budgeted) budgeted_.stopped(steps_left);
 }
 
 void FirstRun::taped(std::uint64_t records) {
   if (stage_ == Stage::prefix) records_ = records;
+  if (stage_ == Stage::budgeted) budgeted_.taped(records);
 }
 
 void FirstRun::kept(std::uint64_t bytes) {
   if (stage_ == Stage::running) placement_.kept(bytes);
 }
 
+void FirstRun::weighed(const Weights& weights) {
+  if (stage_ != Stage::budgeted) return;
+  if (kind_ == Spec::Kind::automatic && weights.nested && budgeted_.position() == 0) { // nobody can plan this: the tape goes on
+    budgeted_ = {};
+    stage_ = Stage::unplanned;
+    return;
+  }
+  budgeted_.weighed(weights);
+}
+
 std::string FirstRun::explanation() const {
   const std::string_view name = name_of(kind_);
   if (total_ == kToEnd) return fmt::format("{}: the end of the run is not reached yet", name);
-  if (kind_ == Spec::Kind::automatic && placement_.held() == 0)
-    return fmt::format("auto: {} steps ended within the first tape, so no snapshots", total_);
-  const std::string prefix = prefix_ == 0 ? "" : fmt::format("first {} steps taped, then ", prefix_);
+  if (budgeted_.position() != 0 && !budgeted_.handed_over()) return fmt::format("{}: {}", name, budgeted_.explanation());
+  if ((kind_ == Spec::Kind::automatic || kind_ == Spec::Kind::budget) && placement_.held() == 0)
+    return fmt::format("{}: {} steps ended within the first tape, so no snapshots", name, total_);
+  const std::string prefix = budgeted_.handed_over() ? fmt::format("first {} steps planned, then ", budgeted_.position())
+                             : prefix_ == 0          ? ""
+                                                     : fmt::format("first {} steps taped, then ", prefix_);
   if (kind_ == Spec::Kind::sqrt)
     return fmt::format("sqrt, base {}: {} steps, {} snapshots of the first run every {} steps, each part taped whole",
                        placement_.base(), total_, placement_.held(), placement_.stride_steps());
@@ -203,7 +293,8 @@ void FirstRun::save(std::vector<std::uint64_t>& words) const {
 
 bool FirstRun::sound() const {
   return generator_of(kind_) == Generator::first_run && stage_ <= Stage::done && placement_.sound() &&
-         (stage_ != Stage::reversing || reversal_.sound());
+         (stage_ != Stage::reversing || reversal_.sound()) &&
+         ((stage_ != Stage::budgeted && stage_ != Stage::rest && !budgeted_.handed_over()) || budgeted_.sound());
 }
 
 } // namespace

@@ -188,9 +188,10 @@ Action Placement::next() {
   return {Action::Kind::advance, units * base_, 0};
 }
 
-void Placement::rebase(std::uint64_t base, std::uint64_t origin) {
+void Placement::rebase(std::uint64_t base, std::uint64_t origin, std::uint32_t first_slot) {
   base_ = base;
   origin_ = origin;
+  slots_ = Slots(first_slot);
 }
 
 void Placement::kept(std::uint64_t bytes) {

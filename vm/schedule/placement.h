@@ -42,8 +42,8 @@ public:
   // The first run ended at step `end`: the reversal of everything from the origin on.
   Reversal reversal(std::uint64_t end) const;
 
-  // Before the first action: another base case and origin, once the facts they depend on are known.
-  void rebase(std::uint64_t base, std::uint64_t origin);
+  // Before the first action: another base case and origin, once the facts they depend on are known, and the first slot.
+  void rebase(std::uint64_t base, std::uint64_t origin, std::uint32_t first_slot = 0);
   // Where bytes are counted: at least so many.
   void allow(std::uint64_t bytes) { allowance_.bytes = std::max(allowance_.bytes, bytes); }
 

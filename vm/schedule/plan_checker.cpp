@@ -34,38 +34,13 @@ private:
     return std::move(report_);
   }
 
-  // Bytes of these states and tapes together.
-  std::uint64_t held(const std::set<std::size_t>& states, const std::set<std::size_t>& tapes) const {
-    const std::size_t last = profile_.size();
-    std::uint64_t sum = 0;
-    std::vector<std::uint64_t> of_tapes(last, 0);    // by birth, whatever of it tapes in front of this one hold twice
-    std::vector<std::uint64_t> most = profile_.born; // what all of them and later states hold of it at most
-    for (const std::size_t i : tapes) {
-      sum += profile_.intervals[i].tape;
-      for (const TapeShare& share : profile_.intervals[i].shares) {
-        const std::size_t k = share.birth;
-        const auto state = states.upper_bound(k);
-        if (state != states.end() && *state <= i) continue; // it lies in between and has all that was alive
-        // This tape, those behind it and later states hold parts of what was alive at its start.
-        if (k < i) most[k] = std::min(most[k], of_tapes[k] + profile_.reach[i][k]);
-        of_tapes[k] += share.bytes;
-      }
-    }
-    for (std::size_t k = 0; k < last; ++k) {
-      const auto first = states.upper_bound(k); // later ones have no more of this birth
-      const std::uint64_t of_states = first == states.end() ? 0 : profile_.reach[*first][k];
-      sum += std::min(most[k], of_tapes[k] + of_states);
-    }
-    return sum;
-  }
-
   std::string_view run_one(std::size_t i, bool on_tape) {
     if (current_ != i || i >= unreversed_) return "the current state is not at its start, or it is reversed already";
     const Interval& interval = profile_.intervals[i];
     std::set<std::size_t> states = states_, tapes = tapes_;
     states.insert({i, i + 1});
     if (on_tape) tapes.insert(i);
-    note(held(states, tapes) + (on_tape ? interval.taping : interval.advancing));
+    note(held_bytes(profile_, states, tapes) + (on_tape ? interval.taping : interval.advancing));
     report_.cost += on_tape ? interval.taped : interval.forward;
     ++report_.runs[i];
     tapes_ = std::move(tapes);
@@ -94,7 +69,7 @@ private:
       if (at + 1 != unreversed_ || !tapes_.contains(at))
         return "not the last interval that is not reversed, or it is not on tape";
       current_ = kNone;
-      note(held(states_, tapes_) + profile_.intervals[at].sweeping);
+      note(held_bytes(profile_, states_, tapes_) + profile_.intervals[at].sweeping);
       report_.cost += profile_.intervals[at].sweep;
       tapes_.erase(at);
       unreversed_ = at;

@@ -47,6 +47,30 @@ std::vector<std::uint64_t> least_born(const Profile& profile) {
   return most;
 }
 
+std::uint64_t held_bytes(const Profile& profile, const std::set<std::size_t>& states, const std::set<std::size_t>& tapes) {
+  const std::size_t last = profile.size();
+  std::uint64_t sum = 0;
+  std::vector<std::uint64_t> of_tapes(last, 0);   // by birth, whatever of it tapes in front of this one hold twice
+  std::vector<std::uint64_t> most = profile.born; // what all of them and later states hold of it at most
+  for (const std::size_t i : tapes) {
+    sum += profile.intervals[i].tape;
+    for (const TapeShare& share : profile.intervals[i].shares) {
+      const std::size_t k = share.birth;
+      const auto state = states.upper_bound(k);
+      if (state != states.end() && *state <= i) continue; // it lies in between and has all that was alive
+      // This tape, those behind it and later states hold parts of what was alive at its start.
+      if (k < i) most[k] = std::min(most[k], of_tapes[k] + profile.reach[i][k]);
+      of_tapes[k] += share.bytes;
+    }
+  }
+  for (std::size_t k = 0; k < last; ++k) {
+    const auto first = states.upper_bound(k); // later ones have no more of this birth
+    const std::uint64_t of_states = first == states.end() ? 0 : profile.reach[*first][k];
+    sum += std::min(most[k], of_tapes[k] + of_states);
+  }
+  return sum;
+}
+
 Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries) {
   Profile coarse;
   const std::size_t count = boundaries.size() - 1;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 namespace cairn::schedule {
@@ -16,6 +17,10 @@ namespace cairn::schedule {
 struct TapeShare {
   std::uint32_t birth = 0;
   std::uint64_t bytes = 0;
+  template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+    archive(self.birth);
+    archive(self.bytes);
+  }
 };
 
 struct Interval {
@@ -29,6 +34,16 @@ struct Interval {
   std::uint64_t advancing = 0;
   std::uint64_t taping = 0;
   std::uint64_t sweeping = 0;
+  template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+    archive(self.forward);
+    archive(self.taped);
+    archive(self.sweep);
+    archive(self.tape);
+    archive(self.shares);
+    archive(self.advancing);
+    archive(self.taping);
+    archive(self.sweeping);
+  }
 };
 
 inline constexpr std::size_t kMostIntervals = 1 << 12;
@@ -47,10 +62,19 @@ struct Profile {
   // Sizes fit each other, tapes hold of older births what was alive, nothing that was dead comes back, and no sum over the run
   // can overflow.
   bool sound() const;
+  template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+    archive(self.intervals);
+    archive(self.reach);
+    archive(self.born);
+    archive(self.cotangents);
+  }
 };
 
 // The least that `born` can be: of each interval, the most that one state or one tape reaches.
 std::vector<std::uint64_t> least_born(const Profile& profile);
+
+// Bytes that these states and the tapes of these intervals hold together, beside the initial state.
+std::uint64_t held_bytes(const Profile& profile, const std::set<std::size_t>& states, const std::set<std::size_t>& tapes);
 
 // The same run in fewer intervals: those between the given boundaries (the first and the last one among them) become one each.
 // Whatever is planned for it fits, move by move, when it is refined: sizes are never below those of the parts.

@@ -18,10 +18,10 @@ std::uint32_t Slots::take() {
 
 bool Slots::sound(std::vector<std::uint32_t> held) const {
   held.insert(held.end(), free_.begin(), free_.end());
-  if (held.size() != fresh_) return false;
+  if (fresh_ < first_ || held.size() != fresh_ - first_) return false;
   std::sort(held.begin(), held.end());
   for (std::uint32_t i = 0; i < held.size(); ++i)
-    if (held[i] != i) return false;
+    if (held[i] != first_ + i) return false;
   return true;
 }
 

@@ -12,20 +12,24 @@ namespace cairn::schedule {
 inline constexpr std::uint64_t kNowhere = UINT64_MAX; // no current state
 inline constexpr std::uint64_t kNoLimit = UINT32_MAX; // as many slots as slot numbers
 
-// Numbers of slots: the smallest never used, or the one given back last.
+// Numbers of slots from `first` on: the smallest never used, or the one given back last.
 class Slots {
 public:
+  explicit Slots(std::uint32_t first = 0) : first_(first), fresh_(first) {}
+  std::uint32_t fresh() const { return fresh_; } // the smallest never used
   std::uint32_t take();
   void give(std::uint32_t slot) { free_.push_back(slot); }
   // Whether `held` and the free ones are exactly the numbers handed out so far.
   bool sound(std::vector<std::uint32_t> held) const;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.free_);
+    archive(self.first_);
     archive(self.fresh_);
   }
 
 private:
   std::vector<std::uint32_t> free_;
+  std::uint32_t first_ = 0;
   std::uint32_t fresh_ = 0;
 };
 

@@ -3,11 +3,13 @@
 // machine.
 //
 // The abstract machine has a current state (at some step position, or none), numbered slots that hold states, one tape in
-// work, and one place where a tape can be put aside.
+// work, and a stack of tapes put aside.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +29,10 @@ struct Action {
     tape, // run `steps` steps on the tape in work, or on a new one; current moves on; may end sooner if the end is not known yet,
           // or if the tape holds more than `records`
     reverse,   // sweep the tape in work, which is then gone; what it holds is the latest part not yet reversed
-    put_aside, // put the tape in work aside
-    take_back, // make the tape put aside the tape in work
+    put_aside, // put the tape in work aside, behind those that are there
+    take_back, // make the tape put aside last the tape in work
+    abandon,   // let go of tape `slot` of those put aside, from the first on, without a sweep
+    weigh,     // tell what the tape in work and the state at its end hold
     done
   };
   Kind kind = Kind::done;
@@ -36,6 +40,35 @@ struct Action {
   std::uint32_t slot = 0;
   std::uint64_t records = UINT64_MAX; // tape: stop sooner once the tape in work holds more
   bool operator==(const Action&) const = default;
+  template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+    archive(self.kind);
+    archive(self.steps);
+    archive(self.slot);
+    archive(self.records);
+  }
+};
+
+// A tensor that is older than the run.
+struct OldTensor {
+  std::uint64_t serial = 0;
+  std::uint64_t bytes = 0;
+};
+
+// What a schedule that asks is told of the tape in work and of the state at its end, in logical bytes. Entries are by birth:
+// entry k counts what was made between the k-th time that it was told weights and the next; what is older than the run weighs
+// nothing.
+struct Weights {
+  std::span<const std::uint64_t> state, tape; // the tape's records and tables apart
+  std::uint64_t together = 0;                 // of the last birth: what the state, the tape or both hold
+  std::uint64_t own = 0;                      // of the tape's records and tables
+  std::uint64_t largest = 0;                  // of operands and results of one operation on the tape
+  // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, with it, and while
+  // the tape is swept, new cotangents among it.
+  std::uint64_t advancing = 0, taping = 0, sweeping = 0;
+  bool nested = false;             // a derivative operator ran on the tape
+  std::uint64_t work = 0;          // that was done since the last time
+  std::span<const OldTensor> read; // what the tape reads of what is older than the run, by serial
+  std::uint64_t older = 0;         // the first time: of all that is older than the run
 };
 
 // What a user wrote: "binomial,base=64,snapshots=8".
@@ -50,6 +83,7 @@ struct Spec {
   bool base_given = false;
   std::uint64_t snapshots = 0; // 0: not given
   std::uint64_t passes = 0;    // 0: not given
+  std::uint64_t memory = 0;    // bytes; 0: not given
 };
 
 // Parses a spec; false with a message that says what would be right.
@@ -59,6 +93,7 @@ std::string to_string(const Spec& spec);
 // What an automatic choice may depend on: machine state alone, never clocks or the current level of an account.
 struct Resources {
   std::int64_t budget_bytes = 0; // memory budget copied into the state when the program started; 0: none
+  bool alone = false;            // no other derivative operator is around this one, with tapes and states of its own
 };
 
 // A generator. next() is called once an action has been performed (and once at the start); feedback for that action comes before
@@ -79,6 +114,15 @@ public:
   // of what a snapshot holds and no earlier one does.
   virtual void taped(std::uint64_t records) { (void)records; }
   virtual void kept(std::uint64_t bytes) { (void)bytes; }
+  // Weights, if the next action is to tell them: that walks far.
+  virtual bool weighs_next() const { return false; }
+  virtual void weighed(const Weights& weights) { (void)weights; }
+  // What a schedule that plans foresees once it has a plan; others are predicted from the length of the run (checker.h).
+  struct Foreseen {
+    std::uint64_t executed = 0; // steps, the first run included
+    std::uint64_t peak = 0;     // bytes, what is older than the run included
+  };
+  virtual std::optional<Foreseen> foreseen() const { return std::nullopt; }
   // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this schedule.
   virtual std::string explanation() const = 0;
   virtual std::unique_ptr<Schedule> clone() const = 0;

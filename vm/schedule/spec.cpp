@@ -11,7 +11,7 @@ namespace cairn::schedule {
 namespace {
 
 // Options that a schedule may take.
-enum : unsigned { kNoOptions = 0, kBase = 1, kSnapshots = 2, kPasses = 4 };
+enum : unsigned { kNoOptions = 0, kBase = 1, kSnapshots = 2, kPasses = 4, kMemory = 8 };
 
 struct Name {
   std::string_view text;
@@ -29,6 +29,26 @@ constexpr Name kNames[] = {
 
 // Positions are 64-bit step counts; a larger base case would be no base case but a run.
 constexpr std::uint64_t kMostBase = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 48;
+
+struct Unit {
+  std::string_view text;
+  std::uint64_t bytes;
+};
+constexpr Unit kUnits[] = {{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}};
+
+const Unit* unit_of(std::string_view text) {
+  for (const Unit& unit : kUnits)
+    if (unit.text == text) return &unit;
+  return nullptr;
+}
+
+// In the largest unit that divides it.
+std::string memory_text(std::uint64_t bytes) {
+  for (const Unit& unit : kUnits)
+    if (bytes % unit.bytes == 0) return fmt::format("{}{}", bytes / unit.bytes, unit.text);
+  return fmt::format("{}", bytes);
+}
 
 const Name* find(Spec::Kind kind) {
   for (const Name& name : kNames)
@@ -51,6 +71,7 @@ std::string keys_of(const Name& name) {
   if (name.takes(kBase)) keys += "base=N";
   if (name.takes(kSnapshots)) keys += keys.empty() ? "snapshots=D" : ", snapshots=D";
   if (name.takes(kPasses)) keys += keys.empty() ? "passes=R" : ", passes=R";
+  if (name.takes(kMemory)) keys += keys.empty() ? "memory=BYTES" : ", memory=BYTES";
   return keys;
 }
 
@@ -60,7 +81,7 @@ bool parse_key(std::string_view part, const Name& name, Spec& spec, std::string&
   const auto equals = part.find('=');
   const std::string_view key = part.substr(0, equals);
   const bool known = (key == "base" && name.takes(kBase)) || (key == "snapshots" && name.takes(kSnapshots)) ||
-                     (key == "passes" && name.takes(kPasses));
+                     (key == "passes" && name.takes(kPasses)) || (key == "memory" && name.takes(kMemory));
   if (!known) {
     error = taken.empty() ? fmt::format("schedule '{}' takes no options, but '{}' was given", name.text, part)
                           : fmt::format("schedule '{}' has no option '{}'; it takes {}", name.text, key, taken);
@@ -69,11 +90,18 @@ bool parse_key(std::string_view part, const Name& name, Spec& spec, std::string&
   std::uint64_t value = 0;
   const std::string_view digits = equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1);
   const auto [rest, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (digits.empty() || code != std::errc{} || rest != digits.data() + digits.size()) {
-    error = fmt::format("schedule option '{}' needs a whole number, as in '{}=64'", part, key);
+  const std::string_view unit = digits.substr(static_cast<std::size_t>(rest - digits.data()));
+  const Unit* const factor = unit_of(unit);
+  if (digits.empty() || code != std::errc{} || (!unit.empty() && (key != "memory" || factor == nullptr))) {
+    error = fmt::format("schedule option '{}' needs a whole number, as in '{}=64{}'", part, key, key == "memory" ? "MiB" : "");
     return false;
   }
-  const bool repeated = key == "base" ? spec.base_given : key == "snapshots" ? spec.snapshots != 0 : spec.passes != 0;
+  if (factor != nullptr) value = value > kMostMemory ? UINT64_MAX : value * factor->bytes;
+  std::uint64_t& number = key == "base"        ? spec.base
+                          : key == "snapshots" ? spec.snapshots
+                          : key == "passes"    ? spec.passes
+                                               : spec.memory;
+  const bool repeated = key == "base" ? spec.base_given : number != 0;
   if (repeated) {
     error = fmt::format("schedule option '{}' is given twice", key);
     return false;
@@ -83,7 +111,7 @@ bool parse_key(std::string_view part, const Name& name, Spec& spec, std::string&
       error = fmt::format("schedule option '{}': a base case has {} to {} steps", part, kLeastBase, kMostBase);
       return false;
     }
-    spec.base = value;
+    number = value;
     spec.base_given = true;
     return true;
   }
@@ -91,7 +119,11 @@ bool parse_key(std::string_view part, const Name& name, Spec& spec, std::string&
     error = fmt::format("schedule option '{}': the least is {}=1", part, key);
     return false;
   }
-  (key == "snapshots" ? spec.snapshots : spec.passes) = value;
+  if (key == "memory" && value > kMostMemory) {
+    error = fmt::format("schedule option '{}': the most is {}={}", part, key, memory_text(kMostMemory));
+    return false;
+  }
+  number = value;
   if (spec.snapshots != 0 && spec.passes != 0) {
     error = "schedule options 'snapshots' and 'passes' exclude each other: each is computed from the other";
     return false;
@@ -142,6 +174,7 @@ std::string to_string(const Spec& spec) {
   if (spec.base_given) text += fmt::format(",base={}", spec.base);
   if (spec.snapshots != 0) text += fmt::format(",snapshots={}", spec.snapshots);
   if (spec.passes != 0) text += fmt::format(",passes={}", spec.passes);
+  if (spec.memory != 0) text += fmt::format(",memory={}", memory_text(spec.memory));
   return text;
 }
 

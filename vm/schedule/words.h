@@ -12,7 +12,7 @@ class WordWriter {
 public:
   explicit WordWriter(std::vector<std::uint64_t>& words) : words_(words) {}
   template <class T> void operator()(const T& value) {
-    if constexpr (requires { value.size(); }) {
+    if constexpr (requires { value.begin(); }) {
       words_.push_back(value.size());
       for (const auto& element : value) (*this)(element);
     } else if constexpr (std::is_class_v<T>) {
@@ -31,7 +31,7 @@ class WordReader {
 public:
   explicit WordReader(const std::vector<std::uint64_t>& words) : words_(words) {}
   template <class T> void operator()(T& value) {
-    if constexpr (requires { value.size(); }) {
+    if constexpr (requires { value.begin(); }) {
       const std::uint64_t count = take();
       if (count > words_.size() - at_) ok_ = false;
       value.clear();

@@ -149,6 +149,16 @@ void Tape::cut(const Length& to) {
   keeps_primals_ = to.keeps_primals;
 }
 
+std::uint64_t Tape::own_bytes() const {
+  constexpr std::size_t kOfInput = 2 * (sizeof(Place) + sizeof(Input)); // a table is between half and wholly full
+  std::uint64_t bytes = (count_ + Chunk::kRecords - 1) / Chunk::kRecords * sizeof(Chunk) + inputs.size() * kOfInput;
+  for (const auto& record : tensors())
+    bytes += sizeof(TensorRecord) + record->operands.size() * sizeof(std::uint32_t) +
+             record->attributes.values.size() * sizeof(ops::Attribute) +
+             static_cast<std::uint64_t>(record->inputs.bytes() + record->outputs.bytes());
+  return bytes;
+}
+
 void Tape::account_maps() {
   const std::int64_t now =
       inputs.bytes() + static_cast<std::int64_t>(composites.capacity() * sizeof(Composite) + outputs.capacity() * sizeof(Output));

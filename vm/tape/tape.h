@@ -158,6 +158,8 @@ public:
   std::span<const std::shared_ptr<const TensorRecord>> tensors() const { return {tensors_.data(), unswept_tensors_}; }
   // What it holds, in records: tensors that operations on it made count by their bytes, whether they are kept or not.
   std::uint64_t weight() const { return count_ + tensor_bytes_ / sizeof(Record); }
+  // That it takes itself: records and tables, without elements. Logical, not what its tables happen to have reserved.
+  std::uint64_t own_bytes() const;
   // The run that records on it should stop: more than `most_weight`.
   bool is_heavy() const { return weight() > most_weight; }
   std::uint64_t most_weight = UINT64_MAX;

@@ -425,6 +425,7 @@ NativeObject* Heap::make_native(Kind kind, OwnedNative<Native> native) {
 Value Heap::make_tensor(ops::Tensor tensor) {
   auto* t = static_cast<TensorObject*>(allocate(sizeof(TensorObject), Kind::tensor));
   new (&t->tensor) ops::Tensor(std::move(tensor));
+  if (ops::Storage* s = t->tensor.storage.get(); s != nullptr && s->birth == 0) s->birth = t->serial;
   return of_other(t);
 }
 

@@ -1,0 +1,282 @@
+// Runs that are planned under a budget: a machine of layers that holds tensors by name, tells what they weigh, and looks that
+// they never come to more than the budget.
+#include "test/schedule/helpers.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace cairn::schedule;
+using namespace cairn::schedule::test;
+
+namespace {
+
+// Step i makes activation i + 1 from activation i, and from an older one where `skip` says so. A tape holds both, and `own` bytes
+// of its own. The state behind a step holds its activation, and those that a later step skips to.
+struct Layers {
+  std::vector<std::uint64_t> activation, own; // activation 0 is older than the run
+  std::vector<std::size_t> skip;              // what step i reads beside activation i
+  std::vector<std::uint64_t> weight;          // bytes of what step i reads of x
+  std::size_t size() const { return own.size(); }
+
+  std::set<std::size_t> state(std::size_t at) const {
+    std::set<std::size_t> alive = {at};
+    for (std::size_t i = at; i < size(); ++i)
+      if (skip[i] <= at) alive.insert(skip[i]);
+    alive.erase(0);
+    return alive;
+  }
+  std::set<std::size_t> tape(std::size_t from, std::size_t to) const {
+    std::set<std::size_t> kept;
+    for (std::size_t i = from; i < to; ++i) kept.insert({i, i + 1, skip[i]});
+    kept.erase(0);
+    return kept;
+  }
+  std::uint64_t bytes(const std::set<std::size_t>& activations) const {
+    std::uint64_t sum = 0;
+    for (const std::size_t i : activations) sum += activation[i];
+    return sum;
+  }
+  std::uint64_t own_bytes(std::size_t from, std::size_t to) const {
+    std::uint64_t sum = 0;
+    for (std::size_t i = from; i < to; ++i) sum += own[i];
+    return sum;
+  }
+  std::uint64_t largest() const { return 3 * *std::max_element(activation.begin(), activation.end()); }
+};
+
+Layers random_layers(Random& random, std::size_t steps) {
+  Layers layers;
+  layers.activation.push_back(0);
+  for (std::size_t i = 0; i < steps; ++i) {
+    layers.activation.push_back((1 + random.below(16)) << 10);
+    layers.own.push_back((1 + random.below(random.below(8) == 0 ? 64 : 8)) << 10);
+    layers.skip.push_back(random.below(4) == 0 ? i - std::min<std::size_t>(i, random.below(6)) : i);
+    layers.weight.push_back(random.below(4) == 0 ? random.below(16) << 10 : 0);
+  }
+  return layers;
+}
+
+struct Outcome {
+  std::uint64_t executed = 0, peak = 0;
+  bool reversed = false;
+};
+
+class Machine {
+public:
+  Machine(const Layers& layers, const Spec& spec) : layers_(layers), schedule_(make(spec, {})) {}
+
+  Outcome run() {
+    for (int actions = 0; actions < 100000; ++actions) {
+      const Action a = schedule_->next();
+      if (a.kind == Action::Kind::done) {
+        CHECK((slots_.empty() && aside_.empty() && !work_ && unreversed_ == 0));
+        outcome_.reversed = unreversed_ == 0;
+        return outcome_;
+      }
+      perform(a);
+      note();
+    }
+    return outcome_;
+  }
+
+private:
+  struct Range {
+    std::size_t from = 0, to = 0;
+  };
+
+  void perform(const Action& a) {
+    switch (a.kind) {
+    case Action::Kind::advance:
+    case Action::Kind::tape: {
+      REQUIRE(here_);
+      REQUIRE((a.kind == Action::Kind::tape || !work_));
+      if (a.kind == Action::Kind::tape && !work_) work_ = Range{at_, at_};
+      const std::size_t before = at_;
+      while (at_ < layers_.size() && at_ - before < a.steps && (!work_ || at_ == before || records() <= a.records)) {
+        ++at_;
+        if (work_) work_->to = at_;
+        note();
+      }
+      outcome_.executed += at_ - before;
+      if (at_ == layers_.size() && !ended_) {
+        ended_ = true;
+        schedule_->ended(at_);
+      } else if (work_ && at_ - before < a.steps) {
+        schedule_->stopped(a.steps - (at_ - before));
+      }
+      if (work_) schedule_->taped(records());
+      break;
+    }
+    case Action::Kind::snapshot:
+      REQUIRE((here_ && !work_ && !slots_.contains(a.slot)));
+      slots_[a.slot] = at_;
+      schedule_->kept(layers_.bytes(layers_.state(at_)));
+      break;
+    case Action::Kind::restore:
+      REQUIRE((slots_.contains(a.slot) && !work_));
+      at_ = slots_[a.slot];
+      here_ = true;
+      break;
+    case Action::Kind::discard:
+      REQUIRE(slots_.erase(a.slot) == 1);
+      break;
+    case Action::Kind::reverse: {
+      REQUIRE((work_ && ended_ && work_->to == (unreversed_ == kNotYet ? layers_.size() : unreversed_)));
+      unreversed_ = work_->from;
+      note(); // the cotangents at both its ends
+      work_.reset();
+      here_ = false;
+      break;
+    }
+    case Action::Kind::put_aside:
+      REQUIRE(work_);
+      aside_.push_back(*work_);
+      work_.reset();
+      break;
+    case Action::Kind::take_back:
+      REQUIRE((!work_ && !aside_.empty()));
+      work_ = aside_.back();
+      aside_.pop_back();
+      break;
+    case Action::Kind::abandon:
+      REQUIRE(a.slot < aside_.size());
+      aside_.erase(aside_.begin() + a.slot);
+      break;
+    case Action::Kind::weigh:
+      tell_weights();
+      break;
+    case Action::Kind::done:
+      break;
+    }
+  }
+
+  std::uint64_t records() const {
+    std::uint64_t bytes = layers_.own_bytes(work_->from, work_->to);
+    for (std::size_t i = work_->from; i < work_->to; ++i) bytes += layers_.activation[i + 1];
+    return bytes / 32;
+  }
+
+  void tell_weights() {
+    REQUIRE((work_ && here_ && at_ == work_->to));
+    if (births_.empty()) births_.push_back(0);
+    auto by_birth = [&](const std::set<std::size_t>& activations) {
+      std::vector<std::uint64_t> bytes(births_.size(), 0);
+      for (const std::size_t i : activations) { // activation i is made by step i - 1
+        const auto behind = std::upper_bound(births_.begin(), births_.end(), i - 1);
+        bytes[static_cast<std::size_t>(behind - births_.begin()) - 1] += layers_.activation[i];
+      }
+      return bytes;
+    };
+    const std::set<std::size_t> state = layers_.state(at_), tape = layers_.tape(work_->from, work_->to);
+    std::set<std::size_t> both = state;
+    both.insert(tape.begin(), tape.end());
+    const std::vector<std::uint64_t> of_state = by_birth(state), of_tape = by_birth(tape), of_both = by_birth(both);
+    std::vector<OldTensor> read;
+    for (std::size_t i = work_->from; i < work_->to; ++i)
+      if (layers_.weight[i] != 0) read.push_back({i, layers_.weight[i]});
+    Weights weights;
+    weights.state = of_state;
+    weights.tape = of_tape;
+    weights.together = of_both.back();
+    weights.own = layers_.own_bytes(work_->from, work_->to);
+    weights.largest = layers_.largest();
+    // The cotangent of each activation, and of what is read of x.
+    weights.sweeping = layers_.bytes(tape) + layers_.bytes(layers_.state(work_->from));
+    for (const OldTensor& tensor : read) weights.sweeping += tensor.bytes;
+    weights.read = read;
+    weights.work = 1000 * (work_->to - work_->from);
+    births_.push_back(at_);
+    schedule_->weighed(weights);
+  }
+
+  void note() {
+    std::set<std::size_t> held;
+    std::uint64_t own = 0;
+    auto hold = [&](const std::set<std::size_t>& more) { held.insert(more.begin(), more.end()); };
+    for (const auto& [slot, at] : slots_) hold(layers_.state(at));
+    if (here_) hold(layers_.state(at_));
+    auto hold_tape = [&](const Range& tape) {
+      hold(layers_.tape(tape.from, tape.to));
+      own += layers_.own_bytes(tape.from, tape.to);
+    };
+    for (const Range& tape : aside_) hold_tape(tape);
+    if (work_) hold_tape(*work_);
+    std::uint64_t cotangents = 0;
+    if (unreversed_ != kNotYet) {
+      cotangents = layers_.bytes(layers_.state(unreversed_));
+      for (std::size_t i = unreversed_; i < layers_.size(); ++i) cotangents += layers_.weight[i];
+    }
+    outcome_.peak = std::max(outcome_.peak, layers_.bytes(held) + own + cotangents);
+  }
+
+  static constexpr std::size_t kNotYet = SIZE_MAX;
+  const Layers& layers_;
+  std::unique_ptr<Schedule> schedule_;
+  std::map<std::uint32_t, std::size_t> slots_;
+  std::vector<Range> aside_;
+  std::optional<Range> work_;
+  std::vector<std::uint64_t> births_;
+  std::size_t at_ = 0, unreversed_ = kNotYet;
+  bool here_ = true, ended_ = false;
+  Outcome outcome_;
+};
+
+Outcome planned(const Layers& layers, std::uint64_t memory) {
+  Spec spec = spec_of("budget");
+  spec.memory = memory;
+  return Machine(layers, spec).run();
+}
+
+} // namespace
+
+TEST_CASE("a planned run is reversed and holds no more than its budget") {
+  Random random(5);
+  double replays = 0, runs = 0;
+  for (int round = 0; round < 40; ++round) {
+    const Layers layers = random_layers(random, 1 + random.below(round % 4 == 0 ? 300 : 80));
+    const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
+    for (const std::uint64_t part : {16u, 8u, 4u, 2u, 1u}) {
+      // What must be there at once, whatever the plan: some layers, their cotangents, and those of x.
+      std::uint64_t least = 40 * layers.largest();
+      for (const std::uint64_t bytes : layers.weight) least += bytes;
+      const std::uint64_t memory = whole / part + least;
+      CAPTURE(round);
+      CAPTURE(part);
+      const Outcome outcome = planned(layers, memory);
+      CHECK(outcome.reversed);
+      CHECK(outcome.peak <= memory);
+      replays += static_cast<double>(outcome.executed) / static_cast<double>(layers.size());
+      ++runs;
+    }
+  }
+  CHECK(replays / runs < 2);
+}
+
+TEST_CASE("with any budget a planned run is reversed, the same way each time") {
+  Random random(6);
+  for (int round = 0; round < 60; ++round) {
+    const Layers layers = random_layers(random, 1 + random.below(120));
+    const std::uint64_t memory = 1 + random.below(std::uint64_t{1} << (1 + random.below(23)));
+    CAPTURE(memory);
+    const Outcome outcome = planned(layers, memory), again = planned(layers, memory);
+    CHECK(outcome.reversed);
+    CHECK((outcome.executed == again.executed && outcome.peak == again.peak));
+  }
+}
+
+TEST_CASE("what fits is run once, and a little less memory costs a little") {
+  Random random(7);
+  const Layers layers = random_layers(random, 200);
+  CHECK(planned(layers, std::uint64_t{1} << 40).executed == layers.size());
+  const std::uint64_t whole = planned(layers, std::uint64_t{1} << 40).peak;
+  std::uint64_t last = UINT64_MAX / 2;
+  for (const std::uint64_t sixteenths : {6u, 8u, 10u, 12u, 14u, 16u, 18u}) {
+    const Outcome outcome = planned(layers, whole / 16 * sixteenths);
+    CAPTURE(sixteenths);
+    CHECK(outcome.peak <= whole / 16 * sixteenths);
+    CHECK(outcome.executed <= last + layers.size() / 16);
+    last = outcome.executed;
+  }
+  CHECK(last <= layers.size() * 5 / 4);
+}

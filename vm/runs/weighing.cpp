@@ -1,0 +1,243 @@
+// Walks over what states and tapes hold.
+#include "vm/runs/weighing.h"
+
+#include "vm/runs/graph.h"
+#include "vm/runs/met.h"
+#include "vm/value/charged.h"
+#include "vm/value/children.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace cairn::runs {
+
+using value::Frame;
+using value::Object;
+
+namespace {
+
+// A walk over objects, each once, which can be stopped.
+class Walk {
+public:
+  explicit Walk(Engine& engine) : polls_(engine.meter()), pending_(engine.heap()), met_(engine.heap()) {}
+
+  template <class Enters> void push(Object* o, Enters&& enters) {
+    if (enters(o) && (met_once(o) || met_.insert(o))) pending_.push_back(o);
+  }
+  // Calls seen(o) for what was pushed and for what can be reached through objects for which enters(o) holds; the frames that wait
+  // behind a frame are reached if waits(frame) holds.
+  template <class Enters, class Waits, class Seen> void drain(Enters&& enters, Waits&& waits, Seen&& seen) {
+    while (!pending_.empty()) {
+      Object* o = pending_.back();
+      pending_.pop_back();
+      seen(o);
+      if (o->kind != value::Kind::bundle) // those of numbers do not count
+        value::for_each_child(o, [&](Value& v, std::uint32_t) {
+          polls_.one();
+          if (v.is_object()) push(value::object_of(v), enters);
+        });
+      if (o->kind == value::Kind::frame)
+        if (auto* f = static_cast<Frame*>(o); f->parent != nullptr && waits(f)) push(f->parent, enters);
+    }
+  }
+
+private:
+  Polls polls_;
+  value::ChargedStack<Object*> pending_;
+  Met met_;
+};
+
+std::uint64_t bytes_of(const Object* o) {
+  std::uint64_t bytes = o->size_class == value::kLarge ? 1024 : std::uint64_t{o->size_class} * 16;
+  if (o->kind == value::Kind::vector && o->size_class == value::kLarge) bytes += 8 * static_cast<const value::Vector*>(o)->length;
+  return bytes;
+}
+
+const ops::Tensor* tensor_in(const Object* o) {
+  return o->kind == value::Kind::tensor ? &static_cast<const value::TensorObject*>(o)->tensor : nullptr;
+}
+
+// One operation of tensors on a tape, for what is held for a while.
+struct Operation {
+  std::uint32_t node = 0, end = 0; // of its results
+  std::vector<std::uint32_t> operands;
+  std::vector<std::uint64_t> operand_bytes, result_bytes;
+  std::size_t last_use = 0;   // the last operation that reads a result
+  std::uint64_t kept_new = 0; // bytes that the tape keeps from here on, of elements that were made in the interval
+  std::uint64_t let_go = 0;   // of these, what the sweep gives up once it has passed this operation
+  bool result_kept = false;
+};
+
+// Follows the operations of a tape forwards and backwards.
+void follow(const std::vector<Operation>& operations, Weights& weights) {
+  std::uint64_t kept_in_all = 0;
+  for (const Operation& o : operations) kept_in_all += o.kept_new;
+  // Forwards: a result is there until its last use; what the tape keeps stays.
+  std::vector<std::uint64_t> ends(operations.size() + 1, 0), ends_unkept(operations.size() + 1, 0);
+  std::uint64_t alive = 0, alive_unkept = 0, kept = 0;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const Operation& o = operations[i];
+    const std::uint64_t made = std::accumulate(o.result_bytes.begin(), o.result_bytes.end(), std::uint64_t{0});
+    kept += o.kept_new;
+    alive += made;
+    ends[o.last_use] += made;
+    if (!o.result_kept) {
+      alive_unkept += made;
+      ends_unkept[o.last_use] += made;
+    }
+    weights.advancing = std::max(weights.advancing, alive);
+    weights.taping = std::max(weights.taping, kept + alive_unkept - std::min(kept + alive_unkept, kept_in_all));
+    alive -= ends[i];
+    alive_unkept -= ends_unkept[i];
+  }
+  // Backwards: a cotangent is there from the last operation that reads what it is of to the one that made that.
+  std::unordered_map<std::uint32_t, std::uint64_t> cotangents;
+  std::uint64_t held = 0, let_go = 0;
+  for (std::size_t i = operations.size(); i-- > 0;) {
+    const Operation& o = operations[i];
+    for (std::size_t k = 0; k < o.operands.size(); ++k)
+      if (o.operands[k] != tape::kNone && cotangents.emplace(o.operands[k], o.operand_bytes[k]).second)
+        held += o.operand_bytes[k];
+    weights.sweeping = std::max(weights.sweeping, held - std::min(held, let_go));
+    let_go += o.let_go;
+    for (std::uint32_t node = o.node; node < o.end; ++node)
+      if (const auto found = cotangents.find(node); found != cotangents.end()) {
+        held -= found->second;
+        cotangents.erase(found);
+      }
+  }
+}
+
+using Elements = value::ChargedSet<const ops::Storage*>; // views share them
+
+} // namespace
+
+std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::uint64_t since) {
+  auto bytes = static_cast<std::int64_t>(runs.size() * sizeof(Run));
+  Walk walk(engine);
+  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  auto newer = [&](const Object* o) { return o->serial >= since || o->kind == value::Kind::frame; };
+  for (const Run& r : runs)
+    if (r.top != nullptr) walk.push(r.top, newer);
+  walk.drain(
+      newer, [&](const Frame* f) { return f->serial >= since; },
+      [&](const Object* o) {
+        bytes += static_cast<std::int64_t>(bytes_of(o));
+        if (const ops::Tensor* t = tensor_in(o); t != nullptr && elements.insert(t->storage.get()).second) bytes += t->bytes();
+      });
+  return bytes;
+}
+
+std::uint64_t stack_bytes(const std::vector<Run>& runs, std::uint64_t low) {
+  std::uint64_t bytes = 0;
+  for (const Run& r : runs)
+    for (const Frame* f = r.top; f != nullptr && f->serial >= low; f = f->parent) bytes += f->code->frame_bytes();
+  return bytes;
+}
+
+std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, const std::vector<Value>& values) {
+  std::uint64_t bytes = 0;
+  Walk walk(engine);
+  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  auto all = [](const Object*) { return true; };
+  for (const Run& r : runs)
+    if (r.top != nullptr) walk.push(r.top, all);
+  for (const Value v : values)
+    if (v.is_object()) walk.push(value::object_of(v), all);
+  walk.drain(all, all, [&](const Object* o) {
+    bytes += bytes_of(o);
+    if (const ops::Tensor* t = tensor_in(o); t != nullptr && t->storage && elements.insert(t->storage.get()).second)
+      bytes += static_cast<std::uint64_t>(t->storage->bytes);
+  });
+  return bytes;
+}
+
+Weights weigh(Engine& engine, const std::vector<Run>& runs, const tape::Tape& tape, const std::vector<std::uint64_t>& births) {
+  Weights weights;
+  const std::size_t last = births.size() - 1;
+  weights.state.assign(births.size(), 0);
+  weights.tape.assign(births.size(), 0);
+  // Nothing is born before the run; what never had an object of its own was made where it was met.
+  constexpr std::size_t kOlder = SIZE_MAX;
+  auto birth = [&](std::uint64_t serial) {
+    const auto behind = std::upper_bound(births.begin(), births.end(), serial);
+    return behind == births.begin() ? kOlder : static_cast<std::size_t>(behind - births.begin()) - 1;
+  };
+  auto birth_of = [&](const ops::Storage* s) { return s->birth == 0 ? last : birth(s->birth); };
+
+  Walk walk(engine);
+  Elements of_state{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  auto newer = [&](const Object* o) { return o->serial >= births.front() || o->kind == value::Kind::frame; };
+  for (const Run& r : runs)
+    if (r.top != nullptr) walk.push(r.top, newer);
+  walk.drain(
+      newer, [&](const Frame* f) { return f->serial >= births.front(); },
+      [&](const Object* o) {
+        if (const std::size_t k = birth(o->serial); k != kOlder) weights.state[k] += bytes_of(o);
+        const ops::Tensor* t = tensor_in(o);
+        if (t == nullptr || !t->storage || !of_state.insert(t->storage.get()).second) return;
+        if (const std::size_t k = birth_of(t->storage.get()); k != kOlder)
+          weights.state[k] += static_cast<std::uint64_t>(t->storage->bytes);
+      });
+  weights.together = weights.state[last];
+
+  Elements of_tape{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  std::vector<Operation> operations;
+  auto meet = [&](const std::vector<ops::Tensor>& tensors, Operation& o) {
+    for (const ops::Tensor& t : tensors) {
+      const ops::Storage* s = t.storage.get();
+      if (s == nullptr || !of_tape.insert(s).second) continue;
+      const std::size_t k = birth_of(s);
+      if (k == kOlder) continue;
+      weights.tape[k] += static_cast<std::uint64_t>(s->bytes);
+      if (k != last) continue;
+      if (!of_state.contains(s)) weights.together += static_cast<std::uint64_t>(s->bytes);
+      o.kept_new += static_cast<std::uint64_t>(s->bytes);
+      o.let_go += static_cast<std::uint64_t>(s->bytes);
+    }
+  };
+  value::ChargedMap<std::uint32_t, std::uint64_t> old_inputs{
+      value::ChargedAllocator<std::uint64_t>(engine.heap())}; // serials by node
+  tape.inputs.for_each([&](tape::Place place, const tape::Input& input) {
+    if (place.slot == 0 && place.serial < births.front()) old_inputs.emplace(input.node, place.serial);
+  });
+  for (const auto& record : tape.tensors()) {
+    const std::vector<ops::Tensor> inputs = record->inputs.all(), outputs = record->outputs.all();
+    Operation& o = operations.emplace_back();
+    o.node = record->node;
+    o.end = record->end();
+    o.last_use = operations.size() - 1;
+    meet(inputs, o);
+    meet(outputs, o);
+    for (const ops::Tensor& t : outputs) {
+      o.result_bytes.push_back(static_cast<std::uint64_t>(t.bytes()));
+      o.result_kept = o.result_kept || t.storage;
+    }
+    for (std::size_t i = 0; i < std::min(inputs.size(), record->operands.size()); ++i) {
+      const std::uint32_t node = record->operands[i];
+      if (node == tape::kNone || inputs[i].weak) continue;
+      o.operands.push_back(node);
+      o.operand_bytes.push_back(static_cast<std::uint64_t>(inputs[i].bytes()));
+      if (const auto found = old_inputs.find(node); found != old_inputs.end()) {
+        weights.read.push_back({found->second, o.operand_bytes.back()});
+        old_inputs.erase(found);
+      }
+      // The operation that made the operand: nodes ascend.
+      const auto behind = std::upper_bound(operations.begin(), operations.end(), node,
+                                           [](std::uint32_t n, const Operation& other) { return n < other.node; });
+      if (behind == operations.begin() || node >= std::prev(behind)->end) continue;
+      Operation& maker = *std::prev(behind);
+      maker.last_use = operations.size() - 1;
+      maker.result_kept = maker.result_kept || inputs[i].storage;
+    }
+    weights.largest = std::max(weights.largest, record->inputs.element_bytes() + record->outputs.element_bytes());
+  }
+  follow(operations, weights);
+  std::sort(weights.read.begin(), weights.read.end(), [](const OldTensor& a, const OldTensor& b) { return a.serial < b.serial; });
+  weights.own = tape.own_bytes();
+  weights.nested = !tape.composites.empty();
+  return weights;
+}
+
+} // namespace cairn::runs

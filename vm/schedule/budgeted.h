@@ -1,0 +1,133 @@
+// A run whose tape is heavy, that is, one of tensors, under a budget of bytes. Its first run is taped interval by interval, which
+// costs such a run next to nothing and tells exactly what each interval's tape and the states between them weigh. What fits is
+// kept: states at the ends of intervals, and the latest tapes. At the end those are swept, and for what lies before them the
+// planner (plan.h) finds the moves of least cost.
+#pragma once
+
+#include "vm/schedule/plan.h"
+#include "vm/schedule/reversal.h"
+#include "vm/schedule/schedule.h"
+
+#include <optional>
+#include <vector>
+
+namespace cairn::schedule {
+
+class Budgeted {
+public:
+  Budgeted() = default;
+  // The first `steps` steps are on the tape in work, with so many records, and the initial state is in slot 0. An interval ends
+  // where its tape has more than `piece` records.
+  Budgeted(std::uint64_t budget, std::uint64_t steps, std::uint64_t piece, std::uint64_t records);
+
+  // The next action; nothing where another schedule has to go on: once handed_over(), or at the end of everything.
+  std::optional<Action> next();
+  // Where a run is too long for its intervals to fit, or has derivative operators inside whose memory nobody can tell, only
+  // states are kept of what there is so far, and the rest is for somebody else to run and to reverse; its slots begin at
+  // first_free().
+  bool handed_over() const { return handed_over_; }
+  std::uint64_t position() const { return positions_.back(); }
+  std::uint32_t first_free() const { return slots_.fresh(); }
+  std::uint64_t records() const { return all_records_; } // of all tapes so far
+  void ended();                                          // with the last tape in work
+  void rest_is_reversed();                               // that was handed over
+
+  void stopped(std::uint64_t steps_left);
+  void taped(std::uint64_t records) { records_ = records; }
+  bool weighs_next() const { return done_ == todo_.size() && (stage_ == Stage::weighing || stage_ == Stage::running); }
+  void weighed(const Weights& weights);
+  std::string explanation() const;
+  // Of a run of so many steps, once it is planned.
+  std::optional<Schedule::Foreseen> foreseen(std::uint64_t total) const;
+  bool sound() const;
+  template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+    archive(self.budget_);
+    archive(self.room_);
+    archive(self.piece_);
+    archive(self.steps_);
+    archive(self.records_);
+    archive(self.all_records_);
+    archive(self.largest_);
+    archive(self.older_);
+    archive(self.peak_);
+    archive(self.again_);
+    archive(self.stage_);
+    archive(self.handed_over_);
+    archive(self.profile_);
+    archive(self.positions_);
+    archive(self.birth_of_);
+    archive(self.reads_);
+    archive(self.more_reads_);
+    archive(self.states_);
+    archive(self.tapes_);
+    archive(self.slots_);
+    archive(self.todo_);
+    archive(self.done_);
+  }
+
+private:
+  enum class Stage : std::uint8_t { weighing, going, running, reversing };
+  struct State { // kept, at a boundary of the profile
+    std::uint32_t boundary = 0;
+    std::uint32_t slot = 0;
+    template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+      archive(self.boundary);
+      archive(self.slot);
+    }
+  };
+  // Cotangents of what is older than the run are held from the sweep of the last interval that reads it on.
+  struct Read {
+    std::uint64_t serial = 0, bytes = 0;
+    std::uint32_t last = 0; // interval
+    template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+      archive(self.serial);
+      archive(self.bytes);
+      archive(self.last);
+    }
+  };
+  void push(Action::Kind kind, std::uint64_t steps = 0, std::uint32_t slot = 0) { todo_.push_back({kind, steps, slot}); }
+  void add_interval(const Weights& weights);
+  std::size_t good_number() const;      // of intervals
+  std::uint64_t largest_of_two() const; // bytes of the tapes of two neighbours
+  std::uint64_t room_for_one() const;   // at the end of the reversal
+  void coarsen();
+  std::size_t first_taped() const;     // the interval from which on all are on tapes put aside
+  std::uint64_t held() const;          // by states and tapes
+  std::uint64_t foreseen_peak() const; // if the run goes on, or ends and is reversed as far as it is on tapes
+  void note_reads(std::span<const OldTensor> read);
+  std::uint64_t more_reads_within(std::size_t interval, const std::vector<std::uint64_t>& reads) const;
+  std::vector<std::uint64_t> read_from() const;              // bytes of what intervals from each one on read
+  std::uint64_t gap(std::size_t from, std::size_t to) const; // bytes of the tapes between two boundaries
+  void make_room();
+  bool drop_a_state(std::uint64_t most_of_gap);
+  void drop_state(std::size_t index);
+  bool drop_a_tape();
+  void hand_over();
+  void plan(std::size_t to);
+  void perform(const std::vector<Move>& moves);
+
+  std::uint64_t budget_ = 0;
+  std::uint64_t room_ = 0;        // of the budget, for states, tapes and cotangents
+  std::uint64_t piece_ = 0;       // records of an interval's tape after which it ends
+  std::uint64_t steps_ = 0;       // of the tape in work
+  std::uint64_t records_ = 0;     // on it
+  std::uint64_t all_records_ = 0; // of all tapes that have been weighed
+  std::uint64_t largest_ = 0;     // the most bytes of one operation
+  std::uint64_t older_ = 0;       // bytes of what is older than the run
+  std::uint64_t peak_ = 0;        // the most bytes foreseen beside that, so far
+  std::uint64_t again_ = 0;       // steps that the plan runs again
+  Stage stage_ = Stage::weighing;
+  bool handed_over_ = false;
+  Profile profile_{{}, {{}}, {}, {0}};      // no interval yet
+  std::vector<std::uint64_t> positions_{0}; // of the boundaries, in steps
+  std::vector<std::uint32_t> birth_of_;     // the interval of each birth that weights are told by
+  std::vector<Read> reads_;                 // by serial, so many as are told apart
+  std::uint64_t more_reads_ = 0;            // bytes of all others
+  std::vector<State> states_;               // in order; the first is the initial one
+  std::vector<std::uint64_t> tapes_;        // put aside: the step where each begins; they reach from the first of them to the end
+  Slots slots_;
+  std::vector<Action> todo_;
+  std::uint64_t done_ = 0; // of them
+};
+
+} // namespace cairn::schedule
