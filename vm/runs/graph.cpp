@@ -82,6 +82,12 @@ private:
   Object* shell(Object* o, bool keep) {
     if (o->kind == Kind::frame) return copy_frames(static_cast<Frame*>(o), keep);
     if (o->kind == Kind::capsule) return copy_capsule(static_cast<value::NativeObject*>(o), keep);
+    if (o->kind == Kind::pair) { // the most frequent
+      auto* const pair = static_cast<value::Pair*>(o);
+      Held<value::Pair> made(heap_, heap_.cons(value::kUnspecified, value::kUnspecified).pair());
+      pending_.push_back({&pair->car, &made.get()->car, o, 0, keep, 1});
+      return made.take();
+    }
     Held<Object> made(heap_, empty_like(heap_, o));
     const value::Slots from = value::slots_of(o);
     if (from.count != 0) // the first is filled first
