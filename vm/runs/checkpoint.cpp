@@ -153,7 +153,6 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
 void tell_weights(Engine& engine, CheckpointState& s) {
   want(s.work != nullptr && !s.current.empty() && !s.sweeping);
   schedule::Weights told;
-  const std::uint64_t now = engine.meter().work();
   std::vector<std::uint64_t> births = s.births;
   if (births.empty()) {
     std::vector<Value> values = engine.globals;
@@ -175,7 +174,7 @@ void tell_weights(Engine& engine, CheckpointState& s) {
   told.sweeping = weights.sweeping;
   told.nested = weights.nested;
   told.read = weights.read;
-  told.work = now - std::min(now, std::exchange(s.work_told, now));
+  told.work = weights.work;
   s.schedule->weighed(told);
 }
 

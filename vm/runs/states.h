@@ -134,7 +134,6 @@ struct CheckpointState final : SweepState {
   std::uint64_t taped_steps = 0, taped_sum = 0; // steps run on a tape, and the records they made
   std::uint64_t work_before = 0;                // records of the tape in work before the last action
   std::uint64_t asked = 0;                      // steps of the last action; 0: to the end
-  std::uint64_t work_told = 0;                  // the count of work when the schedule was last told weights
   std::uint64_t peak_records = 0;               // in work and aside together
   std::uint64_t stack_bytes = 0;                // the most that the schedule was told
   std::uint64_t snapshots_taken = 0, peak_snapshots = 0;
@@ -156,7 +155,6 @@ struct CheckpointState final : SweepState {
     f(s.taped_sum...);
     f(s.work_before...);
     f(s.asked...);
-    f(s.work_told...);
     f(s.peak_records...);
     f(s.stack_bytes...);
     f(s.snapshots_taken...);

@@ -109,6 +109,22 @@ void follow(const std::vector<Operation>& operations, Weights& weights) {
   }
 }
 
+// What an operation on a tape was modelled to cost.
+std::uint64_t work_of(const tape::TensorRecord& record, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs) {
+  constexpr double kMost = 1e15;
+  if (record.op != nullptr && record.op->cost != nullptr && record.op->view == nullptr) {
+    ops::ResultTypes types;
+    types.count = static_cast<unsigned>(outputs.size());
+    for (unsigned i = 0; i < types.count; ++i) {
+      types[i].dtype = outputs[i].dtype;
+      types[i].shape = outputs[i].shape;
+    }
+    const ops::Cost cost = record.op->cost({*record.op, inputs, record.attributes, nullptr}, types);
+    return static_cast<std::uint64_t>(std::clamp(cost.flops + cost.bytes, 0.0, kMost));
+  }
+  return record.inputs.element_bytes() + record.outputs.element_bytes();
+}
+
 using Elements = value::ChargedSet<const ops::Storage*>; // views share them
 
 } // namespace
@@ -208,6 +224,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, const tape::Tape& ta
     o.node = record->node;
     o.end = record->end();
     o.last_use = operations.size() - 1;
+    weights.work += work_of(*record, inputs, outputs);
     meet(inputs, o);
     meet(outputs, o);
     for (const ops::Tensor& t : outputs) {

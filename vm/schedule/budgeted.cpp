@@ -242,14 +242,15 @@ std::uint64_t Budgeted::foreseen_peak() const {
   const std::size_t from = first_taped();
   std::uint64_t peak = held() + profile_.cotangents.back() + piece_ * kRecordBytes + largest_;
   if (peak > room_ || peak + reads[from] <= room_) return peak;
-  // As tapes are swept, cotangents of what is older take their place.
+  // As tapes are swept, cotangents of what is older take their place. Sums of cotangents and what operators borrow come on top of
+  // what the sweeps of a profile hold: as much as the largest operation.
   std::set<std::size_t> states, tapes;
   for (const State& state : states_)
     if (state.boundary < from) states.insert(state.boundary);
   for (std::size_t i = from; i < profile_.size(); ++i) tapes.insert(i);
   for (std::size_t i = profile_.size(); i-- > from; tapes.erase(i))
     peak = std::max(peak, held_bytes(profile_, states, tapes) + profile_.cotangents[i + 1] + profile_.intervals[i].sweeping +
-                              more_reads_within(i, reads) + reads[i + 1]);
+                              more_reads_within(i, reads) + reads[i + 1] + largest_);
   return peak;
 }
 
@@ -319,7 +320,7 @@ void Budgeted::hand_over() {
   while (drop_a_tape()) {
   }
   // What comes behind has states and tapes of its own.
-  while (held() > room_ / 4 && drop_a_state(UINT64_MAX)) {
+  while (held() > room_for_one() / 8 && drop_a_state(UINT64_MAX)) {
   }
 }
 
@@ -368,7 +369,8 @@ void Budgeted::plan(std::size_t to) {
     for (std::size_t i = 0; i < report.runs.size(); ++i) again_ += report.runs[i] * (positions_[i + 1] - positions_[i]);
     perform(planned);
   };
-  if (const std::optional<Plan> plan = Planner(front, room_, kTables).plan(room_, states, to)) return perform_judged(plan->moves);
+  const std::uint64_t room = room_ - std::min(room_, largest_);
+  if (const std::optional<Plan> plan = Planner(front, room, kTables).plan(room, states, to)) return perform_judged(plan->moves);
   // Nothing fits: what takes the least. If that is too much, the machine says so.
   const Planner unlimited(front, kMostOfOne, kTables);
   if (const std::vector<Planner::Point> curve = unlimited.curve(); !curve.empty())

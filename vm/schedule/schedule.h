@@ -66,7 +66,7 @@ struct Weights {
   // the tape is swept, new cotangents among it.
   std::uint64_t advancing = 0, taping = 0, sweeping = 0;
   bool nested = false;             // a derivative operator ran on the tape
-  std::uint64_t work = 0;          // that was done since the last time
+  std::uint64_t work = 0;          // modelled, of the operations on the tape
   std::span<const OldTensor> read; // what the tape reads of what is older than the run, by serial
   std::uint64_t older = 0;         // the first time: of all that is older than the run
 };
