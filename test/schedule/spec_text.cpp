@@ -78,6 +78,8 @@ TEST_CASE("a text that is no schedule is refused with what would be right") {
       {"budget,memory=1.5GiB", "needs a whole number"},
       {"budget,memory=262145GiB", "the most is memory=262144GiB"},
       {"budget,memory=18446744073709551615KiB", "the most is memory=262144GiB"},
+      {"budget,memory=17179869185GiB", "the most is memory=262144GiB"},
+      {"budget,memory=281474976710656MiB", "the most is memory=262144GiB"},
       {"budget,memory=1KiB,memory=2KiB", "'memory' is given twice"},
       {"binomial,base=64KiB", "needs a whole number, as in 'base=64'"},
       {"binomial,snapshots=4,passes=5", "exclude each other"},

@@ -110,7 +110,8 @@ void follow(const std::vector<Operation>& operations, Weights& weights) {
 }
 
 // What an operation on a tape was modelled to cost.
-std::uint64_t work_of(const tape::TensorRecord& record, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs) {
+std::uint64_t work_of(const tape::TensorRecord& record, std::span<const ops::Tensor> inputs,
+                      std::span<const ops::Tensor> outputs) {
   constexpr double kMost = 1e15;
   if (record.op != nullptr && record.op->cost != nullptr && record.op->view == nullptr) {
     ops::ResultTypes types;

@@ -34,7 +34,7 @@ struct Weights {
   // and, cotangents that are new among it, while the tape is swept and gets shorter.
   std::uint64_t advancing = 0, taping = 0, sweeping = 0;
   std::uint64_t work = 0; // modelled, of the operations on the tape: the machine's own count goes on where a replay goes back
-  bool nested = false;         // a derivative operator ran on the tape
+  bool nested = false;    // a derivative operator ran on the tape
   std::vector<OldTensor> read; // tensors older than the first birth that the tape has as inputs, by serial
 };
 Weights weigh(machine::Engine& engine, const std::vector<machine::Run>& runs, const tape::Tape& tape,

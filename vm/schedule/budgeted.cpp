@@ -86,7 +86,7 @@ void Budgeted::weighed(const Weights& weights) {
   const std::size_t n = profile_.size();
   const std::uint64_t largest = largest_of_two();
   if (n >= good_number() && largest <= room_for_one() / kGoodInterval) coarsen();
-  if (profile_.size() == kMost) {
+  if (profile_.size() >= kMost) {
     if (largest > room_for_one() / kLargestInterval) return hand_over();
     coarsen();
   }
@@ -129,8 +129,8 @@ void Budgeted::add_interval(const Weights& weights) {
   profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
   profile_.reach.push_back(std::move(state));
   profile_.cotangents.push_back(cotangents);
-  positions_.push_back(positions_.back() + steps_);
-  all_records_ += records_;
+  positions_.push_back(positions_.back() + std::max<std::uint64_t>(1, steps_));
+  all_records_ = bounded(all_records_ + records_);
   note_reads(weights.read);
 }
 
@@ -213,7 +213,7 @@ void Budgeted::note_reads(std::span<const OldTensor> read) {
     if (old != reads_.end() && old->serial == tensor.serial)
       ++old;
     else if (merged.size() + static_cast<std::size_t>(reads_.end() - old) >= kMostReads) {
-      more_reads_ = bounded(more_reads_ + tensor.bytes);
+      more_reads_ = std::min(bounded(more_reads_ + tensor.bytes), older_); // told again by each interval that reads it
       continue;
     }
     merged.push_back({tensor.serial, bounded(tensor.bytes), now});
@@ -276,7 +276,7 @@ void Budgeted::make_room() {
   peak_ = std::max(peak_, foreseen_peak());
 }
 
-// The one that frees the most for what its neighbours then have between them.
+// The one that frees the most bytes for a byte of the tapes that its neighbours then have between them.
 bool Budgeted::drop_a_state(std::uint64_t most_of_gap) {
   std::set<std::size_t> states;
   for (const State& state : states_) states.insert(state.boundary);
@@ -308,10 +308,10 @@ void Budgeted::drop_state(std::size_t index) {
 bool Budgeted::drop_a_tape() {
   if (tapes_.empty()) return false;
   const std::uint64_t end = positions_[first_taped() + 1];
-  while (!tapes_.empty() && tapes_.front() < end) {
+  do {
     push(Action::Kind::abandon, 0, 0);
     tapes_.erase(tapes_.begin());
-  }
+  } while (!tapes_.empty() && tapes_.front() < end);
   return true;
 }
 
@@ -452,7 +452,7 @@ bool Budgeted::sound() const {
   if (!profile_.sound() || n > kMost || positions_.size() != n + 1 || stage_ > Stage::reversing) return false;
   if (positions_.front() != 0 || positions_.back() > kFar || !std::is_sorted(positions_.begin(), positions_.end())) return false;
   if (older_ > kMostOfOne || peak_ > kFar || again_ > kFar || budget_ > kFar || room_ > kFar || piece_ > kMostOfOne ||
-      steps_ > kFar || records_ > kFar || all_records_ > kFar || largest_ > kMostOfOne || done_ > todo_.size())
+      steps_ > kFar || records_ > kFar || all_records_ > kMostOfOne || largest_ > kMostOfOne || done_ > todo_.size())
     return false;
   if (reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
   for (std::size_t i = 0; i < reads_.size(); ++i)

@@ -1,4 +1,4 @@
-// The abstract machine: a position, slots with positions, and two places for tapes.
+// The abstract machine: a position, slots with positions, a tape in work and a stack of tapes put aside.
 #include "vm/schedule/checker.h"
 
 #include <fmt/format.h>

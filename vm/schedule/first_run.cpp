@@ -292,6 +292,8 @@ void FirstRun::save(std::vector<std::uint64_t>& words) const {
 }
 
 bool FirstRun::sound() const {
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 48; // sums and products with them stay within 64 bits
+  if (prefix_ > kFar || records_ > kFar || budget_ > kFar || stack_bytes_ > kFar) return false;
   return generator_of(kind_) == Generator::first_run && stage_ <= Stage::done && placement_.sound() &&
          (stage_ != Stage::reversing || reversal_.sound()) &&
          ((stage_ != Stage::budgeted && stage_ != Stage::rest && !budgeted_.handed_over()) || budgeted_.sound());

@@ -92,10 +92,10 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     std::vector<std::uint64_t> shares(to, 0);
     for (std::size_t i = from; i < to; ++i) {
       const Interval& part = profile.intervals[i];
-      whole.forward += part.forward;
-      whole.taped += part.taped;
-      whole.sweep += part.sweep;
-      whole.tape += part.tape;
+      whole.forward = std::min(kMostOfOne, whole.forward + part.forward);
+      whole.taped = std::min(kMostOfOne, whole.taped + part.taped);
+      whole.sweep = std::min(kMostOfOne, whole.sweep + part.sweep);
+      whole.tape = std::min(kMostOfOne, whole.tape + part.tape);
       for (const TapeShare& share : part.shares)
         shares[share.birth] = std::min(shares[share.birth] + share.bytes,
                                        share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);

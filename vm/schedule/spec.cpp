@@ -96,7 +96,7 @@ bool parse_key(std::string_view part, const Name& name, Spec& spec, std::string&
     error = fmt::format("schedule option '{}' needs a whole number, as in '{}=64{}'", part, key, key == "memory" ? "MiB" : "");
     return false;
   }
-  if (factor != nullptr) value = value > kMostMemory ? UINT64_MAX : value * factor->bytes;
+  if (factor != nullptr) value = value > kMostMemory / factor->bytes ? UINT64_MAX : value * factor->bytes;
   std::uint64_t& number = key == "base"        ? spec.base
                           : key == "snapshots" ? spec.snapshots
                           : key == "passes"    ? spec.passes
