@@ -69,6 +69,8 @@ struct Operation {
   bool result_kept = false;
 };
 
+constexpr std::size_t kOfOperands = 128; // bytes of an operation's lists, and of its cotangents in a map, as a rule
+
 // Follows the operations of a tape forwards and backwards.
 void follow(const std::vector<Operation>& operations, Weights& weights) {
   std::uint64_t kept_in_all = 0;
@@ -200,6 +202,10 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, const tape::Tape& ta
   weights.together = weights.state[last];
 
   Elements of_tape{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  // What is remembered of the operations is charged as a whole: a few words for each operand and result.
+  const value::Charged remembered(engine.heap(), engine.heap().scratch,
+                                  static_cast<std::int64_t>(tape.tensors().size() * (sizeof(Operation) + kOfOperands)));
+  Polls polls(engine.meter());
   std::vector<Operation> operations;
   auto meet = [&](const std::vector<ops::Tensor>& tensors, Operation& o) {
     for (const ops::Tensor& t : tensors) {
@@ -220,6 +226,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, const tape::Tape& ta
     if (place.slot == 0 && place.serial < births.front()) old_inputs.emplace(input.node, place.serial);
   });
   for (const auto& record : tape.tensors()) {
+    polls.one();
     const std::vector<ops::Tensor> inputs = record->inputs.all(), outputs = record->outputs.all();
     Operation& o = operations.emplace_back();
     o.node = record->node;
