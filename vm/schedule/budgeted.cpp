@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::uint64_t kRecordBytes = 32;
 constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 18; // of an interval
-// As many intervals as planning costs little beside the run: tables grow with the third power of their number, and about so much
-// work takes as long as planning with one. Beyond that they become half as many, unless they were then too large to be taped.
+// As many intervals as planning should cost little beside the run: tables grow with the third power of their number, so planning
+// with n of them is taken to be worth n * n * n times this work (an estimate from the number of additions, not measured). Beyond
+// that they become half as many, unless they were then too large to be taped.
 constexpr std::uint64_t kWorkForOne = 30000;
 constexpr std::size_t kFew = 24;
 constexpr std::size_t kMany = 64;
