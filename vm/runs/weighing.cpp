@@ -64,8 +64,8 @@ struct Operation {
   std::vector<std::uint32_t> operands;
   std::vector<std::uint64_t> operand_bytes, result_bytes;
   std::size_t last_use = 0;   // the last operation that reads a result
-  std::uint64_t kept_new = 0; // bytes that the tape keeps from here on, of elements that were made in the interval
-  std::uint64_t let_go = 0;   // of these, what the sweep gives up once it has passed this operation
+  std::uint64_t kept_new = 0; // bytes that the tape keeps from here on, of elements that were made in the interval; the sweep
+                              // gives them up once it has passed this operation
   bool result_kept = false;
 };
 
@@ -102,7 +102,7 @@ void follow(const std::vector<Operation>& operations, Weights& weights) {
       if (o.operands[k] != tape::kNone && cotangents.emplace(o.operands[k], o.operand_bytes[k]).second)
         held += o.operand_bytes[k];
     weights.sweeping = std::max(weights.sweeping, held - std::min(held, let_go));
-    let_go += o.let_go;
+    let_go += o.kept_new;
     for (std::uint32_t node = o.node; node < o.end; ++node)
       if (const auto found = cotangents.find(node); found != cotangents.end()) {
         held -= found->second;
@@ -217,7 +217,6 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, const tape::Tape& ta
       if (k != last) continue;
       if (!of_state.contains(s)) weights.together += static_cast<std::uint64_t>(s->bytes);
       o.kept_new += static_cast<std::uint64_t>(s->bytes);
-      o.let_go += static_cast<std::uint64_t>(s->bytes);
     }
   };
   value::ChargedMap<std::uint32_t, std::uint64_t> old_inputs{
