@@ -89,8 +89,11 @@ std::shared_ptr<const Prepared> make(const cairn_math_convolution& c) {
                                                                   p->large, any, p->bias, p->small, step, wide, pad, after)
                                               : describe<Forward>(engine(), attributes, dnnl::prop_kind::forward_training, direct,
                                                                   p->large, any, p->small, step, wide, pad, after);
+  const bool depthwise = c.groups > 1 && c.small_channels == c.groups && c.large_channels == c.groups;
   const auto keep = [&](const auto& description, const memory::desc& weights, dnnl::primitive primitive) {
-    if (std::string_view(description.impl_info_str()).starts_with("ref")) return false; // slower than our own loops
+    const std::string_view kernel = description.impl_info_str();
+    // Slower than our own loops: the library's plain ones, and a product of matrices of each of the channels, one after another.
+    if (kernel.starts_with("ref") || (depthwise && kernel.find("gemm") != std::string_view::npos)) return false;
     p->weights = weights;
     p->scratchpad = description.scratchpad_desc();
     p->primitive = std::move(primitive);

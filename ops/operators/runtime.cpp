@@ -203,11 +203,15 @@ std::uint64_t default_work(std::span<const Tensor> inputs, std::span<const Size>
   return sum.work();
 }
 
+std::uint64_t modelled_work(const Call& call, const ResultTypes& types, const Sizes& sizes) {
+  const bool declared = call.op.cost != nullptr && call.op.view == nullptr; // what views declare is for those that do not copy
+  return declared ? work_of(call.op.cost(call, types)) : default_work(call.inputs, sizes.all());
+}
+
 void spend(const Call& call, const ResultTypes& types, const Sizes& sizes) {
   Meter* const meter = Meter::current();
   if (meter == nullptr || !sizes.any_elements) return;
-  const bool declared = call.op.cost != nullptr && call.op.view == nullptr; // what views declare is for those that do not copy
-  meter->spend(declared ? work_of(call.op.cost(call, types)) : default_work(call.inputs, sizes.all()));
+  meter->spend(modelled_work(call, types, sizes));
 }
 
 // An operand is about to be overwritten, or gone: whatever asked for this can no longer be done again from its beginning.
@@ -404,6 +408,17 @@ void Runtime::accumulate(Tensor& to, Tensor from) {
     }
   }
   launch(operator_of(OperatorId::add), *to.device(), operands, std::span<const Tensor>(&to, 1), {});
+}
+
+std::uint64_t Runtime::modelled_work(const Call& call, std::span<const Tensor> results) {
+  ResultTypes types;
+  types.count = static_cast<unsigned>(results.size());
+  Sizes sizes;
+  for (unsigned i = 0; i < types.count; ++i) {
+    types[i] = {results[i].dtype, results[i].shape};
+    sizes.add(size_of(types[i]));
+  }
+  return ops::modelled_work(call, types, sizes);
 }
 
 std::uint64_t Runtime::work_to_accumulate(const Tensor& to, const Tensor& from) {

@@ -28,6 +28,8 @@ public:
   Tensor empty(DType dtype, const Shape& shape, Device& device);
   // to = to + from, in the memory of one of them if nobody else has it and it is dense.
   void accumulate(Tensor& to, Tensor from);
+  // The work that apply() counts for such a call with such results, whether they have elements or not.
+  static std::uint64_t modelled_work(const Call& call, std::span<const Tensor> results);
   // The work that accumulate() will count for these two.
   static std::uint64_t work_to_accumulate(const Tensor& to, const Tensor& from);
 

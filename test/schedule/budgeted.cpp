@@ -253,6 +253,21 @@ TEST_CASE("a planned run is reversed and holds no more than its budget") {
   CHECK(replays / runs < 2);
 }
 
+TEST_CASE("what only the last steps of a run read has room while everything before them is reversed") {
+  Random random(8);
+  for (int round = 0; round < 10; ++round) {
+    Layers layers = random_layers(random, 400 + random.below(100));
+    const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
+    std::fill(layers.weight.begin(), layers.weight.end(), 0);
+    layers.weight.back() = 2 * whole;
+    const std::uint64_t memory = layers.weight.back() + whole / 2;
+    CAPTURE(round);
+    const Outcome outcome = planned(layers, memory);
+    CHECK(outcome.reversed);
+    CHECK(outcome.peak <= memory);
+  }
+}
+
 TEST_CASE("with any budget a planned run is reversed, the same way each time") {
   Random random(6);
   for (int round = 0; round < 60; ++round) {

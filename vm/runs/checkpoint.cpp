@@ -151,31 +151,21 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
 
 // Tells the schedule what the tape in work and the state at its end hold.
 void tell_weights(Engine& engine, CheckpointState& s) {
-  want(s.work != nullptr && !s.current.empty() && !s.sweeping);
-  schedule::Weights told;
+  want(s.work != nullptr && (s.work_ended || !s.current.empty()) && !s.sweeping);
+  std::uint64_t older = 0;
   std::vector<std::uint64_t> births = s.births;
   if (births.empty()) {
     std::vector<Value> values = engine.globals;
     values.push_back(s.x);
-    told.older = reachable_bytes(engine, engine.runs, values);
+    older = reachable_bytes(engine, engine.runs, values);
     births.push_back(s.begin);
   }
-  const Weights weights = weigh(engine, s.current.runs, *s.work, births);
+  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, births);
+  weights.older = older;
   engine.meter().hold();
   births.push_back(std::max(births.back(), s.current.serial)); // an inner replay may have set it back
   s.births = std::move(births);
-  told.state = weights.state;
-  told.tape = weights.tape;
-  told.together = weights.together;
-  told.own = weights.own;
-  told.largest = weights.largest;
-  told.advancing = weights.advancing;
-  told.taping = weights.taping;
-  told.sweeping = weights.sweeping;
-  told.nested = weights.nested;
-  told.read = weights.read;
-  told.work = weights.work;
-  s.schedule->weighed(told);
+  s.schedule->weighed(weights);
 }
 
 // The slots with numbers in the state at the end of a tape for which `wanted` holds.

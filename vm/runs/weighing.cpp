@@ -3,16 +3,17 @@
 
 #include "vm/runs/graph.h"
 #include "vm/runs/met.h"
+#include "vm/runs/operations.h"
+#include "vm/schedule/profile.h"
 #include "vm/value/charged.h"
 #include "vm/value/children.h"
 
 #include <algorithm>
-#include <numeric>
-#include <unordered_map>
 
 namespace cairn::runs {
 
 using value::Frame;
+using schedule::Weights;
 using value::Object;
 
 namespace {
@@ -58,74 +59,11 @@ const ops::Tensor* tensor_in(const Object* o) {
   return o->kind == value::Kind::tensor ? &static_cast<const value::TensorObject*>(o)->tensor : nullptr;
 }
 
-// One operation of tensors on a tape, for what is held for a while.
-struct Operation {
-  std::uint32_t node = 0, end = 0; // of its results
-  std::vector<std::uint32_t> operands;
-  std::vector<std::uint64_t> operand_bytes, result_bytes;
-  std::size_t last_use = 0;   // the last operation that reads a result
-  std::uint64_t kept_new = 0; // bytes that the tape keeps from here on, of elements that were made in the interval; the sweep
-                              // gives them up once it has passed this operation
-  bool result_kept = false;
-};
-
-constexpr std::size_t kOfOperands = 128; // bytes of an operation's lists, and of its cotangents in a map, as a rule
-
-// Follows the operations of a tape forwards and backwards.
-void follow(const std::vector<Operation>& operations, Weights& weights) {
-  std::uint64_t kept_in_all = 0;
-  for (const Operation& o : operations) kept_in_all += o.kept_new;
-  // Forwards: a result is there until its last use; what the tape keeps stays.
-  std::vector<std::uint64_t> ends(operations.size() + 1, 0), ends_unkept(operations.size() + 1, 0);
-  std::uint64_t alive = 0, alive_unkept = 0, kept = 0;
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    const Operation& o = operations[i];
-    const std::uint64_t made = std::accumulate(o.result_bytes.begin(), o.result_bytes.end(), std::uint64_t{0});
-    kept += o.kept_new;
-    alive += made;
-    ends[o.last_use] += made;
-    if (!o.result_kept) {
-      alive_unkept += made;
-      ends_unkept[o.last_use] += made;
-    }
-    weights.advancing = std::max(weights.advancing, alive);
-    weights.taping = std::max(weights.taping, kept + alive_unkept - std::min(kept + alive_unkept, kept_in_all));
-    alive -= ends[i];
-    alive_unkept -= ends_unkept[i];
-  }
-  // Backwards: a cotangent is there from the last operation that reads what it is of to the one that made that.
-  std::unordered_map<std::uint32_t, std::uint64_t> cotangents;
-  std::uint64_t held = 0, let_go = 0;
-  for (std::size_t i = operations.size(); i-- > 0;) {
-    const Operation& o = operations[i];
-    for (std::size_t k = 0; k < o.operands.size(); ++k)
-      if (o.operands[k] != tape::kNone && cotangents.emplace(o.operands[k], o.operand_bytes[k]).second)
-        held += o.operand_bytes[k];
-    weights.sweeping = std::max(weights.sweeping, held - std::min(held, let_go));
-    let_go += o.kept_new;
-    for (std::uint32_t node = o.node; node < o.end; ++node)
-      if (const auto found = cotangents.find(node); found != cotangents.end()) {
-        held -= found->second;
-        cotangents.erase(found);
-      }
-  }
-}
-
-// What an operation on a tape was modelled to cost.
+// What an operation on a tape was modelled to cost, or what it moves where nobody models it.
 std::uint64_t work_of(const tape::TensorRecord& record, std::span<const ops::Tensor> inputs,
                       std::span<const ops::Tensor> outputs) {
-  constexpr double kMost = 1e15;
-  if (record.op != nullptr && record.op->cost != nullptr && record.op->view == nullptr) {
-    ops::ResultTypes types;
-    types.count = static_cast<unsigned>(outputs.size());
-    for (unsigned i = 0; i < types.count; ++i) {
-      types[i].dtype = outputs[i].dtype;
-      types[i].shape = outputs[i].shape;
-    }
-    const ops::Cost cost = record.op->cost({*record.op, inputs, record.attributes, nullptr}, types);
-    return static_cast<std::uint64_t>(std::clamp(cost.flops + cost.bytes, 0.0, kMost));
-  }
-  return record.inputs.element_bytes() + record.outputs.element_bytes();
+  if (record.op == nullptr) return record.inputs.element_bytes() + record.outputs.element_bytes();
+  return std::min(schedule::kMostOfOne, ops::Runtime::modelled_work({*record.op, inputs, record.attributes, nullptr}, outputs));
 }
 
 using Elements = value::ChargedSet<const ops::Storage*>; // views share them
@@ -143,7 +81,9 @@ std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::ui
       newer, [&](const Frame* f) { return f->serial >= since; },
       [&](const Object* o) {
         bytes += static_cast<std::int64_t>(bytes_of(o));
-        if (const ops::Tensor* t = tensor_in(o); t != nullptr && elements.insert(t->storage.get()).second) bytes += t->bytes();
+        const ops::Tensor* t = tensor_in(o);
+        if (t == nullptr || !t->storage || !elements.insert(t->storage.get()).second) return;
+        if (t->storage->birth == 0 || t->storage->birth >= since) bytes += t->storage->bytes;
       });
   return bytes;
 }
@@ -258,7 +198,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, const tape::Tape& ta
     weights.largest = std::max(weights.largest, record->inputs.element_bytes() + record->outputs.element_bytes());
   }
   follow(operations, weights);
-  std::sort(weights.read.begin(), weights.read.end(), [](const OldTensor& a, const OldTensor& b) { return a.serial < b.serial; });
+  std::sort(weights.read.begin(), weights.read.end(), [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial < b.serial; });
   weights.own = tape.own_bytes();
   weights.nested = !tape.composites.empty();
   return weights;

@@ -15,8 +15,6 @@ namespace cairn::schedule {
 
 namespace {
 
-constexpr std::uint64_t kRecordBytes = 32;
-constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 18; // of an interval
 // As many intervals as planning should cost little beside the run: tables grow with the third power of their number, so planning
 // with n of them is taken to be worth n * n * n times this work (an estimate from the number of additions, not measured). Beyond
 // that they become half as many, unless they were then too large to be taped.
@@ -42,7 +40,7 @@ std::uint64_t bounded(std::uint64_t value) { return std::min(value, kMostOfOne);
 } // namespace
 
 Budgeted::Budgeted(std::uint64_t budget, std::uint64_t steps, std::uint64_t piece, std::uint64_t records)
-    : budget_(budget), room_(budget / kLeastRoom), piece_(piece), steps_(steps), records_(records) {
+    : budget_(budget), room_(budget / kLeastRoom), piece_(piece), most_steps_(kFirstSteps), steps_(steps), records_(records) {
   states_.push_back({0, slots_.take()});
 }
 
@@ -58,11 +56,12 @@ std::optional<Action> Budgeted::next() {
     case Stage::going:
       if (handed_over_) return std::nullopt;
       stage_ = Stage::running;
-      steps_ = kMostSteps;
+      steps_ = most_steps_;
       return Action{Action::Kind::tape, steps_, 0, piece_};
     case Stage::running:
       stage_ = Stage::weighing;
       break;
+    case Stage::ending:
     case Stage::reversing:
       return std::nullopt;
     }
@@ -72,6 +71,7 @@ std::optional<Action> Budgeted::next() {
 void Budgeted::stopped(std::uint64_t steps_left) { steps_ -= std::min(steps_left, steps_); }
 
 void Budgeted::weighed(const Weights& weights) {
+  if (stage_ == Stage::ending) return weighed_last(weights);
   if (stage_ != Stage::going || handed_over_) return;
   if (profile_.size() == 0) {
     older_ = bounded(weights.older);
@@ -84,12 +84,12 @@ void Budgeted::weighed(const Weights& weights) {
   if (weights.nested) return hand_over();
   states_.push_back({static_cast<std::uint32_t>(profile_.size()), slots_.take()});
   push(Action::Kind::snapshot, 0, states_.back().slot);
-  const std::size_t n = profile_.size();
-  const std::uint64_t largest = largest_of_two();
-  if (n >= good_number() && largest <= room_for_one() / kGoodInterval) coarsen();
-  if (profile_.size() >= kMost) {
-    if (largest > room_for_one() / kLargestInterval) return hand_over();
-    coarsen();
+  if (profile_.size() >= good_number()) {
+    const std::vector<std::uint32_t> coarser = coarser_cut();
+    const std::uint64_t largest = largest_gap(coarser);
+    const bool too_many = profile_.size() >= kMost;
+    if (too_many && largest > room_for_one() / kLargestInterval) return hand_over();
+    if (too_many || largest <= room_for_one() / kGoodInterval) coarsen(coarser);
   }
   make_room();
 }
@@ -132,7 +132,7 @@ void Budgeted::add_interval(const Weights& weights) {
   profile_.cotangents.push_back(cotangents);
   positions_.push_back(positions_.back() + std::max<std::uint64_t>(1, steps_));
   all_records_ = bounded(all_records_ + records_);
-  note_reads(weights.read);
+  note_reads(weights.read, n);
 }
 
 std::size_t Budgeted::good_number() const {
@@ -143,9 +143,9 @@ std::size_t Budgeted::good_number() const {
   return n;
 }
 
-std::uint64_t Budgeted::largest_of_two() const {
+std::uint64_t Budgeted::largest_gap(const std::vector<std::uint32_t>& boundaries) const {
   std::uint64_t largest = 0;
-  for (std::size_t i = 0; i + 2 <= profile_.size(); ++i) largest = std::max(largest, gap(i, i + 2));
+  for (std::size_t i = 1; i < boundaries.size(); ++i) largest = std::max(largest, gap(boundaries[i - 1], boundaries[i]));
   return largest;
 }
 
@@ -155,9 +155,8 @@ std::uint64_t Budgeted::room_for_one() const {
   return room_ - std::min(room_, taken);
 }
 
-// About two neighbours become one, and from now on an interval is twice as large. Of the boundaries near every other one those
-// stay whose states are light.
-void Budgeted::coarsen() {
+// Of the boundaries near every other one those stay whose states are light.
+std::vector<std::uint32_t> Budgeted::coarser_cut() const {
   const auto last = static_cast<std::uint32_t>(profile_.size());
   auto weight = [&](std::uint32_t i) {
     return std::accumulate(profile_.reach[i].begin(), profile_.reach[i].end(), std::uint64_t{0});
@@ -170,7 +169,12 @@ void Budgeted::coarsen() {
     if (lightest > kept.back()) kept.push_back(lightest);
   }
   kept.push_back(last);
-  std::vector<std::uint32_t> coarse(last, 0); // of each interval
+  return kept;
+}
+
+// What lies between two of these boundaries becomes one interval, and from now on an interval is twice as large.
+void Budgeted::coarsen(const std::vector<std::uint32_t>& kept) {
+  std::vector<std::uint32_t> coarse(profile_.size(), 0); // of each interval
   for (std::uint32_t c = 0; c + 1 < kept.size(); ++c) std::fill(coarse.begin() + kept[c], coarse.begin() + kept[c + 1], c);
   profile_ = coarsened(profile_, kept);
   std::vector<std::uint64_t> positions;
@@ -191,6 +195,7 @@ void Budgeted::coarsen() {
     tapes_.erase(tapes_.begin());
   }
   piece_ = std::min(2 * piece_, kMostOfOne / kRecordBytes);
+  most_steps_ = std::min(2 * most_steps_, kMostOfOne);
 }
 
 std::size_t Budgeted::first_taped() const {
@@ -198,15 +203,20 @@ std::size_t Budgeted::first_taped() const {
   return static_cast<std::size_t>(std::lower_bound(positions_.begin(), positions_.end(), tapes_.front()) - positions_.begin());
 }
 
-std::uint64_t Budgeted::held() const {
-  std::set<std::size_t> states, tapes;
+std::set<std::size_t> Budgeted::kept_states() const {
+  std::set<std::size_t> states;
   for (const State& state : states_) states.insert(state.boundary);
-  for (std::size_t i = first_taped(); i < profile_.size(); ++i) tapes.insert(i);
-  return held_bytes(profile_, states, tapes);
+  return states;
 }
 
-void Budgeted::note_reads(std::span<const OldTensor> read) {
-  const auto now = static_cast<std::uint32_t>(profile_.size() - 1);
+std::uint64_t Budgeted::held() const {
+  std::set<std::size_t> tapes;
+  for (std::size_t i = first_taped(); i < profile_.size(); ++i) tapes.insert(i);
+  return held_bytes(profile_, kept_states(), tapes);
+}
+
+void Budgeted::note_reads(const std::vector<OldTensor>& read, std::size_t interval) {
+  const auto now = static_cast<std::uint32_t>(interval);
   std::vector<Read> merged;
   auto old = reads_.begin();
   for (const OldTensor& tensor : read) {
@@ -245,9 +255,8 @@ std::uint64_t Budgeted::foreseen_peak() const {
   if (peak > room_ || peak + reads[from] <= room_) return peak;
   // As tapes are swept, cotangents of what is older take their place. Sums of cotangents and what operators borrow come on top of
   // what the sweeps of a profile hold: as much as the largest operation.
-  std::set<std::size_t> states, tapes;
-  for (const State& state : states_)
-    if (state.boundary < from) states.insert(state.boundary);
+  std::set<std::size_t> states = kept_states(), tapes;
+  states.erase(states.lower_bound(from), states.end());
   for (std::size_t i = from; i < profile_.size(); ++i) tapes.insert(i);
   for (std::size_t i = profile_.size(); i-- > from; tapes.erase(i))
     peak = std::max(peak, held_bytes(profile_, states, tapes) + profile_.cotangents[i + 1] + profile_.intervals[i].sweeping +
@@ -269,9 +278,7 @@ std::uint64_t Budgeted::gap(std::size_t from, std::size_t to) const {
 // once more, while the oldest of the tapes at the end saves running its own interval.
 void Budgeted::make_room() {
   while (foreseen_peak() > room_) {
-    std::set<std::size_t> states;
-    for (const State& state : states_) states.insert(state.boundary);
-    const std::uint64_t of_states = held_bytes(profile_, states, {});
+    const std::uint64_t of_states = held_bytes(profile_, kept_states(), {});
     if (!drop_a_state((room_ - std::min(room_, of_states)) / 2) && !drop_a_tape() && !drop_a_state(UINT64_MAX)) break;
   }
   peak_ = std::max(peak_, foreseen_peak());
@@ -279,8 +286,7 @@ void Budgeted::make_room() {
 
 // The one that frees the most bytes for a byte of the tapes that its neighbours then have between them.
 bool Budgeted::drop_a_state(std::uint64_t most_of_gap) {
-  std::set<std::size_t> states;
-  for (const State& state : states_) states.insert(state.boundary);
+  std::set<std::size_t> states = kept_states();
   const std::uint64_t all = held_bytes(profile_, states, {});
   std::size_t best = 0;
   Wide best_freed = 0, best_gap = 1;
@@ -325,11 +331,24 @@ void Budgeted::hand_over() {
   }
 }
 
+// What the last tape reads of what is older is among the cotangents from its sweep on, so it is weighed as well.
 void Budgeted::ended() {
-  if (stage_ == Stage::reversing) return;
-  stage_ = Stage::reversing;
+  if (stage_ == Stage::ending || stage_ == Stage::reversing) return;
+  stage_ = Stage::ending;
   todo_.clear();
   done_ = 0;
+  push(Action::Kind::weigh);
+}
+
+void Budgeted::weighed_last(const Weights& weights) {
+  stage_ = Stage::reversing;
+  const std::uint64_t reads_before = read_from()[profile_.size()];
+  note_reads(weights.read, profile_.size());
+  largest_ = std::max(largest_, bounded(weights.largest));
+  all_records_ = bounded(all_records_ + records_);
+  const std::uint64_t tape = bounded(bounded(weights.own) + (weights.tape.empty() ? 0 : bounded(weights.tape.back())));
+  peak_ = std::max(peak_, bounded(held() + tape + std::max(bounded(weights.taping), reads_before + bounded(weights.sweeping))));
+  make_room();
   const std::size_t to = first_taped();
   while (states_.size() > 1 && states_.back().boundary >= to) drop_state(states_.size() - 1);
   push(Action::Kind::reverse);
@@ -366,16 +385,20 @@ void Budgeted::plan(std::size_t to) {
   for (const State& state : states_) states.push_back(state.boundary);
   auto perform_judged = [&](const std::vector<Move>& planned) {
     const PlanReport report = check(front, planned, states, to);
+    if (!report.fault.empty()) return false;
     peak_ = std::max(peak_, bounded(report.peak));
     for (std::size_t i = 0; i < report.runs.size(); ++i) again_ += report.runs[i] * (positions_[i + 1] - positions_[i]);
     perform(planned);
+    return true;
   };
   const std::uint64_t room = room_ - std::min(room_, largest_);
-  if (const std::optional<Plan> plan = Planner(front, room, kTables).plan(room, states, to)) return perform_judged(plan->moves);
+  if (const std::optional<Plan> plan = Planner(front, room, kTables).plan(room, states, to))
+    if (perform_judged(plan->moves)) return;
   // Nothing fits: what takes the least. If that is too much, the machine says so.
   const Planner unlimited(front, kMostOfOne, kTables);
   if (const std::vector<Planner::Point> curve = unlimited.curve(); !curve.empty())
-    if (const std::optional<Plan> plan = unlimited.plan(curve.front().budget, states, to)) return perform_judged(plan->moves);
+    if (const std::optional<Plan> plan = unlimited.plan(curve.front().budget, states, to))
+      if (perform_judged(plan->moves)) return;
   std::vector<Move> moves;
   for (std::size_t i = 1; i < states.size(); ++i) moves.push_back({Move::Kind::drop, states[i]});
   for (auto i = static_cast<std::uint32_t>(to); i-- > 0;) {
@@ -420,13 +443,13 @@ void Budgeted::perform(const std::vector<Move>& moves) {
       push(Action::Kind::snapshot, 0, slots[at]);
       break;
     case Move::Kind::drop:
-      push(Action::Kind::discard, 0, slots[at]);
-      slots_.give(slots[at]);
+      push(Action::Kind::discard, 0, slots.at(at));
+      slots_.give(slots.at(at));
       slots.erase(at);
       break;
     case Move::Kind::restore:
       put_aside();
-      push(Action::Kind::restore, 0, slots[at]);
+      push(Action::Kind::restore, 0, slots.at(at));
       break;
     case Move::Kind::sweep:
       if (work != at) push(Action::Kind::take_back);
@@ -455,9 +478,10 @@ bool Budgeted::sound() const {
   if (older_ > kMostOfOne || peak_ > kFar || again_ > kFar || budget_ > kFar || room_ > kFar || piece_ > kMostOfOne ||
       steps_ > kFar || records_ > kFar || all_records_ > kMostOfOne || largest_ > kMostOfOne || done_ > todo_.size())
     return false;
-  if (reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
+  if (most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
+  const std::size_t readers = n + (stage_ == Stage::reversing ? 1 : 0);
   for (std::size_t i = 0; i < reads_.size(); ++i)
-    if (reads_[i].last >= n || reads_[i].bytes > kMostOfOne || (i > 0 && reads_[i].serial <= reads_[i - 1].serial)) return false;
+    if (reads_[i].last >= readers || reads_[i].bytes > kMostOfOne || (i > 0 && reads_[i].serial <= reads_[i - 1].serial)) return false;
   if (std::any_of(birth_of_.begin(), birth_of_.end(), [&](std::uint32_t birth) { return birth >= n; })) return false;
   if (!std::is_sorted(tapes_.begin(), tapes_.end())) return false;
   if (!tapes_.empty() &&

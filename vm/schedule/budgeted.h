@@ -9,9 +9,12 @@
 #include "vm/schedule/schedule.h"
 
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace cairn::schedule {
+
+inline constexpr std::uint64_t kFirstSteps = std::uint64_t{1} << 18; // at most on a first tape, and in one of the first intervals
 
 class Budgeted {
 public:
@@ -34,7 +37,10 @@ public:
 
   void stopped(std::uint64_t steps_left);
   void taped(std::uint64_t records) { records_ = records; }
-  bool weighs_next() const { return done_ == todo_.size() && (stage_ == Stage::weighing || stage_ == Stage::running); }
+  bool weighs_next() const {
+    if (done_ < todo_.size()) return todo_[done_].kind == Action::Kind::weigh;
+    return stage_ == Stage::weighing || stage_ == Stage::running;
+  }
   void weighed(const Weights& weights);
   std::string explanation() const;
   // Of a run of so many steps, once it is planned.
@@ -44,6 +50,7 @@ public:
     archive(self.budget_);
     archive(self.room_);
     archive(self.piece_);
+    archive(self.most_steps_);
     archive(self.steps_);
     archive(self.records_);
     archive(self.all_records_);
@@ -66,7 +73,7 @@ public:
   }
 
 private:
-  enum class Stage : std::uint8_t { weighing, going, running, reversing };
+  enum class Stage : std::uint8_t { weighing, going, running, ending, reversing };
   struct State { // kept, at a boundary of the profile
     std::uint32_t boundary = 0;
     std::uint32_t slot = 0;
@@ -75,7 +82,8 @@ private:
       archive(self.slot);
     }
   };
-  // Cotangents of what is older than the run are held from the sweep of the last interval that reads it on.
+  // Cotangents of what is older than the run are held from the sweep of the last interval that reads it on. What the run reads
+  // behind all intervals, on the tape that its end is on, counts as read by one more.
   struct Read {
     std::uint64_t serial = 0, bytes = 0;
     std::uint32_t last = 0; // interval
@@ -87,14 +95,17 @@ private:
   };
   void push(Action::Kind kind, std::uint64_t steps = 0, std::uint32_t slot = 0) { todo_.push_back({kind, steps, slot}); }
   void add_interval(const Weights& weights);
-  std::size_t good_number() const;      // of intervals
-  std::uint64_t largest_of_two() const; // bytes of the tapes of two neighbours
-  std::uint64_t room_for_one() const;   // at the end of the reversal
-  void coarsen();
-  std::size_t first_taped() const;     // the interval from which on all are on tapes put aside
-  std::uint64_t held() const;          // by states and tapes
-  std::uint64_t foreseen_peak() const; // if the run goes on, or ends and is reversed as far as it is on tapes
-  void note_reads(std::span<const OldTensor> read);
+  std::size_t good_number() const;                // of intervals
+  std::vector<std::uint32_t> coarser_cut() const; // into about half as many
+  std::uint64_t largest_gap(const std::vector<std::uint32_t>& boundaries) const;
+  std::uint64_t room_for_one() const; // at the end of the reversal
+  void coarsen(const std::vector<std::uint32_t>& kept);
+  std::set<std::size_t> kept_states() const; // their boundaries
+  std::size_t first_taped() const;           // the interval from which on all are on tapes put aside
+  std::uint64_t held() const;                // by states and tapes
+  std::uint64_t foreseen_peak() const;       // if the run goes on, or ends and is reversed as far as it is on tapes
+  void note_reads(const std::vector<OldTensor>& read, std::size_t interval);
+  void weighed_last(const Weights& weights);
   std::uint64_t more_reads_within(std::size_t interval, const std::vector<std::uint64_t>& reads) const;
   std::vector<std::uint64_t> read_from() const;              // bytes of what intervals from each one on read
   std::uint64_t gap(std::size_t from, std::size_t to) const; // bytes of the tapes between two boundaries
@@ -108,7 +119,8 @@ private:
 
   std::uint64_t budget_ = 0;
   std::uint64_t room_ = 0;        // of the budget, for states, tapes and cotangents
-  std::uint64_t piece_ = 0;       // records of an interval's tape after which it ends
+  std::uint64_t piece_ = 0;       // records of an interval's tape after which it ends,
+  std::uint64_t most_steps_ = 0;  // or steps
   std::uint64_t steps_ = 0;       // of the tape in work
   std::uint64_t records_ = 0;     // on it
   std::uint64_t all_records_ = 0; // of all tapes that have been weighed

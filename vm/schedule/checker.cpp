@@ -9,7 +9,6 @@
 namespace cairn::schedule {
 namespace {
 
-constexpr std::uint64_t kRecordBytes = 32;
 
 std::string_view name_of(Action::Kind kind) {
   switch (kind) {
@@ -151,7 +150,7 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
     aside_.erase(aside_.begin() + action.slot);
     break;
   case Action::Kind::weigh:
-    if (!work_.there || !here_) return fail(action, "there is no tape in work that ends at a current state");
+    if (!work_.there) return fail(action, "there is no tape in work");
     break;
   case Action::Kind::done:
     if (!end_seen_ || unreversed_ != 0) return fail(action, "not everything is reversed");
@@ -178,12 +177,10 @@ void Checker::tell(const Action& action, Schedule& schedule) {
   if (action.kind == Action::Kind::snapshot) schedule.kept(program_.snapshot_bytes);
   if (action.kind == Action::Kind::weigh) {
     // Each state is all its own, and so is each tape.
-    std::vector<std::uint64_t> state(++weighed_, 0), tape(weighed_, 0);
-    state.back() = program_.snapshot_bytes;
     Weights weights;
-    weights.state = state;
-    weights.tape = tape;
-    weights.together = program_.snapshot_bytes;
+    weights.state.assign(++weighed_, 0);
+    weights.tape.assign(weighed_, 0);
+    weights.state.back() = weights.together = program_.snapshot_bytes;
     weights.own = records(work_) * kRecordBytes;
     schedule.weighed(weights);
   }

@@ -15,8 +15,6 @@ namespace {
 
 // The constants of `auto`. A step records at most about one operation; the base case is chosen so that its tape stays in a
 // second-level cache, yet spans enough steps that lifting a state and restoring it cost little beside it.
-constexpr std::uint64_t kRecordBytes = 32;
-constexpr std::uint64_t kFirstPiece = std::uint64_t{1} << 18;
 constexpr std::uint64_t kMostTapeBytes = std::uint64_t{24} << 20;
 constexpr std::uint64_t kMostSparseBytes = std::uint64_t{48} << 20;
 // A program that is deep in recursion holds its stack in any case; a tape of a few times that size changes little, and lifting
@@ -55,9 +53,13 @@ std::uint64_t planned_budget(const Spec& spec, const Resources& resources) {
 bool is_heavy(std::uint64_t steps, std::uint64_t records) { return records > steps; }
 
 std::uint64_t base_for(std::uint64_t tape_bytes, std::uint64_t steps, std::uint64_t records) {
+  // How many steps have so many records, at most kMostGoodBase.
+  auto with = [&](std::uint64_t some) {
+    return static_cast<std::uint64_t>(std::min<Wide>(Wide{some} * steps / std::max<std::uint64_t>(1, records), kMostGoodBase));
+  };
   if (is_heavy(steps, records)) // half of what a tape may hold, since steps differ
-    return std::clamp(tape_bytes / (2 * kRecordBytes) * steps / records, kLeastBase, kMostGoodBase);
-  const std::uint64_t good = kGoodTapeBytes * steps / (kRecordBytes * std::max<std::uint64_t>(1, records));
+    return std::max(with(tape_bytes / (2 * kRecordBytes)), kLeastBase);
+  const std::uint64_t good = with(kGoodTapeBytes / kRecordBytes);
   const std::uint64_t safe = std::max(kLeastBase, tape_bytes / kRecordBytes);
   return std::min(std::clamp(good, kLeastGoodBase, kMostGoodBase), safe);
 }
@@ -180,7 +182,7 @@ Action FirstRun::next() {
     [[fallthrough]];
   case Stage::start:
     stage_ = Stage::prefix;
-    prefix_ = kind_ == Spec::Kind::budget ? kFirstPiece : std::min(kFirstPiece, more_to_tape());
+    prefix_ = kind_ == Spec::Kind::budget ? kFirstSteps : std::min(kFirstSteps, more_to_tape());
     return {Action::Kind::tape, prefix_, 0, start_kept_ ? look() : share_bytes_ / kRecordBytes};
   case Stage::unplanned:
     stage_ = Stage::prefix;

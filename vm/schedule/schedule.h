@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +18,7 @@ namespace cairn::schedule {
 inline constexpr std::uint64_t kToEnd = UINT64_MAX;
 inline constexpr std::uint64_t kDefaultBase = 4096;
 inline constexpr std::uint64_t kLeastBase = 16;
+inline constexpr std::uint64_t kRecordBytes = 32; // of a record on a tape
 
 struct Action {
   enum class Kind : std::uint8_t {
@@ -58,17 +58,17 @@ struct OldTensor {
 // entry k counts what was made between the k-th time that it was told weights and the next; what is older than the run weighs
 // nothing.
 struct Weights {
-  std::span<const std::uint64_t> state, tape; // the tape's records and tables apart
-  std::uint64_t together = 0;                 // of the last birth: what the state, the tape or both hold
-  std::uint64_t own = 0;                      // of the tape's records and tables
-  std::uint64_t largest = 0;                  // of operands and results of one operation on the tape
+  std::vector<std::uint64_t> state, tape; // the tape's records and tables apart; a run that has ended has no state
+  std::uint64_t together = 0;             // of the last birth: what the state, the tape or both hold
+  std::uint64_t own = 0;                  // of the tape's records and tables
+  std::uint64_t largest = 0;              // of operands and results of one operation on the tape
   // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, with it, and while
   // the tape is swept, new cotangents among it.
   std::uint64_t advancing = 0, taping = 0, sweeping = 0;
-  bool nested = false;             // a derivative operator ran on the tape
-  std::uint64_t work = 0;          // modelled, of the operations on the tape
-  std::span<const OldTensor> read; // what the tape reads of what is older than the run, by serial
-  std::uint64_t older = 0;         // the first time: of all that is older than the run
+  bool nested = false;         // a derivative operator ran on the tape
+  std::uint64_t work = 0;      // modelled, of the operations on the tape: a count that a replay would not change
+  std::vector<OldTensor> read; // what the tape reads of what is older than the run, by serial
+  std::uint64_t older = 0;     // the first time: of all that is older than the run
 };
 
 // What a user wrote: "binomial,base=64,snapshots=8".

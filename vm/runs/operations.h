@@ -1,0 +1,27 @@
+// The operations of tensors on one tape, and what is held for a while as they are done and swept one by one.
+#pragma once
+
+#include "vm/schedule/schedule.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cairn::runs {
+
+struct Operation {
+  std::uint32_t node = 0, end = 0; // of its results
+  std::vector<std::uint32_t> operands;
+  std::vector<std::uint64_t> operand_bytes, result_bytes;
+  std::size_t last_use = 0;   // the last operation that reads a result
+  std::uint64_t kept_new = 0; // bytes that the tape keeps from here on, of elements that were made in the interval; the sweep
+                              // gives them up once it has passed this operation
+  bool result_kept = false;
+};
+
+inline constexpr std::size_t kOfOperands = 128; // bytes of an operation's lists, and of its cotangents in a map, as a rule
+
+// Sets what is held for a while: `advancing`, `taping` and `sweeping`.
+void follow(const std::vector<Operation>& operations, schedule::Weights& weights);
+
+} // namespace cairn::runs
