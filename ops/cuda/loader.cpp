@@ -28,7 +28,7 @@ const CudaModule* loaded(std::string& why) {
   return table;
 }
 
-bool parsed(std::string_view settings, DeviceMaker& maker, std::string& message) {
+bool parsed_cuda(std::string_view settings, DeviceMaker& maker, std::string& message) {
   int index = 0;
   if (!settings.empty()) {
     const std::string_view digits = settings.substr(1);
@@ -45,7 +45,7 @@ bool parsed(std::string_view settings, DeviceMaker& maker, std::string& message)
 } // namespace
 
 extern const DeviceKind kCuda; // listed in ops/devices
-constinit const DeviceKind kCuda{"cuda", "cuda[:N]", ':', parsed};
+constinit const DeviceKind kCuda{"cuda", "cuda[:N]", ':', parsed_cuda};
 
 std::unique_ptr<Device> make_cuda_device(Ledger& ledger, int index) {
   std::string why;

@@ -258,7 +258,7 @@ private:
   Streams streams_;
 };
 
-bool parsed(std::string_view settings, DeviceMaker& maker, std::string& message) {
+bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string& message) {
   EmulatedOptions options;
   while (!settings.empty()) {
     settings.remove_prefix(1);
@@ -288,6 +288,6 @@ std::unique_ptr<Device> make_emulated_device(Ledger& ledger, const EmulatedOptio
 }
 
 extern const DeviceKind kEmulated; // listed in ops/devices
-constinit const DeviceKind kEmulated{"emulated", "emulated[,memory=SIZE][,bandwidth=SIZE]", ',', parsed};
+constinit const DeviceKind kEmulated{"emulated", "emulated[,memory=SIZE][,bandwidth=SIZE]", ',', parsed_emulated};
 
 } // namespace cairn::ops

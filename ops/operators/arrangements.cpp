@@ -24,8 +24,6 @@ void check_each_axis(const Call& call, std::size_t n) {
                                     fmt::join(list, " "), call.inputs[0].shape.text()));
 }
 
-Cost cost_of_view(const Call&, const ResultTypes&) { return Cost{0, 0}; }
-
 // --- stack
 
 void infer_stack(const Call& call, ResultTypes& results) {
@@ -342,10 +340,10 @@ namespace definitions {
 
 constinit const Definition stack = {.infer = infer_stack, .kernel = stack_kernel, .vjp = stack_vjp, .jvp = stack_jvp};
 constinit const Definition chunk = {
-    .infer = infer_cut<cut_of_chunk>, .view = view_cut<cut_of_chunk>, .vjp = cut_vjp<cut_of_chunk>, .cost = cost_of_view};
+    .infer = infer_cut<cut_of_chunk>, .view = view_cut<cut_of_chunk>, .vjp = cut_vjp<cut_of_chunk>, .cost = rules::cost_of_view};
 constinit const Definition crop = {
-    .infer = infer_cut<cut_of_crop>, .view = view_cut<cut_of_crop>, .vjp = cut_vjp<cut_of_crop>, .cost = cost_of_view};
-constinit const Definition slice = {.infer = infer_slice, .view = view_slice, .vjp = slice_vjp, .cost = cost_of_view};
+    .infer = infer_cut<cut_of_crop>, .view = view_cut<cut_of_crop>, .vjp = cut_vjp<cut_of_crop>, .cost = rules::cost_of_view};
+constinit const Definition slice = {.infer = infer_slice, .view = view_slice, .vjp = slice_vjp, .cost = rules::cost_of_view};
 constinit const Definition tile = {.infer = infer_tile, .kernel = tile_kernel, .vjp = tile_vjp};
 constinit const Definition flip = {.infer = infer_flip, .kernel = flip_kernel, .vjp = flip_vjp};
 constinit const Definition roll = {.infer = infer_roll, .kernel = roll_kernel, .vjp = roll_vjp};

@@ -160,7 +160,7 @@ void convolve_vjp(const VjpCall& call) {
   }
 }
 
-void transpose_vjp(const VjpCall& call) {
+void transposed_convolution_vjp(const VjpCall& call) {
   const Tensor &x = call.inputs[0], &w = call.inputs[1], &c = call.cotangents[0];
   Attributes same = call.attributes;
   same.values.resize(kSizes);
@@ -185,7 +185,7 @@ void with_bias_jvp(const JvpCall& call) {
 }
 
 // Two flops for each element of a window, each channel of the smaller side that meets it.
-Cost cost(const Call& call, const ResultTypes& results, const Shape& small, const Shape& weights) {
+Cost cost_of_convolution(const Call& call, const ResultTypes& results, const Shape& small, const Shape& weights) {
   double bytes = static_cast<double>(results.types[0].shape.elements()) * static_cast<double>(bytes_of(results.types[0].dtype));
   for (const Tensor& t : call.inputs) bytes += static_cast<double>(t.elements()) * static_cast<double>(bytes_of(t.dtype));
   double of_position = 2;
@@ -195,16 +195,16 @@ Cost cost(const Call& call, const ResultTypes& results, const Shape& small, cons
   return Cost{of_position * positions, bytes};
 }
 Cost cost_to_small(const Call& call, const ResultTypes& results) {
-  return cost(call, results, results.types[0].shape, call.inputs[1].shape);
+  return cost_of_convolution(call, results, results.types[0].shape, call.inputs[1].shape);
 }
 Cost cost_to_large(const Call& call, const ResultTypes& results) {
-  return cost(call, results, call.inputs[0].shape, call.inputs[1].shape);
+  return cost_of_convolution(call, results, call.inputs[0].shape, call.inputs[1].shape);
 }
 Cost cost_to_weights(const Call& call, const ResultTypes& results) {
-  return cost(call, results, call.inputs[0].shape, results.types[0].shape);
+  return cost_of_convolution(call, results, call.inputs[0].shape, results.types[0].shape);
 }
 
-constexpr Definition definition(Infer infer, Kernel kernel, CostOf cost, Vjp vjp = nullptr, Jvp jvp = nullptr) {
+constexpr Definition convolution_definition(Infer infer, Kernel kernel, CostOf cost, Vjp vjp = nullptr, Jvp jvp = nullptr) {
   Definition d;
   d.infer = infer;
   d.kernel = kernel;
@@ -219,12 +219,13 @@ constexpr Definition definition(Infer infer, Kernel kernel, CostOf cost, Vjp vjp
 
 namespace definitions {
 
-constinit const Definition convolve = definition(infer_convolve, convolve_kernel, cost_to_small, ops::convolve_vjp);
+constinit const Definition convolve = convolution_definition(infer_convolve, convolve_kernel, cost_to_small, ops::convolve_vjp);
 constinit const Definition convolve_add_tied =
-    definition(infer_with_bias, convolve_kernel, cost_to_small, ops::convolve_vjp, with_bias_jvp);
-constinit const Definition transpose_convolve = definition(infer_transpose, transpose_kernel, cost_to_large, ops::transpose_vjp);
-constinit const Definition convolve_vjp_input = definition(infer_vjp_input, transpose_kernel, cost_to_large);
-constinit const Definition convolve_vjp_weights = definition(infer_vjp_weights, weights_kernel, cost_to_weights);
+    convolution_definition(infer_with_bias, convolve_kernel, cost_to_small, ops::convolve_vjp, with_bias_jvp);
+constinit const Definition transpose_convolve =
+    convolution_definition(infer_transpose, transpose_kernel, cost_to_large, transposed_convolution_vjp);
+constinit const Definition convolve_vjp_input = convolution_definition(infer_vjp_input, transpose_kernel, cost_to_large);
+constinit const Definition convolve_vjp_weights = convolution_definition(infer_vjp_weights, weights_kernel, cost_to_weights);
 
 } // namespace definitions
 

@@ -31,7 +31,7 @@ void infer_random(const Call& call, ResultTypes& results) {
 
 void fill_kernel(const KernelCall& call) { cpu::fill_elements(call.outputs[0], call.attributes[1].number()); }
 
-constexpr Definition definition(Infer infer, Kernel kernel) {
+constexpr Definition creation_definition(Infer infer, Kernel kernel) {
   Definition d;
   d.infer = infer;
   d.kernel = kernel;
@@ -42,9 +42,9 @@ constexpr Definition definition(Infer infer, Kernel kernel) {
 
 namespace definitions {
 
-constinit const Definition fill = definition(infer_fill, fill_kernel);
-constinit const Definition random_uniform = definition(infer_random, cpu::uniform_kernel);
-constinit const Definition random_normal = definition(infer_random, cpu::normal_kernel);
+constinit const Definition fill = creation_definition(infer_fill, fill_kernel);
+constinit const Definition random_uniform = creation_definition(infer_random, cpu::uniform_kernel);
+constinit const Definition random_normal = creation_definition(infer_random, cpu::normal_kernel);
 
 } // namespace definitions
 

@@ -36,6 +36,8 @@ Attributes attributes(std::initializer_list<Attribute> values);
 
 // The shape rule of operators whose result has type and shape of the first operand.
 void infer_same(const Call& call, ResultTypes& results);
+// The cost of a view: nothing is read or written.
+Cost cost_of_view(const Call& call, const ResultTypes& results);
 // Zeros like a tensor: of its type, on its device, of this shape.
 Tensor zeros(Runtime& runtime, const Tensor& like, const Shape& shape);
 // Has this operand a derivative that is wanted now, with a cotangent of the first output?

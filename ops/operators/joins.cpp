@@ -125,7 +125,7 @@ void pad_jvp(const JvpCall& call) {
   call.results[0] = apply(OperatorId::pad, {*call.tangents[0]}, with_zeros);
 }
 
-constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp) {
+constexpr Definition join_definition(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp) {
   Definition d;
   d.infer = infer;
   d.kernel = kernel;
@@ -138,8 +138,8 @@ constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp) {
 
 namespace definitions {
 
-constinit const Definition concat = definition(infer_concat, concat_kernel, concat_vjp, concat_jvp);
-constinit const Definition pad = definition(infer_pad, pad_kernel, pad_vjp, pad_jvp);
+constinit const Definition concat = join_definition(infer_concat, concat_kernel, concat_vjp, concat_jvp);
+constinit const Definition pad = join_definition(infer_pad, pad_kernel, pad_vjp, pad_jvp);
 
 } // namespace definitions
 

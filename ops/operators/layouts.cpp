@@ -26,9 +26,6 @@ Tensor viewed(Runtime& runtime, const Tensor& t, const Shape& shape) {
   return runtime.apply(OperatorId::view, {t}, rules::attributes({Attribute::of_list(shape.sizes())}));
 }
 
-// Views cost nothing.
-Cost cost_of_view(const Call&, const ResultTypes&) { return Cost{0, 0}; }
-
 // --- cast
 
 void infer_cast(const Call& call, ResultTypes& results) {
@@ -266,7 +263,7 @@ void expand_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0)) call.results[0] = rules::fit(call.runtime, call.cotangents[0], call.inputs[0]);
 }
 
-constexpr Definition definition(Infer infer, Kernel kernel, ViewOf view, Vjp vjp, CostOf cost = nullptr) {
+constexpr Definition layout_definition(Infer infer, Kernel kernel, ViewOf view, Vjp vjp, CostOf cost = nullptr) {
   Definition d;
   d.infer = infer;
   d.kernel = kernel;
@@ -277,7 +274,7 @@ constexpr Definition definition(Infer infer, Kernel kernel, ViewOf view, Vjp vjp
 }
 
 constexpr Definition definition_of_cast() {
-  Definition d = definition(infer_cast, cast_kernel, view_cast, cast_vjp);
+  Definition d = layout_definition(infer_cast, cast_kernel, view_cast, cast_vjp);
   d.jvp = cast_jvp;
   d.slices = Slices::pointwise;
   return d;
@@ -288,15 +285,15 @@ constexpr Definition definition_of_cast() {
 namespace definitions {
 
 constinit const Definition cast = definition_of_cast();
-constinit const Definition to_device = definition(infer_to_device, nullptr, nullptr, to_device_vjp);
-constinit const Definition contiguous = definition(rules::infer_same, cast_kernel, view_contiguous, same_vjp);
-constinit const Definition view = definition(infer_view, view_kernel, view_view, view_vjp);
-constinit const Definition transpose =
-    definition(infer_ordered<order_of_transpose>, nullptr, view_ordered<order_of_transpose>, transpose_vjp, cost_of_view);
+constinit const Definition to_device = layout_definition(infer_to_device, nullptr, nullptr, to_device_vjp);
+constinit const Definition contiguous = layout_definition(rules::infer_same, cast_kernel, view_contiguous, same_vjp);
+constinit const Definition view = layout_definition(infer_view, view_kernel, view_view, view_vjp);
+constinit const Definition transpose = layout_definition(infer_ordered<order_of_transpose>, nullptr,
+                                                         view_ordered<order_of_transpose>, transpose_vjp, rules::cost_of_view);
 constinit const Definition permute =
-    definition(infer_ordered<order_of_permute>, nullptr, view_ordered<order_of_permute>, permute_vjp, cost_of_view);
-constinit const Definition narrow = definition(infer_narrow, nullptr, view_narrow, narrow_vjp, cost_of_view);
-constinit const Definition expand = definition(infer_expand, nullptr, view_expand, expand_vjp, cost_of_view);
+    layout_definition(infer_ordered<order_of_permute>, nullptr, view_ordered<order_of_permute>, permute_vjp, rules::cost_of_view);
+constinit const Definition narrow = layout_definition(infer_narrow, nullptr, view_narrow, narrow_vjp, rules::cost_of_view);
+constinit const Definition expand = layout_definition(infer_expand, nullptr, view_expand, expand_vjp, rules::cost_of_view);
 
 } // namespace definitions
 

@@ -23,7 +23,7 @@ void infer_mean_loss(const Call& call, ResultTypes& results) {
 }
 
 // (cotangent, a, ...): of the shape of a, of the type of the cotangent.
-void infer_vjp(const Call& call, ResultTypes& results) {
+void infer_loss_vjp(const Call& call, ResultTypes& results) {
   results[0].dtype = call.inputs[0].dtype;
   results[0].shape = call.inputs[1].shape;
 }
@@ -95,7 +95,7 @@ template <class F, OperatorId kernel> constexpr Definition mean_of() {
           .cost = cost_of_loss};
 }
 
-template <class F> constexpr Definition vjp_of() { return {.infer = infer_vjp, .kernel = cpu::mean_loss_vjp<F>}; }
+template <class F> constexpr Definition vjp_of() { return {.infer = infer_loss_vjp, .kernel = cpu::mean_loss_vjp<F>}; }
 
 } // namespace
 
@@ -109,7 +109,7 @@ constinit const Definition cross_entropy_loss = {.infer = infer_cross_entropy,
                                                  .indices = among_classes,
                                                  .cost = cost_of_loss};
 constinit const Definition cross_entropy_vjp = {
-    .infer = infer_vjp, .kernel = cpu::cross_entropy_vjp, .indices = among_classes_vjp};
+    .infer = infer_loss_vjp, .kernel = cpu::cross_entropy_vjp, .indices = among_classes_vjp};
 constinit const Definition mean_squared_error = mean_of<SquaredError, OperatorId::mean_squared_error_vjp>();
 constinit const Definition mean_squared_error_vjp = vjp_of<SquaredError>();
 constinit const Definition binary_cross_entropy = mean_of<BinaryCrossEntropy, OperatorId::binary_cross_entropy_vjp>();

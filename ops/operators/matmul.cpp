@@ -67,7 +67,7 @@ void matmul_kernel(const KernelCall& call) {
   cpu::matmul(whole, row ? with_axis(a, 0) : a, column ? with_axis(b, 1) : b);
 }
 
-Tensor viewed(Runtime& runtime, const Tensor& t, const Shape& shape) {
+Tensor in_shape(Runtime& runtime, const Tensor& t, const Shape& shape) {
   if (t.shape == shape) return t;
   return runtime.apply(OperatorId::view, {t}, rules::attributes({Attribute::of_list(shape.sizes())}));
 }
@@ -82,27 +82,27 @@ Tensor product(Runtime& runtime, const Tensor& a, const Tensor& b, bool transpos
 Tensor part(Runtime& runtime, Tensor whole, const Tensor& input, bool left) {
   Tensor matrix = description(input);
   matrix.shape = as_matrix(input.shape, left);
-  return viewed(runtime, rules::fit(runtime, std::move(whole), matrix), input.shape);
+  return in_shape(runtime, rules::fit(runtime, std::move(whole), matrix), input.shape);
 }
 
 void matmul_vjp(const VjpCall& call) {
   const Tensor &a = call.inputs[0], &b = call.inputs[1];
   if (call.cotangents[0].empty()) return;
   Runtime& runtime = call.runtime;
-  const Tensor c = viewed(runtime, call.cotangents[0], shape_of_product(a.shape, b.shape));
+  const Tensor c = in_shape(runtime, call.cotangents[0], shape_of_product(a.shape, b.shape));
   if (rules::wanted(call, 0)) {
-    const Tensor right = viewed(runtime, b, as_matrix(b.shape, false));
+    const Tensor right = in_shape(runtime, b, as_matrix(b.shape, false));
     call.results[0] = part(runtime, product(runtime, c, right, false, true), a, true);
   }
   if (rules::wanted(call, 1)) {
     if (b.rank() <= 2 && a.rank() > 2) { // one product over all rows, rather than a stack of products that is summed
       std::int64_t count = 1;
       for (int i = 0; i + 1 < a.rank(); ++i) count *= a.shape[i];
-      const Tensor left = viewed(runtime, a, Shape{count, a.shape[a.rank() - 1]});
-      const Tensor right = viewed(runtime, c, Shape{count, c.shape[c.rank() - 1]});
+      const Tensor left = in_shape(runtime, a, Shape{count, a.shape[a.rank() - 1]});
+      const Tensor right = in_shape(runtime, c, Shape{count, c.shape[c.rank() - 1]});
       call.results[1] = part(runtime, product(runtime, left, right, true, false), b, false);
     } else {
-      const Tensor left = viewed(runtime, a, as_matrix(a.shape, true));
+      const Tensor left = in_shape(runtime, a, as_matrix(a.shape, true));
       call.results[1] = part(runtime, product(runtime, left, c, true, false), b, false);
     }
   }
@@ -117,7 +117,7 @@ Cost cost_of_matmul(const Call& call, const ResultTypes& results) {
   return Cost{2 * depth * elements, bytes};
 }
 
-constexpr Definition definition() {
+constexpr Definition matmul_definition() {
   Definition d;
   d.infer = infer_matmul;
   d.kernel = matmul_kernel;
@@ -131,7 +131,7 @@ constexpr Definition definition() {
 
 namespace definitions {
 
-constinit const Definition matmul = definition();
+constinit const Definition matmul = matmul_definition();
 
 } // namespace definitions
 

@@ -106,7 +106,7 @@ void infer_like_x(const Call& call, ResultTypes& results, const Tensor& x) {
   results[0].shape = x.shape;
   results[0].channels_last = static_cast<Kind>(call.attributes[0].integer()) != Kind::last;
 }
-void infer_vjp(const Call& call, ResultTypes& results) { infer_like_x(call, results, call.inputs[1]); }
+void infer_normalization_vjp(const Call& call, ResultTypes& results) { infer_like_x(call, results, call.inputs[1]); }
 void infer_normalized(const Call& call, ResultTypes& results) { infer_like_x(call, results, call.inputs[0]); }
 
 void vjp_kernel(const KernelCall& call) {
@@ -324,26 +324,27 @@ void test_jvp(const JvpCall& call) {
 }
 
 // Some ten flops an element, once over for each of mean, deviation and result.
-Cost cost(const Call& call, const ResultTypes& results) {
+Cost cost_of_normalization(const Call& call, const ResultTypes& results) {
   const auto n = static_cast<double>(results.types[0].shape.elements());
   double bytes = n * static_cast<double>(bytes_of(results.types[0].dtype));
   for (const Tensor& t : call.inputs) bytes += static_cast<double>(t.elements()) * static_cast<double>(bytes_of(t.dtype));
   return Cost{10 * n, bytes};
 }
 
-constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jvp jvp = nullptr, std::uint32_t keep = 0) {
+constexpr Definition normalization_definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jvp jvp = nullptr,
+                                              std::uint32_t keep = 0) {
   Definition d;
   d.infer = infer;
   d.kernel = kernel;
   d.vjp = vjp;
   d.jvp = jvp;
   d.keep = keep;
-  d.cost = cost;
+  d.cost = cost_of_normalization;
   return d;
 }
 
 template <OperatorId id> constexpr Definition normalization(Vjp vjp) {
-  return definition(infer<id>, kernel<id>, vjp, jvp<id>, keep_input(0) | keep_input(1));
+  return normalization_definition(infer<id>, kernel<id>, vjp, jvp<id>, keep_input(0) | keep_input(1));
 }
 
 } // namespace
@@ -355,17 +356,17 @@ constinit const Definition layer_normalization_vjp = {
     .infer = infer_all_parts<false>, .kernel = layer_vjp_kernel, .may_overwrite = true};
 constinit const Definition batch_normalization_vjp = {
     .infer = infer_all_parts<true>, .kernel = batch_vjp_kernel, .may_overwrite = true};
-constinit const Definition batch_normalization_test =
-    definition(infer_test, test_kernel, test_vjp, test_jvp, keep_input(0) | keep_input(1) | keep_input(3) | keep_input(4));
+constinit const Definition batch_normalization_test = normalization_definition(
+    infer_test, test_kernel, test_vjp, test_jvp, keep_input(0) | keep_input(1) | keep_input(3) | keep_input(4));
 constinit const Definition group_normalization = normalization<OperatorId::group_normalization>(group_vjp);
 constinit const Definition layer_normalization =
     normalization<OperatorId::layer_normalization>(layer_vjp<OperatorId::layer_normalization>);
 constinit const Definition rms_normalization =
     normalization<OperatorId::rms_normalization>(layer_vjp<OperatorId::rms_normalization>);
 constinit const Definition mean_within =
-    definition(infer_mean_within, mean_within_kernel, mean_within_vjp, mean_within_jvp, keep_input(1));
-constinit const Definition normalization_vjp = definition(infer_vjp, vjp_kernel);
-constinit const Definition normalized = definition(infer_normalized, normalized_kernel);
+    normalization_definition(infer_mean_within, mean_within_kernel, mean_within_vjp, mean_within_jvp, keep_input(1));
+constinit const Definition normalization_vjp = normalization_definition(infer_normalization_vjp, vjp_kernel);
+constinit const Definition normalized = normalization_definition(infer_normalized, normalized_kernel);
 
 } // namespace definitions
 

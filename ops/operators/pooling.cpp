@@ -14,20 +14,21 @@ namespace cairn::ops {
 
 namespace {
 
-constexpr std::size_t kKernel = 0, kStrides = 1, kPadding = 2, kCount = 3, kSizes = 4; // attributes
+constexpr std::size_t kPoolKernel = 0, kPoolStrides = 1, kPoolPadding = 2, kPoolCount = 3, kPoolSizes = 4; // attributes
 
-cpu::Pool read(std::string_view who, const Attributes& attributes, int axes) {
+cpu::Pool read_pool(std::string_view who, const Attributes& attributes, int axes) {
   cpu::Pool pool;
   pool.windows.axes = axes;
-  pool.windows.kernel = spatial_attribute(who, "sizes of windows", attributes, kKernel, axes, 1, 1);
-  pool.windows.stride = is_present(attributes, kStrides) ? spatial_attribute(who, "strides", attributes, kStrides, axes, 1, 1)
-                                                         : pool.windows.kernel;
-  pool.windows.padding = spatial_attribute(who, "padding", attributes, kPadding, axes, 0, 0);
-  pool.count_padding = !is_present(attributes, kCount) || attributes[kCount].integer() != 0;
+  pool.windows.kernel = spatial_attribute(who, "sizes of windows", attributes, kPoolKernel, axes, 1, 1);
+  pool.windows.stride = is_present(attributes, kPoolStrides)
+                            ? spatial_attribute(who, "strides", attributes, kPoolStrides, axes, 1, 1)
+                            : pool.windows.kernel;
+  pool.windows.padding = spatial_attribute(who, "padding", attributes, kPoolPadding, axes, 0, 0);
+  pool.count_padding = !is_present(attributes, kPoolCount) || attributes[kPoolCount].integer() != 0;
   return pool;
 }
 
-cpu::Pool read(const KernelCall& call) { return read("pool", call.attributes, call.outputs[0].shape.rank() - 2); }
+cpu::Pool read_pool(const KernelCall& call) { return read_pool("pool", call.attributes, call.outputs[0].shape.rank() - 2); }
 
 cpu::Pool bins() {
   cpu::Pool pool;
@@ -46,7 +47,7 @@ void infer_pool(const Call& call, ResultTypes& results) {
   const std::string_view who = shown_name(call.op);
   const Shape& x = call.inputs[0].shape;
   const int axes = spatial_axes(who, x);
-  const cpu::Pool pool = read(who, call.attributes, axes);
+  const cpu::Pool pool = read_pool(who, call.attributes, axes);
   Sizes sizes = spatial_sizes(x);
   for (int i = 0; i < kMostSpatial; ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -81,13 +82,13 @@ template <std::size_t attribute> void infer_sizes(const Call& call, ResultTypes&
 }
 
 template <cpu::MaxPool what, bool adaptive> void max_kernel(const KernelCall& call) {
-  cpu::max_pool(adaptive ? bins() : read(call), what, call.outputs[0], call.inputs);
+  cpu::max_pool(adaptive ? bins() : read_pool(call), what, call.outputs[0], call.inputs);
 }
 template <bool adaptive> void max_vjp_kernel(const KernelCall& call) {
-  cpu::max_pool_vjp(adaptive ? bins() : read(call), call.outputs[0], call.inputs[0], call.inputs[1]);
+  cpu::max_pool_vjp(adaptive ? bins() : read_pool(call), call.outputs[0], call.inputs[0], call.inputs[1]);
 }
-void average_kernel(const KernelCall& call) { cpu::average_pool(read(call), call.outputs[0], call.inputs[0]); }
-void average_vjp_kernel(const KernelCall& call) { cpu::average_pool_vjp(read(call), call.outputs[0], call.inputs[0]); }
+void average_kernel(const KernelCall& call) { cpu::average_pool(read_pool(call), call.outputs[0], call.inputs[0]); }
+void average_vjp_kernel(const KernelCall& call) { cpu::average_pool_vjp(read_pool(call), call.outputs[0], call.inputs[0]); }
 void adaptive_kernel(const KernelCall& call) { cpu::average_pool(bins(), call.outputs[0], call.inputs[0]); }
 void adaptive_vjp_kernel(const KernelCall& call) { cpu::average_pool_vjp(bins(), call.outputs[0], call.inputs[0]); }
 
@@ -108,7 +109,7 @@ Attribute spatial(const Shape& shape) { return Attribute::of_list(shape.sizes().
 void average_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   Attributes attributes = call.attributes;
-  attributes.values.resize(kSizes);
+  attributes.values.resize(kPoolSizes);
   attributes.values.push_back(spatial(call.inputs[0].shape));
   call.results[0] = rules::fit(call.runtime, call.runtime.apply(OperatorId::average_pool_vjp, {call.cotangents[0]}, attributes),
                                call.inputs[0]);
@@ -122,24 +123,26 @@ void adaptive_vjp(const VjpCall& call) {
 }
 
 // A flop for each element of each window.
-Cost cost(const Call& call, const ResultTypes& results) {
+Cost cost_of_pooling(const Call& call, const ResultTypes& results) {
   const auto n = static_cast<double>(call.inputs[0].elements()), m = static_cast<double>(results.types[0].shape.elements());
   double window = 1;
-  if (call.op.signature.letters().find('l') != std::string_view::npos && is_present(call.attributes, kKernel))
-    for (const std::int64_t size : spatial_attribute("pool", "sizes", call.attributes, kKernel, call.inputs[0].rank() - 2, 1, 0))
+  if (call.op.signature.letters().find('l') != std::string_view::npos && is_present(call.attributes, kPoolKernel))
+    for (const std::int64_t size :
+         spatial_attribute("pool", "sizes", call.attributes, kPoolKernel, call.inputs[0].rank() - 2, 1, 0))
       window *= static_cast<double>(size);
   return Cost{std::max(n, window * std::min(n, m)), n * static_cast<double>(bytes_of(call.inputs[0].dtype)) +
                                                         m * static_cast<double>(bytes_of(results.types[0].dtype))};
 }
 
-constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jvp jvp = nullptr, std::uint32_t keep = 0) {
+constexpr Definition pooling_definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jvp jvp = nullptr,
+                                        std::uint32_t keep = 0) {
   Definition d;
   d.infer = infer;
   d.kernel = kernel;
   d.vjp = vjp;
   d.jvp = jvp;
   d.keep = keep;
-  d.cost = cost;
+  d.cost = cost_of_pooling;
   return d;
 }
 
@@ -150,8 +153,8 @@ template <unsigned x, bool adaptive> constexpr Definition definition_of_max() {
               pick = adaptive ? O::adaptive_pick_max : O::pick_max;
   constexpr Infer infer = adaptive ? infer_sizes<0> : infer_pool;
   constexpr cpu::MaxPool what = x == 0 ? cpu::MaxPool::value : cpu::MaxPool::pick;
-  return definition(x == 0 ? infer : infer_pick<infer>, max_kernel<what, adaptive>, max_vjp<x, reverse>, max_jvp<x, pick>,
-                    keep_input(x));
+  return pooling_definition(x == 0 ? infer : infer_pick<infer>, max_kernel<what, adaptive>, max_vjp<x, reverse>, max_jvp<x, pick>,
+                            keep_input(x));
 }
 
 } // namespace
@@ -160,14 +163,14 @@ namespace definitions {
 
 constinit const Definition max_pool = definition_of_max<0, false>();
 constinit const Definition pick_max = definition_of_max<1, false>();
-constinit const Definition max_pool_vjp = definition(infer_max_vjp, max_vjp_kernel<false>);
+constinit const Definition max_pool_vjp = pooling_definition(infer_max_vjp, max_vjp_kernel<false>);
 constinit const Definition adaptive_max_pool = definition_of_max<0, true>();
 constinit const Definition adaptive_pick_max = definition_of_max<1, true>();
-constinit const Definition adaptive_max_pool_vjp = definition(infer_max_vjp, max_vjp_kernel<true>);
-constinit const Definition average_pool = definition(infer_pool, average_kernel, average_vjp);
-constinit const Definition average_pool_vjp = definition(infer_sizes<kSizes>, average_vjp_kernel);
-constinit const Definition adaptive_average_pool = definition(infer_sizes<0>, adaptive_kernel, adaptive_vjp);
-constinit const Definition adaptive_average_pool_vjp = definition(infer_sizes<0>, adaptive_vjp_kernel);
+constinit const Definition adaptive_max_pool_vjp = pooling_definition(infer_max_vjp, max_vjp_kernel<true>);
+constinit const Definition average_pool = pooling_definition(infer_pool, average_kernel, average_vjp);
+constinit const Definition average_pool_vjp = pooling_definition(infer_sizes<kPoolSizes>, average_vjp_kernel);
+constinit const Definition adaptive_average_pool = pooling_definition(infer_sizes<0>, adaptive_kernel, adaptive_vjp);
+constinit const Definition adaptive_average_pool_vjp = pooling_definition(infer_sizes<0>, adaptive_vjp_kernel);
 
 } // namespace definitions
 

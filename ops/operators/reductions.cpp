@@ -226,7 +226,7 @@ void sum_to_vjp(const VjpCall& call) {
                                          rules::attributes({Attribute::of_list(call.inputs[0].shape.sizes())}));
 }
 
-constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp) {
+constexpr Definition reduction_definition(Infer infer, Kernel kernel, Vjp vjp) {
   Definition d;
   d.infer = infer;
   d.kernel = kernel;
@@ -237,15 +237,15 @@ constexpr Definition definition(Infer infer, Kernel kernel, Vjp vjp) {
 
 template <bool largest> constexpr Definition definition_of_extreme() {
   constexpr OperatorId masking = largest ? OperatorId::max_over_mask : OperatorId::min_over_mask;
-  Definition d = definition(infer_extreme<largest>, reduce_kernel < largest ? cpu::Reduction::max : cpu::Reduction::min >,
-                            extreme_vjp<masking>);
+  Definition d = reduction_definition(
+      infer_extreme<largest>, reduce_kernel < largest ? cpu::Reduction::max : cpu::Reduction::min >, extreme_vjp<masking>);
   d.jvp = extreme_jvp<masking>;
   d.keep = keep_input(0);
   return d;
 }
 
 constexpr Definition definition_of_sum_to() {
-  Definition d = definition(infer_sum_to, sum_to_kernel, sum_to_vjp);
+  Definition d = reduction_definition(infer_sum_to, sum_to_kernel, sum_to_vjp);
   d.view = view_sum_to;
   return d;
 }
@@ -254,12 +254,12 @@ constexpr Definition definition_of_sum_to() {
 
 namespace definitions {
 
-constinit const Definition sum = definition(infer_sum, reduce_kernel<cpu::Reduction::sum>, sum_vjp);
-constinit const Definition mean = definition(infer_floating_reduction, reduce_kernel<cpu::Reduction::mean>, mean_vjp);
+constinit const Definition sum = reduction_definition(infer_sum, reduce_kernel<cpu::Reduction::sum>, sum_vjp);
+constinit const Definition mean = reduction_definition(infer_floating_reduction, reduce_kernel<cpu::Reduction::mean>, mean_vjp);
 constinit const Definition max_over = definition_of_extreme<true>();
 constinit const Definition min_over = definition_of_extreme<false>();
-constinit const Definition max_over_mask = definition(infer_mask, mask_kernel<pointwise::Max>, nullptr);
-constinit const Definition min_over_mask = definition(infer_mask, mask_kernel<pointwise::Min>, nullptr);
+constinit const Definition max_over_mask = reduction_definition(infer_mask, mask_kernel<pointwise::Max>, nullptr);
+constinit const Definition min_over_mask = reduction_definition(infer_mask, mask_kernel<pointwise::Min>, nullptr);
 constinit const Definition sum_to = definition_of_sum_to();
 
 } // namespace definitions

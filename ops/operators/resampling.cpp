@@ -55,7 +55,7 @@ template <bool linear> Cost cost(const Call& call, const ResultTypes& results) {
               n * static_cast<double>(bytes_of(x.dtype)) + m * static_cast<double>(bytes_of(results.types[0].dtype))};
 }
 
-template <bool linear> constexpr Definition definition(Kernel kernel, Vjp vjp = nullptr) {
+template <bool linear> constexpr Definition resampling_definition(Kernel kernel, Vjp vjp = nullptr) {
   Definition d;
   d.infer = infer<linear>;
   d.kernel = kernel;
@@ -68,10 +68,12 @@ template <bool linear> constexpr Definition definition(Kernel kernel, Vjp vjp = 
 
 namespace definitions {
 
-constinit const Definition interpolate_nearest = definition<false>(kernel<false>, vjp<OperatorId::interpolate_nearest_vjp>);
-constinit const Definition interpolate_linear = definition<true>(kernel<true>, vjp<OperatorId::interpolate_linear_vjp>);
-constinit const Definition interpolate_nearest_vjp = definition<false>(vjp_kernel<false>);
-constinit const Definition interpolate_linear_vjp = definition<true>(vjp_kernel<true>);
+constinit const Definition interpolate_nearest =
+    resampling_definition<false>(kernel<false>, vjp<OperatorId::interpolate_nearest_vjp>);
+constinit const Definition interpolate_linear =
+    resampling_definition<true>(kernel<true>, vjp<OperatorId::interpolate_linear_vjp>);
+constinit const Definition interpolate_nearest_vjp = resampling_definition<false>(vjp_kernel<false>);
+constinit const Definition interpolate_linear_vjp = resampling_definition<true>(vjp_kernel<true>);
 
 } // namespace definitions
 

@@ -151,7 +151,7 @@ std::uint64_t work_of(Cost cost) {
 struct Size {
   std::int64_t elements = 0, bytes = 0;
 };
-struct Sizes {
+struct OperandSizes {
   void add(const Size& size) {
     sizes[count++] = size;
     any_elements = any_elements || size.elements != 0;
@@ -203,12 +203,12 @@ std::uint64_t default_work(std::span<const Tensor> inputs, std::span<const Size>
   return sum.work();
 }
 
-std::uint64_t modelled_work(const Call& call, const ResultTypes& types, const Sizes& sizes) {
+std::uint64_t modelled_work(const Call& call, const ResultTypes& types, const OperandSizes& sizes) {
   const bool declared = call.op.cost != nullptr && call.op.view == nullptr; // what views declare is for those that do not copy
   return declared ? work_of(call.op.cost(call, types)) : default_work(call.inputs, sizes.all());
 }
 
-void spend(const Call& call, const ResultTypes& types, const Sizes& sizes) {
+void spend(const Call& call, const ResultTypes& types, const OperandSizes& sizes) {
   Meter* const meter = Meter::current();
   if (meter == nullptr || !sizes.any_elements) return;
   meter->spend(modelled_work(call, types, sizes));
@@ -242,7 +242,7 @@ void widen(DType type, const std::vector<char>& bytes, std::vector<double>& numb
 
 // Types, shapes and sizes of the results; all that can be refused without asking a device is refused here, in the name of the
 // operator. What never copies has no sizes.
-void infer(const Call& call, ResultTypes& results, Sizes& sizes) {
+void infer(const Call& call, ResultTypes& results, OperandSizes& sizes) {
   check_operands(call.op, call.inputs);
   try {
     call.op.infer(call, results);
@@ -257,8 +257,8 @@ void infer(const Call& call, ResultTypes& results, Sizes& sizes) {
 
 // Results in new storage, or in that of an operand that was given up.
 template <unsigned most>
-void launched(const Call& call, ResultTypes& types, const Sizes& sizes, std::span<Tensor> inputs, std::span<const bool> consumed,
-              Device* of_inputs, std::span<Tensor> outputs) {
+void launched(const Call& call, ResultTypes& types, const OperandSizes& sizes, std::span<Tensor> inputs,
+              std::span<const bool> consumed, Device* of_inputs, std::span<Tensor> outputs) {
   const Operator& op = call.op;
   spend(call, types, sizes);
   std::array<Tensor, most> made;
@@ -305,7 +305,7 @@ unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<
   assert(well_formed(op, attributes));
   const Call call{op, inputs, attributes, default_};
   ResultTypes types;
-  Sizes sizes;
+  OperandSizes sizes;
   infer(call, types, sizes);
   Device* const of_inputs = common_device(op, inputs);
   if (op.id == OperatorId::to_device) {
@@ -413,7 +413,7 @@ void Runtime::accumulate(Tensor& to, Tensor from) {
 std::uint64_t Runtime::modelled_work(const Call& call, std::span<const Tensor> results) {
   ResultTypes types;
   types.count = static_cast<unsigned>(results.size());
-  Sizes sizes;
+  OperandSizes sizes;
   for (unsigned i = 0; i < types.count; ++i) {
     types[i] = {results[i].dtype, results[i].shape};
     sizes.add(size_of(types[i]));

@@ -56,7 +56,7 @@ Cost cost_of_softmax(const Call& call, const ResultTypes& results) {
   return Cost{25 * n, n * static_cast<double>(bytes_of(call.inputs[0].dtype) + bytes_of(results.types[0].dtype))};
 }
 
-constexpr Definition definition(Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep) {
+constexpr Definition softmax_definition(Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep) {
   Definition d;
   d.infer = infer_softmax;
   d.kernel = kernel;
@@ -72,11 +72,11 @@ constexpr Definition definition(Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t k
 namespace definitions {
 
 constinit const Definition softmax =
-    definition(softmax_kernel<cpu::Softmax::plain>, ops::softmax_vjp<OperatorId::softmax_vjp>, softmax_jvp, kKeepOutput);
-constinit const Definition log_softmax = definition(softmax_kernel<cpu::Softmax::logarithm>,
-                                                    ops::softmax_vjp<OperatorId::log_softmax_vjp>, log_softmax_jvp, kKeepOutput);
-constinit const Definition softmax_vjp = definition(softmax_kernel<cpu::Softmax::plain_vjp>, nullptr, nullptr, 0);
-constinit const Definition log_softmax_vjp = definition(softmax_kernel<cpu::Softmax::logarithm_vjp>, nullptr, nullptr, 0);
+    softmax_definition(softmax_kernel<cpu::Softmax::plain>, ops::softmax_vjp<OperatorId::softmax_vjp>, softmax_jvp, kKeepOutput);
+constinit const Definition log_softmax = softmax_definition(
+    softmax_kernel<cpu::Softmax::logarithm>, ops::softmax_vjp<OperatorId::log_softmax_vjp>, log_softmax_jvp, kKeepOutput);
+constinit const Definition softmax_vjp = softmax_definition(softmax_kernel<cpu::Softmax::plain_vjp>, nullptr, nullptr, 0);
+constinit const Definition log_softmax_vjp = softmax_definition(softmax_kernel<cpu::Softmax::logarithm_vjp>, nullptr, nullptr, 0);
 
 } // namespace definitions
 

@@ -34,7 +34,7 @@ Attributes axes_alone(const Attributes& attributes, bool keep) {
 Term sum(const Term& t, const JvpCall& call) { return apply(OperatorId::sum, {t}, axes_alone(call.attributes, false)); }
 
 // (cotangent, x[, y]): of the shape of x, of the type of the cotangent.
-void infer_vjp(const Call& call, ResultTypes& results) {
+void infer_group_vjp(const Call& call, ResultTypes& results) {
   results[0].dtype = call.inputs[0].dtype;
   results[0].shape = call.inputs[1].shape;
 }
@@ -251,15 +251,15 @@ namespace definitions {
 
 constinit const Definition prod = reduction(infer_prod, prod_kernel, prod_vjp_rule, prod_jvp, keep_input(0));
 constinit const Definition prod_along = reduction(infer_prod_along, prod_along_kernel, prod_vjp_rule, prod_jvp, kKeepInputs);
-constinit const Definition prod_vjp = {.infer = infer_vjp, .kernel = prod_vjp_kernel};
+constinit const Definition prod_vjp = {.infer = infer_group_vjp, .kernel = prod_vjp_kernel};
 constinit const Definition norm = reduction(infer_norm, norm_kernel, reduction_vjp<OperatorId::norm_vjp, true>, norm_jvp, kBoth);
-constinit const Definition norm_vjp = {.infer = infer_vjp, .kernel = norm_vjp_kernel};
+constinit const Definition norm_vjp = {.infer = infer_group_vjp, .kernel = norm_vjp_kernel};
 constinit const Definition logsumexp = with_exponentials(
     reduction(infer_floating_reduction, logsumexp_kernel, reduction_vjp<OperatorId::logsumexp_vjp, true>, logsumexp_jvp, kBoth));
-constinit const Definition logsumexp_vjp = {.infer = infer_vjp, .kernel = logsumexp_vjp_kernel};
+constinit const Definition logsumexp_vjp = {.infer = infer_group_vjp, .kernel = logsumexp_vjp_kernel};
 constinit const Definition variance = reduction(infer_floating_reduction, variance_kernel,
                                                 reduction_vjp<OperatorId::variance_vjp, false>, variance_jvp, keep_input(0));
-constinit const Definition variance_vjp = {.infer = infer_vjp, .kernel = variance_vjp_kernel};
+constinit const Definition variance_vjp = {.infer = infer_group_vjp, .kernel = variance_vjp_kernel};
 constinit const Definition argmax = reduction(infer_place, place_kernel<true>);
 constinit const Definition argmin = reduction(infer_place, place_kernel<false>);
 constinit const Definition fused_softmax =

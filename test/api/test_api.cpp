@@ -1,6 +1,7 @@
 // The promises of cairn.h and cairn_compiler.h: statuses, ownership, stopping anywhere, saving, and calls at the wrong time.
 #include "cairn.h"
 #include "cairn_compiler.h"
+#include "test/api/testing.h"
 
 #include <doctest/doctest.h>
 
@@ -8,15 +9,11 @@
 #include <string>
 #include <vector>
 
+using testing::taken;
+
 extern "C" int example(void (*print)(const char*, size_t));
 
 namespace {
-
-std::string taken(char* text) {
-  std::string copy = text == nullptr ? "" : text;
-  cairn_free(text);
-  return copy;
-}
 
 struct Program {
   cairn_module* module = nullptr;

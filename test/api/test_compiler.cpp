@@ -14,11 +14,11 @@ cairn_compiler_options initial() {
   return options;
 }
 
-struct Compiled {
+struct Listed {
   cairn_status status = CAIRN_INTERNAL;
   std::string listing, error;
 
-  Compiled(const std::string& text, const cairn_compiler_options* options) {
+  Listed(const std::string& text, const cairn_compiler_options* options) {
     void* bytes = nullptr;
     size_t size = 0;
     char* complaint = nullptr;
@@ -43,10 +43,10 @@ struct Compiled {
 TEST_CASE("definitions are exported by default, and not if that is not wanted") {
   const char* text = "(define (unused x) x) (write 1)";
   cairn_compiler_options options = initial();
-  CHECK(Compiled(text, nullptr).has("set_global"));
-  CHECK(Compiled(text, &options).has("set_global"));
+  CHECK(Listed(text, nullptr).has("set_global"));
+  CHECK(Listed(text, &options).has("set_global"));
   options.exports = 0;
-  CHECK_FALSE(Compiled(text, &options).has("set_global"));
+  CHECK_FALSE(Listed(text, &options).has("set_global"));
 }
 
 TEST_CASE("declared procedures of the host are called; declarations that make no sense are refused") {
@@ -55,10 +55,10 @@ TEST_CASE("declared procedures of the host are called; declarations that make no
   auto status = [&] {
     options.hosts = hosts.data();
     options.host_count = hosts.size();
-    return Compiled("(gauge 1 2)", &options).status;
+    return Listed("(gauge 1 2)", &options).status;
   };
   CHECK(status() == CAIRN_OK);
-  CHECK(Compiled("(gauge 1)", &options).error.starts_with("test.scm:1:1: error: 'gauge' takes 2 arguments, got 1"));
+  CHECK(Listed("(gauge 1)", &options).error.starts_with("test.scm:1:1: error: 'gauge' takes 2 arguments, got 1"));
   hosts.push_back({"gauge", 1});
   CHECK(status() == CAIRN_BAD_ARGUMENT);
   hosts.back() = {nullptr, 1};
@@ -66,7 +66,7 @@ TEST_CASE("declared procedures of the host are called; declarations that make no
   hosts.back() = {"large", 1'000'000};
   CHECK(status() == CAIRN_BAD_ARGUMENT);
   options.hosts = nullptr;
-  CHECK(Compiled("1", &options).status == CAIRN_BAD_ARGUMENT);
+  CHECK(Listed("1", &options).status == CAIRN_BAD_ARGUMENT);
 }
 
 TEST_CASE("warnings go to whoever wants them, and the program compiles all the same") {
@@ -76,7 +76,7 @@ TEST_CASE("warnings go to whoever wants them, and the program compiles all the s
   options.warn = [](void* user, const char* text, size_t bytes) {
     static_cast<std::vector<std::string>*>(user)->emplace_back(text, bytes);
   };
-  CHECK(Compiled("(let ((a 1) (b 2))\n  3)", &options).status == CAIRN_OK);
+  CHECK(Listed("(let ((a 1) (b 2))\n  3)", &options).status == CAIRN_OK);
   REQUIRE(said.size() == 2);
   CHECK(said[0] == "test.scm:1:8: warning: 'a' is never used\n(let ((a 1) (b 2))\n       ^\n");
   CHECK(said[1].starts_with("test.scm:1:14: warning: "));

@@ -8,12 +8,12 @@ using namespace testing;
 
 namespace {
 
-struct Host {
+struct NumberHost {
   int calls = 0, derivatives = 0;
 };
 
 cairn_status power(void* user, cairn_vm*, const cairn_value* arguments, size_t, cairn_value* value) {
-  ++static_cast<Host*>(user)->calls;
+  ++static_cast<NumberHost*>(user)->calls;
   double x = 0, n = 0;
   if (cairn_get_real(arguments[0], &x) != CAIRN_OK || cairn_get_real(arguments[1], &n) != CAIRN_OK) return CAIRN_WRONG_KIND;
   *value = cairn_real(std::pow(x, n));
@@ -21,7 +21,7 @@ cairn_status power(void* user, cairn_vm*, const cairn_value* arguments, size_t, 
 }
 
 cairn_status power_derivative(void* user, const double* x, size_t, const double* y, size_t, double* jacobian) {
-  ++static_cast<Host*>(user)->derivatives;
+  ++static_cast<NumberHost*>(user)->derivatives;
   jacobian[0] = x[1] * std::pow(x[0], x[1] - 1);
   jacobian[1] = y[0] * std::log(x[0]);
   return CAIRN_OK;
@@ -54,7 +54,7 @@ cairn_status sums_derivative(void*, const double*, size_t x_count, const double*
 
 // Each call gives the next number, a text and a list: an effect.
 cairn_status measure(void* user, cairn_vm* vm, const cairn_value*, size_t, cairn_value* value) {
-  int call = ++static_cast<Host*>(user)->calls;
+  int call = ++static_cast<NumberHost*>(user)->calls;
   cairn_value name = cairn_unspecified();
   std::string text = "reading " + std::to_string(call);
   if (cairn_make_string(vm, text.data(), text.size(), &name) != CAIRN_OK) return CAIRN_OVER_BUDGET;
@@ -77,9 +77,9 @@ cairn_status comes_back(void*, cairn_vm* vm, const cairn_value* arguments, size_
   return CAIRN_OK;
 }
 
-const std::vector<cairn_host_declaration> kDeclared = {{"power", 2}, {"sums", 1}, {"measure", 0}, {"same", 1}, {"again", 1}};
+const std::vector<cairn_host_declaration> kNumberHosts = {{"power", 2}, {"sums", 1}, {"measure", 0}, {"same", 1}, {"again", 1}};
 
-void provide(Vm& vm, Host& host) {
+void provide(Vm& vm, NumberHost& host) {
   cairn_host_procedure all[] = {{sizeof(cairn_host_procedure), "power", 2, power, power_derivative, 1, &host, nullptr, nullptr},
                                 {sizeof(cairn_host_procedure), "sums", 1, sums, sums_derivative, 1, &host, nullptr, nullptr},
                                 {sizeof(cairn_host_procedure), "measure", 0, measure, nullptr, 0, &host, nullptr, nullptr},
@@ -88,21 +88,21 @@ void provide(Vm& vm, Host& host) {
   for (const cairn_host_procedure& p : all) REQUIRE(cairn_vm_register(vm.vm, &p, nullptr) == CAIRN_OK);
 }
 
-std::string output_of(const std::string& text, Host& host) {
+std::string output_of(const std::string& text, NumberHost& host) {
   return output_with(
-      kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
+      kNumberHosts, [&](Vm& vm) { provide(vm, host); }, text);
 }
 
-std::string error_of(const std::string& text) {
-  Host host;
+std::string error_of_numbers(const std::string& text) {
+  NumberHost host;
   return error_with(
-      kDeclared, [&](Vm& vm) { provide(vm, host); }, text);
+      kNumberHosts, [&](Vm& vm) { provide(vm, host); }, text);
 }
 
 } // namespace
 
 TEST_CASE("a procedure of the host is called like any other, and passed like any other") {
-  Host host;
+  NumberHost host;
   CHECK(output_of("(display (list (power 2 10) (map (lambda (x) (power x 2)) '(1 2 3)) (apply power '(3 2)) (sums #(1 2 3))))",
                   host) == "(1024.0 (1.0 4.0 9.0) 9.0 (1.0 3.0 6.0 done))");
   CHECK(host.calls == 5);
@@ -110,7 +110,7 @@ TEST_CASE("a procedure of the host is called like any other, and passed like any
 }
 
 TEST_CASE("its derivative is exact in every mode and under every schedule") {
-  Host host;
+  NumberHost host;
   const char* define = "(define (f v) (let ((s (sums v))) (+ (power (car s) 3) (* (cadr s) (caddr s)))))\n";
   std::string x = "#(2 3 4)"; // f = x1^3 + (x1 + x2)(x1 + x2 + x3)
   CHECK(output_of(std::string(define) + "(write (*j f " + x + " 1))", host) == "(53.0 . #(26.0 14.0 5.0))");
@@ -123,7 +123,7 @@ TEST_CASE("its derivative is exact in every mode and under every schedule") {
 }
 
 TEST_CASE("a long run through the host keeps its bits when it is replayed") {
-  Host host;
+  NumberHost host;
   const char* define = "(define (f x) (let loop ((i 0) (x x)) (if (= i 500) x (loop (+ i 1) (* 0.9 (power (+ x 1.0) 0.5))))))\n"
                        "(define a (*j f 0.3 1))\n"
                        "(define (under s) (with-schedule s (lambda () (checkpoint-*j f 0.3 1))))\n"
@@ -138,11 +138,11 @@ TEST_CASE("second derivatives of the host are refused, not wrong") {
                            "(*j (lambda (x) (cdr (*j (lambda (y) (power y 3)) x 1))) 2 1)",
                            "(checkpoint-*j (lambda (x) (cdr (checkpoint-*j (lambda (y) (power y 3)) x 1))) 2 1)",
                            "(j* (lambda (x) (cdr (*j (lambda (y) (power y 3)) x 1))) 2 1)"})
-    CHECK_MESSAGE(error_of(text).find("first derivatives only") != std::string::npos, text);
+    CHECK_MESSAGE(error_of_numbers(text).find("first derivatives only") != std::string::npos, text);
 }
 
 TEST_CASE("an effect of the host happens once, whatever is replayed") {
-  Host host;
+  NumberHost host;
   const char* text = "(define (f x) (let loop ((i 0) (x x)) (if (= i 40) x"
                      " (let ((m (measure))) (loop (+ i 1) (+ (* 0.5 x) (* x (car m) (string-length (cdr m)))))))))\n"
                      "(write (with-schedule \"SPEC\" (lambda () (checkpoint-*j f 0.25 1))))";
@@ -160,21 +160,21 @@ TEST_CASE("an effect of the host happens once, whatever is replayed") {
 }
 
 TEST_CASE("the host may give back what it got, and keeps no derivative of it") {
-  Host host;
+  NumberHost host;
   CHECK(output_of("(write (*j (lambda (x) (* x (same x))) 3 1))", host) == "(9.0 . 3.0)"); // `same` has no derivative: a constant
   CHECK(output_of("(write (*j (lambda (x) (* x (vector-ref (same (vector x 1 'a)) 0))) 3 1))", host) == "(9.0 . 3.0)");
   CHECK(output_of("(write (same '(1 (2 . \"x\") #(a #\\b #t ()) 2.5)))", host) == "(1 (2 . \"x\") #(a #\\b #t ()) 2.5)");
 }
 
 TEST_CASE("errors of the host are errors at the call") {
-  CHECK(error_of("(display 1)\n(sums 'a)").find("guest.scm:2:1: error: sums: expected at most eight numbers") !=
+  CHECK(error_of_numbers("(display 1)\n(sums 'a)").find("guest.scm:2:1: error: sums: expected at most eight numbers") !=
         std::string::npos);
-  CHECK(error_of("(power 'x 2)").find("power: a value of another kind") != std::string::npos);
-  CHECK(error_of("(same car)").find("it may return other data only") != std::string::npos);
+  CHECK(error_of_numbers("(power 'x 2)").find("power: a value of another kind") != std::string::npos);
+  CHECK(error_of_numbers("(same car)").find("it may return other data only") != std::string::npos);
 }
 
 TEST_CASE("a program does not load without the procedures that it needs") {
-  Compiled program("(power 1 2)", kDeclared);
+  Compiled program("(power 1 2)", kNumberHosts);
   unsigned parameters = 0;
   CHECK(taken(cairn_module_import(program.module, 0, &parameters)) == "power");
   CHECK(parameters == 2);
@@ -186,7 +186,7 @@ TEST_CASE("a program does not load without the procedures that it needs") {
     CHECK(taken(error).find("`power`") != std::string::npos);
   }
   Vm vm;
-  Host host;
+  NumberHost host;
   cairn_host_procedure wrong = {sizeof(cairn_host_procedure), "power", 3, power, nullptr, 1, &host, nullptr, nullptr};
   REQUIRE(cairn_vm_register(vm.vm, &wrong, nullptr) == CAIRN_OK);
   CHECK(cairn_vm_register(vm.vm, &wrong, &error) == CAIRN_BAD_ARGUMENT);
@@ -198,12 +198,12 @@ TEST_CASE("a program does not load without the procedures that it needs") {
 TEST_CASE("a capsule with calls of the host in it goes on in another machine") {
   Compiled program("(define (f x) (let loop ((i 0) (x x)) (if (= i 30) x (loop (+ i 1) (* x (+ 1 (* 0.01 (car (measure)))))))))\n"
                    "(write (with-schedule \"binomial,base=16,snapshots=2\" (lambda () (checkpoint-*j f 1.5 1))))",
-                   kDeclared);
-  Host whole_host;
+                   kNumberHosts);
+  NumberHost whole_host;
   Vm whole;
   provide(whole, whole_host);
   whole.run(program);
-  Host host;
+  NumberHost host;
   std::string output;
   cairn_capsule* capsule = nullptr;
   for (bool done = false; !done;) {

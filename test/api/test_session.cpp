@@ -41,37 +41,37 @@ bytecode::Module parsed(const void* bytes, size_t size) {
   return module;
 }
 
-struct Session {
+struct TextSession {
   cairn_session* session = nullptr;
   cairn_vm* vm = nullptr;
   bytecode::Module module; // of all texts
   std::string output;
   int texts = 0;
 
-  explicit Session(int level = 2) {
+  explicit TextSession(int level = 2) {
     cairn_compiler_options options;
     cairn_compiler_options_init(&options);
     options.level = level;
     create(options);
   }
-  explicit Session(const cairn_compiler_options& options) { create(options); }
+  explicit TextSession(const cairn_compiler_options& options) { create(options); }
   void create(const cairn_compiler_options& options) {
     REQUIRE(cairn_session_create(&options, &session, nullptr) == CAIRN_OK);
     cairn_vm_options machine;
     cairn_vm_options_init(&machine);
     machine.user = this;
     machine.output = [](void* user, const char* text, size_t bytes) {
-      static_cast<Session*>(user)->output.append(text, bytes);
+      static_cast<TextSession*>(user)->output.append(text, bytes);
       return 0;
     };
     REQUIRE(cairn_vm_create(&machine, &vm, nullptr) == CAIRN_OK);
   }
-  ~Session() {
+  ~TextSession() {
     cairn_vm_free(vm);
     cairn_session_free(session);
   }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  TextSession(const TextSession&) = delete;
+  TextSession& operator=(const TextSession&) = delete;
 
   // The message of a text that does not compile; else empty, and its module is the last one.
   std::string compile(const std::string& text, const std::string& name = {}) {
@@ -163,7 +163,7 @@ struct Session {
 
 TEST_CASE("each text sees what the former ones defined, at every level of optimisation") {
   for (int level : {0, 1, 2}) {
-    Session s(level);
+    TextSession s(level);
     CHECK(s.run("(define (square x) (* x x))") == "()");
     CHECK(s.run("(square 7)") == "49");
     CHECK(s.run("(define k 3) (define (scaled l) (map (lambda (x) (* k x)) l)) (scaled '(1 2))") == "(3 6)");
@@ -178,7 +178,7 @@ TEST_CASE("each text sees what the former ones defined, at every level of optimi
 }
 
 TEST_CASE("a name may be defined again, and older procedures see the new value") {
-  Session s;
+  TextSession s;
   CHECK(s.run("(define (f) 1) (define (g) (+ (f) 10)) (g)") == "11");
   CHECK(s.run("(define (f) 2)") == "()");
   CHECK(s.run("(g)") == "12");
@@ -188,7 +188,7 @@ TEST_CASE("a name may be defined again, and older procedures see the new value")
 }
 
 TEST_CASE("what a built-in name means changes for later texts only, never for the library") {
-  Session s;
+  TextSession s;
   CHECK(s.run("(define (first l) (car l)) (first '(1 2))") == "1");
   CHECK(s.run("(define (car l) 'mine) (car '(1))") == "mine");
   CHECK(s.run("(list (first '(1 2)) (car '(1 2)) (map (lambda (x) x) '(1 2)))") == "(1 mine (1 2))");
@@ -196,7 +196,7 @@ TEST_CASE("what a built-in name means changes for later texts only, never for th
 }
 
 TEST_CASE("forward references work inside a text; names that no text defines are unbound") {
-  Session s;
+  TextSession s;
   CHECK(s.run("(define (even n) (if (= n 0) #t (odd (- n 1)))) (define (odd n) (if (= n 0) #f (even (- n 1)))) (even 10)") ==
         "#t");
   CHECK(s.run("(define (h) (later))") == "text2:1:14: error: unbound name 'later'");
@@ -206,7 +206,7 @@ TEST_CASE("forward references work inside a text; names that no text defines are
 }
 
 TEST_CASE("a text that does not compile leaves the session as it was") {
-  Session s;
+  TextSession s;
   CHECK(s.run("(define a 1)") == "()");
   std::size_t functions = s.module.functions.size(), sources = s.module.sources.size();
   for (const char* bad : {"(define b 2) (car)", "(define b 2) (", "(define b 2) nothing", "(import nowhere)", "\xFF"})
@@ -219,7 +219,7 @@ TEST_CASE("a text that does not compile leaves the session as it was") {
 }
 
 TEST_CASE("what a failed text did not get to define is declared, and an error to read until it is defined") {
-  Session s;
+  TextSession s;
   CHECK(s.run("(define a 1) (define b (vector-ref (vector 1) a)) (define c 3)").starts_with("text1:1:"));
   CHECK(s.run("a") == "1");
   CHECK(s.run("(+ a c)").find("used before its definition has run") != std::string::npos);
@@ -227,24 +227,24 @@ TEST_CASE("what a failed text did not get to define is declared, and an error to
 }
 
 TEST_CASE("a text that is compiled and never run does no harm to the next") {
-  Session s;
+  TextSession s;
   CHECK(s.run("(define a 1)") == "()");
   CHECK(s.compile("(define z (map car '((1))))").empty());
-  REQUIRE(Session::extend(s.vm, s.last) == CAIRN_OK);
+  REQUIRE(TextSession::extend(s.vm, s.last) == CAIRN_OK);
   REQUIRE(cairn_vm_abandon(s.vm) == CAIRN_OK);
   CHECK(s.run("(map (lambda (x) (+ x a)) '(1 2))") == "(2 3)");
   CHECK(s.run("z").find("used before its definition has run") != std::string::npos);
 }
 
 TEST_CASE("messages name the text that they are about") {
-  Session s;
+  TextSession s;
   CHECK(s.run("(define (f x)\n  (car x))", "one") == "()");
   CHECK(s.run("(f 1)", "two") == "one:2:3: error: car: expected a pair, got 1");
   CHECK(s.run("\n (g)", "three") == "three:2:3: error: unbound name 'g'");
 }
 
 TEST_CASE("procedures of the library and wrappers of builtins are made once a session") {
-  Session s;
+  TextSession s;
   CHECK(s.run("(map car '((1) (2)))") == "(1 2)");
   std::size_t functions = s.module.functions.size(), constants = s.module.constants.size(), sources = s.module.sources.size();
   CHECK(s.run("(map car '((1) (2)))") == "(1 2)");
@@ -265,7 +265,7 @@ TEST_CASE("a file is imported once a session, and an included one is read each t
     cairn_compiler_options options;
     cairn_compiler_options_init(&options);
     options.read = cairn_read_beneath;
-    Session s(options);
+    TextSession s(options);
     CHECK(s.run("(import counted) x", name) == "7");
     CHECK(s.run("(import counted) (+ x 1)", name) == "8");
     CHECK(s.output == "read.");
@@ -278,7 +278,7 @@ TEST_CASE("a file is imported once a session, and an included one is read each t
 }
 
 TEST_CASE("a session says whether its last text has a value") {
-  Session s;
+  TextSession s;
   CHECK(cairn_session_has_value(s.session) == 0);
   s.compile("(define x 1) x");
   CHECK(cairn_session_has_value(s.session) == 1);
@@ -296,7 +296,7 @@ TEST_CASE("names in force: the program's, the host's, the language's; no private
   cairn_host_declaration host{"vec-host", 1};
   options.hosts = &host;
   options.host_count = 1;
-  Session s(options);
+  TextSession s(options);
   s.compile("(define vectorised 1)");
   std::string names = s.names("vec");
   CHECK(names.starts_with("vec-host\nvector\n"));
@@ -314,7 +314,7 @@ TEST_CASE("imports of the host keep their numbers from text to text") {
   cairn_host_declaration hosts[] = {{"first", 1}, {"second", 2}};
   options.hosts = hosts;
   options.host_count = 2;
-  Session s(options);
+  TextSession s(options);
   CHECK(s.compile("(define (f) (second 1 2))").empty());
   CHECK(s.compile("(first (second 3 4))").empty());
   CHECK(s.module.imports == std::vector<bytecode::Import>{{"second", 2}, {"first", 1}});
@@ -337,7 +337,7 @@ TEST_CASE("an extension that goes over the budget leaves the machine as it was, 
   for (int i = 0; i < 20000; ++i) large += "\"text " + std::to_string(i) + "\" ";
   large += "))";
   const std::string first = "(define (f x) (list x 'of-the-first \"text\" 2.5))";
-  Session heavy, light; // which begin alike
+  TextSession heavy, light; // which begin alike
   REQUIRE(heavy.compile(first, "first").empty());
   REQUIRE(heavy.compile(large, "large").empty());
   cairn_vm_options options;
@@ -347,7 +347,7 @@ TEST_CASE("an extension that goes over the budget leaves the machine as it was, 
   REQUIRE(cairn_vm_create(&options, &light.vm, nullptr) == CAIRN_OK);
   CHECK(light.run(first, "first") == "()");
   for (int again = 0; again < 3; ++again) {
-    CHECK(Session::extend(light.vm, heavy.last) ==
+    CHECK(TextSession::extend(light.vm, heavy.last) ==
           (again == 0 ? CAIRN_OVER_BUDGET : CAIRN_BAD_MODULE)); // then light has gone on by itself
     CHECK(light.run("(list (f 1) '(new #(constants)) (+ 2.5 " + std::to_string(again) + "))") ==
           "((1 of-the-first \"text\" 2.5) (new #(constants)) " + std::to_string(2 + again) + ".5)");
@@ -379,39 +379,39 @@ TEST_CASE("what a text costs depends on what it adds: a module of 2000 texts lat
 }
 
 TEST_CASE("a machine takes the modules of a session in order; a whole one makes up for those it lacks") {
-  Session s, other;
+  TextSession s, other;
   CHECK(s.run("(define a 1)", "one") == "()");
   CHECK(other.run("(define b 1)", "one") == "()");
   std::string message;
   REQUIRE(other.compile("(+ b 1)", "two").empty());
-  CHECK(Session::extend(s.vm, other.last, &message) == CAIRN_BAD_MODULE);
+  CHECK(TextSession::extend(s.vm, other.last, &message) == CAIRN_BAD_MODULE);
   CHECK(message == "this module does not continue the one that the machine has: it belongs to another session");
   REQUIRE(s.compile("(define c (+ a 1))", "two").empty());
   const std::string second = s.last;
   REQUIRE(s.compile("(+ a 10)", "three").empty());
-  CHECK(Session::extend(s.vm, s.last, &message) == CAIRN_BAD_MODULE);
+  CHECK(TextSession::extend(s.vm, s.last, &message) == CAIRN_BAD_MODULE);
   CHECK(message ==
         "this module does not continue the one that the machine has: it comes behind 2 procedures, and the machine has 1; the "
         "modules of a session are given one after the other");
-  REQUIRE(Session::extend(s.vm, second) == CAIRN_OK);
+  REQUIRE(TextSession::extend(s.vm, second) == CAIRN_OK);
   CHECK(s.outcome() == "()");
-  CHECK(Session::extend(s.vm, second) == CAIRN_BAD_MODULE);
-  REQUIRE(Session::extend(s.vm, s.last) == CAIRN_OK);
+  CHECK(TextSession::extend(s.vm, second) == CAIRN_BAD_MODULE);
+  REQUIRE(TextSession::extend(s.vm, s.last) == CAIRN_OK);
   CHECK(s.outcome() == "11");
   REQUIRE(s.compile("(define d (+ c 100))", "four").empty());
   REQUIRE(s.compile("(define e 5) e", "five").empty());
-  REQUIRE(Session::extend(s.vm, s.whole()) == CAIRN_OK);
+  REQUIRE(TextSession::extend(s.vm, s.whole()) == CAIRN_OK);
   CHECK(s.outcome() == "5");
   CHECK(s.run("(list a c e)") == "(1 2 5)");
   CHECK(s.run("d").find("used before its definition has run") != std::string::npos);
 }
 
 TEST_CASE("an extension by itself is no program") {
-  Session s;
+  TextSession s;
   REQUIRE(s.compile("(define a 1)").empty());
   REQUIRE(s.compile("a").empty());
   std::string message;
-  CHECK(Session::extend(s.vm, s.last, &message) == CAIRN_BAD_MODULE);
+  CHECK(TextSession::extend(s.vm, s.last, &message) == CAIRN_BAD_MODULE);
   CHECK(message == "this module continues another one, which the machine does not have");
   cairn_module* module = nullptr;
   REQUIRE(cairn_module_read(s.last.data(), s.last.size(), &module, nullptr) == CAIRN_OK);
@@ -427,7 +427,7 @@ TEST_CASE("an extension by itself is no program") {
 }
 
 TEST_CASE("a text is taken back as if it had not been given") {
-  Session s;
+  TextSession s;
   CHECK(s.run("(define a 1)", "one") == "()");
   const std::string before = s.whole();
   const char* text = "(define (b l) (map car (cons '(new constants) l))) (define c \"new\") (b '((1) (2)))";
@@ -441,7 +441,7 @@ TEST_CASE("a text is taken back as if it had not been given") {
   s.module = parsed(before.data(), before.size());
   REQUIRE(s.compile(text, "two").empty());
   CHECK(s.last == first);
-  REQUIRE(Session::extend(s.vm, s.last) == CAIRN_OK);
+  REQUIRE(TextSession::extend(s.vm, s.last) == CAIRN_OK);
   CHECK(s.outcome() == "(new 1 2)");
   CHECK_FALSE(s.compile("(car)").empty());
   CHECK(cairn_session_undo(s.session) == CAIRN_BAD_ARGUMENT);
@@ -469,7 +469,7 @@ TEST_CASE("an entry that comes line by line is complete where its text is") {
 }
 
 TEST_CASE("a session of many texts stays sound and small") {
-  Session s;
+  TextSession s;
   for (int i = 0; i < 200; ++i) REQUIRE(s.run("(define (f" + std::to_string(i) + " x) (+ x " + std::to_string(i) + "))") == "()");
   CHECK(s.run("(list (f0 1) (f199 1))") == "(1 200)");
   CHECK(s.module.functions.size() == 401);

@@ -10,11 +10,11 @@ using namespace testing;
 
 namespace {
 
-constexpr const char* kProgram = "(define (twice x) (* 2 x))"
-                                 "(define (turned x) (transpose x))"
-                                 "(define (loss x) (sumall (* x x)))"
-                                 "(define (whole x) (list (size x) (tensor-type x) (tensor->list x)))"
-                                 "(define (made) (list->tensor '((1 2 3) (4 5 6)) 'f64))";
+constexpr const char* kTensorProgram = "(define (twice x) (* 2 x))"
+                                       "(define (turned x) (transpose x))"
+                                       "(define (loss x) (sumall (* x x)))"
+                                       "(define (whole x) (list (size x) (tensor-type x) (tensor->list x)))"
+                                       "(define (made) (list->tensor '((1 2 3) (4 5 6)) 'f64))";
 
 // A foreign tensor that counts how often it was given back.
 struct Foreign {
@@ -51,7 +51,7 @@ cairn_value result_of(Vm& vm, const char* name, std::vector<cairn_value> argumen
 
 TEST_CASE("elements go in and come out in row-major order") {
   Vm vm;
-  vm.run(Compiled(kProgram));
+  vm.run(Compiled(kTensorProgram));
   const float elements[] = {1, 2, 3, 4, 5, 6};
   const int64_t sizes[] = {2, 3};
   cairn_value t;
@@ -73,7 +73,7 @@ TEST_CASE("elements go in and come out in row-major order") {
 
 TEST_CASE("wrong tensors are refused") {
   Vm vm;
-  vm.run(Compiled(kProgram));
+  vm.run(Compiled(kTensorProgram));
   cairn_value t;
   const int64_t negative[] = {-1}, huge[] = {INT64_MAX, 3}, nine[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, two[] = {2};
   const double data[] = {1, 2};
@@ -91,7 +91,7 @@ TEST_CASE("a tensor beyond the budget is refused, and the machine goes on") {
   cairn_vm_options options = vm_options();
   options.memory_bytes = 1 << 20;
   Vm vm(options);
-  vm.run(Compiled(kProgram));
+  vm.run(Compiled(kTensorProgram));
   std::vector<double> data(1 << 18);
   const int64_t sizes[] = {1 << 18};
   cairn_value t;
@@ -103,7 +103,7 @@ TEST_CASE("a tensor beyond the budget is refused, and the machine goes on") {
 
 TEST_CASE("the gradient of a guest's procedure by a tensor") {
   Vm vm;
-  vm.run(Compiled(kProgram));
+  vm.run(Compiled(kTensorProgram));
   cairn_value t = result_of(vm, "made", {}), loss, result, value, gradient;
   REQUIRE(cairn_vm_lookup(vm.vm, "loss", &loss) == CAIRN_OK);
   REQUIRE(cairn_vm_begin_checkpoint_reverse(vm.vm, loss, t, cairn_real(1), "binomial,base=16") == CAIRN_OK);
@@ -119,7 +119,7 @@ TEST_CASE("the gradient of a guest's procedure by a tensor") {
 
 TEST_CASE("an exported tensor shares the machine's memory, views with their strides") {
   Vm vm;
-  vm.run(Compiled(kProgram));
+  vm.run(Compiled(kTensorProgram));
   cairn_value t = result_of(vm, "made", {}), u = result_of(vm, "turned", {t});
   DLManagedTensor *first = nullptr, *second = nullptr;
   REQUIRE(cairn_tensor_to_dlpack(vm.vm, t, &first) == CAIRN_OK);
@@ -142,7 +142,7 @@ TEST_CASE("an imported tensor is used in place, never written, and given back on
   Foreign foreign;
   {
     Vm vm;
-    vm.run(Compiled(kProgram));
+    vm.run(Compiled(kTensorProgram));
     cairn_value t;
     REQUIRE(cairn_tensor_from_dlpack(vm.vm, &foreign.managed, &t) == CAIRN_OK);
     DLManagedTensor* back = nullptr;
@@ -164,7 +164,7 @@ TEST_CASE("an imported tensor that nobody released is given back with the machin
   Foreign foreign;
   {
     Vm vm;
-    vm.run(Compiled(kProgram));
+    vm.run(Compiled(kTensorProgram));
     cairn_value t;
     REQUIRE(cairn_tensor_from_dlpack(vm.vm, &foreign.managed, &t) == CAIRN_OK);
   }
@@ -173,7 +173,7 @@ TEST_CASE("an imported tensor that nobody released is given back with the machin
 
 TEST_CASE("foreign tensors that Cairn cannot have are refused and stay where they are") {
   Vm vm;
-  vm.run(Compiled(kProgram));
+  vm.run(Compiled(kTensorProgram));
   cairn_value t;
   auto refused = [&](auto&& change) {
     Foreign foreign;
@@ -204,7 +204,7 @@ TEST_CASE("strides that lead nowhere are of no account: what was imported with t
     foreign.managed.dl_tensor.shape = foreign.sizes.data();
     foreign.managed.dl_tensor.strides = foreign.strides.data();
     Vm vm;
-    vm.run(Compiled(kProgram));
+    vm.run(Compiled(kTensorProgram));
     cairn_value t;
     REQUIRE(cairn_tensor_from_dlpack(vm.vm, &foreign.managed, &t) == CAIRN_OK);
     cairn_value procedure = vm.lookup("whole");
@@ -224,7 +224,7 @@ TEST_CASE("strides that lead nowhere are of no account: what was imported with t
 
 TEST_CASE("a tensor as text has its elements, in messages its type and shape") {
   Vm vm;
-  vm.run(Compiled(kProgram));
+  vm.run(Compiled(kTensorProgram));
   cairn_value t = result_of(vm, "made", {});
   CHECK(vm.text(t) == "#<tensor f64 (2 3)\n[[1.0 2.0 3.0]\n [4.0 5.0 6.0]]>");
   t = result_of(vm, "made", {});

@@ -63,4 +63,6 @@ inline std::string listing(const std::string& text, const std::string& function,
   return listing(compiled(text, level), function);
 }
 
+inline bool has(const std::string& text, const std::string& piece) { return text.find(piece) != std::string::npos; }
+
 } // namespace back_testing

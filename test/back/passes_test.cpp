@@ -5,10 +5,6 @@
 
 using namespace back_testing;
 
-namespace {
-bool has(const std::string& text, const std::string& piece) { return text.find(piece) != std::string::npos; }
-} // namespace
-
 TEST_CASE("constants fold as the machine computes") {
   CHECK(has(ir("(write (+ 140737488355327 1))"), "'140737488355328.0"));
   CHECK(has(ir("(write (* 3 4))"), "'12"));

@@ -10,35 +10,31 @@ namespace {
 
 constexpr std::size_t kLong = 100'000, kQuiteLong = 20'000, kTooDeep = 10'000;
 
-std::string repeat(const std::string& piece, std::size_t n) {
-  std::string out;
-  for (std::size_t i = 0; i < n; ++i) out += piece;
-  return out;
-}
-
 struct Nesting {
   std::string open, inside, close;
-  std::string deep(std::size_t levels) const { return repeat(open, levels) + inside + repeat(close, levels); }
+  std::string deep(std::size_t levels) const {
+    return front_testing::repeat(open, levels) + inside + front_testing::repeat(close, levels);
+  }
 };
 
 } // namespace
 
 TEST_CASE("forms of very many parts") {
   for (const std::string& text : {
-           "(begin " + repeat("1 ", kLong) + ")",
-           "(cond " + repeat("(1 2)", kLong) + ")",
-           "(cond " + repeat("(1)", kQuiteLong) + ")",
-           "(case 1 " + repeat("((1 2) 3)", kQuiteLong) + ")",
-           "'(" + repeat("1 ", kLong) + ")",
-           "`(" + repeat(",1 ", kQuiteLong) + ")",
-           "(list " + repeat("1 ", kQuiteLong) + ")",
-           "(+ " + repeat("1 ", kQuiteLong) + ")",
-           "(and " + repeat("1 ", kQuiteLong) + ")",
-           "(or " + repeat("1 ", kQuiteLong) + ")",
-           "(let* (" + repeat("(x 1)", kQuiteLong) + ") x)",
-           "(lambda ((list " + repeat("1 ", kQuiteLong) + ")) 2)",
-           "(define (f) " + repeat("(define x 1)", 1) + repeat("1 ", kLong) + ")",
-           repeat("(define x 1)", kLong),
+           "(begin " + front_testing::repeat("1 ", kLong) + ")",
+           "(cond " + front_testing::repeat("(1 2)", kLong) + ")",
+           "(cond " + front_testing::repeat("(1)", kQuiteLong) + ")",
+           "(case 1 " + front_testing::repeat("((1 2) 3)", kQuiteLong) + ")",
+           "'(" + front_testing::repeat("1 ", kLong) + ")",
+           "`(" + front_testing::repeat(",1 ", kQuiteLong) + ")",
+           "(list " + front_testing::repeat("1 ", kQuiteLong) + ")",
+           "(+ " + front_testing::repeat("1 ", kQuiteLong) + ")",
+           "(and " + front_testing::repeat("1 ", kQuiteLong) + ")",
+           "(or " + front_testing::repeat("1 ", kQuiteLong) + ")",
+           "(let* (" + front_testing::repeat("(x 1)", kQuiteLong) + ") x)",
+           "(lambda ((list " + front_testing::repeat("1 ", kQuiteLong) + ")) 2)",
+           "(define (f) " + front_testing::repeat("(define x 1)", 1) + front_testing::repeat("1 ", kLong) + ")",
+           front_testing::repeat("(define x 1)", kLong),
        })
     CHECK(complaint(text).empty());
 }
@@ -76,7 +72,7 @@ TEST_CASE("every form nests deeply, and what is too deep is a located message") 
   Nesting sum{"(+ 1 ", "2", ")"};
   CHECK(complaint(sum.deep(2000)).empty());
   CHECK(complaint(sum.deep(kLong)) == fmt::format("1:{}: nested too deeply", 1 + 5 * cairn::compiler::kDeepestNesting));
-  std::string head = repeat("(", kQuiteLong) + "f" + repeat(")", kQuiteLong);
+  std::string head = front_testing::repeat("(", kQuiteLong) + "f" + front_testing::repeat(")", kQuiteLong);
   CHECK(complaint("(define " + head + " 1)").ends_with(": nested too deeply"));
   CHECK(complaint("'" + head).empty());
 }

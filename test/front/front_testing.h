@@ -38,4 +38,10 @@ inline std::string complaint(std::string text) {
   }
 }
 
+inline std::string repeat(const std::string& piece, std::size_t n) {
+  std::string out;
+  for (std::size_t i = 0; i < n; ++i) out += piece;
+  return out;
+}
+
 } // namespace front_testing

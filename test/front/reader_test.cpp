@@ -23,12 +23,6 @@ std::string read(const std::string& text) {
   }
 }
 
-std::string repeat(const std::string& piece, std::size_t n) {
-  std::string out;
-  for (std::size_t i = 0; i < n; ++i) out += piece;
-  return out;
-}
-
 } // namespace
 
 TEST_CASE("lists, vectors and abbreviations read as they are written") {
@@ -90,18 +84,18 @@ TEST_CASE("bytes that are no UTF-8 and control characters are refused") {
 
 TEST_CASE("a million nested parentheses, quotes and comments are read and freed") {
   constexpr std::size_t kDepth = 1'000'000;
-  std::string nested = repeat("(", kDepth) + repeat(")", kDepth);
+  std::string nested = front_testing::repeat("(", kDepth) + front_testing::repeat(")", kDepth);
   CHECK(read(nested) == nested);
-  CHECK(read(repeat("(", kDepth)) == fmt::format("1:{}: this '(' is never closed", kDepth));
-  CHECK(read(repeat("#|", kDepth) + repeat("|#", kDepth)).empty());
-  CHECK(read(repeat("'", kDepth / 10) + "a").size() == kDepth / 10 + 1);
-  std::string list = "(" + repeat("a ", kDepth / 10) + "a)";
+  CHECK(read(front_testing::repeat("(", kDepth)) == fmt::format("1:{}: this '(' is never closed", kDepth));
+  CHECK(read(front_testing::repeat("#|", kDepth) + front_testing::repeat("|#", kDepth)).empty());
+  CHECK(read(front_testing::repeat("'", kDepth / 10) + "a").size() == kDepth / 10 + 1);
+  std::string list = "(" + front_testing::repeat("a ", kDepth / 10) + "a)";
   CHECK(read(list) == list);
 }
 
 TEST_CASE("long data are cut in messages, never inside a character") {
   Arena arena;
   Arena::Installed installed(&arena);
-  std::string text = "(" + repeat("λ ", 100) + ")";
+  std::string text = "(" + front_testing::repeat("λ ", 100) + ")";
   CHECK(datum_text(*read_all(text, 0, 0, text.size())[0], 8) == "(λ λ ...");
 }

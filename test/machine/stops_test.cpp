@@ -13,7 +13,7 @@ using namespace machine_testing;
 namespace {
 
 // Programs whose steps are large: operators in place and not, tapes, schedules, sweeps, updates, trees, text.
-const char* const kPrograms[] = {
+const char* const kStopped[] = {
     // forward rules, in place where an operand is used up
     "(define x (view (list->tensor (iota 60) 'f64) '(3 20)))"
     "(define (f t n) (if (= n 0) t (f (+ (* t t) (exp (- 0. t))) (- n 1))))"
@@ -66,30 +66,30 @@ const char* const kPrograms[] = {
 
 cairn::ops::Meter& meter_of(Machine& machine) { return machine.handle()->engine.meter(); }
 
-struct Whole {
+struct Course {
   Outcome outcome;
   std::uint64_t steps, work;
-  bool operator==(const Whole&) const = default;
+  bool operator==(const Course&) const = default;
 };
 
-Whole whole_of(const Machine& machine, cairn_status status) {
+Course course_of(const Machine& machine, cairn_status status) {
   return {outcome_of(machine, status), machine.steps(), cairn_vm_work(machine.handle())};
 }
 
-Whole run_whole(const Program& program) {
+Course course_of_run(const Program& program) {
   Machine machine(program);
   cairn_status status = machine.run();
   REQUIRE_MESSAGE(status == CAIRN_OK, machine.error());
-  return whole_of(machine, status);
+  return course_of(machine, status);
 }
 
 } // namespace
 
 TEST_CASE("whichever poll finds a run cancelled, it goes on as if nobody had asked") {
-  for (const char* source : kPrograms) {
+  for (const char* source : kStopped) {
     CAPTURE(source);
     Program program(source);
-    const Whole whole = run_whole(program);
+    const Course whole = course_of_run(program);
     CHECK(whole.work > 0);
     std::int64_t polls = 0;
     for (cairn_status status = CAIRN_CANCELLED; status == CAIRN_CANCELLED;) {
@@ -105,17 +105,17 @@ TEST_CASE("whichever poll finds a run cancelled, it goes on as if nobody had ask
         machine->move_to(*next);
         machine = std::move(next);
       }
-      REQUIRE(whole_of(*machine, machine->run()) == whole);
+      REQUIRE(course_of(*machine, machine->run()) == whole);
     }
     CHECK(polls > 10);
   }
 }
 
 TEST_CASE("cancelled over and over, a little later each time, a run still comes to its end") {
-  for (const char* source : kPrograms) {
+  for (const char* source : kStopped) {
     CAPTURE(source);
     Program program(source);
-    const Whole whole = run_whole(program);
+    const Course whole = course_of_run(program);
     for (std::int64_t apart : {40, 90}) {
       Machine machine(program);
       cairn_status status = CAIRN_CANCELLED;
@@ -124,16 +124,16 @@ TEST_CASE("cancelled over and over, a little later each time, a run still comes 
         meter_of(machine).cancel_at(polls);
         status = machine.run();
       }
-      CHECK(whole_of(machine, status) == whole);
+      CHECK(course_of(machine, status) == whole);
     }
   }
 }
 
 TEST_CASE("a budget of work stops a run before the step that would take more, and any such pieces are the same run") {
-  for (const char* source : kPrograms) {
+  for (const char* source : kStopped) {
     CAPTURE(source);
     Program program(source);
-    const Whole whole = run_whole(program);
+    const Course whole = course_of_run(program);
     for (std::uint64_t piece : {std::uint64_t{1}, whole.work / 40 + 1, whole.work / 3 + 1}) {
       CAPTURE(piece);
       auto machine = std::make_unique<Machine>(program);
@@ -154,13 +154,13 @@ TEST_CASE("a budget of work stops a run before the step that would take more, an
         machine->move_to(*next);
         machine = std::move(next);
       }
-      CHECK(whole_of(*machine, status) == whole);
+      CHECK(course_of(*machine, status) == whole);
     }
   }
 }
 
 TEST_CASE("work is counted: flops and bytes of operations, bytes of text, objects copied") {
-  auto work = [](const std::string& source) { return run_whole(Program(source)).work; };
+  auto work = [](const std::string& source) { return course_of_run(Program(source)).work; };
   const std::string make = "(define t (fill '(10 10) 1. 'f64)) (define u (fill '(10 10) 2. 'f64))";
   const std::uint64_t made = work(make);
   CHECK(made == 2 * (100 + 800)); // an element is a flop and its bytes
@@ -180,13 +180,13 @@ TEST_CASE("work is counted: flops and bytes of operations, bytes of text, object
 }
 
 TEST_CASE("work is the same on the emulated device") {
-  for (const char* source : kPrograms) {
+  for (const char* source : kStopped) {
     CAPTURE(source);
     Program program(source);
     Machine emulated(program, CAIRN_UNLIMITED, "emulated");
     cairn_status status = emulated.run();
     REQUIRE_MESSAGE(status == CAIRN_OK, emulated.error());
-    const Whole whole = run_whole(program);
+    const Course whole = course_of_run(program);
     // Tensors that are printed name their device, and text is work.
     CHECK(cairn_vm_work(emulated.handle()) - emulated.output.size() == whole.work - whole.outcome.output.size());
     CHECK(emulated.steps() == whole.steps);
@@ -248,14 +248,14 @@ TEST_CASE("a budget of memory holds for what steps take beside the heap") {
 namespace {
 
 // How often a run can be stopped in the same step, a poll later each time; those do not count that found it releasing something.
-int most_stops_in_one_step(const Program& program, const Whole& whole) {
+int most_stops_in_one_step(const Program& program, const Course& whole) {
   Machine machine(program);
   std::uint64_t steps = 0;
   int most = 0, stops = 0;
   for (std::int64_t polls = 2;; ++polls) {
     meter_of(machine).cancel_at(polls);
     if (const cairn_status status = machine.run(); status != CAIRN_CANCELLED) {
-      CHECK(whole_of(machine, status) == whole);
+      CHECK(course_of(machine, status) == whole);
       return most;
     }
     if (std::exchange(steps, machine.steps()) != machine.steps()) polls = 2, stops = 0;
@@ -272,6 +272,6 @@ TEST_CASE("an action of a schedule that walks over many objects can be stopped i
   for (const std::string schedule : {"online,base=300000,snapshots=1", "sqrt,base=200000", "bisection,base=700000"}) {
     CAPTURE(schedule);
     const Program with(std::string(program).replace(program.find("ACTIONS"), 7, schedule));
-    CHECK(most_stops_in_one_step(with, run_whole(with)) > 10);
+    CHECK(most_stops_in_one_step(with, course_of_run(with)) > 10);
   }
 }

@@ -57,11 +57,11 @@ std::vector<std::int64_t> integers(World& w, const Tensor& t) {
   return out;
 }
 
-const double kEnd = std::numeric_limits<double>::infinity();
 const DType kIntegers[] = {DType::u8, DType::i8, DType::i16, DType::i32, DType::i64};
 
 std::vector<double> numbers_about_limits() {
-  std::vector<double> out = {0.0, -0.0, 0.5, -0.5, 1.5, -1.5, 300, -300, 1e30, -1e30, kEnd, -kEnd, std::nan(""), 9.2e18, -9.2e18};
+  std::vector<double> out = {0.0,  -0.0,  0.5,       -0.5,       1.5,          -1.5,   300,    -300,
+                             1e30, -1e30, kInfinity, -kInfinity, std::nan(""), 9.2e18, -9.2e18};
   for (const DType type : kIntegers)
     for (const std::int64_t limit : {least(type), most(type)})
       for (const double apart : {-1.0, -0.5, 0.0, 0.5, 1.0}) out.push_back(static_cast<double>(limit) + apart);

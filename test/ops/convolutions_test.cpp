@@ -11,7 +11,7 @@ using O = OperatorId;
 
 namespace {
 
-const std::vector<WindowCase>& cases() {
+const std::vector<WindowCase>& window_cases() {
   static const std::vector<WindowCase> all = {
       {{1, 64, 7, 7}, {64, 3, 3}, {1}, {1}, {1}},
       {{2, 70, 5, 15}, {75, 3, 3}, {1}, {1}, {1}}, // no whole panel; tiles that overlap
@@ -47,7 +47,7 @@ void check_near(const std::vector<double>& got, const std::vector<double>& right
 TEST_CASE("convolutions with many weights are what sums of products say") {
   World w;
   std::mt19937_64 random(12);
-  for (const WindowCase& c : cases())
+  for (const WindowCase& c : window_cases())
     for (const DType type : {DType::f64, DType::f32}) {
       const Sides s(c);
       CAPTURE(s.large.text());

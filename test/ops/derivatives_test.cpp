@@ -12,13 +12,13 @@ using namespace cairn::ops::test;
 
 namespace {
 
-struct Case {
+struct DerivativeCase {
   World& world;
   const Example& example;
   Attributes attributes;
   std::vector<std::vector<double>> numbers; // of each operand
 
-  Case(World& w, const Example& e, std::mt19937_64& random) : world(w), example(e), attributes(with(e.attributes)) {
+  DerivativeCase(World& w, const Example& e, std::mt19937_64& random) : world(w), example(e), attributes(with(e.attributes)) {
     for (const Operand& o : e.operands) {
       numbers.push_back(numbers_between(random, o.number ? 1 : o.shape.elements(), o.low, o.high));
       if (o.flags)
@@ -70,7 +70,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b, double* s
 }
 
 // The parts of the cotangent, with only what the rule asked to keep.
-std::vector<Tensor> reversed(const Case& c, const Tensor& cotangent) {
+std::vector<Tensor> reversed(const DerivativeCase& c, const Tensor& cotangent) {
   const Operator& op = operator_of(c.example.op);
   std::vector<Tensor> inputs = c.inputs(c.numbers);
   std::vector<Tensor> outputs = {applied(c.world.rt, op.id, inputs, c.attributes)};
@@ -94,7 +94,7 @@ std::vector<Tensor> reversed(const Case& c, const Tensor& cotangent) {
 }
 
 // As the numbers of the operand, undoing the permutation.
-std::vector<double> in_order_of_operand(const Case& c, std::size_t i, Tensor t) {
+std::vector<double> in_order_of_operand(const DerivativeCase& c, std::size_t i, Tensor t) {
   const auto& order = c.example.operands[i].order;
   if (!order.empty()) {
     std::vector<std::int64_t> back(order.size());
@@ -115,7 +115,7 @@ template <class F> void each_case(F&& f) {
     for (const Operand& o : e.operands) shapes += o.number ? " number" : " " + o.shape.text();
     CAPTURE(name);
     CAPTURE(shapes);
-    const Case c(world, e, random);
+    const DerivativeCase c(world, e, random);
     f(c, random);
   }
 }
@@ -135,7 +135,7 @@ TEST_CASE("every differentiable operator has an example") {
 }
 
 TEST_CASE("reverse rules agree with differences of values") {
-  each_case([](const Case& c, std::mt19937_64& random) {
+  each_case([](const DerivativeCase& c, std::mt19937_64& random) {
     const Tensor y = c.value(c.numbers);
     const std::vector<double> weights = numbers_between(random, y.elements(), -1, 1);
     const Tensor cotangent = c.world.rt.from_host(DType::f64, y.shape, *y.device(), weights.data());
@@ -160,7 +160,7 @@ TEST_CASE("reverse rules agree with differences of values") {
 }
 
 TEST_CASE("forward rules are adjoint to reverse rules") {
-  each_case([](const Case& c, std::mt19937_64& random) {
+  each_case([](const DerivativeCase& c, std::mt19937_64& random) {
     Runtime& rt = c.world.rt;
     const std::vector<Tensor> inputs = c.inputs(c.numbers);
     Values values(rt);
@@ -196,7 +196,7 @@ TEST_CASE("forward rules are adjoint to reverse rules") {
 }
 
 TEST_CASE("forward rules of forward rules agree with differences") {
-  each_case([](const Case& c, std::mt19937_64& random) {
+  each_case([](const DerivativeCase& c, std::mt19937_64& random) {
     if (!c.example.smooth) return;
     Runtime& rt = c.world.rt;
     // All operands move along u, and the slope along u is differentiated along v.
@@ -264,7 +264,7 @@ TEST_CASE("forward rules of forward rules agree with differences") {
 }
 
 TEST_CASE("derivatives have the types of what they are derivatives of") {
-  each_case([](const Case& c, std::mt19937_64& /*random*/) {
+  each_case([](const DerivativeCase& c, std::mt19937_64& /*random*/) {
     Runtime& rt = c.world.rt;
     const Operator& op = operator_of(c.example.op);
     for (const DType type : {DType::f32, DType::bf16}) {

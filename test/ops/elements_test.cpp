@@ -11,23 +11,11 @@ using O = OperatorId;
 
 namespace {
 
-std::string error(World& w, O op, std::vector<Tensor> inputs, std::vector<Attribute> attributes = {}) {
-  const std::int64_t held = w.ledger.held;
-  try {
-    applied(w.rt, op, std::move(inputs), with(std::move(attributes)));
-  } catch (const OperatorError& e) {
-    CHECK(w.ledger.held == held);
-    return e.what();
-  }
-  return "no error";
-}
-
 std::vector<double> numbers(World& w, O op, std::vector<Tensor> inputs, std::vector<Attribute> attributes = {}) {
   return w.rt.read_numbers(applied(w.rt, op, std::move(inputs), with(std::move(attributes))));
 }
 
 using Numbers = std::vector<double>;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
 
 } // namespace
 

@@ -4,21 +4,6 @@
 using namespace cairn::ops;
 using namespace cairn::ops::test;
 
-namespace {
-
-std::string error(World& w, OperatorId op, std::vector<Tensor> inputs, std::vector<Attribute> attributes = {}) {
-  const std::int64_t held = w.ledger.held;
-  try {
-    applied(w.rt, op, std::move(inputs), with(std::move(attributes)));
-  } catch (const OperatorError& e) {
-    CHECK(w.ledger.held == held);
-    return e.what();
-  }
-  return "no error";
-}
-
-} // namespace
-
 TEST_CASE("shapes that do not go together") {
   World w;
   const Tensor a = w.tensor({2, 3}, std::vector<double>(6)), b = w.tensor({4}, std::vector<double>(4)), s = w.tensor({}, {1});

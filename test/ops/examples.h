@@ -15,6 +15,23 @@ struct Operand {
   double diagonal = 0;             // added to the diagonal of matrices
 };
 
+inline Operand in(Shape shape, double low = -2, double high = 2) {
+  Operand o;
+  o.shape = shape;
+  o.low = low;
+  o.high = high;
+  return o;
+}
+inline Operand permuted(Operand o, std::vector<std::int64_t> order) {
+  o.order = std::move(order);
+  return o;
+}
+inline Operand flags(Shape shape) {
+  Operand o = in(shape, 0, 2);
+  o.flags = true;
+  return o;
+}
+
 struct Example {
   OperatorId op;
   std::vector<Operand> operands;

@@ -5,25 +5,9 @@ namespace cairn::ops::test {
 
 namespace {
 
-Operand in(Shape shape, double low = -2, double high = 2) {
-  Operand o;
-  o.shape = shape;
-  o.low = low;
-  o.high = high;
-  return o;
-}
-Operand permuted(Operand o, std::vector<std::int64_t> order) {
-  o.order = std::move(order);
-  return o;
-}
 Operand indices(Shape shape, std::int64_t below) {
   Operand o = in(shape);
   o.below = below;
-  return o;
-}
-Operand flags(Shape shape) {
-  Operand o = in(shape, 0, 2);
-  o.flags = true;
   return o;
 }
 // Matrices far from singular.

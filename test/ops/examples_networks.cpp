@@ -5,22 +5,11 @@ namespace cairn::ops::test {
 
 namespace {
 
-Operand in(Shape shape) {
-  Operand o;
-  o.shape = shape;
-  return o;
-}
 // Channels lie closest, as they do in results.
 Operand channels_last(Shape shape) {
   Operand o;
   o.shape = Shape{shape[0], shape[2], shape[3], shape[1]};
   o.order = {0, 3, 1, 2};
-  return o;
-}
-Operand flags(Shape shape) {
-  Operand o = in(shape);
-  o.low = 0;
-  o.flags = true;
   return o;
 }
 

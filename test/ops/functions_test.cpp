@@ -21,32 +21,31 @@ template <class T> double places_off(double got, long double right) {
 }
 
 // The right answers are of more digits.
-struct Function {
+struct KnownFunction {
   std::string name;
   O op;
   long double (*right)(long double);
 };
-const Function kFunctions[] = {
+const KnownFunction kFunctions[] = {
     {"tan", O::tan, std::tan},       {"asin", O::asin, std::asin},    {"acos", O::acos, std::acos},
     {"atan", O::atan, std::atan},    {"sinh", O::sinh, std::sinh},    {"cosh", O::cosh, std::cosh},
     {"asinh", O::asinh, std::asinh}, {"acosh", O::acosh, std::acosh}, {"atanh", O::atanh, std::atanh},
     {"expm1", O::expm1, std::expm1},
 };
-const double kInfinity = std::numeric_limits<double>::infinity();
 
 double least_normal(DType type) {
   return type == DType::f64 ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
 }
 
 // Rounded to the type, with a zero for what is not normal: so are results.
-double rounded(long double right, DType type) {
+double rounded_to(long double right, DType type) {
   const double nearest = type == DType::f64 ? static_cast<double>(right) : static_cast<double>(static_cast<float>(right));
   return std::fabs(nearest) < least_normal(type) ? std::copysign(0.0, nearest) : nearest;
 }
 
 // How far a result is off; where there is nothing to round, it must be the same.
 double off(double got, long double right, DType type) {
-  const double nearest = rounded(right, type);
+  const double nearest = rounded_to(right, type);
   const bool exact = std::isnan(nearest) || std::isinf(nearest) || nearest == 0;
   if (!exact) return type == DType::f64 ? places_off<double>(got, right) : places_off<float>(got, right);
   const bool same = std::isnan(nearest) ? std::isnan(got) : got == nearest && std::signbit(got) == std::signbit(nearest);
@@ -109,7 +108,7 @@ TEST_CASE("tangents, arcs and hyperbolic functions are within two units of the l
   World w;
   std::mt19937_64 random(8);
   for (const DType type : {DType::f64, DType::f32})
-    for (const Function& f : kFunctions) {
+    for (const KnownFunction& f : kFunctions) {
       CAPTURE(f.name);
       for (const double about : {0.0, 0.5, 1.0, -1.0, 1e3, 88.0, 705.0}) {
         std::vector<double> numbers = scattered(random, 4000, type, about);
@@ -159,7 +158,7 @@ TEST_CASE("a function's result depends neither on its neighbours nor on how many
   World w;
   std::mt19937_64 random(10);
   for (const DType type : {DType::f64, DType::f32})
-    for (const Function& f : kFunctions) {
+    for (const KnownFunction& f : kFunctions) {
       CAPTURE(f.name);
       const std::vector<double> numbers = scattered(random, 131, type, 1), together = results(w, f.op, numbers, type);
       for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -302,7 +301,7 @@ TEST_CASE("powers are within two units of the last place, and as the C library h
     CHECK(worst < 2);
     std::vector<double> squares = w.rt.read_numbers(applied(w.rt, O::expt, {a, weak_number(2, true)}));
     for (std::size_t i = 0; i < base.size(); ++i) {
-      const double square = rounded(
+      const double square = rounded_to(
           type == DType::f64 ? base[i] * base[i] : static_cast<double>(static_cast<float>(base[i]) * static_cast<float>(base[i])),
           type);
       CHECK((squares[i] == square || (std::isnan(squares[i]) && std::isnan(square))));

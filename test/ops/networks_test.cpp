@@ -12,17 +12,6 @@ Tensor zeros(World& w, const Shape& shape) {
   return w.tensor(shape, std::vector<double>(static_cast<std::size_t>(shape.elements())));
 }
 
-std::string error(World& w, OperatorId op, std::vector<Tensor> inputs, std::vector<Attribute> attributes = {}) {
-  const std::int64_t held = w.ledger.held;
-  try {
-    applied(w.rt, op, std::move(inputs), with(std::move(attributes)));
-  } catch (const OperatorError& e) {
-    CHECK(w.ledger.held == held);
-    return e.what();
-  }
-  return "no error";
-}
-
 } // namespace
 
 TEST_CASE("results lie with channels closest") {

@@ -14,16 +14,14 @@ using O = OperatorId;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
-
-struct Case {
+struct ReductionCase {
   Shape shape;
   std::vector<std::int64_t> order; // of axes: the operand is a permuted view of a tensor whose shape is permuted back
   std::vector<std::int64_t> gone;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
+const std::vector<ReductionCase>& reduction_cases() {
+  static const std::vector<ReductionCase> all = {
       {{1}, {0}, {0}},
       {{17}, {0}, {0}},
       {{513}, {0}, {0}},
@@ -49,7 +47,7 @@ const std::vector<Case>& cases() {
 std::vector<std::int64_t> sizes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 // The operand as a view of `like`'s axes in another order, with these numbers in row-major order.
-Tensor laid(World& w, const Case& c, const std::vector<double>& numbers, DType type) {
+Tensor laid(World& w, const ReductionCase& c, const std::vector<double>& numbers, DType type) {
   const Tensor plain = w.tensor(c.shape, numbers, type);
   std::vector<std::int64_t> back(c.order.size());
   for (std::size_t i = 0; i < back.size(); ++i) back[static_cast<std::size_t>(c.order[i])] = static_cast<std::int64_t>(i);
@@ -62,7 +60,7 @@ struct Grouped {
   std::vector<std::vector<double>> groups;
   std::vector<std::size_t> group_of;
 
-  Grouped(const Case& c, const std::vector<double>& numbers) : group_of(numbers.size()) {
+  Grouped(const ReductionCase& c, const std::vector<double>& numbers) : group_of(numbers.size()) {
     const std::vector<std::int64_t> sizes = sizes_of(c.shape);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       std::size_t rest = i, group = 0, stride = 1;
@@ -137,7 +135,7 @@ TEST_CASE("reductions of every size and layout") {
   World w;
   std::mt19937_64 random(7);
   for (const DType type : {DType::f64, DType::f32, DType::bf16})
-    for (const Case& c : cases()) {
+    for (const ReductionCase& c : reduction_cases()) {
       CAPTURE(c.shape.text());
       CAPTURE(static_cast<int>(type));
       if (type == DType::bf16 && c.shape.elements() > 20000) continue;
@@ -166,7 +164,7 @@ TEST_CASE("products of every layout") {
   World w;
   std::mt19937_64 random(8);
   for (const DType type : {DType::f64, DType::f32, DType::i32})
-    for (const Case& c : cases()) {
+    for (const ReductionCase& c : reduction_cases()) {
       if (c.shape.elements() > 2000) continue;
       CAPTURE(c.shape.text());
       std::vector<double> x(static_cast<std::size_t>(c.shape.elements()));
@@ -191,7 +189,7 @@ TEST_CASE("places of extremes are those of the first, in row-major order") {
   World w;
   std::mt19937_64 random(9);
   for (const DType type : {DType::f64, DType::f32, DType::i32})
-    for (const Case& c : cases()) {
+    for (const ReductionCase& c : reduction_cases()) {
       if (c.gone.size() != 1 && c.gone.size() != static_cast<std::size_t>(c.shape.rank())) continue;
       for (const bool nans : {false, true}) {
         if (nans && type == DType::i32) continue;
@@ -199,7 +197,7 @@ TEST_CASE("places of extremes are those of the first, in row-major order") {
         std::vector<double> x(static_cast<std::size_t>(c.shape.elements()));
         for (double& e : x) e = static_cast<double>(random() % 50) - 25; // many equals
         if (nans)
-          for (std::size_t i = 0; i < 3; ++i) x[random() % x.size()] = kNaN;
+          for (std::size_t i = 0; i < 3; ++i) x[random() % x.size()] = kNan;
         const Tensor t = laid(w, c, x, type);
         const Grouped g(c, x);
         const Attribute axis = c.gone.size() == 1 && c.shape.rank() > 1 ? integer(c.gone[0]) : absent();
@@ -215,7 +213,7 @@ TEST_CASE("reverse rules of reductions of every layout") {
   World w;
   std::mt19937_64 random(10);
   for (const DType type : {DType::f64, DType::f32})
-    for (const Case& c : cases()) {
+    for (const ReductionCase& c : reduction_cases()) {
       if (c.shape.elements() > 20000) continue;
       CAPTURE(c.shape.text());
       std::vector<double> x = rounded(w, c.shape, numbers_between(random, c.shape.elements(), -2, 2), type);
@@ -275,15 +273,15 @@ TEST_CASE("infinities and NaNs in reductions") {
         };
         CHECK(reduced(O::sum, kInfinity, 1) == kInfinity);
         CHECK(std::isnan(reduced(O::sum, kInfinity, -kInfinity)));
-        CHECK(std::isnan(reduced(O::mean, kNaN, 1)));
-        CHECK(std::isnan(reduced(O::max_over, kNaN, kInfinity)));
-        CHECK(std::isnan(reduced(O::min_over, 5, kNaN)));
+        CHECK(std::isnan(reduced(O::mean, kNan, 1)));
+        CHECK(std::isnan(reduced(O::max_over, kNan, kInfinity)));
+        CHECK(std::isnan(reduced(O::min_over, 5, kNan)));
         CHECK(reduced(O::max_over, -kInfinity, 1) == 1);
         CHECK(reduced(O::norm, kInfinity, 1) == kInfinity);
         CHECK(std::isnan(reduced(O::variance, kInfinity, 1)));
         CHECK(reduced(O::logsumexp, kInfinity, 1) == kInfinity);
         CHECK(reduced(O::logsumexp, kInfinity, kInfinity) == kInfinity);
-        CHECK(std::isnan(reduced(O::logsumexp, kInfinity, kNaN)));
+        CHECK(std::isnan(reduced(O::logsumexp, kInfinity, kNan)));
         CHECK(reduced(O::logsumexp, -kInfinity, -kInfinity) == doctest::Approx(1 + std::log(static_cast<double>(n - 2))));
       }
 }

@@ -11,12 +11,15 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace cairn::ops::test {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
 
 struct CountingLedger : Ledger {
   std::int64_t held = 0, limit = INT64_MAX;
@@ -72,6 +75,18 @@ inline std::array<Tensor, kMostResults> all_applied(Runtime& rt, OperatorId op, 
 // The first result.
 inline Tensor applied(Runtime& rt, OperatorId op, std::vector<Tensor> inputs, const Attributes& attributes = {}) {
   return all_applied(rt, op, std::move(inputs), attributes)[0];
+}
+
+// What an application is refused with; nothing of it stays.
+inline std::string error(World& w, OperatorId op, std::vector<Tensor> inputs, std::vector<Attribute> attributes = {}) {
+  const std::int64_t held = w.ledger.held;
+  try {
+    applied(w.rt, op, std::move(inputs), with(std::move(attributes)));
+  } catch (const OperatorError& e) {
+    CHECK(w.ledger.held == held);
+    return e.what();
+  }
+  return "no error";
 }
 
 // --- algebras

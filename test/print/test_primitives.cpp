@@ -13,7 +13,7 @@ using print::testing::World;
 
 namespace {
 
-struct Fixture {
+struct Primitives {
   World world;
   Heap& heap = world.heap();
 
@@ -36,7 +36,7 @@ struct Fixture {
     for (auto i = items.end(); i != items.begin();) tail = heap.cons(*--i, tail);
     return tail;
   }
-  ~Fixture() {
+  ~Primitives() {
     if (heap.live_objects() != 0) FAIL_CHECK("objects leaked: " << heap.live_objects());
   }
 };
@@ -48,7 +48,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 } // namespace
 
-TEST_CASE_FIXTURE(Fixture, "characters and their codes") {
+TEST_CASE_FIXTURE(Primitives, "characters and their codes") {
   CHECK(run(Primitive::char_to_integer, {character('A')}) == "65");
   CHECK(run(Primitive::integer_to_char, {number(955)}) == "#\\\xCE\xBB");
   CHECK(run(Primitive::integer_to_char, {number(97.0)}) == "#\\a");
@@ -57,7 +57,7 @@ TEST_CASE_FIXTURE(Fixture, "characters and their codes") {
   CHECK(run(Primitive::char_upcase, {list({number(1), number(2)})}) == "char-upcase: expected a character, got (1 2)");
 }
 
-TEST_CASE_FIXTURE(Fixture, "cases and classes of characters") {
+TEST_CASE_FIXTURE(Primitives, "cases and classes of characters") {
   CHECK(run(Primitive::char_upcase, {character('q')}) == "#\\Q");
   CHECK(run(Primitive::char_upcase, {character('1')}) == "#\\1");
   CHECK(run(Primitive::char_downcase, {character(0xC9)}) == "#\\\xC3\xA9");
@@ -74,7 +74,7 @@ TEST_CASE_FIXTURE(Fixture, "cases and classes of characters") {
   CHECK(run(Primitive::char_lower_case, {character('q')}) == "#t");
 }
 
-TEST_CASE_FIXTURE(Fixture, "strings are indexed by code points") {
+TEST_CASE_FIXTURE(Primitives, "strings are indexed by code points") {
   CHECK(run(Primitive::string_length, {string("a\xC3\xA9z")}) == "3");
   CHECK(run(Primitive::string_ref, {string("abcd"), number(2)}) == "#\\c");
   CHECK(run(Primitive::string_ref, {string("a\xC3\xA9z"), number(2.0)}) == "#\\z");
@@ -86,14 +86,14 @@ TEST_CASE_FIXTURE(Fixture, "strings are indexed by code points") {
   CHECK(run(Primitive::string_ref, {number(5), number(0)}) == "string-ref: expected a string, got 5");
 }
 
-TEST_CASE_FIXTURE(Fixture, "substrings") {
+TEST_CASE_FIXTURE(Primitives, "substrings") {
   CHECK(run(Primitive::substring, {string("a\xC3\xA9z"), number(1), number(3)}) == "\"\xC3\xA9z\"");
   CHECK(run(Primitive::substring, {string("abc"), number(3), number(3)}) == "\"\"");
   CHECK(run(Primitive::substring, {string("abc"), number(2), number(1)}) == "substring: index 1 is outside 2..3");
   CHECK(run(Primitive::substring, {string("abc"), number(0), number(4)}) == "substring: index 4 is outside 0..3");
 }
 
-TEST_CASE_FIXTURE(Fixture, "strings are made, joined and compared") {
+TEST_CASE_FIXTURE(Primitives, "strings are made, joined and compared") {
   CHECK(run(Primitive::string_append2, {string("ab"), string("c\xC3\xA9")}) == "\"abc\xC3\xA9\"");
   CHECK(run(Primitive::string_append2, {string("ab"), number(1)}) == "string-append: expected a string, got 1");
   CHECK(run(Primitive::make_string, {number(3), character(0xE9)}) == "\"\xC3\xA9\xC3\xA9\xC3\xA9\"");
@@ -109,7 +109,7 @@ TEST_CASE_FIXTURE(Fixture, "strings are made, joined and compared") {
   CHECK(run(Primitive::string_compare_ci, {string("Z"), string("abc")}) == "1");
 }
 
-TEST_CASE_FIXTURE(Fixture, "strings and lists of characters") {
+TEST_CASE_FIXTURE(Primitives, "strings and lists of characters") {
   CHECK(run(Primitive::string_to_list, {string("a\xC3\xA9z")}) == "(#\\a #\\\xC3\xA9 #\\z)");
   CHECK(run(Primitive::string_to_list, {string("")}) == "()");
   CHECK(run(Primitive::list_to_string, {list({character('a'), character(0xE9)})}) == "\"a\xC3\xA9\"");
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(Fixture, "strings and lists of characters") {
         "list->string: expected a list of characters, got (#\\a . #\\b)");
 }
 
-TEST_CASE_FIXTURE(Fixture, "symbols are interned") {
+TEST_CASE_FIXTURE(Primitives, "symbols are interned") {
   Value a = heap.make_symbol("abc"), s = string("abc");
   Value b = print::run_primitive(Primitive::string_to_symbol, &s, 1, world);
   CHECK(a == b);
@@ -128,7 +128,7 @@ TEST_CASE_FIXTURE(Fixture, "symbols are interned") {
   CHECK(run(Primitive::symbol_to_string, {string("abc")}) == "symbol->string: expected a symbol, got \"abc\"");
 }
 
-TEST_CASE_FIXTURE(Fixture, "numbers as strings, both ways") {
+TEST_CASE_FIXTURE(Primitives, "numbers as strings, both ways") {
   CHECK(run(Primitive::number_to_string, {number(-255), number(16)}) == "\"-ff\"");
   CHECK(run(Primitive::number_to_string, {number(0.1)}) == "\"0.1\"");
   CHECK(run(Primitive::number_to_string, {number(1), number(7)}) == "number->string: expected a radix of 2, 8, 10 or 16, got 7");
@@ -140,7 +140,7 @@ TEST_CASE_FIXTURE(Fixture, "numbers as strings, both ways") {
   CHECK(run(Primitive::string_to_number, {string("")}) == "#f");
 }
 
-TEST_CASE_FIXTURE(Fixture, "rounding keeps exactness and goes to even") {
+TEST_CASE_FIXTURE(Primitives, "rounding keeps exactness and goes to even") {
   CHECK(run(Primitive::floor, {number(-7)}) == "-7");
   CHECK(run(Primitive::floor, {number(-2.5)}) == "-3.0");
   CHECK(run(Primitive::ceiling, {number(-2.5)}) == "-2.0");
@@ -153,7 +153,7 @@ TEST_CASE_FIXTURE(Fixture, "rounding keeps exactness and goes to even") {
   CHECK(run(Primitive::floor, {taped(0, 0)}) == "1.0");
 }
 
-TEST_CASE_FIXTURE(Fixture, "only integers that fit become exact") {
+TEST_CASE_FIXTURE(Primitives, "only integers that fit become exact") {
   CHECK(run(Primitive::inexact_to_exact, {number(3.0)}) == "3");
   CHECK(run(Primitive::inexact_to_exact, {number(-0.0)}) == "0");
   CHECK(run(Primitive::inexact_to_exact, {number(5)}) == "5");
@@ -164,7 +164,7 @@ TEST_CASE_FIXTURE(Fixture, "only integers that fit become exact") {
         "inexact->exact: 1e+31 does not fit into the 48 bits of an exact integer");
 }
 
-TEST_CASE_FIXTURE(Fixture, "output") {
+TEST_CASE_FIXTURE(Primitives, "output") {
   run(Primitive::display, {string("a\"b")});
   run(Primitive::write, {string("a\"b")});
   run(Primitive::newline, {});
@@ -172,7 +172,7 @@ TEST_CASE_FIXTURE(Fixture, "output") {
   CHECK(world.output == "a\"b\"a\\\"b\"\n\xC3\xA9");
 }
 
-TEST_CASE_FIXTURE(Fixture, "write-real returns its very argument") {
+TEST_CASE_FIXTURE(Primitives, "write-real returns its very argument") {
   world.tape = {flonum(2.5)};
   Value t = taped(0, 0);
   CHECK(print::run_primitive(Primitive::write_real, &t, 1, world) == t);
@@ -185,25 +185,25 @@ TEST_CASE_FIXTURE(Fixture, "write-real returns its very argument") {
   CHECK(run(Primitive::write_real, {kNull}) == "write-real: expected a number, got ()");
 }
 
-TEST_CASE_FIXTURE(Fixture, "read-real gives numbers until the input ends") {
+TEST_CASE_FIXTURE(Primitives, "read-real gives numbers until the input ends") {
   world.inputs = {{true, 7, 0}, {false, 0, 0.5}};
   CHECK(run(Primitive::read_real, {}) == "7");
   CHECK(run(Primitive::read_real, {}) == "0.5");
   CHECK(run(Primitive::read_real, {}) == "read-real: end of input");
 }
 
-TEST_CASE_FIXTURE(Fixture, "the command line is a list of strings, repaired where they are no UTF-8") {
+TEST_CASE_FIXTURE(Primitives, "the command line is a list of strings, repaired where they are no UTF-8") {
   world.command_line = {"one", "\x80\xC3"};
   CHECK(run(Primitive::command_line, {}) == "(\"one\" \"\xEF\xBF\xBD\xEF\xBF\xBD\")");
 }
 
-TEST_CASE_FIXTURE(Fixture, "random reals lie in [0, 1)") {
+TEST_CASE_FIXTURE(Primitives, "random reals lie in [0, 1)") {
   world.forced = {0, ~std::uint64_t{0}};
   CHECK(run(Primitive::random_real, {}) == "0.0");
   CHECK(run(Primitive::random_real, {}) == "0.9999999999999999");
 }
 
-TEST_CASE_FIXTURE(Fixture, "random normals follow Box and Muller to the last digits, and their moments are right") {
+TEST_CASE_FIXTURE(Primitives, "random normals follow Box and Muller to the last digits, and their moments are right") {
   for (std::uint64_t turn = 0; turn < 64; ++turn) {
     world.forced = {(turn * 0x2545F4914F6CDD1D) | 1, turn << 58};
     double u = 1 - static_cast<double>(world.forced[0] >> 11) * 0x1p-53, v = static_cast<double>(turn) / 64;
@@ -222,7 +222,7 @@ TEST_CASE_FIXTURE(Fixture, "random normals follow Box and Muller to the last dig
   CHECK(std::abs(squares / kDraws - 1) < 0.05);
 }
 
-TEST_CASE_FIXTURE(Fixture, "random integers are unbiased") {
+TEST_CASE_FIXTURE(Primitives, "random integers are unbiased") {
   world.forced = {0, 5}; // 2^64 mod 3 is 1, so a draw of 0 is refused
   CHECK(run(Primitive::random_integer, {number(3)}) == "2");
   CHECK(run(Primitive::random_integer, {number(1.0)}) == "0");
@@ -230,13 +230,13 @@ TEST_CASE_FIXTURE(Fixture, "random integers are unbiased") {
   CHECK(run(Primitive::random_integer, {number(2.5)}) == "random-integer: expected a positive integer, got 2.5");
 }
 
-TEST_CASE_FIXTURE(Fixture, "only capsules are asked for their steps") {
+TEST_CASE_FIXTURE(Primitives, "only capsules are asked for their steps") {
   CHECK(run(Primitive::is_capsule, {kNull}) == "#f");
   CHECK(run(Primitive::capsule_steps, {number(1)}) == "capsule-steps: expected a capsule, got 1");
   CHECK(run(Primitive::capsule_finished, {kNull}) == "capsule-finished?: expected a capsule, got ()");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a budget holds for strings under construction, and nothing leaks when it is exceeded") {
+TEST_CASE_FIXTURE(Primitives, "a budget holds for strings under construction, and nothing leaks when it is exceeded") {
   heap.set_budget(1 << 20);
   Value arguments[] = {number(1 << 21), character('a')};
   CHECK_THROWS_AS(print::run_primitive(Primitive::make_string, arguments, 2, world), BudgetExceeded);

@@ -10,7 +10,7 @@ using print::testing::World;
 
 namespace {
 
-struct Fixture {
+struct Printing {
   World world;
   Heap& heap = world.heap();
 
@@ -36,7 +36,7 @@ constexpr Value kOne = integer_unchecked(1), kTwo = integer_unchecked(2);
 
 } // namespace
 
-TEST_CASE_FIXTURE(Fixture, "atoms") {
+TEST_CASE_FIXTURE(Printing, "atoms") {
   CHECK(text(kTrue) == "#t");
   CHECK(text(kFalse) == "#f");
   CHECK(text(kNull) == "()");
@@ -47,7 +47,7 @@ TEST_CASE_FIXTURE(Fixture, "atoms") {
   CHECK(text(heap.make_symbol("a-symbol")) == "a-symbol");
 }
 
-TEST_CASE_FIXTURE(Fixture, "lists, dotted lists and vectors nest") {
+TEST_CASE_FIXTURE(Printing, "lists, dotted lists and vectors nest") {
   CHECK(text(list({kOne, kTwo})) == "(1 2)");
   CHECK(text(list({kOne, kTwo}, flonum(3))) == "(1 2 . 3.0)");
   CHECK(text(list({list({}), list({kOne})}, vector({kTwo}))) == "(() (1) . #(2))");
@@ -56,7 +56,7 @@ TEST_CASE_FIXTURE(Fixture, "lists, dotted lists and vectors nest") {
   CHECK(text(list({heap.make_symbol("quote"), heap.make_symbol("x")})) == "(quote x)");
 }
 
-TEST_CASE_FIXTURE(Fixture, "write quotes strings and characters, display shows them as they are") {
+TEST_CASE_FIXTURE(Printing, "write quotes strings and characters, display shows them as they are") {
   const char* odd = "a\"b\\c\n\t\x01\x7F\xC3\xA9";
   CHECK(text(heap.make_string(odd)) == "\"a\\\"b\\\\c\\n\\t\\x1;\\x7f;\xC3\xA9\"");
   CHECK(text(heap.make_string(odd), Style::display) == odd);
@@ -70,19 +70,19 @@ TEST_CASE_FIXTURE(Fixture, "write quotes strings and characters, display shows t
   CHECK(text(character(0xE9), Style::display) == "\xC3\xA9");
 }
 
-TEST_CASE_FIXTURE(Fixture, "taped numbers and bundles print as their primal") {
+TEST_CASE_FIXTURE(Printing, "taped numbers and bundles print as their primal") {
   world.tape = {flonum(1.5), taped(0, 0)};
   CHECK(text(taped(0, 1)) == "1.5");
   CHECK(text(heap.make_bundle(1, taped(0, 0), flonum(9))) == "1.5");
   CHECK(text(list({kOne}, heap.make_bundle(1, flonum(2), flonum(9)))) == "(1 . 2.0)");
 }
 
-TEST_CASE_FIXTURE(Fixture, "procedures print alike") {
+TEST_CASE_FIXTURE(Printing, "procedures print alike") {
   ClosureBlock* b = heap.make_closure_block(1, 0);
   CHECK(text(of_procedure(b->procedure(0))) == "#<procedure>");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a million elements and a million levels print in pieces") {
+TEST_CASE_FIXTURE(Printing, "a million elements and a million levels print in pieces") {
   Value wide = kNull, deep = kNull;
   for (int i = 0; i < 1000000; ++i) {
     wide = heap.cons(kOne, wide);
@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(Fixture, "a million elements and a million levels print in pie
   CHECK(world.largest_piece < 5000);
 }
 
-TEST_CASE_FIXTURE(Fixture, "abbreviations are short, whole characters, and written") {
+TEST_CASE_FIXTURE(Printing, "abbreviations are short, whole characters, and written") {
   Value v = list({heap.make_string("x"), kOne});
   CHECK(print::abbreviated(v, world) == "(\"x\" 1)");
   CHECK(print::abbreviated(v, world, 5) == "(\"...");

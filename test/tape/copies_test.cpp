@@ -7,12 +7,11 @@
 
 using namespace cairn::tape;
 using cairn::tape::test::Graph;
+using cairn::tape::test::kChunk;
 using cairn::tape::test::random_inputs;
 namespace value = cairn::value;
 
 namespace {
-
-constexpr std::uint32_t kChunk = Chunk::kRecords;
 
 std::vector<double> swept(Tape& tape) {
   tape.seed(tape.size() - 1, 1);

@@ -9,6 +9,8 @@
 
 namespace cairn::tape::test {
 
+inline constexpr std::uint32_t kChunk = Chunk::kRecords;
+
 // The result is the last of the nodes; the first `inputs` are leaves. All operations are smooth and bounded.
 struct Graph {
   enum class Op { add, sub, mul, sin, quotient, identity };

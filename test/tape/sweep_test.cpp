@@ -7,11 +7,11 @@
 
 using namespace cairn::tape;
 using cairn::tape::test::Graph;
+using cairn::tape::test::kChunk;
 using cairn::tape::test::random_inputs;
 using cairn::value::taped;
 
 namespace {
-constexpr std::uint32_t kChunk = Chunk::kRecords;
 
 bool is_positive_zero(double d) { return d == 0 && !std::signbit(d); }
 } // namespace

@@ -146,8 +146,6 @@ Value plain_unary(Opcode op, Value x) {
 
 bool plain(Value v) { return v.is_flonum() || v.is_integer(); }
 
-std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->tag : 0; }
-
 std::uint32_t levels_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->flags : 0; }
 
 constexpr std::uint32_t kManyLevels = 5;
@@ -182,7 +180,7 @@ Value Engine::binary(Opcode op, Value x, Value y) {
   if (!is_number(x) || !is_number(y)) no_number(*this, op, is_number(x) ? y : x);
   bool differentiable = op != Opcode::quotient && op != Opcode::remainder && op != Opcode::modulo;
   if (!differentiable) return plain_binary(op, primal(x), primal(y));
-  std::uint64_t tag = std::max(tag_of(x), tag_of(y));
+  std::uint64_t tag = std::max(value::tag_of(x), value::tag_of(y));
   if (tag == 0) {
     Tape* tape = runs.back().tape;
     double px = to_double(x), py = to_double(y), v = rules::value2(op, px, py);
@@ -200,7 +198,7 @@ Value Engine::binary(Opcode op, Value x, Value y) {
     return on_x ? tape->append(v, x.tape_node(), dx, tape::kNone, 0) : tape->append(v, y.tape_node(), dy, tape::kNone, 0);
   }
   spend_on_parts(meter_, std::max(levels_of(x), levels_of(y)));
-  bool x_on = tag_of(x) == tag, y_on = tag_of(y) == tag;
+  bool x_on = value::tag_of(x) == tag, y_on = value::tag_of(y) == tag;
   Tape* tape = runs.back().tape;
   auto part = [&](Value v, bool on, std::uint32_t slot) -> Value {
     if (!on) return Heap::retain(v);

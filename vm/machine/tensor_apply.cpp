@@ -182,11 +182,9 @@ private:
   Engine& engine_;
 };
 
-std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->tag : 0; }
-
 // One part of a bundle of this tag (owned); of anything else the value itself.
 Value part_of(Engine& engine, Value v, std::uint64_t tag, bool tangent) {
-  if (tag_of(v) != tag) return Heap::retain(v);
+  if (value::tag_of(v) != tag) return Heap::retain(v);
   value::Bundle* b = value::as_bundle(v);
   return engine.read_field(engine.runs.back().tape, b, tangent ? 1 : 0, tangent ? b->tangent : b->primal);
 }
@@ -209,8 +207,9 @@ Results forward(Engine& engine, const ops::Operator& op, const Operands& operand
   Values tangents(heap); // by input; unspecified: none
   tangents.list.reserve(n);
   for (std::size_t i = 0; i < n; ++i)
-    tangents.add(operands.differentiable(i) && tag_of(operands.inputs[i]) == tag ? part_of(engine, operands.inputs[i], tag, true)
-                                                                                 : value::kUnspecified);
+    tangents.add(operands.differentiable(i) && value::tag_of(operands.inputs[i]) == tag
+                     ? part_of(engine, operands.inputs[i], tag, true)
+                     : value::kUnspecified);
   ValueAlgebra algebra(engine);
   Values sums(heap);
   if (op.jvp != nullptr) {
@@ -277,7 +276,7 @@ Results forward(Engine& engine, const ops::Operator& op, const Operands& operand
 Results applied(Engine& engine, const ops::Operator& op, const Operands& operands) {
   std::uint64_t tag = 0;
   for (std::size_t i = 0; i < operands.inputs.size(); ++i)
-    if (operands.differentiable(i)) tag = std::max(tag, tag_of(operands.inputs[i]));
+    if (operands.differentiable(i)) tag = std::max(tag, value::tag_of(operands.inputs[i]));
   return tag == 0 ? plain(engine, op, operands) : forward(engine, op, operands, tag);
 }
 

@@ -104,8 +104,6 @@ private:
   std::int64_t count_ = 0, lists_ = 0;
 };
 
-std::uint64_t tag_of(Value v) { return value::is_bundle(v) ? value::as_bundle(v)->tag : 0; }
-
 // Doubles that go into a new tensor a piece at a time, which is then brought to its type.
 class Filler {
 public:
@@ -144,14 +142,14 @@ Value pack(Engine& engine, std::span<const Value> numbers, const Shape& shape, D
   Heap& heap = engine.heap();
   Tape* tape = engine.runs.back().tape;
   std::uint64_t tag = 0;
-  for (Value v : numbers) tag = std::max(tag, tag_of(v));
+  for (Value v : numbers) tag = std::max(tag, value::tag_of(v));
   if (tag != 0) {
     Numbers primals(heap), tangents(heap);
     for (Value v : numbers)
       for (std::uint32_t slot : {0u, 1u}) {
         value::ChargedVector<Value>& to = slot == 0 ? primals.list : tangents.list;
         to.push_back(value::kUnspecified);
-        if (tag_of(v) == tag) {
+        if (value::tag_of(v) == tag) {
           value::Bundle* b = value::as_bundle(v);
           to.back() = engine.read_field(tape, b, slot, slot == 0 ? b->primal : b->tangent);
         } else {

@@ -151,5 +151,6 @@ inline bool is_capsule(Value v) { return is_kind(v, Kind::capsule); }
 inline Text* as_text(Value v) { return static_cast<Text*>(v.other()); }
 inline Vector* as_vector(Value v) { return static_cast<Vector*>(v.other()); }
 inline Bundle* as_bundle(Value v) { return static_cast<Bundle*>(v.other()); }
+inline std::uint64_t tag_of(Value v) { return is_bundle(v) ? as_bundle(v)->tag : 0; } // 0 of all that is no bundle
 
 } // namespace cairn::value

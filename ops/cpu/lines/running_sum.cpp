@@ -16,11 +16,11 @@ namespace {
 
 using pointwise::Integer;
 
-constexpr std::int64_t kLeastLines = 8;    // fewer beside each other make no vectors
-constexpr std::int64_t kMostLines = 512;   // whose sums stay in the closest cache
-constexpr std::int64_t kTogether = 4;      // lines that are closest: an addition waits for the one before it in its line
-constexpr std::int64_t kShortLines = 2048; // elements of them that are worth a panel
-constexpr std::int64_t kFewPanels = 8;     // rather narrow ones, so that threads find enough
+constexpr std::int64_t kLeastSummed = 8;  // fewer beside each other make no vectors
+constexpr std::int64_t kMostLines = 512;  // whose sums stay in the closest cache
+constexpr std::int64_t kTogether = 4;     // lines that are closest: an addition waits for the one before it in its line
+constexpr std::int64_t kShortSums = 2048; // elements of them that are worth a panel
+constexpr std::int64_t kFewPanels = 8;    // rather narrow ones, so that threads find enough
 
 // sums += row; out = sums
 template <class T> struct AddRow {
@@ -54,7 +54,7 @@ Loop add_row(DType type) {
 void across(Panels& panels, std::int64_t n, bool from_last, const View& out, const View& x) {
   std::int64_t lines = std::min(kMostLines, panels.neighbours());
   panels.cut(lines);
-  while (panels.count() < kFewPanels && lines > kLeastLines) panels.cut(lines = (lines + 1) / 2);
+  while (panels.count() < kFewPanels && lines > kLeastSummed) panels.cut(lines = (lines + 1) / 2);
   const Loop add = add_row(x.dtype);
   const std::int64_t direction = from_last ? -1 : 1;
   const std::int64_t to_step = direction * panels.along(0) * bytes_of(out.dtype),
@@ -99,7 +99,7 @@ void sum_lines(typename AddRow<T>::Result* to, Steps to_steps, const T* from, St
 
 template <class T> void line_by_line(Panels& panels, std::int64_t n, bool from_last) {
   using Result = typename AddRow<T>::Result;
-  const std::int64_t most = std::clamp<std::int64_t>(kShortLines / n, kTogether, kMostLines);
+  const std::int64_t most = std::clamp<std::int64_t>(kShortSums / n, kTogether, kMostLines);
   panels.cut(most);
   const std::int64_t direction = from_last ? -1 : 1, first = from_last ? n - 1 : 0;
   const Steps to_steps{direction * panels.along(0), panels.across(0)}, from_steps{direction * panels.along(1), panels.across(1)};
@@ -123,7 +123,7 @@ template <class T> void line_by_line(Panels& panels, std::int64_t n, bool from_l
 void running_sum(int axis, bool from_last, const View& out, const View& x) {
   if (out.elements() == 0) return;
   Panels panels(axis, {&out, &x});
-  if (panels.neighbours() >= kLeastLines && panels.across(0) == 1 && panels.across(1) == 1)
+  if (panels.neighbours() >= kLeastSummed && panels.across(0) == 1 && panels.across(1) == 1)
     return across(panels, out.shape[axis], from_last, out, x);
   switch (x.dtype) {
 #define X(name, other, T, bytes)                                                                                                 \

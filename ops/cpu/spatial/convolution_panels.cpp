@@ -21,12 +21,12 @@ namespace cairn::ops::cpu {
 
 namespace {
 
-constexpr std::int64_t kPanelBytes = 448 << 10; // of a chunk of channels, in the second cache
-constexpr std::int64_t kMostRows = 64;          // of a window: depths times heights
-constexpr std::int64_t kMostTaps = 512;         // of a window
-constexpr std::int64_t kProductsInTime = 8;     // multiplications that take as long as an element elsewhere, at least
-constexpr double kMostPacked = 1 << 24;         // elements of x, with their padding
-constexpr double kLeastForThreads = 1 << 19;    // multiplications
+constexpr std::int64_t kPanelBytes = 448 << 10;  // of a chunk of channels, in the second cache
+constexpr std::int64_t kMostRows = 64;           // of a window: depths times heights
+constexpr std::int64_t kMostWindowTaps = 512;    // of a window
+constexpr std::int64_t kPanelProductsInTime = 8; // multiplications that take as long as an element elsewhere, at least
+constexpr double kMostPacked = 1 << 24;          // elements of x, with their padding
+constexpr double kLeastForThreads = 1 << 19;     // multiplications
 
 template <class T> class ByPanels {
 public:
@@ -36,8 +36,8 @@ public:
     outs_ = y_.channels / groups_;
     depth_ = x_.channels / groups_;
     taps_ = kernel_[0] * kernel_[1] * kernel_[2];
-    possible_ = outs_ * 8 >= loops_.channels && kernel_[0] * kernel_[1] <= kMostRows && taps_ <= kMostTaps && y_.batch > 0 &&
-                y_.positions() > 0 && depth_ > 0 && x_.positions() > 0;
+    possible_ = outs_ * 8 >= loops_.channels && kernel_[0] * kernel_[1] <= kMostRows && taps_ <= kMostWindowTaps &&
+                y_.batch > 0 && y_.positions() > 0 && depth_ > 0 && x_.positions() > 0;
     for (std::size_t i = 0; i < kMostSpatial; ++i) {
       if (turned_) padding_[i] = dilation_[i] * (kernel_[i] - 1) - padding_[i];
       possible_ = possible_ && c.windows.stride[i] == 1 && padding_[i] >= 0;
@@ -116,7 +116,7 @@ private:
     const std::int64_t columns = kernel_[2], across = loops_.channels;
     const T* const from = static_cast<const T*>(weights_.data);
     if (outs < across) std::fill_n(to, count * taps_ * across, T(0));
-    std::int64_t offsets[kMostTaps]; // of channel 0
+    std::int64_t offsets[kMostWindowTaps]; // of channel 0
     for (std::int64_t k = 0; k < taps_; ++k) {
       const std::int64_t there = turned_ ? taps_ - 1 - k : k;
       offsets[k] = (there / columns * count * columns + there % columns) * across;
@@ -162,7 +162,7 @@ private:
           loops_.by_positions[tile_](here, w, rows, count, wide_, kernel_[2], dilation_[2], chunk == 0, of_tile);
           if (last) put(line, at, group * outs_ + out, outs, of_tile);
           if (chunks_ != 1) of_tile += tile_ * loops_.channels;
-          pace.did(tile_ * loops_.channels * count * rows * kernel_[2] / kProductsInTime + tile_ * loops_.channels);
+          pace.did(tile_ * loops_.channels * count * rows * kernel_[2] / kPanelProductsInTime + tile_ * loops_.channels);
         }
       }
     }

@@ -17,13 +17,13 @@ namespace cairn::ops::cpu {
 
 namespace {
 
-constexpr std::int64_t kPositions = 1024;       // of the small side in a chunk
-constexpr std::int64_t kMostLines = kPositions; // of one position each
-constexpr std::int64_t kSumBytes = 384 << 10;   // of a unit
-constexpr std::int64_t kMostTiles = 16;         // of a unit
-constexpr std::int64_t kMostPrefetched = 32;    // lines of the cache of a row of the result
-constexpr std::int64_t kProductsInTime = 8;     // multiplications that take as long as an element elsewhere, at least
-constexpr double kMostElements = 1 << 19;       // of a packed panel, and of the sums of one tile
+constexpr std::int64_t kPositions = 1024;         // of the small side in a chunk
+constexpr std::int64_t kMostLines = kPositions;   // of one position each
+constexpr std::int64_t kSumBytes = 384 << 10;     // of a unit
+constexpr std::int64_t kMostTiles = 16;           // of a unit
+constexpr std::int64_t kMostPrefetched = 32;      // lines of the cache of a row of the result
+constexpr std::int64_t kWeightProductsInTime = 8; // multiplications that take as long as an element elsewhere, at least
+constexpr double kMostElements = 1 << 19;         // of a packed panel, and of the sums of one tile
 
 // Along one axis: where a window looks, in elements of the packed panel and of the operand.
 struct Axis {
@@ -139,7 +139,7 @@ private:
               if (last) prefetch_rows(out, outs, column + j);
               add_products(lines, line_at, count, panel, packed + i * lines * count * loops_.rows,
                            of_tile + k * high_.kernel * wide_.kernel * tile());
-              pace.did(lines * count * high_.kernel * wide_.kernel * tile() / kProductsInTime);
+              pace.did(lines * count * high_.kernel * wide_.kernel * tile() / kWeightProductsInTime);
               if (!last) continue;
               for (std::int64_t r = 0; r < outs; ++r)
                 store_row(of_tile + r * loops_.lanes, out + r, column + j, std::min(loops_.lanes, n - j));
