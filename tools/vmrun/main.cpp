@@ -379,7 +379,8 @@ bool Session::write_gradients() {
     complain("vmrun: error: there is no memory for the report of --explain\n");
     return false;
   }
-  if (cairn_file_write(options_.explain_file.c_str(), text.view().data(), text.view().size(), error.text()) == CAIRN_OK) return true;
+  if (cairn_file_write(options_.explain_file.c_str(), text.view().data(), text.view().size(), error.text()) == CAIRN_OK)
+    return true;
   complain(error.view());
   return false;
 }

@@ -73,9 +73,9 @@ void check_files(const RunOptions& options) {
     const std::string& path;
     bool written;
   };
-  const Use uses[] = {{"the program", options.file, false},  {"--resume", options.resume, false},
-                      {"--output", options.output, true},    {"--save", options.save, true},
-                      {"--stats", options.stats_file, true}, {"--profile", options.profile_file, true},
+  const Use uses[] = {{"the program", options.file, false},     {"--resume", options.resume, false},
+                      {"--output", options.output, true},       {"--save", options.save, true},
+                      {"--stats", options.stats_file, true},    {"--profile", options.profile_file, true},
                       {"--explain", options.explain_file, true}};
   auto is_file = [](const std::string& path) {
     std::error_code error;

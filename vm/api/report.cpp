@@ -1,8 +1,8 @@
 // What a machine of cairn.h tells about itself: errors, results, counters, progress, places, profile.
+#include "vm/report/report.h"
 #include "vm/api/interruptible.h"
 #include "vm/api/memory.h"
 #include "vm/machine/errors.h"
-#include "vm/report/report.h"
 #include "vm/runs/recording.h"
 #include "vm/text/diagnostic.h"
 #include "vm/text/number.h"

@@ -42,6 +42,9 @@ std::string maker_text(const Engine& engine, const ops::Device::Holder& h) {
   if (!locations.empty() && locations.front().span.file < m.sources.size() &&
       !m.sources[locations.front().span.file].text.empty())
     where += " at " + location_text(m.sources[locations.front().span.file], locations.front().span);
+  // What was copied may have been copied often: the call says which it is.
+  if (locations.size() > 1 && locations[1].span.file < m.sources.size() && !m.sources[locations[1].span.file].text.empty())
+    where += ", called at " + location_text(m.sources[locations[1].span.file], locations[1].span);
   return where;
 }
 

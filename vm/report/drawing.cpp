@@ -1,5 +1,5 @@
-// The drawing of a gradient: time from left to right, steps of the run upwards, and memory below on the same time. What was done is
-// a line from where it began to where it ended, in the colour of its word above.
+// The drawing of a gradient: time from left to right, steps of the run upwards, and memory below on the same time. What was done
+// is a line from where it began to where it ended, in the colour of its word above.
 #include "vm/report/labels.h"
 #include "vm/report/report.h"
 
@@ -42,7 +42,8 @@ public:
   }
 
   std::string svg() {
-    out_ = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"what the gradient did over time\">\n", kWidth, kHeight);
+    out_ =
+        fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"what the gradient did over time\">\n", kWidth, kHeight);
     axes();
     words();
     states();
@@ -64,7 +65,9 @@ private:
   double x(std::uint64_t time) const {
     return kLeft + (kRight - kLeft) * static_cast<double>(std::min(time, time_)) / static_cast<double>(time_);
   }
-  double y(std::uint64_t step) const { return kBottom - (kBottom - kTop) * static_cast<double>(step) / static_cast<double>(steps_); }
+  double y(std::uint64_t step) const {
+    return kBottom - (kBottom - kTop) * static_cast<double>(step) / static_cast<double>(steps_);
+  }
   double level(std::int64_t bytes) const {
     return kMemoryEnd - (kMemoryEnd - kMemoryTop) * std::min(1.0, static_cast<double>(bytes) / bytes_);
   }
@@ -102,7 +105,8 @@ private:
       at += 24 + Labels::kCharacter * static_cast<double>(words.size()) + 24;
     };
     for (const Kind& kind : kKinds) word(kind.css, kind.word);
-    word("kept", g_.states_left_out == 0 ? "state kept" : fmt::format("state kept ({} short-lived ones left out)", grouped(g_.states_left_out)));
+    word("kept", g_.states_left_out == 0 ? "state kept"
+                                         : fmt::format("state kept ({} short-lived ones left out)", grouped(g_.states_left_out)));
     if (!g_.first_run) return;
     const double end = x(*g_.first_run);
     line(end, kTop, end, kMemoryEnd, "mark");
@@ -113,7 +117,8 @@ private:
 
   void states() {
     std::string path;
-    for (const KeptState& s : g_.states) path += fmt::format("M{:.1f} {:.1f}H{:.1f}", x(s.begin), y(s.step), std::max(x(s.begin) + 0.5, x(s.end)));
+    for (const KeptState& s : g_.states)
+      path += fmt::format("M{:.1f} {:.1f}H{:.1f}", x(s.begin), y(s.step), std::max(x(s.begin) + 0.5, x(s.end)));
     if (!path.empty()) out_ += "<path d=\"" + path + "\" class=\"kept\"/>\n";
   }
 
@@ -124,7 +129,8 @@ private:
       for (const Stretch& s : g_.timeline) {
         if (s.doing != kind.doing || !s.placed) continue;
         const bool down = s.doing == Doing::sweep;
-        path += fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", x(s.begin), y(down ? s.to : s.from), x(s.end), y(down ? s.from : s.to));
+        path +=
+            fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", x(s.begin), y(down ? s.to : s.from), x(s.end), y(down ? s.from : s.to));
       }
       if (!path.empty()) out_ += fmt::format("<path d=\"{}\" class=\"{}{}\"/>\n", path, kind.css, many ? " thin" : "");
     }
@@ -141,16 +147,20 @@ private:
     path += fmt::format("L{:.1f} {:.1f}Z", x(g_.timeline.back().end), kMemoryEnd);
     out_ += "<path d=\"" + path + "\" class=\"memory\"/>\n";
     Labels labels(kLeft + 4, kMemoryTop - 16, kRight - 4, kMemoryEnd);
-    auto limit = [&](std::int64_t bytes, const char* css, Anchor anchor, const std::string& words) {
+    // Away from the peak.
+    const double at = (x(highest->begin) + x(highest->end)) / 2;
+    const bool right = at < (kLeft + kRight) / 2;
+    auto limit = [&](std::int64_t bytes, const char* css, const std::string& words) {
       line(kLeft, level(bytes), kRight, level(bytes), css);
-      out_ += labels.put(anchor == Anchor::end ? kRight - 6 : kLeft + 6, level(bytes) - 5, anchor, "word", words);
+      out_ += labels.put(right ? kRight - 6 : kLeft + 6, level(bytes) - 5, right ? Anchor::end : Anchor::start, "word", words);
     };
-    if (shows_budget_) limit(g_.budget, "budget", Anchor::end, "budget " + bytes_text(g_.budget));
+    if (shows_budget_) limit(g_.budget, "budget", "budget " + bytes_text(g_.budget));
     if (g_.predicted && g_.predicted->peak && *g_.predicted->peak <= static_cast<std::int64_t>(bytes_))
-      limit(*g_.predicted->peak, "predicted", Anchor::start, "predicted peak " + bytes_text(*g_.predicted->peak));
+      limit(*g_.predicted->peak, "predicted", "predicted peak " + bytes_text(*g_.predicted->peak));
     const std::string peak = "peak " + bytes_text(g_.measured.peak.value_or(0));
     const std::string beyond = g_.budget == 0 || shows_budget_ ? "" : " (budget " + bytes_text(g_.budget) + ")";
-    out_ += labels.put((x(highest->begin) + x(highest->end)) / 2, level(highest->peak) - 5, Anchor::middle, "word", peak + beyond);
+    out_ += labels.put(at, level(highest->peak) - 6, Anchor::middle, "word", peak + beyond);
+    out_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" class=\"dot\"/>\n", at, level(highest->peak));
   }
 
   const Gradient& g_;

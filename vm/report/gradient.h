@@ -1,5 +1,5 @@
-// What is told of one gradient, an outermost checkpoint-*j: facts that the executor of schedules notes while it runs. They are read
-// by nothing that decides, and no state or capsule has them.
+// What is told of one gradient, an outermost checkpoint-*j: facts that the executor of schedules notes while it runs. They are
+// read by nothing that decides, and no state or capsule has them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@ namespace cairn::report {
 
 enum class Doing : std::uint8_t { advance, tape, sweep };
 
-// A part of the time of a gradient in which one thing was done. Time is modelled, by counts that every run of the program repeats:
-// a step, or a record that is swept, takes kStepTime, and so much work (docs/language.md) takes as long as its number says.
+// A part of the time of a gradient in which one thing was done. Time is modelled, by counts that every run of the program
+// repeats: a step, or a record that is swept, takes kStepTime, and so much work (docs/language.md) takes as long as its number
+// says.
 inline constexpr std::uint64_t kStepTime = 40;
 struct Stretch {
   Doing doing = Doing::advance;
@@ -20,10 +21,10 @@ struct Stretch {
   std::uint64_t from = 0, to = 0; // steps of the run, from < to also for a sweep
   std::uint64_t steps = 0;        // advanced, taped or reversed
   std::uint64_t begin = 0, end = 0;
-  std::int64_t peak = 0;                // bytes of all accounts meanwhile, at most
-  std::int64_t level = 0;               // at its end
-  std::uint64_t tapes = 0, states = 0;  // bytes of both at its end
-  std::uint64_t actions = 1;            // of the schedule: more where neighbours were put together
+  std::int64_t peak = 0;               // bytes of all accounts meanwhile, at most
+  std::int64_t level = 0;              // at its end
+  std::uint64_t tapes = 0, states = 0; // bytes of both at its end
+  std::uint64_t actions = 1;           // of the schedule: more where neighbours were put together
 };
 
 // A state that was kept, or several neighbours.
@@ -51,9 +52,9 @@ struct Holders {
 
 // What was foreseen of a gradient, and what came of it.
 struct Outcome {
-  double replay = 0;                     // steps executed for each step of the run
-  std::optional<std::int64_t> peak;      // bytes of all accounts; foreseen by plans alone
-  std::uint64_t tapes = 0;               // bytes, 32 a record and those of each tensor as often as it is kept
+  double replay = 0;                         // steps executed for each step of the run
+  std::optional<std::int64_t> peak;          // bytes of all accounts; foreseen by plans alone
+  std::uint64_t tapes = 0;                   // bytes, 32 a record and those of each tensor as often as it is kept
   std::uint64_t states = 0, state_bytes = 0; // held at once
 };
 
@@ -64,12 +65,12 @@ struct Gradient {
   std::int64_t budget = 0; // bytes; 0: none
   bool whole = true;       // seen from its beginning: not resumed from a capsule
   bool complete = false;
-  std::uint64_t steps = 0;     // of the run; 0: its end was not reached
-  std::uint64_t executed = 0;  // by the schedule, from the beginning
-  std::uint64_t advanced = 0;  // seen: run without a tape,
-  std::uint64_t taped = 0;     // on a tape,
-  std::uint64_t retaped = 0;   // of these after the end was known,
-  std::uint64_t swept = 0;     // and reversed
+  std::uint64_t steps = 0;    // of the run; 0: its end was not reached
+  std::uint64_t executed = 0; // by the schedule, from the beginning
+  std::uint64_t advanced = 0; // seen: run without a tape,
+  std::uint64_t taped = 0;    // on a tape,
+  std::uint64_t retaped = 0;  // of these after the end was known,
+  std::uint64_t swept = 0;    // and reversed
   std::uint64_t states_kept = 0;
   std::optional<Outcome> predicted; // no tapes and states where `peak` is there
   Outcome measured;

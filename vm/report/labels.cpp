@@ -11,9 +11,8 @@ namespace cairn::report {
 
 bool Labels::is_free(const Box& b) const {
   if (b.left < left_ || b.right > right_ || b.top < top_ || b.bottom > bottom_) return false;
-  return std::none_of(taken_.begin(), taken_.end(), [&](const Box& t) {
-    return b.left < t.right && t.left < b.right && b.top < t.bottom && t.top < b.bottom;
-  });
+  return std::none_of(taken_.begin(), taken_.end(),
+                      [&](const Box& t) { return b.left < t.right && t.left < b.right && b.top < t.bottom && t.top < b.bottom; });
 }
 
 std::string Labels::put(double x, double y, Anchor anchor, const std::string& css, const std::string& text) {

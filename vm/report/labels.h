@@ -14,8 +14,8 @@ public:
 
   // Labels stay between these.
   Labels(double left, double top, double right, double bottom) : left_(left), top_(top), right_(right), bottom_(bottom) {}
-  // The SVG of a text whose line ends, begins or is centred at x, with its foot at y or a few lines above or below. Empty if there
-  // is no place.
+  // The SVG of a text whose line ends, begins or is centred at x, with its foot at y or a few lines above or below. Empty if
+  // there is no place.
   std::string put(double x, double y, Anchor anchor, const std::string& css, const std::string& text);
   // No label comes here.
   void keep_free(double left, double top, double right, double bottom) { taken_.push_back({left, top, right, bottom}); }

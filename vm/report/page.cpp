@@ -1,4 +1,5 @@
-// The page of --explain=FILE.html: each gradient that was kept with its words, its drawing and who held memory, and all calls by line.
+// The page of --explain=FILE.html: each gradient that was kept with its words, its drawing and who held memory, and all calls by
+// line.
 #include "vm/report/report.h"
 
 #include <fmt/format.h>
@@ -21,6 +22,8 @@ svg { display: block; width: 100%; height: auto; margin: .6em 0; font: 12px syst
 table { border-collapse: collapse; margin: .6em 0; }
 th, td { padding: .15em 1em .15em 0; text-align: left; font-variant-numeric: tabular-nums; }
 svg text { fill: #1c2126; }
+svg .word { paint-order: stroke; stroke: #fff; stroke-width: 4px; stroke-linejoin: round; }
+svg .dot { fill: #1c2126; }
 svg .tick { fill: #5b6670; }
 svg .end { text-anchor: end; }
 svg .mid { text-anchor: middle; }
@@ -38,6 +41,8 @@ svg .predicted { stroke: #5b6670; stroke-width: 1.5; stroke-dasharray: 6 4; }
 @media (prefers-color-scheme: dark) {
   body { background: #15181b; color: #e4e8ec; }
   svg text { fill: #e4e8ec; }
+  svg .word { stroke: #15181b; }
+  svg .dot { fill: #e4e8ec; }
   svg .tick { fill: #9aa5b0; }
   svg .grid { stroke: #2c3238; }
   svg .advance { stroke: #97a3af; }
@@ -53,7 +58,9 @@ svg .predicted { stroke: #5b6670; stroke-width: 1.5; stroke-dasharray: 6 4; }
 <body>
 )";
 
-std::string row(const std::string& name, const std::string& cells) { return "<tr><th>" + name + "</th><td>" + for_html(cells) + "</td></tr>\n"; }
+std::string row(const std::string& name, const std::string& cells) {
+  return "<tr><th>" + name + "</th><td>" + for_html(cells) + "</td></tr>\n";
+}
 
 std::string section(const Gradient& g) {
   std::string out = fmt::format("<h2>Gradient {} at {}</h2>\n<p>{}</p>\n<p>Schedule {}.</p>\n", g.number, for_html(g.place),
@@ -68,8 +75,8 @@ std::string section(const Gradient& g) {
                            (g.budget != 0 ? "; the budget is " + bytes_text(g.budget) : ""));
   const Holders& h = g.held;
   if (h.level != 0)
-    out += row("at the peak", fmt::format("objects {}, tapes {}, capsules {}, tensors {}", bytes_text(h.objects), bytes_text(h.tapes),
-                                          bytes_text(h.capsules), bytes_text(h.tensors)));
+    out += row("at the peak", fmt::format("objects {}, tapes {}, capsules {}, tensors {}", bytes_text(h.objects),
+                                          bytes_text(h.tapes), bytes_text(h.capsules), bytes_text(h.tensors)));
   for (const Maker& m : h.makers)
     out += row("", fmt::format("{} in {} tensors made by {}{}", bytes_text(m.bytes), grouped(m.tensors), m.text,
                                m.device == "cpu" ? "" : ", on " + m.device));
@@ -104,15 +111,17 @@ std::string page(const Recorder& recorder, const std::optional<Gradient>& unfini
   out += calls == 0 && !unfinished
              ? "<p>The program took no gradient by checkpoint-*j.</p>\n"
              : fmt::format("<p>{} outermost gradients by checkpoint-*j came to their end{}.</p>\n", grouped(calls),
-                           drawn == calls ? "" : fmt::format("; {} are drawn: the first {} of each line, {} in all at most", drawn,
-                                                             Recorder::kFullCalls, Recorder::kMostKept));
+                           drawn == calls ? ""
+                                          : fmt::format("; {} are drawn: the first {} of each line, {} in all at most", drawn,
+                                                        Recorder::kFullCalls, Recorder::kMostKept));
   for (const Gradient& g : recorder.kept()) out += section(g);
   if (unfinished) out += section(*unfinished);
   if (calls > drawn) {
     out += "<h2>All calls</h2>\n<table>\n<tr><th>line</th><th>calls</th><th>each</th></tr>\n";
     for (const auto& [place, c] : recorder.calls())
       if (c.number != 0)
-        out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", for_html(place), grouped(c.number), for_html(calls_text(c.all)));
+        out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", for_html(place), grouped(c.number),
+                           for_html(calls_text(c.all)));
     out += "</table>\n";
   }
   return out + "</body>\n</html>\n";

@@ -184,6 +184,17 @@ std::optional<Calls> Recorder::due_line() {
   return line;
 }
 
+std::vector<Calls> Recorder::rest() {
+  std::vector<Calls> lines;
+  for (auto& [place, calls] : calls_) {
+    if (calls.told == calls.number) continue;
+    lines.push_back(calls);
+    calls.told = calls.number;
+    calls.untold = {};
+  }
+  return lines;
+}
+
 std::optional<Gradient> Recorder::unfinished(const Moment& now) const {
   if (!detailed()) return {};
   Recorder left = *this;

@@ -1,5 +1,5 @@
-// Notes what outermost gradients do, while they do it: told of each action of a schedule and of the accounts, in numbers. A machine
-// has one only if somebody asked for reports.
+// Notes what outermost gradients do, while they do it: told of each action of a schedule and of the accounts, in numbers. A
+// machine has one only if somebody asked for reports.
 #pragma once
 
 #include "vm/report/timeline.h"
@@ -49,7 +49,7 @@ public:
     return open_ && serial_ == serial && now_.executed <= executed;
   }
   bool open() const { return open_; }
-  void lose() { open_ = false; } // what was noted of it is not to be relied on
+  void lose() { open_ = false; }                       // what was noted of it is not to be relied on
   bool detailed() const { return open_ && detailed_; } // else only sums are kept of it
 
   // What was begun last is over: the run stands at that step of its own, so many have been executed; its length, 0 if it is not
@@ -69,6 +69,8 @@ public:
   // Where the gradient that ended last was not due in full: the sums of the calls since the last of these lines, at every 10th,
   // 20th, 50th, 100th call and so on.
   std::optional<Calls> due_line();
+  // At the end of the program: those lines that were not due yet.
+  std::vector<Calls> rest();
   // A gradient that is in progress, or ended with an error, as far as it came. Nothing if there is none, or nobody follows it in
   // detail.
   std::optional<Gradient> unfinished(const Moment& now) const;
@@ -77,7 +79,7 @@ public:
   const std::map<std::string, Calls>& calls() const { return calls_; }
 
 private:
-  static constexpr std::int64_t kHoldersBytes = 64 * 1024;
+  static constexpr std::int64_t kHoldersBytes = 4096;
   struct Range {
     std::uint64_t from = 0, to = 0;
     bool known = false;

@@ -64,9 +64,11 @@ std::string in_short(const Gradient& g) {
 
 std::string in_full(const Gradient& g) {
   const bool planned = g.predicted && g.predicted->peak;
-  std::string out = fmt::format("gradient {} at {}\n  schedule     {}\n  in short     {}\n", g.number, g.place, g.explanation, in_short(g));
+  std::string out =
+      fmt::format("gradient {} at {}\n  schedule     {}\n  in short     {}\n", g.number, g.place, g.explanation, in_short(g));
   out += fmt::format("  replay       {:.4f} measured{}: {} steps executed for {}\n", g.measured.replay,
-                     g.predicted ? fmt::format(", {:.4f} predicted", g.predicted->replay) : "", grouped(g.executed), grouped(g.steps));
+                     g.predicted ? fmt::format(", {:.4f} predicted", g.predicted->replay) : "", grouped(g.executed),
+                     grouped(g.steps));
   out += fmt::format("  memory       {} at the peak measured{}{}\n", bytes_text(g.measured.peak.value_or(0)),
                      planned ? fmt::format(", {} predicted", bytes_text(*g.predicted->peak)) : "",
                      g.budget == 0 ? "" : fmt::format("; the budget is {}", bytes_text(g.budget)));
@@ -80,12 +82,12 @@ std::string in_full(const Gradient& g) {
                            : "");
   const Holders& h = g.held;
   if (h.level != 0)
-    out += fmt::format("  at the peak  objects {}, tapes {}, capsules {}, tensors {}{}\n", bytes_text(h.objects), bytes_text(h.tapes),
-                       bytes_text(h.capsules), bytes_text(h.tensors),
+    out += fmt::format("  at the peak  objects {}, tapes {}, capsules {}, tensors {}{}\n", bytes_text(h.objects),
+                       bytes_text(h.tapes), bytes_text(h.capsules), bytes_text(h.tensors),
                        h.scratch == 0 ? "" : ", scratch " + bytes_text(h.scratch));
   for (const Maker& m : h.makers)
-    out += fmt::format("    {} in {} {} made by {}{}\n", bytes_text(m.bytes), grouped(m.tensors), m.tensors == 1 ? "tensor" : "tensors",
-                       m.text, m.device == "cpu" ? "" : ", on " + m.device);
+    out += fmt::format("    {} in {} {} made by {}{}\n", bytes_text(m.bytes), grouped(m.tensors),
+                       m.tensors == 1 ? "tensor" : "tensors", m.text, m.device == "cpu" ? "" : ", on " + m.device);
   return out;
 }
 
@@ -97,7 +99,8 @@ std::string calls_text(const Calls::Sums& s) {
 }
 
 std::string in_a_line(const Calls& c) {
-  return fmt::format("gradients at {}, calls {} to {}: {}\n", c.place, grouped(c.told + 1), grouped(c.number), calls_text(c.untold));
+  return fmt::format("gradients at {}, calls {} to {}: {}\n", c.place, grouped(c.told + 1), grouped(c.number),
+                     calls_text(c.untold));
 }
 
 } // namespace cairn::report

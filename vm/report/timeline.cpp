@@ -28,11 +28,16 @@ void join(Stretch& to, const Stretch& s) {
 
 void Timeline::add(const Stretch& stretch) {
   stretches_.push_back(stretch);
-  while (stretches_.size() > kMostStretches) merge();
+  if (stretches_.size() <= kMostStretches) return;
+  if (window_ == 0) window_ = std::max<std::uint64_t>(1, stretches_.back().end / kMostStretches);
+  merge(); // what was added since the last time
+  while (stretches_.size() > kMostStretches / 2 && window_ <= UINT64_MAX / 2) {
+    window_ *= 2;
+    merge();
+  }
 }
 
 void Timeline::merge() {
-  window_ = window_ == 0 ? std::max<std::uint64_t>(1, stretches_.back().end / kMostStretches) : 2 * window_;
   std::vector<Stretch> merged;
   std::size_t first = 0; // of the window at hand
   std::uint64_t window = 0;

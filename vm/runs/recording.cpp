@@ -1,5 +1,5 @@
-// See the header. Nothing here decides anything: the state is only looked at, and what a recorder takes is bounded and not charged,
-// so that a program counts the same steps and fits into the same budget whether it is watched or not.
+// See the header. Nothing here decides anything: the state is only looked at, and what a recorder takes is bounded and not
+// charged, so that a program counts the same steps and fits into the same budget whether it is watched or not.
 #include "vm/runs/recording.h"
 
 #include "vm/machine/errors.h"
@@ -44,7 +44,8 @@ std::string place_of_call(const Engine& engine) {
 
 void note_holders(Engine& engine, std::int64_t level) {
   const Heap& heap = engine.heap();
-  report::Holders h{level, heap.heap_live(), heap.tape.live, heap.capsules.live, heap.tensors.live, heap.scratch.live, {}};
+  report::Holders h{level, 0, heap.tape.live, heap.capsules.live, heap.tensors.live, heap.scratch.live, {}};
+  h.objects = level - h.tapes - h.capsules - h.tensors - h.scratch;
   if (engine.tensor_world != nullptr)
     for (const machine::TensorWorld::Maker& m : engine.tensor_world->makers(engine))
       h.makers.push_back({m.device->name(), m.text, m.bytes, m.storages});
@@ -92,6 +93,7 @@ void begin(Engine& engine, const CheckpointState& s, bool whole) {
   recorder.begin(std::move(opening), moment(engine, s));
   engine.heap().grows = nullptr;
   if (!recorder.detailed()) return;
+  note_holders(engine, engine.live_bytes());
   engine.heap().grows = [&engine](std::int64_t level) {
     if (engine.recorder->wants_holders(level)) without_harm(engine, [&] { note_holders(engine, level); });
   };
@@ -135,6 +137,13 @@ void record_end(Engine& engine, const CheckpointState& s) {
   if (recorder.wishes.every) return engine.options.explain(report::json(ended));
   if (recorder.due_in_full()) return engine.options.explain(report::in_full(ended));
   if (const auto line = recorder.due_line()) engine.options.explain(report::in_a_line(*line));
+}
+
+void record_rest(Engine& engine) {
+  if (!engine.options.explain || engine.recorder->wishes.every) return;
+  without_harm(engine, [&] {
+    for (const report::Calls& calls : engine.recorder->rest()) engine.options.explain(report::in_a_line(calls));
+  });
 }
 
 std::optional<report::Gradient> unfinished_gradient(const Engine& engine) {

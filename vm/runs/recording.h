@@ -16,6 +16,9 @@ void record_action(Engine& engine, const CheckpointState& s, const schedule::Act
 // The gradient has ended: it is told.
 void record_end(Engine& engine, const CheckpointState& s);
 
+// The program has ended: calls that no line was due for yet are told.
+void record_rest(Engine& engine);
+
 // One that is in progress or did not come to its end, for a machine that stands still.
 std::optional<report::Gradient> unfinished_gradient(const Engine& engine);
 

@@ -78,7 +78,7 @@ void Heap::raise_watermark(std::int64_t request) {
   heap_peak_ = std::max(heap_peak_, heap);
   if (live + request > highest_) {
     highest_ = live + request;
-    if (grows) grows(live);
+    if (grows) grows(live + request);
   }
   watermark_ = live + request + kGranularity;
   if (budget_ != 0) watermark_ = std::min(watermark_, budget_);

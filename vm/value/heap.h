@@ -187,8 +187,9 @@ public:
   // Throws BudgetExceeded for a request that goes to no account. `what` says what it was for; the message has it behind the
   // number of bytes.
   [[noreturn]] void over_budget(std::int64_t request, std::string_view what);
-  // For reports alone. The most bytes of all accounts together, to kGranularity bytes, since they were asked to begin anew; and who
-  // is told of the level, before a request, whenever it is the highest since then. It throws nothing and charges nothing.
+  // For reports alone. The most bytes of all accounts together, to kGranularity bytes, since they were asked to begin anew; and
+  // who is told of the level that a request will make, whenever it is the highest since then. (Its account may have it already.)
+  // It throws nothing and charges nothing.
   std::int64_t highest() const { return std::max(highest_, live_bytes()); }
   void begin_highest();
   std::function<void(std::int64_t)> grows;
