@@ -238,7 +238,7 @@ TEST_CASE("a planned run is reversed and holds no more than its budget") {
     const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
     for (const std::uint64_t part : {16u, 8u, 4u, 2u, 1u}) {
       // What must be there at once, whatever the plan: some layers, their cotangents, and those of x.
-      std::uint64_t least = 40 * layers.largest();
+      std::uint64_t least = 2 * layers.largest();
       for (const std::uint64_t bytes : layers.weight) least += bytes;
       const std::uint64_t memory = whole / part + least;
       CAPTURE(round);
@@ -250,7 +250,8 @@ TEST_CASE("a planned run is reversed and holds no more than its budget") {
       ++runs;
     }
   }
-  CHECK(replays / runs < 2);
+  MESSAGE("each step runs ", replays / runs, " times on average");
+  CHECK(replays / runs < 1.8);
 }
 
 TEST_CASE("what only the last steps of a run read has room while everything before them is reversed") {

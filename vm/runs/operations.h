@@ -21,7 +21,14 @@ struct Operation {
 
 inline constexpr std::size_t kOfOperands = 128; // bytes of an operation's lists, and of its cotangents in a map, as a rule
 
-// Sets what is held for a while: `advancing`, `taping` and `sweeping`.
-void follow(const std::vector<Operation>& operations, schedule::Weights& weights);
+// The bytes of a tensor on the tape.
+struct Node {
+  std::uint32_t node = 0;
+  std::uint64_t bytes = 0;
+};
+
+// Sets what is held for a while: `advancing`, `taping` and `sweeping`. The state at the end of the tape has the nodes `ends`, and
+// its cotangents are counted elsewhere.
+void follow(const std::vector<Operation>& operations, const std::vector<Node>& ends, schedule::Weights& weights);
 
 } // namespace cairn::runs

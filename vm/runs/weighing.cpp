@@ -12,8 +12,8 @@
 
 namespace cairn::runs {
 
-using value::Frame;
 using schedule::Weights;
+using value::Frame;
 using value::Object;
 
 namespace {
@@ -112,7 +112,7 @@ std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, cons
   return bytes;
 }
 
-Weights weigh(Engine& engine, const std::vector<Run>& runs, const tape::Tape& tape, const std::vector<std::uint64_t>& births) {
+Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const std::vector<std::uint64_t>& births) {
   Weights weights;
   const std::size_t last = births.size() - 1;
   weights.state.assign(births.size(), 0);
@@ -127,6 +127,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, const tape::Tape& ta
 
   Walk walk(engine);
   Elements of_state{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  std::vector<Node> ends;
   auto newer = [&](const Object* o) { return o->serial >= births.front() || o->kind == value::Kind::frame; };
   for (const Run& r : runs)
     if (r.top != nullptr) walk.push(r.top, newer);
@@ -135,7 +136,10 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, const tape::Tape& ta
       [&](const Object* o) {
         if (const std::size_t k = birth(o->serial); k != kOlder) weights.state[k] += bytes_of(o);
         const ops::Tensor* t = tensor_in(o);
-        if (t == nullptr || !t->storage || !of_state.insert(t->storage.get()).second) return;
+        if (t == nullptr) return;
+        if (const std::uint32_t node = tape.tensor_node(o->serial); node != tape::kNone)
+          ends.push_back({node, static_cast<std::uint64_t>(t->bytes())});
+        if (!t->storage || !of_state.insert(t->storage.get()).second) return;
         if (const std::size_t k = birth_of(t->storage.get()); k != kOlder)
           weights.state[k] += static_cast<std::uint64_t>(t->storage->bytes);
       });
@@ -197,8 +201,9 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, const tape::Tape& ta
     }
     weights.largest = std::max(weights.largest, record->inputs.element_bytes() + record->outputs.element_bytes());
   }
-  follow(operations, weights);
-  std::sort(weights.read.begin(), weights.read.end(), [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial < b.serial; });
+  follow(operations, ends, weights);
+  std::sort(weights.read.begin(), weights.read.end(),
+            [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial < b.serial; });
   weights.own = tape.own_bytes();
   weights.nested = !tape.composites.empty();
   return weights;

@@ -23,7 +23,7 @@ std::uint64_t reachable_bytes(machine::Engine& engine, const std::vector<machine
 
 // A state at the end of a tape, and the tape, by birth: entry k is what was made while the serial counter stood at births[k] or
 // above it, and below births[k + 1]. Elements are as old as the first tensor that had them.
-schedule::Weights weigh(machine::Engine& engine, const std::vector<machine::Run>& runs, const tape::Tape& tape,
+schedule::Weights weigh(machine::Engine& engine, const std::vector<machine::Run>& runs, tape::Tape& tape,
                         const std::vector<std::uint64_t>& births);
 
 } // namespace cairn::runs

@@ -2,6 +2,7 @@
 #include "vm/schedule/budgeted.h"
 
 #include "vm/schedule/binomials.h"
+#include "vm/schedule/keeping.h"
 #include "vm/schedule/plan_checker.h"
 
 #include <fmt/format.h>
@@ -84,14 +85,14 @@ void Budgeted::weighed(const Weights& weights) {
   if (weights.nested) return hand_over();
   states_.push_back({static_cast<std::uint32_t>(profile_.size()), slots_.take()});
   push(Action::Kind::snapshot, 0, states_.back().slot);
-  if (profile_.size() >= good_number()) {
-    const std::vector<std::uint32_t> coarser = coarser_cut();
-    const std::uint64_t largest = largest_gap(coarser);
-    const bool too_many = profile_.size() >= kMost;
-    if (too_many && largest > room_for_one() / kLargestInterval) return hand_over();
-    if (too_many || largest <= room_for_one() / kGoodInterval) coarsen(coarser);
+  peak_ = std::max(peak_, bounded(held() + bounded(weights.taping)));
+  if (profile_.size() >= kMost) {
+    coarsen(kMost - kMost / 4, room_for_one() / kLargestInterval);
+    if (profile_.size() >= kMost) return hand_over();
+  } else if (const std::size_t good = good_number(); profile_.size() >= good) {
+    coarsen(good - good / 4, room_for_one() / kGoodInterval);
   }
-  make_room();
+  make_room(bounded(piece_ * kRecordBytes + largest_));
 }
 
 // What the facts of one weighing can break of a profile is put on the safe side: what seems to have come back, or not to have
@@ -143,39 +144,54 @@ std::size_t Budgeted::good_number() const {
   return n;
 }
 
-std::uint64_t Budgeted::largest_gap(const std::vector<std::uint32_t>& boundaries) const {
-  std::uint64_t largest = 0;
-  for (std::size_t i = 1; i < boundaries.size(); ++i) largest = std::max(largest, gap(boundaries[i - 1], boundaries[i]));
-  return largest;
-}
-
 // Cotangents of what is older than the run come to all of it in the end.
 std::uint64_t Budgeted::room_for_one() const {
   const std::uint64_t taken = read_from().front() + 2 * largest_;
   return room_ - std::min(room_, taken);
 }
 
-// Of the boundaries near every other one those stay whose states are light.
-std::vector<std::uint32_t> Budgeted::coarser_cut() const {
-  const auto last = static_cast<std::uint32_t>(profile_.size());
-  auto weight = [&](std::uint32_t i) {
-    return std::accumulate(profile_.reach[i].begin(), profile_.reach[i].end(), std::uint64_t{0});
-  };
-  std::vector<std::uint32_t> kept = {0};
-  for (std::uint32_t i = 2; i < last; i += 2) {
-    std::uint32_t lightest = i;
-    for (const std::uint32_t near : {i - 1, i + 1})
-      if (near > kept.back() && near < last && weight(near) < weight(lightest)) lightest = near;
-    if (lightest > kept.back()) kept.push_back(lightest);
+// Leaves about so many intervals, none of which has more bytes on its tape unless it has them already, and from now on intervals
+// are larger. What goes first are boundaries with heavy states between short intervals, on tapes both or neither.
+void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
+  const std::size_t n = profile_.size();
+  const bool too_many = n >= kMost;
+  const std::vector<bool> taped = kept_tapes(), states = kept_states();
+  std::vector<std::uint32_t> kept(n + 1);
+  std::iota(kept.begin(), kept.end(), 0);
+  for (bool mixed = false; kept.size() > wanted + 1;) {
+    std::size_t best = 0;
+    Wide best_weight = 0, best_gap = 0;
+    for (std::size_t i = 1; i + 1 < kept.size(); ++i) {
+      const std::uint64_t together = tape_bytes(profile_, kept[i - 1], kept[i + 1]);
+      if (together > most) continue;
+      if (const bool front = taped[kept[i] - 1]; front != taped[kept[i]]) {
+        // Both lose their tape, and the state at the start of what is then a gap has to be there.
+        const std::uint32_t begin = kept[i - 1];
+        if (!mixed || (front && begin > 0 && taped[begin - 1] && !states[begin])) continue;
+      }
+      const auto& state = profile_.reach[kept[i]];
+      const Wide weight = std::accumulate(state.begin(), state.end(), std::uint64_t{1});
+      if (best != 0 && best_weight * (together + 1) >= weight * best_gap) continue;
+      best = i;
+      best_weight = weight;
+      best_gap = together + 1;
+    }
+    if (best == 0 && (mixed || !too_many)) break;
+    if (best == 0)
+      mixed = true;
+    else
+      kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(best));
   }
-  kept.push_back(last);
-  return kept;
-}
-
-// What lies between two of these boundaries becomes one interval, and from now on an interval is twice as large.
-void Budgeted::coarsen(const std::vector<std::uint32_t>& kept) {
-  std::vector<std::uint32_t> coarse(profile_.size(), 0); // of each interval
-  for (std::uint32_t c = 0; c + 1 < kept.size(); ++c) std::fill(coarse.begin() + kept[c], coarse.begin() + kept[c + 1], c);
+  const bool reached = kept.size() <= wanted + 1;
+  if (!reached && !too_many) return;       // another time
+  std::vector<std::uint32_t> coarse(n, 0); // of each interval
+  for (std::uint32_t c = 0; c + 1 < kept.size(); ++c) {
+    const bool whole = std::find(taped.begin() + kept[c], taped.begin() + kept[c + 1], false) == taped.begin() + kept[c + 1];
+    for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i) {
+      coarse[i] = c;
+      if (taped[i] && !whole) drop_tape(i);
+    }
+  }
   profile_ = coarsened(profile_, kept);
   std::vector<std::uint64_t> positions;
   for (const std::uint32_t i : kept) positions.push_back(positions_[i]);
@@ -185,35 +201,30 @@ void Budgeted::coarsen(const std::vector<std::uint32_t>& kept) {
   for (std::size_t i = states_.size(); i-- > 0;) {
     const auto at = std::lower_bound(kept.begin(), kept.end(), states_[i].boundary);
     if (at == kept.end() || *at != states_[i].boundary)
-      drop_state(i);
+      drop_state(states_[i].boundary);
     else
       states_[i].boundary = static_cast<std::uint32_t>(at - kept.begin());
   }
-  // Only whole intervals are on tapes.
-  while (!tapes_.empty() && !std::binary_search(positions_.begin(), positions_.end(), tapes_.front())) {
-    push(Action::Kind::abandon, 0, 0);
-    tapes_.erase(tapes_.begin());
-  }
-  piece_ = std::min(2 * piece_, kMostOfOne / kRecordBytes);
+  if (!reached) return;
+  piece_ = std::max(piece_, std::min(piece_ + piece_ / 3, most / kRecordBytes));
   most_steps_ = std::min(2 * most_steps_, kMostOfOne);
 }
 
-std::size_t Budgeted::first_taped() const {
-  if (tapes_.empty()) return profile_.size();
-  return static_cast<std::size_t>(std::lower_bound(positions_.begin(), positions_.end(), tapes_.front()) - positions_.begin());
-}
-
-std::set<std::size_t> Budgeted::kept_states() const {
-  std::set<std::size_t> states;
-  for (const State& state : states_) states.insert(state.boundary);
+std::vector<bool> Budgeted::kept_states() const {
+  std::vector<bool> states(profile_.size() + 1, false);
+  for (const State& state : states_) states[state.boundary] = true;
   return states;
 }
 
-std::uint64_t Budgeted::held() const {
-  std::set<std::size_t> tapes;
-  for (std::size_t i = first_taped(); i < profile_.size(); ++i) tapes.insert(i);
-  return held_bytes(profile_, kept_states(), tapes);
+std::vector<bool> Budgeted::kept_tapes() const {
+  std::vector<bool> tapes(profile_.size(), false);
+  for (const std::uint64_t begin : tapes_)
+    tapes[static_cast<std::size_t>(std::upper_bound(positions_.begin(), positions_.end(), begin) - positions_.begin()) - 1] =
+        true;
+  return tapes;
 }
+
+std::uint64_t Budgeted::held() const { return held_bytes(profile_, kept_states(), kept_tapes()); }
 
 void Budgeted::note_reads(const std::vector<OldTensor>& read, std::size_t interval) {
   const auto now = static_cast<std::uint32_t>(interval);
@@ -248,87 +259,42 @@ std::uint64_t Budgeted::more_reads_within(std::size_t interval, const std::vecto
   return single ? 0 : reads[interval] - reads[interval + 1];
 }
 
-std::uint64_t Budgeted::foreseen_peak() const {
-  const std::vector<std::uint64_t> reads = read_from();
-  const std::size_t from = first_taped();
-  std::uint64_t peak = held() + profile_.cotangents.back() + piece_ * kRecordBytes + largest_;
-  if (peak > room_ || peak + reads[from] <= room_) return peak;
-  // As tapes are swept, cotangents of what is older take their place. Sums of cotangents and what operators borrow come on top of
-  // what the sweeps of a profile hold: as much as the largest operation.
-  std::set<std::size_t> states = kept_states(), tapes;
-  states.erase(states.lower_bound(from), states.end());
-  for (std::size_t i = from; i < profile_.size(); ++i) tapes.insert(i);
-  for (std::size_t i = profile_.size(); i-- > from; tapes.erase(i))
-    peak = std::max(peak, held_bytes(profile_, states, tapes) + profile_.cotangents[i + 1] + profile_.intervals[i].sweeping +
-                              more_reads_within(i, reads) + reads[i + 1] + largest_);
-  return peak;
-}
-
-std::uint64_t Budgeted::gap(std::size_t from, std::size_t to) const {
-  std::uint64_t bytes = 0;
-  for (std::size_t i = from; i < to; ++i) {
-    bytes += profile_.intervals[i].tape;
-    for (const TapeShare& share : profile_.intervals[i].shares)
-      if (share.birth >= from) bytes += share.bytes;
+void Budgeted::make_room(std::uint64_t next) {
+  const Profile profile = with_reads();
+  Keeping keeping(profile, room_, next, kept_states(), kept_tapes());
+  while (const std::optional<Keeping::Drop> drop = keeping.drop()) {
+    if (drop->tape)
+      drop_tape(drop->at);
+    else
+      drop_state(drop->at);
   }
-  return bytes;
+  if (stage_ == Stage::reversing) peak_ = std::max(peak_, bounded(keeping.peak()));
 }
 
-// A state between two gaps that can be taped at once is of little use. Where they cannot, it saves running what lies before them
-// once more, while the oldest of the tapes at the end saves running its own interval.
-void Budgeted::make_room() {
-  while (foreseen_peak() > room_) {
-    const std::uint64_t of_states = held_bytes(profile_, kept_states(), {});
-    if (!drop_a_state((room_ - std::min(room_, of_states)) / 2) && !drop_a_tape() && !drop_a_state(UINT64_MAX)) break;
-  }
-  peak_ = std::max(peak_, foreseen_peak());
+void Budgeted::drop_state(std::size_t boundary) {
+  const auto at = std::find_if(states_.begin(), states_.end(), [&](const State& state) { return state.boundary == boundary; });
+  push(Action::Kind::discard, 0, at->slot);
+  slots_.give(at->slot);
+  states_.erase(at);
 }
 
-// The one that frees the most bytes for a byte of the tapes that its neighbours then have between them.
-bool Budgeted::drop_a_state(std::uint64_t most_of_gap) {
-  std::set<std::size_t> states = kept_states();
-  const std::uint64_t all = held_bytes(profile_, states, {});
-  std::size_t best = 0;
-  Wide best_freed = 0, best_gap = 1;
-  for (std::size_t i = 1; i + 1 < states_.size(); ++i) {
-    const std::uint64_t between = gap(states_[i - 1].boundary, states_[i + 1].boundary);
-    if (between > most_of_gap) continue;
-    states.erase(states_[i].boundary);
-    const Wide freed = all - held_bytes(profile_, states, {}) + 1;
-    states.insert(states_[i].boundary);
-    if (best != 0 && freed * best_gap < best_freed * (between + 1)) continue;
-    best = i;
-    best_freed = freed;
-    best_gap = between + 1;
-  }
-  if (best == 0) return false;
-  drop_state(best);
-  return true;
-}
-
-void Budgeted::drop_state(std::size_t index) {
-  push(Action::Kind::discard, 0, states_[index].slot);
-  slots_.give(states_[index].slot);
-  states_.erase(states_.begin() + static_cast<std::ptrdiff_t>(index));
-}
-
-bool Budgeted::drop_a_tape() {
-  if (tapes_.empty()) return false;
-  const std::uint64_t end = positions_[first_taped() + 1];
-  do {
-    push(Action::Kind::abandon, 0, 0);
-    tapes_.erase(tapes_.begin());
-  } while (!tapes_.empty() && tapes_.front() < end);
-  return true;
+void Budgeted::drop_tape(std::size_t interval) {
+  const auto begin = std::lower_bound(tapes_.begin(), tapes_.end(), positions_[interval]);
+  const auto end = std::lower_bound(begin, tapes_.end(), positions_[interval + 1]);
+  for (auto tape = begin; tape != end; ++tape)
+    push(Action::Kind::abandon, 0, static_cast<std::uint32_t>(begin - tapes_.begin())); // the next one moves up
+  tapes_.erase(begin, end);
 }
 
 void Budgeted::hand_over() {
   handed_over_ = true;
-  while (drop_a_tape()) {
-  }
+  const std::vector<bool> tapes = kept_tapes();
+  for (std::size_t i = 0; i < tapes.size(); ++i)
+    if (tapes[i]) drop_tape(i);
   // What comes behind has states and tapes of its own.
-  while (held() > room_for_one() / 8 && drop_a_state(UINT64_MAX)) {
-  }
+  const Profile profile = with_reads();
+  Keeping keeping(profile, room_for_one() / 8, 0, kept_states(), kept_tapes());
+  while (const std::optional<Keeping::Drop> drop = keeping.drop()) drop_state(drop->at);
 }
 
 // What the last tape reads of what is older is among the cotangents from its sweep on, so it is weighed as well.
@@ -344,64 +310,89 @@ void Budgeted::weighed_last(const Weights& weights) {
   stage_ = Stage::reversing;
   const std::uint64_t reads_before = read_from()[profile_.size()];
   note_reads(weights.read, profile_.size());
-  largest_ = std::max(largest_, bounded(weights.largest));
   all_records_ = bounded(all_records_ + records_);
-  const std::uint64_t tape = bounded(bounded(weights.own) + (weights.tape.empty() ? 0 : bounded(weights.tape.back())));
-  peak_ = std::max(peak_, bounded(held() + tape + std::max(bounded(weights.taping), reads_before + bounded(weights.sweeping))));
-  make_room();
-  const std::size_t to = first_taped();
-  while (states_.size() > 1 && states_.back().boundary >= to) drop_state(states_.size() - 1);
+  std::uint64_t last = bounded(weights.own);
+  if (!weights.tape.empty()) last += bounded(weights.tape.back());
+  last += std::max(bounded(weights.taping), reads_before + bounded(weights.sweeping));
+  make_room(bounded(last));
   push(Action::Kind::reverse);
-  for (; !tapes_.empty(); tapes_.pop_back()) {
-    push(Action::Kind::take_back);
-    push(Action::Kind::reverse);
-  }
-  plan(to);
+  reverse_rest();
 }
 
 void Budgeted::rest_is_reversed() {
   if (stage_ == Stage::reversing) return;
   stage_ = Stage::reversing;
-  if (states_.size() > 1 && states_.back().boundary == profile_.size()) drop_state(states_.size() - 1);
-  plan(profile_.size());
+  reverse_rest();
 }
 
-// Reverses everything in front of that boundary, from the states that are held.
-void Budgeted::plan(std::size_t to) {
-  if (to == 0) {
-    drop_state(0);
-    return;
+// Whatever is on tape is swept, and between that gaps are planned.
+void Budgeted::reverse_rest() {
+  const std::vector<bool> tapes = kept_tapes();
+  for (std::size_t i = states_.size(); i-- > 0;) { // nothing runs from these any more
+    const std::uint32_t at = states_[i].boundary;
+    if (at == tapes.size() || tapes[at]) drop_state(at);
   }
-  Profile front{{profile_.intervals.begin(), profile_.intervals.begin() + static_cast<std::ptrdiff_t>(to)},
-                {profile_.reach.begin(), profile_.reach.begin() + static_cast<std::ptrdiff_t>(to) + 1},
-                {profile_.born.begin(), profile_.born.begin() + static_cast<std::ptrdiff_t>(to)},
-                {profile_.cotangents.begin(), profile_.cotangents.begin() + static_cast<std::ptrdiff_t>(to) + 1}};
+  const Profile whole = with_reads();
+  for (std::size_t to = profile_.size(); to > 0;) {
+    std::size_t from = to - 1;
+    if (tapes[from]) {
+      for (; !tapes_.empty() && tapes_.back() >= positions_[from]; tapes_.pop_back()) {
+        push(Action::Kind::take_back);
+        push(Action::Kind::reverse);
+      }
+    } else {
+      while (from > 0 && !tapes[from - 1]) --from;
+      plan_gap(whole, from, to);
+    }
+    to = from;
+  }
+}
+
+// The profile, with cotangents of what is older than the run.
+Profile Budgeted::with_reads() const {
+  Profile profile = profile_;
   const std::vector<std::uint64_t> reads = read_from();
-  for (std::size_t i = 0; i <= to; ++i) {
-    front.cotangents[i] = bounded(front.cotangents[i] + reads[i]);
-    if (i < to) front.intervals[i].sweeping = bounded(front.intervals[i].sweeping + more_reads_within(i, reads));
+  for (std::size_t i = 0; i <= profile.size(); ++i) {
+    profile.cotangents[i] = bounded(profile.cotangents[i] + reads[i]);
+    if (i < profile.size()) {
+      std::uint64_t& sweeping = profile.intervals[i].sweeping;
+      sweeping = bounded(sweeping + more_reads_within(i, reads));
+    }
   }
+  return profile;
+}
+
+// Reverses intervals [from, to) from the states that are held of them.
+void Budgeted::plan_gap(const Profile& whole, std::size_t from, std::size_t to) {
+  const Profile gap = part_of(whole, from, to);
+  std::vector<bool> states_before = kept_states(), tapes_before = kept_tapes();
+  std::fill(states_before.begin() + static_cast<std::ptrdiff_t>(from) + 1, states_before.end(), false);
+  std::fill(tapes_before.begin() + static_cast<std::ptrdiff_t>(from), tapes_before.end(), false);
+  const std::uint64_t before = held_bytes(profile_, states_before, tapes_before);
   std::vector<std::uint32_t> states;
-  for (const State& state : states_) states.push_back(state.boundary);
+  for (const State& state : states_)
+    if (state.boundary >= from) states.push_back(static_cast<std::uint32_t>(state.boundary - from));
   auto perform_judged = [&](const std::vector<Move>& planned) {
-    const PlanReport report = check(front, planned, states, to);
+    const PlanReport report = check(gap, planned, states, to - from);
     if (!report.fault.empty()) return false;
-    peak_ = std::max(peak_, bounded(report.peak));
-    for (std::size_t i = 0; i < report.runs.size(); ++i) again_ += report.runs[i] * (positions_[i + 1] - positions_[i]);
-    perform(planned);
+    peak_ = std::max(peak_, bounded(before + report.peak));
+    for (std::size_t i = 0; i < report.runs.size(); ++i)
+      again_ += report.runs[i] * (positions_[from + i + 1] - positions_[from + i]);
+    perform(planned, from);
     return true;
   };
-  const std::uint64_t room = room_ - std::min(room_, largest_);
-  if (const std::optional<Plan> plan = Planner(front, room, kTables).plan(room, states, to))
+  const std::uint64_t room = room_ - std::min(room_, before);
+  const std::size_t all = to - from;
+  if (const std::optional<Plan> plan = Planner(gap, room, kTables).plan(room, states, all))
     if (perform_judged(plan->moves)) return;
   // Nothing fits: what takes the least. If that is too much, the machine says so.
-  const Planner unlimited(front, kMostOfOne, kTables);
+  const Planner unlimited(gap, kMostOfOne, kTables);
   if (const std::vector<Planner::Point> curve = unlimited.curve(); !curve.empty())
-    if (const std::optional<Plan> plan = unlimited.plan(curve.front().budget, states, to))
+    if (const std::optional<Plan> plan = unlimited.plan(curve.front().budget, states, all))
       if (perform_judged(plan->moves)) return;
   std::vector<Move> moves;
   for (std::size_t i = 1; i < states.size(); ++i) moves.push_back({Move::Kind::drop, states[i]});
-  for (auto i = static_cast<std::uint32_t>(to); i-- > 0;) {
+  for (auto i = static_cast<std::uint32_t>(all); i-- > 0;) {
     moves.push_back({Move::Kind::restore, 0});
     if (i == 0) moves.push_back({Move::Kind::drop, 0});
     for (std::uint32_t k = 0; k < i; ++k) moves.push_back({Move::Kind::advance, k});
@@ -412,17 +403,17 @@ void Budgeted::plan(std::size_t to) {
 }
 
 // Moves are of intervals and boundaries, actions of steps and slots.
-void Budgeted::perform(const std::vector<Move>& moves) {
+void Budgeted::perform(const std::vector<Move>& moves, std::size_t from) {
   std::map<std::uint32_t, std::uint32_t> slots;
-  for (const State& state : states_) slots[state.boundary] = state.slot;
-  states_.clear();
+  for (; !states_.empty() && states_.back().boundary >= from; states_.pop_back())
+    slots[states_.back().boundary] = states_.back().slot;
   constexpr std::uint32_t kNone = UINT32_MAX;
   std::uint32_t work = kNone; // the interval of the tape in work
   auto put_aside = [&] {
     if (std::exchange(work, kNone) != kNone) push(Action::Kind::put_aside);
   };
   for (const Move& move : moves) {
-    const std::uint32_t at = move.at;
+    const auto at = static_cast<std::uint32_t>(move.at + from);
     auto steps = [&] { return positions_[at + 1] - positions_[at]; };
     switch (move.kind) {
     case Move::Kind::advance:
@@ -481,12 +472,14 @@ bool Budgeted::sound() const {
   if (most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
   const std::size_t readers = n + (stage_ == Stage::reversing ? 1 : 0);
   for (std::size_t i = 0; i < reads_.size(); ++i)
-    if (reads_[i].last >= readers || reads_[i].bytes > kMostOfOne || (i > 0 && reads_[i].serial <= reads_[i - 1].serial)) return false;
+    if (reads_[i].last >= readers || reads_[i].bytes > kMostOfOne || (i > 0 && reads_[i].serial <= reads_[i - 1].serial))
+      return false;
   if (std::any_of(birth_of_.begin(), birth_of_.end(), [&](std::uint32_t birth) { return birth >= n; })) return false;
-  if (!std::is_sorted(tapes_.begin(), tapes_.end())) return false;
-  if (!tapes_.empty() &&
-      (tapes_.back() >= positions_.back() || !std::binary_search(positions_.begin(), positions_.end(), tapes_.front())))
-    return false;
+  for (std::size_t i = 0; i < tapes_.size(); ++i) { // each begins where the one before it ended, or where an interval does
+    if (tapes_[i] >= positions_.back() || (i > 0 && tapes_[i] <= tapes_[i - 1])) return false;
+    const auto behind = std::upper_bound(positions_.begin(), positions_.end(), tapes_[i]);
+    if (*(behind - 1) != tapes_[i] && (i == 0 || tapes_[i - 1] < *(behind - 1))) return false;
+  }
   std::vector<std::uint32_t> held;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (states_[i].boundary > n || (i == 0 ? states_[i].boundary != 0 : states_[i].boundary <= states_[i - 1].boundary))

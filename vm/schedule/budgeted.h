@@ -9,7 +9,6 @@
 #include "vm/schedule/schedule.h"
 
 #include <optional>
-#include <set>
 #include <vector>
 
 namespace cairn::schedule {
@@ -95,27 +94,24 @@ private:
   };
   void push(Action::Kind kind, std::uint64_t steps = 0, std::uint32_t slot = 0) { todo_.push_back({kind, steps, slot}); }
   void add_interval(const Weights& weights);
-  std::size_t good_number() const;                // of intervals
-  std::vector<std::uint32_t> coarser_cut() const; // into about half as many
-  std::uint64_t largest_gap(const std::vector<std::uint32_t>& boundaries) const;
+  std::size_t good_number() const;    // of intervals
   std::uint64_t room_for_one() const; // at the end of the reversal
-  void coarsen(const std::vector<std::uint32_t>& kept);
-  std::set<std::size_t> kept_states() const; // their boundaries
-  std::size_t first_taped() const;           // the interval from which on all are on tapes put aside
-  std::uint64_t held() const;                // by states and tapes
-  std::uint64_t foreseen_peak() const;       // if the run goes on, or ends and is reversed as far as it is on tapes
+  void coarsen(std::size_t wanted, std::uint64_t most);
+  std::vector<bool> kept_states() const; // by boundary
+  std::vector<bool> kept_tapes() const;  // by interval
+  std::uint64_t held() const;            // by both
   void note_reads(const std::vector<OldTensor>& read, std::size_t interval);
-  void weighed_last(const Weights& weights);
   std::uint64_t more_reads_within(std::size_t interval, const std::vector<std::uint64_t>& reads) const;
-  std::vector<std::uint64_t> read_from() const;              // bytes of what intervals from each one on read
-  std::uint64_t gap(std::size_t from, std::size_t to) const; // bytes of the tapes between two boundaries
-  void make_room();
-  bool drop_a_state(std::uint64_t most_of_gap);
-  void drop_state(std::size_t index);
-  bool drop_a_tape();
+  std::vector<std::uint64_t> read_from() const; // bytes of what intervals from each one on read
+  Profile with_reads() const;
+  void make_room(std::uint64_t next); // bytes of the tape behind what is kept
+  void drop_state(std::size_t boundary);
+  void drop_tape(std::size_t interval);
   void hand_over();
-  void plan(std::size_t to);
-  void perform(const std::vector<Move>& moves);
+  void weighed_last(const Weights& weights);
+  void reverse_rest();
+  void plan_gap(const Profile& whole, std::size_t from, std::size_t to);
+  void perform(const std::vector<Move>& moves, std::size_t from);
 
   std::uint64_t budget_ = 0;
   std::uint64_t room_ = 0;        // of the budget, for states, tapes and cotangents
@@ -136,7 +132,7 @@ private:
   std::vector<Read> reads_;                 // by serial, so many as are told apart
   std::uint64_t more_reads_ = 0;            // bytes of all others
   std::vector<State> states_;               // in order; the first is the initial one
-  std::vector<std::uint64_t> tapes_;        // put aside: the step where each begins; they reach from the first of them to the end
+  std::vector<std::uint64_t> tapes_;        // put aside: the step where each begins; all of an interval or none
   Slots slots_;
   std::vector<Action> todo_;
   std::uint64_t done_ = 0; // of them

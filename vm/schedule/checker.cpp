@@ -9,7 +9,6 @@
 namespace cairn::schedule {
 namespace {
 
-
 std::string_view name_of(Action::Kind kind) {
   switch (kind) {
   case Action::Kind::advance:

@@ -48,27 +48,59 @@ std::vector<std::uint64_t> least_born(const Profile& profile) {
 }
 
 std::uint64_t held_bytes(const Profile& profile, const std::set<std::size_t>& states, const std::set<std::size_t>& tapes) {
+  std::vector<bool> of_states(profile.size() + 1, false), of_tapes(profile.size(), false);
+  for (const std::size_t i : states) of_states[i] = true;
+  for (const std::size_t i : tapes) of_tapes[i] = true;
+  return held_bytes(profile, of_states, of_tapes);
+}
+
+std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states, const std::vector<bool>& tapes) {
   const std::size_t last = profile.size();
   std::uint64_t sum = 0;
-  std::vector<std::uint64_t> of_tapes(last, 0);   // by birth, whatever of it tapes in front of this one hold twice
-  std::vector<std::uint64_t> most = profile.born; // what all of them and later states hold of it at most
-  for (const std::size_t i : tapes) {
+  std::vector<std::uint64_t> of_tapes(last, 0);      // by birth, whatever of it tapes in front of this one hold twice
+  std::vector<std::uint64_t> most = profile.born;    // what all of them and later states hold of it at most
+  std::vector<std::size_t> next(last + 1, SIZE_MAX); // the first state behind each boundary
+  for (std::size_t i = last; i-- > 0;) next[i] = states[i + 1] ? i + 1 : next[i + 1];
+  for (std::size_t i = 0; i < last; ++i) {
+    if (!tapes[i]) continue;
     sum += profile.intervals[i].tape;
     for (const TapeShare& share : profile.intervals[i].shares) {
       const std::size_t k = share.birth;
-      const auto state = states.upper_bound(k);
-      if (state != states.end() && *state <= i) continue; // it lies in between and has all that was alive
+      if (next[k] <= i) continue; // a state that lies in between has all that was alive
       // This tape, those behind it and later states hold parts of what was alive at its start.
       if (k < i) most[k] = std::min(most[k], of_tapes[k] + profile.reach[i][k]);
       of_tapes[k] += share.bytes;
     }
   }
-  for (std::size_t k = 0; k < last; ++k) {
-    const auto first = states.upper_bound(k); // later ones have no more of this birth
-    const std::uint64_t of_states = first == states.end() ? 0 : profile.reach[*first][k];
+  for (std::size_t k = 0; k < last; ++k) { // states behind the first have no more of this birth
+    const std::uint64_t of_states = next[k] == SIZE_MAX ? 0 : profile.reach[next[k]][k];
     sum += std::min(most[k], of_tapes[k] + of_states);
   }
   return sum;
+}
+
+std::uint64_t tape_bytes(const Profile& profile, std::size_t from, std::size_t to) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = from; i < to; ++i) {
+    bytes += profile.intervals[i].tape;
+    for (const TapeShare& share : profile.intervals[i].shares)
+      if (share.birth >= from) bytes += share.bytes;
+  }
+  return bytes;
+}
+
+Profile part_of(const Profile& profile, std::size_t from, std::size_t to) {
+  const auto at = [](const auto& list, std::size_t i) { return list.begin() + static_cast<std::ptrdiff_t>(i); };
+  Profile part{{at(profile.intervals, from), at(profile.intervals, to)},
+               {},
+               {at(profile.born, from), at(profile.born, to)},
+               {at(profile.cotangents, from), at(profile.cotangents, to + 1)}};
+  for (Interval& interval : part.intervals) {
+    std::erase_if(interval.shares, [&](const TapeShare& share) { return share.birth < from; });
+    for (TapeShare& share : interval.shares) share.birth -= static_cast<std::uint32_t>(from);
+  }
+  for (std::size_t i = from; i <= to; ++i) part.reach.emplace_back(at(profile.reach[i], from), at(profile.reach[i], i));
+  return part;
 }
 
 Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries) {

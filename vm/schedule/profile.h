@@ -76,6 +76,15 @@ std::vector<std::uint64_t> least_born(const Profile& profile);
 // Bytes that these states and the tapes of these intervals hold together, beside the initial state.
 std::uint64_t held_bytes(const Profile& profile, const std::set<std::size_t>& states, const std::set<std::size_t>& tapes);
 
+// The same, with a flag for each boundary and for each interval.
+std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states, const std::vector<bool>& tapes);
+
+// Bytes of the tapes of intervals [from, to) together, beside what the state at the start of the first one reaches.
+std::uint64_t tape_bytes(const Profile& profile, std::size_t from, std::size_t to);
+
+// Intervals [from, to) as a run of their own: what is older than the first of them weighs nothing.
+Profile part_of(const Profile& profile, std::size_t from, std::size_t to);
+
 // The same run in fewer intervals: those between the given boundaries (the first and the last one among them) become one each.
 // Whatever is planned for it fits, move by move, when it is refined: sizes are never below those of the parts.
 Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries);

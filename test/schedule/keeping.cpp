@@ -1,0 +1,91 @@
+// What is kept of a first run when not everything fits.
+#include "vm/schedule/keeping.h"
+
+#include "test/schedule/helpers.h"
+#include "test/schedule/random_profiles.h"
+
+#include <algorithm>
+
+using namespace cairn::schedule;
+using namespace cairn::schedule::test;
+
+namespace {
+
+// A chain whose states weigh 10 bytes and are on no tape.
+Profile chain(const std::vector<std::uint64_t>& forward, const std::vector<std::uint64_t>& tape) {
+  Profile profile;
+  const std::size_t n = forward.size();
+  for (std::size_t i = 0; i <= n; ++i) {
+    profile.reach.emplace_back(i, 0);
+    if (i > 0) profile.reach[i].back() = 10;
+    profile.cotangents.push_back(10);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    Interval interval;
+    interval.forward = interval.taped = forward[i];
+    interval.sweep = 2 * forward[i];
+    interval.tape = tape[i];
+    profile.intervals.push_back(interval);
+  }
+  profile.born = least_born(profile);
+  REQUIRE(profile.sound());
+  return profile;
+}
+
+struct Holding {
+  std::vector<bool> states, tapes;
+  explicit Holding(const Profile& profile) : states(profile.size() + 1, true), tapes(profile.size(), true) {}
+  std::uint64_t bytes(const Profile& profile) const { return held_bytes(profile, states, tapes); }
+};
+
+} // namespace
+
+TEST_CASE("of two tapes that weigh the same, that of the interval which runs faster goes first, wherever it lies") {
+  const Profile profile = chain({9000, 9000, 100, 9000, 9000}, {50, 50, 500, 500, 50});
+  const Holding all(profile);
+  const std::uint64_t whole = all.bytes(profile);
+  Keeping keeping(profile, whole + 10 - 100, 0, all.states, all.tapes);
+  const auto drop = keeping.drop();
+  REQUIRE(drop);
+  CHECK((drop->tape && drop->at == 2));
+  CHECK(!keeping.drop());
+}
+
+TEST_CASE("the state between two gaps goes before a tape does, and not the one at the start of them") {
+  const Profile profile = chain({100, 100, 9000, 9000}, {50, 50, 50, 50});
+  Holding held(profile);
+  held.tapes[0] = held.tapes[1] = false;
+  Keeping keeping(profile, held.bytes(profile) + 10 - 10, 0, held.states, held.tapes);
+  const auto drop = keeping.drop();
+  REQUIRE(drop);
+  CHECK((!drop->tape && drop->at <= 2 && drop->at > 0));
+  CHECK(!keeping.drop());
+}
+
+TEST_CASE(
+    "whatever the room, every gap has the state at its start, and room is made as long as there is something to let go of") {
+  Draws random{std::mt19937_64(11)};
+  for (int round = 0; round < 300; ++round) {
+    const Profile profile = random_profile(random, random.between(2, 30), true);
+    const std::size_t n = profile.size();
+    Holding held(profile);
+    const std::uint64_t whole = held.bytes(profile), next = random.between(0, 4);
+    const std::uint64_t room = random.between(1, whole + 20);
+    Keeping keeping(profile, room, next, held.states, held.tapes);
+    CAPTURE(round);
+    std::size_t drops = 0;
+    while (const auto drop = keeping.drop()) {
+      REQUIRE(drop->at < n);
+      auto& flags = drop->tape ? held.tapes : held.states;
+      REQUIRE((flags[drop->at] && (drop->tape || drop->at > 0)));
+      flags[drop->at] = false;
+      for (std::size_t i = 0; i < n; ++i)
+        if (!held.tapes[i] && (i == 0 || held.tapes[i - 1])) REQUIRE(held.states[i]);
+      REQUIRE(++drops <= 2 * n);
+    }
+    // The run can go on, or as good as nothing is held that could be let go of.
+    const bool fits = held.bytes(profile) + profile.cotangents.back() + next <= room;
+    const bool bare = std::find(held.tapes.begin(), held.tapes.end(), true) == held.tapes.end();
+    CHECK((fits || bare || held.bytes(profile) <= room / 16));
+  }
+}

@@ -1,0 +1,159 @@
+// Estimates of what it costs to do without a state or a tape.
+#include "vm/schedule/keeping.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn::schedule {
+namespace {
+
+constexpr std::uint64_t kLittle = 16; // of the room
+constexpr std::size_t kMostTight = 3;
+constexpr double kUseOfState = 0.5; // between two tapes, of running what comes behind it (an estimate)
+
+} // namespace
+
+Keeping::Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next, std::vector<bool> states,
+                 std::vector<bool> tapes)
+    : profile_(profile), room_(room), next_(next), states_(std::move(states)), tapes_(std::move(tapes)) {
+  note_before();
+}
+
+void Keeping::note_before() {
+  const std::size_t n = profile_.size();
+  std::vector<bool> states(n + 1, false), tapes(n, false);
+  before_.clear();
+  tape_.clear();
+  for (std::size_t i = 0; i <= n; ++i) {
+    states[i] = states_[i] && i < n && !tapes_[i];
+    before_.push_back(held_bytes(profile_, states, tapes));
+    if (i == n) break;
+    tapes[i] = tapes_[i];
+    const std::uint64_t with = tapes[i] ? held_bytes(profile_, states, tapes) : before_[i] + tape_bytes(profile_, i, i + 1);
+    tape_.push_back(with - std::min(with, before_[i])); // more may be known of what is shared once there is one more
+  }
+}
+
+std::uint64_t Keeping::alone(std::size_t interval) const {
+  const Interval& its = profile_.intervals[interval];
+  return tape_[interval] + profile_.cotangents[interval + 1] + std::max(its.sweeping, its.taping);
+}
+
+std::uint64_t Keeping::peak() const {
+  const std::size_t n = profile_.size();
+  std::uint64_t peak = bytes() + profile_.cotangents[n] + next_;
+  for (std::size_t i = 0; i < n; ++i) peak = std::max(peak, before_[i] + alone(i));
+  return peak;
+}
+
+// Where there is not enough room: at the end of the run so far, or at the sweep of an interval. At most the worst three.
+std::vector<Keeping::Tight> Keeping::tight() const {
+  const std::size_t n = profile_.size();
+  const std::uint64_t little = room_ / kLittle;
+  std::vector<Tight> tight;
+  auto look = [&](std::size_t at, std::uint64_t held, std::uint64_t more) {
+    if (held > little && held + more > room_) tight.push_back({at, held + more - room_, held, {}, {}});
+  };
+  for (std::size_t i = 0; i < n; ++i) look(i, before_[i], alone(i));
+  look(n, bytes(), profile_.cotangents[n] + next_);
+  std::stable_sort(tight.begin(), tight.end(), [](const Tight& a, const Tight& b) { return a.over > b.over; });
+  if (tight.size() > kMostTight) tight.resize(kMostTight);
+  for (Tight& t : tight) {
+    t.states = states_;
+    t.tapes = tapes_;
+    for (std::size_t i = 0; t.at < n && i <= n; ++i) {
+      if (i > t.at || (i < n && tapes_[i])) t.states[i] = false;
+      if (i >= t.at && i < n) t.tapes[i] = false;
+    }
+  }
+  return tight;
+}
+
+std::size_t Keeping::gap_begin(std::size_t interval) const {
+  while (interval > 0 && !tapes_[interval - 1]) --interval;
+  return interval;
+}
+
+std::size_t Keeping::gap_end(std::size_t interval) const {
+  while (interval < profile_.size() && !tapes_[interval]) ++interval;
+  return interval;
+}
+
+// Between two states: it is put on tape, in parts where it does not fit, and then most of it runs once more to get there.
+double Keeping::cost_of_part(std::size_t from, std::size_t to) const {
+  std::uint64_t forward = 0, sweeping = 0;
+  for (std::size_t i = from; i < to; ++i) {
+    forward += profile_.intervals[i].forward;
+    sweeping = std::max({sweeping, profile_.intervals[i].sweeping, profile_.intervals[i].taping});
+  }
+  const std::uint64_t used = before_[from] + profile_.cotangents[from] + sweeping;
+  const auto room = static_cast<double>(room_ - std::min(room_, used));
+  const auto tape = static_cast<double>(tape_bytes(profile_, from, to));
+  const auto once = static_cast<double>(forward);
+  return tape <= room ? once : once * (2 + (tape - room) / (room + 1));
+}
+
+double Keeping::cost_of_gap(std::size_t from, std::size_t to) const {
+  double cost = 0;
+  for (std::size_t part = from; part < to;) {
+    std::size_t end = part + 1;
+    while (end < to && !states_[end]) ++end;
+    cost += cost_of_part(part, end);
+    part = end;
+  }
+  return cost;
+}
+
+std::optional<Keeping::Drop> Keeping::drop() {
+  const std::size_t n = profile_.size();
+  std::vector<Tight> tight = this->tight();
+  std::optional<Drop> best;
+  double best_freed = 0, best_cost = 1;
+  // With the candidate let go of: what of the bytes that are too many it frees, for a unit of cost.
+  auto consider = [&](const Drop& candidate, double cost) {
+    double freed = 0;
+    for (Tight& t : tight) {
+      if (candidate.tape ? candidate.at >= t.at : candidate.at > t.at) continue;
+      const bool state = t.states[candidate.at];
+      if (candidate.tape) t.tapes[candidate.at] = false;
+      t.states[candidate.at] = candidate.tape && states_[candidate.at]; // at the start of a gap it is held
+      const std::uint64_t now = held_bytes(profile_, t.states, t.tapes);
+      if (now < t.held) freed += static_cast<double>(std::min(t.held - now, t.over));
+      if (candidate.tape) t.tapes[candidate.at] = true;
+      t.states[candidate.at] = state;
+    }
+    const double price = std::max(cost, 0.0) + 1;
+    if (freed <= best_freed * price / best_cost) return;
+    best = candidate;
+    best_freed = freed;
+    best_cost = price;
+  };
+  for (std::size_t i = 0; i < n && !tight.empty(); ++i) {
+    if (!tapes_[i]) continue;
+    const std::size_t from = gap_begin(i), to = gap_end(i + 1);
+    if (from == i && !states_[i]) continue;
+    const double with = cost_of_gap(from, i) + cost_of_gap(i + 1, to);
+    tapes_[i] = false;
+    const double cost = cost_of_gap(from, to) - with;
+    tapes_[i] = true;
+    consider({true, i}, cost);
+  }
+  for (std::size_t i = 1; i < n && !tight.empty(); ++i) {
+    if (!states_[i] || (tapes_[i - 1] && !tapes_[i])) continue; // gaps need the state at their start
+    double cost = static_cast<double>(profile_.intervals[i].forward) * kUseOfState;
+    if (!tapes_[i - 1]) {
+      const std::size_t from = gap_begin(i), to = gap_end(i);
+      const double with = cost_of_gap(from, to);
+      states_[i] = false;
+      cost = cost_of_gap(from, to) - with;
+      states_[i] = true;
+    }
+    consider({false, i}, cost);
+  }
+  if (!best) return best;
+  (best->tape ? tapes_ : states_)[best->at] = false;
+  note_before();
+  return best;
+}
+
+} // namespace cairn::schedule

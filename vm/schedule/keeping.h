@@ -1,0 +1,56 @@
+// What to keep of a first run when not everything fits: states at boundaries, tapes of intervals. Intervals without a tape are
+// run again, those next to each other as one, a gap, from the state at its start.
+//
+// Whatever costs the least for what it frees is let go of first. That is a tape which is heavy for what its interval takes to
+// run, wherever it lies, and a state between two gaps that can be on tape together. Between two tapes a state has no other use
+// than that the second of them may be let go of later.
+#pragma once
+
+#include "vm/schedule/profile.h"
+
+#include <optional>
+
+namespace cairn::schedule {
+
+class Keeping {
+public:
+  // A profile whose cotangents include those of what is older than the run. Of the room for everything, `next` bytes are left to
+  // the interval that comes after those of the profile.
+  Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next, std::vector<bool> states, std::vector<bool> tapes);
+
+  // The most bytes if the run goes on, or if it ends and is reversed.
+  std::uint64_t peak() const;
+
+  struct Drop {
+    bool tape = false;  // else a state
+    std::size_t at = 0; // interval or boundary
+  };
+  // What to let go of next, which counts as done; none if everything fits, or nothing would help. What an interval takes by
+  // itself nobody can make less by letting go of others: beside it a little may be held in any case.
+  std::optional<Drop> drop();
+
+private:
+  std::size_t gap_begin(std::size_t interval) const; // of the gap that ends in front of it
+  std::size_t gap_end(std::size_t interval) const;   // of the gap that begins there
+  void note_before();
+  struct Tight {
+    std::size_t at = 0;              // the interval that is swept, or the end of all
+    std::uint64_t over = 0;          // bytes too many
+    std::uint64_t held = 0;          // bytes
+    std::vector<bool> states, tapes; // that are held then
+  };
+  std::vector<Tight> tight() const;
+  std::uint64_t alone(std::size_t interval) const; // bytes while it is swept, beside what is held in front of it
+  double cost_of_gap(std::size_t from, std::size_t to) const;
+  double cost_of_part(std::size_t from, std::size_t to) const;
+  std::uint64_t bytes() const { return held_bytes(profile_, states_, tapes_); }
+
+  const Profile& profile_;
+  std::uint64_t room_, next_;
+  std::vector<bool> states_, tapes_;
+  // Once everything behind a boundary is reversed: bytes of what is held, the state there included, and what its interval's tape
+  // comes to on top of it. States that nothing will run from are gone by then.
+  std::vector<std::uint64_t> before_, tape_;
+};
+
+} // namespace cairn::schedule
