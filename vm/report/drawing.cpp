@@ -17,7 +17,7 @@ constexpr double kWidth = 960, kHeight = 580;
 constexpr double kLeft = 84, kRight = 944;           // of both plots
 constexpr double kTop = 40, kBottom = 370;           // of steps
 constexpr double kMemoryTop = 410, kMemoryEnd = 530; // of memory
-constexpr std::size_t kMany = 200;                   // stretches that want thin lines
+constexpr std::size_t kMany = 200;                   // stretches that want thin lines; half as many states want faint ones
 
 struct Kind {
   Doing doing;
@@ -119,7 +119,8 @@ private:
     std::string path;
     for (const KeptState& s : g_.states)
       path += fmt::format("M{:.1f} {:.1f}H{:.1f}", x(s.begin), y(s.step), std::max(x(s.begin) + 0.5, x(s.end)));
-    if (!path.empty()) out_ += "<path d=\"" + path + "\" class=\"kept\"/>\n";
+    if (!path.empty())
+      out_ += fmt::format("<path d=\"{}\" class=\"kept{}\"/>\n", path, g_.states.size() > kMany / 2 ? " faint" : "");
   }
 
   void stretches() {
@@ -151,12 +152,15 @@ private:
     const double at = (x(highest->begin) + x(highest->end)) / 2;
     const bool right = at < (kLeft + kRight) / 2;
     auto limit = [&](std::int64_t bytes, const char* css, const std::string& words) {
-      line(kLeft, level(bytes), kRight, level(bytes), css);
       out_ += labels.put(right ? kRight - 6 : kLeft + 6, level(bytes) - 5, right ? Anchor::end : Anchor::start, "word", words);
+      line(kLeft, level(bytes), kRight, level(bytes), css);
     };
+    const bool shows_predicted = g_.predicted && g_.predicted->peak && *g_.predicted->peak <= static_cast<std::int64_t>(bytes_);
+    auto keep_free = [&](std::int64_t bytes) { labels.keep_free(kLeft, level(bytes) - 1.5, kRight, level(bytes) + 1.5); };
+    if (shows_budget_) keep_free(g_.budget);
+    if (shows_predicted) keep_free(*g_.predicted->peak);
     if (shows_budget_) limit(g_.budget, "budget", "budget " + bytes_text(g_.budget));
-    if (g_.predicted && g_.predicted->peak && *g_.predicted->peak <= static_cast<std::int64_t>(bytes_))
-      limit(*g_.predicted->peak, "predicted", "predicted peak " + bytes_text(*g_.predicted->peak));
+    if (shows_predicted) limit(*g_.predicted->peak, "predicted", "predicted peak " + bytes_text(*g_.predicted->peak));
     const std::string peak = "peak " + bytes_text(g_.measured.peak.value_or(0));
     const std::string beyond = g_.budget == 0 || shows_budget_ ? "" : " (budget " + bytes_text(g_.budget) + ")";
     out_ += labels.put(at, level(highest->peak) - 6, Anchor::middle, "word", peak + beyond);
