@@ -17,7 +17,7 @@ constexpr double kWidth = 960, kHeight = 580;
 constexpr double kLeft = 84, kRight = 944;           // of both plots
 constexpr double kTop = 40, kBottom = 370;           // of steps
 constexpr double kMemoryTop = 410, kMemoryEnd = 530; // of memory
-constexpr std::size_t kMany = 200;                   // stretches that want thin lines; half as many states want faint ones
+constexpr std::size_t kMany = 200;                   // stretches that want thin lines, and states that want faint ones
 
 struct Kind {
   Doing doing;
@@ -120,7 +120,7 @@ private:
     for (const KeptState& s : g_.states)
       path += fmt::format("M{:.1f} {:.1f}H{:.1f}", x(s.begin), y(s.step), std::max(x(s.begin) + 0.5, x(s.end)));
     if (!path.empty())
-      out_ += fmt::format("<path d=\"{}\" class=\"kept{}\"/>\n", path, g_.states.size() > kMany / 2 ? " faint" : "");
+      out_ += fmt::format("<path d=\"{}\" class=\"kept{}\"/>\n", path, g_.states.size() > kMany ? " faint" : "");
   }
 
   void stretches() {

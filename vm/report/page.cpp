@@ -35,7 +35,7 @@ svg .tape { stroke: #1f6fc4; stroke-width: 3; }
 svg .sweep { stroke: #d9631e; stroke-width: 3; }
 svg .thin { stroke-width: 1.2; }
 svg .kept { stroke: #9b6bc4; stroke-width: 1; stroke-opacity: .7; }
-svg .faint { stroke-opacity: .3; }
+svg .faint { stroke-opacity: .4; }
 svg .memory { fill: #2c9c84; fill-opacity: .35; stroke: #2c9c84; }
 svg .budget { stroke: #c02f2f; stroke-width: 1.5; }
 svg .predicted { stroke: #5b6670; stroke-width: 1.5; stroke-dasharray: 6 4; }
