@@ -119,8 +119,7 @@ private:
     std::string path;
     for (const KeptState& s : g_.states)
       path += fmt::format("M{:.1f} {:.1f}H{:.1f}", x(s.begin), y(s.step), std::max(x(s.begin) + 0.5, x(s.end)));
-    if (!path.empty())
-      out_ += fmt::format("<path d=\"{}\" class=\"kept{}\"/>\n", path, g_.states.size() > kMany ? " faint" : "");
+    if (!path.empty()) out_ += fmt::format("<path d=\"{}\" class=\"kept{}\"/>\n", path, g_.states.size() > kMany ? " faint" : "");
   }
 
   void stretches() {
