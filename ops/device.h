@@ -93,6 +93,10 @@ struct DeviceMemoryExceeded : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What the host's memory holds of each storage beside its elements, at least: storage and block, and what the allocator rounds up
+// for a few elements (measured). Queued devices hold more.
+inline constexpr std::int64_t kBesideElements = 256;
+
 class Device {
 public:
   // `beside`: bytes of the host's memory that each storage takes beside its elements, whatever their number.

@@ -193,7 +193,8 @@ void slices(Run& run) {
   cairn_capsule* again = nullptr;
   {
     Machine vm(run, options);
-    if (!vm.made() || !vm.load(*programs().program)) return;
+    if (!vm.made() || !run.did("keep gradients", [&] { return cairn_vm_keep_gradients(vm); })) return;
+    if (!vm.load(*programs().program)) return;
     char* text = nullptr;
     if (run.did("instruction", [&] { return cairn_vm_instruction(vm, &text); })) cairn_free(text);
     cairn_status status = CAIRN_OK;
@@ -207,6 +208,8 @@ void slices(Run& run) {
     }
     text = nullptr;
     if (run.did("profile", [&] { return cairn_vm_profile(vm, &text); })) cairn_free(text);
+    text = nullptr;
+    if (run.did("gradients", [&] { return cairn_vm_gradients(vm, CAIRN_REPORT_HTML, &text); })) cairn_free(text);
     run.did("save", [&] { return cairn_vm_save_file(vm, "/dev/null", nullptr); });
     run.did("capsule", [&] { return cairn_vm_capsule(vm, &capsule); });
   }

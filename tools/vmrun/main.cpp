@@ -60,7 +60,7 @@ private:
   using Clock = std::chrono::steady_clock;
 
   int open_report(const std::string& path) const;
-  void look_at_save() const;
+  void look_at_target(const std::string& path) const;
   std::string work_message() const;
   void trace();
   void create();
@@ -77,6 +77,7 @@ private:
   int finish(int code, std::string_view message);
   bool write_stats();
   bool write_profile();
+  bool write_gradients();
 
   const RunOptions& options_;
   Progress progress_;
@@ -94,7 +95,8 @@ int Session::run() {
   try {
     stats_descriptor_ = open_report(options_.stats_file);
     profile_descriptor_ = open_report(options_.profile_file);
-    look_at_save();
+    look_at_target(options_.save);
+    look_at_target(options_.explain_file);
     create();
     load();
     if (options_.verify_only) return kDone;
@@ -116,13 +118,13 @@ int Session::open_report(const std::string& path) const {
 }
 
 // Early too. A file is made beside its name and gets it when it is whole, so its folder must take one; a pipe or device stays.
-void Session::look_at_save() const {
+void Session::look_at_target(const std::string& path) const {
   namespace fs = std::filesystem;
-  if (options_.save.empty()) return;
+  if (path.empty()) return;
   std::error_code error;
-  const fs::file_status status = fs::status(options_.save, error);
+  const fs::file_status status = fs::status(path, error);
   if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) return;
-  const fs::path target = fs::exists(status) ? fs::canonical(options_.save, error) : fs::path(options_.save);
+  const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
   int fault = 0;
   if (fs::is_directory(status))
@@ -131,7 +133,7 @@ void Session::look_at_save() const {
     fault = errno;
   else if (!fs::is_directory(folder, error))
     fault = ENOTDIR;
-  if (fault != 0) throw Leave{kBadUsage, options_.save + ": error: cannot be written: " + std::strerror(fault) + "\n"};
+  if (fault != 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + std::strerror(fault) + "\n"};
 }
 
 void Session::create() {
@@ -156,7 +158,7 @@ void Session::create() {
   inner.input = [](void* user, char* buffer, std::size_t capacity) {
     return static_cast<Streams*>(user)->read(buffer, capacity);
   };
-  if (options_.explain)
+  if (options_.explain && options_.explain_file.empty())
     inner.explain = [](void* user, const char* text, std::size_t bytes) {
       static_cast<Streams*>(user)->report({text, bytes});
       return 0;
@@ -169,6 +171,7 @@ void Session::create() {
     throw Leave{status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY ? kOverBudget : kBadUsage,
                 creation_error(status == CAIRN_BAD_ARGUMENT, error.view())};
   }
+  if (!options_.explain_file.empty()) cairn_vm_keep_gradients(vm_.get());
 }
 
 // What a file holds is no smaller in memory; so much beside the budget is for texts that are not kept.
@@ -357,6 +360,7 @@ int Session::finish(int code, std::string_view message) {
   if (vm_ == nullptr || code == kBadUsage) return code;
   if (options_.stats && !write_stats()) code = kBadUsage;
   if (options_.profile && !write_profile()) code = kBadUsage;
+  if (!options_.explain_file.empty() && !write_gradients()) code = kBadUsage;
   return code;
 }
 
@@ -365,6 +369,19 @@ bool Session::write_profile() {
   if (cairn_vm_profile(vm_.get(), text.text()) != CAIRN_OK) return false;
   if (write_fully(profile_descriptor_, text.view().data(), text.view().size())) return true;
   complain("vmrun: error: the profile cannot be written: " + std::string(std::strerror(errno)) + "\n");
+  return false;
+}
+
+bool Session::write_gradients() {
+  const cairn_report form = ends_with(options_.explain_file, ".json") ? CAIRN_REPORT_JSON : CAIRN_REPORT_HTML;
+  CairnBuffer text, error;
+  if (cairn_vm_gradients(vm_.get(), form, text.text()) != CAIRN_OK) {
+    complain("vmrun: error: there is no memory for the report of --explain\n");
+    return false;
+  }
+  if (cairn_file_write(options_.explain_file.c_str(), text.view().data(), text.view().size(), error.text()) == CAIRN_OK)
+    return true;
+  complain(error.view());
   return false;
 }
 

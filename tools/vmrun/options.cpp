@@ -13,7 +13,7 @@ namespace {
 
 // Values as the user wrote them.
 struct Raw {
-  std::string memory, output_limit, steps, work, save_every, seed, device = "cpu", checkpoint, stats, profile;
+  std::string memory, output_limit, steps, work, save_every, seed, device = "cpu", checkpoint, stats, profile, explain;
 };
 
 // CLI11 does not know of the file and the program's arguments, which are cut off before it sees the line.
@@ -57,6 +57,11 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
   if (raw.stats != "-") options.stats_file = raw.stats;
   options.profile = app.count("--profile") != 0;
   if (raw.profile != "-") options.profile_file = raw.profile;
+  options.explain = app.count("--explain") != 0;
+  if (raw.explain == "-" || raw.explain.empty()) return;
+  options.explain_file = raw.explain;
+  if (!raw.explain.ends_with(".html") && !raw.explain.ends_with(".json"))
+    throw UsageError("--explain: expected a file whose name ends in .html (drawings) or .json, got \"" + raw.explain + "\"");
 }
 
 // A file is written for one purpose, and what is read is not written over. A terminal or /dev/null may take anything; a run may
@@ -68,9 +73,10 @@ void check_files(const RunOptions& options) {
     const std::string& path;
     bool written;
   };
-  const Use uses[] = {{"the program", options.file, false},  {"--resume", options.resume, false},
-                      {"--output", options.output, true},    {"--save", options.save, true},
-                      {"--stats", options.stats_file, true}, {"--profile", options.profile_file, true}};
+  const Use uses[] = {{"the program", options.file, false},     {"--resume", options.resume, false},
+                      {"--output", options.output, true},       {"--save", options.save, true},
+                      {"--stats", options.stats_file, true},    {"--profile", options.profile_file, true},
+                      {"--explain", options.explain_file, true}};
   auto is_file = [](const std::string& path) {
     std::error_code error;
     fs::file_status status = fs::status(path, error);
@@ -107,6 +113,7 @@ void check_together(const CLI::App& app, const RunOptions& options) {
     for (const char* option : {"--steps", "--work", "--save", "--save-every", "--output", "--output-limit", "--stats",
                                "--profile", "--trace", "--progress", "--verify-only"})
       if (app.count(option) != 0) throw UsageError(std::string(option) + " needs a program; the loop has none");
+    if (!options.explain_file.empty()) throw UsageError("--explain=FILE needs a program; the loop explains on standard error");
     return;
   }
   if (!options.file.empty())
@@ -143,7 +150,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_flag("--check-nan", options.check_nan, "stop at the first NaN, in a tensor or a number, with its operator and line");
   app.add_flag("--trace", options.trace, "every instruction before it is executed, on standard error");
   app.add_flag("--stats{-}", raw.stats, "counters as a line of JSON at exit, on standard error or into =FILE");
-  app.add_flag("--explain", options.explain, "after each checkpoint-*j: what was done and why");
+  app.add_flag("--explain{-}", raw.explain,
+               "what each checkpoint-*j did and why, on standard error, or at exit as =FILE.html (drawings) or =FILE.json");
   app.add_flag("--progress", options.progress, "show progress (on by default on a terminal)");
   app.add_option("--seed", raw.seed, "of the program's random numbers (0)")->type_name("N");
   app.add_option("--library", options.libraries, "a folder where (import name) looks; may be repeated")

@@ -25,6 +25,7 @@ struct RunOptions {
   bool stats = false;
   std::string stats_file; // empty: standard error
   bool explain = false;
+  std::string explain_file; // ends in .html or .json; empty: a text on standard error
   bool progress = false;
   bool trace = false;
   bool check_nan = false;

@@ -265,6 +265,27 @@ CAIRN_API cairn_status cairn_vm_instruction(const cairn_vm* vm, char** text);
  * calls. BAD_ARGUMENT: nothing to run. */
 CAIRN_API cairn_status cairn_vm_where(const cairn_vm* vm, char** text);
 
+/* ---- what a gradient, an outermost checkpoint-*j, did: with what schedule, how often steps were run, what memory it took, and
+ * who held that. Reports change no result, no step and no budget. docs/tools.md explains the forms. ---- */
+typedef enum cairn_report {
+  CAIRN_REPORT_TEXT = 0, /* lines for a terminal; calls from one place are summed up after the first three */
+  CAIRN_REPORT_JSON = 1, /* of each gradient an object without line breaks */
+  CAIRN_REPORT_HTML = 2, /* a page with drawings, which needs no other file */
+  CAIRN_REPORT_LARGEST = 0x7fffffff
+} cairn_report;
+
+/* In what form the option `explain` gets its reports from now on: TEXT, as in the beginning, or JSON. BAD_ARGUMENT: another form,
+ * or the machine was made without `explain`. */
+CAIRN_API cairn_status cairn_vm_explain_as(cairn_vm* vm, cairn_report form);
+
+/* From now on facts about gradients are kept for cairn_vm_gradients: of each place in the program the first three, 32 in all, and
+ * sums over the others, so that they take some megabytes at most, which are not charged to the machine. */
+CAIRN_API cairn_status cairn_vm_keep_gradients(cairn_vm* vm);
+
+/* All that was kept, as JSON or HTML, and one that is in progress or was stopped by an error. BAD_ARGUMENT: nothing was to be
+ * kept, the machine runs, or another form. */
+CAIRN_API cairn_status cairn_vm_gradients(const cairn_vm* vm, cairn_report form, char** text);
+
 /* With the option `profile`: tables of steps, time and bytes by procedure and by line, as text. */
 CAIRN_API cairn_status cairn_vm_profile(const cairn_vm* vm, char** text);
 

@@ -1,7 +1,9 @@
 // What a machine of cairn.h tells about itself: errors, results, counters, progress, places, profile.
+#include "vm/report/report.h"
 #include "vm/api/interruptible.h"
 #include "vm/api/memory.h"
 #include "vm/machine/errors.h"
+#include "vm/runs/recording.h"
 #include "vm/text/diagnostic.h"
 #include "vm/text/number.h"
 
@@ -149,6 +151,36 @@ cairn_status cairn_vm_where(const cairn_vm* vm, char** text) {
     require(vm->stage == Stage::ready && !vm->running, "cairn_vm_where: nothing to run");
     const cairn::machine::Engine& engine = vm->engine;
     *text = copy_out(cairn::machine::located(engine, fmt::format("after {} steps", engine.clock)).rendered("stopped"));
+  });
+}
+
+cairn_status cairn_vm_explain_as(cairn_vm* vm, cairn_report form) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr, "cairn_vm_explain_as: vm is NULL");
+    require(form == CAIRN_REPORT_TEXT || form == CAIRN_REPORT_JSON, "cairn_vm_explain_as: reports come as text or JSON");
+    require(vm->engine.options.explain != nullptr, "cairn_vm_explain_as: the machine was made without the option explain");
+    vm->engine.wanted_recorder().wishes.every = form == CAIRN_REPORT_JSON;
+  });
+}
+
+cairn_status cairn_vm_keep_gradients(cairn_vm* vm) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && !vm->running, "cairn_vm_keep_gradients: no machine, or it runs");
+    vm->engine.wanted_recorder().wishes.keep = true;
+  });
+}
+
+cairn_status cairn_vm_gradients(const cairn_vm* vm, cairn_report form, char** text) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && text != nullptr, "cairn_vm_gradients: an argument is NULL");
+    *text = nullptr;
+    const cairn::report::Recorder* recorder = vm->engine.recorder.get();
+    require(!vm->running && recorder != nullptr && recorder->wishes.keep,
+            "cairn_vm_gradients: cairn_vm_keep_gradients was not called, or the machine runs");
+    require(form == CAIRN_REPORT_JSON || form == CAIRN_REPORT_HTML, "cairn_vm_gradients: reports are JSON or HTML");
+    const auto unfinished = cairn::runs::unfinished_gradient(vm->engine);
+    *text = copy_out(form == CAIRN_REPORT_JSON ? cairn::report::json(*recorder, unfinished)
+                                               : cairn::report::page(*recorder, unfinished));
   });
 }
 

@@ -5,6 +5,7 @@
 #include "vm/api/saving.h"
 #include "vm/bytecode/file.h"
 #include "vm/image/image.h"
+#include "vm/runs/recording.h"
 #include "vm/schedule/schedule.h"
 #include "vm/value/charged.h"
 
@@ -145,6 +146,7 @@ cairn_status cairn::api::run_machine(cairn_vm* vm, std::uint64_t steps) {
   vm->running = true;
   vm->fresh = false;
   cairn_status guard = guarded(&fault, [&] { run(*vm, steps, status); });
+  if (vm->engine.recorder != nullptr && (status == Status::done || status == Status::error)) cairn::runs::record_rest(vm->engine);
   vm->running = false;
   return cairn::api::concluded(*vm, guard, fault, status);
 }

@@ -2,6 +2,7 @@
 #include "vm/machine/engine.h"
 
 #include "vm/machine/errors.h"
+#include "vm/report/recorder.h"
 #include "vm/text/number.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@ namespace cairn::machine {
 
 Engine::Engine(Options o, const RunOperators& r) : print::Environment(o.memory), run_operators(r), options(std::move(o)) {
   if (options.profile) profile = std::make_unique<Profile>();
+  if (options.explain) wanted_recorder().wishes.text = true;
   schedule::Spec spec;
   std::string message;
   schedule::parse(options.schedule, spec, message);
@@ -32,6 +34,11 @@ Engine::~Engine() {
   for (const std::vector<Value>* table : {&loaded.constants, &loaded.procedures})
     for (Value v : *table)
       if (v.is_object()) heap_.end_immortal(value::object_of(v));
+}
+
+report::Recorder& Engine::wanted_recorder() {
+  if (recorder == nullptr) recorder = std::make_unique<report::Recorder>();
+  return *recorder;
 }
 
 void Engine::drop_everything() {

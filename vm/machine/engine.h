@@ -20,6 +20,10 @@
 #include <unordered_map>
 #include <vector>
 
+namespace cairn::report {
+class Recorder;
+} // namespace cairn::report
+
 namespace cairn::machine {
 
 using bytecode::Opcode;
@@ -225,11 +229,13 @@ public:
   std::uint64_t clock = 0;      // steps executed
   std::uint64_t limit = kNever; // clock at which this process stops
   std::uint64_t pause = kNever; // clock at which the loop is left even if no run has that deadline: for profiles and check_nan
-  std::unique_ptr<Profile> profile;  // null: nobody wants one
-  mutable GradientProgress gradient; // of the outermost checkpoint-*j; for people only
-  std::int64_t state_budget = 0;     // memory budget when the program started: part of the state, for schedules that choose by it
-  std::uint64_t next_tag = 1;        // of j* invocations; part of the machine state
-  std::uint64_t work_needed = 0;     // after Status::out_of_work: the least that the instruction takes beyond the count
+  std::unique_ptr<Profile> profile;           // null: nobody wants one
+  mutable GradientProgress gradient;          // of the outermost checkpoint-*j; for people only
+  std::unique_ptr<report::Recorder> recorder; // of the same; null: nobody asked for reports
+  report::Recorder& wanted_recorder();
+  std::int64_t state_budget = 0; // memory budget when the program started: part of the state, for schedules that choose by it
+  std::uint64_t next_tag = 1;    // of j* invocations; part of the machine state
+  std::uint64_t work_needed = 0; // after Status::out_of_work: the least that the instruction takes beyond the count
   std::vector<schedule::Spec>
       schedules; // [0]: of the command line; the others stay once they were in force, since states name them by number
   std::uint32_t intern_schedule(const schedule::Spec& spec);

@@ -28,31 +28,49 @@ ops::Device& TensorWorld::device(std::string_view name) {
                                  accelerator_ != nullptr ? " and " : "", accelerator_ != nullptr ? accelerator_->name() : ""));
 }
 
-std::string TensorWorld::holders(const Engine& engine) const {
+namespace {
+
+std::string maker_text(const Engine& engine, const ops::Device::Holder& h) {
+  const auto* code = static_cast<const Code*>(h.code);
+  if (code == nullptr || code->module == nullptr) return "reverse sweeps and the host";
+  const bytecode::Module& m = engine.loaded.module;
+  const bytecode::Function& function = m.functions[code->index];
+  std::vector<bytecode::Location> locations = bytecode::locations_at(m, function, h.pc);
+  const bytecode::InlinedProcedure* copied = locations.empty() ? nullptr : locations.front().procedure;
+  std::string where = copied != nullptr ? known_as(copied->name) : function.name;
+  if (where.empty()) where = "a procedure";
+  if (!locations.empty() && locations.front().span.file < m.sources.size() &&
+      !m.sources[locations.front().span.file].text.empty())
+    where += " at " + location_text(m.sources[locations.front().span.file], locations.front().span);
+  // What was copied may have been copied often: the call says which it is.
+  if (locations.size() > 1 && locations[1].span.file < m.sources.size() && !m.sources[locations[1].span.file].text.empty())
+    where += ", called at " + location_text(m.sources[locations[1].span.file], locations[1].span);
+  return where;
+}
+
+} // namespace
+
+std::vector<TensorWorld::Maker> TensorWorld::makers(const Engine& engine) const {
   constexpr std::size_t kMostHolders = 5;
-  std::string out;
-  const ops::Device* const devices[] = {cpu_.get(), accelerator_.get()};
-  for (const ops::Device* device : devices) {
+  std::vector<Maker> out;
+  for (const ops::Device* device : {cpu_.get(), accelerator_.get()}) {
     if (device == nullptr || device->live_bytes() == 0) continue;
-    out += fmt::format("\n  tensors on {}: {} bytes; the largest holders:", device->name(), device->live_bytes());
     std::size_t shown = 0;
     for (const ops::Device::Holder& h : device->holders()) {
       if (shown++ == kMostHolders) break;
-      std::string where = "reverse sweeps and the host";
-      const auto* code = static_cast<const Code*>(h.code);
-      if (code != nullptr && code->module != nullptr) {
-        const bytecode::Module& m = engine.loaded.module;
-        const bytecode::Function& function = m.functions[code->index];
-        std::vector<bytecode::Location> locations = bytecode::locations_at(m, function, h.pc);
-        const bytecode::InlinedProcedure* copied = locations.empty() ? nullptr : locations.front().procedure;
-        where = copied != nullptr ? known_as(copied->name) : function.name;
-        if (where.empty()) where = "a procedure";
-        if (!locations.empty() && locations.front().span.file < m.sources.size() &&
-            !m.sources[locations.front().span.file].text.empty())
-          where += " at " + location_text(m.sources[locations.front().span.file], locations.front().span);
-      }
-      out += fmt::format("\n    {} bytes in {} tensors made by {}", h.bytes, h.storages, where);
+      out.push_back({device, maker_text(engine, h), h.bytes, h.storages});
     }
+  }
+  return out;
+}
+
+std::string TensorWorld::holders(const Engine& engine) const {
+  std::string out;
+  const ops::Device* device = nullptr;
+  for (const Maker& m : makers(engine)) {
+    if (std::exchange(device, m.device) != m.device)
+      out += fmt::format("\n  tensors on {}: {} bytes; the largest holders:", device->name(), device->live_bytes());
+    out += fmt::format("\n    {} bytes in {} tensors made by {}", m.bytes, m.storages, m.text);
   }
   return out;
 }

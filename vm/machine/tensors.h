@@ -39,7 +39,14 @@ public:
   ops::Device* find(std::string_view name);
   ops::Device& device(std::string_view name);
   ops::Device& cpu() { return *cpu_; }
-  // What made the memory that is held, the largest first: for the message of an exceeded budget.
+  // What made the memory that is held, of each device the largest first: for the message of an exceeded budget, and for reports.
+  struct Maker {
+    const ops::Device* device = nullptr;
+    std::string text; // "PROCEDURE at LOCATION"
+    std::int64_t bytes = 0;
+    std::uint64_t storages = 0;
+  };
+  std::vector<Maker> makers(const Engine& engine) const;
   std::string holders(const Engine& engine) const;
   // The instruction that makes what is allocated from now on.
   void set_maker(const void* code, std::uint32_t pc) {

@@ -2,6 +2,7 @@
 // sparse map from places (docs/design.md 5.2), so what an interval does not touch costs it nothing.
 #include "vm/machine/derivative_rules.h"
 #include "vm/runs/met.h"
+#include "vm/runs/recording.h"
 #include "vm/runs/states.h"
 #include "vm/runs/weighing.h"
 #include "vm/schedule/schedule.h"
@@ -353,13 +354,17 @@ bool may_walk_far(const CheckpointState& s) {
 // What walks far may be stopped, and the schedule is then where it was; all else is short.
 void act(Engine& engine, Owned& state) {
   auto* s = state_in<CheckpointState>(engine, state.v);
-  if (!may_walk_far(*s) && !s->schedule->weighs_next()) {
+  const bool reports = engine.recorder != nullptr && s->outermost;
+  if (reports) record_arrival(engine, *s);
+  std::unique_ptr<schedule::Schedule> before;
+  if (may_walk_far(*s) || s->schedule->weighs_next())
+    before = s->schedule->clone();
+  else
     engine.meter().hold();
-    return perform(engine, s, s->schedule->next(), state);
-  }
-  std::unique_ptr<schedule::Schedule> before = s->schedule->clone();
   try {
-    perform(engine, s, s->schedule->next(), state);
+    const Action action = s->schedule->next();
+    perform(engine, s, action, state);
+    if (reports) record_action(engine, *s, action);
   } catch (const ops::Stopped&) {
     s->schedule = std::move(before);
     throw;

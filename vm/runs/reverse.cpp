@@ -3,6 +3,7 @@
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/undo.h"
 #include "vm/runs/children.h"
+#include "vm/runs/recording.h"
 #include "vm/runs/states.h"
 #include "vm/value/charged.h"
 
@@ -147,6 +148,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     s->schedule = schedule::make(engine.schedules[s->spec], {engine.state_budget, is_alone(engine)});
     s->outermost = std::none_of(engine.runs.begin(), engine.runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
     if (s->outermost) engine.gradient = {true, s->spec};
+    if (s->outermost && engine.recorder != nullptr) record_beginning(engine, *s);
     engine.deliver(guard.take());
     return;
   }

@@ -55,6 +55,9 @@ std::uint64_t bytes_of(const Object* o) {
   return bytes;
 }
 
+// With what stands beside its elements, as much on every device: a program takes the same steps on each.
+std::uint64_t bytes_of(const ops::Storage* s) { return static_cast<std::uint64_t>(s->bytes + ops::kBesideElements); }
+
 const ops::Tensor* tensor_in(const Object* o) {
   return o->kind == value::Kind::tensor ? &static_cast<const value::TensorObject*>(o)->tensor : nullptr;
 }
@@ -83,7 +86,7 @@ std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::ui
         bytes += static_cast<std::int64_t>(bytes_of(o));
         const ops::Tensor* t = tensor_in(o);
         if (t == nullptr || !t->storage || !elements.insert(t->storage.get()).second) return;
-        if (t->storage->birth == 0 || t->storage->birth >= since) bytes += t->storage->bytes;
+        if (t->storage->birth == 0 || t->storage->birth >= since) bytes += static_cast<std::int64_t>(bytes_of(t->storage.get()));
       });
   return bytes;
 }
@@ -107,7 +110,7 @@ std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, cons
   walk.drain(all, all, [&](const Object* o) {
     bytes += bytes_of(o);
     if (const ops::Tensor* t = tensor_in(o); t != nullptr && t->storage && elements.insert(t->storage.get()).second)
-      bytes += static_cast<std::uint64_t>(t->storage->bytes);
+      bytes += bytes_of(t->storage.get());
   });
   return bytes;
 }
@@ -141,7 +144,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
           ends.push_back({node, static_cast<std::uint64_t>(t->bytes())});
         if (!t->storage || !of_state.insert(t->storage.get()).second) return;
         if (const std::size_t k = birth_of(t->storage.get()); k != kOlder)
-          weights.state[k] += static_cast<std::uint64_t>(t->storage->bytes);
+          weights.state[k] += bytes_of(t->storage.get());
       });
   weights.together = weights.state[last];
 
@@ -157,10 +160,10 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
       if (s == nullptr || !of_tape.insert(s).second) continue;
       const std::size_t k = birth_of(s);
       if (k == kOlder) continue;
-      weights.tape[k] += static_cast<std::uint64_t>(s->bytes);
+      weights.tape[k] += bytes_of(s);
       if (k != last) continue;
-      if (!of_state.contains(s)) weights.together += static_cast<std::uint64_t>(s->bytes);
-      o.kept_new += static_cast<std::uint64_t>(s->bytes);
+      if (!of_state.contains(s)) weights.together += bytes_of(s);
+      o.kept_new += bytes_of(s);
     }
   };
   value::ChargedMap<std::uint32_t, std::uint64_t> old_inputs{

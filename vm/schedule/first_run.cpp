@@ -27,14 +27,17 @@ constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastGoodBase = std::uint64_t{1} << 14;
 constexpr std::uint64_t kMostGoodBase = std::uint64_t{1} << 16;
 constexpr std::uint64_t kSnapshotBytes = std::uint64_t{32} << 20;
-constexpr std::uint64_t kMostSnapshots = 16384;
+constexpr std::uint64_t kMostSnapshots = 65536;
 // Under a budget, the first tape is looked at once it has so many bytes, or such a part of the budget: if it is heavy, the run is
 // planned (budgeted.h).
 constexpr std::uint64_t kLeastLookBytes = std::uint64_t{1} << 17;
 constexpr std::uint64_t kLook = 128;
+constexpr std::uint64_t kLookAtMost = 16;
+constexpr std::uint64_t kLeastTapeBytes = std::uint64_t{1} << 15;
 constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 47;
-// Of a budget, each of two tapes (in work and aside) may take an eighth, and so may the snapshots.
+// Of a budget, each of two tapes (in work and aside) may take an eighth, and the snapshots a quarter.
 constexpr std::uint64_t kShare = 8;
+constexpr std::uint64_t kSnapshotShare = 4;
 
 std::uint64_t budget_of(const Resources& resources) {
   return resources.budget_bytes > 0 ? static_cast<std::uint64_t>(resources.budget_bytes) : 0;
@@ -70,7 +73,7 @@ Allowance allowance_of(const Spec& spec, const Resources& resources) {
   if (spec.kind == Spec::Kind::online) return {Allowance::Kind::logarithmic};
   const std::uint64_t budget = spec.kind == Spec::Kind::budget ? planned_budget(spec, resources) : budget_of(resources);
   if (budget == 0) return {Allowance::Kind::bytes, kMostSnapshots, kSnapshotBytes, UINT64_MAX};
-  return {Allowance::Kind::bytes, kMostSnapshots, std::min(kSnapshotBytes, budget / kShare), budget / 2};
+  return {Allowance::Kind::bytes, kMostSnapshots, std::min(kSnapshotBytes, budget / kSnapshotShare), budget / 2};
 }
 
 class FirstRun final : public Schedule {
@@ -146,8 +149,9 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
 }
 
 std::uint64_t FirstRun::look() const {
-  const std::uint64_t least = kind_ == Spec::Kind::budget ? kLeastBase * kRecordBytes : kLeastLookBytes;
-  return std::max(budget_ / kLook, least) / kRecordBytes;
+  // A tape takes as much even if it is short, which is too much for each of many only where the budget is small as well.
+  const std::uint64_t least = std::clamp(budget_ / kLookAtMost, kLeastBase * kRecordBytes, kLeastTapeBytes);
+  return std::max(budget_ / kLook, kind_ == Spec::Kind::budget ? least : kLeastLookBytes) / kRecordBytes;
 }
 
 Action FirstRun::discard_start() {

@@ -76,6 +76,10 @@ void Heap::raise_watermark(std::int64_t request) {
   std::int64_t heap = heap_live() + request;
   if (budget_ != 0 && live + request > budget_) refuse(request, "", heap);
   heap_peak_ = std::max(heap_peak_, heap);
+  if (live + request > highest_) {
+    highest_ = live + request;
+    if (grows) grows(live + request);
+  }
   watermark_ = live + request + kGranularity;
   if (budget_ != 0) watermark_ = std::min(watermark_, budget_);
   headroom_ = watermark_ - live;
@@ -93,6 +97,12 @@ void Heap::over_budget(std::int64_t request, std::string_view what) { refuse(req
 void Heap::set_budget(std::int64_t bytes) {
   budget_ = bytes;
   watermark_ = live_bytes();
+  headroom_ = 0;
+}
+
+// What objects gave back is no room for others any more, or growth into it would not be seen.
+void Heap::begin_highest() {
+  highest_ = watermark_ = live_bytes();
   headroom_ = 0;
 }
 

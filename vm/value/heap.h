@@ -187,6 +187,12 @@ public:
   // Throws BudgetExceeded for a request that goes to no account. `what` says what it was for; the message has it behind the
   // number of bytes.
   [[noreturn]] void over_budget(std::int64_t request, std::string_view what);
+  // For reports alone. The most bytes of all accounts together, to kGranularity bytes, since they were asked to begin anew; and
+  // who is told of the level that a request will make, whenever it is the highest since then. (Its account may have it already.)
+  // It throws nothing and charges nothing.
+  std::int64_t highest() const { return std::max(highest_, live_bytes()); }
+  void begin_highest();
+  std::function<void(std::int64_t)> grows;
   // Charge memory that is held outside the slabs (tape chunks, executor state). Negative gives back.
   // `beside`: bytes that count towards the budget and the sum of all accounts, but to no single account.
   void charge(Account& account, std::int64_t bytes, std::int64_t beside = 0);
@@ -298,6 +304,7 @@ private:
   Free* free_[kClasses + 1] = {};
   std::int64_t budget_ = 0;
   std::int64_t heap_peak_ = 0;
+  std::int64_t highest_ = 0; // see highest()
   std::int64_t live_objects_ = 0;
 #ifndef NDEBUG
   std::uint64_t requests_ = 0, refused_ = 0;

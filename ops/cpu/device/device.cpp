@@ -14,7 +14,7 @@ namespace {
 
 class CpuDevice final : public Device {
 public:
-  CpuDevice(Ledger& ledger, unsigned threads) : Device("cpu", ledger, kBeside), workers_(threads) {}
+  CpuDevice(Ledger& ledger, unsigned threads) : Device("cpu", ledger, kBesideElements), workers_(threads) {}
 
   bool in_host_memory() const override { return true; }
   bool supports(const Operator& op) const override { return op.kernel != nullptr; }
@@ -48,8 +48,6 @@ protected:
   void give_back_block(Block* block) override { arena_.give_back(block); }
 
 private:
-  // Storage and block, and what the allocator rounds up for a few elements: measured.
-  static constexpr std::int64_t kBeside = 256;
   void copy(char* to, const char* from, std::int64_t bytes) {
     const Meter::Installed installed(ledger().meter());
     cpu::in_stretches(bytes, [&](std::int64_t begin, std::int64_t end) {

@@ -1,0 +1,115 @@
+// Reports of gradients through the C interface: as text or JSON to a callback, and kept for a page.
+#include "test/api/testing.h"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace testing;
+
+namespace {
+
+const std::string kProgram = "(define (f x) (let loop ((i 0) (x x)) (if (= i 100) x (loop (+ i 1) (* 0.5 x)))))\n"
+                             "(define (many n) (if (> n 0) (begin (checkpoint-*j f 1.5 1) (many (- n 1)))))\n";
+
+struct Explained {
+  std::vector<std::string> reports;
+  cairn_vm_options options = vm_options();
+  Explained() {
+    options.user = this;
+    options.schedule = "binomial,base=64,snapshots=2";
+    options.explain = [](void* user, const char* text, size_t bytes) {
+      static_cast<Explained*>(user)->reports.emplace_back(text, bytes);
+      return 0;
+    };
+  }
+};
+
+} // namespace
+
+TEST_CASE("each gradient is explained as JSON where that is asked for") {
+  Explained explained;
+  Vm vm(explained.options);
+  REQUIRE(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_JSON) == CAIRN_OK);
+  vm.run(Compiled(kProgram + "(many 5)"));
+  REQUIRE(explained.reports.size() == 5);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const auto g = nlohmann::json::parse(explained.reports[i]);
+    CHECK(g["gradient"] == i + 1);
+    CHECK(g["steps"] == 304);
+    CHECK(g["timeline"].size() > 3);
+    CHECK(explained.reports[i].find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("each gradient is explained as text otherwise") {
+  Explained explained;
+  Vm vm(explained.options);
+  REQUIRE(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_JSON) == CAIRN_OK);
+  REQUIRE(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_TEXT) == CAIRN_OK);
+  vm.run(Compiled(kProgram + "(many 5)"));
+  REQUIRE(explained.reports.size() == 4);
+  CHECK(explained.reports[2].starts_with("gradient 3 at guest.scm:2:"));
+  CHECK(explained.reports[3].starts_with("gradients at guest.scm:2:"));
+}
+
+TEST_CASE("gradients are kept where that is asked for") {
+  Vm vm;
+  char* text = nullptr;
+  CHECK(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, &text) == CAIRN_BAD_ARGUMENT);
+  REQUIRE(cairn_vm_keep_gradients(vm.vm) == CAIRN_OK);
+  vm.run(Compiled(kProgram + "(many 50)"));
+  REQUIRE(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, &text) == CAIRN_OK);
+  const auto report = nlohmann::json::parse(taken(text));
+  CHECK(report["gradients"].size() == 3);
+  CHECK(report["calls"][0]["calls"] == 50);
+  REQUIRE(cairn_vm_gradients(vm.vm, CAIRN_REPORT_HTML, &text) == CAIRN_OK);
+  CHECK(taken(text).starts_with("<!doctype html>"));
+  CHECK(cairn_vm_gradients(vm.vm, CAIRN_REPORT_TEXT, &text) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_vm_gradients(vm.vm, CAIRN_REPORT_LARGEST, &text) == CAIRN_BAD_ARGUMENT);
+  CHECK(text == nullptr);
+}
+
+TEST_CASE("a gradient in progress is told as far as it is, and goes on as if nobody had asked") {
+  Vm plain, vm;
+  const Compiled program(kProgram + "(write (checkpoint-*j f 1.5 1))");
+  plain.run(program);
+  REQUIRE(cairn_vm_keep_gradients(vm.vm) == CAIRN_OK);
+  REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
+  std::uint64_t last = 0;
+  while (cairn_vm_run(vm.vm, 50) == CAIRN_OUT_OF_STEPS) {
+    char* text = nullptr;
+    REQUIRE(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, &text) == CAIRN_OK);
+    const auto report = nlohmann::json::parse(taken(text));
+    if (report["gradients"].empty()) continue;
+    CHECK(report["gradients"].size() == 1);
+    CHECK(report["gradients"][0]["executed"] >= last);
+    last = report["gradients"][0]["executed"];
+  }
+  CHECK(last > 100);
+  CHECK(vm.output == plain.output);
+  CHECK(cairn_vm_steps(vm.vm) == cairn_vm_steps(plain.vm));
+}
+
+TEST_CASE("a computation that is resumed twice tells its gradient twice, the second time in part") {
+  Explained explained;
+  Vm vm(explained.options);
+  REQUIRE(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_JSON) == CAIRN_OK);
+  vm.run(Compiled(kProgram + "(define z (interrupt (lambda (x) (checkpoint-*j f x 1)) 1.5 700))\n(resume z)\n(resume z)"));
+  REQUIRE(explained.reports.size() == 2);
+  const auto first = nlohmann::json::parse(explained.reports[0]), second = nlohmann::json::parse(explained.reports[1]);
+  CHECK(first["whole"] == true);
+  CHECK(second["whole"] == false);
+  CHECK(first["executed"] == second["executed"]);
+  CHECK(second["timeline"].size() < first["timeline"].size());
+}
+
+TEST_CASE("reports are refused where they make no sense") {
+  Vm vm;
+  CHECK(cairn_vm_explain_as(nullptr, CAIRN_REPORT_TEXT) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_JSON) == CAIRN_BAD_ARGUMENT); // nobody takes them
+  Explained explained;
+  Vm other(explained.options);
+  CHECK(cairn_vm_explain_as(other.vm, CAIRN_REPORT_HTML) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_vm_keep_gradients(nullptr) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, nullptr) == CAIRN_BAD_ARGUMENT);
+}

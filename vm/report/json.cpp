@@ -1,0 +1,158 @@
+// Reports as JSON, written by hand as the counters of --stats are: numbers are exact, and nothing is looked up.
+#include "vm/report/report.h"
+#include "vm/text/utf8.h"
+
+#include <fmt/format.h>
+
+namespace cairn::report {
+
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    const std::uint32_t c = text::next_code_point(text, at);
+    if (c == text::kMalformed)
+      out += "\\ufffd";
+    else if (c == '"' || c == '\\')
+      out += {'\\', static_cast<char>(c)};
+    else if (c < 0x20)
+      out += fmt::format("\\u{:04x}", c);
+    else
+      out.append(text, begin, at - begin);
+  }
+  return out + '"';
+}
+
+const char* name_of(Doing doing) {
+  switch (doing) {
+  case Doing::advance:
+    return "advance";
+  case Doing::tape:
+    return "tape";
+  case Doing::sweep:
+    break;
+  }
+  return "sweep";
+}
+
+// The members of an object, in order.
+class Members {
+public:
+  Members& raw(std::string_view key, const std::string& value) {
+    text_ += fmt::format("{}\"{}\":{}", text_.empty() ? "{" : ",", key, value);
+    return *this;
+  }
+  Members& text(std::string_view key, const std::string& value) { return raw(key, quoted(value)); }
+  template <class T> Members& number(std::string_view key, T value) { return raw(key, fmt::to_string(value)); }
+  Members& truth(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
+  std::string end() const { return text_ + '}'; }
+
+private:
+  std::string text_;
+};
+
+template <class T, class F> std::string list(const T& items, F&& text) {
+  std::string out = "[";
+  for (const auto& item : items) {
+    if (out.size() > 1) out += ',';
+    out += text(item);
+  }
+  return out + ']';
+}
+
+// Foreseen and counted, under one name.
+template <class T> std::string both(const std::optional<T>& predicted, T measured) {
+  return Members().raw("predicted", predicted ? fmt::to_string(*predicted) : "null").number("measured", measured).end();
+}
+
+std::string holders(const Holders& h) {
+  return Members()
+      .number("level", h.level)
+      .number("objects", h.objects)
+      .number("tapes", h.tapes)
+      .number("capsules", h.capsules)
+      .number("tensors", h.tensors)
+      .number("scratch", h.scratch)
+      .raw("makers", list(h.makers,
+                          [](const Maker& m) {
+                            return Members()
+                                .text("device", m.device)
+                                .text("maker", m.text)
+                                .number("bytes", m.bytes)
+                                .number("tensors", m.tensors)
+                                .end();
+                          }))
+      .end();
+}
+
+std::string stretch(const Stretch& s) {
+  Members m;
+  m.text("doing", name_of(s.doing));
+  m.raw("from", s.placed ? fmt::to_string(s.from) : "null").raw("to", s.placed ? fmt::to_string(s.to) : "null");
+  m.number("steps", s.steps).number("begin", s.begin).number("end", s.end);
+  m.number("peak", s.peak).number("level", s.level).number("tapes", s.tapes).number("states", s.states);
+  return m.number("actions", s.actions).end();
+}
+
+std::string state(const KeptState& s) {
+  return Members()
+      .number("step", s.step)
+      .number("begin", s.begin)
+      .number("end", s.end)
+      .number("bytes", s.bytes)
+      .number("number", s.number)
+      .end();
+}
+
+std::string calls(const Calls& c) {
+  auto range = [](const Calls::Range& r) { return fmt::format("[{},{}]", r.least, r.most); };
+  return Members()
+      .text("place", c.place)
+      .number("calls", c.number)
+      .raw("steps", range(c.all.steps))
+      .raw("executed", range(c.all.executed))
+      .number("peak", c.all.peak)
+      .end();
+}
+
+} // namespace
+
+std::string json(const Gradient& g) {
+  const bool planned = g.predicted && g.predicted->peak;
+  const bool parts = g.predicted && !planned;
+  auto if_told = [](bool told, auto value) { return told ? std::optional(value) : std::nullopt; };
+  const Outcome none, &p = g.predicted ? *g.predicted : none, &m = g.measured;
+  Members out;
+  out.number("gradient", g.number).text("place", g.place).text("schedule", g.schedule).text("explanation", g.explanation);
+  out.text("summary", in_short(g));
+  out.raw("budget", g.budget == 0 ? "null" : fmt::to_string(g.budget)).truth("whole", g.whole).truth("complete", g.complete);
+  out.number("steps", g.steps).number("executed", g.executed).number("advanced", g.advanced).number("taped", g.taped);
+  out.number("taped_again", g.retaped).number("swept", g.swept).number("states_kept", g.states_kept);
+  out.raw("replay", both(if_told(g.predicted.has_value(), p.replay), m.replay));
+  out.raw("peak", both(p.peak, m.peak.value_or(0)));
+  out.raw("tapes", both(if_told(parts, p.tapes), m.tapes));
+  out.raw("states_at_once", both(if_told(parts, p.states), m.states));
+  out.raw("state_bytes", both(if_told(parts, p.state_bytes), m.state_bytes));
+  out.raw("at_peak", g.held.level == 0 ? "null" : holders(g.held));
+  out.number("time", g.time).raw("first_run", g.first_run ? fmt::to_string(*g.first_run) : "null");
+  out.raw("timeline", list(g.timeline, stretch)).raw("states", list(g.states, state));
+  return out.number("states_left_out", g.states_left_out).end();
+}
+
+std::string json(const Recorder& recorder, const std::optional<Gradient>& unfinished) {
+  std::string gradients = list(recorder.kept(), [](const Gradient& g) { return json(g); });
+  if (unfinished) {
+    gradients.pop_back();
+    gradients += (gradients.size() > 1 ? "," : "") + json(*unfinished) + "]";
+  }
+  return Members()
+             .number("format", kFormat)
+             .raw("gradients", gradients)
+             .raw("calls", list(recorder.calls(), [](const auto& entry) { return calls(entry.second); }))
+             .end() +
+         "\n";
+}
+
+} // namespace cairn::report

@@ -1,0 +1,106 @@
+// Reports as text for a terminal, and the numbers and sentences that pages have too.
+#include "vm/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::report {
+
+namespace {
+
+std::string states_text(std::uint64_t number) { return fmt::format("{} {}", grouped(number), number == 1 ? "state" : "states"); }
+
+std::string range_text(const Calls::Range& range) {
+  return range.least == range.most ? grouped(range.most) : grouped(range.least) + " to " + grouped(range.most);
+}
+
+std::int64_t signed_bytes(std::uint64_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
+
+} // namespace
+
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
+  return text;
+}
+
+std::string abbreviated(double number) {
+  const char* const units[] = {"", " k", " M", " G", " T", " P"};
+  std::size_t unit = 0;
+  for (; number >= 999.5 && unit + 1 < std::size(units); ++unit) number /= 1000;
+  return fmt::format("{:.3g}{}", number, units[unit]);
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  const char* const units[] = {"KiB", "MiB", "GiB", "TiB"};
+  auto number = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < std::size(units); ++unit) number /= 1024;
+  return fmt::format("{:.{}f} {}", number, number < 100 ? 1 : 0, units[unit]);
+}
+
+std::string in_short(const Gradient& g) {
+  if (g.steps == 0) return fmt::format("The end of its run was not reached: {} steps were executed.", grouped(g.executed));
+  std::string out;
+  const std::uint64_t first = g.swept - std::min(g.swept, g.retaped); // reversed from tapes of the first run
+  if (!g.whole) {
+    out = "It was resumed from a saved state; what follows tells only what was seen since. ";
+  } else if (g.complete && g.executed <= g.steps) {
+    return fmt::format("All {} steps were reversed from the tape of the first run; nothing was run again.", grouped(g.steps));
+  } else if (first == 0) {
+    out = fmt::format("Of the run's {} steps none stayed on tape. ", grouped(g.steps));
+  } else {
+    out = fmt::format("Of the run's {} steps {:.1f} % were reversed from tapes of the first run. ", grouped(g.steps),
+                      100.0 * static_cast<double>(first) / static_cast<double>(g.steps));
+  }
+  out += fmt::format("{} kept, {} at once at most; from them {} steps were run again, {} of all on a tape.",
+                     g.states_kept == 1 ? "One state was" : states_text(g.states_kept) + " were", grouped(g.measured.states),
+                     grouped(g.executed - std::min(g.executed, g.steps)), grouped(g.retaped));
+  if (!g.complete) out += " It has not ended.";
+  return out;
+}
+
+std::string in_full(const Gradient& g) {
+  const bool planned = g.predicted && g.predicted->peak;
+  std::string out =
+      fmt::format("gradient {} at {}\n  schedule     {}\n  in short     {}\n", g.number, g.place, g.explanation, in_short(g));
+  out += fmt::format("  replay       {:.4f} measured{}: {} steps executed for {}\n", g.measured.replay,
+                     g.predicted ? fmt::format(", {:.4f} predicted", g.predicted->replay) : "", grouped(g.executed),
+                     grouped(g.steps));
+  out += fmt::format("  memory       {} at the peak measured{}{}\n", bytes_text(g.measured.peak.value_or(0)),
+                     planned ? fmt::format(", {} predicted", bytes_text(*g.predicted->peak)) : "",
+                     g.budget == 0 ? "" : fmt::format("; the budget is {}", bytes_text(g.budget)));
+  const bool parts = g.predicted && !planned; // predicted one by one
+  out += fmt::format("  tapes        {} at the peak measured{}\n", bytes_text(signed_bytes(g.measured.tapes)),
+                     parts ? fmt::format(", {} predicted", bytes_text(signed_bytes(g.predicted->tapes))) : "");
+  out += fmt::format("  snapshots    {} at once and {} measured{}\n", grouped(g.measured.states),
+                     bytes_text(signed_bytes(g.measured.state_bytes)),
+                     parts ? fmt::format(", {} and {} predicted", grouped(g.predicted->states),
+                                         bytes_text(signed_bytes(g.predicted->state_bytes)))
+                           : "");
+  const Holders& h = g.held;
+  if (h.level != 0)
+    out += fmt::format("  at the peak  objects {}, tapes {}, capsules {}, tensors {}{}\n", bytes_text(h.objects),
+                       bytes_text(h.tapes), bytes_text(h.capsules), bytes_text(h.tensors),
+                       h.scratch == 0 ? "" : ", scratch " + bytes_text(h.scratch));
+  for (const Maker& m : h.makers)
+    out += fmt::format("    {} in {} {} made by {}{}\n", bytes_text(m.bytes), grouped(m.tensors),
+                       m.tensors == 1 ? "tensor" : "tensors", m.text, m.device == "cpu" ? "" : ", on " + m.device);
+  return out;
+}
+
+std::string calls_text(const Calls::Sums& s) {
+  return fmt::format("{} steps, replay {}, {} at the peak", range_text(s.steps),
+                     s.least_replay == s.most_replay ? fmt::format("{:.4f}", s.most_replay)
+                                                     : fmt::format("{:.4f} to {:.4f}", s.least_replay, s.most_replay),
+                     bytes_text(s.peak));
+}
+
+std::string in_a_line(const Calls& c) {
+  return fmt::format("gradients at {}, calls {} to {}: {}\n", c.place, grouped(c.told + 1), grouped(c.number),
+                     calls_text(c.untold));
+}
+
+} // namespace cairn::report

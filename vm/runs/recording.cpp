@@ -1,0 +1,154 @@
+// See the header. Nothing here decides anything: the state is only looked at, and what a recorder takes is bounded and not
+// charged, so that a program counts the same steps and fits into the same budget whether it is watched or not.
+#include "vm/runs/recording.h"
+
+#include "vm/machine/errors.h"
+#include "vm/report/report.h"
+#include "vm/schedule/checker.h"
+
+#include <new>
+
+namespace cairn::runs {
+
+namespace {
+
+report::Recorder::Moment moment(const Engine& engine) {
+  const Heap& heap = engine.accounts();
+  return {engine.clock, engine.meter().work(), heap.live_bytes(), heap.highest(), 0, 0};
+}
+
+report::Recorder::Moment moment(const Engine& engine, const CheckpointState& s) {
+  report::Recorder::Moment now = moment(engine);
+  std::uint64_t records = s.work != nullptr ? s.work->weight() : 0;
+  for (const TapeAside& tape : s.aside) records += tape.tape->weight();
+  now.tapes = records * schedule::kRecordBytes;
+  now.states = static_cast<std::uint64_t>(s.held_bytes);
+  return now;
+}
+
+// A program is not worse off for being watched: where the host has no memory for its report, that is lost.
+template <class F> void without_harm(Engine& engine, F&& f) {
+  try {
+    f();
+  } catch (const std::bad_alloc&) {
+    engine.recorder->lose();
+  }
+}
+
+// Where a procedure of the user's called the operator.
+std::string place_of_call(const Engine& engine) {
+  const machine::Error at = machine::located(engine, "");
+  if (!at.located) return "an unknown place";
+  return machine::location_text(*at.source, at.span);
+}
+
+void note_holders(Engine& engine, std::int64_t level) {
+  const Heap& heap = engine.heap();
+  report::Holders h{level, 0, heap.tape.live, heap.capsules.live, heap.tensors.live, heap.scratch.live, {}};
+  h.objects = level - h.tapes - h.capsules - h.tensors - h.scratch;
+  if (engine.tensor_world != nullptr)
+    for (const machine::TensorWorld::Maker& m : engine.tensor_world->makers(engine))
+      h.makers.push_back({m.device->name(), m.text, m.bytes, m.storages});
+  engine.recorder->holders(std::move(h));
+}
+
+report::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::Foreseen& f) {
+  report::Outcome out;
+  out.replay = s.total == 0 ? 1.0 : static_cast<double>(f.executed) / static_cast<double>(s.total);
+  out.peak = static_cast<std::int64_t>(f.peak);
+  return out;
+}
+
+// By the plan if there is one, else by the checker from the length of the run alone.
+std::optional<report::Outcome> predicted(const Engine& engine, const CheckpointState& s) {
+  if (const auto f = s.schedule->foreseen()) return foreseen(s, *f);
+  schedule::Program program;
+  program.total = s.total;
+  if (s.taped_steps != 0) program.records_per_1024_steps = s.taped_sum * 1024 / s.taped_steps;
+  if (s.snapshots_taken != 0) program.snapshot_bytes = static_cast<std::uint64_t>(s.snapshot_bytes_sum) / s.snapshots_taken;
+  program.stack_bytes = s.stack_bytes;
+  const auto checked = schedule::predict(engine.schedules[s.spec], program, {engine.state_budget, is_alone(engine)});
+  if (!checked) return std::nullopt; // too many actions
+  report::Outcome out;
+  out.replay = checked->replay_factor;
+  out.tapes = checked->peak_tape_records * schedule::kRecordBytes;
+  out.states = checked->peak_snapshots;
+  out.state_bytes = checked->peak_snapshot_bytes;
+  return out;
+}
+
+void begin(Engine& engine, const CheckpointState& s, bool whole) {
+  report::Recorder& recorder = *engine.recorder;
+  engine.heap().begin_highest();
+  report::Recorder::Opening opening;
+  opening.serial = s.serial;
+  opening.executed = s.executed;
+  opening.steps = s.total;
+  opening.whole = whole;
+  opening.taping = s.work != nullptr;
+  opening.aside = s.aside.size();
+  opening.place = place_of_call(engine);
+  opening.schedule = schedule::to_string(engine.schedules[s.spec]);
+  opening.budget = engine.heap().budget();
+  recorder.begin(std::move(opening), moment(engine, s));
+  engine.heap().grows = nullptr;
+  if (!recorder.detailed()) return;
+  note_holders(engine, engine.live_bytes());
+  engine.heap().grows = [&engine](std::int64_t level) {
+    if (engine.recorder->wants_holders(level)) without_harm(engine, [&] { note_holders(engine, level); });
+  };
+}
+
+} // namespace
+
+void record_beginning(Engine& engine, const CheckpointState& s) {
+  without_harm(engine, [&] { begin(engine, s, true); });
+}
+
+void record_arrival(Engine& engine, const CheckpointState& s) {
+  without_harm(engine, [&] {
+    if (!engine.recorder->follows(s.serial, s.executed)) begin(engine, s, false);
+    engine.recorder->arrive(moment(engine, s), s.current.position, s.executed, s.total_known ? s.total : 0);
+    engine.heap().begin_highest();
+  });
+}
+
+void record_action(Engine& engine, const CheckpointState& s, const schedule::Action& action) {
+  const bool snapshot = action.kind == schedule::Action::Kind::snapshot;
+  without_harm(engine, [&] {
+    engine.recorder->act(action, s.current.position, s.work != nullptr ? s.work->size() : 0,
+                         snapshot ? static_cast<std::uint64_t>(s.slots[action.slot].bytes) : 0);
+  });
+}
+
+void record_end(Engine& engine, const CheckpointState& s) {
+  record_arrival(engine, s);
+  report::Recorder& recorder = *engine.recorder;
+  engine.heap().grows = nullptr;
+  if (!recorder.open()) return; // lost
+  report::Gradient& g = recorder.gradient();
+  g.explanation = s.schedule->explanation();
+  g.measured.tapes = s.peak_records * schedule::kRecordBytes;
+  g.measured.states = s.peak_snapshots;
+  g.measured.state_bytes = static_cast<std::uint64_t>(s.peak_snapshot_bytes);
+  if (recorder.detailed()) g.predicted = predicted(engine, s);
+  const report::Gradient& ended = recorder.finish();
+  if (!engine.options.explain) return;
+  if (recorder.wishes.every) return engine.options.explain(report::json(ended));
+  if (recorder.due_in_full()) return engine.options.explain(report::in_full(ended));
+  if (const auto line = recorder.due_line()) engine.options.explain(report::in_a_line(*line));
+}
+
+void record_rest(Engine& engine) {
+  if (!engine.options.explain || engine.recorder->wishes.every) return;
+  without_harm(engine, [&] {
+    for (const report::Calls& calls : engine.recorder->rest()) engine.options.explain(report::in_a_line(calls));
+  });
+}
+
+std::optional<report::Gradient> unfinished_gradient(const Engine& engine) {
+  if (engine.recorder == nullptr || !engine.recorder->open()) return std::nullopt;
+  return engine.recorder->unfinished(moment(engine));
+}
+
+} // namespace cairn::runs

@@ -1,0 +1,25 @@
+// What the executor tells the recorder of outermost gradients. To be called only where the machine has one.
+#pragma once
+
+#include "vm/report/recorder.h"
+#include "vm/runs/states.h"
+
+#include <optional>
+
+namespace cairn::runs {
+
+void record_beginning(Engine& engine, const CheckpointState& s);
+// Before the next action: what was done since the last one is over.
+void record_arrival(Engine& engine, const CheckpointState& s);
+// It has been begun, or performed.
+void record_action(Engine& engine, const CheckpointState& s, const schedule::Action& action);
+// The gradient has ended: it is told.
+void record_end(Engine& engine, const CheckpointState& s);
+
+// The program has ended: calls that no line was due for yet are told.
+void record_rest(Engine& engine);
+
+// One that is in progress or did not come to its end, for a machine that stands still.
+std::optional<report::Gradient> unfinished_gradient(const Engine& engine);
+
+} // namespace cairn::runs
