@@ -8,8 +8,8 @@ using namespace testing;
 
 namespace {
 
-const std::string kProgram = "(define (f x) (let loop ((i 0) (x x)) (if (= i 100) x (loop (+ i 1) (* 0.5 x)))))\n"
-                             "(define (many n) (if (> n 0) (begin (checkpoint-*j f 1.5 1) (many (- n 1)))))\n";
+const std::string kReported = "(define (f x) (let loop ((i 0) (x x)) (if (= i 100) x (loop (+ i 1) (* 0.5 x)))))\n"
+                              "(define (many n) (if (> n 0) (begin (checkpoint-*j f 1.5 1) (many (- n 1)))))\n";
 
 struct Explained {
   std::vector<std::string> reports;
@@ -30,7 +30,7 @@ TEST_CASE("each gradient is explained as JSON where that is asked for") {
   Explained explained;
   Vm vm(explained.options);
   REQUIRE(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_JSON) == CAIRN_OK);
-  vm.run(Compiled(kProgram + "(many 5)"));
+  vm.run(Compiled(kReported + "(many 5)"));
   REQUIRE(explained.reports.size() == 5);
   for (std::size_t i = 0; i < 5; ++i) {
     const auto g = nlohmann::json::parse(explained.reports[i]);
@@ -46,7 +46,7 @@ TEST_CASE("each gradient is explained as text otherwise") {
   Vm vm(explained.options);
   REQUIRE(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_JSON) == CAIRN_OK);
   REQUIRE(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_TEXT) == CAIRN_OK);
-  vm.run(Compiled(kProgram + "(many 5)"));
+  vm.run(Compiled(kReported + "(many 5)"));
   REQUIRE(explained.reports.size() == 4);
   CHECK(explained.reports[2].starts_with("gradient 3 at guest.scm:2:"));
   CHECK(explained.reports[3].starts_with("gradients at guest.scm:2:"));
@@ -57,7 +57,7 @@ TEST_CASE("gradients are kept where that is asked for") {
   char* text = nullptr;
   CHECK(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, &text) == CAIRN_BAD_ARGUMENT);
   REQUIRE(cairn_vm_keep_gradients(vm.vm) == CAIRN_OK);
-  vm.run(Compiled(kProgram + "(many 50)"));
+  vm.run(Compiled(kReported + "(many 50)"));
   REQUIRE(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, &text) == CAIRN_OK);
   const auto report = nlohmann::json::parse(taken(text));
   CHECK(report["gradients"].size() == 3);
@@ -71,7 +71,7 @@ TEST_CASE("gradients are kept where that is asked for") {
 
 TEST_CASE("a gradient in progress is told as far as it is, and goes on as if nobody had asked") {
   Vm plain, vm;
-  const Compiled program(kProgram + "(write (checkpoint-*j f 1.5 1))");
+  const Compiled program(kReported + "(write (checkpoint-*j f 1.5 1))");
   plain.run(program);
   REQUIRE(cairn_vm_keep_gradients(vm.vm) == CAIRN_OK);
   REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
@@ -94,7 +94,7 @@ TEST_CASE("a computation that is resumed twice tells its gradient twice, the sec
   Explained explained;
   Vm vm(explained.options);
   REQUIRE(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_JSON) == CAIRN_OK);
-  vm.run(Compiled(kProgram + "(define z (interrupt (lambda (x) (checkpoint-*j f x 1)) 1.5 700))\n(resume z)\n(resume z)"));
+  vm.run(Compiled(kReported + "(define z (interrupt (lambda (x) (checkpoint-*j f x 1)) 1.5 700))\n(resume z)\n(resume z)"));
   REQUIRE(explained.reports.size() == 2);
   const auto first = nlohmann::json::parse(explained.reports[0]), second = nlohmann::json::parse(explained.reports[1]);
   CHECK(first["whole"] == true);
