@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The samples: each runs, and prints what its own comment promises."""
+import json
 import math
 import os
+import re
 import unittest
 
 import driver
@@ -71,6 +73,27 @@ class Samples(ToolTest):
         root, gradient, formula = self.numbers("newton.scm")
         self.assertAlmostEqual(root ** 3 + root, 3, delta=1e-12)
         self.assertAlmostEqual(gradient, formula, delta=1e-12)
+
+    def test_layers_are_the_same_within_any_budget(self):
+        whole = self.sample("layers.scm", "*j", 12).output
+        for memory in ("64MiB", "16MiB", "12MiB"):
+            self.assertEqual(self.sample("layers.scm", "checkpoint-*j", 12, options=[f"--memory={memory}"]).output, whole, memory)
+
+    def test_layers_replay_as_the_page_on_memory_says(self):
+        with open(os.path.join(self.folder_of_samples, "..", "docs", "memory.md")) as file:
+            page = file.read()
+        rows = re.findall(r"^\| (\d+MiB) \| (\d+) MiB \| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE)
+        self.assertEqual(len(rows), 8)
+        work = self.stats("layers.scm", "*j")["work"]
+        for memory, peak, replay, more in rows[::3]:
+            stats = self.stats("layers.scm", "checkpoint-*j", f"--memory={memory}")
+            self.assertAlmostEqual(stats["replay_factor"], float(replay), delta=.006)
+            self.assertAlmostEqual(stats["work"] / work, float(more), delta=.006)
+            self.assertLessEqual(sum(stats[f"{part}_peak_bytes"] for part in ("heap", "tape", "tensor")), (int(peak) + 3) << 20)
+
+    def stats(self, name, operator, *options):
+        lines = self.sample(name, operator, 48, options=("--stats", *options)).errors.splitlines()
+        return json.loads(next(line for line in lines if line.startswith("{")))
 
     def test_slices(self):
         self.assertIn("equal:      #t", self.sample("slices.scm").output)
