@@ -143,8 +143,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
         if (const std::uint32_t node = tape.tensor_node(o->serial); node != tape::kNone)
           ends.push_back({node, static_cast<std::uint64_t>(t->bytes())});
         if (!t->storage || !of_state.insert(t->storage.get()).second) return;
-        if (const std::size_t k = birth_of(t->storage.get()); k != kOlder)
-          weights.state[k] += bytes_of(t->storage.get());
+        if (const std::size_t k = birth_of(t->storage.get()); k != kOlder) weights.state[k] += bytes_of(t->storage.get());
       });
   weights.together = weights.state[last];
 
