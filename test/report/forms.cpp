@@ -7,6 +7,7 @@
 
 using namespace cairn::report;
 using cairn::schedule::Action;
+using cairn::schedule::kStepWork;
 
 namespace {
 
@@ -43,14 +44,14 @@ TEST_CASE("a recorder notes what was done, from where to where, and when") {
   CHECK(g.measured.replay == 1.0);
   REQUIRE(g.timeline.size() == 2);
   CHECK(g.timeline[0].doing == Doing::tape);
-  CHECK(g.timeline[0].begin == kStepTime);
-  CHECK(g.timeline[0].end == 31 * kStepTime + 50);
+  CHECK(g.timeline[0].begin == kStepWork);
+  CHECK(g.timeline[0].end == 31 * kStepWork + 50);
   CHECK(g.timeline[0].level == 4000);
   CHECK(g.first_run == g.timeline[0].end);
   CHECK(g.timeline[1].doing == Doing::sweep);
   CHECK(g.timeline[1].from == 0);
   CHECK(g.timeline[1].to == 30);
-  CHECK(g.timeline[1].end == (35 + 10) * kStepTime + 80); // four steps, ten records
+  CHECK(g.timeline[1].end == (35 + 10) * kStepWork + 80); // four steps, ten records
   CHECK(g.time == g.timeline[1].end);
 }
 

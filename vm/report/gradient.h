@@ -12,9 +12,8 @@ namespace cairn::report {
 enum class Doing : std::uint8_t { advance, tape, sweep };
 
 // A part of the time of a gradient in which one thing was done. Time is modelled, by counts that every run of the program
-// repeats: a step, or a record that is swept, takes kStepTime, and so much work (docs/language.md) takes as long as its number
-// says.
-inline constexpr std::uint64_t kStepTime = 40;
+// repeats: a step, or a record that is swept, takes schedule::kStepWork, and so much work (docs/language.md) takes as long as its
+// number says.
 struct Stretch {
   Doing doing = Doing::advance;
   bool placed = true;             // `from` and `to` are known

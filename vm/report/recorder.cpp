@@ -79,7 +79,7 @@ void Recorder::arrive(const Moment& now, std::uint64_t position, std::uint64_t e
       work_.to = position;
       break;
     case Doing::sweep:
-      sweeps_ += records_ * kStepTime;
+      sweeps_ += records_ * schedule::kStepWork;
       now_.swept += s.steps;
       break;
     }

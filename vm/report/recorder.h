@@ -86,7 +86,7 @@ private:
   };
   Calls& calls_from(const std::string& place);
   std::uint64_t time(const Moment& moment) const {
-    return (moment.clock - start_.clock) * kStepTime + (moment.work - start_.work) + sweeps_;
+    return (moment.clock - start_.clock) * schedule::kStepWork + (moment.work - start_.work) + sweeps_;
   }
 
   bool open_ = false, detailed_ = false, full_ = false;

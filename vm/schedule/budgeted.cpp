@@ -17,8 +17,8 @@ namespace cairn::schedule {
 namespace {
 
 // As many intervals as planning should cost little beside the run: tables grow with the third power of their number, so planning
-// with n of them is taken to be worth n * n * n times this work (an estimate from the number of additions, not measured). Beyond
-// that they become half as many, unless they were then too large to be taped.
+// with n of them is taken to be worth n * n * n times this work (an estimate from the number of additions, not measured). When
+// there are as many, a quarter of their boundaries goes, unless intervals were then too large to be taped.
 constexpr std::uint64_t kWorkForOne = 30000;
 constexpr std::size_t kFew = 24;
 constexpr std::size_t kMany = 64;
@@ -33,8 +33,6 @@ constexpr std::uint64_t kLeastRoom = 16;
 constexpr std::uint64_t kGoodInterval = 6;
 constexpr std::uint64_t kLargestInterval = 2;
 constexpr std::size_t kMostReads = 4096;
-// Modelled cost: a step counts as so much work (flops and bytes).
-constexpr std::uint64_t kStepWork = 40;
 
 std::uint64_t bounded(std::uint64_t value) { return std::min(value, kMostOfOne); }
 
