@@ -90,6 +90,21 @@ TEST_CASE("a gradient in progress is told as far as it is, and goes on as if nob
   CHECK(cairn_vm_steps(vm.vm) == cairn_vm_steps(plain.vm));
 }
 
+TEST_CASE("a gradient that is given up is told as far as it came") {
+  Vm vm;
+  const Compiled program(kReported + "(write (checkpoint-*j f 1.5 1))");
+  REQUIRE(cairn_vm_keep_gradients(vm.vm) == CAIRN_OK);
+  REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
+  REQUIRE(cairn_vm_run(vm.vm, 200) == CAIRN_OUT_OF_STEPS);
+  char* text = nullptr;
+  REQUIRE(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, &text) == CAIRN_OK);
+  const std::string before = taken(text);
+  REQUIRE(cairn_vm_abandon(vm.vm) == CAIRN_OK);
+  REQUIRE(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, &text) == CAIRN_OK);
+  CHECK(taken(text) == before);
+  CHECK(nlohmann::json::parse(before)["gradients"][0]["executed"] > 100);
+}
+
 TEST_CASE("a computation that is resumed twice tells its gradient twice, the second time in part") {
   Explained explained;
   Vm vm(explained.options);

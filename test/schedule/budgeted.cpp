@@ -76,6 +76,12 @@ public:
       }
       perform(a);
       note();
+      if (actions % 16 == 0) { // what a capsule of it would have goes on as it does
+        std::vector<std::uint64_t> words;
+        schedule_->save(words);
+        schedule_ = restore(words);
+        REQUIRE(schedule_ != nullptr);
+      }
     }
     return outcome_;
   }
@@ -99,13 +105,11 @@ private:
         note();
       }
       outcome_.executed += at_ - before;
-      if (at_ == layers_.size() && !ended_) {
-        ended_ = true;
-        schedule_->ended(at_);
-      } else if (work_ && at_ - before < a.steps) {
-        schedule_->stopped(a.steps - (at_ - before));
-      }
+      const bool ends = !ended_ && at_ == layers_.size();
+      ended_ = ended_ || ends;
+      if (work_ && !ends && at_ - before < a.steps) schedule_->stopped(a.steps - (at_ - before));
       if (work_) schedule_->taped(records());
+      if (ends) schedule_->ended(at_);
       break;
     }
     case Action::Kind::snapshot:
@@ -266,6 +270,7 @@ TEST_CASE("what only the last steps of a run read has room while everything befo
     const Outcome outcome = planned(layers, memory);
     CHECK(outcome.reversed);
     CHECK(outcome.peak <= memory);
+    CHECK(outcome.executed <= layers.size() * 15 / 8); // a third of the tape fits
   }
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("of two tapes that weigh the same, that of the interval which runs fas
   const Profile profile = chain({9000, 9000, 100, 9000, 9000}, {50, 50, 500, 500, 50});
   const Holding all(profile);
   const std::uint64_t whole = all.bytes(profile);
-  Keeping keeping(profile, whole + 10 - 100, 0, all.states, all.tapes);
+  Keeping keeping(profile, whole + 10 - 100, 0, false, all.states, all.tapes);
   const auto drop = keeping.drop();
   REQUIRE(drop);
   CHECK((drop->tape && drop->at == 2));
@@ -55,7 +55,7 @@ TEST_CASE("the state between two gaps goes before a tape does, and not the one a
   const Profile profile = chain({100, 100, 9000, 9000}, {50, 50, 50, 50});
   Holding held(profile);
   held.tapes[0] = held.tapes[1] = false;
-  Keeping keeping(profile, held.bytes(profile) + 10 - 10, 0, held.states, held.tapes);
+  Keeping keeping(profile, held.bytes(profile) + 10 - 10, 0, false, held.states, held.tapes);
   const auto drop = keeping.drop();
   REQUIRE(drop);
   CHECK((!drop->tape && drop->at <= 2 && drop->at > 0));
@@ -71,7 +71,7 @@ TEST_CASE(
     Holding held(profile);
     const std::uint64_t whole = held.bytes(profile), next = random.between(0, 4);
     const std::uint64_t room = random.between(1, whole + 20);
-    Keeping keeping(profile, room, next, held.states, held.tapes);
+    Keeping keeping(profile, room, next, false, held.states, held.tapes);
     CAPTURE(round);
     std::size_t drops = 0;
     while (const auto drop = keeping.drop()) {

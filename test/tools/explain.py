@@ -197,7 +197,9 @@ class Explain(ToolTest):
         self.assertLessEqual(g["peak"]["measured"], 4 << 20)
         self.assertGreater(g["peak"]["measured"], 3 << 20)
         self.assertEqual([s["doing"] for s in g["timeline"]], ["tape"])
-        self.assertEqual(report["calls"][0]["calls"], 0)
+        self.assertIsNone(g["explanation"])
+        self.assertIsNone(g["replay"]["measured"])
+        self.assertEqual([report["calls"][0][key] for key in ("calls", "steps", "executed")], [0, None, None])
         self.vmrun("--explain=a.html", "--checkpoint=tape", "--memory=4MiB", "a.scm", code=3)
         self.assertIn("was not reached", self.read("a.html").decode())
 

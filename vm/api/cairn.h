@@ -279,7 +279,7 @@ typedef enum cairn_report {
 CAIRN_API cairn_status cairn_vm_explain_as(cairn_vm* vm, cairn_report form);
 
 /* From now on facts about gradients are kept for cairn_vm_gradients: of each place in the program the first three, 32 in all, and
- * sums over the others, so that they take some megabytes at most, which are not charged to the machine. */
+ * sums over all calls, some 20 MB at most, which are not charged to the machine. */
 CAIRN_API cairn_status cairn_vm_keep_gradients(cairn_vm* vm);
 
 /* All that was kept, as JSON or HTML, and one that is in progress or was stopped by an error. BAD_ARGUMENT: nothing was to be

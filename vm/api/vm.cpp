@@ -146,9 +146,12 @@ cairn_status cairn::api::run_machine(cairn_vm* vm, std::uint64_t steps) {
   vm->running = true;
   vm->fresh = false;
   cairn_status guard = guarded(&fault, [&] { run(*vm, steps, status); });
-  if (vm->engine.recorder != nullptr && (status == Status::done || status == Status::error)) cairn::runs::record_rest(vm->engine);
+  const bool ended = status == Status::done || status == Status::error || status == Status::over_budget;
+  if (vm->engine.recorder != nullptr && ended) cairn::runs::record_rest(vm->engine);
   vm->running = false;
-  return cairn::api::concluded(*vm, guard, fault, status);
+  const cairn_status concluded = cairn::api::concluded(*vm, guard, fault, status);
+  if (vm->engine.recorder != nullptr && vm->stage == Stage::failed) cairn::runs::record_break(vm->engine);
+  return concluded;
 }
 
 void cairn_vm_options_init(cairn_vm_options* options) {
@@ -230,6 +233,7 @@ void cairn_vm_cancel(cairn_vm* vm) {
 cairn_status cairn_vm_abandon(cairn_vm* vm) {
   if (vm == nullptr || vm->running || vm->stage != Stage::ready) return CAIRN_BAD_ARGUMENT;
   return guarded(nullptr, [&] {
+    if (vm->engine.recorder != nullptr) cairn::runs::record_break(vm->engine);
     vm->engine.end_program();
     vm->engine.meter().take_cancellation();
     vm->engine.heap().release_all_set_aside();

@@ -58,11 +58,11 @@ struct Outcome {
 };
 
 struct Gradient {
-  std::uint64_t number = 0; // from 1
-  std::string place;        // of the call, "FILE:LINE:COLUMN"
-  std::string schedule, explanation;
-  std::int64_t budget = 0; // bytes; 0: none
-  bool whole = true;       // seen from its beginning: not resumed from a capsule
+  std::uint64_t number = 0;          // from 1
+  std::string place;                 // of the call, "FILE:LINE:COLUMN"
+  std::string schedule, explanation; // the second one only at its end
+  std::int64_t budget = 0;           // bytes; 0: none
+  bool whole = true;                 // seen from its beginning: not resumed from a capsule
   bool complete = false;
   std::uint64_t steps = 0;    // of the run; 0: its end was not reached
   std::uint64_t executed = 0; // by the schedule, from the beginning

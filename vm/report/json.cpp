@@ -63,8 +63,9 @@ template <class T, class F> std::string list(const T& items, F&& text) {
 }
 
 // Foreseen and counted, under one name.
-template <class T> std::string both(const std::optional<T>& predicted, T measured) {
-  return Members().raw("predicted", predicted ? fmt::to_string(*predicted) : "null").number("measured", measured).end();
+template <class T> std::string both(const std::optional<T>& predicted, const std::optional<T>& measured) {
+  auto told = [](const std::optional<T>& value) { return value ? fmt::to_string(*value) : "null"; };
+  return Members().raw("predicted", told(predicted)).raw("measured", told(measured)).end();
 }
 
 std::string holders(const Holders& h) {
@@ -107,7 +108,7 @@ std::string state(const KeptState& s) {
 }
 
 std::string calls(const Calls& c) {
-  auto range = [](const Calls::Range& r) { return fmt::format("[{},{}]", r.least, r.most); };
+  auto range = [&](const Calls::Range& r) { return c.number == 0 ? "null" : fmt::format("[{},{}]", r.least, r.most); };
   return Members()
       .text("place", c.place)
       .number("calls", c.number)
@@ -125,16 +126,17 @@ std::string json(const Gradient& g) {
   auto if_told = [](bool told, auto value) { return told ? std::optional(value) : std::nullopt; };
   const Outcome none, &p = g.predicted ? *g.predicted : none, &m = g.measured;
   Members out;
-  out.number("gradient", g.number).text("place", g.place).text("schedule", g.schedule).text("explanation", g.explanation);
+  out.number("gradient", g.number).text("place", g.place).text("schedule", g.schedule);
+  out.raw("explanation", g.explanation.empty() ? "null" : quoted(g.explanation));
   out.text("summary", in_short(g));
   out.raw("budget", g.budget == 0 ? "null" : fmt::to_string(g.budget)).truth("whole", g.whole).truth("complete", g.complete);
   out.number("steps", g.steps).number("executed", g.executed).number("advanced", g.advanced).number("taped", g.taped);
   out.number("taped_again", g.retaped).number("swept", g.swept).number("states_kept", g.states_kept);
-  out.raw("replay", both(if_told(g.predicted.has_value(), p.replay), m.replay));
-  out.raw("peak", both(p.peak, m.peak.value_or(0)));
-  out.raw("tapes", both(if_told(parts, p.tapes), m.tapes));
-  out.raw("states_at_once", both(if_told(parts, p.states), m.states));
-  out.raw("state_bytes", both(if_told(parts, p.state_bytes), m.state_bytes));
+  out.raw("replay", both(if_told(g.predicted.has_value(), p.replay), if_told(g.steps != 0, m.replay)));
+  out.raw("peak", both(p.peak, m.peak));
+  out.raw("tapes", both(if_told(parts, p.tapes), if_told(true, m.tapes)));
+  out.raw("states_at_once", both(if_told(parts, p.states), if_told(true, m.states)));
+  out.raw("state_bytes", both(if_told(parts, p.state_bytes), if_told(true, m.state_bytes)));
   out.raw("at_peak", g.held.level == 0 ? "null" : holders(g.held));
   out.number("time", g.time).raw("first_run", g.first_run ? fmt::to_string(*g.first_run) : "null");
   out.raw("timeline", list(g.timeline, stretch)).raw("states", list(g.states, state));

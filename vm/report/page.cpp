@@ -59,28 +59,12 @@ svg .predicted { stroke: #5b6670; stroke-width: 1.5; stroke-dasharray: 6 4; }
 <body>
 )";
 
-std::string row(const std::string& name, const std::string& cells) {
-  return "<tr><th>" + name + "</th><td>" + for_html(cells) + "</td></tr>\n";
-}
-
 std::string section(const Gradient& g) {
   std::string out = fmt::format("<h2>Gradient {} at {}</h2>\n<p>{}</p>\n<p>Schedule {}.</p>\n", g.number, for_html(g.place),
-                                for_html(in_short(g)), for_html(g.explanation));
+                                for_html(in_short(g)), for_html(g.explanation.empty() ? g.schedule : g.explanation));
   out += drawing(g);
   out += "<table>\n";
-  out += row("replay", fmt::format("{:.4f} measured{}: {} steps executed for {}", g.measured.replay,
-                                   g.predicted ? fmt::format(", {:.4f} predicted", g.predicted->replay) : "", grouped(g.executed),
-                                   grouped(g.steps)));
-  out += row("memory", bytes_text(g.measured.peak.value_or(0)) + " at the peak measured" +
-                           (g.predicted && g.predicted->peak ? ", " + bytes_text(*g.predicted->peak) + " predicted" : "") +
-                           (g.budget != 0 ? "; the budget is " + bytes_text(g.budget) : ""));
-  const Holders& h = g.held;
-  if (h.level != 0)
-    out += row("at the peak", fmt::format("objects {}, tapes {}, capsules {}, tensors {}", bytes_text(h.objects),
-                                          bytes_text(h.tapes), bytes_text(h.capsules), bytes_text(h.tensors)));
-  for (const Maker& m : h.makers)
-    out += row("", fmt::format("{} in {} tensors made by {}{}", bytes_text(m.bytes), grouped(m.tensors), m.text,
-                               m.device == "cpu" ? "" : ", on " + m.device));
+  for (const Row& row : rows(g)) out += "<tr><th>" + row.name + "</th><td>" + for_html(row.words) + "</td></tr>\n";
   return out + "</table>\n";
 }
 

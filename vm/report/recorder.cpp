@@ -58,7 +58,7 @@ void Recorder::begin(Opening opening, const Moment& now) {
   has_work_ = opening.taping;
   aside_.assign(opening.aside, {});
   asked_ = 0;
-  last_clock_ = now.clock;
+  last_ = now;
 }
 
 void Recorder::arrive(const Moment& now, std::uint64_t position, std::uint64_t executed, std::uint64_t steps) {
@@ -95,7 +95,7 @@ void Recorder::arrive(const Moment& now, std::uint64_t position, std::uint64_t e
     if (detailed_) timeline_.add(s);
   }
   last_time_ = time(now);
-  last_clock_ = now.clock;
+  last_ = now;
   if (!was_known && steps != 0) now_.first_run = last_time_;
 }
 
@@ -196,16 +196,24 @@ std::vector<Calls> Recorder::rest() {
 }
 
 std::optional<Gradient> Recorder::unfinished(const Moment& now) const {
-  if (!detailed()) return {};
+  if (!detailed()) return broken_off_;
   Recorder left = *this;
   const bool sweeps = left.going_ && left.stretch_.doing == Doing::sweep;
   left.records_ = 0; // nobody knows of how many
-  const std::uint64_t done = left.going_ && !sweeps ? now.clock - last_clock_ : 0;
-  left.arrive(now, left.stretch_.from + done, now_.executed + done, now_.steps);
+  const std::uint64_t done = left.going_ && !sweeps ? now.clock - last_.clock : 0;
+  Moment end = now;
+  end.tapes = last_.tapes;
+  end.states = last_.states;
+  left.arrive(end, left.stretch_.from + done, now_.executed + done, now_.steps);
   left.now_.time = left.last_time_;
   if (now_.steps != 0) left.now_.measured.replay = static_cast<double>(left.now_.executed) / static_cast<double>(now_.steps);
   left.timeline_.write(left.now_, left.last_time_);
   return left.now_;
+}
+
+void Recorder::break_off(const Moment& now) {
+  if (auto gradient = unfinished(now)) broken_off_ = std::move(gradient);
+  open_ = false;
 }
 
 } // namespace cairn::report

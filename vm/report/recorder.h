@@ -71,9 +71,11 @@ public:
   std::optional<Calls> due_line();
   // At the end of the program: those lines that were not due yet.
   std::vector<Calls> rest();
-  // A gradient that is in progress, or ended with an error, as far as it came. Nothing if there is none, or nobody follows it in
-  // detail.
+  // A gradient that is in progress, as far as it came, or the last one that was broken off. Nothing if there is none, or nobody
+  // follows it in detail.
   std::optional<Gradient> unfinished(const Moment& now) const;
+  // The program ended within it.
+  void break_off(const Moment& now);
 
   const std::vector<Gradient>& kept() const { return kept_; }
   const std::map<std::string, Calls>& calls() const { return calls_; }
@@ -93,7 +95,8 @@ private:
   std::uint64_t serial_ = 0;
   Moment start_;
   std::uint64_t sweeps_ = 0; // time of records swept, which are no steps of the machine
-  std::uint64_t last_time_ = 0, last_clock_ = 0;
+  std::uint64_t last_time_ = 0;
+  Moment last_;
   Gradient now_;
   Timeline timeline_;
   bool going_ = false; // a stretch is
@@ -106,6 +109,7 @@ private:
   std::uint64_t gradients_ = 0;
   std::map<std::string, Calls> calls_;
   std::vector<Gradient> kept_;
+  std::optional<Gradient> broken_off_;
 };
 
 } // namespace cairn::report

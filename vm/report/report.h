@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cairn::report {
 
@@ -28,6 +29,10 @@ std::string page(const Recorder& recorder, const std::optional<Gradient>& unfini
 std::string drawing(const Gradient& gradient);
 
 // --- shared by the forms
+struct Row {
+  std::string name, words; // no name: more on the row before
+};
+std::vector<Row> rows(const Gradient& gradient);
 std::string grouped(std::uint64_t number);       // 1,234,567
 std::string abbreviated(double number);          // 1.23 M
 std::string bytes_text(std::int64_t bytes);      // 512 bytes, 12.3 KiB, 34.1 MiB

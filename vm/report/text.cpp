@@ -62,32 +62,42 @@ std::string in_short(const Gradient& g) {
   return out;
 }
 
-std::string in_full(const Gradient& g) {
-  const bool planned = g.predicted && g.predicted->peak;
-  std::string out =
-      fmt::format("gradient {} at {}\n  schedule     {}\n  in short     {}\n", g.number, g.place, g.explanation, in_short(g));
-  out += fmt::format("  replay       {:.4f} measured{}: {} steps executed for {}\n", g.measured.replay,
-                     g.predicted ? fmt::format(", {:.4f} predicted", g.predicted->replay) : "", grouped(g.executed),
-                     grouped(g.steps));
-  out += fmt::format("  memory       {} at the peak measured{}{}\n", bytes_text(g.measured.peak.value_or(0)),
-                     planned ? fmt::format(", {} predicted", bytes_text(*g.predicted->peak)) : "",
-                     g.budget == 0 ? "" : fmt::format("; the budget is {}", bytes_text(g.budget)));
-  const bool parts = g.predicted && !planned; // predicted one by one
-  out += fmt::format("  tapes        {} at the peak measured{}\n", bytes_text(signed_bytes(g.measured.tapes)),
-                     parts ? fmt::format(", {} predicted", bytes_text(signed_bytes(g.predicted->tapes))) : "");
-  out += fmt::format("  snapshots    {} at once and {} measured{}\n", grouped(g.measured.states),
-                     bytes_text(signed_bytes(g.measured.state_bytes)),
-                     parts ? fmt::format(", {} and {} predicted", grouped(g.predicted->states),
-                                         bytes_text(signed_bytes(g.predicted->state_bytes)))
-                           : "");
+std::vector<Row> rows(const Gradient& g) {
+  const bool planned = g.predicted && g.predicted->peak, parts = g.predicted && !planned; // predicted as a whole, or one by one
+  const Outcome none, &p = g.predicted ? *g.predicted : none;
+  std::vector<Row> rows;
+  if (g.steps == 0)
+    rows.push_back({"replay", fmt::format("not known: {} steps executed", grouped(g.executed))});
+  else
+    rows.push_back({"replay", fmt::format("{:.4f} measured{}: {} steps executed for {}", g.measured.replay,
+                                          g.predicted ? fmt::format(", {:.4f} predicted", p.replay) : "", grouped(g.executed),
+                                          grouped(g.steps))});
+  rows.push_back({"memory", fmt::format("{} at the peak measured{}{}", bytes_text(g.measured.peak.value_or(0)),
+                                        planned ? fmt::format(", {} predicted", bytes_text(*p.peak)) : "",
+                                        g.budget == 0 ? "" : fmt::format("; the budget is {}", bytes_text(g.budget)))});
+  rows.push_back({"tapes", fmt::format("{} at the peak measured{}", bytes_text(signed_bytes(g.measured.tapes)),
+                                       parts ? fmt::format(", {} predicted", bytes_text(signed_bytes(p.tapes))) : "")});
+  rows.push_back(
+      {"snapshots",
+       fmt::format("{} at once and {} measured{}", grouped(g.measured.states), bytes_text(signed_bytes(g.measured.state_bytes)),
+                   parts ? fmt::format(", {} and {} predicted", grouped(p.states), bytes_text(signed_bytes(p.state_bytes)))
+                         : "")});
   const Holders& h = g.held;
   if (h.level != 0)
-    out += fmt::format("  at the peak  objects {}, tapes {}, capsules {}, tensors {}{}\n", bytes_text(h.objects),
-                       bytes_text(h.tapes), bytes_text(h.capsules), bytes_text(h.tensors),
-                       h.scratch == 0 ? "" : ", scratch " + bytes_text(h.scratch));
+    rows.push_back({"at the peak", fmt::format("objects {}, tapes {}, capsules {}, tensors {}{}", bytes_text(h.objects),
+                                               bytes_text(h.tapes), bytes_text(h.capsules), bytes_text(h.tensors),
+                                               h.scratch == 0 ? "" : ", scratch " + bytes_text(h.scratch))});
   for (const Maker& m : h.makers)
-    out += fmt::format("    {} in {} {} made by {}{}\n", bytes_text(m.bytes), grouped(m.tensors),
-                       m.tensors == 1 ? "tensor" : "tensors", m.text, m.device == "cpu" ? "" : ", on " + m.device);
+    rows.push_back({"", fmt::format("{} in {} {} made by {}{}", bytes_text(m.bytes), grouped(m.tensors),
+                                    m.tensors == 1 ? "tensor" : "tensors", m.text, m.device == "cpu" ? "" : ", on " + m.device)});
+  return rows;
+}
+
+std::string in_full(const Gradient& g) {
+  std::string out =
+      fmt::format("gradient {} at {}\n  schedule     {}\n  in short     {}\n", g.number, g.place, g.explanation, in_short(g));
+  for (const Row& row : rows(g))
+    out += row.name.empty() ? fmt::format("    {}\n", row.words) : fmt::format("  {:<11}  {}\n", row.name, row.words);
   return out;
 }
 

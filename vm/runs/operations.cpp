@@ -9,7 +9,7 @@
 
 namespace cairn::runs {
 
-void follow(const std::vector<Operation>& operations, const std::vector<Node>& ends, schedule::Weights& weights) {
+void follow(const std::vector<Operation>& operations, const Nodes& ends, schedule::Weights& weights) {
   std::uint64_t kept_in_all = 0;
   for (const Operation& o : operations) kept_in_all += o.kept_new;
   // Forwards: a result is there until its last use; what the tape keeps stays.

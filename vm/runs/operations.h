@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vm/schedule/schedule.h"
+#include "vm/value/charged.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,7 @@ struct Node {
 
 // Sets what is held for a while: `advancing`, `taping` and `sweeping`. The state at the end of the tape has the nodes `ends`, and
 // its cotangents are counted elsewhere.
-void follow(const std::vector<Operation>& operations, const std::vector<Node>& ends, schedule::Weights& weights);
+using Nodes = std::vector<Node, value::ChargedAllocator<Node>>;
+void follow(const std::vector<Operation>& operations, const Nodes& ends, schedule::Weights& weights);
 
 } // namespace cairn::runs

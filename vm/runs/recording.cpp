@@ -109,6 +109,10 @@ void record_arrival(Engine& engine, const CheckpointState& s) {
   without_harm(engine, [&] {
     if (!engine.recorder->follows(s.serial, s.executed)) begin(engine, s, false);
     engine.recorder->arrive(moment(engine, s), s.current.position, s.executed, s.total_known ? s.total : 0);
+    report::Outcome& measured = engine.recorder->gradient().measured;
+    measured.tapes = s.peak_records * schedule::kRecordBytes;
+    measured.states = s.peak_snapshots;
+    measured.state_bytes = static_cast<std::uint64_t>(s.peak_snapshot_bytes);
     engine.heap().begin_highest();
   });
 }
@@ -123,20 +127,24 @@ void record_action(Engine& engine, const CheckpointState& s, const schedule::Act
 
 void record_end(Engine& engine, const CheckpointState& s) {
   record_arrival(engine, s);
-  report::Recorder& recorder = *engine.recorder;
   engine.heap().grows = nullptr;
-  if (!recorder.open()) return; // lost
-  report::Gradient& g = recorder.gradient();
-  g.explanation = s.schedule->explanation();
-  g.measured.tapes = s.peak_records * schedule::kRecordBytes;
-  g.measured.states = s.peak_snapshots;
-  g.measured.state_bytes = static_cast<std::uint64_t>(s.peak_snapshot_bytes);
-  if (recorder.detailed()) g.predicted = predicted(engine, s);
-  const report::Gradient& ended = recorder.finish();
-  if (!engine.options.explain) return;
-  if (recorder.wishes.every) return engine.options.explain(report::json(ended));
-  if (recorder.due_in_full()) return engine.options.explain(report::in_full(ended));
-  if (const auto line = recorder.due_line()) engine.options.explain(report::in_a_line(*line));
+  std::string text;
+  without_harm(engine, [&] {
+    report::Recorder& recorder = *engine.recorder;
+    if (!recorder.open()) return; // lost
+    report::Gradient& g = recorder.gradient();
+    g.explanation = s.schedule->explanation();
+    if (recorder.detailed()) g.predicted = predicted(engine, s);
+    const report::Gradient& ended = recorder.finish();
+    if (!engine.options.explain) return;
+    if (recorder.wishes.every)
+      text = report::json(ended);
+    else if (recorder.due_in_full())
+      text = report::in_full(ended);
+    else if (const auto line = recorder.due_line())
+      text = report::in_a_line(*line);
+  });
+  if (!text.empty()) engine.options.explain(text);
 }
 
 void record_rest(Engine& engine) {
@@ -146,8 +154,13 @@ void record_rest(Engine& engine) {
   });
 }
 
+void record_break(Engine& engine) {
+  engine.heap().grows = nullptr;
+  without_harm(engine, [&] { engine.recorder->break_off(moment(engine)); });
+}
+
 std::optional<report::Gradient> unfinished_gradient(const Engine& engine) {
-  if (engine.recorder == nullptr || !engine.recorder->open()) return std::nullopt;
+  if (engine.recorder == nullptr) return std::nullopt;
   return engine.recorder->unfinished(moment(engine));
 }
 

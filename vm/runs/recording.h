@@ -18,6 +18,8 @@ void record_end(Engine& engine, const CheckpointState& s);
 
 // The program has ended: calls that no line was due for yet are told.
 void record_rest(Engine& engine);
+// It has ended within a gradient, of which nothing comes any more.
+void record_break(Engine& engine);
 
 // One that is in progress or did not come to its end, for a machine that stands still.
 std::optional<report::Gradient> unfinished_gradient(const Engine& engine);

@@ -130,7 +130,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
 
   Walk walk(engine);
   Elements of_state{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  std::vector<Node> ends;
+  Nodes ends{value::ChargedAllocator<Node>(engine.heap())};
   auto newer = [&](const Object* o) { return o->serial >= births.front() || o->kind == value::Kind::frame; };
   for (const Run& r : runs)
     if (r.top != nullptr) walk.push(r.top, newer);

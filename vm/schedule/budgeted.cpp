@@ -32,6 +32,8 @@ constexpr std::uint64_t kLeastRoom = 16;
 // the other.
 constexpr std::uint64_t kGoodInterval = 6;
 constexpr std::uint64_t kLargestInterval = 2;
+// Where the rest of a run is for somebody else, such a part of that room stays with the states that are kept of it.
+constexpr std::uint64_t kShareOfFront = 8;
 constexpr std::size_t kMostReads = 4096;
 
 std::uint64_t bounded(std::uint64_t value) { return std::min(value, kMostOfOne); }
@@ -154,6 +156,7 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
   const std::size_t n = profile_.size();
   const bool too_many = n >= kMost;
   const std::vector<bool> taped = kept_tapes(), states = kept_states();
+  std::vector<bool> whole = taped; // on tape and not joined with what is not
   std::vector<std::uint32_t> kept(n + 1);
   std::iota(kept.begin(), kept.end(), 0);
   for (bool mixed = false; kept.size() > wanted + 1;) {
@@ -162,10 +165,10 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
     for (std::size_t i = 1; i + 1 < kept.size(); ++i) {
       const std::uint64_t together = tape_bytes(profile_, kept[i - 1], kept[i + 1]);
       if (together > most) continue;
-      if (const bool front = taped[kept[i] - 1]; front != taped[kept[i]]) {
+      if (const bool front = whole[kept[i] - 1]; front != whole[kept[i]]) {
         // Both lose their tape, and the state at the start of what is then a gap has to be there.
         const std::uint32_t begin = kept[i - 1];
-        if (!mixed || (front && begin > 0 && taped[begin - 1] && !states[begin])) continue;
+        if (!mixed || (front && begin > 0 && whole[begin - 1] && !states[begin])) continue;
       }
       const auto& state = profile_.reach[kept[i]];
       const Wide weight = std::accumulate(state.begin(), state.end(), std::uint64_t{1});
@@ -175,19 +178,21 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
       best_gap = together + 1;
     }
     if (best == 0 && (mixed || !too_many)) break;
-    if (best == 0)
+    if (best == 0) {
       mixed = true;
-    else
-      kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(best));
+      continue;
+    }
+    if (whole[kept[best] - 1] != whole[kept[best]])
+      std::fill(whole.begin() + kept[best - 1], whole.begin() + kept[best + 1], false);
+    kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(best));
   }
   const bool reached = kept.size() <= wanted + 1;
   if (!reached && !too_many) return;       // another time
   std::vector<std::uint32_t> coarse(n, 0); // of each interval
   for (std::uint32_t c = 0; c + 1 < kept.size(); ++c) {
-    const bool whole = std::find(taped.begin() + kept[c], taped.begin() + kept[c + 1], false) == taped.begin() + kept[c + 1];
     for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i) {
       coarse[i] = c;
-      if (taped[i] && !whole) drop_tape(i);
+      if (taped[i] && !whole[i]) drop_tape(i);
     }
   }
   profile_ = coarsened(profile_, kept);
@@ -259,7 +264,7 @@ std::uint64_t Budgeted::more_reads_within(std::size_t interval, const std::vecto
 
 void Budgeted::make_room(std::uint64_t next) {
   const Profile profile = with_reads();
-  Keeping keeping(profile, room_, next, kept_states(), kept_tapes());
+  Keeping keeping(profile, room_, next, stage_ == Stage::reversing, kept_states(), kept_tapes());
   while (const std::optional<Keeping::Drop> drop = keeping.drop()) {
     if (drop->tape)
       drop_tape(drop->at);
@@ -289,9 +294,10 @@ void Budgeted::hand_over() {
   const std::vector<bool> tapes = kept_tapes();
   for (std::size_t i = 0; i < tapes.size(); ++i)
     if (tapes[i]) drop_tape(i);
-  // What comes behind has states and tapes of its own.
+  // What comes behind has states and tapes of its own, that state among them.
+  if (states_.back().boundary == profile_.size()) drop_state(profile_.size());
   const Profile profile = with_reads();
-  Keeping keeping(profile, room_for_one() / 8, 0, kept_states(), kept_tapes());
+  Keeping keeping(profile, room_for_one() / kShareOfFront, 0, false, kept_states(), kept_tapes());
   while (const std::optional<Keeping::Drop> drop = keeping.drop()) drop_state(drop->at);
 }
 
@@ -306,13 +312,16 @@ void Budgeted::ended() {
 
 void Budgeted::weighed_last(const Weights& weights) {
   stage_ = Stage::reversing;
-  const std::uint64_t reads_before = read_from()[profile_.size()];
-  note_reads(weights.read, profile_.size());
+  const std::size_t n = profile_.size();
+  note_reads(weights.read, n);
   all_records_ = bounded(all_records_ + records_);
-  std::uint64_t last = bounded(weights.own);
-  if (!weights.tape.empty()) last += bounded(weights.tape.back());
-  last += std::max(bounded(weights.taping), reads_before + bounded(weights.sweeping));
-  make_room(bounded(last));
+  std::uint64_t tape = bounded(weights.own);
+  if (!weights.tape.empty()) tape += bounded(weights.tape.back());
+  peak_ = std::max(peak_, bounded(held() + tape + bounded(weights.taping)));
+  // What its sweep holds has the cotangents at its start in it.
+  const std::uint64_t cotangents = bounded(profile_.cotangents[n] + read_from()[n]), sweeping = bounded(weights.sweeping);
+  make_room(bounded(tape + sweeping - std::min(sweeping, cotangents)));
+  drop_idle_states();
   push(Action::Kind::reverse);
   reverse_rest();
 }
@@ -320,16 +329,22 @@ void Budgeted::weighed_last(const Weights& weights) {
 void Budgeted::rest_is_reversed() {
   if (stage_ == Stage::reversing) return;
   stage_ = Stage::reversing;
+  drop_idle_states();
   reverse_rest();
+}
+
+// Once the run has ended, nothing runs from a state where a tape begins.
+void Budgeted::drop_idle_states() {
+  const std::vector<bool> tapes = kept_tapes();
+  for (std::size_t i = states_.size(); i-- > 0;) {
+    const std::uint32_t at = states_[i].boundary;
+    if (at == tapes.size() || tapes[at]) drop_state(at);
+  }
 }
 
 // Whatever is on tape is swept, and between that gaps are planned.
 void Budgeted::reverse_rest() {
   const std::vector<bool> tapes = kept_tapes();
-  for (std::size_t i = states_.size(); i-- > 0;) { // nothing runs from these any more
-    const std::uint32_t at = states_[i].boundary;
-    if (at == tapes.size() || tapes[at]) drop_state(at);
-  }
   const Profile whole = with_reads();
   for (std::size_t to = profile_.size(); to > 0;) {
     std::size_t from = to - 1;
@@ -467,7 +482,7 @@ bool Budgeted::sound() const {
   if (older_ > kMostOfOne || peak_ > kFar || again_ > kFar || budget_ > kFar || room_ > kFar || piece_ > kMostOfOne ||
       steps_ > kFar || records_ > kFar || all_records_ > kMostOfOne || largest_ > kMostOfOne || done_ > todo_.size())
     return false;
-  if (most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
+  if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
   const std::size_t readers = n + (stage_ == Stage::reversing ? 1 : 0);
   for (std::size_t i = 0; i < reads_.size(); ++i)
     if (reads_[i].last >= readers || reads_[i].bytes > kMostOfOne || (i > 0 && reads_[i].serial <= reads_[i - 1].serial))
@@ -483,6 +498,11 @@ bool Budgeted::sound() const {
     if (states_[i].boundary > n || (i == 0 ? states_[i].boundary != 0 : states_[i].boundary <= states_[i - 1].boundary))
       return false;
     held.push_back(states_[i].slot);
+  }
+  if (stage_ != Stage::reversing) { // gaps have the state at their start
+    const std::vector<bool> states = kept_states(), tapes = kept_tapes();
+    for (std::size_t i = 0; i < n; ++i)
+      if (!tapes[i] && (i == 0 || tapes[i - 1]) && !states[i]) return false;
   }
   return (stage_ == Stage::reversing) == states_.empty() && slots_.sound(std::move(held));
 }

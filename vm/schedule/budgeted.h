@@ -1,7 +1,7 @@
 // A run whose tape is heavy, that is, one of tensors, under a budget of bytes. Its first run is taped interval by interval, which
-// costs such a run next to nothing and tells exactly what each interval's tape and the states between them weigh. What fits is
-// kept: states at the ends of intervals, and the latest tapes. At the end those are swept, and for what lies before them the
-// planner (plan.h) finds the moves of least cost.
+// costs such a run next to nothing and tells exactly what each interval's tape and the states between them weigh. Tapes and
+// states are kept where they pay (keeping.h). At the end the tapes are swept, and for each gap between them the planner (plan.h)
+// finds the moves of least cost.
 #pragma once
 
 #include "vm/schedule/plan.h"
@@ -109,6 +109,7 @@ private:
   void drop_tape(std::size_t interval);
   void hand_over();
   void weighed_last(const Weights& weights);
+  void drop_idle_states();
   void reverse_rest();
   void plan_gap(const Profile& whole, std::size_t from, std::size_t to);
   void perform(const std::vector<Move>& moves, std::size_t from);

@@ -164,14 +164,14 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
 }
 
 void Checker::tell(const Action& action, Schedule& schedule) {
-  if (end_seen_ && !end_told_) {
-    end_told_ = true;
-    schedule.ended(program_.total);
-  }
   if (action.kind == Action::Kind::tape) {
     if (stopped_ != 0) schedule.stopped(std::exchange(stopped_, 0));
     if (schedule.weighs_stack()) schedule.stack(program_.stack_bytes);
     schedule.taped(records(work_));
+  }
+  if (end_seen_ && !end_told_) { // the last of all, as the executor tells it
+    end_told_ = true;
+    schedule.ended(program_.total);
   }
   if (action.kind == Action::Kind::snapshot) schedule.kept(program_.snapshot_bytes);
   if (action.kind == Action::Kind::weigh) {

@@ -129,7 +129,7 @@ private:
   std::uint64_t tape_bytes_ = 0;   // how large a tape may grow
   std::uint64_t sparse_bytes_ = 0; // how large the first may grow while it has few records for its steps
   std::uint64_t records_ = 0;      // on the first tape
-  std::uint64_t share_bytes_ = 0;  // of the budget, for each of tape and snapshots
+  std::uint64_t share_bytes_ = 0;  // of the budget, for the tape in work, and for the one put aside
   std::uint64_t stack_bytes_ = 0;  // the most seen while the first tape grew
   std::uint64_t budget_ = 0;       // where it is for this run alone, else 0
   bool start_kept_ = false;        // in slot 0, while it may still turn out that the run is to be planned
@@ -149,7 +149,7 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
 }
 
 std::uint64_t FirstRun::look() const {
-  // A tape takes as much even if it is short, which is too much for each of many only where the budget is small as well.
+  // However short a tape is, it takes a block of records. Shorter ones only make more of them, so they are for small budgets.
   const std::uint64_t least = std::clamp(budget_ / kLookAtMost, kLeastBase * kRecordBytes, kLeastTapeBytes);
   return std::max(budget_ / kLook, kind_ == Spec::Kind::budget ? least : kLeastLookBytes) / kRecordBytes;
 }

@@ -13,9 +13,9 @@ constexpr double kUseOfState = 0.5; // between two tapes, of running what comes 
 
 } // namespace
 
-Keeping::Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next, std::vector<bool> states,
+Keeping::Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next, bool ended, std::vector<bool> states,
                  std::vector<bool> tapes)
-    : profile_(profile), room_(room), next_(next), states_(std::move(states)), tapes_(std::move(tapes)) {
+    : profile_(profile), room_(room), next_(next), ended_(ended), states_(std::move(states)), tapes_(std::move(tapes)) {
   note_before();
 }
 
@@ -41,7 +41,7 @@ std::uint64_t Keeping::alone(std::size_t interval) const {
 
 std::uint64_t Keeping::peak() const {
   const std::size_t n = profile_.size();
-  std::uint64_t peak = bytes() + profile_.cotangents[n] + next_;
+  std::uint64_t peak = at_end() + profile_.cotangents[n] + next_;
   for (std::size_t i = 0; i < n; ++i) peak = std::max(peak, before_[i] + alone(i));
   return peak;
 }
@@ -55,14 +55,14 @@ std::vector<Keeping::Tight> Keeping::tight() const {
     if (held > little && held + more > room_) tight.push_back({at, held + more - room_, held, {}, {}});
   };
   for (std::size_t i = 0; i < n; ++i) look(i, before_[i], alone(i));
-  look(n, bytes(), profile_.cotangents[n] + next_);
+  look(n, at_end(), profile_.cotangents[n] + next_);
   std::stable_sort(tight.begin(), tight.end(), [](const Tight& a, const Tight& b) { return a.over > b.over; });
   if (tight.size() > kMostTight) tight.resize(kMostTight);
   for (Tight& t : tight) {
     t.states = states_;
     t.tapes = tapes_;
-    for (std::size_t i = 0; t.at < n && i <= n; ++i) {
-      if (i > t.at || (i < n && tapes_[i])) t.states[i] = false;
+    for (std::size_t i = 0; (t.at < n || ended_) && i <= n; ++i) {
+      if (i > t.at || i == n || tapes_[i]) t.states[i] = false;
       if (i >= t.at && i < n) t.tapes[i] = false;
     }
   }

@@ -15,8 +15,10 @@ namespace cairn::schedule {
 class Keeping {
 public:
   // A profile whose cotangents include those of what is older than the run. Of the room for everything, `next` bytes are left to
-  // the interval that comes after those of the profile.
-  Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next, std::vector<bool> states, std::vector<bool> tapes);
+  // the interval behind those of the profile, beside the cotangents at its start. It comes while all this is held; or the run
+  // has ended in it, and states that nothing will run from are gone already.
+  Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next, bool ended, std::vector<bool> states,
+          std::vector<bool> tapes);
 
   // The most bytes if the run goes on, or if it ends and is reversed.
   std::uint64_t peak() const;
@@ -43,10 +45,11 @@ private:
   std::uint64_t alone(std::size_t interval) const; // bytes while it is swept, beside what is held in front of it
   double cost_of_gap(std::size_t from, std::size_t to) const;
   double cost_of_part(std::size_t from, std::size_t to) const;
-  std::uint64_t bytes() const { return held_bytes(profile_, states_, tapes_); }
+  std::uint64_t at_end() const { return ended_ ? before_.back() : held_bytes(profile_, states_, tapes_); }
 
   const Profile& profile_;
   std::uint64_t room_, next_;
+  bool ended_;
   std::vector<bool> states_, tapes_;
   // Once everything behind a boundary is reversed: bytes of what is held, the state there included, and what its interval's tape
   // comes to on top of it. States that nothing will run from are gone by then.

@@ -64,7 +64,8 @@ struct Weights {
   std::uint64_t own = 0;                  // of the tape's records and tables
   std::uint64_t largest = 0;              // of operands and results of one operation on the tape
   // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, with it, and while
-  // the tape is swept, new cotangents among it.
+  // the tape is swept. Then cotangents are: those of the state at its start and of what is older than the run among them, those
+  // of the state at its end not.
   std::uint64_t advancing = 0, taping = 0, sweeping = 0;
   bool nested = false;         // a derivative operator ran on the tape
   std::uint64_t work = 0;      // modelled, of the operations on the tape: a count that a replay would not change
