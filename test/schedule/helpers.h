@@ -30,7 +30,7 @@ inline Spec spec_with_base(Spec::Kind kind, std::uint64_t base, std::uint64_t sn
 
 inline Report run(const Spec& spec, const Program& program, const Limits& limits = {}, const Resources& resources = {}) {
   const auto schedule = make(spec, resources);
-  const Report report = check(*schedule, program, limits);
+  Report report = check(*schedule, program, limits);
   REQUIRE_MESSAGE(report.fault.empty(), to_string(spec), " over ", program.total, " steps: ", report.fault);
   // A run that is planned is taped once to learn what its tapes weigh.
   CHECK((spec.kind == Spec::Kind::budget ? report.taped >= program.total : report.taped == program.total));
