@@ -1,6 +1,7 @@
 // A run may be stopped in the middle of a step: by whoever cancels it, or because a budget of work does not hold the step.
 // Nothing of the step has happened then, and whatever goes on from there, here or in another machine, is the same run.
 #include "test/machine/embedding.h"
+#include "test/sanitized.h"
 #include "vm/api/handles.h"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ TEST_CASE("whichever poll finds a run cancelled, it goes on as if nobody had ask
     CHECK(whole.work > 0);
     std::int64_t polls = 0;
     for (cairn_status status = CAIRN_CANCELLED; status == CAIRN_CANCELLED;) {
-      ++polls;
+      polls += cairn::test::poll_step();
       CAPTURE(polls);
       auto machine = std::make_unique<Machine>(program);
       meter_of(*machine).cancel_at(polls);

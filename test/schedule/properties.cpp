@@ -1,4 +1,5 @@
 // What must hold of every schedule over every length: legal actions, storage limits, equal continuation from a saved state.
+#include "test/sanitized.h"
 #include "test/schedule/helpers.h"
 
 #include "vm/schedule/binomials.h"
@@ -69,7 +70,7 @@ std::vector<std::uint64_t> saved(const Schedule& schedule) {
 
 TEST_CASE("every schedule reverses runs of every length within its limits") {
   Random random(1);
-  for (int round = 0; round < 60; ++round)
+  for (int round = 0; round < cairn::test::rounds(60); ++round)
     for (const Spec& spec : specs(random)) {
       const Program program{length(random, spec.base), random.below(2048), random.below(4096)};
       run(spec, program, limits_of(spec));
@@ -88,7 +89,7 @@ TEST_CASE("lengths around nothing and one base case") {
 
 TEST_CASE("a schedule continues equally from its saved state, and its clone goes its own way") {
   Random random(3);
-  for (int round = 0; round < 6; ++round)
+  for (int round = 0; round < cairn::test::rounds(6); ++round)
     for (const Spec& spec : specs(random)) {
       const Program program{length(random, spec.base), 700, 300};
       auto schedule = make(spec, tight(spec));
