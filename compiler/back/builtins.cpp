@@ -15,9 +15,9 @@ std::unordered_map<std::string_view, Builtin> make_table() {
   for (const CoreInstruction& i : kCoreInstructions) table.emplace(i.name, Builtin{i.name, i.op, i.least, i.most, i.swapped});
   for (const bytecode::NumberFunction& f : bytecode::kNumberFunctions)
     table.emplace(f.name, Builtin{f.name, f.op, f.operands, f.operands});
-  for (std::uint16_t i = 0; i < std::size(bytecode::kPrimitives); ++i) {
+  for (std::size_t i = 0; i < std::size(bytecode::kPrimitives); ++i) {
     const bytecode::PrimitiveInfo& p = bytecode::kPrimitives[i];
-    table.emplace(p.name, Builtin{p.name, Opcode::primitive, p.least, p.most, false, i});
+    table.emplace(p.name, Builtin{p.name, Opcode::primitive, p.least, p.most, false, static_cast<std::uint16_t>(i)});
   }
   for (std::uint16_t i = 0; i < bytecode::tensor_operators().size(); ++i) {
     const bytecode::TensorInfo& t = bytecode::tensor_operators()[i];

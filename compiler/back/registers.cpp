@@ -107,8 +107,8 @@ std::uint16_t Registers::choose(std::uint32_t variable, const VariableSet& confl
     if (r < blocked.size()) blocked[r] = true;
   std::uint16_t wanted = hint(variable);
   if (wanted != kNowhere && (wanted >= blocked.size() || !blocked[wanted])) return wanted;
-  for (std::uint16_t r = 0; r < blocked.size(); ++r)
-    if (!blocked[r] && is_free(r)) return r;
+  for (std::size_t r = 0; r < blocked.size(); ++r)
+    if (!blocked[r] && is_free(static_cast<std::uint16_t>(r))) return static_cast<std::uint16_t>(r);
   return static_cast<std::uint16_t>(std::find(blocked.begin(), blocked.end(), false) - blocked.begin());
 }
 

@@ -55,19 +55,19 @@ Node* Simplifier::call(const Node* n) {
   Bindings before;
   Node* g = open(simplify(f), before);
   Vector<Node*> arguments = operands(n);
-  Node* result = nullptr;
+  const auto after = [&](Node* result) {
+    return before.empty() ? result : finish(std::move(before), result, origin_of(n->origin));
+  };
   if (const Node* body = copyable(g); body && accepts(*body, count)) {
     discount(g);
-    result = expand(body, std::move(arguments), n->origin);
-  } else if (g->kind == Node::Kind::builtin) {
-    result = builtin_call(g, arguments, n->origin);
+    return after(expand(body, std::move(arguments), n->origin));
   }
-  if (!result) {
-    result = tree_.make(Node::Kind::call, origin_of(n->origin));
-    result->children.push_back(g);
-    result->children.insert(result->children.end(), arguments.begin(), arguments.end());
-  }
-  return before.empty() ? result : finish(std::move(before), result, origin_of(n->origin));
+  if (g->kind == Node::Kind::builtin)
+    if (Node* result = builtin_call(g, arguments, n->origin)) return after(result);
+  Node* result = tree_.make(Node::Kind::call, origin_of(n->origin));
+  result->children.push_back(g);
+  result->children.insert(result->children.end(), arguments.begin(), arguments.end());
+  return after(result);
 }
 
 Vector<Node*> Simplifier::operands(const Node* n) {

@@ -18,8 +18,8 @@ const std::string kMake = "(define (make n l) (if (= n 0) l (make (- n 1) (cons 
 // Each gives up tens of thousands of objects in one step, or begins to make as many.
 const std::string kPrograms[] = {
     kMake + "(define (go) (begin (car (make 30000 '())) (idle 100) (pair? (tree 14)) (idle 100))) (write (go)) (write (go))",
-    kMake + "(define (go n) (let ((v (make-vector 20000 (make 20000 '())))) (vector-ref v n))) (write (car (go 3))) (write (car "
-            "(go 4)))",
+    kMake + "(define (go n) (let ((v (make-vector 20000 (make 20000 '())))) (vector-ref v n)))"
+            "(write (car (go 3))) (write (car (go 4)))",
     kMake + "(define (go) (let ((v (list->vector (map list (iota 15000))))) (vector-ref v 7))) (write (go)) (write (go))",
     kMake +
         "(define (deep n) (if (= n 0) (interrupt idle 100 3) (cons n (deep (- n 1)))))"

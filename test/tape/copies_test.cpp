@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <cstdint>
 #include <memory>
 
 using namespace cairn::tape;
@@ -118,7 +120,7 @@ TEST_CASE("a copy taken in the middle of a sweep ends it alike, whichever goes f
         bool same = true;
         for (std::uint32_t i = 0; i < g.size(); ++i) {
           double bar = t->cotangent(i);
-          same = same && std::memcmp(&bar, &expected[i], sizeof bar) == 0;
+          same = same && std::bit_cast<std::uint64_t>(bar) == std::bit_cast<std::uint64_t>(expected[i]);
         }
         CHECK(same);
       }
@@ -238,7 +240,7 @@ TEST_CASE("records written and read back are the same tape, before and after its
     bool same = true;
     for (std::uint32_t i = 0; i < tape.size(); ++i) {
       double a = tape.cotangent(i), b = back.cotangent(i);
-      same = same && std::memcmp(&a, &b, sizeof a) == 0;
+      same = same && std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
     }
     CHECK(same);
   }

@@ -31,7 +31,7 @@ void reduce(Reduction reduction, const View& to, const View& from) {
     if (!is_floating(from.dtype)) return fold<IntegerSums>(to, from);
     return fold_floating<Sums>(to, from, 1);
   case Reduction::mean:
-    return fold_floating<Sums>(to, from, static_cast<double>(from.elements() / n));
+    return fold_floating<Sums>(to, from, static_cast<double>(from.elements()) / static_cast<double>(n));
   }
 }
 
