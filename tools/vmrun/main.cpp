@@ -163,6 +163,10 @@ void Session::create() {
       static_cast<Streams*>(user)->report({text, bytes});
       return 0;
     };
+  if (options_.plan)
+    inner.explain = [](void* user, const char* text, std::size_t bytes) {
+      return static_cast<Streams*>(user)->write({text, bytes}) ? 0 : 1;
+    };
   CairnBuffer error;
   cairn_vm* vm = nullptr;
   cairn_status status = cairn_vm_create(&inner, &vm, error.text());
@@ -172,6 +176,7 @@ void Session::create() {
                 creation_error(status == CAIRN_BAD_ARGUMENT, error.view())};
   }
   if (!options_.explain_file.empty()) cairn_vm_keep_gradients(vm_.get());
+  if (options_.plan) cairn_vm_only_plan(vm_.get());
 }
 
 // What a file holds is no smaller in memory; so much beside the budget is for texts that are not kept.
@@ -256,11 +261,12 @@ int Session::drive() {
     if (streams_.output_failed()) return finish(kBadUsage, streams_.output_fault());
     switch (status) {
     case CAIRN_OK:
+      if (options_.plan) return finish(kBadUsage, "vmrun: --plan: the program ended, and there was no checkpoint-*j to plan\n");
       return finish(kDone, "");
     case CAIRN_OUT_OF_STEPS:
       break;
     case CAIRN_CANCELLED:
-      return interrupted();
+      return options_.plan && g_signal == 0 ? finish(kDone, "") : interrupted(); // it has been told
     case CAIRN_OUT_OF_WORK:
       return stopped(work_message());
     default: {

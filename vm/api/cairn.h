@@ -278,6 +278,12 @@ typedef enum cairn_report {
  * or the machine was made without `explain`. */
 CAIRN_API cairn_status cairn_vm_explain_as(cairn_vm* vm, cairn_report form);
 
+/* The first outermost checkpoint-*j that begins from now on is run forward only, within a small part of the memory that its
+ * gradient takes. The option `explain` gets a table, as text: budgets of memory, and the time that the gradient would take within
+ * each. The run then returns CANCELLED, however often it is run again. BAD_ARGUMENT: the machine was made without `explain`, or
+ * it runs. */
+CAIRN_API cairn_status cairn_vm_only_plan(cairn_vm* vm);
+
 /* From now on facts about gradients are kept for cairn_vm_gradients: of each place in the program the first three, 32 in all, and
  * sums over all calls, some 20 MB at most, which are not charged to the machine. */
 CAIRN_API cairn_status cairn_vm_keep_gradients(cairn_vm* vm);

@@ -163,6 +163,14 @@ cairn_status cairn_vm_explain_as(cairn_vm* vm, cairn_report form) {
   });
 }
 
+cairn_status cairn_vm_only_plan(cairn_vm* vm) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && !vm->running, "cairn_vm_only_plan: no machine, or it runs");
+    require(vm->engine.options.explain != nullptr, "cairn_vm_only_plan: the machine was made without the option explain");
+    vm->engine.options.survey = true;
+  });
+}
+
 cairn_status cairn_vm_keep_gradients(cairn_vm* vm) {
   return guarded(nullptr, [&] {
     require(vm != nullptr && !vm->running, "cairn_vm_keep_gradients: no machine, or it runs");

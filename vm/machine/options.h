@@ -50,6 +50,7 @@ struct Options {
   std::uint64_t output_limit = UINT64_MAX;              // bytes of output
   bool one_shot = false;                                // definitions go when the program ends: nobody will look them up
   bool check_nan = false;                               // a NaN in a tensor is an error where it first appears
+  bool survey = false;                                  // outermost gradients are planned for `explain`, and the run ends there
   bool profile = false;                                 // count steps, time and bytes by procedure and line
   // The device for everything that does not name one; empty: the processor.
   ops::DeviceMaker device;

@@ -85,6 +85,8 @@ struct RunState : value::Native {
   virtual bool read(std::uint64_t tensor, std::uint64_t steps) {
     return static_cast<void>(tensor), static_cast<void>(steps), false;
   }
+  // What would help where memory is gone while this is in use: lines to follow the message, or nothing.
+  virtual std::string memory_hint(const Engine& engine) const { return static_cast<void>(engine), ""; }
   // The log of effects of its run, or null.
   virtual EffectLog* effects() { return nullptr; }
 };

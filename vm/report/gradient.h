@@ -57,6 +57,13 @@ struct Outcome {
   std::uint64_t states = 0, state_bytes = 0; // held at once
 };
 
+// What the plan would have been for another budget.
+struct OtherBudget {
+  std::uint64_t budget = 0; // bytes
+  double time = 1;          // modelled, of that of one tape
+  bool fits = false;
+};
+
 struct Gradient {
   std::uint64_t number = 0;          // from 1
   std::string place;                 // of the call, "FILE:LINE:COLUMN"
@@ -72,6 +79,8 @@ struct Gradient {
   std::uint64_t swept = 0;    // and reversed
   std::uint64_t states_kept = 0;
   std::optional<Outcome> predicted; // no tapes and states where `peak` is there
+  std::optional<double> time_of_one_tape; // modelled, of the plan
+  std::vector<OtherBudget> others;
   Outcome measured;
   Holders held;
   std::uint64_t time = 0;

@@ -107,6 +107,14 @@ std::string state(const KeptState& s) {
       .end();
 }
 
+std::string other_budget(const OtherBudget& other) {
+  return Members()
+      .number("budget", other.budget)
+      .raw("time_of_one_tape", fmt::format("{:.4f}", other.time))
+      .truth("fits", other.fits)
+      .end();
+}
+
 std::string calls(const Calls& c) {
   auto range = [&](const Calls::Range& r) { return c.number == 0 ? "null" : fmt::format("[{},{}]", r.least, r.most); };
   return Members()
@@ -134,6 +142,8 @@ std::string json(const Gradient& g) {
   out.number("taped_again", g.retaped).number("swept", g.swept).number("states_kept", g.states_kept);
   out.raw("replay", both(if_told(g.predicted.has_value(), p.replay), if_told(g.steps != 0, m.replay)));
   out.raw("peak", both(p.peak, m.peak));
+  out.raw("time_of_one_tape", g.time_of_one_tape ? fmt::format("{:.4f}", *g.time_of_one_tape) : "null");
+  out.raw("other_budgets", list(g.others, other_budget));
   out.raw("tapes", both(if_told(parts, p.tapes), if_told(true, m.tapes)));
   out.raw("states_at_once", both(if_told(parts, p.states), if_told(true, m.states)));
   out.raw("state_bytes", both(if_told(parts, p.state_bytes), if_told(true, m.state_bytes)));

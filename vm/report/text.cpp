@@ -15,6 +15,15 @@ std::string range_text(const Calls::Range& range) {
   return range.least == range.most ? grouped(range.most) : grouped(range.least) + " to " + grouped(range.most);
 }
 
+std::string others_text(const Gradient& g) {
+  std::string out;
+  for (const OtherBudget& other : g.others) {
+    out += fmt::format("{} within {} ", out.empty() ? ";" : ",", bytes_text(static_cast<std::int64_t>(other.budget)));
+    out += other.fits ? fmt::format("it would be {:.2f}", other.time) : "it would not fit";
+  }
+  return out;
+}
+
 std::int64_t signed_bytes(std::uint64_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
 
 } // namespace
@@ -39,6 +48,12 @@ std::string bytes_text(std::int64_t bytes) {
   std::size_t unit = 0;
   for (; number >= 1024 && unit + 1 < std::size(units); ++unit) number /= 1024;
   return fmt::format("{:.{}f} {}", number, number < 100 ? 1 : 0, units[unit]);
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::uint64_t kKibi = std::uint64_t{1} << 10, kMebi = std::uint64_t{1} << 20;
+  if (bytes < 10 * kMebi) return fmt::format("{}KiB", (bytes + kKibi - 1) / kKibi);
+  return fmt::format("{}MiB", (bytes + kMebi - 1) / kMebi);
 }
 
 std::string in_short(const Gradient& g) {
@@ -75,6 +90,9 @@ std::vector<Row> rows(const Gradient& g) {
   rows.push_back({"memory", fmt::format("{} at the peak measured{}{}", bytes_text(g.measured.peak.value_or(0)),
                                         planned ? fmt::format(", {} predicted", bytes_text(*p.peak)) : "",
                                         g.budget == 0 ? "" : fmt::format("; the budget is {}", bytes_text(g.budget)))});
+  if (g.time_of_one_tape)
+    rows.push_back({"time", fmt::format("{:.2f} of what one tape of the whole run would take, by count{}", *g.time_of_one_tape,
+                                        others_text(g))});
   rows.push_back({"tapes", fmt::format("{} at the peak measured{}", bytes_text(signed_bytes(g.measured.tapes)),
                                        parts ? fmt::format(", {} predicted", bytes_text(signed_bytes(p.tapes))) : "")});
   rows.push_back(

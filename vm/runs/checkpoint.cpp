@@ -363,10 +363,11 @@ void act(Engine& engine, Owned& state) {
     engine.meter().hold();
   try {
     const Action action = s->schedule->next();
+    if (s->schedule->surveyed()) end_survey(engine, *s);
     perform(engine, s, action, state);
     if (reports) record_action(engine, *s, action);
   } catch (const ops::Stopped&) {
-    s->schedule = std::move(before);
+    if (before != nullptr) s->schedule = std::move(before);
     throw;
   }
 }

@@ -1,5 +1,11 @@
-// What --stats and --explain say of a checkpoint-*j that has ended.
+// What is said of a checkpoint-*j that has ended, and of one that has no memory to go on.
+#include "vm/report/report.h"
 #include "vm/runs/recording.h"
+#include "vm/schedule/outlook.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace cairn::runs {
 
@@ -9,6 +15,27 @@ void report_checkpoint(Engine& engine, const CheckpointState& s) {
   engine.statistics.gradient_steps += s.total;
   engine.statistics.schedule = schedule::to_string(engine.schedules[s.spec]);
   if (engine.recorder != nullptr) record_end(engine, s);
+}
+
+// An estimate is no promise: where it says that the budget at hand would do, somewhat more is asked for.
+std::string CheckpointState::memory_hint(const Engine& engine) const {
+  if (!outermost) return "";
+  const schedule::Spec& asked = engine.schedules[spec];
+  const bool plans = asked.kind == schedule::Spec::Kind::automatic || asked.kind == schedule::Spec::Kind::budget;
+  if (!plans && total_known)
+    return fmt::format("\n  the schedule {} needs so much for this run of {} steps; auto, the default, plans what fits the budget",
+                       schedule::to_string(asked), total);
+  if (!plans)
+    return fmt::format("\n  the run of checkpoint-*j had come {} steps far under the schedule {}; auto, the default, plans what "
+                       "fits the budget",
+                       current.position, schedule::to_string(asked));
+  const auto least = schedule::least_budget(*schedule);
+  if (!least) return "";
+  const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
+  const std::string size = report::size_text(std::max(*least, budget + budget / 8));
+  if (total_known) return fmt::format("\n  the gradient of its {} steps should do with --memory={}", total, size);
+  return fmt::format("\n  the run of checkpoint-*j had come {} steps far; a gradient of these alone should do with --memory={}",
+                     current.position, size);
 }
 
 } // namespace cairn::runs

@@ -35,13 +35,6 @@ template <class F> void without_harm(Engine& engine, F&& f) {
   }
 }
 
-// Where a procedure of the user's called the operator.
-std::string place_of_call(const Engine& engine) {
-  const machine::Error at = machine::located(engine, "");
-  if (!at.located) return "an unknown place";
-  return machine::location_text(*at.source, at.span);
-}
-
 void note_holders(Engine& engine, std::int64_t level) {
   const Heap& heap = engine.heap();
   report::Holders h{level, 0, heap.tape.live, heap.capsules.live, heap.tensors.live, heap.scratch.live, {}};
@@ -77,6 +70,15 @@ std::optional<report::Outcome> predicted(const Engine& engine, const CheckpointS
   return out;
 }
 
+// A quarter less and a quarter more.
+void look_at_other_budgets(const CheckpointState& s, report::Gradient& g) {
+  const auto plan = s.schedule->foreseen();
+  if (!plan) return;
+  g.time_of_one_tape = plan->time;
+  for (const std::uint64_t budget : {plan->budget - plan->budget / 4, plan->budget + plan->budget / 4})
+    if (const auto prospect = s.schedule->prospect(budget)) g.others.push_back({budget, prospect->time, prospect->fits});
+}
+
 void begin(Engine& engine, const CheckpointState& s, bool whole) {
   report::Recorder& recorder = *engine.recorder;
   engine.heap().begin_highest();
@@ -100,6 +102,12 @@ void begin(Engine& engine, const CheckpointState& s, bool whole) {
 }
 
 } // namespace
+
+std::string place_of_call(const Engine& engine) {
+  const machine::Error at = machine::located(engine, "");
+  if (!at.located) return "an unknown place";
+  return machine::location_text(*at.source, at.span);
+}
 
 void record_beginning(Engine& engine, const CheckpointState& s) {
   without_harm(engine, [&] { begin(engine, s, true); });
@@ -135,6 +143,7 @@ void record_end(Engine& engine, const CheckpointState& s) {
     report::Gradient& g = recorder.gradient();
     g.explanation = s.schedule->explanation();
     if (recorder.detailed()) g.predicted = predicted(engine, s);
+    if (recorder.detailed()) look_at_other_budgets(s, g);
     const report::Gradient& ended = recorder.finish();
     if (!engine.options.explain) return;
     if (recorder.wishes.every)

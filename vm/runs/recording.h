@@ -16,6 +16,9 @@ void record_action(Engine& engine, const CheckpointState& s, const schedule::Act
 // The gradient has ended: it is told.
 void record_end(Engine& engine, const CheckpointState& s);
 
+// Where a procedure of the user's called the operator.
+std::string place_of_call(const Engine& engine);
+
 // The program has ended: calls that no line was due for yet are told.
 void record_rest(Engine& engine);
 // It has ended within a gradient, of which nothing comes any more.

@@ -177,6 +177,7 @@ struct CheckpointState final : SweepState {
   void drop(Engine& engine, TapeAside& tape);
   std::size_t held_until(std::uint64_t position) const; // how many of `held` are not behind it
   void find_held();                                     // from the slots
+  std::string memory_hint(const Engine& engine) const override;
   std::uint64_t run_position() const override { return current.position; }
 };
 
@@ -234,6 +235,8 @@ void let_go_of_outer(Engine& engine, Value& nested);
 void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, SweepState& s);               // drops the last one of its tape in work
 void report_checkpoint(Engine& engine, const CheckpointState& s); // it has ended
+// The schedule was a survey: what it found is told, and the run stands there as if it had been cancelled.
+[[noreturn]] void end_survey(Engine& engine, const CheckpointState& s);
 void seed_final(Engine& engine, SweepState& s, const char* name);
 // j* over a reverse operator: bundles in f, x or the cotangent (all borrowed). False: there are none.
 bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);

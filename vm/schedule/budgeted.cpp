@@ -76,10 +76,15 @@ void Budgeted::weighed(const Weights& weights) {
   if (stage_ != Stage::going || handed_over_) return;
   if (profile_.size() == 0) {
     older_ = bounded(weights.older);
-    const std::uint64_t fixed = budget_ / kReserve + older_;
-    room_ = std::max(budget_ / kLeastRoom, budget_ - std::min(budget_, fixed));
+    set_room();
   }
   push(Action::Kind::put_aside);
+  if (survey_) {
+    push(Action::Kind::abandon);
+    add_interval(weights);
+    if (weights.nested) return hand_over();
+    return survey_interval();
+  }
   tapes_.push_back(positions_.back());
   add_interval(weights);
   if (weights.nested) return hand_over();
@@ -93,6 +98,20 @@ void Budgeted::weighed(const Weights& weights) {
     coarsen(good - good / 4, room_for_one() / kGoodInterval);
   }
   make_room(bounded(piece_ * kRecordBytes + largest_));
+}
+
+std::uint64_t Budgeted::left_alone() const { return budget_ / kReserve; }
+
+void Budgeted::set_room() {
+  const std::uint64_t fixed = left_alone() + older_;
+  room_ = std::max(budget_ / kLeastRoom, budget_ - std::min(budget_, fixed));
+}
+
+// As many intervals as plans can be made of, so that small budgets can be told from each other.
+void Budgeted::survey_interval() {
+  if (profile_.size() < kMost) return;
+  coarsen(kMost - kMost / 4, room_for_one() / kLargestInterval);
+  if (profile_.size() >= kMost) hand_over();
 }
 
 // What the facts of one weighing can break of a profile is put on the safe side: what seems to have come back, or not to have
@@ -315,12 +334,16 @@ void Budgeted::weighed_last(const Weights& weights) {
   const std::size_t n = profile_.size();
   note_reads(weights.read, n);
   all_records_ = bounded(all_records_ + records_);
-  std::uint64_t tape = bounded(weights.own);
-  if (!weights.tape.empty()) tape += bounded(weights.tape.back());
-  peak_ = std::max(peak_, bounded(held() + tape + bounded(weights.taping)));
+  last_.bytes = bounded(weights.own);
+  if (!weights.tape.empty()) last_.bytes = bounded(last_.bytes + bounded(weights.tape.back()));
+  last_.taping = bounded(weights.taping);
+  last_.forward = bounded(bounded(weights.work) + steps_ * kStepWork);
   // What its sweep holds has the cotangents at its start in it.
   const std::uint64_t cotangents = bounded(profile_.cotangents[n] + read_from()[n]), sweeping = bounded(weights.sweeping);
-  make_room(bounded(tape + sweeping - std::min(sweeping, cotangents)));
+  last_.next = bounded(last_.bytes + sweeping - std::min(sweeping, cotangents));
+  if (survey_) return drop_state(0);
+  peak_ = std::max(peak_, bounded(held() + last_.bytes + last_.taping));
+  make_room(last_.next);
   drop_idle_states();
   push(Action::Kind::reverse);
   reverse_rest();
@@ -389,8 +412,10 @@ void Budgeted::plan_gap(const Profile& whole, std::size_t from, std::size_t to) 
     const PlanReport report = check(gap, planned, states, to - from);
     if (!report.fault.empty()) return false;
     peak_ = std::max(peak_, bounded(before + report.peak));
-    for (std::size_t i = 0; i < report.runs.size(); ++i)
+    for (std::size_t i = 0; i < report.runs.size(); ++i) {
       again_ += report.runs[i] * (positions_[from + i + 1] - positions_[from + i]);
+      again_cost_ = bounded(again_cost_ + report.runs[i] * gap.intervals[i].forward);
+    }
     perform(planned, from);
     return true;
   };
@@ -469,17 +494,13 @@ std::string Budgeted::explanation() const {
                      profile_.size(), room_, older_);
 }
 
-std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const {
-  if (stage_ != Stage::reversing || handed_over_) return std::nullopt;
-  return Schedule::Foreseen{total + again_, older_ + peak_};
-}
-
 bool Budgeted::sound() const {
   constexpr std::uint64_t kFar = std::uint64_t{1} << 60;
   const std::size_t n = profile_.size();
   if (!profile_.sound() || n > kMost || positions_.size() != n + 1 || stage_ > Stage::reversing) return false;
   if (positions_.front() != 0 || positions_.back() > kFar || !std::is_sorted(positions_.begin(), positions_.end())) return false;
-  if (older_ > kMostOfOne || peak_ > kFar || again_ > kFar || budget_ > kFar || room_ > kFar || piece_ > kMostOfOne ||
+  if (last_.bytes > kMostOfOne || last_.taping > kMostOfOne || last_.next > kMostOfOne || last_.forward > kMostOfOne) return false;
+  if (older_ > kMostOfOne || peak_ > kFar || again_ > kFar || again_cost_ > kMostOfOne || budget_ > kFar || room_ > kFar || piece_ > kMostOfOne ||
       steps_ > kFar || records_ > kFar || all_records_ > kMostOfOne || largest_ > kMostOfOne || done_ > todo_.size())
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;

@@ -21,6 +21,8 @@ public:
   // The first `steps` steps are on the tape in work, with so many records, and the initial state is in slot 0. An interval ends
   // where its tape has more than `piece` records.
   Budgeted(std::uint64_t budget, std::uint64_t steps, std::uint64_t piece, std::uint64_t records);
+  // From now on nothing is kept, and nothing reversed at the end: the run is only weighed.
+  void only_survey() { survey_ = true; }
 
   // The next action; nothing where another schedule has to go on: once handed_over(), or at the end of everything.
   std::optional<Action> next();
@@ -44,6 +46,8 @@ public:
   std::string explanation() const;
   // Of a run of so many steps, once it is planned.
   std::optional<Schedule::Foreseen> foreseen(std::uint64_t total) const;
+  // Of the run so far, if it was weighed: what is held before its end is known counts as little as it can.
+  std::optional<Schedule::Prospect> prospect(std::uint64_t budget) const;
   bool sound() const;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.budget_);
@@ -57,6 +61,9 @@ public:
     archive(self.older_);
     archive(self.peak_);
     archive(self.again_);
+    archive(self.again_cost_);
+    archive(self.survey_);
+    archive(self.last_);
     archive(self.stage_);
     archive(self.handed_over_);
     archive(self.profile_);
@@ -92,6 +99,19 @@ private:
       archive(self.last);
     }
   };
+  // The tape that the end of the run is on.
+  struct Last {
+    std::uint64_t bytes = 0;  // its own, or made since it began
+    std::uint64_t taping = 0; // held for a while with it,
+    std::uint64_t next = 0;   // and beside the cotangents of the state at its start, while it is swept
+    std::uint64_t forward = 0;
+    template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+      archive(self.bytes);
+      archive(self.taping);
+      archive(self.next);
+      archive(self.forward);
+    }
+  };
   void push(Action::Kind kind, std::uint64_t steps = 0, std::uint32_t slot = 0) { todo_.push_back({kind, steps, slot}); }
   void add_interval(const Weights& weights);
   std::size_t good_number() const;    // of intervals
@@ -104,6 +124,10 @@ private:
   std::uint64_t more_reads_within(std::size_t interval, const std::vector<std::uint64_t>& reads) const;
   std::vector<std::uint64_t> read_from() const; // bytes of what intervals from each one on read
   Profile with_reads() const;
+  void set_room();
+  std::uint64_t left_alone() const; // of the budget
+  double time_of_one_tape() const;
+  void survey_interval();
   void make_room(std::uint64_t next); // bytes of the tape behind what is kept
   void drop_state(std::size_t boundary);
   void drop_tape(std::size_t interval);
@@ -125,6 +149,9 @@ private:
   std::uint64_t older_ = 0;       // bytes of what is older than the run
   std::uint64_t peak_ = 0;        // the most bytes foreseen beside that, so far
   std::uint64_t again_ = 0;       // steps that the plan runs again
+  std::uint64_t again_cost_ = 0;  // modelled
+  bool survey_ = false;
+  Last last_;
   Stage stage_ = Stage::weighing;
   bool handed_over_ = false;
   Profile profile_{{}, {{}}, {}, {0}};      // no interval yet

@@ -90,6 +90,8 @@ public:
   bool weighs_next() const override { return stage_ == Stage::budgeted ? budgeted_.weighs_next() : looks_next(); }
   void weighed(const Weights& weights) override;
   std::optional<Foreseen> foreseen() const override { return budgeted_.foreseen(total_); }
+  std::optional<Prospect> prospect(std::uint64_t budget) const override { return budgeted_.prospect(budget); }
+  bool surveyed() const override;
   std::string explanation() const override;
   std::unique_ptr<Schedule> clone() const override { return std::make_unique<FirstRun>(*this); }
   void save(std::vector<std::uint64_t>& words) const override;
@@ -105,6 +107,8 @@ public:
     archive(self.share_bytes_);
     archive(self.stack_bytes_);
     archive(self.budget_);
+    archive(self.survey_);
+    archive(self.counted_);
     archive(self.start_kept_);
     archive(self.budgeted_);
     archive(self.placement_);
@@ -112,7 +116,7 @@ public:
   }
 
 private:
-  enum class Stage : std::uint8_t { begin, start, unplanned, prefix, budgeted, running, reversing, last_reverse, rest, done };
+  enum class Stage : std::uint8_t { begin, start, unplanned, prefix, budgeted, running, reversing, last_reverse, rest, counting, done };
 
   std::uint64_t more_to_tape() const;
   std::uint64_t look() const; // records
@@ -132,6 +136,8 @@ private:
   std::uint64_t share_bytes_ = 0;  // of the budget, for the tape in work, and for the one put aside
   std::uint64_t stack_bytes_ = 0;  // the most seen while the first tape grew
   std::uint64_t budget_ = 0;       // where it is for this run alone, else 0
+  bool survey_ = false;            // nothing is reversed
+  std::uint64_t counted_ = 0;      // actions of a survey of what is not planned
   bool start_kept_ = false;        // in slot 0, while it may still turn out that the run is to be planned
   Budgeted budgeted_;
   Placement placement_;
@@ -139,7 +145,7 @@ private:
 };
 
 FirstRun::FirstRun(const Spec& spec, const Resources& resources)
-    : kind_(spec.kind), placement_(allowance_of(spec, resources), spec.base, 0) {
+    : kind_(spec.kind), survey_(resources.survey), placement_(allowance_of(spec, resources), spec.base, 0) {
   if (kind_ != Spec::Kind::automatic && kind_ != Spec::Kind::budget) return;
   const std::uint64_t budget = kind_ == Spec::Kind::budget ? planned_budget(spec, resources) : budget_of(resources);
   share_bytes_ = budget == 0 ? UINT64_MAX : budget / kShare;
@@ -150,6 +156,7 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
 
 std::uint64_t FirstRun::look() const {
   // However short a tape is, it takes a block of records. Shorter ones only make more of them, so they are for small budgets.
+  if (survey_) return kLeastLookBytes / kRecordBytes;
   const std::uint64_t least = std::clamp(budget_ / kLookAtMost, kLeastBase * kRecordBytes, kLeastTapeBytes);
   return std::max(budget_ / kLook, kind_ == Spec::Kind::budget ? least : kLeastLookBytes) / kRecordBytes;
 }
@@ -193,9 +200,14 @@ Action FirstRun::next() {
     return discard_start();
   case Stage::prefix:
     if (looks_next()) {
+      start_kept_ = false;
+      if (survey_ && !is_heavy(prefix_, records_)) {
+        stage_ = Stage::counting;
+        return next();
+      }
       stage_ = Stage::budgeted;
       budgeted_ = Budgeted(budget_, prefix_, look(), records_);
-      start_kept_ = false;
+      if (survey_) budgeted_.only_survey();
       return *budgeted_.next();
     }
     if (const std::uint64_t more = more_to_tape(); more > 0) {
@@ -209,7 +221,7 @@ Action FirstRun::next() {
     return {Action::Kind::put_aside, 0, 0};
   case Stage::budgeted:
     if (const auto action = budgeted_.next()) return *action;
-    if (!budgeted_.handed_over()) break;
+    if (!budgeted_.handed_over() || survey_) break;
     stage_ = Stage::running;
     placement_.rebase(base_for(share_bytes_, budgeted_.position(), budgeted_.records()), budgeted_.position(),
                       budgeted_.first_free());
@@ -233,6 +245,18 @@ Action FirstRun::next() {
   case Stage::rest:
     if (const auto action = budgeted_.next()) return *action;
     break;
+  case Stage::counting:
+    switch (counted_++) {
+    case 0:
+      return {Action::Kind::put_aside, 0, 0};
+    case 1:
+      return {Action::Kind::abandon, 0, 0};
+    case 2:
+      return {Action::Kind::advance, kToEnd, 0};
+    default:
+      break;
+    }
+    break;
   case Stage::done:
     break;
   }
@@ -240,9 +264,11 @@ Action FirstRun::next() {
   return {};
 }
 
+bool FirstRun::surveyed() const { return survey_ && stage_ == Stage::done; }
+
 void FirstRun::ended(std::uint64_t total) {
   total_ = total;
-  if (stage_ == Stage::prefix) stage_ = Stage::last_reverse;
+  if (stage_ == Stage::prefix) stage_ = survey_ ? Stage::done : Stage::last_reverse;
   if (stage_ == Stage::budgeted) budgeted_.ended();
   if (stage_ != Stage::running) return;
   reversal_ = placement_.reversal(total);

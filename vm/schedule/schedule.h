@@ -96,6 +96,7 @@ std::string to_string(const Spec& spec);
 struct Resources {
   std::int64_t budget_bytes = 0; // memory budget copied into the state when the program started; 0: none
   bool alone = false;            // no other derivative operator is around this one, with tapes and states of its own
+  bool survey = false;           // the run is only to be got to know: it is not reversed
 };
 
 // A generator. next() is called once an action has been performed (and once at the start); feedback for that action comes before
@@ -123,8 +124,22 @@ public:
   struct Foreseen {
     std::uint64_t executed = 0; // steps, the first run included
     std::uint64_t peak = 0;     // bytes, what is older than the run included
+    std::uint64_t budget = 0;   // bytes that it was planned for
+    double time = 1;            // modelled, of that of one tape
   };
   virtual std::optional<Foreseen> foreseen() const { return std::nullopt; }
+  // What a schedule that plans would take within another budget, as far as it knows the run.
+  struct Prospect {
+    std::uint64_t peak = 0; // bytes, what is older than the run included
+    double time = 1;        // modelled, of that of one tape
+    bool fits = false;      // with what a plan leaves alone of a budget
+  };
+  virtual std::optional<Prospect> prospect(std::uint64_t budget) const {
+    (void)budget;
+    return std::nullopt;
+  }
+  // Whether this was a survey that has ended: nothing is reversed, and nothing more comes.
+  virtual bool surveyed() const { return false; }
   // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this schedule.
   virtual std::string explanation() const = 0;
   virtual std::unique_ptr<Schedule> clone() const = 0;

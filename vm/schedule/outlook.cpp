@@ -1,0 +1,60 @@
+#include "vm/schedule/outlook.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cairn::schedule {
+
+namespace {
+
+constexpr std::uint64_t kUnlimitedBudget = std::uint64_t{1} << 47;
+constexpr std::uint64_t kBudgetParts = 64;
+
+bool fits(const Schedule& schedule, std::uint64_t budget) {
+  const auto prospect = schedule.prospect(budget);
+  return prospect && prospect->fits;
+}
+
+// The least budget in (below, above] for which `good` holds, to within a part of it; `above` is good.
+template <class F> std::uint64_t bisected(std::uint64_t below, std::uint64_t above, F&& good) {
+  while (above - below > std::max<std::uint64_t>(1, above / kBudgetParts)) {
+    const std::uint64_t middle = below + (above - below) / 2;
+    (good(middle) ? above : below) = middle;
+  }
+  return above;
+}
+
+// What the whole tape fits into.
+std::optional<std::uint64_t> whole_budget(const Schedule& schedule) {
+  const auto everything = schedule.prospect(kUnlimitedBudget);
+  if (!everything || !everything->fits) return std::nullopt;
+  return bisected(everything->peak / 2, kUnlimitedBudget, [&](std::uint64_t budget) {
+    const auto prospect = schedule.prospect(budget);
+    return prospect && prospect->fits && prospect->time <= everything->time;
+  });
+}
+
+} // namespace
+
+std::optional<std::uint64_t> least_budget(const Schedule& schedule) {
+  const auto whole = whole_budget(schedule);
+  if (!whole) return std::nullopt;
+  return bisected(0, *whole, [&](std::uint64_t budget) { return fits(schedule, budget); });
+}
+
+std::vector<Point> outlook(const Schedule& schedule, std::size_t points) {
+  const auto whole = whole_budget(schedule);
+  if (!whole) return {};
+  const std::uint64_t least = bisected(0, *whole, [&](std::uint64_t budget) { return fits(schedule, budget); });
+  std::vector<Point> curve;
+  for (std::size_t i = 0; i < points; ++i) {
+    const double part = static_cast<double>(i) / static_cast<double>(points - 1);
+    const double between = static_cast<double>(least) * std::pow(static_cast<double>(*whole) / static_cast<double>(least), part);
+    const std::uint64_t budget = i + 1 == points ? *whole : static_cast<std::uint64_t>(between);
+    if (!curve.empty() && budget <= curve.back().budget) continue;
+    if (const auto prospect = schedule.prospect(budget); prospect && prospect->fits) curve.push_back({budget, prospect->time});
+  }
+  return curve;
+}
+
+} // namespace cairn::schedule

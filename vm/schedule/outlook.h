@@ -1,0 +1,21 @@
+// What other budgets would give a run that a schedule has got to know: how time falls as memory grows. Every point is planned as
+// the schedule itself would plan it.
+#pragma once
+
+#include "vm/schedule/schedule.h"
+
+namespace cairn::schedule {
+
+struct Point {
+  std::uint64_t budget = 0; // bytes
+  double time = 1;          // modelled, of that of one tape
+};
+
+// The least budget, to within a sixty-fourth, for which the schedule's estimate of its peak fits; nothing if it does not plan.
+std::optional<std::uint64_t> least_budget(const Schedule& schedule);
+
+// From the least budget to the one that the whole tape fits into, at most so many points (two or more); empty if the schedule does
+// not plan.
+std::vector<Point> outlook(const Schedule& schedule, std::size_t points);
+
+} // namespace cairn::schedule
