@@ -184,6 +184,13 @@ private:
     weights.state = of_state;
     weights.tape = of_tape;
     weights.together = of_both.back();
+    auto common = [](const std::set<std::size_t>& a, const std::set<std::size_t>& b) {
+      std::set<std::size_t> both;
+      std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::inserter(both, both.end()));
+      return both;
+    };
+    weights.after = by_birth(common(tape, state));
+    if (!aside_.empty()) weights.before = by_birth(common(tape, layers_.tape(aside_.back().from, aside_.back().to)));
     weights.own = layers_.own_bytes(work_->from, work_->to);
     weights.largest = layers_.largest();
     // The cotangent of each activation, and of what is read of x.

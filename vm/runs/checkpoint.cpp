@@ -161,7 +161,8 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     older = reachable_bytes(engine, engine.runs, values);
     births.push_back(s.begin);
   }
-  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, births);
+  const Tape* before = s.aside.empty() ? nullptr : s.aside.back().tape;
+  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births);
   weights.older = older;
   engine.meter().hold();
   births.push_back(std::max(births.back(), s.current.serial)); // an inner replay may have set it back

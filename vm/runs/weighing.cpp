@@ -71,6 +71,18 @@ std::uint64_t work_of(const tape::TensorRecord& record, std::span<const ops::Ten
 
 using Elements = value::ChargedSet<const ops::Storage*>; // views share them
 
+Elements elements_of(Engine& engine, const tape::Tape* tape) {
+  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  if (tape == nullptr) return elements;
+  Polls polls(engine.meter());
+  for (const auto& record : tape->tensors()) {
+    polls.one();
+    for (const ops::Tensor& t : record->inputs.all()) elements.insert(t.storage.get());
+    for (const ops::Tensor& t : record->outputs.all()) elements.insert(t.storage.get());
+  }
+  return elements;
+}
+
 } // namespace
 
 std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::uint64_t since) {
@@ -115,11 +127,14 @@ std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, cons
   return bytes;
 }
 
-Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const std::vector<std::uint64_t>& births) {
+Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const tape::Tape* before,
+              const std::vector<std::uint64_t>& births) {
   Weights weights;
   const std::size_t last = births.size() - 1;
   weights.state.assign(births.size(), 0);
   weights.tape.assign(births.size(), 0);
+  weights.before.assign(births.size(), 0);
+  weights.after.assign(births.size(), 0);
   // Nothing is born before the run; what never had an object of its own was made where it was met.
   constexpr std::size_t kOlder = SIZE_MAX;
   auto birth = [&](std::uint64_t serial) {
@@ -148,6 +163,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   weights.together = weights.state[last];
 
   Elements of_tape{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  const Elements of_before = elements_of(engine, before);
   // What is remembered of the operations is charged as a whole: a few words for each operand and result.
   const value::Charged remembered(engine.heap(), engine.heap().scratch,
                                   static_cast<std::int64_t>(tape.tensors().size() * (sizeof(Operation) + kOfOperands)));
@@ -160,8 +176,11 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
       const std::size_t k = birth_of(s);
       if (k == kOlder) continue;
       weights.tape[k] += bytes_of(s);
+      if (of_before.contains(s)) weights.before[k] += bytes_of(s);
+      const bool stays = of_state.contains(s);
+      if (stays) weights.after[k] += bytes_of(s);
       if (k != last) continue;
-      if (!of_state.contains(s)) weights.together += bytes_of(s);
+      if (!stays) weights.together += bytes_of(s);
       o.kept_new += bytes_of(s);
     }
   };

@@ -78,15 +78,17 @@ void Budgeted::weighed(const Weights& weights) {
     older_ = bounded(weights.older);
     set_room();
   }
+  const std::size_t n = profile_.size();
+  const bool beside = n > 0 && (survey_ || kept_tapes()[n - 1]); // the one before it is there
   push(Action::Kind::put_aside);
-  if (survey_) {
-    push(Action::Kind::abandon);
-    add_interval(weights);
+  if (survey_) { // two tapes at most, so that what they share is known
+    if (n > 0) push(Action::Kind::abandon);
+    add_interval(weights, beside);
     if (weights.nested) return hand_over();
     return survey_interval();
   }
   tapes_.push_back(positions_.back());
-  add_interval(weights);
+  add_interval(weights, beside);
   if (weights.nested) return hand_over();
   states_.push_back({static_cast<std::uint32_t>(profile_.size()), slots_.take()});
   push(Action::Kind::snapshot, 0, states_.back().slot);
@@ -116,14 +118,17 @@ void Budgeted::survey_interval() {
 
 // What the facts of one weighing can break of a profile is put on the safe side: what seems to have come back, or not to have
 // been alive, counts as new.
-void Budgeted::add_interval(const Weights& weights) {
+void Budgeted::add_interval(const Weights& weights, bool beside) {
   const std::size_t n = profile_.size();
   birth_of_.push_back(static_cast<std::uint32_t>(n));
-  std::vector<std::uint64_t> state(n + 1, 0), tape(n + 1, 0);
-  for (std::size_t k = 0; k < std::min(weights.state.size(), birth_of_.size()); ++k)
-    state[birth_of_[k]] = bounded(state[birth_of_[k]] + weights.state[k]);
-  for (std::size_t k = 0; k < std::min(weights.tape.size(), birth_of_.size()); ++k)
-    tape[birth_of_[k]] = bounded(tape[birth_of_[k]] + weights.tape[k]);
+  auto by_birth = [&](const std::vector<std::uint64_t>& told) {
+    std::vector<std::uint64_t> bytes(n + 1, 0);
+    for (std::size_t k = 0; k < std::min(told.size(), birth_of_.size()); ++k)
+      bytes[birth_of_[k]] = bounded(bytes[birth_of_[k]] + told[k]);
+    return bytes;
+  };
+  std::vector<std::uint64_t> state = by_birth(weights.state), tape = by_birth(weights.tape), after = by_birth(weights.after);
+  const std::vector<std::uint64_t> before = beside ? by_birth(weights.before) : std::vector<std::uint64_t>(n + 1, 0);
   std::uint64_t born = weights.together;
   Interval interval;
   interval.tape = bounded(weights.own);
@@ -135,9 +140,9 @@ void Budgeted::add_interval(const Weights& weights) {
     born += came_back;
     interval.tape = bounded(interval.tape + tape[k] - std::min(tape[k], alive));
     if (const std::uint64_t shared = std::min(tape[k], alive); shared != 0)
-      interval.shares.push_back({static_cast<std::uint32_t>(k), shared});
+      interval.shares.push_back({static_cast<std::uint32_t>(k), shared, std::min(before[k], shared), std::min(after[k], shared)});
   }
-  if (tape[n] != 0) interval.shares.push_back({static_cast<std::uint32_t>(n), tape[n]});
+  if (tape[n] != 0) interval.shares.push_back({static_cast<std::uint32_t>(n), tape[n], 0, std::min(after[n], tape[n])});
   const std::uint64_t cotangents = bounded(std::accumulate(state.begin(), state.end(), std::uint64_t{0}));
   largest_ = std::max(largest_, bounded(weights.largest));
   interval.forward = bounded(bounded(weights.work) + steps_ * kStepWork);

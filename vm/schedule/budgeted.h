@@ -113,7 +113,7 @@ private:
     }
   };
   void push(Action::Kind kind, std::uint64_t steps = 0, std::uint32_t slot = 0) { todo_.push_back({kind, steps, slot}); }
-  void add_interval(const Weights& weights);
+  void add_interval(const Weights& weights, bool beside);
   std::size_t good_number() const;    // of intervals
   std::uint64_t room_for_one() const; // at the end of the reversal
   void coarsen(std::size_t wanted, std::uint64_t most);

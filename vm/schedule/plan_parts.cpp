@@ -21,17 +21,20 @@ Parts::Parts(const Profile& profile, std::size_t base, std::size_t end)
 void Parts::weigh(const Profile& profile, std::size_t first) {
   const std::size_t end = base_ + count_ - 1;
   tapes_[index(first, first)].keep = newer(first);
-  std::vector<std::uint64_t> of_tapes(end, 0); // what the tapes share, by birth
+  std::vector<std::uint64_t> of_tapes(end, 0); // what the tapes share, by birth,
+  std::vector<std::uint64_t> at_its_end(end);  // and what of it the last of them has in common with the state at its end
   std::vector<std::uint32_t> births;           // those of them that are not older than the base
   std::uint64_t own = 0;                       // what they do not share
   std::uint64_t held = 0;                      // what they hold
   for (std::size_t i = first; i < end; ++i) {
     const Interval& interval = profile.intervals[i];
     own += interval.tape;
+    std::fill(at_its_end.begin(), at_its_end.end(), 0);
     for (const TapeShare& share : interval.shares) {
       if (share.birth < base_) continue; // the base holds it
       if (of_tapes[share.birth] == 0 && share.bytes != 0) births.push_back(share.birth);
-      of_tapes[share.birth] += share.bytes;
+      of_tapes[share.birth] += share.bytes - (i > first ? share.before : 0);
+      at_its_end[share.birth] = share.after;
     }
     // What tapes and a state hold of one birth overlaps by at least what they hold together beyond all there is.
     held = own;
@@ -41,7 +44,7 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
       held += tapes;
       const std::uint64_t at_end = profile.reach[i + 1][k];
       const std::uint64_t at_both = k == i ? at_end : profile.reach[i][k];
-      beside_end += std::min(all - std::min(all, at_end), tapes);
+      beside_end += std::min(all - std::min(all, at_end), tapes - std::min(tapes, at_its_end[k]));
       beside_both += std::min(all - std::min(all, at_both), tapes);
     }
     const Tapes& before = tapes_[index(first, i)];

@@ -17,7 +17,8 @@ bool sound(const Interval& interval, std::size_t index, const std::vector<std::u
     if (!small(value)) return false;
   if (interval.shares.size() > index + 1) return false;
   return std::all_of(interval.shares.begin(), interval.shares.end(), [&](const TapeShare& share) {
-    return share.birth <= index && small(share.bytes) && (share.birth == index || share.bytes <= alive[share.birth]);
+    return share.birth <= index && small(share.bytes) && share.before <= share.bytes && share.after <= share.bytes &&
+           (share.birth == index ? share.before == 0 : share.bytes <= alive[share.birth]);
   });
 }
 
@@ -60,6 +61,7 @@ std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states
   std::vector<std::uint64_t> of_tapes(last, 0);      // by birth, whatever of it tapes in front of this one hold twice
   std::vector<std::uint64_t> most = profile.born;    // what all of them and later states hold of it at most
   std::vector<std::size_t> next(last + 1, SIZE_MAX); // the first state behind each boundary
+  std::vector<std::uint64_t> twice(last, 0);         // by birth, what a tape and the state at its end both hold
   for (std::size_t i = last; i-- > 0;) next[i] = states[i + 1] ? i + 1 : next[i + 1];
   for (std::size_t i = 0; i < last; ++i) {
     if (!tapes[i]) continue;
@@ -69,12 +71,13 @@ std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states
       if (next[k] <= i) continue; // a state that lies in between has all that was alive
       // This tape, those behind it and later states hold parts of what was alive at its start.
       if (k < i) most[k] = std::min(most[k], of_tapes[k] + profile.reach[i][k]);
-      of_tapes[k] += share.bytes;
+      of_tapes[k] += share.bytes - (i > 0 && tapes[i - 1] ? share.before : 0);
+      if (next[k] == i + 1) twice[k] = share.after;
     }
   }
   for (std::size_t k = 0; k < last; ++k) { // states behind the first have no more of this birth
     const std::uint64_t of_states = next[k] == SIZE_MAX ? 0 : profile.reach[next[k]][k];
-    sum += std::min(most[k], of_tapes[k] + of_states);
+    sum += std::min(most[k], of_tapes[k] + of_states - std::min(of_states, twice[k]));
   }
   return sum;
 }
@@ -84,7 +87,7 @@ std::uint64_t tape_bytes(const Profile& profile, std::size_t from, std::size_t t
   for (std::size_t i = from; i < to; ++i) {
     bytes += profile.intervals[i].tape;
     for (const TapeShare& share : profile.intervals[i].shares)
-      if (share.birth >= from) bytes += share.bytes;
+      if (share.birth >= from) bytes += share.bytes - (i > from ? share.before : 0);
   }
   return bytes;
 }
@@ -121,24 +124,33 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
   for (std::size_t c = 0; c < count; ++c) {
     const std::size_t from = boundaries[c], to = boundaries[c + 1];
     Interval whole;
-    std::vector<std::uint64_t> shares(to, 0);
+    std::vector<std::uint64_t> shares(to, 0), before(to, 0), after(to, 0);
     for (std::size_t i = from; i < to; ++i) {
       const Interval& part = profile.intervals[i];
       whole.forward = std::min(kMostOfOne, whole.forward + part.forward);
       whole.taped = std::min(kMostOfOne, whole.taped + part.taped);
       whole.sweep = std::min(kMostOfOne, whole.sweep + part.sweep);
       whole.tape = std::min(kMostOfOne, whole.tape + part.tape);
-      for (const TapeShare& share : part.shares)
-        shares[share.birth] = std::min(shares[share.birth] + share.bytes,
-                                       share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);
+      for (const TapeShare& share : part.shares) {
+        const std::uint64_t fresh = share.bytes - (i > from ? share.before : 0);
+        shares[share.birth] =
+            std::min(shares[share.birth] + fresh, share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);
+        if (i == from) before[share.birth] = share.before;
+        if (i + 1 == to) after[share.birth] = std::min(share.after, shares[share.birth]);
+      }
     }
-    const std::vector<std::uint64_t> of_births = summed(shares, c + 1);
+    const std::vector<std::uint64_t> of_births = summed(shares, c + 1), of_before = summed(before, c + 1),
+                                     of_after = summed(after, c + 1);
     for (std::size_t d = 0; d <= c; ++d)
-      if (of_births[d] != 0) whole.shares.push_back({static_cast<std::uint32_t>(d), of_births[d]});
+      if (of_births[d] != 0)
+        whole.shares.push_back({static_cast<std::uint32_t>(d), of_births[d], std::min(of_before[d], of_births[d]),
+                                std::min(of_after[d], of_births[d])});
     const std::uint64_t end = coarse.reach[c + 1][c];
     // What the tape holds of this interval, and how much of that the state at its end has as well.
     const std::uint64_t shared = of_births[c];
-    const std::uint64_t hidden = shared - std::min(shared, coarse.born[c] - end);
+    const std::uint64_t hidden = std::max(shared - std::min(shared, coarse.born[c] - end), std::min(shared, of_after[c]));
+    // Of states in between, what neither a tape nor the state at the end holds is gone with them.
+    coarse.born[c] = std::min(coarse.born[c], shared + end);
     // While its parts are done one by one, what is held beyond what is held while it is done as one.
     const Parts parts(profile, from, to);
     const Parts::Tapes& tapes = parts.tapes(from, to);

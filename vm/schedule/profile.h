@@ -17,9 +17,13 @@ namespace cairn::schedule {
 struct TapeShare {
   std::uint32_t birth = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t before = 0; // of these, what the tape of the interval before it holds as well, at least,
+  std::uint64_t after = 0;  // and the state at the interval's end
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.birth);
     archive(self.bytes);
+    archive(self.before);
+    archive(self.after);
   }
 };
 

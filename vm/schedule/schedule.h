@@ -60,6 +60,8 @@ struct OldTensor {
 // nothing.
 struct Weights {
   std::vector<std::uint64_t> state, tape; // the tape's records and tables apart; a run that has ended has no state
+  // Of what the tape holds, what the one put aside last holds as well, and what the state does; empty: nobody knows.
+  std::vector<std::uint64_t> before, after;
   std::uint64_t together = 0;             // of the last birth: what the state, the tape or both hold
   std::uint64_t own = 0;                  // of the tape's records and tables
   std::uint64_t largest = 0;              // of operands and results of one operation on the tape
