@@ -118,6 +118,23 @@ TEST_CASE("a computation that is resumed twice tells its gradient twice, the sec
   CHECK(second["timeline"].size() < first["timeline"].size());
 }
 
+TEST_CASE("a machine that only plans tells its first gradient and stands there, however often it is run again") {
+  Explained explained;
+  explained.options.schedule = "tape"; // is not asked
+  Vm vm(explained.options);
+  REQUIRE(cairn_vm_only_plan(vm.vm) == CAIRN_OK);
+  const Compiled program(kReported + "(many 5)");
+  REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
+  CHECK(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_CANCELLED);
+  REQUIRE(explained.reports.size() == 1);
+  CHECK(explained.reports[0].starts_with("gradient at guest.scm:2:"));
+  const std::uint64_t steps = cairn_vm_steps(vm.vm);
+  CHECK(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_CANCELLED);
+  REQUIRE(explained.reports.size() == 2);
+  CHECK(explained.reports[1] == explained.reports[0]);
+  CHECK(cairn_vm_steps(vm.vm) == steps);
+}
+
 TEST_CASE("reports are refused where they make no sense") {
   Vm vm;
   CHECK(cairn_vm_explain_as(nullptr, CAIRN_REPORT_TEXT) == CAIRN_BAD_ARGUMENT);
@@ -126,5 +143,7 @@ TEST_CASE("reports are refused where they make no sense") {
   Vm other(explained.options);
   CHECK(cairn_vm_explain_as(other.vm, CAIRN_REPORT_HTML) == CAIRN_BAD_ARGUMENT);
   CHECK(cairn_vm_keep_gradients(nullptr) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_vm_only_plan(nullptr) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_vm_only_plan(vm.vm) == CAIRN_BAD_ARGUMENT);
   CHECK(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, nullptr) == CAIRN_BAD_ARGUMENT);
 }

@@ -2,6 +2,7 @@
 // they never come to more than the budget.
 #include "test/sanitized.h"
 #include "test/schedule/helpers.h"
+#include "vm/schedule/outlook.h"
 
 #include <algorithm>
 #include <map>
@@ -65,12 +66,15 @@ struct Outcome {
 
 class Machine {
 public:
-  Machine(const Layers& layers, const Spec& spec) : layers_(layers), schedule_(make(spec, {})) {}
+  Machine(const Layers& layers, const Spec& spec, const Resources& resources = {})
+      : layers_(layers), schedule_(make(spec, resources)) {}
+  const Schedule& schedule() const { return *schedule_; }
 
   Outcome run() {
     for (int actions = 0; actions < 100000; ++actions) {
       const Action a = schedule_->next();
       if (a.kind == Action::Kind::done) {
+        if (schedule_->surveyed()) return outcome_;
         CHECK((slots_.empty() && aside_.empty() && !work_ && unreversed_ == 0));
         outcome_.reversed = unreversed_ == 0;
         return outcome_;
@@ -308,4 +312,37 @@ TEST_CASE("what fits is run once, and a little less memory costs a little") {
     last = outcome.executed;
   }
   CHECK(last <= layers.size() * 5 / 4);
+}
+
+TEST_CASE("a survey keeps next to nothing, and tells what budgets buy") {
+  Random random(9);
+  for (int round = 0; round < cairn::test::rounds(20); ++round) {
+    const Layers layers = random_layers(random, 60 + random.below(200));
+    const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
+    CAPTURE(round);
+    Machine survey(layers, spec_of("budget"), {0, true, true});
+    const Outcome seen = survey.run();
+    REQUIRE(survey.schedule().surveyed());
+    CHECK(!seen.reversed);
+    CHECK(seen.executed == layers.size());
+    if (whole > (std::uint64_t{1} << 20)) CHECK(seen.peak < whole / 2);
+    const std::vector<Point> curve = outlook(survey.schedule(), 8);
+    REQUIRE(curve.size() >= 2);
+    CHECK(curve.front().budget == least_budget(survey.schedule()));
+    CHECK(curve.back().time == 1);
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+      CAPTURE(i);
+      if (i > 0) CHECK(curve[i].budget > curve[i - 1].budget);
+      CHECK((curve[i].time >= 1 && curve[i].time <= curve.front().time * 1.05));
+      const Outcome outcome = planned(layers, curve[i].budget);
+      CHECK(outcome.reversed);
+      CHECK(outcome.peak <= curve[i].budget);
+    }
+    // It says the same of a budget however the survey is stored.
+    std::vector<std::uint64_t> words;
+    survey.schedule().save(words);
+    const auto restored = restore(words);
+    REQUIRE(restored != nullptr);
+    CHECK(restored->prospect(whole / 2)->peak == survey.schedule().prospect(whole / 2)->peak);
+  }
 }

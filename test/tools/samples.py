@@ -83,7 +83,7 @@ class Samples(ToolTest):
         with open(os.path.join(self.folder_of_samples, "..", "docs", "memory.md")) as file:
             page = file.read()
         rows = re.findall(r"^\| (\d+MiB) \| (\d+) MiB \| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE)
-        self.assertEqual(len(rows), 8)
+        self.assertEqual(len(rows), 9)
         work = self.stats("layers.scm", "*j")["work"]
         for memory, peak, replay, more in rows[::3]:
             stats = self.stats("layers.scm", "checkpoint-*j", f"--memory={memory}")

@@ -30,7 +30,8 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
                        "fits the budget",
                        current.position, schedule::to_string(asked));
   const auto least = schedule::least_budget(*schedule);
-  if (!least) return "";
+  if (!least)
+    return current.position == 0 || schedule->foreseen() ? "" : "\n  with more memory, vmrun --plan tells what the gradient needs";
   const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
   const std::string size = report::size_text(std::max(*least, budget + budget / 8));
   if (total_known) return fmt::format("\n  the gradient of its {} steps should do with --memory={}", total, size);

@@ -84,17 +84,19 @@ void Budgeted::weighed(const Weights& weights) {
   if (survey_) { // two tapes at most, so that what they share is known
     if (n > 0) push(Action::Kind::abandon);
     add_interval(weights, beside);
-    if (weights.nested) return hand_over();
+    nested_ = weights.nested;
+    if (nested_) return hand_over();
     return survey_interval();
   }
   tapes_.push_back(positions_.back());
   add_interval(weights, beside);
-  if (weights.nested) return hand_over();
+  nested_ = weights.nested;
+  if (nested_) return hand_over();
   states_.push_back({static_cast<std::uint32_t>(profile_.size()), slots_.take()});
   push(Action::Kind::snapshot, 0, states_.back().slot);
   peak_ = std::max(peak_, bounded(held() + bounded(weights.taping)));
   if (profile_.size() >= kMost) {
-    coarsen(kMost - kMost / 4, room_for_one() / kLargestInterval);
+    coarsen(kMost - kMost / 4, largest_tape());
     if (profile_.size() >= kMost) return hand_over();
   } else if (const std::size_t good = good_number(); profile_.size() >= good) {
     coarsen(good - good / 4, room_for_one() / kGoodInterval);
@@ -112,7 +114,7 @@ void Budgeted::set_room() {
 // As many intervals as plans can be made of, so that small budgets can be told from each other.
 void Budgeted::survey_interval() {
   if (profile_.size() < kMost) return;
-  coarsen(kMost - kMost / 4, room_for_one() / kLargestInterval);
+  coarsen(kMost - kMost / 4, largest_tape());
   if (profile_.size() >= kMost) hand_over();
 }
 
@@ -173,6 +175,8 @@ std::uint64_t Budgeted::room_for_one() const {
   const std::uint64_t taken = read_from().front() + 2 * largest_;
   return room_ - std::min(room_, taken);
 }
+
+std::uint64_t Budgeted::largest_tape() const { return room_for_one() / kLargestInterval; }
 
 // Leaves about so many intervals, none of which has more bytes on its tape unless it has them already, and from now on intervals
 // are larger. What goes first are boundaries with heavy states between short intervals, on tapes both or neither.
@@ -286,15 +290,16 @@ std::uint64_t Budgeted::more_reads_within(std::size_t interval, const std::vecto
   return single ? 0 : reads[interval] - reads[interval + 1];
 }
 
-void Budgeted::make_room(std::uint64_t next) {
+void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
   const Profile profile = with_reads();
-  Keeping keeping(profile, room_, next, stage_ == Stage::reversing, kept_states(), kept_tapes());
-  while (const std::optional<Keeping::Drop> drop = keeping.drop()) {
-    if (drop->tape)
-      drop_tape(drop->at);
-    else
-      drop_state(drop->at);
-  }
+  Keeping keeping(profile, room_ - std::min(room_, less), next, stage_ == Stage::reversing, kept_states(), kept_tapes());
+  for (std::vector<Keeping::Drop> drops = keeping.drop(); !drops.empty(); drops = keeping.drop())
+    for (const Keeping::Drop& drop : drops) {
+      if (drop.tape)
+        drop_tape(drop.at);
+      else
+        drop_state(drop.at);
+    }
   if (stage_ == Stage::reversing) peak_ = std::max(peak_, bounded(keeping.peak()));
 }
 
@@ -322,7 +327,8 @@ void Budgeted::hand_over() {
   if (states_.back().boundary == profile_.size()) drop_state(profile_.size());
   const Profile profile = with_reads();
   Keeping keeping(profile, room_for_one() / kShareOfFront, 0, false, kept_states(), kept_tapes());
-  while (const std::optional<Keeping::Drop> drop = keeping.drop()) drop_state(drop->at);
+  for (std::vector<Keeping::Drop> drops = keeping.drop(); !drops.empty(); drops = keeping.drop())
+    for (const Keeping::Drop& drop : drops) drop_state(drop.at);
 }
 
 // What the last tape reads of what is older is among the cotangents from its sweep on, so it is weighed as well.
@@ -348,10 +354,30 @@ void Budgeted::weighed_last(const Weights& weights) {
   last_.next = bounded(last_.bytes + sweeping - std::min(sweeping, cotangents));
   if (survey_) return drop_state(0);
   peak_ = std::max(peak_, bounded(held() + last_.bytes + last_.taping));
-  make_room(last_.next);
-  drop_idle_states();
-  push(Action::Kind::reverse);
-  reverse_rest();
+  plan_rest();
+}
+
+// What is kept leaves room for what one interval takes, but a gap may take more than any of its intervals. Then more is let go of.
+void Budgeted::plan_rest() {
+  constexpr int kTries = 4;
+  std::optional<Budgeted> best;
+  std::uint64_t more = 0;
+  for (int i = 0; i < kTries; ++i) {
+    Budgeted trial = *this;
+    trial.peak_ = 0;
+    trial.make_room(last_.next, more);
+    trial.drop_idle_states();
+    trial.push(Action::Kind::reverse);
+    trial.reverse_rest();
+    const std::uint64_t most = room_ + left_alone() / 4 * 3; // of what is left alone a gap may use a part
+    const bool fits = trial.peak_ <= most;
+    more += trial.peak_ - std::min(trial.peak_, most);
+    if (!best || trial.peak_ < best->peak_) best = std::move(trial);
+    if (fits) break;
+  }
+  const std::uint64_t before = peak_;
+  *this = std::move(*best);
+  peak_ = std::max(peak_, before);
 }
 
 void Budgeted::rest_is_reversed() {

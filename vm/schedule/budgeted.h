@@ -63,6 +63,7 @@ public:
     archive(self.again_);
     archive(self.again_cost_);
     archive(self.survey_);
+    archive(self.nested_);
     archive(self.last_);
     archive(self.stage_);
     archive(self.handed_over_);
@@ -115,6 +116,7 @@ private:
   void push(Action::Kind kind, std::uint64_t steps = 0, std::uint32_t slot = 0) { todo_.push_back({kind, steps, slot}); }
   void add_interval(const Weights& weights, bool beside);
   std::size_t good_number() const;    // of intervals
+  std::uint64_t largest_tape() const; // of an interval
   std::uint64_t room_for_one() const; // at the end of the reversal
   void coarsen(std::size_t wanted, std::uint64_t most);
   std::vector<bool> kept_states() const; // by boundary
@@ -128,7 +130,8 @@ private:
   std::uint64_t left_alone() const; // of the budget
   double time_of_one_tape() const;
   void survey_interval();
-  void make_room(std::uint64_t next); // bytes of the tape behind what is kept
+  void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room
+  void plan_rest();
   void drop_state(std::size_t boundary);
   void drop_tape(std::size_t interval);
   void hand_over();
@@ -151,6 +154,7 @@ private:
   std::uint64_t again_ = 0;       // steps that the plan runs again
   std::uint64_t again_cost_ = 0;  // modelled
   bool survey_ = false;
+  bool nested_ = false; // a derivative operator runs inside
   Last last_;
   Stage stage_ = Stage::weighing;
   bool handed_over_ = false;

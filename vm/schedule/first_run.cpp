@@ -30,13 +30,13 @@ constexpr std::uint64_t kSnapshotBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kMostSnapshots = 65536;
 // Under a budget, the first tape is looked at once it has so many bytes, or such a part of the budget: if it is heavy, the run is
 // planned (budgeted.h).
-constexpr std::uint64_t kLeastLookBytes = std::uint64_t{1} << 17;
 constexpr std::uint64_t kLook = 128;
 constexpr std::uint64_t kLookAtMost = 16;
 constexpr std::uint64_t kLeastTapeBytes = std::uint64_t{1} << 15;
 constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 47;
 // Of a budget, each of two tapes (in work and aside) may take an eighth, and the snapshots a quarter.
 constexpr std::uint64_t kShare = 8;
+constexpr std::uint64_t kLeastLookBytes = kLeastPlanned / kShare;
 constexpr std::uint64_t kSnapshotShare = 4;
 
 std::uint64_t budget_of(const Resources& resources) {

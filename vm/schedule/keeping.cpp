@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace cairn::schedule {
 namespace {
 
 constexpr std::uint64_t kLittle = 16; // of the room
 constexpr std::size_t kMostTight = 3;
+constexpr std::size_t kMostTogether = 3; // tapes of neighbours that are looked at together
 constexpr double kUseOfState = 0.5; // between two tapes, of running what comes behind it (an estimate)
 
 } // namespace
@@ -104,41 +106,65 @@ double Keeping::cost_of_gap(std::size_t from, std::size_t to) const {
   return cost;
 }
 
-std::optional<Keeping::Drop> Keeping::drop() {
+// With all of a candidate let go of: what of the bytes that are too many it frees.
+double Keeping::freed(const std::vector<Drop>& candidate, std::vector<Tight>& tight) const {
+  double freed = 0;
+  for (Tight& t : tight) {
+    const std::vector<bool> states = t.states, tapes = t.tapes;
+    for (const Drop& drop : candidate) {
+      if (drop.tape ? drop.at >= t.at : drop.at > t.at) continue;
+      if (drop.tape) t.tapes[drop.at] = false;
+      t.states[drop.at] = drop.tape && states_[drop.at]; // at the start of a gap it is held
+    }
+    for (const Drop& drop : candidate)
+      if (!drop.tape && drop.at <= t.at) t.states[drop.at] = false;
+    const std::uint64_t now = held_bytes(profile_, t.states, t.tapes);
+    if (now < t.held) freed += static_cast<double>(std::min(t.held - now, t.over));
+    t.states = states;
+    t.tapes = tapes;
+  }
+  return freed;
+}
+
+// What it costs to do without the tapes of [i, end) and the states between them.
+double Keeping::cost_without(std::size_t i, std::size_t end) {
+  const std::size_t from = gap_begin(i), to = gap_end(end);
+  const double with = cost_of_gap(from, i) + cost_of_gap(end, to);
+  const std::vector<bool> states = states_, tapes = tapes_;
+  for (std::size_t k = i; k < end; ++k) {
+    tapes_[k] = false;
+    if (k > i) states_[k] = false;
+  }
+  const double cost = cost_of_gap(from, to) - with;
+  states_ = states;
+  tapes_ = tapes;
+  return cost;
+}
+
+std::vector<Keeping::Drop> Keeping::drop() {
   const std::size_t n = profile_.size();
   std::vector<Tight> tight = this->tight();
-  std::optional<Drop> best;
+  std::vector<Drop> best;
   double best_freed = 0, best_cost = 1;
-  // With the candidate let go of: what of the bytes that are too many it frees, for a unit of cost.
-  auto consider = [&](const Drop& candidate, double cost) {
-    double freed = 0;
-    for (Tight& t : tight) {
-      if (candidate.tape ? candidate.at >= t.at : candidate.at > t.at) continue;
-      const bool state = t.states[candidate.at];
-      if (candidate.tape) t.tapes[candidate.at] = false;
-      t.states[candidate.at] = candidate.tape && states_[candidate.at]; // at the start of a gap it is held
-      const std::uint64_t now = held_bytes(profile_, t.states, t.tapes);
-      if (now < t.held) freed += static_cast<double>(std::min(t.held - now, t.over));
-      if (candidate.tape) t.tapes[candidate.at] = true;
-      t.states[candidate.at] = state;
-    }
+  auto consider = [&](std::vector<Drop> candidate, double cost) {
+    const double freed = this->freed(candidate, tight);
     const double price = std::max(cost, 0.0) + 1;
     if (freed <= best_freed * price / best_cost) return;
-    best = candidate;
+    best = std::move(candidate);
     best_freed = freed;
     best_cost = price;
   };
-  for (std::size_t i = 0; i < n && !tight.empty(); ++i) {
-    if (!tapes_[i]) continue;
-    const std::size_t from = gap_begin(i), to = gap_end(i + 1);
-    if (from == i && !states_[i]) continue;
-    const double with = cost_of_gap(from, i) + cost_of_gap(i + 1, to);
-    tapes_[i] = false;
-    const double cost = cost_of_gap(from, to) - with;
-    tapes_[i] = true;
-    consider({true, i}, cost);
+  if (tight.empty()) return best;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!tapes_[i] || (gap_begin(i) == i && !states_[i])) continue;
+    std::vector<Drop> candidate;
+    for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && tapes_[end - 1]; ++end) {
+      candidate.push_back({true, end - 1});
+      if (end - 1 > i && states_[end - 1]) candidate.push_back({false, end - 1});
+      consider(candidate, cost_without(i, end));
+    }
   }
-  for (std::size_t i = 1; i < n && !tight.empty(); ++i) {
+  for (std::size_t i = 1; i < n; ++i) {
     if (!states_[i] || (tapes_[i - 1] && !tapes_[i])) continue; // gaps need the state at their start
     double cost = static_cast<double>(profile_.intervals[i].forward) * kUseOfState;
     if (!tapes_[i - 1]) {
@@ -148,11 +174,10 @@ std::optional<Keeping::Drop> Keeping::drop() {
       cost = cost_of_gap(from, to) - with;
       states_[i] = true;
     }
-    consider({false, i}, cost);
+    consider({{false, i}}, cost);
   }
-  if (!best) return best;
-  (best->tape ? tapes_ : states_)[best->at] = false;
-  note_before();
+  for (const Drop& drop : best) (drop.tape ? tapes_ : states_)[drop.at] = false;
+  if (!best.empty()) note_before();
   return best;
 }
 

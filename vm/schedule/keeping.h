@@ -8,7 +8,7 @@
 
 #include "vm/schedule/profile.h"
 
-#include <optional>
+#include <vector>
 
 namespace cairn::schedule {
 
@@ -27,9 +27,10 @@ public:
     bool tape = false;  // else a state
     std::size_t at = 0; // interval or boundary
   };
-  // What to let go of next, which counts as done; none if everything fits, or nothing would help. What an interval takes by
-  // itself nobody can make less by letting go of others: beside it a little may be held in any case.
-  std::optional<Drop> drop();
+  // What to let go of next, which counts as done: a state, or tapes of neighbours with the states between them, since what they
+  // share is only free without all of them. None if everything fits, or nothing would help. What an interval takes by itself
+  // nobody can make less by letting go of others: beside it a little may be held in any case.
+  std::vector<Drop> drop();
 
 private:
   std::size_t gap_begin(std::size_t interval) const; // of the gap that ends in front of it
@@ -42,6 +43,8 @@ private:
     std::vector<bool> states, tapes; // that are held then
   };
   std::vector<Tight> tight() const;
+  double freed(const std::vector<Drop>& candidate, std::vector<Tight>& tight) const;
+  double cost_without(std::size_t i, std::size_t end);
   std::uint64_t alone(std::size_t interval) const; // bytes while it is swept, beside what is held in front of it
   double cost_of_gap(std::size_t from, std::size_t to) const;
   double cost_of_part(std::size_t from, std::size_t to) const;

@@ -8,12 +8,7 @@ namespace cairn::schedule {
 namespace {
 
 constexpr std::uint64_t kUnlimitedBudget = std::uint64_t{1} << 47;
-constexpr std::uint64_t kBudgetParts = 64;
-
-bool fits(const Schedule& schedule, std::uint64_t budget) {
-  const auto prospect = schedule.prospect(budget);
-  return prospect && prospect->fits;
-}
+constexpr std::uint64_t kBudgetParts = 32;
 
 // The least budget in (below, above] for which `good` holds, to within a part of it; `above` is good.
 template <class F> std::uint64_t bisected(std::uint64_t below, std::uint64_t above, F&& good) {
@@ -28,10 +23,20 @@ template <class F> std::uint64_t bisected(std::uint64_t below, std::uint64_t abo
 std::optional<std::uint64_t> whole_budget(const Schedule& schedule) {
   const auto everything = schedule.prospect(kUnlimitedBudget);
   if (!everything || !everything->fits) return std::nullopt;
-  return bisected(everything->peak / 2, kUnlimitedBudget, [&](std::uint64_t budget) {
+  const auto holds = [&](std::uint64_t budget) {
     const auto prospect = schedule.prospect(budget);
     return prospect && prospect->fits && prospect->time <= everything->time;
-  });
+  };
+  std::uint64_t above = std::max<std::uint64_t>(1, everything->peak);
+  while (above < kUnlimitedBudget && !holds(above)) above += above / 8 + 1;
+  return std::max(kLeastPlanned, bisected(above - above / 8, above, holds));
+}
+
+std::uint64_t least_within(const Schedule& schedule, std::uint64_t whole) {
+  return std::max(kLeastPlanned, bisected(0, whole, [&](std::uint64_t budget) {
+                    const auto prospect = schedule.prospect(budget);
+                    return prospect && prospect->fits;
+                  }));
 }
 
 } // namespace
@@ -39,13 +44,13 @@ std::optional<std::uint64_t> whole_budget(const Schedule& schedule) {
 std::optional<std::uint64_t> least_budget(const Schedule& schedule) {
   const auto whole = whole_budget(schedule);
   if (!whole) return std::nullopt;
-  return bisected(0, *whole, [&](std::uint64_t budget) { return fits(schedule, budget); });
+  return least_within(schedule, *whole);
 }
 
 std::vector<Point> outlook(const Schedule& schedule, std::size_t points) {
   const auto whole = whole_budget(schedule);
   if (!whole) return {};
-  const std::uint64_t least = bisected(0, *whole, [&](std::uint64_t budget) { return fits(schedule, budget); });
+  const std::uint64_t least = least_within(schedule, *whole);
   std::vector<Point> curve;
   for (std::size_t i = 0; i < points; ++i) {
     const double part = static_cast<double>(i) / static_cast<double>(points - 1);

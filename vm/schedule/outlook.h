@@ -11,7 +11,7 @@ struct Point {
   double time = 1;          // modelled, of that of one tape
 };
 
-// The least budget, to within a sixty-fourth, for which the schedule's estimate of its peak fits; nothing if it does not plan.
+// The least budget that is planned within and, to within a thirty-second, fits the schedule's estimate of its peak; nothing if it does not plan.
 std::optional<std::uint64_t> least_budget(const Schedule& schedule);
 
 // From the least budget to the one that the whole tape fits into, at most so many points (two or more); empty if the schedule does

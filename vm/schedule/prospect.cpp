@@ -20,7 +20,7 @@ double Budgeted::time_of_one_tape() const {
 // As if everything had been kept in the first run and room made for its end only, with the same intervals.
 std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget) const {
   const std::size_t n = profile_.size();
-  if (n == 0 || handed_over_) return std::nullopt;
+  if (n == 0 || nested_) return std::nullopt;
   Budgeted other = *this;
   other.budget_ = std::min(kMostOfOne, budget);
   other.set_room();
@@ -32,14 +32,15 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget) const
   other.slots_ = Slots();
   for (std::uint32_t i = 0; i <= n; ++i) other.states_.push_back({i, other.slots_.take()});
   other.tapes_.assign(positions_.begin(), positions_.end() - 1);
-  for (std::size_t i = 0; i < n; ++i)
+  bool cut = true; // its intervals are such as a run within that budget may have
+  for (std::size_t i = 0; i < n; ++i) {
+    cut = cut && tape_bytes(profile_, i, i + 1) <= other.largest_tape();
     other.peak_ = std::max(other.peak_, std::min(kMostOfOne, tape_bytes(profile_, i, i + 1) + profile_.intervals[i].taping));
+  }
   other.peak_ = std::max(other.peak_, std::min(kMostOfOne, last_.bytes + last_.taping));
-  other.make_room(last_.next);
-  other.drop_idle_states();
-  other.reverse_rest();
+  other.plan_rest();
   const std::uint64_t peak = older_ + other.peak_;
-  return Schedule::Prospect{peak, other.time_of_one_tape(), peak + other.left_alone() <= other.budget_};
+  return Schedule::Prospect{peak, other.time_of_one_tape(), cut && peak + other.left_alone() / 2 <= other.budget_};
 }
 
 } // namespace cairn::schedule

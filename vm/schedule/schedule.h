@@ -19,6 +19,7 @@ inline constexpr std::uint64_t kToEnd = UINT64_MAX;
 inline constexpr std::uint64_t kDefaultBase = 4096;
 inline constexpr std::uint64_t kLeastBase = 16;
 inline constexpr std::uint64_t kRecordBytes = 32; // of a record on a tape
+inline constexpr std::uint64_t kLeastPlanned = std::uint64_t{1} << 20; // bytes of the least budget that `auto` plans within
 inline constexpr std::uint64_t kStepWork = 40;    // modelled time: a step takes as long as so much work (flops and bytes)
 
 struct Action {

@@ -1,0 +1,86 @@
+"""--plan: what gradients would take within which memory, and the budgets that messages name where memory is gone."""
+import json
+import os
+import re
+import unittest
+
+import driver
+from driver import ToolTest
+
+ORBIT = """(define (f x)
+  (let loop ((i 0) (x x)) (if (= i 200) x (loop (+ i 1) (* (* 2.8 x) (- 1.0 x))))))
+"""
+NUMBERS = ORBIT + "(write (cdr (checkpoint-*j f 0.3 1)))\n"
+TENSORS = """(define w (rand '(128 128)))
+(define (layer x) (tanh (matmul x w)))
+(define (f x) (let loop ((i 0) (x x)) (if (= i 150) (sumall x) (loop (+ i 1) (layer x)))))
+(display 'begins)
+(write (car (checkpoint-*j f (rand '(128 128)) 1)))
+"""
+
+
+class Plan(ToolTest):
+    """--plan: what budgets would buy, without a gradient."""
+
+    def curve(self, output):
+        return [(size * (1024 if unit == "M" else 1), float(time))
+                for size, unit, time in ((int(a), b, c) for a, b, c in re.findall(r"^ +(\d+)([MK])iB +([\d.]+)", output, re.MULTILINE))]
+
+    def test_a_run_of_tensors(self):
+        self.write("a.scm", TENSORS)
+        done = self.vmrun("--plan", "--stats=s.json", "a.scm")
+        lines = done.output.splitlines()
+        self.assertRegex(lines[0], r"^beginsgradient at a\.scm:5:\d+, a run of [\d,]+ steps$")
+        curve = self.curve(done.output)
+        self.assertGreaterEqual(len(curve), 4)
+        self.assertEqual(curve, sorted(curve))
+        self.assertEqual(curve[-1][1], 1)
+        self.assertGreater(curve[0][1], 1)
+        stats = json.loads(self.read("s.json"))
+        self.assertLess(stats["tensor_peak_bytes"], curve[-1][0] * 1024 // 3)
+        # What it names works, and the gradient is the one of the whole tape.
+        exact = self.vmrun("--checkpoint=tape", "a.scm").output
+        for size, time in (curve[1], curve[-1]):
+            self.assertEqual(self.vmrun(f"--memory={size}KiB", "--stats=s.json", "a.scm").output, exact)
+            self.assertEqual(json.loads(self.read("s.json"))["replay_factor"] == 1, time == 1)
+
+    def test_a_run_of_numbers(self):
+        self.write("a.scm", NUMBERS.replace("200", "2000000"))
+        output = self.vmrun("--plan", "a.scm").output
+        self.assertIn("it is a run of numbers", output)
+        self.assertGreaterEqual(len(self.curve(output)), 3)
+
+    def test_what_cannot_be_planned(self):
+        self.write("a.scm", NUMBERS)
+        self.assertIn("all of it fits on a tape of", self.vmrun("--plan", "a.scm").output)
+        self.write("a.scm", "(display 1)\n")
+        done = self.vmrun("--plan", "a.scm", code=2)
+        self.assertEqual(done.output, "1")
+        self.assertIn("--plan: the program ended, and there was no checkpoint-*j to plan", done.errors)
+        inner = TENSORS.replace("(tanh (matmul x w))", "(* x (sumall (cdr (checkpoint-*j sumall (matmul x w) 1))))")
+        self.write("a.scm", inner)
+        self.assertIn("no plan can be made", self.vmrun("--plan", "a.scm").output)
+        for option in ("--checkpoint=tape", "--explain", "--save=x"):
+            self.assertIn("--plan reverses nothing", self.vmrun("--plan", option, "a.scm", code=2).errors)
+        self.assertIn("needs a program", self.vmrun("--plan", code=2).errors)
+
+    def test_where_memory_is_gone_a_budget_is_named(self):
+        self.write("a.scm", TENSORS.replace("128 128", "224 224").replace("150", "60"))
+        errors = self.vmrun("--checkpoint=tape", "--memory=3MiB", "a.scm", code=3).errors
+        self.assertIn("under the schedule tape; auto, the default, plans what fits the budget", errors)
+        # What is named while the end of the run is not known is for the part that is.
+        memory, names = 1300, []
+        while (done := self.vmrun(f"--memory={memory}KiB", "a.scm", code=None)).returncode != 0:
+            self.assertEqual(done.returncode, 3)
+            named = re.search(r"should do with --memory=(\d+)KiB", done.errors)
+            names += [int(named.group(1))] if named else []
+            self.assertLess(len(names), 5)
+            memory = names[-1] if named else memory + 100
+            self.assertLess(memory, 6000)
+        self.assertTrue(names)
+
+
+if __name__ == "__main__":
+    arguments = driver.parse(__doc__)
+    ToolTest.bin = os.path.abspath(arguments.bin)
+    unittest.main(argv=["plan.py", *arguments.tests])
