@@ -1,7 +1,9 @@
 // See statistics.h.
 #include "ops/cpu/reduce/statistics.h"
 
+#include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/scratch.h"
+#include "ops/cpu/device/workers.h"
 #include "ops/cpu/elements/pointwise_loops.h"
 #include "ops/cpu/reduce/folds.h"
 #include "ops/cpu/reduce/reduce.h"
@@ -12,6 +14,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace cairn::ops::cpu {
 
