@@ -106,8 +106,7 @@ void check_together(const CLI::App& app, const RunOptions& options) {
   check_files(options);
   if (options.plan)
     for (const char* option : {"--checkpoint", "--explain", "--save", "--resume"})
-      if (app.count(option) != 0)
-        throw UsageError(std::string("--plan reverses nothing: it cannot be given with ") + option);
+      if (app.count(option) != 0) throw UsageError(std::string("--plan reverses nothing: it cannot be given with ") + option);
   if (options.save.empty() && (options.save_every_steps != 0 || options.save_every_seconds != 0))
     throw UsageError("--save-every needs --save=FILE to say where");
   for (const std::string& folder : options.libraries)
@@ -156,7 +155,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_flag("--stats{-}", raw.stats, "counters as a line of JSON at exit, on standard error or into =FILE");
   app.add_flag("--explain{-}", raw.explain,
                "what each checkpoint-*j did and why, on standard error, or at exit as =FILE.html (drawings) or =FILE.json");
-  app.add_flag("--plan", options.plan, "run the first checkpoint-*j forward only, and print what time it would take in which memory");
+  app.add_flag("--plan", options.plan,
+               "run the first checkpoint-*j forward only, and print what time it would take in which memory");
   app.add_flag("--progress", options.progress, "show progress (on by default on a terminal)");
   app.add_option("--seed", raw.seed, "of the program's random numbers (0)")->type_name("N");
   app.add_option("--library", options.libraries, "a folder where (import name) looks; may be repeated")

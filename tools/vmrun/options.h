@@ -26,7 +26,7 @@ struct RunOptions {
   std::string stats_file; // empty: standard error
   bool explain = false;
   std::string explain_file; // ends in .html or .json; empty: a text on standard error
-  bool plan = false; // the first gradient is only planned
+  bool plan = false;        // the first gradient is only planned
   bool progress = false;
   bool trace = false;
   bool check_nan = false;

@@ -78,7 +78,7 @@ struct Gradient {
   std::uint64_t retaped = 0;  // of these after the end was known,
   std::uint64_t swept = 0;    // and reversed
   std::uint64_t states_kept = 0;
-  std::optional<Outcome> predicted; // no tapes and states where `peak` is there
+  std::optional<Outcome> predicted;       // no tapes and states where `peak` is there
   std::optional<double> time_of_one_tape; // modelled, of the plan
   std::vector<OtherBudget> others;
   Outcome measured;

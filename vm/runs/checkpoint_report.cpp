@@ -23,15 +23,17 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
   const schedule::Spec& asked = engine.schedules[spec];
   const bool plans = asked.kind == schedule::Spec::Kind::automatic || asked.kind == schedule::Spec::Kind::budget;
   if (!plans && total_known)
-    return fmt::format("\n  the schedule {} needs so much for this run of {} steps; auto, the default, plans what fits the budget",
-                       schedule::to_string(asked), total);
+    return fmt::format(
+        "\n  the schedule {} needs so much for this run of {} steps; auto, the default, plans what fits the budget",
+        schedule::to_string(asked), total);
   if (!plans)
     return fmt::format("\n  the run of checkpoint-*j had come {} steps far under the schedule {}; auto, the default, plans what "
                        "fits the budget",
                        current.position, schedule::to_string(asked));
   const auto least = schedule::least_budget(*schedule);
   if (!least)
-    return current.position == 0 || schedule->foreseen() ? "" : "\n  with more memory, vmrun --plan tells what the gradient needs";
+    return current.position == 0 || schedule->foreseen() ? ""
+                                                         : "\n  with more memory, vmrun --plan tells what the gradient needs";
   const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
   const std::string size = report::size_text(std::max(*least, budget + budget / 8));
   if (total_known) return fmt::format("\n  the gradient of its {} steps should do with --memory={}", total, size);

@@ -22,9 +22,9 @@ std::uint64_t reachable_bytes(machine::Engine& engine, const std::vector<machine
                               const std::vector<value::Value>& values);
 
 // A state at the end of a tape, and the tape, by birth: entry k is what was made while the serial counter stood at births[k] or
-// above it, and below births[k + 1]. Elements are as old as the first tensor that had them. `before`: a tape that may have some of
-// them too, or null.
-schedule::Weights weigh(machine::Engine& engine, const std::vector<machine::Run>& runs, tape::Tape& tape, const tape::Tape* before,
-                        const std::vector<std::uint64_t>& births);
+// above it, and below births[k + 1]. Elements are as old as the first tensor that had them. `before`: a tape that may have some
+// of them too, or null.
+schedule::Weights weigh(machine::Engine& engine, const std::vector<machine::Run>& runs, tape::Tape& tape,
+                        const tape::Tape* before, const std::vector<std::uint64_t>& births);
 
 } // namespace cairn::runs

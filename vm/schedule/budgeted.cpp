@@ -357,7 +357,8 @@ void Budgeted::weighed_last(const Weights& weights) {
   plan_rest();
 }
 
-// What is kept leaves room for what one interval takes, but a gap may take more than any of its intervals. Then more is let go of.
+// What is kept leaves room for what one interval takes, but a gap may take more than any of its intervals. Then more is let go
+// of.
 void Budgeted::plan_rest() {
   constexpr int kTries = 4;
   std::optional<Budgeted> best;
@@ -530,9 +531,11 @@ bool Budgeted::sound() const {
   const std::size_t n = profile_.size();
   if (!profile_.sound() || n > kMost || positions_.size() != n + 1 || stage_ > Stage::reversing) return false;
   if (positions_.front() != 0 || positions_.back() > kFar || !std::is_sorted(positions_.begin(), positions_.end())) return false;
-  if (last_.bytes > kMostOfOne || last_.taping > kMostOfOne || last_.next > kMostOfOne || last_.forward > kMostOfOne) return false;
-  if (older_ > kMostOfOne || peak_ > kFar || again_ > kFar || again_cost_ > kMostOfOne || budget_ > kFar || room_ > kFar || piece_ > kMostOfOne ||
-      steps_ > kFar || records_ > kFar || all_records_ > kMostOfOne || largest_ > kMostOfOne || done_ > todo_.size())
+  if (last_.bytes > kMostOfOne || last_.taping > kMostOfOne || last_.next > kMostOfOne || last_.forward > kMostOfOne)
+    return false;
+  if (older_ > kMostOfOne || peak_ > kFar || again_ > kFar || again_cost_ > kMostOfOne || budget_ > kFar || room_ > kFar ||
+      piece_ > kMostOfOne || steps_ > kFar || records_ > kFar || all_records_ > kMostOfOne || largest_ > kMostOfOne ||
+      done_ > todo_.size())
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
   const std::size_t readers = n + (stage_ == Stage::reversing ? 1 : 0);

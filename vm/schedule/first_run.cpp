@@ -116,7 +116,19 @@ public:
   }
 
 private:
-  enum class Stage : std::uint8_t { begin, start, unplanned, prefix, budgeted, running, reversing, last_reverse, rest, counting, done };
+  enum class Stage : std::uint8_t {
+    begin,
+    start,
+    unplanned,
+    prefix,
+    budgeted,
+    running,
+    reversing,
+    last_reverse,
+    rest,
+    counting,
+    done
+  };
 
   std::uint64_t more_to_tape() const;
   std::uint64_t look() const; // records

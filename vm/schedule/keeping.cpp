@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kLittle = 16; // of the room
 constexpr std::size_t kMostTight = 3;
 constexpr std::size_t kMostTogether = 3; // tapes of neighbours that are looked at together
-constexpr double kUseOfState = 0.5; // between two tapes, of running what comes behind it (an estimate)
+constexpr double kUseOfState = 0.5;      // between two tapes, of running what comes behind it (an estimate)
 
 } // namespace
 

@@ -11,11 +11,12 @@ struct Point {
   double time = 1;          // modelled, of that of one tape
 };
 
-// The least budget that is planned within and, to within a thirty-second, fits the schedule's estimate of its peak; nothing if it does not plan.
+// The least budget that is planned within and, to within a thirty-second, fits the schedule's estimate of its peak; nothing if it
+// does not plan.
 std::optional<std::uint64_t> least_budget(const Schedule& schedule);
 
-// From the least budget to the one that the whole tape fits into, at most so many points (two or more); empty if the schedule does
-// not plan.
+// From the least budget to the one that the whole tape fits into, at most so many points (two or more); empty if the schedule
+// does not plan.
 std::vector<Point> outlook(const Schedule& schedule, std::size_t points);
 
 } // namespace cairn::schedule

@@ -133,8 +133,8 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
       whole.tape = std::min(kMostOfOne, whole.tape + part.tape);
       for (const TapeShare& share : part.shares) {
         const std::uint64_t fresh = share.bytes - (i > from ? share.before : 0);
-        shares[share.birth] =
-            std::min(shares[share.birth] + fresh, share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);
+        shares[share.birth] = std::min(shares[share.birth] + fresh,
+                                       share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);
         if (i == from) before[share.birth] = share.before;
         if (i + 1 == to) after[share.birth] = std::min(share.after, shares[share.birth]);
       }

@@ -18,9 +18,9 @@ namespace cairn::schedule {
 inline constexpr std::uint64_t kToEnd = UINT64_MAX;
 inline constexpr std::uint64_t kDefaultBase = 4096;
 inline constexpr std::uint64_t kLeastBase = 16;
-inline constexpr std::uint64_t kRecordBytes = 32; // of a record on a tape
+inline constexpr std::uint64_t kRecordBytes = 32;                      // of a record on a tape
 inline constexpr std::uint64_t kLeastPlanned = std::uint64_t{1} << 20; // bytes of the least budget that `auto` plans within
-inline constexpr std::uint64_t kStepWork = 40;    // modelled time: a step takes as long as so much work (flops and bytes)
+inline constexpr std::uint64_t kStepWork = 40; // modelled time: a step takes as long as so much work (flops and bytes)
 
 struct Action {
   enum class Kind : std::uint8_t {
@@ -63,9 +63,9 @@ struct Weights {
   std::vector<std::uint64_t> state, tape; // the tape's records and tables apart; a run that has ended has no state
   // Of what the tape holds, what the one put aside last holds as well, and what the state does; empty: nobody knows.
   std::vector<std::uint64_t> before, after;
-  std::uint64_t together = 0;             // of the last birth: what the state, the tape or both hold
-  std::uint64_t own = 0;                  // of the tape's records and tables
-  std::uint64_t largest = 0;              // of operands and results of one operation on the tape
+  std::uint64_t together = 0; // of the last birth: what the state, the tape or both hold
+  std::uint64_t own = 0;      // of the tape's records and tables
+  std::uint64_t largest = 0;  // of operands and results of one operation on the tape
   // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, with it, and while
   // the tape is swept. Then cotangents are: those of the state at its start and of what is older than the run among them, those
   // of the state at its end not.
