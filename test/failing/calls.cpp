@@ -44,7 +44,7 @@ bool is(char* text, const char* expected) {
 struct Programs {
   std::unique_ptr<Module> program;
   std::vector<std::unique_ptr<Module>> session;
-  std::unique_ptr<Module> gives_up;
+  std::unique_ptr<Module> gives_up, planned;
   Bytes file;
 };
 
@@ -62,6 +62,11 @@ const Programs& programs() {
     // A long vector takes as long to be released as thousands of objects, and is one request for memory.
     p->gives_up = std::make_unique<Module>(compiled(
         "(define (nth n) (let ((v (make-vector 60000 (list 1 2 n)))) (vector-ref v n))) (write (nth 3)) (write (nth 4))", error));
+    // Longer than the first tape, on which nothing is planned.
+    p->planned = std::make_unique<Module>(
+        compiled("(define (f x) (let loop ((i 0) (x x)) (if (= i 12) (sumall x) (loop (+ i 1) (tanh (* x "
+                 "x))))))(write (checkpoint-*j f (fill '(8192) .5) 1))",
+                 error));
     return p;
   }();
   return *all;
@@ -228,6 +233,21 @@ void slices(Run& run) {
   cairn_capsule_free(capsule);
 }
 
+// Planned only: a table of budgets is made, whatever there is memory for.
+void plans(Run& run) {
+  cairn_vm_options options = Machine::defaults();
+  options.explain = [](void*, const char*, std::size_t) { return 0; };
+  Machine vm(run, options);
+  if (!vm.made() || !run.did("only plan", [&] { return cairn_vm_only_plan(vm); })) return;
+  if (!vm.load(*programs().planned)) return;
+  cairn_status status = CAIRN_OK;
+  {
+    Inside inside;
+    status = cairn_vm_run(vm, CAIRN_UNLIMITED);
+  }
+  if (status != CAIRN_CANCELLED) run.judged("a survey", status);
+}
+
 // Cancelled in the middle of releasing; then it is counted, saved (which is cancelled too at first) and goes on.
 void gives_up_a_vector(Run& run) {
   cairn_capsule* capsule = nullptr;
@@ -360,6 +380,7 @@ void add_calls(std::vector<Scenario>& scenarios) {
   scenarios.push_back(with_machine("reports", reports));
   scenarios.push_back(with_machine("capsules in the language", capsules_in_the_language));
   scenarios.push_back({"slices", slices});
+  scenarios.push_back({"plans", plans});
   scenarios.push_back({"giving up a vector", gives_up_a_vector});
   scenarios.push_back({"extensions", extensions});
   scenarios.push_back({"modules", modules});

@@ -142,11 +142,11 @@ std::string json(const Gradient& g) {
   out.number("taped_again", g.retaped).number("swept", g.swept).number("states_kept", g.states_kept);
   out.raw("replay", both(if_told(g.predicted.has_value(), p.replay), if_told(g.steps != 0, m.replay)));
   out.raw("peak", both(p.peak, m.peak));
-  out.raw("time_of_one_tape", g.time_of_one_tape ? fmt::format("{:.4f}", *g.time_of_one_tape) : "null");
-  out.raw("other_budgets", list(g.others, other_budget));
   out.raw("tapes", both(if_told(parts, p.tapes), if_told(true, m.tapes)));
   out.raw("states_at_once", both(if_told(parts, p.states), if_told(true, m.states)));
   out.raw("state_bytes", both(if_told(parts, p.state_bytes), if_told(true, m.state_bytes)));
+  out.raw("time_of_one_tape", g.time_of_one_tape ? fmt::format("{:.4f}", *g.time_of_one_tape) : "null");
+  out.raw("other_budgets", list(g.others, other_budget));
   out.raw("at_peak", g.held.level == 0 ? "null" : holders(g.held));
   out.number("time", g.time).raw("first_run", g.first_run ? fmt::to_string(*g.first_run) : "null");
   out.raw("timeline", list(g.timeline, stretch)).raw("states", list(g.states, state));

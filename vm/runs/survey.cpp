@@ -50,8 +50,11 @@ std::string told(const Engine& engine, const CheckpointState& s) {
   const std::string place = place_of_call(engine);
   if (!s.total_known)
     return fmt::format("gradient at {}: no plan can be made: derivative operators run inside, or its parts do not fit\n", place);
+  const auto between = [&] {
+    if (engine.meter().cancelled()) throw ops::Cancelled();
+  };
   std::string out = fmt::format("gradient at {}, a run of {} steps\n", place, report::grouped(s.total));
-  if (const auto curve = schedule::outlook(*s.schedule, kRows); !curve.empty()) return out + table(curve);
+  if (const auto curve = schedule::outlook(*s.schedule, kRows, between); !curve.empty()) return out + table(curve);
   if (s.work != nullptr)
     return out + fmt::format("  all of it fits on a tape of {}\n", bytes(s.work->weight() * schedule::kRecordBytes));
   return out + light(engine, s);

@@ -10,6 +10,15 @@ namespace {
 constexpr std::uint64_t kUnlimitedBudget = std::uint64_t{1} << 47;
 constexpr std::uint64_t kBudgetParts = 32;
 
+struct Questions {
+  const Schedule& schedule;
+  const std::function<void()>& between;
+  std::optional<Schedule::Prospect> prospect(std::uint64_t budget) const {
+    between();
+    return schedule.prospect(budget);
+  }
+};
+
 // The least budget in (below, above] for which `good` holds, to within a part of it; `above` is good.
 template <class F> std::uint64_t bisected(std::uint64_t below, std::uint64_t above, F&& good) {
   while (above - below > std::max<std::uint64_t>(1, above / kBudgetParts)) {
@@ -20,7 +29,7 @@ template <class F> std::uint64_t bisected(std::uint64_t below, std::uint64_t abo
 }
 
 // What the whole tape fits into.
-std::optional<std::uint64_t> whole_budget(const Schedule& schedule) {
+std::optional<std::uint64_t> whole_budget(const Questions& schedule) {
   const auto everything = schedule.prospect(kUnlimitedBudget);
   if (!everything || !everything->fits) return std::nullopt;
   const auto holds = [&](std::uint64_t budget) {
@@ -32,7 +41,7 @@ std::optional<std::uint64_t> whole_budget(const Schedule& schedule) {
   return std::max(kLeastPlanned, bisected(above - above / 8, above, holds));
 }
 
-std::uint64_t least_within(const Schedule& schedule, std::uint64_t whole) {
+std::uint64_t least_within(const Questions& schedule, std::uint64_t whole) {
   return std::max(kLeastPlanned, bisected(0, whole, [&](std::uint64_t budget) {
                     const auto prospect = schedule.prospect(budget);
                     return prospect && prospect->fits;
@@ -42,12 +51,25 @@ std::uint64_t least_within(const Schedule& schedule, std::uint64_t whole) {
 } // namespace
 
 std::optional<std::uint64_t> least_budget(const Schedule& schedule) {
-  const auto whole = whole_budget(schedule);
+  const std::function<void()> nothing = [] {};
+  const Questions asked{schedule, nothing};
+  const auto whole = whole_budget(asked);
   if (!whole) return std::nullopt;
-  return least_within(schedule, *whole);
+  return least_within(asked, *whole);
 }
 
-std::vector<Point> outlook(const Schedule& schedule, std::size_t points) {
+std::optional<std::uint64_t> enough_budget(const Schedule& schedule, std::uint64_t from) {
+  for (std::uint64_t budget = std::max(kLeastPlanned, from); budget < kUnlimitedBudget; budget += budget / 4) {
+    const auto prospect = schedule.prospect(budget);
+    if (!prospect) return std::nullopt;
+    if (prospect->fits) return budget;
+    budget = std::max(budget, prospect->peak);
+  }
+  return std::nullopt;
+}
+
+std::vector<Point> outlook(const Schedule& of, std::size_t points, const std::function<void()>& between) {
+  const Questions schedule{of, between};
   const auto whole = whole_budget(schedule);
   if (!whole) return {};
   const std::uint64_t least = least_within(schedule, *whole);

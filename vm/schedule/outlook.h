@@ -4,6 +4,8 @@
 
 #include "vm/schedule/schedule.h"
 
+#include <functional>
+
 namespace cairn::schedule {
 
 struct Point {
@@ -15,8 +17,14 @@ struct Point {
 // does not plan.
 std::optional<std::uint64_t> least_budget(const Schedule& schedule);
 
+// A budget that fits the schedule's estimate of its peak, not below `from`, found with a few questions; nothing if it does not
+// plan.
+std::optional<std::uint64_t> enough_budget(const Schedule& schedule, std::uint64_t from);
+
 // From the least budget to the one that the whole tape fits into, at most so many points (two or more); empty if the schedule
 // does not plan.
-std::vector<Point> outlook(const Schedule& schedule, std::size_t points);
+// Each takes up to a tenth of a second; `between` is called before each, and may throw.
+std::vector<Point> outlook(
+    const Schedule& schedule, std::size_t points, const std::function<void()>& between = [] {});
 
 } // namespace cairn::schedule
