@@ -22,7 +22,6 @@ namespace {
 constexpr std::uint64_t kWorkForOne = 30000;
 constexpr std::size_t kFew = 24;
 constexpr std::size_t kMany = 64;
-constexpr std::size_t kMost = 96;
 constexpr PlannerLimits kTables = {std::uint64_t{4} << 20, 128, Family::simple};
 // Of the budget, what is not planned with: what a program's own data grow by, code, and what operators borrow while they run.
 constexpr std::uint64_t kReserve = 16;
@@ -96,7 +95,7 @@ void Budgeted::weighed(const Weights& weights) {
   push(Action::Kind::snapshot, 0, states_.back().slot);
   peak_ = std::max(peak_, bounded(held() + bounded(weights.taping)));
   if (profile_.size() >= kMost) {
-    coarsen(kMost - kMost / 4, largest_tape());
+    coarsen(kPlanned, largest_tape());
     if (profile_.size() >= kMost) return hand_over();
   } else if (const std::size_t good = good_number(); profile_.size() >= good) {
     coarsen(good - good / 4, room_for_one() / kGoodInterval);
@@ -114,7 +113,7 @@ void Budgeted::set_room() {
 // As many intervals as plans can be made of, so that small budgets can be told from each other.
 void Budgeted::survey_interval() {
   if (profile_.size() < kMost) return;
-  coarsen(kMost - kMost / 4, largest_tape());
+  coarsen(kPlanned, largest_tape());
   if (profile_.size() >= kMost) hand_over();
 }
 

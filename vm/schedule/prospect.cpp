@@ -32,11 +32,13 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget) const
   other.slots_ = Slots();
   for (std::uint32_t i = 0; i <= n; ++i) other.states_.push_back({i, other.slots_.take()});
   other.tapes_.assign(positions_.begin(), positions_.end() - 1);
-  bool cut = true; // its intervals are such as a run within that budget may have
+  std::uint64_t tapes = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    cut = cut && tape_bytes(profile_, i, i + 1) <= other.largest_tape();
-    other.peak_ = std::max(other.peak_, std::min(kMostOfOne, tape_bytes(profile_, i, i + 1) + profile_.intervals[i].taping));
+    const std::uint64_t tape = tape_bytes(profile_, i, i + 1);
+    tapes += tape;
+    other.peak_ = std::max(other.peak_, std::min(kMostOfOne, tape + profile_.intervals[i].taping));
   }
+  const bool cut = tapes / kPlanned <= other.largest_tape(); // into so many intervals, or the run is handed over
   other.peak_ = std::max(other.peak_, std::min(kMostOfOne, last_.bytes + last_.taping));
   other.plan_rest();
   const std::uint64_t peak = older_ + other.peak_;
