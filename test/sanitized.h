@@ -2,21 +2,11 @@
 // sanitizers, where a quarter of the rounds finds what they are there to find.
 #pragma once
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CAIRN_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define CAIRN_TEST_SANITIZED 1
-#endif
-#endif
+#include "ops/forbidden.h"
 
 namespace cairn::test {
 
-#ifdef CAIRN_TEST_SANITIZED
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
+inline constexpr bool kSanitized = ops::kForbids; // with the address sanitizer, that is
 
 // Of `full` rounds, those that are made here; at least one.
 constexpr int rounds(int full) { return kSanitized ? (full + 3) / 4 : full; }

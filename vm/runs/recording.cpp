@@ -4,7 +4,6 @@
 
 #include "vm/machine/errors.h"
 #include "vm/report/report.h"
-#include "vm/schedule/checker.h"
 
 #include <new>
 
@@ -55,12 +54,7 @@ report::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::For
 // By the plan if there is one, else by the checker from the length of the run alone.
 std::optional<report::Outcome> predicted(const Engine& engine, const CheckpointState& s) {
   if (const auto f = s.schedule->foreseen()) return foreseen(s, *f);
-  schedule::Program program;
-  program.total = s.total;
-  if (s.taped_steps != 0) program.records_per_1024_steps = s.taped_sum * 1024 / s.taped_steps;
-  if (s.snapshots_taken != 0) program.snapshot_bytes = static_cast<std::uint64_t>(s.snapshot_bytes_sum) / s.snapshots_taken;
-  program.stack_bytes = s.stack_bytes;
-  const auto checked = schedule::predict(engine.schedules[s.spec], program, {engine.state_budget, is_alone(engine)});
+  const auto checked = schedule::predict(engine.schedules[s.spec], program_seen(s), {engine.state_budget, is_alone(engine)});
   if (!checked) return std::nullopt; // too many actions
   report::Outcome out;
   out.replay = checked->replay_factor;
@@ -107,6 +101,15 @@ std::string place_of_call(const Engine& engine) {
   const machine::Error at = machine::located(engine, "");
   if (!at.located) return "an unknown place";
   return machine::location_text(*at.source, at.span);
+}
+
+schedule::Program program_seen(const CheckpointState& s) {
+  schedule::Program program;
+  program.total = s.total;
+  if (s.taped_steps != 0) program.records_per_1024_steps = s.taped_sum * 1024 / s.taped_steps;
+  if (s.snapshots_taken != 0) program.snapshot_bytes = static_cast<std::uint64_t>(s.snapshot_bytes_sum) / s.snapshots_taken;
+  program.stack_bytes = s.stack_bytes;
+  return program;
 }
 
 void record_beginning(Engine& engine, const CheckpointState& s) {

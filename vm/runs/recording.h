@@ -3,6 +3,7 @@
 
 #include "vm/report/recorder.h"
 #include "vm/runs/states.h"
+#include "vm/schedule/checker.h"
 
 #include <optional>
 
@@ -16,6 +17,8 @@ void record_action(Engine& engine, const CheckpointState& s, const schedule::Act
 // The gradient has ended: it is told.
 void record_end(Engine& engine, const CheckpointState& s);
 
+// What is known of a run by which schedules of the same length can be predicted.
+schedule::Program program_seen(const CheckpointState& s);
 // Where a procedure of the user's called the operator.
 std::string place_of_call(const Engine& engine);
 

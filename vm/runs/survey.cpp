@@ -3,12 +3,10 @@
 #include "vm/report/report.h"
 #include "vm/runs/recording.h"
 #include "vm/runs/states.h"
-#include "vm/schedule/checker.h"
 #include "vm/schedule/outlook.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <new>
 
 namespace cairn::runs {
@@ -30,11 +28,8 @@ std::string table(const std::vector<schedule::Point>& curve) {
 }
 
 // A run of numbers: `auto` replays it by its length alone.
-std::string light(const Engine& engine, const CheckpointState& s) {
-  schedule::Program program;
-  program.total = s.total;
-  if (s.taped_steps != 0) program.records_per_1024_steps = s.taped_sum * 1024 / s.taped_steps;
-  program.snapshot_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.live_bytes()));
+std::string light(const CheckpointState& s) {
+  const schedule::Program program = program_seen(s);
   std::string out = "  it is a run of numbers, which the schedule auto replays by its length; as often as a step is run:\n"
                     "  --memory=       runs of a step\n";
   for (std::uint64_t budget = std::uint64_t{4} << 20; budget <= std::uint64_t{4} << 30; budget *= 4) {
@@ -57,7 +52,7 @@ std::string told(const Engine& engine, const CheckpointState& s) {
   if (const auto curve = schedule::outlook(*s.schedule, kRows, between); !curve.empty()) return out + table(curve);
   if (s.work != nullptr)
     return out + fmt::format("  all of it fits on a tape of {}\n", bytes(s.work->weight() * schedule::kRecordBytes));
-  return out + light(engine, s);
+  return out + light(s);
 }
 
 } // namespace

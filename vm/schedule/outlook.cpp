@@ -50,14 +50,6 @@ std::uint64_t least_within(const Questions& schedule, std::uint64_t whole) {
 
 } // namespace
 
-std::optional<std::uint64_t> least_budget(const Schedule& schedule) {
-  const std::function<void()> nothing = [] {};
-  const Questions asked{schedule, nothing};
-  const auto whole = whole_budget(asked);
-  if (!whole) return std::nullopt;
-  return least_within(asked, *whole);
-}
-
 std::optional<std::uint64_t> enough_budget(const Schedule& schedule, std::uint64_t from) {
   for (std::uint64_t budget = std::max(kLeastPlanned, from); budget < kUnlimitedBudget; budget += budget / 4) {
     const auto prospect = schedule.prospect(budget);

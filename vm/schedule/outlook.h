@@ -13,17 +13,13 @@ struct Point {
   double time = 1;          // modelled, of that of one tape
 };
 
-// The least budget that is planned within and, to within a thirty-second, fits the schedule's estimate of its peak; nothing if it
-// does not plan.
-std::optional<std::uint64_t> least_budget(const Schedule& schedule);
-
 // A budget that fits the schedule's estimate of its peak, not below `from`, found with a few questions; nothing if it does not
 // plan.
 std::optional<std::uint64_t> enough_budget(const Schedule& schedule, std::uint64_t from);
 
 // From the least budget to the one that the whole tape fits into, at most so many points (two or more); empty if the schedule
-// does not plan.
-// Each takes up to a tenth of a second; `between` is called before each, and may throw.
+// does not plan. The least is one that is planned within and, to within a thirty-second, fits the schedule's estimate of its
+// peak. Each takes up to a tenth of a second; `between` is called before each, and may throw.
 std::vector<Point> outlook(
     const Schedule& schedule, std::size_t points, const std::function<void()>& between = [] {});
 
