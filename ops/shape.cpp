@@ -31,14 +31,16 @@ std::int64_t Shape::checked_elements() const {
   return product;
 }
 
-std::string Shape::text() const {
+std::string list_text(std::span<const std::int64_t> numbers) {
   std::string out = "(";
-  for (const std::int64_t size : *this) {
+  for (const std::int64_t number : numbers) {
     if (out.size() > 1) out += ' ';
-    out += std::to_string(size);
+    out += std::to_string(number);
   }
   return out += ')';
 }
+
+std::string Shape::text() const { return list_text({begin(), end()}); }
 
 Shape broadcast(std::string_view who, const Shape& a, const Shape& b) {
   const Shape& longer = a.rank() >= b.rank() ? a : b;

@@ -57,6 +57,9 @@ private:
   std::array<std::int64_t, kMostAxes> sizes_{};
 };
 
+// (2 3 4), as messages show lists. (To have them formatted by the library for that takes seconds of every source that does.)
+std::string list_text(std::span<const std::int64_t> numbers);
+
 // NumPy's rule: axes are aligned at the last one, a size of 1 stretches. OperatorError in the name of `who`.
 Shape broadcast(std::string_view who, const Shape& a, const Shape& b);
 

@@ -2,7 +2,6 @@
 #include "ops/windows.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <climits>
@@ -41,11 +40,11 @@ Sizes spatial_attribute(std::string_view who, std::string_view what, const Attri
   const std::vector<std::int64_t>& given = attributes[i].list();
   if (given.size() != 1 && given.size() != static_cast<std::size_t>(axes))
     throw OperatorError(
-        fmt::format("{}: {} ({}) is not one number, or one for each of {} axes", who, what, fmt::join(given, " "), axes));
+        fmt::format("{}: {} {} is not one number, or one for each of {} axes", who, what, list_text(given), axes));
   for (int axis = 0; axis < axes; ++axis) {
     const std::int64_t size = given[given.size() == 1 ? 0 : static_cast<std::size_t>(axis)];
     if (size < least || size > INT_MAX)
-      throw OperatorError(fmt::format("{}: {} ({}) must be from {} to {}", who, what, fmt::join(given, " "), least, INT_MAX));
+      throw OperatorError(fmt::format("{}: {} {} must be from {} to {}", who, what, list_text(given), least, INT_MAX));
     sizes[static_cast<std::size_t>(kMostSpatial - axes + axis)] = size;
   }
   return sizes;

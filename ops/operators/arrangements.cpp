@@ -20,8 +20,8 @@ std::int64_t item(const Attributes& attributes, std::size_t n, int i) {
 void check_each_axis(const Call& call, std::size_t n) {
   const auto& list = call.attributes[n].list();
   if (list.size() != static_cast<std::size_t>(call.inputs[0].rank()))
-    throw OperatorError(fmt::format("{}: ({}) are not a number for each axis of a tensor of shape {}", shown_name(call.op),
-                                    fmt::join(list, " "), call.inputs[0].shape.text()));
+    throw OperatorError(fmt::format("{}: {} are not a number for each axis of a tensor of shape {}", shown_name(call.op),
+                                    list_text(list), call.inputs[0].shape.text()));
 }
 
 // --- stack
@@ -268,8 +268,7 @@ void infer_roll(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
   const auto &shifts = call.attributes[0].list(), &axes = call.attributes[1].list();
   if (shifts.size() != axes.size())
-    throw OperatorError(
-        fmt::format("roll: ({}) are not a number for each axis of ({})", fmt::join(shifts, " "), fmt::join(axes, " ")));
+    throw OperatorError(fmt::format("roll: {} are not a number for each axis of {}", list_text(shifts), list_text(axes)));
   unsigned seen = 0;
   for (const std::int64_t axis : axes) {
     const unsigned bit = 1u << axis_in("roll", axis, call.inputs[0].rank());

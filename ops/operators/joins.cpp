@@ -76,8 +76,8 @@ void infer_pad(const Call& call, ResultTypes& results) {
   const Tensor& t = call.inputs[0];
   const std::vector<std::int64_t>&before = call.attributes[0].list(), &behind = call.attributes[1].list();
   if (before.size() != static_cast<std::size_t>(t.rank()) || behind.size() != before.size())
-    throw OperatorError(fmt::format("pad: ({}) and ({}) are not a number for each axis of a tensor of shape {}",
-                                    fmt::join(before, " "), fmt::join(behind, " "), t.shape.text()));
+    throw OperatorError(fmt::format("pad: {} and {} are not a number for each axis of a tensor of shape {}", list_text(before),
+                                    list_text(behind), t.shape.text()));
   rules::infer_same(call, results);
   for (int i = 0; i < t.rank(); ++i) {
     const auto k = static_cast<std::size_t>(i);

@@ -86,7 +86,7 @@ void infer_view(const Call& call, ResultTypes& results) {
   if (open >= 0 && given != 0 && elements % given == 0) shape[open] = elements / given;
   if (shape.elements() != elements || (open >= 0 && given == 0))
     throw OperatorError(
-        fmt::format("view: a tensor of shape {} cannot be seen as one of shape ({})", t.shape.text(), fmt::join(sizes, " ")));
+        fmt::format("view: a tensor of shape {} cannot be seen as one of shape {}", t.shape.text(), list_text(sizes)));
   results[0].dtype = t.dtype;
   results[0].shape = shape;
 }
@@ -160,7 +160,7 @@ Order order_of_permute(const Call& call) {
   const int rank = call.inputs[0].rank();
   const std::vector<std::int64_t>& axes = call.attributes[0].list();
   auto refuse = [&] {
-    throw OperatorError(fmt::format("permute: ({}) does not name each axis of a tensor of shape {} once", fmt::join(axes, " "),
+    throw OperatorError(fmt::format("permute: {} does not name each axis of a tensor of shape {} once", list_text(axes),
                                     call.inputs[0].shape.text()));
   };
   if (axes.size() != static_cast<std::size_t>(rank)) refuse();

@@ -4,37 +4,53 @@
 #include "ops/operators/definitions.h"
 
 #include <array>
+#include <iterator>
 
 namespace cairn::ops {
 
 namespace {
 
-Operator make(OperatorId id, std::string_view name, const Signature& signature, std::string_view text, const Definition& d) {
-  return {d, id, name, text, signature};
-}
+// Constants, and looked up by a loop: to compile an initializer of as many operators takes longer than all rules of a family.
+struct Row {
+  OperatorId id;
+  std::string_view name;
+  Signature signature;
+  std::string_view text;
+  const Definition* definition;
+};
 
-const std::array<Operator, kAllOperators>& table() {
-  // clang-format off
-  static const std::array<Operator, kAllOperators> operators = {
-#define X(id, name, signature, text) make(OperatorId::id, name, Signature(signature), text, definitions::id),
+// clang-format off
+constexpr Row kRows[] = {
+#define X(id, name, signature, text) {OperatorId::id, name, Signature(signature), text, &definitions::id},
 #include "ops/operators.def"
 #undef X
-#define X(id, Struct, ...) make(OperatorId::id##_vjp, "%" #id "_vjp", Signature("TXX"), "reverse rule of " #id, definitions::id##_vjp),
-      CAIRN_POINTWISE_UNARY(X)
+#define X(id, Struct, ...) {OperatorId::id##_vjp, "%" #id "_vjp", Signature("TXX"), "reverse rule of " #id, &definitions::id##_vjp},
+    CAIRN_POINTWISE_UNARY(X)
 #undef X
-#define X(id, Struct, ...) make(OperatorId::id##_vjp, "%" #id "_vjp", Signature("TXXn"), "reverse rule of " #id, definitions::id##_vjp),
-      CAIRN_POINTWISE_PARAMETER(X)
+#define X(id, Struct, ...) {OperatorId::id##_vjp, "%" #id "_vjp", Signature("TXXn"), "reverse rule of " #id, &definitions::id##_vjp},
+    CAIRN_POINTWISE_PARAMETER(X)
 #undef X
 #define X(id, Struct, ...)                                                                                                       \
-      make(OperatorId::id##_vjp_a, "%" #id "_vjp_a", Signature("TXXX"), "reverse rule of " #id, definitions::id##_vjp_a),                   \
-      make(OperatorId::id##_vjp_b, "%" #id "_vjp_b", Signature("TXXX"), "reverse rule of " #id, definitions::id##_vjp_b),
-      CAIRN_POINTWISE_BINARY(X)
+    {OperatorId::id##_vjp_a, "%" #id "_vjp_a", Signature("TXXX"), "reverse rule of " #id, &definitions::id##_vjp_a},                     \
+    {OperatorId::id##_vjp_b, "%" #id "_vjp_b", Signature("TXXX"), "reverse rule of " #id, &definitions::id##_vjp_b},
+    CAIRN_POINTWISE_BINARY(X)
 #undef X
-#define X(id, signature, text) make(OperatorId::id, "%" #id, Signature(signature), text, definitions::id),
+#define X(id, signature, text) {OperatorId::id, "%" #id, Signature(signature), text, &definitions::id},
 #include "ops/internal.def"
 #undef X
-  };
-  // clang-format on
+};
+// clang-format on
+static_assert(std::size(kRows) == kAllOperators);
+
+const std::array<Operator, kAllOperators>& table() {
+  static const auto operators = [] {
+    std::array<Operator, kAllOperators> all;
+    for (std::size_t i = 0; i < kAllOperators; ++i) {
+      const Row& row = kRows[i];
+      all[i] = {*row.definition, row.id, row.name, row.text, row.signature};
+    }
+    return all;
+  }();
   return operators;
 }
 

@@ -3,7 +3,7 @@
 #include "common/exit_codes.h"
 #include "common/files.h"
 #include "common/handles.h"
-#include "options.h"
+#include "common/run_options.h"
 #include "repl.h"
 #include "streams.h"
 

@@ -1,7 +1,7 @@
 // The read-eval-print loop: vmrun without a file.
 #pragma once
 
-#include "options.h"
+#include "common/run_options.h"
 
 namespace cairn::tools {
 

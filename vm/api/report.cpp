@@ -102,7 +102,7 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
     auto put = [&](std::string_view key, std::string_view value) {
       text += fmt::format("{}\"{}\":{}", text.empty() ? "{" : ",", key, value);
     };
-    auto count = [&](std::string_view key, auto n) { put(key, fmt::to_string(n)); };
+    auto count = [&](std::string_view key, auto n) { put(key, fmt::format("{}", n)); };
     count("steps", s.steps);
     count("work", s.work);
     count("gradient_steps", s.gradient_steps);

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <iterator>
+#include <utility>
 
 namespace cairn::bytecode {
 
@@ -69,7 +69,7 @@ public:
 
 private:
   template <class... A> void put(fmt::format_string<A...> format, A&&... arguments) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<A>(arguments)...);
+    out_ += fmt::format(format, std::forward<A>(arguments)...);
   }
 
   std::string function_name(std::size_t i) const {
@@ -143,12 +143,14 @@ private:
     }
     Opcode op = opcode_of(w);
     const OpcodeInfo& info = kOpcodes[w & 0xFFFF];
-    std::vector<std::string> operands;
+    std::string line = fmt::format("{:<18}", info.name);
+    bool first = true;
     for (unsigned i = 0; i < info.roles.size(); ++i) {
       std::string text = info.roles[i] == 'N' ? operand_list(f, pc) : shown(f, pc, op, info.roles[i], i);
-      if (!text.empty()) operands.push_back(std::move(text));
+      if (text.empty()) continue;
+      if (!std::exchange(first, false)) line += ", ";
+      line += text;
     }
-    std::string line = fmt::format("{:<18}{}", info.name, fmt::join(operands, ", "));
     line.erase(line.find_last_not_of(' ') + 1);
     put("{}\n", line);
     return words_of(w);

@@ -45,7 +45,7 @@ public:
     return *this;
   }
   Members& text(std::string_view key, const std::string& value) { return raw(key, quoted(value)); }
-  template <class T> Members& number(std::string_view key, T value) { return raw(key, fmt::to_string(value)); }
+  template <class T> Members& number(std::string_view key, T value) { return raw(key, fmt::format("{}", value)); }
   Members& truth(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
   std::string end() const { return text_ + '}'; }
 
@@ -64,7 +64,7 @@ template <class T, class F> std::string list(const T& items, F&& text) {
 
 // Foreseen and counted, under one name.
 template <class T> std::string both(const std::optional<T>& predicted, const std::optional<T>& measured) {
-  auto told = [](const std::optional<T>& value) { return value ? fmt::to_string(*value) : "null"; };
+  auto told = [](const std::optional<T>& value) { return value ? fmt::format("{}", *value) : "null"; };
   return Members().raw("predicted", told(predicted)).raw("measured", told(measured)).end();
 }
 
@@ -148,7 +148,7 @@ std::string json(const Gradient& g) {
   out.raw("time_of_one_tape", g.time_of_one_tape ? fmt::format("{:.4f}", *g.time_of_one_tape) : "null");
   out.raw("other_budgets", list(g.others, other_budget));
   out.raw("at_peak", g.held.level == 0 ? "null" : holders(g.held));
-  out.number("time", g.time).raw("first_run", g.first_run ? fmt::to_string(*g.first_run) : "null");
+  out.number("time", g.time).raw("first_run", g.first_run ? fmt::format("{}", *g.first_run) : "null");
   out.raw("timeline", list(g.timeline, stretch)).raw("states", list(g.states, state));
   return out.number("states_left_out", g.states_left_out).end();
 }

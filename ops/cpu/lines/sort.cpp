@@ -9,6 +9,7 @@
 #include "ops/cpu/loops/panels.h"
 
 #include <new>
+#include <type_traits>
 
 namespace cairn::ops::cpu {
 
@@ -107,8 +108,17 @@ public:
   std::int64_t size() const { return n_; }
   std::int64_t part(std::int64_t bytes) { return parts_.add(bytes); }
 
-  // f(memory, line of x, of the result, of the third) for all lines.
+  // f(memory, line of x, of the result, of the third) for all lines. Compiled once, not for each of the many kinds of lines.
   template <class F> void each(F&& f) const {
+    each_line([](void* data, char* memory, char* x, char* result,
+                 char* third) { (*static_cast<std::remove_reference_t<F>*>(data))(memory, x, result, third); },
+              &f);
+  }
+
+private:
+  using OfLine = void (*)(void* data, char* memory, char* x, char* result, char* third);
+
+  void each_line(OfLine f, void* data) const {
     const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / 8 / std::max<std::int64_t>(1, n_ * most_));
     parallel_for(panels_.count(), grain, [&](std::int64_t begin, std::int64_t end) {
       const Scratch scratch(std::max<std::int64_t>(64, parts_.bytes()));
@@ -119,14 +129,13 @@ public:
         x_.bring(panel, memory);
         if (what_ == Third::operand) third_.bring(panel, memory);
         for (std::int64_t line = 0; line < panel.lines; ++line)
-          f(memory, x_.line(panel, memory, line), result_.line(panel, memory, line), third_.line(panel, memory, line));
+          f(data, memory, x_.line(panel, memory, line), result_.line(panel, memory, line), third_.line(panel, memory, line));
         result_.put(panel, memory);
         if (what_ == Third::result) third_.put(panel, memory);
       }
     });
   }
 
-private:
   Panels panels_;
   std::int64_t n_, most_ = 1;
   Third what_;

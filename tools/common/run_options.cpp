@@ -1,5 +1,5 @@
 // Options before the file belong to vmrun, everything after it to the program; so the line is cut there before CLI11 sees it.
-#include "options.h"
+#include "common/run_options.h"
 
 #include "common/arguments.h"
 
