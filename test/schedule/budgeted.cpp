@@ -19,6 +19,7 @@ struct Layers {
   std::vector<std::uint64_t> activation, own; // activation 0 is older than the run
   std::vector<std::size_t> skip;              // what step i reads beside activation i
   std::vector<std::uint64_t> weight;          // bytes of what step i reads of x
+  std::vector<bool> cheap;                    // activation i can be computed again from activation i - 1 on the same tape
   std::size_t size() const { return own.size(); }
 
   std::set<std::size_t> state(std::size_t at) const {
@@ -32,6 +33,11 @@ struct Layers {
     std::set<std::size_t> kept;
     for (std::size_t i = from; i < to; ++i) kept.insert({i, i + 1, skip[i]});
     kept.erase(0);
+    return kept;
+  }
+  std::set<std::size_t> lean_tape(std::size_t from, std::size_t to) const {
+    std::set<std::size_t> kept = tape(from, to);
+    std::erase_if(kept, [&](std::size_t i) { return i > from && cheap[i]; });
     return kept;
   }
   std::uint64_t bytes(const std::set<std::size_t>& activations) const {
@@ -50,17 +56,20 @@ struct Layers {
 Layers random_layers(Random& random, std::size_t steps) {
   Layers layers;
   layers.activation.push_back(0);
+  layers.cheap.push_back(false);
+  const std::uint64_t cheap = random.below(4); // of four
   for (std::size_t i = 0; i < steps; ++i) {
     layers.activation.push_back((1 + random.below(16)) << 10);
     layers.own.push_back((1 + random.below(random.below(8) == 0 ? 64 : 8)) << 10);
     layers.skip.push_back(random.below(4) == 0 ? i - std::min<std::size_t>(i, random.below(6)) : i);
     layers.weight.push_back(random.below(4) == 0 ? random.below(16) << 10 : 0);
+    layers.cheap.push_back(!layers.cheap.back() && random.below(4) < cheap);
   }
   return layers;
 }
 
 struct Outcome {
-  std::uint64_t executed = 0, peak = 0;
+  std::uint64_t executed = 0, peak = 0, thinned = 0;
   bool reversed = false;
 };
 
@@ -94,6 +103,7 @@ public:
 private:
   struct Range {
     std::size_t from = 0, to = 0;
+    bool lean = false;
   };
 
   void perform(const Action& a) {
@@ -102,7 +112,7 @@ private:
     case Action::Kind::tape: {
       REQUIRE(here_);
       REQUIRE((a.kind == Action::Kind::tape || !work_));
-      if (a.kind == Action::Kind::tape && !work_) work_ = Range{at_, at_};
+      if (a.kind == Action::Kind::tape && !work_) work_ = Range{at_, at_, false};
       const std::size_t before = at_;
       while (at_ < layers_.size() && at_ - before < a.steps && (!work_ || at_ == before || records() <= a.records)) {
         ++at_;
@@ -133,7 +143,8 @@ private:
     case Action::Kind::reverse: {
       REQUIRE((work_ && ended_ && work_->to == (unreversed_ == kNotYet ? layers_.size() : unreversed_)));
       unreversed_ = work_->from;
-      note(); // the cotangents at both its ends
+      work_->lean = false; // computed again, all of it at once as if each operation needed the others
+      note();              // the cotangents at both its ends
       work_.reset();
       here_ = false;
       break;
@@ -151,6 +162,11 @@ private:
     case Action::Kind::abandon:
       REQUIRE(a.slot < aside_.size());
       aside_.erase(aside_.begin() + a.slot);
+      break;
+    case Action::Kind::thin:
+      REQUIRE(a.slot < aside_.size());
+      aside_[a.slot].lean = true;
+      ++outcome_.thinned;
       break;
     case Action::Kind::weigh:
       tell_weights();
@@ -195,6 +211,9 @@ private:
     };
     weights.after = by_birth(common(tape, state));
     if (!aside_.empty()) weights.before = by_birth(common(tape, layers_.tape(aside_.back().from, aside_.back().to)));
+    const std::set<std::size_t> lean = layers_.lean_tape(work_->from, work_->to);
+    weights.lean = by_birth(lean);
+    weights.again = 10 * (tape.size() - lean.size());
     weights.own = layers_.own_bytes(work_->from, work_->to);
     weights.largest = layers_.largest();
     // The cotangent of each activation, and of what is read of x.
@@ -213,7 +232,7 @@ private:
     for (const auto& [slot, at] : slots_) hold(layers_.state(at));
     if (here_) hold(layers_.state(at_));
     auto hold_tape = [&](const Range& tape) {
-      hold(layers_.tape(tape.from, tape.to));
+      hold(tape.lean ? layers_.lean_tape(tape.from, tape.to) : layers_.tape(tape.from, tape.to));
       own += layers_.own_bytes(tape.from, tape.to);
     };
     for (const Range& tape : aside_) hold_tape(tape);
@@ -254,7 +273,7 @@ TEST_CASE("a planned run is reversed and holds no more than its budget") {
     const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
     for (const std::uint64_t part : {16u, 8u, 4u, 2u, 1u}) {
       // What must be there at once, whatever the plan: some layers, their cotangents, and those of x.
-      std::uint64_t least = 2 * layers.largest();
+      std::uint64_t least = 2 * (layers.largest() + *std::max_element(layers.own.begin(), layers.own.end()));
       for (const std::uint64_t bytes : layers.weight) least += bytes;
       const std::uint64_t memory = whole / part + least;
       CAPTURE(round);

@@ -68,16 +68,33 @@ class Plan(ToolTest):
         self.write("a.scm", TENSORS.replace("128 128", "224 224").replace("150", "60"))
         errors = self.vmrun("--checkpoint=tape", "--memory=3MiB", "a.scm", code=3).errors
         self.assertIn("under the schedule tape; auto, the default, plans what fits the budget", errors)
-        # What is named while the end of the run is not known is for the part that is.
-        memory, names = 1300, []
-        while (done := self.vmrun(f"--memory={memory}KiB", "a.scm", code=None)).returncode != 0:
+        layers = os.path.join(os.path.dirname(__file__), "..", "..", "samples", "layers.scm")
+        memory, names = 12, []
+        while (done := self.vmrun(f"--memory={memory}MiB", layers, "checkpoint-*j", "48", code=None)).returncode != 0:
             self.assertEqual(done.returncode, 3)
-            named = re.search(r"should do with --memory=(\d+)KiB", done.errors)
-            names += [int(named.group(1))] if named else []
-            self.assertLess(len(names), 5)
-            memory = names[-1] if named else memory + 100
-            self.assertLess(memory, 6000)
+            named = re.search(r"the gradient of its 344 steps should do with --memory=(\d+)MiB", done.errors)
+            self.assertIsNotNone(named, done.errors)
+            self.assertGreater(int(named.group(1)), memory)
+            memory = int(named.group(1))
+            names.append(memory)
+            self.assertLess(len(names), 4)
         self.assertTrue(names)
+
+    def test_a_run_with_lean_tapes_goes_on_from_anywhere(self):
+        layers = os.path.join(os.path.dirname(__file__), "..", "..", "samples", "layers.scm")
+        command = ("--memory=30MiB", layers, "checkpoint-*j", "24")
+        self.vmrun("--stats=whole.json", *command)
+        whole = self.counts("whole.json")
+        output = self.vmrun(*command).output
+        for part in range(1, 12):
+            begun = self.vmrun(f"--work={whole['work'] * part // 12}", "--save=c.capsule", *command, code=None)
+            rest = self.vmrun("--memory=30MiB", "--stats=rest.json", "--resume=c.capsule")
+            self.assertEqual(begun.output + rest.output, output, part)
+            counts = self.counts("rest.json")
+            self.assertEqual((counts["steps"], counts["work"]), (whole["steps"], whole["work"]), part)
+
+    def counts(self, name):
+        return json.loads(self.read(name))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 // must be what their operator would have made.
 #include "ops/operators/registry.h"
 #include "vm/image/image.h"
+#include "vm/tape/derived.h"
 #include "vm/value/tensor_object.h"
 
 #include <fmt/format.h>
@@ -177,6 +178,7 @@ void ImageWriter::tensor_records(const Tape& t) {
       name(engine_.options.hosts[r.count].name);
     else
       out.varint(r.count);
+    out.u8(r.cheap ? 1 : 0);
     out.varint(r.op == nullptr ? 0 : 1 + static_cast<std::uint64_t>(r.op->id));
     out.varint(r.attributes.values.size());
     for (const ops::Attribute& a : r.attributes.values) attribute(a);
@@ -189,10 +191,12 @@ void ImageWriter::tensor_records(const Tape& t) {
     }
   }
   out.varint(t.most_weight + 1); // 0: no limit
-  out.varint(t.tensor_cotangents.size());
-  for (const auto& [node, cotangent] : t.tensor_cotangents) {
-    out.varint(node);
-    tensor(cotangent);
+  for (const auto* list : {&t.tensor_cotangents, &t.computed_again}) {
+    out.varint(list->size());
+    for (const auto& [node, kept] : *list) {
+      out.varint(node);
+      tensor(kept);
+    }
   }
   out.varint(t.first_reads.size());
   for (const tape::FirstRead& m : t.first_reads) {
@@ -204,8 +208,9 @@ void ImageWriter::tensor_records(const Tape& t) {
 
 namespace {
 
-// What the operator says of operands like these must be what stands in the record.
-void check_record(Engine& engine, const TensorRecord& r) {
+// What the operator says of operands like these must be what stands in the record; what its reverse rule asks for is there, or
+// can be computed again from records before it, which are in `derived`.
+void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const tape::Derived& derived) {
   using Kind = TensorRecord::Kind;
   auto want = [](bool holds) {
     if (!holds) throw Malformed("a record of a tensor operation that cannot be");
@@ -265,9 +270,16 @@ void check_record(Engine& engine, const TensorRecord& r) {
   for (std::uint32_t i = 0; i < r.results; ++i)
     want(types[i].shape == outputs[i].shape && types[i].dtype == outputs[i].dtype && !outputs[i].weak);
   for (std::size_t i = 0; i < r.inputs.size(); ++i) {
-    want(!ops::keeps_input(*r.op, i) || inputs[i].weak || inputs[i].storage);
+    if (inputs[i].weak || inputs[i].storage || inputs[i].elements() == 0) continue;
+    if (derived.has(r.operands[i])) { // kernels believe descriptions
+      const TensorRecord& maker = *tape.maker_of(r.operands[i]);
+      const Tensor made = maker.outputs.all()[r.operands[i] - maker.node];
+      want(made.shape == inputs[i].shape && made.dtype == inputs[i].dtype && made.device() == inputs[i].device());
+    } else {
+      want(!ops::keeps_input(*r.op, i));
+    }
   }
-  want((r.op->keep & ops::kKeepOutput) == 0 || outputs[0].storage);
+  want((r.op->keep & ops::kKeepOutput) == 0 || outputs[0].storage || outputs[0].elements() == 0 || derived.has(r.node));
 }
 
 } // namespace
@@ -287,6 +299,7 @@ void ImageReader::tensor_records(Tape& t) {
   std::uint32_t node = 0;
   std::uint64_t serial = 0;
   bool leaves = true;
+  tape::Derived derived(engine.heap());
   for (std::uint32_t n = size(kLeastRecord); n > 0; --n) {
     auto r = std::make_shared<TensorRecord>(engine.heap());
     std::uint8_t kind = in.u8();
@@ -296,6 +309,7 @@ void ImageReader::tensor_records(Tape& t) {
     r->results = number32();
     r->serial = count();
     r->count = r->kind == TensorRecord::Kind::host ? host_number(engine, text()) : number32();
+    r->cheap = in.u8() != 0;
     std::uint64_t op = count(ops::all_operators().size());
     if (op != 0) r->op = &ops::operator_of(static_cast<ops::OperatorId>(op - 1));
     r->attributes.values.resize(size(1));
@@ -318,7 +332,9 @@ void ImageReader::tensor_records(Tape& t) {
     leaves = leaf;
     node = r->node + r->results;
     serial = r->serial;
-    check_record(engine, *r);
+    if (r->kind == TensorRecord::Kind::apply && r->op != nullptr && r->operands.size() == r->inputs.size())
+      derived.add(*r, r->inputs.all(), tape::Derived::As::recorded, r->results <= ops::kMostResults);
+    check_record(engine, t, *r, derived);
     t.restore_tensor(std::move(r));
   }
   t.most_weight = in.varint() - 1;
@@ -327,6 +343,17 @@ void ImageReader::tensor_records(Tape& t) {
     if (at >= t.size()) throw Malformed("a cotangent beyond its tape");
     tensor(t.tensor_cotangents[at]);
     if (!t.tensor_cotangents[at].storage) throw Malformed("a cotangent without elements");
+  }
+  for (std::uint32_t n = size(3); n > 0; --n) {
+    const std::uint32_t at = number32();
+    const TensorRecord* const maker = t.maker_of(at);
+    if (maker == nullptr || maker->kind != TensorRecord::Kind::apply)
+      throw Malformed("a tensor computed again that no operation made");
+    Tensor& again = t.computed_again[at];
+    tensor(again);
+    const Tensor like = maker->outputs.all()[at - maker->node];
+    if (!again.storage || !(again.shape == like.shape) || again.dtype != like.dtype || again.device() != like.device())
+      throw Malformed("a tensor computed again that is not like its description");
   }
   t.first_reads.resize(size(3));
   for (tape::FirstRead& m : t.first_reads) m = {number32(), count(), in.varint()};

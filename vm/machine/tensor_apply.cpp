@@ -47,6 +47,21 @@ private:
 
 Results applied(Engine& engine, const ops::Operator& op, const Operands& operands);
 
+constexpr std::int64_t kSmallOperand = 16; // of a result: an operand that takes so small a part of its bytes
+
+// To compute a byte again may be worth so much work, flops and bytes: a reduction and some passes over a tensor, or a product
+// over some tens of elements, as that of attention's queries and keys. Products of layers take hundreds.
+constexpr std::uint64_t kWorkOfByte = 24;
+// Smaller results than this are not worth the rest of an operation.
+constexpr std::uint64_t kLeastBytes = 4096;
+
+bool is_cheap(const ops::Operator& op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+              const ops::Attributes& attributes) {
+  std::uint64_t bytes = 0;
+  for (const Tensor& t : outputs) bytes += static_cast<std::uint64_t>(t.bytes());
+  return bytes >= kLeastBytes && ops::Runtime::modelled_work({op, inputs, attributes, nullptr}, outputs) <= kWorkOfByte * bytes;
+}
+
 double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) : v.flonum(); }
 
 // --- no forward levels
@@ -108,8 +123,10 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
   }
   if (record != nullptr &&
       std::any_of(outputs.begin(), outputs.begin() + results, [](const Tensor& t) { return ops::is_floating(t.dtype); })) {
+    // Small operands stay where others are kept: with them a lean tape can compute the result again.
+    const std::int64_t small = (op.keep & ops::kKeepInputs) != 0 && results != 0 ? outputs[0].bytes() / kSmallOperand : -1;
     for (std::size_t i = 0; i < n; ++i)
-      if (!ops::keeps_input(op, i)) inputs[i].storage = {};
+      if (!ops::keeps_input(op, i) && inputs[i].bytes() > small) inputs[i].storage = {};
     record->op = &op;
     record->attributes = operands.attributes;
     record->results = results;
@@ -117,6 +134,7 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
     record->inputs = tape::KeptTensors(inputs);
     for (unsigned i = 0; i < results; ++i)
       if (i != 0 || (op.keep & ops::kKeepOutput) == 0) outputs[i] = ops::description(std::move(outputs[i]));
+    record->cheap = is_cheap(op, inputs, {outputs.data(), results}, record->attributes);
     record->outputs = tape::KeptTensors({outputs.data(), results});
     tape->add_tensor(std::move(record));
   }

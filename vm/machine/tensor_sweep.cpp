@@ -69,6 +69,34 @@ void add_parts(Engine& engine, Tape& tape, std::span<const std::uint32_t> nodes,
   }
 }
 
+const Tensor& computed_again(Engine& engine, Tape& tape, std::uint32_t node);
+
+// The operands of a record, with those that a lean tape does not keep: all, or only those that the reverse rule asks for.
+void fill_operands(Engine& engine, Tape& tape, const TensorRecord& r, std::span<Tensor> inputs, bool all) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Tensor& t = inputs[i];
+    if (t.storage || t.weak || r.operands[i] == tape::kNone || !(all || ops::keeps_input(*r.op, i)) || t.elements() == 0)
+      continue;
+    t = computed_again(engine, tape, r.operands[i]);
+  }
+}
+
+// A result that a lean tape does not keep: its operator applied once more. It stays until the sweep has passed that operation.
+const Tensor& computed_again(Engine& engine, Tape& tape, std::uint32_t node) {
+  if (const auto found = tape.computed_again.find(node); found != tape.computed_again.end()) return found->second;
+  const TensorRecord* const maker = tape.maker_of(node);
+  if (maker == nullptr || maker->kind != TensorRecord::Kind::apply) throw ProgramError("a tensor that no tape keeps");
+  std::vector<Tensor> inputs = maker->inputs.all();
+  fill_operands(engine, tape, *maker, inputs, true);
+  std::array<Tensor, ops::kMostResults> outputs;
+  const unsigned results = engine.tensors().runtime.apply(*maker->op, inputs, {}, maker->attributes, outputs);
+  for (unsigned i = 0; i < results; ++i) {
+    tape.computed_again.insert_or_assign(maker->node + i, std::move(outputs[i]));
+    tape.computed_last.push_back(maker->node + i);
+  }
+  return tape.computed_again.at(node);
+}
+
 // `parts`: room for those of all operands, and behind them for the operands.
 void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<const Tensor> outputs,
                     std::span<Tensor> cotangents, std::span<Tensor> parts) {
@@ -82,6 +110,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
   const std::span<Tensor> inputs = parts.subspan(n);
   r.inputs.read(inputs);
+  fill_operands(engine, tape, r, inputs, false);
   r.op->vjp({runtime, *r.op, inputs, outputs, cotangents, r.attributes, wanted, {parts.data(), n}, cotangents});
   for (std::size_t i = 0; i < n; ++i) {
     if (!wanted[i]) parts[i] = {};
@@ -181,6 +210,8 @@ template <unsigned most> void sweep_results(Engine& engine, Tape& tape, const Te
   try {
     switch (r.kind) {
     case TensorRecord::Kind::apply:
+      if ((r.op->keep & ops::kKeepOutput) != 0 && !outputs[0].storage && outputs[0].elements() != 0)
+        outputs[0] = computed_again(engine, tape, r.node);
       sweep_operator(engine, tape, r, {outputs.data(), r.results}, given);
       break;
     case TensorRecord::Kind::host: {
@@ -199,6 +230,8 @@ template <unsigned most> void sweep_results(Engine& engine, Tape& tape, const Te
   } catch (const ops::Stopped&) { // it will begin with them again
     for (std::uint32_t i = 0; i < r.results; ++i)
       if (!cotangents[i].empty()) tape.tensor_cotangents.insert_or_assign(r.node + i, std::move(cotangents[i]));
+    for (const std::uint32_t node : tape.computed_last) tape.computed_again.erase(node); // their work does not count
+    tape.computed_last.clear();
     throw;
   }
 }

@@ -147,6 +147,7 @@ void Recorder::act(const schedule::Action& action, std::uint64_t position, std::
     if (detailed_) timeline_.let_go(action.slot, last_time_);
     break;
   case Kind::restore:
+  case Kind::thin:
   case Kind::weigh:
   case Kind::done:
     break;

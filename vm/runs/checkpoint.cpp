@@ -4,6 +4,7 @@
 #include "vm/runs/met.h"
 #include "vm/runs/recording.h"
 #include "vm/runs/states.h"
+#include "vm/runs/thinning.h"
 #include "vm/runs/weighing.h"
 #include "vm/schedule/schedule.h"
 #include "vm/value/charged.h"
@@ -358,7 +359,7 @@ void act(Engine& engine, Owned& state) {
   const bool reports = engine.recorder != nullptr && s->outermost;
   if (reports) record_arrival(engine, *s);
   std::unique_ptr<schedule::Schedule> before;
-  if (may_walk_far(*s) || s->schedule->weighs_next())
+  if (may_walk_far(*s) || s->schedule->walks_next())
     before = s->schedule->clone();
   else
     engine.meter().hold();
@@ -383,7 +384,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   };
   // These walk, and hold once they change something.
   if (a.kind != Action::Kind::snapshot && a.kind != Action::Kind::reverse && a.kind != Action::Kind::put_aside &&
-      a.kind != Action::Kind::weigh)
+      a.kind != Action::Kind::thin && a.kind != Action::Kind::weigh)
     engine.meter().hold();
   switch (a.kind) {
   case Action::Kind::tape:
@@ -469,6 +470,11 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     want(a.slot < s->aside.size());
     s->drop(engine, s->aside[a.slot]);
     s->aside.erase(s->aside.begin() + a.slot);
+    break;
+  case Action::Kind::thin:
+    want(a.slot < s->aside.size());
+    thin(engine, *s->aside[a.slot].tape);
+    engine.meter().hold();
     break;
   case Action::Kind::weigh:
     tell_weights(engine, *s);

@@ -4,6 +4,7 @@
 #include "vm/runs/graph.h"
 #include "vm/runs/met.h"
 #include "vm/runs/operations.h"
+#include "vm/runs/thinning.h"
 #include "vm/schedule/profile.h"
 #include "vm/value/charged.h"
 #include "vm/value/children.h"
@@ -62,12 +63,7 @@ const ops::Tensor* tensor_in(const Object* o) {
   return o->kind == value::Kind::tensor ? &static_cast<const value::TensorObject*>(o)->tensor : nullptr;
 }
 
-// What an operation on a tape was modelled to cost, or what it moves where nobody models it.
-std::uint64_t work_of(const tape::TensorRecord& record, std::span<const ops::Tensor> inputs,
-                      std::span<const ops::Tensor> outputs) {
-  if (record.op == nullptr) return record.inputs.element_bytes() + record.outputs.element_bytes();
-  return std::min(schedule::kMostOfOne, ops::Runtime::modelled_work({*record.op, inputs, record.attributes, nullptr}, outputs));
-}
+constexpr std::uint64_t kOfMet = 256; // bytes of what is remembered of an operation's tensors, in several sets
 
 using Elements = value::ChargedSet<const ops::Storage*>; // views share them
 
@@ -81,6 +77,41 @@ Elements elements_of(Engine& engine, const tape::Tape* tape) {
     for (const ops::Tensor& t : record->outputs.all()) elements.insert(t.storage.get());
   }
   return elements;
+}
+
+// What a lean tape would still hold, by birth, and what its sweep would compute again, at most.
+template <class Birth> void weigh_lean(Engine& engine, const tape::Tape& tape, Birth&& birth_of, Weights& weights) {
+  Polls polls(engine.meter());
+  const std::span<const std::shared_ptr<const tape::TensorRecord>> records = tape.tensors();
+  weights.lean.assign(weights.tape.size(), 0);
+  tape::Derived derived(engine.heap());
+  Elements left{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  value::ChargedVector<std::uint32_t> again(engine.heap()); // results that somebody wants to have computed again
+  auto keep = [&](std::span<const ops::Tensor> tensors) {
+    for (const ops::Tensor& t : tensors)
+      if (const ops::Storage* s = t.storage.get(); s != nullptr && left.insert(s).second)
+        if (const std::size_t k = birth_of(s); k < weights.lean.size()) weights.lean[k] += bytes_of(s);
+  };
+  for (const auto& record : records) {
+    polls.one();
+    std::vector<ops::Tensor> inputs = record->inputs.all(), outputs = record->outputs.all();
+    derived.add(*record, inputs, tape::Derived::As::lean, record->cheap);
+    const bool itself = derived.has(record->node);
+    for (std::size_t i = 0; i < inputs.size() && i < record->operands.size(); ++i)
+      if ((itself || inputs[i].storage) && derived.has(record->operands[i])) again.push_back(record->operands[i]);
+    if (itself && (record->op->keep & ops::kKeepOutput) != 0) again.push_back(record->node);
+    let_go(derived, *record, inputs, outputs);
+    keep(inputs);
+    keep(outputs);
+  }
+  std::sort(again.begin(), again.end());
+  auto next = again.begin();
+  for (const auto& record : records) {
+    polls.one();
+    next = std::lower_bound(next, again.end(), record->node);
+    if (next != again.end() && *next < record->end())
+      weights.again += std::min(schedule::kMostOfOne, work_of(*record, record->inputs.all(), record->outputs.all()));
+  }
 }
 
 } // namespace
@@ -165,8 +196,8 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   Elements of_tape{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
   const Elements of_before = elements_of(engine, before);
   // What is remembered of the operations is charged as a whole: a few words for each operand and result.
-  const value::Charged remembered(engine.heap(), engine.heap().scratch,
-                                  static_cast<std::int64_t>(tape.tensors().size() * (sizeof(Operation) + kOfOperands)));
+  const std::uint64_t remembering = tape.tensors().size() * (sizeof(Operation) + kOfOperands);
+  const value::Charged remembered(engine.heap(), engine.heap().scratch, static_cast<std::int64_t>(remembering));
   Polls polls(engine.meter());
   std::vector<Operation> operations;
   auto meet = [&](const std::vector<ops::Tensor>& tensors, Operation& o) {
@@ -223,6 +254,8 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     weights.largest = std::max(weights.largest, record->inputs.element_bytes() + record->outputs.element_bytes());
   }
   follow(operations, ends, weights);
+  weights.taping = std::max(weights.taping, remembering + tape.tensors().size() * kOfMet); // while it is weighed
+  weigh_lean(engine, tape, birth_of, weights);
   std::sort(weights.read.begin(), weights.read.end(),
             [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial < b.serial; });
   weights.own = tape.own_bytes();

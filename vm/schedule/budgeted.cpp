@@ -35,6 +35,13 @@ constexpr std::uint64_t kLargestInterval = 2;
 constexpr std::uint64_t kShareOfFront = 8;
 constexpr std::size_t kMostReads = 4096;
 
+// Computing again what a lean tape lets go of is cheaper, a byte, than running an interval again, or it is not done.
+bool pays_to_thin(const Profile& profile, std::size_t interval) {
+  const Interval& its = profile.intervals[interval];
+  const std::uint64_t saved = saved_by_thinning(its);
+  return !its.lean && saved != 0 && Wide{its.again} * tape_bytes(profile, interval, interval + 1) < Wide{its.forward} * saved;
+}
+
 std::uint64_t bounded(std::uint64_t value) { return std::min(value, kMostOfOne); }
 
 } // namespace
@@ -100,7 +107,7 @@ void Budgeted::weighed(const Weights& weights) {
   } else if (const std::size_t good = good_number(); profile_.size() >= good) {
     coarsen(good - good / 4, room_for_one() / kGoodInterval);
   }
-  make_room(bounded(piece_ * kRecordBytes + largest_));
+  make_room(bounded(std::max(piece_ * kRecordBytes, most_tape_) + std::max(largest_, most_taping_)));
 }
 
 std::uint64_t Budgeted::left_alone() const { return budget_ / kReserve; }
@@ -130,6 +137,7 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   };
   std::vector<std::uint64_t> state = by_birth(weights.state), tape = by_birth(weights.tape), after = by_birth(weights.after);
   const std::vector<std::uint64_t> before = beside ? by_birth(weights.before) : std::vector<std::uint64_t>(n + 1, 0);
+  const std::vector<std::uint64_t> lean = weights.lean.empty() ? tape : by_birth(weights.lean);
   std::uint64_t born = weights.together;
   Interval interval;
   interval.tape = bounded(weights.own);
@@ -141,14 +149,20 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
     born += came_back;
     interval.tape = bounded(interval.tape + tape[k] - std::min(tape[k], alive));
     if (const std::uint64_t shared = std::min(tape[k], alive); shared != 0)
-      interval.shares.push_back({static_cast<std::uint32_t>(k), shared, std::min(before[k], shared), std::min(after[k], shared)});
+      interval.shares.push_back({static_cast<std::uint32_t>(k), shared, std::min(before[k], shared), std::min(after[k], shared),
+                                 std::min(lean[k], shared)});
   }
-  if (tape[n] != 0) interval.shares.push_back({static_cast<std::uint32_t>(n), tape[n], 0, std::min(after[n], tape[n])});
+  if (tape[n] != 0)
+    interval.shares.push_back(
+        {static_cast<std::uint32_t>(n), tape[n], 0, std::min(after[n], tape[n]), std::min(lean[n], tape[n])});
   const std::uint64_t cotangents = bounded(std::accumulate(state.begin(), state.end(), std::uint64_t{0}));
   largest_ = std::max(largest_, bounded(weights.largest));
+  most_taping_ = std::max(most_taping_, bounded(weights.taping));
+  most_tape_ = std::max(most_tape_, bounded(bounded(weights.own) + tape[n])); // it may not end where it is heavy
   interval.forward = bounded(bounded(weights.work) + steps_ * kStepWork);
   interval.taped = interval.forward;
   interval.sweep = bounded(2 * interval.forward);
+  interval.again = bounded(weights.again);
   interval.advancing = bounded(weights.advancing);
   interval.taping = bounded(weights.taping);
   interval.sweeping = bounded(weights.sweeping);
@@ -217,10 +231,16 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
   if (!reached && !too_many) return;       // another time
   std::vector<std::uint32_t> coarse(n, 0); // of each interval
   for (std::uint32_t c = 0; c + 1 < kept.size(); ++c) {
+    const auto is_lean = [&](std::uint32_t i) { return profile_.intervals[i].lean; };
+    bool any_lean = false, all_lean = true;
     for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i) {
       coarse[i] = c;
       if (taped[i] && !whole[i]) drop_tape(i);
+      any_lean = any_lean || is_lean(i);
+      all_lean = all_lean && is_lean(i);
     }
+    for (std::uint32_t i = kept[c]; any_lean && !all_lean && i < kept[c + 1]; ++i)
+      if (!is_lean(i)) make_lean(i);
   }
   profile_ = coarsened(profile_, kept);
   std::vector<std::uint64_t> positions;
@@ -290,8 +310,25 @@ std::uint64_t Budgeted::more_reads_within(std::size_t interval, const std::vecto
 }
 
 void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
+  const std::uint64_t room = room_ - std::min(room_, less);
+  // As few tapes from the first on as do, or all.
+  const auto fits = [&](std::size_t leans) {
+    Profile profile = with_reads();
+    for (std::size_t i = 0; i < leans; ++i)
+      if (pays_to_thin(profile, i)) thin(profile, i);
+    return Keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes()).fits();
+  };
+  if (!fits(0)) {
+    std::size_t few = 0, enough = profile_.size();
+    while (enough - few > 1) {
+      const std::size_t middle = few + (enough - few) / 2;
+      (fits(middle) ? enough : few) = middle;
+    }
+    for (std::size_t i = 0; i < enough; ++i)
+      if (pays_to_thin(profile_, i)) make_lean(i);
+  }
   const Profile profile = with_reads();
-  Keeping keeping(profile, room_ - std::min(room_, less), next, stage_ == Stage::reversing, kept_states(), kept_tapes());
+  Keeping keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes());
   for (std::vector<Keeping::Drop> drops = keeping.drop(); !drops.empty(); drops = keeping.drop())
     for (const Keeping::Drop& drop : drops) {
       if (drop.tape)
@@ -307,6 +344,13 @@ void Budgeted::drop_state(std::size_t boundary) {
   push(Action::Kind::discard, 0, at->slot);
   slots_.give(at->slot);
   states_.erase(at);
+}
+
+void Budgeted::make_lean(std::size_t interval) {
+  thin(profile_, interval);
+  const auto begin = std::lower_bound(tapes_.begin(), tapes_.end(), positions_[interval]);
+  const auto end = std::lower_bound(begin, tapes_.end(), positions_[interval + 1]);
+  for (auto tape = begin; tape != end; ++tape) push(Action::Kind::thin, 0, static_cast<std::uint32_t>(tape - tapes_.begin()));
 }
 
 void Budgeted::drop_tape(std::size_t interval) {
@@ -369,7 +413,7 @@ void Budgeted::plan_rest() {
     trial.drop_idle_states();
     trial.push(Action::Kind::reverse);
     trial.reverse_rest();
-    const std::uint64_t most = room_ + left_alone() / 4 * 3; // of what is left alone a gap may use a part
+    const std::uint64_t most = room_ + left_alone() / 4; // of what is left alone a gap may use a part
     const bool fits = trial.peak_ <= most;
     more += trial.peak_ - std::min(trial.peak_, most);
     if (!best || trial.peak_ < best->peak_) best = std::move(trial);
@@ -478,8 +522,12 @@ void Budgeted::perform(const std::vector<Move>& moves, std::size_t from) {
     slots[states_.back().boundary] = states_.back().slot;
   constexpr std::uint32_t kNone = UINT32_MAX;
   std::uint32_t work = kNone; // the interval of the tape in work
+  auto aside = static_cast<std::uint32_t>(tapes_.size());
   auto put_aside = [&] {
-    if (std::exchange(work, kNone) != kNone) push(Action::Kind::put_aside);
+    if (work == kNone) return;
+    push(Action::Kind::put_aside);
+    if (profile_.intervals[std::exchange(work, kNone)].lean) push(Action::Kind::thin, 0, aside);
+    ++aside;
   };
   for (const Move& move : moves) {
     const auto at = static_cast<std::uint32_t>(move.at + from);
@@ -512,7 +560,10 @@ void Budgeted::perform(const std::vector<Move>& moves, std::size_t from) {
       push(Action::Kind::restore, 0, slots.at(at));
       break;
     case Move::Kind::sweep:
-      if (work != at) push(Action::Kind::take_back);
+      if (work != at) {
+        push(Action::Kind::take_back);
+        --aside;
+      }
       push(Action::Kind::reverse);
       work = kNone;
       break;
@@ -534,7 +585,7 @@ bool Budgeted::sound() const {
     return false;
   if (older_ > kMostOfOne || peak_ > kFar || again_ > kFar || again_cost_ > kMostOfOne || budget_ > kFar || room_ > kFar ||
       piece_ > kMostOfOne || steps_ > kFar || records_ > kFar || all_records_ > kMostOfOne || largest_ > kMostOfOne ||
-      done_ > todo_.size())
+      most_taping_ > kMostOfOne || most_tape_ > kMostOfOne || done_ > todo_.size())
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
   const std::size_t readers = n + (stage_ == Stage::reversing ? 1 : 0);

@@ -38,8 +38,8 @@ public:
 
   void stopped(std::uint64_t steps_left);
   void taped(std::uint64_t records) { records_ = records; }
-  bool weighs_next() const {
-    if (done_ < todo_.size()) return todo_[done_].kind == Action::Kind::weigh;
+  bool walks_next() const {
+    if (done_ < todo_.size()) return todo_[done_].kind == Action::Kind::weigh || todo_[done_].kind == Action::Kind::thin;
     return stage_ == Stage::weighing || stage_ == Stage::running;
   }
   void weighed(const Weights& weights);
@@ -58,6 +58,8 @@ public:
     archive(self.records_);
     archive(self.all_records_);
     archive(self.largest_);
+    archive(self.most_taping_);
+    archive(self.most_tape_);
     archive(self.older_);
     archive(self.peak_);
     archive(self.again_);
@@ -134,6 +136,7 @@ private:
   void survey_interval();
   void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room
   void plan_rest();
+  void make_lean(std::size_t interval);
   void drop_state(std::size_t boundary);
   void drop_tape(std::size_t interval);
   void hand_over();
@@ -151,6 +154,8 @@ private:
   std::uint64_t records_ = 0;     // on it
   std::uint64_t all_records_ = 0; // of all tapes that have been weighed
   std::uint64_t largest_ = 0;     // the most bytes of one operation
+  std::uint64_t most_taping_ = 0; // held for a while as an interval was taped and weighed
+  std::uint64_t most_tape_ = 0;   // bytes of an interval's tape beyond what is older than it
   std::uint64_t older_ = 0;       // bytes of what is older than the run
   std::uint64_t peak_ = 0;        // the most bytes foreseen beside that, so far
   std::uint64_t again_ = 0;       // steps that the plan runs again

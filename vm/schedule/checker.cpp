@@ -29,6 +29,8 @@ std::string_view name_of(Action::Kind kind) {
     return "take_back";
   case Action::Kind::abandon:
     return "abandon";
+  case Action::Kind::thin:
+    return "thin";
   case Action::Kind::weigh:
     return "weigh";
   case Action::Kind::done:
@@ -147,6 +149,9 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
   case Action::Kind::abandon:
     if (action.slot >= aside_.size()) return fail(action, "there is no such tape aside");
     aside_.erase(aside_.begin() + action.slot);
+    break;
+  case Action::Kind::thin:
+    if (action.slot >= aside_.size()) return fail(action, "there is no such tape aside");
     break;
   case Action::Kind::weigh:
     if (!work_.there) return fail(action, "there is no tape in work");

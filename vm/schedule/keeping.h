@@ -23,6 +23,8 @@ public:
   // The most bytes if the run goes on, or if it ends and is reversed.
   std::uint64_t peak() const;
 
+  bool fits() const { return tight().empty(); }
+
   struct Drop {
     bool tape = false;  // else a state
     std::size_t at = 0; // interval or boundary

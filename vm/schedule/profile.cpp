@@ -12,13 +12,13 @@ namespace {
 bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
 bool sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
-  for (const std::uint64_t value :
-       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.advancing, interval.taping, interval.sweeping})
+  for (const std::uint64_t value : {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again,
+                                    interval.thinned, interval.advancing, interval.taping, interval.sweeping})
     if (!small(value)) return false;
-  if (interval.shares.size() > index + 1) return false;
+  if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
   return std::all_of(interval.shares.begin(), interval.shares.end(), [&](const TapeShare& share) {
     return share.birth <= index && small(share.bytes) && share.before <= share.bytes && share.after <= share.bytes &&
-           (share.birth == index ? share.before == 0 : share.bytes <= alive[share.birth]);
+           share.lean <= share.bytes && (share.birth == index ? share.before == 0 : share.bytes <= alive[share.birth]);
   });
 }
 
@@ -38,6 +38,31 @@ bool Profile::sound() const {
   for (std::size_t k = 0; k < last; ++k)
     if (born[k] < least[k] || !small(born[k])) return false;
   return true;
+}
+
+std::uint64_t saved_by_thinning(const Interval& interval) {
+  std::uint64_t saved = 0;
+  for (const TapeShare& share : interval.shares) saved += share.bytes - share.lean;
+  return saved;
+}
+
+void thin(Profile& profile, std::size_t index) {
+  Interval& interval = profile.intervals[index];
+  const std::uint64_t saved = saved_by_thinning(interval);
+  for (TapeShare& share : interval.shares) {
+    const std::uint64_t gone = share.bytes - share.lean; // of which others may hold all that they share
+    share.before -= std::min(share.before, gone);
+    share.after -= std::min(share.after, gone);
+    share.bytes = share.lean;
+    if (index + 1 == profile.size()) continue;
+    for (TapeShare& next : profile.intervals[index + 1].shares)
+      if (next.birth == share.birth) next.before -= std::min(next.before, gone);
+  }
+  std::erase_if(interval.shares, [](const TapeShare& share) { return share.bytes == 0; });
+  interval.taping = std::min(kMostOfOne, interval.taping + saved);
+  interval.sweeping = std::min(kMostOfOne, interval.sweeping + saved);
+  interval.lean = true;
+  interval.thinned = std::min(kMostOfOne, interval.thinned + saved);
 }
 
 std::vector<std::uint64_t> least_born(const Profile& profile) {
@@ -124,27 +149,39 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
   for (std::size_t c = 0; c < count; ++c) {
     const std::size_t from = boundaries[c], to = boundaries[c + 1];
     Interval whole;
-    std::vector<std::uint64_t> shares(to, 0), before(to, 0), after(to, 0);
+    std::vector<std::uint64_t> shares(to, 0), lean(to, 0), before(to, 0), after(to, 0);
+    std::vector<std::uint64_t> gone(to, 0);    // of the part before, were it lean
+    whole.lean = profile.intervals[from].lean; // as all its parts are
     for (std::size_t i = from; i < to; ++i) {
       const Interval& part = profile.intervals[i];
       whole.forward = std::min(kMostOfOne, whole.forward + part.forward);
       whole.taped = std::min(kMostOfOne, whole.taped + part.taped);
       whole.sweep = std::min(kMostOfOne, whole.sweep + part.sweep);
       whole.tape = std::min(kMostOfOne, whole.tape + part.tape);
+      whole.again = std::min(kMostOfOne, whole.again + part.again);
       for (const TapeShare& share : part.shares) {
         const std::uint64_t fresh = share.bytes - (i > from ? share.before : 0);
         shares[share.birth] = std::min(shares[share.birth] + fresh,
                                        share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);
+        const std::uint64_t lost = share.bytes - share.lean + gone[share.birth];
+        gone[share.birth] = share.bytes - share.lean;
+        const std::uint64_t fresh_lean = share.lean - (i > from ? share.before - std::min(share.before, lost) : 0);
+        lean[share.birth] = std::min(lean[share.birth] + fresh_lean, shares[share.birth]);
         if (i == from) before[share.birth] = share.before;
         if (i + 1 == to) after[share.birth] = std::min(share.after, shares[share.birth]);
       }
     }
     const std::vector<std::uint64_t> of_births = summed(shares, c + 1), of_before = summed(before, c + 1),
-                                     of_after = summed(after, c + 1);
+                                     of_after = summed(after, c + 1), of_lean = summed(lean, c + 1);
     for (std::size_t d = 0; d <= c; ++d)
       if (of_births[d] != 0)
         whole.shares.push_back({static_cast<std::uint32_t>(d), of_births[d], std::min(of_before[d], of_births[d]),
-                                std::min(of_after[d], of_births[d])});
+                                std::min(of_after[d], of_births[d]), std::min(of_lean[d], of_births[d])});
+    std::uint64_t most_thinned = 0; // of a part; taped as one, all parts are thinned at the end
+    for (std::size_t i = from; i < to; ++i) {
+      whole.thinned = std::min(kMostOfOne, whole.thinned + profile.intervals[i].thinned);
+      most_thinned = std::max(most_thinned, profile.intervals[i].thinned);
+    }
     const std::uint64_t end = coarse.reach[c + 1][c];
     // What the tape holds of this interval, and how much of that the state at its end has as well.
     const std::uint64_t shared = of_births[c];
@@ -156,7 +193,8 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     const Parts::Tapes& tapes = parts.tapes(from, to);
     auto beyond = [](std::uint64_t bytes, std::uint64_t counted) { return bytes - std::min(bytes, counted); };
     whole.advancing = beyond(parts.advance_peak(to), end);
-    whole.taping = beyond(tapes.tape_peak, end + whole.tape + shared - hidden);
+    whole.taping =
+        std::min(kMostOfOne, beyond(tapes.tape_peak, end + whole.tape + shared - hidden) + whole.thinned - most_thinned);
     whole.sweeping = beyond(tapes.sweep_peak, whole.tape + shared + coarse.cotangents[c + 1]);
     coarse.intervals.push_back(std::move(whole));
   }

@@ -19,11 +19,13 @@ struct TapeShare {
   std::uint64_t bytes = 0;
   std::uint64_t before = 0; // of these, what the tape of the interval before it holds as well, at least,
   std::uint64_t after = 0;  // and the state at the interval's end
+  std::uint64_t lean = 0;   // of all of them, what a lean tape would still hold
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.birth);
     archive(self.bytes);
     archive(self.before);
     archive(self.after);
+    archive(self.lean);
   }
 };
 
@@ -38,6 +40,9 @@ struct Interval {
   std::uint64_t advancing = 0;
   std::uint64_t taping = 0;
   std::uint64_t sweeping = 0;
+  std::uint64_t again = 0;   // cost of what the sweep of a lean tape computes again
+  bool lean = false;         // its tapes are made lean,
+  std::uint64_t thinned = 0; // which lets go of so many bytes; they are there while it is taped
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.forward);
     archive(self.taped);
@@ -47,6 +52,9 @@ struct Interval {
     archive(self.advancing);
     archive(self.taping);
     archive(self.sweeping);
+    archive(self.again);
+    archive(self.lean);
+    archive(self.thinned);
   }
 };
 
@@ -73,6 +81,11 @@ struct Profile {
     archive(self.cotangents);
   }
 };
+
+// What its tape would no longer hold if it were lean.
+std::uint64_t saved_by_thinning(const Interval& interval);
+// With lean tapes in that interval. While they are made and while they are swept, all of them is there for a while.
+void thin(Profile& profile, std::size_t interval);
 
 // The least that `born` can be: of each interval, the most that one state or one tape reaches.
 std::vector<std::uint64_t> least_born(const Profile& profile);

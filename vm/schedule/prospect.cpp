@@ -13,8 +13,12 @@ std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const 
 // Of the plan at hand.
 double Budgeted::time_of_one_tape() const {
   std::uint64_t cost = 3 * last_.forward; // with its sweep
-  for (const Interval& interval : profile_.intervals) cost += interval.taped + interval.sweep;
-  return static_cast<double>(cost + again_cost_) / static_cast<double>(std::max<std::uint64_t>(1, cost));
+  std::uint64_t more = again_cost_;
+  for (const Interval& interval : profile_.intervals) {
+    cost += interval.taped + interval.sweep;
+    if (interval.lean) more += interval.again;
+  }
+  return static_cast<double>(cost + more) / static_cast<double>(std::max<std::uint64_t>(1, cost));
 }
 
 // As if everything had been kept in the first run and room made for its end only, with the same intervals.

@@ -34,6 +34,7 @@ struct Action {
     put_aside, // put the tape in work aside, behind those that are there
     take_back, // make the tape put aside last the tape in work
     abandon,   // let go of tape `slot` of those put aside, from the first on, without a sweep
+    thin,      // make tape `slot` of those put aside lean: what can be computed again from the rest at little cost goes
     weigh,     // tell what the tape in work and the state at its end hold
     done
   };
@@ -61,6 +62,9 @@ struct OldTensor {
 // nothing.
 struct Weights {
   std::vector<std::uint64_t> state, tape; // the tape's records and tables apart; a run that has ended has no state
+  // What a lean tape would still hold of `tape`, and what its sweep would then compute again; empty: nothing can be let go of.
+  std::vector<std::uint64_t> lean;
+  std::uint64_t again = 0;
   // Of what the tape holds, what the one put aside last holds as well, and what the state does; empty: nobody knows.
   std::vector<std::uint64_t> before, after;
   std::uint64_t together = 0; // of the last birth: what the state, the tape or both hold
@@ -120,8 +124,9 @@ public:
   // of what a snapshot holds and no earlier one does.
   virtual void taped(std::uint64_t records) { (void)records; }
   virtual void kept(std::uint64_t bytes) { (void)bytes; }
-  // Weights, if the next action is to tell them: that walks far.
-  virtual bool weighs_next() const { return false; }
+  // Whether the next action walks over a whole tape: it may be stopped, and is then to be asked for again.
+  virtual bool walks_next() const { return false; }
+  // Weights, if the last action was to tell them.
   virtual void weighed(const Weights& weights) { (void)weights; }
   // What a schedule that plans foresees once it has a plan; others are predicted from the length of the run (checker.h).
   struct Foreseen {

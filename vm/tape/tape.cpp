@@ -106,6 +106,7 @@ std::unique_ptr<Tape> Tape::clone(Heap& heap) const {
   t->tensor_bytes_ = tensor_bytes_;
   t->most_weight = most_weight;
   t->tensor_cotangents = tensor_cotangents;
+  t->computed_again = computed_again;
   t->first_reads = first_reads;
   t->account_maps();
   for (const Composite& c : composites) {
@@ -152,10 +153,7 @@ void Tape::cut(const Length& to) {
 std::uint64_t Tape::own_bytes() const {
   constexpr std::size_t kOfInput = 2 * (sizeof(Place) + sizeof(Input)); // a table is between half and wholly full
   std::uint64_t bytes = (count_ + Chunk::kRecords - 1) / Chunk::kRecords * sizeof(Chunk) + inputs.size() * kOfInput;
-  for (const auto& record : tensors())
-    bytes += sizeof(TensorRecord) + record->operands.size() * sizeof(std::uint32_t) +
-             record->attributes.values.size() * sizeof(ops::Attribute) +
-             static_cast<std::uint64_t>(record->inputs.bytes() + record->outputs.bytes());
+  for (const auto& record : tensors()) bytes += record->own_bytes();
   return bytes;
 }
 

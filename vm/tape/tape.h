@@ -94,6 +94,7 @@ struct FirstRead {
 
 class Tape {
 public:
+  static constexpr std::uint64_t kStretch = 4;
   Tape(Heap& heap, std::uint16_t id, std::uint64_t low, std::uint64_t start);
   ~Tape();
   Tape(const Tape&) = delete;
@@ -154,16 +155,29 @@ public:
   const TensorRecord* last_tensor() const {
     return unswept_tensors_ > leaf_tensors_ ? tensors_[unswept_tensors_ - 1].get() : nullptr;
   }
-  void tensor_swept() { tensors_[--unswept_tensors_].reset(); }
+  void tensor_swept() {
+    computed_last.clear();
+    if (!computed_again.empty()) computed_again.erase(computed_again.lower_bound(last_tensor()->node), computed_again.end());
+    tensors_[--unswept_tensors_].reset();
+  }
   std::span<const std::shared_ptr<const TensorRecord>> tensors() const { return {tensors_.data(), unswept_tensors_}; }
-  // What it holds, in records: tensors that operations on it made count by their bytes, whether they are kept or not.
+  // The record in that place keeps these lists of its tensors instead: the same, some without their elements.
+  void keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs);
+  // The record among whose results is that node, or null.
+  const TensorRecord* maker_of(std::uint32_t node) const;
+  // What it holds, in records: an operation on tensors counts by its bytes and by those of what it made, kept or not.
   std::uint64_t weight() const { return count_ + tensor_bytes_ / sizeof(Record); }
   // That it takes itself: records and tables, without elements. Logical, not what its tables happen to have reserved.
   std::uint64_t own_bytes() const;
-  // The run that records on it should stop: more than `most_weight`.
-  bool is_heavy() const { return weight() > most_weight; }
+  // The run that records on it should stop: more than `most_weight`. Rather not behind an operation whose result the next one
+  // reads and a lean tape of both would not keep, unless that goes on for long.
+  bool is_heavy() const {
+    return weight() > most_weight && (weight() / kStretch > most_weight || tensors_.empty() || !tensors_.back()->cheap);
+  }
   std::uint64_t most_weight = UINT64_MAX;
   std::map<std::uint32_t, ops::Tensor> tensor_cotangents; // by node; what is not there is absent
+  std::map<std::uint32_t, ops::Tensor> computed_again;    // by node: results that a lean tape did not keep, until their own sweep
+  std::vector<std::uint32_t> computed_last;               // of them, for the record that is being swept
   std::vector<FirstRead> first_reads;                     // ascending
   void note_first_read(std::uint64_t serial, std::uint64_t steps);
 

@@ -28,6 +28,7 @@ struct TensorRecord {
   std::uint32_t results = 1;
   std::uint64_t serial = 0; // of the first result's object; the others follow. unpack: not smaller than those before it
   std::uint32_t count = 0;
+  bool cheap = false; // to compute the results again costs little beside keeping them
   const ops::Operator* op = nullptr;
   ops::Attributes attributes;
   std::vector<std::uint32_t> operands; // nodes by input; kNone: a constant
@@ -37,6 +38,15 @@ struct TensorRecord {
   ~TensorRecord() { heap_->charge(heap_->tape, -charged_); }
   TensorRecord(const TensorRecord&) = delete;
   TensorRecord& operator=(const TensorRecord&) = delete;
+  // That it takes itself, without elements: the same in every replay.
+  std::uint64_t own_bytes() const {
+    return sizeof *this + operands.size() * sizeof(std::uint32_t) + attributes.values.size() * sizeof(ops::Attribute) +
+           static_cast<std::uint64_t>(inputs.bytes() + outputs.bytes());
+  }
+  // With the elements of its results, kept or not, and what stands beside them.
+  std::uint64_t weight() const {
+    return kind == Kind::leaf ? 0 : own_bytes() + outputs.element_bytes() + outputs.size() * ops::kBesideElements;
+  }
   // Before it is put on a tape. Elements are charged to their device, not here.
   void account() {
     auto bytes = static_cast<std::int64_t>(sizeof *this + operands.capacity() * sizeof(std::uint32_t) +

@@ -46,17 +46,41 @@ void Tape::note_first_read(std::uint64_t serial, std::uint64_t steps) {
 
 void Tape::restore_tensor(std::shared_ptr<TensorRecord> record) {
   record->account();
-  if (record->kind != TensorRecord::Kind::leaf) tensor_bytes_ += record->outputs.element_bytes();
+  tensor_bytes_ += record->weight();
   tensors_.push_back(std::move(record));
   unswept_tensors_ = tensors_.size();
   if (tensors_.back()->kind == TensorRecord::Kind::leaf) leaf_tensors_ = unswept_tensors_;
 }
 
+void Tape::keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs) {
+  const TensorRecord& from = *tensors_[at];
+  auto record = std::make_shared<TensorRecord>(heap_);
+  record->kind = from.kind;
+  record->node = from.node;
+  record->results = from.results;
+  record->serial = from.serial;
+  record->count = from.count;
+  record->cheap = from.cheap;
+  record->op = from.op;
+  record->attributes = from.attributes;
+  record->operands = from.operands;
+  record->inputs = KeptTensors(inputs);
+  record->outputs = KeptTensors(outputs);
+  record->account();
+  tensors_[at] = std::move(record);
+}
+
+const TensorRecord* Tape::maker_of(std::uint32_t node) const {
+  const auto records = tensors();
+  const auto behind =
+      std::upper_bound(records.begin(), records.end(), node, [](std::uint32_t n, const auto& r) { return n < r->node; });
+  if (behind == records.begin() || node >= (*(behind - 1))->end()) return nullptr;
+  return (behind - 1)->get();
+}
+
 void Tape::cut_tensors(std::size_t to) {
-  for (; tensors_.size() > to; tensors_.pop_back()) {
-    if (tensors_.back() == nullptr || tensors_.back()->kind == TensorRecord::Kind::leaf) continue;
-    tensor_bytes_ -= tensors_.back()->outputs.element_bytes();
-  }
+  for (; tensors_.size() > to; tensors_.pop_back())
+    if (tensors_.back() != nullptr) tensor_bytes_ -= tensors_.back()->weight();
   unswept_tensors_ = tensors_.size();
   leaf_tensors_ = std::min(leaf_tensors_, unswept_tensors_);
 }

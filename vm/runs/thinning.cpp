@@ -1,0 +1,58 @@
+// See thinning.h.
+#include "vm/runs/thinning.h"
+
+#include "ops/operators/runtime.h"
+#include "vm/schedule/profile.h"
+
+#include <algorithm>
+
+namespace cairn::runs {
+
+using ops::Tensor;
+using tape::Derived;
+using tape::TensorRecord;
+
+namespace {
+
+// Without its elements; where it is stays known.
+void empty(Tensor& t) {
+  t.home = t.device();
+  t.storage = {};
+}
+
+} // namespace
+
+std::uint64_t work_of(const TensorRecord& record, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  if (record.op == nullptr) return record.inputs.element_bytes() + record.outputs.element_bytes();
+  return std::min(schedule::kMostOfOne, ops::Runtime::modelled_work({*record.op, inputs, record.attributes, nullptr}, outputs));
+}
+
+bool let_go(const Derived& derived, const TensorRecord& record, std::span<Tensor> inputs, std::span<Tensor> outputs) {
+  bool any = false;
+  if (record.kind != TensorRecord::Kind::apply) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].storage && derived.has(record.operands[i])) {
+      empty(inputs[i]);
+      any = true;
+    }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].storage && derived.has(record.node + static_cast<std::uint32_t>(i))) {
+      empty(outputs[i]);
+      any = true;
+    }
+  return any;
+}
+
+void thin(Engine& engine, tape::Tape& tape) {
+  Polls polls(engine.meter());
+  Derived derived(engine.heap());
+  for (std::size_t at = 0; at < tape.tensors().size(); ++at) {
+    polls.one();
+    const TensorRecord& record = *tape.tensors()[at];
+    std::vector<Tensor> inputs = record.inputs.all(), outputs = record.outputs.all();
+    derived.add(record, inputs, Derived::As::lean, record.cheap);
+    if (let_go(derived, record, inputs, outputs)) tape.keep_less(at, inputs, outputs);
+  }
+}
+
+} // namespace cairn::runs
