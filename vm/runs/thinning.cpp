@@ -2,6 +2,7 @@
 #include "vm/runs/thinning.h"
 
 #include "ops/operators/runtime.h"
+#include "vm/runs/met.h"
 #include "vm/schedule/profile.h"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ bool let_go(const Derived& derived, const TensorRecord& record, std::span<Tensor
   return any;
 }
 
-void thin(Engine& engine, tape::Tape& tape) {
+void thin(machine::Engine& engine, tape::Tape& tape) {
   Polls polls(engine.meter());
   Derived derived(engine.heap());
   for (std::size_t at = 0; at < tape.tensors().size(); ++at) {
