@@ -24,6 +24,8 @@ using value::Object;
 
 namespace {
 
+static_assert(Tape::kStretch == schedule::kStretch); // the one does what the other counts on
+
 // A walk over more objects than that takes milliseconds.
 constexpr std::uint64_t kFar = 1 << 16;
 

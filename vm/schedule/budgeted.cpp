@@ -107,7 +107,8 @@ void Budgeted::weighed(const Weights& weights) {
   } else if (const std::size_t good = good_number(); profile_.size() >= good) {
     coarsen(good - good / 4, room_for_one() / kGoodInterval);
   }
-  make_room(bounded(std::max(piece_ * kRecordBytes, most_tape_) + std::max(largest_, most_taping_)));
+  const std::uint64_t piece = bounded(piece_ * kRecordBytes);
+  make_room(bounded(std::clamp(most_tape_, piece, kStretch * piece) + std::max(largest_, most_taping_)));
 }
 
 std::uint64_t Budgeted::left_alone() const { return budget_ / kReserve; }
