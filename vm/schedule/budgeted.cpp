@@ -398,30 +398,38 @@ void Budgeted::weighed_last(const Weights& weights) {
   last_.next = bounded(last_.bytes + sweeping - std::min(sweeping, cotangents));
   if (survey_) return drop_state(0);
   peak_ = std::max(peak_, bounded(held() + last_.bytes + last_.taping));
-  plan_rest();
+  plan_rest(false);
 }
 
-// What is kept leaves room for what one interval takes, but a gap may take more than any of its intervals. Then more is let go
-// of.
-void Budgeted::plan_rest() {
+// What is kept leaves room for what one interval takes, but a gap may take more than any of its intervals, or be run again fewer
+// times with more room. Then more is let go of: until everything fits, and by some parts more, of which the best is taken. Where
+// a plan is only told of, that would take too long.
+void Budgeted::plan_rest(bool only_told) {
   constexpr int kTries = 4;
-  std::optional<Budgeted> best;
-  std::uint64_t more = 0;
-  for (int i = 0; i < kTries; ++i) {
+  constexpr std::uint64_t kParts[] = {10, 5, 3};       // of the room
+  const std::uint64_t most = room_ + left_alone() / 4; // of what is left alone a gap may use a part
+  auto tried = [&](std::uint64_t more) {
     Budgeted trial = *this;
     trial.peak_ = 0;
     trial.make_room(last_.next, more);
     trial.drop_idle_states();
     trial.push(Action::Kind::reverse);
     trial.reverse_rest();
-    const std::uint64_t most = room_ + left_alone() / 4; // of what is left alone a gap may use a part
-    const bool fits = trial.peak_ <= most;
-    more += trial.peak_ - std::min(trial.peak_, most);
-    if (!best || trial.peak_ < best->peak_) best = std::move(trial);
-    if (fits) break;
+    return trial;
+  };
+  std::uint64_t more = 0;
+  Budgeted best = tried(0);
+  for (int i = 1; i < kTries && best.peak_ > most; ++i) {
+    more += best.peak_ - most;
+    if (Budgeted other = tried(more); other.peak_ < best.peak_) best = std::move(other);
+  }
+  for (const std::uint64_t part : kParts) {
+    if (only_told || best.peak_ > most || best.again_cost_ == again_cost_) break; // nothing fits, or nothing is run again
+    if (Budgeted other = tried(more + room_ / part); other.peak_ <= most && other.time_of_one_tape() < best.time_of_one_tape())
+      best = std::move(other);
   }
   const std::uint64_t before = peak_;
-  *this = std::move(*best);
+  *this = std::move(best);
   peak_ = std::max(peak_, before);
 }
 

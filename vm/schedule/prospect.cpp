@@ -44,7 +44,7 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget) const
   }
   const bool cut = tapes / kPlanned <= other.largest_tape(); // into so many intervals, or the run is handed over
   other.peak_ = std::max(other.peak_, std::min(kMostOfOne, last_.bytes + last_.taping));
-  other.plan_rest();
+  other.plan_rest(true);
   const std::uint64_t peak = older_ + other.peak_;
   return Schedule::Prospect{peak, other.time_of_one_tape(), cut && peak + other.left_alone() / 2 <= other.budget_};
 }
