@@ -38,8 +38,9 @@ install_missing() {
 }
 
 # build_preset PRESET [TARGET ...]: configures and builds one preset of CMakePresets.json, all of it or those targets.
+generations=all  # of processors that kernels are built for (CMakeLists.txt)
 build_preset() {
-  cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log" >&2; rm -f "build-$1.log"; return 1; }
+  cmake --preset "$1" -DCAIRN_GENERATIONS="$generations" >"build-$1.log" 2>&1 || { cat "build-$1.log" >&2; rm -f "build-$1.log"; return 1; }
   rm -f "build-$1.log"
   cmake --build --preset "$1" ${2:+--target "${@:2}"}
 }

@@ -1,14 +1,43 @@
 // The same loop compiled for several generations of processors, chosen when it is asked for. A loop is a struct with a static
 // function `run` that is always inlined, so each copy is compiled as a whole for its generation, and no copy can be taken for
-// another by the linker.
+// another by the linker. One that says `kRare` hardly ever runs, and is compiled for the oldest generation alone.
 #pragma once
 
 #include "ops/cpu/loops/elementwise.h"
 
+#include <type_traits>
+
 namespace cairn::ops::cpu {
 
 enum class Isa { base, avx2, avx512 };
-Isa isa(); // of this processor
+Isa isa(); // the newest generation that this processor belongs to and that has been compiled for
+
+// Builds for the processor at hand alone leave out the generations between the oldest, which runs everywhere, and its own
+// (CAIRN_GENERATIONS in CMakeLists.txt).
+#ifdef CAIRN_WITHOUT_AVX2
+inline constexpr bool kForAvx2 = false;
+#else
+inline constexpr bool kForAvx2 = true;
+#endif
+#ifdef CAIRN_WITHOUT_AVX512
+inline constexpr bool kForAvx512 = false;
+#else
+inline constexpr bool kForAvx512 = true;
+#endif
+
+// f.template operator()<Isa>() for the generation that isa() names: whatever f makes is compiled for those above alone.
+template <class F> auto by_generation(F&& f) {
+  const Isa newest = isa();
+  if constexpr (kForAvx512)
+    if (newest == Isa::avx512) return f.template operator()<Isa::avx512>();
+  if constexpr (kForAvx2)
+    if (newest == Isa::avx2) return f.template operator()<Isa::avx2>();
+  return f.template operator()<Isa::base>();
+}
+
+// One of three types.
+template <Isa generation, class Base, class Avx2, class Avx512>
+using Of = std::conditional_t<generation == Isa::avx512, Avx512, std::conditional_t<generation == Isa::avx2, Avx2, Base>>;
 
 #define CAIRN_INLINE __attribute__((always_inline)) inline
 #define CAIRN_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,f16c")))
@@ -26,14 +55,17 @@ template <class Body> struct Compiled {
   CAIRN_AVX2 static void avx2(void* out, const void* const* in, std::int64_t n, double p) { Body::run(out, in, n, p); }
   CAIRN_AVX512 static void avx512(void* out, const void* const* in, std::int64_t n, double p) { Body::run(out, in, n, p); }
   static Loop chosen() {
-    switch (isa()) {
-    case Isa::avx512:
-      return avx512;
-    case Isa::avx2:
-      return avx2;
-    default:
+    if constexpr (requires { Body::kRare; })
       return base;
-    }
+    else
+      return by_generation([]<Isa generation>() -> Loop {
+        if constexpr (generation == Isa::avx512)
+          return avx512;
+        else if constexpr (generation == Isa::avx2)
+          return avx2;
+        else
+          return base;
+      });
   }
 };
 

@@ -44,14 +44,14 @@ template <class T> CAIRN_AVX512 void avx512(std::int64_t depth, const T* a, cons
 }
 
 template <class T> GemmLoop<T> chosen() {
-  switch (isa()) {
-  case Isa::avx512:
-    return avx512<T>;
-  case Isa::avx2:
-    return avx2<T>;
-  default:
-    return base<T>;
-  }
+  return by_generation([]<Isa generation>() -> GemmLoop<T> {
+    if constexpr (generation == Isa::avx512)
+      return avx512<T>;
+    else if constexpr (generation == Isa::avx2)
+      return avx2<T>;
+    else
+      return base<T>;
+  });
 }
 
 } // namespace

@@ -59,10 +59,9 @@ CAIRN_GENERATION(Avx512, CAIRN_AVX512)
 } // namespace
 
 template <class T> const VectorLoops<T>& vector_loops() {
-  static const VectorLoops<T>& chosen = isa() == Isa::avx512 ? Avx512<T>::loops
-                                        : isa() == Isa::avx2 ? Avx2<T>::loops
-                                                             : Base<T>::loops;
-  return chosen;
+  static const VectorLoops<T>* const chosen =
+      by_generation([]<Isa generation>() { return &Of<generation, Base<T>, Avx2<T>, Avx512<T>>::loops; });
+  return *chosen;
 }
 template const VectorLoops<float>& vector_loops();
 template const VectorLoops<double>& vector_loops();

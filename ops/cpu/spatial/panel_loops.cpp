@@ -67,10 +67,10 @@ template <template <class> class G, class T, int kMost> struct ByPositions {
 } // namespace
 
 template <class T> const PanelLoops<T>& panel_loops() {
-  static const PanelLoops<T>& chosen = isa() == Isa::avx512 ? ByPositions<Avx512, T, 14>::all
-                                       : isa() == Isa::avx2 ? ByPositions<Avx2, T, 6>::all
-                                                            : ByPositions<Base, T, 6>::all;
-  return chosen;
+  static const PanelLoops<T>* const chosen = by_generation([]<Isa generation>() {
+    return &Of<generation, ByPositions<Base, T, 6>, ByPositions<Avx2, T, 6>, ByPositions<Avx512, T, 14>>::all;
+  });
+  return *chosen;
 }
 template const PanelLoops<float>& panel_loops<float>();
 template const PanelLoops<double>& panel_loops<double>();

@@ -70,10 +70,9 @@ CAIRN_GENERATION(Avx512, CAIRN_AVX512, 64, 8)
 } // namespace
 
 template <class T> const WeightLoops<T>& weight_loops() {
-  static const WeightLoops<T>& chosen = isa() == Isa::avx512 ? Avx512<T>::loops
-                                        : isa() == Isa::avx2 ? Avx2<T>::loops
-                                                             : Base<T>::loops;
-  return chosen;
+  static const WeightLoops<T>* const chosen =
+      by_generation([]<Isa generation>() { return &Of<generation, Base<T>, Avx2<T>, Avx512<T>>::loops; });
+  return *chosen;
 }
 template const WeightLoops<float>& weight_loops<float>();
 template const WeightLoops<double>& weight_loops<double>();
