@@ -4,9 +4,11 @@
 #include "ops/cpu/device/arena.h"
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/isa.h"
 #include "ops/operator.h"
 
 #include <cstring>
+#include <stdexcept>
 
 namespace cairn::ops {
 
@@ -14,7 +16,9 @@ namespace {
 
 class CpuDevice final : public Device {
 public:
-  CpuDevice(Ledger& ledger, unsigned threads) : Device("cpu", ledger, kBesideElements), workers_(threads) {}
+  CpuDevice(Ledger& ledger, unsigned threads) : Device("cpu", ledger, kBesideElements), workers_(threads) {
+    if (const char* refusal = cpu::refusal_of_processor()) throw std::runtime_error(refusal);
+  }
 
   bool in_host_memory() const override { return true; }
   bool supports(const Operator& op) const override { return op.kernel != nullptr; }

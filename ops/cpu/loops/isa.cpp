@@ -7,12 +7,18 @@ Isa isa() {
   static const Isa found = [] {
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return Isa::base;
-    if (kForAvx512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd"))
       return Isa::avx512;
-    return kForAvx2 ? Isa::avx2 : Isa::base;
+    return Isa::avx2;
   }();
   return found;
+}
+
+const char* refusal_of_processor() {
+  if (kEveryGeneration || isa() >= kOnlyGeneration) return nullptr;
+  return "this build has kernels for newer processors alone (CAIRN_GENERATIONS=native); ./tools/build makes one for every "
+         "processor";
 }
 
 } // namespace cairn::ops::cpu

@@ -10,29 +10,34 @@
 namespace cairn::ops::cpu {
 
 enum class Isa { base, avx2, avx512 };
-Isa isa(); // the newest generation that this processor belongs to and that has been compiled for
+Isa isa(); // the newest that this processor belongs to
 
-// Builds for the processor at hand alone leave out the generations between the oldest, which runs everywhere, and its own
-// (CAIRN_GENERATIONS in CMakeLists.txt).
-#ifdef CAIRN_WITHOUT_AVX2
-inline constexpr bool kForAvx2 = false;
+// A build is for every generation or, to be made in half the time, for that of the machine it is made on (CAIRN_GENERATIONS in
+// CMakeLists.txt), and then has kernels for processors of that one and newer ones alone.
+#ifdef CAIRN_ONLY_GENERATION
+inline constexpr bool kEveryGeneration = false;
+inline constexpr Isa kOnlyGeneration = Isa::CAIRN_ONLY_GENERATION;
 #else
-inline constexpr bool kForAvx2 = true;
+inline constexpr bool kEveryGeneration = true;
+inline constexpr Isa kOnlyGeneration = Isa::base;
 #endif
-#ifdef CAIRN_WITHOUT_AVX512
-inline constexpr bool kForAvx512 = false;
-#else
-inline constexpr bool kForAvx512 = true;
-#endif
+// nullptr, or why this build's kernels cannot run on this processor.
+const char* refusal_of_processor();
 
-// f.template operator()<Isa>() for the generation that isa() names: whatever f makes is compiled for those above alone.
+// f.template operator()<Isa>() for the generation whose code is to run: what f makes is compiled for those of this build alone.
 template <class F> auto by_generation(F&& f) {
-  const Isa newest = isa();
-  if constexpr (kForAvx512)
-    if (newest == Isa::avx512) return f.template operator()<Isa::avx512>();
-  if constexpr (kForAvx2)
-    if (newest == Isa::avx2) return f.template operator()<Isa::avx2>();
-  return f.template operator()<Isa::base>();
+  if constexpr (!kEveryGeneration) {
+    return f.template operator()<kOnlyGeneration>();
+  } else {
+    switch (isa()) {
+    case Isa::avx512:
+      return f.template operator()<Isa::avx512>();
+    case Isa::avx2:
+      return f.template operator()<Isa::avx2>();
+    default:
+      return f.template operator()<Isa::base>();
+    }
+  }
 }
 
 // One of three types.
