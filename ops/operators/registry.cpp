@@ -11,7 +11,7 @@ namespace cairn::ops {
 namespace {
 
 // Constants, and looked up by a loop: to compile an initializer of as many operators takes longer than all rules of a family.
-struct Row {
+struct TableRow {
   OperatorId id;
   std::string_view name;
   Signature signature;
@@ -20,7 +20,7 @@ struct Row {
 };
 
 // clang-format off
-constexpr Row kRows[] = {
+constexpr TableRow kTable[] = {
 #define X(id, name, signature, text) {OperatorId::id, name, Signature(signature), text, &definitions::id},
 #include "ops/operators.def"
 #undef X
@@ -40,13 +40,13 @@ constexpr Row kRows[] = {
 #undef X
 };
 // clang-format on
-static_assert(std::size(kRows) == kAllOperators);
+static_assert(std::size(kTable) == kAllOperators);
 
 const std::array<Operator, kAllOperators>& table() {
   static const auto operators = [] {
     std::array<Operator, kAllOperators> all;
     for (std::size_t i = 0; i < kAllOperators; ++i) {
-      const Row& row = kRows[i];
+      const TableRow& row = kTable[i];
       all[i] = {*row.definition, row.id, row.name, row.text, row.signature};
     }
     return all;
