@@ -3,8 +3,8 @@
 #include "ops/cpu/device/device.h"
 #include "ops/cpu/device/arena.h"
 #include "ops/cpu/device/pace.h"
+#include "ops/cpu/device/processor.h"
 #include "ops/cpu/device/workers.h"
-#include "ops/cpu/loops/isa.h"
 #include "ops/operator.h"
 
 #include <cstring>

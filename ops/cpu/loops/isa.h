@@ -3,26 +3,12 @@
 // another by the linker. One that says `kRare` hardly ever runs, and is compiled for the oldest generation alone.
 #pragma once
 
+#include "ops/cpu/device/processor.h"
 #include "ops/cpu/loops/elementwise.h"
 
 #include <type_traits>
 
 namespace cairn::ops::cpu {
-
-enum class Isa { base, avx2, avx512 };
-Isa isa(); // the newest that this processor belongs to
-
-// A build is for every generation or, to be made in half the time, for that of the machine it is made on (CAIRN_GENERATIONS in
-// CMakeLists.txt), and then has kernels for processors of that one and newer ones alone.
-#ifdef CAIRN_ONLY_GENERATION
-inline constexpr bool kEveryGeneration = false;
-inline constexpr Isa kOnlyGeneration = Isa::CAIRN_ONLY_GENERATION;
-#else
-inline constexpr bool kEveryGeneration = true;
-inline constexpr Isa kOnlyGeneration = Isa::base;
-#endif
-// nullptr, or why this build's kernels cannot run on this processor.
-const char* refusal_of_processor();
 
 // f.template operator()<Isa>() for the generation whose code is to run: what f makes is compiled for those of this build alone.
 template <class F> auto by_generation(F&& f) {

@@ -1,5 +1,5 @@
-// Which generation of processors this one belongs to.
-#include "ops/cpu/loops/isa.h"
+// See processor.h.
+#include "ops/cpu/device/processor.h"
 
 namespace cairn::ops::cpu {
 
