@@ -27,17 +27,17 @@ constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastGoodBase = std::uint64_t{1} << 14;
 constexpr std::uint64_t kMostGoodBase = std::uint64_t{1} << 16;
 constexpr std::uint64_t kSnapshotBytes = std::uint64_t{32} << 20;
-constexpr std::uint64_t kMostSnapshots = 65536;
+constexpr std::uint64_t kMostSnapshots = 1 << 18;
 // Under a budget, the first tape is looked at once it has so many bytes, or such a part of the budget: if it is heavy, the run is
 // planned (budgeted.h).
 constexpr std::uint64_t kLook = 128;
 constexpr std::uint64_t kLookAtMost = 16;
 constexpr std::uint64_t kLeastTapeBytes = std::uint64_t{1} << 15;
 constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 47;
-// Of a budget, each of two tapes (in work and aside) may take an eighth, and the snapshots a quarter.
+// Of a budget, each of two tapes (in work and aside) may take an eighth, and the snapshots a third.
 constexpr std::uint64_t kShare = 8;
 constexpr std::uint64_t kLeastLookBytes = kLeastPlanned / kShare;
-constexpr std::uint64_t kSnapshotShare = 4;
+constexpr std::uint64_t kSnapshotShare = 3;
 
 std::uint64_t budget_of(const Resources& resources) {
   return resources.budget_bytes > 0 ? static_cast<std::uint64_t>(resources.budget_bytes) : 0;
