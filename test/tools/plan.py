@@ -80,6 +80,18 @@ class Plan(ToolTest):
             self.assertLess(len(names), 4)
         self.assertTrue(names)
 
+    def test_runs_do_what_was_planned(self):
+        layers = os.path.join(os.path.dirname(__file__), "..", "..", "samples", "layers.scm")
+        planned = self.vmrun("--plan", "--memory=50MiB", layers).output
+        self.assertRegex(planned, r"50MiB +1\.1\d +the budget of this run")
+        self.assertIn("within the 14MiB of this run no plan is known", self.vmrun("--plan", "--memory=14MiB", layers).output)
+        curve = self.curve(planned)
+        self.assertEqual(len(curve), 11)
+        for size, time in curve[2:]:
+            self.vmrun(f"--memory={size}KiB", "--explain=e.json", layers)
+            done = json.loads(self.read("e.json"))["gradients"][0]["time_of_one_tape"]
+            self.assertLess(abs(done / time - 1), 0.06, size)
+
     def test_a_run_with_lean_tapes_goes_on_from_anywhere(self):
         layers = os.path.join(os.path.dirname(__file__), "..", "..", "samples", "layers.scm")
         command = ("--memory=30MiB", layers, "checkpoint-*j", "24")

@@ -93,13 +93,18 @@ std::vector<Row> rows(const Gradient& g) {
   if (g.time_of_one_tape)
     rows.push_back({"time", fmt::format("{:.2f} of what one tape of the whole run would take, by count{}", *g.time_of_one_tape,
                                         others_text(g))});
-  rows.push_back({"tapes", fmt::format("{} at the peak measured{}", bytes_text(signed_bytes(g.measured.tapes)),
-                                       parts ? fmt::format(", {} predicted", bytes_text(signed_bytes(p.tapes))) : "")});
-  rows.push_back(
-      {"snapshots",
-       fmt::format("{} at once and {} measured{}", grouped(g.measured.states), bytes_text(signed_bytes(g.measured.state_bytes)),
-                   parts ? fmt::format(", {} and {} predicted", grouped(p.states), bytes_text(signed_bytes(p.state_bytes)))
-                         : "")});
+  // What planned tapes and states hold by themselves would not add up: they share most of it.
+  if (planned) {
+    rows.push_back({"snapshots", fmt::format("{} at once", grouped(g.measured.states))});
+  } else {
+    rows.push_back({"tapes", fmt::format("{} at the peak measured{}", bytes_text(signed_bytes(g.measured.tapes)),
+                                         parts ? fmt::format(", {} predicted", bytes_text(signed_bytes(p.tapes))) : "")});
+    rows.push_back(
+        {"snapshots",
+         fmt::format("{} at once and {} measured{}", grouped(g.measured.states), bytes_text(signed_bytes(g.measured.state_bytes)),
+                     parts ? fmt::format(", {} and {} predicted", grouped(p.states), bytes_text(signed_bytes(p.state_bytes)))
+                           : "")});
+  }
   const Holders& h = g.held;
   if (h.level != 0)
     rows.push_back({"at the peak", fmt::format("objects {}, tapes {}, capsules {}, tensors {}{}", bytes_text(h.objects),

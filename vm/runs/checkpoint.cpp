@@ -261,11 +261,14 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
   return s;
 }
 
+void CheckpointState::uncount(Engine& engine, Snapshot& snapshot) {
+  if (!std::exchange(snapshot.counted, false)) return;
+  engine.heap().capsule_count -= 1;
+  engine.snapshot_bytes -= snapshot.bytes;
+}
+
 void CheckpointState::drop(Engine& engine, Snapshot& snapshot) {
-  if (std::exchange(snapshot.counted, false)) {
-    engine.heap().capsule_count -= 1;
-    engine.snapshot_bytes -= snapshot.bytes;
-  }
+  uncount(engine, snapshot);
   engine.release_runs(snapshot.runs);
   snapshot.bytes = 0;
 }
@@ -366,8 +369,11 @@ void act(Engine& engine, Owned& state) {
   else
     engine.meter().hold();
   try {
-    const Action action = s->schedule->next();
-    if (s->schedule->surveyed()) end_survey(engine, *s);
+    Action action = s->schedule->next();
+    if (s->schedule->surveyed()) {
+      if (!survey_again(engine, *s)) end_survey(engine, *s);
+      action = s->schedule->next();
+    }
     perform(engine, s, action, state);
     if (reports) record_action(engine, *s, action);
   } catch (const ops::Stopped&) {

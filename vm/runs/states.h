@@ -173,6 +173,7 @@ struct CheckpointState final : SweepState {
   std::uint64_t serial_floor() const override { return highest; }
   void activate(Engine& engine) const override;
   void resumed(Engine& engine) override;
+  void uncount(Engine& engine, Snapshot& snapshot);
   void drop(Engine& engine, Snapshot& snapshot); // and no longer counts it
   void drop(Engine& engine, TapeAside& tape);
   std::size_t held_until(std::uint64_t position) const; // how many of `held` are not behind it
@@ -236,6 +237,9 @@ void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, SweepState& s);               // drops the last one of its tape in work
 void report_checkpoint(Engine& engine, const CheckpointState& s); // it has ended
 // The schedule was a survey: what it found is told, and the run stands there as if it had been cancelled.
+// A survey that has come to the end of its run: begins once more where that tells more, or says what it found and stops the
+// machine.
+bool survey_again(Engine& engine, CheckpointState& s);
 [[noreturn]] void end_survey(Engine& engine, const CheckpointState& s);
 void seed_final(Engine& engine, SweepState& s, const char* name);
 // j* over a reverse operator: bundles in f, x or the cotangent (all borrowed). False: there are none.

@@ -7,7 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
+#include <optional>
+#include <utility>
 
 namespace cairn::runs {
 
@@ -17,13 +20,19 @@ constexpr std::size_t kRows = 10;
 
 std::string bytes(std::uint64_t n) { return report::bytes_text(static_cast<std::int64_t>(n)); }
 
-std::string table(const std::vector<schedule::Point>& curve) {
+// With a row of its own for the budget that the program has.
+std::string table(std::vector<schedule::Point> curve, std::uint64_t budget, std::optional<double> time) {
+  const std::uint64_t least = curve.front().budget, whole = curve.back().budget;
+  if (time && budget < whole) curve.push_back({budget, *time});
+  std::sort(curve.begin(), curve.end(), [](const schedule::Point& a, const schedule::Point& b) { return a.budget < b.budget; });
   std::string out = "  --memory=       time of one tape\n";
-  for (std::size_t i = 0; i < curve.size(); ++i)
-    out += fmt::format("  {:>12}      {:>6.2f}{}\n", report::size_text(curve[i].budget), curve[i].time,
-                       i + 1 == curve.size() ? "   everything stays on tape"
-                       : i == 0              ? "   the least that should do"
-                                             : "");
+  for (const schedule::Point& point : curve)
+    out += fmt::format("  {:>12}      {:>6.2f}{}\n", report::size_text(point.budget), point.time,
+                       time && point.budget == budget ? "   the budget of this run"
+                       : point.budget == whole        ? "   everything stays on tape"
+                       : point.budget == least        ? "   the least that a plan is known for"
+                                                      : "");
+  if (!time) out += fmt::format("  within the {} of this run no plan is known\n", report::size_text(budget));
   return out;
 }
 
@@ -49,13 +58,37 @@ std::string told(const Engine& engine, const CheckpointState& s) {
     if (engine.meter().cancelled()) throw ops::Cancelled();
   };
   std::string out = fmt::format("gradient at {}, a run of {} steps\n", place, report::grouped(s.total));
-  if (const auto curve = schedule::outlook(*s.schedule, kRows, between); !curve.empty()) return out + table(curve);
+  if (const auto curve = schedule::outlook(*s.schedule, kRows, between); !curve.empty()) {
+    const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.state_budget));
+    const auto prospect = s.schedule->prospect(budget);
+    return out + table(curve, budget, prospect && prospect->fits ? std::optional(prospect->time) : std::nullopt);
+  }
   if (s.work != nullptr)
     return out + fmt::format("  all of it fits on a tape of {}\n", bytes(s.work->weight() * schedule::kRecordBytes));
   return out + light(s);
 }
 
 } // namespace
+
+bool survey_again(Engine& engine, CheckpointState& s) {
+  const std::uint64_t piece = s.schedule->closer_look();
+  if (piece == 0) return false;
+  engine.meter().hold(); // the schedule that a stop would put back knows nothing of this
+  s.drop_tape(engine);
+  for (TapeAside& tape : s.aside) s.drop(engine, tape);
+  s.aside.clear();
+  s.drop(engine, s.current);
+  Snapshot& start = s.slots.front();
+  s.uncount(engine, start);
+  s.current = std::exchange(start, {});
+  s.current.bytes = 0;
+  s.held.clear();
+  s.held_bytes = 0;
+  s.births.clear();
+  s.ended = s.work_ended = s.total_known = false;
+  s.schedule = schedule::make({schedule::Spec::Kind::budget}, {engine.state_budget, true, true, piece});
+  return true;
+}
 
 void end_survey(Engine& engine, const CheckpointState& s) {
   if (engine.options.explain) {

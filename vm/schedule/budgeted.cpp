@@ -376,8 +376,9 @@ void Budgeted::hand_over() {
 }
 
 // What the last tape reads of what is older is among the cotangents from its sweep on, so it is weighed as well.
-void Budgeted::ended() {
+void Budgeted::ended(std::uint64_t total) {
   if (stage_ == Stage::ending || stage_ == Stage::reversing) return;
+  steps_ = total - std::min(total, positions_.back()); // fewer than it was asked for
   stage_ = Stage::ending;
   todo_.clear();
   done_ = 0;
@@ -396,7 +397,7 @@ void Budgeted::weighed_last(const Weights& weights) {
   // What its sweep holds has the cotangents at its start in it.
   const std::uint64_t cotangents = bounded(profile_.cotangents[n] + read_from()[n]), sweeping = bounded(weights.sweeping);
   last_.next = bounded(last_.bytes + sweeping - std::min(sweeping, cotangents));
-  if (survey_) return drop_state(0);
+  if (survey_) return states_.clear(); // the state at the start stays where it is, for a closer look
   peak_ = std::max(peak_, bounded(held() + last_.bytes + last_.taping));
   plan_rest(false);
 }

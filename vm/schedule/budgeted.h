@@ -21,8 +21,13 @@ public:
   // The first `steps` steps are on the tape in work, with so many records, and the initial state is in slot 0. An interval ends
   // where its tape has more than `piece` records.
   Budgeted(std::uint64_t budget, std::uint64_t steps, std::uint64_t piece, std::uint64_t records);
-  // From now on nothing is kept, and nothing reversed at the end: the run is only weighed.
-  void only_survey() { survey_ = true; }
+  // From now on nothing is kept, and nothing reversed at the end: the run is only weighed, for any budget.
+  void only_survey() {
+    survey_ = true;
+    budget_ = room_ = kMostOfOne;
+  }
+  // Records of an interval's tape, for a survey of a run that is now known.
+  std::uint64_t good_piece() const;
 
   // The next action; nothing where another schedule has to go on: once handed_over(), or at the end of everything.
   std::optional<Action> next();
@@ -33,7 +38,7 @@ public:
   std::uint64_t position() const { return positions_.empty() ? 0 : positions_.back(); }
   std::uint32_t first_free() const { return slots_.fresh(); }
   std::uint64_t records() const { return all_records_; } // of all tapes so far
-  void ended();                                          // with the last tape in work
+  void ended(std::uint64_t total);                       // with the last tape in work
   void rest_is_reversed();                               // that was handed over
 
   void stopped(std::uint64_t steps_left);
@@ -133,6 +138,8 @@ private:
   void set_room();
   std::uint64_t left_alone() const; // of the budget
   double time_of_one_tape() const;
+  Weights told_of(std::size_t interval) const;
+  std::vector<OldTensor> read_last_by(std::size_t interval) const;
   void survey_interval();
   void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room
   void plan_rest(bool only_told);

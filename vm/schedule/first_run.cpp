@@ -92,6 +92,7 @@ public:
   std::optional<Foreseen> foreseen() const override { return budgeted_.foreseen(total_); }
   std::optional<Prospect> prospect(std::uint64_t budget) const override { return budgeted_.prospect(budget); }
   bool surveyed() const override;
+  std::uint64_t closer_look() const override;
   std::string explanation() const override;
   std::unique_ptr<Schedule> clone() const override { return std::make_unique<FirstRun>(*this); }
   void save(std::vector<std::uint64_t>& words) const override;
@@ -108,6 +109,7 @@ public:
     archive(self.stack_bytes_);
     archive(self.budget_);
     archive(self.survey_);
+    archive(self.survey_piece_);
     archive(self.counted_);
     archive(self.start_kept_);
     archive(self.budgeted_);
@@ -149,6 +151,7 @@ private:
   std::uint64_t stack_bytes_ = 0;  // the most seen while the first tape grew
   std::uint64_t budget_ = 0;       // where it is for this run alone, else 0
   bool survey_ = false;            // nothing is reversed
+  std::uint64_t survey_piece_ = 0; // records of an interval, where somebody knows
   std::uint64_t counted_ = 0;      // actions of a survey of what is not planned
   bool start_kept_ = false;        // in slot 0, while it may still turn out that the run is to be planned
   Budgeted budgeted_;
@@ -157,7 +160,8 @@ private:
 };
 
 FirstRun::FirstRun(const Spec& spec, const Resources& resources)
-    : kind_(spec.kind), survey_(resources.survey), placement_(allowance_of(spec, resources), spec.base, 0) {
+    : kind_(spec.kind), survey_(resources.survey), survey_piece_(resources.piece),
+      placement_(allowance_of(spec, resources), spec.base, 0) {
   if (kind_ != Spec::Kind::automatic && kind_ != Spec::Kind::budget) return;
   const std::uint64_t budget = kind_ == Spec::Kind::budget ? planned_budget(spec, resources) : budget_of(resources);
   share_bytes_ = budget == 0 ? UINT64_MAX : budget / kShare;
@@ -168,7 +172,7 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
 
 std::uint64_t FirstRun::look() const {
   // However short a tape is, it takes a block of records. Shorter ones only make more of them, so they are for small budgets.
-  if (survey_) return kLeastLookBytes / kRecordBytes;
+  if (survey_) return survey_piece_ != 0 ? survey_piece_ : kLeastLookBytes / kRecordBytes;
   const std::uint64_t least = std::clamp(budget_ / kLookAtMost, kLeastBase * kRecordBytes, kLeastTapeBytes);
   return std::max(budget_ / kLook, kind_ == Spec::Kind::budget ? least : kLeastLookBytes) / kRecordBytes;
 }
@@ -278,10 +282,15 @@ Action FirstRun::next() {
 
 bool FirstRun::surveyed() const { return survey_ && stage_ == Stage::done; }
 
+std::uint64_t FirstRun::closer_look() const {
+  const std::uint64_t piece = surveyed() && survey_piece_ == 0 ? budgeted_.good_piece() : 0;
+  return piece > 2 * look() ? piece : 0;
+}
+
 void FirstRun::ended(std::uint64_t total) {
   total_ = total;
   if (stage_ == Stage::prefix) stage_ = survey_ ? Stage::done : Stage::last_reverse;
-  if (stage_ == Stage::budgeted) budgeted_.ended();
+  if (stage_ == Stage::budgeted) budgeted_.ended(total);
   if (stage_ != Stage::running) return;
   reversal_ = placement_.reversal(total);
   stage_ = Stage::reversing;
@@ -337,7 +346,7 @@ void FirstRun::save(std::vector<std::uint64_t>& words) const {
 
 bool FirstRun::sound() const {
   constexpr std::uint64_t kFar = std::uint64_t{1} << 48; // sums and products with them stay within 64 bits
-  if (prefix_ > kFar || records_ > kFar || budget_ > kFar || stack_bytes_ > kFar) return false;
+  if (prefix_ > kFar || records_ > kFar || survey_piece_ > kFar || budget_ > kFar || stack_bytes_ > kFar) return false;
   return generator_of(kind_) == Generator::first_run && stage_ <= Stage::done && placement_.sound() &&
          (stage_ != Stage::reversing || reversal_.sound()) &&
          ((stage_ != Stage::budgeted && stage_ != Stage::rest && !budgeted_.handed_over()) || budgeted_.sound());

@@ -5,6 +5,15 @@
 
 namespace cairn::schedule {
 
+namespace {
+
+constexpr std::uint64_t kSurveyed = 64;      // intervals of a survey that knows the run
+constexpr std::uint64_t kLookOfBudget = 128; // the part of a budget that a first interval has on its tape
+
+std::uint64_t at_most_one(std::uint64_t value) { return std::min(value, kMostOfOne); }
+
+} // namespace
+
 std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const {
   if (stage_ != Stage::reversing || handed_over_) return std::nullopt;
   return Schedule::Foreseen{total + again_, older_ + peak_, budget_, time_of_one_tape()};
@@ -21,32 +30,67 @@ double Budgeted::time_of_one_tape() const {
   return static_cast<double>(cost + more) / static_cast<double>(std::max<std::uint64_t>(1, cost));
 }
 
-// As if everything had been kept in the first run and room made for its end only, with the same intervals.
+std::uint64_t Budgeted::good_piece() const {
+  std::uint64_t bytes = last_.bytes;
+  for (std::size_t i = 0; i < profile_.size() && !handed_over_; ++i) bytes += tape_bytes(profile_, i, i + 1);
+  return handed_over_ ? 0 : bytes / kSurveyed / kRecordBytes;
+}
+
+// As weighing it told this interval, with births counted from the first one of the profile on.
+Weights Budgeted::told_of(std::size_t i) const {
+  const Interval& interval = profile_.intervals[i];
+  const std::uint64_t steps = positions_[i + 1] - positions_[i];
+  Weights weights;
+  weights.state = profile_.reach[i + 1];
+  weights.tape.assign(i + 1, 0);
+  weights.lean = weights.before = weights.after = weights.tape;
+  for (const TapeShare& share : interval.shares) {
+    weights.tape[share.birth] = share.bytes;
+    weights.lean[share.birth] = share.lean;
+    weights.before[share.birth] = share.before;
+    weights.after[share.birth] = share.after;
+  }
+  weights.again = interval.again;
+  weights.together = profile_.born[i];
+  weights.own = interval.tape;
+  weights.largest = largest_;
+  weights.advancing = interval.advancing;
+  weights.taping = interval.taping;
+  weights.sweeping = interval.sweeping;
+  weights.work = interval.forward - std::min(interval.forward, steps * kStepWork);
+  weights.older = older_;
+  weights.read = read_last_by(i);
+  return weights;
+}
+
+std::vector<OldTensor> Budgeted::read_last_by(std::size_t interval) const {
+  std::vector<OldTensor> read;
+  for (const Read& tensor : reads_)
+    if (tensor.last == interval) read.push_back({tensor.serial, tensor.bytes});
+  return read;
+}
+
+// The run once more, as if it came to these intervals under that budget.
 std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget) const {
   const std::size_t n = profile_.size();
   if (n == 0 || nested_) return std::nullopt;
-  Budgeted other = *this;
-  other.budget_ = std::min(kMostOfOne, budget);
-  other.set_room();
-  other.stage_ = Stage::reversing;
-  other.peak_ = other.again_ = other.again_cost_ = 0;
-  other.todo_.clear();
-  other.done_ = 0;
-  other.states_.clear();
-  other.slots_ = Slots();
-  for (std::uint32_t i = 0; i <= n; ++i) other.states_.push_back({i, other.slots_.take()});
-  other.tapes_.assign(positions_.begin(), positions_.end() - 1);
-  std::uint64_t tapes = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t tape = tape_bytes(profile_, i, i + 1);
-    tapes += tape;
-    other.peak_ = std::max(other.peak_, std::min(kMostOfOne, tape + profile_.intervals[i].taping));
+  Budgeted other(std::min(kMostOfOne, budget), 0, budget / kLookOfBudget / kRecordBytes, 0);
+  for (std::size_t i = 0; i < n && !other.handed_over_; ++i) {
+    other.stage_ = Stage::going;
+    other.steps_ = positions_[i + 1] - positions_[i];
+    other.weighed(told_of(i));
+    other.todo_.clear();
   }
-  const bool cut = tapes / kPlanned <= other.largest_tape(); // into so many intervals, or the run is handed over
-  other.peak_ = std::max(other.peak_, std::min(kMostOfOne, last_.bytes + last_.taping));
-  other.plan_rest(true);
+  if (!other.handed_over_) {
+    other.more_reads_ = more_reads_;
+    other.note_reads(read_last_by(n), other.profile_.size());
+    other.last_ = last_;
+    other.stage_ = Stage::reversing;
+    other.peak_ = std::max(other.peak_, at_most_one(other.held() + last_.bytes + last_.taping));
+    other.plan_rest(false);
+  }
   const std::uint64_t peak = older_ + other.peak_;
-  return Schedule::Prospect{peak, other.time_of_one_tape(), cut && peak + other.left_alone() / 2 <= other.budget_};
+  return Schedule::Prospect{peak, other.time_of_one_tape(), !other.handed_over_ && peak <= other.budget_};
 }
 
 } // namespace cairn::schedule

@@ -105,7 +105,8 @@ std::string to_string(const Spec& spec);
 struct Resources {
   std::int64_t budget_bytes = 0; // memory budget copied into the state when the program started; 0: none
   bool alone = false;            // no other derivative operator is around this one, with tapes and states of its own
-  bool survey = false;           // the run is only to be got to know: it is not reversed
+  bool survey = false;           // the run is only to be got to know: it is not reversed,
+  std::uint64_t piece = 0;       // in intervals of so many records; 0: of few, since nobody knows how long it is
 };
 
 // A generator. next() is called once an action has been performed (and once at the start); feedback for that action comes before
@@ -150,6 +151,9 @@ public:
   }
   // Whether this was a survey that has ended: nothing is reversed, and nothing more comes.
   virtual bool surveyed() const { return false; }
+  // Of such a survey: in intervals of how many records the run should be looked at once more. They were small at first, however
+  // long it came to be, and small ones hold little that a lean tape would let go of. 0: once is enough.
+  virtual std::uint64_t closer_look() const { return 0; }
   // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this schedule.
   virtual std::string explanation() const = 0;
   virtual std::unique_ptr<Schedule> clone() const = 0;
