@@ -19,7 +19,7 @@ std::string others_text(const Gradient& g) {
   std::string out;
   for (const OtherBudget& other : g.others) {
     out += fmt::format("{} within {} ", out.empty() ? ";" : ",", bytes_text(static_cast<std::int64_t>(other.budget)));
-    out += other.fits ? fmt::format("it would be {:.2f}", other.time) : "it would not fit";
+    out += other.fits ? fmt::format("it would be {:.2f}", other.time) : "no plan is known";
   }
   return out;
 }

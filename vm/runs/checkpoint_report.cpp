@@ -33,8 +33,7 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
   const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
   const auto enough = schedule::enough_budget(*schedule, budget + budget / 8);
   if (!enough)
-    return current.position == 0 || schedule->foreseen() ? ""
-                                                         : "\n  with more memory, vmrun --plan tells what the gradient needs";
+    return fmt::format("\n  what the gradient needs cannot be told beforehand; try --memory={}", report::size_text(2 * budget));
   const std::string size = report::size_text(*enough);
   if (total_known) return fmt::format("\n  the gradient of its {} steps should do with --memory={}", total, size);
   return fmt::format("\n  the run of checkpoint-*j had come {} steps far; a gradient of these alone should do with --memory={}",

@@ -192,6 +192,14 @@ std::uint64_t Budgeted::room_for_one() const {
 
 std::uint64_t Budgeted::largest_tape() const { return room_for_one() / kLargestInterval; }
 
+// What one of these intervals holds for a while beside its tape.
+std::uint64_t Budgeted::most_beside(std::size_t from, std::size_t to) const {
+  std::uint64_t most = 0;
+  for (std::size_t i = from; i < to; ++i)
+    most = std::max({most, profile_.intervals[i].sweeping, profile_.intervals[i].taping});
+  return most;
+}
+
 // Leaves about so many intervals, none of which has more bytes on its tape unless it has them already, and from now on intervals
 // are larger. What goes first are boundaries with heavy states between short intervals, on tapes both or neither.
 void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
@@ -206,7 +214,7 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
     Wide best_weight = 0, best_gap = 0;
     for (std::size_t i = 1; i + 1 < kept.size(); ++i) {
       const std::uint64_t together = tape_bytes(profile_, kept[i - 1], kept[i + 1]);
-      if (together > most) continue;
+      if (together + (too_many ? most_beside(kept[i - 1], kept[i + 1]) : 0) > most) continue;
       if (const bool front = whole[kept[i] - 1]; front != whole[kept[i]]) {
         // Both lose their tape, and the state at the start of what is then a gap has to be there.
         const std::uint32_t begin = kept[i - 1];

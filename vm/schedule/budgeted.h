@@ -127,6 +127,7 @@ private:
   std::size_t good_number() const;    // of intervals
   std::uint64_t largest_tape() const; // of an interval
   std::uint64_t room_for_one() const; // at the end of the reversal
+  std::uint64_t most_beside(std::size_t from, std::size_t to) const;
   void coarsen(std::size_t wanted, std::uint64_t most);
   std::vector<bool> kept_states() const; // by boundary
   std::vector<bool> kept_tapes() const;  // by interval
