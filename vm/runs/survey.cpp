@@ -53,7 +53,8 @@ std::string light(const CheckpointState& s) {
 std::string told(const Engine& engine, const CheckpointState& s) {
   const std::string place = place_of_call(engine);
   if (!s.total_known)
-    return fmt::format("gradient at {}: no plan can be made: derivative operators run inside, whose memory cannot be told beforehand\n", place);
+    return fmt::format(
+        "gradient at {}: no plan can be made: derivative operators run inside, whose memory cannot be told beforehand\n", place);
   const auto between = [&] {
     if (engine.meter().cancelled()) throw ops::Cancelled();
   };

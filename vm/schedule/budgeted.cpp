@@ -113,6 +113,9 @@ void Budgeted::weighed(const Weights& weights) {
 
 std::uint64_t Budgeted::left_alone() const { return budget_ / kReserve; }
 
+// Of what is left alone a gap may use a part.
+std::uint64_t Budgeted::most_of_plan() const { return room_ + left_alone() / 4; }
+
 void Budgeted::set_room() {
   const std::uint64_t fixed = left_alone() + older_;
   room_ = std::max(budget_ / kLeastRoom, budget_ - std::min(budget_, fixed));
@@ -195,8 +198,7 @@ std::uint64_t Budgeted::largest_tape() const { return room_for_one() / kLargestI
 // What one of these intervals holds for a while beside its tape.
 std::uint64_t Budgeted::most_beside(std::size_t from, std::size_t to) const {
   std::uint64_t most = 0;
-  for (std::size_t i = from; i < to; ++i)
-    most = std::max({most, profile_.intervals[i].sweeping, profile_.intervals[i].taping});
+  for (std::size_t i = from; i < to; ++i) most = std::max({most, profile_.intervals[i].sweeping, profile_.intervals[i].taping});
   return most;
 }
 
@@ -416,7 +418,7 @@ void Budgeted::weighed_last(const Weights& weights) {
 void Budgeted::plan_rest(bool only_told) {
   constexpr int kTries = 4;
   constexpr std::uint64_t kParts[] = {10, 5, 3};       // of the room
-  const std::uint64_t most = room_ + left_alone() / 4; // of what is left alone a gap may use a part
+  const std::uint64_t most = most_of_plan();
   auto tried = [&](std::uint64_t more) {
     Budgeted trial = *this;
     trial.peak_ = 0;

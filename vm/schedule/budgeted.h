@@ -138,6 +138,7 @@ private:
   Profile with_reads() const;
   void set_room();
   std::uint64_t left_alone() const; // of the budget
+  std::uint64_t most_of_plan() const;
   double time_of_one_tape() const;
   Weights told_of(std::size_t interval) const;
   std::vector<OldTensor> read_last_by(std::size_t interval) const;

@@ -10,6 +10,9 @@ namespace {
 constexpr std::uint64_t kUnlimitedBudget = std::uint64_t{1} << 47;
 constexpr std::uint64_t kBudgetParts = 32;
 
+// A run may come to intervals that are a little less handy than those that were rehearsed.
+std::uint64_t careful(std::uint64_t budget) { return budget + budget / 16; }
+
 struct Questions {
   const Schedule& schedule;
   const std::function<void()>& between;
@@ -42,10 +45,11 @@ std::optional<std::uint64_t> whole_budget(const Questions& schedule) {
 }
 
 std::uint64_t least_within(const Questions& schedule, std::uint64_t whole) {
-  return std::max(kLeastPlanned, bisected(0, whole, [&](std::uint64_t budget) {
-                    const auto prospect = schedule.prospect(budget);
-                    return prospect && prospect->fits;
-                  }));
+  const std::uint64_t least = bisected(0, whole, [&](std::uint64_t budget) {
+    const auto prospect = schedule.prospect(budget);
+    return prospect && prospect->fits;
+  });
+  return std::max(kLeastPlanned, std::min(whole, careful(least)));
 }
 
 } // namespace
@@ -54,7 +58,7 @@ std::optional<std::uint64_t> enough_budget(const Schedule& schedule, std::uint64
   for (std::uint64_t budget = std::max(kLeastPlanned, from); budget < kUnlimitedBudget; budget += budget / 4) {
     const auto prospect = schedule.prospect(budget);
     if (!prospect) return std::nullopt;
-    if (prospect->fits) return budget;
+    if (prospect->fits) return careful(budget);
     budget = std::max(budget, prospect->peak);
   }
   return std::nullopt;

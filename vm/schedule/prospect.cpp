@@ -90,7 +90,7 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget) const
     other.plan_rest(false);
   }
   const std::uint64_t peak = older_ + other.peak_;
-  return Schedule::Prospect{peak, other.time_of_one_tape(), !other.handed_over_ && peak <= other.budget_};
+  return Schedule::Prospect{peak, other.time_of_one_tape(), !other.handed_over_ && other.peak_ <= other.most_of_plan()};
 }
 
 } // namespace cairn::schedule
