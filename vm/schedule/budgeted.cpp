@@ -417,7 +417,7 @@ void Budgeted::weighed_last(const Weights& weights) {
 // a plan is only told of, that would take too long.
 void Budgeted::plan_rest(bool only_told) {
   constexpr int kTries = 4;
-  constexpr std::uint64_t kParts[] = {10, 5, 3};       // of the room
+  constexpr std::uint64_t kParts[] = {10, 5, 3}; // of the room
   const std::uint64_t most = most_of_plan();
   auto tried = [&](std::uint64_t more) {
     Budgeted trial = *this;
