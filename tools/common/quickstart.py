@@ -35,6 +35,8 @@ def show(title, result):
         print(f"  gradient       {gradient}")
     else:
         print(f"  stopped        exit code {code}: {message.splitlines()[0] if message else ''}")
+    if not stats:
+        return
     accounted = stats["heap_peak_bytes"] + stats["tape_peak_bytes"] + stats["capsule_peak_bytes"]
     print(f"  steps          {stats['steps']:,}")
     print(f"  peak memory    {mebibytes(accounted)} accounted, {mebibytes(stats['rss_peak_bytes'])} resident")
@@ -47,12 +49,14 @@ def main():
     vmrun, sample = sys.argv[1:3]
     print(f"{sample}: x <- r x (1 - x), {int(ITERATIONS):,} times; the gradient with respect to r")
     plain = run(vmrun, sample, "*j")
-    show("*j, with all the memory there is", plain)
+    show("*j, with three quarters of this machine's memory", plain)
     refused = run(vmrun, sample, "*j", f"--memory={SMALL}")
     show(f"*j, with {SMALL}", refused)
     checkpointed = run(vmrun, sample, "checkpoint-*j", f"--memory={SMALL}")
     show(f"checkpoint-*j, with {SMALL}", checkpointed)
 
+    if plain[0] not in (0, 3):
+        sys.exit(f"\n*j failed:\n{plain[2]}")
     if refused[0] != 3:
         sys.exit("\n*j was expected to exceed the budget (exit code 3)")
     if checkpointed[0] != 0:

@@ -169,8 +169,8 @@ void tell_weights(Engine& engine, CheckpointState& s) {
   weights.older = older;
   engine.meter().hold();
   births.push_back(std::max(births.back(), s.current.serial)); // an inner replay may have set it back
-  s.births = std::move(births);
   s.schedule->weighed(weights);
+  s.births = std::move(births);
 }
 
 // The slots with numbers in the state at the end of a tape for which `wanted` holds.

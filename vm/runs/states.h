@@ -236,7 +236,6 @@ void let_go_of_outer(Engine& engine, Value& nested);
 void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, SweepState& s);               // drops the last one of its tape in work
 void report_checkpoint(Engine& engine, const CheckpointState& s); // it has ended
-// The schedule was a survey: what it found is told, and the run stands there as if it had been cancelled.
 // A survey that has come to the end of its run: begins once more where that tells more, or says what it found and stops the
 // machine.
 bool survey_again(Engine& engine, CheckpointState& s);

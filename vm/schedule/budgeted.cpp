@@ -409,13 +409,12 @@ void Budgeted::weighed_last(const Weights& weights) {
   last_.next = bounded(last_.bytes + sweeping - std::min(sweeping, cotangents));
   if (survey_) return states_.clear(); // the state at the start stays where it is, for a closer look
   peak_ = std::max(peak_, bounded(held() + last_.bytes + last_.taping));
-  plan_rest(false);
+  plan_rest();
 }
 
 // What is kept leaves room for what one interval takes, but a gap may take more than any of its intervals, or be run again fewer
-// times with more room. Then more is let go of: until everything fits, and by some parts more, of which the best is taken. Where
-// a plan is only told of, that would take too long.
-void Budgeted::plan_rest(bool only_told) {
+// times with more room. Then more is let go of: until everything fits, and by some parts more, of which the best is taken.
+void Budgeted::plan_rest() {
   constexpr int kTries = 4;
   constexpr std::uint64_t kParts[] = {10, 5, 3}; // of the room
   const std::uint64_t most = most_of_plan();
@@ -435,7 +434,7 @@ void Budgeted::plan_rest(bool only_told) {
     if (Budgeted other = tried(more); other.peak_ < best.peak_) best = std::move(other);
   }
   for (const std::uint64_t part : kParts) {
-    if (only_told || best.peak_ > most || best.again_cost_ == again_cost_) break; // nothing fits, or nothing is run again
+    if (best.peak_ > most || best.again_cost_ == again_cost_) break; // nothing fits, or nothing is run again
     if (Budgeted other = tried(more + room_ / part); other.peak_ <= most && other.time_of_one_tape() < best.time_of_one_tape())
       best = std::move(other);
   }

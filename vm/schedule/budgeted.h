@@ -144,7 +144,7 @@ private:
   std::vector<OldTensor> read_last_by(std::size_t interval) const;
   void survey_interval();
   void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room
-  void plan_rest(bool only_told);
+  void plan_rest();
   void make_lean(std::size_t interval);
   void drop_state(std::size_t boundary);
   void drop_tape(std::size_t interval);

@@ -87,7 +87,9 @@ public:
   void stopped(std::uint64_t steps_left) override;
   void taped(std::uint64_t records) override;
   void kept(std::uint64_t bytes) override;
-  bool walks_next() const override { return stage_ == Stage::budgeted ? budgeted_.walks_next() : looks_next(); }
+  bool walks_next() const override {
+    return stage_ == Stage::budgeted || stage_ == Stage::rest ? budgeted_.walks_next() : looks_next();
+  }
   void weighed(const Weights& weights) override;
   std::optional<Foreseen> foreseen() const override { return budgeted_.foreseen(total_); }
   std::optional<Prospect> prospect(std::uint64_t budget) const override { return budgeted_.prospect(budget); }

@@ -87,7 +87,7 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget) const
     other.last_ = last_;
     other.stage_ = Stage::reversing;
     other.peak_ = std::max(other.peak_, at_most_one(other.held() + last_.bytes + last_.taping));
-    other.plan_rest(false);
+    other.plan_rest();
   }
   const std::uint64_t peak = older_ + other.peak_;
   return Schedule::Prospect{peak, other.time_of_one_tape(), !other.handed_over_ && other.peak_ <= other.most_of_plan()};
