@@ -13,10 +13,15 @@ const std::string kReported = "(define (f x) (let loop ((i 0) (x x)) (if (= i 10
 
 struct Explained {
   std::vector<std::string> reports;
+  std::string output;
   cairn_vm_options options = vm_options();
   Explained() {
     options.user = this;
     options.schedule = "binomial,base=64,snapshots=2";
+    options.output = [](void* user, const char* text, size_t bytes) {
+      static_cast<Explained*>(user)->output.append(text, bytes);
+      return 0;
+    };
     options.explain = [](void* user, const char* text, size_t bytes) {
       static_cast<Explained*>(user)->reports.emplace_back(text, bytes);
       return 0;
@@ -133,6 +138,30 @@ TEST_CASE("a machine that only plans tells its first gradient and stands there, 
   REQUIRE(explained.reports.size() == 2);
   CHECK(explained.reports[1] == explained.reports[0]);
   CHECK(cairn_vm_steps(vm.vm) == steps);
+}
+
+TEST_CASE("a survey that sees a run twice prints what the run prints once") {
+  Explained explained;
+  Vm vm(explained.options);
+  REQUIRE(cairn_vm_only_plan(vm.vm) == CAIRN_OK);
+  const Compiled program("(define (f x) (let loop ((i 0) (x x)) (if (= i 100) (sumall x) (begin (display i) (loop (+ i 1) (tanh "
+                         "(+ x (randn '(65536)))))))))\n"
+                         "(checkpoint-*j f (fill '(65536) .5) 1)");
+  REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
+  std::string numbers;
+  for (int i = 0; i < 100; ++i) numbers += std::to_string(i);
+  CHECK(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_CANCELLED);
+  REQUIRE(explained.reports.size() == 1);
+  CHECK(explained.reports[0].find("everything stays on tape") != std::string::npos);
+  const std::uint64_t steps = cairn_vm_steps(vm.vm);
+  CHECK(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_CANCELLED);
+  REQUIRE(explained.reports.size() == 2);
+  CHECK(explained.reports[1] == explained.reports[0]);
+  CHECK(cairn_vm_steps(vm.vm) == steps);
+  CHECK(explained.output == numbers);
+  cairn_progress progress{};
+  REQUIRE(cairn_vm_progress(vm.vm, &progress) == CAIRN_OK);
+  CHECK(progress.gradient_steps_executed == 1614); // of a run of 807
 }
 
 TEST_CASE("reports are refused where they make no sense") {

@@ -213,6 +213,8 @@ RUNS = [
     Attack("a planned run of tensors without end", "(define (f x) (f (tanh (+ x x))))\n(checkpoint-*j f (fill '(100 100) .1) 1)", (OVER, STOPPED),
            options=("--checkpoint=budget,memory=1MiB",)),
     Attack("a survey of tensors without end", "(define (f x) (f (tanh (+ x x))))\n(checkpoint-*j f (fill '(100 100) .1) 1)", (OVER, STOPPED), options=("--plan",)),
+    Attack("a survey that looks twice", "(define (f n x) (if (= n 0) (sumall x) (f (- n 1) (tanh (+ x x)))))\n(checkpoint-*j (lambda (x) (f 20000 x)) (fill '(100 100) .1) 1)",
+           (ENDED, OVER, STOPPED), options=("--plan",)),
     Attack("a survey of tensors that grow", "(define (f l) (f (cons (tanh (car l)) l)))\n(checkpoint-*j f (list (fill '(100 100) .1)) 1)", (OVER, STOPPED), options=("--plan",)),
     Attack("a survey of numbers without end", ENDLESS + "(checkpoint-*j f .5 1)", (OVER, STOPPED), options=("--plan",)),
     Attack("a survey of a run that is nothing but derivatives", "(define (f x) (f (cdr (*j (lambda (y) (sumall (* y y))) x 1))))\n(checkpoint-*j f (fill '(100 100) .1) 1)",

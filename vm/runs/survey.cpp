@@ -23,16 +23,17 @@ std::string bytes(std::uint64_t n) { return report::bytes_text(static_cast<std::
 // With a row of its own for the budget that the program has.
 std::string table(std::vector<schedule::Point> curve, std::uint64_t budget, std::optional<double> time) {
   const std::uint64_t least = curve.front().budget, whole = curve.back().budget;
-  if (time && budget < whole) curve.push_back({budget, *time});
+  const auto is_budget = [&](const schedule::Point& point) { return point.budget == budget; };
+  if (time && budget < whole && std::none_of(curve.begin(), curve.end(), is_budget)) curve.push_back({budget, *time});
   std::sort(curve.begin(), curve.end(), [](const schedule::Point& a, const schedule::Point& b) { return a.budget < b.budget; });
   std::string out = "  --memory=       time of one tape\n";
   for (const schedule::Point& point : curve)
     out += fmt::format("  {:>12}      {:>6.2f}{}\n", report::size_text(point.budget), point.time,
-                       time && point.budget == budget ? "   the budget of this run"
-                       : point.budget == whole        ? "   everything stays on tape"
-                       : point.budget == least        ? "   the least that a plan is known for"
-                                                      : "");
-  if (!time) out += fmt::format("  within the {} of this run no plan is known\n", report::size_text(budget));
+                       is_budget(point)        ? "   the budget of this run"
+                       : point.budget == whole ? "   everything stays on tape"
+                       : point.budget == least ? "   the least that a plan is known for"
+                                               : "");
+  if (!time && budget != 0) out += fmt::format("  within the {} of this run no plan is known\n", report::size_text(budget));
   return out;
 }
 
@@ -61,6 +62,7 @@ std::string told(const Engine& engine, const CheckpointState& s) {
   std::string out = fmt::format("gradient at {}, a run of {} steps\n", place, report::grouped(s.total));
   if (const auto curve = schedule::outlook(*s.schedule, kRows, between); !curve.empty()) {
     const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.state_budget));
+    between();
     const auto prospect = s.schedule->prospect(budget);
     return out + table(curve, budget, prospect && prospect->fits ? std::optional(prospect->time) : std::nullopt);
   }
@@ -75,6 +77,8 @@ bool survey_again(Engine& engine, CheckpointState& s) {
   const std::uint64_t piece = s.schedule->closer_look();
   if (piece == 0) return false;
   engine.meter().hold(); // the schedule that a stop would put back knows nothing of this
+  auto closer = schedule::make({schedule::Spec::Kind::budget},
+                               {.budget_bytes = engine.state_budget, .alone = true, .survey = true, .piece = piece});
   s.drop_tape(engine);
   for (TapeAside& tape : s.aside) s.drop(engine, tape);
   s.aside.clear();
@@ -87,7 +91,7 @@ bool survey_again(Engine& engine, CheckpointState& s) {
   s.held_bytes = 0;
   s.births.clear();
   s.ended = s.work_ended = s.total_known = false;
-  s.schedule = schedule::make({schedule::Spec::Kind::budget}, {engine.state_budget, true, true, piece});
+  s.schedule = std::move(closer);
   return true;
 }
 

@@ -407,7 +407,10 @@ void Budgeted::weighed_last(const Weights& weights) {
   // What its sweep holds has the cotangents at its start in it.
   const std::uint64_t cotangents = bounded(profile_.cotangents[n] + read_from()[n]), sweeping = bounded(weights.sweeping);
   last_.next = bounded(last_.bytes + sweeping - std::min(sweeping, cotangents));
-  if (survey_) return states_.clear(); // the state at the start stays where it is, for a closer look
+  if (survey_) { // the state at the start stays where it is, for a closer look
+    slots_.give(states_.front().slot);
+    return states_.clear();
+  }
   peak_ = std::max(peak_, bounded(held() + last_.bytes + last_.taping));
   plan_rest();
 }

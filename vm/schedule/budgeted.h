@@ -51,8 +51,8 @@ public:
   std::string explanation() const;
   // Of a run of so many steps, once it is planned.
   std::optional<Schedule::Foreseen> foreseen(std::uint64_t total) const;
-  // Of the run so far, if it was weighed: what is held before its end is known counts as little as it can.
-  std::optional<Schedule::Prospect> prospect(std::uint64_t budget) const;
+  // Of the run so far, if it was weighed: rehearsed on its intervals, where the first would have so many records.
+  std::optional<Schedule::Prospect> prospect(std::uint64_t budget, std::uint64_t piece) const;
   bool sound() const;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.budget_);

@@ -55,6 +55,13 @@ std::uint64_t planned_budget(const Spec& spec, const Resources& resources) {
 // More than a record a step: that is what tensors weigh.
 bool is_heavy(std::uint64_t steps, std::uint64_t records) { return records > steps; }
 
+// Records after which the first intervals of a planned run end. However short a tape is, it takes a block of records: shorter
+// intervals are for small budgets alone.
+std::uint64_t first_piece(Spec::Kind kind, std::uint64_t budget) {
+  const std::uint64_t least = std::clamp(budget / kLookAtMost, kLeastBase * kRecordBytes, kLeastTapeBytes);
+  return std::max(budget / kLook, kind == Spec::Kind::budget ? least : kLeastLookBytes) / kRecordBytes;
+}
+
 std::uint64_t base_for(std::uint64_t tape_bytes, std::uint64_t steps, std::uint64_t records) {
   // How many steps have so many records, at most kMostGoodBase.
   auto with = [&](std::uint64_t some) {
@@ -92,7 +99,10 @@ public:
   }
   void weighed(const Weights& weights) override;
   std::optional<Foreseen> foreseen() const override { return budgeted_.foreseen(total_); }
-  std::optional<Prospect> prospect(std::uint64_t budget) const override { return budgeted_.prospect(budget); }
+  std::optional<Prospect> prospect(std::uint64_t budget) const override {
+    // A survey is of what `auto` would do.
+    return budgeted_.prospect(budget, first_piece(survey_ ? Spec::Kind::automatic : kind_, budget));
+  }
   bool surveyed() const override;
   std::uint64_t closer_look() const override;
   std::string explanation() const override;
@@ -173,10 +183,8 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
 }
 
 std::uint64_t FirstRun::look() const {
-  // However short a tape is, it takes a block of records. Shorter ones only make more of them, so they are for small budgets.
   if (survey_) return survey_piece_ != 0 ? survey_piece_ : kLeastLookBytes / kRecordBytes;
-  const std::uint64_t least = std::clamp(budget_ / kLookAtMost, kLeastBase * kRecordBytes, kLeastTapeBytes);
-  return std::max(budget_ / kLook, kind_ == Spec::Kind::budget ? least : kLeastLookBytes) / kRecordBytes;
+  return first_piece(kind_, budget_);
 }
 
 Action FirstRun::discard_start() {

@@ -7,8 +7,7 @@ namespace cairn::schedule {
 
 namespace {
 
-constexpr std::uint64_t kSurveyed = 64;      // intervals of a survey that knows the run
-constexpr std::uint64_t kLookOfBudget = 128; // the part of a budget that a first interval has on its tape
+constexpr std::uint64_t kSurveyed = 64; // intervals of a survey that knows the run
 
 std::uint64_t at_most_one(std::uint64_t value) { return std::min(value, kMostOfOne); }
 
@@ -36,7 +35,8 @@ std::uint64_t Budgeted::good_piece() const {
   return handed_over_ ? 0 : bytes / kSurveyed / kRecordBytes;
 }
 
-// As weighing it told this interval, with births counted from the first one of the profile on.
+// As weighing it told this interval, with births counted from the first one of the profile on. What a lean tape has let go of
+// counts as made in the interval itself, as nearly all of it is.
 Weights Budgeted::told_of(std::size_t i) const {
   const Interval& interval = profile_.intervals[i];
   const std::uint64_t steps = positions_[i + 1] - positions_[i];
@@ -50,13 +50,14 @@ Weights Budgeted::told_of(std::size_t i) const {
     weights.before[share.birth] = share.before;
     weights.after[share.birth] = share.after;
   }
+  weights.tape[i] += interval.thinned;
   weights.again = interval.again;
   weights.together = profile_.born[i];
   weights.own = interval.tape;
   weights.largest = largest_;
   weights.advancing = interval.advancing;
-  weights.taping = interval.taping;
-  weights.sweeping = interval.sweeping;
+  weights.taping = interval.taping - std::min(interval.taping, interval.thinned);
+  weights.sweeping = interval.sweeping - std::min(interval.sweeping, interval.thinned);
   weights.work = interval.forward - std::min(interval.forward, steps * kStepWork);
   weights.older = older_;
   weights.read = read_last_by(i);
@@ -71,10 +72,10 @@ std::vector<OldTensor> Budgeted::read_last_by(std::size_t interval) const {
 }
 
 // The run once more, as if it came to these intervals under that budget.
-std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget) const {
+std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::uint64_t piece) const {
   const std::size_t n = profile_.size();
   if (n == 0 || nested_) return std::nullopt;
-  Budgeted other(std::min(kMostOfOne, budget), 0, budget / kLookOfBudget / kRecordBytes, 0);
+  Budgeted other(std::min(kMostOfOne, budget), 0, piece, 0);
   for (std::size_t i = 0; i < n && !other.handed_over_; ++i) {
     other.stage_ = Stage::going;
     other.steps_ = positions_[i + 1] - positions_[i];

@@ -1,6 +1,6 @@
 // The same loop compiled for several generations of processors, chosen when it is asked for. A loop is a struct with a static
 // function `run` that is always inlined, so each copy is compiled as a whole for its generation, and no copy can be taken for
-// another by the linker. One that says `kRare` hardly ever runs, and is compiled for the oldest generation alone.
+// another by the linker.
 #pragma once
 
 #include "ops/cpu/device/processor.h"
@@ -10,7 +10,7 @@
 
 namespace cairn::ops::cpu {
 
-// f.template operator()<Isa>() for the generation whose code is to run: what f makes is compiled for those of this build alone.
+// Calls f for the generation whose code is to run here; f is compiled for the generations of this build alone.
 template <class F> auto by_generation(F&& f) {
   if constexpr (!kEveryGeneration) {
     return f.template operator()<kOnlyGeneration>();
@@ -46,17 +46,14 @@ template <class Body> struct Compiled {
   CAIRN_AVX2 static void avx2(void* out, const void* const* in, std::int64_t n, double p) { Body::run(out, in, n, p); }
   CAIRN_AVX512 static void avx512(void* out, const void* const* in, std::int64_t n, double p) { Body::run(out, in, n, p); }
   static Loop chosen() {
-    if constexpr (requires { Body::kRare; })
-      return base;
-    else
-      return by_generation([]<Isa generation>() -> Loop {
-        if constexpr (generation == Isa::avx512)
-          return avx512;
-        else if constexpr (generation == Isa::avx2)
-          return avx2;
-        else
-          return base;
-      });
+    return by_generation([]<Isa generation>() -> Loop {
+      if constexpr (generation == Isa::avx512)
+        return avx512;
+      else if constexpr (generation == Isa::avx2)
+        return avx2;
+      else
+        return base;
+    });
   }
 };
 

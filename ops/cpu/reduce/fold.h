@@ -6,7 +6,6 @@
 //   block(Total&, const Element* x, n, parameter): adds n > 0 elements beside each other, at most kFoldBlock
 //   Field, kFields, start(Field*, x, parameter), step(Field*, x, row, parameter): of one column, up to kFoldRows rows
 //   total(const Field*, rows): of such a column
-//   kRare, if it hardly ever runs
 //   result(const Total&, elements of the group, parameter); and, if there is a faster one of several, results(const Total*,
 //   count, Result*)
 // where block, start and step are always inlined: the loops around them are compiled for several generations of processors.
@@ -30,16 +29,9 @@ inline constexpr int kRowsAtOnce = 4;
 template <> inline constexpr Compute kComputeOf<std::int64_t> = Compute::i64;
 template <> inline constexpr Compute kComputeOf<std::uint64_t> = Compute::i64;
 
-// As rare as its kind says (kRare of loops/isa.h).
-template <class K> struct Rareness {};
-template <class K>
-requires(K::kRare) struct Rareness<K> {
-  static constexpr bool kRare = true;
-};
-
 // Rows of n elements behind each other; in[1] points to n and step. Where step is 1, the total of row r becomes out[r]; where it
 // is 0, that of all is added to out[0].
-template <class K> struct FoldRows : Rareness<K> {
+template <class K> struct FoldRows {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t rows, double parameter) {
     auto* totals = static_cast<typename K::Total*>(out);
     const auto* x = static_cast<const typename K::Element*>(in[0]);
@@ -58,7 +50,7 @@ template <class K> struct FoldRows : Rareness<K> {
 };
 
 // out: Field[kFields][kFoldBlock] of n columns, which take so many rows; in[rows] points to the number of the first.
-template <class K, int rows, bool fresh> struct FoldColumns : Rareness<K> {
+template <class K, int rows, bool fresh> struct FoldColumns {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double parameter) {
     using Field = typename K::Field;
     using Element = typename K::Element;

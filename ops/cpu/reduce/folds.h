@@ -187,7 +187,6 @@ template <class E> struct Products {
 
 // Modulo 2^64.
 struct IntegerProducts {
-  static constexpr bool kRare = true;
   using Element = std::uint64_t;
   using Result = std::int64_t;
   struct Total {

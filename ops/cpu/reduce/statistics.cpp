@@ -71,7 +71,6 @@ template <class E> struct SumsOfMagnitudes : SumsOf<E, ItsMagnitude> {
 // Norms whose sum of powers leaves the range of numbers, once more by powers of what elements are of the largest. Where the sum
 // is one that can be trusted the result is that of the loops above, to the bit.
 template <class E, class What> struct ScaledNorms {
-  static constexpr bool kRare = true;
   using Element = E;
   using Result = double;
   struct Total {
