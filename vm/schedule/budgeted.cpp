@@ -322,9 +322,11 @@ std::uint64_t Budgeted::more_reads_within(std::size_t interval, const std::vecto
 
 void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
   const std::uint64_t room = room_ - std::min(room_, less);
+  Profile profile = with_reads();
+  const std::vector<Interval> as_they_are = profile.intervals;
   // As few tapes from the first on as do, or all.
   const auto fits = [&](std::size_t leans) {
-    Profile profile = with_reads();
+    profile.intervals = as_they_are;
     for (std::size_t i = 0; i < leans; ++i)
       if (pays_to_thin(profile, i)) thin(profile, i);
     return Keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes()).fits();
@@ -337,8 +339,8 @@ void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
     }
     for (std::size_t i = 0; i < enough; ++i)
       if (pays_to_thin(profile_, i)) make_lean(i);
+    profile = with_reads();
   }
-  const Profile profile = with_reads();
   Keeping keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes());
   for (std::vector<Keeping::Drop> drops = keeping.drop(); !drops.empty(); drops = keeping.drop())
     for (const Keeping::Drop& drop : drops) {

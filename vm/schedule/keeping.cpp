@@ -23,15 +23,15 @@ Keeping::Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next,
 
 void Keeping::note_before() {
   const std::size_t n = profile_.size();
-  std::vector<bool> states(n + 1, false), tapes(n, false);
+  HeldInOrder held(profile_);
   before_.clear();
   tape_.clear();
   for (std::size_t i = 0; i <= n; ++i) {
-    states[i] = states_[i] && i < n && !tapes_[i];
-    before_.push_back(held_bytes(profile_, states, tapes));
+    if (states_[i] && i < n && !tapes_[i]) held.add_state(i);
+    before_.push_back(held.bytes());
     if (i == n) break;
-    tapes[i] = tapes_[i];
-    const std::uint64_t with = tapes[i] ? held_bytes(profile_, states, tapes) : before_[i] + tape_bytes(profile_, i, i + 1);
+    if (tapes_[i]) held.add_tape(i);
+    const std::uint64_t with = tapes_[i] ? held.bytes() : before_[i] + tape_bytes(profile_, i, i + 1);
     tape_.push_back(with - std::min(with, before_[i])); // more may be known of what is shared once there is one more
   }
 }

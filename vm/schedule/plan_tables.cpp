@@ -78,10 +78,20 @@ void Tables::fill(const Parts& parts) {
 void Tables::fill_simple(const Parts& parts, std::size_t to) {
   const std::size_t base = parts.base();
   float* out = whole(base, to);
+  auto consider = [&](std::size_t first, std::size_t last) {
+    relax(out, group(parts, first, last, to, false), whole_of(last, to), whole_of(base, first));
+  };
+  if (family_ == Family::simple) { // the same as below, without looking at the others
+    for (std::size_t last = base + 1; last <= to; ++last) consider(base, last);
+    for (std::size_t first = base + 1; first < to; ++first) {
+      consider(first, first);
+      consider(first, to);
+    }
+    return;
+  }
   for (std::size_t first = base; first <= to; ++first)
     for (std::size_t last = first; last <= to; ++last)
-      if (in_family(base, first, last, to))
-        relax(out, group(parts, first, last, to, false), whole_of(last, to), whole_of(base, first));
+      if (in_family(base, first, last, to)) consider(first, last);
 }
 
 void Tables::fill_free(const Parts& parts, Passing& passing, std::size_t to) {

@@ -81,30 +81,48 @@ std::uint64_t held_bytes(const Profile& profile, const std::set<std::size_t>& st
 }
 
 std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states, const std::vector<bool>& tapes) {
-  const std::size_t last = profile.size();
-  std::uint64_t sum = 0;
-  std::vector<std::uint64_t> of_tapes(last, 0);      // by birth, whatever of it tapes in front of this one hold twice
-  std::vector<std::uint64_t> most = profile.born;    // what all of them and later states hold of it at most
-  std::vector<std::size_t> next(last + 1, SIZE_MAX); // the first state behind each boundary
-  std::vector<std::uint64_t> twice(last, 0);         // by birth, what a tape and the state at its end both hold
-  for (std::size_t i = last; i-- > 0;) next[i] = states[i + 1] ? i + 1 : next[i + 1];
-  for (std::size_t i = 0; i < last; ++i) {
-    if (!tapes[i]) continue;
-    sum += profile.intervals[i].tape;
-    for (const TapeShare& share : profile.intervals[i].shares) {
-      const std::size_t k = share.birth;
-      if (next[k] <= i) continue; // a state that lies in between has all that was alive
-      // This tape, those behind it and later states hold parts of what was alive at its start.
-      if (k < i) most[k] = std::min(most[k], of_tapes[k] + profile.reach[i][k]);
-      of_tapes[k] += share.bytes - (i > 0 && tapes[i - 1] ? share.before : 0);
-      if (next[k] == i + 1) twice[k] = share.after;
-    }
+  HeldInOrder held(profile);
+  for (std::size_t i = 0; i <= profile.size(); ++i) {
+    if (states[i]) held.add_state(i);
+    if (i < profile.size() && tapes[i]) held.add_tape(i);
   }
-  for (std::size_t k = 0; k < last; ++k) { // states behind the first have no more of this birth
-    const std::uint64_t of_states = next[k] == SIZE_MAX ? 0 : profile.reach[next[k]][k];
-    sum += std::min(most[k], of_tapes[k] + of_states - std::min(of_states, twice[k]));
+  return held.bytes();
+}
+
+std::uint64_t HeldInOrder::OfBirth::bytes() const { return std::min(most, tapes + in_state - std::min(in_state, twice)); }
+
+HeldInOrder::HeldInOrder(const Profile& profile) : profile_(profile), births_(profile.size()) {
+  for (std::size_t k = 0; k < births_.size(); ++k) births_[k].most = profile.born[k];
+}
+
+// Of what is older than the state before it, it has no more than that one.
+void HeldInOrder::add_state(std::size_t boundary) {
+  if (tape_ != kNone && tape_ + 1 == boundary)
+    for (const TapeShare& share : profile_.intervals[tape_].shares)
+      if (share.birth >= open_) births_[share.birth].twice = share.after;
+  for (std::size_t k = open_; k < boundary; ++k) {
+    OfBirth& birth = births_[k];
+    shared_ -= birth.bytes();
+    birth.in_state = profile_.reach[boundary][k];
+    shared_ += birth.bytes();
   }
-  return sum;
+  open_ = boundary;
+}
+
+void HeldInOrder::add_tape(std::size_t interval) {
+  own_ += profile_.intervals[interval].tape;
+  const bool beside = tape_ != kNone && tape_ + 1 == interval;
+  tape_ = interval;
+  for (const TapeShare& share : profile_.intervals[interval].shares) {
+    const std::size_t k = share.birth;
+    if (k < open_) continue; // a state that lies in between has all that was alive
+    OfBirth& birth = births_[k];
+    shared_ -= birth.bytes();
+    // This tape, those behind it and later states hold parts of what was alive at its start.
+    if (k < interval) birth.most = std::min(birth.most, birth.tapes + profile_.reach[interval][k]);
+    birth.tapes += share.bytes - (beside ? share.before : 0);
+    shared_ += birth.bytes();
+  }
 }
 
 std::uint64_t tape_bytes(const Profile& profile, std::size_t from, std::size_t to) {

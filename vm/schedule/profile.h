@@ -96,6 +96,30 @@ std::uint64_t held_bytes(const Profile& profile, const std::set<std::size_t>& st
 // The same, with a flag for each boundary and for each interval.
 std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states, const std::vector<bool>& tapes);
 
+// The same while states and tapes are added from the first boundary on: at each a state, then the tape of the interval behind it.
+class HeldInOrder {
+public:
+  explicit HeldInOrder(const Profile& profile);
+  void add_state(std::size_t boundary);
+  void add_tape(std::size_t interval);
+  std::uint64_t bytes() const { return own_ + shared_; }
+
+private:
+  static constexpr std::size_t kNone = SIZE_MAX;
+  struct OfBirth {
+    std::uint64_t tapes = 0;    // whatever of it tapes hold twice
+    std::uint64_t most = 0;     // what tapes and later states hold of it at most
+    std::uint64_t in_state = 0; // what the first state behind it holds,
+    std::uint64_t twice = 0;    // and of that the tape that ends there
+    std::uint64_t bytes() const;
+  };
+  const Profile& profile_;
+  std::vector<OfBirth> births_;
+  std::size_t open_ = 0;     // births from this one on have no state behind them yet
+  std::size_t tape_ = kNone; // the interval of the last tape
+  std::uint64_t own_ = 0, shared_ = 0;
+};
+
 // Bytes of the tapes of intervals [from, to) together, beside what the state at the start of the first one reaches.
 std::uint64_t tape_bytes(const Profile& profile, std::size_t from, std::size_t to);
 
