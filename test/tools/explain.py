@@ -120,7 +120,7 @@ class Explain(ToolTest):
         self.assertEqual(g["timeline"][0]["end"] - g["timeline"][0]["begin"], 40 * (steps + 3))  # of the operator itself
         self.assertEqual([s["step"] for s in g["states"]], [0])
         self.assertIn(f"Of the run's {steps:,} steps none stayed on tape. One state was kept, 1 at once at most; from them {512 + steps:,} steps were run "
-                      f"again, {steps:,} of all on a tape.", g["summary"])
+                      f"again, {steps:,} of them on a tape.", g["summary"])
 
     def test_reports_change_no_step_and_no_bit(self):
         for program in (ONCE, LOOP.format(n=50), TENSORS):

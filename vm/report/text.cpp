@@ -70,7 +70,7 @@ std::string in_short(const Gradient& g) {
     out = fmt::format("Of the run's {} steps {:.1f} % were reversed from tapes of the first run. ", grouped(g.steps),
                       100.0 * static_cast<double>(first) / static_cast<double>(g.steps));
   }
-  out += fmt::format("{} kept, {} at once at most; from them {} steps were run again, {} of all on a tape.",
+  out += fmt::format("{} kept, {} at once at most; from them {} steps were run again, {} of them on a tape.",
                      g.states_kept == 1 ? "One state was" : states_text(g.states_kept) + " were", grouped(g.measured.states),
                      grouped(g.executed - std::min(g.executed, g.steps)), grouped(g.retaped));
   if (!g.complete) out += " It has not ended.";

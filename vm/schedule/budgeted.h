@@ -89,6 +89,7 @@ public:
 private:
   static constexpr std::size_t kMost = 96;                   // intervals; when there are as many,
   static constexpr std::size_t kPlanned = kMost - kMost / 4; // so many are left
+  static constexpr std::size_t kMostReads = 4096;            // that are told apart
   enum class Stage : std::uint8_t { weighing, going, running, ending, reversing };
   struct State { // kept, at a boundary of the profile
     std::uint32_t boundary = 0;

@@ -60,6 +60,7 @@ struct Interval {
 
 inline constexpr std::size_t kMostIntervals = 1 << 12;
 inline constexpr std::uint64_t kMostOfOne = std::uint64_t{1} << 48; // of a size or a cost
+inline std::uint64_t bounded(std::uint64_t value) { return value < kMostOfOne ? value : kMostOfOne; }
 
 struct Profile {
   std::vector<Interval> intervals;

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::uint64_t kSurveyed = 64; // intervals of a survey that knows the run
 
-std::uint64_t at_most_one(std::uint64_t value) { return std::min(value, kMostOfOne); }
-
 } // namespace
 
 std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const {
@@ -75,7 +73,7 @@ std::vector<OldTensor> Budgeted::read_last_by(std::size_t interval) const {
 std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::uint64_t piece) const {
   const std::size_t n = profile_.size();
   if (n == 0 || nested_) return std::nullopt;
-  Budgeted other(std::min(kMostOfOne, budget), 0, piece, 0);
+  Budgeted other(bounded(budget), 0, piece, 0);
   for (std::size_t i = 0; i < n && !other.handed_over_; ++i) {
     other.stage_ = Stage::going;
     other.steps_ = positions_[i + 1] - positions_[i];
@@ -87,7 +85,7 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::
     other.note_reads(read_last_by(n), other.profile_.size());
     other.last_ = last_;
     other.stage_ = Stage::reversing;
-    other.peak_ = std::max(other.peak_, at_most_one(other.held() + last_.bytes + last_.taping));
+    other.peak_ = std::max(other.peak_, bounded(other.held() + last_.bytes + last_.taping));
     other.plan_rest();
   }
   const std::uint64_t peak = older_ + other.peak_;

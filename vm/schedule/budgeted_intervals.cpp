@@ -1,0 +1,215 @@
+// What a planned run knows of itself while it goes on: a profile of as many intervals as planning is worth, and which of them
+// read what is older than the run.
+#include "vm/schedule/binomials.h"
+#include "vm/schedule/budgeted.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace cairn::schedule {
+
+namespace {
+
+// As many intervals as planning should cost little beside the run: tables grow with the third power of their number, so planning
+// with n of them is taken to be worth n * n * n times this work (an estimate from the number of additions, not measured). When
+// there are as many, a quarter of their boundaries goes, unless intervals were then too large to be taped.
+constexpr std::uint64_t kWorkForOne = 30000;
+constexpr std::size_t kFew = 24;
+constexpr std::size_t kMany = 64;
+// Where there is no other way, an interval may need such a part of the room for its tape alone.
+constexpr std::uint64_t kLargestInterval = 2;
+
+} // namespace
+
+// What the facts of one weighing can break of a profile is put on the safe side: what seems to have come back, or not to have
+// been alive, counts as new.
+void Budgeted::add_interval(const Weights& weights, bool beside) {
+  const std::size_t n = profile_.size();
+  birth_of_.push_back(static_cast<std::uint32_t>(n));
+  auto by_birth = [&](const std::vector<std::uint64_t>& told) {
+    std::vector<std::uint64_t> bytes(n + 1, 0);
+    for (std::size_t k = 0; k < std::min(told.size(), birth_of_.size()); ++k)
+      bytes[birth_of_[k]] = bounded(bytes[birth_of_[k]] + told[k]);
+    return bytes;
+  };
+  std::vector<std::uint64_t> state = by_birth(weights.state), tape = by_birth(weights.tape), after = by_birth(weights.after);
+  const std::vector<std::uint64_t> before = beside ? by_birth(weights.before) : std::vector<std::uint64_t>(n + 1, 0);
+  const std::vector<std::uint64_t> lean = weights.lean.empty() ? tape : by_birth(weights.lean);
+  std::uint64_t born = weights.together;
+  Interval interval;
+  interval.tape = bounded(weights.own);
+  for (std::size_t k = 0; k < n; ++k) {
+    const std::uint64_t alive = profile_.reach[n][k];
+    const std::uint64_t came_back = state[k] - std::min(state[k], alive);
+    state[k] -= came_back;
+    state[n] = bounded(state[n] + came_back);
+    born += came_back;
+    interval.tape = bounded(interval.tape + tape[k] - std::min(tape[k], alive));
+    if (const std::uint64_t shared = std::min(tape[k], alive); shared != 0)
+      interval.shares.push_back({static_cast<std::uint32_t>(k), shared, std::min(before[k], shared), std::min(after[k], shared),
+                                 std::min(lean[k], shared)});
+  }
+  if (tape[n] != 0)
+    interval.shares.push_back(
+        {static_cast<std::uint32_t>(n), tape[n], 0, std::min(after[n], tape[n]), std::min(lean[n], tape[n])});
+  const std::uint64_t cotangents = bounded(std::accumulate(state.begin(), state.end(), std::uint64_t{0}));
+  largest_ = std::max(largest_, bounded(weights.largest));
+  most_taping_ = std::max(most_taping_, bounded(weights.taping));
+  most_tape_ = std::max(most_tape_, bounded(bounded(weights.own) + tape[n])); // it may not end where it is heavy
+  interval.forward = bounded(bounded(weights.work) + steps_ * kStepWork);
+  interval.taped = interval.forward;
+  interval.sweep = bounded(2 * interval.forward);
+  interval.again = bounded(weights.again);
+  interval.advancing = bounded(weights.advancing);
+  interval.taping = bounded(weights.taping);
+  interval.sweeping = bounded(weights.sweeping);
+  profile_.intervals.push_back(std::move(interval));
+  profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
+  profile_.reach.push_back(std::move(state));
+  profile_.cotangents.push_back(cotangents);
+  positions_.push_back(positions_.back() + std::max<std::uint64_t>(1, steps_));
+  all_records_ = bounded(all_records_ + records_);
+  note_reads(weights.read, n);
+}
+
+std::size_t Budgeted::good_number() const {
+  std::uint64_t work = 0;
+  for (const Interval& interval : profile_.intervals) work += interval.forward;
+  std::size_t n = kFew;
+  while (n < kMany && (n + 1) * (n + 1) * (n + 1) <= work / kWorkForOne) ++n;
+  return n;
+}
+
+// Cotangents of what is older than the run come to all of it in the end.
+std::uint64_t Budgeted::room_for_one() const {
+  const std::uint64_t taken = read_from().front() + 2 * largest_;
+  return room_ - std::min(room_, taken);
+}
+
+std::uint64_t Budgeted::largest_tape() const { return room_for_one() / kLargestInterval; }
+
+// What one of these intervals holds for a while beside its tape.
+std::uint64_t Budgeted::most_beside(std::size_t from, std::size_t to) const {
+  std::uint64_t most = 0;
+  for (std::size_t i = from; i < to; ++i) most = std::max({most, profile_.intervals[i].sweeping, profile_.intervals[i].taping});
+  return most;
+}
+
+// Leaves about so many intervals, none of which has more bytes on its tape unless it has them already, and from now on intervals
+// are larger. What goes first are boundaries with heavy states between short intervals, on tapes both or neither.
+void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
+  const std::size_t n = profile_.size();
+  const bool too_many = n >= kMost;
+  const std::vector<bool> taped = kept_tapes(), states = kept_states();
+  std::vector<bool> whole = taped; // on tape and not joined with what is not
+  std::vector<std::uint32_t> kept(n + 1);
+  std::iota(kept.begin(), kept.end(), 0);
+  for (bool mixed = false; kept.size() > wanted + 1;) {
+    std::size_t best = 0;
+    Wide best_weight = 0, best_gap = 0;
+    for (std::size_t i = 1; i + 1 < kept.size(); ++i) {
+      const std::uint64_t together = tape_bytes(profile_, kept[i - 1], kept[i + 1]);
+      if (together + (too_many ? most_beside(kept[i - 1], kept[i + 1]) : 0) > most) continue;
+      if (const bool front = whole[kept[i] - 1]; front != whole[kept[i]]) {
+        // Both lose their tape, and the state at the start of what is then a gap has to be there.
+        const std::uint32_t begin = kept[i - 1];
+        if (!mixed || (front && begin > 0 && whole[begin - 1] && !states[begin])) continue;
+      }
+      const auto& state = profile_.reach[kept[i]];
+      const Wide weight = std::accumulate(state.begin(), state.end(), std::uint64_t{1});
+      if (best != 0 && best_weight * (together + 1) >= weight * best_gap) continue;
+      best = i;
+      best_weight = weight;
+      best_gap = together + 1;
+    }
+    if (best == 0 && (mixed || !too_many)) break;
+    if (best == 0) {
+      mixed = true;
+      continue;
+    }
+    if (whole[kept[best] - 1] != whole[kept[best]])
+      std::fill(whole.begin() + kept[best - 1], whole.begin() + kept[best + 1], false);
+    kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(best));
+  }
+  const bool reached = kept.size() <= wanted + 1;
+  if (!reached && !too_many) return;       // another time
+  std::vector<std::uint32_t> coarse(n, 0); // of each interval
+  for (std::uint32_t c = 0; c + 1 < kept.size(); ++c) {
+    const auto is_lean = [&](std::uint32_t i) { return profile_.intervals[i].lean; };
+    bool any_lean = false, all_lean = true;
+    for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i) {
+      coarse[i] = c;
+      if (taped[i] && !whole[i]) drop_tape(i);
+      any_lean = any_lean || is_lean(i);
+      all_lean = all_lean && is_lean(i);
+    }
+    for (std::uint32_t i = kept[c]; any_lean && !all_lean && i < kept[c + 1]; ++i)
+      if (!is_lean(i)) make_lean(i);
+  }
+  profile_ = coarsened(profile_, kept);
+  std::vector<std::uint64_t> positions;
+  for (const std::uint32_t i : kept) positions.push_back(positions_[i]);
+  positions_ = std::move(positions);
+  for (std::uint32_t& birth : birth_of_) birth = coarse[birth];
+  for (Read& read : reads_) read.last = coarse[read.last];
+  for (std::size_t i = states_.size(); i-- > 0;) {
+    const auto at = std::lower_bound(kept.begin(), kept.end(), states_[i].boundary);
+    if (at == kept.end() || *at != states_[i].boundary)
+      drop_state(states_[i].boundary);
+    else
+      states_[i].boundary = static_cast<std::uint32_t>(at - kept.begin());
+  }
+  if (!reached) return;
+  piece_ = std::max(piece_, std::min(piece_ + piece_ / 3, most / kRecordBytes));
+  most_steps_ = std::min(2 * most_steps_, kMostOfOne);
+}
+
+void Budgeted::note_reads(const std::vector<OldTensor>& read, std::size_t interval) {
+  const auto now = static_cast<std::uint32_t>(interval);
+  std::vector<Read> merged;
+  auto old = reads_.begin();
+  for (const OldTensor& tensor : read) {
+    while (old != reads_.end() && old->serial < tensor.serial) merged.push_back(*old++);
+    if (old != reads_.end() && old->serial == tensor.serial)
+      ++old;
+    else if (merged.size() + static_cast<std::size_t>(reads_.end() - old) >= kMostReads) {
+      more_reads_ = std::min(bounded(more_reads_ + tensor.bytes), older_); // told again by each interval that reads it
+      continue;
+    }
+    merged.push_back({tensor.serial, bounded(tensor.bytes), now});
+  }
+  merged.insert(merged.end(), old, reads_.end());
+  reads_ = std::move(merged);
+}
+
+std::vector<std::uint64_t> Budgeted::read_from() const {
+  std::vector<std::uint64_t> bytes(profile_.size() + 1, 0);
+  for (const Read& read : reads_) bytes[read.last] += read.bytes;
+  for (std::size_t i = profile_.size(); i-- > 0;) bytes[i] += bytes[i + 1];
+  for (std::uint64_t& sum : bytes) sum = bounded(sum + more_reads_);
+  return bytes;
+}
+
+// What the sweep of an interval holds includes the cotangents that it makes, those of older tensors too. Where an interval was
+// made of several, each counts only its own.
+std::uint64_t Budgeted::more_reads_within(std::size_t interval, const std::vector<std::uint64_t>& reads) const {
+  const bool single = std::count(birth_of_.begin(), birth_of_.end(), interval) == 1;
+  return single ? 0 : reads[interval] - reads[interval + 1];
+}
+
+// The profile, with cotangents of what is older than the run.
+Profile Budgeted::with_reads() const {
+  Profile profile = profile_;
+  const std::vector<std::uint64_t> reads = read_from();
+  for (std::size_t i = 0; i <= profile.size(); ++i) {
+    profile.cotangents[i] = bounded(profile.cotangents[i] + reads[i]);
+    if (i < profile.size()) {
+      std::uint64_t& sweeping = profile.intervals[i].sweeping;
+      sweeping = bounded(sweeping + more_reads_within(i, reads));
+    }
+  }
+  return profile;
+}
+
+} // namespace cairn::schedule

@@ -1,0 +1,211 @@
+// The end of a planned run: what is kept goes into one plan, whose moves become actions.
+#include "vm/schedule/budgeted.h"
+#include "vm/schedule/plan_checker.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace cairn::schedule {
+
+namespace {
+
+constexpr PlannerLimits kTables = {std::uint64_t{4} << 20, 128, Family::simple};
+
+} // namespace
+
+// What the last tape reads of what is older is among the cotangents from its sweep on, so it is weighed as well.
+void Budgeted::ended(std::uint64_t total) {
+  if (stage_ == Stage::ending || stage_ == Stage::reversing) return;
+  steps_ = total - std::min(total, positions_.back()); // fewer than it was asked for
+  stage_ = Stage::ending;
+  todo_.clear();
+  done_ = 0;
+  push(Action::Kind::weigh);
+}
+
+void Budgeted::weighed_last(const Weights& weights) {
+  stage_ = Stage::reversing;
+  const std::size_t n = profile_.size();
+  note_reads(weights.read, n);
+  all_records_ = bounded(all_records_ + records_);
+  last_.bytes = bounded(weights.own);
+  if (!weights.tape.empty()) last_.bytes = bounded(last_.bytes + bounded(weights.tape.back()));
+  last_.taping = bounded(weights.taping);
+  last_.forward = bounded(bounded(weights.work) + steps_ * kStepWork);
+  // What its sweep holds has the cotangents at its start in it.
+  const std::uint64_t cotangents = bounded(profile_.cotangents[n] + read_from()[n]), sweeping = bounded(weights.sweeping);
+  last_.next = bounded(last_.bytes + sweeping - std::min(sweeping, cotangents));
+  if (survey_) { // the state at the start stays where it is, for a closer look
+    slots_.give(states_.front().slot);
+    return states_.clear();
+  }
+  peak_ = std::max(peak_, bounded(held() + last_.bytes + last_.taping));
+  plan_rest();
+}
+
+// What is kept leaves room for what one interval takes, but a gap may take more than any of its intervals, or be run again fewer
+// times with more room. Then more is let go of: until everything fits, and by some parts more, of which the best is taken.
+void Budgeted::plan_rest() {
+  constexpr int kTries = 4;
+  constexpr std::uint64_t kParts[] = {10, 5, 3}; // of the room
+  const std::uint64_t most = most_of_plan();
+  auto tried = [&](std::uint64_t more) {
+    Budgeted trial = *this;
+    trial.peak_ = 0;
+    trial.make_room(last_.next, more);
+    trial.drop_idle_states();
+    trial.push(Action::Kind::reverse);
+    trial.reverse_rest();
+    return trial;
+  };
+  std::uint64_t more = 0;
+  Budgeted best = tried(0);
+  for (int i = 1; i < kTries && best.peak_ > most; ++i) {
+    more += best.peak_ - most;
+    if (Budgeted other = tried(more); other.peak_ < best.peak_) best = std::move(other);
+  }
+  for (const std::uint64_t part : kParts) {
+    if (best.peak_ > most || best.again_cost_ == again_cost_) break; // nothing fits, or nothing is run again
+    if (Budgeted other = tried(more + room_ / part); other.peak_ <= most && other.time_of_one_tape() < best.time_of_one_tape())
+      best = std::move(other);
+  }
+  const std::uint64_t before = peak_;
+  *this = std::move(best);
+  peak_ = std::max(peak_, before);
+}
+
+void Budgeted::rest_is_reversed() {
+  if (stage_ == Stage::reversing) return;
+  stage_ = Stage::reversing;
+  drop_idle_states();
+  reverse_rest();
+}
+
+// Once the run has ended, nothing runs from a state where a tape begins.
+void Budgeted::drop_idle_states() {
+  const std::vector<bool> tapes = kept_tapes();
+  for (std::size_t i = states_.size(); i-- > 0;) {
+    const std::uint32_t at = states_[i].boundary;
+    if (at == tapes.size() || tapes[at]) drop_state(at);
+  }
+}
+
+// Whatever is on tape is swept, and between that gaps are planned.
+void Budgeted::reverse_rest() {
+  const std::vector<bool> tapes = kept_tapes();
+  const Profile whole = with_reads();
+  for (std::size_t to = profile_.size(); to > 0;) {
+    std::size_t from = to - 1;
+    if (tapes[from]) {
+      for (; !tapes_.empty() && tapes_.back() >= positions_[from]; tapes_.pop_back()) {
+        push(Action::Kind::take_back);
+        push(Action::Kind::reverse);
+      }
+    } else {
+      while (from > 0 && !tapes[from - 1]) --from;
+      plan_gap(whole, from, to);
+    }
+    to = from;
+  }
+}
+
+// Reverses intervals [from, to) from the states that are held of them.
+void Budgeted::plan_gap(const Profile& whole, std::size_t from, std::size_t to) {
+  const Profile gap = part_of(whole, from, to);
+  std::vector<bool> states_before = kept_states(), tapes_before = kept_tapes();
+  std::fill(states_before.begin() + static_cast<std::ptrdiff_t>(from) + 1, states_before.end(), false);
+  std::fill(tapes_before.begin() + static_cast<std::ptrdiff_t>(from), tapes_before.end(), false);
+  const std::uint64_t before = held_bytes(profile_, states_before, tapes_before);
+  std::vector<std::uint32_t> states;
+  for (const State& state : states_)
+    if (state.boundary >= from) states.push_back(static_cast<std::uint32_t>(state.boundary - from));
+  auto perform_judged = [&](const std::vector<Move>& planned) {
+    const PlanReport report = check(gap, planned, states, to - from);
+    if (!report.fault.empty()) return false;
+    peak_ = std::max(peak_, bounded(before + report.peak));
+    for (std::size_t i = 0; i < report.runs.size(); ++i) {
+      again_ += report.runs[i] * (positions_[from + i + 1] - positions_[from + i]);
+      again_cost_ = bounded(again_cost_ + report.runs[i] * gap.intervals[i].forward);
+    }
+    perform(planned, from);
+    return true;
+  };
+  const std::uint64_t room = room_ - std::min(room_, before);
+  const std::size_t all = to - from;
+  if (const std::optional<Plan> plan = Planner(gap, room, kTables).plan(room, states, all))
+    if (perform_judged(plan->moves)) return;
+  // Nothing fits: what takes the least. If that is too much, the machine says so.
+  const Planner unlimited(gap, kMostOfOne, kTables);
+  if (const std::vector<Planner::Point> curve = unlimited.curve(); !curve.empty())
+    if (const std::optional<Plan> plan = unlimited.plan(curve.front().budget, states, all))
+      if (perform_judged(plan->moves)) return;
+  std::vector<Move> moves;
+  for (std::size_t i = 1; i < states.size(); ++i) moves.push_back({Move::Kind::drop, states[i]});
+  for (auto i = static_cast<std::uint32_t>(all); i-- > 0;) {
+    moves.push_back({Move::Kind::restore, 0});
+    if (i == 0) moves.push_back({Move::Kind::drop, 0});
+    for (std::uint32_t k = 0; k < i; ++k) moves.push_back({Move::Kind::advance, k});
+    moves.push_back({Move::Kind::tape, i});
+    moves.push_back({Move::Kind::sweep, i});
+  }
+  perform_judged(moves);
+}
+
+// Moves are of intervals and boundaries, actions of steps and slots.
+void Budgeted::perform(const std::vector<Move>& moves, std::size_t from) {
+  std::map<std::uint32_t, std::uint32_t> slots;
+  for (; !states_.empty() && states_.back().boundary >= from; states_.pop_back())
+    slots[states_.back().boundary] = states_.back().slot;
+  constexpr std::uint32_t kNone = UINT32_MAX;
+  std::uint32_t work = kNone; // the interval of the tape in work
+  auto aside = static_cast<std::uint32_t>(tapes_.size());
+  auto put_aside = [&] {
+    if (work == kNone) return;
+    push(Action::Kind::put_aside);
+    if (profile_.intervals[std::exchange(work, kNone)].lean) push(Action::Kind::thin, 0, aside);
+    ++aside;
+  };
+  for (const Move& move : moves) {
+    const auto at = static_cast<std::uint32_t>(move.at + from);
+    auto steps = [&] { return positions_[at + 1] - positions_[at]; };
+    switch (move.kind) {
+    case Move::Kind::advance:
+      put_aside();
+      if (!todo_.empty() && todo_.back().kind == Action::Kind::advance)
+        todo_.back().steps += steps();
+      else
+        push(Action::Kind::advance, steps());
+      break;
+    case Move::Kind::tape:
+      put_aside();
+      push(Action::Kind::tape, steps());
+      work = at;
+      break;
+    case Move::Kind::keep:
+      put_aside();
+      slots[at] = slots_.take();
+      push(Action::Kind::snapshot, 0, slots[at]);
+      break;
+    case Move::Kind::drop:
+      push(Action::Kind::discard, 0, slots.at(at));
+      slots_.give(slots.at(at));
+      slots.erase(at);
+      break;
+    case Move::Kind::restore:
+      put_aside();
+      push(Action::Kind::restore, 0, slots.at(at));
+      break;
+    case Move::Kind::sweep:
+      if (work != at) {
+        push(Action::Kind::take_back);
+        --aside;
+      }
+      push(Action::Kind::reverse);
+      work = kNone;
+      break;
+    }
+  }
+}
+
+} // namespace cairn::schedule
