@@ -123,6 +123,19 @@ TEST_CASE("a computation that is resumed twice tells its gradient twice, the sec
   CHECK(second["timeline"].size() < first["timeline"].size());
 }
 
+TEST_CASE("a report with a profile has a line for each interval that was planned with") {
+  Explained explained;
+  explained.options.schedule = "auto,memory=2MiB";
+  Vm vm(explained.options);
+  REQUIRE(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_PROFILE) == CAIRN_OK);
+  vm.run(Compiled("(define (f x) (let loop ((i 0) (x x)) (if (= i 200) (sumall x) (loop (+ i 1) (tanh (* x x))))))\n"
+                  "(checkpoint-*j f (fill '(100 100) .5) 1)"));
+  REQUIRE(explained.reports.size() == 1);
+  const std::size_t at = explained.reports[0].find("  profile ");
+  REQUIRE(at != std::string::npos);
+  CHECK(std::count(explained.reports[0].begin() + static_cast<std::ptrdiff_t>(at), explained.reports[0].end(), '\n') > 8);
+}
+
 TEST_CASE("a machine that only plans tells its first gradient and stands there, however often it is run again") {
   Explained explained;
   explained.options.schedule = "tape"; // is not asked
@@ -166,6 +179,7 @@ TEST_CASE("a survey that sees a run twice prints what the run prints once") {
 
 TEST_CASE("reports are refused where they make no sense") {
   Vm vm;
+  CHECK(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_HTML) == CAIRN_BAD_ARGUMENT);
   CHECK(cairn_vm_explain_as(nullptr, CAIRN_REPORT_TEXT) == CAIRN_BAD_ARGUMENT);
   CHECK(cairn_vm_explain_as(vm.vm, CAIRN_REPORT_JSON) == CAIRN_BAD_ARGUMENT); // nobody takes them
   Explained explained;

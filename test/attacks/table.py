@@ -209,6 +209,7 @@ RUNS = [
     Attack("schedules made up without end", "(define (f n) (with-schedule (string-append \"binomial,base=\" (number->string (+ 16 n))) (lambda () 1)) (f (+ n 1)))\n(f 0)",
            (OVER, STOPPED)),
     Attack("a plan for one byte", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED), options=("--checkpoint=budget,memory=1",)),
+    Attack("a budget of one byte within the program", LOGISTIC + "(with-memory 1 (lambda () (checkpoint-*j f .5 1)))", (OVER, STOPPED)),
     Attack("a plan for all the memory there is", LOGISTIC + "(checkpoint-*j f .5 1)", (OVER, STOPPED), options=("--checkpoint=budget,memory=262144GiB",)),
     Attack("a planned run of tensors without end", "(define (f x) (f (tanh (+ x x))))\n(checkpoint-*j f (fill '(100 100) .1) 1)", (OVER, STOPPED),
            options=("--checkpoint=budget,memory=1MiB",)),

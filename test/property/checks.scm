@@ -19,7 +19,7 @@
   (or (not (finite? a)) (not (finite? b)) (<= (abs (- a b)) (* tolerance (+ 1e-3 (abs scale))))))
 (define (all-specs)
   '("tape" "bisection,base=16" "bisection,base=41" "binomial,base=16" "binomial,base=16,snapshots=1" "binomial,base=16,snapshots=3"
-    "binomial,base=19,passes=2" "sqrt,base=16" "online,base=16" "online,base=16,snapshots=2" "auto" "budget" "budget,memory=100KiB"))
+    "binomial,base=19,passes=2" "sqrt,base=16" "online,base=16" "online,base=16,snapshots=2" "auto" "auto,memory=1200KiB" "budget" "budget,memory=100KiB"))
 ; Split points: a few chosen by chance, and both ends.
 (define (points total how-many)
   (append (list 0 1 total (+ total 1)) (build-list (* effort how-many) (lambda (i) (random-integer (+ total 1))))))

@@ -12,7 +12,7 @@ from generate import Generator
 
 SPECS = ['tape', 'bisection,base=16', 'bisection,base=41', 'binomial,base=16', 'binomial,base=16,snapshots=1',
          'binomial,base=23,snapshots=3', 'binomial,base=19,passes=2', 'sqrt,base=16', 'online,base=16',
-         'online,base=16,snapshots=2', 'auto', 'budget', 'budget,memory=60000', 'budget,memory=250000']
+         'online,base=16,snapshots=2', 'auto', 'auto,memory=100000', 'budget', 'budget,memory=60000', 'budget,memory=250000']
 
 # What variants of one program share. `say` and `mark` are output; `rule` is of updates.
 PRELUDE = """(define (effect) (display "*"))

@@ -16,6 +16,7 @@ std::vector<Spec> specs(Random& random) {
   std::vector<Spec> all = {spec_of("tape"),
                            spec_of("auto"),
                            spec_of("budget"),
+                           spec_of("auto,memory=40000"),
                            spec_of("budget,memory=1"),
                            spec_of("budget,memory=40000"),
                            spec_of("budget,memory=400000"),

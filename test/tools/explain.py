@@ -122,6 +122,33 @@ class Explain(ToolTest):
         self.assertIn(f"Of the run's {steps:,} steps none stayed on tape. One state was kept, 1 at once at most; from them {512 + steps:,} steps were run "
                       f"again, {steps:,} of them on a tape.", g["summary"])
 
+    def test_a_budget_within_the_program_is_the_budget_of_the_report(self):
+        self.write("a.scm", "(define (f x) (let loop ((i 0) (x x)) (if (= i 200) (sumall x) (loop (+ i 1) (tanh (* x x))))))\n"
+                            "(with-memory 2000000 (lambda () (checkpoint-*j f (fill '(100 100) .5) 1)))")
+        g = self.gradients("--memory=1GiB")[1]["gradients"][0]
+        self.assertEqual(g["budget"], 2000000)
+        self.assertLess(g["peak"]["measured"], 2000000)
+        self.assertEqual(self.gradients("--memory=1500000")[1]["gradients"][0]["budget"], 1500000)
+
+    def test_what_a_plan_was_made_of(self):
+        self.write("a.scm", "(define (f x) (let loop ((i 0) (x x)) (if (= i 200) (sumall x) (loop (+ i 1) (tanh (* x x))))))\n"
+                            "(checkpoint-*j f (fill '(100 100) .5) 1)")
+        g = self.gradients("--memory=2MiB")[1]["gradients"][0]
+        profile = g["profile"]
+        self.assertGreater(len(profile), 8)
+        for i in profile:
+            self.assertEqual(i["state"], 40_448)  # one tensor and what stands beside it
+            self.assertLessEqual(i["lean_tape"], i["tape"])
+            self.assertLessEqual(i["state"], i["made"])
+            self.assertGreater(i["cost"], 40 * i["steps"])
+        self.assertLess(sum(i["steps"] for i in profile), g["steps"])
+        text = self.vmrun("--explain=profile", "--memory=2MiB", "a.scm").errors
+        self.assertEqual(text.count("39.3 KiB"), text.split("profile")[1].count("39.3 KiB"))
+        self.assertEqual(len(text.split("  profile ")[1].strip().splitlines()), len(profile) + 1)
+        self.assertIn("  profile      none: ", self.vmrun("--explain=profile", "--memory=1GiB", "a.scm").errors)
+        self.assertNotIn("  profile ", self.vmrun("--explain", "--memory=2MiB", "a.scm").errors)
+        self.assertIn(", or profile, got", self.vmrun("--explain=profiles", "a.scm", code=2).errors)
+
     def test_reports_change_no_step_and_no_bit(self):
         for program in (ONCE, LOOP.format(n=50), TENSORS):
             self.write("a.scm", program)
@@ -283,7 +310,7 @@ class Explain(ToolTest):
 
     def test_what_is_wrong_is_said_before_the_program_runs(self):
         self.write("a.scm", ONCE)
-        for file, message in (("a.svg", 'vmrun: error: --explain: expected a file whose name ends in .html (drawings) or .json, got "a.svg"'),
+        for file, message in (("a.svg", 'vmrun: error: --explain: expected a file whose name ends in .html (drawings) or .json, or profile, got "a.svg"'),
                               ("no/a.html", "no/a.html: error: cannot be written: No such file or directory"),
                               ("d.html", "d.html: error: cannot be written: Is a directory")):
             os.makedirs(self.path("d.html"), exist_ok=True)

@@ -17,7 +17,7 @@ import time
 
 ORBIT = "(define (orbit r) (let loop ((i 0) (x 0.5)) (if (= i {n}) x (loop (+ i 1) (* r x (- 1 x))))))\n"
 GRADIENT = ORBIT.format(n=150000) + "(write-real (orbit 3.2)) (write (checkpoint-*j orbit 3.2 1)) (write (checkpoint-*j orbit 3.7 1))"
-SCHEDULES = ["auto", "budget,memory=2MiB", "tape", "bisection", "binomial,snapshots=3", "binomial,base=512,passes=3", "sqrt", "online", "online,snapshots=4"]
+SCHEDULES = ["auto", "auto,memory=2MiB", "budget,memory=2MiB", "tape", "bisection", "binomial,snapshots=3", "binomial,base=512,passes=3", "sqrt", "online", "online,snapshots=4"]
 NUMBERS = "".join(f"{i * 0.37} " for i in range(2000))  # more than is read at once
 
 # Name: text, schedules, exit code. None of them takes a second.

@@ -58,10 +58,12 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
   options.profile = app.count("--profile") != 0;
   if (raw.profile != "-") options.profile_file = raw.profile;
   options.explain = app.count("--explain") != 0;
-  if (raw.explain == "-" || raw.explain.empty()) return;
+  options.explain_profile = raw.explain == "profile";
+  if (raw.explain == "-" || raw.explain.empty() || options.explain_profile) return;
   options.explain_file = raw.explain;
   if (!raw.explain.ends_with(".html") && !raw.explain.ends_with(".json"))
-    throw UsageError("--explain: expected a file whose name ends in .html (drawings) or .json, got \"" + raw.explain + "\"");
+    throw UsageError("--explain: expected a file whose name ends in .html (drawings) or .json, or profile, got \"" + raw.explain +
+                     "\"");
 }
 
 // A file is written for one purpose, and what is read is not written over. A terminal or /dev/null may take anything; a run may
@@ -154,7 +156,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_flag("--trace", options.trace, "every instruction before it is executed, on standard error");
   app.add_flag("--stats{-}", raw.stats, "counters as a line of JSON at exit, on standard error or into =FILE");
   app.add_flag("--explain{-}", raw.explain,
-               "what each checkpoint-*j did and why, on standard error, or at exit as =FILE.html (drawings) or =FILE.json");
+               "what each checkpoint-*j did and why, on standard error, with the intervals of plans as =profile, or at exit as "
+               "=FILE.html (drawings) or =FILE.json");
   app.add_flag("--plan", options.plan,
                "run the first checkpoint-*j forward only, and print what time it would take in which memory");
   app.add_flag("--progress", options.progress, "show progress (on by default on a terminal)");

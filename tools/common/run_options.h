@@ -25,8 +25,9 @@ struct RunOptions {
   bool stats = false;
   std::string stats_file; // empty: standard error
   bool explain = false;
-  std::string explain_file; // ends in .html or .json; empty: a text on standard error
-  bool plan = false;        // the first gradient is only planned
+  bool explain_profile = false; // the text has the intervals that plans were made of
+  std::string explain_file;     // ends in .html or .json; empty: a text on standard error
+  bool plan = false;            // the first gradient is only planned
   bool progress = false;
   bool trace = false;
   bool check_nan = false;

@@ -176,6 +176,7 @@ void Session::create() {
                 creation_error(status == CAIRN_BAD_ARGUMENT, error.view())};
   }
   if (!options_.explain_file.empty()) cairn_vm_keep_gradients(vm_.get());
+  if (options_.explain_profile) cairn_vm_explain_as(vm_.get(), CAIRN_REPORT_PROFILE);
   if (options_.plan) cairn_vm_only_plan(vm_.get());
 }
 

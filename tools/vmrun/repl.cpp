@@ -137,7 +137,10 @@ bool Repl::create() {
   cairn_vm* vm = nullptr;
   cairn_status status = cairn_vm_create(&machine, &vm, error.text());
   vm_.reset(vm);
-  if (status == CAIRN_OK) return true;
+  if (status == CAIRN_OK) {
+    if (options_.explain_profile) cairn_vm_explain_as(vm, CAIRN_REPORT_PROFILE);
+    return true;
+  }
   complain(creation_error(status == CAIRN_BAD_ARGUMENT, error.view()));
   return false;
 }

@@ -271,11 +271,13 @@ typedef enum cairn_report {
   CAIRN_REPORT_TEXT = 0, /* lines for a terminal; calls from one place are summed up after the first three */
   CAIRN_REPORT_JSON = 1, /* of each gradient an object without line breaks */
   CAIRN_REPORT_HTML = 2, /* a page with drawings, which needs no other file */
+  CAIRN_REPORT_PROFILE =
+      3, /* text, with the intervals that a plan was made of: what each costs, and what its tape and state weigh */
   CAIRN_REPORT_LARGEST = 0x7fffffff
 } cairn_report;
 
-/* In what form the option `explain` gets its reports from now on: TEXT, as in the beginning, or JSON. BAD_ARGUMENT: another form,
- * or the machine was made without `explain`. */
+/* In what form the option `explain` gets its reports from now on: TEXT, as in the beginning, PROFILE or JSON. BAD_ARGUMENT:
+ * another form, or the machine was made without `explain`. */
 CAIRN_API cairn_status cairn_vm_explain_as(cairn_vm* vm, cairn_report form);
 
 /* The first outermost checkpoint-*j that begins from now on is run forward only, within a small part of the memory that its

@@ -157,9 +157,12 @@ cairn_status cairn_vm_where(const cairn_vm* vm, char** text) {
 cairn_status cairn_vm_explain_as(cairn_vm* vm, cairn_report form) {
   return guarded(nullptr, [&] {
     require(vm != nullptr, "cairn_vm_explain_as: vm is NULL");
-    require(form == CAIRN_REPORT_TEXT || form == CAIRN_REPORT_JSON, "cairn_vm_explain_as: reports come as text or JSON");
+    require(form == CAIRN_REPORT_TEXT || form == CAIRN_REPORT_PROFILE || form == CAIRN_REPORT_JSON,
+            "cairn_vm_explain_as: reports come as text, with a profile or without, or JSON");
     require(vm->engine.options.explain != nullptr, "cairn_vm_explain_as: the machine was made without the option explain");
-    vm->engine.wanted_recorder().wishes.every = form == CAIRN_REPORT_JSON;
+    cairn::report::Wishes& wishes = vm->engine.wanted_recorder().wishes;
+    wishes.every = form == CAIRN_REPORT_JSON;
+    wishes.profile = form == CAIRN_REPORT_PROFILE;
   });
 }
 

@@ -2,6 +2,8 @@
 // read by nothing that decides, and no state or capsule has them.
 #pragma once
 
+#include "vm/schedule/schedule.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -81,6 +83,7 @@ struct Gradient {
   std::optional<Outcome> predicted;       // no tapes and states where `peak` is there
   std::optional<double> time_of_one_tape; // modelled, of the plan
   std::vector<OtherBudget> others;
+  std::vector<cairn::schedule::KnownInterval> profile; // what was planned with; empty: nothing was
   Outcome measured;
   Holders held;
   std::uint64_t time = 0;

@@ -115,6 +115,19 @@ std::string other_budget(const OtherBudget& other) {
       .end();
 }
 
+std::string interval(const schedule::KnownInterval& i) {
+  return Members()
+      .number("steps", i.steps)
+      .number("cost", i.forward)
+      .number("tape", i.tape)
+      .number("lean_tape", i.lean)
+      .number("cost_again", i.again)
+      .number("made", i.made)
+      .number("state", i.state)
+      .number("sweeping", i.sweeping)
+      .end();
+}
+
 std::string calls(const Calls& c) {
   auto range = [&](const Calls::Range& r) { return c.number == 0 ? "null" : fmt::format("[{},{}]", r.least, r.most); };
   return Members()
@@ -147,6 +160,7 @@ std::string json(const Gradient& g) {
   out.raw("state_bytes", both(if_told(parts, p.state_bytes), if_told(true, m.state_bytes)));
   out.raw("time_of_one_tape", g.time_of_one_tape ? fmt::format("{:.4f}", *g.time_of_one_tape) : "null");
   out.raw("other_budgets", list(g.others, other_budget));
+  out.raw("profile", list(g.profile, interval));
   out.raw("at_peak", g.held.level == 0 ? "null" : holders(g.held));
   out.number("time", g.time).raw("first_run", g.first_run ? fmt::format("{}", *g.first_run) : "null");
   out.raw("timeline", list(g.timeline, stretch)).raw("states", list(g.states, state));

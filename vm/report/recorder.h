@@ -13,9 +13,10 @@ namespace cairn::report {
 
 // What is asked for.
 struct Wishes {
-  bool text = false;  // a text of each gradient, those of one place summed up
-  bool every = false; // each gradient in full
-  bool keep = false;  // gradients are kept, so many as a file may have
+  bool text = false;    // a text of each gradient, those of one place summed up
+  bool every = false;   // each gradient in full
+  bool profile = false; // in the text, the intervals that a plan was made of
+  bool keep = false;    // gradients are kept, so many as a file may have
 };
 
 class Recorder {

@@ -124,6 +124,21 @@ std::string in_full(const Gradient& g) {
   return out;
 }
 
+std::string profile_text(const Gradient& g) {
+  if (g.profile.empty()) return "  profile      none: a run that fits on its first tape, or is not planned, is not weighed\n";
+  std::string out = fmt::format("  profile      {:>14} {:>10} {:>12} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "from step", "steps",
+                                "cost", "tape", "lean tape", "again", "state", "sweeping");
+  std::uint64_t from = 0;
+  for (const schedule::KnownInterval& i : g.profile) {
+    auto bytes = [](std::uint64_t n) { return bytes_text(signed_bytes(n)); };
+    out += fmt::format("               {:>14} {:>10} {:>12} {:>10} {:>10} {:>10} {:>10} {:>10}\n", grouped(from),
+                       grouped(i.steps), abbreviated(static_cast<double>(i.forward)), bytes(i.tape), bytes(i.lean),
+                       abbreviated(static_cast<double>(i.again)), bytes(i.state), bytes(i.sweeping));
+    from += i.steps;
+  }
+  return out;
+}
+
 std::string calls_text(const Calls::Sums& s) {
   return fmt::format("{} steps, replay {}, {} at the peak", range_text(s.steps),
                      s.least_replay == s.most_replay ? fmt::format("{:.4f}", s.most_replay)

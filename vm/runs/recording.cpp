@@ -73,6 +73,13 @@ void look_at_other_budgets(const CheckpointState& s, report::Gradient& g) {
     if (const auto prospect = s.schedule->prospect(budget)) g.others.push_back({budget, prospect->time, prospect->fits});
 }
 
+// The machine's, or less if that is what the schedule was told. 0: none.
+std::int64_t budget_of(Engine& engine, const CheckpointState& s) {
+  const std::int64_t budget = engine.heap().budget();
+  const auto told = static_cast<std::int64_t>(engine.schedules[s.spec].memory);
+  return told != 0 && (budget == 0 || told < budget) ? told : budget;
+}
+
 void begin(Engine& engine, const CheckpointState& s, bool whole) {
   report::Recorder& recorder = *engine.recorder;
   engine.heap().begin_highest();
@@ -85,7 +92,7 @@ void begin(Engine& engine, const CheckpointState& s, bool whole) {
   opening.aside = s.aside.size();
   opening.place = place_of_call(engine);
   opening.schedule = schedule::to_string(engine.schedules[s.spec]);
-  opening.budget = engine.heap().budget();
+  opening.budget = budget_of(engine, s);
   recorder.begin(std::move(opening), moment(engine, s));
   engine.heap().grows = nullptr;
   if (!recorder.detailed()) return;
@@ -147,12 +154,13 @@ void record_end(Engine& engine, const CheckpointState& s) {
     g.explanation = s.schedule->explanation();
     if (recorder.detailed()) g.predicted = predicted(engine, s);
     if (recorder.detailed()) look_at_other_budgets(s, g);
+    if (recorder.detailed()) g.profile = s.schedule->intervals();
     const report::Gradient& ended = recorder.finish();
     if (!engine.options.explain) return;
     if (recorder.wishes.every)
       text = report::json(ended);
     else if (recorder.due_in_full())
-      text = report::in_full(ended);
+      text = report::in_full(ended) + (recorder.wishes.profile ? report::profile_text(ended) : "");
     else if (const auto line = recorder.due_line())
       text = report::in_a_line(*line);
   });

@@ -49,6 +49,7 @@ public:
   }
   void weighed(const Weights& weights);
   std::string explanation() const;
+  std::vector<KnownInterval> intervals() const;
   // Of a run of so many steps, once it is planned.
   std::optional<Schedule::Foreseen> foreseen(std::uint64_t total) const;
   // Of the run so far, if it was weighed: rehearsed on its intervals, where the first would have so many records.

@@ -212,4 +212,24 @@ Profile Budgeted::with_reads() const {
   return profile;
 }
 
+std::vector<KnownInterval> Budgeted::intervals() const {
+  std::vector<KnownInterval> known;
+  for (std::size_t i = 0; i < profile_.size(); ++i) {
+    const Interval& interval = profile_.intervals[i];
+    const std::vector<std::uint64_t>& state = profile_.reach[i + 1];
+    KnownInterval k;
+    k.steps = positions_[i + 1] - positions_[i];
+    k.forward = interval.forward;
+    k.again = interval.again;
+    k.tape = interval.tape + interval.thinned;
+    for (const TapeShare& share : interval.shares) k.tape += share.bytes;
+    k.lean = k.tape - interval.thinned - saved_by_thinning(interval);
+    k.state = std::accumulate(state.begin(), state.end(), std::uint64_t{0});
+    k.made = profile_.born[i];
+    k.sweeping = interval.sweeping;
+    known.push_back(k);
+  }
+  return known;
+}
+
 } // namespace cairn::schedule

@@ -43,13 +43,17 @@ std::uint64_t budget_of(const Resources& resources) {
   return resources.budget_bytes > 0 ? static_cast<std::uint64_t>(resources.budget_bytes) : 0;
 }
 
-// What the schedule `budget` plans with: what its spec says, or what the machine has; inside of another derivative operator a
-// share of it.
-std::uint64_t planned_budget(const Spec& spec, const Resources& resources) {
-  if (spec.memory != 0) return spec.memory;
+// What the machine has, or less if the spec says so.
+std::uint64_t budget_of(const Spec& spec, const Resources& resources) {
   const std::uint64_t budget = budget_of(resources);
+  return spec.memory != 0 && (budget == 0 || spec.memory < budget) ? spec.memory : budget;
+}
+
+// What the schedule `budget` plans with; inside of another derivative operator it is a share, unless the spec says how much.
+std::uint64_t planned_budget(const Spec& spec, const Resources& resources) {
+  const std::uint64_t budget = budget_of(spec, resources);
   if (budget == 0) return kUnlimited;
-  return resources.alone ? budget : std::max<std::uint64_t>(1, budget / kShare);
+  return resources.alone || spec.memory != 0 ? budget : std::max<std::uint64_t>(1, budget / kShare);
 }
 
 // More than a record a step: that is what tensors weigh.
@@ -78,7 +82,7 @@ Allowance allowance_of(const Spec& spec, const Resources& resources) {
   if (spec.kind == Spec::Kind::sqrt) return {Allowance::Kind::strided};
   if (spec.kind == Spec::Kind::online && spec.snapshots != 0) return {Allowance::Kind::fixed, std::min(spec.snapshots, kNoLimit)};
   if (spec.kind == Spec::Kind::online) return {Allowance::Kind::logarithmic};
-  const std::uint64_t budget = spec.kind == Spec::Kind::budget ? planned_budget(spec, resources) : budget_of(resources);
+  const std::uint64_t budget = spec.kind == Spec::Kind::budget ? planned_budget(spec, resources) : budget_of(spec, resources);
   if (budget == 0) return {Allowance::Kind::bytes, kMostSnapshots, kSnapshotBytes, UINT64_MAX};
   return {Allowance::Kind::bytes, kMostSnapshots, std::min(kSnapshotBytes, budget / kSnapshotShare), budget / 2};
 }
@@ -103,6 +107,7 @@ public:
     // A survey is of what `auto` would do.
     return budgeted_.prospect(budget, first_piece(survey_ ? Spec::Kind::automatic : kind_, budget));
   }
+  std::vector<KnownInterval> intervals() const override { return budgeted_.intervals(); }
   bool surveyed() const override;
   std::uint64_t closer_look() const override;
   std::string explanation() const override;
@@ -175,7 +180,7 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
     : kind_(spec.kind), survey_(resources.survey), survey_piece_(resources.piece),
       placement_(allowance_of(spec, resources), spec.base, 0) {
   if (kind_ != Spec::Kind::automatic && kind_ != Spec::Kind::budget) return;
-  const std::uint64_t budget = kind_ == Spec::Kind::budget ? planned_budget(spec, resources) : budget_of(resources);
+  const std::uint64_t budget = kind_ == Spec::Kind::budget ? planned_budget(spec, resources) : budget_of(spec, resources);
   share_bytes_ = budget == 0 ? UINT64_MAX : budget / kShare;
   tape_bytes_ = std::min(kMostTapeBytes, share_bytes_);
   sparse_bytes_ = std::min(kMostSparseBytes, share_bytes_);

@@ -109,6 +109,18 @@ struct Resources {
   std::uint64_t piece = 0;       // in intervals of so many records; 0: of few, since nobody knows how long it is
 };
 
+// What a schedule that plans has got to know of a stretch of the run, for people. Costs are modelled, sizes are bytes.
+struct KnownInterval {
+  std::uint64_t steps = 0;
+  std::uint64_t forward = 0;  // cost of running it once, without a tape
+  std::uint64_t again = 0;    // cost of what the sweep of a lean tape computes again
+  std::uint64_t tape = 0;     // of a tape of it alone,
+  std::uint64_t lean = 0;     // and were that lean
+  std::uint64_t state = 0;    // of the state at its end, beside what is older than the run
+  std::uint64_t made = 0;     // of what the tape or the state holds and was made in it
+  std::uint64_t sweeping = 0; // held for a while beside its tape when it is swept
+};
+
 // A generator. next() is called once an action has been performed (and once at the start); feedback for that action comes before
 // it.
 class Schedule {
@@ -149,6 +161,8 @@ public:
     (void)budget;
     return std::nullopt;
   }
+  // Of a run that is weighed: its intervals, as many as plans are made of, but for the tape that its end is on.
+  virtual std::vector<KnownInterval> intervals() const { return {}; }
   // Whether this was a survey that has ended: nothing is reversed, and nothing more comes.
   virtual bool surveyed() const { return false; }
   // Of such a survey: in intervals of how many records the run should be looked at once more. They were small at first, however
