@@ -22,7 +22,6 @@ constexpr std::string_view kLoop = "a loop is 'do', 'for-each' or a named 'let' 
 constexpr std::string_view kProcedure = "a procedure is defined by (define (f x) ...)";
 constexpr std::string_view kLastValue = "the last expression of a body is its value; leave a loop by not calling it again";
 constexpr std::string_view kCondition = "write (if test a b), or 'cond' for more cases";
-constexpr std::string_view kOneArm = "write (if test (begin ...) #f)";
 constexpr std::string_view kUnequal = "write (not (= a b)) of numbers, (not (equal? a b)) of anything";
 constexpr std::string_view kEqual = "write (= a b) of numbers, (equal? a b) of anything";
 constexpr std::string_view kPrint = "write (display x), then (newline)";
@@ -91,8 +90,6 @@ constexpr Elsewhere kNames[] = {
     {"guard", kNoHandlers},
     {"raise", kNoHandlers},
     {"assertion-violation", "write (assert test), or (error message irritant ...)"},
-    {"when", kOneArm},
-    {"unless", kOneArm},
     {"case-lambda", "a procedure with a rest parameter, (define (f a . rest) ...), looks at how many there are"},
     {"defun", kProcedure},
     {"named-lambda", "write 'lambda', or (define (f x) ...) inside the body"},
