@@ -11,7 +11,7 @@
 
 (define (parameters-fold f seed p)
   (cond ((pair? p) (parameters-fold f (parameters-fold f seed (car p)) (cdr p)))
-        ((vector? p) (fold-left (lambda (seed x) (parameters-fold f seed x)) seed (vector->list p)))
+        ((vector? p) (parameters-fold f seed (vector->list p)))
         ((if (tensor? p) #t (number? p)) (f seed p))
         (else seed)))
 

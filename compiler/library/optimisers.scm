@@ -54,8 +54,9 @@
 (define (lion rate . l)
   (let ((kept (if (null? l) 1 (- 1 (* rate (%only "lion" l))))))
     (lambda (leaf cotangent mean)
-      (let ((ahead (+ (* .9 mean) (* .1 cotangent))))
-        (cons (- (if (= kept 1) leaf (* kept leaf)) (* rate (%sign ahead))) (+ (* .99 mean) (* .01 cotangent)))))))
+      ; Both means are steps from the old one towards the cotangent.
+      (let ((distance (- cotangent mean)))
+        (cons (- (if (= kept 1) leaf (* kept leaf)) (* rate (%sign (+ mean (* .1 distance))))) (+ mean (* .01 distance)))))))
 
 (define (%sign x)
   (cond ((tensor? x) (sign x)) ((> x 0) 1) ((< x 0) -1) (else 0)))

@@ -77,9 +77,7 @@ class Samples(ToolTest):
     def test_the_program_of_the_page_about_networks(self):
         with open(os.path.join(self.folder_of_samples, "..", "docs", "network.md")) as file:
             program = file.read().split("```scheme\n")[1].split("```")[0]
-        with open(self.path("page.scm"), "w") as file:
-            file.write(program)
-        self.assertEqual(self.vmrun("page.scm").output, "1.0\n")
+        self.assertEqual(self.vmrun(self.write("page.scm", program)).output, "1.0\n")
 
     def test_newton(self):
         root, gradient, formula = self.numbers("newton.scm")
