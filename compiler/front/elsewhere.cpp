@@ -22,7 +22,6 @@ constexpr std::string_view kLoop = "a loop is 'do', 'for-each' or a named 'let' 
 constexpr std::string_view kProcedure = "a procedure is defined by (define (f x) ...)";
 constexpr std::string_view kLastValue = "the last expression of a body is its value; leave a loop by not calling it again";
 constexpr std::string_view kCondition = "write (if test a b), or 'cond' for more cases";
-constexpr std::string_view kOneArm = "write (if test (begin ...) #f)";
 constexpr std::string_view kUnequal = "write (not (= a b)) of numbers, (not (equal? a b)) of anything";
 constexpr std::string_view kEqual = "write (= a b) of numbers, (equal? a b) of anything";
 constexpr std::string_view kPrint = "write (display x), then (newline)";
@@ -30,7 +29,6 @@ constexpr std::string_view kText = "put text together with (string-append a b) a
 constexpr std::string_view kRandom = "write (random-real) or (random-integer n); the tools' option --seed chooses the numbers";
 constexpr std::string_view kType =
     "types of elements are symbols, u8 i8 i16 i32 i64 f32 f64 bf16: write one with a quote, (cast t 'f32)";
-constexpr std::string_view kShape = "write (view t sizes); one of the sizes may be -1";
 constexpr std::string_view kJoin = "write (concat-tensors tensors axis); lists have 'append', strings 'string-append'";
 constexpr std::string_view kConstant =
     "derivatives are taken of x in (gradient f x) and of nothing else; what f refers to is constant";
@@ -92,8 +90,6 @@ constexpr Elsewhere kNames[] = {
     {"guard", kNoHandlers},
     {"raise", kNoHandlers},
     {"assertion-violation", "write (assert test), or (error message irritant ...)"},
-    {"when", kOneArm},
-    {"unless", kOneArm},
     {"case-lambda", "a procedure with a rest parameter, (define (f a . rest) ...), looks at how many there are"},
     {"defun", kProcedure},
     {"named-lambda", "write 'lambda', or (define (f x) ...) inside the body"},
@@ -180,18 +176,11 @@ constexpr Elsewhere kNames[] = {
     {"array", "write (list->tensor l), or (vector x ...)"},
     {"asarray", "write (list->tensor l)"},
     {"ndarray", "write (list->tensor l)"},
-    {"zeros", "write (fill sizes 0)"},
-    {"ones", "write (fill sizes 1)"},
     {"full", "write (fill sizes x)"},
     {"empty", "write (fill sizes 0)"},
-    {"zeros_like", "write (fill (size t) 0 (tensor-type t))"},
-    {"zeros-like", "write (fill (size t) 0 (tensor-type t))"},
-    {"ones_like", "write (fill (size t) 1 (tensor-type t))"},
-    {"ones-like", "write (fill (size t) 1 (tensor-type t))"},
-    {"eye", "write (list->tensor (build-list n (lambda (i) (build-list n (lambda (j) (if (= i j) 1 0))))))"},
-    {"identity-matrix", "write (list->tensor (build-list n (lambda (i) (build-list n (lambda (j) (if (= i j) 1 0))))))"},
-    {"arange", "write (list->tensor (iota n)), or (iota n) for a list"},
-    {"linspace", "write (list->tensor (build-list n (lambda (i) (+ a (/ (* i (- b a)) (- n 1))))))"},
+    {"zeros_like", "write (zeros-like t)"},
+    {"ones_like", "write (ones-like t)"},
+    {"identity-matrix", "write (eye n)"},
     {"uniform", "write (rand sizes)"},
     {"randint", kRandom},
     {"manual_seed", kRandom},
@@ -214,12 +203,9 @@ constexpr Elsewhere kNames[] = {
     {"float64", kType},
     {"int64", kType},
     {"bfloat16", kType},
-    {"reshape", kShape},
     {"flatten", "write (view t -1)"},
     {"ravel", "write (view t -1)"},
-    {"squeeze", kShape},
-    {"unsqueeze", kShape},
-    {"expand_dims", kShape},
+    {"expand_dims", "write (unsqueeze t axis)"},
     {"concat", kJoin},
     {"concatenate", kJoin},
     {"cat", kJoin},
@@ -236,11 +222,9 @@ constexpr Elsewhere kNames[] = {
     {"add", "write (+ a b)"},
     {"sub", "write (- a b)"},
     {"einsum", "write it with 'permute', 'view' and (matmul a b), or with * and (sum t axes)"},
-    {"linear", "write (+ (matmul x weights) shift)"},
     {"det", "write (determinant m)"},
     {"inv", "write (solve m b), which needs no inverse"},
     {"inverse", "write (solve m b), which needs no inverse"},
-    {"cumsum", "write (cumulative-sum t axis)"},
     {"amax", "write (max-over t axes)"},
     {"amin", "write (min-over t axes)"},
     {"maximum", "write (max a b)"},

@@ -121,6 +121,7 @@ private:
   ExprPtr expand_named_let(const DatumPtr& form, Items items);
   ExprPtr expand_let_star(const DatumPtr& form, Items items);
   ExprPtr expand_letrec(const DatumPtr& form, Items items);
+  ExprPtr expand_when(const DatumPtr& form, Items items); // and unless
   ExprPtr expand_cond(const DatumPtr& form, Items items);
   ExprPtr expand_case(const DatumPtr& form, Items items);
   ExprPtr expand_and(const DatumPtr& form, Items items);

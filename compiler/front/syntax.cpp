@@ -17,6 +17,8 @@ const std::unordered_map<std::string_view, Expander::Handler>& Expander::syntax(
       {"let*", &Expander::expand_let_star},
       {"letrec", &Expander::expand_letrec},
       {"letrec*", &Expander::expand_letrec},
+      {"when", &Expander::expand_when},
+      {"unless", &Expander::expand_when},
       {"cond", &Expander::expand_cond},
       {"case", &Expander::expand_case},
       {"and", &Expander::expand_and},
@@ -72,6 +74,17 @@ ExprPtr Expander::expand_sequence(Items forms, Span span) {
 ExprPtr Expander::expand_begin(const DatumPtr& form, Items items) {
   if (items.size() < 2) complain(form->span, "'begin' needs at least one expression");
   return expand_sequence(items.subspan(1), form->span);
+}
+
+// The value is that of the last expression, or #f where the expressions are not evaluated.
+ExprPtr Expander::expand_when(const DatumPtr& form, Items items) {
+  bool unless = items[0]->text() == "unless";
+  if (items.size() < 3) complain(form->span, fmt::format("'{}' needs a test and at least one expression", items[0]->text()));
+  ExprPtr test = expand_test(items[1]);
+  ExprPtr body = expand_sequence(items.subspan(2), form->span);
+  ExprPtr otherwise = make_constant(false, form->span);
+  if (unless) std::swap(body, otherwise);
+  return make_if(std::move(test), std::move(body), std::move(otherwise), form->span);
 }
 
 ExprPtr Expander::expand_include(const DatumPtr& form, Items) {

@@ -69,6 +69,16 @@ class Samples(ToolTest):
         quotient = (trained(math.log(0.01) + h, 60) - trained(math.log(0.01) - h, 60)) / (2 * h)
         self.assertAlmostEqual(gradient, quotient, delta=1e-6)
 
+    def test_spirals_are_told_apart(self):
+        loss, accuracy = self.numbers("spirals.scm")
+        self.assertLess(loss, 0.2)
+        self.assertGreater(accuracy, 0.95)
+
+    def test_the_program_of_the_page_about_networks(self):
+        with open(os.path.join(self.folder_of_samples, "..", "docs", "network.md")) as file:
+            program = file.read().split("```scheme\n")[1].split("```")[0]
+        self.assertEqual(self.vmrun(self.write("page.scm", program)).output, "1.0\n")
+
     def test_newton(self):
         root, gradient, formula = self.numbers("newton.scm")
         self.assertAlmostEqual(root ** 3 + root, 3, delta=1e-12)
