@@ -137,7 +137,8 @@ class Explain(ToolTest):
         profile = g["profile"]
         self.assertGreater(len(profile), 8)
         for i in profile:
-            self.assertEqual(i["state"], 40_448)  # one tensor and what stands beside it
+            if i is not profile[-1]:  # behind which there is only the sum
+                self.assertEqual(i["state"], 40_448)  # one tensor and what stands beside it
             self.assertLessEqual(i["lean_tape"], i["tape"])
             self.assertLessEqual(i["state"], i["made"])
             self.assertGreater(i["cost"], 40 * i["steps"])
@@ -145,7 +146,7 @@ class Explain(ToolTest):
         text = self.vmrun("--explain=profile", "--memory=2MiB", "a.scm").errors
         self.assertEqual(text.count("39.3 KiB"), text.split("profile")[1].count("39.3 KiB"))
         self.assertEqual(len(text.split("  profile ")[1].strip().splitlines()), len(profile) + 1)
-        self.assertIn("  profile      none: ", self.vmrun("--explain=profile", "--memory=1GiB", "a.scm").errors)
+        self.assertIn("  profile      none: ", self.vmrun("--explain=profile", "--checkpoint=tape", "a.scm").errors)
         self.assertNotIn("  profile ", self.vmrun("--explain", "--memory=2MiB", "a.scm").errors)
         self.assertIn(", or profile, got", self.vmrun("--explain=profiles", "a.scm", code=2).errors)
 
