@@ -78,7 +78,7 @@ class Pages(unittest.TestCase):
         from generate import names
         forms, procedures = names(os.path.join(self.build, "lib", "libcairn_compiler.so"))
         self.assertGreaterEqual(len(procedures), 300)
-        pages = self.text("docs", "language.md") + self.text("docs", "operators.md")
+        pages = "".join(self.text("docs", page) for page in ("language.md", "operators.md", "network.md"))
         told = set(re.split(r"[\s`()|,;\[\]']+", pages)) | set(R4RS.split())
         told |= {f"c{''.join(path)}r" for length in (1, 2, 3, 4) for path in itertools.product("ad", repeat=length)}
         scorch = re.compile(r"(^|-|>)(cpu|gpu|streaming)-")

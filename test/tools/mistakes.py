@@ -64,7 +64,7 @@ MISTAKES = [
      ["a.scm:1:11: error: 'value-and-grad' does not exist in Cairn: write (*j f x 1): a pair of value and gradient"]),
     ("jax.vmap", "(display (vmap sin '(1 2)))\n", [], 2, ["a.scm:1:11: error: 'vmap' does not exist in Cairn: operators work on tensors with further axes"]),
     ("torch.nn.Linear", "(display (nn.Linear 3 4))\n", [], 2,
-     ["a.scm:1:11: error: 'nn.Linear' does not exist in Cairn: write (+ (matmul x weights) shift)"]),
+     ["a.scm:1:11: error: unbound name 'nn.Linear'; did you mean 'linear'?"]),
     ("a list where a tensor was meant", "(display (+ '(1 2) 1))\n", [], 1,
      ["a.scm:1:10: error: +: expected a number, got (1 2); (list->tensor l) makes a tensor of a list, (map f l) applies f to each element"]),
     ("sizes one by one", "(display (randn 3 4))\n", [], 1,
