@@ -96,6 +96,12 @@ class CommandLine(ToolTest):
         done = self.vmrun("a.scm", "--steps=3", "-x", "a b", "--", "--stats")
         self.assertEqual(done.output, '("--steps=3" "-x" "a b" "--" "--stats")')
 
+    def test_an_option_without_a_value_is_given_none(self):
+        self.write("a.scm", "(write (command-line))")
+        for option in ("--plan", "--trace", "--check-nan", "--verify-only", "--progress"):
+            self.assertIn(f"error: {option} takes no value", self.vmrun(f"{option}=5", "a.scm", code=2).errors)
+        self.assertEqual(self.vmrun("a.scm", "--plan=5").output, '("--plan=5")')
+
     def test_an_option_whose_value_may_be_left_out_does_not_eat_the_file(self):
         self.write("a.scm", "(write 1)")
         self.assertEqual(self.vmrun("--stats", "a.scm").output, "1")

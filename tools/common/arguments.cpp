@@ -140,6 +140,10 @@ std::optional<int> parse_arguments(CLI::App& app, const std::vector<std::string>
   for (const std::string& argument : arguments)
     if (argument.size() > 3 && argument.starts_with("--") && argument.find('=') == argument.size() - 1)
       return bad_usage(app.get_name(), argument.substr(0, argument.size() - 1) + " needs a value");
+  for (std::size_t i = 0; i < first_operand(app, arguments); ++i)
+    if (const std::string name = arguments[i].substr(0, arguments[i].find('=')); name.size() < arguments[i].size())
+      if (const CLI::Option* option = app.get_option_no_throw(name); option != nullptr && option->get_disable_flag_override())
+        return bad_usage(app.get_name(), name + " takes no value");
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     return std::nullopt;

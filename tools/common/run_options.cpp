@@ -152,21 +152,23 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_option("--output-limit", raw.output_limit, "the most that the program may write, e.g. 1MiB")->type_name("SIZE");
   app.add_flag("--profile{-}", raw.profile,
                "steps, time and bytes by procedure and line at exit, on standard error or into =FILE");
-  app.add_flag("--check-nan", options.check_nan, "stop at the first NaN, in a tensor or a number, with its operator and line");
-  app.add_flag("--trace", options.trace, "every instruction before it is executed, on standard error");
+  app.add_flag("--check-nan", options.check_nan, "stop at the first NaN, in a tensor or a number, with its operator and line")
+      ->disable_flag_override();
+  app.add_flag("--trace", options.trace, "every instruction before it is executed, on standard error")->disable_flag_override();
   app.add_flag("--stats{-}", raw.stats, "counters as a line of JSON at exit, on standard error or into =FILE");
   app.add_flag("--explain{-}", raw.explain,
                "what each checkpoint-*j did and why, on standard error, with the intervals of plans as =profile, or at exit as "
                "=FILE.html (drawings) or =FILE.json");
   app.add_flag("--plan", options.plan,
-               "run the first checkpoint-*j forward only, and print what time it would take in which memory");
-  app.add_flag("--progress", options.progress, "show progress (on by default on a terminal)");
+               "run the first checkpoint-*j forward only, and print what time it would take in which memory")
+      ->disable_flag_override();
+  app.add_flag("--progress", options.progress, "show progress (on by default on a terminal)")->disable_flag_override();
   app.add_option("--seed", raw.seed, "of the program's random numbers (0)")->type_name("N");
   app.add_option("--library", options.libraries, "a folder where (import name) looks; may be repeated")
       ->type_name("DIR")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--verify-only", options.verify_only, "check the program, do not run it");
+  app.add_flag("--verify-only", options.verify_only, "check the program, do not run it")->disable_flag_override();
 
   std::vector<std::string> words(argv + 1, argv + argc);
   std::size_t cut = first_operand(app, words);

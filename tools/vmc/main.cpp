@@ -135,20 +135,22 @@ int main(int argc, char** argv) {
   app.add_option("--emit", options.emit, "bc: bytecode; asm: its instructions as text; ir: the program before code generation")
       ->check(CLI::IsMember({"bc", "asm", "ir"}))
       ->type_name("WHAT");
-  app.add_flag("--strip", options.strip, "leave out source text and places");
+  app.add_flag("--strip", options.strip, "leave out source text and places")->disable_flag_override();
   app.add_option("--library", options.libraries, "a folder where (import name) looks")
       ->type_name("DIR")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   std::string memory;
   app.add_option("--memory", memory, "the most that compiling may take, e.g. 256MiB (1GiB)")->type_name("SIZE");
-  app.add_flag("-w,--no-warnings", options.no_warnings, "say nothing about unused and hidden names");
-  app.add_flag("--exports", options.exports, "keep every definition, so that a host program finds it by name");
+  app.add_flag("-w,--no-warnings", options.no_warnings, "say nothing about unused and hidden names")->disable_flag_override();
+  app.add_flag("--exports", options.exports, "keep every definition, so that a host program finds it by name")
+      ->disable_flag_override();
   app.add_option("--host", options.hosts, "a procedure that the host program provides; may be repeated")
       ->type_name("NAME/PARAMETERS")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--reseal", options.reseal, "FILE is a module or a capsule: make its checksum right again, in place or into -o");
+  app.add_flag("--reseal", options.reseal, "FILE is a module or a capsule: make its checksum right again, in place or into -o")
+      ->disable_flag_override();
   if (auto code = parse_arguments(app, {argv + 1, argv + argc})) return *code;
   if (app.count("--memory") != 0) {
     auto bytes = parse_size(memory);
