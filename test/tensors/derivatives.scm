@@ -97,6 +97,7 @@
 (show (equal? whole (within "budget,memory=2MiB"))) ; expect: #t
 (show (equal? whole (within "budget,memory=1500KiB"))) ; expect: #t
 (show (equal? whole (with-memory 2000000 (lambda () (checkpoint-*j loss p 1))))) ; expect: #t
+(show (equal? whole (with-memory 2e6 (lambda () (checkpoint-*j loss p 1))))) ; expect: #t
 ;;; case the-same-on-one-tape
 ; flags: --memory=8MiB
 ; expect exit: 3
