@@ -5,6 +5,8 @@
 // program chooses asks `take` first: so a kernel can be stopped, and can be refused, without knowing the machine.
 #pragma once
 
+#include "ops/cost.h"
+
 #include <atomic>
 #include <cstdint>
 #include <new>
@@ -91,9 +93,18 @@ public:
   bool limits_work() const noexcept { return most_work_ != UINT64_MAX; }
   // Before an operation. Throws OutOfWork; and Cancelled, since who has so much to do should ask.
   void spend(std::uint64_t work) {
-    foresee(work);
-    work_ = sum(work);
+    count(work);
+    spent_.bytes += static_cast<double>(work);
   }
+  // Of an operation that takes so much of each.
+  void spend(std::uint64_t work, const Cost& cost) {
+    count(work);
+    ++operations_;
+    spent_.add(cost);
+  }
+  // Since the meter was made, for whoever models time: what was spent of each, other work as bytes, and by how many operations.
+  const Cost& spent() const noexcept { return spent_; }
+  std::uint64_t operations() const noexcept { return operations_; }
   // The same without counting: before several operations that must all happen or none.
   void foresee(std::uint64_t work) const {
     if (sum(work) > most_work_ && work != 0 && !held()) [[unlikely]]
@@ -146,6 +157,10 @@ public:
 
 private:
   enum class State : std::uint8_t { none, cancelled, counting };
+  void count(std::uint64_t work) {
+    foresee(work);
+    work_ = sum(work);
+  }
   std::uint64_t sum(std::uint64_t work) const { return work > UINT64_MAX - work_ ? UINT64_MAX : work_ + work; }
   bool is_due() const noexcept {
     if (state_.load(std::memory_order_relaxed) == State::counting) {
@@ -162,6 +177,8 @@ private:
   mutable std::atomic<std::int64_t> polls_left_{0};
   std::atomic<int> held_{0};
   std::uint64_t work_ = 0, most_work_ = UINT64_MAX;
+  Cost spent_;
+  std::uint64_t operations_ = 0;
   std::atomic<std::int64_t> limit_{kUnlimited}, taken_{0}, peak_{0};
 };
 

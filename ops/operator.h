@@ -3,6 +3,7 @@
 // and reverse mode, tests and documentation come from it.
 #pragma once
 
+#include "ops/cost.h"
 #include "ops/device.h"
 #include "ops/signature.h"
 
@@ -170,9 +171,6 @@ using Infer = void (*)(const Call& call, ResultTypes& results);
 using ViewOf = Tensor (*)(const Call& call, const ResultType& result);
 using Vjp = void (*)(const VjpCall& call);
 using Jvp = void (*)(const JvpCall& call);
-struct Cost {
-  double flops, bytes;
-};
 using CostOf = Cost (*)(const Call& call, const ResultTypes& results);
 // An operand whose numbers are indices along an axis of this size. Kernels refuse no operand, so the runtime looks at the
 // numbers before it launches one (index tensors are small), and refuses what would lie outside of memory.

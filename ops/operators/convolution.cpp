@@ -192,7 +192,7 @@ Cost cost_of_convolution(const Call& call, const ResultTypes& results, const Sha
   for (const std::int64_t size : weights) of_position *= static_cast<double>(size);
   double positions = 1;
   for (int i = 0; i < small.rank(); ++i) positions *= i == 1 ? 1 : static_cast<double>(small[i]);
-  return Cost{of_position * positions, bytes};
+  return Cost{0, bytes, of_position * positions};
 }
 Cost cost_to_small(const Call& call, const ResultTypes& results) {
   return cost_of_convolution(call, results, results.types[0].shape, call.inputs[1].shape);

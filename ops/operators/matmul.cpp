@@ -114,7 +114,7 @@ Cost cost_of_matmul(const Call& call, const ResultTypes& results) {
   double bytes = elements * static_cast<double>(bytes_of(results.types[0].dtype));
   for (const Tensor& t : call.inputs) bytes += static_cast<double>(t.shape.elements()) * static_cast<double>(bytes_of(t.dtype));
   const auto depth = static_cast<double>(a[a.rank() - 1]);
-  return Cost{2 * depth * elements, bytes};
+  return Cost{0, bytes, 2 * depth * elements};
 }
 
 constexpr Definition matmul_definition() {

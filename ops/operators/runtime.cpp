@@ -143,8 +143,8 @@ private:
 
 // The modelled work of an operation: its flops and bytes, 1 each.
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 62;
-std::uint64_t work_of(Cost cost) {
-  return static_cast<std::uint64_t>(std::clamp(cost.flops + cost.bytes, 0.0, static_cast<double>(kMostWork)));
+std::uint64_t work_of(const Cost& cost) {
+  return static_cast<std::uint64_t>(std::clamp(cost.all(), 0.0, static_cast<double>(kMostWork)));
 }
 
 // How much there is of a result: asked for often, computed once.
@@ -203,15 +203,39 @@ std::uint64_t default_work(std::span<const Tensor> inputs, std::span<const Size>
   return sum.work();
 }
 
-std::uint64_t modelled_work(const Call& call, const ResultTypes& types, const OperandSizes& sizes) {
+struct Modelled {
+  std::uint64_t work;
+  Cost cost;
+};
+
+Modelled modelled(const Call& call, const ResultTypes& types, const OperandSizes& sizes) {
   const bool declared = call.op.cost != nullptr && call.op.view == nullptr; // what views declare is for those that do not copy
-  return declared ? work_of(call.op.cost(call, types)) : default_work(call.inputs, sizes.all());
+  if (declared) {
+    const Cost cost = call.op.cost(call, types);
+    return {work_of(cost), cost};
+  }
+  const std::uint64_t work = default_work(call.inputs, sizes.all());
+  double flops = 0;
+  for (const Size& size : sizes.all()) flops += static_cast<double>(size.elements);
+  return {work, {flops, std::max(0.0, static_cast<double>(work) - flops)}};
+}
+
+Modelled modelled(const Call& call, std::span<const Tensor> results) {
+  ResultTypes types;
+  types.count = static_cast<unsigned>(results.size());
+  OperandSizes sizes;
+  for (unsigned i = 0; i < types.count; ++i) {
+    types[i] = {results[i].dtype, results[i].shape};
+    sizes.add(size_of(types[i]));
+  }
+  return modelled(call, types, sizes);
 }
 
 void spend(const Call& call, const ResultTypes& types, const OperandSizes& sizes) {
   Meter* const meter = Meter::current();
   if (meter == nullptr || !sizes.any_elements) return;
-  meter->spend(modelled_work(call, types, sizes));
+  const Modelled of_call = modelled(call, types, sizes);
+  meter->spend(of_call.work, of_call.cost);
 }
 
 // An operand is about to be overwritten, or gone: whatever asked for this can no longer be done again from its beginning.
@@ -410,16 +434,9 @@ void Runtime::accumulate(Tensor& to, Tensor from) {
   launch(operator_of(OperatorId::add), *to.device(), operands, std::span<const Tensor>(&to, 1), {});
 }
 
-std::uint64_t Runtime::modelled_work(const Call& call, std::span<const Tensor> results) {
-  ResultTypes types;
-  types.count = static_cast<unsigned>(results.size());
-  OperandSizes sizes;
-  for (unsigned i = 0; i < types.count; ++i) {
-    types[i] = {results[i].dtype, results[i].shape};
-    sizes.add(size_of(types[i]));
-  }
-  return ops::modelled_work(call, types, sizes);
-}
+std::uint64_t Runtime::modelled_work(const Call& call, std::span<const Tensor> results) { return modelled(call, results).work; }
+
+Cost Runtime::modelled_cost(const Call& call, std::span<const Tensor> results) { return modelled(call, results).cost; }
 
 std::uint64_t Runtime::work_to_accumulate(const Tensor& to, const Tensor& from) {
   ResultType type;

@@ -30,6 +30,7 @@ public:
   void accumulate(Tensor& to, Tensor from);
   // The work that apply() counts for such a call with such results, whether they have elements or not.
   static std::uint64_t modelled_work(const Call& call, std::span<const Tensor> results);
+  static Cost modelled_cost(const Call& call, std::span<const Tensor> results);
   // The work that accumulate() will count for these two.
   static std::uint64_t work_to_accumulate(const Tensor& to, const Tensor& from);
 

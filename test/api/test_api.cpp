@@ -250,6 +250,35 @@ TEST_CASE("a malformed schedule is refused with a message") {
   CHECK(taken(error) != "");
 }
 
+TEST_CASE("a machine plans with the table of costs that it was given, and a restored one with that of the run") {
+  cairn_vm_options options = Run::initial();
+  options.costs = "step 3\nbyte .25";
+  Program program(kSum);
+  Run run(options);
+  run.load(program);
+  char* given = nullptr;
+  REQUIRE(cairn_vm_costs(run.vm, &given) == CAIRN_OK);
+  const std::string table = taken(given);
+  CHECK(table.find("step      3 ") != std::string::npos);
+  CHECK(table.find("byte      0.25 ") != std::string::npos);
+  void* bytes = nullptr;
+  size_t size = 0;
+  REQUIRE(cairn_vm_save(run.vm, &bytes, &size) == CAIRN_OK);
+  Run other;
+  CHECK(cairn_vm_restore(other.vm, bytes, size, nullptr) == CAIRN_OK);
+  cairn_free(bytes);
+  char* restored = nullptr;
+  REQUIRE(cairn_vm_costs(other.vm, &restored) == CAIRN_OK);
+  CHECK(taken(restored) == table);
+
+  options.costs = "step fast";
+  cairn_vm* vm = nullptr;
+  char* error = nullptr;
+  CHECK(cairn_vm_create(&options, &vm, &error) == CAIRN_BAD_ARGUMENT);
+  CHECK(vm == nullptr);
+  CHECK(taken(error) == "costs: line 1: 'step' should be nanoseconds, a number from 0 to 1000000, not 'fast'");
+}
+
 TEST_CASE("calls at the wrong time and with NULL are refused") {
   Program program(kSum);
   char* text = nullptr;

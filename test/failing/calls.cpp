@@ -194,6 +194,7 @@ void slices(Run& run) {
   cairn_vm_options options = Machine::defaults();
   options.profile = 1;
   options.schedule = "binomial,base=16,snapshots=2";
+  options.costs = "# rates\nstep 3\nproduct .01\n";
   cairn_capsule* capsule = nullptr;
   cairn_capsule* again = nullptr;
   {

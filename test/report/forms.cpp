@@ -7,9 +7,10 @@
 
 using namespace cairn::report;
 using cairn::schedule::Action;
-using cairn::schedule::kStepWork;
 
 namespace {
+
+constexpr std::uint64_t kStep = 40;
 
 // One gradient of so many steps from that place: taped, swept.
 void record(Recorder& recorder, const std::string& place, std::uint64_t steps) {
@@ -18,12 +19,13 @@ void record(Recorder& recorder, const std::string& place, std::uint64_t steps) {
   opening.place = place;
   opening.schedule = "tape";
   opening.budget = 1 << 20;
-  recorder.begin(opening, {100, 0, 1000, 1000, 0, 0});
-  recorder.arrive({101, 0, 1000, 1000, 0, 0}, 0, 0, 0);
+  opening.step = kStep;
+  recorder.begin(opening, {100, 100 * kStep, 1000, 1000, 0, 0});
+  recorder.arrive({101, 101 * kStep, 1000, 1000, 0, 0}, 0, 0, 0);
   recorder.act({Action::Kind::tape, steps}, 0, 0, 0);
-  recorder.arrive({101 + steps, 50, 4000, 5000, 3000, 0}, steps, steps, steps);
+  recorder.arrive({101 + steps, (101 + steps) * kStep + 50, 4000, 5000, 3000, 0}, steps, steps, steps);
   recorder.act({Action::Kind::reverse}, steps, 10, 0);
-  recorder.arrive({105 + steps, 80, 1000, 4500, 0, 0}, steps, steps, steps);
+  recorder.arrive({105 + steps, (105 + steps) * kStep + 80, 1000, 4500, 0, 0}, steps, steps, steps);
   recorder.finish();
 }
 
@@ -44,14 +46,14 @@ TEST_CASE("a recorder notes what was done, from where to where, and when") {
   CHECK(g.measured.replay == 1.0);
   REQUIRE(g.timeline.size() == 2);
   CHECK(g.timeline[0].doing == Doing::tape);
-  CHECK(g.timeline[0].begin == kStepWork);
-  CHECK(g.timeline[0].end == 31 * kStepWork + 50);
+  CHECK(g.timeline[0].begin == kStep);
+  CHECK(g.timeline[0].end == 31 * kStep + 50);
   CHECK(g.timeline[0].level == 4000);
   CHECK(g.first_run == g.timeline[0].end);
   CHECK(g.timeline[1].doing == Doing::sweep);
   CHECK(g.timeline[1].from == 0);
   CHECK(g.timeline[1].to == 30);
-  CHECK(g.timeline[1].end == (35 + 10) * kStepWork + 80); // four steps, ten records
+  CHECK(g.timeline[1].end == (35 + 10) * kStep + 80); // four steps, ten records
   CHECK(g.time == g.timeline[1].end);
 }
 

@@ -2,6 +2,7 @@
 // they never come to more than the budget.
 #include "test/sanitized.h"
 #include "test/schedule/helpers.h"
+#include "vm/schedule/cost_table.h"
 #include "vm/schedule/outlook.h"
 
 #include <algorithm>
@@ -220,7 +221,8 @@ private:
     weights.sweeping = layers_.bytes(tape) + layers_.bytes(layers_.state(work_->from));
     for (const OldTensor& tensor : read) weights.sweeping += tensor.bytes;
     weights.read = read;
-    weights.work = 1000 * (work_->to - work_->from);
+    weights.cost = 1000 * (work_->to - work_->from);
+    weights.step = CostTable().ticks_of_step();
     births_.push_back(at_);
     schedule_->weighed(weights);
   }

@@ -117,7 +117,7 @@ class Explain(ToolTest):
                          [("advance", 0, steps), ("advance", 0, 512), ("tape", 512, steps), ("sweep", 512, steps), ("tape", 0, 512), ("sweep", 0, 512)])
         self.assertEqual(g["taped_again"], steps)
         self.assertEqual(g["first_run"], g["timeline"][0]["end"])
-        self.assertEqual(g["timeline"][0]["end"] - g["timeline"][0]["begin"], 40 * (steps + 3))  # of the operator itself
+        self.assertEqual(g["timeline"][0]["end"] - g["timeline"][0]["begin"], 20 * (steps + 3))  # ticks; three of the operator itself
         self.assertEqual([s["step"] for s in g["states"]], [0])
         self.assertIn(f"Of the run's {steps:,} steps none stayed on tape. One state was kept, 1 at once at most; from them {512 + steps:,} steps were run "
                       f"again, {steps:,} of them on a tape.", g["summary"])

@@ -3,6 +3,7 @@
 
 #include "common/handles.h"
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -51,6 +52,20 @@ bool read_file(const std::string& path, std::string& bytes, std::string& error) 
   cairn_status status = cairn_file_read(path.c_str(), content.bytes(), content.size(), message.text());
   if (status == CAIRN_OK) bytes.assign(static_cast<const char*>(content.data()), content.length());
   return done(status, message, error);
+}
+
+bool read_text(const std::string& path, std::string& text, std::string& error) {
+  constexpr std::size_t kLongest = 1 << 16;
+  std::ifstream file(path, std::ios::binary);
+  text.resize(kLongest + 1);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  const bool read = file.gcount() > 0 || file.eof();
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (!read) error = path + ": cannot be read: " + std::strerror(errno);
+  if (read && text.size() > kLongest)
+    error = path + ": is longer than " + std::to_string(kLongest) + " bytes, which no such file is";
+  if (read && text.find('\0') != std::string::npos) error = path + ": is no text";
+  return error.empty();
 }
 
 bool write_file_atomically(const std::string& path, const void* bytes, std::size_t size, std::string& error) {

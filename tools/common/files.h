@@ -10,6 +10,9 @@ namespace cairn::tools {
 // it has another length, its beginning, for whoever says what is wrong with it: a file may be long and hold nothing.
 bool read_file(const std::string& path, std::string& bytes, std::string& error);
 
+// All of a small file of text; false with a message that names it, as where it is longer than anyone writes.
+bool read_text(const std::string& path, std::string& text, std::string& error);
+
 // How much of a regular file that would be; 0 if it is not known.
 std::uint64_t worth_reading(const std::string& path);
 

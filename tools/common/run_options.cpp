@@ -2,6 +2,7 @@
 #include "common/run_options.h"
 
 #include "common/arguments.h"
+#include "common/files.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -13,7 +14,8 @@ namespace {
 
 // Values as the user wrote them.
 struct Raw {
-  std::string memory, output_limit, steps, work, save_every, seed, device = "cpu", checkpoint, stats, profile, explain;
+  std::string memory, output_limit, steps, work, save_every, seed, device = "cpu", checkpoint, stats, profile, explain, costs,
+                                                                   calibrate;
 };
 
 // CLI11 does not know of the file and the program's arguments, which are cut off before it sees the line.
@@ -53,6 +55,10 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
       options.save_every_seconds =
           require(parse_time(raw.save_every), "--save-every", raw.save_every, "a number of steps or a time like 10s or 5min");
   }
+  if (std::string error; app.count("--costs") != 0 && !read_text(raw.costs, options.costs, error))
+    throw UsageError("--costs: " + error);
+  options.calibrate = app.count("--calibrate") != 0;
+  if (raw.calibrate != "-") options.calibrate_file = raw.calibrate;
   options.stats = app.count("--stats") != 0;
   if (raw.stats != "-") options.stats_file = raw.stats;
   options.profile = app.count("--profile") != 0;
@@ -105,6 +111,11 @@ void check_files(const RunOptions& options) {
 }
 
 void check_together(const CLI::App& app, const RunOptions& options) {
+  if (options.calibrate) {
+    if (app.get_options([](const CLI::Option* option) { return option->count() != 0; }).size() > 1 || !options.file.empty())
+      throw UsageError("--calibrate stands alone: it measures this machine and runs no program");
+    return;
+  }
   check_files(options);
   if (options.plan)
     for (const char* option : {"--checkpoint", "--explain", "--save", "--resume"})
@@ -123,7 +134,7 @@ void check_together(const CLI::App& app, const RunOptions& options) {
   }
   if (!options.file.empty())
     throw UsageError("--resume goes on with the program in the capsule file; \"" + options.file + "\" cannot be named too");
-  for (const char* option : {"--checkpoint", "--seed", "--library"})
+  for (const char* option : {"--checkpoint", "--costs", "--seed", "--library"})
     if (app.count(option) != 0)
       throw UsageError(std::string(option) + " is part of the saved state and cannot be given with --resume");
 }
@@ -137,6 +148,10 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   add_common_options(app, {{std::begin(kEveryExit), std::end(kEveryExit)}, true});
   app.add_option("--checkpoint", raw.checkpoint, "schedule of checkpoint-*j, e.g. binomial,snapshots=8 (auto)")
       ->type_name("SPEC");
+  app.add_option("--costs", raw.costs, "how long parts of a program take, for plans: a table that --calibrate wrote")
+      ->type_name("FILE");
+  app.add_flag("--calibrate{-}", raw.calibrate,
+               "measure how long parts of programs take here, and write the table for --costs, to standard output or into =FILE");
   app.add_option("--memory", raw.memory, "budget of accounted memory, e.g. 256MiB (3/4 of what there is)")->type_name("SIZE");
   app.add_option("--device", raw.device, "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE] or cuda[:N] (cpu)")
       ->type_name("DEVICE");
@@ -196,14 +211,12 @@ std::uint64_t compiler_memory(const RunOptions& options) {
 }
 
 std::string creation_error(bool bad_argument, std::string_view error) {
-  constexpr std::string_view kDevice = "device: ";
-  std::string option;
-  if (error.starts_with(kDevice)) {
-    option = "--device: ";
-    error.remove_prefix(kDevice.size());
-  } else if (bad_argument) {
-    option = "--checkpoint: ";
-  }
+  std::string option = bad_argument ? "--checkpoint: " : "";
+  for (const std::string_view named : {std::string_view("device: "), std::string_view("costs: ")})
+    if (error.starts_with(named)) {
+      option = "--" + std::string(named);
+      error.remove_prefix(named.size());
+    }
   return "vmrun: error: " + option + std::string(error) + "\n";
 }
 

@@ -14,6 +14,9 @@ struct RunOptions {
   std::string resume;                 // empty: start from the beginning
   std::optional<std::string> checkpoint;
   std::string device = "cpu";
+  std::string costs; // the text of a table; empty: the built-in one
+  bool calibrate = false;
+  std::string calibrate_file;     // empty: standard output
   std::uint64_t memory_bytes = 0; // 0: the default
   std::uint64_t output_bytes = UINT64_MAX;
   std::optional<std::uint64_t> steps;

@@ -1,5 +1,6 @@
 // vmrun: runs a program, whole or in pieces, and saves and resumes it. All it can do it does through cairn.h and
 // cairn_compiler.h.
+#include "calibrate.h"
 #include "common/exit_codes.h"
 #include "common/files.h"
 #include "common/handles.h"
@@ -147,6 +148,7 @@ void Session::create() {
   inner.profile = options_.profile;
   inner.seed = options_.seed;
   inner.device = options_.device.c_str();
+  inner.costs = options_.costs.empty() ? nullptr : options_.costs.c_str();
   inner.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   inner.arguments = arguments.data();
   inner.argument_count = arguments.size();
@@ -409,6 +411,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   RunOptions options;
   if (auto code = parse_run_options(argc, argv, options)) return *code;
+  if (options.calibrate) return calibrate(options.calibrate_file);
   if (options.file.empty() && options.resume.empty()) return run_repl(options);
   return Session(options).run();
 }

@@ -118,6 +118,7 @@ bool Repl::create() {
   machine.seed = options_.seed;
   machine.check_nan = options_.check_nan;
   machine.device = options_.device.c_str();
+  machine.costs = options_.costs.empty() ? nullptr : options_.costs.c_str();
   machine.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   machine.user = this;
   machine.output = [](void* user, const char* text, std::size_t bytes) {

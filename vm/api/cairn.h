@@ -138,6 +138,8 @@ typedef struct cairn_vm_options {
   uint64_t seed;         /* of the random numbers of the program; a restored machine keeps its own */
   const char*
       schedule;       /* of checkpoint-*j: "auto", "binomial,snapshots=8", ...; NULL: "auto"; a restored machine keeps its own */
+  const char* costs;  /* a table of costs for plans, as `vmrun --calibrate` writes it; NULL: the built-in one; a restored machine
+                         keeps its own */
   const char* device; /* of tensors that name none: NULL, "cpu", "emulated[,memory=SIZE][,bandwidth=SIZE]", "cuda[:N]" */
   const char* const* arguments; /* (command-line); a restored machine keeps its own */
   size_t argument_count;
@@ -157,9 +159,12 @@ CAIRN_API void cairn_vm_options_init(cairn_vm_options* options);
 /* Three quarters of the memory that the machine or the control group of this process (version 1 or 2) has, in bytes. */
 CAIRN_API uint64_t cairn_default_memory(void);
 
-/* A machine without a program. `options` may be NULL. BAD_ARGUMENT: the schedule is malformed (the message says what would be
- * right), no such device, or struct_size was not set. */
+/* A machine without a program. `options` may be NULL. BAD_ARGUMENT: the schedule or the table of costs is malformed (the message
+ * says what would be right), no such device, or struct_size was not set. */
 CAIRN_API cairn_status cairn_vm_create(const cairn_vm_options* options, cairn_vm** vm, char** error);
+
+/* The table of costs that the machine's plans are made with, as text that the option takes; to be released by cairn_free. */
+CAIRN_API cairn_status cairn_vm_costs(const cairn_vm* vm, char** text);
 
 /* The user pointer of the options; for callbacks. */
 CAIRN_API void* cairn_vm_user(const cairn_vm* vm);

@@ -79,6 +79,14 @@ cairn_status cairn_vm_result(const cairn_vm* vm, char** text) {
   });
 }
 
+cairn_status cairn_vm_costs(const cairn_vm* vm, char** text) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && text != nullptr, "cairn_vm_costs: an argument is NULL");
+    *text = nullptr;
+    *text = copy_out(cairn::schedule::to_string(vm->engine.costs));
+  });
+}
+
 uint64_t cairn_vm_steps(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.clock; }
 
 uint64_t cairn_vm_work(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.meter().work(); }

@@ -54,6 +54,8 @@ Options inner_options(const cairn_vm_options& given) {
   cairn::schedule::Spec spec;
   std::string message;
   if (!cairn::schedule::parse(options.schedule, spec, message)) throw Refusal{CAIRN_BAD_ARGUMENT, message};
+  if (given.costs != nullptr && !cairn::schedule::parse_costs(given.costs, options.costs, message))
+    throw Refusal{CAIRN_BAD_ARGUMENT, "costs: " + message};
   for (std::size_t i = 0; i < given.argument_count; ++i) {
     require(given.arguments[i] != nullptr, "cairn_vm_create: one of the arguments is NULL");
     options.arguments.emplace_back(given.arguments[i]);

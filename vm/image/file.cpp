@@ -4,6 +4,7 @@
 #include "vm/image/image.h"
 
 #include <algorithm>
+#include <bit>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -49,6 +50,8 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   if (!bytecode::read_module(in.take(size), module, message)) throw Malformed("its module: " + message);
   if (!e.load_only(std::move(module), message)) throw Malformed("its module: " + message);
   e.state_budget = static_cast<std::int64_t>(counter(in));
+  schedule::CostTable::each(e.costs, [&](std::string_view, double& rate) { rate = std::bit_cast<double>(in.u64()); });
+  if (!schedule::sound(e.costs)) throw Malformed("a rate is none that a table of costs can have");
   e.clock = counter(in);
   std::uint64_t serial = counter(in);
   machine::Effects::Counters& effects = e.effects.counters;

@@ -4,6 +4,7 @@
 #include "vm/image/image.h"
 #include "vm/runs/operators.h"
 
+#include <bit>
 #include <cstring>
 
 namespace cairn::image {
@@ -292,6 +293,7 @@ void Image::write_behind_checksum(ImageWriter& w) const {
   w.out.u64(module_.size());
   w.out.raw(module_.data(), module_.size());
   w.out.u64(static_cast<std::uint64_t>(e.state_budget));
+  schedule::CostTable::each(e.costs, [&](std::string_view, double rate) { w.out.u64(std::bit_cast<std::uint64_t>(rate)); });
   w.out.u64(e.clock);
   w.out.u64(e.next_serial_now());
   w.out.u64(e.effects.counters.drawn);

@@ -20,6 +20,7 @@ Engine::Engine(Options o, const RunOperators& r) : print::Environment(o.memory),
   std::string message;
   schedule::parse(options.schedule, spec, message);
   schedules.push_back(spec);
+  costs = options.costs;
   statistics.schedule = schedule::to_string(spec);
   suspend(false);
   heap_.stops_releasing = [this] {

@@ -234,6 +234,7 @@ public:
   std::unique_ptr<report::Recorder> recorder; // of the same; null: nobody asked for reports
   report::Recorder& wanted_recorder();
   std::int64_t state_budget = 0; // memory budget when the program started: part of the state, for schedules that choose by it
+  schedule::CostTable costs;     // for plans; as fixed as that
   std::uint64_t next_tag = 1;    // of j* invocations; part of the machine state
   std::uint64_t work_needed = 0; // after Status::out_of_work: the least that the instruction takes beyond the count
   std::vector<schedule::Spec>

@@ -4,6 +4,7 @@
 #include "ops/device_spec.h"
 #include "vm/bytecode/module.h"
 #include "vm/print/environment.h"
+#include "vm/schedule/cost_table.h"
 #include "vm/value/block_pool.h"
 #include "vm/value/value.h"
 
@@ -43,6 +44,7 @@ struct Options {
   std::int64_t memory_bytes = 0; // budget of all accounts together; 0: none
   std::uint64_t seed = 0;
   std::string schedule = "auto";                        // of checkpoint-*j; must be valid (schedule::parse)
+  schedule::CostTable costs;                            // for its plans; sound
   std::vector<std::string> arguments;                   // (command-line)
   std::function<void(std::string_view)> output;         // the program's output
   std::function<std::size_t(char*, std::size_t)> input; // fills a buffer, returns bytes read, 0 at the end

@@ -13,9 +13,8 @@ namespace cairn::report {
 
 enum class Doing : std::uint8_t { advance, tape, sweep };
 
-// A part of the time of a gradient in which one thing was done. Time is modelled, by counts that every run of the program
-// repeats: a step, or a record that is swept, takes schedule::kStepWork, and so much work (docs/language.md) takes as long as its
-// number says.
+// A part of the time of a gradient in which one thing was done. Time is modelled by counts that every run of the program repeats
+// and the machine's table of costs, in its ticks; a record that is swept takes as long as a step.
 struct Stretch {
   Doing doing = Doing::advance;
   bool placed = true;             // `from` and `to` are known

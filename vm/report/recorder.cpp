@@ -42,6 +42,7 @@ void Recorder::begin(Opening opening, const Moment& now) {
   open_ = true;
   serial_ = opening.serial;
   start_ = now;
+  step_ = opening.step;
   sweeps_ = last_time_ = 0;
   now_ = {};
   now_.number = ++gradients_;
@@ -79,7 +80,7 @@ void Recorder::arrive(const Moment& now, std::uint64_t position, std::uint64_t e
       work_.to = position;
       break;
     case Doing::sweep:
-      sweeps_ += records_ * schedule::kStepWork;
+      sweeps_ += records_ * step_;
       now_.swept += s.steps;
       break;
     }

@@ -32,6 +32,7 @@ public:
     std::uint64_t serial = 0;   // of the operator's frame
     std::uint64_t executed = 0; // steps, if it is not seen from its beginning
     std::uint64_t steps = 0;    // of the run, if known
+    std::uint64_t step = 1;     // ticks that one takes
     bool whole = true;
     bool taping = false;   // there is a tape in work,
     std::size_t aside = 0; // and there are so many put aside
@@ -40,7 +41,8 @@ public:
   };
   // Counters of the machine and its accounts, between two actions.
   struct Moment {
-    std::uint64_t clock = 0, work = 0;
+    std::uint64_t clock = 0;          // steps
+    std::uint64_t time = 0;           // modelled, in ticks
     std::int64_t level = 0, peak = 0; // bytes of all accounts: now, and the most since the last moment
     std::uint64_t tapes = 0, states = 0;
   };
@@ -88,13 +90,12 @@ private:
     bool known = false;
   };
   Calls& calls_from(const std::string& place);
-  std::uint64_t time(const Moment& moment) const {
-    return (moment.clock - start_.clock) * schedule::kStepWork + (moment.work - start_.work) + sweeps_;
-  }
+  std::uint64_t time(const Moment& moment) const { return moment.time - start_.time + sweeps_; }
 
   bool open_ = false, detailed_ = false, full_ = false;
   std::uint64_t serial_ = 0;
   Moment start_;
+  std::uint64_t step_ = 1;   // ticks
   std::uint64_t sweeps_ = 0; // time of records swept, which are no steps of the machine
   std::uint64_t last_time_ = 0;
   Moment last_;

@@ -13,7 +13,10 @@ namespace {
 
 report::Recorder::Moment moment(const Engine& engine) {
   const Heap& heap = engine.accounts();
-  return {engine.clock, engine.meter().work(), heap.live_bytes(), heap.highest(), 0, 0};
+  const ops::Cost& spent = engine.meter().spent();
+  const std::uint64_t of_operations =
+      engine.costs.ticks(static_cast<double>(engine.meter().operations()), spent.products, spent.flops, spent.bytes);
+  return {engine.clock, engine.clock * engine.costs.ticks_of_step() + of_operations, heap.live_bytes(), heap.highest(), 0, 0};
 }
 
 report::Recorder::Moment moment(const Engine& engine, const CheckpointState& s) {
@@ -87,6 +90,7 @@ void begin(Engine& engine, const CheckpointState& s, bool whole) {
   opening.serial = s.serial;
   opening.executed = s.executed;
   opening.steps = s.total;
+  opening.step = engine.costs.ticks_of_step();
   opening.whole = whole;
   opening.taping = s.work != nullptr;
   opening.aside = s.aside.size();

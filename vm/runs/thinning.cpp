@@ -23,9 +23,12 @@ void empty(Tensor& t) {
 
 } // namespace
 
-std::uint64_t work_of(const TensorRecord& record, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-  if (record.op == nullptr) return record.inputs.element_bytes() + record.outputs.element_bytes();
-  return std::min(schedule::kMostOfOne, ops::Runtime::modelled_work({*record.op, inputs, record.attributes, nullptr}, outputs));
+std::uint64_t cost_of(const schedule::CostTable& costs, const TensorRecord& record, std::span<const Tensor> inputs,
+                      std::span<const Tensor> outputs) {
+  if (record.op == nullptr)
+    return costs.ticks(1, 0, 0, static_cast<double>(record.inputs.element_bytes() + record.outputs.element_bytes()));
+  const ops::Cost cost = ops::Runtime::modelled_cost({*record.op, inputs, record.attributes, nullptr}, outputs);
+  return costs.ticks(1, cost.products, cost.flops, cost.bytes);
 }
 
 bool let_go(const Derived& derived, const TensorRecord& record, std::span<Tensor> inputs, std::span<Tensor> outputs) {

@@ -11,8 +11,9 @@
 
 namespace cairn::runs {
 
-// What an operation on a tape was modelled to cost, or what it moves where nobody models it.
-std::uint64_t work_of(const tape::TensorRecord& record, std::span<const ops::Tensor> inputs,
+// What an operation on a tape was modelled to take beside its step, in ticks (vm/schedule/cost_table.h); where nobody models it,
+// what moving its operands and results takes.
+std::uint64_t cost_of(const schedule::CostTable& costs, const tape::TensorRecord& record, std::span<const ops::Tensor> inputs,
                       std::span<const ops::Tensor> outputs);
 
 // What a lean tape does not keep of a record, once it has been added to `derived`: takes the elements out of these lists of its

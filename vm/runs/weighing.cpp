@@ -110,7 +110,8 @@ template <class Birth> void weigh_lean(Engine& engine, const tape::Tape& tape, B
     polls.one();
     next = std::lower_bound(next, again.end(), record->node);
     if (next != again.end() && *next < record->end())
-      weights.again += std::min(schedule::kMostOfOne, work_of(*record, record->inputs.all(), record->outputs.all()));
+      weights.again = schedule::bounded(
+          weights.again + schedule::bounded(cost_of(engine.costs, *record, record->inputs.all(), record->outputs.all())));
   }
 }
 
@@ -161,6 +162,7 @@ std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, cons
 Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const tape::Tape* before,
               const std::vector<std::uint64_t>& births) {
   Weights weights;
+  weights.step = engine.costs.ticks_of_step();
   const std::size_t last = births.size() - 1;
   weights.state.assign(births.size(), 0);
   weights.tape.assign(births.size(), 0);
@@ -227,7 +229,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     o.node = record->node;
     o.end = record->end();
     o.last_use = operations.size() - 1;
-    weights.work += work_of(*record, inputs, outputs);
+    weights.cost = schedule::bounded(weights.cost + schedule::bounded(cost_of(engine.costs, *record, inputs, outputs)));
     meet(inputs, o);
     meet(outputs, o);
     for (const ops::Tensor& t : outputs) {

@@ -63,6 +63,7 @@ std::optional<Action> Budgeted::next() {
 void Budgeted::stopped(std::uint64_t steps_left) { steps_ -= std::min(steps_left, steps_); }
 
 void Budgeted::weighed(const Weights& weights) {
+  step_cost_ = weights.step;
   if (stage_ == Stage::ending) return weighed_last(weights);
   if (stage_ != Stage::going || handed_over_) return;
   if (profile_.size() == 0) {
@@ -208,9 +209,9 @@ bool Budgeted::sound() const {
   if (positions_.front() != 0 || positions_.back() > kFar || !std::is_sorted(positions_.begin(), positions_.end())) return false;
   if (last_.bytes > kMostOfOne || last_.taping > kMostOfOne || last_.next > kMostOfOne || last_.forward > kMostOfOne)
     return false;
-  if (older_ > kMostOfOne || peak_ > kFar || again_ > kFar || again_cost_ > kMostOfOne || budget_ > kFar || room_ > kFar ||
-      piece_ > kMostOfOne || steps_ > kFar || records_ > kFar || all_records_ > kMostOfOne || largest_ > kMostOfOne ||
-      most_taping_ > kMostOfOne || most_tape_ > kMostOfOne || done_ > todo_.size())
+  if (older_ > kMostOfOne || peak_ > kFar || again_ > kFar || again_cost_ > kMostOfOne || step_cost_ > kMostOfOne ||
+      budget_ > kFar || room_ > kFar || piece_ > kMostOfOne || steps_ > kFar || records_ > kFar || all_records_ > kMostOfOne ||
+      largest_ > kMostOfOne || most_taping_ > kMostOfOne || most_tape_ > kMostOfOne || done_ > todo_.size())
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
   const std::size_t readers = n + (stage_ == Stage::reversing ? 1 : 0);

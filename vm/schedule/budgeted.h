@@ -70,6 +70,7 @@ public:
     archive(self.peak_);
     archive(self.again_);
     archive(self.again_cost_);
+    archive(self.step_cost_);
     archive(self.survey_);
     archive(self.nested_);
     archive(self.last_);
@@ -142,6 +143,7 @@ private:
   std::uint64_t left_alone() const; // of the budget
   std::uint64_t most_of_plan() const;
   double time_of_one_tape() const;
+  std::uint64_t cost_of_steps(std::uint64_t steps) const;
   Weights told_of(std::size_t interval) const;
   std::vector<OldTensor> read_last_by(std::size_t interval) const;
   void survey_interval();
@@ -171,6 +173,7 @@ private:
   std::uint64_t peak_ = 0;        // the most bytes foreseen beside that, so far
   std::uint64_t again_ = 0;       // steps that the plan runs again
   std::uint64_t again_cost_ = 0;  // modelled
+  std::uint64_t step_cost_ = 0;   // of a step, as it was told last
   bool survey_ = false;
   bool nested_ = false; // a derivative operator runs inside
   Last last_;

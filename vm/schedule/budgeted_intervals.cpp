@@ -12,9 +12,9 @@ namespace cairn::schedule {
 namespace {
 
 // As many intervals as planning should cost little beside the run: tables grow with the third power of their number, so planning
-// with n of them is taken to be worth n * n * n times this work (an estimate from the number of additions, not measured). When
+// with n of them is taken to take n * n * n times so long (in ticks). When
 // there are as many, a quarter of their boundaries goes, unless intervals were then too large to be taped.
-constexpr std::uint64_t kWorkForOne = 30000;
+constexpr std::uint64_t kTicksForOne = 5000;
 constexpr std::size_t kFew = 24;
 constexpr std::size_t kMany = 64;
 // Where there is no other way, an interval may need such a part of the room for its tape alone.
@@ -57,7 +57,7 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   largest_ = std::max(largest_, bounded(weights.largest));
   most_taping_ = std::max(most_taping_, bounded(weights.taping));
   most_tape_ = std::max(most_tape_, bounded(bounded(weights.own) + tape[n])); // it may not end where it is heavy
-  interval.forward = bounded(bounded(weights.work) + steps_ * kStepWork);
+  interval.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
   interval.taped = interval.forward;
   interval.sweep = bounded(2 * interval.forward);
   interval.again = bounded(weights.again);
@@ -74,10 +74,10 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
 }
 
 std::size_t Budgeted::good_number() const {
-  std::uint64_t work = 0;
-  for (const Interval& interval : profile_.intervals) work += interval.forward;
+  std::uint64_t cost = 0;
+  for (const Interval& interval : profile_.intervals) cost += interval.forward;
   std::size_t n = kFew;
-  while (n < kMany && (n + 1) * (n + 1) * (n + 1) <= work / kWorkForOne) ++n;
+  while (n < kMany && (n + 1) * (n + 1) * (n + 1) <= cost / kTicksForOne) ++n;
   return n;
 }
 

@@ -32,7 +32,7 @@ void Budgeted::weighed_last(const Weights& weights) {
   last_.bytes = bounded(weights.own);
   if (!weights.tape.empty()) last_.bytes = bounded(last_.bytes + bounded(weights.tape.back()));
   last_.taping = bounded(weights.taping);
-  last_.forward = bounded(bounded(weights.work) + steps_ * kStepWork);
+  last_.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
   // What its sweep holds has the cotangents at its start in it.
   const std::uint64_t cotangents = bounded(profile_.cotangents[n] + read_from()[n]), sweeping = bounded(weights.sweeping);
   last_.next = bounded(last_.bytes + sweeping - std::min(sweeping, cotangents));

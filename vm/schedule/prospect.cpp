@@ -1,4 +1,5 @@
 // What a planned run takes, and what it would take within another budget.
+#include "vm/schedule/binomials.h"
 #include "vm/schedule/budgeted.h"
 
 #include <algorithm>
@@ -25,6 +26,10 @@ double Budgeted::time_of_one_tape() const {
     if (interval.lean) more += interval.again;
   }
   return static_cast<double>(cost + more) / static_cast<double>(std::max<std::uint64_t>(1, cost));
+}
+
+std::uint64_t Budgeted::cost_of_steps(std::uint64_t steps) const {
+  return static_cast<std::uint64_t>(std::min(Wide{steps} * step_cost_, Wide{kMostOfOne}));
 }
 
 std::uint64_t Budgeted::good_piece() const {
@@ -56,7 +61,8 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.advancing = interval.advancing;
   weights.taping = interval.taping - std::min(interval.taping, interval.thinned);
   weights.sweeping = interval.sweeping - std::min(interval.sweeping, interval.thinned);
-  weights.work = interval.forward - std::min(interval.forward, steps * kStepWork);
+  weights.cost = interval.forward - std::min(interval.forward, cost_of_steps(steps));
+  weights.step = step_cost_;
   weights.older = older_;
   weights.read = read_last_by(i);
   return weights;

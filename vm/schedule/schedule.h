@@ -22,7 +22,6 @@ inline constexpr std::uint64_t kRecordBytes = 32; // of a record on a tape
 inline constexpr std::uint64_t kStretch =
     4; // a tape that should stop may come to so many times as much, where that is a better place
 inline constexpr std::uint64_t kLeastPlanned = std::uint64_t{1} << 20; // bytes of the least budget that `auto` plans within
-inline constexpr std::uint64_t kStepWork = 40; // modelled time: a step takes as long as so much work (flops and bytes)
 
 struct Action {
   enum class Kind : std::uint8_t {
@@ -77,7 +76,8 @@ struct Weights {
   // of the state at its end not.
   std::uint64_t advancing = 0, taping = 0, sweeping = 0;
   bool nested = false;         // a derivative operator ran on the tape
-  std::uint64_t work = 0;      // modelled, of the operations on the tape: a count that a replay would not change
+  std::uint64_t cost = 0;      // modelled, of the operations on the tape, in ticks (cost_table.h),
+  std::uint64_t step = 0;      // and of a step
   std::vector<OldTensor> read; // what the tape reads of what is older than the run, by serial
   std::uint64_t older = 0;     // the first time: of all that is older than the run
 };

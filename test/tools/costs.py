@@ -1,0 +1,79 @@
+"""--costs and --calibrate: tables of costs come from measuring or from files, change plans alone, and stay with a run."""
+import os
+import re
+import unittest
+
+import driver
+from driver import ToolTest
+
+RATES = ("step", "operation", "product", "flop", "byte")
+# Products of matrices of 32 by 32 and sums of 200 numbers by turns: what is run again depends on which of them is said to be dear.
+MIXED = """(define w (rand '(32 32)))
+(define (sums x n) (if (= n 0) x (sums (+ x (* 1e-3 (sin x))) (- n 1))))
+(define (layer x n) (if (= 0 (remainder n 5)) (sums x 8) (tanh (matmul x w))))
+(define (f x) (let loop ((i 0) (x x)) (if (= i 300) (sumall x) (loop (+ i 1) (layer x i)))))
+(write (checkpoint-*j f (rand '(32 32)) 1))
+"""
+MEMORY = "--memory=2MiB"
+
+
+class Costs(ToolTest):
+    """Tables of costs."""
+
+    def table(self, text):
+        found = dict(re.findall(r"^(\w+) +([\d.e+-]+) +# .+$", text, re.MULTILINE))
+        self.assertEqual(tuple(found), RATES)
+        return {name: float(rate) for name, rate in found.items()}
+
+    def test_what_was_measured_is_a_table(self):
+        done = self.vmrun("--calibrate")
+        self.assertGreater(self.table(done.output)["step"], 0)
+        self.vmrun("--calibrate=here.costs")
+        self.assertGreater(self.table(self.read("here.costs").decode())["step"], 0)
+        self.write("a.scm", MIXED)
+        self.assertEqual(self.vmrun("--costs=here.costs", MEMORY, "a.scm").output, self.vmrun("--checkpoint=tape", "a.scm").output)
+
+    def test_a_table_changes_what_is_run_again_and_nothing_else(self):
+        self.write("a.scm", MIXED)
+        self.write("steps.costs", "step 1000\noperation 0\nproduct 0\nflop 0\nbyte 0\n")
+        self.write("products.costs", "step .1\noperation 0\nproduct 1000\nflop 0\nbyte 0\n")
+        runs = {name: self.vmrun(f"--costs={name}.costs", MEMORY, "--stats", "a.scm") for name in ("steps", "products")}
+        self.assertEqual(runs["steps"].output, runs["products"].output)
+        steps, products = (self.stats(runs[name])["gradient_steps_executed"] for name in ("steps", "products"))
+        self.assertLess(steps, products)
+
+    def test_a_saved_run_keeps_its_table(self):
+        self.write("a.scm", MIXED)
+        self.write("steps.costs", "step 1000\noperation 0\nproduct 0\nflop 0\nbyte 0\n")
+        whole = self.vmrun("--costs=steps.costs", MEMORY, "--stats", "a.scm")
+        for steps in (1, 1000, 3000):
+            self.vmrun("--costs=steps.costs", MEMORY, f"--steps={steps}", "--save=a.capsule", "a.scm", code=75)
+            resumed = self.vmrun("--resume=a.capsule", MEMORY, "--stats")
+            self.assertEqual(resumed.output, whole.output)
+            for count in ("steps", "gradient_steps_executed"):
+                self.assertEqual(self.stats(resumed)[count], self.stats(whole)[count], (steps, count))
+        done = self.vmrun("--costs=steps.costs", "--resume=a.capsule", code=2)
+        self.assertIn("--costs is part of the saved state and cannot be given with --resume", done.errors)
+
+    def test_bad_tables(self):
+        self.write("a.scm", "(write 1)\n")
+        self.write("bad.costs", "# mine\nspeed 3\n")
+        self.assertIn("--costs: line 2: no rate is called 'speed'; there are step,", self.vmrun("--costs=bad.costs", "a.scm", code=2).errors)
+        self.assertIn("--costs: missing.costs: cannot be read: ", self.vmrun("--costs=missing.costs", "a.scm", code=2).errors)
+        self.write("long.costs", "#" * 70000)
+        for name, said in (("long.costs", "is longer than 65536 bytes"), ("/dev/zero", "is no text"), (".", "cannot be read")):
+            self.assertIn(f"--costs: {name}: {said}", self.vmrun(f"--costs={name}", "a.scm", code=2).errors)
+        self.write("zeros.costs", "step 1\0\n")
+        self.assertIn("zeros.costs: is no text", self.vmrun("--costs=zeros.costs", "a.scm", code=2).errors)
+
+    def test_calibrating_stands_alone(self):
+        self.write("a.scm", "(write 1)\n")
+        for others in (("a.scm",), ("--memory=1MiB",), ("--seed=1",)):
+            self.assertIn("--calibrate stands alone", self.vmrun("--calibrate", *others, code=2).errors)
+        self.assertIn("here/there", self.vmrun("--calibrate=here/there", code=2).errors)
+
+
+if __name__ == "__main__":
+    arguments = driver.parse(__doc__)
+    ToolTest.bin = os.path.abspath(arguments.bin)
+    unittest.main(argv=["costs.py", *arguments.tests])

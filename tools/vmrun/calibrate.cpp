@@ -1,0 +1,131 @@
+// Each program is a loop that does one thing most of its time. What a step takes is known first, and taken off the others.
+#include "calibrate.h"
+
+#include "common/exit_codes.h"
+#include "common/files.h"
+#include "common/handles.h"
+#include "common/writing.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+namespace cairn::tools {
+
+namespace {
+
+constexpr int kRounds = 9; // the fastest counts: other programs make one slower, nothing makes it faster
+
+struct Refused {
+  std::string text;
+};
+
+void require(cairn_status status, std::string_view error) {
+  if (status != CAIRN_OK) throw Refused{std::string(error)};
+}
+
+ModuleHandle compiled(const std::string& source) {
+  CompilerBuffer bytes, fault;
+  cairn_compiler_options options;
+  cairn_compiler_options_init(&options);
+  options.exports = 1;
+  require(cairn_compile("calibrate.scm", source.data(), source.size(), &options, bytes.bytes(), bytes.size(), fault.text()),
+          fault.view());
+  CairnBuffer error;
+  cairn_module* module = nullptr;
+  require(cairn_module_read(bytes.data(), bytes.length(), &module, error.text()), error.view());
+  return ModuleHandle(module);
+}
+
+VmHandle machine(const char* costs) {
+  cairn_vm_options options;
+  cairn_vm_options_init(&options);
+  options.costs = costs;
+  CairnBuffer error;
+  cairn_vm* vm = nullptr;
+  require(cairn_vm_create(&options, &vm, error.text()), error.view());
+  return VmHandle(vm);
+}
+
+// What one way through a loop takes.
+struct Round {
+  double nanoseconds = 0;
+  double steps = 0;
+};
+
+// The loop goes so many times from x to `body`, from the value of `begin` on.
+Round measured(const std::string& begin, const std::string& body, int times) {
+  const std::string source = "(define begin " + begin + ")\n(define (loop n x) (if (= n 0) x (loop (- n 1) " + body +
+                             ")))\n(define (measured) (loop " + std::to_string(times) + " begin))\n";
+  const ModuleHandle module = compiled(source);
+  const VmHandle vm = machine(nullptr);
+  CairnBuffer error;
+  require(cairn_vm_load(vm.get(), module.get(), error.text()), error.view());
+  require(cairn_vm_run(vm.get(), CAIRN_UNLIMITED), "a program that measures could not begin");
+  cairn_value procedure{};
+  require(cairn_vm_lookup(vm.get(), "measured", &procedure), "a program that measures is incomplete");
+  Round best;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::uint64_t steps = cairn_vm_steps(vm.get());
+    const auto start = std::chrono::steady_clock::now();
+    cairn_value value{};
+    require(cairn_vm_call(vm.get(), procedure, nullptr, 0, &value), "a program that measures came to no end");
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+    cairn_value_release(vm.get(), value);
+    best.steps = static_cast<double>(cairn_vm_steps(vm.get()) - steps) / times;
+    best.nanoseconds = i == 0 ? took.count() / times : std::min(best.nanoseconds, took.count() / times);
+  }
+  cairn_value_release(vm.get(), procedure);
+  return best;
+}
+
+std::string table() {
+  const Round numbers = measured("0.3", "(* 3.7 (* x (- 1.0 x)))", 1'000'000);
+  const double step = numbers.nanoseconds / numbers.steps;
+  auto beside_steps = [&](const Round& round) { return std::max(0.0, round.nanoseconds - round.steps * step); };
+  const double operation = beside_steps(measured("(fill '(1) 1 'f32)", "(+ x 1)", 20'000));
+
+  // Two kinds of work without products: sums of what no cache holds, 12 bytes and a flop an element, and softmax of what does, 8
+  // bytes and 25 flops. Both rates come from these two times.
+  constexpr double kLarge = 1 << 22, kSmall = 1 << 14;
+  const double sums = std::max(0.0, beside_steps(measured("(fill '(4194304) 1 'f32)", "(+ x begin)", 4)) - operation) / kLarge;
+  const double softmax =
+      std::max(0.0, beside_steps(measured("(rand '(64 256) 'f32)", "(softmax begin 1)", 300)) - operation) / kSmall;
+  const double flop = std::max(0.0, (softmax - sums * 8 / 12) / (25 - 8.0 / 12)), byte = std::max(0.0, (sums - flop) / 12);
+
+  constexpr double kSide = 512;
+  const double moved = kSide * kSide * 12 * byte;
+  const Round products = measured("(rand '(512 512) 'f32)", "(matmul begin begin)", 4);
+  const double product = std::max(0.0, beside_steps(products) - operation - moved) / (2 * kSide * kSide * kSide);
+
+  char lines[256];
+  std::snprintf(lines, sizeof lines, "step %.3g\noperation %.3g\nproduct %.3g\nflop %.3g\nbyte %.3g\n", step, operation, product,
+                flop, byte);
+  const VmHandle vm = machine(lines);
+  CairnBuffer text;
+  require(cairn_vm_costs(vm.get(), text.text()), "there is no memory for the table");
+  return std::string(text.view());
+}
+
+} // namespace
+
+int calibrate(const std::string& file) {
+  try {
+    const std::string text = table();
+    if (std::string error; !file.empty() && !write_file_atomically(file, text.data(), text.size(), error)) {
+      complain(error);
+      return kBadUsage;
+    }
+    if (!file.empty() || write_fully(STDOUT_FILENO, text.data(), text.size())) return kDone;
+    complain("vmrun: error: standard output cannot be written: " + std::string(std::strerror(errno)) + "\n");
+    return kBadUsage;
+  } catch (const Refused& refused) {
+    complain("vmrun: error: --calibrate: " + refused.text + "\n");
+    return kOverBudget;
+  }
+}
+
+} // namespace cairn::tools

@@ -1,0 +1,46 @@
+// How long the parts of a program take, for plans. Plans are made from counts and these rates, never from clocks, and the rates
+// are part of a machine's state: so a replayed gradient plans alike, and a saved run goes on with its plan.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// Name, nanoseconds if nobody says otherwise (what `vmrun --calibrate` measured on one core of an AMD EPYC of the Zen 3
+// generation, rounded), and what takes so long.
+#define CAIRN_COSTS(X)                                                                                                           \
+  X(step, 2, "a step of the machine")                                                                                            \
+  X(operation, 400, "an operation on tensors, beside what follows")                                                              \
+  X(product, .015, "a flop of a product of matrices or of a convolution")                                                        \
+  X(flop, .065, "any other flop")                                                                                                \
+  X(byte, .015, "a byte of an operand or result")
+
+namespace cairn::schedule {
+
+struct CostTable {
+#define X(name, nanoseconds, text) double name = nanoseconds;
+  CAIRN_COSTS(X)
+#undef X
+  bool operator==(const CostTable&) const = default;
+
+  // Modelled time is counted in ticks, whole tenths of a nanosecond. Of a step at least one.
+  std::uint64_t ticks_of_step() const;
+  // Of operations on tensors: what they take beside their steps.
+  std::uint64_t ticks(double operations, double products, double flops, double bytes) const;
+
+  template <class Self, class F> static void each(Self& self, F&& f) { // f(name, rate)
+#define X(name, nanoseconds, text) f(std::string_view(#name), self.name);
+    CAIRN_COSTS(X)
+#undef X
+  }
+};
+
+// Lines "NAME NANOSECONDS"; empty ones, and what follows a '#', say nothing. What is not named keeps what it has without a table.
+// False with a message that names the line and says what would be right.
+bool parse_costs(std::string_view text, CostTable& costs, std::string& error);
+// Such lines, each with what takes so long; parse_costs gives the same table back.
+std::string to_string(const CostTable& costs);
+// Whether every rate is one that parse_costs would take.
+bool sound(const CostTable& costs);
+
+} // namespace cairn::schedule
