@@ -2,7 +2,6 @@
 import dataclasses
 import functools
 import pathlib
-import tempfile
 
 import measuring
 from measuring import HERE, Failure, OverBudget
@@ -39,14 +38,16 @@ def checkpointed(file, folder):
     return copy
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Network:
-    """A program that takes one gradient by checkpoint-*j and prints what tells whether it is right."""
+    """A program that takes one gradient by checkpoint-*j and prints what tells whether it is right. What is the same in every run is kept."""
     name: str
     vmrun: str
     original: pathlib.Path
     file: pathlib.Path
     arguments: list
+    tolerance: float  # the factor to which the least budget is known
+    misnamed: list = dataclasses.field(default_factory=list)  # what messages said would do and does not, found on the way to the least
 
     def __str__(self):
         return f"{self.name} {' '.join(self.arguments)}"
@@ -57,9 +58,13 @@ class Network:
     def job(self, schedule, memory=None):
         return lambda: self.run(schedule, memory)
 
+    @functools.cache
     def planned(self, memory):
-        """Under a budget, with the report. The answer has to be that of one tape, to the last bit."""
-        result = self.run("auto", memory, explain=True)
+        """Under a budget, with the report; an OverBudget if that is too little. The answer has to be that of one tape, to the last bit."""
+        try:
+            result = self.run("auto", memory, explain=True)
+        except OverBudget as failure:
+            return failure
         if result.output != self.tape.output:
             raise Failure(f"WRONG: {self.command(memory)} gives other bits than one tape")
         return result
@@ -79,32 +84,29 @@ class Network:
         """The most bytes of all accounts on one tape."""
         return self.tape.report["peak"]["measured"]
 
-    def least(self, tolerance):
-        """The least budget that works, to a factor, and what was found amiss on the way: budgets that messages named and that do not do."""
-        works, fails, amiss, named = None, self.whole() // 64, [], set()
-        while works is None or works > fails * tolerance:
+    @functools.cached_property
+    def least(self):
+        """The least budget that works, to the tolerance."""
+        works, fails, named = None, self.whole() // 64, set()
+        while works is None or works > fails * self.tolerance:
             memory = int((works * fails) ** .5) if works else max(self.whole(), int(fails * 1.1))
-            try:
-                self.planned(memory)
+            result = self.planned(memory)
+            if not isinstance(result, OverBudget):
                 works = memory
                 continue
-            except OverBudget as failure:
-                fails, proposed = memory, failure.named
-            if proposed and proposed not in named and not (works and proposed > works):
-                named.add(proposed)
-                try:
-                    self.planned(proposed)
-                    works = proposed
-                except OverBudget:
-                    amiss.append(f"{self.command(memory)} names a budget that does not do: {proposed}")
-        if works > self.whole():
-            amiss.append(f"{self.command(works)} is the least that works, and one tape takes {self.whole()}")
-        return works, amiss
+            fails = memory
+            if result.named and result.named not in named and not (works and result.named > works):
+                named.add(result.named)
+                if isinstance(self.planned(result.named), OverBudget):
+                    self.misnamed.append(f"{self.command(memory)} names a budget that does not do: {result.named}")
+                else:
+                    works = result.named
+        return works
 
-    def budgets(self, least, count):
+    def budgets(self, count):
         """At equal ratios from the least that works to what one tape takes, or to a little more than the least where a tape hardly takes more."""
-        last = max(self.whole(), least * 1.25)
-        return [round(least * (last / least) ** (i / (count - 1))) for i in range(count)]
+        span = max(self.whole() / self.least, 1.25)
+        return [round(self.least * span ** (i / (count - 1))) for i in range(count)]
 
     def command(self, memory):
         """For a message: what to type."""
@@ -112,11 +114,10 @@ class Network:
         return f"vmrun --memory={memory} {self.original.relative_to(measuring.ROOT)} {' '.join(self.arguments)}{changed}"
 
 
-def each(options):
-    """The networks asked for, each in a folder that goes when the next one's turn comes."""
+def made(options, folder):
+    """The networks asked for, with what had to be changed for them in the folder."""
     for name in options.networks:
         file, *arguments = NETWORKS[name]
         original = HERE / file
-        with tempfile.TemporaryDirectory() as folder:
-            copy = checkpointed(original, folder) if original.parent.name == "tensor_programs" else original
-            yield Network(name, options.vmrun, original, copy, arguments[options.quick].split())
+        copy = checkpointed(original, folder) if original.parent.name == "tensor_programs" else original
+        yield Network(name, options.vmrun, original, copy, arguments[options.quick].split(), 1.1 if options.quick else 1.03)
