@@ -22,11 +22,11 @@ class Failure(Exception):
 
 
 class OverBudget(Failure):
-    """Exit code 3; `named` is the budget in bytes that the message says should do, or None."""
+    """Exit code 3; `named` is the budget in bytes that should do for a whole gradient, if the message knows one."""
 
     def __init__(self, message):
         super().__init__("over the memory limit")
-        named = re.search(r"should do with --memory=(\d+)([KMG])iB", message)
+        named = re.search(r"the gradient of its [\d,]+ steps should do with --memory=(\d+)([KMG])iB", message)
         self.named = int(named[1]) << {"K": 10, "M": 20, "G": 30}[named[2]] if named else None
 
 

@@ -125,7 +125,7 @@ def rises(options, network):
             rise = off(cost, least_cost)
             worst[name] = max(worst[name], rise)
             if rise > RISE:
-                amiss.append(f"{network.command(memory)}: cost {name}, of that of one tape, {cost:.4f}, and with {where} only {least_cost:.4f}")
+                amiss.append(f"{network.command(memory)}: {name}, {cost:.4f} times the cost of one tape, and with {where} {least_cost:.4f}")
             lowest[name] = min(lowest[name], (cost, memory))
     row = [str(network), mebibytes(network.least), mebibytes(network.whole()), percent(worst["measured"]), percent(worst["predicted"]), str(len(amiss))]
     return row, amiss
