@@ -35,6 +35,7 @@ class Result:
     seconds: float  # of user CPU time, of the whole process
     output: str
     resident: int  # largest resident size in bytes; not to be trusted below some 30 MB, where it may be that of Python
+    system: float  # seconds in the kernel, which are those of getting pages where memory grows
     stats: dict = dataclasses.field(default_factory=dict)  # of vmrun --stats
     report: dict = dataclasses.field(default_factory=dict)  # of the first gradient, by vmrun --explain
 
@@ -63,7 +64,7 @@ def run(command, environment=None, limit=600, folder=None):
             if process.returncode == 3:
                 raise OverBudget(message)
             raise Failure(f"exit code {process.returncode}: " + message.split("\n", maxsplit=1)[0])
-        return Result(usage.ru_utime, output.read().decode(errors="replace").strip(), usage.ru_maxrss * 1024)
+        return Result(usage.ru_utime, output.read().decode(errors="replace").strip(), usage.ru_maxrss * 1024, usage.ru_stime)
 
 
 def run_vmrun(vmrun, program, *arguments, schedule=None, memory=None, limit=600, under=(), explain=False):

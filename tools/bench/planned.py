@@ -59,6 +59,11 @@ class Compared:
                 decimal(self.time), percent(self.off["time"])]
 
 
+def busy(result):
+    """With the seconds of getting pages, which a long tape has more of."""
+    return measuring.must(result).seconds + result.system
+
+
 def budgets(options):
     """What reports predict beside what was measured."""
     found = sum(predictions(options, network) for network in options.made)
@@ -79,7 +84,7 @@ def predictions(options, network):
             amiss.append(f"{network.command(memory)}: {result}, and {network.least} do")
             rows.append([mebibytes(memory), str(result)] + [""] * (len(Compared.HEAD) - 1))
             continue
-        seconds = [measuring.must(timed[name]).seconds - timed["start"].seconds for name in (memory, "tape")] if timed else None
+        seconds = [busy(timed[name]) - busy(timed["start"]) for name in (memory, "tape")] if timed else None
         compared = Compared(network, memory, result, seconds)
         amiss += compared.amiss
         all_compared.append(compared)
