@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -20,12 +21,23 @@ class Failure(Exception):
     pass
 
 
+class OverBudget(Failure):
+    """Exit code 3; `named` is the budget in bytes that should do for a whole gradient, if the message knows one."""
+
+    def __init__(self, message):
+        super().__init__("over the memory limit")
+        named = re.search(r"the gradient of its [\d,]+ steps should do with --memory=(\d+)([KMG])iB", message)
+        self.named = int(named[1]) << {"K": 10, "M": 20, "G": 30}[named[2]] if named else None
+
+
 @dataclasses.dataclass
 class Result:
     seconds: float  # of user CPU time, of the whole process
     output: str
     resident: int  # largest resident size in bytes; not to be trusted below some 30 MB, where it may be that of Python
+    system: float  # seconds in the kernel, which are those of getting pages where memory grows
     stats: dict = dataclasses.field(default_factory=dict)  # of vmrun --stats
+    report: dict = dataclasses.field(default_factory=dict)  # of the first gradient, by vmrun --explain
 
 
 def run(command, environment=None, limit=600, folder=None):
@@ -48,20 +60,24 @@ def run(command, environment=None, limit=600, folder=None):
         if late:
             raise Failure("slow")
         if process.returncode:
-            line = errors.read().decode(errors="replace").strip().split("\n")[0]
-            raise Failure("over the memory limit" if process.returncode == 3 else f"exit code {process.returncode}: {line}")
-        return Result(usage.ru_utime, output.read().decode(errors="replace").strip(), usage.ru_maxrss * 1024)
+            message = errors.read().decode(errors="replace").strip()
+            if process.returncode == 3:
+                raise OverBudget(message)
+            raise Failure(f"exit code {process.returncode}: " + message.split("\n", maxsplit=1)[0])
+        return Result(usage.ru_utime, output.read().decode(errors="replace").strip(), usage.ru_maxrss * 1024, usage.ru_stime)
 
 
-def run_vmrun(vmrun, program, *arguments, schedule=None, memory=None, limit=600, under=()):
-    """One run of vmrun, with its statistics; `under` is a command that is to run it."""
+def run_vmrun(vmrun, program, *arguments, schedule=None, memory=None, limit=600, under=(), explain=False):
+    """One run of vmrun, with its statistics, and the report of its first gradient if that is asked for; `under` is a command that is to run it."""
     with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "stats.json"
+        file, report = pathlib.Path(folder) / "stats.json", pathlib.Path(folder) / "report.json"
         command = [*under, vmrun, f"--stats={file}"]
         command += [f"--checkpoint={schedule}"] if schedule else []
         command += [f"--memory={memory}"] if memory else []
+        command += [f"--explain={report}"] if explain else []
         result = run(command + [program, *arguments], limit=limit)
         result.stats = json.loads(file.read_text())
+        result.report = json.loads(report.read_text())["gradients"][0] if explain else {}
     result.resident = result.stats["rss_peak_bytes"]
     return result
 

@@ -1,8 +1,8 @@
-"""A network of tensors_torch.py under checkpoint_sequential. Arguments: network, segments (0: no checkpoints), threads, and the sizes that the network
-takes. Prints, of one gradient after a warm-up, user CPU seconds (the median of five), floating-point operations of products and convolutions, and the
-most bytes of tensors at one time: what PyTorch's
-allocator gave and had not got back, and the parameters and the input. (The largest resident size says more with checkpoints than without: the
-threads of the sweep have arenas of their own.)
+"""A network of tensors_torch.py under checkpoint_sequential. Arguments: network, numbers of segments with commas between them (0: no checkpoints),
+threads, rounds, and the sizes that the network takes. Prints a line for each number of segments: user CPU seconds of one gradient (the median, after a
+warm-up, of rounds in which they take turns), floating-point operations of products and convolutions, and the most bytes of tensors at one time: what
+PyTorch's allocator gave and had not got back, and the parameters and inputs. A number of segments that PyTorch refuses has the line `refused`. (The
+largest resident size says more with checkpoints than without: the threads of the sweep have arenas of their own.)
 """
 import resource
 import statistics
@@ -15,39 +15,56 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import tensors_torch
 
-network, segments, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-sizes = [int(size) for size in sys.argv[4:]]
+network, segments, threads, rounds = sys.argv[1], [int(number) for number in sys.argv[2].split(",")], int(sys.argv[3]), int(sys.argv[4])
+sizes = [int(size) for size in sys.argv[5:]]
 torch.set_num_threads(threads)
 made = []
 getattr(tensors_torch, network)(0, *sizes, made=made)
 modules, x = made
 
 
-def gradient():
+def gradient(number):
     modules.zero_grad(set_to_none=True)
-    y = modules(x) if segments == 0 else checkpoint_sequential(modules, segments, x, use_reentrant=False)
-    loss = functional.cross_entropy(y, torch.arange(len(x))) if network == "resnet" else y.square().mean()
+    y = modules(x) if number == 0 else checkpoint_sequential(modules, number, x, use_reentrant=False)
+    loss = y.square().mean() if network in ("gpt", "lstm") else functional.cross_entropy(y, torch.arange(len(x)))
     loss.backward()
 
 
-def usage():
-    return resource.getrusage(resource.RUSAGE_SELF)
+def timed(number):
+    begin = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    gradient(number)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime - begin
 
 
-gradient()
-seconds = []
-for _ in range(5):
-    begin = usage().ru_utime
-    gradient()
-    seconds.append(usage().ru_utime - begin)
-modules.zero_grad(set_to_none=True)
-with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
-    gradient()
-level = peak = 0
-for event in sorted((e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"), key=lambda e: e.start_ns()):
-    level += event.nbytes()
-    peak = max(peak, level)
-constant = sum(t.numel() * t.element_size() for t in [x, *modules.parameters()])
-with FlopCounterMode(display=False) as counter:
-    gradient()
-print(statistics.median(seconds), counter.get_total_flops(), peak + constant)
+def accepted(number):
+    try:
+        gradient(number)
+        return True
+    except RuntimeError:  # of a segment that begins with an operation in place, say
+        return False
+
+
+def most_bytes(number):
+    modules.zero_grad(set_to_none=True)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+        gradient(number)
+    level = peak = 0
+    for event in sorted((e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"), key=lambda e: e.start_ns()):
+        level += event.nbytes()
+        peak = max(peak, level)
+    return peak + sum(t.numel() * t.element_size() for t in [x, *modules.parameters(), *modules.buffers()])
+
+
+def operations(number):
+    with FlopCounterMode(display=False) as counter:
+        gradient(number)
+    return counter.get_total_flops()
+
+
+good = [number for number in segments if accepted(number)]
+seconds = {number: [] for number in good}
+for _ in range(rounds):
+    for number in good:
+        seconds[number].append(timed(number))
+for number in segments:
+    print(f"{statistics.median(seconds[number])} {operations(number)} {most_bytes(number)}" if number in good else "refused")

@@ -124,20 +124,107 @@ def unit(inner, outer, k, stride=1):
     return torch.nn.Sequential(convolution, torch.nn.BatchNorm2d(outer))
 
 
-def resnet(n, batch, pixels, made=[]):
+def resnet(n, batch, pixels, channels=64, *blocks, made=[]):
     if not made:
-        stages, inner = [], 64
-        for wide, blocks, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
-            for i in range(blocks):
-                stages.append(Block(inner, wide, stride if i == 0 else 1, i == 0))
+        stages, inner = [], channels
+        for number, count in enumerate(blocks or (3, 4, 6, 3)):
+            wide = channels * 2**number
+            for i in range(count):
+                stages.append(Block(inner, wide, 2 if i == 0 and number > 0 else 1, i == 0))
                 inner = 4 * wide
-        network = torch.nn.Sequential(unit(3, 64, 7, 2), torch.nn.ReLU(inplace=True), torch.nn.MaxPool2d(3, 2, 1), *stages,
-                                      torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(2048, 1000))
+        network = torch.nn.Sequential(unit(3, channels, 7, 2), torch.nn.ReLU(inplace=True), torch.nn.MaxPool2d(3, 2, 1), *stages,
+                                      torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(inner, 1000))
         made += [network, torch.randn(batch, 3, pixels, pixels)]
-    network, images = made
+    classify(n, batch, *made)
+
+
+def classify(n, batch, network, images):
     for _ in range(n):
         network.zero_grad(set_to_none=True)
         functional.cross_entropy(network(images), torch.arange(batch)).backward()
+
+
+class Dense(torch.nn.Module):
+    """What two convolutions make, behind what they make it of."""
+
+    def __init__(self, inner, growth):
+        super().__init__()
+        self.new = torch.nn.Sequential(*before(inner, 4 * growth, 1), *before(4 * growth, growth, 3))
+
+    def forward(self, x):
+        return torch.cat((x, self.new(x)), 1)
+
+
+def before(inner, outer, k):
+    """A convolution with its normalisation in front."""
+    return torch.nn.BatchNorm2d(inner), torch.nn.ReLU(), torch.nn.Conv2d(inner, outer, k, padding=k // 2, bias=False)
+
+
+def densenet(n, batch, pixels, growth, *blocks, made=[]):
+    if not made:
+        channels = 2 * growth
+        modules = [torch.nn.Conv2d(3, channels, 3, padding=1, bias=False)]
+        for number, layers in enumerate(blocks):
+            if number > 0:
+                modules.append(torch.nn.Sequential(*before(channels, channels // 2, 1), torch.nn.AvgPool2d(2)))
+                channels //= 2
+            modules += [Dense(channels + i * growth, growth) for i in range(layers)]
+            channels += layers * growth
+        made += [torch.nn.Sequential(*modules, *head(channels)), torch.randn(batch, 3, pixels, pixels)]
+    classify(n, batch, *made)
+
+
+def head(channels):
+    return torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(channels, 10, bias=False)
+
+
+class Branches(torch.nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+
+        def units(*shapes):
+            return torch.nn.Sequential(*(layer for shape in shapes for layer in (unit(*shape), torch.nn.ReLU())))
+
+        inner, half = 4 * channels, channels // 2
+        self.branches = torch.nn.ModuleList([units((inner, channels, 1)), units((inner, channels, 1), (channels, channels, 3)),
+                                             units((inner, half, 1), (half, channels, 5)),
+                                             torch.nn.Sequential(torch.nn.MaxPool2d(3, 1, 1), units((inner, channels, 1)))])
+
+    def forward(self, x):
+        return torch.cat([branch(x) for branch in self.branches], 1)
+
+
+def inception(n, batch, pixels, channels, blocks, made=[]):
+    if not made:
+        network = torch.nn.Sequential(torch.nn.Conv2d(3, 4 * channels, 3, padding=1, bias=False), *(Branches(channels) for _ in range(blocks)),
+                                      *head(4 * channels))
+        made += [network, torch.randn(batch, 3, pixels, pixels)]
+    classify(n, batch, *made)
+
+
+class Step(torch.nn.Module):
+    """One step of an LSTM, with the input that is its turn; the state is a stack of what goes out and the cell. All steps share the weights."""
+
+    def __init__(self, weights, x):
+        super().__init__()
+        self.from_input, self.from_hidden, self.bias = weights
+        self.register_buffer("x", x)
+
+    def forward(self, state):
+        i, f, g, o = (self.x @ self.from_input + state[0] @ self.from_hidden + self.bias).chunk(4, 1)
+        cell = torch.sigmoid(i) * state[1] + torch.sigmoid(f) * torch.tanh(g)
+        return torch.stack((torch.sigmoid(o) * torch.tanh(cell), cell))
+
+
+def lstm(n, length, batch, inputs, hidden, made=[]):
+    if not made:
+        weights = [torch.nn.Parameter(0.1 * torch.randn(size, 4 * hidden)) for size in (inputs, hidden)]
+        weights.append(torch.nn.Parameter(torch.zeros(4 * hidden)))
+        made += [torch.nn.Sequential(*(Step(weights, torch.randn(batch, inputs)) for _ in range(length))), torch.zeros(2, batch, hidden)]
+    network, start = made
+    for _ in range(n):
+        network.zero_grad(set_to_none=True)
+        network(start)[0].square().mean().backward()
 
 
 class TransformerBlock(torch.nn.Module):

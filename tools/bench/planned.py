@@ -1,0 +1,136 @@
+"""Gradients under budgets beside what their reports predict, and beside each other."""
+import measuring
+from measuring import Failure, mebibytes, show
+
+# The bars, as parts of what was predicted; of a peak, either will do. Replay must be as a plan says; without one the report tells what a run of so
+# many steps should take, and the schedule makes do with the memory there is.
+PEAK, PEAK_BYTES, TIME, RISE = 0.02, 1 << 20, 0.15, 0.03
+
+
+def off(measured, predicted):
+    return measured / predicted - 1
+
+
+def percent(part):
+    return "" if part is None else f"{100 * part:+.1f}"
+
+
+def decimal(number):
+    return f"{number:.3f}" if number else ""
+
+
+def stated(amiss, otherwise):
+    return "\n".join([f"Amiss, {len(amiss)} times:\n", *(f"- {what}" for what in amiss)]) if amiss else otherwise
+
+
+class Compared:
+    """One run under a budget: each difference from what its report predicts, and what of it does not meet a bar. `seconds` are those of the gradient
+    alone, here and on one tape, or None."""
+
+    def __init__(self, network, memory, result, seconds):
+        report, tape = result.report, network.tape
+        self.peak, self.replay, self.predicted_cost = report["peak"], report["replay"], report["time_of_one_tape"]
+        self.cost = report["time"] / tape.report["time"]
+        self.work = result.stats["work"] / tape.stats["work"] if tape.stats["work"] else 1
+        self.time = seconds[0] / seconds[1] if seconds and min(seconds) > measuring.NOISE else None
+        command = network.command(memory)
+        self.above = [f"{command}: the peak {self.peak['measured']} is above the budget"] if self.peak["measured"] > memory else []
+        self.amiss = list(self.above)
+        planned = self.peak["predicted"]
+        self.off = {
+            "peak": off(self.peak["measured"], planned) if planned else None,
+            "replay": off(self.replay["measured"], self.replay["predicted"]) if self.replay["predicted"] else None,
+            "cost": off(self.cost, self.predicted_cost) if self.predicted_cost else None,
+            "time": off(self.time, self.predicted_cost) if self.time and self.predicted_cost else None,
+        }
+        if planned and abs(self.peak["measured"] - planned) > max(PEAK_BYTES, PEAK * planned):
+            self.amiss.append(f"{command}: peak {self.peak['measured']}, predicted {planned}")
+        if planned and self.replay["measured"] != self.replay["predicted"]:
+            self.amiss.append(f"{command}: replay {self.replay['measured']:.4f}, predicted {self.replay['predicted']:.4f}")
+        if abs(self.off["time"] or 0) > TIME:
+            self.amiss.append(f"{command}: {self.time:.2f} times the time of one tape, predicted {self.predicted_cost:.2f}")
+
+    HEAD = ["peak MiB", "predicted", "off %", "replay", "predicted", "work / tape's", "cost / tape's", "predicted", "off %", "time / tape's", "off %"]
+
+    def row(self):
+        planned = self.peak["predicted"]
+        return [mebibytes(self.peak["measured"]), mebibytes(planned) if planned else "", percent(self.off["peak"]), decimal(self.replay["measured"]),
+                decimal(self.replay["predicted"]), decimal(self.work), decimal(self.cost), decimal(self.predicted_cost), percent(self.off["cost"]),
+                decimal(self.time), percent(self.off["time"])]
+
+
+def busy(result):
+    """With the seconds of getting pages, which a long tape has more of."""
+    return measuring.must(result).seconds + result.system
+
+
+def budgets(options):
+    """What reports predict beside what was measured."""
+    found = sum(predictions(options, network) for network in options.made)
+    if found:
+        raise Failure(f"amiss, {found} times")
+
+
+def predictions(options, network):
+    amiss = []
+    memories = network.budgets(8)
+    results = {memory: network.planned(memory) for memory in memories}
+    jobs = {"start": network.start, "tape": network.job("tape")}
+    jobs.update({memory: network.job("auto", memory) for memory in memories if not isinstance(results[memory], Failure)})
+    timed = {} if options.quick else measuring.rounds(jobs, options.repeat)
+    rows, all_compared = [], []
+    for memory, result in results.items():
+        if isinstance(result, Failure):
+            amiss.append(f"{network.command(memory)}: {result}, and {network.least} do")
+            rows.append([mebibytes(memory), str(result)] + [""] * (len(Compared.HEAD) - 1))
+            continue
+        seconds = [busy(timed[name]) - busy(timed["start"]) for name in (memory, "tape")] if timed else None
+        compared = Compared(network, memory, result, seconds)
+        amiss += compared.amiss
+        all_compared.append(compared)
+        rows.append([mebibytes(memory), *compared.row()])
+    differences = {name: [c.off[name] for c in all_compared if c.off[name] is not None] for name in ("peak", "replay", "cost", "time")}
+    differences = ", ".join(f"{name} {percent(max(parts, key=abs))} %" for name, parts in differences.items() if parts)
+    amiss += network.misnamed
+    if network.least > network.whole():
+        amiss.append(f"{network.command(network.least)} is the least that works, and one tape takes {network.whole()}")
+    show(f"{network}: {mebibytes(network.whole())} MiB on one tape, {mebibytes(network.least)} MiB the least that works",
+         ["budget MiB", *Compared.HEAD], rows,
+         f"The largest differences from what was predicted: {differences}." if differences else "Nothing was predicted.",
+         stated(amiss, "All bars are met."))
+    return len(amiss)
+
+
+def monotone(options):
+    """More memory never costs more."""
+    found, rows = [], []
+    for network in options.made:
+        row, amiss = rises(options, network)
+        rows.append(row)
+        found += amiss
+    show("More memory costs no more", ["gradient", "least MiB", "one tape MiB", "largest rise of cost %", "of predicted cost %", "amiss"], rows,
+         stated(found, "No violations."))
+    if found:
+        raise Failure(f"{len(found)} violations")
+
+
+def rises(options, network):
+    amiss, lowest, worst = [], {}, {"measured": 0, "predicted": 0}  # of costs so far: the lowest and its budget, and the largest rise above it
+    for memory in network.budgets(8 if options.quick else 32):
+        result = network.planned(memory)
+        if isinstance(result, Failure):
+            amiss.append(f"{network.command(memory)}: {result}, and {network.least} do")
+            continue
+        compared = Compared(network, memory, result, None)
+        amiss += compared.above
+        for name, cost in (("measured", compared.cost), ("predicted", compared.predicted_cost)):
+            if not cost:
+                continue
+            least_cost, where = lowest.setdefault(name, (cost, memory))
+            rise = off(cost, least_cost)
+            worst[name] = max(worst[name], rise)
+            if rise > RISE:
+                amiss.append(f"{network.command(memory)}: {name}, {cost:.4f} times the cost of one tape, and with {where} {least_cost:.4f}")
+            lowest[name] = min(lowest[name], (cost, memory))
+    row = [str(network), mebibytes(network.least), mebibytes(network.whole()), percent(worst["measured"]), percent(worst["predicted"]), str(len(amiss))]
+    return row, amiss
