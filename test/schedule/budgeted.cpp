@@ -214,12 +214,19 @@ private:
     if (!aside_.empty()) weights.before = by_birth(common(tape, layers_.tape(aside_.back().from, aside_.back().to)));
     const std::set<std::size_t> lean = layers_.lean_tape(work_->from, work_->to);
     weights.lean = by_birth(lean);
+    weights.lean_after = by_birth(common(lean, state));
+    if (!aside_.empty()) {
+      const std::set<std::size_t> left = layers_.lean_tape(aside_.back().from, aside_.back().to);
+      weights.before_lean = by_birth(common(tape, left));
+      weights.lean_before = by_birth(common(lean, left));
+    }
     weights.again = 10 * (tape.size() - lean.size());
     weights.own = layers_.own_bytes(work_->from, work_->to);
     weights.largest = layers_.largest();
     // The cotangent of each activation, and of what is read of x.
     weights.sweeping = layers_.bytes(tape) + layers_.bytes(layers_.state(work_->from));
     for (const OldTensor& tensor : read) weights.sweeping += tensor.bytes;
+    weights.sweeping_lean = weights.sweeping + layers_.bytes(tape) - layers_.bytes(lean);
     weights.read = read;
     weights.cost = 1000 * (work_->to - work_->from);
     weights.step = CostTable().ticks_of_step();

@@ -9,6 +9,38 @@
 
 namespace cairn::runs {
 
+namespace {
+
+// What the sweep of a lean tape has computed again, until it has passed the operation that it is a result of.
+class Again {
+public:
+  explicit Again(const std::vector<Operation>& operations) : operations_(operations), there_(operations.size(), false) {}
+
+  void compute(const std::vector<std::uint32_t>& nodes) {
+    for (const std::uint32_t node : nodes) {
+      const auto behind = std::upper_bound(operations_.begin(), operations_.end(), node,
+                                           [](std::uint32_t n, const Operation& other) { return n < other.node; });
+      if (behind == operations_.begin()) continue;
+      const auto maker = static_cast<std::size_t>(behind - operations_.begin()) - 1;
+      if (there_[maker]) continue;
+      there_[maker] = true;
+      bytes_ += operations_[maker].again_bytes;
+      compute(operations_[maker].wanted_again); // not deeper than tape::Derived::kDeepest
+    }
+  }
+  void pass(std::size_t i) {
+    if (there_[i]) bytes_ -= operations_[i].again_bytes;
+  }
+  std::uint64_t bytes() const { return bytes_; }
+
+private:
+  const std::vector<Operation>& operations_;
+  std::vector<bool> there_;
+  std::uint64_t bytes_ = 0;
+};
+
+} // namespace
+
 void follow(const std::vector<Operation>& operations, const Nodes& ends, schedule::Weights& weights) {
   std::uint64_t kept_in_all = 0;
   for (const Operation& o : operations) kept_in_all += o.kept_new;
@@ -33,10 +65,13 @@ void follow(const std::vector<Operation>& operations, const Nodes& ends, schedul
   // Backwards: a cotangent is there from the last operation that reads what it is of to the one that made that.
   std::unordered_map<std::uint32_t, std::uint64_t> cotangents;
   std::uint64_t held = 0, let_go = 0; // of these, and of what is counted elsewhere or on the tape
+  std::uint64_t let_go_lean = 0;      // the same of a lean tape
+  Again again(operations);
   for (const Node& end : ends)
     if (cotangents.emplace(end.node, end.bytes).second) {
       held += end.bytes;
       let_go += end.bytes;
+      let_go_lean += end.bytes;
     }
   for (std::size_t i = operations.size(); i-- > 0;) {
     const Operation& o = operations[i];
@@ -44,7 +79,12 @@ void follow(const std::vector<Operation>& operations, const Nodes& ends, schedul
       if (o.operands[k] != tape::kNone && cotangents.emplace(o.operands[k], o.operand_bytes[k]).second)
         held += o.operand_bytes[k];
     weights.sweeping = std::max(weights.sweeping, held - std::min(held, let_go));
+    again.compute(o.wanted);
+    const std::uint64_t held_lean = held + again.bytes();
+    weights.sweeping_lean = std::max(weights.sweeping_lean, held_lean - std::min(held_lean, let_go_lean));
     let_go += o.kept_new;
+    let_go_lean += o.kept_lean;
+    again.pass(i);
     for (std::uint32_t node = o.node; node < o.end; ++node)
       if (const auto found = cotangents.find(node); found != cotangents.end()) {
         held -= found->second;

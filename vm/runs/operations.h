@@ -18,9 +18,13 @@ struct Operation {
   std::uint64_t kept_new = 0; // bytes that the tape keeps from here on, of elements that were made in the interval; the sweep
                               // gives them up once it has passed this operation
   bool result_kept = false;
+  // Of a lean tape: the same as kept_new; of results that it does not keep but can compute again, their bytes. What the sweep of
+  // this operation wants to have computed again, and what computing its results again does.
+  std::uint64_t kept_lean = 0, again_bytes = 0;
+  std::vector<std::uint32_t> wanted, wanted_again;
 };
 
-inline constexpr std::size_t kOfOperands = 128; // bytes of an operation's lists, and of its cotangents in a map, as a rule
+inline constexpr std::size_t kOfOperands = 192; // bytes of an operation's lists, and of its cotangents in a map, as a rule
 
 // The bytes of a tensor on the tape.
 struct Node {
@@ -28,8 +32,8 @@ struct Node {
   std::uint64_t bytes = 0;
 };
 
-// Sets what is held for a while: `advancing`, `taping` and `sweeping`. The state at the end of the tape has the nodes `ends`, and
-// its cotangents are counted elsewhere.
+// Sets what is held for a while: `advancing`, `taping`, `sweeping` and `sweeping_lean`. The state at the end of the tape has the
+// nodes `ends`, and its cotangents are counted elsewhere.
 using Nodes = std::vector<Node, value::ChargedAllocator<Node>>;
 void follow(const std::vector<Operation>& operations, const Nodes& ends, schedule::Weights& weights);
 

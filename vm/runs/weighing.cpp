@@ -79,34 +79,84 @@ Elements elements_of(Engine& engine, const tape::Tape* tape) {
   return elements;
 }
 
-// What a lean tape would still hold, by birth, and what its sweep would compute again, at most.
-template <class Birth> void weigh_lean(Engine& engine, const tape::Tape& tape, Birth&& birth_of, Weights& weights) {
+// Goes over a tape as if it were made lean: told(i, record, inputs, derived) of each record before it lets go of anything, and
+// left(i, storage) of what it then still has.
+template <class Told, class Left> void each_lean(Engine& engine, const tape::Tape& tape, Told&& told, Left&& left) {
   Polls polls(engine.meter());
-  const std::span<const std::shared_ptr<const tape::TensorRecord>> records = tape.tensors();
-  weights.lean.assign(weights.tape.size(), 0);
   tape::Derived derived(engine.heap());
-  Elements left{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  value::ChargedVector<std::uint32_t> again(engine.heap()); // results that somebody wants to have computed again
-  auto keep = [&](std::span<const ops::Tensor> tensors) {
-    for (const ops::Tensor& t : tensors)
-      if (const ops::Storage* s = t.storage.get(); s != nullptr && left.insert(s).second)
-        if (const std::size_t k = birth_of(s); k < weights.lean.size()) weights.lean[k] += bytes_of(s);
-  };
-  for (const auto& record : records) {
+  std::size_t i = 0;
+  for (const auto& record : tape.tensors()) {
     polls.one();
     std::vector<ops::Tensor> inputs = record->inputs.all(), outputs = record->outputs.all();
     derived.add(*record, inputs, tape::Derived::As::lean, record->cheap);
-    const bool itself = derived.has(record->node);
-    for (std::size_t i = 0; i < inputs.size() && i < record->operands.size(); ++i)
-      if ((itself || inputs[i].storage) && derived.has(record->operands[i])) again.push_back(record->operands[i]);
-    if (itself && (record->op->keep & ops::kKeepOutput) != 0) again.push_back(record->node);
+    told(i, *record, inputs, derived);
     let_go(derived, *record, inputs, outputs);
-    keep(inputs);
-    keep(outputs);
+    for (const std::vector<ops::Tensor>* tensors : {&inputs, &outputs})
+      for (const ops::Tensor& t : *tensors)
+        if (t.storage) left(i, t.storage.get());
+    ++i;
   }
+}
+
+Elements elements_left(Engine& engine, const tape::Tape* tape) {
+  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  if (tape == nullptr) return elements;
+  each_lean(
+      engine, *tape, [](auto&&...) {}, [&](std::size_t, const ops::Storage* s) { elements.insert(s); });
+  return elements;
+}
+
+// What the sweep of a lean tape wants of this record and of those that made its operands.
+void want(const tape::TensorRecord& record, std::span<const ops::Tensor> inputs, const tape::Derived& derived, Operation& o) {
+  const bool itself = derived.has(record.node);
+  for (std::size_t i = 0; i < inputs.size() && i < record.operands.size(); ++i) {
+    if (!derived.has(record.operands[i])) continue;
+    if (itself) o.wanted_again.push_back(record.operands[i]);
+    if (record.kind == tape::TensorRecord::Kind::apply && inputs[i].storage) o.wanted.push_back(record.operands[i]);
+  }
+  if (!itself) return;
+  if ((record.op->keep & ops::kKeepOutput) != 0) o.wanted.push_back(record.node);
+  if (record.op->view == nullptr) // a view has the elements of what it is of
+    for (const std::uint64_t bytes : o.result_bytes) o.again_bytes += bytes + ops::kBesideElements;
+}
+
+// What the state at the tape's end holds, and what the tape before it would if it were lean.
+struct Beside {
+  const Elements &state, &before_left;
+};
+
+// What a lean tape would still hold, by birth, and what its sweep would compute again, at most. `operations` are those of the
+// tape: each is told what of it such a tape keeps.
+template <class Birth>
+void weigh_lean(Engine& engine, const tape::Tape& tape, const Beside& beside, Birth&& birth_of,
+                std::vector<Operation>& operations, Weights& weights) {
+  const std::size_t births = weights.tape.size();
+  weights.lean.assign(births, 0);
+  weights.lean_before.assign(births, 0);
+  weights.lean_after.assign(births, 0);
+  Elements met{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  value::ChargedVector<std::uint32_t> again(engine.heap()); // results that somebody wants to have computed again
+  each_lean(
+      engine, tape,
+      [&](std::size_t i, const tape::TensorRecord& record, std::span<const ops::Tensor> inputs, const tape::Derived& derived) {
+        Operation& o = operations[i];
+        want(record, inputs, derived, o);
+        for (const std::vector<std::uint32_t>* nodes : {&o.wanted, &o.wanted_again})
+          again.insert(again.end(), nodes->begin(), nodes->end());
+      },
+      [&](std::size_t i, const ops::Storage* s) {
+        if (!met.insert(s).second) return;
+        const std::size_t k = birth_of(s);
+        if (k >= births) return;
+        weights.lean[k] += bytes_of(s);
+        if (beside.before_left.contains(s)) weights.lean_before[k] += bytes_of(s);
+        if (beside.state.contains(s)) weights.lean_after[k] += bytes_of(s);
+        if (k + 1 == births) operations[i].kept_lean += bytes_of(s);
+      });
   std::sort(again.begin(), again.end());
+  Polls polls(engine.meter());
   auto next = again.begin();
-  for (const auto& record : records) {
+  for (const auto& record : tape.tensors()) {
     polls.one();
     next = std::lower_bound(next, again.end(), record->node);
     if (next != again.end() && *next < record->end())
@@ -167,6 +217,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   weights.state.assign(births.size(), 0);
   weights.tape.assign(births.size(), 0);
   weights.before.assign(births.size(), 0);
+  weights.before_lean.assign(births.size(), 0);
   weights.after.assign(births.size(), 0);
   // Nothing is born before the run; what never had an object of its own was made where it was met.
   constexpr std::size_t kOlder = SIZE_MAX;
@@ -196,7 +247,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   weights.together = weights.state[last];
 
   Elements of_tape{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  const Elements of_before = elements_of(engine, before);
+  const Elements of_before = elements_of(engine, before), left_of_before = elements_left(engine, before);
   // What is remembered of the operations is charged as a whole: a few words for each operand and result.
   const std::uint64_t remembering = tape.tensors().size() * (sizeof(Operation) + kOfOperands);
   const value::Charged remembered(engine.heap(), engine.heap().scratch, static_cast<std::int64_t>(remembering));
@@ -210,6 +261,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
       if (k == kOlder) continue;
       weights.tape[k] += bytes_of(s);
       if (of_before.contains(s)) weights.before[k] += bytes_of(s);
+      if (left_of_before.contains(s)) weights.before_lean[k] += bytes_of(s);
       const bool stays = of_state.contains(s);
       if (stays) weights.after[k] += bytes_of(s);
       if (k != last) continue;
@@ -255,9 +307,9 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     }
     weights.largest = std::max(weights.largest, record->inputs.element_bytes() + record->outputs.element_bytes());
   }
+  weigh_lean(engine, tape, {of_state, left_of_before}, birth_of, operations, weights);
   follow(operations, ends, weights);
   weights.taping = std::max(weights.taping, remembering + tape.tensors().size() * kOfMet); // while it is weighed
-  weigh_lean(engine, tape, birth_of, weights);
   std::sort(weights.read.begin(), weights.read.end(),
             [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial < b.serial; });
   weights.own = tape.own_bytes();

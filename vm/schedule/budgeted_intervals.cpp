@@ -34,8 +34,24 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
     return bytes;
   };
   std::vector<std::uint64_t> state = by_birth(weights.state), tape = by_birth(weights.tape), after = by_birth(weights.after);
-  const std::vector<std::uint64_t> before = beside ? by_birth(weights.before) : std::vector<std::uint64_t>(n + 1, 0);
+  auto beside_tape = [&](const std::vector<std::uint64_t>& told) {
+    return beside ? by_birth(told) : std::vector<std::uint64_t>(n + 1, 0);
+  };
+  const std::vector<std::uint64_t> before = beside_tape(weights.before), lean_before = beside_tape(weights.lean_before),
+                                   before_lean = beside_tape(weights.before_lean), lean_after = by_birth(weights.lean_after);
   const std::vector<std::uint64_t> lean = weights.lean.empty() ? tape : by_birth(weights.lean);
+  auto share_of = [&](std::size_t k, std::uint64_t bytes) {
+    TapeShare share;
+    share.birth = static_cast<std::uint32_t>(k);
+    share.bytes = bytes;
+    share.before = k == n ? 0 : std::min(before[k], bytes);
+    share.after = std::min(after[k], bytes);
+    share.lean = std::min(lean[k], bytes);
+    share.lean_before = std::min({lean_before[k], share.lean, share.before});
+    share.lean_after = std::min({lean_after[k], share.lean, share.after});
+    share.before_lean = std::min(before_lean[k], share.before);
+    return share;
+  };
   std::uint64_t born = weights.together;
   Interval interval;
   interval.tape = bounded(weights.own);
@@ -46,13 +62,9 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
     state[n] = bounded(state[n] + came_back);
     born += came_back;
     interval.tape = bounded(interval.tape + tape[k] - std::min(tape[k], alive));
-    if (const std::uint64_t shared = std::min(tape[k], alive); shared != 0)
-      interval.shares.push_back({static_cast<std::uint32_t>(k), shared, std::min(before[k], shared), std::min(after[k], shared),
-                                 std::min(lean[k], shared)});
+    if (const std::uint64_t shared = std::min(tape[k], alive); shared != 0) interval.shares.push_back(share_of(k, shared));
   }
-  if (tape[n] != 0)
-    interval.shares.push_back(
-        {static_cast<std::uint32_t>(n), tape[n], 0, std::min(after[n], tape[n]), std::min(lean[n], tape[n])});
+  if (tape[n] != 0) interval.shares.push_back(share_of(n, tape[n]));
   const std::uint64_t cotangents = bounded(std::accumulate(state.begin(), state.end(), std::uint64_t{0}));
   largest_ = std::max(largest_, bounded(weights.largest));
   most_taping_ = std::max(most_taping_, bounded(weights.taping));
@@ -64,6 +76,7 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   interval.advancing = bounded(weights.advancing);
   interval.taping = bounded(weights.taping);
   interval.sweeping = bounded(weights.sweeping);
+  interval.sweeping_otherwise = bounded(weights.sweeping_lean);
   profile_.intervals.push_back(std::move(interval));
   profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
   profile_.reach.push_back(std::move(state));
@@ -207,6 +220,8 @@ Profile Budgeted::with_reads() const {
     if (i < profile.size()) {
       std::uint64_t& sweeping = profile.intervals[i].sweeping;
       sweeping = bounded(sweeping + more_reads_within(i, reads));
+      std::uint64_t& otherwise = profile.intervals[i].sweeping_otherwise;
+      otherwise = bounded(otherwise + more_reads_within(i, reads));
     }
   }
   return profile;

@@ -22,19 +22,20 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
   const std::size_t end = base_ + count_ - 1;
   tapes_[index(first, first)].keep = newer(first);
   std::vector<std::uint64_t> of_tapes(end, 0); // what the tapes share, by birth,
-  std::vector<std::uint64_t> at_its_end(end);  // and what of it the last of them has in common with the state at its end
+  std::vector<std::uint64_t> at_its_end(end);  // and what of it one of them at least has in common with the state at their end
   std::vector<std::uint32_t> births;           // those of them that are not older than the base
   std::uint64_t own = 0;                       // what they do not share
   std::uint64_t held = 0;                      // what they hold
   for (std::size_t i = first; i < end; ++i) {
     const Interval& interval = profile.intervals[i];
     own += interval.tape;
-    std::fill(at_its_end.begin(), at_its_end.end(), 0);
+    for (const std::uint32_t k : births) // what died has gone from the state
+      if (k < i) at_its_end[k] -= std::min(at_its_end[k], profile.reach[i][k] - profile.reach[i + 1][k]);
     for (const TapeShare& share : interval.shares) {
       if (share.birth < base_) continue; // the base holds it
       if (of_tapes[share.birth] == 0 && share.bytes != 0) births.push_back(share.birth);
       of_tapes[share.birth] += share.bytes - (i > first ? share.before : 0);
-      at_its_end[share.birth] = share.after;
+      at_its_end[share.birth] = std::max(at_its_end[share.birth], share.after);
     }
     // What tapes and a state hold of one birth overlaps by at least what they hold together beyond all there is.
     held = own;

@@ -12,13 +12,16 @@ namespace {
 bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
 bool sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
-  for (const std::uint64_t value : {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again,
-                                    interval.thinned, interval.advancing, interval.taping, interval.sweeping})
+  for (const std::uint64_t value :
+       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.thinned, interval.advancing,
+        interval.taping, interval.sweeping, interval.sweeping_otherwise})
     if (!small(value)) return false;
   if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
   return std::all_of(interval.shares.begin(), interval.shares.end(), [&](const TapeShare& share) {
     return share.birth <= index && small(share.bytes) && share.before <= share.bytes && share.after <= share.bytes &&
-           share.lean <= share.bytes && (share.birth == index ? share.before == 0 : share.bytes <= alive[share.birth]);
+           share.lean <= share.bytes && share.lean_before <= std::min(share.lean, share.before) &&
+           share.lean_after <= std::min(share.lean, share.after) && share.before_lean <= share.before &&
+           (share.birth == index ? share.before == 0 : share.bytes <= alive[share.birth]);
   });
 }
 
@@ -48,19 +51,18 @@ std::uint64_t saved_by_thinning(const Interval& interval) {
 
 void thin(Profile& profile, std::size_t index) {
   Interval& interval = profile.intervals[index];
+  if (interval.lean) return;
   const std::uint64_t saved = saved_by_thinning(interval);
   for (TapeShare& share : interval.shares) {
-    const std::uint64_t gone = share.bytes - share.lean; // of which others may hold all that they share
-    share.before -= std::min(share.before, gone);
-    share.after -= std::min(share.after, gone);
     share.bytes = share.lean;
-    if (index + 1 == profile.size()) continue;
-    for (TapeShare& next : profile.intervals[index + 1].shares)
-      if (next.birth == share.birth) next.before -= std::min(next.before, gone);
+    share.before = share.before_lean = share.lean_before;
+    share.after = share.lean_after;
   }
+  if (index + 1 < profile.size())
+    for (TapeShare& next : profile.intervals[index + 1].shares) next.before = next.before_lean;
   std::erase_if(interval.shares, [](const TapeShare& share) { return share.bytes == 0; });
   interval.taping = std::min(kMostOfOne, interval.taping + saved);
-  interval.sweeping = std::min(kMostOfOne, interval.sweeping + saved);
+  std::swap(interval.sweeping, interval.sweeping_otherwise);
   interval.lean = true;
   interval.thinned = std::min(kMostOfOne, interval.thinned + saved);
 }
@@ -95,11 +97,17 @@ HeldInOrder::HeldInOrder(const Profile& profile) : profile_(profile), births_(pr
   for (std::size_t k = 0; k < births_.size(); ++k) births_[k].most = profile.born[k];
 }
 
-// Of what is older than the state before it, it has no more than that one.
+// Of what is older than the state before it, it has no more than that one. What a tape has in common with the state at its own
+// end it still has in common with a later one, but for what died in between.
 void HeldInOrder::add_state(std::size_t boundary) {
-  if (tape_ != kNone && tape_ + 1 == boundary)
-    for (const TapeShare& share : profile_.intervals[tape_].shares)
-      if (share.birth >= open_) births_[share.birth].twice = share.after;
+  for (const std::size_t tape : tapes_)
+    for (const TapeShare& share : profile_.intervals[tape].shares) {
+      if (share.birth < open_) continue;
+      const std::uint64_t died = profile_.reach[tape + 1][share.birth] - profile_.reach[boundary][share.birth];
+      std::uint64_t& twice = births_[share.birth].twice;
+      twice = std::max(twice, share.after - std::min(share.after, died));
+    }
+  tapes_.clear();
   for (std::size_t k = open_; k < boundary; ++k) {
     OfBirth& birth = births_[k];
     shared_ -= birth.bytes();
@@ -113,6 +121,7 @@ void HeldInOrder::add_tape(std::size_t interval) {
   own_ += profile_.intervals[interval].tape;
   const bool beside = tape_ != kNone && tape_ + 1 == interval;
   tape_ = interval;
+  tapes_.push_back(interval);
   for (const TapeShare& share : profile_.intervals[interval].shares) {
     const std::size_t k = share.birth;
     if (k < open_) continue; // a state that lies in between has all that was alive
@@ -149,6 +158,22 @@ Profile part_of(const Profile& profile, std::size_t from, std::size_t to) {
   return part;
 }
 
+namespace {
+
+// Of these intervals as one whose tape is lean, beyond that tape and the cotangents at its end.
+std::uint64_t sweeping_of_lean(const Profile& profile, std::size_t from, std::size_t to, const Interval& whole,
+                               std::uint64_t cotangents) {
+  Profile lean = profile;
+  for (std::size_t i = from; i < to; ++i) thin(lean, i);
+  std::uint64_t counted = whole.tape + cotangents;
+  for (const TapeShare& share : whole.shares) counted += share.lean;
+  const Parts parts(lean, from, to);
+  const std::uint64_t peak = parts.tapes(from, to).sweep_peak;
+  return peak - std::min(peak, counted);
+}
+
+} // namespace
+
 Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries) {
   Profile coarse;
   const std::size_t count = boundaries.size() - 1;
@@ -168,7 +193,7 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     const std::size_t from = boundaries[c], to = boundaries[c + 1];
     Interval whole;
     std::vector<std::uint64_t> shares(to, 0), lean(to, 0), before(to, 0), after(to, 0);
-    std::vector<std::uint64_t> gone(to, 0);    // of the part before, were it lean
+    std::vector<std::uint64_t> lean_before(to, 0), lean_after(to, 0), before_lean(to, 0);
     whole.lean = profile.intervals[from].lean; // as all its parts are
     for (std::size_t i = from; i < to; ++i) {
       const Interval& part = profile.intervals[i];
@@ -181,20 +206,36 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
         const std::uint64_t fresh = share.bytes - (i > from ? share.before : 0);
         shares[share.birth] = std::min(shares[share.birth] + fresh,
                                        share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);
-        const std::uint64_t lost = share.bytes - share.lean + gone[share.birth];
-        gone[share.birth] = share.bytes - share.lean;
-        const std::uint64_t fresh_lean = share.lean - (i > from ? share.before - std::min(share.before, lost) : 0);
+        const std::uint64_t fresh_lean = share.lean - (i > from ? share.lean_before : 0);
         lean[share.birth] = std::min(lean[share.birth] + fresh_lean, shares[share.birth]);
-        if (i == from) before[share.birth] = share.before;
-        if (i + 1 == to) after[share.birth] = std::min(share.after, shares[share.birth]);
+        if (i == from) {
+          before[share.birth] = share.before;
+          lean_before[share.birth] = share.lean_before;
+          before_lean[share.birth] = share.before_lean;
+        }
+        if (i + 1 == to) {
+          after[share.birth] = share.after;
+          lean_after[share.birth] = share.lean_after;
+        }
       }
     }
     const std::vector<std::uint64_t> of_births = summed(shares, c + 1), of_before = summed(before, c + 1),
-                                     of_after = summed(after, c + 1), of_lean = summed(lean, c + 1);
-    for (std::size_t d = 0; d <= c; ++d)
-      if (of_births[d] != 0)
-        whole.shares.push_back({static_cast<std::uint32_t>(d), of_births[d], std::min(of_before[d], of_births[d]),
-                                std::min(of_after[d], of_births[d]), std::min(of_lean[d], of_births[d])});
+                                     of_after = summed(after, c + 1), of_lean = summed(lean, c + 1),
+                                     of_lean_before = summed(lean_before, c + 1), of_lean_after = summed(lean_after, c + 1),
+                                     of_before_lean = summed(before_lean, c + 1);
+    for (std::size_t d = 0; d <= c; ++d) {
+      if (of_births[d] == 0) continue;
+      TapeShare share;
+      share.birth = static_cast<std::uint32_t>(d);
+      share.bytes = of_births[d];
+      share.before = std::min(of_before[d], share.bytes);
+      share.after = std::min(of_after[d], share.bytes);
+      share.lean = std::min(of_lean[d], share.bytes);
+      share.lean_before = std::min({of_lean_before[d], share.lean, share.before});
+      share.lean_after = std::min({of_lean_after[d], share.lean, share.after});
+      share.before_lean = std::min(of_before_lean[d], share.before);
+      whole.shares.push_back(share);
+    }
     std::uint64_t most_thinned = 0; // of a part; taped as one, all parts are thinned at the end
     for (std::size_t i = from; i < to; ++i) {
       whole.thinned = std::min(kMostOfOne, whole.thinned + profile.intervals[i].thinned);
@@ -214,6 +255,8 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     whole.taping =
         std::min(kMostOfOne, beyond(tapes.tape_peak, end + whole.tape + shared - hidden) + whole.thinned - most_thinned);
     whole.sweeping = beyond(tapes.sweep_peak, whole.tape + shared + coarse.cotangents[c + 1]);
+    whole.sweeping_otherwise =
+        whole.lean ? whole.sweeping + whole.thinned : sweeping_of_lean(profile, from, to, whole, coarse.cotangents[c + 1]);
     coarse.intervals.push_back(std::move(whole));
   }
   return coarse;

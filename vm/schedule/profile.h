@@ -17,15 +17,21 @@ namespace cairn::schedule {
 struct TapeShare {
   std::uint32_t birth = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t before = 0; // of these, what the tape of the interval before it holds as well, at least,
-  std::uint64_t after = 0;  // and the state at the interval's end
-  std::uint64_t lean = 0;   // of all of them, what a lean tape would still hold
+  std::uint64_t before = 0;      // of these, what the tape of the interval before it holds as well, at least,
+  std::uint64_t after = 0;       // and the state at the interval's end
+  std::uint64_t lean = 0;        // of all of them, what a lean tape would still hold,
+  std::uint64_t lean_before = 0; // and of that what the tape of the interval before it would hold as well, were that lean too,
+  std::uint64_t lean_after = 0;  // and what the state at the interval's end does
+  std::uint64_t before_lean = 0; // of `before`, what would be left of it if the tape before it were lean
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.birth);
     archive(self.bytes);
     archive(self.before);
     archive(self.after);
     archive(self.lean);
+    archive(self.lean_before);
+    archive(self.lean_after);
+    archive(self.before_lean);
   }
 };
 
@@ -40,9 +46,10 @@ struct Interval {
   std::uint64_t advancing = 0;
   std::uint64_t taping = 0;
   std::uint64_t sweeping = 0;
-  std::uint64_t again = 0;   // cost of what the sweep of a lean tape computes again
-  bool lean = false;         // its tapes are made lean,
-  std::uint64_t thinned = 0; // which lets go of so many bytes; they are there while it is taped
+  std::uint64_t sweeping_otherwise = 0; // what that would be if its tapes were lean; where they are, if they were not
+  std::uint64_t again = 0;              // cost of what the sweep of a lean tape computes again
+  bool lean = false;                    // its tapes are made lean,
+  std::uint64_t thinned = 0;            // which lets go of so many bytes; they are there while it is taped
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.forward);
     archive(self.taped);
@@ -52,6 +59,7 @@ struct Interval {
     archive(self.advancing);
     archive(self.taping);
     archive(self.sweeping);
+    archive(self.sweeping_otherwise);
     archive(self.again);
     archive(self.lean);
     archive(self.thinned);
@@ -85,7 +93,7 @@ struct Profile {
 
 // What its tape would no longer hold if it were lean.
 std::uint64_t saved_by_thinning(const Interval& interval);
-// With lean tapes in that interval. While they are made and while they are swept, all of them is there for a while.
+// With lean tapes in that interval. While they are made, all of them is there for a while.
 void thin(Profile& profile, std::size_t interval);
 
 // The least that `born` can be: of each interval, the most that one state or one tape reaches.
@@ -111,13 +119,14 @@ private:
     std::uint64_t tapes = 0;    // whatever of it tapes hold twice
     std::uint64_t most = 0;     // what tapes and later states hold of it at most
     std::uint64_t in_state = 0; // what the first state behind it holds,
-    std::uint64_t twice = 0;    // and of that the tape that ends there
+    std::uint64_t twice = 0;    // and of that one of the tapes in front of it, at least
     std::uint64_t bytes() const;
   };
   const Profile& profile_;
   std::vector<OfBirth> births_;
-  std::size_t open_ = 0;     // births from this one on have no state behind them yet
-  std::size_t tape_ = kNone; // the interval of the last tape
+  std::size_t open_ = 0;           // births from this one on have no state behind them yet
+  std::size_t tape_ = kNone;       // the interval of the last tape,
+  std::vector<std::size_t> tapes_; // and those of all behind the last state
   std::uint64_t own_ = 0, shared_ = 0;
 };
 

@@ -47,11 +47,15 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.state = profile_.reach[i + 1];
   weights.tape.assign(i + 1, 0);
   weights.lean = weights.before = weights.after = weights.tape;
+  weights.lean_before = weights.lean_after = weights.before_lean = weights.tape;
   for (const TapeShare& share : interval.shares) {
     weights.tape[share.birth] = share.bytes;
     weights.lean[share.birth] = share.lean;
     weights.before[share.birth] = share.before;
     weights.after[share.birth] = share.after;
+    weights.lean_before[share.birth] = share.lean_before;
+    weights.lean_after[share.birth] = share.lean_after;
+    weights.before_lean[share.birth] = share.before_lean;
   }
   weights.tape[i] += interval.thinned;
   weights.again = interval.again;
@@ -60,7 +64,9 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.largest = largest_;
   weights.advancing = interval.advancing;
   weights.taping = interval.taping - std::min(interval.taping, interval.thinned);
-  weights.sweeping = interval.sweeping - std::min(interval.sweeping, interval.thinned);
+  weights.sweeping = interval.sweeping;
+  weights.sweeping_lean = interval.sweeping_otherwise;
+  if (interval.lean) std::swap(weights.sweeping, weights.sweeping_lean);
   weights.cost = interval.forward - std::min(interval.forward, cost_of_steps(steps));
   weights.step = step_cost_;
   weights.older = older_;

@@ -68,6 +68,9 @@ struct Weights {
   std::uint64_t again = 0;
   // Of what the tape holds, what the one put aside last holds as well, and what the state does; empty: nobody knows.
   std::vector<std::uint64_t> before, after;
+  // Of what a lean tape would still hold, what the one put aside last would hold as well if it were lean too, and what the state
+  // does; and of `before`, what would be left if only that one were lean.
+  std::vector<std::uint64_t> lean_before, lean_after, before_lean;
   std::uint64_t together = 0; // of the last birth: what the state, the tape or both hold
   std::uint64_t own = 0;      // of the tape's records and tables
   std::uint64_t largest = 0;  // of operands and results of one operation on the tape
@@ -75,11 +78,12 @@ struct Weights {
   // the tape is swept. Then cotangents are: those of the state at its start and of what is older than the run among them, those
   // of the state at its end not.
   std::uint64_t advancing = 0, taping = 0, sweeping = 0;
-  bool nested = false;         // a derivative operator ran on the tape
-  std::uint64_t cost = 0;      // modelled, of the operations on the tape, in ticks (cost_table.h),
-  std::uint64_t step = 0;      // and of a step
-  std::vector<OldTensor> read; // what the tape reads of what is older than the run, by serial
-  std::uint64_t older = 0;     // the first time: of all that is older than the run
+  std::uint64_t sweeping_lean = 0; // the last one beside a lean tape, with what is computed again
+  bool nested = false;             // a derivative operator ran on the tape
+  std::uint64_t cost = 0;          // modelled, of the operations on the tape, in ticks (cost_table.h),
+  std::uint64_t step = 0;          // and of a step
+  std::vector<OldTensor> read;     // what the tape reads of what is older than the run, by serial
+  std::uint64_t older = 0;         // the first time: of all that is older than the run
 };
 
 // What a user wrote: "binomial,base=64,snapshots=8".
