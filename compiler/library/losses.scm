@@ -33,7 +33,7 @@
 ; The part of them whose index is among those of the k largest.
 (define (top-k-accuracy k logits classes)
   (let (((list values indices) (top-k logits k)))
-    (/ (sumall (= indices (unsqueeze classes 1))) (car (size logits)))))
+    (/ (sumall (= indices (unsqueeze classes 1))) (exact->inexact (car (size logits))))))
 
 ; As many equally likely choices are as hard to guess among.
 (define (perplexity logits classes) (exp (tensor->number (cross-entropy-loss logits classes))))
