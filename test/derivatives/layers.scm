@@ -1,7 +1,7 @@
-; The layers of the library against PyTorch 2.15, in f64. All leaves, the input last, are filled with sin(.7 i + k) / 2 at element i of leaf k; the
-; loss is the sum of the value times sin(.7 i + 50), and after it stands, of each leaf's gradient, the sum of its product with sin(.7 i + 60 + k). The numbers are those of
-; torch.nn.functional, torch.nn.RNN, LSTM, GRU, MultiheadAttention and TransformerEncoderLayer (norm_first, gelu) with the same weights, transposed
-; where PyTorch has [outputs, inputs], and backward().
+; The layers of the library against PyTorch 2.15, in f64. All leaves, the input last, are filled with sin(.7 i + k) / 2 at element i of leaf k;
+; the loss is the sum of the value times sin(.7 i + 50). Behind it stands, of each leaf's gradient, the sum of its product with
+; sin(.7 i + 60 + k). The numbers are those of torch.nn.functional, torch.nn.RNN, LSTM, GRU, MultiheadAttention and TransformerEncoderLayer
+; (norm_first, gelu) by backward(), with the same weights, transposed where PyTorch has [outputs, inputs].
 (import network)
 (define (pattern sizes k) (view (sin (+ k (* .7 (list->tensor (iota (apply * sizes)) 'f64)))) sizes))
 (define (patterns p start factor)
@@ -91,3 +91,14 @@
 ;;; case mistakes-sequence
 (attention 2 (new-attention 4) (zeros '(2 4)))
 ; expect error: attention: expected a sequence \[batch, steps, width\], got sizes \(2 4\)
+;;; case statistics
+; Moving statistics leave a gradient beside the loss.
+(define (loss p statistics x)
+  (let (((list y statistics) (batch-norm p statistics x))) (cons (tensor->number (mean (square y))) statistics)))
+(define x (* .5 (pattern '(3 4 2) 2)))
+(define start (map (lambda (t) (cast t 'f64)) (new-batch-statistics 4)))
+(define (p) (patterns (new-batch-norm 4) 0 .5))
+(define together (checkpoint-*j-update! (lambda (p) (loss p start x)) (p) (cons 1 0) (sgd 1) 0))
+(define alone (gradient (lambda (p) (car (loss p start x))) (p)))
+(assert (equal? (cdar together) (cadr (batch-norm (p) start x))))
+(assert (near? (projections (parameters-map2 - (p) (cadr together))) (projections alone)))
