@@ -8,7 +8,7 @@
 
 (define tokens 16)
 (define heads 2)
-(define batch 4)
+(define texts 4)
 (define steps 24)
 
 (define (argument k otherwise)
@@ -16,7 +16,7 @@
 (define width (argument 0 16))
 
 ; Row r counts on by r + 1 from r.
-(define rows (build-list batch (lambda (r) (build-list (+ steps 1) (lambda (i) (modulo (+ r (* i (+ r 1))) tokens))))))
+(define rows (build-list texts (lambda (r) (build-list (+ steps 1) (lambda (i) (modulo (+ r (* i (+ r 1))) tokens))))))
 (define text (list->tensor rows 'i64))
 (define inputs (narrow-tensor text 1 0 steps))
 (define targets (view (narrow-tensor text 1 1 steps) '(-1)))
@@ -26,7 +26,7 @@
         (new-layer-norm width) (new-linear width tokens)))
 (define (gpt p indices)
   (let* (((list table positions blocks norm out) p)
-         (x (stacked (lambda (p x) (transformer heads p x #t)) blocks (+ (embedding table indices) positions))))
+         (x (stacked (lambda (block x) (transformer heads block x #t)) blocks (+ (embedding table indices) positions))))
     (linear out (layer-norm norm x))))
 (define (loss p) (tensor->number (cross-entropy-loss (view (gpt p inputs) (list -1 tokens)) targets)))
 
