@@ -2,7 +2,9 @@
 ; arrow. Made of permute, view, sum and matmul, so it has their derivatives; of more than two tensors the first two are multiplied first.
 
 (define (einsum spec . tensors)
-  (let* ((sides (%einsum-sides spec (string->list spec)))
+  (let* ((sides (if (string? spec)
+                    (%einsum-sides spec (string->list spec))
+                    (error "einsum: expected text such as \"ij,jk->ik\" in front of the tensors, got" spec)))
          (inputs (car sides))
          (output (cdr sides)))
     (if (not (= (length inputs) (length tensors)))

@@ -32,14 +32,10 @@
 ; A table with a row for each of so many things; the operator (embedding table indices) is the layer. And the table of sines and cosines
 ; that tells positions apart.
 (define (new-embedding things width) (randn (list things width)))
-(define (sinusoids steps width)
-  (list->tensor
-   (build-list steps
-     (lambda (i)
-       (build-list width
-         (lambda (j)
-           (let ((angle (/ i (expt 10000 (/ (- j (remainder j 2)) width)))))
-             (if (even? j) (sin angle) (cos angle)))))))))
+(define (sinusoids steps width . l)
+  (define (wave i j)
+    (let ((angle (/ i (expt 10000 (/ (- j (remainder j 2)) width))))) (if (even? j) (sin angle) (cos angle))))
+  (apply list->tensor (build-list steps (lambda (i) (build-list width (lambda (j) (wave i j))))) l))
 
 ; --- normalisations: scale and shift; the operators have those behind the input
 
@@ -61,6 +57,7 @@
   (let* (((list scale shift) parameters)
          ((list y mean variance) (batch-normalization-training x scale shift))
          (n (/ (apply * (size x)) (car (size scale)))))
+    (if (= n 1) (error "batch-norm: one number for each channel has no variance; give a larger batch than one of sizes" (size x)))
     (list y (list (+ (* .9 (car statistics)) (* .1 mean)) (+ (* .9 (cadr statistics)) (* (/ (* .1 n) (- n 1)) variance))))))
 (define (batch-norm-test parameters statistics x)
   (let (((list scale shift) parameters) ((list mean variance) statistics))

@@ -30,7 +30,8 @@
 
 ; The cell along a sequence [batch, steps, inputs]: the list of what it lets see, [batch, steps, width], and of its last state.
 (define (unroll cell parameters x state)
-  (let ((steps (list-ref (size x) 1)))
+  (let ((steps (if (= (length (size x)) 3) (cadr (size x)) 0)))
+    (if (= steps 0) (error "unroll: expected a sequence [batch, steps, inputs] of at least one step, got sizes" (size x)))
     (let %unroll/loop ((i 0) (state state) (seen '()))
       (if (= i steps)
           (list (stack (reverse seen) 1) state)

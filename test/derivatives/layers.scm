@@ -36,6 +36,8 @@
   '(0.4577875709540304 -0.2949649780187512 -1.9171944445494216 1.7368865081371165))
 (check 'dense (lambda (p x) (dense-block 1 linear p x)) (list (new-linear 2 3) (new-linear 5 1)) '(2 2)
   '(0.20893331114528085 0.41352910531957093 -0.586747488841268 0.8187958328564267 0.1373180498313157 1.006389730841784))
+(check 'stacked (lambda (p x) (stacked linear p x)) (list (new-linear 2 2) (new-linear 2 2)) '(3 2)
+  '(-0.09229624162303504 -0.28932695260917596 -0.18094411694779067 0.13679270055343462 1.1904354208697112 -0.3066350171204715))
 ;;; case convolution
 ; Stride 2, padding 1, 2 groups.
 (check 'convolution (lambda (p x) (convolution p x 2 1 1 2)) (new-convolution 2 4 '(3 3) 2) '(2 2 5 5)
@@ -45,6 +47,10 @@
 (define (loss t) (let ((y (embedding t indices))) (sumall (* y (pattern (size y) 50)))))
 (define y+g (checkpoint-*j loss (patterns (new-embedding 5 3) 0 .5) 1))
 (assert (near? (cons (car y+g) (projections (cdr y+g))) '(0.5774188852173547 -1.1712593501212003)))
+; sin and cos of torch.arange(3) times exp(arange(0, 4, 2) * -log(10000) / 4), in turns.
+(assert (near? (apply append (tensor->list (sinusoids 3 4 'f64)))
+  '(0. 1. 0. 1. 0.8414709848078965 0.5403023058681398 0.00999983333416666 0.9999500004166653
+    0.9092974268256817 -0.4161468365471424 0.01999866669333307 0.9998000066665778)))
 ;;; case normalisations
 (check 'layer-norm layer-norm (new-layer-norm 4) '(2 3 4) '(-3.104327391236631 7.1954621622253105 -1.303291269938738 0.7827115765149355))
 (check 'rms-norm rms-norm (new-rms-norm 4) '(2 3 4) '(1.9673119296801902 -3.3605828190782905 2.3483284243394964))
@@ -78,6 +84,12 @@
 (assert (same-in-halves? lstm (new-lstm 3 4)))
 (assert (same-in-halves? gru (new-gru 3 4)))
 ;;; case attention
+; Queries and keys of different number, by scaled_dot_product_attention without and with is_causal; queries and keys stand for the parameters.
+(define queries (list (zeros '(2 3 4)) (zeros '(2 5 4))))
+(check 'dot-product (lambda (p v) (dot-product-attention (car p) (cadr p) v)) queries '(2 5 2)
+  '(0.06397641507646763 0.014048221062023613 0.0008171942770538801 -0.1268542034852841))
+(check 'dot-product-causal (lambda (p v) (dot-product-attention (car p) (cadr p) v #t)) queries '(2 5 2)
+  '(-0.11594952613312633 0.03548694533773169 -0.032128381361854544 0.09042793587962494))
 (check 'attention (lambda (p x) (attention 2 p x)) (new-attention 4) '(2 3 4)
   '(-0.9268428250163421 0.03451370360855491 0.0922951052415219 0.21697661135944932 1.871034470187067 0.016243013286567964))
 (check 'causal (lambda (p x) (attention 2 p x #t)) (new-attention 4) '(2 3 4)
@@ -102,3 +114,9 @@
 (define alone (gradient (lambda (p) (car (loss p start x))) (p)))
 (assert (equal? (cdar together) (cadr (batch-norm (p) start x))))
 (assert (near? (projections (parameters-map2 - (p) (cadr together))) (projections alone)))
+;;; case mistakes-batch
+(batch-norm (new-batch-norm 4) (new-batch-statistics 4) (zeros '(1 4)))
+; expect error: batch-norm: one number for each channel has no variance; give a larger batch than one of sizes \(1 4\)
+;;; case mistakes-steps
+(unroll gru (new-gru 2 3) (zeros '(2 2)) 0)
+; expect error: unroll: expected a sequence \[batch, steps, inputs\] of at least one step, got sizes \(2 2\)

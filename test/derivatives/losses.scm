@@ -66,6 +66,9 @@
 ;;; case mistakes-terms
 (einsum "ij,jk->ik" (zeros '(2 3)))
 ; expect error: einsum: expected as many tensors as there are terms before the arrow; terms and tensors are "ij,jk->ik" 1
+;;; case mistakes-text
+(einsum (zeros '(2 3)) "ij->i")
+; expect error: einsum: expected text such as "ij,jk->ik" in front of the tensors, got
 ;;; case mistakes-axes
 (einsum "ij->i" (zeros '(2 3 4)))
 ; expect error: einsum: expected a letter for each axis in "ij->i"; letters and sizes are "ij" \(2 3 4\)
