@@ -97,6 +97,18 @@
 (check 'transformer (lambda (p x) (transformer 2 p x #t)) (new-transformer 4 6) '(2 3 4)
   '(4.256685555871354 -0.31966735271770885 0.10366103268428861 0.20360000392134947 0.5824189836444668 0.23330575662934583 -1.4645930282146256
     -0.010682237239732828 -0.03733634050625741 0.1339295280165647 0.3801844798609588 0.17731041097545588 0.2986258474640255 -10.21525808629097))
+;;; case budgets
+; The same bits where so little memory means replays.
+(define (same-bits? bytes loss p)
+  (let ((taped (*j loss p 1)) (planned (with-memory bytes (lambda () (checkpoint-*j loss p 1)))))
+    (and (= (car taped) (car planned)) (equal? (parameters->list (cdr taped)) (parameters->list (cdr planned))))))
+(define x (randn '(4 24 16)))
+(define (deep blocks)
+  (tensor->number (mean (square (stacked (lambda (block x) (transformer 2 block x #t)) blocks x)))))
+(assert (same-bits? "1MiB" deep (build-list 16 (lambda (i) (new-transformer 16)))))
+(define (long cell) (lambda (p) (tensor->number (mean (square (car (unroll cell p x 0)))))))
+(assert (same-bits? "128KiB" (long lstm) (new-lstm 16 16)))
+(assert (same-bits? "128KiB" (long gru) (new-gru 16 16)))
 ;;; case mistakes-heads
 (attention 3 (new-attention 4) (zeros '(1 2 4)))
 ; expect error: attention: expected a width that is a multiple of the number of heads, got width and heads 4 3
