@@ -182,3 +182,17 @@
 ; (reduce f initial (a b c)) is (f c (f b a)); initial is for the empty list alone.
 (define (reduce f initial l)
   (if (null? l) initial (%fold-left/3 (lambda (done x) (f x done)) (car l) (cdr l))))
+
+; By merging halves; what is in order with its neighbour stays in front of it.
+(define (sort-list less? l)
+  (let %sort-list/loop ((l l) (n (length l)))
+    (if (< n 2)
+        (list-head l n)
+        (let ((half (quotient n 2)))
+          (%merge less? (%sort-list/loop l half) (%sort-list/loop (list-tail l half) (- n half)))))))
+
+(define (%merge less? a b)
+  (cond ((null? a) b)
+        ((null? b) a)
+        ((less? (car b) (car a)) (cons (car b) (%merge less? a (cdr b))))
+        (else (cons (car a) (%merge less? (cdr a) b)))))

@@ -1,33 +1,7 @@
-; What networks are made of: (import network) names it, though all of it is in reach without. Parameters are plain nested structures of
-; pairs, vectors, numbers and tensors; a layer is a procedure of its parameters and its input, and what begins with "new-" draws parameters.
-
-; --- structures of parameters
-
-(define (parameters-map f p)
-  (cond ((pair? p) (cons (parameters-map f (car p)) (parameters-map f (cdr p))))
-        ((vector? p) (vector-map (lambda (x) (parameters-map f x)) p))
-        ((if (tensor? p) #t (number? p)) (f p))
-        (else p)))
-
-(define (parameters-fold f seed p)
-  (cond ((pair? p) (parameters-fold f (parameters-fold f seed (car p)) (cdr p)))
-        ((vector? p) (parameters-fold f seed (vector->list p)))
-        ((if (tensor? p) #t (number? p)) (f seed p))
-        (else seed)))
-
-; The leaves in order, and how many numbers they hold.
-(define (parameters->list p) (reverse (parameters-fold (lambda (done leaf) (cons leaf done)) '() p)))
-(define (parameters-count p)
-  (parameters-fold (lambda (n leaf) (+ n (if (tensor? leaf) (apply * (size leaf)) 1))) 0 p))
-
-; --- initialisers of matrices [inputs, outputs]
-
-(define (glorot inputs outputs . l)
-  (* (sqrt (/ 6 (+ inputs outputs))) (- (* 2 (apply rand (list inputs outputs) l)) 1)))
-(define (he inputs outputs . l)
-  (* (sqrt (/ 2 inputs)) (apply randn (list inputs outputs) l)))
-
-; --- layers
+; What networks are made of: (import network) names it, though all of it is in reach without. Parameters are plain nested structures
+; (parameters.scm); a layer is a procedure of its parameters and its input, in this order and behind what shapes it, and what begins with
+; "new-" draws parameters. Layers with a state are in recurrent.scm, those that look along a sequence in attention.scm, losses and metrics in
+; losses.scm, rules that change parameters in optimisers.scm.
 
 ; Weights and shift of a linear layer, and the layer.
 (define (new-linear inputs outputs) (list (glorot inputs outputs) (fill (list outputs) 0)))
@@ -36,19 +10,67 @@
 
 ; Linear layers of these sizes with a function between them.
 (define (new-perceptron sizes)
-  (if (null? (cdr sizes)) '() (cons (new-linear (car sizes) (cadr sizes)) (new-perceptron (cdr sizes)))))
+  (if (if (pair? sizes) (pair? (cdr sizes)) #f)
+      (map new-linear sizes (cdr sizes))
+      (error "new-perceptron: expected the sizes of input, layers and output, two at least, got" sizes)))
 (define (perceptron f layers x)
-  (if (null? (cdr layers))
-      (linear (car layers) x)
-      (perceptron f (cdr layers) (f (linear (car layers) x)))))
+  (if (null? layers)
+      (error "perceptron: there is no layer; draw some by (new-perceptron sizes)")
+      (let %perceptron/loop ((layers layers) (x x))
+        (if (null? (cdr layers))
+            (linear (car layers) x)
+            (%perceptron/loop (cdr layers) (f (linear (car layers) x)))))))
 
-; --- metrics
+; Weights [outputs, inputs / groups, window ...] and shift of a convolution, and the layer, with what may follow in convolve: strides, padding,
+; dilation and groups.
+(define (new-convolution inputs outputs window . groups)
+  (let ((groups (if (null? groups) 1 (%only "new-convolution" groups))))
+    (list (he-convolution (cons* outputs (quotient inputs groups) window)) (fill (list outputs) 0))))
+(define (convolution parameters x . l)
+  (let (((list weights shift) parameters)) (apply convolve-add-tied x weights shift l)))
 
-; The part of logits [n, classes] whose largest is at the index given.
-(define (accuracy logits classes)
-  (tensor->number (mean (cast (= (argmax logits 1) classes) 'f64))))
+; A table with a row for each of so many things; the operator (embedding table indices) is the layer. And the table of sines and cosines
+; that tells positions apart.
+(define (new-embedding things width) (randn (list things width)))
+(define (sinusoids steps width . l)
+  (define (wave i j)
+    (let ((angle (/ i (expt 10000 (/ (- j (remainder j 2)) width))))) (if (even? j) (sin angle) (cos angle))))
+  (apply list->tensor (build-list steps (lambda (i) (build-list width (lambda (j) (wave i j))))) l))
 
-; How often each class (row) was taken for each (column).
-(define (confusion-matrix logits classes)
-  (let ((n (cadr (size logits))))
-    (matmul (transpose (one-hot classes n)) (one-hot (argmax logits 1) n))))
+; --- normalisations: scale and shift; the operators have those behind the input
+
+(define (%new-norm width) (list (fill (list width) 1) (fill (list width) 0)))
+(define (new-layer-norm width) (%new-norm width))
+(define (layer-norm parameters x)
+  (let (((list scale shift) parameters)) (layer-normalization x scale shift)))
+(define (new-group-norm channels) (%new-norm channels))
+(define (group-norm groups parameters x)
+  (let (((list scale shift) parameters)) (group-normalization x scale shift groups)))
+(define (new-rms-norm width) (list (fill (list width) 1)))
+(define (rms-norm parameters x) (rms-normalization x (car parameters)))
+
+; By the batch's own mean and variance: the value and the moving (mean variance) of the batches so far, to which this one adds a tenth. Behind
+; training the layer is batch-norm-test with those.
+(define (new-batch-norm channels) (%new-norm channels))
+(define (new-batch-statistics channels) (list (fill (list channels) 0) (fill (list channels) 1)))
+(define (batch-norm parameters statistics x)
+  (let* (((list scale shift) parameters)
+         ((list y mean variance) (batch-normalization-training x scale shift))
+         (n (/ (apply * (size x)) (car (size scale)))))
+    (if (= n 1) (error "batch-norm: one number for each channel has no variance; give a larger batch than one of sizes" (size x)))
+    (list y (list (+ (* .9 (car statistics)) (* .1 mean)) (+ (* .9 (cadr statistics)) (* (/ (* .1 n) (- n 1)) variance))))))
+(define (batch-norm-test parameters statistics x)
+  (let (((list scale shift) parameters) ((list mean variance) statistics))
+    (batch-normalization-test x scale shift mean variance)))
+
+; --- layers made of layers (layer parameters x)
+
+; One after the other, each with its own of the list of parameters.
+(define (stacked layer parameters x) (fold-left (lambda (x p) (layer p x)) x parameters))
+
+; What the layer adds to its input.
+(define (residual layer parameters x) (+ x (layer parameters x)))
+
+; Each layer sees, along an axis, the input and the values of all layers before it.
+(define (dense-block axis layer parameters x)
+  (stacked (lambda (p x) (concat-tensors (list x (layer p x)) axis)) parameters x))

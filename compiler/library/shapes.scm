@@ -21,7 +21,9 @@
       (list->tensor (list a))
       (list->tensor (build-list n (lambda (i) (+ a (/ (* i (- b a)) (- n 1))))))))
 
-(define (eye n) (one-hot (cast (arange n) 'i64) n))
+(define (eye n)
+  (%count "eye" n)
+  (one-hot (cast (arange n) 'i64) n))
 
 ; The matrix with a vector on its diagonal, and the diagonal of a square matrix. Elements beside it are chosen away, not multiplied by 0, so
 ; that infinite ones do not matter.
@@ -52,6 +54,6 @@
 
 ; An axis counted from 0, of one that may be counted from the end.
 (define (%axis name axis rank)
-  (if (if (< axis rank) (<= (- rank) axis) #f)
+  (if (if (integer? axis) (if (< axis rank) (<= (- rank) axis) #f) #f)
       (if (< axis 0) (+ axis rank) axis)
       (error (string-append name ": there is no such axis; axis and number of axes are") axis rank)))

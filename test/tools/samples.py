@@ -74,6 +74,29 @@ class Samples(ToolTest):
         self.assertLess(loss, 0.2)
         self.assertGreater(accuracy, 0.95)
 
+    def test_characters_are_learnt_by_heart(self):
+        perplexity, text = self.sample("characters.scm").output.splitlines()
+        self.assertLess(float(perplexity), 1.05)
+        self.assertEqual(text, "how much wood would a woodchuck chuck if a woodchuck could chuck wood")
+        # Before anything is learnt it is about the number of different characters, which is 13, blank included.
+        perplexity, text = self.sample("characters.scm", 4, 1).output.splitlines()
+        self.assertAlmostEqual(float(perplexity), 13, delta=6)
+        self.assertEqual(len(text), 69)
+
+    def test_gpt_learns_its_rule(self):
+        parameters, first, last = self.numbers("gpt.scm")
+        block = 4 * 16 + 16 * 48 + 48 + 16 * 16 + 16 + 16 * 64 + 64 + 64 * 16 + 16
+        self.assertEqual(parameters, 16 * 16 + 24 * 16 + 2 * block + 2 * 16 + 16 * 16 + 16)
+        self.assertAlmostEqual(first, math.log(16), delta=1)
+        self.assertLess(last, 0.05)
+
+    def test_gpt_is_the_same_in_the_memory_of_half_a_tape(self):
+        whole = self.sample("gpt.scm", 16, 16, 2, options=["--checkpoint=tape"]).output
+        self.sample("gpt.scm", 16, 16, 2, options=["--checkpoint=tape", "--memory=2MiB"], code=3)
+        self.assertEqual(self.sample("gpt.scm", 16, 16, 2, options=["--checkpoint=bisection", "--memory=2MiB"]).output, whole)
+        self.assertEqual(self.sample("gpt.scm", 16, 16, 1, options=["--memory=2MiB"]).output,
+                         self.sample("gpt.scm", 16, 16, 1, options=["--checkpoint=tape"]).output)
+
     def test_the_program_of_the_page_about_networks(self):
         with open(os.path.join(self.folder_of_samples, "..", "docs", "network.md")) as file:
             program = file.read().split("```scheme\n")[1].split("```")[0]

@@ -1,0 +1,61 @@
+; Losses beside those that are operators (mean-squared-error, cross-entropy-loss and the two binary-cross-entropy), metrics, and what training
+; loops look at. Losses are means, tensors without axes; metrics are numbers.
+
+(define (mean-absolute-error a b) (mean (abs (- a b))))
+
+; Half the square of a difference up to delta (1), and a line from there.
+(define (huber-loss a b . delta)
+  (let ((delta (if (null? delta) 1 (%only "huber-loss" delta))) (distance (abs (- a b))))
+    (mean (where (< distance delta) (* .5 (square distance)) (* delta (- distance (* .5 delta)))))))
+
+; How far scores are from being at least 1 on the side of the target, which is 1 or -1.
+(define (hinge-loss scores targets) (mean (max 0 (- 1 (* scores targets)))))
+
+; Of logits [n, classes] the mean over n of the divergence of softmax from the probabilities given, and of the entropy of both. No term comes
+; from classes of probability 0.
+(define (soft-cross-entropy-loss logits probabilities)
+  (/ (- (sum (* probabilities (log-softmax logits)))) (car (size logits))))
+(define (kl-divergence logits probabilities)
+  (let ((logarithms (log (where (= probabilities 0) 1 probabilities))))
+    (/ (sum (* probabilities (- logarithms (log-softmax logits)))) (car (size logits)))))
+
+; --- metrics
+
+; The part of logits [n, classes] whose largest is at the index given.
+(define (accuracy logits classes)
+  (tensor->number (mean (cast (= (argmax logits 1) classes) 'f64))))
+
+; How often each class (row) was taken for each (column).
+(define (confusion-matrix logits classes)
+  (let ((n (cadr (size logits))))
+    (matmul (transpose (one-hot classes n)) (one-hot (argmax logits 1) n))))
+
+; The part of them whose index is among those of the k largest.
+(define (top-k-accuracy k logits classes)
+  (let (((list values indices) (top-k logits k)))
+    (/ (sumall (= indices (unsqueeze classes 1))) (exact->inexact (car (size logits))))))
+
+; As many equally likely choices are as hard to guess among.
+(define (perplexity logits classes) (exp (tensor->number (cross-entropy-loss logits classes))))
+
+; The part of the variance of the targets that predictions explain.
+(define (r-squared predictions targets)
+  (- 1 (/ (sumall (square (- targets predictions))) (sumall (square (- targets (mean targets)))))))
+
+; --- training loops
+
+; The least loss so far and how many have come since: '() is the first record. Stop where (cdr record) is as large as patience.
+(define (record-loss record loss)
+  (if (if (null? record) #t (< loss (car record))) (cons loss 0) (cons (car record) (+ (cdr record) 1))))
+
+; The pair of value and gradient of the mean of (f p batch) over a list of batches, of which only one is in memory at a time.
+(define (batched-gradient f p batches)
+  (let ((n (length batches)))
+    (define (one batch) (checkpoint-*j (lambda (p) (f p batch)) p (/ 1 n)))
+    (if (= n 0)
+        (error "batched-gradient: there is no batch")
+        (let %batched-gradient/loop ((sum (one (car batches))) (l (cdr batches)))
+          (if (null? l)
+              (cons (/ (car sum) n) (cdr sum))
+              (let ((next (one (car l))))
+                (%batched-gradient/loop (cons (+ (car sum) (car next)) (parameters-map2 + (cdr sum) (cdr next))) (cdr l))))))))

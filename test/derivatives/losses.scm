@@ -1,0 +1,86 @@
+; Losses, metrics and sums of products against PyTorch 2.15, in f64. Tensors are filled with sin(.7 i + k) / 2 at element i of operand k. Expected
+; are the value, for einsum its sum times sin(.7 i + 50), and of each operand's gradient the sum of its product with sin(.7 i + 60 + k), from
+; torch.nn.functional and torch.einsum by backward().
+(import network)
+(define (show x) (write x) (newline))
+(define (pattern sizes k) (view (sin (+ k (* .7 (list->tensor (iota (apply * sizes)) 'f64)))) sizes))
+(define (check name f shapes expected)
+  (define operands (map (lambda (sizes k) (* .5 (pattern sizes k))) shapes (iota (length shapes))))
+  (define (loss operands) (sumall (apply f operands)))
+  (define (by operator)
+    (let* ((y+g (operator loss operands 1))
+           (got (cons (car y+g) (map (lambda (g k) (dot g (pattern (size g) (+ 60 k)))) (cdr y+g) (iota (length shapes))))))
+      (if (< (apply max (map (lambda (a b) (abs (- a b))) got expected)) 1e-12) #t got)))
+  (write (list name (length expected) (by *j) (by checkpoint-*j) (with-schedule "bisection,base=16" (lambda () (by checkpoint-*j)))))
+  (newline))
+(define (sums spec shapes expected)
+  (check spec (lambda operands (let ((y (apply einsum spec operands))) (* y (pattern (size y) 50)))) shapes expected))
+;;; case losses
+(define three-four '((3 4) (3 4)))
+(define probabilities (list->tensor '((.5 .5 0) (.2 .3 .5)) 'f64))
+(define targets (list->tensor '((1 -1 1) (-1 1 1)) 'f64))
+(check 'mae mean-absolute-error three-four '(0.2895242707116522 0.00040373152719686 -0.5177847668461033)) ; expect: (mae 3 #t #t #t)
+(check 'huber (lambda (a b) (huber-loss a b .3)) three-four '(0.04853350753996614 -0.019053447941790633 -0.1283523771943664))
+; expect: (huber 3 #t #t #t)
+(check 'hinge (lambda (s) (hinge-loss s targets)) '((2 3)) '(1.044814366785985 -0.13457564882456)) ; expect: (hinge 2 #t #t #t)
+(check 'soft (lambda (s) (soft-cross-entropy-loss s probabilities)) '((2 3)) '(1.2253273234248567 -0.2573302255779937)) ; expect: (soft 2 #t #t #t)
+(check 'kl (lambda (s) (kl-divergence s probabilities)) '((2 3)) '(0.3639272261125974 -0.2573302255779937)) ; expect: (kl 2 #t #t #t)
+;;; case metrics
+(define logits (* .5 (pattern '(4 5) 0)))
+(define classes (list->tensor '(1 4 0 2) 'i64))
+(show (map (lambda (k) (top-k-accuracy k logits classes)) '(1 2 3 5)))          ; expect: (0.25 0.25 1.0 1.0)
+(show (< (abs (- (perplexity logits classes) 4.791234212029496)) 1e-12))        ; expect: #t
+(show (< (abs (- (r-squared (pattern '(6) 0) (pattern '(6) .1)) 0.9751526056231722)) 1e-12)) ; expect: #t
+;;; case training
+(show (fold-left record-loss '() '(3. 1. 2. 1.)))                              ; expect: (1.0 . 2)
+(show (fold-left record-loss '() '(3. 4. 2.)))                                 ; expect: (2.0 . 0)
+(define (loss p batch) (tensor->number (mean-squared-error (linear p batch) (zeros '(3 1) 'f64))))
+(define p (parameters-map (lambda (t) (cast t 'f64)) (new-linear 2 1)))
+(define batches (list (pattern '(3 2) 0) (pattern '(3 2) 1) (pattern '(3 2) 2)))
+(define one (checkpoint-*j (lambda (p) (/ (apply + (map (lambda (b) (loss p b)) batches)) 3)) p 1))
+(define all (parameters-fold (lambda (worst d) (max worst (if (tensor? d) (max-value (abs d)) (abs d)))) 0
+                             (parameters-map2 - (batched-gradient loss p batches) one)))
+(show (< all 1e-14))                                                           ; expect: #t
+(show (batched-gradient (lambda (p b) (* (car p) b)) '(2. 5.) '(1. 2.)))       ; expect: (3.0 1.5 0)
+;;; case sums
+(sums "ij,jk->ik" '((2 3) (3 4)) '(0.3634870850268055 -0.7884504717978478 -0.7852864177257117)) ; expect: ("ij,jk->ik" 3 #t #t #t)
+(sums "bij,bkj->bki" '((2 2 3) (2 4 3)) '(-0.8269544454992888 1.3384246983035903 1.7353013942550346)) ; expect: ("bij,bkj->bki" 3 #t #t #t)
+(sums "ij->j" '((2 3)) '(0.38047608370390656 -0.45063034081902215))            ; expect: ("ij->j" 2 #t #t #t)
+(sums "ij -> ji" '((2 3)) '(0.9326925127541643 -1.6219278214474009))           ; expect: ("ij -> ji" 2 #t #t #t)
+(sums "i,j->ij" '((2) (3)) '(0.21185326276954305 -0.6801531608153697 -0.454259046987209)) ; expect: ("i,j->ij" 3 #t #t #t)
+(sums "i,i->" '((3) (3)) '(-0.08556588535643803 0.2315561632203189 0.13061165192489432)) ; expect: ("i,i->" 3 #t #t #t)
+(sums "ij,jk,kl->li" '((2 3) (3 2) (2 2)) '(0.05582839757948026 -0.021205963360426384 -0.19144252756559133 0.04762126234939426))
+; expect: ("ij,jk,kl->li" 4 #t #t #t)
+(sums "bhqd,bhkd->bhqk" '((1 2 3 2) (1 2 3 2)) '(-0.47360102617503974 1.2830401806126852 1.2574041797539577)) ; expect: ("bhqd,bhkd->bhqk" 3 #t #t #t)
+(sums "ij,k->i" '((2 3) (2)) '(-0.03246729224260175 0.48399962995974233 0.06628713728966887)) ; expect: ("ij,k->i" 3 #t #t #t)
+(sums "ij,ij->i" '((2 3) (2 3)) '(-0.06727158041737491 0.1023361092964297 0.16335413215295597)) ; expect: ("ij,ij->i" 3 #t #t #t)
+;;; case mistakes-arrow
+(einsum "ij,jk" (zeros '(2 3)) (zeros '(3 2)))
+; expect error: einsum: there is no -> in "ij,jk"; write it as "ij,jk->ik"
+;;; case mistakes-characters
+(einsum "i1->i" (zeros '(2 3)))
+; expect error: einsum: expected letters, commas and one ->, got "i1->i"
+;;; case mistakes-two-arrows
+(einsum "i->j->i" (zeros '(2)))
+; expect error: einsum: expected letters, commas and one ->, got "i->j->i"
+;;; case mistakes-terms
+(einsum "ij,jk->ik" (zeros '(2 3)))
+; expect error: einsum: expected as many tensors as there are terms before the arrow; terms and tensors are "ij,jk->ik" 1
+;;; case mistakes-text
+(einsum (zeros '(2 3)) "ij->i")
+; expect error: einsum: expected text such as "ij,jk->ik" in front of the tensors, got
+;;; case mistakes-axes
+(einsum "ij->i" (zeros '(2 3 4)))
+; expect error: einsum: expected a letter for each axis in "ij->i"; letters and sizes are "ij" \(2 3 4\)
+;;; case mistakes-twice
+(einsum "ii->i" (zeros '(2 2)))
+; expect error: einsum: a letter stands twice in one term of "ii->i"
+;;; case mistakes-output
+(einsum "ij->k" (zeros '(2 2)))
+; expect error: einsum: a letter behind the arrow is in no term of "ij->k"
+;;; case mistakes-sizes
+(einsum "ij,jk->ik" (zeros '(2 3)) (zeros '(4 2)))
+; expect error: einsum: a letter has two sizes in "ij,jk->ik":
+;;; case mistakes-batches
+(batched-gradient (lambda (p b) p) 1. '())
+; expect error: batched-gradient: there is no batch
