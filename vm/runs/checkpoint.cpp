@@ -159,8 +159,9 @@ void tell_weights(Engine& engine, CheckpointState& s) {
   std::uint64_t older = 0;
   std::vector<std::uint64_t> births = s.births;
   if (births.empty()) {
-    std::vector<Value> values = engine.globals;
+    value::ChargedVector<Value> values(engine.globals.begin(), engine.globals.end(), engine.heap());
     values.push_back(s.x);
+    if (s.update) s.update->each_held([&](Value v) { values.push_back(v); });
     older = reachable_bytes(engine, engine.runs, values);
     births.push_back(s.begin);
   }

@@ -48,6 +48,13 @@ struct Update {
 
   std::unique_ptr<Update> clone(Heap& heap) const;
   void release(Heap& heap);
+  template <class F> void each_held(F&& f) const {
+    f(rule);
+    for (const Leaf& l : leaves) {
+      f(l.leaf);
+      f(l.state);
+    }
+  }
   // Charges what is new.
   void account(Heap& heap);
 

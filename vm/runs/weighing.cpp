@@ -192,7 +192,7 @@ std::uint64_t stack_bytes(const std::vector<Run>& runs, std::uint64_t low) {
   return bytes;
 }
 
-std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, const std::vector<Value>& values) {
+std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, std::span<const Value> values) {
   std::uint64_t bytes = 0;
   Walk walk(engine);
   Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};

@@ -6,6 +6,7 @@
 #include "vm/schedule/schedule.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace cairn::runs {
@@ -19,7 +20,7 @@ std::uint64_t stack_bytes(const std::vector<machine::Run>& runs, std::uint64_t l
 
 // Bytes of all that can be reached from these, however old it is.
 std::uint64_t reachable_bytes(machine::Engine& engine, const std::vector<machine::Run>& runs,
-                              const std::vector<value::Value>& values);
+                              std::span<const value::Value> values);
 
 // A state at the end of a tape, and the tape, by birth: entry k is what was made while the serial counter stood at births[k] or
 // above it, and below births[k + 1]. Elements are as old as the first tensor that had them. `before`: a tape that may have some
