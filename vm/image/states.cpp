@@ -24,6 +24,7 @@ void write_update(ImageWriter& w, const Update* u) {
   w.value(u->rule);
   w.flag(u->in_place);
   w.flag(u->stateful);
+  w.flag(u->begun);
   w.number(u->pending + 1);
   w.number(u->leaves.size());
   for (const Update::Leaf& l : u->leaves) {
@@ -50,6 +51,7 @@ void read_update(ImageReader& r, SweepState& s) {
   u.in_place = r.flag();
   u.stateful = r.flag();
   auto leaf = [&] { return r.number32() - 1; }; // 0: none
+  u.begun = r.flag();
   u.pending = leaf();
   u.leaves.resize(r.size(5));
   for (Update::Leaf& l : u.leaves) {
@@ -183,6 +185,7 @@ void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
   for (std::uint64_t v : words) w.number(v);
   w.number(s.spec);
   write_snapshot(w, s.current);
+  write_snapshot(w, s.start);
   w.number(s.slots.size());
   for (const Snapshot& slot : s.slots) write_snapshot(w, slot);
   w.number(s.aside.size());
@@ -208,6 +211,7 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
   if (spec >= r.engine.schedules.size()) throw Malformed("a state under no known schedule");
   s.spec = spec;
   read_snapshot(r, s.current);
+  read_snapshot(r, s.start);
   s.slots.resize(r.size(kLeastSnapshot));
   for (Snapshot& slot : s.slots) {
     read_snapshot(r, slot);

@@ -95,8 +95,14 @@ Status Engine::run(std::uint64_t steps) {
   } else {
     for (std::size_t i = 0; i < runs.size(); ++i) derive(i);
   }
-  NumberWatch numbers;
   const ops::Meter::Installed installed(&meter_);
+  for (;;)
+    if (const std::optional<Status> status = go_on()) return *status;
+}
+
+// Until something ends it; nothing where memory ran out and an operator has begun again.
+std::optional<Status> Engine::go_on() {
+  NumberWatch numbers;
   try {
     for (;;) {
       Run& r = runs.back();
@@ -139,6 +145,7 @@ Status Engine::run(std::uint64_t steps) {
   } catch (const value::BudgetExceeded& e) {
     std::string holders;
     try {
+      if (run_operators.begin_again(*this)) return std::nullopt;
       if (tensor_world != nullptr) holders = tensor_world->holders(*this);
       holders.insert(0, e.what());
       holders += memory_hints(*this);

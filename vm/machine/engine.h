@@ -82,6 +82,7 @@ public:
   bool capsule_finished(Value v) const override;
 
   // --- runs (runs.cpp)
+  std::optional<Status> go_on();
   Run& current() { return runs.back(); }
   // Pushes a run and derives its inherited parts. Takes over what it owns, also where there is no memory.
   void push_run(Run run);

@@ -19,6 +19,9 @@ struct RunOperators {
   // `result` names the destination, if there is one. Either delivers a value into that frame, or sets its pc, or pushes or
   // replaces runs. Returns false when the machine is done. Throws ProgramError, BudgetExceeded.
   bool (*perform)(Engine& engine, const bytecode::Word* instruction);
+  // Where memory has run out within the budget: an operator that can do with less begins again, and the machine goes on. False:
+  // the program ends. Throws BudgetExceeded as well.
+  bool (*begin_again)(Engine& engine);
   // Calls a procedure of the host, or reads again what it gave; borrowed arguments, owned result. Throws ProgramError,
   // BudgetExceeded.
   value::Value (*call_host)(Engine& engine, const HostProcedure& procedure, std::span<const value::Value> arguments);

@@ -39,13 +39,14 @@ void Recorder::begin(Opening opening, const Moment& now) {
   full_ = calls.number < kFullCalls;
   const bool keeps = wishes.keep && full_ && kept_.size() < kMostKept;
   detailed_ = wishes.every || (wishes.text && full_) || keeps;
+  const bool again = open_ && serial_ == opening.serial; // and memory had run out
   open_ = true;
   serial_ = opening.serial;
   start_ = now;
   step_ = opening.step;
   sweeps_ = last_time_ = 0;
   now_ = {};
-  now_.number = ++gradients_;
+  now_.number = again ? gradients_ : ++gradients_;
   now_.place = std::move(opening.place);
   now_.schedule = std::move(opening.schedule);
   now_.budget = opening.budget;

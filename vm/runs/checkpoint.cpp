@@ -71,14 +71,6 @@ template <class F> void walk_touched(Engine& engine, const std::vector<Run>& run
   }
 }
 
-// Not counted.
-Snapshot copy_of(Heap& heap, const Snapshot& s) {
-  Snapshot copy = s;
-  copy.runs = machine::OwnedRuns::of(heap, s.runs).take();
-  copy.counted = false;
-  return copy;
-}
-
 // Runs `steps` steps from the current state, on the tape in work if there is one.
 void begin_interval(Engine& engine, CheckpointState& s, Owned& state, std::uint64_t steps) {
   want(!s.current.empty() && !s.sweeping);
@@ -225,6 +217,13 @@ void seed_interval(Engine& engine, CheckpointState& s) {
 
 } // namespace
 
+Snapshot copy_of(Heap& heap, const Snapshot& s) {
+  Snapshot copy = s;
+  copy.runs = machine::OwnedRuns::of(heap, s.runs).take();
+  copy.counted = false;
+  return copy;
+}
+
 void count_snapshot(Engine& engine, Snapshot& snapshot) {
   Heap& heap = engine.heap();
   snapshot.counted = true;
@@ -241,6 +240,7 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
   s->schedule = schedule->clone();
   s->spec = spec;
   s->current = copy_of(heap, current);
+  s->start = copy_of(heap, start);
   s->slots.resize(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
     s->slots[i] = copy_of(heap, slots[i]);
@@ -300,10 +300,21 @@ void CheckpointState::find_held() {
                    [&](std::uint32_t a, std::uint32_t b) { return slots[a].position < slots[b].position; });
 }
 
+void CheckpointState::drop_all(Engine& engine) {
+  drop_tape(engine);
+  for (TapeAside& tape : aside) drop(engine, tape);
+  aside.clear();
+  ends.reset();
+  drop(engine, current);
+  for (Snapshot& slot : slots) drop(engine, slot);
+  held.clear();
+  held_bytes = 0;
+  births.clear();
+}
+
 void CheckpointState::release(Heap& heap) {
-  drop(*engine_, current);
-  for (Snapshot& slot : slots) drop(*engine_, slot);
-  for (TapeAside& tape : aside) drop(*engine_, tape);
+  drop_all(*engine_);
+  drop(*engine_, start);
   if (outer != nullptr) heap.release(outer);
   SweepState::release(heap);
 }
@@ -397,6 +408,8 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     engine.meter().hold();
   switch (a.kind) {
   case Action::Kind::tape:
+    if (s->current.position == 0 && s->held.empty() && s->start.empty() && can_begin_again(engine, *s))
+      s->start = copy_of(engine.heap(), s->current);
     begin_tape(engine, *s, a.records);
     [[fallthrough]];
   case Action::Kind::advance:
@@ -439,6 +452,11 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
         s->held.erase(s->held.begin() + static_cast<std::ptrdiff_t>(i));
         break;
       }
+    if (from.position == 0 && s->start.empty() && can_begin_again(engine, *s)) {
+      s->uncount(engine, from);
+      s->start = std::exchange(from, {});
+      s->start.bytes = 0;
+    }
     s->drop(engine, from);
     break;
   }
@@ -490,6 +508,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     break;
   case Action::Kind::done:
     s->complete = true;
+    s->drop(engine, s->start);
     break;
   }
   engine.deliver(state.take());

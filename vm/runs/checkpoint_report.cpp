@@ -31,13 +31,15 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
                        "fits the budget",
                        current.position, schedule::to_string(asked));
   const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
-  const auto enough = schedule::enough_budget(*schedule, budget + budget / 8);
+  const bool again = first.schedule != nullptr;
+  const auto enough = schedule::enough_budget(again ? *first.schedule : *schedule, budget + budget / 8);
   if (!enough)
     return fmt::format("\n  what the gradient needs cannot be told beforehand; try --memory={}", report::size_text(2 * budget));
   const std::string size = report::size_text(*enough);
-  if (total_known) return fmt::format("\n  the gradient of its {} steps should do with --memory={}", total, size);
+  if (again ? first.total_known : total_known)
+    return fmt::format("\n  the gradient of its {} steps should do with --memory={}", total, size);
   return fmt::format("\n  the run of checkpoint-*j had come {} steps far; a gradient of these alone should do with --memory={}",
-                     current.position, size);
+                     again ? first.position : current.position, size);
 }
 
 } // namespace cairn::runs

@@ -162,7 +162,7 @@ bool perform(Engine& engine, const Word* instruction) {
     Owned state(heap, std::exchange(kept.v, value::kUnspecified));
     try {
       act(engine, state);
-    } catch (const ops::Stopped&) {
+    } catch (...) { // it may be done again, or begin again
       kept.v = state.take();
       throw;
     }
@@ -237,6 +237,6 @@ bool perform_instruction(Engine& engine, const Word* instruction) {
   return perform(engine, instruction);
 }
 
-const machine::RunOperators kOperators{operator_code, perform_instruction, call_host};
+const machine::RunOperators kOperators{operator_code, perform_instruction, begin_again, call_host};
 
 } // namespace cairn::runs

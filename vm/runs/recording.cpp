@@ -5,6 +5,8 @@
 #include "vm/machine/errors.h"
 #include "vm/report/report.h"
 
+#include <fmt/format.h>
+
 #include <new>
 
 namespace cairn::runs {
@@ -106,6 +108,11 @@ void begin(Engine& engine, const CheckpointState& s, bool whole) {
   };
 }
 
+std::string begun_again_text(std::uint64_t times) {
+  return fmt::format("; memory had run out, and it began again {}",
+                     times == 1 ? "with less to keep" : fmt::format("{} times, each with less to keep", times));
+}
+
 } // namespace
 
 std::string place_of_call(const Engine& engine) {
@@ -156,6 +163,7 @@ void record_end(Engine& engine, const CheckpointState& s) {
     if (!recorder.open()) return; // lost
     report::Gradient& g = recorder.gradient();
     g.explanation = s.schedule->explanation();
+    if (s.begun_again != 0) g.explanation += begun_again_text(s.begun_again);
     if (recorder.detailed()) g.predicted = predicted(engine, s);
     if (recorder.detailed()) look_at_other_budgets(s, g);
     if (recorder.detailed()) g.profile = s.schedule->intervals();

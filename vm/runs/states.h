@@ -113,6 +113,13 @@ struct CheckpointState final : SweepState {
   std::unique_ptr<schedule::Schedule> schedule;
   std::uint32_t spec = 0;
   Snapshot current;
+  Snapshot start; // let go of by its schedule and kept for begin_again(); empty where the run cannot begin again from it
+  // Where it has begun again: what was planned first, and how far that came. For messages alone, and in no copy and no file.
+  struct {
+    std::unique_ptr<schedule::Schedule> schedule;
+    std::uint64_t position = 0;
+    bool total_known = false;
+  } first;
   std::vector<Snapshot> slots;
   std::vector<std::uint32_t> held;   // the slots that have a state, by its position
   std::int64_t held_bytes = 0;       // of these together
@@ -136,6 +143,7 @@ struct CheckpointState final : SweepState {
   std::uint64_t asked = 0;                      // steps of the last action; 0: to the end
   std::uint64_t peak_records = 0;               // in work and aside together
   std::uint64_t stack_bytes = 0;                // the most that the schedule was told
+  std::uint64_t begun_again = 0;                // how often, since memory had run out
   std::uint64_t snapshots_taken = 0, peak_snapshots = 0;
   std::int64_t snapshot_bytes_sum = 0, peak_snapshot_bytes = 0;
   // All of these from `complete` on, in the order of files: calls f(a field of each state). Whoever copies, writes or reads a
@@ -157,6 +165,7 @@ struct CheckpointState final : SweepState {
     f(s.asked...);
     f(s.peak_records...);
     f(s.stack_bytes...);
+    f(s.begun_again...);
     f(s.snapshots_taken...);
     f(s.peak_snapshots...);
     f(s.snapshot_bytes_sum...);
@@ -176,6 +185,7 @@ struct CheckpointState final : SweepState {
   void uncount(Engine& engine, Snapshot& snapshot);
   void drop(Engine& engine, Snapshot& snapshot); // and no longer counts it
   void drop(Engine& engine, TapeAside& tape);
+  void drop_all(Engine& engine);                        // tapes and states, but for `start`
   std::size_t held_until(std::uint64_t position) const; // how many of `held` are not behind it
   void find_held();                                     // from the slots
   std::string memory_hint(const Engine& engine) const override;
@@ -187,6 +197,9 @@ inline const CheckpointState* as_checkpoint(const SweepState& s) {
   return s.checkpoint ? static_cast<const CheckpointState*>(&s) : nullptr;
 }
 inline SweepState* as_sweep(Value v) { return static_cast<SweepState*>(static_cast<NativeObject*>(v.other())->native); }
+
+// With references of its own; not counted.
+Snapshot copy_of(Heap& heap, const Snapshot& s);
 
 // Counts a snapshot and its bytes among those that are held, until it is dropped.
 void count_snapshot(Engine& engine, Snapshot& snapshot);
@@ -236,6 +249,13 @@ void let_go_of_outer(Engine& engine, Value& nested);
 void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, SweepState& s);               // drops the last one of its tape in work
 void report_checkpoint(Engine& engine, const CheckpointState& s); // it has ended
+// Memory has run out within the budget, and the program is about to end. An outermost gradient that was planned and has handed on
+// nothing yet begins once more from its start, with less to keep: with three quarters of what it planned with, then by bisection,
+// then with three states. How much memory is in use at a moment decides that, so nobody promises its number of steps.
+// False: there is none. Whatever ran inside is gone then.
+bool begin_again(Engine& engine);
+// Whether it would, had it a start.
+bool can_begin_again(const Engine& engine, const CheckpointState& s);
 // A survey that has come to the end of its run: begins once more where that tells more, or says what it found and stops the
 // machine.
 bool survey_again(Engine& engine, CheckpointState& s);

@@ -212,6 +212,8 @@ void start_update(Engine& engine, value::Frame* frame, SweepState& s) {
     return;
   }
   Heap& heap = engine.heap();
+  u.begun = true;
+  if (auto* c = as_checkpoint(s)) c->drop(engine, c->start); // it has the leaves that are given up now
   Update::Leaf& l = u.leaves[next];
   Owned cotangent(heap, take_cotangent(engine, s, l));
   Owned leaf(heap, Heap::retain(l.leaf));

@@ -1,0 +1,151 @@
+// Planned gradients that turned out not to fit: instead of the end of the program, a second beginning with less to keep.
+#include "vm/runs/bodies.h"
+#include "vm/runs/operators.h"
+#include "vm/runs/recording.h"
+#include "vm/runs/states.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+namespace cairn::runs {
+
+using bytecode::Opcode;
+using bytecode::RunOperator;
+using bytecode::Word;
+using machine::RunKind;
+using machine::rules::Owned;
+using value::Frame;
+
+namespace {
+
+constexpr std::uint64_t kBeginnings = 3;  // after the first one
+constexpr std::size_t kStateRegister = 0; // of such a frame
+
+// Whether it is the code of a checkpoint-*j, and not of what goes over a composite.
+bool is_checkpoint(const value::Code* code) {
+  return std::ranges::any_of(std::initializer_list<RunOperator>{RunOperator::checkpoint_reverse, RunOperator::checkpoint_update,
+                                                                RunOperator::checkpoint_update_in_place},
+                             [&](RunOperator op) { return code == &operator_code(op); });
+}
+
+// Where such code asks its schedule for an action.
+const Word* action_of(const value::Code* code) {
+  const Word* at = code->words();
+  while (bytecode::opcode_of(*at) != Opcode::run_act) at += bytecode::words_of(*at);
+  return at;
+}
+
+// The frame of the outermost checkpoint-*j, and its state, which the run above it has while its program runs; null: there is
+// none.
+struct Outermost {
+  std::size_t run = 0;
+  Frame* frame = nullptr;
+  CheckpointState* state = nullptr;
+};
+
+Outermost outermost_checkpoint(const Engine& engine) {
+  for (std::size_t i = 0; i < engine.runs.size(); ++i) {
+    Outermost found{i, nullptr, nullptr};
+    for (Frame* f = engine.runs[i].top; f != nullptr; f = f->parent)
+      if (is_checkpoint(f->code)) found.frame = f;
+    if (found.frame == nullptr) continue;
+    const NativeObject* state = nullptr;
+    if (const Value v = found.frame->slots()[kStateRegister]; value::is_kind(v, value::Kind::state))
+      state = static_cast<const NativeObject*>(v.other());
+    else if (i + 1 < engine.runs.size() && engine.runs[i + 1].kind == RunKind::interval)
+      state = engine.runs[i + 1].state;
+    if (state != nullptr) found.state = as_checkpoint(*static_cast<SweepState*>(state->native));
+    return found;
+  }
+  return {};
+}
+
+Snapshot* kept_start(CheckpointState& s) {
+  const auto at =
+      std::find_if(s.slots.begin(), s.slots.end(), [](const Snapshot& slot) { return !slot.empty() && slot.position == 0; });
+  return at == s.slots.end() ? nullptr : &*at;
+}
+
+// A schedule for a run that begins once more. Bisection keeps as many states as the logarithm of the length says, which is too
+// many where states are large; with three of them a step is run again about as often as the cube root of the length says.
+std::unique_ptr<schedule::Schedule> with_less(const Engine& engine, const CheckpointState& s) {
+  constexpr std::uint64_t kFew = 3;
+  if (s.begun_again == 1) return schedule::make({.kind = schedule::Spec::Kind::bisection, .base = schedule::kLeastBase}, {});
+  if (s.begun_again == 2)
+    return schedule::make({.kind = schedule::Spec::Kind::binomial, .base = schedule::kLeastBase, .snapshots = kFew}, {});
+  schedule::Spec spec = engine.schedules[s.spec];
+  const auto budget = static_cast<std::uint64_t>(engine.state_budget);
+  spec.memory = spec.memory == 0 ? budget : std::min(spec.memory, budget);
+  spec.memory -= spec.memory / 4;
+  return schedule::make(spec, {engine.state_budget, true});
+}
+
+// As it was when it was opened, but for what was counted.
+void reset(Engine& engine, CheckpointState& s, std::unique_ptr<schedule::Schedule> next) {
+  Heap& heap = engine.heap();
+  const std::uint64_t position = s.current.position;
+  const bool known = s.total_known;
+  if (Snapshot* const start = s.start.empty() ? kept_start(s) : nullptr) {
+    s.uncount(engine, *start);
+    s.start = std::exchange(*start, {});
+    s.start.bytes = 0;
+  }
+  s.drop_all(engine);
+  s.current = copy_of(heap, s.start);
+  s.through = Cotangents({heap, heap.tape});
+  s.tensors_through.clear();
+  for (const tape::Output& o : s.skeletons) heap.release(o.skeleton);
+  s.skeletons.clear();
+  heap.release(std::exchange(s.value, value::kUnspecified));
+  s.position = 0;
+  s.sweeping = s.complete = s.ended = s.work_ended = s.total_known = false;
+  s.total = 0;
+  s.work_before = s.asked = 0;
+  if (s.first.schedule == nullptr) s.first = {std::move(s.schedule), position, known};
+  s.schedule = std::move(next);
+  ++s.begun_again;
+}
+
+} // namespace
+
+bool can_begin_again(const Engine& engine, const CheckpointState& s) {
+  const schedule::Spec::Kind kind = engine.schedules[s.spec].kind;
+  return s.outermost && s.begun_again < kBeginnings && engine.state_budget != 0 && !engine.options.survey &&
+         (kind == schedule::Spec::Kind::automatic || kind == schedule::Spec::Kind::budget) && !(s.update && s.update->begun);
+}
+
+bool begin_again(Engine& engine) {
+  const Outermost found = outermost_checkpoint(engine);
+  if (found.state == nullptr || !can_begin_again(engine, *found.state)) return false;
+  if (found.state->start.empty() && kept_start(*found.state) == nullptr) return false;
+  const ops::Meter::Uninterrupted whole(engine.meter());
+  std::unique_ptr<schedule::Schedule> next = with_less(engine, *found.state);
+  // The operator's frame made anew, with the state in its register, where it asks for the next action; what ran above it is gone.
+  machine::Run& run = engine.runs[found.run];
+  {
+    value::Held<Frame> fresh(engine.heap(), engine.heap().make_frame(found.frame->code));
+    fresh->serial = found.frame->serial;
+    fresh->set_lifted(found.frame->lifted());
+    fresh->rest_at(action_of(fresh->code));
+    Value& state = fresh->slots()[kStateRegister];
+    state = value::kUnspecified;
+    machine::OwnedRuns above = engine.cut(found.run + 1);
+    state = found.frame->slots()[kStateRegister];
+    if (value::is_kind(state, value::Kind::state))
+      Heap::retain(state);
+    else
+      state = value::of_other(std::exchange(above.list.front().state, nullptr));
+    if (found.frame->parent != nullptr) Heap::retain(found.frame->parent);
+    fresh->parent = found.frame->parent;
+    engine.heap().release(std::exchange(run.top, fresh.take()));
+  }
+  for (std::size_t i = 0; i < engine.runs.size(); ++i) engine.derive(i);
+  engine.enter(run);
+  auto* s = state_in<CheckpointState>(engine, run.top->slots()[kStateRegister]);
+  reset(engine, *s, std::move(next));
+  if (engine.recorder != nullptr) record_beginning(engine, *s);
+  return true;
+}
+
+} // namespace cairn::runs
