@@ -184,7 +184,9 @@ VALUES = [
 
 RUNS = [
     Attack("cotangents of a long list that wait for its tape", "(define (states x) (let loop ((i 0) (y x) (l '())) (if (= i 1000000) l (loop (+ i 1) (* 3.2 y (- 1 y)) (cons y l)))))\n"
-           "(checkpoint-*j (lambda (x) (fold-left (lambda (a y) (+ a (* y y))) 0 (states x))) .1 1)", OVER, memory=64 << 20, limits=OUTPUT),
+           "(checkpoint-*j (lambda (x) (fold-left (lambda (a y) (+ a (* y y))) 0 (states x))) .1 1)", (OVER, STOPPED), options=("--steps=20000000",), memory=64 << 20, limits=OUTPUT),
+    Attack("a gradient that fits under no schedule and begins again", "(define (f l) (let loop ((i 0) (x (car l))) (if (= i 20000) x (loop (+ i 1) (+ (* 3.2 x (- 1 x)) (length l))))))\n"
+           "(define (grow l n) (if (= n 0) l (grow (cons .5 l) (- n 1))))\n(checkpoint-*j f (grow '() 9000) 1)", (OVER, ENDED, STOPPED), memory=1 << 20),
     Attack("capsules without end", "(define (spin n) (spin (+ n 1)))\n(let loop ((l '())) (loop (cons (interrupt spin 0 50) l)))", OVER, "memory budget",
            limits=OUTPUT + WORK),
     Attack("interrupts inside interrupts", "(define (f n) (interrupt f (+ n 1) 1000000000))\n(f 0)", (OVER, STOPPED)),
