@@ -70,3 +70,8 @@
 (define none (list->tensor '(0) 'f64))
 (show (tensor->list (cdr (j* (lambda (y) (cdr (*j (lambda (x) (sumall (expt x y))) two 1.))) none (list->tensor '(1) 'f64))))) ; expect: (0.5)
 (show (tensor->list (cdr (*j (lambda (y) (sumall (cdr (*j (lambda (x) (sumall (expt x y))) two 1.)))) none 1.)))) ; expect: (0.5)
+; A number as the cotangent of a tensor without axes, which the outer derivative has one of such a tensor for.
+(define side (fill '(4) 2. 'f64))
+(define (mean-square w) (mean (square (* w side))))
+(define ((by-scale reverse) r) (sumall (cdr (reverse mean-square (* r side) r))))
+(show (map (lambda (outer inner) (outer (by-scale inner) .5 1)) (list j* *j checkpoint-*j *j) (list *j *j checkpoint-*j checkpoint-*j))) ; expect: ((4.0 . 16.0) (4.0 . 16.0) (4.0 . 16.0) (4.0 . 16.0))

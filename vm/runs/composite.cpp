@@ -194,7 +194,9 @@ void end_composite(Engine& engine, SweepState& s, Value value) {
       return;
     }
     tape::Place place = leaf.owner != nullptr ? tape::Place{leaf.owner->serial, leaf.slot} : tape::Place{};
-    add(leaf.number, place, engine.to_double(leaf.part));
+    const Value part = engine.primal(leaf.part);
+    add(leaf.number, place,
+        value::is_tensor(part) ? engine.tensors().runtime.read_number(value::tensor_of(part)) : engine.to_double(part));
   });
 }
 

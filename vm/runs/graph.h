@@ -49,7 +49,7 @@ struct PairedLeaf {
   std::uint32_t part_slot;
 };
 // once: a shared object of v counts once, not once for every path. what null: an exact 0 in v matches any part and is passed
-// over.
+// over, and a tensor of one element may be the part of a number.
 void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once, const std::function<void(const PairedLeaf&)>& leaf);
 
 // Walks v and what belongs to it together: every leaf of v in preorder with its part of t, whatever that is. An exact 0 in the

@@ -99,7 +99,10 @@ void walk_pair(Engine& engine, Value v, Value t, const char* what, bool once,
     if (!is_container(number) || value::is_capsule(number)) {
       // An exact 0 may be the tangent of a constant tensor: a leaf without a derivative, whose cotangent may be of that shape.
       if (is_exact_zero(number) && (what == nullptr || is_leaf(part))) continue;
-      check_leaf(engine, name, number, part);
+      // A number that was the cotangent of a tensor of one element has such a tensor itself.
+      const bool of_number = what == nullptr && engine.is_number(number) && value::is_tensor(engine.primal(part)) &&
+                             value::tensor_of(engine.primal(part)).elements() == 1;
+      if (!of_number) check_leaf(engine, name, number, part);
       if (is_leaf(number)) leaf(s.leaf());
       continue;
     }
