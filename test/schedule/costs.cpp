@@ -49,11 +49,11 @@ TEST_CASE("a mistake in a table of costs is named with its line, and changes not
 
 TEST_CASE("a rate that no text can give is not sound") {
   CostTable costs;
-  CHECK(sound(costs));
+  CHECK(costs.sound());
   costs.byte = std::numeric_limits<double>::quiet_NaN();
-  CHECK_FALSE(sound(costs));
+  CHECK_FALSE(costs.sound());
   costs.byte = -1;
-  CHECK_FALSE(sound(costs));
+  CHECK_FALSE(costs.sound());
 }
 
 TEST_CASE("ticks are tenths of a nanosecond, whole, and never overflow") {

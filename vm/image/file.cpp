@@ -51,7 +51,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   if (!e.load_only(std::move(module), message)) throw Malformed("its module: " + message);
   e.state_budget = static_cast<std::int64_t>(counter(in));
   schedule::CostTable::each(e.costs, [&](std::string_view, double& rate) { rate = std::bit_cast<double>(in.u64()); });
-  if (!schedule::sound(e.costs)) throw Malformed("a rate is none that a table of costs can have");
+  if (!e.costs.sound()) throw Malformed("a rate is none that a table of costs can have");
   e.clock = counter(in);
   std::uint64_t serial = counter(in);
   machine::Effects::Counters& effects = e.effects.counters;

@@ -81,9 +81,9 @@ std::string to_string(const CostTable& costs) {
   return text;
 }
 
-bool sound(const CostTable& costs) {
+bool CostTable::sound() const {
   bool right = true;
-  CostTable::each(costs, [&](std::string_view, double rate) { right = right && is_rate(rate); });
+  each(*this, [&](std::string_view, double rate) { right = right && is_rate(rate); });
   return right;
 }
 

@@ -22,6 +22,7 @@ struct CostTable {
   CAIRN_COSTS(X)
 #undef X
   bool operator==(const CostTable&) const = default;
+  bool sound() const; // every rate is one that parse_costs would take
 
   // Modelled time is counted in ticks, whole tenths of a nanosecond. Of a step at least one.
   std::uint64_t ticks_of_step() const;
@@ -40,7 +41,5 @@ struct CostTable {
 bool parse_costs(std::string_view text, CostTable& costs, std::string& error);
 // Such lines, each with what takes so long; parse_costs gives the same table back.
 std::string to_string(const CostTable& costs);
-// Whether every rate is one that parse_costs would take.
-bool sound(const CostTable& costs);
 
 } // namespace cairn::schedule
