@@ -2,6 +2,7 @@
 #include "vm/bytecode/file.h"
 #include "vm/image/header.h"
 #include "vm/image/image.h"
+#include "vm/text/utf8.h"
 
 #include <algorithm>
 #include <bit>
@@ -41,6 +42,25 @@ std::uint64_t counter(bytecode::ByteReader& in) {
   return n;
 }
 
+// What the program has read of files, in order: there is one form.
+void read_seen(machine::Files& files, bytecode::ByteReader& in) {
+  std::string last;
+  for (std::uint32_t left = in.count(16); left != 0; --left) {
+    const std::string path = in.text();
+    if (!text::is_utf8(path) || path <= last || files::normal(path) != path) throw Malformed("the path of a file is none");
+    last = path;
+    machine::Files::Seen& seen = files.entry(path, counter(in));
+    std::uint64_t least = 0;
+    for (std::uint32_t blocks = in.count(16); blocks != 0; --blocks) {
+      const std::uint64_t block = in.u64();
+      if (block < least || block > seen.size / machine::Files::kBlock || block * machine::Files::kBlock >= seen.size)
+        throw Malformed("a block of a file is none that it has");
+      seen.blocks.emplace(block, in.u64());
+      least = block + 1;
+    }
+  }
+}
+
 void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) {
   if (in.text() != build_identity())
     warning = "the capsule was written by another build or on another processor: last digits may differ";
@@ -67,6 +87,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   if (ended > 1) throw Malformed("a flag is neither 0 nor 1");
   effects.input_ended = ended != 0;
   e.effects.set_input_left(in.text());
+  read_seen(e.files, in);
   e.options.arguments.resize(in.count(4));
   for (std::string& a : e.options.arguments) a = in.text();
   e.schedules.resize(in.count(4));
