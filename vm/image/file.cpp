@@ -45,11 +45,14 @@ std::uint64_t counter(bytecode::ByteReader& in) {
 // What the program has read of files, in order: there is one form.
 void read_seen(machine::Files& files, bytecode::ByteReader& in) {
   std::string last;
-  for (std::uint32_t left = in.count(16); left != 0; --left) {
+  for (std::uint32_t left = in.count(17); left != 0; --left) {
     const std::string path = in.text();
     if (!text::is_utf8(path) || path <= last || files::normal(path) != path) throw Malformed("the path of a file is none");
     last = path;
     machine::Files::Seen& seen = files.entry(path, counter(in));
+    const std::uint8_t written = in.u8();
+    if (written > static_cast<std::uint8_t>(machine::Files::Written::since)) throw Malformed("a file is written in no known way");
+    seen.written = static_cast<machine::Files::Written>(written);
     std::uint64_t least = 0;
     for (std::uint32_t blocks = in.count(16); blocks != 0; --blocks) {
       const std::uint64_t block = in.u64();
@@ -82,6 +85,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   e.meter().set_work(in.u64());
   effects.done = counter(in);
   effects.output_bytes = counter(in);
+  effects.file_bytes = counter(in);
   effects.input_bytes = counter(in);
   std::uint8_t ended = in.u8();
   if (ended > 1) throw Malformed("a flag is neither 0 nor 1");

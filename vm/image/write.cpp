@@ -302,6 +302,7 @@ void Image::write_behind_checksum(ImageWriter& w) const {
   w.out.u64(e.meter().work());
   w.out.u64(e.effects.counters.done);
   w.out.u64(e.effects.counters.output_bytes);
+  w.out.u64(e.effects.counters.file_bytes);
   w.out.u64(e.effects.counters.input_bytes);
   w.flag(e.effects.counters.input_ended);
   w.out.text(e.effects.input_left());
@@ -309,6 +310,7 @@ void Image::write_behind_checksum(ImageWriter& w) const {
   for (const auto& [path, seen] : e.files.seen()) {
     w.out.text(path);
     w.out.u64(seen.size);
+    w.out.u8(static_cast<std::uint8_t>(seen.written));
     w.out.u32(static_cast<std::uint32_t>(seen.blocks.size()));
     for (const auto& [block, checksum] : seen.blocks) {
       w.out.u64(block);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,26 +43,39 @@ std::string reason(const files::Opened& opened, const char* right) {
                      *right == 'r' ? "read" : "written", right);
 }
 
+[[noreturn]] void refuse_file(std::string_view who, std::string_view path, const std::string& message) {
+  throw ProgramError(fmt::format("{}: {}: {}", who, shown_path(path), message));
+}
+
+// In normal form.
+std::string checked_path(std::string_view who, std::string_view path) {
+  if (path.size() >= PATH_MAX) refuse_file(who, path, "is no path that any system has: it is too long");
+  if (path.empty() || path.find('\0') != std::string_view::npos) refuse_file(who, path, "is no path");
+  return files::normal(path);
+}
+
 } // namespace
 
-Files::Reading::Reading(Files& files, std::string_view who, std::string_view path)
-    : files_(files), who_(who), path_(path.substr(0, PATH_MAX)) {
-  if (path.size() >= PATH_MAX) complain("is no path that any system has: it is too long");
-  if (path.empty() || path.find('\0') != std::string_view::npos) complain("is no path");
-  path_ = files::normal(path);
-  opened_ = files_.grants.to_read(path_);
+Files::Reading::Reading(Files& files, std::string_view who, std::string_view path, bool replayed)
+    : files_(files), who_(who), path_(checked_path(who, path)), opened_(files.grants.to_read(path_)) {
   if (!opened_.descriptor) complain(reason(opened_, "read"));
   struct stat facts {};
   if (fstat(opened_.descriptor->number(), &facts) != 0) complain(std::string("cannot be read: ") + std::strerror(errno));
   if (S_ISDIR(facts.st_mode)) complain("is a folder, not a file");
   if (!S_ISREG(facts.st_mode)) complain("is a pipe or a device; only regular files can be read again");
   size_ = static_cast<std::uint64_t>(facts.st_size);
-  if (files_.entry(path_, size_).size != size_) changed();
+  Seen& seen = files_.entry(path_, size_);
+  if (seen.written != Written::no && replayed)
+    complain("was written by this program after it had been read, so a gradient could not read the same again; read it before");
+  if (seen.written == Written::since) {
+    seen.blocks.clear();
+    seen.size = size_;
+    seen.written = Written::before;
+  }
+  if (seen.size != size_) changed();
 }
 
-void Files::Reading::complain(const std::string& message) const {
-  throw ProgramError(fmt::format("{}: {}: {}", who_, shown_path(path_), message));
-}
+void Files::Reading::complain(const std::string& message) const { refuse_file(who_, path_, message); }
 
 void Files::Reading::changed() const { complain("has changed since this program read it"); }
 
@@ -99,6 +113,25 @@ void Files::Reading::read(std::uint64_t from, std::span<std::byte> to) {
     from += wanted;
     to = to.subspan(wanted);
   }
+}
+
+void Files::replace(std::string_view who, std::string_view path, const files::Content& content) {
+  constexpr mode_t kPermissions = 0777;
+  const std::string target = checked_path(who, path);
+  std::string name;
+  const files::Opened folder = grants.to_write(target, name);
+  if (!folder.descriptor) refuse_file(who, target, reason(folder, "write"));
+  const int number = folder.descriptor->number();
+  struct stat old {};
+  const bool exists = fstatat(number, name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  if (exists && !S_ISREG(old.st_mode))
+    refuse_file(who, target, "is a link, a folder or a device; only regular files are written");
+  files::FileCalls calls;
+  if (!files::replace(number, name, exists ? static_cast<int>(old.st_mode & kPermissions) : -1, content, calls))
+    refuse_file(who, target, fmt::format("cannot be written{}: {}", exists ? ", the old file stays" : "", std::strerror(errno)));
+  if (auto found = seen_.find(target); found != seen_.end()) found->second.written = Written::since;
+  if (!files::sync(calls, number) && errno != EINVAL && errno != ENOTSUP) // some file systems do not sync folders; they say so
+    refuse_file(who, target, "is written, but its folder cannot be synced: after a crash the old file may be back");
 }
 
 Files::Seen& Files::entry(std::string_view path, std::uint64_t size) {

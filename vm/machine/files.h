@@ -5,6 +5,7 @@
 
 #include "ops/meter.h"
 #include "vm/files/grants.h"
+#include "vm/files/replacing.h"
 #include "vm/value/charged.h"
 
 #include <cstddef>
@@ -36,7 +37,7 @@ public:
 
   private:
     friend class Files;
-    Reading(Files& files, std::string_view who, std::string_view path);
+    Reading(Files& files, std::string_view who, std::string_view path, bool replayed);
     void take(std::uint64_t from, std::byte* to, std::size_t size) const;
     void check(std::uint64_t block, std::span<const std::byte> bytes);
     [[noreturn]] void changed() const;
@@ -45,15 +46,21 @@ public:
     files::Opened opened_;
     std::uint64_t size_ = 0;
   };
-  Reading open(std::string_view who, std::string_view path) { return {*this, who, path}; }
+  // `replayed`: what reads may do so again, and must have the same.
+  Reading open(std::string_view who, std::string_view path, bool replayed) { return {*this, who, path, replayed}; }
+  // Replaces a file, or makes one: after a failure the old one is there. ProgramError.
+  void replace(std::string_view who, std::string_view path, const files::Content& content);
 
   // What is known of the files that were read, by path in normal form.
   using Text = std::basic_string<char, std::char_traits<char>, value::ChargedAllocator<char>>;
   template <class K, class V, class Less = std::less<>>
   using Map = std::map<K, V, Less, value::ChargedAllocator<std::pair<const K, V>>>;
+  // Did the program write it after it had read it? `since`: and has not read it since.
+  enum class Written : std::uint8_t { no, before, since };
   struct Seen {
     Seen(value::Heap& heap, std::uint64_t bytes) : size(bytes), blocks(heap) {}
     std::uint64_t size;
+    Written written = Written::no;
     Map<std::uint64_t, std::uint64_t> blocks; // checksums by number
   };
   struct ByText {
