@@ -1,5 +1,6 @@
 // A capsule file as a whole, read: its head, its checksum, and the order of its parts.
 #include "vm/bytecode/file.h"
+#include "vm/files/grants.h"
 #include "vm/image/header.h"
 #include "vm/image/image.h"
 #include "vm/text/utf8.h"
