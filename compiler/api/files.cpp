@@ -1,22 +1,20 @@
-// A reader of files must not be talked into reading others: the kernel resolves paths beneath a folder (openat2), and pipes and
-// devices are opened without waiting and not read.
+// A reader of files must not be talked into reading others: paths are resolved beneath a folder, and pipes and devices are not
+// read.
 #include "compiler/api/files.h"
 
 #include "compiler/api/border.h"
-#include "vm/api/descriptor.h"
+#include "vm/files/beneath.h"
+#include "vm/files/descriptor.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <string_view>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace cairn::compiler::api {
 
-using cairn::api::Descriptor;
+using cairn::files::Descriptor;
 
 namespace {
 
@@ -47,46 +45,7 @@ cairn_status status_of_opening(int fault) {
   }
 }
 
-constexpr std::uint64_t kReading = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-
 } // namespace
-
-int open_each_part(int folder, const char* path) {
-  std::string_view rest = path;
-  if (rest.starts_with('/')) {
-    errno = EXDEV;
-    return -1;
-  }
-  Descriptor at(-1);
-  for (;;) {
-    std::size_t slash = rest.find('/');
-    std::string part(rest.substr(0, slash));
-    int from = at ? at.number() : folder;
-    if (part == "..") {
-      errno = EXDEV;
-      return -1;
-    }
-    if (slash == std::string_view::npos) return openat(from, part.c_str(), static_cast<int>(kReading) | O_NOFOLLOW);
-    if (!part.empty() && part != ".") {
-      int next = openat(from, part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-      if (next < 0) return -1;
-      at.replace(next);
-    }
-    rest.remove_prefix(slash + 1);
-  }
-}
-
-int open_beneath(int folder, const char* path) {
-  open_how how{};
-  how.flags = kReading;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  for (;;) {
-    long descriptor = syscall(SYS_openat2, folder, path, &how, sizeof how);
-    if (descriptor >= 0) return static_cast<int>(descriptor);
-    if (errno == ENOSYS || errno == EPERM) return open_each_part(folder, path); // an old kernel, or a filter of system calls
-    if (errno != EAGAIN && errno != EINTR) return -1;                           // EAGAIN: something was renamed meanwhile
-  }
-}
 
 Files::Answer ReaderFiles::read(const std::string& folder, const std::string& path, std::string& text, std::string& why) {
   cairn_text given;
@@ -138,9 +97,9 @@ cairn_status cairn_text_add(cairn_text* text, const char* bytes, size_t size) {
 cairn_status cairn_read_beneath(void*, const char* folder, const char* path, cairn_text* text) {
   if (folder == nullptr || path == nullptr || text == nullptr) return CAIRN_BAD_ARGUMENT;
   try {
-    api::Descriptor root(open(*folder == 0 ? "." : folder, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    cairn::files::Descriptor root(open(*folder == 0 ? "." : folder, O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root) return api::status_of_opening(errno);
-    api::Descriptor file(api::open_beneath(root.number(), path));
+    cairn::files::Descriptor file(cairn::files::open_beneath(root.number(), path));
     if (!file) return api::status_of_opening(errno);
     struct stat facts {};
     if (fstat(file.number(), &facts) != 0) return CAIRN_BAD_ARGUMENT;

@@ -31,9 +31,4 @@ private:
 // The text of a program's own file, which may be anything that can be read. Throws NoFile.
 std::string read_program(const char* path);
 
-// A descriptor of the file `path` beneath the open folder, -1 with errno: one of each part where the system does not know
-// openat2, and then no links at all.
-int open_beneath(int folder, const char* path);
-int open_each_part(int folder, const char* path);
-
 } // namespace cairn::compiler::api

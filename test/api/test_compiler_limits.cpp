@@ -1,7 +1,7 @@
 // What compiling may take and what it may read: a budget, a flag of cancellation, files through a reader.
 #include "cairn_compiler.h"
 
-#include "compiler/api/files.h"
+#include "vm/files/beneath.h"
 
 #include <doctest/doctest.h>
 
@@ -206,7 +206,7 @@ TEST_CASE("without openat2 paths are walked part by part, and no link is followe
   int folder = open((files / "program").c_str(), O_PATH | O_DIRECTORY);
   REQUIRE(folder >= 0);
   auto opened = [&](const char* path) {
-    int file = cairn::compiler::api::open_each_part(folder, path);
+    int file = cairn::files::open_each_part(folder, path, O_RDONLY);
     if (file >= 0) close(file);
     return file >= 0;
   };

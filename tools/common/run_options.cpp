@@ -3,6 +3,7 @@
 
 #include "common/arguments.h"
 #include "common/files.h"
+#include "common/handles.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -183,6 +184,13 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
       ->type_name("DIR")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  auto add_folders = [&app](const char* name, std::vector<std::string>& to, const char* text) {
+    app.add_option(name, to, text)->type_name("PATH")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  add_folders("--read", options.readable,
+              "a file or folder that the program may read, beside the current folder; may be repeated");
+  add_folders("--write", options.writable,
+              "a file or folder that the program may write, beside the current folder; may be repeated");
   app.add_flag("--verify-only", options.verify_only, "check the program, do not run it")->disable_flag_override();
 
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -203,6 +211,18 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   } catch (const UsageError& e) {
     return bad_usage("vmrun", e.what());
   }
+}
+
+std::string grant_files(const RunOptions& options, cairn_vm* vm) {
+  CairnBuffer error;
+  cairn_vm_grant(vm, CAIRN_GRANT_READ | CAIRN_GRANT_WRITE, ".", nullptr); // a folder that is gone has no files
+  for (const std::string& path : options.readable)
+    if (cairn_vm_grant(vm, CAIRN_GRANT_READ, path.c_str(), error.text()) != CAIRN_OK)
+      return "--read: " + std::string(error.view());
+  for (const std::string& path : options.writable)
+    if (cairn_vm_grant(vm, CAIRN_GRANT_WRITE, path.c_str(), error.text()) != CAIRN_OK)
+      return "--write: " + std::string(error.view());
+  return "";
 }
 
 std::uint64_t compiler_memory(const RunOptions& options) {

@@ -1,6 +1,8 @@
 // The command line of vmrun, checked and turned into values.
 #pragma once
 
+#include "cairn.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,10 +41,14 @@ struct RunOptions {
   bool verify_only = false;
   std::uint64_t seed = 0;
   std::vector<std::string> libraries;
+  std::vector<std::string> readable, writable; // files and folders beside the current one
 };
 
 // Nothing if all is well; else the exit code, and the user has been told why.
 std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options);
+
+// Lets the machine's programs use the files of the current folder and those that were named. Empty if all is well.
+std::string grant_files(const RunOptions& options, cairn_vm* vm);
 
 // What compiling may take: as much as the run, but enough for any program that people write; 0: the compiler's default.
 std::uint64_t compiler_memory(const RunOptions& options);

@@ -177,6 +177,8 @@ void Session::create() {
     throw Leave{status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY ? kOverBudget : kBadUsage,
                 creation_error(status == CAIRN_BAD_ARGUMENT, error.view())};
   }
+  if (std::string fault = grant_files(options_, vm_.get()); !fault.empty())
+    throw Leave{kBadUsage, "vmrun: error: " + fault + "\n"};
   if (!options_.explain_file.empty()) cairn_vm_keep_gradients(vm_.get());
   if (options_.explain_profile) cairn_vm_explain_as(vm_.get(), CAIRN_REPORT_PROFILE);
   if (options_.plan) cairn_vm_only_plan(vm_.get());

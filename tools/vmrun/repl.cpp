@@ -139,6 +139,10 @@ bool Repl::create() {
   cairn_status status = cairn_vm_create(&machine, &vm, error.text());
   vm_.reset(vm);
   if (status == CAIRN_OK) {
+    if (std::string refused = grant_files(options_, vm); !refused.empty()) {
+      complain("vmrun: error: " + refused + "\n");
+      return false;
+    }
     if (options_.explain_profile) cairn_vm_explain_as(vm, CAIRN_REPORT_PROFILE);
     return true;
   }

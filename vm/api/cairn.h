@@ -188,6 +188,16 @@ CAIRN_API cairn_status cairn_vm_extend(cairn_vm* vm, const cairn_module* module,
  * PROGRAM_ERROR, OVER_BUDGET: it cannot go on, cairn_vm_error says why; definitions stay. BAD_ARGUMENT: nothing to run. */
 CAIRN_API cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps);
 
+/* What a machine may do with files: nothing, until its host grants it. */
+#define CAIRN_GRANT_READ 1u
+#define CAIRN_GRANT_WRITE 2u
+
+/* From now on the program may read or write (`rights`: CAIRN_GRANT_READ, CAIRN_GRANT_WRITE or both) the file `path`, or what is
+ * beneath the folder `path`, links that lead out of it excepted. Programs name files by absolute paths, or beneath the folder
+ * that was current when this was first called. No part of the state: a restored machine is granted anew. NO_FILE: there is no
+ * such folder, or none for such a file. */
+CAIRN_API cairn_status cairn_vm_grant(cairn_vm* vm, unsigned rights, const char* path, char** error);
+
 /* From now on at most so much more work: a run stops with OUT_OF_WORK before the step that would take more, and can go on, be
  * saved or be given up like one that is out of steps. Work is what steps take that are not all alike: modelled flops and bytes of
  * operations on tensors, bytes of text, of vectors and of structures that are copied (docs/language.md has the table).

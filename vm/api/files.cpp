@@ -1,8 +1,8 @@
 // Files of cairn.h, by system calls: what went wrong is known exactly. How they are written is in saving.cpp.
 #include "vm/api/border.h"
-#include "vm/api/descriptor.h"
 #include "vm/api/memory.h"
 #include "vm/api/saving.h"
+#include "vm/files/descriptor.h"
 #include "vm/image/reseal.h"
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 #include <unistd.h>
 #include <utility>
 
-using cairn::api::Descriptor;
 using cairn::api::guarded;
 using cairn::api::Refusal;
 using cairn::api::require;
+using cairn::files::Descriptor;
 
 namespace {
 

@@ -10,7 +10,9 @@
 #include "vm/value/charged.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -221,6 +223,16 @@ cairn_status cairn_vm_resume(cairn_vm* vm, const cairn_capsule* capsule, char** 
 }
 
 cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps) { return cairn::api::run_machine(vm, steps); }
+
+cairn_status cairn_vm_grant(cairn_vm* vm, unsigned rights, const char* path, char** error) {
+  return guarded(error, [&] {
+    require(vm != nullptr && path != nullptr && *path != 0, "cairn_vm_grant: an argument is NULL or empty");
+    require(rights != 0 && (rights & ~(CAIRN_GRANT_READ | CAIRN_GRANT_WRITE)) == 0,
+            "cairn_vm_grant: rights are CAIRN_GRANT_READ, CAIRN_GRANT_WRITE or both");
+    if (!vm->engine.files.grants.add(rights, path))
+      throw Refusal{CAIRN_NO_FILE, std::string(path) + ": cannot be granted: " + std::strerror(errno)};
+  });
+}
 
 void cairn_vm_limit_work(cairn_vm* vm, uint64_t work) {
   if (vm == nullptr) return;

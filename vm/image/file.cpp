@@ -1,7 +1,9 @@
 // A capsule file as a whole, read: its head, its checksum, and the order of its parts.
 #include "vm/bytecode/file.h"
+#include "vm/files/grants.h"
 #include "vm/image/header.h"
 #include "vm/image/image.h"
+#include "vm/text/utf8.h"
 
 #include <algorithm>
 #include <bit>
@@ -41,6 +43,28 @@ std::uint64_t counter(bytecode::ByteReader& in) {
   return n;
 }
 
+// What the program has read of files, in order: there is one form.
+void read_seen(machine::Files& files, bytecode::ByteReader& in) {
+  std::string last;
+  for (std::uint32_t left = in.count(17); left != 0; --left) {
+    const std::string path = in.text();
+    if (!text::is_utf8(path) || path <= last || files::normal(path) != path) throw Malformed("the path of a file is none");
+    last = path;
+    machine::Files::Seen& seen = files.entry(path, counter(in));
+    const std::uint8_t written = in.u8();
+    if (written > static_cast<std::uint8_t>(machine::Files::Written::since)) throw Malformed("a file is written in no known way");
+    seen.written = static_cast<machine::Files::Written>(written);
+    std::uint64_t least = 0;
+    for (std::uint32_t blocks = in.count(16); blocks != 0; --blocks) {
+      const std::uint64_t block = in.u64();
+      if (block < least || block > seen.size / machine::Files::kBlock || block * machine::Files::kBlock >= seen.size)
+        throw Malformed("a block of a file is none that it has");
+      seen.blocks.emplace(block, in.u64());
+      least = block + 1;
+    }
+  }
+}
+
 void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) {
   if (in.text() != build_identity())
     warning = "the capsule was written by another build or on another processor: last digits may differ";
@@ -62,11 +86,13 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   e.meter().set_work(in.u64());
   effects.done = counter(in);
   effects.output_bytes = counter(in);
+  effects.file_bytes = counter(in);
   effects.input_bytes = counter(in);
   std::uint8_t ended = in.u8();
   if (ended > 1) throw Malformed("a flag is neither 0 nor 1");
   effects.input_ended = ended != 0;
   e.effects.set_input_left(in.text());
+  read_seen(e.files, in);
   e.options.arguments.resize(in.count(4));
   for (std::string& a : e.options.arguments) a = in.text();
   e.schedules.resize(in.count(4));

@@ -302,9 +302,21 @@ void Image::write_behind_checksum(ImageWriter& w) const {
   w.out.u64(e.meter().work());
   w.out.u64(e.effects.counters.done);
   w.out.u64(e.effects.counters.output_bytes);
+  w.out.u64(e.effects.counters.file_bytes);
   w.out.u64(e.effects.counters.input_bytes);
   w.flag(e.effects.counters.input_ended);
   w.out.text(e.effects.input_left());
+  w.out.u32(static_cast<std::uint32_t>(e.files.seen().size()));
+  for (const auto& [path, seen] : e.files.seen()) {
+    w.out.text(path);
+    w.out.u64(seen.size);
+    w.out.u8(static_cast<std::uint8_t>(seen.written));
+    w.out.u32(static_cast<std::uint32_t>(seen.blocks.size()));
+    for (const auto& [block, checksum] : seen.blocks) {
+      w.out.u64(block);
+      w.out.u64(checksum);
+    }
+  }
   w.out.u32(static_cast<std::uint32_t>(e.options.arguments.size()));
   for (const std::string& a : e.options.arguments) w.out.text(a);
   w.out.u32(static_cast<std::uint32_t>(e.schedules.size()));

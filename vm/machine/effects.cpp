@@ -82,21 +82,28 @@ void Effects::record(const std::vector<EffectLog*>& fresh, Value v) {
   }
 }
 
+bool Effects::replayed() const {
+  for (std::size_t i = 0; i < runs_.size(); ++i)
+    if (log_of(i) != nullptr) return true;
+  return false;
+}
+
+void Effects::check_limit(std::uint64_t bytes) const {
+  const std::uint64_t limit = options_.output_limit, written = counters.output_bytes + counters.file_bytes;
+  if (bytes > limit - std::min(limit, written))
+    throw value::BudgetExceeded(fmt::format("the program may write {} bytes and no more", limit));
+}
+
 void Effects::write(std::string_view text) {
   if (repeated_ < counters.done) {
     ++repeated_;
     return;
   }
-  std::vector<EffectLog*> fresh;
-  if (EffectLog* log = replaying_log(fresh)) {
-    if (log->position < log->happened) ++log->position;
-  } else {
-    if (text.size() > options_.output_limit - std::min(options_.output_limit, counters.output_bytes))
-      throw value::BudgetExceeded(fmt::format("the program may write {} bytes and no more", options_.output_limit));
+  once([&] {
+    check_limit(text.size());
     counters.output_bytes += text.size();
     if (options_.output) options_.output(text);
-  }
-  record(fresh, value::kUnspecified);
+  });
   repeated_ = ++counters.done;
 }
 

@@ -22,6 +22,21 @@ public:
   void write(std::string_view text);
   bool read_number(double& flonum, std::int64_t& integer, bool& exact);
   std::uint64_t random_bits();
+  // Something that is done to the world where it is new to every enclosing run, and not otherwise. It may be stopped; then it has
+  // not happened.
+  template <class F> void once(F&& perform) {
+    std::vector<EffectLog*> fresh;
+    if (EffectLog* log = replaying_log(fresh)) {
+      if (log->position < log->happened) ++log->position;
+    } else {
+      perform();
+    }
+    record(fresh, value::kUnspecified);
+  }
+  // BudgetExceeded, if with so many bytes more the program would have written more than it may.
+  void check_limit(std::uint64_t bytes) const;
+  // Is there a run around that may be executed again?
+  bool replayed() const;
 
   // The log that the next effect is read from, or null: it is new at every enclosing run, and goes into all of `fresh`.
   EffectLog* replaying_log(std::vector<EffectLog*>& fresh);
@@ -46,6 +61,7 @@ public:
     // stopped, which it will not write again.
     std::uint64_t done = 0;
     std::uint64_t output_bytes = 0;
+    std::uint64_t file_bytes = 0;  // written into files
     std::uint64_t input_bytes = 0; // taken from the host, used or not
     bool input_ended = false;
   };

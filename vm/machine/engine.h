@@ -6,6 +6,7 @@
 #include "vm/bytecode/verifier.h"
 #include "vm/machine/active_tapes.h"
 #include "vm/machine/effects.h"
+#include "vm/machine/files.h"
 #include "vm/machine/observe.h"
 #include "vm/machine/run.h"
 #include "vm/machine/run_operator.h"
@@ -226,6 +227,7 @@ public:
   std::vector<Value> globals;
   std::vector<Run> runs;
   Effects effects{heap_, meter_, options, runs};
+  Files files{heap_, meter_};
   ActiveTapes tapes{heap_};
   std::uint64_t clock = 0;      // steps executed
   std::uint64_t limit = kNever; // clock at which this process stops

@@ -251,6 +251,7 @@ void Engine::begin(Value procedure, std::span<const Value> arguments) {
 void Engine::end_program() {
   if (!runs.empty()) end_runs();
   heap_.release(std::exchange(result, value::kUnspecified));
+  files.forget();
 }
 
 void Engine::end_runs() {

@@ -95,6 +95,8 @@ Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed
 std::optional<ops::OperatorId> operator_behind(bytecode::Primitive primitive);
 // Procedures between tensors and other values.
 Value procedure(Engine& engine, bytecode::TensorProcedure which, std::span<const Value> operands);
+// Those of files.
+Value file_procedure(Engine& engine, bytecode::TensorProcedure which, std::span<const Value> operands);
 
 // A new object for the same elements (owned): another place on a tape.
 Value alias(Engine& engine, Value tensor);

@@ -11,7 +11,7 @@ namespace {
 
 bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
-bool sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
+bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
   for (const std::uint64_t value :
        {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.thinned, interval.advancing,
         interval.taping, interval.sweeping, interval.sweeping_otherwise})
@@ -36,7 +36,7 @@ bool Profile::sound() const {
       if (reach[i][k] > reach[i - 1][k]) return false;
   }
   for (std::size_t i = 0; i < last; ++i)
-    if (!schedule::sound(intervals[i], i, reach[i])) return false;
+    if (!interval_sound(intervals[i], i, reach[i])) return false;
   const std::vector<std::uint64_t> least = least_born(*this);
   for (std::size_t k = 0; k < last; ++k)
     if (born[k] < least[k] || !small(born[k])) return false;

@@ -56,6 +56,7 @@ public:
     heap_->charge(*account_, -bytes(n));
     std::allocator<T>().deallocate(memory, n);
   }
+  Heap& heap() const { return *heap_; }
   template <class U> bool operator==(const ChargedAllocator<U>& o) const { return heap_ == o.heap_ && account_ == o.account_; }
 
 private:

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-namespace cairn::api {
+namespace cairn::files {
 
 class Descriptor {
 public:
@@ -24,4 +24,4 @@ private:
   int number_;
 };
 
-} // namespace cairn::api
+} // namespace cairn::files

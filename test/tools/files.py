@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Files of programs: what is granted, formats byte by byte, files that lie, that change, and that cannot be written."""
+import json
+import os
+import struct
+import unittest
+
+import driver
+from driver import ToolTest
+
+
+def npy(descr, shape, data, fortran=False, version=1):
+    text = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}"
+    text += " " * (-(11 + len(text)) % 64) + "\n"
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(text)) + text.encode() + data
+
+
+def safetensors(header, data=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def entry(dtype, shape, begin, end):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+class Files(ToolTest):
+    def value(self, text, *options):
+        self.write("a.scm", f"(write {text})")
+        return self.vmrun(*options, "a.scm").output
+
+    def refused(self, text, *options):
+        self.write("a.scm", text)
+        done = self.vmrun(*options, "a.scm", code=1)
+        self.assertRegex(done.errors, r"^a\.scm:1:\d+: error: ")
+        return done.errors
+
+
+class Granted(Files):
+    def test_files_beneath_the_current_folder(self):
+        os.mkdir(self.path("data"))
+        self.write("data/a.txt", "h\u00e9llo")
+        for path in ("data/a.txt", "./data//a.txt", "data/../data/a.txt", self.path("data/a.txt")):
+            self.assertEqual(self.value(f'(read-text "{path}")'), '"h\u00e9llo"')
+        self.assertEqual(self.value('(file-size "data/a.txt")'), "6")
+        self.assertEqual(self.value('(tensor->list (read-bytes "data/a.txt" 1 2))'), "(195 169)")
+        os.symlink("data/a.txt", self.path("link"))
+        self.assertEqual(self.value('(file-size "link")'), "6")
+
+    def test_what_was_not_granted_is_refused(self):
+        os.makedirs(self.path("in/deep"))
+        self.write("secret", "hush")
+        os.symlink("../secret", self.path("in/link"))
+        os.symlink("/proc/self/environ", self.path("in/environ"))
+        self.write("in/a.scm", "")
+        for path in ("../secret", "deep/../../secret", "/etc/passwd", "/dev/zero", self.path("secret"), "link", "environ"):
+            with self.subTest(path=path):
+                self.write("in/a.scm", f'(read-text "{path}")')
+                done = self.inside(1)
+                self.assertIn("--read=PATH", done.errors)
+                self.write("in/a.scm", f'(write-text "{path}" "x")')
+                self.assertRegex(self.inside(1).errors, "--write=PATH|is a link")
+        self.assertEqual(self.read("secret"), b"hush")
+        self.write("in/a.scm", '(display (read-text "../secret"))')
+        for grant in ("--read=..", "--read=../secret"):
+            self.assertEqual(self.inside(0, grant).output, "hush")
+        self.inside(1, "--write=..")
+        self.write("in/a.scm", '(write-text "../secret" "told")')
+        self.inside(1, "--read=..")
+        self.inside(0, "--write=../secret")
+        self.assertEqual(self.read("secret"), b"told")
+        self.inside(2, "--read=../no/such")
+
+    def inside(self, code, *options):
+        folder, self.folder = self.folder, self.path("in")
+        try:
+            return self.vmrun(*options, "a.scm", code=code)
+        finally:
+            self.folder = folder
+
+    def test_only_regular_files_are_read_and_written(self):
+        os.mkfifo(self.path("pipe"))
+        os.mkdir(self.path("folder"))
+        for path in ("pipe", "folder", "missing", "no/such", ""):
+            self.refused(f'(read-text "{path}")')
+        for path in ("pipe", "folder", "no/such", ""):
+            self.refused(f'(write-text "{path}" "x")')
+        self.refused("(read-text 'symbol)")
+        self.refused('(read-text (make-string 5000 #\\a))')
+
+    def test_parts_that_are_not_there(self):
+        self.write("x", b"\xff123")
+        for text in ('(read-bytes "x" 5)', '(read-bytes "x" 1 4)', '(read-bytes "x" -1)', '(read-bytes "x" 0 1.5)', '(read-text "x")'):
+            self.refused(text)
+        self.assertEqual(self.value('(size (read-bytes "x" 4))'), "(0)")
+
+
+class Formats(Files):
+    def test_npy(self):
+        floats = struct.pack("<6f", *range(6))
+        for name, content, value in (
+                ("rows", npy("<f4", "(2, 3)", floats), "((0.0 1.0 2.0) (3.0 4.0 5.0))"),
+                ("second", npy("<f4", "(2, 3)", floats, version=2), "((0.0 1.0 2.0) (3.0 4.0 5.0))"),
+                ("columns", npy("<f4", "(2, 3)", floats, fortran=True), "((0.0 2.0 4.0) (1.0 3.0 5.0))"),
+                ("swapped", npy(">i4", "(2,)", struct.pack(">2i", 1, -2)), "(1 -2)"),
+                ("long", npy("<i8", "(1,)", struct.pack("<q", -5)), "(-5)"),
+                ("none", npy("<f8", "()", struct.pack("<d", 2.5)), "2.5"),
+                ("empty", npy("|u1", "(0, 3)", b""), "()")):
+            with self.subTest(name):
+                self.write("x.npy", content)
+                self.assertEqual(self.value('(tensor->list (read-npy "x.npy"))'), value)
+
+    def test_npy_that_lies(self):
+        good = npy("<f4", "(2,)", bytes(8))
+        for content, message in (
+                (b"", "npy"), (good[:9], "header"), (good[:40], "header"), (good[:-1], "takes more"), (good + b"x", "goes on"),
+                (b"\x93NUMPY\x09\0" + good[8:], "version"), (npy("<f4", "(-1,)", b""), "not negative"), (npy("<f4", f"({1 << 62}, 8)", b""), "multiply"),
+                (npy("<f4", f"({1 << 40},)", b""), "takes more"), (npy("<f4", f"({1 << 64},)", b""), "too large"), (npy("<f4", "(1,1,1,1,1,1,1,1,1)", bytes(4)), "axes"),
+                (npy("<f2", "(1,)", bytes(2)), "astype\\(numpy.float32\\)"), (npy("<u8", "(1,)", bytes(8)), "int64"), (npy("|O", "(1,)", bytes(8)), "numbers"),
+                (b"\x93NUMPY\x02\0\xff\xff\xff\xff{}", "header of 4294967295"), (npy("<f4", "(2,), 'shape': (2,)", bytes(8)), "twice"),
+                (npy("<f4", "((2,),)", bytes(8)), "number")):
+            with self.subTest(message):
+                self.write("x.npy", content)
+                self.assertRegex(self.refused('(read-npy "x.npy")'), rf"read-npy: x.npy: .*{message}.*byte \d+")
+
+    def test_safetensors(self):
+        data = struct.pack("<2f", 1, 2) + b"\x80\x3f" + struct.pack("<q", 7)
+        self.write("x", safetensors({"__metadata__": {"format": "pt"}, "b.\u00e9\"": entry("I64", [1], 10, 18), "a": entry("F32", [2], 0, 8),
+                                     "h": entry("BF16", [], 8, 10)}, data))
+        self.assertEqual(self.value('(map (lambda (x) (cons (car x) (tensor->list (cdr x)))) (read-safetensors "x"))'),
+                         '(("a" 1.0 2.0) ("h" . 1.0) ("b.\u00e9\\"" 7))')
+
+    def test_safetensors_that_lie(self):
+        one = entry("F32", [1], 0, 4)
+        for content, message in (
+                (b"123", "too short"), (struct.pack("<Q", 1 << 63), "header would have"), (struct.pack("<Q", 100) + b"{}", "header"),
+                (safetensors({"a": one}), "speaks of 4"), (safetensors({"a": one, "b": entry("F32", [1], 2, 6)}, bytes(6)), "overlap"),
+                (safetensors({"a": one, "b": entry("F32", [1], 5, 9)}, bytes(9)), "gap"), (safetensors({"a": entry("F32", [2], 0, 4)}, bytes(4)), "fit the shape"),
+                (safetensors({"a": entry("F32", [1 << 62, 8], 0, 4)}, bytes(4)), "multiply"), (safetensors({"a": entry("F16", [2], 0, 4)}, bytes(4)), "F32"),
+                (safetensors(b'{"a":' + json.dumps(one).encode() + b',"a":' + json.dumps(one).encode() + b"}", bytes(4)), "one name"),
+                (safetensors(b'{"a":' + b"[" * 100000), "expected"), (safetensors(b'{"\xff":{}}'), "UTF-8"), (safetensors(b'{"\\ud800x":{}}'), "surrogates"),
+                (safetensors(b"{} x"), "follows"), (safetensors({"a": entry("F32", [-1], 0, 4)}, bytes(4)), "not negative"),
+                (safetensors({"a": entry("F32", [1], 4, 0)}, bytes(4)), "fit the shape"), (safetensors({"a": {"dtype": "F32"}}), "without")):
+            with self.subTest(message):
+                self.write("x", content)
+                self.assertRegex(self.refused('(read-safetensors "x")'), rf"read-safetensors: x: .*{message}.*byte \d+")
+
+    def test_csv(self):
+        self.write("x.csv", 'a,"b ""c""",d\n1, 2,-3e2\r\n\n4,,NA\n"5",+6,7')
+        self.assertEqual(self.value('(let ((t (read-csv "x.csv"))) (cons (car t) (tensor->list (cdr t))))'),
+                         '(("a" "b \\"c\\"" "d") (1.0 2.0 -300.0) (4.0 +nan.0 +nan.0) (5.0 6.0 7.0))')
+        self.write("x.csv", "1,2\n3,4\n")
+        self.assertEqual(self.value("(let ((t (read-csv \"x.csv\" 'f64))) (list (car t) (tensor-type (cdr t)) (size (cdr t))))"), "(() f64 (2 2))")
+        for content, message in (("1,2\n3\n", "line 2: 1 fields"), ("1\nx\n", "line 2: field 1 is no number: x"), ('"a\n', "quote")):
+            self.write("x.csv", content)
+            self.assertIn(message, self.refused('(read-csv "x.csv")'))
+
+    def test_data_sets(self):
+        self.write("x", b"\0\0\x08\x02" + struct.pack(">2I", 2, 3) + b"abcdef")
+        self.assertEqual(self.value('(tensor->list (read-idx "x"))'), "((97 98 99) (100 101 102))")
+        self.write("x", b"\0\0\x08\x02" + struct.pack(">2I", 2, 3) + b"abcde")
+        self.assertIn("does not fit", self.refused('(read-idx "x")'))
+        self.write("x", (b"\x07" + b"r" * 1024 + b"g" * 1024 + b"b" * 1024) * 2)
+        self.assertEqual(self.value('(let (((cons l i) (read-cifar "x"))) (list (tensor->list l) (size i) (tensor->number (slice (view i (list -1)) 0 3071 3072))))'),
+                         "((7 7) (2 3 32 32) 98)")
+
+
+class Writing(Files):
+    def test_what_is_written_is_what_others_write(self):
+        self.value('(begin (write-text "t" "h\u00e9\\n") (write-npy "n" (list->tensor \'((1 2) (3 4)))) '
+                   '(write-safetensors "s" (list (cons "a\\"" (list->tensor \'(1 2) \'i16)))))')
+        self.assertEqual(self.read("t"), "h\u00e9\n".encode())
+        self.assertEqual(self.read("n"), npy("<f4", "(2, 2)", struct.pack("<4f", 1, 2, 3, 4)))
+        content = self.read("s")
+        length, = struct.unpack("<Q", content[:8])
+        self.assertEqual(json.loads(content[8:8 + length]), {'a"': entry("I16", [2], 0, 4)})
+        self.assertEqual(content[8 + length:], struct.pack("<2h", 1, 2))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.scm", "n", "s", "t"])
+        self.assertIn("bf16", self.refused("(write-npy \"n\" (list->tensor '(1) 'bf16))"))
+        self.assertIn("one name", self.refused("(let ((t (list->tensor '(1)))) (write-safetensors \"s\" (list (cons \"a\" t) (cons \"a\" t))))"))
+        self.assertEqual(self.read("s"), content)
+
+    def test_replays_do_not_write_again(self):
+        self.write("x", npy("<f8", "()", struct.pack("<d", 3)))
+        self.write("a.scm", """(define (f x) (let loop ((i 0) (y x))
+  (if (= i 50) y (begin (write-text (string-append "out" (number->string i)) "x")
+                        (loop (+ i 1) (* y (tensor->number (read-npy "x"))))))))
+(write (cdr (checkpoint-*j f 1. (expt 3. -50))))""")
+        done = self.vmrun("--checkpoint=binomial,snapshots=3", "a.scm")
+        self.assertAlmostEqual(float(done.output), 1)
+        self.assertEqual(len([name for name in os.listdir(self.folder) if name.startswith("out")]), 50)
+        self.vmrun("--checkpoint=binomial,snapshots=3", "--output-limit=100", "a.scm")
+        self.vmrun("--checkpoint=binomial,snapshots=3", "--output-limit=40", "a.scm", code=3)
+
+    def test_a_program_may_write_what_it_has_read_but_not_read_it_in_a_gradient(self):
+        self.write("x", "1")
+        self.assertEqual(self.value('(begin (read-text "x") (write-text "x" "2") (read-text "x"))'), '"2"')
+        self.assertIn("read it before", self.refused(
+            '(begin (read-text "x") (write-text "x" "3") (checkpoint-*j (lambda (y) (begin (read-text "x") y)) 1. 1.))'))
+
+    def test_parameters(self):
+        self.write("a.scm", """(define p (list (list 'fc (cons 'weight (list->tensor '((1 2) (3 4)))) (cons 'bias (list->tensor '(5 6)))) (vector 1.5 2)))
+(save-parameters "p" p)
+(write (map car (read-safetensors "p")))
+(write (equal? p (load-parameters "p" p)))
+(write (load-parameters "p" (list 0.) '(("1.0" . "0"))))""")
+        self.assertEqual(self.vmrun("a.scm").output, '("fc.weight" "fc.bias" "1.0" "1.1")#t(1.5)')
+        self.assertRegex(self.refused('(load-parameters "p" (list (list (cons \'weight (zeros \'(2 3))))) \'(("fc.weight" . "0.weight")))'),
+                         r"parameter 0\.weight .*\(2 3\) \(2 2\)")
+        self.assertIn("no tensor 0", self.refused('(load-parameters "p" (list 0.))'))
+
+
+class Changed(Files):
+    PROGRAM = """(define a (read-bytes "x" 100 10))
+(define (wait i) (if (= i 1000) i (wait (+ i 1))))
+(wait 0)
+(write (tensor->list (read-bytes "x" 105 1)))"""
+
+    def test_a_resumed_run_reads_what_it_read_or_says_that_it_cannot(self):
+        content = bytearray(os.urandom(200_000))
+        self.write("x", bytes(content))
+        self.write("a.scm", self.PROGRAM)
+        self.vmrun("--steps=500", "--save=c", "a.scm", code=75)
+        expected = f"({content[105]})"
+        self.assertEqual(self.vmrun("--resume=c").output, expected)
+        content[150_000] ^= 1  # in a block that was not read
+        self.write("x", bytes(content))
+        self.assertEqual(self.vmrun("--resume=c").output, expected)
+        content[3] ^= 1
+        self.write("x", bytes(content))
+        self.assertIn("read-bytes: x: has changed since this program read it", self.vmrun("--resume=c", code=1).errors)
+        content[3] ^= 1
+        self.write("x", bytes(content) + b"more")
+        self.assertIn("has changed since", self.vmrun("--resume=c", code=1).errors)
+        self.vmrun("--steps=500", "--save=d", "a.scm", code=75)
+        self.vmrun("--steps=500", "--save=e", "a.scm", code=75)
+        self.assertEqual(self.read("d"), self.read("e"))
+
+
+if __name__ == "__main__":
+    arguments = driver.parse(__doc__)
+    ToolTest.bin = os.path.abspath(arguments.bin)
+    unittest.main(argv=["files.py", *arguments.tests])

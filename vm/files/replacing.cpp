@@ -1,0 +1,128 @@
+// The order is what counts: content, sync, close, rename. Whatever fails before the rename leaves the old file and removes the
+// new one.
+#include "vm/files/replacing.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cairn::files {
+
+int FileCalls::open(const char* path, int flags) { return ::open(path, flags | O_CLOEXEC); }
+int FileCalls::create(int folder, const char* name, mode_t mode) {
+  return ::openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+}
+ssize_t FileCalls::write(int file, const void* bytes, std::size_t size) { return ::write(file, bytes, size); }
+ssize_t FileCalls::write_at(int file, const void* bytes, std::size_t size, off_t at) { return ::pwrite(file, bytes, size, at); }
+int FileCalls::change_mode(int file, mode_t mode) { return ::fchmod(file, mode); }
+int FileCalls::sync(int descriptor) { return ::fsync(descriptor); }
+int FileCalls::close(int descriptor) { return ::close(descriptor); }
+int FileCalls::rename(int folder, const char* from, const char* to) { return ::renameat(folder, from, folder, to); }
+int FileCalls::remove(int folder, const char* name) { return ::unlinkat(folder, name, 0); }
+
+namespace {
+
+constexpr int kMostNames = 1000; // of files that others left or write at this moment
+
+// A system call failed so.
+struct Unwritten {
+  int error;
+};
+
+// Calls write(rest) until nothing is left.
+template <class Write> void write_all(std::span<const std::byte> content, Write&& write) {
+  while (!content.empty()) {
+    ssize_t put = write(content);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) throw Unwritten{put == 0 ? EIO : errno}; // 0: nothing taken and nothing said
+    content = content.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+// A file that is written in a folder and gone again unless it gets its name.
+class NewFile {
+public:
+  NewFile(FileCalls& calls, int folder, const std::string& target, mode_t mode) : calls_(calls), folder_(folder) {
+    static std::atomic<unsigned> count = 0; // two threads may save at once
+    std::string stem = target.substr(0, NAME_MAX - 40);
+    int file = -1;
+    for (int i = 0; i < kMostNames && file < 0; ++i) {
+      name_ = fmt::format("{}.{}-{}.part", stem, getpid(), count++);
+      file = calls.create(folder, name_.c_str(), mode);
+      if (file < 0 && errno != EEXIST) break;
+    }
+    file_ = file;
+  }
+  ~NewFile() {
+    if (file_ < 0 || named_) return;
+    int why = errno;
+    calls_.remove(folder_, name_.c_str());
+    errno = why;
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  int descriptor() const { return file_; }
+  bool give_name(const std::string& name) { return named_ = calls_.rename(folder_, name_.c_str(), name.c_str()) == 0; }
+
+private:
+  FileCalls& calls_;
+  int folder_;
+  int file_ = -1;
+  std::string name_;
+  bool named_ = false;
+};
+
+} // namespace
+
+bool OpenFile::close() { return calls_.close(std::exchange(number_, -1)) == 0 || errno == EINTR; }
+
+void FileSink::put(std::span<const std::byte> bytes) {
+  write_all(bytes, [&](std::span<const std::byte> rest) { return calls_.write(file_, rest.data(), rest.size()); });
+}
+
+void FileSink::patch(std::uint64_t at, std::span<const std::byte> bytes) {
+  const std::size_t all = bytes.size();
+  write_all(bytes, [&](std::span<const std::byte> rest) {
+    return calls_.write_at(file_, rest.data(), rest.size(), static_cast<off_t>(at + all - rest.size()));
+  });
+}
+
+bool fill(const Content& content, FileSink sink) {
+  try {
+    content(sink);
+    return true;
+  } catch (const Unwritten& fault) {
+    errno = fault.error;
+    return false;
+  }
+}
+
+bool sync(FileCalls& calls, int descriptor) {
+  for (;;) {
+    if (calls.sync(descriptor) == 0) return true;
+    if (errno != EINTR) return false;
+  }
+}
+
+bool replace(int folder, const std::string& name, int mode, const Content& content, FileCalls& calls) {
+  constexpr mode_t kNew = 0666;
+  bool good = false;
+  int why = 0;
+  {
+    NewFile part(calls, folder, name, mode < 0 ? kNew : static_cast<mode_t>(mode));
+    OpenFile file(calls, part.descriptor());
+    good = file && (mode < 0 || calls.change_mode(file.number(), static_cast<mode_t>(mode)) == 0) &&
+           fill(content, {calls, file.number(), true}) && sync(calls, file.number()) && file.close() && part.give_name(name);
+    why = errno;
+  }
+  errno = why;
+  return good;
+}
+
+} // namespace cairn::files

@@ -1,0 +1,148 @@
+// See csv.h.
+#include "vm/formats/csv.h"
+
+#include "vm/formats/format_error.h"
+#include "vm/text/utf8.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+namespace cairn::formats {
+
+namespace {
+
+std::string_view trimmed(std::string_view field) {
+  while (!field.empty() && (field.front() == ' ' || field.front() == '\t')) field.remove_prefix(1);
+  while (!field.empty() && (field.back() == ' ' || field.back() == '\t' || field.back() == '\r')) field.remove_suffix(1);
+  return field;
+}
+
+std::optional<double> number_of(std::string_view field) {
+  for (const std::string_view missing : {"", "NA", "N/A", "NaN", "nan", "null"})
+    if (field == missing) return std::nan("");
+  if (field.front() == '+' && field.size() > 1 && field[1] != '-') field.remove_prefix(1);
+  double d = 0;
+  const auto [end, fault] = std::from_chars(field.data(), field.data() + field.size(), d);
+  if (end != field.data() + field.size() || fault == std::errc::invalid_argument) return std::nullopt;
+  if (fault == std::errc::result_out_of_range) { // too large, or too small to be told from zero
+    const bool small = field.find("e-") != std::string_view::npos || field.find("E-") != std::string_view::npos;
+    d = std::copysign(small ? 0.0 : HUGE_VAL, field.front() == '-' ? -1.0 : 1.0);
+  }
+  return d;
+}
+
+// The fields of the text, one after another.
+class Fields {
+public:
+  explicit Fields(std::string_view text) : text_(text) {
+    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3; // a mark that some programs write before UTF-8
+  }
+  // The next line that is not empty; false: there is none.
+  bool next_line() {
+    for (; at_ < text_.size(); ++line_) {
+      const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+      if (!trimmed(text_.substr(at_, end - at_)).empty()) {
+        more_ = true;
+        return true;
+      }
+      at_ = std::min(end + 1, text_.size());
+    }
+    return false;
+  }
+  // The next field of the line; false: there is none.
+  bool next(std::string& field) {
+    if (!more_) return false;
+    field.clear();
+    begin_ = at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+    if (at_ < text_.size() && text_[at_] == '"') return quoted(field);
+    const std::size_t end = std::min(text_.find_first_of(",\n", at_), text_.size());
+    field = trimmed(text_.substr(at_, end - at_));
+    at_ = end;
+    pass();
+    return true;
+  }
+  std::uint64_t line() const { return line_; }
+  [[noreturn]] void wrong(std::uint64_t line, const std::string& message) const {
+    throw FormatError(begin_, fmt::format("line {}: {}", line, message));
+  }
+
+private:
+  bool quoted(std::string& field) {
+    const std::uint64_t line = line_;
+    for (++at_;;) {
+      if (at_ == text_.size()) wrong(line, "a quote that does not end");
+      const char c = text_[at_++];
+      if (c == '"' && (at_ == text_.size() || text_[at_] != '"')) break;
+      if (c == '"') ++at_; // two of them stand for one
+      if (c == '\n') ++line_;
+      field += c;
+    }
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
+    if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n') wrong(line_, "something follows a quote");
+    pass();
+    return true;
+  }
+  // Behind a field.
+  void pass() {
+    more_ = at_ < text_.size() && text_[at_] == ',';
+    if (!more_) ++line_;
+    if (at_ < text_.size()) ++at_;
+  }
+  std::string_view text_;
+  std::size_t at_ = 0, begin_ = 0;
+  std::uint64_t line_ = 1;
+  bool more_ = false;
+};
+
+std::string shortened(const std::string& field) {
+  std::string out;
+  for (std::size_t at = 0; at < field.size() && out.size() < 40;) {
+    const std::uint32_t c = text::next_code_point(field, at);
+    text::append_code_point(out, c == text::kMalformed || text::is_control(c) ? 0xFFFD : c);
+  }
+  return out;
+}
+
+} // namespace
+
+CsvTable parse_csv(std::string_view text, const CsvReader& reader) {
+  CsvTable table;
+  Fields in(text);
+  std::string field;
+  if (!in.next_line()) return table;
+  // Names, unless every field is a number.
+  std::vector<std::string> first;
+  bool numbers = true;
+  while (in.next(field)) {
+    reader.hold(field.size() + 3 * sizeof field); // a list doubles when it grows
+    first.push_back(field);
+    numbers = numbers && number_of(field).has_value();
+  }
+  table.columns = static_cast<std::int64_t>(first.size());
+  if (numbers) {
+    for (const std::string& f : first) reader.number(*number_of(f));
+    table.rows = 1;
+  } else {
+    for (const std::string& f : first)
+      if (!text::is_utf8(f)) in.wrong(1, "a name that is no text in UTF-8");
+    table.names = std::move(first);
+  }
+  while (in.next_line()) {
+    const std::uint64_t line = in.line();
+    std::int64_t columns = 0;
+    for (; in.next(field); ++columns) {
+      const std::optional<double> d = number_of(field);
+      if (!d) in.wrong(line, fmt::format("field {} is no number: {}", columns + 1, shortened(field)));
+      if (columns < table.columns) reader.number(*d);
+    }
+    if (columns != table.columns) in.wrong(line, fmt::format("{} fields, and {} in the first line", columns, table.columns));
+    ++table.rows;
+  }
+  return table;
+}
+
+} // namespace cairn::formats

@@ -1,0 +1,25 @@
+// Comma-separated values: lines of numbers, all of one length, below a line of names that may be missing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn::formats {
+
+struct CsvTable {
+  std::vector<std::string> names; // empty: the first line has numbers
+  std::int64_t rows = 0, columns = 0;
+};
+
+struct CsvReader {
+  std::function<void(double)> number;      // the numbers, line by line: NaN where a field is empty or says that it is missing
+  std::function<void(std::uint64_t)> hold; // bytes that are about to be taken for the first line
+};
+
+// Missing are NA, N/A, NaN, nan and null, beside nothing. FormatError.
+CsvTable parse_csv(std::string_view text, const CsvReader& reader);
+
+} // namespace cairn::formats

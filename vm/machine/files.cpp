@@ -1,0 +1,144 @@
+// See files.h.
+#include "vm/machine/files.h"
+
+#include "vm/print/environment.h"
+#include "vm/text/utf8.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace cairn::machine {
+
+using print::ProgramError;
+
+namespace {
+
+// A path for a message: what would reach a terminal as a command does not, and a long one is cut.
+std::string shown_path(std::string_view path) {
+  constexpr std::size_t kMost = 200;
+  std::string out;
+  for (std::size_t at = 0; at < path.size();) {
+    if (out.size() > kMost) return out + "...";
+    const std::uint32_t c = text::next_code_point(path, at);
+    text::append_code_point(out, c == text::kMalformed || text::is_control(c) ? 0xFFFD : c);
+  }
+  return out.empty() ? "\"\"" : out;
+}
+
+std::string reason(const files::Opened& opened, const char* right) {
+  if (opened.fault == EXDEV)
+    return fmt::format("a link leads out of what was granted; name the file that it leads to, granted with --{}=PATH", right);
+  if (opened.fault != 0) return std::string("cannot be opened: ") + std::strerror(opened.fault);
+  return fmt::format("may not be {}; vmrun grants the current folder, and others with --{}=PATH (a host: cairn_vm_grant)",
+                     *right == 'r' ? "read" : "written", right);
+}
+
+[[noreturn]] void refuse_file(std::string_view who, std::string_view path, const std::string& message) {
+  throw ProgramError(fmt::format("{}: {}: {}", who, shown_path(path), message));
+}
+
+// In normal form.
+std::string checked_path(std::string_view who, std::string_view path) {
+  if (path.size() >= PATH_MAX) refuse_file(who, path, "is no path that any system has: it is too long");
+  if (path.empty() || path.find('\0') != std::string_view::npos) refuse_file(who, path, "is no path");
+  return files::normal(path);
+}
+
+} // namespace
+
+Files::Reading::Reading(Files& files, std::string_view who, std::string_view path, bool replayed)
+    : files_(files), who_(who), path_(checked_path(who, path)), opened_(files.grants.to_read(path_)) {
+  if (!opened_.descriptor) complain(reason(opened_, "read"));
+  struct stat facts {};
+  if (fstat(opened_.descriptor->number(), &facts) != 0) complain(std::string("cannot be read: ") + std::strerror(errno));
+  if (S_ISDIR(facts.st_mode)) complain("is a folder, not a file");
+  if (!S_ISREG(facts.st_mode)) complain("is a pipe or a device; only regular files can be read again");
+  size_ = static_cast<std::uint64_t>(facts.st_size);
+  Seen& seen = files_.entry(path_, size_);
+  if (seen.written != Written::no && replayed)
+    complain("was written by this program after it had been read, so a gradient could not read the same again; read it before");
+  if (seen.written == Written::since) {
+    seen.blocks.clear();
+    seen.size = size_;
+    seen.written = Written::before;
+  }
+  if (seen.size != size_) changed();
+}
+
+void Files::Reading::complain(const std::string& message) const { refuse_file(who_, path_, message); }
+
+void Files::Reading::changed() const { complain("has changed since this program read it"); }
+
+void Files::Reading::take(std::uint64_t from, std::byte* to, std::size_t size) const {
+  while (size != 0) {
+    const ssize_t got = pread(opened_.descriptor->number(), to, size, static_cast<off_t>(from));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) complain(std::string("cannot be read: ") + std::strerror(errno));
+    if (got == 0) changed(); // it is shorter now
+    from += static_cast<std::uint64_t>(got);
+    to += got;
+    size -= static_cast<std::size_t>(got);
+  }
+}
+
+void Files::Reading::check(std::uint64_t block, std::span<const std::byte> bytes) {
+  const std::uint64_t checksum = XXH3_64bits(bytes.data(), bytes.size());
+  Seen& seen = files_.entry(path_, size_);
+  if (!seen.blocks.emplace(block, checksum).second && seen.blocks.at(block) != checksum) changed();
+}
+
+void Files::Reading::read(std::uint64_t from, std::span<std::byte> to) {
+  std::byte partial[kBlock];
+  while (!to.empty()) {
+    files_.meter_.poll();
+    const std::uint64_t block = from / kBlock, begin = block * kBlock;
+    const std::size_t whole = static_cast<std::size_t>(std::min(kBlock, size_ - begin)),
+                      skipped = static_cast<std::size_t>(from - begin);
+    const std::size_t wanted = std::min(whole - skipped, to.size());
+    // A block that is wanted as a whole needs no other memory than where it goes.
+    std::byte* where = wanted == whole ? to.data() : partial;
+    take(begin, where, whole);
+    check(block, {where, whole});
+    if (where == partial) std::memcpy(to.data(), partial + skipped, wanted);
+    from += wanted;
+    to = to.subspan(wanted);
+  }
+}
+
+void Files::replace(std::string_view who, std::string_view path, const files::Content& content) {
+  constexpr mode_t kPermissions = 0777;
+  const std::string target = checked_path(who, path);
+  std::string name;
+  const files::Opened folder = grants.to_write(target, name);
+  if (!folder.descriptor) refuse_file(who, target, reason(folder, "write"));
+  const int number = folder.descriptor->number();
+  struct stat old {};
+  const bool exists = fstatat(number, name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  if (exists && !S_ISREG(old.st_mode))
+    refuse_file(who, target, "is a link, a folder or a device; only regular files are written");
+  files::FileCalls calls;
+  if (!files::replace(number, name, exists ? static_cast<int>(old.st_mode & kPermissions) : -1, content, calls))
+    refuse_file(who, target, fmt::format("cannot be written{}: {}", exists ? ", the old file stays" : "", std::strerror(errno)));
+  if (auto found = seen_.find(target); found != seen_.end()) found->second.written = Written::since;
+  if (!files::sync(calls, number) && errno != EINVAL && errno != ENOTSUP) // some file systems do not sync folders; they say so
+    refuse_file(who, target, "is written, but its folder cannot be synced: after a crash the old file may be back");
+}
+
+Files::Seen& Files::entry(std::string_view path, std::uint64_t size) {
+  auto found = seen_.find(path);
+  if (found != seen_.end()) return found->second;
+  value::Heap& heap = seen_.get_allocator().heap();
+  return seen_.emplace(Text(path, heap), Seen(heap, size)).first->second;
+}
+
+} // namespace cairn::machine

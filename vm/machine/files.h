@@ -1,0 +1,82 @@
+// The files of a machine. What a program reads of one is no effect: a replay, or a run that is resumed, reads it again. So that
+// it reads the same, the machine remembers the size and the checksums of what was read, block by block, and never forgets them
+// while the program runs: a file that has changed is an error of the program.
+#pragma once
+
+#include "ops/meter.h"
+#include "vm/files/grants.h"
+#include "vm/files/replacing.h"
+#include "vm/value/charged.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cairn::machine {
+
+class Files {
+public:
+  static constexpr std::uint64_t kBlock = 65536;
+
+  Files(value::Heap& heap, const ops::Meter& meter) : meter_(meter), seen_(heap) {}
+
+  files::Grants grants;
+
+  // A regular file that is open for reading. `who` is the procedure that complains: ProgramError.
+  class Reading {
+  public:
+    std::uint64_t size() const { return size_; }
+    // Exactly so many bytes, which the file has. May be stopped.
+    void read(std::uint64_t from, std::span<std::byte> to);
+    // "WHO: FILE: message".
+    [[noreturn]] void complain(const std::string& message) const;
+
+  private:
+    friend class Files;
+    Reading(Files& files, std::string_view who, std::string_view path, bool replayed);
+    void take(std::uint64_t from, std::byte* to, std::size_t size) const;
+    void check(std::uint64_t block, std::span<const std::byte> bytes);
+    [[noreturn]] void changed() const;
+    Files& files_;
+    std::string who_, path_;
+    files::Opened opened_;
+    std::uint64_t size_ = 0;
+  };
+  // `replayed`: what reads may do so again, and must have the same.
+  Reading open(std::string_view who, std::string_view path, bool replayed) { return {*this, who, path, replayed}; }
+  // Replaces a file, or makes one: after a failure the old one is there. ProgramError.
+  void replace(std::string_view who, std::string_view path, const files::Content& content);
+
+  // What is known of the files that were read, by path in normal form.
+  using Text = std::basic_string<char, std::char_traits<char>, value::ChargedAllocator<char>>;
+  template <class K, class V, class Less = std::less<>>
+  using Map = std::map<K, V, Less, value::ChargedAllocator<std::pair<const K, V>>>;
+  // Did the program write it after it had read it? `since`: and has not read it since.
+  enum class Written : std::uint8_t { no, before, since };
+  struct Seen {
+    Seen(value::Heap& heap, std::uint64_t bytes) : size(bytes), blocks(heap) {}
+    std::uint64_t size;
+    Written written = Written::no;
+    Map<std::uint64_t, std::uint64_t> blocks; // checksums by number
+  };
+  struct ByText {
+    using is_transparent = void;
+    bool operator()(std::string_view a, std::string_view b) const { return a < b; }
+  };
+  using Table = Map<Text, Seen, ByText>;
+  const Table& seen() const { return seen_; }
+  // The entry of a path in normal form; a new one is given that size.
+  Seen& entry(std::string_view path, std::uint64_t size);
+  // The program is over.
+  void forget() { seen_.clear(); }
+
+private:
+  const ops::Meter& meter_;
+  Table seen_;
+};
+
+} // namespace cairn::machine
