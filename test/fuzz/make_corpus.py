@@ -24,13 +24,28 @@ def run(*command):
     return subprocess.run(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
+# Writes files of every format that programs read, into the folder that it is told.
+FILES = """(define (in-folder name) (string-append (car (command-line)) "/" name))
+(define shapes '(() (0) (3) (2 3) (1 2 2)))
+(for-each (lambda (type) (for-each (lambda (shape)
+            (write-npy (in-folder (string-append (symbol->string type) (number->string (length shape)) (if (null? shape) "" (number->string (car shape))) ".npy"))
+                       (fill shape 1 type)))
+          shapes)) '(f32 f64 i64 u8))
+(write-safetensors (in-folder "none.safetensors") '())
+(write-safetensors (in-folder "one.safetensors") (list (cons "weight" (fill '(2 2) 1.))))
+(write-safetensors (in-folder "three.safetensors") (list (cons "a" (fill '(3) 1 'i32)) (cons "b.0" (fill '() 1 'bf16)) (cons "" (fill '(0 4) 1 'f64))))
+(write-text (in-folder "numbers.csv") "1,2\\n3,4e-2\\n")
+(write-text (in-folder "names.csv") "a,\\"b,\\"\\"c\\"\\r\\n1,NA\\r\\n,-inf\\r\\n")
+"""
+
+
 def keep(target, name, data):
     if data and len(data) <= MOST_BYTES:
         (HERE / "corpus" / target / name).write_bytes(data)
 
 
 def main():
-    for target in ("reader_compiler", "module_loader", "capsule_loader", "vm_random"):
+    for target in ("reader_compiler", "file_formats", "module_loader", "capsule_loader", "vm_random"):
         folder = HERE / "corpus" / target
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.iterdir():
@@ -47,6 +62,11 @@ def main():
                 capsule.unlink(missing_ok=True)
                 run(BIN / "vmrun", f"--steps={steps}", f"--save={capsule}", module)
                 keep("capsule_loader", f"{name}-{steps}", capsule.read_bytes() if capsule.exists() else b"")
+        source.write_text(FILES)
+        run(BIN / "vmrun", f"--write={folder}", source, folder)
+        for number, kind in enumerate(("npy", "safetensors", "csv")):
+            for file in sorted(pathlib.Path(folder).glob(f"*.{kind}")):
+                keep("file_formats", file.name, bytes([number]) + file.read_bytes())
     numbers = random.Random(1)
     for i in range(16):
         keep("vm_random", f"random-{i}", numbers.randbytes(64 + 24 * i))
