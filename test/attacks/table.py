@@ -414,4 +414,25 @@ STATES = [
     Attack("resuming a text", "(display 1)", BAD, command=("vmrun", "--resume=attack.scm"), cancelled=False),
 ]
 
-ATTACKS = TEXTS + FILES + VALUES + RUNS + TENSORS + STATES
+DATA = [
+    Attack("a header that says it is longer than any file", "(read-safetensors \"a.safetensors\")", ERROR, "read-safetensors", files={"a.safetensors": "A" * 4000}),
+    Attack("a header of brackets", "(read-safetensors \"a.safetensors\")", ERROR, "read-safetensors", files={"a.safetensors": "\0\0\1\0\0\0\0\0" + "{\"a\":" * 20000}),
+    Attack("a header as long as it may be", "(read-safetensors \"a.safetensors\")", (ERROR, OVER), files={"a.safetensors": "\0\0\0\5\0\0\0\0{\""}, sizes={"a.safetensors": 90_000_000}),
+    Attack("an array of more elements than there are atoms", "(read-npy \"a.npy\")", ERROR, "read-npy",
+           files={"a.npy": "x" * 6 + "\1\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }"}),
+    Attack("a table of quotes", "(read-csv \"a.csv\")", (ERROR, OVER), files={"a.csv": '"' + "a" * 3_000_000}),
+    Attack("a table of commas", "(read-csv \"a.csv\")", (ENDED, ERROR, OVER), files={"a.csv": "," * 3_000_000}),
+    Attack("a table of lines", "(read-csv \"a.csv\")", (ENDED, ERROR, OVER), files={"a.csv": "1\n" * 2_000_000}),
+    Attack("bytes of a file that has nearly none", "(read-bytes \"a.bin\")", OVER, "memory budget", files={"a.bin": ""}, sizes={"a.bin": 1 << 40}),
+    Attack("the last bytes of a file without end", "(define n (- (file-size \"a.bin\") 1))\n(let loop ((i n) (s 0)) (loop (- i 70000) (+ s (sumall (read-bytes \"a.bin\" i 1)))))",
+           (OVER, STOPPED), files={"a.bin": ""}, sizes={"a.bin": 1 << 40}),
+    Attack("a text of nothing", "(read-text \"a.bin\")", (ERROR, OVER, ENDED), files={"a.bin": ""}, sizes={"a.bin": 50 << 20}),
+    Attack("files without end", "(let loop ((i 0)) (write-text (string-append \"f\" (number->string i)) \"some text\") (loop (+ i 1)))", (OVER, STOPPED)),
+    Attack("a file that grows", "(let loop ((t \"x\")) (write-text \"f\" t) (loop (string-append t t)))", OVER),
+    Attack("a file outside", "(read-text \"../../../../../../../../etc/passwd\")", ERROR, "--read"),
+    Attack("a device", "(read-text \"/dev/zero\")", ERROR, "--read"),
+    Attack("a file within a gradient, written and read", "(define (f x) (let loop ((i 0) (x x)) (if (= i 3000) x (begin (write-text \"f\" (number->string i)) (loop (+ i 1) (* x (file-size \"f\")))))))\n"
+           "(checkpoint-*j f .5 1)", (ERROR, STOPPED, OVER)),
+]
+
+ATTACKS = TEXTS + FILES + DATA + VALUES + RUNS + TENSORS + STATES

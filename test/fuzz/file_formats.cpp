@@ -43,7 +43,8 @@ void csv(std::string_view file) {
   const formats::CsvReader reader{[&](double) { ++numbers; }, [&](std::uint64_t bytes) { held += bytes; }};
   const formats::CsvTable table = formats::parse_csv(file, reader);
   promise(numbers == static_cast<std::uint64_t>(table.rows * table.columns), "a table is full of numbers");
-  promise(table.names.empty() || table.names.size() == static_cast<std::size_t>(table.columns), "every column has a name or none");
+  promise(table.names.empty() || table.names.size() == static_cast<std::size_t>(table.columns),
+          "every column has a name or none");
 }
 
 } // namespace

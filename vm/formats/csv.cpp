@@ -1,6 +1,7 @@
 // See csv.h.
 #include "vm/formats/csv.h"
 
+#include "ops/meter.h"
 #include "vm/formats/format_error.h"
 #include "vm/text/utf8.h"
 
@@ -33,6 +34,9 @@ std::optional<double> number_of(std::string_view field) {
   }
   return d;
 }
+
+constexpr std::size_t kLongestField = 1 << 16; // in quotes
+constexpr std::size_t kBetweenPolls = 4096;    // fields of the first line
 
 // The fields of the text, one after another.
 class Fields {
@@ -79,6 +83,7 @@ private:
       if (c == '"' && (at_ == text_.size() || text_[at_] != '"')) break;
       if (c == '"') ++at_; // two of them stand for one
       if (c == '\n') ++line_;
+      if (field.size() == kLongestField) wrong(line, fmt::format("a field of more than {} bytes", kLongestField));
       field += c;
     }
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
@@ -119,6 +124,7 @@ CsvTable parse_csv(std::string_view text, const CsvReader& reader) {
   bool numbers = true;
   while (in.next(field)) {
     reader.hold(field.size() + 3 * sizeof field); // a list doubles when it grows
+    if (first.size() % kBetweenPolls == 0) ops::Meter::poll_current();
     first.push_back(field);
     numbers = numbers && number_of(field).has_value();
   }
@@ -127,8 +133,10 @@ CsvTable parse_csv(std::string_view text, const CsvReader& reader) {
     for (const std::string& f : first) reader.number(*number_of(f));
     table.rows = 1;
   } else {
-    for (const std::string& f : first)
-      if (!text::is_utf8(f)) in.wrong(1, "a name that is no text in UTF-8");
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (i % kBetweenPolls == 0) ops::Meter::poll_current();
+      if (!text::is_utf8(first[i])) in.wrong(1, "a name that is no text in UTF-8");
+    }
     table.names = std::move(first);
   }
   while (in.next_line()) {

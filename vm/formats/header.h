@@ -1,6 +1,7 @@
 // Text of a header, read character by character: what NumPy's and safetensors' headers share.
 #pragma once
 
+#include "ops/meter.h"
 #include "vm/formats/format_error.h"
 
 #include <cstdint>
@@ -17,7 +18,9 @@ public:
   // The next character; 0 at the end.
   char peek() const { return done() ? '\0' : text_[at_]; }
   char take() {
+    constexpr std::size_t kBetweenPolls = 1 << 16;
     if (done()) wrong("the header ends too early");
+    if (at_ % kBetweenPolls == 0) ops::Meter::poll_current();
     return text_[at_++];
   }
   void skip_blanks() {

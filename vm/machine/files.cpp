@@ -105,6 +105,7 @@ void Files::Reading::read(std::uint64_t from, std::span<std::byte> to) {
     const std::size_t whole = static_cast<std::size_t>(std::min(kBlock, size_ - begin)),
                       skipped = static_cast<std::size_t>(from - begin);
     const std::size_t wanted = std::min(whole - skipped, to.size());
+    ops::Meter::spend_current(whole - wanted); // what is wanted itself was counted by who asked
     // A block that is wanted as a whole needs no other memory than where it goes.
     std::byte* where = wanted == whole ? to.data() : partial;
     take(begin, where, whole);
