@@ -13,6 +13,9 @@
 (define (normal sizes mean deviation type residence) (+ mean (* deviation (randn sizes type residence))))
 (define (index-of-max t . axis)
   (if (null? axis) (tensor->number (argmax t)) (argmax t (%only "index-of-max" axis))))
+; A row's largest of logits plus Gumbel noise is an index drawn with the probabilities that softmax gives the row.
+(define (categorical logits)
+  (argmax (- logits (log (- (log (rand (size logits) (tensor-type logits) (tensor-residence logits)))))) -1))
 (define (split t axis parts)
   (if (= parts 0)
       (error "split: into how many parts? got 0")
