@@ -113,6 +113,7 @@
 (show (size draws)) ; expect: (20000)
 (define (near? index share) (< (abs (- (tensor->number (mean (cast (= draws index) (quote f64)))) share)) .02))
 (show (list (near? 0 .2) (near? 1 .3) (near? 2 .5))) ; expect: (#t #t #t)
+(show (< 485 (tensor->number (mean (cast (categorical (fill '(20000 1000) 0 'bf16)) 'f64))) 515)) ; expect: #t
 ;;; case slices
 (show (slice t 1 0 3 2)) ; expect: ((1.0 3.0) (4.0 6.0))
 (show (slice t -1 1 3)) ; expect: ((2.0 3.0) (5.0 6.0))
