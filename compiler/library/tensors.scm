@@ -13,6 +13,10 @@
 (define (normal sizes mean deviation type residence) (+ mean (* deviation (randn sizes type residence))))
 (define (index-of-max t . axis)
   (if (null? axis) (tensor->number (argmax t)) (argmax t (%only "index-of-max" axis))))
+; A row's largest of logits plus Gumbel noise is an index drawn with the probabilities that softmax gives the row. The noise is f64,
+; since uniform numbers of fewer bits coincide, and ties go to the first.
+(define (categorical logits)
+  (argmax (- (cast logits 'f64) (log (- (log (rand (size logits) 'f64 (tensor-residence logits)))))) -1))
 (define (split t axis parts)
   (if (= parts 0)
       (error "split: into how many parts? got 0")

@@ -106,6 +106,14 @@
 (show (cdr (*j (lambda (x) (* x (floor x))) halves (fill 5 1 'f64)))) ; expect: (-2.0 -1.0 0.0 1.0 2.0)
 (show (tensor->list (cdr (j* (lambda (x) (* x (floor x))) halves (fill 5 1 'f64))))) ; expect: (-2.0 -1.0 0.0 1.0 2.0)
 (show (not-equal u (list->tensor '(1.5 2 0)))) ; expect: (0 1 0)
+;;; case draws
+(show (categorical (list->tensor '((0 0 1000) (1000 0 0)) 'f32))) ; expect: (2 0)
+(show (categorical (list->tensor '(0 1000) 'f64))) ; expect: 1
+(define draws (categorical (expand-tensor (log (list->tensor '(.2 .3 .5) 'f64)) (list 20000 3))))
+(show (size draws)) ; expect: (20000)
+(define (near? index share) (< (abs (- (tensor->number (mean (cast (= draws index) (quote f64)))) share)) .02))
+(show (list (near? 0 .2) (near? 1 .3) (near? 2 .5))) ; expect: (#t #t #t)
+(show (< 485 (tensor->number (mean (cast (categorical (fill '(20000 1000) 0 'bf16)) 'f64))) 515)) ; expect: #t
 ;;; case slices
 (show (slice t 1 0 3 2)) ; expect: ((1.0 3.0) (4.0 6.0))
 (show (slice t -1 1 3)) ; expect: ((2.0 3.0) (5.0 6.0))
