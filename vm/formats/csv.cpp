@@ -123,7 +123,7 @@ CsvTable parse_csv(std::string_view text, const CsvReader& reader) {
   std::vector<std::string> first;
   bool numbers = true;
   while (in.next(field)) {
-    reader.hold(field.size() + 3 * sizeof field); // a list doubles when it grows
+    reader.hold(field.size() + 3 * sizeof(std::string)); // a list doubles when it grows
     if (first.size() % kBetweenPolls == 0) ops::Meter::poll_current();
     first.push_back(field);
     numbers = numbers && number_of(field).has_value();
