@@ -236,6 +236,17 @@ class Changed(Files):
         self.vmrun("--steps=500", "--save=e", "a.scm", code=75)
         self.assertEqual(self.read("d"), self.read("e"))
 
+    def test_a_run_resumed_from_before_a_write_writes_again_and_reads_that(self):
+        self.write("x", "one")
+        self.write("a.scm", self.PROGRAM.replace('(read-bytes "x" 100 10)', '(read-text "x")').replace(
+            "(write (tensor->list (read-bytes \"x\" 105 1)))", '(write-text "x" "two")(wait 0)(write (read-text "x"))'))
+        for at in range(1, 6000, 1200):
+            self.write("x", "one")
+            self.vmrun(f"--steps={at}", "--save=c", "a.scm", code=75)
+            for _ in range(2):  # the second time the file has been written by what was resumed before
+                self.assertEqual(self.vmrun("--resume=c").output, '"two"')
+
+
 
 if __name__ == "__main__":
     arguments = driver.parse(__doc__)
