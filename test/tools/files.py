@@ -240,7 +240,7 @@ class Changed(Files):
         self.write("x", "one")
         self.write("a.scm", self.PROGRAM.replace('(read-bytes "x" 100 10)', '(read-text "x")').replace(
             "(write (tensor->list (read-bytes \"x\" 105 1)))", '(write-text "x" "two")(wait 0)(write (read-text "x"))'))
-        for at in range(1, 6000, 1200):
+        for at in range(1, 4000, 600):
             self.write("x", "one")
             self.vmrun(f"--steps={at}", "--save=c", "a.scm", code=75)
             for _ in range(2):  # the second time the file has been written by what was resumed before
