@@ -65,6 +65,16 @@ void read_seen(machine::Files& files, bytecode::ByteReader& in) {
   }
 }
 
+void read_repeats(Engine& e, bytecode::ByteReader& in) {
+  const value::Charged reading(e.heap(), e.heap().scratch, std::int64_t{8} * in.count(8));
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(reading.bytes() / 8));
+  for (std::uint64_t& word : words) word = in.u64();
+  const std::optional<schedule::Repeats> repeats = schedule::Repeats::restore(words);
+  if (!repeats) throw Malformed("plans of calls in no known state");
+  e.repeats = *repeats;
+  e.repeats_charged.set(static_cast<std::int64_t>(8 * e.repeats.words()));
+}
+
 void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) {
   if (in.text() != build_identity())
     warning = "the capsule was written by another build or on another processor: last digits may differ";
@@ -106,6 +116,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
     *v = static_cast<std::int64_t>(counter(in));
   s.schedule = in.text();
   if (schedule::Spec spec; !schedule::parse(s.schedule, spec, message)) throw Malformed("a schedule: " + message);
+  read_repeats(e, in);
   ImageReader r(e, in);
   std::uint64_t objects = in.u64();
   r.expect(objects);

@@ -328,6 +328,8 @@ void Image::write_behind_checksum(ImageWriter& w) const {
                          statistics_.capsule_peak_bytes, statistics_.tensor_peak_bytes})
     w.out.u64(static_cast<std::uint64_t>(v));
   w.out.text(statistics_.schedule);
+  w.out.u32(static_cast<std::uint32_t>(e.repeats.words()));
+  e.repeats.each_word([&](std::uint64_t word) { w.out.u64(word); });
   w.out.u64(objects_);
   w.number(e.globals.size());
   for (Value v : e.globals) w.value(v);

@@ -11,6 +11,7 @@
 #include "vm/machine/run.h"
 #include "vm/machine/run_operator.h"
 #include "vm/machine/tensors.h"
+#include "vm/schedule/repeats.h"
 #include "vm/schedule/schedule.h"
 #include "vm/value/charged.h"
 
@@ -238,6 +239,8 @@ public:
   report::Recorder& wanted_recorder();
   std::int64_t state_budget = 0; // memory budget when the program started: part of the state, for schedules that choose by it
   schedule::CostTable costs;     // for plans; as fixed as that
+  schedule::Repeats repeats;     // plans of calls that may come again
+  value::Charged repeats_charged{heap_};
   std::uint64_t next_tag = 1;    // of j* invocations; part of the machine state
   std::uint64_t work_needed = 0; // after Status::out_of_work: the least that the instruction takes beyond the count
   std::vector<schedule::Spec>

@@ -67,10 +67,15 @@ Snapshot* kept_start(CheckpointState& s) {
   return at == s.slots.end() ? nullptr : &*at;
 }
 
+std::unique_ptr<schedule::Schedule> as_unknown(const Engine& engine, const CheckpointState& s) {
+  return schedule::make(engine.schedules[s.spec], {engine.state_budget, true});
+}
+
 // A schedule for a run that begins once more. Bisection keeps as many states as the logarithm of the length says, which is too
 // many where states are large; with three of them a step is run again about as often as the cube root of the length says.
 std::unique_ptr<schedule::Schedule> with_less(const Engine& engine, const CheckpointState& s) {
   constexpr std::uint64_t kFew = 3;
+  if (s.known) return as_unknown(engine, s);
   if (s.begun_again == 1) return schedule::make({.kind = schedule::Spec::Kind::bisection, .base = schedule::kLeastBase}, {});
   if (s.begun_again == 2)
     return schedule::make({.kind = schedule::Spec::Kind::binomial, .base = schedule::kLeastBase, .snapshots = kFew}, {});
@@ -102,9 +107,8 @@ void reset(Engine& engine, CheckpointState& s, std::unique_ptr<schedule::Schedul
   s.sweeping = s.complete = s.ended = s.work_ended = s.total_known = false;
   s.total = 0;
   s.work_before = s.asked = 0;
-  if (s.first.schedule == nullptr) s.first = {std::move(s.schedule), position, known};
+  if (s.first.schedule == nullptr && !s.known) s.first = {std::move(s.schedule), position, known};
   s.schedule = std::move(next);
-  ++s.begun_again;
 }
 
 } // namespace
@@ -144,8 +148,22 @@ bool begin_again(Engine& engine) {
   engine.enter(run);
   auto* s = state_in<CheckpointState>(engine, run.top->slots()[kStateRegister]);
   reset(engine, *s, std::move(next));
+  if (std::exchange(s->known, false))
+    engine.repeats.misled(s->call);
+  else
+    ++s->begun_again;
   if (engine.recorder != nullptr) record_beginning(engine, *s);
   return true;
+}
+
+void begin_unknown(Engine& engine, CheckpointState& s) {
+  engine.meter().hold(); // the schedule that a stop would put back knows nothing of this
+  std::unique_ptr<schedule::Schedule> next = as_unknown(engine, s);
+  want(!s.start.empty() || kept_start(s) != nullptr);
+  reset(engine, s, std::move(next));
+  engine.repeats.misled(s.call);
+  s.known = false;
+  if (engine.recorder != nullptr) record_beginning(engine, s);
 }
 
 } // namespace cairn::runs

@@ -147,15 +147,22 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
 
 // Tells the schedule what the tape in work and the state at its end hold.
 void tell_weights(Engine& engine, CheckpointState& s) {
-  want(s.work != nullptr && (s.work_ended || !s.current.empty()) && !s.sweeping);
+  const bool begun = s.work != nullptr;
+  want((begun ? s.work_ended || !s.current.empty() : s.births.empty()) && !s.sweeping);
   std::uint64_t older = 0;
   std::vector<std::uint64_t> births = s.births;
   if (births.empty()) {
     value::ChargedVector<Value> values(engine.globals.begin(), engine.globals.end(), engine.heap());
     values.push_back(s.x);
     if (s.update) s.update->each_held([&](Value v) { values.push_back(v); });
-    older = reachable_bytes(engine, engine.runs, values);
+    older = reachable_bytes(engine, engine.runs, values) + static_cast<std::uint64_t>(engine.repeats_charged.bytes());
     births.push_back(s.begin);
+  }
+  if (!begun) {
+    engine.meter().hold();
+    schedule::Weights weights;
+    weights.older = older;
+    return s.schedule->weighed(weights);
   }
   const Tape* before = s.aside.empty() ? nullptr : s.aside.back().tape;
   schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births);
@@ -386,6 +393,10 @@ void act(Engine& engine, Owned& state) {
       if (!survey_again(engine, *s)) end_survey(engine, *s);
       action = s->schedule->next();
     }
+    if (s->schedule->misled()) {
+      begin_unknown(engine, *s);
+      action = s->schedule->next();
+    }
     perform(engine, s, action, state);
     if (reports) record_action(engine, *s, action);
   } catch (const ops::Stopped&) {
@@ -408,11 +419,10 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     engine.meter().hold();
   switch (a.kind) {
   case Action::Kind::tape:
+  case Action::Kind::advance:
     if (s->current.position == 0 && s->held.empty() && s->start.empty() && can_begin_again(engine, *s))
       s->start = copy_of(engine.heap(), s->current);
-    begin_tape(engine, *s, a.records);
-    [[fallthrough]];
-  case Action::Kind::advance:
+    if (a.kind == Action::Kind::tape) begin_tape(engine, *s, a.records);
     begin_interval(engine, *s, state, a.steps);
     return;
   case Action::Kind::snapshot: {
@@ -507,6 +517,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     tell_weights(engine, *s);
     break;
   case Action::Kind::done:
+    remember(engine, *s);
     s->complete = true;
     s->drop(engine, s->start);
     break;

@@ -145,10 +145,8 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     if (of.update.is_pair()) begin_update(engine, *s, of.update, of.in_place);
     s->current.serial = s->current.start = s->begin = s->highest = heap.next_serial;
     s->spec = engine.current().schedule;
-    const bool survey = engine.options.survey && is_alone(engine);
-    const schedule::Spec planned{schedule::Spec::Kind::budget};
-    s->schedule = schedule::make(survey ? planned : engine.schedules[s->spec], {engine.state_budget, is_alone(engine), survey});
     s->outermost = std::none_of(engine.runs.begin(), engine.runs.end(), [](const Run& r) { return r.kind == RunKind::interval; });
+    choose_schedule(engine, *s, of);
     if (s->outermost) engine.gradient = {true, s->spec};
     if (s->outermost && engine.recorder != nullptr) record_beginning(engine, *s);
     engine.deliver(guard.take());

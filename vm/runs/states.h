@@ -144,6 +144,8 @@ struct CheckpointState final : SweepState {
   std::uint64_t peak_records = 0;               // in work and aside together
   std::uint64_t stack_bytes = 0;                // the most that the schedule was told
   std::uint64_t begun_again = 0;                // how often, since memory had run out
+  std::uint64_t call = 0;                       // its kind, by which it is remembered (schedule/repeats.h); 0: it is not
+  bool known = false;                           // its schedule is of an earlier call
   std::uint64_t snapshots_taken = 0, peak_snapshots = 0;
   std::int64_t snapshot_bytes_sum = 0, peak_snapshot_bytes = 0;
   // All of these from `complete` on, in the order of files: calls f(a field of each state). Whoever copies, writes or reads a
@@ -166,6 +168,8 @@ struct CheckpointState final : SweepState {
     f(s.peak_records...);
     f(s.stack_bytes...);
     f(s.begun_again...);
+    f(s.call...);
+    f(s.known...);
     f(s.snapshots_taken...);
     f(s.peak_snapshots...);
     f(s.snapshot_bytes_sum...);
@@ -256,6 +260,12 @@ void report_checkpoint(Engine& engine, const CheckpointState& s); // it has ende
 bool begin_again(Engine& engine);
 // Whether it would, had it a start.
 bool can_begin_again(const Engine& engine, const CheckpointState& s);
+// A known run that came otherwise begins once more from its start, as if nobody knew it.
+void begin_unknown(Engine& engine, CheckpointState& s);
+// By operands and what is remembered of calls. What is not told apart by that turns out when it runs.
+void choose_schedule(Engine& engine, CheckpointState& s, const Opening& of);
+// It has ended.
+void remember(Engine& engine, const CheckpointState& s);
 // A survey that has come to the end of its run: begins once more where that tells more, or says what it found and stops the
 // machine.
 bool survey_again(Engine& engine, CheckpointState& s);

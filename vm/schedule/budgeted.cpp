@@ -38,7 +38,14 @@ Budgeted::Budgeted(std::uint64_t budget, std::uint64_t steps, std::uint64_t piec
 
 std::optional<Action> Budgeted::next() {
   for (;;) {
+    if (stage_ == Stage::asking) {
+      stage_ = Stage::asked;
+      return Action{Action::Kind::weigh};
+    }
+    misled_ = misled_ || (known_ && done_ == forward_ && !end_seen_);
+    if (misled_) return std::nullopt;
     if (done_ < todo_.size()) return todo_[done_++];
+    if (known_) return std::nullopt;
     todo_.clear();
     done_ = 0;
     switch (stage_) {
@@ -55,6 +62,8 @@ std::optional<Action> Budgeted::next() {
       break;
     case Stage::ending:
     case Stage::reversing:
+    case Stage::asking:
+    case Stage::asked:
       return std::nullopt;
     }
   }
@@ -65,6 +74,7 @@ void Budgeted::stopped(std::uint64_t steps_left) { steps_ -= std::min(steps_left
 void Budgeted::weighed(const Weights& weights) {
   step_cost_ = weights.step;
   if (stage_ == Stage::ending) return weighed_last(weights);
+  if (stage_ == Stage::asked) return plan_known(weights.older);
   if (stage_ != Stage::going || handed_over_) return;
   if (profile_.size() == 0) {
     older_ = bounded(weights.older);
@@ -198,23 +208,26 @@ void Budgeted::hand_over() {
 }
 
 std::string Budgeted::explanation() const {
-  return fmt::format("{} intervals of the first run taped and weighed, then planned within {} bytes beside {} that are older",
-                     profile_.size(), room_, older_);
+  return fmt::format("{} intervals {}, then planned within {} bytes beside {} that are older", profile_.size(),
+                     known_ ? "known from an earlier call" : "of the first run taped and weighed", room_, older_);
 }
 
 bool Budgeted::sound() const {
   constexpr std::uint64_t kFar = std::uint64_t{1} << 60;
   const std::size_t n = profile_.size();
-  if (!profile_.sound() || n > kMost || positions_.size() != n + 1 || stage_ > Stage::reversing) return false;
+  if (!profile_.sound() || n > kMost || positions_.size() != n + 1 || stage_ > Stage::asked) return false;
   if (positions_.front() != 0 || positions_.back() > kFar || !std::is_sorted(positions_.begin(), positions_.end())) return false;
   if (last_.bytes > kMostOfOne || last_.taping > kMostOfOne || last_.next > kMostOfOne || last_.forward > kMostOfOne)
     return false;
-  if (older_ > kMostOfOne || peak_ > kFar || again_ > kFar || again_cost_ > kMostOfOne || step_cost_ > kMostOfOne ||
-      budget_ > kFar || room_ > kFar || piece_ > kMostOfOne || steps_ > kFar || records_ > kFar || all_records_ > kMostOfOne ||
-      largest_ > kMostOfOne || most_taping_ > kMostOfOne || most_tape_ > kMostOfOne || done_ > todo_.size())
+  if (older_ > kMostOfOne || planned_beside_ > kFar || peak_ > kFar || again_ > kFar || again_cost_ > kMostOfOne ||
+      step_cost_ > kMostOfOne || budget_ > kFar || room_ > kFar || piece_ > kMostOfOne || steps_ > kFar || records_ > kFar ||
+      all_records_ > kMostOfOne || largest_ > kMostOfOne || most_taping_ > kMostOfOne || most_tape_ > kMostOfOne ||
+      done_ > todo_.size())
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
-  const std::size_t readers = n + (stage_ == Stage::reversing ? 1 : 0);
+  const bool reversing = stage_ >= Stage::reversing; // with nothing left to decide
+  if (known_ ? forward_ > todo_.size() || !reversing : stage_ > Stage::reversing || misled_) return false;
+  const std::size_t readers = n + (reversing ? 1 : 0);
   for (std::size_t i = 0; i < reads_.size(); ++i)
     if (reads_[i].last >= readers || reads_[i].bytes > kMostOfOne || (i > 0 && reads_[i].serial <= reads_[i - 1].serial))
       return false;
@@ -230,12 +243,12 @@ bool Budgeted::sound() const {
       return false;
     held.push_back(states_[i].slot);
   }
-  if (stage_ != Stage::reversing) { // gaps have the state at their start
+  if (!reversing) { // gaps have the state at their start
     const std::vector<bool> states = kept_states(), tapes = kept_tapes();
     for (std::size_t i = 0; i < n; ++i)
       if (!tapes[i] && (i == 0 || tapes[i - 1]) && !states[i]) return false;
   }
-  return (stage_ == Stage::reversing) == states_.empty() && slots_.sound(std::move(held));
+  return reversing == states_.empty() && slots_.sound(std::move(held));
 }
 
 } // namespace cairn::schedule

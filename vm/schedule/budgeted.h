@@ -41,9 +41,16 @@ public:
   void ended(std::uint64_t total);                       // with the last tape in work
   void rest_is_reversed();                               // that was handed over
 
+  // For another run like the one that is reversed now: what it knows then holds from the first step on. None: nobody could plan
+  // this one.
+  std::optional<Budgeted> again() const;
+  // The run that was known beforehand ended elsewhere.
+  bool misled() const { return misled_; }
+
   void stopped(std::uint64_t steps_left);
   void taped(std::uint64_t records) { records_ = records; }
   bool walks_next() const {
+    if (stage_ == Stage::asking) return true;
     if (done_ < todo_.size()) return todo_[done_].kind == Action::Kind::weigh || todo_[done_].kind == Action::Kind::thin;
     return stage_ == Stage::weighing || stage_ == Stage::running;
   }
@@ -86,13 +93,18 @@ public:
     archive(self.slots_);
     archive(self.todo_);
     archive(self.done_);
+    archive(self.known_);
+    archive(self.misled_);
+    archive(self.end_seen_);
+    archive(self.planned_beside_);
+    archive(self.forward_);
   }
 
 private:
   static constexpr std::size_t kMost = 96;                   // intervals; when there are as many,
   static constexpr std::size_t kPlanned = kMost - kMost / 4; // so many are left
   static constexpr std::size_t kMostReads = 4096;            // that are told apart
-  enum class Stage : std::uint8_t { weighing, going, running, ending, reversing };
+  enum class Stage : std::uint8_t { weighing, going, running, ending, reversing, asking, asked };
   struct State { // kept, at a boundary of the profile
     std::uint32_t boundary = 0;
     std::uint32_t slot = 0;
@@ -149,6 +161,11 @@ private:
   void survey_interval();
   void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room
   void plan_rest();
+  std::uint64_t length() const { return positions_.back() + steps_; } // of a run that has ended
+  void plan_known(std::uint64_t older);
+  void run_there();
+  std::uint32_t tapes_aside() const;
+  bool is_joined(std::size_t interval) const { return interval < joined_.size() && joined_[interval]; }
   void make_lean(std::size_t interval);
   void drop_state(std::size_t boundary);
   void drop_tape(std::size_t interval);
@@ -189,6 +206,13 @@ private:
   Slots slots_;
   std::vector<Action> todo_;
   std::uint64_t done_ = 0; // of them
+  // Of a run that is known beforehand, whose plan is all in todo_ while the profile stays as it was learnt:
+  bool known_ = false;
+  bool misled_ = false, end_seen_ = false;
+  std::uint64_t planned_beside_ = 0; // bytes of what is older, about
+  std::uint64_t forward_ = 0;        // the first actions, after which its end must have been seen
+  std::vector<bool> joined_; // while it is planned, by interval: its tape goes on where the one before it ended; at last, the
+                             // tape that the end is on
 };
 
 } // namespace cairn::schedule

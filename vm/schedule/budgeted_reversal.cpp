@@ -16,6 +16,11 @@ constexpr PlannerLimits kTables = {std::uint64_t{4} << 20, 128, Family::simple};
 
 // What the last tape reads of what is older is among the cotangents from its sweep on, so it is weighed as well.
 void Budgeted::ended(std::uint64_t total) {
+  if (known_) {
+    end_seen_ = stage_ == Stage::reversing && done_ == forward_ && total == length();
+    misled_ = !end_seen_;
+    return;
+  }
   if (stage_ == Stage::ending || stage_ == Stage::reversing) return;
   steps_ = total - std::min(total, positions_.back()); // fewer than it was asked for
   stage_ = Stage::ending;
@@ -55,6 +60,7 @@ void Budgeted::plan_rest() {
     trial.peak_ = 0;
     trial.make_room(last_.next, more);
     trial.drop_idle_states();
+    if (known_) trial.run_there();
     trial.push(Action::Kind::reverse);
     trial.reverse_rest();
     return trial;
@@ -95,10 +101,13 @@ void Budgeted::drop_idle_states() {
 void Budgeted::reverse_rest() {
   const std::vector<bool> tapes = kept_tapes();
   const Profile whole = with_reads();
+  std::size_t swept_first = profile_.size(); // where the tape that the end is on begins
+  while (is_joined(swept_first)) --swept_first;
   for (std::size_t to = profile_.size(); to > 0;) {
     std::size_t from = to - 1;
     if (tapes[from]) {
       for (; !tapes_.empty() && tapes_.back() >= positions_[from]; tapes_.pop_back()) {
+        if (is_joined(from) || from >= swept_first) continue; // with the tape where it begins
         push(Action::Kind::take_back);
         push(Action::Kind::reverse);
       }
@@ -159,7 +168,7 @@ void Budgeted::perform(const std::vector<Move>& moves, std::size_t from) {
     slots[states_.back().boundary] = states_.back().slot;
   constexpr std::uint32_t kNone = UINT32_MAX;
   std::uint32_t work = kNone; // the interval of the tape in work
-  auto aside = static_cast<std::uint32_t>(tapes_.size());
+  std::uint32_t aside = tapes_aside();
   auto put_aside = [&] {
     if (work == kNone) return;
     push(Action::Kind::put_aside);

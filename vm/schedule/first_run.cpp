@@ -109,6 +109,8 @@ public:
   }
   std::vector<KnownInterval> intervals() const override { return budgeted_.intervals(); }
   bool surveyed() const override;
+  std::unique_ptr<Schedule> again() const override;
+  bool misled() const override { return budgeted_.misled(); }
   std::uint64_t closer_look() const override;
   std::string explanation() const override;
   std::unique_ptr<Schedule> clone() const override { return std::make_unique<FirstRun>(*this); }
@@ -293,6 +295,16 @@ Action FirstRun::next() {
   }
   stage_ = Stage::done;
   return {};
+}
+
+std::unique_ptr<Schedule> FirstRun::again() const {
+  const std::optional<Budgeted> known = stage_ == Stage::done ? budgeted_.again() : std::nullopt;
+  if (!known) return nullptr;
+  auto next = std::make_unique<FirstRun>(*this);
+  next->stage_ = Stage::budgeted;
+  next->total_ = kToEnd;
+  next->budgeted_ = *known;
+  return next;
 }
 
 bool FirstRun::surveyed() const { return survey_ && stage_ == Stage::done; }

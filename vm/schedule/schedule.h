@@ -36,7 +36,7 @@ struct Action {
     take_back, // make the tape put aside last the tape in work
     abandon,   // let go of tape `slot` of those put aside, from the first on, without a sweep
     thin,      // make tape `slot` of those put aside lean: what can be computed again from the rest at little cost goes
-    weigh,     // tell what the tape in work and the state at its end hold
+    weigh,     // tell what the tape in work and the state at its end hold; before the first tape, what is older than the run
     done
   };
   Kind kind = Kind::done;
@@ -172,6 +172,11 @@ public:
   // Of such a survey: in intervals of how many records the run should be looked at once more. They were small at first, however
   // long it came to be, and small ones hold little that a lean tape would let go of. 0: once is enough.
   virtual std::uint64_t closer_look() const { return 0; }
+  // Once everything is reversed: a schedule for another run like this one, which knows it beforehand. Its first action is to
+  // weigh where there is no tape yet. Null: nobody planned this run.
+  virtual std::unique_ptr<Schedule> again() const { return nullptr; }
+  // Whether the run is not the one that was known beforehand: it has to begin again under another schedule.
+  virtual bool misled() const { return false; }
   // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this schedule.
   virtual std::string explanation() const = 0;
   virtual std::unique_ptr<Schedule> clone() const = 0;

@@ -1,0 +1,99 @@
+// Gradients that come again, as the steps of a training do: what was learnt of one is used for the next of its kind, and what
+// turns out to be of another kind begins anew.
+#include "vm/runs/children.h"
+#include "vm/runs/recording.h"
+#include "vm/runs/states.h"
+#include "vm/value/charged.h"
+
+#include <algorithm>
+
+namespace cairn::runs {
+
+using machine::RunKind;
+using value::Object;
+
+namespace {
+
+constexpr int kMostLooked = 4096;   // values of the operands that a kind is told by
+constexpr std::int64_t kShare = 32; // of the budget, for all that is remembered
+
+class Digest {
+public:
+  void add(std::uint64_t word) { // the finaliser of splitmix64
+    std::uint64_t z = (state_ ^ word) + 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    state_ = z ^ (z >> 31);
+  }
+  std::uint64_t value() const { return std::max<std::uint64_t>(state_ >> 16, 1); } // as large as a counter may be
+
+private:
+  std::uint64_t state_ = 0;
+};
+
+// Procedures by their code, tensors by type and shape, containers by their length; numbers and texts are all alike.
+void add_shape(Engine& engine, Digest& digest, Value value) {
+  value::ChargedStack<Value> pending(engine.heap());
+  pending.push_back(value);
+  for (int left = kMostLooked; !pending.empty() && left > 0; --left) {
+    const Value v = pending.back();
+    pending.pop_back();
+    if (!v.is_object()) {
+      digest.add(0);
+      continue;
+    }
+    Object* const o = value::object_of(v);
+    digest.add(static_cast<std::uint64_t>(o->kind));
+    if (v.is_procedure()) digest.add(v.procedure()->code->index);
+    if (value::is_tensor(v)) {
+      const ops::Tensor& t = value::tensor_of(v);
+      digest.add(static_cast<std::uint64_t>(t.dtype));
+      for (int i = 0; i < t.rank(); ++i) digest.add(static_cast<std::uint64_t>(t.shape[i]));
+    }
+    if (!is_container(v)) continue;
+    std::uint32_t children = 0;
+    value::for_each_child(o, [&](Value child, std::uint32_t) {
+      if (static_cast<int>(children++) < left) pending.push_back(child);
+    });
+    digest.add(children);
+  }
+}
+
+} // namespace
+
+std::uint64_t kind_of_call(Engine& engine, const CheckpointState& s, const Opening& of) {
+  const bool alone =
+      std::ranges::all_of(engine.runs, [](const Run& r) { return r.kind == RunKind::base || r.kind == RunKind::scheduled; });
+  if (!alone || !can_begin_again(engine, s)) return 0;
+  Digest digest;
+  for (const char c : schedule::to_string(engine.schedules[s.spec])) digest.add(static_cast<unsigned char>(c));
+  digest.add(of.update.is_pair() ? 1 : 0);
+  digest.add(of.in_place ? 1 : 0);
+  add_shape(engine, digest, of.f);
+  add_shape(engine, digest, of.x);
+  return digest.value();
+}
+
+void choose_schedule(Engine& engine, CheckpointState& s, const Opening& of) {
+  const bool alone = is_alone(engine), survey = engine.options.survey && alone;
+  s.call = survey ? 0 : kind_of_call(engine, s, of);
+  if (s.call != 0) s.schedule = engine.repeats.next(s.call);
+  s.known = s.schedule != nullptr;
+  if (s.known) return;
+  const schedule::Spec planned{schedule::Spec::Kind::budget};
+  s.schedule = schedule::make(survey ? planned : engine.schedules[s.spec], {engine.state_budget, alone, survey});
+}
+
+void remember(Engine& engine, const CheckpointState& s) {
+  if (s.call == 0) return;
+  try {
+    engine.repeats.learn(s.call, *s.schedule, s.total,
+                         static_cast<std::size_t>(engine.state_budget / kShare) / sizeof(std::uint64_t));
+    engine.repeats_charged.set(static_cast<std::int64_t>(engine.repeats.words() * sizeof(std::uint64_t)));
+  } catch (const value::BudgetExceeded&) { // nothing is worth less
+    engine.repeats = {};
+    engine.repeats_charged.set(0);
+  }
+}
+
+} // namespace cairn::runs

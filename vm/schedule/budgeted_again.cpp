@@ -1,0 +1,129 @@
+// A run that is like one which was reversed before. Its profile is known from the first step on, so that nothing is taped which
+// is not swept, nothing is weighed, and no state is kept which nobody restores.
+#include "vm/schedule/binomials.h"
+#include "vm/schedule/budgeted.h"
+
+#include <algorithm>
+
+namespace cairn::schedule {
+
+namespace {
+
+// What is older than the run may come to a little more or less from call to call; plans are made for it in such parts of the
+// budget.
+constexpr std::uint64_t kOlderParts = 64;
+
+} // namespace
+
+std::optional<Budgeted> Budgeted::again() const {
+  if (stage_ != Stage::reversing || handed_over_ || nested_ || survey_ || misled_ || profile_.size() == 0) return std::nullopt;
+  if (known_) {
+    Budgeted same = *this;
+    same.stage_ = Stage::asking;
+    same.done_ = 0;
+    same.end_seen_ = false;
+    return same;
+  }
+  const std::size_t n = profile_.size();
+  Budgeted other(budget_, 0, piece_, 0);
+  other.known_ = true;
+  other.stage_ = Stage::asking;
+  other.states_.clear();
+  other.slots_ = Slots();
+  for (std::size_t i = 0; i < n; ++i) {
+    other.steps_ = positions_[i + 1] - positions_[i];
+    const Weights told = told_of(i);
+    other.step_cost_ = told.step;
+    other.add_interval(told, i > 0);
+  }
+  other.birth_of_ = birth_of_;
+  other.more_reads_ = more_reads_;
+  other.note_reads(read_last_by(n), n);
+  other.last_ = last_;
+  other.steps_ = steps_;
+  other.all_records_ = all_records_;
+  return other;
+}
+
+// In thought everything is kept at first; what does not fit is let go of.
+void Budgeted::plan_known(std::uint64_t older) {
+  stage_ = Stage::reversing;
+  done_ = 0;
+  const std::uint64_t part = std::max<std::uint64_t>(1, budget_ / kOlderParts);
+  const std::uint64_t about = (bounded(older) / part + 1) * part;
+  older_ = bounded(older);
+  if (about == planned_beside_) return;
+  planned_beside_ = about;
+  Budgeted plan = *this;
+  plan.older_ = bounded(about);
+  plan.set_room();
+  for (std::size_t i = 0; i <= profile_.size(); ++i) plan.states_.push_back({static_cast<std::uint32_t>(i), plan.slots_.take()});
+  plan.tapes_.assign(positions_.begin(), positions_.end() - 1);
+  plan.peak_ = plan.again_ = plan.again_cost_ = 0;
+  plan.plan_rest();
+  room_ = plan.room_;
+  peak_ = plan.peak_;
+  again_ = plan.again_;
+  again_cost_ = plan.again_cost_;
+  for (const Interval& interval : plan.profile_.intervals)
+    if (interval.lean) again_cost_ = bounded(again_cost_ + interval.again);
+  forward_ = plan.forward_;
+  todo_ = std::move(plan.todo_);
+}
+
+std::uint32_t Budgeted::tapes_aside() const {
+  const std::vector<bool> tapes = kept_tapes();
+  if (joined_.empty()) return static_cast<std::uint32_t>(tapes_.size());
+  std::uint32_t aside = 0;
+  for (std::size_t i = 0; i < tapes.size(); ++i) aside += tapes[i] && !joined_[i] ? 1 : 0;
+  return aside;
+}
+
+// The actions of a first run that comes to hold what is held now: tapes next to each other are one, unless they are to be lean.
+void Budgeted::run_there() {
+  const std::size_t n = profile_.size();
+  const std::vector<bool> tapes = kept_tapes();
+  auto is_whole = [&](std::size_t i) { return i == n || (tapes[i] && !profile_.intervals[i].lean); };
+  joined_.assign(n + 1, false);
+  for (std::size_t i = 1; i <= n; ++i) joined_[i] = is_whole(i - 1) && is_whole(i);
+  todo_.clear();
+  slots_ = Slots();
+  HeldInOrder held(profile_);
+  std::uint32_t aside = 0;
+  auto state = states_.begin();
+  for (std::size_t i = 0; i < n; ++i) {
+    const Interval& interval = profile_.intervals[i];
+    const std::uint64_t steps = positions_[i + 1] - positions_[i];
+    const bool kept = state != states_.end() && state->boundary == i;
+    if (kept) {
+      held.add_state(i);
+      state->slot = slots_.take();
+      push(Action::Kind::snapshot, 0, (state++)->slot);
+    }
+    HeldInOrder then = held;
+    if (!kept) then.add_state(i);
+    const Action::Kind kind = tapes[i] ? Action::Kind::tape : Action::Kind::advance;
+    if (!todo_.empty() && todo_.back().kind == kind && (!tapes[i] || joined_[i]))
+      todo_.back().steps += steps;
+    else
+      push(kind, steps);
+    if (tapes[i]) {
+      held.add_tape(i);
+      then.add_tape(i);
+    }
+    then.add_state(i + 1);
+    peak_ = std::max(peak_, bounded(then.bytes() + (tapes[i] ? interval.taping : interval.advancing)));
+    if (!tapes[i] || joined_[i + 1]) continue;
+    push(Action::Kind::put_aside);
+    if (interval.lean) push(Action::Kind::thin, 0, aside);
+    ++aside;
+  }
+  peak_ = std::max(peak_, bounded(held.bytes() + last_.bytes + last_.taping));
+  if (joined_[n])
+    todo_.back().steps += steps_;
+  else
+    push(Action::Kind::tape, steps_);
+  forward_ = todo_.size();
+}
+
+} // namespace cairn::schedule
