@@ -4,6 +4,7 @@
 #include "test/schedule/helpers.h"
 #include "vm/schedule/cost_table.h"
 #include "vm/schedule/outlook.h"
+#include "vm/schedule/repeats.h"
 
 #include <algorithm>
 #include <map>
@@ -70,19 +71,21 @@ Layers random_layers(Random& random, std::size_t steps) {
 }
 
 struct Outcome {
-  std::uint64_t executed = 0, peak = 0, thinned = 0;
-  bool reversed = false;
+  std::uint64_t executed = 0, peak = 0, thinned = 0, weighed = 0;
+  bool reversed = false, misled = false;
 };
 
 class Machine {
 public:
-  Machine(const Layers& layers, const Spec& spec, const Resources& resources = {})
-      : layers_(layers), schedule_(make(spec, resources)) {}
+  Machine(const Layers& layers, const Spec& spec, const Resources& resources = {}) : Machine(layers, make(spec, resources)) {}
+  Machine(const Layers& layers, std::unique_ptr<Schedule> schedule) : layers_(layers), schedule_(std::move(schedule)) {}
   const Schedule& schedule() const { return *schedule_; }
 
   Outcome run() {
     for (int actions = 0; actions < 100000; ++actions) {
       const Action a = schedule_->next();
+      outcome_.misled = schedule_->misled();
+      if (outcome_.misled) return outcome_;
       if (a.kind == Action::Kind::done) {
         if (schedule_->surveyed()) return outcome_;
         CHECK((slots_.empty() && aside_.empty() && !work_ && unreversed_ == 0));
@@ -143,9 +146,14 @@ private:
       break;
     case Action::Kind::reverse: {
       REQUIRE((work_ && ended_ && work_->to == (unreversed_ == kNotYet ? layers_.size() : unreversed_)));
-      unreversed_ = work_->from;
-      work_->lean = false; // computed again, all of it at once as if each operation needed the others
-      note();              // the cotangents at both its ends
+      if (std::exchange(work_->lean, false)) // computed again, all of it at once as if each operation needed the others
+        unreversed_ = work_->from;
+      else
+        unreversed_ = work_->to;
+      for (; work_->to > work_->from; --work_->to) { // what is swept is gone, one after the other
+        unreversed_ = std::min(unreversed_, work_->to - 1);
+        note(); // the cotangents at both its ends
+      }
       work_.reset();
       here_ = false;
       break;
@@ -184,7 +192,12 @@ private:
   }
 
   void tell_weights() {
-    REQUIRE((work_ && here_ && at_ == work_->to));
+    ++outcome_.weighed;
+    if (!work_) {
+      REQUIRE(births_.empty());
+      return schedule_->weighed({});
+    }
+    REQUIRE((here_ && at_ == work_->to));
     if (births_.empty()) births_.push_back(0);
     auto by_birth = [&](const std::set<std::size_t>& activations) {
       std::vector<std::uint64_t> bytes(births_.size(), 0);
@@ -296,6 +309,91 @@ TEST_CASE("a planned run is reversed and holds no more than its budget") {
   }
   MESSAGE("each step runs ", replays / runs, " times on average");
   CHECK(replays / runs < 1.8);
+}
+
+TEST_CASE("a run that comes again is reversed from what the first one has shown, in no more time and memory") {
+  Random random(9);
+  std::uint64_t first_executed = 0, executed = 0;
+  int known = 0;
+  for (int round = 0; round < cairn::test::rounds(60); ++round) {
+    const Layers layers = random_layers(random, 2 + random.below(round % 4 == 0 ? 300 : 80));
+    const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
+    std::uint64_t least = 2 * (layers.largest() + *std::max_element(layers.own.begin(), layers.own.end()));
+    for (const std::uint64_t bytes : layers.weight) least += bytes;
+    Spec spec = spec_of("budget");
+    spec.memory = whole / (1 + random.below(12)) + least;
+    CAPTURE(round);
+    Machine first(layers, spec);
+    const Outcome before = first.run();
+    std::unique_ptr<Schedule> again = first.schedule().again();
+    if (again == nullptr) continue;
+    ++known;
+    first_executed += before.executed;
+    for (int call = 0; call < 2; ++call) {
+      Machine next(layers, again->clone());
+      const Outcome outcome = next.run();
+      CHECK((outcome.reversed && outcome.weighed == 1));
+      CHECK(outcome.peak <= spec.memory);
+      const auto foreseen = next.schedule().foreseen();
+      REQUIRE(foreseen);
+      CHECK(outcome.executed == foreseen->executed);
+      CHECK(outcome.peak <= foreseen->peak);
+      if (call == 0) executed += outcome.executed;
+      again = next.schedule().again();
+      REQUIRE(again != nullptr);
+    }
+    // Longer or shorter it is found out, once its end was seen elsewhere.
+    Layers other = layers;
+    for (auto* facts : {&other.own, &other.weight}) facts->resize(layers.size() + (round % 2 == 0 ? 1 : -1), facts->front());
+    other.skip.resize(other.size(), other.size() - 1);
+    other.activation.resize(other.size() + 1, layers.activation.back());
+    other.cheap.resize(other.size() + 1, false);
+    const Outcome outcome = Machine(other, again->clone()).run();
+    CHECK((outcome.misled && !outcome.reversed && outcome.executed <= layers.size()));
+  }
+  MESSAGE(known, " known runs; ", executed, " steps where the first calls took ", first_executed);
+  CHECK(known > cairn::test::rounds(60) / 2);
+  CHECK(executed < first_executed);
+}
+
+TEST_CASE("what is remembered of calls waits where they differ, and is forgotten where it is too much") {
+  const Layers layers = random_layers(*std::make_unique<Random>(3), 40);
+  Spec spec = spec_of("budget");
+  spec.memory = std::uint64_t{1} << 18;
+  Machine machine(layers, spec);
+  machine.run();
+  constexpr std::size_t kMany = std::size_t{1} << 20;
+  Repeats repeats;
+  CHECK(repeats.next(1) == nullptr);
+  repeats.learn(1, machine.schedule(), 40, kMany);
+  CHECK(repeats.next(1) != nullptr);
+  CHECK(repeats.next(2) == nullptr);
+  repeats.misled(1);
+  for (const std::uint64_t steps : {39, 39, 40, 40, 40}) { // one that is unlike the last begins the wait anew
+    CHECK(repeats.next(1) == nullptr);
+    repeats.learn(1, machine.schedule(), steps, kMany);
+  }
+  CHECK(repeats.next(1) != nullptr);
+  for (std::uint64_t kind = 2; kind < 2 + Repeats::kMost; ++kind) repeats.learn(kind, machine.schedule(), 40, kMany);
+  CHECK(repeats.next(1) == nullptr);
+  CHECK(repeats.next(2) != nullptr);
+  repeats.learn(2, machine.schedule(), 40, kMany); // is now the latest
+  repeats.learn(1, machine.schedule(), 40, kMany);
+  CHECK((repeats.next(2) != nullptr && repeats.next(3) == nullptr));
+  std::vector<std::uint64_t> words;
+  repeats.each_word([&](std::uint64_t word) { words.push_back(word); });
+  CHECK(words.size() == repeats.words());
+  REQUIRE(Repeats::restore(words));
+  CHECK(Repeats::restore(words)->next(2) != nullptr);
+  for (const std::size_t at : {std::size_t{0}, std::size_t{5}, words.size() - 1}) {
+    std::vector<std::uint64_t> damaged = words;
+    damaged[at] = UINT64_MAX;
+    CHECK(!Repeats::restore(damaged));
+  }
+  repeats.learn(2, machine.schedule(), 40, repeats.words() / 2);
+  CHECK((repeats.next(2) != nullptr && repeats.next(17) != nullptr && repeats.next(4) == nullptr));
+  repeats.learn(2, machine.schedule(), 40, 100);
+  CHECK((repeats.next(2) == nullptr && repeats.words() <= 100));
 }
 
 TEST_CASE("what only the last steps of a run read has room while everything before them is reversed") {

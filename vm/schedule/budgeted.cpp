@@ -22,13 +22,6 @@ constexpr std::uint64_t kGoodInterval = 6;
 // Where the rest of a run is for somebody else, such a part of that room stays with the states that are kept of it.
 constexpr std::uint64_t kShareOfFront = 8;
 
-// Computing again what a lean tape lets go of is cheaper, a byte, than running an interval again, or it is not done.
-bool pays_to_thin(const Profile& profile, std::size_t interval) {
-  const Interval& its = profile.intervals[interval];
-  const std::uint64_t saved = saved_by_thinning(its);
-  return !its.lean && saved != 0 && Wide{its.again} * tape_bytes(profile, interval, interval + 1) < Wide{its.forward} * saved;
-}
-
 } // namespace
 
 Budgeted::Budgeted(std::uint64_t budget, std::uint64_t steps, std::uint64_t piece, std::uint64_t records)

@@ -15,6 +15,9 @@ namespace cairn::schedule {
 
 inline constexpr std::uint64_t kFirstSteps = std::uint64_t{1} << 18; // at most on a first tape, and in one of the first intervals
 
+// Of the plans of gaps, and of whole runs.
+inline constexpr PlannerLimits kTables = {std::uint64_t{4} << 20, 128, Family::simple};
+
 class Budgeted {
 public:
   Budgeted() = default;
@@ -163,6 +166,7 @@ private:
   void plan_rest();
   std::uint64_t length() const { return positions_.back() + steps_; } // of a run that has ended
   void plan_known(std::uint64_t older);
+  std::optional<Budgeted> planned_whole(bool lean) const;
   void run_there();
   std::uint32_t tapes_aside() const;
   bool is_joined(std::size_t interval) const { return interval < joined_.size() && joined_[interval]; }

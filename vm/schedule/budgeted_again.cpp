@@ -2,6 +2,7 @@
 // is not swept, nothing is weighed, and no state is kept which nobody restores.
 #include "vm/schedule/binomials.h"
 #include "vm/schedule/budgeted.h"
+#include "vm/schedule/plan_checker.h"
 
 #include <algorithm>
 
@@ -60,7 +61,10 @@ void Budgeted::plan_known(std::uint64_t older) {
   for (std::size_t i = 0; i <= profile_.size(); ++i) plan.states_.push_back({static_cast<std::uint32_t>(i), plan.slots_.take()});
   plan.tapes_.assign(positions_.begin(), positions_.end() - 1);
   plan.peak_ = plan.again_ = plan.again_cost_ = 0;
+  const std::optional<Budgeted> whole = plan.planned_whole(false), lean = plan.planned_whole(true);
   plan.plan_rest();
+  for (const std::optional<Budgeted>& other : {whole, lean})
+    if (other && (plan.peak_ > plan.most_of_plan() || other->time_of_one_tape() < plan.time_of_one_tape())) plan = *other;
   room_ = plan.room_;
   peak_ = plan.peak_;
   again_ = plan.again_;
@@ -71,9 +75,51 @@ void Budgeted::plan_known(std::uint64_t older) {
   todo_ = std::move(plan.todo_);
 }
 
+// With what the planner thinks best for the whole run, all tapes lean for which that pays or none of them.
+std::optional<Budgeted> Budgeted::planned_whole(bool lean) const {
+  const std::size_t n = profile_.size();
+  Budgeted plan = *this;
+  plan.todo_.clear();
+  plan.tapes_.clear();
+  plan.slots_ = Slots();
+  plan.states_ = {{0, plan.slots_.take()}};
+  for (std::size_t i = 0; lean && i < n; ++i)
+    if (pays_to_thin(profile_, i)) thin(plan.profile_, i);
+  // The tape that the end is on is of one more interval.
+  Profile run = plan.with_reads();
+  Interval last;
+  last.forward = last.taped = last_.forward;
+  last.sweep = bounded(2 * last_.forward);
+  last.tape = last_.bytes;
+  last.taping = last_.taping;
+  last.sweeping = bounded(last_.next - std::min(last_.next, last_.bytes) + run.cotangents[n]);
+  run.intervals.push_back(last);
+  run.born.push_back(0);
+  run.reach.emplace_back(n + 1, 0);
+  run.cotangents.push_back(more_reads_);
+  const std::optional<Plan> best = Planner(run, room_, kTables).plan(room_);
+  if (!best) return std::nullopt;
+  const PlanReport report = check(run, best->moves);
+  if (!report.fault.empty()) return std::nullopt;
+  plan.peak_ = report.peak;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t more = report.runs[i] - std::min<std::uint64_t>(1, report.runs[i]);
+    plan.again_ += more * (positions_[i + 1] - positions_[i]);
+    plan.again_cost_ = bounded(plan.again_cost_ + more * run.intervals[i].forward);
+  }
+  plan.positions_.push_back(length());
+  plan.profile_.intervals.push_back(last);
+  plan.push(Action::Kind::snapshot, 0, plan.states_.front().slot);
+  plan.perform(best->moves, 0);
+  plan.profile_.intervals.pop_back();
+  const auto reversal = std::ranges::find(plan.todo_, Action::Kind::reverse, &Action::kind);
+  plan.forward_ = static_cast<std::uint64_t>(reversal - plan.todo_.begin());
+  return plan;
+}
+
 std::uint32_t Budgeted::tapes_aside() const {
-  const std::vector<bool> tapes = kept_tapes();
   if (joined_.empty()) return static_cast<std::uint32_t>(tapes_.size());
+  const std::vector<bool> tapes = kept_tapes();
   std::uint32_t aside = 0;
   for (std::size_t i = 0; i < tapes.size(); ++i) aside += tapes[i] && !joined_[i] ? 1 : 0;
   return aside;

@@ -8,12 +8,6 @@
 
 namespace cairn::schedule {
 
-namespace {
-
-constexpr PlannerLimits kTables = {std::uint64_t{4} << 20, 128, Family::simple};
-
-} // namespace
-
 // What the last tape reads of what is older is among the cotangents from its sweep on, so it is weighed as well.
 void Budgeted::ended(std::uint64_t total) {
   if (known_) {

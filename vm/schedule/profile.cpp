@@ -1,6 +1,7 @@
 // Profiles of runs: whether one is sound, and what its states and tapes may share.
 #include "vm/schedule/profile.h"
 
+#include "vm/schedule/binomials.h"
 #include "vm/schedule/plan_parts.h"
 
 #include <algorithm>
@@ -47,6 +48,12 @@ std::uint64_t saved_by_thinning(const Interval& interval) {
   std::uint64_t saved = 0;
   for (const TapeShare& share : interval.shares) saved += share.bytes - share.lean;
   return saved;
+}
+
+bool pays_to_thin(const Profile& profile, std::size_t interval) {
+  const Interval& its = profile.intervals[interval];
+  const std::uint64_t saved = saved_by_thinning(its);
+  return !its.lean && saved != 0 && Wide{its.again} * tape_bytes(profile, interval, interval + 1) < Wide{its.forward} * saved;
 }
 
 void thin(Profile& profile, std::size_t index) {

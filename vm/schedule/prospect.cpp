@@ -85,6 +85,13 @@ std::vector<OldTensor> Budgeted::read_last_by(std::size_t interval) const {
 std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::uint64_t piece) const {
   const std::size_t n = profile_.size();
   if (n == 0 || nested_) return std::nullopt;
+  if (known_) { // as the next call would be planned
+    Budgeted other = *this;
+    other.budget_ = bounded(budget);
+    other.planned_beside_ = 0;
+    other.plan_known(older_);
+    return Schedule::Prospect{older_ + other.peak_, other.time_of_one_tape(), other.peak_ <= other.most_of_plan()};
+  }
   Budgeted other(bounded(budget), 0, piece, 0);
   for (std::size_t i = 0; i < n && !other.handed_over_; ++i) {
     other.stage_ = Stage::going;
