@@ -2,6 +2,7 @@
 // they never come to more than the budget.
 #include "test/sanitized.h"
 #include "test/schedule/helpers.h"
+#include "vm/schedule/budgeted.h"
 #include "vm/schedule/cost_table.h"
 #include "vm/schedule/outlook.h"
 #include "vm/schedule/repeats.h"
@@ -440,13 +441,54 @@ TEST_CASE("what fits is run once, and a little less memory costs a little") {
   CHECK(last <= layers.size() * 5 / 4);
 }
 
+TEST_CASE("a budget that nobody asked for is not used up: a little more time saves much memory") {
+  Random random(10);
+  double time = 0, part = 0;
+  int saved = 0;
+  constexpr std::int64_t kBudget = std::int64_t{16} << 30;
+  for (int round = 0; round < cairn::test::rounds(20); ++round) {
+    Layers layers = random_layers(random, 60 + random.below(100));
+    for (auto* bytes : {&layers.activation, &layers.own, &layers.weight})
+      for (std::uint64_t& b : *bytes) b <<= 8 + round % 5;
+    const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
+    CAPTURE(round);
+    const Resources resources{.budget_bytes = kBudget, .alone = true};
+    Machine frugal(layers, spec_of("auto"), resources);
+    const Outcome outcome = frugal.run();
+    CHECK((outcome.reversed && outcome.peak <= static_cast<std::uint64_t>(kBudget)));
+    const auto foreseen = frugal.schedule().foreseen();
+    if (!foreseen) { // it was short
+      CHECK(outcome.executed == layers.size());
+      continue;
+    }
+    CHECK(outcome.executed == foreseen->executed);
+    CHECK(foreseen->time < 1.5);
+    if (whole < kFrugalBytes / 2) CHECK(outcome.executed == layers.size());
+    Resources asked = resources;
+    asked.asked = true;
+    CHECK(Machine(layers, spec_of("auto"), asked).run().executed == layers.size());
+    // A second call knows the run, and takes no more than the first one.
+    const std::unique_ptr<Schedule> again = frugal.schedule().again();
+    REQUIRE(again != nullptr);
+    Machine second(layers, again->clone());
+    CHECK(second.run().reversed);
+    CHECK((second.schedule().foreseen()->time < 1.3 && second.schedule().foreseen()->budget <= foreseen->budget * 2));
+    if (whole < 4 * kFrugalBytes) continue;
+    ++saved;
+    time += foreseen->time;
+    part += static_cast<double>(outcome.peak) / static_cast<double>(whole);
+  }
+  MESSAGE("time ", time / saved, " times that of one tape in ", part / saved, " of its memory, in ", saved, " runs");
+  CHECK((time / saved < 1.3 && part / saved < .75));
+}
+
 TEST_CASE("a survey keeps next to nothing, and tells what budgets buy") {
   Random random(9);
   for (int round = 0; round < cairn::test::rounds(20); ++round) {
     const Layers layers = random_layers(random, 60 + random.below(200));
     const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
     CAPTURE(round);
-    Machine survey(layers, spec_of("budget"), {0, true, true});
+    Machine survey(layers, spec_of("budget"), {.alone = true, .survey = true});
     const Outcome seen = survey.run();
     REQUIRE(survey.schedule().surveyed());
     CHECK(!seen.reversed);

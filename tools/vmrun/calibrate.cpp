@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace cairn::tools {
@@ -82,6 +83,26 @@ Round measured(const std::string& begin, const std::string& body, int times) {
   return best;
 }
 
+// What writing a byte takes the first time beyond the second.
+double fresh_byte() {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  double best = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw Refused{"there is no memory to measure"};
+    double times[2];
+    for (double& time : times) {
+      const auto start = std::chrono::steady_clock::now();
+      std::memset(memory, i + 1, kBytes);
+      time = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+    }
+    munmap(memory, kBytes);
+    const double more = std::max(0.0, times[0] - times[1]) / kBytes;
+    best = i == 0 ? more : std::min(best, more);
+  }
+  return best;
+}
+
 std::string table() {
   const Round numbers = measured("0.3", "(* 3.7 (* x (- 1.0 x)))", 1'000'000);
   const double step = numbers.nanoseconds / numbers.steps;
@@ -102,8 +123,8 @@ std::string table() {
   const double product = std::max(0.0, beside_steps(products) - operation - moved) / (2 * kSide * kSide * kSide);
 
   char lines[256];
-  std::snprintf(lines, sizeof lines, "step %.3g\noperation %.3g\nproduct %.3g\nflop %.3g\nbyte %.3g\n", step, operation, product,
-                flop, byte);
+  std::snprintf(lines, sizeof lines, "step %.3g\noperation %.3g\nproduct %.3g\nflop %.3g\nbyte %.3g\nfresh %.3g\n", step, operation,
+                product, flop, byte, fresh_byte());
   const VmHandle vm = machine(lines);
   CairnBuffer text;
   require(cairn_vm_costs(vm.get(), text.text()), "there is no memory for the table");

@@ -43,6 +43,7 @@ Options inner_options(const cairn_vm_options& given) {
   if (std::string message; given.device != nullptr && !cairn::ops::parse_device(given.device, options.device, message))
     throw Refusal{CAIRN_BAD_ARGUMENT, "device: " + message};
   options.memory_bytes = budget_of(given.memory_bytes);
+  options.memory_asked = given.memory_bytes != 0 && given.memory_bytes != CAIRN_UNLIMITED;
   options.output_limit = given.output_bytes;
   options.one_shot = given.one_shot != 0;
   options.check_nan = given.check_nan != 0;

@@ -84,6 +84,9 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   if (!bytecode::read_module(in.take(size), module, message)) throw Malformed("its module: " + message);
   if (!e.load_only(std::move(module), message)) throw Malformed("its module: " + message);
   e.state_budget = static_cast<std::int64_t>(counter(in));
+  const std::uint8_t asked = in.u8();
+  if (asked > 1) throw Malformed("a flag is neither 0 nor 1");
+  e.budget_asked = asked == 1;
   schedule::CostTable::each(e.costs, [&](std::string_view, double& rate) { rate = std::bit_cast<double>(in.u64()); });
   if (!e.costs.sound()) throw Malformed("a rate is none that a table of costs can have");
   e.clock = counter(in);

@@ -238,7 +238,10 @@ public:
   std::unique_ptr<report::Recorder> recorder; // of the same; null: nobody asked for reports
   report::Recorder& wanted_recorder();
   std::int64_t state_budget = 0; // memory budget when the program started: part of the state, for schedules that choose by it
+  bool budget_asked = false;     // and whether somebody asked for just that one
   schedule::CostTable costs;     // for plans; as fixed as that
+  // What schedules may choose by.
+  schedule::Resources resources(bool alone) const { return {.budget_bytes = state_budget, .alone = alone, .asked = budget_asked}; }
   schedule::Repeats repeats;     // plans of calls that may come again
   value::Charged repeats_charged{heap_};
   std::uint64_t next_tag = 1;    // of j* invocations; part of the machine state

@@ -196,6 +196,7 @@ bool Engine::load_only(bytecode::Module module, std::string& message) {
   ended = false;
   heap_.set_budget(options.memory_bytes);
   state_budget = options.memory_bytes;
+  budget_asked = options.memory_asked;
   return true;
 }
 
@@ -205,6 +206,7 @@ bool Engine::load(bytecode::Module module, std::string& message) {
   if (!first.prepare(message)) return false;
   heap_.set_budget(options.memory_bytes);
   state_budget = options.memory_bytes;
+  budget_asked = options.memory_asked;
   first.make_entry();
   first.commit();
   return true;

@@ -79,7 +79,7 @@ Progress progress_of(const Engine& e) {
     schedule::Program program;
     program.total = g.total;
     const bool alone = std::none_of(e.runs.begin(), interval, [](const Run& r) { return r.kind == RunKind::reverse; });
-    auto predicted = schedule::predict(e.schedules[g.spec], program, {e.state_budget, alone});
+    auto predicted = schedule::predict(e.schedules[g.spec], program, e.resources(alone));
     g.predicted = predicted ? static_cast<std::uint64_t>(predicted->replay_factor * static_cast<double>(g.total)) : 0;
   }
   p.predicted = g.predicted.value_or(0);

@@ -42,6 +42,7 @@ struct HostProcedure {
 
 struct Options {
   std::int64_t memory_bytes = 0; // budget of all accounts together; 0: none
+  bool memory_asked = false;     // somebody said so: plans may take all of it
   std::uint64_t seed = 0;
   std::string schedule = "auto";                        // of checkpoint-*j; must be valid (schedule::parse)
   schedule::CostTable costs;                            // for its plans; sound

@@ -123,8 +123,8 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
   }
   if (record != nullptr &&
       std::any_of(outputs.begin(), outputs.begin() + results, [](const Tensor& t) { return ops::is_floating(t.dtype); })) {
-    // Small operands stay where others are kept: with them a lean tape can compute the result again.
-    const std::int64_t small = (op.keep & ops::kKeepInputs) != 0 && results != 0 ? outputs[0].bytes() / kSmallOperand : -1;
+    // Small operands stay where something else is kept: with them a lean tape can compute the result again.
+    const std::int64_t small = op.keep != 0 && results != 0 ? outputs[0].bytes() / kSmallOperand : -1;
     for (std::size_t i = 0; i < n; ++i)
       if (!ops::keeps_input(op, i) && inputs[i].bytes() > small) inputs[i].storage = {};
     record->op = &op;

@@ -68,7 +68,7 @@ Snapshot* kept_start(CheckpointState& s) {
 }
 
 std::unique_ptr<schedule::Schedule> as_unknown(const Engine& engine, const CheckpointState& s) {
-  return schedule::make(engine.schedules[s.spec], {engine.state_budget, true});
+  return schedule::make(engine.schedules[s.spec], engine.resources(true));
 }
 
 // A schedule for a run that begins once more. Bisection keeps as many states as the logarithm of the length says, which is too
@@ -83,7 +83,7 @@ std::unique_ptr<schedule::Schedule> with_less(const Engine& engine, const Checkp
   const auto budget = static_cast<std::uint64_t>(engine.state_budget);
   spec.memory = spec.memory == 0 ? budget : std::min(spec.memory, budget);
   spec.memory -= spec.memory / 4;
-  return schedule::make(spec, {engine.state_budget, true});
+  return schedule::make(spec, engine.resources(true));
 }
 
 // As it was when it was opened, but for what was counted.

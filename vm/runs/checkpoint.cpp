@@ -162,6 +162,8 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     engine.meter().hold();
     schedule::Weights weights;
     weights.older = older;
+    weights.step = engine.costs.ticks_of_step();
+    weights.fresh = engine.costs.ticks_of_fresh();
     return s.schedule->weighed(weights);
   }
   const Tape* before = s.aside.empty() ? nullptr : s.aside.back().tape;

@@ -109,7 +109,7 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   run.top = engine.make_call(procedure.v, arguments, 3);
   n->current.serial = n->current.start = n->begin = n->highest = heap.next_serial;
   n->spec = engine.current().schedule;
-  n->schedule = schedule::make(engine.schedules[n->spec], {engine.state_budget, false});
+  n->schedule = schedule::make(engine.schedules[n->spec], engine.resources(false));
   n->log.silent = true; // it repeats what has happened, input and random numbers included
   if (output->effects != nullptr) {
     n->log.inputs = output->effects->inputs;

@@ -59,7 +59,7 @@ report::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::For
 // By the plan if there is one, else by the checker from the length of the run alone.
 std::optional<report::Outcome> predicted(const Engine& engine, const CheckpointState& s) {
   if (const auto f = s.schedule->foreseen()) return foreseen(s, *f);
-  const auto checked = schedule::predict(engine.schedules[s.spec], program_seen(s), {engine.state_budget, is_alone(engine)});
+  const auto checked = schedule::predict(engine.schedules[s.spec], program_seen(s), engine.resources(is_alone(engine)));
   if (!checked) return std::nullopt; // too many actions
   report::Outcome out;
   out.replay = checked->replay_factor;

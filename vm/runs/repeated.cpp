@@ -81,7 +81,9 @@ void choose_schedule(Engine& engine, CheckpointState& s, const Opening& of) {
   s.known = s.schedule != nullptr;
   if (s.known) return;
   const schedule::Spec planned{schedule::Spec::Kind::budget};
-  s.schedule = schedule::make(survey ? planned : engine.schedules[s.spec], {engine.state_budget, alone, survey});
+  schedule::Resources resources = engine.resources(alone);
+  resources.survey = survey;
+  s.schedule = schedule::make(survey ? planned : engine.schedules[s.spec], resources);
 }
 
 void remember(Engine& engine, const CheckpointState& s) {

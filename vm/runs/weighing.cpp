@@ -213,6 +213,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
               const std::vector<std::uint64_t>& births) {
   Weights weights;
   weights.step = engine.costs.ticks_of_step();
+  weights.fresh = engine.costs.ticks_of_fresh();
   const std::size_t last = births.size() - 1;
   weights.state.assign(births.size(), 0);
   weights.tape.assign(births.size(), 0);

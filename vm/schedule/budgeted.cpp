@@ -66,6 +66,7 @@ void Budgeted::stopped(std::uint64_t steps_left) { steps_ -= std::min(steps_left
 
 void Budgeted::weighed(const Weights& weights) {
   step_cost_ = weights.step;
+  fresh_cost_ = bounded(weights.fresh);
   if (stage_ == Stage::ending) return weighed_last(weights);
   if (stage_ == Stage::asked) return plan_known(weights.older);
   if (stage_ != Stage::going || handed_over_) return;
@@ -92,12 +93,17 @@ void Budgeted::weighed(const Weights& weights) {
   peak_ = std::max(peak_, bounded(held() + bounded(weights.taping)));
   if (profile_.size() >= kMost) {
     coarsen(kPlanned, largest_tape());
+    // Handed over, nearly all of it will be run once more.
+    while (profile_.size() >= kMost && can_grow() && takes_too_long(static_cast<double>(cost_of_one_tape()) / 3)) {
+      grow();
+      coarsen(kPlanned, largest_tape());
+    }
     if (profile_.size() >= kMost) return hand_over();
   } else if (const std::size_t good = good_number(); profile_.size() >= good) {
     coarsen(good - good / 4, room_for_one() / kGoodInterval);
   }
   const std::uint64_t piece = bounded(piece_ * kRecordBytes);
-  make_room(bounded(std::clamp(most_tape_, piece, kStretch * piece) + std::max(largest_, most_taping_)));
+  make_room_that_pays(bounded(std::clamp(most_tape_, piece, kStretch * piece) + std::max(largest_, most_taping_)));
 }
 
 std::uint64_t Budgeted::left_alone() const { return budget_ / kReserve; }
@@ -106,6 +112,7 @@ std::uint64_t Budgeted::left_alone() const { return budget_ / kReserve; }
 std::uint64_t Budgeted::most_of_plan() const { return room_ + left_alone() / 4; }
 
 void Budgeted::set_room() {
+  if (most_budget_ != 0) budget_ = std::min(most_budget_, bounded((spare_ + older_) / (kReserve - 1) * kReserve));
   const std::uint64_t fixed = left_alone() + older_;
   room_ = std::max(budget_ / kLeastRoom, budget_ - std::min(budget_, fixed));
 }
@@ -132,6 +139,42 @@ std::vector<bool> Budgeted::kept_tapes() const {
 }
 
 std::uint64_t Budgeted::held() const { return held_bytes(profile_, kept_states(), kept_tapes()); }
+
+// By a quarter.
+void Budgeted::grow() {
+  spare_ = bounded(spare_ + spare_ / 4);
+  set_room();
+}
+
+double Budgeted::cost_of_gaps() const {
+  const Profile profile = with_reads();
+  double again = Keeping(profile, room_, 0, false, kept_states(), kept_tapes()).cost();
+  for (const Interval& interval : profile.intervals)
+    if (interval.lean) again += static_cast<double>(interval.again);
+  return again;
+}
+
+// The best there is: one tape of everything, for which memory is used that nobody has touched before.
+bool Budgeted::takes_too_long(double again) const {
+  constexpr double kPatience = 1.25;
+  const auto of_memory = [&](std::uint64_t bytes) { return static_cast<double>(bytes) * static_cast<double>(fresh_cost_) / 1024; };
+  const std::uint64_t whole = bounded(tape_bytes(profile_, 0, profile_.size()) + last_.bytes);
+  const auto tape = static_cast<double>(cost_of_one_tape());
+  return tape + again + of_memory(std::min(spare_, whole)) > kPatience * (tape + of_memory(std::min(most_budget_, whole)));
+}
+
+void Budgeted::make_room_that_pays(std::uint64_t next) {
+  while (can_grow()) {
+    Budgeted trial = *this;
+    trial.make_room(next);
+    if (!trial.takes_too_long(trial.cost_of_gaps())) {
+      *this = std::move(trial);
+      return;
+    }
+    grow();
+  }
+  make_room(next);
+}
 
 void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
   const std::uint64_t room = room_ - std::min(room_, less);
@@ -201,8 +244,9 @@ void Budgeted::hand_over() {
 }
 
 std::string Budgeted::explanation() const {
-  return fmt::format("{} intervals {}, then planned within {} bytes beside {} that are older", profile_.size(),
-                     known_ ? "known from an earlier call" : "of the first run taped and weighed", room_, older_);
+  return fmt::format("{} intervals {}, then planned within {} bytes beside {} that are older{}", profile_.size(),
+                     known_ ? "known from an earlier call" : "of the first run taped and weighed", room_, older_,
+                     most_budget_ != 0 ? ", as few as take little more time than all there are" : "");
 }
 
 bool Budgeted::sound() const {
@@ -215,7 +259,8 @@ bool Budgeted::sound() const {
   if (older_ > kMostOfOne || planned_beside_ > kFar || peak_ > kFar || again_ > kFar || again_cost_ > kMostOfOne ||
       step_cost_ > kMostOfOne || budget_ > kFar || room_ > kFar || piece_ > kMostOfOne || steps_ > kFar || records_ > kFar ||
       all_records_ > kMostOfOne || largest_ > kMostOfOne || most_taping_ > kMostOfOne || most_tape_ > kMostOfOne ||
-      done_ > todo_.size())
+      done_ > todo_.size() || most_budget_ > kFar || spare_ > kMostOfOne || fresh_cost_ > kMostOfOne ||
+      (most_budget_ != 0 && budget_ > most_budget_))
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
   const bool reversing = stage_ >= Stage::reversing; // with nothing left to decide

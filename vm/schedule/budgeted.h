@@ -15,6 +15,9 @@ namespace cairn::schedule {
 
 inline constexpr std::uint64_t kFirstSteps = std::uint64_t{1} << 18; // at most on a first tape, and in one of the first intervals
 
+// Where nobody said how much memory there is, so much beside what is older than the run is not worth saving.
+inline constexpr std::uint64_t kFrugalBytes = std::uint64_t{64} << 20;
+
 // Of the plans of gaps, and of whole runs.
 inline constexpr PlannerLimits kTables = {std::uint64_t{4} << 20, 128, Family::simple};
 
@@ -28,6 +31,11 @@ public:
   void only_survey() {
     survey_ = true;
     budget_ = room_ = kMostOfOne;
+  }
+  // Nobody said how much memory there is: within `most`, as little is taken as costs little time.
+  void be_frugal(std::uint64_t most) {
+    most_budget_ = most;
+    spare_ = kFrugalBytes;
   }
   // Records of an interval's tape, for a survey of a run that is now known.
   std::uint64_t good_piece() const;
@@ -67,6 +75,9 @@ public:
   bool sound() const;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.budget_);
+    archive(self.most_budget_);
+    archive(self.spare_);
+    archive(self.fresh_cost_);
     archive(self.room_);
     archive(self.piece_);
     archive(self.most_steps_);
@@ -162,10 +173,19 @@ private:
   Weights told_of(std::size_t interval) const;
   std::vector<OldTensor> read_last_by(std::size_t interval) const;
   void survey_interval();
+  bool can_grow() const { return budget_ < most_budget_; }
+  void grow();
+  std::uint64_t cost_of_one_tape() const;
+  std::uint64_t more_than_one_tape() const; // that the plan at hand takes
+  bool takes_too_long(double again) const; // with so much that is run again
+  double cost_of_gaps() const;             // about, of those that there would be if the run ended here
+  void make_room_that_pays(std::uint64_t next);
+  void plan_within();
   void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room
   void plan_rest();
   std::uint64_t length() const { return positions_.back() + steps_; } // of a run that has ended
   void plan_known(std::uint64_t older);
+  Budgeted planned_known(std::uint64_t older, std::uint64_t spare) const;
   std::optional<Budgeted> planned_whole(bool lean) const;
   void run_there();
   std::uint32_t tapes_aside() const;
@@ -181,6 +201,9 @@ private:
   void perform(const std::vector<Move>& moves, std::size_t from);
 
   std::uint64_t budget_ = 0;
+  std::uint64_t most_budget_ = 0; // that it may grow to, because nobody said what it should be; 0: somebody did
+  std::uint64_t spare_ = 0;       // then: what there is beside what is older than the run
+  std::uint64_t fresh_cost_ = 0;  // of a KiB of memory that was never used before
   std::uint64_t room_ = 0;        // of the budget, for states, tapes and cotangents
   std::uint64_t piece_ = 0;       // records of an interval's tape after which it ends,
   std::uint64_t most_steps_ = 0;  // or steps

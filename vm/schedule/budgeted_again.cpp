@@ -27,6 +27,8 @@ std::optional<Budgeted> Budgeted::again() const {
   }
   const std::size_t n = profile_.size();
   Budgeted other(budget_, 0, piece_, 0);
+  other.most_budget_ = most_budget_;
+  other.spare_ = spare_;
   other.known_ = true;
   other.stage_ = Stage::asking;
   other.states_.clear();
@@ -46,25 +48,27 @@ std::optional<Budgeted> Budgeted::again() const {
   return other;
 }
 
-// In thought everything is kept at first; what does not fit is let go of.
 void Budgeted::plan_known(std::uint64_t older) {
   stage_ = Stage::reversing;
   done_ = 0;
   const std::uint64_t part = std::max<std::uint64_t>(1, budget_ / kOlderParts);
-  const std::uint64_t about = (bounded(older) / part + 1) * part;
+  const std::uint64_t about = bounded((bounded(older) / part + 1) * part);
   older_ = bounded(older);
   if (about == planned_beside_) return;
   planned_beside_ = about;
-  Budgeted plan = *this;
-  plan.older_ = bounded(about);
-  plan.set_room();
-  for (std::size_t i = 0; i <= profile_.size(); ++i) plan.states_.push_back({static_cast<std::uint32_t>(i), plan.slots_.take()});
-  plan.tapes_.assign(positions_.begin(), positions_.end() - 1);
-  plan.peak_ = plan.again_ = plan.again_cost_ = 0;
-  const std::optional<Budgeted> whole = plan.planned_whole(false), lean = plan.planned_whole(true);
-  plan.plan_rest();
-  for (const std::optional<Budgeted>& other : {whole, lean})
-    if (other && (plan.peak_ > plan.most_of_plan() || other->time_of_one_tape() < plan.time_of_one_tape())) plan = *other;
+  constexpr int kChanges = 8; // of what is spared
+  Budgeted plan = planned_known(about, spare_);
+  const auto is_bad = [](const Budgeted& of) {
+    return of.peak_ > of.most_of_plan() || of.takes_too_long(static_cast<double>(of.more_than_one_tape()));
+  };
+  for (int i = 0; i < kChanges && is_bad(plan) && plan.can_grow(); ++i) plan = planned_known(about, plan.spare_ + plan.spare_ / 2);
+  for (int i = 0; i < kChanges && most_budget_ != 0 && plan.spare_ > kFrugalBytes; ++i) {
+    Budgeted less = planned_known(about, std::max(kFrugalBytes, plan.spare_ - plan.spare_ / 4));
+    if (is_bad(less)) break;
+    plan = std::move(less);
+  }
+  budget_ = plan.budget_;
+  spare_ = plan.spare_;
   room_ = plan.room_;
   peak_ = plan.peak_;
   again_ = plan.again_;
@@ -73,6 +77,24 @@ void Budgeted::plan_known(std::uint64_t older) {
     if (interval.lean) again_cost_ = bounded(again_cost_ + interval.again);
   forward_ = plan.forward_;
   todo_ = std::move(plan.todo_);
+}
+
+// In thought everything is kept at first; what does not fit is let go of. What memory costs the first time it is used, calls
+// that come again share.
+Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare) const {
+  Budgeted plan = *this;
+  plan.older_ = bounded(older);
+  plan.spare_ = bounded(spare);
+  plan.fresh_cost_ = 0;
+  plan.set_room();
+  for (std::size_t i = 0; i <= profile_.size(); ++i) plan.states_.push_back({static_cast<std::uint32_t>(i), plan.slots_.take()});
+  plan.tapes_.assign(positions_.begin(), positions_.end() - 1);
+  plan.peak_ = plan.again_ = plan.again_cost_ = 0;
+  const std::optional<Budgeted> whole = plan.planned_whole(false), lean = plan.planned_whole(true);
+  plan.plan_within();
+  for (const std::optional<Budgeted>& other : {whole, lean})
+    if (other && (plan.peak_ > plan.most_of_plan() || other->time_of_one_tape() < plan.time_of_one_tape())) plan = *other;
+  return plan;
 }
 
 // With what the planner thinks best for the whole run, all tapes lean for which that pays or none of them.

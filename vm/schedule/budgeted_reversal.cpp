@@ -43,9 +43,23 @@ void Budgeted::weighed_last(const Weights& weights) {
   plan_rest();
 }
 
+void Budgeted::plan_rest() {
+  constexpr int kGrowths = 6;
+  for (int i = 0; i < kGrowths && can_grow(); ++i) {
+    Budgeted trial = *this;
+    trial.plan_within();
+    if (trial.peak_ <= trial.most_of_plan() && !takes_too_long(static_cast<double>(trial.more_than_one_tape()))) {
+      *this = std::move(trial);
+      return;
+    }
+    grow();
+  }
+  plan_within();
+}
+
 // What is kept leaves room for what one interval takes, but a gap may take more than any of its intervals, or be run again fewer
 // times with more room. Then more is let go of: until everything fits, and by some parts more, of which the best is taken.
-void Budgeted::plan_rest() {
+void Budgeted::plan_within() {
   constexpr int kTries = 4;
   constexpr std::uint64_t kParts[] = {10, 5, 3}; // of the room
   const std::uint64_t most = most_of_plan();

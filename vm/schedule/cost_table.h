@@ -13,7 +13,8 @@
   X(operation, 400, "an operation on tensors, beside what follows")                                                              \
   X(product, .015, "a flop of a product of matrices or of a convolution")                                                        \
   X(flop, .065, "any other flop")                                                                                                \
-  X(byte, .015, "a byte of an operand or result")
+  X(byte, .015, "a byte of an operand or result")                                                                                \
+  X(fresh, 1, "a byte of memory that is used for the first time")
 
 namespace cairn::schedule {
 
@@ -28,6 +29,8 @@ struct CostTable {
   std::uint64_t ticks_of_step() const;
   // Of operations on tensors: what they take beside their steps.
   std::uint64_t ticks(double operations, double products, double flops, double bytes) const;
+  // Of a KiB of memory that was never used before.
+  std::uint64_t ticks_of_fresh() const;
 
   template <class Self, class F> static void each(Self& self, F&& f) { // f(name, rate)
 #define X(name, nanoseconds, text) f(std::string_view(#name), self.name);

@@ -127,6 +127,7 @@ public:
     archive(self.share_bytes_);
     archive(self.stack_bytes_);
     archive(self.budget_);
+    archive(self.frugal_);
     archive(self.survey_);
     archive(self.survey_piece_);
     archive(self.counted_);
@@ -169,6 +170,7 @@ private:
   std::uint64_t share_bytes_ = 0;  // of the budget, for the tape in work, and for the one put aside
   std::uint64_t stack_bytes_ = 0;  // the most seen while the first tape grew
   std::uint64_t budget_ = 0;       // where it is for this run alone, else 0
+  bool frugal_ = false;            // nobody said how much memory there is
   bool survey_ = false;            // nothing is reversed
   std::uint64_t survey_piece_ = 0; // records of an interval, where somebody knows
   std::uint64_t counted_ = 0;      // actions of a survey of what is not planned
@@ -187,11 +189,13 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
   tape_bytes_ = std::min(kMostTapeBytes, share_bytes_);
   sparse_bytes_ = std::min(kMostSparseBytes, share_bytes_);
   if (resources.alone || kind_ == Spec::Kind::budget) budget_ = budget;
+  frugal_ = kind_ == Spec::Kind::automatic && resources.alone && !resources.asked && spec.memory == 0;
+  if (frugal_ && budget == 0) budget_ = kUnlimited;
 }
 
 std::uint64_t FirstRun::look() const {
   if (survey_) return survey_piece_ != 0 ? survey_piece_ : kLeastLookBytes / kRecordBytes;
-  return first_piece(kind_, budget_);
+  return first_piece(kind_, frugal_ ? std::min(budget_, kFrugalBytes) : budget_);
 }
 
 Action FirstRun::discard_start() {
@@ -240,6 +244,7 @@ Action FirstRun::next() {
       }
       stage_ = Stage::budgeted;
       budgeted_ = Budgeted(budget_, prefix_, look(), records_);
+      if (frugal_) budgeted_.be_frugal(budget_);
       if (survey_) budgeted_.only_survey();
       return *budgeted_.next();
     }

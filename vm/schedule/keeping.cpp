@@ -106,6 +106,17 @@ double Keeping::cost_of_gap(std::size_t from, std::size_t to) const {
   return cost;
 }
 
+double Keeping::cost() const {
+  double cost = 0;
+  for (std::size_t i = 0; i < profile_.size(); ++i) {
+    if (tapes_[i]) continue;
+    const std::size_t end = gap_end(i);
+    cost += cost_of_gap(i, end);
+    i = end;
+  }
+  return cost;
+}
+
 // With all of a candidate let go of: what of the bytes that are too many it frees.
 double Keeping::freed(const std::vector<Drop>& candidate, std::vector<Tight>& tight) const {
   double freed = 0;

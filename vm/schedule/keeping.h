@@ -24,6 +24,7 @@ public:
   std::uint64_t peak() const;
 
   bool fits() const { return tight().empty(); }
+  double cost() const; // about, of running once more what has no tape
 
   struct Drop {
     bool tape = false;  // else a state

@@ -19,13 +19,21 @@ std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const 
 
 // Of the plan at hand.
 double Budgeted::time_of_one_tape() const {
+  const std::uint64_t cost = std::max<std::uint64_t>(1, cost_of_one_tape());
+  return static_cast<double>(cost + more_than_one_tape()) / static_cast<double>(cost);
+}
+
+std::uint64_t Budgeted::cost_of_one_tape() const {
   std::uint64_t cost = 3 * last_.forward; // with its sweep
+  for (const Interval& interval : profile_.intervals) cost += interval.taped + interval.sweep;
+  return cost;
+}
+
+std::uint64_t Budgeted::more_than_one_tape() const {
   std::uint64_t more = again_cost_;
-  for (const Interval& interval : profile_.intervals) {
-    cost += interval.taped + interval.sweep;
+  for (const Interval& interval : profile_.intervals)
     if (interval.lean) more += interval.again;
-  }
-  return static_cast<double>(cost + more) / static_cast<double>(std::max<std::uint64_t>(1, cost));
+  return more;
 }
 
 std::uint64_t Budgeted::cost_of_steps(std::uint64_t steps) const {
@@ -88,6 +96,7 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::
   if (known_) { // as the next call would be planned
     Budgeted other = *this;
     other.budget_ = bounded(budget);
+    other.most_budget_ = 0;
     other.planned_beside_ = 0;
     other.plan_known(older_);
     return Schedule::Prospect{older_ + other.peak_, other.time_of_one_tape(), other.peak_ <= other.most_of_plan()};

@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kDefaultBase = 4096;
 inline constexpr std::uint64_t kLeastBase = 16;
 inline constexpr std::uint64_t kRecordBytes = 32; // of a record on a tape
 inline constexpr std::uint64_t kStretch =
-    4; // a tape that should stop may come to so many times as much, where that is a better place
+    8; // a tape that should stop may come to so many times as much, where that is a better place
 inline constexpr std::uint64_t kLeastPlanned = std::uint64_t{1} << 20; // bytes of the least budget that `auto` plans within
 
 struct Action {
@@ -81,7 +81,8 @@ struct Weights {
   std::uint64_t sweeping_lean = 0; // the last one beside a lean tape, with what is computed again
   bool nested = false;             // a derivative operator ran on the tape
   std::uint64_t cost = 0;          // modelled, of the operations on the tape, in ticks (cost_table.h),
-  std::uint64_t step = 0;          // and of a step
+  std::uint64_t step = 0;          // and of a step,
+  std::uint64_t fresh = 0;         // and of a KiB of memory that was never used before
   std::vector<OldTensor> read;     // what the tape reads of what is older than the run, by serial
   std::uint64_t older = 0;         // the first time: of all that is older than the run
 };
@@ -109,6 +110,7 @@ std::string to_string(const Spec& spec);
 struct Resources {
   std::int64_t budget_bytes = 0; // memory budget copied into the state when the program started; 0: none
   bool alone = false;            // no other derivative operator is around this one, with tapes and states of its own
+  bool asked = false;            // somebody said how much memory there is: plans may take all of it
   bool survey = false;           // the run is only to be got to know: it is not reversed,
   std::uint64_t piece = 0;       // in intervals of so many records; 0: of few, since nobody knows how long it is
 };

@@ -81,11 +81,28 @@ void KeptTensors::read(std::span<Tensor> to) const {
   for (Tensor& t : to.first(size_)) t = tensor_at(from);
 }
 
-std::uint64_t KeptTensors::element_bytes() const {
+template <class F> std::uint64_t KeptTensors::bytes_where(F&& counts) const {
   std::uint64_t sum = 0;
-  for (const std::uint64_t *from = words_.get(), *end = from + length_; from != end;)
-    sum += static_cast<std::uint64_t>(tensor_at(from).bytes());
+  for (const std::uint64_t *at = words_.get(), *end = at + length_; at != end; at += head_at(at).words()) {
+    const Head head = head_at(at);
+    if (!counts(head, at + 1)) continue;
+    std::uint64_t bytes = static_cast<std::uint64_t>(ops::bytes_of(head.dtype));
+    for (int i = 0; i < head.rank; ++i) bytes *= at[2 + i];
+    sum += bytes;
+  }
   return sum;
+}
+
+std::uint64_t KeptTensors::element_bytes() const {
+  return bytes_where([](const Head&, const std::uint64_t*) { return true; });
+}
+
+std::uint64_t KeptTensors::kept_bytes(std::uint64_t since) const {
+  return bytes_where([&](const Head& head, const std::uint64_t* where) {
+    if (!head.stored) return false;
+    const std::uint64_t birth = (*reinterpret_cast<const ops::StorageRef*>(where))->birth;
+    return birth == 0 || birth >= since;
+  });
 }
 
 } // namespace cairn::tape

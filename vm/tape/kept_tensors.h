@@ -37,10 +37,13 @@ public:
   }
   // Of their elements, kept or not.
   std::uint64_t element_bytes() const;
+  // Of those kept, in memory that was made from that serial on. Each counts, whatever it shares.
+  std::uint64_t kept_bytes(std::uint64_t since) const;
   // That it takes itself, without elements.
   std::int64_t bytes() const { return static_cast<std::int64_t>(length_ * sizeof(std::uint64_t)); }
 
 private:
+  template <class F> std::uint64_t bytes_where(F&& counts) const; // counts(head, what is behind it)
   std::unique_ptr<std::uint64_t[]>
       words_; // of each tensor a head, its storage, device or number, its sizes, then offset and strides
   std::uint32_t length_ = 0, size_ = 0;

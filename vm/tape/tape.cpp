@@ -104,6 +104,7 @@ std::unique_ptr<Tape> Tape::clone(Heap& heap) const {
   t->unswept_tensors_ = unswept_tensors_;
   t->leaf_tensors_ = leaf_tensors_;
   t->tensor_bytes_ = tensor_bytes_;
+  t->kept_bytes_ = kept_bytes_;
   t->most_weight = most_weight;
   t->tensor_cotangents = tensor_cotangents;
   t->computed_again = computed_again;

@@ -94,7 +94,7 @@ struct FirstRead {
 
 class Tape {
 public:
-  static constexpr std::uint64_t kStretch = 4;
+  static constexpr std::uint64_t kStretch = 8;
   Tape(Heap& heap, std::uint16_t id, std::uint64_t low, std::uint64_t start);
   ~Tape();
   Tape(const Tape&) = delete;
@@ -167,12 +167,14 @@ public:
   const TensorRecord* maker_of(std::uint32_t node) const;
   // What it holds, in records: an operation on tensors counts by its bytes and by those of what it made, kept or not.
   std::uint64_t weight() const { return count_ + tensor_bytes_ / sizeof(Record); }
+  // The same without what was made and is not kept, and without what was there when it began.
+  std::uint64_t kept_weight() const { return count_ + kept_bytes_ / sizeof(Record); }
   // That it takes itself: records and tables, without elements. Logical, not what its tables happen to have reserved.
   std::uint64_t own_bytes() const;
   // The run that records on it should stop: more than `most_weight`. Rather not behind an operation whose result the next one
-  // reads and a lean tape of both would not keep, unless that goes on for long.
+  // reads and a lean tape of both would not keep, unless that goes on for long and holds much.
   bool is_heavy() const {
-    return weight() > most_weight && (weight() / kStretch > most_weight || tensors_.empty() || !tensors_.back()->cheap);
+    return weight() > most_weight && (tensors_.empty() || !tensors_.back()->cheap || kept_weight() / kStretch > most_weight);
   }
   std::uint64_t most_weight = UINT64_MAX;
   std::map<std::uint32_t, ops::Tensor> tensor_cotangents; // by node; what is not there is absent
@@ -297,7 +299,7 @@ private:
   std::vector<Chunk*> chunks_;
   std::vector<std::shared_ptr<const TensorRecord>> tensors_; // ascending nodes and serials
   std::size_t unswept_tensors_ = 0, leaf_tensors_ = 0;       // leaves come first
-  std::uint64_t tensor_bytes_ = 0;
+  std::uint64_t tensor_bytes_ = 0, kept_bytes_ = 0;
 };
 
 } // namespace cairn::tape

@@ -47,6 +47,10 @@ struct TensorRecord {
   std::uint64_t weight() const {
     return kind == Kind::leaf ? 0 : own_bytes() + outputs.element_bytes() + outputs.size() * ops::kBesideElements;
   }
+  // With the elements that it keeps of what was made from that serial on.
+  std::uint64_t kept_weight(std::uint64_t since) const {
+    return kind == Kind::leaf ? 0 : own_bytes() + inputs.kept_bytes(since) + outputs.kept_bytes(since);
+  }
   // Before it is put on a tape. Elements are charged to their device, not here.
   void account() {
     auto bytes = static_cast<std::int64_t>(sizeof *this + operands.capacity() * sizeof(std::uint32_t) +

@@ -47,6 +47,7 @@ void Tape::note_first_read(std::uint64_t serial, std::uint64_t steps) {
 void Tape::restore_tensor(std::shared_ptr<TensorRecord> record) {
   record->account();
   tensor_bytes_ += record->weight();
+  kept_bytes_ += record->kept_weight(start());
   tensors_.push_back(std::move(record));
   unswept_tensors_ = tensors_.size();
   if (tensors_.back()->kind == TensorRecord::Kind::leaf) leaf_tensors_ = unswept_tensors_;
@@ -80,7 +81,10 @@ const TensorRecord* Tape::maker_of(std::uint32_t node) const {
 
 void Tape::cut_tensors(std::size_t to) {
   for (; tensors_.size() > to; tensors_.pop_back())
-    if (tensors_.back() != nullptr) tensor_bytes_ -= tensors_.back()->weight();
+    if (tensors_.back() != nullptr) {
+      tensor_bytes_ -= tensors_.back()->weight();
+      kept_bytes_ -= std::min(kept_bytes_, tensors_.back()->kept_weight(start())); // it may have become lean
+    }
   unswept_tensors_ = tensors_.size();
   leaf_tensors_ = std::min(leaf_tensors_, unswept_tensors_);
 }
