@@ -1,8 +1,8 @@
 // Runs that are planned under a budget: a machine of layers that holds tensors by name, tells what they weigh, and looks that
 // they never come to more than the budget.
+#include "vm/schedule/budgeted.h"
 #include "test/sanitized.h"
 #include "test/schedule/helpers.h"
-#include "vm/schedule/budgeted.h"
 #include "vm/schedule/cost_table.h"
 #include "vm/schedule/outlook.h"
 #include "vm/schedule/repeats.h"

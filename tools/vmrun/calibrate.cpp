@@ -123,8 +123,8 @@ std::string table() {
   const double product = std::max(0.0, beside_steps(products) - operation - moved) / (2 * kSide * kSide * kSide);
 
   char lines[256];
-  std::snprintf(lines, sizeof lines, "step %.3g\noperation %.3g\nproduct %.3g\nflop %.3g\nbyte %.3g\nfresh %.3g\n", step, operation,
-                product, flop, byte, fresh_byte());
+  std::snprintf(lines, sizeof lines, "step %.3g\noperation %.3g\nproduct %.3g\nflop %.3g\nbyte %.3g\nfresh %.3g\n", step,
+                operation, product, flop, byte, fresh_byte());
   const VmHandle vm = machine(lines);
   CairnBuffer text;
   require(cairn_vm_costs(vm.get(), text.text()), "there is no memory for the table");

@@ -241,8 +241,10 @@ public:
   bool budget_asked = false;     // and whether somebody asked for just that one
   schedule::CostTable costs;     // for plans; as fixed as that
   // What schedules may choose by.
-  schedule::Resources resources(bool alone) const { return {.budget_bytes = state_budget, .alone = alone, .asked = budget_asked}; }
-  schedule::Repeats repeats;     // plans of calls that may come again
+  schedule::Resources resources(bool alone) const {
+    return {.budget_bytes = state_budget, .alone = alone, .asked = budget_asked};
+  }
+  schedule::Repeats repeats; // plans of calls that may come again
   value::Charged repeats_charged{heap_};
   std::uint64_t next_tag = 1;    // of j* invocations; part of the machine state
   std::uint64_t work_needed = 0; // after Status::out_of_work: the least that the instruction takes beyond the count

@@ -157,7 +157,9 @@ double Budgeted::cost_of_gaps() const {
 // The best there is: one tape of everything, for which memory is used that nobody has touched before.
 bool Budgeted::takes_too_long(double again) const {
   constexpr double kPatience = 1.25;
-  const auto of_memory = [&](std::uint64_t bytes) { return static_cast<double>(bytes) * static_cast<double>(fresh_cost_) / 1024; };
+  const auto of_memory = [&](std::uint64_t bytes) {
+    return static_cast<double>(bytes) * static_cast<double>(fresh_cost_) / 1024;
+  };
   const std::uint64_t whole = bounded(tape_bytes(profile_, 0, profile_.size()) + last_.bytes);
   const auto tape = static_cast<double>(cost_of_one_tape());
   return tape + again + of_memory(std::min(spare_, whole)) > kPatience * (tape + of_memory(std::min(most_budget_, whole)));

@@ -177,8 +177,8 @@ private:
   void grow();
   std::uint64_t cost_of_one_tape() const;
   std::uint64_t more_than_one_tape() const; // that the plan at hand takes
-  bool takes_too_long(double again) const; // with so much that is run again
-  double cost_of_gaps() const;             // about, of those that there would be if the run ended here
+  bool takes_too_long(double again) const;  // with so much that is run again
+  double cost_of_gaps() const;              // about, of those that there would be if the run ended here
   void make_room_that_pays(std::uint64_t next);
   void plan_within();
   void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room

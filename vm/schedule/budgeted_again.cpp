@@ -61,7 +61,8 @@ void Budgeted::plan_known(std::uint64_t older) {
   const auto is_bad = [](const Budgeted& of) {
     return of.peak_ > of.most_of_plan() || of.takes_too_long(static_cast<double>(of.more_than_one_tape()));
   };
-  for (int i = 0; i < kChanges && is_bad(plan) && plan.can_grow(); ++i) plan = planned_known(about, plan.spare_ + plan.spare_ / 2);
+  for (int i = 0; i < kChanges && is_bad(plan) && plan.can_grow(); ++i)
+    plan = planned_known(about, plan.spare_ + plan.spare_ / 2);
   for (int i = 0; i < kChanges && most_budget_ != 0 && plan.spare_ > kFrugalBytes; ++i) {
     Budgeted less = planned_known(about, std::max(kFrugalBytes, plan.spare_ - plan.spare_ / 4));
     if (is_bad(less)) break;

@@ -26,6 +26,7 @@ constexpr std::uint64_t kWorthTaping = 5; // space for less than a fifth of the 
 constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastGoodBase = std::uint64_t{1} << 14;
 constexpr std::uint64_t kMostGoodBase = std::uint64_t{1} << 16;
+constexpr std::uint64_t kMostBase = std::uint64_t{1} << 20; // where there is no room for more states
 constexpr std::uint64_t kSnapshotBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kMostSnapshots = 1 << 18;
 // Under a budget, the first tape is looked at once it has so many bytes, or such a part of the budget: if it is heavy, the run is
@@ -66,11 +67,13 @@ std::uint64_t first_piece(Spec::Kind kind, std::uint64_t budget) {
   return std::max(budget / kLook, kind == Spec::Kind::budget ? least : kLeastLookBytes) / kRecordBytes;
 }
 
+// How many steps have so many records.
+std::uint64_t steps_with(std::uint64_t some, std::uint64_t steps, std::uint64_t records) {
+  return static_cast<std::uint64_t>(std::min<Wide>(Wide{some} * steps / std::max<std::uint64_t>(1, records), kUnlimited));
+}
+
 std::uint64_t base_for(std::uint64_t tape_bytes, std::uint64_t steps, std::uint64_t records) {
-  // How many steps have so many records, at most kMostGoodBase.
-  auto with = [&](std::uint64_t some) {
-    return static_cast<std::uint64_t>(std::min<Wide>(Wide{some} * steps / std::max<std::uint64_t>(1, records), kMostGoodBase));
-  };
+  auto with = [&](std::uint64_t some) { return std::min(steps_with(some, steps, records), kMostGoodBase); };
   if (is_heavy(steps, records)) // half of what a tape may hold, since steps differ
     return std::max(with(tape_bytes / (2 * kRecordBytes)), kLeastBase);
   const std::uint64_t good = with(kGoodTapeBytes / kRecordBytes);
@@ -255,6 +258,8 @@ Action FirstRun::next() {
     if (start_kept_) return discard_start();
     stage_ = Stage::running;
     placement_.rebase(base_for(is_heavy(prefix_, records_) ? share_bytes_ : tape_bytes_, prefix_, records_), prefix_);
+    if (!is_heavy(prefix_, records_))
+      placement_.lengthen_to(std::min(kMostBase, steps_with(tape_bytes_ / kRecordBytes, prefix_, records_)));
     placement_.allow(std::min(share_bytes_, kSnapshotsForStack * stack_bytes_));
     return {Action::Kind::put_aside, 0, 0};
   case Stage::budgeted:

@@ -85,7 +85,7 @@ std::uint64_t Placement::units_to_next_decision() {
   if (allowance_.kind == Allowance::Kind::strided) return stride_ - at_ % stride_;
   std::uint64_t most = std::max<std::uint64_t>(1, kLongestLeapSteps / base_);
   if (allowance_.kind == Allowance::Kind::logarithmic) most = std::bit_ceil(at_ + 1) - at_; // where the allowance grows
-  if (judge(at_ + 1) != Verdict::pass) return 1;
+  if (lengthens() || judge(at_ + 1) != Verdict::pass) return 1;
   // Passing by only gets dearer, so the first unit worth keeping is found by doubling and halving.
   std::uint64_t passed = 1;
   std::uint64_t ahead = std::min<std::uint64_t>(2, most);
@@ -135,7 +135,22 @@ void Placement::arrive_strided() {
   store_ = at_ % stride_ == 0;
 }
 
+// Every other state goes. Until now each unit was kept.
+void Placement::lengthen() {
+  std::vector<std::uint64_t> odd;
+  for (std::uint64_t i = 0; i < kept_.size(); ++i)
+    if (kept_[i].unit % 2 != 0) odd.push_back(i);
+  drop(std::move(odd));
+  for (Kept& state : kept_) state.unit /= 2;
+  at_ /= 2;
+  base_ *= 2;
+}
+
 void Placement::arrive() {
+  if (lengthens()) {
+    if (at_ % 2 != 0) return;
+    lengthen();
+  }
   switch (judge(at_)) {
   case Verdict::pass:
     return;
@@ -218,7 +233,8 @@ bool Placement::sound() const {
   if (allowance_.kind > Allowance::Kind::bytes || allowance_.most == 0 || allowance_.most > kNoLimit) return false;
   if (allowance_.kind == Allowance::Kind::bytes && allowance_.most < kLeastBySize) return false;
   // Far from the end of 64 bits: what is computed from them must not go around.
-  if (base_ == 0 || base_ > kLongestLeapSteps || stride_ == 0 || stride_ > kLongestStride || origin_ > kLongestLeapSteps)
+  if (base_ == 0 || base_ > kLongestLeapSteps || most_base_ > kLongestLeapSteps || stride_ == 0 || stride_ > kLongestStride ||
+      origin_ > kLongestLeapSteps)
     return false;
   if (at_ > 4 * kLongestLeapSteps / base_ || held_bytes_ > kMostBytes || allowance_.bytes > kMostBytes ||
       (kept_.empty() && !store_))

@@ -44,6 +44,8 @@ public:
 
   // Before the first action: another base case and origin, once the facts they depend on are known, and the first slot.
   void rebase(std::uint64_t base, std::uint64_t origin, std::uint32_t first_slot = 0);
+  // When there is no more room for states, base cases become twice as long, up to so many steps.
+  void lengthen_to(std::uint64_t most_base) { most_base_ = most_base; }
   // Where bytes are counted: at least so many.
   void allow(std::uint64_t bytes) { allowance_.bytes = std::max(allowance_.bytes, bytes); }
 
@@ -55,6 +57,7 @@ public:
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.allowance_);
     archive(self.base_);
+    archive(self.most_base_);
     archive(self.origin_);
     archive(self.at_);
     archive(self.stride_);
@@ -86,11 +89,14 @@ private:
   std::uint64_t units_to_next_decision();
   void arrive();
   void arrive_strided();
+  bool lengthens() const { return 2 * base_ <= most_base_ && kept_.size() > 1 && kept_.size() >= allowed(); }
+  void lengthen();
   void weigh();
   void drop(std::vector<std::uint64_t> indices);
 
   Allowance allowance_;
   std::uint64_t base_ = 0;
+  std::uint64_t most_base_ = 0;
   std::uint64_t origin_ = 0;
   std::uint64_t at_ = 0;            // unit of the current state
   std::uint64_t stride_ = 1;        // in units; strided only
