@@ -259,7 +259,8 @@ Action FirstRun::next() {
     stage_ = Stage::running;
     placement_.rebase(base_for(is_heavy(prefix_, records_) ? share_bytes_ : tape_bytes_, prefix_, records_), prefix_);
     if (!is_heavy(prefix_, records_))
-      placement_.lengthen_to(std::min(kMostBase, steps_with(tape_bytes_ / kRecordBytes, prefix_, records_)));
+      placement_.lengthen_to(
+          std::min(kMostBase, steps_with(std::min(kMostTapeBytes, 2 * tape_bytes_) / kRecordBytes, prefix_, records_)));
     placement_.allow(std::min(share_bytes_, kSnapshotsForStack * stack_bytes_));
     return {Action::Kind::put_aside, 0, 0};
   case Stage::budgeted:
