@@ -184,3 +184,8 @@
       (error "an update: the rule gave a state, and there is none: begin with 0 for one of zeros, or give back '()" (cdr leaf+state))))
 
 (define (%has-derivative? x) (memv (tensor-type x) '(f32 f64 bf16)))
+
+; Of define-derivative, the rule that was left out. The other is linear in its last argument, so its derivative by that, at any point, is
+; itself, and the transpose of it is what is missing.
+(define (%forward-by-reverse reverse x y tangents) (cdr (*j (lambda (cotangent) (reverse x y cotangent)) y tangents)))
+(define (%reverse-by-forward forward x y cotangent) (cdr (*j (lambda (tangents) (forward x y tangents)) x cotangent)))

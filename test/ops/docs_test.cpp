@@ -22,6 +22,8 @@ std::string_view words_for(char letter) {
   switch (letter) {
   case 'T':
     return "tensor";
+  case 'A':
+    return "tensor, or number";
   case 'X':
     return "tensor or number";
   case 'V':
@@ -40,6 +42,8 @@ std::string_view words_for(char letter) {
     return "type";
   case 'R':
     return "residence";
+  case 'Z':
+    return "key";
   default:
     return "";
   }
@@ -125,10 +129,12 @@ std::string page() {
          "of the program are\n"
          "weak: they take the type of the tensor, except that a flonum with integers gives f64. `+ - * / < <= > >= = max min "
          "expt atan abs sqrt exp\n"
-         "log sin cos tan asin acos floor ceiling truncate round` are those of numbers; with a tensor among their operands they "
-         "are these\n"
-         "operators, and comparisons give tensors of 0 and 1.\n\n"
-         "Every operator gives tensors, also where only one number is left: `(sum t)`, `(argmax t)`, `(determinant m)`, `(matmul "
+         "log sin cos tan asin acos floor ceiling truncate round`, and those from `tanh` to `expm1` in the list, are those of "
+         "numbers; with a tensor among their operands they are these\n"
+         "operators, and comparisons give tensors of 0 and 1. Where operands are *tensor, or number* and all of these are numbers, "
+         "they count as tensors without axes, and the result is a\n"
+         "number: `(mean 2.5)` is 2.5.\n\n"
+         "Otherwise every operator gives tensors, also where only one number is left: `(sum t)`, `(argmax t)`, `(determinant m)`, `(matmul "
          "v v)` and losses give a tensor\n"
          "without axes. Numbers come from operators of numbers alone, and from `tensor->number`, `tensor->list` of such a "
          "tensor, `sumall`, `max-value`,\n"

@@ -122,26 +122,13 @@ Value plain_binary(Opcode op, Value x, Value y) {
 }
 
 Value plain_unary(Opcode op, Value x) {
-  if (x.is_integer()) {
-    std::int64_t a = x.integer();
-    switch (op) {
-    case Opcode::neg:
-      return integer(-a);
-    case Opcode::abs:
-      return integer(a < 0 ? -a : a);
-    case Opcode::inexact:
-      return flonum(static_cast<double>(a));
-    case Opcode::sqrt:
-      if (a >= 0) {
-        auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(a)));
-        if (root * root == a) return integer(root);
-      }
-      break;
-    default:
-      break;
-    }
-  }
-  return flonum(rules::value1(op, real(x)));
+  const double d = rules::value1(op, real(x));
+  if (!x.is_integer()) return flonum(d);
+  // Integers of 48 bits give doubles that are exact wherever they are integers of 48 bits again.
+  const bool whole = rules::closed1(op) || (op == Opcode::sqrt && d == std::trunc(d));
+  return whole && d >= static_cast<double>(value::kLeastInteger) && d <= static_cast<double>(value::kMostInteger)
+             ? integer(static_cast<std::int64_t>(d))
+             : flonum(d);
 }
 
 bool plain(Value v) { return v.is_flonum() || v.is_integer(); }
@@ -162,7 +149,7 @@ void spend_on_parts(ops::Meter& meter, std::uint32_t levels) {
 
 double Engine::to_double(Value v) const {
   Value p = primal(v);
-  if (value::is_tensor(p)) throw ProgramError("expected a number, got " + describe(p));
+  if (value::is_tensor(p)) throw ProgramError(fmt::format("expected a number, got {}{}", describe(p), hint_of_operand("a number", p)));
   return real(p);
 }
 

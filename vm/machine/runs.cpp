@@ -73,6 +73,7 @@ bool Engine::finish_run(Value v) {
     break;
   case RunKind::resumed:
   case RunKind::scheduled:
+  case RunKind::guarded:
   case RunKind::forward:
     deliver(v);
     break;
