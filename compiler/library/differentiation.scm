@@ -186,6 +186,7 @@
 (define (%has-derivative? x) (memv (tensor-type x) '(f32 f64 bf16)))
 
 ; Of define-derivative, the rule that was left out. The other is linear in its last argument, so its derivative by that, at any point, is
-; itself, and the transpose of it is what is missing.
-(define (%forward-by-reverse reverse x y tangents) (cdr (*j (lambda (cotangent) (reverse x y cotangent)) y tangents)))
+; itself, and the transpose of it is what is missing. (What a reverse rule calls 0 is put as a constant of the right shape.)
+(define (%forward-by-reverse reverse x y tangents)
+  (cdr (*j (lambda (cotangent) (map (lambda (part tangent) (if (eqv? part 0) tangent part)) (reverse x y cotangent) tangents)) y tangents)))
 (define (%reverse-by-forward forward x y cotangent) (cdr (*j (lambda (tangents) (forward x y tangents)) x cotangent)))

@@ -23,7 +23,7 @@
   (let* ((t (log (cast weights 'f64))) (axes (- (length (size t)) 1)) (rows (list-head (size t) axes)) (kinds (list-tail (size t) axes)))
     (apply categorical (expand-tensor (view t (append rows (list 1) kinds)) (append rows (list n) kinds)) key)))
 ; A key is an integer; what is drawn with it is a function of it. Other keys from one are independent of it and of each other.
-(define (random-key) (random-integer 140737488355328))
+(define (random-key) (random-integer 140737488355327))
 (define (split-key key n) (build-list n (lambda (i) (%derived-key key i))))
 (define (split t axis parts)
   (if (= parts 0)

@@ -1,5 +1,6 @@
 ; Elementwise functions that tensors have, on numbers: values, derivatives in all modes and to the third order against tensors of f64,
 ; whose formulas are the same. Kinks and infinite operands too.
+;;; case all
 (define (show x) (write x) (newline))
 (define (all? p l) (or (null? l) (and (p (car l)) (all? p (cdr l)))))
 (define (near? a b) (or (and (not (= a a)) (not (= b b))) (= a b) (<= (abs (- a b)) (* 1e-12 (max 1 (abs a) (abs b))))))

@@ -1,4 +1,5 @@
 ; Dictionaries against association lists.
+;;; case all
 (define (show x) (write x) (newline))
 (define d (dict 'b 2 "s" 4 3 1 #\c 5 'a 6 2.5 7))
 (show (dict->list d))                                            ; expect: ((2.5 . 7) (3 . 1) (#\c . 5) ("s" . 4) (a . 6) (b . 2))

@@ -1,4 +1,5 @@
 ; call-with-error-handler: errors of the program as values.
+;;; case all
 (define (show x) (write x) (newline))
 (define (guarded thunk) (call-with-error-handler list thunk))
 (show (guarded (lambda () (+ 1 2))))                             ; expect: 3
@@ -57,7 +58,7 @@
 (define (spin) (spin))
 (call-with-error-handler (lambda (m l) 'caught) spin)
 ; flags: --steps=1000
-; expect exit: 4
+; expect exit: 75
 ;;; case uncaught-in-the-handler
 (call-with-error-handler (lambda (m l) (car m)) (lambda () (error "x")))
 ; expect error: car: expected a pair, got "x"

@@ -1,4 +1,5 @@
 ; Records and several values.
+;;; case all
 (define (show x) (write x) (newline))
 (define-record-type point (make-point y x) point? (x point-x point-with-x) (y point-y))
 (define p (make-point 2 1))

@@ -1,4 +1,5 @@
 ; index, draws from keys, multinomial, clock.
+;;; case all
 (define (show x) (write x) (newline))
 (define (list-of t) (tensor->list t))
 (define t (list->tensor '((0 1 2 3) (10 11 12 13) (20 21 22 23)) 'i64))
