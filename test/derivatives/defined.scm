@@ -109,3 +109,10 @@
 (define-derivative (f a b) (value (* a b)) (forward (y da) da))
 ; expect exit: 2
 ; expect error: 3 in all
+;;; case looked-over
+(define-derivative (right x) (value (* x x x)) (forward (y dx) (* 3 x x dx)) (reverse (y c) (list (* 3 x x c))))
+(define-derivative (wrong-forward x) (value (* x x x)) (forward (y dx) (* 2 x x dx)) (reverse (y c) (list (* 3 x x c))))
+(define-derivative (wrong-reverse x) (value (* x x x)) (forward (y dx) (* 3 x x dx)) (reverse (y c) (list (* 2 x x c))))
+(let ((agreed (map (lambda (f) (check-gradient f 2.)) (list right wrong-forward wrong-reverse))))
+  (if (not (equal? agreed '(#t #f #f))) (error "looked over wrongly" agreed)))
+; expect any output
