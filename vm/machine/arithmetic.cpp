@@ -122,6 +122,8 @@ Value plain_binary(Opcode op, Value x, Value y) {
 }
 
 Value plain_unary(Opcode op, Value x) {
+  if (x.is_integer() && op == Opcode::neg) return integer(-x.integer()); // these two are frequent
+  if (x.is_integer() && op == Opcode::abs) return integer(std::abs(x.integer()));
   const double d = rules::value1(op, real(x));
   if (!x.is_integer()) return flonum(d);
   // Integers of 48 bits give doubles that are exact wherever they are integers of 48 bits again.
