@@ -253,7 +253,10 @@ OwnedState begin_state(ImageReader& r) {
 void read_state(ImageReader& r, RunState& state) {
   auto& sweep = dynamic_cast<SweepState&>(state);
   read_sweep(r, sweep);
-  if (auto* checkpoint = dynamic_cast<CheckpointState*>(&state)) read_checkpoint(r, *checkpoint);
+  if (auto* checkpoint = dynamic_cast<CheckpointState*>(&state))
+    read_checkpoint(r, *checkpoint);
+  else
+    dynamic_cast<runs::ReverseState&>(state).account();
 }
 
 bool is_checkpoint_state(const RunState& state) { return dynamic_cast<const CheckpointState*>(&state) != nullptr; }

@@ -236,6 +236,7 @@ public:
   LoadedModule loaded;
   std::vector<Value> globals;
   std::vector<Run> runs;
+  value::Charged runs_charged{heap_}; // where there are many
   Effects effects{heap_, meter_, options, runs};
   Files files{heap_, meter_};
   ActiveTapes tapes{heap_};

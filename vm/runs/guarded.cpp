@@ -49,7 +49,6 @@ void handle_error(Engine& engine, std::string_view message, Value irritants) {
       if (engine.recorder != nullptr) record_break(engine);
     }
   }
-  for (std::size_t i = 0; i < engine.runs.size(); ++i) engine.derive(i);
   Frame* frame = engine.enter(engine.current());
   const Owned handler(heap, Heap::retain(frame->slots()[kHandlerRegister]));
   const Value arguments[] = {text.v, rest.v};

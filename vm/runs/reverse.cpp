@@ -89,6 +89,7 @@ void SweepState::copy_into(SweepState& copy, Engine& engine) const {
 machine::OwnedState ReverseState::clone(Engine& engine) const {
   auto s = engine.heap().own<ReverseState>(engine);
   copy_into(*s, engine);
+  s->account();
   return s;
 }
 

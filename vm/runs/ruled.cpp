@@ -29,6 +29,7 @@ ReverseState* run_untaped(Engine& engine, std::span<const Value> procedure_and_a
   Heap& heap = engine.heap();
   auto made = heap.own<ReverseState>(engine);
   ReverseState* s = made.get();
+  s->account();
   value::Held<NativeObject> state(heap, engine.make_state(std::move(made)));
   Run run;
   run.kind = RunKind::reverse;

@@ -67,7 +67,9 @@ protected:
 
 // Without a tape it is that of a procedure with rules, or of a rule, and what its run does to the world is the world's.
 struct ReverseState final : SweepState {
-  explicit ReverseState(Engine& engine) : SweepState(engine, false) {}
+  explicit ReverseState(Engine& engine) : SweepState(engine, false), own(engine.heap(), engine.heap().tape) {}
+  value::Charged own; // of a tape the state itself is a small part
+  void account() { own.set(work == nullptr ? static_cast<std::int64_t>(sizeof(ReverseState)) : 0); }
   EffectLog* effects() override { return work != nullptr ? &log : nullptr; }
   machine::OwnedState clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
