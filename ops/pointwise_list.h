@@ -41,7 +41,8 @@
   X(silu, Silu, "SiLU", "b sigmoid(b)", "x sigmoid(x)")                                                                          \
   X(softplus, Softplus, "softplus", "log(1 + e^b)", "log(1 + exp(x))")                                                           \
   X(square, Square, "square", "b b", "x x")                                                                                      \
-  X(sign, Sign, "sign", "1, -1 or 0 as b is positive, negative or 0", "1, -1 or 0 as x is positive, negative or 0; derivative 0")\
+  X(sign, Sign, "sign", "1, -1 or 0 as b is positive, negative or 0",                                                            \
+    "1, -1 or 0 as x is positive, negative or 0; derivative 0")                                                                  \
   X(erf, Erf, "erf", "error function of b", "error function")                                                                    \
   X(sinh, Sinh, "sinh", "sinh b", "hyperbolic sine")                                                                             \
   X(cosh, Cosh, "cosh", "cosh b", "hyperbolic cosine")                                                                           \

@@ -60,7 +60,8 @@ public:
 private:
   constexpr unsigned count(bool with_optional) const {
     unsigned n = 0;
-    for (const OperandSpec& spec : *this) n += spec.optional ? (with_optional ? 1 : 0) : (spec.kind != OperandSpec::Kind::key ? 1 : 0);
+    for (const OperandSpec& spec : *this)
+      n += spec.optional ? (with_optional ? 1 : 0) : (spec.kind != OperandSpec::Kind::key ? 1 : 0);
     return n;
   }
   std::string_view letters_;

@@ -22,9 +22,9 @@ DatumPtr list_pattern(const DatumPtr& patterns) {
   return make_pair(make_symbol("list", patterns->span), patterns, patterns->span);
 }
 
-constexpr std::string_view kDerivativeForm =
-    "'define-derivative' is written (define-derivative (name p ...) (value e ...) (forward (y dp ...) e ...) (reverse (y c) e ...)), "
-    "where one of the rules may be left out";
+constexpr std::string_view kDerivativeForm = "'define-derivative' is written (define-derivative (name p ...) (value e ...) "
+                                             "(forward (y dp ...) e ...) (reverse (y c) e ...)), "
+                                             "where one of the rules may be left out";
 constexpr std::string_view kRecordForm =
     "'define-record-type' is written (define-record-type name (constructor field ...) predicate (field accessor [updater]) ...)";
 
@@ -63,9 +63,10 @@ Definition Expander::parse_derivative(const DatumPtr& form) const {
     if (seen == &value) continue;
     const std::size_t wanted = seen == &forward ? header.size() : 2;
     if (clause.size() < 3 || !list_items(clause[1], names) || names.size() != wanted)
-      complain(clause[1]->span, seen == &forward
-                                    ? fmt::format("a forward rule names the value and the tangent of each parameter: {} in all", wanted)
-                                    : std::string("a reverse rule names the value and its cotangent, (y c), and has a body"));
+      complain(clause[1]->span,
+               seen == &forward
+                   ? fmt::format("a forward rule names the value and the tangent of each parameter: {} in all", wanted)
+                   : std::string("a reverse rule names the value and its cotangent, (y c), and has a body"));
   }
   if (!value || (!forward && !reverse)) complain(form->span, std::string(kDerivativeForm));
   return d;

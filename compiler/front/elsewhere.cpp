@@ -14,10 +14,12 @@ constexpr std::string_view kNoContinuations =
 constexpr std::string_view kNoPromises = "there are no promises; write (lambda () ...) and call it";
 constexpr std::string_view kNoMacros = "there are no macros; write a procedure";
 constexpr std::string_view kValues = "match several values with 'let-values', or a list with a pattern (list a b)";
-constexpr std::string_view kRecords = "write 'define-record-type', which names a constructor, a predicate and the readers of fields";
-constexpr std::string_view kTables = "write (dict key value ...), (dict-ref d key) and (dict-set d key value), which gives a new one";
-constexpr std::string_view kHandlers =
-    "write (call-with-error-handler handler thunk), where the handler takes a message and a list, or (error message irritant ...)";
+constexpr std::string_view kRecords =
+    "write 'define-record-type', which names a constructor, a predicate and the readers of fields";
+constexpr std::string_view kTables =
+    "write (dict key value ...), (dict-ref d key) and (dict-set d key value), which gives a new one";
+constexpr std::string_view kHandlers = "write (call-with-error-handler handler thunk), where the handler takes a message and a "
+                                       "list, or (error message irritant ...)";
 constexpr std::string_view kLoop = "a loop is 'do', 'for-each' or a named 'let' that calls itself";
 constexpr std::string_view kProcedure = "a procedure is defined by (define (f x) ...)";
 constexpr std::string_view kLastValue = "the last expression of a body is its value; leave a loop by not calling it again";

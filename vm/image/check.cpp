@@ -97,9 +97,10 @@ void ImageReader::check_runs(const RunList& list) const {
     const RunState& state = *r.run_state();
     want(is_checkpoint_state(state) == interval && can_run(state), "a run with a state of another kind");
     // On a tape it is that of *j; else of a procedure with rules, or of the rule that a sweep has come to.
-    const bool waited_for = interval               ? stands_behind(below, Opcode::run_act)
-                            : state.tape() != nullptr ? stands_behind(below, Opcode::run_open)
-                                                      : stands_behind(below, Opcode::run_apply) || stands_behind(below, Opcode::run_sweep);
+    const bool waited_for = interval ? stands_behind(below, Opcode::run_act)
+                            : state.tape() != nullptr
+                                ? stands_behind(below, Opcode::run_open)
+                                : stands_behind(below, Opcode::run_apply) || stands_behind(below, Opcode::run_sweep);
     want(waited_for, "a run that nobody waits for");
   }
   if (list.stack != Stack::machine) return;

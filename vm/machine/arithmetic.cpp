@@ -151,7 +151,8 @@ void spend_on_parts(ops::Meter& meter, std::uint32_t levels) {
 
 double Engine::to_double(Value v) const {
   Value p = primal(v);
-  if (value::is_tensor(p)) throw ProgramError(fmt::format("expected a number, got {}{}", describe(p), hint_of_operand("a number", p)));
+  if (value::is_tensor(p))
+    throw ProgramError(fmt::format("expected a number, got {}{}", describe(p), hint_of_operand("a number", p)));
   return real(p);
 }
 
@@ -233,7 +234,10 @@ namespace {
 
 void check_comparable(const Engine& e, const char* name, Value x, Value y) {
   if (tensors::is_tensor_like(x) || tensors::is_tensor_like(y))
-    throw ProgramError(fmt::format("{}: a comparison of tensors is a tensor, which is no condition", name));
+    throw ProgramError(
+        fmt::format("{}: a comparison of tensors is a tensor, which is no condition; (tensor->number t) is the number of "
+                    "a tensor of one element",
+                    name));
   if (!e.is_number(x) || !e.is_number(y))
     throw ProgramError(fmt::format("{}: expected a number, got {}", name, e.describe(e.is_number(x) ? y : x)));
 }

@@ -170,8 +170,9 @@ double Effects::seconds() {
   std::vector<EffectLog*> fresh;
   EffectLog* log = replaying_log(fresh);
   if (log != nullptr && log->position == log->happened) throw print::WorldError("clock: the time of a replay is not known");
-  Value v = log != nullptr ? log->inputs[log->position++]
-                           : value::flonum(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  Value v = log != nullptr
+                ? log->inputs[log->position++]
+                : value::flonum(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
   if (!v.is_flonum()) throw print::WorldError("clock: the log of a replay does not fit");
   record(fresh, v);
   return v.flonum();

@@ -320,8 +320,7 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   if (engine.is_number(v) && (which == TensorProcedure::tensor_to_number || which == TensorProcedure::tensor_to_list))
     return engine.duplicate(engine.runs.back().tape, v); // what is in it already
   if (!is_tensor_like(v))
-    throw ProgramError(
-        fmt::format("{}: expected a tensor, got {}{}", name, engine.describe(v), hint_of_operand("a tensor", v)));
+    throw ProgramError(fmt::format("{}: expected a tensor, got {}{}", name, engine.describe(v), hint_of_operand("a tensor", v)));
   const Tensor& t = elements_of(engine, engine.primal(v));
   switch (which) {
   case TensorProcedure::size: {

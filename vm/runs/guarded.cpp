@@ -1,7 +1,7 @@
 // Errors of the program as values: call-with-error-handler runs its thunk in a run of its own, and an error ends that run and
 // whatever it has started. The handler goes on in the place of the operator's frame, so that in a replay, where the same error
-// comes at the same step, the same follows. What an error carries is constant to derivatives: its numbers may be of tapes that
-// end with it.
+// comes at the same step, the same follows (docs/design.md 5.11). What an error carries is constant to derivatives: its numbers
+// may be of tapes that end with it.
 #include "vm/machine/undo.h"
 #include "vm/runs/operators.h"
 #include "vm/runs/recording.h"
@@ -32,8 +32,7 @@ void handle_error(Engine& engine, std::string_view message, Value irritants) {
   Heap& heap = engine.heap();
   // The instruction that failed had no effect but the error, so it can be stopped here and executed again.
   Owned given(heap, value::kNull);
-  if (irritants.is_pair())
-    given.v = machine::stoppable(engine, nullptr, [&] { return without_derivatives(engine, irritants); });
+  if (irritants.is_pair()) given.v = machine::stoppable(engine, nullptr, [&] { return without_derivatives(engine, irritants); });
   const ops::Meter::Uninterrupted whole(engine.meter());
   const bool has_text = given.v.is_pair() && value::is_string(given.v.pair()->car);
   Owned text(heap, has_text            ? Heap::retain(given.v.pair()->car)

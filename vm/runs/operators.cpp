@@ -212,7 +212,8 @@ bool perform(Engine& engine, const Word* instruction) {
     Owned thunk(heap, slot(field_b(w)));
     const Value handler = frame->slots()[0];
     if (!handler.is_procedure())
-      throw ProgramError("call-with-error-handler: expected a procedure of a message and a list, got " + engine.describe(handler));
+      throw ProgramError("call-with-error-handler: expected a procedure of a message and a list, got " +
+                         engine.describe(handler));
     Run r = plain_run(RunKind::guarded, engine);
     r.top = engine.make_call(thunk.v, nullptr, 0);
     engine.push_run(r);

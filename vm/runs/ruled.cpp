@@ -1,6 +1,6 @@
 // Procedures with derivative rules (define-derivative). Under forward levels the forward rule is called, level by level, by the
 // operator's body; what it computes is the program's, and is recorded and differentiated like everything else. To a tape the
-// procedure is one operation, a composite (docs/design.md 5.5) without a cotangent, whose reverse pass is a call of the reverse
+// procedure is one operation, a composite (docs/design.md 5.10) without a cotangent, whose reverse pass is a call of the reverse
 // rule. Value and reverse rule run on no tape. An outer derivative of the sweep goes through the forward rule, as for every
 // composite.
 #include "vm/machine/derivative_rules.h"
@@ -77,8 +77,7 @@ bool begin_reverse_rule(Engine& engine, const tape::Composite& c, Value y, Value
   return true;
 }
 
-void end_reverse_rule(Engine& engine, const tape::Composite& c, Value result,
-                      const std::function<void(const PairedLeaf&)>& add) {
+void end_reverse_rule(Engine& engine, const tape::Composite& c, Value result, const std::function<void(const PairedLeaf&)>& add) {
   const std::string what = name_of_rule(engine, c.f) + ": a cotangent";
   walk_pair(engine, c.x, result, what.c_str(), false, add);
 }

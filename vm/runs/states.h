@@ -288,8 +288,7 @@ Value without_derivatives(Engine& engine, Value v);
 void apply_ruled(Engine& engine, value::Frame* frame, Value procedure, Value reverse, Value x);
 Value result_of_ruled(Engine& engine, Value state);
 bool begin_reverse_rule(Engine& engine, const tape::Composite& c, Value y, Value cotangent);
-void end_reverse_rule(Engine& engine, const tape::Composite& c, Value result,
-                      const std::function<void(const PairedLeaf&)>& add);
+void end_reverse_rule(Engine& engine, const tape::Composite& c, Value result, const std::function<void(const PairedLeaf&)>& add);
 
 // 0: no forward levels.
 std::uint64_t outermost_tag(Engine& engine, Value v);
