@@ -127,6 +127,7 @@ CAIRN_HD inline float atan2(float a, float b) { return scalar::atan2(a, b); }
 CAIRN_HD inline double atan2(double a, double b) { return scalar::atan2(a, b); }
 CAIRN_HD inline Number pow(Number a, Number b) { return ::pow(a.v, b.v); }
 CAIRN_HD inline Number atan2(Number a, Number b) { return ::atan2(a.v, b.v); }
+CAIRN_HD inline Number sigmoid(Number x) { return 1.0 / (1.0 + ::exp(-x.v)); }
 #endif
 CAIRN_HD inline float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
 CAIRN_HD inline double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
@@ -264,6 +265,7 @@ struct Relu {
   static constexpr unsigned needs = kValue; // which the next operation has to keep anyway
   template <class T> CAIRN_HD static T value(T x) { return where(less_equal(x, T(0)), T(0), x); } // a NaN stays one
   template <class T> CAIRN_HD static T slope(T, T y) { return where(less(T(0), y), T(1), T(0)); }
+  template <class T> static T tangent(T, T y, T t) { return less(T(0), y) ? t : T(0); }
 };
 
 // x times what goes from 0 to 1: below kNone and beyond -kNone it is there.

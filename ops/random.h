@@ -36,6 +36,12 @@ CAIRN_HD inline Pair bits_of_pair(std::uint64_t key, std::uint64_t i) {
   return Pair{std::uint64_t{c.w[1]} << 32 | c.w[0], std::uint64_t{c.w[3]} << 32 | c.w[2]};
 }
 
+// Keys of programs are any integers. What is drawn from one key for different uses is independent.
+enum class Use : std::uint64_t { tensor = 0x7465, number = 0x6E75, key = 0x6B65 };
+CAIRN_HD inline std::uint64_t bits_of_key(std::int64_t key, Use use, std::uint64_t i) {
+  return bits_of_pair(static_cast<std::uint64_t>(key) ^ static_cast<std::uint64_t>(use) << 48, i).first;
+}
+
 // How many significant bits elements of a type get.
 constexpr int digits_of(DType type) { return type == DType::f64 ? 53 : type == DType::f32 ? 24 : 8; }
 

@@ -65,5 +65,6 @@ CAIRN_HD inline double bounded(double x, double most) {
   const double below = most < x ? most : x;
   return -most > below ? -most : below;
 }
+CAIRN_HD inline Number bounded(Number x, Number most) { return bounded(x.v, most.v); }
 
 } // namespace cairn::ops::pointwise

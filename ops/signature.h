@@ -10,7 +10,7 @@ namespace cairn::ops {
 
 struct OperandSpec {
   enum class Kind : std::uint8_t {
-    tensor,           // T
+    tensor,           // T, A
     tensor_or_number, // X
     constant,         // I: tensor or number that no derivative passes through
     tensors,          // V
@@ -20,10 +20,11 @@ struct OperandSpec {
     flag,             // B
     type,             // D
     residence,        // R
-    key               // Z: the machine's, no operand of programs
+    key               // Z: the machine's, no operand of programs; z: an integer of the program, or the machine's
   };
   Kind kind = Kind::tensor;
   bool optional = false;
+  bool or_number = false; // A: a tensor, or a number that counts as one without axes
 
   constexpr bool is_one_tensor() const { return kind <= Kind::constant; }
   constexpr bool is_attribute() const { return kind >= Kind::integer && kind <= Kind::residence; }
@@ -31,11 +32,12 @@ struct OperandSpec {
 
 // Letters that are none, or too many of them, do not compile.
 consteval OperandSpec operand_of(char letter) {
+  if (letter == 'A') return {OperandSpec::Kind::tensor, false, true};
   constexpr std::string_view kLetters = "TXIVKLNBDRZ"; // in the order of kinds
   const bool optional = letter >= 'a' && letter <= 'z';
   const std::size_t kind = kLetters.find(optional ? static_cast<char>(letter - 'a' + 'A') : letter);
   if (kind == std::string_view::npos) throw "no letter of a signature";
-  return {static_cast<OperandSpec::Kind>(kind), optional};
+  return {static_cast<OperandSpec::Kind>(kind), optional, false};
 }
 
 class Signature {
@@ -58,7 +60,8 @@ public:
 private:
   constexpr unsigned count(bool with_optional) const {
     unsigned n = 0;
-    for (const OperandSpec& spec : *this) n += spec.kind != OperandSpec::Kind::key && (with_optional || !spec.optional) ? 1 : 0;
+    for (const OperandSpec& spec : *this)
+      n += spec.optional ? (with_optional ? 1 : 0) : (spec.kind != OperandSpec::Kind::key ? 1 : 0);
     return n;
   }
   std::string_view letters_;

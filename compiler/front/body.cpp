@@ -28,6 +28,8 @@ Definition Expander::parse_definition(const DatumPtr& form) const {
 
 ExprPtr Expander::expand_value(const Definition& d) {
   std::string_view name = d.name->text();
+  if (d.kind == Definition::Kind::derivative) return expand_derivative(d);
+  if (d.kind != Definition::Kind::value) return expand_record_part(d);
   if (!d.levels.empty()) return expand_lambda(d.levels, d.body, name, d.span);
   ExprPtr e = expand(d.body[0]);
   if (e->kind == Expr::Kind::lambda && e->name.empty()) e->name = name;
@@ -79,10 +81,13 @@ Expander::Body Expander::split_body(Items forms, Span span, std::string_view own
       push(Items(parts).subspan(1));
     } else if (is_form(form, "include")) {
       push(loader_.include(form));
-    } else if (is_form(form, "define")) {
+    } else if (Vector<Definition> defined = definitions(form); !defined.empty()) {
+      // Within a procedure its value could depend on more than its arguments.
+      if (defined[0].kind == Definition::Kind::derivative)
+        complain(form->span, "'define-derivative' belongs at the top level: rules have derivatives by the arguments alone");
       for (DatumPtr& d : body.rest) body.items.push_back({nullptr, {}, {d}, d->span});
       body.rest.clear();
-      body.items.push_back(parse_definition(form));
+      for (Definition& d : defined) body.items.push_back(std::move(d));
     } else {
       body.rest.push_back(std::move(form));
     }
@@ -108,6 +113,7 @@ Vector<Binding> Expander::bind_names(std::span<const Definition> items) {
     if (!names.emplace(d.name->text(), true).second)
       complain(d.name->span, fmt::format("'{}' is defined twice here", d.name->text()));
     b.variable = bind(d.name);
+    if (d.kind != Definition::Kind::value) warnings_.use(b.variable); // not all parts of a record need be used
   }
   return bindings;
 }

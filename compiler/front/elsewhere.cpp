@@ -13,11 +13,13 @@ constexpr std::string_view kNoContinuations =
     "there are no first-class continuations; 'interrupt' and 'resume' run a computation in pieces";
 constexpr std::string_view kNoPromises = "there are no promises; write (lambda () ...) and call it";
 constexpr std::string_view kNoMacros = "there are no macros; write a procedure";
-constexpr std::string_view kNoMultipleValues =
-    "there are no multiple values; return a list and match it with a pattern (list a b)";
-constexpr std::string_view kNoRecords = "there are no records; make a list and match it with a pattern (list a b)";
-constexpr std::string_view kNoTables = "there are no tables; keep a list of pairs and look into it with 'assv' or 'assoc'";
-constexpr std::string_view kNoHandlers = "errors are not caught; (error message irritant ...) ends the program with a message";
+constexpr std::string_view kValues = "match several values with 'let-values', or a list with a pattern (list a b)";
+constexpr std::string_view kRecords =
+    "write 'define-record-type', which names a constructor, a predicate and the readers of fields";
+constexpr std::string_view kTables =
+    "write (dict key value ...), (dict-ref d key) and (dict-set d key value), which gives a new one";
+constexpr std::string_view kHandlers = "write (call-with-error-handler handler thunk), where the handler takes a message and a "
+                                       "list, or (error message irritant ...)";
 constexpr std::string_view kLoop = "a loop is 'do', 'for-each' or a named 'let' that calls itself";
 constexpr std::string_view kProcedure = "a procedure is defined by (define (f x) ...)";
 constexpr std::string_view kLastValue = "the last expression of a body is its value; leave a loop by not calling it again";
@@ -25,13 +27,16 @@ constexpr std::string_view kCondition = "write (if test a b), or 'cond' for more
 constexpr std::string_view kUnequal = "write (not (= a b)) of numbers, (not (equal? a b)) of anything";
 constexpr std::string_view kEqual = "write (= a b) of numbers, (equal? a b) of anything";
 constexpr std::string_view kPrint = "write (display x), then (newline)";
-constexpr std::string_view kText = "put text together with (string-append a b) and (number->string x)";
+constexpr std::string_view kText = "write (format \"~a\" x), or (string-append a b) and (number->string x)";
 constexpr std::string_view kRandom = "write (random-real) or (random-integer n); the tools' option --seed chooses the numbers";
 constexpr std::string_view kType =
     "types of elements are symbols, u8 i8 i16 i32 i64 f32 f64 bf16: write one with a quote, (cast t 'f32)";
 constexpr std::string_view kJoin = "write (concat-tensors tensors axis); lists have 'append', strings 'string-append'";
 constexpr std::string_view kConstant =
-    "derivatives are taken of x in (gradient f x) and of nothing else; what f refers to is constant";
+    "derivatives are taken of x in (gradient f x) and of nothing else; (stop-gradient x) is x as a constant";
+constexpr std::string_view kRules = "write 'define-derivative', whose clauses are value, forward and reverse";
+constexpr std::string_view kClock = "write (clock), seconds; (primops f x) counts steps";
+constexpr std::string_view kKeys = "a key is an integer: write (split-key key n), (rand sizes #f #f key) or (random-real key)";
 constexpr std::string_view kCopies = "values do not change, so a copy is of no use; pass the value itself";
 constexpr std::string_view kLoss = "write (cross-entropy-loss logits indices)";
 
@@ -67,28 +72,24 @@ constexpr Elsewhere kNames[] = {
     {"letrec-syntax", kNoMacros},
     {"syntax-rules", kNoMacros},
     {"syntax-case", kNoMacros},
-    {"values", kNoMultipleValues},
-    {"call-with-values", kNoMultipleValues},
-    {"let-values", kNoMultipleValues},
-    {"let*-values", kNoMultipleValues},
-    {"define-values", kNoMultipleValues},
-    {"receive", kNoMultipleValues},
-    {"define-record-type", kNoRecords},
-    {"define-struct", kNoRecords},
-    {"struct", kNoRecords},
-    {"make-hash-table", kNoTables},
-    {"make-equal-hash-table", kNoTables},
-    {"make-hash", kNoTables},
-    {"hash-table-ref", kNoTables},
-    {"hash-ref", kNoTables},
-    {"hash-table-set!", kNoTables},
+    {"call-with-values", kValues},
+    {"define-values", kValues},
+    {"receive", kValues},
+    {"define-struct", kRecords},
+    {"struct", kRecords},
+    {"make-hash-table", kTables},
+    {"make-equal-hash-table", kTables},
+    {"make-hash", kTables},
+    {"hash-table-ref", kTables},
+    {"hash-ref", kTables},
+    {"hash-table-set!", kTables},
     {"make-parameter", "there are no parameters with a dynamic value; pass it as an argument"},
     {"parameterize", "there are no parameters with a dynamic value; pass it as an argument"},
     {"fluid-let", "there are no variables with a dynamic value; pass it as an argument"},
     {"eval", "programs are compiled before they run; write a procedure"},
-    {"with-exception-handler", kNoHandlers},
-    {"guard", kNoHandlers},
-    {"raise", kNoHandlers},
+    {"with-exception-handler", kHandlers},
+    {"guard", kHandlers},
+    {"raise", kHandlers},
     {"assertion-violation", "write (assert test), or (error message irritant ...)"},
     {"case-lambda", "a procedure with a rest parameter, (define (f a . rest) ...), looks at how many there are"},
     {"defun", kProcedure},
@@ -142,8 +143,10 @@ constexpr Elsewhere kNames[] = {
     {"print-line", kPrint},
     {"nan?", "write (not (= x x))"},
     {"random", kRandom},
-    {"runtime", "(primops f x) counts steps; the tools' option --stats tells the seconds"},
-    {"current-time", "(primops f x) counts steps; the tools' option --stats tells the seconds"},
+    {"runtime", kClock},
+    {"current-time", kClock},
+    {"perf_counter", kClock},
+    {"time", kClock},
     {"exit", "a program ends behind its last expression; (error message irritant ...) ends it at once"},
     {"load", "write (include file-name), or (import name) for a library"},
     {"require", "write (include file-name), or (import name) for a library"},
@@ -162,7 +165,10 @@ constexpr Elsewhere kNames[] = {
     {"checkpoint", "write (checkpoint-*j f x y`); what is kept is its own affair"},
     {"remat", "write (checkpoint-*j f x y`); what is kept is its own affair"},
     {"stop_gradient", kConstant},
-    {"stop-gradient", kConstant},
+    {"custom_vjp", kRules},
+    {"custom_jvp", kRules},
+    {"custom_gradient", kRules},
+    {"defvjp", kRules},
     {"detach", kConstant},
     {"requires_grad", kConstant},
     {"no_grad", kConstant},
@@ -214,7 +220,22 @@ constexpr Elsewhere kNames[] = {
     {"cat", kJoin},
     {"hstack", kJoin},
     {"vstack", kJoin},
-    {"index_select", "write (embedding t indices), or 'gather' along an axis"},
+    {"index_select", "write (index t #t indices), or 'gather' along an axis"},
+    {"getitem", "write (index t 0 '(1 3) indices #t): one word for each axis"},
+    {"take_along_axis", "write (gather t indices axis)"},
+    {"scatter", "write (scatter-add t indices values axis)"},
+    {"index_add", "write (scatter-add t indices values axis)"},
+    {"masked_fill", "write (where mask x t)"},
+    {"swapaxes", "write (transpose t a b)"},
+    {"moveaxis", "write (permute t axes)"},
+    {"unbind", "write (split t axis parts)"},
+    {"bernoulli", "write (< (rand sizes) p)"},
+    {"PRNGKey", kKeys},
+    {"fold_in", kKeys},
+    {"normal_like", "write (randn (size t))"},
+    {"allclose", "write (< (max-value (abs (- a b))) tolerance)"},
+    {"isnan", "write (not-equal t t)"},
+    {"cumprod", "write (exp (cumsum (log t) axis)) of positive numbers"},
     {"broadcast_to", "write (expand-tensor t sizes)"},
     {"repeat", "write (tile t times)"},
     {"mm", "write (matmul a b)"},
@@ -236,7 +257,7 @@ constexpr Elsewhere kNames[] = {
     {"average", "write (mean t axes)"},
     {"clip", "write (max low (min high x))"},
     {"clamp", "write (max low (min high x))"},
-    {"relu", "write (ReLU t), or (max x 0) of a number"},
+    {"relu", "write (ReLU t)"},
     {"leaky_relu", "write (LeakyReLU t)"},
     {"leaky-relu", "write (LeakyReLU t)"},
     {"gelu", "write (GeLU t)"},
@@ -291,14 +312,15 @@ constexpr Elsewhere kNames[] = {
     {"elseif", kCondition},
     {"switch", "write 'case', or 'cond'"},
     {"match", "parameters of 'lambda', 'define' and 'let' are patterns, (list a b), (cons a b); choose with 'cond'"},
-    {"try", kNoHandlers},
-    {"catch", kNoHandlers},
-    {"throw", kNoHandlers},
+    {"try", kHandlers},
+    {"catch", kHandlers},
+    {"throw", kHandlers},
     {"print", kPrint},
     {"println", kPrint},
     {"printf", kPrint},
     {"puts", kPrint},
-    {"format", kText},
+    {"sprintf", kText},
+    {"fstring", kText},
     {"str", kText},
     {"tostring", kText},
     {"len", "write (length l) of a list, (vector-length v), (string-length s) or (size t) of a tensor"},
@@ -306,9 +328,13 @@ constexpr Elsewhere kNames[] = {
     {"enumerate", "write (map f l (iota (length l)))"},
     {"zip", "write (map list a b)"},
     {"sum-list", "write (apply + l)"},
-    {"dict", kNoTables},
+    {"dictionary", kTables},
+    {"HashMap", kTables},
+    {"defaultdict", kTables},
     {"tuple", "write (list x ...)"},
-    {"class", kNoRecords},
+    {"class", kRecords},
+    {"dataclass", kRecords},
+    {"namedtuple", kRecords},
     {"type", "ask with 'number?', 'pair?', 'vector?', 'procedure?' or 'tensor?'"},
     {"int", "write (inexact->exact (truncate x))"},
     {"float", "write (exact->inexact x)"},

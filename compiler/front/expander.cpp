@@ -147,7 +147,8 @@ ExprPtr Expander::library_global(std::string_view name, Span span) {
   return library_global(*find_library_definition(name), span);
 }
 
-void Expander::define_global(const DatumPtr& name) {
+void Expander::define_global(const Definition& definition) {
+  const DatumPtr& name = definition.name;
   if (auto it = names_.defined.find(name->text()); it != names_.defined.end()) {
     program_.globals()[it->second].defined_once = false;
     return;
@@ -159,6 +160,7 @@ void Expander::define_global(const DatumPtr& name) {
   g.span = name->span;
   g.defined_once = !open_;
   names_.defined.emplace(g.name, index);
+  if (definition.kind >= Definition::Kind::constructor && !open_) use_global(index); // not all parts of a record need be used
 }
 
 ExprPtr Expander::expand_top(const DatumPtr& form) { return expand(form); }

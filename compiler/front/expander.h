@@ -28,6 +28,10 @@ struct Definition {
   Vector<DatumPtr> levels; // parameter lists, outermost procedure first; none: `body` holds the value
   Vector<DatumPtr> body;
   Span span;
+  // What it stands for: of a procedure with rules the body has its clauses, of a part of a record the symbol of its type.
+  enum class Kind : std::uint8_t { value, derivative, constructor, predicate, accessor, updater } kind = Kind::value;
+  std::size_t fields = 0, field = 0; // of a record
+  Vector<std::size_t> order{};       // of a constructor: fields by parameter
 };
 
 // One binding of a recursive scope, or an expression between them (no variable).
@@ -64,7 +68,9 @@ public:
   bool is_form(const DatumPtr& form, std::string_view name) const;
 
   // --- the top level (program.cpp)
-  void define_global(const DatumPtr& name);
+  // What a form defines: nothing if it is no definition.
+  Vector<Definition> definitions(const DatumPtr& form) const;
+  void define_global(const Definition& definition);
   ExprPtr expand_top(const DatumPtr& form);
   ExprPtr expand_top_definition(const Definition& definition);
   // After the user's forms: `only_definitions` of them mean a file for others to use.
@@ -73,6 +79,8 @@ public:
   Exprs expand_library();
 
   Definition parse_definition(const DatumPtr& form) const;
+  Definition parse_derivative(const DatumPtr& form) const;
+  void parse_record(const DatumPtr& form, Vector<Definition>& out) const;
 
   static const std::unordered_map<std::string_view, Handler>& syntax();
 
@@ -90,6 +98,8 @@ private:
   ExprPtr expand_inner_lambda(Items levels, Items body, std::string_view name, Span span);
   ExprPtr start_lambda(const DatumPtr& parameters, Patterns& patterns, std::string_view name, Span span);
   ExprPtr expand_value(const Definition& definition);
+  ExprPtr expand_derivative(const Definition& definition);
+  ExprPtr expand_record_part(const Definition& definition);
   struct Body {
     Vector<Definition> items; // up to the last definition
     Vector<DatumPtr> rest;    // the expressions after it
@@ -120,6 +130,7 @@ private:
   ExprPtr expand_plain_let(const DatumPtr& form, Items items);
   ExprPtr expand_named_let(const DatumPtr& form, Items items);
   ExprPtr expand_let_star(const DatumPtr& form, Items items);
+  ExprPtr expand_let_values(const DatumPtr& form, Items items); // and let*-values
   ExprPtr expand_letrec(const DatumPtr& form, Items items);
   ExprPtr expand_when(const DatumPtr& form, Items items); // and unless
   ExprPtr expand_cond(const DatumPtr& form, Items items);

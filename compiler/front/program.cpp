@@ -32,10 +32,11 @@ Vector<TopForm> collect(Vector<DatumPtr> forms, Expander& expander, Loader& load
       push(loader.include(form));
     } else if (expander.is_form(form, "import")) {
       push(loader.import(form));
-    } else if (expander.is_form(form, "define")) {
-      Definition d = expander.parse_definition(form);
-      expander.define_global(d.name);
-      out.push_back({nullptr, std::move(d)});
+    } else if (Vector<Definition> definitions = expander.definitions(form); !definitions.empty()) {
+      for (Definition& d : definitions) {
+        expander.define_global(d);
+        out.push_back({nullptr, std::move(d)});
+      }
     } else {
       out.push_back({std::move(form), {}});
     }

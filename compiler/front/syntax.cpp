@@ -26,7 +26,11 @@ const std::unordered_map<std::string_view, Expander::Handler>& Expander::syntax(
       {"begin", &Expander::expand_begin},
       {"do", &Expander::expand_do},
       {"include", &Expander::expand_include},
+      {"let-values", &Expander::expand_let_values},
+      {"let*-values", &Expander::expand_let_values},
       {"define", &Expander::misplaced_definition},
+      {"define-derivative", &Expander::misplaced_definition},
+      {"define-record-type", &Expander::misplaced_definition},
       {"import", &Expander::misplaced_import},
       {"else", &Expander::misplaced},
       {"=>", &Expander::misplaced},
@@ -42,8 +46,9 @@ ExprPtr Expander::misplaced(const DatumPtr& form, Items items) {
 
 ExprPtr Expander::misplaced_import(const DatumPtr& form, Items) { complain(form->span, "'import' belongs at the top level"); }
 
-ExprPtr Expander::misplaced_definition(const DatumPtr& form, Items) {
-  complain(form->span, "'define' cannot be an operand or a value; it belongs at the top level or in a body");
+ExprPtr Expander::misplaced_definition(const DatumPtr& form, Items items) {
+  complain(form->span,
+           fmt::format("'{}' cannot be an operand or a value; it belongs at the top level or in a body", items[0]->text()));
 }
 
 ExprPtr Expander::expand_quote(const DatumPtr& form, Items items) {

@@ -79,6 +79,12 @@
 (define (number->string x . radix)
   (if (null? radix) (number->string x) (number->string x (%only "number->string" radix))))
 
+(define (random-real . key) (if (null? key) (random-real) (random-real (%only "random-real" key))))
+
+(define (random-normal . key) (if (null? key) (random-normal) (random-normal (%only "random-normal" key))))
+
+(define (random-integer n . key) (if (null? key) (random-integer n) (random-integer n (%only "random-integer" key))))
+
 ; The element of a list of optional arguments that may hold just one.
 (define (%only name l)
   (if (null? (cdr l)) (car l) (error (string-append name ": too many arguments"))))

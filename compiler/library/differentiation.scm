@@ -73,8 +73,29 @@
          (f (lambda (x) (%as-number (f x))))
          (value+gradient (checkpoint-*j f x 1))
          (scale (max 1. (abs (car value+gradient))))
-         (checks (%checks f x (cdr value+gradient) (lambda (x) x) '())))
-    (%report-checks checks scale 0 0 0.)))
+         (checks (%checks f x (cdr value+gradient) (lambda (x) x) '()))
+         (reverse (%report-checks checks scale 0 0 0.)))
+    (if (%forward-agrees? f x scale) reverse #f)))
+
+; Forward mode in one direction, which is not the same for numbers that are not. A procedure of the host may have no forward rule.
+(define (%forward-agrees? f x scale)
+  (let* ((h 6e-6)
+         (difference (/ (- (f (%moved x h)) (f (%moved x (- h)))) (* 2 h)))
+         (derivative (call-with-error-handler (lambda (message irritants) difference) (lambda () (cdr (j* f x (%direction x)))))))
+    (if (<= (abs (- derivative difference)) (* 1e-4 (max scale (abs derivative) (abs difference))))
+        #t
+        (begin
+          (display (format "check-gradient: in forward mode the derivative in one direction is ~a, the difference ~a~%" derivative difference))
+          #f))))
+(define (%direction x) (%map-differentiable %weight (lambda (x) 0) x))
+(define (%moved x h) (%map-differentiable (lambda (x) (+ x (* h (%weight x)))) (lambda (x) x) x))
+(define (%weight x) (+ 1 (* .5 (sin (* 40 x)))))
+(define (%map-differentiable f otherwise x)
+  (cond ((number? x) (f x))
+        ((pair? x) (cons (%map-differentiable f otherwise (car x)) (%map-differentiable f otherwise (cdr x))))
+        ((vector? x) (vector-map (lambda (e) (%map-differentiable f otherwise e)) x))
+        ((and (tensor? x) (%has-derivative? x)) (f x))
+        (else (otherwise x))))
 
 (define (%as-number y) (if (tensor? y) (tensor->number y) y))
 
@@ -184,3 +205,9 @@
       (error "an update: the rule gave a state, and there is none: begin with 0 for one of zeros, or give back '()" (cdr leaf+state))))
 
 (define (%has-derivative? x) (memv (tensor-type x) '(f32 f64 bf16)))
+
+; Of define-derivative, the rule that was left out. The other is linear in its last argument, so its derivative by that, at any point, is
+; itself, and the transpose of it is what is missing. (What a reverse rule calls 0 is put as a constant of the right shape.)
+(define (%forward-by-reverse reverse x y tangents)
+  (cdr (*j (lambda (cotangent) (map (lambda (part tangent) (if (eqv? part 0) tangent part)) (reverse x y cotangent) tangents)) y tangents)))
+(define (%reverse-by-forward forward x y cotangent) (cdr (*j (lambda (tangents) (forward x y tangents)) x cotangent)))

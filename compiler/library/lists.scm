@@ -196,3 +196,6 @@
         ((null? b) a)
         ((less? (car b) (car a)) (cons (car b) (%merge less? a (cdr b))))
         (else (cons (car a) (%merge less? (cdr a) b)))))
+
+; Several values are a list of them; one is itself.
+(define (values . l) (if (pair? l) (if (null? (cdr l)) (car l) l) l))

@@ -15,8 +15,16 @@
   (if (null? axis) (tensor->number (argmax t)) (argmax t (%only "index-of-max" axis))))
 ; A row's largest of logits plus Gumbel noise is an index drawn with the probabilities that softmax gives the row. The noise is f64,
 ; since uniform numbers of fewer bits coincide, and ties go to the first.
-(define (categorical logits)
-  (argmax (- (cast logits 'f64) (log (- (log (rand (size logits) 'f64 (tensor-residence logits)))))) -1))
+(define (categorical logits . key)
+  (let ((key (if (null? key) #f (%only "categorical" key))))
+    (argmax (- (cast logits 'f64) (log (- (log (rand (size logits) 'f64 (tensor-residence logits) key))))) -1)))
+; So many from each row of weights, which need not add up to 1.
+(define (multinomial weights n . key)
+  (let* ((t (log (cast weights 'f64))) (axes (- (length (size t)) 1)) (rows (list-head (size t) axes)) (kinds (list-tail (size t) axes)))
+    (apply categorical (expand-tensor (view t (append rows (list 1) kinds)) (append rows (list n) kinds)) key)))
+; A key is an integer; what is drawn with it is a function of it. Other keys from one are independent of it and of each other.
+(define (random-key) (random-integer 140737488355327))
+(define (split-key key n) (build-list n (lambda (i) (%derived-key key i))))
 (define (split t axis parts)
   (if (= parts 0)
       (error "split: into how many parts? got 0")

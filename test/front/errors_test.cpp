@@ -144,8 +144,7 @@ TEST_CASE("names from elsewhere are unbound here, and what is advised instead is
 
 TEST_CASE("names of other languages' modules, and of the program, are known too") {
   CHECK(core("(np.full '(2 3))") == "1:2: 'np.full' does not exist in Cairn: write (fill sizes x)");
-  CHECK(core("(torch.nn.functional.relu 1)") ==
-        "1:2: 'torch.nn.functional.relu' does not exist in Cairn: write (ReLU t), or (max x 0) of a number");
+  CHECK(core("(torch.nn.functional.relu 1)") == "1:2: 'torch.nn.functional.relu' does not exist in Cairn: write (ReLU t)");
   CHECK(core("(jnp.exp 1)") == "1:2: unbound name 'jnp.exp'; did you mean 'exp'?");
   CHECK(core("(define (graph x) x) (grad 1)") == "1:23: 'grad' does not exist in Cairn: write (gradient f x)");
   CHECK(core("(define (prints x) x) (print 1)") ==

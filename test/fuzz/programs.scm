@@ -122,3 +122,32 @@
 (write (j* (lambda (x) (host-same x 1)) (fill '(2) .5) (fill '(2) 1.)))
 ;;; jacobians
 (write (list (gradient (lambda (l) (* (car l) (cadr l))) '(1. 2.)) (jacobian (lambda (l) (list (car l) (* 2. (cadr l)))) '(1. 2.))))
+;;; stopped
+(define (f x) (* x (car (stop-gradient (list x (lambda (y) (* x y)))))))
+(write (list (*j f 2. 1.) (j* (lambda (x) (cdr (*j f x 1.))) 2. 1.) (checkpoint-*j (lambda (t) (sumall (* t (stop-gradient t)))) (fill '(3) .5) 1)))
+;;; ruled
+(define-derivative (mix a (list b c))
+  (value (cdr (*j (lambda (x) (* (sin (* a x)) b c)) 1. 1.)))
+  (forward (y da (list db dc)) (+ (* da b) (* db c) dc))
+  (reverse (y cot) (list (* cot b) (list (* cot a) cot))))
+(define (p n x) (if (= n 0) x (p (- n 1) (sin (mix x (list x .5))))))
+(write (with-schedule "binomial,base=16,snapshots=2" (lambda () (checkpoint-*j (lambda (x) (p 6 x)) .5 1.))))
+(write (*j (lambda (x) (cdr (*j (lambda (y) (p 2 (* x y))) x 1.))) .5 1.))
+;;; ruled-tensors
+(define-derivative (product a b) (value (matmul a b)) (reverse (y c) (list (matmul c (transpose b)) (matmul (transpose a) c))))
+(define (f (list a b)) (sumall (square (product a (tanh (product a b))))))
+(write (cdr (checkpoint-*j f (list (fill '(2 2) .5) (fill '(2 2) .25)) 1)))
+(write (cdr (hessian-vector f (list (fill '(2 2) .5) (fill '(2 2) .25)) (list (fill '(2 2) 1.) (fill '(2 2) 1.)))))
+;;; guarded
+(define (f x n) (call-with-error-handler (lambda (m l) (if (null? l) x (* x (car l)))) (lambda () (if (= n 0) (car x) (if (> x .3) (error "large" x n) (* 2 (f (* x .9) (- n 1))))))))
+(write (list (f .2 3) (*j (lambda (x) (f x 4)) .2 1.) (j* (lambda (x) (f x 4)) .25 1.)))
+(write (with-schedule "bisection,base=16" (lambda () (checkpoint-*j (lambda (x) (f (f (f x 2) 2) 2)) .25 1.))))
+(write (call-with-error-handler list (lambda () (checkpoint-*j (lambda (x) (*j (lambda (y) (resume (interrupt car y 1))) x 1)) .5 1))))
+;;; records-and-dictionaries
+(define-record-type point (make-point x y) point? (x point-x with-x) (y point-y))
+(define (f d) (let ((p (dict-ref d 'p))) (* (point-x p) (point-y (with-x p 7.)) (dict-ref d "k"))))
+(write (gradient f (dict 'p (make-point 2. 3.) "k" 4. #\c 'none)))
+(display (format "~a ~,2f~%" (dict-keys (dict 3 1 2 2)) 1.5))
+;;; keys
+(define (f x) (* x (random-real 5) (clock) (sumall (dropout (rand '(4) #f #f (car (split-key 3 2))) .5))))
+(write (< 0 (cdr (checkpoint-*j f 1. 1.)) +inf.0))

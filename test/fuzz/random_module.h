@@ -165,7 +165,8 @@ private:
   void run_operator() {
     if (current_ >= 2 || module_.functions.size() < current_ + std::size_t{2}) return;
     constexpr unsigned op = kRegisters - 1, f = kRegisters - 2, seed = kRegisters - 3;
-    auto which = static_cast<bc::RunOperator>(below(6));
+    const unsigned chosen = below(7);
+    const auto which = chosen == 6 ? bc::RunOperator::stop_gradient : static_cast<bc::RunOperator>(chosen);
     int capsule = some(Kind::capsule);
     unsigned x = number(), to = fresh();
     if (live_[x] != Kind::number) return;
@@ -173,6 +174,11 @@ private:
       if (capsule < 0 || static_cast<unsigned>(capsule) == to) return;
       emit(Opcode::constant, op, operators_[static_cast<int>(which)]);
       emit(Opcode::call_value_1, to, op | bc::kLastUse, use(static_cast<unsigned>(capsule)));
+      return define(to, Kind::number);
+    }
+    if (which == bc::RunOperator::stop_gradient) {
+      emit(Opcode::constant, op, operators_[static_cast<int>(which)]);
+      emit(Opcode::call_value_1, to, op | bc::kLastUse, x);
       return define(to, Kind::number);
     }
     bool two = which == bc::RunOperator::primops;

@@ -22,6 +22,8 @@ std::string_view words_for(char letter) {
   switch (letter) {
   case 'T':
     return "tensor";
+  case 'A':
+    return "tensor, or number";
   case 'X':
     return "tensor or number";
   case 'V':
@@ -40,6 +42,8 @@ std::string_view words_for(char letter) {
     return "type";
   case 'R':
     return "residence";
+  case 'Z':
+    return "key";
   default:
     return "";
   }
@@ -121,34 +125,38 @@ std::string page() {
     there += on_cuda(op).empty() ? 0 : 1;
   }
   out += fmt::format("That is {} of {}.\n\n", there, all);
-  out += "Types follow NumPy's rules of promotion (bf16 gives way to f32 and f64), shapes NumPy's rules of broadcasting. Numbers "
-         "of the program are\n"
-         "weak: they take the type of the tensor, except that a flonum with integers gives f64. `+ - * / < <= > >= = max min "
-         "expt atan abs sqrt exp\n"
-         "log sin cos tan asin acos floor ceiling truncate round` are those of numbers; with a tensor among their operands they "
-         "are these\n"
-         "operators, and comparisons give tensors of 0 and 1.\n\n"
-         "Every operator gives tensors, also where only one number is left: `(sum t)`, `(argmax t)`, `(determinant m)`, `(matmul "
-         "v v)` and losses give a tensor\n"
-         "without axes. Numbers come from operators of numbers alone, and from `tensor->number`, `tensor->list` of such a "
-         "tensor, `sumall`, `max-value`,\n"
-         "`dot`, and `index-of-max` without an axis.\n\n"
-         "Where a floating result is made of integers, as by `/`, it is f32 for u8, i8 and i16, whose numbers f32 holds, and f64 "
-         "for i32 and i64. (NumPy's\n"
-         "quotients of integers are f64 always.) Floating numbers become integers (`cast`, `fill`, `list->tensor`, `pad`, which "
-         "are told the type) towards 0; what does not fit\n"
-         "becomes the nearest number that does, and a NaN 0. Integers become smaller ones by their low bits; an exact number of "
-         "the program that\n"
-         "elements of the result of arithmetic cannot hold is an error. Products of integers, `*`, `matmul`, `outer` and those "
-         "in `dot`, have the type of their operands,\n"
-         "by low bits too; sums, `sum`, `sumall`, `prod` and that in `dot`, are i64, modulo 2^64. So `(dot a b)` of bytes whose "
-         "products are above 255 needs `cast` first.\n\n"
-         "Values and derivatives of functions of one operand are what they tend to where the operand is infinite or very large, "
-         "wherever that is a\n"
-         "number. Denormal operands count as zeros. In `logsumexp` the derivative at an operand of -inf is 0, also where all "
-         "are. `norm` and its derivatives are right for all\n"
-         "magnitudes of elements; where one is infinite there is no direction, and its derivative is a NaN.\n\n"
-         "| name | operands | result | derivative | kept | CUDA |\n|---|---|---|---|---|---|\n";
+  out +=
+      "Types follow NumPy's rules of promotion (bf16 gives way to f32 and f64), shapes NumPy's rules of broadcasting. Numbers "
+      "of the program are\n"
+      "weak: they take the type of the tensor, except that a flonum with integers gives f64. `+ - * / < <= > >= = max min "
+      "expt atan abs sqrt exp\n"
+      "log sin cos tan asin acos floor ceiling truncate round`, and those from `tanh` to `expm1` in the list, are those of "
+      "numbers; with a tensor among their operands they are these\n"
+      "operators, and comparisons give tensors of 0 and 1. Where operands are *tensor, or number* and all of these are numbers, "
+      "they count as tensors without axes, and the result is a\n"
+      "number: `(mean 2.5)` is 2.5.\n\n"
+      "Otherwise every operator gives tensors, also where only one number is left: `(sum t)`, `(argmax t)`, `(determinant m)`, "
+      "`(matmul "
+      "v v)` and losses give a tensor\n"
+      "without axes. Numbers come from operators of numbers alone, and from `tensor->number`, `tensor->list` of such a "
+      "tensor, `sumall`, `max-value`,\n"
+      "`dot`, and `index-of-max` without an axis.\n\n"
+      "Where a floating result is made of integers, as by `/`, it is f32 for u8, i8 and i16, whose numbers f32 holds, and f64 "
+      "for i32 and i64. (NumPy's\n"
+      "quotients of integers are f64 always.) Floating numbers become integers (`cast`, `fill`, `list->tensor`, `pad`, which "
+      "are told the type) towards 0; what does not fit\n"
+      "becomes the nearest number that does, and a NaN 0. Integers become smaller ones by their low bits; an exact number of "
+      "the program that\n"
+      "elements of the result of arithmetic cannot hold is an error. Products of integers, `*`, `matmul`, `outer` and those "
+      "in `dot`, have the type of their operands,\n"
+      "by low bits too; sums, `sum`, `sumall`, `prod` and that in `dot`, are i64, modulo 2^64. So `(dot a b)` of bytes whose "
+      "products are above 255 needs `cast` first.\n\n"
+      "Values and derivatives of functions of one operand are what they tend to where the operand is infinite or very large, "
+      "wherever that is a\n"
+      "number. Denormal operands count as zeros. In `logsumexp` the derivative at an operand of -inf is 0, also where all "
+      "are. `norm` and its derivatives are right for all\n"
+      "magnitudes of elements; where one is infinite there is no direction, and its derivative is a NaN.\n\n"
+      "| name | operands | result | derivative | kept | CUDA |\n|---|---|---|---|---|---|\n";
   for (const Operator& op : all_operators()) {
     if (said_name(op).empty()) continue; // for rules alone
     out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", said_name(op), operands(op.signature.letters()), cell(op.text),

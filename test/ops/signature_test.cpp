@@ -24,6 +24,17 @@ TEST_CASE("a signature has an operand for each letter; small ones may be left ou
   CHECK(signature.most() == 7);
 }
 
+TEST_CASE("an operand may be a number that counts as a tensor, and a key may be the program's") {
+  constexpr Signature signature("AKz");
+  CHECK(signature[0].kind == Kind::tensor);
+  CHECK(signature[0].or_number);
+  CHECK_FALSE(signature[1].or_number);
+  CHECK(signature[2].kind == Kind::key);
+  CHECK_FALSE(signature[2].is_attribute());
+  CHECK(signature.least() == 2);
+  CHECK(signature.most() == 3);
+}
+
 TEST_CASE("attributes are well formed as the signature says") {
   const Operator narrow{Definition{}, OperatorId{}, "narrow", "", Signature("TKd")};
   const Attribute one = Attribute::of_integer(1), type = Attribute::of_type(DType::f64), beyond = Attribute::of_integer(kDTypes);

@@ -39,6 +39,7 @@ public:
     inputs.erase(inputs.begin());
     return true;
   }
+  double seconds() override { return 1.5; }
   std::uint64_t random_bits() override {
     std::uint64_t z = counter += 0x9E3779B97F4A7C15; // splitmix64
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;

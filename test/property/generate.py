@@ -6,6 +6,21 @@ data, interruption and derivatives inside, to any nesting. Values are kept bound
 """
 import random
 
+# Procedures with derivative rules: both, one of either kind, of structures, and with a derivative inside.
+RULED = """(define-derivative (ruled-sin x) (value (sin x)) (forward (y dx) (* dx (cos x))) (reverse (y c) (list (* c (cos x)))))
+(define-derivative (ruled-mix a b) (value (* (sin a) b)) (reverse (y c) (list (* c b (cos a)) (* c (sin a)))))
+(define-derivative (ruled-sum l)
+  (value (let loop ((l l) (s 0.)) (if (null? l) s (loop (cdr l) (+ (* .5 s) (sin (car l)))))))
+  (forward (y dl) (let loop ((l l) (dl dl) (s 0.)) (if (null? l) s (loop (cdr l) (cdr dl) (+ (* .5 s) (* (car dl) (cos (car l)))))))))
+(define-derivative (ruled-slope x)
+  (value (cdr (*j (lambda (z) (sin (* z z))) x 1.)))
+  (reverse (y c) (list (* c (- (* 2 (cos (* x x))) (* 4 x x (sin (* x x))))))))
+(define-derivative (ruled-pair (cons a b))
+  (value (list (* a (sin b)) (vector (cos b))))
+  (forward (y (cons da db)) (list (+ (* da (sin b)) (* a db (cos b))) (vector (- (* db (sin b))))))
+  (reverse (y (list c d)) (list (cons (* c (sin b)) (- (* c a (cos b)) (* (vector-ref d 0) (sin b)))))))
+"""
+
 
 class Generator:
     def __init__(self, seed, smooth=False):
@@ -49,6 +64,8 @@ class Generator:
             lambda: self.squared('(log (+ 2. (* {0} {0})))', sub()),
             lambda: '(atan %s)' % sub(),
             lambda: '(expt (+ 2. (sin %s)) %s)' % (sub(), r.choice(['2', '3', '.5', '-1', '(sin %s)' % sub()])),
+            lambda: '(%s %s)' % (r.choice(['tanh', 'sigmoid', 'erf', 'asinh', 'softplus', 'SiLU', 'GeLU']), sub()),
+            lambda: '(%s (sin %s))' % (r.choice(['square', 'cosh', 'expm1', 'mean']), sub()),
         ]
         kinked = [
             lambda: '(abs %s)' % sub(),
@@ -58,6 +75,11 @@ class Generator:
             lambda: '(cond ((< %s 0) %s) ((= %s 0.) %s) (else %s))' % (sub(), sub(), sub(), sub(), sub()),
             lambda: '(let ((m (and (< %s %s) %s))) (or m %s))' % (sub(), sub(), sub(), sub()),
             lambda: '(* %s (floor %s))' % (sub(), sub()),
+            lambda: '(%s %s)' % (r.choice(['ReLU', 'LeakyReLU', 'sign']), sub()),
+            lambda: '(* %s (stop-gradient %s))' % (self.bounded(sub()), self.bounded(sub())),
+            lambda: '(car (stop-gradient %s))' % self.pair(env, depth - 1),
+            lambda: '(call-with-error-handler (lambda (m l) %s) (lambda () (if (< %s %s) (error "e" 1) %s)))' % (sub(), sub(), sub(), sub()),
+            lambda: '(call-with-error-handler (lambda (m l) (* %s (sin (car l)))) (lambda () (+ %s (error "e" %s))))' % (sub(), sub(), sub()),
         ]
         structured = [
             lambda: self.let(env, depth),
@@ -72,6 +94,13 @@ class Generator:
             lambda: self.match(env, depth),
             lambda: '(apply + %s)' % self.items(env, depth - 1),
             lambda: '(begin (effect) %s)' % sub(),
+            lambda: '(call-with-error-handler (lambda (m l) %s) (lambda () (+ %s (car 0))))' % (sub(), sub()),
+            lambda: '(call-with-error-handler (lambda (m l) 0) (lambda () %s))' % sub(),
+            lambda: '(%s %s)' % (r.choice(['ruled-sin', 'ruled-slope']), sub()),
+            lambda: '(ruled-mix %s %s)' % (sub(), self.bounded(sub())),
+            lambda: '(ruled-sum %s)' % self.items(env, depth - 1),
+            lambda: '(car (ruled-pair %s))' % self.pair(env, depth - 1),
+            lambda: '(dict-ref (dict-set (dict 1 %s 2 %s) %d %s) 2)' % (sub(), sub(), r.randint(0, 3), sub()),
         ]
         if self.tensors:
             structured += [
@@ -323,7 +352,7 @@ class Generator:
                 z, body, start, n, z, z, z, r.randint(11, 60)),
         ]
         # Forward mode over a derivative operator takes other steps (docs/design.md, invariant 2): only plain bodies may show how many.
-        if '*j' not in body and 'j*' not in body:
+        if '*j' not in body and 'j*' not in body and 'ruled' not in body:
             forms.append('(let ((%s (interrupt %s %s %d))) (if (capsule-finished? %s) (resume %s) (* 1.5 (resume (interrupt resume %s 7)))))' % (
                 z, body, start, n, z, z, z))
             forms.append('(sin (* .01 (primops %s %s)))' % (body, start))

@@ -8,7 +8,7 @@ in an operator it was interrupted.
 import random
 import re
 
-from generate import Generator
+from generate import RULED, Generator
 
 SPECS = ['tape', 'bisection,base=16', 'bisection,base=41', 'binomial,base=16', 'binomial,base=16,snapshots=1',
          'binomial,base=23,snapshots=3', 'binomial,base=19,passes=2', 'sqrt,base=16', 'online,base=16',
@@ -29,7 +29,8 @@ PRELUDE = """(define (effect) (display "*"))
 (define (wander p g s) (cons (- p (* (random-real) g)) s))
 (define (stay p g s) (cons p g))
 (define (first-of v) (if (pair? v) (car v) v))
-"""
+(define-derivative (ruled-draw x) (value (+ (sin x) (* .1 (random-real)))) (reverse (y c) (list (* c (cos x)))))
+""" + RULED
 SPOKEN = '(define (say x) (write-real x))\n(define (mark text) (display text))\n'
 HUSHED = '(define (say x) (display "*") x)\n(define (mark text) (display text))\n'
 
@@ -45,9 +46,9 @@ class Worldly(Generator):
     # --- what running an expression may do: 'd' derivative operators, whose steps vary, 'e' effects
     def deeds(self, text):
         found = set()
-        if re.search(r"\*j|j\*|hessian|gradient|jacobian", text):
+        if re.search(r"\*j|j\*|hessian|gradient|jacobian|ruled", text):
             found.add('d')
-        if re.search(r'random-|dropout|randn|read-real|\(say|\(mark|effect|wander', text):
+        if re.search(r'random-|dropout|randn|read-real|\(say|\(mark|effect|wander|ruled-draw', text):
             found.add('e')
         for name in re.findall(r'\bc\d+\b', text):
             found |= self.marks.get(name, set())
@@ -78,7 +79,7 @@ class Worldly(Generator):
         sub = lambda: self.number(env, depth - 1)
         draws = [lambda: '(random-real)', lambda: '(- (random-real) .5)', lambda: '(sin (random-normal))',
                  lambda: '(* .1 (random-integer 9))', lambda: '(* (random-real) %s)' % sub(),
-                 lambda: '(+ (* .2 (random-normal)) %s)' % sub()]
+                 lambda: '(+ (* .2 (random-normal)) %s)' % sub(), lambda: '(ruled-draw %s)' % sub()]
         effects = [lambda: '(* %s (read-real))' % sub(), lambda: '(say %s)' % sub(), lambda: '(begin (mark "%s") %s)' % (r.choice('abc'), sub())]
         if self.tensors:
             draws += [lambda: "(sumall (dropout %s .4))" % self.tensor(env, depth - 1),

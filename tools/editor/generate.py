@@ -44,7 +44,7 @@ def any_of(words):
 
 
 def grammar(forms, procedures):
-    definitions = {"define", "import", "include"}
+    definitions = {"define", "define-derivative", "define-record-type", "import", "include"}
     return {
         "name": "Cairn",
         "scopeName": "source.cairn",
@@ -70,7 +70,7 @@ def grammar(forms, procedures):
                  "match": rf"(?<![^{DELIMITER}])(?:#[bodxieBODXIE])*(?:[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-](?:inf|nan)\.0|(?<=[xX])[+-]?[0-9a-fA-F]+)"
                           rf"(?![^{DELIMITER}])"},
             ]},
-            "definition": {"match": rf"(\()(define)\s+(\(*)([^{DELIMITER}]+)",
+            "definition": {"match": rf"(\()(define(?:-derivative|-record-type)?)\s+(\(*)([^{DELIMITER}]+)",
                            "captures": {"2": {"name": "keyword.other.cairn"}, "4": {"name": "entity.name.function.cairn"}}},
             "form": {"patterns": [
                 {"name": "keyword.control.cairn", "match": any_of([form for form in forms if form not in definitions])},

@@ -64,7 +64,7 @@ namespace {
 
 // The instruction of the machine's own code that a frame stands behind.
 bool stands_behind(const Frame* f, Opcode op) {
-  std::size_t words = op == Opcode::run_open ? 2 : 1;
+  std::size_t words = bytecode::has_operands(op) ? 2 : 1; // of three of them
   return f->code->module == nullptr && f->pc() >= words && bytecode::opcode_of(f->code->words()[f->pc() - words]) == op;
 }
 
@@ -91,10 +91,17 @@ void ImageReader::check_runs(const RunList& list) const {
     bool interval = r.kind == RunKind::interval, reverse = r.kind == RunKind::reverse;
     want(r.kind != RunKind::base && (interval || reverse) == (r.state != nullptr), "a run of the wrong kind");
     want(r.deadline == kNever || interval || r.kind == RunKind::interrupt, "a run that cannot end before its time");
+    const Frame* below = runs[i - 1].top;
+    want((r.kind == RunKind::guarded) == stands_behind(below, Opcode::run_guarded), "a guarded run that nobody waits for");
     if (r.state == nullptr) continue;
     const RunState& state = *r.run_state();
     want(is_checkpoint_state(state) == interval && can_run(state), "a run with a state of another kind");
-    want(stands_behind(runs[i - 1].top, interval ? Opcode::run_act : Opcode::run_open), "a run that nobody waits for");
+    // On a tape it is that of *j; else of a procedure with rules, or of the rule that a sweep has come to.
+    const bool waited_for = interval ? stands_behind(below, Opcode::run_act)
+                            : state.tape() != nullptr
+                                ? stands_behind(below, Opcode::run_open)
+                                : stands_behind(below, Opcode::run_apply) || stands_behind(below, Opcode::run_sweep);
+    want(waited_for, "a run that nobody waits for");
   }
   if (list.stack != Stack::machine) return;
   // What the machine writes into is nobody else's.

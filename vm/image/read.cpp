@@ -215,7 +215,7 @@ void ImageReader::runs(std::vector<Run>& list, Stack stack) {
   for (Run& r : list) {
     object(r.top, Kind::frame);
     std::uint8_t kind = in.u8();
-    if (kind > static_cast<std::uint8_t>(RunKind::interval)) throw Malformed("a run of no known kind");
+    if (kind > static_cast<std::uint8_t>(RunKind::guarded)) throw Malformed("a run of no known kind");
     r.kind = static_cast<RunKind>(kind);
     r.deadline = count(kMostStepsLeft + 1) - 1; // 0: never
     r.start = count();

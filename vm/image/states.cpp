@@ -255,8 +255,8 @@ void read_state(ImageReader& r, RunState& state) {
   read_sweep(r, sweep);
   if (auto* checkpoint = dynamic_cast<CheckpointState*>(&state))
     read_checkpoint(r, *checkpoint);
-  else if (sweep.work == nullptr)
-    throw Malformed("a run on no tape");
+  else
+    dynamic_cast<runs::ReverseState&>(state).account();
 }
 
 bool is_checkpoint_state(const RunState& state) { return dynamic_cast<const CheckpointState*>(&state) != nullptr; }

@@ -122,26 +122,15 @@ Value plain_binary(Opcode op, Value x, Value y) {
 }
 
 Value plain_unary(Opcode op, Value x) {
-  if (x.is_integer()) {
-    std::int64_t a = x.integer();
-    switch (op) {
-    case Opcode::neg:
-      return integer(-a);
-    case Opcode::abs:
-      return integer(a < 0 ? -a : a);
-    case Opcode::inexact:
-      return flonum(static_cast<double>(a));
-    case Opcode::sqrt:
-      if (a >= 0) {
-        auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(a)));
-        if (root * root == a) return integer(root);
-      }
-      break;
-    default:
-      break;
-    }
-  }
-  return flonum(rules::value1(op, real(x)));
+  if (x.is_integer() && op == Opcode::neg) return integer(-x.integer()); // these two are frequent
+  if (x.is_integer() && op == Opcode::abs) return integer(std::abs(x.integer()));
+  const double d = rules::value1(op, real(x));
+  if (!x.is_integer()) return flonum(d);
+  // Integers of 48 bits give doubles that are exact wherever they are integers of 48 bits again.
+  const bool whole = rules::closed1(op) || (op == Opcode::sqrt && d == std::trunc(d));
+  return whole && d >= static_cast<double>(value::kLeastInteger) && d <= static_cast<double>(value::kMostInteger)
+             ? integer(static_cast<std::int64_t>(d))
+             : flonum(d);
 }
 
 bool plain(Value v) { return v.is_flonum() || v.is_integer(); }
@@ -162,7 +151,8 @@ void spend_on_parts(ops::Meter& meter, std::uint32_t levels) {
 
 double Engine::to_double(Value v) const {
   Value p = primal(v);
-  if (value::is_tensor(p)) throw ProgramError("expected a number, got " + describe(p));
+  if (value::is_tensor(p))
+    throw ProgramError(fmt::format("expected a number, got {}{}", describe(p), hint_of_operand("a number", p)));
   return real(p);
 }
 
@@ -244,7 +234,10 @@ namespace {
 
 void check_comparable(const Engine& e, const char* name, Value x, Value y) {
   if (tensors::is_tensor_like(x) || tensors::is_tensor_like(y))
-    throw ProgramError(fmt::format("{}: a comparison of tensors is a tensor, which is no condition", name));
+    throw ProgramError(
+        fmt::format("{}: a comparison of tensors is a tensor, which is no condition; (tensor->number t) is the number of "
+                    "a tensor of one element",
+                    name));
   if (!e.is_number(x) || !e.is_number(y))
     throw ProgramError(fmt::format("{}: expected a number, got {}", name, e.describe(e.is_number(x) ? y : x)));
 }

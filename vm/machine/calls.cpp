@@ -260,7 +260,11 @@ Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint
   // What the host has done cannot be done again.
   Value v = [&] {
     const ops::Meter::Uninterrupted whole(meter_);
-    return run_operators.call_host(*this, *loaded.hosts[import], arguments);
+    try {
+      return run_operators.call_host(*this, *loaded.hosts[import], arguments);
+    } catch (const ProgramError& e) {
+      throw print::WorldError(e.what());
+    }
   }();
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(arguments[i]);
@@ -273,6 +277,7 @@ bool Engine::perform_run_instruction(const Word* instruction) { return run_opera
 void Engine::fail(bool no_match, Value v) const {
   if (no_match) throw ProgramError("no pattern matches " + describe(v));
   constexpr std::size_t kMost = 2000;
+  const Value list = v;
   std::string message;
   for (bool first = true; v.is_pair(); v = v.pair()->cdr, first = false) {
     Value part = v.pair()->car;
@@ -285,7 +290,7 @@ void Engine::fail(bool no_match, Value v) const {
       message += text::shortened(text, kMost);
     if (message.size() > kMost) break;
   }
-  throw ProgramError(message);
+  throw UserError(message, list);
 }
 
 } // namespace cairn::machine

@@ -42,6 +42,18 @@ double value1(Opcode op, double x) {
   }
 }
 
+bool closed1(Opcode op) {
+  switch (op) {
+#define X(id, Struct, ...)                                                                                                       \
+  case Opcode::id:                                                                                                               \
+    return pointwise::Struct::closed;
+    CAIRN_NUMBER_UNARY(X)
+#undef X
+  default:
+    return false;
+  }
+}
+
 void partials2(Opcode op, double x, double y, double v, double& dx, double& dy) {
   switch (op) {
 #define X(id, Struct, ...)                                                                                                       \
@@ -116,6 +128,7 @@ bool less(const ValueTerm& a, const ValueTerm& b) { return a.number() < b.number
 bool less_equal(const ValueTerm& a, const ValueTerm& b) { return a.number() <= b.number(); }
 bool equal(const ValueTerm& a, const ValueTerm& b) { return a.number() == b.number(); }
 ValueTerm where(bool condition, const ValueTerm& a, const ValueTerm& b) { return condition ? a : b; }
+ValueTerm bounded(const ValueTerm& x, const ValueTerm& most) { return less(most, x) ? most : less(x, -most) ? -most : x; }
 
 template <class F> ValueTerm tangent_of(const ValueTerm& x, const ValueTerm& v, const ValueTerm& t) {
   if constexpr (requires { F::template tangent<ValueTerm>(x, v, t); })

@@ -12,6 +12,7 @@ using value::Owned;
 
 double value2(Opcode op, double x, double y);
 double value1(Opcode op, double x);
+bool closed1(Opcode op);                           // integers give integers
 bool chooses_first(Opcode op, double x, double y); // max, min
 
 // v is the value; sets the partials by x and by y.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace cairn::machine {
 
@@ -31,7 +32,7 @@ std::uint64_t Effects::random_bits() {
       counter = log->draws[log->drawn++];
       break;
     }
-    if (log->silent) throw ProgramError("the random numbers of a replay are not known");
+    if (log->silent) throw print::WorldError("the random numbers of a replay are not known");
   }
   if (fresh == 0) counter = ++counters.drawn;
   draws_.push_back(fresh);
@@ -111,10 +112,10 @@ bool Effects::read_number(double& flonum, std::int64_t& integer, bool& exact) {
   std::vector<EffectLog*> fresh;
   Value v = value::kUnspecified;
   EffectLog* log = replaying_log(fresh);
-  if (log != nullptr && log->position == log->happened) throw ProgramError("read-real: the input of a replay is not known");
+  if (log != nullptr && log->position == log->happened) throw print::WorldError("read-real: the input of a replay is not known");
   if (log != nullptr) {
     v = log->inputs[log->position++];
-    if (!v.is_integer() && !v.is_flonum()) throw ProgramError("read-real: the log of a replay does not fit");
+    if (!v.is_integer() && !v.is_flonum()) throw print::WorldError("read-real: the log of a replay does not fit");
   } else {
     bool comment = false;
     std::string word;
@@ -146,13 +147,13 @@ bool Effects::read_number(double& flonum, std::int64_t& integer, bool& exact) {
         if (!word.empty()) break;
       } else {
         word += c;
-        if (word.size() > 4096) throw ProgramError("read-real: the input is no number");
+        if (word.size() > 4096) throw print::WorldError("read-real: the input is no number");
       }
       ++input_at_;
     }
     if (word.empty()) return false;
     auto number = text::parse_number(word);
-    if (!number) throw ProgramError(fmt::format("read-real: the input '{}' is no number", word.substr(0, 40)));
+    if (!number) throw print::WorldError(fmt::format("read-real: the input '{}' is no number", word.substr(0, 40)));
     v = number->exact ? value::integer(number->integer) : value::flonum(number->flonum);
   }
   record(fresh, v);
@@ -162,6 +163,19 @@ bool Effects::read_number(double& flonum, std::int64_t& integer, bool& exact) {
   else
     flonum = v.flonum();
   return true;
+}
+
+// Input like any other: a replay is told what the first run was told.
+double Effects::seconds() {
+  std::vector<EffectLog*> fresh;
+  EffectLog* log = replaying_log(fresh);
+  if (log != nullptr && log->position == log->happened) throw print::WorldError("clock: the time of a replay is not known");
+  Value v = log != nullptr
+                ? log->inputs[log->position++]
+                : value::flonum(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  if (!v.is_flonum()) throw print::WorldError("clock: the log of a replay does not fit");
+  record(fresh, v);
+  return v.flonum();
 }
 
 } // namespace cairn::machine

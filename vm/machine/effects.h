@@ -22,6 +22,7 @@ public:
   void write(std::string_view text);
   bool read_number(double& flonum, std::int64_t& integer, bool& exact);
   std::uint64_t random_bits();
+  double seconds();
   // Something that is done to the world where it is new to every enclosing run, and not otherwise. It may be stopped; then it has
   // not happened.
   template <class F> void once(F&& perform) {

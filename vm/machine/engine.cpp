@@ -104,6 +104,10 @@ Status Engine::run(std::uint64_t steps) {
 std::optional<Status> Engine::go_on() {
   NumberWatch numbers;
   try {
+    if (thrown_) [[unlikely]] {
+      const Thrown error = *std::exchange(thrown_, {});
+      run_operators.handle_error(*this, error.message, error.irritants);
+    }
     for (;;) {
       Run& r = runs.back();
       if (r.least_deadline <= clock) {
@@ -139,6 +143,7 @@ std::optional<Status> Engine::go_on() {
     work_needed = e.total - meter_.work();
     return Status::out_of_work;
   } catch (const ProgramError& e) {
+    if (has_handler(e)) return std::nullopt;
     remember(e.what());
     end_program();
     return Status::error;
@@ -158,6 +163,16 @@ std::optional<Status> Engine::go_on() {
   }
   end_program();
   return Status::over_budget;
+}
+
+bool Engine::has_handler(const ProgramError& error) {
+  if (std::none_of(runs.rbegin(), runs.rend(), [](const Run& r) { return r.kind == RunKind::guarded; })) return false;
+  if (dynamic_cast<const print::WorldError*>(&error) != nullptr && effects.replayed()) return false;
+  const auto* of_user = dynamic_cast<const UserError*>(&error);
+  thrown_ = Thrown{error.what(), of_user != nullptr ? of_user->irritants : value::kUnspecified};
+  effects.end_instruction();
+  if (profile != nullptr) profile->after(*this);
+  return true;
 }
 
 // Without location and calls if there is no memory for them.
@@ -193,5 +208,6 @@ bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
   return effects.read_number(flonum, integer, exact);
 }
 std::uint64_t Engine::random_bits() { return effects.random_bits(); }
+double Engine::seconds() { return effects.seconds(); }
 
 } // namespace cairn::machine

@@ -36,6 +36,12 @@ using value::Kind;
 using value::Object;
 using value::Procedure;
 
+// What (error message irritant ...) throws: the list is borrowed from the frame that failed.
+struct UserError : ProgramError {
+  UserError(const std::string& message, Value list) : ProgramError(message), irritants(list) {}
+  Value irritants;
+};
+
 struct LoadedModule {
   bytecode::Module module;
   std::vector<bytecode::FunctionFacts> facts;
@@ -79,6 +85,7 @@ public:
   void write(std::string_view text) override;
   bool read_number(double& flonum, std::int64_t& integer, bool& exact) override;
   std::uint64_t random_bits() override;
+  double seconds() override;
   const std::vector<std::string>& arguments() const override { return options.arguments; }
   std::uint64_t capsule_steps(Value v) const override;
   bool capsule_finished(Value v) const override;
@@ -205,6 +212,8 @@ public:
   Value host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields);
   bool perform_run_instruction(const Word* instruction); // as in RunOperators; a handler calls nothing by a pointer
   [[noreturn]] void fail(bool no_match, Value v) const;
+  // Whether an error in the program has a handler; then it is handled as soon as execution goes on.
+  bool has_handler(const ProgramError& error);
   // Devices are made when the first tensor is.
   TensorWorld& tensors() {
     if (tensor_world == nullptr) [[unlikely]]
@@ -227,6 +236,7 @@ public:
   LoadedModule loaded;
   std::vector<Value> globals;
   std::vector<Run> runs;
+  value::Charged runs_charged{heap_}; // where there are many
   Effects effects{heap_, meter_, options, runs};
   Files files{heap_, meter_};
   ActiveTapes tapes{heap_};
@@ -260,6 +270,11 @@ public:
   std::int64_t snapshot_bytes = 0, snapshot_bytes_peak = 0; // logical bytes that the snapshots of schedules hold
 
 private:
+  struct Thrown {
+    std::string message;
+    Value irritants; // borrowed from the frame that failed
+  };
+  std::optional<Thrown> thrown_; // an error that is to be handled next
   class Extension;
   bool continues(const bytecode::Module& module, std::string& message); // is it an extension of the module that is loaded?
   void remember(const char* message) noexcept; // set_error; the message alone where there is no memory for more

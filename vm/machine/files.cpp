@@ -44,7 +44,7 @@ std::string reason(const files::Opened& opened, const char* right) {
 }
 
 [[noreturn]] void refuse_file(std::string_view who, std::string_view path, const std::string& message) {
-  throw ProgramError(fmt::format("{}: {}: {}", who, shown_path(path), message));
+  throw print::WorldError(fmt::format("{}: {}: {}", who, shown_path(path), message));
 }
 
 // In normal form.

@@ -113,8 +113,10 @@ std::string_view hint_of_operand(std::string_view expected, Value given) {
   const bool number = given.is_flonum() || given.is_integer();
   if (has_comma(given)) return "; a comma is short for (unquote x): elements of a list are separated by spaces, '(1 2)";
   if (expected == "a procedure" && number) return "; a list of numbers is written with a quote, '(2 3), or (list 2 3)";
+  if (expected == "a tensor" && number) return "; (list->tensor x) is the tensor without axes that holds a number";
   if (expected == "a number" && (given.is_pair() || value::is_vector(given)))
     return "; (list->tensor l) makes a tensor of a list, (map f l) applies f to each element";
+  if (expected == "a number" && value::is_tensor(given)) return "; (tensor->number t) is the number of a tensor of one element";
   if (expected == "a pair" && value::is_tensor(given))
     return "; (size t) is the list of a tensor's sizes, (tensor->list t) that of its elements";
   if (expected.starts_with("a type of elements") && number) return "; sizes are one operand, a list like '(3 4)";

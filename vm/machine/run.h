@@ -29,8 +29,9 @@ enum class RunKind : std::uint8_t {
   resumed,   // the base of a resumed capsule; ends in its value
   scheduled, // with-schedule; ends in its value
   forward,   // j*: ends in its value
-  reverse,   // *j: ends in its state, records on the state's tape
-  interval   // checkpoint-*j: ends in its state, finished or out of steps; may record on the state's tape
+  reverse,   // *j: ends in its state, records on the state's tape; of a procedure with rules, and of a rule: on none
+  interval,  // checkpoint-*j: ends in its state, finished or out of steps; may record on the state's tape
+  guarded    // call-with-error-handler; ends in its value, or with an error in the program
 };
 
 // Results of input and random numbers of a run that may be replayed, and how many effects there were (docs/design.md, invariant

@@ -6,6 +6,7 @@
 #include "vm/value/object.h"
 
 #include <span>
+#include <string_view>
 
 namespace cairn::machine {
 
@@ -22,6 +23,10 @@ struct RunOperators {
   // Where memory has run out within the budget: an operator that can do with less begins again, and the machine goes on. False:
   // the program ends. Throws BudgetExceeded as well.
   bool (*begin_again)(Engine& engine);
+  // An error in the program, said to be that, where `irritants` is the list (message . irritants) that the program gave, or
+  // unspecified: ends the runs up to the innermost guarded one and lets its handler go on. There is one. Throws ProgramError,
+  // BudgetExceeded.
+  void (*handle_error)(Engine& engine, std::string_view message, value::Value irritants);
   // Calls a procedure of the host, or reads again what it gave; borrowed arguments, owned result. Throws ProgramError,
   // BudgetExceeded.
   value::Value (*call_host)(Engine& engine, const HostProcedure& procedure, std::span<const value::Value> arguments);

@@ -45,6 +45,9 @@ void Engine::derive(std::size_t i) {
 void Engine::push_run(Run run) {
   Held<Frame> top(heap_, run.top);
   Held<NativeObject> state(heap_, run.state);
+  constexpr std::size_t kFew = 1024;
+  if (runs.size() == runs.capacity() && runs.size() >= kFew) [[unlikely]] // old and new ones, until they are copied
+    runs_charged.set(static_cast<std::int64_t>(3 * runs.size() * sizeof(Run)));
   runs.push_back(run);
   top.take();
   state.take();
@@ -73,6 +76,7 @@ bool Engine::finish_run(Value v) {
     break;
   case RunKind::resumed:
   case RunKind::scheduled:
+  case RunKind::guarded:
   case RunKind::forward:
     deliver(v);
     break;

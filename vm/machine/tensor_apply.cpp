@@ -183,8 +183,6 @@ private:
     return one(Opcode::id);
       CAIRN_NUMBER_UNARY(X)
 #undef X
-    case OperatorId::square:
-      return engine_.binary(Opcode::mul, v[0], v[0]);
     case OperatorId::less:
       return value::flonum(engine_.less(v[0], v[1]) ? 1 : 0);
     case OperatorId::less_equal:
@@ -311,8 +309,30 @@ std::uint32_t node_of(Tape& tape, Value v) {
   return tape.lift_tensor(value::as_tensor_object(v)->serial);
 }
 
+namespace {
+
+// Whether the operator takes numbers in the place of tensors, and has numbers alone there.
+bool has_numbers_alone(const Engine& engine, const ops::Operator& op, std::span<const Value> given) {
+  bool any = false;
+  for (std::size_t i = 0; i < std::min(op.signature.size(), given.size()); ++i) {
+    if (!op.signature[i].or_number) continue;
+    if (!engine.is_number(given[i])) return false;
+    any = true;
+  }
+  return any;
+}
+
+} // namespace
+
 Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::uint64_t consumed) {
   const ops::Operator& op = ops::operator_of(id);
+  if (has_numbers_alone(engine, op, given)) {
+    Values tensors(engine.heap());
+    for (std::size_t i = 0; i < given.size(); ++i)
+      tensors.add(op.signature[i].or_number ? tensor_of_number(engine, given[i]) : Heap::retain(given[i]));
+    const Owned result(engine.heap(), apply(engine, id, tensors.list, 0));
+    return number_of_tensor(engine, result.v);
+  }
   Results results = translated("", [&] {
     const Operands operands = taken_apart(engine, op, given, consumed);
     const value::Charged listed(engine.heap(), engine.heap().scratch, bytes_beside(operands.inputs.size()));

@@ -1,6 +1,7 @@
 // Operands of tensor operators: from values of the program to what an operator's rules see.
 #include "vm/machine/tensor_operands.h"
 #include "ops/operators/registry.h"
+#include "ops/random.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
 #include "vm/value/tensor_object.h"
@@ -76,13 +77,20 @@ Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Va
     out.inputs.push_back(v);
   };
   using Kind = ops::OperandSpec::Kind;
-  for (const auto [kind, optional] : op.signature) {
+  for (const auto [kind, optional, or_number] : op.signature) {
+    bool there = i < operands.size() && (kind != Kind::key || optional);
+    Value v = there ? operands[i] : value::kFalse;
     if (kind == Kind::key) {
-      out.attributes.key = engine.random_bits();
+      std::int64_t key = 0;
+      if (v == value::kFalse)
+        out.attributes.key = engine.random_bits();
+      else if (engine.is_number(v) && to_integer(engine, v, key))
+        out.attributes.key = ops::random::bits_of_key(key, ops::random::Use::tensor, 0);
+      else
+        wrong(engine, op, i, "a key, which is an integer", v);
+      i += optional ? 1 : 0;
       continue;
     }
-    bool there = i < operands.size();
-    Value v = there ? operands[i] : value::kFalse;
     switch (kind) {
     case Kind::tensor:
       if (!is_tensor_like(v)) wrong(engine, op, i, "a tensor", v);

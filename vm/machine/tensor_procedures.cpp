@@ -300,13 +300,27 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
 
 } // namespace
 
+Value tensor_of_number(Engine& engine, Value number) {
+  return pack(engine, {&number, 1}, Shape(), number.is_integer() ? DType::i64 : DType::f64,
+              engine.tensors().runtime.default_device());
+}
+
+Value number_of_tensor(Engine& engine, Value tensor) {
+  Numbers numbers(engine.heap());
+  unpack(engine, tensor, numbers);
+  return std::exchange(numbers.list[0], value::kUnspecified);
+}
+
 Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> operands) {
   Value v = operands[0];
   if (which == TensorProcedure::is_tensor) return value::boolean(is_tensor_like(v));
   if (which == TensorProcedure::list_to_tensor) return list_to_tensor(engine, operands);
   if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
   const char* name = bytecode::tensor_operators()[bytecode::kFirstTensorProcedure + static_cast<unsigned>(which)].name.data();
-  if (!is_tensor_like(v)) throw ProgramError(fmt::format("{}: expected a tensor, got {}", name, engine.describe(v)));
+  if (engine.is_number(v) && (which == TensorProcedure::tensor_to_number || which == TensorProcedure::tensor_to_list))
+    return engine.duplicate(engine.runs.back().tape, v); // what is in it already
+  if (!is_tensor_like(v))
+    throw ProgramError(fmt::format("{}: expected a tensor, got {}{}", name, engine.describe(v), hint_of_operand("a tensor", v)));
   const Tensor& t = elements_of(engine, engine.primal(v));
   switch (which) {
   case TensorProcedure::size: {

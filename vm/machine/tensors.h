@@ -98,6 +98,10 @@ Value procedure(Engine& engine, bytecode::TensorProcedure which, std::span<const
 // Those of files.
 Value file_procedure(Engine& engine, bytecode::TensorProcedure which, std::span<const Value> operands);
 
+// From a number to a tensor without axes and back, as list->tensor and tensor->number do it (owned). Exact integers become i64.
+Value tensor_of_number(Engine& engine, Value number);
+Value number_of_tensor(Engine& engine, Value tensor);
+
 // A new object for the same elements (owned): another place on a tape.
 Value alias(Engine& engine, Value tensor);
 Value zeros_like(Engine& engine, Value tensor);

@@ -16,6 +16,12 @@ struct ProgramError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// One that depends on the world outside, or on whether a derivative is asked for. Where something may be executed again it is
+// not handled, since then it might not come again.
+struct WorldError : ProgramError {
+  using ProgramError::ProgramError;
+};
+
 class Environment {
 public:
   explicit Environment(value::MemorySource source = {}) : heap_(source) {}
@@ -34,6 +40,8 @@ public:
   // The next number of the input, through the log of the run; nothing at the end of input.
   // Throws ProgramError where the text is no number.
   virtual bool read_number(double& flonum, std::int64_t& integer, bool& exact) = 0;
+  // Seconds since a point in the past, through the log of the run.
+  virtual double seconds() = 0;
   // 64 random bits from the counter-based generator of the machine.
   virtual std::uint64_t random_bits() = 0;
   virtual const std::vector<std::string>& arguments() const = 0;

@@ -1,7 +1,7 @@
 // Whole texts of values, for hosts.
 #pragma once
 
-#include "vm/print/environment.h"
+#include "vm/print/printer.h"
 #include "vm/value/charged.h"
 
 #include <string>
@@ -13,8 +13,8 @@ struct KeptText {
   value::Charged charged;
   std::string text;
 };
-// The text of a value as `write` prints it, at most about `most` bytes, "..." where cut. Can be stopped, and go over the budget,
+// The text of a value as it is printed, at most about `most` bytes, "..." where cut. Can be stopped, and go over the budget,
 // if it may become long.
-KeptText text_of(value::Value v, const Environment& environment, std::size_t most);
+KeptText text_of(value::Value v, const Environment& environment, std::size_t most, Style style = Style::write);
 
 } // namespace cairn::print

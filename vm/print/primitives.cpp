@@ -2,6 +2,7 @@
 #include "vm/print/primitives.h"
 
 #include "vm/print/call.h"
+#include "vm/print/kept_text.h"
 #include "vm/text/number.h"
 
 #include <algorithm>
@@ -151,6 +152,23 @@ Value number_to_string(const Call& call) {
   if (v.is_integer()) return call.heap().make_string(text::format_integer(v.integer(), radix));
   if (radix != 10) call.complain(fmt::format("the flonum {} can be written in radix 10 only", shown(v)));
   return call.heap().make_string(text::format_flonum(v.flonum()));
+}
+
+Value text_of(const Call& call) {
+  constexpr std::size_t kMost = 0xFFFFFFF0;
+  const Style style = call.argument(1) == kFalse ? Style::display : Style::write;
+  const KeptText text = print::text_of(call.argument(0), call.environment(), kMost, style);
+  call.spend(text.text.size());
+  return call.heap().make_string(text.text);
+}
+
+Value fixed(const Call& call) {
+  constexpr std::int64_t kMost = 100;
+  const Value v = call.number(0);
+  const std::int64_t digits = call.integer(1, "a number of digits");
+  if (digits < 0 || digits > kMost) call.complain(fmt::format("{} digits; at most {} are written", digits, kMost));
+  const double d = v.is_integer() ? static_cast<double>(v.integer()) : v.flonum();
+  return call.heap().make_string(std::isfinite(d) ? fmt::format("{:.{}f}", d, digits) : text::format_flonum(d));
 }
 
 Value string_to_number(const Call& call) {

@@ -1,5 +1,6 @@
 // Primitives that reach outside the program: output, input, arguments, random numbers, capsules. All go through the environment,
 // which sees to it that effects happen once.
+#include "ops/random.h"
 #include "vm/print/call.h"
 #include "vm/text/number.h"
 #include "vm/text/utf8.h"
@@ -50,7 +51,23 @@ double fixed_cosine(double turns) {
   }
 }
 
-double uniform(Environment& environment) { return static_cast<double>(environment.random_bits() >> 11) * 0x1p-53; }
+// Random numbers from the machine's counter, or from a key that the program gives.
+class Draws {
+public:
+  Draws(const Call& call, unsigned at) : environment_(call.environment()), keyed_(call.count() > at) {
+    if (keyed_) key_ = call.integer(at, "a key, which is an integer");
+  }
+  std::uint64_t bits() {
+    return keyed_ ? ops::random::bits_of_key(key_, ops::random::Use::number, drawn_++) : environment_.random_bits();
+  }
+  double uniform() { return ops::random::uniform(bits(), 53); }
+
+private:
+  Environment& environment_;
+  bool keyed_;
+  std::int64_t key_ = 0;
+  std::uint64_t drawn_ = 0;
+};
 
 // A short text.
 void put(const Call& call, std::string_view text) {
@@ -98,7 +115,7 @@ Value read_real(const Call& call) {
   double d = 0;
   std::int64_t i = 0;
   bool exact = false;
-  if (!call.environment().read_number(d, i, exact)) call.complain("end of input");
+  if (!call.environment().read_number(d, i, exact)) throw WorldError("read-real: end of input");
   return exact ? value::integer(i) : flonum(d);
 }
 Value command_line(const Call& call) {
@@ -112,21 +129,30 @@ Value command_line(const Call& call) {
 }
 
 // --- random numbers
-Value random_real(const Call& call) { return flonum(uniform(call.environment())); }
+Value random_real(const Call& call) { return flonum(Draws(call, 0).uniform()); }
 Value random_normal(const Call& call) { // Box and Muller; the first draw is moved from [0, 1) to (0, 1]
-  double radius = std::sqrt(-2 * fixed_log(1 - uniform(call.environment())));
-  return flonum(radius * fixed_cosine(uniform(call.environment())));
+  Draws draws(call, 0);
+  double radius = std::sqrt(-2 * fixed_log(1 - draws.uniform()));
+  return flonum(radius * fixed_cosine(draws.uniform()));
 }
 // Draws below 2^64 mod n are refused: the others are a multiple of n, so every remainder is equally likely.
 Value random_integer(const Call& call) {
   std::int64_t n = call.integer(0, "a positive integer");
   if (n <= 0) call.wrong(0, "a positive integer");
+  Draws draws(call, 1);
   auto range = static_cast<std::uint64_t>(n);
   std::uint64_t least = (0 - range) % range, bits = 0;
-  do bits = call.environment().random_bits();
+  do bits = draws.bits();
   while (bits < least);
   return integer_unchecked(static_cast<std::int64_t>(bits % range));
 }
+Value derived_key(const Call& call) {
+  const std::int64_t key = call.integer(0, "a key, which is an integer"), i = call.integer(1, "an integer");
+  const std::uint64_t bits = ops::random::bits_of_key(key, ops::random::Use::key, static_cast<std::uint64_t>(i));
+  return integer_unchecked(static_cast<std::int64_t>(bits >> 17)); // not negative, of 47 bits
+}
+
+Value clock(const Call& call) { return flonum(call.environment().seconds()); }
 
 // --- capsules
 Value is_capsule(const Call& call) { return boolean(value::is_capsule(call.argument(0))); }

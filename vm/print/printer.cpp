@@ -233,9 +233,9 @@ void print(Value v, Style style, Environment& environment) {
   sink.flush();
 }
 
-KeptText text_of(Value v, const Environment& environment, std::size_t most) {
+KeptText text_of(Value v, const Environment& environment, std::size_t most, Style style) {
   Sink sink(environment, most);
-  put(v, Style::write, environment, sink);
+  put(v, style, environment, sink);
   return sink.finish();
 }
 

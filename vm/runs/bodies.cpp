@@ -100,6 +100,24 @@ void forward(Assembly& body) {
   body.put(Opcode::ret, last(kResult));
 }
 
+// Level by level of forward mode, the outermost first, by the forward rule; without any, the value.
+void ruled(Assembly& body) {
+  constexpr Register kValue = 0, kForward = 1, kReverse = 2, kArguments = 3, kTag = 4, kTangent = 5, kResult = 6;
+  Assembly::Label plain;
+  body.put(Opcode::run_outermost, kTag, kArguments);
+  body.jump(Opcode::jump_false, {kTag}, plain);
+  body.put(Opcode::run_duals, kArguments, last(kArguments), kTag);
+  body.put(Opcode::uncons, kArguments, kTangent, last(kArguments));
+  body.put_list(Opcode::run_ruled, kResult, 0, {last(kValue), kForward, last(kReverse), kArguments});
+  body.put_list(Opcode::call_value, kTangent, last(kForward), {last(kArguments), kResult, last(kTangent)});
+  body.put_list(Opcode::run_bundle, kResult, 2, {last(kResult), last(kTangent), kTag});
+  body.put(Opcode::ret_drop, last(kResult));
+  body.bind(plain);
+  body.put_list(Opcode::run_apply, kResult, 0, {last(kValue), last(kReverse), last(kArguments)});
+  body.put(Opcode::run_applied, kResult, last(kResult));
+  body.put(Opcode::ret_drop, last(kResult));
+}
+
 bytecode::Function body_of(RunOperator op) {
   constexpr Register kResult = 0;
   bytecode::Function f;
@@ -160,6 +178,20 @@ bytecode::Function body_of(RunOperator op) {
     body.put(Opcode::ret, last(kResult));
     break;
   }
+  case RunOperator::stop_gradient:
+    body.put(Opcode::run_strip, kResult, last(kResult));
+    body.put(Opcode::ret, last(kResult));
+    break;
+  case RunOperator::guarded: {
+    constexpr Register kThunk = 1; // the handler is in register 0
+    body.put(Opcode::run_guarded, kThunk, last(kThunk));
+    body.put(Opcode::ret_drop, last(kThunk));
+    break;
+  }
+  case RunOperator::ruled:
+    f.slots = 7;
+    ruled(body);
+    break;
   case RunOperator::count:
     break;
   }

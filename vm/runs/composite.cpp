@@ -72,7 +72,12 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   const tape::Composite& c = s.work->composites.back();
   const tape::Output* output = output_of(s, c.serial);
   if (output == nullptr) return false;
-  want(output->skeleton.is_pair());
+  want(c.is_ruled() || output->skeleton.is_pair());
+  // A rule computes with zeros where there is no cotangent.
+  const auto absent = [&](Value number) {
+    if (!c.is_ruled()) return value::integer_unchecked(0);
+    return value::is_tensor(number) ? machine::tensors::zeros_like(engine, number) : value::flonum(0.0);
+  };
   bool any = false;
   std::uint32_t leaf = 0;
   Owned cotangents(heap, copy_value(engine, output->skeleton, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
@@ -80,15 +85,17 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
                      if (value::is_tensor(number)) {
                        if (!ops::is_floating(value::tensor_of(number).dtype)) return value::integer_unchecked(0);
                        ops::Tensor t = take_tensor_leaf(s, c.serial, leaf++);
-                       if (t.empty()) return value::integer_unchecked(0);
+                       if (t.empty()) return absent(number);
                        any = true;
                        return heap.make_tensor(std::move(t));
                      }
-                     if (number.is_integer() || !take_leaf(s, c.serial, leaf++, d)) return value::integer_unchecked(0);
+                     if (number.is_integer()) return value::integer_unchecked(0);
+                     if (!take_leaf(s, c.serial, leaf++, d)) return absent(number);
                      any = true;
                      return value::flonum(d);
                    }));
   if (!any) return false;
+  if (c.is_ruled()) return begin_reverse_rule(engine, c, output->skeleton, cotangents.v);
 
   auto made = heap.own<CheckpointState>(engine);
   CheckpointState* n = made.get();
@@ -141,6 +148,7 @@ void drop_composite(Engine& engine, SweepState& s) {
 }
 
 void let_go_of_outer(Engine& engine, Value& nested) {
+  if (!as_sweep(nested)->checkpoint) return; // of a reverse rule
   auto* n = state_in<CheckpointState>(engine, nested);
   if (n->outer == nullptr) return;
   engine.heap().release(n->outer);
@@ -149,7 +157,7 @@ void let_go_of_outer(Engine& engine, Value& nested) {
 
 void end_composite(Engine& engine, SweepState& s, Value value) {
   auto* n = as_checkpoint(*as_sweep(value));
-  if (n == nullptr || s.work == nullptr || s.work->composites.empty())
+  if (s.work == nullptr || s.work->composites.empty() || (n == nullptr) != s.work->composites.back().is_ruled())
     throw machine::ProgramError("invalid bytecode: no composite to finish");
   Tape& tape = *s.work;
   const tape::Composite c = tape.composites.back();
@@ -182,13 +190,10 @@ void end_composite(Engine& engine, SweepState& s, Value value) {
       if (!fresh) engine.tensors().runtime.accumulate(at->second, t);
     }
   };
-  for (const auto& [place, t] : n->tensors_through) add_tensor(place.first, place.second, t);
-  n->through.for_each([&](tape::Place place, const Cotangent& found) { add(found.original, place, found.value); });
-  // The cotangent of y` is the tangent of the nested value.
-  if (!n->value.is_pair()) throw machine::ProgramError("invalid bytecode: a composite without a value");
-  walk_pair(engine, c.cotangent, n->value.pair()->cdr, nullptr, false, [&](const PairedLeaf& leaf) {
-    if (leaf.part.is_integer()) return;
+  const auto add_part = [&](const PairedLeaf& leaf) {
+    if (leaf.part.is_integer() || leaf.number.is_integer()) return;
     if (value::is_tensor(leaf.number)) {
+      if (!ops::is_floating(value::tensor_of(leaf.number).dtype)) return;
       Owned part(engine.heap(), machine::tensors::fitted(engine, engine.primal(leaf.part), leaf.number, "a cotangent"));
       add_tensor(leaf.number.other()->serial, 0, value::tensor_of(part.v));
       return;
@@ -197,7 +202,13 @@ void end_composite(Engine& engine, SweepState& s, Value value) {
     const Value part = engine.primal(leaf.part);
     add(leaf.number, place,
         value::is_tensor(part) ? engine.tensors().runtime.read_number(value::tensor_of(part)) : engine.to_double(part));
-  });
+  };
+  if (n == nullptr) return end_reverse_rule(engine, c, as_sweep(value)->value, add_part);
+  for (const auto& [place, t] : n->tensors_through) add_tensor(place.first, place.second, t);
+  n->through.for_each([&](tape::Place place, const Cotangent& found) { add(found.original, place, found.value); });
+  // The cotangent of y` is the tangent of the nested value.
+  if (!n->value.is_pair()) throw machine::ProgramError("invalid bytecode: a composite without a value");
+  walk_pair(engine, c.cotangent, n->value.pair()->cdr, nullptr, false, add_part);
 }
 
 } // namespace cairn::runs

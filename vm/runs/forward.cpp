@@ -44,8 +44,8 @@ Value part_of(Engine& engine, Value v, std::uint64_t tag, bool tangent) {
 
 } // namespace
 
-Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool keep_integers) {
-  return copy_paired(engine, x, tangent, "j*: the tangent", [&](const PairedLeaf& leaf) -> Value {
+Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool keep_integers, const char* what) {
+  return copy_paired(engine, x, tangent, what, [&](const PairedLeaf& leaf) -> Value {
     if (is_exact_zero(leaf.part)) {
       if (leaf.number.is_integer() && !keep_integers) return value::flonum(static_cast<double>(leaf.number.integer()));
       return read(engine, leaf.owner, leaf.slot, leaf.number);
@@ -53,7 +53,7 @@ Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool kee
     Owned p(engine.heap(), leaf.number.is_integer() ? value::flonum(static_cast<double>(leaf.number.integer()))
                                                     : read(engine, leaf.owner, leaf.slot, leaf.number));
     if (machine::tensors::is_tensor_like(leaf.number)) {
-      Owned fit(engine.heap(), machine::tensors::fitted(engine, leaf.part, leaf.number, "j*: the tangent"));
+      Owned fit(engine.heap(), machine::tensors::fitted(engine, leaf.part, leaf.number, what));
       Value primal = p.take(), tangent = fit.take();
       return engine.heap().make_bundle(tag, primal, tangent);
     }
@@ -103,6 +103,16 @@ Value split(Engine& engine, Value v, std::uint64_t tag, bool tangent, bool zeros
 }
 
 } // namespace
+
+std::uint64_t outermost_tag(Engine& engine, Value v) {
+  return engine.current().forward_depth == 0 ? 0 : largest_tag(engine, {v});
+}
+
+Value duals(Engine& engine, Value v, std::uint64_t tag) {
+  Owned primal(engine.heap(), split(engine, v, tag, false, false)), tangent(engine.heap(), split(engine, v, tag, true, true));
+  const Value p = primal.take(), t = tangent.take();
+  return engine.heap().cons(p, t);
+}
 
 // With G = (lambda ((cons x x')) (j* apply (f . x) (f' . x'))), the operator on G at (x . x') with the cotangent (y`' . y`) gives
 // the value (y . y') and the cotangents of x and of x': the tangent and the primal of x`.

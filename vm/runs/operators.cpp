@@ -79,7 +79,8 @@ bool perform(Engine& engine, const Word* instruction) {
   case Opcode::run_bundle: {
     Moved x(heap, slot(operand(instruction, 0))), t(heap, slot(operand(instruction, 1)));
     auto tag = static_cast<std::uint64_t>(slot(operand(instruction, 2)).integer());
-    engine.deliver(bundle(engine, x.v, t.v, tag, field_b(w) == 1));
+    engine.deliver(field_b(w) == 2 ? bundle(engine, x.v, t.v, tag, true, "the forward rule: the tangent")
+                                   : bundle(engine, x.v, t.v, tag, field_b(w) == 1));
     x.completed(), t.completed();
     return true;
   }
@@ -207,6 +208,58 @@ bool perform(Engine& engine, const Word* instruction) {
     engine.push_run(r);
     return true;
   }
+  case Opcode::run_guarded: {
+    Owned thunk(heap, slot(field_b(w)));
+    const Value handler = frame->slots()[0];
+    if (!handler.is_procedure())
+      throw ProgramError("call-with-error-handler: expected a procedure of a message and a list, got " +
+                         engine.describe(handler));
+    Run r = plain_run(RunKind::guarded, engine);
+    r.top = engine.make_call(thunk.v, nullptr, 0);
+    engine.push_run(r);
+    return true;
+  }
+  case Opcode::run_strip: {
+    Moved v(heap, slot(field_b(w)));
+    engine.deliver(without_derivatives(engine, v.v));
+    v.completed();
+    return true;
+  }
+  case Opcode::run_outermost: {
+    const std::uint64_t tag = outermost_tag(engine, slot(field_b(w)));
+    engine.deliver(tag != 0 ? value::integer_unchecked(static_cast<std::int64_t>(tag)) : value::kFalse);
+    return true;
+  }
+  case Opcode::run_duals: {
+    Moved v(heap, slot(field_b(w)));
+    const Value tag = slot(field_c(w)); // a file may have put anything there
+    engine.deliver(duals(engine, v.v, static_cast<std::uint64_t>(tag.integer())));
+    v.completed();
+    return true;
+  }
+  case Opcode::run_ruled: {
+    Frame* callee = heap.make_frame(&operator_code(RunOperator::ruled));
+    callee->parent = frame;
+    for (unsigned i = 0; i < 4; ++i) {
+      const std::uint16_t from = operand(instruction, i);
+      Value& v = slot(from);
+      callee->slots()[i] = (from & bytecode::kLastUse) != 0 ? std::exchange(v, value::kUnspecified) : Heap::retain(v);
+    }
+    engine.current().top = callee;
+    return true;
+  }
+  case Opcode::run_apply: {
+    Owned f(heap, slot(operand(instruction, 0))), reverse(heap, slot(operand(instruction, 1))),
+        x(heap, slot(operand(instruction, 2)));
+    apply_ruled(engine, frame, f.v, reverse.v, x.v);
+    return true;
+  }
+  case Opcode::run_applied: {
+    Moved state(heap, slot(field_b(w)));
+    engine.deliver(result_of_ruled(engine, state.v));
+    state.completed();
+    return true;
+  }
   default: { // run_thaw
     if (!value::is_capsule(slot(field_a(w)))) {
       frame->rest_at(instruction); // there is none behind it, and the register still holds its value
@@ -237,6 +290,6 @@ bool perform_instruction(Engine& engine, const Word* instruction) {
   return perform(engine, instruction);
 }
 
-const machine::RunOperators kOperators{operator_code, perform_instruction, begin_again, call_host};
+const machine::RunOperators kOperators{operator_code, perform_instruction, begin_again, handle_error, call_host};
 
 } // namespace cairn::runs

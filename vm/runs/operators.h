@@ -15,6 +15,7 @@ extern const machine::RunOperators kOperators;
 // The functions that it consists of.
 const value::Code& operator_code(bytecode::RunOperator op);
 bool perform_instruction(machine::Engine& engine, const bytecode::Word* instruction);
+void handle_error(machine::Engine& engine, std::string_view message, value::Value irritants);
 value::Value call_host(machine::Engine& engine, const machine::HostProcedure& procedure, std::span<const value::Value> arguments);
 
 // Code of the machine's own by number: that of the run operators first, then the helpers of vm/runs/bodies.cpp.

@@ -89,13 +89,15 @@ void SweepState::copy_into(SweepState& copy, Engine& engine) const {
 machine::OwnedState ReverseState::clone(Engine& engine) const {
   auto s = engine.heap().own<ReverseState>(engine);
   copy_into(*s, engine);
+  s->account();
   return s;
 }
 
 void ReverseState::finished(Engine& engine, Value v, std::uint64_t) {
   engine.heap().release(value);
   value = v;
-  engine.statistics.tape_peak_records = std::max<std::uint64_t>(engine.statistics.tape_peak_records, work->size());
+  if (work != nullptr)
+    engine.statistics.tape_peak_records = std::max<std::uint64_t>(engine.statistics.tape_peak_records, work->size());
 }
 
 bool is_alone(const Engine& engine) {
@@ -294,19 +296,13 @@ Value cotangent_of_x(Engine& engine, SweepState& s) {
 
 } // namespace
 
-namespace {
-
-Value result_of_reverse(Engine& engine, SweepState& s) {
+// The result is rebuilt whether there is an outer tape or not, so that serials are the same. On an outer tape its leaves are the
+// places (serial, leaf) of the composite.
+Value composite_result(Engine& engine, const SweepState& s, Value plain, bool whole) {
   Heap& heap = engine.heap();
-  if (s.update) return updated_result(engine, s);
-  Owned x(heap, cotangent_of_x(engine, s));
-  Value xv = x.take();
-  Owned plain(heap, heap.cons(Heap::retain(s.value), xv));
-  // The result is rebuilt whether there is an outer tape or not, so that serials are the same. On an outer tape its leaves are
-  // the places (serial, leaf) of the composite.
   Tape* outer = engine.current().tape;
   std::uint32_t leaf = 0;
-  Owned result(heap, copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
+  Owned result(heap, copy_value(engine, plain, Sharing::graph, [&](Value number, Object*, std::uint32_t) -> Value {
                  if (value::is_tensor(number)) {
                    Owned made(heap, machine::tensors::alias(engine, number));
                    if (outer != nullptr && ops::is_floating(value::tensor_of(made.v).dtype)) {
@@ -325,10 +321,11 @@ Value result_of_reverse(Engine& engine, SweepState& s) {
                  return outer->identity(outer->lift({s.serial, tape::kLeaf + at}, value::flonum(primal), primal));
                }));
   if (outer != nullptr) {
-    // Only its shape is used, and it may outlive the tapes of the numbers in it.
+    // It may outlive the tapes of the numbers in it.
     std::uint64_t next = heap.next_serial;
-    Owned skeleton(heap, copy_value(engine, plain.v, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
-                     if (value::is_tensor(number)) return heap.make_tensor(ops::description(value::tensor_of(number)));
+    Owned skeleton(heap, copy_value(engine, plain, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
+                     if (value::is_tensor(number))
+                       return heap.make_tensor(whole ? value::tensor_of(number) : ops::description(value::tensor_of(number)));
                      return number.is_integer() ? number : value::flonum(engine.to_double(number));
                    }));
     heap.next_serial = next;
@@ -336,6 +333,16 @@ Value result_of_reverse(Engine& engine, SweepState& s) {
     skeleton.take();
   }
   return result.take();
+}
+
+namespace {
+
+Value result_of_reverse(Engine& engine, SweepState& s) {
+  if (s.update) return updated_result(engine, s);
+  Owned x(engine.heap(), cotangent_of_x(engine, s));
+  Value xv = x.take();
+  const Owned plain(engine.heap(), engine.heap().cons(Heap::retain(s.value), xv));
+  return composite_result(engine, s, plain.v, false);
 }
 
 } // namespace

@@ -65,8 +65,12 @@ protected:
   Engine* engine_;
 };
 
+// Without a tape it is that of a procedure with rules, or of a rule, and what its run does to the world is the world's.
 struct ReverseState final : SweepState {
-  explicit ReverseState(Engine& engine) : SweepState(engine, false) {}
+  explicit ReverseState(Engine& engine) : SweepState(engine, false), own(engine.heap(), engine.heap().tape) {}
+  value::Charged own; // of a tape the state itself is a small part
+  void account() { own.set(work == nullptr ? static_cast<std::int64_t>(sizeof(ReverseState)) : 0); }
+  EffectLog* effects() override { return work != nullptr ? &log : nullptr; }
   machine::OwnedState clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
 };
@@ -274,7 +278,23 @@ void seed_final(Engine& engine, SweepState& s, const char* name);
 // j* over a reverse operator: bundles in f, x or the cotangent (all borrowed). False: there are none.
 bool forward_over_reverse(Engine& engine, value::Frame* frame, bool checkpoint, Value f, Value x, Value cotangent);
 
-Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool keep_integers);
+// A value that a composite gives: rebuilt, with leaves that are its places on the tape of the run around. `whole`: the tape has
+// its elements too, for a reverse rule.
+Value composite_result(Engine& engine, const SweepState& s, Value plain, bool whole);
+
+// --- procedures with rules (ruled.cpp)
+// v with the primal of every number in it.
+Value without_derivatives(Engine& engine, Value v);
+void apply_ruled(Engine& engine, value::Frame* frame, Value procedure, Value reverse, Value x);
+Value result_of_ruled(Engine& engine, Value state);
+bool begin_reverse_rule(Engine& engine, const tape::Composite& c, Value y, Value cotangent);
+void end_reverse_rule(Engine& engine, const tape::Composite& c, Value result, const std::function<void(const PairedLeaf&)>& add);
+
+// 0: no forward levels.
+std::uint64_t outermost_tag(Engine& engine, Value v);
+// The pair of primal and tangent for a tag, with zeros where there is no tangent.
+Value duals(Engine& engine, Value v, std::uint64_t tag);
+Value bundle(Engine& engine, Value x, Value tangent, std::uint64_t tag, bool keep_integers, const char* what = "j*: the tangent");
 Value unbundle(Engine& engine, Value v, std::uint64_t tag);
 Value rebundle(Engine& engine, Value result, std::uint64_t tag);
 

@@ -62,6 +62,8 @@ struct Composite {
   std::uint32_t node;    // its position among the records
   std::uint64_t serial;  // of its operator's frame: names its result
   Value f, x, cotangent; // owned
+  // Of a procedure with rules, f is its reverse rule, and there is no cotangent.
+  bool is_ruled() const { return cotangent == value::kUnspecified; }
 };
 
 // The result of a composite. Its leaves, counted in preorder, are the places (serial, kLeaf + leaf), lifted like those of older
@@ -82,7 +84,8 @@ std::shared_ptr<const PastEffects> past_effects(Heap& heap, std::vector<Value> i
 
 struct Output {
   std::uint64_t serial = 0;
-  Value skeleton = value::kUnspecified;       // owned; the result, leaves as primal flonums
+  Value skeleton = value::kUnspecified;       // owned; the result, leaves as primal flonums, tensors as descriptions (of a
+                                              // procedure with rules: as they are)
   std::shared_ptr<const PastEffects> effects; // of the run; null: none
 };
 

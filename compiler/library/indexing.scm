@@ -1,0 +1,45 @@
+; Parts of tensors by one word for each axis, the first axes first: an integer takes one position and the axis away, (from to [step]) a range
+; up to but without `to`, a tensor of integers those positions in its own shape, #t everything. Integers below 0 count from the end; #f in a
+; range stands for the end that is there.
+
+(define (index t . where)
+  (if (> (length where) (length (size t))) (error "index: more indices than axes; the sizes are" (size t)))
+  (%index-axes t 0 where))
+
+(define (%index-axes t axis where)
+  (if (null? where)
+      t
+      (let ((w (car where)))
+        (cond ((eq? w #t) (%index-axes t (+ axis 1) (cdr where)))
+              ((number? w) (%index-axes (%index-one t axis w) axis (cdr where)))
+              ((pair? w) (%index-axes (%index-range t axis w) (+ axis 1) (cdr where)))
+              ((tensor? w) (%index-axes (%index-many t axis w) (+ axis (length (size w))) (cdr where)))
+              (else (error "index: expected an integer, a range '(from to), a tensor of integers or #t, got" w))))))
+
+(define (%index-from-end n i) (if (< i 0) (+ n i) i))
+
+(define (%index-one t axis i)
+  (let* ((n (list-ref (size t) axis)) (at (%index-from-end n i)))
+    (if (if (>= at 0) (< at n) #f)
+        (view (narrow-tensor t axis at 1) (append (list-head (size t) axis) (list-tail (size t) (+ axis 1))))
+        (error "index: a position that an axis of this size does not have:" i n))))
+
+(define (%index-range t axis range)
+  (if (not (memv (length range) '(2 3))) (error "index: a range is written '(from to) or '(from to step), got" range))
+  (let* ((n (list-ref (size t) axis))
+         (end (lambda (x there) (if x (min n (max 0 (%index-from-end n x))) there)))
+         (from (end (car range) 0)))
+    (slice t axis from (max from (end (cadr range) n)) (if (null? (cddr range)) 1 (caddr range)))))
+
+; The axis goes to the front, where embedding takes rows, and what it has become goes back.
+(define (%index-many t axis positions)
+  (if (eq? (tensor-type positions) 'u8)
+      (error "index: a tensor of u8 may be meant as a mask; (where mask a b) chooses by one, and (cast t 'i64) makes indices of it"))
+  (let* ((axes (iota (length (size t))))
+         (front (list-head axes axis))
+         (behind (list-tail axes (+ axis 1)))
+         (many (length (size positions)))
+         (rows (embedding (permute t (cons axis (append front behind))) positions)))
+    (permute rows (append (map (lambda (i) (+ i many)) front)
+                          (iota many)
+                          (map (lambda (i) (+ i (- many 1))) behind)))))

@@ -1,0 +1,45 @@
+; Dictionaries against association lists.
+;;; case all
+(define (show x) (write x) (newline))
+(define d (dict 'b 2 "s" 4 3 1 #\c 5 'a 6 2.5 7))
+(show (dict->list d))                                            ; expect: ((2.5 . 7) (3 . 1) (#\c . 5) ("s" . 4) (a . 6) (b . 2))
+(show (list (dict-ref d 'b) (dict-ref d 3.) (dict-ref d "s") (dict-ref d 'z 'none) (dict-has? d 'a) (dict-has? d 'z) (dict-size d))) ; expect: (2 1 4 none #t #f 6)
+(show (dict->list (dict-set (dict-remove d 'b) 'a 0)))           ; expect: ((2.5 . 7) (3 . 1) (#\c . 5) ("s" . 4) (a . 0))
+(show (dict-size d))                                             ; expect: 6
+(show (dict->list (dict-update (dict) 'n (lambda (x) (+ x 1)) 0))) ; expect: ((n . 1))
+(show (dict-fold (lambda (k v sum) (+ sum v)) 0 d))              ; expect: 25
+(show (dict-values (dict-map (lambda (k v) (* 10 v)) (dict 1 2 3 4)))) ; expect: (20 40)
+(show (dict-keys (list->dict '((2 . a) (1 . b) (2 . c)))))       ; expect: (1 2)
+(show (list (dict-remove d 'nobody) (dict-size (dict-remove d 'nobody)))) ; expect any output
+; Long sequences of insertions and removals: contents as an association list has them, and depths as a logarithm.
+(define (depth d) (if (null? d) 0 (+ 1 (max (depth (vector-ref d 3)) (depth (vector-ref d 4))))))
+(define (sound? d) (or (null? d) (and (= (dict-size d) (+ 1 (dict-size (vector-ref d 3)) (dict-size (vector-ref d 4))))
+                                      (<= (+ 1 (dict-size (vector-ref d 3))) (* 3 (+ 1 (dict-size (vector-ref d 4)))))
+                                      (<= (+ 1 (dict-size (vector-ref d 4))) (* 3 (+ 1 (dict-size (vector-ref d 3)))))
+                                      (sound? (vector-ref d 3)) (sound? (vector-ref d 4)))))
+(define (random-work n d l)
+  (if (= n 0)
+      (and (sound? d) (equal? (dict->list d) (sort-list (lambda (a b) (< (car a) (car b))) l)))
+      (let ((k (random-integer 60)) (others (lambda (k) (remove (lambda (e) (= (car e) k)) l))))
+        (if (= 0 (random-integer 3))
+            (random-work (- n 1) (dict-remove d k) (others k))
+            (random-work (- n 1) (dict-set d k n) (cons (cons k n) (others k)))))))
+(show (random-work 3000 (dict) '()))                             ; expect: #t
+(define ascending (fold-left (lambda (d k) (dict-set d k k)) (dict) (iota 4000)))
+(show (list (sound? ascending) (< (depth ascending) 25)))        ; expect: (#t #t)
+(define emptied (fold-left dict-remove ascending (filter (lambda (k) (< (remainder k 16) 15)) (iota 4000))))
+(show (list (sound? emptied) (dict-size emptied) (dict-ref emptied 31))) ; expect: (#t 250 31)
+; Values have derivatives.
+(show (dict-values (gradient (lambda (d) (* (dict-ref d 'x) (dict-ref d 'y))) (dict 'x 3. 'y 4.)))) ; expect: (4.0 3.0)
+;;; case no-such-key
+(dict-ref (dict 1 2) 3)
+; expect error: dict-ref: there is no key 3
+;;; case no-key-at-all
+(dict-set (dict) '(1) 2)
+; expect error: expected a number, a character, a string or a symbol as a key, got \(1\)
+;;; case nan-as-a-key
+(dict-set (dict 1 2) +nan.0 2)
+; expect error: a NaN cannot be a key
+;;; case a-key-without-a-value
+(dict 1 2 3)
+; expect error: dict: a key without a value: 3

@@ -1,0 +1,55 @@
+; index, draws from keys, multinomial, clock.
+;;; case all
+(define (show x) (write x) (newline))
+(define (list-of t) (tensor->list t))
+(define t (list->tensor '((0 1 2 3) (10 11 12 13) (20 21 22 23)) 'i64))
+(show (list-of (index t)))                                       ; expect: ((0 1 2 3) (10 11 12 13) (20 21 22 23))
+(show (list-of (index t 1)))                                     ; expect: (10 11 12 13)
+(show (list-of (index t -1 -2)))                                 ; expect: 22
+(show (list-of (index t #t 2)))                                  ; expect: (2 12 22)
+(show (list-of (index t '(1 3))))                                ; expect: ((10 11 12 13) (20 21 22 23))
+(show (list-of (index t '(0 #f 2) '(-3 -1))))                    ; expect: ((1 2) (21 22))
+(show (list-of (index t #t '(#f 100))))                          ; expect: ((0 1 2 3) (10 11 12 13) (20 21 22 23))
+(show (size (index t '(2 1))))                                   ; expect: (0 4)
+(define i (list->tensor '(2 0) 'i64))
+(show (list-of (index t i)))                                     ; expect: ((20 21 22 23) (0 1 2 3))
+(show (list-of (index t #t i)))                                  ; expect: ((2 0) (12 10) (22 20))
+(show (list-of (index t i '(1 3))))                              ; expect: ((21 22) (1 2))
+(define j (list->tensor '((0 1) (2 2)) 'i64))
+(show (list-of (index t j 1)))                                   ; expect: ((1 11) (21 21))
+(show (list-of (index t #t j)))                                  ; expect: (((0 1) (2 2)) ((10 11) (12 12)) ((20 21) (22 22)))
+(show (list-of (index (list->tensor '(5 6 7)) i)))               ; expect: (7.0 5.0)
+(show (list-of (gradient (lambda (x) (sumall (square (index x i '(1 3))))) (cast t 'f64)))) ; expect: ((0.0 2.0 4.0 0.0) (0.0 0.0 0.0 0.0) (0.0 42.0 44.0 0.0))
+; Keys: draws are functions of them, and of the machine's own numbers nothing is used.
+(show (list (= (random-real 5) (random-real 5)) (= (random-real 5) (random-real 6)) (= (random-normal 5) (random-normal 5)) (= (random-integer 1000 5) (random-integer 1000 5)))) ; expect: (#t #f #t #t)
+(show (list (equal? (rand '(3) 'f64 #f 5) (rand '(3) 'f64 #f 5)) (equal? (rand '(3) 'f64 #f 5) (rand '(3) 'f64 #f 6)) (equal? (randn '(2) #f #f 5) (randn '(2) #f #f 5)))) ; expect: (#t #f #t)
+(define keys (split-key 7 100))
+(show (list (length keys) (equal? keys (split-key 7 100)) (dict-size (list->dict (map list keys))) (>= (apply min keys) 0))) ; expect: (100 #t 100 #t)
+(show (let ((m (mean (stack (map (lambda (k) (rand '(50) 'f64 #f k)) keys) 0)))) (< .48 (tensor->number m) .52))) ; expect: #t
+(show (equal? (dropout (ones '(8)) .5 3) (dropout (ones '(8)) .5 3))) ; expect: #t
+(show (equal? (categorical (ones '(4 9)) 3) (categorical (ones '(4 9)) 3))) ; expect: #t
+(show (integer? (random-key)))                                   ; expect: #t
+(define draws (multinomial (list->tensor '((1 0 3) (0 1 0))) 4000 11))
+(show (list (size draws) (sumall (index draws 1)) (max-value (index draws 1)))) ; expect: ((2 4000) 4000 1)
+(define share (/ (sumall (= (index draws 0) 2)) 4000))
+(show (list (< .7 share .8) (sumall (= (index draws 0) 1))))     ; expect: (#t 0)
+(show (size (multinomial (list->tensor '(.5 .5)) 3)))            ; expect: (3)
+; A clock: what a replay is told is what was told first.
+(define (timed x) (let* ((a (clock)) (y (* x a)) (b (clock))) (if (>= b a) y (error "backwards"))))
+(show (let ((p (checkpoint-*j timed 1. 1.))) (= (car p) (cdr p)))) ; expect: #t
+(show (let ((p (with-schedule "bisection,base=16" (lambda () (checkpoint-*j (lambda (x) (timed (timed x))) 1. 1.))))) (= (car p) (cdr p)))) ; expect: #t
+;;; case position
+(index (ones '(3)) 3)
+; expect error: index: a position that an axis of this size does not have: 3 3
+;;; case too-many-indices
+(index (ones '(3)) 0 0)
+; expect error: index: more indices than axes
+;;; case mask
+(index (ones '(3)) (< (ones '(3)) 2))
+; expect error: index: a tensor of u8 may be meant as a mask
+;;; case what-is-that
+(index (ones '(3)) 'x)
+; expect error: index: expected an integer, a range
+;;; case key
+(rand '(3) #f #f 'k)
+; expect error: rand: operand 4: expected a key, which is an integer, got k
