@@ -14,15 +14,15 @@ namespace {
 using fuzzing::promise;
 namespace formats = cairn::formats;
 
-std::uint64_t bytes_of(cairn::ops::DType type, const cairn::ops::Shape& shape) {
-  return static_cast<std::uint64_t>(shape.elements()) * static_cast<std::uint64_t>(cairn::ops::bytes_of(type));
+std::uint64_t bytes_of(const formats::Element& element, const cairn::ops::Shape& shape) {
+  return static_cast<std::uint64_t>(shape.elements()) * static_cast<std::uint64_t>(element.bytes());
 }
 
 void npy(std::string_view file) {
   const std::uint64_t header = formats::npy_header_bytes(file.substr(0, formats::kNpyStart), file.size());
   promise(header <= file.size(), "the header of an array lies in its file");
   const formats::NpyArray array = formats::parse_npy(file.substr(0, header), file.size());
-  promise(array.offset <= file.size() && file.size() - array.offset >= bytes_of(array.type, array.shape),
+  promise(array.offset <= file.size() && file.size() - array.offset >= bytes_of(array.element, array.shape),
           "the elements of an array lie in its file");
 }
 
@@ -32,7 +32,7 @@ void safetensors(std::string_view file) {
   const auto tensors = formats::parse_safetensors(file.substr(formats::kSafetensorsStart, header), file.size());
   std::uint64_t at = 0;
   for (const formats::NamedTensor& t : tensors) {
-    promise(t.begin == at && t.end - t.begin == bytes_of(t.type, t.shape), "tensors lie one behind the other", t.name);
+    promise(t.begin == at && t.end - t.begin == bytes_of(t.element, t.shape), "tensors lie one behind the other", t.name);
     at = t.end;
   }
   promise(at <= file.size() - formats::kSafetensorsStart - header, "tensors lie in their file");

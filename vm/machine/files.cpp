@@ -57,7 +57,8 @@ std::string checked_path(std::string_view who, std::string_view path) {
 } // namespace
 
 Files::Reading::Reading(Files& files, std::string_view who, std::string_view path, bool replayed)
-    : files_(files), who_(who), path_(checked_path(who, path)), opened_(files.grants.to_read(path_)) {
+    : files_(files), who_(who), path_(checked_path(who, path)), opened_(files.grants.to_read(path_)),
+      block_(files.seen_.get_allocator().heap()) {
   if (!opened_.descriptor) complain(reason(opened_, "read"));
   struct stat facts {};
   if (fstat(opened_.descriptor->number(), &facts) != 0) complain(std::string("cannot be read: ") + std::strerror(errno));
@@ -98,19 +99,27 @@ void Files::Reading::check(std::uint64_t block, std::span<const std::byte> bytes
 }
 
 void Files::Reading::read(std::uint64_t from, std::span<std::byte> to) {
-  std::byte partial[kBlock];
   while (!to.empty()) {
     files_.meter_.poll();
     const std::uint64_t block = from / kBlock, begin = block * kBlock;
     const std::size_t whole = static_cast<std::size_t>(std::min(kBlock, size_ - begin)),
                       skipped = static_cast<std::size_t>(from - begin);
     const std::size_t wanted = std::min(whole - skipped, to.size());
-    ops::Meter::spend_current(whole - wanted); // what is wanted itself was counted by who asked
     // A block that is wanted as a whole needs no other memory than where it goes.
-    std::byte* where = wanted == whole ? to.data() : partial;
-    take(begin, where, whole);
-    check(block, {where, whole});
-    if (where == partial) std::memcpy(to.data(), partial + skipped, wanted);
+    if (wanted == whole && held_ != block) {
+      take(begin, to.data(), whole);
+      check(block, to.first(whole));
+    } else {
+      if (held_ != block) {
+        ops::Meter::spend_current(whole - wanted); // what is wanted itself was counted by who asked
+        held_ = kNone;
+        block_.resize(static_cast<std::size_t>(std::min(kBlock, size_)));
+        take(begin, block_.data(), whole);
+        check(block, std::span(block_).first(whole));
+        held_ = block;
+      }
+      std::memcpy(to.data(), block_.data() + skipped, wanted);
+    }
     from += wanted;
     to = to.subspan(wanted);
   }

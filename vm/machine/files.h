@@ -37,6 +37,7 @@ public:
 
   private:
     friend class Files;
+    static constexpr std::uint64_t kNone = UINT64_MAX;
     Reading(Files& files, std::string_view who, std::string_view path, bool replayed);
     void take(std::uint64_t from, std::byte* to, std::size_t size) const;
     void check(std::uint64_t block, std::span<const std::byte> bytes);
@@ -45,6 +46,9 @@ public:
     std::string who_, path_;
     files::Opened opened_;
     std::uint64_t size_ = 0;
+    // The block of which a part was read last: neighbours of what was read are often wanted next.
+    std::uint64_t held_ = kNone;
+    value::ChargedVector<std::byte> block_;
   };
   // `replayed`: what reads may do so again, and must have the same.
   Reading open(std::string_view who, std::string_view path, bool replayed) { return {*this, who, path, replayed}; }
