@@ -2,7 +2,7 @@
 // texts. So nothing is nested deeper, whatever the file says.
 #include "vm/formats/safetensors.h"
 
-#include "vm/formats/header.h"
+#include "vm/formats/json.h"
 #include "vm/text/utf8.h"
 
 #include <fmt/format.h>
@@ -30,49 +30,6 @@ constexpr TypeName kTypeNames[] = {{"U8", DType::u8},   {"BOOL", DType::u8}, {"I
 constexpr std::pair<std::string_view, std::string_view> kOtherTypeNames[] = {
     {"U64", "I64"}, {"F8_E4M3", "BF16 (t.bfloat16())"}, {"F8_E5M2", "BF16 (t.bfloat16())"}};
 constexpr std::pair<std::string_view, std::string_view> kWidenedTypeNames[] = {{"F16", "f16"}, {"U16", "u16"}, {"U32", "u32"}};
-
-std::uint32_t four_digits(HeaderText& in) {
-  std::uint32_t unit = 0;
-  for (int i = 0; i < 4; ++i) {
-    const char c = in.take();
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                             : -1;
-    if (digit < 0) in.wrong("expected four hexadecimal digits");
-    unit = unit * 16 + static_cast<std::uint32_t>(digit);
-  }
-  return unit;
-}
-
-std::uint32_t escaped(HeaderText& in) {
-  constexpr std::string_view kLetters = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
-  const char c = in.take();
-  if (const std::size_t i = kLetters.find(c); i != std::string_view::npos) return static_cast<std::uint32_t>(kMeant[i]);
-  if (c != 'u') in.wrong("no such escape in JSON");
-  std::uint32_t unit = four_digits(in);
-  if (unit >= 0xD800 && unit < 0xDC00) {
-    if (in.take() != '\\' || in.take() != 'u') in.wrong("half of a pair of surrogates");
-    const std::uint32_t low = four_digits(in);
-    if (low < 0xDC00 || low > 0xDFFF) in.wrong("half of a pair of surrogates");
-    unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
-  }
-  if (!text::is_code_point(unit)) in.wrong("half of a pair of surrogates");
-  return unit;
-}
-
-std::string json_text(HeaderText& in) {
-  in.expect('"');
-  std::string out;
-  for (char c = in.take(); c != '"'; c = in.take()) {
-    if (static_cast<unsigned char>(c) < 0x20) in.wrong("a control character in a text");
-    if (c == '\\')
-      text::append_code_point(out, escaped(in));
-    else
-      out += c;
-  }
-  return out;
-}
 
 // Calls member(key) behind the colon of each.
 template <class F> void json_object(HeaderText& in, F&& member) {
@@ -189,14 +146,7 @@ std::string safetensors_header(std::span<NamedTensor> tensors) {
     t.end = at += static_cast<std::uint64_t>(t.shape.elements() * t.element.bytes());
     if (text.size() > 1) text += ',';
     text += '"';
-    for (const char c : t.name) {
-      if (c == '"' || c == '\\')
-        text += {'\\', c};
-      else if (static_cast<unsigned char>(c) < 0x20)
-        text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-      else
-        text += c;
-    }
+    append_json(text, t.name);
     std::string_view type;
     for (const TypeName& known : kTypeNames)
       if (known.type == t.element.type && type.empty()) type = known.name;

@@ -96,7 +96,15 @@ private:
   X(write_text)                                                                                                                  \
   X(write_npy)                                                                                                                   \
   X(write_safetensors)                                                                                                           \
-  X(write_csv)
+  X(write_csv)                                                                                                                   \
+  X(read_json)                                                                                                                   \
+  X(string_to_json)                                                                                                              \
+  X(write_json)                                                                                                                  \
+  X(json_to_string)                                                                                                              \
+  X(byte_tokenizer)                                                                                                              \
+  X(read_bpe)                                                                                                                    \
+  X(tokenize)                                                                                                                    \
+  X(detokenize)
 #define X(procedure) Value procedure(FileCall& call);
 CAIRN_FILE_PROCEDURES(X)
 #undef X

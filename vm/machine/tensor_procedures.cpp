@@ -301,10 +301,10 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
 } // namespace
 
 Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> operands) {
+  if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
   Value v = operands[0];
   if (which == TensorProcedure::is_tensor) return value::boolean(is_tensor_like(v));
   if (which == TensorProcedure::list_to_tensor) return list_to_tensor(engine, operands);
-  if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
   const char* name = bytecode::tensor_operators()[bytecode::kFirstTensorProcedure + static_cast<unsigned>(which)].name.data();
   if (!is_tensor_like(v)) throw ProgramError(fmt::format("{}: expected a tensor, got {}", name, engine.describe(v)));
   const Tensor& t = elements_of(engine, engine.primal(v));
