@@ -34,20 +34,20 @@ value::ChargedVector<char> FileCall::characters(Files::Reading& file, std::uint6
 }
 
 ElementSink::ElementSink(FileCall& call, const formats::Element& element, const ops::Shape& shape)
-    : heap_(call.heap), element_(element),
+    : element_(element),
       tensor_(call.engine.tensors().runtime.empty(element.type, shape, call.engine.tensors().runtime.default_device())),
       here_(tensor_.device() == &call.engine.tensors().cpu()), piece_(call.heap), decoded_(call.heap) {}
 
-void ElementSink::read(Files::Reading& file, std::uint64_t from, std::int64_t bytes) {
+void ElementSink::put(std::int64_t bytes, const Fill& fill) {
   ops::Block& block = *tensor_.storage->block;
   const std::int64_t narrow = element_.bytes(), wide = ops::bytes_of(element_.type);
   const bool direct = here_ && element_.plain();
-  for (std::int64_t step = 0; bytes != 0; bytes -= step, from += static_cast<std::uint64_t>(step)) {
+  for (std::int64_t step = 0; bytes != 0; bytes -= step) {
     step = direct ? bytes : std::min(bytes, FileCall::kPiece);
     const std::int64_t made = step / narrow * wide;
     std::byte* const to = here_ ? static_cast<std::byte*>(block.data) + at_ : nullptr;
     if (!direct && piece_.size() < static_cast<std::size_t>(step)) piece_.resize(static_cast<std::size_t>(step));
-    file.read(from, {direct ? to : piece_.data(), static_cast<std::size_t>(step)});
+    fill({direct ? to : piece_.data(), static_cast<std::size_t>(step)});
     if (!direct) {
       if (!here_ && decoded_.size() < static_cast<std::size_t>(made)) decoded_.resize(static_cast<std::size_t>(made));
       std::byte* const decoded = here_ ? to : decoded_.data();
@@ -56,6 +56,13 @@ void ElementSink::read(Files::Reading& file, std::uint64_t from, std::int64_t by
     }
     at_ += made;
   }
+}
+
+void ElementSink::read(Files::Reading& file, std::uint64_t from, std::int64_t bytes) {
+  put(bytes, [&](std::span<std::byte> to) {
+    file.read(from, to);
+    from += to.size();
+  });
 }
 
 Tensor FileCall::tensor(Files::Reading& file, std::uint64_t from, const formats::Element& element, const ops::Shape& shape) {
@@ -84,14 +91,18 @@ void FileCall::put(files::FileSink& sink, std::string_view bytes) const {
   }
 }
 
-void FileCall::put(files::FileSink& sink, const Tensor& t) {
+void FileCall::put(files::FileSink& sink, const Tensor& t) const {
+  each_piece(t, [&](std::span<const std::byte> bytes) { sink.put(bytes); });
+}
+
+void FileCall::each_piece(const Tensor& t, const std::function<void(std::span<const std::byte>)>& f) const {
   const std::int64_t bytes = t.bytes(), begin = t.offset * ops::bytes_of(t.dtype);
   value::ChargedVector<std::byte> piece(static_cast<std::size_t>(std::min(bytes, kPiece)), heap);
   for (std::int64_t at = 0; at < bytes; at += kPiece) {
     engine.meter().poll();
     const std::int64_t size = std::min(kPiece, bytes - at);
     t.device()->copy_out(*t.storage->block, begin + at, piece.data(), size);
-    sink.put({piece.data(), static_cast<std::size_t>(size)});
+    f({piece.data(), static_cast<std::size_t>(size)});
   }
 }
 

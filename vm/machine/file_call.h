@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -51,7 +52,9 @@ public:
   // The elements of an operand, one behind the other.
   ops::Tensor written(Value v);
   void put(files::FileSink& sink, std::string_view bytes) const;
-  void put(files::FileSink& sink, const ops::Tensor& t);
+  void put(files::FileSink& sink, const ops::Tensor& t) const;
+  // The bytes of a tensor that lies in one piece, some at a time.
+  void each_piece(const ops::Tensor& t, const std::function<void(std::span<const std::byte>)>& f) const;
   // Writes the file that is operand 0, once.
   Value replace(std::uint64_t bytes, const files::Content& content);
 
@@ -67,18 +70,31 @@ inline std::string_view view(const value::ChargedVector<char>& characters) { ret
 class ElementSink {
 public:
   ElementSink(FileCall& call, const formats::Element& element, const ops::Shape& shape);
-  // So many bytes of the file.
+  // So many bytes, which `fill` is asked for in order.
+  using Fill = std::function<void(std::span<std::byte>)>;
+  void put(std::int64_t bytes, const Fill& fill);
+  // So many of the file.
   void read(Files::Reading& file, std::uint64_t from, std::int64_t bytes);
   ops::Tensor take() { return std::move(tensor_); }
+  bool here() const { return here_; }
 
 private:
-  std::byte* staging(std::int64_t bytes);
-  Heap& heap_;
   formats::Element element_;
   ops::Tensor tensor_;
   bool here_; // on the processor: elements are read to where they stay
   std::int64_t at_ = 0;
   value::ChargedVector<std::byte> piece_, decoded_;
+};
+
+// A tensor of the elements of an array that NumPy wrote.
+ops::Tensor npy_elements(FileCall& call, const formats::NpyArray& array, const ElementSink::Fill& fill);
+// Pairs of a name and a tensor, of operand 1.
+struct NamedElements {
+  explicit NamedElements(FileCall& call);
+  value::Charged memory;
+  std::vector<formats::NamedTensor> tensors;
+  std::vector<ops::Tensor> elements;
+  std::uint64_t bytes = 0; // of all elements
 };
 
 // All of them but file-size.
@@ -104,7 +120,11 @@ private:
   X(byte_tokenizer)                                                                                                              \
   X(read_bpe)                                                                                                                    \
   X(tokenize)                                                                                                                    \
-  X(detokenize)
+  X(detokenize)                                                                                                                  \
+  X(read_npz)                                                                                                                    \
+  X(write_npz)                                                                                                                   \
+  X(read_image)                                                                                                                  \
+  X(write_png)
 #define X(procedure) Value procedure(FileCall& call);
 CAIRN_FILE_PROCEDURES(X)
 #undef X

@@ -44,18 +44,30 @@ SafetensorsHeader::SafetensorsHeader(FileCall& call, Files::Reading& file)
   elements += formats::kSafetensorsStart;
 }
 
+Tensor npy_elements(FileCall& call, const formats::NpyArray& array, const ElementSink::Fill& fill) {
+  Shape shape = array.shape;
+  if (array.columns_first) std::reverse(&shape[0], &shape[0] + shape.rank());
+  ElementSink sink(call, array.element, shape);
+  const std::int64_t bytes = shape.elements() * array.element.bytes();
+  call.engine.meter().spend(static_cast<std::uint64_t>(bytes));
+  sink.put(bytes, fill);
+  Tensor t = sink.take();
+  if (array.columns_first) {
+    t.shape = array.shape;
+    std::reverse(t.strides.begin(), t.strides.begin() + t.rank());
+  }
+  return t;
+}
+
 Value read_npy(FileCall& call) {
   Files::Reading file = call.opened();
   return call.parsed(file, [&] {
     const formats::NpyArray array = npy_header(call, file);
-    Shape shape = array.shape;
-    if (array.columns_first) std::reverse(&shape[0], &shape[0] + shape.rank());
-    Tensor t = call.tensor(file, array.offset, array.element, shape);
-    if (array.columns_first) {
-      t.shape = array.shape;
-      std::reverse(t.strides.begin(), t.strides.begin() + t.rank());
-    }
-    return call.heap.make_tensor(t);
+    std::uint64_t from = array.offset;
+    return call.heap.make_tensor(npy_elements(call, array, [&](std::span<std::byte> to) {
+      file.read(from, to);
+      from += to.size();
+    }));
   });
 }
 
@@ -92,20 +104,15 @@ Value write_npy(FileCall& call) {
   });
 }
 
-Value write_safetensors(FileCall& call) {
-  std::uint64_t bytes = 0;
-  std::vector<formats::NamedTensor> tensors;
-  std::vector<Tensor> elements;
-  value::Charged listing(call.heap);
+NamedElements::NamedElements(FileCall& call) : memory(call.heap) {
   for (Value v = call.operands[1]; v != value::kNull; v = v.pair()->cdr) {
     if (!v.is_pair() || !v.pair()->car.is_pair() || !value::is_string(v.pair()->car.pair()->car))
       call.wrong("a list of pairs of a name, a string, and a tensor", v.is_pair() ? v.pair()->car : v);
     const value::Pair* entry = v.pair()->car.pair();
     const std::string_view name = value::as_text(entry->car)->view();
     constexpr std::size_t kTimes = 8; // lists double, and the header repeats each name with all escaped
-    listing.grow(static_cast<std::int64_t>(kTimes * (name.size() + sizeof(formats::NamedTensor) + sizeof(Tensor))));
+    memory.grow(static_cast<std::int64_t>(kTimes * (name.size() + sizeof(formats::NamedTensor) + sizeof(Tensor))));
     call.engine.meter().spend(name.size() + sizeof(Tensor));
-    if (name == "__metadata__") throw ProgramError(fmt::format("{}: __metadata__ is no name for a tensor", call.name));
     elements.push_back(call.written(entry->cdr));
     tensors.push_back({std::string(name), {elements.back().dtype}, elements.back().shape, 0, 0});
     bytes += static_cast<std::uint64_t>(elements.back().bytes());
@@ -116,10 +123,16 @@ Value write_safetensors(FileCall& call) {
   if (auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
     throw ProgramError(fmt::format("{}: two tensors of one name, {}", call.name,
                                    call.engine.describe(value::Owned(call.heap, call.heap.make_string(*twice)).v)));
-  const std::string header = formats::safetensors_header(tensors);
-  return call.replace(header.size() + bytes, [&](files::FileSink& sink) {
+}
+
+Value write_safetensors(FileCall& call) {
+  NamedElements named(call);
+  for (const formats::NamedTensor& t : named.tensors)
+    if (t.name == "__metadata__") throw ProgramError(fmt::format("{}: __metadata__ is no name for a tensor", call.name));
+  const std::string header = formats::safetensors_header(named.tensors);
+  return call.replace(header.size() + named.bytes, [&](files::FileSink& sink) {
     call.put(sink, header);
-    for (const Tensor& t : elements) call.put(sink, t);
+    for (const Tensor& t : named.elements) call.put(sink, t);
   });
 }
 

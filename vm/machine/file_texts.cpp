@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace cairn::machine::tensors {
 
@@ -132,6 +133,7 @@ Value write_csv(FileCall& call) {
   ops::Runtime& runtime = call.engine.tensors().runtime;
   std::int64_t columns_left = t.shape[1];
   const auto number = [&](auto x) {
+    if (x != x) x = std::abs(x); // of a NaN the sign would be written
     char digits[32];
     append({digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, x).ptr - digits)});
     const bool ends = --columns_left == 0;
