@@ -80,6 +80,25 @@ class Tables(Formats):
             self.refused(text, message)
 
 
+    def test_numbers_are_rounded_right(self):
+        draw = random.Random(11)
+        texts = ["0", "-0.0", "007", ".5", "5.", "+1", "1e22", "1e23", "9007199254740993", "9007199254740992e-22", "123456789012345678", "1234567890123456789", "0.1e-300", "4.9e-324", "1e400",
+                 "-1e400", "1e-400", "1e0005", "-.25", "00000000000000000000001", "0.00000000000000000000000000000001", "1e+05", "1e-05"]
+        for _ in range(3000):
+            digits = "".join(draw.choices("0123456789", k=draw.randrange(1, 22)))
+            at = draw.randrange(len(digits) + 1)
+            texts.append(draw.choice(["", "-"]) + digits[:at] + draw.choice([".", "." if at < len(digits) else ""]) + digits[at:] + draw.choice(["", "", f"e{draw.randrange(-40, 40)}"]))
+        self.write("x.csv", "\n".join(f"{text},{draw.choice(['', ' '])}{text}{draw.choice(['', ' '])}" for text in texts))
+        self.value("(write-npy \"x.npy\" (cdr (read-csv \"x.csv\" 'f64)))")
+        content = self.read("x.npy")
+        ours = struct.unpack(f"<{2 * len(texts)}d", content[-16 * len(texts):])
+        for i, text in enumerate(texts):
+            self.assertEqual([struct.pack("<d", x) for x in ours[2 * i:2 * i + 2]], [struct.pack("<d", float(text))] * 2, text)
+        for text in ("1e", "-", "1.2.3", "1e5e5", "--1", "1 2", "e5", "0x10", "."):
+            self.write("x.csv", "1\n" + text)
+            self.refused('(read-csv "x.csv")', "is no number")
+
+
 def values(draw, depth):
     kind = draw.randrange(8 if depth else 6)
     if kind < 6:

@@ -19,7 +19,7 @@ namespace cairn::formats {
 
 namespace {
 
-constexpr std::size_t kBetweenPolls = 4096;
+constexpr std::size_t kPartsBetweenPolls = 4096;
 
 bool is_blank(std::uint32_t c) {
   return c == ' ' || (c >= 9 && c <= 13) || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
@@ -86,7 +86,7 @@ public:
   }
   void integer(std::int64_t i) override {
     if (!named_ || i < 0 || i > UINT32_MAX) wrong();
-    if (entries.size() % kBetweenPolls == 0) ops::Meter::poll_current();
+    if (entries.size() % kPartsBetweenPolls == 0) ops::Meter::poll_current();
     entries.emplace_back(static_cast<std::uint32_t>(i), bytes_of(name_));
     named_ = false;
   }
@@ -129,7 +129,7 @@ std::size_t end_of_part(std::string_view text, std::size_t at) {
       return kind == Class::blank && last != at ? last : end;
     }
     last = begin;
-    if ((i - at) / kBetweenPolls != (begin - at) / kBetweenPolls) ops::Meter::poll_current();
+    if ((i - at) / kPartsBetweenPolls != (begin - at) / kPartsBetweenPolls) ops::Meter::poll_current();
   }
   return end;
 }
@@ -167,14 +167,14 @@ void Merger::merge(std::vector<std::uint32_t>& tokens) {
     before_[i] = i - 1;
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (i % kBetweenPolls == 0) ops::Meter::poll_current();
+    if (i % kPartsBetweenPolls == 0) ops::Meter::poll_current();
     consider(tokens, i);
   }
   const auto later = [](const Candidate& a, const Candidate& b) {
     return std::pair(a.found >> 32, a.at) > std::pair(b.found >> 32, b.at);
   };
   for (std::size_t n = 0; !heap_.empty(); ++n) {
-    if (n % kBetweenPolls == 0) ops::Meter::poll_current();
+    if (n % kPartsBetweenPolls == 0) ops::Meter::poll_current();
     std::pop_heap(heap_.begin(), heap_.end(), later);
     const Candidate best = heap_.back();
     heap_.pop_back();
@@ -217,7 +217,7 @@ BpeFiles parse_merges(std::string_view text, const BpeVocabulary& vocabulary) {
   std::unordered_map<std::string_view, std::uint32_t> numbers;
   BpeFiles out;
   for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i) {
-    if (i % kBetweenPolls == 0) ops::Meter::poll_current();
+    if (i % kPartsBetweenPolls == 0) ops::Meter::poll_current();
     const std::string& token = vocabulary.tokens[i];
     if (!token.empty()) numbers.emplace(token, static_cast<std::uint32_t>(i));
     out.bytes += token;
@@ -237,7 +237,7 @@ BpeFiles parse_merges(std::string_view text, const BpeVocabulary& vocabulary) {
   }
   std::vector<std::pair<std::uint64_t, std::uint32_t>> merges;
   for (std::string_view rest = text; !rest.empty();) {
-    if (merges.size() % kBetweenPolls == 0) ops::Meter::poll_current();
+    if (merges.size() % kPartsBetweenPolls == 0) ops::Meter::poll_current();
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     std::string_view line = rest.substr(0, end);
     begin = static_cast<std::uint64_t>(rest.data() - text.data());
@@ -254,7 +254,7 @@ BpeFiles parse_merges(std::string_view text, const BpeVocabulary& vocabulary) {
   out.table.assign(2 * std::bit_ceil(2 * merges.size() + 1), Merges::kFree);
   const std::size_t mask = out.table.size() / 2 - 1;
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
-    if (rank % kBetweenPolls == 0) ops::Meter::poll_current();
+    if (rank % kPartsBetweenPolls == 0) ops::Meter::poll_current();
     const auto [key, token] = merges[rank];
     std::size_t at = mixed(key) & mask;
     while (out.table[2 * at] != Merges::kFree && static_cast<std::uint64_t>(out.table[2 * at]) != key) at = (at + 1) & mask;

@@ -12,7 +12,7 @@ namespace cairn::formats {
 
 namespace {
 
-constexpr std::size_t kBetweenPolls = 1 << 16;
+constexpr std::size_t kBytesBetweenPolls = 1 << 16;
 
 std::uint32_t four_digits(HeaderText& in) {
   std::uint32_t unit = 0;
@@ -108,7 +108,7 @@ void parse_json(std::string_view text, JsonSink& sink) {
   for (std::size_t at = 0, next = 0; at < text.size();) {
     if (at >= next) {
       ops::Meter::poll_current();
-      next = at + kBetweenPolls;
+      next = at + kBytesBetweenPolls;
     }
     const std::size_t begin = at;
     if (text::next_code_point(text, at) == text::kMalformed) throw FormatError(begin, "is no text in UTF-8");

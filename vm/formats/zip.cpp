@@ -21,7 +21,7 @@ constexpr std::size_t kLongestComment = 65535;
 constexpr std::uint32_t kIn64 = 0xFFFFFFFF; // the number stands in an extra field
 constexpr std::uint16_t kExtra64 = 1, kExtra64Bytes = 16;
 constexpr std::uint16_t kStored = 0, kDeflated = 8;
-constexpr std::size_t kBetweenPolls = 1024;
+constexpr std::size_t kEntriesBetweenPolls = 1024;
 
 // Numbers from the lowest byte to the highest.
 std::uint64_t number(std::string_view bytes, std::size_t at, int count) {
@@ -84,7 +84,7 @@ std::vector<ZipMember> zip_members(const ReadAt& read, std::uint64_t file_bytes,
   std::size_t at = 0;
   const auto wrong = [&](const std::string& message) { throw FormatError(directory.at + at, message); };
   for (std::uint64_t i = 0; i < directory.entries; ++i) {
-    if (i % kBetweenPolls == 0) ops::Meter::poll_current();
+    if (i % kEntriesBetweenPolls == 0) ops::Meter::poll_current();
     if (bytes.size() - at < kEntryBytes || !std::string_view(bytes).substr(at).starts_with(kEntry))
       wrong("has no entry of its directory where one should be");
     const std::size_t name = two(bytes, at + 28), extra = two(bytes, at + 30), comment = two(bytes, at + 32);

@@ -11,7 +11,7 @@ using ops::Tensor;
 
 namespace {
 
-constexpr std::uint64_t kWork = 32; // a byte of a picture that is decoded or encoded
+constexpr std::uint64_t kPictureWork = 32; // a byte of a picture that is decoded or encoded
 
 } // namespace
 
@@ -24,7 +24,7 @@ Value read_image(FileCall& call) {
     const cairn_picture picture = formats::measured_picture(content);
     const ops::Shape shape{picture.height, picture.width, picture.channels};
     const std::int64_t elements = shape.elements();
-    call.engine.meter().spend(kWork * static_cast<std::uint64_t>(elements));
+    call.engine.meter().spend(kPictureWork * static_cast<std::uint64_t>(elements));
     const value::Charged memory(call.heap, call.heap.scratch, picture.memory);
     ElementSink sink(call, formats::Element{DType::u8}, shape);
     if (!sink.here()) { // it is decoded in one piece
@@ -45,7 +45,7 @@ Value write_png(FileCall& call) {
       t.shape[0] > INT32_MAX || t.shape[1] > INT32_MAX)
     call.wrong("a picture: a tensor of u8 of height, width and 1 to 4 channels", call.operands[1]);
   const cairn_picture picture{t.shape[0], t.shape[1], grey ? 1 : t.shape[2], 0};
-  call.engine.meter().spend(kWork * static_cast<std::uint64_t>(t.bytes()));
+  call.engine.meter().spend(kPictureWork * static_cast<std::uint64_t>(t.bytes()));
   value::ChargedVector<std::byte> elements(static_cast<std::size_t>(t.bytes()), call.heap);
   call.engine.tensors().runtime.read(t, elements.data());
   value::ChargedVector<char> file(call.heap);

@@ -63,7 +63,7 @@ private:
   value::ChargedVector<std::size_t> begins_;
 };
 
-constexpr std::uint64_t kWork = 8; // a byte that is looked at, and not just copied
+constexpr std::uint64_t kJsonWork = 8; // a byte that is looked at, and not just copied
 
 class Writer {
 public:
@@ -115,7 +115,7 @@ private:
     constexpr std::size_t kOften = 4096;
     ++looked_at_;
     if (out_.size() + looked_at_ < spent_ + kOften) return;
-    call_.engine.meter().spend(kWork * (out_.size() + looked_at_ - spent_));
+    call_.engine.meter().spend(kJsonWork * (out_.size() + looked_at_ - spent_));
     spent_ = out_.size() + looked_at_;
   }
   static bool is_name(Value v) { return value::is_string(v) || value::is_symbol(v); }
@@ -221,7 +221,7 @@ private:
 };
 
 Value parsed_json(FileCall& call, std::string_view text) {
-  call.engine.meter().spend(kWork * text.size());
+  call.engine.meter().spend(kJsonWork * text.size());
   const value::Charged parsing(call.heap, call.heap.scratch, static_cast<std::int64_t>(3 * text.size())); // texts, one at a time
   ValueSink sink(call.heap);
   formats::parse_json(text, sink);

@@ -70,7 +70,7 @@ Value made(FileCall& call, std::span<const std::uint32_t> of_bytes, std::span<co
   return list.take();
 }
 
-constexpr std::uint64_t kWork = 64; // a byte that becomes a part of a token
+constexpr std::uint64_t kTokenWork = 64; // a byte that becomes a part of a token
 
 } // namespace
 
@@ -90,7 +90,7 @@ Value byte_tokenizer(FileCall& call) {
 Value read_bpe(FileCall& call) {
   Files::Reading vocabulary = call.opened(), merges = call.opened(call.text(1, "the path of a file of merges, a string"));
   const auto json = call.all(vocabulary), lines = call.all(merges);
-  call.engine.meter().spend(kWork * (json.size() + lines.size()));
+  call.engine.meter().spend(kTokenWork * (json.size() + lines.size()));
   const value::Charged parsing(call.heap, call.heap.scratch,
                                static_cast<std::int64_t>(formats::bpe_memory(json.size() + lines.size())));
   const formats::BpeVocabulary tokens = call.parsed(vocabulary, [&] { return formats::parse_vocabulary(view(json)); });
@@ -107,7 +107,7 @@ Value tokenize(FileCall& call) {
   std::vector<std::uint32_t> part;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = formats::end_of_part(text, at);
-    call.engine.meter().spend(kWork * (end - at));
+    call.engine.meter().spend(kTokenWork * (end - at));
     const auto needed = static_cast<std::int64_t>(formats::Merger::room(end - at));
     if (needed > room.bytes()) room.set(needed);
     part.clear();
