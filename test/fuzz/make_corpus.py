@@ -36,7 +36,7 @@ FILES = """(define (in-folder name) (string-append (car (command-line)) "/" name
 (write-safetensors (in-folder "one.safetensors") (list (cons "weight" (fill '(2 2) 1.))))
 (write-safetensors (in-folder "three.safetensors") (list (cons "a" (fill '(3) 1 'i32)) (cons "b.0" (fill '() 1 'bf16)) (cons "" (fill '(0 4) 1 'f64))))
 (write-text (in-folder "numbers.csv") "1,2\\n3,4e-2\\n")
-(write-json (in-folder "values.json") (list 1 -2.5e-3 "\u00e9\"" #t 'null (vector) (list (cons 'a '()) (cons "b" 1))))
+(write-json (in-folder "values.json") (list 1 -2.5e-3 "\u00e9\\"" #t 'null (vector) (list (cons 'a '()) (cons "b" 1))))
 (write-npz (in-folder "stored.npz") (list (cons "a" (fill '(3) 1 'i32)) (cons "b" (fill '() 1))))
 (write-npz (in-folder "deflated.npz") (list (cons "a" (fill '(3) 1 'i32)) (cons "b" (fill '() 1))) #t)
 (write-png (in-folder "grey.png") (fill '(3 2) 7 'u8))

@@ -40,6 +40,11 @@ Loaded load() {
 }
 
 const unsigned char* bytes_of(const std::byte* bytes) { return reinterpret_cast<const unsigned char*>(bytes); }
+// Also of none, an address that the libraries may add to.
+const unsigned char* bytes_of(std::span<const std::byte> bytes) {
+  static constexpr std::byte kNone{};
+  return bytes_of(bytes.empty() ? &kNone : bytes.data());
+}
 
 void check(CodecHost& host, int result, const char* message) {
   host.rethrow();
@@ -100,7 +105,7 @@ cairn_picture measured_picture(std::span<const std::byte> file) {
   CodecHost host;
   cairn_picture picture{};
   char message[CAIRN_CODEC_MESSAGE] = "";
-  check(host, codecs().measure(host.host(), bytes_of(file.data()), file.size(), &picture, message), message);
+  check(host, codecs().measure(host.host(), bytes_of(file), file.size(), &picture, message), message);
   // No compression makes less of a picture: deflate a byte of a thousand, JPEG a bit of 64 elements.
   constexpr std::int64_t kMostPerByte = 1100;
   const auto bytes = static_cast<std::int64_t>(file.size());
@@ -115,7 +120,7 @@ void decode_picture(std::span<const std::byte> file, const cairn_picture& pictur
   CodecHost host;
   char message[CAIRN_CODEC_MESSAGE] = "";
   const int result =
-      codecs().decode(host.host(), bytes_of(file.data()), file.size(), &picture, reinterpret_cast<unsigned char*>(to), message);
+      codecs().decode(host.host(), bytes_of(file), file.size(), &picture, reinterpret_cast<unsigned char*>(to), message);
   check(host, result, message);
 }
 
@@ -141,7 +146,7 @@ void encode_picture(const cairn_picture& picture, const std::byte* from,
 }
 
 std::uint32_t checksum(std::uint32_t before, std::span<const std::byte> bytes) {
-  return codecs().checksum(before, bytes_of(bytes.data()), bytes.size());
+  return codecs().checksum(before, bytes_of(bytes), bytes.size());
 }
 
 Inflation::Inflation(More more) : more_(std::move(more)), inflation_(codecs().inflation(host_.host())) {
@@ -154,7 +159,7 @@ std::size_t Inflation::read(std::span<std::byte> to) {
   std::size_t wanted = to.size();
   while (wanted != 0 && !ended_) {
     if (left_.empty()) left_ = more_();
-    const unsigned char* from = bytes_of(left_.data());
+    const unsigned char* from = bytes_of(left_);
     std::size_t have = left_.size(), piece = std::min<std::size_t>(wanted, std::size_t{1} << 20);
     const std::size_t had = have, asked = piece;
     ops::Meter::poll_current();
@@ -179,7 +184,7 @@ void Deflation::write(std::span<const std::byte> bytes, bool last) {
   for (;;) {
     ops::Meter::poll_current();
     const std::span<const std::byte> now = bytes.first(std::min(bytes.size(), kPart));
-    const unsigned char* from = bytes_of(now.data());
+    const unsigned char* from = bytes_of(now);
     std::size_t have = now.size(), room = sizeof buffer;
     auto* to = reinterpret_cast<unsigned char*>(buffer);
     const bool finish = last && now.size() == bytes.size();
