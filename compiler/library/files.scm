@@ -61,26 +61,39 @@
 
 (define (%big-endian bytes) (fold-left (lambda (n b) (+ (* n 256) b)) 0 (tensor->list bytes)))
 
-; The format of MNIST: zero, zero, type, number of axes; their sizes, 32 bits each; elements.
-(define (read-idx path)
+; The format of MNIST: zero, zero, type, number of axes; their sizes, 32 bits each, the highest byte first; elements, likewise. Where they are in the file.
+(define (idx-array path)
   (let (((list a b type axes) (tensor->list (read-bytes path 0 4))))
-    (cond ((if (= a 0) (not (= b 0)) #t) (error (string-append "read-idx: " path ": no file of the format IDX; is it still compressed?")))
-          ((not (= type 8))
-           (error (string-append "read-idx: " path ": only bytes (type 8) are read; write others with numpy.save for read-npy; type") type))
+    (cond ((if (= a 0) (not (= b 0)) #t) (error (string-append "idx-array: " path ": no file of the format IDX; is it still compressed?")))
+          ((not (assv type %idx-types)) (error (string-append "idx-array: " path ": a type of elements that IDX has not:") type))
           (else
            (let* ((sizes (build-list axes (lambda (i) (%big-endian (read-bytes path (+ 4 (* 4 i)) 4)))))
-                  (begins (+ 4 (* 4 axes))))
-             (if (= (file-size path) (+ begins (fold-left * 1 sizes)))
-                 (view (read-bytes path begins) sizes)
-                 (error (string-append "read-idx: " path ": its size does not fit the sizes of its axes:") (file-size path) sizes)))))))
+                  (begins (+ 4 (* 4 axes)))
+                  (found (cdr (assv type %idx-types))))
+             (if (= (file-size path) (+ begins (* (cdr found) (fold-left * 1 sizes))))
+                 (list path (car found) begins sizes)
+                 (error (string-append "idx-array: " path ": its size does not fit the sizes of its axes:") (file-size path) sizes)))))))
+(define %idx-types '((8 u8 . 1) (9 i8 . 1) (11 i16-be . 2) (12 i32-be . 4) (13 f32-be . 4) (14 f64-be . 8)))
 
-; CIFAR's binary version: records of a label (of CIFAR-100: two, the coarse one first) and an image. (labels . images).
-(define (read-cifar path . l)
-  (let* ((labels (if (null? l) 1 (%only "read-cifar" l))) (record (+ labels 3072)) (bytes (file-size path)))
+(define (read-idx path)
+  (let ((array (idx-array path)))
+    (if (null? (cadddr array)) (error (string-append "read-idx: " path ": has no axes")))
+    (read-rows array 0 (car (cadddr array)))))
+
+; CIFAR's binary version: records of a label (of CIFAR-100: two, the coarse one first) and an image of 3072 bytes.
+(define (cifar-array path . l)
+  (let* ((labels (if (null? l) 1 (%only "cifar-array" l))) (record (+ labels 3072)) (bytes (file-size path)))
     (if (= (remainder bytes record) 0)
-        (let* ((count (quotient bytes record)) (records (view (read-bytes path) (list count record))))
-          (cons (if (= labels 1)
-                    (view (narrow-tensor records 1 0 1) (list count))
-                    (narrow-tensor records 1 0 labels))
-                (view (narrow-tensor records 1 labels 3072) (list count 3 32 32))))
-        (error (string-append "read-cifar: " path ": its size is no multiple of that of a record:") bytes record))))
+        (list path 'u8 0 (list (quotient bytes record) record))
+        (error (string-append "cifar-array: " path ": its size is no multiple of that of a record:") bytes record))))
+
+; (labels . images) of the whole file, or of records.
+(define (read-cifar path . l)
+  (let ((array (apply cifar-array path l)))
+    (cifar-images (read-rows array 0 (car (cadddr array))))))
+(define (cifar-images records)
+  (let* ((count (car (size records))) (labels (- (cadr (size records)) 3072)))
+    (cons (if (= labels 1)
+              (view (narrow-tensor records 1 0 1) (list count))
+              (narrow-tensor records 1 0 labels))
+          (view (narrow-tensor records 1 labels 3072) (list count 3 32 32)))))

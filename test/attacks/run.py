@@ -42,7 +42,7 @@ class Room:
         text = attack.text() if callable(attack.text) else attack.text
         (self.path / "attack.scm").write_bytes(text if isinstance(text, bytes) else text.encode())
         for name, content in attack.files.items():
-            (self.path / name).write_text(content)
+            (self.path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
         for name, size in attack.sizes.items():
             os.truncate(self.path / name, size)
         (self.path / "input").write_text(attack.input() if callable(attack.input) else attack.input)

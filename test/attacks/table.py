@@ -25,7 +25,7 @@ class Attack:
     limits: tuple[str, ...] | None = None  # if nothing else is said, of output and steps, and of work unless memory alone is to end it
     arguments: tuple[str, ...] = ()
     input: str | typing.Callable[[], str] = ""
-    files: dict[str, str] = dataclasses.field(default_factory=dict)
+    files: dict[str, str | bytes] = dataclasses.field(default_factory=dict)
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)  # of those of them that are longer, with nothing behind
     before: tuple[tuple[str, ...], ...] = ()  # commands; the first word is a tool
     command: tuple[str, ...] | None = None  # the tool and its arguments, if it is not `vmrun OPTIONS attack.scm`
@@ -431,6 +431,35 @@ DATA = [
     Attack("a file that grows", "(let loop ((t \"x\")) (write-text \"f\" t) (loop (string-append t t)))", OVER),
     Attack("a file outside", "(read-text \"../../../../../../../../etc/passwd\")", ERROR, "--read"),
     Attack("a device", "(read-text \"/dev/zero\")", ERROR, "--read"),
+    Attack("a header of an array in a loop", "(define (f i) (begin (npy-array \"a.npy\") (f (+ i 1))))\n(f 0)", ERROR, "npy-array", files={"a.npy": "x" * 4000}),
+    Attack("rows that there are no atoms for", "(read-rows '(\"a.bin\" f64 0 (1000000000000 1000000)) '(0))", ERROR, "read-rows", files={"a.bin": "12345678"}),
+    Attack("rows that multiply to nothing", "(read-rows '(\"a.bin\" f64 0 (4294967296 4294967296 0)) '(4294967295))", (ENDED, ERROR), files={"a.bin": "1"}),
+    Attack("one row many times", "(define (many n) (if (= n 0) '() (cons 0 (many (- n 1)))))\n(read-rows '(\"a.bin\" u8 0 (1 1000000)) (many 100000))", OVER, files={"a.bin": ""}, sizes={"a.bin": 1_000_000}),
+    Attack("rows without bytes without end", "(read-rows '(\"a.bin\" u8 0 (1 0)) (expand-tensor (zeros '(1)) '(20000000000)))", OVER, files={"a.bin": "1"}),
+    Attack("an order of more numbers than there is memory for", "(shuffled-indices 100000000000 1 1)", OVER),
+    Attack("orders without end", "(define (f e) (begin (shuffled-indices 100000 1 e) (f (+ e 1))))\n(f 0)", (OVER, STOPPED)),
+    Attack("lines without an end", "(read-lines \"a.txt\")", (OVER, ERROR, ENDED), files={"a.txt": ""}, sizes={"a.txt": 1 << 33}),
+    Attack("lines of nothing", "(read-lines \"a.txt\")", OVER, files={"a.txt": "\n" * 3_000_000}),
+    Attack("brackets", "(read-json \"a.json\")", (ERROR, OVER), files={"a.json": "[" * 3_000_000}),
+    Attack("brackets in brackets", "(write-json \"b.json\" (read-json \"a.json\"))", (ENDED, OVER), files={"a.json": "[" * 300_000 + "]" * 300_000}, memory=128 << 20),
+    Attack("objects in objects", "(read-json \"a.json\")", (ERROR, OVER), files={"a.json": "{\"a\":" * 1_000_000}),
+    Attack("a text of JSON without an end", "(read-json \"a.json\")", (ERROR, OVER), files={"a.json": "\"" + "a" * 8_000_000}),
+    Attack("a number of JSON without an end", "(read-json \"a.json\")", (ENDED, ERROR, OVER), files={"a.json": "1" * 4_000_000}),
+    Attack("JSON of what doubles", DOUBLED.replace("'x", "'()") + "(json->string big)", OVER),
+    Attack("JSON of vectors of vectors", DOUBLED_VECTOR + "(json->string big)", OVER),
+    Attack("JSON of a stretched tensor", STRETCHED + "(json->string wide)", OVER),
+    Attack("JSON of empty arrays without end", "(json->string (fill '(100000 100000 0) 1.))", OVER),
+    Attack("a table of a stretched matrix", SQUARE + "(write-csv \"a.csv\" m)", OVER),
+    Attack("a picture that says it is larger than any", "(read-image \"a.png\")", (ERROR, OVER), files={"a.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x02\0\0\0"}),
+    Attack("a picture that says it is one, for 50 MB", "(read-image \"a.jpg\")", (ERROR, OVER), files={"a.jpg": b"\xff\xd8\xff"}, sizes={"a.jpg": 50_000_000}),
+    Attack("a picture of a stretched tensor", "(write-png \"a.png\" (expand-tensor (fill '(1 1 1) 1 'u8) '(1000000 1000000 3)))", OVER),
+    Attack("an archive of nothing", "(read-npz \"a.npz\")", (ERROR, OVER), files={"a.npz": ""}, sizes={"a.npz": 1 << 33}),
+    Attack("an archive of a stretched tensor", STRETCHED + "(write-npz \"a.npz\" (list (cons \"a\" wide)) #t)", OVER),
+    Attack("a vocabulary of one token with a large number", "(read-bpe \"v\" \"m\")", ERROR, "read-bpe", files={"v": "{\"a\": 4294967295}", "m": ""}),
+    Attack("a vocabulary of nothing", "(read-bpe \"v\" \"m\")", (ERROR, OVER, STOPPED), files={"v": "", "m": ""}, sizes={"v": 20_000_000}),
+    Attack("a part of a text without an end", "(define (text n) (if (= n 0) \"a\" (let ((t (text (- n 1)))) (string-append t t))))\n(tokenize (byte-tokenizer) (text 22))", (ENDED, OVER, STOPPED)),
+    Attack("blanks without an end", "(define (text n) (if (= n 0) \" \" (let ((t (text (- n 1)))) (string-append t t))))\n(tokenize (byte-tokenizer) (text 22))", (ENDED, OVER, STOPPED)),
+    Attack("a recording of more signals than it has bytes", "(read-edf \"a.edf\")", ERROR, "read-edf", files={"a.edf": "0       " + " " * 176 + "2560256 " + " " * 44 + "1       1       9999"}),
     Attack("a file within a gradient, written and read", "(define (f x) (let loop ((i 0) (x x)) (if (= i 3000) x (begin (write-text \"f\" (number->string i)) (loop (+ i 1) (* x (file-size \"f\")))))))\n"
            "(checkpoint-*j f .5 1)", (ERROR, STOPPED, OVER)),
 ]

@@ -11,6 +11,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <unistd.h>
 
 int main(int argc, char** argv) {
   using namespace failing;
@@ -33,8 +36,11 @@ int main(int argc, char** argv) {
     else if (word == "--sources")
       sources = true;
     else
-      files.push_back(word);
+      files.push_back(std::filesystem::absolute(word));
   }
+  // What programs write goes into a folder of their own.
+  std::string folder = std::filesystem::temp_directory_path() / "cairn_failing_XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr || chdir(folder.c_str()) != 0) return 2;
   std::vector<Scenario> scenarios;
   add_calls(scenarios);
   add_hosts(scenarios);
@@ -58,6 +64,12 @@ int main(int argc, char** argv) {
     }
     complete += all ? 1 : 0;
   }
+  for (const auto& file : std::filesystem::directory_iterator("."))
+    if (file.path().filename().string().ends_with(".part")) {
+      fmt::print("{} is left of a file that was not written\n", file.path().string());
+      ++wrong;
+    }
+  std::filesystem::remove_all(folder);
   fmt::print("{} scenarios, {} of the C API; {} runs; every request refused once in {}; {} complaints\n", swept, of_api, runs,
              complete, wrong);
   return wrong == 0 ? 0 : 1;

@@ -31,6 +31,7 @@ struct Program {
   cairn_status ends = CAIRN_OK;
   std::uint64_t steps = 0;
   bool own_memory = false;
+  bool files = false; // it may read and write in the current folder
 
   cairn_vm_options options() const {
     cairn_vm_options options = Machine::defaults();
@@ -60,6 +61,8 @@ bool understood(Program& p, const std::string& flags) {
     };
     if (std::string v = value("--device="); !v.empty())
       p.device = v;
+    else if (word == "--files")
+      p.files = true;
     else if (v = value("--checkpoint="); !v.empty())
       p.schedule = v;
     else if (v = value("--memory="); !v.empty()) {
@@ -117,7 +120,7 @@ bool prepare(Program& p, const std::string& path) {
   Run run;
   Module module(p.module);
   Machine vm(run, p.options(), p.own_memory);
-  if (!vm.made()) return false;
+  if (!vm.made() || (p.files && !vm.grant_files())) return false;
   vm.input = p.input;
   if (!vm.load(module)) return false;
   p.ends = cairn_vm_run(vm, kMostSteps);
@@ -147,7 +150,7 @@ cairn_status ran(cairn_vm* vm, std::uint64_t steps) {
 
 void run_program(Run& run, const Program& p, const Module& module, const Module& probe) {
   Machine vm(run, p.options(), p.own_memory);
-  if (!vm.made()) return;
+  if (!vm.made() || (p.files && !vm.grant_files())) return;
   vm.input = p.input;
   if (!vm.load(module)) return;
   if (ended_well(run, p, vm, ran(vm, CAIRN_UNLIMITED)) && p.ends != CAIRN_OVER_BUDGET) vm.probe(probe, kProbed);
@@ -160,7 +163,7 @@ void run_in_two(Run& run, const Program& p, const Module& module) {
   std::size_t input_at = 0;
   {
     Machine vm(run, p.options(), p.own_memory);
-    if (!vm.made()) return;
+    if (!vm.made() || (p.files && !vm.grant_files())) return;
     vm.input = p.input;
     if (!vm.load(module)) return;
     cairn_status status = ran(vm, p.steps / 2);
@@ -186,7 +189,7 @@ void run_in_two(Run& run, const Program& p, const Module& module) {
   }
   if (file.empty()) return;
   Machine vm(run, p.options(), p.own_memory);
-  if (!vm.made()) return;
+  if (!vm.made() || (p.files && !vm.grant_files())) return;
   vm.output = first;
   vm.input = p.input;
   vm.input_at = input_at;

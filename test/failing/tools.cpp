@@ -123,6 +123,9 @@ Machine::~Machine() {
   cairn_vm_free(vm_);
 }
 
+bool Machine::grant_files() {
+  return run_.did("cairn_vm_grant", [&] { return cairn_vm_grant(vm_, CAIRN_GRANT_READ | CAIRN_GRANT_WRITE, ".", nullptr); });
+}
 bool Machine::load(const cairn_module* module) {
   return run_.did("cairn_vm_load", [&] { return cairn_vm_load(vm_, module, nullptr); });
 }

@@ -45,6 +45,7 @@ public:
   operator cairn_vm*() const { return vm_; }
   bool made() const { return vm_ != nullptr; }
 
+  bool grant_files(); // reading and writing in the current folder
   bool load(const cairn_module* module);
   bool extend(const cairn_module* module);
   bool run_on(std::uint64_t steps = CAIRN_UNLIMITED);

@@ -1,12 +1,18 @@
 // Any bytes are a file of a known format or refused where they are wrong, and what is said of a file is true of it: its tensors
 // lie in it. The first byte chooses the format.
 #include "test/fuzz/fuzzing.h"
+#include "vm/formats/bpe.h"
+#include "vm/formats/codecs.h"
 #include "vm/formats/csv.h"
 #include "vm/formats/format_error.h"
+#include "vm/formats/json.h"
 #include "vm/formats/npy.h"
 #include "vm/formats/safetensors.h"
+#include "vm/formats/zip.h"
+#include "vm/text/utf8.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 namespace {
@@ -14,15 +20,15 @@ namespace {
 using fuzzing::promise;
 namespace formats = cairn::formats;
 
-std::uint64_t bytes_of(cairn::ops::DType type, const cairn::ops::Shape& shape) {
-  return static_cast<std::uint64_t>(shape.elements()) * static_cast<std::uint64_t>(cairn::ops::bytes_of(type));
+std::uint64_t bytes_of(const formats::Element& element, const cairn::ops::Shape& shape) {
+  return static_cast<std::uint64_t>(shape.elements()) * static_cast<std::uint64_t>(element.bytes());
 }
 
 void npy(std::string_view file) {
   const std::uint64_t header = formats::npy_header_bytes(file.substr(0, formats::kNpyStart), file.size());
   promise(header <= file.size(), "the header of an array lies in its file");
   const formats::NpyArray array = formats::parse_npy(file.substr(0, header), file.size());
-  promise(array.offset <= file.size() && file.size() - array.offset >= bytes_of(array.type, array.shape),
+  promise(array.offset <= file.size() && file.size() - array.offset >= bytes_of(array.element, array.shape),
           "the elements of an array lie in its file");
 }
 
@@ -32,7 +38,7 @@ void safetensors(std::string_view file) {
   const auto tensors = formats::parse_safetensors(file.substr(formats::kSafetensorsStart, header), file.size());
   std::uint64_t at = 0;
   for (const formats::NamedTensor& t : tensors) {
-    promise(t.begin == at && t.end - t.begin == bytes_of(t.type, t.shape), "tensors lie one behind the other", t.name);
+    promise(t.begin == at && t.end - t.begin == bytes_of(t.element, t.shape), "tensors lie one behind the other", t.name);
     at = t.end;
   }
   promise(at <= file.size() - formats::kSafetensorsStart - header, "tensors lie in their file");
@@ -47,12 +53,98 @@ void csv(std::string_view file) {
           "every column has a name or none");
 }
 
+// Arrays and objects that are open, and keys and values in turn within these.
+class Nesting : public formats::JsonSink {
+public:
+  void begin() override { counts_.push_back(0); }
+  void end(bool object) override {
+    promise(!counts_.empty() && (!object || counts_.back() % 2 == 0), "what ends has begun, and keys have values");
+    counts_.pop_back();
+    one();
+  }
+  void text(std::string_view text) override {
+    promise(cairn::text::is_utf8(text), "texts are in UTF-8");
+    one();
+  }
+  void integer(std::int64_t) override { one(); }
+  void number(double) override { one(); }
+  void truth(bool) override { one(); }
+  void null() override { one(); }
+  bool whole() const { return counts_.empty() && values_ == 1; }
+
+private:
+  void one() { counts_.empty() ? ++values_ : ++counts_.back(); }
+  std::vector<std::size_t> counts_;
+  std::size_t values_ = 0;
+};
+
+void json(std::string_view file) {
+  Nesting nesting;
+  formats::parse_json(file, nesting);
+  promise(nesting.whole(), "a text in JSON is one value");
+}
+
+// A vocabulary, a zero, merges, a zero, a text.
+void tokens(std::string_view file) {
+  const auto part = [&] {
+    const std::string_view out = file.substr(0, file.find('\0'));
+    file.remove_prefix(std::min(out.size() + 1, file.size()));
+    return out;
+  };
+  const formats::BpeVocabulary vocabulary = formats::parse_vocabulary(part());
+  const formats::BpeFiles files = formats::parse_merges(part(), vocabulary);
+  promise(files.of_bytes.size() == 256 && files.ends.size() == vocabulary.tokens.size(), "every byte and token has its place");
+  if (!cairn::text::is_utf8(file)) return;
+  formats::Merger merger({files.table});
+  std::string again;
+  for (std::size_t at = 0; at < file.size();) {
+    const std::size_t end = formats::end_of_part(file, at);
+    promise(end > at && end <= file.size(), "a text is split into parts that are not empty");
+    std::vector<std::uint32_t> part_of;
+    for (const char c : file.substr(at, end - at)) part_of.push_back(files.of_bytes[static_cast<unsigned char>(c)]);
+    merger.merge(part_of);
+    for (const std::uint32_t token : part_of) {
+      promise(token < vocabulary.tokens.size(), "tokens are in the vocabulary");
+      again += vocabulary.tokens[token];
+    }
+    at = end;
+  }
+  promise(again == file, "tokens are the text");
+}
+
+void archive(std::string_view file) {
+  std::uint64_t held = 0;
+  const auto read = [&](std::uint64_t from, std::span<char> to) {
+    promise(from <= file.size() && to.size() <= file.size() - from, "an archive is read where it is");
+    std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(from), to.size(), to.begin());
+  };
+  for (const formats::ZipMember& member : formats::zip_members(read, file.size(), [&](std::uint64_t bytes) { held += bytes; })) {
+    const std::uint64_t at = formats::zip_content(read, file.size(), member);
+    promise(at <= file.size() && member.compressed <= file.size() - at, "a member lies in its archive");
+    if (!member.deflated) continue;
+    std::string_view left = file.substr(at, member.compressed);
+    formats::Inflation inflation([&] { return std::as_bytes(std::span(std::exchange(left, {}))); });
+    std::byte content[4096];
+    inflation.read(content);
+  }
+}
+
+void picture(std::string_view file) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(file));
+  const cairn_picture measured = formats::measured_picture(bytes);
+  promise(measured.channels >= 1 && measured.channels <= 4 && measured.height > 0 && measured.width > 0, "a picture has sizes");
+  constexpr std::int64_t kMost = 1 << 22;
+  if (measured.height * measured.width > kMost) return;
+  std::vector<std::byte> elements(static_cast<std::size_t>(measured.height * measured.width * measured.channels));
+  formats::decode_picture(bytes, measured, elements.data());
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view file(reinterpret_cast<const char*>(data) + 1, size - 1);
-  constexpr void (*kFormats[])(std::string_view) = {npy, safetensors, csv};
+  constexpr void (*kFormats[])(std::string_view) = {npy, safetensors, csv, json, tokens, archive, picture};
   try {
     kFormats[data[0] % std::size(kFormats)](file);
   } catch (const formats::FormatError& e) {

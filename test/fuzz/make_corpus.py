@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Makes the seeds of test/fuzz/corpus from small programs: run it after a change of a file format, with a build of the release preset."""
+import json
 import pathlib
 import random
 import re
@@ -35,8 +36,19 @@ FILES = """(define (in-folder name) (string-append (car (command-line)) "/" name
 (write-safetensors (in-folder "one.safetensors") (list (cons "weight" (fill '(2 2) 1.))))
 (write-safetensors (in-folder "three.safetensors") (list (cons "a" (fill '(3) 1 'i32)) (cons "b.0" (fill '() 1 'bf16)) (cons "" (fill '(0 4) 1 'f64))))
 (write-text (in-folder "numbers.csv") "1,2\\n3,4e-2\\n")
+(write-json (in-folder "values.json") (list 1 -2.5e-3 "\u00e9\\"" #t 'null (vector) (list (cons 'a '()) (cons "b" 1))))
+(write-npz (in-folder "stored.npz") (list (cons "a" (fill '(3) 1 'i32)) (cons "b" (fill '() 1))))
+(write-npz (in-folder "deflated.npz") (list (cons "a" (fill '(3) 1 'i32)) (cons "b" (fill '() 1))) #t)
+(write-png (in-folder "grey.png") (fill '(3 2) 7 'u8))
+(write-png (in-folder "opaque.png") (fill '(2 3 4) 7 'u8))
 (write-text (in-folder "names.csv") "a,\\"b,\\"\\"c\\"\\r\\n1,NA\\r\\n,-inf\\r\\n")
 """
+
+
+def character_of(byte):
+    """What stands for a byte in GPT-2's files."""
+    shown = [b for b in range(256) if 0x21 <= b <= 0x7E or 0xA1 <= b <= 0xAC or b >= 0xAE]
+    return chr(byte) if byte in shown else chr(256 + [b for b in range(256) if b not in shown].index(byte))
 
 
 def keep(target, name, data):
@@ -64,8 +76,12 @@ def main():
                 keep("capsule_loader", f"{name}-{steps}", capsule.read_bytes() if capsule.exists() else b"")
         source.write_text(FILES)
         run(BIN / "vmrun", f"--write={folder}", source, folder)
-        for number, kind in enumerate(("npy", "safetensors", "csv")):
-            for file in sorted(pathlib.Path(folder).glob(f"*.{kind}")):
+        vocabulary = {**{character_of(byte): byte for byte in range(256)}, "ab": 256, "\u0120ab": 257}
+        (pathlib.Path(folder) / "small.tokens").write_text(json.dumps(vocabulary, separators=(",", ":")) + "\0#version: 0.2\na b\n\u0120 ab\n\0ab ab's \u00e9 12!\n")
+        for file in sorted((HERE.parent / "data" / "pictures").glob("*.*g")):
+            (pathlib.Path(folder) / file.name).write_bytes(file.read_bytes())
+        for number, kinds in enumerate((["npy"], ["safetensors"], ["csv"], ["json"], ["tokens"], ["npz"], ["png", "jpg"])):
+            for file in sorted(file for kind in kinds for file in pathlib.Path(folder).glob(f"*.{kind}")):
                 keep("file_formats", file.name, bytes([number]) + file.read_bytes())
     numbers = random.Random(1)
     for i in range(16):

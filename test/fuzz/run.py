@@ -17,7 +17,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 TARGETS = {  # largest input
     "reader_compiler": 2048,
-    "file_formats": 1024,
+    "file_formats": 4096,
     "module_loader": 16384,
     "capsule_loader": 16384,
     "vm_random": 384,

@@ -48,7 +48,7 @@ class Documents(unittest.TestCase):
             self.assertIn(f"| `{package}` |", page)
         build = self.text("CMakeLists.txt") + self.text("gpu", "CMakeLists.txt")
         names = {"BLAS": "OpenBLAS", "Python3": "Python 3", "nlohmann_json": "nlohmann-json", "CUDAToolkit": "CUDA runtime",
-                 "Threads": "C and C++ libraries", "dnnl": "oneDNN"}  # where the page has another word
+                 "Threads": "C and C++ libraries", "dnnl": "oneDNN", "ZLIB": "zlib", "PNG": "libpng", "JPEG": "libjpeg-turbo"}  # where the page has another word
         asked = set(re.findall(r"^ *find_package\((\w+)", build, re.MULTILINE)) | set(re.findall(r"find_library\(\w+ (\w+)", build))
         self.assertGreaterEqual(len(asked), 8)
         for library in asked:

@@ -135,6 +135,39 @@ class States(ToolTest):
         self.assertEqual(self.read("state"), self.read("old"))
 
 
+class Written(ToolTest):
+    """What programs write: on a full disk, or one that fails, the old file stays and nothing else is left."""
+    WRITES = ('(write-text "x" (make-string 100000 #\\a))', '(write-npy "x" (ones \'(50000)))', '(write-safetensors "x" (list (cons "a" (ones \'(50000)))))',
+              '(save-parameters "x" (list (ones \'(50000))))', '(write-csv "x" (ones \'(50000 2)))', '(write-json "x" (ones \'(50000)))',
+              '(write-npz "x" (list (cons "a" (ones \'(50000)))))', '(write-npz "x" (list (cons "a" (rand \'(50000)))) #t)', '(write-png "x" (cast (* 255 (rand \'(300 300))) \'u8))')
+
+    def test_the_old_file_stays(self):
+        faults = {"File too large": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)),
+                  "Input/output error": failing("fsync", errno.EIO), "No space left on device": failing("renameat", errno.ENOSPC)}
+        for text in self.WRITES:
+            for message, fault in faults.items():
+                for old in (b"old", None):
+                    with self.subTest(text=text, message=message):
+                        if old is None:
+                            os.remove(self.path("x"))
+                        else:
+                            self.write("x", old)
+                        self.write("a.scm", text)
+                        done = self.vmrun("a.scm", code=1, preexec_fn=fault)
+                        self.assertIn(f"x: cannot be written{', the old file stays' if old else ''}: {message}\n", done.errors)
+                        self.assertEqual(sorted(os.listdir(self.folder)), ["a.scm", "x"] if old else ["a.scm"])
+                        if old:
+                            self.assertEqual(self.read("x"), old)
+            self.vmrun("a.scm")
+            os.remove(self.path("x"))
+            self.write("x", "old")
+        # The checkpoint of a training that goes on when the disk is full is the one before.
+        self.write("a.scm", '(save-parameters "p" (list (ones \'(10)) 1.))(save-parameters "p" (list (ones \'(50000)) 2.))')
+        self.vmrun("a.scm", code=1, preexec_fn=faults["File too large"])
+        self.write("a.scm", '(write (cadr (load-parameters "p" (list (zeros \'(10)) 0.))))')
+        self.assertEqual(self.vmrun("a.scm").output, "1.0")
+
+
 class Modules(ToolTest):
     def test_a_module_is_written_whole_or_not_at_all(self):
         self.write("a.scm", "(display 1)")

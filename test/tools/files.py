@@ -103,6 +103,8 @@ class Formats(Files):
                 ("second", npy("<f4", "(2, 3)", floats, version=2), "((0.0 1.0 2.0) (3.0 4.0 5.0))"),
                 ("columns", npy("<f4", "(2, 3)", floats, fortran=True), "((0.0 2.0 4.0) (1.0 3.0 5.0))"),
                 ("swapped", npy(">i4", "(2,)", struct.pack(">2i", 1, -2)), "(1 -2)"),
+                ("halves", npy("<f2", "(5,)", bytes.fromhex("003c00c001000080ff7b")), "(1.0 -2.0 5.960464477539063e-08 -0.0 65504.0)"),
+                ("words", npy(">u2", "(2,)", b"\xff\xff\x00\x01"), "(65535 1)"), ("double words", npy("<u4", "(1,)", b"\xff" * 4), "(4294967295)"),
                 ("long", npy("<i8", "(1,)", struct.pack("<q", -5)), "(-5)"),
                 ("none", npy("<f8", "()", struct.pack("<d", 2.5)), "2.5"),
                 ("empty", npy("|u1", "(0, 3)", b""), "()")):
@@ -116,7 +118,7 @@ class Formats(Files):
                 (b"", "npy"), (good[:9], "header"), (good[:40], "header"), (good[:-1], "takes more"), (good + b"x", "goes on"),
                 (b"\x93NUMPY\x09\0" + good[8:], "version"), (npy("<f4", "(-1,)", b""), "not negative"), (npy("<f4", f"({1 << 62}, 8)", b""), "multiply"),
                 (npy("<f4", f"({1 << 40},)", b""), "takes more"), (npy("<f4", f"({1 << 64},)", b""), "too large"), (npy("<f4", "(1,1,1,1,1,1,1,1,1)", bytes(4)), "axes"),
-                (npy("<f2", "(1,)", bytes(2)), "astype\\(numpy.float32\\)"), (npy("<u8", "(1,)", bytes(8)), "int64"), (npy("|O", "(1,)", bytes(8)), "numbers"),
+                (npy("<c8", "(1,)", bytes(8)), "astype\\(numpy.float32"), (npy("<u8", "(1,)", bytes(8)), "int64"), (npy("|O", "(1,)", bytes(8)), "numbers"),
                 (b"\x93NUMPY\x02\0\xff\xff\xff\xff{}", "header of 4294967295"), (npy("<f4", "(2,), 'shape': (2,)", bytes(8)), "twice"),
                 (npy("<f4", "((2,),)", bytes(8)), "number")):
             with self.subTest(message):
@@ -136,7 +138,7 @@ class Formats(Files):
                 (b"123", "too short"), (struct.pack("<Q", 1 << 63), "header would have"), (struct.pack("<Q", 100) + b"{}", "header"),
                 (safetensors({"a": one}), "speaks of 4"), (safetensors({"a": one, "b": entry("F32", [1], 2, 6)}, bytes(6)), "overlap"),
                 (safetensors({"a": one, "b": entry("F32", [1], 5, 9)}, bytes(9)), "gap"), (safetensors({"a": entry("F32", [2], 0, 4)}, bytes(4)), "fit the shape"),
-                (safetensors({"a": entry("F32", [1 << 62, 8], 0, 4)}, bytes(4)), "multiply"), (safetensors({"a": entry("F16", [2], 0, 4)}, bytes(4)), "F32"),
+                (safetensors({"a": entry("F32", [1 << 62, 8], 0, 4)}, bytes(4)), "multiply"), (safetensors({"a": entry("F8_E4M3", [4], 0, 4)}, bytes(4)), "BF16"),
                 (safetensors(b'{"a":' + json.dumps(one).encode() + b',"a":' + json.dumps(one).encode() + b"}", bytes(4)), "one name"),
                 (safetensors(b'{"a":' + b"[" * 100000), "expected"), (safetensors(b'{"\xff":{}}'), "UTF-8"), (safetensors(b'{"\\ud800x":{}}'), "surrogates"),
                 (safetensors(b"{} x"), "follows"), (safetensors({"a": entry("F32", [-1], 0, 4)}, bytes(4)), "not negative"),

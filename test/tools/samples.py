@@ -97,10 +97,18 @@ class Samples(ToolTest):
         self.assertEqual(self.sample("gpt.scm", 16, 16, 1, options=["--memory=2MiB"]).output,
                          self.sample("gpt.scm", 16, 16, 1, options=["--checkpoint=tape"]).output)
 
-    def test_the_program_of_the_page_about_networks(self):
-        with open(os.path.join(self.folder_of_samples, "..", "docs", "network.md")) as file:
-            program = file.read().split("```scheme\n")[1].split("```")[0]
-        self.assertEqual(self.vmrun(self.write("page.scm", program)).output, "1.0\n")
+    def test_the_programs_of_pages(self):
+        for page, least in (("language.md", 2), ("network.md", 2)):
+            with open(os.path.join(self.folder_of_samples, "..", "docs", page)) as file:
+                programs = [part.split("```")[0] for part in file.read().split("```scheme\n")[1:]]
+            self.assertGreaterEqual(len(programs), least)
+            for program in programs:
+                with self.subTest(page=page, program=program):
+                    output = self.vmrun(self.write("page.scm", program)).output
+                    promised = program.partition("; Prints:\n")[2]
+                    if promised:
+                        self.assertEqual(output.strip(), "\n".join(line.removeprefix("; ") for line in promised.splitlines()))
+        self.assertEqual(output, "1.0\n", "the last one of the page about networks")
 
     def test_newton(self):
         root, gradient, formula = self.numbers("newton.scm")

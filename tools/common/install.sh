@@ -1,7 +1,7 @@
 # Sourced by the scripts beside it: installs the Debian packages that Cairn needs and this machine lacks, without asking.
 
 cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libedit-dev libxxhash-dev nlohmann-json3-dev
-                libdlpack-dev python3 pkg-config)
+                libdlpack-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev python3 pkg-config)
 math_packages=(libdnnl-dev libopenblas-dev)  # for the module of large products: the largest of all, and not asked for by vmrun alone
 
 # The libraries must get on with what NumPy brings; packages are made and looked at, manual pages rendered.

@@ -19,7 +19,7 @@ public:
   char peek() const { return done() ? '\0' : text_[at_]; }
   char take() {
     constexpr std::size_t kBetweenPolls = 1 << 16;
-    if (done()) wrong("the header ends too early");
+    if (done()) wrong("ends too early");
     if (at_ % kBetweenPolls == 0) ops::Meter::poll_current();
     return text_[at_++];
   }

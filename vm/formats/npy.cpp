@@ -24,14 +24,14 @@ struct NpyType {
 };
 constexpr NpyType kNpyTypes[] = {{"u1", DType::u8},  {"b1", DType::u8},  {"i1", DType::i8},  {"i2", DType::i16},
                                  {"i4", DType::i32}, {"i8", DType::i64}, {"f4", DType::f32}, {"f8", DType::f64}};
+struct WidenedNpyType {
+  std::string_view name;
+  std::string_view element;
+};
+constexpr WidenedNpyType kWidenedNpyTypes[] = {{"u2", "u16"}, {"u4", "u32"}, {"f2", "f16"}};
 // What to convert others to.
-constexpr std::pair<std::string_view, std::string_view> kOtherNpyTypes[] = {{"f2", "float32"},
-                                                                            {"u2", "int32"},
-                                                                            {"u4", "int64"},
-                                                                            {"u8", "int64"},
-                                                                            {"f16", "float64"},
-                                                                            {"c8", "float32, parts apart"},
-                                                                            {"c16", "float64, parts apart"}};
+constexpr std::pair<std::string_view, std::string_view> kOtherNpyTypes[] = {
+    {"u8", "int64"}, {"f16", "float64"}, {"c8", "float32, parts apart"}, {"c16", "float64, parts apart"}};
 
 std::string quoted(HeaderText& in) {
   in.skip_blanks();
@@ -53,8 +53,13 @@ void read_type(HeaderText& in, NpyArray& array) {
   if (order != '<' && order != '>' && order != '|' && order != '=') in.wrong("a type of elements that NumPy does not write");
   for (const NpyType& known : kNpyTypes)
     if (known.name == name) {
-      array.type = known.type;
-      array.swapped = order == '>' && ops::bytes_of(known.type) > 1;
+      array.element = {known.type, Widened::no, order == '>' && ops::bytes_of(known.type) > 1};
+      return;
+    }
+  for (const WidenedNpyType& wide : kWidenedNpyTypes)
+    if (wide.name == name) {
+      array.element = *element_named(wide.element);
+      array.element.swapped = order == '>';
       return;
     }
   for (const auto& [other, instead] : kOtherNpyTypes)
@@ -123,7 +128,7 @@ NpyArray parse_npy(std::string_view header, std::uint64_t file_bytes) {
     in.wrong("its sizes multiply to more than any file has");
   }
   const std::uint64_t left = file_bytes - array.offset;
-  if (__builtin_mul_overflow(bytes, ops::bytes_of(array.type), &bytes) || static_cast<std::uint64_t>(bytes) > left)
+  if (__builtin_mul_overflow(bytes, array.element.bytes(), &bytes) || static_cast<std::uint64_t>(bytes) > left)
     throw FormatError(array.offset, fmt::format("has {} bytes of elements; its shape {} takes more", left, array.shape.text()));
   if (static_cast<std::uint64_t>(bytes) != left)
     throw FormatError(array.offset + static_cast<std::uint64_t>(bytes),

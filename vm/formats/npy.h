@@ -1,8 +1,8 @@
 // NumPy's format of one array: a header in the notation of Python, and the elements.
 #pragma once
 
-#include "ops/dtype.h"
 #include "ops/shape.h"
+#include "vm/formats/element.h"
 
 #include <cstdint>
 #include <string>
@@ -11,8 +11,7 @@
 namespace cairn::formats {
 
 struct NpyArray {
-  ops::DType type = ops::DType::f32;
-  bool swapped = false;       // bytes of an element from the highest to the lowest
+  Element element;
   bool columns_first = false; // the first axis varies fastest
   ops::Shape shape;
   std::uint64_t offset = 0; // of the elements

@@ -2,7 +2,7 @@
 // texts. So nothing is nested deeper, whatever the file says.
 #include "vm/formats/safetensors.h"
 
-#include "vm/formats/header.h"
+#include "vm/formats/json.h"
 #include "vm/text/utf8.h"
 
 #include <fmt/format.h>
@@ -28,51 +28,8 @@ constexpr TypeName kTypeNames[] = {{"U8", DType::u8},   {"BOOL", DType::u8}, {"I
                                    {"F32", DType::f32}, {"F64", DType::f64}, {"BF16", DType::bf16}};
 // What to convert others to.
 constexpr std::pair<std::string_view, std::string_view> kOtherTypeNames[] = {
-    {"F16", "F32 (t.float())"},        {"U16", "I32"}, {"U32", "I64"}, {"U64", "I64"}, {"F8_E4M3", "BF16 (t.bfloat16())"},
-    {"F8_E5M2", "BF16 (t.bfloat16())"}};
-
-std::uint32_t four_digits(HeaderText& in) {
-  std::uint32_t unit = 0;
-  for (int i = 0; i < 4; ++i) {
-    const char c = in.take();
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                             : -1;
-    if (digit < 0) in.wrong("expected four hexadecimal digits");
-    unit = unit * 16 + static_cast<std::uint32_t>(digit);
-  }
-  return unit;
-}
-
-std::uint32_t escaped(HeaderText& in) {
-  constexpr std::string_view kLetters = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
-  const char c = in.take();
-  if (const std::size_t i = kLetters.find(c); i != std::string_view::npos) return static_cast<std::uint32_t>(kMeant[i]);
-  if (c != 'u') in.wrong("no such escape in JSON");
-  std::uint32_t unit = four_digits(in);
-  if (unit >= 0xD800 && unit < 0xDC00) {
-    if (in.take() != '\\' || in.take() != 'u') in.wrong("half of a pair of surrogates");
-    const std::uint32_t low = four_digits(in);
-    if (low < 0xDC00 || low > 0xDFFF) in.wrong("half of a pair of surrogates");
-    unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
-  }
-  if (!text::is_code_point(unit)) in.wrong("half of a pair of surrogates");
-  return unit;
-}
-
-std::string json_text(HeaderText& in) {
-  in.expect('"');
-  std::string out;
-  for (char c = in.take(); c != '"'; c = in.take()) {
-    if (static_cast<unsigned char>(c) < 0x20) in.wrong("a control character in a text");
-    if (c == '\\')
-      text::append_code_point(out, escaped(in));
-    else
-      out += c;
-  }
-  return out;
-}
+    {"U64", "I64"}, {"F8_E4M3", "BF16 (t.bfloat16())"}, {"F8_E5M2", "BF16 (t.bfloat16())"}};
+constexpr std::pair<std::string_view, std::string_view> kWidenedTypeNames[] = {{"F16", "f16"}, {"U16", "u16"}, {"U32", "u32"}};
 
 // Calls member(key) behind the colon of each.
 template <class F> void json_object(HeaderText& in, F&& member) {
@@ -94,10 +51,12 @@ template <class F> void json_numbers(HeaderText& in, F&& number) {
   in.expect(']');
 }
 
-DType type_named(HeaderText& in) {
+Element type_named(HeaderText& in) {
   const std::string name = json_text(in);
   for (const TypeName& known : kTypeNames)
-    if (known.name == name) return known.type;
+    if (known.name == name) return {known.type};
+  for (const auto& [theirs, ours] : kWidenedTypeNames)
+    if (theirs == name) return *element_named(ours);
   for (const auto& [other, instead] : kOtherTypeNames)
     if (other == name) in.wrong(fmt::format("a tensor of type {}, which Cairn has not; convert it to {}", other, instead));
   in.wrong("a tensor of a type that Cairn has not; convert it to one that it has, as F32");
@@ -112,7 +71,7 @@ NamedTensor one_tensor(HeaderText& in, std::string name) {
     if (which == 0) in.wrong("a key that is none of dtype, shape, data_offsets");
     if ((seen & which) != 0) in.wrong("a key is there twice");
     seen |= which;
-    if (which == 1) t.type = type_named(in);
+    if (which == 1) t.element = type_named(in);
     if (which == 2)
       json_numbers(in, [&](std::int64_t size) {
         if (t.shape.rank() == ops::kMostAxes) in.wrong(fmt::format("a tensor has more than {} axes", ops::kMostAxes));
@@ -131,7 +90,7 @@ NamedTensor one_tensor(HeaderText& in, std::string name) {
   } catch (const ops::OperatorError&) {
     in.wrong("sizes that multiply to more than any file has");
   }
-  if (__builtin_mul_overflow(bytes, ops::bytes_of(t.type), &bytes) || t.end < t.begin ||
+  if (__builtin_mul_overflow(bytes, t.element.bytes(), &bytes) || t.end < t.begin ||
       t.end - t.begin != static_cast<std::uint64_t>(bytes))
     in.wrong("data_offsets that do not fit the shape");
   return t;
@@ -184,20 +143,13 @@ std::string safetensors_header(std::span<NamedTensor> tensors) {
   std::uint64_t at = 0;
   for (NamedTensor& t : tensors) {
     t.begin = at;
-    t.end = at += static_cast<std::uint64_t>(t.shape.elements() * ops::bytes_of(t.type));
+    t.end = at += static_cast<std::uint64_t>(t.shape.elements() * t.element.bytes());
     if (text.size() > 1) text += ',';
     text += '"';
-    for (const char c : t.name) {
-      if (c == '"' || c == '\\')
-        text += {'\\', c};
-      else if (static_cast<unsigned char>(c) < 0x20)
-        text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-      else
-        text += c;
-    }
+    append_json(text, t.name);
     std::string_view type;
     for (const TypeName& known : kTypeNames)
-      if (known.type == t.type && type.empty()) type = known.name;
+      if (known.type == t.element.type && type.empty()) type = known.name;
     std::string sizes;
     for (const std::int64_t size : t.shape) sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
     text += fmt::format("\":{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", type, sizes, t.begin, t.end);

@@ -1,8 +1,8 @@
 // The safetensors format: a number, a header in JSON, and the elements of all tensors one behind the other.
 #pragma once
 
-#include "ops/dtype.h"
 #include "ops/shape.h"
+#include "vm/formats/element.h"
 
 #include <cstdint>
 #include <span>
@@ -14,7 +14,7 @@ namespace cairn::formats {
 
 struct NamedTensor {
   std::string name;
-  ops::DType type = ops::DType::f32;
+  Element element;
   ops::Shape shape;
   std::uint64_t begin = 0, end = 0; // of its elements, behind the header
 };

@@ -36,6 +36,7 @@ public:
   void skip(std::uint64_t size) { passed_ += size; }
 
   void u8(std::uint8_t v) { put(&v, 1); }
+  void u16(std::uint16_t v) { put(&v, sizeof v); }
   void u32(std::uint32_t v) { put(&v, sizeof v); }
   void u64(std::uint64_t v) { put(&v, sizeof v); }
   // Seven bits to a byte, lowest first; the top bit says that more follow.

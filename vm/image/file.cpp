@@ -55,11 +55,18 @@ void read_seen(machine::Files& files, bytecode::ByteReader& in) {
     if (written > static_cast<std::uint8_t>(machine::Files::Written::since)) throw Malformed("a file is written in no known way");
     seen.written = static_cast<machine::Files::Written>(written);
     std::uint64_t least = 0;
-    for (std::uint32_t blocks = in.count(16); blocks != 0; --blocks) {
+    for (std::uint32_t blocks = in.count(18); blocks != 0; --blocks) {
       const std::uint64_t block = in.u64();
-      if (block < least || block > seen.size / machine::Files::kBlock || block * machine::Files::kBlock >= seen.size)
+      if (block < least || block > seen.size / machine::Files::kBlock)
         throw Malformed("a block of a file is none that it has");
-      seen.blocks.emplace(block, in.u64());
+      machine::Files::Sums sums;
+      sums.known = in.u16();
+      const auto last = static_cast<std::uint64_t>(std::bit_width(sums.known));
+      if (last == 0 || block * machine::Files::kBlock + (last - 1) * machine::Files::kPage >= seen.size)
+        throw Malformed("a page of a file is none that it has");
+      for (std::uint64_t page = 0; page < last; ++page)
+        if ((sums.known >> page & 1) != 0) sums.sums[page] = in.u64();
+      seen.blocks.emplace(block, sums);
       least = block + 1;
     }
   }

@@ -313,9 +313,11 @@ void Image::write_behind_checksum(ImageWriter& w) const {
     w.out.u64(seen.size);
     w.out.u8(static_cast<std::uint8_t>(seen.written));
     w.out.u32(static_cast<std::uint32_t>(seen.blocks.size()));
-    for (const auto& [block, checksum] : seen.blocks) {
+    for (const auto& [block, sums] : seen.blocks) {
       w.out.u64(block);
-      w.out.u64(checksum);
+      w.out.u16(sums.known);
+      for (std::uint64_t page = 0; page < machine::Files::kPages; ++page)
+        if ((sums.known >> page & 1) != 0) w.out.u64(sums.sums[page]);
     }
   }
   w.out.u32(static_cast<std::uint32_t>(e.options.arguments.size()));

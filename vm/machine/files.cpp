@@ -91,28 +91,52 @@ void Files::Reading::take(std::uint64_t from, std::byte* to, std::size_t size) c
   }
 }
 
-void Files::Reading::check(std::uint64_t block, std::span<const std::byte> bytes) {
-  const std::uint64_t checksum = XXH3_64bits(bytes.data(), bytes.size());
+void Files::Reading::check(std::uint64_t page, std::span<const std::byte> bytes) {
   Seen& seen = files_.entry(path_, size_);
-  if (!seen.blocks.emplace(block, checksum).second && seen.blocks.at(block) != checksum) changed();
+  auto block = seen.blocks.end();
+  for (; !bytes.empty(); ++page) {
+    const std::size_t size = std::min<std::size_t>(kPage, bytes.size());
+    const std::uint64_t sum = XXH3_64bits(bytes.data(), size), place = page % kPages;
+    if (block == seen.blocks.end() || place == 0) block = seen.blocks.try_emplace(page / kPages).first;
+    Sums& sums = block->second;
+    if ((sums.known >> place & 1) == 0)
+      sums.sums[place] = sum;
+    else if (sums.sums[place] != sum)
+      changed();
+    sums.known = static_cast<std::uint16_t>(sums.known | 1u << place);
+    bytes = bytes.subspan(size);
+  }
+}
+
+void Files::Reading::read_page(std::uint64_t page, std::span<std::byte> to, std::size_t from) {
+  if (held_ != page) {
+    const std::uint64_t begin = page * kPage;
+    const auto whole = static_cast<std::size_t>(std::min(kPage, size_ - begin));
+    ops::Meter::spend_current(whole - to.size()); // what is wanted itself was counted by who asked
+    held_ = kNone;
+    take(begin, page_.data(), whole);
+    check(page, std::span(page_).first(whole));
+    held_ = page;
+  }
+  std::memcpy(to.data(), page_.data() + from, to.size());
 }
 
 void Files::Reading::read(std::uint64_t from, std::span<std::byte> to) {
-  std::byte partial[kBlock];
   while (!to.empty()) {
     files_.meter_.poll();
-    const std::uint64_t block = from / kBlock, begin = block * kBlock;
-    const std::size_t whole = static_cast<std::size_t>(std::min(kBlock, size_ - begin)),
-                      skipped = static_cast<std::size_t>(from - begin);
-    const std::size_t wanted = std::min(whole - skipped, to.size());
-    ops::Meter::spend_current(whole - wanted); // what is wanted itself was counted by who asked
-    // A block that is wanted as a whole needs no other memory than where it goes.
-    std::byte* where = wanted == whole ? to.data() : partial;
-    take(begin, where, whole);
-    check(block, {where, whole});
-    if (where == partial) std::memcpy(to.data(), partial + skipped, wanted);
-    from += wanted;
-    to = to.subspan(wanted);
+    const std::uint64_t page = from / kPage;
+    const auto skipped = static_cast<std::size_t>(from % kPage);
+    std::size_t size = std::min<std::size_t>(to.size(), static_cast<std::size_t>(kBlock) - skipped);
+    if (from + size != size_) size -= (skipped + size) % kPage; // whole pages, or what is left of the first
+    if (skipped != 0 || size == 0 || size > to.size()) {
+      size = std::min(to.size(), static_cast<std::size_t>(kPage) - skipped);
+      read_page(page, to.first(size), skipped);
+    } else { // pages that are wanted as a whole need no other memory than where they go
+      take(from, to.data(), size);
+      check(page, to.first(size));
+    }
+    from += size;
+    to = to.subspan(size);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "vm/files/replacing.h"
 #include "vm/value/charged.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,7 +21,8 @@ namespace cairn::machine {
 
 class Files {
 public:
-  static constexpr std::uint64_t kBlock = 65536;
+  // Checksums are of pages, so that a row of a large file costs little more than itself; kept for so many pages together, a block.
+  static constexpr std::uint64_t kPage = 4096, kPages = 16, kBlock = kPage * kPages;
 
   Files(value::Heap& heap, const ops::Meter& meter) : meter_(meter), seen_(heap) {}
 
@@ -37,14 +39,19 @@ public:
 
   private:
     friend class Files;
+    static constexpr std::uint64_t kNone = UINT64_MAX;
     Reading(Files& files, std::string_view who, std::string_view path, bool replayed);
     void take(std::uint64_t from, std::byte* to, std::size_t size) const;
-    void check(std::uint64_t block, std::span<const std::byte> bytes);
+    void read_page(std::uint64_t page, std::span<std::byte> to, std::size_t from); // a part of it
+    void check(std::uint64_t page, std::span<const std::byte> bytes);              // of whole pages
     [[noreturn]] void changed() const;
     Files& files_;
     std::string who_, path_;
     files::Opened opened_;
     std::uint64_t size_ = 0;
+    // The page of which a part was read last: neighbours of what was read are often wanted next.
+    std::uint64_t held_ = kNone;
+    std::array<std::byte, kPage> page_;
   };
   // `replayed`: what reads may do so again, and must have the same.
   Reading open(std::string_view who, std::string_view path, bool replayed) { return {*this, who, path, replayed}; }
@@ -57,11 +64,15 @@ public:
   using Map = std::map<K, V, Less, value::ChargedAllocator<std::pair<const K, V>>>;
   // Did the program write it after it had read it? `since`: and has not read it since.
   enum class Written : std::uint8_t { no, before, since };
+  struct Sums {
+    std::uint16_t known = 0; // pages, as bits
+    std::array<std::uint64_t, kPages> sums{};
+  };
   struct Seen {
     Seen(value::Heap& heap, std::uint64_t bytes) : size(bytes), blocks(heap) {}
     std::uint64_t size;
     Written written = Written::no;
-    Map<std::uint64_t, std::uint64_t> blocks; // checksums by number
+    Map<std::uint64_t, Sums> blocks; // by number
   };
   struct ByText {
     using is_transparent = void;

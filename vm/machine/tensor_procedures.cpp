@@ -312,10 +312,10 @@ Value number_of_tensor(Engine& engine, Value tensor) {
 }
 
 Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> operands) {
+  if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
   Value v = operands[0];
   if (which == TensorProcedure::is_tensor) return value::boolean(is_tensor_like(v));
   if (which == TensorProcedure::list_to_tensor) return list_to_tensor(engine, operands);
-  if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
   const char* name = bytecode::tensor_operators()[bytecode::kFirstTensorProcedure + static_cast<unsigned>(which)].name.data();
   if (engine.is_number(v) && (which == TensorProcedure::tensor_to_number || which == TensorProcedure::tensor_to_list))
     return engine.duplicate(engine.runs.back().tape, v); // what is in it already

@@ -1,0 +1,139 @@
+; Loaders: what gives the batches of a training, as a value. The n-th batch is a function of the loader and n: nothing is remembered from
+; one batch to the next, so a program that was interrupted goes on with the batch whose number its own loop has.
+
+; A source of examples is a tensor, whose first axis counts them; an array in a file (npy-array and its kind); a pair of a number and a
+; procedure that makes a batch of a tensor of indices; or a list of sources with equally many examples, whose batches are lists.
+(define (loader source batch . l)
+  (let ((seed (if (null? l) #f (%only "loader" l))) (count (%count-examples source)))
+    (if (if (integer? batch) (> batch 0) #f)
+        (list 'loader count source (lambda (b) b) batch seed #f 0 1)
+        (error "loader: expected how many examples a batch has, got" batch))))
+
+(define (%count-examples source)
+  (cond ((tensor? source)
+         (if (null? (size source)) (error "loader: a tensor without axes has no examples") (car (size source))))
+        ((not (pair? source)) (error "loader: expected a tensor, an array in a file, a pair of a number and a procedure, or a list of these, got" source))
+        ((string? (car source))
+         (if (null? (cadddr source)) (error "loader: an array without axes has no examples:" source) (car (cadddr source))))
+        ((number? (car source)) (car source))
+        (else
+         (let ((counts (map %count-examples source)))
+           (if (null? (filter (lambda (n) (not (= n (car counts)))) counts))
+               (car counts)
+               (error "loader: expected equally many examples of each source, got" counts))))))
+
+; Every example of one of so many shards. All shards have equally many in each epoch; which are left over, fewer than there are shards, differs from
+; epoch to epoch.
+(define (loader-shard l i shards)
+  (let (((list name count source f batch seed whole first step) (%loader "loader-shard" l)))
+    (if (if (<= 0 i) (< i shards) #f)
+        (list name count source f batch seed whole (+ first (* i step)) (* step shards))
+        (error "loader-shard: expected the number of a shard below that of all, got" i shards))))
+
+; Also the last batch of an epoch, which may have fewer examples.
+(define (loader-keep-last l)
+  (let (((list name count source f batch seed whole first step) (%loader "loader-keep-last" l)))
+    (list name count source f batch seed #t first step)))
+
+; The batches go through a procedure.
+(define (loader-map g l)
+  (let (((list name count source f batch seed whole first step) (%loader "loader-map" l)))
+    (list name count source (lambda (b) (g (f b))) batch seed whole first step)))
+
+(define (%loader who l)
+  (if (if (pair? l) (eq? (car l) 'loader) #f) l (error (string-append who ": expected what loader gives, got") l)))
+
+; Of an epoch: batches.
+(define (loader-batches l)
+  (let (((list name count source f batch seed whole first step) (%loader "loader-batches" l)))
+    (let ((examples (quotient count step)))
+      (if whole (quotient (+ examples (- batch 1)) batch) (quotient examples batch)))))
+
+; The batch with this number, from 0 on through all epochs.
+(define (loader-batch l n)
+  (let (((list name count source f batch seed whole first step) (%loader "loader-batch" l)) (batches (loader-batches l)))
+    (if (= batches 0) (error "loader-batch: there are fewer examples than a batch has, which are" count batch))
+    (let* ((epoch (quotient n batches))
+           (from (* batch (remainder n batches)))
+           (examples (min batch (- (quotient count step) from)))
+           (place (+ first (* from step))))
+      (f (cond (seed (%examples source (shuffled-indices count seed epoch place examples step)))
+               ((= step 1) (%examples-from source place examples))
+               (else (%examples source (%indices examples place step))))))))
+
+(define (%indices count first step) (list->tensor (iota count first step) 'i64))
+
+(define (%examples source indices)
+  (cond ((tensor? source) (embedding source (to-device indices (tensor-residence source))))
+        ((string? (car source)) (read-rows source indices))
+        ((number? (car source)) ((cdr source) indices))
+        (else (map (lambda (s) (%examples s indices)) source))))
+
+(define (%examples-from source first count)
+  (cond ((tensor? source) (narrow-tensor source 0 first count))
+        ((string? (car source)) (read-rows source first count))
+        ((number? (car source)) ((cdr source) (%indices count first 1)))
+        (else (map (lambda (s) (%examples-from s first count)) source))))
+
+; A source: every stretch of so many of a vector, a tensor or an array in a file, such as the tokens of a text.
+(define (windows source length)
+  (let ((count (%count-examples source)))
+    (if (<= length count)
+        (cons (+ 1 (- count length))
+              (lambda (indices) (stack (map (lambda (i) (%examples-from source i length)) (tensor->list indices)) 0)))
+        (error "windows: there are fewer elements than a window has, which are" count length))))
+
+; The whole of a file of numbers, from a byte on, as a vector in it: for files without a header.
+(define (raw-array path type . l)
+  (let* ((from (if (null? l) 0 (%only "raw-array" l)))
+         (bytes (- (file-size path) from))
+         (found (assq type '((u8 . 1) (i8 . 1) (i16 . 2) (u16 . 2) (f16 . 2) (bf16 . 2) (i32 . 4) (u32 . 4) (f32 . 4) (i64 . 8) (f64 . 8)
+                             (i16-be . 2) (u16-be . 2) (f16-be . 2) (i32-be . 4) (u32-be . 4) (f32-be . 4) (i64-be . 8) (f64-be . 8)))))
+    (cond ((not found) (error "raw-array: expected a type of elements in a file, got" type))
+          ((< bytes 0) (error (string-append "raw-array: " path ": has so many bytes, and none from there on:") (file-size path) from))
+          ((not (= (remainder bytes (cdr found)) 0))
+           (error (string-append "raw-array: " path ": its bytes are no multiple of those of an element:") bytes (cdr found)))
+          (else (list path type from (list (quotient bytes (cdr found))))))))
+
+; --- what is done to batches of pictures [batch, channels, sizes ...]; random choices are made for each picture, with the machine's random
+; numbers
+
+; Mirrored along the last axis, or another one, every second time.
+(define (random-flip t . l)
+  (let ((axis (if (null? l) -1 (%only "random-flip" l))))
+    (where (< (rand (cons (car (size t)) (map (lambda (n) 1) (cdr (size t)))) 'f32 (tensor-residence t)) .5) (flip t (list axis)) t)))
+
+; A part of so many elements along each of the last axes, at a random place, behind so many zeros around the picture.
+(define (random-crop t sizes . l)
+  (let* ((around (if (null? l) 0 (%only "random-crop" l)))
+         (t (%surrounded t (length sizes) around))
+         (room (%room "random-crop" t sizes)))
+    (concat-tensors (build-list (car (size t))
+                      (lambda (i) (%cropped (narrow-tensor t 0 i 1) (map (lambda (n) (random-integer (+ n 1))) room) sizes)))
+                    0)))
+(define (center-crop t sizes)
+  (%cropped t (map (lambda (n) (quotient n 2)) (%room "center-crop" t sizes)) sizes))
+
+(define (%surrounded t axes around)
+  (let ((ends (append (map (lambda (n) 0) (list-head (size t) (- (length (size t)) axes))) (build-list axes (lambda (i) around)))))
+    (if (= around 0) t (pad t ends ends))))
+(define (%room name t sizes)
+  (let ((axes (- (length (size t)) (length sizes))))
+    (if (< axes 1) (error (string-append name ": expected fewer sizes than a batch of pictures has axes, got") sizes (size t)))
+    (map (lambda (has wanted)
+           (if (<= wanted has) (- has wanted) (error (string-append name ": pictures are smaller than the part; the sizes are") (size t) sizes)))
+         (list-tail (size t) axes) sizes)))
+(define (%cropped t starts sizes)
+  (let ((kept (list-head (size t) (- (length (size t)) (length sizes)))))
+    (crop t (append (map (lambda (n) 0) kept) starts) (append kept sizes))))
+
+; Channels less their mean and divided by their deviation: lists, with a number for each.
+(define (normalize-channels t means deviations)
+  (define (along l) (view (list->tensor l 'f32 (tensor-residence t)) (cons* 1 (length l) (map (lambda (n) 1) (cddr (size t))))))
+  (/ (- t (along means)) (along deviations)))
+
+; From pictures as files have them, channels last, to what convolutions take, and back.
+(define (channels-first t) (permute t (%rotated (length (size t)) (lambda (i n) (cond ((< i (- n 3)) i) ((= i (- n 3)) (- n 1)) (else (- i 1)))))))
+(define (channels-last t) (permute t (%rotated (length (size t)) (lambda (i n) (cond ((< i (- n 3)) i) ((= i (- n 1)) (- n 3)) (else (+ i 1)))))))
+(define (%rotated n f)
+  (if (< n 3) (error "channels-first, channels-last: a picture has three axes, and this has so many:" n) (build-list n (lambda (i) (f i n)))))

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Loaders: batches are a function of the loader and their number, from memory and from files, and a training that was interrupted goes on with the next."""
+import os
+import random
+import struct
+import unittest
+
+import driver
+from driver import ToolTest
+from files import entry, npy, safetensors
+
+
+class Loaders(ToolTest):
+    def value(self, text, *options):
+        self.write("a.scm", text)
+        return self.vmrun(*options, "a.scm").output
+
+    def lists(self, text, *options):
+        """What a program writes, with lists as Python has them."""
+        written = self.value(text, *options).replace("(", "[").replace(")", "]").replace(" ", ",")
+        return eval(written, {"__builtins__": {}})  # pylint: disable=eval-used
+
+    def refused(self, text, message):
+        self.write("a.scm", text)
+        self.assertRegex(self.vmrun("a.scm", code=1).errors, message)
+
+
+class Orders(Loaders):
+    def test_an_order_is_a_permutation(self):
+        sizes = [*range(0, 40), 63, 64, 65, 1000, 4097]
+        orders = self.lists("(write (map (lambda (n) (tensor->list (shuffled-indices n 1 2))) '(" + " ".join(map(str, sizes)) + ")))")
+        for size, order in zip(sizes, orders):
+            self.assertEqual(sorted(order), list(range(size)))
+        self.assertNotEqual(orders[-1][:20], list(range(20)))
+
+    def test_a_part_is_a_part_of_the_whole(self):
+        whole, part, every, last = self.lists("(write (map tensor->list (list (shuffled-indices 1000 5 6) (shuffled-indices 1000 5 6 990 3) "
+                                              "(shuffled-indices 1000 5 6 1 100 7) (shuffled-indices 1000 5 6 1000))))")
+        self.assertEqual(part, whole[990:993])
+        self.assertEqual(every, whole[1::7][:100])
+        self.assertEqual(last, [])
+        trillion, = self.lists("(write (list (tensor->list (shuffled-indices 1000000000000 5 6 999999999990))))")
+        self.assertEqual(len(set(trillion)), 10)
+        self.assertGreater(max(trillion), 1e11)
+
+    def test_seeds_and_epochs_give_other_orders_and_all_of_them(self):
+        orders = self.lists("(write (map (lambda (e) (tensor->list (shuffled-indices 5 3 e))) (iota 6000)))")
+        self.assertEqual(len({tuple(order) for order in orders}), 120)
+        for place in range(5):
+            for number in range(5):
+                often = sum(order[place] == number for order in orders)
+                self.assertLess(abs(often - 1200), 5 * (6000 * .2 * .8) ** .5)
+        seeds = self.lists("(write (map (lambda (s) (tensor->list (shuffled-indices 20 s 0))) (iota 20)))")
+        self.assertEqual(len({tuple(order) for order in seeds}), 20)
+
+    def test_orders_that_there_are_none_of(self):
+        for text in ("-1 0 0", "5 -1 0", "5 0 -1", "5 0 0 6", "5 0 0 0 6", "5 0 0 0 1 0", "5.5 0 0", "'a 0 0"):
+            self.refused(f"(shuffled-indices {text})", "shuffled-indices: ")
+
+
+SOURCES = """(define x (view (arange 60) '(20 3)))
+(write-npy "x.npy" x)
+(write-safetensors "x.safetensors" (list (cons "a" (ones '(3))) (cons "x" x)))
+(define sources (list x (npy-array "x.npy") (cdr (assoc "x" (safetensors-arrays "x.safetensors"))) (cons 20 (lambda (i) (embedding x i)))))
+"""
+
+
+class Batches(Loaders):
+    def test_every_source_gives_the_same_batches(self):
+        for options in ((), ("--device=emulated",)):
+            for seed in ("", "4"):
+                batches = self.lists(SOURCES + f"""(define (all s f) (let ((l (f (loader s 6 {seed})))) (map (lambda (n) (tensor->list (loader-batch l n))) (iota 8))))
+(write (append (map (lambda (s) (all s loader-keep-last)) sources)
+               (map (lambda (s) (all s (lambda (l) (loader-shard l 1 2)))) sources)))""", *options)
+                for one in batches[1:4]:
+                    self.assertEqual(one, batches[0])
+                for one in batches[5:]:
+                    self.assertEqual(one, batches[4])
+                self.assertEqual([len(b) for b in batches[0]], [6, 6, 6, 2] * 2)
+                rows = [row for b in batches[0][:4] for row in b]
+                self.assertEqual(sorted(rows), [[3.0 * i, 3.0 * i + 1, 3.0 * i + 2] for i in range(20)])
+                self.assertEqual(rows == sorted(rows), seed == "")
+                self.assertEqual(batches[0][4:] == batches[0][:4], seed == "")
+
+    def test_shards_share_the_examples(self):
+        shards = self.lists("(define l (loader (list->tensor (iota 11) 'i64) 3 1))\n"
+                            "(write (map (lambda (i) (map (lambda (n) (tensor->list (loader-batch (loader-shard l i 3) n))) (iota 4))) (iota 3)))")
+        for epoch in range(4):
+            seen = [x for shard in shards for x in shard[epoch]]
+            self.assertEqual(len(set(seen)), 9)
+        self.assertNotEqual(shards[0][0], shards[0][1])
+        nested, = self.lists("(write (list (tensor->list (loader-batch (loader-shard (loader-shard (loader (list->tensor (iota 16) 'i64) 2) 1 2) 1 4) 0))))")
+        self.assertEqual(nested, [3, 11])
+
+    def test_lists_windows_and_maps(self):
+        self.assertEqual(self.value("""(define l (loader (list (view (arange 12) '(6 2)) (list (list->tensor '(0 1 2 3 4 5) 'i64))) 2))
+(write (tensor->list (car (cadr (loader-batch (loader-map (lambda (b) (list (car b) (map (lambda (t) (* 2 t)) (cadr b)))) l) 1)))))
+(write (loader-batches l))"""), "(4 6)3")
+        self.write("tokens", struct.pack("<6H", 1, 2, 3, 65535, 5, 6))
+        self.assertEqual(self.value("""(define w (windows (raw-array "tokens" 'u16) 3))
+(write (tensor->list (loader-batch (loader w 4) 0)))
+(write (tensor->list (loader-batch (loader w 4 3) 0)))"""), "((1 2 3) (2 3 65535) (3 65535 5) (65535 5 6))((2 3 65535) (65535 5 6) (3 65535 5) (1 2 3))")
+
+    def test_what_is_no_loader(self):
+        for text, message in (("(loader 5 1)", "loader: expected a tensor"), ("(loader (ones '()) 1)", "without axes"), ("(loader (ones '(3)) 0)", "how many examples"),
+                              ("(loader (list (ones '(3)) (ones '(4))) 1)", "equally many"), ("(loader-batch (loader (ones '(3)) 4) 0)", "fewer examples"),
+                              ("(loader-batch 5 0)", "loader-batch: expected what loader"), ("(loader-shard (loader (ones '(3)) 1) 2 2)", "shard"),
+                              ("(windows (ones '(3)) 4)", "windows")):
+            self.refused(text, message)
+
+
+class Transforms(Loaders):
+    def test_pictures(self):
+        self.assertEqual(self.value("""(define p (view (arange 32) '(2 1 4 4)))
+(define (same? a b) (= (sumall (not-equal a b)) 0))
+(define (rows t) (map (lambda (i) (narrow-tensor t 0 i 1)) '(0 1)))
+(define (mirrored t) (flip t '(3)))
+(define draws (build-list 40 (lambda (i) (random-flip p))))
+(write (map (lambda (d) (map (lambda (a b) (if (same? a b) 0 (if (same? a (mirrored b)) 1 2))) (rows d) (rows p))) draws))
+(newline)
+(write (tensor->list (view (center-crop p '(2 2)) '(-1))))
+(write (tensor->list (random-crop (ones '(1 1 2 2)) '(2 2))))
+(define crops (build-list 60 (lambda (i) (random-crop (view (arange 4) '(1 1 2 2)) '(2 2) 1))))
+(define (number-of c) (fold-left (lambda (n x) (+ (* 4 n) x)) 0 (map inexact->exact (tensor->list (view c '(-1))))))
+(write (length (fold-left (lambda (l n) (if (member n l) l (cons n l))) '() (map number-of crops))))
+(write (list (size (channels-first (zeros '(5 4 3)))) (size (channels-first (zeros '(2 5 4 3)))) (size (channels-last (channels-first (zeros '(2 5 4 3)))))))
+(write (tensor->list (channels-last (channels-first (view (arange 12) '(2 2 3))))))
+(write (tensor->list (view (normalize-channels (ones '(1 2 1 1) 'u8) '(0 .5) '(.5 .25)) '(-1))))
+(write (tensor-type (random-flip (ones '(2 2) 'u8))))""").splitlines()[1],
+                         "(5.0 6.0 9.0 10.0 21.0 22.0 25.0 26.0)((((1.0 1.0) (1.0 1.0))))9((3 5 4) (2 3 5 4) (2 5 4 3))"
+                         "(((0.0 1.0 2.0) (3.0 4.0 5.0)) ((6.0 7.0 8.0) (9.0 10.0 11.0)))(2.0 2.0)u8")
+        flips = eval(self.vmrun("a.scm").output.splitlines()[0].replace("(", "[").replace(")", "]").replace(" ", ","))  # pylint: disable=eval-used
+        counts = [sum(f.count(i) for f in flips) for i in range(3)]
+        self.assertEqual(counts[2], 0)
+        self.assertGreater(min(counts[:2]), 20)
+        self.assertTrue(any(f in ([0, 1], [1, 0]) for f in flips), "each picture is mirrored by itself")
+        for text in ("(random-crop (ones '(1 1 2 2)) '(3 2))", "(center-crop (ones '(2 2)) '(1 1 1))", "(channels-first (ones '(2 2)))"):
+            self.refused(text, "error: ")
+
+
+class Rows(Loaders):
+    def test_rows_of_a_file_larger_than_memory(self):
+        rows, width = 1 << 20, 2048  # 8 GiB, of which next to nothing is on the disk
+        with open(self.path("x.npy"), "wb") as file:
+            head = npy("<f4", f"({rows}, {width})", b"")
+            file.write(head)
+            for row in (0, 77777, rows - 1):
+                file.seek(len(head) + 4 * width * row)
+                file.write(struct.pack(f"<{width}f", *[row] * width))
+            file.truncate(len(head) + 4 * width * rows)
+        text = """(define a (npy-array "x.npy"))
+(write (tensor->list (narrow-tensor (read-rows a '(1048575 77777 5 0)) 1 2047 1)))
+(write (size (loader-batch (loader a 8 1) 12345)))"""
+        self.assertEqual(self.value(text, "--memory=16MiB"), "((1048575.0) (77777.0) (0.0) (0.0))(8 2048)")
+        self.write("a.scm", text)
+        self.assertLess(self.stats(self.vmrun("--stats", "a.scm"))["work"], 16 * 65536 * 2)
+
+    def test_rows_that_there_are_none_of(self):
+        self.write("x", bytes(24))
+        self.write("x.npy", npy("<f4", "(2, 3)", bytes(24)))
+        self.write("c.npy", npy("<f4", "(2, 3)", bytes(24), fortran=True))
+        self.write("x.safetensors", safetensors({"a": entry("F32", [2, 3], 0, 24)}, bytes(24)))
+        for text, message in (("(npy-array \"x\")", r"byte 0"), ("(npy-array \"c.npy\")", "ascontiguousarray"), ("(safetensors-arrays \"x\")", "byte"),
+                              ("(read-rows (npy-array \"x.npy\") '(2))", "from 0 to 1, got 2"), ("(read-rows (npy-array \"x.npy\") '(-1))", "got -1"),
+                              ("(read-rows (npy-array \"x.npy\") '(0.5))", "got 0.5"), ("(read-rows (npy-array \"x.npy\") 1 2)", "2 rows, not 2 from row 1"),
+                              ("(read-rows '(\"x\" f32 0 (7)) '(0))", "24 bytes; 7 rows of 4"), ("(read-rows '(\"x\" f32 25 (0)) '())", "24 bytes"),
+                              ("(read-rows '(\"x\" f32 0 (100000000 100000000 100000000)) '(0))", "multiply|more than"), ("(read-rows '(\"x\" f33 0 (1)) '(0))", "an array in a file"),
+                              ("(read-rows '(\"x\" f32 0 ()) '(0))", "an array in a file"), ("(read-rows '(\"x\" f32 0 (1 . 2)) '(0))", "an array in a file"),
+                              ("(read-rows '(\"x\" f32 -1 (1)) '(0))", "not negative"), ("(read-rows 5 '(0))", "an array in a file"),
+                              ("(read-rows '(\"../x\" f32 0 (1)) '(0))", "--read"), ("(raw-array \"x\" 'f64 1)", "no multiple"), ("(raw-array \"x\" 'f65)", "type"),
+                              ("(idx-array \"x\")", "idx-array"), ("(cifar-array \"x\")", "cifar-array"),
+                              ("(read-rows (npy-array \"x.npy\") (ones '(1 1)))", "a vector of numbers"), ("(read-rows (npy-array \"x.npy\") '(a))", "number of a row")):
+            self.refused(text, message)
+
+    def test_idx_of_every_type_and_records_of_cifar(self):
+        self.write("x", b"\0\0\x0b\x02" + struct.pack(">2I4h", 2, 2, 1, -2, 3, 400))
+        self.assertEqual(self.value('(write (tensor->list (read-idx "x")))(write (tensor->list (read-rows (idx-array "x") \'(1))))'), "((1 -2) (3 400))((3 400))")
+        self.write("x", b"".join(bytes([i]) + bytes([10 + i]) * 3072 for i in range(5)))
+        self.assertEqual(self.value("""(define l (loader-map cifar-images (loader (cifar-array "x") 2)))
+(define b (loader-batch l 1))
+(write (list (tensor->list (car b)) (size (cdr b)) (tensor->list (max-over (cdr b) '(1 2 3)))))"""), "((2 3) (2 3 32 32) (12 13))")
+
+
+TRAINING = """(define l (loader-map (lambda (b) (cons (random-flip (car b)) (cdr b)))
+            (loader (list (npy-array "x.npy") (idx-array "y")) 4 9)))
+(define (loss p batch) (tensor->number (cross-entropy-loss (linear p (car batch)) (cast (cadr batch) 'i64))))
+(define (train p state n)
+  (if (= n 12)
+      (write (tensor->list (car p)))
+      (let (((list value p state) (checkpoint-*j-update! (lambda (p) (loss p (loader-batch l n))) p 1 (adam .1) state)))
+        (write-real value)
+        (train p state (+ n 1)))))
+(train (list (* .1 (randn '(6 3))) (zeros '(3))) 0 0)
+"""
+
+
+class Resumed(Loaders):
+    def test_a_training_that_was_interrupted_goes_on_with_the_next_batch(self):
+        source = random.Random(5)
+        values = [source.gauss(0, 1) for _ in range(17 * 6)]
+        self.write("x.npy", npy("<f8", "(17, 6)", struct.pack("<102d", *values)).replace(b"<f8", b"<f8"))
+        self.write("y", b"\0\0\x08\x01" + struct.pack(">I", 17) + bytes(source.randrange(3) for _ in range(17)))
+        self.write("a.scm", TRAINING)
+        done = self.vmrun("--stats", "a.scm")
+        expected, steps = done.output, self.stats(done)["steps"]
+        for schedule in ("auto", "binomial,base=64,snapshots=3"):
+            self.assertEqual(self.vmrun(f"--checkpoint={schedule}", "a.scm").output, expected)
+            for _ in range(8):
+                output = self.vmrun(f"--checkpoint={schedule}", f"--steps={source.randrange(1, steps)}", "--save=c", "a.scm", code=75).output
+                output += self.vmrun(f"--steps={source.randrange(1, steps)}", "--save=d", "--resume=c", code=None).output
+                if os.path.exists(self.path("d")):
+                    output += self.vmrun("--resume=d").output
+                    os.remove(self.path("d"))
+                self.assertEqual(output, expected)
+
+
+if __name__ == "__main__":
+    arguments = driver.parse(__doc__)
+    ToolTest.bin = os.path.abspath(arguments.bin)
+    unittest.main(argv=["loaders.py", *arguments.tests])

@@ -1,0 +1,23 @@
+; Steps of training a perceptron, or no more than their batches: what is done, where the examples are, the files of pictures and classes, steps, the
+; width of hidden layers.
+(define arguments (command-line))
+(define what (list-ref arguments 0))
+(define place (list-ref arguments 1))
+(define pictures (list-ref arguments 2))
+(define classes (cast (read-npy (list-ref arguments 3)) 'i64))
+(define steps (string->number (list-ref arguments 4)))
+(define width (string->number (list-ref arguments 5)))
+(define source (if (string=? place "memory") (read-npy pictures) (npy-array pictures)))
+(define batches (loader-map (lambda (b) (list (/ (view (car b) '(64 -1)) 255) (cadr b))) (loader (list source classes) 64 (if (string=? place "order") #f 1))))
+(define (loss p batch) (tensor->number (cross-entropy-loss (perceptron ReLU p (car batch)) (cadr batch))))
+(define (train p state batch n)
+  (if (= n steps)
+      n
+      (let (((list value p state) (checkpoint-*j-update! (lambda (p) (loss p (batch n))) p 1 (adam .001) state)))
+        (train p state batch (+ n 1)))))
+(define (only-batches n) (if (= n steps) n (begin (loader-batch batches n) (only-batches (+ n 1)))))
+(define (start) (new-perceptron (list 784 width width 10)))
+(define first (loader-batch batches 0))
+(write (cond ((string=? what "batches") (only-batches 0))
+             ((string=? what "training") (train (start) 0 (lambda (n) (loader-batch batches n)) 0))
+             (else (train (start) 0 (lambda (n) first) 0))))
