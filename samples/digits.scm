@@ -26,24 +26,24 @@
 (define none (layer-statistics reader))
 (define (logits p) (layer-test reader p none (test-part images)))
 
-(define (epoch p state rate)
+; A batch: images, and which digits they are.
+(define ((loss-of batch) p)
+  (tensor->number (cross-entropy-loss (car (layer-train reader p none (embedding images batch))) (embedding classes batch))))
+
+(define (epoch p state rule)
   (let ((order (argsort (rand (list seen)))))
     (let loop ((p p) (state state) (at 0) (total 0))
       (if (>= at seen)
           (list p state (/ total seen))
           (let* ((n (min (option 'batch) (- seen at)))
-                 (batch (narrow-tensor order 0 at n))
-                 (x (embedding images batch))
-                 (y (embedding classes batch)))
-            (define (loss p) (tensor->number (cross-entropy-loss (car (layer-train reader p none x)) y)))
-            (let (((list value p state) (checkpoint-*j-update! loss p 1 (adam rate) state)))
-              (loop p state (+ at n) (+ total (* n value)))))))))
+                 ((list value p state) (checkpoint-*j-update! (loss-of (narrow-tensor order 0 at n)) p 1 rule state)))
+            (loop p state (+ at n) (+ total (* n value))))))))
 
 (define rate (cosine-rate .003 (option 'epochs)))
 (define (train p state i losses)
   (if (= i (option 'epochs))
       (report p (reverse losses))
-      (let (((list p state mean) (epoch p state (rate i))))
+      (let (((list p state mean) (epoch p state (adam (rate i)))))
         (train p state (+ i 1) (cons (write-real mean) losses)))))
 
 (define (report p losses)

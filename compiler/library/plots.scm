@@ -14,7 +14,7 @@
            (width (/ (if (= low (apply max l)) 1 (- (apply max l) low)) (exact->inexact n)))
            (places (map (lambda (x) (min (- n 1) (inexact->exact (floor (/ (- x low) width))))) l))
            (counts (tensor->list (sum (one-hot (list->tensor places 'i64) n 'f64) 0)))
-           (frame (%frame labels low (+ low (* n width)) 0 (apply max counts) #f)))
+           (frame (%frame labels low (+ low (* n width)) 0 (apply max counts) 0 '())))
       (write-text path
         (%picture frame
           (append (%grid frame)
@@ -70,7 +70,7 @@
          (all (append-map cdr kept)))
     (if (null? all) (error (string-append name ": there is no point that could be shown")))
     (let* ((xs (map car all)) (ys (map cdr all))
-           (frame (%frame labels (apply min xs) (apply max xs) (apply min ys) (apply max ys) (pair? (filter (lambda (s) (not (string-null? (car s)))) kept)))))
+           (frame (%frame labels (apply min xs) (apply max xs) (apply min ys) (apply max ys) (if (eq? marks %point-marks) .03 0) (map car kept))))
       (write-text path
         (%picture frame
           (append (%grid frame)
@@ -86,30 +86,35 @@
 (define (%point-marks frame points colour)
   (map (lambda (p) (%tag "circle" `((cx ,(%x frame (car p))) (cy ,(%y frame (cdr p))) (r 2.6) (fill ,colour) (fill-opacity .75)))) points))
 
-; Names beside the colours, in a row above the frame that goes on in a second one where it is full.
-(define (%legend frame names points?)
-  (let %legend/loop ((names names) (i 0) (x (+ (%left frame) 4)) (y (- (%top frame) 10)) (done '()))
+; Names beside the colours, above the frame, in as many rows as they take: entries (name place row . index).
+(define (%entries names left right)
+  (let %entries/loop ((names names) (i 0) (x left) (row 0) (done '()))
     (if (null? names)
         (reverse done)
         (let ((wide (+ 38 (* 6.6 (string-length (car names))))))
-          (cond ((string-null? (car names)) (%legend/loop (cdr names) (+ i 1) x y done))
-                ((if (> (+ x wide) (%right frame)) (> x (+ (%left frame) 4)) #f) (%legend/loop names i (+ (%left frame) 4) (- y 15) done))
-                (else
-                 (%legend/loop (cdr names) (+ i 1) (+ x wide) y
-                   (cons* (%text (+ x 22) (+ y 4) "start" 12 (car names))
-                          (if points?
-                              (%tag "circle" `((cx ,(+ x 9)) (cy ,y) (r 3.2) (fill ,(%colour i))))
-                              (%tag "path" `((d ,(string-append "M" (%decimal x) " " (%decimal y) "h18")) (stroke ,(%colour i)) (stroke-width 2.4))))
-                          done))))))))
+          (cond ((string-null? (car names)) (%entries/loop (cdr names) (+ i 1) x row done))
+                ((if (> (+ x wide) right) (> x left) #f) (%entries/loop names i left (+ row 1) done))
+                (else (%entries/loop (cdr names) (+ i 1) (+ x wide) row (cons (cons* (car names) x row i) done))))))))
+(define (%rows-of entries) (if (null? entries) 0 (+ 1 (caddr (car (last-pair entries))))))
+(define (%legend frame names points?)
+  (let* ((entries (%entries names (%left frame) (%right frame))) (first (- (%top frame) -6 (* 16 (%rows-of entries)))))
+    (append-map
+      (lambda (entry)
+        (let ((x (+ 4 (cadr entry))) (y (+ first (* 16 (caddr entry)))) (colour (%colour (cdddr entry))))
+          (list (if points?
+                    (%tag "circle" `((cx ,(+ x 9)) (cy ,y) (r 3.2) (fill ,colour)))
+                    (%tag "path" `((d ,(string-append "M" (%decimal x) " " (%decimal y) "h18")) (stroke ,colour) (stroke-width 2.4))))
+                (%text (+ x 22) (+ y 4) "start" 12 (car entry)))))
+      entries)))
 
 ; --- the frame: #(labels low-x high-x low-y high-y left right top bottom log-x log-y), in the order of the definitions below
 
-(define (%frame labels low-x high-x low-y high-y legend?)
+(define (%frame labels low-x high-x low-y high-y room-x names)
   (let* ((log-x (%label labels 'log-x #f)) (log-y (%label labels 'log-y #f))
-         (x (%widened log-x low-x high-x 0)) (y (%widened log-y low-y high-y .04))
-         (top (+ 14 (if (%label labels 'title #f) 24 0) (if legend? 20 0))))
-    (vector labels (car x) (cdr x) (car y) (cdr y) (if (%label labels 'y #f) 74 56) (- (%label labels 'width 640) 20) top
-            (- (%label labels 'height 400) (if (%label labels 'x #f) 50 32)) log-x log-y)))
+         (x (%widened log-x low-x high-x room-x)) (y (%widened log-y low-y high-y .04))
+         (left (if (%label labels 'y #f) 74 56)) (right (- (%label labels 'width 640) 20))
+         (top (+ 14 (if (%label labels 'title #f) 24 0) (* 16 (%rows-of (%entries names left right))))))
+    (vector labels (car x) (cdr x) (car y) (cdr y) left right top (- (%label labels 'height 400) (if (%label labels 'x #f) 50 32)) log-x log-y)))
 (define (%left f) (vector-ref f 5))
 (define (%right f) (vector-ref f 6))
 (define (%top f) (vector-ref f 7))
@@ -164,7 +169,7 @@
     (if (= (* height width) 0) (error "there is no cell to plot: sizes" (list height width)))
     (if (> (* height width) 100000) (error "that are too many cells for a picture as text, 100,000 at most; slice or average them first: sizes" (list height width)))
     (let* ((title (if (%label labels 'title #f) 30 10)) (left (if (%label labels 'y #f) 48 28)) (below (if (%label labels 'x #f) 44 26))
-           (cell (min (/ (- (%label labels 'width 640) left 90) width) (/ (- (%label labels 'height 400) title below) height)))
+           (cell (min (/ (- (%label labels 'width 640) left (if (pair? ends) 90 20)) width) (/ (- (%label labels 'height 400) title below) height)))
            (right (+ left (* cell width))) (bottom (+ title (* cell height)))
            (numbers? (if (pair? ends) (if (<= (max height width) 12) (>= cell 22) #f) #f))
            (ticks (lambda (n) (if (< n 13) (iota n) (map inexact->exact (filter (lambda (i) (= i (floor i))) (%ticks #f 0 (- n 1))))))))
@@ -264,7 +269,7 @@
 ; A tick: six figures at most, and thousands as 1e+6 from a million on.
 (define (%shown x)
   (cond ((= x 0) "0")
-        ((if (< (abs x) 1e6) (>= (abs x) 1e-4) #f)
+        ((if (< (abs x) 1e6) (>= (abs x) 1e-3) #f)
          (let* ((scale (expt 10. (- 5 (floor (/ (log (abs x)) (log 10)))))) (rounded (/ (round (* x scale)) scale)))
            (if (= rounded (round rounded)) (number->string (inexact->exact (round rounded))) (number->string rounded))))
         (else

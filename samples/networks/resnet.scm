@@ -13,12 +13,12 @@
 
 ; What the block makes of its input, and the input; where the shape changes, as a projection sees it.
 (define (block in out stride layer)
-  (in-sequence (if (if (= stride 1) (= in out) #f) (residual-layer layer) (residual-layer layer (unit (lambda (x) x) in out '(1 1) stride))) relu))
+  (in-sequence (if (if (= stride 1) (= in out) #f) (residual-layer layer) (residual-layer layer (unit same in out '(1 1) stride))) relu))
 (define (basic in width stride)
-  (block in width stride (in-sequence (unit ReLU in width '(3 3) stride 1) (unit (lambda (x) x) width width '(3 3) 1 1))))
+  (block in width stride (in-sequence (unit ReLU in width '(3 3) stride 1) (unit same width width '(3 3) 1 1))))
 (define (bottleneck in width stride)
   (block in (* 4 width) stride
-         (in-sequence (unit ReLU in width '(1 1)) (unit ReLU width width '(3 3) stride 1) (unit (lambda (x) x) width (* 4 width) '(1 1)))))
+         (in-sequence (unit ReLU in width '(1 1)) (unit ReLU width width '(3 3) stride 1) (unit same width (* 4 width) '(1 1)))))
 
 ; Stages of so many blocks, each twice as wide as the one before and, but for the first, of half its size; then means and scores.
 (define (stages kind widening in width counts stride)
@@ -31,7 +31,7 @@
 (define (cifar-resnet kind widening width n)
   (in-sequence (unit ReLU 3 width '(3 3) 1 1) (stages kind widening width width (list n n n) 1)))
 
-(define (width otherwise) (if (options 'width) (string->number (options 'width)) otherwise))
+(define (width-or otherwise) (if (options 'width) (string->number (options 'width)) otherwise))
 (define known '(("18" #f 2 2 2 2) ("34" #f 3 4 6 3) ("50" #t 3 4 6 3) ("101" #t 3 4 23 3) ("152" #t 3 8 36 3)))
 (define (numbers l word) ; of text with commas between them
   (cond ((null? l) (list (string->number (list->string (reverse word)))))
@@ -41,9 +41,9 @@
   (let* ((name (options 'blocks)) (entry (assoc name known)) (deep? (if entry (cadr entry) (= (options 'bottleneck) 1))))
     (cond ((> (options 'cifar) 0)
            (if (= (options 'bottleneck) 1)
-               (cifar-resnet bottleneck 4 (width 16) (quotient (- (options 'cifar) 2) 9))
-               (cifar-resnet basic 1 (width 16) (quotient (- (options 'cifar) 2) 6))))
+               (cifar-resnet bottleneck 4 (width-or 16) (quotient (- (options 'cifar) 2) 9))
+               (cifar-resnet basic 1 (width-or 16) (quotient (- (options 'cifar) 2) 6))))
           (else
-           (resnet (if deep? bottleneck basic) (if deep? 4 1) (width 64) (if entry (cddr entry) (numbers (string->list name) '())))))))
+           (resnet (if deep? bottleneck basic) (if deep? 4 1) (width-or 64) (if entry (cddr entry) (numbers (string->list name) '())))))))
 
-(train-on-noise network 3 (options 'classes) options)
+(train-on-noise network 3 (of-classes (options 'classes)) options)

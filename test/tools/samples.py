@@ -20,9 +20,10 @@ class Samples(ToolTest):
         return [float(word) for word in self.sample(*arguments, **more).output.split()]
 
     def test_all_compile_without_warnings(self):
-        for name in sorted(os.listdir(self.folder_of_samples)):
-            if name.endswith((".scm", ".vlad")):
-                self.assertEqual(self.tool("vmc", os.path.join(self.folder_of_samples, name), "-o", "sample.bc", code=0).errors, "")
+        for folder in (self.folder_of_samples, os.path.join(self.folder_of_samples, "networks")):
+            for name in sorted(os.listdir(folder)):
+                if name.endswith((".scm", ".vlad")):
+                    self.assertEqual(self.tool("vmc", os.path.join(folder, name), "-o", "sample.bc", code=0).errors, "")
 
     def test_logistic_is_the_same_for_both_operators(self):
         for iterations in (0, 1, 10, 1000):
@@ -97,10 +98,12 @@ class Samples(ToolTest):
         self.assertEqual(self.sample("gpt.scm", 16, 16, 1, options=["--memory=2MiB"]).output,
                          self.sample("gpt.scm", 16, 16, 1, options=["--checkpoint=tape"]).output)
 
-    def test_the_program_of_the_page_about_networks(self):
+    def test_the_programs_of_the_page_about_networks(self):
         with open(os.path.join(self.folder_of_samples, "..", "docs", "network.md")) as file:
-            program = file.read().split("```scheme\n")[1].split("```")[0]
-        self.assertEqual(self.vmrun(self.write("page.scm", program)).output, "1.0\n")
+            programs = re.findall(r"^```scheme\n(.*?)^```$", file.read(), re.DOTALL | re.MULTILINE)
+        outputs = [self.vmrun(self.write("page.scm", program)).output for program in programs]
+        self.assertEqual(outputs, ["#<tensor i64 (4) [1 2 3 4]>", "1.0\n", ""])
+        self.assertIn(b"Two waves", self.read("waves.svg"))
 
     def test_newton(self):
         root, gradient, formula = self.numbers("newton.scm")
