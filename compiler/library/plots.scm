@@ -1,5 +1,5 @@
 ; Pictures as SVG, written by write-text: (plot-lines path labels series ...) and its kin. Labels are an association list with any of title, x, y (texts), width
-; and height (of the picture, 640 and 400), and (log-x #t), (log-y #t) for logarithmic axes. A series is a list of numbers or of points (x . y), a tensor [n] or [n, 2], or
+; and height (of the picture, 640 and 400), (log-x #t), (log-y #t) for logarithmic axes, and (points names) for series among lines that are points. A series is a list of numbers or of points (x . y), a tensor [n] or [n, 2], or
 ; any of these behind its name in a pair, ("test" . numbers), which the legend shows. What is NaN or infinite, or not positive on a logarithmic axis, is left out.
 
 (define (plot-lines path labels . series) (%plot path labels "plot-lines" %line-marks series))
@@ -74,8 +74,9 @@
       (write-text path
         (%picture frame
           (append (%grid frame)
-                  (append-map (lambda (s i) (marks frame (cdr s) (%colour i))) kept (iota (length kept)))
-                  (%legend frame (map car kept) (eq? marks %point-marks))))))))
+                  (append-map (lambda (s i) ((%marks marks labels (car s)) frame (cdr s) (%colour i))) kept (iota (length kept)))
+                  (%legend frame (map car kept) (lambda (name) (eq? (%marks marks labels name) %point-marks)))))))))
+(define (%marks marks labels name) (if (member name (%label labels 'points '())) %point-marks marks))
 (define (%shown? log? x) (if (%finite? x) (if log? (> x 0) #t) #f))
 
 (define (%line-marks frame points colour)
@@ -101,7 +102,7 @@
     (append-map
       (lambda (entry)
         (let ((x (+ 4 (cadr entry))) (y (+ first (* 16 (caddr entry)))) (colour (%colour (cdddr entry))))
-          (list (if points?
+          (list (if (points? (car entry))
                     (%tag "circle" `((cx ,(+ x 9)) (cy ,y) (r 3.2) (fill ,colour)))
                     (%tag "path" `((d ,(string-append "M" (%decimal x) " " (%decimal y) "h18")) (stroke ,colour) (stroke-width 2.4))))
                 (%text (+ x 22) (+ y 4) "start" 12 (car entry)))))
@@ -176,7 +177,8 @@
       (write-text path
         (%picture (vector labels 0 1 0 1 left right title bottom #f #f)
           (append
-            (%crisp (append-map (lambda (row i) (%row-cells row left (+ title (* i cell)) cell colour-of)) rows (iota height)))
+            (%crisp (string-append " transform=\"translate(" (%decimal left) " " (%decimal title) ") scale(" (number->string (exact->inexact cell)) ")\"")
+                    (append-map (lambda (row i) (%row-cells row i colour-of)) rows (iota height)))
             (if numbers?
                 (append-map (lambda (row i)
                               (append-map (lambda (v j)
@@ -192,22 +194,22 @@
             (if (pair? ends) (%scale colour-of ends (+ right 18) title bottom) '())))))))
 
 ; Without seams between cells.
-(define (%crisp parts) (cons "<g shape-rendering=\"crispEdges\">" (append parts '("</g>"))))
+(define (%crisp more parts) (cons (string-append "<g shape-rendering=\"crispEdges\"" more ">") (append parts '("</g>"))))
 
-; Neighbours of one colour are one rectangle.
-(define (%row-cells row x y cell colour-of)
-  (let %row-cells/loop ((l (map colour-of row)) (i 0) (done '()))
+; Neighbours of one colour are one rectangle; a cell is 1 x 1.
+(define (%row-cells row i colour-of)
+  (let %row-cells/loop ((l (map colour-of row)) (j 0) (done '()))
     (if (null? l)
         (reverse done)
-        (let* ((n (%alike (car l) l 0)) (more (list-tail l n)))
-          (%row-cells/loop more (+ i n)
-            (cons (%tag "rect" `((x ,(+ x (* i cell))) (y ,y) (width ,(* n cell)) (height ,cell) (fill ,(car l)))) done))))))
+        (let* ((n (%alike (car l) l 0)) (at (number->string j)))
+          (%row-cells/loop (list-tail l n) (+ j n)
+            (cons (%tag "path" `((d ,(string-append "M" at " " (number->string i) "h" (number->string n) "v1H" at "z")) (fill ,(car l)))) done))))))
 (define (%alike colour l n) (if (if (pair? l) (string=? (car l) colour) #f) (%alike colour (cdr l) (+ n 1)) n))
 
 (define (%scale colour-of ends x top bottom)
   (let* ((steps 40) (low (car ends)) (high (cadr ends)) (high-of (/ (- bottom top) steps)))
     (append
-      (%crisp (build-list steps (lambda (i)
+      (%crisp "" (build-list steps (lambda (i)
         (%tag "rect" `((x ,x) (y ,(- bottom (* (+ i 1) high-of))) (width 14) (height ,high-of) (fill ,(colour-of (+ low (* (- high low) (/ (+ i .5) steps))))))))))
       (map (lambda (v) (%text (+ x 20) (+ 4 (- bottom (* (- bottom top) (/ (- v low) (- high low))))) "start" 12 (%shown v))) (%ticks #f low high)))))
 
