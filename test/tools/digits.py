@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -54,6 +55,13 @@ class Digits(ToolTest):
         self.digits("--epochs=2", "--pictures=.")
         self.assertIn(b"mean cross entropy", self.read("digits-loss.svg"))
         self.assertIn(b"read as", self.read("digits-confusion.svg"))
+
+    def test_the_training_of_the_quickstart(self):
+        tool = os.path.join(self.samples, "..", "tools", "common", "quickstart.py")
+        program = f"import sys; sys.path.insert(0, {os.path.dirname(tool)!r}); import quickstart; quickstart.training(*sys.argv[1:])"
+        done = subprocess.run([sys.executable, "-B", "-c", program, os.path.join(self.bin, "vmrun"), self.samples], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"epoch 5 +loss 0\.\d+ #+\n +accuracy +9[5-9]\.\d % of 359")
 
     def test_killed_and_resumed_it_ends_with_the_same_bits(self):
         began = time.monotonic()
