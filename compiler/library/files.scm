@@ -1,4 +1,4 @@
-; Files of parameters and of data sets, over the primitives that read and write tensors.
+; Files of parameters, tables and data sets, over the primitives that read and write tensors.
 
 ; --- parameters: numbers and tensors in pairs and vectors, each named by its way through them. An element of a list or vector is called
 ; by its index, or by the symbol that it begins with; names are put together with points, as in PyTorch: 0.weight. What is neither number
@@ -56,6 +56,26 @@
           ((tensor? x) (if (eqv? (tensor-type x) (tensor-type t)) t (cast t (tensor-type x))))
           ((exact? x) (tensor->number t))
           (else (exact->inexact (tensor->number t))))))
+
+; --- tables
+
+; A line of names, quoted where they must be, and one of numbers for each row.
+(define (write-csv path names rows)
+  (if (null? names) (error (string-append "write-csv: " path ": there is no name, so no column")))
+  (let ((rows (if (tensor? rows) (tensor->list rows) rows)))
+    (for-each (lambda (row)
+                (if (not (= (length row) (length names)))
+                    (error (string-append "write-csv: " path ": a row has another number of fields than there are names:") row names)))
+              rows)
+    (write-text path (apply string-append (append-map %csv-line (cons (map %csv-name names) (map (lambda (row) (map %csv-number row)) rows)))))))
+(define (%csv-line fields)
+  (append (list (car fields)) (append-map (lambda (field) (list "," field)) (cdr fields)) (list "\n")))
+(define (%csv-number x)
+  (cond ((not (= x x)) "") ((= x +inf.0) "inf") ((= x -inf.0) "-inf") (else (number->string x))))
+(define (%csv-name s)
+  (if (null? (filter (lambda (c) (memv c '(#\, #\" #\newline #\return))) (string->list s)))
+      s
+      (string-append "\"" (list->string (append-map (lambda (c) (if (char=? c #\") (list c c) (list c))) (string->list s))) "\"")))
 
 ; --- data sets
 

@@ -263,8 +263,9 @@
 ; write-safetensors, read-safetensors
 (write-safetensors "t.safetensors" (list (cons "a" (ones '(2)))))
 (read-safetensors "t.safetensors")
-; read-csv
-(write-text "t.csv" "x,y\n1,2\n3,NA\n")
+; read-csv, write-csv
+(write-csv "t.csv" '("x" "y") '((1 2) (3 .5)))
+(read-text "t.csv")
 (read-csv "t.csv")
 ; read-idx
 (write-text "t.idx" (list->string (map integer->char '(0 0 8 1 0 0 0 3 65 66 67))))
@@ -331,8 +332,8 @@
 (size (rand '(2 3)))
 ; randn
 (size (randn '(2 3)))
-; (normal sizes mean deviation type residence): normal random numbers
-(size (normal '(2 3) 10 .1 'f32 'cpu))
+; normal
+(size (normal '(2 3) 10 .1))
 ; categorical
 (categorical (list->tensor '((0 100) (100 0))))
 ; one-hot

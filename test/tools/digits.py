@@ -47,12 +47,13 @@ class Digits(ToolTest):
             self.assertEqual(self.digits("--epochs=1", options=[option]).output, whole)
 
     def test_options_that_are_none_are_refused(self):
-        self.assertIn("there is no option --epoch=3; these there are, as --name=value: (epochs batch save load pictures data)",
+        self.assertIn("there is no option --epoch=3; these there are, as --name=value: (epochs batch save load metrics pictures data)",
                       self.digits("--epoch=3", code=1).errors)
         self.assertIn("expected a number behind --epochs=, got", self.digits("--epochs=many", code=1).errors)
 
-    def test_pictures(self):
-        self.digits("--epochs=2", "--pictures=.")
+    def test_metrics_and_pictures(self):
+        output = self.digits("--epochs=2", "--pictures=.", "--metrics=digits.csv").output.split()
+        self.assertEqual(self.read("digits.csv").decode(), f"epoch,loss\n1,{output[0]}\n2,{output[1]}\n")
         self.assertIn(b"mean cross entropy", self.read("digits-loss.svg"))
         self.assertIn(b"read as", self.read("digits-confusion.svg"))
 

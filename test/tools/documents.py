@@ -85,6 +85,13 @@ class Documents(unittest.TestCase):
             with self.subTest(thing=thing):
                 self.assertEqual(sorted(path for path, text in sources.items() if mentions.search(text)), sorted(re.findall(r"`([^`]+)`", files)))
 
+    def test_no_name_of_the_library_is_defined_twice(self):
+        """Files of the library share their names, those of helpers too, and the last definition would serve all."""
+        text = "".join(self.text("compiler", "library", os.path.basename(path)) for path in glob.glob(os.path.join(self.root, "compiler", "library", "*.scm")))
+        names = re.findall(r"^\(define \(*([^\s()]+)", text, re.MULTILINE)
+        self.assertGreaterEqual(len(names), 500)
+        self.assertEqual(sorted(name for name in set(names) if names.count(name) > 1), [])
+
     def test_every_target_and_script_that_is_named_exists(self):
         page = self.text("CONTRIBUTING.md")
         for path in re.findall(r"`((?:tools|test|docs|vm|compiler|ops|gpu)/[\w./-]+)`", page):

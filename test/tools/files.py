@@ -155,6 +155,16 @@ class Formats(Files):
             self.write("x.csv", content)
             self.assertIn(message, self.refused('(read-csv "x.csv")'))
 
+    def test_csv_is_written_so_that_it_is_read(self):
+        self.value("(write-csv \"x.csv\" '(\"a\" \"b,c\" \"d \\\"q\\\"\") (list->tensor '((1 .1 -3) (4 5 1e-300)) 'f64))")
+        self.assertEqual(self.read("x.csv"), b'a,"b,c","d ""q"""\n1.0,0.1,-3.0\n4.0,5.0,1e-300\n')
+        self.assertEqual(self.value("(tensor->list (cdr (read-csv \"x.csv\" 'f64)))"), "((1.0 0.1 -3.0) (4.0 5.0 1e-300))")
+        self.value("(write-csv \"x.csv\" '(\"n\" \"x\") (list (list 7 +nan.0) (list +inf.0 -inf.0)))")
+        self.assertEqual(self.read("x.csv"), b"n,x\n7,\ninf,-inf\n")
+        self.assertEqual(self.value("(tensor->list (cdr (read-csv \"x.csv\")))"), "((7.0 +nan.0) (+inf.0 -inf.0))")
+        self.assertIn("write-csv: x.csv: a row has another number of fields than there are names: (1 2) (\"a\")", self.refused("(write-csv \"x.csv\" '(\"a\") '((1 2)))"))
+        self.assertIn("write-csv: x.csv: there is no name", self.refused("(write-csv \"x.csv\" '() '())"))
+
     def test_data_sets(self):
         self.write("x", b"\0\0\x08\x02" + struct.pack(">2I", 2, 3) + b"abcdef")
         self.assertEqual(self.value('(tensor->list (read-idx "x"))'), "((97 98 99) (100 101 102))")

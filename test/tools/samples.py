@@ -80,9 +80,17 @@ class Samples(ToolTest):
         self.assertLess(float(perplexity), 1.05)
         self.assertEqual(text, "how much wood would a woodchuck chuck if a woodchuck could chuck wood")
         # Before anything is learnt it is about the number of different characters, which is 13, blank included.
-        perplexity, text = self.sample("characters.scm", 4, 1).output.splitlines()
+        perplexity, text = self.sample("characters.scm", "--width=4", "--rounds=1").output.splitlines()
         self.assertAlmostEqual(float(perplexity), 13, delta=6)
         self.assertEqual(len(text), 69)
+
+    def test_characters_of_another_text(self):
+        self.write("given.txt", "abcä\n" * 200)
+        perplexity, *lines = self.sample("characters.scm", "--text=given.txt", "--rounds=80", "--window=20", "--rate=.05").output.splitlines()
+        self.assertLess(float(perplexity), 1.3)  # the first of a window is a guess among five
+        self.assertGreater(lines.count("abcä"), 50)
+        self.assertEqual(sum(len(line) + 1 for line in lines), 302)
+        self.sample("characters.scm", "--text=no.txt", code=1)
 
     def test_gpt_learns_its_rule(self):
         parameters, first, last = self.numbers("gpt.scm")
