@@ -48,15 +48,16 @@
         (if (option 'metrics) (write-csv (option 'metrics) '("epoch" "loss") (reverse losses)))
         (train p state (+ i 1) losses))))
 
+(define (draw p losses)
+  (plot-lines (string-append (option 'pictures) "/digits-loss.svg")
+              '((title "Handwritten digits: training") (x "epoch") (y "mean cross entropy") (log-y #t)) (list->tensor losses))
+  (plot-heat-map (string-append (option 'pictures) "/digits-confusion.svg")
+                 '((title "What is read in the digits held out") (x "read as") (y "written") (width 520) (height 460))
+                 (confusion-matrix (logits p) (test-part classes))))
+
 (define (report p losses)
   (if (option 'save) (save-parameters (option 'save) p))
   (write-real (accuracy (logits p) (test-part classes)))
-  (if (option 'pictures)
-      (begin
-        (plot-lines (string-append (option 'pictures) "/digits-loss.svg")
-                    '((title "Handwritten digits: training") (x "epoch") (y "mean cross entropy") (log-y #t)) (list->tensor losses))
-        (plot-heat-map (string-append (option 'pictures) "/digits-confusion.svg")
-                       '((title "What is read in the digits held out") (x "read as") (y "written") (width 520) (height 460))
-                       (confusion-matrix (logits p) (test-part classes))))))
+  (if (option 'pictures) (draw p losses)))
 
 (train (let ((p (layer-parameters reader))) (if (option 'load) (load-parameters (option 'load) p) p)) 0 0 '())
