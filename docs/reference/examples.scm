@@ -273,6 +273,13 @@
 ; read-cifar
 (write-text "t.bin" (list->string (map integer->char (cons 7 (build-list 3072 (lambda (i) 65))))))
 (map size (let ((both (read-cifar "t.bin"))) (list (car both) (cdr both))))
+; read-edf
+(define (column width . l) (apply string-append (map (lambda (s) (string-append s (make-string (- width (string-length s)) #\space))) l)))
+(write-text "a.edf"
+  (string-append (column 8 "0") (column 80 "" "") (column 8 "" "" "512") (column 44 "") (column 8 "1" "1") (column 4 "1")
+                 (column 16 "Fz") (column 80 "") (column 8 "uV" "0" "10" "0" "10") (column 80 "") (column 8 "2") (column 32 "")
+                 (list->string (map integer->char '(1 0 10 0)))))
+(read-edf "a.edf")
 ; save-parameters, load-parameters
 (save-parameters "p.safetensors" (list (ones '(2)) .5))
 (load-parameters "p.safetensors" (list (zeros '(2)) 0.))

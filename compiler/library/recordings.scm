@@ -1,0 +1,96 @@
+; Recordings of signals in the European Data Format (EDF, and EDF+ with annotations, www.edfplus.info): a header of text in columns of fixed width, then records, in each of which
+; every signal has so many numbers of 16 bits.
+
+; (list signals annotations): a signal is (name unit rate tensor), the rate in samples a second and the tensor f32 in that unit; an annotation is (onset duration text) in
+; seconds, the duration #f where none is given.
+(define (read-edf path)
+  (let* ((bytes (file-size path))
+         (head (if (< bytes 256) (%edf-error path 0 "it is shorter than a header") (%edf-text path 0 256)))
+         (count (%edf-number path head 252 4))
+         (begins (* 256 (+ count 1)))
+         (duration (%edf-number path head 244 8)))
+    (if (not (string=? (%edf-field head 0 8) "0")) (%edf-error path 0 "it does not begin as a file in the format EDF does"))
+    (if (not (if (integer? count) (< 0 count 10000) #f)) (%edf-error path 252 "the number of signals is none"))
+    (if (string=? (%edf-field head 192 5) "EDF+D") (%edf-error path 192 "its records do not follow each other without gaps (EDF+D)"))
+    (if (< bytes begins) (%edf-error path 256 "it ends within the header"))
+    (if (not (= (%edf-number path head 184 8) begins)) (%edf-error path 184 "the size of the header does not fit the number of signals"))
+    (let* ((signals (%edf-signals path count (%edf-text path 256 (- begins 256))))
+           (samples (map (lambda (signal) (vector-ref signal 6)) signals))
+           (record (* 2 (fold-left + 0 samples)))
+           (said (%edf-number path head 236 8))
+           (records (if (= said -1) (quotient (- bytes begins) (max 1 record)) said)))
+      (if (not (if (integer? records) (if (>= records 0) (= (- bytes begins) (* records record)) #f) #f))
+          (%edf-error path 236 "the size of the file does not fit the number of records and signals"))
+      (let ((data (view (read-bytes path begins) (list records record))))
+        (let %read-edf/loop ((l signals) (at 0) (found '()) (notes '()))
+          (if (null? l)
+              (list (reverse found) notes)
+              (let* ((signal (car l)) (n (vector-ref signal 6)) (part (narrow-tensor data 1 at (* 2 n))))
+                (if (string=? (vector-ref signal 0) "EDF Annotations")
+                    (%read-edf/loop (cdr l) (+ at (* 2 n)) found (append notes (%edf-notes path part)))
+                    (%read-edf/loop (cdr l) (+ at (* 2 n)) (cons (%edf-signal path signal part duration) found) notes)))))))))
+
+; The header's columns: all names, then all transducers and so on. #(name unit low high digital-low digital-high samples).
+(define (%edf-signals path count text)
+  (define (column before width i) (+ (* before count) (* width i)))
+  (build-list count
+    (lambda (i)
+      (let ((number (lambda (before) (%edf-number-at path text (column before 8 i) (+ 256 (column before 8 i))))))
+        (let ((signal (vector (%edf-field text (column 0 16 i) 16) (%edf-field text (column 96 8 i) 8) (number 104) (number 112) (number 120) (number 128) (number 216))))
+          (if (not (if (integer? (vector-ref signal 6)) (< 0 (vector-ref signal 6) 1000000000) #f))
+              (%edf-error path (+ 256 (column 216 8 i)) "a number of samples is none"))
+          (if (= (vector-ref signal 4) (vector-ref signal 5)) (%edf-error path (+ 256 (column 120 8 i)) "the least and the largest digital number are the same"))
+          signal)))))
+
+(define (%edf-signal path signal part duration)
+  (let* ((bytes (view (cast part 'i32) '(-1 2)))
+         (low (squeeze (narrow-tensor bytes 1 0 1) 1)) (high (squeeze (narrow-tensor bytes 1 1 1) 1))
+         (digital (+ low (* 256 (- high (* 256 (cast (> high 127) 'i32))))))
+         (scale (/ (- (vector-ref signal 3) (vector-ref signal 2)) (exact->inexact (- (vector-ref signal 5) (vector-ref signal 4))))))
+    (if (not (> duration 0)) (%edf-error path 244 "the duration of a record is not positive"))
+    (list (vector-ref signal 0) (vector-ref signal 1) (/ (vector-ref signal 6) duration)
+          (cast (+ (* scale (- (cast digital 'f64) (vector-ref signal 4))) (vector-ref signal 2)) 'f32))))
+
+; Annotations of a record: onset, maybe byte 21 and a duration, byte 20, texts that byte 20 ends, byte 0. The first of a record has no text; it tells the record's time.
+(define (%edf-notes path part)
+  (append-map
+    (lambda (list-of-bytes)
+      (let ((parts (%edf-split (map integer->char list-of-bytes) 20)))
+        (if (null? (cdr parts))
+            '()
+            (let* ((times (%edf-split (car parts) 21)) (onset (string->number (%edf-unsigned (list->string (car times)))))
+                   (length (if (null? (cdr times)) #f (string->number (list->string (cadr times))))))
+              (if (not onset) (error (string-append "read-edf: " path ": the onset of an annotation is no number:") (list->string (car parts))))
+              (map (lambda (l) (list onset length (%edf-utf8 (map char->integer l)))) (filter pair? (cdr parts)))))))
+    (append-map (lambda (row) (filter pair? (%edf-split row 0))) (tensor->list part))))
+(define (%edf-unsigned s) (if (if (> (string-length s) 0) (char=? (string-ref s 0) #\+) #f) (substring s 1 (string-length s)) s))
+
+; A list of lists, of bytes or characters, that this byte divides.
+(define (%edf-split l byte)
+  (let %edf-split/loop ((l l) (part '()) (parts '()))
+    (cond ((null? l) (reverse (cons (reverse part) parts)))
+          ((= (if (char? (car l)) (char->integer (car l)) (car l)) byte) (%edf-split/loop (cdr l) '() (cons (reverse part) parts)))
+          (else (%edf-split/loop (cdr l) (cons (car l) part) parts)))))
+
+; Bytes of UTF-8 as text; what is none stands as it is.
+(define (%edf-utf8 l)
+  (define (more n l) (if (= n 0) #t (if (pair? l) (if (= (quotient (car l) 64) 2) (more (- n 1) (cdr l)) #f) #f)))
+  (define (joined first n l) (if (= n 0) first (joined (+ (* 64 first) (remainder (car l) 64)) (- n 1) (cdr l))))
+  (let %edf-utf8/loop ((l l) (done '()))
+    (if (null? l)
+        (list->string (reverse done))
+        (let* ((b (car l)) (n (cond ((= (quotient b 32) 6) 1) ((= (quotient b 16) 14) 2) (else 0))) (whole? (if (> n 0) (more n (cdr l)) #f)))
+          (if whole?
+              (%edf-utf8/loop (list-tail l (+ n 1)) (cons (integer->char (joined (remainder b (if (= n 1) 32 16)) n (cdr l))) done))
+              (%edf-utf8/loop (cdr l) (cons (integer->char b) done)))))))
+
+(define (%edf-text path from count) (list->string (map integer->char (tensor->list (read-bytes path from count)))))
+(define (%edf-field text from width)
+  (let %edf-field/loop ((end (+ from width)))
+    (if (if (> end from) (char=? (string-ref text (- end 1)) #\space) #f) (%edf-field/loop (- end 1)) (substring text from end))))
+(define (%edf-number path text from width) (%edf-to-number path (%edf-field text from width) from))
+(define (%edf-number-at path text from place) (%edf-to-number path (%edf-field text from 8) place))
+(define (%edf-to-number path field place)
+  (let ((number (string->number (%edf-unsigned field))))
+    (if (if number (< (abs number) +inf.0) #f) number (%edf-error path place (string-append "a number is wanted where there is \"" field "\"")))))
+(define (%edf-error path byte what) (error (string-append "read-edf: " path ": " what " (byte " (number->string byte) ")")))
