@@ -15,7 +15,9 @@ import driver
 from driver import ToolTest
 
 # What both print, to so many digits, of all that they print or of the first number alone, where what follows is random.
-SAME = [("nbody", "--rounds=10 --steps=200", "all"), ("heat", "--rounds=20", "all"), ("rays", "--width=12 --rounds=2", "all"),
+SAME = [("eeg", "--epochs=1 --trials=32", "first"), ("eeg", "--epochs=1 --trials=32 --model=cnn", "first"), ("eeg", "--epochs=1 --trials=32 --model=mlp", "first"),
+        ("video", "--steps=1", "first"), ("video", "--steps=1 --model=yolo3d", "first"),
+        ("nbody", "--rounds=10 --steps=200", "all"), ("heat", "--rounds=20", "all"), ("rays", "--width=12 --rounds=2", "all"),
         *[(f"networks/{words.partition(' ')[0]}", words.partition(" ")[2], "first") for words in (
             "resnet --blocks=18 --width=8 --size=32", "resnet --blocks=50 --width=8 --size=32", "resnet --cifar=56 --size=16 --classes=10",
             "resnet --cifar=164 --bottleneck=1 --size=16 --classes=10", "densenet --growth=8 --size=32", "vgg --width=4 --size=32", "vgg --name=alexnet --width=4 --size=80",
