@@ -1,46 +1,49 @@
-; A model of characters: an LSTM that reads a text and learns which character comes next. There are no ports, so the text stands here.
+; A model of characters: an LSTM that reads a text and learns which character comes next.
 ;
-;     vmrun samples/characters.scm WIDTH STEPS
+;     vmrun samples/characters.scm --width=32 --rounds=150
+;     vmrun --read=/usr/share/common-licenses samples/characters.scm --text=/usr/share/common-licenses/GPL-3 --width=128 --rounds=600 --rate=.005
 ;
-; prints the perplexity before the last step of training, which falls from about the number of different characters towards 1, then text that it
-; goes on with from the first character.
+; prints the perplexity before the last round of training, which falls from about the number of different characters towards 1, then text that it
+; goes on with from the first character. Of its own short text it learns to recite every character; of another it says what is likely.
 (import network)
 
-(define text "how much wood would a woodchuck chuck if a woodchuck could chuck wood")
-
-(define (argument k otherwise)
-  (if (< k (length (command-line))) (string->number (list-ref (command-line) k)) otherwise))
-(define width (argument 0 32))
+(define option (command-line-options '((text #f) (width 32) (rounds 150) (rate .02) (window 67) (batch 16))))
+(define text (if (option 'text) (read-text (option 'text)) "how much wood would a woodchuck chuck if a woodchuck could chuck wood"))
 
 (define (distinct l) (if (null? l) '() (cons (car l) (distinct (delete (car l) (cdr l))))))
 (define alphabet (sort-list char<? (distinct (string->list text))))
 (define characters (length alphabet))
 (define (index-of c) (- characters (length (memv c alphabet))))
-(define encoded (list->tensor (list (map index-of (string->list text))) 'i64))
-(define steps (- (string-length text) 1))
-(define inputs (narrow-tensor encoded 1 0 steps))
-(define targets (view (narrow-tensor encoded 1 1 steps) '(-1)))
+(define encoded (list->tensor (map index-of (string->list text)) 'i64))
+
+; Windows that begin anywhere; one where the text is no longer than that.
+(define window (min (option 'window) (- (string-length text) 2)))
+(define starts (- (string-length text) window 1))
+(define (draw-windows)
+  (let ((begins (if (option 'text) (floor (* starts (rand (list (option 'batch) 1)))) (zeros '(1 1)))))
+    (embedding encoded (cast (+ begins (arange (+ window 2))) 'i64))))
 
 ; The list of logits [batch, steps, characters] and of the state behind the last of them.
 (define (model p indices state)
   (let* (((list table cell out) p)
          ((list seen state) (unroll lstm cell (embedding table indices) state)))
     (list (linear out seen) state)))
-(define (loss p)
-  (tensor->number (cross-entropy-loss (view (car (model p inputs 0)) (list -1 characters)) targets)))
+(define ((loss-of windows) p)
+  (tensor->number (cross-entropy-loss (view (car (model p (narrow-tensor windows 1 0 (+ window 1)) 0)) (list -1 characters))
+                                      (view (narrow-tensor windows 1 1 (+ window 1)) '(-1)))))
 
-; The likeliest character each time.
+; The likeliest character each time, or one drawn as likely as the model says.
 (define (continue-from p index state n)
   (display (list-ref alphabet index))
   (if (> n 0)
       (let (((list logits state) (model p (list->tensor (list (list index)) 'i64) state)))
-        (continue-from p (index-of-max logits) state (- n 1)))
+        (continue-from p (if (option 'text) (tensor->number (categorical (view logits '(-1)))) (index-of-max logits)) state (- n 1)))
       (newline)))
 
 (define (train p state rounds)
-  (let (((list value p state) (checkpoint-*j-update! loss p 1 (adam .02) state)))
+  (let (((list value p state) (checkpoint-*j-update! (loss-of (draw-windows)) p 1 (adam (option 'rate)) state)))
     (if (= rounds 1)
-        (begin (write-real (exp value)) (continue-from p (index-of (string-ref text 0)) 0 steps))
+        (begin (write-real (exp value)) (continue-from p (index-of (string-ref text 0)) 0 (if (option 'text) 300 (+ window 1))))
         (train p state (- rounds 1)))))
 
-(train (list (new-embedding characters 8) (new-lstm 8 width) (new-linear width characters)) 0 (argument 1 150))
+(train (list (new-embedding characters 8) (new-lstm 8 (option 'width)) (new-linear (option 'width) characters)) 0 (option 'rounds))

@@ -1,4 +1,4 @@
-; Files of parameters and of data sets, over the primitives that read and write tensors.
+; Files of parameters and data sets, over the primitives that read and write tensors.
 
 ; --- parameters: numbers and tensors in pairs and vectors, each named by its way through them. An element of a list or vector is called
 ; by its index, or by the symbol that it begins with; names are put together with points, as in PyTorch: 0.weight. What is neither number

@@ -10,7 +10,7 @@
 (define (baddbmm c a b) (+ c (matmul a b)))
 (define (addr m a b) (+ m (outer a b)))
 (define (resize t sizes) (view t sizes))
-(define (normal sizes mean deviation type residence) (+ mean (* deviation (randn sizes type residence))))
+(define (normal sizes mean deviation . l) (+ mean (* deviation (apply randn sizes l))))
 (define (index-of-max t . axis)
   (if (null? axis) (tensor->number (argmax t)) (argmax t (%only "index-of-max" axis))))
 ; A row's largest of logits plus Gumbel noise is an index drawn with the probabilities that softmax gives the row. The noise is f64,

@@ -19,7 +19,7 @@ class Documents(unittest.TestCase):
             return file.read()
 
     def pages(self):
-        return [os.path.relpath(path, self.root) for pattern in ("*.md", "docs/*.md", "samples/*.md", "tools/**/*.md")
+        return [os.path.relpath(path, self.root) for pattern in ("*.md", "docs/**/*.md", "samples/**/*.md", "tools/**/*.md")
                 for path in glob.glob(os.path.join(self.root, pattern), recursive=True)]
 
     @staticmethod
@@ -30,7 +30,8 @@ class Documents(unittest.TestCase):
     def test_links_lead_somewhere(self):
         self.assertGreaterEqual(len(self.pages()), 14)
         for page in self.pages():
-            for target in re.findall(r"\]\(([^)\s]+)\)", self.text(page)):
+            prose = re.sub(r"``.*?``|`[^`\n]*`", "", re.sub(r"^```.*?^```$", "", self.text(page), flags=re.DOTALL | re.MULTILINE))  # code has brackets of its own
+            for target in re.findall(r"\]\(([^)\s]+)\)", prose):
                 if target.startswith(("http://", "https://")):
                     continue
                 path, _, anchor = target.partition("#")
@@ -83,6 +84,13 @@ class Documents(unittest.TestCase):
             mentions = re.compile(rf"(?<![\w*>-])({words})(?![\w*>?!-])")
             with self.subTest(thing=thing):
                 self.assertEqual(sorted(path for path, text in sources.items() if mentions.search(text)), sorted(re.findall(r"`([^`]+)`", files)))
+
+    def test_no_name_of_the_library_is_defined_twice(self):
+        """Files of the library share their names, those of helpers too, and the last definition would serve all."""
+        text = "".join(self.text("compiler", "library", os.path.basename(path)) for path in glob.glob(os.path.join(self.root, "compiler", "library", "*.scm")))
+        names = re.findall(r"^\(define \(*([^\s()]+)", text, re.MULTILINE)
+        self.assertGreaterEqual(len(names), 500)
+        self.assertEqual(sorted(name for name in set(names) if names.count(name) > 1), [])
 
     def test_every_target_and_script_that_is_named_exists(self):
         page = self.text("CONTRIBUTING.md")

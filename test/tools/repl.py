@@ -248,6 +248,42 @@ class Piped(ToolTest):
         for message in ("unbound name 'nowhere'", "nothing was interrupted", ",time: of what?", "there is no command ,nonsense; ,help lists them"):
             self.assertIn(message, done.errors)
 
+    def test_names_are_explained(self):
+        done = self.vmrun(input=",doc fold-left\n,doc checkpoint-*j-update!\n,apropos histogram\n,apropos SOFTM\n,doc caddr\n")
+        self.assertIn("(fold-left f seed l)\n  (fold-left - 10 '(1 2))\n  ; 7\n", done.output)
+        self.assertIn("checkpoint-*j-update!: the same values in the same storage", done.output)
+        self.assertIn("plot-histogram path labels numbers [bins]): how many numbers", done.output)
+        found = [line.split()[0] for line in done.output.split("how many numbers")[1].splitlines()[1:]]
+        self.assertEqual(found[:3], ["softmax:", "log-softmax:", "fused-scale-mask-softmax:"])  # names first, then what else speaks of it
+        self.assertIn("(categorical", found)
+        self.assertIn("parts of parts", done.output)
+        self.assertTrue(all(len(line) <= 110 for line in done.output.splitlines()))
+        done = self.vmrun(input=",doc fold\n,apropos qqqq\n,doc\n,apropos\n,load\n")
+        for message in ("the reference has no fold; ,apropos looks for a part of a name, or a word", "the reference has nothing about qqqq", ",doc: of what?", ",apropos: of what?",
+                        ",load: of what?"):
+            self.assertIn(message, done.errors)
+
+    def test_every_name_has_an_entry(self):
+        names = re.findall(r"^= (.*)$", self.reference(), re.MULTILINE)
+        self.assertGreater(len(names), 250)
+        one = [group.split()[-1] for group in names]
+        done = self.vmrun(input="".join(f",doc {name}\n" for name in one))
+        self.assertEqual(done.errors, "")
+        self.assertEqual(done.output.count("  ; "), sum(text.startswith("  ; ") for text in self.reference().splitlines()))
+
+    def reference(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "reference", "reference.txt")) as file:
+            return file.read()
+
+    def test_files_are_loaded(self):
+        self.write("part.scm", "(define (twice x) (* 2 x))\n(write (twice 4))")
+        os.mkdir(self.path("a b"))
+        self.write("a b/more.scm", "(define more 5)")
+        done = self.vmrun(input=",load part.scm\n(twice 21)\n,load a b/more.scm\nmore\n,load none.scm\n,load ../x.scm\n'alive\n")
+        self.assertEqual([line for line in done.output.splitlines() if line], ["8", "42", "5", "alive"])
+        self.assertIn("none.scm", done.errors)
+        self.assertIn("../x.scm", done.errors)
+
     def test_a_program_reads_the_lines_after_it(self):
         done = self.vmrun(input="(+ (read-real)\n   (read-real))\n40\n2\n'next\n(read-real)")
         self.assertEqual(done.output, "42\nnext\n")

@@ -6,6 +6,7 @@
 #include "common/handles.h"
 #include "line_input.h"
 #include "listing.h"
+#include "reference.h"
 #include "streams.h"
 
 #include <algorithm>
@@ -25,12 +26,16 @@ constexpr const char* kHelp = R"(An expression is evaluated and its value shown;
   ,grad F X        (F X) and the gradient of F at X
   ,dis NAME        the instructions of a procedure
   ,dis EXPR        the instructions of an expression
+  ,doc NAME        what a procedure, form or operator is, with an example
+  ,apropos WORD    the names that have to do with a word
+  ,load FILE       the definitions and expressions of a file
   ,continue        go on with what Ctrl-C interrupted
   ,help            this text
   ,quit            end the loop, as Ctrl-D does
 Tab completes names. An entry goes on over several lines until its parentheses are closed.
 )";
-constexpr const char* kCommands[] = {",continue", ",dis", ",grad", ",help", ",quit", ",steps", ",time"};
+constexpr const char* kCommands[] = {",apropos", ",continue", ",dis",  ",doc",   ",grad",
+                                     ",help",    ",load",     ",quit", ",steps", ",time"};
 
 std::atomic<cairn_vm*> g_running = nullptr; // what Ctrl-C cancels
 
@@ -73,6 +78,7 @@ private:
   void show_value(const Outcome& outcome);
   void show_gradient(std::string_view arguments);
   void disassemble(std::string_view text);
+  void load(std::string_view path);
   std::vector<std::string> names(const std::string& prefix) const;
   void fresh_line();
   void say(std::string_view text) { print(text); }
@@ -211,7 +217,8 @@ void Repl::handle(std::string_view entry) {
 }
 
 void Repl::command(std::string_view name, std::string_view rest) {
-  bool takes = name == ",time" || name == ",steps" || name == ",dis" || name == ",grad";
+  constexpr std::string_view kTaking[] = {",time", ",steps", ",dis", ",grad", ",doc", ",apropos", ",load"};
+  bool takes = std::find(std::begin(kTaking), std::end(kTaking), name) != std::end(kTaking);
   if (takes && rest.empty()) return streams_.report(std::string(name) + ": of what? ,help shows how it is written\n");
   if (name == ",quit") {
     quit_ = true;
@@ -232,12 +239,33 @@ void Repl::command(std::string_view name, std::string_view rest) {
     disassemble(rest);
   } else if (name == ",grad") {
     show_gradient(rest);
+  } else if (name == ",doc") {
+    std::string_view text = described(rest);
+    if (text.empty())
+      return streams_.report("the reference has no " + std::string(rest) + "; ,apropos looks for a part of a name, or a word\n");
+    say(std::string(text));
+  } else if (name == ",apropos") {
+    std::string lines = apropos(rest);
+    if (lines.empty()) return streams_.report("the reference has nothing about " + std::string(rest) + "\n");
+    say(lines);
+  } else if (name == ",load") {
+    load(rest);
   } else if (name == ",continue") {
     if (!stopped_) return streams_.report("nothing was interrupted\n");
     show_value(proceed());
   } else {
     streams_.report("there is no command " + std::string(name) + "; ,help lists them\n");
   }
+}
+
+// As a program includes a file: beneath the current folder, or a folder of a library.
+void Repl::load(std::string_view path) {
+  std::string text = "(include \"";
+  for (char c : path) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  show_value(evaluate(text + "\")"));
 }
 
 // The module that a text adds, or with `whole` one of all texts.

@@ -1,0 +1,65 @@
+; Layers as values, of which networks are put together: a layer knows how to draw its parameters and what to do with them, so that a network is
+; described once. What moves along while it trains and is no parameter, the statistics of batch-norm, goes through it beside the input.
+
+; A layer is #(new-parameters new-statistics train test): (train parameters statistics x) gives (value . statistics'), (test parameters statistics x)
+; the value.
+(define (layer-parameters layer) ((vector-ref layer 0)))
+(define (layer-statistics layer) ((vector-ref layer 1)))
+(define (layer-train layer parameters statistics x) ((vector-ref layer 2) parameters statistics x))
+(define (layer-test layer parameters statistics x) ((vector-ref layer 3) parameters statistics x))
+
+; Of a procedure that draws parameters and one of parameters and input; of a procedure of the input alone; of two that do not the same in training.
+(define (layer-of new f)
+  (vector new (lambda () '()) (lambda (p s x) (cons (f p x) s)) (lambda (p s x) (f p x))))
+(define (function-layer f) (layer-of (lambda () '()) (lambda (p x) (f x))))
+(define (dropout-layer probability)
+  (vector (lambda () '()) (lambda () '()) (lambda (p s x) (cons (dropout x probability) s)) (lambda (p s x) x)))
+
+(define (linear-layer inputs outputs) (layer-of (lambda () (new-linear inputs outputs)) linear))
+(define (convolution-layer inputs outputs window . l)
+  (layer-of (lambda () (new-convolution inputs outputs window (%groups-of l))) (lambda (p x) (apply convolution p x l))))
+(define (plain-convolution-layer inputs outputs window . l)
+  (layer-of (lambda () (list (car (new-convolution inputs outputs window (%groups-of l))))) (lambda (p x) (apply convolve x (car p) l))))
+(define (transpose-convolution-layer inputs outputs window . l)
+  (layer-of (lambda () (list (he-convolution (cons* inputs (quotient outputs (%groups-of l)) window)) (fill (list outputs) 0)))
+            (lambda (p x)
+              (let ((y (apply transpose-convolve x (car p) l)))
+                (+ y (view (cadr p) (cons outputs (map (lambda (n) 1) (cddr (size y))))))))))
+
+; strides, padding, dilation, groups
+(define (%groups-of l) (if (= (length l) 4) (cadddr l) 1))
+
+(define (batch-norm-layer channels)
+  (vector (lambda () (new-batch-norm channels)) (lambda () (new-batch-statistics channels))
+          (lambda (p s x) (let ((both (batch-norm p s x))) (cons (car both) (cadr both))))
+          batch-norm-test))
+(define (layer-norm-layer width) (layer-of (lambda () (new-layer-norm width)) layer-norm))
+
+; --- layers made of layers, whose parameters are the list of those of their parts
+
+(define (in-sequence . layers)
+  (vector (lambda () (map layer-parameters layers))
+          (lambda () (map layer-statistics layers))
+          (lambda (p s x)
+            (let %in-sequence/loop ((layers layers) (p p) (s s) (x x) (done '()))
+              (if (null? layers)
+                  (cons x (reverse done))
+                  (let ((both (layer-train (car layers) (car p) (car s) x)))
+                    (%in-sequence/loop (cdr layers) (cdr p) (cdr s) (car both) (cons (cdr both) done))))))
+          (lambda (p s x)
+            (let %in-sequence/test ((layers layers) (p p) (s s) (x x))
+              (if (null? layers) x (%in-sequence/test (cdr layers) (cdr p) (cdr s) (layer-test (car layers) (car p) (car s) x)))))))
+
+; All of them see the input; (combine list) of what they make of it.
+(define (in-parallel combine . layers)
+  (vector (lambda () (map layer-parameters layers))
+          (lambda () (map layer-statistics layers))
+          (lambda (p s x)
+            (let ((all (map (lambda (layer p s) (layer-train layer p s x)) layers p s)))
+              (cons (combine (map car all)) (map cdr all))))
+          (lambda (p s x) (combine (map (lambda (layer p s) (layer-test layer p s x)) layers p s)))))
+
+; The input, or what a shortcut makes of it, is added; or it stands in front along an axis.
+(define (residual-layer layer . shortcut)
+  (in-parallel (lambda (l) (+ (car l) (cadr l))) layer (if (null? shortcut) (in-sequence) (%only "residual-layer" shortcut))))
+(define (concatenated-layers axis . layers) (apply in-parallel (lambda (l) (concat-tensors l axis)) layers))

@@ -1,0 +1,692 @@
+;;; Forms
+; define: names a value or a procedure; curried definitions give procedures of procedures
+(define (area width height) (* width height))
+(area 3 4)
+(define ((add a) b) (+ a b))
+((add 1) 2)
+; lambda: a procedure; its parameters are patterns
+((lambda (a (list b c) . more) (list a b c more)) 1 '(2 3) 4 5)
+; if: one of two expressions; only #f counts as false
+(if (> 2 1) 'yes 'no)
+; cond, else, =>: the expressions of the first test that holds; `=>` hands its value to a procedure
+(cond ((> 1 2) 'greater) ((assv 2 '((1 . a) (2 . b))) => cdr) (else 'none))
+; case: the expressions of the list that has the value
+(case (* 2 3) ((2 3 5 7) 'prime) ((1 4 6 8 9) 'composite))
+; and: the last value, or the first that is #f
+(list (and 1 2) (and #f (car '())))
+; or: the first value that is not #f
+(list (or #f 2) (or #f #f))
+; when: the last of the expressions if the test holds, else #f
+(when (> 2 1) 'one 'two)
+; unless: the last of the expressions if the test does not hold, else #f
+(unless (> 2 1) 'never)
+; let: names values for its body; patterns take them apart; with a name in front it is a loop
+(let ((x 2) ((list a b) '(3 4))) (+ x (* a b)))
+(let loop ((i 0) (sum 0)) (if (= i 5) sum (loop (+ i 1) (+ sum i))))
+; let*: the same, each value seeing the names before it
+(let* ((x 2) (y (* x x))) (+ x y))
+; letrec, letrec*: procedures that see each other
+(letrec ((even? (lambda (n) (if (= n 0) #t (odd? (- n 1))))) (odd? (lambda (n) (if (= n 0) #f (even? (- n 1)))))) (even? 100))
+(letrec* ((one 1) (two (+ one 1))) two)
+; begin: one expression after the other, the value of the last
+(begin (display "first ") (+ 1 1))
+; do: a loop of variables with their steps, until the test
+(do ((i 0 (+ i 1)) (l '() (cons i l))) ((= i 4) l))
+; quote: the datum as it is
+(quote (a (b 1)))
+; quasiquote, unquote, unquote-splicing: a datum with values put in
+(let ((x 1) (l '(2 3))) `(a ,x ,@l))
+; include: stands for the text of a file
+(write-text "square.scm" "(define (squared x) (* x x))")
+(include "square.scm")
+(squared 5)
+; import: the definitions of a library file, once
+(import network)
+(procedure? adam)
+
+;;; Equality and truth
+; (not x): whether `x` is #f
+(list (not #f) (not 0))
+; (eq? a b), (eqv? a b): the same thing; they agree on numbers
+(list (eq? 'a 'a) (eqv? 2 2.) (eqv? '(1) '(1)))
+; (equal? a b): the same structure, numbers of the same exactness, tensors of the same type, shape and elements
+(list (equal? '(1 (2 "x")) '(1 (2 "x"))) (equal? (ones '(2)) (ones '(2) 'f64)))
+; (boolean? x): whether it is #t or #f
+(map boolean? '(#f 0))
+; boolean=?
+(boolean=? #t #t)
+; (symbol? x), (procedure? x): what kind of value it is
+(list (symbol? 'a) (procedure? car))
+
+;;; Numbers
+; +: sum; of tensors element by element, as all of these
+(list (+ 1 2 3) (+ 1 .5))
+(+ (list->tensor '(1 2)) 10)
+; -: difference, negation
+(list (- 10 1 2) (- 5))
+; *: product
+(list (* 2 3 4) (* 2 .5))
+; /: quotient; exact where it is a whole number
+(list (/ 6 3) (/ 1 4) (/ 2.))
+; =, <, >, <=, >=: comparisons, of any number of numbers; with a tensor 0 and 1 for each element
+(list (= 1 1.) (< 1 2 3) (> 1 2) (<= 2 2) (>= 1 2))
+(< (list->tensor '(1 5)) 3)
+; max: the largest
+(max 1 5 3)
+(max (list->tensor '(-1 2)) 0)
+; min: the smallest
+(min 1 5 3)
+; abs: magnitude
+(abs -2.5)
+; (quotient a b), (remainder a b), (modulo a b): division of whole numbers towards 0, what is left, and what is left with the sign of `b`
+(list (quotient -7 2) (remainder -7 2) (modulo -7 2))
+; (gcd a ...), (lcm a ...): the greatest common divisor, the least common multiple
+(list (gcd 12 18) (lcm 4 6))
+; floor: the largest integer that is not larger
+(list (floor 2.5) (floor -2.5))
+; ceiling: the smallest integer that is not smaller
+(ceiling 2.1)
+; truncate: the nearest integer towards 0
+(truncate -2.7)
+; round: the nearest integer, of two the even one
+(list (round 2.5) (round 3.5))
+; sqrt: square root; exact of squares
+(list (sqrt 16) (sqrt 2.25))
+; exp: exponential
+(exp 0)
+; log: natural logarithm
+(log 1)
+; expt: power
+(list (expt 2 10) (expt 2. -1))
+; sin, cos, tan, asin, acos: of angles in radians, and their inverses
+(map (lambda (f) (f 0)) (list sin cos tan asin acos))
+; atan: arc tangent; of two numbers the angle of the point (x, y) given as y and x
+(list (atan 0) (atan 1 1))
+; (number? x), (complex? x), (real? x), (rational? x), (integer? x): kinds of numbers; a flonum may be an integer
+(map (lambda (f) (f 2.)) (list number? complex? real? rational? integer?))
+(integer? 2.5)
+; (exact? x), (inexact? x): whether a number is exact
+(list (exact? 2) (inexact? 2))
+; exact, inexact: the same as `inexact->exact` and `exact->inexact`
+(list (exact 2.) (inexact 2))
+; (inexact->exact x), (exact->inexact x): the same number of the other kind
+(list (inexact->exact 2.) (exact->inexact 2))
+; (zero? x), (positive? x), (negative? x), (odd? x), (even? x): properties of a number
+(list (zero? 0.) (positive? 1) (negative? 1) (odd? 3) (even? 3))
+; 1+, -1+
+(list (1+ 5) (-1+ 5))
+; (numerator x), (denominator x): of the fraction that a number is
+(list (numerator .75) (denominator .75))
+; (rationalize x tolerance): the simplest number within the tolerance
+(rationalize .3 .1)
+; (real-part x), (imag-part x), (magnitude x), (angle x): all numbers are real
+(list (real-part 2) (imag-part 2) (magnitude -2) (angle 1))
+; (number->string x [radix]), (string->number s [radix]): as text, and back; #f if it is none
+(list (number->string 255 16) (string->number "1e3") (string->number "x"))
+; random-real: uniform from [0, 1)
+(let ((x (random-real))) (and (<= 0 x) (< x 1)))
+; random-normal: of mean 0 and deviation 1
+(number? (random-normal))
+; random-integer: one of 0 to n - 1
+(< (random-integer 6) 6)
+
+;;; Lists
+; (cons a b): the pair of both
+(cons 1 '(2 3))
+; cons*
+(cons* 1 2 '(3))
+; (car p), (cdr p): the first and the second part of a pair
+(list (car '(1 2)) (cdr '(1 2)))
+; caar, cadr, cdar, cddr, caaar, caadr, cadar, caddr, cdaar, cdadr, cddar, cdddr, caaaar, caaadr, caadar, caaddr, cadaar, cadadr, caddar, cadddr, cdaaar, cdaadr, cdadar, cdaddr, cddaar, cddadr, cdddar, cddddr: parts of parts: `(cadr x)` is `(car (cdr x))`
+(list (cadr '(1 2 3)) (cddr '(1 2 3)) (caar '((1) 2)) (cadddr '(1 2 3 4)))
+; (list a ...): a list of these
+(list 1 "two" 'three)
+; (null? x), (pair? x), (list? x): kinds
+(list (null? '()) (pair? '()) (list? '(1 . 2)))
+; (length l): how many elements
+(length '(a b c))
+; (append l ...): all behind each other
+(append '(1 2) '(3) '(4 5))
+; (reverse l): from the last on
+(reverse '(1 2 3))
+; (list-ref l k), (list-tail l k): the element at a place, counted from 0; what is left behind so many
+(list (list-ref '(a b c) 1) (list-tail '(a b c) 1))
+; list-head, last-pair
+(list (list-head '(a b c) 2) (last-pair '(a b c)))
+; list-copy
+(list-copy '(1 2))
+; (memq x l), (memv x l), (member x l): the rest of the list from the first such element on, or #f
+(list (memq 'b '(a b c)) (memv 4 '(1 2)) (member "x" '("y" "x")))
+; (assq x l), (assv x l), (assoc x l): the first pair of the list whose car it is, or #f
+(list (assq 'b '((a . 1) (b . 2))) (assv 3 '((1 . 2))) (assoc "k" '(("k" . 5))))
+; (map f l ...): `f` of all elements
+(map + '(1 2 3) '(10 20 30))
+; (for-each f l ...): the same for its effects
+(for-each display '(1 2 3))
+; append-map
+(append-map (lambda (x) (list x x)) '(1 2))
+; (apply f a ... l): calls `f` with these and the elements of the list
+(apply max 1 '(5 3))
+; fold-left
+(fold-left - 10 '(1 2))
+; fold-right
+(fold-right cons '() '(1 2))
+; reduce
+(reduce + 0 '(1 2 3))
+; filter
+(filter odd? '(1 2 3 4 5))
+; remove, delete
+(list (remove odd? '(1 2 3)) (delete 2 '(1 2 3 2)))
+; sort-list
+(sort-list < '(3 1 2))
+; iota
+(iota 5)
+; build-list
+(build-list 4 (lambda (i) (* i i)))
+
+;;; Characters and strings
+; (char? x), (string? x): kinds
+(list (char? #\a) (string? "a"))
+; (char->integer c), (integer->char n): its number in Unicode, and back
+(list (char->integer #\A) (integer->char 955))
+; (char=? a b), (char<? a b), (char>? a b), (char<=? a b), (char>=? a b): by their numbers
+(list (char=? #\a #\a) (char<? #\a #\b) (char>? #\a #\b) (char<=? #\b #\b) (char>=? #\a #\b))
+; (char-ci=? a b), (char-ci<? a b), (char-ci>? a b), (char-ci<=? a b), (char-ci>=? a b): without case
+(list (char-ci=? #\a #\A) (char-ci<? #\a #\B) (char-ci>? #\a #\B) (char-ci<=? #\b #\B) (char-ci>=? #\a #\B))
+; (char-alphabetic? c), (char-numeric? c), (char-whitespace? c), (char-upper-case? c), (char-lower-case? c): what kind of character it is
+(map (lambda (f) (f #\a)) (list char-alphabetic? char-numeric? char-whitespace? char-upper-case? char-lower-case?))
+; (char-upcase c), (char-downcase c): in the other case
+(list (char-upcase #\a) (char-downcase #\A))
+; (string c ...), (make-string n [c]): of characters
+(list (string #\a #\b) (make-string 3 #\z))
+; (string-length s), (string-ref s k): how many characters; the one at a place
+(list (string-length "λx") (string-ref "abc" 1))
+; (substring s start end), (string-append s ...), (string-copy s): parts of strings, and strings of parts
+(list (substring "abcdef" 2 4) (string-append "ab" "cd") (string-copy "ab"))
+; string-null?
+(string-null? "")
+; (string=? a b), (string<? a b), (string>? a b), (string<=? a b), (string>=? a b): in the order of characters
+(list (string=? "a" "a") (string<? "a" "b") (string>? "a" "b") (string<=? "b" "b") (string>=? "a" "b"))
+; (string-ci=? a b), (string-ci<? a b), (string-ci>? a b), (string-ci<=? a b), (string-ci>=? a b): without case
+(list (string-ci=? "a" "A") (string-ci<? "a" "B") (string-ci>? "a" "B") (string-ci<=? "b" "B") (string-ci>=? "a" "B"))
+; (string->list s), (list->string l): the characters as a list, and back
+(list (string->list "ab") (list->string '(#\x #\y)))
+; (symbol->string s), (string->symbol s): the name of a symbol, and back
+(list (symbol->string 'abc) (string->symbol "xyz"))
+
+;;; Vectors
+; (vector a ...), (make-vector n [x]): of elements
+(list (vector 1 2) (make-vector 3 0))
+; (vector? x), (vector-length v), (vector-ref v k): whether it is one, how many elements, the one at a place
+(let ((v '#(a b c))) (list (vector? v) (vector-length v) (vector-ref v 1)))
+; (vector->list v), (list->vector l): the elements as a list, and back
+(list (vector->list '#(1 2)) (list->vector '(1 2)))
+; vector-map, vector-for-each
+(vector-map + '#(1 2) '#(10 20))
+(vector-for-each display '#(1 2))
+; vector-update
+(vector-update '#(a b c) 1 'x)
+; build-vector
+(build-vector 3 (lambda (i) (* 10 i)))
+
+;;; Input, output, errors
+; display, write
+(display (list "a" #\b))
+(write (list "a" #\b))
+; (newline), (write-char c): a character to standard output
+(begin (write-char #\x) (newline))
+; write-string
+(write-string "text")
+; write-real
+(+ 1 (write-real 5))
+; read-real
+(+ 1 (read-real))
+;< 41
+; command-line
+(command-line)
+; (command-line-options known): the procedure from a name to its value on the command line, `--name=value`, or in the list
+(define option (command-line-options '((epochs 20) (save #f))))
+(option 'epochs)
+; assert, error
+(assert (= 1 1))
+
+;;; Files
+; write-text, read-text, file-size
+(write-text "greeting.txt" "hello")
+(list (read-text "greeting.txt") (file-size "greeting.txt"))
+; read-bytes
+(write-text "greeting.txt" "hello")
+(read-bytes "greeting.txt" 1 2)
+; write-npy, read-npy
+(write-npy "t.npy" (list->tensor '((1 2) (3 4))))
+(read-npy "t.npy")
+; write-safetensors, read-safetensors
+(write-safetensors "t.safetensors" (list (cons "a" (ones '(2)))))
+(read-safetensors "t.safetensors")
+; read-csv, write-csv
+(write-csv "t.csv" '("x" "y") '((1 2) (3 .5)))
+(read-text "t.csv")
+(read-csv "t.csv")
+; read-idx
+(write-text "t.idx" (list->string (map integer->char '(0 0 8 1 0 0 0 3 65 66 67))))
+(read-idx "t.idx")
+; read-cifar
+(write-text "t.bin" (list->string (map integer->char (cons 7 (build-list 3072 (lambda (i) 65))))))
+(map size (let ((both (read-cifar "t.bin"))) (list (car both) (cdr both))))
+; read-edf
+(define (column width . l) (apply string-append (map (lambda (s) (string-append s (make-string (- width (string-length s)) #\space))) l)))
+(write-text "a.edf"
+  (string-append (column 8 "0") (column 80 "" "") (column 8 "" "" "512") (column 44 "") (column 8 "1" "1") (column 4 "1")
+                 (column 16 "Fz") (column 80 "") (column 8 "uV" "0" "10" "0" "10") (column 80 "") (column 8 "2") (column 32 "")
+                 (list->string (map integer->char '(1 0 10 0)))))
+(read-edf "a.edf")
+; save-parameters, load-parameters
+(save-parameters "p.safetensors" (list (ones '(2)) .5))
+(load-parameters "p.safetensors" (list (zeros '(2)) 0.))
+
+;;; Derivatives
+; *j: value and cotangent by reverse mode, from a tape of the whole run
+(*j (lambda (x) (* x x x)) 2 1)
+; j*: value and tangent by forward mode
+(j* (lambda (x) (* x x x)) 2 1)
+; checkpoint-*j: as `*j`, to the last bit, within the memory there is
+(checkpoint-*j (lambda (x) (let loop ((i 0) (x x)) (if (= i 1000) x (loop (+ i 1) (* 3.2 x (- 1 x)))))) .5 1)
+; *j-update, checkpoint-*j-update, *j-update!, checkpoint-*j-update!: a step of training
+(define (descent p cotangent state) (cons (- p (* .1 cotangent)) state))
+(checkpoint-*j-update (lambda (p) (expt (- (car p) 3) 2)) (list 1. 2.) 1 descent 0)
+; gradient
+(gradient (lambda (p) (* (car p) (cadr p))) (list 2 5))
+; jacobian
+(jacobian (lambda (p) (list (* (car p) (cadr p)) (+ (car p) 1))) (list 2 5))
+; hessian
+(hessian (lambda (x) (sumall (* x x x))) (list->tensor '(1 2)))
+; hessian-vector
+(hessian-vector (lambda (x) (sumall (* x x x))) (list->tensor '(1 2)) (list->tensor '(1 0)))
+; check-gradient
+(check-gradient (lambda (x) (sin x)) 1.)
+; with-schedule
+(with-schedule "binomial,snapshots=4" (lambda () (cdr (checkpoint-*j exp 0. 1))))
+; with-memory
+(with-memory "64MiB" (lambda () (cdr (checkpoint-*j exp 0. 1))))
+
+;;; Steps and capsules
+; primops
+(> (primops (lambda (n) (iota n)) 100) 0)
+; interrupt, resume
+(define (count n) (let loop ((i 0)) (if (= i n) i (loop (+ i 1)))))
+(resume (interrupt count 1000 50))
+; capsule?, capsule-steps, capsule-finished?
+(define (count n) (let loop ((i 0)) (if (= i n) i (loop (+ i 1)))))
+(let ((z (interrupt count 1000 50))) (list (capsule? z) (capsule-steps z) (capsule-finished? z)))
+
+;;; Tensors: made, taken apart
+; list->tensor
+(list->tensor '((1 2) (3 4)))
+(list->tensor '(1 2) 'i64)
+; tensor->list, tensor->number
+(list (tensor->list (ones '(2 2))) (tensor->number (sum (ones '(5)))))
+; tensor?, size, tensor-type, tensor-residence, tensor-on?
+(let ((t (ones '(2 3)))) (list (tensor? t) (size t) (tensor-type t) (tensor-residence t) (tensor-on? t 'cpu)))
+; fill
+(fill '(2 2) 7)
+; zeros, ones, zeros-like, ones-like
+(list (zeros '(2)) (ones '(2) 'i64) (zeros-like (ones '(1 2))) (ones-like (zeros '(2))))
+; arange, linspace
+(list (arange 3) (arange 1 2 .5) (linspace 0 1 3))
+; eye, diag
+(list (eye 2) (diag (list->tensor '(1 2))) (diag (list->tensor '((1 2) (3 4)))))
+; rand
+(size (rand '(2 3)))
+; randn
+(size (randn '(2 3)))
+; normal
+(size (normal '(2 3) 10 .1))
+; categorical
+(categorical (list->tensor '((0 100) (100 0))))
+; one-hot
+(one-hot (list->tensor '(2 0) 'i64) 3)
+; cast
+(cast (list->tensor '(1.7 -1.7)) 'i32)
+; to-device
+(tensor-residence (to-device (ones '(2)) 'cpu))
+; contiguous
+(contiguous (transpose (list->tensor '((1 2) (3 4)))))
+
+;;; Tensors: shapes and parts
+; view, reshape, resize
+(list (view (arange 4) '(2 2)) (reshape (arange 4) '(2 -1)) (resize (arange 4) '(4 1)))
+; transpose
+(transpose (list->tensor '((1 2 3) (4 5 6))))
+; permute
+(size (permute (zeros '(2 3 4)) '(2 0 1)))
+; squeeze, unsqueeze
+(list (size (squeeze (ones '(1 3 1)))) (size (unsqueeze (ones '(3)) 0)))
+; narrow-tensor
+(narrow-tensor (arange 10) 0 2 3)
+; slice
+(slice (arange 10) 0 1 8 3)
+; crop
+(crop (list->tensor '((1 2 3) (4 5 6))) '(0 1) '(2 2))
+; chunk, split
+(list (chunk (arange 5) 0 2 0) (split (arange 4) 0 2))
+; decimate
+(decimate (view (arange 6) '(1 1 6)) 2)
+; expand-tensor
+(expand-tensor (list->tensor '(1 2)) '(2 2))
+; concat-tensors
+(concat-tensors (list (arange 2) (arange 3)) 0)
+; stack
+(stack (list (arange 2) (arange 2)) 0)
+; tile
+(tile (arange 2) '(2))
+; pad
+(pad (arange 2) '(1) '(2) 9)
+; flip
+(flip (arange 3) '(0))
+; roll
+(roll (arange 4) '(1) '(0))
+; lower-triangle
+(lower-triangle (ones '(2 2)))
+; upper-triangle
+(upper-triangle (ones '(2 2)))
+; embedding
+(embedding (list->tensor '((1 2) (3 4) (5 6))) (list->tensor '(2 0) 'i64))
+; gather
+(gather (list->tensor '((1 2) (3 4))) (list->tensor '((1) (0)) 'i64) 1)
+; scatter-add
+(scatter-add (zeros '(3)) (list->tensor '(0 2 0) 'i64) (list->tensor '(1 2 3)) 0)
+
+;;; Tensors: element by element
+; square
+(square (list->tensor '(1 -2)))
+; where
+(where (list->tensor '(1 0)) 10 (list->tensor '(-1 -2)))
+; not-equal
+(not-equal (list->tensor '(1 2)) 2)
+; sign
+(sign (list->tensor '(-3 0 5)))
+; tanh
+(tanh (list->tensor '(0 1)))
+; sigmoid
+(sigmoid (list->tensor '(0 1)))
+; softplus
+(softplus (list->tensor '(0 1)))
+; ReLU
+(ReLU (list->tensor '(-1 2)))
+; LeakyReLU
+(LeakyReLU (list->tensor '(-1 2)) .1)
+; ELU
+(ELU (list->tensor '(-1 2)))
+; GeLU
+(GeLU (list->tensor '(-1 2)))
+; GeLU-tanh
+(GeLU-tanh (list->tensor '(-1 2)))
+; SiLU
+(SiLU (list->tensor '(-1 2)))
+; erf
+(erf (list->tensor '(0 1)))
+; sinh
+(sinh (list->tensor '(0 1)))
+; cosh
+(cosh (list->tensor '(0 1)))
+; asinh
+(asinh (list->tensor '(0 1)))
+; acosh
+(acosh (list->tensor '(1 2)))
+; atanh
+(atanh (list->tensor '(0 .5)))
+; log1p
+(log1p (list->tensor '(0 1)))
+; expm1
+(expm1 (list->tensor '(0 1)))
+; dropout
+(size (dropout (ones '(10)) .5))
+; dropout-planewise
+(size (dropout-planewise (ones '(2 3 4 4)) .5))
+
+;;; Tensors: along axes
+; sum
+(sum (list->tensor '((1 2) (3 4))) 0)
+; sumall
+(sumall (list->tensor '((1 2) (3 4))))
+; mean
+(mean (list->tensor '((1 2) (3 4))) 1 #t)
+; variance
+(variance (list->tensor '(1 2 3)))
+; max-over
+(max-over (list->tensor '((1 2) (4 3))) 1)
+; min-over
+(min-over (list->tensor '((1 2) (4 3))) 1)
+; max-value
+(max-value (list->tensor '((1 2) (4 3))))
+; argmax
+(argmax (list->tensor '((1 2) (4 3))) 1)
+; argmin
+(argmin (list->tensor '((1 2) (4 3))) 1)
+; index-of-max
+(index-of-max (list->tensor '((1 2) (4 3))))
+; prod
+(prod (list->tensor '(2 3 4)))
+; norm
+(norm (list->tensor '(3 4)))
+; logsumexp
+(logsumexp (list->tensor '(0 0)))
+; softmax
+(softmax (list->tensor '(0 0)))
+; log-softmax
+(log-softmax (list->tensor '(0 0)))
+; fused-scale-mask-softmax
+(fused-scale-mask-softmax (list->tensor '(0 0 5)) (list->tensor '(0 0 1)) 1)
+; cumulative-sum, cumsum
+(list (cumulative-sum (list->tensor '(1 2 3)) 0) (cumsum (list->tensor '(1 2 3)) 0))
+; sort
+(sort (list->tensor '(3 1 2)))
+; argsort
+(argsort (list->tensor '(3 1 2)))
+; top-k
+(top-k (list->tensor '(3 1 2)) 2)
+
+;;; Tensors: matrices
+; matmul
+(matmul (list->tensor '((1 2) (3 4))) (list->tensor '(1 1)))
+; dot
+(dot (list->tensor '(1 2)) (list->tensor '(3 4)))
+; outer
+(outer (list->tensor '(1 2)) (list->tensor '(3 4)))
+; addmm, addmv, addr, baddbmm
+(addmm (ones '(2 2)) (eye 2) (eye 2))
+(addmv (ones '(2)) (eye 2) (list->tensor '(1 2)))
+(addr (zeros '(2 2)) (list->tensor '(1 2)) (list->tensor '(3 4)))
+(baddbmm (ones '(1 2 2)) (ones '(1 2 1)) (ones '(1 1 2)))
+; (einsum spec t ...): sums of products of elements where equal letters are equal indices; the sum is over letters that are not behind the arrow
+(einsum "ij,ij->i" (list->tensor '((1 2) (3 4))) (list->tensor '((1 1) (2 2))))
+; determinant
+(determinant (list->tensor '((2 0) (1 3))))
+; solve
+(solve (list->tensor '((2 0) (0 4))) (list->tensor '((2) (2))))
+; cholesky
+(cholesky (list->tensor '((4 0) (0 9))))
+; triangular-solve
+(triangular-solve (list->tensor '((2 0) (1 1))) (list->tensor '((2) (3))))
+; orthogonal
+(let ((q (orthogonal 3 3 'f64))) (< (max-value (abs (- (matmul q (transpose q)) (eye 3)))) 1e-9))
+
+;;; Tensors: images
+; convolve
+(convolve (ones '(1 1 3 3)) (ones '(1 1 2 2)))
+; convolve-add-tied
+(convolve-add-tied (ones '(1 1 3 3)) (ones '(1 1 2 2)) (list->tensor '(.5)))
+; transpose-convolve
+(transpose-convolve (ones '(1 1 2)) (ones '(1 1 2)))
+; max-pool
+(max-pool (view (arange 4) '(1 1 4)) 2)
+; average-pool
+(average-pool (view (arange 4) '(1 1 4)) 2)
+; adaptive-average-pool
+(adaptive-average-pool (view (arange 6) '(1 1 6)) 2)
+; adaptive-max-pool
+(adaptive-max-pool (view (arange 6) '(1 1 6)) 2)
+; interpolate, interpolate-to-size
+(interpolate (view (arange 2) '(1 1 2)) 2)
+(interpolate-to-size (view (arange 2) '(1 1 2)) '(3) 'nearest)
+; interpolate-nearest
+(interpolate-nearest (view (arange 2) '(1 1 2)) '(4))
+; interpolate-linear
+(interpolate-linear (view (arange 2) '(1 1 2)) '(4))
+; upsample-nearest, downsample-nearest
+(upsample-nearest (view (arange 2) '(1 1 2)) 2)
+(downsample-nearest (view (arange 4) '(1 1 4)) 2)
+; batch-normalization-training
+(car (batch-normalization-training (list->tensor '((1) (3))) (ones '(1)) (zeros '(1))))
+; batch-normalization-test, initialize-batch-normalization
+(apply batch-normalization-test (list->tensor '((1) (3))) (initialize-batch-normalization 1))
+; group-normalization
+(group-normalization (list->tensor '((1 3 2 4))) (ones '(4)) (zeros '(4)) 2)
+; layer-normalization
+(layer-normalization (list->tensor '((1 3))) (ones '(2)) (zeros '(2)))
+; rms-normalization
+(rms-normalization (list->tensor '((3 4))) (ones '(2)))
+
+;;; Parameters
+; parameters-map, parameters-map2, parameters-fold
+(list (parameters-map (lambda (x) (* 2 x)) '(1. (2. . 3.))) (parameters-map2 + '(1 2) '(10 20)) (parameters-fold + 0 '(1 (2 3))))
+; parameters->list, parameters-count, list->parameters
+(define p (list (ones '(2 2)) '(5. 6.)))
+(list (parameters-count p) (length (parameters->list p)) (list->parameters '(1 2 3) '(a-number-here . (0 0 (0)))))
+; parameters->tensor, tensor->parameters
+(define p (list (ones '(2)) (cons 5. 6.)))
+(parameters->tensor p)
+(tensor->parameters (arange 4) p)
+; parameters-like, parameters-average
+(list (parameters-like '(1 (2)) 7) (parameters-average '(1. 2.) '(3. 4.) .5))
+; glorot, he
+(list (size (glorot 3 4)) (size (he 3 4)))
+; glorot-convolution, he-convolution
+(list (size (glorot-convolution '(8 3 5 5))) (size (he-convolution '(8 3 5 5))))
+; truncated-normal
+(< (max-value (abs (truncated-normal '(100) 0 1))) 2.001)
+
+;;; Layers
+; new-linear, linear
+(size (linear (new-linear 3 5) (ones '(2 3))))
+; new-perceptron, perceptron
+(size (perceptron tanh (new-perceptron '(3 8 2)) (ones '(4 3))))
+; new-convolution, convolution
+(size (convolution (new-convolution 3 8 '(3 3)) (ones '(1 3 9 9)) 2 1))
+; new-embedding, sinusoids
+(list (size (new-embedding 10 4)) (sinusoids 2 2))
+; new-layer-norm, layer-norm
+(layer-norm (new-layer-norm 2) (list->tensor '((1 3))))
+; new-rms-norm, rms-norm
+(rms-norm (new-rms-norm 2) (list->tensor '((3 4))))
+; new-group-norm, group-norm
+(group-norm 2 (new-group-norm 4) (list->tensor '((1 3 2 4))))
+; new-batch-norm, new-batch-statistics, batch-norm
+(batch-norm (new-batch-norm 1) (new-batch-statistics 1) (list->tensor '((1) (3))))
+; batch-norm-test
+(batch-norm-test (new-batch-norm 1) (new-batch-statistics 1) (list->tensor '((1) (3))))
+; stacked, residual, dense-block
+(define (twice p x) (* p x))
+(list (stacked twice '(2 3) 1) (residual twice 2 5))
+(dense-block 0 (lambda (p x) (* p (sum x '(0) #t))) '(1 2) (list->tensor '(1)))
+; new-rnn, rnn
+(size (rnn (new-rnn 3 5) (ones '(2 3)) 0))
+; new-lstm, lstm
+(map size (let ((state (lstm (new-lstm 3 5) (ones '(2 3)) 0))) (list (car state) (cdr state))))
+; new-gru, gru
+(size (gru (new-gru 3 5) (ones '(2 3)) 0))
+; unroll
+(size (car (unroll gru (new-gru 3 5) (ones '(2 7 3)) 0)))
+; dot-product-attention
+(dot-product-attention (zeros '(1 2)) (zeros '(2 2)) (list->tensor '((1 2) (3 4))))
+; new-attention, attention
+(size (attention 2 (new-attention 4) (ones '(1 6 4)) #t))
+; new-transformer, transformer
+(size (transformer 2 (new-transformer 4) (ones '(1 6 4))))
+
+;;; Layers as values
+; layer-parameters, layer-statistics
+(define network (in-sequence (linear-layer 2 3) (batch-norm-layer 3)))
+(list (parameters-count (layer-parameters network)) (layer-statistics network))
+; layer-train, layer-test
+(define network (in-sequence (batch-norm-layer 1)))
+(layer-train network (layer-parameters network) (layer-statistics network) (list->tensor '((1) (3))))
+(layer-test network (layer-parameters network) (layer-statistics network) (list->tensor '((1) (3))))
+; linear-layer, layer-norm-layer, batch-norm-layer, dropout-layer
+(layer-test (dropout-layer .5) '() '() (ones '(3)))
+; convolution-layer, plain-convolution-layer, transpose-convolution-layer
+(map (lambda (layer) (parameters-count (layer-parameters layer)))
+     (list (convolution-layer 3 8 '(3 3)) (plain-convolution-layer 3 8 '(3 3) 1 1) (transpose-convolution-layer 3 8 '(2 2) 2)))
+; function-layer
+(layer-test (function-layer ReLU) '() '() (list->tensor '(-1 1)))
+; layer-of
+(layer-test (layer-of (lambda () 2.) (lambda (p x) (* p x))) 2. '() 21)
+; in-sequence
+(define add-one (function-layer (lambda (x) (+ x 1))))
+(layer-test (in-sequence add-one add-one) '(() ()) '(() ()) 5)
+; in-parallel
+(layer-test (in-parallel (lambda (l) l) (in-sequence) (function-layer (lambda (x) (* x x)))) '(() ()) '(() ()) 5)
+; residual-layer
+(layer-test (residual-layer (function-layer (lambda (x) (* x x)))) '(() ()) '(() ()) 5)
+; concatenated-layers
+(layer-test (concatenated-layers 0 (in-sequence) (function-layer -)) '(() ()) '(() ()) (list->tensor '(1 2)))
+
+;;; Losses and metrics
+; mean-squared-error
+(mean-squared-error (list->tensor '(1 2)) (list->tensor '(1 4)))
+; cross-entropy-loss
+(cross-entropy-loss (list->tensor '((0 0) (0 100))) (list->tensor '(0 1) 'i64))
+; binary-cross-entropy
+(binary-cross-entropy (list->tensor '(.5)) (list->tensor '(1)))
+; binary-cross-entropy-with-logits
+(binary-cross-entropy-with-logits (list->tensor '(0)) (list->tensor '(1)))
+; mean-absolute-error, huber-loss, hinge-loss
+(let ((a (list->tensor '(0 3))) (b (list->tensor '(1 1)))) (list (mean-absolute-error a b) (huber-loss a b) (hinge-loss a b)))
+; soft-cross-entropy-loss, kl-divergence
+(let ((logits (zeros '(1 2))) (p (list->tensor '((.5 .5))))) (list (soft-cross-entropy-loss logits p) (kl-divergence logits p)))
+; accuracy, top-k-accuracy
+(let ((logits (list->tensor '((3 2 1) (1 2 3)))) (classes (list->tensor '(0 1) 'i64))) (list (accuracy logits classes) (top-k-accuracy 2 logits classes)))
+; confusion-matrix
+(confusion-matrix (list->tensor '((1 0) (1 0) (0 1))) (list->tensor '(0 1 1) 'i64))
+; perplexity
+(perplexity (zeros '(2 8)) (list->tensor '(3 5) 'i64))
+; r-squared
+(r-squared (list->tensor '(1 2 3)) (list->tensor '(1 2 3)))
+; record-loss
+(record-loss (record-loss (record-loss '() 5.) 3.) 4.)
+; batched-gradient
+(batched-gradient (lambda (p batch) (* p batch)) 2. '(1 3))
+
+;;; Optimisers
+; sgd
+((sgd .1) 1. 5. 0)
+; momentum, nesterov
+(list ((momentum .1) 1. 5. 0) ((nesterov .1) 1. 5. 0))
+; adagrad, rmsprop
+(list ((adagrad .1) 1. 5. 0) ((rmsprop .1) 1. 5. 0))
+; adam
+((adam .1) 1. 5. 0)
+; adamw
+((adamw .1) 1. 5. 0)
+; lion
+((lion .1) 1. 5. 0)
+; clip-by-value
+((clip-by-value 1 (sgd .1)) 1. 5. 0)
+; clip-by-leaf-norm
+((clip-by-leaf-norm 1 (sgd .1)) 1. -5. 0)
+; step-rate, cosine-rate, warm-up
+(list ((step-rate .1 .5 10) 25) ((cosine-rate .1 100) 50) ((warm-up 10 (cosine-rate .1 100)) 4))
+
+;;; Pictures
+; plot-lines, plot-scatter
+(plot-lines "a.svg" '((title "Squares") (x "n")) (cons "squares" '(0 1 4 9)) (cons "cubes" '(0 1 8 27)))
+(> (file-size "a.svg") 1000)
+; plot-histogram
+(plot-histogram "a.svg" '((title "Normal")) (randn '(1000)) 20)
+(> (file-size "a.svg") 1000)
+; plot-image
+(plot-image "a.svg" '() (eye 8))
+(> (file-size "a.svg") 1000)
+; plot-heat-map
+(plot-heat-map "a.svg" '((x "column") (y "row")) (list->tensor '((1 2) (3 4))))
+(> (file-size "a.svg") 1000)

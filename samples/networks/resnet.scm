@@ -1,0 +1,49 @@
+; ResNets of any depth: the ImageNet forms by the blocks of their four stages, those for CIFAR by their depth.
+;
+;     vmrun samples/networks/resnet.scm --blocks=18                             18, 34, 50, 101 or 152
+;     vmrun samples/networks/resnet.scm --blocks=3,8,36,3 --bottleneck=1        what 152 stands for: blocks of three convolutions
+;     vmrun samples/networks/resnet.scm --cifar=110 --classes=10 --size=32      a depth of 6n + 2, or of 9n + 2 with --bottleneck=1
+;
+; prints how many numbers the parameters are (11,689,512 of ResNet-18), then the losses of --steps steps on --batch random images of --size points. --width=4 makes a thin one, --count
+; only counts. A thousand layers take little more memory than a hundred: --memory=200MiB before the program, --cifar=1001.
+(import network)
+(import noise)
+
+(define options (command-line-options '((blocks "18") (cifar 0) (bottleneck 0) (width #f) (classes 1000) (size 224) (batch 2) (steps 2) (rate .01) (count #f))))
+
+; What the block makes of its input, and the input; where the shape changes, as a projection sees it.
+(define (block in out stride layer)
+  (in-sequence (if (if (= stride 1) (= in out) #f) (residual-layer layer) (residual-layer layer (unit same in out '(1 1) stride))) relu))
+(define (basic in width stride)
+  (block in width stride (in-sequence (unit ReLU in width '(3 3) stride 1) (unit same width width '(3 3) 1 1))))
+(define (bottleneck in width stride)
+  (block in (* 4 width) stride
+         (in-sequence (unit ReLU in width '(1 1)) (unit ReLU width width '(3 3) stride 1) (unit same width (* 4 width) '(1 1)))))
+
+; Stages of so many blocks, each twice as wide as the one before and, but for the first, of half its size; then means and scores.
+(define (stages kind widening in width counts stride)
+  (if (null? counts)
+      (in-sequence global-mean (linear-layer in (options 'classes)))
+      (in-sequence (repeat (car counts) (lambda (i) (if (= i 0) (kind in width stride) (kind (* widening width) width 1))))
+                   (stages kind widening (* widening width) (* 2 width) (cdr counts) 2))))
+(define (resnet kind widening width counts)
+  (in-sequence (unit ReLU 3 width '(7 7) 2 3) (pool 3 2 1) (stages kind widening width width counts 1)))
+(define (cifar-resnet kind widening width n)
+  (in-sequence (unit ReLU 3 width '(3 3) 1 1) (stages kind widening width width (list n n n) 1)))
+
+(define (width-or otherwise) (if (options 'width) (string->number (options 'width)) otherwise))
+(define known '(("18" #f 2 2 2 2) ("34" #f 3 4 6 3) ("50" #t 3 4 6 3) ("101" #t 3 4 23 3) ("152" #t 3 8 36 3)))
+(define (numbers l word) ; of text with commas between them
+  (cond ((null? l) (list (string->number (list->string (reverse word)))))
+        ((char=? (car l) #\,) (cons (string->number (list->string (reverse word))) (numbers (cdr l) '())))
+        (else (numbers (cdr l) (cons (car l) word)))))
+(define network
+  (let* ((name (options 'blocks)) (entry (assoc name known)) (deep? (if entry (cadr entry) (= (options 'bottleneck) 1))))
+    (cond ((> (options 'cifar) 0)
+           (if (= (options 'bottleneck) 1)
+               (cifar-resnet bottleneck 4 (width-or 16) (quotient (- (options 'cifar) 2) 9))
+               (cifar-resnet basic 1 (width-or 16) (quotient (- (options 'cifar) 2) 6))))
+          (else
+           (resnet (if deep? bottleneck basic) (if deep? 4 1) (width-or 64) (if entry (cddr entry) (numbers (string->list name) '())))))))
+
+(train-on-noise network 3 (of-classes (options 'classes)) options)
