@@ -18,7 +18,8 @@
     (in-sequence (unit ReLU in width '(1 1)) (unit ReLU width width '(3 3) stride dilation dilation) (unit same width (* 4 width) '(1 1))))
   (in-sequence (if (if (= stride 1) (= in (* 4 width)) #f) (residual-layer layer) (residual-layer layer (unit same in (* 4 width) '(1 1) stride))) relu))
 (define (stage in width n stride dilation)
-  (repeat n (lambda (i) (if (= i 0) (bottleneck in width stride dilation) (bottleneck (* 4 width) width 1 dilation)))))
+  (let ((later (bottleneck (* 4 width) width 1 dilation)))
+    (repeat n (lambda (i) (if (= i 0) (bottleneck in width stride dilation) later)))))
 (define (both first rest) (in-sequence first (in-parallel same (in-sequence) rest)))
 (define backbone
   (let ((counts (if (> (options 'middle) 0) (list 3 8 (options 'middle) 3) (cdr (assv (options 'blocks) '((50 3 4 6 3) (101 3 4 23 3) (152 3 8 36 3)))))))

@@ -1,7 +1,7 @@
 ; GPT in the sizes of GPT-3: embeddings, blocks of causal attention and perceptrons, and scores by the table of the embedding once more.
 ;
 ;     vmrun samples/networks/gpt.scm --name=small --count
-;     vmrun --memory=1GiB samples/networks/gpt.scm --name=small --batch=1
+;     vmrun --memory=2GiB samples/networks/gpt.scm --name=small --batch=1
 ;
 ; prints of how many numbers its parameters are (125,226,240), then the losses of --rounds steps on --batch texts of --steps random tokens. Names are small, medium, large, xl, 2.7B, 6.7B,
 ; 13B, 85B and 175B; --width, --blocks and --heads make others. --count only counts, without drawing them.

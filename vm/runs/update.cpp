@@ -4,10 +4,12 @@
 #include "vm/runs/children.h"
 #include "vm/runs/holders.h"
 #include "vm/runs/states.h"
+#include "vm/value/charged.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace cairn::runs {
 
@@ -160,11 +162,21 @@ void begin_update(Engine& engine, SweepState& s, Value update, bool in_place) {
 
 void want_apart(Engine& engine, const SweepState& s) {
   if (!s.update || !s.update->in_place) return;
+  // What leaves have their elements in, sorted: a value may hold as many tensors as there are leaves. Most values hold none.
+  value::ChargedVector<const void*> storages(engine.heap());
+  bool sorted = false;
+  auto sort_storages = [&] {
+    sorted = true;
+    for (const Update::Leaf& l : s.update->leaves)
+      if (value::is_tensor(l.leaf) && !l.done && value::tensor_of(l.leaf).storage)
+        storages.push_back(value::tensor_of(l.leaf).storage.get());
+    std::sort(storages.begin(), storages.end(), std::less<>());
+  };
   auto is_leaf = [&](Value v) {
     if (!value::is_tensor(v) || !value::tensor_of(v).storage) return false;
-    return std::any_of(s.update->leaves.begin(), s.update->leaves.end(), [&](const Update::Leaf& l) {
-      return value::is_tensor(l.leaf) && !l.done && value::tensor_of(l.leaf).storage.get() == value::tensor_of(v).storage.get();
-    });
+    if (!sorted) sort_storages();
+    return std::binary_search(storages.begin(), storages.end(), static_cast<const void*>(value::tensor_of(v).storage.get()),
+                              std::less<>());
   };
   if (contains(engine.heap(), s.value, is_leaf))
     throw ProgramError(
