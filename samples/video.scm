@@ -2,7 +2,7 @@
 ;
 ;     vmrun samples/video.scm --model=tsm
 ;     vmrun samples/video.scm --model=yolo3d
-;     vmrun --memory=110MiB samples/video.scm --frames=64 --steps=1          eight times the frames, in a third of the memory of a tape
+;     vmrun --memory=150MiB samples/video.scm --frames=64 --steps=1          eight times the frames, in less than half the memory of a tape
 ;
 ; prints how many numbers the parameters are, the last loss, and of clips not seen in training the part whose direction, of four, is known; for yolo3d also how many points the square is from
 ; where it is said to be, on average.

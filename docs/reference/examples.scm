@@ -28,6 +28,18 @@
 ; letrec, letrec*: procedures that see each other
 (letrec ((even? (lambda (n) (if (= n 0) #t (odd? (- n 1))))) (odd? (lambda (n) (if (= n 0) #f (even? (- n 1)))))) (even? 100))
 (letrec* ((one 1) (two (+ one 1))) two)
+; let-values, let*-values: names for the values of expressions that give several, which are lists of them
+(let-values (((q r) (values 3 2)) ((x) (values 5))) (list q r x))
+(let*-values (((q r) (values 3 2)) ((s) (values (+ q r)))) s)
+; define-record-type: a constructor, a predicate, and for each field an accessor and, if a third name is given, a procedure that gives a record with another value there
+(define-record-type point (make-point x y) point? (x point-x point-with-x) (y point-y))
+(let ((p (point-with-x (make-point 1 2) 5))) (list (point? p) (point-x p) (point-y p)))
+; define-derivative: a procedure with derivative rules of its own: its value, and the tangent and the cotangents that belong to it
+(define-derivative (cube x)
+  (value (* x x x))
+  (forward (y dx) (* 3 x x dx))
+  (reverse (y c) (list (* 3 x x c))))
+(gradient cube 2)
 ; begin: one expression after the other, the value of the last
 (begin (display "first ") (+ 1 1))
 ; do: a loop of variables with their steps, until the test
@@ -184,6 +196,20 @@
 ; build-list
 (build-list 4 (lambda (i) (* i i)))
 
+;;; Dictionaries
+; dict, list->dict
+(list (dict 'a 1 'b 2) (list->dict '((x . 1))))
+; dict-ref, dict-has?
+(let ((d (dict 'a 1))) (list (dict-ref d 'a) (dict-ref d 'b 0) (dict-has? d 'b)))
+; dict-set, dict-remove
+(list (dict-set (dict 'a 1) 'b 2) (dict-remove (dict 'a 1 'b 2) 'a))
+; dict-update
+(dict-update (dict 'a 1) 'a (lambda (n) (+ n 1)) 0)
+; dict-size, dict-keys, dict-values, dict->list
+(let ((d (dict 'b 2 'a 1))) (list (dict-size d) (dict-keys d) (dict-values d) (dict->list d)))
+; dict-map, dict-fold
+(list (dict-map (lambda (key value) (* 10 value)) (dict 'a 1 'b 2)) (dict-fold (lambda (key value sum) (+ value sum)) 0 (dict 'a 1 'b 2)))
+
 ;;; Characters and strings
 ; (char? x), (string? x): kinds
 (list (char? #\a) (string? "a"))
@@ -239,6 +265,14 @@
 (write-string "text")
 ; write-real
 (+ 1 (write-real 5))
+; format
+(format "~a is ~6,2f~%" "pi" 3.14159)
+; values
+(values 1 2)
+; call-with-error-handler
+(call-with-error-handler (lambda (message irritants) (list 'failed message)) (lambda () (error "no luck" 7)))
+; clock
+(>= (- (clock) (clock)) -1)
 ; read-real
 (+ 1 (read-real))
 ;< 41
@@ -264,9 +298,36 @@
 (write-safetensors "t.safetensors" (list (cons "a" (ones '(2)))))
 (read-safetensors "t.safetensors")
 ; read-csv, write-csv
-(write-csv "t.csv" '("x" "y") '((1 2) (3 .5)))
-(read-text "t.csv")
+(write-csv "t.csv" (list->tensor '((1 2) (3 .5))) '("x" "y"))
 (read-csv "t.csv")
+; read-lines
+(write-text "t.txt" "one\ntwo\n")
+(read-lines "t.txt")
+; read-npz, write-npz
+(write-npz "t.npz" (list (cons "a" (ones '(2)))))
+(read-npz "t.npz")
+; read-json, write-json
+(write-json "t.json" '(("x" . 1) ("l" . #(1 2.5 #t))))
+(read-json "t.json")
+; string->json, json->string
+(list (string->json "[1, {\"a\": null}]") (json->string '(("a" . 1))))
+; read-image, write-png
+(write-png "t.png" (list->tensor '((0 255) (128 64)) 'u8))
+(read-image "t.png")
+; npy-array, idx-array, cifar-array, raw-array, safetensors-arrays, read-rows
+(write-npy "t.npy" (list->tensor '((1 2) (3 4) (5 6))))
+(read-rows (npy-array "t.npy") '(2 0))
+(read-rows (raw-array "t.npy" 'u8) 1 5)
+; byte-tokenizer, tokenize, detokenize
+(define t (byte-tokenizer))
+(list (tokenize t "hi") (detokenize t '(104 105)))
+; read-bpe
+(define kept (append (build-list 94 (lambda (i) (+ i 33))) (build-list 12 (lambda (i) (+ i 161))) (build-list 82 (lambda (i) (+ i 174)))))
+(write-json "vocab.json"
+  (append (map (lambda (b i) (cons (string (integer->char b)) i)) kept (iota 188))
+          (build-list 68 (lambda (i) (cons (string (integer->char (+ 256 i))) (+ 188 i)))) '(("hi" . 256))))
+(write-text "merges.txt" "#version: 0.2\nh i\n")
+(tokenize (read-bpe "vocab.json" "merges.txt") "hi hi")
 ; read-idx
 (write-text "t.idx" (list->string (map integer->char '(0 0 8 1 0 0 0 3 65 66 67))))
 (read-idx "t.idx")
@@ -276,7 +337,7 @@
 ; read-edf
 (define (column width . l) (apply string-append (map (lambda (s) (string-append s (make-string (- width (string-length s)) #\space))) l)))
 (write-text "a.edf"
-  (string-append (column 8 "0") (column 80 "" "") (column 8 "" "" "512") (column 44 "") (column 8 "1" "1") (column 4 "1")
+  (string-append (column 8 "0") (column 80 "" "") (column 8 "01.01.26" "00.00.00" "512") (column 44 "") (column 8 "1" "1") (column 4 "1")
                  (column 16 "Fz") (column 80 "") (column 8 "uV" "0" "10" "0" "10") (column 80 "") (column 8 "2") (column 32 "")
                  (list->string (map integer->char '(1 0 10 0)))))
 (read-edf "a.edf")
@@ -304,6 +365,8 @@
 (hessian-vector (lambda (x) (sumall (* x x x))) (list->tensor '(1 2)) (list->tensor '(1 0)))
 ; check-gradient
 (check-gradient (lambda (x) (sin x)) 1.)
+; stop-gradient
+(gradient (lambda (x) (* x (stop-gradient x))) 3)
 ; with-schedule
 (with-schedule "binomial,snapshots=4" (lambda () (cdr (checkpoint-*j exp 0. 1))))
 ; with-memory
@@ -343,6 +406,10 @@
 (size (normal '(2 3) 10 .1))
 ; categorical
 (categorical (list->tensor '((0 100) (100 0))))
+; multinomial
+(multinomial (list->tensor '(0 1 0)) 3)
+; random-key, split-key
+(let ((keys (split-key (random-key) 2))) (equal? (car keys) (cadr keys)))
 ; one-hot
 (one-hot (list->tensor '(2 0) 'i64) 3)
 ; cast
@@ -365,6 +432,8 @@
 (narrow-tensor (arange 10) 0 2 3)
 ; slice
 (slice (arange 10) 0 1 8 3)
+; index
+(index (list->tensor '((1 2 3) (4 5 6))) 1 '(0 2))
 ; crop
 (crop (list->tensor '((1 2 3) (4 5 6))) '(0 1) '(2 2))
 ; chunk, split
@@ -546,6 +615,31 @@
 (layer-normalization (list->tensor '((1 3))) (ones '(2)) (zeros '(2)))
 ; rms-normalization
 (rms-normalization (list->tensor '((3 4))) (ones '(2)))
+
+;;; Data sets
+; loader, loader-batch, loader-batches
+(define l (loader (arange 10) 4 7))
+(list (loader-batches l) (size (loader-batch l 0)))
+; loader-keep-last, loader-shard, loader-map
+(define l (loader (arange 10) 4))
+(list (loader-batches (loader-keep-last l)) (loader-batch (loader-map (lambda (t) (* 2 t)) l) 0) (loader-batch (loader-shard l 1 2) 0))
+; windows
+(loader-batch (loader (windows (arange 6) 3) 2) 0)
+; shuffled-indices
+(size (shuffled-indices 10 7 0))
+; random-crop, center-crop
+(list (size (random-crop (ones '(2 8 8)) '(4 4) 1)) (center-crop (view (arange 5) '(1 5)) '(3)))
+; random-flip
+(size (random-flip (ones '(2 8 8))))
+; normalize-channels
+(normalize-channels (ones '(1 1 2)) '(.5) '(.5))
+; channels-first, channels-last
+(list (size (channels-first (ones '(8 6 3)))) (size (channels-last (ones '(3 8 6)))))
+; cifar-images
+(define (byte i) (integer->char (remainder i 100)))
+(write-text "t.bin" (list->string (build-list 6146 byte)))
+(define both (cifar-images (read-rows (cifar-array "t.bin") 0 2)))
+(map size (list (car both) (cdr both)))
 
 ;;; Parameters
 ; parameters-map, parameters-map2, parameters-fold

@@ -53,7 +53,7 @@ class Digits(ToolTest):
 
     def test_metrics_and_pictures(self):
         output = self.digits("--epochs=2", "--pictures=.", "--metrics=digits.csv").output.split()
-        self.assertEqual(self.read("digits.csv").decode(), f"epoch,loss\n1,{output[0]}\n2,{output[1]}\n")
+        self.assertEqual(self.read("digits.csv").decode(), f'"epoch","loss"\n1,{output[0]}\n2,{output[1]}\n')
         self.assertIn(b"mean cross entropy", self.read("digits-loss.svg"))
         self.assertIn(b"read as", self.read("digits-confusion.svg"))
 

@@ -32,9 +32,9 @@ class Videos(ToolTest):
     def test_longer_clips_within_less_than_a_tape(self):
         words = ("--frames=64", "--steps=1")
         with open(os.path.join(self.samples, "video.scm")) as file:
-            self.assertIn("vmrun --memory=110MiB samples/video.scm " + " ".join(words), file.read())
-        self.video(*words, options=["--memory=110MiB", "--checkpoint=tape"], code=3)
-        self.assertEqual(self.video(*words, options=["--memory=110MiB"]), self.video(*words, options=["--checkpoint=tape"]))
+            self.assertIn("vmrun --memory=150MiB samples/video.scm " + " ".join(words), file.read())
+        self.video(*words, options=["--memory=150MiB", "--checkpoint=tape"], code=3)
+        self.assertEqual(self.video(*words, options=["--memory=150MiB"]), self.video(*words, options=["--checkpoint=tape"]))
 
     def test_a_model_that_is_none(self):
         self.assertIn('expected tsm or yolo3d, got "yolo"', self.video("--model=yolo", code=1))
