@@ -21,3 +21,13 @@
 (run (adam .1))           ; expect: #t
 (run (adamw .1))          ; expect: #t
 (run (lion .1))           ; expect: #t
+;;; case value-of-tensors
+; A value may hold tensors that are no leaves, as statistics are; among them a leaf is found, a view of one too.
+(define (loss kept) (lambda (p) (cons (sumall (square (car p))) (kept p))))
+(define (step kept) (checkpoint-*j-update! (loss kept) (list (fill '(3) 1.) (fill '(2) 2.)) '(1 . 0) (sgd .25) 0))
+(write (tensor->list (caadr (step (lambda (p) (list (fill '(3) 5.) (* 2 (car p)) (zeros '(1))))))))
+; expect: (0.5 0.5 0.5)
+;;; case leaf-among-tensors
+(define (loss p) (cons (sumall (square (car p))) (list (fill '(3) 5.) (narrow-tensor (cadr p) 0 0 1))))
+(checkpoint-*j-update! loss (list (fill '(3) 1.) (fill '(2) 2.)) '(1 . 0) (sgd .25) 0)
+; expect error: checkpoint-\*j-update!: something else holds a leaf: the value of the procedure
