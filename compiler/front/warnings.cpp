@@ -63,6 +63,10 @@ void Warnings::hides(const Datum& symbol, Span hidden, bool top_level) {
 std::vector<Diagnostic> Warnings::take(const Deque<text::Source>& sources) {
   auto location = [](const Warning& w) { return std::tuple(w.span.file, w.span.begin, w.kind); };
   std::stable_sort(all_.begin(), all_.end(), [&](const Warning& a, const Warning& b) { return location(a) < location(b); });
+  // The parameters of a procedure with rules are bound once for each clause.
+  all_.erase(
+      std::unique(all_.begin(), all_.end(), [&](const Warning& a, const Warning& b) { return location(a) == location(b); }),
+      all_.end());
   std::vector<Diagnostic> out;
   for (const Warning& w : all_) {
     if (out.size() == kMostWarnings) {

@@ -466,7 +466,7 @@ DATA = [
 
 HANDLERS = [
     Attack("handlers within each other", "(define (f n) (call-with-error-handler list (lambda () (+ 1 (f (+ n 1))))))\n(f 0)", OVER),
-    Attack("a handler for memory", "(define (grow l) (grow (cons 1 l)))\n(call-with-error-handler list (lambda () (grow '())))", OVER),
+    Attack("a handler for memory", "(define (grow l) (grow (cons (make-vector 100 l) l)))\n(call-with-error-handler list (lambda () (grow '())))", OVER),
     Attack("a handler for steps", "(define (spin) (spin))\n(call-with-error-handler list spin)", STOPPED),
     Attack("errors forever", "(define (again n) (call-with-error-handler (lambda (m l) (again (+ n 1))) (lambda () (car n))))\n(again 0)", STOPPED),
     Attack("an error that is passed on 100,000 times", "(define (f n) (if (= n 0) (error \"x\" 0) (call-with-error-handler (lambda (m l) (error m (+ 1 (car l)))) (lambda () (f (- n 1))))))\n"
@@ -476,7 +476,7 @@ HANDLERS = [
     Attack("a doubled list as a constant", DOUBLED_NUMBER + "(stop-gradient big)", ENDED),
     Attack("rules that call themselves", "(define-derivative (f x) (value (+ 1 (f x))) (reverse (y c) (list c)))\n(f 1)", OVER),
     Attack("a reverse rule without end", "(define (spin x) (spin x))\n(define-derivative (f x) (value x) (reverse (y c) (spin c)))\n(gradient f 1.)", STOPPED),
-    Attack("a forward rule of itself", "(define-derivative (f x) (value x) (forward (y dx) (cdr (j* f x dx))))\n(j* f 1. 1.)", (OVER, STOPPED)),
+    Attack("a forward rule of itself", "(define-derivative (f x) (value x) (forward (y dx) (cdr (j* f x dx))))\n(j* f 1. 1.)", (OVER, STOPPED), limits=("--steps=300000",)),
     Attack("a rule for a doubled list", DOUBLED_NUMBER + "(define-derivative (f l x) (value x) (reverse (y c) (list l c)))\n(gradient (lambda (x) (f big x)) 1.)", (STOPPED, ENDED)),
     Attack("a text of a doubled list", DOUBLED + "(format \"~a\" big)", OVER, "memory budget"),
     Attack("a wide text", "(format \"~999999999a\" 1)", OVER, "memory budget"),

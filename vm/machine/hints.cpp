@@ -66,7 +66,8 @@ std::string recursion_hint(const Engine& engine) {
 // A tape that grows with the run is what checkpointing is for.
 std::string tape_hint(const Engine& engine) {
   const value::Heap& heap = engine.accounts();
-  bool reverse = std::any_of(engine.runs.begin(), engine.runs.end(), [](const Run& r) { return r.kind == RunKind::reverse; });
+  bool reverse = std::any_of(engine.runs.begin(), engine.runs.end(),
+                             [](const Run& r) { return r.kind == RunKind::reverse && r.tape != nullptr; });
   if (!reverse || heap.tape.live + heap.tensors.live < engine.live_bytes() / 2) return "";
   return "\n  the tape of *j does not fit: checkpoint-*j takes the same operands, gives the same bits and keeps a small part of "
          "it at a time";

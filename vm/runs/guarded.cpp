@@ -7,6 +7,8 @@
 #include "vm/runs/recording.h"
 #include "vm/runs/states.h"
 
+#include <algorithm>
+
 namespace cairn::runs {
 
 using machine::RunKind;
@@ -30,17 +32,29 @@ bool has_outermost_gradient(const machine::OwnedRuns& runs) {
 
 void handle_error(Engine& engine, std::string_view message, Value irritants) {
   Heap& heap = engine.heap();
-  // The instruction that failed had no effect but the error, so it can be stopped here and executed again.
+  std::size_t guarded = engine.runs.size() - 1;
+  while (engine.runs[guarded].kind != RunKind::guarded) --guarded;
+  // What is made from here on is newer than what replays have made.
+  const auto leave_replays = [&] {
+    for (std::size_t i = guarded; i < engine.runs.size(); ++i)
+      if (engine.runs[i].state != nullptr)
+        heap.next_serial = std::max(heap.next_serial, engine.runs[i].run_state()->serial_floor());
+  };
   Owned given(heap, value::kNull);
-  if (irritants.is_pair()) given.v = machine::stoppable(engine, nullptr, [&] { return without_derivatives(engine, irritants); });
+  if (irritants.is_pair()) { // (error ...) has no effect but the error, so it can be stopped here and executed again
+    given.v = machine::stoppable(engine, nullptr, [&] {
+      leave_replays();
+      return without_derivatives(engine, irritants);
+    });
+  } else {
+    leave_replays();
+  }
   const ops::Meter::Uninterrupted whole(engine.meter());
   const bool has_text = given.v.is_pair() && value::is_string(given.v.pair()->car);
   Owned text(heap, has_text            ? Heap::retain(given.v.pair()->car)
                    : given.v.is_pair() ? heap.make_string(engine.describe(given.v.pair()->car))
                                        : heap.make_string(message));
   Owned rest(heap, given.v.is_pair() ? Heap::retain(given.v.pair()->cdr) : value::kNull);
-  std::size_t guarded = engine.runs.size() - 1;
-  while (engine.runs[guarded].kind != RunKind::guarded) --guarded;
   {
     const machine::OwnedRuns gone = engine.cut(guarded);
     if (has_outermost_gradient(gone)) {

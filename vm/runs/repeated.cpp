@@ -62,8 +62,9 @@ void add_shape(Engine& engine, Digest& digest, Value value) {
 } // namespace
 
 std::uint64_t kind_of_call(Engine& engine, const CheckpointState& s, const Opening& of) {
-  const bool alone =
-      std::ranges::all_of(engine.runs, [](const Run& r) { return r.kind == RunKind::base || r.kind == RunKind::scheduled; });
+  const bool alone = std::ranges::all_of(engine.runs, [](const Run& r) {
+    return r.kind == RunKind::base || r.kind == RunKind::scheduled || r.kind == RunKind::guarded;
+  });
   if (!alone || !can_begin_again(engine, s)) return 0;
   Digest digest;
   for (const char c : schedule::to_string(engine.schedules[s.spec])) digest.add(static_cast<unsigned char>(c));

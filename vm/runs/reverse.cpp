@@ -250,6 +250,7 @@ void sweep(Engine& engine, value::Frame* frame, Value& slot) {
 bool swept(Engine& engine, Value& nested, Value& slot) {
   bool has_nested = value::is_kind(nested, value::Kind::state);
   if (has_nested) {
+    check_reverse_rule(engine, nested, slot); // this can be stopped
     engine.meter().hold();
     let_go_of_outer(engine, nested); // so that the state is not taken for shared
   }

@@ -82,4 +82,12 @@ void end_reverse_rule(Engine& engine, const tape::Composite& c, Value result, co
   walk_pair(engine, c.x, result, what.c_str(), false, add);
 }
 
+void check_reverse_rule(Engine& engine, Value nested, Value state) {
+  const SweepState& rule = *as_sweep(nested);
+  if (rule.checkpoint || !value::is_kind(state, value::Kind::state)) return;
+  const SweepState& s = *as_sweep(state);
+  if (s.work == nullptr || s.work->composites.empty() || !s.work->composites.back().is_ruled()) return;
+  end_reverse_rule(engine, s.work->composites.back(), rule.value, [](const PairedLeaf&) {});
+}
+
 } // namespace cairn::runs

@@ -290,6 +290,9 @@ Value result_of_ruled(Engine& engine, Value state);
 bool begin_reverse_rule(Engine& engine, const tape::Composite& c, Value y, Value cotangent);
 void end_reverse_rule(Engine& engine, const tape::Composite& c, Value result, const std::function<void(const PairedLeaf&)>& add);
 
+// Whether what a rule gave fits, before anything is added up: nothing where `nested` is another state.
+void check_reverse_rule(Engine& engine, Value nested, Value state);
+
 // 0: no forward levels.
 std::uint64_t outermost_tag(Engine& engine, Value v);
 // The pair of primal and tangent for a tag, with zeros where there is no tangent.
