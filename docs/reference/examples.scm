@@ -263,9 +263,9 @@
 ; write-safetensors, read-safetensors
 (write-safetensors "t.safetensors" (list (cons "a" (ones '(2)))))
 (read-safetensors "t.safetensors")
-; read-csv, write-csv
-(write-csv "t.csv" '("x" "y") '((1 2) (3 .5)))
-(read-text "t.csv")
+; read-csv, write-csv, read-lines
+(write-csv "t.csv" (list->tensor '((1 2) (3 .5))) '("x" "y"))
+(read-lines "t.csv")
 (read-csv "t.csv")
 ; read-idx
 (write-text "t.idx" (list->string (map integer->char '(0 0 8 1 0 0 0 3 65 66 67))))
@@ -280,9 +280,68 @@
                  (column 16 "Fz") (column 80 "") (column 8 "uV" "0" "10" "0" "10") (column 80 "") (column 8 "2") (column 32 "")
                  (list->string (map integer->char '(1 0 10 0)))))
 (read-edf "a.edf")
+; npy-array, read-rows, safetensors-arrays
+(write-npy "t.npy" (list->tensor '((1 2) (3 4) (5 6))))
+(npy-array "t.npy")
+(tensor->list (read-rows (npy-array "t.npy") '(2 0)))
+(tensor->list (read-rows (npy-array "t.npy") 1 2))
+(write-safetensors "t.safetensors" (list (cons "a" (ones '(2)))))
+(safetensors-arrays "t.safetensors")
+; idx-array, cifar-array, cifar-images
+(write-text "t.idx" (list->string (map integer->char '(0 0 8 1 0 0 0 3 65 66 67))))
+(idx-array "t.idx")
+(write-text "t.bin" (list->string (map integer->char (cons 7 (build-list 3072 (lambda (i) 65))))))
+(size (cdr (cifar-images (read-rows (cifar-array "t.bin") '(0)))))
+; raw-array
+(write-text "t.tokens" "abcd")
+(tensor->list (read-rows (raw-array "t.tokens" 'u16) 0 2))
+; read-npz, write-npz
+(write-npz "t.npz" (list (cons "a" (ones '(2))) (cons "b" (zeros '(1)))))
+(map car (read-npz "t.npz"))
+; read-image, write-png
+(write-png "t.png" (cast (view (arange 6) '(1 2 3)) 'u8))
+(tensor->list (read-image "t.png"))
+; read-json, write-json, string->json, json->string
+(write-json "t.json" (list (cons "name" "a") (cons "sizes" (vector 1 2.5))))
+(read-text "t.json")
+(read-json "t.json")
+(string->json "[true, null, {}]")
+(json->string (list 'null #t (ones '(2))))
 ; save-parameters, load-parameters
 (save-parameters "p.safetensors" (list (ones '(2)) .5))
 (load-parameters "p.safetensors" (list (zeros '(2)) 0.))
+
+;;; Batches and tokens
+; loader, loader-batch, loader-batches
+(define l (loader (list (view (arange 12) '(6 2)) (arange 6)) 2 1))
+(loader-batches l)
+(map tensor->list (loader-batch l 0))
+; loader-keep-last, loader-map, loader-shard
+(define l (loader (arange 7) 3))
+(tensor->list (loader-batch (loader-keep-last l) 2))
+(tensor->list (loader-batch (loader-map (lambda (b) (* 10 b)) l) 1))
+(tensor->list (loader-batch (loader-shard l 1 2) 0))
+; windows
+(tensor->list (loader-batch (loader (windows (arange 6) 3) 2) 1))
+; shuffled-indices
+(tensor->list (shuffled-indices 6 1 0))
+(tensor->list (shuffled-indices 1000000000000 1 0 0 2))
+; random-flip, random-crop, center-crop
+(define pictures (view (arange 16) '(1 1 4 4)))
+(size (random-crop (random-flip pictures) '(3 3) 1))
+(tensor->list (center-crop pictures '(2 2)))
+; normalize-channels, channels-first, channels-last
+(tensor->list (normalize-channels (ones '(1 2 1 1)) '(0 .5) '(.5 .25)))
+(map size (list (channels-first (zeros '(4 5 3))) (channels-last (zeros '(3 4 5)))))
+; byte-tokenizer, tokenize, detokenize
+(define t (byte-tokenizer))
+(tensor->list (tokenize t "Cairn"))
+(detokenize t '(67 97 105 114 110))
+; read-bpe
+(define (written b) (integer->char (cond ((or (< 32 b 127) (< 160 b 173) (< 173 b)) b) ((<= b 32) (+ 256 b)) ((<= b 160) (+ 162 b)) (else 323))))
+(write-json "vocab.json" (append (build-list 256 (lambda (b) (cons (string (written b)) b))) '(("ab" . 256))))
+(write-text "merges.txt" "#version: 0.2\na b\n")
+(tensor->list (tokenize (read-bpe "vocab.json" "merges.txt") "ab ba"))
 
 ;;; Derivatives
 ; *j: value and cotangent by reverse mode, from a tape of the whole run
