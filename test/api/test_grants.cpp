@@ -55,7 +55,8 @@ TEST_CASE("without a grant a program touches no file") {
   const auto nothing = [](cairn_vm*) {};
   for (const std::string& text :
        {"(display (read-text " + quoted(folders / "inside/a") + "))", "(write-text " + quoted(folders / "inside/new") + " \"x\")",
-        std::string("(read-text \"/etc/passwd\")"), std::string("(read-text \"a\")"), "(file-size " + quoted(folders / "inside/a") + ")"})
+        std::string("(read-text \"/etc/passwd\")"), std::string("(read-text \"a\")"),
+        "(file-size " + quoted(folders / "inside/a") + ")"})
     CHECK(written(text, nothing).find("cairn_vm_grant") != std::string::npos);
   CHECK_FALSE(fs::exists(folders / "inside/new"));
 }

@@ -9,7 +9,7 @@ What they say is all output, among it the values, and at the end a random number
 
 Standard library only.
 """
-import argparse, concurrent.futures, json, math, os, random, subprocess, sys, tempfile
+import argparse, concurrent.futures, json, math, os, random, struct, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shrink
@@ -49,6 +49,8 @@ class Runner:
     def __init__(self, vmrun, seed, folder):
         self.vmrun, self.seed, self.folder = vmrun, seed, folder
         self.input = os.path.join(folder, 'input')
+        with open(os.path.join(folder, 'numbers'), 'wb') as file:
+            file.write(struct.pack('<8d', *worlds.NUMBERS_IN_FILE))
         with open(self.input, 'w', encoding='utf-8') as file:
             file.write(NUMBERS)
 
@@ -64,7 +66,7 @@ class Runner:
         command = list(prefix) + [self.vmrun, '--steps=%d' % steps] + arguments
         with open(self.input, encoding='utf-8') as numbers:
             try:
-                run = subprocess.run(command, stdin=numbers, capture_output=True, timeout=120)
+                run = subprocess.run(command, stdin=numbers, capture_output=True, timeout=120, cwd=self.folder)
             except subprocess.TimeoutExpired:
                 return Outcome(-1, '', 'no end after 120 s')  # which is no way to be stopped
         return Outcome(run.returncode, run.stdout.decode('utf-8', 'replace'), run.stderr.decode('utf-8', 'replace'))

@@ -14,6 +14,11 @@ SPECS = ['tape', 'bisection,base=16', 'bisection,base=41', 'binomial,base=16', '
          'binomial,base=23,snapshots=3', 'binomial,base=19,passes=2', 'sqrt,base=16', 'online,base=16',
          'online,base=16,snapshots=2', 'auto', 'auto,memory=100000', 'budget', 'budget,memory=60000', 'budget,memory=250000']
 
+# Numbers that are read from a file, which has NUMBERS_IN_FILE in 64 bits each; and for who grants none, the same from the program.
+NUMBERS_IN_FILE = [.25, -.5, 1.125, .75, -1.25, .5, -.125, 1.5]
+FROM_FILE = '(define (from-file k) (tensor->number (read-rows \'("numbers" f64 0 (8)) (list k))))\n'
+FROM_MEMORY = "(define (from-file k) (list-ref '(%s) k))\n" % ' '.join(map(str, NUMBERS_IN_FILE))
+
 # What variants of one program share. `say` and `mark` are output; `rule` is of updates.
 PRELUDE = """(define (effect) (display "*"))
 (define (plain v)
@@ -26,7 +31,7 @@ PRELUDE = """(define (effect) (display "*"))
         ((number? u) (if (number? v) (* u v) 0))
         (else 0)))
 (define (descend p g s) (cons (- p (* .1 g)) (+ (* .9 s) g)))
-(define (wander p g s) (cons (- p (* (random-real) g)) s))
+""" + FROM_FILE + """(define (wander p g s) (cons (- p (* (random-real) g)) s))
 (define (stay p g s) (cons p g))
 (define (first-of v) (if (pair? v) (car v) v))
 (define-derivative (ruled-draw x) (value (+ (sin x) (* .1 (random-real)))) (reverse (y c) (list (* c (cos x)))))
@@ -79,7 +84,8 @@ class Worldly(Generator):
         sub = lambda: self.number(env, depth - 1)
         draws = [lambda: '(random-real)', lambda: '(- (random-real) .5)', lambda: '(sin (random-normal))',
                  lambda: '(* .1 (random-integer 9))', lambda: '(* (random-real) %s)' % sub(),
-                 lambda: '(+ (* .2 (random-normal)) %s)' % sub(), lambda: '(ruled-draw %s)' % sub()]
+                 lambda: '(+ (* .2 (random-normal)) %s)' % sub(), lambda: '(ruled-draw %s)' % sub(),
+                 lambda: '(* %s (from-file %d))' % (sub(), r.randrange(8)), lambda: '(from-file (random-integer 8))']
         effects = [lambda: '(* %s (read-real))' % sub(), lambda: '(say %s)' % sub(), lambda: '(begin (mark "%s") %s)' % (r.choice('abc'), sub())]
         if self.tensors:
             draws += [lambda: "(sumall (dropout %s .4))" % self.tensor(env, depth - 1),

@@ -62,6 +62,8 @@ MISTAKES = [
      ["a.scm:1:11: error: 'no-grad' does not exist in Cairn: derivatives are taken of x in (gradient f x) and of nothing else"]),
     ("jax.value_and_grad", "(display (value-and-grad sin 1))\n", [], 2,
      ["a.scm:1:11: error: 'value-and-grad' does not exist in Cairn: write (*j f x 1): a pair of value and gradient"]),
+    ("torch.utils.data.DataLoader", "(display (DataLoader (zeros '(4)) 2))\n", [], 2,
+     ["a.scm:1:11: error: 'DataLoader' does not exist in Cairn: write (loader source batch seed); its batch n is (loader-batch l n)"]),
     ("jax.vmap", "(display (vmap sin '(1 2)))\n", [], 2, ["a.scm:1:11: error: 'vmap' does not exist in Cairn: operators work on tensors with further axes"]),
     ("torch.nn.Linear", "(display (nn.Linear 3 4))\n", [], 2,
      ["a.scm:1:11: error: unbound name 'nn.Linear'; did you mean 'linear'?"]),

@@ -1,4 +1,4 @@
-// Text of a header, read character by character: what NumPy's and safetensors' headers share.
+// Text read character by character: what headers of NumPy, of safetensors, and JSON share.
 #pragma once
 
 #include "ops/meter.h"

@@ -57,8 +57,7 @@ void read_seen(machine::Files& files, bytecode::ByteReader& in) {
     std::uint64_t least = 0;
     for (std::uint32_t blocks = in.count(18); blocks != 0; --blocks) {
       const std::uint64_t block = in.u64();
-      if (block < least || block > seen.size / machine::Files::kBlock)
-        throw Malformed("a block of a file is none that it has");
+      if (block < least || block > seen.size / machine::Files::kBlock) throw Malformed("a block of a file is none that it has");
       machine::Files::Sums sums;
       sums.known = in.u16();
       const auto last = static_cast<std::uint64_t>(std::bit_width(sums.known));

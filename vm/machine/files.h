@@ -21,7 +21,8 @@ namespace cairn::machine {
 
 class Files {
 public:
-  // Checksums are of pages, so that a row of a large file costs little more than itself; kept for so many pages together, a block.
+  // Checksums are of pages, so that a row of a large file costs little more than itself; kept for so many pages together, a
+  // block.
   static constexpr std::uint64_t kPage = 4096, kPages = 16, kBlock = kPage * kPages;
 
   Files(value::Heap& heap, const ops::Meter& meter) : meter_(meter), seen_(heap) {}

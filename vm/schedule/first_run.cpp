@@ -26,7 +26,7 @@ constexpr std::uint64_t kWorthTaping = 5; // space for less than a fifth of the 
 constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastGoodBase = std::uint64_t{1} << 14;
 constexpr std::uint64_t kMostGoodBase = std::uint64_t{1} << 16;
-constexpr std::uint64_t kMostBase = std::uint64_t{1} << 20; // where there is no room for more states
+constexpr std::uint64_t kLongestBase = std::uint64_t{1} << 20; // where there is no room for more states
 constexpr std::uint64_t kSnapshotBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kMostSnapshots = 1 << 18;
 // Under a budget, the first tape is looked at once it has so many bytes, or such a part of the budget: if it is heavy, the run is
@@ -260,7 +260,7 @@ Action FirstRun::next() {
     placement_.rebase(base_for(is_heavy(prefix_, records_) ? share_bytes_ : tape_bytes_, prefix_, records_), prefix_);
     if (!is_heavy(prefix_, records_))
       placement_.lengthen_to(
-          std::min(kMostBase, steps_with(std::min(kMostTapeBytes, 2 * tape_bytes_) / kRecordBytes, prefix_, records_)));
+          std::min(kLongestBase, steps_with(std::min(kMostTapeBytes, 2 * tape_bytes_) / kRecordBytes, prefix_, records_)));
     placement_.allow(std::min(share_bytes_, kSnapshotsForStack * stack_bytes_));
     return {Action::Kind::put_aside, 0, 0};
   case Stage::budgeted:
