@@ -14,6 +14,15 @@ void Engine::make_tensor_world() {
 TensorWorld::TensorWorld(value::Heap& heap, ops::Meter& meter)
     : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {}
 
+TensorWorld::~TensorWorld() { heap_.makes_way = nullptr; }
+
+// What its buffer takes is charged for as long as the machine lives.
+void TensorWorld::spill_to(std::unique_ptr<ops::SpillFile> file) {
+  heap_.charge(heap_.scratch, ops::SpillFile::kBuffer);
+  cpu_->spill_to(std::move(file));
+  heap_.makes_way = [this](std::int64_t bytes) { return cpu_->make_way(bytes) != 0; };
+}
+
 ops::Device* TensorWorld::find(std::string_view name) {
   if (name == "cpu") return cpu_.get();
   if (accelerator_ == nullptr) return nullptr;

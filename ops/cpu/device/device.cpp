@@ -21,6 +21,7 @@ public:
   }
 
   bool in_host_memory() const override { return true; }
+  bool can_spill() const override { return true; }
   bool supports(const Operator& op) const override { return op.kernel != nullptr; }
 
   void launch(StreamKind /*stream*/, const Launch& launch) override {
