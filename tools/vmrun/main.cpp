@@ -148,6 +148,8 @@ void Session::create() {
   inner.profile = options_.profile;
   inner.seed = options_.seed;
   inner.device = options_.device.c_str();
+  inner.spill = options_.spill.empty() ? nullptr : options_.spill.c_str();
+  inner.spill_bytes = options_.spill_bytes;
   inner.costs = options_.costs.empty() ? nullptr : options_.costs.c_str();
   inner.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   inner.arguments = arguments.data();

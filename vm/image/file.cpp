@@ -94,6 +94,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   const std::uint8_t asked = in.u8();
   if (asked > 1) throw Malformed("a flag is neither 0 nor 1");
   e.budget_asked = asked == 1;
+  e.state_spill = static_cast<std::int64_t>(counter(in));
   schedule::CostTable::each(e.costs, [&](std::string_view, double& rate) { rate = std::bit_cast<double>(in.u64()); });
   if (!e.costs.sound()) throw Malformed("a rate is none that a table of costs can have");
   e.clock = counter(in);

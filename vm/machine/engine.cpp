@@ -147,6 +147,10 @@ std::optional<Status> Engine::go_on() {
     remember(e.what());
     end_program();
     return Status::error;
+  } catch (const ops::SpillError& e) {
+    remember(e.what());
+    end_program();
+    return Status::error;
   } catch (const value::BudgetExceeded& e) {
     std::string holders;
     try {

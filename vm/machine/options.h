@@ -46,6 +46,7 @@ struct Options {
   std::uint64_t seed = 0;
   std::string schedule = "auto";                        // of checkpoint-*j; must be valid (schedule::parse)
   schedule::CostTable costs;                            // for its plans; sound
+  std::int64_t spill_bytes = 0;                         // of a file for tensors that wait (Engine::spill_to); 0: there is none
   std::vector<std::string> arguments;                   // (command-line)
   std::function<void(std::string_view)> output;         // the program's output
   std::function<std::size_t(char*, std::size_t)> input; // fills a buffer, returns bytes read, 0 at the end

@@ -8,6 +8,7 @@ namespace cairn::machine {
 
 void Engine::make_tensor_world() {
   tensor_world = std::make_unique<TensorWorld>(heap_, meter_);
+  if (spill_file_ != nullptr) tensor_world->spill_to(std::move(spill_file_));
   if (options.device) tensor_world->add_accelerator(options.device(*tensor_world));
 }
 

@@ -151,6 +151,8 @@ void Recorder::act(const schedule::Action& action, std::uint64_t position, std::
   case Kind::restore:
   case Kind::thin:
   case Kind::weigh:
+  case Kind::spill:
+  case Kind::fetch:
   case Kind::done:
     break;
   }

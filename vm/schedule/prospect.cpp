@@ -14,7 +14,7 @@ constexpr std::uint64_t kSurveyed = 64; // intervals of a survey that knows the 
 
 std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const {
   if (stage_ != Stage::reversing || handed_over_) return std::nullopt;
-  return Schedule::Foreseen{(known_ ? length() : total) + again_, older_ + peak_, budget_, time_of_one_tape()};
+  return Schedule::Foreseen{(known_ ? length() : total) + again_, older_ + peak_, 0, budget_, time_of_one_tape()};
 }
 
 // Of the plan at hand.

@@ -164,6 +164,21 @@ public:
     tensors_[--unswept_tensors_].reset();
   }
   std::span<const std::shared_ptr<const TensorRecord>> tensors() const { return {tensors_.data(), unswept_tensors_}; }
+  // Whether a copy of the tape has the same records.
+  bool shares_records() const { return !tensors().empty() && tensors().front().use_count() > 1; }
+  // Calls f(Storage&) for each tensor that a record keeps.
+  template <class F> void each_storage(F&& f) const {
+    for (const auto& record : tensors())
+      for (const KeptTensors* list : {&record->inputs, &record->outputs}) list->each_storage(f);
+  }
+  // The same, the last record first, while f says to go on. False: it did not.
+  template <class F> bool each_storage_backwards(F&& f) const {
+    bool on = true;
+    for (std::size_t i = tensors().size(); on && i-- > 0;)
+      for (const KeptTensors* list : {&tensors()[i]->outputs, &tensors()[i]->inputs})
+        list->each_storage([&](ops::Storage& s) { on = on && f(s); });
+    return on;
+  }
   // The record in that place keeps these lists of its tensors instead: the same, some without their elements.
   void keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs);
   // The record among whose results is that node, or null.
