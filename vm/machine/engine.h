@@ -255,7 +255,11 @@ public:
   schedule::CostTable costs;     // for plans; as fixed as that
   // What schedules may choose by.
   schedule::Resources resources(bool alone) const {
-    return {.budget_bytes = state_budget, .alone = alone, .asked = budget_asked};
+    return {.budget_bytes = state_budget,
+            .alone = alone,
+            .asked = budget_asked,
+            .spill_bytes = state_spill,
+            .spill_ticks = costs.ticks_of_spilling()};
   }
   schedule::Repeats repeats; // plans of calls that may come again
   value::Charged repeats_charged{heap_};

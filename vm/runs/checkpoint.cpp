@@ -424,6 +424,20 @@ namespace {
 
 std::int64_t signed_bytes(std::uint64_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
 
+// Records are made anew, so what is idle of them is told again.
+void thin_aside(Engine& engine, CheckpointState& s, TapeAside& tape) {
+  const bool idle = tape.idle, spilled = tape.spilled;
+  s.end_spill(tape);
+  tape.spilled = spilled;
+  try {
+    thin(engine, *tape.tape);
+  } catch (...) {
+    if (idle) s.spill(tape);
+    throw;
+  }
+  if (idle) s.spill(tape);
+}
+
 // In the order in which sweeps will ask for them.
 void fetch_ahead(Engine& engine, CheckpointState& s, std::int64_t most) {
   if (engine.tensor_world == nullptr) return;
@@ -538,8 +552,8 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     s->aside.erase(s->aside.begin() + a.slot);
     break;
   case Action::Kind::thin:
-    want(a.slot < s->aside.size() && !s->aside[a.slot].spilled);
-    thin(engine, *s->aside[a.slot].tape);
+    want(a.slot < s->aside.size());
+    thin_aside(engine, *s, s->aside[a.slot]);
     engine.meter().hold();
     break;
   case Action::Kind::spill: {

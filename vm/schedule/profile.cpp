@@ -14,7 +14,7 @@ bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
 bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
   for (const std::uint64_t value :
-       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.thinned, interval.advancing,
+       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.thinned, interval.stays, interval.advancing,
         interval.taping, interval.sweeping, interval.sweeping_otherwise})
     if (!small(value)) return false;
   if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
@@ -42,6 +42,12 @@ bool Profile::sound() const {
   for (std::size_t k = 0; k < last; ++k)
     if (born[k] < least[k] || !small(born[k])) return false;
   return true;
+}
+
+std::uint64_t whole_tape(const Interval& interval) {
+  std::uint64_t bytes = interval.tape;
+  for (const TapeShare& share : interval.shares) bytes += share.bytes;
+  return bounded(bytes);
 }
 
 std::uint64_t saved_by_thinning(const Interval& interval) {
@@ -209,6 +215,7 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
       whole.sweep = std::min(kMostOfOne, whole.sweep + part.sweep);
       whole.tape = std::min(kMostOfOne, whole.tape + part.tape);
       whole.again = std::min(kMostOfOne, whole.again + part.again);
+      whole.stays = std::min(kMostOfOne, whole.stays + part.stays);
       for (const TapeShare& share : part.shares) {
         const std::uint64_t fresh = share.bytes - (i > from ? share.before : 0);
         shares[share.birth] = std::min(shares[share.birth] + fresh,

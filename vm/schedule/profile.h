@@ -41,6 +41,7 @@ struct Interval {
   std::uint64_t sweep = 0;   // and of sweeping that tape
   std::uint64_t tape = 0;    // bytes of its tape that nothing else holds
   std::vector<TapeShare> shares;
+  std::uint64_t stays = 0; // of all that its tape holds, what stays in memory when the rest is in a file
   // Scratch of each of the three, held only while it is done, on top of states, tapes and the cotangents at the interval's end.
   // `sweeping` includes the cotangents at its start.
   std::uint64_t advancing = 0;
@@ -56,6 +57,7 @@ struct Interval {
     archive(self.sweep);
     archive(self.tape);
     archive(self.shares);
+    archive(self.stays);
     archive(self.advancing);
     archive(self.taping);
     archive(self.sweeping);
@@ -90,6 +92,13 @@ struct Profile {
     archive(self.cotangents);
   }
 };
+
+// All that its tape holds, and what of that can be in a file.
+std::uint64_t whole_tape(const Interval& interval);
+inline std::uint64_t in_file(const Interval& interval) {
+  const std::uint64_t whole = whole_tape(interval);
+  return whole - (interval.stays < whole ? interval.stays : whole);
+}
 
 // What its tape would no longer hold if it were lean.
 std::uint64_t saved_by_thinning(const Interval& interval);
