@@ -127,6 +127,7 @@ void Budgeted::reverse_rest() {
     }
     to = from;
   }
+  spilled_.clear();
 }
 
 // Reverses intervals [from, to) from the states that are held of them.

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint64_t kLittle = 16; // of the room
 constexpr std::size_t kMostTight = 3;
 constexpr std::size_t kMostTogether = 3; // tapes of neighbours that are looked at together
+constexpr std::uint64_t kMostStays = 4;  // of the room, for what stays of tapes in the file
 constexpr double kUseOfState = 0.5;      // between two tapes, of running what comes behind it (an estimate)
 
 } // namespace
@@ -204,11 +205,12 @@ std::vector<Keeping::Drop> Keeping::drop() {
   // Nothing will run from the start of a tape in the file, unless that is the start of all.
   for (std::size_t i = 0; i < n; ++i) {
     std::vector<Drop> candidate;
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0, stay = stays(n);
     double cost = 0;
     for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && here(end - 1); ++end) {
       bytes += in_file(profile_.intervals[end - 1]);
-      if (bytes > file_.left) break;
+      stay += profile_.intervals[end - 1].stays;
+      if (bytes > file_.left || stay > room_ / kMostStays) break;
       cost += static_cast<double>(cost_of_file(end - 1));
       candidate.push_back({What::spill, end - 1});
       if (end > 1 && states_[end - 1]) candidate.push_back({What::state, end - 1});

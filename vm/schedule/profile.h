@@ -41,7 +41,6 @@ struct Interval {
   std::uint64_t sweep = 0;   // and of sweeping that tape
   std::uint64_t tape = 0;    // bytes of its tape that nothing else holds
   std::vector<TapeShare> shares;
-  std::uint64_t stays = 0; // of all that its tape holds, what stays in memory when the rest is in a file
   // Scratch of each of the three, held only while it is done, on top of states, tapes and the cotangents at the interval's end.
   // `sweeping` includes the cotangents at its start.
   std::uint64_t advancing = 0;
@@ -51,6 +50,7 @@ struct Interval {
   std::uint64_t again = 0;              // cost of what the sweep of a lean tape computes again
   bool lean = false;                    // its tapes are made lean,
   std::uint64_t thinned = 0;            // which lets go of so many bytes; they are there while it is taped
+  std::uint64_t stays = 0;              // of all that its tape holds, what stays in memory when the rest is in a file
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.forward);
     archive(self.taped);
