@@ -286,6 +286,7 @@ void CheckpointState::drop(Engine& engine, Snapshot& snapshot) {
 void CheckpointState::spill(TapeAside& tape) {
   tape.spilled = true;
   if (std::exchange(tape.idle, true)) return;
+  tape.tape->shorten();
   tape.tape->each_storage([](ops::Storage& s) { s.device->set_idle(s); });
 }
 
@@ -537,6 +538,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   }
   case Action::Kind::take_back: {
     want(s->work == nullptr && !s->aside.empty());
+    s->aside.back().tape->lengthen();
     s->drop(engine, s->current);
     TapeAside& back = s->aside.back();
     s->end_spill(back);

@@ -315,7 +315,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   std::sort(weights.read.begin(), weights.read.end(),
             [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial < b.serial; });
   weights.own = tape.own_bytes();
-  weights.stays += std::max<std::uint64_t>(weights.own, Heap::kChunkBytes); // however few its records are
+  weights.stays += tape.own_bytes_shortened();
   weights.nested = !tape.composites.empty();
   return weights;
 }

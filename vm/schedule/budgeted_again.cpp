@@ -18,6 +18,11 @@ constexpr std::uint64_t kOlderParts = 64;
 
 std::optional<Budgeted> Budgeted::again() const {
   if (stage_ != Stage::reversing || handed_over_ || nested_ || survey_ || misled_ || profile_.size() == 0) return std::nullopt;
+  // What comes back from a file in pieces would be one tape.
+  const std::uint64_t most = largest_tape();
+  if (std::any_of(profile_.intervals.begin(), profile_.intervals.end(),
+                  [&](const Interval& interval) { return interval.piece < whole_tape(interval) && whole_tape(interval) > most; }))
+    return std::nullopt;
   if (known_) {
     Budgeted same = *this;
     same.stage_ = Stage::asking;

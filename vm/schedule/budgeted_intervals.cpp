@@ -78,6 +78,8 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   interval.taping = bounded(weights.taping);
   interval.sweeping = bounded(weights.sweeping);
   interval.sweeping_otherwise = bounded(weights.sweeping_lean);
+  interval.piece = whole_tape(interval);
+  interval.swept = bounded(interval.piece + std::max(interval.sweeping, interval.taping) + cotangents);
   profile_.intervals.push_back(std::move(interval));
   profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
   profile_.reach.push_back(std::move(state));
@@ -124,8 +126,9 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
     Wide best_weight = 0, best_gap = 0;
     for (std::size_t i = 1; i + 1 < kept.size(); ++i) {
       const std::uint64_t together = tape_bytes(profile_, kept[i - 1], kept[i + 1]);
-      if (together + (too_many ? most_beside(kept[i - 1], kept[i + 1]) : 0) > most) continue;
-      if (spilled[kept[i] - 1] != spilled[kept[i]] && !mixed) continue;
+      const bool in_file = spilled[kept[i] - 1] && spilled[kept[i]]; // comes back in pieces
+      if (!in_file && together + (too_many ? most_beside(kept[i - 1], kept[i + 1]) : 0) > most) continue;
+      if (spilled[kept[i] - 1] != spilled[kept[i]] && (!mixed || !whole[kept[i] - 1] || !whole[kept[i]])) continue;
       if (const bool front = whole[kept[i] - 1]; front != whole[kept[i]]) {
         // Both lose their tape, and the state at the start of what is then a gap has to be there.
         const std::uint32_t begin = kept[i - 1];
@@ -227,6 +230,7 @@ Profile Budgeted::with_reads() const {
       sweeping = bounded(sweeping + more_reads_within(i, reads));
       std::uint64_t& otherwise = profile.intervals[i].sweeping_otherwise;
       otherwise = bounded(otherwise + more_reads_within(i, reads));
+      profile.intervals[i].swept = bounded(profile.intervals[i].swept + reads[i]);
     }
   }
   return profile;

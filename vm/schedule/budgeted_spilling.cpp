@@ -60,12 +60,12 @@ void Budgeted::spill_tape(std::size_t interval) {
   most_in_file_ = std::max(most_in_file_, bounded(there));
 }
 
-// Of this tape and those that come next, while it is swept: its own bytes, and as much as is free then.
+// Of this tape and those that come next, while it is swept: a piece of its own, and as much as is free then.
 std::uint64_t Budgeted::fetched_beside(std::size_t interval) const {
   std::vector<bool> states = kept_states(), tapes = kept_tapes();
   const std::vector<bool> spilled = spilled_tapes();
   const Interval& its = profile_.intervals[interval];
-  std::uint64_t taken = its.sweeping + profile_.cotangents[interval + 1] + read_from()[interval];
+  std::uint64_t taken = its.swept + read_from()[interval];
   for (std::size_t i = 0; i < profile_.size(); ++i) {
     if (tapes[i]) states[i] = false;
     if (i >= interval) states[i] = tapes[i] = false;
@@ -75,7 +75,7 @@ std::uint64_t Budgeted::fetched_beside(std::size_t interval) const {
   }
   states.back() = false;
   taken += held_bytes(profile_, states, tapes);
-  return std::max(whole_tape(its), room_ - std::min(room_, taken));
+  return its.piece + room_ - std::min(room_, taken);
 }
 
 std::uint64_t Budgeted::time_of_file() const {

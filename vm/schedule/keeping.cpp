@@ -53,16 +53,14 @@ void Keeping::note_before() {
     before_.push_back(held.bytes() + in_file);
     if (i == n) break;
     if (here(i)) held.add_tape(i);
-    // Of a tape in the file all is there when it is swept, also what older tapes in the file hold.
-    const std::uint64_t with = here(i)          ? held.bytes() + in_file
-                               : file_.has(i) ? before_[i] + whole_tape(profile_.intervals[i])
-                                              : before_[i] + tape_bytes(profile_, i, i + 1);
+    const std::uint64_t with = here(i) ? held.bytes() + in_file : before_[i] + tape_bytes(profile_, i, i + 1);
     tape_.push_back(with - std::min(with, before_[i])); // more may be known of what is shared once there is one more
   }
 }
 
 std::uint64_t Keeping::alone(std::size_t interval) const {
   const Interval& its = profile_.intervals[interval];
+  if (file_.has(interval)) return its.swept;
   return tape_[interval] + profile_.cotangents[interval + 1] + std::max(its.sweeping, its.taping);
 }
 

@@ -14,7 +14,7 @@ bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
 bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
   for (const std::uint64_t value :
-       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.thinned, interval.stays, interval.advancing,
+       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.thinned, interval.stays, interval.piece, interval.swept, interval.advancing,
         interval.taping, interval.sweeping, interval.sweeping_otherwise})
     if (!small(value)) return false;
   if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
@@ -76,6 +76,8 @@ void thin(Profile& profile, std::size_t index) {
   std::erase_if(interval.shares, [](const TapeShare& share) { return share.bytes == 0; });
   interval.taping = std::min(kMostOfOne, interval.taping + saved);
   std::swap(interval.sweeping, interval.sweeping_otherwise);
+  if (interval.sweeping > interval.sweeping_otherwise)
+    interval.swept = bounded(interval.swept + interval.sweeping - interval.sweeping_otherwise);
   interval.lean = true;
   interval.thinned = std::min(kMostOfOne, interval.thinned + saved);
 }
@@ -216,6 +218,8 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
       whole.tape = std::min(kMostOfOne, whole.tape + part.tape);
       whole.again = std::min(kMostOfOne, whole.again + part.again);
       whole.stays = std::min(kMostOfOne, whole.stays + part.stays);
+      whole.piece = std::max(whole.piece, part.piece);
+      whole.swept = std::max(whole.swept, part.swept);
       for (const TapeShare& share : part.shares) {
         const std::uint64_t fresh = share.bytes - (i > from ? share.before : 0);
         shares[share.birth] = std::min(shares[share.birth] + fresh,

@@ -50,7 +50,9 @@ struct Interval {
   std::uint64_t again = 0;              // cost of what the sweep of a lean tape computes again
   bool lean = false;                    // its tapes are made lean,
   std::uint64_t thinned = 0;            // which lets go of so many bytes; they are there while it is taped
-  std::uint64_t stays = 0;              // of all that its tape holds, what stays in memory when the rest is in a file
+  // Its tape may be in a file: of all that it holds, what stays in memory then. It comes back in the pieces that it was made of:
+  // the largest of these, and the most bytes while one of them is swept, cotangents at its end included.
+  std::uint64_t stays = 0, piece = 0, swept = 0;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.forward);
     archive(self.taped);
@@ -58,6 +60,8 @@ struct Interval {
     archive(self.tape);
     archive(self.shares);
     archive(self.stays);
+    archive(self.piece);
+    archive(self.swept);
     archive(self.advancing);
     archive(self.taping);
     archive(self.sweeping);
