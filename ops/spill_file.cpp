@@ -125,7 +125,6 @@ bool SpillFile::take_extent(std::int64_t bytes, std::int64_t& at, Copy::Extents:
   node = spare.extract(spare.begin());
   at = end_;
   end_ += bytes;
-  peak_ = std::max(peak_, end_);
   return true;
 }
 
@@ -157,7 +156,10 @@ std::unique_ptr<SpillFile::Copy> SpillFile::write(const void* data, std::int64_t
   {
     const std::lock_guard lock(mutex_);
     if (!write_fault_.empty()) return nullptr;
-    if (!take_extent(rounded(bytes), copy->at_, copy->node_)) {
+    if (take_extent(rounded(bytes), copy->at_, copy->node_)) {
+      used_ += bytes;
+      peak_ = std::max(peak_, used_);
+    } else {
       full_ = fmt::format("the {} bytes that may be used in {} are full", most_, folder_);
       return nullptr;
     }
@@ -167,6 +169,7 @@ std::unique_ptr<SpillFile::Copy> SpillFile::write(const void* data, std::int64_t
   } catch (...) {
     const std::lock_guard lock(mutex_);
     give_extent(copy->at_, rounded(bytes), std::move(copy->node_));
+    used_ -= bytes;
     throw;
   }
   return copy;
@@ -234,6 +237,7 @@ void SpillFile::forget(std::unique_ptr<Copy> copy) noexcept {
   stop(*copy);
   const std::lock_guard lock(mutex_);
   give_extent(copy->at_, rounded(copy->bytes_), std::move(copy->node_));
+  used_ -= copy->bytes_;
 }
 
 std::string SpillFile::refusal() const {
@@ -259,6 +263,11 @@ std::int64_t SpillFile::read_bytes() const {
 std::int64_t SpillFile::peak_bytes() const {
   const std::lock_guard lock(mutex_);
   return peak_;
+}
+
+void SpillFile::begin_peak() {
+  const std::lock_guard lock(mutex_);
+  peak_ = used_;
 }
 
 // A full file system, or a limit of the process, is a fault of a write like any other: nobody is to be ended by a signal.

@@ -76,7 +76,9 @@ public:
   std::int64_t most_bytes() const { return most_; }
   std::int64_t written_bytes() const;
   std::int64_t read_bytes() const;
-  std::int64_t peak_bytes() const; // of the file
+  // For reports: the most bytes of copies at once since it was asked to begin anew.
+  std::int64_t peak_bytes() const;
+  void begin_peak();
 
 private:
   struct Closing {
@@ -101,7 +103,7 @@ private:
   bool ends_ = false;
   std::string write_fault_, read_fault_, full_;
   Copy::Extents free_; // by place
-  std::int64_t end_ = 0, peak_ = 0, written_ = 0, read_ = 0;
+  std::int64_t end_ = 0, used_ = 0, peak_ = 0, written_ = 0, read_ = 0;
   std::thread thread_;
 };
 

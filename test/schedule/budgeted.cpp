@@ -448,7 +448,7 @@ TEST_CASE("with a file a run is reversed within its budget, and what would take 
         const Outcome outcome = machine.run();
         CHECK(outcome.reversed);
         CHECK(outcome.in_file <= bytes);
-        if (const auto foreseen = machine.schedule().foreseen()) CHECK(outcome.in_file <= foreseen->spilled);
+        if (const auto foreseen = machine.schedule().foreseen()) CHECK(outcome.in_file <= foreseen->in_file);
         return outcome;
       };
       // A file that costs nothing, a little one, and one that takes longer than anything.

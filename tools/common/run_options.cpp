@@ -127,8 +127,9 @@ void check_files(const RunOptions& options) {
 
 void check_together(const CLI::App& app, const RunOptions& options) {
   if (options.calibrate) {
-    if (app.get_options([](const CLI::Option* option) { return option->count() != 0; }).size() > 1 || !options.file.empty())
-      throw UsageError("--calibrate stands alone: it measures this machine and runs no program");
+    const std::size_t others = app.count("--spill") != 0 ? 2 : 1;
+    if (app.get_options([](const CLI::Option* option) { return option->count() != 0; }).size() > others || !options.file.empty())
+      throw UsageError("--calibrate stands alone, but for --spill: it measures this machine and runs no program");
     return;
   }
   check_files(options);

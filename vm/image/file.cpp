@@ -189,7 +189,12 @@ bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& e
     error = e.what();
     engine.discard_damaged_state();
     return false;
-  } catch (...) { // over the budget, or no memory
+  } catch (const value::BudgetExceeded& e) {
+    const bool has_file = engine.spill_file() != nullptr, had_file = engine.state_spill != 0;
+    engine.discard_damaged_state();
+    if (has_file || !had_file) throw;
+    throw value::BudgetExceeded(std::string(e.what()) + "; part of it was in a file, where it can be again: --spill=DIR");
+  } catch (...) { // no memory
     engine.discard_damaged_state();
     throw;
   }

@@ -113,9 +113,11 @@ void ImageReader::tensor(Tensor& t) {
     storage->birth = birth;
     auto elements = in.take(bytes);
     on->copy_in(storage->block_to_write(), 0, elements.data(), static_cast<std::int64_t>(bytes));
-    storages_.push_back(storage);
+    storages_.emplace_back(std::move(storage));
+    t.storage = storages_.back().storage();
+    storages_.back().rest();
   }
-  t.storage = storages_[number];
+  t.storage = storages_[number].storage();
   if (t.elements() == 0) return;
   std::int64_t most = t.offset;
   for (std::size_t i = 0; i < rank; ++i) {

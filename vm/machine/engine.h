@@ -223,6 +223,7 @@ public:
   void make_tensor_world();
   // Tensors that only wait may go to that file.
   void spill_to(std::unique_ptr<ops::SpillFile> file) { spill_file_ = std::move(file); }
+  ops::SpillFile* spill_file() const; // null: there is none
   // The tape of the run on top holds all that its schedule wanted: the interval ends with the instruction at hand, which is over.
   void end_interval();
 

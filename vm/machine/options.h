@@ -84,6 +84,7 @@ struct Statistics { // docs/tools.md, --stats
   std::uint64_t steps = 0, work = 0, gradient_steps = 0, gradient_steps_executed = 0, tape_peak_records = 0, capsules_taken = 0;
   std::int64_t heap_peak_bytes = 0, tape_peak_bytes = 0, capsules_peak = 0, capsule_peak_bytes = 0, tensor_peak_bytes = 0,
                scratch_peak_bytes = 0, live_objects_at_exit = 0;
+  std::int64_t spilled_bytes = 0, fetched_bytes = 0; // by this process, to the file for tensors that wait and from it
   std::string schedule;
 };
 

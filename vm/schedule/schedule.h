@@ -161,7 +161,7 @@ public:
   struct Foreseen {
     std::uint64_t executed = 0; // steps, the first run included
     std::uint64_t peak = 0;     // bytes, what is older than the run included
-    std::uint64_t spilled = 0;  // bytes that are in a file at once
+    std::uint64_t in_file = 0;  // bytes that are in a file at once
     std::uint64_t budget = 0;   // bytes that it was planned for
     double time = 1;            // modelled, of that of one tape
   };
