@@ -74,14 +74,16 @@ class Spill(ToolTest):
         for part in range(1, 16):
             at = steps * part // 16
             with self.subTest(at=at):
-                first = self.vmrun("--spill=disk,1GiB", *ALWAYS, f"--steps={at}", "--save=z", "a.scm", code=75)
-                second, stats = self.counted("--spill=disk,1GiB", "--memory=5MiB", "--resume=z", program="--output=o")
-                self.assertEqual(first.output + self.read("o").decode(), self.right)
+                self.vmrun("--spill=disk,1GiB", *ALWAYS, f"--steps={at}", "--save=z", "--output=o", "a.scm", code=75)
+                begun = self.read("o")
+                stats = self.counted("--spill=disk,1GiB", "--memory=5MiB", "--resume=z", program="--output=o")[1]
+                self.assertEqual(self.read("o").decode(), self.right)
                 spilled += stats["spilled_bytes"] > 0
                 self.assertEqual(stats["steps"], steps)
                 # Without a file all of it has to fit; what is done does not change.
-                third = self.counted("--memory=200MiB", "--resume=z", program="--output=o")[1]
-                self.assertEqual((first.output + self.read("o").decode(), third["steps"]), (self.right, steps))
+                self.write("o", begun)
+                stats = self.counted("--memory=200MiB", "--resume=z", program="--output=o")[1]
+                self.assertEqual((self.read("o").decode(), stats["steps"]), (self.right, steps))
         self.assertGreater(spilled, 8)
 
     def test_resumed_without_a_file_where_it_does_not_fit(self):
@@ -127,7 +129,7 @@ class Spill(ToolTest):
     def test_folders_that_cannot_be_used(self):
         self.write("file", "x")
         for spill, words in (("none", "No such file or directory"), ("file", "Not a directory"), ("disk,many", "a size like 20GiB"),
-                             ("", "expected a folder"), (",1GiB", "expected a folder"), ("disk,0", "holds nothing")):
+                             (",1GiB", "expected a folder"), ("disk,0", "a size like 20GiB")):
             with self.subTest(spill=spill):
                 done = self.vmrun(f"--spill={spill}", "a.scm", code=2)
                 self.assertIn("--spill: ", done.errors)

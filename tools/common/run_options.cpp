@@ -45,7 +45,6 @@ void interpret_spill(const std::string& text, RunOptions& options) {
     options.spill = text.substr(0, comma);
     const std::string size = text.substr(comma + 1);
     options.spill_bytes = require(parse_size(size), "--spill", size, "a size like 20GiB behind the comma");
-    if (options.spill_bytes == 0) throw UsageError("--spill: a file of no bytes holds nothing");
   }
   if (options.spill.empty()) throw UsageError("--spill: expected a folder, got \"" + text + "\"");
 }

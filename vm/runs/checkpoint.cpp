@@ -156,6 +156,7 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     values.push_back(s.x);
     if (s.update) s.update->each_held([&](Value v) { values.push_back(v); });
     older = reachable_bytes(engine, engine.runs, values) + static_cast<std::uint64_t>(engine.repeats_charged.bytes());
+    if (engine.state_spill != 0) older += static_cast<std::uint64_t>(ops::SpillFile::kBuffer);
     births.push_back(s.begin);
   }
   if (!begun) {
