@@ -73,6 +73,8 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.together = profile_.born[i];
   weights.own = interval.tape;
   weights.stays = interval.stays;
+  weights.piece = interval.piece;
+  weights.swept = interval.swept;
   weights.largest = largest_;
   weights.advancing = interval.advancing;
   weights.taping = interval.taping - std::min(interval.taping, interval.thinned);
