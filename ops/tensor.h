@@ -21,8 +21,8 @@ struct Storage {
   std::uint32_t idle = 0; // of these references, those that will not be followed for some time (Device::set_idle)
   Device* device = nullptr;
   std::int64_t bytes = 0;
-  // Where the elements are, and the only way to them. Those that lie in a file (Device::spill_to) come back first: that waits, and
-  // throws what asking for memory throws, Cancelled, and SpillError. They stay until all references are idle again.
+  // Where the elements are, and the only way to them. Those that lie in a file (Device::spill_to) come back first: that waits,
+  // and throws what asking for memory throws, Cancelled, and SpillError. They stay until all references are idle again.
   Block& block() {
     if (spilled_ != nullptr) [[unlikely]]
       bring_back();

@@ -98,7 +98,9 @@ TEST_CASE("little ones and adopted memory stay where they are") {
   World w;
   const Part small = w.filled(1, 100);
   std::vector<std::int64_t> own(kMany);
-  const Part adopted{StorageRef(w.device->adopt_storage(own.data(), 8 * kMany, [](void*) {}, nullptr)), 0, kMany};
+  const Part adopted{StorageRef(w.device->adopt_storage(
+                         own.data(), 8 * kMany, [](void*) {}, nullptr)),
+                     0, kMany};
   for (const Part* part : {&small, &adopted}) w.device->set_idle(*part->storage.get());
   w.device->wait_for_spilled(0);
   CHECK(w.device->spill_file()->written_bytes() == 0);
@@ -135,7 +137,8 @@ TEST_CASE("parts are read once without coming back") {
   w.device->wait_for_spilled(0);
   Numbers numbers(static_cast<std::size_t>(size));
   for (std::int64_t at = 0; at < 8 * size; at += SpillFile::kPiece)
-    w.device->peek(*a.storage.get(), at, reinterpret_cast<char*>(numbers.data()) + at, std::min(SpillFile::kPiece, 8 * size - at));
+    w.device->peek(*a.storage.get(), at, reinterpret_cast<char*>(numbers.data()) + at,
+                   std::min(SpillFile::kPiece, 8 * size - at));
   CHECK(numbers == counting(size, 9));
   CHECK(w.budget.bytes == 0);
 }

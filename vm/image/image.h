@@ -110,7 +110,6 @@ private:
   bool idle_ = false;
 };
 
-
 // Reads what ImageWriter wrote and checks everything; throws Malformed. The first reference to an object goes into its slot at
 // once, and the slot owns the object from then on. Later references to it are noted, and finish() stores them when it is known
 // that they close no cycle. So a slot that was given to value() or object() must not move before finish(); and whoever releases,
@@ -208,7 +207,7 @@ private:
 
   std::uint64_t expected_ = 0;
   // Charged while the file is read: what a file makes these grow to is its choice.
-  value::ChargedVector<Known> storages_; // by number
+  value::ChargedVector<Known> storages_;           // by number
   value::ChargedVector<Object*> made_;             // by number; null before it is read
   value::ChargedVector<Read> read_;                // in order
   value::ChargedVector<Reference> waiting_;        // a stack: objects met and not read

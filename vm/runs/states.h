@@ -195,7 +195,7 @@ struct CheckpointState final : SweepState {
   void uncount(Engine& engine, Snapshot& snapshot);
   void drop(Engine& engine, Snapshot& snapshot); // and no longer counts it
   void drop(Engine& engine, TapeAside& tape);
-  void spill(TapeAside& tape);    // tells its tensors that nobody will ask for them for some time
+  void spill(TapeAside& tape); // tells its tensors that nobody will ask for them for some time
   void end_spill(TapeAside& tape);
   void drop_all(Engine& engine);                        // tapes and states, but for `start`
   std::size_t held_until(std::uint64_t position) const; // how many of `held` are not behind it

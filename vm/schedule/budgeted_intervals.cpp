@@ -80,8 +80,8 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   interval.sweeping_otherwise = bounded(weights.sweeping_lean);
   const std::uint64_t whole = whole_tape(interval);
   interval.piece = weights.piece == 0 ? whole : bounded(weights.piece);
-  interval.swept = weights.piece == 0 ? bounded(whole + std::max(interval.sweeping, interval.taping) + cotangents)
-                                      : bounded(weights.swept);
+  interval.swept =
+      weights.piece == 0 ? bounded(whole + std::max(interval.sweeping, interval.taping) + cotangents) : bounded(weights.swept);
   profile_.intervals.push_back(std::move(interval));
   profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
   profile_.reach.push_back(std::move(state));

@@ -37,9 +37,9 @@ struct Action {
     abandon,   // let go of tape `slot` of those put aside, from the first on, without a sweep
     thin,      // make tape `slot` of those put aside lean: what can be computed again from the rest at little cost goes
     weigh,     // tell what the tape in work and the state at its end hold; before the first tape, what is older than the run
-    spill,     // what tape `slot` of those put aside holds of tensors may go to a file, until the tape is taken back; go on once at
-               // most `records` bytes are still to be written
-    fetch,     // begin to bring back what tapes put aside have there, the last tape first: at most `records` bytes at once
+    spill, // what tape `slot` of those put aside holds of tensors may go to a file, until the tape is taken back; go on once at
+           // most `records` bytes are still to be written
+    fetch, // begin to bring back what tapes put aside have there, the last tape first: at most `records` bytes at once
     done
   };
   Kind kind = Kind::done;
@@ -76,7 +76,8 @@ struct Weights {
   std::vector<std::uint64_t> lean_before, lean_after, before_lean;
   std::uint64_t together = 0; // of the last birth: what the state, the tape or both hold
   std::uint64_t own = 0;      // of the tape's records and tables
-  std::uint64_t stays = 0;    // of all that it holds, what does not go to a file: these, little tensors, what stands beside large ones
+  std::uint64_t stays =
+      0; // of all that it holds, what does not go to a file: these, little tensors, what stands beside large ones
   std::uint64_t piece = 0, swept = 0; // where there were several tapes: as Interval has it (profile.h)
   std::uint64_t largest = 0;  // of operands and results of one operation on the tape
   // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, with it, and while

@@ -48,7 +48,7 @@ public:
 
 private:
   template <class F> std::uint64_t bytes_where(F&& counts) const; // counts(head, what is behind it)
-  ops::Storage* next_storage(std::uint32_t& at) const; // from word `at` on, and moves behind it; null: there is none
+  ops::Storage* next_storage(std::uint32_t& at) const;            // from word `at` on, and moves behind it; null: there is none
   std::unique_ptr<std::uint64_t[]>
       words_; // of each tensor a head, its storage, device or number, its sizes, then offset and strides
   std::uint32_t length_ = 0, size_ = 0;
