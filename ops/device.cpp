@@ -10,7 +10,6 @@ Device::~Device() {
   while (first_ != nullptr) {
     Storage* storage = first_;
     first_ = storage->next;
-    if (storage->spilled_ != nullptr) forget_copy(*storage);
     if (storage->release != nullptr) {
       storage->release(storage->release_context);
       delete storage->block_;

@@ -182,6 +182,8 @@ public:
 
 protected:
   Ledger& ledger() { return ledger_; }
+  // For who can spill, before its memory goes: values that the host never gave back may still be written.
+  void end_spilling() noexcept;
   virtual Block* take_block(std::int64_t bytes) = 0;
   virtual void give_back_block(Block* block) = 0;
 

@@ -184,6 +184,12 @@ void Device::forget_copy(Storage& storage) noexcept {
   delete spilled;
 }
 
+void Device::end_spilling() noexcept {
+  for (Storage* storage = first_; storage != nullptr; storage = storage->next)
+    if (storage->spilled_ != nullptr) forget_copy(*storage);
+  file_ = nullptr;
+}
+
 std::int64_t Device::make_way(std::int64_t bytes) {
   if (file_ == nullptr) return 0;
   std::int64_t freed = settle();

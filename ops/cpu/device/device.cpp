@@ -20,6 +20,10 @@ public:
     if (const char* refusal = cpu::refusal_of_processor()) throw std::runtime_error(refusal);
   }
 
+  ~CpuDevice() override { end_spilling(); }
+  CpuDevice(const CpuDevice&) = delete;
+  CpuDevice& operator=(const CpuDevice&) = delete;
+
   bool in_host_memory() const override { return true; }
   bool can_spill() const override { return true; }
   bool supports(const Operator& op) const override { return op.kernel != nullptr; }
