@@ -12,7 +12,7 @@ Device::~Device() {
     first_ = storage->next;
     if (storage->release != nullptr) {
       storage->release(storage->release_context);
-      delete storage->block;
+      delete storage->block_;
     }
     delete storage;
   }
@@ -36,7 +36,7 @@ Storage* Device::make_storage(std::int64_t bytes) {
   auto storage = std::make_unique<Storage>();
   ledger_.charge(bytes, beside_);
   try {
-    storage->block = take_block(bytes);
+    storage->block_ = take_block(bytes);
   } catch (...) {
     ledger_.charge(-bytes, -beside_);
     throw;
@@ -56,7 +56,7 @@ Storage* Device::adopt_storage(void* memory, std::int64_t bytes, void (*release)
   auto block = std::make_unique<Block>();
   block->data = memory;
   block->bytes = bytes;
-  storage->block = block.release();
+  storage->block_ = block.release();
   storage->device = this;
   storage->bytes = bytes;
   storage->release = release;
@@ -69,20 +69,24 @@ void Device::drop_storage(Storage* storage) {
   unlink(storage);
   if (storage->release != nullptr) {
     storage->release(storage->release_context);
-    delete storage->block;
+    delete storage->block_;
     delete storage;
     return;
   }
-  live_bytes_ -= storage->bytes;
-  ledger_.charge(-storage->bytes, -beside_);
-  give_back_block(storage->block);
+  if (storage->spilled_ != nullptr) forget_copy(*storage);
+  if (Block* const block = storage->block_; block != nullptr) {
+    live_bytes_ -= storage->bytes;
+    ledger_.charge(-storage->bytes, 0);
+    give_back_block(block);
+  }
+  ledger_.charge(0, -beside_);
   delete storage;
 }
 
 std::vector<Device::Holder> Device::holders() const {
   std::map<std::pair<std::uint32_t, const void*>, Holder> by_maker; // by where in the code first: addresses vary
   for (const Storage* s = first_; s != nullptr; s = s->next) {
-    if (s->release != nullptr) continue;
+    if (s->release != nullptr || s->block_ == nullptr) continue;
     Holder& holder = by_maker.try_emplace({s->maker_pc, s->maker_code}, Holder{s->maker_code, s->maker_pc, 0, 0}).first->second;
     holder.bytes += s->bytes;
     ++holder.storages;

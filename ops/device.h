@@ -9,10 +9,12 @@
 #pragma once
 
 #include "ops/meter.h"
+#include "ops/spill_file.h"
 #include "ops/tensor.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -134,6 +136,33 @@ public:
   // Until everything queued has been done. Errors of kernels on the device are thrown here and in wait, as std::runtime_error.
   virtual void wait_for_all() = 0;
 
+  // --- elements in a file while nobody needs them (spilling.cpp)
+  // Whether that can be done with the memory of this device.
+  virtual bool can_spill() const { return false; }
+  void spill_to(std::unique_ptr<SpillFile> file) { file_ = std::move(file); }
+  SpillFile* spill_file() { return file_.get(); }
+  // So much a storage must have, or what stands beside it and the way there would cost more than its elements.
+  static constexpr std::int64_t kLeastSpilled = std::int64_t{32} << 10;
+  // One more, or one less, of its references is idle. Once all are, its elements go to the file if there is one: that is begun
+  // at once, and their memory is free, and no longer charged, when it is wanted and they are written.
+  void set_idle(Storage& storage) {
+    if (++storage.idle == storage.count) spill(storage);
+  }
+  void end_idle(Storage& storage);
+  // Without memory or a file nothing happens, here and in what follows.
+  void spill(Storage& storage) noexcept;
+  // Until at most so many bytes are still to be written. Cancelled.
+  void wait_for_spilled(std::int64_t most_bytes);
+  // Begins to bring elements back that will be asked for soon. False: there was no memory for them.
+  bool fetch_ahead(Storage& storage);
+  // Bytes that are being brought back, or are back and nobody has asked for them yet.
+  std::int64_t fetched_ahead() const { return fetched_ahead_; }
+  // Memory is short: gives back what is written, waits for what is being written, at last what was fetched ahead. The bytes.
+  std::int64_t make_way(std::int64_t bytes);
+  // Elements as bytes, for whoever reads them once and in order: from the file without bringing them back. `from` is a multiple
+  // of SpillFile::kPiece, `bytes` is at most that.
+  void peek(Storage& storage, std::int64_t from, void* to, std::int64_t bytes);
+
   // --- what lives here
   std::int64_t live_bytes() const { return live_bytes_; }
   std::int64_t peak_bytes() const { return peak_bytes_; }
@@ -153,17 +182,28 @@ public:
 
 protected:
   Ledger& ledger() { return ledger_; }
+  // For who can spill, before its memory goes: values that the host never gave back may still be written.
+  void end_spilling() noexcept;
   virtual Block* take_block(std::int64_t bytes) = 0;
   virtual void give_back_block(Block* block) = 0;
 
 private:
+  friend struct Storage;
   void link(Storage* storage);
   void unlink(Storage* storage);
+  void give_back_memory(Storage& storage); // it has a copy
+  void take_memory(Storage& storage);
+  std::int64_t settle();                              // gives back what is written
+  void ask_for(Storage& storage, const Meter* meter); // the elements are there then, until all references are idle
+  void forget_copy(Storage& storage) noexcept;
   std::string name_;
   Ledger& ledger_;
   std::int64_t beside_;
   Storage* first_ = nullptr;
   std::int64_t live_bytes_ = 0, peak_bytes_ = 0;
+  std::unique_ptr<SpillFile> file_;
+  std::list<Storage*> being_written_, being_fetched_; // in this order; they are idle, or nobody has asked for them yet
+  std::int64_t bytes_being_written_ = 0, fetched_ahead_ = 0;
 };
 
 } // namespace cairn::ops

@@ -9,7 +9,12 @@
 
 namespace cairn::ops {
 
-void StorageRef::drop(Storage* storage) { storage->device->drop_storage(storage); }
+void StorageRef::let_go(Storage* storage) {
+  if (storage->count == 0)
+    storage->device->drop_storage(storage);
+  else
+    storage->device->spill(*storage);
+}
 
 std::int64_t Tensor::bytes() const {
   std::int64_t product = 0;

@@ -13,13 +13,27 @@ namespace cairn::ops {
 
 class Device;
 struct Block;
+struct Spilled;
 
 // Memory that tensors share. Made by Device::make_storage, given back when the last tensor lets go of it.
 struct Storage {
   std::uint32_t count = 0;
+  std::uint32_t idle = 0; // of these references, those that will not be followed for some time (Device::set_idle)
   Device* device = nullptr;
-  Block* block = nullptr; // owned by the device
   std::int64_t bytes = 0;
+  // Where the elements are, and the only way to them. Those that lie in a file (Device::spill_to) come back first: that waits,
+  // and throws what asking for memory throws, Cancelled, and SpillError. They stay until all references are idle again.
+  Block& block() {
+    if (spilled_ != nullptr) [[unlikely]]
+      bring_back();
+    return *block_;
+  }
+  // To be overwritten: nothing in a file is a copy of them any more.
+  Block& block_to_write() {
+    if (spilled_ != nullptr) [[unlikely]]
+      bring_back_alone();
+    return *block_;
+  }
   // Who made it, for reports of what holds the memory: whatever Device::maker was then.
   const void* maker_code = nullptr;
   std::uint32_t maker_pc = 0;
@@ -31,6 +45,13 @@ struct Storage {
   void* release_context = nullptr;
   Storage* previous = nullptr; // in the device's list of what lives
   Storage* next = nullptr;
+
+private:
+  friend class Device;
+  void bring_back();
+  void bring_back_alone();
+  Block* block_ = nullptr; // owned by the device; null where the elements are in a file alone
+  Spilled* spilled_ = nullptr;
 };
 
 class StorageRef {
@@ -44,7 +65,8 @@ public:
     return *this;
   }
   ~StorageRef() {
-    if (storage_ != nullptr && --storage_->count == 0) drop(storage_);
+    if (storage_ != nullptr && --storage_->count <= storage_->idle) [[unlikely]]
+      let_go(storage_);
   }
   Storage* get() const { return storage_; }
   Storage* operator->() const { return storage_; }
@@ -55,7 +77,7 @@ private:
   void hold() {
     if (storage_ != nullptr) ++storage_->count;
   }
-  static void drop(Storage* storage);
+  static void let_go(Storage* storage); // nobody holds it any more, or only idly
   Storage* storage_ = nullptr;
 };
 

@@ -40,8 +40,8 @@ private:
   alignas(T) std::byte few_[kFewOperands * sizeof(T)];
 };
 
-void add_view(Few<View>& to, const Tensor& t) {
-  void* const data = t.storage ? static_cast<char*>(t.storage->block->data) + t.offset * bytes_of(t.dtype) : nullptr;
+void add_view(Few<View>& to, const Tensor& t, const Block* block) {
+  void* const data = block != nullptr ? static_cast<char*>(block->data) + t.offset * bytes_of(t.dtype) : nullptr;
   to.add(data, t.dtype, t.weak, t.number, t.shape, t.strides);
 }
 
@@ -117,14 +117,16 @@ void launch(const Operator& op, Device& device, std::span<const Tensor> inputs, 
   Few<View> in(inputs.size()), out(outputs.size());
   Few<Block*> reads(inputs.size()), writes(outputs.size());
   for (const Tensor& t : inputs) {
-    add_view(in, t);
-    if (!t.storage) continue;
+    Block* const block = t.storage ? &t.storage->block() : nullptr;
+    add_view(in, t, block);
+    if (block == nullptr) continue;
     const auto known = reads.all();
-    if (std::find(known.begin(), known.end(), t.storage->block) == known.end()) reads.add(t.storage->block);
+    if (std::find(known.begin(), known.end(), block) == known.end()) reads.add(block);
   }
   for (const Tensor& t : outputs) {
-    add_view(out, t);
-    writes.add(t.storage->block);
+    Block* const block = &t.storage->block_to_write();
+    add_view(out, t, block);
+    writes.add(block);
   }
   device.launch(StreamKind::execute, Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.all(), writes.all()});
 }
@@ -279,12 +281,19 @@ void infer(const Call& call, ResultTypes& results, OperandSizes& sizes) {
   }
 }
 
+// What may wait, or fail, does so before anything is overwritten.
+void bring_back(std::span<const Tensor> inputs) {
+  for (const Tensor& t : inputs)
+    if (t.storage) t.storage->block();
+}
+
 // Results in new storage, or in that of an operand that was given up.
 template <unsigned most>
 void launched(const Call& call, ResultTypes& types, const OperandSizes& sizes, std::span<Tensor> inputs,
               std::span<const bool> consumed, Device* of_inputs, std::span<Tensor> outputs) {
   const Operator& op = call.op;
   spend(call, types, sizes);
+  if (sizes.any_elements) bring_back(inputs);
   std::array<Tensor, most> made;
   Device* device = nullptr;
   bool in_place = false;
@@ -373,7 +382,7 @@ template <class F> void Runtime::each_number(const Tensor& t, F&& f) {
   std::vector<double> numbers;
   for (std::int64_t first = 0; first < n; first += kAtOnce) {
     const std::int64_t count = std::min(kAtOnce, n - first);
-    once.device()->copy_out(*once.storage->block, (once.offset + first) * element, bytes.data(), count * element);
+    once.device()->copy_out(once.storage->block(), (once.offset + first) * element, bytes.data(), count * element);
     numbers.resize(static_cast<std::size_t>(count));
     widen(once.dtype, bytes, numbers);
     for (const double number : numbers) f(number);
@@ -420,8 +429,9 @@ void Runtime::accumulate(Tensor& to, Tensor from) {
   }
   if (to.elements() == 0) return;
   Meter::spend_current(work_to_accumulate(to, from));
-  overwrites();
   const Tensor operands[] = {to, from};
+  bring_back(operands);
+  overwrites();
   if (!only_by(to, 2)) {
     const bool into_from = only_by(from, 2) && to.dtype == from.dtype && to.shape == from.shape && to.strides == from.strides;
     if (into_from) {
@@ -454,7 +464,7 @@ std::uint64_t Runtime::work_to_accumulate(const Tensor& to, const Tensor& from) 
 Tensor Runtime::from_host(DType dtype, const Shape& shape, Device& device, const void* data) {
   Tensor t = empty(dtype, shape, device);
   Meter::spend_current(static_cast<std::uint64_t>(t.bytes()));
-  device.copy_in(*t.storage->block, 0, data, t.bytes());
+  device.copy_in(t.storage->block_to_write(), 0, data, t.bytes());
   return t;
 }
 
@@ -465,7 +475,7 @@ void Runtime::read(const Tensor& t, void* data) {
     return;
   }
   Meter::spend_current(static_cast<std::uint64_t>(t.bytes()));
-  t.device()->copy_out(*t.storage->block, t.offset * bytes_of(t.dtype), data, t.bytes());
+  t.device()->copy_out(t.storage->block(), t.offset * bytes_of(t.dtype), data, t.bytes());
 }
 
 std::vector<double> Runtime::read_numbers(const Tensor& t) {
@@ -494,15 +504,15 @@ Tensor Runtime::to_device(const Tensor& t, Device& device) {
   out.storage = StorageRef(device.make_storage(bytes));
   // The CPU's own memory is the host's: one of the copies falls away.
   if (t.device()->name() == "cpu") {
-    device.copy_in(*out.storage->block, 0, static_cast<const char*>(t.storage->block->data) + from, bytes);
+    device.copy_in(out.storage->block_to_write(), 0, static_cast<const char*>(t.storage->block().data) + from, bytes);
   } else if (device.name() == "cpu") {
-    t.device()->copy_out(*t.storage->block, from, out.storage->block->data, bytes);
+    t.device()->copy_out(t.storage->block(), from, out.storage->block_to_write().data, bytes);
   } else {
     std::vector<char> between(static_cast<std::size_t>(std::min(bytes, kBytesBetween)));
     for (std::int64_t first = 0; first < bytes; first += kBytesBetween) {
       const std::int64_t count = std::min(kBytesBetween, bytes - first);
-      t.device()->copy_out(*t.storage->block, from + first, between.data(), count);
-      device.copy_in(*out.storage->block, first, between.data(), count);
+      t.device()->copy_out(t.storage->block(), from + first, between.data(), count);
+      device.copy_in(out.storage->block_to_write(), first, between.data(), count);
     }
   }
   return out;

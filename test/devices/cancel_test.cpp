@@ -51,7 +51,7 @@ TEST_CASE("waiting is cancelled, and what was waited for is done all the same") 
   launch(*device, StreamKind::execute, kPassGate, {part}, part, gate.address());
   {
     const Soon soon(account.kept);
-    CHECK_THROWS_AS(device->wait(*part.storage->block), Cancelled);
+    CHECK_THROWS_AS(device->wait(part.storage->block()), Cancelled);
   }
   CHECK_THROWS_AS(device->wait_for_all(), Cancelled); // still
   CHECK_THROWS_AS(read(*device, part), Cancelled);
@@ -73,7 +73,7 @@ TEST_CASE("nothing is written any more where somebody was to read and left") {
   {
     Numbers gone(10'000);
     const Soon soon(account.kept);
-    CHECK_THROWS_AS(device->copy_out(*part.storage->block, 0, gone.data(), 80'000), Cancelled);
+    CHECK_THROWS_AS(device->copy_out(part.storage->block(), 0, gone.data(), 80'000), Cancelled);
   }
   CHECK(account.kept.take_cancellation());
   CHECK(read(*device, part) == Numbers(10'000, 1));
@@ -124,7 +124,7 @@ TEST_CASE("scratch memory beyond what there was room for when work was queued is
   CHECK(read(*device, part) == Numbers{1});
   launch(*device, StreamKind::execute, kGreedy, {}, part, 20'000'001);
   account.left = 30'000'000; // too late for that one
-  CHECK_THROWS_WITH_AS(device->wait(*part.storage->block),
+  CHECK_THROWS_WITH_AS(device->wait(part.storage->block()),
                        "greedy: 20000001 bytes of scratch memory wanted, but 20000000 were left of the budget when it was queued",
                        DeviceMemoryExceeded);
   CHECK_NOTHROW(device->wait_for_all());

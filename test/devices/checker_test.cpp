@@ -34,7 +34,7 @@ TEST_CASE("an order that only luck kept is reported too") {
   write(*device, a, counting(10));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   launch(*device, StreamKind::execute, kMix, {a}, b);
-  CHECK(contains(error_of([&] { device->wait(*b.storage->block); }), "did not wait for copy_in"));
+  CHECK(contains(error_of([&] { device->wait(b.storage->block()); }), "did not wait for copy_in"));
 }
 
 TEST_CASE("writing what others still read is reported") {
@@ -78,7 +78,7 @@ TEST_CASE("work that touches memory it does not name is reported") {
   auto device = make_emulated_device(account, {});
   const Part a = make(*device, 10), b = make(*device, 10);
   const View in[] = {view_of(a)}, out[] = {view_of(b)};
-  Block* const writes[] = {b.storage->block};
+  Block* const writes[] = {&b.storage->block()};
   Attributes attributes;
   attributes.values.resize(1);
   device->launch(StreamKind::execute, Launch{kMix, KernelCall{in, out, attributes}, {}, writes});
@@ -99,7 +99,7 @@ TEST_CASE("what waits is no race, nor is what the thread of the device has waite
     auto device = forgetful(account);
     const Part a = make(*device, 10), b = make(*device, 10);
     launch(*device, StreamKind::execute, kSlowMix, {}, a);
-    device->wait(*a.storage->block);
+    device->wait(a.storage->block());
     launch(*device, StreamKind::update, kMix, {a}, b);
     device->wait_for_all();
     launch(*device, StreamKind::copy_out, kMix, {b}, a);

@@ -43,8 +43,8 @@ TEST_CASE("blocks lie apart, aligned, and may be empty") {
   Account account;
   auto device = make_emulated_device(account, {});
   const Part a = make(*device, 1), b = make(*device, 0), c = make(*device, 9);
-  for (const Part* part : {&a, &b, &c}) CHECK(reinterpret_cast<std::uintptr_t>(part->storage->block->data) % 64 == 0);
-  CHECK(a.storage->block->data != b.storage->block->data);
+  for (const Part* part : {&a, &b, &c}) CHECK(reinterpret_cast<std::uintptr_t>(part->storage->block().data) % 64 == 0);
+  CHECK(a.storage->block().data != b.storage->block().data);
   write(*device, b, {});
   CHECK(read(*device, b).empty());
   CHECK(device->in_host_memory());
@@ -58,12 +58,12 @@ TEST_CASE("memory given back while work on it is queued is used again at once, a
   void* place = nullptr;
   {
     const Part gone = make(*device, 1000);
-    place = gone.storage->block->data;
+    place = gone.storage->block().data;
     write(*device, gone, counting(1000));
     launch(*device, StreamKind::execute, kPassGate, {gone}, keep, gate.address());
   }
   const Part again = make(*device, 1000);
-  CHECK(again.storage->block->data == place);
+  CHECK(again.storage->block().data == place);
   write(*device, again, counting(1000, 5000));
   gate.open = true; // so far nobody has waited
   CHECK(read(*device, keep) == counting(1000, 1));

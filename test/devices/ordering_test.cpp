@@ -48,8 +48,8 @@ void random_program(std::uint32_t seed, const EmulatedOptions& options) {
       break;
     }
     case 3:
-      device->wait(*a.part.storage->block);
-      REQUIRE(std::equal(a.numbers.begin(), a.numbers.end(), static_cast<std::int64_t*>(a.part.storage->block->data)));
+      device->wait(a.part.storage->block());
+      REQUIRE(std::equal(a.numbers.begin(), a.numbers.end(), static_cast<std::int64_t*>(a.part.storage->block().data)));
       break;
     default: { // on parts of the three, which may be the same ones, on any stream
       const std::int64_t size = 1 + below(16);
@@ -132,11 +132,11 @@ TEST_CASE("wait waits for what writes the block and for nothing else") {
   write(*device, a, counting(4));
   Gate gate;
   launch(*device, StreamKind::execute, kPassGate, {a}, b, gate.address());
-  device->wait(*a.storage->block);
+  device->wait(a.storage->block());
   CHECK(read(*device, a) == counting(4));
   gate.open = true;
-  device->wait(*b.storage->block);
-  CHECK(static_cast<std::int64_t*>(b.storage->block->data)[2] == 3);
+  device->wait(b.storage->block());
+  CHECK(static_cast<std::int64_t*>(b.storage->block().data)[2] == 3);
 }
 
 TEST_CASE("copies take the time that the bandwidth gives them, work beside them does not wait") {
@@ -149,9 +149,9 @@ TEST_CASE("copies take the time that the bandwidth gives them, work beside them 
   const auto start = Clock::now();
   write(*device, big, counting(6250));
   launch(*device, StreamKind::execute, kMix, {a}, b, 2);
-  device->wait(*b.storage->block);
+  device->wait(b.storage->block());
   CHECK(seconds_since(start) < 0.2);
-  device->wait(*big.storage->block);
+  device->wait(big.storage->block());
   CHECK(seconds_since(start) >= 0.2);
   CHECK(read(*device, big) == counting(6250));
   CHECK(seconds_since(start) >= 0.4);

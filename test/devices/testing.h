@@ -84,7 +84,7 @@ inline Part make(Device& device, std::int64_t size) { return {StorageRef(device.
 
 inline View view_of(const Part& part) {
   View view;
-  view.data = static_cast<std::int64_t*>(part.storage->block->data) + part.offset;
+  view.data = static_cast<std::int64_t*>(part.storage->block().data) + part.offset;
   view.dtype = DType::i64;
   view.shape = Shape{part.size};
   view.strides[0] = 1;
@@ -97,10 +97,10 @@ inline void launch(Device& device, StreamKind stream, const Operator& op, const 
   std::vector<Block*> reads;
   for (const Part& part : inputs) {
     in.push_back(view_of(part));
-    reads.push_back(part.storage->block);
+    reads.push_back(&part.storage->block());
   }
   const View out[] = {view_of(output)};
-  Block* const writes[] = {output.storage->block};
+  Block* const writes[] = {&output.storage->block()};
   Attributes attributes;
   attributes.values.resize(1);
   attributes.values[0] = Attribute::of_integer(number);
@@ -108,11 +108,11 @@ inline void launch(Device& device, StreamKind stream, const Operator& op, const 
 }
 
 inline void write(Device& device, const Part& to, const Numbers& numbers) {
-  device.copy_in(*to.storage->block, 8 * to.offset, numbers.data(), 8 * static_cast<std::int64_t>(numbers.size()));
+  device.copy_in(to.storage->block(), 8 * to.offset, numbers.data(), 8 * static_cast<std::int64_t>(numbers.size()));
 }
 inline Numbers read(Device& device, const Part& from) {
   Numbers numbers(static_cast<std::size_t>(from.size));
-  device.copy_out(*from.storage->block, 8 * from.offset, numbers.data(), 8 * from.size);
+  device.copy_out(from.storage->block(), 8 * from.offset, numbers.data(), 8 * from.size);
   return numbers;
 }
 

@@ -73,13 +73,13 @@ TEST_CASE("copies of all sizes arrive, whole and in part") {
     const std::vector<float> numbers = counting(n);
     Storage* const made = d.gpu->make_storage(4 * n);
     const StorageRef storage(made);
-    d.gpu->copy_in(*made->block, 0, numbers.data(), 4 * n);
+    d.gpu->copy_in(made->block(), 0, numbers.data(), 4 * n);
     std::vector<float> back(numbers.size());
-    d.gpu->copy_out(*made->block, 0, back.data(), 4 * n);
+    d.gpu->copy_out(made->block(), 0, back.data(), 4 * n);
     REQUIRE(back == numbers);
     const std::int64_t part = n / 3;
-    d.gpu->copy_in(*made->block, 4 * part, numbers.data(), 4 * part);
-    d.gpu->copy_out(*made->block, 4 * part, back.data(), 4 * part);
+    d.gpu->copy_in(made->block(), 4 * part, numbers.data(), 4 * part);
+    d.gpu->copy_out(made->block(), 4 * part, back.data(), 4 * part);
     REQUIRE(std::equal(numbers.begin(), numbers.begin() + part, back.begin()));
   }
   CHECK(d.gpu->live_bytes() == 0);
@@ -116,7 +116,7 @@ TEST_CASE("work on four streams comes in the order of its blocks") {
   Tensor a = rt.from_host(DType::f32, {n}, *d.gpu, counting(n).data());
   const auto view_of = [](const Tensor& t) {
     View v;
-    v.data = t.storage->block->data;
+    v.data = t.storage->block().data;
     v.shape = t.shape;
     v.strides = t.strides;
     return v;
@@ -128,7 +128,7 @@ TEST_CASE("work on four streams comes in the order of its blocks") {
   const Attributes none;
   for (int i = 0; i < 400; ++i) {
     const View in[] = {view_of(a), one}, out[] = {view_of(b)};
-    Block *const reads[] = {a.storage->block}, *const writes[] = {b.storage->block};
+    Block *const reads[] = {&a.storage->block()}, *const writes[] = {&b.storage->block()};
     d.gpu->launch(static_cast<StreamKind>(i % 4), Launch{operator_of(OperatorId::add), KernelCall{in, out, none}, reads, writes});
     std::swap(a, b);
   }

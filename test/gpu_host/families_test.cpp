@@ -59,7 +59,7 @@ View view_of(const Tensor& t) {
   v.number = t.number;
   v.shape = t.shape;
   v.strides = t.strides;
-  if (t.storage) v.data = static_cast<char*>(t.storage->block->data) + t.offset * bytes_of(t.dtype);
+  if (t.storage) v.data = static_cast<char*>(t.storage->block().data) + t.offset * bytes_of(t.dtype);
   return v;
 }
 

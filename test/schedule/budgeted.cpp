@@ -73,6 +73,7 @@ Layers random_layers(Random& random, std::size_t steps) {
 
 struct Outcome {
   std::uint64_t executed = 0, peak = 0, thinned = 0, weighed = 0;
+  std::uint64_t spilled = 0, in_file = 0; // tapes, and the most bytes at once
   bool reversed = false, misled = false;
 };
 
@@ -109,6 +110,7 @@ private:
   struct Range {
     std::size_t from = 0, to = 0;
     bool lean = false;
+    bool spilled = false, fetched = false; // in the file, and back from it
   };
 
   void perform(const Action& a) {
@@ -167,6 +169,7 @@ private:
     case Action::Kind::take_back:
       REQUIRE((!work_ && !aside_.empty()));
       work_ = aside_.back();
+      work_->spilled = work_->fetched = false;
       aside_.pop_back();
       break;
     case Action::Kind::abandon:
@@ -178,12 +181,36 @@ private:
       aside_[a.slot].lean = true;
       ++outcome_.thinned;
       break;
+    case Action::Kind::spill: {
+      REQUIRE((a.slot < aside_.size() && !aside_[a.slot].spilled));
+      aside_[a.slot].spilled = true;
+      ++outcome_.spilled;
+      std::set<std::size_t> there;
+      for (const Range& tape : aside_)
+        if (tape.spilled) there.merge(kept_by(tape));
+      outcome_.in_file = std::max(outcome_.in_file, layers_.bytes(there));
+      break;
+    }
+    case Action::Kind::fetch: {
+      REQUIRE((!aside_.empty() && !work_));
+      std::uint64_t bytes = 0;
+      for (std::size_t i = aside_.size(); i-- > 0 && aside_[i].spilled;) {
+        bytes += layers_.bytes(kept_by(aside_[i]));
+        if (bytes > a.records) break;
+        aside_[i].fetched = true;
+      }
+      break;
+    }
     case Action::Kind::weigh:
       tell_weights();
       break;
     case Action::Kind::done:
       break;
     }
+  }
+
+  std::set<std::size_t> kept_by(const Range& tape) const {
+    return tape.lean ? layers_.lean_tape(tape.from, tape.to) : layers_.tape(tape.from, tape.to);
   }
 
   std::uint64_t records() const {
@@ -235,7 +262,7 @@ private:
       weights.lean_before = by_birth(common(lean, left));
     }
     weights.again = 10 * (tape.size() - lean.size());
-    weights.own = layers_.own_bytes(work_->from, work_->to);
+    weights.own = weights.stays = layers_.own_bytes(work_->from, work_->to);
     weights.largest = layers_.largest();
     // The cotangent of each activation, and of what is read of x.
     weights.sweeping = layers_.bytes(tape) + layers_.bytes(layers_.state(work_->from));
@@ -255,7 +282,7 @@ private:
     for (const auto& [slot, at] : slots_) hold(layers_.state(at));
     if (here_) hold(layers_.state(at_));
     auto hold_tape = [&](const Range& tape) {
-      hold(tape.lean ? layers_.lean_tape(tape.from, tape.to) : layers_.tape(tape.from, tape.to));
+      if (!tape.spilled || tape.fetched) hold(kept_by(tape));
       own += layers_.own_bytes(tape.from, tape.to);
     };
     for (const Range& tape : aside_) hold_tape(tape);
@@ -395,6 +422,51 @@ TEST_CASE("what is remembered of calls waits where they differ, and is forgotten
   CHECK((repeats.next(2) != nullptr && repeats.next(17) != nullptr && repeats.next(4) == nullptr));
   repeats.learn(2, machine.schedule(), 40, 100);
   CHECK((repeats.next(2) == nullptr && repeats.words() <= 100));
+}
+
+TEST_CASE("with a file a run is reversed within its budget, and what would take longer to run again goes there") {
+  Random random(15);
+  std::uint64_t spilled = 0, kept = 0, over = 0, worse = 0, runs = 0;
+  for (int round = 0; round < cairn::test::rounds(40); ++round) {
+    Layers layers = random_layers(random, 40 + random.below(round % 4 == 0 ? 300 : 80));
+    for (std::uint64_t& own : layers.own) own /= 32; // beside elements, records are small
+    const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
+    std::uint64_t least = 2 * (layers.largest() + *std::max_element(layers.own.begin(), layers.own.end()));
+    for (const std::uint64_t bytes : layers.weight) least += bytes;
+    Spec spec = spec_of("budget");
+    for (const std::uint64_t part : {16u, 8u, 4u, 2u}) {
+      CAPTURE(round);
+      CAPTURE(part);
+      spec.memory = whole / part + least;
+      const Outcome without = planned(layers, spec.memory);
+      auto with = [&](std::uint64_t bytes, std::uint64_t ticks) {
+        Resources resources;
+        resources.alone = true;
+        resources.spill_bytes = static_cast<std::int64_t>(bytes);
+        resources.spill_ticks = ticks;
+        Machine machine(layers, spec, resources);
+        const Outcome outcome = machine.run();
+        CHECK(outcome.reversed);
+        CHECK(outcome.in_file <= bytes);
+        if (const auto foreseen = machine.schedule().foreseen()) CHECK(outcome.in_file <= foreseen->in_file);
+        return outcome;
+      };
+      // A file that costs nothing, a little one, and one that takes longer than anything.
+      const Outcome all = with(4 * whole, 1), some = with(whole / 8, 1), none = with(4 * whole, std::uint64_t{1} << 40);
+      CHECK(all.peak <= spec.memory);
+      CHECK(all.executed <= without.executed + layers.size() / 8);
+      over += some.peak > spec.memory ? 1 : 0;
+      worse += some.executed > without.executed + layers.size() / 4 ? 1 : 0;
+      ++runs;
+      CHECK((none.spilled == 0 && none.executed == without.executed && none.peak == without.peak));
+      spilled += all.executed;
+      kept += without.executed;
+    }
+  }
+  MESSAGE("with a file ", spilled, " steps are run, without one ", kept);
+  CHECK(spilled * 10 < kept * 9);
+  // A file that holds a little may be used up by the wrong tapes.
+  CHECK((over * 50 <= runs && worse * 50 <= runs));
 }
 
 TEST_CASE("what only the last steps of a run read has room while everything before them is reversed") {

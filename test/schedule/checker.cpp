@@ -98,6 +98,9 @@ TEST_CASE("each illegal action is found") {
         "the tape in work ends elsewhere");
   found({{Kind::abandon, 0, 0}}, "no such tape aside");
   found({{Kind::tape, 10, 0}, {Kind::put_aside, 0, 0}, {Kind::abandon, 0, 1}}, "no such tape aside");
+  found({{Kind::spill, 0, 0}}, "no such tape aside");
+  found({{Kind::tape, 10, 0}, {Kind::put_aside, 0, 0}, {Kind::spill, 0, 0}, {Kind::spill, 0, 0}}, "in the file already");
+  found({{Kind::fetch, 0, 0}}, "there is no tape aside");
   found({{Kind::weigh, 0, 0}}, "there is no tape in work");
   found({{Kind::tape, 10, 0}, {Kind::put_aside, 0, 0}, {Kind::weigh, 0, 0}}, "there is no tape in work");
   found({{Kind::tape, 50, 0},

@@ -47,7 +47,7 @@ TEST_CASE("of two tapes that weigh the same, that of the interval which runs fas
   Keeping keeping(profile, whole + 10 - 100, 0, false, all.states, all.tapes);
   const auto drops = keeping.drop();
   REQUIRE(drops.size() == 1);
-  CHECK((drops[0].tape && drops[0].at == 2));
+  CHECK((drops[0].what == Keeping::What::tape && drops[0].at == 2));
   CHECK(keeping.drop().empty());
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("the state between two gaps goes before a tape does, and not the one a
   Keeping keeping(profile, held.bytes(profile) + 10 - 10, 0, false, held.states, held.tapes);
   const auto drops = keeping.drop();
   REQUIRE(drops.size() == 1);
-  CHECK((!drops[0].tape && drops[0].at <= 2 && drops[0].at > 0));
+  CHECK((drops[0].what == Keeping::What::state && drops[0].at <= 2 && drops[0].at > 0));
   CHECK(keeping.drop().empty());
 }
 
@@ -77,8 +77,10 @@ TEST_CASE(
     for (auto drops = keeping.drop(); !drops.empty(); drops = keeping.drop()) {
       for (const Keeping::Drop& drop : drops) {
         REQUIRE(drop.at < n);
-        auto& flags = drop.tape ? held.tapes : held.states;
-        REQUIRE((flags[drop.at] && (drop.tape || drop.at > 0)));
+        const bool tape = drop.what == Keeping::What::tape;
+        REQUIRE((tape || drop.what == Keeping::What::state));
+        auto& flags = tape ? held.tapes : held.states;
+        REQUIRE((flags[drop.at] && (tape || drop.at > 0)));
         flags[drop.at] = false;
         ++dropped;
       }
@@ -91,4 +93,21 @@ TEST_CASE(
     const bool bare = std::find(held.tapes.begin(), held.tapes.end(), true) == held.tapes.end();
     CHECK((fits || bare || held.bytes(profile) <= room / 16));
   }
+}
+
+TEST_CASE("a tape goes to the file where that takes less time than its interval, and where the file holds it") {
+  const Profile profile = chain({9000, 9000, 9000}, {50, 50, 50});
+  const Holding all(profile);
+  const std::uint64_t room = all.bytes(profile) + 10 - 100;
+  File file;
+  file.left = std::uint64_t{1} << 30;
+  file.ticks = 1;
+  auto first = [&](const File& given) { return Keeping(profile, room, 0, false, all.states, all.tapes, given).drop(); };
+  REQUIRE(!first(file).empty());
+  CHECK(first(file).front().what == Keeping::What::spill);
+  file.ticks = std::uint64_t{1} << 40;
+  CHECK(first(file).front().what != Keeping::What::spill);
+  file.ticks = 1;
+  file.left = 1;
+  CHECK(first(file).front().what != Keeping::What::spill);
 }

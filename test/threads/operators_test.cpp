@@ -106,7 +106,7 @@ std::vector<float> chain(Device& device, std::uint32_t seed) {
   for (int i = 0; i < 4; ++i) tensors.push_back(runtime.from_host(DType::f32, {n}, device, draw()));
   const auto view_of = [](const Tensor& t) {
     View view;
-    view.data = t.storage->block->data;
+    view.data = t.storage->block().data;
     view.shape = t.shape;
     view.strides = t.strides;
     return view;
@@ -116,7 +116,7 @@ std::vector<float> chain(Device& device, std::uint32_t seed) {
     Tensor& to = tensors[random() % 4];
     if (random() % 4 == 0) to = runtime.empty(DType::f32, {n}, device);
     const View in[] = {view_of(a), view_of(b)}, out[] = {view_of(to)};
-    Block *const reads[] = {a.storage->block, b.storage->block}, *const writes[] = {to.storage->block};
+    Block *const reads[] = {&a.storage->block(), &b.storage->block()}, *const writes[] = {&to.storage->block()};
     const Attributes none;
     device.launch(static_cast<StreamKind>(random() % kStreams),
                   Launch{operator_of(ops[random() % 4]), KernelCall{in, out, none}, reads, writes});
@@ -125,7 +125,7 @@ std::vector<float> chain(Device& device, std::uint32_t seed) {
       runtime.read(tensors[1], now.data());
       seen.insert(seen.end(), now.begin(), now.end());
     }
-    if (step % 11 == 0) device.copy_in(*tensors[2].storage->block, 0, draw(), 4 * n);
+    if (step % 11 == 0) device.copy_in(tensors[2].storage->block(), 0, draw(), 4 * n);
   }
   device.wait_for_all();
   return seen;

@@ -6,7 +6,7 @@ import unittest
 import driver
 from driver import ToolTest
 
-RATES = ("step", "operation", "product", "flop", "byte", "fresh")
+RATES = ("step", "operation", "product", "flop", "byte", "fresh", "spill")
 # Products of matrices of 32 by 32 and sums of 200 numbers by turns: what is run again depends on which of them is said to be dear.
 MIXED = """(define w (rand '(32 32)))
 (define (sums x n) (if (= n 0) x (sums (+ x (* 1e-3 (sin x))) (- n 1))))
@@ -28,7 +28,10 @@ class Costs(ToolTest):
     def test_what_was_measured_is_a_table(self):
         done = self.vmrun("--calibrate")
         self.assertGreater(self.table(done.output)["step"], 0)
-        self.vmrun("--calibrate=here.costs")
+        self.assertEqual(self.table(done.output)["spill"], 1, "nobody said where")
+        self.vmrun("--calibrate=here.costs", "--spill=.")
+        self.assertGreater(self.table(self.read("here.costs").decode())["spill"], 0)
+        self.assertIn("--spill: none: cannot be written", self.vmrun("--calibrate", "--spill=none", code=2).errors)
         self.assertGreater(self.table(self.read("here.costs").decode())["step"], 0)
         self.write("a.scm", MIXED)
         self.assertEqual(self.vmrun("--costs=here.costs", MEMORY, "a.scm").output, self.vmrun("--checkpoint=tape", "a.scm").output)
@@ -69,7 +72,7 @@ class Costs(ToolTest):
     def test_calibrating_stands_alone(self):
         self.write("a.scm", "(write 1)\n")
         for others in (("a.scm",), ("--memory=1MiB",), ("--seed=1",)):
-            self.assertIn("--calibrate stands alone", self.vmrun("--calibrate", *others, code=2).errors)
+            self.assertIn("--calibrate stands alone, but for --spill", self.vmrun("--calibrate", *others, code=2).errors)
         self.assertIn("here/there", self.vmrun("--calibrate=here/there", code=2).errors)
 
 

@@ -67,7 +67,7 @@ def run(command, environment=None, limit=600, folder=None):
         return Result(usage.ru_utime, output.read().decode(errors="replace").strip(), usage.ru_maxrss * 1024, usage.ru_stime)
 
 
-def run_vmrun(vmrun, program, *arguments, schedule=None, memory=None, limit=600, under=(), explain=False, read=None):
+def run_vmrun(vmrun, program, *arguments, schedule=None, memory=None, limit=600, under=(), explain=False, read=None, spill=None):
     """One run of vmrun, with its statistics, and the report of its first gradient if that is asked for; `under` is a command that is to run it."""
     with tempfile.TemporaryDirectory() as folder:
         file, report = pathlib.Path(folder) / "stats.json", pathlib.Path(folder) / "report.json"
@@ -76,6 +76,7 @@ def run_vmrun(vmrun, program, *arguments, schedule=None, memory=None, limit=600,
         command += [f"--memory={memory}"] if memory else []
         command += [f"--explain={report}"] if explain else []
         command += [f"--read={read}"] if read else []
+        command += [spill] if spill else []
         result = run(command + [program, *arguments], limit=limit)
         result.stats = json.loads(file.read_text())
         result.report = json.loads(report.read_text())["gradients"][0] if explain else {}

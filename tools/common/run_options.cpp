@@ -16,7 +16,7 @@ namespace {
 // Values as the user wrote them.
 struct Raw {
   std::string memory, output_limit, steps, work, save_every, seed, device = "cpu", checkpoint, stats, profile, explain, costs,
-                                                                   calibrate;
+                                                                   calibrate, spill;
 };
 
 // CLI11 does not know of the file and the program's arguments, which are cut off before it sees the line.
@@ -37,10 +37,23 @@ template <class T> T require(std::optional<T> parsed, const std::string& option,
   return *parsed;
 }
 
+// What follows the last comma is a size if it can be one: folders may have commas in their names.
+void interpret_spill(const std::string& text, RunOptions& options) {
+  const std::size_t comma = text.rfind(',');
+  options.spill = text;
+  if (comma != std::string::npos && !std::filesystem::is_directory(text)) {
+    options.spill = text.substr(0, comma);
+    const std::string size = text.substr(comma + 1);
+    options.spill_bytes = require(parse_size(size), "--spill", size, "a size like 20GiB behind the comma");
+  }
+  if (options.spill.empty()) throw UsageError("--spill: expected a folder, got \"" + text + "\"");
+}
+
 void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
   options.device = raw.device;
   if (app.count("--memory") != 0)
     options.memory_bytes = require(parse_size(raw.memory), "--memory", raw.memory, "a size like 256MiB");
+  if (app.count("--spill") != 0) interpret_spill(raw.spill, options);
   if (app.count("--output-limit") != 0)
     options.output_bytes = require(parse_size(raw.output_limit), "--output-limit", raw.output_limit, "a size like 1MiB");
   if (app.count("--steps") != 0)
@@ -113,8 +126,9 @@ void check_files(const RunOptions& options) {
 
 void check_together(const CLI::App& app, const RunOptions& options) {
   if (options.calibrate) {
-    if (app.get_options([](const CLI::Option* option) { return option->count() != 0; }).size() > 1 || !options.file.empty())
-      throw UsageError("--calibrate stands alone: it measures this machine and runs no program");
+    const std::size_t others = app.count("--spill") != 0 ? 2 : 1;
+    if (app.get_options([](const CLI::Option* option) { return option->count() != 0; }).size() > others || !options.file.empty())
+      throw UsageError("--calibrate stands alone, but for --spill: it measures this machine and runs no program");
     return;
   }
   check_files(options);
@@ -154,6 +168,9 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_flag("--calibrate{-}", raw.calibrate,
                "measure how long parts of programs take here, and write the table for --costs, to standard output or into =FILE");
   app.add_option("--memory", raw.memory, "budget of accounted memory, e.g. 256MiB (3/4 of what there is)")->type_name("SIZE");
+  app.add_option("--spill", raw.spill,
+                 "a folder for a file, of at most SIZE, to which planned gradients put aside what memory does not hold")
+      ->type_name("DIR[,SIZE]");
   app.add_option("--device", raw.device, "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE] or cuda[:N] (cpu)")
       ->type_name("DEVICE");
   app.add_option("--steps", raw.steps, "stop after exactly N steps")->type_name("N");
@@ -232,7 +249,7 @@ std::uint64_t compiler_memory(const RunOptions& options) {
 
 std::string creation_error(bool bad_argument, std::string_view error) {
   std::string option = bad_argument ? "--checkpoint: " : "";
-  for (const std::string_view named : {std::string_view("device: "), std::string_view("costs: ")})
+  for (const std::string_view named : {std::string_view("device: "), std::string_view("costs: "), std::string_view("spill: ")})
     if (error.starts_with(named)) {
       option = "--" + std::string(named);
       error.remove_prefix(named.size());

@@ -17,6 +17,8 @@ struct RunOptions {
   std::optional<std::string> checkpoint;
   std::string device = "cpu";
   std::string costs; // the text of a table; empty: the built-in one
+  std::string spill; // a folder; empty: none
+  std::uint64_t spill_bytes = 0; // 0: what is free there decides
   bool calibrate = false;
   std::string calibrate_file;     // empty: standard output
   std::uint64_t memory_bytes = 0; // 0: the default

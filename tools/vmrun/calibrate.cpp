@@ -5,6 +5,7 @@
 #include "common/files.h"
 #include "common/handles.h"
 #include "common/writing.h"
+#include "disk_rate.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,10 +23,11 @@ constexpr int kRounds = 9; // the fastest counts: other programs make one slower
 
 struct Refused {
   std::string text;
+  int code = kOverBudget;
 };
 
 void require(cairn_status status, std::string_view error) {
-  if (status != CAIRN_OK) throw Refused{std::string(error)};
+  if (status != CAIRN_OK) throw Refused{.text = std::string(error)};
 }
 
 ModuleHandle compiled(const std::string& source) {
@@ -89,7 +91,7 @@ double fresh_byte() {
   double best = 0;
   for (int i = 0; i < kRounds; ++i) {
     void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw Refused{"there is no memory to measure"};
+    if (memory == MAP_FAILED) throw Refused{.text = "there is no memory to measure"};
     double times[2];
     for (double& time : times) {
       const auto start = std::chrono::steady_clock::now();
@@ -103,7 +105,7 @@ double fresh_byte() {
   return best;
 }
 
-std::string table() {
+std::string table(const std::string& folder) {
   const Round numbers = measured("0.3", "(* 3.7 (* x (- 1.0 x)))", 1'000'000);
   const double step = numbers.nanoseconds / numbers.steps;
   auto beside_steps = [&](const Round& round) { return std::max(0.0, round.nanoseconds - round.steps * step); };
@@ -122,10 +124,18 @@ std::string table() {
   const Round products = measured("(rand '(512 512) 'f32)", "(matmul begin begin)", 4);
   const double product = std::max(0.0, beside_steps(products) - operation - moved) / (2 * kSide * kSide * kSide);
 
+  std::string spill, fault;
+  if (!folder.empty()) {
+    char line[64];
+    std::snprintf(line, sizeof line, "spill %.3g\n", disk_rate(folder, fault));
+    if (!fault.empty()) throw Refused{"--spill: " + fault, kBadUsage};
+    spill = line;
+  }
+
   char lines[256];
   std::snprintf(lines, sizeof lines, "step %.3g\noperation %.3g\nproduct %.3g\nflop %.3g\nbyte %.3g\nfresh %.3g\n", step,
                 operation, product, flop, byte, fresh_byte());
-  const VmHandle vm = machine(lines);
+  const VmHandle vm = machine((lines + spill).c_str());
   CairnBuffer text;
   require(cairn_vm_costs(vm.get(), text.text()), "there is no memory for the table");
   return std::string(text.view());
@@ -133,9 +143,9 @@ std::string table() {
 
 } // namespace
 
-int calibrate(const std::string& file) {
+int calibrate(const std::string& file, const std::string& folder) {
   try {
-    const std::string text = table();
+    const std::string text = table(folder);
     if (std::string error; !file.empty() && !write_file_atomically(file, text.data(), text.size(), error)) {
       complain(error);
       return kBadUsage;
@@ -145,7 +155,7 @@ int calibrate(const std::string& file) {
     return kBadUsage;
   } catch (const Refused& refused) {
     complain("vmrun: error: --calibrate: " + refused.text + "\n");
-    return kOverBudget;
+    return refused.code;
   }
 }
 

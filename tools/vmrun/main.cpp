@@ -148,6 +148,8 @@ void Session::create() {
   inner.profile = options_.profile;
   inner.seed = options_.seed;
   inner.device = options_.device.c_str();
+  inner.spill = options_.spill.empty() ? nullptr : options_.spill.c_str();
+  inner.spill_bytes = options_.spill_bytes;
   inner.costs = options_.costs.empty() ? nullptr : options_.costs.c_str();
   inner.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   inner.arguments = arguments.data();
@@ -188,6 +190,7 @@ void Session::create() {
 void Session::look_at_size(const std::string& file) const {
   constexpr std::uint64_t kBeside = std::uint64_t{32} << 20;
   const std::uint64_t size = worth_reading(file);
+  if (!options_.spill.empty() && &file == &options_.resume) return; // much of it may go there
   if (options_.memory_bytes != 0 && size > kBeside && size - kBeside > options_.memory_bytes)
     throw Leave{kOverBudget,
                 file + ": error: a file of " + std::to_string(size) + " bytes does not fit into the memory budget\n"};
@@ -413,7 +416,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   RunOptions options;
   if (auto code = parse_run_options(argc, argv, options)) return *code;
-  if (options.calibrate) return calibrate(options.calibrate_file);
+  if (options.calibrate) return calibrate(options.calibrate_file, options.spill);
   if (options.file.empty() && options.resume.empty()) return run_repl(options);
   return Session(options).run();
 }

@@ -124,6 +124,8 @@ bool Repl::create() {
   machine.seed = options_.seed;
   machine.check_nan = options_.check_nan;
   machine.device = options_.device.c_str();
+  machine.spill = options_.spill.empty() ? nullptr : options_.spill.c_str();
+  machine.spill_bytes = options_.spill_bytes;
   machine.costs = options_.costs.empty() ? nullptr : options_.costs.c_str();
   machine.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   machine.user = this;

@@ -2,6 +2,7 @@
 #include "vm/api/border.h"
 
 #include "ops/meter.h"
+#include "ops/spill_file.h"
 #include "vm/api/memory.h"
 #include "vm/value/heap.h"
 
@@ -37,6 +38,8 @@ cairn_status caught(char** error) noexcept {
     return fail(CAIRN_CANCELLED, error, "it was cancelled");
   } catch (const value::BudgetExceeded& e) {
     return fail(CAIRN_OVER_BUDGET, error, e.what());
+  } catch (const ops::SpillError& e) {
+    return fail(CAIRN_NO_FILE, error, e.what());
   } catch (const std::bad_alloc&) {
     return fail(CAIRN_OUT_OF_MEMORY, error, "the system gave no memory");
   } catch (const std::exception& e) {

@@ -140,6 +140,9 @@ typedef struct cairn_vm_options {
       schedule;       /* of checkpoint-*j: "auto", "binomial,snapshots=8", ...; NULL: "auto"; a restored machine keeps its own */
   const char* costs;  /* a table of costs for plans, as `vmrun --calibrate` writes it; NULL: the built-in one; a restored machine
                          keeps its own */
+  const char* spill;  /* a folder for a file without a name, to which what a planned gradient has put aside goes where that is
+                         faster than computing it again; NULL: none. What a restored machine has put aside goes there too. */
+  uint64_t spill_bytes; /* that the file may take; 0: three quarters of what is free there; a restored machine keeps its own */
   const char* device; /* of tensors that name none: NULL, "cpu", "emulated[,memory=SIZE][,bandwidth=SIZE]", "cuda[:N]" */
   const char* const* arguments; /* (command-line); a restored machine keeps its own */
   size_t argument_count;

@@ -125,6 +125,8 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
     count("capsules_taken", s.capsules_taken);
     count("tensor_peak_bytes", s.tensor_peak_bytes);
     count("scratch_peak_bytes", s.scratch_peak_bytes);
+    count("spilled_bytes", s.spilled_bytes);
+    count("fetched_bytes", s.fetched_bytes);
     count("rss_peak_bytes", cairn::api::peak_resident_bytes());
     put("schedule", '"' + s.schedule + '"'); // letters, digits and signs that need no escape
 #ifndef NDEBUG

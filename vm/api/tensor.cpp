@@ -143,11 +143,11 @@ cairn_status cairn_tensor_to_dlpack(cairn_vm* vm, cairn_value tensor, struct DLM
     out->tensor = tensor_in(tensor);
     if (out->tensor.device() != &world.cpu()) out->tensor = world.runtime.to_device(out->tensor, world.cpu());
     const Tensor& t = out->tensor;
-    world.cpu().wait(*t.storage->block);
+    world.cpu().wait(t.storage->block());
     out->sizes.assign(t.shape.begin(), t.shape.end());
     out->strides.assign(t.strides.begin(), t.strides.begin() + t.rank());
     DLTensor& dl = out->managed.dl_tensor;
-    dl.data = t.storage->block->data;
+    dl.data = t.storage->block().data;
     dl.byte_offset = static_cast<std::uint64_t>(t.offset * ops::bytes_of(t.dtype));
     dl.device = {kDLCPU, 0};
     dl.ndim = t.rank();

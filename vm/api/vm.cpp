@@ -36,6 +36,17 @@ std::int64_t budget_of(std::uint64_t memory_bytes) {
   return memory_bytes > static_cast<std::uint64_t>(INT64_MAX) ? 0 : static_cast<std::int64_t>(memory_bytes);
 }
 
+// A limit beyond what is there is no fault: it may be there when it is needed.
+std::int64_t spill_bytes_of(const cairn_vm_options& given) {
+  if (given.spill == nullptr) return 0;
+  std::string message;
+  const std::int64_t free = cairn::ops::free_bytes_in(given.spill, message);
+  if (!message.empty()) throw Refusal{CAIRN_BAD_ARGUMENT, "spill: " + message};
+  if (given.spill_bytes == 0) return free / 4 * 3;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
+  return static_cast<std::int64_t>(std::min(given.spill_bytes, kMost));
+}
+
 Options inner_options(const cairn_vm_options& given) {
   require(given.struct_size == sizeof(cairn_vm_options), "cairn_vm_create: options were not set up with cairn_vm_options_init");
   require(given.argument_count == 0 || given.arguments != nullptr, "cairn_vm_create: arguments is NULL");
@@ -59,6 +70,7 @@ Options inner_options(const cairn_vm_options& given) {
   if (!cairn::schedule::parse(options.schedule, spec, message)) throw Refusal{CAIRN_BAD_ARGUMENT, message};
   if (given.costs != nullptr && !cairn::schedule::parse_costs(given.costs, options.costs, message))
     throw Refusal{CAIRN_BAD_ARGUMENT, "costs: " + message};
+  options.spill_bytes = spill_bytes_of(given);
   for (std::size_t i = 0; i < given.argument_count; ++i) {
     require(given.arguments[i] != nullptr, "cairn_vm_create: one of the arguments is NULL");
     options.arguments.emplace_back(given.arguments[i]);
@@ -174,6 +186,13 @@ cairn_status cairn_vm_create(const cairn_vm_options* options, cairn_vm** vm, cha
     cairn_vm_options_init(&defaults);
     const cairn_vm_options& given = options == nullptr ? defaults : *options;
     auto made = std::make_unique<cairn_vm>(inner_options(given), given.user);
+    if (given.spill != nullptr) {
+      try {
+        made->engine.spill_to(std::make_unique<cairn::ops::SpillFile>(given.spill, made->engine.options.spill_bytes));
+      } catch (const cairn::ops::SpillError& e) {
+        throw Refusal{CAIRN_BAD_ARGUMENT, std::string("spill: ") + e.what()};
+      }
+    }
     if (made->engine.options.device) {
       try {
         made->engine.make_tensor_world();

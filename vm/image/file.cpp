@@ -93,6 +93,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   const std::uint8_t asked = in.u8();
   if (asked > 1) throw Malformed("a flag is neither 0 nor 1");
   e.budget_asked = asked == 1;
+  e.state_spill = static_cast<std::int64_t>(counter(in));
   schedule::CostTable::each(e.costs, [&](std::string_view, double& rate) { rate = std::bit_cast<double>(in.u64()); });
   if (!e.costs.sound()) throw Malformed("a rate is none that a table of costs can have");
   e.clock = counter(in);
@@ -187,7 +188,12 @@ bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& e
     error = e.what();
     engine.discard_damaged_state();
     return false;
-  } catch (...) { // over the budget, or no memory
+  } catch (const value::BudgetExceeded& e) {
+    const bool has_file = engine.spill_file() != nullptr, had_file = engine.state_spill != 0;
+    engine.discard_damaged_state();
+    if (has_file || !had_file) throw;
+    throw value::BudgetExceeded(std::string(e.what()) + "; part of it was in a file, where it can be again: --spill=DIR");
+  } catch (...) { // no memory
     engine.discard_damaged_state();
     throw;
   }

@@ -88,6 +88,28 @@ private:
   std::uint64_t serial_ = 0; // of the object written last
 };
 
+// Storage that a reader may meet again. Nothing is read by this reference, so what else has the storage decides whether it can go
+// to a file meanwhile.
+class Known {
+public:
+  explicit Known(ops::StorageRef storage) : storage_(std::move(storage)) {}
+  Known(Known&& other) noexcept : storage_(std::move(other.storage_)), idle_(std::exchange(other.idle_, false)) {}
+  Known& operator=(Known&&) = delete;
+  ~Known() {
+    if (idle_) storage_->device->end_idle(*storage_.get());
+  }
+  const ops::StorageRef& storage() const { return storage_; }
+  // Once somebody else has it.
+  void rest() {
+    idle_ = true;
+    storage_->device->set_idle(*storage_.get());
+  }
+
+private:
+  ops::StorageRef storage_;
+  bool idle_ = false;
+};
+
 // Reads what ImageWriter wrote and checks everything; throws Malformed. The first reference to an object goes into its slot at
 // once, and the slot owns the object from then on. Later references to it are noted, and finish() stores them when it is known
 // that they close no cycle. So a slot that was given to value() or object() must not move before finish(); and whoever releases,
@@ -185,7 +207,7 @@ private:
 
   std::uint64_t expected_ = 0;
   // Charged while the file is read: what a file makes these grow to is its choice.
-  value::ChargedVector<ops::StorageRef> storages_; // by number
+  value::ChargedVector<Known> storages_;           // by number
   value::ChargedVector<Object*> made_;             // by number; null before it is read
   value::ChargedVector<Read> read_;                // in order
   value::ChargedVector<Reference> waiting_;        // a stack: objects met and not read

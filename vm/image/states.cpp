@@ -14,7 +14,7 @@ using runs::Update;
 
 namespace {
 
-constexpr std::size_t kLeastAside = 3;                             // bytes in a file: a tape, its end, a flag
+constexpr std::size_t kLeastAside = 4;                             // bytes in a file: a tape, its end, two flags
 constexpr std::size_t kLeastSnapshot = 7;                          // bytes in a file
 constexpr std::int64_t kMostSnapshotBytes = std::int64_t{1} << 44; // of all together: sums of clones must not overflow
 
@@ -193,6 +193,7 @@ void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
     w.tape(a.tape);
     write_ends(w, a.ends);
     w.flag(a.ended);
+    w.flag(a.spilled);
   }
   w.flag(s.ends.has_value());
   if (s.ends) write_ends(w, *s.ends);
@@ -222,12 +223,14 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
   s.find_held();
   runs::TapeEnds none{{r.engine.heap(), r.engine.heap().tape}};
   for (std::uint32_t n = r.size(kLeastAside); n > 0; --n) {
-    s.aside.push_back({nullptr, none, false});
+    s.aside.push_back({nullptr, none});
     runs::TapeAside& a = s.aside.back();
     r.tape(a.tape, false);
     if (a.tape == nullptr) throw Malformed("no tape where one was put aside");
     read_ends(r, a.ends, a.tape);
     a.ended = r.flag();
+    a.spilled = r.flag();
+    if (a.spilled) s.spill(a); // before the next one is read, which there may be no memory for
   }
   if (r.flag()) read_ends(r, s.ends.emplace(none), s.work);
   s.births.resize(r.size(1));

@@ -58,7 +58,7 @@ void ImageWriter::tensor(const Tensor& t) {
   std::vector<std::byte> elements(static_cast<std::size_t>(std::min(s.bytes, kPiece)));
   for (std::int64_t at = 0; at < s.bytes; at += kPiece) {
     std::int64_t bytes = std::min(kPiece, s.bytes - at);
-    s.device->copy_out(*s.block, at, elements.data(), bytes);
+    s.device->peek(s, at, elements.data(), bytes); // what is away stays away
     out.raw(elements.data(), static_cast<std::size_t>(bytes));
   }
 }
@@ -112,10 +112,12 @@ void ImageReader::tensor(Tensor& t) {
     ops::StorageRef storage(on->make_storage(static_cast<std::int64_t>(bytes)));
     storage->birth = birth;
     auto elements = in.take(bytes);
-    on->copy_in(*storage->block, 0, elements.data(), static_cast<std::int64_t>(bytes));
-    storages_.push_back(storage);
+    on->copy_in(storage->block_to_write(), 0, elements.data(), static_cast<std::int64_t>(bytes));
+    storages_.emplace_back(std::move(storage));
+    t.storage = storages_.back().storage();
+    storages_.back().rest();
   }
-  t.storage = storages_[number];
+  t.storage = storages_[number].storage();
   if (t.elements() == 0) return;
   std::int64_t most = t.offset;
   for (std::size_t i = 0; i < rank; ++i) {

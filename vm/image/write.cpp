@@ -294,6 +294,7 @@ void Image::write_behind_checksum(ImageWriter& w) const {
   w.out.raw(module_.data(), module_.size());
   w.out.u64(static_cast<std::uint64_t>(e.state_budget));
   w.out.u8(e.budget_asked ? 1 : 0);
+  w.out.u64(static_cast<std::uint64_t>(e.state_spill));
   schedule::CostTable::each(e.costs, [&](std::string_view, double rate) { w.out.u64(std::bit_cast<std::uint64_t>(rate)); });
   w.out.u64(e.clock);
   w.out.u64(e.next_serial_now());

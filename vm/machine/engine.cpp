@@ -64,6 +64,10 @@ bool Engine::stays_suspended() {
   return false;
 }
 
+ops::SpillFile* Engine::spill_file() const {
+  return tensor_world != nullptr ? tensor_world->cpu().spill_file() : spill_file_.get();
+}
+
 Statistics Engine::statistics_now() const {
   if (ended) heap_.release_all_set_aside(); // for the count of objects; peaks are the same
   Statistics s = statistics;
@@ -75,6 +79,10 @@ Statistics Engine::statistics_now() const {
   s.capsule_peak_bytes = std::max({s.capsule_peak_bytes, heap_.capsules.peak, snapshot_bytes_peak});
   s.tensor_peak_bytes = std::max(s.tensor_peak_bytes, heap_.tensors.peak);
   s.scratch_peak_bytes = heap_.scratch_peak;
+  if (const ops::SpillFile* const file = spill_file()) {
+    s.spilled_bytes = file->written_bytes();
+    s.fetched_bytes = file->read_bytes();
+  }
   s.live_objects_at_exit = heap_.live_objects();
   return s;
 }
@@ -147,6 +155,10 @@ std::optional<Status> Engine::go_on() {
     remember(e.what());
     end_program();
     return Status::error;
+  } catch (const ops::SpillError& e) {
+    remember(e.what());
+    end_program();
+    return Status::error;
   } catch (const value::BudgetExceeded& e) {
     std::string holders;
     try {
@@ -154,6 +166,8 @@ std::optional<Status> Engine::go_on() {
       if (tensor_world != nullptr) holders = tensor_world->holders(*this);
       holders.insert(0, e.what());
       holders += memory_hints(*this);
+      if (const ops::SpillFile* const file = spill_file(); file != nullptr && !file->refusal().empty())
+        holders += "\n  nothing more could be put aside: " + file->refusal();
     } catch (const std::bad_alloc&) {
       holders.clear();
     }

@@ -221,6 +221,9 @@ public:
     return *tensor_world;
   }
   void make_tensor_world();
+  // Tensors that only wait may go to that file.
+  void spill_to(std::unique_ptr<ops::SpillFile> file) { spill_file_ = std::move(file); }
+  ops::SpillFile* spill_file() const; // null: there is none
   // The tape of the run on top holds all that its schedule wanted: the interval ends with the instruction at hand, which is over.
   void end_interval();
 
@@ -249,10 +252,15 @@ public:
   report::Recorder& wanted_recorder();
   std::int64_t state_budget = 0; // memory budget when the program started: part of the state, for schedules that choose by it
   bool budget_asked = false;     // and whether somebody asked for just that one
+  std::int64_t state_spill = 0;  // the same of the file for tensors that wait; 0: none
   schedule::CostTable costs;     // for plans; as fixed as that
   // What schedules may choose by.
   schedule::Resources resources(bool alone) const {
-    return {.budget_bytes = state_budget, .alone = alone, .asked = budget_asked};
+    return {.budget_bytes = state_budget,
+            .alone = alone,
+            .asked = budget_asked,
+            .spill_bytes = state_spill,
+            .spill_ticks = costs.ticks_of_spilling()};
   }
   schedule::Repeats repeats; // plans of calls that may come again
   value::Charged repeats_charged{heap_};
@@ -275,6 +283,7 @@ private:
     Value irritants; // borrowed from the frame that failed
   };
   std::optional<Thrown> thrown_; // an error that is to be handled next
+  std::unique_ptr<ops::SpillFile> spill_file_; // until there are tensors
   class Extension;
   bool continues(const bytecode::Module& module, std::string& message); // is it an extension of the module that is loaded?
   void remember(const char* message) noexcept; // set_error; the message alone where there is no memory for more

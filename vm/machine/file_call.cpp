@@ -39,7 +39,7 @@ ElementSink::ElementSink(FileCall& call, const formats::Element& element, const 
       here_(tensor_.device() == &call.engine.tensors().cpu()), piece_(call.heap), decoded_(call.heap) {}
 
 void ElementSink::put(std::int64_t bytes, const Fill& fill) {
-  ops::Block& block = *tensor_.storage->block;
+  ops::Block& block = tensor_.storage->block_to_write();
   const std::int64_t narrow = element_.bytes(), wide = ops::bytes_of(element_.type);
   const bool direct = here_ && element_.plain();
   for (std::int64_t step = 0; bytes != 0; bytes -= step) {
@@ -101,7 +101,7 @@ void FileCall::each_piece(const Tensor& t, const std::function<void(std::span<co
   for (std::int64_t at = 0; at < bytes; at += kPiece) {
     engine.meter().poll();
     const std::int64_t size = std::min(kPiece, bytes - at);
-    t.device()->copy_out(*t.storage->block, begin + at, piece.data(), size);
+    t.device()->copy_out(t.storage->block(), begin + at, piece.data(), size);
     f({piece.data(), static_cast<std::size_t>(size)});
   }
 }

@@ -197,6 +197,7 @@ bool Engine::load_only(bytecode::Module module, std::string& message) {
   heap_.set_budget(options.memory_bytes);
   state_budget = options.memory_bytes;
   budget_asked = options.memory_asked;
+  state_spill = options.spill_bytes;
   return true;
 }
 
@@ -207,6 +208,7 @@ bool Engine::load(bytecode::Module module, std::string& message) {
   heap_.set_budget(options.memory_bytes);
   state_budget = options.memory_bytes;
   budget_asked = options.memory_asked;
+  state_spill = options.spill_bytes;
   first.make_entry();
   first.commit();
   return true;

@@ -126,7 +126,7 @@ private:
     auto bytes = static_cast<std::int64_t>(piece_.size() * sizeof(double));
     if (bytes == 0) return;
     engine_.meter().spend(static_cast<std::uint64_t>(bytes));
-    tensor_.device()->copy_in(*tensor_.storage->block, at_, piece_.data(), bytes);
+    tensor_.device()->copy_in(tensor_.storage->block_to_write(), at_, piece_.data(), bytes);
     at_ += bytes;
     piece_.clear();
   }

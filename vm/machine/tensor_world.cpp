@@ -8,11 +8,21 @@ namespace cairn::machine {
 
 void Engine::make_tensor_world() {
   tensor_world = std::make_unique<TensorWorld>(heap_, meter_);
+  if (spill_file_ != nullptr) tensor_world->spill_to(std::move(spill_file_));
   if (options.device) tensor_world->add_accelerator(options.device(*tensor_world));
 }
 
 TensorWorld::TensorWorld(value::Heap& heap, ops::Meter& meter)
     : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {}
+
+TensorWorld::~TensorWorld() { heap_.makes_way = nullptr; }
+
+// What its buffer takes is charged for as long as the machine lives.
+void TensorWorld::spill_to(std::unique_ptr<ops::SpillFile> file) {
+  heap_.charge(heap_.scratch, ops::SpillFile::kBuffer);
+  cpu_->spill_to(std::move(file));
+  heap_.makes_way = [this](std::int64_t bytes) { return cpu_->make_way(bytes) != 0; };
+}
 
 ops::Device* TensorWorld::find(std::string_view name) {
   if (name == "cpu") return cpu_.get();

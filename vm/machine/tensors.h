@@ -27,6 +27,9 @@ class Engine;
 class TensorWorld final : public ops::Ledger {
 public:
   TensorWorld(value::Heap& heap, ops::Meter& meter);
+  ~TensorWorld() override;
+  // Elements of the processor's tensors may go to that file while only idle references have them.
+  void spill_to(std::unique_ptr<ops::SpillFile> file);
   void charge(std::int64_t bytes, std::int64_t beside) override { heap_.charge(heap_.tensors, bytes, beside); }
   ops::Meter* meter() override { return &meter_; }
   std::int64_t headroom() override { return heap_.headroom(); }

@@ -39,7 +39,7 @@ Tokenizer tokenizer_of(FileCall& call) {
     const Tensor& t = elements_of(call.engine, v);
     if (t.dtype != type || t.rank() != 1 || !t.contiguous() || t.device() != &call.engine.tensors().cpu())
       call.wrong(kTokenizer, whole);
-    const auto* const data = static_cast<const T*>(t.storage->block->data) + t.offset;
+    const auto* const data = static_cast<const T*>(t.storage->block().data) + t.offset;
     to = {data, static_cast<std::size_t>(t.elements())};
   };
   const Value name = next();

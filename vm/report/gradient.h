@@ -56,6 +56,7 @@ struct Outcome {
   std::optional<std::int64_t> peak;          // bytes of all accounts; foreseen by plans alone
   std::uint64_t tapes = 0;                   // bytes, 32 a record and those of each tensor as often as it is kept
   std::uint64_t states = 0, state_bytes = 0; // held at once
+  std::uint64_t in_file = 0;                 // bytes, at the most at once; foreseen by plans alone
 };
 
 // What the plan would have been for another budget.
@@ -77,6 +78,7 @@ struct Gradient {
   std::uint64_t advanced = 0; // seen: run without a tape,
   std::uint64_t taped = 0;    // on a tape,
   std::uint64_t retaped = 0;  // of these after the end was known,
+  std::uint64_t spilled = 0, fetched = 0; // bytes that went to a file, and that came back
   std::uint64_t swept = 0;    // and reversed
   std::uint64_t states_kept = 0;
   std::optional<Outcome> predicted;       // no tapes and states where `peak` is there

@@ -65,6 +65,9 @@ void Recorder::begin(Opening opening, const Moment& now) {
 
 void Recorder::arrive(const Moment& now, std::uint64_t position, std::uint64_t executed, std::uint64_t steps) {
   now_.measured.peak = std::max(now_.measured.peak.value_or(0), now.peak);
+  now_.measured.in_file = std::max(now_.measured.in_file, now.in_file);
+  now_.spilled = now.spilled - start_.spilled;
+  now_.fetched = now.fetched - start_.fetched;
   const std::uint64_t done = executed - now_.executed;
   now_.executed = executed;
   const bool was_known = now_.steps != 0;
@@ -151,6 +154,8 @@ void Recorder::act(const schedule::Action& action, std::uint64_t position, std::
   case Kind::restore:
   case Kind::thin:
   case Kind::weigh:
+  case Kind::spill:
+  case Kind::fetch:
   case Kind::done:
     break;
   }

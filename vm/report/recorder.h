@@ -45,6 +45,7 @@ public:
     std::uint64_t time = 0;           // modelled, in ticks
     std::int64_t level = 0, peak = 0; // bytes of all accounts: now, and the most since the last moment
     std::uint64_t tapes = 0, states = 0;
+    std::uint64_t in_file = 0, spilled = 0, fetched = 0; // bytes: in a file at the most, all that went there and came back
   };
   void begin(Opening opening, const Moment& now);
   // Whether the gradient at hand is that one, and stands where it was left.

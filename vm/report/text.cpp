@@ -90,6 +90,11 @@ std::vector<Row> rows(const Gradient& g) {
   rows.push_back({"memory", fmt::format("{} at the peak measured{}{}", bytes_text(g.measured.peak.value_or(0)),
                                         planned ? fmt::format(", {} predicted", bytes_text(*p.peak)) : "",
                                         g.budget == 0 ? "" : fmt::format("; the budget is {}", bytes_text(g.budget)))});
+  if (g.spilled != 0 || p.in_file != 0)
+    rows.push_back(
+        {"file", fmt::format("{} at the peak measured{}; {} written, {} read", bytes_text(signed_bytes(g.measured.in_file)),
+                             planned ? fmt::format(", {} predicted", bytes_text(signed_bytes(p.in_file))) : "",
+                             bytes_text(signed_bytes(g.spilled)), bytes_text(signed_bytes(g.fetched)))});
   if (g.time_of_one_tape)
     rows.push_back({"time", fmt::format("{:.2f} of what one tape of the whole run would take, by count{}", *g.time_of_one_tape,
                                         others_text(g))});

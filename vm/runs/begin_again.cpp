@@ -67,8 +67,16 @@ Snapshot* kept_start(CheckpointState& s) {
   return at == s.slots.end() ? nullptr : &*at;
 }
 
+// Where the file for tensors that wait has refused some, nobody counts on it again.
+schedule::Resources resources_left(const Engine& engine) {
+  schedule::Resources resources = engine.resources(true);
+  if (const ops::SpillFile* const file = engine.spill_file(); file != nullptr && !file->refusal().empty())
+    resources.spill_bytes = 0;
+  return resources;
+}
+
 std::unique_ptr<schedule::Schedule> as_unknown(const Engine& engine, const CheckpointState& s) {
-  return schedule::make(engine.schedules[s.spec], engine.resources(true));
+  return schedule::make(engine.schedules[s.spec], resources_left(engine));
 }
 
 // A schedule for a run that begins once more. Bisection keeps as many states as the logarithm of the length says, which is too
@@ -83,7 +91,7 @@ std::unique_ptr<schedule::Schedule> with_less(const Engine& engine, const Checkp
   const auto budget = static_cast<std::uint64_t>(engine.state_budget);
   spec.memory = spec.memory == 0 ? budget : std::min(spec.memory, budget);
   spec.memory -= spec.memory / 4;
-  return schedule::make(spec, engine.resources(true));
+  return schedule::make(spec, resources_left(engine));
 }
 
 // As it was when it was opened, but for what was counted.

@@ -156,6 +156,7 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     values.push_back(s.x);
     if (s.update) s.update->each_held([&](Value v) { values.push_back(v); });
     older = reachable_bytes(engine, engine.runs, values) + static_cast<std::uint64_t>(engine.repeats_charged.bytes());
+    if (engine.state_spill != 0) older += static_cast<std::uint64_t>(ops::SpillFile::kBuffer);
     births.push_back(s.begin);
   }
   if (!begun) {
@@ -259,7 +260,7 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
   s->held_bytes = held_bytes;
   s->aside.reserve(aside.size());
   for (const TapeAside& from : aside) {
-    s->aside.push_back({nullptr, from.ends, from.ended});
+    s->aside.push_back({nullptr, from.ends, from.ended, from.spilled});
     s->aside.back().tape = from.tape->clone(heap).release();
     engine.tapes.share(from.tape->id());
   }
@@ -283,7 +284,21 @@ void CheckpointState::drop(Engine& engine, Snapshot& snapshot) {
   snapshot.bytes = 0;
 }
 
+void CheckpointState::spill(TapeAside& tape) {
+  tape.spilled = true;
+  if (std::exchange(tape.idle, true)) return;
+  tape.tape->shorten();
+  tape.tape->each_storage([](ops::Storage& s) { s.device->set_idle(s); });
+}
+
+void CheckpointState::end_spill(TapeAside& tape) {
+  tape.spilled = false;
+  if (!std::exchange(tape.idle, false)) return;
+  tape.tape->each_storage([](ops::Storage& s) { s.device->end_idle(s); });
+}
+
 void CheckpointState::drop(Engine& engine, TapeAside& tape) {
+  if (tape.tape != nullptr) end_spill(tape);
   if (Tape* t = std::exchange(tape.tape, nullptr); t != nullptr) {
     engine.tapes.retire(t);
     t->release(engine.heap());
@@ -409,6 +424,33 @@ void act(Engine& engine, Owned& state) {
 
 namespace {
 
+std::int64_t signed_bytes(std::uint64_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
+
+// Records are made anew, so what is idle of them is told again.
+void thin_aside(Engine& engine, CheckpointState& s, TapeAside& tape) {
+  const bool idle = tape.idle, spilled = tape.spilled;
+  s.end_spill(tape);
+  tape.spilled = spilled;
+  try {
+    thin(engine, *tape.tape);
+  } catch (...) {
+    if (idle) s.spill(tape);
+    throw;
+  }
+  if (idle) s.spill(tape);
+}
+
+// In the order in which sweeps will ask for them.
+void fetch_ahead(Engine& engine, CheckpointState& s, std::int64_t most) {
+  if (engine.tensor_world == nullptr) return;
+  ops::Device& device = engine.tensors().cpu();
+  for (std::size_t i = s.aside.size(); i-- > 0 && s.aside[i].spilled && device.fetched_ahead() < most;)
+    if (!s.aside[i].tape->each_storage_backwards([&](ops::Storage& storage) {
+          return storage.device != &device || (device.fetched_ahead() < most && device.fetch_ahead(storage));
+        }))
+      return;
+}
+
 void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   auto slot_at = [&](std::uint32_t index) -> Snapshot& {
     want(index <= s->slots.size()); // slots are taken in order
@@ -417,7 +459,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   };
   // These walk, and hold once they change something.
   if (a.kind != Action::Kind::snapshot && a.kind != Action::Kind::reverse && a.kind != Action::Kind::put_aside &&
-      a.kind != Action::Kind::thin && a.kind != Action::Kind::weigh)
+      a.kind != Action::Kind::thin && a.kind != Action::Kind::weigh && a.kind != Action::Kind::spill)
     engine.meter().hold();
   switch (a.kind) {
   case Action::Kind::tape:
@@ -497,8 +539,10 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   }
   case Action::Kind::take_back: {
     want(s->work == nullptr && !s->aside.empty());
+    s->aside.back().tape->lengthen();
     s->drop(engine, s->current);
     TapeAside& back = s->aside.back();
+    s->end_spill(back);
     s->work = back.tape;
     s->ends = std::move(back.ends);
     s->work_ended = back.ended;
@@ -512,8 +556,21 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     break;
   case Action::Kind::thin:
     want(a.slot < s->aside.size());
-    thin(engine, *s->aside[a.slot].tape);
+    thin_aside(engine, *s, s->aside[a.slot]);
     engine.meter().hold();
+    break;
+  case Action::Kind::spill: {
+    want(a.slot < s->aside.size());
+    s->aside[a.slot].spilled = true;
+    for (TapeAside& tape : s->aside) // those of a copy whose original has gone, too
+      if (tape.spilled && !tape.tape->shares_records()) s->spill(tape);
+    if (engine.tensor_world != nullptr) engine.tensors().cpu().wait_for_spilled(signed_bytes(a.records));
+    engine.meter().hold();
+    break;
+  }
+  case Action::Kind::fetch:
+    engine.meter().hold();
+    fetch_ahead(engine, *s, signed_bytes(a.records));
     break;
   case Action::Kind::weigh:
     tell_weights(engine, *s);

@@ -27,6 +27,11 @@ report::Recorder::Moment moment(const Engine& engine, const CheckpointState& s) 
   for (const TapeAside& tape : s.aside) records += tape.tape->weight();
   now.tapes = records * schedule::kRecordBytes;
   now.states = static_cast<std::uint64_t>(s.held_bytes);
+  if (const ops::SpillFile* const file = engine.spill_file()) {
+    now.in_file = static_cast<std::uint64_t>(file->peak_bytes());
+    now.spilled = static_cast<std::uint64_t>(file->written_bytes());
+    now.fetched = static_cast<std::uint64_t>(file->read_bytes());
+  }
   return now;
 }
 
@@ -53,6 +58,7 @@ report::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::For
   report::Outcome out;
   out.replay = s.total == 0 ? 1.0 : static_cast<double>(f.executed) / static_cast<double>(s.total);
   out.peak = static_cast<std::int64_t>(f.peak);
+  out.in_file = f.in_file;
   return out;
 }
 
@@ -88,6 +94,7 @@ std::int64_t budget_of(Engine& engine, const CheckpointState& s) {
 void begin(Engine& engine, const CheckpointState& s, bool whole) {
   report::Recorder& recorder = *engine.recorder;
   engine.heap().begin_highest();
+  if (ops::SpillFile* const file = engine.spill_file()) file->begin_peak();
   report::Recorder::Opening opening;
   opening.serial = s.serial;
   opening.executed = s.executed;

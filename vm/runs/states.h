@@ -109,7 +109,9 @@ using TapeEnds = value::ChargedVector<TapeEnd>;
 struct TapeAside {
   Tape* tape = nullptr; // owned
   TapeEnds ends;
-  bool ended = false; // it ends at the end of the program
+  bool ended = false;   // it ends at the end of the program
+  bool spilled = false; // its tensors may be in a file,
+  bool idle = false;    // and here they were told so. A copy of the state tells nothing, since the records are the same.
 };
 
 struct CheckpointState final : SweepState {
@@ -193,6 +195,8 @@ struct CheckpointState final : SweepState {
   void uncount(Engine& engine, Snapshot& snapshot);
   void drop(Engine& engine, Snapshot& snapshot); // and no longer counts it
   void drop(Engine& engine, TapeAside& tape);
+  void spill(TapeAside& tape); // tells its tensors that nobody will ask for them for some time
+  void end_spill(TapeAside& tape);
   void drop_all(Engine& engine);                        // tapes and states, but for `start`
   std::size_t held_until(std::uint64_t position) const; // how many of `held` are not behind it
   void find_held();                                     // from the slots

@@ -261,6 +261,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
       const std::size_t k = birth_of(s);
       if (k == kOlder) continue;
       weights.tape[k] += bytes_of(s);
+      weights.stays += s->bytes < ops::Device::kLeastSpilled ? bytes_of(s) : std::uint64_t{ops::kBesideElements};
       if (of_before.contains(s)) weights.before[k] += bytes_of(s);
       if (left_of_before.contains(s)) weights.before_lean[k] += bytes_of(s);
       const bool stays = of_state.contains(s);
@@ -314,6 +315,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   std::sort(weights.read.begin(), weights.read.end(),
             [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial < b.serial; });
   weights.own = tape.own_bytes();
+  weights.stays += tape.own_bytes_shortened();
   weights.nested = !tape.composites.empty();
   return weights;
 }

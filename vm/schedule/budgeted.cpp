@@ -138,8 +138,6 @@ std::vector<bool> Budgeted::kept_tapes() const {
   return tapes;
 }
 
-std::uint64_t Budgeted::held() const { return held_bytes(profile_, kept_states(), kept_tapes()); }
-
 // By a quarter.
 void Budgeted::grow() {
   spare_ = bounded(spare_ + spare_ / 4);
@@ -148,10 +146,11 @@ void Budgeted::grow() {
 
 double Budgeted::cost_of_gaps() const {
   const Profile profile = with_reads();
-  double again = Keeping(profile, room_, 0, false, kept_states(), kept_tapes()).cost();
+  double again = Keeping(profile, room_, 0, false, kept_states(), kept_tapes(), file()).cost();
   for (const Interval& interval : profile.intervals)
     if (interval.lean) again += static_cast<double>(interval.again);
-  return again;
+  const auto tape = static_cast<double>(cost_of_one_tape());
+  return std::max(again, static_cast<double>(time_of_file()) - tape); // both go on at once
 }
 
 // The best there is: one tape of everything, for which memory is used that nobody has touched before.
@@ -187,7 +186,7 @@ void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
     profile.intervals = as_they_are;
     for (std::size_t i = 0; i < leans; ++i)
       if (pays_to_thin(profile, i)) thin(profile, i);
-    return Keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes()).fits();
+    return Keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file()).fits();
   };
   if (!fits(0)) {
     std::size_t few = 0, enough = profile_.size();
@@ -199,13 +198,15 @@ void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
       if (pays_to_thin(profile_, i)) make_lean(i);
     profile = with_reads();
   }
-  Keeping keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes());
+  Keeping keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file());
   for (std::vector<Keeping::Drop> drops = keeping.drop(); !drops.empty(); drops = keeping.drop())
     for (const Keeping::Drop& drop : drops) {
-      if (drop.tape)
+      if (drop.what == Keeping::What::tape)
         drop_tape(drop.at);
-      else
+      else if (drop.what == Keeping::What::state)
         drop_state(drop.at);
+      else
+        spill_tape(drop.at);
     }
   if (stage_ == Stage::reversing) peak_ = std::max(peak_, bounded(keeping.peak()));
 }
@@ -229,6 +230,7 @@ void Budgeted::drop_tape(std::size_t interval) {
   const auto end = std::lower_bound(begin, tapes_.end(), positions_[interval + 1]);
   for (auto tape = begin; tape != end; ++tape)
     push(Action::Kind::abandon, 0, static_cast<std::uint32_t>(begin - tapes_.begin())); // the next one moves up
+  std::erase_if(spilled_, [&](std::uint64_t at) { return at >= positions_[interval] && at < positions_[interval + 1]; });
   tapes_.erase(begin, end);
 }
 
@@ -277,6 +279,10 @@ bool Budgeted::sound() const {
     const auto behind = std::upper_bound(positions_.begin(), positions_.end(), tapes_[i]);
     if (*(behind - 1) != tapes_[i] && (i == 0 || tapes_[i - 1] < *(behind - 1))) return false;
   }
+  if (spill_bytes_ > kMostOfOne || spill_ticks_ > kMostOfOne || moved_ > kFar || most_in_file_ > kFar ||
+      !std::is_sorted(spilled_.begin(), spilled_.end()) ||
+      !std::includes(tapes_.begin(), tapes_.end(), spilled_.begin(), spilled_.end()))
+    return false;
   std::vector<std::uint32_t> held;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (states_[i].boundary > n || (i == 0 ? states_[i].boundary != 0 : states_[i].boundary <= states_[i - 1].boundary))

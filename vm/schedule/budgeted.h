@@ -4,6 +4,7 @@
 // finds the moves of least cost.
 #pragma once
 
+#include "vm/schedule/keeping.h"
 #include "vm/schedule/plan.h"
 #include "vm/schedule/reversal.h"
 #include "vm/schedule/schedule.h"
@@ -37,6 +38,11 @@ public:
     most_budget_ = most;
     spare_ = kFrugalBytes;
   }
+  // Tapes may be in a file that holds so many bytes, a MiB of which takes so many ticks to be written and read.
+  void may_spill(std::uint64_t bytes, std::uint64_t ticks_of_mib) {
+    spill_bytes_ = bounded(bytes);
+    spill_ticks_ = bounded(ticks_of_mib);
+  }
   // Records of an interval's tape, for a survey of a run that is now known.
   std::uint64_t good_piece() const;
 
@@ -62,7 +68,7 @@ public:
   void taped(std::uint64_t records) { records_ = records; }
   bool walks_next() const {
     if (stage_ == Stage::asking) return true;
-    if (done_ < todo_.size()) return todo_[done_].kind == Action::Kind::weigh || todo_[done_].kind == Action::Kind::thin;
+    if (done_ < todo_.size()) return walks(todo_[done_].kind);
     return stage_ == Stage::weighing || stage_ == Stage::running;
   }
   void weighed(const Weights& weights);
@@ -112,6 +118,11 @@ public:
     archive(self.end_seen_);
     archive(self.planned_beside_);
     archive(self.forward_);
+    archive(self.spill_bytes_);
+    archive(self.spill_ticks_);
+    archive(self.spilled_);
+    archive(self.moved_);
+    archive(self.most_in_file_);
   }
 
 private:
@@ -151,6 +162,9 @@ private:
       archive(self.forward);
     }
   };
+  static bool walks(Action::Kind kind) {
+    return kind == Action::Kind::weigh || kind == Action::Kind::thin || kind == Action::Kind::spill;
+  }
   void push(Action::Kind kind, std::uint64_t steps = 0, std::uint32_t slot = 0) { todo_.push_back({kind, steps, slot}); }
   void add_interval(const Weights& weights, bool beside);
   std::size_t good_number() const;    // of intervals
@@ -193,6 +207,14 @@ private:
   void make_lean(std::size_t interval);
   void drop_state(std::size_t boundary);
   void drop_tape(std::size_t interval);
+  // Of the tapes, those that are in the file (budgeted_spilling.cpp).
+  void push_moving(Action::Kind kind, std::uint64_t bytes, std::uint32_t slot) { todo_.push_back({kind, 0, slot, bytes}); }
+  std::vector<bool> spilled_tapes() const; // by interval
+  File file() const;
+  void spill_tape(std::size_t interval);
+  std::uint64_t under_way() const; // bytes that may still be written while the run goes on
+  std::uint64_t fetched_beside(std::size_t interval) const;
+  std::uint64_t time_of_file() const;
   void hand_over();
   void weighed_last(const Weights& weights);
   void drop_idle_states();
@@ -238,6 +260,10 @@ private:
   bool misled_ = false, end_seen_ = false;
   std::uint64_t planned_beside_ = 0; // bytes of what is older, about
   std::uint64_t forward_ = 0;        // the first actions, after which its end must have been seen
+  std::uint64_t spill_bytes_ = 0, spill_ticks_ = 0;
+  std::vector<std::uint64_t> spilled_; // tapes in the file: the step where each begins
+  std::uint64_t moved_ = 0;            // bytes that were to be written so far,
+  std::uint64_t most_in_file_ = 0;     // and that are in the file at once
   std::vector<bool> joined_; // while it is planned, by interval: its tape goes on where the one before it ended; at last, the
                              // tape that the end is on
 };

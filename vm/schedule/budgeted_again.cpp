@@ -18,6 +18,11 @@ constexpr std::uint64_t kOlderParts = 64;
 
 std::optional<Budgeted> Budgeted::again() const {
   if (stage_ != Stage::reversing || handed_over_ || nested_ || survey_ || misled_ || profile_.size() == 0) return std::nullopt;
+  // What comes back from a file in pieces would be one tape.
+  const std::uint64_t most = largest_tape();
+  if (std::any_of(profile_.intervals.begin(), profile_.intervals.end(),
+                  [&](const Interval& interval) { return interval.piece < whole_tape(interval) && whole_tape(interval) > most; }))
+    return std::nullopt;
   if (known_) {
     Budgeted same = *this;
     same.stage_ = Stage::asking;
@@ -29,6 +34,7 @@ std::optional<Budgeted> Budgeted::again() const {
   Budgeted other(budget_, 0, piece_, 0);
   other.most_budget_ = most_budget_;
   other.spare_ = spare_;
+  other.may_spill(spill_bytes_, spill_ticks_);
   other.known_ = true;
   other.stage_ = Stage::asking;
   other.states_.clear();
@@ -74,6 +80,8 @@ void Budgeted::plan_known(std::uint64_t older) {
   peak_ = plan.peak_;
   again_ = plan.again_;
   again_cost_ = plan.again_cost_;
+  moved_ = plan.moved_;
+  most_in_file_ = plan.most_in_file_;
   for (const Interval& interval : plan.profile_.intervals)
     if (interval.lean) again_cost_ = bounded(again_cost_ + interval.again);
   forward_ = plan.forward_;
@@ -90,7 +98,7 @@ Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare) const
   plan.set_room();
   for (std::size_t i = 0; i <= profile_.size(); ++i) plan.states_.push_back({static_cast<std::uint32_t>(i), plan.slots_.take()});
   plan.tapes_.assign(positions_.begin(), positions_.end() - 1);
-  plan.peak_ = plan.again_ = plan.again_cost_ = 0;
+  plan.peak_ = plan.again_ = plan.again_cost_ = plan.moved_ = plan.most_in_file_ = 0;
   const std::optional<Budgeted> whole = plan.planned_whole(false), lean = plan.planned_whole(true);
   plan.plan_within();
   for (const std::optional<Budgeted>& other : {whole, lean})
@@ -151,14 +159,15 @@ std::uint32_t Budgeted::tapes_aside() const {
 // The actions of a first run that comes to hold what is held now: tapes next to each other are one, unless they are to be lean.
 void Budgeted::run_there() {
   const std::size_t n = profile_.size();
-  const std::vector<bool> tapes = kept_tapes();
-  auto is_whole = [&](std::size_t i) { return i == n || (tapes[i] && !profile_.intervals[i].lean); };
+  const std::vector<bool> tapes = kept_tapes(), spilled = spilled_tapes();
+  auto is_whole = [&](std::size_t i) { return i == n || (tapes[i] && !spilled[i] && !profile_.intervals[i].lean); };
   joined_.assign(n + 1, false);
   for (std::size_t i = 1; i <= n; ++i) joined_[i] = is_whole(i - 1) && is_whole(i);
   todo_.clear();
   slots_ = Slots();
   HeldInOrder held(profile_);
   std::uint32_t aside = 0;
+  std::uint64_t stays = 0; // of what is in the file
   auto state = states_.begin();
   for (std::size_t i = 0; i < n; ++i) {
     const Interval& interval = profile_.intervals[i];
@@ -177,17 +186,21 @@ void Budgeted::run_there() {
     else
       push(kind, steps);
     if (tapes[i]) {
-      held.add_tape(i);
+      if (!spilled[i]) held.add_tape(i);
       then.add_tape(i);
     }
     then.add_state(i + 1);
-    peak_ = std::max(peak_, bounded(then.bytes() + (tapes[i] ? interval.taping : interval.advancing)));
+    peak_ = std::max(peak_, bounded(then.bytes() + stays + (tapes[i] ? interval.taping : interval.advancing)));
     if (!tapes[i] || joined_[i + 1]) continue;
     push(Action::Kind::put_aside);
     if (interval.lean) push(Action::Kind::thin, 0, aside);
+    if (spilled[i]) {
+      push_moving(Action::Kind::spill, under_way(), aside);
+      stays += interval.stays;
+    }
     ++aside;
   }
-  peak_ = std::max(peak_, bounded(held.bytes() + last_.bytes + last_.taping));
+  peak_ = std::max(peak_, bounded(held.bytes() + stays + last_.bytes + last_.taping));
   if (joined_[n])
     todo_.back().steps += steps_;
   else

@@ -73,10 +73,15 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   interval.taped = interval.forward;
   interval.sweep = bounded(2 * interval.forward);
   interval.again = bounded(weights.again);
+  interval.stays = bounded(weights.stays);
   interval.advancing = bounded(weights.advancing);
   interval.taping = bounded(weights.taping);
   interval.sweeping = bounded(weights.sweeping);
   interval.sweeping_otherwise = bounded(weights.sweeping_lean);
+  const std::uint64_t whole = whole_tape(interval);
+  interval.piece = weights.piece == 0 ? whole : bounded(weights.piece);
+  interval.swept =
+      weights.piece == 0 ? bounded(whole + std::max(interval.sweeping, interval.taping) + cotangents) : bounded(weights.swept);
   profile_.intervals.push_back(std::move(interval));
   profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
   profile_.reach.push_back(std::move(state));
@@ -114,7 +119,7 @@ std::uint64_t Budgeted::most_beside(std::size_t from, std::size_t to) const {
 void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
   const std::size_t n = profile_.size();
   const bool too_many = n >= kMost;
-  const std::vector<bool> taped = kept_tapes(), states = kept_states();
+  const std::vector<bool> taped = kept_tapes(), states = kept_states(), spilled = spilled_tapes();
   std::vector<bool> whole = taped; // on tape and not joined with what is not
   std::vector<std::uint32_t> kept(n + 1);
   std::iota(kept.begin(), kept.end(), 0);
@@ -123,7 +128,9 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
     Wide best_weight = 0, best_gap = 0;
     for (std::size_t i = 1; i + 1 < kept.size(); ++i) {
       const std::uint64_t together = tape_bytes(profile_, kept[i - 1], kept[i + 1]);
-      if (together + (too_many ? most_beside(kept[i - 1], kept[i + 1]) : 0) > most) continue;
+      const bool in_file = spilled[kept[i] - 1] && spilled[kept[i]]; // comes back in pieces
+      if (!in_file && together + (too_many ? most_beside(kept[i - 1], kept[i + 1]) : 0) > most) continue;
+      if (spilled[kept[i] - 1] != spilled[kept[i]] && (!mixed || !whole[kept[i] - 1] || !whole[kept[i]])) continue;
       if (const bool front = whole[kept[i] - 1]; front != whole[kept[i]]) {
         // Both lose their tape, and the state at the start of what is then a gap has to be there.
         const std::uint32_t begin = kept[i - 1];
@@ -157,6 +164,9 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
       any_lean = any_lean || is_lean(i);
       all_lean = all_lean && is_lean(i);
     }
+    if (std::find(spilled.begin() + kept[c], spilled.begin() + kept[c + 1], true) != spilled.begin() + kept[c + 1])
+      for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i)
+        if (whole[i] && !spilled[i]) spill_tape(i);
     for (std::uint32_t i = kept[c]; any_lean && !all_lean && i < kept[c + 1]; ++i)
       if (!is_lean(i)) make_lean(i);
   }
@@ -222,6 +232,7 @@ Profile Budgeted::with_reads() const {
       sweeping = bounded(sweeping + more_reads_within(i, reads));
       std::uint64_t& otherwise = profile.intervals[i].sweeping_otherwise;
       otherwise = bounded(otherwise + more_reads_within(i, reads));
+      profile.intervals[i].swept = bounded(profile.intervals[i].swept + reads[i]);
     }
   }
   return profile;

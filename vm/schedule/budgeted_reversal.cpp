@@ -109,6 +109,7 @@ void Budgeted::drop_idle_states() {
 void Budgeted::reverse_rest() {
   const std::vector<bool> tapes = kept_tapes();
   const Profile whole = with_reads();
+  const std::vector<bool> spilled = spilled_tapes();
   std::size_t swept_first = profile_.size(); // where the tape that the end is on begins
   while (is_joined(swept_first)) --swept_first;
   for (std::size_t to = profile_.size(); to > 0;) {
@@ -116,6 +117,7 @@ void Budgeted::reverse_rest() {
     if (tapes[from]) {
       for (; !tapes_.empty() && tapes_.back() >= positions_[from]; tapes_.pop_back()) {
         if (is_joined(from) || from >= swept_first) continue; // with the tape where it begins
+        if (spilled[from]) push_moving(Action::Kind::fetch, fetched_beside(from), 0);
         push(Action::Kind::take_back);
         push(Action::Kind::reverse);
       }
@@ -125,6 +127,7 @@ void Budgeted::reverse_rest() {
     }
     to = from;
   }
+  spilled_.clear();
 }
 
 // Reverses intervals [from, to) from the states that are held of them.
@@ -133,7 +136,14 @@ void Budgeted::plan_gap(const Profile& whole, std::size_t from, std::size_t to) 
   std::vector<bool> states_before = kept_states(), tapes_before = kept_tapes();
   std::fill(states_before.begin() + static_cast<std::ptrdiff_t>(from) + 1, states_before.end(), false);
   std::fill(tapes_before.begin() + static_cast<std::ptrdiff_t>(from), tapes_before.end(), false);
-  const std::uint64_t before = held_bytes(profile_, states_before, tapes_before);
+  const std::vector<bool> spilled = spilled_tapes();
+  std::uint64_t before = 0;
+  for (std::size_t i = 0; i < from; ++i) {
+    if (!spilled[i]) continue;
+    tapes_before[i] = false;
+    before += profile_.intervals[i].stays;
+  }
+  before += held_bytes(profile_, states_before, tapes_before);
   std::vector<std::uint32_t> states;
   for (const State& state : states_)
     if (state.boundary >= from) states.push_back(static_cast<std::uint32_t>(state.boundary - from));

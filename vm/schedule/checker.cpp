@@ -33,6 +33,10 @@ std::string_view name_of(Action::Kind kind) {
     return "thin";
   case Action::Kind::weigh:
     return "weigh";
+  case Action::Kind::spill:
+    return "spill";
+  case Action::Kind::fetch:
+    return "fetch";
   case Action::Kind::done:
     break;
   }
@@ -62,11 +66,12 @@ std::uint64_t Checker::steps_for(std::uint64_t records, std::uint64_t from) cons
 
 void Checker::note_tapes() {
   const std::uint64_t in_work = work_.there ? work_.to - work_.from : 0;
-  std::uint64_t aside = 0, aside_records = 0;
+  std::uint64_t aside = 0, aside_records = 0, in_file = 0;
   for (const TapeRange& tape : aside_) {
     aside += tape.to - tape.from;
-    aside_records += records(tape);
+    (tape.spilled ? in_file : aside_records) += records(tape);
   }
+  report_.peak_spilled_records = std::max(report_.peak_spilled_records, in_file);
   report_.longest_tape = std::max(report_.longest_tape, in_work);
   report_.peak_tape_steps = std::max(report_.peak_tape_steps, in_work + aside);
   report_.peak_tape_records = std::max(report_.peak_tape_records, records(work_) + aside_records);
@@ -144,6 +149,7 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
     if (work_.there) return fail(action, "there is a tape in work");
     if (aside_.empty()) return fail(action, "there is no tape aside");
     work_ = aside_.back();
+    work_.spilled = false;
     aside_.pop_back();
     break;
   case Action::Kind::abandon:
@@ -155,6 +161,15 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
     break;
   case Action::Kind::weigh:
     if (!work_.there) return fail(action, "there is no tape in work");
+    break;
+  case Action::Kind::spill:
+    if (action.slot >= aside_.size()) return fail(action, "there is no such tape aside");
+    if (std::exchange(aside_[action.slot].spilled, true)) return fail(action, "the tape is in the file already");
+    ++report_.spilled;
+    note_tapes();
+    break;
+  case Action::Kind::fetch:
+    if (aside_.empty()) return fail(action, "there is no tape aside");
     break;
   case Action::Kind::done:
     if (!end_seen_ || unreversed_ != 0) return fail(action, "not everything is reversed");

@@ -34,7 +34,9 @@ struct Report {
   std::uint64_t peak_snapshots = 0;
   std::uint64_t longest_tape = 0;    // steps
   std::uint64_t peak_tape_steps = 0; // in work and aside together
-  std::uint64_t peak_tape_records = 0;
+  std::uint64_t peak_tape_records = 0;    // in memory
+  std::uint64_t spilled = 0;              // tapes that went to a file,
+  std::uint64_t peak_spilled_records = 0; // and what they have there at once
   std::uint64_t peak_snapshot_bytes = 0;
   double replay_factor = 0; // (advanced + taped) / total; 1 for an empty run
 };
@@ -50,6 +52,7 @@ private:
   struct TapeRange {
     bool there = false;
     std::uint64_t from = 0, to = 0;
+    bool spilled = false;
   };
   bool fail(const Action& action, std::string_view why);
   bool run(const Action& action, std::uint64_t& reached);

@@ -54,6 +54,10 @@ bool parse_rate(std::string_view line, CostTable& costs, std::string& error) {
 std::uint64_t CostTable::ticks_of_step() const { return static_cast<std::uint64_t>(std::max(1.0, std::round(step * kTicks))); }
 
 std::uint64_t CostTable::ticks_of_fresh() const { return static_cast<std::uint64_t>(std::round(fresh * kTicks * 1024)); }
+std::uint64_t CostTable::ticks_of_spilling() const {
+  constexpr double kBytes = 1 << 20;
+  return static_cast<std::uint64_t>(std::max(1.0, std::round(2 * kBytes * spill * kTicks)));
+}
 
 std::uint64_t CostTable::ticks(double operations, double products, double flops, double bytes) const {
   const double nanoseconds = operations * operation + products * product + flops * flop + bytes * byte;

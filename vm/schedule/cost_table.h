@@ -14,7 +14,8 @@
   X(product, .015, "a flop of a product of matrices or of a convolution")                                                        \
   X(flop, .065, "any other flop")                                                                                                \
   X(byte, .015, "a byte of an operand or result")                                                                                \
-  X(fresh, 1, "a byte of memory that is used for the first time")
+  X(fresh, 1, "a byte of memory that is used for the first time")                                                                \
+  X(spill, 1, "a byte that is written to a file of --spill, or read there")
 
 namespace cairn::schedule {
 
@@ -27,6 +28,8 @@ struct CostTable {
 
   // Modelled time is counted in ticks, whole tenths of a nanosecond. Of a step at least one.
   std::uint64_t ticks_of_step() const;
+  // Of a MiB that goes to a file and comes back. At least one.
+  std::uint64_t ticks_of_spilling() const;
   // Of operations on tensors: what they take beside their steps.
   std::uint64_t ticks(double operations, double products, double flops, double bytes) const;
   // Of a KiB of memory that was never used before.

@@ -131,6 +131,8 @@ public:
     archive(self.stack_bytes_);
     archive(self.budget_);
     archive(self.frugal_);
+    archive(self.spill_bytes_);
+    archive(self.spill_ticks_);
     archive(self.survey_);
     archive(self.survey_piece_);
     archive(self.counted_);
@@ -174,6 +176,7 @@ private:
   std::uint64_t stack_bytes_ = 0;  // the most seen while the first tape grew
   std::uint64_t budget_ = 0;       // where it is for this run alone, else 0
   bool frugal_ = false;            // nobody said how much memory there is
+  std::uint64_t spill_bytes_ = 0, spill_ticks_ = 0; // of a file, where the run may use one
   bool survey_ = false;            // nothing is reversed
   std::uint64_t survey_piece_ = 0; // records of an interval, where somebody knows
   std::uint64_t counted_ = 0;      // actions of a survey of what is not planned
@@ -194,6 +197,10 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
   if (resources.alone || kind_ == Spec::Kind::budget) budget_ = budget;
   frugal_ = kind_ == Spec::Kind::automatic && resources.alone && !resources.asked && spec.memory == 0;
   if (frugal_ && budget == 0) budget_ = kUnlimited;
+  if (resources.alone && resources.spill_bytes > 0) {
+    spill_bytes_ = static_cast<std::uint64_t>(resources.spill_bytes);
+    spill_ticks_ = resources.spill_ticks;
+  }
 }
 
 std::uint64_t FirstRun::look() const {
@@ -248,6 +255,7 @@ Action FirstRun::next() {
       stage_ = Stage::budgeted;
       budgeted_ = Budgeted(budget_, prefix_, look(), records_);
       if (frugal_) budgeted_.be_frugal(budget_);
+      budgeted_.may_spill(spill_bytes_, spill_ticks_);
       if (survey_) budgeted_.only_survey();
       return *budgeted_.next();
     }
@@ -384,7 +392,9 @@ void FirstRun::save(std::vector<std::uint64_t>& words) const {
 
 bool FirstRun::sound() const {
   constexpr std::uint64_t kFar = std::uint64_t{1} << 48; // sums and products with them stay within 64 bits
-  if (prefix_ > kFar || records_ > kFar || survey_piece_ > kFar || budget_ > kFar || stack_bytes_ > kFar) return false;
+  if (prefix_ > kFar || records_ > kFar || survey_piece_ > kFar || budget_ > kFar || stack_bytes_ > kFar ||
+      spill_bytes_ > kFar * 4096 || spill_ticks_ > kFar)
+    return false;
   return generator_of(kind_) == Generator::first_run && stage_ <= Stage::done && placement_.sound() &&
          (stage_ != Stage::reversing || reversal_.sound()) &&
          ((stage_ != Stage::budgeted && stage_ != Stage::rest && !budgeted_.handed_over()) || budgeted_.sound());

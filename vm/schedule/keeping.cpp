@@ -1,6 +1,8 @@
 // Estimates of what it costs to do without a state or a tape.
 #include "vm/schedule/keeping.h"
 
+#include "vm/schedule/binomials.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -11,14 +13,33 @@ namespace {
 constexpr std::uint64_t kLittle = 16; // of the room
 constexpr std::size_t kMostTight = 3;
 constexpr std::size_t kMostTogether = 3; // tapes of neighbours that are looked at together
+constexpr std::uint64_t kMostStays = 4;  // of the room, for what stays of tapes in the file
 constexpr double kUseOfState = 0.5;      // between two tapes, of running what comes behind it (an estimate)
 
 } // namespace
 
 Keeping::Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next, bool ended, std::vector<bool> states,
-                 std::vector<bool> tapes)
-    : profile_(profile), room_(room), next_(next), ended_(ended), states_(std::move(states)), tapes_(std::move(tapes)) {
+                 std::vector<bool> tapes, File file)
+    : profile_(profile), room_(room), next_(next), ended_(ended), states_(std::move(states)), tapes_(std::move(tapes)),
+      file_(std::move(file)) {
   note_before();
+}
+
+std::vector<bool> Keeping::tapes_here() const {
+  std::vector<bool> tapes = tapes_;
+  for (std::size_t i = 0; i < tapes.size(); ++i) tapes[i] = here(i);
+  return tapes;
+}
+
+std::uint64_t Keeping::stays(std::size_t before) const {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < before; ++i)
+    if (file_.has(i)) bytes += profile_.intervals[i].stays;
+  return bytes;
+}
+
+std::uint64_t Keeping::cost_of_file(std::size_t interval) const {
+  return bounded(static_cast<std::uint64_t>(Wide{in_file(profile_.intervals[interval])} * file_.ticks >> 20));
 }
 
 void Keeping::note_before() {
@@ -28,16 +49,18 @@ void Keeping::note_before() {
   tape_.clear();
   for (std::size_t i = 0; i <= n; ++i) {
     if (states_[i] && i < n && !tapes_[i]) held.add_state(i);
-    before_.push_back(held.bytes());
+    const std::uint64_t in_file = stays(i);
+    before_.push_back(held.bytes() + in_file);
     if (i == n) break;
-    if (tapes_[i]) held.add_tape(i);
-    const std::uint64_t with = tapes_[i] ? held.bytes() : before_[i] + tape_bytes(profile_, i, i + 1);
+    if (here(i)) held.add_tape(i);
+    const std::uint64_t with = here(i) ? held.bytes() + in_file : before_[i] + tape_bytes(profile_, i, i + 1);
     tape_.push_back(with - std::min(with, before_[i])); // more may be known of what is shared once there is one more
   }
 }
 
 std::uint64_t Keeping::alone(std::size_t interval) const {
   const Interval& its = profile_.intervals[interval];
+  if (file_.has(interval)) return its.swept;
   return tape_[interval] + profile_.cotangents[interval + 1] + std::max(its.sweeping, its.taping);
 }
 
@@ -62,7 +85,7 @@ std::vector<Keeping::Tight> Keeping::tight() const {
   if (tight.size() > kMostTight) tight.resize(kMostTight);
   for (Tight& t : tight) {
     t.states = states_;
-    t.tapes = tapes_;
+    t.tapes = tapes_here();
     for (std::size_t i = 0; (t.at < n || ended_) && i <= n; ++i) {
       if (i > t.at || i == n || tapes_[i]) t.states[i] = false;
       if (i >= t.at && i < n) t.tapes[i] = false;
@@ -122,14 +145,16 @@ double Keeping::freed(const std::vector<Drop>& candidate, std::vector<Tight>& ti
   double freed = 0;
   for (Tight& t : tight) {
     const std::vector<bool> states = t.states, tapes = t.tapes;
+    std::uint64_t now = stays(t.at);
     for (const Drop& drop : candidate) {
-      if (drop.tape ? drop.at >= t.at : drop.at > t.at) continue;
-      if (drop.tape) t.tapes[drop.at] = false;
-      t.states[drop.at] = drop.tape && states_[drop.at]; // at the start of a gap it is held
+      if (drop.what == What::state ? drop.at > t.at : drop.at >= t.at) continue;
+      if (drop.what != What::state) t.tapes[drop.at] = false;
+      if (drop.what == What::spill) now += profile_.intervals[drop.at].stays;
+      if (drop.what == What::tape) t.states[drop.at] = states_[drop.at]; // at the start of a gap it is held
     }
     for (const Drop& drop : candidate)
-      if (!drop.tape && drop.at <= t.at) t.states[drop.at] = false;
-    const std::uint64_t now = held_bytes(profile_, t.states, t.tapes);
+      if (drop.what == What::state && drop.at <= t.at) t.states[drop.at] = false;
+    now += held_bytes(profile_, t.states, t.tapes);
     if (now < t.held) freed += static_cast<double>(std::min(t.held - now, t.over));
     t.states = states;
     t.tapes = tapes;
@@ -167,12 +192,27 @@ std::vector<Keeping::Drop> Keeping::drop() {
   };
   if (tight.empty()) return best;
   for (std::size_t i = 0; i < n; ++i) {
-    if (!tapes_[i] || (gap_begin(i) == i && !states_[i])) continue;
+    if (!here(i) || (gap_begin(i) == i && !states_[i])) continue;
     std::vector<Drop> candidate;
-    for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && tapes_[end - 1]; ++end) {
-      candidate.push_back({true, end - 1});
-      if (end - 1 > i && states_[end - 1]) candidate.push_back({false, end - 1});
+    for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && here(end - 1); ++end) {
+      candidate.push_back({What::tape, end - 1});
+      if (end - 1 > i && states_[end - 1]) candidate.push_back({What::state, end - 1});
       consider(candidate, cost_without(i, end));
+    }
+  }
+  // Nothing will run from the start of a tape in the file, unless that is the start of all.
+  for (std::size_t i = 0; i < n; ++i) {
+    std::vector<Drop> candidate;
+    std::uint64_t bytes = 0, stay = stays(n);
+    double cost = 0;
+    for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && here(end - 1); ++end) {
+      bytes += in_file(profile_.intervals[end - 1]);
+      stay += profile_.intervals[end - 1].stays;
+      if (bytes > file_.left || stay > room_ / kMostStays) break;
+      cost += static_cast<double>(cost_of_file(end - 1));
+      candidate.push_back({What::spill, end - 1});
+      if (end > 1 && states_[end - 1]) candidate.push_back({What::state, end - 1});
+      consider(candidate, cost);
     }
   }
   for (std::size_t i = 1; i < n; ++i) {
@@ -185,9 +225,17 @@ std::vector<Keeping::Drop> Keeping::drop() {
       cost = cost_of_gap(from, to) - with;
       states_[i] = true;
     }
-    consider({{false, i}}, cost);
+    consider({{What::state, i}}, cost);
   }
-  for (const Drop& drop : best) (drop.tape ? tapes_ : states_)[drop.at] = false;
+  for (const Drop& drop : best) {
+    if (drop.what == What::spill) {
+      file_.tapes.resize(n, false);
+      file_.tapes[drop.at] = true;
+      file_.left -= in_file(profile_.intervals[drop.at]);
+    } else {
+      (drop.what == What::tape ? tapes_ : states_)[drop.at] = false;
+    }
+  }
   if (!best.empty()) note_before();
   return best;
 }

@@ -1,6 +1,8 @@
 // What to keep of a first run when not everything fits: states at boundaries, tapes of intervals. Intervals without a tape are
 // run again, those next to each other as one, a gap, from the state at its start.
 //
+// A tape that is in a file holds little memory until it is swept, and then all of it.
+//
 // Whatever costs the least for what it frees is let go of first. That is a tape which is heavy for what its interval takes to
 // run, wherever it lies, and a state between two gaps that can be on tape together. Between two tapes a state has no other use
 // than that the second of them may be let go of later.
@@ -12,13 +14,21 @@
 
 namespace cairn::schedule {
 
+// A file where what tapes hold of tensors may be instead.
+struct File {
+  std::vector<bool> tapes; // that are there, by interval; empty: none
+  std::uint64_t left = 0;  // bytes
+  std::uint64_t ticks = 0; // for a MiB that is written and read
+  bool has(std::size_t interval) const { return interval < tapes.size() && tapes[interval]; }
+};
+
 class Keeping {
 public:
   // A profile whose cotangents include those of what is older than the run. Of the room for everything, `next` bytes are left to
   // the interval behind those of the profile, beside the cotangents at its start. It comes while all this is held; or the run
   // has ended in it, and states that nothing will run from are gone already.
   Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next, bool ended, std::vector<bool> states,
-          std::vector<bool> tapes);
+          std::vector<bool> tapes, File file = {});
 
   // The most bytes if the run goes on, or if it ends and is reversed.
   std::uint64_t peak() const;
@@ -26,8 +36,9 @@ public:
   bool fits() const { return tight().empty(); }
   double cost() const; // about, of running once more what has no tape
 
+  enum class What : std::uint8_t { state, tape, spill }; // the last one: a tape that goes to the file
   struct Drop {
-    bool tape = false;  // else a state
+    What what = What::state;
     std::size_t at = 0; // interval or boundary
   };
   // What to let go of next, which counts as done: a state, or tapes of neighbours with the states between them, since what they
@@ -39,6 +50,10 @@ private:
   std::size_t gap_begin(std::size_t interval) const; // of the gap that ends in front of it
   std::size_t gap_end(std::size_t interval) const;   // of the gap that begins there
   void note_before();
+  bool here(std::size_t interval) const { return tapes_[interval] && !file_.has(interval); }
+  std::vector<bool> tapes_here() const;
+  std::uint64_t stays(std::size_t before) const; // of the tapes in the file
+  std::uint64_t cost_of_file(std::size_t interval) const;
   struct Tight {
     std::size_t at = 0;              // the interval that is swept, or the end of all
     std::uint64_t over = 0;          // bytes too many
@@ -51,12 +66,15 @@ private:
   std::uint64_t alone(std::size_t interval) const; // bytes while it is swept, beside what is held in front of it
   double cost_of_gap(std::size_t from, std::size_t to) const;
   double cost_of_part(std::size_t from, std::size_t to) const;
-  std::uint64_t at_end() const { return ended_ ? before_.back() : held_bytes(profile_, states_, tapes_); }
+  std::uint64_t at_end() const {
+    return ended_ ? before_.back() : held_bytes(profile_, states_, tapes_here()) + stays(profile_.size());
+  }
 
   const Profile& profile_;
   std::uint64_t room_, next_;
   bool ended_;
   std::vector<bool> states_, tapes_;
+  File file_;
   // Once everything behind a boundary is reversed: bytes of what is held, the state there included, and what its interval's tape
   // comes to on top of it. States that nothing will run from are gone by then.
   std::vector<std::uint64_t> before_, tape_;

@@ -14,8 +14,8 @@ bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
 bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
   for (const std::uint64_t value :
-       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.thinned, interval.advancing,
-        interval.taping, interval.sweeping, interval.sweeping_otherwise})
+       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.thinned, interval.stays,
+        interval.piece, interval.swept, interval.advancing, interval.taping, interval.sweeping, interval.sweeping_otherwise})
     if (!small(value)) return false;
   if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
   return std::all_of(interval.shares.begin(), interval.shares.end(), [&](const TapeShare& share) {
@@ -44,6 +44,12 @@ bool Profile::sound() const {
   return true;
 }
 
+std::uint64_t whole_tape(const Interval& interval) {
+  std::uint64_t bytes = interval.tape;
+  for (const TapeShare& share : interval.shares) bytes += share.bytes;
+  return bounded(bytes);
+}
+
 std::uint64_t saved_by_thinning(const Interval& interval) {
   std::uint64_t saved = 0;
   for (const TapeShare& share : interval.shares) saved += share.bytes - share.lean;
@@ -70,6 +76,8 @@ void thin(Profile& profile, std::size_t index) {
   std::erase_if(interval.shares, [](const TapeShare& share) { return share.bytes == 0; });
   interval.taping = std::min(kMostOfOne, interval.taping + saved);
   std::swap(interval.sweeping, interval.sweeping_otherwise);
+  if (interval.sweeping > interval.sweeping_otherwise)
+    interval.swept = bounded(interval.swept + interval.sweeping - interval.sweeping_otherwise);
   interval.lean = true;
   interval.thinned = std::min(kMostOfOne, interval.thinned + saved);
 }
@@ -209,6 +217,9 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
       whole.sweep = std::min(kMostOfOne, whole.sweep + part.sweep);
       whole.tape = std::min(kMostOfOne, whole.tape + part.tape);
       whole.again = std::min(kMostOfOne, whole.again + part.again);
+      whole.stays = std::min(kMostOfOne, whole.stays + part.stays);
+      whole.piece = std::max(whole.piece, part.piece);
+      whole.swept = std::max(whole.swept, part.swept);
       for (const TapeShare& share : part.shares) {
         const std::uint64_t fresh = share.bytes - (i > from ? share.before : 0);
         shares[share.birth] = std::min(shares[share.birth] + fresh,

@@ -50,12 +50,18 @@ struct Interval {
   std::uint64_t again = 0;              // cost of what the sweep of a lean tape computes again
   bool lean = false;                    // its tapes are made lean,
   std::uint64_t thinned = 0;            // which lets go of so many bytes; they are there while it is taped
+  // Its tape may be in a file: of all that it holds, what stays in memory then. It comes back in the pieces that it was made of:
+  // the largest of these, and the most bytes while one of them is swept, cotangents at its end included.
+  std::uint64_t stays = 0, piece = 0, swept = 0;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.forward);
     archive(self.taped);
     archive(self.sweep);
     archive(self.tape);
     archive(self.shares);
+    archive(self.stays);
+    archive(self.piece);
+    archive(self.swept);
     archive(self.advancing);
     archive(self.taping);
     archive(self.sweeping);
@@ -90,6 +96,13 @@ struct Profile {
     archive(self.cotangents);
   }
 };
+
+// All that its tape holds, and what of that can be in a file.
+std::uint64_t whole_tape(const Interval& interval);
+inline std::uint64_t in_file(const Interval& interval) {
+  const std::uint64_t whole = whole_tape(interval);
+  return whole - (interval.stays < whole ? interval.stays : whole);
+}
 
 // What its tape would no longer hold if it were lean.
 std::uint64_t saved_by_thinning(const Interval& interval);

@@ -14,7 +14,9 @@ constexpr std::uint64_t kSurveyed = 64; // intervals of a survey that knows the 
 
 std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const {
   if (stage_ != Stage::reversing || handed_over_) return std::nullopt;
-  return Schedule::Foreseen{(known_ ? length() : total) + again_, older_ + peak_, budget_, time_of_one_tape()};
+  const std::uint64_t peak = older_ + peak_ + (most_in_file_ == 0 ? 0 : under_way());
+  return Schedule::Foreseen{(known_ ? length() : total) + again_, std::min(peak, std::max(budget_, older_ + peak_)),
+                            most_in_file_, budget_, time_of_one_tape()};
 }
 
 // Of the plan at hand.
@@ -33,7 +35,8 @@ std::uint64_t Budgeted::more_than_one_tape() const {
   std::uint64_t more = again_cost_;
   for (const Interval& interval : profile_.intervals)
     if (interval.lean) more += interval.again;
-  return more;
+  const std::uint64_t file = time_of_file();
+  return std::max(more, file - std::min(file, cost_of_one_tape())); // both go on at once
 }
 
 std::uint64_t Budgeted::cost_of_steps(std::uint64_t steps) const {
@@ -69,6 +72,9 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.again = interval.again;
   weights.together = profile_.born[i];
   weights.own = interval.tape;
+  weights.stays = interval.stays;
+  weights.piece = interval.piece;
+  weights.swept = interval.swept;
   weights.largest = largest_;
   weights.advancing = interval.advancing;
   weights.taping = interval.taping - std::min(interval.taping, interval.thinned);
@@ -102,6 +108,7 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::
     return Schedule::Prospect{older_ + other.peak_, other.time_of_one_tape(), other.peak_ <= other.most_of_plan()};
   }
   Budgeted other(bounded(budget), 0, piece, 0);
+  other.may_spill(spill_bytes_, spill_ticks_);
   for (std::size_t i = 0; i < n && !other.handed_over_; ++i) {
     other.stage_ = Stage::going;
     other.steps_ = positions_[i + 1] - positions_[i];

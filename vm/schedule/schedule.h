@@ -37,6 +37,9 @@ struct Action {
     abandon,   // let go of tape `slot` of those put aside, from the first on, without a sweep
     thin,      // make tape `slot` of those put aside lean: what can be computed again from the rest at little cost goes
     weigh,     // tell what the tape in work and the state at its end hold; before the first tape, what is older than the run
+    spill, // what tape `slot` of those put aside holds of tensors may go to a file, until the tape is taken back; go on once at
+           // most `records` bytes are still to be written
+    fetch, // begin to bring back what tapes put aside have there, the last tape first: at most `records` bytes at once
     done
   };
   Kind kind = Kind::done;
@@ -73,6 +76,9 @@ struct Weights {
   std::vector<std::uint64_t> lean_before, lean_after, before_lean;
   std::uint64_t together = 0; // of the last birth: what the state, the tape or both hold
   std::uint64_t own = 0;      // of the tape's records and tables
+  std::uint64_t stays =
+      0; // of all that it holds, what does not go to a file: these, little tensors, what stands beside large ones
+  std::uint64_t piece = 0, swept = 0; // where there were several tapes: as Interval has it (profile.h)
   std::uint64_t largest = 0;  // of operands and results of one operation on the tape
   // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, with it, and while
   // the tape is swept. Then cotangents are: those of the state at its start and of what is older than the run among them, those
@@ -113,6 +119,10 @@ struct Resources {
   bool asked = false;            // somebody said how much memory there is: plans may take all of it
   bool survey = false;           // the run is only to be got to know: it is not reversed,
   std::uint64_t piece = 0;       // in intervals of so many records; 0: of few, since nobody knows how long it is
+  // A file for what tapes hold of tensors: bytes, as they were when the program started, and ticks for writing and reading a
+  // MiB of it. 0: there is none.
+  std::int64_t spill_bytes = 0;
+  std::uint64_t spill_ticks = 0;
 };
 
 // What a schedule that plans has got to know of a stretch of the run, for people. Costs are modelled, sizes are bytes.
@@ -153,6 +163,7 @@ public:
   struct Foreseen {
     std::uint64_t executed = 0; // steps, the first run included
     std::uint64_t peak = 0;     // bytes, what is older than the run included
+    std::uint64_t in_file = 0;  // bytes that are in a file at once
     std::uint64_t budget = 0;   // bytes that it was planned for
     double time = 1;            // modelled, of that of one tape
   };

@@ -81,6 +81,16 @@ void KeptTensors::read(std::span<Tensor> to) const {
   for (Tensor& t : to.first(size_)) t = tensor_at(from);
 }
 
+ops::Storage* KeptTensors::next_storage(std::uint32_t& at) const {
+  while (at < length_) {
+    const std::uint64_t* const words = words_.get() + at;
+    const Head head = head_at(words);
+    at += static_cast<std::uint32_t>(head.words());
+    if (head.stored) return reinterpret_cast<const ops::StorageRef*>(words + 1)->get();
+  }
+  return nullptr;
+}
+
 template <class F> std::uint64_t KeptTensors::bytes_where(F&& counts) const {
   std::uint64_t sum = 0;
   for (const std::uint64_t *at = words_.get(), *end = at + length_; at != end; at += head_at(at).words()) {

@@ -35,6 +35,10 @@ public:
     read(tensors);
     return tensors;
   }
+  // Calls f(Storage&) for each tensor that is kept.
+  template <class F> void each_storage(F&& f) const {
+    for (std::uint32_t i = 0; ops::Storage* const storage = next_storage(i);) f(*storage);
+  }
   // Of their elements, kept or not.
   std::uint64_t element_bytes() const;
   // Of those kept, in memory that was made from that serial on. Each counts, whatever it shares.
@@ -44,6 +48,7 @@ public:
 
 private:
   template <class F> std::uint64_t bytes_where(F&& counts) const; // counts(head, what is behind it)
+  ops::Storage* next_storage(std::uint32_t& at) const;            // from word `at` on, and moves behind it; null: there is none
   std::unique_ptr<std::uint64_t[]>
       words_; // of each tensor a head, its storage, device or number, its sizes, then offset and strides
   std::uint32_t length_ = 0, size_ = 0;

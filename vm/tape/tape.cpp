@@ -2,6 +2,7 @@
 #include "vm/tape/tape.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -41,13 +42,56 @@ Chunk* Tape::new_chunk() {
   }
   c->owners = 1;
   c->cleared = c->ready = false;
+  c->few = 0;
   c->cotangents = nullptr;
   return c;
 }
 
+std::int64_t Tape::bytes_of(const Chunk& chunk) {
+  const auto few = static_cast<std::size_t>(chunk.few == 0 ? Chunk::kRecords : chunk.few);
+  return static_cast<std::int64_t>(offsetof(Chunk, records) + few * sizeof(Record));
+}
+
+std::uint32_t Tape::few() const {
+  const std::uint32_t records = count_ % Chunk::kRecords;
+  return records <= Chunk::kRecords / 2 ? records : 0;
+}
+
+void Tape::shorten() noexcept {
+  if (next_ == end_ || few() == 0 || chunks_.back()->cleared) return;
+  Chunk* const whole = chunks_.back();
+  Chunk header{};
+  header.few = static_cast<std::uint16_t>(few());
+  const std::int64_t bytes = bytes_of(header);
+  auto* const shorter = static_cast<Chunk*>(std::malloc(static_cast<std::size_t>(bytes)));
+  if (shorter == nullptr) return;
+  try {
+    heap_.charge(heap_.tape, bytes);
+  } catch (const value::BudgetExceeded&) {
+    std::free(shorter);
+    return;
+  }
+  std::memcpy(static_cast<void*>(shorter), static_cast<const void*>(whole), static_cast<std::size_t>(bytes));
+  shorter->owners = 1;
+  shorter->few = header.few;
+  chunks_.back() = shorter;
+  next_ = end_ = nullptr;
+  drop_chunk(whole);
+}
+
+void Tape::lengthen() {
+  if (chunks_.empty() || chunks_.back()->few == 0) return;
+  Chunk* const shorter = chunks_.back();
+  chunks_.back() = copy_chunk(*shorter);
+  next_ = chunks_.back()->records + shorter->few;
+  end_ = chunks_.back()->records + Chunk::kRecords;
+  drop_chunk(shorter);
+}
+
 void Tape::drop_chunk(Chunk* chunk) {
   if (--chunk->owners != 0) return;
-  heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(Chunk)));
+  heap_.charge(heap_.tape, -bytes_of(*chunk));
+  if (chunk->few != 0) return std::free(chunk);
   if (chunk->cotangents != nullptr) {
     heap_.charge(heap_.tape, -static_cast<std::int64_t>(sizeof(double) * Chunk::kRecords));
     std::free(chunk->cotangents);
@@ -66,7 +110,7 @@ void Tape::make_cotangents(Chunk* chunk) {
 
 Chunk* Tape::copy_chunk(const Chunk& from) {
   Chunk* copy = new_chunk();
-  std::memcpy(copy->records, from.records, sizeof(copy->records));
+  std::memcpy(copy->records, from.records, from.few == 0 ? sizeof(copy->records) : from.few * sizeof(Record));
   copy->cleared = from.cleared;
   if (from.cotangents != nullptr) {
     try {
@@ -156,6 +200,10 @@ std::uint64_t Tape::own_bytes() const {
   std::uint64_t bytes = (count_ + Chunk::kRecords - 1) / Chunk::kRecords * sizeof(Chunk) + inputs.size() * kOfInput;
   for (const auto& record : tensors()) bytes += record->own_bytes();
   return bytes;
+}
+
+std::uint64_t Tape::own_bytes_shortened() const {
+  return own_bytes() - (few() == 0 ? 0 : (Chunk::kRecords - few()) * sizeof(Record));
 }
 
 void Tape::account_maps() {

@@ -44,6 +44,7 @@ struct Chunk {
   std::uint32_t owners;
   bool cleared;       // the values are cotangents now
   bool ready;         // cleared, and owned by one tape
+  std::uint16_t few;  // 0, or it has memory for so many records only (Tape::shorten)
   double* cotangents; // kRecords of them where the primals are still needed in the sweep; else null: they are in the records
   Record records[kRecords];
   double& cotangent(std::uint32_t i) { return cotangents != nullptr ? cotangents[i] : records[i].value; }
@@ -164,16 +165,36 @@ public:
     tensors_[--unswept_tensors_].reset();
   }
   std::span<const std::shared_ptr<const TensorRecord>> tensors() const { return {tensors_.data(), unswept_tensors_}; }
+  // Whether a copy of the tape has the same records.
+  bool shares_records() const { return !tensors().empty() && tensors().front().use_count() > 1; }
+  // Calls f(Storage&) for each tensor that a record keeps.
+  template <class F> void each_storage(F&& f) const {
+    for (const auto& record : tensors())
+      for (const KeptTensors* list : {&record->inputs, &record->outputs}) list->each_storage(f);
+  }
+  // The same, the last record first, while f says to go on. False: it did not.
+  template <class F> bool each_storage_backwards(F&& f) const {
+    bool on = true;
+    for (std::size_t i = tensors().size(); on && i-- > 0;)
+      for (const KeptTensors* list : {&tensors()[i]->outputs, &tensors()[i]->inputs})
+        list->each_storage([&](ops::Storage& s) { on = on && f(s); });
+    return on;
+  }
   // The record in that place keeps these lists of its tensors instead: the same, some without their elements.
   void keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs);
   // The record among whose results is that node, or null.
   const TensorRecord* maker_of(std::uint32_t node) const;
+  // While nobody records on it, its last chunk need not be longer than it is. Where there is no memory for a shorter one, or it
+  // would hardly be shorter, nothing happens.
+  void shorten() noexcept;
+  void lengthen(); // as it was; to be called before anything else than copying it, or giving it up, is done with its records
   // What it holds, in records: an operation on tensors counts by its bytes and by those of what it made, kept or not.
   std::uint64_t weight() const { return count_ + tensor_bytes_ / sizeof(Record); }
   // The same without what was made and is not kept, and without what was there when it began.
   std::uint64_t kept_weight() const { return count_ + kept_bytes_ / sizeof(Record); }
   // That it takes itself: records and tables, without elements. Logical, not what its tables happen to have reserved.
   std::uint64_t own_bytes() const;
+  std::uint64_t own_bytes_shortened() const;
   // The run that records on it should stop: more than `most_weight`. Rather not behind an operation whose result the next one
   // reads and a lean tape of both would not keep, unless that goes on for long and holds much.
   bool is_heavy() const {
@@ -284,6 +305,8 @@ private:
   }
   void cut_tensors(std::size_t to);
   Chunk* prepare(std::uint32_t chunk);
+  std::uint32_t few() const; // records of its last chunk, where a shorter one is worth making; else 0
+  static std::int64_t bytes_of(const Chunk& chunk);
   Chunk* new_chunk();
   Chunk* copy_chunk(const Chunk& from);
   void drop_chunk(Chunk* chunk);

@@ -72,6 +72,8 @@ void Heap::raise_watermark(std::int64_t request) {
   look();
 #endif
   while (set_aside_ && budget_ != 0 && live_bytes() + request > budget_) release_set_aside();
+  while (makes_way && budget_ != 0 && live_bytes() + request > budget_)
+    if (!makes_way(live_bytes() + request - budget_)) break;
   std::int64_t live = live_bytes();
   std::int64_t heap = heap_live() + request;
   if (budget_ != 0 && live + request > budget_) refuse(request, "", heap);

@@ -178,6 +178,8 @@ public:
   // Throws BudgetExceeded when `live` bytes of all accounts together go over it. 0: no budget.
   void set_budget(std::int64_t bytes);
   std::int64_t budget() const { return budget_; }
+  // Asked before a request is refused for so many bytes: whoever can gives memory back, and says whether there was any.
+  std::function<bool(std::int64_t bytes)> makes_way;
   // Bytes that could still be charged.
   std::int64_t headroom() {
     if (set_aside_) [[unlikely]]

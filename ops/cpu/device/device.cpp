@@ -20,7 +20,12 @@ public:
     if (const char* refusal = cpu::refusal_of_processor()) throw std::runtime_error(refusal);
   }
 
+  ~CpuDevice() override { end_spilling(); }
+  CpuDevice(const CpuDevice&) = delete;
+  CpuDevice& operator=(const CpuDevice&) = delete;
+
   bool in_host_memory() const override { return true; }
+  bool can_spill() const override { return true; }
   bool supports(const Operator& op) const override { return op.kernel != nullptr; }
 
   void launch(StreamKind /*stream*/, const Launch& launch) override {

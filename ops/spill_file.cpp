@@ -1,0 +1,329 @@
+// See spill_file.h.
+#include "ops/spill_file.h"
+
+#include "ops/meter.h"
+
+#include <fmt/format.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace cairn::ops {
+
+namespace {
+
+constexpr std::int64_t kAlignment = 4096; // of places, lengths and memory, for what goes past the page cache
+
+std::int64_t rounded(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// Without a name: by the kernel where the file system knows how, else its name goes at once.
+int open_nameless(const std::string& folder, int more) {
+  const int flags = O_RDWR | O_CLOEXEC | more;
+  const int made = open(folder.c_str(), flags | O_TMPFILE, 0600);
+  if (made >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return made;
+  std::string name = folder + "/cairn-spill-XXXXXX";
+  const int named = mkostemp(name.data(), O_CLOEXEC | more);
+  if (named >= 0) unlink(name.c_str());
+  return named;
+}
+
+int open_file(const std::string& folder) {
+  const int direct = open_nameless(folder, O_DIRECT);
+  return direct >= 0 || errno != EINVAL ? direct : open_nameless(folder, 0);
+}
+
+std::string cannot_be_written(const std::string& folder, int fault) {
+  return fmt::format("{}: tensors cannot be put aside there: {}", folder, std::strerror(fault));
+}
+
+// All of it, or what went wrong.
+template <class F> int whole(std::int64_t bytes, F&& f) {
+  for (std::int64_t done = 0; done < bytes;) {
+    const auto moved = f(done, bytes - done);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved < 0) return errno;
+    if (moved == 0) return EIO; // the file is shorter than it was
+    done += moved;
+  }
+  return 0;
+}
+
+} // namespace
+
+std::int64_t free_bytes_in(const std::string& folder, std::string& error) {
+  struct stat status {};
+  struct statvfs system {};
+  int fault = 0;
+  if (stat(folder.c_str(), &status) != 0)
+    fault = errno;
+  else if (!S_ISDIR(status.st_mode))
+    fault = ENOTDIR;
+  else if (access(folder.c_str(), W_OK | X_OK) != 0 || statvfs(folder.c_str(), &system) != 0)
+    fault = errno;
+  if (fault == 0) return static_cast<std::int64_t>(system.f_bavail * system.f_frsize);
+  error = cannot_be_written(folder, fault);
+  return 0;
+}
+
+void SpillFile::Freeing::operator()(std::byte* memory) const { std::free(memory); }
+
+SpillFile::SpillFile(std::string folder, std::int64_t most_bytes)
+    : folder_(std::move(folder)), most_(most_bytes),
+      buffer_(static_cast<std::byte*>(std::aligned_alloc(kAlignment, static_cast<std::size_t>(kBuffer)))) {
+  if (buffer_ == nullptr) throw std::bad_alloc();
+  descriptor_ = open_file(folder_);
+  if (descriptor_ < 0) throw SpillError(cannot_be_written(folder_, errno));
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (...) {
+    close(descriptor_);
+    throw;
+  }
+}
+
+SpillFile::~SpillFile() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  more_.notify_all();
+  thread_.join();
+  close(descriptor_);
+}
+
+// The first that holds it, or the end of the file.
+bool SpillFile::take_extent(std::int64_t bytes, std::int64_t& at, Copy::Extents::node_type& node) {
+  const auto fits = std::find_if(free_.begin(), free_.end(), [&](const auto& extent) { return extent.second >= bytes; });
+  if (fits != free_.end()) {
+    at = fits->first;
+    const std::int64_t left = fits->second - bytes;
+    node = free_.extract(fits);
+    if (left == 0) return true;
+    Copy::Extents spare; // the rest keeps the node it has, the extent gets one of its own
+    spare.emplace(0, 0);
+    Copy::Extents::node_type own = spare.extract(spare.begin());
+    node.key() = at + bytes;
+    node.mapped() = left;
+    free_.insert(std::move(node));
+    node = std::move(own);
+    return true;
+  }
+  if (end_ + bytes > most_) return false;
+  Copy::Extents spare;
+  spare.emplace(0, 0);
+  node = spare.extract(spare.begin());
+  at = end_;
+  end_ += bytes;
+  return true;
+}
+
+void SpillFile::give_extent(std::int64_t at, std::int64_t bytes, Copy::Extents::node_type node) noexcept {
+  auto behind = free_.lower_bound(at);
+  if (behind != free_.end() && behind->first == at + bytes) {
+    bytes += behind->second;
+    behind = free_.erase(behind);
+  }
+  if (behind != free_.begin())
+    if (const auto before = std::prev(behind); before->first + before->second == at) {
+      at = before->first;
+      bytes += before->second;
+      free_.erase(before);
+    }
+  if (at + bytes == end_) {
+    end_ = at;
+    return;
+  }
+  node.key() = at;
+  node.mapped() = bytes;
+  free_.insert(std::move(node));
+}
+
+std::unique_ptr<SpillFile::Copy> SpillFile::write(const void* data, std::int64_t bytes) {
+  auto copy = std::make_unique<Copy>();
+  copy->bytes_ = bytes;
+  copy->sums_.resize(static_cast<std::size_t>((bytes + kPiece - 1) / kPiece));
+  {
+    const std::lock_guard lock(mutex_);
+    if (!write_fault_.empty()) return nullptr;
+    if (take_extent(rounded(bytes), copy->at_, copy->node_)) {
+      used_ += bytes;
+      peak_ = std::max(peak_, used_);
+    } else {
+      full_ = fmt::format("the {} bytes that may be used in {} are full", most_, folder_);
+      return nullptr;
+    }
+  }
+  try {
+    begin(*copy, true, const_cast<void*>(data), 0, bytes, false); // it is only read
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    give_extent(copy->at_, rounded(bytes), std::move(copy->node_));
+    used_ -= bytes;
+    throw;
+  }
+  return copy;
+}
+
+void SpillFile::begin(Copy& copy, bool writes, void* memory, std::int64_t from, std::int64_t to, bool first) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (first)
+      queue_.push_front(&copy);
+    else
+      queue_.push_back(&copy);
+    copy.writes_ = writes;
+    copy.memory_ = static_cast<char*>(memory);
+    copy.from_ = from;
+    copy.to_ = to;
+    copy.fate_ = Fate::queued;
+  }
+  more_.notify_one();
+}
+
+void SpillFile::read(Copy& copy, void* to, bool first) { begin(copy, false, to, 0, copy.bytes_, first); }
+
+void SpillFile::hurry(Copy& copy) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (copy.fate_ != Fate::queued || queue_.front() == &copy) return;
+  const auto at = std::find(queue_.begin(), queue_.end(), &copy);
+  std::rotate(queue_.begin(), at, at + 1);
+}
+
+SpillFile::Fate SpillFile::fate(const Copy& copy) const {
+  const std::lock_guard lock(mutex_);
+  return copy.fate_;
+}
+
+SpillFile::Fate SpillFile::wait(const Copy& copy, const Meter* meter) const {
+  constexpr auto kBetweenPolls = std::chrono::milliseconds(5);
+  std::unique_lock lock(mutex_);
+  auto ended = [&] { return copy.fate_ == Fate::done || copy.fate_ == Fate::failed; };
+  while (!done_.wait_for(lock, kBetweenPolls, ended)) {
+    if (meter == nullptr) continue;
+    lock.unlock();
+    meter->poll();
+    lock.lock();
+  }
+  return copy.fate_;
+}
+
+void SpillFile::read_part(Copy& copy, std::int64_t from, void* to, std::int64_t bytes) {
+  begin(copy, false, to, from, from + bytes, true);
+  if (wait(copy, nullptr) == Fate::failed) throw SpillError(read_fault());
+}
+
+void SpillFile::stop(Copy& copy) noexcept {
+  std::unique_lock lock(mutex_);
+  if (copy.fate_ == Fate::queued) {
+    queue_.erase(std::find(queue_.begin(), queue_.end(), &copy));
+    copy.fate_ = copy.writes_ ? Fate::failed : Fate::done;
+    return;
+  }
+  done_.wait(lock, [&] { return copy.fate_ != Fate::running; });
+}
+
+void SpillFile::forget(std::unique_ptr<Copy> copy) noexcept {
+  stop(*copy);
+  const std::lock_guard lock(mutex_);
+  give_extent(copy->at_, rounded(copy->bytes_), std::move(copy->node_));
+  used_ -= copy->bytes_;
+}
+
+std::string SpillFile::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return write_fault_.empty() ? full_ : write_fault_;
+}
+
+std::string SpillFile::read_fault() const {
+  const std::lock_guard lock(mutex_);
+  return read_fault_;
+}
+
+std::int64_t SpillFile::written_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return written_;
+}
+
+std::int64_t SpillFile::read_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return read_;
+}
+
+std::int64_t SpillFile::peak_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return peak_;
+}
+
+void SpillFile::begin_peak() {
+  const std::lock_guard lock(mutex_);
+  peak_ = used_;
+}
+
+// A full file system, or a limit of the process, is a fault of a write like any other: nobody is to be ended by a signal.
+void SpillFile::work() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    more_.wait(lock, [&] { return ends_ || !queue_.empty(); });
+    if (ends_) return;
+    Copy& copy = *queue_.front();
+    queue_.pop_front();
+    copy.fate_ = Fate::running;
+    lock.unlock();
+    std::string fault;
+    try {
+      fault = transfer(copy);
+    } catch (const std::bad_alloc&) {
+      fault = "there is no memory for a message"; // short enough to need none
+    }
+    lock.lock();
+    copy.fate_ = fault.empty() ? Fate::done : Fate::failed;
+    if (fault.empty()) (copy.writes_ ? written_ : read_) += copy.to_ - copy.from_;
+    if (!fault.empty()) (copy.writes_ ? write_fault_ : read_fault_) = std::move(fault);
+    done_.notify_all();
+  }
+}
+
+std::string SpillFile::transfer(Copy& copy) {
+  for (std::int64_t from = copy.from_; from < copy.to_; from += kPiece) {
+    const std::int64_t bytes = std::min(kPiece, copy.bytes_ - from), all = rounded(bytes);
+    const auto size = static_cast<std::size_t>(bytes);
+    char* const memory = copy.memory_ + (from - copy.from_);
+    std::uint64_t& sum = copy.sums_[static_cast<std::size_t>(from / kPiece)];
+    std::byte* const buffer = buffer_.get();
+    if (copy.writes_) {
+      std::memcpy(buffer, memory, size);
+      std::memset(buffer + size, 0, static_cast<std::size_t>(all - bytes));
+      sum = XXH3_64bits(buffer, size);
+      const int fault = whole(all, [&](std::int64_t done, std::int64_t left) {
+        return pwrite(descriptor_, buffer + done, static_cast<std::size_t>(left), copy.at_ + from + done);
+      });
+      if (fault != 0) return fmt::format("a file in {} takes no more: {}", folder_, std::strerror(fault));
+      continue;
+    }
+    const int fault = whole(all, [&](std::int64_t done, std::int64_t left) {
+      return pread(descriptor_, buffer + done, static_cast<std::size_t>(left), copy.at_ + from + done);
+    });
+    if (fault != 0)
+      return fmt::format("elements of tensors that were put aside in {} cannot be read: {}", folder_, std::strerror(fault));
+    if (XXH3_64bits(buffer, size) != sum)
+      return fmt::format("elements of tensors that were put aside in {} came back changed", folder_);
+    std::memcpy(memory, buffer, static_cast<std::size_t>(std::min(bytes, copy.to_ - from)));
+  }
+  return {};
+}
+
+} // namespace cairn::ops

@@ -1,0 +1,113 @@
+// A file for elements of tensors that wait until they are needed again. It has no name, goes with the process, and is written and
+// read by a thread of its own, past the page cache where the file system can do that. What is written is immutable, so each copy
+// is written once; where it lay is used again when it is forgotten. A copy is read back with checksums, so that what comes back
+// is what was written or an error.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cairn::ops {
+
+class Meter;
+
+// The file cannot be made, or does not give back what was written.
+struct SpillError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class SpillFile {
+public:
+  static constexpr std::int64_t kPiece = std::int64_t{1} << 20; // that is read or written at a time
+  static constexpr std::int64_t kBuffer = kPiece;               // of the host's memory, that all pieces go through
+
+  // In that folder, of at most so many bytes. SpillError with a message for people.
+  SpillFile(std::string folder, std::int64_t most_bytes);
+  ~SpillFile();
+  SpillFile(const SpillFile&) = delete;
+  SpillFile& operator=(const SpillFile&) = delete;
+
+  enum class Fate : std::uint8_t { queued, running, done, failed };
+
+  // Of one stretch of memory. Only the file looks inside.
+  class Copy {
+    friend class SpillFile;
+    using Extents = std::map<std::int64_t, std::int64_t>;
+    std::int64_t at_ = 0, bytes_ = 0;
+    std::vector<std::uint64_t> sums_; // of the pieces
+    Extents::node_type node_;         // for when it is forgotten: nothing may fail then
+    // What is being done with it, or was done last.
+    bool writes_ = false;
+    char* memory_ = nullptr;
+    std::int64_t from_ = 0, to_ = 0; // of its bytes; whole pieces, but for the last one
+    Fate fate_ = Fate::done;
+  };
+
+  // Begins to write these bytes, which must stay as they are until that is done. Null: there is no space in the file, or a write
+  // has failed before.
+  std::unique_ptr<Copy> write(const void* data, std::int64_t bytes);
+  // Begins to read all of a copy that is written, behind what was begun before or in front of that.
+  void read(Copy& copy, void* to, bool first);
+  // In front of all that has not begun.
+  void hurry(Copy& copy) noexcept;
+  Fate fate(const Copy& copy) const;
+  // Until it is done or has failed. Cancelled, if that meter says so; it goes on then.
+  Fate wait(const Copy& copy, const Meter* meter) const;
+  // Reads [from, from + bytes) of a copy that is written, where `from` is a multiple of a piece. SpillError.
+  void read_part(Copy& copy, std::int64_t from, void* to, std::int64_t bytes);
+  // Nothing is done with its memory any more, which may take as long as a piece does.
+  void stop(Copy& copy) noexcept;
+  void forget(std::unique_ptr<Copy> copy) noexcept;
+
+  // Why there was no space for more; empty: there was always.
+  std::string refusal() const;
+  // Why a read has failed.
+  std::string read_fault() const;
+  const std::string& folder() const { return folder_; }
+  std::int64_t most_bytes() const { return most_; }
+  std::int64_t written_bytes() const;
+  std::int64_t read_bytes() const;
+  // For reports: the most bytes of copies at once since it was asked to begin anew.
+  std::int64_t peak_bytes() const;
+  void begin_peak();
+
+private:
+  struct Closing {
+    void operator()(const int* descriptor) const;
+  };
+  struct Freeing {
+    void operator()(std::byte* memory) const;
+  };
+  bool take_extent(std::int64_t bytes, std::int64_t& at, Copy::Extents::node_type& node);
+  void give_extent(std::int64_t at, std::int64_t bytes, Copy::Extents::node_type node) noexcept;
+  void begin(Copy& copy, bool writes, void* memory, std::int64_t from, std::int64_t to, bool first);
+  void work();
+  std::string transfer(Copy& copy); // what went wrong
+
+  std::string folder_;
+  std::int64_t most_;
+  int descriptor_ = -1;
+  std::unique_ptr<std::byte, Freeing> buffer_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable more_, done_;
+  std::deque<Copy*> queue_;
+  bool ends_ = false;
+  std::string write_fault_, read_fault_, full_;
+  Copy::Extents free_; // by place
+  std::int64_t end_ = 0, used_ = 0, peak_ = 0, written_ = 0, read_ = 0;
+  std::thread thread_;
+};
+
+// Bytes that could be written there now; 0 with a message where there is no such folder or it cannot be written.
+std::int64_t free_bytes_in(const std::string& folder, std::string& error);
+
+} // namespace cairn::ops

@@ -1,0 +1,219 @@
+// Elements that go to a file while nobody needs them, and come back. Actions of programs and schedules never depend on what
+// happens here: counts of references decide which memory is given back, and nothing else.
+#include "ops/device.h"
+
+#include <utility>
+
+namespace cairn::ops {
+
+// Of a storage that has a copy in the file, or will have.
+struct Spilled {
+  enum class Where : std::uint8_t {
+    here,          // somebody has asked for them since; the copy may serve again
+    being_written, // here until that is done, and nobody has asked for them since it began
+    away,          // in the file alone
+    being_fetched  // on their way, or back; nobody has asked for them yet
+  };
+  Where where = Where::here;
+  std::unique_ptr<SpillFile::Copy> copy;
+  std::list<Storage*>::iterator at; // in the list of what is being written or fetched
+};
+
+using Where = Spilled::Where;
+using Fate = SpillFile::Fate;
+
+void Storage::bring_back() { device->ask_for(*this, device->meter()); }
+
+void Storage::bring_back_alone() {
+  device->ask_for(*this, device->meter());
+  device->forget_copy(*this);
+}
+
+void Device::give_back_memory(Storage& storage) {
+  live_bytes_ -= storage.bytes;
+  ledger_.charge(-storage.bytes, 0);
+  give_back_block(std::exchange(storage.block_, nullptr));
+}
+
+void Device::take_memory(Storage& storage) {
+  ledger_.charge(storage.bytes, 0);
+  try {
+    storage.block_ = take_block(storage.bytes);
+  } catch (...) {
+    ledger_.charge(-storage.bytes, 0);
+    throw;
+  }
+  live_bytes_ += storage.bytes;
+  peak_bytes_ = std::max(peak_bytes_, live_bytes_);
+}
+
+void Device::end_idle(Storage& storage) {
+  --storage.idle;
+  if (storage.spilled_ != nullptr && storage.spilled_->where == Where::being_written) ask_for(storage, nullptr);
+}
+
+void Device::spill(Storage& storage) noexcept {
+  if (file_ == nullptr || storage.release != nullptr || storage.bytes < kLeastSpilled) return;
+  if (Spilled* const spilled = storage.spilled_; spilled != nullptr) {
+    if (spilled->where == Where::being_fetched) { // nobody wants them after all
+      file_->stop(*spilled->copy);
+      being_fetched_.erase(spilled->at);
+      fetched_ahead_ -= storage.bytes;
+      give_back_memory(storage);
+      spilled->where = Where::away;
+    }
+    if (spilled->where != Where::here) return;
+    const Fate fate = file_->fate(*spilled->copy);
+    if (fate == Fate::done) {
+      give_back_memory(storage);
+      spilled->where = Where::away;
+      return;
+    }
+    if (fate == Fate::failed) forget_copy(storage);
+  }
+  try {
+    if (storage.spilled_ == nullptr) {
+      auto spilled = std::make_unique<Spilled>();
+      spilled->copy = file_->write(storage.block_->data, storage.bytes);
+      if (spilled->copy == nullptr) return;
+      storage.spilled_ = spilled.release();
+    }
+    storage.spilled_->at = being_written_.insert(being_written_.end(), &storage);
+    storage.spilled_->where = Where::being_written;
+    bytes_being_written_ += storage.bytes;
+  } catch (const std::bad_alloc&) { // they stay where they are
+  }
+}
+
+// In the order in which they were begun.
+std::int64_t Device::settle() {
+  std::int64_t freed = 0;
+  while (!being_written_.empty()) {
+    Storage& storage = *being_written_.front();
+    const Fate fate = file_->fate(*storage.spilled_->copy);
+    if (fate == Fate::queued || fate == Fate::running) break;
+    being_written_.pop_front();
+    bytes_being_written_ -= storage.bytes;
+    if (fate == Fate::failed) {
+      storage.spilled_->where = Where::here;
+      forget_copy(storage);
+      continue;
+    }
+    storage.spilled_->where = Where::away;
+    give_back_memory(storage);
+    freed += storage.bytes;
+  }
+  return freed;
+}
+
+void Device::wait_for_spilled(std::int64_t most_bytes) {
+  for (settle(); bytes_being_written_ > most_bytes; settle()) file_->wait(*being_written_.front()->spilled_->copy, meter());
+}
+
+bool Device::fetch_ahead(Storage& storage) {
+  Spilled* const spilled = storage.spilled_;
+  if (spilled == nullptr || spilled->where != Where::away) return true;
+  settle();
+  if (ledger_.headroom() < storage.bytes) return false; // nothing else is to make way for it
+  take_memory(storage);
+  try {
+    spilled->at = being_fetched_.insert(being_fetched_.end(), &storage);
+  } catch (...) {
+    give_back_memory(storage);
+    throw;
+  }
+  try {
+    file_->read(*spilled->copy, storage.block_->data, false);
+  } catch (...) {
+    being_fetched_.erase(spilled->at);
+    give_back_memory(storage);
+    throw;
+  }
+  spilled->where = Where::being_fetched;
+  fetched_ahead_ += storage.bytes;
+  return true;
+}
+
+void Device::ask_for(Storage& storage, const Meter* meter) {
+  Spilled& spilled = *storage.spilled_;
+  if (spilled.where == Where::here) return;
+  if (spilled.where == Where::being_written) {
+    being_written_.erase(spilled.at);
+    bytes_being_written_ -= storage.bytes;
+    spilled.where = Where::here;
+    return;
+  }
+  if (spilled.where == Where::away) {
+    take_memory(storage);
+    std::list<Storage*> one;
+    try {
+      one.push_back(&storage);
+      file_->read(*spilled.copy, storage.block_->data, true);
+    } catch (...) {
+      give_back_memory(storage);
+      throw;
+    }
+    spilled.at = one.begin();
+    being_fetched_.splice(being_fetched_.end(), one);
+    fetched_ahead_ += storage.bytes;
+    spilled.where = Where::being_fetched;
+  }
+  file_->hurry(*spilled.copy);
+  const Fate fate = file_->wait(*spilled.copy, meter); // where it is cancelled, they are still fetched
+  being_fetched_.erase(spilled.at);
+  fetched_ahead_ -= storage.bytes;
+  if (fate == Fate::done) {
+    spilled.where = Where::here;
+    return;
+  }
+  give_back_memory(storage);
+  spilled.where = Where::away;
+  throw SpillError(file_->read_fault());
+}
+
+void Device::forget_copy(Storage& storage) noexcept {
+  Spilled* const spilled = std::exchange(storage.spilled_, nullptr);
+  if (spilled->where == Where::being_written) {
+    being_written_.erase(spilled->at);
+    bytes_being_written_ -= storage.bytes;
+  } else if (spilled->where == Where::being_fetched) {
+    being_fetched_.erase(spilled->at);
+    fetched_ahead_ -= storage.bytes;
+  }
+  file_->forget(std::move(spilled->copy));
+  delete spilled;
+}
+
+void Device::end_spilling() noexcept {
+  for (Storage* storage = first_; storage != nullptr; storage = storage->next)
+    if (storage->spilled_ != nullptr) forget_copy(*storage);
+  file_ = nullptr;
+}
+
+std::int64_t Device::make_way(std::int64_t bytes) {
+  if (file_ == nullptr) return 0;
+  std::int64_t freed = settle();
+  while (freed < bytes && !being_written_.empty()) {
+    file_->wait(*being_written_.front()->spilled_->copy, nullptr);
+    freed += settle();
+  }
+  while (freed < bytes && !being_fetched_.empty()) { // what will be asked for last
+    Storage& storage = *being_fetched_.back();
+    file_->stop(*storage.spilled_->copy);
+    being_fetched_.pop_back();
+    fetched_ahead_ -= storage.bytes;
+    storage.spilled_->where = Where::away;
+    give_back_memory(storage);
+    freed += storage.bytes;
+  }
+  return freed;
+}
+
+void Device::peek(Storage& storage, std::int64_t from, void* to, std::int64_t bytes) {
+  const Spilled* const spilled = storage.spilled_;
+  if (spilled != nullptr && spilled->where == Where::away) return file_->read_part(*spilled->copy, from, to, bytes);
+  if (spilled != nullptr && spilled->where == Where::being_fetched) ask_for(storage, nullptr);
+  copy_out(*storage.block_, from, to, bytes);
+}
+
+} // namespace cairn::ops

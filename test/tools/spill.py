@@ -1,0 +1,146 @@
+"""Gradients that put tapes aside into a file: the same bits as one tape, within the same memory; saved, killed and resumed in the middle; and what is
+said where the folder, the file or the disk cannot do it."""
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+import unittest
+
+import driver
+from driver import ToolTest
+
+# Layers with skips, tensors of two sizes, random numbers, and output on the way.
+LAYERS = """(define (f ws)
+  (let loop ((i 0) (x (fill '(256 128) .5)) (y (fill '(256 128) .25)))
+    (if (= i 60)
+        (sumall (* x y))
+        (begin (if (= i 30) (write-char #\\.))
+               (let ((h (tanh (matmul (+ x (* .01 (randn '(256 128)))) (car ws)))))
+                 (loop (+ i 1) (+ h (* .5 y)) (if (= 0 (remainder i 5)) (sin (matmul h (cdr ws))) y)))))))
+(define ws (cons (* .1 (randn '(128 128))) (* .1 (randn '(128 128)))))
+(define r (OPERATOR f ws 1))
+(write (car r)) (newline)
+(write (sumall (cadr r))) (write (sumall (abs (cadr r)))) (write (sumall (square (cddr r)))) (newline)
+"""
+# Disks that cost nothing, so that these little gradients use them; a product takes long.
+COSTS = "spill 0\nproduct 1\nflop 1\nbyte 1\n"
+ALWAYS = ("--costs=c", "--memory=5MiB", "--checkpoint=auto")
+
+
+class Spill(ToolTest):
+    """vmrun --spill"""
+
+    def setUp(self):
+        super().setUp()
+        self.write("a.scm", LAYERS.replace("OPERATOR", "checkpoint-*j"))
+        self.write("tape.scm", LAYERS.replace("OPERATOR", "*j"))
+        self.write("c", COSTS)
+        os.mkdir(self.path("disk"))
+        self.right = self.vmrun("tape.scm").output
+
+    def counted(self, *options, program="a.scm", **more):
+        done = self.vmrun(*options, "--stats=s", program, **more)
+        return done.output, json.loads(self.read("s"))
+
+    def test_the_same_bits_within_the_same_memory_and_fewer_steps_run_again(self):
+        self.assertEqual(self.counted(*ALWAYS)[0], self.right)
+        without = self.counted(*ALWAYS)[1]
+        output, with_file = self.counted("--spill=disk,1GiB", *ALWAYS)
+        self.assertEqual(output, self.right)
+        self.assertGreater(without["replay_factor"], 1.5)
+        self.assertLess(with_file["replay_factor"], 1.2)
+        self.assertGreater(with_file["spilled_bytes"], 4 << 20)
+        self.assertGreater(with_file["fetched_bytes"], 4 << 20)
+        accounts = ("tensor", "tape", "heap")
+        self.assertLessEqual(max(with_file[f"{a}_peak_bytes"] for a in accounts), 5 << 20)
+        self.assertEqual((without["spilled_bytes"], without["fetched_bytes"]), (0, 0))
+        self.assertEqual(os.listdir(self.path("disk")), [], "the file has no name")
+
+    def test_the_same_at_many_budgets_and_sizes(self):
+        for memory in ("4MiB", "6MiB", "8MiB", "12MiB", "40MiB"):
+            for spill in ("disk", "disk,2MiB", "disk,100KiB"):
+                with self.subTest(memory=memory, spill=spill):
+                    self.assertEqual(self.vmrun(f"--memory={memory}", "--costs=c", f"--spill={spill}", "a.scm").output, self.right)
+
+    def test_steps_and_results_do_not_depend_on_what_the_disk_does(self):
+        runs = [self.counted("--spill=disk,1GiB", *ALWAYS)[1] for _ in range(3)]
+        self.assertEqual(len({(s["steps"], s["work"], s["replay_factor"]) for s in runs}), 1)
+
+    def test_saved_and_resumed_anywhere(self):
+        steps = self.counted("--spill=disk,1GiB", *ALWAYS)[1]["steps"]
+        spilled = 0
+        for part in range(1, 16):
+            at = steps * part // 16
+            with self.subTest(at=at):
+                self.vmrun("--spill=disk,1GiB", *ALWAYS, f"--steps={at}", "--save=z", "--output=o", "a.scm", code=75)
+                begun = self.read("o")
+                stats = self.counted("--spill=disk,1GiB", "--memory=5MiB", "--resume=z", program="--output=o")[1]
+                self.assertEqual(self.read("o").decode(), self.right)
+                spilled += stats["spilled_bytes"] > 0
+                self.assertEqual(stats["steps"], steps)
+                # Without a file all of it has to fit; what is done does not change.
+                self.write("o", begun)
+                stats = self.counted("--memory=200MiB", "--resume=z", program="--output=o")[1]
+                self.assertEqual((self.read("o").decode(), stats["steps"]), (self.right, steps))
+        self.assertGreater(spilled, 8)
+
+    def test_resumed_without_a_file_where_it_does_not_fit(self):
+        steps = self.counted("--spill=disk,1GiB", *ALWAYS)[1]["steps"]
+        self.vmrun("--spill=disk,1GiB", *ALWAYS, f"--steps={steps // 2}", "--save=z", "a.scm", code=75)
+        done = self.vmrun("--memory=5MiB", "--resume=z", code=3)
+        self.assertIn("--spill", done.errors)
+
+    def test_killed_and_resumed(self):
+        command = [os.path.join(self.bin, "vmrun"), "--spill=disk,1GiB", *ALWAYS, "--save=z", "--save-every=40", "--output=o", "a.scm"]
+        process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.DEVNULL)
+        for _ in range(2000):
+            if os.path.exists(self.path("z")) or process.poll() is not None:
+                break
+            time.sleep(.005)
+        time.sleep(.05)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.vmrun("--spill=disk,1GiB", "--memory=5MiB", "--resume=z", "--output=o")
+        self.assertEqual(self.read("o").decode(), self.right)
+        self.assertEqual(os.listdir(self.path("disk")), [])
+
+    def test_a_disk_that_fills_up_ends_in_a_gradient_without(self):
+        def limit():  # of every file that the process writes
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        done = subprocess.run([os.path.join(self.bin, "vmrun"), "--spill=disk,1GiB", *ALWAYS, "a.scm"], cwd=self.folder, capture_output=True,
+                              preexec_fn=limit)
+        self.assertEqual((done.returncode, done.stdout.decode()), (0, self.right), done.stderr.decode())
+
+    def test_reports(self):
+        done = self.vmrun("--spill=disk,1GiB", *ALWAYS, "--explain", "a.scm")
+        self.assertRegex(done.errors, r"\n  file         [0-9.]+ MiB at the peak measured, [0-9.]+ MiB predicted; [0-9.]+ MiB written, [0-9.]+ MiB read\n")
+        self.vmrun("--spill=disk,1GiB", *ALWAYS, "--explain=e.json", "a.scm")
+        g = json.loads(self.read("e.json"))["gradients"][0]
+        self.assertGreater(g["in_file"]["predicted"], 1 << 20)
+        self.assertLessEqual(g["in_file"]["measured"], g["in_file"]["predicted"])
+        self.assertLessEqual(g["peak"]["measured"], 5 << 20)
+        self.assertGreaterEqual(g["spilled_bytes"], g["in_file"]["measured"])
+        self.vmrun(*ALWAYS, "--explain=e.json", "a.scm")
+        g = json.loads(self.read("e.json"))["gradients"][0]
+        self.assertEqual((g["in_file"], g["spilled_bytes"]), ({"predicted": 0, "measured": 0}, 0))
+
+    def test_folders_that_cannot_be_used(self):
+        self.write("file", "x")
+        for spill, words in (("none", "No such file or directory"), ("file", "Not a directory"), ("disk,many", "a size like 20GiB"),
+                             (",1GiB", "expected a folder"), ("disk,0", "a size like 20GiB")):
+            with self.subTest(spill=spill):
+                done = self.vmrun(f"--spill={spill}", "a.scm", code=2)
+                self.assertIn("--spill: ", done.errors)
+                self.assertIn(words, done.errors)
+                self.assertEqual(done.output, "")
+        if os.geteuid() != 0:
+            os.chmod(self.path("disk"), 0o500)
+            self.assertIn("Permission denied", self.vmrun("--spill=disk", "a.scm", code=2).errors)
+
+
+if __name__ == "__main__":
+    options = driver.parse(__doc__)
+    ToolTest.bin = options.bin
+    unittest.main(argv=["spill.py", *options.tests])

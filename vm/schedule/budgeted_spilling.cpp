@@ -1,0 +1,85 @@
+// Tapes of a planned run that are in a file. Which those are is decided where it is decided what to let go of (keeping.h): a tape
+// goes there where that takes less time than to run its interval again. At the end tapes come back as they are swept, and those
+// next in turn ahead of it as far as there is room.
+#include "vm/schedule/binomials.h"
+#include "vm/schedule/budgeted.h"
+
+#include <algorithm>
+
+namespace cairn::schedule {
+
+namespace {
+
+// Of the room, what may still be on its way to the file while the run goes on.
+constexpr std::uint64_t kUnderWay = 16;
+
+} // namespace
+
+std::uint64_t Budgeted::under_way() const { return room_ / kUnderWay; }
+
+std::vector<bool> Budgeted::spilled_tapes() const {
+  std::vector<bool> spilled(profile_.size(), false);
+  for (const std::uint64_t begin : spilled_)
+    spilled[static_cast<std::size_t>(std::upper_bound(positions_.begin(), positions_.end(), begin) - positions_.begin()) - 1] =
+        true;
+  return spilled;
+}
+
+std::uint64_t Budgeted::held() const {
+  std::vector<bool> tapes = kept_tapes();
+  const std::vector<bool> spilled = spilled_tapes();
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < tapes.size(); ++i) {
+    if (!spilled[i]) continue;
+    tapes[i] = false;
+    bytes += profile_.intervals[i].stays;
+  }
+  return bytes + held_bytes(profile_, kept_states(), tapes);
+}
+
+File Budgeted::file() const {
+  if (spill_bytes_ == 0) return {};
+  File file{spilled_tapes(), spill_bytes_, spill_ticks_};
+  for (std::size_t i = 0; i < profile_.size(); ++i)
+    if (file.tapes[i]) file.left -= std::min(file.left, in_file(profile_.intervals[i]));
+  return file;
+}
+
+void Budgeted::spill_tape(std::size_t interval) {
+  const auto begin = std::lower_bound(tapes_.begin(), tapes_.end(), positions_[interval]);
+  const auto end = std::lower_bound(begin, tapes_.end(), positions_[interval + 1]);
+  for (auto tape = begin; tape != end; ++tape)
+    push_moving(Action::Kind::spill, under_way(), static_cast<std::uint32_t>(tape - tapes_.begin()));
+  spilled_.insert(spilled_.end(), begin, end);
+  std::sort(spilled_.begin(), spilled_.end());
+  moved_ = bounded(moved_ + in_file(profile_.intervals[interval]));
+  std::uint64_t there = 0;
+  const std::vector<bool> spilled = spilled_tapes();
+  for (std::size_t i = 0; i < profile_.size(); ++i)
+    if (spilled[i]) there += in_file(profile_.intervals[i]);
+  most_in_file_ = std::max(most_in_file_, bounded(there));
+}
+
+// Of this tape and those that come next, while it is swept: a piece of its own, and as much as is free then.
+std::uint64_t Budgeted::fetched_beside(std::size_t interval) const {
+  std::vector<bool> states = kept_states(), tapes = kept_tapes();
+  const std::vector<bool> spilled = spilled_tapes();
+  const Interval& its = profile_.intervals[interval];
+  std::uint64_t taken = its.swept + read_from()[interval];
+  for (std::size_t i = 0; i < profile_.size(); ++i) {
+    if (tapes[i]) states[i] = false;
+    if (i >= interval) states[i] = tapes[i] = false;
+    if (!spilled[i] || i >= interval) continue;
+    tapes[i] = false;
+    taken += profile_.intervals[i].stays;
+  }
+  states.back() = false;
+  taken += held_bytes(profile_, states, tapes);
+  return its.piece + room_ - std::min(room_, taken);
+}
+
+std::uint64_t Budgeted::time_of_file() const {
+  return static_cast<std::uint64_t>(std::min(Wide{moved_} * spill_ticks_ >> 20, Wide{kMostOfOne}));
+}
+
+} // namespace cairn::schedule
