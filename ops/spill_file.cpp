@@ -23,9 +23,9 @@ namespace cairn::ops {
 
 namespace {
 
-constexpr std::int64_t kAlignment = 4096; // of places, lengths and memory, for what goes past the page cache
+constexpr std::int64_t kFileAlignment = 4096; // of places, lengths and memory, for what goes past the page cache
 
-std::int64_t rounded(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::int64_t whole_pages(std::int64_t bytes) { return (bytes + kFileAlignment - 1) / kFileAlignment * kFileAlignment; }
 
 // Without a name: by the kernel where the file system knows how, else its name goes at once.
 int open_nameless(const std::string& folder, int more) {
@@ -80,7 +80,7 @@ void SpillFile::Freeing::operator()(std::byte* memory) const { std::free(memory)
 
 SpillFile::SpillFile(std::string folder, std::int64_t most_bytes)
     : folder_(std::move(folder)), most_(most_bytes),
-      buffer_(static_cast<std::byte*>(std::aligned_alloc(kAlignment, static_cast<std::size_t>(kBuffer)))) {
+      buffer_(static_cast<std::byte*>(std::aligned_alloc(kFileAlignment, static_cast<std::size_t>(kBuffer)))) {
   if (buffer_ == nullptr) throw std::bad_alloc();
   descriptor_ = open_file(folder_);
   if (descriptor_ < 0) throw SpillError(cannot_be_written(folder_, errno));
@@ -156,7 +156,7 @@ std::unique_ptr<SpillFile::Copy> SpillFile::write(const void* data, std::int64_t
   {
     const std::lock_guard lock(mutex_);
     if (!write_fault_.empty()) return nullptr;
-    if (take_extent(rounded(bytes), copy->at_, copy->node_)) {
+    if (take_extent(whole_pages(bytes), copy->at_, copy->node_)) {
       used_ += bytes;
       peak_ = std::max(peak_, used_);
     } else {
@@ -168,7 +168,7 @@ std::unique_ptr<SpillFile::Copy> SpillFile::write(const void* data, std::int64_t
     begin(*copy, true, const_cast<void*>(data), 0, bytes, false); // it is only read
   } catch (...) {
     const std::lock_guard lock(mutex_);
-    give_extent(copy->at_, rounded(bytes), std::move(copy->node_));
+    give_extent(copy->at_, whole_pages(bytes), std::move(copy->node_));
     used_ -= bytes;
     throw;
   }
@@ -236,7 +236,7 @@ void SpillFile::stop(Copy& copy) noexcept {
 void SpillFile::forget(std::unique_ptr<Copy> copy) noexcept {
   stop(*copy);
   const std::lock_guard lock(mutex_);
-  give_extent(copy->at_, rounded(copy->bytes_), std::move(copy->node_));
+  give_extent(copy->at_, whole_pages(copy->bytes_), std::move(copy->node_));
   used_ -= copy->bytes_;
 }
 
@@ -299,7 +299,7 @@ void SpillFile::work() {
 
 std::string SpillFile::transfer(Copy& copy) {
   for (std::int64_t from = copy.from_; from < copy.to_; from += kPiece) {
-    const std::int64_t bytes = std::min(kPiece, copy.bytes_ - from), all = rounded(bytes);
+    const std::int64_t bytes = std::min(kPiece, copy.bytes_ - from), all = whole_pages(bytes);
     const auto size = static_cast<std::size_t>(bytes);
     char* const memory = copy.memory_ + (from - copy.from_);
     std::uint64_t& sum = copy.sums_[static_cast<std::size_t>(from / kPiece)];

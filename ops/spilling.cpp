@@ -8,18 +8,18 @@ namespace cairn::ops {
 
 // Of a storage that has a copy in the file, or will have.
 struct Spilled {
-  enum class Where : std::uint8_t {
+  enum class Whereabouts : std::uint8_t {
     here,          // somebody has asked for them since; the copy may serve again
     being_written, // here until that is done, and nobody has asked for them since it began
     away,          // in the file alone
     being_fetched  // on their way, or back; nobody has asked for them yet
   };
-  Where where = Where::here;
+  Whereabouts where = Whereabouts::here;
   std::unique_ptr<SpillFile::Copy> copy;
   std::list<Storage*>::iterator at; // in the list of what is being written or fetched
 };
 
-using Where = Spilled::Where;
+using Whereabouts = Spilled::Whereabouts;
 using Fate = SpillFile::Fate;
 
 void Storage::bring_back() { device->ask_for(*this, device->meter()); }
@@ -49,24 +49,24 @@ void Device::take_memory(Storage& storage) {
 
 void Device::end_idle(Storage& storage) {
   --storage.idle;
-  if (storage.spilled_ != nullptr && storage.spilled_->where == Where::being_written) ask_for(storage, nullptr);
+  if (storage.spilled_ != nullptr && storage.spilled_->where == Whereabouts::being_written) ask_for(storage, nullptr);
 }
 
 void Device::spill(Storage& storage) noexcept {
   if (file_ == nullptr || storage.release != nullptr || storage.bytes < kLeastSpilled) return;
   if (Spilled* const spilled = storage.spilled_; spilled != nullptr) {
-    if (spilled->where == Where::being_fetched) { // nobody wants them after all
+    if (spilled->where == Whereabouts::being_fetched) { // nobody wants them after all
       file_->stop(*spilled->copy);
       being_fetched_.erase(spilled->at);
       fetched_ahead_ -= storage.bytes;
       give_back_memory(storage);
-      spilled->where = Where::away;
+      spilled->where = Whereabouts::away;
     }
-    if (spilled->where != Where::here) return;
+    if (spilled->where != Whereabouts::here) return;
     const Fate fate = file_->fate(*spilled->copy);
     if (fate == Fate::done) {
       give_back_memory(storage);
-      spilled->where = Where::away;
+      spilled->where = Whereabouts::away;
       return;
     }
     if (fate == Fate::failed) forget_copy(storage);
@@ -79,7 +79,7 @@ void Device::spill(Storage& storage) noexcept {
       storage.spilled_ = spilled.release();
     }
     storage.spilled_->at = being_written_.insert(being_written_.end(), &storage);
-    storage.spilled_->where = Where::being_written;
+    storage.spilled_->where = Whereabouts::being_written;
     bytes_being_written_ += storage.bytes;
   } catch (const std::bad_alloc&) { // they stay where they are
   }
@@ -95,11 +95,11 @@ std::int64_t Device::settle() {
     being_written_.pop_front();
     bytes_being_written_ -= storage.bytes;
     if (fate == Fate::failed) {
-      storage.spilled_->where = Where::here;
+      storage.spilled_->where = Whereabouts::here;
       forget_copy(storage);
       continue;
     }
-    storage.spilled_->where = Where::away;
+    storage.spilled_->where = Whereabouts::away;
     give_back_memory(storage);
     freed += storage.bytes;
   }
@@ -112,7 +112,7 @@ void Device::wait_for_spilled(std::int64_t most_bytes) {
 
 bool Device::fetch_ahead(Storage& storage) {
   Spilled* const spilled = storage.spilled_;
-  if (spilled == nullptr || spilled->where != Where::away) return true;
+  if (spilled == nullptr || spilled->where != Whereabouts::away) return true;
   settle();
   if (ledger_.headroom() < storage.bytes) return false; // nothing else is to make way for it
   take_memory(storage);
@@ -129,21 +129,21 @@ bool Device::fetch_ahead(Storage& storage) {
     give_back_memory(storage);
     throw;
   }
-  spilled->where = Where::being_fetched;
+  spilled->where = Whereabouts::being_fetched;
   fetched_ahead_ += storage.bytes;
   return true;
 }
 
 void Device::ask_for(Storage& storage, const Meter* meter) {
   Spilled& spilled = *storage.spilled_;
-  if (spilled.where == Where::here) return;
-  if (spilled.where == Where::being_written) {
+  if (spilled.where == Whereabouts::here) return;
+  if (spilled.where == Whereabouts::being_written) {
     being_written_.erase(spilled.at);
     bytes_being_written_ -= storage.bytes;
-    spilled.where = Where::here;
+    spilled.where = Whereabouts::here;
     return;
   }
-  if (spilled.where == Where::away) {
+  if (spilled.where == Whereabouts::away) {
     take_memory(storage);
     std::list<Storage*> one;
     try {
@@ -156,27 +156,27 @@ void Device::ask_for(Storage& storage, const Meter* meter) {
     spilled.at = one.begin();
     being_fetched_.splice(being_fetched_.end(), one);
     fetched_ahead_ += storage.bytes;
-    spilled.where = Where::being_fetched;
+    spilled.where = Whereabouts::being_fetched;
   }
   file_->hurry(*spilled.copy);
   const Fate fate = file_->wait(*spilled.copy, meter); // where it is cancelled, they are still fetched
   being_fetched_.erase(spilled.at);
   fetched_ahead_ -= storage.bytes;
   if (fate == Fate::done) {
-    spilled.where = Where::here;
+    spilled.where = Whereabouts::here;
     return;
   }
   give_back_memory(storage);
-  spilled.where = Where::away;
+  spilled.where = Whereabouts::away;
   throw SpillError(file_->read_fault());
 }
 
 void Device::forget_copy(Storage& storage) noexcept {
   Spilled* const spilled = std::exchange(storage.spilled_, nullptr);
-  if (spilled->where == Where::being_written) {
+  if (spilled->where == Whereabouts::being_written) {
     being_written_.erase(spilled->at);
     bytes_being_written_ -= storage.bytes;
-  } else if (spilled->where == Where::being_fetched) {
+  } else if (spilled->where == Whereabouts::being_fetched) {
     being_fetched_.erase(spilled->at);
     fetched_ahead_ -= storage.bytes;
   }
@@ -202,7 +202,7 @@ std::int64_t Device::make_way(std::int64_t bytes) {
     file_->stop(*storage.spilled_->copy);
     being_fetched_.pop_back();
     fetched_ahead_ -= storage.bytes;
-    storage.spilled_->where = Where::away;
+    storage.spilled_->where = Whereabouts::away;
     give_back_memory(storage);
     freed += storage.bytes;
   }
@@ -211,8 +211,8 @@ std::int64_t Device::make_way(std::int64_t bytes) {
 
 void Device::peek(Storage& storage, std::int64_t from, void* to, std::int64_t bytes) {
   const Spilled* const spilled = storage.spilled_;
-  if (spilled != nullptr && spilled->where == Where::away) return file_->read_part(*spilled->copy, from, to, bytes);
-  if (spilled != nullptr && spilled->where == Where::being_fetched) ask_for(storage, nullptr);
+  if (spilled != nullptr && spilled->where == Whereabouts::away) return file_->read_part(*spilled->copy, from, to, bytes);
+  if (spilled != nullptr && spilled->where == Whereabouts::being_fetched) ask_for(storage, nullptr);
   copy_out(*storage.block_, from, to, bytes);
 }
 

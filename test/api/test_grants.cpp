@@ -43,7 +43,7 @@ template <class F> std::string written(const std::string& text, F&& grant) {
   return "error: " + testing::taken(message);
 }
 
-std::string content_of(const std::string& path) {
+std::string text_in(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -82,7 +82,7 @@ TEST_CASE("a grant is for a folder or a file, and for reading or writing") {
   CHECK(written(write, granting(CAIRN_GRANT_WRITE, folders / "inside/other")).starts_with("error: "));
   CHECK_FALSE(fs::exists(folders / "inside/new"));
   CHECK(written(write, granting(CAIRN_GRANT_WRITE, folders / "inside/new")).empty());
-  CHECK(content_of(folders / "inside/new") == "x");
+  CHECK(text_in(folders / "inside/new") == "x");
 }
 
 TEST_CASE("grants add up, and hold for programs that are running") {

@@ -16,8 +16,8 @@ struct RunOptions {
   std::string resume;                 // empty: start from the beginning
   std::optional<std::string> checkpoint;
   std::string device = "cpu";
-  std::string costs; // the text of a table; empty: the built-in one
-  std::string spill; // a folder; empty: none
+  std::string costs;             // the text of a table; empty: the built-in one
+  std::string spill;             // a folder; empty: none
   std::uint64_t spill_bytes = 0; // 0: what is free there decides
   bool calibrate = false;
   std::string calibrate_file;     // empty: standard output

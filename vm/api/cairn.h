@@ -137,13 +137,13 @@ typedef struct cairn_vm_options {
   uint64_t output_bytes; /* budget of output: the program ends with OVER_BUDGET before it writes more; CAIRN_UNLIMITED: none */
   uint64_t seed;         /* of the random numbers of the program; a restored machine keeps its own */
   const char*
-      schedule;       /* of checkpoint-*j: "auto", "binomial,snapshots=8", ...; NULL: "auto"; a restored machine keeps its own */
-  const char* costs;  /* a table of costs for plans, as `vmrun --calibrate` writes it; NULL: the built-in one; a restored machine
-                         keeps its own */
-  const char* spill;  /* a folder for a file without a name, to which what a planned gradient has put aside goes where that is
-                         faster than computing it again; NULL: none. What a restored machine has put aside goes there too. */
+      schedule;      /* of checkpoint-*j: "auto", "binomial,snapshots=8", ...; NULL: "auto"; a restored machine keeps its own */
+  const char* costs; /* a table of costs for plans, as `vmrun --calibrate` writes it; NULL: the built-in one; a restored machine
+                        keeps its own */
+  const char* spill; /* a folder for a file without a name, to which what a planned gradient has put aside goes where that is
+                        faster than computing it again; NULL: none. What a restored machine has put aside goes there too. */
   uint64_t spill_bytes; /* that the file may take; 0: three quarters of what is free there; a restored machine keeps its own */
-  const char* device; /* of tensors that name none: NULL, "cpu", "emulated[,memory=SIZE][,bandwidth=SIZE]", "cuda[:N]" */
+  const char* device;   /* of tensors that name none: NULL, "cpu", "emulated[,memory=SIZE][,bandwidth=SIZE]", "cuda[:N]" */
   const char* const* arguments; /* (command-line); a restored machine keeps its own */
   size_t argument_count;
   cairn_write_function output;      /* the program's output; NULL: dropped */

@@ -207,15 +207,15 @@ private:
 
   std::uint64_t expected_ = 0;
   // Charged while the file is read: what a file makes these grow to is its choice.
-  value::ChargedVector<Known> storages_;           // by number
-  value::ChargedVector<Object*> made_;             // by number; null before it is read
-  value::ChargedVector<Read> read_;                // in order
-  value::ChargedVector<Reference> waiting_;        // a stack: objects met and not read
-  value::ChargedVector<Other> others_;             // references to objects met before
-  std::size_t others_of_roots_ = 0;                // how many of them, the first, stand in slots of the caller and in no object
-  bool back_ = false;                              // an object refers to one that was read before it, or to itself
-  std::uint64_t serial_ = 0;                       // of the object read last
-  bool states_as_values_ = false;                  // in registers of the machine's own code only
+  value::ChargedVector<Known> storages_;    // by number
+  value::ChargedVector<Object*> made_;      // by number; null before it is read
+  value::ChargedVector<Read> read_;         // in order
+  value::ChargedVector<Reference> waiting_; // a stack: objects met and not read
+  value::ChargedVector<Other> others_;      // references to objects met before
+  std::size_t others_of_roots_ = 0;         // how many of them, the first, stand in slots of the caller and in no object
+  bool back_ = false;                       // an object refers to one that was read before it, or to itself
+  std::uint64_t serial_ = 0;                // of the object read last
+  bool states_as_values_ = false;           // in registers of the machine's own code only
   value::ChargedVector<const Frame*> frames_;
   value::ChargedVector<const value::Bundle*> bundles_;
   value::ChargedVector<RunList> stacks_;

@@ -282,7 +282,7 @@ private:
     std::string message;
     Value irritants; // borrowed from the frame that failed
   };
-  std::optional<Thrown> thrown_; // an error that is to be handled next
+  std::optional<Thrown> thrown_;               // an error that is to be handled next
   std::unique_ptr<ops::SpillFile> spill_file_; // until there are tensors
   class Extension;
   bool continues(const bytecode::Module& module, std::string& message); // is it an extension of the module that is loaded?

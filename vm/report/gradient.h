@@ -73,13 +73,13 @@ struct Gradient {
   std::int64_t budget = 0;           // bytes; 0: none
   bool whole = true;                 // seen from its beginning: not resumed from a capsule
   bool complete = false;
-  std::uint64_t steps = 0;    // of the run; 0: its end was not reached
-  std::uint64_t executed = 0; // by the schedule, from the beginning
-  std::uint64_t advanced = 0; // seen: run without a tape,
-  std::uint64_t taped = 0;    // on a tape,
-  std::uint64_t retaped = 0;  // of these after the end was known,
+  std::uint64_t steps = 0;                // of the run; 0: its end was not reached
+  std::uint64_t executed = 0;             // by the schedule, from the beginning
+  std::uint64_t advanced = 0;             // seen: run without a tape,
+  std::uint64_t taped = 0;                // on a tape,
+  std::uint64_t retaped = 0;              // of these after the end was known,
   std::uint64_t spilled = 0, fetched = 0; // bytes that went to a file, and that came back
-  std::uint64_t swept = 0;    // and reversed
+  std::uint64_t swept = 0;                // and reversed
   std::uint64_t states_kept = 0;
   std::optional<Outcome> predicted;       // no tapes and states where `peak` is there
   std::optional<double> time_of_one_tape; // modelled, of the plan

@@ -167,20 +167,20 @@ private:
 
   Spec::Kind kind_ = Spec::Kind::automatic;
   Stage stage_ = Stage::begin;
-  std::uint64_t prefix_ = 0;       // steps taped before the first snapshot
-  std::uint64_t total_ = kToEnd;   // known once the end was seen
-  std::uint64_t tape_bytes_ = 0;   // how large a tape may grow
-  std::uint64_t sparse_bytes_ = 0; // how large the first may grow while it has few records for its steps
-  std::uint64_t records_ = 0;      // on the first tape
-  std::uint64_t share_bytes_ = 0;  // of the budget, for the tape in work, and for the one put aside
-  std::uint64_t stack_bytes_ = 0;  // the most seen while the first tape grew
-  std::uint64_t budget_ = 0;       // where it is for this run alone, else 0
-  bool frugal_ = false;            // nobody said how much memory there is
+  std::uint64_t prefix_ = 0;                        // steps taped before the first snapshot
+  std::uint64_t total_ = kToEnd;                    // known once the end was seen
+  std::uint64_t tape_bytes_ = 0;                    // how large a tape may grow
+  std::uint64_t sparse_bytes_ = 0;                  // how large the first may grow while it has few records for its steps
+  std::uint64_t records_ = 0;                       // on the first tape
+  std::uint64_t share_bytes_ = 0;                   // of the budget, for the tape in work, and for the one put aside
+  std::uint64_t stack_bytes_ = 0;                   // the most seen while the first tape grew
+  std::uint64_t budget_ = 0;                        // where it is for this run alone, else 0
+  bool frugal_ = false;                             // nobody said how much memory there is
   std::uint64_t spill_bytes_ = 0, spill_ticks_ = 0; // of a file, where the run may use one
-  bool survey_ = false;            // nothing is reversed
-  std::uint64_t survey_piece_ = 0; // records of an interval, where somebody knows
-  std::uint64_t counted_ = 0;      // actions of a survey of what is not planned
-  bool start_kept_ = false;        // in slot 0, while it may still turn out that the run is to be planned
+  bool survey_ = false;                             // nothing is reversed
+  std::uint64_t survey_piece_ = 0;                  // records of an interval, where somebody knows
+  std::uint64_t counted_ = 0;                       // actions of a survey of what is not planned
+  bool start_kept_ = false;                         // in slot 0, while it may still turn out that the run is to be planned
   Budgeted budgeted_;
   Placement placement_;
   Reversal reversal_;

@@ -79,7 +79,7 @@ struct Weights {
   std::uint64_t stays =
       0; // of all that it holds, what does not go to a file: these, little tensors, what stands beside large ones
   std::uint64_t piece = 0, swept = 0; // where there were several tapes: as Interval has it (profile.h)
-  std::uint64_t largest = 0;  // of operands and results of one operation on the tape
+  std::uint64_t largest = 0;          // of operands and results of one operation on the tape
   // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, with it, and while
   // the tape is swept. Then cotangents are: those of the state at its start and of what is older than the run among them, those
   // of the state at its end not.
