@@ -72,7 +72,8 @@ TEST_CASE("what only idle references hold is written, given back, and comes back
     CHECK(w.budget.bytes == 2 * 8 * kMany);
     CHECK(w.device->spill_file()->read_bytes() == 8 * kMany);
     { // somebody had a look: it goes again, without being written again
-      const Part look = moved;
+      const Part look(moved);
+      CHECK(look.storage);
     }
     CHECK(w.budget.bytes == 8 * kMany);
     CHECK(w.device->spill_file()->written_bytes() == 8 * kMany);

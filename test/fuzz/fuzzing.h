@@ -90,10 +90,18 @@ inline std::int64_t drop_everything(Engine& engine) {
   return engine.heap().live_objects();
 }
 
+// Where it stands as a file, unless the budget has no room for the writer's tables.
+inline void save(Engine& engine) {
+  try {
+    promise(!cairn::image::write_image(engine).empty(), "what runs can be saved");
+  } catch (const cairn::value::BudgetExceeded&) {
+  }
+}
+
 // Runs, saves where it stands, and drops everything: whatever the machine was given, none of it may be left.
 inline Status run_to_the_end(Engine& engine) {
   Status status = engine.run(kSteps);
-  if (status == Status::out_of_steps) promise(!cairn::image::write_image(engine).empty(), "what runs can be saved");
+  if (status == Status::out_of_steps) save(engine);
   if (status == Status::done) result_text(engine);
   if (status == Status::done || status == Status::out_of_steps) promise(drop_everything(engine) == 0, "nothing is left");
   return status;

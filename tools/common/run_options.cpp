@@ -168,9 +168,10 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_flag("--calibrate{-}", raw.calibrate,
                "measure how long parts of programs take here, and write the table for --costs, to standard output or into =FILE");
   app.add_option("--memory", raw.memory, "budget of accounted memory, e.g. 256MiB (3/4 of what there is)")->type_name("SIZE");
-  app.add_option("--spill", raw.spill,
-                 "a folder for a file, of at most SIZE, to which planned gradients put aside what memory does not hold")
-      ->type_name("DIR[,SIZE]");
+  app.add_option(
+         "--spill", raw.spill,
+         "a folder for a file, of at most SIZE with DIR,SIZE, to which planned gradients put aside what memory does not hold")
+      ->type_name("DIR");
   app.add_option("--device", raw.device, "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE] or cuda[:N] (cpu)")
       ->type_name("DEVICE");
   app.add_option("--steps", raw.steps, "stop after exactly N steps")->type_name("N");

@@ -158,9 +158,9 @@ std::string json(const Gradient& g) {
   out.raw("tapes", both(if_told(parts, p.tapes), if_told(true, m.tapes)));
   out.raw("states_at_once", both(if_told(parts, p.states), if_told(true, m.states)));
   out.raw("state_bytes", both(if_told(parts, p.state_bytes), if_told(true, m.state_bytes)));
-  out.raw("time_of_one_tape", g.time_of_one_tape ? fmt::format("{:.4f}", *g.time_of_one_tape) : "null");
   out.raw("in_file", both(if_told(planned, p.in_file), if_told(true, m.in_file)));
   out.number("spilled_bytes", g.spilled).number("fetched_bytes", g.fetched);
+  out.raw("time_of_one_tape", g.time_of_one_tape ? fmt::format("{:.4f}", *g.time_of_one_tape) : "null");
   out.raw("other_budgets", list(g.others, other_budget));
   out.raw("profile", list(g.profile, interval));
   out.raw("at_peak", g.held.level == 0 ? "null" : holders(g.held));
