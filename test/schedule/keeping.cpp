@@ -110,4 +110,14 @@ TEST_CASE("a tape goes to the file where that takes less time than its interval,
   file.ticks = 1;
   file.left = 1;
   CHECK(first(file).front().what != Keeping::What::spill);
+  // Where nothing of a tape would go, whether there is a file or not.
+  Profile small = profile;
+  for (Interval& interval : small.intervals) interval.stays = interval.tape;
+  auto of_small = [&](const File& given) { return Keeping(small, room, 0, false, all.states, all.tapes, given).drop(); };
+  for (const std::uint64_t left : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
+    file.left = left;
+    const auto drops = of_small(file);
+    REQUIRE(!drops.empty());
+    CHECK(std::none_of(drops.begin(), drops.end(), [](const Keeping::Drop& drop) { return drop.what == Keeping::What::spill; }));
+  }
 }

@@ -201,7 +201,7 @@ std::vector<Keeping::Drop> Keeping::drop() {
     }
   }
   // Nothing will run from the start of a tape in the file, unless that is the start of all.
-  for (std::size_t i = 0; i < n; ++i) {
+  for (std::size_t i = 0; i < n && file_.left > 0; ++i) {
     std::vector<Drop> candidate;
     std::uint64_t bytes = 0, stay = stays(n);
     double cost = 0;
@@ -212,7 +212,7 @@ std::vector<Keeping::Drop> Keeping::drop() {
       cost += static_cast<double>(cost_of_file(end - 1));
       candidate.push_back({What::spill, end - 1});
       if (end > 1 && states_[end - 1]) candidate.push_back({What::state, end - 1});
-      consider(candidate, cost);
+      if (bytes > 0) consider(candidate, cost); // tensors that stay are no reason to move a tape
     }
   }
   for (std::size_t i = 1; i < n; ++i) {
