@@ -11,7 +11,9 @@
          (n (if (null? bins) (max 1 (ceiling (sqrt (length l)))) (%only "plot-histogram" bins))))
     (if (null? l) (error "plot-histogram: there is no finite number among" numbers))
     (let* ((low (apply min l))
-           (width (/ (if (= low (apply max l)) 1 (- (apply max l) low)) (exact->inexact n)))
+           (high (apply max l))
+           (width (/ (cond ((%alike? low high) (max 1 (abs low))) ((%finite? (- high low)) (- high low)) (else (error "plot-histogram: the numbers are too far apart:" low high)))
+                     (exact->inexact n)))
            (places (map (lambda (x) (min (- n 1) (inexact->exact (floor (/ (- x low) width))))) l))
            (counts (tensor->list (sum (one-hot (list->tensor places 'i64) n 'f64) 0)))
            (frame (%frame labels low (+ low (* n width)) 0 (apply max counts) 0 '())))
@@ -123,15 +125,20 @@
 (define (%x f x) (%between (vector-ref f 9) x (vector-ref f 1) (vector-ref f 2) (%left f) (%right f)))
 (define (%y f y) (%between (vector-ref f 10) y (vector-ref f 3) (vector-ref f 4) (%bottom f) (%top f)))
 (define (%between log? v low high from to)
-  (let ((part (if log? (/ (log (/ v low)) (log (/ high low))) (/ (- v low) (- high low)))))
+  (let ((part (if log? (/ (- (log v) (log low)) (- (log high) (log low))) (/ (- v low) (- high low)))))
     (+ from (* part (- to from)))))
 
-; The ends of an axis: a little wider than the data unless one of them is 0, and never empty.
+; The ends of an axis: a little wider than the data unless one of them is 0, never empty, and within what can be divided: numbers that differ
+; in their last digits alone count as equal, and what lies beyond 1e300 is not in the frame.
 (define (%widened log? low high part)
-  (if log?
-      (let ((room (if (= low high) 2 (expt (/ high low) part)))) (cons (/ low room) (* high room)))
-      (let ((room (if (= low high) (if (= low 0) 1 (* .5 (abs low))) (* part (- high low)))))
-        (cons (if (= low 0) low (- low room)) (if (= high 0) (if (= low 0) 1 high) (+ high room))))))
+  (let ((low (%within (if log? 1e-300 -1e300) low 1e300)) (high (%within (if log? 1e-300 -1e300) high 1e300)))
+    (if log?
+        (let ((room (if (%alike? low high) 2 (exp (* part (- (log high) (log low)))))))
+          (cons (%within 1e-302 (/ low room) 1e302) (%within 1e-302 (* high room) 1e302)))
+        (let ((room (if (%alike? low high) (if (< (abs low) 1e-300) 1 (* .5 (abs low))) (* part (- high low)))))
+          (cons (if (= low 0) low (- low room)) (if (= high 0) (if (= low 0) 1 high) (+ high room)))))))
+(define (%within least x most) (max least (min most x)))
+(define (%alike? low high) (<= (- high low) (max 1e-300 (* 1e-9 (max (abs low) (abs high))))))
 
 ; Round numbers on an axis, five or so: those whose distance is 1, 2 or 5 times a power of ten; on a logarithmic one powers of ten and,
 ; where those are few, 2 and 5 times them.

@@ -84,6 +84,16 @@ class Plots(ToolTest):
                 self.assertIn(f"{distances.pop():e}"[0], "125")
                 self.assertTrue(all(len(text) <= 9 for text in texts), texts)
 
+    def test_numbers_at_the_ends_of_what_there_is(self):
+        for series in (".3 0.30000000000000004", "100. 100.00000000000001", "1e16 (+ 1e16 2)", "5e-324 1e-323", "1e308 -1e308", "0 0"):
+            for expression in (f'(plot-lines "a.svg" (list) (list {series}))', f'(plot-scatter "a.svg" (list) (list {series}))'):
+                with self.subTest(expression):
+                    self.assertNotIn("nan", "".join(str(text) for text in self.texts(self.picture(expression))))
+        self.picture('(plot-lines "a.svg" \'((log-x #t)) \'((1e-300 . 1) (1e300 . 2)))')
+        self.picture('(plot-histogram "a.svg" \'() \'(.3 0.30000000000000004))')
+        done = self.vmrun(self.write("plot.scm", '(plot-histogram "a.svg" \'() \'(-1e308 1e308))'), code=1)
+        self.assertIn("the numbers are too far apart: -1e+308 1e+308", done.errors)
+
     def test_histogram(self):
         picture = self.picture('(plot-histogram "a.svg" \'() \'(0 0 0 1 1.5 2 4) 4)')
         left, top, bottom, right = self.frame(picture)

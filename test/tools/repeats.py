@@ -90,6 +90,18 @@ class Repeats(ToolTest):
                 self.assertEqual(begun.output + rest.output, whole, i)
                 self.assertEqual(json.loads(self.read("r.json"))["steps"], steps, i)
 
+    def test_parts_of_tensors_weigh_the_same_once_saved(self):
+        self.write("a.scm", """(define-derivative (rule x) (value (tanh x)) (reverse (y c) (list (* c (- 1 (* y y))))))
+(define w (* .15 (randn '(128 128))))
+(define (f w) (let loop ((i 0) (x (fill '(8 128) .3))) (if (= i 40) (sumall x) (loop (+ i 1)
+  (rule (matmul (concat-tensors (list (index x '(0 4) #t) (index x '(4 #f) #t)) 0) w))))))
+(write-real (sumall (gradient f w)))
+""")
+        whole = self.vmrun("--memory=5MiB", "--stats=s.json", "a.scm").output
+        self.vmrun("--memory=5MiB", "--steps=3000", "--save=a.capsule", "a.scm", code=75)
+        self.assertEqual(self.vmrun("--memory=5MiB", "--resume=a.capsule", "--stats=r.json").output, whole)
+        self.assertEqual(json.loads(self.read("r.json"))["steps"], json.loads(self.read("s.json"))["steps"])
+
     def test_what_a_capsule_of_the_language_runs_takes_the_same_steps_each_time(self):
         self.write("a.scm", LAYERS + """(define (go x) (car (checkpoint-*j (deep 80) (cons x (cdr p)) 1)))
 (define (loop i) (if (< i 4) (begin (write (primops go (car p))) (newline) (loop (+ i 1)))))

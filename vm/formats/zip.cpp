@@ -70,8 +70,9 @@ Directory directory_of(const ReadAt& read, std::uint64_t file_bytes) {
   return out;
 }
 
+// As many as there are may be more than a number has: zeros.
 void append(std::string& out, std::uint64_t n, int count) {
-  for (int i = 0; i < count; ++i) out += static_cast<char>(n >> (8 * i) & 0xFF);
+  for (int i = 0; i < count; ++i, n >>= 8) out += static_cast<char>(n & 0xFF);
 }
 
 } // namespace

@@ -15,12 +15,13 @@ struct Head {
   std::uint8_t rank;
   bool weak, exact;
   bool stored; // else only described, by the device where it is
-  bool spread; // offset and strides follow: it does not lie in rows from the beginning of its storage
+  bool
+      spread; // offset and strides follow: it does not lie in rows from the beginning of its storage. A description has no offset
   std::uint16_t none = 0;
 
   explicit Head(const Tensor& t)
       : dtype(t.dtype), rank(static_cast<std::uint8_t>(t.rank())), weak(t.weak), exact(t.exact),
-        stored(t.storage.get() != nullptr), spread(t.offset != 0 || !t.contiguous()) {}
+        stored(t.storage.get() != nullptr), spread((stored && t.offset != 0) || !t.contiguous()) {}
   std::size_t words() const { return 2 + rank + (spread ? 1u + rank : 0u); }
 };
 static_assert(sizeof(Head) == sizeof(std::uint64_t) && sizeof(ops::StorageRef) == sizeof(std::uint64_t));
@@ -66,7 +67,7 @@ KeptTensors::KeptTensors(std::span<const Tensor> tensors) : size_(static_cast<st
       *to++ = head.weak ? std::bit_cast<std::uint64_t>(t.number) : std::bit_cast<std::uint64_t>(t.home);
     to = std::copy(t.shape.begin(), t.shape.end(), to);
     if (!head.spread) continue;
-    *to++ = static_cast<std::uint64_t>(t.offset);
+    *to++ = head.stored ? static_cast<std::uint64_t>(t.offset) : 0;
     to = std::copy_n(t.strides.begin(), head.rank, to);
   }
 }
