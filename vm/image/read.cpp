@@ -312,6 +312,8 @@ void ImageReader::output(tape::Output& o) {
   tape::Draws drawn;
   draws(drawn);
   o.effects = tape::past_effects(engine.heap(), std::move(inputs), std::move(drawn));
+  o.cost = count();
+  o.largest = count();
 }
 
 const Code* ImageReader::code(std::uint32_t& pc) {

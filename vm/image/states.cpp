@@ -245,7 +245,12 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
 void write_state(ImageWriter& w, const RunState& state) {
   w.flag(is_checkpoint_state(state));
   write_sweep(w, dynamic_cast<const SweepState&>(state));
-  if (is_checkpoint_state(state)) write_checkpoint(w, dynamic_cast<const CheckpointState&>(state));
+  if (const auto* reverse = dynamic_cast<const runs::ReverseState*>(&state)) {
+    w.number(reverse->cost);
+    w.number(reverse->largest);
+  } else {
+    write_checkpoint(w, dynamic_cast<const CheckpointState&>(state));
+  }
 }
 
 OwnedState begin_state(ImageReader& r) {
@@ -256,10 +261,14 @@ OwnedState begin_state(ImageReader& r) {
 void read_state(ImageReader& r, RunState& state) {
   auto& sweep = dynamic_cast<SweepState&>(state);
   read_sweep(r, sweep);
-  if (auto* checkpoint = dynamic_cast<CheckpointState*>(&state))
+  if (auto* checkpoint = dynamic_cast<CheckpointState*>(&state)) {
     read_checkpoint(r, *checkpoint);
-  else
-    dynamic_cast<runs::ReverseState&>(state).account();
+  } else {
+    auto& reverse = dynamic_cast<runs::ReverseState&>(state);
+    reverse.cost = r.count();
+    reverse.largest = r.count();
+    reverse.account();
+  }
 }
 
 bool is_checkpoint_state(const RunState& state) { return dynamic_cast<const CheckpointState*>(&state) != nullptr; }

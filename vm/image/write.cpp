@@ -186,6 +186,8 @@ void ImageWriter::output(const tape::Output& o) {
   out.varint(inputs.size());
   for (Value v : inputs) value(v);
   draws(o.effects != nullptr ? o.effects->draws : no_draws);
+  out.varint(o.cost);
+  out.varint(o.largest);
 }
 
 void ImageWriter::serial(const Object* o) {

@@ -108,6 +108,17 @@ public:
   bool expire();
   // The elements of a tensor that an update waits for (value::kWatched) are about to be read: tells the run of that update.
   void note_read(std::uint64_t tensor);
+  // Tells the innermost run that counts them of an operation on tensors, if it is one of the kNear runs on top: `cost()` gives
+  // ticks and bytes.
+  template <class Cost> void note_work(Cost&& cost) {
+    constexpr std::size_t kNear = 8;
+    for (std::size_t i = runs.size(), left = kNear; i-- > 0 && left > 0; --left) {
+      RunState* const state = runs[i].run_state();
+      if (state == nullptr || !state->counts_work()) continue;
+      const auto [ticks, bytes] = cost();
+      return state->worked(ticks, bytes);
+    }
+  }
   // The frame on top of `run` made private and ready to run: copied if shared, renewed if older than the epoch, lifted if the
   // tape has not seen it.
   Frame* enter(Run& run);

@@ -86,6 +86,10 @@ struct RunState : value::Native {
   virtual bool read(std::uint64_t tensor, std::uint64_t steps) {
     return static_cast<void>(tensor), static_cast<void>(steps), false;
   }
+  // Whether its run wants to know of the operations on tensors in it, and in what runs inside; and of one, which took so many
+  // ticks and has so many bytes of operands and results.
+  virtual bool counts_work() const { return false; }
+  virtual void worked(std::uint64_t ticks, std::uint64_t bytes) { static_cast<void>(ticks), static_cast<void>(bytes); }
   // What would help where memory is gone while this is in use: lines to follow the message, or nothing.
   virtual std::string memory_hint(const Engine& engine) const { return static_cast<void>(engine), ""; }
   // The log of effects of its run, or null.

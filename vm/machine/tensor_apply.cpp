@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace cairn::machine::tensors {
 
@@ -113,6 +114,13 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
       if (given[i]) value::as_tensor_object(operands.inputs[i])->tensor.storage = inputs[i].storage;
     throw;
   }
+  engine.note_work([&] {
+    const ops::Cost cost = ops::Runtime::modelled_cost({op, inputs, operands.attributes, nullptr}, {outputs.data(), results});
+    std::int64_t bytes = 0;
+    for (const Tensor& t : inputs) bytes += t.weak ? 0 : t.bytes();
+    for (unsigned i = 0; i < results; ++i) bytes += outputs[i].bytes();
+    return std::pair(engine.costs.ticks(1, cost.products, cost.flops, cost.bytes), static_cast<std::uint64_t>(bytes));
+  });
   for (unsigned i = 0; i < results; ++i) check_nan(engine, shown_name(op), outputs[i]);
   Results out(heap);
   for (unsigned i = 0; i < results; ++i) {

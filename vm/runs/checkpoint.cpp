@@ -127,6 +127,7 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
     std::uint64_t held = records;
     for (const TapeAside& tape : s.aside) held += tape.tape->weight();
     s.peak_records = std::max(s.peak_records, held);
+    engine.note_work([&] { return std::pair(std::uint64_t{0}, held * sizeof(tape::Record)); });
     engine.statistics.tape_peak_records = std::max<std::uint64_t>(engine.statistics.tape_peak_records, s.work->size());
     s.work_ended = ended;
     if (s.schedule->weighs_stack()) {

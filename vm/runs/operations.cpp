@@ -57,8 +57,9 @@ void follow(const std::vector<Operation>& operations, const Nodes& ends, schedul
       alive_unkept += made;
       last_used_unkept[o.last_use] += made;
     }
-    weights.advancing = std::max(weights.advancing, alive);
-    weights.taping = std::max(weights.taping, kept + alive_unkept - std::min(kept + alive_unkept, kept_in_all));
+    weights.advancing = std::max(weights.advancing, alive + o.beside);
+    const std::uint64_t there = kept + alive_unkept + o.beside;
+    weights.taping = std::max(weights.taping, there - std::min(there, kept_in_all));
     alive -= last_used[i];
     alive_unkept -= last_used_unkept[i];
   }
@@ -78,9 +79,9 @@ void follow(const std::vector<Operation>& operations, const Nodes& ends, schedul
     for (std::size_t k = 0; k < o.operands.size(); ++k)
       if (o.operands[k] != tape::kNone && cotangents.emplace(o.operands[k], o.operand_bytes[k]).second)
         held += o.operand_bytes[k];
-    weights.sweeping = std::max(weights.sweeping, held - std::min(held, let_go));
+    weights.sweeping = std::max(weights.sweeping, held + o.beside - std::min(held + o.beside, let_go));
     again.compute(o.wanted);
-    const std::uint64_t held_lean = held + again.bytes();
+    const std::uint64_t held_lean = held + again.bytes() + o.beside;
     weights.sweeping_lean = std::max(weights.sweeping_lean, held_lean - std::min(held_lean, let_go_lean));
     let_go += o.kept_new;
     let_go_lean += o.kept_lean;

@@ -5,6 +5,7 @@
 #include "vm/runs/children.h"
 #include "vm/runs/recording.h"
 #include "vm/runs/states.h"
+#include "vm/schedule/profile.h"
 #include "vm/value/charged.h"
 
 #include <fmt/format.h>
@@ -89,8 +90,15 @@ void SweepState::copy_into(SweepState& copy, Engine& engine) const {
 machine::OwnedState ReverseState::clone(Engine& engine) const {
   auto s = engine.heap().own<ReverseState>(engine);
   copy_into(*s, engine);
+  s->cost = cost;
+  s->largest = largest;
   s->account();
   return s;
+}
+
+void ReverseState::worked(std::uint64_t ticks, std::uint64_t bytes) {
+  cost = schedule::bounded(cost + schedule::bounded(ticks));
+  largest = std::max(largest, bytes);
 }
 
 void ReverseState::finished(Engine& engine, Value v, std::uint64_t) {
@@ -98,6 +106,7 @@ void ReverseState::finished(Engine& engine, Value v, std::uint64_t) {
   value = v;
   if (work != nullptr)
     engine.statistics.tape_peak_records = std::max<std::uint64_t>(engine.statistics.tape_peak_records, work->size());
+  if (work != nullptr) engine.note_work([&] { return std::pair(std::uint64_t{0}, work->weight() * sizeof(tape::Record)); });
 }
 
 bool is_alone(const Engine& engine) {
@@ -330,7 +339,9 @@ Value composite_result(Engine& engine, const SweepState& s, Value plain, bool wh
                      return number.is_integer() ? number : value::flonum(engine.to_double(number));
                    }));
     heap.next_serial = next;
-    outer->add_output({s.serial, skeleton.v, tape::past_effects(heap, s.log.inputs, s.log.draws)});
+    const auto* ruled = whole ? static_cast<const ReverseState*>(&s) : nullptr;
+    outer->add_output({s.serial, skeleton.v, tape::past_effects(heap, s.log.inputs, s.log.draws),
+                       ruled != nullptr ? ruled->cost : 0, ruled != nullptr ? ruled->largest : 0});
     skeleton.take();
   }
   return result.take();

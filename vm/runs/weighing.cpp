@@ -67,9 +67,62 @@ constexpr std::uint64_t kOfMet = 256; // bytes of what is remembered of an opera
 
 using Elements = value::ChargedSet<const ops::Storage*>; // views share them
 
+// The calls of procedures with rules on a tape. Nothing is recorded while the value of one is computed, so the tensors that it
+// gives are the tape's next records: a call belongs to the operation of that number, or to one behind the last.
+class RuledCalls {
+public:
+  struct Call {
+    std::size_t at;
+    const tape::Composite* composite;
+    const tape::Output* output; // null: it ended on a later tape
+  };
+  RuledCalls(Engine& engine, const tape::Tape& tape)
+      : engine_(engine), calls_(value::ChargedAllocator<Call>(engine.heap())) {
+    Polls polls(engine.meter());
+    std::size_t at = 0, output = 0;
+    for (const tape::Composite& c : tape.composites) {
+      polls.one();
+      while (at < tape.tensors().size() && tape.tensors()[at]->node < c.node) ++at;
+      if (!c.is_ruled()) continue;
+      // Results stand in the order in which calls ended, which is that of their beginnings but for operators around others.
+      std::size_t found = output;
+      while (found < tape.outputs.size() && tape.outputs[found].serial != c.serial) ++found;
+      const bool ended = found < tape.outputs.size();
+      calls_.push_back({at, &c, ended ? &tape.outputs[found] : nullptr});
+      if (ended) output = found + 1;
+    }
+  }
+  const value::ChargedVector<Call>& all() const { return calls_; }
+  // Calls f(tensor) for those among the arguments, and for those of the value.
+  template <class F> void each_argument(const Call& call, F&& f) const { each(call.composite->x, f); }
+  template <class F> void each_result(const Call& call, F&& f) const {
+    if (call.output != nullptr) each(call.output->skeleton, f);
+  }
+  template <class F> void each_storage(const Call& call, F&& f) const {
+    const auto storage = [&](const value::TensorObject& t) {
+      if (t.tensor.storage) f(t.tensor.storage.get());
+    };
+    each_argument(call, storage);
+    each_result(call, storage);
+  }
+
+private:
+  template <class F> void each(Value v, F&& f) const {
+    contains(engine_.heap(), v, [&](Value leaf) {
+      if (value::is_tensor(leaf)) f(*value::as_tensor_object(leaf));
+      return false;
+    });
+  }
+  Engine& engine_;
+  value::ChargedVector<Call> calls_;
+};
+
 Elements elements_of(Engine& engine, const tape::Tape* tape) {
   Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
   if (tape == nullptr) return elements;
+  const RuledCalls ruled(engine, *tape);
+  for (const RuledCalls::Call& call : ruled.all())
+    ruled.each_storage(call, [&](const ops::Storage* s) { elements.insert(s); });
   Polls polls(engine.meter());
   for (const auto& record : tape->tensors()) {
     polls.one();
@@ -80,7 +133,7 @@ Elements elements_of(Engine& engine, const tape::Tape* tape) {
 }
 
 // Goes over a tape as if it were made lean: told(i, record, inputs, derived) of each record before it lets go of anything, and
-// left(i, storage) of what it then still has.
+// left(i, storage) of what it then still has. Calls with rules keep all.
 template <class Told, class Left> void each_lean(Engine& engine, const tape::Tape& tape, Told&& told, Left&& left) {
   Polls polls(engine.meter());
   tape::Derived derived(engine.heap());
@@ -96,6 +149,9 @@ template <class Told, class Left> void each_lean(Engine& engine, const tape::Tap
         if (t.storage) left(i, t.storage.get());
     ++i;
   }
+  const RuledCalls ruled(engine, tape);
+  for (const RuledCalls::Call& call : ruled.all())
+    ruled.each_storage(call, [&](const ops::Storage* s) { left(call.at, s); });
 }
 
 Elements elements_left(Engine& engine, const tape::Tape* tape) {
@@ -250,32 +306,67 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   Elements of_tape{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
   const Elements of_before = elements_of(engine, before), left_of_before = elements_left(engine, before);
   // What is remembered of the operations is charged as a whole: a few words for each operand and result.
-  const std::uint64_t remembering = tape.tensors().size() * (sizeof(Operation) + kOfOperands);
+  const RuledCalls ruled(engine, tape);
+  const std::uint64_t remembering = (tape.tensors().size() + ruled.all().size()) * (sizeof(Operation) + kOfOperands);
   const value::Charged remembered(engine.heap(), engine.heap().scratch, static_cast<std::int64_t>(remembering));
   Polls polls(engine.meter());
   std::vector<Operation> operations;
-  auto meet = [&](const std::vector<ops::Tensor>& tensors, Operation& o) {
-    for (const ops::Tensor& t : tensors) {
-      const ops::Storage* s = t.storage.get();
-      if (s == nullptr || !of_tape.insert(s).second) continue;
-      const std::size_t k = birth_of(s);
-      if (k == kOlder) continue;
-      weights.tape[k] += bytes_of(s);
-      weights.stays += s->bytes < ops::Device::kLeastSpilled ? bytes_of(s) : std::uint64_t{ops::kBesideElements};
-      if (of_before.contains(s)) weights.before[k] += bytes_of(s);
-      if (left_of_before.contains(s)) weights.before_lean[k] += bytes_of(s);
-      const bool stays = of_state.contains(s);
-      if (stays) weights.after[k] += bytes_of(s);
-      if (k != last) continue;
-      if (!stays) weights.together += bytes_of(s);
-      o.kept_new += bytes_of(s);
-    }
+  // `spills`: it may be in a file while the tape waits.
+  const auto meet_storage = [&](const ops::Storage* s, Operation& o, bool spills) {
+    if (s == nullptr || !of_tape.insert(s).second) return;
+    const std::size_t k = birth_of(s);
+    if (k == kOlder) return;
+    weights.tape[k] += bytes_of(s);
+    weights.stays += !spills || s->bytes < ops::Device::kLeastSpilled ? bytes_of(s) : std::uint64_t{ops::kBesideElements};
+    if (of_before.contains(s)) weights.before[k] += bytes_of(s);
+    if (left_of_before.contains(s)) weights.before_lean[k] += bytes_of(s);
+    const bool stays = of_state.contains(s);
+    if (stays) weights.after[k] += bytes_of(s);
+    if (k != last) return;
+    if (!stays) weights.together += bytes_of(s);
+    o.kept_new += bytes_of(s);
+  };
+  const auto meet = [&](const std::vector<ops::Tensor>& tensors, Operation& o) {
+    for (const ops::Tensor& t : tensors) meet_storage(t.storage.get(), o, true);
   };
   value::ChargedMap<std::uint32_t, std::uint64_t> old_inputs{
       value::ChargedAllocator<std::uint64_t>(engine.heap())}; // serials by node
   tape.inputs.for_each([&](tape::Place place, const tape::Input& input) {
     if (place.slot == 0 && place.serial < births.front()) old_inputs.emplace(input.node, place.serial);
   });
+  // The operation that made the operand: nodes ascend.
+  const auto used = [&](std::uint32_t node, bool kept) {
+    const auto behind = std::upper_bound(operations.begin(), operations.end(), node,
+                                         [](std::uint32_t n, const Operation& other) { return n < other.node; });
+    if (behind == operations.begin() || node >= std::prev(behind)->end) return;
+    Operation& maker = *std::prev(behind);
+    maker.last_use = operations.size() - 1;
+    maker.result_kept = maker.result_kept || kept;
+  };
+  auto next_call = ruled.all().begin();
+  // Those before record number `at`, as a part of the operation on top.
+  const auto add_calls = [&](std::size_t at, Operation& o) {
+    for (; next_call != ruled.all().end() && next_call->at <= at; ++next_call) {
+      polls.one();
+      ruled.each_argument(*next_call, [&](const value::TensorObject& t) {
+        if (!ops::is_floating(t.tensor.dtype)) return;
+        const auto bytes = static_cast<std::uint64_t>(t.tensor.bytes());
+        const std::uint32_t node = tape.tensor_node(t.serial);
+        if (node != tape::kNone) {
+          o.operands.push_back(node);
+          o.operand_bytes.push_back(bytes);
+          used(node, true);
+          old_inputs.erase(node);
+        }
+        if (t.serial < births.front()) weights.read.push_back({t.serial, bytes});
+      });
+      ruled.each_storage(*next_call, [&](const ops::Storage* s) { meet_storage(s, o, false); });
+      if (next_call->output == nullptr) continue;
+      weights.cost = schedule::bounded(weights.cost + next_call->output->cost);
+      weights.largest = std::max(weights.largest, next_call->output->largest);
+      o.beside = std::max(o.beside, next_call->output->largest);
+    }
+  };
   for (const auto& record : tape.tensors()) {
     polls.one();
     const std::vector<ops::Tensor> inputs = record->inputs.all(), outputs = record->outputs.all();
@@ -283,6 +374,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     o.node = record->node;
     o.end = record->end();
     o.last_use = operations.size() - 1;
+    add_calls(operations.size() - 1, o);
     weights.cost = schedule::bounded(weights.cost + schedule::bounded(cost_of(engine.costs, *record, inputs, outputs)));
     meet(inputs, o);
     meet(outputs, o);
@@ -299,15 +391,15 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
         weights.read.push_back({found->second, o.operand_bytes.back()});
         old_inputs.erase(found);
       }
-      // The operation that made the operand: nodes ascend.
-      const auto behind = std::upper_bound(operations.begin(), operations.end(), node,
-                                           [](std::uint32_t n, const Operation& other) { return n < other.node; });
-      if (behind == operations.begin() || node >= std::prev(behind)->end) continue;
-      Operation& maker = *std::prev(behind);
-      maker.last_use = operations.size() - 1;
-      maker.result_kept = maker.result_kept || inputs[i].storage;
+      used(node, static_cast<bool>(inputs[i].storage));
     }
     weights.largest = std::max(weights.largest, record->inputs.element_bytes() + record->outputs.element_bytes());
+  }
+  if (next_call != ruled.all().end()) { // behind the last record
+    Operation& o = operations.emplace_back();
+    o.node = o.end = tape.size();
+    o.last_use = operations.size() - 1;
+    add_calls(operations.size() - 1, o);
   }
   weigh_lean(engine, tape, {of_state, left_of_before}, birth_of, operations, weights);
   follow(operations, ends, weights);
@@ -316,7 +408,10 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
             [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial < b.serial; });
   weights.own = tape.own_bytes();
   weights.stays += tape.own_bytes_shortened();
-  weights.nested = !tape.composites.empty();
+  // A tensor may be an argument of several calls.
+  const auto same = [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial == b.serial; };
+  weights.read.erase(std::unique(weights.read.begin(), weights.read.end(), same), weights.read.end());
+  weights.nested = std::ranges::any_of(tape.composites, [](const tape::Composite& c) { return !c.is_ruled(); });
   return weights;
 }
 

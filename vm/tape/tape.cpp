@@ -197,7 +197,8 @@ void Tape::cut(const Length& to) {
 
 std::uint64_t Tape::own_bytes() const {
   constexpr std::size_t kOfInput = 2 * (sizeof(Place) + sizeof(Input)); // a table is between half and wholly full
-  std::uint64_t bytes = (count_ + Chunk::kRecords - 1) / Chunk::kRecords * sizeof(Chunk) + inputs.size() * kOfInput;
+  std::uint64_t bytes = (count_ + Chunk::kRecords - 1) / Chunk::kRecords * sizeof(Chunk) + inputs.size() * kOfInput +
+                        composites.size() * kOfComposite;
   for (const auto& record : tensors()) bytes += record->own_bytes();
   return bytes;
 }

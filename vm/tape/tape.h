@@ -66,6 +66,7 @@ struct Composite {
   // Of a procedure with rules, f is its reverse rule, and there is no cotangent.
   bool is_ruled() const { return cotangent == value::kUnspecified; }
 };
+inline constexpr std::uint64_t kOfComposite = 256; // bytes of one, of its result and of a short list of arguments, as a rule
 
 // The result of a composite. Its leaves, counted in preorder, are the places (serial, kLeaf + leaf), lifted like those of older
 // objects; the slots of the operator's own frame have the same serial and smaller numbers.
@@ -88,6 +89,9 @@ struct Output {
   Value skeleton = value::kUnspecified;       // owned; the result, leaves as primal flonums, tensors as descriptions (of a
                                               // procedure with rules: as they are)
   std::shared_ptr<const PastEffects> effects; // of the run; null: none
+  // Of a procedure with rules: what its operations on tensors, which no tape has, took, in ticks; and the most bytes of operands
+  // and results of one of them.
+  std::uint64_t cost = 0, largest = 0;
 };
 
 // Before the record `node` the elements of a tensor were read for the first time in its run; that was after `steps` of it.
@@ -189,9 +193,9 @@ public:
   void shorten() noexcept;
   void lengthen(); // as it was; to be called before anything else than copying it, or giving it up, is done with its records
   // What it holds, in records: an operation on tensors counts by its bytes and by those of what it made, kept or not.
-  std::uint64_t weight() const { return count_ + tensor_bytes_ / sizeof(Record); }
+  std::uint64_t weight() const { return count_ + (tensor_bytes_ + composites.size() * kOfComposite) / sizeof(Record); }
   // The same without what was made and is not kept, and without what was there when it began.
-  std::uint64_t kept_weight() const { return count_ + kept_bytes_ / sizeof(Record); }
+  std::uint64_t kept_weight() const { return count_ + (kept_bytes_ + composites.size() * kOfComposite) / sizeof(Record); }
   // That it takes itself: records and tables, without elements. Logical, not what its tables happen to have reserved.
   std::uint64_t own_bytes() const;
   std::uint64_t own_bytes_shortened() const;
