@@ -1,0 +1,99 @@
+"""Procedures with rules (define-derivative) in a gradient: to plans, known runs and files beside the memory a call of one is an operation among
+others."""
+import json
+import os
+import unittest
+
+import driver
+from driver import ToolTest
+
+GELU = """(define-derivative (gelu x)
+  (value (* x (sigmoid (* 1.702 x))))
+  (reverse (y c) (let ((s (sigmoid (* 1.702 x)))) (list (* c (+ s (* 1.702 x s (- 1 s))))))))
+"""
+LAYERS = GELU + """(define x (* .1 (randn '(128 64))))
+(define (layer p x) (+ x (linear (cadr p) (gelu (linear (car p) x)))))
+(define (loss ps) (mean (square (stacked layer ps x))))
+(define (new n) (build-list n (lambda (i) (list (new-linear 64 256) (new-linear 256 64)))))
+"""
+GRADIENT = LAYERS + """(define r (checkpoint-*j loss (new 24) 1))
+(write (map sumall (cons (car r) (parameters->list (cdr r)))))
+"""
+TRAINING = LAYERS + """(define (train ps state n)
+  (if (> n 0)
+      (let (((list value ps state) (checkpoint-*j-update! loss ps 1 (adam .01) state)))
+        (write value) (newline) (train ps state (- n 1)))))
+(train (new 24) 0 4)
+"""
+
+
+class Ruled(ToolTest):
+    """checkpoint-*j of losses with rules."""
+
+    def gradients(self, *options):
+        output = self.vmrun(*options, "--explain=e.json", "--stats=s.json", "a.scm").output
+        return output, json.loads(self.read("e.json"))["gradients"], json.loads(self.read("s.json"))
+
+    def test_plans(self):
+        self.write("a.scm", GRADIENT)
+        whole = self.vmrun("--checkpoint=tape", "a.scm").output
+        before = 0
+        for memory in (15, 18, 22, 40):
+            with self.subTest(memory=memory):
+                output, (gradient,), _ = self.gradients(f"--memory={memory}MiB")
+                self.assertEqual(output, whole)
+                self.assertIn("then planned within", gradient["explanation"])
+                replay, peak = gradient["replay"], gradient["peak"]
+                self.assertEqual(replay["predicted"], replay["measured"])
+                self.assertLess(abs(peak["predicted"] / peak["measured"] - 1), .1)
+                self.assertTrue(before == 0 or gradient["executed"] <= before)
+                before = gradient["executed"]
+        self.assertEqual(gradient["executed"], gradient["steps"])
+        self.assertIn("everything stays on tape", self.vmrun("--plan", "a.scm").output)
+
+    def test_what_the_value_computes_is_time(self):
+        self.write("a.scm", GRADIENT.replace("(value (* x", "(value (* (sumall (matmul (transpose x) (ones '(128 64)))) 0 x", 1))
+        self.gradients("--memory=40MiB")
+        costs = [sum(i["cost"] for i in json.loads(self.read("e.json"))["gradients"][0]["profile"])]
+        self.write("a.scm", GRADIENT)
+        self.gradients("--memory=40MiB")
+        costs.append(sum(i["cost"] for i in json.loads(self.read("e.json"))["gradients"][0]["profile"]))
+        # 24 products of 256 x 128 by 128 x 64 at .15 ticks a flop, beside the rest of these operations.
+        self.assertGreater(costs[0] - costs[1], 23 * .15 * 2 * 256 * 128 * 64)
+
+    def test_known_runs(self):
+        self.write("a.scm", TRAINING)
+        whole = self.vmrun("--checkpoint=tape", "a.scm").output
+        output, (first, second, third), _ = self.gradients("--memory=22MiB")
+        self.assertEqual(output, whole)
+        self.assertNotIn("known", first["explanation"])
+        for known in (second, third):
+            self.assertIn("known from an earlier call", known["explanation"])
+            self.assertEqual(known["replay"]["measured"], known["replay"]["predicted"])
+
+    def test_a_file_beside_the_memory(self):
+        self.write("a.scm", GRADIENT)
+        whole = self.vmrun("--checkpoint=tape", "a.scm").output
+        os.mkdir(self.path("spill"))
+        self.write("slow.costs", "product .5\n") # then a file is faster
+        output, (gradient,), stats = self.gradients("--memory=14MiB", "--costs=slow.costs", "--spill=" + self.path("spill"))
+        self.assertEqual(output, whole)
+        self.assertGreater(stats["spilled_bytes"], 0)
+        self.assertEqual(gradient["replay"]["measured"], gradient["replay"]["predicted"])
+
+    def test_saved_and_resumed(self):
+        self.write("a.scm", TRAINING)
+        options = ("--memory=18MiB",)
+        whole, _, stats = self.gradients(*options)
+        for i in range(1, 20):
+            steps = i * stats["steps"] // 20
+            first = self.vmrun(*options, f"--steps={steps}", "--save=a.capsule", "a.scm", code=75).output
+            rest = self.vmrun(*options, "--resume=a.capsule", "--stats=r.json").output
+            self.assertEqual(first + rest, whole, steps)
+            self.assertEqual(json.loads(self.read("r.json"))["steps"], stats["steps"], steps)
+
+
+if __name__ == "__main__":
+    arguments = driver.parse(__doc__)
+    ToolTest.bin = os.path.abspath(arguments.bin)
+    unittest.main(argv=["ruled.py", *arguments.tests])
