@@ -3,6 +3,7 @@
 #include "compiler/compiler.h"
 
 #include "compiler/front/expander.h"
+#include "compiler/front/give_up.h"
 #include "compiler/front/reader.h"
 
 #include <algorithm>
@@ -62,6 +63,7 @@ Program expand(std::string name, std::string text, const Options& options, Names
     program.warnings = expander.take_warnings(options.exports, only_definitions);
     program.forms = expander.expand_library();
     for (ExprPtr& e : user) program.forms.push_back(std::move(e));
+    if (!open && !options.exports) give_up_definitions(program);
   } catch (Complaint& c) {
     throw Failure{std::move(c.diagnostic), names.sources.at(c.diagnostic.span.file)};
   }

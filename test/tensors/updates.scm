@@ -134,7 +134,22 @@
 (*j deep (wide) 1)
 ;;; case held-by-somebody-else
 (define mine (matrix 3 1))
+(*j-update! sumall mine 1 descend '()) ; expect error: \*j-update!: something else holds a leaf of #<tensor f64 \(3 3\).*the definition of mine, which the program may use again; bind it by 'let'.*
+mine
+;;; case held-by-a-procedure
+(define mine (matrix 3 1))
+(define (look) mine)
 (*j-update! sumall mine 1 descend '()) ; expect error: \*j-update!: something else holds a leaf of #<tensor f64 \(3 3\).*
+(look)
+;;; case a-definition-whose-last-use-it-is
+(define mine (matrix 3 1))
+(define first (sumall mine))
+(define both (*j-update! sumall mine 1 descend '()))
+(define (train m n) (if (= n 0) (sumall m) (train (cadr (checkpoint-*j-update! sumall m 1 descend '())) (- n 1))))
+(show (= first (car both))) ; expect: #t
+(show (< (train (cadr both) 3) first)) ; expect: #t
+(define other (list (matrix 3 1)))
+(show (< (train (if (pair? other) (matrix 3 2) 0) 2) (* 2 first))) ; expect: #t
 ;;; case held-by-the-value
 (*j-update! (lambda (x) (cons (sumall x) x)) (matrix 3 1) (cons 1 (matrix 3 2)) descend '()) ; expect error: \*j-update!: something else holds a leaf: the value of the procedure.*
 ;;; case a-rule-that-gives-no-pair

@@ -24,7 +24,10 @@ std::string holder_of(machine::Engine& engine, value::Value v) {
   };
   const bytecode::Module& m = engine.loaded.module;
   for (std::size_t g = 0; g < engine.globals.size(); ++g)
-    if (holds(engine.globals[g])) return fmt::format(": the definition of {}", m.globals[g].name);
+    if (holds(engine.globals[g]))
+      return fmt::format(": the definition of {0}, which the program may use again; bind it by 'let' around the training, or "
+                         "pass it from call to call",
+                         m.globals[g].name);
   for (std::size_t i = engine.runs.size(); i-- > 0;)
     for (const value::Frame* f = engine.runs[i].top; f != nullptr; f = f->parent) {
       if (f->code->module == nullptr || m.functions[f->code->index].library) continue; // what passes x on to the operator
