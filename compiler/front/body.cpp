@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn::compiler {
 
@@ -29,6 +30,8 @@ Definition Expander::parse_definition(const DatumPtr& form) const {
 ExprPtr Expander::expand_value(const Definition& d) {
   std::string_view name = d.name->text();
   if (d.kind == Definition::Kind::derivative) return expand_derivative(d);
+  if (d.kind == Definition::Kind::values) return expand_values(d);
+  if (d.kind == Definition::Kind::part) return expand_part_of_values(d);
   if (d.kind != Definition::Kind::value) return expand_record_part(d);
   if (!d.levels.empty()) return expand_lambda(d.levels, d.body, name, d.span);
   ExprPtr e = expand(d.body[0]);
@@ -57,6 +60,7 @@ ExprPtr Expander::start_lambda(const DatumPtr& parameters, Patterns& patterns, s
   auto lambda = make_expr(Expr::Kind::lambda, span);
   lambda->name = name;
   lambda->library = in_library_;
+  const bool outer = std::exchange(binds_parameters_, true); // no expression is expanded meanwhile
   const DatumPtr* rest = &parameters;
   for (; is_pair(**rest); rest = &(*rest)->cdr) lambda->variables.push_back(patterns.target((*rest)->car));
   if (is_symbol(**rest))
@@ -65,6 +69,7 @@ ExprPtr Expander::start_lambda(const DatumPtr& parameters, Patterns& patterns, s
     complain((*rest)->span,
              fmt::format("parameters are written (p ...), (p ... . rest) or rest, got {}", datum_text(**rest, 60)));
   patterns.take_apart();
+  binds_parameters_ = outer;
   return lambda;
 }
 

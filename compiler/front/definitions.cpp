@@ -1,4 +1,5 @@
-// Definitions that stand for others: procedures with derivative rules, records. And let-values, which is a let of patterns.
+// Definitions that stand for others: procedures with derivative rules, records, several values. And let-values, which is a let of
+// patterns.
 #include "compiler/front/expander.h"
 
 #include "compiler/front/reader.h"
@@ -38,6 +39,8 @@ Vector<Definition> Expander::definitions(const DatumPtr& form) const {
     out.push_back(parse_derivative(form));
   else if (is_form(form, "define-record-type"))
     parse_record(form, out);
+  else if (is_form(form, "define-values"))
+    parse_values(form, out);
   return out;
 }
 
@@ -221,27 +224,81 @@ ExprPtr Expander::expand_record_part(const Definition& d) {
   return lambda;
 }
 
-// --- let-values: several values are a list of them
+// --- let-values and define-values: several values are a list of them
+
+namespace {
 
 // (a b) is the pattern (list a b), (a b . c) is (cons* a b c), and one value is itself.
+DatumPtr values_pattern(DatumPtr pattern) {
+  const Span span = pattern->span;
+  Vector<DatumPtr> names;
+  if (!is_pair(*pattern))
+    complain(span, fmt::format("the names of several values stand in a list, got {}", datum_text(*pattern, 60)));
+  if (list_items(pattern, names)) return names.size() == 1 ? names[0] : list_pattern(pattern);
+  Vector<DatumPtr> parts{make_symbol("cons*", span)};
+  for (; is_pair(*pattern); pattern = pattern->cdr) parts.push_back(pattern->car);
+  parts.push_back(pattern);
+  return list_datum(parts, span);
+}
+
+// The names in a pattern, in order.
+Vector<DatumPtr> names_of(const DatumPtr& pattern) {
+  Vector<DatumPtr> names, pending{pattern};
+  while (!pending.empty()) {
+    const DatumPtr p = pending.back();
+    pending.pop_back();
+    if (is_symbol(*p)) names.push_back(p);
+    if (!is_pair(*p) || is_symbol(*p->car, "quote")) continue;
+    Vector<DatumPtr> parts;
+    for (DatumPtr rest = p->cdr; is_pair(*rest); rest = rest->cdr) parts.push_back(rest->car);
+    pending.insert(pending.end(), parts.rbegin(), parts.rend());
+  }
+  return names;
+}
+
+} // namespace
+
+// A vector of the parts under a name that no program can write, and each part of it.
+void Expander::parse_values(const DatumPtr& form, Vector<Definition>& out) const {
+  Vector<DatumPtr> items;
+  if (!list_items(form, items) || items.size() != 3)
+    complain(form->span, "'define-values' is written (define-values (p ...) value), of a list of so many; the p are names or patterns");
+  const DatumPtr pattern = values_pattern(items[1]);
+  const Vector<DatumPtr> names = names_of(pattern);
+  const DatumPtr all = make_symbol(fmt::format("%values {} {}", form->span.file, form->span.begin), form->span);
+  out.push_back({all, {pattern}, {items[2]}, form->span});
+  out.back().kind = Definition::Kind::values;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    out.push_back({names[i], {}, {all}, names[i]->span});
+    out.back().kind = Definition::Kind::part;
+    out.back().field = i;
+  }
+}
+
+ExprPtr Expander::expand_values(const Definition& d) {
+  const DatumPtr& pattern = d.levels[0];
+  ExprPtr init = expand(d.body[0]);
+  warnings_.allow_new_version(pattern, pattern); // inside it has the names that it defines
+  const Scope::Depth depth = scope_.depth();
+  Patterns patterns(*this);
+  patterns.nest().put_let(patterns.target(pattern), std::move(init), d.span);
+  patterns.take_apart();
+  auto vector = call_builtin("vector", d.span);
+  for (const DatumPtr& name : names_of(pattern)) vector->children.push_back(expand(name));
+  scope_.release(depth);
+  return patterns.nest().close(std::move(vector));
+}
+
+ExprPtr Expander::expand_part_of_values(const Definition& d) {
+  return call_builtin("vector-ref", d.span, expand(d.body[0]), make_constant(static_cast<std::int64_t>(d.field), d.span));
+}
+
 ExprPtr Expander::expand_let_values(const DatumPtr& form, Items items) {
   const bool in_order = items[0]->text() == "let*-values";
   if (items.size() < 3) complain(form->span, fmt::format("'{}' needs bindings and a body", items[0]->text()));
   Vector<DatumPtr> bindings;
   for (const Initialised& b : parse_bindings(items[1], items[0]->text())) {
-    DatumPtr pattern = b.target;
-    Vector<DatumPtr> names;
-    if (!is_pair(*pattern)) {
-      complain(pattern->span, fmt::format("the names of several values stand in a list, got {}", datum_text(*pattern, 60)));
-    } else if (list_items(pattern, names)) {
-      pattern = names.size() == 1 ? names[0] : list_pattern(pattern);
-    } else {
-      Vector<DatumPtr> parts{make_symbol("cons*", pattern->span)};
-      for (; is_pair(*pattern); pattern = pattern->cdr) parts.push_back(pattern->car);
-      parts.push_back(pattern);
-      pattern = list_datum(parts, b.target->span);
-    }
-    const DatumPtr both[] = {pattern, b.init};
+    const DatumPtr both[] = {values_pattern(b.target), b.init};
     bindings.push_back(list_datum(both, b.span));
   }
   Vector<DatumPtr> rewritten(items.begin(), items.end());

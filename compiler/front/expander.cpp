@@ -25,7 +25,7 @@ Expander::Expander(Program& program, Loader& loader, Names& names, bool open)
 Variable* Expander::fresh(std::string_view name, Span span) { return &program_.variables.emplace_back(Variable{name, span}); }
 
 Variable* Expander::bind(const DatumPtr& symbol) {
-  if (!in_library_) {
+  if (!in_library_ && !binds_parameters_) {
     Meaning m = meaning(symbol->text());
     if (m.kind == Meaning::Kind::local) warnings_.hides(*symbol, m.variable->span, false);
     // What another file defines is no part of the text that a reader has before his eyes.

@@ -28,9 +28,10 @@ struct Definition {
   Vector<DatumPtr> levels; // parameter lists, outermost procedure first; none: `body` holds the value
   Vector<DatumPtr> body;
   Span span;
-  // What it stands for: of a procedure with rules the body has its clauses, of a part of a record the symbol of its type.
-  enum class Kind : std::uint8_t { value, derivative, constructor, predicate, accessor, updater } kind = Kind::value;
-  std::size_t fields = 0, field = 0; // of a record
+  // What it stands for: of a procedure with rules the body has its clauses, of a part of a record the symbol of its type. Of
+  // define-values the parts have the name of a vector of them all, whose level is the pattern.
+  enum class Kind : std::uint8_t { value, derivative, constructor, predicate, accessor, updater, values, part } kind = Kind::value;
+  std::size_t fields = 0, field = 0; // of a record, or of several values
   Vector<std::size_t> order{};       // of a constructor: fields by parameter
 };
 
@@ -81,6 +82,7 @@ public:
   Definition parse_definition(const DatumPtr& form) const;
   Definition parse_derivative(const DatumPtr& form) const;
   void parse_record(const DatumPtr& form, Vector<Definition>& out) const;
+  void parse_values(const DatumPtr& form, Vector<Definition>& out) const;
 
   static const std::unordered_map<std::string_view, Handler>& syntax();
 
@@ -100,6 +102,8 @@ private:
   ExprPtr expand_value(const Definition& definition);
   ExprPtr expand_derivative(const Definition& definition);
   ExprPtr expand_record_part(const Definition& definition);
+  ExprPtr expand_values(const Definition& definition);
+  ExprPtr expand_part_of_values(const Definition& definition);
   struct Body {
     Vector<Definition> items; // up to the last definition
     Vector<DatumPtr> rest;    // the expressions after it
@@ -177,6 +181,7 @@ private:
   unsigned recursive_scopes_ = 0;
   unsigned depth_ = 0;
   bool in_library_ = false;
+  bool binds_parameters_ = false; // which may hide names without a remark: whoever reads the procedure has them before his eyes
 };
 
 class Expander::Deeper {

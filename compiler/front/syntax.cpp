@@ -31,6 +31,7 @@ const std::unordered_map<std::string_view, Expander::Handler>& Expander::syntax(
       {"define", &Expander::misplaced_definition},
       {"define-derivative", &Expander::misplaced_definition},
       {"define-record-type", &Expander::misplaced_definition},
+      {"define-values", &Expander::misplaced_definition},
       {"import", &Expander::misplaced_import},
       {"else", &Expander::misplaced},
       {"=>", &Expander::misplaced},

@@ -31,6 +31,9 @@
 ; let-values, let*-values: names for the values of expressions that give several, which are lists of them
 (let-values (((q r) (values 3 2)) ((x) (values 5))) (list q r x))
 (let*-values (((q r) (values 3 2)) ((s) (values (+ q r)))) s)
+; define-values: defines the names for the values of an expression that gives several, which are a list of them
+(define-values (q (cons a b)) (list 1 (cons 2 3)))
+(list q a b)
 ; define-record-type: a constructor, a predicate, and for each field an accessor and, if a third name is given, a procedure that gives a record with another value there
 (define-record-type point (make-point x y) point? (x point-x point-with-x) (y point-y))
 (let ((p (point-with-x (make-point 1 2) 5))) (list (point? p) (point-x p) (point-y p)))

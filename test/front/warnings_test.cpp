@@ -66,17 +66,24 @@ TEST_CASE("definitions of the main file should be used by something else than th
 }
 
 TEST_CASE("a name that hides another name of the same definition or a definition of the same file") {
-  CHECK(warnings("(define (f x)\n  (map (lambda (x) x) x))\n(f 1)") == "2:17: 'x' hides the 'x' of line 1");
+  CHECK(warnings("(define (f x)\n  (map (lambda (y) (let ((x 1)) (+ x y))) x))\n(f 1)") == "2:27: 'x' hides the 'x' of line 1");
   CHECK(warnings("(define (f x) (define x 2) x) (f 1)") == "1:23: 'x' hides the 'x' of line 1");
   CHECK(warnings("(define (f (cons a b)) (let ((a 1)) (+ a b))) (f 1)") == "1:31: 'a' hides the 'a' of line 1");
-  CHECK(warnings("(define x 1)\n(define-derivative (f x) (value x) (forward (y d) d) (reverse (y c) (list c)))\n(f x)") ==
-        "2:23: 'x' hides the top-level 'x' of line 1");
+  CHECK(warnings("(define-values (a (cons b c)) (list 1 (cons 2 3)))\n(write a)") == ""); // names in patterns
   CHECK(warnings("(define-record-type point (make x y) is? (x get-x) (y get-y))\n(make 1 2)") == "");
-  CHECK(warnings("(define rate 1)\n(define (f rate) rate)\n(f rate)") == "2:12: 'rate' hides the top-level 'rate' of line 1");
+  CHECK(warnings("(define rate 1)\n(define (f) (let ((rate 2)) rate))\n(f)\nrate") ==
+        "2:20: 'rate' hides the top-level 'rate' of line 1");
   CHECK(warnings("(define (f x) x)\n(define (g y) y)\n(f (g 1))").empty());
   CHECK(warnings("(define (f list) (car list)) (f '(1))").empty()); // a builtin
   CHECK(warnings("(define (f map) (map 1)) (f car)").empty());      // a name of the library
   CHECK(warnings("(define (f _) (lambda (_) 1)) (f 1)").empty());
+}
+
+TEST_CASE("a parameter may hide what it likes") {
+  CHECK(warnings("(define (f x)\n  (map (lambda (x) x) x))\n(f 1)").empty());
+  CHECK(warnings("(define (f (list a b)) (lambda ((cons a c) . b) (+ a c))) (f '(1 2))").empty());
+  CHECK(warnings("(define rate 1)\n(define (f rate) rate)\n(f rate)").empty());
+  CHECK(warnings("(define x 1)\n(define-derivative (f x) (value x) (forward (y d) d) (reverse (y c) (list c)))\n(f x)").empty());
 }
 
 TEST_CASE("a new version of a value may have its name") {

@@ -145,6 +145,7 @@
 (write (call-with-error-handler list (lambda () (checkpoint-*j (lambda (x) (*j (lambda (y) (resume (interrupt car y 1))) x 1)) .5 1))))
 ;;; records-and-dictionaries
 (define-record-type point (make-point x y) point? (x point-x with-x) (y point-y))
+(define-values (first-of (cons second-of third-of) . rest-of) (list 1 (cons 2 3) 4))
 (define (f d) (let ((p (dict-ref d 'p))) (* (point-x p) (point-y (with-x p 7.)) (dict-ref d "k"))))
 (write (gradient f (dict 'p (make-point 2. 3.) "k" 4. #\c 'none)))
 (display (format "~a ~,2f~%" (dict-keys (dict 3 1 2 2)) 1.5))

@@ -17,6 +17,26 @@
 (show (let*-values (((a b) (values 1 2)) ((c . d) (values (+ a b) a b))) (list a b c d))) ; expect: (1 2 3 (1 2))
 (show (let-values (((a b . c) (values 1 2 3 4))) (list a b c)))  ; expect: (1 2 (3 4))
 (show (let-values () 5))                                         ; expect: 5
+(define-values (one (cons two three) . more) (list 1 '(2 . 3) 4 5))
+(show (list one two three more))                                 ; expect: (1 2 3 (4 5))
+(define-values ((cons only both)) '(6 . 7))
+(show (list only both))                                          ; expect: (6 7)
+(define (inner x)
+  (define-values (q r) (divided x 5))
+  (define (twice) (* 2 (+ q r)))
+  (twice))
+(show (inner 17))                                                ; expect: 10
+(define-values (later-one later-two) (list (lambda () later-two) 8))
+(show (later-one))                                               ; expect: 8
+(show (gradient (lambda (x) (define-values (a (cons b c)) (list x (cons x 2))) (* a b c)) 3.)) ; expect: 12.0
+;;; case define-values-that-do-not-match
+(define-values (a b) (list 1)) ; expect error: no pattern matches \(\)
+;;; case define-values-of-one-name-twice
+; expect exit: 2
+; expect error: .*the name 'a' appears twice here
+(define-values (a (list b a)) (list 1 2))
+;;; case define-values-before-it-is-defined
+(define-values (a b) (list b 1)) ; expect error: b is used before its definition has run
 ;;; case accessor-of-another
 (define-record-type point (make-point x y) point? (x point-x) (y point-y))
 (point-x 5)

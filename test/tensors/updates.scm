@@ -148,6 +148,8 @@ mine
 (define (train m n) (if (= n 0) (sumall m) (train (cadr (checkpoint-*j-update! sumall m 1 descend '())) (- n 1))))
 (show (= first (car both))) ; expect: #t
 (show (< (train (cadr both) 3) first)) ; expect: #t
+(define-values (value m _) (*j-update! sumall (matrix 3 1) 1 descend '()))
+(show (< (car (checkpoint-*j-update! sumall m 1 descend '())) value)) ; expect: #t
 (define other (list (matrix 3 1)))
 (show (< (train (if (pair? other) (matrix 3 2) 0) 2) (* 2 first))) ; expect: #t
 ;;; case held-by-the-value

@@ -44,7 +44,7 @@ def any_of(words):
 
 
 def grammar(forms, procedures):
-    definitions = {"define", "define-derivative", "define-record-type", "import", "include"}
+    definitions = {"define", "define-derivative", "define-record-type", "define-values", "import", "include"}
     return {
         "name": "Cairn",
         "scopeName": "source.cairn",
