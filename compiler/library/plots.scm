@@ -2,11 +2,30 @@
 ; and height (of the picture, 640 and 400), (log-x #t), (log-y #t) for logarithmic axes, and (points names) for series among lines that are points. A series is a list of numbers or of points (x . y), a tensor [n] or [n, 2], or
 ; any of these behind its name in a pair, ("test" . numbers), which the legend shows. What is NaN or infinite, or not positive on a logarithmic axis, is left out.
 
-(define (plot-lines path labels . series) (%plot path labels "plot-lines" %line-marks series))
-(define (plot-scatter path labels . series) (%plot path labels "plot-scatter" %point-marks series))
+(define (plot-lines path labels . series) (%plot path (%checked-labels "plot-lines" %labels-of-series labels) "plot-lines" %line-marks series))
+(define (plot-scatter path labels . series) (%plot path (%checked-labels "plot-scatter" %labels-of-series labels) "plot-scatter" %point-marks series))
+
+; --- labels: what each may be, (name test what); messages name those that there are
+(define %labels-of-all
+  (list (list 'title string? "a text") (list 'x string? "a text") (list 'y string? "a text")
+        (list 'width number? "a number") (list 'height number? "a number")))
+(define %labels-of-series
+  (append %labels-of-all (list (list 'log-x boolean? "#t or #f") (list 'log-y boolean? "#t or #f") (list 'points list? "a list of the names of series"))))
+(define (%checked-labels name known labels)
+  (if (list? labels) #t (error (string-append name ": labels are an association list, such as ((title \"A title\") (width 640)), got") labels))
+  (for-each
+    (lambda (label)
+      (let ((kind (if (if (list? label) (if (= (length label) 2) (symbol? (car label)) #f) #f) (assq (car label) known)
+                      (error (string-append name ": a label is a list of a name and a value, such as (title \"A title\"), got") label))))
+        (cond ((not kind) (error (string-append name ": there is no label " (symbol->string (car label)) "; there are") (map car known)))
+              ((not ((cadr kind) (cadr label)))
+               (error (string-append name ": the value of " (symbol->string (car label)) " is " (caddr kind) ", got") (cadr label))))))
+    labels)
+  labels)
 
 ; How many of the numbers, in a list or tensor, lie in each of so many bins (the square root of their number).
 (define (plot-histogram path labels numbers . bins)
+  (%checked-labels "plot-histogram" %labels-of-all labels)
   (let* ((l (filter %finite? (%flat numbers)))
          (n (if (null? bins) (max 1 (ceiling (sqrt (length l)))) (%only "plot-histogram" bins))))
     (if (null? l) (error "plot-histogram: there is no finite number among" numbers))
@@ -28,6 +47,7 @@
 
 ; A picture [height, width] in grey from its least to its largest number, or [3, height, width] in colours from 0 to 1.
 (define (plot-image path labels image)
+  (%checked-labels "plot-image" %labels-of-all labels)
   (let ((sizes (size image)))
     (cond ((= (length sizes) 2)
            (let* ((l (%flat image)) (low (%least l)) (span (%span l low)))
@@ -38,6 +58,7 @@
 
 ; A matrix by colours, with a scale of them beside it; small ones have their numbers in the cells.
 (define (plot-heat-map path labels matrix)
+  (%checked-labels "plot-heat-map" %labels-of-all labels)
   (if (not (= (length (size matrix)) 2)) (error "plot-heat-map: expected sizes (rows columns), got" (size matrix)))
   (let* ((l (%flat matrix)) (low (%least l)) (span (%span l low)))
     (%plot-cells path labels (%plot-rows matrix) (lambda (x) (%heat (/ (- x low) span))) (list low (+ low span)))))
@@ -70,6 +91,7 @@
          (log-y (%label labels 'log-y #f))
          (kept (map (lambda (s) (cons (car s) (filter (lambda (p) (if (%shown? log-x (car p)) (%shown? log-y (cdr p)) #f)) (cdr s)))) series))
          (all (append-map cdr kept)))
+    (for-each (lambda (wanted) (if (assoc wanted series) #t (error (string-append name ": points names no series") wanted))) (%label labels 'points '()))
     (if (null? all) (error (string-append name ": there is no point that could be shown")))
     (let* ((xs (map car all)) (ys (map cdr all))
            (frame (%frame labels (apply min xs) (apply max xs) (apply min ys) (apply max ys) (if (eq? marks %point-marks) .03 0) (map car kept))))

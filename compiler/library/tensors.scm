@@ -16,12 +16,24 @@
 ; A row's largest of logits plus Gumbel noise is an index drawn with the probabilities that softmax gives the row. The noise is f64,
 ; since uniform numbers of fewer bits coincide, and ties go to the first.
 (define (categorical logits . key)
-  (let ((key (if (null? key) #f (%only "categorical" key))))
-    (argmax (- (cast logits 'f64) (log (- (log (rand (size logits) 'f64 (tensor-residence logits) key))))) -1)))
+  (let ((t (stop-gradient (cast logits 'f64))))
+    (if (not (%all? (= t t))) (error "categorical: a logit is a NaN in" logits))
+    (if (memv 0 (size t))
+        #t
+        (let ((most (max-over t -1)))
+          (if (not (%all? (* (< most +inf.0) (> most -inf.0)))) (error "categorical: the largest logit of each row is finite, got" logits)))))
+  (%categorical logits (if (null? key) #f (%only "categorical" key))))
+; Of tensors of 0 and 1, with no element too.
+(define (%all? t) (= (sumall (- 1 (cast t 'f64))) 0))
+(define (%categorical logits key)
+  (argmax (- (cast logits 'f64) (log (- (log (rand (size logits) 'f64 (tensor-residence logits) key))))) -1))
 ; So many from each row of weights, which need not add up to 1.
 (define (multinomial weights n . key)
+  (let ((t (stop-gradient (cast weights 'f64))))
+    (cond ((not (%all? (* (>= t 0) (< t +inf.0)))) (error "multinomial: weights are finite and not negative, got" weights))
+          ((not (%all? (> (sum t -1) 0))) (error "multinomial: all weights of a row are 0 in" weights))))
   (let* ((t (log (cast weights 'f64))) (axes (- (length (size t)) 1)) (rows (list-head (size t) axes)) (kinds (list-tail (size t) axes)))
-    (apply categorical (expand-tensor (view t (append rows (list 1) kinds)) (append rows (list n) kinds)) key)))
+    (%categorical (expand-tensor (view t (append rows (list 1) kinds)) (append rows (list n) kinds)) (if (null? key) #f (%only "multinomial" key)))))
 ; A key is an integer; what is drawn with it is a function of it. Other keys from one are independent of it and of each other.
 (define (random-key) (random-integer 140737488355327))
 (define (split-key key n) (build-list n (lambda (i) (%derived-key key i))))

@@ -40,6 +40,18 @@
 ;;; case nan-as-a-key
 (dict-set (dict 1 2) +nan.0 2)
 ; expect error: a NaN cannot be a key
+;;; case what-is-no-dictionary
+(define (show x) (write x) (newline))
+(define (said thunk) (call-with-error-handler (lambda (message irritants) message) thunk))
+(show (said (lambda () (dict-ref 5 1))))             ; expect: "dict-ref: expected a dictionary, got"
+(show (said (lambda () (dict-ref '#(1 2 3 4 5) 1)))) ; expect: "dict-ref: expected a dictionary, got"
+(show (said (lambda () (dict-size '#(1 2)))))        ; expect: "dict-size: expected a dictionary, got"
+(show (said (lambda () (dict-set 5 1 2))))           ; expect: "dict-set: expected a dictionary, got"
+(show (said (lambda () (dict-keys "a"))))            ; expect: "dict-keys: expected a dictionary, got"
+(show (said (lambda () (dict-ref '((a . 1)) 'a))))   ; expect: "dict-ref: expected a dictionary, got a list, of which (list->dict l) makes one if its elements are pairs:"
+(show (said (lambda () (list->dict '((a . 1) 2)))))  ; expect: "list->dict: expected a list of pairs (key . value), got"
+(show (said (lambda () (dict-fold + 0 car))))        ; expect: "dict-fold: expected a dictionary, got"
+(show (dict-ref (dict-update (dict 'a 1) 'b 1+ 5) 'b)) ; expect: 6
 ;;; case a-key-without-a-value
 (dict 1 2 3)
 ; expect error: dict: a key without a value: 3

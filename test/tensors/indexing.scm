@@ -53,3 +53,19 @@
 ;;; case key
 (rand '(3) #f #f 'k)
 ; expect error: rand: operand 4: expected a key, which is an integer, got k
+;;; case weights-that-nothing-can-be-drawn-with
+(define (show x) (write x) (newline))
+(define (said thunk) (call-with-error-handler (lambda (message irritants) message) thunk))
+(define (weights l) (said (lambda () (multinomial (list->tensor l) 3))))
+(show (weights '(0 0)))            ; expect: "multinomial: all weights of a row are 0 in"
+(show (weights '((1 2) (0 0))))    ; expect: "multinomial: all weights of a row are 0 in"
+(show (weights '(-1 2)))           ; expect: "multinomial: weights are finite and not negative, got"
+(show (weights '(+nan.0 2)))       ; expect: "multinomial: weights are finite and not negative, got"
+(show (weights '(+inf.0 2)))       ; expect: "multinomial: weights are finite and not negative, got"
+(define (logits l) (said (lambda () (categorical (list->tensor l)))))
+(show (logits '(+nan.0 2)))        ; expect: "categorical: a logit is a NaN in"
+(show (logits '(-inf.0 -inf.0)))   ; expect: "categorical: the largest logit of each row is finite, got"
+(show (logits '(+inf.0 1)))        ; expect: "categorical: the largest logit of each row is finite, got"
+(show (tensor->list (logits '((-inf.0 1) (2 -inf.0))))) ; expect: (1 0)
+(show (map size (list (categorical (zeros '(0 3))) (multinomial (zeros '(0 3)) 2)))) ; expect: ((0) (0 2))
+(show (*j (lambda (x) (sumall (* x (cast (multinomial (exp x) 2 5) 'f32)))) (zeros '(2)) 1)) ; expect: .*

@@ -289,6 +289,31 @@ class Recordings(Formats):
         self.write("x.edf", changed(236, b"-1      "))
         self.assertEqual(self.value('(write (cdr (assoc "records" (read-edf "x.edf"))))'), "3")
         self.refused('(read-edf "x.edf" 2 2)', "not there")
+        self.write("x.edf", changed(252, b"0   ")[:184] + b"256     " + changed(252, b"0   ")[192:256])
+        self.refused('(read-edf "x.edf")', "its header counts no signals")
+
+    def test_recordings_of_24_bits(self):
+        """BDF: three bytes a sample, here of two signals and one of annotations, in two records of a second."""
+        def field(values, width):
+            return b"".join(str(value).ljust(width).encode() for value in values)
+        samples = [[[0, 1, -1, 8388607], [-8388608, 256]], [[65536, -65537, 255, 4660], [2, -2]]]
+        notes = [b"+0\x14\x14\x00+0.5\x150.25\x14blink\x14\x00", b"+1\x14\x14\x00"]
+        header = b"\xffBIOSEMI" + field(["patient"], 80) + field(["recording"], 80) + field(["01.01.26", "00.00.00", 256 * 4], 8) + field(["24BIT"], 44)
+        header += field([2, 1], 8) + field([3], 4)
+        header += field(["Fz", "Cz", "BDF Annotations"], 16) + field([""] * 3, 80) + field(["uV", "mV", ""], 8) + field([-8388608, -1, -1], 8)
+        header += field([8388607, 1, 1], 8) + field([-8388608] * 3, 8) + field([8388607] * 3, 8) + field([""] * 3, 80) + field([4, 2, 12], 8) + field([""] * 3, 32)
+        records = b"".join(b"".join((x & 0xFFFFFF).to_bytes(3, "little") for signal in record for x in signal) + note.ljust(36, b"\0")
+                           for record, note in zip(samples, notes))
+        self.write("x.bdf", header + records)
+        ours = json.loads(self.value('(display (json->string (read-edf "x.bdf")))'))
+        self.assertEqual([signal["label"] for signal in ours["signals"]], ["Fz", "Cz"])
+        self.assertEqual(ours["signals"][0]["samples"], [0, 1, -1, 8388607, 65536, -65537, 255, 4660])
+        for got, x in zip(ours["signals"][1]["samples"], [-8388608, 256, 2, -2]):
+            self.assertAlmostEqual(got, (x + .5) / 8388607.5, places=6)
+        self.assertEqual(ours["annotations"], [[.5, .25, "blink"]])
+        self.assertEqual(json.loads(self.value('(display (json->string (read-edf "x.bdf" 1 1)))'))["signals"][0]["samples"], [65536, -65537, 255, 4660])
+        self.write("x.bdf", header + records[:-1])
+        self.refused('(read-edf "x.bdf")', "does not fit")
 
 
 if __name__ == "__main__":

@@ -105,6 +105,16 @@ class Plots(ToolTest):
     def cells(self, picture):
         return [cell.get("fill") for group in picture.iter(SVG + "g") for cell in group][:6]
 
+    def test_labels_that_there_are_not(self):
+        for labels, message in (("'((titel \"a\"))", "plot-lines: there is no label titel; there are (title x y width height log-x log-y points)"),
+                                ("'((title 5))", "the value of title is a text, got 5"), ("'((log-x 1))", "the value of log-x is #t or #f, got 1"),
+                                ("'(title \"a\")", "a label is a list of a name and a value"), ('"a"', "labels are an association list"),
+                                ("'((points (\"a\")))", "points names no series \"a\"")):
+            self.assertIn(message, self.vmrun(self.write("b.scm", f'(plot-lines "b.svg" {labels} \'(1 2))'), code=1).errors)
+        for call in ("(plot-histogram \"b.svg\" '((log-y #t)) '(1 2))", "(plot-image \"b.svg\" '((log-y #t)) (ones '(2 2)))",
+                     "(plot-heat-map \"b.svg\" '((log-y #t)) (ones '(2 2)))"):
+            self.assertIn("there is no label log-y; there are (title x y width height)", self.vmrun(self.write("b.scm", call), code=1).errors)
+
     def test_images(self):
         self.assertEqual(self.cells(self.picture('(plot-image "a.svg" \'() (list->tensor \'((0 1 2) (4 3 3))))')),
                          ["#000000", "#404040", "#808080", "#ffffff", "#bfbfbf"])  # neighbours alike are one
