@@ -196,6 +196,7 @@ private:
   std::int64_t settle();                              // gives back what is written
   void ask_for(Storage& storage, const Meter* meter); // the elements are there then, until all references are idle
   void forget_copy(Storage& storage) noexcept;
+  std::unique_ptr<SpillFile::Copy> write_copy(const Storage& storage); // null: there is no space
   std::string name_;
   Ledger& ledger_;
   std::int64_t beside_;
@@ -203,6 +204,7 @@ private:
   std::int64_t live_bytes_ = 0, peak_bytes_ = 0;
   std::unique_ptr<SpillFile> file_;
   std::list<Storage*> being_written_, being_fetched_; // in this order; they are idle, or nobody has asked for them yet
+  std::list<Storage*> here_;                          // with a copy, in the order in which they were asked for
   std::int64_t bytes_being_written_ = 0, fetched_ahead_ = 0;
 };
 

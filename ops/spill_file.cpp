@@ -23,10 +23,6 @@ namespace cairn::ops {
 
 namespace {
 
-constexpr std::int64_t kFileAlignment = 4096; // of places, lengths and memory, for what goes past the page cache
-
-std::int64_t whole_pages(std::int64_t bytes) { return (bytes + kFileAlignment - 1) / kFileAlignment * kFileAlignment; }
-
 // Without a name: by the kernel where the file system knows how, else its name goes at once.
 int open_nameless(const std::string& folder, int more) {
   const int flags = O_RDWR | O_CLOEXEC | more;
@@ -80,7 +76,7 @@ void SpillFile::Freeing::operator()(std::byte* memory) const { std::free(memory)
 
 SpillFile::SpillFile(std::string folder, std::int64_t most_bytes)
     : folder_(std::move(folder)), most_(most_bytes),
-      buffer_(static_cast<std::byte*>(std::aligned_alloc(kFileAlignment, static_cast<std::size_t>(kBuffer)))) {
+      buffer_(static_cast<std::byte*>(std::aligned_alloc(kPage, static_cast<std::size_t>(kBuffer)))) {
   if (buffer_ == nullptr) throw std::bad_alloc();
   descriptor_ = open_file(folder_);
   if (descriptor_ < 0) throw SpillError(cannot_be_written(folder_, errno));
@@ -102,30 +98,47 @@ SpillFile::~SpillFile() {
   close(descriptor_);
 }
 
-// The first that holds it, or the end of the file.
-bool SpillFile::take_extent(std::int64_t bytes, std::int64_t& at, Copy::Extents::node_type& node) {
-  const auto fits = std::find_if(free_.begin(), free_.end(), [&](const auto& extent) { return extent.second >= bytes; });
-  if (fits != free_.end()) {
-    at = fits->first;
-    const std::int64_t left = fits->second - bytes;
-    node = free_.extract(fits);
-    if (left == 0) return true;
-    Copy::Extents spare; // the rest keeps the node it has, the extent gets one of its own
-    spare.emplace(0, 0);
-    Copy::Extents::node_type own = spare.extract(spare.begin());
-    node.key() = at + bytes;
-    node.mapped() = left;
-    free_.insert(std::move(node));
-    node = std::move(own);
-    return true;
-  }
-  if (end_ + bytes > most_) return false;
-  Copy::Extents spare;
+// In one part where there is one, free or at the end of the file, else in as many as are free from the front. All that could
+// fail comes before anything is changed.
+bool SpillFile::take_place(Copy& copy) {
+  const std::int64_t bytes = taken_by(copy.bytes_), at_end = (most_ - end_) / kPage * kPage;
+  std::int64_t free = 0;
+  for (const auto& extent : free_) free += extent.second;
+  if (bytes > free + at_end) return false;
+  auto fits = std::find_if(free_.begin(), free_.end(), [&](const auto& extent) { return extent.second >= bytes; });
+  const bool whole_at_end = fits == free_.end() && bytes <= at_end;
+  if (fits == free_.end()) fits = free_.begin();
+  Copy::Extents spare; // where an extent is cut, the rest keeps the node it has
   spare.emplace(0, 0);
-  node = spare.extract(spare.begin());
-  at = end_;
-  end_ += bytes;
+  copy.parts_.reserve(1 + (bytes > at_end ? free_.size() : 0));
+  for (std::int64_t left = bytes; left > 0;) {
+    Copy::Part& part = copy.parts_.emplace_back();
+    if (whole_at_end || fits == free_.end()) {
+      part = {end_, left, spare.extract(spare.begin())};
+      end_ += left;
+      break;
+    }
+    part.at = fits->first;
+    part.bytes = std::min(left, fits->second);
+    left -= part.bytes;
+    const std::int64_t rest = fits->second - part.bytes;
+    const auto next = std::next(fits);
+    Copy::Extents::node_type own = free_.extract(fits);
+    fits = next;
+    if (rest > 0) {
+      own.key() = part.at + part.bytes;
+      own.mapped() = rest;
+      free_.insert(std::move(own));
+      own = spare.extract(spare.begin());
+    }
+    part.node = std::move(own);
+  }
   return true;
+}
+
+void SpillFile::give_place(Copy& copy) noexcept {
+  for (Copy::Part& part : copy.parts_) give_extent(part.at, part.bytes, std::move(part.node));
+  copy.parts_.clear();
 }
 
 void SpillFile::give_extent(std::int64_t at, std::int64_t bytes, Copy::Extents::node_type node) noexcept {
@@ -156,19 +169,19 @@ std::unique_ptr<SpillFile::Copy> SpillFile::write(const void* data, std::int64_t
   {
     const std::lock_guard lock(mutex_);
     if (!write_fault_.empty()) return nullptr;
-    if (take_extent(whole_pages(bytes), copy->at_, copy->node_)) {
-      used_ += bytes;
-      peak_ = std::max(peak_, used_);
-    } else {
+    if (!take_place(*copy)) {
       full_ = fmt::format("the {} bytes that may be used in {} are full", most_, folder_);
       return nullptr;
     }
+    full_.clear();
+    used_ += bytes;
+    peak_ = std::max(peak_, used_);
   }
   try {
     begin(*copy, true, const_cast<void*>(data), 0, bytes, false); // it is only read
   } catch (...) {
     const std::lock_guard lock(mutex_);
-    give_extent(copy->at_, whole_pages(bytes), std::move(copy->node_));
+    give_place(*copy);
     used_ -= bytes;
     throw;
   }
@@ -236,13 +249,18 @@ void SpillFile::stop(Copy& copy) noexcept {
 void SpillFile::forget(std::unique_ptr<Copy> copy) noexcept {
   stop(*copy);
   const std::lock_guard lock(mutex_);
-  give_extent(copy->at_, whole_pages(copy->bytes_), std::move(copy->node_));
+  give_place(*copy);
   used_ -= copy->bytes_;
 }
 
 std::string SpillFile::refusal() const {
   const std::lock_guard lock(mutex_);
   return write_fault_.empty() ? full_ : write_fault_;
+}
+
+bool SpillFile::broken() const {
+  const std::lock_guard lock(mutex_);
+  return !write_fault_.empty();
 }
 
 std::string SpillFile::read_fault() const {
@@ -297,9 +315,25 @@ void SpillFile::work() {
   }
 }
 
+// [from, from + bytes) of a copy, wherever it lies: `f` moves what it can of some bytes, behind those that are done, at a place.
+template <class F> int SpillFile::in_parts(const Copy& copy, std::int64_t from, std::int64_t bytes, F&& f) {
+  std::int64_t done = 0, begin = 0;
+  for (const Copy::Part& part : copy.parts_) {
+    const std::int64_t in_it = from + done - begin, left = std::min(bytes - done, part.bytes - in_it);
+    begin += part.bytes;
+    if (left <= 0) continue;
+    const int fault =
+        whole(left, [&](std::int64_t moved, std::int64_t rest) { return f(done + moved, rest, part.at + in_it + moved); });
+    if (fault != 0) return fault;
+    done += left;
+    if (done == bytes) break;
+  }
+  return 0;
+}
+
 std::string SpillFile::transfer(Copy& copy) {
   for (std::int64_t from = copy.from_; from < copy.to_; from += kPiece) {
-    const std::int64_t bytes = std::min(kPiece, copy.bytes_ - from), all = whole_pages(bytes);
+    const std::int64_t bytes = std::min(kPiece, copy.bytes_ - from), all = taken_by(bytes);
     const auto size = static_cast<std::size_t>(bytes);
     char* const memory = copy.memory_ + (from - copy.from_);
     std::uint64_t& sum = copy.sums_[static_cast<std::size_t>(from / kPiece)];
@@ -308,14 +342,14 @@ std::string SpillFile::transfer(Copy& copy) {
       std::memcpy(buffer, memory, size);
       std::memset(buffer + size, 0, static_cast<std::size_t>(all - bytes));
       sum = XXH3_64bits(buffer, size);
-      const int fault = whole(all, [&](std::int64_t done, std::int64_t left) {
-        return pwrite(descriptor_, buffer + done, static_cast<std::size_t>(left), copy.at_ + from + done);
+      const int fault = in_parts(copy, from, all, [&](std::int64_t done, std::int64_t left, std::int64_t at) {
+        return pwrite(descriptor_, buffer + done, static_cast<std::size_t>(left), at);
       });
       if (fault != 0) return fmt::format("a file in {} takes no more: {}", folder_, std::strerror(fault));
       continue;
     }
-    const int fault = whole(all, [&](std::int64_t done, std::int64_t left) {
-      return pread(descriptor_, buffer + done, static_cast<std::size_t>(left), copy.at_ + from + done);
+    const int fault = in_parts(copy, from, all, [&](std::int64_t done, std::int64_t left, std::int64_t at) {
+      return pread(descriptor_, buffer + done, static_cast<std::size_t>(left), at);
     });
     if (fault != 0)
       return fmt::format("elements of tensors that were put aside in {} cannot be read: {}", folder_, std::strerror(fault));

@@ -1,7 +1,7 @@
 // A file for elements of tensors that wait until they are needed again. It has no name, goes with the process, and is written and
 // read by a thread of its own, past the page cache where the file system can do that. What is written is immutable, so each copy
-// is written once; where it lay is used again when it is forgotten. A copy is read back with checksums, so that what comes back
-// is what was written or an error.
+// is written once; where it lay is used again when it is forgotten, in parts if need be, so that the file is full only where
+// copies fill it. A copy is read back with checksums, so that what comes back is what was written or an error.
 #pragma once
 
 #include <condition_variable>
@@ -29,6 +29,10 @@ class SpillFile {
 public:
   static constexpr std::int64_t kPiece = std::int64_t{1} << 20; // that is read or written at a time
   static constexpr std::int64_t kBuffer = kPiece;               // of the host's memory, that all pieces go through
+  // Of places, lengths and memory, for what goes past the page cache.
+  static constexpr std::int64_t kPage = 4096;
+  // What a copy takes of the file.
+  static constexpr std::int64_t taken_by(std::int64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
   // In that folder, of at most so many bytes. SpillError with a message for people.
   SpillFile(std::string folder, std::int64_t most_bytes);
@@ -41,10 +45,14 @@ public:
   // Of one stretch of memory. Only the file looks inside.
   class Copy {
     friend class SpillFile;
-    using Extents = std::map<std::int64_t, std::int64_t>;
-    std::int64_t at_ = 0, bytes_ = 0;
+    using Extents = std::map<std::int64_t, std::int64_t>; // bytes by place
+    struct Part {
+      std::int64_t at = 0, bytes = 0;
+      Extents::node_type node; // for when it is forgotten: nothing may fail then
+    };
+    std::int64_t bytes_ = 0;
+    std::vector<Part> parts_;         // in the order of the elements
     std::vector<std::uint64_t> sums_; // of the pieces
-    Extents::node_type node_;         // for when it is forgotten: nothing may fail then
     // What is being done with it, or was done last.
     bool writes_ = false;
     char* memory_ = nullptr;
@@ -68,8 +76,10 @@ public:
   void stop(Copy& copy) noexcept;
   void forget(std::unique_ptr<Copy> copy) noexcept;
 
-  // Why there was no space for more; empty: there was always.
+  // Why the last copy that was to be written found no space, or a write has failed; empty: neither.
   std::string refusal() const;
+  // A write has failed: nothing more goes there.
+  bool broken() const;
   // Why a read has failed.
   std::string read_fault() const;
   const std::string& folder() const { return folder_; }
@@ -87,11 +97,13 @@ private:
   struct Freeing {
     void operator()(std::byte* memory) const;
   };
-  bool take_extent(std::int64_t bytes, std::int64_t& at, Copy::Extents::node_type& node);
+  bool take_place(Copy& copy);
+  void give_place(Copy& copy) noexcept;
   void give_extent(std::int64_t at, std::int64_t bytes, Copy::Extents::node_type node) noexcept;
   void begin(Copy& copy, bool writes, void* memory, std::int64_t from, std::int64_t to, bool first);
   void work();
   std::string transfer(Copy& copy); // what went wrong
+  template <class F> static int in_parts(const Copy& copy, std::int64_t from, std::int64_t bytes, F&& f);
 
   std::string folder_;
   std::int64_t most_;
@@ -102,7 +114,7 @@ private:
   std::deque<Copy*> queue_;
   bool ends_ = false;
   std::string write_fault_, read_fault_, full_;
-  Copy::Extents free_; // by place
+  Copy::Extents free_;
   std::int64_t end_ = 0, used_ = 0, peak_ = 0, written_ = 0, read_ = 0;
   std::thread thread_;
 };

@@ -16,7 +16,7 @@ struct Spilled {
   };
   Whereabouts where = Whereabouts::here;
   std::unique_ptr<SpillFile::Copy> copy;
-  std::list<Storage*>::iterator at; // in the list of what is being written or fetched
+  std::list<Storage*>::iterator at; // in the device's list of those; of what is away there is none
 };
 
 using Whereabouts = Spilled::Whereabouts;
@@ -65,6 +65,7 @@ void Device::spill(Storage& storage) noexcept {
     if (spilled->where != Whereabouts::here) return;
     const Fate fate = file_->fate(*spilled->copy);
     if (fate == Fate::done) {
+      here_.erase(spilled->at);
       give_back_memory(storage);
       spilled->where = Whereabouts::away;
       return;
@@ -74,15 +75,29 @@ void Device::spill(Storage& storage) noexcept {
   try {
     if (storage.spilled_ == nullptr) {
       auto spilled = std::make_unique<Spilled>();
-      spilled->copy = file_->write(storage.block_->data, storage.bytes);
+      std::list<Storage*> one{&storage};
+      spilled->copy = write_copy(storage);
       if (spilled->copy == nullptr) return;
+      spilled->at = one.begin();
+      here_.splice(here_.end(), one);
       storage.spilled_ = spilled.release();
     }
-    storage.spilled_->at = being_written_.insert(being_written_.end(), &storage);
+    being_written_.splice(being_written_.end(), here_, storage.spilled_->at);
     storage.spilled_->where = Whereabouts::being_written;
     bytes_being_written_ += storage.bytes;
   } catch (const std::bad_alloc&) { // they stay where they are
   }
+}
+
+// Where the file is full, copies of what is in memory make way: so what is in it depends on what is idle alone, and not on who has
+// looked at what since.
+std::unique_ptr<SpillFile::Copy> Device::write_copy(const Storage& storage) {
+  auto copy = file_->write(storage.block_->data, storage.bytes);
+  while (copy == nullptr && !here_.empty() && !file_->broken()) {
+    forget_copy(*here_.front());
+    copy = file_->write(storage.block_->data, storage.bytes);
+  }
+  return copy;
 }
 
 // In the order in which they were begun.
@@ -92,13 +107,12 @@ std::int64_t Device::settle() {
     Storage& storage = *being_written_.front();
     const Fate fate = file_->fate(*storage.spilled_->copy);
     if (fate == Fate::queued || fate == Fate::running) break;
-    being_written_.pop_front();
-    bytes_being_written_ -= storage.bytes;
     if (fate == Fate::failed) {
-      storage.spilled_->where = Whereabouts::here;
       forget_copy(storage);
       continue;
     }
+    being_written_.pop_front();
+    bytes_being_written_ -= storage.bytes;
     storage.spilled_->where = Whereabouts::away;
     give_back_memory(storage);
     freed += storage.bytes;
@@ -138,7 +152,7 @@ void Device::ask_for(Storage& storage, const Meter* meter) {
   Spilled& spilled = *storage.spilled_;
   if (spilled.where == Whereabouts::here) return;
   if (spilled.where == Whereabouts::being_written) {
-    being_written_.erase(spilled.at);
+    here_.splice(here_.end(), being_written_, spilled.at);
     bytes_being_written_ -= storage.bytes;
     spilled.where = Whereabouts::here;
     return;
@@ -160,12 +174,13 @@ void Device::ask_for(Storage& storage, const Meter* meter) {
   }
   file_->hurry(*spilled.copy);
   const Fate fate = file_->wait(*spilled.copy, meter); // where it is cancelled, they are still fetched
-  being_fetched_.erase(spilled.at);
   fetched_ahead_ -= storage.bytes;
   if (fate == Fate::done) {
+    here_.splice(here_.end(), being_fetched_, spilled.at);
     spilled.where = Whereabouts::here;
     return;
   }
+  being_fetched_.erase(spilled.at);
   give_back_memory(storage);
   spilled.where = Whereabouts::away;
   throw SpillError(file_->read_fault());
@@ -179,6 +194,8 @@ void Device::forget_copy(Storage& storage) noexcept {
   } else if (spilled->where == Whereabouts::being_fetched) {
     being_fetched_.erase(spilled->at);
     fetched_ahead_ -= storage.bytes;
+  } else if (spilled->where == Whereabouts::here) {
+    here_.erase(spilled->at);
   }
   file_->forget(std::move(spilled->copy));
   delete spilled;
@@ -212,7 +229,10 @@ std::int64_t Device::make_way(std::int64_t bytes) {
 void Device::peek(Storage& storage, std::int64_t from, void* to, std::int64_t bytes) {
   const Spilled* const spilled = storage.spilled_;
   if (spilled != nullptr && spilled->where == Whereabouts::away) return file_->read_part(*spilled->copy, from, to, bytes);
-  if (spilled != nullptr && spilled->where == Whereabouts::being_fetched) ask_for(storage, nullptr);
+  if (spilled != nullptr && spilled->where == Whereabouts::being_fetched) { // nobody has asked for them by this
+    file_->hurry(*spilled->copy);
+    if (file_->wait(*spilled->copy, nullptr) == Fate::failed) throw SpillError(file_->read_fault());
+  }
   copy_out(*storage.block_, from, to, bytes);
 }
 

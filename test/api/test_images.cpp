@@ -107,6 +107,47 @@ TEST_CASE("a state is the same bytes whichever way it is saved") {
   CHECK(result_of(other.vm) == "500001.5");
 }
 
+TEST_CASE("a state is restored from a file as from its bytes, and from a pipe") {
+  Standing run(64 << 20);
+  const std::string block = saved(run.vm);
+  TemporaryFile file, pipe;
+  REQUIRE(cairn_vm_save_file(run.vm, file.path.c_str(), nullptr) == CAIRN_OK);
+  {
+    Vm other;
+    REQUIRE(cairn_vm_restore_file(other.vm, file.path.c_str(), nullptr) == CAIRN_OK);
+    CHECK(saved(other.vm) == block);
+    CHECK(cairn_vm_run(other.vm, CAIRN_UNLIMITED) == CAIRN_OK);
+    CHECK(result_of(other.vm) == "500001.5");
+    CHECK(cairn_vm_restore_file(other.vm, file.path.c_str(), nullptr) == CAIRN_BAD_ARGUMENT);
+  }
+  REQUIRE(mkfifo(pipe.path.c_str(), 0600) == 0);
+  std::thread writer([&] { std::ofstream(pipe.path, std::ios::binary) << block; });
+  Vm third;
+  CHECK(cairn_vm_restore_file(third.vm, pipe.path.c_str(), nullptr) == CAIRN_OK);
+  writer.join();
+  CHECK(saved(third.vm) == block);
+  // What is not there, what is none, and what has changed or is cut short.
+  auto refused = [&](const std::string& path, cairn_status as) {
+    Vm vm;
+    char* error = nullptr;
+    CHECK(cairn_vm_restore_file(vm.vm, path.c_str(), &error) == as);
+    return testing::taken(error);
+  };
+  CHECK(refused(file.path + ".none", CAIRN_NO_FILE).find("No such file or directory") != std::string::npos);
+  CHECK(refused("/dev/null", CAIRN_NO_FILE).find("is a device") != std::string::npos);
+  auto with = [&](std::string content) { std::ofstream(file.path, std::ios::binary | std::ios::trunc) << content; };
+  with("");
+  CHECK(refused(file.path, CAIRN_BAD_CAPSULE) == "this is no capsule file");
+  with(block.substr(0, block.size() - 1));
+  CHECK(refused(file.path, CAIRN_BAD_CAPSULE).find("its checksum does not fit") != std::string::npos);
+  for (const std::size_t at : {std::size_t{30}, block.size() / 2, block.size() - 1}) {
+    std::string changed = block;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    with(changed);
+    CHECK(refused(file.path, CAIRN_BAD_CAPSULE).find("its checksum does not fit") != std::string::npos);
+  }
+}
+
 TEST_CASE("a block that holds a state is charged while it is made; a file takes no such block") {
   Standing run(6 << 20); // the tensor fits once
   const std::string before = statistics(run.vm);

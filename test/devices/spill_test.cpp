@@ -130,6 +130,62 @@ TEST_CASE("within a budget of two, twenty are held; what is fetched ahead makes 
   CHECK(w.budget.bytes == 0);
 }
 
+TEST_CASE("a file is full only where it is full of what is away") {
+  World w(3 * 8 * kMany);
+  auto away = [&](const Part& part) {
+    w.device->set_idle(*part.storage.get());
+    w.device->wait_for_spilled(0);
+  };
+  SUBCASE("what is free in parts is enough") {
+    Part a = w.filled(1), b = w.filled(2), c = w.filled(3);
+    for (const Part* part : {&a, &b, &c}) away(*part);
+    a = c = Part();
+    const Part large = w.filled(10, 2 * kMany);
+    away(large);
+    CHECK(w.budget.bytes == 0);
+    CHECK(w.device->spill_file()->refusal().empty());
+    Numbers numbers(2 * kMany); // in pieces, each of which lies in two parts
+    for (std::int64_t at = 0; at < 16 * kMany; at += SpillFile::kPiece)
+      w.device->peek(*large.storage.get(), at, reinterpret_cast<char*>(numbers.data()) + at, SpillFile::kPiece);
+    CHECK(numbers == counting(2 * kMany, 10));
+    CHECK(read(*w.device, b) == counting(kMany, 2));
+    CHECK(read(*w.device, large) == counting(2 * kMany, 10));
+  }
+  SUBCASE("pages that the last part of a copy does not fill") {
+    std::vector<Part> parts; // of half a page more than kMany / 2
+    for (int i = 0; i < 5; ++i) parts.push_back(w.filled(i, kMany / 2 + 256));
+    for (const Part& part : parts) away(part);
+    CHECK(w.budget.bytes == 0);
+    const Part more = w.filled(9, kMany / 2 + 256);
+    away(more);
+    CHECK(w.budget.bytes == 8 * (kMany / 2 + 256));
+    CHECK_FALSE(w.device->spill_file()->refusal().empty());
+    parts.clear();
+    const Part other = w.filled(10);
+    away(other);
+    CHECK(w.device->spill_file()->refusal().empty());
+    CHECK_FALSE(w.device->spill_file()->broken());
+  }
+  SUBCASE("copies of what is in memory make way") {
+    const Part a = w.filled(1), look = a; // somebody needs it again
+    w.device->set_idle(*a.storage.get());
+    const Part b = w.filled(2, 2 * kMany), c = w.filled(3);
+    {
+      const Part moved = w.filled(4);
+      away(moved);
+      CHECK(read(*w.device, moved) == counting(kMany, 4));
+      away(b);
+      CHECK(w.budget.bytes == 8 * (kMany + kMany + kMany)); // a, c and what was looked at
+      away(c);
+      CHECK(w.budget.bytes == 2 * 8 * kMany);
+      CHECK(read(*w.device, moved) == counting(kMany, 4));
+    }
+    CHECK(read(*w.device, b) == counting(2 * kMany, 2));
+    CHECK(read(*w.device, c) == counting(kMany, 3));
+    CHECK(read(*w.device, look) == counting(kMany, 1));
+  }
+}
+
 TEST_CASE("parts are read once without coming back") {
   World w;
   const std::int64_t size = (3 * SpillFile::kPiece) / 8 + 5;

@@ -20,6 +20,7 @@ void __real_free(void*);
 void* __real_aligned_alloc(std::size_t, std::size_t);
 int __real_posix_memalign(void**, std::size_t, std::size_t);
 void* __real_mmap(void*, std::size_t, int, int, int, off_t);
+ssize_t __real_pwrite(int, const void*, std::size_t, off_t);
 }
 
 namespace failing {
@@ -84,6 +85,16 @@ void set_refusals(Refusals refusals) {
 }
 std::uint64_t requests() { return counted; }
 
+namespace {
+std::atomic<std::uint64_t> writes_counted{0}, refused_write{0};
+}
+void set_refused_write(std::uint64_t n) {
+  refused_write = n;
+  writes_counted = 0;
+}
+std::uint64_t writes() { return writes_counted; }
+bool refuse_write() { return ++writes_counted == refused_write; }
+
 Inside::Inside() { ++depth; }
 Inside::~Inside() { --depth; }
 Outside::Outside() : depth_(depth.exchange(0)) {}
@@ -144,6 +155,11 @@ void* __wrap_mmap(void* at, std::size_t n, int protection, int flags, int file, 
   if (!refuse()) return __real_mmap(at, n, protection, flags, file, offset);
   errno = ENOMEM;
   return MAP_FAILED;
+}
+ssize_t __wrap_pwrite(int file, const void* bytes, std::size_t n, off_t offset) {
+  if (!failing::refuse_write()) return __real_pwrite(file, bytes, n, offset);
+  errno = ENOSPC;
+  return -1;
 }
 }
 

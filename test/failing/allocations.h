@@ -18,6 +18,11 @@ struct Refusals {
 void set_refusals(Refusals refusals);
 std::uint64_t requests(); // since it was said what is refused
 
+// The n-th write at a place of a file is refused, as by a full disk; 0: none. By whatever thread.
+void set_refused_write(std::uint64_t n);
+std::uint64_t writes(); // since then
+bool refuse_write();    // of whoever is about to write
+
 // The code inside is Cairn's, not the test's.
 class Inside {
 public:

@@ -5,6 +5,7 @@
 #include "vm/api/handles.h"
 
 #include <array>
+#include <fstream>
 #include <memory>
 
 namespace failing {
@@ -224,6 +225,12 @@ void slices(Run& run) {
   size_t size = 0;
   if (run.did("write", [&] { return cairn_capsule_write(capsule, &bytes, &size); }))
     run.did("read", [&] { return cairn_capsule_read(bytes, size, &again, nullptr); });
+  {
+    Machine vm(run);
+    std::ofstream("saved", std::ios::binary).write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+    if (size != 0 && vm.made() && run.did("restore", [&] { return cairn_vm_restore_file(vm, "saved", nullptr); }) && vm.run_on())
+      run.check(vm.output == "ready", "another output");
+  }
   cairn_free(bytes);
   if (again != nullptr) {
     Machine vm(run);

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   std::size_t of_api = scenarios.size();
   for (const std::string& file : files) (sources ? add_sources : add_programs)(file, scenarios);
 
-  std::vector<Kind> kinds = {Kind::memory, Kind::memory_and_all_behind};
+  std::vector<Kind> kinds = {Kind::memory, Kind::memory_and_all_behind, Kind::write};
 #ifndef NDEBUG
   kinds.push_back(Kind::charge);
 #endif
@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
     bool all = true;
     ++swept;
     for (Kind kind : kinds) {
+      if (kind == Kind::write && !scenario.spills) continue;
       Outcome outcome = sweep(scenario, kind, limits);
       runs += outcome.runs;
       wrong += outcome.wrong;

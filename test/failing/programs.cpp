@@ -32,12 +32,17 @@ struct Program {
   std::uint64_t steps = 0;
   bool own_memory = false;
   bool files = false; // it may read and write in the current folder
+  bool spills = false; // into a file there, which costs nothing
 
   cairn_vm_options options() const {
     cairn_vm_options options = Machine::defaults();
     options.memory_bytes = memory;
     if (!device.empty()) options.device = device.c_str();
     if (!schedule.empty()) options.schedule = schedule.c_str();
+    if (!spills) return options;
+    options.spill = ".";
+    options.spill_bytes = std::uint64_t{4} << 20;
+    options.costs = "spill 0\nproduct 1\nflop 1\nbyte 1\n";
     return options;
   }
 };
@@ -63,6 +68,8 @@ bool understood(Program& p, const std::string& flags) {
       p.device = v;
     else if (word == "--files")
       p.files = true;
+    else if (word == "--spill")
+      p.spills = true;
     else if (v = value("--checkpoint="); !v.empty())
       p.schedule = v;
     else if (v = value("--memory="); !v.empty()) {
@@ -210,9 +217,9 @@ void add_programs(const std::string& path, std::vector<Scenario>& scenarios) {
     std::shared_ptr<Program> p = prepared(std::move(given), path);
     if (p == nullptr) continue;
     auto module = std::make_shared<Module>(p->module), probe = std::make_shared<Module>(p->probe);
-    scenarios.push_back({p->name, [=](Run& run) { run_program(run, *p, *module, *probe); }});
+    scenarios.push_back({p->name, [=](Run& run) { run_program(run, *p, *module, *probe); }, p->spills});
     if (p->ends != CAIRN_OVER_BUDGET)
-      scenarios.push_back({p->name + ", in two", [=](Run& run) { run_in_two(run, *p, *module); }});
+      scenarios.push_back({p->name + ", in two", [=](Run& run) { run_in_two(run, *p, *module); }, p->spills});
   }
 }
 

@@ -44,7 +44,7 @@ void Run::ends(cairn_vm* vm) {
 
 void Run::no_more() {
   for (cairn_vm* vm : machines_) charges += charges_of(vm, 0);
-  if (kind != Kind::charge && n != 0) set_refusals({});
+  if ((kind == Kind::memory || kind == Kind::memory_and_all_behind) && n != 0) set_refusals({});
   over_ = true;
 }
 
@@ -54,10 +54,13 @@ std::uint64_t once(const Scenario& scenario, Kind kind, std::uint64_t n, std::ve
   Run run;
   run.kind = kind;
   run.n = n;
-  set_refusals(kind == Kind::charge ? Refusals{} : Refusals{n, kind == Kind::memory_and_all_behind});
+  const bool memory = kind == Kind::memory || kind == Kind::memory_and_all_behind;
+  set_refusals(memory ? Refusals{n, kind == Kind::memory_and_all_behind} : Refusals{});
+  set_refused_write(kind == Kind::write ? n : 0);
   scenario.run(run);
-  std::uint64_t made = kind == Kind::charge ? run.charges : requests();
+  const std::uint64_t made = kind == Kind::charge ? run.charges : memory ? requests() : writes();
   set_refusals({});
+  set_refused_write(0);
   wrong.insert(wrong.end(), run.wrong.begin(), run.wrong.end());
   return made;
 }
@@ -68,6 +71,8 @@ const char* name_of(Kind kind) {
     return "allocation";
   case Kind::memory_and_all_behind:
     return "allocations from";
+  case Kind::write:
+    return "write";
   case Kind::charge:
     break;
   }

@@ -14,12 +14,12 @@
 namespace failing {
 
 // What is refused.
-enum class Kind { memory, memory_and_all_behind, charge };
+enum class Kind { memory, memory_and_all_behind, charge, write };
 
 // One run of a scenario.
 struct Run {
   Kind kind = Kind::memory;
-  std::uint64_t n = 0;       // the request that is refused; 0: none
+  std::uint64_t n = 0;       // the request that is refused, or the write to a file; 0: none
   std::uint64_t charges = 0; // requests on heaps, so far
   bool failed = false;       // some function has failed, as it may
   std::vector<std::string> wrong;
@@ -39,7 +39,7 @@ struct Run {
   void check(bool holds, const char* what) {
     if (!holds) complain(what);
   }
-  // From here on nothing is refused: what follows must succeed.
+  // From here on nothing is refused: what follows must succeed. (The disk remains full.)
   void no_more();
   bool refuses() const { return n != 0 && !over_; }
 
@@ -55,6 +55,7 @@ private:
 struct Scenario {
   std::string name;
   std::function<void(Run&)> run;
+  bool spills = false; // into a file that may be full
 };
 
 struct Limits {

@@ -2,6 +2,7 @@
 // the same run.
 #include "test/machine/embedding.h"
 #include "test/machine/writer.h"
+#include "vm/api/handles.h"
 
 #include <memory>
 #include <optional>
@@ -75,4 +76,22 @@ TEST_CASE("a run of T steps is finished after T, and not after T - 1") {
     CHECK(less.run(1) == CAIRN_OK);
     CHECK(outcome_of(less, CAIRN_OK) == whole->outcome);
   }
+}
+
+// What a run inherits from those below is looked up when it is pushed. Looked up at each slice, a computation of n runs in each
+// other would take n times as long in slices.
+TEST_CASE("a slice costs what it runs, however many runs are in each other") {
+  const Program program("(define (down n) (if (= n 0) 0 (+ 1 (with-schedule \"tape\" (lambda () (down (- n 1)))))))"
+                        "(define (limited n) (if (= n 0) 0 (+ 1 (capsule-steps (interrupt limited (- n 1) 1000000)))))"
+                        "(write (down 400))(write (limited 60))");
+  Machine whole(program), sliced(program);
+  REQUIRE(whole.run() == CAIRN_OK);
+  cairn_status status = CAIRN_OK;
+  std::uint64_t slices = 0;
+  while ((status = sliced.run(1)) == CAIRN_OUT_OF_STEPS) ++slices;
+  CHECK(outcome_of(sliced, status) == outcome_of(whole, CAIRN_OK));
+  CHECK(sliced.steps() == whole.steps());
+  CHECK(slices > 4000);
+  CHECK(sliced.handle()->engine.derivations == whole.handle()->engine.derivations);
+  CHECK(whole.handle()->engine.derivations < 600);
 }

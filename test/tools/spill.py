@@ -113,6 +113,54 @@ class Spill(ToolTest):
                               preexec_fn=limit)
         self.assertEqual((done.returncode, done.stdout.decode()), (0, self.right), done.stderr.decode())
 
+    def test_what_a_file_of_a_size_holds_is_as_much_in_every_process(self):
+        # Tensors that fill no whole pages, a gradient that an error ends, and others after it, known ones among them.
+        self.write("b.scm", """
+(define w0 (* .15 (randn '(128 128))))
+(define (f k)
+  (lambda (w)
+    (let loop ((i 0) (x (fill (list (if (= k 3) 100 (if (= k 5) 81 64)) 128) .3)))
+      (if (= i (+ 50 (* 7 (remainder k 3))))
+          (tensor->number (mean (square x) '(0 1)))
+          (loop (+ i 1)
+                (let ((x (+ (tanh (matmul x w)) (* .1 x))))
+                  (if (and (= k 3) (= i 17)) (error "ended" i) x)))))))
+(define (train k w)
+  (if (= k 0) w
+      (train (- k 1) (call-with-error-handler
+                       (lambda (message irritants) (write irritants) (* 1.01 w))
+                       (lambda () (let (((list v w st) (checkpoint-*j-update (f k) w 1 (lambda (w g st) (cons (- w (* .1 g)) st)) 0))) (write v) w))))))
+(write (sumall (train 6 w0)))
+""")
+        for size in ("600KiB", "597KiB", "1MiB"):
+            options = (f"--spill=disk,{size}", "--memory=5MiB")
+            output, stats = self.counted("--costs=c", "--checkpoint=auto", *options, program="b.scm")
+            self.assertGreater(stats["spilled_bytes"], 1 << 20)
+            steps = stats["steps"]
+            for part in range(1, 15):
+                at = steps * part // 15
+                with self.subTest(size=size, at=at):
+                    begun = self.vmrun("--costs=c", "--checkpoint=auto", *options, f"--steps={at}", "--save=z", "b.scm", code=75).output
+                    rest, stats = self.counted(*options, program="--resume=z")
+                    self.assertEqual((begun + rest, stats["steps"]), (output, steps))
+
+    def test_a_disk_that_has_refused_is_not_counted_on_again_nor_after_it_was_saved(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        self.write("two.scm", self.read("a.scm").decode().replace("(define r ", "(checkpoint-*j f ws 1)\n(define r "))
+
+        def limited(*options, program):
+            done = subprocess.run([os.path.join(self.bin, "vmrun"), "--spill=disk,1GiB", *ALWAYS, "--stats=s", *options, program], cwd=self.folder,
+                                  capture_output=True, preexec_fn=limit)
+            return done.returncode, done.stdout.decode(), json.loads(self.read("s"))
+        code, output, twice = limited(program="two.scm")
+        self.assertEqual(code, 0)
+        once = limited(program="a.scm")[2]
+        code, begun, _ = limited(f"--steps={once['steps'] - 100}", "--save=z", program="two.scm")
+        self.assertEqual(code, 75)
+        rest, stats = self.counted("--spill=disk,1GiB", "--memory=5MiB", program="--resume=z")
+        self.assertEqual((begun + rest, stats["steps"], stats["spilled_bytes"]), (output, twice["steps"], 0))
+
     def test_reports(self):
         done = self.vmrun("--spill=disk,1GiB", *ALWAYS, "--explain", "a.scm")
         self.assertRegex(done.errors, r"\n  file         [0-9.]+ MiB at the peak measured, [0-9.]+ MiB predicted; [0-9.]+ MiB written, [0-9.]+ MiB read\n")

@@ -243,10 +243,9 @@ void Session::load() {
     ModuleHandle module = compiled_or_read();
     status = cairn_vm_load(vm_.get(), module.get(), error.text());
   } else {
-    std::string bytes, fault;
     look_at_size(options_.resume);
-    if (!read_file(options_.resume, bytes, fault)) throw Leave{kBadUsage, fault};
-    status = cairn_vm_restore(vm_.get(), bytes.data(), bytes.size(), error.text());
+    status = cairn_vm_restore_file(vm_.get(), options_.resume.c_str(), error.text());
+    if (status == CAIRN_NO_FILE) throw Leave{kBadUsage, std::string(error.view())};
   }
   if (status == CAIRN_OK) return;
   bool memory = status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY;

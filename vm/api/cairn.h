@@ -178,6 +178,8 @@ CAIRN_API void* cairn_vm_user(const cairn_vm* vm);
  * that was loaded with the capsule's own module and has not run; BAD_CAPSULE if it belongs to another one. */
 CAIRN_API cairn_status cairn_vm_load(cairn_vm* vm, const cairn_module* module, char** error);
 CAIRN_API cairn_status cairn_vm_restore(cairn_vm* vm, const void* bytes, size_t size, char** error);
+/* The same from a file, whose bytes are never all in memory; NO_FILE: it cannot be read. */
+CAIRN_API cairn_status cairn_vm_restore_file(cairn_vm* vm, const char* path, char** error);
 
 /* Gives an idle machine (its program or call has ended, or failed) the next module of a cairn_session: what is defined stays, and
  * the module's top level is ready to run. That is an extension of what the machine has, which costs what is in it, or a whole

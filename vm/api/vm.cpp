@@ -4,6 +4,7 @@
 #include "vm/api/memory.h"
 #include "vm/api/saving.h"
 #include "vm/bytecode/file.h"
+#include "vm/files/descriptor.h"
 #include "vm/image/image.h"
 #include "vm/runs/recording.h"
 #include "vm/schedule/schedule.h"
@@ -16,6 +17,9 @@
 #include <memory>
 #include <new>
 #include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 using cairn::api::copy_out;
 using cairn::api::fail;
@@ -113,20 +117,21 @@ void run(cairn_vm& vm, std::uint64_t steps, Status& status) {
 }
 
 // A file that belongs to another module than the machine's is refused; nothing has run yet, so the machine's own state can go.
-void restore(cairn_vm& vm, std::span<const std::byte> file) {
+// belongs(module): whether it holds that one; read(message): reads it.
+template <class Belongs, class Read> void restore(cairn_vm& vm, Belongs&& belongs, Read&& read) {
   require(!vm.running && (vm.stage == Stage::empty || (vm.stage == Stage::ready && vm.fresh)),
           "the machine has run a program already");
   std::string message;
   if (vm.stage == Stage::ready) {
     std::vector<std::byte> own = cairn::bytecode::write_module(vm.engine.loaded.module);
-    if (!cairn::image::belongs_to(file, own)) throw Refusal{CAIRN_BAD_CAPSULE, "the capsule belongs to another module"};
+    if (!belongs(own)) throw Refusal{CAIRN_BAD_CAPSULE, "the capsule belongs to another module"};
     vm.engine.end_program();
   }
   // What is refused leaves no state; the file's module may be there already.
   const auto left = [&] { return vm.engine.loaded.module.functions.empty() ? Stage::empty : Stage::failed; };
   bool restored = false;
   try {
-    restored = cairn::image::read_image(vm.engine, file, message);
+    restored = read(message);
   } catch (...) {
     vm.stage = left();
     throw;
@@ -137,6 +142,29 @@ void restore(cairn_vm& vm, std::span<const std::byte> file) {
   }
   vm.stage = Stage::ready;
   vm.fresh = false;
+}
+
+void restore(cairn_vm& vm, std::span<const std::byte> file) {
+  restore(
+      vm, [&](std::span<const std::byte> module) { return cairn::image::belongs_to(file, module); },
+      [&](std::string& message) { return cairn::image::read_image(vm.engine, file, message); });
+}
+
+// Where it is a pipe, which cannot be read twice, all of it is in memory first.
+void restore(cairn_vm& vm, const std::string& path) {
+  const cairn::files::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat facts {};
+  if (file && fstat(file.number(), &facts) == 0 && S_ISREG(facts.st_mode))
+    return restore(
+        vm, [&](std::span<const std::byte> module) { return cairn::image::belongs_to(vm.engine, file.number(), module); },
+        [&](std::string& message) { return cairn::image::read_image(vm.engine, file.number(), message); });
+  void* bytes = nullptr;
+  size_t size = 0;
+  char* error = nullptr;
+  const cairn_status status = cairn_file_read(path.c_str(), &bytes, &size, &error);
+  const std::unique_ptr<void, void (*)(void*)> content(bytes, cairn_free), message(error, cairn_free);
+  if (status != CAIRN_OK) throw Refusal{status, error == nullptr ? "" : error};
+  restore(vm, {static_cast<const std::byte*>(bytes), size});
 }
 
 void require_between_runs(const cairn_vm& vm) {
@@ -232,6 +260,13 @@ cairn_status cairn_vm_restore(cairn_vm* vm, const void* bytes, size_t size, char
   return guarded(error, [&] {
     require(vm != nullptr && (bytes != nullptr || size == 0), "cairn_vm_restore: an argument is NULL");
     restore(*vm, {static_cast<const std::byte*>(bytes), size});
+  });
+}
+
+cairn_status cairn_vm_restore_file(cairn_vm* vm, const char* path, char** error) {
+  return guarded(error, [&] {
+    require(vm != nullptr && path != nullptr, "cairn_vm_restore_file: an argument is NULL");
+    restore(*vm, path);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "vm/bytecode/fields.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -59,10 +60,22 @@ private:
   void put(std::uint64_t v, unsigned size) { raw(&v, size); }
 };
 
+// Where bytes come from that are not all in memory.
+class ByteSource {
+public:
+  virtual ~ByteSource() = default;
+  // `left`, which it gave last and nobody has read, and what follows: `size` bytes at least, of which there are so many. What it
+  // gave before stays where it is until the next but one call.
+  virtual std::span<const std::byte> more(std::span<const std::byte> left, std::size_t size) = 0;
+};
+
 class ByteReader {
 public:
   explicit ByteReader(std::span<const std::byte> bytes)
       : bytes_(bytes), log_(FieldLog::current()), short_until_(log_ == nullptr ? bytes.size() : 0) {}
+  // What `take` gives is there until two more windows of the source were read.
+  ByteReader(ByteSource& source, std::uint64_t size)
+      : behind_(static_cast<std::size_t>(size)), log_(FieldLog::current()), short_until_(0), source_(&source) {}
 
   [[gnu::always_inline]] std::uint8_t u8() { return static_cast<std::uint8_t>(get(1, Field::Form::u8)); }
   [[gnu::always_inline]] std::uint16_t u16() { return static_cast<std::uint16_t>(get(2, Field::Form::u16)); }
@@ -90,17 +103,28 @@ public:
     if (n > left() / least_bytes) throw Malformed("a part of the file is too short for what it says it holds");
     return n;
   }
-  std::size_t left() const { return bytes_.size() - at_; }
+  std::size_t left() const { return bytes_.size() - at_ + behind_; }
+  // Whether what is in a window is all that there is.
+  bool in_memory() const { return source_ == nullptr; }
   void want_end() const {
     if (left() != 0) throw Malformed("a part of the file is longer than what it holds");
   }
 
 private:
   std::span<const std::byte> next(std::uint64_t size) {
-    if (size > left()) throw Malformed("a part of the file is too short for what it says it holds");
+    if (size > bytes_.size() - at_) [[unlikely]]
+      fetch(size);
     auto part = bytes_.subspan(at_, static_cast<std::size_t>(size));
     at_ += static_cast<std::size_t>(size);
     return part;
+  }
+  [[gnu::noinline]] void fetch(std::uint64_t size) {
+    if (size > left()) throw Malformed("a part of the file is too short for what it says it holds");
+    const std::span<const std::byte> rest = bytes_.subspan(at_);
+    bytes_ = source_->more(rest, static_cast<std::size_t>(size));
+    behind_ -= bytes_.size() - rest.size();
+    at_ = 0;
+    if (log_ == nullptr) short_until_ = bytes_.size();
   }
   [[gnu::always_inline]] std::uint64_t get(std::size_t size, Field::Form form) {
     auto part = next(size);
@@ -122,7 +146,9 @@ private:
   }
   // Each number has one form: the shortest.
   std::uint64_t long_varint() {
-    if (left() >= sizeof(std::uint64_t)) [[likely]] { // up to 56 bits at once
+    constexpr std::size_t kLongest = 10; // bytes
+    if (bytes_.size() - at_ < kLongest && behind_ != 0) fetch(std::min(kLongest, left()));
+    if (bytes_.size() - at_ >= sizeof(std::uint64_t)) [[likely]] { // up to 56 bits at once
       std::uint64_t w = 0;
       std::memcpy(&w, &bytes_[at_], sizeof w);
       if (std::uint64_t ends = ~w & 0x8080808080808080u; ends != 0) [[likely]] {
@@ -148,11 +174,13 @@ private:
     }
   }
 
-  std::span<const std::byte> bytes_;
-  std::size_t at_ = 0;
+  std::span<const std::byte> bytes_; // that are in memory,
+  std::size_t at_ = 0;               // of these the next one,
+  std::size_t behind_ = 0;           // and how many the source still has
   FieldLog* log_;
   std::size_t short_until_; // where varints of one byte are looked for: nowhere while fields are noted, so that the frequent way
                             // need not ask
+  ByteSource* source_ = nullptr;
 };
 
 } // namespace cairn::bytecode

@@ -86,6 +86,7 @@ void ImageReader::check_runs(const RunList& list) const {
                      : list.stack == Stack::capsule ? RunKind::interrupt
                                                     : RunKind::interval;
       want(r.kind == kind && r.state == nullptr, "a run of the wrong kind");
+      want(kind != RunKind::base || r.deadline == kNever, "a run that cannot end before its time");
       continue;
     }
     bool interval = r.kind == RunKind::interval, reverse = r.kind == RunKind::reverse;

@@ -1,12 +1,17 @@
 // A capsule file as a whole, read: its head, its checksum, and the order of its parts.
 #include "vm/bytecode/file.h"
 #include "vm/files/grants.h"
+#include "vm/image/file_bytes.h"
 #include "vm/image/header.h"
 #include "vm/image/image.h"
 #include "vm/text/utf8.h"
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/stat.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -81,6 +86,12 @@ void read_repeats(Engine& e, bytecode::ByteReader& in) {
   e.repeats_charged.set(static_cast<std::int64_t>(8 * e.repeats.words()));
 }
 
+bool flag(bytecode::ByteReader& in) {
+  const std::uint8_t byte = in.u8();
+  if (byte > 1) throw Malformed("a flag is neither 0 nor 1");
+  return byte == 1;
+}
+
 void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) {
   if (in.text() != build_identity())
     warning = "the capsule was written by another build or on another processor: last digits may differ";
@@ -90,10 +101,9 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   if (!bytecode::read_module(in.take(size), module, message)) throw Malformed("its module: " + message);
   if (!e.load_only(std::move(module), message)) throw Malformed("its module: " + message);
   e.state_budget = static_cast<std::int64_t>(counter(in));
-  const std::uint8_t asked = in.u8();
-  if (asked > 1) throw Malformed("a flag is neither 0 nor 1");
-  e.budget_asked = asked == 1;
+  e.budget_asked = flag(in);
   e.state_spill = static_cast<std::int64_t>(counter(in));
+  e.spill_refused = flag(in);
   schedule::CostTable::each(e.costs, [&](std::string_view, double& rate) { rate = std::bit_cast<double>(in.u64()); });
   if (!e.costs.sound()) throw Malformed("a rate is none that a table of costs can have");
   e.clock = counter(in);
@@ -108,9 +118,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   effects.output_bytes = counter(in);
   effects.file_bytes = counter(in);
   effects.input_bytes = counter(in);
-  std::uint8_t ended = in.u8();
-  if (ended > 1) throw Malformed("a flag is neither 0 nor 1");
-  effects.input_ended = ended != 0;
+  effects.input_ended = flag(in);
   e.effects.set_input_left(in.text());
   read_seen(e.files, in);
   e.options.arguments.resize(in.count(4));
@@ -141,47 +149,34 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
     if (run.deadline != kNever) run.deadline += e.clock;
     run.start = run.start > e.clock ? 0 : e.clock - run.start;
   }
+  for (std::size_t i = 0; i < e.runs.size(); ++i) e.derive(i);
   e.heap().next_serial = serial;
 }
 
-// Behind the header.
-void check_header(bytecode::ByteReader& in, std::span<const std::byte> bytes) {
-  if (bytes.size() < kChecksummedFrom || in.u64() != kImageMagic) throw Malformed("this is no capsule file");
+// The checksum that it promises.
+std::uint64_t read_head(bytecode::ByteReader& in) {
+  if (in.left() < kChecksummedFrom || in.u64() != kImageMagic) throw Malformed("this is no capsule file");
   if (in.u32() != kImageVersion) throw Malformed("a capsule file of another version of Cairn");
   if (in.u32() != 0) throw Malformed("a capsule file with unknown properties");
-  if (in.u64() != image_checksum(bytes)) throw Malformed("the capsule file is damaged: its checksum does not fit");
+  return in.u64();
 }
 
-} // namespace
-
-bool is_whole_image(std::span<const std::byte> bytes, std::string& error) {
-  try {
-    bytecode::ByteReader in(bytes);
-    check_header(in, bytes);
-    return true;
-  } catch (const Malformed& e) {
-    error = e.what();
-    return false;
-  }
+void check_head(bytecode::ByteReader& in, std::span<const std::byte> bytes) {
+  if (read_head(in) != image_checksum(bytes)) throw Malformed("the capsule file is damaged: its checksum does not fit");
 }
 
-bool belongs_to(std::span<const std::byte> bytes, std::span<const std::byte> module) {
-  try {
-    bytecode::ByteReader in(bytes);
-    check_header(in, bytes);
-    in.text();
-    return std::ranges::equal(in.take(in.u64()), module);
-  } catch (const Malformed&) {
-    return true;
-  }
+void check_file(int file, std::uint64_t size, value::Heap& heap) {
+  FileBytes source(file, size, heap);
+  bytecode::ByteReader in(source, size);
+  const std::uint64_t promised = read_head(in);
+  while (in.left() != 0) in.take(std::min(in.left(), FileBytes::kWindow));
+  if (promised != source.checksum()) throw Malformed("the capsule file is damaged: its checksum does not fit");
 }
 
-bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& error) {
+template <class F> bool read_whole(Engine& engine, std::string& error, F&& read) {
   try {
-    bytecode::ByteReader in(bytes);
-    check_header(in, bytes);
     std::string warning;
-    read_everything(engine, in, warning);
+    read(warning);
     error = warning;
     return true;
   } catch (const Malformed& e) {
@@ -197,6 +192,77 @@ bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& e
     engine.discard_damaged_state();
     throw;
   }
+}
+
+} // namespace
+
+bool is_whole_image(std::span<const std::byte> bytes, std::string& error) {
+  try {
+    bytecode::ByteReader in(bytes);
+    check_head(in, bytes);
+    return true;
+  } catch (const Malformed& e) {
+    error = e.what();
+    return false;
+  }
+}
+
+namespace {
+
+bool has_module(bytecode::ByteReader& in, std::span<const std::byte> module) {
+  in.text();
+  const std::uint64_t size = in.u64();
+  return size == module.size() && std::ranges::equal(in.take(size), module);
+}
+
+} // namespace
+
+bool belongs_to(std::span<const std::byte> bytes, std::span<const std::byte> module) {
+  try {
+    bytecode::ByteReader in(bytes);
+    check_head(in, bytes);
+    return has_module(in, module);
+  } catch (const Malformed&) {
+    return true;
+  }
+}
+
+bool belongs_to(Engine& engine, int file, std::span<const std::byte> module) {
+  try {
+    struct stat facts {};
+    if (fstat(file, &facts) != 0) return true;
+    const auto size = static_cast<std::uint64_t>(facts.st_size);
+    check_file(file, size, engine.heap());
+    FileBytes source(file, size, engine.heap());
+    bytecode::ByteReader in(source, size);
+    read_head(in);
+    return has_module(in, module);
+  } catch (const Malformed&) {
+    return true;
+  }
+}
+
+bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& error) {
+  return read_whole(engine, error, [&](std::string& warning) {
+    bytecode::ByteReader in(bytes);
+    check_head(in, bytes);
+    read_everything(engine, in, warning);
+  });
+}
+
+bool read_image(Engine& engine, int file, std::string& error) {
+  return read_whole(engine, error, [&](std::string& warning) {
+    struct stat facts {};
+    if (fstat(file, &facts) != 0) throw Malformed(std::string("it cannot be read: ") + std::strerror(errno));
+    const auto size = static_cast<std::uint64_t>(facts.st_size);
+    engine.heap().set_budget(engine.options.memory_bytes);
+    check_file(file, size, engine.heap());
+    FileBytes source(file, size, engine.heap());
+    bytecode::ByteReader in(source, size);
+    const std::uint64_t promised = read_head(in);
+    read_everything(engine, in, warning);
+    if (promised != source.checksum()) throw Malformed("the capsule file was changed while it was read");
+  });
 }
 
 } // namespace cairn::image

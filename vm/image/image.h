@@ -268,7 +268,11 @@ std::vector<std::byte> write_image(const Engine& engine);
 bool is_whole_image(std::span<const std::byte> bytes, std::string& error);
 // True if that file holds the module of this file. What is no capsule file is not refused here: reading it says why.
 bool belongs_to(std::span<const std::byte> bytes, std::span<const std::byte> module);
+bool belongs_to(Engine& engine, int file, std::span<const std::byte> module);
 // Into a fresh engine. False with a message if the bytes are damaged or of another version. Throws BudgetExceeded.
 bool read_image(Engine& engine, std::span<const std::byte> bytes, std::string& error);
+// The same of an open regular file, of which little is in memory at once (file_bytes.h). It is read twice: nothing is done before
+// its checksum is known to fit.
+bool read_image(Engine& engine, int file, std::string& error);
 
 } // namespace cairn::image

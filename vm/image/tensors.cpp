@@ -2,6 +2,7 @@
 // share it; and what tapes keep of tensor operations. Nothing read is believed: layouts must lie inside their storage, records
 // must be what their operator would have made.
 #include "ops/operators/registry.h"
+#include "vm/image/file_bytes.h"
 #include "vm/image/image.h"
 #include "vm/tape/derived.h"
 #include "vm/value/tensor_object.h"
@@ -111,8 +112,13 @@ void ImageReader::tensor(Tensor& t) {
     std::uint64_t bytes = count(in.left());
     ops::StorageRef storage(on->make_storage(static_cast<std::int64_t>(bytes)));
     storage->birth = birth;
-    auto elements = in.take(bytes);
-    on->copy_in(storage->block_to_write(), 0, elements.data(), static_cast<std::int64_t>(bytes));
+    const std::uint64_t most = in.in_memory() ? bytes : FileBytes::kWindow;
+    for (std::uint64_t done = 0; done < bytes;) {
+      const auto elements = in.take(std::min(most, bytes - done));
+      on->copy_in(storage->block_to_write(), static_cast<std::int64_t>(done), elements.data(),
+                  static_cast<std::int64_t>(elements.size()));
+      done += elements.size();
+    }
     storages_.emplace_back(std::move(storage));
     t.storage = storages_.back().storage();
     storages_.back().rest();

@@ -297,6 +297,7 @@ void Image::write_behind_checksum(ImageWriter& w) const {
   w.out.u64(static_cast<std::uint64_t>(e.state_budget));
   w.out.u8(e.budget_asked ? 1 : 0);
   w.out.u64(static_cast<std::uint64_t>(e.state_spill));
+  w.out.u8(e.spill_refused ? 1 : 0);
   schedule::CostTable::each(e.costs, [&](std::string_view, double rate) { w.out.u64(std::bit_cast<std::uint64_t>(rate)); });
   w.out.u64(e.clock);
   w.out.u64(e.next_serial_now());
@@ -342,7 +343,7 @@ void Image::write_behind_checksum(ImageWriter& w) const {
   w.number(e.runs.size());
   for (std::size_t i = 0; i < e.runs.size(); ++i) {
     Run r = e.runs[i];
-    r.deadline = i == 0 || r.deadline == kNever ? kNever : r.deadline - e.clock;
+    r.deadline = r.deadline == kNever ? kNever : r.deadline - e.clock;
     r.start = e.clock - r.start;
     w.run(r);
   }

@@ -93,16 +93,7 @@ Status Engine::run(std::uint64_t steps) {
     meter_.take_cancellation();
     return Status::cancelled;
   }
-  limit = steps > kNever - clock ? kNever : clock + steps;
-  runs[0].deadline = limit;
-  if (runs.size() == 1 && runs[0].own_schedule == kInheritSchedule) { // all that a short call needs
-    runs[0].least_deadline = limit;
-    runs[0].tape = nullptr;
-    runs[0].forward_depth = 0;
-    runs[0].schedule = 0;
-  } else {
-    for (std::size_t i = 0; i < runs.size(); ++i) derive(i);
-  }
+  limit = pause = steps > kNever - clock ? kNever : clock + steps;
   const ops::Meter::Installed installed(&meter_);
   for (;;)
     if (const std::optional<Status> status = go_on()) return *status;
@@ -117,10 +108,11 @@ std::optional<Status> Engine::go_on() {
       run_operators.handle_error(*this, error.message, error.irritants);
     }
     for (;;) {
+      if (limit <= clock) return Status::out_of_steps;
       Run& r = runs.back();
       if (r.least_deadline <= clock) {
         const ops::Meter::Uninterrupted whole(meter_);
-        if (!expire()) return Status::out_of_steps;
+        expire();
         continue;
       }
       if (profile != nullptr || options.check_nan) pause = clock + 1;

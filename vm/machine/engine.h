@@ -95,7 +95,9 @@ public:
   Run& current() { return runs.back(); }
   // Pushes a run and derives its inherited parts. Takes over what it owns, also where there is no memory.
   void push_run(Run run);
+  // What a run inherits stays as it is while it is on the stack, and in all slices of it.
   void derive(std::size_t index);
+  std::uint64_t derivations = 0; // how often that was done
   // The value of the run on top has been computed: pops it and delivers. `v` is taken over. False: the machine is done.
   bool finish_run(Value v);
   // Hands a value (taken over) to the frame on top, which waits for it.
@@ -105,7 +107,7 @@ public:
   std::uint64_t cut_serial = 0; // the serial counter as it was inside the runs that were cut off last
   // The clock has reached a deadline: ends the outermost run that has it. False: that is the run of the program itself, whose
   // deadline is the limit of this call of run().
-  bool expire();
+  void expire();
   // The elements of a tensor that an update waits for (value::kWatched) are about to be read: tells the run of that update.
   void note_read(std::uint64_t tensor);
   // Tells the innermost run that counts them of an operation on tensors, if it is one of the kNear runs on top: `cost()` gives
@@ -256,7 +258,7 @@ public:
   ActiveTapes tapes{heap_};
   std::uint64_t clock = 0;      // steps executed
   std::uint64_t limit = kNever; // clock at which this process stops
-  std::uint64_t pause = kNever; // clock at which the loop is left even if no run has that deadline: for profiles and check_nan
+  std::uint64_t pause = kNever; // clock at which the loop is left even if no run has that deadline: the limit at the latest
   std::unique_ptr<Profile> profile;           // null: nobody wants one
   mutable GradientProgress gradient;          // of the outermost checkpoint-*j; for people only
   std::unique_ptr<report::Recorder> recorder; // of the same; null: nobody asked for reports
@@ -264,13 +266,14 @@ public:
   std::int64_t state_budget = 0; // memory budget when the program started: part of the state, for schedules that choose by it
   bool budget_asked = false;     // and whether somebody asked for just that one
   std::int64_t state_spill = 0;  // the same of the file for tensors that wait; 0: none
+  bool spill_refused = false;    // a gradient found that it takes less: none counts on it any more. Part of the state
   schedule::CostTable costs;     // for plans; as fixed as that
   // What schedules may choose by.
   schedule::Resources resources(bool alone) const {
     return {.budget_bytes = state_budget,
             .alone = alone,
             .asked = budget_asked,
-            .spill_bytes = state_spill,
+            .spill_bytes = spill_refused ? 0 : state_spill,
             .spill_ticks = costs.ticks_of_spilling()};
   }
   schedule::Repeats repeats; // plans of calls that may come again

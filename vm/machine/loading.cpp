@@ -198,6 +198,7 @@ bool Engine::load_only(bytecode::Module module, std::string& message) {
   state_budget = options.memory_bytes;
   budget_asked = options.memory_asked;
   state_spill = options.spill_bytes;
+  spill_refused = false;
   return true;
 }
 
@@ -209,6 +210,7 @@ bool Engine::load(bytecode::Module module, std::string& message) {
   state_budget = options.memory_bytes;
   budget_asked = options.memory_asked;
   state_spill = options.spill_bytes;
+  spill_refused = false;
   first.make_entry();
   first.commit();
   return true;
@@ -248,7 +250,8 @@ void Engine::begin(Value procedure, std::span<const Value> arguments) {
   end_program();
   runs.reserve(1);
   Frame* top = make_call(procedure, arguments.data(), arguments.size());
-  runs.emplace_back().top = top; // what it inherits is derived when it runs
+  runs.emplace_back().top = top;
+  derive(0);
   ended = false;
 }
 

@@ -22,6 +22,7 @@ void Capsule::release(Heap& heap) {
 }
 
 void Engine::derive(std::size_t i) {
+  ++derivations;
   Run& r = runs[i];
   r.least_deadline = r.deadline;
   r.tape = nullptr;
@@ -114,10 +115,10 @@ OwnedRuns Engine::cut(std::size_t index) {
   return segment;
 }
 
-bool Engine::expire() {
-  std::size_t i = 0;
-  while (runs[i].deadline > clock) ++i;
-  if (i == 0) return false;
+// The outermost run whose time has come; the one on top inherits from it, so there is one.
+void Engine::expire() {
+  const auto ended = std::partition_point(runs.begin(), runs.end(), [&](const Run& r) { return r.least_deadline > clock; });
+  const auto i = static_cast<std::size_t>(ended - runs.begin());
   std::uint64_t steps = clock - runs[i].start;
   if (runs[i].kind == RunKind::interrupt) {
     Value z = make_capsule(cut(i), steps);
@@ -128,7 +129,6 @@ bool Engine::expire() {
     static_cast<RunState*>(state->native)->expired(*this, std::move(segment));
     deliver(value::of_other(state.take()));
   }
-  return true;
 }
 
 void Engine::note_read(std::uint64_t tensor) {

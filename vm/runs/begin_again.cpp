@@ -67,16 +67,23 @@ Snapshot* kept_start(CheckpointState& s) {
   return at == s.slots.end() ? nullptr : &*at;
 }
 
-// Where the file for tensors that wait has refused some, nobody counts on it again.
-schedule::Resources resources_left(const Engine& engine) {
-  schedule::Resources resources = engine.resources(true);
-  if (const ops::SpillFile* const file = engine.spill_file(); file != nullptr && !file->refusal().empty())
-    resources.spill_bytes = 0;
-  return resources;
+// Whether the file for tensors that wait takes less than plans count on: there is none in this process, it is a smaller one, or the
+// disk has refused. What plans put there fits into the size that they know, so a file of that size is no reason.
+bool takes_less(const Engine& engine) {
+  const ops::SpillFile* const file = engine.spill_file();
+  return file == nullptr || file->broken() || (file->most_bytes() < engine.state_spill && !file->refusal().empty());
+}
+
+// From then on nobody counts on it, nor does whoever goes on with a saved state; so plans that did are forgotten.
+void note_refusal(Engine& engine) {
+  if (engine.state_spill == 0 || engine.spill_refused || !takes_less(engine)) return;
+  engine.spill_refused = true;
+  engine.repeats = {};
+  engine.repeats_charged.set(0);
 }
 
 std::unique_ptr<schedule::Schedule> as_unknown(const Engine& engine, const CheckpointState& s) {
-  return schedule::make(engine.schedules[s.spec], resources_left(engine));
+  return schedule::make(engine.schedules[s.spec], engine.resources(true));
 }
 
 // A schedule for a run that begins once more. Bisection keeps as many states as the logarithm of the length says, which is too
@@ -91,7 +98,7 @@ std::unique_ptr<schedule::Schedule> with_less(const Engine& engine, const Checkp
   const auto budget = static_cast<std::uint64_t>(engine.state_budget);
   spec.memory = spec.memory == 0 ? budget : std::min(spec.memory, budget);
   spec.memory -= spec.memory / 4;
-  return schedule::make(spec, resources_left(engine));
+  return schedule::make(spec, engine.resources(true));
 }
 
 // As it was when it was opened, but for what was counted.
@@ -132,6 +139,7 @@ bool begin_again(Engine& engine) {
   if (found.state == nullptr || !can_begin_again(engine, *found.state)) return false;
   if (found.state->start.empty() && kept_start(*found.state) == nullptr) return false;
   const ops::Meter::Uninterrupted whole(engine.meter());
+  note_refusal(engine);
   std::unique_ptr<schedule::Schedule> next = with_less(engine, *found.state);
   // The operator's frame made anew, with the state in its register, where it asks for the next action; what ran above it is gone.
   machine::Run& run = engine.runs[found.run];

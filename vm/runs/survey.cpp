@@ -77,12 +77,11 @@ bool survey_again(Engine& engine, CheckpointState& s) {
   const std::uint64_t piece = s.schedule->closer_look();
   if (piece == 0) return false;
   engine.meter().hold(); // the schedule that a stop would put back knows nothing of this
-  auto closer = schedule::make({schedule::Spec::Kind::budget}, {.budget_bytes = engine.state_budget,
-                                                                .alone = true,
-                                                                .survey = true,
-                                                                .piece = piece,
-                                                                .spill_bytes = engine.state_spill,
-                                                                .spill_ticks = engine.costs.ticks_of_spilling()});
+  schedule::Resources resources = engine.resources(true);
+  resources.asked = false;
+  resources.survey = true;
+  resources.piece = piece;
+  auto closer = schedule::make({schedule::Spec::Kind::budget}, resources);
   s.drop_tape(engine);
   for (TapeAside& tape : s.aside) s.drop(engine, tape);
   s.aside.clear();

@@ -317,7 +317,9 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     const std::size_t k = birth_of(s);
     if (k == kOlder) return;
     weights.tape[k] += bytes_of(s);
-    weights.stays += !spills || s->bytes < ops::Device::kLeastSpilled ? bytes_of(s) : std::uint64_t{ops::kBesideElements};
+    const bool stays_here = !spills || s->bytes < ops::Device::kLeastSpilled;
+    weights.stays += stays_here ? bytes_of(s) : std::uint64_t{ops::kBesideElements};
+    if (!stays_here) weights.padding += static_cast<std::uint64_t>(ops::SpillFile::taken_by(s->bytes) - s->bytes);
     if (of_before.contains(s)) weights.before[k] += bytes_of(s);
     if (left_of_before.contains(s)) weights.before_lean[k] += bytes_of(s);
     const bool stays = of_state.contains(s);

@@ -74,6 +74,7 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   interval.sweep = bounded(2 * interval.forward);
   interval.again = bounded(weights.again);
   interval.stays = bounded(weights.stays);
+  interval.padding = bounded(weights.padding);
   interval.advancing = bounded(weights.advancing);
   interval.taping = bounded(weights.taping);
   interval.sweeping = bounded(weights.sweeping);

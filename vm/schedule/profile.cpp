@@ -15,7 +15,7 @@ bool small(std::uint64_t value) { return value <= kMostOfOne; }
 bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
   for (const std::uint64_t value :
        {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.thinned, interval.stays,
-        interval.piece, interval.swept, interval.advancing, interval.taping, interval.sweeping, interval.sweeping_otherwise})
+        interval.padding, interval.piece, interval.swept, interval.advancing, interval.taping, interval.sweeping, interval.sweeping_otherwise})
     if (!small(value)) return false;
   if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
   return std::all_of(interval.shares.begin(), interval.shares.end(), [&](const TapeShare& share) {
@@ -62,6 +62,8 @@ bool pays_to_thin(const Profile& profile, std::size_t interval) {
   return !its.lean && saved != 0 && Wide{its.again} * tape_bytes(profile, interval, interval + 1) < Wide{its.forward} * saved;
 }
 
+std::uint64_t stays_of_thinned(const Interval& interval, std::uint64_t saved) { return std::min(interval.stays, saved); }
+
 void thin(Profile& profile, std::size_t index) {
   Interval& interval = profile.intervals[index];
   if (interval.lean) return;
@@ -79,6 +81,7 @@ void thin(Profile& profile, std::size_t index) {
   if (interval.sweeping > interval.sweeping_otherwise)
     interval.swept = bounded(interval.swept + interval.sweeping - interval.sweeping_otherwise);
   interval.lean = true;
+  interval.padding = bounded(interval.padding + stays_of_thinned(interval, saved));
   interval.thinned = std::min(kMostOfOne, interval.thinned + saved);
 }
 
@@ -217,7 +220,12 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
       whole.sweep = std::min(kMostOfOne, whole.sweep + part.sweep);
       whole.tape = std::min(kMostOfOne, whole.tape + part.tape);
       whole.again = std::min(kMostOfOne, whole.again + part.again);
+      // What two parts hold of what stays is in `shares` once.
+      std::uint64_t both = 0;
+      for (std::size_t k = 0; i > from && k < part.shares.size(); ++k) both += part.shares[k].before;
+      both = i > from ? std::min({both, part.stays, profile.intervals[i - 1].stays}) : 0;
       whole.stays = std::min(kMostOfOne, whole.stays + part.stays);
+      whole.padding = std::min(kMostOfOne, whole.padding + part.padding + both);
       whole.piece = std::max(whole.piece, part.piece);
       whole.swept = std::max(whole.swept, part.swept);
       for (const TapeShare& share : part.shares) {

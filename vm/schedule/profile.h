@@ -50,9 +50,10 @@ struct Interval {
   std::uint64_t again = 0;              // cost of what the sweep of a lean tape computes again
   bool lean = false;                    // its tapes are made lean,
   std::uint64_t thinned = 0;            // which lets go of so many bytes; they are there while it is taped
-  // Its tape may be in a file: of all that it holds, what stays in memory then. It comes back in the pieces that it was made of:
+  // Its tape may be in a file: of all that it holds, at most what stays in memory then, and what the file takes at most beside
+  // the bytes of the rest. It comes back in the pieces that it was made of:
   // the largest of these, and the most bytes while one of them is swept, cotangents at its end included.
-  std::uint64_t stays = 0, piece = 0, swept = 0;
+  std::uint64_t stays = 0, padding = 0, piece = 0, swept = 0;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.forward);
     archive(self.taped);
@@ -60,6 +61,7 @@ struct Interval {
     archive(self.tape);
     archive(self.shares);
     archive(self.stays);
+    archive(self.padding);
     archive(self.piece);
     archive(self.swept);
     archive(self.advancing);
@@ -97,17 +99,19 @@ struct Profile {
   }
 };
 
-// All that its tape holds, and what of that can be in a file.
+// All that its tape holds, and what of a file that takes at most.
 std::uint64_t whole_tape(const Interval& interval);
 inline std::uint64_t in_file(const Interval& interval) {
   const std::uint64_t whole = whole_tape(interval);
-  return whole - (interval.stays < whole ? interval.stays : whole);
+  return bounded(whole - (interval.stays < whole ? interval.stays : whole) + interval.padding);
 }
 
 // What its tape would no longer hold if it were lean.
 std::uint64_t saved_by_thinning(const Interval& interval);
 // Computing again what a lean tape lets go of is cheaper, a byte, than running an interval again, or it is not done.
 bool pays_to_thin(const Profile& profile, std::size_t interval);
+// Of what stays in memory when its tape is in a file, at most what is gone when it is lean.
+std::uint64_t stays_of_thinned(const Interval& interval, std::uint64_t saved);
 // With lean tapes in that interval. While they are made, all of them is there for a while.
 void thin(Profile& profile, std::size_t interval);
 

@@ -73,6 +73,8 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.together = profile_.born[i];
   weights.own = interval.tape;
   weights.stays = interval.stays;
+  weights.padding = interval.padding;
+  if (interval.lean) weights.padding -= std::min(weights.padding, stays_of_thinned(interval, interval.thinned));
   weights.piece = interval.piece;
   weights.swept = interval.swept;
   weights.largest = largest_;

@@ -78,6 +78,7 @@ struct Weights {
   std::uint64_t own = 0;      // of the tape's records and tables
   std::uint64_t stays =
       0; // of all that it holds, what does not go to a file: these, little tensors, what stands beside large ones
+  std::uint64_t padding = 0;          // what a file takes for the others beside their bytes
   std::uint64_t piece = 0, swept = 0; // where there were several tapes: as Interval has it (profile.h)
   std::uint64_t largest = 0;          // of operands and results of one operation on the tape
   // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, with it, and while

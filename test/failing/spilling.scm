@@ -1,0 +1,23 @@
+; Gradients that put tapes aside into a file, within little memory: each request and each write refused while they do.
+
+(define (layers n f w)
+  (let loop ((i 0) (x (fill '(96 96) .5)))
+    (if (= i n) (sumall x) (loop (+ i 1) (f x w)))))
+(define w (* .1 (randn '(96 96))))
+
+;;; case one gradient
+; flags: --spill --memory=2600KiB
+(define r (checkpoint-*j (lambda (w) (layers 24 (lambda (x w) (tanh (matmul x w))) w)) w 1))
+(write (car r))
+(write (sumall (cdr r)))
+
+;;; case gradients that come again, with output, random numbers and an error
+; flags: --spill --memory=2600KiB
+(define (f x w) (+ (tanh (matmul x w)) (* .01 (randn '(96 96)))))
+(define (g w) (layers 18 f w))
+(define (guarded f) (call-with-error-handler (lambda (message irritants) (write message) 0) f))
+(define (ends w) (layers 18 (lambda (x w) (let ((y (f x w))) (if (> (random-real) .9) (error "ended")) y)) w))
+(write (sumall (cdr (checkpoint-*j g w 1))))
+(write (guarded (lambda () (car (checkpoint-*j ends w 1)))))
+(write (sumall (cdr (checkpoint-*j g w 1))))
+(write (random-real))

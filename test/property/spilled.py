@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Random gradients of tensors that are planned within little memory, with a file beside it (--spill): the output is that of one tape, whatever the
+file holds and wherever the disk is full; a run takes the same steps in every process, saved and resumed anywhere, with a file and without.
+
+    spilled.py --vmrun PATH [--count N] [--seed S] [--jobs N]     check programs S, S+1, ...
+    spilled.py --seed S --print                                   show program S and its options
+
+Standard library only.
+"""
+import argparse, concurrent.futures, json, os, random, resource, subprocess, sys, tempfile
+
+WIDE = 128
+COSTS = 'spill 0\nproduct 1\nflop 1\nbyte 1\n'  # a disk that costs nothing, so that these little gradients use it
+
+PRELUDE = """(define N %d)
+(define (number t) (tensor->number (mean (square t) '(0 1))))
+(define-derivative (ruled x) (value (tanh x)) (reverse (y c) (list (* c (- 1 (* y y))))))
+(define (descend p g s) (cons (- p (* .1 g)) (+ (* .5 s) g)))
+(define (guarded otherwise f) (call-with-error-handler (lambda (message irritants) (write message) (write irritants) otherwise) f))
+""" % WIDE
+
+
+class Spilling:
+    """One program: layers in a loop, trained in some steps, some of which end in an error."""
+
+    def __init__(self, seed):
+        self.random = random.Random('spilled %d' % seed)
+        r = self.random
+        self.memory = r.choice([3000, 3500, 4200, 5000, 6500, 9000])  # KiB
+        self.size = r.choice([100, 300, 597, 600, 1000, 1001, 2500, 1 << 20])
+        self.disk = r.choice([64, 300, 1000]) << 10  # bytes of the files of a process
+        self.rows = [r.choice([64, 80, 100, 128, 131]) for _ in range(3)]
+        self.layers = [r.randint(20, 60) for _ in range(3)]
+
+    def layer(self):
+        r = self.random
+        return r.choice([
+            '(tanh (matmul x w))', '(+ x (tanh (matmul x w)))', '(ReLU (matmul x u))', '(* x (sigmoid (matmul x w)))',
+            '(dropout (matmul x w) .2)', '(+ (matmul x w) (* .01 (randn (list rows N))))', '(softmax (matmul x u) 1)',
+            '(tanh (matmul x (transpose w)))', '(matmul (index x \'(0 #f) #t) w)',
+            '(concat-tensors (list (tanh (index x \'(0 40) #t)) (index x \'(40 #f) #t)) 0)',
+            '(let ((h (matmul x w))) (if (> (number h) %.2f) (tanh h) (+ h (* .5 x))))' % r.uniform(0, .3),
+            '(- x (mean x 0))', '(begin (if (= 7 (remainder i 11)) (write (number x))) (sin x))',
+            '(let* ((a (sin x)) (b (cos x))) (* a b))',
+            '(guarded x (lambda () (if (= i %d) (error "in a layer" i) (tanh (matmul x u)))))' % r.randint(0, 20),
+        ])
+
+    def rare(self):
+        r = self.random
+        return r.choice([
+            '(ruled (matmul x w))', '(stop-gradient (matmul x w))',
+            '(* x (cdr (checkpoint-*j (lambda (a) (* a (sin a))) (number x) 1)))',
+            '(+ x (* .01 (car (*j (lambda (v) (sumall (* v v))) (mean x 0) 1))))',
+            '(begin (write (primops (lambda (n) (* n n)) 3)) x)'])
+
+    def program(self):
+        r = self.random
+        body = [self.layer() for _ in range(r.randint(1, 3))]
+        if r.random() < .3:
+            body.append('(if (= i %d) %s x)' % (r.randint(0, 30), self.rare()))
+        if r.random() < .4:
+            body.append('(if (and (= k %d) (= i %d)) (error "given up" i (number x)) x)' % (r.randint(1, 3), r.randint(0, 30)))
+        lines = ['(define (f k) (lambda (p) (let ((w (car p)) (u (cadr p)) (rows (list-ref \'(%s) (remainder k 3))))' % ' '.join(map(str, self.rows)),
+                 '  (let loop ((i 0) (x (fill (list rows N) .3)))',
+                 '    (if (= i (list-ref \'(%s) (remainder k 3))) (number x)' % ' '.join(map(str, self.layers)),
+                 '      (loop (+ i 1) (let* (%s) x)))))))' % ' '.join('(x %s)' % b for b in body)]
+        step = r.choice(['(let (((list v p s) (checkpoint-*j-update (f k) p 1 descend s))) (write v) (list p s))',
+                         '(let (((cons v g) (checkpoint-*j (f k) p 1))) (write v) (list (map (lambda (a b) (- a (* .1 b))) p g) s))',
+                         '(let (((list v p s) (checkpoint-*j-update! (f k) (map (lambda (t) (* 1 t)) p) 1 descend s))) (write v) (list p s))'])
+        order = [r.randint(1, 3) for _ in range(r.randint(2, 4))]
+        lines += ['(define (train ks p s)',
+                  '  (if (null? ks) p',
+                  '    (let (((list p s) (guarded (list (map (lambda (t) (* 1.01 t)) p) s) (lambda () (let ((k (car ks))) %s)))))' % step,
+                  '      (newline) (train (cdr ks) p s))))',
+                  '(define p (train \'(%s) (list (* .15 (randn (list N N))) (* .1 (randn (list N N)))) 0))' % ' '.join(map(str, order)),
+                  '(write (map number p)) (write (map sumall p)) (write (random-real)) (newline)']
+        return PRELUDE + '\n'.join(lines) + '\n'
+
+
+class Runner:
+    def __init__(self, vmrun, seed, folder):
+        self.vmrun, self.folder = vmrun, folder
+        self.spilling = Spilling(seed)
+        self.write('program.scm', self.spilling.program())
+        self.write('costs', COSTS)
+        os.mkdir(os.path.join(folder, 'disk'))
+        self.seed = '--seed=%d' % seed
+        self.memory = '--memory=%dKiB' % self.spilling.memory
+        self.file = '--spill=disk,%dKiB' % self.spilling.size
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), 'w', encoding='utf-8') as file:
+            file.write(text)
+
+    def run(self, *options, most_bytes=None):
+        """(exit code, output, errors, statistics)"""
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))) if most_bytes else None
+        stats = os.path.join(self.folder, 'stats')
+        if os.path.exists(stats):
+            os.remove(stats)
+        done = subprocess.run([self.vmrun, '--stats=stats', *options], cwd=self.folder, capture_output=True, timeout=300, preexec_fn=limit)
+        told = json.load(open(stats, encoding='utf-8')) if os.path.exists(stats) else {}
+        return done.returncode, done.stdout.decode(), done.stderr.decode(), told
+
+
+def complaints(vmrun, seed):
+    """(whether it has spilled, complaints); None for a program that needs more memory."""
+    rng = random.Random(seed * 31 + 7)
+    with tempfile.TemporaryDirectory() as folder:
+        r = Runner(vmrun, seed, folder)
+        planned = ['--costs=costs', r.seed, r.memory, '--checkpoint=auto']
+        right = r.run(r.seed, '--memory=2GiB', '--checkpoint=tape', 'program.scm')
+        if right[0] != 0:
+            return False, ['error: ' + right[2][:1000]]
+        whole = r.run(*planned, r.file, 'program.scm')
+        if whole[0] == 3:
+            return None
+        wrong = []
+
+        def compare(name, got, output=None):
+            if got[0] != 0:
+                wrong.append('%s: exit code %d: %s' % (name, got[0], got[2][:500]))
+            elif (output or '') + got[1] != right[1]:
+                wrong.append('%s: output differs: %.300r and %.300r' % (name, (output or '') + got[1], right[1]))
+        compare('in a file', whole)
+        if wrong:
+            return True, wrong
+        steps = whole[3]['steps']
+        if r.run(*planned, r.file, 'program.scm')[3]['steps'] != steps:
+            wrong.append('steps differ between runs')
+        full = r.run(*planned, r.file, 'program.scm', most_bytes=r.spilling.disk)
+        if full[0] != 3:
+            compare('on a full disk', full)
+        for kind in ('in a file', 'in a file', 'without one'):
+            at, said, source, last = 0, '', [*planned, r.file, 'program.scm'], None
+            for _ in range(40):
+                n = rng.randint(1, steps)
+                if kind == 'without one' and source[0].startswith('--resume'):
+                    last = r.run('--memory=2GiB', *source)
+                    break
+                last = r.run('--steps=%d' % n, '--save=z.capsule', *source, *([] if source[0] != '--resume=z.capsule' else [r.memory, r.file]))
+                if last[0] != 75:
+                    break
+                said += last[1]
+                at += n
+                source = ['--resume=z.capsule']
+            compare('resumed ' + kind + ' at %d' % at, last, said)
+            if last[0] == 0 and last[3]['steps'] != steps:
+                wrong.append('resumed %s at %d: %d steps more' % (kind, at, last[3]['steps'] - steps))
+        if os.listdir(os.path.join(folder, 'disk')):
+            wrong.append('something is left in the folder')
+        return whole[3]['spilled_bytes'] > 0, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--vmrun')
+    parser.add_argument('--count', type=int, default=40)
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--jobs', type=int, default=2)
+    parser.add_argument('--print', action='store_true')
+    options = parser.parse_args()
+    if options.print:
+        s = Spilling(options.seed)
+        print(s.program() + '; --seed=%d --memory=%dKiB --spill=DIR,%dKiB' % (options.seed, s.memory, s.size))
+        return 0
+    vmrun = os.path.abspath(options.vmrun)
+    seeds = range(options.seed, options.seed + options.count)
+    spilled = short = failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for seed, found in zip(seeds, pool.map(lambda seed: complaints(vmrun, seed), seeds)):
+            if found is None:
+                short += 1
+                continue
+            spilled += found[0]
+            failed += bool(found[1])
+            for line in found[1][:3] if failed <= 20 else []:
+                print('FAIL %d %s' % (seed, line))
+    print('%d programs, %d of them spilled, %d need more memory, %d with complaints' % (options.count, spilled, short, failed))
+    return 1 if failed or 3 * spilled < options.count else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
