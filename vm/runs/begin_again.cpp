@@ -1,11 +1,17 @@
-// Planned gradients that turned out not to fit: instead of the end of the program, a second beginning with less to keep.
+// Planned gradients that turned out not to fit: instead of the end of the program, a second beginning. The run is weighed from its
+// start to its end without being kept, and then planned as one that is known beforehand. Where no such plan fits either, it is run
+// from as few states as it can be; and where nothing can fit, that is said at once.
 #include "vm/runs/bodies.h"
 #include "vm/runs/operators.h"
+#include "vm/report/report.h"
 #include "vm/runs/recording.h"
 #include "vm/runs/states.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 
 namespace cairn::runs {
@@ -19,7 +25,8 @@ using value::Frame;
 
 namespace {
 
-constexpr std::uint64_t kBeginnings = 3;  // after the first one
+constexpr std::uint64_t kBeginnings = 3;  // after the first one,
+constexpr std::uint64_t kSurveys = 1;     // of which so many are surveys
 constexpr std::size_t kStateRegister = 0; // of such a frame
 
 // Whether it is the code of a checkpoint-*j, and not of what goes over a composite.
@@ -86,19 +93,34 @@ std::unique_ptr<schedule::Schedule> as_unknown(const Engine& engine, const Check
   return schedule::make(engine.schedules[s.spec], engine.resources(true));
 }
 
-// A schedule for a run that begins once more. Bisection keeps as many states as the logarithm of the length says, which is too
-// many where states are large; with three of them a step is run again about as often as the cube root of the length says.
-std::unique_ptr<schedule::Schedule> with_less(const Engine& engine, const CheckpointState& s) {
-  constexpr std::uint64_t kFew = 3;
-  if (s.known) return as_unknown(engine, s);
-  if (s.begun_again == 1) return schedule::make({.kind = schedule::Spec::Kind::bisection, .base = schedule::kLeastBase}, {});
-  if (s.begun_again == 2)
-    return schedule::make({.kind = schedule::Spec::Kind::binomial, .base = schedule::kLeastBase, .snapshots = kFew}, {});
-  schedule::Spec spec = engine.schedules[s.spec];
+// Bytes for plans of this run.
+std::uint64_t planning_budget(const Engine& engine, const CheckpointState& s) {
+  const std::uint64_t asked = engine.schedules[s.spec].memory;
   const auto budget = static_cast<std::uint64_t>(engine.state_budget);
-  spec.memory = spec.memory == 0 ? budget : std::min(spec.memory, budget);
-  spec.memory -= spec.memory / 4;
-  return schedule::make(spec, engine.resources(true));
+  return asked == 0 ? budget : std::min(asked, budget);
+}
+
+// Intervals as short as those of a first run.
+std::unique_ptr<schedule::Schedule> survey(const Engine& engine, const CheckpointState& s) {
+  constexpr std::uint64_t kParts = 128; // of the budget
+  schedule::Resources resources = engine.resources(true);
+  resources.survey = true;
+  resources.piece = std::max<std::uint64_t>(1, planning_budget(engine, s) / kParts / schedule::kRecordBytes);
+  return schedule::make(engine.schedules[s.spec], resources);
+}
+
+// Bisection keeps as many states as the logarithm of the length says, which is too many where states are large; with three of
+// them a step is run again about as often as the cube root of the length says.
+std::unique_ptr<schedule::Schedule> with_few_states(std::uint64_t begun_again) {
+  constexpr std::uint64_t kFew = 3;
+  if (begun_again <= kSurveys) return schedule::make({.kind = schedule::Spec::Kind::bisection, .base = schedule::kLeastBase}, {});
+  return schedule::make({.kind = schedule::Spec::Kind::binomial, .base = schedule::kLeastBase, .snapshots = kFew}, {});
+}
+
+// For a run that begins once more.
+std::unique_ptr<schedule::Schedule> with_less(const Engine& engine, const CheckpointState& s) {
+  if (s.known) return as_unknown(engine, s);
+  return s.begun_again < kSurveys ? survey(engine, s) : with_few_states(s.begun_again);
 }
 
 // As it was when it was opened, but for what was counted.
@@ -106,6 +128,7 @@ void reset(Engine& engine, CheckpointState& s, std::unique_ptr<schedule::Schedul
   Heap& heap = engine.heap();
   const std::uint64_t position = s.current.position;
   const bool known = s.total_known;
+  const std::uint64_t total = s.total;
   if (Snapshot* const start = s.start.empty() ? kept_start(s) : nullptr) {
     s.uncount(engine, *start);
     s.start = std::exchange(*start, {});
@@ -122,7 +145,7 @@ void reset(Engine& engine, CheckpointState& s, std::unique_ptr<schedule::Schedul
   s.sweeping = s.complete = s.ended = s.work_ended = s.total_known = false;
   s.total = 0;
   s.work_before = s.asked = 0;
-  if (s.first.schedule == nullptr && !s.known) s.first = {std::move(s.schedule), position, known};
+  if (s.first.schedule == nullptr && !s.known) s.first = {std::move(s.schedule), position, known, total, false};
   s.schedule = std::move(next);
 }
 
@@ -170,6 +193,26 @@ bool begin_again(Engine& engine) {
     ++s->begun_again;
   if (engine.recorder != nullptr) record_beginning(engine, *s);
   return true;
+}
+
+void end_own_survey(Engine& engine, CheckpointState& s) {
+  engine.meter().hold(); // the schedule that a stop would put back knows nothing of this
+  const std::uint64_t budget = planning_budget(engine, s), total = s.total, least = s.update ? 0 : s.schedule->least_of_any();
+  std::unique_ptr<schedule::Schedule> planned = s.total_known ? s.schedule->planned(budget) : nullptr;
+  const std::optional<schedule::Schedule::Prospect> prospect = planned ? planned->prospect(budget) : std::nullopt;
+  if (prospect) s.first = {planned->clone(), s.current.position, true, total, true}; // knows more than the one before it
+  const bool fits = prospect && prospect->peak <= budget;
+  if (getenv("DBG")) fprintf(stderr, "L %.3f plan peak %.3f fits %d\n", least/1048576., prospect ? prospect->peak/1048576. : 0., (int)fits);
+  if (!fits && s.total_known && least > static_cast<std::uint64_t>(engine.state_budget)) {
+    s.begun_again = kBeginnings;
+    throw value::BudgetExceeded(
+        fmt::format("memory budget of {} exceeded: whatever is run again, the gradient takes {} at least",
+                    report::bytes_text(engine.state_budget), report::bytes_text(static_cast<std::int64_t>(least))));
+  }
+  if (!fits) planned = with_few_states(s.begun_again++);
+  want(kept_start(s) != nullptr);
+  reset(engine, s, std::move(planned));
+  if (engine.recorder != nullptr) record_beginning(engine, s);
 }
 
 void begin_unknown(Engine& engine, CheckpointState& s) {

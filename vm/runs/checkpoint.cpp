@@ -408,7 +408,10 @@ void act(Engine& engine, Owned& state) {
   try {
     Action action = s->schedule->next();
     if (s->schedule->surveyed()) {
-      if (!survey_again(engine, *s)) end_survey(engine, *s);
+      if (!engine.options.survey)
+        end_own_survey(engine, *s);
+      else if (!survey_again(engine, *s))
+        end_survey(engine, *s);
       action = s->schedule->next();
     }
     if (s->schedule->misled()) {

@@ -9,6 +9,13 @@
 
 namespace cairn::runs {
 
+namespace {
+
+// In a form that --memory reads. A larger unit would round up by more than a part of it.
+std::string budget_text(std::uint64_t bytes) { return fmt::format("{}KiB", (bytes + 1023) / 1024); }
+
+} // namespace
+
 void report_checkpoint(Engine& engine, const CheckpointState& s) {
   if (!s.outermost) return;
   engine.gradient = {};
@@ -32,12 +39,13 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
                        current.position, schedule::to_string(asked));
   const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
   const bool again = first.schedule != nullptr;
-  const auto enough = schedule::enough_budget(again ? *first.schedule : *schedule, budget + budget / 8);
+  const auto enough = first.surveyed ? schedule::least_budget(*first.schedule, budget)
+                                     : schedule::enough_budget(again ? *first.schedule : *schedule, budget + budget / 8);
   if (!enough)
-    return fmt::format("\n  what the gradient needs cannot be told beforehand; try --memory={}", report::size_text(2 * budget));
-  const std::string size = report::size_text(*enough);
+    return fmt::format("\n  what the gradient needs cannot be told beforehand; try --memory={}", budget_text(2 * budget));
+  const std::string size = budget_text(*enough);
   if (again ? first.total_known : total_known)
-    return fmt::format("\n  the gradient of its {} steps should do with --memory={}", total, size);
+    return fmt::format("\n  the gradient of its {} steps should do with --memory={}", again ? first.total : total, size);
   return fmt::format("\n  the run of checkpoint-*j had come {} steps far; a gradient of these alone should do with --memory={}",
                      again ? first.position : current.position, size);
 }

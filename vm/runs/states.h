@@ -129,6 +129,8 @@ struct CheckpointState final : SweepState {
     std::unique_ptr<schedule::Schedule> schedule;
     std::uint64_t position = 0;
     bool total_known = false;
+    std::uint64_t total = 0;
+    bool surveyed = false; // it knows the whole run
   } first;
   std::vector<Snapshot> slots;
   std::vector<std::uint32_t> held;   // the slots that have a state, by its position
@@ -274,6 +276,8 @@ bool begin_again(Engine& engine);
 bool can_begin_again(const Engine& engine, const CheckpointState& s);
 // A known run that came otherwise begins once more from its start, as if nobody knew it.
 void begin_unknown(Engine& engine, CheckpointState& s);
+// The run of one that begins again has been weighed: with the plan for it, or else as memory_hint says.
+void end_own_survey(Engine& engine, CheckpointState& s);
 // By operands and what is remembered of calls. What is not told apart by that turns out when it runs.
 void choose_schedule(Engine& engine, CheckpointState& s, const Opening& of);
 // It has ended.

@@ -61,6 +61,9 @@ public:
   // For another run like the one that is reversed now: what it knows then holds from the first step on. None: nobody could plan
   // this one.
   std::optional<Budgeted> again() const;
+  // The same of a run that was surveyed, within that budget.
+  std::optional<Budgeted> surveyed_within(std::uint64_t budget) const;
+  std::uint64_t least_of_any() const;
   // The run that was known beforehand ended elsewhere.
   bool misled() const { return misled_; }
 
@@ -78,6 +81,7 @@ public:
   std::optional<Schedule::Foreseen> foreseen(std::uint64_t total) const;
   // Of the run so far, if it was weighed: rehearsed on its intervals, where the first would have so many records.
   std::optional<Schedule::Prospect> prospect(std::uint64_t budget, std::uint64_t piece) const;
+  bool fits(std::uint64_t budget) const; // a run that is known
   bool sound() const;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.budget_);
@@ -198,6 +202,7 @@ private:
   void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room
   void plan_rest();
   std::uint64_t length() const { return positions_.back() + steps_; } // of a run that has ended
+  Budgeted as_known(std::uint64_t budget) const;
   void plan_known(std::uint64_t older);
   Budgeted planned_known(std::uint64_t older, std::uint64_t spare) const;
   std::optional<Budgeted> planned_whole(bool lean) const;

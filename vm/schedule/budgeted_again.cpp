@@ -5,6 +5,8 @@
 #include "vm/schedule/plan_checker.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <numeric>
 
 namespace cairn::schedule {
 
@@ -30,12 +32,32 @@ std::optional<Budgeted> Budgeted::again() const {
     same.end_seen_ = false;
     return same;
   }
-  const std::size_t n = profile_.size();
-  Budgeted other(budget_, 0, piece_, 0);
+  Budgeted other = as_known(budget_);
   other.most_budget_ = most_budget_;
   other.spare_ = spare_;
+  return other;
+}
+
+std::optional<Budgeted> Budgeted::surveyed_within(std::uint64_t budget) const {
+  if (!survey_ || stage_ != Stage::reversing || handed_over_ || nested_ || profile_.size() == 0) return std::nullopt;
+  return as_known(bounded(budget));
+}
+
+// The run itself has to hold its states, and in the end there are cotangents of all that it reads of what is older.
+std::uint64_t Budgeted::least_of_any() const {
+  std::uint64_t most = read_from().front();
+  for (const std::vector<std::uint64_t>& state : profile_.reach)
+    most = std::max(most, bounded(std::accumulate(state.begin(), state.end(), std::uint64_t{0})));
+  return older_ + most;
+}
+
+// What is known of the run, from its first step on.
+Budgeted Budgeted::as_known(std::uint64_t budget) const {
+  const std::size_t n = profile_.size();
+  Budgeted other(budget, 0, piece_, 0);
   other.may_spill(spill_bytes_, spill_ticks_);
   other.known_ = true;
+  other.older_ = older_;
   other.stage_ = Stage::asking;
   other.states_.clear();
   other.slots_ = Slots();
@@ -86,6 +108,18 @@ void Budgeted::plan_known(std::uint64_t older) {
     if (interval.lean) again_cost_ = bounded(again_cost_ + interval.again);
   forward_ = plan.forward_;
   todo_ = std::move(plan.todo_);
+}
+
+bool Budgeted::fits(std::uint64_t budget) const {
+  if (!known_) return false;
+  Budgeted plan = *this;
+  plan.budget_ = bounded(budget);
+  plan.most_budget_ = 0;
+  plan.set_room();
+  return std::ranges::any_of(std::initializer_list<bool>{true, false}, [&](bool lean) {
+    const std::optional<Budgeted> whole = plan.planned_whole(lean);
+    return whole && whole->peak_ <= whole->most_of_plan();
+  });
 }
 
 // In thought everything is kept at first; what does not fit is let go of. What memory costs the first time it is used, calls

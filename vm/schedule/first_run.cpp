@@ -110,8 +110,11 @@ public:
     // A survey is of what `auto` would do.
     return budgeted_.prospect(budget, first_piece(survey_ ? Spec::Kind::automatic : kind_, budget));
   }
+  bool fits(std::uint64_t budget) const override { return budgeted_.fits(budget); }
   std::vector<KnownInterval> intervals() const override { return budgeted_.intervals(); }
   bool surveyed() const override;
+  std::unique_ptr<Schedule> planned(std::uint64_t budget) const override;
+  std::uint64_t least_of_any() const override { return budgeted_.least_of_any(); }
   std::unique_ptr<Schedule> again() const override;
   bool misled() const override { return budgeted_.misled(); }
   std::uint64_t closer_look() const override;
@@ -164,6 +167,7 @@ private:
     return stage_ == Stage::prefix && start_kept_ && (kind_ == Spec::Kind::budget || is_heavy(prefix_, records_));
   }
   Action discard_start();
+  std::unique_ptr<Schedule> as_known(const std::optional<Budgeted>& known) const;
 
   Spec::Kind kind_ = Spec::Kind::automatic;
   Stage stage_ = Stage::begin;
@@ -316,14 +320,22 @@ Action FirstRun::next() {
   return {};
 }
 
-std::unique_ptr<Schedule> FirstRun::again() const {
-  const std::optional<Budgeted> known = stage_ == Stage::done ? budgeted_.again() : std::nullopt;
+std::unique_ptr<Schedule> FirstRun::as_known(const std::optional<Budgeted>& known) const {
   if (!known) return nullptr;
   auto next = std::make_unique<FirstRun>(*this);
   next->stage_ = Stage::budgeted;
   next->total_ = kToEnd;
   next->budgeted_ = *known;
+  next->survey_ = false;
   return next;
+}
+
+std::unique_ptr<Schedule> FirstRun::again() const {
+  return as_known(stage_ == Stage::done ? budgeted_.again() : std::nullopt);
+}
+
+std::unique_ptr<Schedule> FirstRun::planned(std::uint64_t budget) const {
+  return as_known(surveyed() ? budgeted_.surveyed_within(budget) : std::nullopt);
 }
 
 bool FirstRun::surveyed() const { return survey_ && stage_ == Stage::done; }

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint64_t kUnlimitedBudget = std::uint64_t{1} << 47;
 constexpr std::uint64_t kBudgetParts = 32;
+constexpr std::uint64_t kFineParts = 100;
 
 // A run may come to intervals that are a little less handy than those that were rehearsed.
 std::uint64_t careful(std::uint64_t budget) { return budget + budget / 16; }
@@ -23,8 +24,8 @@ struct Questions {
 };
 
 // The least budget in (below, above] for which `good` holds, to within a part of it; `above` is good.
-template <class F> std::uint64_t bisected(std::uint64_t below, std::uint64_t above, F&& good) {
-  while (above - below > std::max<std::uint64_t>(1, above / kBudgetParts)) {
+template <class F> std::uint64_t bisected(std::uint64_t below, std::uint64_t above, std::uint64_t parts, F&& good) {
+  while (above - below > std::max<std::uint64_t>(1, above / parts)) {
     const std::uint64_t middle = below + (above - below) / 2;
     (good(middle) ? above : below) = middle;
   }
@@ -41,11 +42,11 @@ std::optional<std::uint64_t> whole_budget(const Questions& schedule) {
   };
   std::uint64_t above = std::max<std::uint64_t>(1, everything->peak);
   while (above < kUnlimitedBudget && !holds(above)) above += above / 8 + 1;
-  return std::max(kLeastPlanned, bisected(above - above / 8, above, holds));
+  return std::max(kLeastPlanned, bisected(above - above / 8, above, kBudgetParts, holds));
 }
 
 std::uint64_t least_within(const Questions& schedule, std::uint64_t whole) {
-  const std::uint64_t least = bisected(0, whole, [&](std::uint64_t budget) {
+  const std::uint64_t least = bisected(0, whole, kBudgetParts, [&](std::uint64_t budget) {
     const auto prospect = schedule.prospect(budget);
     return prospect && prospect->fits;
   });
@@ -62,6 +63,17 @@ std::optional<std::uint64_t> enough_budget(const Schedule& schedule, std::uint64
     budget = std::max(budget, prospect->peak);
   }
   return std::nullopt;
+}
+
+std::optional<std::uint64_t> least_budget(const Schedule& schedule, std::uint64_t from) {
+  const auto fits = [&](std::uint64_t budget) { return schedule.fits(budget); };
+  std::uint64_t below = std::max(kLeastPlanned, from), above = below;
+  while (!fits(above)) {
+    if (above >= kUnlimitedBudget) return std::nullopt;
+    below = above;
+    above += above / 4;
+  }
+  return bisected(below, above, kFineParts, fits);
 }
 
 std::vector<Point> outlook(const Schedule& of, std::size_t points, const std::function<void()>& between) {

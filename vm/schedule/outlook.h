@@ -17,6 +17,9 @@ struct Point {
 // plan.
 std::optional<std::uint64_t> enough_budget(const Schedule& schedule, std::uint64_t from);
 
+// The same of a schedule that knows the whole run beforehand: the least above `from`, to within a hundredth.
+std::optional<std::uint64_t> least_budget(const Schedule& schedule, std::uint64_t from);
+
 // From the least budget to the one that the whole tape fits into, at most so many points (two or more); empty if the schedule
 // does not plan. The least is one that is planned within and, to within a thirty-second, fits the schedule's estimate of its
 // peak. Each takes up to a tenth of a second; `between` is called before each, and may throw.

@@ -179,6 +179,11 @@ public:
     (void)budget;
     return std::nullopt;
   }
+  // Whether a schedule that knows the whole run beforehand is sure to find a plan within that budget.
+  virtual bool fits(std::uint64_t budget) const {
+    (void)budget;
+    return false;
+  }
   // Of a run that is weighed: its intervals, as many as plans are made of, but for the tape that its end is on.
   virtual std::vector<KnownInterval> intervals() const { return {}; }
   // Whether this was a survey that has ended: nothing is reversed, and nothing more comes.
@@ -186,6 +191,13 @@ public:
   // Of such a survey: in intervals of how many records the run should be looked at once more. They were small at first, however
   // long it came to be, and small ones hold little that a lean tape would let go of. 0: once is enough.
   virtual std::uint64_t closer_look() const { return 0; }
+  // Of such a survey: a schedule for the run that it has seen, within so many bytes; as again(). Null: nobody can plan it.
+  virtual std::unique_ptr<Schedule> planned(std::uint64_t budget) const {
+    (void)budget;
+    return nullptr;
+  }
+  // Of a run that is known: bytes that it takes under whatever schedule, what is older than the run included; 0: nobody knows.
+  virtual std::uint64_t least_of_any() const { return 0; }
   // Once everything is reversed: a schedule for another run like this one, which knows it beforehand. Its first action is to
   // weigh where there is no tape yet. Null: nobody planned this run.
   virtual std::unique_ptr<Schedule> again() const { return nullptr; }
