@@ -45,8 +45,9 @@
 ; --- training loops
 
 ; The least loss so far and how many have come since: '() is the first record. Stop where (cdr record) is as large as patience.
-(define (record-loss record loss)
-  (if (if (null? record) #t (< loss (car record))) (cons loss 0) (cons (car record) (+ (cdr record) 1))))
+(define (record-loss record given)
+  (let ((loss (tensor->number given)))
+    (if (if (null? record) #t (< loss (car record))) (cons loss 0) (cons (car record) (+ (cdr record) 1)))))
 
 ; The pair of value and gradient of the mean of (f p batch) over a list of batches, of which only one is in memory at a time.
 (define (batched-gradient f p batches)

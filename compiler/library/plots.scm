@@ -74,6 +74,7 @@
     (cond ((not (list? l)) (error (string-append name ": expected a list or tensor of numbers or points, got") given))
           ((null? l) '())
           ((number? (car l)) (map cons (iota (length l)) l))
+          ((tensor? (car l)) (map cons (iota (length l)) (map tensor->number l)))
           ((if (pair? (car l)) (pair? (cdr (car l))) #f) (map (lambda (p) (cons (car p) (cadr p))) l))
           (else l))))
 (define (%flat given) (if (tensor? given) (tensor->list (view (cast given 'f64) '(-1))) given))

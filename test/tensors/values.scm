@@ -191,3 +191,16 @@
 (show (- (list->tensor '(5 6) 'u8) 2 1)) ; expect: (2 3)
 (show (- (list->tensor '(-128 -1) 'i8) -128)) ; expect: (0 127)
 (show (+ (list->tensor '(5 6) 'u8) 2)) ; expect: (7 8)
+;;; case one-element-where-a-number-is-wanted
+(define u (list->tensor '(1.5 2.5)))
+(show (size (write-real (mean u))))
+; expect: 2.0
+; expect: ()
+(show (size (write-real (sum (list->tensor '(3 4) 'i64) 0 #t))))
+; expect: 7
+; expect: (1)
+(show (record-loss (record-loss '() (mean u)) (sum u))) ; expect: (2.0 . 1)
+(show (format "~6,2f|~f" (mean u) (sum u))) ; expect: "  2.00|4.000000"
+(show (tensor->list (cdr (*j (lambda (x) (mean (square x))) u 1)))) ; expect: (1.5 2.5)
+(show (tensor->list (cdr (checkpoint-*j (lambda (x) (sum (square x) 0 #t)) u 2)))) ; expect: (6.0 10.0)
+(show (cadr (*j-update (lambda (x) (cons (mean x) 5)) u '(2 . 0) (lambda (x c s) (cons (- x c) '())) '()))) ; expect: (0.5 1.5)

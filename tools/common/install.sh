@@ -1,8 +1,7 @@
 # Sourced by the scripts beside it: installs the Debian packages that Cairn needs and this machine lacks, without asking.
 
 cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libedit-dev libxxhash-dev nlohmann-json3-dev
-                libdlpack-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev python3 pkg-config)
-math_packages=(libdnnl-dev libopenblas-dev)  # for the module of large products: the largest of all, and not asked for by vmrun alone
+                libdlpack-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev libdnnl-dev libopenblas-dev python3 pkg-config)
 
 # The libraries must get on with what NumPy brings; packages are made and looked at, manual pages rendered.
 test_packages=(python3-numpy dpkg-dev file groff-base)
@@ -11,8 +10,7 @@ sanitize_packages=(clang-14 libclang-rt-14-dev)  # for the preset `sanitize` alo
 tidy_packages=(clang-tidy-14)
 format_packages=(clang-format-14)
 
-install_packages() { install_missing "${cairn_packages[@]}" "${math_packages[@]}"; }
-install_packages_of_programs() { install_missing "${cairn_packages[@]}"; }
+install_packages() { install_missing "${cairn_packages[@]}"; }
 install_test_packages() { install_missing "${test_packages[@]}"; }
 install_sanitize_packages() { install_missing "${sanitize_packages[@]}"; }
 install_tidy_packages() { install_missing "${tidy_packages[@]}"; }

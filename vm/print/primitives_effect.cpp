@@ -2,8 +2,10 @@
 // which sees to it that effects happen once.
 #include "ops/random.h"
 #include "vm/print/call.h"
+#include "vm/print/tensors.h"
 #include "vm/text/number.h"
 #include "vm/text/utf8.h"
+#include "vm/value/tensor_object.h"
 
 #include <cmath>
 
@@ -105,6 +107,10 @@ Value write_char(const Call& call) {
 }
 // Returns the very argument, tape and all, so that a derivative flows through a printed number.
 Value write_real(const Call& call) {
+  if (const Value t = call.environment().primal(call.argument(0)); value::is_tensor(t) && value::tensor_of(t).elements() == 1) {
+    put(call, only_element(value::tensor_of(t)) + "\n");
+    return Heap::retain(call.argument(0));
+  }
   Value v = call.number(0);
   put(call, (v.is_integer() ? text::format_integer(v.integer()) : text::format_flonum(v.flonum())) + "\n");
   return Heap::retain(call.argument(0));

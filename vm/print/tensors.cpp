@@ -155,6 +155,14 @@ private:
 
 } // namespace
 
+std::string only_element(const ops::Tensor& t) {
+  ops::Runtime runtime(*t.device());
+  if (ops::is_floating(t.dtype)) return text::format_flonum(runtime.read_number(t));
+  std::int64_t i = 0;
+  runtime.read(t.dtype == ops::DType::i64 ? t : runtime.cast(t, ops::DType::i64), &i);
+  return text::format_integer(i);
+}
+
 std::string tensor_description(const ops::Tensor& t) {
   return fmt::format("#<tensor {} {}{}>", ops::name_of(t.dtype), t.shape.text(),
                      t.device() == nullptr || t.device()->name() == "cpu" ? "" : " " + t.device()->name());

@@ -14,6 +14,8 @@ namespace cairn::print {
 // each axis. Waits for the elements. In pieces, as long as `put` returns true; what is held meanwhile is charged, and it can be
 // stopped.
 void write_tensor(const ops::Tensor& t, const Environment& environment, const std::function<bool(std::string_view)>& put);
+// The text of a number, as that of the only element that the tensor has.
+std::string only_element(const ops::Tensor& t);
 // Type, shape and residence alone, for messages.
 std::string tensor_description(const ops::Tensor& t);
 
