@@ -248,6 +248,17 @@ class Piped(ToolTest):
         for message in ("unbound name 'nowhere'", "nothing was interrupted", ",time: of what?", "there is no command ,nonsense; ,help lists them"):
             self.assertIn(message, done.errors)
 
+    def test_a_procedure_with_rules_is_listed_with_them(self):
+        both = ("(define-derivative (cube x) (value (* x x x)) (forward (y dx) (* 3 x x dx)) (reverse (y c) (list (* 3 x x c))))\n", 4,
+                ["the forward rule of cube", "the reverse rule of cube"])
+        one = ("(define-derivative (cube x) (value (* x x x)) (reverse (y c) (list (* 3 x x c))))\n", 4, ["the reverse rule of cube"])
+        plain = ("(define (cube x) (* x x x))\n(define (cube x) (* 2 x))\n", 1, [])
+        for text, count, rules in (both, one, plain):
+            listing = self.vmrun(input=(text + ",dis cube\n").encode()).output
+            self.assertEqual(listing.count("function #"), count, listing)
+            for rule in rules:
+                self.assertIn(":" + rule + ": parameters", listing)
+
     def test_names_are_explained(self):
         done = self.vmrun(input=",doc fold-left\n,doc checkpoint-*j-update!\n,apropos histogram\n,apropos SOFTM\n,doc caddr\n")
         self.assertIn("(fold-left f seed l)\n  (fold-left - 10 '(1 2))\n  ; 7\n", done.output)

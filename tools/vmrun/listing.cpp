@@ -37,9 +37,23 @@ std::vector<Block> blocks_of(std::string_view listing) {
 
 std::string piece_of_listing(std::string_view listing, std::string_view code) {
   std::vector<Block> blocks = blocks_of(listing);
-  std::string wanted = ":" + std::string(code) + ": parameters";
-  for (std::size_t i = blocks.size(); i-- > 0;)
-    if (blocks[i].header.find(wanted) != std::string_view::npos) return std::string(blocks[i].text) + "\n";
+  // What was defined last comes last. A procedure with rules stands beside them, and beside what has its value and the rule that
+  // was left out, which have its name.
+  const std::string wanted = ":" + std::string(code) + ": parameters", rule = " rule of " + std::string(code) + ": parameters";
+  const auto is = [&](std::size_t i, std::string_view name) {
+    return i < blocks.size() && blocks[i].header.find(name) != std::string_view::npos;
+  };
+  for (std::size_t i = blocks.size(); i-- > 0;) {
+    if (!is(i, wanted)) continue;
+    const auto belongs = [&](std::size_t at) { return is(at, wanted) || is(at, rule); };
+    std::size_t first = i;
+    bool rules = is(i + 1, rule);
+    for (; first > 0 && belongs(first - 1); --first) rules = rules || is(first - 1, rule);
+    if (!rules) return std::string(blocks[i].text) + "\n";
+    std::string out;
+    for (; belongs(first); ++first) out += std::string(blocks[first].text) + "\n";
+    return out;
+  }
   constexpr std::string_view kEntry = "starts with function ";
   std::size_t at = listing.find(kEntry);
   unsigned entry = at == std::string_view::npos ? 0 : number_at(listing.substr(at + kEntry.size()));
