@@ -44,7 +44,7 @@ class Documents(unittest.TestCase):
     def test_every_dependency_is_named(self):
         page = self.text("docs", "dependencies.md")
         packages = re.findall(r"\w+_packages=\((.*?)\)", self.text("tools", "common", "install.sh"), re.DOTALL)
-        self.assertEqual(len(packages), 6)
+        self.assertEqual(len(packages), 5)
         for package in " ".join(packages).split():
             self.assertIn(f"| `{package}` |", page)
         build = self.text("CMakeLists.txt") + self.text("gpu", "CMakeLists.txt")

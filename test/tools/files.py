@@ -37,6 +37,15 @@ class Files(ToolTest):
 
 
 class Granted(Files):
+    def test_a_path_that_is_not_there_is_said_to_be_seen_from_the_current_folder(self):
+        os.mkdir(self.path("program"))
+        self.write("program/a.scm", '(write (read-text "b.txt"))')
+        self.write("program/b.txt", "text")
+        self.assertIn("read-text: b.txt: cannot be opened: No such file or directory; what is not absolute is named as seen from the current folder",
+                      self.vmrun("program/a.scm", code=1).errors)
+        self.write("program/a.scm", '(write (read-text "program/b.txt")) (read-text "/nowhere.txt")')
+        self.assertNotIn("as seen from", self.vmrun("--read=/", "program/a.scm", code=1).errors)
+
     def test_files_beneath_the_current_folder(self):
         os.mkdir(self.path("data"))
         self.write("data/a.txt", "h\u00e9llo")

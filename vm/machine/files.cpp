@@ -35,10 +35,14 @@ std::string shown_path(std::string_view path) {
   return out.empty() ? "\"\"" : out;
 }
 
-std::string reason(const files::Opened& opened, const char* right) {
+std::string reason(const files::Opened& opened, const char* right, std::string_view path) {
   if (opened.fault == EXDEV)
     return fmt::format("a link leads out of what was granted; name the file that it leads to, granted with --{}=PATH", right);
-  if (opened.fault != 0) return std::string("cannot be opened: ") + std::strerror(opened.fault);
+  if (opened.fault != 0)
+    return fmt::format("cannot be opened: {}{}", std::strerror(opened.fault),
+                       opened.fault == ENOENT && !path.starts_with('/')
+                           ? "; what is not absolute is named as seen from the current folder, not from the program's"
+                           : "");
   return fmt::format("may not be {}; vmrun grants the current folder, and others with --{}=PATH (a host: cairn_vm_grant)",
                      *right == 'r' ? "read" : "written", right);
 }
@@ -58,7 +62,7 @@ std::string checked_path(std::string_view who, std::string_view path) {
 
 Files::Reading::Reading(Files& files, std::string_view who, std::string_view path, bool replayed)
     : files_(files), who_(who), path_(checked_path(who, path)), opened_(files.grants.to_read(path_)) {
-  if (!opened_.descriptor) complain(reason(opened_, "read"));
+  if (!opened_.descriptor) complain(reason(opened_, "read", path));
   struct stat facts {};
   if (fstat(opened_.descriptor->number(), &facts) != 0) complain(std::string("cannot be read: ") + std::strerror(errno));
   if (S_ISDIR(facts.st_mode)) complain("is a folder, not a file");
@@ -145,7 +149,7 @@ void Files::replace(std::string_view who, std::string_view path, const files::Co
   const std::string target = checked_path(who, path);
   std::string name;
   const files::Opened folder = grants.to_write(target, name);
-  if (!folder.descriptor) refuse_file(who, target, reason(folder, "write"));
+  if (!folder.descriptor) refuse_file(who, target, reason(folder, "write", path));
   const int number = folder.descriptor->number();
   struct stat old {};
   const bool exists = fstatat(number, name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
