@@ -42,6 +42,27 @@ class Tokens(ToolTest):
         self.assertEqual(self.value('(define t (byte-tokenizer))(write (tensor->list (tokenize t "h\u00e9 \u4e2d")))(write (detokenize t (tokenize t "h\u00e9 \u4e2d")))'
                                     "(write (detokenize t '(104 195 40 228 184)))"), '(104 195 169 32 228 184 173)"h\u00e9 \u4e2d""h\ufffd(\ufffd\ufffd"')
 
+    def test_special_tokens(self):
+        vocabulary = json.loads(self.value('(display (json->string (read-json "vocab.json")))'))
+        word = max((w for w in vocabulary if w.isascii() and w.isalpha()), key=lambda w: (len(w), w))
+        start = '(define t (read-bpe "vocab.json" "merges.txt"))(define (show x) (display (json->string x)) (newline))'
+        # A special text is one token wherever it stands, and the parts between are tokenized by themselves.
+        whole, plain, apart, twice = (json.loads(line) for line in self.value(
+            start + f"""(define s '("{word}" ("<|end|>" . 90001)))
+(show (tokenize t "one{word}two<|end|><|end|> three" s))
+(show (tokenize t "one{word}two<|end|> three"))
+(show (list (tokenize t "one") (tokenize t "two") (tokenize t " three")))
+(show (tokenize t "<|end|>" '(("<|" . 5) ("<|end" . 6) ("|>" . 7))))""").split("\n")[:4])
+        one, two, three = apart
+        self.assertEqual(whole, one + [vocabulary[word]] + two + [90001, 90001] + three)
+        self.assertNotIn(90001, plain)
+        self.assertEqual(twice, [6, 7])  # the longest of those that stand at one place
+        self.assertEqual(self.value(f"""{start}(show (tokenize t "" '("{word}")))(show (tokenize t "{word}" '("{word}")))(show (tokenize t "a" '()))""").split()[:2],
+                         ["[]", f"[{vocabulary[word]}]"])
+        self.refused(start + """(tokenize t "a" '("<|nowhere|>"))""", r'the vocabulary has no token "<|nowhere|>"; name it with its number')
+        for special in ("""'("")""", "'(5)", """'(("a" . x))""", """'(("a" . -1))""", '"a"'):
+            self.refused(start + f"(tokenize t \"a\" {special})", "tokenize: expected special tokens, a list of texts")
+
     def test_a_tokenizer_is_saved_with_the_state(self):
         self.write("a.scm", """(define t (read-bpe "vocab.json" "merges.txt"))
 (define (wait i) (if (= i 2000) i (wait (+ i 1))))

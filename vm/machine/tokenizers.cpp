@@ -72,6 +72,66 @@ Value made(FileCall& call, std::span<const std::uint32_t> of_bytes, std::span<co
 
 constexpr std::uint64_t kTokenWork = 64; // a byte that becomes a part of a token
 
+// A text that is one token wherever it stands, and where it stands next.
+struct Special {
+  std::string_view text;
+  std::int64_t token = 0;
+  std::size_t next = 0;
+};
+
+constexpr const char* kSpecial = "special tokens, a list of texts of the vocabulary or of pairs of a text and its number";
+
+std::int64_t token_of(FileCall& call, const Tokenizer& tokenizer, Value whole) {
+  const std::string_view text = value::as_text(whole)->view();
+  call.engine.meter().spend(tokenizer.ends.size() * sizeof(std::int64_t));
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < tokenizer.ends.size(); ++i) {
+    const std::int64_t end = tokenizer.ends[i];
+    if (begin < 0 || end < begin || end > static_cast<std::int64_t>(tokenizer.bytes.size()))
+      call.wrong(kTokenizer, call.operands[0]);
+    const auto length = static_cast<std::size_t>(end - begin);
+    if (length == text.size() && std::equal(text.begin(), text.end(), tokenizer.bytes.begin() + begin,
+                                            [](char c, std::uint8_t b) { return static_cast<std::uint8_t>(c) == b; }))
+      return static_cast<std::int64_t>(i);
+    begin = end;
+  }
+  throw ProgramError(fmt::format("{0}: the vocabulary has no token {1}; name it with its number, ({1} . 50257)", call.name,
+                                 call.engine.describe(whole)));
+}
+
+value::ChargedVector<Special> special_tokens(FileCall& call, const Tokenizer& tokenizer) {
+  value::ChargedVector<Special> out(call.heap);
+  if (call.operands.size() < 3) return out;
+  Value v = call.operands[2];
+  for (; v.is_pair(); v = v.pair()->cdr) {
+    Value text = v.pair()->car;
+    const bool numbered = text.is_pair();
+    const Value number = numbered ? text.pair()->cdr : value::kNull;
+    if (numbered) text = text.pair()->car;
+    if (!value::is_string(text) || value::as_text(text)->view().empty() || (numbered && !(number.is_integer() && number.integer() >= 0)))
+      call.wrong(kSpecial, call.operands[2]);
+    const std::string_view view = value::as_text(text)->view();
+    out.push_back({view, numbered ? number.integer() : token_of(call, tokenizer, text)});
+  }
+  if (v != value::kNull) call.wrong(kSpecial, call.operands[2]);
+  return out;
+}
+
+// The first one at or behind a place of the text, the longest where several stand there; null: there is none.
+const Special* next_special(FileCall& call, value::ChargedVector<Special>& specials, std::string_view text, std::size_t at) {
+  const Special* first = nullptr;
+  call.engine.meter().spend(specials.size() * sizeof(std::size_t));
+  for (Special& s : specials) {
+    if (s.next < at || at == 0) {
+      s.next = text.find(s.text, at);
+      call.engine.meter().spend(std::min(s.next, text.size()) - at);
+    }
+    if (s.next == std::string_view::npos) continue;
+    if (first == nullptr || s.next < first->next || (s.next == first->next && s.text.size() > first->text.size())) first = &s;
+  }
+  return first;
+}
+
 } // namespace
 
 Value byte_tokenizer(FileCall& call) {
@@ -105,8 +165,17 @@ Value tokenize(FileCall& call) {
   value::ChargedVector<std::int64_t> tokens(call.heap);
   value::Charged room(call.heap, call.heap.scratch);
   std::vector<std::uint32_t> part;
+  value::ChargedVector<Special> specials = special_tokens(call, tokenizer);
+  const Special* special = next_special(call, specials, text, 0);
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = formats::end_of_part(text, at);
+    if (special != nullptr && at == special->next) {
+      tokens.push_back(special->token);
+      at += special->text.size();
+      special = next_special(call, specials, text, at);
+      continue;
+    }
+    const std::size_t stop = special != nullptr ? special->next : text.size();
+    const std::size_t end = formats::end_of_part(text.substr(0, stop), at);
     call.engine.meter().spend(kTokenWork * (end - at));
     const auto needed = static_cast<std::int64_t>(formats::Merger::room(end - at));
     if (needed > room.bytes()) room.set(needed);

@@ -79,17 +79,18 @@ public:
   RuledCalls(Engine& engine, const tape::Tape& tape)
       : engine_(engine), calls_(value::ChargedAllocator<Call>(engine.heap())) {
     Polls polls(engine.meter());
-    std::size_t at = 0, output = 0;
+    value::ChargedMap<std::uint64_t, const tape::Output*> outputs{value::ChargedAllocator<const tape::Output*>(engine.heap())};
+    for (const tape::Output& o : tape.outputs) {
+      polls.one();
+      outputs.emplace(o.serial, &o);
+    }
+    std::size_t at = 0;
     for (const tape::Composite& c : tape.composites) {
       polls.one();
       while (at < tape.tensors().size() && tape.tensors()[at]->node < c.node) ++at;
       if (!c.is_ruled()) continue;
-      // Results stand in the order in which calls ended, which is that of their beginnings but for operators around others.
-      std::size_t found = output;
-      while (found < tape.outputs.size() && tape.outputs[found].serial != c.serial) ++found;
-      const bool ended = found < tape.outputs.size();
-      calls_.push_back({at, &c, ended ? &tape.outputs[found] : nullptr});
-      if (ended) output = found + 1;
+      const auto found = outputs.find(c.serial);
+      calls_.push_back({at, &c, found != outputs.end() ? found->second : nullptr});
     }
   }
   const value::ChargedVector<Call>& all() const { return calls_; }
