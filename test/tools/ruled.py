@@ -2,6 +2,7 @@
 others."""
 import json
 import os
+import random
 import unittest
 
 import driver
@@ -91,6 +92,66 @@ class Ruled(ToolTest):
             rest = self.vmrun(*options, "--resume=a.capsule", "--stats=r.json").output
             self.assertEqual(first + rest, whole, steps)
             self.assertEqual(json.loads(self.read("r.json"))["steps"], stats["steps"], steps)
+
+
+# Procedures with rules of many kinds, from a tensor [rows, 32] and a matrix to such a tensor.
+KINDS = """(define-derivative (scaled x) (value (* x (sigmoid x))) (forward (y dx) (* dx (+ (sigmoid x) (* y (- 1 (sigmoid x)))))))
+(define-derivative (product x w) (value (matmul x w)) (reverse (y c) (list (matmul c (transpose w)) (matmul (transpose x) c))))
+(define-derivative (both x w) (value (list (tanh (matmul x w)) (mean x))) (reverse (y c) (let ((d (* (car c) (- 1 (square (car y))))))
+  (list (+ (matmul d (transpose w)) (* (/ (cadr c) (* 32 (car (size x)))) (ones (size x)))) (matmul (transpose x) d)))))
+(define-derivative (inside x) (value (scaled (* 1.1 x))) (reverse (y c) (list (* 1.1 (cdr (*j scaled (* 1.1 x) c))))))
+(define-derivative (slope x) (value (cdr (*j (lambda (x) (sumall (tanh x))) x 1))) (reverse (y c) (list (* -2 c (tanh x) y))))
+(define-derivative (cut x) (value (* x 1)) (reverse (y c) (list (max -.001 (min .001 c)))))
+(define-derivative (number a b) (value (+ (* a b) (sin a))) (reverse (y c) (list (* c (+ b (cos a))) (* c a))))
+(define-derivative (loop x) (value (let loop ((i 0) (y x)) (if (= i 5) y (loop (+ i 1) (* .9 (tanh y)))))) (reverse (y c) (list (* c .5))))
+"""
+STEPS = ["(scaled x)", "(product x w)", "(let (((list a b) (both x w))) (+ a b))", "(inside x)", "(slope x)", "(cut x)", "(* x (number (mean-of x) .5))",
+         "(loop x)", "(dropout x .2)", "(tanh (matmul x w))", "(+ x (scaled (product x w)))", "(softmax x)", "(if (> (mean-of x) 0) (scaled x) (cut x))"]
+
+
+def mixed(seed, update):
+    """A random training or gradient of some thirty such steps."""
+    r = random.Random(seed)
+    steps = " ".join(f"((= k {k}) {r.choice(STEPS)})" for k in range(6))
+    rows, turns = r.choice((96, 128)), r.randrange(25, 50)
+    text = KINDS + f"""(define (mean-of x) (tensor->number (mean x)))
+(define (step x w k) (cond {steps} (else (scaled (+ x (matmul x w))))))
+(define (loss p) (let loop ((i 0) (x (car p))) (if (= i {turns}) (mean (square x)) (loop (+ i 1) (step x (list-ref (cdr p) (remainder i 3)) (remainder i 7))))))
+(define (new) (cons (rand '({rows} 32)) (build-list 3 (lambda (i) (* .2 (randn '(32 32)))))))
+(define (show p) (write (map sumall (parameters->list p))) (newline))
+"""
+    if update:
+        return text + """(define (train p state n)
+  (if (= n 0) (show p) (let (((list value p state) (checkpoint-*j-update! loss p 1 (adam .01) state))) (write-real value) (train p state (- n 1)))))
+(train (new) 0 3)
+"""
+    return text + "(define r (checkpoint-*j loss (new) 1))\n(write-real (car r))\n(show (cdr r))\n"
+
+
+class Mixed(ToolTest):
+    """Rules of all kinds between operators, choices and random numbers: the bits are those of one tape, under plans, known, in a file, saved."""
+
+    def test_random_programs(self):
+        os.mkdir(self.path("spill"))
+        self.write("slow.costs", "product 3\nflop 3\n")
+        planned = 0
+        for seed in range(12):
+            with self.subTest(seed=seed):
+                r = random.Random(1000 + seed)
+                self.write("a.scm", mixed(seed, seed % 2 == 0))
+                whole = self.vmrun("--checkpoint=tape", "a.scm").output
+                self.assertNotIn("nan", whole)
+                for memory in (f"{r.randrange(2200, 3200)}KiB", "6MiB"):
+                    options = ["--memory=" + memory, "--stats=s.json", "--explain=e.json"]
+                    if r.random() < .5:
+                        options += ["--costs=slow.costs", "--spill=" + self.path("spill")]
+                    self.assertEqual(self.vmrun(*options, "a.scm").output, whole, options)
+                    planned += b"planned within" in self.read("e.json")
+                    steps = json.loads(self.read("s.json"))["steps"]
+                    stop = r.randrange(steps)
+                    first = self.vmrun(*options[:1], f"--steps={stop}", "--save=c", "a.scm", code=75).output
+                    self.assertEqual(first + self.vmrun(*options[:1], "--resume=c").output, whole, (memory, stop))
+        self.assertGreater(planned, 8)
 
 
 if __name__ == "__main__":
