@@ -262,7 +262,8 @@ Vector<DatumPtr> names_of(const DatumPtr& pattern) {
 void Expander::parse_values(const DatumPtr& form, Vector<Definition>& out) const {
   Vector<DatumPtr> items;
   if (!list_items(form, items) || items.size() != 3)
-    complain(form->span, "'define-values' is written (define-values (p ...) value), of a list of so many; the p are names or patterns");
+    complain(form->span,
+             "'define-values' is written (define-values (p ...) value), of a list of so many; the p are names or patterns");
   const DatumPtr pattern = values_pattern(items[1]);
   const Vector<DatumPtr> names = names_of(pattern);
   const DatumPtr all = make_symbol(fmt::format("%values {} {}", form->span.file, form->span.begin), form->span);

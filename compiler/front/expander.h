@@ -30,7 +30,16 @@ struct Definition {
   Span span;
   // What it stands for: of a procedure with rules the body has its clauses, of a part of a record the symbol of its type. Of
   // define-values the parts have the name of a vector of them all, whose level is the pattern.
-  enum class Kind : std::uint8_t { value, derivative, constructor, predicate, accessor, updater, values, part } kind = Kind::value;
+  enum class Kind : std::uint8_t {
+    value,
+    derivative,
+    constructor,
+    predicate,
+    accessor,
+    updater,
+    values,
+    part
+  } kind = Kind::value;
   std::size_t fields = 0, field = 0; // of a record, or of several values
   Vector<std::size_t> order{};       // of a constructor: fields by parameter
 };

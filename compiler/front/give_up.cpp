@@ -4,8 +4,8 @@
 // update in place are changed, as others cannot see it.
 #include "compiler/front/give_up.h"
 
-#include "compiler/front/build.h"
 #include "compiler/compiler.h"
+#include "compiler/front/build.h"
 
 namespace cairn::compiler {
 

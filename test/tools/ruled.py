@@ -148,7 +148,7 @@ class Mixed(ToolTest):
                     self.assertEqual(self.vmrun(*options, "a.scm").output, whole, options)
                     planned += b"planned within" in self.read("e.json")
                     steps = json.loads(self.read("s.json"))["steps"]
-                    stop = r.randrange(steps)
+                    stop = r.randrange(steps // 2) # the run without a file may be shorter
                     first = self.vmrun(*options[:1], f"--steps={stop}", "--save=c", "a.scm", code=75).output
                     self.assertEqual(first + self.vmrun(*options[:1], "--resume=c").output, whole, (memory, stop))
         self.assertGreater(planned, 8)

@@ -108,7 +108,8 @@ value::ChargedVector<Special> special_tokens(FileCall& call, const Tokenizer& to
     const bool numbered = text.is_pair();
     const Value number = numbered ? text.pair()->cdr : value::kNull;
     if (numbered) text = text.pair()->car;
-    if (!value::is_string(text) || value::as_text(text)->view().empty() || (numbered && !(number.is_integer() && number.integer() >= 0)))
+    if (!value::is_string(text) || value::as_text(text)->view().empty() ||
+        (numbered && !(number.is_integer() && number.integer() >= 0)))
       call.wrong(kSpecial, call.operands[2]);
     const std::string_view view = value::as_text(text)->view();
     out.push_back({view, numbered ? number.integer() : token_of(call, tokenizer, text)});

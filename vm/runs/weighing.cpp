@@ -76,8 +76,7 @@ public:
     const tape::Composite* composite;
     const tape::Output* output; // null: it ended on a later tape
   };
-  RuledCalls(Engine& engine, const tape::Tape& tape)
-      : engine_(engine), calls_(value::ChargedAllocator<Call>(engine.heap())) {
+  RuledCalls(Engine& engine, const tape::Tape& tape) : engine_(engine), calls_(value::ChargedAllocator<Call>(engine.heap())) {
     Polls polls(engine.meter());
     value::ChargedMap<std::uint64_t, const tape::Output*> outputs{value::ChargedAllocator<const tape::Output*>(engine.heap())};
     for (const tape::Output& o : tape.outputs) {
@@ -122,8 +121,7 @@ Elements elements_of(Engine& engine, const tape::Tape* tape) {
   Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
   if (tape == nullptr) return elements;
   const RuledCalls ruled(engine, *tape);
-  for (const RuledCalls::Call& call : ruled.all())
-    ruled.each_storage(call, [&](const ops::Storage* s) { elements.insert(s); });
+  for (const RuledCalls::Call& call : ruled.all()) ruled.each_storage(call, [&](const ops::Storage* s) { elements.insert(s); });
   Polls polls(engine.meter());
   for (const auto& record : tape->tensors()) {
     polls.one();
@@ -151,8 +149,7 @@ template <class Told, class Left> void each_lean(Engine& engine, const tape::Tap
     ++i;
   }
   const RuledCalls ruled(engine, tape);
-  for (const RuledCalls::Call& call : ruled.all())
-    ruled.each_storage(call, [&](const ops::Storage* s) { left(call.at, s); });
+  for (const RuledCalls::Call& call : ruled.all()) ruled.each_storage(call, [&](const ops::Storage* s) { left(call.at, s); });
 }
 
 Elements elements_left(Engine& engine, const tape::Tape* tape) {

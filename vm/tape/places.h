@@ -27,8 +27,8 @@ public:
     Place place() const { return {serial, slot}; }
   };
   explicit PlaceTable(const Memory& memory) : entries_(memory), table_(memory) {}
-  // A copy has the capacity of the original: what is charged for a table depends on what was put into it, not on who copied it, and
-  // one that is read from a file is charged the same.
+  // A copy has the capacity of the original: what is charged for a table depends on what was put into it, not on who copied it,
+  // and one that is read from a file is charged the same.
   PlaceTable(const PlaceTable& other) : entries_(other.entries_.get_allocator()), table_(other.table_), live_(other.live_) {
     entries_.reserve(other.entries_.capacity());
     entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
