@@ -6,6 +6,7 @@
 #include "common/handles.h"
 #include "common/run_options.h"
 #include "repl.h"
+#include "reports.h"
 #include "streams.h"
 
 #include <algorithm>
@@ -62,6 +63,7 @@ private:
 
   int open_report(const std::string& path) const;
   void look_at_target(const std::string& path) const;
+  void make_folder(const std::string& path) const;
   std::string work_message() const;
   void trace();
   void create();
@@ -83,6 +85,7 @@ private:
   const RunOptions& options_;
   Progress progress_;
   Streams streams_;
+  Reports reports_{[this](const std::string& text) { streams_.report(text); }};
   VmHandle vm_;
   int stats_descriptor_ = STDERR_FILENO, profile_descriptor_ = STDERR_FILENO;
   bool timed_ = false;                  // slices are short because something is due by the clock
@@ -98,12 +101,15 @@ int Session::run() {
     profile_descriptor_ = open_report(options_.profile_file);
     look_at_target(options_.save);
     look_at_target(options_.explain_file);
+    look_at_target(options_.metrics);
+    make_folder(options_.events);
     create();
     load();
     if (options_.verify_only) return kDone;
     std::string error;
     if (!streams_.open_output(options_.output, cairn_vm_output_bytes(vm_.get()), error)) throw Leave{kBadUsage, error};
     if (!options_.resume.empty() && !streams_.skip_input(cairn_vm_input_bytes(vm_.get()), error)) throw Leave{kBadUsage, error};
+    if (!reports_.open(options_, *vm_, error)) throw Leave{kBadUsage, error};
     return drive();
   } catch (const Leave& leave) {
     return finish(leave.code, leave.message);
@@ -137,6 +143,13 @@ void Session::look_at_target(const std::string& path) const {
   if (fault != 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + std::strerror(fault) + "\n"};
 }
 
+void Session::make_folder(const std::string& path) const {
+  if (path.empty() || std::filesystem::is_directory(path)) return;
+  std::error_code error;
+  if (!std::filesystem::create_directories(path, error))
+    throw Leave{kBadUsage, path + ": error: cannot be made a folder: " + (error ? error.message() : std::strerror(ENOTDIR)) + "\n"};
+}
+
 void Session::create() {
   std::vector<const char*> arguments;
   for (const std::string& argument : options_.arguments) arguments.push_back(argument.c_str());
@@ -154,22 +167,27 @@ void Session::create() {
   inner.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   inner.arguments = arguments.data();
   inner.argument_count = arguments.size();
-  inner.user = &streams_;
+  inner.user = this;
   inner.one_shot = 1;
   inner.output = [](void* user, const char* text, std::size_t bytes) {
-    return static_cast<Streams*>(user)->write({text, bytes}) ? 0 : 1;
+    return static_cast<Session*>(user)->streams_.write({text, bytes}) ? 0 : 1;
   };
   inner.input = [](void* user, char* buffer, std::size_t capacity) {
-    return static_cast<Streams*>(user)->read(buffer, capacity);
+    return static_cast<Session*>(user)->streams_.read(buffer, capacity);
+  };
+  inner.report = [](void* user, const cairn_reported* values, std::size_t count) {
+    auto* self = static_cast<Session*>(user);
+    self->reports_.add(*self->vm_, values, count);
+    return 0;
   };
   if (options_.explain && options_.explain_file.empty())
     inner.explain = [](void* user, const char* text, std::size_t bytes) {
-      static_cast<Streams*>(user)->report({text, bytes});
+      static_cast<Session*>(user)->streams_.report({text, bytes});
       return 0;
     };
   if (options_.plan)
     inner.explain = [](void* user, const char* text, std::size_t bytes) {
-      return static_cast<Streams*>(user)->write({text, bytes}) ? 0 : 1;
+      return static_cast<Session*>(user)->streams_.write({text, bytes}) ? 0 : 1;
     };
   CairnBuffer error;
   cairn_vm* vm = nullptr;
@@ -352,9 +370,10 @@ void Session::save_if_due(std::uint64_t made) {
   last_save_ = Clock::now();
 }
 
-// Output first: the file may hold more than the state has written, never less. kDone, or what went wrong.
+// Output and reports first: files may hold more than the state has written, never less. kDone, or what went wrong.
 Leave Session::save() {
   if (!streams_.flush(true)) throw Leave{kBadUsage, streams_.output_fault()};
+  if (std::string faults; !reports_.settle(faults)) return {kBadUsage, faults};
   CairnBuffer error;
   cairn_status status = cairn_vm_save_file(vm_.get(), options_.save.c_str(), error.text());
   if (status == CAIRN_OK) return {kDone, ""};
@@ -369,6 +388,10 @@ int Session::finish(int code, std::string_view message) {
   complain(message);
   if (!good && code != kBadUsage) {
     complain(streams_.output_fault());
+    code = kBadUsage;
+  }
+  if (std::string faults; !reports_.settle(faults) && code != kBadUsage) {
+    complain(faults);
     code = kBadUsage;
   }
   if (vm_ == nullptr || code == kBadUsage) return code;
