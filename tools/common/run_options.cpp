@@ -79,7 +79,6 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
   if (raw.profile != "-") options.profile_file = raw.profile;
   if (app.count("--metrics") != 0 && !options.metrics.ends_with(".csv"))
     throw UsageError("--metrics: expected a file whose name ends in .csv, got \"" + options.metrics + "\"");
-  if (app.count("--events") != 0 && options.events.empty()) throw UsageError("--events: expected a folder, got \"\"");
   options.explain = app.count("--explain") != 0;
   options.explain_profile = raw.explain == "profile";
   if (raw.explain == "-" || raw.explain.empty() || options.explain_profile) return;

@@ -304,7 +304,7 @@ int Session::drive() {
     }
     made += steps;
     adapt(steps, Clock::now() - start);
-    if (progress_.on()) progress_.show(made, *vm_);
+    if (progress_.on()) progress_.show(made, *vm_, reports_);
     if (made < goal) save_if_due(made);
   }
   return stopped("");
