@@ -300,7 +300,7 @@ class Piped(ToolTest):
         os.mkdir(self.path("lib"))
         os.rename(self.path("part.scm"), self.path("lib/part.scm"))
         self.assertEqual(self.vmrun("--library=lib", input="(import part)\npart\n").output, "7\n")
-        for option in ("--steps=5", "--work=5", "--save=x", "--save-every=5", "--output=x", "--output-limit=1MiB", "--stats", "--profile", "--trace", "--progress", "--metrics=x.csv", "--events=x", "--verify-only"):
+        for option in ("--steps=5", "--work=5", "--save=x", "--save-every=5", "--output=x", "--output-limit=1MiB", "--stats", "--profile", "--trace", "--progress", "--metrics=x.csv", "--events=x", "--report=x.html", "--verify-only"):
             self.assertIn("error", self.vmrun(option, code=2).errors)
         self.vmrun("--checkpoint=nonsense", code=2)
 

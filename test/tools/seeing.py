@@ -4,6 +4,7 @@
     seeing.py --bin FOLDER
 """
 import csv
+import html.parser
 import os
 import pty
 import resource
@@ -92,6 +93,40 @@ def events(file):
             values[value[1].decode()] = struct.unpack("<f", value[2])[0]
         found.append((event.get(2, 0), values, event[1000]))
     return found
+
+
+class Page(html.parser.HTMLParser):
+    """Whether all elements are closed in order, the words, those of each chart, and the rows of tables of two columns."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.wrong, self.charts, self.cells, self.words = [], [], [], [], ""
+        self.feed(text)
+        self.facts = dict(zip(self.cells[::2], self.cells[1::2]))
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "figure":
+            self.charts.append([])
+        if tag in ("th", "td") and "facts" in self.open:
+            self.cells.append("")
+        if tag != "meta":
+            self.open.append("facts" if tag == "table" and dict(attributes).get("class") == "facts" else tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() not in (tag, "facts" if tag == "table" else tag):
+            self.wrong.append(tag)
+
+    def handle_data(self, data):
+        if "style" in self.open:
+            return
+        self.words += data
+        if "figure" in self.open and data.strip():
+            self.charts[-1].append(data)
+        if self.open and self.open[-1] in ("th", "td") and "facts" in self.open:
+            self.cells[-1] += data
 
 
 class Seeing(ToolTest):
@@ -250,11 +285,66 @@ class Seeing(ToolTest):
 (f 10000)"""
         drawn = self.line_of_progress(endless, 400)
         self.assertRegex(drawn, r"\r\x1b\[K\[#*\.+\] \d+ %  step \d+ of 1000000, loss \d[\d.e-]+, a name that is rather long 1, "
-                         r"[\d.]+ [kMG]? ?steps, [\d.]+ [kMG]?/s, [\d.]+ (bytes|KiB) of 64\.0 MiB, \d+ s(, \d+ s left)?")
+                         r"[\d.]+ [kMG]? ?steps, [\d.]+ [kMG]?/s, [\d.]+ (bytes|KiB) of 64 MiB, \d+ s(, \d+ s left)?")
         lines = self.line_of_progress(endless, 60).split("\r\033[K")
         self.assertTrue(any(line.startswith("[") for line in lines))
         for line in lines[:-1]:
             self.assertLess(len(line), 60)
+
+    def page(self, *options, code=0, name="a.scm"):
+        done = self.vmrun("--report=r.html", *options, *([name] if name else []), code=code)
+        text = self.read("r.html").decode()
+        page = Page(text)
+        self.assertEqual((page.open, page.wrong), ([], []))
+        self.assertIn("prefers-color-scheme: dark", text)
+        for word in ("http:", "https:", "src=", "href=", "@import", "url(", "<script"):
+            self.assertNotIn(word, text)
+        return done, page
+
+    def test_a_page_has_curves_memory_speed_gradients_environment_and_counters(self):
+        done, page = self.page("--seed=5", "--memory=64MiB", "--checkpoint=bisection,base=16", "--stats")
+        self.assertEqual(done.output, "2.9654123548617948")
+        charts = [chart for chart in page.charts if chart]
+        self.assertEqual([chart[0] for chart in charts[:3]], ["loss", "part, done", "one"])
+        self.assertIn("last 0.001869, 0.001869 to 9", charts[0])
+        self.assertIn("step", charts[0])
+        self.assertIn("report", charts[1])
+        self.assertEqual(charts[3][0], "memory in accounts")
+        self.assertEqual(charts[-1][0], "steps of the machine a second")
+        self.assertEqual(page.words.count("Gradient 1 at a.scm:4:15"), 1)
+        facts = page.facts
+        self.assertEqual((facts["program"], facts["seed"], facts["schedule"], facts["memory budget"]), ("a.scm", "5", "bisection,base=16", "64 MiB"))
+        for name in ("Cairn", "processor", "system", "ended", "device"):
+            self.assertTrue(facts[name], name)
+        stats = self.stats(done)
+        self.assertEqual(facts["steps"], f"{stats['steps']:,}")
+        self.assertEqual({key.replace("_", " ") for key in stats} - facts.keys(), set())
+        self.assertIn(f"{stats['steps']:,} steps of the machine and 24 reports.", page.words)
+
+    def test_a_page_is_written_of_runs_that_fail_stop_or_report_nothing(self):
+        self.write("fails.scm", "(report \"<b>&amp;\" 1 'z +nan.0)\n(car '())")
+        done, page = self.page(code=1, name="fails.scm")
+        self.assertIn(done.errors.splitlines()[0], page.words)
+        self.assertEqual([chart[0] for chart in page.charts[:2]], ["<b>&amp;", "z"])
+        self.assertIn("no finite number was reported", page.charts[1])
+        done, page = self.page("--steps=300", "--save=s.capsule", code=75)
+        self.assertIn("Stopped by a limit", page.words)
+        done, page = self.page("--resume=s.capsule", name=None)
+        self.assertIn("24 reports, of which 17 came since it was resumed.", page.words)
+        self.write("quiet.scm", "(display 1)")
+        done, page = self.page(name="quiet.scm")
+        self.assertIn("Nothing that could be drawn", page.words)
+        self.assertIn("--report: expected a file whose name ends in .html", self.vmrun("--report=r.txt", "a.scm", code=2).errors)
+
+    def test_a_page_of_many_reports_stays_small(self):
+        self.write("many.scm", """(define (f i) (if (< i 50000) (begin (report 'x (sin (/ i 100.)) 'grows (exp (/ i 1000.))) (f (+ i 1)))))
+(f 0) (for-each (lambda (i) (report (format "n~a" i) i)) (iota 100))""")
+        done, page = self.page(name="many.scm")
+        self.assertLess(len(self.read("r.html")), 400_000)
+        self.assertIn("The first 64 names are drawn", page.words)
+        self.assertIn("last -0.4589, -1 to 1", page.charts[0])
+        # Between numbers that are far apart the axis has powers of ten.
+        self.assertIn("1e+20", page.charts[1])
 
     @unittest.skipIf(event_accumulator is None, "tensorboard is not installed")
     def test_tensorboard_reads_the_events(self):

@@ -37,6 +37,7 @@ struct RunOptions {
   bool plan = false;            // the first gradient is only planned
   bool progress = false;
   std::string metrics; // a table of what the program reports; empty: none
+  std::string report;  // a page about the run; empty: none
   std::string events;  // a folder for the same as TensorBoard reads it; empty: none
   bool trace = false;
   bool check_nan = false;

@@ -7,6 +7,7 @@
 #include "common/run_options.h"
 #include "repl.h"
 #include "reports.h"
+#include "run_page.h"
 #include "streams.h"
 
 #include <algorithm>
@@ -81,11 +82,13 @@ private:
   bool write_stats();
   bool write_profile();
   bool write_gradients();
+  bool write_page(int code, std::string_view message);
 
   const RunOptions& options_;
   Progress progress_;
   Streams streams_;
   Reports reports_{[this](const std::string& text) { streams_.report(text); }};
+  RunPage page_;
   VmHandle vm_;
   int stats_descriptor_ = STDERR_FILENO, profile_descriptor_ = STDERR_FILENO;
   bool timed_ = false;                  // slices are short because something is due by the clock
@@ -102,6 +105,7 @@ int Session::run() {
     look_at_target(options_.save);
     look_at_target(options_.explain_file);
     look_at_target(options_.metrics);
+    look_at_target(options_.report);
     make_folder(options_.events);
     create();
     load();
@@ -177,7 +181,8 @@ void Session::create() {
   };
   inner.report = [](void* user, const cairn_reported* values, std::size_t count) {
     auto* self = static_cast<Session*>(user);
-    self->reports_.add(*self->vm_, values, count);
+    const Report report = self->reports_.add(*self->vm_, values, count);
+    if (!self->options_.report.empty()) self->page_.add(report);
     return 0;
   };
   if (options_.explain && options_.explain_file.empty())
@@ -199,7 +204,7 @@ void Session::create() {
   }
   if (std::string fault = grant_files(options_, vm_.get()); !fault.empty())
     throw Leave{kBadUsage, "vmrun: error: " + fault + "\n"};
-  if (!options_.explain_file.empty()) cairn_vm_keep_gradients(vm_.get());
+  if (!options_.explain_file.empty() || !options_.report.empty()) cairn_vm_keep_gradients(vm_.get());
   if (options_.explain_profile) cairn_vm_explain_as(vm_.get(), CAIRN_REPORT_PROFILE);
   if (options_.plan) cairn_vm_only_plan(vm_.get());
 }
@@ -273,7 +278,8 @@ void Session::load() {
 }
 
 int Session::drive() {
-  timed_ = progress_.on() || options_.save_every_seconds > 0;
+  if (!options_.report.empty()) timed_slice_ = 1000;
+  timed_ = progress_.on() || options_.save_every_seconds > 0 || !options_.report.empty();
   std::uint64_t goal = options_.steps.value_or(UINT64_MAX);
   std::uint64_t made = 0;
   last_save_ = Clock::now();
@@ -304,6 +310,7 @@ int Session::drive() {
     }
     made += steps;
     adapt(steps, Clock::now() - start);
+    if (!options_.report.empty()) page_.look(*vm_);
     if (progress_.on()) progress_.show(made, *vm_, reports_);
     if (made < goal) save_if_due(made);
   }
@@ -348,11 +355,14 @@ std::uint64_t Session::slice(std::uint64_t made) const {
   return options_.trace ? 1 : steps;
 }
 
-// Slices of about a twentieth of a second: often enough for the clock, seldom enough to cost nothing.
+// Slices of about a twentieth of a second: often enough for the clock, seldom enough to cost nothing. A page wants to see what is
+// held inside of gradients, too, a few of which may be over in that time.
 void Session::adapt(std::uint64_t steps, Clock::duration took) {
   if (!timed_ || steps != timed_slice_) return;
-  if (took < std::chrono::milliseconds(25)) timed_slice_ = std::min<std::uint64_t>(timed_slice_ * 2, std::uint64_t{1} << 40);
-  if (took > std::chrono::milliseconds(100)) timed_slice_ = std::max<std::uint64_t>(timed_slice_ / 2, 1000);
+  const auto aim = options_.report.empty() ? std::chrono::milliseconds(50) : std::chrono::milliseconds(4);
+  const std::uint64_t least = options_.report.empty() ? 1000 : 10;
+  if (took < aim / 2) timed_slice_ = std::min<std::uint64_t>(timed_slice_ * 2, std::uint64_t{1} << 40);
+  if (took > aim * 2) timed_slice_ = std::max<std::uint64_t>(timed_slice_ / 2, least);
 }
 
 void Session::save_if_due(std::uint64_t made) {
@@ -398,6 +408,7 @@ int Session::finish(int code, std::string_view message) {
   if (options_.stats && !write_stats()) code = kBadUsage;
   if (options_.profile && !write_profile()) code = kBadUsage;
   if (!options_.explain_file.empty() && !write_gradients()) code = kBadUsage;
+  if (!options_.report.empty() && !write_page(code, message)) code = kBadUsage;
   return code;
 }
 
@@ -418,6 +429,15 @@ bool Session::write_gradients() {
   }
   if (cairn_file_write(options_.explain_file.c_str(), text.view().data(), text.view().size(), error.text()) == CAIRN_OK)
     return true;
+  complain(error.view());
+  return false;
+}
+
+bool Session::write_page(int code, std::string_view message) {
+  page_.look(*vm_);
+  const std::string text = page_.text(*vm_, options_, code, message);
+  CairnBuffer error;
+  if (cairn_file_write(options_.report.c_str(), text.data(), text.size(), error.text()) == CAIRN_OK) return true;
   complain(error.view());
   return false;
 }

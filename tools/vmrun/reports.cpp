@@ -18,7 +18,7 @@ bool Reports::open(const RunOptions& options, const cairn_vm& vm, std::string& e
          (options.events.empty() || open_one(events_, events_file(options.events)));
 }
 
-void Reports::add(const cairn_vm& vm, const cairn_reported* values, std::size_t count) {
+Report Reports::add(const cairn_vm& vm, const cairn_reported* values, std::size_t count) {
   Report report;
   report.number = cairn_vm_reports(&vm);
   report.steps = cairn_vm_steps(&vm);
@@ -44,6 +44,7 @@ void Reports::add(const cairn_vm& vm, const cairn_reported* values, std::size_t 
           " names; what is reported under others is left out\n");
     told_full_ = true;
   }
+  return report;
 }
 
 bool Reports::settle(std::string& faults) {

@@ -20,7 +20,7 @@ public:
   // Opens the files; a resumed run goes on in them. False with a message.
   bool open(const RunOptions& options, const cairn_vm& vm, std::string& error);
   // A call of the machine's program.
-  void add(const cairn_vm& vm, const cairn_reported* values, std::size_t count);
+  Report add(const cairn_vm& vm, const cairn_reported* values, std::size_t count);
   // All that was reported is on the disk. False with a message for each file of which that is not so.
   bool settle(std::string& faults);
 

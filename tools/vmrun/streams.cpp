@@ -1,6 +1,8 @@
 // See the header. The descriptors are used directly: what went wrong is known, and nothing is buffered twice.
 #include "streams.h"
 
+#include "chart.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -31,31 +33,12 @@ std::string abbreviated(double number) {
   return text;
 }
 
-std::string bytes_text(std::uint64_t bytes) {
-  const char* units[] = {" bytes", " KiB", " MiB", " GiB", " TiB"};
-  auto number = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (number >= 1024 && unit + 1 < std::size(units)) {
-    number /= 1024;
-    ++unit;
-  }
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f%s" : "%.1f%s", number, units[unit]);
-  return text;
-}
-
 // "34.1 MiB of 2.0 GiB, "
 std::string memory_text(const cairn_vm& vm) {
   cairn_memory memory;
   if (cairn_vm_memory(&vm, &memory) != CAIRN_OK) return "";
-  const std::string budget = memory.budget == CAIRN_UNLIMITED ? "" : " of " + bytes_text(memory.budget);
-  return bytes_text(memory.all) + budget + ", ";
-}
-
-std::string number_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", number);
-  return text;
+  const std::string budget = memory.budget == CAIRN_UNLIMITED ? "" : " of " + bytes_text(static_cast<double>(memory.budget));
+  return bytes_text(static_cast<double>(memory.all)) + budget + ", ";
 }
 
 // What the program reported last: "step 30 of 100, loss 0.2512, ".
@@ -66,7 +49,7 @@ std::string told(const Reports& reports) {
     std::snprintf(numbers, sizeof numbers, "step %.15g of %.15g, ", part->step, part->of);
     text += numbers;
   }
-  for (const auto& [name, value] : reports.last()) text += name + " " + number_text(value) + ", ";
+  for (const auto& [name, value] : reports.last()) text += name + " " + short_number(value) + ", ";
   return text;
 }
 
