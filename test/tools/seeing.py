@@ -311,7 +311,7 @@ class Seeing(ToolTest):
         self.assertIn("report", charts[1])
         self.assertEqual(charts[3][0], "memory in accounts")
         self.assertEqual(charts[-1][0], "steps of the machine a second")
-        self.assertEqual(page.words.count("Gradient 1 at a.scm:4:15"), 1)
+        self.assertEqual(page.words.count("Gradient 1 at a.scm:4:16"), 1)
         facts = page.facts
         self.assertEqual((facts["program"], facts["seed"], facts["schedule"], facts["memory budget"]), ("a.scm", "5", "bisection,base=16", "64 MiB"))
         for name in ("Cairn", "processor", "system", "ended", "device"):
