@@ -1,5 +1,7 @@
 ; Characters, strings, symbols, booleans, and what a program says about itself.
 
+(define (report . items) (%report items))
+
 (define (char=? a b) (= (char->integer a) (char->integer b)))
 (define (char<? a b) (< (char->integer a) (char->integer b)))
 (define (char>? a b) (> (char->integer a) (char->integer b)))

@@ -1,8 +1,12 @@
-// Reports of gradients through the C interface: as text or JSON to a callback, and kept for a page.
+// Reports through the C interface: what the program reports, and what its gradients did, as text or JSON to a callback, and kept
+// for a page.
 #include "test/api/testing.h"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <sstream>
 
 using namespace testing;
 
@@ -29,7 +33,114 @@ struct Explained {
   }
 };
 
+// What the program reports, as lines, and where the machine stood.
+struct Told {
+  std::vector<std::string> lines;
+  std::vector<std::uint64_t> numbers, steps;
+  std::size_t most = SIZE_MAX;
+  const cairn_vm* vm = nullptr;
+  cairn_vm_options options = vm_options();
+  Told() {
+    options.user = this;
+    options.report = [](void* user, const cairn_reported* values, size_t count) {
+      auto* self = static_cast<Told*>(user);
+      if (self->lines.size() == self->most) return 1;
+      std::string line;
+      for (std::size_t i = 0; i < count; ++i) {
+        std::ostringstream number;
+        number << values[i].value;
+        line += std::string(values[i].name) + "=" + number.str() + ";";
+      }
+      self->lines.push_back(line);
+      self->numbers.push_back(cairn_vm_reports(self->vm));
+      self->steps.push_back(cairn_vm_steps(self->vm));
+      return 0;
+    };
+  }
+};
+
 } // namespace
+
+TEST_CASE("the host is told what the program reports, once, whatever replays it") {
+  Told told;
+  told.options.schedule = "bisection,base=16";
+  Vm vm(told.options);
+  told.vm = vm.vm;
+  const Compiled program("(define (f x) (let loop ((i 0) (x x)) (if (= i 20) x (begin (report 'step i \"x, primal\" x 'half (list->tensor '((0.5))))"
+                         " (loop (+ i 1) (* 0.5 x))))))\n(write (checkpoint-*j f 1.5 1))(report 'done 1)");
+  vm.run(program);
+  REQUIRE(told.lines.size() == 21);
+  CHECK(told.lines[0] == "step=0;x, primal=1.5;half=0.5;");
+  CHECK(told.lines[2] == "step=2;x, primal=0.375;half=0.5;");
+  CHECK(told.lines[20] == "done=1;");
+  CHECK(told.numbers.front() == 1);
+  CHECK(told.numbers.back() == 21);
+  CHECK(std::is_sorted(told.steps.begin(), told.steps.end()));
+  CHECK(told.steps.front() > 0);
+  CHECK(told.steps.back() < cairn_vm_steps(vm.vm));
+  CHECK(cairn_vm_reports(vm.vm) == 21);
+  CHECK(cairn_vm_reports(nullptr) == 0);
+}
+
+TEST_CASE("reports go on in a capsule where they were, whenever it was taken") {
+  const Compiled program("(define (f x) (let loop ((i 0) (x x)) (if (= i 20) x (begin (report 'x x) (loop (+ i 1) (* 0.5 x))))))\n"
+                         "(write (checkpoint-*j f 1.5 1))(write (*j f 1.5 1))");
+  Told whole;
+  whole.options.schedule = "bisection,base=16";
+  Vm plain(whole.options);
+  whole.vm = plain.vm;
+  plain.run(program);
+  REQUIRE(whole.lines.size() == 40);
+  for (std::uint64_t cut = 1; cut < cairn_vm_steps(plain.vm); cut += 7) {
+    Told told;
+    told.options.schedule = "bisection,base=16";
+    Vm first(told.options), second(told.options);
+    told.vm = first.vm;
+    REQUIRE(cairn_vm_load(first.vm, program.module, nullptr) == CAIRN_OK);
+    REQUIRE(cairn_vm_run(first.vm, cut) == CAIRN_OUT_OF_STEPS);
+    CHECK(cairn_vm_reports(first.vm) == told.lines.size());
+    cairn_capsule* capsule = nullptr;
+    REQUIRE(cairn_vm_capsule(first.vm, &capsule) == CAIRN_OK);
+    REQUIRE(cairn_vm_resume(second.vm, capsule, nullptr) == CAIRN_OK);
+    cairn_capsule_free(capsule);
+    told.vm = second.vm;
+    REQUIRE(cairn_vm_run(second.vm, CAIRN_UNLIMITED) == CAIRN_OK);
+    CHECK(told.lines == whole.lines);
+    CHECK(told.numbers == whole.numbers);
+    CHECK(told.steps == whole.steps);
+  }
+}
+
+TEST_CASE("a host that does not take a report ends the program there") {
+  Told told;
+  told.most = 2;
+  Vm vm(told.options);
+  told.vm = vm.vm;
+  const Compiled program("(define (f i) (report 'i i)\n (f (+ i 1)))\n(f 0)");
+  REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
+  CHECK(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_PROGRAM_ERROR);
+  CHECK(vm.error().starts_with("guest.scm:1:15: error: report: the host does not take it\n"));
+  CHECK(told.lines.size() == 2);
+}
+
+TEST_CASE("accounts say what memory a machine holds") {
+  auto options = vm_options();
+  options.memory_bytes = 1 << 24;
+  Vm vm(options);
+  cairn_memory before{}, after{};
+  REQUIRE(cairn_vm_memory(vm.vm, &before) == CAIRN_OK);
+  vm.run(Compiled("(define v (make-vector 1000 0)) (define t (zeros '(100 100)))"));
+  REQUIRE(cairn_vm_memory(vm.vm, &after) == CAIRN_OK);
+  CHECK(after.budget == 1 << 24);
+  CHECK(after.objects >= before.objects + 8000);
+  CHECK(after.tensors >= before.tensors + 40000);
+  CHECK(after.all == after.objects + after.tapes + after.capsules + after.tensors + after.scratch);
+  CHECK(cairn_vm_memory(vm.vm, nullptr) == CAIRN_BAD_ARGUMENT);
+  options.memory_bytes = CAIRN_UNLIMITED;
+  Vm free(options);
+  REQUIRE(cairn_vm_memory(free.vm, &after) == CAIRN_OK);
+  CHECK(after.budget == CAIRN_UNLIMITED);
+}
 
 TEST_CASE("each gradient is explained as JSON where that is asked for") {
   Explained explained;
@@ -68,7 +179,13 @@ TEST_CASE("gradients are kept where that is asked for") {
   CHECK(report["gradients"].size() == 3);
   CHECK(report["calls"][0]["calls"] == 50);
   REQUIRE(cairn_vm_gradients(vm.vm, CAIRN_REPORT_HTML, &text) == CAIRN_OK);
-  CHECK(taken(text).starts_with("<!doctype html>"));
+  const std::string page = taken(text);
+  CHECK(page.starts_with("<!doctype html>"));
+  REQUIRE(cairn_vm_gradients(vm.vm, CAIRN_REPORT_SECTION, &text) == CAIRN_OK);
+  const std::string section = taken(text);
+  CHECK(section.starts_with("<style>"));
+  CHECK(section.ends_with("</section>\n"));
+  CHECK(page.find(section) != std::string::npos);
   CHECK(cairn_vm_gradients(vm.vm, CAIRN_REPORT_TEXT, &text) == CAIRN_BAD_ARGUMENT);
   CHECK(cairn_vm_gradients(vm.vm, CAIRN_REPORT_LARGEST, &text) == CAIRN_BAD_ARGUMENT);
   CHECK(text == nullptr);

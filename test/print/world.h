@@ -31,6 +31,7 @@ public:
     output += text;
     largest_piece = std::max(largest_piece, text.size());
   }
+  void report(std::span<const print::Reported> values) override { reports.emplace_back(values.begin(), values.end()); }
   bool read_number(double& flonum, std::int64_t& integer, bool& exact) override {
     if (inputs.empty()) return false;
     exact = inputs.front().exact;
@@ -52,6 +53,7 @@ public:
 
   std::string output;
   std::size_t largest_piece = 0;
+  std::vector<std::vector<print::Reported>> reports;
   std::vector<Input> inputs;
   std::vector<value::Value> tape;
   std::vector<std::string> command_line;

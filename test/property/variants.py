@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random programs with effects (worlds.py), each run as a whole in variants that must say the same: taped and under eight schedules, on the
 processor and the emulated device, with one thread and with several, in slices through capsule files; and forward against reverse mode.
-What they say is all output, among it the values, and at the end a random number, so that the counters are compared too.
+What they say is all output, among it the values, and at the end a random number, so that the counters are compared too; and all reports.
 
     variants.py --vmrun PATH [--count N] [--seed S] [--jobs N]     check programs S, S+1, ...
     variants.py --seed S --print                                   show program S
@@ -36,11 +36,17 @@ def product_text(procedure, data, forward):
 
 
 class Outcome:
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
+    def __init__(self, code, out, err, reports=''):
+        self.code, self.out, self.err, self.reports = code, out, err, reports
 
     def says(self):
-        return (self.code, self.out)
+        return (self.code, self.out, self.reports)
+
+
+# The table of --metrics without steps, which schedules decide, and time.
+def reports_of(path):
+    with open(path, encoding='utf-8') as file:
+        return '\n'.join(','.join(line.split(',')[:1] + line.split(',')[3:]) for line in file.read().split('\n'))
 
 
 class Runner:
@@ -63,13 +69,15 @@ class Runner:
         return path if vmc.returncode == 0 else source  # which vmrun refuses as well
 
     def run(self, arguments, steps=LONG, prefix=()):
-        command = list(prefix) + [self.vmrun, '--steps=%d' % steps] + arguments
+        metrics = os.path.join(self.folder, 'reports.csv')
+        command = list(prefix) + [self.vmrun, '--steps=%d' % steps, '--metrics=' + metrics] + arguments
         with open(self.input, encoding='utf-8') as numbers:
             try:
                 run = subprocess.run(command, stdin=numbers, capture_output=True, timeout=120, cwd=self.folder)
             except subprocess.TimeoutExpired:
                 return Outcome(-1, '', 'no end after 120 s')  # which is no way to be stopped
-        return Outcome(run.returncode, run.stdout.decode('utf-8', 'replace'), run.stderr.decode('utf-8', 'replace'))
+        reports = reports_of(metrics) if os.path.exists(metrics) else ''
+        return Outcome(run.returncode, run.stdout.decode('utf-8', 'replace'), run.stderr.decode('utf-8', 'replace'), reports)
 
     def in_slices(self, options, path, rng):
         stats, capsule = os.path.join(self.folder, 'stats'), os.path.join(self.folder, 'capsule')
@@ -88,7 +96,7 @@ class Runner:
             source = [o for o in options if o.startswith('--device')] + ['--resume=' + capsule]
         with open(stats, encoding='utf-8') as file:
             steps = json.load(file)['steps'] if part.code == 0 else -1
-        return whole, Outcome(part.code, said, part.err), steps - total
+        return whole, Outcome(part.code, said, part.err, part.reports), steps - total
 
 
 def difference(name, want, got):
@@ -99,6 +107,9 @@ def difference(name, want, got):
     if got.code != want.code:
         return '%s: exit code %d and not %d: %s' % (name, got.code, want.code, got.err[:600].replace('\n', ' | '))
     lines = [(a, b) for a, b in zip(want.out.split('\n'), got.out.split('\n')) if a != b]
+    if got.out == want.out:
+        lines = [(a, b) for a, b in zip(want.reports.split('\n'), got.reports.split('\n')) if a != b]
+        return '%s: reports differ: %s' % (name, ('%.200s and %.200s' % lines[0]) if lines else 'in length')
     return '%s: output differs: %s' % (name, ('%.200s and %.200s' % lines[0]) if lines else 'in length')
 
 

@@ -36,7 +36,7 @@ PRELUDE = """(define (effect) (display "*"))
 (define (first-of v) (if (pair? v) (car v) v))
 (define-derivative (ruled-draw x) (value (+ (sin x) (* .1 (random-real)))) (reverse (y c) (list (* c (cos x)))))
 """ + RULED
-SPOKEN = '(define (say x) (write-real x))\n(define (mark text) (display text))\n'
+SPOKEN = '(define (say x) (report "said" x) (write-real x))\n(define (mark text) (display text))\n'
 HUSHED = '(define (say x) (display "*") x)\n(define (mark text) (display text))\n'
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs that survive: vmrun saves its state as it goes, is killed at random moments and resumed from the last saved state, again and
-again until the program ends. Result, output and counters must be those of a run that nobody disturbed.
+again until the program ends. Result, output, reports and counters must be those of a run that nobody disturbed.
 
     kills.py --vmrun VMRUN [--kills N] [--seed S]
 """
@@ -44,12 +44,17 @@ PROGRAMS = {
     "effects": ("""(define (noisy r) (let loop ((i 0) (x 0.5)) (if (= i 40000) x (begin (if (= 0 (remainder i 100)) (write-real x))
   (loop (+ i 1) (+ (* r x (- 1 x)) (* 1e-3 (random-real))))))))
 (write (checkpoint-*j noisy 3.2 1))""", SCHEDULES, 0),
-    "nested": (ORBIT.format(n=150) + """(define (train r) (let loop ((i 0) (r r)) (if (= i 100) r (begin (write-real r)
+    "nested": (ORBIT.format(n=150) + """(define (train r) (let loop ((i 0) (r r)) (if (= i 100) r (begin (write-real r) (report 'step i 'rate r)
   (loop (+ i 1) (- r (* 0.01 (cdr (*j orbit r 1)))))))))
 (write (checkpoint-*j train 2.2 1))
 (write (checkpoint-*j (lambda (r) (cdr (checkpoint-*j train r 1))) 2.2 1))
 (write (checkpoint-*j (lambda (r) (cdr (j* train r 1))) 2.2 1))
 (write (j* (lambda (r) (cdr (checkpoint-*j train r 1))) 2.2 1))""", ["auto", "bisection,base=64", "binomial,snapshots=3", "online"], 0),
+    "reports": (ORBIT.format(n=100) + """(define (train i r) (if (= i 400) r (let ((y (checkpoint-*j orbit r 1)))
+  (report 'step i 'of 400 'value (car y) 'slope (cdr y)) (if (= 0 (remainder i 100)) (report 'tenth (/ i 100) "a,b" (/ i 7)))
+  (train (+ i 1) (+ r (* 1e-4 (cdr y)))))))
+(write (train 0 2.2))
+(write (checkpoint-*j (lambda (r) (train 300 r)) 2.3 1))""", ["auto", "bisection,base=64", "online"], 0),
     "lists": ("""(define (step l) (map (lambda (x) (* x (- 3.1 x))) l))
 (define (f l) (let loop ((i 0) (l l)) (if (= i 300) (fold-left + 0 l) (loop (+ i 1) (step l)))))
 (write (checkpoint-*j f (map (lambda (i) (/ i 100.)) (iota 50)) 1))""", ["auto", "binomial,base=1024,snapshots=4", "sqrt"], 0),
@@ -58,7 +63,21 @@ PROGRAMS = {
 # a restored state has not.
 EXACT = ("steps", "gradient_steps", "gradient_steps_executed", "tape_peak_records", "capsules_taken", "schedule")
 
-Ending = collections.namedtuple("Ending", "code output errors counters")
+Ending = collections.namedtuple("Ending", "code output errors counters table events")
+
+
+def without_times(table):
+    return [[field for i, field in enumerate(line.split(b",")) if i != 2] for line in table.split(b"\n")]
+
+
+def events_in(file):
+    """The messages behind the time, with which they all begin."""
+    events = []
+    while file:
+        length = int.from_bytes(file[:8], "little")
+        events.append(file[21:12 + length])
+        file = file[16 + length:]
+    return events
 
 
 class Trial:
@@ -80,14 +99,15 @@ class Trial:
         """From the saved state if there is one, from the beginning if not."""
         what = ["--resume=state"] if os.path.exists(self.path("state")) else [*self.own_options, "program.scm"]
         with open(self.path("input"), "rb") as given, open(self.path("errors"), "wb") as errors:
-            return subprocess.Popen([self.vmrun, "--output=output", "--stats=stats", *saving, *what], cwd=self.folder, stdin=given,
-                                    stderr=errors)
+            command = [self.vmrun, "--output=output", "--stats=stats", "--metrics=reports.csv", "--events=events", *saving, *what]
+            return subprocess.Popen(command, cwd=self.folder, stdin=given, stderr=errors)
 
     def ending(self, process):
         code = process.wait()
-        output, errors, stats = (open(self.path(name), "rb").read() for name in ("output", "errors", "stats"))
+        names = ("output", "errors", "stats", "reports.csv", "events/events.out.tfevents.cairn")
+        output, errors, stats, table, events = (open(self.path(name), "rb").read() for name in names)
         counters = {key: value for key, value in json.loads(stats).items() if key in EXACT} if stats else None
-        return Ending(code, output, errors, counters)
+        return Ending(code, output, errors, counters, without_times(table), events_in(events))
 
     def disturbed(self, every, seconds, generator, most_kills):
         """How it ended, the kills, and how many of them came before there was a state."""

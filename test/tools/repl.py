@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """The read-eval-print loop: on a pseudo-terminal as a person uses it, and fed by a pipe."""
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
+import termios
 import time
 import unittest
 
@@ -69,6 +72,9 @@ class Terminal:
             self.expect(re.sub(r"^\^", r"(?:^|\\n)", answer))
         return self.expect(r"(^|\n)[>.] $")
 
+    def resize(self, columns):
+        fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
     def end(self, keys=CONTROL_D):
         self.send(keys)
         while select.select([self.descriptor], [], [], 10)[0]:
@@ -108,6 +114,39 @@ class OnATerminal(ToolTest):
         t.enter('(list "a" #\\b 1.5)', r'^\("a" #\\b 1\.5\)\n')
         self.assertNotIn("unspecified", t.enter('(display "shown")', r"^shown\n"))
         self.assertEqual(t.end(), 0)
+
+    def test_the_last_value_has_a_name(self):
+        t = self.start()
+        t.enter("_", r"^#f\n")
+        t.enter("(+ 1 2)", r"^3\n")
+        t.enter("(list _ _)", r"^\(3 3\)\n")
+        t.enter('(display "no value")', r"^no value\n")
+        t.enter("(define unused 5)")
+        t.enter("(car 4)", r"error: car: expected a pair")
+        t.enter("(cdr _)", r"^\(3\)\n")
+        t.enter("(lambda (x) (* x x))", r"^#<procedure>\n")
+        t.enter("(_ 5)", r"^25\n")
+        t.enter(",grad (lambda (x) (* x x x)) 2.", r"gradient: 12\.0\n")
+        t.enter("(gradient (lambda (x) (* x _)) 1.)", r"^12\.0\n")
+        t.enter("((lambda (_) _) 1)", r"^1\n")
+
+    def test_tensors_are_wrapped_to_the_width_of_the_terminal(self):
+        t = self.start()
+        t.enter('(define s "[ #<tensor 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16")')
+        t.resize(40)
+        t.enter("(reshape (* 1.5 (arange 40)) '(2 20))", r"^" + re.escape("""#<tensor f32 (2 20)
+[[ 0.0  1.5  3.0  4.5  6.0  7.5  9.0
+  10.5 12.0 13.5 15.0 16.5 18.0 19.5
+  21.0 22.5 24.0 25.5 27.0 28.5]
+ [30.0 31.5 33.0 34.5 36.0 37.5 39.0
+  40.5 42.0 43.5 45.0 46.5 48.0 49.5
+  51.0 52.5 54.0 55.5 57.0 58.5]]>
+"""))
+        # Nothing else is, and nothing that fits; a tensor that begins far to the right goes on at the left.
+        t.enter('(list s #\\" (arange 6) (zeros \'(2 2)))',
+                r"16\" #\\\" #<tensor f32 \(6\) \[0\.0\n  1\.0 2\.0 3\.0 4\.0 5\.0\]> #<tensor f32 \(2 2\)\n\[\[0\.0 0\.0\]\n \[0\.0 0\.0\]\]>\)\n")
+        t.resize(400)
+        t.enter("(arange 40)", r"^#<tensor f32 \(40\) \[ 0\.0  1\.0 [\d. ]+ 39\.0\]>\n")
 
     def test_an_entry_goes_on_until_its_parentheses_are_closed(self):
         t = self.start()
@@ -311,7 +350,7 @@ class Piped(ToolTest):
         os.mkdir(self.path("lib"))
         os.rename(self.path("part.scm"), self.path("lib/part.scm"))
         self.assertEqual(self.vmrun("--library=lib", input="(import part)\npart\n").output, "7\n")
-        for option in ("--steps=5", "--work=5", "--save=x", "--save-every=5", "--output=x", "--output-limit=1MiB", "--stats", "--profile", "--trace", "--progress", "--verify-only"):
+        for option in ("--steps=5", "--work=5", "--save=x", "--save-every=5", "--output=x", "--output-limit=1MiB", "--stats", "--profile", "--trace", "--progress", "--metrics=x.csv", "--events=x", "--report=x.html", "--verify-only"):
             self.assertIn("error", self.vmrun(option, code=2).errors)
         self.vmrun("--checkpoint=nonsense", code=2)
 

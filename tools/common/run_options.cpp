@@ -77,6 +77,10 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
   if (raw.stats != "-") options.stats_file = raw.stats;
   options.profile = app.count("--profile") != 0;
   if (raw.profile != "-") options.profile_file = raw.profile;
+  if (app.count("--metrics") != 0 && !options.metrics.ends_with(".csv"))
+    throw UsageError("--metrics: expected a file whose name ends in .csv, got \"" + options.metrics + "\"");
+  if (app.count("--report") != 0 && !options.report.ends_with(".html"))
+    throw UsageError("--report: expected a file whose name ends in .html, got \"" + options.report + "\"");
   options.explain = app.count("--explain") != 0;
   options.explain_profile = raw.explain == "profile";
   if (raw.explain == "-" || raw.explain.empty() || options.explain_profile) return;
@@ -98,7 +102,7 @@ void check_files(const RunOptions& options) {
   const Use uses[] = {{"the program", options.file, false},     {"--resume", options.resume, false},
                       {"--output", options.output, true},       {"--save", options.save, true},
                       {"--stats", options.stats_file, true},    {"--profile", options.profile_file, true},
-                      {"--explain", options.explain_file, true}};
+                      {"--explain", options.explain_file, true}, {"--metrics", options.metrics, true},   {"--report", options.report, true}};
   auto is_file = [](const std::string& path) {
     std::error_code error;
     fs::file_status status = fs::status(path, error);
@@ -142,7 +146,7 @@ void check_together(const CLI::App& app, const RunOptions& options) {
   if (options.resume.empty()) {
     if (!options.file.empty()) return;
     for (const char* option : {"--steps", "--work", "--save", "--save-every", "--output", "--output-limit", "--stats",
-                               "--profile", "--trace", "--progress", "--plan", "--verify-only"})
+                               "--profile", "--trace", "--progress", "--plan", "--verify-only", "--metrics", "--events", "--report"})
       if (app.count(option) != 0) throw UsageError(std::string(option) + " needs a program; the loop has none");
     if (!options.explain_file.empty()) throw UsageError("--explain=FILE needs a program; the loop explains on standard error");
     return;
@@ -197,6 +201,14 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
                "run the first checkpoint-*j forward only, and print what time it would take in which memory")
       ->disable_flag_override();
   app.add_flag("--progress", options.progress, "show progress (on by default on a terminal)")->disable_flag_override();
+  app.add_option("--metrics", options.metrics, "what the program reports goes there as a table, FILE.csv; with --resume behind what is there")
+      ->type_name("FILE");
+  app.add_option("--events", options.events,
+                 "what the program reports goes into that folder for TensorBoard; with --resume behind what is there")
+      ->type_name("DIR");
+  app.add_option("--report", options.report,
+                 "at exit a page about the run, FILE.html: curves of what was reported, memory and speed over time, gradients")
+      ->type_name("FILE");
   app.add_option("--seed", raw.seed, "of the program's random numbers (0)")->type_name("N");
   app.add_option("--library", options.libraries, "a folder where (import name) looks; may be repeated")
       ->type_name("DIR")

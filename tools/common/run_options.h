@@ -36,6 +36,9 @@ struct RunOptions {
   std::string explain_file;     // ends in .html or .json; empty: a text on standard error
   bool plan = false;            // the first gradient is only planned
   bool progress = false;
+  std::string metrics; // a table of what the program reports; empty: none
+  std::string report;  // a page about the run; empty: none
+  std::string events;  // a folder for the same as TensorBoard reads it; empty: none
   bool trace = false;
   bool check_nan = false;
   bool profile = false;

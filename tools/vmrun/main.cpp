@@ -6,6 +6,8 @@
 #include "common/handles.h"
 #include "common/run_options.h"
 #include "repl.h"
+#include "reports.h"
+#include "run_page.h"
 #include "streams.h"
 
 #include <algorithm>
@@ -62,6 +64,7 @@ private:
 
   int open_report(const std::string& path) const;
   void look_at_target(const std::string& path) const;
+  void make_folder(const std::string& path) const;
   std::string work_message() const;
   void trace();
   void create();
@@ -79,10 +82,13 @@ private:
   bool write_stats();
   bool write_profile();
   bool write_gradients();
+  bool write_page(int code, std::string_view message);
 
   const RunOptions& options_;
   Progress progress_;
   Streams streams_;
+  Reports reports_{[this](const std::string& text) { streams_.report(text); }};
+  RunPage page_;
   VmHandle vm_;
   int stats_descriptor_ = STDERR_FILENO, profile_descriptor_ = STDERR_FILENO;
   bool timed_ = false;                  // slices are short because something is due by the clock
@@ -98,12 +104,16 @@ int Session::run() {
     profile_descriptor_ = open_report(options_.profile_file);
     look_at_target(options_.save);
     look_at_target(options_.explain_file);
+    look_at_target(options_.metrics);
+    look_at_target(options_.report);
+    make_folder(options_.events);
     create();
     load();
     if (options_.verify_only) return kDone;
     std::string error;
     if (!streams_.open_output(options_.output, cairn_vm_output_bytes(vm_.get()), error)) throw Leave{kBadUsage, error};
     if (!options_.resume.empty() && !streams_.skip_input(cairn_vm_input_bytes(vm_.get()), error)) throw Leave{kBadUsage, error};
+    if (!reports_.open(options_, *vm_, error)) throw Leave{kBadUsage, error};
     return drive();
   } catch (const Leave& leave) {
     return finish(leave.code, leave.message);
@@ -137,6 +147,13 @@ void Session::look_at_target(const std::string& path) const {
   if (fault != 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + std::strerror(fault) + "\n"};
 }
 
+void Session::make_folder(const std::string& path) const {
+  if (path.empty() || std::filesystem::is_directory(path)) return;
+  std::error_code error;
+  if (!std::filesystem::create_directories(path, error))
+    throw Leave{kBadUsage, path + ": error: cannot be made a folder: " + (error ? error.message() : std::strerror(ENOTDIR)) + "\n"};
+}
+
 void Session::create() {
   std::vector<const char*> arguments;
   for (const std::string& argument : options_.arguments) arguments.push_back(argument.c_str());
@@ -154,22 +171,28 @@ void Session::create() {
   inner.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   inner.arguments = arguments.data();
   inner.argument_count = arguments.size();
-  inner.user = &streams_;
+  inner.user = this;
   inner.one_shot = 1;
   inner.output = [](void* user, const char* text, std::size_t bytes) {
-    return static_cast<Streams*>(user)->write({text, bytes}) ? 0 : 1;
+    return static_cast<Session*>(user)->streams_.write({text, bytes}) ? 0 : 1;
   };
   inner.input = [](void* user, char* buffer, std::size_t capacity) {
-    return static_cast<Streams*>(user)->read(buffer, capacity);
+    return static_cast<Session*>(user)->streams_.read(buffer, capacity);
+  };
+  inner.report = [](void* user, const cairn_reported* values, std::size_t count) {
+    auto* self = static_cast<Session*>(user);
+    const Report report = self->reports_.add(*self->vm_, values, count);
+    if (!self->options_.report.empty()) self->page_.add(report);
+    return 0;
   };
   if (options_.explain && options_.explain_file.empty())
     inner.explain = [](void* user, const char* text, std::size_t bytes) {
-      static_cast<Streams*>(user)->report({text, bytes});
+      static_cast<Session*>(user)->streams_.report({text, bytes});
       return 0;
     };
   if (options_.plan)
     inner.explain = [](void* user, const char* text, std::size_t bytes) {
-      return static_cast<Streams*>(user)->write({text, bytes}) ? 0 : 1;
+      return static_cast<Session*>(user)->streams_.write({text, bytes}) ? 0 : 1;
     };
   CairnBuffer error;
   cairn_vm* vm = nullptr;
@@ -181,7 +204,7 @@ void Session::create() {
   }
   if (std::string fault = grant_files(options_, vm_.get()); !fault.empty())
     throw Leave{kBadUsage, "vmrun: error: " + fault + "\n"};
-  if (!options_.explain_file.empty()) cairn_vm_keep_gradients(vm_.get());
+  if (!options_.explain_file.empty() || !options_.report.empty()) cairn_vm_keep_gradients(vm_.get());
   if (options_.explain_profile) cairn_vm_explain_as(vm_.get(), CAIRN_REPORT_PROFILE);
   if (options_.plan) cairn_vm_only_plan(vm_.get());
 }
@@ -254,7 +277,8 @@ void Session::load() {
 }
 
 int Session::drive() {
-  timed_ = progress_.on() || options_.save_every_seconds > 0;
+  if (!options_.report.empty()) timed_slice_ = 1000;
+  timed_ = progress_.on() || options_.save_every_seconds > 0 || !options_.report.empty();
   std::uint64_t goal = options_.steps.value_or(UINT64_MAX);
   std::uint64_t made = 0;
   last_save_ = Clock::now();
@@ -285,7 +309,8 @@ int Session::drive() {
     }
     made += steps;
     adapt(steps, Clock::now() - start);
-    if (progress_.on()) progress_.show(made, *vm_);
+    if (!options_.report.empty()) page_.look(*vm_);
+    if (progress_.on()) progress_.show(made, *vm_, reports_);
     if (made < goal) save_if_due(made);
   }
   return stopped("");
@@ -329,11 +354,14 @@ std::uint64_t Session::slice(std::uint64_t made) const {
   return options_.trace ? 1 : steps;
 }
 
-// Slices of about a twentieth of a second: often enough for the clock, seldom enough to cost nothing.
+// Slices of about a twentieth of a second: often enough for the clock, seldom enough to cost nothing. A page wants to see what is
+// held inside of gradients, too, a few of which may be over in that time.
 void Session::adapt(std::uint64_t steps, Clock::duration took) {
   if (!timed_ || steps != timed_slice_) return;
-  if (took < std::chrono::milliseconds(25)) timed_slice_ = std::min<std::uint64_t>(timed_slice_ * 2, std::uint64_t{1} << 40);
-  if (took > std::chrono::milliseconds(100)) timed_slice_ = std::max<std::uint64_t>(timed_slice_ / 2, 1000);
+  const auto aim = options_.report.empty() ? std::chrono::milliseconds(50) : std::chrono::milliseconds(4);
+  const std::uint64_t least = options_.report.empty() ? 1000 : 10;
+  if (took < aim / 2) timed_slice_ = std::min<std::uint64_t>(timed_slice_ * 2, std::uint64_t{1} << 40);
+  if (took > aim * 2) timed_slice_ = std::max<std::uint64_t>(timed_slice_ / 2, least);
 }
 
 void Session::save_if_due(std::uint64_t made) {
@@ -351,9 +379,10 @@ void Session::save_if_due(std::uint64_t made) {
   last_save_ = Clock::now();
 }
 
-// Output first: the file may hold more than the state has written, never less. kDone, or what went wrong.
+// Output and reports first: files may hold more than the state has written, never less. kDone, or what went wrong.
 Leave Session::save() {
   if (!streams_.flush(true)) throw Leave{kBadUsage, streams_.output_fault()};
+  if (std::string faults; !reports_.settle(faults)) return {kBadUsage, faults};
   CairnBuffer error;
   cairn_status status = cairn_vm_save_file(vm_.get(), options_.save.c_str(), error.text());
   if (status == CAIRN_OK) return {kDone, ""};
@@ -370,10 +399,15 @@ int Session::finish(int code, std::string_view message) {
     complain(streams_.output_fault());
     code = kBadUsage;
   }
+  if (std::string faults; !reports_.settle(faults) && code != kBadUsage) {
+    complain(faults);
+    code = kBadUsage;
+  }
   if (vm_ == nullptr || code == kBadUsage) return code;
   if (options_.stats && !write_stats()) code = kBadUsage;
   if (options_.profile && !write_profile()) code = kBadUsage;
   if (!options_.explain_file.empty() && !write_gradients()) code = kBadUsage;
+  if (!options_.report.empty() && !write_page(code, message)) code = kBadUsage;
   return code;
 }
 
@@ -394,6 +428,15 @@ bool Session::write_gradients() {
   }
   if (cairn_file_write(options_.explain_file.c_str(), text.view().data(), text.view().size(), error.text()) == CAIRN_OK)
     return true;
+  complain(error.view());
+  return false;
+}
+
+bool Session::write_page(int code, std::string_view message) {
+  page_.look(*vm_);
+  const std::string text = page_.text(*vm_, options_, code, message);
+  CairnBuffer error;
+  if (cairn_file_write(options_.report.c_str(), text.data(), text.size(), error.text()) == CAIRN_OK) return true;
   complain(error.view());
   return false;
 }

@@ -8,12 +8,14 @@
 #include "listing.h"
 #include "reference.h"
 #include "streams.h"
+#include "wrapping.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace cairn::tools {
@@ -30,12 +32,15 @@ constexpr const char* kHelp = R"(An expression is evaluated and its value shown;
   ,apropos WORD    the names that have to do with a word
   ,load FILE       the definitions and expressions of a file
   ,continue        go on with what Ctrl-C interrupted
+  _                the last value that was shown, in expressions
   ,help            this text
   ,quit            end the loop, as Ctrl-D does
 Tab completes names. An entry goes on over several lines until its parentheses are closed.
 )";
 constexpr const char* kCommands[] = {",apropos", ",continue", ",dis",  ",doc",   ",grad",
                                      ",help",    ",load",     ",quit", ",steps", ",time"};
+
+constexpr const char* kLastValue = "_";
 
 std::atomic<cairn_vm*> g_running = nullptr; // what Ctrl-C cancels
 
@@ -69,6 +74,7 @@ private:
   };
 
   bool create();
+  bool define_last_value();
   bool next_entry(std::string& text);
   void handle(std::string_view entry);
   void command(std::string_view name, std::string_view rest);
@@ -152,10 +158,26 @@ bool Repl::create() {
       return false;
     }
     if (options_.explain_profile) cairn_vm_explain_as(vm, CAIRN_REPORT_PROFILE);
-    return true;
+    return define_last_value();
   }
   complain(creation_error(status == CAIRN_BAD_ARGUMENT, error.view()));
   return false;
+}
+
+// `_` is a definition like any other, which gets another value behind each entry that has one.
+bool Repl::define_last_value() {
+  const std::string text = "(define " + std::string(kLastValue) + " #f)";
+  CompilerBuffer bytes, fault;
+  CairnBuffer error;
+  cairn_module* read = nullptr;
+  bool good = cairn_session_compile(session_, "<loop>", text.data(), text.size(), bytes.bytes(), bytes.size(), fault.text()) ==
+                  CAIRN_OK &&
+              cairn_module_read(bytes.data(), bytes.length(), &read, error.text()) == CAIRN_OK;
+  const ModuleHandle module(read);
+  good = good && cairn_vm_extend(vm_.get(), module.get(), error.text()) == CAIRN_OK &&
+         cairn_vm_run(vm_.get(), CAIRN_UNLIMITED) == CAIRN_OK;
+  if (!good) complain("vmrun: error: the loop cannot begin: " + std::string(fault.view()) + std::string(error.view()) + "\n");
+  return good;
 }
 
 int Repl::run() {
@@ -341,6 +363,7 @@ Repl::Outcome Repl::proceed() {
   cairn_value value{};
   if (!has_value_ || cairn_vm_value(vm_.get(), &value) != CAIRN_OK) return so_far_;
   CairnBuffer text;
+  if (cairn_value_kind(value) != CAIRN_KIND_UNSPECIFIED) cairn_vm_define(vm_.get(), kLastValue, value);
   if (cairn_value_kind(value) != CAIRN_KIND_UNSPECIFIED && cairn_value_text(vm_.get(), value, 0, text.text()) == CAIRN_OK)
     so_far_.value = text.view();
   cairn_value_release(vm_.get(), value);
@@ -348,7 +371,10 @@ Repl::Outcome Repl::proceed() {
 }
 
 void Repl::show_value(const Outcome& outcome) {
-  if (!outcome.value.empty()) say(outcome.value + "\n");
+  if (outcome.value.empty()) return;
+  winsize size{};
+  const bool sized = isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
+  say((sized ? wrapped_tensors(outcome.value, size.ws_col) : outcome.value) + "\n");
 }
 
 void Repl::show_gradient(std::string_view arguments) {

@@ -1,11 +1,14 @@
 // See the header. The descriptors are used directly: what went wrong is known, and nothing is buffered twice.
 #include "streams.h"
 
+#include "chart.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,15 +33,49 @@ std::string abbreviated(double number) {
   return text;
 }
 
+// "34.1 MiB of 2.0 GiB, "
+std::string memory_text(const cairn_vm& vm) {
+  cairn_memory memory;
+  if (cairn_vm_memory(&vm, &memory) != CAIRN_OK) return "";
+  const std::string budget = memory.budget == CAIRN_UNLIMITED ? "" : " of " + bytes_text(static_cast<double>(memory.budget));
+  return bytes_text(static_cast<double>(memory.all)) + budget + ", ";
+}
+
+// What the program reported last: "step 30 of 100, loss 0.2512, ".
+std::string told(const Reports& reports) {
+  std::string text;
+  if (const auto& part = reports.part()) {
+    char numbers[64];
+    std::snprintf(numbers, sizeof numbers, "step %.15g of %.15g, ", part->step, part->of);
+    text += numbers;
+  }
+  for (const auto& [name, value] : reports.last()) text += name + " " + short_number(value) + ", ";
+  return text;
+}
+
+// How much of it a terminal shows in one line, which begins with its control characters; all of it elsewhere. Characters are
+// counted, and none is cut.
+std::size_t width_of_line(const std::string& line) {
+  constexpr std::size_t kControl = 4;
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return line.size();
+  std::size_t at = kControl;
+  for (std::size_t shown = 0; at < line.size(); ++at)
+    if ((static_cast<unsigned char>(line[at]) & 0xC0) != 0x80 && ++shown >= size.ws_col) break;
+  return at;
+}
+
 } // namespace
 
-double Progress::part_done(std::uint64_t steps_made, const cairn_progress& now) {
+// What the program says of itself goes before what is known of the gradient in progress.
+double Progress::part_done(std::uint64_t steps_made, const cairn_progress& now, const Reports& reports) const {
+  if (reports.part() && reports.part()->of > 0) return std::max(0.0, reports.part()->step / reports.part()->of);
   if (now.phase == CAIRN_PHASE_BACKWARD && now.gradient_steps_predicted > 0)
     return static_cast<double>(now.gradient_steps_executed) / static_cast<double>(now.gradient_steps_predicted);
   return goal_ ? static_cast<double>(steps_made) / static_cast<double>(*goal_) : -1;
 }
 
-void Progress::show(std::uint64_t steps_made, const cairn_vm& vm) {
+void Progress::show(std::uint64_t steps_made, const cairn_vm& vm, const Reports& reports) {
   auto now = Clock::now();
   if (!on_ || now - start_ < kPatience || now - last_ < kRedrawEvery) return;
   last_ = now;
@@ -46,7 +83,7 @@ void Progress::show(std::uint64_t steps_made, const cairn_vm& vm) {
   if (cairn_vm_progress(&vm, &progress) != CAIRN_OK) return;
   double seconds = std::chrono::duration<double>(now - start_).count();
   std::string line = "\r\033[K";
-  double part = std::min(part_done(steps_made, progress), 1.0);
+  double part = std::min(part_done(steps_made, progress, reports), 1.0);
   if (part >= 0) {
     int cells = static_cast<int>(part * kBarCells);
     line += "[" + std::string(static_cast<std::size_t>(cells), '#') +
@@ -56,8 +93,9 @@ void Progress::show(std::uint64_t steps_made, const cairn_vm& vm) {
   if (progress.phase == CAIRN_PHASE_FORWARD) line += "gradient, first run: ";
   if (progress.phase == CAIRN_PHASE_BACKWARD)
     line += "gradient of " + abbreviated(static_cast<double>(progress.gradient_steps)) + " steps: ";
+  line += told(reports);
   line += abbreviated(static_cast<double>(steps_made)) + " steps, " + abbreviated(static_cast<double>(steps_made) / seconds) +
-          "/s, " + std::to_string(static_cast<long>(seconds)) + " s";
+          "/s, " + memory_text(vm) + std::to_string(static_cast<long>(seconds)) + " s";
   // What is left is judged by what was done since the bar last began anew: each gradient has its own.
   if (part < last_part_ || last_part_ < 0) {
     bar_start_ = now;
@@ -68,7 +106,7 @@ void Progress::show(std::uint64_t steps_made, const cairn_vm& vm) {
     double left = std::chrono::duration<double>(now - bar_start_).count() * (1 - part) / (part - bar_from_);
     line += ", " + std::to_string(static_cast<long>(left) + 1) + " s left";
   }
-  complain(line);
+  complain(line.substr(0, width_of_line(line)));
   visible_ = true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cairn.h"
 #include "common/writing.h"
+#include "reports.h"
 
 #include <chrono>
 #include <cstdint>
@@ -19,12 +20,12 @@ class Progress {
 public:
   explicit Progress(bool on, std::optional<std::uint64_t> steps_to_make) : on_(on), goal_(steps_to_make) {}
   bool on() const { return on_; }
-  void show(std::uint64_t steps_made, const cairn_vm& vm);
+  void show(std::uint64_t steps_made, const cairn_vm& vm, const Reports& reports);
   void hide();
 
 private:
   using Clock = std::chrono::steady_clock;
-  double part_done(std::uint64_t steps_made, const cairn_progress& now);
+  double part_done(std::uint64_t steps_made, const cairn_progress& now, const Reports& reports) const;
   bool on_;
   bool visible_ = false;
   std::optional<std::uint64_t> goal_;

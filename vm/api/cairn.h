@@ -122,6 +122,18 @@ typedef int (*cairn_write_function)(void* user, const char* text, size_t bytes);
  * failed: then the program ends with an error. Called from cairn_vm_run only. */
 typedef size_t (*cairn_read_function)(void* user, char* buffer, size_t capacity);
 
+/* A number that the program reports under a name, by `report`. Both are borrowed for the call. */
+typedef struct cairn_reported {
+  const char* name; /* UTF-8, 1 to 200 bytes without control characters */
+  double value;
+} cairn_reported;
+
+/* Takes what one call of `report` tells, 1 to 64 values of different names. Returns 0, or anything else to end the program with an
+ * error at the place that reported. Called from cairn_vm_run only, once for each report: not where a schedule replays one. Meanwhile
+ * cairn_vm_reports gives the number of the report, the first one's is 1, and cairn_vm_steps, cairn_vm_memory and cairn_vm_progress say
+ * where the machine stands. */
+typedef int (*cairn_report_function)(void* user, const cairn_reported* values, size_t count);
+
 /* Memory for a machine: `bytes` bytes at a multiple of `alignment`, NULL if there is none. It gives what grows with a program:
  * regions of objects and frames, large objects, records of tapes; tables beside them come from malloc. One thread at a time, as
  * the machine. */
@@ -148,8 +160,9 @@ typedef struct cairn_vm_options {
   size_t argument_count;
   cairn_write_function output;      /* the program's output; NULL: dropped */
   cairn_read_function input;        /* the program's input; NULL: empty */
+  cairn_report_function report;     /* what the program reports; NULL: dropped */
   cairn_write_function explain;     /* a report after each outermost checkpoint-*j; NULL: none. Its result is ignored. */
-  void* user;                       /* first argument of the three, and what cairn_vm_user gives */
+  void* user;                       /* first argument of the four, and what cairn_vm_user gives */
   const cairn_allocator* allocator; /* copied; NULL: the system's memory */
   int one_shot;  /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
   int check_nan; /* not 0: the first NaN, of a tensor's elements or of arithmetic, is an error with operator and place */
@@ -258,6 +271,17 @@ CAIRN_API uint64_t cairn_vm_output_bytes(const cairn_vm* vm);
  * the machine. The input function of a restored machine goes on behind them. */
 CAIRN_API uint64_t cairn_vm_input_bytes(const cairn_vm* vm);
 
+/* Calls of `report` since the program began, those before a restore included. */
+CAIRN_API uint64_t cairn_vm_reports(const cairn_vm* vm);
+
+/* Bytes in the machine's accounts: what they hold now. */
+typedef struct cairn_memory {
+  uint64_t budget; /* of all accounts together; CAIRN_UNLIMITED: none */
+  uint64_t all;    /* the sum of those below */
+  uint64_t objects, tapes, capsules, tensors, scratch;
+} cairn_memory;
+CAIRN_API cairn_status cairn_vm_memory(const cairn_vm* vm, cairn_memory* memory);
+
 /* Counters as one line of JSON without newline; docs/c-api.md lists the keys. `wall_s`, `rss_peak_bytes` and `scratch_peak_bytes`
  * are of this process, all others are part of the state and continue across a restore. */
 CAIRN_API cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json);
@@ -293,6 +317,7 @@ typedef enum cairn_report {
   CAIRN_REPORT_HTML = 2, /* a page with drawings, which needs no other file */
   CAIRN_REPORT_PROFILE =
       3, /* text, with the intervals that a plan was made of: what each costs, and what its tape and state weigh */
+  CAIRN_REPORT_SECTION = 4, /* what is in that page, as an HTML element with a style of its own, for a page of the host's */
   CAIRN_REPORT_LARGEST = 0x7fffffff
 } cairn_report;
 
@@ -310,7 +335,7 @@ CAIRN_API cairn_status cairn_vm_only_plan(cairn_vm* vm);
  * sums over all calls, some 20 MB at most, which are not charged to the machine. */
 CAIRN_API cairn_status cairn_vm_keep_gradients(cairn_vm* vm);
 
-/* All that was kept, as JSON or HTML, and one that is in progress or was stopped by an error. BAD_ARGUMENT: nothing was to be
+/* All that was kept, as JSON, HTML or SECTION, and one that is in progress or was stopped by an error. BAD_ARGUMENT: nothing was to be
  * kept, the machine runs, or another form. */
 CAIRN_API cairn_status cairn_vm_gradients(const cairn_vm* vm, cairn_report form, char** text);
 
@@ -463,6 +488,10 @@ CAIRN_API void cairn_value_release(cairn_vm* vm, cairn_value value);
  * resume, with-schedule), which are procedures like any other. NOT_DEFINED: there is none, it has not run, or the compiler did
  * not keep it (cairn_compiler_options.exports keeps all). */
 CAIRN_API cairn_status cairn_vm_lookup(cairn_vm* vm, const char* name, cairn_value* value);
+
+/* Gives the name that a text of a cairn_session has defined, by something else than a procedure, another value (borrowed) in an idle
+ * machine. NOT_DEFINED: there is none, or it has not run. BAD_ARGUMENT: the machine is not idle. */
+CAIRN_API cairn_status cairn_vm_define(cairn_vm* vm, const char* name, cairn_value value);
 
 /* Prepares an idle machine to call a procedure: cairn_vm_run runs it, in as many slices as you like, then cairn_vm_value has its
  * value. PROGRAM_ERROR: it is no procedure or takes another number of arguments. BAD_ARGUMENT: the machine is not idle. */

@@ -3,6 +3,7 @@
 #include "vm/schedule/schedule.h"
 
 #include <array>
+#include <utility>
 
 using cairn::api::guarded;
 using cairn::api::handed_out;
@@ -29,11 +30,15 @@ Value operator_value(Engine& engine, RunOperator op) {
 }
 
 // The last definition of a name is the one in force; the library's own names are not the program's.
-Value find(Engine& engine, std::string_view name) {
+Value* global_of(Engine& engine, std::string_view name) {
   const auto& globals = engine.loaded.module.globals;
   for (std::size_t i = globals.size(); i-- > 0;)
-    if (!globals[i].library && globals[i].name == name && engine.globals[i] != value::kUndefined)
-      return Heap::retain(engine.globals[i]);
+    if (!globals[i].library && globals[i].name == name && engine.globals[i] != value::kUndefined) return &engine.globals[i];
+  return nullptr;
+}
+
+Value find(Engine& engine, std::string_view name) {
+  if (const Value* global = global_of(engine, name)) return Heap::retain(*global);
   for (unsigned i = 0; i < static_cast<unsigned>(RunOperator::count); ++i)
     if (cairn::bytecode::kRunOperators[i].name == name) return operator_value(engine, static_cast<RunOperator>(i));
   throw Refusal{CAIRN_NOT_DEFINED, std::string(name)};
@@ -79,6 +84,17 @@ cairn_status begin_operator(cairn_vm* vm, RunOperator op, cairn_value f, cairn_v
 }
 
 } // namespace
+
+cairn_status cairn_vm_define(cairn_vm* vm, const char* name, cairn_value given) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && name != nullptr, "cairn_vm_define: an argument is NULL");
+    require(may_begin(vm), "cairn_vm_define: the machine is not idle");
+    Value* const global = global_of(vm->engine, name);
+    if (global == nullptr) throw Refusal{CAIRN_NOT_DEFINED, name};
+    const Value before = std::exchange(*global, Heap::retain(inner(given)));
+    vm->engine.heap().release(before);
+  });
+}
 
 cairn_status cairn_vm_lookup(cairn_vm* vm, const char* name, cairn_value* result) {
   if (result != nullptr) *result = cairn_unspecified();

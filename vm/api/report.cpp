@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 using cairn::api::copy_out;
 using cairn::api::guarded;
 using cairn::api::Refusal;
@@ -96,6 +98,23 @@ uint64_t cairn_vm_work_needed(const cairn_vm* vm) { return vm == nullptr ? 0 : v
 uint64_t cairn_vm_output_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.effects.counters.output_bytes; }
 
 uint64_t cairn_vm_input_bytes(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.effects.counters.input_bytes; }
+
+uint64_t cairn_vm_reports(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.effects.counters.reports; }
+
+cairn_status cairn_vm_memory(const cairn_vm* vm, cairn_memory* memory) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && memory != nullptr, "cairn_vm_memory: an argument is NULL");
+    const cairn::value::Heap& heap = vm->engine.accounts();
+    const auto bytes = [](std::int64_t n) { return static_cast<std::uint64_t>(std::max<std::int64_t>(0, n)); };
+    *memory = {heap.budget() == 0 ? CAIRN_UNLIMITED : bytes(heap.budget()),
+               bytes(heap.live_bytes()),
+               bytes(heap.heap_live()),
+               bytes(heap.tape.live),
+               bytes(heap.capsules.live),
+               bytes(heap.tensors.live),
+               bytes(heap.scratch.live)};
+  });
+}
 
 cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
   return guarded(nullptr, [&] {
@@ -198,10 +217,12 @@ cairn_status cairn_vm_gradients(const cairn_vm* vm, cairn_report form, char** te
     const cairn::report::Recorder* recorder = vm->engine.recorder.get();
     require(!vm->running && recorder != nullptr && recorder->wishes.keep,
             "cairn_vm_gradients: cairn_vm_keep_gradients was not called, or the machine runs");
-    require(form == CAIRN_REPORT_JSON || form == CAIRN_REPORT_HTML, "cairn_vm_gradients: reports are JSON or HTML");
+    require(form == CAIRN_REPORT_JSON || form == CAIRN_REPORT_HTML || form == CAIRN_REPORT_SECTION,
+            "cairn_vm_gradients: reports are JSON or HTML, a page or a section");
     const auto unfinished = cairn::runs::unfinished_gradient(vm->engine);
-    *text = copy_out(form == CAIRN_REPORT_JSON ? cairn::report::json(*recorder, unfinished)
-                                               : cairn::report::page(*recorder, unfinished));
+    *text = copy_out(form == CAIRN_REPORT_JSON   ? cairn::report::json(*recorder, unfinished)
+                     : form == CAIRN_REPORT_HTML ? cairn::report::page(*recorder, unfinished)
+                                                 : cairn::report::section(*recorder, unfinished));
   });
 }
 

@@ -115,6 +115,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   if (e.next_tag == 0 || e.next_tag > kMostTag) throw Malformed("a counter is larger than it can be");
   e.meter().set_work(in.u64());
   effects.done = counter(in);
+  effects.reports = counter(in);
   effects.output_bytes = counter(in);
   effects.file_bytes = counter(in);
   effects.input_bytes = counter(in);

@@ -306,6 +306,7 @@ void Image::write_behind_checksum(ImageWriter& w) const {
   w.out.u64(e.next_tag);
   w.out.u64(e.meter().work());
   w.out.u64(e.effects.counters.done);
+  w.out.u64(e.effects.counters.reports);
   w.out.u64(e.effects.counters.output_bytes);
   w.out.u64(e.effects.counters.file_bytes);
   w.out.u64(e.effects.counters.input_bytes);

@@ -108,6 +108,18 @@ void Effects::write(std::string_view text) {
   repeated_ = ++counters.done;
 }
 
+void Effects::report(std::span<const print::Reported> values) {
+  if (repeated_ < counters.done) {
+    ++repeated_;
+    return;
+  }
+  once([&] {
+    ++counters.reports;
+    if (options_.report) options_.report(values);
+  });
+  repeated_ = ++counters.done;
+}
+
 bool Effects::read_number(double& flonum, std::int64_t& integer, bool& exact) {
   std::vector<EffectLog*> fresh;
   Value v = value::kUnspecified;

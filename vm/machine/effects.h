@@ -1,4 +1,4 @@
-// What a program does to the world outside and takes from it: output, input, random numbers. Each effect is new at every run
+// What a program does to the world outside and takes from it: output, reports, input, random numbers. Each effect is new at every run
 // around it, or is taken again from the log of the innermost run that has it (docs/design.md, invariant 4).
 #pragma once
 
@@ -6,6 +6,7 @@
 #include "vm/machine/run.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ public:
 
   // As print::Environment has them.
   void write(std::string_view text);
+  void report(std::span<const print::Reported> values);
   bool read_number(double& flonum, std::int64_t& integer, bool& exact);
   std::uint64_t random_bits();
   double seconds();
@@ -61,6 +63,7 @@ public:
     // Effects of the instruction to be executed next that have happened: parts of a text that a printer wrote before it was
     // stopped, which it will not write again.
     std::uint64_t done = 0;
+    std::uint64_t reports = 0; // made by the program
     std::uint64_t output_bytes = 0;
     std::uint64_t file_bytes = 0;  // written into files
     std::uint64_t input_bytes = 0; // taken from the host, used or not

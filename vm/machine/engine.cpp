@@ -210,6 +210,7 @@ Value Engine::primal(Value v) const {
 // --- effects
 
 void Engine::write(std::string_view text) { effects.write(text); }
+void Engine::report(std::span<const print::Reported> values) { effects.report(values); }
 bool Engine::read_number(double& flonum, std::int64_t& integer, bool& exact) {
   return effects.read_number(flonum, integer, exact);
 }

@@ -83,6 +83,7 @@ public:
   // --- Environment
   Value primal(Value v) const override;
   void write(std::string_view text) override;
+  void report(std::span<const print::Reported> values) override;
   bool read_number(double& flonum, std::int64_t& integer, bool& exact) override;
   std::uint64_t random_bits() override;
   double seconds() override;

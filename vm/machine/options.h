@@ -50,6 +50,7 @@ struct Options {
   std::vector<std::string> arguments;                   // (command-line)
   std::function<void(std::string_view)> output;         // the program's output
   std::function<std::size_t(char*, std::size_t)> input; // fills a buffer, returns bytes read, 0 at the end
+  std::function<void(std::span<const print::Reported>)> report; // what the program reports; may be empty
   std::function<void(std::string_view)> explain;        // a report after each outermost checkpoint-*j; may be empty
   std::uint64_t output_limit = UINT64_MAX;              // bytes of output
   bool one_shot = false;                                // definitions go when the program ends: nobody will look them up

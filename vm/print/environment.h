@@ -4,6 +4,7 @@
 #include "ops/meter.h"
 #include "vm/value/heap.h"
 
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -22,6 +23,12 @@ struct WorldError : ProgramError {
   using ProgramError::ProgramError;
 };
 
+// A number that the program tells whoever runs it, under a name.
+struct Reported {
+  std::string name;
+  double value = 0;
+};
+
 class Environment {
 public:
   explicit Environment(value::MemorySource source = {}) : heap_(source) {}
@@ -37,6 +44,8 @@ public:
   virtual value::Value primal(value::Value v) const = 0;
   // Output of the program. Effects happen once: under replay nothing is written again.
   virtual void write(std::string_view text) = 0;
+  // Tells them to whoever runs the machine, together; an effect as output is.
+  virtual void report(std::span<const Reported> values) = 0;
   // The next number of the input, through the log of the run; nothing at the end of input.
   // Throws ProgramError where the text is no number.
   virtual bool read_number(double& flonum, std::int64_t& integer, bool& exact) = 0;

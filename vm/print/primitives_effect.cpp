@@ -1,5 +1,6 @@
 // Primitives that reach outside the program: output, input, arguments, random numbers, capsules. All go through the environment,
 // which sees to it that effects happen once.
+#include "ops/operators/runtime.h"
 #include "ops/random.h"
 #include "vm/print/call.h"
 #include "vm/print/tensors.h"
@@ -7,7 +8,9 @@
 #include "vm/text/utf8.h"
 #include "vm/value/tensor_object.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace cairn::print {
 
@@ -77,6 +80,35 @@ void put(const Call& call, std::string_view text) {
   call.environment().write(text);
 }
 
+// What is told of a run is looked at by people, in tables and curves: names are short, and there are not many at once.
+constexpr std::size_t kMostReported = 64, kLongestName = 200;
+
+std::string reported_name(const Call& call, Value v) {
+  if (!is_symbol(v) && !is_string(v))
+    call.complain(fmt::format("expected a name, a symbol or string, got {}", abbreviated(v, call.environment())));
+  const std::string_view name = as_text(v)->view();
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+  if (name.empty() || name.size() > kLongestName || name.front() == '#' || std::ranges::any_of(name, control))
+    call.complain(fmt::format("{} is no name for a number: it takes 1 to {} bytes without line breaks, and no # at the beginning",
+                              abbreviated(v, call.environment()), kLongestName));
+  return std::string(name);
+}
+
+double reported_value(const Call& call, const std::string& name, Value given) {
+  const Value v = call.environment().primal(given);
+  if (v.is_flonum()) return v.flonum();
+  if (v.is_integer()) return static_cast<double>(v.integer());
+  if (!is_tensor(v))
+    call.complain(fmt::format("expected a number or a tensor of one element for {}, got {}", name,
+                              abbreviated(given, call.environment())));
+  const ops::Tensor& t = tensor_of(v);
+  if (t.elements() != 1)
+    call.complain(fmt::format("{} is a tensor of shape {}, which has not one element; say which number of it is meant, such as its "
+                              "sumall, mean or max-value",
+                              name, t.shape.text()));
+  return ops::Runtime(*t.device()).read_numbers(t).front();
+}
+
 Value capsule(const Call& call) {
   if (!is_capsule(call.argument(0))) call.wrong(0, "a capsule");
   return call.argument(0);
@@ -114,6 +146,25 @@ Value write_real(const Call& call) {
   Value v = call.number(0);
   put(call, (v.is_integer() ? text::format_integer(v.integer()) : text::format_flonum(v.flonum())) + "\n");
   return Heap::retain(call.argument(0));
+}
+
+// (name value name value ...)
+Value report_list(const Call& call) {
+  std::vector<Reported> values;
+  for (Value l = call.argument(0); l != kNull; l = l.pair()->cdr.pair()->cdr) {
+    const bool paired = l.is_pair() && l.pair()->cdr.is_pair();
+    if (!paired) call.complain("expected names, each followed by its value: (report 'loss l 'rate r)");
+    if (values.size() == kMostReported) call.complain(fmt::format("at most {} values are reported at once", kMostReported));
+    std::string name = reported_name(call, l.pair()->car);
+    if (std::ranges::any_of(values, [&](const Reported& r) { return r.name == name; }))
+      call.complain(fmt::format("two values for {}", name));
+    const double value = reported_value(call, name, l.pair()->cdr.pair()->car);
+    call.spend(name.size() + sizeof(Reported));
+    values.push_back({std::move(name), value});
+  }
+  if (values.empty()) call.complain("expected a name and its value: (report 'loss l)");
+  call.environment().report(values);
+  return kUnspecified;
 }
 
 // --- input

@@ -16,50 +16,49 @@ constexpr const char* kHead = R"(<!doctype html>
 <title>Gradients</title>
 <style>
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 2em auto; padding: 0 1em; background: #fff; color: #1c2126; }
-h2 { margin: 2em 0 .3em; font-size: 1.15em; }
-p { margin: .3em 0; }
-svg { display: block; width: 100%; height: auto; margin: .6em 0; font: 12px system-ui, sans-serif; }
-table { border-collapse: collapse; margin: .6em 0; }
-th, td { padding: .15em 1em .15em 0; text-align: left; font-variant-numeric: tabular-nums; }
-svg text { fill: #1c2126; }
-svg .word { paint-order: stroke; stroke: #fff; stroke-width: 4px; stroke-linejoin: round; }
-svg .dot { fill: #1c2126; }
-svg .tick { fill: #5b6670; }
-svg .end { text-anchor: end; }
-svg .mid { text-anchor: middle; }
-svg path, svg line { fill: none; }
-svg .grid { stroke: #dfe4e8; }
-svg .mark { stroke: #8a949e; stroke-dasharray: 2 3; }
-svg .advance { stroke: #7b8794; stroke-width: 1.8; }
-svg .tape { stroke: #1f6fc4; stroke-width: 3; }
-svg .sweep { stroke: #d9631e; stroke-width: 3; }
-svg .thin { stroke-width: 1.2; }
-svg .kept { stroke: #9b6bc4; stroke-width: 1; stroke-opacity: .7; }
-svg .faint { stroke-opacity: .4; }
-svg .memory { fill: #2c9c84; fill-opacity: .35; stroke: #2c9c84; }
-svg .budget { stroke: #c02f2f; stroke-width: 1.5; }
-svg .predicted { stroke: #5b6670; stroke-width: 1.5; stroke-dasharray: 6 4; }
 @media (prefers-color-scheme: dark) {
   body { background: #15181b; color: #e4e8ec; }
-  svg text { fill: #e4e8ec; }
-  svg .word { stroke: #15181b; }
-  svg .dot { fill: #e4e8ec; }
-  svg .tick { fill: #9aa5b0; }
-  svg .grid { stroke: #2c3238; }
-  svg .advance { stroke: #97a3af; }
-  svg .tape { stroke: #5aa2f0; }
-  svg .sweep { stroke: #f08a4b; }
-  svg .kept { stroke: #b98ee0; }
-  svg .memory { fill: #3fbfa3; stroke: #3fbfa3; }
-  svg .budget { stroke: #f06464; }
-  svg .predicted { stroke: #9aa5b0; }
 }
 </style>
 </head>
 <body>
+<h1>Gradients</h1>
 )";
 
-std::string section(const Gradient& g) {
+// It begins with what the page may be embedded in, so that nothing else of that is touched.
+constexpr const char* kStyle = R"(<style>
+.gradients { --paper: #fff; --ink: #1c2126; --pale: #5b6670; --grid: #dfe4e8; --mark: #8a949e; --advance: #7b8794; --tape: #1f6fc4;
+  --sweep: #d9631e; --kept: #9b6bc4; --memory: #2c9c84; --budget: #c02f2f; color: var(--ink); }
+@media (prefers-color-scheme: dark) {
+  .gradients { --paper: #15181b; --ink: #e4e8ec; --pale: #9aa5b0; --grid: #2c3238; --mark: #8a949e; --advance: #97a3af; --tape: #5aa2f0;
+    --sweep: #f08a4b; --kept: #b98ee0; --memory: #3fbfa3; --budget: #f06464; }
+}
+.gradients h2 { margin: 2em 0 .3em; font-size: 1.15em; }
+.gradients p { margin: .3em 0; }
+.gradients svg { display: block; width: 100%; height: auto; margin: .6em 0; font: 12px system-ui, sans-serif; }
+.gradients table { border-collapse: collapse; margin: .6em 0; }
+.gradients th, .gradients td { padding: .15em 1em .15em 0; text-align: left; font-variant-numeric: tabular-nums; }
+.gradients text, .gradients .dot { fill: var(--ink); }
+.gradients .word { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
+.gradients .tick { fill: var(--pale); }
+.gradients .end { text-anchor: end; }
+.gradients .mid { text-anchor: middle; }
+.gradients path, .gradients line { fill: none; }
+.gradients .grid { stroke: var(--grid); }
+.gradients .mark { stroke: var(--mark); stroke-dasharray: 2 3; }
+.gradients .advance { stroke: var(--advance); stroke-width: 1.8; }
+.gradients .tape { stroke: var(--tape); stroke-width: 3; }
+.gradients .sweep { stroke: var(--sweep); stroke-width: 3; }
+.gradients .thin { stroke-width: 1.2; }
+.gradients .kept { stroke: var(--kept); stroke-width: 1; stroke-opacity: .7; }
+.gradients .faint { stroke-opacity: .4; }
+.gradients .memory { fill: var(--memory); fill-opacity: .35; stroke: var(--memory); }
+.gradients .budget { stroke: var(--budget); stroke-width: 1.5; }
+.gradients .predicted { stroke: var(--pale); stroke-width: 1.5; stroke-dasharray: 6 4; }
+</style>
+)";
+
+std::string part(const Gradient& g) {
   std::string out = fmt::format("<h2>Gradient {} at {}</h2>\n<p>{}</p>\n<p>Schedule {}.</p>\n", g.number, for_html(g.place),
                                 for_html(in_short(g)), for_html(g.explanation.empty() ? g.schedule : g.explanation));
   out += drawing(g);
@@ -87,9 +86,9 @@ std::string for_html(const std::string& text) {
   return out;
 }
 
-std::string page(const Recorder& recorder, const std::optional<Gradient>& unfinished) {
-  std::string out = kHead;
-  out += "<h1>Gradients</h1>\n";
+std::string section(const Recorder& recorder, const std::optional<Gradient>& unfinished) {
+  std::string out = kStyle;
+  out += "<section class=\"gradients\">\n";
   std::uint64_t calls = 0;
   for (const auto& [place, c] : recorder.calls()) calls += c.number;
   const std::uint64_t drawn = recorder.kept().size();
@@ -99,8 +98,8 @@ std::string page(const Recorder& recorder, const std::optional<Gradient>& unfini
                            drawn == calls ? ""
                                           : fmt::format("; {} are drawn: the first {} of each line, {} in all at most", drawn,
                                                         Recorder::kFullCalls, Recorder::kMostKept));
-  for (const Gradient& g : recorder.kept()) out += section(g);
-  if (unfinished) out += section(*unfinished);
+  for (const Gradient& g : recorder.kept()) out += part(g);
+  if (unfinished) out += part(*unfinished);
   if (calls > drawn) {
     out += "<h2>All calls</h2>\n<table>\n<tr><th>line</th><th>calls</th><th>each</th></tr>\n";
     for (const auto& [place, c] : recorder.calls())
@@ -109,7 +108,11 @@ std::string page(const Recorder& recorder, const std::optional<Gradient>& unfini
                            for_html(calls_text(c.all)));
     out += "</table>\n";
   }
-  return out + "</body>\n</html>\n";
+  return out + "</section>\n";
+}
+
+std::string page(const Recorder& recorder, const std::optional<Gradient>& unfinished) {
+  return kHead + section(recorder, unfinished) + "</body>\n</html>\n";
 }
 
 } // namespace cairn::report

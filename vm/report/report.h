@@ -27,6 +27,8 @@ std::string json(const Recorder& recorder, const std::optional<Gradient>& unfini
 
 // A document that needs no other, for light and dark screens.
 std::string page(const Recorder& recorder, const std::optional<Gradient>& unfinished);
+// What is in it, an element with a style of its own.
+std::string section(const Recorder& recorder, const std::optional<Gradient>& unfinished);
 // The drawing of one gradient, an SVG element.
 std::string drawing(const Gradient& gradient);
 

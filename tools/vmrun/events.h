@@ -1,0 +1,20 @@
+// --events: what a program reports as TensorBoard reads it, docs/file-formats.md has the format. One record a report.
+#pragma once
+
+#include "report_file.h"
+
+namespace cairn::tools {
+
+// The file in a folder of events that vmrun writes.
+std::string events_file(const std::string& folder);
+
+class EventsFile : public ReportFile {
+private:
+  void begin() override { empty_ = true; }
+  bool go_on(std::string_view content, std::uint64_t reports, std::string& error) override;
+  bool put(const Report& report) override;
+
+  bool empty_ = true; // not even the first record is there
+};
+
+} // namespace cairn::tools
