@@ -99,7 +99,10 @@ class Runner:
         if os.path.exists(stats):
             os.remove(stats)
         done = subprocess.run([self.vmrun, '--stats=stats', *options], cwd=self.folder, capture_output=True, timeout=300, preexec_fn=limit)
-        told = json.load(open(stats, encoding='utf-8')) if os.path.exists(stats) else {}
+        try:
+            told = json.load(open(stats, encoding='utf-8'))
+        except (OSError, ValueError):  # it did not come so far, or had no space for it
+            told = {}
         return done.returncode, done.stdout.decode(), done.stderr.decode(), told
 
 
@@ -145,7 +148,8 @@ def complaints(vmrun, seed):
                 at += n
                 source = ['--resume=z.capsule']
             compare('resumed ' + kind + ' at %d' % at, last, said)
-            if last[0] == 0 and last[3]['steps'] != steps:
+            # With more memory, plans that turned out not to fit do fit.
+            if last[0] == 0 and kind != 'without one' and last[3]['steps'] != steps:
                 wrong.append('resumed %s at %d: %d steps more' % (kind, at, last[3]['steps'] - steps))
         if os.listdir(os.path.join(folder, 'disk')):
             wrong.append('something is left in the folder')

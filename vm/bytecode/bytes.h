@@ -154,7 +154,7 @@ private:
       if (std::uint64_t ends = ~w & 0x8080808080808080u; ends != 0) [[likely]] {
         auto digits = static_cast<unsigned>(std::countr_zero(ends)) / 8 + 1;
         w &= ends ^ (ends - 1); // these digits alone
-        if (w >> (digits - 1) * 8 == 0) throw Malformed("a number is longer than it need be");
+        if (digits > 1 && w >> (digits - 1) * 8 == 0) throw Malformed("a number is longer than it need be");
         at_ += digits;
         w = (w & 0x007F007F007F007Fu) | (w & 0x7F007F007F007F00u) >> 1;
         w = (w & 0x00003FFF00003FFFu) | (w & 0x3FFF00003FFF0000u) >> 2;
@@ -168,7 +168,7 @@ private:
       if (shift == 63 && digit > 1) throw Malformed("a number does not fit into 64 bits");
       v |= (digit & 0x7F) << shift;
       if (digit < 0x80) {
-        if (digit == 0) throw Malformed("a number is longer than it need be");
+        if (digit == 0 && shift != 0) throw Malformed("a number is longer than it need be");
         return v;
       }
     }
