@@ -29,10 +29,11 @@
 ; strides, padding, dilation, groups
 (define (%groups-of l) (if (= (length l) 4) (cadddr l) 1))
 
-(define (batch-norm-layer channels)
-  (vector (lambda () (new-batch-norm channels)) (lambda () (new-batch-statistics channels))
-          (lambda (p s x) (let ((both (batch-norm p s x))) (cons (car both) (cadr both))))
-          batch-norm-test))
+(define (batch-norm-layer channels . l)
+  (let ((epsilon (%epsilon "batch-norm-layer" l)))
+    (vector (lambda () (new-batch-norm channels)) (lambda () (new-batch-statistics channels))
+            (lambda (p s x) (let ((both (batch-norm p s x epsilon))) (cons (car both) (cadr both))))
+            (lambda (p s x) (batch-norm-test p s x epsilon)))))
 (define (layer-norm-layer width) (layer-of (lambda () (new-layer-norm width)) layer-norm))
 
 ; --- layers made of layers, whose parameters are the list of those of their parts

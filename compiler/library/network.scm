@@ -50,18 +50,19 @@
 (define (rms-norm parameters x) (rms-normalization x (car parameters)))
 
 ; By the batch's own mean and variance: the value and the moving (mean variance) of the batches so far, to which this one adds a tenth. Behind
-; training the layer is batch-norm-test with those.
+; training the layer is batch-norm-test with those. Both take an epsilon, 1e-5 if it is left out, behind the input.
 (define (new-batch-norm channels) (%new-norm channels))
 (define (new-batch-statistics channels) (list (fill (list channels) 0) (fill (list channels) 1)))
-(define (batch-norm parameters statistics x)
+(define (batch-norm parameters statistics x . l)
   (let* (((list scale shift) parameters)
-         ((list y mean variance) (batch-normalization-training x scale shift))
+         ((list y mean variance) (batch-normalization-training x scale shift (%epsilon "batch-norm" l)))
          (n (/ (apply * (size x)) (car (size scale)))))
     (if (= n 1) (error "batch-norm: one number for each channel has no variance; give a larger batch than one of sizes" (size x)))
     (list y (list (+ (* .9 (car statistics)) (* .1 mean)) (+ (* .9 (cadr statistics)) (* (/ (* .1 n) (- n 1)) variance))))))
-(define (batch-norm-test parameters statistics x)
+(define (batch-norm-test parameters statistics x . l)
   (let (((list scale shift) parameters) ((list mean variance) statistics))
-    (batch-normalization-test x scale shift mean variance)))
+    (batch-normalization-test x scale shift mean variance (%epsilon "batch-norm-test" l))))
+(define (%epsilon name l) (if (null? l) 1e-5 (%only name l)))
 
 ; --- layers made of layers (layer parameters x)
 

@@ -44,11 +44,20 @@
 (define (%adam-step leaf cotangent state rate kept beta1 beta2)
   (let* (((cons* mean squares steps) state)
          (steps (+ steps 1))
-         (mean (+ (* beta1 mean) (* (- 1 beta1) cotangent)))
-         (squares (+ (* beta2 squares) (* (- 1 beta2) (* cotangent cotangent)))))
+         (fused (if (%in-one-pass? leaf) (%in-one-pass? cotangent) #f))
+         (mean (if fused (weighted-sum mean cotangent beta1 (- 1 beta1)) (+ (* beta1 mean) (* (- 1 beta1) cotangent))))
+         (squares
+          (if fused
+              (weighted-square-sum squares cotangent beta2 (- 1 beta2))
+              (+ (* beta2 squares) (* (- 1 beta2) (* cotangent cotangent))))))
     (let ((rate (/ rate (- 1 (expt beta1 steps)))) (root (sqrt (- 1 (expt beta2 steps)))))
-      (cons (- (if (= kept 1) leaf (* kept leaf)) (* rate (/ mean (+ (/ (sqrt squares) root) 1e-8))))
+      (cons (if fused
+                (adam-step leaf mean squares kept rate root)
+                (- (if (= kept 1) leaf (* kept leaf)) (* rate (/ mean (+ (/ (sqrt squares) root) 1e-8)))))
             (cons* mean squares steps)))))
+
+; Whether what a rule does to it goes in one pass over its elements: operators for that are on the processor alone.
+(define (%in-one-pass? t) (if (tensor? t) (if (memq (tensor-residence t) '(cpu emulated)) #t #f) #f))
 
 ; The direction is the sign alone; weights decay by rate times the second number (0).
 (define (lion rate . l)

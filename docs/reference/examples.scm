@@ -765,6 +765,11 @@
 ((adam .1) 1. 5. 0)
 ; adamw
 ((adamw .1) 1. 5. 0)
+; weighted-sum, weighted-square-sum
+(weighted-sum (list->tensor '(1 2)) (list->tensor '(10 20)) .5 .1)
+(weighted-square-sum (list->tensor '(1 2)) (list->tensor '(10 20)) .5 .1)
+; adam-step
+(adam-step (list->tensor '(1 2)) (list->tensor '(.5 -.5)) (list->tensor '(.25 1)) 1 .1 1)
 ; lion
 ((lion .1) 1. 5. 0)
 ; clip-by-value

@@ -78,6 +78,18 @@ Tensor product(Runtime& runtime, const Tensor& a, const Tensor& b, bool transpos
   return runtime.apply(OperatorId::matmul, {left, right});
 }
 
+// The columns of a matrix lie behind each other, as those of a transposed view do.
+bool by_columns(const Tensor& t) {
+  return t.rank() == 2 && t.shape[0] > 1 && t.shape[1] > 1 && t.strides[0] == 1 && t.strides[1] >= t.shape[0];
+}
+
+// A product in the layout of this operand, whose cotangent it is: what is summed with it and what updates it has that layout too, and strides across memory
+// are slow.
+Tensor product_like(Runtime& runtime, const Tensor& like, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
+  if (!by_columns(like)) return product(runtime, a, b, transpose_a, transpose_b);
+  return runtime.apply(OperatorId::transpose, {product(runtime, b, a, !transpose_b, !transpose_a)});
+}
+
 // The part of an operand that was a stack of matrices, or a vector seen as one.
 Tensor part(Runtime& runtime, Tensor whole, const Tensor& input, bool left) {
   Tensor matrix = description(input);
@@ -92,7 +104,7 @@ void matmul_vjp(const VjpCall& call) {
   const Tensor c = in_shape(runtime, call.cotangents[0], shape_of_product(a.shape, b.shape));
   if (rules::wanted(call, 0)) {
     const Tensor right = in_shape(runtime, b, as_matrix(b.shape, false));
-    call.results[0] = part(runtime, product(runtime, c, right, false, true), a, true);
+    call.results[0] = part(runtime, product_like(runtime, a, c, right, false, true), a, true);
   }
   if (rules::wanted(call, 1)) {
     if (b.rank() <= 2 && a.rank() > 2) { // one product over all rows, rather than a stack of products that is summed
@@ -100,10 +112,10 @@ void matmul_vjp(const VjpCall& call) {
       for (int i = 0; i + 1 < a.rank(); ++i) count *= a.shape[i];
       const Tensor left = in_shape(runtime, a, Shape{count, a.shape[a.rank() - 1]});
       const Tensor right = in_shape(runtime, c, Shape{count, c.shape[c.rank() - 1]});
-      call.results[1] = part(runtime, product(runtime, left, right, true, false), b, false);
+      call.results[1] = part(runtime, product_like(runtime, b, left, right, true, false), b, false);
     } else {
       const Tensor left = in_shape(runtime, a, as_matrix(a.shape, true));
-      call.results[1] = part(runtime, product(runtime, left, c, true, false), b, false);
+      call.results[1] = part(runtime, product_like(runtime, b, left, c, true, false), b, false);
     }
   }
 }

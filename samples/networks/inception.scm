@@ -10,7 +10,8 @@
 (define options (command-line-options '((auxiliary #f) (width 64) (classes 1000) (size 299) (batch 2) (steps 2) (rate .01) (count #f))))
 (define (wide n) (if (= n 3) 3 (max 1 (quotient (* n (options 'width)) 64))))
 
-(define (conv in out window . l) (apply unit ReLU (wide in) (wide out) window l))
+(define (conv in out window . l) ; with an epsilon of its own
+  (in-sequence (apply plain-convolution-layer (wide in) (wide out) window l) (batch-norm-layer (wide out) .001) relu))
 (define (beside . layers) (apply concatenated-layers 1 layers))
 (define (one in out) (conv in out '(1 1)))
 (define (across in out) (conv in out '(1 7) 1 '(0 3)))

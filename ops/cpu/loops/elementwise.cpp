@@ -284,7 +284,7 @@ private:
   const std::int64_t pieces_, inner_;
   std::array<std::int64_t, kMostOperands + 1> at_{}; // of the row, by operand
   std::array<std::int64_t, kMostAxes> position_{};
-  std::array<Buffer, kMostOperands + 1> staged_; // not initialised: 20 KiB
+  std::array<Buffer, kMostOperands + 1> staged_; // not initialised: 28 KiB
 };
 
 bool row_major(const View& v) {

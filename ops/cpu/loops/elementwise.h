@@ -18,7 +18,7 @@ struct Loops {
   Loop operator[](Compute compute) const { return compute == Compute::f32 ? f32 : compute == Compute::f64 ? f64 : i64; }
 };
 
-inline constexpr unsigned kMostOperands = 4;
+inline constexpr unsigned kMostOperands = 6;
 inline constexpr std::int64_t kElementsInline = 32 << 10; // up to so many, threads cost more than they bring
 
 struct Details {

@@ -57,4 +57,21 @@ template <class Body> struct Compiled {
   }
 };
 
+// A loop of any operands.
+template <class Body, class... A> struct Generations {
+  static void base(A... a) { Body::run(a...); }
+  CAIRN_AVX2 static void avx2(A... a) { Body::run(a...); }
+  CAIRN_AVX512 static void avx512(A... a) { Body::run(a...); }
+  static auto chosen() {
+    return by_generation([]<Isa generation>() -> void (*)(A...) {
+      if constexpr (generation == Isa::avx512)
+        return avx512;
+      else if constexpr (generation == Isa::avx2)
+        return avx2;
+      else
+        return base;
+    });
+  }
+};
+
 } // namespace cairn::ops::cpu

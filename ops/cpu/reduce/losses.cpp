@@ -3,6 +3,8 @@
 
 #include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/groups.h"
+#include "ops/cpu/loops/isa.h"
+#include "ops/pointwise.h"
 
 #include <cmath>
 #include <limits>
@@ -77,6 +79,20 @@ template void mean_loss_vjp<pointwise::BinaryCrossEntropyWithLogits>(const Kerne
 
 namespace {
 
+// out = exp(x - shift)
+struct ExpBelow {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double shift) {
+    auto* o = static_cast<double*>(out);
+    const auto* x = static_cast<const double*>(in[0]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) o[i] = pointwise::exp(x[i] - shift);
+  }
+};
+void exp_below(double* out, const double* x, std::int64_t n, double shift) {
+  const void* const in[] = {x};
+  Compiled<ExpBelow>::chosen()(out, in, n, shift);
+}
+
 // The row's largest element and the sum of exponentials relative to it.
 struct Row {
   double largest = -std::numeric_limits<double>::infinity(), sum = 0;
@@ -85,7 +101,9 @@ struct Row {
       for (std::int64_t k = 0; k < n; ++k) largest = x[k] > largest ? x[k] : largest;
     });
     logits.each_block<double>(i, [&](const double* x, std::int64_t n) {
-      for (std::int64_t k = 0; k < n; ++k) sum += std::exp(x[k] - largest);
+      double exponentials[kGroupBlock];
+      exp_below(exponentials, x, n, largest);
+      for (std::int64_t k = 0; k < n; ++k) sum += exponentials[k];
     });
   }
 };
@@ -118,7 +136,8 @@ void cross_entropy_vjp(const KernelCall& call) {
       std::int64_t first = 0;
       logits.each_block<double>(i, [&](const double* x, std::int64_t n) {
         double slopes[kGroupBlock];
-        for (std::int64_t k = 0; k < n; ++k) slopes[k] = factor * (std::exp(x[k] - row.largest) / row.sum);
+        exp_below(slopes, x, n, row.largest);
+        for (std::int64_t k = 0; k < n; ++k) slopes[k] = factor * (slopes[k] / row.sum);
         if (which >= first && which < first + n) slopes[which - first] -= factor;
         out.store(i, first, n, slopes);
         first += n;

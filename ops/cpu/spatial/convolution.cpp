@@ -7,6 +7,7 @@
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/matrices/gemm_loops.h"
 #include "ops/cpu/matrices/matmul.h"
+#include "ops/cpu/spatial/convolution_groups.h"
 #include "ops/cpu/spatial/convolution_library.h"
 #include "ops/cpu/spatial/convolution_panels.h"
 #include "ops/cpu/spatial/convolution_weights.h"
@@ -288,13 +289,18 @@ struct Product {
   }
 };
 
+// Each channel by itself: libraries are good at that. Other thin groups they multiply as matrices, behind copies of the windows.
+bool is_alone(const Convolution& c, const View& small, const View& large) { return small.shape[1] == c.groups && large.shape[1] == c.groups; }
+
 } // namespace
 
 void convolve_to_small(const Convolution& c, const View& small, const View& large, const View& weights, const View* bias) {
   if (const Product p(c, small, large, weights); p.possible && bias == nullptr)
     return matmul(p.small, p.large, transposed(p.weights));
   if (convolved_by_panels_to_small(c, small, large, weights, bias)) return;
+  if (!is_alone(c, small, large) && convolved_by_groups_to_small(c, small, large, weights, bias)) return;
   if (convolved_by_library(CAIRN_MATH_TO_SMALL, c, small, large, weights, bias)) return;
+  if (convolved_by_groups_to_small(c, small, large, weights, bias)) return;
   if (compute_of(small.dtype) == Compute::f64)
     over_positions<double>(c, small, large, weights, forward, false, bias);
   else
@@ -304,7 +310,9 @@ void convolve_to_small(const Convolution& c, const View& small, const View& larg
 void convolve_to_large(const Convolution& c, const View& large, const View& small, const View& weights) {
   if (const Product p(c, small, large, weights); p.possible) return matmul(p.large, p.small, p.weights);
   if (convolved_by_panels_to_large(c, large, small, weights)) return;
+  if (!is_alone(c, small, large) && convolved_by_groups_to_large(c, large, small, weights)) return;
   if (convolved_by_library(CAIRN_MATH_TO_LARGE, c, small, large, weights, nullptr)) return;
+  if (convolved_by_groups_to_large(c, large, small, weights)) return;
   if (compute_of(large.dtype) == Compute::f64)
     over_positions<double>(c, large, small, weights, backward, true, nullptr);
   else
@@ -314,7 +322,9 @@ void convolve_to_large(const Convolution& c, const View& large, const View& smal
 void convolve_to_weights(const Convolution& c, const View& weights, const View& small, const View& large) {
   if (const Product p(c, small, large, weights); p.possible) return matmul(p.weights, transposed(p.small), p.large);
   if (convolved_to_weights(c, weights, small, large)) return;
+  if (!is_alone(c, small, large) && convolved_by_groups_to_weights(c, weights, small, large)) return;
   if (convolved_by_library(CAIRN_MATH_TO_WEIGHTS, c, small, large, weights, nullptr)) return;
+  if (convolved_by_groups_to_weights(c, weights, small, large)) return;
   if (compute_of(weights.dtype) == Compute::f64)
     over_taps<double>(c, weights, small, large);
   else

@@ -3,6 +3,7 @@
 // largest is found again, rather than kept.
 #include "ops/cpu/spatial/pool.h"
 
+#include "ops/cpu/loops/isa.h"
 #include "ops/cpu/spatial/positions.h"
 
 #include <algorithm>
@@ -65,10 +66,43 @@ const T* channels_at(const SpatialView& v, std::int64_t n, const Sizes& at, std:
   return staged;
 }
 
-// The largest of a window, channel by channel, and which tap that was: the
-// first of equals; a NaN wins.
+// What channels at a tap do to the largest so far: the first of equals; a NaN wins.
+template <class T> struct Better {
+  CAIRN_INLINE static void run(const T* from, T* best, std::int64_t count) {
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < count; ++i) best[i] = !(from[i] <= best[i]) && best[i] == best[i] ? from[i] : best[i];
+  }
+};
+// And which tap that was.
+template <class T> struct BetterAt {
+  CAIRN_INLINE static void run(const T* from, T* best, WindowIndex<T>* where, WindowIndex<T> index, std::int64_t count) {
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < count; ++i) {
+      const bool better = !(from[i] <= best[i]) && best[i] == best[i];
+      best[i] = better ? from[i] : best[i];
+      where[i] = better ? index : where[i];
+    }
+  }
+};
+// Adds to the tap that was the largest.
+template <class T> struct AddWhere {
+  CAIRN_INLINE static void run(const T* part, T* sums, const WindowIndex<T>* where, WindowIndex<T> index, std::int64_t count) {
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < count; ++i) sums[i] += where[i] == index ? part[i] : T(0);
+  }
+};
+template <class T> struct PoolLoops {
+  const decltype(Generations<Better<T>, const T*, T*, std::int64_t>::chosen()) better =
+      Generations<Better<T>, const T*, T*, std::int64_t>::chosen();
+  const decltype(Generations<BetterAt<T>, const T*, T*, WindowIndex<T>*, WindowIndex<T>, std::int64_t>::chosen()) better_at =
+      Generations<BetterAt<T>, const T*, T*, WindowIndex<T>*, WindowIndex<T>, std::int64_t>::chosen();
+  const decltype(Generations<AddWhere<T>, const T*, T*, const WindowIndex<T>*, WindowIndex<T>, std::int64_t>::chosen()) add =
+      Generations<AddWhere<T>, const T*, T*, const WindowIndex<T>*, WindowIndex<T>, std::int64_t>::chosen();
+};
+
+// The largest of a window, channel by channel, and, unless `where` is null, which tap that was.
 template <class T>
-void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64_t channel, std::int64_t count, Pace& pace,
+void best_of(const PoolLoops<T>& loops, const SpatialView& x, std::int64_t n, const Box& window, std::int64_t channel, std::int64_t count, Pace& pace,
              T* best, WindowIndex<T>* where) {
   WindowIndex<T> index = 0;
   alignas(64) T staged[kBlock];
@@ -76,13 +110,11 @@ void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64
     const T* const from = channels_at(x, n, at, channel, count, staged);
     if (index == 0) {
       std::copy_n(from, count, best);
-      std::fill_n(where, count, 0);
+      if (where != nullptr) std::fill_n(where, count, 0);
+    } else if (where == nullptr) {
+      loops.better(from, best, count);
     } else {
-      for (std::int64_t i = 0; i < count; ++i) {
-        const bool better = !(from[i] <= best[i]) && best[i] == best[i];
-        best[i] = better ? from[i] : best[i];
-        where[i] = better ? index : where[i];
-      }
+      loops.better_at(from, best, where, index, count);
     }
     ++index;
   });
@@ -90,11 +122,12 @@ void best_of(const SpatialView& x, std::int64_t n, const Box& window, std::int64
 
 template <class T> void max_forward(const Pool& pool, MaxPool what, const View& out, std::span<const View> in) {
   const SpatialView y(out), x(in.back()), t(in.front());
+  const PoolLoops<T> loops;
   over(y, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
     alignas(64) T best[kBlock], staged[kBlock];
     alignas(64) WindowIndex<T> where[kBlock];
     const Box window = window_of(pool, at, x.sizes, y.sizes);
-    best_of(x, n, window, channel, count, pace, best, where);
+    best_of<T>(loops, x, n, window, channel, count, pace, best, what == MaxPool::pick ? where : nullptr);
     if (what == MaxPool::pick) {
       WindowIndex<T> index = 0;
       each(window, pace, [&](const Sizes& from) {
@@ -110,6 +143,7 @@ template <class T> void max_forward(const Pool& pool, MaxPool what, const View& 
 // Where elements can be added to in place: some channels of a member of the batch are one thread's, which goes over the windows.
 template <class T> void max_scattered(const Pool& pool, const SpatialView& dx, const SpatialView& c, const SpatialView& x) {
   const std::int64_t blocks = (dx.channels - 1) / kChannelsOfThread + 1;
+  const PoolLoops<T> loops;
   parallel_for(dx.batch * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     alignas(64) T best[kBlock], staged[kBlock];
     alignas(64) WindowIndex<T> where[kBlock];
@@ -122,12 +156,12 @@ template <class T> void max_scattered(const Pool& pool, const SpatialView& dx, c
            [&](const Sizes& at) { std::fill_n(to(at), count, T(0)); });
       each(Box{Range{0, c.sizes[0]}, Range{0, c.sizes[1]}, Range{0, c.sizes[2]}}, pace, [&](const Sizes& from) {
         const Box window = window_of(pool, from, x.sizes, c.sizes);
-        best_of(x, n, window, channel, count, pace, best, where);
+        best_of<T>(loops, x, n, window, channel, count, pace, best, where);
         const T* const part = channels_at(c, n, from, channel, count, staged);
         WindowIndex<T> index = 0;
         each(window, pace, [&](const Sizes& at) {
           T* const sums = to(at);
-          for (std::int64_t i = 0; i < count; ++i) sums[i] += where[i] == index ? part[i] : T(0);
+          loops.add(part, sums, where, index, count);
           ++index;
         });
       });
@@ -138,12 +172,13 @@ template <class T> void max_scattered(const Pool& pool, const SpatialView& dx, c
 template <class T> void max_backward(const Pool& pool, const View& out, const View& cotangent, const View& input) {
   const SpatialView dx(out), c(cotangent), x(input);
   if (is_direct<T>(dx)) return max_scattered<T>(pool, dx, c, x);
+  const PoolLoops<T> loops;
   over(dx, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
     alignas(64) T sums[kBlock] = {}, best[kBlock], staged[kBlock];
     alignas(64) WindowIndex<T> where[kBlock];
     each(windows_with(pool, at, x.sizes, c.sizes), pace, [&](const Sizes& from) {
       const Box window = window_of(pool, from, x.sizes, c.sizes);
-      best_of(x, n, window, channel, count, pace, best, where);
+      best_of<T>(loops, x, n, window, channel, count, pace, best, where);
       WindowIndex<T> own = 0; // which tap of the window this one is
       for (std::size_t i = 0; i < kMostSpatial; ++i)
         own = static_cast<WindowIndex<T>>(own * (window[i].end - window[i].begin) + at[i] - window[i].begin);

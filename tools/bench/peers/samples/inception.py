@@ -11,7 +11,9 @@ def wide(n):
 
 
 def conv(inside, outside, window, stride=1, padding=0):
-    return unit(nn.ReLU(), wide(inside), wide(outside), window, stride, padding)
+    made = unit(nn.ReLU(), wide(inside), wide(outside), window, stride, padding)
+    made[1].eps = .001
+    return made
 
 
 def one(inside, outside):

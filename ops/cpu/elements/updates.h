@@ -1,0 +1,17 @@
+// What optimisers do to parameters and their states, in one pass over memory each. No products and sums are contracted, so that the bits are those of the
+// operations one after the other.
+#pragma once
+
+#include "ops/operator.h"
+
+namespace cairn::ops::cpu {
+
+inline constexpr double kAdamEpsilon = 1e-8;
+
+// (a, b, s, t): s a + t b, and s a + t (b b).
+void weighted_sum(const KernelCall& call);
+void weighted_square_sum(const KernelCall& call);
+// (x, mean, squares, kept, rate, root): kept x - rate (mean / (sqrt(squares) / root + epsilon)).
+void adam_step(const KernelCall& call);
+
+} // namespace cairn::ops::cpu
