@@ -15,6 +15,9 @@ namespace {
 // budget.
 constexpr std::uint64_t kOlderParts = 64;
 
+// Of plans of whole runs, which are made once for many calls.
+constexpr PlannerLimits kWholeTables = {std::uint64_t{8} << 20, 250, Family::simple};
+
 // A tape is very cheap to make lean where it lets go of a byte for such a part of what running its interval again would take.
 constexpr std::uint64_t kVeryCheap = 4;
 
@@ -178,7 +181,7 @@ std::optional<Budgeted> Budgeted::planned_whole() const {
   run.born.push_back(0);
   run.reach.emplace_back(n + 1, 0);
   run.cotangents.push_back(more_reads_);
-  const std::optional<Plan> best = Planner(run, room_, kTables, lean_forms(run)).plan(room_);
+  const std::optional<Plan> best = Planner(run, room_, kWholeTables, lean_forms(run)).plan(room_);
   if (!best) return std::nullopt;
   for (const Move& move : best->moves) // each interval is on tape once
     if (move.kind == Move::Kind::tape && move.form != 0 && move.at < n && pays_to_thin(profile_, move.at)) {
