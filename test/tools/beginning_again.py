@@ -2,6 +2,7 @@
 and resumed before and after."""
 import json
 import os
+import re
 import unittest
 
 import driver
@@ -21,6 +22,36 @@ STEPS = """(define (f p) (let loop ((i 0) (x (car p))) (if (= i 60) (sumall x) (
 (define (train p state n)
   (if (= n 0) p (let (((list value p state) ({} f p 1 (adam .01) state))) (write value) (newline) (train p state (- n 1)))))
 (write (train (cons (fill '(16 48) .5) (rand '(48 48))) 0 3))
+"""
+# Programs whose least budget is more than a MiB, below which auto does not plan: a chain, a stack with shortcuts whose parameters weigh most, one with
+# attention, and a recurrence with many old tensors.
+REFUSED = {
+    "chain": """(define w (* .05 (rand '(96 96))))
+(define (f x) (sumall (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (tanh (matmul x w)))))))
+(define (gradient) (checkpoint-*j f (fill '(512 96) .5) 1))
+""",
+    "shortcuts": """(define w (build-list 12 (lambda (i) (* .05 (rand '(128 128))))))
+(define (layer x w) (+ x (tanh (matmul (sin (cos x)) w))))
+(define (f w) (sumall (square (fold-left layer (fill '(128 128) .5) w))))
+(define (gradient) (checkpoint-*j f w 1))
+""",
+    "attention": """(define w (build-list 6 (lambda (i) (* .05 (rand '(64 64))))))
+(define (layer x w) (let ((q (matmul x w))) (+ x (matmul (softmax (matmul q (transpose x)) -1) q))))
+(define (f w) (sumall (fold-left layer (fill '(256 64) .1) w)))
+(define (gradient) (checkpoint-*j f w 1))
+""",
+    "recurrence": """(define inputs (build-list 100 (lambda (i) (rand '(32 64)))))
+(define (f w) (sumall (fold-left (lambda (h x) (tanh (+ x (matmul h w)))) (fill '(32 64) 0) inputs)))
+(define (gradient) (checkpoint-*j f (* .1 (rand '(64 64))) 1))
+""",
+}
+# The second gradient finds more that is older than it.
+GROWN = """(define (f x) (write-char #\\.) (sumall (let loop ((i 0) (x x)) (if (= i 200) x (loop (+ i 1) (tanh (matmul x w)))))))
+(define w (rand '(64 64)))
+(write (car (checkpoint-*j f (fill '(64 64) .5) 1)))
+(define more (rand (list 1024 (string->number (car (command-line))))))
+(write (car (checkpoint-*j f (fill '(64 64) .5) 1)))
+(write (sumall more))
 """
 AGAIN = "memory had run out, and it began again"
 
@@ -109,6 +140,34 @@ class BeginningAgain(ToolTest):
     def test_what_fits_nowhere_names_a_budget(self):
         self.write("a.scm", TREE)
         self.assertRegex(self.vmrun(f"--memory={self.least() // 2}KiB", "a.scm", code=3).errors, "memory budget of .* exceeded")
+
+    def named(self, name, memory):
+        """KiB that a refusal names."""
+        errors = self.vmrun(f"--memory={memory}KiB", name, code=3).errors
+        self.assertRegex(errors, r"the gradient of its [\d,]+ steps should do with --memory=\d+KiB")
+        return int(re.search(r"--memory=(\d+)KiB", errors)[1])
+
+    def test_a_refusal_names_the_least_budget_that_does(self):
+        for name, program in REFUSED.items():
+            with self.subTest(name):
+                self.write("a.scm", program + "(write (cdr (gradient)))")
+                whole = self.vmrun("--checkpoint=tape", "--stats=s.json", "a.scm").output
+                least = self.least(low=1024, high=16384)
+                for part in (.95, .8, .65):
+                    if least * part < 1024:  # KiB; auto plans within a MiB or more
+                        continue
+                    named = self.named("a.scm", int(least * part))
+                    self.assertEqual(self.vmrun(f"--memory={named}KiB", "a.scm").output, whole)
+                    self.assertEqual(self.vmrun(f"--memory={int(named * .9)}KiB", "a.scm", code=3).returncode, 3)
+
+    def test_what_is_known_beforehand_is_refused_before_it_runs(self):
+        self.write("a.scm", GROWN)
+        self.assertEqual(self.vmrun("--memory=4MiB", "a.scm", "100").output.count("."), 5)  # a point of each run, and of each number
+        refused = self.vmrun("--memory=4MiB", "a.scm", "1010", code=3)
+        self.assertEqual(refused.output.count("."), 2)
+        self.assertIn("whatever is run again, the gradient takes", refused.errors)
+        named = re.search(r"known from an earlier call, and should do with --memory=(\d+KiB)", refused.errors)
+        self.vmrun(f"--memory={named[1]}", "a.scm", "1010")
 
 
 if __name__ == "__main__":

@@ -69,10 +69,10 @@ class Plan(ToolTest):
         errors = self.vmrun("--checkpoint=tape", "--memory=3MiB", "a.scm", code=3).errors
         self.assertIn("under the schedule tape; auto, the default, plans what fits the budget", errors)
         layers = os.path.join(os.path.dirname(__file__), "..", "..", "samples", "layers.scm")
-        memory, names = 12, []
-        while (done := self.vmrun(f"--memory={memory}MiB", layers, "checkpoint-*j", "48", code=None)).returncode != 0:
+        memory, names = 12 << 10, []
+        while (done := self.vmrun(f"--memory={memory}KiB", layers, "checkpoint-*j", "48", code=None)).returncode != 0:
             self.assertEqual(done.returncode, 3)
-            named = re.search(r"the gradient of its 344 steps should do with --memory=(\d+)MiB", done.errors)
+            named = re.search(r"the gradient of its 344 steps should do with --memory=(\d+)KiB", done.errors)
             self.assertIsNotNone(named, done.errors)
             self.assertGreater(int(named.group(1)), memory)
             memory = int(named.group(1))

@@ -149,6 +149,15 @@ void reset(Engine& engine, CheckpointState& s, std::unique_ptr<schedule::Schedul
   s.schedule = std::move(next);
 }
 
+// Where nothing can help: leaves of an update, whose cotangents go as they come, may take less.
+void refuse_hopeless(const Engine& engine, CheckpointState& s, std::uint64_t least) {
+  if (s.update || least <= static_cast<std::uint64_t>(engine.state_budget)) return;
+  s.begun_again = kBeginnings;
+  throw value::BudgetExceeded(fmt::format("memory budget of {} exceeded: whatever is run again, the gradient takes {} at least",
+                                          report::bytes_text(engine.state_budget),
+                                          report::bytes_text(static_cast<std::int64_t>(least))));
+}
+
 } // namespace
 
 bool can_begin_again(const Engine& engine, const CheckpointState& s) {
@@ -197,22 +206,23 @@ bool begin_again(Engine& engine) {
 
 void end_own_survey(Engine& engine, CheckpointState& s) {
   engine.meter().hold(); // the schedule that a stop would put back knows nothing of this
-  const std::uint64_t budget = planning_budget(engine, s), total = s.total, least = s.update ? 0 : s.schedule->least_of_any();
+  const std::uint64_t budget = planning_budget(engine, s), total = s.total, least = s.schedule->least_of_any();
   std::unique_ptr<schedule::Schedule> planned = s.total_known ? s.schedule->planned(budget) : nullptr;
   const std::optional<schedule::Schedule::Prospect> prospect = planned ? planned->prospect(budget) : std::nullopt;
   if (prospect) s.first = {planned->clone(), s.current.position, true, total, true}; // knows more than the one before it
   const bool fits = prospect && prospect->peak <= budget;
-  if (getenv("DBG")) fprintf(stderr, "L %.3f plan peak %.3f fits %d\n", least/1048576., prospect ? prospect->peak/1048576. : 0., (int)fits);
-  if (!fits && s.total_known && least > static_cast<std::uint64_t>(engine.state_budget)) {
-    s.begun_again = kBeginnings;
-    throw value::BudgetExceeded(
-        fmt::format("memory budget of {} exceeded: whatever is run again, the gradient takes {} at least",
-                    report::bytes_text(engine.state_budget), report::bytes_text(static_cast<std::int64_t>(least))));
-  }
+  if (!fits && s.total_known) refuse_hopeless(engine, s, least);
   if (!fits) planned = with_few_states(s.begun_again++);
   want(kept_start(s) != nullptr);
   reset(engine, s, std::move(planned));
   if (engine.recorder != nullptr) record_beginning(engine, s);
+}
+
+void refuse_known(Engine& engine, CheckpointState& s) {
+  if (!s.known) return;
+  const std::uint64_t least = s.schedule->least_of_any();
+  if (!s.update && least > static_cast<std::uint64_t>(engine.state_budget)) s.first = {s.schedule->clone(), 0, true, 0, true};
+  refuse_hopeless(engine, s, least);
 }
 
 void begin_unknown(Engine& engine, CheckpointState& s) {

@@ -166,7 +166,8 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     weights.older = older;
     weights.step = engine.costs.ticks_of_step();
     weights.fresh = engine.costs.ticks_of_fresh();
-    return s.schedule->weighed(weights);
+    s.schedule->weighed(weights);
+    return refuse_known(engine, s);
   }
   const Tape* before = s.aside.empty() ? nullptr : s.aside.back().tape;
   schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births);

@@ -44,6 +44,8 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
   if (!enough)
     return fmt::format("\n  what the gradient needs cannot be told beforehand; try --memory={}", budget_text(2 * budget));
   const std::string size = budget_text(*enough);
+  if (again && first.surveyed && first.total == 0)
+    return fmt::format("\n  it is known from an earlier call, and should do with --memory={}", size);
   if (again ? first.total_known : total_known)
     return fmt::format("\n  the gradient of its {} steps should do with --memory={}", again ? first.total : total, size);
   return fmt::format("\n  the run of checkpoint-*j had come {} steps far; a gradient of these alone should do with --memory={}",

@@ -276,6 +276,8 @@ bool begin_again(Engine& engine);
 bool can_begin_again(const Engine& engine, const CheckpointState& s);
 // A known run that came otherwise begins once more from its start, as if nobody knew it.
 void begin_unknown(Engine& engine, CheckpointState& s);
+// The end of the program where a known run, of which nothing was run yet, cannot fit under any schedule.
+void refuse_known(Engine& engine, CheckpointState& s);
 // The run of one that begins again has been weighed: with the plan for it, or else as memory_hint says.
 void end_own_survey(Engine& engine, CheckpointState& s);
 // By operands and what is remembered of calls. What is not told apart by that turns out when it runs.

@@ -181,21 +181,26 @@ void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
   const std::uint64_t room = room_ - std::min(room_, less);
   Profile profile = with_reads();
   const std::vector<Interval> as_they_are = profile.intervals;
-  // As few tapes from the first on as do, or all.
+  // As few tapes as do, or all: those first that let go of a byte for the least.
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < profile_.size(); ++i)
+    if (pays_to_thin(profile, i)) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const Interval &of_a = profile_.intervals[a], &of_b = profile_.intervals[b];
+    return Wide{of_a.again} * saved_by_thinning(of_b) < Wide{of_b.again} * saved_by_thinning(of_a);
+  });
   const auto fits = [&](std::size_t leans) {
     profile.intervals = as_they_are;
-    for (std::size_t i = 0; i < leans; ++i)
-      if (pays_to_thin(profile, i)) thin(profile, i);
+    for (std::size_t i = 0; i < leans; ++i) thin(profile, order[i]);
     return Keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file()).fits();
   };
   if (!fits(0)) {
-    std::size_t few = 0, enough = profile_.size();
+    std::size_t few = 0, enough = order.size();
     while (enough - few > 1) {
       const std::size_t middle = few + (enough - few) / 2;
       (fits(middle) ? enough : few) = middle;
     }
-    for (std::size_t i = 0; i < enough; ++i)
-      if (pays_to_thin(profile_, i)) make_lean(i);
+    for (std::size_t i = 0; i < enough; ++i) make_lean(order[i]);
     profile = with_reads();
   }
   Keeping keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file());

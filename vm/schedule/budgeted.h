@@ -205,7 +205,7 @@ private:
   Budgeted as_known(std::uint64_t budget) const;
   void plan_known(std::uint64_t older);
   Budgeted planned_known(std::uint64_t older, std::uint64_t spare) const;
-  std::optional<Budgeted> planned_whole(bool lean) const;
+  std::optional<Budgeted> planned_whole() const;
   void run_there();
   std::uint32_t tapes_aside() const;
   bool is_joined(std::size_t interval) const { return interval < joined_.size() && joined_[interval]; }

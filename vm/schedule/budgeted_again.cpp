@@ -5,7 +5,6 @@
 #include "vm/schedule/plan_checker.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <numeric>
 
 namespace cairn::schedule {
@@ -15,6 +14,31 @@ namespace {
 // What is older than the run may come to a little more or less from call to call; plans are made for it in such parts of the
 // budget.
 constexpr std::uint64_t kOlderParts = 64;
+
+// Of plans of whole runs, which are made once for many calls.
+constexpr PlannerLimits kWholeTables = {std::uint64_t{8} << 20, 250, Family::simple};
+
+// A tape is very cheap to make lean where it lets go of a byte for such a part of what running its interval again would take.
+constexpr std::uint64_t kVeryCheap = 4;
+
+// The run with those tapes lean for which that pays, and with those for which it is very cheap.
+std::vector<Profile> lean_forms(const Profile& profile) {
+  std::vector<Profile> forms;
+  std::size_t before = 0;
+  for (const std::uint64_t part : {kVeryCheap, std::uint64_t{1}}) {
+    Profile form = profile;
+    std::size_t leans = 0;
+    for (std::size_t i = 0; i < form.size(); ++i) {
+      if (!pays_to_thin(profile, i, part)) continue;
+      thin(form, i);
+      form.intervals[i].sweep = bounded(form.intervals[i].sweep + form.intervals[i].again);
+      ++leans;
+    }
+    if (leans != before) forms.push_back(std::move(form));
+    before = leans;
+  }
+  return forms;
+}
 
 } // namespace
 
@@ -116,10 +140,8 @@ bool Budgeted::fits(std::uint64_t budget) const {
   plan.budget_ = bounded(budget);
   plan.most_budget_ = 0;
   plan.set_room();
-  return std::ranges::any_of(std::initializer_list<bool>{true, false}, [&](bool lean) {
-    const std::optional<Budgeted> whole = plan.planned_whole(lean);
-    return whole && whole->peak_ <= whole->most_of_plan();
-  });
+  const std::optional<Budgeted> whole = plan.planned_whole();
+  return whole && whole->peak_ <= whole->most_of_plan();
 }
 
 // In thought everything is kept at first; what does not fit is let go of. What memory costs the first time it is used, calls
@@ -133,23 +155,20 @@ Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare) const
   for (std::size_t i = 0; i <= profile_.size(); ++i) plan.states_.push_back({static_cast<std::uint32_t>(i), plan.slots_.take()});
   plan.tapes_.assign(positions_.begin(), positions_.end() - 1);
   plan.peak_ = plan.again_ = plan.again_cost_ = plan.moved_ = plan.most_in_file_ = 0;
-  const std::optional<Budgeted> whole = plan.planned_whole(false), lean = plan.planned_whole(true);
+  std::optional<Budgeted> whole = plan.planned_whole();
   plan.plan_within();
-  for (const std::optional<Budgeted>& other : {whole, lean})
-    if (other && (plan.peak_ > plan.most_of_plan() || other->time_of_one_tape() < plan.time_of_one_tape())) plan = *other;
+  if (whole && (plan.peak_ > plan.most_of_plan() || whole->time_of_one_tape() < plan.time_of_one_tape())) plan = std::move(*whole);
   return plan;
 }
 
-// With what the planner thinks best for the whole run, all tapes lean for which that pays or none of them.
-std::optional<Budgeted> Budgeted::planned_whole(bool lean) const {
+// With what the planner thinks best for the whole run, any of its tapes lean.
+std::optional<Budgeted> Budgeted::planned_whole() const {
   const std::size_t n = profile_.size();
   Budgeted plan = *this;
   plan.todo_.clear();
   plan.tapes_.clear();
   plan.slots_ = Slots();
   plan.states_ = {{0, plan.slots_.take()}};
-  for (std::size_t i = 0; lean && i < n; ++i)
-    if (pays_to_thin(profile_, i)) thin(plan.profile_, i);
   // The tape that the end is on is of one more interval.
   Profile run = plan.with_reads();
   Interval last;
@@ -162,8 +181,13 @@ std::optional<Budgeted> Budgeted::planned_whole(bool lean) const {
   run.born.push_back(0);
   run.reach.emplace_back(n + 1, 0);
   run.cotangents.push_back(more_reads_);
-  const std::optional<Plan> best = Planner(run, room_, kTables).plan(room_);
+  const std::optional<Plan> best = Planner(run, room_, kWholeTables, lean_forms(run)).plan(room_);
   if (!best) return std::nullopt;
+  for (const Move& move : best->moves) // each interval is on tape once
+    if (move.kind == Move::Kind::tape && move.form != 0 && move.at < n && pays_to_thin(profile_, move.at)) {
+      thin(plan.profile_, move.at);
+      thin(run, move.at);
+    }
   const PlanReport report = check(run, best->moves);
   if (!report.fault.empty()) return std::nullopt;
   plan.peak_ = report.peak;

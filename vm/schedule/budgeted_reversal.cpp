@@ -168,13 +168,13 @@ void Budgeted::plan_gap(const Profile& whole, std::size_t from, std::size_t to) 
     if (const std::optional<Plan> plan = unlimited.plan(curve.front().budget, states, all))
       if (perform_judged(plan->moves)) return;
   std::vector<Move> moves;
-  for (std::size_t i = 1; i < states.size(); ++i) moves.push_back({Move::Kind::drop, states[i]});
+  for (std::size_t i = 1; i < states.size(); ++i) moves.push_back({Move::Kind::drop, states[i], 0});
   for (auto i = static_cast<std::uint32_t>(all); i-- > 0;) {
-    moves.push_back({Move::Kind::restore, 0});
-    if (i == 0) moves.push_back({Move::Kind::drop, 0});
-    for (std::uint32_t k = 0; k < i; ++k) moves.push_back({Move::Kind::advance, k});
-    moves.push_back({Move::Kind::tape, i});
-    moves.push_back({Move::Kind::sweep, i});
+    moves.push_back({Move::Kind::restore, 0, 0});
+    if (i == 0) moves.push_back({Move::Kind::drop, 0, 0});
+    for (std::uint32_t k = 0; k < i; ++k) moves.push_back({Move::Kind::advance, k, 0});
+    moves.push_back({Move::Kind::tape, i, 0});
+    moves.push_back({Move::Kind::sweep, i, 0});
   }
   perform_judged(moves);
 }

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace cairn::schedule {
 
@@ -24,6 +25,7 @@ struct Move {
   };
   Kind kind = Kind::advance;
   std::uint32_t at = 0;
+  std::uint32_t form = 0; // of a tape, and of its sweep
   bool operator==(const Move&) const = default;
 };
 
@@ -54,8 +56,10 @@ class Tables;
 // more memory is never slower than one with less.
 class Planner {
 public:
-  // The profile is sound and outlives the planner. Tables of octaves beyond that of `most_budget` are not made.
-  Planner(const Profile& profile, std::uint64_t most_budget, const PlannerLimits& limits = {});
+  // The profile is sound and outlives the planner. Tables of octaves beyond that of `most_budget` are not made. Tapes may have
+  // other forms, form 0 being that of the profile: the same run, where tapes weigh less and sweeps cost more, say. Only plans of
+  // the simple family have them.
+  Planner(const Profile& profile, std::uint64_t most_budget, const PlannerLimits& limits = {}, std::vector<Profile> forms = {});
   ~Planner();
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
@@ -79,7 +83,9 @@ public:
 private:
   const Tables* best(std::uint64_t budget) const;
   Plan priced(std::vector<Move> moves) const;
+  const Profile& of_form(std::uint32_t form) const { return form == 0 ? profile_ : forms_[form - 1]; }
   const Profile& profile_;
+  std::vector<Profile> forms_; // the others
   Family family_ = Family::simple;
   std::vector<std::unique_ptr<Tables>> tables_; // the finest octave first
 };

@@ -22,12 +22,13 @@ public:
       if (held) add(Move::Kind::drop, base);
       return;
     }
-    const Parts parts(t_.profile_, base, to);
+    const std::vector<Parts> forms = parts_of(t_.profile_, t_.forms_, base, to);
+    const Parts& parts = forms.front();
     Choice best;
     for (std::size_t first = base; first <= to; ++first)
       for (std::size_t last = first; last <= to; ++last)
-        if (t_.in_family(base, first, last, to))
-          consider(best, {first, last, t_.group(parts, first, last, to, false)}, cells, base, to);
+        for (std::uint32_t form = 0; form < (first == last ? 1 : forms.size()) && t_.in_family(base, first, last, to); ++form)
+          consider(best, {first, last, t_.group(forms[form], first, last, to, false), form}, cells, base, to);
     if (t_.family_ == Family::free && base + 1 < to) {
       const Tables::Passing passing = passed(parts, to);
       if (passed_by(parts, passing, base, to, cells) < best.cost) {
@@ -40,7 +41,7 @@ public:
     if (best.first != base && !held) add(Move::Kind::keep, base);
     if (best.first == base && held) add(Move::Kind::drop, base);
     advance(base, best.first);
-    go(best.first, best.last, to, cells - best.group.keep);
+    go(best.first, best.last, to, cells - best.group.keep, best.form);
     finish(base, best.first, cells);
   }
 
@@ -79,10 +80,11 @@ private:
   struct Choice {
     std::size_t first = 0, last = 0;
     Tables::Group group;
+    std::uint32_t form = 0;
     float cost = kNever;
   };
 
-  void add(Move::Kind kind, std::size_t at) { moves.push_back({kind, static_cast<std::uint32_t>(at)}); }
+  void add(Move::Kind kind, std::size_t at) { moves.push_back({kind, static_cast<std::uint32_t>(at), 0}); }
   void advance(std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) add(Move::Kind::advance, i);
   }
@@ -93,10 +95,10 @@ private:
     if (choice.cost < best.cost) best = choice;
   }
   // From the current state: tapes, what lies behind them, sweeps.
-  void go(std::size_t first, std::size_t last, std::size_t to, std::size_t left) {
-    for (std::size_t i = first; i < last; ++i) add(Move::Kind::tape, i);
+  void go(std::size_t first, std::size_t last, std::size_t to, std::size_t left, std::uint32_t form = 0) {
+    for (std::size_t i = first; i < last; ++i) moves.push_back({Move::Kind::tape, static_cast<std::uint32_t>(i), form});
     if (last < to) reverse(last, to, left, false);
-    for (std::size_t i = last; i-- > first;) add(Move::Kind::sweep, i);
+    for (std::size_t i = last; i-- > first;) moves.push_back({Move::Kind::sweep, static_cast<std::uint32_t>(i), form});
   }
   // What is left in front, from the base, which is held unless nothing is left.
   void finish(std::size_t base, std::size_t first, std::size_t cells) {
@@ -137,7 +139,7 @@ private:
         for (std::size_t first = at; first < to; ++first) {
           const float earlier = first == at ? t_.whole_of(base, at)[cells] : passing.rows[Tables::pair(at, first)][cells];
           const float cost = t_.parting(at, first, to)[cells - weight] + earlier;
-          if (cost < part.cost) part = {first, first, {}, cost};
+          if (cost < part.cost) part = {first, first, {}, 0, cost};
         }
       }
       const float by = passed_by(parts, passing, at, to, cells);
@@ -203,15 +205,15 @@ std::vector<Move> refined(const std::vector<Move>& moves, const std::vector<std:
     switch (move.kind) {
     case Move::Kind::advance:
     case Move::Kind::tape:
-      for (std::uint32_t i = from; i < boundaries[move.at + 1]; ++i) fine.push_back({move.kind, i});
+      for (std::uint32_t i = from; i < boundaries[move.at + 1]; ++i) fine.push_back({move.kind, i, move.form});
       break;
     case Move::Kind::sweep:
-      for (std::uint32_t i = boundaries[move.at + 1]; i-- > from;) fine.push_back({move.kind, i});
+      for (std::uint32_t i = boundaries[move.at + 1]; i-- > from;) fine.push_back({move.kind, i, move.form});
       break;
     case Move::Kind::keep:
     case Move::Kind::drop:
     case Move::Kind::restore:
-      fine.push_back({move.kind, from});
+      fine.push_back({move.kind, from, 0});
       break;
     }
   }

@@ -18,6 +18,14 @@ Parts::Parts(const Profile& profile, std::size_t base, std::size_t end)
   for (std::size_t first = base; first <= end; ++first) weigh(profile, first);
 }
 
+std::vector<Parts> parts_of(const Profile& profile, const std::vector<Profile>& forms, std::size_t base, std::size_t end) {
+  std::vector<Parts> parts;
+  parts.reserve(forms.size() + 1);
+  parts.emplace_back(profile, base, end);
+  for (const Profile& form : forms) parts.emplace_back(form, base, end);
+  return parts;
+}
+
 void Parts::weigh(const Profile& profile, std::size_t first) {
   const std::size_t end = base_ + count_ - 1;
   tapes_[index(first, first)].keep = newer(first);

@@ -43,4 +43,7 @@ private:
   std::vector<Tapes> tapes_;
 };
 
+// For each form of tapes, that of the profile first.
+std::vector<Parts> parts_of(const Profile& profile, const std::vector<Profile>& forms, std::size_t base, std::size_t end);
+
 } // namespace cairn::schedule

@@ -11,8 +11,8 @@ constexpr float kNoPlan = std::numeric_limits<float>::infinity();
 
 } // namespace
 
-Tables::Tables(const Profile& profile, Family family, unsigned octave, std::uint32_t cells)
-    : profile_(profile), family_(family), octave_(octave), cells_(cells), nothing_(width(), 0.0F) {
+Tables::Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells)
+    : profile_(profile), forms_(forms), family_(family), octave_(octave), cells_(cells), nothing_(width(), 0.0F) {
   const std::size_t count = profile.size();
   whole_.assign(count * (count + 1) / 2 * width(), kNoPlan);
   if (family == Family::free) parting_.assign(count * (count + 1) * (count + 2) / 6 * width(), kNoPlan);
@@ -64,22 +64,26 @@ void Tables::relax(float* out, const Group& group, const float* later, const flo
   for (std::size_t s = 0; s < count; ++s) to[s] = std::min(to[s], group.cost + left[s] + beside[s]);
 }
 
-void Tables::fill(const Parts& parts) {
+void Tables::fill(const std::vector<Parts>& forms) {
+  const Parts& parts = forms.front();
   Passing passing;
   if (family_ == Family::free) passing.rows.resize(pair(0, profile_.size() + 1));
   for (std::size_t to = parts.base() + 1; to <= profile_.size(); ++to) {
     if (family_ == Family::free)
       fill_free(parts, passing, to);
     else
-      fill_simple(parts, to);
+      fill_simple(forms, to);
   }
 }
 
-void Tables::fill_simple(const Parts& parts, std::size_t to) {
-  const std::size_t base = parts.base();
+void Tables::fill_simple(const std::vector<Parts>& forms, std::size_t to) {
+  const std::size_t base = forms.front().base();
   float* out = whole(base, to);
   auto consider = [&](std::size_t first, std::size_t last) {
-    relax(out, group(parts, first, last, to, false), whole_of(last, to), whole_of(base, first));
+    for (const Parts& parts : forms) {
+      relax(out, group(parts, first, last, to, false), whole_of(last, to), whole_of(base, first));
+      if (first == last) break; // no tape
+    }
   };
   if (family_ == Family::simple) { // the same as below, without looking at the others
     for (std::size_t last = base + 1; last <= to; ++last) consider(base, last);

@@ -12,9 +12,10 @@ using Row = std::vector<float>;
 
 class Tables {
 public:
-  Tables(const Profile& profile, Family family, unsigned octave, std::uint32_t cells);
-  // Everything that starts from the base of `parts`; bases come from the last to the first.
-  void fill(const Parts& parts);
+  // Both outlive the tables.
+  Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells);
+  // Everything that starts from the base of these parts, one for each form; bases come from the last to the first.
+  void fill(const std::vector<Parts>& forms);
 
   // What tables of so many intervals take.
   static std::uint64_t bytes(std::size_t intervals, Family family, std::uint32_t cells);
@@ -68,12 +69,13 @@ private:
   Group step(const Parts& parts, std::size_t at, std::size_t to) const; // over interval `at`
   // out = min(out, group + later with what the group leaves of the memory + earlier), wherever the group has what it needs.
   void relax(float* out, const Group& group, const float* later, const float* earlier) const;
-  void fill_simple(const Parts& parts, std::size_t to);
+  void fill_simple(const std::vector<Parts>& forms, std::size_t to);
   void fill_free(const Parts& parts, Passing& passing, std::size_t to);
   void pass(const Parts& parts, Passing& passing, std::size_t to) const;
   void give_up(const Parts& parts, Passing& passing, std::size_t to) const;
 
   const Profile& profile_;
+  const std::vector<Profile>& forms_;
   Family family_;
   unsigned octave_;
   std::uint32_t cells_;

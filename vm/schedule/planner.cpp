@@ -2,6 +2,7 @@
 #include "vm/schedule/plan_tables.h"
 
 #include <limits>
+#include <utility>
 
 namespace cairn::schedule {
 namespace {
@@ -51,7 +52,8 @@ Family affordable(std::size_t intervals, std::uint64_t octaves, const PlannerLim
 
 } // namespace
 
-Planner::Planner(const Profile& profile, std::uint64_t most_budget, const PlannerLimits& limits) : profile_(profile) {
+Planner::Planner(const Profile& profile, std::uint64_t most_budget, const PlannerLimits& limits, std::vector<Profile> forms)
+    : profile_(profile), forms_(std::move(forms)) {
   unsigned finest = 0, coarsest = 0;
   {
     const Parts whole(profile, 0, profile.size());
@@ -61,10 +63,11 @@ Planner::Planner(const Profile& profile, std::uint64_t most_budget, const Planne
     finest = std::min(coarsest, octave_of(least_possible(profile, whole), limits.cells));
   }
   family_ = limits.family ? *limits.family : affordable(profile.size(), coarsest - finest + 1, limits);
+  if (family_ != Family::simple) forms_.clear();
   for (unsigned octave = finest; octave <= coarsest; ++octave)
-    tables_.push_back(std::make_unique<Tables>(profile, family_, octave, limits.cells));
+    tables_.push_back(std::make_unique<Tables>(profile, forms_, family_, octave, limits.cells));
   for (std::size_t base = profile.size(); base-- > 0;) {
-    const Parts parts(profile, base, profile.size());
+    const std::vector<Parts> parts = parts_of(profile, forms_, base, profile.size());
     for (const auto& tables : tables_) tables->fill(parts);
   }
 }
@@ -123,10 +126,10 @@ Plan Planner::priced(std::vector<Move> moves) const {
       plan.cost += static_cast<double>(profile_.intervals[move.at].forward);
       break;
     case Move::Kind::tape:
-      plan.cost += static_cast<double>(profile_.intervals[move.at].taped);
+      plan.cost += static_cast<double>(of_form(move.form).intervals[move.at].taped);
       break;
     case Move::Kind::sweep:
-      plan.cost += static_cast<double>(profile_.intervals[move.at].sweep);
+      plan.cost += static_cast<double>(of_form(move.form).intervals[move.at].sweep);
       break;
     case Move::Kind::keep:
     case Move::Kind::drop:

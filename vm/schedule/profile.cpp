@@ -56,10 +56,11 @@ std::uint64_t saved_by_thinning(const Interval& interval) {
   return saved;
 }
 
-bool pays_to_thin(const Profile& profile, std::size_t interval) {
+bool pays_to_thin(const Profile& profile, std::size_t interval, std::uint64_t part) {
   const Interval& its = profile.intervals[interval];
   const std::uint64_t saved = saved_by_thinning(its);
-  return !its.lean && saved != 0 && Wide{its.again} * tape_bytes(profile, interval, interval + 1) < Wide{its.forward} * saved;
+  return !its.lean && saved != 0 &&
+         Wide{its.again} * tape_bytes(profile, interval, interval + 1) * part < Wide{its.forward} * saved;
 }
 
 std::uint64_t stays_of_thinned(const Interval& interval, std::uint64_t saved) { return std::min(interval.stays, saved); }

@@ -108,8 +108,9 @@ inline std::uint64_t in_file(const Interval& interval) {
 
 // What its tape would no longer hold if it were lean.
 std::uint64_t saved_by_thinning(const Interval& interval);
-// Computing again what a lean tape lets go of is cheaper, a byte, than running an interval again, or it is not done.
-bool pays_to_thin(const Profile& profile, std::size_t interval);
+// Computing again what a lean tape lets go of is cheaper, a byte, than running an interval again, or it is not done. Or it has to
+// be cheaper than that part of it.
+bool pays_to_thin(const Profile& profile, std::size_t interval, std::uint64_t part = 1);
 // Of what stays in memory when its tape is in a file, at most what is gone when it is lean.
 std::uint64_t stays_of_thinned(const Interval& interval, std::uint64_t saved);
 // With lean tapes in that interval. While they are made, all of them is there for a while.
