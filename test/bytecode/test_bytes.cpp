@@ -43,7 +43,7 @@ TEST_CASE("fields in windows of any length") {
     std::vector<std::pair<unsigned, std::uint64_t>> fields;
     for (int i = 0; i < 100; ++i) {
       const auto form = static_cast<unsigned>(random() % 5);
-      const std::uint64_t v = random() >> random() % 64;
+      const std::uint64_t v = random() % 8 == 0 ? 0 : random() >> random() % 64; // 0 is one byte that ends a window as well
       fields.emplace_back(form, v);
       if (form == 0) out.u8(static_cast<std::uint8_t>(v));
       if (form == 1) out.u16(static_cast<std::uint16_t>(v));
