@@ -458,6 +458,9 @@ DATA = [
     Attack("a vocabulary of one token with a large number", "(read-bpe \"v\" \"m\")", ERROR, "read-bpe", files={"v": "{\"a\": 4294967295}", "m": ""}),
     Attack("a vocabulary of nothing", "(read-bpe \"v\" \"m\")", (ERROR, OVER, STOPPED), files={"v": "", "m": ""}, sizes={"v": 20_000_000}),
     Attack("a part of a text without an end", "(define (text n) (if (= n 0) \"a\" (let ((t (text (- n 1)))) (string-append t t))))\n(tokenize (byte-tokenizer) (text 22))", (ENDED, OVER, STOPPED)),
+    Attack("special tokens without number", "(define (text n) (if (= n 0) \"ab\" (let ((t (text (- n 1)))) (string-append t t))))\n"
+           "(tokenize (byte-tokenizer) (text 17) (cons '(\"a\" . 1) (build-list 50000 (lambda (i) (cons (string-append \"b\" (number->string i)) i)))))", (OVER, STOPPED)),
+    Attack("special tokens that are looked for in a vocabulary", "(define l (build-list 100000 (lambda (i) (number->string i))))\n(tokenize (byte-tokenizer) \"a\" l)", ERROR, "the vocabulary has no token"),
     Attack("blanks without an end", "(define (text n) (if (= n 0) \" \" (let ((t (text (- n 1)))) (string-append t t))))\n(tokenize (byte-tokenizer) (text 22))", (ENDED, OVER, STOPPED)),
     Attack("a recording of more signals than it has bytes", "(read-edf \"a.edf\")", ERROR, "read-edf", files={"a.edf": "0       " + " " * 176 + "2560256 " + " " * 44 + "1       1       9999"}),
     Attack("a file within a gradient, written and read", "(define (f x) (let loop ((i 0) (x x)) (if (= i 3000) x (begin (write-text \"f\" (number->string i)) (loop (+ i 1) (* x (file-size \"f\")))))))\n"
@@ -475,6 +478,8 @@ HANDLERS = [
     Attack("an error that carries much", "(define big (iota 300000))\n(let loop () (call-with-error-handler list (lambda () (error \"x\" big))) (loop))", STOPPED, limits=WORK),
     Attack("a doubled list as a constant", DOUBLED_NUMBER + "(stop-gradient big)", ENDED),
     Attack("rules that call themselves", "(define-derivative (f x) (value (+ 1 (f x))) (reverse (y c) (list c)))\n(f 1)", OVER),
+    Attack("a planned gradient of calls with rules that share a long list", "(define l (build-list 20000 (lambda (i) (ones '(2)))))\n(define-derivative (f l x) (value (* x (car l))) (reverse (y c) (list 0 c)))\n"
+           "(checkpoint-*j (lambda (x) (let loop ((i 0) (x x)) (if (= i 100000) (sumall x) (loop (+ i 1) (f l x))))) (ones '(2)) 1)", (OVER, STOPPED)),
     Attack("a reverse rule without end", "(define (spin x) (spin x))\n(define-derivative (f x) (value x) (reverse (y c) (spin c)))\n(gradient f 1.)", STOPPED),
     Attack("a forward rule of itself", "(define-derivative (f x) (value x) (forward (y dx) (cdr (j* f x dx))))\n(j* f 1. 1.)", (OVER, STOPPED), limits=("--steps=300000",)),
     Attack("a rule for a doubled list", DOUBLED_NUMBER + "(define-derivative (f l x) (value x) (reverse (y c) (list l c)))\n(gradient (lambda (x) (f big x)) 1.)", (STOPPED, ENDED)),

@@ -21,3 +21,10 @@
 (write (guarded (lambda () (car (checkpoint-*j ends w 1)))))
 (write (sumall (cdr (checkpoint-*j g w 1))))
 (write (random-real))
+
+;;; case a gradient with rules, planned and spilled
+; flags: --spill --memory=2600KiB
+(define-derivative (activation x) (value (* x (sigmoid x))) (reverse (y c) (let ((s (sigmoid x))) (list (* c (+ s (* y (- 1 s))))))))
+(define r (checkpoint-*j (lambda (w) (layers 20 (lambda (x w) (activation (matmul x w))) w)) w 1))
+(write (car r))
+(write (sumall (cdr r)))
