@@ -46,6 +46,7 @@ public:
   bool replace(std::string_view content, std::string& error);
   bool sync() const;
   const std::string& path() const { return path_; }
+  std::uint64_t length() const { return length_; }
 
 private:
   std::string path_;

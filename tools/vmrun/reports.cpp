@@ -41,7 +41,7 @@ Report Reports::add(const cairn_vm& vm, const cairn_reported* values, std::size_
   }
   if (metrics_.full() && !told_full_) {
     warn_("vmrun: warning: --metrics: a table has " + std::to_string(MetricsFile::kMostNames) +
-          " names; what is reported under others is left out\n");
+          " names, fewer if they come late to a long one; what is reported under others is left out\n");
     told_full_ = true;
   }
   return report;

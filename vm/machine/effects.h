@@ -65,7 +65,7 @@ public:
     std::uint64_t done = 0;
     std::uint64_t reports = 0; // made by the program
     std::uint64_t output_bytes = 0;
-    std::uint64_t file_bytes = 0;  // written into files
+    std::uint64_t file_bytes = 0;  // written into files, and what reports would take in one
     std::uint64_t input_bytes = 0; // taken from the host, used or not
     bool input_ended = false;
   };
