@@ -82,6 +82,7 @@ private:
   static constexpr std::size_t kMostWaiting = 10'000;
   bool write_waiting();
   std::deque<Report> waiting_;
+  std::size_t try_at_ = 0; // when so many wait
   std::uint64_t lost_ = 0;
   std::string fault_;
 };
