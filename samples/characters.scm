@@ -42,6 +42,7 @@
 
 (define (train p state rounds)
   (let (((list value p state) (checkpoint-*j-update! (loss-of (draw-windows)) p 1 (adam (option 'rate)) state)))
+    (report 'step (- (option 'rounds) rounds -1) 'of (option 'rounds) 'loss value)
     (if (= rounds 1)
         (begin (write-real (exp value)) (continue-from p (index-of (string-ref text 0)) 0 (if (option 'text) 300 (+ window 1))))
         (train p state (- rounds 1)))))

@@ -3,12 +3,12 @@
 ;     vmrun samples/digits.scm --epochs=10
 ;
 ; prints the mean loss of each epoch, then the part of 359 images that it has not seen in training which it reads rightly: more than .97. --save=FILE writes
-; the parameters as safetensors, --load=FILE begins with those (--epochs=0 only tests), --metrics=FILE.csv has the losses after each epoch, --pictures=FOLDER draws what it has learnt,
-; --data=FILE is where the images are.
+; the parameters as safetensors, --load=FILE begins with those (--epochs=0 only tests), --pictures=FOLDER draws what it has learnt, --data=FILE is where the images are.
+; It reports losses and the accuracy: vmrun's --metrics, --events and --report write them down.
 ; Another --seed of vmrun's draws other parameters and batches; the images held out stay the same.
 (import network)
 
-(define option (command-line-options '((epochs 10) (batch 32) (save #f) (load #f) (metrics #f) (pictures #f) (data "samples/data/digits.npy"))))
+(define option (command-line-options '((epochs 10) (batch 32) (save #f) (load #f) (pictures #f) (data "samples/data/digits.npy"))))
 
 ; Which images are held out is a matter of these numbers, whose order is that of a generator by Lehmer.
 (define (numbers n x) (if (= n 0) '() (cons x (numbers (- n 1) (modulo (* 16807 x) 2147483647)))))
@@ -38,14 +38,15 @@
           (list p state (/ total seen))
           (let* ((n (min (option 'batch) (- seen at)))
                  ((list value p state) (checkpoint-*j-update! (loss-of (narrow-tensor order 0 at n)) p 1 rule state)))
+            (report 'loss value)
             (loop p state (+ at n) (+ total (* n value))))))))
 
 (define rate (cosine-rate .003 (option 'epochs)))
 (define (train p state i losses) ; (epoch loss), the last first
   (if (= i (option 'epochs))
-      (report p (reverse losses))
+      (finish p (reverse losses))
       (let* (((list p state mean) (epoch p state (adam (rate i)))) (losses (cons (list (+ i 1) (write-real mean)) losses)))
-        (if (option 'metrics) (write-csv (option 'metrics) (list->tensor (reverse losses) 'f64) '("epoch" "loss")))
+        (report 'step (+ i 1) 'of (option 'epochs) 'epoch-loss mean 'rate (rate i))
         (train p state (+ i 1) losses))))
 
 (define (draw p losses)
@@ -55,9 +56,9 @@
                  '((title "What is read in the digits held out") (x "read as") (y "written") (width 520) (height 460))
                  (confusion-matrix (logits p) (test-part classes))))
 
-(define (report p losses)
+(define (finish p losses)
   (if (option 'save) (save-parameters (option 'save) p))
-  (write-real (accuracy (logits p) (test-part classes)))
+  (report 'accuracy (write-real (accuracy (logits p) (test-part classes))))
   (if (option 'pictures) (draw p losses)))
 
 (train (let ((p (layer-parameters reader))) (if (option 'load) (load-parameters (option 'load) p) p)) 0 0 '())

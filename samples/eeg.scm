@@ -89,6 +89,7 @@
             (loop p statistics state (+ at n) (+ total (* n value))))))))
 (define (train p statistics state epochs)
   (let (((list p statistics state mean) (epoch p statistics state)))
+    (report 'step (- (option 'epochs) epochs -1) 'of (option 'epochs) 'loss mean)
     (if (= epochs 1)
         (begin
           (write-real mean)

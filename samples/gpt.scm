@@ -32,6 +32,7 @@
 
 (define (train p state first rounds)
   (let (((list value p state) (checkpoint-*j-update! loss p 1 (adam .01) state)))
+    (report 'loss value)
     (if (= rounds 1)
         (begin (write-real (if first first value)) (write-real value))
         (train p state (if first first value) (- rounds 1)))))

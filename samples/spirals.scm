@@ -20,6 +20,7 @@
   (if (= steps 0)
       (begin (write-real last) (write-real (accuracy (logits network) classes)))
       (let (((list value network state) (checkpoint-*j-update! loss network 1 (adam .01) state)))
+        (report 'loss value)
         (train network state value (- steps 1)))))
 
 (train (new-perceptron '(2 32 32 2)) 0 +inf.0 (if (null? (command-line)) 400 (string->number (car (command-line)))))

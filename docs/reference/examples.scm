@@ -274,6 +274,8 @@
 (values 1 2)
 ; call-with-error-handler
 (call-with-error-handler (lambda (message irritants) (list 'failed message)) (lambda () (error "no luck" 7)))
+; report
+(report 'step 3 'of 10 'loss (list->tensor '(0.25)))
 ; clock
 (>= (- (clock) (clock)) -60)
 ; read-real

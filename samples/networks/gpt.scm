@@ -36,7 +36,7 @@
 (define (train p state text rounds)
   (if (> rounds 0)
       (let (((list value p state) (checkpoint-*j-update! (loss-of text) p 1 (adamw (options 'rate)) state)))
-        (write-real value)
+        (report 'loss (write-real value))
         (train p state text (- rounds 1)))))
 
 (define (begin-with p)

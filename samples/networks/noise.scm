@@ -16,7 +16,7 @@
 (define (train-network network p statistics steps rule loss x)
   (if (> steps 0)
       (let (((list (cons value statistics) p state) (checkpoint-*j-update! (loss-with network statistics loss x) p '(1 . 0) rule 0)))
-        (write-real value)
+        (report 'loss (write-real value))
         (train-network network p statistics (- steps 1) rule loss x))))
 
 ; Image after image is of the next class; each point of images is of any class.

@@ -152,3 +152,7 @@
 ;;; keys
 (define (f x) (* x (random-real 5) (clock) (sumall (dropout (rand '(4) #f #f (car (split-key 3 2))) .5))))
 (write (< 0 (cdr (checkpoint-*j f 1. 1.)) +inf.0))
+;;; reports
+(define (f x) (let loop ((i 0) (x x)) (if (= i 8) x (begin (report 'step i 'of 8 "x y" x 't (* x (ones '(1)))) (loop (+ i 1) (sin x))))))
+(write (checkpoint-*j f .5 1.)) (report 'done (f 1.))
+(write (with-schedule "bisection,base=16" (lambda () (checkpoint-*j (lambda (x) (cdr (*j f x 1.))) .5 1.))))

@@ -94,3 +94,12 @@
 ; input: 3 10 20 30
 (define (sum n) (if (= n 0) 0 (+ (read-real) (sum (- n 1)))))
 (write (sum (read-real))) ; expect: 60
+;;; case report
+(define (show x) (write x) (newline))
+(report 'a 1 "b c" 2.5 'd (list->tensor '((3))))
+(show (cdr (*j (lambda (x) (report 'x x) (* x x)) 3. 1.))) ; expect: 6.0
+(show (cdr (checkpoint-*j (lambda (x) (report 'x x 't (* x (ones '(1)))) (* x x)) 3. 1.))) ; expect: 6.0
+(show (cdr (j* (lambda (x) (report 'x x 't (* x (ones '(1)))) (* x x)) 3. 1.))) ; expect: 6.0
+;;; case report-of-ones-own
+(define (report x) (list x))
+(write (report 5)) ; expect: (5)

@@ -417,3 +417,34 @@
 ; flags: --memory=32MiB
 (define (f n) (if (= n 0) 'done (begin (make-vector 100000 n) (iota 1000) (f (- n 1)))))
 (write (f 200)) ; expect: done
+;;; case report-without-a-value
+(report 'loss)
+; expect error: report: expected names, each followed by its value: \(report 'loss l 'rate r\)
+; expect location: 1:1
+;;; case report-of-nothing
+(report)
+; expect error: report: expected a name and its value: \(report 'loss l\)
+;;; case report-of-a-tensor
+(report 'loss (ones '(2 3)))
+; expect error: report: loss is a tensor of shape \(2 3\), which has not one element; say which number of it is meant, such as its sumall, mean or max-value
+;;; case report-of-a-word
+(report 'loss "low")
+; expect error: report: expected a number or a tensor of one element for loss, got "low"
+;;; case report-under-a-number
+(report 5 5)
+; expect error: report: expected a name, a symbol or string, got 5
+;;; case report-twice
+(report 'a 1 "a" 2)
+; expect error: report: two values for a
+;;; case report-under-a-line-break
+(report "a\nb" 1)
+; expect error: report: "a\\nb" is no name for a number: it takes 1 to 200 bytes without line breaks, and no # at the beginning
+;;; case report-of-too-much
+(apply report (append-map (lambda (i) (list (format "n~a" i) i)) (iota 65)))
+; expect error: report: at most 64 values are reported at once
+;;; case report-beyond-the-limit
+; flags: --output-limit=1KiB
+(define (f i) (report 'i i) (f (+ i 1)))
+(f 0)
+; expect error: the program may write 1024 bytes and no more
+; expect exit: 3

@@ -172,6 +172,25 @@ TEST_CASE_FIXTURE(Primitives, "output") {
   CHECK(world.output == "a\"b\"a\\\"b\"\n\xC3\xA9");
 }
 
+TEST_CASE_FIXTURE(Primitives, "reports go to the environment as numbers under names") {
+  world.tape = {flonum(2.5)};
+  CHECK(run(Primitive::report_list, {list({heap.make_symbol("loss"), taped(0, 0), string("a step"), number(7)})}) ==
+        "#<unspecified>");
+  REQUIRE(world.reports.size() == 1);
+  REQUIRE(world.reports[0].size() == 2);
+  CHECK(world.reports[0][0].name == "loss");
+  CHECK(world.reports[0][0].value == 2.5);
+  CHECK(world.reports[0][1].name == "a step");
+  CHECK(world.reports[0][1].value == 7);
+  // A list that is none, and names that are too long for a line, are no reports.
+  CHECK(run(Primitive::report_list, {number(5)}).starts_with("report: expected names, each followed by its value"));
+  CHECK(run(Primitive::report_list, {list({string(std::string(201, 'x')), number(5)})}).find("is no name for a number") !=
+        std::string::npos);
+  CHECK(run(Primitive::report_list, {heap.cons(string("a"), heap.cons(number(5), number(6)))})
+            .starts_with("report: expected names"));
+  CHECK(world.reports.size() == 1);
+}
+
 TEST_CASE_FIXTURE(Primitives, "write-real returns its very argument") {
   world.tape = {flonum(2.5)};
   Value t = taped(0, 0);

@@ -237,6 +237,20 @@ class Seeing(ToolTest):
             else:
                 self.assertEqual([event[2] for event in events(content)], list(range(1, len(events(content)) + 1)))
 
+    def test_a_full_disk_for_reports_keeps_no_state_from_being_saved(self):
+        self.write("b.scm", TRAIN.format(n=2000))
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))}
+        done = self.vmrun("--metrics=m.csv", "--steps=40000", "--save=s.capsule", "--save-every=4000", "b.scm", code=2, **limit)
+        self.assertIn("vmrun: warning: states are saved all the same\n", done.errors)
+        self.assertLess(os.path.getsize(self.path("s.capsule")), 8000)
+        # What was written before the disk was full is there, and reports go on where the state was saved.
+        before = self.table()
+        self.vmrun("--metrics=m.csv", "--resume=s.capsule")
+        table = self.table()
+        self.assertEqual(table[:len(before)], before)
+        self.assertEqual(table[-1]["step"], 1999)
+        self.assertGreater(table[len(before)]["#report"], len(before))
+
     def test_wrong_files_and_options_are_refused_before_the_program_starts(self):
         self.write("says.scm", '(display "ran")')
         os.mkdir(self.path("d.csv"))
@@ -254,7 +268,7 @@ class Seeing(ToolTest):
     def test_more_names_than_columns_are_said_once(self):
         self.write("b.scm", "(for-each (lambda (i) (report (format \"n~a\" i) i)) (iota 1003))(report 'n3 5)")
         done = self.vmrun("--metrics=m.csv", "b.scm")
-        self.assertEqual(done.errors, "vmrun: warning: --metrics: a table has 1000 names; what is reported under others is left out\n")
+        self.assertEqual(done.errors, "vmrun: warning: --metrics: a table has 1000 names, fewer if they come late to a long one; what is reported under others is left out\n")
         table = self.table()
         self.assertEqual(len(table), 1004)
         self.assertEqual((table[-1]["n3"], table[999]["n999"], len(table[1000])), (5, 999, 3))

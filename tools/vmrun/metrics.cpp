@@ -1,6 +1,7 @@
 // See metrics.h. Rows are numbers and commas, so only the header needs quotes.
 #include "metrics.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -114,6 +115,7 @@ bool MetricsFile::widen(const std::vector<std::string>& added) {
       wide.append(added.size(), ',');
       wide += '\n';
     }
+    replaced_ += wide.size();
     if (!file_.replace(wide, error)) return give_up(error);
   }
   empty_ = false;
@@ -122,10 +124,12 @@ bool MetricsFile::widen(const std::vector<std::string>& added) {
 }
 
 bool MetricsFile::put(const Report& report) {
+  constexpr std::uint64_t kMostReplaced = std::uint64_t{256} << 20, kMostTimes = 16;
+  const bool may_widen = replaced_ < std::max(kMostReplaced, kMostTimes * file_.length());
   std::vector<std::string> added;
   for (const auto& [name, value] : report.values) {
     if (columns_.contains(name)) continue;
-    if (names_.size() + added.size() < kMostNames)
+    if (may_widen && names_.size() + added.size() < kMostNames)
       added.push_back(name);
     else
       full_ = true;

@@ -10,7 +10,8 @@ namespace cairn::tools {
 
 class MetricsFile : public ReportFile {
 public:
-  // Names beyond so many have no column. True if there were some.
+  // Names beyond so many have no column, nor those for which a long table would have to be written too often. True if there were
+  // some.
   static constexpr std::size_t kMostNames = 1000;
   bool full() const { return full_; }
 
@@ -23,6 +24,7 @@ private:
 
   bool empty_ = true; // not even the header is there
   bool full_ = false;
+  std::uint64_t replaced_ = 0; // bytes that were written to give the table columns
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::size_t> columns_; // by name, the index in names_
 };

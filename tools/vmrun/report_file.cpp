@@ -117,19 +117,29 @@ bool ReportFile::write_waiting() {
   return true;
 }
 
+// What waits is tried again when there is twice as much of it, since a try may write the whole file.
 bool ReportFile::add(const Report& report) {
+  constexpr std::uint64_t kTryAgain = 1000;
   if (waiting_.empty() && put(report)) return true;
-  if (waiting_.size() < kMostWaiting)
+  const bool room = waiting_.size() < kMostWaiting;
+  if (room)
     waiting_.push_back(report);
   else
     ++lost_;
-  return write_waiting();
+  if (room ? waiting_.size() < try_at_ : lost_ % kTryAgain != 0) return false;
+  if (write_waiting()) {
+    try_at_ = 0;
+    return true;
+  }
+  try_at_ = 2 * waiting_.size();
+  return false;
 }
 
 bool ReportFile::settle() {
   if (!write_waiting()) return false;
   if (!file_.sync()) return failed(file_.path() + ": error: cannot be written: " + std::strerror(errno) + "\n");
-  return lost_ == 0 || failed(file_.path() + ": error: " + std::to_string(lost_) + " reports were lost: there was no room for them\n");
+  return lost_ == 0 ||
+         failed(file_.path() + ": error: " + std::to_string(lost_) + " reports were lost: there was no room for them\n");
 }
 
 } // namespace cairn::tools

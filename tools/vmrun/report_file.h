@@ -21,8 +21,8 @@ struct Report {
   std::vector<std::pair<std::string, double>> values;
 
   const double* value(std::string_view name) const;
-  // Which step of the program's own it is of, if it says so: a value named `step`, and if there is one the step of the last report,
-  // named `of`.
+  // Which step of the program's own it is of, if it says so: a value named `step`, and if there is one the step of the last
+  // report, named `of`.
   bool names_step(std::string_view name) const { return name == "step" || (name == "of" && value("step") != nullptr); }
 };
 
@@ -46,6 +46,7 @@ public:
   bool replace(std::string_view content, std::string& error);
   bool sync() const;
   const std::string& path() const { return path_; }
+  std::uint64_t length() const { return length_; }
 
 private:
   std::string path_;
@@ -70,7 +71,7 @@ public:
   const std::string& fault() const { return fault_; }
 
 protected:
-  virtual void begin() = 0;                                                           // nothing is there
+  virtual void begin() = 0;                                                                    // nothing is there
   virtual bool go_on(std::string_view content, std::uint64_t reports, std::string& error) = 0; // sets where the file ends
   virtual bool put(const Report& report) = 0; // false with a fault: nothing of it is in the file
   bool failed(std::string message);
@@ -81,6 +82,7 @@ private:
   static constexpr std::size_t kMostWaiting = 10'000;
   bool write_waiting();
   std::deque<Report> waiting_;
+  std::size_t try_at_ = 0; // when so many wait
   std::uint64_t lost_ = 0;
   std::string fault_;
 };

@@ -113,7 +113,12 @@ void Effects::report(std::span<const print::Reported> values) {
     ++repeated_;
     return;
   }
+  constexpr std::uint64_t kRow = 64, kNumber = 24; // about what they take in a table
+  std::uint64_t bytes = kRow;
+  for (const print::Reported& r : values) bytes += r.name.size() + kNumber;
   once([&] {
+    check_limit(bytes);
+    counters.file_bytes += bytes;
     ++counters.reports;
     if (options_.report) options_.report(values);
   });

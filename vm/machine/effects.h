@@ -1,5 +1,5 @@
-// What a program does to the world outside and takes from it: output, reports, input, random numbers. Each effect is new at every run
-// around it, or is taken again from the log of the innermost run that has it (docs/design.md, invariant 4).
+// What a program does to the world outside and takes from it: output, reports, input, random numbers. Each effect is new at every
+// run around it, or is taken again from the log of the innermost run that has it (docs/design.md, invariant 4).
 #pragma once
 
 #include "vm/machine/options.h"
@@ -65,7 +65,7 @@ public:
     std::uint64_t done = 0;
     std::uint64_t reports = 0; // made by the program
     std::uint64_t output_bytes = 0;
-    std::uint64_t file_bytes = 0;  // written into files
+    std::uint64_t file_bytes = 0;  // written into files, and what reports would take in one
     std::uint64_t input_bytes = 0; // taken from the host, used or not
     bool input_ended = false;
   };
