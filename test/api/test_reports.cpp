@@ -66,8 +66,9 @@ TEST_CASE("the host is told what the program reports, once, whatever replays it"
   told.options.schedule = "bisection,base=16";
   Vm vm(told.options);
   told.vm = vm.vm;
-  const Compiled program("(define (f x) (let loop ((i 0) (x x)) (if (= i 20) x (begin (report 'step i \"x, primal\" x 'half (list->tensor '((0.5))))"
-                         " (loop (+ i 1) (* 0.5 x))))))\n(write (checkpoint-*j f 1.5 1))(report 'done 1)");
+  const Compiled program(
+      "(define (f x) (let loop ((i 0) (x x)) (if (= i 20) x (begin (report 'step i \"x, primal\" x 'half (list->tensor '((0.5))))"
+      " (loop (+ i 1) (* 0.5 x))))))\n(write (checkpoint-*j f 1.5 1))(report 'done 1)");
   vm.run(program);
   REQUIRE(told.lines.size() == 21);
   CHECK(told.lines[0] == "step=0;x, primal=1.5;half=0.5;");
@@ -83,8 +84,9 @@ TEST_CASE("the host is told what the program reports, once, whatever replays it"
 }
 
 TEST_CASE("reports go on in a capsule where they were, whenever it was taken") {
-  const Compiled program("(define (f x) (let loop ((i 0) (x x)) (if (= i 20) x (begin (report 'x x) (loop (+ i 1) (* 0.5 x))))))\n"
-                         "(write (checkpoint-*j f 1.5 1))(write (*j f 1.5 1))");
+  const Compiled program(
+      "(define (f x) (let loop ((i 0) (x x)) (if (= i 20) x (begin (report 'x x) (loop (+ i 1) (* 0.5 x))))))\n"
+      "(write (checkpoint-*j f 1.5 1))(write (*j f 1.5 1))");
   Told whole;
   whole.options.schedule = "bisection,base=16";
   Vm plain(whole.options);

@@ -31,7 +31,7 @@ struct Program {
   cairn_status ends = CAIRN_OK;
   std::uint64_t steps = 0;
   bool own_memory = false;
-  bool files = false; // it may read and write in the current folder
+  bool files = false;  // it may read and write in the current folder
   bool spills = false; // into a file there, which costs nothing
 
   cairn_vm_options options() const {
@@ -248,7 +248,8 @@ void add_programs(const std::string& path, std::vector<Scenario>& scenarios) {
     auto module = std::make_shared<Module>(p->module), probe = std::make_shared<Module>(p->probe);
     scenarios.push_back({p->name, [=](Run& run) { run_program(run, *p, *module, *probe); }, p->spills});
     if (p->ends != CAIRN_OVER_BUDGET)
-      scenarios.push_back({p->name + ", in two", [=](Run& run) { (p->spills ? run_in_two_by_file : run_in_two)(run, *p, *module); }, p->spills});
+      scenarios.push_back(
+          {p->name + ", in two", [=](Run& run) { (p->spills ? run_in_two_by_file : run_in_two)(run, *p, *module); }, p->spills});
   }
 }
 

@@ -99,10 +99,11 @@ void check_files(const RunOptions& options) {
     const std::string& path;
     bool written;
   };
-  const Use uses[] = {{"the program", options.file, false},     {"--resume", options.resume, false},
-                      {"--output", options.output, true},       {"--save", options.save, true},
-                      {"--stats", options.stats_file, true},    {"--profile", options.profile_file, true},
-                      {"--explain", options.explain_file, true}, {"--metrics", options.metrics, true},   {"--report", options.report, true}};
+  const Use uses[] = {{"the program", options.file, false},      {"--resume", options.resume, false},
+                      {"--output", options.output, true},        {"--save", options.save, true},
+                      {"--stats", options.stats_file, true},     {"--profile", options.profile_file, true},
+                      {"--explain", options.explain_file, true}, {"--metrics", options.metrics, true},
+                      {"--report", options.report, true}};
   auto is_file = [](const std::string& path) {
     std::error_code error;
     fs::file_status status = fs::status(path, error);
@@ -145,8 +146,9 @@ void check_together(const CLI::App& app, const RunOptions& options) {
     if (!std::filesystem::is_directory(folder)) throw UsageError("--library: no folder \"" + folder + "\"");
   if (options.resume.empty()) {
     if (!options.file.empty()) return;
-    for (const char* option : {"--steps", "--work", "--save", "--save-every", "--output", "--output-limit", "--stats",
-                               "--profile", "--trace", "--progress", "--plan", "--verify-only", "--metrics", "--events", "--report"})
+    for (const char* option :
+         {"--steps", "--work", "--save", "--save-every", "--output", "--output-limit", "--stats", "--profile", "--trace",
+          "--progress", "--plan", "--verify-only", "--metrics", "--events", "--report"})
       if (app.count(option) != 0) throw UsageError(std::string(option) + " needs a program; the loop has none");
     if (!options.explain_file.empty()) throw UsageError("--explain=FILE needs a program; the loop explains on standard error");
     return;
@@ -201,7 +203,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
                "run the first checkpoint-*j forward only, and print what time it would take in which memory")
       ->disable_flag_override();
   app.add_flag("--progress", options.progress, "show progress (on by default on a terminal)")->disable_flag_override();
-  app.add_option("--metrics", options.metrics, "what the program reports goes there as a table, FILE.csv; with --resume behind what is there")
+  app.add_option("--metrics", options.metrics,
+                 "what the program reports goes there as a table, FILE.csv; with --resume behind what is there")
       ->type_name("FILE");
   app.add_option("--events", options.events,
                  "what the program reports goes into that folder for TensorBoard; with --resume behind what is there")

@@ -72,12 +72,13 @@ std::string text_at(double x, double y, const char* css, const std::string& word
 }
 
 std::string line_at(double x1, double y1, double x2, double y2, const char* css) {
-  return "<line x1=\"" + fixed(x1) + "\" y1=\"" + fixed(y1) + "\" x2=\"" + fixed(x2) + "\" y2=\"" + fixed(y2) + "\" class=\"" + css +
-         "\"/>\n";
+  return "<line x1=\"" + fixed(x1) + "\" y1=\"" + fixed(y1) + "\" x2=\"" + fixed(x2) + "\" y2=\"" + fixed(y2) + "\" class=\"" +
+         css + "\"/>\n";
 }
 
 std::string begin(const std::string& title, const std::string& note) {
-  std::string out = "<figure class=\"chart\"><svg viewBox=\"0 0 480 230\" role=\"img\" aria-label=\"" + escaped_for_html(title) + "\">\n";
+  std::string out =
+      "<figure class=\"chart\"><svg viewBox=\"0 0 480 230\" role=\"img\" aria-label=\"" + escaped_for_html(title) + "\">\n";
   const auto room = static_cast<std::size_t>((kRight - 8) / (kLetter * 1.2));
   const std::string shown = title.size() <= room ? title : title.substr(0, room - 3) + "...";
   out += text_at(8, 18, "title", shown);
@@ -177,7 +178,8 @@ std::string chart(const Curve& curve, const std::string& title, const std::strin
   for (std::size_t i = points.size(); i-- > 0;) back += "L" + fixed(x.at(points[i].x)) + " " + fixed(y.at(points[i].least));
   if (banded) out += "<path d=\"" + band + back + "Z\" class=\"band\"/>\n";
   if (points.size() > 1) out += "<path d=\"" + line + "\" class=\"curve\"/>\n";
-  out += "<circle cx=\"" + fixed(x.at(points.back().x)) + "\" cy=\"" + fixed(y.at(points.back().mean())) + "\" r=\"3\" class=\"dot\"/>\n";
+  out += "<circle cx=\"" + fixed(x.at(points.back().x)) + "\" cy=\"" + fixed(y.at(points.back().mean())) +
+         "\" r=\"3\" class=\"dot\"/>\n";
   return out + "</svg></figure>\n";
 }
 
@@ -211,13 +213,14 @@ std::string chart(const Layers& layers, const std::string& title, const std::str
     constexpr double kLine = 14;
     const double half = kLetter * static_cast<double>(layer.name.size()) / 2;
     if (bottom - top >= kLine)
-      words += text_at(std::clamp(x.at(layers.x[widest]), kLeft + half + 2, kRight - half - 2), (top + bottom) / 2 + 4, "word mid",
-                       layer.name);
+      words += text_at(std::clamp(x.at(layers.x[widest]), kLeft + half + 2, kRight - half - 2), (top + bottom) / 2 + 4,
+                       "word mid", layer.name);
     for (std::size_t i = 0; i < n; ++i) under[i] += layer.heights[i];
   }
   if (limited) {
     out += line_at(kLeft, y.at(layers.limit), kRight, y.at(layers.limit), "limit");
-    words += text_at(kLeft + 4, y.at(layers.limit) + (y.at(layers.limit) < kTop + 16 ? 15 : -5), "word", layers.limit_name + " " + bytes_text(layers.limit));
+    words += text_at(kLeft + 4, y.at(layers.limit) + (y.at(layers.limit) < kTop + 16 ? 15 : -5), "word",
+                     layers.limit_name + " " + bytes_text(layers.limit));
   }
   return out + words + "</svg></figure>\n";
 }

@@ -19,7 +19,7 @@ public:
   void add(double x, double y);
   const std::vector<Point>& points() const { return points_; }
   double last() const { return last_; }
-  std::uint64_t number() const { return number_; }       // of all that were added
+  std::uint64_t number() const { return number_; }     // of all that were added
   std::uint64_t left_out() const { return left_out_; } // of these, that are infinite or no numbers
 
 private:

@@ -162,7 +162,8 @@ bool EventsFile::put(const Report& report) {
   }
   constexpr double kMostStep = 9e15; // whole numbers are exact below
   const double* const named = report.value("step");
-  const std::uint64_t step = named != nullptr && *named >= 0 && *named <= kMostStep ? static_cast<std::uint64_t>(*named) : report.number;
+  const std::uint64_t step =
+      named != nullptr && *named >= 0 && *named <= kMostStep ? static_cast<std::uint64_t>(*named) : report.number;
   std::string data = event(report.time);
   put_key(data, field::step, varint);
   put_varint(data, step);

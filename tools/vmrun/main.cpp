@@ -151,7 +151,8 @@ void Session::make_folder(const std::string& path) const {
   if (path.empty() || std::filesystem::is_directory(path)) return;
   std::error_code error;
   if (!std::filesystem::create_directories(path, error))
-    throw Leave{kBadUsage, path + ": error: cannot be made a folder: " + (error ? error.message() : std::strerror(ENOTDIR)) + "\n"};
+    throw Leave{kBadUsage,
+                path + ": error: cannot be made a folder: " + (error ? error.message() : std::strerror(ENOTDIR)) + "\n"};
 }
 
 void Session::create() {

@@ -129,7 +129,8 @@ bool ReportFile::add(const Report& report) {
 bool ReportFile::settle() {
   if (!write_waiting()) return false;
   if (!file_.sync()) return failed(file_.path() + ": error: cannot be written: " + std::strerror(errno) + "\n");
-  return lost_ == 0 || failed(file_.path() + ": error: " + std::to_string(lost_) + " reports were lost: there was no room for them\n");
+  return lost_ == 0 ||
+         failed(file_.path() + ": error: " + std::to_string(lost_) + " reports were lost: there was no room for them\n");
 }
 
 } // namespace cairn::tools

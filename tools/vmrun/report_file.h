@@ -21,8 +21,8 @@ struct Report {
   std::vector<std::pair<std::string, double>> values;
 
   const double* value(std::string_view name) const;
-  // Which step of the program's own it is of, if it says so: a value named `step`, and if there is one the step of the last report,
-  // named `of`.
+  // Which step of the program's own it is of, if it says so: a value named `step`, and if there is one the step of the last
+  // report, named `of`.
   bool names_step(std::string_view name) const { return name == "step" || (name == "of" && value("step") != nullptr); }
 };
 
@@ -70,7 +70,7 @@ public:
   const std::string& fault() const { return fault_; }
 
 protected:
-  virtual void begin() = 0;                                                           // nothing is there
+  virtual void begin() = 0;                                                                    // nothing is there
   virtual bool go_on(std::string_view content, std::uint64_t reports, std::string& error) = 0; // sets where the file ends
   virtual bool put(const Report& report) = 0; // false with a fault: nothing of it is in the file
   bool failed(std::string message);

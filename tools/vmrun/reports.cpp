@@ -32,7 +32,7 @@ Report Reports::add(const cairn_vm& vm, const cairn_reported* values, std::size_
     else if (last_.size() < kMostLast)
       last_.emplace_back(name, value);
   }
-  if (const double *step = report.value("step"), *of = report.value("of"); step != nullptr && of != nullptr)
+  if (const double* step = report.value("step"), *of = report.value("of"); step != nullptr && of != nullptr)
     part_ = Part{*step, *of};
   for (Written& w : files_) {
     const bool good = w.file->add(report);

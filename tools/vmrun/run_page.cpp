@@ -106,7 +106,8 @@ std::string environment(const cairn_vm& vm, const RunOptions& options) {
   if (!options.spill.empty()) out += row("file for what memory does not hold", "in " + options.spill);
   const std::string model = processor();
   const unsigned threads = std::thread::hardware_concurrency();
-  out += row("processor", (model.empty() ? "" : model + ", ") + std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
+  out +=
+      row("processor", (model.empty() ? "" : model + ", ") + std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
   if (utsname system{}; uname(&system) == 0)
     out += row("system", std::string(system.sysname) + " " + system.release + ", " + system.machine);
   const std::time_t now = std::time(nullptr);
@@ -209,7 +210,8 @@ std::string RunPage::over_time() const {
   std::string out = "<h2>Over time</h2>\n<div class=\"charts\">\n" + chart(layers, "memory in accounts", "seconds");
   if (!speed_.points().empty()) out += chart(speed_, "steps of the machine a second", "seconds", true);
   if (!own_speed_.points().empty()) out += chart(own_speed_, "steps of the program a second", "seconds", true);
-  return out + "</div>\n<p class=\"pale\">Looked at some hundred times a second, between steps; the largest sizes are among the counters below.</p>\n";
+  return out + "</div>\n<p class=\"pale\">Looked at some hundred times a second, between steps; the largest sizes are among the "
+               "counters below.</p>\n";
 }
 
 std::string RunPage::text(const cairn_vm& vm, const RunOptions& options, int code, std::string_view message) const {
@@ -221,7 +223,8 @@ std::string RunPage::text(const cairn_vm& vm, const RunOptions& options, int cod
   std::string how = code == 0 ? "Ended" : code == 75 ? "Stopped by a limit" : "Ended with exit code " + std::to_string(code);
   out += "<p>" + how + " after " + short_number(seconds) + " seconds, " + grouped(std::to_string(cairn_vm_steps(&vm))) +
          " steps of the machine and " + grouped(std::to_string(cairn_vm_reports(&vm))) + " reports" +
-         (cairn_vm_reports(&vm) != reports_ ? ", of which " + grouped(std::to_string(reports_)) + " came since it was resumed" : "") +
+         (cairn_vm_reports(&vm) != reports_ ? ", of which " + grouped(std::to_string(reports_)) + " came since it was resumed"
+                                            : "") +
          ".</p>\n";
   if (!message.empty()) out += "<pre>" + escaped_for_html(std::string(message)) + "</pre>\n";
   out += curves() + over_time();

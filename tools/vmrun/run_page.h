@@ -43,7 +43,7 @@ private:
   std::uint64_t reports_ = 0, names_left_out_ = 0;
   std::vector<Moment> moments_;
   std::size_t together_ = 1, pending_ = 0; // looks that become one moment, and that the last one has
-  Curve speed_, own_speed_; // of the machine; of the program's own steps, where it names them
+  Curve speed_, own_speed_;                // of the machine; of the program's own steps, where it names them
   double last_step_ = 0, last_step_at_ = -1;
   double looked_ = 0;
   std::uint64_t steps_ = 0;

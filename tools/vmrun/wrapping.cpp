@@ -1,4 +1,5 @@
-// See wrapping.h. Only spaces between elements become line breaks, so the text has the same words; nothing outside of tensors changes.
+// See wrapping.h. Only spaces between elements become line breaks, so the text has the same words; nothing outside of tensors
+// changes.
 #include "wrapping.h"
 
 #include <algorithm>

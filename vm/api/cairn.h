@@ -128,10 +128,10 @@ typedef struct cairn_reported {
   double value;
 } cairn_reported;
 
-/* Takes what one call of `report` tells, 1 to 64 values of different names. Returns 0, or anything else to end the program with an
- * error at the place that reported. Called from cairn_vm_run only, once for each report: not where a schedule replays one. Meanwhile
- * cairn_vm_reports gives the number of the report, the first one's is 1, and cairn_vm_steps, cairn_vm_memory and cairn_vm_progress say
- * where the machine stands. */
+/* Takes what one call of `report` tells, 1 to 64 values of different names. Returns 0, or anything else to end the program with
+ * an error at the place that reported. Called from cairn_vm_run only, once for each report: not where a schedule replays one.
+ * Meanwhile cairn_vm_reports gives the number of the report, the first one's is 1, and cairn_vm_steps, cairn_vm_memory and
+ * cairn_vm_progress say where the machine stands. */
 typedef int (*cairn_report_function)(void* user, const cairn_reported* values, size_t count);
 
 /* Memory for a machine: `bytes` bytes at a multiple of `alignment`, NULL if there is none. It gives what grows with a program:
@@ -335,8 +335,8 @@ CAIRN_API cairn_status cairn_vm_only_plan(cairn_vm* vm);
  * sums over all calls, some 20 MB at most, which are not charged to the machine. */
 CAIRN_API cairn_status cairn_vm_keep_gradients(cairn_vm* vm);
 
-/* All that was kept, as JSON, HTML or SECTION, and one that is in progress or was stopped by an error. BAD_ARGUMENT: nothing was to be
- * kept, the machine runs, or another form. */
+/* All that was kept, as JSON, HTML or SECTION, and one that is in progress or was stopped by an error. BAD_ARGUMENT: nothing was
+ * to be kept, the machine runs, or another form. */
 CAIRN_API cairn_status cairn_vm_gradients(const cairn_vm* vm, cairn_report form, char** text);
 
 /* With the option `profile`: tables of steps, time and bytes by procedure and by line, as text. */
@@ -489,8 +489,8 @@ CAIRN_API void cairn_value_release(cairn_vm* vm, cairn_value value);
  * not keep it (cairn_compiler_options.exports keeps all). */
 CAIRN_API cairn_status cairn_vm_lookup(cairn_vm* vm, const char* name, cairn_value* value);
 
-/* Gives the name that a text of a cairn_session has defined, by something else than a procedure, another value (borrowed) in an idle
- * machine. NOT_DEFINED: there is none, or it has not run. BAD_ARGUMENT: the machine is not idle. */
+/* Gives the name that a text of a cairn_session has defined, by something else than a procedure, another value (borrowed) in an
+ * idle machine. NOT_DEFINED: there is none, or it has not run. BAD_ARGUMENT: the machine is not idle. */
 CAIRN_API cairn_status cairn_vm_define(cairn_vm* vm, const char* name, cairn_value value);
 
 /* Prepares an idle machine to call a procedure: cairn_vm_run runs it, in as many slices as you like, then cairn_vm_value has its

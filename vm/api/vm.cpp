@@ -93,7 +93,8 @@ Options inner_options(const cairn_vm_options& given) {
     options.report = [report = given.report, user](std::span<const cairn::print::Reported> values) {
       std::vector<cairn_reported> given_out;
       for (const cairn::print::Reported& r : values) given_out.push_back({r.name.c_str(), r.value});
-      if (report(user, given_out.data(), given_out.size()) != 0) throw cairn::print::WorldError("report: the host does not take it");
+      if (report(user, given_out.data(), given_out.size()) != 0)
+        throw cairn::print::WorldError("report: the host does not take it");
     };
   if (given.explain != nullptr)
     options.explain = [report = given.explain, user](std::string_view text) { report(user, text.data(), text.size()); };

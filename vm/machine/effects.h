@@ -1,5 +1,5 @@
-// What a program does to the world outside and takes from it: output, reports, input, random numbers. Each effect is new at every run
-// around it, or is taken again from the log of the innermost run that has it (docs/design.md, invariant 4).
+// What a program does to the world outside and takes from it: output, reports, input, random numbers. Each effect is new at every
+// run around it, or is taken again from the log of the innermost run that has it (docs/design.md, invariant 4).
 #pragma once
 
 #include "vm/machine/options.h"

@@ -99,13 +99,14 @@ double reported_value(const Call& call, const std::string& name, Value given) {
   if (v.is_flonum()) return v.flonum();
   if (v.is_integer()) return static_cast<double>(v.integer());
   if (!is_tensor(v))
-    call.complain(fmt::format("expected a number or a tensor of one element for {}, got {}", name,
-                              abbreviated(given, call.environment())));
+    call.complain(
+        fmt::format("expected a number or a tensor of one element for {}, got {}", name, abbreviated(given, call.environment())));
   const ops::Tensor& t = tensor_of(v);
   if (t.elements() != 1)
-    call.complain(fmt::format("{} is a tensor of shape {}, which has not one element; say which number of it is meant, such as its "
-                              "sumall, mean or max-value",
-                              name, t.shape.text()));
+    call.complain(
+        fmt::format("{} is a tensor of shape {}, which has not one element; say which number of it is meant, such as its "
+                    "sumall, mean or max-value",
+                    name, t.shape.text()));
   return ops::Runtime(*t.device()).read_numbers(t).front();
 }
 
