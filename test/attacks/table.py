@@ -475,6 +475,17 @@ DATA = [
            "(checkpoint-*j f .5 1)", (ERROR, STOPPED, OVER)),
 ]
 
+LAYERS = ("(define w (* .1 (randn '(128 128))))\n(define (f n) (lambda (w) (let loop ((i 0) (x (fill '(128 128) .5))) (if (= i n) (sumall x) (loop (+ i 1) (tanh (matmul x w)))))))\n")
+SPILLING = [
+    Attack("gradients that want more of a disk than they may have", LAYERS + "(let loop ((n 20)) (checkpoint-*j (f n) w 1) (loop (+ n 20)))", (STOPPED, OVER),
+           options=("--spill=.,1MiB", "--costs=c"), memory=12 << 20, limits=("--work=8000000000",), files={"c": "spill 0\nproduct 1\nflop 1\nbyte 1\n"}, cancelled=False),
+    Attack("a gradient in a file within another", LAYERS + "(checkpoint-*j (lambda (a) (car (checkpoint-*j (f 60) (* a w) 1))) 1. 1.)", (ENDED, STOPPED, OVER),
+           options=("--spill=.,100MiB", "--costs=c"), memory=12 << 20, limits=("--work=8000000000",), files={"c": "spill 0\nproduct 1\nflop 1\nbyte 1\n"}, cancelled=False),
+    Attack("tapes in a file, given up by errors without end",
+           LAYERS + "(define (g w) (let ((y ((f 60) w))) (if (> y -1e9) (car '()) y)))\n(let loop () (call-with-error-handler list (lambda () (checkpoint-*j g w 1))) (loop))", STOPPED,
+           options=("--spill=.,2MiB", "--costs=c"), memory=12 << 20, limits=("--work=8000000000",), files={"c": "spill 0\nproduct 1\nflop 1\nbyte 1\n"}, cancelled=False),
+]
+
 HANDLERS = [
     Attack("handlers within each other", "(define (f n) (call-with-error-handler list (lambda () (+ 1 (f (+ n 1))))))\n(f 0)", OVER),
     Attack("a handler for memory", "(define (grow l) (grow (cons (make-vector 100 l) l)))\n(call-with-error-handler list (lambda () (grow '())))", OVER),
@@ -497,4 +508,4 @@ HANDLERS = [
     Attack("keys without end", "(split-key 1 1000000000)", (STOPPED, OVER)),
 ]
 
-ATTACKS = TEXTS + FILES + DATA + VALUES + RUNS + TENSORS + STATES + HANDLERS
+ATTACKS = TEXTS + FILES + DATA + VALUES + RUNS + TENSORS + STATES + HANDLERS + SPILLING

@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace devices_testing;
@@ -52,6 +53,17 @@ struct World {
     return part;
   }
 };
+
+// The file of this process that has no name, by a descriptor of its own.
+int nameless_file(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const std::string target = fs::read_symlink(entry.path(), error).string();
+    if (!error && target.starts_with(folder.string()) && target.find("(deleted)") != std::string::npos)
+      return std::stoi(entry.path().filename().string());
+  }
+  return -1;
+}
 
 } // namespace
 
@@ -201,7 +213,7 @@ TEST_CASE("parts are read once without coming back") {
 }
 
 TEST_CASE("whatever is done in whatever order, elements are what they were") {
-  World w(std::int64_t{12} << 20);
+  World w(std::int64_t{3} << 20);
   w.budget.budget = std::int64_t{6} << 20;
   std::mt19937 random(17);
   struct Kept {
@@ -245,6 +257,10 @@ TEST_CASE("whatever is done in whatever order, elements are what they were") {
     REQUIRE(w.budget.bytes <= w.budget.budget);
   }
   CHECK(w.device->spill_file()->read_bytes() > 0);
+  struct stat file {};
+  REQUIRE(fstat(nameless_file(w.folder.path), &file) == 0);
+  CHECK(file.st_size > std::int64_t{2} << 20);
+  CHECK(file.st_size <= std::int64_t{3} << 20);
   for (Kept& one : kept)
     if (one.idle) w.device->end_idle(*one.part.storage.get());
   kept.clear();
@@ -284,17 +300,6 @@ TEST_CASE("a file that takes no more leaves elements where they are, and says wh
 }
 
 namespace {
-
-// The file of this process that has no name, by a descriptor of its own.
-int nameless_file(const fs::path& folder) {
-  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
-    std::error_code error;
-    const std::string target = fs::read_symlink(entry.path(), error).string();
-    if (!error && target.starts_with(folder.string()) && target.find("(deleted)") != std::string::npos)
-      return std::stoi(entry.path().filename().string());
-  }
-  return -1;
-}
 
 std::string error_of_reading(World& w, const Part& part) {
   try {

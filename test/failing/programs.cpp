@@ -31,7 +31,7 @@ struct Program {
   cairn_status ends = CAIRN_OK;
   std::uint64_t steps = 0;
   bool own_memory = false;
-  bool files = false; // it may read and write in the current folder
+  bool files = false;  // it may read and write in the current folder
   bool spills = false; // into a file there, which costs nothing
 
   cairn_vm_options options() const {
@@ -163,6 +163,35 @@ void run_program(Run& run, const Program& p, const Module& module, const Module&
   if (ended_well(run, p, vm, ran(vm, CAIRN_UNLIMITED)) && p.ends != CAIRN_OVER_BUDGET) vm.probe(probe, kProbed);
 }
 
+constexpr const char* kHalf = "half.capsule";
+
+// Half of it, a file, for which a state need not fit into memory, and the rest on another machine.
+void run_in_two_by_file(Run& run, const Program& p, const Module& module) {
+  std::string first;
+  bool saved = false;
+  {
+    Machine vm(run, p.options(), p.own_memory);
+    if (!vm.made() || !vm.load(module)) return;
+    const cairn_status status = ran(vm, p.steps / 2);
+    if (status != CAIRN_OUT_OF_STEPS) {
+      run.judged("the first half", status);
+      return;
+    }
+    saved = run.did("cairn_vm_save_file", [&] { return cairn_vm_save_file(vm, kHalf, nullptr); });
+    first = vm.output;
+    if (!saved) {
+      run.no_more();
+      ended_well(run, p, vm, ran(vm, CAIRN_UNLIMITED));
+      return;
+    }
+  }
+  Machine vm(run, p.options(), p.own_memory);
+  if (!vm.made()) return;
+  vm.output = first;
+  if (!run.did("cairn_vm_restore_file", [&] { return cairn_vm_restore_file(vm, kHalf, nullptr); })) return;
+  ended_well(run, p, vm, ran(vm, CAIRN_UNLIMITED));
+}
+
 // Half of it, a capsule, and the rest on another machine.
 void run_in_two(Run& run, const Program& p, const Module& module) {
   Bytes file;
@@ -219,7 +248,8 @@ void add_programs(const std::string& path, std::vector<Scenario>& scenarios) {
     auto module = std::make_shared<Module>(p->module), probe = std::make_shared<Module>(p->probe);
     scenarios.push_back({p->name, [=](Run& run) { run_program(run, *p, *module, *probe); }, p->spills});
     if (p->ends != CAIRN_OVER_BUDGET)
-      scenarios.push_back({p->name + ", in two", [=](Run& run) { run_in_two(run, *p, *module); }, p->spills});
+      scenarios.push_back(
+          {p->name + ", in two", [=](Run& run) { (p->spills ? run_in_two_by_file : run_in_two)(run, *p, *module); }, p->spills});
   }
 }
 

@@ -9,7 +9,9 @@
 
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <string>
 
 namespace {
 
@@ -45,6 +47,8 @@ constexpr const char* kTexts[] = {
     "\"a constant that is a text, and as long as it need be to be seen\"",
     "(define (h x) (string-append \"a\" \"constant\"))",
     "(*j-update! (lambda (x) (sumall x)) (fill '(3) 1.) 1 (lambda (p g s) (cons (- p g) s)) 0)",
+    "(define (deep w) (let loop ((i 0) (x (fill '(96 96) .5))) (if (= i 40) (sumall x) (loop (+ i 1) (tanh (matmul x w))))))",
+    "(checkpoint-*j deep (fill '(96 96) .01) 1)",
 };
 
 class Player {
@@ -97,8 +101,16 @@ private:
   void make_machine() {
     cairn_vm_options options;
     cairn_vm_options_init(&options);
-    options.memory_bytes = std::uint64_t{1} << (16 + byte() % 6);
+    const std::uint8_t kind = byte();
+    options.memory_bytes = std::uint64_t{1} << (16 + kind % 6);
     options.output_bytes = 1000;
+    const std::string folder = std::filesystem::temp_directory_path().string();
+    if (kind % 32 >= 24) { // a file beside the memory, of any size, on a disk that costs nothing
+      options.memory_bytes = std::uint64_t{3} << (20 + kind % 2);
+      options.spill = folder.c_str();
+      options.spill_bytes = std::uint64_t{1} << (14 + kind / 32 * 2);
+      options.costs = "spill 0\nproduct 1\nflop 1\nbyte 1\n";
+    }
     options.user = this;
     promise(cairn_vm_create(&options, &vm_, nullptr) == CAIRN_OK, "a machine can be made");
     add("host-half", half, half_derivative, 0, nullptr, nullptr);

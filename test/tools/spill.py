@@ -156,10 +156,32 @@ class Spill(ToolTest):
         code, output, twice = limited(program="two.scm")
         self.assertEqual(code, 0)
         once = limited(program="a.scm")[2]
-        code, begun, _ = limited(f"--steps={once['steps'] - 100}", "--save=z", program="two.scm")
+        # Where the second one begins: the file of the state is small enough, too.
+        code, begun, _ = limited(f"--steps={once['steps'] + 20}", "--save=z", program="two.scm")
         self.assertEqual(code, 75)
         rest, stats = self.counted("--spill=disk,1GiB", "--memory=5MiB", program="--resume=z")
         self.assertEqual((begun + rest, stats["steps"], stats["spilled_bytes"]), (output, twice["steps"], 0))
+
+    def test_a_large_state_is_resumed_within_a_small_budget(self):
+        self.write("long.scm", self.read("a.scm").decode().replace("(= i 60)", "(= i 1200)"))
+        self.vmrun("--spill=disk,1GiB", *ALWAYS, "--steps=13000", "--save=z", "long.scm", code=75)
+        size = os.path.getsize(self.path("z"))
+        self.assertGreater(size, 100 << 20)
+        self.vmrun("--spill=disk,1GiB", "--memory=5MiB", "--resume=z", "--steps=10", "--save=y", "--stats=s", code=75)
+        self.assertLess(json.loads(self.read("s"))["rss_peak_bytes"], 50 << 20)
+        self.assertEqual(os.path.getsize(self.path("y")) // (1 << 20), size // (1 << 20))
+
+    def test_a_folder_that_vanishes_takes_nothing_with_it(self):
+        command = [os.path.join(self.bin, "vmrun"), "--spill=disk,1GiB", *ALWAYS, "a.scm"]
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        links = f"/proc/{process.pid}/fd"
+        for _ in range(2000):
+            if process.poll() is not None or any("(deleted)" in os.readlink(os.path.join(links, fd)) for fd in os.listdir(links) if fd not in "012"):
+                break
+            time.sleep(.002)
+        os.rmdir(self.path("disk"))
+        output, errors = process.communicate()
+        self.assertEqual((process.returncode, output.decode()), (0, self.right), errors.decode())
 
     def test_reports(self):
         done = self.vmrun("--spill=disk,1GiB", *ALWAYS, "--explain", "a.scm")

@@ -146,6 +146,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   if (r.objects() != objects) throw Malformed("fewer objects than it says it holds");
   in.want_end();
   r.finish();
+  r.wake_storages();
   for (Run& run : e.runs) {
     if (run.deadline != kNever) run.deadline += e.clock;
     run.start = run.start > e.clock ? 0 : e.clock - run.start;

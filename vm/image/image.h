@@ -104,6 +104,13 @@ public:
     idle_ = true;
     storage_->device->set_idle(*storage_.get());
   }
+  // Once everybody has it. What somebody may read is in memory then, as it is in the machine that was saved: or how much can make
+  // way would depend on how fast the disk is.
+  void wake() {
+    if (!std::exchange(idle_, false)) return;
+    storage_->device->end_idle(*storage_.get());
+    if (storage_->count - 1 > storage_->idle) storage_->block();
+  }
 
 private:
   ops::StorageRef storage_;
@@ -145,6 +152,9 @@ public:
   void read_objects();                // all that is referred to
   std::uint64_t objects() const { return made_.size(); }
   void finish(); // fills in all slots and adds the references they hold
+  void wake_storages() {
+    for (Known& known : storages_) known.wake();
+  }
   Engine& engine;
   bytecode::ByteReader& in;
 

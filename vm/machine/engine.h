@@ -257,11 +257,11 @@ public:
   Effects effects{heap_, meter_, options, runs};
   Files files{heap_, meter_};
   ActiveTapes tapes{heap_};
-  std::uint64_t clock = 0;      // steps executed
-  std::uint64_t limit = kNever; // clock at which this process stops
-  std::uint64_t pause = kNever; // clock at which the loop is left even if no run has that deadline: the limit at the latest
-  std::unique_ptr<Profile> profile;           // null: nobody wants one
-  mutable GradientProgress gradient;          // of the outermost checkpoint-*j; for people only
+  std::uint64_t clock = 0;           // steps executed
+  std::uint64_t limit = kNever;      // clock at which this process stops
+  std::uint64_t pause = kNever;      // clock at which the loop is left even if no run has that deadline: the limit at the latest
+  std::unique_ptr<Profile> profile;  // null: nobody wants one
+  mutable GradientProgress gradient; // of the outermost checkpoint-*j; for people only
   std::unique_ptr<report::Recorder> recorder; // of the same; null: nobody asked for reports
   report::Recorder& wanted_recorder();
   std::int64_t state_budget = 0; // memory budget when the program started: part of the state, for schedules that choose by it

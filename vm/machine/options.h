@@ -51,12 +51,12 @@ struct Options {
   std::function<void(std::string_view)> output;         // the program's output
   std::function<std::size_t(char*, std::size_t)> input; // fills a buffer, returns bytes read, 0 at the end
   std::function<void(std::span<const print::Reported>)> report; // what the program reports; may be empty
-  std::function<void(std::string_view)> explain;        // a report after each outermost checkpoint-*j; may be empty
-  std::uint64_t output_limit = UINT64_MAX;              // bytes of output
-  bool one_shot = false;                                // definitions go when the program ends: nobody will look them up
-  bool check_nan = false;                               // a NaN in a tensor is an error where it first appears
-  bool survey = false;                                  // outermost gradients are planned for `explain`, and the run ends there
-  bool profile = false;                                 // count steps, time and bytes by procedure and line
+  std::function<void(std::string_view)> explain;                // a report after each outermost checkpoint-*j; may be empty
+  std::uint64_t output_limit = UINT64_MAX;                      // bytes of output
+  bool one_shot = false;                                        // definitions go when the program ends: nobody will look them up
+  bool check_nan = false;                                       // a NaN in a tensor is an error where it first appears
+  bool survey = false;  // outermost gradients are planned for `explain`, and the run ends there
+  bool profile = false; // count steps, time and bytes by procedure and line
   // The device for everything that does not name one; empty: the processor.
   ops::DeviceMaker device;
   std::vector<HostProcedure> hosts;

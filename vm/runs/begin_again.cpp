@@ -1,9 +1,9 @@
-// Planned gradients that turned out not to fit: instead of the end of the program, a second beginning. The run is weighed from its
-// start to its end without being kept, and then planned as one that is known beforehand. Where no such plan fits either, it is run
-// from as few states as it can be; and where nothing can fit, that is said at once.
+// Planned gradients that turned out not to fit: instead of the end of the program, a second beginning. The run is weighed from
+// its start to its end without being kept, and then planned as one that is known beforehand. Where no such plan fits either, it
+// is run from as few states as it can be; and where nothing can fit, that is said at once.
+#include "vm/report/report.h"
 #include "vm/runs/bodies.h"
 #include "vm/runs/operators.h"
-#include "vm/report/report.h"
 #include "vm/runs/recording.h"
 #include "vm/runs/states.h"
 
@@ -74,8 +74,8 @@ Snapshot* kept_start(CheckpointState& s) {
   return at == s.slots.end() ? nullptr : &*at;
 }
 
-// Whether the file for tensors that wait takes less than plans count on: there is none in this process, it is a smaller one, or the
-// disk has refused. What plans put there fits into the size that they know, so a file of that size is no reason.
+// Whether the file for tensors that wait takes less than plans count on: there is none in this process, it is a smaller one, or
+// the disk has refused. What plans put there fits into the size that they know, so a file of that size is no reason.
 bool takes_less(const Engine& engine) {
   const ops::SpillFile* const file = engine.spill_file();
   return file == nullptr || file->broken() || (file->most_bytes() < engine.state_spill && !file->refusal().empty());

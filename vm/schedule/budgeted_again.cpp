@@ -157,7 +157,8 @@ Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare) const
   plan.peak_ = plan.again_ = plan.again_cost_ = plan.moved_ = plan.most_in_file_ = 0;
   std::optional<Budgeted> whole = plan.planned_whole();
   plan.plan_within();
-  if (whole && (plan.peak_ > plan.most_of_plan() || whole->time_of_one_tape() < plan.time_of_one_tape())) plan = std::move(*whole);
+  if (whole && (plan.peak_ > plan.most_of_plan() || whole->time_of_one_tape() < plan.time_of_one_tape()))
+    plan = std::move(*whole);
   return plan;
 }
 

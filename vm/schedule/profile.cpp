@@ -13,9 +13,9 @@ namespace {
 bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
 bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
-  for (const std::uint64_t value :
-       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.thinned, interval.stays,
-        interval.padding, interval.piece, interval.swept, interval.advancing, interval.taping, interval.sweeping, interval.sweeping_otherwise})
+  for (const std::uint64_t value : {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again,
+                                    interval.thinned, interval.stays, interval.padding, interval.piece, interval.swept,
+                                    interval.advancing, interval.taping, interval.sweeping, interval.sweeping_otherwise})
     if (!small(value)) return false;
   if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
   return std::all_of(interval.shares.begin(), interval.shares.end(), [&](const TapeShare& share) {
