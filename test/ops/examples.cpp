@@ -46,7 +46,8 @@ std::vector<Example> examples(Device& elsewhere) {
     all.push_back(Example{op, {permuted(in({2, 3}), {1, 0}), in({3, 2}), the(2), the(.25)}, {}});
   }
   all.push_back(Example{O::adam_step, {in({3, 4}), in({3, 4}), in({3, 4}, .5, 2), the(1), the(.1), the(.75)}, {}});
-  all.push_back(Example{O::adam_step, {permuted(in({2, 3}), {1, 0}), in({3, 2}), in({3, 2}, .5, 2), in({2}), in({3, 1}), in({2}, .5, 1)}, {}});
+  all.push_back(Example{
+      O::adam_step, {permuted(in({2, 3}), {1, 0}), in({3, 2}), in({3, 2}, .5, 2), in({2}), in({3, 1}), in({2}, .5, 1)}, {}});
 
   for (const O op :
        {O::neg, O::exp, O::sin, O::cos, O::atan, O::tanh, O::sigmoid, O::gelu, O::silu, O::softplus, O::square, O::erf})

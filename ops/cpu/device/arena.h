@@ -39,7 +39,7 @@ private:
   KeptBlock* fresh_block();
   void* cut(std::int64_t bytes);
   void* map(std::int64_t bytes);
-  void use(std::int64_t bytes); // of a block mapped alone
+  void use(std::int64_t bytes);  // of a block mapped alone
   void unlink(KeptBlock* block); // a free block mapped alone
   void unmap(KeptBlock* block);
   void unmap_oldest();
