@@ -83,8 +83,8 @@ bool by_columns(const Tensor& t) {
   return t.rank() == 2 && t.shape[0] > 1 && t.shape[1] > 1 && t.strides[0] == 1 && t.strides[1] >= t.shape[0];
 }
 
-// A product in the layout of this operand, whose cotangent it is: what is summed with it and what updates it has that layout too, and strides across memory
-// are slow.
+// A product in the layout of this operand, whose cotangent it is: what is summed with it and what updates it has that layout too,
+// and strides across memory are slow.
 Tensor product_like(Runtime& runtime, const Tensor& like, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
   if (!by_columns(like)) return product(runtime, a, b, transpose_a, transpose_b);
   return runtime.apply(OperatorId::transpose, {product(runtime, b, a, !transpose_b, !transpose_a)});

@@ -1,4 +1,5 @@
-// What rules of optimisers are made of. Each has a slope by each operand, a formula that serves terms and tensors: the forward and the reverse rule follow.
+// What rules of optimisers are made of. Each has a slope by each operand, a formula that serves terms and tensors: the forward
+// and the reverse rule follow.
 #include "ops/cpu/elements/updates.h"
 #include "ops/operators/definitions.h"
 #include "ops/operators/registry.h"
@@ -34,8 +35,12 @@ struct Made {
   Tensor tensor;
 };
 Made applied(OperatorId op, const Made& a, const Made& b) { return {a.runtime, a.runtime->apply(op, {a.tensor, b.tensor})}; }
-Made operator+(const Made& a, double b) { return {a.runtime, a.runtime->apply(OperatorId::add, {a.tensor, weak_number(b, false)})}; }
-Made operator*(const Made& a, double b) { return {a.runtime, a.runtime->apply(OperatorId::mul, {a.tensor, weak_number(b, false)})}; }
+Made operator+(const Made& a, double b) {
+  return {a.runtime, a.runtime->apply(OperatorId::add, {a.tensor, weak_number(b, false)})};
+}
+Made operator*(const Made& a, double b) {
+  return {a.runtime, a.runtime->apply(OperatorId::mul, {a.tensor, weak_number(b, false)})};
+}
 Made operator*(const Made& a, const Made& b) { return applied(OperatorId::mul, a, b); }
 Made operator/(const Made& a, const Made& b) { return applied(OperatorId::div, a, b); }
 Made operator-(const Made& a) { return {a.runtime, a.runtime->apply(OperatorId::neg, {a.tensor})}; }
@@ -84,7 +89,8 @@ template <class F> void update_vjp(const VjpCall& call) {
   const auto in = [&](unsigned i) { return Made{&call.runtime, call.inputs[i]}; };
   for (unsigned i = 0; i < F::operands; ++i)
     if (rules::wanted(call, i))
-      call.results[i] = rules::fit(call.runtime, F::with_slope(Made{&call.runtime, call.cotangents[0]}, i, in).tensor, call.inputs[i]);
+      call.results[i] =
+          rules::fit(call.runtime, F::with_slope(Made{&call.runtime, call.cotangents[0]}, i, in).tensor, call.inputs[i]);
 }
 
 template <class F> void update_jvp(const JvpCall& call) {

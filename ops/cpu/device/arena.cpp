@@ -98,12 +98,13 @@ Block* Arena::take(std::int64_t bytes) {
   for (std::uint32_t serving = c; serving <= c + (alone ? 1u : 0u) && serving < kClasses; ++serving) {
     KeptBlock* p = free_[serving];
     if (p == nullptr) continue;
-    free_[serving] = p->next_free;
-    permit(p->data, p->bytes);
     if (alone) {
-      mapped_free_ -= p->bytes;
+      unlink(p);
       use(p->bytes);
+    } else {
+      free_[serving] = p->next_free;
     }
+    permit(p->data, p->bytes);
     p->writer = 0;
     for (Ticket& reader : p->readers) reader = 0;
     return p;
@@ -131,35 +132,44 @@ void Arena::use(std::int64_t bytes) {
 
 void Arena::give_back(Block* block) {
   auto* p = static_cast<KeptBlock*>(block);
-  if (p->bytes > kLargestInRegion) {
-    mapped_in_use_ -= p->bytes;
-    // What was in use at once will be so again, in the next step of a training; a quarter more since sizes never fit exactly.
-    const std::int64_t kept = mapped_free_ + p->bytes;
-    if (kept > kAlwaysKept && kept + mapped_in_use_ > mapped_most_ + mapped_most_ / 4) {
-      munmap(p->data, static_cast<std::size_t>(p->bytes));
-      p->next_free = fresh_;
-      fresh_ = p;
-      return;
-    }
-    mapped_free_ += p->bytes;
-  }
   forbid(p->data, p->bytes);
   p->next_free = free_[p->size_class];
   free_[p->size_class] = p;
+  if (p->bytes <= kLargestInRegion) return;
+  p->before = nullptr;
+  p->given_back = ++given_back_;
+  (p->next_free != nullptr ? p->next_free->before : oldest_[p->size_class]) = p;
+  mapped_in_use_ -= p->bytes;
+  mapped_free_ += p->bytes;
+  // What was in use at once will be so again, in the next step of a training; a quarter more since sizes never fit exactly.
+  while (mapped_free_ > kAlwaysKept && mapped_free_ + mapped_in_use_ > mapped_most_ + mapped_most_ / 4) unmap_oldest();
+}
+
+void Arena::unlink(KeptBlock* p) {
+  (p->before != nullptr ? p->before->next_free : free_[p->size_class]) = p->next_free;
+  (p->next_free != nullptr ? p->next_free->before : oldest_[p->size_class]) = p->before;
+  mapped_free_ -= p->bytes;
+}
+
+void Arena::unmap(KeptBlock* p) {
+  unlink(p);
+  permit(p->data, p->bytes);
+  munmap(p->data, static_cast<std::size_t>(p->bytes));
+  p->next_free = fresh_;
+  fresh_ = p;
+}
+
+// The sizes that a program asks for change, so what nobody asked for the longest is least worth its memory.
+void Arena::unmap_oldest() {
+  KeptBlock* oldest = nullptr;
+  for (KeptBlock* p : oldest_)
+    if (p != nullptr && (oldest == nullptr || p->given_back < oldest->given_back)) oldest = p;
+  unmap(oldest);
 }
 
 void Arena::unmap_free() {
-  for (std::uint32_t c = 0; c < kClasses; ++c) {
-    if (bytes_of_class(c) <= kLargestInRegion) continue;
-    while (KeptBlock* p = free_[c]) {
-      free_[c] = p->next_free;
-      permit(p->data, p->bytes);
-      munmap(p->data, static_cast<std::size_t>(p->bytes));
-      p->next_free = fresh_;
-      fresh_ = p;
-    }
-  }
-  mapped_free_ = 0;
+  for (std::uint32_t c = 0; c < kClasses; ++c)
+    while (oldest_[c] != nullptr) unmap(oldest_[c]);
 }
 
 } // namespace cairn::ops::cpu

@@ -290,7 +290,9 @@ struct Product {
 };
 
 // Each channel by itself: libraries are good at that. Other thin groups they multiply as matrices, behind copies of the windows.
-bool is_alone(const Convolution& c, const View& small, const View& large) { return small.shape[1] == c.groups && large.shape[1] == c.groups; }
+bool is_alone(const Convolution& c, const View& small, const View& large) {
+  return small.shape[1] == c.groups && large.shape[1] == c.groups;
+}
 
 } // namespace
 

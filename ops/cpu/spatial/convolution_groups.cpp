@@ -1,5 +1,5 @@
-// See convolution_groups.h. A lane is a channel of the result (of weights: of the small side); what it reads from the other side, a channel of its own group,
-// is brought to the same lane. Each element of a result is summed by one thread, tap after tap.
+// See convolution_groups.h. A lane is a channel of the result (of weights: of the small side); what it reads from the other side,
+// a channel of its own group, is brought to the same lane. Each element of a result is summed by one thread, tap after tap.
 #include "ops/cpu/spatial/convolution_groups.h"
 
 #include "ops/cpu/device/pace.h"
@@ -13,12 +13,12 @@ namespace cairn::ops::cpu {
 
 namespace {
 
-constexpr std::int64_t kVector = 16;          // lanes that loops take at once
-constexpr std::int64_t kMostLanes = 64;       // of a block
-constexpr std::int64_t kSegment = 32;         // positions along the last axis that are summed at a time
-constexpr std::int64_t kMostInGroup = 16;     // products of a group's channels on both sides
-constexpr std::int64_t kMostWeights = 128;    // taps times channels read for a lane, packed at once: of a row of the window at least
-constexpr std::int64_t kLanesInTime = 4;      // that take as long as an element elsewhere, at least
+constexpr std::int64_t kVector = 16;       // lanes that loops take at once
+constexpr std::int64_t kMostLanes = 64;    // of a block
+constexpr std::int64_t kSegment = 32;      // positions along the last axis that are summed at a time
+constexpr std::int64_t kMostInGroup = 16;  // products of a group's channels on both sides
+constexpr std::int64_t kMostWeights = 128; // taps times channels read for a lane, packed at once: of a row of the window at least
+constexpr std::int64_t kLanesInTime = 4;   // that take as long as an element elsewhere, at least
 
 // sums[x][l] += from[x][l] * weights[l], strides in elements.
 template <class T> struct AddProducts {
@@ -71,7 +71,8 @@ public:
     direct_ = each_ == 1 && read_ == 1 && type_is_own_ && view_.channel_stride == 1 && lanes == wide;
   }
   // Channel j at positions x, x + step, ... along the last axis; the stride between them is stride().
-  const T* at(std::int64_t n, std::int64_t d, std::int64_t h, std::int64_t x, std::int64_t step, std::int64_t count, std::int64_t j) {
+  const T* at(std::int64_t n, std::int64_t d, std::int64_t h, std::int64_t x, std::int64_t step, std::int64_t count,
+              std::int64_t j) {
     if (direct_) {
       stride_ = step * view_.strides[2];
       return reinterpret_cast<const T*>(view_.at(n, d, h, x, channel_));
@@ -111,11 +112,13 @@ struct GroupWeights {
   explicit GroupWeights(const View& v) : view(v), element(bytes_of(v.dtype)), strides(SpatialView(v).strides) {}
   char* at(std::int64_t small, std::int64_t large, const Sizes& k) const {
     return static_cast<char*>(view.data) +
-           (small * view.strides[0] + large * view.strides[1] + k[0] * strides[0] + k[1] * strides[1] + k[2] * strides[2]) * element;
+           (small * view.strides[0] + large * view.strides[1] + k[0] * strides[0] + k[1] * strides[1] + k[2] * strides[2]) *
+               element;
   }
 };
 
-// Positions along the last axis that have something at a tap: from x on, every `step`, and there from `from` on, every `from_step`.
+// Positions along the last axis that have something at a tap: from x on, every `step`, and there from `from` on, every
+// `from_step`.
 struct Along {
   std::int64_t x = 0, from = 0, step = 1, from_step = 1, count = 0;
 };
@@ -178,104 +181,110 @@ void over_rows(const Convolution& c, const View& to_view, const View& from_view,
         const Sizes k = tap_of(t, kernel);
         for (std::int64_t l = 0; l < lanes; ++l) {
           const std::int64_t channel = first + l, other = channel / each * read + j;
-          load(kComputeOf<T>, at + l, weights_view.dtype, to_large ? weights.at(other, channel % each, k) : weights.at(channel, j, k),
-               1, 1);
+          load(kComputeOf<T>, at + l, weights_view.dtype,
+               to_large ? weights.at(other, channel % each, k) : weights.at(channel, j, k), 1, 1);
         }
         std::fill(at + lanes, at + wide, T(0));
       }
   };
-  parallel_for(blocks * rows, std::max<std::int64_t>(1, kLanesInTime * kElementsInline / work), [&](std::int64_t begin, std::int64_t end) {
-    alignas(64) T packed[kMostWeights * kMostLanes], sums[kSegment * kMostLanes], added[kMostLanes] = {};
-    Lanes<T> side(from, each, read);
-    const auto loop = RowsLoop<AddProducts<T>, T>::chosen();
-    std::int64_t packed_block = -1, first = 0, lanes = 0, wide = 0;
-    Pace pace;
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      if (const std::int64_t block = unit / rows; block != packed_block) {
-        packed_block = block;
-        first = block * kMostLanes, lanes = std::min(kMostLanes, to.channels - first), wide = wide_of(lanes);
-        side.block(first, lanes, wide);
-        if (at_once) pack(0, taps, first, lanes, wide, packed);
-        if (bias != nullptr)
-          load(kComputeOf<T>, added, bias->dtype, static_cast<const char*>(bias->data) + first * bias->strides[0] * bytes_of(bias->dtype),
-               bias->strides[0], lanes);
-      }
-      std::int64_t row = unit % rows;
-      const std::int64_t x0 = row % segments * kSegment, x1 = std::min(x0 + kSegment, to.sizes[2]);
-      row /= segments;
-      const std::int64_t h = row % to.sizes[1], d = row / to.sizes[1] % to.sizes[0], n = row / to.sizes[1] / to.sizes[0];
-      std::fill_n(sums, (x1 - x0) * wide, T(0));
-      for (std::int64_t tap = 0; tap < taps; ++tap) {
-        const Sizes k = tap_of(tap, kernel);
-        const std::int64_t k2 = k[2], fd = other_side(w, to_large, 0, d, k[0], from.sizes[0]),
-                           fh = other_side(w, to_large, 1, h, k[1], from.sizes[1]);
-        pace.did(2);
-        if (fd < 0 || fh < 0) continue;
-        if (!at_once && k2 == 0) {
-          pack(tap, kernel[2], first, lanes, wide, packed);
-          pace.did(kernel[2] * read * wide);
+  parallel_for(
+      blocks * rows, std::max<std::int64_t>(1, kLanesInTime * kElementsInline / work), [&](std::int64_t begin, std::int64_t end) {
+        alignas(64) T packed[kMostWeights * kMostLanes], sums[kSegment * kMostLanes], added[kMostLanes] = {};
+        Lanes<T> side(from, each, read);
+        const auto loop = RowsLoop<AddProducts<T>, T>::chosen();
+        std::int64_t packed_block = -1, first = 0, lanes = 0, wide = 0;
+        Pace pace;
+        for (std::int64_t unit = begin; unit < end; ++unit) {
+          if (const std::int64_t block = unit / rows; block != packed_block) {
+            packed_block = block;
+            first = block * kMostLanes, lanes = std::min(kMostLanes, to.channels - first), wide = wide_of(lanes);
+            side.block(first, lanes, wide);
+            if (at_once) pack(0, taps, first, lanes, wide, packed);
+            if (bias != nullptr)
+              load(kComputeOf<T>, added, bias->dtype,
+                   static_cast<const char*>(bias->data) + first * bias->strides[0] * bytes_of(bias->dtype), bias->strides[0],
+                   lanes);
+          }
+          std::int64_t row = unit % rows;
+          const std::int64_t x0 = row % segments * kSegment, x1 = std::min(x0 + kSegment, to.sizes[2]);
+          row /= segments;
+          const std::int64_t h = row % to.sizes[1], d = row / to.sizes[1] % to.sizes[0], n = row / to.sizes[1] / to.sizes[0];
+          std::fill_n(sums, (x1 - x0) * wide, T(0));
+          for (std::int64_t tap = 0; tap < taps; ++tap) {
+            const Sizes k = tap_of(tap, kernel);
+            const std::int64_t k2 = k[2], fd = other_side(w, to_large, 0, d, k[0], from.sizes[0]),
+                               fh = other_side(w, to_large, 1, h, k[1], from.sizes[1]);
+            pace.did(2);
+            if (fd < 0 || fh < 0) continue;
+            if (!at_once && k2 == 0) {
+              pack(tap, kernel[2], first, lanes, wide, packed);
+              pace.did(kernel[2] * read * wide);
+            }
+            const Along a = to_large ? along_large(w, k2, x0, x1, from.sizes[2]) : along_small(w, k2, x0, x1, from.sizes[2]);
+            if (a.count == 0) continue;
+            for (std::int64_t j = 0; j < read; ++j) {
+              const T* const values = side.at(n, fd, fh, a.from, a.from_step, a.count, j);
+              loop(sums + (a.x - x0) * wide, a.step * wide, values, side.stride(),
+                   packed + ((at_once ? tap : k2) * read + j) * wide, a.count, wide);
+            }
+            pace.did(a.count * wide * read / kLanesInTime);
+          }
+          for (std::int64_t x = x0; x < x1; ++x) {
+            T* const sum = sums + (x - x0) * wide;
+            if (bias != nullptr)
+              for (std::int64_t l = 0; l < lanes; ++l) sum[l] += added[l];
+            store(kComputeOf<T>, sum, to.dtype, to.at(n, d, h, x, first), to.channel_stride, lanes);
+          }
         }
-        const Along a = to_large ? along_large(w, k2, x0, x1, from.sizes[2]) : along_small(w, k2, x0, x1, from.sizes[2]);
-        if (a.count == 0) continue;
-        for (std::int64_t j = 0; j < read; ++j) {
-          const T* const values = side.at(n, fd, fh, a.from, a.from_step, a.count, j);
-          loop(sums + (a.x - x0) * wide, a.step * wide, values, side.stride(), packed + ((at_once ? tap : k2) * read + j) * wide, a.count, wide);
-        }
-        pace.did(a.count * wide * read / kLanesInTime);
-      }
-      for (std::int64_t x = x0; x < x1; ++x) {
-        T* const sum = sums + (x - x0) * wide;
-        if (bias != nullptr)
-          for (std::int64_t l = 0; l < lanes; ++l) sum[l] += added[l];
-        store(kComputeOf<T>, sum, to.dtype, to.at(n, d, h, x, first), to.channel_stride, lanes);
-      }
-    }
-  });
+      });
 }
 
-template <class T> void over_weights(const Convolution& c, const View& weights_view, const View& small_view, const View& large_view) {
+template <class T>
+void over_weights(const Convolution& c, const View& weights_view, const View& small_view, const View& large_view) {
   const SpatialView small(small_view), large(large_view);
   const GroupWeights weights(weights_view);
   const Windows& w = c.windows;
   const Sizes& kernel = w.kernel;
   const std::int64_t each = small.channels / c.groups, read = large.channels / c.groups, taps = taps_of(kernel);
   const std::int64_t blocks = (small.channels - 1) / kMostLanes + 1;
-  const std::int64_t work = std::max<std::int64_t>(1, small.batch * small.positions()) * std::min(wide_of(small.channels), kMostLanes);
-  parallel_for(blocks * taps * read, std::max<std::int64_t>(1, kLanesInTime * kElementsInline / work), [&](std::int64_t begin, std::int64_t end) {
-    alignas(64) T sums[kMostLanes];
-    Lanes<T> cotangents(small, 1, 1), values(large, each, read);
-    const auto loop = RowsLoop<AddDots<T>, T>::chosen();
-    Pace pace;
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t j = unit % read, tap = unit / read % taps, first = unit / read / taps * kMostLanes;
-      const Sizes k = tap_of(tap, kernel);
-      const std::int64_t lanes = std::min(kMostLanes, small.channels - first), wide = wide_of(lanes);
-      cotangents.block(first, lanes, wide);
-      values.block(first, lanes, wide);
-      std::fill_n(sums, wide, T(0));
-      for (std::int64_t n = 0; n < small.batch; ++n)
-        for (std::int64_t d = 0; d < small.sizes[0]; ++d) {
-          pace.did(1);
-          const std::int64_t fd = other_side(w, false, 0, d, k[0], large.sizes[0]);
-          if (fd < 0) continue;
-          for (std::int64_t h = 0; h < small.sizes[1]; ++h) {
-            pace.did(2);
-            const std::int64_t fh = other_side(w, false, 1, h, k[1], large.sizes[1]);
-            if (fh < 0) continue;
-            const Along all = along_small(w, k[2], 0, small.sizes[2], large.sizes[2]);
-            for (std::int64_t at = 0; at < all.count; at += kSegment) {
-              const std::int64_t count = std::min(kSegment, all.count - at);
-              const T* const a = cotangents.at(n, d, h, all.x + at, 1, count, 0);
-              const T* const b = values.at(n, fd, fh, all.from + at * all.from_step, all.from_step, count, j);
-              loop(sums, cotangents.stride(), a, values.stride(), b, count, wide);
-              pace.did(count * wide / kLanesInTime);
-            }
-          }
-        }
-      for (std::int64_t l = 0; l < lanes; ++l)
-        store(kComputeOf<T>, sums + l, weights_view.dtype, weights.at(first + l, j, k), 1, 1);
-    }
-  });
+  const std::int64_t work =
+      std::max<std::int64_t>(1, small.batch * small.positions()) * std::min(wide_of(small.channels), kMostLanes);
+  parallel_for(blocks * taps * read, std::max<std::int64_t>(1, kLanesInTime * kElementsInline / work),
+               [&](std::int64_t begin, std::int64_t end) {
+                 alignas(64) T sums[kMostLanes];
+                 Lanes<T> cotangents(small, 1, 1), values(large, each, read);
+                 const auto loop = RowsLoop<AddDots<T>, T>::chosen();
+                 Pace pace;
+                 for (std::int64_t unit = begin; unit < end; ++unit) {
+                   const std::int64_t j = unit % read, tap = unit / read % taps, first = unit / read / taps * kMostLanes;
+                   const Sizes k = tap_of(tap, kernel);
+                   const std::int64_t lanes = std::min(kMostLanes, small.channels - first), wide = wide_of(lanes);
+                   cotangents.block(first, lanes, wide);
+                   values.block(first, lanes, wide);
+                   std::fill_n(sums, wide, T(0));
+                   for (std::int64_t n = 0; n < small.batch; ++n)
+                     for (std::int64_t d = 0; d < small.sizes[0]; ++d) {
+                       pace.did(1);
+                       const std::int64_t fd = other_side(w, false, 0, d, k[0], large.sizes[0]);
+                       if (fd < 0) continue;
+                       for (std::int64_t h = 0; h < small.sizes[1]; ++h) {
+                         pace.did(2);
+                         const std::int64_t fh = other_side(w, false, 1, h, k[1], large.sizes[1]);
+                         if (fh < 0) continue;
+                         const Along all = along_small(w, k[2], 0, small.sizes[2], large.sizes[2]);
+                         for (std::int64_t at = 0; at < all.count; at += kSegment) {
+                           const std::int64_t count = std::min(kSegment, all.count - at);
+                           const T* const a = cotangents.at(n, d, h, all.x + at, 1, count, 0);
+                           const T* const b = values.at(n, fd, fh, all.from + at * all.from_step, all.from_step, count, j);
+                           loop(sums, cotangents.stride(), a, values.stride(), b, count, wide);
+                           pace.did(count * wide / kLanesInTime);
+                         }
+                       }
+                     }
+                   for (std::int64_t l = 0; l < lanes; ++l)
+                     store(kComputeOf<T>, sums + l, weights_view.dtype, weights.at(first + l, j, k), 1, 1);
+                 }
+               });
 }
 
 bool by_groups(const Convolution& c, const View& small, const View& large) {

@@ -1,5 +1,5 @@
-// Convolutions in groups of few channels, such as one filter for each channel: channels lie beside each other in vectors, as a product of matrices of so few
-// rows would be mostly packing.
+// Convolutions in groups of few channels, such as one filter for each channel: channels lie beside each other in vectors, as a
+// product of matrices of so few rows would be mostly packing.
 #pragma once
 
 #include "ops/cpu/spatial/convolution.h"

@@ -102,8 +102,8 @@ template <class T> struct PoolLoops {
 
 // The largest of a window, channel by channel, and, unless `where` is null, which tap that was.
 template <class T>
-void best_of(const PoolLoops<T>& loops, const SpatialView& x, std::int64_t n, const Box& window, std::int64_t channel, std::int64_t count, Pace& pace,
-             T* best, WindowIndex<T>* where) {
+void best_of(const PoolLoops<T>& loops, const SpatialView& x, std::int64_t n, const Box& window, std::int64_t channel,
+             std::int64_t count, Pace& pace, T* best, WindowIndex<T>* where) {
   WindowIndex<T> index = 0;
   alignas(64) T staged[kBlock];
   each(window, pace, [&](const Sizes& at) {
