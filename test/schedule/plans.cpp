@@ -4,6 +4,8 @@
 
 #include "vm/schedule/plan_checker.h"
 
+#include <limits>
+#include <optional>
 #include <random>
 
 using namespace cairn::schedule;
@@ -123,6 +125,43 @@ TEST_CASE("runs whose states share memory: at most what the model's recursion ta
       CHECK(*lower <= *cost);
     }
   }
+}
+
+TEST_CASE("tapes in two forms: never above plans with either of them, and below both where a plan mixes them") {
+  int compared = 0, lower = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Draws random{std::mt19937_64(seed)};
+    const Profile profile = random_profile(random, random.between(4, 14), seed % 2 == 1);
+    Profile light = profile;
+    for (Interval& interval : light.intervals) {
+      interval.tape /= 2;
+      interval.sweep += random.between(1, 4);
+    }
+    const Planner both(profile, 499, exactly(Family::simple), {light}), heavy(profile, 499, exactly(Family::simple)),
+        other(light, 499, exactly(Family::simple));
+    for (std::uint64_t budget = 4; budget < 90; budget += 3) {
+      CAPTURE(seed);
+      CAPTURE(budget);
+      const std::optional<Plan> plan = both.plan(budget);
+      const std::optional<double> of_heavy = heavy.cost(budget), of_light = other.cost(budget);
+      CHECK(plan.has_value() >= (of_heavy.has_value() || of_light.has_value()));
+      if (!plan) continue;
+      Profile mixed = profile;
+      for (const Move& move : plan->moves)
+        if (move.kind == Move::Kind::tape && move.form == 1) mixed.intervals[move.at] = light.intervals[move.at];
+      const PlanReport report = check(mixed, plan->moves);
+      CHECK(report.fault.empty());
+      CHECK(report.peak <= budget);
+      CHECK(report.cost == doctest::Approx(plan->cost));
+      double least = std::numeric_limits<double>::infinity();
+      for (const std::optional<double>& of_one : {of_heavy, of_light}) least = std::min(least, of_one.value_or(least));
+      CHECK(plan->cost <= least);
+      ++compared;
+      lower += plan->cost < least ? 1 : 0;
+    }
+  }
+  CHECK(compared > 300);
+  CHECK(lower > compared / 10);
 }
 
 TEST_CASE("letting go of states and computing them again: at or below the published examples") {

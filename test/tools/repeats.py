@@ -24,7 +24,7 @@ LENGTHS = LAYERS + """(define (each lengths)
 (each '({}))
 """
 MEMORY = "--memory=1200KiB"
-KNOWN = "known from an earlier call"
+KNOWN = "known from an earlier run"
 
 
 class Repeats(ToolTest):

@@ -145,7 +145,7 @@ void reset(Engine& engine, CheckpointState& s, std::unique_ptr<schedule::Schedul
   s.sweeping = s.complete = s.ended = s.work_ended = s.total_known = false;
   s.total = 0;
   s.work_before = s.asked = 0;
-  if (s.first.schedule == nullptr && !s.known) s.first = {std::move(s.schedule), position, known, total, false};
+  if (s.first.schedule == nullptr && !s.known) s.first = {std::move(s.schedule), position, known, total, false, false};
   s.schedule = std::move(next);
 }
 
@@ -209,11 +209,14 @@ void end_own_survey(Engine& engine, CheckpointState& s) {
   const std::uint64_t budget = planning_budget(engine, s), total = s.total, least = s.schedule->least_of_any();
   std::unique_ptr<schedule::Schedule> planned = s.total_known ? s.schedule->planned(budget) : nullptr;
   const std::optional<schedule::Schedule::Prospect> prospect = planned ? planned->prospect(budget) : std::nullopt;
-  if (prospect) s.first = {planned->clone(), s.current.position, true, total, true}; // knows more than the one before it
+  if (prospect) s.first = {planned->clone(), s.current.position, true, total, true, false}; // knows more than the one before it
   const bool fits = prospect && prospect->peak <= budget;
   if (!fits && s.total_known) refuse_hopeless(engine, s, least);
-  if (!fits) planned = with_few_states(s.begun_again++);
-  want(kept_start(s) != nullptr);
+  if (fits)
+    s.first.tried = true;
+  else
+    planned = with_few_states(s.begun_again++);
+  want(!s.start.empty() || kept_start(s) != nullptr);
   reset(engine, s, std::move(planned));
   if (engine.recorder != nullptr) record_beginning(engine, s);
 }
@@ -221,7 +224,7 @@ void end_own_survey(Engine& engine, CheckpointState& s) {
 void refuse_known(Engine& engine, CheckpointState& s) {
   if (!s.known) return;
   const std::uint64_t least = s.schedule->least_of_any();
-  if (!s.update && least > static_cast<std::uint64_t>(engine.state_budget)) s.first = {s.schedule->clone(), 0, true, 0, true};
+  if (!s.update && least > static_cast<std::uint64_t>(engine.state_budget)) s.first = {s.schedule->clone(), 0, true, 0, true, false};
   refuse_hopeless(engine, s, least);
 }
 

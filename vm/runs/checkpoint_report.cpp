@@ -39,7 +39,7 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
                        current.position, schedule::to_string(asked));
   const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
   const bool again = first.schedule != nullptr;
-  const auto enough = first.surveyed ? schedule::least_budget(*first.schedule, budget)
+  const auto enough = first.surveyed ? schedule::least_budget(*first.schedule, first.tried ? budget + budget / 16 : budget)
                                      : schedule::enough_budget(again ? *first.schedule : *schedule, budget + budget / 8);
   if (!enough)
     return fmt::format("\n  what the gradient needs cannot be told beforehand; try --memory={}", budget_text(2 * budget));

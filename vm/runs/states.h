@@ -130,7 +130,8 @@ struct CheckpointState final : SweepState {
     std::uint64_t position = 0;
     bool total_known = false;
     std::uint64_t total = 0;
-    bool surveyed = false; // it knows the whole run
+    bool surveyed = false; // it knows the whole run,
+    bool tried = false;    // and what it said would do did not
   } first;
   std::vector<Snapshot> slots;
   std::vector<std::uint32_t> held;   // the slots that have a state, by its position

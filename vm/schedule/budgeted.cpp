@@ -254,7 +254,7 @@ void Budgeted::hand_over() {
 
 std::string Budgeted::explanation() const {
   return fmt::format("{} intervals {}, then planned within {} bytes beside {} that are older{}", profile_.size(),
-                     known_ ? "known from an earlier call" : "of the first run taped and weighed", room_, older_,
+                     known_ ? "known from an earlier run" : "of the first run taped and weighed", room_, older_,
                      most_budget_ != 0 ? ", as few as take little more time than all there are" : "");
 }
 

@@ -10,6 +10,7 @@ namespace {
 constexpr std::uint64_t kUnlimitedBudget = std::uint64_t{1} << 47;
 constexpr std::uint64_t kBudgetParts = 32;
 constexpr std::uint64_t kFineParts = 100;
+constexpr std::uint64_t kAround = 32; // such a part for what a profile does not know
 
 // A run may come to intervals that are a little less handy than those that were rehearsed.
 std::uint64_t careful(std::uint64_t budget) { return budget + budget / 16; }
@@ -73,7 +74,8 @@ std::optional<std::uint64_t> least_budget(const Schedule& schedule, std::uint64_
     below = above;
     above += above / 4;
   }
-  return bisected(below, above, kFineParts, fits);
+  const std::uint64_t least = bisected(below, above, kFineParts, fits);
+  return least + least / kAround;
 }
 
 std::vector<Point> outlook(const Schedule& of, std::size_t points, const std::function<void()>& between) {
