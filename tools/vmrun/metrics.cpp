@@ -1,7 +1,6 @@
 // See metrics.h. Rows are numbers and commas, so only the header needs quotes.
 #include "metrics.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -124,8 +123,8 @@ bool MetricsFile::widen(const std::vector<std::string>& added) {
 }
 
 bool MetricsFile::put(const Report& report) {
-  constexpr std::uint64_t kMostReplaced = std::uint64_t{256} << 20, kMostTimes = 16;
-  const bool may_widen = replaced_ < std::max(kMostReplaced, kMostTimes * file_.length());
+  constexpr std::uint64_t kMostReplaced = std::uint64_t{512} << 20, kLongest = std::uint64_t{16} << 20;
+  const bool may_widen = replaced_ < kMostReplaced && file_.length() < kLongest;
   std::vector<std::string> added;
   for (const auto& [name, value] : report.values) {
     if (columns_.contains(name)) continue;
