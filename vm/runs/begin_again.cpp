@@ -224,7 +224,8 @@ void end_own_survey(Engine& engine, CheckpointState& s) {
 void refuse_known(Engine& engine, CheckpointState& s) {
   if (!s.known) return;
   const std::uint64_t least = s.schedule->least_of_any();
-  if (!s.update && least > static_cast<std::uint64_t>(engine.state_budget)) s.first = {s.schedule->clone(), 0, true, 0, true, false};
+  if (!s.update && least > static_cast<std::uint64_t>(engine.state_budget))
+    s.first = {s.schedule->clone(), 0, true, 0, true, false};
   refuse_hopeless(engine, s, least);
 }
 
