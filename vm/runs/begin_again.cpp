@@ -100,9 +100,14 @@ std::uint64_t planning_budget(const Engine& engine, const CheckpointState& s) {
   return asked == 0 ? budget : std::min(asked, budget);
 }
 
-// Intervals as short as those of a first run.
+// Intervals as short as those of a first run. Within less than anything is planned in: three quarters of it.
 std::unique_ptr<schedule::Schedule> survey(const Engine& engine, const CheckpointState& s) {
   constexpr std::uint64_t kParts = 128; // of the budget
+  if (const std::uint64_t budget = planning_budget(engine, s); budget < schedule::kLeastPlanned) {
+    schedule::Spec spec = engine.schedules[s.spec];
+    spec.memory = budget - budget / 4;
+    return schedule::make(spec, engine.resources(true));
+  }
   schedule::Resources resources = engine.resources(true);
   resources.survey = true;
   resources.piece = std::max<std::uint64_t>(1, planning_budget(engine, s) / kParts / schedule::kRecordBytes);
