@@ -131,7 +131,10 @@ cairn_status cairn_vm_begin_checkpoint_reverse(cairn_vm* vm, cairn_value f, cair
     if (status != CAIRN_OK) return status;
   }
   cairn_status status = begin_operator(vm, RunOperator::checkpoint_reverse, f, x, cotangent);
-  if (status == CAIRN_OK) vm->engine.runs[0].own_schedule = own;
+  if (status == CAIRN_OK && own != cairn::machine::kInheritSchedule) {
+    vm->engine.runs[0].own_schedule = own;
+    vm->engine.derive(0);
+  }
   return status;
 }
 

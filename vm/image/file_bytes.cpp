@@ -19,8 +19,10 @@ FileBytes::FileBytes(int file, std::uint64_t size, value::Heap& heap)
 std::span<const std::byte> FileBytes::more(std::span<const std::byte> left, std::size_t size) {
   ops::Meter::poll_current();
   Window& next = windows_[now_ ^ 1];
-  const std::size_t capacity = std::max(size, kWindow);
-  if (next.capacity < capacity || (next.capacity > kWindow && capacity == kWindow)) { // a large one is not kept
+  const std::uint64_t all = left.size() + (size_ - read_); // a small file has small windows
+  const std::size_t window = static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, all));
+  const std::size_t capacity = std::max(size, window);
+  if (next.capacity < capacity || (next.capacity > kWindow && capacity <= kWindow)) { // a large one is not kept
     next.bytes.reset();
     next.capacity = 0;
     next.charged.set(static_cast<std::int64_t>(capacity));

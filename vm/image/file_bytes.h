@@ -13,7 +13,7 @@ namespace cairn::image {
 
 class FileBytes final : public bytecode::ByteSource {
 public:
-  static constexpr std::size_t kWindow = 1 << 16;
+  static constexpr std::size_t kWindow = 1 << 14;
 
   // `size` bytes of an open regular file, from its beginning. The windows are charged to that heap as scratch memory.
   FileBytes(int file, std::uint64_t size, value::Heap& heap);
