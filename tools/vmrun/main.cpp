@@ -438,7 +438,7 @@ bool Session::write_gradients() {
 }
 
 bool Session::write_page(int code, std::string_view message) {
-  page_.look(*vm_);
+  page_.look(*vm_, true);
   const std::string text = page_.text(*vm_, options_, code, message);
   CairnBuffer error;
   if (cairn_file_write(options_.report.c_str(), text.data(), text.size(), error.text()) == CAIRN_OK) return true;

@@ -145,10 +145,11 @@ void RunPage::add(const Report& report) {
   }
 }
 
-void RunPage::look(const cairn_vm& vm) {
+void RunPage::look(const cairn_vm& vm, bool last) {
   constexpr double kOften = 0.001; // seconds
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  if (began_ && seconds - looked_ < kOften) return;
+  // A run that is over at once still has a speed.
+  if (began_ && seconds - looked_ < kOften && !(last && speed_.points().empty())) return;
   Moment moment{seconds, cairn_vm_steps(&vm), {}};
   if (cairn_vm_memory(&vm, &moment.memory) != CAIRN_OK) return;
   if (began_ && seconds > looked_) speed_.add(seconds, static_cast<double>(moment.steps - steps_) / (seconds - looked_));

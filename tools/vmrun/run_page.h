@@ -17,7 +17,7 @@ class RunPage {
 public:
   void add(const Report& report);
   // Where the machine stands; called now and then.
-  void look(const cairn_vm& vm);
+  void look(const cairn_vm& vm, bool last = false);
   // `ended`: the exit code, and the message if there is one.
   std::string text(const cairn_vm& vm, const RunOptions& options, int code, std::string_view message) const;
 
