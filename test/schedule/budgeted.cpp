@@ -465,8 +465,9 @@ TEST_CASE("with a file a run is reversed within its budget, and what would take 
   }
   MESSAGE("with a file ", spilled, " steps are run, without one ", kept);
   CHECK(spilled * 10 < kept * 9);
-  // A file that holds a little may be used up by the wrong tapes.
-  CHECK((over * 50 <= runs && worse * 50 <= runs));
+  // A file that holds a little may be used up by the wrong tapes, in one of fifty runs; few runs may have one of them.
+  const std::uint64_t most = std::max<std::uint64_t>(1, runs / 50);
+  CHECK((over <= most && worse <= most));
 }
 
 TEST_CASE("what only the last steps of a run read has room while everything before them is reversed") {

@@ -9,7 +9,7 @@ namespace cairn::tools {
 
 namespace {
 
-constexpr double kWidth = 480, kHeight = 230;
+constexpr double kWidth = 480; // of the viewBox below
 constexpr double kLeft = 64, kRight = 468, kTop = 34, kBottom = 188;
 constexpr double kLetter = 6.4; // about the width of one
 
