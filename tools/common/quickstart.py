@@ -70,9 +70,11 @@ def gradient(vmrun, sample):
 def training(vmrun, samples):
     program = os.path.join(samples, "digits.scm")
     data = os.path.join(samples, "data", "digits.npy")
+    page = os.path.join(os.path.dirname(os.path.dirname(vmrun)), "quickstart.html")
     print(f"\n{program}: a small convolutional network learns to read 1,438 handwritten digits")
     with tempfile.NamedTemporaryFile() as stats:
-        done = subprocess.run([vmrun, f"--read={data}", f"--stats={stats.name}", program, f"--data={data}", "--epochs=5"], capture_output=True, text=True)
+        done = subprocess.run([vmrun, f"--read={data}", f"--stats={stats.name}", f"--report={page}", program, f"--data={data}", "--epochs=5"],
+                              capture_output=True, text=True)
         counters = json.loads(stats.read() or "{}")
     if done.returncode != 0:
         sys.exit(f"\nthe training failed:\n{done.stderr}")
@@ -83,6 +85,7 @@ def training(vmrun, samples):
     print(f"  accuracy       {100 * accuracy:.1f} % of 359 digits that it has not seen")
     print(f"  peak memory    {mebibytes(counters['rss_peak_bytes'])} resident")
     print(f"  time           {counters['wall_s']:.2f} s")
+    print(f"  curves         {page}")
     if accuracy < .95:
         sys.exit("\nmore than 95 % were expected")
     print("\ndocs/tutorial.md begins here; docs/gallery.md shows more.")
