@@ -168,7 +168,8 @@ class Spill(ToolTest):
         size = os.path.getsize(self.path("z"))
         self.assertGreater(size, 100 << 20)
         self.vmrun("--spill=disk,1GiB", "--memory=5MiB", "--resume=z", "--steps=10", "--save=y", "--stats=s", code=75)
-        self.assertLess(json.loads(self.read("s"))["rss_peak_bytes"], 50 << 20)
+        if "ASAN_OPTIONS" not in os.environ:  # AddressSanitizer keeps what was freed for a while
+            self.assertLess(json.loads(self.read("s"))["rss_peak_bytes"], 50 << 20)
         self.assertEqual(os.path.getsize(self.path("y")) // (1 << 20), size // (1 << 20))
 
     def test_a_folder_that_vanishes_takes_nothing_with_it(self):
