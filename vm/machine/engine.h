@@ -106,8 +106,7 @@ public:
   // Cuts runs[index..] off, deadlines and starts turned into steps left and done.
   OwnedRuns cut(std::size_t index);
   std::uint64_t cut_serial = 0; // the serial counter as it was inside the runs that were cut off last
-  // The clock has reached a deadline: ends the outermost run that has it. False: that is the run of the program itself, whose
-  // deadline is the limit of this call of run().
+  // The clock has reached the deadline of a run: ends the outermost one that has it.
   void expire();
   // The elements of a tensor that an update waits for (value::kWatched) are about to be read: tells the run of that update.
   void note_read(std::uint64_t tensor);

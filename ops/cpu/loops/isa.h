@@ -41,22 +41,6 @@ using Of = std::conditional_t<generation == Isa::avx512, Avx512, std::conditiona
 #define CAIRN_EACH _Pragma("GCC ivdep")
 #endif
 
-template <class Body> struct Compiled {
-  static void base(void* out, const void* const* in, std::int64_t n, double p) { Body::run(out, in, n, p); }
-  CAIRN_AVX2 static void avx2(void* out, const void* const* in, std::int64_t n, double p) { Body::run(out, in, n, p); }
-  CAIRN_AVX512 static void avx512(void* out, const void* const* in, std::int64_t n, double p) { Body::run(out, in, n, p); }
-  static Loop chosen() {
-    return by_generation([]<Isa generation>() -> Loop {
-      if constexpr (generation == Isa::avx512)
-        return avx512;
-      else if constexpr (generation == Isa::avx2)
-        return avx2;
-      else
-        return base;
-    });
-  }
-};
-
 // A loop of any operands.
 template <class Body, class... A> struct Generations {
   static void base(A... a) { Body::run(a...); }
@@ -73,5 +57,8 @@ template <class Body, class... A> struct Generations {
     });
   }
 };
+
+// A loop over elements.
+template <class Body> using Compiled = Generations<Body, void*, const void* const*, std::int64_t, double>;
 
 } // namespace cairn::ops::cpu

@@ -9,21 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint_sequential
-
-
-def unit(inside, outside, k, stride=1):
-    return nn.Sequential(nn.Conv2d(inside, outside, k, stride, k // 2, bias=False), nn.BatchNorm2d(outside))
-
-
-class Bottleneck(nn.Module):
-    def __init__(self, inside, width, stride):
-        super().__init__()
-        self.units = nn.Sequential(unit(inside, width, 1), nn.ReLU(inplace=True), unit(width, width, 3, stride), nn.ReLU(inplace=True),
-                                   unit(width, 4 * width, 1))
-        self.shortcut = nn.Identity() if stride == 1 and inside == 4 * width else unit(inside, 4 * width, 1, stride)
-
-    def forward(self, x):
-        return F.relu_(self.units(x) + self.shortcut(x))
+from training_torch import Bottleneck, unit
 
 
 def resnet(depth, width):

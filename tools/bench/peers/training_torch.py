@@ -93,7 +93,7 @@ class Bottleneck(nn.Module):
         super().__init__()
         self.units = nn.Sequential(unit(inside, width, 1), nn.ReLU(inplace=True), unit(width, width, 3, stride), nn.ReLU(inplace=True),
                                    unit(width, 4 * width, 1))
-        self.shortcut = nn.Identity() if inside == 4 * width else unit(inside, 4 * width, 1, stride)
+        self.shortcut = nn.Identity() if stride == 1 and inside == 4 * width else unit(inside, 4 * width, 1, stride)
 
     def forward(self, x):
         return F.relu_(self.units(x) + self.shortcut(x))
