@@ -1,6 +1,6 @@
-// See workers.h. A thread that waits looks for work for a moment before it sleeps: to wake one takes as long as a product of small
-// matrices, and steps of small networks are full of those. It is a moment only, since machines are shared, and spinning threads
-// take the time from those that work.
+// See workers.h. A thread that waits looks for work for a moment before it sleeps: to wake one takes as long as a product of
+// small matrices, and steps of small networks are full of those. It is a moment only, since machines are shared, and spinning
+// threads take the time from those that work.
 #include "ops/cpu/device/workers.h"
 
 #include <algorithm>
