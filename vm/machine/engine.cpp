@@ -95,6 +95,7 @@ Status Engine::run(std::uint64_t steps) {
   }
   limit = pause = steps > kNever - clock ? kNever : clock + steps;
   const ops::Meter::Installed installed(&meter_);
+  const report::Stopwatch::Going going(recorder == nullptr ? nullptr : &recorder->watch);
   for (;;)
     if (const std::optional<Status> status = go_on()) return *status;
 }
