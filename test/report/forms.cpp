@@ -71,7 +71,7 @@ TEST_CASE("seconds are those while the machine ran, from the first beginning to 
   opening.serial = 7;
   recorder.begin(opening, {});
   run(1);
-  now += 100; // it stands still
+  now += 100;                  // it stands still
   recorder.begin(opening, {}); // again, with less memory
   run(0.5);
   CHECK(recorder.unfinished({})->measured.seconds == 1.5);
@@ -99,14 +99,16 @@ TEST_CASE("time is told by a clock and as modelled") {
         "0.75 s measured: 15.00 of the 50 ms that one tape of the whole run would take, as modelled; the plan alone takes 1.20");
   g.predicted = Outcome();
   g.predicted->seconds = 0.06;
-  CHECK(told() == "0.75 s measured, 60 ms predicted: 15.00 and 1.20 of the 50 ms that one tape of the whole run would take, as modelled");
+  CHECK(told() ==
+        "0.75 s measured, 60 ms predicted: 15.00 and 1.20 of the 50 ms that one tape of the whole run would take, as modelled");
   CHECK(value("seconds")["predicted"] == 0.06);
   CHECK(value("seconds")["measured"] == 0.75);
   CHECK(value("seconds_of_one_tape") == 0.05);
   g.whole = false;
   g.others.push_back({3 << 20, 1.5, true});
-  CHECK(told() == "0.75 s measured of what was seen, 60 ms predicted: 1.20 of the 50 ms that one tape of the whole run would take, as "
-                  "modelled; within 3.0 MiB it would be 1.50");
+  CHECK(told() ==
+        "0.75 s measured of what was seen, 60 ms predicted: 1.20 of the 50 ms that one tape of the whole run would take, as "
+        "modelled; within 3.0 MiB it would be 1.50");
 }
 
 TEST_CASE("a gradient that nobody saw begin is told as far as it was seen") {

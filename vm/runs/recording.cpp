@@ -95,8 +95,12 @@ void foresee_time(const CheckpointState& s, report::Gradient& g) {
 void look_at_other_budgets(const CheckpointState& s, report::Gradient& g) {
   const auto plan = s.schedule->foreseen();
   if (!plan) return;
-  for (const std::uint64_t budget : {plan->budget - plan->budget / 4, plan->budget + plan->budget / 4})
-    if (const auto prospect = s.schedule->prospect(budget)) g.others.push_back({budget, prospect->time, prospect->fits});
+  try {
+    for (const std::uint64_t budget : {plan->budget - plan->budget / 4, plan->budget + plan->budget / 4})
+      if (const auto prospect = s.schedule->prospect(budget)) g.others.push_back({budget, prospect->time, prospect->fits});
+  } catch (const ops::Cancelled&) {
+    g.others.clear(); // the machine stops behind this gradient
+  }
 }
 
 // The machine's, or less if that is what the schedule was told. 0: none.

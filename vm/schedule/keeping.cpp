@@ -1,6 +1,7 @@
 // Estimates of what it costs to do without a state or a tape.
 #include "vm/schedule/keeping.h"
 
+#include "vm/schedule/asking.h"
 #include "vm/schedule/binomials.h"
 
 #include <algorithm>
@@ -12,9 +13,10 @@ namespace {
 
 constexpr std::uint64_t kLittle = 16; // of the room
 constexpr std::size_t kMostTight = 3;
-constexpr std::size_t kMostTogether = 3; // tapes of neighbours that are looked at together
-constexpr std::uint64_t kMostStays = 4;  // of the room, for what stays of tapes in the file
-constexpr double kUseOfState = 0.5;      // between two tapes, of running what comes behind it (an estimate)
+constexpr std::size_t kMostTogether = 3;     // tapes of neighbours that are looked at together
+constexpr std::uint64_t kMostStays = 4;      // of the room, for what stays of tapes in the file
+constexpr std::size_t kBetweenQuestions = 8; // intervals
+constexpr double kUseOfState = 0.5;          // between two tapes, of running what comes behind it (an estimate)
 
 } // namespace
 
@@ -192,6 +194,7 @@ std::vector<Keeping::Drop> Keeping::drop() {
   };
   if (tight.empty()) return best;
   for (std::size_t i = 0; i < n; ++i) {
+    if (i % kBetweenQuestions == 0) Asking::now();
     if (!here(i) || (gap_begin(i) == i && !states_[i])) continue;
     std::vector<Drop> candidate;
     for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && here(end - 1); ++end) {
