@@ -63,21 +63,33 @@ void Budgeted::plan_within() {
   constexpr int kTries = 4;
   constexpr std::uint64_t kParts[] = {10, 5, 3}; // of the room
   const std::uint64_t most = most_of_plan();
-  auto tried = [&](std::uint64_t more) {
+  auto tried = [&](std::uint64_t more, bool with_file = true) {
     Budgeted trial = *this;
     trial.peak_ = 0;
+    if (!with_file) trial.give_up_file();
     trial.make_room(last_.next, more);
     trial.drop_idle_states();
     if (known_) trial.run_there();
     trial.push(Action::Kind::reverse);
     trial.reverse_rest();
+    trial.spill_bytes_ = spill_bytes_;
     return trial;
   };
+  const auto is_better = [&](const Budgeted& a, const Budgeted& b) {
+    return b.peak_ > most ? a.peak_ < b.peak_ : a.peak_ <= most && a.time_of_one_tape() < b.time_of_one_tape();
+  };
+  // What is in a small file saves little time, and the state behind it takes room for as long as anything is run again from there.
+  auto better_of_both = [&](std::uint64_t more) {
+    Budgeted with = tried(more);
+    if (with.most_in_file_ == 0 || (with.peak_ <= most && with.again_cost_ == again_cost_)) return with;
+    Budgeted without = tried(more, false);
+    return is_better(without, with) ? without : with;
+  };
   std::uint64_t more = 0;
-  Budgeted best = tried(0);
+  Budgeted best = better_of_both(0);
   for (int i = 1; i < kTries && best.peak_ > most; ++i) {
     more += best.peak_ - most;
-    if (Budgeted other = tried(more); other.peak_ < best.peak_) best = std::move(other);
+    if (Budgeted other = better_of_both(more); other.peak_ < best.peak_) best = std::move(other);
   }
   for (const std::uint64_t part : kParts) {
     if (best.peak_ > most || best.again_cost_ == again_cost_) break; // nothing fits, or nothing is run again

@@ -60,6 +60,21 @@ void Budgeted::spill_tape(std::size_t interval) {
   most_in_file_ = std::max(most_in_file_, bounded(there));
 }
 
+// Tapes that are there are let go of, with those that nothing would run to any more.
+void Budgeted::give_up_file() {
+  const std::vector<bool> states = kept_states(), spilled = spilled_tapes();
+  std::vector<bool> tapes = kept_tapes();
+  for (std::size_t i = profile_.size(); i-- > 0;) {
+    if (!spilled[i] || !tapes[i]) continue;
+    for (std::size_t k = i;; --k) {
+      tapes[k] = false;
+      drop_tape(k);
+      if (k == 0 || states[k] || !tapes[k - 1]) break;
+    }
+  }
+  spill_bytes_ = 0;
+}
+
 // Of this tape and those that come next, while it is swept: a piece of its own, and as much as is free then.
 std::uint64_t Budgeted::fetched_beside(std::size_t interval) const {
   std::vector<bool> states = kept_states(), tapes = kept_tapes();
