@@ -78,7 +78,8 @@ void Budgeted::plan_within() {
   const auto is_better = [&](const Budgeted& a, const Budgeted& b) {
     return b.peak_ > most ? a.peak_ < b.peak_ : a.peak_ <= most && a.time_of_one_tape() < b.time_of_one_tape();
   };
-  // What is in a small file saves little time, and the state behind it takes room for as long as anything is run again from there.
+  // What is in a small file saves little time, and the state behind it takes room for as long as anything is run again from
+  // there.
   auto better_of_both = [&](std::uint64_t more) {
     Budgeted with = tried(more);
     if (with.most_in_file_ == 0 || (with.peak_ <= most && with.again_cost_ == again_cost_)) return with;

@@ -229,14 +229,18 @@ std::vector<Keeping::Drop> Keeping::drop() {
     }
   }
   // Nothing will run from the start of a tape in the file, unless that is the start of all.
-  for (std::size_t i = 0; i < n && file_.left > 0; ++i) {
+  std::vector<bool> in_use = file_.tapes;
+  in_use.resize(n, false);
+  for (std::size_t i = 0; i < n && file_.most > 0; ++i) {
     std::vector<Drop> candidate;
+    std::vector<bool> then = in_use;
     std::uint64_t bytes = 0, stay = stays(n);
     double cost = 0;
     for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && here(end - 1); ++end) {
       bytes += in_file(profile_.intervals[end - 1]);
       stay += profile_.intervals[end - 1].stays;
-      if (bytes > file_.left || stay > room_ / kMostStays) break;
+      then[end - 1] = true;
+      if (in_file(profile_, then) > file_.most || stay > room_ / kMostStays) break;
       cost += static_cast<double>(cost_of_file(end - 1));
       candidate.push_back({What::spill, end - 1});
       if (end > 1 && states_[end - 1]) candidate.push_back({What::state, end - 1});
@@ -259,12 +263,8 @@ std::vector<Keeping::Drop> Keeping::drop() {
     if (drop.what == What::spill) {
       file_.tapes.resize(n, false);
       file_.tapes[drop.at] = true;
-      file_.left -= in_file(profile_.intervals[drop.at]);
     } else {
-      if (drop.what == What::tape && file_.has(drop.at)) {
-        file_.tapes[drop.at] = false;
-        file_.left += in_file(profile_.intervals[drop.at]);
-      }
+      if (drop.what == What::tape && file_.has(drop.at)) file_.tapes[drop.at] = false;
       (drop.what == What::tape ? tapes_ : states_)[drop.at] = false;
     }
   }

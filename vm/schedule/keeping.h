@@ -17,7 +17,7 @@ namespace cairn::schedule {
 // A file where what tapes hold of tensors may be instead.
 struct File {
   std::vector<bool> tapes; // that are there, by interval; empty: none
-  std::uint64_t left = 0;  // bytes
+  std::uint64_t most = 0;  // bytes that it holds
   std::uint64_t ticks = 0; // for a MiB that is written and read
   bool has(std::size_t interval) const { return interval < tapes.size() && tapes[interval]; }
 };
