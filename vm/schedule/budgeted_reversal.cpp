@@ -75,22 +75,22 @@ void Budgeted::plan_within() {
     trial.spill_bytes_ = spill_bytes_;
     return trial;
   };
-  const auto is_better = [&](const Budgeted& a, const Budgeted& b) {
-    return b.peak_ > most ? a.peak_ < b.peak_ : a.peak_ <= most && a.time_of_one_tape() < b.time_of_one_tape();
+  const auto fitting = [&](bool with_file) {
+    std::uint64_t more = 0;
+    Budgeted found = tried(0, with_file);
+    for (int i = 1; i < kTries && found.peak_ > most; ++i) {
+      more += found.peak_ - most;
+      if (Budgeted other = tried(more, with_file); other.peak_ < found.peak_) found = std::move(other);
+    }
+    return std::pair(std::move(found), more);
   };
-  // What is in a small file saves little time, and the state behind it takes room for as long as anything is run again from
-  // there.
-  auto better_of_both = [&](std::uint64_t more) {
-    Budgeted with = tried(more);
-    if (with.most_in_file_ == 0 || (with.peak_ <= most && with.again_cost_ == again_cost_)) return with;
-    Budgeted without = tried(more, false);
-    return is_better(without, with) ? without : with;
-  };
-  std::uint64_t more = 0;
-  Budgeted best = better_of_both(0);
-  for (int i = 1; i < kTries && best.peak_ > most; ++i) {
-    more += best.peak_ - most;
-    if (Budgeted other = better_of_both(more); other.peak_ < best.peak_) best = std::move(other);
+  auto [best, more] = fitting(true);
+  // What is in a small file saves little time, and the state behind it takes room for as long as anything is run again from there.
+  const bool too_much = best.peak_ > room_ + left_alone() / 2;
+  if (best.most_in_file_ != 0 && (too_much || best.again_cost_ != again_cost_)) {
+    auto [without, less] = fitting(false);
+    if (without.peak_ <= most && (too_much || without.time_of_one_tape() < best.time_of_one_tape()))
+      best = std::move(without), more = less;
   }
   for (const std::uint64_t part : kParts) {
     if (best.peak_ > most || best.again_cost_ == again_cost_) break; // nothing fits, or nothing is run again

@@ -50,18 +50,10 @@ std::uint64_t whole_tape(const Interval& interval) {
   return bounded(bytes);
 }
 
-// Of what a tape shares with the one before it, as much may stay in memory with it as it has that stays.
 std::uint64_t in_file(const Profile& profile, const std::vector<bool>& tapes) {
   std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < tapes.size(); ++i) {
-    if (!tapes[i]) continue;
-    const Interval& interval = profile.intervals[i];
-    std::uint64_t alone = in_file(interval), shared = 0;
-    if (i > 0 && tapes[i - 1])
-      for (const TapeShare& share : interval.shares) shared += share.before;
-    shared -= std::min(shared, interval.stays);
-    bytes += alone - std::min(alone, shared);
-  }
+  for (std::size_t i = 0; i < tapes.size(); ++i)
+    if (tapes[i]) bytes += in_file(profile.intervals[i]);
   return bounded(bytes);
 }
 

@@ -106,7 +106,7 @@ inline std::uint64_t in_file(const Interval& interval) {
   return bounded(whole - (interval.stays < whole ? interval.stays : whole) + interval.padding);
 }
 
-// The same of several. What one of them holds and the next one as well, both as large tensors, is there once.
+// The same of several, at most: what neighbours share is there once.
 std::uint64_t in_file(const Profile& profile, const std::vector<bool>& tapes);
 
 // What its tape would no longer hold if it were lean.
