@@ -85,7 +85,8 @@ void Budgeted::plan_within() {
     return std::pair(std::move(found), more);
   };
   auto [best, more] = fitting(true);
-  // What is in a small file saves little time, and the state behind it takes room for as long as anything is run again from there.
+  // What is in a small file saves little time, and the state behind it takes room for as long as anything is run again from
+  // there.
   const bool too_much = best.peak_ > room_ + left_alone() / 2;
   if (best.most_in_file_ != 0 && (too_much || best.again_cost_ != again_cost_)) {
     auto [without, less] = fitting(false);
