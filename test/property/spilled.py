@@ -16,6 +16,7 @@ PRELUDE = """(define N %d)
 (define (number t) (tensor->number (mean (square t) '(0 1))))
 (define-derivative (ruled x) (value (tanh x)) (reverse (y c) (list (* c (- 1 (* y y))))))
 (define (descend p g s) (cons (- p (* .1 g)) (+ (* .5 s) g)))
+(define adapt (adam .01))
 (define (guarded otherwise f) (call-with-error-handler (lambda (message irritants) (write message) (write irritants) otherwise) f))
 """ % WIDE
 
@@ -42,6 +43,8 @@ class Spilling:
             '(let ((h (matmul x w))) (if (> (number h) %.2f) (tanh h) (+ h (* .5 x))))' % r.uniform(0, .3),
             '(- x (mean x 0))', '(begin (if (= 7 (remainder i 11)) (write (number x))) (sin x))',
             '(let* ((a (sin x)) (b (cos x))) (* a b))',
+            '(weighted-sum x (tanh (matmul x w)) .9 (mean x 1 #t))', '(weighted-square-sum x (sin (matmul x u)) (mean x 0) .3)',
+            '(adam-step x (matmul x w) (+ .5 (square x)) .9 .1 (+ 1 (square (mean x 0))))',
             '(guarded x (lambda () (if (= i %d) (error "in a layer" i) (tanh (matmul x u)))))' % r.randint(0, 20),
         ])
 
@@ -64,9 +67,10 @@ class Spilling:
                  '  (let loop ((i 0) (x (fill (list rows N) .3)))',
                  '    (if (= i (list-ref \'(%s) (remainder k 3))) (number x)' % ' '.join(map(str, self.layers)),
                  '      (loop (+ i 1) (let* (%s) x)))))))' % ' '.join('(x %s)' % b for b in body)]
-        step = r.choice(['(let (((list v p s) (checkpoint-*j-update (f k) p 1 descend s))) (write v) (list p s))',
+        rule = r.choice(['descend', 'adapt'])
+        step = r.choice(['(let (((list v p s) (checkpoint-*j-update (f k) p 1 %s s))) (write v) (list p s))' % rule,
                          '(let (((cons v g) (checkpoint-*j (f k) p 1))) (write v) (list (map (lambda (a b) (- a (* .1 b))) p g) s))',
-                         '(let (((list v p s) (checkpoint-*j-update! (f k) (map (lambda (t) (* 1 t)) p) 1 descend s))) (write v) (list p s))'])
+                         '(let (((list v p s) (checkpoint-*j-update! (f k) (map (lambda (t) (* 1 t)) p) 1 %s s))) (write v) (list p s))' % rule])
         order = [r.randint(1, 3) for _ in range(r.randint(2, 4))]
         lines += ['(define (train ks p s)',
                   '  (if (null? ks) p',
