@@ -22,3 +22,8 @@
 ; flags: --device=emulated --checkpoint=online,base=16
 (define (f x) (let loop ((i 0) (x x)) (if (= i 12) (sumall x) (begin (report 'sum (sumall x)) (loop (+ i 1) (tanh x))))))
 (write (car (checkpoint-*j f (fill '(4) .5) 1)))
+
+;;; case effects of a gradient that begins again for want of memory
+(define (f x) (begin (write x) (report 'x x) (* x x (random-real) (random-real))))
+(write (checkpoint-*j f 3. 1))
+(write (random-real))

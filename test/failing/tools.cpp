@@ -101,7 +101,8 @@ Machine::Machine(Run& run, cairn_vm_options options, bool own_memory) : run_(run
   options.report = [](void* user, const cairn_reported* values, std::size_t count) {
     Outside outside;
     for (std::size_t i = 0; i < count; ++i)
-      static_cast<Machine*>(user)->reported += fmt::format("{} {}{}", values[i].name, values[i].value, i + 1 < count ? ", " : "\n");
+      static_cast<Machine*>(user)->reported +=
+          fmt::format("{} {}{}", values[i].name, values[i].value, i + 1 < count ? ", " : "\n");
     return 0;
   };
   if (own_memory) options.allocator = &kCounted;
