@@ -7,7 +7,10 @@ file holds and wherever the disk is full; a run takes the same steps in every pr
 
 Standard library only.
 """
-import argparse, concurrent.futures, json, os, random, resource, subprocess, sys, tempfile
+import json, os, random, resource, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import frame
 
 WIDE = 128
 COSTS = 'spill 0\nproduct 1\nflop 1\nbyte 1\n'  # a disk that costs nothing, so that these little gradients use it
@@ -161,31 +164,26 @@ def complaints(vmrun, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--vmrun')
-    parser.add_argument('--count', type=int, default=40)
-    parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--jobs', type=int, default=2)
-    parser.add_argument('--print', action='store_true')
-    options = parser.parse_args()
+    options = frame.parser(40).parse_args()
     if options.print:
         s = Spilling(options.seed)
         print(s.program() + '; --seed=%d --memory=%dKiB --spill=DIR,%dKiB' % (options.seed, s.memory, s.size))
         return 0
     vmrun = os.path.abspath(options.vmrun)
-    seeds = range(options.seed, options.seed + options.count)
-    spilled = short = failed = 0
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for seed, found in zip(seeds, pool.map(lambda seed: complaints(vmrun, seed), seeds)):
-            if found is None:
-                short += 1
-                continue
-            spilled += found[0]
-            failed += bool(found[1])
-            for line in found[1][:3] if failed <= 20 else []:
-                print('FAIL %d %s' % (seed, line))
-    print('%d programs, %d of them spilled, %d need more memory, %d with complaints' % (options.count, spilled, short, failed))
-    return 1 if failed or 3 * spilled < options.count else 0
+    spilled = []
+
+    def check(seed):
+        found = complaints(vmrun, seed)
+        if found is None:
+            return None
+        if found[0]:
+            spilled.append(seed)
+        return found[1]
+
+    ran, failed = frame.check_all(options, check)
+    print('%d programs, %d of them spilled, %d need more memory, %d with complaints' %
+          (options.count, len(spilled), options.count - ran, failed))
+    return 1 if failed or 3 * len(spilled) < options.count else 0
 
 
 if __name__ == '__main__':
