@@ -49,17 +49,36 @@
     (let ((examples (quotient count step)))
       (if whole (quotient (+ examples (- batch 1)) batch) (quotient examples batch)))))
 
-; The batch with this number, from 0 on through all epochs.
+; The batch with this number, from 0 on through all epochs. What the next one has of files is read ahead meanwhile.
 (define (loader-batch l n)
   (let (((list name count source f batch seed whole first step) (%loader "loader-batch" l)) (batches (loader-batches l)))
+    (define (rows of-indices of-range n)
+      (let* ((epoch (quotient n batches))
+             (from (* batch (remainder n batches)))
+             (examples (min batch (- (quotient count step) from)))
+             (place (+ first (* from step))))
+        (cond (seed (of-indices source (shuffled-indices count seed epoch place examples step)))
+              ((= step 1) (of-range source place examples))
+              (else (of-indices source (%indices examples place step))))))
     (if (= batches 0) (error "loader-batch: there are fewer examples than a batch has, which are" count batch))
-    (let* ((epoch (quotient n batches))
-           (from (* batch (remainder n batches)))
-           (examples (min batch (- (quotient count step) from)))
-           (place (+ first (* from step))))
-      (f (cond (seed (%examples source (shuffled-indices count seed epoch place examples step)))
-               ((= step 1) (%examples-from source place examples))
-               (else (%examples source (%indices examples place step))))))))
+    (let ((b (rows %examples %examples-from n)))
+      (if (%in-files? source) (rows %ahead %ahead-from (+ n 1)))
+      (f b))))
+
+(define (%in-files? source)
+  (if (pair? source)
+      (cond ((string? (car source)) #t)
+            ((number? (car source)) #f)
+            (else (not (null? (filter %in-files? source)))))
+      #f))
+
+(define (%ahead source indices)
+  (if (%in-files? source)
+      (if (string? (car source)) (read-ahead source indices) (for-each (lambda (s) (%ahead s indices)) source))))
+
+(define (%ahead-from source first count)
+  (if (%in-files? source)
+      (if (string? (car source)) (read-ahead source first count) (for-each (lambda (s) (%ahead-from s first count)) source))))
 
 (define (%indices count first step) (list->tensor (iota count first step) 'i64))
 

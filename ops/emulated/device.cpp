@@ -98,6 +98,7 @@ public:
   void launch(StreamKind stream, const Launch& launch) override {
     this->stream(stream).wait_until_not_full(meter());
     Work work;
+    ledger().make_way_for_scratch(); // what is refused later cannot be begun again
     work.scratch_limit = ledger().scratch_headroom();
     work.name = launch.op.name;
     work.kernel = launch.op.kernel;

@@ -129,6 +129,7 @@ std::optional<Status> Engine::go_on() {
       if (exit == Exit::done) {
         ended = true;
         runs.clear();
+        if (tensor_world != nullptr) tensor_world->ahead.give_up();
         if (options.one_shot)
           for (Value& v : globals) heap_.release(std::exchange(v, value::kUndefined));
         return Status::done;
