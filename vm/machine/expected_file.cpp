@@ -1,6 +1,7 @@
 // See expected_file.h.
 #include "vm/machine/expected_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -13,17 +14,17 @@
 
 namespace cairn::machine {
 
-std::unique_ptr<ExpectedFile> ExpectedFile::open(const Files& files, std::string_view path, value::Heap& heap) {
+std::unique_ptr<ExpectedFile> ExpectedFile::open(const files::Grants& grants, std::string_view path) {
   if (path.empty() || path.size() >= PATH_MAX || path.find('\0') != std::string_view::npos) return nullptr;
   std::string normal = files::normal(path);
-  files::Opened opened = files.grants.to_read(normal);
+  files::Opened opened = grants.to_read(normal);
   struct stat facts {};
   if (!opened.descriptor || fstat(opened.descriptor->number(), &facts) != 0 || !S_ISREG(facts.st_mode)) return nullptr;
-  return std::make_unique<ExpectedFile>(std::move(normal), std::move(opened), facts, heap);
+  return std::make_unique<ExpectedFile>(std::move(normal), std::move(opened), facts);
 }
 
-ExpectedFile::ExpectedFile(std::string path, files::Opened opened, const struct stat& facts, value::Heap& heap)
-    : path_(std::move(path)), opened_(std::move(opened)), version_(facts), walk_(size()), sums_(heap) {}
+ExpectedFile::ExpectedFile(std::string path, files::Opened opened, const struct stat& facts)
+    : path_(std::move(path)), opened_(std::move(opened)), version_(facts), walk_(size()) {}
 
 void ExpectedFile::take(std::uint64_t from, std::span<std::byte> to) const {
   while (!to.empty()) {
@@ -35,7 +36,10 @@ void ExpectedFile::take(std::uint64_t from, std::span<std::byte> to) const {
   }
 }
 
-void ExpectedFile::note(std::span<const std::byte> page) { sums_.push_back(XXH3_64bits(page.data(), page.size())); }
+void ExpectedFile::note(std::span<const std::byte> page) {
+  if (summed_ == room_.size()) throw Unexpected{};
+  room_[summed_++] = XXH3_64bits(page.data(), page.size());
+}
 
 void ExpectedFile::pages(std::uint64_t first, std::span<std::byte> to) {
   take(first * files::kPage, to);
@@ -50,9 +54,10 @@ void ExpectedFile::hold(std::uint64_t page, std::size_t size, std::size_t /*more
 
 void ExpectedFile::part(std::span<std::byte> to, std::size_t from) const { std::memcpy(to.data(), page_.data() + from, to.size()); }
 
-void ExpectedFile::finish() const {
+std::size_t ExpectedFile::finish() const {
   struct stat facts {};
   if (fstat(opened_.descriptor->number(), &facts) != 0 || !(files::Version(facts) == version_)) throw Unexpected{};
+  return summed_;
 }
 
 } // namespace cairn::machine

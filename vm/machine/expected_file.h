@@ -3,8 +3,8 @@
 #pragma once
 
 #include "ops/meter.h"
-#include "vm/machine/files.h"
-#include "vm/value/charged.h"
+#include "vm/files/grants.h"
+#include "vm/files/pages.h"
 
 #include <array>
 #include <cstddef>
@@ -18,30 +18,23 @@ namespace cairn::machine {
 
 class ExpectedFile {
 public:
-  // It cannot be read, or is another than it was.
+  // It cannot be read, or is another than it was; or there is no room for what it has.
   struct Unexpected {};
 
-  // Null where there is no such file, or none that the machine may read.
-  static std::unique_ptr<ExpectedFile> open(const Files& files, std::string_view path, value::Heap& heap);
-  ExpectedFile(std::string path, files::Opened opened, const struct stat& facts, value::Heap& heap);
+  // Null where there is no such file, or none that may be read.
+  static std::unique_ptr<ExpectedFile> open(const files::Grants& grants, std::string_view path);
+  ExpectedFile(std::string path, files::Opened opened, const struct stat& facts);
 
-  std::uint64_t size() const { return static_cast<std::uint64_t>(version_.size); }
-  bool is(const Files::Reading& file) const { return file.version() == version_ && file.path() == path_; }
   const std::string& path() const { return path_; } // in normal form
-  // Makes room for the checksums of so many pages. BudgetExceeded.
-  void expect(std::uint64_t pages) { sums_.reserve(sums_.size() + pages); }
-  // What it takes beside those.
-  static constexpr std::int64_t kMemory = 8192;
+  const files::Version& version() const { return version_; }
+  std::uint64_t size() const { return static_cast<std::uint64_t>(version_.size); }
 
-  // --- on the thread
-  // Bytes that the file has, in parts that need no more pages than there is room for. Unexpected, Cancelled.
+  // Where the checksums of pages go, in the order of the walk.
+  void sum_into(std::span<std::uint64_t> room) { room_ = room; }
+  // Bytes that the file has. Unexpected, Cancelled.
   void read(std::uint64_t from, std::span<std::byte> to) { walk_.read(*this, from, to); }
-  // That was all. Unexpected.
-  void finish() const;
-
-  // --- when they are wanted: the same parts, which are `bytes` now. What `file` complains of, it would have complained of anyway.
-  void confirm(Files::Reading& file, std::uint64_t from, std::span<std::byte> bytes) { file.confirm(from, bytes, unconfirmed_); }
-  void begin_confirming() { unconfirmed_ = sums_; }
+  // That was all: how many checksums there are. Unexpected.
+  std::size_t finish() const;
 
   // --- as a source of PageWalk
   void goes_on() const { ops::Meter::poll_current(); }
@@ -56,8 +49,8 @@ private:
   files::Opened opened_;
   files::Version version_;
   files::PageWalk walk_;
-  value::ChargedVector<std::uint64_t> sums_; // of the pages, in the order of the walk
-  std::span<const std::uint64_t> unconfirmed_;
+  std::span<std::uint64_t> room_;
+  std::size_t summed_ = 0;
   std::array<std::byte, files::kPage> page_; // that the walk holds
 };
 

@@ -2,7 +2,7 @@
 // the elements, where they begin and the sizes; behind those may stand how many elements it is from one row to the next, where that
 // is not what a row has. Rows that will be wanted next are read ahead.
 #include "vm/machine/expected_file.h"
-#include "vm/machine/file_call.h"
+#include "vm/machine/file_rows.h"
 
 #include <algorithm>
 #include <memory>
@@ -69,31 +69,6 @@ ArrayInFile array_of(FileCall& call, Value v) {
   out.stride = stride == value::kNull ? out.bytes : times(natural(stride), out.element.bytes());
   if (out.rows != 0)
     out.end = static_cast<std::uint64_t>(times(out.rows - 1, out.stride)) + static_cast<std::uint64_t>(out.bytes);
-  return out;
-}
-
-// The row numbers of an operand, a tensor or a list.
-value::ChargedVector<std::int64_t> numbers_of(FileCall& call, Value v, std::int64_t rows) {
-  value::ChargedVector<std::int64_t> out(call.heap);
-  const auto add = [&](double d) {
-    if (!(d >= 0 && d < static_cast<double>(rows)) || d != static_cast<double>(static_cast<std::int64_t>(d)))
-      throw ProgramError(fmt::format("{}: expected numbers of rows, from 0 to {}, got {}", call.name, rows - 1, d));
-    out.push_back(static_cast<std::int64_t>(d));
-  };
-  if (is_tensor_like(v)) {
-    const Tensor& t = elements_of(call.engine, call.engine.primal(v));
-    if (t.rank() != 1) call.wrong("a vector of numbers of rows", v);
-    call.engine.meter().spend(static_cast<std::uint64_t>(t.bytes()));
-    const value::Charged numbers(call.heap, call.heap.scratch, t.elements() * static_cast<std::int64_t>(sizeof(double)));
-    for (const double d : call.engine.tensors().runtime.read_numbers(t)) add(d);
-    return out;
-  }
-  for (; v.is_pair(); v = v.pair()->cdr) {
-    if (!call.engine.is_number(v.pair()->car)) call.wrong("the number of a row", v.pair()->car);
-    if (out.size() % 4096 == 0) call.engine.meter().poll();
-    add(call.engine.to_double(v.pair()->car));
-  }
-  if (v != value::kNull) call.wrong("a vector or a list of numbers of rows", v);
   return out;
 }
 
@@ -166,6 +141,7 @@ private:
   Stretches stretches_;
   bool here_; // where they are wanted
   value::Charged memory_;
+  value::ChargedVector<std::uint64_t> sums_; // of the pages
   value::ChargedVector<std::byte> piece_;
   Tensor elements_;
   std::byte* to_;
@@ -173,7 +149,7 @@ private:
 
 bool wanted_here(FileCall& call) { return &call.engine.tensors().runtime.default_device() == &call.engine.tensors().cpu(); }
 
-constexpr std::int64_t kOfJob = sizeof(ExpectedRows) + ExpectedFile::kMemory;
+constexpr std::int64_t kOfJob = sizeof(ExpectedRows) + sizeof(ExpectedFile);
 
 std::unique_ptr<ExpectedRows> ExpectedRows::make(FileCall& call, std::unique_ptr<ExpectedFile> file, Stretches stretches) {
   const std::int64_t elements = stretches.shape.elements(), width = ops::bytes_of(stretches.element.type);
@@ -196,10 +172,10 @@ std::unique_ptr<ExpectedRows> ExpectedRows::make(FileCall& call, std::unique_ptr
 ExpectedRows::ExpectedRows(FileCall& call, std::unique_ptr<ExpectedFile> file, Stretches stretches, bool here, std::uint64_t pages)
     : file_(std::move(file)), stretches_(std::move(stretches)), here_(here),
       memory_(call.heap, call.heap.scratch, kOfJob + static_cast<std::int64_t>(file_->path().size())),
-      piece_(stretches_.element.plain() ? 0 : static_cast<std::size_t>(stretches_.piece(here)), call.heap),
+      sums_(pages, call.heap), piece_(stretches_.element.plain() ? 0 : static_cast<std::size_t>(stretches_.piece(here)), call.heap),
       elements_(call.engine.tensors().runtime.empty(stretches_.element.type, stretches_.shape, call.engine.tensors().cpu())),
       to_(static_cast<std::byte*>(elements_.storage->block_to_write().data)) {
-  file_->expect(pages);
+  file_->sum_into(sums_);
 }
 
 void ExpectedRows::perform() {
@@ -217,7 +193,7 @@ void ExpectedRows::perform() {
 }
 
 std::optional<Tensor> ExpectedRows::confirmed(FileCall& call, Files::Reading& file) {
-  if (!file_->is(file)) return std::nullopt;
+  if (!(file_->version() == file.version())) return std::nullopt;
   // What reading would take meanwhile: a budget that has no room for it has none now.
   const bool direct = here_ && stretches_.element.plain();
   const value::Charged pieces(call.heap, call.heap.scratch, direct ? 0 : stretches_.piece(here_));
@@ -226,9 +202,9 @@ std::optional<Tensor> ExpectedRows::confirmed(FileCall& call, Files::Reading& fi
     ops::Runtime& runtime = call.engine.tensors().runtime;
     out = runtime.empty(stretches_.element.type, stretches_.shape, runtime.default_device());
   }
-  file_->begin_confirming();
+  std::span<const std::uint64_t> sums = sums_;
   const auto confirm = [&](std::uint64_t place, std::int64_t bytes) {
-    file_->confirm(file, place, {to_, static_cast<std::size_t>(bytes)});
+    file.confirm(place, {to_, static_cast<std::size_t>(bytes)}, sums);
   };
   stretches_.each_piece(here_, [&] { call.engine.meter().spend(static_cast<std::uint64_t>(stretches_.bytes)); }, confirm);
   if (!here_) out.device()->copy_in(out.storage->block_to_write(), 0, to_, out.bytes());
@@ -260,7 +236,32 @@ Tensor read_now(FileCall& call, Files::Reading& file, const Stretches& stretches
 
 } // namespace
 
+value::ChargedVector<std::int64_t> numbers_of(FileCall& call, Value v, std::int64_t rows) {
+  value::ChargedVector<std::int64_t> out(call.heap);
+  const auto add = [&](double d) {
+    if (!(d >= 0 && d < static_cast<double>(rows)) || d != static_cast<double>(static_cast<std::int64_t>(d)))
+      throw ProgramError(fmt::format("{}: expected numbers of rows, from 0 to {}, got {}", call.name, rows - 1, d));
+    out.push_back(static_cast<std::int64_t>(d));
+  };
+  if (is_tensor_like(v)) {
+    const Tensor& t = elements_of(call.engine, call.engine.primal(v));
+    if (t.rank() != 1) call.wrong("a vector of numbers of rows", v);
+    call.engine.meter().spend(static_cast<std::uint64_t>(t.bytes()));
+    const value::Charged numbers(call.heap, call.heap.scratch, t.elements() * static_cast<std::int64_t>(sizeof(double)));
+    for (const double d : call.engine.tensors().runtime.read_numbers(t)) add(d);
+    return out;
+  }
+  for (; v.is_pair(); v = v.pair()->cdr) {
+    if (!call.engine.is_number(v.pair()->car)) call.wrong("the number of a row", v.pair()->car);
+    if (out.size() % 4096 == 0) call.engine.meter().poll();
+    add(call.engine.to_double(v.pair()->car));
+  }
+  if (v != value::kNull) call.wrong("a vector or a list of numbers of rows", v);
+  return out;
+}
+
 Value read_rows(FileCall& call) {
+  if (is_picture_array(call.operands[0])) return read_pictures(call);
   const ArrayInFile array = array_of(call, call.operands[0]);
   Files::Reading file = call.opened(array.path);
   if (array.from > file.size() || array.end > file.size() - array.from)
@@ -276,10 +277,15 @@ Value read_rows(FileCall& call) {
 // What is wrong with the operands is an error of the program. What is wrong with the file is one when its rows are wanted, and
 // where there is no room for them now, they are read then.
 Value read_ahead(FileCall& call) {
-  const ArrayInFile array = array_of(call, call.operands[0]);
+  const bool pictures = is_picture_array(call.operands[0]);
+  const ArrayInFile array = pictures ? ArrayInFile() : array_of(call, call.operands[0]);
   try {
+    if (pictures) {
+      read_pictures_ahead(call);
+      return value::kUnspecified;
+    }
     std::optional<Stretches> stretches = Stretches::of(call, array);
-    std::unique_ptr<ExpectedFile> file = ExpectedFile::open(call.engine.files, array.path, call.heap);
+    std::unique_ptr<ExpectedFile> file = ExpectedFile::open(call.engine.files.grants, array.path);
     if (!stretches || file == nullptr || array.from > file->size() || array.end > file->size() - array.from)
       return value::kUnspecified;
     ReadAhead& ahead = call.engine.tensors().ahead;
