@@ -52,17 +52,21 @@ void poll_for_ever() {
 TEST_CASE("what was expected is there, whatever the order") {
   ReadAhead ahead;
   Meter meter;
-  std::vector<int> results(200);
-  for (int i = 0; i < 200; ++i) {
+  constexpr int kMany = 300, kBehind = 3;
+  std::vector<int> results(kMany);
+  int there = 0;
+  for (int i = 0; i < kMany; ++i) {
     ahead.begin(std::make_unique<Job>(i, [&results, i] { results[static_cast<std::size_t>(i)] = i * i; }));
-    if (i < 3) continue;
-    Job* const job = find(ahead, i - i % 3);
+    if (i < kBehind) continue;
+    Job* const job = find(ahead, i - kBehind);
     REQUIRE(job != nullptr);
-    if (const auto done = ahead.take(*job, meter)) CHECK(results[static_cast<std::size_t>(done->number)] == done->number * done->number);
-    CHECK(find(ahead, i - i % 3) == nullptr);
-    if (i % 3 == 0) continue;
-    ahead.begin(std::make_unique<Job>(i - i % 3, [] {}));
+    if (const auto done = ahead.take(*job, meter)) {
+      ++there;
+      CHECK(results[static_cast<std::size_t>(done->number)] == done->number * done->number);
+    }
+    CHECK(find(ahead, i - kBehind) == nullptr);
   }
+  CHECK(there <= kMany - kBehind);
 }
 
 TEST_CASE("a read that has begun is waited for; one that has not, or has failed, is not there") {
