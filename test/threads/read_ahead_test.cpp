@@ -24,7 +24,7 @@ namespace {
 
 class Job final : public ReadAhead::Job {
 public:
-  Job(int number, std::function<void()> does) : number(number), does_(std::move(does)) {}
+  Job(int number, std::function<void()> does, bool quick = false) : ReadAhead::Job(quick), number(number), does_(std::move(does)) {}
   const int number;
 
 private:
@@ -125,6 +125,29 @@ TEST_CASE("what is given up is stopped, wherever it is, and so is what is there 
     ahead.begin(std::make_unique<Job>(7, [&] { begun = true; })); // a request to stop was for the others
     until(begun);
     CHECK(ahead.take(*find(ahead, 7), meter) != nullptr);
+  }
+}
+
+TEST_CASE("nobody waits for what is quick: the thread leaves it when it can") {
+  Meter meter;
+  for (int round = 0; round < 50; ++round) {
+    ReadAhead ahead;
+    std::atomic<bool> begun{false}, done{false};
+    for (int i = 0; i < 2; ++i) {
+      begun = false;
+      ahead.begin(std::make_unique<Job>(
+          i,
+          [&] {
+            begun = true;
+            poll_for_ever();
+          },
+          true));
+      until(begun);
+      CHECK(ahead.take(*find(ahead, i), meter) == nullptr);
+    }
+    ahead.begin(std::make_unique<Job>(2, [&] { done = true; }, true));
+    if (round % 2 == 0) until(done);
+    if (round % 3 == 0) ahead.give_up();
   }
 }
 

@@ -165,7 +165,7 @@ std::unique_ptr<ExpectedPictures> ExpectedPictures::make(FileCall& call, const P
 }
 
 ExpectedPictures::ExpectedPictures(FileCall& call, const PictureArray& array, std::span<const std::int64_t> rows, std::int64_t beside)
-    : Job(kMemory), grants_(call.engine.files.grants), size_(array.size), memory_(call.heap, call.heap.scratch, beside),
+    : Job(false, kMemory), grants_(call.engine.files.grants), size_(array.size), memory_(call.heap, call.heap.scratch, beside),
       sums_(kPages * rows.size(), call.heap), rows_(rows.size()),
       elements_(call.engine.tensors().runtime.empty(
           DType::u8, Shape{static_cast<std::int64_t>(rows.size()), size_.height, size_.width, size_.channels},

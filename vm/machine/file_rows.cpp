@@ -149,6 +149,7 @@ private:
 
 bool wanted_here(FileCall& call) { return &call.engine.tensors().runtime.default_device() == &call.engine.tensors().cpu(); }
 
+constexpr std::int64_t kQuick = std::int64_t{1} << 20; // bytes that are read in some tenths of a millisecond
 constexpr std::int64_t kOfJob = sizeof(ExpectedRows) + sizeof(ExpectedFile);
 
 std::unique_ptr<ExpectedRows> ExpectedRows::make(FileCall& call, std::unique_ptr<ExpectedFile> file, Stretches stretches) {
@@ -170,7 +171,7 @@ std::unique_ptr<ExpectedRows> ExpectedRows::make(FileCall& call, std::unique_ptr
 }
 
 ExpectedRows::ExpectedRows(FileCall& call, std::unique_ptr<ExpectedFile> file, Stretches stretches, bool here, std::uint64_t pages)
-    : file_(std::move(file)), stretches_(std::move(stretches)), here_(here),
+    : Job(stretches.shape.elements() * stretches.element.bytes() <= kQuick), file_(std::move(file)), stretches_(std::move(stretches)), here_(here),
       memory_(call.heap, call.heap.scratch, kOfJob + static_cast<std::int64_t>(file_->path().size())),
       sums_(pages, call.heap), piece_(stretches_.element.plain() ? 0 : static_cast<std::size_t>(stretches_.piece(here)), call.heap),
       elements_(call.engine.tensors().runtime.empty(stretches_.element.type, stretches_.shape, call.engine.tensors().cpu())),

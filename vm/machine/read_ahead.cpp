@@ -25,6 +25,7 @@ void ReadAhead::begin(std::unique_ptr<Job> job) {
   } catch (const std::system_error&) { // the system has no more threads: it is read when it is wanted
     return;
   }
+  release_abandoned(false);
   if (jobs_.size() == kMost) {
     stop(*jobs_.front());
     jobs_.pop_front();
@@ -43,6 +44,13 @@ void ReadAhead::begin(std::unique_ptr<Job> job) {
 std::unique_ptr<ReadAhead::Job> ReadAhead::taken(Job& job, const ops::Meter& meter) {
   // A meter that counts polls, in tests, must not count how often this looks.
   constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
+  const auto at = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& one) { return one.get() == &job; });
+  if (job.quick_ && abandon(job)) {
+    release_abandoned(true); // it was left long ago: the thread does one at a time
+    abandoned_ = std::move(*at);
+    jobs_.erase(at);
+    return nullptr;
+  }
   {
     std::unique_lock lock(mutex_);
     while (!done_.wait_for(lock, kBetweenLooks, [&] { return job.fate_ != Job::Fate::running; })) {
@@ -53,10 +61,28 @@ std::unique_ptr<ReadAhead::Job> ReadAhead::taken(Job& job, const ops::Meter& met
     }
   }
   stop(job);
-  const auto at = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& one) { return one.get() == &job; });
   std::unique_ptr<Job> found = std::move(*at);
   jobs_.erase(at);
   return found->fate_ == Job::Fate::done ? std::move(found) : nullptr;
+}
+
+bool ReadAhead::abandon(Job& job) {
+  const std::lock_guard lock(mutex_);
+  if (job.fate_ != Job::Fate::running) return false;
+  meter_.cancel();
+  return true;
+}
+
+bool ReadAhead::release_abandoned(bool waits) noexcept {
+  if (abandoned_ == nullptr) return false;
+  if (waits) {
+    stop(*abandoned_);
+  } else {
+    const std::lock_guard lock(mutex_);
+    if (abandoned_->fate_ == Job::Fate::running) return false;
+  }
+  abandoned_ = nullptr;
+  return true;
 }
 
 void ReadAhead::stop(Job& job) noexcept {
@@ -70,7 +96,7 @@ void ReadAhead::stop(Job& job) noexcept {
 }
 
 bool ReadAhead::give_up() noexcept {
-  const bool any = !jobs_.empty();
+  const bool any = release_abandoned(true) || !jobs_.empty();
   for (auto job = jobs_.rbegin(); job != jobs_.rend(); ++job) stop(**job); // none is begun only to be stopped
   jobs_.clear();
   return any;

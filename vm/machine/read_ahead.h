@@ -24,8 +24,9 @@ public:
   // machine's thread.
   class Job {
   public:
-    // `scratch`: what its calls may take of the current meter, which its memory is charged for.
-    explicit Job(std::int64_t scratch = 0) : scratch_(scratch) {}
+    // `quick`: to read it again takes no longer than a thread may have to wait for a processor that others want too, so nobody
+    // waits for it. `scratch`: what its calls may take of the current meter, which its memory is charged for.
+    explicit Job(bool quick, std::int64_t scratch = 0) : quick_(quick), scratch_(scratch) {}
     virtual ~Job() = default;
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
@@ -38,6 +39,7 @@ public:
     friend class ReadAhead;
     enum class Fate : std::uint8_t { queued, running, done, failed };
     Fate fate_ = Fate::queued;
+    bool quick_;
     std::int64_t scratch_;
   };
 
@@ -55,7 +57,7 @@ public:
   }
   // The first expected read starts the thread.
   void begin(std::unique_ptr<Job> job);
-  // Its result, for which this waits if the thread is at work on it; null: the thread has not come to it, or it has failed.
+  // Its result, for which this waits if the thread is at work on it and it is not quick; null: it is not there, or has failed.
   // Cancelled, if that meter says so; it is still expected then.
   template <class T> std::unique_ptr<T> take(T& job, const ops::Meter& meter) {
     return std::unique_ptr<T>(static_cast<T*>(taken(job, meter).release()));
@@ -66,9 +68,12 @@ public:
 private:
   std::unique_ptr<Job> taken(Job& job, const ops::Meter& meter);
   void stop(Job& job) noexcept; // the thread has nothing to do with it any more
+  bool abandon(Job& job);       // it runs and nobody will wait for it
+  bool release_abandoned(bool waits) noexcept;
   void work();
 
   std::deque<std::unique_ptr<Job>> jobs_; // the oldest first
+  std::unique_ptr<Job> abandoned_;        // until the thread has left it
   ops::Meter meter_;                      // of the thread
   std::mutex mutex_;
   std::condition_variable more_, done_;
