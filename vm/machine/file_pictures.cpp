@@ -265,6 +265,7 @@ void read_pictures_ahead(FileCall& call) {
   formats::codecs();
   const PictureArray array = pictures_of(call, call.operands[0]);
   const auto rows = rows_of(call, array);
+  call.engine.meter().spend(kDecodingWork * rows.size() * static_cast<std::uint64_t>(array.size.bytes())); // as of pictures of that size
   if (expected(call, array, rows) != nullptr) return;
   if (auto job = ExpectedPictures::make(call, array, rows)) call.engine.tensors().ahead.begin(std::move(job));
 }

@@ -286,8 +286,13 @@ Value read_ahead(FileCall& call) {
       return value::kUnspecified;
     }
     std::optional<Stretches> stretches = Stretches::of(call, array);
+    if (!stretches) return value::kUnspecified;
+    // The thread's work is counted, taken or not; that of reading is, too, when they are wanted.
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(stretches->bytes), stretches->places.size(), &bytes)) bytes = UINT64_MAX;
+    call.engine.meter().spend(bytes);
     std::unique_ptr<ExpectedFile> file = ExpectedFile::open(call.engine.files.grants, array.path);
-    if (!stretches || file == nullptr || array.from > file->size() || array.end > file->size() - array.from)
+    if (file == nullptr || array.from > file->size() || array.end > file->size() - array.from)
       return value::kUnspecified;
     ReadAhead& ahead = call.engine.tensors().ahead;
     if (ahead.find<ExpectedRows>([&](const ExpectedRows& one) { return one.is(file->path(), *stretches); }) != nullptr)
