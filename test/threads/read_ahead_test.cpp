@@ -1,4 +1,5 @@
-// Reads that are expected are done by a thread of their own: they are there when they are asked for, or are not and leave no trace.
+// Reads that are expected are done by a thread of their own: they are there when they are asked for, or are not and leave no
+// trace.
 #include "vm/machine/expected_file.h"
 #include "vm/machine/read_ahead.h"
 
@@ -24,7 +25,8 @@ namespace {
 
 class Job final : public ReadAhead::Job {
 public:
-  Job(int number, std::function<void()> does, bool quick = false) : ReadAhead::Job(quick), number(number), does_(std::move(does)) {}
+  Job(int number, std::function<void()> does, bool quick = false)
+      : ReadAhead::Job(quick), number(number), does_(std::move(does)) {}
   const int number;
 
 private:
@@ -145,7 +147,8 @@ TEST_CASE("nobody waits for what is quick: the thread leaves it when it can") {
       until(begun);
       CHECK(ahead.take(*find(ahead, i), meter) == nullptr);
     }
-    ahead.begin(std::make_unique<Job>(2, [&] { done = true; }, true));
+    ahead.begin(std::make_unique<Job>(
+        2, [&] { done = true; }, true));
     if (round % 2 == 0) until(done);
     if (round % 3 == 0) ahead.give_up();
   }
@@ -173,7 +176,9 @@ TEST_CASE("parts of a file are read with as many checksums as were counted, and 
   struct Part {
     std::size_t from, bytes;
   };
-  for (const std::vector<Part>& parts : {std::vector<Part>{{0, 100'001}}, {{5, 10}, {15, 5000}, {4090, 12}, {99'999, 2}, {7, 0}}, {{0, 70'000}, {69'000, 31'001}}}) {
+  for (const std::vector<Part>& parts : {std::vector<Part>{{0, 100'001}},
+                                         {{5, 10}, {15, 5000}, {4090, 12}, {99'999, 2}, {7, 0}},
+                                         {{0, 70'000}, {69'000, 31'001}}}) {
     const auto file = ExpectedFile::open(grants, path);
     REQUIRE(file != nullptr);
     CountedPages pages(file->size());

@@ -1,5 +1,6 @@
-// Parts of a file, read by whole pages, so that all that was read can be known by checksums of pages. Which pages that are, and in
-// which order, follows from the parts alone: whoever goes over the same parts again, with the bytes or without, meets the same.
+// Parts of a file, read by whole pages, so that all that was read can be known by checksums of pages. Which pages that are, and
+// in which order, follows from the parts alone: whoever goes over the same parts again, with the bytes or without, meets the
+// same.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,8 @@ public:
   // Bytes from a place on, which the file has. A source has these:
   //   void goes_on();                                                   // before each of the others but `part`; may throw
   //   void pages(std::uint64_t first, std::span<std::byte> to);         // wanted as a whole: they go to where they stay
-  //   void hold(std::uint64_t page, std::size_t size, std::size_t more); // a page, to be kept; so many of its bytes are not wanted
-  //   void part(std::span<std::byte> to, std::size_t from);             // of the page that is kept
+  //   void hold(std::uint64_t page, std::size_t size, std::size_t more); // a page, to be kept; so many of its bytes are not
+  //   wanted void part(std::span<std::byte> to, std::size_t from);             // of the page that is kept
   template <class Source> void read(Source& source, std::uint64_t from, std::span<std::byte> to) {
     while (!to.empty()) {
       source.goes_on();

@@ -40,7 +40,8 @@ struct Weights {
         sum += exact.back();
       }
       for (const double w : exact)
-        all.push_back(sum > 0 ? static_cast<std::int32_t>(std::lround(w / sum * (1 << kBits))) : (1 << kBits) / static_cast<std::int32_t>(a.count));
+        all.push_back(sum > 0 ? static_cast<std::int32_t>(std::lround(w / sum * (1 << kBits)))
+                              : (1 << kBits) / static_cast<std::int32_t>(a.count));
       around.push_back(a);
     }
   }
@@ -54,9 +55,7 @@ struct Weights {
   std::vector<std::int32_t> all;
 };
 
-std::byte rounded(std::int32_t sum) {
-  return static_cast<std::byte>(std::clamp((sum + (1 << (kBits - 1))) >> kBits, 0, 255));
-}
+std::byte rounded(std::int32_t sum) { return static_cast<std::byte>(std::clamp((sum + (1 << (kBits - 1))) >> kBits, 0, 255)); }
 
 // A row in the channels of the result.
 void convert_row(const std::byte* from, std::int64_t width, std::int64_t channels, std::byte* to, std::int64_t to_channels) {

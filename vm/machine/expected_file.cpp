@@ -43,7 +43,8 @@ void ExpectedFile::note(std::span<const std::byte> page) {
 
 void ExpectedFile::pages(std::uint64_t first, std::span<std::byte> to) {
   take(first * files::kPage, to);
-  for (std::size_t at = 0; at < to.size(); at += files::kPage) note(to.subspan(at, std::min(to.size() - at, std::size_t{files::kPage})));
+  for (std::size_t at = 0; at < to.size(); at += files::kPage)
+    note(to.subspan(at, std::min(to.size() - at, std::size_t{files::kPage})));
 }
 
 void ExpectedFile::hold(std::uint64_t page, std::size_t size, std::size_t /*more*/) {
@@ -52,7 +53,9 @@ void ExpectedFile::hold(std::uint64_t page, std::size_t size, std::size_t /*more
   note(whole);
 }
 
-void ExpectedFile::part(std::span<std::byte> to, std::size_t from) const { std::memcpy(to.data(), page_.data() + from, to.size()); }
+void ExpectedFile::part(std::span<std::byte> to, std::size_t from) const {
+  std::memcpy(to.data(), page_.data() + from, to.size());
+}
 
 std::size_t ExpectedFile::finish() const {
   struct stat facts {};

@@ -117,8 +117,8 @@ private:
 
 class ExpectedPictures final : public ReadAhead::Job {
 public:
-  // What the thread may take for one picture: the file, the picture as it is decoded, and what libraries need. Larger ones are read
-  // when they are wanted, and so are files of so many pages that there is no room for their checksums.
+  // What the thread may take for one picture: the file, the picture as it is decoded, and what libraries need. Larger ones are
+  // read when they are wanted, and so are files of so many pages that there is no room for their checksums.
   static constexpr std::int64_t kMemory = std::int64_t{32} << 20;
   static constexpr std::size_t kPages = 256;
 
@@ -151,7 +151,8 @@ private:
   std::byte* to_;
 };
 
-std::unique_ptr<ExpectedPictures> ExpectedPictures::make(FileCall& call, const PictureArray& array, std::span<const std::int64_t> rows) {
+std::unique_ptr<ExpectedPictures> ExpectedPictures::make(FileCall& call, const PictureArray& array,
+                                                         std::span<const std::int64_t> rows) {
   const std::int64_t headroom = call.heap.headroom();
   constexpr std::int64_t kOfRow = sizeof(Row) + kPages * sizeof(std::uint64_t);
   const auto count = static_cast<std::int64_t>(rows.size());
@@ -164,7 +165,8 @@ std::unique_ptr<ExpectedPictures> ExpectedPictures::make(FileCall& call, const P
   return std::unique_ptr<ExpectedPictures>(new ExpectedPictures(call, array, rows, beside));
 }
 
-ExpectedPictures::ExpectedPictures(FileCall& call, const PictureArray& array, std::span<const std::int64_t> rows, std::int64_t beside)
+ExpectedPictures::ExpectedPictures(FileCall& call, const PictureArray& array, std::span<const std::int64_t> rows,
+                                   std::int64_t beside)
     : Job(false, kMemory), grants_(call.engine.files.grants), size_(array.size), memory_(call.heap, call.heap.scratch, beside),
       sums_(kPages * rows.size(), call.heap), rows_(rows.size()),
       elements_(call.engine.tensors().runtime.empty(
@@ -233,7 +235,7 @@ bool ExpectedPictures::confirmed(FileCall& call, Files::Reading& file, std::size
   return true;
 }
 
-ExpectedPictures* expected(FileCall& call, const PictureArray& array, std::span<const std::int64_t> rows) {
+ExpectedPictures* expected_pictures(FileCall& call, const PictureArray& array, std::span<const std::int64_t> rows) {
   return call.engine.tensors().ahead.find<ExpectedPictures>([&](const ExpectedPictures& one) { return one.is(array, rows); });
 }
 
@@ -249,7 +251,7 @@ Value read_pictures(FileCall& call) {
   const auto rows = rows_of(call, array);
   TensorWorld& world = call.engine.tensors();
   std::unique_ptr<ExpectedPictures> ahead;
-  if (auto* const job = expected(call, array, rows)) ahead = world.ahead.take(*job, call.engine.meter());
+  if (auto* const job = expected_pictures(call, array, rows)) ahead = world.ahead.take(*job, call.engine.meter());
   const Shape shape{static_cast<std::int64_t>(rows.size()), array.size.height, array.size.width, array.size.channels};
   Tensor out = ahead != nullptr ? ahead->elements() : world.runtime.empty(DType::u8, shape, world.cpu());
   auto* to = static_cast<std::byte*>(out.storage->block_to_write().data);
@@ -265,8 +267,9 @@ void read_pictures_ahead(FileCall& call) {
   formats::codecs();
   const PictureArray array = pictures_of(call, call.operands[0]);
   const auto rows = rows_of(call, array);
-  call.engine.meter().spend(kDecodingWork * rows.size() * static_cast<std::uint64_t>(array.size.bytes())); // as of pictures of that size
-  if (expected(call, array, rows) != nullptr) return;
+  call.engine.meter().spend(kDecodingWork * rows.size() *
+                            static_cast<std::uint64_t>(array.size.bytes())); // as of pictures of that size
+  if (expected_pictures(call, array, rows) != nullptr) return;
   if (auto job = ExpectedPictures::make(call, array, rows)) call.engine.tensors().ahead.begin(std::move(job));
 }
 

@@ -1,8 +1,8 @@
-// Rows of arrays in files, read by position, so that a file may be larger than memory: an array is a list of the path, the type of
-// the elements, where they begin and the sizes; behind those may stand how many elements it is from one row to the next, where that
-// is not what a row has. Rows that will be wanted next are read ahead.
-#include "vm/machine/expected_file.h"
+// Rows of arrays in files, read by position, so that a file may be larger than memory: an array is a list of the path, the type
+// of the elements, where they begin and the sizes; behind those may stand how many elements it is from one row to the next, where
+// that is not what a row has. Rows that will be wanted next are read ahead.
 #include "vm/machine/file_rows.h"
+#include "vm/machine/expected_file.h"
 
 #include <algorithm>
 #include <memory>
@@ -170,10 +170,12 @@ std::unique_ptr<ExpectedRows> ExpectedRows::make(FileCall& call, std::unique_ptr
   return std::unique_ptr<ExpectedRows>(new ExpectedRows(call, std::move(file), std::move(stretches), here, pages.count()));
 }
 
-ExpectedRows::ExpectedRows(FileCall& call, std::unique_ptr<ExpectedFile> file, Stretches stretches, bool here, std::uint64_t pages)
-    : Job(stretches.shape.elements() * stretches.element.bytes() <= kQuick), file_(std::move(file)), stretches_(std::move(stretches)), here_(here),
-      memory_(call.heap, call.heap.scratch, kOfJob + static_cast<std::int64_t>(file_->path().size())),
-      sums_(pages, call.heap), piece_(stretches_.element.plain() ? 0 : static_cast<std::size_t>(stretches_.piece(here)), call.heap),
+ExpectedRows::ExpectedRows(FileCall& call, std::unique_ptr<ExpectedFile> file, Stretches stretches, bool here,
+                           std::uint64_t pages)
+    : Job(stretches.shape.elements() * stretches.element.bytes() <= kQuick), file_(std::move(file)),
+      stretches_(std::move(stretches)), here_(here),
+      memory_(call.heap, call.heap.scratch, kOfJob + static_cast<std::int64_t>(file_->path().size())), sums_(pages, call.heap),
+      piece_(stretches_.element.plain() ? 0 : static_cast<std::size_t>(stretches_.piece(here)), call.heap),
       elements_(call.engine.tensors().runtime.empty(stretches_.element.type, stretches_.shape, call.engine.tensors().cpu())),
       to_(static_cast<std::byte*>(elements_.storage->block_to_write().data)) {
   file_->sum_into(sums_);
@@ -189,7 +191,8 @@ void ExpectedRows::perform() {
     if (!element.plain()) formats::decode(element, piece_.data(), to, count);
     to += count * ops::bytes_of(element.type);
   };
-  stretches_.each_piece(here_, [] {}, read);
+  stretches_.each_piece(
+      here_, [] {}, read);
   file_->finish();
 }
 
@@ -207,7 +210,8 @@ std::optional<Tensor> ExpectedRows::confirmed(FileCall& call, Files::Reading& fi
   const auto confirm = [&](std::uint64_t place, std::int64_t bytes) {
     file.confirm(place, {to_, static_cast<std::size_t>(bytes)}, sums);
   };
-  stretches_.each_piece(here_, [&] { call.engine.meter().spend(static_cast<std::uint64_t>(stretches_.bytes)); }, confirm);
+  stretches_.each_piece(
+      here_, [&] { call.engine.meter().spend(static_cast<std::uint64_t>(stretches_.bytes)); }, confirm);
   if (!here_) out.device()->copy_in(out.storage->block_to_write(), 0, to_, out.bytes());
   return out;
 }
@@ -266,7 +270,8 @@ Value read_rows(FileCall& call) {
   const ArrayInFile array = array_of(call, call.operands[0]);
   Files::Reading file = call.opened(array.path);
   if (array.from > file.size() || array.end > file.size() - array.from)
-    file.complain(fmt::format("has {} bytes; {} rows of {} from byte {} on take more", file.size(), array.rows, array.bytes, array.from));
+    file.complain(
+        fmt::format("has {} bytes; {} rows of {} from byte {} on take more", file.size(), array.rows, array.bytes, array.from));
   const std::optional<Stretches> stretches = Stretches::of(call, array);
   if (!stretches)
     file.complain(fmt::format("has {} rows, not {} from row {} on", array.rows, call.number(2, 0, ""), call.number(1, 0, "")));
@@ -289,11 +294,11 @@ Value read_ahead(FileCall& call) {
     if (!stretches) return value::kUnspecified;
     // The thread's work is counted, taken or not; that of reading is, too, when they are wanted.
     std::uint64_t bytes = 0;
-    if (__builtin_mul_overflow(static_cast<std::uint64_t>(stretches->bytes), stretches->places.size(), &bytes)) bytes = UINT64_MAX;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(stretches->bytes), stretches->places.size(), &bytes))
+      bytes = UINT64_MAX;
     call.engine.meter().spend(bytes);
     std::unique_ptr<ExpectedFile> file = ExpectedFile::open(call.engine.files.grants, array.path);
-    if (file == nullptr || array.from > file->size() || array.end > file->size() - array.from)
-      return value::kUnspecified;
+    if (file == nullptr || array.from > file->size() || array.end > file->size() - array.from) return value::kUnspecified;
     ReadAhead& ahead = call.engine.tensors().ahead;
     if (ahead.find<ExpectedRows>([&](const ExpectedRows& one) { return one.is(file->path(), *stretches); }) != nullptr)
       return value::kUnspecified;
