@@ -51,7 +51,7 @@
         (with-loader p state (+ n 1) (+ spent (- (clock) begun)) (+ waited (- there begun))))))
 (define counted (- in-a-row 1))
 (define (rounds p state i of-same of-loader waited)
-  (if (= (* i in-a-row) steps)
+  (if (>= (* i in-a-row) steps)
       (for-each (lambda (t) (write (/ t (* i counted))) (newline)) (list of-same of-loader waited))
       (let* (((list p state same) (with-same p state (+ 1 (* i in-a-row)) 0))
              ((list p state loaded w) (with-loader p state (+ 1 (* i in-a-row)) 0 0)))
