@@ -49,6 +49,7 @@ void Engine::drop_everything() {
   globals.clear();
   heap_.release(result);
   result = value::kUnspecified;
+  if (tensor_world != nullptr) tensor_world->ahead.give_up();
   heap_.release_all_set_aside();
 }
 
