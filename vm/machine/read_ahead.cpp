@@ -7,6 +7,9 @@
 #include <system_error>
 #include <utility>
 
+#include <pthread.h>
+#include <sched.h>
+
 namespace cairn::machine {
 
 ReadAhead::~ReadAhead() {
@@ -106,6 +109,8 @@ void ReadAhead::work() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  const sched_param usual{}; // whoever wakes it keeps the processor; where that cannot be had it is only slower
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &usual);
   const ops::Meter::Installed installed(&meter_);
   std::unique_lock lock(mutex_);
   for (;;) {
