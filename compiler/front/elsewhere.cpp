@@ -283,6 +283,7 @@ constexpr Elsewhere kNames[] = {
     {"clip", "write (max low (min high x))"},
     {"clamp", "write (max low (min high x))"},
     {"DataLoader", "write (loader source batch seed); its batch n is (loader-batch l n)"},
+    {"ImageFolder", "write (picture-array paths height width), a source for (loader source batch seed)"},
     {"TensorDataset", "write (loader (list a b) batch seed), which takes tensors as they are"},
     {"randperm", "write (shuffled-indices n seed epoch)"},
     {"permutation", "write (shuffled-indices n seed epoch)"},

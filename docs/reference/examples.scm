@@ -323,6 +323,13 @@
 (write-npy "t.npy" (list->tensor '((1 2) (3 4) (5 6))))
 (read-rows (npy-array "t.npy") '(2 0))
 (read-rows (raw-array "t.npy" 'u8) 1 5)
+; read-ahead
+(write-npy "t.npy" (list->tensor '((1 2) (3 4) (5 6))))
+(read-ahead (npy-array "t.npy") '(0 1))
+(read-rows (npy-array "t.npy") '(0 1))
+; picture-array
+(write-png "t.png" (list->tensor '((0 255) (128 64)) 'u8))
+(read-rows (picture-array '("t.png") 1 1) '(0))
 ; byte-tokenizer, tokenize, detokenize
 (define t (byte-tokenizer))
 (list (tokenize t "hi") (detokenize t '(104 105)))

@@ -51,6 +51,13 @@
 (define t (read-bpe "vocab.json" "merges.txt"))
 (write (detokenize t (tokenize t "ab abc's 12")))
 
+;;; case pictures in arrays
+; flags: --files
+(write-png "a.png" (cast (view (arange 24) '(2 4 3)) 'u8))
+(define a (picture-array '("a.png") 2 2))
+(read-ahead a '(0))
+(write (read-rows a '(0)))
+
 ;;; case loaders
 ; flags: --files
 (write-npy "x.npy" (view (arange 20) '(10 2)))

@@ -74,6 +74,8 @@ public:
   void end_program();
   // The same for the runs alone: the last result stays.
   void end_runs();
+  // What a program knows of its files, and still expects of them, goes with it.
+  void forget_files();
   // A capsule file turned out to be damaged while this machine was being filled from it: releases what has been read.
   void discard_damaged_state();
   std::uint64_t next_serial_now() const { return heap_.next_serial; }

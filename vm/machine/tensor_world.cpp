@@ -13,7 +13,9 @@ void Engine::make_tensor_world() {
 }
 
 TensorWorld::TensorWorld(value::Heap& heap, ops::Meter& meter)
-    : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {}
+    : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {
+  heap_.makes_way = [this](std::int64_t bytes) { return ahead.give_up() || cpu_->make_way(bytes) != 0; };
+}
 
 TensorWorld::~TensorWorld() { heap_.makes_way = nullptr; }
 
@@ -21,7 +23,6 @@ TensorWorld::~TensorWorld() { heap_.makes_way = nullptr; }
 void TensorWorld::spill_to(std::unique_ptr<ops::SpillFile> file) {
   heap_.charge(heap_.scratch, ops::SpillFile::kBuffer);
   cpu_->spill_to(std::move(file));
-  heap_.makes_way = [this](std::int64_t bytes) { return cpu_->make_way(bytes) != 0; };
 }
 
 ops::Device* TensorWorld::find(std::string_view name) {
