@@ -197,7 +197,8 @@
                                     (define (at v) (vector-ref v i))
                                     (%updated (at x) (part g at) rule (state-part at) stateful)))))
            (cons (vector-map car all) (if stateful (vector-map cdr all) '()))))
-        (else (cons x state))))
+        ((tensor? x) (cons x state))
+        (else (cons x (if stateful x '())))))
 
 (define (%without-state leaf+state)
   (if (null? (cdr leaf+state))

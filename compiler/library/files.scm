@@ -10,6 +10,7 @@
 (define (%walk leaf name p state)
   (cond ((tensor? p) (leaf (if (string=? name "") "parameter" name) p state))
         ((number? p) (leaf (if (string=? name "") "parameter" name) p state))
+        ((%dict-node? p) (%walk-dict leaf name p state))
         ((vector? p) (let (((cons l state) (%walk-elements leaf name 0 (vector->list p) state))) (cons (list->vector l) state)))
         ((pair? p) (%walk-elements leaf name 0 p state))
         (else (cons p state))))
@@ -21,6 +22,15 @@
                 ((cons more state) (%walk-elements leaf name (+ i 1) (cdr l) state)))
            (cons (cons e more) state)))
         (else (%walk-element leaf name i l state)))) ; behind the point of a dotted list
+
+; The values of a dictionary are called by their keys.
+(define (%walk-dict leaf name d state)
+  (if (null? d)
+      (cons d state)
+      (let* (((cons l state) (%walk-dict leaf name (%smaller d) state))
+             ((cons value state) (%walk leaf (%below name (format "~a" (%kept->key (%kept d)))) (%value d) state))
+             ((cons r state) (%walk-dict leaf name (%larger d) state)))
+        (cons (vector (vector-ref d 0) l (%kept d) value r) state))))
 
 (define (%walk-element leaf name i e state)
   (if (if (pair? e) (symbol? (car e)) #f)

@@ -220,6 +220,16 @@ class Writing(Files):
                          r"parameter 0\.weight .*\(2 3\) \(2 2\)")
         self.assertIn("no tensor 0", self.refused('(load-parameters "p" (list 0.))'))
 
+    def test_values_of_a_dictionary_are_named_by_its_keys(self):
+        self.write("a.scm", """(define p (list (dict 'w (ones '(2)) 'b .5 3 1. "in" (dict 'w 2.) 2.5 3.)))
+(save-parameters "p" p)
+(write (map car (read-safetensors "p")))
+(write (equal? p (load-parameters "p" p)))
+(define like (dict 'b 0. 'w 0.))
+(write (dict->list (load-parameters "p" like '(("0.b" . "b") ("0.in.w" . "w")))))""")
+        self.assertEqual(self.vmrun("a.scm").output, '("0.2.5" "0.3" "0.in.w" "0.b" "0.w")#t((b . 0.5) (w . 2.0))')
+        self.assertIn('two tensors of one name, "1"', self.refused('(save-parameters "p" (dict 1 2. "1" 3.))'))
+
 
 class Changed(Files):
     PROGRAM = """(define a (read-bytes "x" 100 10))
