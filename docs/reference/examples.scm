@@ -774,6 +774,10 @@
 (adam-step (list->tensor '(1 2)) (list->tensor '(.5 -.5)) (list->tensor '(.25 1)) 1 .1 1)
 ; lion
 ((lion .1) 1. 5. 0)
+; apply-rule
+(apply-rule (sgd .1) (list 1. 2.) (list 5. 0) '())
+; rule-state
+(rule-state (momentum .1) (list 1. 'a (ones '(2))))
 ; clip-by-value
 ((clip-by-value 1 (sgd .1)) 1. 5. 0)
 ; clip-by-leaf-norm
