@@ -81,6 +81,11 @@
 (show (parameters->tensor (dict 'c 3. 'b 2. 'a 1.)))                           ; expect: #<tensor f64 (3) [1.0 2.0 3.0]>
 (show (equal-dictionaries? (parameters-map (lambda (x) (* 2 x)) d) (dict-map (lambda (k v) (* 2 v)) d))) ; expect: #t
 (show (equal-dictionaries? (parameters-map2 + d d) (dict-map (lambda (k v) (* 2 v)) d)))                 ; expect: #t
+(define other (dict "d" 2. 'b .5 2.5 3. 3 1. 'w (list->tensor '(1 1) 'f64))) ; another tree
+(show (equal-dictionaries? (parameters-map2 + d other) (parameters-map2 + d d))) ; expect: #t
+(define (said thunk) (call-with-error-handler list thunk))
+(show (said (lambda () (parameters-map2 + (dict 'a 1.) (dict 'b 1.)))))        ; expect: ("parameters-map2: expected dictionaries with the same keys, got those with" ((a) (b)))
+(show (said (lambda () (parameters-map2 + (dict 'a 1.) (dict 'a 1. 'b 1.)))))  ; expect: ("parameters-map2: expected dictionaries with the same keys, got those with" ((a) (a b)))
 (show (equal-dictionaries? (tensor->parameters (parameters->tensor d) d) d))   ; expect: #t
 (define g (dict 'w (list->tensor '(2 2) 'f64) 'b 1. 3 .25 "d" 0 2.5 0))
 (show (map (lambda (g2) (equal-dictionaries? g2 g)) (list (cdr (*j loss d 1)) (gradient loss d) (gradient (lambda (d) (loss (dict-set d 'e 1.))) d)))) ; expect: (#t #t #t)
