@@ -5,9 +5,10 @@
 ; procedure that makes a batch of a tensor of indices; or a list of sources with equally many examples, whose batches are lists.
 (define (loader source batch . l)
   (let ((seed (if (null? l) #f (%only "loader" l))) (count (%count-examples source)))
-    (if (if (integer? batch) (> batch 0) #f)
-        (list 'loader count source (lambda (b) b) batch seed #f 0 1)
-        (error "loader: expected how many examples a batch has, got" batch))))
+    (cond ((if (integer? batch) (<= batch 0) #t) (error "loader: expected how many examples a batch has, got" batch))
+          ((if seed (not (integer? seed)) #f)
+           (error "loader: expected an integer as the seed of the order, or #f or nothing for the order that examples have, got" seed))
+          (else (list 'loader count source (lambda (b) b) batch seed #f 0 1)))))
 
 (define (%count-examples source)
   (cond ((tensor? source)
@@ -15,7 +16,11 @@
         ((not (pair? source)) (error "loader: expected a tensor, an array in a file, a pair of a number and a procedure, or a list of these, got" source))
         ((%array? source)
          (if (null? (cadddr source)) (error "loader: an array without axes has no examples:" source) (car (cadddr source))))
-        ((number? (car source)) (car source))
+        ((number? (car source))
+         (if (if (integer? (car source)) (if (>= (car source) 0) (procedure? (cdr source)) #f) #f)
+             (car source)
+             (error "loader: expected a number of examples with the procedure from indices to a batch behind it, (cons 3 f), or a tensor, (list->tensor l), got"
+                    source)))
         (else
          (let ((counts (map %count-examples source)))
            (if (null? (filter (lambda (n) (not (= n (car counts)))) counts))
@@ -43,15 +48,23 @@
 (define (%loader who l)
   (if (if (pair? l) (eq? (car l) 'loader) #f) l (error (string-append who ": expected what loader gives, got") l)))
 
-; Of an epoch: batches.
-(define (loader-batches l)
-  (let (((list name count source f batch seed whole first step) (%loader "loader-batches" l)))
+; Of an epoch: batches. None at all is an error here, where a loop of training would end before it began, and not in `loader`, as the one
+; smaller batch may still be wanted.
+(define (loader-batches l) (%loader-batches "loader-batches" l))
+(define (%loader-batches who l)
+  (let (((list name count source f batch seed whole first step) (%loader who l)))
     (let ((examples (quotient count step)))
-      (if whole (quotient (+ examples (- batch 1)) batch) (quotient examples batch)))))
+      (cond ((= examples 0) (error (string-append who ": there are no examples" (if (= step 1) "" " for each shard") ", of so many:") count))
+            (whole (quotient (+ examples (- batch 1)) batch))
+            ((< examples batch)
+             (error (string-append who ": there are fewer examples than a batch has: take a smaller batch, or (loader-keep-last l), which keeps"
+                                   " the last and smaller batch of an epoch; these are")
+                    examples batch))
+            (else (quotient examples batch))))))
 
 ; The batch with this number, from 0 on through all epochs. What the next one has of files is read ahead meanwhile.
 (define (loader-batch l n)
-  (let (((list name count source f batch seed whole first step) (%loader "loader-batch" l)) (batches (loader-batches l)))
+  (let (((list name count source f batch seed whole first step) (%loader "loader-batch" l)) (batches (%loader-batches "loader-batch" l)))
     (define (rows of-indices of-range n)
       (let* ((epoch (quotient n batches))
              (from (* batch (remainder n batches)))
@@ -60,7 +73,6 @@
         (cond (seed (of-indices source (shuffled-indices count seed epoch place examples step)))
               ((= step 1) (of-range source place examples))
               (else (of-indices source (%indices examples place step))))))
-    (if (= batches 0) (error "loader-batch: there are fewer examples than a batch has, which are" count batch))
     (let ((b (rows %examples %examples-from n)))
       (if (%in-files? source) (rows %ahead %ahead-from (+ n 1)))
       (f b))))

@@ -201,17 +201,17 @@
 
 ;;; Dictionaries
 ; dict, list->dict
-(list (dict 'a 1 'b 2) (list->dict '((x . 1))))
+(map dict->list (list (dict 'a 1 'b 2) (list->dict '((x . 1)))))
 ; dict-ref, dict-has?
 (let ((d (dict 'a 1))) (list (dict-ref d 'a) (dict-ref d 'b 0) (dict-has? d 'b)))
 ; dict-set, dict-remove
-(list (dict-set (dict 'a 1) 'b 2) (dict-remove (dict 'a 1 'b 2) 'a))
+(map dict->list (list (dict-set (dict 'a 1) 'b 2) (dict-remove (dict 'a 1 'b 2) 'a)))
 ; dict-update
-(dict-update (dict 'a 1) 'a (lambda (n) (+ n 1)) 0)
+(dict->list (dict-update (dict 'a 1) 'a (lambda (n) (+ n 1)) 0))
 ; dict-size, dict-keys, dict-values, dict->list
 (let ((d (dict 'b 2 'a 1))) (list (dict-size d) (dict-keys d) (dict-values d) (dict->list d)))
 ; dict-map, dict-fold
-(list (dict-map (lambda (key value) (* 10 value)) (dict 'a 1 'b 2)) (dict-fold (lambda (key value sum) (+ value sum)) 0 (dict 'a 1 'b 2)))
+(list (dict->list (dict-map (lambda (key value) (* 10 value)) (dict 'a 1 'b 2))) (dict-fold (lambda (key value sum) (+ value sum)) 0 (dict 'a 1 'b 2)))
 
 ;;; Characters and strings
 ; (char? x), (string? x): kinds
@@ -781,6 +781,10 @@
 (adam-step (list->tensor '(1 2)) (list->tensor '(.5 -.5)) (list->tensor '(.25 1)) 1 .1 1)
 ; lion
 ((lion .1) 1. 5. 0)
+; apply-rule
+(apply-rule (sgd .1) (list 1. 2.) (list 5. 0) '())
+; rule-state
+(rule-state (momentum .1) (list 1. 'a (ones '(2))))
 ; clip-by-value
 ((clip-by-value 1 (sgd .1)) 1. 5. 0)
 ; clip-by-leaf-norm

@@ -14,6 +14,9 @@
 (write (safetensors-arrays "a.safetensors"))
 (save-parameters "p.safetensors" (list (ones '(2)) 1.5))
 (write (load-parameters "p.safetensors" (list (zeros '(2)) 0.)))
+(define d (dict 'w (ones '(2)) 3 1.5))
+(save-parameters "d.safetensors" (list d (rule-state (momentum .1) d)))
+(write (dict->list (car (load-parameters "d.safetensors" (list d (rule-state (momentum .1) d))))))
 
 ;;; case texts
 ; flags: --files

@@ -104,9 +104,21 @@ class Batches(Loaders):
 (write (tensor->list (loader-batch (loader w 4) 0)))
 (write (tensor->list (loader-batch (loader w 4 3) 0)))"""), "((1 2 3) (2 3 65535) (3 65535 5) (65535 5 6))((2 3 65535) (65535 5 6) (3 65535 5) (1 2 3))")
 
+    def test_the_last_batch_may_be_the_only_one(self):
+        self.assertEqual(self.value("""(define l (loader-keep-last (loader (ones '(3 2)) 8 #f)))
+(write (list (loader-batches l) (size (loader-batch l 0)) (size (loader-batch l 1))))"""), "(1 (3 2) (3 2))")
+
     def test_what_is_no_loader(self):
         for text, message in (("(loader 5 1)", "loader: expected a tensor"), ("(loader (ones '()) 1)", "without axes"), ("(loader (ones '(3)) 0)", "how many examples"),
                               ("(loader (list (ones '(3)) (ones '(4))) 1)", "equally many"), ("(loader-batch (loader (ones '(3)) 4) 0)", "fewer examples"),
+                              ("(loader-batches (loader (ones '(3 2)) 8))", r"loader-batches: there are fewer examples .* smaller batch, or \(loader-keep-last l\).* 3 8"),
+                              ("(loader-batches (loader-shard (loader (ones '(9)) 4) 0 3))", "fewer examples .* 3 4"),
+                              ("(loader-batches (loader-keep-last (loader (zeros '(0 2)) 8)))", "no examples, of so many: 0"),
+                              ("(loader-batches (loader-keep-last (loader-shard (loader (ones '(2)) 1) 0 3)))", "no examples for each shard, of so many: 2"),
+                              ("(loader '(1 2 3) 1)", r"loader: expected a number of examples with the procedure .* \(1 2 3\)"),
+                              ("(loader (cons -1 zeros) 1)", "loader: expected a number of examples"),
+                              ("(loader (list (ones '(3)) '(1 2 3)) 1)", "loader: expected a number of examples"),
+                              ("(loader (ones '(3)) 1 #t)", "loader: expected an integer as the seed .* #t"),
                               ("(loader-batch 5 0)", "loader-batch: expected what loader"), ("(loader-shard (loader (ones '(3)) 1) 2 2)", "shard"),
                               ("(windows (ones '(3)) 4)", "windows")):
             self.refused(text, message)
