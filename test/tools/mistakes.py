@@ -79,6 +79,10 @@ MISTAKES = [
     ("a folder that is not there", "(display 1)\n", ["--save=missing/a.capsule"], 2, ["missing/a.capsule: error: cannot be written: No such file or directory"]),
     ("a recursion through a procedure of the library", "(define (f n) (+ 1 (build-list 3 (lambda (i) (f (+ n i))))))\n(display (f 1))\n", ["--memory=20MB"], 3,
      ["calls of f, build-list wait for each other's values"]),
+    ("tensors made by a builtin that is a value", "; tensors\n(define (many n)\n  (map ReLU (build-list n (lambda (i) (fill '(512 512) 1.)))))\n(display (length (append (many 10) (many 10))))\n", ["--memory=16MiB"], 3,
+     ["tensors made by a procedure at a.scm:3:39"]),
+    ("ones as a library procedure makes them", "; tensors\n(define big (build-list 40 (lambda (i) (ones '(512 512)))))\n", ["--memory=16MiB"], 3,
+     ["15 tensors made by a procedure at a.scm:2:40"]),
     ("a list that is too long", "(display (build-list 100000000 (lambda (i) i)))\n", ["--memory=20MB"], 3,
      ["a.scm:1:10: error: build-list: memory budget of 19.1 MiB exceeded", "calls of build-list wait for each other's values"]),
 ]

@@ -251,7 +251,7 @@ Value Engine::arithmetic(Opcode op, Value x, Value y, std::uint64_t consumed) {
     return stoppable(*this, [&] { return binary(op, x, y); });
   }
   const Frame* frame = runs.back().top;
-  tensors().set_maker(frame->code, frame->pc());
+  tensors().set_maker(*this, frame);
   return stoppable(*this, [&] { return tensors::binary(*this, op, x, y, consumed); });
 }
 
@@ -262,7 +262,7 @@ Value Engine::arithmetic(Opcode op, Value x, std::uint64_t consumed) {
     return stoppable(*this, [&] { return unary(op, x); });
   }
   const Frame* frame = runs.back().top;
-  tensors().set_maker(frame->code, frame->pc());
+  tensors().set_maker(*this, frame);
   return stoppable(*this, [&] { return tensors::unary(*this, op, x, consumed); });
 }
 

@@ -214,7 +214,7 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
   std::optional<ops::OperatorId> on_tensors = tensors::operator_behind(which);
   Value v;
   if (on_tensors && tensors::is_tensor_like(arguments[0])) {
-    tensors().set_maker(frame->code, frame->pc());
+    tensors().set_maker(*this, frame);
     v = stoppable(*this, [&] { return tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0); });
   } else {
     auto run = [&] { return print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this); };
@@ -241,7 +241,7 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
     if ((fields[i] & kLastUse) != 0) consumed |= std::uint64_t{1} << i;
   }
   std::span<const Value> given(operands, fields.size());
-  tensors().set_maker(frame->code, frame->pc());
+  tensors().set_maker(*this, frame);
   Value v = stoppable(*this, [&] {
     return which < bytecode::kFirstTensorProcedure
                ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
