@@ -272,12 +272,12 @@ Value Engine::comparison(Opcode op, Value x, Value y) {
 }
 
 bool Engine::less(Value x, Value y) {
-  check_comparable(*this, "<", x, y);
+  check_comparable(*this, "< or >", x, y);
   return to_double(x) < to_double(y);
 }
 
 bool Engine::less_equal(Value x, Value y) {
-  check_comparable(*this, "<=", x, y);
+  check_comparable(*this, "<= or >=", x, y);
   return to_double(x) <= to_double(y);
 }
 
