@@ -95,6 +95,8 @@ MISTAKES = [
     ("torch.nn.Linear", "(display (nn.Linear 3 4))\n", [], 2, ["write (linear p x), with p from (new-linear inputs outputs)"]),
     ("sklearn.train_test_split", "(display (train_test_split 1))\n", [], 2, ["write (shuffled-indices n seed 0)"]),
     ("numpy.tensordot", "(display (np.tensordot 1))\n", [], 2, ["write (einsum \"ij,jk->ik\" a b)"]),
+    ("a picture that is no SVG", "(plot-lines \"p.png\" '() '(1 2 3))\n", [], 1, ["error: plot-lines: pictures are written as SVG: expected the name of a file that ends in .svg, got \"p.png\""]),
+    ("a matrix as a series", "(plot-lines \"p.svg\" '() (randn '(3 3)))\n", [], 1, ["error: plot-lines: a series is a tensor of numbers [n] or of points [n, 2], got one of sizes (3 3)"]),
     ("a list that is too long", "(display (build-list 100000000 (lambda (i) i)))\n", ["--memory=20MB"], 3,
      ["a.scm:1:10: error: build-list: memory budget of 19.1 MiB exceeded", "calls of build-list wait for each other's values"]),
 ]
