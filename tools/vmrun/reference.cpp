@@ -54,8 +54,7 @@ std::string line_of(const Entry& entry) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
   // What is said of one name begins with it.
-  std::string line =
-      (entry.names.find(' ') == std::string_view::npos ? "" : std::string(entry.names) + " - ") + text;
+  std::string line = (entry.names.find(' ') == std::string_view::npos ? "" : std::string(entry.names) + " - ") + text;
   if (line.size() > kWidth) {
     line.resize(line.rfind(' ', kWidth - 4) == std::string::npos ? kWidth - 4 : line.rfind(' ', kWidth - 4));
     line += " ...";

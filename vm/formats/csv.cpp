@@ -216,8 +216,10 @@ CsvTable parse_csv(std::string_view text, const CsvReader& reader) {
       }
       if (!in.next(field)) break;
       const std::optional<double> d = number_of(field);
-      if (!d) in.wrong(line, fmt::format("field {} is no number: {}; read-table reads columns of text, and tables with other separators",
-                                     columns + 1, shortened(field)));
+      if (!d)
+        in.wrong(line,
+                 fmt::format("field {} is no number: {}; read-table reads columns of text, and tables with other separators",
+                             columns + 1, shortened(field)));
       if (columns < table.columns) reader.number(*d);
     }
     if (columns != table.columns) in.wrong(line, fmt::format("{} fields, and {} in the first line", columns, table.columns));

@@ -66,8 +66,7 @@ void read_type(HeaderText& in, NpyArray& array) {
       return;
     }
   for (const auto& [other, instead] : kOtherNpyTypes)
-    if (other == name)
-      in.wrong(fmt::format("its type is {}, which Cairn has not; convert it: {}", text, instead));
+    if (other == name) in.wrong(fmt::format("its type is {}, which Cairn has not; convert it: {}", text, instead));
   in.wrong("its elements are no numbers that Cairn has; convert it to a type that it has, as a.astype(numpy.float32)");
 }
 

@@ -1,11 +1,14 @@
 // What the handlers of calls and primitives leave to functions that may throw and that own lists.
 #include "vm/bytecode/tensors.h"
 #include "vm/machine/engine.h"
+#include "vm/machine/errors.h"
 #include "vm/machine/undo.h"
 #include "vm/print/primitives.h"
 #include "vm/text/diagnostic.h"
 #include "vm/value/charged.h"
 #include "vm/value/owned.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -275,7 +278,7 @@ bool Engine::perform_run_instruction(const Word* instruction) { return run_opera
 
 // (error message irritant ...), its list in v; or a value that matches no pattern.
 void Engine::fail(bool no_match, Value v) const {
-  if (no_match) throw ProgramError("no pattern matches " + describe(v));
+  if (no_match) throw ProgramError(fmt::format("no pattern matches {}{}", describe(v), hint_of_operand("a pattern", v)));
   constexpr std::size_t kMost = 2000;
   const Value list = v;
   std::string message;

@@ -38,8 +38,8 @@ ops::Device& TensorWorld::device(std::string_view name) {
                                  accelerator_ != nullptr ? " and " : "", accelerator_ != nullptr ? accelerator_->name() : ""));
 }
 
-// Of a library procedure the call in the program is meant, where that is the one which waits for it. What stands for a builtin that
-// is used as a value, as in (map sin l), has no text of its own: there whoever called it is meant.
+// Of a library procedure the call in the program is meant, where that is the one which waits for it. What stands for a builtin
+// that is used as a value, as in (map sin l), has no text of its own: there whoever called it is meant.
 void TensorWorld::set_maker(const Engine& engine, const value::Frame* frame) {
   const Code* code = frame != nullptr ? frame->code : nullptr;
   std::uint32_t pc = frame != nullptr ? frame->pc() : 0;

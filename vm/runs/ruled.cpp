@@ -85,8 +85,9 @@ void end_reverse_rule(Engine& engine, const tape::Composite& c, Value result, co
     given = given.pair()->cdr;
   }
   if ((parameter != value::kNull || given != value::kNull) && result != value::integer(0))
-    throw machine::ProgramError(fmt::format("{}: a reverse rule gives the list of a cotangent for each parameter, such as (list c), got {}",
-                                   name_of_rule(engine, c.f), engine.describe(result)));
+    throw machine::ProgramError(
+        fmt::format("{}: a reverse rule gives the list of a cotangent for each parameter, such as (list c), got {}",
+                    name_of_rule(engine, c.f), engine.describe(result)));
   const std::string what = name_of_rule(engine, c.f) + ": a cotangent";
   walk_pair(engine, c.x, result, what.c_str(), false, add);
 }

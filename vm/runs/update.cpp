@@ -187,9 +187,8 @@ void want_apart(Engine& engine, const SweepState& s) {
                               std::less<>());
   };
   if (contains(engine.heap(), s.value, is_leaf))
-    throw ProgramError(
-        fmt::format("{}: something else holds a leaf: the value of the procedure, {}{}", name_of(s), engine.describe(s.value),
-                    hint_of_copies(name_of(s))));
+    throw ProgramError(fmt::format("{}: something else holds a leaf: the value of the procedure, {}{}", name_of(s),
+                                   engine.describe(s.value), hint_of_copies(name_of(s))));
 }
 
 bool SweepState::read(std::uint64_t tensor, std::uint64_t steps) {
