@@ -97,17 +97,18 @@ public:
 
   void launch(StreamKind stream, const Launch& launch) override {
     this->stream(stream).wait_until_not_full(meter());
-    Work work;
+    std::list<Work> made(1);
+    Work& work = made.front();
     work.scratch_limit = ledger().scratch_headroom();
     work.name = launch.op.name;
     work.kernel = launch.op.kernel;
     work.inputs.assign(launch.call.inputs.begin(), launch.call.inputs.end());
     work.outputs.assign(launch.call.outputs.begin(), launch.call.outputs.end());
     work.attributes = launch.call.attributes;
-    order(work, stream, launch.reads, launch.writes);
-    for (const View& view : work.inputs) note_view(work, view, launch, false);
-    for (const View& view : work.outputs) note_view(work, view, launch, true);
-    push(std::move(work));
+    queue(std::move(made), stream, launch.reads, launch.writes, [&] {
+      for (const View& view : work.inputs) note_view(work, view, launch, false);
+      for (const View& view : work.outputs) note_view(work, view, launch, true);
+    });
   }
 
   void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override {
@@ -120,13 +121,12 @@ public:
     if (bytes == 0) return;
     Stream& copies = stream(StreamKind::copy_out);
     copies.wait_until_not_full(meter());
-    Work work = copy(to, static_cast<const std::byte*>(from.data) + offset, bytes);
+    std::list<Work> made = copy(to, static_cast<const std::byte*>(from.data) + offset, bytes);
+    Work& work = made.front();
     const std::shared_ptr<Reader> reader = work.reader = std::make_shared<Reader>();
     Block* const reads[] = {const_cast<Block*>(&from)}; // blocks are the device's; reading leaves a ticket
-    order(work, StreamKind::copy_out, reads, {});
-    note_part(work, from, offset, bytes, false);
-    const Operation operation = work.operation;
-    push(std::move(work));
+    const Operation operation =
+        queue(std::move(made), StreamKind::copy_out, reads, {}, [&] { note_part(work, from, offset, bytes, false); });
     try {
       copies.wait_for(operation.ticket, meter());
     } catch (...) {
@@ -160,14 +160,13 @@ private:
     }
     stream(StreamKind::copy_in).wait_until_not_full(meter());
     staged_ += bytes;
-    Work work = copy(static_cast<std::byte*>(to.data) + offset, nullptr, bytes);
+    std::list<Work> made = copy(static_cast<std::byte*>(to.data) + offset, nullptr, bytes);
+    Work& work = made.front();
     work.staged = std::make_unique_for_overwrite<std::byte[]>(work.bytes);
     std::memcpy(work.staged.get(), from, work.bytes);
     work.from = work.staged.get();
     Block* const writes[] = {&to};
-    order(work, StreamKind::copy_in, {}, writes);
-    note_part(work, to, offset, bytes, true);
-    push(std::move(work));
+    queue(std::move(made), StreamKind::copy_in, {}, writes, [&] { note_part(work, to, offset, bytes, true); });
   }
 
   Block* take_block(std::int64_t bytes) override {
@@ -201,26 +200,37 @@ private:
     for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(ordering_.last(static_cast<StreamKind>(i)));
   }
 
-  // Gives the work its ticket. What may fail for want of memory comes before: a ticket that nobody works on would never be done.
-  void order(Work& work, StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes) {
+  // Gives the work its ticket, notes what it uses and queues it. A ticket that nobody works on would never be done: what may fail
+  // for want of memory comes before, but for the notes, after whose failure the ticket is all that is queued.
+  template <class Note>
+  Operation queue(std::list<Work> one, StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes,
+                  Note&& note) {
+    Work& work = one.front();
     stream(kind).start(streams_, faults_);
-    work.operation = ordering_.add(kind, reads, writes);
+    const Operation operation = work.operation = ordering_.add(kind, reads, writes);
     if (work.kernel == nullptr) work.name = name_of(kind);
-    work.pause = pause_before(work.operation);
+    work.pause = pause_before(operation);
+    try {
+      note();
+    } catch (...) {
+      work.kernel = nullptr;
+      work.bytes = 0;
+      stream(kind).push(std::move(one));
+      throw;
+    }
+    stream(kind).push(std::move(one));
+    return operation;
   }
-  Work copy(void* to, const void* from, std::int64_t bytes) const {
-    Work work;
+  std::list<Work> copy(void* to, const void* from, std::int64_t bytes) const {
+    std::list<Work> one(1);
+    Work& work = one.front();
     work.to = to;
     work.from = from;
     work.bytes = static_cast<std::size_t>(bytes);
     if (options_.bytes_per_second > 0)
       work.transfer = std::chrono::nanoseconds(
           static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / static_cast<double>(options_.bytes_per_second)));
-    return work;
-  }
-  void push(Work work) {
-    Stream& to = stream(work.operation.stream);
-    to.push(std::move(work));
+    return one;
   }
 
   void note_part(Work& work, const Block& block, std::int64_t offset, std::int64_t bytes, bool write) {

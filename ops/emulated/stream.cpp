@@ -43,10 +43,10 @@ void Stream::wait_until_not_full(const Meter* meter) {
   wait(lock, meter, [this] { return queue_.size() < kMostQueued; });
 }
 
-void Stream::push(Work work) {
+void Stream::push(std::list<Work> work) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(work));
+    queue_.splice(queue_.end(), work);
   }
   queued_.notify_one();
 }
@@ -61,14 +61,14 @@ void Stream::run(Streams& all, Faults& faults) {
   const FlushDenormals flush;
   const Meter::Installed installed(&meter_);
   for (;;) {
-    Work work;
+    std::list<Work> next;
     {
       std::unique_lock lock(mutex_);
       queued_.wait(lock, [this] { return ending_ || !queue_.empty(); });
       if (queue_.empty()) return;
-      work = std::move(queue_.front());
-      queue_.pop_front();
+      next.splice(next.end(), queue_, queue_.begin());
     }
+    Work& work = next.front();
     perform(work, all, faults);
     {
       const std::lock_guard lock(mutex_);

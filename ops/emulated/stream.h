@@ -9,7 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -65,8 +65,8 @@ public:
   void end() { meter_.cancel(); }
   // Waits while kMostQueued operations are queued. Throws Cancelled if the meter says so.
   void wait_until_not_full(const Meter* meter);
-  // After that wait.
-  void push(Work work);
+  // After that wait. `work` has one element, so that nothing can fail here.
+  void push(std::list<Work> work) noexcept;
   // May be called from any thread: waits until that operation has been done. Throws Cancelled if there is a meter and it says
   // so.
   void wait_for(Ticket ticket, const Meter* meter = nullptr);
@@ -83,7 +83,7 @@ private:
 
   std::mutex mutex_;
   std::condition_variable queued_, finished_;
-  std::deque<Work> queue_;
+  std::list<Work> queue_;
   std::atomic<Ticket> done_ = 0;
   std::atomic<std::int64_t> scratch_peak_ = 0;
   Meter meter_; // of the kernels of this stream: they are not stopped when the machine is cancelled

@@ -1,10 +1,10 @@
 // Dropout. What is left is a function of the key and the index alone, so a step that runs again drops the same elements, and the
 // reverse rule is the operator itself on the cotangent: no mask is kept.
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/elements/random.h"
 #include "ops/cpu/loops/groups.h"
 #include "ops/operators/definitions.h"
 #include "ops/operators/registry.h"
-#include "ops/random.h"
 
 #include <fmt/format.h>
 
@@ -26,27 +26,24 @@ void infer_planewise(const Call& call, ResultTypes& results) {
         fmt::format("dropout-planewise: a tensor of shape {} has no axes of batch and channels", call.inputs[0].shape.text()));
 }
 
-// What element or plane number i is multiplied by.
-double factor(const Attributes& attributes, std::int64_t i) {
-  const double p = attributes[0].number();
-  const random::Pair bits = random::bits_of_pair(attributes.key, static_cast<std::uint64_t>(i) / 2);
-  return random::uniform(i % 2 == 0 ? bits.first : bits.second, 53) < p ? 0 : 1 / (1 - p);
-}
+// What an element or plane is multiplied by for which this number was drawn; 0: dropped, and an infinite one too.
+double factor(double drawn, double p) { return drawn < p ? 0 : 1 / (1 - p); }
+double scaled(double x, double factor) { return factor == 0 ? 0 : x * factor; }
 
 void dropout_kernel(const KernelCall& call) {
   const unsigned all = (1u << call.outputs[0].shape.rank()) - 1;
   const cpu::Groups from(call.inputs[0], all), to(call.outputs[0], all);
   const std::int64_t n = from.size();
+  const double p = call.attributes[0].number();
+  static_assert(cpu::kGroupBlock % 2 == 0); // a block begins with a pair
   cpu::parallel_for(
       (n - 1) / cpu::kGroupBlock + 1, cpu::kElementsInline / 8 / cpu::kGroupBlock, [&](std::int64_t begin, std::int64_t end) {
-        double x[cpu::kGroupBlock];
+        double x[cpu::kGroupBlock], drawn[cpu::kGroupBlock];
         for (std::int64_t at = begin * cpu::kGroupBlock; at < std::min(n, end * cpu::kGroupBlock); at += cpu::kGroupBlock) {
           const std::int64_t count = std::min(cpu::kGroupBlock, n - at);
           from.load(0, at, count, x);
-          for (std::int64_t i = 0; i < count; ++i) {
-            const double f = factor(call.attributes, at + i);
-            x[i] = f == 0 ? 0 : x[i] * f; // an infinite one is dropped too
-          }
+          cpu::draw_uniforms(call.attributes.key, static_cast<std::uint64_t>(at) / 2, (count + 1) / 2, drawn);
+          for (std::int64_t i = 0; i < count; ++i) x[i] = scaled(x[i], factor(drawn[i], p));
           to.store(0, at, count, x);
         }
       });
@@ -57,11 +54,13 @@ void planewise_kernel(const KernelCall& call) {
   const cpu::Groups from(call.inputs[0], plane), to(call.outputs[0], plane);
   cpu::parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const double f = factor(call.attributes, i);
+      double drawn[2];
+      cpu::draw_uniforms(call.attributes.key, static_cast<std::uint64_t>(i) / 2, 1, drawn);
+      const double f = factor(drawn[i % 2], call.attributes[0].number());
       std::int64_t first = 0;
       from.each_block<double>(i, [&](const double* x, std::int64_t n) {
         double kept[cpu::kGroupBlock];
-        for (std::int64_t k = 0; k < n; ++k) kept[k] = f == 0 ? 0 : x[k] * f;
+        for (std::int64_t k = 0; k < n; ++k) kept[k] = scaled(x[k], f);
         to.store(i, first, n, kept);
         first += n;
       });

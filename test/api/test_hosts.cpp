@@ -132,6 +132,13 @@ TEST_CASE("a long run through the host keeps its bits when it is replayed") {
   CHECK(output_of(define, host) == "(#t #t #t #t)");
 }
 
+TEST_CASE("a tensor whose shape no exact integers can say is refused, not cut") {
+  const char* text =
+      "(define most 140737488355327) (define t (fill (list 0 most) 1)) (same t) (same (concat-tensors (list t t) 1))";
+  CHECK(error_of_numbers(text).find("same: the host returned a tensor of shape (0 281474976710654), with a size beyond "
+                                    "140737488355327, the largest exact integer") != std::string::npos);
+}
+
 TEST_CASE("second derivatives of the host are refused, not wrong") {
   for (const char* text : {"(j* (lambda (x) (cdr (j* (lambda (y) (power y 3)) x 1))) 2 1)",
                            "(*j (lambda (x) (cdr (j* (lambda (y) (power y 3)) x 1))) 2 1)",

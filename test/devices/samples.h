@@ -12,6 +12,8 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -43,8 +45,8 @@ class Maker {
 public:
   explicit Maker(std::uint32_t seed, Extent extent = Extent::small) : random_(seed), large_(extent == Extent::large) {}
 
-  // False where the operator is the runtime's own business (to_device) or nobody has written here what it takes.
-  bool make(OperatorId id, Sample& sample);
+  // Of one of sampled_ids(). std::logic_error where nobody has written here what the operator takes.
+  Sample make(OperatorId id);
 
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(n)); }
   bool one_in(int n) { return below(n) == 0; }
@@ -70,6 +72,7 @@ private:
   void reduction(Sample& sample);
   void reduction_vjp(Sample& sample, unsigned inputs);
   bool make_element(OperatorId id, Sample& sample);
+  bool make_any(OperatorId id, Sample& sample);
   bool over_space(OperatorId id, Sample& sample);
 
   std::mt19937 random_;
@@ -342,15 +345,20 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
   }
 }
 
-inline bool Maker::make(OperatorId id, Sample& sample) {
-  sample = Sample{id, {}, {}};
+inline Sample Maker::make(OperatorId id) {
+  Sample sample{id, {}, {}};
+  if (!make_any(id, sample))
+    throw std::logic_error(
+        std::string("test/devices/samples.h does not say what this operator takes: ").append(operator_of(id).name));
+  return sample;
+}
+
+inline bool Maker::make_any(OperatorId id, Sample& sample) {
   if (make_element(id, sample)) return true;
   std::vector<Attribute>& values = sample.attributes.values;
   const Operator& op = operator_of(id);
   const Shape s = shape();
   switch (id) {
-  case OperatorId::to_device:
-    return false;
   case OperatorId::leaky_relu:
   case OperatorId::elu:
     sample.inputs = {tensor(dtype(), s)};
@@ -589,6 +597,17 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
     if (id == OperatorId::layer_normalization) sample.inputs.push_back(tensor(type, {x[x.rank() - 1]}));
     values = {number(0.5)};
     return true;
+  case OperatorId::layer_normalization_vjp: {
+    Shape scale{x[x.rank() - 1]};
+    if (one_in(2)) scale = {x[x.rank() - 2], x[x.rank() - 1]};
+    sample.inputs = {tensor(type, x), tensor(type, x), tensor(type, scale)};
+    values = {integer(below(2)), number(0.5)};
+    return true;
+  }
+  case OperatorId::batch_normalization_vjp:
+    sample.inputs = {tensor(type, x), tensor(type, x), tensor(type, vector)};
+    values = {number(0.5)};
+    return true;
   case OperatorId::mean_within:
     sample.inputs = {tensor(type, x), tensor(type, one_in(2) ? vector : Shape{x[x.rank() - 1]})};
     values = {integer(one_in(2) ? groups : 0)};
@@ -635,15 +654,20 @@ inline std::vector<Tensor> placed(Runtime& runtime, const Sample& sample, Device
   return tensors;
 }
 
-inline Tensor applied(Runtime& runtime, const Sample& sample, std::vector<Tensor> inputs) {
-  std::array<Tensor, kMostResults> out; // the first one is looked at
-  runtime.apply(operator_of(sample.op), inputs, {}, sample.attributes, out);
-  return out[0];
+// All results.
+inline std::vector<Tensor> applied(Runtime& runtime, const Sample& sample, std::vector<Tensor> inputs) {
+  std::array<Tensor, kMostResults> out;
+  const unsigned count = runtime.apply(operator_of(sample.op), inputs, {}, sample.attributes, out);
+  return {out.begin(), out.begin() + count};
 }
 
-inline std::vector<char> bytes_of_all(Runtime& runtime, const Tensor& t) {
-  std::vector<char> bytes(static_cast<std::size_t>(t.bytes()));
-  runtime.read(t, bytes.data());
+inline std::vector<char> bytes_of_all(Runtime& runtime, std::span<const Tensor> tensors) {
+  std::vector<char> bytes;
+  for (const Tensor& t : tensors) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + static_cast<std::size_t>(t.bytes()));
+    runtime.read(t, bytes.data() + before);
+  }
   return bytes;
 }
 
@@ -652,9 +676,11 @@ struct Free : Ledger {
   std::int64_t held = 0;
 };
 
-inline std::vector<OperatorId> all_ids() {
+// All operators but the one that the runtime performs itself.
+inline std::vector<OperatorId> sampled_ids() {
   std::vector<OperatorId> ids;
-  for (unsigned i = 0; i < kAllOperators; ++i) ids.push_back(static_cast<OperatorId>(i));
+  for (unsigned i = 0; i < kAllOperators; ++i)
+    if (static_cast<OperatorId>(i) != OperatorId::to_device) ids.push_back(static_cast<OperatorId>(i));
   return ids;
 }
 

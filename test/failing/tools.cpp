@@ -98,6 +98,13 @@ Machine::Machine(Run& run, cairn_vm_options options, bool own_memory) : run_(run
     self->input_at += n;
     return n;
   };
+  options.report = [](void* user, const cairn_reported* values, std::size_t count) {
+    Outside outside;
+    for (std::size_t i = 0; i < count; ++i)
+      static_cast<Machine*>(user)->reported +=
+          fmt::format("{} {}{}", values[i].name, values[i].value, i + 1 < count ? ", " : "\n");
+    return 0;
+  };
   if (own_memory) options.allocator = &kCounted;
   if (run.did("cairn_vm_create", [&] { return cairn_vm_create(&options, &vm_, nullptr); })) run.watch(vm_);
 }

@@ -54,6 +54,7 @@ public:
 
   static cairn_vm_options defaults();
   std::string output, input;
+  std::string reported; // a line a call of `report`
   std::size_t input_at = 0;
 
 private:

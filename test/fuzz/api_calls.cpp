@@ -47,6 +47,7 @@ constexpr const char* kTexts[] = {
     "\"a constant that is a text, and as long as it need be to be seen\"",
     "(define (h x) (string-append \"a\" \"constant\"))",
     "(*j-update! (lambda (x) (sumall x)) (fill '(3) 1.) 1 (lambda (p g s) (cons (- p g) s)) 0)",
+    "(*j-update! (lambda (x) (sumall (square x))) (fill '(2 3) .5) 1 (adam .1) 0)",
     "(define (deep w) (let loop ((i 0) (x (fill '(96 96) .5))) (if (= i 40) (sumall x) (loop (+ i 1) (tanh (matmul x w))))))",
     "(checkpoint-*j deep (fill '(96 96) .01) 1)",
 };

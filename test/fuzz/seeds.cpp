@@ -1,5 +1,6 @@
 // Seeds of modules and capsules: compiled and run here, so that they are always of today's formats.
 #include "compiler/api/cairn_compiler.h"
+#include "ops/operators/registry.h"
 #include "test/fuzz/trials.h"
 #include "vm/bytecode/file.h"
 
@@ -28,15 +29,20 @@ std::vector<std::string> programs() {
       list.emplace_back();
     else if (!list.empty())
       list.back() += line + "\n";
+  std::string expressions;
   for (std::ifstream file = opened("operators.txt"); std::getline(file, line);) {
     const std::size_t bar = line.find('|');
     if (line.starts_with("#") || bar == std::string::npos) continue;
+    expressions += line + " ";
     list.push_back("(define x (+ (* .1 (rand '(" + line.substr(0, bar) + "))) .4))\n(define (f x) (let ((y " +
                    line.substr(bar + 1) + ")) y))\n" +
                    "(define (g x) (f (* x 1.)))\n(write (car (with-schedule \"bisection,base=16\" (lambda () (checkpoint-*j g x "
                    "(f x))))))\n" +
                    "(write (car (j* (lambda (x) (*j f x (f x))) x x)))\n");
   }
+  for (const cairn::ops::Operator& op : cairn::ops::all_operators())
+    promise(op.name.starts_with("%") || expressions.find("(" + std::string(op.name) + " ") != std::string::npos,
+            "each operator that programs can name has a line in operators.txt:", std::string(op.name));
   return list;
 }
 

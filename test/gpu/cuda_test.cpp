@@ -35,24 +35,25 @@ TEST_CASE("every operator of the GPU gives what the CPU gives") {
   Devices d;
   CHECK_FALSE(d.gpu->in_host_memory());
   int had = 0, left_out = 0;
-  for (const OperatorId id : all_ids()) {
+  for (const OperatorId id : sampled_ids()) {
     CAPTURE(operator_of(id).name);
     Maker maker(static_cast<std::uint32_t>(id) + 77);
     for (int round = 0; round < 40; ++round) {
-      Sample sample;
-      if (!maker.make(id, sample)) break;
+      const Sample sample = maker.make(id);
       d.runtime.set_default_device(*d.cpu);
-      const std::vector<double> x = d.runtime.read_numbers(applied(d.runtime, sample, placed(d.runtime, sample, *d.cpu)));
+      const std::vector<Tensor> expected = applied(d.runtime, sample, placed(d.runtime, sample, *d.cpu));
       d.runtime.set_default_device(*d.gpu);
-      std::vector<double> y;
       try {
-        const Tensor got = applied(d.runtime, sample, placed(d.runtime, sample, *d.gpu));
-        y = d.runtime.read_numbers(got);
-        CHECK(got.device() == d.gpu.get());
-        REQUIRE(x.size() == y.size());
-        for (std::size_t i = 0; i < x.size(); ++i) {
-          if ((std::isnan(x[i]) && std::isnan(y[i])) || x[i] == y[i]) continue;
-          REQUIRE(std::abs(x[i] - y[i]) <= tolerance(got.dtype) * std::max(1.0, std::abs(x[i])));
+        const std::vector<Tensor> got = applied(d.runtime, sample, placed(d.runtime, sample, *d.gpu));
+        REQUIRE(got.size() == expected.size());
+        for (std::size_t r = 0; r < got.size(); ++r) {
+          const std::vector<double> x = d.runtime.read_numbers(expected[r]), y = d.runtime.read_numbers(got[r]);
+          CHECK(got[r].device() == d.gpu.get());
+          REQUIRE(x.size() == y.size());
+          for (std::size_t i = 0; i < x.size(); ++i) {
+            if ((std::isnan(x[i]) && std::isnan(y[i])) || x[i] == y[i]) continue;
+            REQUIRE(std::abs(x[i] - y[i]) <= tolerance(got[r].dtype) * std::max(1.0, std::abs(x[i])));
+          }
         }
         if (round == 0) ++had;
       } catch (const OperatorError& e) {

@@ -72,16 +72,16 @@ TEST_CASE("what a thread of the GPU computes for an element is what the CPU comp
   auto cpu = make_cpu_device(ledger, 1);
   Runtime runtime(*cpu);
   int had = 0;
-  for (const OperatorId id : all_ids()) {
+  for (const OperatorId id : sampled_ids()) {
     if (!gpu::supported(id)) continue;
     ++had;
     CAPTURE(operator_of(id).name);
     Maker maker(static_cast<std::uint32_t>(id) + 1);
     for (int round = 0; round < 60; ++round) {
-      Sample sample;
-      if (!maker.make(id, sample)) break;
-      const std::vector<Tensor> inputs = placed(runtime, sample, *cpu);
-      const Tensor expected = applied(runtime, sample, inputs);
+      const Sample sample = maker.make(id);
+      const std::vector<Tensor> inputs = placed(runtime, sample, *cpu), results = applied(runtime, sample, inputs);
+      REQUIRE(results.size() == 1); // those of more are not among them
+      const Tensor& expected = results[0];
       bool shared = false; // a view
       for (const Tensor& in : inputs) shared = shared || in.storage.get() == expected.storage.get();
       if (shared) continue;
@@ -103,7 +103,7 @@ TEST_CASE("what a thread of the GPU computes for an element is what the CPU comp
 }
 
 TEST_CASE("what the device does not say it has, no family has") {
-  for (const OperatorId id : all_ids()) {
+  for (const OperatorId id : sampled_ids()) {
     CAPTURE(operator_of(id).name);
     if (!gpu::supported(id)) CHECK_FALSE(run(id, KernelCall{{}, {}, {}}));
   }

@@ -276,3 +276,22 @@ TEST_CASE("an action of a schedule that walks over many objects can be stopped i
     CHECK(most_stops_in_one_step(with, course_of_run(with)) > 10);
   }
 }
+
+TEST_CASE("the search for a budget that does can be cancelled, and the program then ends without it") {
+  const Program program("(define (f x) (sumall (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (tanh (+ x x)))))))"
+                        "(checkpoint-*j f (fill '(500 250) .1) 1)");
+  constexpr std::uint64_t kTooLittle = 2 << 20;
+  int in_search = 0;
+  for (std::int64_t polls = 1;; polls += 1 + polls / 8) {
+    CAPTURE(polls);
+    Machine machine(program, kTooLittle);
+    meter_of(machine).cancel_at(polls);
+    const cairn_status status = machine.run();
+    if (status == CAIRN_CANCELLED) continue;
+    REQUIRE(status == CAIRN_OVER_BUDGET);
+    if (machine.error().find("should do with --memory=") != std::string::npos) break; // nobody asked so often
+    CHECK(machine.error().find("it was cancelled while a budget that does was looked for") != std::string::npos);
+    ++in_search;
+  }
+  CHECK(in_search > 0);
+}

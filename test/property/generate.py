@@ -159,6 +159,11 @@ class Generator:
             lambda: "(permute (permute %s '(1 0)) '(1 0))" % sub(),
             lambda: "(expand-tensor (sum %s '(0) #t) '(2 3))" % sub(),
             lambda: "(pad %s '(0 -1) '(0 1) .3)" % sub(),
+            lambda: '(weighted-sum %s %s %s %s)' % (sub(), r.choice([sub, number])(), self.factor(env, depth), self.factor(env, depth)),
+            lambda: '(weighted-square-sum %s (sin %s) %s %s)' % (
+                r.choice([sub, number])(), sub(), self.factor(env, depth), self.factor(env, depth)),
+            lambda: '(adam-step %s %s (+ .5 (square %s)) %s %s (+ 1.5 (sin %s)))' % (
+                sub(), sub(), sub(), self.factor(env, depth), self.factor(env, depth), r.choice([sub, number])()),
             lambda: self.tensor_loop(env, depth),
         ]
         if not self.smooth:
@@ -166,6 +171,12 @@ class Generator:
                       lambda: '(where (< %s 0) %s %s)' % (sub(), sub(), sub()),
                       lambda: '(if (< %s %s) %s %s)' % (number(), number(), sub(), sub())]
         return r.choice(forms)()
+
+    def factor(self, env, depth):
+        """A bounded expression that tensors of two rows and three columns are multiplied by: a number or a tensor that is broadcast."""
+        r = self.random
+        return r.choice([self.constant, lambda: '(sin %s)' % self.number(env, depth - 1), lambda: '(sin %s)' % self.tensor(env, depth - 2),
+                         lambda: '(tanh (sum %s %d #t))' % (self.tensor(env, depth - 2), r.randrange(2))])()
 
     def tensor_loop(self, env, depth):
         name, i, t = self.fresh('loop'), self.fresh('i'), self.fresh('t')

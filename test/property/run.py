@@ -9,9 +9,10 @@ differences, and slices through capsule files.
 checks.scm holds what must hold within the language; this driver makes the batches and cuts whole runs into slices.
 Standard library only.
 """
-import argparse, concurrent.futures, json, os, random, subprocess, sys, tempfile
+import concurrent.futures, json, os, random, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import frame
 import generate
 import shrink
 
@@ -140,14 +141,9 @@ def check_slices(vmrun, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--vmrun')
-    parser.add_argument('--count', type=int, default=300)
-    parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--jobs', type=int, default=2)
+    parser = frame.parser(300)
     parser.add_argument('--batch', type=int, default=10)
     parser.add_argument('--slices', type=int, help='programs cut into slices; a third of --count without it')
-    parser.add_argument('--print', action='store_true')
     parser.add_argument('--shrink', action='store_true')
     options = parser.parse_args()
     if options.print:

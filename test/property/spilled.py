@@ -7,7 +7,10 @@ file holds and wherever the disk is full; a run takes the same steps in every pr
 
 Standard library only.
 """
-import argparse, concurrent.futures, json, os, random, resource, subprocess, sys, tempfile
+import json, os, random, resource, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import frame
 
 WIDE = 128
 COSTS = 'spill 0\nproduct 1\nflop 1\nbyte 1\n'  # a disk that costs nothing, so that these little gradients use it
@@ -16,6 +19,7 @@ PRELUDE = """(define N %d)
 (define (number t) (tensor->number (mean (square t) '(0 1))))
 (define-derivative (ruled x) (value (tanh x)) (reverse (y c) (list (* c (- 1 (* y y))))))
 (define (descend p g s) (cons (- p (* .1 g)) (+ (* .5 s) g)))
+(define adapt (adam .01))
 (define (guarded otherwise f) (call-with-error-handler (lambda (message irritants) (write message) (write irritants) otherwise) f))
 """ % WIDE
 
@@ -42,6 +46,8 @@ class Spilling:
             '(let ((h (matmul x w))) (if (> (number h) %.2f) (tanh h) (+ h (* .5 x))))' % r.uniform(0, .3),
             '(- x (mean x 0))', '(begin (if (= 7 (remainder i 11)) (write (number x))) (sin x))',
             '(let* ((a (sin x)) (b (cos x))) (* a b))',
+            '(weighted-sum x (tanh (matmul x w)) .9 (mean x 1 #t))', '(weighted-square-sum x (sin (matmul x u)) (mean x 0) .3)',
+            '(adam-step x (matmul x w) (+ .5 (square x)) .9 .1 (+ 1 (square (mean x 0))))',
             '(guarded x (lambda () (if (= i %d) (error "in a layer" i) (tanh (matmul x u)))))' % r.randint(0, 20),
         ])
 
@@ -64,9 +70,10 @@ class Spilling:
                  '  (let loop ((i 0) (x (fill (list rows N) .3)))',
                  '    (if (= i (list-ref \'(%s) (remainder k 3))) (number x)' % ' '.join(map(str, self.layers)),
                  '      (loop (+ i 1) (let* (%s) x)))))))' % ' '.join('(x %s)' % b for b in body)]
-        step = r.choice(['(let (((list v p s) (checkpoint-*j-update (f k) p 1 descend s))) (write v) (list p s))',
+        rule = r.choice(['descend', 'adapt'])
+        step = r.choice(['(let (((list v p s) (checkpoint-*j-update (f k) p 1 %s s))) (write v) (list p s))' % rule,
                          '(let (((cons v g) (checkpoint-*j (f k) p 1))) (write v) (list (map (lambda (a b) (- a (* .1 b))) p g) s))',
-                         '(let (((list v p s) (checkpoint-*j-update! (f k) (map (lambda (t) (* 1 t)) p) 1 descend s))) (write v) (list p s))'])
+                         '(let (((list v p s) (checkpoint-*j-update! (f k) (map (lambda (t) (* 1 t)) p) 1 %s s))) (write v) (list p s))' % rule])
         order = [r.randint(1, 3) for _ in range(r.randint(2, 4))]
         lines += ['(define (train ks p s)',
                   '  (if (null? ks) p',
@@ -157,31 +164,26 @@ def complaints(vmrun, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--vmrun')
-    parser.add_argument('--count', type=int, default=40)
-    parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--jobs', type=int, default=2)
-    parser.add_argument('--print', action='store_true')
-    options = parser.parse_args()
+    options = frame.parser(40).parse_args()
     if options.print:
         s = Spilling(options.seed)
         print(s.program() + '; --seed=%d --memory=%dKiB --spill=DIR,%dKiB' % (options.seed, s.memory, s.size))
         return 0
     vmrun = os.path.abspath(options.vmrun)
-    seeds = range(options.seed, options.seed + options.count)
-    spilled = short = failed = 0
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for seed, found in zip(seeds, pool.map(lambda seed: complaints(vmrun, seed), seeds)):
-            if found is None:
-                short += 1
-                continue
-            spilled += found[0]
-            failed += bool(found[1])
-            for line in found[1][:3] if failed <= 20 else []:
-                print('FAIL %d %s' % (seed, line))
-    print('%d programs, %d of them spilled, %d need more memory, %d with complaints' % (options.count, spilled, short, failed))
-    return 1 if failed or 3 * spilled < options.count else 0
+    spilled = []
+
+    def check(seed):
+        found = complaints(vmrun, seed)
+        if found is None:
+            return None
+        if found[0]:
+            spilled.append(seed)
+        return found[1]
+
+    ran, failed = frame.check_all(options, check)
+    print('%d programs, %d of them spilled, %d need more memory, %d with complaints' %
+          (options.count, len(spilled), options.count - ran, failed))
+    return 1 if failed or 3 * len(spilled) < options.count else 0
 
 
 if __name__ == '__main__':

@@ -9,9 +9,10 @@ What they say is all output, among it the values, and at the end a random number
 
 Standard library only.
 """
-import argparse, concurrent.futures, json, math, os, random, struct, subprocess, sys, tempfile
+import json, math, os, random, struct, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import frame
 import shrink
 import worlds
 
@@ -188,12 +189,7 @@ def shrunk(vmrun, seed, kind):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--vmrun')
-    parser.add_argument('--count', type=int, default=300)
-    parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--jobs', type=int, default=2)
-    parser.add_argument('--print', action='store_true')
+    parser = frame.parser(300)
     parser.add_argument('--shrink', nargs='?', const='', metavar='KIND')
     options = parser.parse_args()
     if options.print:
@@ -203,14 +199,7 @@ def main():
     if options.shrink is not None:
         print(shrunk(vmrun, options.seed, options.shrink))
         return 0
-    seeds = range(options.seed, options.seed + options.count)
-    ran = failed = 0
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for seed, wrong in zip(seeds, pool.map(lambda seed: check(vmrun, seed), seeds)):
-            ran += wrong is not None
-            failed += bool(wrong)
-            for line in (wrong or [])[:3] if failed <= 20 else []:
-                print('FAIL %d %s' % (seed, line))
+    ran, failed = frame.check_all(options, lambda seed: check(vmrun, seed))
     print('%d programs (%d short enough to check), %d with complaints' % (options.count, ran, failed))
     if failed:
         print('variants.py --seed S --print shows program S')

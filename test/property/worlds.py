@@ -33,6 +33,7 @@ PRELUDE = """(define (effect) (display "*"))
 (define (descend p g s) (cons (- p (* .1 g)) (+ (* .9 s) g)))
 """ + FROM_FILE + """(define (wander p g s) (cons (- p (* (random-real) g)) s))
 (define (stay p g s) (cons p g))
+(define adapt (adam .05))
 (define (first-of v) (if (pair? v) (car v) v))
 (define-derivative (ruled-draw x) (value (+ (sin x) (* .1 (random-real)))) (reverse (y c) (list (* c (cos x)))))
 """ + RULED
@@ -186,11 +187,11 @@ class Worldly(Generator):
         r = self.random
         operator = r.choice(['checkpoint-*j-update', '*j-update', 'checkpoint-*j-update!', '*j-update!'])
         y = self.fresh('y')
-        rule, state = r.choice(['descend', 'wander', 'stay']), r.choice(['0', '.5'])
+        rule, state = r.choice(['descend', 'wander', 'stay', 'adapt']), r.choice(['0', '.5'])
         text = '(%s (lambda (%s) %s) %s %s %s %s)' % (
             operator, y, self.inner(env + [(y, 'n')], depth - 1), self.number(env, depth - 1), r.choice(['1', '.5']), rule, state)
         self.derivative_depth -= 1
-        return '(sin (%s %s))' % (r.choice(['car', 'cadr', 'cadr', 'caddr']), text)
+        return '(sin (first-of (%s %s)))' % (r.choice(['car', 'cadr', 'cadr', 'caddr']), text)
 
     def of_library(self, env, depth):
         if not self.deeper():
@@ -238,7 +239,7 @@ class Worldly(Generator):
         r = self.random
         t = self.fresh('t')
         operator = r.choice(['checkpoint-*j-update', '*j-update', 'checkpoint-*j-update!', '*j-update!'])
-        rule = r.choice(['descend', 'wander'])
+        rule = r.choice(['descend', 'wander', 'adapt'])
         x = '(sin %s)' % self.tensor(env, depth - 1)
         body = '(+ (sumall %s) %s)' % (t, self.inner(env + [(t, 't')], depth - 1))
         text = '(cadr (%s (lambda (%s) %s) %s 1 %s 0))' % (operator, t, body, x, rule)

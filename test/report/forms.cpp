@@ -57,6 +57,60 @@ TEST_CASE("a recorder notes what was done, from where to where, and when") {
   CHECK(g.time == g.timeline[1].end);
 }
 
+TEST_CASE("seconds are those while the machine ran, from the first beginning to the end") {
+  static double now = 0;
+  Recorder recorder;
+  recorder.wishes.keep = true;
+  recorder.watch = Stopwatch([] { return now; });
+  const auto run = [&](double seconds) {
+    const Stopwatch::Going going(&recorder.watch);
+    now += seconds;
+  };
+  run(5);
+  Recorder::Opening opening;
+  opening.serial = 7;
+  recorder.begin(opening, {});
+  run(1);
+  now += 100;                  // it stands still
+  recorder.begin(opening, {}); // again, with less memory
+  run(0.5);
+  CHECK(recorder.unfinished({})->measured.seconds == 1.5);
+  run(0.25);
+  CHECK(recorder.finish().measured.seconds == 1.75);
+  const Stopwatch::Going nobody(nullptr);
+}
+
+TEST_CASE("time is told by a clock and as modelled") {
+  Gradient g;
+  g.steps = 10;
+  g.measured.seconds = 0.75;
+  const auto told = [&] {
+    for (const Row& row : rows(g))
+      if (row.name == "time") return row.words;
+    return std::string();
+  };
+  const auto value = [&](const char* key) { return nlohmann::json::parse(json(g))[key]; };
+  CHECK(told() == "0.75 s measured");
+  CHECK(value("seconds")["predicted"].is_null());
+  CHECK(value("seconds_of_one_tape").is_null());
+  g.time_of_one_tape = 1.2;
+  g.seconds_of_one_tape = 0.05;
+  CHECK(told() ==
+        "0.75 s measured: 15.00 of the 50 ms that one tape of the whole run would take, as modelled; the plan alone takes 1.20");
+  g.predicted = Outcome();
+  g.predicted->seconds = 0.06;
+  CHECK(told() ==
+        "0.75 s measured, 60 ms predicted: 15.00 and 1.20 of the 50 ms that one tape of the whole run would take, as modelled");
+  CHECK(value("seconds")["predicted"] == 0.06);
+  CHECK(value("seconds")["measured"] == 0.75);
+  CHECK(value("seconds_of_one_tape") == 0.05);
+  g.whole = false;
+  g.others.push_back({3 << 20, 1.5, true});
+  CHECK(told() ==
+        "0.75 s measured of what was seen, 60 ms predicted: 1.20 of the 50 ms that one tape of the whole run would take, as "
+        "modelled; within 3.0 MiB it would be 1.50");
+}
+
 TEST_CASE("a gradient that nobody saw begin is told as far as it was seen") {
   Recorder recorder;
   recorder.wishes.keep = true;

@@ -95,12 +95,28 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a tape behind one in the file can still be let go of, with that") {
+  const Profile profile = chain({9000, 9000, 9000}, {50, 500, 50});
+  Holding held(profile);
+  held.states[1] = held.states[2] = false;
+  File file;
+  file.tapes = {true, false, false};
+  file.most = 50; // no more
+  file.ticks = 1;
+  Keeping keeping(profile, 200, 0, true, held.states, held.tapes, file);
+  const auto drops = keeping.drop();
+  REQUIRE(drops.size() >= 2);
+  CHECK((drops[0].what == Keeping::What::tape && drops[0].at == 0));
+  CHECK((drops[1].what == Keeping::What::tape && drops[1].at == 1));
+  CHECK(keeping.fits());
+}
+
 TEST_CASE("a tape goes to the file where that takes less time than its interval, and where the file holds it") {
   const Profile profile = chain({9000, 9000, 9000}, {50, 50, 50});
   const Holding all(profile);
   const std::uint64_t room = all.bytes(profile) + 10 - 100;
   File file;
-  file.left = std::uint64_t{1} << 30;
+  file.most = std::uint64_t{1} << 30;
   file.ticks = 1;
   auto first = [&](const File& given) { return Keeping(profile, room, 0, false, all.states, all.tapes, given).drop(); };
   REQUIRE(!first(file).empty());
@@ -108,14 +124,14 @@ TEST_CASE("a tape goes to the file where that takes less time than its interval,
   file.ticks = std::uint64_t{1} << 40;
   CHECK(first(file).front().what != Keeping::What::spill);
   file.ticks = 1;
-  file.left = 1;
+  file.most = 1;
   CHECK(first(file).front().what != Keeping::What::spill);
   // Where nothing of a tape would go, whether there is a file or not.
   Profile small = profile;
   for (Interval& interval : small.intervals) interval.stays = interval.tape;
   auto of_small = [&](const File& given) { return Keeping(small, room, 0, false, all.states, all.tapes, given).drop(); };
-  for (const std::uint64_t left : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
-    file.left = left;
+  for (const std::uint64_t most : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
+    file.most = most;
     const auto drops = of_small(file);
     REQUIRE(!drops.empty());
     CHECK(std::none_of(drops.begin(), drops.end(), [](const Keeping::Drop& drop) { return drop.what == Keeping::What::spill; }));

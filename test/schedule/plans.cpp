@@ -2,8 +2,11 @@
 #include "test/schedule/helpers.h"
 #include "test/schedule/random_profiles.h"
 
+#include "vm/schedule/asking.h"
+#include "vm/schedule/outlook.h"
 #include "vm/schedule/plan_checker.h"
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <random>
@@ -123,6 +126,59 @@ TEST_CASE("runs whose states share memory: at most what the model's recursion ta
       const auto lower = judged(profile, free, budget);
       REQUIRE(lower.has_value());
       CHECK(*lower <= *cost);
+    }
+  }
+}
+
+TEST_CASE("whoever plans is asked all the while whether that should go on, and what that throws is thrown") {
+  Draws random{std::mt19937_64(7)};
+  const Profile profile = random_profile(random, 40, true);
+  std::uint64_t asked = 0, most = UINT64_MAX;
+  struct Enough {};
+  const Asking asking([&] {
+    if (++asked == most) throw Enough();
+  });
+  const auto planned = [&] {
+    asked = 0;
+    return Planner(profile, 499, exactly(Family::simple)).plan(499)->moves;
+  };
+  const std::vector<Move> moves = planned();
+  const std::uint64_t all = asked;
+  CHECK(all > profile.size());
+  for (most = 1; most <= all; most += 1 + all / 10) CHECK_THROWS_AS(planned(), Enough);
+  most = UINT64_MAX;
+  CHECK(planned() == moves);
+  {
+    const Asking nobody([] {});
+    CHECK(planned() == moves);
+    CHECK(asked == 0);
+  }
+  CHECK(planned() == moves);
+  CHECK(asked == all);
+}
+
+TEST_CASE("a budget that does is looked for with some twenty questions at most") {
+  struct Asked final : Schedule {
+    std::uint64_t least = 0;
+    mutable int questions = 0;
+    bool fits(std::uint64_t budget) const override { return ++questions, budget >= least; }
+    std::optional<Prospect> prospect(std::uint64_t budget) const override { return ++questions, Prospect{1, 1, budget >= least}; }
+    Action next() override { return {}; }
+    void ended(std::uint64_t) override {}
+    std::string explanation() const override { return ""; }
+    std::unique_ptr<Schedule> clone() const override { return std::make_unique<Asked>(*this); }
+    void save(std::vector<std::uint64_t>&) const override {}
+  };
+  for (std::uint64_t least = 1; least < std::uint64_t{1} << 50; least += 1 + least / 3) {
+    Asked schedule;
+    schedule.least = least;
+    for (const auto& look : {least_budget, enough_budget}) {
+      schedule.questions = 0;
+      const std::optional<std::uint64_t> budget = look(schedule, 1);
+      CHECK(schedule.questions <= 20);
+      if (budget) CHECK(*budget >= least);
+      if (least <= std::uint64_t{11} << 20) CHECK(budget.has_value()); // a MiB, and a quarter more eleven times
+      if (least > std::uint64_t{12} << 20) CHECK_FALSE(budget.has_value());
     }
   }
 }

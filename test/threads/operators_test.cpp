@@ -29,13 +29,8 @@ std::vector<Expected> on_cpu(OperatorId id, std::uint32_t seed, int rounds) {
   std::vector<Expected> all;
   for (int i = 0; i < rounds; ++i) {
     Expected e;
-    if (!maker.make(id, e.sample)) {
-      if (i == 0 && id != OperatorId::to_device)
-        MESSAGE("not run, test/devices/samples.h does not know it: " << operator_of(id).name);
-      break;
-    }
-    const Tensor out = applied(runtime, e.sample, placed(runtime, e.sample, *cpu));
-    e.bytes = bytes_of_all(runtime, out);
+    e.sample = maker.make(id);
+    e.bytes = bytes_of_all(runtime, applied(runtime, e.sample, placed(runtime, e.sample, *cpu)));
     all.push_back(std::move(e));
   }
   return all;
@@ -50,7 +45,7 @@ EmulatedOptions delays(std::uint64_t seed) {
 } // namespace
 
 TEST_CASE("every operator gives on the emulated device what it gives on the CPU, to the bit") {
-  for (const OperatorId id : all_ids()) {
+  for (const OperatorId id : sampled_ids()) {
     CAPTURE(operator_of(id).name);
     Free ledger;
     auto device = make_emulated_device(ledger, delays(static_cast<std::uint64_t>(id) + 1));
@@ -67,7 +62,7 @@ TEST_CASE("every operator gives on the emulated device what it gives on the CPU,
 TEST_CASE("many operators in flight, their operands copied in and results copied out beside them, their memory used again") {
   for (std::uint32_t seed = 1; seed <= 3; ++seed) {
     std::vector<Expected> all;
-    for (const OperatorId id : all_ids())
+    for (const OperatorId id : sampled_ids())
       for (Expected& e : on_cpu(id, 10 + seed, 2)) all.push_back(std::move(e));
     std::shuffle(all.begin(), all.end(), std::mt19937(seed));
     Free ledger;
@@ -76,14 +71,14 @@ TEST_CASE("many operators in flight, their operands copied in and results copied
     auto device = make_emulated_device(ledger, options);
     Runtime runtime(*device);
     constexpr std::size_t kInFlight = 8;
-    std::vector<Tensor> results(all.size());
+    std::vector<std::vector<Tensor>> results(all.size());
     for (std::size_t i = 0; i < all.size() + kInFlight; ++i) {
       if (i < all.size()) results[i] = applied(runtime, all[i].sample, placed(runtime, all[i].sample, *device));
       if (i >= kInFlight) {
         const Expected& e = all[i - kInFlight];
         CAPTURE(operator_of(e.sample.op).name);
         REQUIRE(bytes_of_all(runtime, results[i - kInFlight]) == e.bytes);
-        results[i - kInFlight] = Tensor();
+        results[i - kInFlight].clear();
       }
     }
     CHECK_NOTHROW(device->wait_for_all());
@@ -182,8 +177,9 @@ TEST_CASE("the threads that share the work of large kernels give what one gives"
     Runtime runtime(device);
     const bool product = id == OperatorId::matmul;
     const Tensor a = runtime.from_host(DType::f32, product ? Shape{256, 256} : Shape{512, 512}, device, numbers.data());
-    return bytes_of_all(runtime, operator_of(id).signature.letters().substr(0, 2) == "XX" || product ? runtime.apply(id, {a, a})
-                                                                                                     : runtime.apply(id, {a}));
+    const bool two = operator_of(id).signature.letters().substr(0, 2) == "XX" || product;
+    const Tensor result = two ? runtime.apply(id, {a, a}) : runtime.apply(id, {a});
+    return bytes_of_all(runtime, {&result, 1});
   };
   for (const OperatorId id :
        {OperatorId::add, OperatorId::expt, OperatorId::exp, OperatorId::gelu, OperatorId::sum, OperatorId::mean,

@@ -207,7 +207,7 @@ class Seeing(ToolTest):
     def test_files_of_somebody_else_are_left_alone_when_a_run_is_resumed(self):
         self.vmrun("--steps=300", "--save=s.capsule", "a.scm", code=75)
         os.mkdir(self.path("events"))
-        for text in ("a,b\n1,2\n", "#report,#steps,#time", '#report,#steps,#time,"a\n'):
+        for text in ("a,b\n1,2\n", "#reports", "#report,#steps,#times", '#report,#steps,#time,"a\n'):
             self.write("m.csv", text)
             self.write(EVENTS, text)
             self.assertEqual(self.vmrun("--metrics=m.csv", "--resume=s.capsule", code=2).errors,
@@ -219,6 +219,27 @@ class Seeing(ToolTest):
         # Where there were none before, they begin with the run that asks for them.
         self.vmrun("--metrics=n.csv", "--events=other", "--resume=s.capsule")
         self.assertEqual([row["#report"] for row in self.table("n.csv")], list(range(8, 25)))
+
+    def test_a_run_that_was_killed_while_it_wrote_its_first_line_is_resumed(self):
+        self.vmrun("--metrics=whole.csv", "a.scm")
+        line = self.read("whole.csv").split(b"\n")[0]
+        self.vmrun("--steps=1", "--save=s.capsule", "a.scm", code=75)
+        for length in (1, 7, 20, 21, 25, len(line)):
+            self.write("m.csv", line[:length])
+            self.vmrun("--metrics=m.csv", "--resume=s.capsule")
+            self.assertEqual(self.without_times(), self.without_times("whole.csv"))
+
+    def test_a_page_that_a_full_disk_refuses_and_a_closed_terminal_keep_no_state_from_being_saved(self):
+        whole = self.vmrun("a.scm").output
+        reading, writing = os.pipe()
+        os.close(reading)
+        process = subprocess.run([os.path.join(self.bin, "vmrun"), "--progress", "--report=r.html", "--steps=300", "--save=s.capsule", "a.scm"],
+                                 cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=writing,
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)))
+        os.close(writing)
+        self.assertEqual((process.returncode, os.path.exists(self.path("r.html"))), (2, False))
+        self.assertLess(os.path.getsize(self.path("s.capsule")), 6000)
+        self.assertEqual(self.vmrun("--resume=s.capsule").output, whole)
 
     def test_a_full_disk_takes_no_row_that_was_written(self):
         n = 2000

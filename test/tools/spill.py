@@ -64,6 +64,17 @@ class Spill(ToolTest):
                 with self.subTest(memory=memory, spill=spill):
                     self.assertEqual(self.vmrun(f"--memory={memory}", "--costs=c", f"--spill={spill}", "a.scm").output, self.right)
 
+    def test_a_small_file_costs_little_where_it_saves_nothing(self):
+        for memory, most in ((3, (7, 7, 7, 6, 1.9)), (4, (3.3, 3.5, 3.3, 2, 1.3)), (5, (2.6, 2.9, 2.5, 1.8, 1.2)), (6, (2.3, 2.2, 2.1, 1.5, 1.2))):
+            for size, replay in zip((400, 1024, 2048, 12288, 20480), most):
+                with self.subTest(memory=memory, size=size):
+                    output, stats = self.counted(f"--spill=disk,{size}KiB", "--costs=c", f"--memory={memory}MiB", "--explain=e.json")
+                    g = json.loads(self.read("e.json"))["gradients"][0]
+                    self.assertEqual(output, self.right)
+                    self.assertEqual(g["replay"]["predicted"], g["replay"]["measured"])  # so it has not begun again
+                    self.assertLessEqual(stats["replay_factor"], replay)
+                    self.assertLessEqual(g["in_file"]["measured"], size << 10)
+
     def test_steps_and_results_do_not_depend_on_what_the_disk_does(self):
         runs = [self.counted("--spill=disk,1GiB", *ALWAYS)[1] for _ in range(3)]
         self.assertEqual(len({(s["steps"], s["work"], s["replay_factor"]) for s in runs}), 1)

@@ -57,6 +57,12 @@ std::optional<std::vector<std::string>> names_in(std::string_view line) {
   return names;
 }
 
+// Whether it may be what a run had written of its first line when it was killed.
+bool begins_a_header(std::string_view content) {
+  if (content.size() <= kOwnColumns.size()) return kOwnColumns.starts_with(content);
+  return content.starts_with(kOwnColumns) && content[kOwnColumns.size()] == ',' && content.find('\n') == std::string_view::npos;
+}
+
 } // namespace
 
 std::string MetricsFile::header() const {
@@ -68,7 +74,12 @@ std::string MetricsFile::header() const {
 void MetricsFile::begin() {}
 
 bool MetricsFile::go_on(std::string_view content, std::uint64_t reports, std::string& error) {
-  // A first line that is not whole was the whole content, or nothing is known of it.
+  const auto cut = [&](std::size_t length) {
+    if (file_.cut(length)) return true;
+    error = file_.path() + ": error: cannot be cut back: " + std::strerror(errno) + "\n";
+    return false;
+  };
+  if (begins_a_header(content)) return cut(0); // no report came behind it
   std::size_t end = content.find('\n');
   const auto names = end == std::string_view::npos ? std::nullopt : names_in(content.substr(0, end));
   if (!names) {
@@ -88,9 +99,7 @@ bool MetricsFile::go_on(std::string_view content, std::uint64_t reports, std::st
     if (std::from_chars(begin, content.data() + next, number).ec != std::errc() || number > reports) break;
     end = next + 1;
   }
-  if (file_.cut(end)) return true;
-  error = file_.path() + ": error: cannot be cut back: " + std::strerror(errno) + "\n";
-  return false;
+  return cut(end);
 }
 
 // Columns behind the others, which are empty in the rows that are there. Nothing has changed where it is false.

@@ -23,25 +23,33 @@ std::uint64_t mix(std::uint64_t z) {
 } // namespace
 
 std::uint64_t Effects::random_bits() {
-  std::uint64_t counter = 0;
+  std::uint64_t counter = counters.drawn + 1;
+  std::uint64_t* drawn = &counters.drawn;
   std::size_t fresh = runs_.size(); // to the runs from there on it is new
   for (; fresh > 0; --fresh) {
     EffectLog* log = log_of(fresh - 1);
     if (log == nullptr) continue;
     if (log->drawn < log->draws.size()) {
-      counter = log->draws[log->drawn++];
+      counter = log->draws[log->drawn];
+      drawn = &log->drawn;
       break;
     }
     if (log->silent) throw print::WorldError("the random numbers of a replay are not known");
   }
-  if (fresh == 0) counter = ++counters.drawn;
+  // Nothing is drawn where there is no room to note it.
+  for (std::size_t i = fresh; i < runs_.size(); ++i) {
+    EffectLog* log = log_of(i);
+    if (log == nullptr) continue;
+    log->draws.make_room(counter);
+    if (log->bytes() != log->charged) log->account(heap_);
+  }
   draws_.push_back(fresh);
+  ++*drawn;
   for (; fresh < runs_.size(); ++fresh) {
     EffectLog* log = log_of(fresh);
     if (log == nullptr) continue;
     log->draws.append(counter);
     log->drawn = log->draws.size();
-    if (log->bytes() != log->charged) log->account(heap_);
   }
   return mix(options_.seed * 0x9E3779B97F4A7C15u + mix(counter));
 }
@@ -73,6 +81,13 @@ EffectLog* Effects::replaying_log(std::vector<EffectLog*>& fresh) {
     fresh.push_back(log);
   }
   return nullptr;
+}
+
+void Effects::make_room(const std::vector<EffectLog*>& fresh) {
+  for (EffectLog* log : fresh) {
+    if (log->inputs.size() == log->inputs.capacity()) log->inputs.reserve(std::max<std::size_t>(1, 2 * log->inputs.capacity()));
+    if (log->bytes() != log->charged) log->account(heap_);
+  }
 }
 
 void Effects::record(const std::vector<EffectLog*>& fresh, Value v) {
@@ -129,6 +144,7 @@ bool Effects::read_number(double& flonum, std::int64_t& integer, bool& exact) {
   std::vector<EffectLog*> fresh;
   Value v = value::kUnspecified;
   EffectLog* log = replaying_log(fresh);
+  make_room(fresh);
   if (log != nullptr && log->position == log->happened) throw print::WorldError("read-real: the input of a replay is not known");
   if (log != nullptr) {
     v = log->inputs[log->position++];
@@ -187,6 +203,7 @@ double Effects::seconds() {
   std::vector<EffectLog*> fresh;
   EffectLog* log = replaying_log(fresh);
   if (log != nullptr && log->position == log->happened) throw print::WorldError("clock: the time of a replay is not known");
+  make_room(fresh);
   Value v = log != nullptr
                 ? log->inputs[log->position++]
                 : value::flonum(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());

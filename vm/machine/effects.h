@@ -29,7 +29,9 @@ public:
   // not happened.
   template <class F> void once(F&& perform) {
     std::vector<EffectLog*> fresh;
-    if (EffectLog* log = replaying_log(fresh)) {
+    EffectLog* log = replaying_log(fresh);
+    make_room(fresh);
+    if (log != nullptr) {
       if (log->position < log->happened) ++log->position;
     } else {
       perform();
@@ -43,6 +45,9 @@ public:
 
   // The log that the next effect is read from, or null: it is new at every enclosing run, and goes into all of `fresh`.
   EffectLog* replaying_log(std::vector<EffectLog*>& fresh);
+  // For one more effect. Before it happens: once it has, it must come into the logs, or a gradient that begins again for want of
+  // memory would do it a second time.
+  void make_room(const std::vector<EffectLog*>& fresh);
   void record(const std::vector<EffectLog*>& fresh, Value v);
 
   // An instruction that can be stopped begins, perhaps not for the first time; and has happened, so that nothing of it will be

@@ -3,6 +3,7 @@
 
 #include "vm/machine/errors.h"
 #include "vm/report/recorder.h"
+#include "vm/schedule/asking.h"
 #include "vm/text/number.h"
 
 #include <fmt/format.h>
@@ -95,6 +96,8 @@ Status Engine::run(std::uint64_t steps) {
   }
   limit = pause = steps > kNever - clock ? kNever : clock + steps;
   const ops::Meter::Installed installed(&meter_);
+  const schedule::Asking asking([this] { meter_.poll(); });
+  const report::Stopwatch::Going going(recorder == nullptr ? nullptr : &recorder->watch);
   for (;;)
     if (const std::optional<Status> status = go_on()) return *status;
 }

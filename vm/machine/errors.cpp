@@ -30,10 +30,11 @@ std::optional<std::uint32_t> called_before(const bytecode::Function& f, std::uin
 // so does what was copied from the library.
 Error located(const Engine& engine, const std::string& message, bool behind) {
   constexpr std::size_t kMostCalls = 12;
+  constexpr std::size_t kMostFrames = std::size_t{1} << 20; // that are counted: whoever stops a deep recursion waits for it
   Error error;
   error.message = message;
   const bytecode::Module& m = engine.loaded.module;
-  std::size_t elided = 0;
+  std::size_t elided = 0, frames = 0;
   std::string library_name;
   bool innermost = true;
   auto add = [&](const std::string& procedure, const text::Span& span) {
@@ -49,10 +50,20 @@ Error located(const Engine& engine, const std::string& message, bool behind) {
     else
       ++elided;
   };
-  for (std::size_t i = engine.runs.size(); i-- > 0;) {
+  // What each of two equal neighbours adds behind the last call that is shown.
+  const Frame* same_as = nullptr;
+  std::size_t each = 0;
+  for (std::size_t i = engine.runs.size(); i-- > 0 && frames < kMostFrames;) {
     const Frame* above = nullptr; // the frame that returns to the next one, where that is known
-    for (const Frame* f = engine.runs[i].top; f != nullptr; above = f, f = f->parent, innermost = false) {
+    for (const Frame* f = engine.runs[i].top; f != nullptr && frames < kMostFrames;
+         above = f, f = f->parent, innermost = false, ++frames) {
       if (f->code->module == nullptr) continue;
+      if (same_as != nullptr && f->code == same_as->code && f->rest == same_as->rest) {
+        elided += each;
+        continue;
+      }
+      const std::size_t elided_before = elided;
+      const bool only_counts = error.located && error.chain.size() >= kMostCalls;
       const bytecode::Function& function = m.functions[f->code->index];
       if (function.library) {
         if (!error.located && !function.name.empty()) library_name = known_as(function.name);
@@ -79,9 +90,12 @@ Error located(const Engine& engine, const std::string& message, bool behind) {
         else if (!error.located && !at.procedure->name.empty())
           library_name = known_as(at.procedure->name);
       }
+      same_as = only_counts ? f : nullptr;
+      each = elided - elided_before;
     }
   }
-  if (elided != 0) error.chain.push_back({fmt::format("... {} more calls", elided), ""});
+  if (elided != 0)
+    error.chain.push_back({fmt::format("... {}{} more calls", frames < kMostFrames ? "" : "at least ", elided), ""});
   return error;
 }
 

@@ -57,6 +57,7 @@ struct Outcome {
   std::uint64_t tapes = 0;                   // bytes, 32 a record and those of each tensor as often as it is kept
   std::uint64_t states = 0, state_bytes = 0; // held at once
   std::uint64_t in_file = 0;                 // bytes, at the most at once; foreseen by plans alone
+  std::optional<double> seconds;             // by a clock; foreseen by the table of costs
 };
 
 // What the plan would have been for another budget.
@@ -82,7 +83,8 @@ struct Gradient {
   std::uint64_t swept = 0;                // and reversed
   std::uint64_t states_kept = 0;
   std::optional<Outcome> predicted;       // no tapes and states where `peak` is there
-  std::optional<double> time_of_one_tape; // modelled, of the plan
+  std::optional<double> time_of_one_tape; // modelled, of what is foreseen, against that of one tape of the whole run,
+  double seconds_of_one_tape = 0;         // and what that takes, modelled too
   std::vector<OtherBudget> others;
   std::vector<cairn::schedule::KnownInterval> profile; // what was planned with; empty: nothing was
   Outcome measured;

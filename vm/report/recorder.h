@@ -2,6 +2,7 @@
 // machine has one only if somebody asked for reports.
 #pragma once
 
+#include "vm/report/stopwatch.h"
 #include "vm/report/timeline.h"
 #include "vm/schedule/schedule.h"
 
@@ -27,6 +28,7 @@ public:
   static constexpr std::size_t kMostPlaces = 1000;
 
   Wishes wishes;
+  Stopwatch watch; // goes while the machine runs
 
   struct Opening {
     std::uint64_t serial = 0;   // of the operator's frame
@@ -99,6 +101,7 @@ private:
   std::uint64_t step_ = 1;   // ticks
   std::uint64_t sweeps_ = 0; // time of records swept, which are no steps of the machine
   std::uint64_t last_time_ = 0;
+  double watched_ = 0; // seconds, when it was begun for the first time
   Moment last_;
   Gradient now_;
   Timeline timeline_;

@@ -40,6 +40,7 @@ std::vector<Row> rows(const Gradient& gradient);
 std::string grouped(std::uint64_t number);       // 1,234,567
 std::string abbreviated(double number);          // 1.23 M
 std::string bytes_text(std::int64_t bytes);      // 512 bytes, 12.3 KiB, 34.1 MiB
+std::string seconds_text(double seconds);        // 12.3 s, 4.56 ms
 std::string size_text(std::uint64_t bytes);      // 512KiB, 35MiB, as options take it, never less
 std::string for_html(const std::string& text);   // with what HTML wants escaped
 std::string calls_text(const Calls::Sums& sums); // "1,200 to 1,300 steps, replay 1.0000, at most 3.2 MiB"

@@ -24,6 +24,21 @@ std::string others_text(const Gradient& g) {
   return out;
 }
 
+// By a clock, and as modelled: in seconds, and beside what one tape of the whole run would take.
+std::string time_text(const Gradient& g) {
+  const Outcome none, &p = g.predicted ? *g.predicted : none;
+  const double measured = g.measured.seconds.value_or(0);
+  std::string out = fmt::format("{} measured{}", seconds_text(measured), g.whole ? "" : " of what was seen");
+  if (p.seconds) out += fmt::format(", {} predicted", seconds_text(*p.seconds));
+  if (!g.time_of_one_tape) return out;
+  const std::string modelled = fmt::format("{:.2f}", *g.time_of_one_tape);
+  out += g.whole ? fmt::format(": {:.2f}{}", measured / g.seconds_of_one_tape, p.seconds ? " and " + modelled : "")
+                 : ": " + modelled;
+  out += fmt::format(" of the {} that one tape of the whole run would take, as modelled", seconds_text(g.seconds_of_one_tape));
+  if (g.whole && !p.seconds) out += fmt::format("; the plan alone takes {}", modelled);
+  return out + others_text(g);
+}
+
 std::int64_t signed_bytes(std::uint64_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
 
 } // namespace
@@ -48,6 +63,10 @@ std::string bytes_text(std::int64_t bytes) {
   std::size_t unit = 0;
   for (; number >= 1024 && unit + 1 < std::size(units); ++unit) number /= 1024;
   return fmt::format("{:.{}f} {}", number, number < 100 ? 1 : 0, units[unit]);
+}
+
+std::string seconds_text(double seconds) {
+  return seconds < 0.1 ? fmt::format("{:.3g} ms", 1000 * seconds) : fmt::format("{:.3g} s", seconds);
 }
 
 std::string size_text(std::uint64_t bytes) {
@@ -95,9 +114,7 @@ std::vector<Row> rows(const Gradient& g) {
         {"file", fmt::format("{} at the peak measured{}; {} written, {} read", bytes_text(signed_bytes(g.measured.in_file)),
                              planned ? fmt::format(", {} predicted", bytes_text(signed_bytes(p.in_file))) : "",
                              bytes_text(signed_bytes(g.spilled)), bytes_text(signed_bytes(g.fetched)))});
-  if (g.time_of_one_tape)
-    rows.push_back({"time", fmt::format("{:.2f} of what one tape of the whole run would take, by count{}", *g.time_of_one_tape,
-                                        others_text(g))});
+  rows.push_back({"time", time_text(g)});
   // What planned tapes and states hold by themselves would not add up: they share most of it.
   if (planned) {
     rows.push_back({"snapshots", fmt::format("{} at once", grouped(g.measured.states))});

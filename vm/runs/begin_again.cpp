@@ -225,10 +225,10 @@ bool begin_again(Engine& engine) {
 }
 
 void end_own_survey(Engine& engine, CheckpointState& s) {
-  engine.meter().hold(); // the schedule that a stop would put back knows nothing of this
   const std::uint64_t budget = planning_budget(engine, s), total = s.total, least = s.schedule->least_of_any();
   std::unique_ptr<schedule::Schedule> planned = s.total_known ? s.schedule->planned(budget) : nullptr;
   const std::optional<schedule::Schedule::Prospect> prospect = planned ? planned->prospect(budget) : std::nullopt;
+  engine.meter().hold(); // the schedule that a stop would put back knows nothing of what follows
   if (prospect) s.first = {planned->clone(), s.current.position, true, total, true, false}; // knows more than the one before it
   const bool fits = prospect && prospect->peak <= budget;
   if (!fits && s.total_known) refuse_hopeless(engine, s, least);

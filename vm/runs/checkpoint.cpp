@@ -161,20 +161,20 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     births.push_back(s.begin);
   }
   if (!begun) {
-    engine.meter().hold();
     schedule::Weights weights;
     weights.older = older;
     weights.step = engine.costs.ticks_of_step();
     weights.fresh = engine.costs.ticks_of_fresh();
-    s.schedule->weighed(weights);
+    s.schedule->weighed(weights); // which plans; stopped in it, it is put back
+    engine.meter().hold();
     return refuse_known(engine, s);
   }
   const Tape* before = s.aside.empty() ? nullptr : s.aside.back().tape;
   schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births);
   weights.older = older;
+  s.schedule->weighed(weights);
   engine.meter().hold();
   births.push_back(std::max(births.back(), s.current.serial)); // an inner replay may have set it back
-  s.schedule->weighed(weights);
   s.births = std::move(births);
 }
 

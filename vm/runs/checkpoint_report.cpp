@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace cairn::runs {
 
@@ -39,8 +40,13 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
                        current.position, schedule::to_string(asked));
   const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
   const bool again = first.schedule != nullptr;
-  const auto enough = first.surveyed ? schedule::least_budget(*first.schedule, first.tried ? budget + budget / 16 : budget)
-                                     : schedule::enough_budget(again ? *first.schedule : *schedule, budget + budget / 8);
+  std::optional<std::uint64_t> enough;
+  try {
+    enough = first.surveyed ? schedule::least_budget(*first.schedule, first.tried ? budget + budget / 16 : budget)
+                            : schedule::enough_budget(again ? *first.schedule : *schedule, budget + budget / 8);
+  } catch (const ops::Cancelled&) { // the program ends in any case, and does so at once
+    return "\n  it was cancelled while a budget that does was looked for";
+  }
   if (!enough)
     return fmt::format("\n  what the gradient needs cannot be told beforehand; try --memory={}", budget_text(2 * budget));
   const std::string size = budget_text(*enough);

@@ -127,7 +127,13 @@ Flat flatten(Engine& engine, const HostProcedure& procedure, Value root) {
       put_compound(out, Compound::tensor);
       out.push_back(value::integer_unchecked(static_cast<std::int64_t>(t.dtype)));
       out.push_back(value::integer_unchecked(t.rank()));
-      for (std::int64_t size : t.shape) out.push_back(value::integer_unchecked(size));
+      for (std::int64_t size : t.shape) {
+        if (!value::fits_integer(size)) // of a tensor without elements
+          throw ProgramError(
+              fmt::format("{}: the host returned a tensor of shape {}, with a size beyond {}, the largest exact integer",
+                          procedure.name, t.shape.text(), value::kMostInteger));
+        out.push_back(value::integer_unchecked(size));
+      }
       value::ChargedVector<char> elements(static_cast<std::size_t>(t.bytes()), engine.heap());
       engine.tensors().runtime.read(t, elements.data());
       flatten_text({elements.data(), elements.size()}, out);

@@ -77,13 +77,30 @@ std::optional<report::Outcome> predicted(const Engine& engine, const CheckpointS
   return out;
 }
 
+// As plans model it: from what is known of the intervals, or else from what the first run has counted. A sweep takes twice what
+// its interval does.
+void foresee_time(const CheckpointState& s, report::Gradient& g) {
+  constexpr double kOneTape = 3;
+  if (const auto plan = s.schedule->foreseen()) {
+    g.time_of_one_tape = plan->time;
+    g.seconds_of_one_tape = schedule::CostTable::seconds(plan->one_tape);
+  } else if (g.predicted && g.whole && g.first_run) {
+    g.time_of_one_tape = (g.predicted->replay + kOneTape - 1) / kOneTape;
+    g.seconds_of_one_tape = kOneTape * schedule::CostTable::seconds(*g.first_run);
+  }
+  if (g.predicted && g.time_of_one_tape) g.predicted->seconds = *g.time_of_one_tape * g.seconds_of_one_tape;
+}
+
 // A quarter less and a quarter more.
 void look_at_other_budgets(const CheckpointState& s, report::Gradient& g) {
   const auto plan = s.schedule->foreseen();
   if (!plan) return;
-  g.time_of_one_tape = plan->time;
-  for (const std::uint64_t budget : {plan->budget - plan->budget / 4, plan->budget + plan->budget / 4})
-    if (const auto prospect = s.schedule->prospect(budget)) g.others.push_back({budget, prospect->time, prospect->fits});
+  try {
+    for (const std::uint64_t budget : {plan->budget - plan->budget / 4, plan->budget + plan->budget / 4})
+      if (const auto prospect = s.schedule->prospect(budget)) g.others.push_back({budget, prospect->time, prospect->fits});
+  } catch (const ops::Cancelled&) {
+    g.others.clear(); // the machine stops behind this gradient
+  }
 }
 
 // The machine's, or less if that is what the schedule was told. 0: none.
@@ -174,6 +191,7 @@ void record_end(Engine& engine, const CheckpointState& s) {
     g.explanation = s.schedule->explanation();
     if (s.begun_again != 0) g.explanation += begun_again_text(s.begun_again);
     if (recorder.detailed()) g.predicted = predicted(engine, s);
+    if (recorder.detailed()) foresee_time(s, g);
     if (recorder.detailed()) look_at_other_budgets(s, g);
     if (recorder.detailed()) g.profile = s.schedule->intervals();
     const report::Gradient& ended = recorder.finish();

@@ -217,6 +217,7 @@ private:
   std::vector<bool> spilled_tapes() const; // by interval
   File file() const;
   void spill_tape(std::size_t interval);
+  void give_up_file();
   std::uint64_t under_way() const; // bytes that may still be written while the run goes on
   std::uint64_t fetched_beside(std::size_t interval) const;
   std::uint64_t time_of_file() const;

@@ -121,7 +121,8 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
   const std::size_t n = profile_.size();
   const bool too_many = n >= kMost;
   const std::vector<bool> taped = kept_tapes(), states = kept_states(), spilled = spilled_tapes();
-  std::vector<bool> whole = taped; // on tape and not joined with what is not
+  std::vector<bool> whole = taped;   // on tape and not joined with what is not
+  std::vector<bool> filed = spilled; // in the file then
   std::vector<std::uint32_t> kept(n + 1);
   std::iota(kept.begin(), kept.end(), 0);
   for (bool mixed = false; kept.size() > wanted + 1;) {
@@ -129,9 +130,14 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
     Wide best_weight = 0, best_gap = 0;
     for (std::size_t i = 1; i + 1 < kept.size(); ++i) {
       const std::uint64_t together = tape_bytes(profile_, kept[i - 1], kept[i + 1]);
-      const bool in_file = spilled[kept[i] - 1] && spilled[kept[i]]; // comes back in pieces
-      if (!in_file && together + (too_many ? most_beside(kept[i - 1], kept[i + 1]) : 0) > most) continue;
-      if (spilled[kept[i] - 1] != spilled[kept[i]] && (!mixed || !whole[kept[i] - 1] || !whole[kept[i]])) continue;
+      const bool in_pieces = filed[kept[i] - 1] && filed[kept[i]]; // comes back so
+      if (!in_pieces && together + (too_many ? most_beside(kept[i - 1], kept[i + 1]) : 0) > most) continue;
+      if (filed[kept[i] - 1] != filed[kept[i]]) {
+        if (!mixed || !whole[kept[i] - 1] || !whole[kept[i]]) continue;
+        std::vector<bool> then = filed;
+        std::fill(then.begin() + kept[i - 1], then.begin() + kept[i + 1], true);
+        if (in_file(profile_, then) > spill_bytes_) continue;
+      }
       if (const bool front = whole[kept[i] - 1]; front != whole[kept[i]]) {
         // Both lose their tape, and the state at the start of what is then a gap has to be there.
         const std::uint32_t begin = kept[i - 1];
@@ -149,6 +155,8 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
       mixed = true;
       continue;
     }
+    if (filed[kept[best] - 1] != filed[kept[best]])
+      std::fill(filed.begin() + kept[best - 1], filed.begin() + kept[best + 1], true);
     if (whole[kept[best] - 1] != whole[kept[best]])
       std::fill(whole.begin() + kept[best - 1], whole.begin() + kept[best + 1], false);
     kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(best));

@@ -63,21 +63,35 @@ void Budgeted::plan_within() {
   constexpr int kTries = 4;
   constexpr std::uint64_t kParts[] = {10, 5, 3}; // of the room
   const std::uint64_t most = most_of_plan();
-  auto tried = [&](std::uint64_t more) {
+  auto tried = [&](std::uint64_t more, bool with_file = true) {
     Budgeted trial = *this;
     trial.peak_ = 0;
+    if (!with_file) trial.give_up_file();
     trial.make_room(last_.next, more);
     trial.drop_idle_states();
     if (known_) trial.run_there();
     trial.push(Action::Kind::reverse);
     trial.reverse_rest();
+    trial.spill_bytes_ = spill_bytes_;
     return trial;
   };
-  std::uint64_t more = 0;
-  Budgeted best = tried(0);
-  for (int i = 1; i < kTries && best.peak_ > most; ++i) {
-    more += best.peak_ - most;
-    if (Budgeted other = tried(more); other.peak_ < best.peak_) best = std::move(other);
+  const auto fitting = [&](bool with_file) {
+    std::uint64_t more = 0;
+    Budgeted found = tried(0, with_file);
+    for (int i = 1; i < kTries && found.peak_ > most; ++i) {
+      more += found.peak_ - most;
+      if (Budgeted other = tried(more, with_file); other.peak_ < found.peak_) found = std::move(other);
+    }
+    return std::pair(std::move(found), more);
+  };
+  auto [best, more] = fitting(true);
+  // What is in a small file saves little time, and the state behind it takes room for as long as anything is run again from
+  // there.
+  const bool too_much = best.peak_ > room_ + left_alone() / 2;
+  if (best.most_in_file_ != 0 && (too_much || best.again_cost_ != again_cost_)) {
+    auto [without, less] = fitting(false);
+    if (without.peak_ <= most && (too_much || without.time_of_one_tape() < best.time_of_one_tape()))
+      best = std::move(without), more = less;
   }
   for (const std::uint64_t part : kParts) {
     if (best.peak_ > most || best.again_cost_ == again_cost_) break; // nothing fits, or nothing is run again

@@ -39,10 +39,7 @@ std::uint64_t Budgeted::held() const {
 
 File Budgeted::file() const {
   if (spill_bytes_ == 0) return {};
-  File file{spilled_tapes(), spill_bytes_, spill_ticks_};
-  for (std::size_t i = 0; i < profile_.size(); ++i)
-    if (file.tapes[i]) file.left -= std::min(file.left, in_file(profile_.intervals[i]));
-  return file;
+  return {spilled_tapes(), spill_bytes_, spill_ticks_};
 }
 
 void Budgeted::spill_tape(std::size_t interval) {
@@ -53,11 +50,22 @@ void Budgeted::spill_tape(std::size_t interval) {
   spilled_.insert(spilled_.end(), begin, end);
   std::sort(spilled_.begin(), spilled_.end());
   moved_ = bounded(moved_ + in_file(profile_.intervals[interval]));
-  std::uint64_t there = 0;
-  const std::vector<bool> spilled = spilled_tapes();
-  for (std::size_t i = 0; i < profile_.size(); ++i)
-    if (spilled[i]) there += in_file(profile_.intervals[i]);
-  most_in_file_ = std::max(most_in_file_, bounded(there));
+  most_in_file_ = std::max(most_in_file_, in_file(profile_, spilled_tapes()));
+}
+
+// Tapes that are there are let go of, with those that nothing would run to any more.
+void Budgeted::give_up_file() {
+  const std::vector<bool> states = kept_states(), spilled = spilled_tapes();
+  std::vector<bool> tapes = kept_tapes();
+  for (std::size_t i = profile_.size(); i-- > 0;) {
+    if (!spilled[i] || !tapes[i]) continue;
+    for (std::size_t k = i;; --k) {
+      tapes[k] = false;
+      drop_tape(k);
+      if (k == 0 || states[k] || !tapes[k - 1]) break;
+    }
+  }
+  spill_bytes_ = 0;
 }
 
 // Of this tape and those that come next, while it is swept: a piece of its own, and as much as is free then.

@@ -26,7 +26,10 @@ struct CostTable {
   bool operator==(const CostTable&) const = default;
   bool sound() const; // every rate is one that parse_costs would take
 
-  // Modelled time is counted in ticks, whole tenths of a nanosecond. Of a step at least one.
+  // Modelled time is counted in ticks, whole tenths of a nanosecond.
+  static constexpr double kTicks = 10;
+  static double seconds(std::uint64_t ticks) { return static_cast<double>(ticks) / kTicks * 1e-9; }
+  // Of a step at least one.
   std::uint64_t ticks_of_step() const;
   // Of a MiB that goes to a file and comes back. At least one.
   std::uint64_t ticks_of_spilling() const;

@@ -1,6 +1,7 @@
 // Estimates of what it costs to do without a state or a tape.
 #include "vm/schedule/keeping.h"
 
+#include "vm/schedule/asking.h"
 #include "vm/schedule/binomials.h"
 
 #include <algorithm>
@@ -12,9 +13,10 @@ namespace {
 
 constexpr std::uint64_t kLittle = 16; // of the room
 constexpr std::size_t kMostTight = 3;
-constexpr std::size_t kMostTogether = 3; // tapes of neighbours that are looked at together
-constexpr std::uint64_t kMostStays = 4;  // of the room, for what stays of tapes in the file
-constexpr double kUseOfState = 0.5;      // between two tapes, of running what comes behind it (an estimate)
+constexpr std::size_t kMostTogether = 3;     // tapes of neighbours that are looked at together
+constexpr std::uint64_t kMostStays = 4;      // of the room, for what stays of tapes in the file
+constexpr std::size_t kBetweenQuestions = 8; // intervals
+constexpr double kUseOfState = 0.5;          // between two tapes, of running what comes behind it (an estimate)
 
 } // namespace
 
@@ -99,6 +101,11 @@ std::size_t Keeping::gap_begin(std::size_t interval) const {
   return interval;
 }
 
+std::size_t Keeping::start_of_gap_with(std::size_t interval) const {
+  while (interval > 0 && tapes_[interval - 1] && !states_[interval]) --interval;
+  return interval;
+}
+
 std::size_t Keeping::gap_end(std::size_t interval) const {
   while (interval < profile_.size() && !tapes_[interval]) ++interval;
   return interval;
@@ -149,6 +156,7 @@ double Keeping::freed(const std::vector<Drop>& candidate, std::vector<Tight>& ti
     for (const Drop& drop : candidate) {
       if (drop.what == What::state ? drop.at > t.at : drop.at >= t.at) continue;
       if (drop.what != What::state) t.tapes[drop.at] = false;
+      if (drop.what == What::tape && file_.has(drop.at)) now -= profile_.intervals[drop.at].stays;
       if (drop.what == What::spill) now += profile_.intervals[drop.at].stays;
       if (drop.what == What::tape) t.states[drop.at] = states_[drop.at]; // at the start of a gap it is held
     }
@@ -160,6 +168,21 @@ double Keeping::freed(const std::vector<Drop>& candidate, std::vector<Tight>& ti
     t.tapes = tapes;
   }
   return freed;
+}
+
+// Of running the interval behind a state between two tapes without that state, should its tape go: where there are tapes in the
+// file in front of it, from the start of these.
+std::uint64_t Keeping::cost_without_state(std::size_t i) {
+  const bool held = states_[i];
+  states_[i] = false;
+  std::uint64_t all = profile_.intervals[i].forward;
+  bool in_file = false;
+  for (std::size_t k = start_of_gap_with(i); k < i; ++k) {
+    all = bounded(all + profile_.intervals[k].forward);
+    in_file = in_file || file_.has(k);
+  }
+  states_[i] = held;
+  return in_file ? all : profile_.intervals[i].forward;
 }
 
 // What it costs to do without the tapes of [i, end) and the states between them.
@@ -192,23 +215,32 @@ std::vector<Keeping::Drop> Keeping::drop() {
   };
   if (tight.empty()) return best;
   for (std::size_t i = 0; i < n; ++i) {
-    if (!here(i) || (gap_begin(i) == i && !states_[i])) continue;
+    if (i % kBetweenQuestions == 0) Asking::now();
+    if (!here(i)) continue;
+    // Where nothing can run from its start, what is in the file in front of it goes as well: by itself that would free nothing.
+    const std::size_t from = start_of_gap_with(i);
+    if (from < i && !file_.has(i - 1)) continue; // the tape in front of it first
     std::vector<Drop> candidate;
+    for (std::size_t k = from; k < i; ++k) candidate.push_back({What::tape, k});
     for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && here(end - 1); ++end) {
       candidate.push_back({What::tape, end - 1});
       if (end - 1 > i && states_[end - 1]) candidate.push_back({What::state, end - 1});
-      consider(candidate, cost_without(i, end));
+      consider(candidate, cost_without(from, end));
     }
   }
   // Nothing will run from the start of a tape in the file, unless that is the start of all.
-  for (std::size_t i = 0; i < n && file_.left > 0; ++i) {
+  std::vector<bool> in_use = file_.tapes;
+  in_use.resize(n, false);
+  for (std::size_t i = 0; i < n && file_.most > 0; ++i) {
     std::vector<Drop> candidate;
+    std::vector<bool> then = in_use;
     std::uint64_t bytes = 0, stay = stays(n);
     double cost = 0;
     for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && here(end - 1); ++end) {
       bytes += in_file(profile_.intervals[end - 1]);
       stay += profile_.intervals[end - 1].stays;
-      if (bytes > file_.left || stay > room_ / kMostStays) break;
+      then[end - 1] = true;
+      if (in_file(profile_, then) > file_.most || stay > room_ / kMostStays) break;
       cost += static_cast<double>(cost_of_file(end - 1));
       candidate.push_back({What::spill, end - 1});
       if (end > 1 && states_[end - 1]) candidate.push_back({What::state, end - 1});
@@ -217,7 +249,7 @@ std::vector<Keeping::Drop> Keeping::drop() {
   }
   for (std::size_t i = 1; i < n; ++i) {
     if (!states_[i] || (tapes_[i - 1] && !tapes_[i])) continue; // gaps need the state at their start
-    double cost = static_cast<double>(profile_.intervals[i].forward) * kUseOfState;
+    double cost = static_cast<double>(cost_without_state(i)) * kUseOfState;
     if (!tapes_[i - 1]) {
       const std::size_t from = gap_begin(i), to = gap_end(i);
       const double with = cost_of_gap(from, to);
@@ -231,8 +263,8 @@ std::vector<Keeping::Drop> Keeping::drop() {
     if (drop.what == What::spill) {
       file_.tapes.resize(n, false);
       file_.tapes[drop.at] = true;
-      file_.left -= in_file(profile_.intervals[drop.at]);
     } else {
+      if (drop.what == What::tape && file_.has(drop.at)) file_.tapes[drop.at] = false;
       (drop.what == What::tape ? tapes_ : states_)[drop.at] = false;
     }
   }

@@ -17,7 +17,7 @@ namespace cairn::schedule {
 // A file where what tapes hold of tensors may be instead.
 struct File {
   std::vector<bool> tapes; // that are there, by interval; empty: none
-  std::uint64_t left = 0;  // bytes
+  std::uint64_t most = 0;  // bytes that it holds
   std::uint64_t ticks = 0; // for a MiB that is written and read
   bool has(std::size_t interval) const { return interval < tapes.size() && tapes[interval]; }
 };
@@ -49,6 +49,8 @@ public:
 private:
   std::size_t gap_begin(std::size_t interval) const; // of the gap that ends in front of it
   std::size_t gap_end(std::size_t interval) const;   // of the gap that begins there
+  // Of the gap that there is once its tape has gone, as far as it has tapes now: there is a state, or a gap in front of it.
+  std::size_t start_of_gap_with(std::size_t interval) const;
   void note_before();
   bool here(std::size_t interval) const { return tapes_[interval] && !file_.has(interval); }
   std::vector<bool> tapes_here() const;
@@ -63,6 +65,7 @@ private:
   std::vector<Tight> tight() const;
   double freed(const std::vector<Drop>& candidate, std::vector<Tight>& tight) const;
   double cost_without(std::size_t i, std::size_t end);
+  std::uint64_t cost_without_state(std::size_t i);
   std::uint64_t alone(std::size_t interval) const; // bytes while it is swept, beside what is held in front of it
   double cost_of_gap(std::size_t from, std::size_t to) const;
   double cost_of_part(std::size_t from, std::size_t to) const;

@@ -10,6 +10,7 @@ namespace {
 constexpr std::uint64_t kUnlimitedBudget = std::uint64_t{1} << 47;
 constexpr std::uint64_t kBudgetParts = 32;
 constexpr std::uint64_t kFineParts = 100;
+constexpr int kMostQuestions = 12;    // until there is a budget that does
 constexpr std::uint64_t kAround = 32; // such a part for what a profile does not know
 
 // A run may come to intervals that are a little less handy than those that were rehearsed.
@@ -57,7 +58,8 @@ std::uint64_t least_within(const Questions& schedule, std::uint64_t whole) {
 } // namespace
 
 std::optional<std::uint64_t> enough_budget(const Schedule& schedule, std::uint64_t from) {
-  for (std::uint64_t budget = std::max(kLeastPlanned, from); budget < kUnlimitedBudget; budget += budget / 4) {
+  std::uint64_t budget = std::max(kLeastPlanned, from);
+  for (int asked = 0; asked < kMostQuestions && budget < kUnlimitedBudget; ++asked, budget += budget / 4) {
     const auto prospect = schedule.prospect(budget);
     if (!prospect) return std::nullopt;
     if (prospect->fits) return careful(budget);
@@ -68,9 +70,9 @@ std::optional<std::uint64_t> enough_budget(const Schedule& schedule, std::uint64
 
 std::optional<std::uint64_t> least_budget(const Schedule& schedule, std::uint64_t from) {
   const auto fits = [&](std::uint64_t budget) { return schedule.fits(budget); };
-  std::uint64_t below = std::max(kLeastPlanned, from), above = below;
-  while (!fits(above)) {
-    if (above >= kUnlimitedBudget) return std::nullopt;
+  std::uint64_t below = std::max({kLeastPlanned, from, schedule.least_of_any()}), above = below;
+  for (int asked = 1; !fits(above); ++asked) {
+    if (asked == kMostQuestions || above >= kUnlimitedBudget) return std::nullopt;
     below = above;
     above += above / 4;
   }

@@ -17,7 +17,8 @@ struct Point {
 // plan.
 std::optional<std::uint64_t> enough_budget(const Schedule& schedule, std::uint64_t from);
 
-// The same of a schedule that knows the whole run beforehand: the least above `from`, to within a hundredth.
+// The same of a schedule that knows the whole run beforehand: the least above `from`, to within a hundredth. Some twenty
+// questions at most, and nothing where these do not do.
 std::optional<std::uint64_t> least_budget(const Schedule& schedule, std::uint64_t from);
 
 // From the least budget to the one that the whole tape fits into, at most so many points (two or more); empty if the schedule

@@ -2,6 +2,8 @@
 // them again.
 #include "vm/schedule/plan_tables.h"
 
+#include "vm/schedule/asking.h"
+
 #include <limits>
 
 namespace cairn::schedule {
@@ -22,6 +24,7 @@ public:
       if (held) add(Move::Kind::drop, base);
       return;
     }
+    Asking::now();
     const std::vector<Parts> forms = parts_of(t_.profile_, t_.forms_, base, to);
     const Parts& parts = forms.front();
     Choice best;

@@ -2,12 +2,15 @@
 // innermost, so that the loop over it is one of plain arrays.
 #include "vm/schedule/plan_tables.h"
 
+#include "vm/schedule/asking.h"
+
 #include <limits>
 
 namespace cairn::schedule {
 namespace {
 
 constexpr float kNoPlan = std::numeric_limits<float>::infinity();
+constexpr std::size_t kBetweenQuestions = 16; // parts of a run, each of some hundred rows
 
 } // namespace
 
@@ -69,6 +72,7 @@ void Tables::fill(const std::vector<Parts>& forms) {
   Passing passing;
   if (family_ == Family::free) passing.rows.resize(pair(0, profile_.size() + 1));
   for (std::size_t to = parts.base() + 1; to <= profile_.size(); ++to) {
+    if ((to - parts.base()) % kBetweenQuestions == 1) Asking::now();
     if (family_ == Family::free)
       fill_free(parts, passing, to);
     else

@@ -50,6 +50,13 @@ std::uint64_t whole_tape(const Interval& interval) {
   return bounded(bytes);
 }
 
+std::uint64_t in_file(const Profile& profile, const std::vector<bool>& tapes) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < tapes.size(); ++i)
+    if (tapes[i]) bytes += in_file(profile.intervals[i]);
+  return bounded(bytes);
+}
+
 std::uint64_t saved_by_thinning(const Interval& interval) {
   std::uint64_t saved = 0;
   for (const TapeShare& share : interval.shares) saved += share.bytes - share.lean;

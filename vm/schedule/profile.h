@@ -106,6 +106,9 @@ inline std::uint64_t in_file(const Interval& interval) {
   return bounded(whole - (interval.stays < whole ? interval.stays : whole) + interval.padding);
 }
 
+// The same of several, at most: what neighbours share is there once.
+std::uint64_t in_file(const Profile& profile, const std::vector<bool>& tapes);
+
 // What its tape would no longer hold if it were lean.
 std::uint64_t saved_by_thinning(const Interval& interval);
 // Computing again what a lean tape lets go of is cheaper, a byte, than running an interval again, or it is not done. Or it has to

@@ -15,8 +15,12 @@ constexpr std::uint64_t kSurveyed = 64; // intervals of a survey that knows the 
 std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const {
   if (stage_ != Stage::reversing || handed_over_) return std::nullopt;
   const std::uint64_t peak = older_ + peak_ + (most_in_file_ == 0 ? 0 : under_way());
-  return Schedule::Foreseen{(known_ ? length() : total) + again_, std::min(peak, std::max(budget_, older_ + peak_)),
-                            most_in_file_, budget_, time_of_one_tape()};
+  return Schedule::Foreseen{(known_ ? length() : total) + again_,
+                            std::min(peak, std::max(budget_, older_ + peak_)),
+                            most_in_file_,
+                            budget_,
+                            time_of_one_tape(),
+                            cost_of_one_tape()};
 }
 
 // Of the plan at hand.

@@ -166,7 +166,8 @@ public:
     std::uint64_t peak = 0;     // bytes, what is older than the run included
     std::uint64_t in_file = 0;  // bytes that are in a file at once
     std::uint64_t budget = 0;   // bytes that it was planned for
-    double time = 1;            // modelled, of that of one tape
+    double time = 1;            // modelled, of that of one tape,
+    std::uint64_t one_tape = 0; // and what that takes, in ticks
   };
   virtual std::optional<Foreseen> foreseen() const { return std::nullopt; }
   // What a schedule that plans would take within another budget, as far as it knows the run.

@@ -24,9 +24,13 @@ public:
     const Stretch& s = *(behind - 1);
     return s.counter + (draw - s.first);
   }
+  // After that, this counter can be appended whatever memory there is.
+  void make_room(std::uint64_t counter) {
+    if (!continues(counter) && stretches_.size() == stretches_.capacity())
+      stretches_.reserve(std::max<std::size_t>(1, 2 * stretches_.capacity()));
+  }
   void append(std::uint64_t counter) {
-    if (stretches_.empty() || stretches_.back().counter + (size_ - stretches_.back().first) != counter)
-      stretches_.push_back({size_, counter});
+    if (!continues(counter)) stretches_.push_back({size_, counter});
     ++size_;
   }
   // The last one, as if it had not been.
@@ -43,6 +47,9 @@ public:
   }
 
 private:
+  bool continues(std::uint64_t counter) const {
+    return !stretches_.empty() && stretches_.back().counter + (size_ - stretches_.back().first) == counter;
+  }
   std::vector<Stretch> stretches_;
   std::uint64_t size_ = 0;
 };

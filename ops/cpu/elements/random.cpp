@@ -59,6 +59,12 @@ void draw(const KernelCall& call, Loop loop) {
 
 } // namespace
 
+void draw_uniforms(std::uint64_t key, std::uint64_t first, std::int64_t pairs, double* to) {
+  const int digits = random::digits_of(DType::f64);
+  const void* const in[] = {&key, &first, &digits};
+  Compiled<Uniforms>::chosen()(to, in, pairs, 0);
+}
+
 void uniform_kernel(const KernelCall& call) { draw(call, Compiled<Uniforms>::chosen()); }
 void normal_kernel(const KernelCall& call) { draw(call, Compiled<NormalPairs>::chosen()); }
 
