@@ -34,47 +34,44 @@
       (let* ((column (map car rows)) (numbers (map %field-number column)))
         (cons (if (memv #f numbers) column (list->tensor numbers type)) (%table-columns (map cdr rows) type)))))
 
-; The fields of each line that is not empty; a field in quotes may go on in the next line.
+; The fields of each line that is not empty.
 (define (%table-rows path by lines)
-  (let loop ((lines lines) (n 1) (rows '()))
-    (if (null? lines)
-        (reverse rows)
-        (let whole ((line (if (= n 1) (%without-mark (car lines)) (car lines))) (rest (cdr lines)) (behind (+ n 1)))
-          (let ((row (%fields line by)))
-            (cond ((not row)
-                   (if (null? rest)
-                       (error (format "read-table: ~a: line ~a: a quote that does not end" path n))
-                       (whole (string-append line "\n" (car rest)) (cdr rest) (+ behind 1))))
-                  ((symbol? row) (error (format "read-table: ~a: line ~a: something follows a quote" path n)))
-                  ((equal? row '("")) (loop rest behind rows))
+  (let ((complain (lambda (n what) (error (format "read-table: ~a: line ~a: ~a" path n what)))))
+    (let loop ((lines (if (null? lines) '() (cons (%without-mark (car lines)) (cdr lines)))) (n 1) (rows '()))
+      (if (null? lines)
+          (reverse rows)
+          (let (((list row rest behind) (%fields lines by n complain)))
+            (cond ((equal? row '("")) (loop rest behind rows))
                   ((if (null? rows) #t (= (length row) (length (car rows)))) (loop rest behind (cons row rows)))
                   (else
-                   (error (format "read-table: ~a: line ~a: ~a fields, and ~a in the line before; a separator is given as in (read-table path #\\;)"
-                                  path n (length row) (length (car rows)))))))))))
+                   (complain n (format "~a fields, and ~a in the line before; a separator is given as in (read-table path #\\;)"
+                                       (length row) (length (car rows)))))))))))
 
 ; A mark that some programs write before UTF-8.
 (define (%without-mark line)
   (if (if (string-null? line) #f (= (char->integer (string-ref line 0)) 65279)) (substring line 1 (string-length line)) line))
 
-; The fields of a line; #f: a quote does not end in it; a symbol: something follows a quote.
-(define (%fields line by)
-  (let field ((l (%behind-blanks (string->list line) by)) (fields '()))
-    (let* ((next
-             (lambda (l fields)
-               (cond ((null? l) (reverse fields))
-                     ((char=? by #\space)
-                      (let ((l (%behind-blanks l by))) (if (null? l) (reverse fields) (field l fields))))
-                     ((char=? (car l) by) (field (%behind-blanks (cdr l) by) fields))
-                     (else 'follows)))))
+; The fields of a row, the lines behind it and the number of the first of them: a field in quotes may go on in the next line.
+(define (%fields lines by n complain)
+  (let field ((l (%behind-blanks (string->list (car lines)) by)) (lines (cdr lines)) (at (+ n 1)) (fields '()))
+    (let ((next
+            (lambda (l lines at fields)
+              (cond ((null? l) (list (reverse fields) lines at))
+                    ((char=? by #\space)
+                     (let ((l (%behind-blanks l by))) (if (null? l) (list (reverse fields) lines at) (field l lines at fields))))
+                    ((char=? (car l) by) (field (%behind-blanks (cdr l) by) lines at fields))
+                    (else (complain n "something follows a quote"))))))
       (if (if (pair? l) (char=? (car l) #\") #f)
-          (let inside ((l (cdr l)) (text '()))
-            (cond ((null? l) #f)
-                  ((not (char=? (car l) #\")) (inside (cdr l) (cons (car l) text)))
-                  ((if (pair? (cdr l)) (char=? (cadr l) #\") #f) (inside (cddr l) (cons #\" text)))
-                  (else (next (%behind-blanks (cdr l) by) (cons (list->string (reverse text)) fields)))))
+          (let inside ((l (cdr l)) (lines lines) (at at) (text '()))
+            (cond ((null? l)
+                   (if (null? lines) (complain n "a quote that does not end"))
+                   (inside (string->list (car lines)) (cdr lines) (+ at 1) (cons #\newline text)))
+                  ((not (char=? (car l) #\")) (inside (cdr l) lines at (cons (car l) text)))
+                  ((if (pair? (cdr l)) (char=? (cadr l) #\") #f) (inside (cddr l) lines at (cons #\" text)))
+                  (else (next (%behind-blanks (cdr l) by) lines at (cons (list->string (reverse text)) fields)))))
           (let inside ((l l) (text '()))
             (if (cond ((null? l) #t) ((char=? (car l) by) #t) ((char=? by #\space) (char=? (car l) #\tab)) (else #f))
-                (next l (cons (list->string (reverse (%behind-blanks text by))) fields))
+                (next l lines at (cons (list->string (reverse (%behind-blanks text by))) fields))
                 (inside (cdr l) (cons (car l) text))))))))
 
 (define (%behind-blanks l by)
