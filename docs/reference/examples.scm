@@ -232,6 +232,10 @@
 (list (string-length "λx") (string-ref "abc" 1))
 ; (substring s start end), (string-append s ...), (string-copy s): parts of strings, and strings of parts
 (list (substring "abcdef" 2 4) (string-append "ab" "cd") (string-copy "ab"))
+; string-split, string-join
+(string-split "a;b;;c" ";")
+(string-split "  two words ")
+(string-join '("a" "b" "c") ", ")
 ; string-null?
 (string-null? "")
 ; (string=? a b), (string<? a b), (string>? a b), (string<=? a b), (string>=? a b): in the order of characters
@@ -305,6 +309,11 @@
 ; read-csv, write-csv
 (write-csv "t.csv" (list->tensor '((1 2) (3 .5))) '("x" "y"))
 (read-csv "t.csv")
+; read-table, text-classes
+(write-text "flowers.csv" "length;kind\n5.1;setosa\n6.3;virginica\n4.9;setosa\n")
+(define flowers (cdr (read-table "flowers.csv" #\;)))
+(cadr flowers)
+(text-classes (cadr flowers))
 ; read-lines
 (write-text "t.txt" "one\ntwo\n")
 (read-lines "t.txt")

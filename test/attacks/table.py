@@ -426,6 +426,8 @@ DATA = [
     Attack("a table of quotes", "(read-csv \"a.csv\")", (ERROR, OVER), files={"a.csv": '"' + "a" * 3_000_000}),
     Attack("a table of commas", "(read-csv \"a.csv\")", (ENDED, ERROR, OVER), files={"a.csv": "," * 3_000_000}),
     Attack("a table of lines", "(read-csv \"a.csv\")", (ENDED, ERROR, OVER), files={"a.csv": "1\n" * 2_000_000}),
+    Attack("a table with a text that does not end", "(read-table \"a.csv\")", (ERROR, OVER, STOPPED), files={"a.csv": '"' + "a\n" * 100_000}),
+    Attack("a table of commas with texts", "(read-table \"a.csv\")", (ENDED, OVER, STOPPED), files={"a.csv": "a" + "," * 1_000_000}),
     Attack("bytes of a file that has nearly none", "(read-bytes \"a.bin\")", OVER, "memory budget", files={"a.bin": ""}, sizes={"a.bin": 1 << 40}),
     Attack("the last bytes of a file without end", "(define n (- (file-size \"a.bin\") 1))\n(let loop ((i n) (s 0)) (loop (- i 70000) (+ s (sumall (read-bytes \"a.bin\" i 1)))))",
            (OVER, STOPPED), files={"a.bin": ""}, sizes={"a.bin": 1 << 40}),

@@ -63,7 +63,7 @@
 ; expect error: new-perceptron: expected the sizes of input, layers and output, two at least, got \(\)
 ;;; case mistakes-no-layer
 (perceptron tanh '() (zeros '(1 2)))
-; expect error: perceptron: there is no layer; draw some by \(new-perceptron sizes\)
+; expect error: perceptron: expected a list of layers, as \(new-perceptron sizes\) draws them
 ;;; case mistakes-eye
 (eye -1)
 ; expect error: eye: expected a count, got -1

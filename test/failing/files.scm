@@ -26,6 +26,7 @@
 (write (read-bytes "a.txt" 1 2))
 (write-csv "a.csv" (list->tensor '((1 2.5) (3 4))) '("x" "y"))
 (write (read-csv "a.csv"))
+(write (read-table "a.csv"))
 
 ;;; case json
 ; flags: --files

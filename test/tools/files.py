@@ -166,6 +166,25 @@ class Formats(Files):
             self.write("x.csv", content)
             self.assertIn(message, self.refused('(read-csv "x.csv")'))
 
+    def test_tables_with_texts(self):
+        self.write("x.csv", b'\xef\xbb\xbfa;b;c;d\n1;x y;"q;""r\nn";\n\n 2 ;z;NA;-.5\r\n')
+        self.assertEqual(self.value('(map (lambda (c) (if (tensor? c) (tensor->list c) c)) (cdr (read-table "x.csv" #\\;)))'),
+                         '((1.0 2.0) ("x y" "z") ("q;\\"r\\nn" "NA") (+nan.0 -0.5))')
+        self.write("x.csv", "1 2  x\n3  4\ty \n")
+        self.assertEqual(self.value('(let ((t (read-table "x.csv" " " (quote f64)))) (list (car t) (tensor-type (cadr t)) (cadddr t) (text-classes (cadddr t))))'),
+                         '(() f64 ("x" "y") (("x" "y") . #<tensor i64 (2) [0 1]>))')
+        self.write("x.csv", "1\t\t3\n\t4\t5\n")
+        self.assertEqual(self.value('(map tensor->list (cdr (read-table "x.csv" #\\tab)))'), "((1.0 +nan.0) (+nan.0 4.0) (3.0 5.0))")
+        self.write("x.csv", "")
+        self.assertEqual(self.value('(read-table "x.csv")'), "(())")
+        self.write("x.csv", "a,b\n")
+        self.assertEqual(self.value('(read-table "x.csv")'), '(("a" "b") () ())')
+        for content, message in (("1,2\n3\n", "line 2: 1 fields, and 2 in the line before"), ('a\n"b\n\n', "line 2: a quote that does not end"), ('a\n"b"c\n', "line 2: something follows a quote")):
+            self.write("x.csv", content)
+            self.assertIn(message, self.refused('(read-table "x.csv")'))
+        self.assertIn("expected a separator", self.refused('(read-table "x.csv" 3)'))
+        self.assertIn("a\\tb", self.refused('(begin (write-text "y.csv" "1,2\\n2,a\\tb\\n") (read-csv "y.csv"))'))
+
     def test_data_sets(self):
         self.write("x", b"\0\0\x08\x02" + struct.pack(">2I", 2, 3) + b"abcdef")
         self.assertEqual(self.value('(tensor->list (read-idx "x"))'), "((97 98 99) (100 101 102))")

@@ -39,6 +39,24 @@ ops::Device& TensorWorld::device(std::string_view name) {
                                  accelerator_ != nullptr ? " and " : "", accelerator_ != nullptr ? accelerator_->name() : ""));
 }
 
+// Of a library procedure the call in the program is meant, where that is the one which waits for it. What stands for a builtin
+// that is used as a value, as in (map sin l), has no text of its own: there whoever called it is meant.
+void TensorWorld::set_maker(const Engine& engine, const value::Frame* frame) {
+  const Code* code = frame != nullptr ? frame->code : nullptr;
+  std::uint32_t pc = frame != nullptr ? frame->pc() : 0;
+  if (code != nullptr && code->module != nullptr) {
+    const bytecode::Function& function = engine.loaded.module.functions[code->index];
+    const value::Frame* const caller = frame->parent;
+    if (function.library && caller != nullptr && caller->code->module != nullptr &&
+        (function.spans.empty() || !engine.loaded.module.functions[caller->code->index].library)) {
+      code = caller->code;
+      pc = caller->pc() == 0 ? 0 : caller->pc() - 1;
+    }
+  }
+  cpu_->maker = {code, pc};
+  if (accelerator_ != nullptr) accelerator_->maker = cpu_->maker;
+}
+
 namespace {
 
 std::string maker_text(const Engine& engine, const ops::Device::Holder& h) {

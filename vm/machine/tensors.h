@@ -53,11 +53,8 @@ public:
   };
   std::vector<Maker> makers(const Engine& engine) const;
   std::string holders(const Engine& engine) const;
-  // The instruction that makes what is allocated from now on.
-  void set_maker(const void* code, std::uint32_t pc) {
-    cpu_->maker = {code, pc};
-    if (accelerator_ != nullptr) accelerator_->maker = {code, pc};
-  }
+  // The instruction that makes what is allocated from now on: the frame's; null: none of the program.
+  void set_maker(const Engine& engine, const value::Frame* frame);
   // In place of the processor for everything that does not name a device.
   void add_accelerator(std::unique_ptr<ops::Device> device) {
     accelerator_ = std::move(device);
