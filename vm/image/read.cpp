@@ -230,9 +230,8 @@ void ImageReader::log(EffectLog& log) {
   log.position = count();
   log.silent = flag();
   std::uint32_t n = size(1);
-  log.inputs.resize(n);
   log.happened = n;
-  for (Value& v : log.inputs) v = effect();
+  for (std::uint32_t i = 0; i < n; ++i) log.inputs.push_back(effect());
   log.drawn = count();
   draws(log.draws);
   log.account(engine.heap());
@@ -307,8 +306,8 @@ void ImageReader::check_probes(std::uint64_t probes, std::uint64_t places) {
 void ImageReader::output(tape::Output& o) {
   o.serial = count();
   value(o.skeleton);
-  std::vector<Value> inputs(size(1));
-  for (Value& v : inputs) v = effect();
+  tape::EffectValues inputs;
+  for (std::uint32_t n = size(1); n > 0; --n) inputs.push_back(effect());
   tape::Draws drawn;
   draws(drawn);
   o.effects = tape::past_effects(engine.heap(), std::move(inputs), std::move(drawn));

@@ -136,7 +136,7 @@ void ImageWriter::log(const EffectLog& log) {
   out.varint(log.position);
   flag(log.silent);
   out.varint(log.inputs.size());
-  for (Value v : log.inputs) value(v);
+  log.inputs.each([&](Value v) { value(v); });
   out.varint(log.drawn);
   draws(log.draws);
 }
@@ -180,11 +180,11 @@ void ImageWriter::tape(const Tape* t) {
 void ImageWriter::output(const tape::Output& o) {
   out.varint(o.serial);
   value(o.skeleton);
-  static const std::vector<Value> no_inputs;
+  static const tape::EffectValues no_inputs;
   static const tape::Draws no_draws;
-  const std::vector<Value>& inputs = o.effects != nullptr ? o.effects->inputs : no_inputs;
+  const tape::EffectValues& inputs = o.effects != nullptr ? o.effects->inputs : no_inputs;
   out.varint(inputs.size());
-  for (Value v : inputs) value(v);
+  inputs.each([&](Value v) { value(v); });
   draws(o.effects != nullptr ? o.effects->draws : no_draws);
   out.varint(o.cost);
   out.varint(o.largest);

@@ -84,10 +84,7 @@ EffectLog* Effects::replaying_log(std::vector<EffectLog*>& fresh) {
 }
 
 void Effects::make_room(const std::vector<EffectLog*>& fresh) {
-  for (EffectLog* log : fresh) {
-    if (log->inputs.size() == log->inputs.capacity()) log->inputs.reserve(std::max<std::size_t>(1, 2 * log->inputs.capacity()));
-    if (log->bytes() != log->charged) log->account(heap_);
-  }
+  for (EffectLog* log : fresh) log->make_room(heap_);
 }
 
 void Effects::record(const std::vector<EffectLog*>& fresh, Value v) {

@@ -39,16 +39,23 @@ enum class RunKind : std::uint8_t {
 struct EffectLog {
   std::uint64_t position = 0; // how many of them the execution that is going on has passed
   std::uint64_t happened = 0; // effects so far; those before it are replays
-  std::vector<Value> inputs;  // one for every effect; unspecified for output
+  tape::EffectValues inputs;
   tape::Draws draws;          // of its random numbers
   std::uint64_t drawn = 0;    // how many of these the execution that is going on has drawn
   bool silent = false;        // the run repeats one that is over: all its output has happened
   std::int64_t charged = 0;   // of the account of tapes
-  std::int64_t bytes() const { return static_cast<std::int64_t>(inputs.capacity() * sizeof(Value)) + draws.bytes(); }
+  std::int64_t bytes() const { return tape::EffectValues::bytes_of(inputs.size()) + draws.bytes(); }
   // Charges what is new.
   void account(Heap& heap) {
     heap.charge(heap.tape, bytes() - charged);
     charged = bytes();
+  }
+  // For one more effect.
+  void make_room(Heap& heap) {
+    const std::int64_t with_it = tape::EffectValues::bytes_of(inputs.size() + 1) + draws.bytes();
+    if (with_it != charged) heap.charge(heap.tape, with_it - charged);
+    charged = with_it;
+    inputs.make_room();
   }
   void release(Heap& heap) const { heap.charge(heap.tape, -charged); }
   // Of the same effects, charged by itself.

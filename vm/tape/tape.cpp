@@ -8,7 +8,7 @@
 
 namespace cairn::tape {
 
-std::shared_ptr<const PastEffects> past_effects(Heap& heap, std::vector<Value> inputs, Draws draws) {
+std::shared_ptr<const PastEffects> past_effects(Heap& heap, EffectValues inputs, Draws draws) {
   if (inputs.empty() && draws.size() == 0) return nullptr;
   return std::make_shared<const PastEffects>(heap, std::move(inputs), std::move(draws));
 }

@@ -9,6 +9,7 @@
 
 #include "ops/denormals.h"
 #include "vm/tape/draws.h"
+#include "vm/tape/effect_values.h"
 #include "vm/tape/places.h"
 #include "vm/tape/tensor_record.h"
 #include "vm/value/charged.h"
@@ -73,16 +74,16 @@ inline constexpr std::uint64_t kOfComposite = 256; // bytes of one, of its resul
 inline constexpr std::uint32_t kLeaf = 0x80000000;
 // What a run that is over had of the world; charged to the account of tapes. Its replay has it again.
 struct PastEffects {
-  PastEffects(Heap& heap, std::vector<Value> read, Draws drawn)
+  PastEffects(Heap& heap, EffectValues read, Draws drawn)
       : inputs(std::move(read)), draws(std::move(drawn)),
-        charged_(heap, heap.tape, static_cast<std::int64_t>(inputs.capacity() * sizeof(Value)) + draws.bytes()) {}
-  std::vector<Value> inputs; // one for every effect; unspecified for output
+        charged_(heap, heap.tape, EffectValues::bytes_of(inputs.size()) + draws.bytes()) {}
+  EffectValues inputs;
   Draws draws;
 
 private:
   value::Charged charged_;
 };
-std::shared_ptr<const PastEffects> past_effects(Heap& heap, std::vector<Value> inputs, Draws draws); // null if there are none
+std::shared_ptr<const PastEffects> past_effects(Heap& heap, EffectValues inputs, Draws draws); // null if there are none
 
 struct Output {
   std::uint64_t serial = 0;

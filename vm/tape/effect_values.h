@@ -1,0 +1,45 @@
+// What a run had of the world, one value for every effect, so that a replay has it again: as many as a program makes, so in chunks,
+// which stay where they are while more come. Unspecified for output.
+#pragma once
+
+#include "vm/value/value.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace cairn::tape {
+
+class EffectValues {
+public:
+  std::uint64_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  value::Value operator[](std::uint64_t i) const { return chunks_[i / kChunk][i % kChunk]; }
+  // After that, one more can be appended whatever memory there is.
+  void make_room() {
+    if (size_ % kChunk == 0 && chunks_.size() <= size_ / kChunk) chunks_.emplace_back();
+    chunks_.back().reserve(chunks_.size() == 1 ? std::bit_ceil(size_ + 1) : kChunk);
+  }
+  void push_back(value::Value v) {
+    make_room();
+    chunks_.back().push_back(v);
+    ++size_;
+  }
+  template <class F> void each(F&& f) const {
+    for (const std::vector<value::Value>& chunk : chunks_)
+      for (const value::Value v : chunk) f(v);
+  }
+  // Of so many values, which follows from their number alone, so that it is the same for copies and what is read from a file.
+  static std::int64_t bytes_of(std::uint64_t n) {
+    const std::uint64_t whole = n / kChunk, values = whole * kChunk + (n % kChunk == 0 ? 0 : whole == 0 ? std::bit_ceil(n) : kChunk);
+    return static_cast<std::int64_t>(values * sizeof(value::Value));
+  }
+
+private:
+  static constexpr std::uint64_t kChunk = 4096;
+  std::vector<std::vector<value::Value>> chunks_;
+  std::uint64_t size_ = 0;
+};
+
+} // namespace cairn::tape
