@@ -252,7 +252,9 @@ TEST_CASE("what a composite had of the world is charged once, however many copie
     Tape tape(heap, 1, 1, 100);
     const std::int64_t before = heap.tape.live;
     CHECK(past_effects(heap, {}, {}) == nullptr);
-    tape.add_output({7, value::kNull, past_effects(heap, std::vector<Value>(1000, value::flonum(1)), {})});
+    EffectValues read;
+    for (int k = 0; k < 1000; ++k) read.push_back(value::flonum(1));
+    tape.add_output({7, value::kNull, past_effects(heap, std::move(read), {})});
     const std::int64_t charged = heap.tape.live - before;
     CHECK(charged >= 8000);
     CHECK(charged < 9000);

@@ -40,10 +40,10 @@ struct EffectLog {
   std::uint64_t position = 0; // how many of them the execution that is going on has passed
   std::uint64_t happened = 0; // effects so far; those before it are replays
   tape::EffectValues inputs;
-  tape::Draws draws;          // of its random numbers
-  std::uint64_t drawn = 0;    // how many of these the execution that is going on has drawn
-  bool silent = false;        // the run repeats one that is over: all its output has happened
-  std::int64_t charged = 0;   // of the account of tapes
+  tape::Draws draws;        // of its random numbers
+  std::uint64_t drawn = 0;  // how many of these the execution that is going on has drawn
+  bool silent = false;      // the run repeats one that is over: all its output has happened
+  std::int64_t charged = 0; // of the account of tapes
   std::int64_t bytes() const { return tape::EffectValues::bytes_of(inputs.size()) + draws.bytes(); }
   // Charges what is new.
   void account(Heap& heap) {

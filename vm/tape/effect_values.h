@@ -1,5 +1,5 @@
-// What a run had of the world, one value for every effect, so that a replay has it again: as many as a program makes, so in chunks,
-// which stay where they are while more come. Unspecified for output.
+// What a run had of the world, one value for every effect, so that a replay has it again: as many as a program makes, so in
+// chunks, which stay where they are while more come. Unspecified for output.
 #pragma once
 
 #include "vm/value/value.h"
