@@ -51,6 +51,8 @@ struct Ledger {
   virtual Meter* meter() { return nullptr; }
   // Bytes that could still be charged: what kernels may take as scratch memory, beside the constant below.
   virtual std::int64_t headroom() { return Meter::kUnlimited; }
+  // Scratch memory is short: gives back what is held only to be quicker. False: there is nothing like that.
+  virtual bool make_way_for_scratch() { return false; }
   // Called with the bytes of scratch memory that a kernel had at once.
   virtual void note_scratch(std::int64_t /*bytes*/) {}
   // Throws, because a kernel of `op` wanted more scratch memory than the budget allows.

@@ -58,7 +58,9 @@ void Assembler::jump(Label target) {
   emit(Opcode::jump);
 }
 
+// What the compiler itself has made has an empty span, and stands for no place.
 void Assembler::locate(const Origin& origin) {
+  if (origin.span.begin == origin.span.end && origin.site == kNoSite) return;
   auto here = static_cast<std::uint32_t>(code_.size());
   if (!spans_.empty() && spans_.back().span == origin.span && spans_.back().site == origin.site) return;
   if (!spans_.empty() && spans_.back().pc == here) spans_.pop_back();

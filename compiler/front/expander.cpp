@@ -210,8 +210,7 @@ Exprs Expander::expand_library() {
 void Expander::complain_unbound(const DatumPtr& symbol) const {
   std::string_view name = symbol->text();
   constexpr std::size_t kLongestName = 200; // near which another may be; a longer one is shown in part
-  if (name.size() > kLongestName)
-    complain(symbol->span, fmt::format("unbound name '{}'", text::shortened(name, kLongestName)));
+  if (name.size() > kLongestName) complain(symbol->span, fmt::format("unbound name '{}'", text::shortened(name, kLongestName)));
   std::string_view bare = name; // without the name of a module, np.exp
   if (std::size_t dot = name.rfind('.'); dot != std::string_view::npos) bare.remove_prefix(dot + 1);
   Suggestion whole(name), end(bare);

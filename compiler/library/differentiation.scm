@@ -168,10 +168,10 @@
         (%report-checks (cdr checks) scale (+ count 1) (if agrees? wrong (+ wrong 1)) (if (> error worst) error worst)))))
 
 ; Each leaf of x replaced as soon as its cotangent is complete. Where a derivative of all this is taken, by way of all cotangents together.
-(define (*j-update f x c rule state) (%*j-update f x c rule state %by-all-cotangents))
-(define (checkpoint-*j-update f x c rule state) (%checkpoint-*j-update f x c rule state %checkpoint-by-all-cotangents))
-(define (*j-update! f x c rule state) (%*j-update! f x c rule state %by-all-cotangents))
-(define (checkpoint-*j-update! f x c rule state) (%checkpoint-*j-update! f x c rule state %checkpoint-by-all-cotangents))
+(define (*j-update f x c rule state) (%*j-update f x c (%rule "*j-update" rule) state %by-all-cotangents))
+(define (checkpoint-*j-update f x c rule state) (%checkpoint-*j-update f x c (%rule "checkpoint-*j-update" rule) state %checkpoint-by-all-cotangents))
+(define (*j-update! f x c rule state) (%*j-update! f x c (%rule "*j-update!" rule) state %by-all-cotangents))
+(define (checkpoint-*j-update! f x c rule state) (%checkpoint-*j-update! f x c (%rule "checkpoint-*j-update!" rule) state %checkpoint-by-all-cotangents))
 
 (define (%by-all-cotangents f x c rule state) (%update-with (*j f x c) x rule state))
 (define (%checkpoint-by-all-cotangents f x c rule state) (%update-with (checkpoint-*j f x c) x rule state))
@@ -197,7 +197,8 @@
                                     (define (at v) (vector-ref v i))
                                     (%updated (at x) (part g at) rule (state-part at) stateful)))))
            (cons (vector-map car all) (if stateful (vector-map cdr all) '()))))
-        (else (cons x state))))
+        ((tensor? x) (cons x state))
+        (else (cons x (if stateful x '())))))
 
 (define (%without-state leaf+state)
   (if (null? (cdr leaf+state))

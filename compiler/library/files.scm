@@ -10,6 +10,7 @@
 (define (%walk leaf name p state)
   (cond ((tensor? p) (leaf (if (string=? name "") "parameter" name) p state))
         ((number? p) (leaf (if (string=? name "") "parameter" name) p state))
+        ((%dict-node? p) (%walk-dict leaf name p state))
         ((vector? p) (let (((cons l state) (%walk-elements leaf name 0 (vector->list p) state))) (cons (list->vector l) state)))
         ((pair? p) (%walk-elements leaf name 0 p state))
         (else (cons p state))))
@@ -21,6 +22,15 @@
                 ((cons more state) (%walk-elements leaf name (+ i 1) (cdr l) state)))
            (cons (cons e more) state)))
         (else (%walk-element leaf name i l state)))) ; behind the point of a dotted list
+
+; The values of a dictionary are called by their keys.
+(define (%walk-dict leaf name d state)
+  (if (null? d)
+      (cons d state)
+      (let* (((cons l state) (%walk-dict leaf name (%smaller d) state))
+             ((cons value state) (%walk leaf (%below name (format "~a" (%kept->key (%kept d)))) (%value d) state))
+             ((cons r state) (%walk-dict leaf name (%larger d) state)))
+        (cons (vector (vector-ref d 0) l (%kept d) value r) state))))
 
 (define (%walk-element leaf name i e state)
   (if (if (pair? e) (symbol? (car e)) #f)
@@ -35,24 +45,39 @@
 
 ; The structure of `like` with what the file has. `names` is an association list from names in the file to names of parameters.
 (define (load-parameters path like . names)
-  (let ((file (read-safetensors path))
-        (names (map (lambda ((cons theirs ours)) (cons ours theirs)) (if (null? names) '() (%only "load-parameters" names)))))
-    (car (%walk (lambda (name x state)
-                  (let* ((renamed (assoc name names))
-                         (theirs (if renamed (cdr renamed) name))
-                         (found (assoc theirs file)))
-                    (cons (if found
-                              (%fitting-parameter path name x (cdr found))
-                              (error (string-append "load-parameters: " path " has no tensor " theirs " for the parameter " name
-                                                    "; it has") (map car file)))
-                          state)))
-                "" like '()))))
+  (let* ((file (read-safetensors path))
+         (names (map (lambda ((cons theirs ours)) (cons ours theirs)) (if (null? names) '() (%only "load-parameters" names))))
+         (parameters (reverse (cdr (%walk (lambda (name x found) (cons x (cons name found))) "" like '())))))
+    (for-each (lambda ((cons ours theirs))
+                (if (if (member ours parameters) #f (not (assoc theirs file)))
+                    (error (string-append "load-parameters: of the names, " (%as-text theirs) " is no tensor of " path " and " (%as-text ours)
+                                          " no parameter; those are")
+                           (map car file) parameters)))
+              names)
+    (car (%walk (lambda (name x state) (cons (%fitting-parameter path name x (%tensor-for path file names name x)) state)) "" like '()))))
+(define (%as-text x) (format "~s" x))
+
+(define (%tensor-for path file names name x)
+  (let* ((renamed (assoc name names)) (found (assoc (if renamed (cdr renamed) name) file)))
+    (cond (found (cdr found))
+          (renamed
+           (error (string-append "load-parameters: " path " has no tensor " (%as-text (cdr renamed)) ", which the names give to the parameter " name
+                                 "; it has")
+                  (map car file)))
+          (else
+           (error (string-append "load-parameters: " path " has no tensor " name " for the parameter " name
+                                 (if (null? names) "" (format ", to which none of the names ~s gives another one" (map (lambda ((cons ours theirs)) (cons theirs ours)) names)))
+                                 (if (eqv? x 0) " (for a first state of 0 write (rule-state rule p))" "") "; it has")
+                  (map car file))))))
 
 (define (%fitting-parameter path name x t)
   (let ((sizes (if (tensor? x) (size x) '())))
     (cond ((not (equal? (size t) sizes))
-           (error (string-append "load-parameters: " path ": the sizes of the parameter " name " and of the tensor in the file differ:") sizes
-                  (size t)))
+           (error (string-append "load-parameters: " path ": the sizes of the parameter " name " and of the tensor in the file differ"
+                                 (if (if (= (length sizes) 2) (equal? (size t) (reverse sizes)) #f)
+                                     "; load it with the sizes in the file and (transpose t) what was loaded:"
+                                     ":"))
+                  sizes (size t)))
           ((tensor? x) (if (eqv? (tensor-type x) (tensor-type t)) t (cast t (tensor-type x))))
           ((exact? x) (tensor->number t))
           (else (exact->inexact (tensor->number t))))))

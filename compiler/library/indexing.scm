@@ -14,7 +14,7 @@
               ((number? w) (%index-axes (%index-one t axis w) axis (cdr where)))
               ((pair? w) (%index-axes (%index-range t axis w) (+ axis 1) (cdr where)))
               ((tensor? w) (%index-axes (%index-many t axis w) (+ axis (length (size w))) (cdr where)))
-              (else (error "index: expected an integer, a range '(from to), a tensor of integers or #t, got" w))))))
+              (else (error "index: expected an integer, a range '(from to), a tensor of integers or #t; (unsqueeze t axis) makes a new axis; got" w))))))
 
 (define (%index-from-end n i) (if (< i 0) (+ n i) i))
 
@@ -22,7 +22,7 @@
   (let* ((n (list-ref (size t) axis)) (at (%index-from-end n i)))
     (if (if (>= at 0) (< at n) #f)
         (view (narrow-tensor t axis at 1) (append (list-head (size t) axis) (list-tail (size t) (+ axis 1))))
-        (error "index: a position that an axis of this size does not have:" i n))))
+        (error (format "index: there is no position ~a in axis ~a, whose size is ~a; positions are 0 to ~a, or -1 to ~a from the end" i axis n (- n 1) (- n))))))
 
 (define (%index-range t axis range)
   (if (not (memv (length range) '(2 3))) (error "index: a range is written '(from to) or '(from to step), got" range))

@@ -5,17 +5,22 @@
 ; procedure that makes a batch of a tensor of indices; or a list of sources with equally many examples, whose batches are lists.
 (define (loader source batch . l)
   (let ((seed (if (null? l) #f (%only "loader" l))) (count (%count-examples source)))
-    (if (if (integer? batch) (> batch 0) #f)
-        (list 'loader count source (lambda (b) b) batch seed #f 0 1)
-        (error "loader: expected how many examples a batch has, got" batch))))
+    (cond ((if (integer? batch) (<= batch 0) #t) (error "loader: expected how many examples a batch has, got" batch))
+          ((if seed (not (integer? seed)) #f)
+           (error "loader: expected an integer as the seed of the order, or #f or nothing for the order that examples have, got" seed))
+          (else (list 'loader count source (lambda (b) b) batch seed #f 0 1)))))
 
 (define (%count-examples source)
   (cond ((tensor? source)
          (if (null? (size source)) (error "loader: a tensor without axes has no examples") (car (size source))))
         ((not (pair? source)) (error "loader: expected a tensor, an array in a file, a pair of a number and a procedure, or a list of these, got" source))
-        ((string? (car source))
+        ((%array? source)
          (if (null? (cadddr source)) (error "loader: an array without axes has no examples:" source) (car (cadddr source))))
-        ((number? (car source)) (car source))
+        ((number? (car source))
+         (if (if (integer? (car source)) (if (>= (car source) 0) (procedure? (cdr source)) #f) #f)
+             (car source)
+             (error "loader: expected a number of examples with the procedure from indices to a batch behind it, (cons 3 f), or a tensor, (list->tensor l), got"
+                    source)))
         (else
          (let ((counts (map %count-examples source)))
            (if (null? (filter (lambda (n) (not (= n (car counts)))) counts))
@@ -43,45 +48,83 @@
 (define (%loader who l)
   (if (if (pair? l) (eq? (car l) 'loader) #f) l (error (string-append who ": expected what loader gives, got") l)))
 
-; Of an epoch: batches.
-(define (loader-batches l)
-  (let (((list name count source f batch seed whole first step) (%loader "loader-batches" l)))
+; Of an epoch: batches. None at all is an error here, where a loop of training would end before it began, and not in `loader`, as the one
+; smaller batch may still be wanted.
+(define (loader-batches l) (%loader-batches "loader-batches" l))
+(define (%loader-batches who l)
+  (let (((list name count source f batch seed whole first step) (%loader who l)))
     (let ((examples (quotient count step)))
-      (if whole (quotient (+ examples (- batch 1)) batch) (quotient examples batch)))))
+      (cond ((= examples 0) (error (string-append who ": there are no examples" (if (= step 1) "" " for each shard") ", of so many:") count))
+            (whole (quotient (+ examples (- batch 1)) batch))
+            ((< examples batch)
+             (error (string-append who ": there are fewer examples than a batch has: take a smaller batch, or (loader-keep-last l), which keeps"
+                                   " the last and smaller batch of an epoch; these are")
+                    examples batch))
+            (else (quotient examples batch))))))
 
-; The batch with this number, from 0 on through all epochs.
+; The batch with this number, from 0 on through all epochs. What the next one has of files is read ahead meanwhile.
 (define (loader-batch l n)
-  (let (((list name count source f batch seed whole first step) (%loader "loader-batch" l)) (batches (loader-batches l)))
-    (if (= batches 0) (error "loader-batch: there are fewer examples than a batch has, which are" count batch))
-    (let* ((epoch (quotient n batches))
-           (from (* batch (remainder n batches)))
-           (examples (min batch (- (quotient count step) from)))
-           (place (+ first (* from step))))
-      (f (cond (seed (%examples source (shuffled-indices count seed epoch place examples step)))
-               ((= step 1) (%examples-from source place examples))
-               (else (%examples source (%indices examples place step))))))))
+  (let (((list name count source f batch seed whole first step) (%loader "loader-batch" l)) (batches (%loader-batches "loader-batch" l)))
+    (define (rows of-indices of-range n)
+      (let* ((epoch (quotient n batches))
+             (from (* batch (remainder n batches)))
+             (examples (min batch (- (quotient count step) from)))
+             (place (+ first (* from step))))
+        (cond (seed (of-indices source (shuffled-indices count seed epoch place examples step)))
+              ((= step 1) (of-range source place examples))
+              (else (of-indices source (%indices examples place step))))))
+    (let ((b (rows %examples %examples-from n)))
+      (if (%in-files? source) (rows %ahead %ahead-from (+ n 1)))
+      (f b))))
+
+; In files, that is: of elements, or of pictures.
+(define (%array? source) (if (string? (car source)) #t (eq? (car source) 'pictures)))
+
+(define (%in-files? source)
+  (if (pair? source)
+      (cond ((%array? source) #t)
+            ((number? (car source)) #f)
+            (else (not (null? (filter %in-files? source)))))
+      #f))
+
+(define (%ahead source indices)
+  (if (%in-files? source)
+      (if (%array? source) (read-ahead source indices) (for-each (lambda (s) (%ahead s indices)) source))))
+
+(define (%ahead-from source first count)
+  (if (%in-files? source)
+      (if (%array? source) (read-ahead source first count) (for-each (lambda (s) (%ahead-from s first count)) source))))
 
 (define (%indices count first step) (list->tensor (iota count first step) 'i64))
 
 (define (%examples source indices)
   (cond ((tensor? source) (embedding source (to-device indices (tensor-residence source))))
-        ((string? (car source)) (read-rows source indices))
+        ((%array? source) (read-rows source indices))
         ((number? (car source)) ((cdr source) indices))
         (else (map (lambda (s) (%examples s indices)) source))))
 
 (define (%examples-from source first count)
   (cond ((tensor? source) (narrow-tensor source 0 first count))
-        ((string? (car source)) (read-rows source first count))
+        ((%array? source) (read-rows source first count))
         ((number? (car source)) ((cdr source) (%indices count first 1)))
         (else (map (lambda (s) (%examples-from s first count)) source))))
 
-; A source: every stretch of so many of a vector, a tensor or an array in a file, such as the tokens of a text.
+; A source: every stretch of so many of a vector, a tensor or an array in a file, such as the tokens of a text. Of an array in a file it is
+; one too, whose rows overlap, unless the rows of the array do.
 (define (windows source length)
   (let ((count (%count-examples source)))
-    (if (<= length count)
-        (cons (+ 1 (- count length))
-              (lambda (indices) (stack (map (lambda (i) (%examples-from source i length)) (tensor->list indices)) 0)))
-        (error "windows: there are fewer elements than a window has, which are" count length))))
+    (cond ((> length count) (error "windows: there are fewer elements than a window has, which are" count length))
+          ((if (pair? source) (if (string? (car source)) (null? (cddddr source)) #f) #f)
+           (let (((list path type from (cons rows row)) source))
+             (list path type from (cons* (+ 1 (- count length)) length row) (fold-left * 1 row))))
+          (else
+           (cons (+ 1 (- count length))
+                 (lambda (indices) (stack (map (lambda (i) (%examples-from source i length)) (tensor->list indices)) 0)))))))
+
+; Files of pictures as an array: each a row [height, width, channels] of bytes.
+(define (picture-array paths height width . l)
+  (let ((channels (if (null? l) 3 (%only "picture-array" l))) (paths (if (vector? paths) paths (list->vector paths))))
+    (list 'pictures paths 0 (list (vector-length paths) height width channels))))
 
 ; The whole of a file of numbers, from a byte on, as a vector in it: for files without a header.
 (define (raw-array path type . l)

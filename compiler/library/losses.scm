@@ -44,10 +44,13 @@
 
 ; --- training loops
 
-; The least loss so far and how many have come since: '() is the first record. Stop where (cdr record) is as large as patience.
+; The least loss so far and how many have come since: '() is the first record. Stop where (cdr record) is as large as patience. A NaN is no
+; better than any number, and any number better than a NaN.
 (define (record-loss record given)
   (let ((loss (tensor->number given)))
-    (if (if (null? record) #t (< loss (car record))) (cons loss 0) (cons (car record) (+ (cdr record) 1)))))
+    (if (cond ((null? record) #t) ((= (car record) (car record)) (< loss (car record))) (else (= loss loss)))
+        (cons loss 0)
+        (cons (car record) (+ (cdr record) 1)))))
 
 ; The pair of value and gradient of the mean of (f p batch) over a list of batches, of which only one is in memory at a time.
 (define (batched-gradient f p batches)

@@ -1,47 +1,70 @@
-; Optimisers: rules for *j-update! and checkpoint-*j-update!. Each procedure gives a rule, (rule leaf cotangent state) -> (leaf' . state'), that
+; Optimisers: rules for *j-update!, checkpoint-*j-update! and apply-rule. Each procedure gives a rule, (rule leaf cotangent state) -> (leaf' . state'), that
 ; serves a tensor and a number alike. The state of all of them begins as 0, whatever the structure of the parameters. What counts steps
 ; counts them in the state of each leaf, so that a rate may change from step to step without anything else being lost. The formulas and
 ; the defaults are PyTorch's.
 
-(define (sgd rate) (lambda (leaf cotangent state) (cons (- leaf (* rate cotangent)) state)))
+; One that does not begin with a rate is an error where it is made, as there the message can name it: the rule runs inside a sweep.
+(define (%rate name rate)
+  (cond ((number? rate) rate)
+        ((tensor? rate) rate)
+        ((procedure? rate)
+         (error (string-append name ": expected a number as the rate, got a procedure; where the rate changes, each step makes its own rule, such as (" name
+                               " ((cosine-rate .1 400) step))")))
+        (else (error (string-append name ": expected a number as the rate, got") rate))))
+(define (%rule name rule)
+  (if (procedure? rule) rule (error (string-append name ": expected a rule, such as (sgd .1), got") rule)))
+
+; The same for a gradient that is there already, one that was clipped by its norm, say: (list p state).
+(define (apply-rule rule p gradient state)
+  (let (((cons p state) (%updated p gradient (%rule "apply-rule" rule) state (not (null? state))))) (list p state)))
+
+; The first state of a rule written out, with zeros in the place of every number: what load-parameters wants as the structure of a file's.
+(define (rule-state rule p)
+  (parameters-like (cadr (apply-rule rule p (parameters-like p 0) 0)) 0))
+
+(define (sgd rate) (let ((rate (%rate "sgd" rate))) (lambda (leaf cotangent state) (cons (- leaf (* rate cotangent)) state))))
 
 (define (momentum rate . l)
-  (let ((decay (if (null? l) .9 (%only "momentum" l))))
+  (let ((rate (%rate "momentum" rate)) (decay (if (null? l) .9 (%only "momentum" l))))
     (lambda (leaf cotangent velocity)
       (let ((velocity (+ (* decay velocity) cotangent)))
         (cons (- leaf (* rate velocity)) velocity)))))
 
 (define (nesterov rate . l)
-  (let ((decay (if (null? l) .9 (%only "nesterov" l))))
+  (let ((rate (%rate "nesterov" rate)) (decay (if (null? l) .9 (%only "nesterov" l))))
     (lambda (leaf cotangent velocity)
       (let ((velocity (+ (* decay velocity) cotangent)))
         (cons (- leaf (* rate (+ cotangent (* decay velocity)))) velocity)))))
 
 (define (adagrad rate)
-  (lambda (leaf cotangent squares)
-    (let ((squares (+ squares (* cotangent cotangent))))
-      (cons (- leaf (* rate (/ cotangent (+ (sqrt squares) 1e-10)))) squares))))
+  (let ((rate (%rate "adagrad" rate)))
+    (lambda (leaf cotangent squares)
+      (let ((squares (+ squares (* cotangent cotangent))))
+        (cons (- leaf (* rate (/ cotangent (+ (sqrt squares) 1e-10)))) squares)))))
 
 (define (rmsprop rate . l)
-  (let ((decay (if (null? l) .99 (%only "rmsprop" l))))
+  (let ((rate (%rate "rmsprop" rate)) (decay (if (null? l) .99 (%only "rmsprop" l))))
     (lambda (leaf cotangent squares)
       (let ((squares (+ (* decay squares) (* (- 1 decay) (* cotangent cotangent)))))
         (cons (- leaf (* rate (/ cotangent (+ (sqrt squares) 1e-8)))) squares)))))
 
 ; The state is (mean squares . steps).
-(define (adam rate . l) (%adam rate 0 l))
+(define (adam rate . l) (%adam "adam" rate 0 l))
 
 ; Weights decay apart from the gradient, by rate times the second number (.01).
 (define (adamw rate . l)
-  (if (null? l) (%adam rate .01 '()) (%adam rate (car l) (cdr l))))
+  (if (null? l) (%adam "adamw" rate .01 '()) (%adam "adamw" rate (car l) (cdr l))))
 
-(define (%adam rate decay l)
-  (let ((beta1 (if (null? l) .9 (car l)))
-        (beta2 (if (if (null? l) #t (null? (cdr l))) .999 (%only "adam" (cdr l)))))
+(define (%adam name rate decay l)
+  (let* ((rate (%rate name rate))
+         (beta1 (if (null? l) .9 (car l)))
+         (l (if (null? l) '() (cdr l)))
+         (beta2 (if (null? l) .999 (car l)))
+         (epsilon (if (if (null? l) #t (null? (cdr l))) 1e-8 (%only name (cdr l)))))
     (lambda (leaf cotangent state)
-      (%adam-step leaf cotangent (if (pair? state) state '(0 0 . 0)) rate (- 1 (* rate decay)) beta1 beta2))))
+      (%adam-step leaf cotangent (if (pair? state) state '(0 0 . 0)) rate (- 1 (* rate decay)) beta1 beta2 epsilon))))
 
-(define (%adam-step leaf cotangent state rate kept beta1 beta2)
+(define (%adam-step leaf cotangent state rate kept beta1 beta2 epsilon)
   (let* (((cons* mean squares steps) state)
          (steps (+ steps 1))
          (fused (if (%in-one-pass? leaf) (%in-one-pass? cotangent) #f))
@@ -51,9 +74,10 @@
               (weighted-square-sum squares cotangent beta2 (- 1 beta2))
               (+ (* beta2 squares) (* (- 1 beta2) (* cotangent cotangent))))))
     (let ((rate (/ rate (- 1 (expt beta1 steps)))) (root (sqrt (- 1 (expt beta2 steps)))))
-      (cons (if fused
-                (adam-step leaf mean squares kept rate root)
-                (- (if (= kept 1) leaf (* kept leaf)) (* rate (/ mean (+ (/ (sqrt squares) root) 1e-8)))))
+      (cons (if (if fused (<= 1e-16 epsilon 1) #f)
+                ; The operator's own epsilon is 1e-8: rate and divisor are scaled until the other one is that.
+                (let ((scale (/ 1e-8 epsilon))) (adam-step leaf mean squares kept (* rate scale) (/ root scale)))
+                (- (if (= kept 1) leaf (* kept leaf)) (* rate (/ mean (+ (/ (sqrt squares) root) epsilon)))))
             (cons* mean squares steps)))))
 
 ; Whether what a rule does to it goes in one pass over its elements: operators for that are on the processor alone.
@@ -61,7 +85,7 @@
 
 ; The direction is the sign alone; weights decay by rate times the second number (0).
 (define (lion rate . l)
-  (let ((kept (if (null? l) 1 (- 1 (* rate (%only "lion" l))))))
+  (let* ((rate (%rate "lion" rate)) (kept (if (null? l) 1 (- 1 (* rate (%only "lion" l))))))
     (lambda (leaf cotangent mean)
       ; Both means are steps from the old one towards the cotangent.
       (let ((distance (- cotangent mean)))
@@ -72,13 +96,15 @@
 
 ; A rule whose cotangents are first limited to [-most, most]. (The norm of the whole gradient does not exist while rules run.)
 (define (clip-by-value most rule)
-  (lambda (leaf cotangent state) (rule leaf (max (- most) (min most cotangent)) state)))
+  (let ((rule (%rule "clip-by-value" rule)))
+    (lambda (leaf cotangent state) (rule leaf (max (- most) (min most cotangent)) state))))
 
 ; A rule whose cotangents are first scaled so that the norm of each leaf's is at most this.
 (define (clip-by-leaf-norm most rule)
-  (lambda (leaf cotangent state)
-    (let ((norm (if (tensor? cotangent) (sqrt (tensor->number (sum (* cotangent cotangent)))) (abs cotangent))))
-      (rule leaf (if (> norm most) (* (/ most norm) cotangent) cotangent) state))))
+  (let ((rule (%rule "clip-by-leaf-norm" rule)))
+    (lambda (leaf cotangent state)
+      (let ((norm (if (tensor? cotangent) (sqrt (tensor->number (sum (* cotangent cotangent)))) (abs cotangent))))
+        (rule leaf (if (> norm most) (* (/ most norm) cotangent) cotangent) state)))))
 
 ; --- rates that change: of the number of the step, from 0 on
 
@@ -89,4 +115,5 @@
 
 ; Rises linearly for so many steps, then is the other.
 (define (warm-up steps rate)
+  (if (not (procedure? rate)) (error "warm-up: expected a procedure from the number of a step to a rate, such as (cosine-rate .1 400) or (lambda (step) .1), got" rate))
   (lambda (step) (if (< step steps) (* (/ (+ step 1) steps) (rate 0)) (rate (- step steps)))))

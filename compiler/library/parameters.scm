@@ -1,5 +1,5 @@
 ; Parameters: plain nested structures of pairs, vectors, numbers and tensors, whose leaves are the numbers and the tensors. Everything else in
-; them stands for itself. What is done with all leaves at once is here, and what leaves are drawn from.
+; them stands for itself, and so do keys of dictionaries. What is done with all leaves at once is here, and what leaves are drawn from.
 
 (define (parameters-map f p)
   (cond ((pair? p) (cons (parameters-map f (car p)) (parameters-map f (cdr p))))
@@ -21,10 +21,19 @@
         ((eqv? a 0) (parameters-map (lambda (leaf) (f 0 leaf)) b))
         ((eqv? b 0) (parameters-map (lambda (leaf) (f leaf 0)) a))
         ((if (pair? a) (pair? b) #f) (cons (parameters-map2 f (car a) (car b)) (parameters-map2 f (cdr a) (cdr b))))
+        ((if (%dict-node? a) (%dict-node? b) #f) (%dict-map2 f a b))
         ((if (vector? a) (if (vector? b) (= (vector-length a) (vector-length b)) #f) #f)
          (vector-map (lambda (x y) (parameters-map2 f x y)) a b))
         ((if (%inner? a) #t (%inner? b)) (error "parameters-map2: expected two structures alike, got parts" a b))
         (else a)))
+
+; Trees of the same keys may differ, as they depend on the order in which the keys came.
+(define (%dict-map2 f a b)
+  (%dict-map (lambda (key x)
+               (if (if (= (dict-size a) (dict-size b)) (dict-has? b key) #f)
+                   (parameters-map2 f x (dict-ref b key))
+                   (error "parameters-map2: expected dictionaries with the same keys, got those with" (dict-keys a) (dict-keys b))))
+             a))
 
 ; What cannot stand for itself beside something else.
 (define (%inner? p) (if (pair? p) #t (if (vector? p) #t (%leaf? p))))

@@ -36,7 +36,7 @@
            (places (map (lambda (x) (min (- n 1) (inexact->exact (floor (/ (- x low) width))))) l))
            (counts (tensor->list (sum (one-hot (list->tensor places 'i64) n 'f64) 0)))
            (frame (%frame labels low (+ low (* n width)) 0 (apply max counts) 0 '())))
-      (write-text path
+      (%write-picture path
         (%picture frame
           (append (%grid frame)
                   (map (lambda (i count)
@@ -63,6 +63,13 @@
   (let* ((l (%flat matrix)) (low (%least l)) (span (%span l low)))
     (%plot-cells path labels (%plot-rows matrix) (lambda (x) (%heat (/ (- x low) span))) (list low (+ low span)))))
 
+; A viewer goes by the name of a file.
+(define (%write-picture path text)
+  (let ((n (if (string? path) (string-length path) 0)))
+    (if (if (> n 4) (string=? (substring path (- n 4) n) ".svg") #f)
+        (write-text path text)
+        (error "pictures are written as SVG: expected the name of a file that ends in .svg, got" path))))
+
 ; --- what series are
 
 (define (%series name given)
@@ -70,6 +77,8 @@
       (cons (car given) (%points name (cdr given)))
       (cons "" (%points name given))))
 (define (%points name given)
+  (if (if (tensor? given) (not (%is-series? (size given))) #f)
+      (error (string-append name ": a series is a tensor of numbers [n] or of points [n, 2], got one of sizes") (size given)))
   (let ((l (if (tensor? given) (tensor->list given) given)))
     (cond ((not (list? l)) (error (string-append name ": expected a list or tensor of numbers or points, got") given))
           ((null? l) '())
@@ -77,6 +86,8 @@
           ((tensor? (car l)) (map cons (iota (length l)) (map tensor->number l)))
           ((if (pair? (car l)) (pair? (cdr (car l))) #f) (map (lambda (p) (cons (car p) (cadr p))) l))
           (else l))))
+(define (%is-series? sizes)
+  (cond ((null? sizes) #f) ((null? (cdr sizes)) #t) ((null? (cddr sizes)) (= (cadr sizes) 2)) (else #f)))
 (define (%flat given) (if (tensor? given) (tensor->list (view (cast given 'f64) '(-1))) given))
 (define (%plot-rows t) (tensor->list (cast t 'f64)))
 (define (%finite? x) (< (abs x) +inf.0))
@@ -96,7 +107,7 @@
     (if (null? all) (error (string-append name ": there is no point that could be shown")))
     (let* ((xs (map car all)) (ys (map cdr all))
            (frame (%frame labels (apply min xs) (apply max xs) (apply min ys) (apply max ys) (if (eq? marks %point-marks) .03 0) (map car kept))))
-      (write-text path
+      (%write-picture path
         (%picture frame
           (append (%grid frame)
                   (append-map (lambda (s i) ((%marks marks labels (car s)) frame (cdr s) (%colour i))) kept (iota (length kept)))
@@ -204,7 +215,7 @@
            (right (+ left (* cell width))) (bottom (+ title (* cell height)))
            (numbers? (if (pair? ends) (if (<= (max height width) 12) (>= cell 22) #f) #f))
            (ticks (lambda (n) (if (< n 13) (iota n) (map inexact->exact (filter (lambda (i) (= i (floor i))) (%ticks #f 0 (- n 1))))))))
-      (write-text path
+      (%write-picture path
         (%picture (vector labels 0 1 0 1 left right title bottom #f #f)
           (append
             (%crisp (string-append " transform=\"translate(" (%decimal left) " " (%decimal title) ") scale(" (number->string (exact->inexact cell)) ")\"")

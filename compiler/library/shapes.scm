@@ -1,8 +1,14 @@
 ; Tensors by the names that people bring from NumPy and PyTorch, where a definition helps more than a hint would: tensors made of nothing but
 ; their sizes, and other shapes of the same elements. Each is a line or two of operators, so all have derivatives.
 
-(define (zeros sizes . l) (apply fill sizes 0 l))
-(define (ones sizes . l) (apply fill sizes 1 l))
+(define (zeros sizes . l)
+  (cond ((null? l) (fill sizes 0))
+        ((null? (cdr l)) (fill sizes 0 (car l)))
+        (else (fill sizes 0 (car l) (%only "zeros" (cdr l))))))
+(define (ones sizes . l)
+  (cond ((null? l) (fill sizes 1))
+        ((null? (cdr l)) (fill sizes 1 (car l)))
+        (else (fill sizes 1 (car l) (%only "ones" (cdr l))))))
 (define (zeros-like t) (fill (size t) 0 (tensor-type t) (tensor-residence t)))
 (define (ones-like t) (fill (size t) 1 (tensor-type t) (tensor-residence t)))
 

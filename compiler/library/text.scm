@@ -55,3 +55,34 @@
 
 (define (assert x . irritants)
   (if x #t (%error (cons "assertion failed" irritants))))
+
+; The parts of a string between separators, a character or a string; without one the words between blanks, however many.
+(define (string-split s . separator)
+  (if (null? separator)
+      (remove string-null? (%parts (string->list s) (lambda (l) (if (char-whitespace? (car l)) (cdr l) #f))))
+      (let* ((given (%only "string-split" separator)) (by (if (char? given) (list given) (string->list given))))
+        (if (null? by) (error "string-split: a separator has at least one character"))
+        (%parts (string->list s) (lambda (l) (%behind-prefix by l))))))
+
+; What is left of a list that begins with the characters of another; #f: it does not.
+(define (%behind-prefix prefix l)
+  (cond ((null? prefix) l)
+        ((null? l) #f)
+        ((char=? (car prefix) (car l)) (%behind-prefix (cdr prefix) (cdr l)))
+        (else #f)))
+
+; behind: of a list that is not empty, what is left of it behind a separator; #f: it does not begin with one.
+(define (%parts l behind)
+  (let loop ((l l) (part '()) (parts '()))
+    (if (null? l)
+        (reverse (cons (list->string (reverse part)) parts))
+        (let ((rest (behind l)))
+          (if rest
+              (loop rest '() (cons (list->string (reverse part)) parts))
+              (loop (cdr l) (cons (car l) part) parts))))))
+
+(define (string-join strings . separator)
+  (let ((between (if (null? separator) " " (%only "string-join" separator))))
+    (if (null? strings)
+        ""
+        (%string-append-all (car strings) (append-map (lambda (s) (list (if (char? between) (string between) between) s)) (cdr strings))))))

@@ -201,17 +201,17 @@
 
 ;;; Dictionaries
 ; dict, list->dict
-(list (dict 'a 1 'b 2) (list->dict '((x . 1))))
+(map dict->list (list (dict 'a 1 'b 2) (list->dict '((x . 1)))))
 ; dict-ref, dict-has?
 (let ((d (dict 'a 1))) (list (dict-ref d 'a) (dict-ref d 'b 0) (dict-has? d 'b)))
 ; dict-set, dict-remove
-(list (dict-set (dict 'a 1) 'b 2) (dict-remove (dict 'a 1 'b 2) 'a))
+(map dict->list (list (dict-set (dict 'a 1) 'b 2) (dict-remove (dict 'a 1 'b 2) 'a)))
 ; dict-update
-(dict-update (dict 'a 1) 'a (lambda (n) (+ n 1)) 0)
+(dict->list (dict-update (dict 'a 1) 'a (lambda (n) (+ n 1)) 0))
 ; dict-size, dict-keys, dict-values, dict->list
 (let ((d (dict 'b 2 'a 1))) (list (dict-size d) (dict-keys d) (dict-values d) (dict->list d)))
 ; dict-map, dict-fold
-(list (dict-map (lambda (key value) (* 10 value)) (dict 'a 1 'b 2)) (dict-fold (lambda (key value sum) (+ value sum)) 0 (dict 'a 1 'b 2)))
+(list (dict->list (dict-map (lambda (key value) (* 10 value)) (dict 'a 1 'b 2))) (dict-fold (lambda (key value sum) (+ value sum)) 0 (dict 'a 1 'b 2)))
 
 ;;; Characters and strings
 ; (char? x), (string? x): kinds
@@ -232,6 +232,10 @@
 (list (string-length "λx") (string-ref "abc" 1))
 ; (substring s start end), (string-append s ...), (string-copy s): parts of strings, and strings of parts
 (list (substring "abcdef" 2 4) (string-append "ab" "cd") (string-copy "ab"))
+; string-split, string-join
+(string-split "a;b;;c" ";")
+(string-split "  two words ")
+(string-join '("a" "b" "c") ", ")
 ; string-null?
 (string-null? "")
 ; (string=? a b), (string<? a b), (string>? a b), (string<=? a b), (string>=? a b): in the order of characters
@@ -305,6 +309,11 @@
 ; read-csv, write-csv
 (write-csv "t.csv" (list->tensor '((1 2) (3 .5))) '("x" "y"))
 (read-csv "t.csv")
+; read-table, text-classes
+(write-text "flowers.csv" "length;kind\n5.1;setosa\n6.3;virginica\n4.9;setosa\n")
+(define flowers (cdr (read-table "flowers.csv" #\;)))
+(cadr flowers)
+(text-classes (cadr flowers))
 ; read-lines
 (write-text "t.txt" "one\ntwo\n")
 (read-lines "t.txt")
@@ -323,6 +332,13 @@
 (write-npy "t.npy" (list->tensor '((1 2) (3 4) (5 6))))
 (read-rows (npy-array "t.npy") '(2 0))
 (read-rows (raw-array "t.npy" 'u8) 1 5)
+; read-ahead
+(write-npy "t.npy" (list->tensor '((1 2) (3 4) (5 6))))
+(read-ahead (npy-array "t.npy") '(0 1))
+(read-rows (npy-array "t.npy") '(0 1))
+; picture-array
+(write-png "t.png" (list->tensor '((0 255) (128 64)) 'u8))
+(read-rows (picture-array '("t.png") 1 1) '(0))
 ; byte-tokenizer, tokenize, detokenize
 (define t (byte-tokenizer))
 (list (tokenize t "hi") (detokenize t '(104 105)))
@@ -774,6 +790,10 @@
 (adam-step (list->tensor '(1 2)) (list->tensor '(.5 -.5)) (list->tensor '(.25 1)) 1 .1 1)
 ; lion
 ((lion .1) 1. 5. 0)
+; apply-rule
+(apply-rule (sgd .1) (list 1. 2.) (list 5. 0) '())
+; rule-state
+(rule-state (momentum .1) (list 1. 'a (ones '(2))))
 ; clip-by-value
 ((clip-by-value 1 (sgd .1)) 1. 5. 0)
 ; clip-by-leaf-norm

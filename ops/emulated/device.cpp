@@ -99,6 +99,7 @@ public:
     this->stream(stream).wait_until_not_full(meter());
     std::list<Work> made(1);
     Work& work = made.front();
+    ledger().make_way_for_scratch(); // what is refused later cannot be begun again
     work.scratch_limit = ledger().scratch_headroom();
     work.name = launch.op.name;
     work.kernel = launch.op.kernel;

@@ -49,11 +49,16 @@ template <class F> void mean_loss_jvp(const JvpCall& call) {
 
 void infer_cross_entropy(const Call& call, ResultTypes& results) {
   const Tensor &logits = call.inputs[0], &classes = call.inputs[1];
+  if (classes.shape == logits.shape && is_floating(classes.dtype))
+    throw OperatorError(
+        "cross-entropy-loss: the second operand has the shape of the logits: classes are indices, one for each row; "
+        "probabilities, such as one-hot ones, are for soft-cross-entropy-loss");
   if (logits.rank() != 2 || classes.rank() != 1 || classes.shape[0] != logits.shape[0])
     throw OperatorError(fmt::format("cross-entropy-loss: indices of shape {} do not go with logits of shape {}",
                                     classes.shape.text(), logits.shape.text()));
   if (is_floating(classes.dtype))
-    throw OperatorError(fmt::format("cross-entropy-loss: indices are integers, not {}", name_of(classes.dtype)));
+    throw OperatorError(fmt::format("cross-entropy-loss: indices are integers, not {}; (cast t 'i64) makes indices of them",
+                                    name_of(classes.dtype)));
   results[0].dtype = floating_of(logits.dtype);
 }
 

@@ -33,6 +33,8 @@
 (show (< (abs (- (r-squared (pattern '(6) 0) (pattern '(6) .1)) 0.9751526056231722)) 1e-12)) ; expect: #t
 ;;; case training
 (show (fold-left record-loss '() '(3. 1. 2. 1.)))                              ; expect: (1.0 . 2)
+(show (fold-left record-loss '() '(+nan.0 3. +nan.0 4.)))                      ; expect: (3.0 . 2)
+(show (fold-left record-loss '() '(+nan.0 +nan.0)))                            ; expect: (+nan.0 . 1)
 (show (fold-left record-loss '() '(3. 4. 2.)))                                 ; expect: (2.0 . 0)
 (define (loss p batch) (tensor->number (mean-squared-error (linear p batch) (zeros '(3 1) 'f64))))
 (define p (parameters-map (lambda (t) (cast t 'f64)) (new-linear 2 1)))

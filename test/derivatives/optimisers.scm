@@ -20,6 +20,10 @@
 (check 'rmsprop (rmsprop .1) '(-4.152503438071592e-23 -0.005264079719802977 0.14650168773387157)) ; expect: (rmsprop #t #t #t #t)
 (check 'adam (adam .1) '(0.07624915560691209 -1.0245868404728573 2.0141884087452095)) ; expect: (adam #t #t #t #t)
 (check 'adamw (adamw .1) '(0.07169549708798648 -1.0097272775024504 1.9892801119035104)) ; expect: (adamw #t #t #t #t)
+(check 'epsilon (adam .1 .9 .999 1e-3) '(0.07675012732962444 -1.0251160158073087 2.0142755741088134)) ; expect: (epsilon #t #t #t #t)
+(check 'large-epsilon (adam .1 .9 .999 2) '(0.5390267171393774 -1.5188091599012958 2.1609256271668533)) ; expect: (large-epsilon #t #t #t #t)
+(check 'no-epsilon (adam .1 .9 .999 0) '(0.0762491505940694 -1.0245868351778613 2.0141884078734633)) ; expect: (no-epsilon #t #t #t #t)
+(check 'adamw-epsilon (adamw .1 .01 .9 .999 .01) '(0.07665166503517555 -1.0149735856834257 1.9901485109071113)) ; expect: (adamw-epsilon #t #t #t #t)
 (check 'lion (lion .1) '(0. -1. 2.)) ; expect: (lion #t #t #t #t)
 (define (show x) (write x) (newline))
 (show ((clip-by-value 1 (sgd 1)) 0. 5. 0))                                          ; expect: (-1.0 . 0)
@@ -28,3 +32,57 @@
 (show (map (step-rate 1. .5 2) '(0 1 2 5)))                                         ; expect: (1.0 1.0 0.5 0.25)
 (show (map (cosine-rate 1. 4) '(0 2 4 9)))                                          ; expect: (1.0 0.5 0.0 0.0)
 (show (map (warm-up 4 (step-rate 1. .5 2)) '(0 1 3 4 6)))                           ; expect: (0.25 0.5 1.0 1.0 0.5)
+; Rules on gradients that are there already, clipped by the norm of the whole as torch.nn.utils.clip_grad_norm_ does to a norm of 3.
+(define (norm-of p) (sqrt (parameters-fold (lambda (sum leaf) (+ sum (sumall (square leaf)))) 0 p)))
+(define (clipped p most) (let ((scale (/ most (+ (norm-of p) 1e-6)))) (if (< scale 1) (parameters-map (lambda (leaf) (* scale leaf)) p) p)))
+(define ((by-norm gradient) f p c rule state) (let (((cons y g) (gradient f p c))) (cons y (apply-rule rule p (clipped g 3) state))))
+(define (check-clipped rule expected)
+  (show (map (lambda (gradient)
+               (let ((got (train (by-norm gradient) rule (cons (list->tensor '(1 -2) 'f64) 3.) 0 10)))
+                 (< (apply max (map (lambda (a b) (abs (- a b))) got expected)) 1e-14)))
+             (list *j checkpoint-*j))))
+(check-clipped (adam .1) '(0.0563202968031912 -1.007533628838265 1.9993284167509904)) ; expect: (#t #t)
+(check-clipped (sgd .1) '(0.33573357204606563 -1.1810445142630661 0.2813281320439841)) ; expect: (#t #t)
+(show (apply-rule (sgd .5) (list 1 'a 2.) (list 1. 'a 0) '()))                      ; expect: ((0.5 a 2.0) ())
+; The first state written out is the one that 0 stands for.
+(define start (cons (list->tensor '(1 -2) 'f64) 3.))
+(for-each (lambda (rule)
+            (let ((state (rule-state rule start)))
+              (show (equal? (train *j-update rule start state 3) (train *j-update rule start 0 3)))))
+          (list (sgd .1) (momentum .1) (nesterov .1) (adagrad .1) (rmsprop .1) (adam .1) (adamw .1) (lion .1)))
+; expect: #t
+; expect: #t
+; expect: #t
+; expect: #t
+; expect: #t
+; expect: #t
+; expect: #t
+; expect: #t
+(show (dict->list (rule-state (adam .1) (dict 'b 2. 'w (zeros '(1))))))
+; expect: ((b 0 0 . 0) (w #<tensor f32 (1) [0.0]> #<tensor f32 (1) [0.0]> . 0))
+(define (said thunk) (call-with-error-handler (lambda (message irritants) message) thunk))
+(for-each (lambda (make) (show (said (lambda () (make 'a)))))
+          (list sgd momentum nesterov adagrad rmsprop adam adamw lion))
+; expect: "sgd: expected a number as the rate, got"
+; expect: "momentum: expected a number as the rate, got"
+; expect: "nesterov: expected a number as the rate, got"
+; expect: "adagrad: expected a number as the rate, got"
+; expect: "rmsprop: expected a number as the rate, got"
+; expect: "adam: expected a number as the rate, got"
+; expect: "adamw: expected a number as the rate, got"
+; expect: "lion: expected a number as the rate, got"
+(define changing (cosine-rate .1 10))
+(show (said (lambda () (adamw changing))))
+; expect: "adamw: expected a number as the rate, got a procedure; where the rate changes, each step makes its own rule, such as (adamw ((cosine-rate .1 400) step))"
+(show (said (lambda () (sgd "x"))))
+; expect: "sgd: expected a number as the rate, got"
+(show (map (lambda (update) (said (lambda () (update loss start 1 .1 0)))) (list *j-update *j-update! checkpoint-*j-update checkpoint-*j-update!)))
+; expect: ("*j-update: expected a rule, such as (sgd .1), got" "*j-update!: expected a rule, such as (sgd .1), got" "checkpoint-*j-update: expected a rule, such as (sgd .1), got" "checkpoint-*j-update!: expected a rule, such as (sgd .1), got")
+(show (said (lambda () (apply-rule .1 start start 0))))
+; expect: "apply-rule: expected a rule, such as (sgd .1), got"
+(show (said (lambda () (clip-by-value 1 .1))))
+; expect: "clip-by-value: expected a rule, such as (sgd .1), got"
+(show (said (lambda () (clip-by-leaf-norm 1 .1))))
+; expect: "clip-by-leaf-norm: expected a rule, such as (sgd .1), got"
+(show (said (lambda () (warm-up 10 .1))))
+; expect: "warm-up: expected a procedure from the number of a step to a rate, such as (cosine-rate .1 400) or (lambda (step) .1), got"

@@ -63,10 +63,40 @@
 ; expect error: new-perceptron: expected the sizes of input, layers and output, two at least, got \(\)
 ;;; case mistakes-no-layer
 (perceptron tanh '() (zeros '(1 2)))
-; expect error: perceptron: there is no layer; draw some by \(new-perceptron sizes\)
+; expect error: perceptron: expected a list of layers, as \(new-perceptron sizes\) draws them
 ;;; case mistakes-eye
 (eye -1)
 ; expect error: eye: expected a count, got -1
 ;;; case mistakes-unsqueeze
 (unsqueeze (zeros '(2)) 1.5)
 ; expect error: unsqueeze: there is no such axis; axis and number of axes are 1.5 2
+;;; case dictionaries
+; The leaves of a dictionary are its values, in the order of its keys, whatever the order in which they came. Keys that are numbers are none.
+(define d (dict 'w (list->tensor '(1 1) 'f64) 'b .5 3 1. "d" 2. 2.5 3.))
+(define (loss d) (+ (* (dict-ref d 3) (square (dict-ref d 'b))) (sumall (square (dict-ref d 'w)))))
+(define (equal-dictionaries? a b)
+  (and (equal? (dict-keys a) (dict-keys b)) (= (dict-size a) (dict-size b)) (same? (dict-values a) (dict-values b))))
+(show (list (parameters-count d) (dict-keys d)))                               ; expect: (6 (2.5 3 "d" b w))
+(show (parameters->tensor (dict 'a 1. 'b 2. 'c 3.)))                           ; expect: #<tensor f64 (3) [1.0 2.0 3.0]>
+(show (parameters->tensor (dict 'c 3. 'b 2. 'a 1.)))                           ; expect: #<tensor f64 (3) [1.0 2.0 3.0]>
+(show (equal-dictionaries? (parameters-map (lambda (x) (* 2 x)) d) (dict-map (lambda (k v) (* 2 v)) d))) ; expect: #t
+(show (equal-dictionaries? (parameters-map2 + d d) (dict-map (lambda (k v) (* 2 v)) d)))                 ; expect: #t
+(define other (dict "d" 2. 'b .5 2.5 3. 3 1. 'w (list->tensor '(1 1) 'f64))) ; another tree
+(show (equal-dictionaries? (parameters-map2 + d other) (parameters-map2 + d d))) ; expect: #t
+(define (said thunk) (call-with-error-handler list thunk))
+(show (said (lambda () (parameters-map2 + (dict 'a 1.) (dict 'b 1.)))))        ; expect: ("parameters-map2: expected dictionaries with the same keys, got those with" ((a) (b)))
+(show (said (lambda () (parameters-map2 + (dict 'a 1.) (dict 'a 1. 'b 1.)))))  ; expect: ("parameters-map2: expected dictionaries with the same keys, got those with" ((a) (a b)))
+(show (equal-dictionaries? (tensor->parameters (parameters->tensor d) d) d))   ; expect: #t
+(define g (dict 'w (list->tensor '(2 2) 'f64) 'b 1. 3 .25 "d" 0 2.5 0))
+(show (map (lambda (g2) (equal-dictionaries? g2 g)) (list (cdr (*j loss d 1)) (gradient loss d) (gradient (lambda (d) (loss (dict-set d 'e 1.))) d)))) ; expect: (#t #t #t)
+(show (cdr (j* loss d g)))                                                     ; expect: 9.0625
+(if (not (check-gradient loss d)) (error "check-gradient does not agree")) ; expect: check-gradient: 6 of 6 derivatives agree with differences, largest error 1.6447744401028155e-11
+(define (train update d state n) (if (= n 0) (list d state) (let (((list v d state) (update loss d 1 (adamw .1 .1) state))) (train update d state (- n 1)))))
+(define (trained update) (train update (dict-map (lambda (k v) (+ v 0)) d) 0 5))
+(define one (trained *j-update))
+(show (list (dict-keys (car one)) (dict-size (car one))))                      ; expect: ((2.5 3 "d" b w) 5)
+(show (list (dict-keys (cadr one)) (cddr (dict-ref (cadr one) 'b))))           ; expect: ((2.5 3 "d" b w) 5)
+(show (map (lambda (update) (equal? (trained update) one)) (list checkpoint-*j-update *j-update! checkpoint-*j-update!))) ; expect: (#t #t #t)
+; A derivative of an update: all cotangents together give the same dictionaries.
+(define (later rate) (let (((list v d state) (*j-update loss d 1 (momentum rate) 0))) (+ (loss d) (dict-ref state 'b))))
+(show (let ((h 1e-5)) (< (abs (- (gradient later .1) (/ (- (later (+ .1 h)) (later (- .1 h))) (* 2 h)))) 1e-6))) ; expect: #t

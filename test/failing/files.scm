@@ -14,6 +14,9 @@
 (write (safetensors-arrays "a.safetensors"))
 (save-parameters "p.safetensors" (list (ones '(2)) 1.5))
 (write (load-parameters "p.safetensors" (list (zeros '(2)) 0.)))
+(define d (dict 'w (ones '(2)) 3 1.5))
+(save-parameters "d.safetensors" (list d (rule-state (momentum .1) d)))
+(write (dict->list (car (load-parameters "d.safetensors" (list d (rule-state (momentum .1) d))))))
 
 ;;; case texts
 ; flags: --files
@@ -23,6 +26,7 @@
 (write (read-bytes "a.txt" 1 2))
 (write-csv "a.csv" (list->tensor '((1 2.5) (3 4))) '("x" "y"))
 (write (read-csv "a.csv"))
+(write (read-table "a.csv"))
 
 ;;; case json
 ; flags: --files
@@ -50,6 +54,13 @@
 (write-text "merges.txt" "#version: 0.2\na b\n")
 (define t (read-bpe "vocab.json" "merges.txt"))
 (write (detokenize t (tokenize t "ab abc's 12")))
+
+;;; case pictures in arrays
+; flags: --files
+(write-png "a.png" (cast (view (arange 24) '(2 4 3)) 'u8))
+(define a (picture-array '("a.png") 2 2))
+(read-ahead a '(0))
+(write (read-rows a '(0)))
 
 ;;; case loaders
 ; flags: --files

@@ -149,6 +149,9 @@
 (define (f d) (let ((p (dict-ref d 'p))) (* (point-x p) (point-y (with-x p 7.)) (dict-ref d "k"))))
 (write (gradient f (dict 'p (make-point 2. 3.) "k" 4. #\c 'none)))
 (display (format "~a ~,2f~%" (dict-keys (dict 3 1 2 2)) 1.5))
+(define (trained update) (update (lambda (d) (square (- (* (dict-ref d 'w) (dict-ref d 70000)) 3))) (dict 'w 1. 70000 2. -.5 0.) 1 (momentum .1) 0))
+(write (map dict->list (cdr (trained checkpoint-*j-update!))))
+(write (apply-rule (adam .1 .9 .999 1e-3) (dict 2 (ones '(2)) 1 .5) (dict 2 (ones '(2)) 1 0) 0))
 ;;; keys
 (define (f x) (* x (random-real 5) (clock) (sumall (dropout (rand '(4) #f #f (car (split-key 3 2))) .5))))
 (write (< 0 (cdr (checkpoint-*j f 1. 1.)) +inf.0))

@@ -12,11 +12,11 @@
 (show (dict-keys (list->dict '((2 . a) (1 . b) (2 . c)))))       ; expect: (1 2)
 (show (list (dict-remove d 'nobody) (dict-size (dict-remove d 'nobody)))) ; expect any output
 ; Long sequences of insertions and removals: contents as an association list has them, and depths as a logarithm.
-(define (depth d) (if (null? d) 0 (+ 1 (max (depth (vector-ref d 3)) (depth (vector-ref d 4))))))
-(define (sound? d) (or (null? d) (and (= (dict-size d) (+ 1 (dict-size (vector-ref d 3)) (dict-size (vector-ref d 4))))
-                                      (<= (+ 1 (dict-size (vector-ref d 3))) (* 3 (+ 1 (dict-size (vector-ref d 4)))))
-                                      (<= (+ 1 (dict-size (vector-ref d 4))) (* 3 (+ 1 (dict-size (vector-ref d 3)))))
-                                      (sound? (vector-ref d 3)) (sound? (vector-ref d 4)))))
+(define (smaller d) (vector-ref d 1))
+(define (larger d) (vector-ref d 4))
+(define (depth d) (if (null? d) 0 (+ 1 (max (depth (smaller d)) (depth (larger d))))))
+(define (sound? d) (or (null? d) (let ((a (+ 1 (dict-size (smaller d)))) (b (+ 1 (dict-size (larger d)))))
+                                   (and (= (dict-size d) (+ a b -1)) (<= a (* 3 b)) (<= b (* 3 a)) (sound? (smaller d)) (sound? (larger d))))))
 (define (random-work n d l)
   (if (= n 0)
       (and (sound? d) (equal? (dict->list d) (sort-list (lambda (a b) (< (car a) (car b))) l)))
@@ -31,12 +31,23 @@
 (show (list (sound? emptied) (dict-size emptied) (dict-ref emptied 31))) ; expect: (#t 250 31)
 ; Values have derivatives.
 (show (dict-values (gradient (lambda (d) (* (dict-ref d 'x) (dict-ref d 'y))) (dict 'x 3. 'y 4.)))) ; expect: (4.0 3.0)
+; Keys that are numbers come back as they went in, and stand in the order of numbers.
+(define odd '(-1e300 -5 -.5 0 .1 7 7.5 53247 53248 1000000 1073741823 1073741824 281474976710655 1e300 +inf.0))
+(define numbers (fold-right (lambda (k d) (dict-set d k (list k))) (dict) odd))
+(show (equal? (dict-keys numbers) odd))                          ; expect: #t
+(show (equal? (map (lambda (k) (car (dict-ref numbers k))) odd) odd)) ; expect: #t
+(show (list (dict-keys (dict 3. 1)) (dict-keys (dict 3. 1 3 1)) (dict-keys (dict -0. 1 0 2 0. 3)))) ; expect: ((3.0) (3) (0.0))
+(display (dict 'a 1 3 2)) (newline)                              ; expect: #(ă #(Ă () (ă) 2 ()) a 1 ())
+(show (dict-size (fold-left (lambda (d k) (dict-set d k k)) (dict) (iota 60000)))) ; expect: 60000
 ;;; case no-such-key
 (dict-ref (dict 1 2) 3)
 ; expect error: dict-ref: there is no key 3
 ;;; case no-key-at-all
 (dict-set (dict) '(1) 2)
 ; expect error: expected a number, a character, a string or a symbol as a key, got \(1\)
+;;; case nan-as-the-first-key
+(dict +nan.0 2)
+; expect error: a NaN cannot be a key
 ;;; case nan-as-a-key
 (dict-set (dict 1 2) +nan.0 2)
 ; expect error: a NaN cannot be a key

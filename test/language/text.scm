@@ -71,3 +71,8 @@
 (show (+ x′ 1))                                 ; expect: 2
 (show (equal? "λ" "λ"))                         ; expect: #t
 (display "→ ünïcödé ←") (newline)               ; expect: → ünïcödé ←
+(show (string-split "a;b;;c" ";"))              ; expect: ("a" "b" "" "c")
+(show (string-split "  two\n words "))          ; expect: ("two" "words")
+(show (map (lambda (s) (string-split s "--")) '("a--b" "" "--"))) ; expect: (("a" "b") ("") ("" ""))
+(show (string-split "a b" #\space))             ; expect: ("a" "b")
+(show (list (string-join '()) (string-join '("a")) (string-join '("a" "b")) (string-join '("a" "b" "c") ", "))) ; expect: ("" "a" "a b" "a, b, c")

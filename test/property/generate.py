@@ -101,6 +101,8 @@ class Generator:
             lambda: '(ruled-sum %s)' % self.items(env, depth - 1),
             lambda: '(car (ruled-pair %s))' % self.pair(env, depth - 1),
             lambda: '(dict-ref (dict-set (dict 1 %s 2 %s) %d %s) 2)' % (sub(), sub(), r.randint(0, 3), sub()),
+            lambda: '(parameters-fold + 0 (dict 2 %s 1 %s))' % (sub(), sub()),
+            lambda: "(dict-ref (car (apply-rule (momentum .1) (dict 7 %s 'a %s) (dict 7 %s 'a 0) 0)) 7)" % (sub(), sub(), sub()),
         ]
         if self.tensors:
             structured += [

@@ -16,7 +16,8 @@ SPECS = ['tape', 'bisection,base=16', 'bisection,base=41', 'binomial,base=16', '
 
 # Numbers that are read from a file, which has NUMBERS_IN_FILE in 64 bits each; and for who grants none, the same from the program.
 NUMBERS_IN_FILE = [.25, -.5, 1.125, .75, -1.25, .5, -.125, 1.5]
-FROM_FILE = '(define (from-file k) (tensor->number (read-rows \'("numbers" f64 0 (8)) (list k))))\n'
+FROM_FILE = ('(define (from-file k) (begin (read-ahead \'("numbers" f64 0 (8)) (list (remainder (+ k 1) 8)))'
+             ' (tensor->number (read-rows \'("numbers" f64 0 (8)) (list k)))))\n')
 FROM_MEMORY = "(define (from-file k) (list-ref '(%s) k))\n" % ' '.join(map(str, NUMBERS_IN_FILE))
 
 # What variants of one program share. `say` and `mark` are output; `rule` is of updates.

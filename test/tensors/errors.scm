@@ -55,7 +55,7 @@
 ;;; case too-many-axes
 (fill '(1 1 1 1 1 1 1 1 1) 0) ; expect error: fill: .*8 axes
 ;;; case condition
-(if (< (list->tensor '(1)) 2) 1 2) ; expect error: <: a comparison of tensors is a tensor, which is no condition
+(if (< (list->tensor '(1)) 2) 1 2) ; expect error: < or >: a comparison of tensors is a tensor, which is no condition
 ;;; case condition-from-elsewhere
 (define (f c) (if (car c) 1 2))
 (f (map (lambda (x) (< x 2)) (list (list->tensor '(1))))) ; expect error: #<tensor u8 \(1\).* is no condition

@@ -40,7 +40,7 @@
 (show (let ((p (with-schedule "bisection,base=16" (lambda () (checkpoint-*j (lambda (x) (timed (timed x))) 1. 1.))))) (= (car p) (cdr p)))) ; expect: #t
 ;;; case position
 (index (ones '(3)) 3)
-; expect error: index: a position that an axis of this size does not have: 3 3
+; expect error: index: there is no position 3 in axis
 ;;; case too-many-indices
 (index (ones '(3)) 0 0)
 ; expect error: index: more indices than axes

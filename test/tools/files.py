@@ -166,6 +166,25 @@ class Formats(Files):
             self.write("x.csv", content)
             self.assertIn(message, self.refused('(read-csv "x.csv")'))
 
+    def test_tables_with_texts(self):
+        self.write("x.csv", b'\xef\xbb\xbfa;b;c;d\n1;x y;"q;""r\nn";\n\n 2 ;z;NA;-.5\r\n')
+        self.assertEqual(self.value('(map (lambda (c) (if (tensor? c) (tensor->list c) c)) (cdr (read-table "x.csv" #\\;)))'),
+                         '((1.0 2.0) ("x y" "z") ("q;\\"r\\nn" "NA") (+nan.0 -0.5))')
+        self.write("x.csv", "1 2  x\n3  4\ty \n")
+        self.assertEqual(self.value('(let ((t (read-table "x.csv" " " (quote f64)))) (list (car t) (tensor-type (cadr t)) (cadddr t) (text-classes (cadddr t))))'),
+                         '(() f64 ("x" "y") (("x" "y") . #<tensor i64 (2) [0 1]>))')
+        self.write("x.csv", "1\t\t3\n\t4\t5\n")
+        self.assertEqual(self.value('(map tensor->list (cdr (read-table "x.csv" #\\tab)))'), "((1.0 +nan.0) (+nan.0 4.0) (3.0 5.0))")
+        self.write("x.csv", "")
+        self.assertEqual(self.value('(read-table "x.csv")'), "(())")
+        self.write("x.csv", "a,b\n")
+        self.assertEqual(self.value('(read-table "x.csv")'), '(("a" "b") () ())')
+        for content, message in (("1,2\n3\n", "line 2: 1 fields, and 2 in the line before"), ('a\n"b\n\n', "line 2: a quote that does not end"), ('a\n"b"c\n', "line 2: something follows a quote")):
+            self.write("x.csv", content)
+            self.assertIn(message, self.refused('(read-table "x.csv")'))
+        self.assertIn("expected a separator", self.refused('(read-table "x.csv" 3)'))
+        self.assertIn("a\\tb", self.refused('(begin (write-text "y.csv" "1,2\\n2,a\\tb\\n") (read-csv "y.csv"))'))
+
     def test_data_sets(self):
         self.write("x", b"\0\0\x08\x02" + struct.pack(">2I", 2, 3) + b"abcdef")
         self.assertEqual(self.value('(tensor->list (read-idx "x"))'), "((97 98 99) (100 101 102))")
@@ -219,6 +238,45 @@ class Writing(Files):
         self.assertRegex(self.refused('(load-parameters "p" (list (list (cons \'weight (zeros \'(2 3))))) \'(("fc.weight" . "0.weight")))'),
                          r"parameter 0\.weight .*\(2 3\) \(2 2\)")
         self.assertIn("no tensor 0", self.refused('(load-parameters "p" (list 0.))'))
+
+    def test_what_names_of_parameters_say(self):
+        self.write("a.scm", """(define p (list (list 'conv (ones '(2 3)) (zeros '(3)))))
+(save-parameters "p" p)
+(write (map car (read-safetensors "p")))
+(write-safetensors "q" (list (cons "w" (ones '(2 3))) (cons "b" (zeros '(3)))))
+(write (equal? p (load-parameters "q" p '(("w" . "conv.0") ("b" . "conv.1") ("b" . "conv.2")))))""")
+        self.assertEqual(self.vmrun("a.scm").output, '("conv.0" "conv.1")#t')
+        like = "(list (list 'conv (ones '(2 3)) (zeros '(3))))"
+        for names, message in (('("w" . "conv.1") ("b" . "conv.2")', r"""q has no tensor conv.0 for the parameter conv.0, to which none of the names """
+                                r"""\(\("w" . "conv.1"\) \("b" . "conv.2"\)\) gives another one; it has \("w" "b"\)"""),
+                               ('("v" . "conv.0")', r"""q has no tensor "v", which the names give to the parameter conv.0; it has \("w" "b"\)"""),
+                               ('("v" . "conv.2")', r"""of the names, "v" is no tensor of q and "conv.2" no parameter; those are \("w" "b"\) \("conv.0" "conv.1"\)""")):
+            self.assertRegex(self.refused(f"(load-parameters \"q\" {like} '({names}))"), message)
+        self.assertRegex(self.refused('(load-parameters "q" (list (ones \'(3 2))) \'(("w" . "0")))'), r"differ; load it with the sizes in the file and \(transpose t\) .*\(3 2\) \(2 3\)")
+        self.assertRegex(self.refused('(load-parameters "q" (list (ones \'(2 4))) \'(("w" . "0")))'), r"differ: \(2 4\) \(2 3\)")
+        self.assertRegex(self.refused('(load-parameters "p" (list (list \'conv (ones \'(2 3)) (zeros \'(3))) 0))'), r"no tensor 1 for the parameter 1 \(for a first state of 0 write \(rule-state rule p\)\)")
+
+    def test_a_training_goes_on_from_files(self):
+        self.write("a.scm", """(define (loss (list w b)) (square (- (sumall (* w w)) b)))
+(define (train state n rule)
+  (if (= n 0) state (let (((list v p s) (checkpoint-*j-update loss (car state) 1 rule (cadr state)))) (train (list p s) (- n 1) rule))))
+(define start (list (ones '(2)) .5))
+(define (same? rule)
+  (let ((once (train (list start 0) 4 rule)))
+    (save-parameters "p" (train (list start 0) 2 rule))
+    (equal? once (train (load-parameters "p" (list start (rule-state rule start))) 2 rule))))
+(write (map same? (list (sgd .1) (momentum .1) (adam .1) (adamw .1) (lion .1) (clip-by-value 1 (rmsprop .1)))))""")
+        self.assertEqual(self.vmrun("a.scm").output, "(#t #t #t #t #t #t)")
+
+    def test_values_of_a_dictionary_are_named_by_its_keys(self):
+        self.write("a.scm", """(define p (list (dict 'w (ones '(2)) 'b .5 3 1. "in" (dict 'w 2.) 2.5 3.)))
+(save-parameters "p" p)
+(write (map car (read-safetensors "p")))
+(write (equal? p (load-parameters "p" p)))
+(define like (dict 'b 0. 'w 0.))
+(write (dict->list (load-parameters "p" like '(("0.b" . "b") ("0.in.w" . "w")))))""")
+        self.assertEqual(self.vmrun("a.scm").output, '("0.2.5" "0.3" "0.in.w" "0.b" "0.w")#t((b . 0.5) (w . 2.0))')
+        self.assertIn('two tensors of one name, "1"', self.refused('(save-parameters "p" (dict 1 2. "1" 3.))'))
 
 
 class Changed(Files):

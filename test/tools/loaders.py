@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Loaders: batches are a function of the loader and their number, from memory and from files, and a training that was interrupted goes on with the next."""
+import math
 import os
 import random
 import struct
+import subprocess
+import time
 import unittest
 
 import driver
@@ -101,9 +104,21 @@ class Batches(Loaders):
 (write (tensor->list (loader-batch (loader w 4) 0)))
 (write (tensor->list (loader-batch (loader w 4 3) 0)))"""), "((1 2 3) (2 3 65535) (3 65535 5) (65535 5 6))((2 3 65535) (65535 5 6) (3 65535 5) (1 2 3))")
 
+    def test_the_last_batch_may_be_the_only_one(self):
+        self.assertEqual(self.value("""(define l (loader-keep-last (loader (ones '(3 2)) 8 #f)))
+(write (list (loader-batches l) (size (loader-batch l 0)) (size (loader-batch l 1))))"""), "(1 (3 2) (3 2))")
+
     def test_what_is_no_loader(self):
         for text, message in (("(loader 5 1)", "loader: expected a tensor"), ("(loader (ones '()) 1)", "without axes"), ("(loader (ones '(3)) 0)", "how many examples"),
                               ("(loader (list (ones '(3)) (ones '(4))) 1)", "equally many"), ("(loader-batch (loader (ones '(3)) 4) 0)", "fewer examples"),
+                              ("(loader-batches (loader (ones '(3 2)) 8))", r"loader-batches: there are fewer examples .* smaller batch, or \(loader-keep-last l\).* 3 8"),
+                              ("(loader-batches (loader-shard (loader (ones '(9)) 4) 0 3))", "fewer examples .* 3 4"),
+                              ("(loader-batches (loader-keep-last (loader (zeros '(0 2)) 8)))", "no examples, of so many: 0"),
+                              ("(loader-batches (loader-keep-last (loader-shard (loader (ones '(2)) 1) 0 3)))", "no examples for each shard, of so many: 2"),
+                              ("(loader '(1 2 3) 1)", r"loader: expected a number of examples with the procedure .* \(1 2 3\)"),
+                              ("(loader (cons -1 zeros) 1)", "loader: expected a number of examples"),
+                              ("(loader (list (ones '(3)) '(1 2 3)) 1)", "loader: expected a number of examples"),
+                              ("(loader (ones '(3)) 1 #t)", "loader: expected an integer as the seed .* #t"),
                               ("(loader-batch 5 0)", "loader-batch: expected what loader"), ("(loader-shard (loader (ones '(3)) 1) 2 2)", "shard"),
                               ("(windows (ones '(3)) 4)", "windows")):
             self.refused(text, message)
@@ -179,6 +194,171 @@ class Rows(Loaders):
         self.assertEqual(self.value("""(define l (loader-map cifar-images (loader (cifar-array "x") 2)))
 (define b (loader-batch l 1))
 (write (list (tensor->list (car b)) (size (cdr b)) (tensor->list (max-over (cdr b) '(1 2 3)))))"""), "((2 3) (2 3 32 32) (12 13))")
+
+
+class Ahead(Loaders):
+    """What is read ahead changes nothing but the time that passes."""
+
+    def test_batches_are_what_reading_their_rows_gives(self):
+        source = random.Random(3)
+        for descr, size in (("|u1", 1), ("<f4", 4), (">f8", 8), (">u2", 2)):
+            self.write("x.npy", npy(descr, "(4000, 3)", source.randbytes(12000 * size) if size < 4 else struct.pack((">" if descr[0] == ">" else "<") + "12000" + "fd"[size == 8], *[source.gauss(0, 1) for _ in range(12000)])))
+            for options in ((), ("--device=emulated",), ("--memory=24MiB",)):
+                self.assertEqual(self.value("""(define a (npy-array "x.npy"))
+(define (same? x y) (= (sumall (not-equal x y)) 0))
+(define (all l rows) (map (lambda (n) (same? (loader-batch l n) (rows n))) (iota 12)))
+(define (epoch n) (shuffled-indices 4000 5 (quotient n 4) (* 1000 (remainder n 4)) 1000))
+(write (list (all (loader a 1000 5) (lambda (n) (read-rows a (epoch n))))
+             (all (loader a 1000) (lambda (n) (read-rows a (* 1000 (remainder n 4)) 1000)))
+             (all (loader-map car (loader (list a a) 1000 5)) (lambda (n) (read-rows a (epoch n))))))""", *options), "(" + " ".join(["(" + " ".join(["#t"] * 12) + ")"] * 3) + ")")
+
+    def test_work_is_that_of_reading(self):
+        self.write("x.npy", npy("<f4", "(5000, 7)", bytes(140000)))
+        work = set()
+        for expected in ("'(4999 3 77 78)", "'(4999 3 77 79)"):
+            self.write("a.scm", f"""(define a (npy-array "x.npy"))
+(read-ahead a {expected})
+(define (wait n) (if (> n 0) (wait (- n 1))))
+(wait 300000)
+(write (size (read-rows a '(4999 3 77 78))))""")
+            for _ in range(5):
+                stats = self.stats(self.vmrun("--stats", "a.scm"))
+                work.add((stats["steps"], stats["work"]))
+        self.assertEqual(len(work), 1)
+
+    def test_memory_is_for_what_is_wanted_first(self):
+        self.write("x.npy", npy("<f4", "(4, 1000000)", bytes(16000000)))
+        for text in ("(read-ahead a '(0 1 2 3))(write (size (read-rows a '(1))))",  # has no room
+                     "(read-ahead a '(0 1))(write (size (zeros '(2000000))))(write (size (read-rows a '(0 1))))",  # makes way
+                     "(read-ahead a '(0 1))(write (sumall (sort (zeros '(900000)))))"):  # and for a kernel
+            self.write("a.scm", '(define a (npy-array "x.npy"))' + text)
+            self.write("b.scm", '(define a (npy-array "x.npy"))' + text.replace("(read-ahead a '(0 1))", "").replace("(read-ahead a '(0 1 2 3))", ""))
+            for memory in ("--memory=10MiB", "--memory=14MiB", "--memory=40MiB"):
+                with_it, without = (self.vmrun(memory, name, code=None) for name in ("a.scm", "b.scm"))
+                self.assertEqual((with_it.output, with_it.returncode), (without.output, without.returncode))
+
+    def test_what_the_program_writes_meanwhile_is_read(self):
+        self.write("x.npy", npy("<f4", "(3, 1)", struct.pack("<3f", 1, 2, 3)))
+        os.symlink("x.npy", self.path("y.npy"))
+        self.assertEqual(self.value("""(define a (npy-array "x.npy")) (define b (npy-array "y.npy"))
+(read-ahead a '(1)) (read-ahead b '(2))
+(write-npy "x.npy" (list->tensor '((4) (5) (6))))
+(write (tensor->list (read-rows a '(1))))"""), "((5.0))")
+
+    def test_a_file_that_somebody_changes_is_noticed_where_it_is_used(self):
+        for row, seen in ((1, True), (2500, False)):
+            self.write("x.npy", npy("<f4", "(3000, 1)", struct.pack("<3000f", *range(3000))))
+            self.write("a.scm", f"""(define a (npy-array "x.npy"))
+(write (tensor->list (read-rows a '(0))))
+(write-text "begun" "")
+(read-ahead a '({row}))
+(define n (read-real))
+(write n)
+(write (tensor->list (read-rows a '({row}))))""")
+            with subprocess.Popen([os.path.join(self.bin, "vmrun"), "a.scm"], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as process:
+                while not os.path.exists(self.path("begun")):
+                    time.sleep(.01)
+                time.sleep(.1)  # whether the thread has read them or not: both must say the same
+                with open(self.path("x.npy"), "r+b") as file:
+                    file.seek(-4 * (3000 - row), os.SEEK_END)
+                    file.write(struct.pack("<f", -1))
+                output, errors = process.communicate(b"7\n")
+            if seen:
+                self.assertEqual((process.returncode, output), (1, b"((0.0))7"))
+                self.assertRegex(errors, rb"read-rows: x.npy: has changed since this program read it")
+            else:
+                self.assertEqual((process.returncode, output), (0, b"((0.0))7((-1.0))"))
+
+    def test_operands_are_checked_and_files_when_they_are_used(self):
+        self.write("x.npy", npy("<f4", "(2, 3)", bytes(24)))
+        self.assertEqual(self.value("(read-ahead '(\"y\" f32 0 (7)) '(0))(read-ahead '(\"../x\" f32 0 (7)) '(0))(read-ahead '(\"x.npy\" f32 0 (700)) '(0))"
+                                    "(read-ahead (npy-array \"x.npy\") 1 5)(read-ahead (npy-array \"x.npy\") '())(write 1)"), "1")
+        for text, message in (("(read-ahead (npy-array \"x.npy\") '(2))", "read-ahead: expected numbers of rows, from 0 to 1, got 2"), ("(read-ahead 5 '(0))", "read-ahead: expected an array in a file"),
+                              ("(read-ahead '(\"x.npy\" f32 0 (1) -1) '(0))", "not negative"), ("(read-ahead '(\"x.npy\" f32 0 (1) 1 1) '(0))", "an array in a file"),
+                              ("(read-rows '(\"x.npy\" f32 0 (8000000000000 1) 8000000000000) '(0))", "multiply"), ("(read-rows '(\"x.npy\" f32 0 (99 1) 1) '(0))", "99 rows of 4 from byte 0 on take more")):
+            self.refused(text, message)
+
+    def test_rows_may_overlap(self):
+        self.write("x", bytes(range(40)))
+        self.assertEqual(self.value("""(define a (raw-array "x" 'u8))
+(define w (windows a 3))
+(write w)
+(write (map tensor->list (list (read-rows w 2 2) (read-rows w '(37 0)) (loader-batch (loader w 2) 1))))
+(define v (windows (list "x" 'u8 1 '(5 2)) 2))
+(write (map tensor->list (list (read-rows v '(3)) (loader-batch (loader (windows v 2) 1) 2))))"""),
+                         '("x" u8 0 (38 3) 1)(((2 3 4) (3 4 5)) ((37 38 39) (0 1 2)) ((2 3 4) (3 4 5)))((((7 8) (9 10))) ((((5 6) (7 8)) ((7 8) (9 10)))))')
+
+    def test_derivatives_that_read_again_and_slices(self):
+        self.write("x.npy", npy("<f8", "(40, 2)", struct.pack("<80d", *[i * .01 for i in range(80)])))
+        text = """(define l (loader (npy-array "x.npy") 3 1))
+(define (f w) (let loop ((n 0) (s 0)) (if (= n 15) s (loop (+ n 1) (+ s (sin (sumall (* w (loader-batch l n)))))))))
+(define (g w) OPERATOR)
+(write (g (list->tensor '(.5 .25) 'f64)))"""
+        expected = None
+        for operator in ("(cdr (*j f w 1))", "(cdr (checkpoint-*j f w 1))", "(cdr (with-schedule \"binomial,base=64,snapshots=2\" (lambda () (checkpoint-*j f w 1))))",
+                         "(cdr (resume (interrupt (lambda (w) (checkpoint-*j f w 1)) w 2000)))"):
+            output = self.value(text.replace("OPERATOR", operator))
+            expected = expected or output
+            self.assertEqual(output, expected, operator)
+
+
+def fitted(picture, height, width):
+    """A picture, lists of rows of elements, as picture-array makes it, with exact weights."""
+    rows, columns = len(picture), len(picture[0])
+    scale = min(rows / height, columns / width)
+
+    def along(lines, to):
+        wide, begin = max(scale, 1), (len(lines) - scale * to) / 2
+        out = []
+        for i in range(to):
+            center = begin + (i + .5) * scale
+            weights = [max(0, 1 - abs(j + .5 - center) / wide) for j in range(len(lines))]
+            total = math.fsum(weights)
+            out.append([sum(w * line[x] for w, line in zip(weights, lines) if w) / total for x in range(len(lines[0]))])
+        return out
+    narrow = [list(row) for row in zip(*along([list(row) for row in zip(*picture)], width))]
+    return along(narrow, height)
+
+
+class Pictures(Loaders):
+    def test_pictures_are_fitted(self):
+        source = random.Random(8)
+        for (height, width), (rows, columns) in (((9, 14), (4, 4)), ((5, 5), (5, 5)), ((3, 8), (7, 6)), ((40, 9), (3, 8)), ((1, 1), (2, 3)), ((64, 48), (1, 1))):
+            picture = [[source.randrange(256) for _ in range(width)] for _ in range(height)]
+            literal = "(" + " ".join("(" + " ".join(map(str, row)) + ")" for row in picture) + ")"
+            ours = self.lists(f"""(write-png "a.png" (list->tensor '{literal} 'u8))
+(write (tensor->list (view (read-rows (picture-array '("a.png") {rows} {columns} 1) 0 1) '({rows} {columns}))))""")
+            for mine, theirs in zip(ours, fitted(picture, rows, columns)):
+                for a, b in zip(mine, theirs):
+                    self.assertLessEqual(abs(a - b), 1.01)
+
+    def test_channels(self):
+        self.assertEqual(self.value("""(define (made name l) (begin (write-png name (view (list->tensor l 'u8) (list 1 1 (length l)))) name))
+(define paths (list (made "1.png" '(7)) (made "2.png" '(8 1)) (made "3.png" '(10 20 30)) (made "4.png" '(40 50 60 2))))
+(write (tensor->list (view (read-rows (picture-array paths 1 1) '(0 1 2 3)) '(4 3))))
+(write (tensor->list (view (read-rows (picture-array paths 1 1 1) 0 4) '(4))))"""), "((7 7 7) (8 8 8) (10 20 30) (40 50 60))(7 8 18 48)")
+
+    def test_batches_of_pictures_are_read_ahead(self):
+        text = """(define paths (build-list 20 (lambda (i) (let ((path (string-append (number->string i) ".png")))
+  (write-png path (cast (* 255 (rand (list (+ 3 i) 20 3))) 'u8)) path))))
+(define a (picture-array paths 6 5))
+(define l (loader (list a (arange 20)) 6 4))
+(define (same? x y) (= (sumall (not-equal x y)) 0))
+(write (map (lambda (n) (same? (car (loader-batch l n)) (read-rows a (shuffled-indices 20 4 (quotient n 3) (* 6 (remainder n 3)) 6)))) (iota 9)))
+(write (size (loader-batch (loader a 7) 1)))"""
+        for options in ((), ("--device=emulated",), ("--memory=6MiB",), ("--memory=200MiB",)):
+            self.assertEqual(self.value(text, *options), "(#t #t #t #t #t #t #t #t #t)(7 6 5 3)")
+
+    def test_what_is_no_picture(self):
+        self.write("x.png", b"no picture")
+        for text, message in (("(read-rows (picture-array '(\"x.png\") 2 2) '(0))", r"read-rows: x.png: no picture that can be read.*\(byte 0\)"),
+                              ("(read-rows (picture-array '(\"y.png\") 2 2) '(0))", "read-rows: y.png: cannot be opened"), ("(read-rows (picture-array '(5) 2 2) '(0))", "the path of a picture, a string"),
+                              ("(read-rows (picture-array '() 2 2) '(0))", "numbers of rows"), ("(read-rows (picture-array '(\"x.png\") 2 2) 1 1)", "there are 1 pictures, not 1 from 1 on"),
+                              ("(read-rows (picture-array '(\"x.png\") 0 2) '(0))", "expected pictures"), ("(read-rows (picture-array '(\"x.png\") 2 2 2) '(0))", "expected pictures"),
+                              ("(read-rows '(pictures) '(0))", "expected pictures"), ("(read-rows '(pictures #() 0 (1 1 1 1)) '(0))", "expected pictures"), ("(read-ahead '(pictures 5 0 (1 1 1 1)) '(0))", "expected pictures"),
+                              ("(define a (picture-array '(\"x.png\") 2 2))(read-ahead a '(0))(read-rows a '(0))", r"read-rows: x.png: no picture that can be read.*\(byte 0\)")):
+            self.refused(text, message)
 
 
 TRAINING = """(define l (loader-map (lambda (b) (cons (random-flip (car b)) (cdr b)))

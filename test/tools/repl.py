@@ -299,7 +299,7 @@ class Piped(ToolTest):
 
     def test_names_are_explained(self):
         done = self.vmrun(input=",doc fold-left\n,doc checkpoint-*j-update!\n,apropos histogram\n,apropos SOFTM\n,doc caddr\n")
-        self.assertIn("(fold-left f seed l)\n  (fold-left - 10 '(1 2))\n  ; 7\n", done.output)
+        self.assertIn("(fold-left f seed l ...): of several lists, as long as all have elements\n  (fold-left - 10 '(1 2))\n  ; 7\n", done.output)
         self.assertIn("checkpoint-*j-update!: the same values in the same storage", done.output)
         self.assertIn("plot-histogram path labels numbers [bins]): how many numbers", done.output)
         found = [line.split()[0] for line in done.output.split("how many numbers")[1].splitlines()[1:]]
@@ -307,8 +307,16 @@ class Piped(ToolTest):
         self.assertIn("(categorical", found)
         self.assertIn("parts of parts", done.output)
         self.assertTrue(all(len(line) <= 110 for line in done.output.splitlines()))
+        done = self.vmrun(input=",doc relu\n,doc conv2d\n,apropos conv2d\nexit\nquit\nhelp\n(define (help x) x)\nhelp\n,apropos fold-left\n")
+        self.assertIn("ReLU: of tensor: x where it is positive", done.output)
+        self.assertEqual(done.errors, "the reference has no conv2d; write (convolve t weights strides padding); ,apropos looks for a part of a name, or a word\n"
+                                      "the reference has nothing about conv2d; write (convolve t weights strides padding)\n"
+                                      ",quit or Ctrl-D leaves the loop\n,quit or Ctrl-D leaves the loop\n,help lists the commands of the loop\n")
+        self.assertIn("#<procedure>", done.output)
+        self.assertIn("all have elements\n", done.output)
+        self.assertRegex(self.vmrun(input=",apropos checkpoint-*j-update\n").output, r"checkpoint-\*j-update.* \.\.\.\n")
         done = self.vmrun(input=",doc fold\n,apropos qqqq\n,doc\n,apropos\n,load\n")
-        for message in ("the reference has no fold; ,apropos looks for a part of a name, or a word", "the reference has nothing about qqqq", ",doc: of what?", ",apropos: of what?",
+        for message in ("the reference has no fold; write (fold-left f seed l), where f takes what is so far first, or (fold-right f seed l); ,apropos looks for a part of a name, or a word", "the reference has nothing about qqqq", ",doc: of what?", ",apropos: of what?",
                         ",load: of what?"):
             self.assertIn(message, done.errors)
 
@@ -328,7 +336,7 @@ class Piped(ToolTest):
         self.write("part.scm", "(define (twice x) (* 2 x))\n(write (twice 4))")
         os.mkdir(self.path("a b"))
         self.write("a b/more.scm", "(define more 5)")
-        done = self.vmrun(input=",load part.scm\n(twice 21)\n,load a b/more.scm\nmore\n,load none.scm\n,load ../x.scm\n'alive\n")
+        done = self.vmrun(input=",load part.scm\n(twice 21)\n,load \"a b/more.scm\"\nmore\n,load none.scm\n,load ../x.scm\n'alive\n")
         self.assertEqual([line for line in done.output.splitlines() if line], ["8", "42", "5", "alive"])
         self.assertIn("none.scm", done.errors)
         self.assertIn("../x.scm", done.errors)

@@ -120,6 +120,9 @@ std::optional<std::string> unknown_option(const CLI::App& app, const std::vector
           least = d;
           best = known;
         }
+    if (name == "--threads" || name == "-j")
+      return "there is no option " + name +
+             ": a thread for each processor that the process may use; 'taskset -c 0-3 vmrun ...' gives it four";
     return "there is no option " + name + (best.empty() ? "" : "; did you mean --" + best + "?");
   }
   return std::nullopt;

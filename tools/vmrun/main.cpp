@@ -253,7 +253,12 @@ ModuleHandle Session::compiled_or_read() const {
   } else if (ends_with(file, ".capsule")) {
     throw Leave{kBadUsage, file + ": error: a capsule file is continued with --resume=" + file + "\n"};
   } else {
-    throw Leave{kBadUsage, file + ": error: expected a file whose name ends in .scm, .vlad or .bc\n"};
+    const bool of_option = ends_with(file, ".html") || ends_with(file, ".json");
+    throw Leave{
+        kBadUsage,
+        file + ": error: expected a file whose name ends in .scm, .vlad or .bc" +
+            (of_option ? "; the file of an option whose value may be left out stands behind '=', as in --explain=" + file : "") +
+            "\n"};
   }
   CairnBuffer error;
   cairn_module* module = nullptr;

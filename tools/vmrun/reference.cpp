@@ -39,15 +39,22 @@ bool contains(std::string_view text, std::string_view word) {
   return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end();
 }
 
-// What stands in front of the example, and of that the first line.
+std::string in_small_letters(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+// What stands in front of the example, and of that as much as a line takes.
 std::string_view prose(std::string_view text) { return text.substr(0, text.find("\n  ")); }
 
 std::string line_of(const Entry& entry) {
   constexpr std::size_t kWidth = 100;
-  std::string_view text = entry.text.substr(0, entry.text.find('\n'));
+  std::string text(prose(entry.text));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
   // What is said of one name begins with it.
-  std::string line =
-      (entry.names.find(' ') == std::string_view::npos ? "" : std::string(entry.names) + " - ") + std::string(text);
+  std::string line = (entry.names.find(' ') == std::string_view::npos ? "" : std::string(entry.names) + " - ") + text;
   if (line.size() > kWidth) {
     line.resize(line.rfind(' ', kWidth - 4) == std::string::npos ? kWidth - 4 : line.rfind(' ', kWidth - 4));
     line += " ...";
@@ -61,6 +68,11 @@ std::string_view described(std::string_view name) {
   std::string_view text = reference_text();
   for (Entry entry = next_entry(text); !entry.names.empty(); entry = next_entry(text)) {
     if (among(entry.names, name)) return entry.text;
+  }
+  // relu for ReLU: capital letters are not remembered.
+  text = reference_text();
+  for (Entry entry = next_entry(text); !entry.names.empty(); entry = next_entry(text)) {
+    if (among(in_small_letters(entry.names), in_small_letters(name))) return entry.text;
   }
   return {};
 }

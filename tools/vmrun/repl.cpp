@@ -85,6 +85,7 @@ private:
   void show_gradient(std::string_view arguments);
   void disassemble(std::string_view text);
   void load(std::string_view path);
+  std::string instead_of(std::string_view name);
   std::vector<std::string> names(const std::string& prefix) const;
   void fresh_line();
   void say(std::string_view text) { print(text); }
@@ -232,6 +233,12 @@ bool Repl::next_entry(std::string& text) {
 
 void Repl::handle(std::string_view entry) {
   std::string_view code = trimmed(entry);
+  if (code == "exit" || code == "quit" || code == "help") {
+    CompilerBuffer bytes, error;
+    if (cairn_session_compile(session_, "", code.data(), code.size(), bytes.bytes(), bytes.size(), error.text()) != CAIRN_OK)
+      return streams_.report(code == "help" ? ",help lists the commands of the loop\n" : ",quit or Ctrl-D leaves the loop\n");
+    cairn_session_undo(session_); // the program has defined that name
+  }
   if (code[0] != ',') {
     show_value(evaluate(entry));
     return;
@@ -266,11 +273,16 @@ void Repl::command(std::string_view name, std::string_view rest) {
   } else if (name == ",doc") {
     std::string_view text = described(rest);
     if (text.empty())
-      return streams_.report("the reference has no " + std::string(rest) + "; ,apropos looks for a part of a name, or a word\n");
+      return streams_.report("the reference has no " + std::string(rest) + "; " + instead_of(rest) +
+                             ",apropos looks for a part of a name, or a word\n");
     say(std::string(text));
   } else if (name == ",apropos") {
     std::string lines = apropos(rest);
-    if (lines.empty()) return streams_.report("the reference has nothing about " + std::string(rest) + "\n");
+    if (lines.empty()) {
+      std::string instead = instead_of(rest);
+      if (!instead.empty()) instead = "; " + instead.substr(0, instead.size() - 2);
+      return streams_.report("the reference has nothing about " + std::string(rest) + instead + "\n");
+    }
     say(lines);
   } else if (name == ",load") {
     load(rest);
@@ -282,8 +294,25 @@ void Repl::command(std::string_view name, std::string_view rest) {
   }
 }
 
+// What the compiler says of a name that other languages have and this one has not, with "; " behind it; empty: nothing.
+std::string Repl::instead_of(std::string_view name) {
+  if (name.find_first_of(" \t\n()'\";,`") != std::string_view::npos) return "";
+  CompilerBuffer bytes, error;
+  if (cairn_session_compile(session_, "", name.data(), name.size(), bytes.bytes(), bytes.size(), error.text()) == CAIRN_OK) {
+    cairn_session_undo(session_);
+    return "";
+  }
+  constexpr std::string_view kSaid = "' does not exist in Cairn: ";
+  std::string_view said = error.view();
+  const std::string_view::size_type begin = said.find(kSaid);
+  if (begin == std::string_view::npos) return "";
+  said.remove_prefix(begin + kSaid.size());
+  return std::string(said.substr(0, said.find('\n'))) + "; ";
+}
+
 // As a program includes a file: beneath the current folder, or a folder of a library.
 void Repl::load(std::string_view path) {
+  if (path.size() > 2 && path.front() == '"' && path.back() == '"') path = path.substr(1, path.size() - 2);
   std::string text = "(include \"";
   for (char c : path) {
     if (c == '"' || c == '\\') text += '\\';

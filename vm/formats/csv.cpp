@@ -170,6 +170,10 @@ std::string shortened(std::string_view field) {
   std::string out;
   for (std::size_t at = 0; at < field.size() && out.size() < 40;) {
     const std::uint32_t c = text::next_code_point(field, at);
+    if (c == '\t') {
+      out += "\\t";
+      continue;
+    }
     text::append_code_point(out, c == text::kMalformed || text::is_control(c) ? 0xFFFD : c);
   }
   return out;
@@ -212,7 +216,10 @@ CsvTable parse_csv(std::string_view text, const CsvReader& reader) {
       }
       if (!in.next(field)) break;
       const std::optional<double> d = number_of(field);
-      if (!d) in.wrong(line, fmt::format("field {} is no number: {}", columns + 1, shortened(field)));
+      if (!d)
+        in.wrong(line,
+                 fmt::format("field {} is no number: {}; read-table reads columns of text, and tables with other separators",
+                             columns + 1, shortened(field)));
       if (columns < table.columns) reader.number(*d);
     }
     if (columns != table.columns) in.wrong(line, fmt::format("{} fields, and {} in the first line", columns, table.columns));

@@ -31,7 +31,10 @@ struct WidenedNpyType {
 constexpr WidenedNpyType kWidenedNpyTypes[] = {{"u2", "u16"}, {"u4", "u32"}, {"f2", "f16"}};
 // What to convert others to.
 constexpr std::pair<std::string_view, std::string_view> kOtherNpyTypes[] = {
-    {"u8", "int64"}, {"f16", "float64"}, {"c8", "float32, parts apart"}, {"c16", "float64, parts apart"}};
+    {"u8", "a.astype(numpy.int64)"},
+    {"f16", "a.astype(numpy.float64)"},
+    {"c8", "a.real.astype(numpy.float32) and a.imag.astype(numpy.float32)"},
+    {"c16", "a.real and a.imag, which are float64"}};
 
 std::string quoted(HeaderText& in) {
   in.skip_blanks();
@@ -63,8 +66,7 @@ void read_type(HeaderText& in, NpyArray& array) {
       return;
     }
   for (const auto& [other, instead] : kOtherNpyTypes)
-    if (other == name)
-      in.wrong(fmt::format("its type is {}, which Cairn has not; convert it: a.astype(numpy.{})", text, instead));
+    if (other == name) in.wrong(fmt::format("its type is {}, which Cairn has not; convert it: {}", text, instead));
   in.wrong("its elements are no numbers that Cairn has; convert it to a type that it has, as a.astype(numpy.float32)");
 }
 

@@ -251,7 +251,7 @@ Value Engine::arithmetic(Opcode op, Value x, Value y, std::uint64_t consumed) {
     return stoppable(*this, [&] { return binary(op, x, y); });
   }
   const Frame* frame = runs.back().top;
-  tensors().set_maker(frame->code, frame->pc());
+  tensors().set_maker(*this, frame);
   return stoppable(*this, [&] { return tensors::binary(*this, op, x, y, consumed); });
 }
 
@@ -262,7 +262,7 @@ Value Engine::arithmetic(Opcode op, Value x, std::uint64_t consumed) {
     return stoppable(*this, [&] { return unary(op, x); });
   }
   const Frame* frame = runs.back().top;
-  tensors().set_maker(frame->code, frame->pc());
+  tensors().set_maker(*this, frame);
   return stoppable(*this, [&] { return tensors::unary(*this, op, x, consumed); });
 }
 
@@ -272,12 +272,12 @@ Value Engine::comparison(Opcode op, Value x, Value y) {
 }
 
 bool Engine::less(Value x, Value y) {
-  check_comparable(*this, "<", x, y);
+  check_comparable(*this, "< or >", x, y);
   return to_double(x) < to_double(y);
 }
 
 bool Engine::less_equal(Value x, Value y) {
-  check_comparable(*this, "<=", x, y);
+  check_comparable(*this, "<= or >=", x, y);
   return to_double(x) <= to_double(y);
 }
 

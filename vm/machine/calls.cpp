@@ -1,11 +1,14 @@
 // What the handlers of calls and primitives leave to functions that may throw and that own lists.
 #include "vm/bytecode/tensors.h"
 #include "vm/machine/engine.h"
+#include "vm/machine/errors.h"
 #include "vm/machine/undo.h"
 #include "vm/print/primitives.h"
 #include "vm/text/diagnostic.h"
 #include "vm/value/charged.h"
 #include "vm/value/owned.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -214,7 +217,7 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
   std::optional<ops::OperatorId> on_tensors = tensors::operator_behind(which);
   Value v;
   if (on_tensors && tensors::is_tensor_like(arguments[0])) {
-    tensors().set_maker(frame->code, frame->pc());
+    tensors().set_maker(*this, frame);
     v = stoppable(*this, [&] { return tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0); });
   } else {
     auto run = [&] { return print::run_primitive(which, arguments, static_cast<unsigned>(fields.size()), *this); };
@@ -241,7 +244,7 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
     if ((fields[i] & kLastUse) != 0) consumed |= std::uint64_t{1} << i;
   }
   std::span<const Value> given(operands, fields.size());
-  tensors().set_maker(frame->code, frame->pc());
+  tensors().set_maker(*this, frame);
   Value v = stoppable(*this, [&] {
     return which < bytecode::kFirstTensorProcedure
                ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
@@ -275,7 +278,7 @@ bool Engine::perform_run_instruction(const Word* instruction) { return run_opera
 
 // (error message irritant ...), its list in v; or a value that matches no pattern.
 void Engine::fail(bool no_match, Value v) const {
-  if (no_match) throw ProgramError("no pattern matches " + describe(v));
+  if (no_match) throw ProgramError(fmt::format("no pattern matches {}{}", describe(v), hint_of_operand("a pattern", v)));
   constexpr std::size_t kMost = 2000;
   const Value list = v;
   std::string message;

@@ -50,6 +50,7 @@ void Engine::drop_everything() {
   globals.clear();
   heap_.release(result);
   result = value::kUnspecified;
+  if (tensor_world != nullptr) tensor_world->ahead.give_up();
   heap_.release_all_set_aside();
 }
 
@@ -132,6 +133,7 @@ std::optional<Status> Engine::go_on() {
       if (exit == Exit::done) {
         ended = true;
         runs.clear();
+        if (tensor_world != nullptr) tensor_world->ahead.give_up();
         if (options.one_shot)
           for (Value& v : globals) heap_.release(std::exchange(v, value::kUndefined));
         return Status::done;

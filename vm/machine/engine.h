@@ -74,6 +74,8 @@ public:
   void end_program();
   // The same for the runs alone: the last result stays.
   void end_runs();
+  // What a program knows of its files, and still expects of them, goes with it.
+  void forget_files();
   // A capsule file turned out to be damaged while this machine was being filled from it: releases what has been read.
   void discard_damaged_state();
   std::uint64_t next_serial_now() const { return heap_.next_serial; }
@@ -272,7 +274,7 @@ public:
   static constexpr std::int64_t kLeastBudgetOfSpilling = 2 * ops::SpillFile::kBuffer;
   bool may_spill() const { return state_spill != 0 && !spill_refused && state_budget >= kLeastBudgetOfSpilling; }
   void use_spill_file();
-  schedule::CostTable costs;     // for plans; as fixed as that
+  schedule::CostTable costs; // for plans; as fixed as that
   // What schedules may choose by.
   schedule::Resources resources(bool alone) const {
     return {.budget_bytes = state_budget,

@@ -90,9 +90,8 @@ template <class Hold> void refuse_twins(const std::vector<formats::ZipMember>& m
   std::sort(sorted.begin(), sorted.end(), [](const formats::ZipMember* a, const formats::ZipMember* b) {
     return std::tie(a->name, a->header) < std::tie(b->name, b->header);
   });
-  const auto twin = std::adjacent_find(sorted.begin(), sorted.end(), [](const formats::ZipMember* a, const formats::ZipMember* b) {
-    return a->name == b->name;
-  });
+  const auto twin = std::adjacent_find(
+      sorted.begin(), sorted.end(), [](const formats::ZipMember* a, const formats::ZipMember* b) { return a->name == b->name; });
   if (twin != sorted.end())
     throw formats::FormatError(twin[1]->header, fmt::format("has two members of the name {}", twin[1]->name));
 }

@@ -111,6 +111,7 @@ Value FileCall::replace(std::uint64_t bytes, const files::Content& content) {
   const std::string_view where = path();
   engine.effects.once([&] {
     engine.effects.check_limit(bytes);
+    if (engine.tensor_world != nullptr) engine.tensor_world->ahead.give_up(); // whatever links there are to this file
     engine.files.replace(name, where, content);
     engine.effects.counters.file_bytes += bytes;
   });

@@ -108,6 +108,7 @@ struct NamedElements {
   X(npy_array)                                                                                                                   \
   X(safetensors_arrays)                                                                                                          \
   X(read_rows)                                                                                                                   \
+  X(read_ahead)                                                                                                                  \
   X(shuffled_indices)                                                                                                            \
   X(write_text)                                                                                                                  \
   X(write_npy)                                                                                                                   \

@@ -67,7 +67,9 @@ Files::Reading::Reading(Files& files, std::string_view who, std::string_view pat
   if (fstat(opened_.descriptor->number(), &facts) != 0) complain(std::string("cannot be read: ") + std::strerror(errno));
   if (S_ISDIR(facts.st_mode)) complain("is a folder, not a file");
   if (!S_ISREG(facts.st_mode)) complain("is a pipe or a device; only regular files can be read again");
+  version_.emplace(facts);
   size_ = static_cast<std::uint64_t>(facts.st_size);
+  walk_ = files::PageWalk(size_);
   Seen& seen = files_.entry(path_, size_);
   if (seen.written != Written::no && replayed)
     complain("was written by this program after it had been read, so a gradient could not read the same again; read it before");
@@ -95,53 +97,66 @@ void Files::Reading::take(std::uint64_t from, std::byte* to, std::size_t size) c
   }
 }
 
-void Files::Reading::check(std::uint64_t page, std::span<const std::byte> bytes) {
+template <class Sum> void Files::Reading::check(std::uint64_t page, std::uint64_t count, Sum&& sum) {
   Seen& seen = files_.entry(path_, size_);
   auto block = seen.blocks.end();
-  for (; !bytes.empty(); ++page) {
-    const std::size_t size = std::min<std::size_t>(kPage, bytes.size());
-    const std::uint64_t sum = XXH3_64bits(bytes.data(), size), place = page % kPages;
+  for (; count != 0; ++page, --count) {
+    const std::uint64_t found = sum(), place = page % kPages;
     if (block == seen.blocks.end() || place == 0) block = seen.blocks.try_emplace(page / kPages).first;
     Sums& sums = block->second;
     if ((sums.known >> place & 1) == 0)
-      sums.sums[place] = sum;
-    else if (sums.sums[place] != sum)
+      sums.sums[place] = found;
+    else if (sums.sums[place] != found)
       changed();
     sums.known = static_cast<std::uint16_t>(sums.known | 1u << place);
-    bytes = bytes.subspan(size);
   }
 }
 
-void Files::Reading::read_page(std::uint64_t page, std::span<std::byte> to, std::size_t from) {
-  if (held_ != page) {
-    const std::uint64_t begin = page * kPage;
-    const auto whole = static_cast<std::size_t>(std::min(kPage, size_ - begin));
-    ops::Meter::spend_current(whole - to.size()); // what is wanted itself was counted by who asked
-    held_ = kNone;
-    take(begin, page_.data(), whole);
-    check(page, std::span(page_).first(whole));
-    held_ = page;
-  }
+void Files::Reading::check(std::uint64_t page, std::span<const std::byte> bytes) {
+  check(page, files::pages_of(bytes.size()), [&] {
+    const auto whole = bytes.first(std::min<std::size_t>(kPage, bytes.size()));
+    bytes = bytes.subspan(whole.size());
+    return XXH3_64bits(whole.data(), whole.size());
+  });
+}
+
+void Files::Reading::hold(std::uint64_t page, std::size_t size, std::size_t more) {
+  ops::Meter::spend_current(more); // what is wanted itself was counted by who asked
+  take(page * kPage, page_.data(), size);
+  check(page, std::span(page_).first(size));
+}
+
+void Files::Reading::part(std::span<std::byte> to, std::size_t from) const {
   std::memcpy(to.data(), page_.data() + from, to.size());
 }
 
-void Files::Reading::read(std::uint64_t from, std::span<std::byte> to) {
-  while (!to.empty()) {
-    files_.meter_.poll();
-    const std::uint64_t page = from / kPage;
-    const auto skipped = static_cast<std::size_t>(from % kPage);
-    std::size_t size = std::min<std::size_t>(to.size(), static_cast<std::size_t>(kBlock) - skipped);
-    if (from + size != size_) size -= (skipped + size) % kPage; // whole pages, or what is left of the first
-    if (skipped != 0 || size == 0 || size > to.size()) {
-      size = std::min(to.size(), static_cast<std::size_t>(kPage) - skipped);
-      read_page(page, to.first(size), skipped);
-    } else { // pages that are wanted as a whole need no other memory than where they go
-      take(from, to.data(), size);
-      check(page, to.first(size));
-    }
-    from += size;
-    to = to.subspan(size);
+void Files::Reading::pages(std::uint64_t first, std::span<std::byte> to) {
+  take(first * kPage, to.data(), to.size());
+  check(first, to);
+}
+
+struct Files::Reading::Confirming {
+  void goes_on() const { reading.goes_on(); }
+  void hold(std::uint64_t page, std::size_t /*size*/, std::size_t more) {
+    ops::Meter::spend_current(more);
+    check(page, 1);
   }
+  void part(std::span<std::byte> /*to*/, std::size_t /*from*/) const {}
+  void pages(std::uint64_t first, std::span<std::byte> to) { check(first, files::pages_of(to.size())); }
+  void check(std::uint64_t page, std::uint64_t count) {
+    reading.check(page, count, [&] {
+      const std::uint64_t sum = sums.front();
+      sums = sums.subspan(1);
+      return sum;
+    });
+  }
+  Reading& reading;
+  std::span<const std::uint64_t>& sums;
+};
+
+void Files::Reading::confirm(std::uint64_t from, std::span<std::byte> bytes, std::span<const std::uint64_t>& sums) {
+  Confirming source{*this, sums};
+  walk_.read(source, from, bytes);
 }
 
 void Files::replace(std::string_view who, std::string_view path, const files::Content& content) {

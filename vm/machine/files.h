@@ -5,6 +5,7 @@
 
 #include "ops/meter.h"
 #include "vm/files/grants.h"
+#include "vm/files/pages.h"
 #include "vm/files/replacing.h"
 #include "vm/value/charged.h"
 
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +25,7 @@ class Files {
 public:
   // Checksums are of pages, so that a row of a large file costs little more than itself; kept for so many pages together, a
   // block.
-  static constexpr std::uint64_t kPage = 4096, kPages = 16, kBlock = kPage * kPages;
+  static constexpr std::uint64_t kPage = files::kPage, kPages = files::kPagesAtOnce, kBlock = kPage * kPages;
 
   Files(value::Heap& heap, const ops::Meter& meter) : meter_(meter), seen_(heap) {}
 
@@ -33,26 +35,39 @@ public:
   class Reading {
   public:
     std::uint64_t size() const { return size_; }
+    const files::Version& version() const { return *version_; }
+    // In normal form.
+    const std::string& path() const { return path_; }
     // Exactly so many bytes, which the file has. May be stopped.
-    void read(std::uint64_t from, std::span<std::byte> to);
+    void read(std::uint64_t from, std::span<std::byte> to) { walk_.read(*this, from, to); }
+    // The same of bytes that are there already and belong to pages of those checksums, in the order in which PageWalk meets them:
+    // all is asked and counted as if they were read now.
+    void confirm(std::uint64_t from, std::span<std::byte> bytes, std::span<const std::uint64_t>& sums);
     // "WHO: FILE: message".
     [[noreturn]] void complain(const std::string& message) const;
 
+    // --- as a source of PageWalk
+    void goes_on() const { files_.meter_.poll(); }
+    void pages(std::uint64_t first, std::span<std::byte> to);
+    void hold(std::uint64_t page, std::size_t size, std::size_t more);
+    void part(std::span<std::byte> to, std::size_t from) const;
+
   private:
     friend class Files;
-    static constexpr std::uint64_t kNone = UINT64_MAX;
+    struct Confirming;
     Reading(Files& files, std::string_view who, std::string_view path, bool replayed);
     void take(std::uint64_t from, std::byte* to, std::size_t size) const;
-    void read_page(std::uint64_t page, std::span<std::byte> to, std::size_t from); // a part of it
-    void check(std::uint64_t page, std::span<const std::byte> bytes);              // of whole pages
+    // Of so many pages: `sum` gives the checksum of each, in order.
+    template <class Sum> void check(std::uint64_t page, std::uint64_t count, Sum&& sum);
+    void check(std::uint64_t page, std::span<const std::byte> bytes);
     [[noreturn]] void changed() const;
     Files& files_;
     std::string who_, path_;
     files::Opened opened_;
+    std::optional<files::Version> version_;
     std::uint64_t size_ = 0;
-    // The page of which a part was read last: neighbours of what was read are often wanted next.
-    std::uint64_t held_ = kNone;
-    std::array<std::byte, kPage> page_;
+    files::PageWalk walk_{0};
+    std::array<std::byte, kPage> page_; // that the walk holds
   };
   // `replayed`: what reads may do so again, and must have the same.
   Reading open(std::string_view who, std::string_view path, bool replayed) { return {*this, who, path, replayed}; }

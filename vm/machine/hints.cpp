@@ -114,7 +114,13 @@ std::string_view hint_of_operand(std::string_view expected, Value given) {
   const bool number = given.is_flonum() || given.is_integer();
   if (has_comma(given)) return "; a comma is short for (unquote x): elements of a list are separated by spaces, '(1 2)";
   if (expected == "a procedure" && number) return "; a list of numbers is written with a quote, '(2 3), or (list 2 3)";
+  if (expected == "a pattern" && value::is_tensor(given))
+    return "; a list was meant, such as the parameters of a layer: are two arguments in each other's place?";
+  if (expected == "a procedure" && given.is_pair()) return "; it is a list: are two arguments in each other's place?";
+  if (expected == "a procedure" && value::is_tensor(given)) return "; (index t i) is a part of a tensor";
   if (expected == "a tensor" && number) return "; (list->tensor x) is the tensor without axes that holds a number";
+  if (expected == "a tensor" && (given.is_pair() || value::is_vector(given)))
+    return "; (list->tensor l) makes a tensor of a list of numbers, (list-ref l i) is an element of a list";
   if (expected == "a number" && (given.is_pair() || value::is_vector(given)))
     return "; (list->tensor l) makes a tensor of a list, (map f l) applies f to each element";
   if (expected == "a number" && value::is_tensor(given)) return "; (tensor->number t) is the number of a tensor of one element";

@@ -258,6 +258,11 @@ void Engine::begin(Value procedure, std::span<const Value> arguments) {
 void Engine::end_program() {
   if (!runs.empty()) end_runs();
   heap_.release(std::exchange(result, value::kUnspecified));
+  forget_files();
+}
+
+void Engine::forget_files() {
+  if (tensor_world != nullptr) tensor_world->ahead.give_up();
   files.forget();
 }
 

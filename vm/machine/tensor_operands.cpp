@@ -16,8 +16,10 @@ namespace {
 
 // NAME: operand 2: expected ..., got ...
 [[noreturn]] void wrong(const Engine& engine, const ops::Operator& op, std::size_t i, const char* expected, Value got) {
-  throw ProgramError(fmt::format("{}: operand {}: expected {}, got {}{}", shown_name(op), i + 1, expected, engine.describe(got),
-                                 hint_of_operand(expected, got)));
+  // A type is known by what it is; which operand it was, who has called `ones` would count otherwise than `fill` does.
+  const bool counted = !std::string_view(expected).starts_with("a type of elements");
+  throw ProgramError(fmt::format("{}: {}expected {}, got {}{}", shown_name(op), counted ? fmt::format("operand {}: ", i + 1) : "",
+                                 expected, engine.describe(got), hint_of_operand(expected, got)));
 }
 
 bool to_integer(const Engine& engine, Value v, std::int64_t& out) {

@@ -244,7 +244,7 @@ Value number_of(const Tensor& weak) {
 
 void sweep(Engine& engine, Tape& tape) {
   const TensorRecord& r = *tape.last_tensor();
-  engine.tensors().set_maker(nullptr, 0);
+  engine.tensors().set_maker(engine, nullptr);
   translated(r.op != nullptr ? std::string_view(shown_name(*r.op)) : "", [&] {
     if (r.kind == TensorRecord::Kind::unpack) {
       sweep_unpack(engine, tape, r);

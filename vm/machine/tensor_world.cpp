@@ -13,7 +13,9 @@ void Engine::make_tensor_world() {
 }
 
 TensorWorld::TensorWorld(value::Heap& heap, ops::Meter& meter)
-    : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {}
+    : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {
+  heap_.makes_way = [this](std::int64_t bytes) { return ahead.give_up() || cpu_->make_way(bytes) != 0; };
+}
 
 TensorWorld::~TensorWorld() { heap_.makes_way = nullptr; }
 
@@ -24,10 +26,7 @@ void Engine::use_spill_file() {
   spill_used = true;
 }
 
-void TensorWorld::spill_to(std::unique_ptr<ops::SpillFile> file) {
-  cpu_->spill_to(std::move(file));
-  heap_.makes_way = [this](std::int64_t bytes) { return cpu_->make_way(bytes) != 0; };
-}
+void TensorWorld::spill_to(std::unique_ptr<ops::SpillFile> file) { cpu_->spill_to(std::move(file)); }
 
 ops::Device* TensorWorld::find(std::string_view name) {
   if (name == "cpu") return cpu_.get();
@@ -41,6 +40,24 @@ ops::Device& TensorWorld::device(std::string_view name) {
   if (ops::Device* found = find(name)) return *found;
   throw ProgramError(fmt::format("there is no device `{}` in this run; it has cpu{}{}", name,
                                  accelerator_ != nullptr ? " and " : "", accelerator_ != nullptr ? accelerator_->name() : ""));
+}
+
+// Of a library procedure the call in the program is meant, where that is the one which waits for it. What stands for a builtin
+// that is used as a value, as in (map sin l), has no text of its own: there whoever called it is meant.
+void TensorWorld::set_maker(const Engine& engine, const value::Frame* frame) {
+  const Code* code = frame != nullptr ? frame->code : nullptr;
+  std::uint32_t pc = frame != nullptr ? frame->pc() : 0;
+  if (code != nullptr && code->module != nullptr) {
+    const bytecode::Function& function = engine.loaded.module.functions[code->index];
+    const value::Frame* const caller = frame->parent;
+    if (function.library && caller != nullptr && caller->code->module != nullptr &&
+        (function.spans.empty() || !engine.loaded.module.functions[caller->code->index].library)) {
+      code = caller->code;
+      pc = caller->pc() == 0 ? 0 : caller->pc() - 1;
+    }
+  }
+  cpu_->maker = {code, pc};
+  if (accelerator_ != nullptr) accelerator_->maker = cpu_->maker;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include "ops/operator.h"
 #include "ops/operators/runtime.h"
+#include "vm/machine/read_ahead.h"
 #include "vm/machine/run.h"
 
 #include <algorithm>
@@ -33,6 +34,7 @@ public:
   void charge(std::int64_t bytes, std::int64_t beside) override { heap_.charge(heap_.tensors, bytes, beside); }
   ops::Meter* meter() override { return &meter_; }
   std::int64_t headroom() override { return heap_.headroom(); }
+  bool make_way_for_scratch() override { return heap_.budget() != 0 && ahead.give_up(); }
   void note_scratch(std::int64_t bytes) override { heap_.scratch_peak = std::max(heap_.scratch_peak, bytes); }
   [[noreturn]] void refuse_scratch(std::string_view op, std::int64_t bytes) override {
     heap_.over_budget(bytes, " of scratch memory for " + std::string(op));
@@ -51,11 +53,8 @@ public:
   };
   std::vector<Maker> makers(const Engine& engine) const;
   std::string holders(const Engine& engine) const;
-  // The instruction that makes what is allocated from now on.
-  void set_maker(const void* code, std::uint32_t pc) {
-    cpu_->maker = {code, pc};
-    if (accelerator_ != nullptr) accelerator_->maker = {code, pc};
-  }
+  // The instruction that makes what is allocated from now on: the frame's; null: none of the program.
+  void set_maker(const Engine& engine, const value::Frame* frame);
   // In place of the processor for everything that does not name a device.
   void add_accelerator(std::unique_ptr<ops::Device> device) {
     accelerator_ = std::move(device);
@@ -69,6 +68,7 @@ private:
 
 public:
   ops::Runtime runtime;
+  ReadAhead ahead; // into memory of the processor
 };
 
 namespace tensors {

@@ -78,6 +78,16 @@ bool begin_reverse_rule(Engine& engine, const tape::Composite& c, Value y, Value
 }
 
 void end_reverse_rule(Engine& engine, const tape::Composite& c, Value result, const std::function<void(const PairedLeaf&)>& add) {
+  // Of a list of one parameter, walk_pair would say that a number has not the shape of a list.
+  Value parameter = c.x, given = result;
+  while (parameter.is_pair() && given.is_pair()) {
+    parameter = parameter.pair()->cdr;
+    given = given.pair()->cdr;
+  }
+  if ((parameter != value::kNull || given != value::kNull) && result != value::integer(0))
+    throw machine::ProgramError(
+        fmt::format("{}: a reverse rule gives the list of a cotangent for each parameter, such as (list c), got {}",
+                    name_of_rule(engine, c.f), engine.describe(result)));
   const std::string what = name_of_rule(engine, c.f) + ": a cotangent";
   walk_pair(engine, c.x, result, what.c_str(), false, add);
 }

@@ -109,6 +109,13 @@ void Update::account(Heap& heap) {
   charged_ = bytes;
 }
 
+// Without the mark the operator copies what it must: how the best weights of a training are kept.
+std::string hint_of_copies(std::string_view name) {
+  if (!name.ends_with('!')) return "";
+  name.remove_suffix(1);
+  return fmt::format("; {} does the same and leaves what is held as it is", name);
+}
+
 void want_unshared(Engine& engine, Value x, const char* name) {
   std::vector<Value> pending{x};
   while (!pending.empty()) {
@@ -124,7 +131,8 @@ void want_unshared(Engine& engine, Value x, const char* name) {
       shared = o->count != 1 && contains(engine.heap(), v, value::is_tensor);
     }
     if (shared)
-      throw ProgramError(fmt::format("{}: something else holds a leaf of {}{}", name, engine.describe(x), holder_of(engine, v)));
+      throw ProgramError(fmt::format("{}: something else holds a leaf of {}{}{}", name, engine.describe(x), holder_of(engine, v),
+                                     hint_of_copies(name)));
   }
 }
 
@@ -179,8 +187,8 @@ void want_apart(Engine& engine, const SweepState& s) {
                               std::less<>());
   };
   if (contains(engine.heap(), s.value, is_leaf))
-    throw ProgramError(
-        fmt::format("{}: something else holds a leaf: the value of the procedure, {}", name_of(s), engine.describe(s.value)));
+    throw ProgramError(fmt::format("{}: something else holds a leaf: the value of the procedure, {}{}", name_of(s),
+                                   engine.describe(s.value), hint_of_copies(name_of(s))));
 }
 
 bool SweepState::read(std::uint64_t tensor, std::uint64_t steps) {

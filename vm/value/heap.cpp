@@ -23,10 +23,11 @@ constexpr std::uint64_t kStretch = 4096; // items of a vector released at once; 
 
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
 
-// In MiB, unless that would say that something is nothing.
+// In MiB, unless that would say that something is nothing: then in KiB, or in bytes.
 std::string megabytes(std::int64_t bytes) {
   constexpr double kKibi = 1024.0, kMebi = kKibi * kKibi;
   const auto size = static_cast<double>(bytes);
+  if (bytes > 0 && size < kKibi / 10) return fmt::format("{} bytes", bytes);
   return bytes > 0 && size < kMebi / 10 ? fmt::format("{:.1f} KiB", size / kKibi) : fmt::format("{:.1f} MiB", size / kMebi);
 }
 

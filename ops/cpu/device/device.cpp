@@ -34,11 +34,16 @@ public:
     Meter* const meter = ledger().meter();
     const Meter::Installed installed(meter);
     if (meter == nullptr) return launch.op.kernel(launch.call);
-    meter->lend(ledger().scratch_headroom());
-    try {
-      launch.op.kernel(launch.call);
-    } catch (const ScratchExceeded& e) {
-      ledger().refuse_scratch(shown_name(launch.op), e.bytes);
+    // What overwrites its operands cannot be done again with more; no such kernel takes as much as is asked for here.
+    if (meter->held() && ledger().headroom() < kTimes * bytes_of(launch.call)) ledger().make_way_for_scratch();
+    for (bool done = false; !done;) {
+      meter->lend(ledger().scratch_headroom());
+      try {
+        launch.op.kernel(launch.call);
+        done = true;
+      } catch (const ScratchExceeded& e) {
+        if (meter->held() || !ledger().make_way_for_scratch()) ledger().refuse_scratch(shown_name(launch.op), e.bytes);
+      }
     }
     if (meter->peak() != 0) ledger().note_scratch(meter->peak());
   }
@@ -57,6 +62,13 @@ protected:
   void give_back_block(Block* block) override { arena_.give_back(block); }
 
 private:
+  static constexpr std::int64_t kTimes = 4;
+  static std::int64_t bytes_of(const KernelCall& call) {
+    std::int64_t bytes = Ledger::kScratchAlways;
+    for (const std::span<const View> views : {call.inputs, call.outputs})
+      for (const View& view : views) bytes += view.elements() * ops::bytes_of(view.dtype);
+    return bytes;
+  }
   void copy(char* to, const char* from, std::int64_t bytes) {
     const Meter::Installed installed(ledger().meter());
     cpu::in_stretches(bytes, [&](std::int64_t begin, std::int64_t end) {

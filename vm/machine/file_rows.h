@@ -1,0 +1,17 @@
+// What reading rows of arrays in files and reading rows of pictures share.
+#pragma once
+
+#include "vm/machine/file_call.h"
+
+namespace cairn::machine::tensors {
+
+// The row numbers of an operand, a tensor or a list, each below `rows`.
+value::ChargedVector<std::int64_t> numbers_of(FileCall& call, Value v, std::int64_t rows);
+
+// A list that begins so has pictures for rows (file_pictures.cpp).
+inline constexpr std::string_view kPictures = "pictures";
+bool is_picture_array(Value v);
+Value read_pictures(FileCall& call);
+void read_pictures_ahead(FileCall& call);
+
+} // namespace cairn::machine::tensors
