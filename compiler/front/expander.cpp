@@ -4,6 +4,7 @@
 #include "compiler/front/elsewhere.h"
 #include "compiler/front/reader.h"
 #include "compiler/front/suggestion.h"
+#include "vm/text/diagnostic.h"
 
 #include <fmt/format.h>
 
@@ -208,6 +209,8 @@ Exprs Expander::expand_library() {
 // Names of the program itself are offered first: a misspelt one is near them whatever another language calls so.
 void Expander::complain_unbound(const DatumPtr& symbol) const {
   std::string_view name = symbol->text();
+  constexpr std::size_t kLongestName = 200; // near which another may be; a longer one is shown in part
+  if (name.size() > kLongestName) complain(symbol->span, fmt::format("unbound name '{}'", text::shortened(name, kLongestName)));
   std::string_view bare = name; // without the name of a module, np.exp
   if (std::size_t dot = name.rfind('.'); dot != std::string_view::npos) bare.remove_prefix(dot + 1);
   Suggestion whole(name), end(bare);

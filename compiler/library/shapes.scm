@@ -23,6 +23,7 @@
 
 ; Of n numbers the first is a and the last b.
 (define (linspace a b n)
+  (if (if (integer? n) (>= n 0) #f) #t (error "linspace: how many numbers is a count, got" n))
   (if (= n 1)
       (list->tensor (list a))
       (list->tensor (build-list n (lambda (i) (+ a (/ (* i (- b a)) (- n 1))))))))

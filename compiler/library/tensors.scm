@@ -29,6 +29,7 @@
   (argmax (- (cast logits 'f64) (log (- (log (rand (size logits) 'f64 (tensor-residence logits) key))))) -1))
 ; So many from each row of weights, which need not add up to 1.
 (define (multinomial weights n . key)
+  (if (if (integer? n) (>= n 0) #f) #t (error "multinomial: how many are drawn is a count, got" n))
   (let ((t (stop-gradient (cast weights 'f64))))
     (cond ((not (%all? (* (>= t 0) (< t +inf.0)))) (error "multinomial: weights are finite and not negative, got" weights))
           ((not (%all? (> (sum t -1) 0))) (error "multinomial: all weights of a row are 0 in" weights))))

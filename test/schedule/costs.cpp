@@ -35,6 +35,7 @@ TEST_CASE("a mistake in a table of costs is named with its line, and changes not
       {"step 1e7", "line 1: 'step' should be nanoseconds, a number from 0 to 1000000, not '1e7'"},
       {"step nan", "line 1: 'step' should be nanoseconds, a number from 0 to 1000000, not 'nan'"},
       {"byte 1 2", "line 1: 'byte' should be nanoseconds, a number from 0 to 1000000, not '1 2'"},
+      {"byte 1\nstep 2\nbyte 1", "line 3: 'byte' has a rate already; leave one of them"},
   };
   for (const auto& [text, message] : mistakes) {
     CostTable costs;

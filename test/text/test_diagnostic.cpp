@@ -47,6 +47,8 @@ TEST_CASE("very long lines are cut around the caret") {
   CHECK(shown.find("ccc...") != std::string::npos);
   std::size_t line = shown.find('\n') + 1, caret_line = shown.find('\n', line) + 1;
   CHECK(shown[line + shown.find('^', caret_line) - caret_line] == 'b');
+  const std::string all = show(std::string(5000, 'a'), 0, 5000); // the mark is cut where the line is
+  CHECK(all.ends_with("\n^" + std::string(139, '~') + "\n"));
 }
 
 TEST_CASE("without a text or a place the message stands alone") {

@@ -6,6 +6,7 @@ import os
 import random
 import struct
 import unittest
+import warnings
 import zipfile
 import zlib
 
@@ -164,6 +165,15 @@ class Archives(Formats):
         self.refused("(write-npz \"y\" (list (cons \"a\" (zeros '(1) 'bf16))))", "bf16")
         self.refused("(write-npz \"y\" (list (cons \"a\" (zeros '(1))) (cons \"a\" (zeros '(1)))))", "one name")
 
+    def test_archives_with_two_members_of_one_name(self):
+        content = io.BytesIO()
+        with warnings.catch_warnings(), zipfile.ZipFile(content, "w") as file:
+            warnings.simplefilter("ignore")
+            for name in ("b.npy", "x.npy", "a.npy", "x.npy"):
+                file.writestr(name, self.X)
+        self.write("x.npz", content.getvalue())
+        self.refused('(read-npz "x.npz")', "has two members of the name x.npy")
+
     def test_archives_that_lie(self):
         good = archive({"x.npy": self.X})
         entry, local = good.index(b"PK\1\2"), 0
@@ -291,6 +301,30 @@ class Recordings(Formats):
         self.refused('(read-edf "x.edf" 2 2)', "not there")
         self.write("x.edf", changed(252, b"0   ")[:184] + b"256     " + changed(252, b"0   ")[192:256])
         self.refused('(read-edf "x.edf")', "its header counts no signals")
+
+    def test_recordings_whose_times_lie(self):
+        with open(os.path.join(DATA, "recordings", "plain.edf"), "rb") as file:
+            plain = file.read()
+        for duration in (b"-1      ", b"+inf.0  ", b"+nan.0  "):
+            self.write("x.edf", plain[:244] + duration + plain[252:])
+            self.refused('(read-edf "x.edf")', "the duration of its records is none; its byte and its number are 244 ")
+        self.write("x.edf", plain[:236] + b"none    " + plain[244:])
+        self.refused('(read-edf "x.edf")', 'is no number; its byte and its text are 236 "none"')
+        self.write("x.edf", plain[:256 + 2 * 104 + 8] + b"high    " + plain[256 + 2 * 104 + 16:])
+        self.refused('(read-edf "x.edf")', f'is no number; its byte and its text are {256 + 2 * 104 + 8} "high"')
+
+    def test_annotations_that_are_damaged(self):
+        good = b"+0\x14\x14\0+1\x1520\x14ev\x14\0\0\0\0"
+
+        def recording(notes):
+            fields = [("EDF Annotations", 16), ("", 80), ("", 8), ("-1", 8), ("1", 8), ("-32768", 8), ("32767", 8), ("", 80), (len(notes) // 2, 8), ("", 32)]
+            head = [("0", 8), ("", 160), ("", 16), (512, 8), ("EDF+C", 44), (1, 8), (1, 8), (1, 4)]
+            return b"".join(str(text).ljust(width).encode() for text, width in head + fields) + notes
+        self.write("x.edf", recording(good))
+        self.assertEqual(self.value('(write (cdr (assoc "annotations" (read-edf "x.edf"))))'), '((1 20 "ev"))')
+        for notes in (good[:14] + b"xxxx", good.replace(b"+1", b"+x"), good.replace(b"20", b"2x"), good.replace(b"\x1520\x14ev\x14", b"\x1520_ev_")):
+            self.write("x.edf", recording(notes))
+            self.refused('(read-edf "x.edf")', "read-edf: x.edf: an annotation is damaged, which begins at byte 517")
 
     def test_recordings_of_24_bits(self):
         """BDF: three bytes a sample, here of two signals and one of annotations, in two records of a second."""

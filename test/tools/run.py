@@ -138,6 +138,8 @@ class Sources(ToolTest):
         self.assertFalse(os.path.exists(self.path("a.bc")))
         self.assertIn("budget of 67108864 bytes", self.vmrun("--memory=1MiB", "a.scm", code=3).errors)
         self.assertIn("error", self.tool("vmc", "--memory=much", "a.scm", code=2).errors)
+        for size in ("1.5", "64.0", "."):
+            self.assertIn("a size like 256MiB", self.vmrun(f"--memory={size}", "a.scm", code=2).errors)
 
     def test_a_scope_of_many_procedures_compiles(self):
         self.write("a.scm", "(define (g) " + "".join(f"(define (f{i} x) (f{i + 1} x))" for i in range(20000)) +

@@ -58,6 +58,20 @@ class Spill(ToolTest):
         self.assertEqual((without["spilled_bytes"], without["fetched_bytes"]), (0, 0))
         self.assertEqual(os.listdir(self.path("disk")), [], "the file has no name")
 
+    def test_a_run_that_puts_nothing_aside_has_all_of_its_budget(self):
+        # Nested gradients have no plans; and below two buffers of the file nobody counts on it.
+        self.write("nested.scm", """(define w (* .1 (randn '(96 96))))
+(define x (randn '(96 96)))
+(define (f w) (let loop ((i 0) (x x)) (if (= i 60) (sumall x) (loop (+ i 1) (tanh (matmul x w))))))
+(write (sumall (gradient (lambda (w) (sumall (square (gradient f w)))) w)))""")
+        self.write("small.scm", """(define w (* .1 (randn '(96 96))))
+(define (f w) (let loop ((i 0) (x w)) (if (= i 60) (sumall x) (loop (+ i 1) (tanh (matmul x w))))))
+(write (car (checkpoint-*j f w 1)))""")
+        for memory, program in (("4MiB", "nested.scm"), ("900KiB", "small.scm")):
+            output, stats = self.counted(f"--memory={memory}", program=program)
+            with_file, more = self.counted(f"--memory={memory}", "--spill=disk", program=program)
+            self.assertEqual((with_file, more["steps"], more["spilled_bytes"]), (output, stats["steps"], 0))
+
     def test_the_same_at_many_budgets_and_sizes(self):
         for memory in ("4MiB", "6MiB", "8MiB", "12MiB", "40MiB"):
             for spill in ("disk", "disk,2MiB", "disk,100KiB"):

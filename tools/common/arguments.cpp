@@ -68,6 +68,7 @@ template <class Units> std::optional<double> parse_quantity(std::string_view tex
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   // Plain byte counts keep all their digits.
   if (auto count = parse_count(text)) return *count == 0 ? std::nullopt : count;
+  if (text.find_first_not_of("0123456789.") == std::string_view::npos) return std::nullopt; // a part of a byte: a unit was meant
   auto bytes = parse_quantity(text, kSizeUnits);
   if (!bytes || *bytes < 1 || *bytes >= 0x1p63) return std::nullopt;
   return static_cast<std::uint64_t>(*bytes);

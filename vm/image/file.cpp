@@ -104,6 +104,7 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   e.budget_asked = flag(in);
   e.state_spill = static_cast<std::int64_t>(counter(in));
   e.spill_refused = flag(in);
+  if (flag(in)) e.use_spill_file();
   schedule::CostTable::each(e.costs, [&](std::string_view, double& rate) { rate = std::bit_cast<double>(in.u64()); });
   if (!e.costs.sound()) throw Malformed("a rate is none that a table of costs can have");
   e.clock = counter(in);

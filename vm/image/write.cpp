@@ -298,6 +298,7 @@ void Image::write_behind_checksum(ImageWriter& w) const {
   w.out.u8(e.budget_asked ? 1 : 0);
   w.out.u64(static_cast<std::uint64_t>(e.state_spill));
   w.out.u8(e.spill_refused ? 1 : 0);
+  w.out.u8(e.spill_used ? 1 : 0);
   schedule::CostTable::each(e.costs, [&](std::string_view, double rate) { w.out.u64(std::bit_cast<std::uint64_t>(rate)); });
   w.out.u64(e.clock);
   w.out.u64(e.next_serial_now());

@@ -269,13 +269,18 @@ public:
   bool budget_asked = false;     // and whether somebody asked for just that one
   std::int64_t state_spill = 0;  // the same of the file for tensors that wait; 0: none
   bool spill_refused = false;    // a gradient found that it takes less: none counts on it any more. Part of the state
-  schedule::CostTable costs;     // for plans; as fixed as that
+  bool spill_used = false;       // a plan has put something there: its buffer is charged from then on. Part of the state
+  // Below that the buffer of the file would take what it is to save.
+  static constexpr std::int64_t kLeastBudgetOfSpilling = 2 * ops::SpillFile::kBuffer;
+  bool may_spill() const { return state_spill != 0 && !spill_refused && state_budget >= kLeastBudgetOfSpilling; }
+  void use_spill_file();
+  schedule::CostTable costs; // for plans; as fixed as that
   // What schedules may choose by.
   schedule::Resources resources(bool alone) const {
     return {.budget_bytes = state_budget,
             .alone = alone,
             .asked = budget_asked,
-            .spill_bytes = spill_refused ? 0 : state_spill,
+            .spill_bytes = may_spill() ? state_spill : 0,
             .spill_ticks = costs.ticks_of_spilling()};
   }
   schedule::Repeats repeats; // plans of calls that may come again

@@ -4,6 +4,7 @@
 #include "vm/machine/file_call.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace cairn::machine::tensors {
 
@@ -81,6 +82,20 @@ Tensor array_of_member(FileCall& call, Files::Reading& file, const formats::ZipM
   }
 }
 
+// A name is what a program asks for: two members of one name would be one that is never seen.
+template <class Hold> void refuse_twins(const std::vector<formats::ZipMember>& members, const Hold& hold) {
+  hold(members.size() * sizeof(void*));
+  std::vector<const formats::ZipMember*> sorted;
+  for (const formats::ZipMember& member : members) sorted.push_back(&member);
+  std::sort(sorted.begin(), sorted.end(), [](const formats::ZipMember* a, const formats::ZipMember* b) {
+    return std::tie(a->name, a->header) < std::tie(b->name, b->header);
+  });
+  const auto twin = std::adjacent_find(
+      sorted.begin(), sorted.end(), [](const formats::ZipMember* a, const formats::ZipMember* b) { return a->name == b->name; });
+  if (twin != sorted.end())
+    throw formats::FormatError(twin[1]->header, fmt::format("has two members of the name {}", twin[1]->name));
+}
+
 } // namespace
 
 Value read_npz(FileCall& call) {
@@ -94,6 +109,7 @@ Value read_npz(FileCall& call) {
     };
     const auto hold = [&](std::uint64_t bytes) { memory.grow(static_cast<std::int64_t>(bytes)); };
     const std::vector<formats::ZipMember> members = formats::zip_members(read, file.size(), hold);
+    refuse_twins(members, hold);
     value::Owned list(call.heap, value::kNull);
     for (std::size_t i = members.size(); i-- > 0;) {
       std::string_view name = members[i].name;

@@ -19,11 +19,14 @@ TensorWorld::TensorWorld(value::Heap& heap, ops::Meter& meter)
 
 TensorWorld::~TensorWorld() { heap_.makes_way = nullptr; }
 
-// What its buffer takes is charged for as long as the machine lives.
-void TensorWorld::spill_to(std::unique_ptr<ops::SpillFile> file) {
-  heap_.charge(heap_.scratch, ops::SpillFile::kBuffer);
-  cpu_->spill_to(std::move(file));
+// Its buffer is memory that nobody has touched until the first copy is written: so a machine whose gradients put nothing aside
+// has all of its budget, and when the buffer is charged is an action of a plan, the same in every run.
+void Engine::use_spill_file() {
+  if (!spill_used && spill_file() != nullptr) heap_.charge(heap_.scratch, ops::SpillFile::kBuffer);
+  spill_used = true;
 }
+
+void TensorWorld::spill_to(std::unique_ptr<ops::SpillFile> file) { cpu_->spill_to(std::move(file)); }
 
 ops::Device* TensorWorld::find(std::string_view name) {
   if (name == "cpu") return cpu_.get();

@@ -157,7 +157,7 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     values.push_back(s.x);
     if (s.update) s.update->each_held([&](Value v) { values.push_back(v); });
     older = reachable_bytes(engine, engine.runs, values) + static_cast<std::uint64_t>(engine.repeats_charged.bytes());
-    if (engine.state_spill != 0) older += static_cast<std::uint64_t>(ops::SpillFile::kBuffer);
+    if (engine.may_spill() || engine.spill_used) older += static_cast<std::uint64_t>(ops::SpillFile::kBuffer);
     births.push_back(s.begin);
   }
   if (!begun) {
@@ -573,6 +573,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     break;
   case Action::Kind::spill: {
     want(a.slot < s->aside.size());
+    engine.use_spill_file();
     s->aside[a.slot].spilled = true;
     for (TapeAside& tape : s->aside) // those of a copy whose original has gone, too
       if (tape.spilled && !tape.tape->shares_records()) s->spill(tape);

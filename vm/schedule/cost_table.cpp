@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 namespace cairn::schedule {
 namespace {
@@ -66,12 +67,18 @@ std::uint64_t CostTable::ticks(double operations, double products, double flops,
 
 bool parse_costs(std::string_view text, CostTable& costs, std::string& error) {
   CostTable read;
+  std::set<std::string_view> told;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     line = trimmed(line.substr(0, line.find('#')));
-    if (line.empty() || parse_rate(line, read, error)) continue;
+    if (line.empty()) continue;
+    const std::string_view name = line.substr(0, line.find_first_of(" \t"));
+    if (parse_rate(line, read, error)) {
+      if (told.insert(name).second) continue;
+      error = fmt::format("'{}' has a rate already; leave one of them", name);
+    }
     error = fmt::format("line {}: {}", number, error);
     return false;
   }

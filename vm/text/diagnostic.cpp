@@ -21,13 +21,20 @@ std::size_t line_begin(std::string_view text, std::size_t offset) {
   return newline == std::string_view::npos ? 0 : newline + 1;
 }
 
-// The code points of a piece of one line, fit to be shown.
-std::vector<std::uint32_t> columns_of(std::string_view piece) {
+// How many code points these bytes of one line are. A line may be all of a large file, so none is kept.
+std::size_t columns_of(std::string_view piece) {
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < piece.size(); ++columns) next_code_point(piece, at);
+  return columns;
+}
+
+// The code points of columns [first, last) of a line, fit to be shown.
+std::vector<std::uint32_t> columns_of(std::string_view line, std::size_t first, std::size_t last) {
   std::vector<std::uint32_t> columns;
-  for (std::size_t at = 0; at < piece.size();) {
-    std::uint32_t c = next_code_point(piece, at);
-    if (c == kMalformed) c = '?';
-    columns.push_back(c != '\t' && is_control(c) ? ' ' : c);
+  std::size_t column = 0;
+  for (std::size_t at = 0; at < line.size() && column < last; ++column) {
+    const std::uint32_t c = next_code_point(line, at);
+    if (column >= first) columns.push_back(c == kMalformed ? '?' : c != '\t' && is_control(c) ? ' ' : c);
   }
   return columns;
 }
@@ -68,26 +75,27 @@ std::string render(const Source* source, const Span* span, std::string_view seve
 
   std::size_t begin = line_begin(text, offset), end = std::min(text.find('\n', offset), text.size());
   if (end > offset && text[end - 1] == '\r') --end;
-  std::vector<std::uint32_t> line = columns_of(text.substr(begin, end - begin));
-  std::size_t caret = columns_of(text.substr(begin, offset - begin)).size();
+  const std::string_view line = text.substr(begin, end - begin);
+  const std::size_t columns = columns_of(line), caret = columns_of(text.substr(begin, offset - begin));
   std::size_t marked_end = std::clamp<std::size_t>(span->end, offset, end);
-  std::size_t marked = std::max<std::size_t>(columns_of(text.substr(offset, marked_end - offset)).size(), 1);
+  std::size_t marked = std::max<std::size_t>(columns_of(text.substr(offset, marked_end - offset)), 1);
 
-  std::size_t first = 0, last = line.size();
-  if (line.size() > kMostColumns) {
+  std::size_t first = 0, last = columns;
+  if (columns > kMostColumns) {
     first = caret > kColumnsBefore ? caret - kColumnsBefore : 0;
-    last = std::min(line.size(), first + kMostColumns);
+    last = std::min(columns, first + kMostColumns);
   }
   std::string carets;
   if (first > 0) {
     out += "...";
     carets += "   ";
   }
-  for (std::size_t i = first; i < last; ++i) {
-    append_code_point(out, line[i]);
-    if (i < caret) carets += line[i] == '\t' ? '\t' : ' ';
+  std::size_t column = first;
+  for (const std::uint32_t c : columns_of(line, first, last)) {
+    append_code_point(out, c);
+    if (column++ < caret) carets += c == '\t' ? '\t' : ' ';
   }
-  if (last < line.size()) out += "...";
+  if (last < columns) out += "...";
   carets += '^';
   for (std::size_t i = caret + 1; i < std::min(caret + marked, last); ++i) carets += '~';
   return out + '\n' + carets + '\n';
