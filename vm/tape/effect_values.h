@@ -32,9 +32,8 @@ public:
   }
   // Of so many values, which follows from their number alone, so that it is the same for copies and what is read from a file.
   static std::int64_t bytes_of(std::uint64_t n) {
-    const std::uint64_t whole = n / kChunk, values = whole * kChunk + (n % kChunk == 0 ? 0
-                                                                       : whole == 0    ? std::bit_ceil(n)
-                                                                                       : kChunk);
+    const std::uint64_t whole = n / kChunk, rest = n % kChunk;
+    const std::uint64_t values = rest == 0 ? n : whole == 0 ? std::bit_ceil(n) : (whole + 1) * kChunk;
     return static_cast<std::int64_t>(values * sizeof(value::Value));
   }
 
