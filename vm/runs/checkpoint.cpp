@@ -104,6 +104,8 @@ void begin_tape(Engine& engine, CheckpointState& s, std::uint64_t records) {
     s.work_ended = false;
   }
   s.work->most_weight = records;
+  if (s.work->has_limit() && s.work->tensors().empty())
+    s.work->alive_at_start = s.work->most_alive = alive_bytes(engine, s.current.runs, s.begin).value_or(0);
   s.work_before = s.work->weight();
 }
 
@@ -228,6 +230,19 @@ void seed_interval(Engine& engine, CheckpointState& s) {
 }
 
 } // namespace
+
+// A tape ends behind an operation that is not cheap, so that what a lean tape lets go of and what it is computed from are on one
+// tape, and where little is alive: what the next one reads it would have to keep.
+bool CheckpointState::may_end(Engine& engine, std::size_t run) {
+  constexpr std::uint64_t kPart = 6; // of the most that was alive on the tape, beside what was at its start
+  const std::optional<std::uint64_t> alive =
+      alive_bytes(engine, {engine.runs.begin() + static_cast<std::ptrdiff_t>(run), engine.runs.end()}, begin);
+  work->most_alive = std::max(work->most_alive, alive.value_or(0));
+  if (!work->is_heavy()) return false;
+  if (work->is_too_heavy()) return true;
+  if (!work->tensors().empty() && work->tensors().back()->level == 1) return false;
+  return !alive || *alive <= work->alive_at_start + (work->most_alive - work->alive_at_start) / kPart;
+}
 
 Snapshot copy_of(Heap& heap, const Snapshot& s) {
   Snapshot copy = s;
@@ -432,12 +447,12 @@ namespace {
 std::int64_t signed_bytes(std::uint64_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
 
 // Records are made anew, so what is idle of them is told again.
-void thin_aside(Engine& engine, CheckpointState& s, TapeAside& tape) {
+void thin_aside(Engine& engine, CheckpointState& s, TapeAside& tape, std::size_t level) {
   const bool idle = tape.idle, spilled = tape.spilled;
   s.end_spill(tape);
   tape.spilled = spilled;
   try {
-    thin(engine, *tape.tape);
+    thin(engine, *tape.tape, level);
   } catch (...) {
     if (idle) s.spill(tape);
     throw;
@@ -561,7 +576,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     break;
   case Action::Kind::thin:
     want(a.slot < s->aside.size());
-    thin_aside(engine, *s, s->aside[a.slot]);
+    thin_aside(engine, *s, s->aside[a.slot], a.steps);
     engine.meter().hold();
     break;
   case Action::Kind::spill: {

@@ -192,6 +192,7 @@ struct CheckpointState final : SweepState {
   // A composite's reverse pass: gradients of every place of the outer tape's world, not of x alone.
   NativeObject* outer = nullptr; // the state whose tape has the composite; owned
 
+  bool may_end(Engine& engine, std::size_t run) override;
   machine::OwnedState clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
   void expired(Engine& engine, machine::OwnedRuns segment) override;

@@ -6,6 +6,7 @@
 #include "vm/schedule/schedule.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace cairn::runs {
 // Bytes of what a state holds that is newer than `since`: its own cost beyond the snapshot before it. The last frame that is
 // older may have changed since, by a loop in it; those that wait behind it cannot.
 std::int64_t logical_bytes(machine::Engine& engine, const std::vector<machine::Run>& runs, std::uint64_t since);
+
+// Bytes of the tensors that these reach and that are newer than `since`; none if there are too many objects to look at in no time.
+std::optional<std::uint64_t> alive_bytes(machine::Engine& engine, std::span<const machine::Run> runs, std::uint64_t since);
 
 // Bytes of the frames younger than `low`.
 std::uint64_t stack_bytes(const std::vector<machine::Run>& runs, std::uint64_t low);

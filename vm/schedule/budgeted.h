@@ -209,7 +209,7 @@ private:
   void run_there();
   std::uint32_t tapes_aside() const;
   bool is_joined(std::size_t interval) const { return interval < joined_.size() && joined_[interval]; }
-  void make_lean(std::size_t interval);
+  void make_lean(std::size_t interval, std::size_t form);
   void drop_state(std::size_t boundary);
   void drop_tape(std::size_t interval);
   // Of the tapes, those that are in the file (budgeted_spilling.cpp).
