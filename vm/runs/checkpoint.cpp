@@ -171,13 +171,14 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     s.schedule->weighed(weights);
     return refuse_known(engine, s);
   }
-  const Tape* before = s.aside.empty() ? nullptr : s.aside.back().tape;
-  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births);
+  WeighedElements elements({engine.heap(), engine.heap().tape});
+  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, s.weighed, births, elements);
   weights.older = older;
   engine.meter().hold();
   births.push_back(std::max(births.back(), s.current.serial)); // an inner replay may have set it back
   s.schedule->weighed(weights);
   s.births = std::move(births);
+  s.weighed.swap(elements);
 }
 
 // The slots with numbers in the state at the end of a tape for which `wanted` holds.
@@ -234,12 +235,13 @@ void seed_interval(Engine& engine, CheckpointState& s) {
 // A tape ends behind an operation that is not cheap, so that what a lean tape lets go of and what it is computed from are on one
 // tape, and where little is alive: what the next one reads it would have to keep.
 bool CheckpointState::may_end(Engine& engine, std::size_t run) {
-  constexpr std::uint64_t kPart = 6; // of the most that was alive on the tape, beside what was at its start
+  static const unsigned kPart = getenv("L_PART") ? atoi(getenv("L_PART")) : 6; // of the most that was alive on the tape, beside what was at its start
   const std::optional<std::uint64_t> alive =
       alive_bytes(engine, {engine.runs.begin() + static_cast<std::ptrdiff_t>(run), engine.runs.end()}, begin);
   work->most_alive = std::max(work->most_alive, alive.value_or(0));
   if (!work->is_heavy()) return false;
-  if (work->is_too_heavy()) return true;
+  static const unsigned stretch = getenv("L_STRETCH") ? atoi(getenv("L_STRETCH")) : 8;
+  if (work->kept_weight() / stretch > work->most_weight) return true;
   if (!work->tensors().empty() && work->tensors().back()->level == 1) return false;
   return !alive || *alive <= work->alive_at_start + (work->most_alive - work->alive_at_start) / kPart;
 }
@@ -283,6 +285,7 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
   }
   s->ends = ends;
   s->births = births;
+  s->weighed = weighed;
   fields([](auto& to, const auto& from) { to = from; }, *s, *this);
   s->outer = outer;
   if (outer != nullptr) Heap::retain(outer);
@@ -351,6 +354,7 @@ void CheckpointState::drop_all(Engine& engine) {
   held.clear();
   held_bytes = 0;
   births.clear();
+  weighed.clear();
 }
 
 void CheckpointState::release(Heap& heap) {

@@ -119,20 +119,6 @@ private:
   value::ChargedVector<Call> calls_;
 };
 
-Elements elements_of(Engine& engine, const tape::Tape* tape) {
-  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  if (tape == nullptr) return elements;
-  const RuledCalls ruled(engine, *tape);
-  for (const RuledCalls::Call& call : ruled.all()) ruled.each_storage(call, [&](const ops::Storage* s) { elements.insert(s); });
-  Polls polls(engine.meter());
-  for (const auto& record : tape->tensors()) {
-    polls.one();
-    for (const ops::Tensor& t : record->inputs.all()) elements.insert(t.storage.get());
-    for (const ops::Tensor& t : record->outputs.all()) elements.insert(t.storage.get());
-  }
-  return elements;
-}
-
 // Goes over a tape as if it were made lean at that level: told(i, record, inputs, derived) of each record before it lets go of anything, and
 // left(i, storage) of what it then still has. Calls with rules keep all.
 template <class Told, class Left>
@@ -155,21 +141,6 @@ void each_lean(Engine& engine, const tape::Tape& tape, std::size_t level, Told&&
   for (const RuledCalls::Call& call : ruled.all()) ruled.each_storage(call, [&](const ops::Storage* s) { left(call.at, s); });
 }
 
-// What of a tape is left at each level, from all of it on.
-using ElementsLeft = std::vector<Elements>;
-
-ElementsLeft elements_left(Engine& engine, const tape::Tape* tape) {
-  ElementsLeft left;
-  left.push_back(elements_of(engine, tape));
-  for (std::size_t level = 1; level < schedule::kTapeForms; ++level) {
-    Elements& elements = left.emplace_back(value::ChargedAllocator<const ops::Storage*>(engine.heap()));
-    if (tape == nullptr) continue;
-    each_lean(
-        engine, *tape, level, [](auto&&...) {}, [&](std::size_t, const ops::Storage* s) { elements.insert(s); });
-  }
-  return left;
-}
-
 // What the sweep of a lean tape wants of this record and of those that made its operands.
 void want(const tape::TensorRecord& record, std::span<const ops::Tensor> inputs, const tape::Derived& derived, Operation& o) {
   const bool itself = derived.has(record.node);
@@ -184,17 +155,18 @@ void want(const tape::TensorRecord& record, std::span<const ops::Tensor> inputs,
     for (const std::uint64_t bytes : o.result_bytes) o.again_bytes += bytes + ops::kBesideElements;
 }
 
-// What the state at the tape's end holds, and what the tape before it does at each level.
+// What the state at the tape's end holds, and what the tape before it does.
 struct Beside {
   const Elements& state;
-  const ElementsLeft& before;
+  const WeighedElements& before;
 };
 
 void add(schedule::TapeForm& form, const Beside& beside, std::size_t birth, const ops::Storage* s) {
   form.tape[birth] += bytes_of(s);
   if (beside.state.contains(s)) form.after[birth] += bytes_of(s);
-  for (std::size_t level = 0; level < schedule::kTapeForms; ++level)
-    if (beside.before[level].contains(s)) form.before[level][birth] += bytes_of(s);
+  const auto same = std::ranges::lower_bound(beside.before, s->birth, {}, &Weighed::birth);
+  if (same == beside.before.end() || same->birth != s->birth) return;
+  for (std::size_t level = 0; level <= same->until; ++level) form.before[level][birth] += bytes_of(s);
 }
 
 void begin(schedule::TapeForm& form, std::size_t births) {
@@ -204,10 +176,10 @@ void begin(schedule::TapeForm& form, std::size_t births) {
 }
 
 // What a tape would still hold that is lean at that level, by birth, and what its sweep would compute again, at most. `operations`
-// are those of the tape: each is told what of it such a tape keeps.
+// are those of the tape: each is told what of it such a tape keeps. `elements`: all of the tape, which are told if they are left.
 template <class Birth>
 void weigh_lean(Engine& engine, const tape::Tape& tape, std::size_t level, const Beside& beside, Birth&& birth_of,
-                std::size_t births, std::vector<Operation>& operations, schedule::TapeForm& form) {
+                std::size_t births, std::vector<Operation>& operations, WeighedElements& elements, schedule::TapeForm& form) {
   begin(form, births);
   for (Operation& o : operations) {
     o.kept_lean = o.again_bytes = 0;
@@ -228,6 +200,8 @@ void weigh_lean(Engine& engine, const tape::Tape& tape, std::size_t level, const
         if (!met.insert(s).second) return;
         const std::size_t k = birth_of(s);
         if (k >= births) return;
+        const auto told = std::ranges::lower_bound(elements, s->birth, {}, &Weighed::birth);
+        if (told != elements.end() && told->birth == s->birth) told->until = level;
         add(form, beside, k, s);
         if (k + 1 == births) operations[i].kept_lean += bytes_of(s);
       });
@@ -309,8 +283,8 @@ std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, std:
   return bytes;
 }
 
-Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const tape::Tape* before,
-              const std::vector<std::uint64_t>& births) {
+Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const WeighedElements& before,
+              const std::vector<std::uint64_t>& births, WeighedElements& elements) {
   Weights weights;
   weights.step = engine.costs.ticks_of_step();
   weights.fresh = engine.costs.ticks_of_fresh();
@@ -346,8 +320,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   weights.together = weights.state[last];
 
   Elements of_tape{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  const ElementsLeft of_before = elements_left(engine, before);
-  const Beside beside{of_state, of_before};
+  const Beside beside{of_state, before};
   // What is remembered of the operations is charged as a whole: a few words for each operand and result.
   const RuledCalls ruled(engine, tape);
   const std::uint64_t remembering = (tape.tensors().size() + ruled.all().size()) * (sizeof(Operation) + kOfOperands);
@@ -360,6 +333,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     const std::size_t k = birth_of(s);
     if (k == kOlder) return;
     add(whole, beside, k, s);
+    if (s->birth != 0) elements.push_back({s->birth, 0});
     const bool stays_here = !spills || s->bytes < ops::Device::kLeastSpilled;
     weights.stays += stays_here ? bytes_of(s) : std::uint64_t{ops::kBesideElements};
     if (!stays_here) weights.padding += static_cast<std::uint64_t>(ops::SpillFile::taken_by(s->bytes) - s->bytes);
@@ -442,10 +416,11 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     o.last_use = operations.size() - 1;
     add_calls(operations.size() - 1, o);
   }
+  std::ranges::sort(elements, {}, &Weighed::birth);
   follow(operations, ends, weights);
   for (std::size_t level = 1; level < schedule::kTapeForms; ++level) {
     schedule::TapeForm& form = weights.forms[level];
-    weigh_lean(engine, tape, level, beside, birth_of, births.size(), operations, form);
+    weigh_lean(engine, tape, level, beside, birth_of, births.size(), operations, elements, form);
     form.sweeping = sweeping_of_lean(operations, ends);
   }
   weights.taping = std::max(weights.taping, remembering + tape.tensors().size() * kOfMet); // while it is weighed

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "vm/machine/engine.h"
+#include "vm/runs/states.h"
 #include "vm/schedule/schedule.h"
 
 #include <cstdint>
@@ -27,9 +28,9 @@ std::uint64_t reachable_bytes(machine::Engine& engine, const std::vector<machine
                               std::span<const value::Value> values);
 
 // A state at the end of a tape, and the tape, by birth: entry k is what was made while the serial counter stood at births[k] or
-// above it, and below births[k + 1]. Elements are as old as the first tensor that had them. `before`: a tape that may have some
-// of them too, or null.
+// above it, and below births[k + 1]. Elements are as old as the first tensor that had them. `before`: of the tape before it, and
+// `elements`, which is empty, becomes the same of this one.
 schedule::Weights weigh(machine::Engine& engine, const std::vector<machine::Run>& runs, tape::Tape& tape,
-                        const tape::Tape* before, const std::vector<std::uint64_t>& births);
+                        const WeighedElements& before, const std::vector<std::uint64_t>& births, WeighedElements& elements);
 
 } // namespace cairn::runs

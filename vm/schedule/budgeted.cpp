@@ -75,17 +75,16 @@ void Budgeted::weighed(const Weights& weights) {
     set_room();
   }
   const std::size_t n = profile_.size();
-  const bool beside = n > 0 && (survey_ || kept_tapes()[n - 1]); // the one before it is there
   push(Action::Kind::put_aside);
   if (survey_) { // two tapes at most, so that what they share is known
     if (n > 0) push(Action::Kind::abandon);
-    add_interval(weights, beside);
+    add_interval(weights);
     nested_ = weights.nested;
     if (nested_) return hand_over();
     return survey_interval();
   }
   tapes_.push_back(positions_.back());
-  add_interval(weights, beside);
+  add_interval(weights);
   nested_ = weights.nested;
   if (nested_) return hand_over();
   states_.push_back({static_cast<std::uint32_t>(profile_.size()), slots_.take()});

@@ -94,7 +94,7 @@ Budgeted Budgeted::as_known(std::uint64_t budget) const {
     other.steps_ = positions_[i + 1] - positions_[i];
     const Weights told = told_of(i);
     other.step_cost_ = told.step;
-    other.add_interval(told, i > 0);
+    other.add_interval(told);
   }
   other.birth_of_ = birth_of_;
   other.more_reads_ = more_reads_;

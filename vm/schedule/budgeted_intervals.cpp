@@ -25,7 +25,7 @@ constexpr std::uint64_t kLargestInterval = 2;
 
 // What the facts of one weighing can break of a profile is put on the safe side: what seems to have come back, or not to have
 // been alive, counts as new.
-void Budgeted::add_interval(const Weights& weights, bool beside) {
+void Budgeted::add_interval(const Weights& weights) {
   const std::size_t n = profile_.size();
   birth_of_.push_back(static_cast<std::uint32_t>(n));
   auto by_birth = [&](const std::vector<std::uint64_t>& told) {
@@ -39,7 +39,7 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   for (TapeForm& form : forms) {
     form.tape = form.tape.empty() ? tape : by_birth(form.tape);
     form.after = by_birth(form.after);
-    for (std::vector<std::uint64_t>& bytes : form.before) bytes = beside ? by_birth(bytes) : std::vector<std::uint64_t>(n + 1, 0);
+    for (std::vector<std::uint64_t>& bytes : form.before) bytes = by_birth(bytes);
   }
   auto share_of = [&](std::size_t k, std::uint64_t bytes) {
     TapeShare share;

@@ -67,7 +67,7 @@ struct OldTensor {
 // compute again.
 inline constexpr std::size_t kTapeForms = 4;
 
-// What a tape holds in one of these forms, by birth; and of that what the one put aside last holds as well in each form of its own,
+// What a tape holds in one of these forms, by birth; and of that what the one weighed before it holds as well in each form of its own,
 // and what the state at its end does. Empty: nobody knows.
 struct TapeForm {
   std::vector<std::uint64_t> tape, after; // the tape's records and tables apart
