@@ -24,8 +24,6 @@ using value::Object;
 
 namespace {
 
-static_assert(Tape::kStretch == schedule::kStretch); // the one does what the other counts on
-
 // A walk over more objects than that takes milliseconds.
 constexpr std::uint64_t kFar = 1 << 16;
 
@@ -233,17 +231,18 @@ void seed_interval(Engine& engine, CheckpointState& s) {
 } // namespace
 
 // A tape ends behind an operation that is not cheap, so that what a lean tape lets go of and what it is computed from are on one
-// tape, and where little is alive: what the next one reads it would have to keep.
+// tape; and at first only where little is alive, since what the next one reads it would have to keep.
 bool CheckpointState::may_end(Engine& engine, std::size_t run) {
-  static const unsigned kPart = getenv("L_PART") ? atoi(getenv("L_PART")) : 6; // of the most that was alive on the tape, beside what was at its start
+  constexpr std::uint64_t kPart = 6;   // of the most that was alive on the tape, beside what was at its start
+  constexpr std::uint64_t kStretchForLittle = 4;
   const std::optional<std::uint64_t> alive =
       alive_bytes(engine, {engine.runs.begin() + static_cast<std::ptrdiff_t>(run), engine.runs.end()}, begin);
   work->most_alive = std::max(work->most_alive, alive.value_or(0));
   if (!work->is_heavy()) return false;
-  static const unsigned stretch = getenv("L_STRETCH") ? atoi(getenv("L_STRETCH")) : 8;
-  if (work->kept_weight() / stretch > work->most_weight) return true;
+  if (work->keeps_more_than(schedule::kStretch)) return true;
   if (!work->tensors().empty() && work->tensors().back()->level == 1) return false;
-  return !alive || *alive <= work->alive_at_start + (work->most_alive - work->alive_at_start) / kPart;
+  return !alive || *alive <= work->alive_at_start + (work->most_alive - work->alive_at_start) / kPart ||
+         work->keeps_more_than(kStretchForLittle);
 }
 
 Snapshot copy_of(Heap& heap, const Snapshot& s) {

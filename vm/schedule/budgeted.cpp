@@ -74,10 +74,9 @@ void Budgeted::weighed(const Weights& weights) {
     older_ = bounded(weights.older);
     set_room();
   }
-  const std::size_t n = profile_.size();
   push(Action::Kind::put_aside);
-  if (survey_) { // two tapes at most, so that what they share is known
-    if (n > 0) push(Action::Kind::abandon);
+  if (survey_) {
+    push(Action::Kind::abandon);
     add_interval(weights);
     nested_ = weights.nested;
     if (nested_) return hand_over();

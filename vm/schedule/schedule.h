@@ -21,8 +21,8 @@ inline constexpr std::uint64_t kToEnd = UINT64_MAX;
 inline constexpr std::uint64_t kDefaultBase = 4096;
 inline constexpr std::uint64_t kLeastBase = 16;
 inline constexpr std::uint64_t kRecordBytes = 32; // of a record on a tape
-inline constexpr std::uint64_t kStretch =
-    8; // a tape that should stop may come to so many times as much, where that is a better place
+// A tape that should stop may come to so many times as much, where that is a better place.
+inline constexpr std::uint64_t kStretch = 24;
 inline constexpr std::uint64_t kLeastPlanned = std::uint64_t{1} << 20; // bytes of the least budget that `auto` plans within
 
 struct Action {

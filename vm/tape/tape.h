@@ -102,7 +102,6 @@ struct FirstRead {
 
 class Tape {
 public:
-  static constexpr std::uint64_t kStretch = 8;
   Tape(Heap& heap, std::uint16_t id, std::uint64_t low, std::uint64_t start);
   ~Tape();
   Tape(const Tape&) = delete;
@@ -200,10 +199,10 @@ public:
   std::uint64_t own_bytes() const;
   std::uint64_t own_bytes_shortened() const;
   // The run that records on it should stop where it holds more than `most_weight`, but not everywhere: whoever has the run looks
-  // for a place where little is alive and no result is cheap (RunState::may_end), unless the tape has become too heavy.
+  // for a place where little is alive and no result is cheap (RunState::may_end).
   bool has_limit() const { return most_weight != UINT64_MAX; }
   bool is_heavy() const { return weight() > most_weight; }
-  bool is_too_heavy() const { return kept_weight() / kStretch > most_weight; }
+  bool keeps_more_than(std::uint64_t times) const { return kept_weight() / times > most_weight; }
   std::uint64_t most_weight = UINT64_MAX;
   std::uint64_t alive_at_start = 0, most_alive = 0; // bytes of tensors in the state, while it has such a limit
   std::map<std::uint32_t, ops::Tensor> tensor_cotangents; // by node; what is not there is absent
