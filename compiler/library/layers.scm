@@ -60,7 +60,8 @@
               (cons (combine (map car all)) (map cdr all))))
           (lambda (p s x) (combine (map (lambda (layer p s) (layer-test layer p s x)) layers p s)))))
 
-; The input, or what a shortcut makes of it, is added; or it stands in front along an axis.
+; The input, or what a shortcut makes of it, is added.
 (define (residual-layer layer . shortcut)
   (in-parallel (lambda (l) (+ (car l) (cadr l))) layer (if (null? shortcut) (in-sequence) (%only "residual-layer" shortcut))))
+; What each layer makes of the input, one behind the other along an axis.
 (define (concatenated-layers axis . layers) (apply in-parallel (lambda (l) (concat-tensors l axis)) layers))

@@ -1,5 +1,5 @@
 // The module cairn_math: f32 and bf16 products by oneDNN, f64 by OpenBLAS. Both are held to the calling thread; Cairn's workers
-// divide the work, so there is one set of threads, and none that spins.
+// divide the work, so there is one set of threads, which spin for a moment only.
 #include "ops/libraries/math.h"
 
 #include "ops/libraries/headroom.h"

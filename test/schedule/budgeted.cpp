@@ -22,7 +22,8 @@ struct Layers {
   std::vector<std::uint64_t> activation, own; // activation 0 is older than the run
   std::vector<std::size_t> skip;              // what step i reads beside activation i
   std::vector<std::uint64_t> weight;          // bytes of what step i reads of x
-  std::vector<std::uint64_t> level; // activation i can be computed again from activation i - 1 on the same tape, from that level on
+  std::vector<std::uint64_t>
+      level; // activation i can be computed again from activation i - 1 on the same tape, from that level on
   std::size_t size() const { return own.size(); }
 
   std::set<std::size_t> state(std::size_t at) const {
@@ -105,7 +106,7 @@ public:
 private:
   struct Range {
     std::size_t from = 0, to = 0;
-    std::uint64_t lean = 0; // level
+    std::uint64_t lean = 0;                // level
     bool spilled = false, fetched = false; // in the file, and back from it
   };
 
@@ -205,9 +206,7 @@ private:
     }
   }
 
-  std::set<std::size_t> kept_by(const Range& tape) const {
-    return layers_.tape(tape.from, tape.to, tape.lean);
-  }
+  std::set<std::size_t> kept_by(const Range& tape) const { return layers_.tape(tape.from, tape.to, tape.lean); }
 
   std::uint64_t records() const {
     std::uint64_t bytes = layers_.own_bytes(work_->from, work_->to);

@@ -57,8 +57,7 @@ inline Profile random_profile(Draws& random, std::size_t count, bool shares) {
     interval.taping = random.between(0, 2);
     interval.sweeping = random.between(0, 2) + profile.cotangents[i];
     for (std::size_t k = 0; shares && k <= i; ++k)
-      if (random.between(0, 3) == 0)
-        interval.shares.push_back(shared(k, random.between(0, k == i ? 6 : profile.reach[i][k])));
+      if (random.between(0, 3) == 0) interval.shares.push_back(shared(k, random.between(0, k == i ? 6 : profile.reach[i][k])));
     profile.intervals.push_back(std::move(interval));
   }
   profile.born = least_born(profile);

@@ -80,7 +80,7 @@ std::string TensorWorld::holders(const Engine& engine) const {
   for (const Maker& m : makers(engine)) {
     if (std::exchange(device, m.device) != m.device)
       out += fmt::format("\n  tensors on {}: {} bytes; the largest holders:", device->name(), device->live_bytes());
-    out += fmt::format("\n    {} bytes in {} tensors made by {}", m.bytes, m.storages, m.text);
+    out += fmt::format("\n    {} bytes in {} tensor{} made by {}", m.bytes, m.storages, m.storages == 1 ? "" : "s", m.text);
   }
   return out;
 }

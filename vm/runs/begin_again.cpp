@@ -154,6 +154,31 @@ void reset(Engine& engine, CheckpointState& s, std::unique_ptr<schedule::Schedul
   s.schedule = std::move(next);
 }
 
+// A frame of the operator that asks for an action, with a reference of its own. Memory may have run out to the last byte, so the
+// one that is there serves where nothing else has it; a capsule that shares it needs it as it is.
+Frame* frame_to_begin(Engine& engine, const machine::Run& run, Frame* frame) {
+  Heap& heap = engine.heap();
+  Value* const slots = frame->slots();
+  const bool here = value::is_kind(slots[kStateRegister], value::Kind::state); // or with the run above
+  if (run.top == frame && Heap::unique(frame)) {
+    value::for_each_live(frame, [&](std::uint32_t slot) {
+      if (slot != kStateRegister || !here) heap.release(std::exchange(slots[slot], value::kUnspecified));
+    });
+    if (!here) slots[kStateRegister] = value::kUnspecified;
+    frame->rest_at(action_of(frame->code));
+    Heap::retain(frame);
+    return frame;
+  }
+  Frame* const fresh = heap.make_frame(frame->code);
+  fresh->serial = frame->serial;
+  fresh->set_lifted(frame->lifted());
+  fresh->rest_at(action_of(fresh->code));
+  fresh->slots()[kStateRegister] = here ? Heap::retain(slots[kStateRegister]) : value::kUnspecified;
+  if (frame->parent != nullptr) Heap::retain(frame->parent);
+  fresh->parent = frame->parent;
+  return fresh;
+}
+
 // Where nothing can help: leaves of an update, whose cotangents go as they come, may take less.
 void refuse_hopeless(const Engine& engine, CheckpointState& s, std::uint64_t least) {
   if (s.update || least <= static_cast<std::uint64_t>(engine.state_budget)) return;
@@ -178,23 +203,13 @@ bool begin_again(Engine& engine) {
   const ops::Meter::Uninterrupted whole(engine.meter());
   note_refusal(engine);
   std::unique_ptr<schedule::Schedule> next = with_less(engine, *found.state);
-  // The operator's frame made anew, with the state in its register, where it asks for the next action; what ran above it is gone.
+  // The operator's frame as it is where it asks for the next action, with the state in its register; what ran above it is gone.
   machine::Run& run = engine.runs[found.run];
   {
-    value::Held<Frame> fresh(engine.heap(), engine.heap().make_frame(found.frame->code));
-    fresh->serial = found.frame->serial;
-    fresh->set_lifted(found.frame->lifted());
-    fresh->rest_at(action_of(fresh->code));
-    Value& state = fresh->slots()[kStateRegister];
-    state = value::kUnspecified;
+    value::Held<Frame> fresh(engine.heap(), frame_to_begin(engine, run, found.frame));
     machine::OwnedRuns above = engine.cut(found.run + 1);
-    state = found.frame->slots()[kStateRegister];
-    if (value::is_kind(state, value::Kind::state))
-      Heap::retain(state);
-    else
-      state = value::of_other(std::exchange(above.list.front().state, nullptr));
-    if (found.frame->parent != nullptr) Heap::retain(found.frame->parent);
-    fresh->parent = found.frame->parent;
+    Value& state = fresh->slots()[kStateRegister];
+    if (state == value::kUnspecified) state = value::of_other(std::exchange(above.list.front().state, nullptr));
     engine.heap().release(std::exchange(run.top, fresh.take()));
   }
   for (std::size_t i = 0; i < engine.runs.size(); ++i) engine.derive(i);

@@ -254,6 +254,7 @@ Snapshot copy_of(Heap& heap, const Snapshot& s) {
 
 void count_snapshot(Engine& engine, Snapshot& snapshot) {
   Heap& heap = engine.heap();
+  heap.charge(heap.capsules, own_bytes(snapshot.runs));
   snapshot.counted = true;
   heap.capsule_count += 1;
   heap.capsule_count_peak = std::max(heap.capsule_count_peak, heap.capsule_count);
@@ -293,6 +294,7 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
 
 void CheckpointState::uncount(Engine& engine, Snapshot& snapshot) {
   if (!std::exchange(snapshot.counted, false)) return;
+  engine.heap().charge(engine.heap().capsules, -own_bytes(snapshot.runs));
   engine.heap().capsule_count -= 1;
   engine.snapshot_bytes -= snapshot.bytes;
 }
@@ -495,12 +497,17 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   case Action::Kind::snapshot: {
     Snapshot& to = slot_at(a.slot);
     want(to.empty() && !s->current.empty());
-    std::int64_t own = logical_bytes(engine, s->current.runs, first_own_serial(*s));
+    Snapshot kept = copy_of(engine.heap(), s->current);
+    try {
+      kept.bytes = logical_bytes(engine, kept.runs, first_own_serial(*s));
+      count_snapshot(engine, kept);
+    } catch (...) {
+      engine.release_runs(kept.runs);
+      throw;
+    }
     engine.meter().hold();
     const std::size_t before = s->held_until(s->current.position);
-    to = copy_of(engine.heap(), s->current);
-    to.bytes = own;
-    count_snapshot(engine, to);
+    to = std::move(kept);
     ++engine.statistics.capsules_taken;
     ++s->snapshots_taken;
     s->snapshot_bytes_sum += to.bytes;

@@ -6,6 +6,7 @@
 #include "vm/runs/update.h"
 #include "vm/value/charged.h"
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -101,6 +102,11 @@ struct Snapshot {
   }
 };
 
+// What a snapshot takes beside the objects that its runs refer to.
+inline std::int64_t own_bytes(const std::vector<Run>& runs) {
+  return static_cast<std::int64_t>(sizeof(Snapshot) + runs.size() * sizeof(Run));
+}
+
 // A slot with a number in the state where a tape ends: the number's node there, or none if it is not on the tape. The state
 // itself need not be kept to seed the tape: a tensor is found by its serial.
 struct TapeEnd {
@@ -143,7 +149,7 @@ struct CheckpointState final : SweepState {
     bool surveyed = false; // it knows the whole run,
     bool tried = false;    // and what it said would do did not
   } first;
-  std::vector<Snapshot> slots;
+  std::deque<Snapshot> slots;        // as many as a budget has room for, so that none moves when one is added
   std::vector<std::uint32_t> held;   // the slots that have a state, by its position
   std::int64_t held_bytes = 0;       // of these together
   std::vector<TapeAside> aside;      // the one put aside last comes last

@@ -4,6 +4,7 @@
 #include "vm/runs/graph.h"
 #include "vm/runs/met.h"
 #include "vm/runs/operations.h"
+#include "vm/runs/states.h"
 #include "vm/runs/thinning.h"
 #include "vm/schedule/profile.h"
 #include "vm/value/charged.h"
@@ -220,7 +221,7 @@ void weigh_lean(Engine& engine, const tape::Tape& tape, std::size_t level, const
 } // namespace
 
 std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::uint64_t since) {
-  auto bytes = static_cast<std::int64_t>(runs.size() * sizeof(Run));
+  std::int64_t bytes = own_bytes(runs);
   Walk walk(engine);
   Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
   auto newer = [&](const Object* o) { return o->serial >= since || o->kind == value::Kind::frame; };
@@ -318,6 +319,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
         if (const std::size_t k = birth_of(t->storage.get()); k != kOlder) weights.state[k] += bytes_of(t->storage.get());
       });
   weights.together = weights.state[last];
+  weights.state[last] += static_cast<std::uint64_t>(own_bytes(runs));
 
   Elements of_tape{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
   const Beside beside{of_state, before};

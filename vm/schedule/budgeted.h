@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kFirstSteps = std::uint64_t{1} << 18; // at most 
 // Where nobody said how much memory there is, so much beside what is older than the run is not worth saving.
 inline constexpr std::uint64_t kFrugalBytes = std::uint64_t{64} << 20;
 
-// Of the plans of gaps, and of whole runs.
+// Of the plans of gaps; those of whole runs have kWholeTables.
 inline constexpr PlannerLimits kTables = {std::uint64_t{4} << 20, 128, Family::simple};
 
 class Budgeted {

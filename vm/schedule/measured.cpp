@@ -94,12 +94,13 @@ std::string Measured::explanation() const {
   if (kind_ == Spec::Kind::bisection)
     return fmt::format("bisection, base {}: {} steps measured, then halved until a part is one base case", base_, total_);
   const std::uint64_t units = total_ == 0 ? 1 : (total_ - 1) / base_ + 1;
-  return fmt::format("binomial, base {}, {} snapshots{}: {} steps measured, {} base cases, no step replayed more than {} times",
-                     base_, slots(),
+  const std::uint64_t most = repetitions(slots(), units);
+  return fmt::format("binomial, base {}, {} snapshots{}: {} steps measured, {} base cases, no step replayed more than {}", base_,
+                     slots(),
                      snapshots_ != 0 ? ""
                      : passes_ != 0  ? " (the fewest for the passes)"
                                      : " (logarithmic)",
-                     total_, units, repetitions(slots(), units));
+                     total_, units, most == 1 ? "once" : fmt::format("{} times", most));
 }
 
 void Measured::save(std::vector<std::uint64_t>& words) const {

@@ -64,9 +64,10 @@ private:
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   Task task_;
-  std::uint64_t round_ = 0;
-  unsigned busy_ = 0;
-  bool stop_ = false;
+  // Written under the mutex; threads look at them without it while they hope for work, and decide with it.
+  std::atomic<std::uint64_t> round_{0};
+  std::atomic<unsigned> busy_{0};
+  std::atomic<bool> stop_{false};
   std::exception_ptr failure_; // the first of the task
   std::atomic<std::int64_t> next_{0};
 };

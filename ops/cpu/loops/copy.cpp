@@ -48,6 +48,8 @@ struct Axes {
 template <class T> void copy_row(T* to, std::int64_t to_stride, const T* from, std::int64_t from_stride, std::int64_t n) {
   if (to_stride == 1 && from_stride == 1)
     std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+  else if (to_stride == 1 && from_stride == 0)
+    std::fill_n(to, n, *from);
   else
     for (std::int64_t i = 0; i < n; ++i) to[i * to_stride] = from[i * from_stride];
 }
@@ -128,12 +130,20 @@ View narrowed(View v, int axis, std::int64_t first, std::int64_t count) {
 }
 
 void fill_elements(const View& to, double number) {
-  View from;
-  from.weak = true;
-  from.number = number;
+  View given;
+  given.weak = true;
+  given.number = number;
+  alignas(8) char element[8];
+  View converted;
+  converted.dtype = to.dtype;
+  converted.data = element;
   static const Attributes none;
-  const KernelCall call{std::span(&from, 1), std::span(&to, 1), none};
+  const KernelCall call{std::span(&given, 1), std::span(&converted, 1), none};
   elementwise(call, Compute::f64, nullptr); // which holds any number
+  View everywhere = to;
+  everywhere.data = element;
+  everywhere.strides.fill(0);
+  copy_elements(to, everywhere);
 }
 
 } // namespace cairn::ops::cpu

@@ -7,6 +7,7 @@
 #include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/matrices/math_library.h"
+#include "ops/squares.h"
 
 #include <algorithm>
 #include <atomic>
@@ -20,7 +21,7 @@ constexpr double kLeastForLibrary = 32.0 * 32 * 32; // multiplications in one pr
 constexpr std::int64_t kMostUnits = 16;             // calls that large products are cut into
 // Rows or columns of the result that are worth a call of their own: where there is one product only, so that two threads have
 // something to do; and otherwise. Libraries are half as fast on a few hundred rows as on a thousand.
-constexpr std::int64_t kLeastHalf = 96, kLeastPart = 1024;
+constexpr std::int64_t kLeastHalf = 64, kLeastPart = 1024;
 
 // How many parts the longer side of each product is cut into. A library may add in another order where a matrix is smaller, so
 // this is a matter of shapes alone, however many threads there are.
@@ -177,7 +178,37 @@ private:
   const Scratch a_, b_, c_;
 };
 
+// Few columns of a transposed right matrix. oneDNN takes twice as long for them as for columns that lie beside each other; to lay
+// them so first takes a fifth of that. A piece of the depth at a time, as long as kUncounted allows.
+constexpr std::int64_t kFewColumns = 64, kOfDepth = kUncounted / (kFewColumns * std::int64_t{sizeof(float)});
+
+bool turns(const cairn_math_gemm& call) {
+  return call.type == CAIRN_MATH_F32 && call.transpose_b != 0 && call.n <= kFewColumns && call.m <= 2 * kFewColumns &&
+         call.k >= 2 * kFewColumns;
+}
+
+bool turned(const cairn_math& library, const cairn_math_gemm& whole) {
+  const Scratch rows(kOfDepth * whole.n * std::int64_t{sizeof(float)});
+  if (rows.get() == nullptr) return done_by(library, whole);
+  for (std::int64_t p = 0; p < whole.k; p += kOfDepth) {
+    cairn_math_gemm call = whole;
+    call.k = std::min(kOfDepth, whole.k - p);
+    call.a = a_from(whole, 0, p);
+    float* row = rows.get();
+    across_rows(static_cast<const float*>(b_from(whole, p, 0)), whole.ldb, whole.n, call.k,
+                [&] { return std::exchange(row, row + whole.n); });
+    call.b = rows.get();
+    call.ldb = whole.n;
+    call.transpose_b = 0;
+    call.adds = p != 0 ? 1 : whole.adds;
+    if (p != 0) Meter::poll_current();
+    if (!done_by(library, call)) return false;
+  }
+  return true;
+}
+
 bool called(const cairn_math& library, const cairn_math_gemm& call) {
+  if (turns(call)) return turned(library, call);
   const bool thin = call.k < kProductsInResult && call.m >= 2 * kLeastRows, by_rows = thin || call.m >= call.n;
   const std::int64_t side = by_rows ? call.m : call.n, whole = thin ? kLeastRows : 64,
                      half = (side / 2 + whole - 1) / whole * whole;
