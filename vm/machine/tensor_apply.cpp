@@ -51,9 +51,9 @@ Results applied(Engine& engine, const ops::Operator& op, const Operands& operand
 
 constexpr std::int64_t kSmallOperand = 16; // of a result: an operand that takes so small a part of its bytes
 
-// To compute a byte again may be worth so much work, flops and bytes, at each level of lean tapes: a reduction and some passes over
-// a tensor, or a product over some tens of elements, as that of attention's queries and keys; a product over some hundreds, as in
-// small layers; and one over some thousands.
+// To compute a byte again may be worth so much work, flops and bytes, at each level of lean tapes: a reduction and some passes
+// over a tensor, or a product over some tens of elements, as that of attention's queries and keys; a product over some hundreds,
+// as in small layers; and one over some thousands.
 constexpr std::array<std::uint64_t, tape::kLeanLevels> kWorkOfByte = {24, 128, 2048};
 // Smaller results than this are not worth the rest of an operation.
 constexpr std::uint64_t kLeastBytes = 4096;

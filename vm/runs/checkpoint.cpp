@@ -233,7 +233,7 @@ void seed_interval(Engine& engine, CheckpointState& s) {
 // A tape ends behind an operation that is not cheap, so that what a lean tape lets go of and what it is computed from are on one
 // tape; and at first only where little is alive, since what the next one reads it would have to keep.
 bool CheckpointState::may_end(Engine& engine, std::size_t run) {
-  constexpr std::uint64_t kPart = 6;   // of the most that was alive on the tape, beside what was at its start
+  constexpr std::uint64_t kPart = 6; // of the most that was alive on the tape, beside what was at its start
   constexpr std::uint64_t kStretchForLittle = 4;
   const std::optional<std::uint64_t> alive =
       alive_bytes(engine, {engine.runs.begin() + static_cast<std::ptrdiff_t>(run), engine.runs.end()}, begin);

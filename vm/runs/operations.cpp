@@ -63,8 +63,8 @@ private:
   std::uint64_t bytes_ = 0, most_ = 0;
 };
 
-// The most bytes held for a while, of a tape as recorded or of a lean one. A cotangent is there from the last operation that reads
-// what it is of to the one that made that.
+// The most bytes held for a while, of a tape as recorded or of a lean one. A cotangent is there from the last operation that
+// reads what it is of to the one that made that.
 std::uint64_t swept(const std::vector<Operation>& operations, const Nodes& ends, bool lean) {
   std::unordered_map<std::uint32_t, std::uint64_t> cotangents;
   std::uint64_t held = 0, let_go = 0, most = 0; // of these, and of what is counted elsewhere or on the tape

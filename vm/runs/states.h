@@ -115,8 +115,8 @@ struct TapeEnd {
 };
 using TapeEnds = value::ChargedVector<TapeEnd>;
 
-// What a tape that was weighed holds of elements, to be compared with the next one, when it may have gone already. In the order of
-// `birth`, which is the serial that elements are known by; `until` is the last level at which a lean tape still has them.
+// What a tape that was weighed holds of elements, to be compared with the next one, when it may have gone already. In the order
+// of `birth`, which is the serial that elements are known by; `until` is the last level at which a lean tape still has them.
 struct Weighed {
   std::uint64_t birth = 0;
   std::uint64_t until = 0;
@@ -134,8 +134,7 @@ struct TapeAside {
 };
 
 struct CheckpointState final : SweepState {
-  explicit CheckpointState(Engine& engine)
-      : SweepState(engine, true), weighed({engine.heap(), engine.heap().tape}) {}
+  explicit CheckpointState(Engine& engine) : SweepState(engine, true), weighed({engine.heap(), engine.heap().tape}) {}
   std::unique_ptr<schedule::Schedule> schedule;
   std::uint32_t spec = 0;
   Snapshot current;
@@ -155,7 +154,7 @@ struct CheckpointState final : SweepState {
   std::vector<TapeAside> aside;      // the one put aside last comes last
   std::optional<TapeEnds> ends;      // of the tape in work, if it was aside; else it ends at `current`
   std::vector<std::uint64_t> births; // where births begin by which the schedule was told weights; the first is `begin`
-  WeighedElements weighed; // of the last tape that the schedule was told weights of
+  WeighedElements weighed;           // of the last tape that the schedule was told weights of
   bool complete = false;
   bool ended = false;      // current is the end of the program, `value` its value
   bool work_ended = false; // the tape in work ends there

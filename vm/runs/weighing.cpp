@@ -120,8 +120,8 @@ private:
   value::ChargedVector<Call> calls_;
 };
 
-// Goes over a tape as if it were made lean at that level: told(i, record, inputs, derived) of each record before it lets go of anything, and
-// left(i, storage) of what it then still has. Calls with rules keep all.
+// Goes over a tape as if it were made lean at that level: told(i, record, inputs, derived) of each record before it lets go of
+// anything, and left(i, storage) of what it then still has. Calls with rules keep all.
 template <class Told, class Left>
 void each_lean(Engine& engine, const tape::Tape& tape, std::size_t level, Told&& told, Left&& left) {
   Polls polls(engine.meter());
@@ -176,8 +176,9 @@ void begin(schedule::TapeForm& form, std::size_t births) {
   for (std::vector<std::uint64_t>& bytes : form.before) bytes.assign(births, 0);
 }
 
-// What a tape would still hold that is lean at that level, by birth, and what its sweep would compute again, at most. `operations`
-// are those of the tape: each is told what of it such a tape keeps. `elements`: all of the tape, which are told if they are left.
+// What a tape would still hold that is lean at that level, by birth, and what its sweep would compute again, at most.
+// `operations` are those of the tape: each is told what of it such a tape keeps. `elements`: all of the tape, which are told if
+// they are left.
 template <class Birth>
 void weigh_lean(Engine& engine, const tape::Tape& tape, std::size_t level, const Beside& beside, Birth&& birth_of,
                 std::size_t births, std::vector<Operation>& operations, WeighedElements& elements, schedule::TapeForm& form) {

@@ -17,7 +17,8 @@ namespace cairn::runs {
 // older may have changed since, by a loop in it; those that wait behind it cannot.
 std::int64_t logical_bytes(machine::Engine& engine, const std::vector<machine::Run>& runs, std::uint64_t since);
 
-// Bytes of the tensors that these reach and that are newer than `since`; none if there are too many objects to look at in no time.
+// Bytes of the tensors that these reach and that are newer than `since`; none if there are too many objects to look at in no
+// time.
 std::optional<std::uint64_t> alive_bytes(machine::Engine& engine, std::span<const machine::Run> runs, std::uint64_t since);
 
 // Bytes of the frames younger than `low`.

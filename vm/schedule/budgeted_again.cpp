@@ -34,7 +34,8 @@ std::vector<Profile> lean_forms(const Profile& profile) {
     Profile form = profile;
     std::vector<std::uint32_t> now;
     for (std::size_t i = 0; i < form.size(); ++i) {
-      for (std::size_t next = next_form(form, i, rung.form, rung.part); next != 0; next = next_form(form, i, rung.form, rung.part))
+      for (std::size_t next = next_form(form, i, rung.form, rung.part); next != 0;
+           next = next_form(form, i, rung.form, rung.part))
         thin(form, i, next);
       form.intervals[i].sweep = bounded(form.intervals[i].sweep + form.intervals[i].again());
       now.push_back(form.intervals[i].form);

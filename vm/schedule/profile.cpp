@@ -24,16 +24,17 @@ bool interval_sound(const Interval& interval, std::size_t index, const std::vect
     return false;
   const auto form_sound = [&](const TapeShare& share, const TapeShare::Form& form) {
     return form.bytes <= share.forms[0].bytes && form.after <= form.bytes &&
-           std::all_of(form.before.begin(), form.before.end(), [&](std::uint64_t before) {
-             return before <= form.bytes && (share.birth != index || before == 0);
-           });
+           std::all_of(form.before.begin(), form.before.end(),
+                       [&](std::uint64_t before) { return before <= form.bytes && (share.birth != index || before == 0); });
   };
   return std::all_of(interval.shares.begin(), interval.shares.end(), [&](const TapeShare& share) {
-    if (share.birth > index || !small(share.forms[0].bytes) || (share.birth != index && share.forms[0].bytes > alive[share.birth]))
+    if (share.birth > index || !small(share.forms[0].bytes) ||
+        (share.birth != index && share.forms[0].bytes > alive[share.birth]))
       return false;
     const TapeShare::Form& now = share.forms[interval.form];
     return std::ranges::all_of(share.forms, [&](const TapeShare::Form& form) { return form_sound(share, form); }) &&
-           share.bytes == now.bytes && share.after == now.after && std::ranges::find(now.before, share.before) != now.before.end();
+           share.bytes == now.bytes && share.after == now.after &&
+           std::ranges::find(now.before, share.before) != now.before.end();
   });
 }
 
@@ -304,7 +305,8 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     const std::uint64_t end = coarse.reach[c + 1][c];
     // What the tape holds of this interval, and how much of that the state at its end has as well.
     const std::uint64_t shared = std::min(sums[whole.form].bytes[c], sums[0].bytes[c]);
-    const std::uint64_t hidden = std::max(shared - std::min(shared, coarse.born[c] - end), std::min(shared, sums[whole.form].after[c]));
+    const std::uint64_t hidden =
+        std::max(shared - std::min(shared, coarse.born[c] - end), std::min(shared, sums[whole.form].after[c]));
     // Of states in between, what neither a tape nor the state at the end holds is gone with them.
     coarse.born[c] = std::min(coarse.born[c], sums[0].bytes[c] + end);
     // While its parts are done one by one, what is held beyond what is held while it is done as one.

@@ -21,7 +21,7 @@ struct TapeShare {
   // In one form of the tape.
   struct Form {
     std::uint64_t bytes = 0;
-    std::uint64_t after = 0;                             // of these, what the state at the interval's end holds as well, at least,
+    std::uint64_t after = 0;                           // of these, what the state at the interval's end holds as well, at least,
     std::array<std::uint64_t, kTapeForms> before = {}; // and the tape of the interval before it, in each of its forms
     template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
       archive(self.bytes);
@@ -52,8 +52,8 @@ struct Interval {
   std::uint64_t advancing = 0;
   std::uint64_t taping = 0;
   std::uint64_t sweeping = 0;
-  std::uint32_t form = 0;    // of its tapes: they are made lean at that level, if it is not 0,
-  std::uint64_t thinned = 0; // which lets go of so many bytes; they are there while it is taped
+  std::uint32_t form = 0;                                 // of its tapes: they are made lean at that level, if it is not 0,
+  std::uint64_t thinned = 0;                              // which lets go of so many bytes; they are there while it is taped
   std::array<std::uint64_t, kTapeForms> sweeping_of = {}; // what `sweeping` is in each form,
   std::array<std::uint64_t, kTapeForms> again_of = {};    // and the cost of what the sweep computes again
   std::uint64_t again() const { return again_of[form]; }

@@ -67,14 +67,15 @@ struct OldTensor {
 // compute again.
 inline constexpr std::size_t kTapeForms = 4;
 
-// What a tape holds in one of these forms, by birth; and of that what the one weighed before it holds as well in each form of its own,
-// and what the state at its end does. Empty: nobody knows.
+// What a tape holds in one of these forms, by birth; and of that what the one weighed before it holds as well in each form of its
+// own, and what the state at its end does. Empty: nobody knows.
 struct TapeForm {
   std::vector<std::uint64_t> tape, after; // the tape's records and tables apart
   std::array<std::vector<std::uint64_t>, kTapeForms> before;
   std::uint64_t again = 0; // cost of what its sweep computes again
-  // Held for a while beside the state at its end and the whole tape while it is swept, with what is computed again. Then cotangents
-  // are: those of the state at its start and of what is older than the run among them, those of the state at its end not.
+  // Held for a while beside the state at its end and the whole tape while it is swept, with what is computed again. Then
+  // cotangents are: those of the state at its start and of what is older than the run among them, those of the state at its end
+  // not.
   std::uint64_t sweeping = 0;
 };
 
@@ -93,12 +94,12 @@ struct Weights {
   std::uint64_t largest = 0;          // of operands and results of one operation on the tape
   // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, and with it.
   std::uint64_t advancing = 0, taping = 0;
-  bool nested = false;             // a derivative operator ran on the tape
-  std::uint64_t cost = 0;          // modelled, of the operations on the tape, in ticks (cost_table.h),
-  std::uint64_t step = 0;          // and of a step,
-  std::uint64_t fresh = 0;         // and of a KiB of memory that was never used before
-  std::vector<OldTensor> read;     // what the tape reads of what is older than the run, by serial
-  std::uint64_t older = 0;         // the first time: of all that is older than the run
+  bool nested = false;         // a derivative operator ran on the tape
+  std::uint64_t cost = 0;      // modelled, of the operations on the tape, in ticks (cost_table.h),
+  std::uint64_t step = 0;      // and of a step,
+  std::uint64_t fresh = 0;     // and of a KiB of memory that was never used before
+  std::vector<OldTensor> read; // what the tape reads of what is older than the run, by serial
+  std::uint64_t older = 0;     // the first time: of all that is older than the run
 };
 
 // What a user wrote: "binomial,base=64,snapshots=8".

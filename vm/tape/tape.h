@@ -204,7 +204,7 @@ public:
   bool is_heavy() const { return weight() > most_weight; }
   bool keeps_more_than(std::uint64_t times) const { return kept_weight() / times > most_weight; }
   std::uint64_t most_weight = UINT64_MAX;
-  std::uint64_t alive_at_start = 0, most_alive = 0; // bytes of tensors in the state, while it has such a limit
+  std::uint64_t alive_at_start = 0, most_alive = 0;       // bytes of tensors in the state, while it has such a limit
   std::map<std::uint32_t, ops::Tensor> tensor_cotangents; // by node; what is not there is absent
   std::map<std::uint32_t, ops::Tensor> computed_again;    // by node: results that a lean tape did not keep, until their own sweep
   std::vector<std::uint32_t> computed_last;               // of them, for the record that is being swept
