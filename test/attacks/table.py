@@ -432,7 +432,8 @@ DATA = [
     Attack("the last bytes of a file without end", "(define n (- (file-size \"a.bin\") 1))\n(let loop ((i n) (s 0)) (loop (- i 70000) (+ s (sumall (read-bytes \"a.bin\" i 1)))))",
            (OVER, STOPPED), files={"a.bin": ""}, sizes={"a.bin": 1 << 40}),
     Attack("a text of nothing", "(read-text \"a.bin\")", (ERROR, OVER, ENDED), files={"a.bin": ""}, sizes={"a.bin": 50 << 20}),
-    Attack("files without end", "(let loop ((i 0)) (write-text (string-append \"f\" (number->string i)) \"some text\") (loop (+ i 1)))", (OVER, STOPPED)),
+    Attack("files without end", "(let loop ((i 0)) (write-text (string-append \"f\" (number->string i)) \"some text\") (loop (+ i 1)))", (OVER, STOPPED),
+           limits=("--output-limit=16KiB",) + STEPS + WORK),  # the system takes up to a millisecond for each
     Attack("a file that grows", "(let loop ((t \"x\")) (write-text \"f\" t) (loop (string-append t t)))", OVER),
     Attack("a file outside", "(read-text \"../../../../../../../../etc/passwd\")", ERROR, "--read"),
     Attack("a device", "(read-text \"/dev/zero\")", ERROR, "--read"),
@@ -483,7 +484,7 @@ DATA = [
     Attack("blanks without an end", "(define (text n) (if (= n 0) \" \" (let ((t (text (- n 1)))) (string-append t t))))\n(tokenize (byte-tokenizer) (text 22))", (ENDED, OVER, STOPPED)),
     Attack("a negative count of numbers between two", "(linspace 0 1 -1)", ERROR, "linspace: how many numbers is a count, got -1"),
     Attack("a negative count of draws", "(multinomial (ones '(2 2)) -1)", ERROR, "multinomial: how many are drawn is a count, got -1"),
-    Attack("an unbound name of 10 MB", "a" * 10_000_000, BAD, r"unbound name 'a{200}\.\.\.'"),
+    Attack("an unbound name of 10 MB", "a" * 10_000_000, BAD, r"unbound name 'a{100}"),
     Attack("a recording of more signals than it has bytes", "(read-edf \"a.edf\")", ERROR, "read-edf", files={"a.edf": "0       " + " " * 176 + "2560256 " + " " * 44 + "1       1       9999"}),
     Attack("a file within a gradient, written and read", "(define (f x) (let loop ((i 0) (x x)) (if (= i 3000) x (begin (write-text \"f\" (number->string i)) (loop (+ i 1) (* x (file-size \"f\")))))))\n"
            "(checkpoint-*j f .5 1)", (ERROR, STOPPED, OVER)),

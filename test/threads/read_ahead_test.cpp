@@ -133,8 +133,8 @@ TEST_CASE("what is given up is stopped, wherever it is, and so is what is there 
 TEST_CASE("nobody waits for what is quick: the thread leaves it when it can") {
   Meter meter;
   for (int round = 0; round < 50; ++round) {
-    ReadAhead ahead;
     std::atomic<bool> begun{false}, done{false};
+    ReadAhead ahead; // whose thread writes there until it has gone
     for (int i = 0; i < 2; ++i) {
       begun = false;
       ahead.begin(std::make_unique<Job>(

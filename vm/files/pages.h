@@ -44,11 +44,15 @@ public:
         source.pages(page, to.first(size));
       }
       from += size;
-      to = to.subspan(size);
+      to = behind(to, size);
     }
   }
 
 private:
+  // Whoever wants no bytes gives a null pointer, which nothing may be added to.
+  static std::span<std::byte> behind(std::span<std::byte> bytes, std::size_t size) {
+    return {bytes.data() == nullptr ? nullptr : bytes.data() + size, bytes.size() - size};
+  }
   static constexpr std::uint64_t kNone = UINT64_MAX;
   std::uint64_t size_;
   // The page of which a part was read last: neighbours of what was read are often wanted next.
