@@ -201,11 +201,9 @@ std::optional<Tensor> ExpectedRows::confirmed(FileCall& call, Files::Reading& fi
   // What reading would take meanwhile: a budget that has no room for it has none now.
   const bool direct = here_ && stretches_.element.plain();
   const value::Charged pieces(call.heap, call.heap.scratch, direct ? 0 : stretches_.piece(here_));
-  Tensor out = std::move(elements_);
-  if (!here_) {
-    ops::Runtime& runtime = call.engine.tensors().runtime;
-    out = runtime.empty(stretches_.element.type, stretches_.shape, runtime.default_device());
-  }
+  const Tensor read = std::move(elements_); // until they have been copied, where they do not stay here
+  ops::Runtime& runtime = call.engine.tensors().runtime;
+  Tensor out = here_ ? read : runtime.empty(stretches_.element.type, stretches_.shape, runtime.default_device());
   std::span<const std::uint64_t> sums = sums_;
   const auto confirm = [&](std::uint64_t place, std::int64_t bytes) {
     file.confirm(place, {to_, static_cast<std::size_t>(bytes)}, sums);
