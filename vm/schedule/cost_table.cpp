@@ -12,7 +12,6 @@ namespace cairn::schedule {
 namespace {
 
 constexpr double kMostNanoseconds = 1e6;
-constexpr double kTicks = CostTable::kTicks;
 constexpr double kMostTicks = 0x1p60;
 
 bool is_rate(double rate) { return rate >= 0 && rate <= kMostNanoseconds; } // NaN is none
