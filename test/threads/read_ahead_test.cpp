@@ -71,14 +71,19 @@ TEST_CASE("what was expected is there, whatever the order") {
   CHECK(there <= kMany - kBehind);
 }
 
-TEST_CASE("a read that has begun is waited for; one that has not, or has failed, is not there") {
-  ReadAhead ahead;
-  Meter meter;
-  std::atomic<bool> begun{false}, goes_on{false};
+// Read 1, which ends when it is told to. What it writes to lives longer than `ahead`.
+static void begin_held(ReadAhead& ahead, std::atomic<bool>& begun, const std::atomic<bool>& goes_on) {
   ahead.begin(std::make_unique<Job>(1, [&] {
     begun = true;
     until(goes_on);
   }));
+}
+
+TEST_CASE("a read that has begun is waited for; one that has not, or has failed, is not there") {
+  Meter meter;
+  std::atomic<bool> begun{false}, goes_on{false};
+  ReadAhead ahead;
+  begin_held(ahead, begun, goes_on);
   ahead.begin(std::make_unique<Job>(2, [] {}));
   ahead.begin(std::make_unique<Job>(3, [] { throw ExpectedFile::Unexpected{}; }));
   until(begun);
@@ -94,13 +99,10 @@ TEST_CASE("a read that has begun is waited for; one that has not, or has failed,
 }
 
 TEST_CASE("whoever waits can be cancelled, and finds the read again") {
-  ReadAhead ahead;
   Meter meter;
   std::atomic<bool> begun{false}, goes_on{false};
-  ahead.begin(std::make_unique<Job>(1, [&] {
-    begun = true;
-    until(goes_on);
-  }));
+  ReadAhead ahead;
+  begin_held(ahead, begun, goes_on);
   until(begun);
   meter.cancel();
   CHECK_THROWS_AS(ahead.take(*find(ahead, 1), meter), Cancelled);
@@ -112,8 +114,8 @@ TEST_CASE("whoever waits can be cancelled, and finds the read again") {
 TEST_CASE("what is given up is stopped, wherever it is, and so is what is there at the end") {
   Meter meter;
   for (int round = 0; round < 50; ++round) {
-    ReadAhead ahead;
     std::atomic<bool> begun{false};
+    ReadAhead ahead; // whose thread writes there until it has gone
     ahead.begin(std::make_unique<Job>(1, [&] {
       begun = true;
       poll_for_ever();
