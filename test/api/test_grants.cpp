@@ -135,3 +135,39 @@ TEST_CASE("a grant of what is not there is refused, with a message") {
   CHECK(cairn_vm_grant(machine.vm, 8, (folders / "inside").c_str(), nullptr) == CAIRN_BAD_ARGUMENT);
   CHECK(cairn_vm_grant(nullptr, CAIRN_GRANT_READ, (folders / "inside").c_str(), nullptr) == CAIRN_BAD_ARGUMENT);
 }
+
+TEST_CASE("a file that the host has reserved is not written, by whatever path") {
+  const Folders folders;
+  fs::create_hard_link(folders.root / "inside" / "a", folders.root / "inside" / "hard");
+  fs::create_directory_symlink("inside", folders.root / "way");
+  const auto reserving = [&](const std::string& path) {
+    return [&folders, path](cairn_vm* vm) {
+      CHECK(cairn_vm_grant(vm, CAIRN_GRANT_READ | CAIRN_GRANT_WRITE, folders.root.c_str(), nullptr) == CAIRN_OK);
+      CHECK(cairn_vm_reserve(vm, path.c_str(), "the log", nullptr) == CAIRN_OK);
+    };
+  };
+  for (const std::string& reserved : {folders / "inside/a", folders / "way/../way/a", folders / "inside/../way//a"})
+    for (const std::string path : {"inside/a", "inside/hard", "way/a"})
+      CHECK(written("(write-text " + quoted(folders / path) + " \"x\")", reserving(reserved)).find("is the file of the log") !=
+            std::string::npos);
+  CHECK(written("(write-text " + quoted(folders / "outside/a") + " \"x\")", reserving(folders / "inside/link"))
+            .find("is the file of the log") != std::string::npos);
+  CHECK(written("(write-text " + quoted(folders / "inside/new") + " \"x\")", reserving(folders / "way/new"))
+            .find("is the file of the log") != std::string::npos);
+  CHECK_FALSE(fs::exists(folders.root / "inside" / "new"));
+  CHECK(written("(display (read-text " + quoted(folders / "inside/a") + "))", reserving(folders / "inside/a")) == "one");
+  CHECK(written("(write-text " + quoted(folders / "outside/a") + " \"x\")", reserving(folders / "inside/a")).empty());
+}
+
+TEST_CASE("what cannot be reserved is refused, with a message") {
+  const Folders folders;
+  testing::Vm machine;
+  char* error = nullptr;
+  CHECK(cairn_vm_reserve(machine.vm, (folders / "none/deep").c_str(), "the log", &error) == CAIRN_NO_FILE);
+  CHECK(testing::taken(error).find("cannot be reserved") != std::string::npos);
+  fs::create_symlink("turn", folders.root / "turn");
+  CHECK(cairn_vm_reserve(machine.vm, (folders / "turn").c_str(), "the log", nullptr) == CAIRN_NO_FILE);
+  CHECK(cairn_vm_reserve(machine.vm, nullptr, "the log", nullptr) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_vm_reserve(machine.vm, (folders / "inside").c_str(), "", nullptr) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_vm_reserve(nullptr, (folders / "inside").c_str(), "the log", nullptr) == CAIRN_BAD_ARGUMENT);
+}

@@ -128,6 +128,7 @@ int main(int argc, char** argv) {
   cairn_compiler_free(bytes);
   if (status == CAIRN_OK) status = cairn_vm_create(&options, &vm, NULL);
   if (status == CAIRN_OK) status = cairn_vm_grant(vm, CAIRN_GRANT_READ | CAIRN_GRANT_WRITE, ".", NULL);
+  if (status == CAIRN_OK) status = cairn_vm_reserve(vm, "/proc/self/fd/1", "this host", NULL);
   if (status == CAIRN_OK) status = cairn_vm_load(vm, module, NULL);
   cairn_module_free(module);
   if (status == CAIRN_OK) status = CAIRN_CANCELLED;

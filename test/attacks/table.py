@@ -432,6 +432,8 @@ DATA = [
     Attack("the last bytes of a file without end", "(define n (- (file-size \"a.bin\") 1))\n(let loop ((i n) (s 0)) (loop (- i 70000) (+ s (sumall (read-bytes \"a.bin\" i 1)))))",
            (OVER, STOPPED), files={"a.bin": ""}, sizes={"a.bin": 1 << 40}),
     Attack("a text of nothing", "(read-text \"a.bin\")", (ERROR, OVER, ENDED), files={"a.bin": ""}, sizes={"a.bin": 50 << 20}),
+    Attack("the host's own file written over", "(write-text \"d/../p\" \"nothing happened\")", ERROR, "is the file of --profile", options=("--profile=p",), files={"p": ""}),
+    Attack("the host's own output written over", "(display 1)\n(let loop () (call-with-error-handler list (lambda () (write-text \"out\" \"nothing\"))) (loop))", STOPPED),
     Attack("files without end", "(let loop ((i 0)) (write-text (string-append \"f\" (number->string i)) \"some text\") (loop (+ i 1)))", (OVER, STOPPED),
            limits=("--output-limit=16KiB",) + STEPS + WORK),  # the system takes up to a millisecond for each
     Attack("a file that grows", "(let loop ((t \"x\")) (write-text \"f\" t) (loop (string-append t t)))", OVER),

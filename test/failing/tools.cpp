@@ -131,7 +131,8 @@ Machine::~Machine() {
 }
 
 bool Machine::grant_files() {
-  return run_.did("cairn_vm_grant", [&] { return cairn_vm_grant(vm_, CAIRN_GRANT_READ | CAIRN_GRANT_WRITE, ".", nullptr); });
+  return run_.did("cairn_vm_grant", [&] { return cairn_vm_grant(vm_, CAIRN_GRANT_READ | CAIRN_GRANT_WRITE, ".", nullptr); }) &&
+         run_.did("cairn_vm_reserve", [&] { return cairn_vm_reserve(vm_, "./reserved", "the host", nullptr); });
 }
 bool Machine::load(const cairn_module* module) {
   return run_.did("cairn_vm_load", [&] { return cairn_vm_load(vm_, module, nullptr); });

@@ -104,6 +104,71 @@ class Granted(Files):
         self.assertEqual(self.value('(size (read-bytes "x" 4))'), "(0)")
 
 
+class WrittenByVmrun(Files):
+    OPTIONS = {"--output": "f", "--stats": "f", "--profile": "f", "--save": "f", "--metrics": "f.csv", "--report": "f.html", "--explain": "f.json"}
+
+    def test_a_program_does_not_write_over_the_files_of_options(self):
+        os.mkdir(self.path("d"))
+        for option, name in self.OPTIONS.items():
+            link = "d/link" + name
+            if not os.path.lexists(self.path(link)):
+                os.symlink(f"../{name}", self.path(link))
+            for named, path in ((name, f"./d/..//{name}"), (f"d/../{name}", self.path(name)), (self.path(name), name), (link, name)):
+                with self.subTest(option=option, named=named, path=path):
+                    self.write(name, "")
+                    errors = self.refused(f'(report "a" 1) (write-text "{path}" "the guest was here")', f"{option}={named}")
+                    self.assertIn(f"is the file of {option}, which the host writes itself; write another one", errors)
+                    self.assertNotEqual(self.read(name), b"the guest was here")
+            os.remove(self.path(name))
+        errors = self.refused('(write-text "e/events.out.tfevents.cairn" "x")', "--events=e")
+        self.assertIn("is the file of --events", errors)
+
+    def test_every_way_to_write_is_refused_and_files_beside_are_not(self):
+        for text in ('(write-npy "f" (ones (list 2)))', '(write-safetensors "f" (list (cons "a" (ones (list 2)))))', '(write-csv "f" (ones (list 2 2)))',
+                     '(write-json "f" 1)', '(write-npz "f" (list (cons "a" (ones (list 2)))))', '(write-text "hard" "x")'):
+            with self.subTest(text):
+                self.write("f", "")
+                if not os.path.exists(self.path("hard")):
+                    os.link(self.path("f"), self.path("hard"))
+                self.assertIn("is the file of --output", self.refused(text, "--output=f"))
+        self.write("a.scm", '(write-text "g" "x") (display "y") (write-text "d/f" "z")')
+        os.mkdir(self.path("d"))
+        self.vmrun("--output=f", "a.scm")
+        self.assertEqual((self.read("f"), self.read("g"), self.read("d/f")), (b"y", b"x", b"z"))
+
+    def test_standard_output_in_a_file(self):
+        for stream, name in (("stdout", "standard output"), ("stderr", "standard error")):
+            with open(self.path("out"), "wb") as file:
+                self.write("a.scm", '(display "y") (call-with-error-handler (lambda (m l) (display m)) (lambda () (write-text "out" "x")))')
+                done = driver.subprocess.run([os.path.join(self.bin, "vmrun"), "a.scm"], cwd=self.folder, check=True, **{"stdout": driver.subprocess.PIPE, stream: file})
+            said = self.read("out") if stream == "stdout" else done.stdout
+            self.assertEqual(said.decode(), f"ywrite-text: out: is the file of {name}, which the host writes itself; write another one")
+
+    def test_a_file_that_another_process_replaced_is_an_error(self):
+        self.write("a.scm", '(report "a" (read-real)) (display 1)')
+        for option, name in self.OPTIONS.items():
+            if option in ("--save", "--report", "--explain"):
+                continue  # are made at the end
+            with self.subTest(option):
+                run = driver.subprocess.Popen([os.path.join(self.bin, "vmrun"), f"{option}={name}", "a.scm"], cwd=self.folder, stdin=driver.subprocess.PIPE,
+                                              stdout=driver.subprocess.DEVNULL, stderr=driver.subprocess.PIPE)
+                while not os.path.exists(self.path(name)):
+                    pass
+                self.write("other", "of somebody else")
+                os.replace(self.path("other"), self.path(name))
+                _, errors = run.communicate(b"1\n", timeout=60)
+                self.assertEqual(errors.decode(), f"{name}: error: cannot be written: it was moved, replaced or removed while the program ran\n")
+                self.assertEqual(run.returncode, 2)
+                os.remove(self.path(name))
+
+    def test_a_check_leaves_the_files_of_earlier_runs(self):
+        self.write("a.scm", "1")
+        self.write("p", "earlier")
+        self.vmrun("--verify-only", "--profile=p", "--stats=p2", "a.scm")
+        self.assertEqual(self.read("p"), b"earlier")
+        self.assertFalse(os.path.exists(self.path("p2")))
+
+
 class Formats(Files):
     def test_npy(self):
         floats = struct.pack("<6f", *range(6))

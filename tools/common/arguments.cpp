@@ -49,7 +49,7 @@ struct Shown {
   std::string text;
 };
 
-int show(std::string_view text) { return write_fully(1, text.data(), text.size()) ? kDone : kBadUsage; }
+int show(std::string_view text) { return write_output(text) ? kDone : kBadUsage; }
 
 // A decimal number and one of the units, in any case of letters.
 template <class Units> std::optional<double> parse_quantity(std::string_view text, const Units& units) {

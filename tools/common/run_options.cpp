@@ -90,20 +90,31 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
                      "\"");
 }
 
+// A file of the command line and what it is for.
+struct Use {
+  const char* option;
+  std::string path; // empty: there is none
+  bool written;
+};
+
+std::vector<Use> files_of(const RunOptions& options) {
+  return {{"the program", options.file, false},
+          {"--resume", options.resume, false},
+          {"--output", options.output, true},
+          {"--save", options.save, true},
+          {"--stats", options.stats_file, true},
+          {"--profile", options.profile_file, true},
+          {"--explain", options.explain_file, true},
+          {"--metrics", options.metrics, true},
+          {"--events", options.events.empty() ? "" : events_file(options.events), true},
+          {"--report", options.report, true}};
+}
+
 // A file is written for one purpose, and what is read is not written over. A terminal or /dev/null may take anything; a run may
 // go on in the file that it was resumed from.
 void check_files(const RunOptions& options) {
   namespace fs = std::filesystem;
-  struct Use {
-    const char* option;
-    const std::string& path;
-    bool written;
-  };
-  const Use uses[] = {{"the program", options.file, false},      {"--resume", options.resume, false},
-                      {"--output", options.output, true},        {"--save", options.save, true},
-                      {"--stats", options.stats_file, true},     {"--profile", options.profile_file, true},
-                      {"--explain", options.explain_file, true}, {"--metrics", options.metrics, true},
-                      {"--report", options.report, true}};
+  const std::vector<Use> uses = files_of(options);
   auto is_file = [](const std::string& path) {
     std::error_code error;
     fs::file_status status = fs::status(path, error);
@@ -121,8 +132,8 @@ void check_files(const RunOptions& options) {
     std::error_code error;
     return fs::equivalent(a, b, error) || place(a) == place(b);
   };
-  for (const Use* second = std::begin(uses); second != std::end(uses); ++second)
-    for (const Use* first = std::begin(uses); first != second; ++first) {
+  for (auto second = uses.begin(); second != uses.end(); ++second)
+    for (auto first = uses.begin(); first != second; ++first) {
       bool goes_on = first->path == options.resume && second->path == options.save;
       if (second->written && !goes_on && is_file(first->path) && is_file(second->path) && same(first->path, second->path))
         throw UsageError(std::string(second->option) + ": \"" + second->path + "\" is already the file of " + first->option);
@@ -246,6 +257,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   }
 }
 
+std::string events_file(const std::string& folder) { return folder + "/events.out.tfevents.cairn"; }
+
 std::string grant_files(const RunOptions& options, cairn_vm* vm) {
   CairnBuffer error;
   cairn_vm_grant(vm, CAIRN_GRANT_READ | CAIRN_GRANT_WRITE, ".", nullptr); // a folder that is gone has no files
@@ -255,6 +268,12 @@ std::string grant_files(const RunOptions& options, cairn_vm* vm) {
   for (const std::string& path : options.writable)
     if (cairn_vm_grant(vm, CAIRN_GRANT_WRITE, path.c_str(), error.text()) != CAIRN_OK)
       return "--write: " + std::string(error.view());
+  for (const Use& use : files_of(options))
+    if (use.written && !use.path.empty() && cairn_vm_reserve(vm, use.path.c_str(), use.option, error.text()) != CAIRN_OK)
+      return std::string(use.option) + ": " + std::string(error.view());
+  // What a shell has opened. Of what is no file, no program could write over it either.
+  cairn_vm_reserve(vm, "/proc/self/fd/1", "standard output", nullptr);
+  cairn_vm_reserve(vm, "/proc/self/fd/2", "standard error", nullptr);
   return "";
 }
 

@@ -52,7 +52,11 @@ struct RunOptions {
 // Nothing if all is well; else the exit code, and the user has been told why.
 std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options);
 
-// Lets the machine's programs use the files of the current folder and those that were named. Empty if all is well.
+// The file in a folder of events that vmrun writes.
+std::string events_file(const std::string& folder);
+
+// Lets the machine's programs use the files of the current folder and those that were named, but not write over those that vmrun
+// writes. Empty if all is well.
 std::string grant_files(const RunOptions& options, cairn_vm* vm);
 
 // What compiling may take: as much as the run, but enough for any program that people write; 0: the compiler's default.

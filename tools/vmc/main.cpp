@@ -37,7 +37,7 @@ int put(const Options& options, const void* bytes, std::size_t size) {
   if (!options.output.empty() && options.output != "-") {
     if (write_file_atomically(options.output, bytes, size, error)) return kDone;
   } else {
-    if (write_fully(STDOUT_FILENO, static_cast<const char*>(bytes), size)) return kDone;
+    if (write_output({static_cast<const char*>(bytes), size})) return kDone;
     error = "vmc: error: standard output cannot be written\n";
   }
   complain(error);

@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     complain(file + ": error: " + std::string(unsound.view()) + "\n");
     return kBadUsage;
   }
-  if (!write_fully(STDOUT_FILENO, text.view().data(), text.view().size())) {
+  if (!write_output(text.view())) {
     complain("vmdis: error: standard output cannot be written\n");
     return kBadUsage;
   }

@@ -150,7 +150,7 @@ int calibrate(const std::string& file, const std::string& folder) {
       complain(error);
       return kBadUsage;
     }
-    if (!file.empty() || write_fully(STDOUT_FILENO, text.data(), text.size())) return kDone;
+    if (!file.empty() || write_output(text)) return kDone;
     complain("vmrun: error: standard output cannot be written: " + std::string(std::strerror(errno)) + "\n");
     return kBadUsage;
   } catch (const Refused& refused) {

@@ -132,8 +132,6 @@ std::uint64_t report_in(std::string_view data) {
 
 } // namespace
 
-std::string events_file(const std::string& folder) { return folder + "/events.out.tfevents.cairn"; }
-
 bool EventsFile::go_on(std::string_view content, std::uint64_t reports, std::string& error) {
   std::string_view rest = content, before = content;
   if (next_record(rest).empty()) {

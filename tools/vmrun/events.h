@@ -5,9 +5,6 @@
 
 namespace cairn::tools {
 
-// The file in a folder of events that vmrun writes.
-std::string events_file(const std::string& folder);
-
 class EventsFile : public ReportFile {
 private:
   void begin() override { empty_ = true; }

@@ -64,6 +64,7 @@ private:
   using Clock = std::chrono::steady_clock;
 
   int open_report(const std::string& path) const;
+  bool write_report(int descriptor, const std::string& path, std::string_view text);
   void look_at_target(const std::string& path) const;
   void make_folder(const std::string& path) const;
   std::string work_message() const;
@@ -102,8 +103,10 @@ private:
 
 int Session::run() {
   try {
-    stats_descriptor_ = open_report(options_.stats_file);
-    profile_descriptor_ = open_report(options_.profile_file);
+    if (!options_.verify_only) { // which leaves the files of earlier runs alone
+      stats_descriptor_ = open_report(options_.stats_file);
+      profile_descriptor_ = open_report(options_.profile_file);
+    }
     look_at_target(options_.save);
     look_at_target(options_.explain_file);
     look_at_target(options_.metrics);
@@ -421,11 +424,22 @@ int Session::finish(int code, std::string_view message) {
   return code;
 }
 
+// What --stats or --profile asked for, on standard error or in the file that was opened for it.
+bool Session::write_report(int descriptor, const std::string& path, std::string_view text) {
+  if (!write_fully(descriptor, text.data(), text.size()) ||
+      (!path.empty() && !(is_still_at(descriptor, path) && settle_and_close(descriptor)))) {
+    const int why = errno;
+    complain((path.empty() ? "standard error" : path) + ": error: cannot be written: " + writing_fault(why) + "\n");
+    return false;
+  }
+  return true;
+}
+
 bool Session::write_profile() {
   CairnBuffer text;
-  if (cairn_vm_profile(vm_.get(), text.text()) != CAIRN_OK) return false;
-  if (write_fully(profile_descriptor_, text.view().data(), text.view().size())) return true;
-  complain("vmrun: error: the profile cannot be written: " + std::string(std::strerror(errno)) + "\n");
+  if (cairn_vm_profile(vm_.get(), text.text()) == CAIRN_OK)
+    return write_report(profile_descriptor_, options_.profile_file, text.view());
+  complain("vmrun: error: there is no memory for the profile\n");
   return false;
 }
 
@@ -453,10 +467,9 @@ bool Session::write_page(int code, std::string_view message) {
 
 bool Session::write_stats() {
   CairnBuffer json;
-  if (cairn_vm_statistics(vm_.get(), json.text()) != CAIRN_OK) return false;
-  std::string line = std::string(json.view()) + "\n";
-  if (write_fully(stats_descriptor_, line.data(), line.size())) return true;
-  complain("vmrun: error: the counters cannot be written: " + std::string(std::strerror(errno)) + "\n");
+  if (cairn_vm_statistics(vm_.get(), json.text()) == CAIRN_OK)
+    return write_report(stats_descriptor_, options_.stats_file, std::string(json.view()) + "\n");
+  complain("vmrun: error: there is no memory for the counters\n");
   return false;
 }
 

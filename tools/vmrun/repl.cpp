@@ -194,7 +194,7 @@ int Repl::run() {
   }
   std::string entry;
   while (!quit_ && !streams_.output_failed() && next_entry(entry)) handle(entry);
-  if (streams_.flush()) return kDone;
+  if (streams_.flush(true)) return kDone;
   complain(streams_.output_fault());
   return kBadUsage;
 }

@@ -85,7 +85,7 @@ bool GrowingFile::replace(std::string_view content, std::string& error) {
 bool GrowingFile::sync() const {
   while (fsync(descriptor_) != 0)
     if (errno != EINTR) return false;
-  return true;
+  return is_still_at(descriptor_, path_);
 }
 
 bool ReportFile::open(const std::string& path, bool resumed, std::uint64_t reports, std::string& error) {
@@ -137,7 +137,7 @@ bool ReportFile::add(const Report& report) {
 
 bool ReportFile::settle() {
   if (!write_waiting()) return false;
-  if (!file_.sync()) return failed(file_.path() + ": error: cannot be written: " + std::strerror(errno) + "\n");
+  if (!file_.sync()) return failed(file_.path() + ": error: cannot be written: " + writing_fault(errno) + "\n");
   return lost_ == 0 ||
          failed(file_.path() + ": error: " + std::to_string(lost_) + " reports were lost: there was no room for them\n");
 }

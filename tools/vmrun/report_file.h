@@ -44,7 +44,7 @@ public:
   bool append(std::string_view bytes);
   // Another content in one go; false with a message: the old one is there still.
   bool replace(std::string_view content, std::string& error);
-  bool sync() const;
+  bool sync() const; // false with errno, also where it is no longer the file of its path
   const std::string& path() const { return path_; }
   std::uint64_t length() const { return length_; }
 

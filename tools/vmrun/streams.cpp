@@ -185,7 +185,9 @@ bool Streams::flush(bool durably) {
   if (writer_ == nullptr) return true;
   if (!writer_->empty() && interactive_) progress_.hide();
   writer_->flush();
-  if (durably && regular_ && !output_failed() && !sync()) sync_error_ = errno;
+  if (durably && !output_failed() &&
+      !(regular_ ? is_still_at(writer_->descriptor(), path_) && sync() : is_taken(writer_->descriptor())))
+    sync_error_ = errno;
   return !output_failed();
 }
 
@@ -212,7 +214,7 @@ bool Streams::sync() {
 
 std::string Streams::output_fault() const {
   return (path_.empty() ? "standard output" : path_) +
-         ": error: cannot be written: " + std::strerror(writer_->error() != 0 ? writer_->error() : sync_error_) + "\n";
+         ": error: cannot be written: " + writing_fault(writer_->error() != 0 ? writer_->error() : sync_error_) + "\n";
 }
 
 void Streams::report(std::string_view text) {

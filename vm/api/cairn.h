@@ -216,6 +216,11 @@ CAIRN_API cairn_status cairn_vm_run(cairn_vm* vm, uint64_t steps);
  * such folder, or none for such a file. */
 CAIRN_API cairn_status cairn_vm_grant(cairn_vm* vm, unsigned rights, const char* path, char** error);
 
+/* The host writes the file `path` itself, which need not be there yet: the program may not, by whatever name or link it comes to
+ * it, whatever else is granted. `holder` says in the message what the file is for ("--output"). No part of the state. NO_FILE:
+ * there is no folder for such a file. */
+CAIRN_API cairn_status cairn_vm_reserve(cairn_vm* vm, const char* path, const char* holder, char** error);
+
 /* From now on at most so much more work: a run stops with OUT_OF_WORK before the step that would take more, and can go on, be
  * saved or be given up like one that is out of steps. Work is what steps take that are not all alike: modelled flops and bytes of
  * operations on tensors, bytes of text, of vectors and of structures that are copied (docs/language.md has the table).

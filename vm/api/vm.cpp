@@ -296,6 +296,15 @@ cairn_status cairn_vm_grant(cairn_vm* vm, unsigned rights, const char* path, cha
   });
 }
 
+cairn_status cairn_vm_reserve(cairn_vm* vm, const char* path, const char* holder, char** error) {
+  return guarded(error, [&] {
+    require(vm != nullptr && path != nullptr && *path != 0 && holder != nullptr && *holder != 0,
+            "cairn_vm_reserve: an argument is NULL or empty");
+    if (!vm->engine.files.reserved.add(path, holder))
+      throw Refusal{CAIRN_NO_FILE, std::string(path) + ": cannot be reserved: " + std::strerror(errno)};
+  });
+}
+
 void cairn_vm_limit_work(cairn_vm* vm, uint64_t work) {
   if (vm == nullptr) return;
   cairn::ops::Meter& meter = vm->engine.meter();

@@ -166,6 +166,8 @@ void Files::replace(std::string_view who, std::string_view path, const files::Co
   const files::Opened folder = grants.to_write(target, name);
   if (!folder.descriptor) refuse_file(who, target, reason(folder, "write", path));
   const int number = folder.descriptor->number();
+  if (const std::string* holder = reserved.holder(number, name.c_str()))
+    refuse_file(who, target, fmt::format("is the file of {}, which the host writes itself; write another one", *holder));
   struct stat old {};
   const bool exists = fstatat(number, name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
   if (exists && !S_ISREG(old.st_mode))

@@ -7,6 +7,7 @@
 #include "vm/files/grants.h"
 #include "vm/files/pages.h"
 #include "vm/files/replacing.h"
+#include "vm/files/reserved.h"
 #include "vm/value/charged.h"
 
 #include <array>
@@ -30,6 +31,7 @@ public:
   Files(value::Heap& heap, const ops::Meter& meter) : meter_(meter), seen_(heap) {}
 
   files::Grants grants;
+  files::Reserved reserved; // which the host writes itself
 
   // A regular file that is open for reading. `who` is the procedure that complains: ProgramError.
   class Reading {
