@@ -9,32 +9,30 @@
 
 namespace cairn::ops {
 
-void Faults::note(std::string text) {
+void Faults::note(std::string text, Kind kind) noexcept {
   const std::lock_guard lock(mutex_);
   if (count_.fetch_add(1) != 0) return;
   first_ = std::move(text);
-  memory_ = false;
+  kind_ = kind;
 }
 
-void Faults::note_memory(std::string text) {
-  const std::lock_guard lock(mutex_);
-  if (count_.fetch_add(1) != 0) return;
-  first_ = std::move(text);
-  memory_ = true;
-}
+void Faults::note(std::string text) { note(std::move(text), Kind::fault); }
+void Faults::note_memory(std::string text) { note(std::move(text), Kind::memory); }
+void Faults::note_refusal() noexcept { note({}, Kind::refusal); }
 
 void Faults::raise() {
   if (count_.load() == 0) return;
   std::string text;
-  bool memory = false;
+  Kind kind = Kind::fault;
   {
     const std::lock_guard lock(mutex_);
-    memory = memory_;
+    kind = kind_;
     const std::uint64_t others = count_.exchange(0) - 1;
     text = std::exchange(first_, {});
     if (others != 0) text += fmt::format(" ({} more)", others);
   }
-  if (memory) throw DeviceMemoryExceeded(text);
+  if (kind == Kind::refusal) throw std::bad_alloc();
+  if (kind == Kind::memory) throw DeviceMemoryExceeded(text);
   throw std::runtime_error(text);
 }
 

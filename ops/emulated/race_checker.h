@@ -38,14 +38,18 @@ public:
   void note(std::string text);
   // Of work that memory was too short for.
   void note_memory(std::string text);
-  // Throws std::runtime_error with the first of them, or DeviceMemoryExceeded, and forgets all.
+  // The system has refused memory, perhaps for one of those texts.
+  void note_refusal() noexcept;
+  // Throws std::runtime_error with the first of them, DeviceMemoryExceeded or std::bad_alloc, and forgets all.
   void raise();
 
 private:
   std::atomic<std::uint64_t> count_ = 0;
   std::mutex mutex_;
   std::string first_;
-  bool memory_ = false; // the first is of memory
+  enum class Kind : std::uint8_t { fault, memory, refusal };
+  void note(std::string text, Kind kind) noexcept;
+  Kind kind_ = Kind::fault; // of the first
 };
 
 class RaceChecker {

@@ -69,7 +69,11 @@ void Stream::run(Streams& all, Faults& faults) {
       next.splice(next.end(), queue_, queue_.begin());
     }
     Work& work = next.front();
-    perform(work, all, faults);
+    try {
+      perform(work, all, faults);
+    } catch (const std::bad_alloc&) { // also in the middle of telling what else went wrong
+      faults.note_refusal();
+    }
     {
       const std::lock_guard lock(mutex_);
       done_.store(work.operation.ticket, std::memory_order_release);
@@ -117,6 +121,8 @@ void Stream::perform(Work& work, Streams& all, Faults& faults) {
   } catch (const ScratchExceeded& e) {
     faults.note_memory(fmt::format("{}: {} bytes of scratch memory wanted, but {} were left of the budget when it was queued",
                                    work.name, e.bytes, work.scratch_limit));
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& e) { // against the contract of kernels, but it must not get lost
     faults.note(fmt::format("{}: {}", work.name, e.what()));
   }

@@ -166,6 +166,57 @@ TEST_CASE("an effect of the host happens once, whatever is replayed") {
     CHECK(under(spec) == expected);
 }
 
+namespace {
+
+// A list of as many numbers as there is no room for at last; the second one goes over a budget of the host's own.
+cairn_status fetch(void* user, cairn_vm* vm, const cairn_value*, size_t, cairn_value* value) {
+  ++static_cast<NumberHost*>(user)->calls;
+  const std::vector<cairn_value> numbers(3000, cairn_real(0.5));
+  return cairn_make_list(vm, numbers.data(), numbers.size(), value);
+}
+cairn_status overdraw(void* user, cairn_vm* vm, const cairn_value*, size_t, cairn_value*) {
+  ++static_cast<NumberHost*>(user)->calls;
+  cairn_host_complain(vm, "no more calls are paid for");
+  return CAIRN_OVER_BUDGET;
+}
+
+struct Broke {
+  int calls;
+  std::string output, error;
+};
+// Under a budget in which gradients begin again.
+Broke broke(decltype(&fetch) call) {
+  NumberHost host;
+  cairn_vm_options options = vm_options();
+  options.memory_bytes = 1 << 20;
+  Vm vm(options);
+  const cairn_host_procedure given = {sizeof(cairn_host_procedure), "fetch", 0, call, nullptr, 0, &host, nullptr, nullptr};
+  REQUIRE(cairn_vm_register(vm.vm, &given, nullptr) == CAIRN_OK);
+  const Compiled program("(define (f x) (let loop ((i 0) (x x)) (if (= i 400) x (let ((l (fetch))) (display \"*\") (loop (+ i 1) "
+                         "(tanh (* x (car l))))))))\n"
+                         "(checkpoint-*j (lambda (x) (sumall (f x))) (fill '(20) .5) 1)",
+                         {{"fetch", 0}});
+  REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
+  REQUIRE(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_OVER_BUDGET);
+  return {host.calls, vm.output, vm.error()};
+}
+
+} // namespace
+
+TEST_CASE("a call whose result there is no memory for is not made again") {
+  const Broke b = broke(fetch);
+  CHECK(b.calls > 3);
+  CHECK(b.calls <= static_cast<int>(b.output.size()) + 1);
+  CHECK(b.error.find("memory budget") != std::string::npos);
+}
+
+TEST_CASE("a host that goes over a budget of its own gets no advice about memory, and is not called again") {
+  const Broke b = broke(overdraw);
+  CHECK(b.calls == 1);
+  CHECK(b.error.find("error: fetch: no more calls are paid for\n") != std::string::npos);
+  CHECK(b.error.find("--memory") == std::string::npos);
+}
+
 TEST_CASE("the host may give back what it got, and keeps no derivative of it") {
   NumberHost host;
   CHECK(output_of("(write (*j (lambda (x) (* x (same x))) 3 1))", host) == "(9.0 . 3.0)"); // `same` has no derivative: a constant

@@ -435,7 +435,8 @@ DATA = [
     Attack("the host's own file written over", "(write-text \"d/../p\" \"nothing happened\")", ERROR, "is the file of --profile", options=("--profile=p",), files={"p": ""}),
     Attack("the host's own output written over", "(display 1)\n(let loop () (call-with-error-handler list (lambda () (write-text \"out\" \"nothing\"))) (loop))", STOPPED),
     Attack("files without end", "(let loop ((i 0)) (write-text (string-append \"f\" (number->string i)) \"some text\") (loop (+ i 1)))", (OVER, STOPPED),
-           limits=("--output-limit=16KiB",) + STEPS + WORK),  # the system takes up to a millisecond for each
+           limits=("--output-limit=1MiB",) + STEPS + WORK),  # the system takes up to a millisecond for each
+    Attack("empty files without end", "(let loop ((i 0)) (write-text (string-append \"f\" (number->string i)) \"\") (loop (+ i 1)))", OVER, "may write", limits=("--output-limit=1MiB",) + STEPS + WORK),
     Attack("a file that grows", "(let loop ((t \"x\")) (write-text \"f\" t) (loop (string-append t t)))", OVER),
     Attack("a file outside", "(read-text \"../../../../../../../../etc/passwd\")", ERROR, "--read"),
     Attack("a device", "(read-text \"/dev/zero\")", ERROR, "--read"),

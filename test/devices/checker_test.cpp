@@ -133,3 +133,14 @@ TEST_CASE("a kernel that throws is told like a race, and nothing else is lost") 
   CHECK(error_of([&] { device->wait_for_all(); }) == "failing: not today");
   CHECK(read(*device, a) == mixed({}, 5));
 }
+
+TEST_CASE("memory that the system refuses to a stream is told as that, without any text") {
+  Account account;
+  auto device = make_emulated_device(account, {});
+  const Operator failing = an_operator("failing", [](const KernelCall&) { throw std::bad_alloc(); });
+  const Part a = make(*device, 10);
+  launch(*device, StreamKind::execute, failing, {}, a);
+  launch(*device, StreamKind::update, kMix, {}, a, 5);
+  CHECK_THROWS_AS(device->wait_for_all(), std::bad_alloc);
+  CHECK(read(*device, a) == mixed({}, 5));
+}

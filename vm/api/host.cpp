@@ -18,11 +18,14 @@ namespace {
 [[noreturn]] void complain(cairn_vm& vm, const std::string& name, cairn_status status) {
   std::string message = std::move(vm.complaint);
   vm.complaint.clear();
-  if (message.empty()) {
+  const bool own_words = !message.empty();
+  if (!own_words) {
     char* text = cairn_status_text(status);
     message = text == nullptr ? "failed" : text;
     cairn_free(text);
   }
+  // A host that says what it had too little of speaks of a budget of its own.
+  if (status == CAIRN_OVER_BUDGET && own_words) throw cairn::value::FinalBudgetExceeded(name + ": " + message, false);
   if (status == CAIRN_OVER_BUDGET) throw cairn::value::BudgetExceeded(name + ": " + message);
   throw ProgramError(name + ": " + message);
 }

@@ -83,8 +83,8 @@ EffectLog* Effects::replaying_log(std::vector<EffectLog*>& fresh) {
   return nullptr;
 }
 
-void Effects::make_room(const std::vector<EffectLog*>& fresh) {
-  for (EffectLog* log : fresh) log->make_room(heap_);
+void Effects::make_room(const std::vector<EffectLog*>& fresh, std::uint64_t effects) {
+  for (EffectLog* log : fresh) log->make_room(heap_, effects);
 }
 
 void Effects::record(const std::vector<EffectLog*>& fresh, Value v) {
@@ -104,7 +104,7 @@ bool Effects::replayed() const {
 void Effects::check_limit(std::uint64_t bytes) const {
   const std::uint64_t limit = options_.output_limit, written = counters.output_bytes + counters.file_bytes;
   if (bytes > limit - std::min(limit, written))
-    throw value::BudgetExceeded(fmt::format("the program may write {} bytes and no more", limit));
+    throw value::FinalBudgetExceeded(fmt::format("the program may write {} bytes and no more", limit), false);
 }
 
 void Effects::write(std::string_view text) {

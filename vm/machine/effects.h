@@ -45,9 +45,9 @@ public:
 
   // The log that the next effect is read from, or null: it is new at every enclosing run, and goes into all of `fresh`.
   EffectLog* replaying_log(std::vector<EffectLog*>& fresh);
-  // For one more effect. Before it happens: once it has, it must come into the logs, or a gradient that begins again for want of
-  // memory would do it a second time.
-  void make_room(const std::vector<EffectLog*>& fresh);
+  // For so many more effects. Before they happen: once it has, it must come into the logs, or a gradient that begins again for
+  // want of memory would do it a second time.
+  void make_room(const std::vector<EffectLog*>& fresh, std::uint64_t effects = 1);
   void record(const std::vector<EffectLog*>& fresh, Value v);
 
   // An instruction that can be stopped begins, perhaps not for the first time; and has happened, so that nothing of it will be

@@ -159,11 +159,13 @@ std::optional<Status> Engine::go_on() {
   } catch (const value::BudgetExceeded& e) {
     std::string holders;
     try {
-      if (run_operators.begin_again(*this)) return std::nullopt;
-      if (tensor_world != nullptr) holders = tensor_world->holders(*this);
+      const auto* last = dynamic_cast<const value::FinalBudgetExceeded*>(&e);
+      if (last == nullptr && run_operators.begin_again(*this)) return std::nullopt;
+      const bool memory = last == nullptr || last->memory;
+      if (tensor_world != nullptr && memory) holders = tensor_world->holders(*this);
       holders.insert(0, e.what());
-      holders += memory_hints(*this);
-      if (const ops::SpillFile* const file = spill_file(); file != nullptr && !file->refusal().empty())
+      if (memory) holders += memory_hints(*this);
+      if (const ops::SpillFile* const file = spill_file(); memory && file != nullptr && !file->refusal().empty())
         holders += "\n  nothing more could be put aside: " + file->refusal();
     } catch (const std::bad_alloc&) {
       holders.clear();

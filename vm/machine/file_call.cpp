@@ -106,7 +106,8 @@ void FileCall::each_piece(const Tensor& t, const std::function<void(std::span<co
   }
 }
 
-Value FileCall::replace(std::uint64_t bytes, const files::Content& content) {
+Value FileCall::replace(std::uint64_t content_bytes, const files::Content& content) {
+  const std::uint64_t bytes = content_bytes + Files::kEntry;
   engine.meter().spend(bytes);
   const std::string_view where = path();
   engine.effects.once([&] {

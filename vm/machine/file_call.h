@@ -56,7 +56,7 @@ public:
   // The bytes of a tensor that lies in one piece, some at a time.
   void each_piece(const ops::Tensor& t, const std::function<void(std::span<const std::byte>)>& f) const;
   // Writes the file that is operand 0, once.
-  Value replace(std::uint64_t bytes, const files::Content& content);
+  Value replace(std::uint64_t content_bytes, const files::Content& content);
 
   Engine& engine;
   Heap& heap;

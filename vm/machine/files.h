@@ -28,6 +28,10 @@ public:
   // block.
   static constexpr std::uint64_t kPage = files::kPage, kPages = files::kPagesAtOnce, kBlock = kPage * kPages;
 
+  // What a written file takes beside its content, of the limit of output and of work: about what its inode, its name in a folder
+  // and the rest of its last block take of a disk. A program that writes files of nothing would else write them without end.
+  static constexpr std::uint64_t kEntry = 4096;
+
   Files(value::Heap& heap, const ops::Meter& meter) : meter_(meter), seen_(heap) {}
 
   files::Grants grants;

@@ -50,12 +50,12 @@ struct EffectLog {
     heap.charge(heap.tape, bytes() - charged);
     charged = bytes();
   }
-  // For one more effect.
-  void make_room(Heap& heap) {
-    const std::int64_t with_it = tape::EffectValues::bytes_of(inputs.size() + 1) + draws.bytes();
-    if (with_it != charged) heap.charge(heap.tape, with_it - charged);
-    charged = with_it;
-    inputs.make_room();
+  // For so many more effects.
+  void make_room(Heap& heap, std::uint64_t effects) {
+    const std::int64_t with_them = tape::EffectValues::bytes_of(inputs.size() + effects) + draws.bytes();
+    if (with_them != charged) heap.charge(heap.tape, with_them - charged);
+    charged = with_them;
+    inputs.make_room(effects);
   }
   void release(Heap& heap) const { heap.charge(heap.tape, -charged); }
   // Of the same effects, charged by itself.

@@ -263,20 +263,26 @@ private:
   value::OwnedValues values_;
 };
 
-Flat call(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
-  PlainArguments plain(engine, arguments);
+Flat call(Engine& engine, const HostProcedure& procedure, const PlainArguments& plain) {
   std::uint64_t serial = engine.heap().next_serial;
   Owned result(engine.heap(), procedure.call(plain.values()));
   engine.heap().next_serial = serial;
   return machine::tensors::translated(procedure.name, [&] { return flatten(engine, procedure, result.v); });
 }
 
-// A call that must not be repeated is an effect: its flat result stands in the logs behind its length.
+// A call that must not be repeated is an effect: its flat result stands in the logs behind its length. There is room for a single
+// value before it happens. What else it returns has a size that nobody knows before, and where there is no memory for that, no
+// gradient begins again: it would call the host a second time.
 Flat call_once(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
   std::vector<EffectLog*> fresh;
   EffectLog* log = engine.effects.replaying_log(fresh);
   Flat flat(engine.heap());
+  const auto note = [&] {
+    engine.effects.record(fresh, value::integer_unchecked(static_cast<std::int64_t>(flat.size())));
+    for (Value v : flat) engine.effects.record(fresh, v);
+  };
   if (log != nullptr) {
+    engine.effects.make_room(fresh, 1);
     auto again = [&] {
       if (log->position >= log->happened)
         throw ProgramError(procedure.name + ": the result of a call that is replayed is not known");
@@ -285,12 +291,22 @@ Flat call_once(Engine& engine, const HostProcedure& procedure, std::span<const V
     Value length = again();
     for (std::int64_t i = 0; length.is_integer() && i < length.integer(); ++i) flat.push_back(again());
     if (!walk(flat, [](Value) {})) throw ProgramError(procedure.name + ": the log of a replay does not fit");
-  } else {
-    flat = call(engine, procedure, arguments);
+    note();
+    return flat;
   }
-  engine.effects.record(fresh, value::integer_unchecked(static_cast<std::int64_t>(flat.size())));
-  for (Value v : flat) engine.effects.record(fresh, v);
-  return flat;
+  constexpr std::uint64_t kAtom = 2; // with its length
+  engine.effects.make_room(fresh, kAtom);
+  PlainArguments plain(engine, arguments);
+  try {
+    flat = call(engine, procedure, plain);
+    engine.effects.make_room(fresh, flat.size() + 1);
+    note();
+    return flat;
+  } catch (const value::FinalBudgetExceeded&) {
+    throw;
+  } catch (const value::BudgetExceeded& e) {
+    throw value::FinalBudgetExceeded(e.what(), true);
+  }
 }
 
 // --- derivatives
@@ -394,7 +410,7 @@ Value differentiated(Engine& engine, const HostProcedure& procedure, std::span<c
 
 Value call_host(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
   if (procedure.is_operator()) return call_operator(engine, procedure, arguments);
-  const Flat flat = procedure.repeatable ? call(engine, procedure, arguments) : call_once(engine, procedure, arguments);
+  const Flat flat = procedure.repeatable ? call(engine, procedure, {engine, arguments}) : call_once(engine, procedure, arguments);
   const Run& r = engine.runs.back();
   if (procedure.derivative && (r.tape != nullptr || r.forward_depth != 0)) {
     for (Value v : arguments)

@@ -16,14 +16,17 @@ public:
   std::uint64_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   value::Value operator[](std::uint64_t i) const { return chunks_[i / kChunk][i % kChunk]; }
-  // After that, one more can be appended whatever memory there is.
-  void make_room() {
-    if (size_ % kChunk == 0 && chunks_.size() <= size_ / kChunk) chunks_.emplace_back();
-    chunks_.back().reserve(chunks_.size() == 1 ? std::bit_ceil(size_ + 1) : kChunk);
+  // After that, so many more can be appended whatever memory there is.
+  void make_room(std::uint64_t more) {
+    const std::uint64_t all = size_ + more;
+    for (std::uint64_t chunk = size_ / kChunk; chunk * kChunk < all; ++chunk) {
+      if (chunks_.size() <= chunk) chunks_.emplace_back();
+      chunks_[chunk].reserve(chunk == 0 ? std::min(kChunk, std::bit_ceil(all)) : kChunk);
+    }
   }
   void push_back(value::Value v) {
-    make_room();
-    chunks_.back().push_back(v);
+    make_room(1);
+    chunks_[size_ / kChunk].push_back(v);
     ++size_;
   }
   template <class F> void each(F&& f) const {

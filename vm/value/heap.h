@@ -26,6 +26,12 @@ namespace cairn::value {
 struct BudgetExceeded : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+// The same, where nothing may begin again for it: something has happened that would then happen a second time, or it is another
+// budget than that of memory (`memory` is false), about which there is nothing to say that would help with memory.
+struct FinalBudgetExceeded : BudgetExceeded {
+  FinalBudgetExceeded(const std::string& message, bool of_memory) : BudgetExceeded(message), memory(of_memory) {}
+  bool memory;
+};
 
 // Bytes of one kind of use. `peak` is exact to kGranularity bytes.
 struct Account {
