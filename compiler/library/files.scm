@@ -88,21 +88,30 @@
 
 ; The format of MNIST: zero, zero, type, number of axes; their sizes, 32 bits each, the highest byte first; elements, likewise. Where they are in the file.
 (define (idx-array path)
+  (if (< (file-size path) 4) (%wrong-idx path 0 (format "expected the 4 bytes that an IDX file begins with, but the file has ~a" (file-size path))))
   (let (((list a b type axes) (tensor->list (read-bytes path 0 4))))
-    (cond ((if (= a 0) (not (= b 0)) #t) (error (string-append "idx-array: " path ": no file of the format IDX; is it still compressed?")))
-          ((not (assv type %idx-types)) (error (string-append "idx-array: " path ": a type of elements that IDX has not:") type))
+    (cond ((if (= a 0) (not (= b 0)) #t)
+           (%wrong-idx path 0 (format "expected 0 and 0, with which files of the format IDX begin, got ~a and ~a; ~a" a b
+                                      (if (if (= a 31) (= b 139) #f) "it is compressed, gunzip unpacks it" "is it another file?"))))
+          ((not (assv type %idx-types))
+           (%wrong-idx path 2 (format "expected the number of a type of elements, one of ~a, got ~a" (map car %idx-types) type)))
+          ((< (file-size path) (+ 4 (* 4 axes)))
+           (%wrong-idx path 4 (format "expected the sizes of ~a axes, 4 bytes each, but the file ends at byte ~a; it is cut off, get it anew" axes (file-size path))))
           (else
            (let* ((sizes (build-list axes (lambda (i) (%big-endian (read-bytes path (+ 4 (* 4 i)) 4)))))
                   (begins (+ 4 (* 4 axes)))
-                  (found (cdr (assv type %idx-types))))
-             (if (= (file-size path) (+ begins (* (cdr found) (fold-left * 1 sizes))))
+                  (found (cdr (assv type %idx-types)))
+                  (expected (* (cdr found) (fold-left * 1 sizes))))
+             (if (= (file-size path) (+ begins expected))
                  (list path (car found) begins sizes)
-                 (error (string-append "idx-array: " path ": its size does not fit the sizes of its axes:") (file-size path) sizes)))))))
+                 (%wrong-idx path begins (format "expected ~a bytes for elements of the sizes ~a, but ~a follow; ~a" expected sizes (- (file-size path) begins)
+                                                 (if (< (- (file-size path) begins) expected) "it is cut off, get it anew" "is it another file?")))))))))
+(define (%wrong-idx path at message) (error (format "idx-array: ~a: ~a (byte ~a)" path message at)))
 (define %idx-types '((8 u8 . 1) (9 i8 . 1) (11 i16-be . 2) (12 i32-be . 4) (13 f32-be . 4) (14 f64-be . 8)))
 
 (define (read-idx path)
   (let ((array (idx-array path)))
-    (if (null? (cadddr array)) (error (string-append "read-idx: " path ": has no axes")))
+    (if (null? (cadddr array)) (error (format "read-idx: ~a: expected at least one axis, got a file of 0 axes, a single number; (idx-array path) says where it is (byte 3)" path)))
     (read-rows array 0 (car (cadddr array)))))
 
 ; CIFAR's binary version: records of a label (of CIFAR-100: two, the coarse one first) and an image of 3072 bytes.
@@ -110,7 +119,9 @@
   (let* ((labels (if (null? l) 1 (%only "cifar-array" l))) (record (+ labels 3072)) (bytes (file-size path)))
     (if (= (remainder bytes record) 0)
         (list path 'u8 0 (list (quotient bytes record) record))
-        (error (string-append "cifar-array: " path ": its size is no multiple of that of a record:") bytes record))))
+        (error (format "cifar-array: ~a: expected records of ~a bytes, ~a for labels and 3072 of pixels, but the last one has ~a; is it cut off, or of CIFAR-~a, whose records have ~a? (byte ~a)"
+                       path record labels (remainder bytes record) (if (= labels 1) "100" "10") (if (= labels 1) "2 labels: (cifar-array path 2)" "1 label: (cifar-array path)")
+                       (- bytes (remainder bytes record)))))))
 
 ; (labels . images) of the whole file, or of records.
 (define (read-cifar path . l)

@@ -18,8 +18,10 @@
 
 (define (%index-from-end n i) (if (< i 0) (+ n i) i))
 
+(define (%index-whole what i) (if (if (integer? i) (exact? i) #f) i (error (string-append "index: " what " is an integer, got") i)))
+
 (define (%index-one t axis i)
-  (let* ((n (list-ref (size t) axis)) (at (%index-from-end n i)))
+  (let* ((n (list-ref (size t) axis)) (at (%index-from-end n (%index-whole "a position" i))))
     (if (if (>= at 0) (< at n) #f)
         (view (narrow-tensor t axis at 1) (append (list-head (size t) axis) (list-tail (size t) (+ axis 1))))
         (error (format "index: there is no position ~a in axis ~a, whose size is ~a; positions are 0 to ~a, or -1 to ~a from the end" i axis n (- n 1) (- n))))))
@@ -27,14 +29,18 @@
 (define (%index-range t axis range)
   (if (not (memv (length range) '(2 3))) (error "index: a range is written '(from to) or '(from to step), got" range))
   (let* ((n (list-ref (size t) axis))
-         (end (lambda (x there) (if x (min n (max 0 (%index-from-end n x))) there)))
-         (from (end (car range) 0)))
-    (slice t axis from (max from (end (cadr range) n)) (if (null? (cddr range)) 1 (caddr range)))))
+         (end (lambda (x there) (if x (min n (max 0 (%index-from-end n (%index-whole "an end of a range" x)))) there)))
+         (from (end (car range) 0))
+         (step (if (null? (cddr range)) 1 (%index-whole "the step of a range" (caddr range)))))
+    (if (< step 1) (error "index: the step of a range is at least 1, got" step))
+    (slice t axis from (max from (end (cadr range) n)) step)))
 
 ; The axis goes to the front, where embedding takes rows, and what it has become goes back.
 (define (%index-many t axis positions)
   (if (eq? (tensor-type positions) 'u8)
       (error "index: a tensor of u8 may be meant as a mask; (where mask a b) chooses by one, and (cast t 'i64) makes indices of it"))
+  (if (memq (tensor-type positions) '(f32 f64 bf16 f16))
+      (error "index: positions are a tensor of integers, which (cast t 'i64) makes; got one of" (tensor-type positions)))
   (let* ((axes (iota (length (size t))))
          (front (list-head axes axis))
          (behind (list-tail axes (+ axis 1)))

@@ -5,6 +5,7 @@
 #include "ops/cpu/loops/groups.h"
 #include "ops/operators/definitions.h"
 #include "ops/operators/registry.h"
+#include "ops/shown_number.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ void infer_dropout(const Call& call, ResultTypes& results) {
   rules::infer_same(call, results);
   results[0].dtype = floating_of(results[0].dtype);
   const double p = call.attributes[0].number();
-  if (!(p >= 0 && p <= 1)) throw OperatorError(fmt::format("{}: {} is not a probability", shown_name(call.op), p));
+  if (!(p >= 0 && p <= 1)) throw OperatorError(fmt::format("{}: {} is not a probability", shown_name(call.op), shown_number(p)));
 }
 
 void infer_planewise(const Call& call, ResultTypes& results) {

@@ -5,6 +5,7 @@
 #include "ops/cpu/normalize/normalize.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
+#include "ops/shown_number.h"
 
 #include "ops/operators/definitions.h"
 #include "ops/pointwise.h"
@@ -74,7 +75,7 @@ template <OperatorId id> void infer(const Call& call, ResultTypes& results) {
   }
   if (kGrouped<id> && (n.groups < 1 || x[1] % n.groups != 0 || (x[1] == 0 && n.groups != 1)))
     throw OperatorError(fmt::format("{}: a tensor of shape {} has no {} groups of channels", who, x.text(), n.groups));
-  if (!(n.epsilon >= 0)) throw OperatorError(fmt::format("{}: epsilon is {}", who, n.epsilon));
+  if (!(n.epsilon >= 0)) throw OperatorError(fmt::format("{}: epsilon is {}", who, shown_number(n.epsilon)));
   results[0].dtype = type;
   results[0].shape = x;
   results[0].channels_last = !kLast<id>;

@@ -433,6 +433,24 @@
 ;;; case report-under-a-number
 (report 5 5)
 ; expect error: report: expected a name, a symbol or string, got 5
+;;; case index-blames-itself
+(index (ones '(2 2)) '(0 2 0))
+; expect error: index: the step of a range is at least 1, got 0
+;;; case index-of-half-a-step
+(index (ones '(2 2)) '(0 2 .5))
+; expect error: index: the step of a range is an integer, got 0.5
+;;; case index-between-positions
+(index (ones '(2 2)) .5)
+; expect error: index: a position is an integer, got 0.5
+;;; case index-by-floats
+(index (ones '(2 2)) (ones '(2)))
+; expect error: index: positions are a tensor of integers, which \(cast t 'i64\) makes; got one of f32
+;;; case a-number-that-is-none
+(quotient 1 +nan.0)
+; expect error: quotient: expected an integer, got \+nan.0
+;;; case an-infinite-probability
+(dropout (ones '(2)) -inf.0)
+; expect error: dropout: -inf.0 is not a probability
 ;;; case report-twice
 (report 'a 1 "a" 2)
 ; expect error: report: two values for a

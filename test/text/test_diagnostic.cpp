@@ -35,9 +35,15 @@ TEST_CASE("a message shows its line and a caret under the span") {
 
 TEST_CASE("tabs keep the caret in place") { CHECK(show("\t\t(x)", 2, 5) == "a.scm:1:3: error: wrong\n\t\t(x)\n\t\t^~~\n"); }
 
-TEST_CASE("control characters and malformed bytes of a line are not printed") {
-  CHECK(show("a\x1b[2Jb\xFFz", 5, 6) == "a.scm:1:6: error: wrong\na [2Jb?z\n     ^\n");
-  CHECK(show("a\xE2\x80\xAEz", 0, 1) == "a.scm:1:1: error: wrong\na z\n^\n");
+TEST_CASE("control characters, what nobody sees, and malformed bytes of a line are not printed as they are") {
+  CHECK(show("a\x1b[2Jb\xFFz", 5, 6) == "a.scm:1:6: error: wrong\na\\x1b;[2Jb?z\n         ^\n");
+  CHECK(show("a\xE2\x80\xAEz", 0, 1) == "a.scm:1:1: error: wrong\na\\x202e;z\n^\n");
+  CHECK(show("(a\xE2\x80\x8B b)", 1, 5) == "a.scm:1:2: error: wrong\n(a\\x200b; b)\n ^~~~~~~~\n");
+  CHECK(show("(a\xEF\xBB\xBF)", 2, 5) == "a.scm:1:3: error: wrong\n(a\\xfeff;)\n  ^~~~~~~\n");
+  CHECK(show("\\\xF3\xA0\x80\xA0", 5, 5) == "a.scm:1:3: error: wrong\n\\\\xe0020;\n         ^\n");
+  CHECK(text::shortened("a\tb\xE2\x81\xA6"
+                        "c\n",
+                        100) == "a\tb\\x2066;c\n");
 }
 
 TEST_CASE("very long lines are cut around the caret") {

@@ -169,6 +169,25 @@ class WrittenByVmrun(Files):
         self.assertFalse(os.path.exists(self.path("p2")))
 
 
+class DataSets(Files):
+    def test_what_is_wrong_about_a_file_is_said_with_the_byte_where_it_is(self):
+        for content, says in ((b"ab", "expected the 4 bytes that an IDX file begins with, but the file has 2 (byte 0)"),
+                              (b"\x1f\x8b\x08\x00", "got 31 and 139; it is compressed, gunzip unpacks it (byte 0)"),
+                              (b"\x89PNG", "got 137 and 80; is it another file? (byte 0)"),
+                              (b"\0\0\x07\x01", "one of (8 9 11 12 13 14), got 7 (byte 2)"),
+                              (b"\0\0\x08\x00a", "expected at least one axis, got a file of 0 axes"),
+                              (b"\0\0\x08\x03aaaaa", "expected the sizes of 3 axes, 4 bytes each, but the file ends at byte 9"),
+                              (b"\0\0\x0b\x01\0\0\0\x02aaa", "expected 4 bytes for elements of the sizes (2), but 3 follow; it is cut off, get it anew (byte 8)"),
+                              (b"\0\0\x08\x01\0\0\0\x02aaa", "expected 2 bytes for elements of the sizes (2), but 3 follow; is it another file? (byte 8)")):
+            self.write("x", content)
+            with self.subTest(content):
+                errors = self.refused('(read-idx "x")')
+                self.assertIn(": x: ", errors)
+                self.assertIn(says, errors)
+        self.write("x", b"\0" * 3074)
+        self.assertIn("but the last one has 1; is it cut off, or of CIFAR-100, whose records have 2 labels: (cifar-array path 2)? (byte 3073)", self.refused('(read-cifar "x")'))
+
+
 class Formats(Files):
     def test_npy(self):
         floats = struct.pack("<6f", *range(6))
@@ -254,7 +273,7 @@ class Formats(Files):
         self.write("x", b"\0\0\x08\x02" + struct.pack(">2I", 2, 3) + b"abcdef")
         self.assertEqual(self.value('(tensor->list (read-idx "x"))'), "((97 98 99) (100 101 102))")
         self.write("x", b"\0\0\x08\x02" + struct.pack(">2I", 2, 3) + b"abcde")
-        self.assertIn("does not fit", self.refused('(read-idx "x")'))
+        self.assertIn("but 5 follow; it is cut off, get it anew (byte 12)", self.refused('(read-idx "x")'))
         self.write("x", (b"\x07" + b"r" * 1024 + b"g" * 1024 + b"b" * 1024) * 2)
         self.assertEqual(self.value('(let (((cons l i) (read-cifar "x"))) (list (tensor->list l) (size i) (tensor->number (slice (view i (list -1)) 0 3071 3072))))'),
                          "((7 7) (2 3 32 32) 98)")

@@ -4,6 +4,7 @@
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
 #include "vm/machine/undo.h"
+#include "vm/text/number.h"
 
 #include <fmt/format.h>
 
@@ -58,7 +59,8 @@ double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) 
 // The value of an exact or integer-valued operand of integer division.
 double integral(Opcode op, Value v) {
   double d = real(v);
-  if (v.is_flonum() && d != std::trunc(d)) throw ProgramError(fmt::format("{}: expected an integer, got {}", scheme_name(op), d));
+  if (v.is_flonum() && d != std::trunc(d))
+    throw ProgramError(fmt::format("{}: expected an integer, got {}", scheme_name(op), text::format_flonum(d)));
   return d;
 }
 

@@ -1,11 +1,13 @@
 // Located messages with the line they speak of. The text comes from files that may hold anything, so whatever could upset a
-// terminal is replaced before it is shown; one code point of the line takes one column of the caret line.
+// terminal, or a reader, who does not see what is there, is shown as an escape of the language; the caret line counts what is
+// shown.
 #include "vm/text/diagnostic.h"
 
 #include "vm/text/utf8.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <vector>
 
 namespace cairn::text {
@@ -28,13 +30,33 @@ std::size_t columns_of(std::string_view piece) {
   return columns;
 }
 
-// The code points of columns [first, last) of a line, fit to be shown.
+// Characters that show nothing where they stand: a text may look like another one by them.
+constexpr bool is_invisible(std::uint32_t c) {
+  struct Range {
+    std::uint32_t first, last;
+  };
+  constexpr Range kInvisible[] = {{0xAD, 0xAD},     {0x34F, 0x34F},     {0x61C, 0x61C},     {0x115F, 0x1160},
+                                  {0x17B4, 0x17B5}, {0x180B, 0x180F},   {0x200B, 0x200F},   {0x2060, 0x206F},
+                                  {0x3164, 0x3164}, {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},
+                                  {0xFFF9, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
+  return std::any_of(std::begin(kInvisible), std::end(kInvisible), [c](const Range& r) { return c >= r.first && c <= r.last; });
+}
+
+// A character as it is shown, one column for each byte where it is an escape.
+void show(std::string& out, std::uint32_t c) {
+  if (c != '\t' && (is_control(c) || is_invisible(c)))
+    out += fmt::format("\\x{:x};", c);
+  else
+    append_code_point(out, c == kMalformed ? '?' : c);
+}
+
+// The code points of columns [first, last) of a line.
 std::vector<std::uint32_t> columns_of(std::string_view line, std::size_t first, std::size_t last) {
   std::vector<std::uint32_t> columns;
   std::size_t column = 0;
   for (std::size_t at = 0; at < line.size() && column < last; ++column) {
     const std::uint32_t c = next_code_point(line, at);
-    if (column >= first) columns.push_back(c == kMalformed ? '?' : c != '\t' && is_control(c) ? ' ' : c);
+    if (column >= first) columns.push_back(c);
   }
   return columns;
 }
@@ -48,7 +70,10 @@ std::string shortened(std::string_view text, std::size_t most) {
   for (std::size_t at = 0; at < text.size();) {
     if (shown.size() >= most) return shown + "...";
     std::uint32_t c = next_code_point(text, at);
-    append_code_point(shown, c == kMalformed ? '?' : c != '\t' && c != '\n' && is_control(c) ? ' ' : c);
+    if (c == '\n')
+      shown += '\n';
+    else
+      show(shown, c);
   }
   return shown;
 }
@@ -92,12 +117,18 @@ std::string render(const Source* source, const Span* span, std::string_view seve
   }
   std::size_t column = first;
   for (const std::uint32_t c : columns_of(line, first, last)) {
-    append_code_point(out, c);
-    if (column++ < caret) carets += c == '\t' ? '\t' : ' ';
+    std::string shown;
+    show(shown, c);
+    const std::size_t width = shown.front() == '\\' ? shown.size() : 1;
+    if (column < caret)
+      carets += c == '\t' ? "\t" : std::string(width, ' ');
+    else if (column < caret + marked)
+      carets += (column == caret ? "^" : "~") + std::string(width - 1, '~');
+    out += shown;
+    ++column;
   }
+  if (caret >= last) carets += '^'; // at the end of the line
   if (last < columns) out += "...";
-  carets += '^';
-  for (std::size_t i = caret + 1; i < std::min(caret + marked, last); ++i) carets += '~';
   return out + '\n' + carets + '\n';
 }
 

@@ -8,7 +8,8 @@
 
 namespace cairn::text {
 
-// At most about `most` bytes of a text that may hold anything, "..." where it is cut; what could upset a terminal is a space.
+// At most about `most` bytes of a text that may hold anything, "..." where it is cut; what could upset a terminal or is not
+// to be seen is an escape, \x200b;.
 std::string shortened(std::string_view text, std::size_t most);
 
 struct Position {
@@ -17,9 +18,9 @@ struct Position {
 };
 Position position_of(std::string_view source, std::uint32_t offset);
 
-// "FILE:LINE:COLUMN: SEVERITY: MESSAGE\n" + the line + a caret line. Control characters of the line are shown as spaces, tabs
-// kept; very long lines are cut around the caret, very long messages at their end. Without source text (stripped) only the first
-// line, without position if that is unknown.
+// "FILE:LINE:COLUMN: SEVERITY: MESSAGE\n" + the line + a caret line. Control characters of the line and such as nobody sees
+// are shown as escapes, tabs kept; very long lines are cut around the caret, very long messages at their end. Without source text
+// (stripped) only the first line, without position if that is unknown.
 std::string render(const Source* source, const Span* span, std::string_view severity, std::string_view message);
 
 } // namespace cairn::text
