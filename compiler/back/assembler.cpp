@@ -67,6 +67,8 @@ void Assembler::locate(const Origin& origin) {
   spans_.push_back({here, origin.span, origin.site});
 }
 
+bool Assembler::located_since(Label label) const { return !spans_.empty() && spans_.back().pc >= positions_[label]; }
+
 bool Assembler::finish(bytecode::Function& function) {
   for (const Fixup& f : fixups_) {
     std::int64_t distance = static_cast<std::int64_t>(positions_[f.target]) - static_cast<std::int64_t>(f.pc);

@@ -32,6 +32,8 @@ public:
   void jump(Label target);
   // Instructions from here on belong to this piece of text.
   void locate(const Origin& origin);
+  // Whether some instruction since then has been given one.
+  bool located_since(Label label) const;
 
   bool finish(bytecode::Function& function); // false: a jump does not fit, assemble again with `far`
 

@@ -439,6 +439,8 @@ private:
     flush();
     LabelState& state = labels_[s.index];
     const Label& l = *state.label;
+    // A loop that does nothing else is where it calls itself.
+    if (state.bound && !a_.located_since(state.start)) a_.locate(s.origin);
     Vector<Move> moves;
     for (std::size_t i = 0; i < s.operands.size(); ++i)
       if (l.used[i] && s.operands[i].kind == Atom::Kind::variable)

@@ -343,6 +343,20 @@ TEST_CASE("progress tells the phase of a gradient and what is left of it") {
   CHECK(static_cast<double>(executed) > 0.9 * static_cast<double>(predicted));
 }
 
+TEST_CASE("a loop of nothing but itself says where it stands") {
+  for (const auto& [text, place] : {std::pair{"(let loop () (loop))", "guest.scm:1:14: stopped"},
+                                    {"(display 1)\n(letrec ((loop (lambda () (loop)))) (loop))", "guest.scm:2:27: stopped"},
+                                    {"(let loop ((a 1) (b 2)) (loop b a))", "guest.scm:1:25: stopped"}}) {
+    Compiled program(text);
+    Vm vm;
+    REQUIRE(cairn_vm_load(vm.vm, program.module, nullptr) == CAIRN_OK);
+    REQUIRE(cairn_vm_run(vm.vm, 1000) == CAIRN_OUT_OF_STEPS);
+    char* where = nullptr;
+    REQUIRE(cairn_vm_where(vm.vm, &where) == CAIRN_OK);
+    CHECK(taken(where).starts_with(place));
+  }
+}
+
 TEST_CASE("a machine that was stopped says where it stands") {
   Compiled program(
       "(define (spin i)\n  (if (= i 0) 0 (spin (- i 1))))\n(define (work n) (+ 1 (spin n)))\n(display (work 1000000))");
