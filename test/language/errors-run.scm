@@ -466,3 +466,9 @@
 (f 0)
 ; expect error: the program may write 1024 bytes and no more
 ; expect exit: 3
+;;; case a-budget-that-is-a-guess
+; flags: --memory=400KiB
+(define (f x) (let loop ((i 0) (y x) (l '())) (if (= i 20000) (fold-left + 0 l) (loop (+ i 1) (* 3.2 y (- 1 y)) (cons y l)))))
+(checkpoint-*j f .1 1)
+; expect error: cannot be told beforehand; try --memory=800KiB, and twice as much again if that does not do
+; expect exit: 3

@@ -48,7 +48,9 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
     return "\n  it was cancelled while a budget that does was looked for";
   }
   if (!enough)
-    return fmt::format("\n  what the gradient needs cannot be told beforehand; try --memory={}", budget_text(2 * budget));
+    return fmt::format(
+        "\n  what the gradient needs cannot be told beforehand; try --memory={}, and twice as much again if that does not do",
+        budget_text(2 * budget));
   const std::string size = budget_text(*enough);
   if (again && first.surveyed && first.total == 0)
     return fmt::format("\n  it is known from an earlier call, and should do with --memory={}", size);
