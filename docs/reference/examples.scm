@@ -644,6 +644,9 @@
 ; loader-keep-last, loader-shard, loader-map
 (define l (loader (arange 10) 4))
 (list (loader-batches (loader-keep-last l)) (loader-batch (loader-map (lambda (t) (* 2 t)) l) 0) (loader-batch (loader-shard l 1 2) 0))
+; subset
+(define held-out (subset (* 10 (arange 10)) '(7 2 5)))
+(loader-batch (loader held-out 2) 0)
 ; windows
 (loader-batch (loader (windows (arange 6) 3) 2) 0)
 ; shuffled-indices
