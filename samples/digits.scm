@@ -11,15 +11,15 @@
 (define option (command-line-options '((epochs 10) (batch 32) (save #f) (load #f) (pictures #f) (data "samples/data/digits.npy"))))
 
 ; Which images are held out is a matter of this seed, whatever vmrun's is. The file has a row for each image: its points, and which digit it is.
-(define data (npy-array (option 'data)))
-(define count (car (list-ref data 3)))
+(define data (read-npy (option 'data)))
+(define count (car (size data)))
 (define held-out 359)
 (define seen (- count held-out))
 (define order (shuffled-indices count 2026 0))
 (define (images rows) (view (/ (cast (narrow-tensor rows 1 0 64) 'f32) 16) '(-1 1 8 8)))
 (define (classes rows) (cast (squeeze (narrow-tensor rows 1 64 1) 1) 'i64))
-(define unseen (read-rows data (narrow-tensor order 0 seen held-out)))
-; Rows of the next batch are read while a step computes.
+(define unseen (embedding data (narrow-tensor order 0 seen held-out)))
+; They fit into memory; of (npy-array (option 'data)) a thread would read the next batch from the file while a step computes.
 (define batches (loader-keep-last (loader (subset data (narrow-tensor order 0 0 seen)) (option 'batch) (random-integer 1000000000))))
 
 (define reader
