@@ -144,6 +144,25 @@
   (let ((channels (if (null? l) 3 (%only "picture-array" l))) (paths (if (vector? paths) paths (list->vector paths))))
     (list 'pictures paths 0 (list (vector-length paths) height width channels))))
 
+; A folder with a folder of pictures for each class: (classes . source), the names in order and a source whose batches are lists of pictures
+; and classes. What is neither PNG nor JPEG by its name is left out.
+(define (picture-folder path height width . l)
+  (let* ((classes (filter (lambda (name) (char=? (%last-character name) #\/)) (list-folder path)))
+         (pictures (map (lambda (name)
+                          (map (lambda (file) (string-append path "/" name file)) (filter %picture-name? (list-folder (string-append path "/" name)))))
+                        classes))
+         (paths (apply append pictures))
+         (numbers (apply append (map (lambda (files i) (map (lambda (file) i) files)) pictures (iota (length pictures))))))
+    (if (null? paths)
+        (error (string-append "picture-folder: " path ": expected a folder for each class, with pictures in PNG or JPEG; the folders are") classes))
+    (cons (map (lambda (name) (substring name 0 (- (string-length name) 1))) classes)
+          (list (apply picture-array paths height width l) (list->tensor numbers 'i64)))))
+(define (%last-character s) (string-ref s (- (string-length s) 1)))
+(define (%picture-name? name)
+  (let ((letters (map char-downcase (reverse (string->list name)))))
+    (define (begins? l letters) (cond ((null? l) #t) ((null? letters) #f) ((char=? (car l) (car letters)) (begins? (cdr l) (cdr letters))) (else #f)))
+    (if (begins? '(#\g #\n #\p #\.) letters) #t (if (begins? '(#\g #\p #\j #\.) letters) #t (begins? '(#\g #\e #\p #\j #\.) letters)))))
+
 ; The whole of a file of numbers, from a byte on, as a vector in it: for files without a header.
 (define (raw-array path type . l)
   (let* ((from (if (null? l) 0 (%only "raw-array" l)))

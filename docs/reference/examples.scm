@@ -297,6 +297,9 @@
 ; write-text, read-text, file-size
 (write-text "greeting.txt" "hello")
 (list (read-text "greeting.txt") (file-size "greeting.txt"))
+; list-folder
+(write-text "greeting.txt" "hello")
+(list (member "greeting.txt" (list-folder ".")))
 ; read-bytes
 (write-text "greeting.txt" "hello")
 (read-bytes "greeting.txt" 1 2)
@@ -339,6 +342,8 @@
 ; picture-array
 (write-png "t.png" (list->tensor '((0 255) (128 64)) 'u8))
 (read-rows (picture-array '("t.png") 1 1) '(0))
+; picture-folder
+(call-with-error-handler (lambda (message irritants) message) (lambda () (picture-folder "." 8 8)))
 ; byte-tokenizer, tokenize, detokenize
 (define t (byte-tokenizer))
 (list (tokenize t "hi") (detokenize t '(104 105)))

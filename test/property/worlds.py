@@ -14,10 +14,11 @@ SPECS = ['tape', 'bisection,base=16', 'bisection,base=41', 'binomial,base=16', '
          'binomial,base=23,snapshots=3', 'binomial,base=19,passes=2', 'sqrt,base=16', 'online,base=16',
          'online,base=16,snapshots=2', 'auto', 'auto,memory=100000', 'budget', 'budget,memory=60000', 'budget,memory=250000']
 
-# Numbers that are read from a file, which has NUMBERS_IN_FILE in 64 bits each; and for who grants none, the same from the program.
+# Numbers that are read from a file, whose name a folder has and which has NUMBERS_IN_FILE in 64 bits each; and for who grants none, the same from the program.
 NUMBERS_IN_FILE = [.25, -.5, 1.125, .75, -1.25, .5, -.125, 1.5]
-FROM_FILE = ('(define (from-file k) (begin (read-ahead \'("numbers" f64 0 (8)) (list (remainder (+ k 1) 8)))'
-             ' (tensor->number (read-rows \'("numbers" f64 0 (8)) (list k)))))\n')
+FROM_FILE = ('(define (from-file k)'
+             ' (let ((a (list (string-append "data/" (car (list-folder "data"))) \'f64 0 \'(8))))'
+             ' (begin (read-ahead a (list (remainder (+ k 1) 8))) (tensor->number (read-rows a (list k))))))\n')
 FROM_MEMORY = "(define (from-file k) (list-ref '(%s) k))\n" % ' '.join(map(str, NUMBERS_IN_FILE))
 
 # What variants of one program share. `say` and `mark` are output; `rule` is of updates.

@@ -42,7 +42,7 @@ class ToolTest(unittest.TestCase):
             return file.read()
 
     def tool(self, tool, *arguments, input=b"", code=None, timeout=300, **options):
-        done = subprocess.run([os.path.join(self.bin, tool), *map(str, arguments)], cwd=self.folder, timeout=timeout,
+        done = subprocess.run([os.path.join(self.bin, tool), *map(str, arguments)], cwd=options.pop("cwd", self.folder), timeout=timeout,
                               input=input.encode() if isinstance(input, str) else input,
                               stdout=options.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, **options)
         done.output = (done.stdout or b"").decode(errors="replace")

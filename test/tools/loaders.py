@@ -372,6 +372,20 @@ class Pictures(Loaders):
         for options in ((), ("--device=emulated",), ("--memory=6MiB",), ("--memory=200MiB",)):
             self.assertEqual(self.value(text, *options), "(#t #t #t #t #t #t #t #t #t)(7 6 5 3)")
 
+    def test_a_folder_for_each_class(self):
+        for name in ("cats", "dogs", "none"):
+            os.makedirs(self.path(f"set/{name}"))
+        self.value("""(for-each (lambda (name grey) (write-png (string-append "set/" name) (fill '(3 4) grey 'u8)))
+  '("dogs/b.PNG" "cats/x.png" "dogs/a.png" "cats/y.png") '(10 20 30 40))""")
+        self.write("set/dogs/notes.txt", "no picture")
+        self.write("set/dogs/png", "no picture")
+        text = """(let (((list classes pictures labels) (picture-folder "set" 1 1 1)))
+  (write (list classes (tensor->list labels) (tensor->list (view (read-rows pictures 0 4) '(4))))))
+(write (map (lambda (t) (tensor->list (view t '(2)))) (loader-batch (loader (cdr (picture-folder "set" 1 1 1)) 2) 1)))"""
+        for options in ((), ("--device=emulated",)):
+            self.assertEqual(self.value(text, *options), '(("cats" "dogs" "none") (0 0 1 1) (20 40 30 10))((30 10) (1 1))')
+        self.refused('(picture-folder "set/cats" 1 1)', "set/cats: expected a folder for each class")
+
     def test_what_is_no_picture(self):
         self.write("x.png", b"no picture")
         for text, message in (("(read-rows (picture-array '(\"x.png\") 2 2) '(0))", r"read-rows: x.png: no picture that can be read.*\(byte 0\)"),

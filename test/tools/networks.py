@@ -114,6 +114,14 @@ class Networks(ToolTest):
         self.records()
         self.from_files("resnet.scm --cifar=8 --width=4 --classes=10 --batch=8 --steps=20 --rate=.05 --data=cifar.bin")
 
+    def test_batches_of_a_folder_of_pictures_killed_and_resumed(self):
+        for name in ("bright", "dark"):
+            os.makedirs(self.path(f"set/{name}"))
+        self.write("pictures.scm", """(for-each (lambda (i) (for-each (lambda (name around) (write-png (format "set/~a/~a.png" name i) (cast (+ around (* 50 (rand '(20 24 3)))) 'u8)))
+  '("bright" "dark") '(150 50))) (iota 12))""")
+        self.vmrun("pictures.scm")
+        self.from_files("resnet.scm --cifar=8 --width=4 --classes=2 --size=16 --batch=8 --steps=20 --rate=.02 --folder=set")
+
     def test_depth_costs_little_memory(self):
         """Of a thousand layers within 40 MiB the bits are those of one tape, which takes far more."""
         words = "resnet.scm --cifar=1001 --bottleneck=1 --width=2 --size=24 --classes=10 --batch=8 --steps=1"
