@@ -28,7 +28,7 @@
 (write (read-csv "a.csv"))
 (write (read-table "a.csv"))
 (write (text-classes (string-split (string-join '("b" "a" "b") ";") #\;)))
-(write (member "a.csv" (list-folder ".")))
+(write (car (member "a.csv" (list-folder "."))))
 
 ;;; case json
 ; flags: --files
