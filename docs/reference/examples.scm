@@ -595,6 +595,7 @@
 (baddbmm (ones '(1 2 2)) (ones '(1 2 1)) (ones '(1 1 2)))
 ; (einsum spec t ...): sums of products of elements where equal letters are equal indices; the sum is over letters that are not behind the arrow
 (einsum "ij,ij->i" (list->tensor '((1 2) (3 4))) (list->tensor '((1 1) (2 2))))
+(einsum "...i,i->..." (list->tensor '((1 2) (3 4))) (list->tensor '(1 10)))
 ; determinant
 (determinant (list->tensor '((2 0) (1 3))))
 ; solve
