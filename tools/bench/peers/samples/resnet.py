@@ -79,7 +79,7 @@ class Records(Dataset):
 
 class Pictures(Dataset):
     def __init__(self, path, size):
-        folders = sorted(folder for folder in pathlib.Path(path).iterdir() if folder.is_dir())
+        folders = sorted(folder for folder in pathlib.Path(path).iterdir() if folder.is_dir() and folder.name[0] != ".")
         self.size = size
         self.files = [(file, i) for i, folder in enumerate(folders) for file in sorted(folder.iterdir())
                       if file.suffix.lower() in (".png", ".jpg", ".jpeg")]
