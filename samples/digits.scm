@@ -10,42 +10,42 @@
 
 (define option (command-line-options '((epochs 10) (batch 32) (save #f) (load #f) (pictures #f) (data "samples/data/digits.npy"))))
 
-; Which images are held out is a matter of these numbers, whose order is that of a generator by Lehmer.
-(define (numbers n x) (if (= n 0) '() (cons x (numbers (- n 1) (modulo (* 16807 x) 2147483647)))))
-(define rows (read-npy (option 'data)))
-(define mixed (embedding rows (argsort (list->tensor (numbers (car (size rows)) 2026) 'f64))))
-(define images (view (/ (cast (narrow-tensor mixed 1 0 64) 'f32) 16) '(-1 1 8 8)))
-(define classes (cast (squeeze (narrow-tensor mixed 1 64 1) 1) 'i64))
+; Which images are held out is a matter of this seed, whatever vmrun's is. The file has a row for each image: its points, and which digit it is.
+(define data (read-npy (option 'data)))
+(define count (car (size data)))
 (define held-out 359)
-(define seen (- (car (size rows)) held-out))
-(define (test-part t) (narrow-tensor t 0 seen held-out))
+(define seen (- count held-out))
+(define order (shuffled-indices count 2026 0))
+(define (images rows) (view (/ (cast (narrow-tensor rows 1 0 64) 'f32) 16) '(-1 1 8 8)))
+(define (classes rows) (cast (squeeze (narrow-tensor rows 1 64 1) 1) 'i64))
+(define unseen (embedding data (narrow-tensor order 0 seen held-out)))
+; They fit into memory; of (npy-array (option 'data)) a thread would read the next batch from the file while a step computes.
+(define batches (loader-keep-last (loader (subset data (narrow-tensor order 0 0 seen)) (option 'batch) (random-integer 1000000000))))
 
 (define reader
   (in-sequence (convolution-layer 1 16 '(3 3) 1 1) (function-layer ReLU) (convolution-layer 16 32 '(3 3) 1 1) (function-layer ReLU)
                (function-layer (lambda (x) (max-pool x 2))) (dropout-layer .25) (function-layer (lambda (x) (view x '(-1 512))))
                (linear-layer 512 64) (function-layer ReLU) (dropout-layer .25) (linear-layer 64 10)))
 (define none (layer-statistics reader))
-(define (logits p) (layer-test reader p none (test-part images)))
+(define (logits p) (layer-test reader p none (images unseen)))
 
-; A batch: images, and which digits they are.
-(define ((loss-of batch) p)
-  (tensor->number (cross-entropy-loss (car (layer-train reader p none (embedding images batch))) (embedding classes batch))))
+(define ((loss-of rows) p)
+  (tensor->number (cross-entropy-loss (car (layer-train reader p none (images rows))) (classes rows))))
 
-(define (epoch p state rule)
-  (let ((order (argsort (rand (list seen)))))
-    (let loop ((p p) (state state) (at 0) (total 0))
-      (if (>= at seen)
-          (list p state (/ total seen))
-          (let* ((n (min (option 'batch) (- seen at)))
-                 ((list value p state) (checkpoint-*j-update! (loss-of (narrow-tensor order 0 at n)) p 1 rule state)))
-            (report 'loss value)
-            (loop p state (+ at n) (+ total (* n value))))))))
+(define (epoch p state i rule)
+  (let loop ((p p) (state state) (n (* i (loader-batches batches))) (total 0))
+    (if (= n (* (+ i 1) (loader-batches batches)))
+        (list p state (/ total seen))
+        (let* ((rows (loader-batch batches n))
+               ((list value p state) (checkpoint-*j-update! (loss-of rows) p 1 rule state)))
+          (report 'loss value)
+          (loop p state (+ n 1) (+ total (* (car (size rows)) value)))))))
 
 (define rate (cosine-rate .003 (option 'epochs)))
 (define (train p state i losses) ; (epoch loss), the last first
   (if (= i (option 'epochs))
       (finish p (reverse losses))
-      (let* (((list p state mean) (epoch p state (adam (rate i)))) (losses (cons (list (+ i 1) (write-real mean)) losses)))
+      (let* (((list p state mean) (epoch p state i (adam (rate i)))) (losses (cons (list (+ i 1) (write-real mean)) losses)))
         (report 'step (+ i 1) 'of (option 'epochs) 'epoch-loss mean 'rate (rate i))
         (train p state (+ i 1) losses))))
 
@@ -54,11 +54,11 @@
               '((title "Handwritten digits: training") (x "epoch") (y "mean cross entropy") (log-y #t)) (list->tensor losses))
   (plot-heat-map (string-append (option 'pictures) "/digits-confusion.svg")
                  '((title "What is read in the digits held out") (x "read as") (y "written") (width 520) (height 460))
-                 (confusion-matrix (logits p) (test-part classes))))
+                 (confusion-matrix (logits p) (classes unseen))))
 
 (define (finish p losses)
   (if (option 'save) (save-parameters (option 'save) p))
-  (report 'accuracy (write-real (accuracy (logits p) (test-part classes))))
+  (report 'accuracy (write-real (accuracy (logits p) (classes unseen))))
   (if (option 'pictures) (draw p losses)))
 
 (train (let ((p (layer-parameters reader))) (if (option 'load) (load-parameters (option 'load) p) p)) 0 0 '())

@@ -2,7 +2,8 @@
 ; one batch to the next, so a program that was interrupted goes on with the batch whose number its own loop has.
 
 ; A source of examples is a tensor, whose first axis counts them; an array in a file (npy-array and its kind); a pair of a number and a
-; procedure that makes a batch of a tensor of indices; or a list of sources with equally many examples, whose batches are lists.
+; procedure that makes a batch of a tensor of indices; a subset of another source; or a list of sources with equally many examples, whose
+; batches are lists.
 (define (loader source batch . l)
   (let ((seed (if (null? l) #f (%only "loader" l))) (count (%count-examples source)))
     (cond ((if (integer? batch) (<= batch 0) #t) (error "loader: expected how many examples a batch has, got" batch))
@@ -21,6 +22,7 @@
              (car source)
              (error "loader: expected a number of examples with the procedure from indices to a batch behind it, (cons 3 f), or a tensor, (list->tensor l), got"
                     source)))
+        ((%subset? source) (car (size (cddr source))))
         (else
          (let ((counts (map %count-examples source)))
            (if (null? (filter (lambda (n) (not (= n (car counts)))) counts))
@@ -80,20 +82,27 @@
 ; In files, that is: of elements, or of pictures.
 (define (%array? source) (if (string? (car source)) #t (eq? (car source) 'pictures)))
 
+(define (%subset? source) (eq? (car source) 'subset))
+
 (define (%in-files? source)
   (if (pair? source)
       (cond ((%array? source) #t)
             ((number? (car source)) #f)
+            ((%subset? source) (%in-files? (cadr source)))
             (else (not (null? (filter %in-files? source)))))
       #f))
 
 (define (%ahead source indices)
   (if (%in-files? source)
-      (if (%array? source) (read-ahead source indices) (for-each (lambda (s) (%ahead s indices)) source))))
+      (cond ((%array? source) (read-ahead source indices))
+            ((%subset? source) (%ahead (cadr source) (%examples (cddr source) indices)))
+            (else (for-each (lambda (s) (%ahead s indices)) source)))))
 
 (define (%ahead-from source first count)
   (if (%in-files? source)
-      (if (%array? source) (read-ahead source first count) (for-each (lambda (s) (%ahead-from s first count)) source))))
+      (cond ((%array? source) (read-ahead source first count))
+            ((%subset? source) (%ahead (cadr source) (%examples-from (cddr source) first count)))
+            (else (for-each (lambda (s) (%ahead-from s first count)) source)))))
 
 (define (%indices count first step) (list->tensor (iota count first step) 'i64))
 
@@ -101,13 +110,22 @@
   (cond ((tensor? source) (embedding source (to-device indices (tensor-residence source))))
         ((%array? source) (read-rows source indices))
         ((number? (car source)) ((cdr source) indices))
+        ((%subset? source) (%examples (cadr source) (%examples (cddr source) indices)))
         (else (map (lambda (s) (%examples s indices)) source))))
 
 (define (%examples-from source first count)
   (cond ((tensor? source) (narrow-tensor source 0 first count))
         ((%array? source) (read-rows source first count))
         ((number? (car source)) ((cdr source) (%indices count first 1)))
+        ((%subset? source) (%examples (cadr source) (%examples-from (cddr source) first count)))
         (else (map (lambda (s) (%examples-from s first count)) source))))
+
+; A source: the examples of another one that have these numbers, in this order; so a set is split into what is trained on and what is held out.
+(define (subset source indices)
+  (let ((n (%count-examples source)) (indices (if (tensor? indices) (cast indices 'i64) (list->tensor indices 'i64))))
+    (cond ((not (= (length (size indices)) 1)) (error "subset: expected a list or a vector of indices, got" indices))
+          ((if (= (car (size indices)) 0) #t (if (<= 0 (tensor->number (min-over indices))) (< (tensor->number (max-over indices)) n) #f)) (cons* 'subset source indices))
+          (else (error "subset: expected indices from 0 on, below the number of examples, which is" n indices)))))
 
 ; A source: every stretch of so many of a vector, a tensor or an array in a file, such as the tokens of a text. Of an array in a file it is
 ; one too, whose rows overlap, unless the rows of the array do.
@@ -125,6 +143,25 @@
 (define (picture-array paths height width . l)
   (let ((channels (if (null? l) 3 (%only "picture-array" l))) (paths (if (vector? paths) paths (list->vector paths))))
     (list 'pictures paths 0 (list (vector-length paths) height width channels))))
+
+; A folder with a folder of pictures for each class: (classes . source), the names in order and a source whose batches are lists of pictures
+; and classes. What is neither PNG nor JPEG by its name is left out.
+(define (picture-folder path height width . l)
+  (let* ((classes (filter (lambda (name) (char=? (%last-character name) #\/)) (list-folder path)))
+         (pictures (map (lambda (name)
+                          (map (lambda (file) (string-append path "/" name file)) (filter %picture-name? (list-folder (string-append path "/" name)))))
+                        classes))
+         (paths (apply append pictures))
+         (numbers (apply append (map (lambda (files i) (map (lambda (file) i) files)) pictures (iota (length pictures))))))
+    (if (null? paths)
+        (error (string-append "picture-folder: " path ": expected a folder for each class, with pictures in PNG or JPEG; the folders are") classes))
+    (cons (map (lambda (name) (substring name 0 (- (string-length name) 1))) classes)
+          (list (apply picture-array paths height width l) (list->tensor numbers 'i64)))))
+(define (%last-character s) (string-ref s (- (string-length s) 1)))
+(define (%picture-name? name)
+  (let ((letters (map char-downcase (reverse (string->list name)))))
+    (define (begins? l letters) (cond ((null? l) #t) ((null? letters) #f) ((char=? (car l) (car letters)) (begins? (cdr l) (cdr letters))) (else #f)))
+    (if (begins? '(#\g #\n #\p #\.) letters) #t (if (begins? '(#\g #\p #\j #\.) letters) #t (begins? '(#\g #\e #\p #\j #\.) letters)))))
 
 ; The whole of a file of numbers, from a byte on, as a vector in it: for files without a header.
 (define (raw-array path type . l)

@@ -297,6 +297,9 @@
 ; write-text, read-text, file-size
 (write-text "greeting.txt" "hello")
 (list (read-text "greeting.txt") (file-size "greeting.txt"))
+; list-folder
+(write-text "greeting.txt" "hello")
+(list (member "greeting.txt" (list-folder ".")))
 ; read-bytes
 (write-text "greeting.txt" "hello")
 (read-bytes "greeting.txt" 1 2)
@@ -339,6 +342,8 @@
 ; picture-array
 (write-png "t.png" (list->tensor '((0 255) (128 64)) 'u8))
 (read-rows (picture-array '("t.png") 1 1) '(0))
+; picture-folder
+(call-with-error-handler (lambda (message irritants) message) (lambda () (picture-folder "." 8 8)))
 ; byte-tokenizer, tokenize, detokenize
 (define t (byte-tokenizer))
 (list (tokenize t "hi") (detokenize t '(104 105)))
@@ -590,6 +595,7 @@
 (baddbmm (ones '(1 2 2)) (ones '(1 2 1)) (ones '(1 1 2)))
 ; (einsum spec t ...): sums of products of elements where equal letters are equal indices; the sum is over letters that are not behind the arrow
 (einsum "ij,ij->i" (list->tensor '((1 2) (3 4))) (list->tensor '((1 1) (2 2))))
+(einsum "...i,i->..." (list->tensor '((1 2) (3 4))) (list->tensor '(1 10)))
 ; determinant
 (determinant (list->tensor '((2 0) (1 3))))
 ; solve
@@ -644,6 +650,9 @@
 ; loader-keep-last, loader-shard, loader-map
 (define l (loader (arange 10) 4))
 (list (loader-batches (loader-keep-last l)) (loader-batch (loader-map (lambda (t) (* 2 t)) l) 0) (loader-batch (loader-shard l 1 2) 0))
+; subset
+(define held-out (subset (* 10 (arange 10)) '(7 2 5)))
+(loader-batch (loader held-out 2) 0)
 ; windows
 (loader-batch (loader (windows (arange 6) 3) 2) 0)
 ; shuffled-indices

@@ -1,23 +1,27 @@
 ; What every network of this folder does when it is run: it says of how many numbers its parameters are and, but for --count, trains for some steps on random images
-; and prints the loss before each. Data of your own take the place of the images and of the loss.
+; and prints the loss before each. Data of your own take the place of the images and of the loss: `train-on` is given a procedure of no arguments that makes one from the
+; number of a step to a pair of images and a loss (resnet.scm has one for files).
 
 ; A loss gives, of what the network makes of images, a tensor without axes. Statistics of batch-norm go along: they come beside the loss, and no
 ; gradient comes from them.
-(define (train-on-noise network channels loss options)
+(define (train-on network options batches)
   (let ((p (layer-parameters network)))
     (write-real (parameters-count p))
-    (if (not (options 'count))
-        (train-network network p (layer-statistics network) (options 'steps) (sgd (options 'rate)) loss
-                       (randn (list (options 'batch) channels (options 'size) (options 'size)))))))
+    (if (not (options 'count)) (train-network network p (layer-statistics network) 0 0 (batches) options))))
+(define (train-on-noise network channels loss options)
+  (train-on network options
+            (lambda () (let ((x (randn (list (options 'batch) channels (options 'size) (options 'size))))) (lambda (n) (cons x loss))))))
 
 (define ((loss-with network statistics loss x) p)
   (let (((cons y statistics) (layer-train network p statistics x))) (cons (tensor->number (loss y)) statistics)))
 
-(define (train-network network p statistics steps rule loss x)
-  (if (> steps 0)
-      (let (((list (cons value statistics) p state) (checkpoint-*j-update! (loss-with network statistics loss x) p '(1 . 0) rule 0)))
+(define (train-network network p statistics state n batch-of options)
+  (if (< n (options 'steps))
+      (let* (((cons x loss) (batch-of n))
+             ((list (cons value statistics) p state)
+              (checkpoint-*j-update! (loss-with network statistics loss x) p '(1 . 0) (sgd (options 'rate)) state)))
         (report 'loss (write-real value))
-        (train-network network p statistics (- steps 1) rule loss x))))
+        (train-network network p statistics state (+ n 1) batch-of options))))
 
 ; Image after image is of the next class; each point of images is of any class.
 (define (of-classes classes)

@@ -3,13 +3,16 @@
 ;     vmrun samples/networks/resnet.scm --blocks=18                             18, 34, 50, 101 or 152
 ;     vmrun samples/networks/resnet.scm --blocks=3,8,36,3 --bottleneck=1        what 152 stands for: blocks of three convolutions
 ;     vmrun samples/networks/resnet.scm --cifar=110 --classes=10 --size=32      a depth of 6n + 2, or of 9n + 2 with --bottleneck=1
+;     vmrun samples/networks/resnet.scm --cifar=20 --classes=10 --batch=128 --steps=3900 --rate=.1 --data=data_batch_1.bin
 ;
-; prints how many numbers the parameters are (11,689,512 of ResNet-18), then the losses of --steps steps on --batch random images of --size points. --width=4 makes a thin one, --count
+; prints how many numbers the parameters are (11,689,512 of ResNet-18), then the losses of --steps steps on --batch random images of --size points, or of those in --data=FILE,
+; CIFAR-10's binary version, moved and mirrored at random, or in --folder=PATH,
+; which has a folder of PNG or JPEG for each class, scaled to --size; both are read while a step computes. --width=4 makes a thin one, --count
 ; only counts. Depth costs little memory: vmrun --memory=200MiB, --cifar=1001 --bottleneck=1, or 10,001 layers by --blocks=3,8,3319,3 --bottleneck=1.
 (import network)
 (import noise)
 
-(define options (command-line-options '((blocks "18") (cifar 0) (bottleneck 0) (width #f) (classes 1000) (size 224) (batch 2) (steps 2) (rate .01) (count #f))))
+(define options (command-line-options '((blocks "18") (cifar 0) (bottleneck 0) (width #f) (classes 1000) (size 224) (batch 2) (steps 2) (rate .01) (count #f) (data #f) (folder #f))))
 
 ; What the block makes of its input, and the input; where the shape changes, as a projection sees it.
 (define (block in out stride layer)
@@ -47,4 +50,19 @@
           (else
            (resnet (if deep? bottleneck basic) (if deep? 4 1) (width-or 64) (if entry (cddr entry) (numbers (string->list name) '())))))))
 
-(train-on-noise network 3 (of-classes (options 'classes)) options)
+; Batches of files: n -> (images . loss).
+(define (cifar-batch records)
+  (let (((cons classes images) (cifar-images records)))
+    (cons (normalize-channels (/ (random-flip (random-crop images '(32 32) 4)) 255) '(.491 .482 .447) '(.247 .243 .262))
+          (lambda (y) (cross-entropy-loss y (cast classes 'i64))))))
+(define (batches-of source f)
+  (let ((batches (loader-map f (loader source (options 'batch) (random-integer 1000000000))))) (lambda (n) (loader-batch batches n))))
+
+(define (picture-batch (list pictures classes))
+  (cons (normalize-channels (/ (random-flip (channels-first pictures)) 255) '(.485 .456 .406) '(.229 .224 .225))
+        (lambda (y) (cross-entropy-loss y classes))))
+
+(cond ((options 'data) (train-on network options (lambda () (batches-of (cifar-array (options 'data)) cifar-batch))))
+      ((options 'folder)
+       (train-on network options (lambda () (batches-of (cdr (picture-folder (options 'folder) (options 'size) (options 'size))) picture-batch))))
+      (else (train-on-noise network 3 (of-classes (options 'classes)) options)))

@@ -56,6 +56,36 @@
 (sums "bhqd,bhkd->bhqk" '((1 2 3 2) (1 2 3 2)) '(-0.47360102617503974 1.2830401806126852 1.2574041797539577)) ; expect: ("bhqd,bhkd->bhqk" 3 #t #t #t)
 (sums "ij,k->i" '((2 3) (2)) '(-0.03246729224260175 0.48399962995974233 0.06628713728966887)) ; expect: ("ij,k->i" 3 #t #t #t)
 (sums "ij,ij->i" '((2 3) (2 3)) '(-0.06727158041737491 0.1023361092964297 0.16335413215295597)) ; expect: ("ij,ij->i" 3 #t #t #t)
+(sums "...ij,...jk->...ik" '((2 1 2 3) (2 3 2)) '(0.43416546839032366 -1.6143418005592745 -0.04525398244654033))
+; expect: ("...ij,...jk->...ik" 3 #t #t #t)
+(sums "i...,i...->..." '((3 2) (3 1)) '(0.04326203243454642 -0.03605677778588132 -0.12915309865383465))
+; expect: ("i...,i...->..." 3 #t #t #t)
+(sums "b...d,bd->b..." '((2 3 2) (2 2)) '(-0.10340326451897947 0.5273916061692144 -0.16343934328794413))
+; expect: ("b...d,bd->b..." 3 #t #t #t)
+(sums "...i->i" '((2 2 3)) '(0.5858393049663597 -1.178355894556224))
+; expect: ("...i->i" 2 #t #t #t)
+(sums "...,...,...->..." '((2 1) () (1 3)) '(0.07761233670482132 -0.18539876822171492 -0.17821804676847097 -0.11364292216115521))
+; expect: ("...,...,...->..." 4 #t #t #t)
+(sums "... i j , ... j -> ... i" '((2 2 3) (3)) '(-0.16087847757128088 0.2128359795922145 0.33191535960154606))
+; expect: ("... i j , ... j -> ... i" 3 #t #t #t)
+(show (map (lambda (t) (size (einsum "...ij->...ji" t))) (list (ones '(2 3)) (ones '(4 2 3)) (ones '(1 4 2 3)))))
+; expect: ((3 2) (4 3 2) (1 4 3 2))
+(show (tensor->list (einsum "...,...->..." (list->tensor '(1 2)) (list->tensor '((3) (4)))))) ; expect: ((3.0 6.0) (4.0 8.0))
+;;; case mistakes-dots
+(einsum "..i->i" (zeros '(2 3)))
+; expect error: einsum: expected letters, commas and one ->, got "..i->i"
+;;; case mistakes-dots-twice
+(einsum "...i...->i" (zeros '(2 3)))
+; expect error: einsum: a letter or ... stands twice in one term of "...i...->i"
+;;; case mistakes-dots-axes
+(einsum "...ij->ij" (zeros '(2)))
+; expect error: einsum: expected a letter for each axis but those of ... in "...ij->ij"; letters and sizes are "...ij" \(2\)
+;;; case mistakes-dots-output
+(einsum "ij->...i" (zeros '(2 2)))
+; expect error: einsum: a letter or ... behind the arrow is in no term of "ij->...i"
+;;; case mistakes-dots-sizes
+(einsum "...i,...i->..." (zeros '(2 3)) (zeros '(4 3)))
+; expect error: einsum: axes of ... have two sizes in "...i,...i->...", neither of which is 1: 2 4
 ;;; case mistakes-arrow
 (einsum "ij,jk" (zeros '(2 3)) (zeros '(3 2)))
 ; expect error: einsum: there is no -> in "ij,jk"; write it as "ij,jk->ik"
@@ -76,10 +106,10 @@
 ; expect error: einsum: expected a letter for each axis in "ij->i"; letters and sizes are "ij" \(2 3 4\)
 ;;; case mistakes-twice
 (einsum "ii->i" (zeros '(2 2)))
-; expect error: einsum: a letter stands twice in one term of "ii->i"
+; expect error: einsum: a letter or ... stands twice in one term of "ii->i"
 ;;; case mistakes-output
 (einsum "ij->k" (zeros '(2 2)))
-; expect error: einsum: a letter behind the arrow is in no term of "ij->k"
+; expect error: einsum: a letter or ... behind the arrow is in no term of "ij->k"
 ;;; case mistakes-sizes
 (einsum "ij,jk->ik" (zeros '(2 3)) (zeros '(4 2)))
 ; expect error: einsum: a letter has two sizes in "ij,jk->ik":

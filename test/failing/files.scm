@@ -27,6 +27,8 @@
 (write-csv "a.csv" (list->tensor '((1 2.5) (3 4))) '("x" "y"))
 (write (read-csv "a.csv"))
 (write (read-table "a.csv"))
+(write (text-classes (string-split (string-join '("b" "a" "b") ";") #\;)))
+(write (car (member "a.csv" (list-folder "."))))
 
 ;;; case json
 ; flags: --files

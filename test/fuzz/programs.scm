@@ -159,3 +159,11 @@
 (define (f x) (let loop ((i 0) (x x)) (if (= i 8) x (begin (report 'step i 'of 8 "x y" x 't (* x (ones '(1)))) (loop (+ i 1) (sin x))))))
 (write (checkpoint-*j f .5 1.)) (report 'done (f 1.))
 (write (with-schedule "bisection,base=16" (lambda () (checkpoint-*j (lambda (x) (cdr (*j f x 1.))) .5 1.))))
+;;; words-and-classes
+(define (word i) (string-join (map number->string (iota i)) ";"))
+(define l (map (lambda (i) (string-split (word i) ";")) '(3 1 2)))
+(write (list l (string-split " a  b ") (text-classes (map car l)) (call-with-error-handler list (lambda () (read-table "none")))))
+(define (f x) (* x (+ 1 (string->number (cadr (string-split (string-join '("2" "3")) " "))))))
+(write (checkpoint-*j f 1.5 1.))
+(write (einsum "...i,i->..." (fill '(2 2) .5) (fill '(2) 2.)))
+(write (call-with-error-handler list (lambda () (list-folder "none"))))

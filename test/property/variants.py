@@ -56,8 +56,11 @@ class Runner:
     def __init__(self, vmrun, seed, folder):
         self.vmrun, self.seed, self.folder = vmrun, seed, folder
         self.input = os.path.join(folder, 'input')
-        with open(os.path.join(folder, 'numbers'), 'wb') as file:
+        os.mkdir(os.path.join(folder, 'data'))
+        with open(os.path.join(folder, 'data', 'numbers'), 'wb') as file:
             file.write(struct.pack('<8d', *worlds.NUMBERS_IN_FILE))
+        with open(os.path.join(folder, 'data', 'table'), 'w', encoding='utf-8') as file:
+            file.write(worlds.TABLE)
         with open(self.input, 'w', encoding='utf-8') as file:
             file.write(NUMBERS)
 

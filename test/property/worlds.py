@@ -14,11 +14,17 @@ SPECS = ['tape', 'bisection,base=16', 'bisection,base=41', 'binomial,base=16', '
          'binomial,base=23,snapshots=3', 'binomial,base=19,passes=2', 'sqrt,base=16', 'online,base=16',
          'online,base=16,snapshots=2', 'auto', 'auto,memory=100000', 'budget', 'budget,memory=60000', 'budget,memory=250000']
 
-# Numbers that are read from a file, which has NUMBERS_IN_FILE in 64 bits each; and for who grants none, the same from the program.
+# Numbers that are read from a file, whose name a folder has and which has NUMBERS_IN_FILE in 64 bits each; and for who grants none, the same from the program.
 NUMBERS_IN_FILE = [.25, -.5, 1.125, .75, -1.25, .5, -.125, 1.5]
-FROM_FILE = ('(define (from-file k) (begin (read-ahead \'("numbers" f64 0 (8)) (list (remainder (+ k 1) 8)))'
-             ' (tensor->number (read-rows \'("numbers" f64 0 (8)) (list k)))))\n')
-FROM_MEMORY = "(define (from-file k) (list-ref '(%s) k))\n" % ' '.join(map(str, NUMBERS_IN_FILE))
+FROM_FILE = ('(define (from-file k)'
+             ' (let ((a (list (string-append "data/" (car (list-folder "data"))) \'f64 0 \'(8))))'
+             ' (begin (read-ahead a (list (remainder (+ k 1) 8))) (tensor->number (read-rows a (list k))))))\n'
+             # and of a table a number by its class; the table is small, since reading it takes many steps
+             '(define (from-table k) (let ((t (read-table "data/table" #\\; \'f64)))'
+             ' (tensor->number (index (* (cadr t) (+ 1 (cdr (text-classes (caddr t))))) k))))\n')
+TABLE = '.5;b\n-1.5;a\n'
+FROM_MEMORY = ("(define (from-file k) (list-ref '(%s) k))\n" % ' '.join(map(str, NUMBERS_IN_FILE)) +
+               '(define (from-table k) (string->number (list-ref (string-split (string-join (list "1." "-1.5") ";") ";") k)))\n')
 
 # What variants of one program share. `say` and `mark` are output; `rule` is of updates.
 PRELUDE = """(define (effect) (display "*"))
@@ -87,7 +93,8 @@ class Worldly(Generator):
         draws = [lambda: '(random-real)', lambda: '(- (random-real) .5)', lambda: '(sin (random-normal))',
                  lambda: '(* .1 (random-integer 9))', lambda: '(* (random-real) %s)' % sub(),
                  lambda: '(+ (* .2 (random-normal)) %s)' % sub(), lambda: '(ruled-draw %s)' % sub(),
-                 lambda: '(* %s (from-file %d))' % (sub(), r.randrange(8)), lambda: '(from-file (random-integer 8))']
+                 lambda: '(* %s (from-file %d))' % (sub(), r.randrange(8)), lambda: '(from-file (random-integer 8))',
+                 lambda: '(* %s (from-table %d))' % (sub(), r.randrange(2))]
         effects = [lambda: '(* %s (read-real))' % sub(), lambda: '(say %s)' % sub(), lambda: '(begin (mark "%s") %s)' % (r.choice('abc'), sub())]
         if self.tensors:
             draws += [lambda: "(sumall (dropout %s .4))" % self.tensor(env, depth - 1),

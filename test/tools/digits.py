@@ -2,8 +2,6 @@
 """The sample that learns to read digits: how well, how fast, its options, and runs that are killed and resumed."""
 import csv
 import os
-import random
-import signal
 import subprocess
 import sys
 import time
@@ -73,21 +71,8 @@ class Digits(ToolTest):
         began = time.monotonic()
         whole = self.digits("--epochs=4", "--save=whole.safetensors").output
         seconds = time.monotonic() - began
-        generator = random.Random(5)
-        kills = 0
-        while True:
-            begun = os.path.exists(self.path("state"))
-            what = ["--resume=state", f"--read={self.samples}"] if begun else self.command("--epochs=4", "--save=resumed.safetensors")
-            run = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--output=output", "--save=state", "--save-every=20000", *what], cwd=self.folder)
-            if kills < 5:
-                time.sleep(generator.uniform(.2, .5) * seconds)
-                run.send_signal(signal.SIGKILL)
-            if run.wait() != -signal.SIGKILL:
-                break
-            kills += begun
-        self.assertEqual(run.returncode, 0)
-        self.assertGreater(kills, 0)
-        self.assertEqual(self.read("output").decode(), whole)
+        resumed = self.with_kills(self.command("--epochs=4", "--save=resumed.safetensors"), [f"--read={self.samples}"], seconds, 20000)
+        self.assertEqual(resumed, whole)
         self.assertEqual(self.read("resumed.safetensors"), self.read("whole.safetensors"))
 
 

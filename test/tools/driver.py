@@ -2,8 +2,11 @@
 import argparse
 import json
 import os
+import random
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 
@@ -39,7 +42,7 @@ class ToolTest(unittest.TestCase):
             return file.read()
 
     def tool(self, tool, *arguments, input=b"", code=None, timeout=300, **options):
-        done = subprocess.run([os.path.join(self.bin, tool), *map(str, arguments)], cwd=self.folder, timeout=timeout,
+        done = subprocess.run([os.path.join(self.bin, tool), *map(str, arguments)], cwd=options.pop("cwd", self.folder), timeout=timeout,
                               input=input.encode() if isinstance(input, str) else input,
                               stdout=options.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, **options)
         done.output = (done.stdout or b"").decode(errors="replace")
@@ -55,3 +58,22 @@ class ToolTest(unittest.TestCase):
     def stats(self, done):
         """The counters, which are the last line on standard error."""
         return json.loads(done.errors.splitlines()[-1])
+
+    def with_kills(self, first, again, seconds, every, most=5):
+        """The output of a run that is killed at random moments and goes on with the last saved state, until it ends; it would take about so many seconds.
+        `first` and `again` are what stands behind vmrun's options for that, of a new run and a resumed one."""
+        generator = random.Random(5)
+        kills = 0
+        while True:
+            begun = os.path.exists(self.path("state"))
+            what = ["--resume=state", *again] if begun else first
+            run = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--output=output", "--save=state", f"--save-every={every}", *what], cwd=self.folder)
+            if kills < most:
+                time.sleep(generator.uniform(.2, .5) * seconds)
+                run.send_signal(signal.SIGKILL)
+            if run.wait() != -signal.SIGKILL:
+                break
+            kills += begun
+        self.assertEqual(run.returncode, 0)
+        self.assertGreater(kills, 0)
+        return self.read("output").decode()

@@ -312,6 +312,61 @@ class Writing(Files):
         self.assertIn("read it before", self.refused(
             '(begin (read-text "x") (write-text "x" "3") (checkpoint-*j (lambda (y) (begin (read-text "x") y)) 1. 1.))'))
 
+    def folder_of(self, *names):
+        for name in names:
+            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+            if not name.endswith("/"):
+                self.write(name, "")
+
+    def test_names_in_a_folder(self):
+        self.folder_of("d/b/x", "d/a/", "d/z", "d/Z", "d/\u00e9", "d/.hidden", "d/a.b", "empty/")
+        os.symlink("b", self.path("d/link"))
+        os.mkfifo(self.path("d/pipe"))
+        for path in ("d", "./d/", "d/b/..", self.path("d")):
+            self.assertEqual(self.value(f'(list-folder "{path}")'), '("Z" "a.b" "a/" "b/" "link" "z" "\u00e9")')
+        self.assertEqual(self.value('(list (list-folder "d/a") (list-folder "empty") (list-folder "d/b") (pair? (list-folder ".")))'), '(() () ("x") #t)')
+        os.mkdir(os.path.join(self.folder.encode(), b"d", b"\xff"))
+        self.assertIn("list-folder: d: has a name that is no UTF-8", self.refused('(list-folder "d")'))
+
+    def test_folders_that_may_not_be_listed(self):
+        self.folder_of("d/a/x", "run/y")
+        os.symlink("..", self.path("run/up"))
+        self.write("run/a.scm", '(write (list-folder (car (command-line))))')
+        for path, message in (("..", "may not be read"), ("../d", "may not be read"), ("/", "may not be read"), ("up", "a link leads out"), ("up/d", "a link leads out"), ("no", "cannot be opened: No such file"),
+                              ("y", "cannot be opened: Not a directory")):
+            self.assertIn(f"list-folder: {path}: {message}" if "link" not in message else message,
+                          self.tool("vmrun", "a.scm", path, code=1, cwd=self.path("run")).errors)
+        for granted, path, names in (("../d", "../d", '("a/")'), ("../d/a", "../d/a", '("x")'), ("../d", "../d/a", '("x")')):
+            self.assertEqual(self.tool("vmrun", f"--read={granted}", "a.scm", path, code=0, cwd=self.path("run")).output, names)
+        for granted, path in (("../d/a", "../d"), ("../d/a/x", "../d/a")):
+            self.assertIn("may not be read", self.tool("vmrun", f"--read={granted}", "a.scm", path, code=1, cwd=self.path("run")).errors)
+
+    def test_a_folder_is_the_same_or_it_is_said(self):
+        self.folder_of(*(f"d/{i:0200}" for i in range(50)))  # more than two pages of names
+        self.write("a.scm", '(define (wait n) (if (= n 0) (length (list-folder "d")) (wait (- n 1))))(list-folder "d")(write (wait 1000))')
+        self.vmrun("--steps=500", "--save=c", "a.scm", code=75)
+        self.vmrun("--steps=500", "--save=e", "a.scm", code=75)
+        self.assertEqual(self.read("c"), self.read("e"))
+        self.assertEqual(self.vmrun("--resume=c").output, "50")
+        self.write(f"d/{3:0200}", "content is another matter")
+        self.assertEqual(self.vmrun("--resume=c").output, "50")
+        os.rename(self.path(f"d/{49:0200}"), self.path(f"d/{51:0200}"))
+        self.assertIn("list-folder: d: has changed since this program read it", self.vmrun("--resume=c", code=1).errors)
+        os.rename(self.path(f"d/{51:0200}"), self.path(f"d/{49:0200}"))
+        self.assertEqual(self.vmrun("--resume=c").output, "50")
+        self.folder_of("d/more")
+        self.assertIn("list-folder: d: has changed since", self.vmrun("--resume=c", code=1).errors)
+
+    def test_a_program_that_writes_into_a_folder_sees_that_but_not_in_a_gradient(self):
+        self.folder_of("d/x")
+        names = '(begin (list-folder "d") (write-text "d/y" "2") (write-text "d/x" "1") (list-folder "d"))'
+        self.assertEqual(self.value(names), '("x" "y")')
+        self.assertEqual(self.value(names), '("x" "y")')
+        self.assertIn("read it before", self.refused(
+            '(begin (list-folder "d") (write-text "d/z" "3") (checkpoint-*j (lambda (y) (begin (list-folder "d") y)) 1. 1.))'))
+        self.write("a.scm", "(write (cdr (checkpoint-*j (lambda (x) (let loop ((i 0) (y x)) (if (= i 50) y (loop (+ i 1) (* y (- (length (list-folder \"d\")) 1)))))) 1. 1.)))")
+        self.assertEqual(float(self.vmrun("--checkpoint=binomial,snapshots=3", "a.scm").output), 2.**50)
+
     def test_parameters(self):
         self.write("a.scm", """(define p (list (list 'fc (cons 'weight (list->tensor '((1 2) (3 4)))) (cons 'bias (list->tensor '(5 6)))) (vector 1.5 2)))
 (save-parameters "p" p)

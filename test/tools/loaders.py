@@ -104,6 +104,28 @@ class Batches(Loaders):
 (write (tensor->list (loader-batch (loader w 4) 0)))
 (write (tensor->list (loader-batch (loader w 4 3) 0)))"""), "((1 2 3) (2 3 65535) (3 65535 5) (65535 5 6))((2 3 65535) (65535 5 6) (3 65535 5) (1 2 3))")
 
+    def test_subsets(self):
+        indices = [7, 3, 19, 0, 4]
+        for options in ((), ("--device=emulated",)):
+            for seed in ("", "4"):
+                subsets = self.lists(SOURCES + f"""(define (all s) (let ((l (loader-keep-last (loader s 2 {seed})))) (map (lambda (n) (tensor->list (loader-batch l n))) (iota 6))))
+(define indices '(7 3 19 0 4))
+(write (append (map (lambda (s) (all (subset s indices))) sources)
+               (list (map car (map (lambda (n) (map tensor->list (loader-batch (loader-keep-last (loader (subset (list x (npy-array "x.npy")) indices) 2 {seed})) n)))
+                                   (iota 6)))
+                     (all (subset (subset x (list->tensor '(4 0 7 3 19))) (list->tensor '(2 3 4 1 0) 'i64))))))""", *options)
+                for one in subsets[1:]:
+                    self.assertEqual(one, subsets[0])
+                rows = [row for batch in subsets[0][:3] for row in batch]
+                self.assertEqual(sorted(rows), sorted([3.0 * i, 3.0 * i + 1, 3.0 * i + 2] for i in indices))
+                if not seed:
+                    self.assertEqual([row[0] / 3 for row in rows], indices)
+        self.assertEqual(self.value("(write (tensor->list (loader-batch (loader (windows (subset (arange 9) '(8 1 5)) 2) 2) 0)))"), "((8.0 1.0) (1.0 5.0))")
+        for text, message in (("(subset (arange 3) '(0 3))", "subset: expected indices from 0 on, below the number of examples, which is 3"), ("(subset (arange 3) '(-1))", "from 0 on"),
+                              ("(subset (arange 3) (eye 2))", "a list or a vector of indices"), ("(subset 3 '(0))", "expected a tensor"),
+                              ("(loader-batches (loader (subset (arange 3) '()) 1))", "there are no examples, of so many: 0")):
+            self.refused(text, message)
+
     def test_the_last_batch_may_be_the_only_one(self):
         self.assertEqual(self.value("""(define l (loader-keep-last (loader (ones '(3 2)) 8 #f)))
 (write (list (loader-batches l) (size (loader-batch l 0)) (size (loader-batch l 1))))"""), "(1 (3 2) (3 2))")
@@ -349,6 +371,20 @@ class Pictures(Loaders):
 (write (size (loader-batch (loader a 7) 1)))"""
         for options in ((), ("--device=emulated",), ("--memory=6MiB",), ("--memory=200MiB",)):
             self.assertEqual(self.value(text, *options), "(#t #t #t #t #t #t #t #t #t)(7 6 5 3)")
+
+    def test_a_folder_for_each_class(self):
+        for name in ("cats", "dogs", "none"):
+            os.makedirs(self.path(f"set/{name}"))
+        self.value("""(for-each (lambda (name grey) (write-png (string-append "set/" name) (fill '(3 4) grey 'u8)))
+  '("dogs/b.PNG" "cats/x.png" "dogs/a.png" "cats/y.png") '(10 20 30 40))""")
+        self.write("set/dogs/notes.txt", "no picture")
+        self.write("set/dogs/png", "no picture")
+        text = """(let (((list classes pictures labels) (picture-folder "set" 1 1 1)))
+  (write (list classes (tensor->list labels) (tensor->list (view (read-rows pictures 0 4) '(4))))))
+(write (map (lambda (t) (tensor->list (view t '(2)))) (loader-batch (loader (cdr (picture-folder "set" 1 1 1)) 2) 1)))"""
+        for options in ((), ("--device=emulated",)):
+            self.assertEqual(self.value(text, *options), '(("cats" "dogs" "none") (0 0 1 1) (20 40 30 10))((30 10) (1 1))')
+        self.refused('(picture-folder "set/cats" 1 1)', "set/cats: expected a folder for each class")
 
     def test_what_is_no_picture(self):
         self.write("x.png", b"no picture")

@@ -2,6 +2,8 @@
 """The networks of samples/networks: of full size they have the numbers of parameters that are known of them, and small ones train."""
 import math
 import os
+import random
+import time
 import unittest
 
 import driver
@@ -88,6 +90,37 @@ class Networks(ToolTest):
         self.assertEqual(parameters, (50 + 32) * 32 + 3 * (12 * 32 * 32 + 13 * 32) + 64)
         self.assertAlmostEqual(losses[0], math.log(50), delta=.5)
         self.assertLess(losses[-1], 1)
+
+    RECORDS = 96
+
+    def records(self):
+        """A file like CIFAR's, of pictures each as bright as its class says."""
+        draw = random.Random(3)
+        classes = [draw.randrange(10) for _ in range(self.RECORDS)]
+        self.write("cifar.bin", b"".join(bytes([c, *(20 * c + draw.randrange(50) for _ in range(3072))]) for c in classes))
+
+    def from_files(self, words, options=()):
+        """Trained on files, split at random places and under other schedules, it says the same; killed and resumed, too."""
+        began = time.monotonic()
+        whole = self.network(words, options=["--checkpoint=tape", *options]).output
+        seconds = time.monotonic() - began
+        self.assertLess(float(whole.split()[-1]), float(whole.split()[1]))
+        self.assertEqual(self.network(words, options=["--checkpoint=binomial,base=500,snapshots=2", *options]).output, whole)
+        name, *arguments = words.split()
+        first = ["--checkpoint=tape", *options, os.path.join(self.samples, "networks", name), *arguments]
+        self.assertEqual(self.with_kills(first, options, seconds, 3000, most=3), whole)
+
+    def test_batches_of_records_killed_and_resumed(self):
+        self.records()
+        self.from_files("resnet.scm --cifar=8 --width=4 --classes=10 --batch=8 --steps=20 --rate=.05 --data=cifar.bin")
+
+    def test_batches_of_a_folder_of_pictures_killed_and_resumed(self):
+        for name in ("bright", "dark"):
+            os.makedirs(self.path(f"set/{name}"))
+        self.write("pictures.scm", """(for-each (lambda (i) (for-each (lambda (name around) (write-png (format "set/~a/~a.png" name i) (cast (+ around (* 50 (rand '(20 24 3)))) 'u8)))
+  '("bright" "dark") '(150 50))) (iota 12))""")
+        self.vmrun("pictures.scm")
+        self.from_files("resnet.scm --cifar=8 --width=4 --classes=2 --size=16 --batch=8 --steps=20 --rate=.02 --folder=set")
 
     def test_depth_costs_little_memory(self):
         """Of a thousand layers within 40 MiB the bits are those of one tape, which takes far more."""

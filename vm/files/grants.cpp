@@ -63,15 +63,17 @@ bool Grants::add(unsigned rights, const std::string& path) {
   return true;
 }
 
-// What `open` gives in the first grant that lets it: called with the folder and the path beneath it.
-template <class Open> Opened Grants::first(unsigned right, std::string_view path, Open&& open) const {
+// What `open` gives in the first grant that lets it: called with the folder and the path beneath it, "." where folders are asked
+// for and it is the one that was granted.
+template <class Open> Opened Grants::first(unsigned right, bool folders, std::string_view path, Open&& open) const {
   Opened out;
   if (grants_.empty() || path.find('\0') != std::string_view::npos) return out;
   const std::string whole = absolute(path);
   for (const Grant& grant : grants_) {
     const std::string root = grant.folder == "/" ? "/" : grant.folder + "/";
-    if ((grant.rights & right) == 0 || !whole.starts_with(root)) continue;
-    const std::string rest = whole.substr(root.size());
+    const bool itself = folders && whole == grant.folder;
+    if ((grant.rights & right) == 0 || (!itself && !whole.starts_with(root))) continue;
+    const std::string rest = itself ? "." : whole.substr(root.size());
     if (rest.empty() || (!grant.file.empty() && rest != grant.file)) continue;
     out.descriptor = std::make_unique<Descriptor>(open(grant.descriptor->number(), rest));
     out.fault = errno;
@@ -84,11 +86,16 @@ template <class Open> Opened Grants::first(unsigned right, std::string_view path
 }
 
 Opened Grants::to_read(std::string_view path) const {
-  return first(kMayRead, path, [](int folder, const std::string& rest) { return open_beneath(folder, rest.c_str()); });
+  return first(kMayRead, false, path, [](int folder, const std::string& rest) { return open_beneath(folder, rest.c_str()); });
+}
+
+Opened Grants::to_list(std::string_view path) const {
+  return first(kMayRead, true, path,
+               [](int folder, const std::string& rest) { return open_folder_beneath(folder, rest.c_str()); });
 }
 
 Opened Grants::to_write(std::string_view path, std::string& name) const {
-  return first(kMayWrite, path, [&](int folder, const std::string& rest) {
+  return first(kMayWrite, false, path, [&](int folder, const std::string& rest) {
     const std::size_t slash = rest.rfind('/');
     name = slash == std::string::npos ? rest : rest.substr(slash + 1);
     return open_folder_beneath(folder, slash == std::string::npos ? "." : rest.substr(0, slash).c_str());

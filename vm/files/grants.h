@@ -32,6 +32,7 @@ public:
   // `path` as a program writes it: absolute, or relative to the folder that was current at the first grant. To read: the file, of
   // whatever kind. To write: the folder that it is or will be in; `name` becomes its name there.
   Opened to_read(std::string_view path) const;
+  Opened to_list(std::string_view path) const; // a folder of which all may be read
   Opened to_write(std::string_view path, std::string& name) const;
 
 private:
@@ -42,7 +43,7 @@ private:
     std::shared_ptr<Descriptor> descriptor; // of the folder
   };
   std::string absolute(std::string_view path) const;
-  template <class Open> Opened first(unsigned right, std::string_view path, Open&& open) const;
+  template <class Open> Opened first(unsigned right, bool folders, std::string_view path, Open&& open) const;
   std::string current_; // folder; empty: nothing was granted
   std::vector<Grant> grants_;
 };

@@ -125,7 +125,8 @@ struct NamedElements {
   X(read_npz)                                                                                                                    \
   X(write_npz)                                                                                                                   \
   X(read_image)                                                                                                                  \
-  X(write_png)
+  X(write_png)                                                                                                                   \
+  X(list_folder)
 #define X(procedure) Value procedure(FileCall& call);
 CAIRN_FILE_PROCEDURES(X)
 #undef X

@@ -58,6 +58,36 @@ std::string checked_path(std::string_view who, std::string_view path) {
   return files::normal(path);
 }
 
+[[noreturn]] void refuse_changed(std::string_view who, std::string_view path) {
+  refuse_file(who, path, "has changed since this program read it");
+}
+
+// Compares the checksums of so many pages with those that are known of them, or notes them: `sum` gives each, in order. False:
+// they differ.
+template <class Sum> bool fits(Files::Seen& seen, std::uint64_t page, std::uint64_t count, Sum&& sum) {
+  auto block = seen.blocks.end();
+  for (; count != 0; ++page, --count) {
+    const std::uint64_t found = sum(), place = page % Files::kPages;
+    if (block == seen.blocks.end() || place == 0) block = seen.blocks.try_emplace(page / Files::kPages).first;
+    Files::Sums& sums = block->second;
+    if ((sums.known >> place & 1) == 0)
+      sums.sums[place] = found;
+    else if (sums.sums[place] != found)
+      return false;
+    sums.known = static_cast<std::uint16_t>(sums.known | 1u << place);
+  }
+  return true;
+}
+
+// The checksum of each page of these bytes, one after the other.
+auto sums_of(std::span<const std::byte> bytes) {
+  return [bytes]() mutable {
+    const auto whole = bytes.first(std::min<std::size_t>(Files::kPage, bytes.size()));
+    bytes = bytes.subspan(whole.size());
+    return XXH3_64bits(whole.data(), whole.size());
+  };
+}
+
 } // namespace
 
 Files::Reading::Reading(Files& files, std::string_view who, std::string_view path, bool replayed)
@@ -70,20 +100,12 @@ Files::Reading::Reading(Files& files, std::string_view who, std::string_view pat
   version_.emplace(facts);
   size_ = static_cast<std::uint64_t>(facts.st_size);
   walk_ = files::PageWalk(size_);
-  Seen& seen = files_.entry(path_, size_);
-  if (seen.written != Written::no && replayed)
-    complain("was written by this program after it had been read, so a gradient could not read the same again; read it before");
-  if (seen.written == Written::since) {
-    seen.blocks.clear();
-    seen.size = size_;
-    seen.written = Written::before;
-  }
-  if (seen.size != size_) changed();
+  files_.looked_at(who_, path_, size_, replayed);
 }
 
 void Files::Reading::complain(const std::string& message) const { refuse_file(who_, path_, message); }
 
-void Files::Reading::changed() const { complain("has changed since this program read it"); }
+void Files::Reading::changed() const { refuse_changed(who_, path_); }
 
 void Files::Reading::take(std::uint64_t from, std::byte* to, std::size_t size) const {
   while (size != 0) {
@@ -98,26 +120,11 @@ void Files::Reading::take(std::uint64_t from, std::byte* to, std::size_t size) c
 }
 
 template <class Sum> void Files::Reading::check(std::uint64_t page, std::uint64_t count, Sum&& sum) {
-  Seen& seen = files_.entry(path_, size_);
-  auto block = seen.blocks.end();
-  for (; count != 0; ++page, --count) {
-    const std::uint64_t found = sum(), place = page % kPages;
-    if (block == seen.blocks.end() || place == 0) block = seen.blocks.try_emplace(page / kPages).first;
-    Sums& sums = block->second;
-    if ((sums.known >> place & 1) == 0)
-      sums.sums[place] = found;
-    else if (sums.sums[place] != found)
-      changed();
-    sums.known = static_cast<std::uint16_t>(sums.known | 1u << place);
-  }
+  if (!fits(files_.entry(path_, size_), page, count, sum)) changed();
 }
 
 void Files::Reading::check(std::uint64_t page, std::span<const std::byte> bytes) {
-  check(page, files::pages_of(bytes.size()), [&] {
-    const auto whole = bytes.first(std::min<std::size_t>(kPage, bytes.size()));
-    bytes = bytes.subspan(whole.size());
-    return XXH3_64bits(whole.data(), whole.size());
-  });
+  check(page, files::pages_of(bytes.size()), sums_of(bytes));
 }
 
 void Files::Reading::hold(std::uint64_t page, std::size_t size, std::size_t more) {
@@ -175,9 +182,45 @@ void Files::replace(std::string_view who, std::string_view path, const files::Co
   files::FileCalls calls;
   if (!files::replace(number, name, exists ? static_cast<int>(old.st_mode & kPermissions) : -1, content, calls))
     refuse_file(who, target, fmt::format("cannot be written{}: {}", exists ? ", the old file stays" : "", std::strerror(errno)));
-  if (auto found = seen_.find(target); found != seen_.end()) found->second.written = Written::since;
+  written(target);
+  if (!exists) { // its folder has a name more
+    const std::size_t slash = target.rfind('/');
+    written(slash == std::string::npos ? std::string_view(".")
+                                       : std::string_view(target).substr(0, std::max<std::size_t>(slash, 1)));
+  }
   if (!files::sync(calls, number) && errno != EINVAL && errno != ENOTSUP) // some file systems do not sync folders; they say so
     refuse_file(who, target, "is written, but its folder cannot be synced: after a crash the old file may be back");
+}
+
+void Files::written(std::string_view path) {
+  if (auto found = seen_.find(path); found != seen_.end()) found->second.written = Written::since;
+}
+
+files::Opened Files::open_folder(std::string_view who, std::string& path) {
+  path = checked_path(who, path);
+  files::Opened opened = grants.to_list(path);
+  if (!opened.descriptor) refuse_file(who, path, reason(opened, "read", path));
+  return opened;
+}
+
+void Files::confirm_listing(std::string_view who, std::string_view path, std::span<const std::byte> listing, bool replayed) {
+  Seen& seen = looked_at(who, path, listing.size(), replayed);
+  if (!fits(seen, 0, files::pages_of(listing.size()), sums_of(listing))) refuse_changed(who, path);
+}
+
+Files::Seen& Files::looked_at(std::string_view who, std::string_view path, std::uint64_t size, bool replayed) {
+  Seen& seen = entry(path, size);
+  if (seen.written != Written::no && replayed)
+    refuse_file(
+        who, path,
+        "was written by this program after it had been read, so a gradient could not read the same again; read it before");
+  if (seen.written == Written::since) {
+    seen.blocks.clear();
+    seen.size = size;
+    seen.written = Written::before;
+  }
+  if (seen.size != size) refuse_changed(who, path);
+  return seen;
 }
 
 Files::Seen& Files::entry(std::string_view path, std::uint64_t size) {

@@ -77,10 +77,14 @@ public:
   };
   // `replayed`: what reads may do so again, and must have the same.
   Reading open(std::string_view who, std::string_view path, bool replayed) { return {*this, who, path, replayed}; }
+  // A folder, to be listed; `path` becomes its normal form. ProgramError.
+  files::Opened open_folder(std::string_view who, std::string& path);
+  // Remembers what was found in it, by a path in normal form, as it does with files. ProgramError: it was something else before.
+  void confirm_listing(std::string_view who, std::string_view path, std::span<const std::byte> listing, bool replayed);
   // Replaces a file, or makes one: after a failure the old one is there. ProgramError.
   void replace(std::string_view who, std::string_view path, const files::Content& content);
 
-  // What is known of the files that were read, by path in normal form.
+  // What is known of the files that were read and the folders that were listed, by path in normal form.
   using Text = std::basic_string<char, std::char_traits<char>, value::ChargedAllocator<char>>;
   template <class K, class V, class Less = std::less<>>
   using Map = std::map<K, V, Less, value::ChargedAllocator<std::pair<const K, V>>>;
@@ -108,6 +112,9 @@ public:
   void forget() { seen_.clear(); }
 
 private:
+  // The entry of what has that size now, whether it was read before or not.
+  Seen& looked_at(std::string_view who, std::string_view path, std::uint64_t size, bool replayed);
+  void written(std::string_view path);
   const ops::Meter& meter_;
   Table seen_;
 };

@@ -24,13 +24,22 @@ def points_of_classes(y):
     return F.cross_entropy(y, torch.randint(y.shape[1], (y.shape[0], *y.shape[2:])))
 
 
+def noise(channels, loss, given):
+    x = torch.randn(given.batch, channels, given.size, given.size)
+    while True:
+        yield x, loss
+
+
 def train_on_noise(network, channels, loss, given):
+    train_on(network, given, lambda: noise(channels, loss, given))
+
+
+def train_on(network, given, batches):
     print(sum(p.numel() for p in network.parameters()))
     if given.count:
         return
-    x = torch.randn(given.batch, channels, given.size, given.size)
     optimizer = torch.optim.SGD(network.parameters(), lr=given.rate)
-    for _ in range(given.steps):
+    for _, (x, loss) in zip(range(given.steps), batches()):
         value = loss(network(x))
         optimizer.zero_grad()
         value.backward()
