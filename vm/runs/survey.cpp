@@ -98,7 +98,14 @@ bool survey_again(Engine& engine, CheckpointState& s) {
   return true;
 }
 
+bool survey_updates(Engine& engine, CheckpointState& s) {
+  if (!s.update || !s.update->stateful || !s.total_known || has_states(engine, s)) return false;
+  s.complete = true;
+  return true;
+}
+
 void end_survey(Engine& engine, const CheckpointState& s) {
+  if (s.complete) s.schedule->note_updates(updated_leaves(engine, s));
   if (engine.options.explain) {
     try {
       engine.options.explain(told(engine, s));
