@@ -170,7 +170,7 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     return refuse_known(engine, s);
   }
   const Tape* before = s.aside.empty() ? nullptr : s.aside.back().tape;
-  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births);
+  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births, s.update && s.update->in_place);
   weights.older = older;
   if (s.work_ended && s.update) weights.updated = updated_leaves(engine, s);
   s.schedule->weighed(weights);

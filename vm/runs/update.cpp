@@ -1,11 +1,11 @@
 // See update.h.
 #include "vm/runs/update.h"
 
+#include "vm/machine/tensors.h"
 #include "vm/runs/children.h"
 #include "vm/runs/holders.h"
 #include "vm/runs/states.h"
 #include "vm/runs/weighing.h"
-#include "vm/machine/tensors.h"
 #include "vm/schedule/binomials.h"
 #include "vm/value/charged.h"
 

@@ -263,7 +263,8 @@ void Budgeted::mark_updates(const std::vector<UpdatedLeaf>& leaves) {
       more_reads_ = bounded(more_reads_ + leaf.made);
       continue;
     }
-    if (leaf.freed != 0 && is_read) reads_.push_back({leaf.serial | kFreed, std::min(leaf.freed, read->bytes), std::min(first, read->last)});
+    if (leaf.freed != 0 && is_read)
+      reads_.push_back({leaf.serial | kFreed, std::min(leaf.freed, read->bytes), std::min(first, read->last)});
     if (leaf.made != 0) reads_.push_back({leaf.serial | kMade, bounded(leaf.made), first});
   }
   std::ranges::sort(reads_, {}, &Read::serial);

@@ -93,13 +93,13 @@ struct Weights {
   // the tape is swept. Then cotangents are: those of the state at its start and of what is older than the run among them, those
   // of the state at its end not.
   std::uint64_t advancing = 0, taping = 0, sweeping = 0;
-  std::uint64_t sweeping_lean = 0; // the last one beside a lean tape, with what is computed again
-  bool nested = false;             // a derivative operator ran on the tape
-  std::uint64_t cost = 0;          // modelled, of the operations on the tape, in ticks (cost_table.h),
-  std::uint64_t step = 0;          // and of a step,
-  std::uint64_t fresh = 0;         // and of a KiB of memory that was never used before
-  std::vector<OldTensor> read;     // what the tape reads of what is older than the run, by serial
-  std::uint64_t older = 0;         // the first time: of all that is older than the run
+  std::uint64_t sweeping_lean = 0;  // the last one beside a lean tape, with what is computed again
+  bool nested = false;              // a derivative operator ran on the tape
+  std::uint64_t cost = 0;           // modelled, of the operations on the tape, in ticks (cost_table.h),
+  std::uint64_t step = 0;           // and of a step,
+  std::uint64_t fresh = 0;          // and of a KiB of memory that was never used before
+  std::vector<OldTensor> read;      // what the tape reads of what is older than the run, by serial
+  std::uint64_t older = 0;          // the first time: of all that is older than the run
   std::vector<UpdatedLeaf> updated; // of a run that has ended: as far as it is known what rules will do
 };
 
