@@ -234,6 +234,7 @@ std::vector<std::uint64_t> Budgeted::more_reads_within() const {
   std::vector<std::uint64_t> more(profile_.size() + 1, 0);
   std::vector<std::uint32_t> parts(profile_.size() + 1, 0);
   for (const std::uint32_t birth : birth_of_) ++parts[birth];
+  parts.back() = 1; // the tape that the end is on
   const auto behind = std::ranges::find_if(reads_, [](const Read& read) { return read.serial >= kMade; });
   auto freed = std::ranges::find_if(reads_, &Read::is_freed);
   for (auto read = reads_.begin(); read != behind; ++read) {
