@@ -156,6 +156,22 @@ class Plan(ToolTest):
         self.assertEqual(output.count("rule"), 4)
         self.assertIn("everything stays on tape", output)
 
+    def test_what_fits_is_run_once(self):
+        pendulum = """(define (f v)
+  (let loop ((i 0) (a 1.0) (v v)) (if (= i 400) (+ (* a a) (* v v)) (let ((v (- v (* .01 (sin a))))) (loop (+ i 1) (+ a (* .01 v)) v)))))
+(write (cdr (checkpoint-*j f .3 1)))
+"""
+        for program in (NUMBERS, pendulum, TENSORS, TRAINING.format("(adam .01)", 0)):
+            self.write("a.scm", program)
+            done = []
+            for options in ((), ("--checkpoint=tape",)):
+                self.vmrun("--stats=s.json", *options, "a.scm")
+                done.append(self.counts("s.json"))
+            planned, tape = done
+            self.assertEqual(planned["gradient_steps_executed"], tape["gradient_steps_executed"], program)
+            self.assertEqual(tape["replay_factor"], 1)
+            self.assertLessEqual(planned["work"], 1.05 * tape["work"], program)
+
     def counts(self, name):
         return json.loads(self.read(name))
 
