@@ -155,6 +155,13 @@ class Plan(ToolTest):
         output = self.vmrun("--plan", "a.scm").output
         self.assertEqual(output.count("rule"), 4)
         self.assertIn("everything stays on tape", output)
+        # Gradients inside of rules, and updates before, are as they are without a survey.
+        rule = "(lambda (leaf cotangent state) (cons (- leaf (cdr (checkpoint-*j (lambda (c) (sumall (* c c))) cotangent 1))) 0))"
+        before = "(write (*j-update! (lambda (p) (* p p)) 3.0 1 (lambda (leaf c state) (cons (- leaf c) (+ state c))) 0))\n"
+        self.write("a.scm", before + TRAINING.format(rule, 0))
+        output = self.vmrun("--plan", "a.scm").output
+        self.assertTrue(output.startswith("(9.0 -3.0 6.0)"), output)
+        self.assertRegex(output, r"(?m)^gradient at a\.scm:9:\d+, a run of 25 steps$")
 
     def test_what_fits_is_run_once(self):
         pendulum = """(define (f v)

@@ -125,7 +125,7 @@ std::vector<schedule::UpdatedLeaf> updated_leaves(Engine& engine, const SweepSta
   const std::uint64_t begin = as_checkpoint(s)->begin;
   std::vector<std::uint64_t> made(u.leaves.size(), 0);
   schedule::Wide done = 0, of_done = 0;
-  for (std::size_t i = 0; i < u.leaves.size() && u.begun && !engine.options.survey; ++i) {
+  for (std::size_t i = 0; i < u.leaves.size() && u.begun; ++i) {
     const Update::Leaf& l = u.leaves[i];
     if (!l.done || !value::is_tensor(l.leaf)) continue;
     made[i] = bytes_of_state(engine, l.state, begin, false);
@@ -304,7 +304,7 @@ void start_update(Engine& engine, value::Frame* frame, SweepState& s) {
   u.begun = true;
   if (auto* c = as_checkpoint(s)) c->drop(engine, c->start); // it has the leaves that are given up now
   Update::Leaf& l = u.leaves[next];
-  const bool survey = engine.options.survey && value::is_tensor(l.leaf);
+  const bool survey = is_surveyed(s) && value::is_tensor(l.leaf);
   Owned cotangent(heap, survey ? machine::tensors::zeros_like(engine, l.leaf) : take_cotangent(engine, s, l));
   Owned leaf(heap, Heap::retain(l.leaf));
   if (u.in_place && value::is_tensor(l.leaf) && u.copies.use_count() == 1) {
@@ -344,8 +344,8 @@ void end_update(Engine& engine, SweepState& s, Value result) {
       throw ProgramError(
           fmt::format("{}: expected {} from the rule, got {}", name_of(s), engine.describe(l.leaf), engine.describe(made)));
   }
-  if (engine.options.survey) { // nobody wants to have it
-    l.made = bytes_of_state(engine, state, as_checkpoint(s) != nullptr ? as_checkpoint(s)->begin : 0, false);
+  if (is_surveyed(s)) { // nobody wants to have it
+    l.made = bytes_of_state(engine, state, as_checkpoint(s)->begin, false);
     made = state = value::kUnspecified;
   }
   engine.heap().release(std::exchange(l.leaf, Heap::retain(made)));
