@@ -18,9 +18,23 @@ TENSORS = """(define w (rand '(128 128)))
 (write (car (checkpoint-*j f (rand '(128 128)) 1)))
 """
 
+# Parameters of four layers take a MiB, the states that Adam makes of them two.
+TRAINING = """(define (net x p) (if (null? p) (mean x) (net (tanh (matmul x (car p))) (cdr p))))
+(define (loss p) (tensor->number (net x p)))
+(define (weights n) (if (= n 0) '() (cons (cast (* .1 (randn '(256 256))) 'f32) (weights (- n 1)))))
+(define x (cast (rand '(64 256)) 'f32))
+(define rule {})
+(define (train p state n)
+  (if (> n 0)
+      (let (((list value p state) (checkpoint-*j-update! loss p 1 rule state)))
+        (write value) (newline) (train p state (- n 1)))))
+(train (weights 4) {} 3)
+"""
+
 
 class Plan(ToolTest):
     """--plan: what budgets would buy, without a gradient."""
+    NEAR = 128 << 10 # bytes
 
     def curve(self, output):
         return [(size * (1024 if unit == "M" else 1), float(time))
@@ -104,6 +118,66 @@ class Plan(ToolTest):
             self.assertEqual(begun.output + rest.output, output, part)
             counts = self.counts("rest.json")
             self.assertEqual((counts["steps"], counts["work"]), (whole["steps"], whole["work"]), part)
+
+    def test_what_rules_make_is_counted(self):
+        adam = "(adam .01)"
+        self.write("a.scm", TRAINING.format(adam, 0))
+        least = self.curve(self.vmrun("--plan", "a.scm").output)[0][0] * 1024
+        self.vmrun("--explain=e.json", "a.scm")
+        first, second, third = json.loads(self.read("e.json"))["gradients"]
+        self.assertGreaterEqual(least, first["peak"]["measured"])
+        self.assertLess(least, 1.25 * first["peak"]["measured"])
+        for known in (second, third):
+            self.assertLess(abs(known["peak"]["predicted"] - known["peak"]["measured"]), self.NEAR)
+        # States that somebody else holds are there beside those that rules make.
+        self.write("b.scm", TRAINING.format(adam, "held").replace("(train (weights 4)", "(define p (weights 4))\n"
+                   "(define held (rule-state rule p))\n(train (weights 4)").replace(" 3)\n", " 1)\n"))
+        self.vmrun("--explain=e.json", "b.scm")
+        held = json.loads(self.read("e.json"))["gradients"][0]
+        self.assertLess(abs(held["peak"]["predicted"] - held["peak"]["measured"]), self.NEAR)
+        # Without a state leaves take the place of their cotangents, and nothing comes to them.
+        self.write("c.scm", TRAINING.format("(sgd .01)", "'()"))
+        self.vmrun("--explain=e.json", "c.scm")
+        for gradient in json.loads(self.read("e.json"))["gradients"]:
+            self.assertLess(abs(gradient["peak"]["predicted"] - gradient["peak"]["measured"]), self.NEAR)
+
+    def test_the_budget_that_is_named_is_enough_for_what_rules_make(self):
+        self.write("a.scm", TRAINING.format("(adam .01)", 0))
+        whole = self.vmrun("a.scm").output
+        errors = self.vmrun("--memory=3MiB", "a.scm", code=3).errors
+        named = re.search(r"should do with --memory=(\d+)KiB", errors)
+        self.assertIsNotNone(named, errors)
+        self.assertEqual(self.vmrun(f"--memory={named.group(1)}KiB", "a.scm").output, whole)
+
+    def test_rules_run_once_in_a_survey(self):
+        rule = "(lambda (leaf cotangent state) (display 'rule) (cons (- leaf cotangent) (+ state cotangent)))"
+        self.write("a.scm", TRAINING.format(rule, 0))
+        output = self.vmrun("--plan", "a.scm").output
+        self.assertEqual(output.count("rule"), 4)
+        self.assertIn("everything stays on tape", output)
+        # Gradients inside of rules, and updates before, are as they are without a survey.
+        rule = "(lambda (leaf cotangent state) (cons (- leaf (cdr (checkpoint-*j (lambda (c) (sumall (* c c))) cotangent 1))) 0))"
+        before = "(write (*j-update! (lambda (p) (* p p)) 3.0 1 (lambda (leaf c state) (cons (- leaf c) (+ state c))) 0))\n"
+        self.write("a.scm", before + TRAINING.format(rule, 0))
+        output = self.vmrun("--plan", "a.scm").output
+        self.assertTrue(output.startswith("(9.0 -3.0 6.0)"), output)
+        self.assertRegex(output, r"(?m)^gradient at a\.scm:9:\d+, a run of 25 steps$")
+
+    def test_what_fits_is_run_once(self):
+        pendulum = """(define (f v)
+  (let loop ((i 0) (a 1.0) (v v)) (if (= i 400) (+ (* a a) (* v v)) (let ((v (- v (* .01 (sin a))))) (loop (+ i 1) (+ a (* .01 v)) v)))))
+(write (cdr (checkpoint-*j f .3 1)))
+"""
+        for program in (NUMBERS, pendulum, TENSORS, TRAINING.format("(adam .01)", 0)):
+            self.write("a.scm", program)
+            done = []
+            for options in ((), ("--checkpoint=tape",)):
+                self.vmrun("--stats=s.json", *options, "a.scm")
+                done.append(self.counts("s.json"))
+            planned, tape = done
+            self.assertEqual(planned["gradient_steps_executed"], tape["gradient_steps_executed"], program)
+            self.assertEqual(tape["replay_factor"], 1)
+            self.assertLessEqual(planned["work"], 1.05 * tape["work"], program)
 
     def counts(self, name):
         return json.loads(self.read(name))

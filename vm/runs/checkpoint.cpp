@@ -170,8 +170,9 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     return refuse_known(engine, s);
   }
   const Tape* before = s.aside.empty() ? nullptr : s.aside.back().tape;
-  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births);
+  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births, s.update && s.update->in_place);
   weights.older = older;
+  if (s.work_ended && s.update) weights.updated = updated_leaves(engine, s);
   s.schedule->weighed(weights);
   engine.meter().hold();
   births.push_back(std::max(births.back(), s.current.serial)); // an inner replay may have set it back
@@ -411,10 +412,13 @@ void act(Engine& engine, Owned& state) {
   try {
     Action action = s->schedule->next();
     if (s->schedule->surveyed()) {
-      if (!engine.options.survey)
+      if (!engine.options.survey) {
         end_own_survey(engine, *s);
-      else if (!survey_again(engine, *s))
+      } else if (!survey_again(engine, *s)) {
+        engine.meter().hold(); // a stop in what comes next finds it as it is
+        if (survey_updates(engine, *s)) return engine.deliver(state.take());
         end_survey(engine, *s);
+      }
       action = s->schedule->next();
     }
     if (s->schedule->misled()) {

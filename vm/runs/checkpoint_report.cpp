@@ -15,6 +15,16 @@ namespace {
 // In a form that --memory reads. A larger unit would round up by more than a part of it.
 std::string budget_text(std::uint64_t bytes) { return fmt::format("{}KiB", (bytes + 1023) / 1024); }
 
+// Rules that have run tell what the others will make.
+void note_updates(const Engine& engine, const CheckpointState& s, schedule::Schedule& known) {
+  if (!s.update || !s.update->begun) return;
+  try {
+    known.note_updates(updated_leaves(const_cast<Engine&>(engine), s));
+  } catch (const value::BudgetExceeded&) { // there is no memory to walk with: the estimate is as good as it was
+    return;
+  }
+}
+
 } // namespace
 
 void report_checkpoint(Engine& engine, const CheckpointState& s) {
@@ -42,8 +52,10 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
   const bool again = first.schedule != nullptr;
   std::optional<std::uint64_t> enough;
   try {
-    enough = first.surveyed ? schedule::least_budget(*first.schedule, first.tried ? budget + budget / 16 : budget)
-                            : schedule::enough_budget(again ? *first.schedule : *schedule, budget + budget / 8);
+    const std::unique_ptr<schedule::Schedule> known = (again ? first.schedule : schedule)->clone();
+    note_updates(engine, *this, *known);
+    enough = first.surveyed ? schedule::least_budget(*known, first.tried ? budget + budget / 16 : budget)
+                            : schedule::enough_budget(*known, budget + budget / 8);
   } catch (const ops::Cancelled&) { // the program ends in any case, and does so at once
     return "\n  it was cancelled while a budget that does was looked for";
   }

@@ -86,11 +86,14 @@ void follow(const std::vector<Operation>& operations, const Nodes& ends, schedul
     let_go += o.kept_new;
     let_go_lean += o.kept_lean;
     again.pass(i);
-    for (std::uint32_t node = o.node; node < o.end; ++node)
-      if (const auto found = cotangents.find(node); found != cotangents.end()) {
-        held -= found->second;
-        cotangents.erase(found);
-      }
+    const auto drop = [&](std::uint32_t node) {
+      const auto found = cotangents.find(node);
+      if (found == cotangents.end()) return;
+      held -= found->second;
+      cotangents.erase(found);
+    };
+    for (std::uint32_t node = o.node; node < o.end; ++node) drop(node);
+    for (const std::uint32_t node : o.taken) drop(node);
   }
 }
 

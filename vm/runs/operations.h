@@ -18,7 +18,8 @@ struct Operation {
   std::uint64_t kept_new = 0; // bytes that the tape keeps from here on, of elements that were made in the interval; the sweep
                               // gives them up once it has passed this operation
   bool result_kept = false;
-  std::uint64_t beside = 0; // held for the time of this operation alone, when it is done and when it is swept
+  std::vector<std::uint32_t> taken; // nodes whose cotangents an update rule takes once the sweep has passed this operation
+  std::uint64_t beside = 0;         // held for the time of this operation alone, when it is done and when it is swept
   // Of a lean tape: the same as kept_new; of results that it does not keep but can compute again, their bytes. What the sweep of
   // this operation wants to have computed again, and what computing its results again does.
   std::uint64_t kept_lean = 0, again_bytes = 0;

@@ -362,6 +362,7 @@ Value result_of_reverse(Engine& engine, SweepState& s) {
 Value close_reverse(Engine& engine, Value state) {
   SweepState& s = *as_sweep(state);
   auto* const checkpoint = as_checkpoint(s);
+  if (is_surveyed(s)) end_survey(engine, *checkpoint);
   if (checkpoint != nullptr) engine.heap().next_serial = std::max(engine.heap().next_serial, checkpoint->highest);
   Owned result(engine.heap(), result_of_reverse(engine, s));
   if (checkpoint != nullptr) report_checkpoint(engine, *checkpoint); // once: until here it can be stopped

@@ -294,6 +294,13 @@ void remember(Engine& engine, const CheckpointState& s);
 // A survey that has come to the end of its run: begins once more where that tells more, or says what it found and stops the
 // machine.
 bool survey_again(Engine& engine, CheckpointState& s);
+// In a survey rules of updates run once, by cotangents of zeros, so that it is known what they make. True: some are to run yet.
+bool survey_updates(Engine& engine, CheckpointState& s);
+// Whether these are rules that do.
+inline bool is_surveyed(const SweepState& s) {
+  const CheckpointState* const c = as_checkpoint(s);
+  return c != nullptr && c->complete && c->schedule->surveyed();
+}
 [[noreturn]] void end_survey(Engine& engine, const CheckpointState& s);
 void seed_final(Engine& engine, SweepState& s, const char* name);
 // j* over a reverse operator: bundles in f, x or the cotangent (all borrowed). False: there are none.

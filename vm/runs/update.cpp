@@ -1,9 +1,12 @@
 // See update.h.
 #include "vm/runs/update.h"
 
+#include "vm/machine/tensors.h"
 #include "vm/runs/children.h"
 #include "vm/runs/holders.h"
 #include "vm/runs/states.h"
+#include "vm/runs/weighing.h"
+#include "vm/schedule/binomials.h"
 #include "vm/value/charged.h"
 
 #include <fmt/format.h>
@@ -79,7 +82,73 @@ Value take_cotangent(Engine& engine, SweepState& s, const Update::Leaf& l) {
   return found != nullptr ? value::flonum(found->value) : none;
 }
 
+// Bytes of elements in the state of a leaf, those that are older than `since` or those that are not.
+std::uint64_t bytes_of_state(Engine& engine, Value state, std::uint64_t since, bool older) {
+  value::ChargedSet<const ops::Storage*> met{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  std::uint64_t bytes = 0;
+  contains(engine.heap(), state, [&](Value v) {
+    if (!value::is_tensor(v)) return false;
+    const ops::Storage* const s = value::tensor_of(v).storage.get();
+    if (s == nullptr || (s->birth != 0 && s->birth < since) != older || !met.insert(s).second) return false;
+    bytes += static_cast<std::uint64_t>(s->bytes + ops::kBesideElements);
+    return false;
+  });
+  return bytes;
+}
+
+std::uint64_t bytes_of_leaf(Value leaf) {
+  return value::is_tensor(leaf) ? static_cast<std::uint64_t>(value::tensor_of(leaf).bytes()) : 0;
+}
+
+// Whether something beside the update holds its states: then they stay when rules make others.
+bool states_are_held(Engine& engine, const SweepState& s) {
+  value::ChargedVector<Value> values(engine.globals.begin(), engine.globals.end(), engine.heap());
+  values.push_back(s.x);
+  const std::uint64_t without = reachable_bytes(engine, engine.runs, values);
+  std::uint64_t states = 0;
+  for (const Update::Leaf& l : s.update->leaves) {
+    values.push_back(l.state);
+    states += bytes_of_state(engine, l.state, UINT64_MAX, true);
+  }
+  return reachable_bytes(engine, engine.runs, values) - without < states / 2;
+}
+
 } // namespace
+
+bool has_states(Engine& engine, const SweepState& s) {
+  return std::ranges::any_of(s.update->leaves,
+                             [&](const Update::Leaf& l) { return bytes_of_state(engine, l.state, UINT64_MAX, true) != 0; });
+}
+
+std::vector<schedule::UpdatedLeaf> updated_leaves(Engine& engine, const SweepState& s) {
+  const Update& u = *s.update;
+  const std::uint64_t begin = as_checkpoint(s)->begin;
+  std::vector<std::uint64_t> made(u.leaves.size(), 0);
+  schedule::Wide done = 0, of_done = 0;
+  for (std::size_t i = 0; i < u.leaves.size() && u.begun; ++i) {
+    const Update::Leaf& l = u.leaves[i];
+    if (!l.done || !value::is_tensor(l.leaf)) continue;
+    made[i] = bytes_of_state(engine, l.state, begin, false);
+    done += made[i];
+    of_done += bytes_of_leaf(l.leaf);
+  }
+  std::uint64_t kept = 0; // of states that there are
+  for (std::size_t i = 0; i < u.leaves.size(); ++i) {
+    const Update::Leaf& l = u.leaves[i];
+    if (l.done) {
+      made[i] += l.made;
+      continue;
+    }
+    made[i] = bytes_of_state(engine, l.state, begin, true);
+    kept += made[i];
+    if (of_done != 0) made[i] = static_cast<std::uint64_t>(done * bytes_of_leaf(l.leaf) / of_done);
+  }
+  if (kept != 0 && !states_are_held(engine, s)) std::ranges::fill(made, 0);
+  std::vector<schedule::UpdatedLeaf> leaves;
+  for (const auto& [serial, t] : u.tensors)
+    leaves.push_back({serial, t.first_read == machine::kNever ? 0 : t.first_read, u.in_place ? UINT64_MAX : 0, made[t.leaf]});
+  return leaves;
+}
 
 std::unique_ptr<Update> Update::clone(Heap& heap) const {
   auto copy = std::make_unique<Update>(*this);
@@ -235,7 +304,8 @@ void start_update(Engine& engine, value::Frame* frame, SweepState& s) {
   u.begun = true;
   if (auto* c = as_checkpoint(s)) c->drop(engine, c->start); // it has the leaves that are given up now
   Update::Leaf& l = u.leaves[next];
-  Owned cotangent(heap, take_cotangent(engine, s, l));
+  const bool survey = is_surveyed(s) && value::is_tensor(l.leaf);
+  Owned cotangent(heap, survey ? machine::tensors::zeros_like(engine, l.leaf) : take_cotangent(engine, s, l));
   Owned leaf(heap, Heap::retain(l.leaf));
   if (u.in_place && value::is_tensor(l.leaf) && u.copies.use_count() == 1) {
     ops::Tensor& old = value::as_tensor_object(l.leaf)->tensor;
@@ -273,6 +343,10 @@ void end_update(Engine& engine, SweepState& s, Value result) {
     if (!value::is_tensor(plain) || value::tensor_of(plain).dtype != old.dtype || !(value::tensor_of(plain).shape == old.shape))
       throw ProgramError(
           fmt::format("{}: expected {} from the rule, got {}", name_of(s), engine.describe(l.leaf), engine.describe(made)));
+  }
+  if (is_surveyed(s)) { // nobody wants to have it
+    l.made = bytes_of_state(engine, state, as_checkpoint(s)->begin, false);
+    made = state = value::kUnspecified;
   }
   engine.heap().release(std::exchange(l.leaf, Heap::retain(made)));
   engine.heap().release(std::exchange(l.state, Heap::retain(state)));

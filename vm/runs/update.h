@@ -7,6 +7,7 @@
 #pragma once
 
 #include "vm/machine/derivative_rules.h"
+#include "vm/schedule/schedule.h"
 #include "vm/tape/places.h"
 #include "vm/tape/tape.h"
 
@@ -30,6 +31,7 @@ struct Update {
     tape::Place place;                // checkpoint-*j: a number's
     std::uint32_t node = tape::kNone; // *j: a number's
     bool done = false;
+    std::uint64_t made = 0; // in a survey: bytes of the state that its rule made
   };
   struct Tensor {
     std::uint32_t leaf;
@@ -71,6 +73,11 @@ void begin_update(Engine& engine, SweepState& s, Value update, bool in_place);
 void want_apart(Engine& engine, const SweepState& s);
 // An operator with this serial begins inside a run of an update, if there is one; `tape` is that of the run around it, or null.
 void begin_inside_update(Engine& engine, SweepState& s, std::uint64_t serial, Tape* tape);
+// Whether leaves have states with tensors: then what rules make of them is taken to be as large.
+bool has_states(Engine& engine, const SweepState& s);
+// What rules do of leaves as far as it is known: of a survey, or of those whose rules have run already, after which the others
+// are taken to go. Otherwise states are taken to keep their sizes, and to be made anew where something else holds the old ones.
+std::vector<schedule::UpdatedLeaf> updated_leaves(Engine& engine, const SweepState& s);
 // Whether the rule of some leaf may run now.
 bool update_is_due(SweepState& s);
 // Calls the rule of a leaf that is due; #f is delivered if there is none.

@@ -265,7 +265,7 @@ std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, std:
 }
 
 Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const tape::Tape* before,
-              const std::vector<std::uint64_t>& births) {
+              const std::vector<std::uint64_t>& births, bool rules_take) {
   Weights weights;
   weights.step = engine.costs.ticks_of_step();
   weights.fresh = engine.costs.ticks_of_fresh();
@@ -336,6 +336,9 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   tape.inputs.for_each([&](tape::Place place, const tape::Input& input) {
     if (place.slot == 0 && place.serial < births.front()) old_inputs.emplace(input.node, place.serial);
   });
+  value::ChargedSet<std::uint64_t> first_read{value::ChargedAllocator<std::uint64_t>(engine.heap())};
+  if (rules_take)
+    for (const tape::FirstRead& read : tape.first_reads) first_read.insert(read.serial);
   // The operation that made the operand: nodes ascend.
   const auto used = [&](std::uint32_t node, bool kept) {
     const auto behind = std::upper_bound(operations.begin(), operations.end(), node,
@@ -391,6 +394,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
       o.operand_bytes.push_back(static_cast<std::uint64_t>(inputs[i].bytes()));
       if (const auto found = old_inputs.find(node); found != old_inputs.end()) {
         weights.read.push_back({found->second, o.operand_bytes.back()});
+        if (first_read.contains(found->second)) o.taken.push_back(node);
         old_inputs.erase(found);
       }
       used(node, static_cast<bool>(inputs[i].storage));

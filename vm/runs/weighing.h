@@ -24,8 +24,8 @@ std::uint64_t reachable_bytes(machine::Engine& engine, const std::vector<machine
 
 // A state at the end of a tape, and the tape, by birth: entry k is what was made while the serial counter stood at births[k] or
 // above it, and below births[k + 1]. Elements are as old as the first tensor that had them. `before`: a tape that may have some
-// of them too, or null.
+// of them too, or null. `rules_take`: an update rule takes the cotangent of a leaf once the sweep has passed its first read.
 schedule::Weights weigh(machine::Engine& engine, const std::vector<machine::Run>& runs, tape::Tape& tape,
-                        const tape::Tape* before, const std::vector<std::uint64_t>& births);
+                        const tape::Tape* before, const std::vector<std::uint64_t>& births, bool rules_take);
 
 } // namespace cairn::runs

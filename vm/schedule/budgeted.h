@@ -75,6 +75,7 @@ public:
     return stage_ == Stage::weighing || stage_ == Stage::running;
   }
   void weighed(const Weights& weights);
+  void note_updates(const std::vector<UpdatedLeaf>& leaves);
   std::string explanation() const;
   std::vector<KnownInterval> intervals() const;
   // Of a run of so many steps, once it is planned.
@@ -143,10 +144,15 @@ private:
     }
   };
   // Cotangents of what is older than the run are held from the sweep of the last interval that reads it on. What the run reads
-  // behind all intervals, on the tape that its end is on, counts as read by one more.
+  // behind all intervals, on the tape that its end is on, counts as read by one more. An update rule has two more entries for
+  // a leaf, whose serials are marked: the cotangent that is gone and the state that is made from the sweep of the first interval
+  // that reads the leaf on.
+  static constexpr std::uint64_t kFreed = std::uint64_t{1} << 62, kMade = std::uint64_t{1} << 61;
   struct Read {
     std::uint64_t serial = 0, bytes = 0;
     std::uint32_t last = 0; // interval
+    bool is_freed() const { return (serial & kFreed) != 0; }
+    bool is_made() const { return (serial & kMade) != 0; }
     template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
       archive(self.serial);
       archive(self.bytes);
@@ -180,7 +186,9 @@ private:
   std::vector<bool> kept_tapes() const;  // by interval
   std::uint64_t held() const;            // by both
   void note_reads(const std::vector<OldTensor>& read, std::size_t interval);
-  std::uint64_t more_reads_within(std::size_t interval, const std::vector<std::uint64_t>& reads) const;
+  void mark_updates(const std::vector<UpdatedLeaf>& leaves);
+  void take_updates(const Budgeted& from, bool made);
+  std::vector<std::uint64_t> more_reads_within() const;
   std::vector<std::uint64_t> read_from() const; // bytes of what intervals from each one on read
   Profile with_reads() const;
   void set_room();
@@ -202,7 +210,7 @@ private:
   void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room
   void plan_rest();
   std::uint64_t length() const { return positions_.back() + steps_; } // of a run that has ended
-  Budgeted as_known(std::uint64_t budget) const;
+  Budgeted as_known(std::uint64_t budget, bool made) const;
   void plan_known(std::uint64_t older);
   Budgeted planned_known(std::uint64_t older, std::uint64_t spare) const;
   std::optional<Budgeted> planned_whole() const;

@@ -56,7 +56,7 @@ std::optional<Budgeted> Budgeted::again() const {
     same.end_seen_ = false;
     return same;
   }
-  Budgeted other = as_known(budget_);
+  Budgeted other = as_known(budget_, false); // the next call has the states that this one has made
   other.most_budget_ = most_budget_;
   other.spare_ = spare_;
   return other;
@@ -64,19 +64,19 @@ std::optional<Budgeted> Budgeted::again() const {
 
 std::optional<Budgeted> Budgeted::surveyed_within(std::uint64_t budget) const {
   if (!survey_ || stage_ != Stage::reversing || handed_over_ || nested_ || profile_.size() == 0) return std::nullopt;
-  return as_known(bounded(budget));
+  return as_known(bounded(budget), true);
 }
 
 // The run itself has to hold its states, and in the end there are cotangents of all that it reads of what is older.
 std::uint64_t Budgeted::least_of_any() const {
-  std::uint64_t most = read_from().front();
+  std::uint64_t most = std::ranges::max(read_from());
   for (const std::vector<std::uint64_t>& state : profile_.reach)
     most = std::max(most, bounded(std::accumulate(state.begin(), state.end(), std::uint64_t{0})));
   return older_ + most;
 }
 
 // What is known of the run, from its first step on.
-Budgeted Budgeted::as_known(std::uint64_t budget) const {
+Budgeted Budgeted::as_known(std::uint64_t budget, bool made) const {
   const std::size_t n = profile_.size();
   Budgeted other(budget, 0, piece_, 0);
   other.may_spill(spill_bytes_, spill_ticks_);
@@ -94,6 +94,7 @@ Budgeted Budgeted::as_known(std::uint64_t budget) const {
   other.birth_of_ = birth_of_;
   other.more_reads_ = more_reads_;
   other.note_reads(read_last_by(n), n);
+  other.take_updates(*this, made);
   other.last_ = last_;
   other.steps_ = steps_;
   other.all_records_ = all_records_;

@@ -100,9 +100,9 @@ std::size_t Budgeted::good_number() const {
   return n;
 }
 
-// Cotangents of what is older than the run come to all of it in the end.
+// Cotangents of what is older than the run come to all of it in the end, unless rules take them as they come.
 std::uint64_t Budgeted::room_for_one() const {
-  const std::uint64_t taken = read_from().front() + 2 * largest_;
+  const std::uint64_t taken = std::ranges::max(read_from()) + 2 * largest_;
   return room_ - std::min(room_, taken);
 }
 
@@ -217,31 +217,86 @@ void Budgeted::note_reads(const std::vector<OldTensor>& read, std::size_t interv
 
 std::vector<std::uint64_t> Budgeted::read_from() const {
   std::vector<std::uint64_t> bytes(profile_.size() + 1, 0);
-  for (const Read& read : reads_) bytes[read.last] += read.bytes;
-  for (std::size_t i = profile_.size(); i-- > 0;) bytes[i] += bytes[i + 1];
-  for (std::uint64_t& sum : bytes) sum = bounded(sum + more_reads_);
+  std::vector<std::uint64_t> freed = bytes;
+  for (const Read& read : reads_) (read.is_freed() ? freed : bytes)[read.last] += read.bytes;
+  for (std::size_t i = profile_.size(); i-- > 0;) {
+    bytes[i] += bytes[i + 1];
+    freed[i] += freed[i + 1];
+  }
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = bounded(bytes[i] - std::min(bytes[i], freed[i]) + more_reads_);
   return bytes;
 }
 
 // What the sweep of an interval holds includes the cotangents that it makes, those of older tensors too. Where an interval was
-// made of several, each counts only its own.
-std::uint64_t Budgeted::more_reads_within(std::size_t interval, const std::vector<std::uint64_t>& reads) const {
-  const bool single = std::count(birth_of_.begin(), birth_of_.end(), interval) == 1;
-  return single ? 0 : reads[interval] - reads[interval + 1];
+// made of several, each counts only its own, and those stay that no rule takes before the next one. Of what rules make it
+// includes nothing.
+std::vector<std::uint64_t> Budgeted::more_reads_within() const {
+  std::vector<std::uint64_t> more(profile_.size() + 1, 0);
+  std::vector<std::uint32_t> parts(profile_.size() + 1, 0);
+  for (const std::uint32_t birth : birth_of_) ++parts[birth];
+  parts.back() = 1; // the tape that the end is on
+  const auto behind = std::ranges::find_if(reads_, [](const Read& read) { return read.serial >= kMade; });
+  auto freed = std::ranges::find_if(reads_, &Read::is_freed);
+  for (auto read = reads_.begin(); read != behind; ++read) {
+    while (freed != reads_.end() && freed->serial < (read->serial | kFreed)) ++freed;
+    const bool goes = freed != reads_.end() && freed->serial == (read->serial | kFreed) && freed->last == read->last;
+    if (parts[read->last] != 1 && !goes) more[read->last] += read->bytes;
+  }
+  for (auto read = behind; read != reads_.end() && read->is_made(); ++read) more[read->last] += read->bytes;
+  return more;
+}
+
+// Leaves had other serials where the run is known from an earlier one, but rules let go of the same.
+void Budgeted::note_updates(const std::vector<UpdatedLeaf>& leaves) {
+  std::erase_if(reads_, [&](const Read& read) { return read.is_made() || (read.is_freed() && !known_); });
+  mark_updates(leaves);
+}
+
+// Entries are by serial, so those with marks come last.
+void Budgeted::mark_updates(const std::vector<UpdatedLeaf>& leaves) {
+  const std::vector<Read> reads = reads_;
+  for (const UpdatedLeaf& leaf : leaves) {
+    const auto behind = std::upper_bound(positions_.begin(), positions_.end() - (stage_ < Stage::reversing ? 1 : 0), leaf.first);
+    const auto first = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(1, behind - positions_.begin()) - 1);
+    const auto read = std::ranges::lower_bound(reads, leaf.serial, {}, &Read::serial);
+    const bool is_read = read != reads.end() && read->serial == leaf.serial;
+    if (reads_.size() + 2 > kMostReads) { // on the safe side: its cotangent stays
+      more_reads_ = bounded(more_reads_ + leaf.made);
+      continue;
+    }
+    if (leaf.freed != 0 && is_read)
+      reads_.push_back({leaf.serial | kFreed, std::min(leaf.freed, read->bytes), std::min(first, read->last)});
+    if (leaf.made != 0) reads_.push_back({leaf.serial | kMade, bounded(leaf.made), first});
+  }
+  std::ranges::sort(reads_, {}, &Read::serial);
+}
+
+// What rules do of another profile of the same run, in fewer intervals perhaps.
+void Budgeted::take_updates(const Budgeted& from, bool made) {
+  std::vector<UpdatedLeaf> leaves;
+  for (const Read& read : from.reads_) {
+    if (read.serial < kMade || (read.is_made() && !made)) continue;
+    UpdatedLeaf leaf;
+    leaf.serial = read.serial & ~(kFreed | kMade);
+    leaf.first = from.positions_[read.last];
+    (read.is_freed() ? leaf.freed : leaf.made) = read.bytes;
+    leaves.push_back(leaf);
+  }
+  mark_updates(leaves);
 }
 
 // The profile, with cotangents of what is older than the run.
 Profile Budgeted::with_reads() const {
   Profile profile = profile_;
-  const std::vector<std::uint64_t> reads = read_from();
+  const std::vector<std::uint64_t> reads = read_from(), within = more_reads_within();
   for (std::size_t i = 0; i <= profile.size(); ++i) {
     profile.cotangents[i] = bounded(profile.cotangents[i] + reads[i]);
     if (i < profile.size()) {
       std::uint64_t& sweeping = profile.intervals[i].sweeping;
-      sweeping = bounded(sweeping + more_reads_within(i, reads));
+      sweeping = bounded(sweeping + within[i]);
       std::uint64_t& otherwise = profile.intervals[i].sweeping_otherwise;
-      otherwise = bounded(otherwise + more_reads_within(i, reads));
-      profile.intervals[i].swept = bounded(profile.intervals[i].swept + reads[i]);
+      otherwise = bounded(otherwise + within[i]);
+      profile.intervals[i].swept = bounded(profile.intervals[i].swept + std::max(reads[i], reads[i + 1]));
     }
   }
   return profile;

@@ -33,7 +33,9 @@ void Budgeted::weighed_last(const Weights& weights) {
   last_.taping = bounded(weights.taping);
   last_.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
   // What its sweep holds has the cotangents at its start in it.
-  const std::uint64_t cotangents = bounded(profile_.cotangents[n] + read_from()[n]), sweeping = bounded(weights.sweeping);
+  note_updates(weights.updated);
+  const std::uint64_t cotangents = bounded(profile_.cotangents[n] + read_from()[n]),
+                      sweeping = bounded(bounded(weights.sweeping) + more_reads_within()[n]);
   last_.next = bounded(last_.bytes + sweeping - std::min(sweeping, cotangents));
   if (survey_) { // the state at the start stays where it is, for a closer look
     slots_.give(states_.front().slot);

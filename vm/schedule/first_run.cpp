@@ -110,6 +110,7 @@ public:
     // A survey is of what `auto` would do.
     return budgeted_.prospect(budget, first_piece(survey_ ? Spec::Kind::automatic : kind_, budget));
   }
+  void note_updates(const std::vector<UpdatedLeaf>& leaves) override { budgeted_.note_updates(leaves); }
   bool fits(std::uint64_t budget) const override { return budgeted_.fits(budget); }
   std::vector<KnownInterval> intervals() const override { return budgeted_.intervals(); }
   bool surveyed() const override;

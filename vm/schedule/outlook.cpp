@@ -58,11 +58,16 @@ std::uint64_t least_within(const Questions& schedule, std::uint64_t whole) {
 } // namespace
 
 std::optional<std::uint64_t> enough_budget(const Schedule& schedule, std::uint64_t from) {
-  std::uint64_t budget = std::max(kLeastPlanned, from);
+  std::uint64_t budget = std::max(kLeastPlanned, from), below = budget - 1;
   for (int asked = 0; asked < kMostQuestions && budget < kUnlimitedBudget; ++asked, budget += budget / 4) {
     const auto prospect = schedule.prospect(budget);
     if (!prospect) return std::nullopt;
-    if (prospect->fits) return careful(budget);
+    if (prospect->fits)
+      return careful(bisected(below, budget, kBudgetParts, [&](std::uint64_t less) {
+        const auto found = schedule.prospect(less);
+        return found && found->fits;
+      }));
+    below = budget;
     budget = std::max(budget, prospect->peak);
   }
   return std::nullopt;

@@ -97,7 +97,7 @@ Weights Budgeted::told_of(std::size_t i) const {
 std::vector<OldTensor> Budgeted::read_last_by(std::size_t interval) const {
   std::vector<OldTensor> read;
   for (const Read& tensor : reads_)
-    if (tensor.last == interval) read.push_back({tensor.serial, tensor.bytes});
+    if (tensor.last == interval && tensor.serial < kMade) read.push_back({tensor.serial, tensor.bytes});
   return read;
 }
 
@@ -126,6 +126,7 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::
     other.note_reads(read_last_by(n), other.profile_.size());
     other.last_ = last_;
     other.stage_ = Stage::reversing;
+    other.take_updates(*this, true);
     other.peak_ = std::max(other.peak_, bounded(other.held() + last_.bytes + last_.taping));
     other.plan_rest();
   }

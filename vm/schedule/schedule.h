@@ -61,6 +61,14 @@ struct OldTensor {
   std::uint64_t bytes = 0;
 };
 
+// A tensor that is older than the run and is handed to an update rule once its cotangent is complete.
+struct UpdatedLeaf {
+  std::uint64_t serial = 0;
+  std::uint64_t first = 0; // steps before the run first reads it
+  std::uint64_t freed = 0; // bytes of its cotangent that the rule lets go of; 0: what the rule makes of the leaf takes as much
+  std::uint64_t made = 0;  // and that the rule makes beside the leaf, the state of an optimiser
+};
+
 // What a schedule that asks is told of the tape in work and of the state at its end, in logical bytes. Entries are by birth:
 // entry k counts what was made between the k-th time that it was told weights and the next; what is older than the run weighs
 // nothing.
@@ -85,13 +93,14 @@ struct Weights {
   // the tape is swept. Then cotangents are: those of the state at its start and of what is older than the run among them, those
   // of the state at its end not.
   std::uint64_t advancing = 0, taping = 0, sweeping = 0;
-  std::uint64_t sweeping_lean = 0; // the last one beside a lean tape, with what is computed again
-  bool nested = false;             // a derivative operator ran on the tape
-  std::uint64_t cost = 0;          // modelled, of the operations on the tape, in ticks (cost_table.h),
-  std::uint64_t step = 0;          // and of a step,
-  std::uint64_t fresh = 0;         // and of a KiB of memory that was never used before
-  std::vector<OldTensor> read;     // what the tape reads of what is older than the run, by serial
-  std::uint64_t older = 0;         // the first time: of all that is older than the run
+  std::uint64_t sweeping_lean = 0;  // the last one beside a lean tape, with what is computed again
+  bool nested = false;              // a derivative operator ran on the tape
+  std::uint64_t cost = 0;           // modelled, of the operations on the tape, in ticks (cost_table.h),
+  std::uint64_t step = 0;           // and of a step,
+  std::uint64_t fresh = 0;          // and of a KiB of memory that was never used before
+  std::vector<OldTensor> read;      // what the tape reads of what is older than the run, by serial
+  std::uint64_t older = 0;          // the first time: of all that is older than the run
+  std::vector<UpdatedLeaf> updated; // of a run that has ended: as far as it is known what rules will do
 };
 
 // What a user wrote: "binomial,base=64,snapshots=8".
@@ -170,6 +179,8 @@ public:
     std::uint64_t one_tape = 0; // and what that takes, in ticks
   };
   virtual std::optional<Foreseen> foreseen() const { return std::nullopt; }
+  // It has turned out what rules of updates do: holds for what the schedule says of other budgets.
+  virtual void note_updates(const std::vector<UpdatedLeaf>& leaves) { (void)leaves; }
   // What a schedule that plans would take within another budget, as far as it knows the run.
   struct Prospect {
     std::uint64_t peak = 0; // bytes, what is older than the run included

@@ -1,0 +1,12 @@
+; One gradient of a short run, which fits on a tape: (logistic | pendulum | layers | rows) and its length. The last two are of small tensors.
+(define arguments (command-line))
+(define what (car arguments))
+(define n (string->number (cadr arguments)))
+(define (logistic x) (let loop ((i 0) (x x)) (if (= i n) x (loop (+ i 1) (* (* 2.8 x) (- 1.0 x))))))
+(define (pendulum v)
+  (let loop ((i 0) (a 1.0) (v v)) (if (= i n) (+ (* a a) (* v v)) (let ((v (- v (* .01 (sin a))))) (loop (+ i 1) (+ a (* .01 v)) v)))))
+(define ((layers w) x) (let loop ((i 0) (x x)) (if (= i n) (sumall x) (loop (+ i 1) (tanh (matmul x w))))))
+(write (cond ((equal? what "logistic") (checkpoint-*j logistic .3 1))
+             ((equal? what "pendulum") (checkpoint-*j pendulum .3 1))
+             ((equal? what "rows") (car (checkpoint-*j (layers (* .1 (randn '(64 64)))) (rand '(1 64)) 1)))
+             (else (car (checkpoint-*j (layers (* .1 (randn '(128 128)))) (rand '(128 128)) 1)))))
