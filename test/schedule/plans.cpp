@@ -52,8 +52,8 @@ Profile chain_of(const nlohmann::json& chain, bool strict) {
     interval.forward = interval.taped = at("uf", i);
     interval.sweep = at("ub", i);
     interval.tape = at("wabar", i) - at("wa", i);
-    interval.shares.push_back({.birth = static_cast<std::uint32_t>(i - 1), .bytes = at("wa", i)});
-    if (i > 1) interval.shares.push_back({.birth = static_cast<std::uint32_t>(i - 2), .bytes = at("wa", i - 1)});
+    interval.shares.push_back(shared(i - 1, at("wa", i)));
+    if (i > 1) interval.shares.push_back(shared(i - 2, at("wa", i - 1)));
     interval.advancing = interval.taping = at("of", i);
     interval.sweeping = at("ob", i) + (strict ? at("wd", i - 1) : 0);
     profile.intervals.push_back(std::move(interval));

@@ -11,6 +11,21 @@
 
 namespace cairn::schedule::test {
 
+// What a tape shares that never becomes lean.
+inline TapeShare shared(std::size_t birth, std::uint64_t bytes, std::uint64_t before = 0, std::uint64_t after = 0) {
+  TapeShare share;
+  share.birth = static_cast<std::uint32_t>(birth);
+  share.bytes = bytes;
+  share.before = before;
+  share.after = after;
+  for (TapeShare::Form& form : share.forms) {
+    form.bytes = bytes;
+    form.after = after;
+    form.before.fill(before);
+  }
+  return share;
+}
+
 struct Draws {
   std::mt19937_64 bits;
   std::uint64_t between(std::uint64_t least, std::uint64_t most) { return least + bits() % (most - least + 1); }
@@ -42,9 +57,7 @@ inline Profile random_profile(Draws& random, std::size_t count, bool shares) {
     interval.taping = random.between(0, 2);
     interval.sweeping = random.between(0, 2) + profile.cotangents[i];
     for (std::size_t k = 0; shares && k <= i; ++k)
-      if (random.between(0, 3) == 0)
-        interval.shares.push_back(
-            {.birth = static_cast<std::uint32_t>(k), .bytes = random.between(0, k == i ? 6 : profile.reach[i][k])});
+      if (random.between(0, 3) == 0) interval.shares.push_back(shared(k, random.between(0, k == i ? 6 : profile.reach[i][k])));
     profile.intervals.push_back(std::move(interval));
   }
   profile.born = least_born(profile);

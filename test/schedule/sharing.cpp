@@ -69,8 +69,8 @@ struct Named {
       Interval interval;
       for (std::uint32_t k = 0; k <= i; ++k)
         if (const std::uint64_t held = sum(tapes[i], k); held != 0)
-          interval.shares.push_back(
-              {k, held, i == 0 || k == i ? 0 : sum(common(tapes[i], tapes[i - 1]), k), sum(common(tapes[i], alive[i + 1]), k)});
+          interval.shares.push_back(shared(k, held, i == 0 || k == i ? 0 : sum(common(tapes[i], tapes[i - 1]), k),
+                                           sum(common(tapes[i], alive[i + 1]), k)));
       profile.intervals.push_back(interval);
       Elements either = tapes[i];
       either.insert(alive[i + 1].begin(), alive[i + 1].end());

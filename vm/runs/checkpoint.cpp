@@ -24,8 +24,6 @@ using value::Object;
 
 namespace {
 
-static_assert(Tape::kStretch == schedule::kStretch); // the one does what the other counts on
-
 // A walk over more objects than that takes milliseconds.
 constexpr std::uint64_t kFar = 1 << 16;
 
@@ -104,6 +102,8 @@ void begin_tape(Engine& engine, CheckpointState& s, std::uint64_t records) {
     s.work_ended = false;
   }
   s.work->most_weight = records;
+  if (s.work->has_limit() && s.work->tensors().empty())
+    s.work->alive_at_start = s.work->most_alive = alive_bytes(engine, s.current.runs, s.begin).value_or(0);
   s.work_before = s.work->weight();
 }
 
@@ -169,13 +169,14 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     engine.meter().hold();
     return refuse_known(engine, s);
   }
-  const Tape* before = s.aside.empty() ? nullptr : s.aside.back().tape;
-  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births);
+  WeighedElements elements({engine.heap(), engine.heap().tape});
+  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, s.weighed, births, elements);
   weights.older = older;
   s.schedule->weighed(weights);
   engine.meter().hold();
   births.push_back(std::max(births.back(), s.current.serial)); // an inner replay may have set it back
   s.births = std::move(births);
+  s.weighed.swap(elements);
 }
 
 // The slots with numbers in the state at the end of a tape for which `wanted` holds.
@@ -229,6 +230,21 @@ void seed_interval(Engine& engine, CheckpointState& s) {
 
 } // namespace
 
+// A tape ends behind an operation that is not cheap, so that what a lean tape lets go of and what it is computed from are on one
+// tape; and at first only where little is alive, since what the next one reads it would have to keep.
+bool CheckpointState::may_end(Engine& engine, std::size_t run) {
+  constexpr std::uint64_t kPart = 6; // of the most that was alive on the tape, beside what was at its start
+  constexpr std::uint64_t kStretchForLittle = 4;
+  const std::optional<std::uint64_t> alive =
+      alive_bytes(engine, {engine.runs.begin() + static_cast<std::ptrdiff_t>(run), engine.runs.end()}, begin);
+  work->most_alive = std::max(work->most_alive, alive.value_or(0));
+  if (!work->is_heavy()) return false;
+  if (work->keeps_more_than(schedule::kStretch)) return true;
+  if (!work->tensors().empty() && work->tensors().back()->level == 1) return false;
+  return !alive || *alive <= work->alive_at_start + (work->most_alive - work->alive_at_start) / kPart ||
+         work->keeps_more_than(kStretchForLittle);
+}
+
 Snapshot copy_of(Heap& heap, const Snapshot& s) {
   Snapshot copy = s;
   copy.runs = machine::OwnedRuns::of(heap, s.runs).take();
@@ -269,6 +285,7 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
   }
   s->ends = ends;
   s->births = births;
+  s->weighed = weighed;
   fields([](auto& to, const auto& from) { to = from; }, *s, *this);
   s->outer = outer;
   if (outer != nullptr) Heap::retain(outer);
@@ -338,6 +355,7 @@ void CheckpointState::drop_all(Engine& engine) {
   held.clear();
   held_bytes = 0;
   births.clear();
+  weighed.clear();
 }
 
 void CheckpointState::release(Heap& heap) {
@@ -434,12 +452,12 @@ namespace {
 std::int64_t signed_bytes(std::uint64_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
 
 // Records are made anew, so what is idle of them is told again.
-void thin_aside(Engine& engine, CheckpointState& s, TapeAside& tape) {
+void thin_aside(Engine& engine, CheckpointState& s, TapeAside& tape, std::size_t level) {
   const bool idle = tape.idle, spilled = tape.spilled;
   s.end_spill(tape);
   tape.spilled = spilled;
   try {
-    thin(engine, *tape.tape);
+    thin(engine, *tape.tape, level);
   } catch (...) {
     if (idle) s.spill(tape);
     throw;
@@ -568,7 +586,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     break;
   case Action::Kind::thin:
     want(a.slot < s->aside.size());
-    thin_aside(engine, *s, s->aside[a.slot]);
+    thin_aside(engine, *s, s->aside[a.slot], a.steps);
     engine.meter().hold();
     break;
   case Action::Kind::spill: {

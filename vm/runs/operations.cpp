@@ -6,38 +6,95 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 namespace cairn::runs {
 
 namespace {
 
-// What the sweep of a lean tape has computed again, until it has passed the operation that it is a result of.
+// What the sweep of a lean tape has computed again, until it has passed the operation that it is a result of, or nobody wants it
+// any more.
 class Again {
 public:
   explicit Again(const std::vector<Operation>& operations) : operations_(operations), there_(operations.size(), false) {}
 
-  void compute(const std::vector<std::uint32_t>& nodes) {
+  // For operation number `now`.
+  void compute(const std::vector<std::uint32_t>& nodes, std::size_t now) {
     for (const std::uint32_t node : nodes) {
-      const auto behind = std::upper_bound(operations_.begin(), operations_.end(), node,
-                                           [](std::uint32_t n, const Operation& other) { return n < other.node; });
-      if (behind == operations_.begin()) continue;
-      const auto maker = static_cast<std::size_t>(behind - operations_.begin()) - 1;
-      if (there_[maker]) continue;
+      const std::size_t maker = maker_of(node);
+      if (maker == operations_.size() || there_[maker]) continue;
+      const std::vector<std::uint32_t>& operands = operations_[maker].wanted_again;
+      compute(operands, now); // not deeper than operations are linked
       there_[maker] = true;
       bytes_ += operations_[maker].again_bytes;
-      compute(operations_[maker].wanted_again); // not deeper than tape::Derived::kDeepest
+      most_ = std::max(most_, bytes_);
+      for (const std::uint32_t operand : operands)
+        if (const std::size_t made_by = maker_of(operand);
+            made_by != operations_.size() && there_[made_by] && !is_wanted(operand, made_by, now)) {
+          there_[made_by] = false;
+          bytes_ -= operations_[made_by].again_bytes;
+        }
     }
   }
   void pass(std::size_t i) {
     if (there_[i]) bytes_ -= operations_[i].again_bytes;
+    there_[i] = false;
   }
   std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t take_most() { return std::exchange(most_, 0); } // at once since this was asked last
 
 private:
+  std::size_t maker_of(std::uint32_t node) const {
+    const auto behind = std::upper_bound(operations_.begin(), operations_.end(), node,
+                                         [](std::uint32_t n, const Operation& other) { return n < other.node; });
+    return behind == operations_.begin() ? operations_.size() : static_cast<std::size_t>(behind - operations_.begin()) - 1;
+  }
+  // At least whenever the sweep itself finds that it is (vm/machine/tensor_sweep.cpp).
+  bool is_wanted(std::uint32_t node, std::size_t maker, std::size_t now) const {
+    const auto has = [&](const std::vector<std::uint32_t>& nodes) { return std::ranges::find(nodes, node) != nodes.end(); };
+    if (has(operations_[maker].wanted) || now - maker > static_cast<std::size_t>(tape::kLooksAhead)) return true;
+    for (std::size_t i = maker + 1; i <= now; ++i)
+      if (has(operations_[i].wanted) || (!there_[i] && has(operations_[i].operands))) return true;
+    return false;
+  }
+
   const std::vector<Operation>& operations_;
   std::vector<bool> there_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0, most_ = 0;
 };
+
+// The most bytes held for a while, of a tape as recorded or of a lean one. A cotangent is there from the last operation that
+// reads what it is of to the one that made that.
+std::uint64_t swept(const std::vector<Operation>& operations, const Nodes& ends, bool lean) {
+  std::unordered_map<std::uint32_t, std::uint64_t> cotangents;
+  std::uint64_t held = 0, let_go = 0, most = 0; // of these, and of what is counted elsewhere or on the tape
+  const auto note = [&](std::uint64_t bytes) { most = std::max(most, bytes - std::min(bytes, let_go)); };
+  Again again(operations);
+  for (const Node& end : ends)
+    if (cotangents.emplace(end.node, end.bytes).second) {
+      held += end.bytes;
+      let_go += end.bytes;
+    }
+  for (std::size_t i = operations.size(); i-- > 0;) {
+    const Operation& o = operations[i];
+    if (lean) {
+      again.compute(o.wanted, i);
+      note(held + again.take_most() + o.beside);
+    }
+    for (std::size_t k = 0; k < o.operands.size(); ++k)
+      if (o.operands[k] != tape::kNone && cotangents.emplace(o.operands[k], o.operand_bytes[k]).second)
+        held += o.operand_bytes[k];
+    note(held + again.bytes() + o.beside);
+    let_go += lean ? o.kept_lean : o.kept_new;
+    again.pass(i);
+    for (std::uint32_t node = o.node; node < o.end; ++node)
+      if (const auto found = cotangents.find(node); found != cotangents.end()) {
+        held -= found->second;
+        cotangents.erase(found);
+      }
+  }
+  return most;
+}
 
 } // namespace
 
@@ -63,35 +120,11 @@ void follow(const std::vector<Operation>& operations, const Nodes& ends, schedul
     alive -= last_used[i];
     alive_unkept -= last_used_unkept[i];
   }
-  // Backwards: a cotangent is there from the last operation that reads what it is of to the one that made that.
-  std::unordered_map<std::uint32_t, std::uint64_t> cotangents;
-  std::uint64_t held = 0, let_go = 0; // of these, and of what is counted elsewhere or on the tape
-  std::uint64_t let_go_lean = 0;      // the same of a lean tape
-  Again again(operations);
-  for (const Node& end : ends)
-    if (cotangents.emplace(end.node, end.bytes).second) {
-      held += end.bytes;
-      let_go += end.bytes;
-      let_go_lean += end.bytes;
-    }
-  for (std::size_t i = operations.size(); i-- > 0;) {
-    const Operation& o = operations[i];
-    for (std::size_t k = 0; k < o.operands.size(); ++k)
-      if (o.operands[k] != tape::kNone && cotangents.emplace(o.operands[k], o.operand_bytes[k]).second)
-        held += o.operand_bytes[k];
-    weights.sweeping = std::max(weights.sweeping, held + o.beside - std::min(held + o.beside, let_go));
-    again.compute(o.wanted);
-    const std::uint64_t held_lean = held + again.bytes() + o.beside;
-    weights.sweeping_lean = std::max(weights.sweeping_lean, held_lean - std::min(held_lean, let_go_lean));
-    let_go += o.kept_new;
-    let_go_lean += o.kept_lean;
-    again.pass(i);
-    for (std::uint32_t node = o.node; node < o.end; ++node)
-      if (const auto found = cotangents.find(node); found != cotangents.end()) {
-        held -= found->second;
-        cotangents.erase(found);
-      }
-  }
+  weights.forms[0].sweeping = swept(operations, ends, false);
+}
+
+std::uint64_t sweeping_of_lean(const std::vector<Operation>& operations, const Nodes& ends) {
+  return swept(operations, ends, true);
 }
 
 } // namespace cairn::runs

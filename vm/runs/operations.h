@@ -33,9 +33,12 @@ struct Node {
   std::uint64_t bytes = 0;
 };
 
-// Sets what is held for a while: `advancing`, `taping`, `sweeping` and `sweeping_lean`. The state at the end of the tape has the
-// nodes `ends`, and its cotangents are counted elsewhere.
+// Sets what is held for a while: `advancing`, `taping` and `sweeping`. The state at the end of the tape has the nodes `ends`, and
+// its cotangents are counted elsewhere.
 using Nodes = std::vector<Node, value::ChargedAllocator<Node>>;
 void follow(const std::vector<Operation>& operations, const Nodes& ends, schedule::Weights& weights);
+
+// The last of these for a lean tape, with what is computed again.
+std::uint64_t sweeping_of_lean(const std::vector<Operation>& operations, const Nodes& ends);
 
 } // namespace cairn::runs

@@ -47,14 +47,14 @@ bool let_go(const Derived& derived, const TensorRecord& record, std::span<Tensor
   return any;
 }
 
-void thin(machine::Engine& engine, tape::Tape& tape) {
+void thin(machine::Engine& engine, tape::Tape& tape, std::size_t level) {
   Polls polls(engine.meter());
   Derived derived(engine.heap());
   for (std::size_t at = 0; at < tape.tensors().size(); ++at) {
     polls.one();
     const TensorRecord& record = *tape.tensors()[at];
     std::vector<Tensor> inputs = record.inputs.all(), outputs = record.outputs.all();
-    derived.add(record, inputs, Derived::As::lean, record.cheap);
+    derived.add(record, inputs, Derived::As::lean, is_of_level(record, level));
     if (let_go(derived, record, inputs, outputs)) tape.keep_less(at, inputs, outputs);
   }
 }

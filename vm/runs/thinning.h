@@ -6,6 +6,7 @@
 #include "vm/machine/engine.h"
 #include "vm/tape/derived.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -21,7 +22,12 @@ std::uint64_t cost_of(const schedule::CostTable& costs, const tape::TensorRecord
 bool let_go(const tape::Derived& derived, const tape::TensorRecord& record, std::span<ops::Tensor> inputs,
             std::span<ops::Tensor> outputs);
 
-// Makes a tape lean. It can be stopped and begun again.
-void thin(machine::Engine& engine, tape::Tape& tape);
+// Whether that record's results may be computed again at that level of lean tapes.
+inline bool is_of_level(const tape::TensorRecord& record, std::size_t level) {
+  return record.level != 0 && record.level <= level;
+}
+
+// Makes a tape lean, at that level; it may be lean at a lower one. It can be stopped and begun again.
+void thin(machine::Engine& engine, tape::Tape& tape, std::size_t level);
 
 } // namespace cairn::runs

@@ -64,6 +64,8 @@ const ops::Tensor* tensor_in(const Object* o) {
   return o->kind == value::Kind::tensor ? &static_cast<const value::TensorObject*>(o)->tensor : nullptr;
 }
 
+static_assert(schedule::kTapeForms == tape::kLeanLevels + 1);
+
 constexpr std::uint64_t kOfMet = 256; // bytes of what is remembered of an operation's tensors, in several sets
 
 using Elements = value::ChargedSet<const ops::Storage*>; // views share them
@@ -118,30 +120,17 @@ private:
   value::ChargedVector<Call> calls_;
 };
 
-Elements elements_of(Engine& engine, const tape::Tape* tape) {
-  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  if (tape == nullptr) return elements;
-  const RuledCalls ruled(engine, *tape);
-  for (const RuledCalls::Call& call : ruled.all()) ruled.each_storage(call, [&](const ops::Storage* s) { elements.insert(s); });
-  Polls polls(engine.meter());
-  for (const auto& record : tape->tensors()) {
-    polls.one();
-    for (const ops::Tensor& t : record->inputs.all()) elements.insert(t.storage.get());
-    for (const ops::Tensor& t : record->outputs.all()) elements.insert(t.storage.get());
-  }
-  return elements;
-}
-
-// Goes over a tape as if it were made lean: told(i, record, inputs, derived) of each record before it lets go of anything, and
-// left(i, storage) of what it then still has. Calls with rules keep all.
-template <class Told, class Left> void each_lean(Engine& engine, const tape::Tape& tape, Told&& told, Left&& left) {
+// Goes over a tape as if it were made lean at that level: told(i, record, inputs, derived) of each record before it lets go of
+// anything, and left(i, storage) of what it then still has. Calls with rules keep all.
+template <class Told, class Left>
+void each_lean(Engine& engine, const tape::Tape& tape, std::size_t level, Told&& told, Left&& left) {
   Polls polls(engine.meter());
   tape::Derived derived(engine.heap());
   std::size_t i = 0;
   for (const auto& record : tape.tensors()) {
     polls.one();
     std::vector<ops::Tensor> inputs = record->inputs.all(), outputs = record->outputs.all();
-    derived.add(*record, inputs, tape::Derived::As::lean, record->cheap);
+    derived.add(*record, inputs, tape::Derived::As::lean, is_of_level(*record, level));
     told(i, *record, inputs, derived);
     let_go(derived, *record, inputs, outputs);
     for (const std::vector<ops::Tensor>* tensors : {&inputs, &outputs})
@@ -151,14 +140,6 @@ template <class Told, class Left> void each_lean(Engine& engine, const tape::Tap
   }
   const RuledCalls ruled(engine, tape);
   for (const RuledCalls::Call& call : ruled.all()) ruled.each_storage(call, [&](const ops::Storage* s) { left(call.at, s); });
-}
-
-Elements elements_left(Engine& engine, const tape::Tape* tape) {
-  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  if (tape == nullptr) return elements;
-  each_lean(
-      engine, *tape, [](auto&&...) {}, [&](std::size_t, const ops::Storage* s) { elements.insert(s); });
-  return elements;
 }
 
 // What the sweep of a lean tape wants of this record and of those that made its operands.
@@ -175,24 +156,42 @@ void want(const tape::TensorRecord& record, std::span<const ops::Tensor> inputs,
     for (const std::uint64_t bytes : o.result_bytes) o.again_bytes += bytes + ops::kBesideElements;
 }
 
-// What the state at the tape's end holds, and what the tape before it would if it were lean.
+// What the state at the tape's end holds, and what the tape before it does.
 struct Beside {
-  const Elements &state, &before_left;
+  const Elements& state;
+  const WeighedElements& before;
 };
 
-// What a lean tape would still hold, by birth, and what its sweep would compute again, at most. `operations` are those of the
-// tape: each is told what of it such a tape keeps.
+void add(schedule::TapeForm& form, const Beside& beside, std::size_t birth, const ops::Storage* s) {
+  form.tape[birth] += bytes_of(s);
+  if (beside.state.contains(s)) form.after[birth] += bytes_of(s);
+  const auto same = std::ranges::lower_bound(beside.before, s->birth, {}, &Weighed::birth);
+  if (same == beside.before.end() || same->birth != s->birth) return;
+  for (std::size_t level = 0; level <= same->until; ++level) form.before[level][birth] += bytes_of(s);
+}
+
+void begin(schedule::TapeForm& form, std::size_t births) {
+  form.tape.assign(births, 0);
+  form.after.assign(births, 0);
+  for (std::vector<std::uint64_t>& bytes : form.before) bytes.assign(births, 0);
+}
+
+// What a tape would still hold that is lean at that level, by birth, and what its sweep would compute again, at most.
+// `operations` are those of the tape: each is told what of it such a tape keeps. `elements`: all of the tape, which are told if
+// they are left.
 template <class Birth>
-void weigh_lean(Engine& engine, const tape::Tape& tape, const Beside& beside, Birth&& birth_of,
-                std::vector<Operation>& operations, Weights& weights) {
-  const std::size_t births = weights.tape.size();
-  weights.lean.assign(births, 0);
-  weights.lean_before.assign(births, 0);
-  weights.lean_after.assign(births, 0);
+void weigh_lean(Engine& engine, const tape::Tape& tape, std::size_t level, const Beside& beside, Birth&& birth_of,
+                std::size_t births, std::vector<Operation>& operations, WeighedElements& elements, schedule::TapeForm& form) {
+  begin(form, births);
+  for (Operation& o : operations) {
+    o.kept_lean = o.again_bytes = 0;
+    o.wanted.clear();
+    o.wanted_again.clear();
+  }
   Elements met{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
   value::ChargedVector<std::uint32_t> again(engine.heap()); // results that somebody wants to have computed again
   each_lean(
-      engine, tape,
+      engine, tape, level,
       [&](std::size_t i, const tape::TensorRecord& record, std::span<const ops::Tensor> inputs, const tape::Derived& derived) {
         Operation& o = operations[i];
         want(record, inputs, derived, o);
@@ -203,9 +202,9 @@ void weigh_lean(Engine& engine, const tape::Tape& tape, const Beside& beside, Bi
         if (!met.insert(s).second) return;
         const std::size_t k = birth_of(s);
         if (k >= births) return;
-        weights.lean[k] += bytes_of(s);
-        if (beside.before_left.contains(s)) weights.lean_before[k] += bytes_of(s);
-        if (beside.state.contains(s)) weights.lean_after[k] += bytes_of(s);
+        const auto told = std::ranges::lower_bound(elements, s->birth, {}, &Weighed::birth);
+        if (told != elements.end() && told->birth == s->birth) told->until = level;
+        add(form, beside, k, s);
         if (k + 1 == births) operations[i].kept_lean += bytes_of(s);
       });
   std::sort(again.begin(), again.end());
@@ -215,8 +214,8 @@ void weigh_lean(Engine& engine, const tape::Tape& tape, const Beside& beside, Bi
     polls.one();
     next = std::lower_bound(next, again.end(), record->node);
     if (next != again.end() && *next < record->end())
-      weights.again = schedule::bounded(
-          weights.again + schedule::bounded(cost_of(engine.costs, *record, record->inputs.all(), record->outputs.all())));
+      form.again = schedule::bounded(
+          form.again + schedule::bounded(cost_of(engine.costs, *record, record->inputs.all(), record->outputs.all())));
   }
 }
 
@@ -237,6 +236,28 @@ std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::ui
         if (t == nullptr || !t->storage || !elements.insert(t->storage.get()).second) return;
         if (t->storage->birth == 0 || t->storage->birth >= since) bytes += static_cast<std::int64_t>(bytes_of(t->storage.get()));
       });
+  return bytes;
+}
+
+std::optional<std::uint64_t> alive_bytes(Engine& engine, std::span<const Run> runs, std::uint64_t since) {
+  constexpr std::size_t kMostObjects = 1024;
+  std::size_t objects = 0;
+  std::uint64_t bytes = 0;
+  Walk walk(engine);
+  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  auto newer = [&](const Object* o) {
+    return objects <= kMostObjects && (o->serial >= since || o->kind == value::Kind::frame) && ++objects != 0;
+  };
+  for (const Run& r : runs)
+    if (r.top != nullptr) walk.push(r.top, newer);
+  walk.drain(
+      newer, [&](const Frame* f) { return f->serial >= since; },
+      [&](const Object* o) {
+        const ops::Tensor* t = tensor_in(o);
+        if (t == nullptr || !t->storage || !elements.insert(t->storage.get()).second) return;
+        if (t->storage->birth == 0 || t->storage->birth >= since) bytes += bytes_of(t->storage.get());
+      });
+  if (objects > kMostObjects) return std::nullopt;
   return bytes;
 }
 
@@ -264,17 +285,15 @@ std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, std:
   return bytes;
 }
 
-Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const tape::Tape* before,
-              const std::vector<std::uint64_t>& births) {
+Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const WeighedElements& before,
+              const std::vector<std::uint64_t>& births, WeighedElements& elements) {
   Weights weights;
   weights.step = engine.costs.ticks_of_step();
   weights.fresh = engine.costs.ticks_of_fresh();
   const std::size_t last = births.size() - 1;
   weights.state.assign(births.size(), 0);
-  weights.tape.assign(births.size(), 0);
-  weights.before.assign(births.size(), 0);
-  weights.before_lean.assign(births.size(), 0);
-  weights.after.assign(births.size(), 0);
+  schedule::TapeForm& whole = weights.forms[0];
+  begin(whole, births.size());
   // Nothing is born before the run; what never had an object of its own was made where it was met.
   constexpr std::size_t kOlder = SIZE_MAX;
   auto birth = [&](std::uint64_t serial) {
@@ -304,7 +323,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   weights.state[last] += static_cast<std::uint64_t>(own_bytes(runs));
 
   Elements of_tape{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  const Elements of_before = elements_of(engine, before), left_of_before = elements_left(engine, before);
+  const Beside beside{of_state, before};
   // What is remembered of the operations is charged as a whole: a few words for each operand and result.
   const RuledCalls ruled(engine, tape);
   const std::uint64_t remembering = (tape.tensors().size() + ruled.all().size()) * (sizeof(Operation) + kOfOperands);
@@ -316,16 +335,13 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     if (s == nullptr || !of_tape.insert(s).second) return;
     const std::size_t k = birth_of(s);
     if (k == kOlder) return;
-    weights.tape[k] += bytes_of(s);
+    add(whole, beside, k, s);
+    if (s->birth != 0) elements.push_back({s->birth, 0});
     const bool stays_here = !spills || s->bytes < ops::Device::kLeastSpilled;
     weights.stays += stays_here ? bytes_of(s) : std::uint64_t{ops::kBesideElements};
     if (!stays_here) weights.padding += static_cast<std::uint64_t>(ops::SpillFile::taken_by(s->bytes) - s->bytes);
-    if (of_before.contains(s)) weights.before[k] += bytes_of(s);
-    if (left_of_before.contains(s)) weights.before_lean[k] += bytes_of(s);
-    const bool stays = of_state.contains(s);
-    if (stays) weights.after[k] += bytes_of(s);
     if (k != last) return;
-    if (!stays) weights.together += bytes_of(s);
+    if (!of_state.contains(s)) weights.together += bytes_of(s);
     o.kept_new += bytes_of(s);
   };
   const auto meet = [&](const std::vector<ops::Tensor>& tensors, Operation& o) {
@@ -403,8 +419,13 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     o.last_use = operations.size() - 1;
     add_calls(operations.size() - 1, o);
   }
-  weigh_lean(engine, tape, {of_state, left_of_before}, birth_of, operations, weights);
+  std::ranges::sort(elements, {}, &Weighed::birth);
   follow(operations, ends, weights);
+  for (std::size_t level = 1; level < schedule::kTapeForms; ++level) {
+    schedule::TapeForm& form = weights.forms[level];
+    weigh_lean(engine, tape, level, beside, birth_of, births.size(), operations, elements, form);
+    form.sweeping = sweeping_of_lean(operations, ends);
+  }
   weights.taping = std::max(weights.taping, remembering + tape.tensors().size() * kOfMet); // while it is weighed
   std::sort(weights.read.begin(), weights.read.end(),
             [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial < b.serial; });

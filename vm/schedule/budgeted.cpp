@@ -74,18 +74,16 @@ void Budgeted::weighed(const Weights& weights) {
     older_ = bounded(weights.older);
     set_room();
   }
-  const std::size_t n = profile_.size();
-  const bool beside = n > 0 && (survey_ || kept_tapes()[n - 1]); // the one before it is there
   push(Action::Kind::put_aside);
-  if (survey_) { // two tapes at most, so that what they share is known
-    if (n > 0) push(Action::Kind::abandon);
-    add_interval(weights, beside);
+  if (survey_) {
+    push(Action::Kind::abandon);
+    add_interval(weights);
     nested_ = weights.nested;
     if (nested_) return hand_over();
     return survey_interval();
   }
   tapes_.push_back(positions_.back());
-  add_interval(weights, beside);
+  add_interval(weights);
   nested_ = weights.nested;
   if (nested_) return hand_over();
   states_.push_back({static_cast<std::uint32_t>(profile_.size()), slots_.take()});
@@ -147,8 +145,7 @@ void Budgeted::grow() {
 double Budgeted::cost_of_gaps() const {
   const Profile profile = with_reads();
   double again = Keeping(profile, room_, 0, false, kept_states(), kept_tapes(), file()).cost();
-  for (const Interval& interval : profile.intervals)
-    if (interval.lean) again += static_cast<double>(interval.again);
+  for (const Interval& interval : profile.intervals) again += static_cast<double>(interval.again());
   const auto tape = static_cast<double>(cost_of_one_tape());
   return std::max(again, static_cast<double>(time_of_file()) - tape); // both go on at once
 }
@@ -181,26 +178,30 @@ void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
   const std::uint64_t room = room_ - std::min(room_, less);
   Profile profile = with_reads();
   const std::vector<Interval> as_they_are = profile.intervals;
-  // As few tapes as do, or all: those first that let go of a byte for the least.
-  std::vector<std::size_t> order;
+  // As few tapes as do, as little lean as does, or all: what lets go of a byte for the least comes first.
+  struct Step {
+    std::size_t interval, form;
+    PriceOfByte price;
+  };
+  std::vector<Step> steps;
   for (std::size_t i = 0; i < profile_.size(); ++i)
-    if (pays_to_thin(profile, i)) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const Interval &of_a = profile_.intervals[a], &of_b = profile_.intervals[b];
-    return Wide{of_a.again} * saved_by_thinning(of_b) < Wide{of_b.again} * saved_by_thinning(of_a);
-  });
-  const auto fits = [&](std::size_t leans) {
+    for (std::size_t form = next_form(profile, i); form != 0; form = next_form(profile, i)) {
+      steps.push_back({i, form, price_of(profile.intervals[i], form)});
+      thin(profile, i, form);
+    }
+  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.price < b.price; });
+  const auto fits = [&](std::size_t count) {
     profile.intervals = as_they_are;
-    for (std::size_t i = 0; i < leans; ++i) thin(profile, order[i]);
+    for (std::size_t i = 0; i < count; ++i) thin(profile, steps[i].interval, steps[i].form);
     return Keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file()).fits();
   };
   if (!fits(0)) {
-    std::size_t few = 0, enough = order.size();
+    std::size_t few = 0, enough = steps.size();
     while (enough - few > 1) {
       const std::size_t middle = few + (enough - few) / 2;
       (fits(middle) ? enough : few) = middle;
     }
-    for (std::size_t i = 0; i < enough; ++i) make_lean(order[i]);
+    for (std::size_t i = 0; i < enough; ++i) make_lean(steps[i].interval, steps[i].form);
     profile = with_reads();
   }
   Keeping keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file());
@@ -223,11 +224,11 @@ void Budgeted::drop_state(std::size_t boundary) {
   states_.erase(at);
 }
 
-void Budgeted::make_lean(std::size_t interval) {
-  thin(profile_, interval);
+void Budgeted::make_lean(std::size_t interval, std::size_t form) {
+  thin(profile_, interval, form);
   const auto begin = std::lower_bound(tapes_.begin(), tapes_.end(), positions_[interval]);
   const auto end = std::lower_bound(begin, tapes_.end(), positions_[interval + 1]);
-  for (auto tape = begin; tape != end; ++tape) push(Action::Kind::thin, 0, static_cast<std::uint32_t>(tape - tapes_.begin()));
+  for (auto tape = begin; tape != end; ++tape) push(Action::Kind::thin, form, static_cast<std::uint32_t>(tape - tapes_.begin()));
 }
 
 void Budgeted::drop_tape(std::size_t interval) {

@@ -170,7 +170,7 @@ private:
     return kind == Action::Kind::weigh || kind == Action::Kind::thin || kind == Action::Kind::spill;
   }
   void push(Action::Kind kind, std::uint64_t steps = 0, std::uint32_t slot = 0) { todo_.push_back({kind, steps, slot}); }
-  void add_interval(const Weights& weights, bool beside);
+  void add_interval(const Weights& weights);
   std::size_t good_number() const;    // of intervals
   std::uint64_t largest_tape() const; // of an interval
   std::uint64_t room_for_one() const; // at the end of the reversal
@@ -209,7 +209,7 @@ private:
   void run_there();
   std::uint32_t tapes_aside() const;
   bool is_joined(std::size_t interval) const { return interval < joined_.size() && joined_[interval]; }
-  void make_lean(std::size_t interval);
+  void make_lean(std::size_t interval, std::size_t form);
   void drop_state(std::size_t boundary);
   void drop_tape(std::size_t interval);
   // Of the tapes, those that are in the file (budgeted_spilling.cpp).

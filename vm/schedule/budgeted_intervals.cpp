@@ -4,6 +4,7 @@
 #include "vm/schedule/budgeted.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -24,7 +25,7 @@ constexpr std::uint64_t kLargestInterval = 2;
 
 // What the facts of one weighing can break of a profile is put on the safe side: what seems to have come back, or not to have
 // been alive, counts as new.
-void Budgeted::add_interval(const Weights& weights, bool beside) {
+void Budgeted::add_interval(const Weights& weights) {
   const std::size_t n = profile_.size();
   birth_of_.push_back(static_cast<std::uint32_t>(n));
   auto by_birth = [&](const std::vector<std::uint64_t>& told) {
@@ -33,23 +34,25 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
       bytes[birth_of_[k]] = bounded(bytes[birth_of_[k]] + told[k]);
     return bytes;
   };
-  std::vector<std::uint64_t> state = by_birth(weights.state), tape = by_birth(weights.tape), after = by_birth(weights.after);
-  auto beside_tape = [&](const std::vector<std::uint64_t>& told) {
-    return beside ? by_birth(told) : std::vector<std::uint64_t>(n + 1, 0);
-  };
-  const std::vector<std::uint64_t> before = beside_tape(weights.before), lean_before = beside_tape(weights.lean_before),
-                                   before_lean = beside_tape(weights.before_lean), lean_after = by_birth(weights.lean_after);
-  const std::vector<std::uint64_t> lean = weights.lean.empty() ? tape : by_birth(weights.lean);
+  std::vector<std::uint64_t> state = by_birth(weights.state), tape = by_birth(weights.forms[0].tape);
+  std::array<TapeForm, kTapeForms> forms = weights.forms;
+  for (TapeForm& form : forms) {
+    form.tape = form.tape.empty() ? tape : by_birth(form.tape);
+    form.after = by_birth(form.after);
+    for (std::vector<std::uint64_t>& bytes : form.before) bytes = by_birth(bytes);
+  }
   auto share_of = [&](std::size_t k, std::uint64_t bytes) {
     TapeShare share;
     share.birth = static_cast<std::uint32_t>(k);
-    share.bytes = bytes;
-    share.before = k == n ? 0 : std::min(before[k], bytes);
-    share.after = std::min(after[k], bytes);
-    share.lean = std::min(lean[k], bytes);
-    share.lean_before = std::min({lean_before[k], share.lean, share.before});
-    share.lean_after = std::min({lean_after[k], share.lean, share.after});
-    share.before_lean = std::min(before_lean[k], share.before);
+    for (std::size_t f = 0; f < kTapeForms; ++f) {
+      TapeShare::Form& form = share.forms[f];
+      form.bytes = std::min(forms[f].tape[k], bytes);
+      form.after = std::min(forms[f].after[k], form.bytes);
+      for (std::size_t b = 0; b < kTapeForms; ++b) form.before[b] = k == n ? 0 : std::min(forms[f].before[b][k], form.bytes);
+    }
+    share.bytes = share.forms[0].bytes;
+    share.after = share.forms[0].after;
+    share.before = share.forms[0].before[n == 0 ? 0 : profile_.intervals.back().form];
     return share;
   };
   std::uint64_t born = weights.together;
@@ -72,13 +75,15 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   interval.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
   interval.taped = interval.forward;
   interval.sweep = bounded(2 * interval.forward);
-  interval.again = bounded(weights.again);
+  for (std::size_t f = 0; f < kTapeForms; ++f) {
+    interval.again_of[f] = f == 0 ? 0 : bounded(weights.forms[f].again);
+    interval.sweeping_of[f] = bounded(weights.forms[f].sweeping);
+  }
   interval.stays = bounded(weights.stays);
   interval.padding = bounded(weights.padding);
   interval.advancing = bounded(weights.advancing);
   interval.taping = bounded(weights.taping);
-  interval.sweeping = bounded(weights.sweeping);
-  interval.sweeping_otherwise = bounded(weights.sweeping_lean);
+  interval.sweeping = interval.sweeping_of[0];
   const std::uint64_t whole = whole_tape(interval);
   interval.piece = weights.piece == 0 ? whole : bounded(weights.piece);
   interval.swept =
@@ -165,19 +170,17 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
   if (!reached && !too_many) return;       // another time
   std::vector<std::uint32_t> coarse(n, 0); // of each interval
   for (std::uint32_t c = 0; c + 1 < kept.size(); ++c) {
-    const auto is_lean = [&](std::uint32_t i) { return profile_.intervals[i].lean; };
-    bool any_lean = false, all_lean = true;
+    std::uint32_t form = 0; // the leanest that any of them has
     for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i) {
       coarse[i] = c;
       if (taped[i] && !whole[i]) drop_tape(i);
-      any_lean = any_lean || is_lean(i);
-      all_lean = all_lean && is_lean(i);
+      form = std::max(form, profile_.intervals[i].form);
     }
     if (std::find(spilled.begin() + kept[c], spilled.begin() + kept[c + 1], true) != spilled.begin() + kept[c + 1])
       for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i)
         if (whole[i] && !spilled[i]) spill_tape(i);
-    for (std::uint32_t i = kept[c]; any_lean && !all_lean && i < kept[c + 1]; ++i)
-      if (!is_lean(i)) make_lean(i);
+    for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i)
+      if (profile_.intervals[i].form != form) make_lean(i, form);
   }
   profile_ = coarsened(profile_, kept);
   std::vector<std::uint64_t> positions;
@@ -237,10 +240,9 @@ Profile Budgeted::with_reads() const {
   for (std::size_t i = 0; i <= profile.size(); ++i) {
     profile.cotangents[i] = bounded(profile.cotangents[i] + reads[i]);
     if (i < profile.size()) {
-      std::uint64_t& sweeping = profile.intervals[i].sweeping;
-      sweeping = bounded(sweeping + more_reads_within(i, reads));
-      std::uint64_t& otherwise = profile.intervals[i].sweeping_otherwise;
-      otherwise = bounded(otherwise + more_reads_within(i, reads));
+      const std::uint64_t more = more_reads_within(i, reads);
+      for (std::uint64_t& sweeping : profile.intervals[i].sweeping_of) sweeping = bounded(sweeping + more);
+      profile.intervals[i].sweeping = bounded(profile.intervals[i].sweeping + more);
       profile.intervals[i].swept = bounded(profile.intervals[i].swept + reads[i]);
     }
   }
@@ -255,10 +257,13 @@ std::vector<KnownInterval> Budgeted::intervals() const {
     KnownInterval k;
     k.steps = positions_[i + 1] - positions_[i];
     k.forward = interval.forward;
-    k.again = interval.again;
-    k.tape = interval.tape + interval.thinned;
-    for (const TapeShare& share : interval.shares) k.tape += share.bytes;
-    k.lean = k.tape - interval.thinned - saved_by_thinning(interval);
+    std::array<std::uint64_t, kTapeForms> held{};
+    for (const TapeShare& share : interval.shares)
+      for (std::size_t f = 0; f < kTapeForms; ++f) held[f] += share.forms[f].bytes;
+    const auto leanest = static_cast<std::size_t>(std::ranges::min_element(held) - held.begin());
+    k.again = interval.again_of[leanest];
+    k.tape = interval.tape + held[0];
+    k.lean = interval.tape + held[leanest];
     k.state = std::accumulate(state.begin(), state.end(), std::uint64_t{0});
     k.made = profile_.born[i];
     k.sweeping = interval.sweeping;

@@ -5,6 +5,7 @@
 #include "vm/schedule/plan_parts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn::schedule {
 
@@ -13,16 +14,27 @@ namespace {
 bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
 bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
-  for (const std::uint64_t value : {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again,
-                                    interval.thinned, interval.stays, interval.padding, interval.piece, interval.swept,
-                                    interval.advancing, interval.taping, interval.sweeping, interval.sweeping_otherwise})
+  for (const std::uint64_t value :
+       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.thinned, interval.stays, interval.padding,
+        interval.piece, interval.swept, interval.advancing, interval.taping, interval.sweeping})
     if (!small(value)) return false;
-  if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
+  if (interval.form >= kTapeForms || interval.shares.size() > index + 1 ||
+      !std::all_of(interval.sweeping_of.begin(), interval.sweeping_of.end(), small) ||
+      !std::all_of(interval.again_of.begin(), interval.again_of.end(), small))
+    return false;
+  const auto form_sound = [&](const TapeShare& share, const TapeShare::Form& form) {
+    return form.bytes <= share.forms[0].bytes && form.after <= form.bytes &&
+           std::all_of(form.before.begin(), form.before.end(),
+                       [&](std::uint64_t before) { return before <= form.bytes && (share.birth != index || before == 0); });
+  };
   return std::all_of(interval.shares.begin(), interval.shares.end(), [&](const TapeShare& share) {
-    return share.birth <= index && small(share.bytes) && share.before <= share.bytes && share.after <= share.bytes &&
-           share.lean <= share.bytes && share.lean_before <= std::min(share.lean, share.before) &&
-           share.lean_after <= std::min(share.lean, share.after) && share.before_lean <= share.before &&
-           (share.birth == index ? share.before == 0 : share.bytes <= alive[share.birth]);
+    if (share.birth > index || !small(share.forms[0].bytes) ||
+        (share.birth != index && share.forms[0].bytes > alive[share.birth]))
+      return false;
+    const TapeShare::Form& now = share.forms[interval.form];
+    return std::ranges::all_of(share.forms, [&](const TapeShare::Form& form) { return form_sound(share, form); }) &&
+           share.bytes == now.bytes && share.after == now.after &&
+           std::ranges::find(now.before, share.before) != now.before.end();
   });
 }
 
@@ -57,40 +69,56 @@ std::uint64_t in_file(const Profile& profile, const std::vector<bool>& tapes) {
   return bounded(bytes);
 }
 
-std::uint64_t saved_by_thinning(const Interval& interval) {
-  std::uint64_t saved = 0;
-  for (const TapeShare& share : interval.shares) saved += share.bytes - share.lean;
-  return saved;
+std::uint64_t saved_by_thinning(const Interval& interval, std::size_t form) {
+  std::uint64_t now = 0, then = 0;
+  for (const TapeShare& share : interval.shares) {
+    now += share.bytes;
+    then += share.forms[form].bytes;
+  }
+  return now - std::min(now, then);
 }
 
-bool pays_to_thin(const Profile& profile, std::size_t interval, std::uint64_t part) {
+bool PriceOfByte::operator<(const PriceOfByte& other) const { return Wide{cost} * other.bytes < Wide{other.cost} * bytes; }
+
+PriceOfByte price_of(const Interval& interval, std::size_t form) {
+  return {interval.again_of[form] - std::min(interval.again_of[form], interval.again()), saved_by_thinning(interval, form)};
+}
+
+std::size_t next_form(const Profile& profile, std::size_t interval, std::size_t most, std::uint64_t part) {
   const Interval& its = profile.intervals[interval];
-  const std::uint64_t saved = saved_by_thinning(its);
-  return !its.lean && saved != 0 &&
-         Wide{its.again} * tape_bytes(profile, interval, interval + 1) * part < Wide{its.forward} * saved;
+  std::size_t best = 0;
+  PriceOfByte least{its.forward / part, std::max<std::uint64_t>(1, tape_bytes(profile, interval, interval + 1))};
+  for (std::size_t form = its.form + 1; form <= most; ++form) {
+    const PriceOfByte price = price_of(its, form);
+    if (price.bytes == 0 || !(price < least)) continue;
+    best = form;
+    least = price;
+  }
+  return best;
 }
 
 std::uint64_t stays_of_thinned(const Interval& interval, std::uint64_t saved) { return std::min(interval.stays, saved); }
 
-void thin(Profile& profile, std::size_t index) {
+void thin(Profile& profile, std::size_t index, std::size_t form) {
   Interval& interval = profile.intervals[index];
-  if (interval.lean) return;
-  const std::uint64_t saved = saved_by_thinning(interval);
+  if (interval.form >= form) return;
+  const std::uint64_t saved = saved_by_thinning(interval, form);
+  const std::size_t in_front = index > 0 ? profile.intervals[index - 1].form : 0;
+  interval.form = static_cast<std::uint32_t>(form);
   for (TapeShare& share : interval.shares) {
-    share.bytes = share.lean;
-    share.before = share.before_lean = share.lean_before;
-    share.after = share.lean_after;
+    share.bytes = share.forms[form].bytes;
+    share.before = share.forms[form].before[in_front];
+    share.after = share.forms[form].after;
   }
-  if (index + 1 < profile.size())
-    for (TapeShare& next : profile.intervals[index + 1].shares) next.before = next.before_lean;
-  std::erase_if(interval.shares, [](const TapeShare& share) { return share.bytes == 0; });
-  interval.taping = std::min(kMostOfOne, interval.taping + saved);
-  std::swap(interval.sweeping, interval.sweeping_otherwise);
-  if (interval.sweeping > interval.sweeping_otherwise)
-    interval.swept = bounded(interval.swept + interval.sweeping - interval.sweeping_otherwise);
-  interval.lean = true;
+  if (index + 1 < profile.size()) {
+    Interval& next = profile.intervals[index + 1];
+    for (TapeShare& share : next.shares) share.before = share.forms[next.form].before[form];
+  }
+  interval.taping = bounded(interval.taping + saved);
+  const std::uint64_t sweeping = std::exchange(interval.sweeping, interval.sweeping_of[form]);
+  if (interval.sweeping > sweeping) interval.swept = bounded(interval.swept + interval.sweeping - sweeping);
   interval.padding = bounded(interval.padding + stays_of_thinned(interval, saved));
-  interval.thinned = std::min(kMostOfOne, interval.thinned + saved);
+  interval.thinned = bounded(interval.thinned + saved);
 }
 
 std::vector<std::uint64_t> least_born(const Profile& profile) {
@@ -186,17 +214,24 @@ Profile part_of(const Profile& profile, std::size_t from, std::size_t to) {
 
 namespace {
 
-// Of these intervals as one whose tape is lean, beyond that tape and the cotangents at its end.
-std::uint64_t sweeping_of_lean(const Profile& profile, std::size_t from, std::size_t to, const Interval& whole,
-                               std::uint64_t cotangents) {
+// Of these intervals as one whose tape has that form, beyond that tape and the cotangents at its end.
+std::uint64_t sweeping_in(const Profile& profile, std::size_t from, std::size_t to, std::size_t form, const Interval& whole,
+                          std::uint64_t cotangents) {
   Profile lean = profile;
-  for (std::size_t i = from; i < to; ++i) thin(lean, i);
+  for (std::size_t i = from; i < to; ++i) thin(lean, i, form);
   std::uint64_t counted = whole.tape + cotangents;
-  for (const TapeShare& share : whole.shares) counted += share.lean;
+  for (const TapeShare& share : whole.shares) counted += share.forms[form].bytes;
   const Parts parts(lean, from, to);
   const std::uint64_t peak = parts.tapes(from, to).sweep_peak;
   return peak - std::min(peak, counted);
 }
+
+// What parts of a whole share with others, in one form: by birth, as the whole run has it.
+struct Shared {
+  explicit Shared(std::size_t births) : bytes(births, 0), after(births, 0) { before.fill(bytes); }
+  std::vector<std::uint64_t> bytes, after;
+  std::array<std::vector<std::uint64_t>, kTapeForms> before;
+};
 
 } // namespace
 
@@ -218,16 +253,15 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
   for (std::size_t c = 0; c < count; ++c) {
     const std::size_t from = boundaries[c], to = boundaries[c + 1];
     Interval whole;
-    std::vector<std::uint64_t> shares(to, 0), lean(to, 0), before(to, 0), after(to, 0);
-    std::vector<std::uint64_t> lean_before(to, 0), lean_after(to, 0), before_lean(to, 0);
-    whole.lean = profile.intervals[from].lean; // as all its parts are
+    std::array<Shared, kTapeForms> forms = {Shared(to), Shared(to), Shared(to), Shared(to)};
+    whole.form = profile.intervals[from].form; // as all its parts are
     for (std::size_t i = from; i < to; ++i) {
       const Interval& part = profile.intervals[i];
       whole.forward = std::min(kMostOfOne, whole.forward + part.forward);
       whole.taped = std::min(kMostOfOne, whole.taped + part.taped);
       whole.sweep = std::min(kMostOfOne, whole.sweep + part.sweep);
       whole.tape = std::min(kMostOfOne, whole.tape + part.tape);
-      whole.again = std::min(kMostOfOne, whole.again + part.again);
+      for (std::size_t f = 0; f < kTapeForms; ++f) whole.again_of[f] = bounded(whole.again_of[f] + part.again_of[f]);
       // What two parts hold of what stays is in `shares` once.
       std::uint64_t both = 0;
       for (std::size_t k = 0; i > from && k < part.shares.size(); ++k) both += part.shares[k].before;
@@ -237,37 +271,37 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
       whole.piece = std::max(whole.piece, part.piece);
       whole.swept = std::max(whole.swept, part.swept);
       for (const TapeShare& share : part.shares) {
-        const std::uint64_t fresh = share.bytes - (i > from ? share.before : 0);
-        shares[share.birth] = std::min(shares[share.birth] + fresh,
-                                       share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);
-        const std::uint64_t fresh_lean = share.lean - (i > from ? share.lean_before : 0);
-        lean[share.birth] = std::min(lean[share.birth] + fresh_lean, shares[share.birth]);
-        if (i == from) {
-          before[share.birth] = share.before;
-          lean_before[share.birth] = share.lean_before;
-          before_lean[share.birth] = share.before_lean;
-        }
-        if (i + 1 == to) {
-          after[share.birth] = share.after;
-          lean_after[share.birth] = share.lean_after;
+        const std::uint64_t alive = share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth];
+        for (std::size_t f = 0; f < kTapeForms; ++f) {
+          const TapeShare::Form& form = share.forms[f];
+          const std::uint64_t fresh = form.bytes - (i > from ? form.before[f] : 0);
+          std::uint64_t& bytes = forms[f].bytes[share.birth];
+          bytes = std::min({bytes + fresh, alive, f == 0 ? alive : forms[0].bytes[share.birth]});
+          for (std::size_t b = 0; i == from && b < kTapeForms; ++b) forms[f].before[b][share.birth] = form.before[b];
+          if (i + 1 == to) forms[f].after[share.birth] = form.after;
         }
       }
     }
-    const std::vector<std::uint64_t> of_births = summed(shares, c + 1), of_before = summed(before, c + 1),
-                                     of_after = summed(after, c + 1), of_lean = summed(lean, c + 1),
-                                     of_lean_before = summed(lean_before, c + 1), of_lean_after = summed(lean_after, c + 1),
-                                     of_before_lean = summed(before_lean, c + 1);
+    std::array<Shared, kTapeForms> sums = {Shared(0), Shared(0), Shared(0), Shared(0)};
+    for (std::size_t f = 0; f < kTapeForms; ++f) {
+      sums[f].bytes = summed(forms[f].bytes, c + 1);
+      sums[f].after = summed(forms[f].after, c + 1);
+      for (std::size_t b = 0; b < kTapeForms; ++b) sums[f].before[b] = summed(forms[f].before[b], c + 1);
+    }
+    const std::size_t in_front = from > 0 ? profile.intervals[from - 1].form : 0;
     for (std::size_t d = 0; d <= c; ++d) {
-      if (of_births[d] == 0) continue;
+      if (sums[0].bytes[d] == 0) continue;
       TapeShare share;
       share.birth = static_cast<std::uint32_t>(d);
-      share.bytes = of_births[d];
-      share.before = std::min(of_before[d], share.bytes);
-      share.after = std::min(of_after[d], share.bytes);
-      share.lean = std::min(of_lean[d], share.bytes);
-      share.lean_before = std::min({of_lean_before[d], share.lean, share.before});
-      share.lean_after = std::min({of_lean_after[d], share.lean, share.after});
-      share.before_lean = std::min(of_before_lean[d], share.before);
+      for (std::size_t f = 0; f < kTapeForms; ++f) {
+        TapeShare::Form& form = share.forms[f];
+        form.bytes = std::min(sums[f].bytes[d], sums[0].bytes[d]);
+        form.after = std::min(sums[f].after[d], form.bytes);
+        for (std::size_t b = 0; b < kTapeForms; ++b) form.before[b] = std::min(sums[f].before[b][d], form.bytes);
+      }
+      share.bytes = share.forms[whole.form].bytes;
+      share.after = share.forms[whole.form].after;
+      share.before = share.forms[whole.form].before[in_front];
       whole.shares.push_back(share);
     }
     std::uint64_t most_thinned = 0; // of a part; taped as one, all parts are thinned at the end
@@ -277,10 +311,11 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     }
     const std::uint64_t end = coarse.reach[c + 1][c];
     // What the tape holds of this interval, and how much of that the state at its end has as well.
-    const std::uint64_t shared = of_births[c];
-    const std::uint64_t hidden = std::max(shared - std::min(shared, coarse.born[c] - end), std::min(shared, of_after[c]));
+    const std::uint64_t shared = std::min(sums[whole.form].bytes[c], sums[0].bytes[c]);
+    const std::uint64_t hidden =
+        std::max(shared - std::min(shared, coarse.born[c] - end), std::min(shared, sums[whole.form].after[c]));
     // Of states in between, what neither a tape nor the state at the end holds is gone with them.
-    coarse.born[c] = std::min(coarse.born[c], shared + end);
+    coarse.born[c] = std::min(coarse.born[c], sums[0].bytes[c] + end);
     // While its parts are done one by one, what is held beyond what is held while it is done as one.
     const Parts parts(profile, from, to);
     const Parts::Tapes& tapes = parts.tapes(from, to);
@@ -289,8 +324,10 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     whole.taping =
         std::min(kMostOfOne, beyond(tapes.tape_peak, end + whole.tape + shared - hidden) + whole.thinned - most_thinned);
     whole.sweeping = beyond(tapes.sweep_peak, whole.tape + shared + coarse.cotangents[c + 1]);
-    whole.sweeping_otherwise =
-        whole.lean ? whole.sweeping + whole.thinned : sweeping_of_lean(profile, from, to, whole, coarse.cotangents[c + 1]);
+    for (std::size_t f = 0; f < kTapeForms; ++f)
+      whole.sweeping_of[f] = f == whole.form  ? whole.sweeping
+                             : f > whole.form ? sweeping_in(profile, from, to, f, whole, coarse.cotangents[c + 1])
+                                              : whole.sweeping + whole.thinned;
     coarse.intervals.push_back(std::move(whole));
   }
   return coarse;

@@ -6,6 +6,9 @@
 // sizes by birth: a state beside one at an earlier boundary weighs what was made in between.
 #pragma once
 
+#include "vm/schedule/schedule.h"
+
+#include <array>
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -15,23 +18,26 @@ namespace cairn::schedule {
 // Bytes that a tape holds and that states, or tapes of other intervals, may hold as well: made in interval `birth`. What was made
 // before the tape's own interval is a part of what the state at its start reaches.
 struct TapeShare {
+  // In one form of the tape.
+  struct Form {
+    std::uint64_t bytes = 0;
+    std::uint64_t after = 0;                           // of these, what the state at the interval's end holds as well, at least,
+    std::array<std::uint64_t, kTapeForms> before = {}; // and the tape of the interval before it, in each of its forms
+    template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+      archive(self.bytes);
+      archive(self.after);
+      for (auto& bytes : self.before) archive(bytes);
+    }
+  };
   std::uint32_t birth = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t before = 0;      // of these, what the tape of the interval before it holds as well, at least,
-  std::uint64_t after = 0;       // and the state at the interval's end
-  std::uint64_t lean = 0;        // of all of them, what a lean tape would still hold,
-  std::uint64_t lean_before = 0; // and of that what the tape of the interval before it would hold as well, were that lean too,
-  std::uint64_t lean_after = 0;  // and what the state at the interval's end does
-  std::uint64_t before_lean = 0; // of `before`, what would be left of it if the tape before it were lean
+  std::uint64_t bytes = 0, before = 0, after = 0; // in the forms that the two tapes have
+  std::array<Form, kTapeForms> forms;             // none holds more than the first
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.birth);
     archive(self.bytes);
     archive(self.before);
     archive(self.after);
-    archive(self.lean);
-    archive(self.lean_before);
-    archive(self.lean_after);
-    archive(self.before_lean);
+    for (auto& form : self.forms) archive(form);
   }
 };
 
@@ -46,10 +52,11 @@ struct Interval {
   std::uint64_t advancing = 0;
   std::uint64_t taping = 0;
   std::uint64_t sweeping = 0;
-  std::uint64_t sweeping_otherwise = 0; // what that would be if its tapes were lean; where they are, if they were not
-  std::uint64_t again = 0;              // cost of what the sweep of a lean tape computes again
-  bool lean = false;                    // its tapes are made lean,
-  std::uint64_t thinned = 0;            // which lets go of so many bytes; they are there while it is taped
+  std::uint32_t form = 0;                                 // of its tapes: they are made lean at that level, if it is not 0,
+  std::uint64_t thinned = 0;                              // which lets go of so many bytes; they are there while it is taped
+  std::array<std::uint64_t, kTapeForms> sweeping_of = {}; // what `sweeping` is in each form,
+  std::array<std::uint64_t, kTapeForms> again_of = {};    // and the cost of what the sweep computes again
+  std::uint64_t again() const { return again_of[form]; }
   // Its tape may be in a file: of all that it holds, at most what stays in memory then, and what the file takes at most beside
   // the bytes of the rest. It comes back in the pieces that it was made of:
   // the largest of these, and the most bytes while one of them is swept, cotangents at its end included.
@@ -67,10 +74,10 @@ struct Interval {
     archive(self.advancing);
     archive(self.taping);
     archive(self.sweeping);
-    archive(self.sweeping_otherwise);
-    archive(self.again);
-    archive(self.lean);
+    archive(self.form);
     archive(self.thinned);
+    for (auto& bytes : self.sweeping_of) archive(bytes);
+    for (auto& cost : self.again_of) archive(cost);
   }
 };
 
@@ -109,15 +116,21 @@ inline std::uint64_t in_file(const Interval& interval) {
 // The same of several, at most: what neighbours share is there once.
 std::uint64_t in_file(const Profile& profile, const std::vector<bool>& tapes);
 
-// What its tape would no longer hold if it were lean.
-std::uint64_t saved_by_thinning(const Interval& interval);
-// Computing again what a lean tape lets go of is cheaper, a byte, than running an interval again, or it is not done. Or it has to
-// be cheaper than that part of it.
-bool pays_to_thin(const Profile& profile, std::size_t interval, std::uint64_t part = 1);
+// What its tape would no longer hold in that form.
+std::uint64_t saved_by_thinning(const Interval& interval, std::size_t form);
+// The form in which it lets go of more for the least, a byte; 0: in none of those up to `most` that is cheaper than running the
+// interval again, or than that part of it.
+std::size_t next_form(const Profile& profile, std::size_t interval, std::size_t most = kTapeForms - 1, std::uint64_t part = 1);
+// That a byte costs to get from the form it has into that one: less in `a` than in `b`.
+struct PriceOfByte {
+  std::uint64_t cost = 0, bytes = 0;
+  bool operator<(const PriceOfByte& other) const;
+};
+PriceOfByte price_of(const Interval& interval, std::size_t form);
 // Of what stays in memory when its tape is in a file, at most what is gone when it is lean.
 std::uint64_t stays_of_thinned(const Interval& interval, std::uint64_t saved);
-// With lean tapes in that interval. While they are made, all of them is there for a while.
-void thin(Profile& profile, std::size_t interval);
+// With tapes of that form in that interval, a leaner one than they have. While they are made, all of them is there for a while.
+void thin(Profile& profile, std::size_t interval, std::size_t form);
 
 // The least that `born` can be: of each interval, the most that one state or one tape reaches.
 std::vector<std::uint64_t> least_born(const Profile& profile);

@@ -25,9 +25,6 @@ public:
   // Whether the result that is this node can be computed again. kNone cannot.
   bool has(std::uint32_t node) const { return depth_of(node) != 0; }
 
-  // So many operations one behind the other at most, since the sweep calls itself for each.
-  static constexpr std::uint8_t kDeepest = 12;
-
 private:
   struct Entry {
     std::uint32_t node, end;

@@ -44,7 +44,19 @@ void Tape::note_first_read(std::uint64_t serial, std::uint64_t steps) {
   first_reads.push_back({count_, serial, steps});
 }
 
+void Tape::link(TensorRecord& record) const {
+  record.links = {};
+  if (record.level == 0) return;
+  for (const std::uint32_t operand : record.operands) {
+    const TensorRecord* const maker = operand == kNone ? nullptr : maker_of(operand);
+    for (std::size_t i = record.level - 1U; maker != nullptr && i < kLeanLevels; ++i)
+      record.links[i] = std::max(record.links[i], maker->links[i]);
+  }
+  for (std::size_t i = record.level - 1U; i < kLeanLevels; ++i) ++record.links[i];
+}
+
 void Tape::restore_tensor(std::shared_ptr<TensorRecord> record) {
+  link(*record);
   record->account();
   tensor_bytes_ += record->weight();
   kept_bytes_ += record->kept_weight(start());
@@ -61,7 +73,8 @@ void Tape::keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::s
   record->results = from.results;
   record->serial = from.serial;
   record->count = from.count;
-  record->cheap = from.cheap;
+  record->level = from.level;
+  record->links = from.links;
   record->op = from.op;
   record->attributes = from.attributes;
   record->operands = from.operands;
@@ -92,6 +105,8 @@ void Tape::cut_tensors(std::size_t to) {
 const TensorRecord& Tape::add_tensor(std::shared_ptr<TensorRecord> record) {
   record->node = size();
   for (std::uint32_t i = 0; i < record->results; ++i) leaf(0);
+  for (link(*record); record->level != 0 && record->links[record->level - 1U] > kDeepest * record->level; link(*record))
+    record->level = record->level == kLeanLevels ? 0 : record->level + 1;
   restore_tensor(std::move(record));
   return *tensors_.back();
 }
