@@ -234,7 +234,7 @@ void seed_interval(Engine& engine, CheckpointState& s) {
 // tape; and at first only where little is alive, since what the next one reads it would have to keep.
 bool CheckpointState::may_end(Engine& engine, std::size_t run) {
   constexpr std::uint64_t kPart = 6; // of the most that was alive on the tape, beside what was at its start
-  constexpr std::uint64_t kStretchForLittle = 4;
+  constexpr std::uint64_t kStretchForLittle = 2;
   const std::optional<std::uint64_t> alive =
       alive_bytes(engine, {engine.runs.begin() + static_cast<std::ptrdiff_t>(run), engine.runs.end()}, begin);
   work->most_alive = std::max(work->most_alive, alive.value_or(0));

@@ -142,10 +142,15 @@ void Budgeted::grow() {
   set_room();
 }
 
-double Budgeted::cost_of_gaps() const {
+double Budgeted::cost_again(std::uint64_t room) const {
   const Profile profile = with_reads();
-  double again = Keeping(profile, room_, 0, false, kept_states(), kept_tapes(), file()).cost();
+  double again = Keeping(profile, room, 0, false, kept_states(), kept_tapes(), file()).cost();
   for (const Interval& interval : profile.intervals) again += static_cast<double>(interval.again());
+  return again;
+}
+
+double Budgeted::cost_of_gaps() const {
+  const double again = cost_again(room_);
   const auto tape = static_cast<double>(cost_of_one_tape());
   return std::max(again, static_cast<double>(time_of_file()) - tape); // both go on at once
 }
@@ -174,8 +179,21 @@ void Budgeted::make_room_that_pays(std::uint64_t next) {
   make_room(next);
 }
 
+// Tapes that are as lean as can be leave little to gain by letting go of any of them later. So both are tried: with results that
+// cost little computed again, and with all of them.
 void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
   const std::uint64_t room = room_ - std::min(room_, less);
+  const Profile profile = with_reads();
+  const bool fits = Keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file()).fits();
+  if (fits) return make_room_with(1, next, room);
+  Budgeted lean = *this, leanest = *this;
+  lean.make_room_with(1, next, room);
+  leanest.make_room_with(kTapeForms - 1, next, room);
+  *this = leanest.cost_again(room) < lean.cost_again(room) ? std::move(leanest) : std::move(lean);
+}
+
+// Tapes are lean in forms up to that one.
+void Budgeted::make_room_with(std::size_t most_form, std::uint64_t next, std::uint64_t room) {
   Profile profile = with_reads();
   const std::vector<Interval> as_they_are = profile.intervals;
   // As few tapes as do, as little lean as does, or all: what lets go of a byte for the least comes first.
@@ -185,7 +203,7 @@ void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
   };
   std::vector<Step> steps;
   for (std::size_t i = 0; i < profile_.size(); ++i)
-    for (std::size_t form = next_form(profile, i); form != 0; form = next_form(profile, i)) {
+    for (std::size_t form = next_form(profile, i, most_form); form != 0; form = next_form(profile, i, most_form)) {
       steps.push_back({i, form, price_of(profile.intervals[i], form)});
       thin(profile, i, form);
     }

@@ -196,10 +196,12 @@ private:
   std::uint64_t cost_of_one_tape() const;
   std::uint64_t more_than_one_tape() const; // that the plan at hand takes
   bool takes_too_long(double again) const;  // with so much that is run again
-  double cost_of_gaps() const;              // about, of those that there would be if the run ended here
+  double cost_again(std::uint64_t room) const; // about, of what would be computed again if the run ended here, gaps within a room
+  double cost_of_gaps() const;                 // the same, with what a file takes
   void make_room_that_pays(std::uint64_t next);
   void plan_within();
   void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room
+  void make_room_with(std::size_t most_form, std::uint64_t next, std::uint64_t room);
   void plan_rest();
   std::uint64_t length() const { return positions_.back() + steps_; } // of a run that has ended
   Budgeted as_known(std::uint64_t budget) const;
