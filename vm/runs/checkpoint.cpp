@@ -102,7 +102,7 @@ void begin_tape(Engine& engine, CheckpointState& s, std::uint64_t records) {
     s.work_ended = false;
   }
   s.work->most_weight = records;
-  if (s.work->has_limit() && s.work->tensors().empty())
+  if (s.outermost && s.work->has_limit() && s.work->tensors().empty())
     s.work->alive_at_start = s.work->most_alive = alive_bytes(engine, s.current.runs, s.begin).value_or(0);
   s.work_before = s.work->weight();
 }
@@ -231,18 +231,20 @@ void seed_interval(Engine& engine, CheckpointState& s) {
 } // namespace
 
 // A tape ends behind an operation that is not cheap, so that what a lean tape lets go of and what it is computed from are on one
-// tape; and at first only where little is alive, since what the next one reads it would have to keep.
+// tape; and at first only where little is alive, since what the next one reads it would have to keep. Gradients inside of others
+// are not planned, so their tapes gain nothing by that.
 bool CheckpointState::may_end(Engine& engine, std::size_t run) {
   constexpr std::uint64_t kPart = 6; // of the most that was alive on the tape, beside what was at its start
-  constexpr std::uint64_t kStretchForLittle = 2;
+  constexpr std::uint64_t kStretchForLittle = 2, kStretchForCheap = 8;
+  const bool cheap = !work->tensors().empty() && work->tensors().back()->level == 1;
+  if (!outermost) return work->is_heavy() && (!cheap || work->keeps_more_than(kStretchForCheap));
   const std::optional<std::uint64_t> alive =
       alive_bytes(engine, {engine.runs.begin() + static_cast<std::ptrdiff_t>(run), engine.runs.end()}, begin);
   work->most_alive = std::max(work->most_alive, alive.value_or(0));
   if (!work->is_heavy()) return false;
   if (work->keeps_more_than(schedule::kStretch)) return true;
-  if (!work->tensors().empty() && work->tensors().back()->level == 1) return false;
-  return !alive || *alive <= work->alive_at_start + (work->most_alive - work->alive_at_start) / kPart ||
-         work->keeps_more_than(kStretchForLittle);
+  const bool little = !alive || *alive <= work->alive_at_start + (work->most_alive - work->alive_at_start) / kPart;
+  return work->keeps_more_than(cheap ? kStretchForCheap : kStretchForLittle) ? little || !cheap : little && !cheap;
 }
 
 Snapshot copy_of(Heap& heap, const Snapshot& s) {
