@@ -179,21 +179,18 @@ void Budgeted::make_room_that_pays(std::uint64_t next) {
   make_room(next);
 }
 
-// Tapes that are as lean as can be leave little to gain by letting go of any of them later. So both are tried: with results that
-// cost little computed again, and with all of them.
+// Tapes that are as lean as can be leave little to gain by letting go of any of them later. So both are tried where something has
+// to go in any case: with results that cost little computed again, and with all of them.
 void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
   const std::uint64_t room = room_ - std::min(room_, less);
-  const Profile profile = with_reads();
-  const bool fits = Keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file()).fits();
-  if (fits) return make_room_with(1, next, room);
-  Budgeted lean = *this, leanest = *this;
-  lean.make_room_with(1, next, room);
+  Budgeted leanest = *this;
+  if (make_room_with(1, next, room)) return;
   leanest.make_room_with(kTapeForms - 1, next, room);
-  *this = leanest.cost_again(room) < lean.cost_again(room) ? std::move(leanest) : std::move(lean);
+  if (leanest.cost_again(room) < cost_again(room)) *this = std::move(leanest);
 }
 
-// Tapes are lean in forms up to that one.
-void Budgeted::make_room_with(std::size_t most_form, std::uint64_t next, std::uint64_t room) {
+// Tapes are lean in forms up to that one; whether that is enough.
+bool Budgeted::make_room_with(std::size_t most_form, std::uint64_t next, std::uint64_t room) {
   Profile profile = with_reads();
   const std::vector<Interval> as_they_are = profile.intervals;
   // As few tapes as do, as little lean as does, or all: what lets go of a byte for the least comes first.
@@ -223,6 +220,7 @@ void Budgeted::make_room_with(std::size_t most_form, std::uint64_t next, std::ui
     profile = with_reads();
   }
   Keeping keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file());
+  const bool enough = keeping.fits();
   for (std::vector<Keeping::Drop> drops = keeping.drop(); !drops.empty(); drops = keeping.drop())
     for (const Keeping::Drop& drop : drops) {
       if (drop.what == Keeping::What::tape)
@@ -233,6 +231,7 @@ void Budgeted::make_room_with(std::size_t most_form, std::uint64_t next, std::ui
         spill_tape(drop.at);
     }
   if (stage_ == Stage::reversing) peak_ = std::max(peak_, bounded(keeping.peak()));
+  return enough;
 }
 
 void Budgeted::drop_state(std::size_t boundary) {

@@ -201,7 +201,7 @@ private:
   void make_room_that_pays(std::uint64_t next);
   void plan_within();
   void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room
-  void make_room_with(std::size_t most_form, std::uint64_t next, std::uint64_t room);
+  bool make_room_with(std::size_t most_form, std::uint64_t next, std::uint64_t room);
   void plan_rest();
   std::uint64_t length() const { return positions_.back() + steps_; } // of a run that has ended
   Budgeted as_known(std::uint64_t budget) const;
