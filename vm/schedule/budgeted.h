@@ -194,8 +194,8 @@ private:
   bool can_grow() const { return budget_ < most_budget_; }
   void grow();
   std::uint64_t cost_of_one_tape() const;
-  std::uint64_t more_than_one_tape() const; // that the plan at hand takes
-  bool takes_too_long(double again) const;  // with so much that is run again
+  std::uint64_t more_than_one_tape() const;    // that the plan at hand takes
+  bool takes_too_long(double again) const;     // with so much that is run again
   double cost_again(std::uint64_t room) const; // about, of what would be computed again if the run ended here, gaps within a room
   double cost_of_gaps() const;                 // the same, with what a file takes
   void make_room_that_pays(std::uint64_t next);
