@@ -199,6 +199,8 @@ struct Definition {
   Jvp jvp = nullptr;          // null, where vjp is not: linear in each of its operands
   std::uint32_t keep = 0;     // what the reverse rule needs
   bool may_overwrite = false; // an input of the type and layout of the result that nobody else has may become the result's memory
+  bool vjp_splits = false;     // the cotangents of its operands are parts of the memory of the result's
+  bool vjp_overwrites = false; // the reverse rule writes a new cotangent of an operand over that of the first result, if sizes agree
   Slices slices = Slices::other;
   IndexBoundOf indices = nullptr; // null: no operand holds indices
   CostOf cost = nullptr;          // null: a flop an element of the result, the bytes of all operands

@@ -344,7 +344,9 @@ constexpr Definition normalization_definition(Infer infer, Kernel kernel, Vjp vj
 }
 
 template <OperatorId id> constexpr Definition normalization(Vjp vjp) {
-  return normalization_definition(infer<id>, kernel<id>, vjp, jvp<id>, keep_input(0) | keep_input(1));
+  Definition d = normalization_definition(infer<id>, kernel<id>, vjp, jvp<id>, keep_input(0) | keep_input(1));
+  d.vjp_overwrites = true;
+  return d;
 }
 
 } // namespace

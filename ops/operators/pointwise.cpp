@@ -182,6 +182,7 @@ constexpr Definition pointwise_definition(Infer infer, Kernel kernel) {
 constexpr Definition differentiable(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep) {
   Definition d = pointwise_definition(infer, kernel);
   d.vjp = vjp;
+  d.vjp_overwrites = true;
   d.jvp = jvp;
   d.keep = keep;
   return d;

@@ -10,11 +10,17 @@
 
 namespace cairn::runs {
 
+inline constexpr std::size_t kNothing = SIZE_MAX;
+
 struct Operation {
   std::uint32_t node = 0, end = 0; // of its results
   std::vector<std::uint32_t> operands;
-  std::vector<std::uint64_t> operand_bytes, result_bytes;
+  std::vector<std::uint64_t> operand_bytes, result_bytes; // a view has no bytes of its own
   std::size_t last_use = 0;   // the last operation that reads a result
+  std::size_t view_of = kNothing;     // the operation whose memory a view shows, if this tape has it,
+  std::size_t overwritten = kNothing; // and the one whose first result may become this one's memory
+  bool cotangent_overwritten = false; // an operand's cotangent of as many bytes takes its memory
+  bool cotangent_split = false; // those of the operands are parts of its memory
   std::uint64_t kept_new = 0; // bytes that the tape keeps from here on, of elements that were made in the interval; the sweep
                               // gives them up once it has passed this operation
   bool result_kept = false;
@@ -25,6 +31,9 @@ struct Operation {
   std::vector<std::uint32_t> wanted, wanted_again;
 };
 
+// The one that has made it, or kNothing: nodes ascend.
+std::size_t operation_of(const std::vector<Operation>& operations, std::uint32_t node);
+
 inline constexpr std::size_t kOfOperands = 192; // bytes of an operation's lists, and of its cotangents in a map, as a rule
 
 // The bytes of a tensor on the tape.
@@ -33,8 +42,8 @@ struct Node {
   std::uint64_t bytes = 0;
 };
 
-// Sets what is held for a while: `advancing`, `taping` and `sweeping`. The state at the end of the tape has the nodes `ends`, and
-// its cotangents are counted elsewhere.
+// Sets what is held for a while: `advancing`, `taping` and `sweeping`. The state at the end of the tape has the nodes `ends`; that
+// state, its cotangents and what the tape keeps are counted elsewhere.
 using Nodes = std::vector<Node, value::ChargedAllocator<Node>>;
 void follow(const std::vector<Operation>& operations, const Nodes& ends, schedule::Weights& weights);
 

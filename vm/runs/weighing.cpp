@@ -219,6 +219,24 @@ void weigh_lean(Engine& engine, const tape::Tape& tape, std::size_t level, const
   }
 }
 
+// Whether its result has the memory of its first operand. Some operators have to copy what is not contiguous.
+bool is_view(const tape::TensorRecord& record, const std::vector<ops::Tensor>& inputs) {
+  if (record.kind != tape::TensorRecord::Kind::apply || record.op->view == nullptr || record.operands.empty()) return false;
+  return record.op->kernel == nullptr || (!inputs.front().weak && inputs.front().contiguous());
+}
+
+// Whether operand `k`, the first result of `maker`, may become the memory of the record's first result where nothing else reads it.
+bool may_overwrite(const tape::TensorRecord& record, std::size_t k, const ops::Tensor& operand,
+                   const std::vector<ops::Tensor>& results, const tape::TensorRecord& maker) {
+  using Kind = tape::TensorRecord::Kind;
+  if (record.kind != Kind::apply || !record.op->may_overwrite || results.empty()) return false;
+  if (maker.kind != Kind::apply || record.operands[k] != maker.node) return false;
+  if (std::count(record.operands.begin(), record.operands.end(), maker.node) != 1) return false;
+  const ops::Tensor& result = results.front();
+  return operand.dtype == result.dtype && operand.offset == 0 && operand.shape == result.shape &&
+         operand.strides == result.strides && operand.device() == result.device();
+}
+
 } // namespace
 
 std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::uint64_t since) {
@@ -347,19 +365,19 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   const auto meet = [&](const std::vector<ops::Tensor>& tensors, Operation& o) {
     for (const ops::Tensor& t : tensors) meet_storage(t.storage.get(), o, true);
   };
+  value::ChargedMap<std::uint32_t, std::uint64_t> inputs_of_run{
+      value::ChargedAllocator<std::uint64_t>(engine.heap())}; // serials by node
   value::ChargedMap<std::uint32_t, std::uint64_t> old_inputs{
       value::ChargedAllocator<std::uint64_t>(engine.heap())}; // serials by node
   tape.inputs.for_each([&](tape::Place place, const tape::Input& input) {
-    if (place.slot == 0 && place.serial < births.front()) old_inputs.emplace(input.node, place.serial);
+    if (place.slot == 0) (place.serial < births.front() ? old_inputs : inputs_of_run).emplace(input.node, place.serial);
   });
-  // The operation that made the operand: nodes ascend.
+  // An operand is used, or a view of it.
   const auto used = [&](std::uint32_t node, bool kept) {
-    const auto behind = std::upper_bound(operations.begin(), operations.end(), node,
-                                         [](std::uint32_t n, const Operation& other) { return n < other.node; });
-    if (behind == operations.begin() || node >= std::prev(behind)->end) return;
-    Operation& maker = *std::prev(behind);
-    maker.last_use = operations.size() - 1;
-    maker.result_kept = maker.result_kept || kept;
+    for (std::size_t at = operation_of(operations, node); at != kNothing; at = operations[at].view_of) {
+      operations[at].last_use = operations.size() - 1;
+      operations[at].result_kept = operations[at].result_kept || kept;
+    }
   };
   auto next_call = ruled.all().begin();
   // Those before record number `at`, as a part of the operation on top.
@@ -396,10 +414,15 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     weights.cost = schedule::bounded(weights.cost + schedule::bounded(cost_of(engine.costs, *record, inputs, outputs)));
     meet(inputs, o);
     meet(outputs, o);
+    const bool view = is_view(*record, inputs);
+    o.cotangent_split = record->kind == tape::TensorRecord::Kind::apply && record->op->vjp_splits;
+    o.cotangent_overwritten = view || (record->kind == tape::TensorRecord::Kind::apply && record->op->vjp_overwrites);
+    if (view) o.view_of = operation_of(operations, record->operands.front());
     for (const ops::Tensor& t : outputs) {
-      o.result_bytes.push_back(static_cast<std::uint64_t>(t.bytes()));
+      if (!view) o.result_bytes.push_back(static_cast<std::uint64_t>(t.bytes()));
       o.result_kept = o.result_kept || t.storage;
     }
+    if (view && o.result_kept) used(record->operands.front(), true);
     for (std::size_t i = 0; i < std::min(inputs.size(), record->operands.size()); ++i) {
       const std::uint32_t node = record->operands[i];
       if (node == tape::kNone || inputs[i].weak) continue;
@@ -409,7 +432,18 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
         weights.read.push_back({found->second, o.operand_bytes.back()});
         old_inputs.erase(found);
       }
+      if (const std::size_t at = operation_of(operations, node);
+          o.overwritten == kNothing && at != kNothing && !operations[at].result_bytes.empty() &&
+          may_overwrite(*record, i, inputs[i], outputs, *tape.tensors()[at]))
+        o.overwritten = at;
       used(node, static_cast<bool>(inputs[i].storage));
+    }
+    if (o.cotangent_split) {
+      schedule::JoinedCotangent joined{o.result_bytes.front(), {}};
+      for (std::size_t k = 0; k < o.operands.size(); ++k)
+        if (const auto found = inputs_of_run.find(o.operands[k]); found != inputs_of_run.end())
+          joined.parts.emplace_back(birth(found->second), o.operand_bytes[k]);
+      if (!joined.parts.empty()) weights.joined.push_back(std::move(joined));
     }
     weights.largest = std::max(weights.largest, record->inputs.element_bytes() + record->outputs.element_bytes());
   }

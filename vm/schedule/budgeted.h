@@ -179,6 +179,7 @@ private:
   std::vector<bool> kept_states() const; // by boundary
   std::vector<bool> kept_tapes() const;  // by interval
   std::uint64_t held() const;            // by both
+  void note_joined(const std::vector<JoinedCotangent>& joined, std::size_t interval);
   void note_reads(const std::vector<OldTensor>& read, std::size_t interval);
   std::uint64_t more_reads_within(std::size_t interval, const std::vector<std::uint64_t>& reads) const;
   std::vector<std::uint64_t> read_from() const; // bytes of what intervals from each one on read
@@ -194,8 +195,8 @@ private:
   bool can_grow() const { return budget_ < most_budget_; }
   void grow();
   std::uint64_t cost_of_one_tape() const;
-  std::uint64_t more_than_one_tape() const;    // that the plan at hand takes
-  bool takes_too_long(double again) const;     // with so much that is run again
+  std::uint64_t more_than_one_tape() const; // that the plan at hand takes
+  bool takes_too_long(double again) const;  // with so much that is run again
   double cost_again(std::uint64_t room) const; // about, of what would be computed again if the run ended here, gaps within a room
   double cost_of_gaps() const;                 // the same, with what a file takes
   void make_room_that_pays(std::uint64_t next);

@@ -95,6 +95,20 @@ void Budgeted::add_interval(const Weights& weights) {
   positions_.push_back(positions_.back() + std::max<std::uint64_t>(1, steps_));
   all_records_ = bounded(all_records_ + records_);
   note_reads(weights.read, n);
+  note_joined(weights.joined, n);
+}
+
+// While parts of it are held, so is the rest.
+void Budgeted::note_joined(const std::vector<JoinedCotangent>& joined, std::size_t interval) {
+  for (const JoinedCotangent& whole : joined)
+    for (std::size_t boundary = interval; boundary > 0; --boundary) {
+      std::uint64_t alive = 0;
+      for (const auto& [birth, bytes] : whole.parts)
+        if (birth < boundary) alive += bytes;
+      if (alive == 0) break;
+      std::uint64_t& cotangents = profile_.cotangents[boundary];
+      cotangents = bounded(cotangents + whole.bytes - std::min(whole.bytes, alive));
+    }
 }
 
 std::size_t Budgeted::good_number() const {

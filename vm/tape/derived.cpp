@@ -25,7 +25,7 @@ void Derived::add(const TensorRecord& record, std::span<const ops::Tensor> input
       can = t.storage || t.elements() == 0;
   }
   entries_.push_back(
-      {record.node, record.end(), static_cast<std::uint8_t>(can && depth < 254 ? depth + 1 : 0)});
+      {record.node, record.end(), static_cast<std::uint8_t>(can && depth < kDeepest * kLeanLevels ? depth + 1 : 0)});
 }
 
 } // namespace cairn::tape
