@@ -38,7 +38,7 @@
 ; The axis goes to the front, where embedding takes rows, and what it has become goes back.
 (define (%index-many t axis positions)
   (if (eq? (tensor-type positions) 'u8)
-      (error "index: a tensor of u8 may be meant as a mask; (where mask a b) chooses by one, and (cast t 'i64) makes indices of it"))
+      (error "index: a tensor of u8 may be meant as a mask; (masked-select t mask) takes the elements where it is not 0, (where mask a b) chooses by it, and (cast t 'i64) makes indices of it"))
   (if (memq (tensor-type positions) '(f32 f64 bf16 f16))
       (error "index: positions are a tensor of integers, which (cast t 'i64) makes; got one of" (tensor-type positions)))
   (let* ((axes (iota (length (size t))))
@@ -49,3 +49,28 @@
     (permute rows (append (map (lambda (i) (+ i many)) front)
                           (iota many)
                           (map (lambda (i) (+ i (- many 1))) behind)))))
+
+; Parts whose size depends on elements. How many there are is read, as a program reads any number, so these are procedures and no operators;
+; the derivative of what is selected goes back to where it lay.
+
+; The row-major positions of the elements that are not 0: sorted by whether they are, equal ones keep their order.
+(define (%chosen-positions mask)
+  (let ((chosen (cast (not-equal (view mask (list (apply * (size mask)))) 0) 'i64)))
+    (narrow-tensor (argsort (- 1 chosen)) 0 0 (sumall chosen))))
+
+; Of a vector the positions themselves; else a row of indices for each, one for each axis. Positions are exact as f64 up to 2^53.
+(define (nonzero t)
+  (let ((sizes (size t)) (at (%chosen-positions t)))
+    (cond ((null? sizes) (error "nonzero: expected a tensor with axes, got one number" t))
+          ((null? (cdr sizes)) at)
+          (else
+           (let loop ((sizes (reverse sizes)) (at (cast at 'f64)) (columns '()))
+             (if (null? sizes)
+                 (cast (stack columns 1) 'i64)
+                 (let ((rest (floor (/ at (max 1 (car sizes))))))
+                   (loop (cdr sizes) rest (cons (- at (* rest (car sizes))) columns)))))))))
+
+; A vector of the elements of t where the mask, stretched to the sizes of t, is not 0.
+(define (masked-select t mask)
+  (let ((at (%chosen-positions (expand-tensor mask (size t)))))
+    (view (embedding (view t (list (apply * (size t)) 1)) at) (size at))))

@@ -460,6 +460,10 @@
 (slice (arange 10) 0 1 8 3)
 ; index
 (index (list->tensor '((1 2 3) (4 5 6))) 1 '(0 2))
+; masked-select
+(let ((t (list->tensor '((1 2 3) (4 5 6))))) (masked-select t (< 3 t)))
+; nonzero
+(list (nonzero (list->tensor '(0 7 0 8))) (nonzero (list->tensor '((0 1) (1 0)))))
 ; crop
 (crop (list->tensor '((1 2 3) (4 5 6))) '(0 1) '(2 2))
 ; chunk, split

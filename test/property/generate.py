@@ -171,6 +171,7 @@ class Generator:
         if not self.smooth:
             forms += [lambda: '(max %s %s)' % (sub(), sub()), lambda: '(ReLU %s)' % sub(),
                       lambda: '(where (< %s 0) %s %s)' % (sub(), sub(), sub()),
+                      lambda: with_name('(+ {0} (tensor->number (sum (masked-select {0} (< {0} .2)))))'),
                       lambda: '(if (< %s %s) %s %s)' % (number(), number(), sub(), sub())]
         return r.choice(forms)()
 

@@ -20,6 +20,22 @@
 (show (list-of (index t #t j)))                                  ; expect: (((0 1) (2 2)) ((10 11) (12 12)) ((20 21) (22 22)))
 (show (list-of (index (list->tensor '(5 6 7)) i)))               ; expect: (7.0 5.0)
 (show (list-of (gradient (lambda (x) (sumall (square (index x i '(1 3))))) (cast t 'f64)))) ; expect: ((0.0 2.0 4.0 0.0) (0.0 0.0 0.0 0.0) (0.0 42.0 44.0 0.0))
+; By masks: sizes that depend on elements.
+(define m (list->tensor '((0 1 0) (2 0 3))))
+(show (list-of (nonzero m)))                                     ; expect: ((0 1) (1 0) (1 2))
+(show (list-of (nonzero (transpose m))))                         ; expect: ((0 1) (1 0) (2 1))
+(show (list-of (nonzero (list->tensor '(0 5 0 7)))))             ; expect: (1 3)
+(show (map size (list (nonzero (fill '(2 2) 0)) (nonzero (fill '(0 3 1) 1)) (nonzero (fill '(0) 1))))) ; expect: ((0 2) (0 3) (0))
+(show (list-of (masked-select m (< 1 m))))                       ; expect: (2.0 3.0)
+(show (list-of (masked-select m (list->tensor '(1 0 1)))))       ; expect: (0.0 0.0 2.0 3.0)
+(show (list-of (masked-select (cast (transpose m) 'i64) (transpose m)))) ; expect: (2 1 3)
+(show (size (masked-select m (fill '(1) 0))))                    ; expect: (0)
+(show (list-of (masked-select m (* m +nan.0))))                  ; expect: (0.0 1.0 0.0 2.0 0.0 3.0)
+(define (of-large x) (sumall (square (masked-select x (< 1 x)))))
+(show (list-of (gradient of-large m)))                           ; expect: ((0.0 0.0 0.0) (4.0 0.0 6.0))
+(show (list-of (cdr (checkpoint-*j of-large m 1))))              ; expect: ((0.0 0.0 0.0) (4.0 0.0 6.0))
+(show (list-of (gradient (lambda (x) (sumall (* x (gradient of-large x)))) m))) ; expect: ((0.0 0.0 0.0) (8.0 0.0 12.0))
+(show (cdr (j* of-large m m)))                                   ; expect: 26.0
 ; Keys: draws are functions of them, and of the machine's own numbers nothing is used.
 (show (list (= (random-real 5) (random-real 5)) (= (random-real 5) (random-real 6)) (= (random-normal 5) (random-normal 5)) (= (random-integer 1000 5) (random-integer 1000 5)))) ; expect: (#t #f #t #t)
 (show (list (equal? (rand '(3) 'f64 #f 5) (rand '(3) 'f64 #f 5)) (equal? (rand '(3) 'f64 #f 5) (rand '(3) 'f64 #f 6)) (equal? (randn '(2) #f #f 5) (randn '(2) #f #f 5)))) ; expect: (#t #f #t)

@@ -92,6 +92,8 @@ MISTAKES = [
     ("the operand before the parameters", "(display (linear (ones '(2 2)) (list 1 2)))\n", [], 1, ["linear: no pattern matches #<tensor f32 (2 2)>; a list was meant, such as the parameters of a layer"]),
     ("the parameters before the cell", "(display (unroll (new-lstm 2 3) lstm (ones '(1 2 2)) 0))\n", [], 1, ["it is a list: are two arguments in each other's place?"]),
     ("a position too far", "(display (index (ones '(2)) 2))\n", [], 1, ["error: index: there is no position 2 in axis 0, whose size is 2; positions are 0 to 1, or -1 to -2 from the end"]),
+    ("a mask of another size", "(display (masked-select (ones '(2 3)) (ones '(2))))\n", [], 1, ["error: masked-select: expand-tensor: a tensor of shape (2) does not stretch to (2 3)"]),
+    ("where one number is not 0", "(display (nonzero (fill '() 1)))\n", [], 1, ["error: nonzero: expected a tensor with axes"]),
     ("a new axis as in NumPy", "(display (index (ones '(2)) #f))\n", [], 1, ["(unsqueeze t axis) makes a new axis"]),
     ("weights that are kept", "(define w (ones '(2)))\n(define (rule leaf c s) (cons (- leaf c) '()))\n(define s (checkpoint-*j-update! sumall w 1 rule '()))\n(display w)\n", [], 1,
      ["something else holds a leaf", "; checkpoint-*j-update does the same and leaves what is held as it is"]),
