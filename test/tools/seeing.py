@@ -371,6 +371,19 @@ class Seeing(ToolTest):
         self.assertIn("Nothing that could be drawn", page.words)
         self.assertIn("--report: expected a file whose name ends in .html", self.vmrun("--report=r.txt", "a.scm", code=2).errors)
 
+    def test_a_page_of_a_resumed_run_has_the_curves_of_its_table(self):
+        whole = [chart for chart in self.page()[1].charts[:3]]
+        self.vmrun("--metrics=m.csv", "--steps=300", "--save=s.capsule", "a.scm", code=75)
+        page = self.page("--metrics=m.csv", "--resume=s.capsule", name=None)[1]
+        self.assertEqual(page.charts[:3], whole)
+        self.assertIn("24 reports, of which 17 came since it was resumed.", page.words)
+        # Without the table there is nothing from before; what is no number in it is passed over.
+        self.assertNotEqual(self.page("--resume=s.capsule", name=None)[1].charts[:3], whole)
+        with open(os.path.join(self.folder, "m.csv")) as file:
+            lines = file.read().split("\n")
+        self.write("m.csv", "\n".join(lines[:1] + [lines[1] + ",junk,7,", lines[2].rsplit(",", 1)[0]] + lines[3:]))
+        self.page("--metrics=m.csv", "--resume=s.capsule", name=None)
+
     def test_a_page_of_many_reports_stays_small(self):
         self.write("many.scm", """(define (f i) (if (< i 50000) (begin (report 'x (sin (/ i 100.)) 'grows (exp (/ i 1000.))) (f (+ i 1)))))
 (f 0) (for-each (lambda (i) (report (format "n~a" i) i)) (iota 100))""")

@@ -118,7 +118,8 @@ int Session::run() {
     std::string error;
     if (!streams_.open_output(options_.output, cairn_vm_output_bytes(vm_.get()), error)) throw Leave{kBadUsage, error};
     if (!options_.resume.empty() && !streams_.skip_input(cairn_vm_input_bytes(vm_.get()), error)) throw Leave{kBadUsage, error};
-    if (!reports_.open(options_, *vm_, error)) throw Leave{kBadUsage, error};
+    const auto on_page = [this](const Report& report) { page_.add_earlier(report); };
+    if (!reports_.open(options_, *vm_, on_page, error)) throw Leave{kBadUsage, error};
     return drive();
   } catch (const Leave& leave) {
     return finish(leave.code, leave.message);

@@ -71,6 +71,28 @@ std::string MetricsFile::header() const {
   return line + '\n';
 }
 
+// What a row of the table says. Fields that are no numbers, which nobody but another program can have written, are left out.
+Report MetricsFile::report_of(std::string_view row) const {
+  Report report;
+  for (std::size_t column = 0; !row.empty(); ++column) {
+    const std::string_view field = row.substr(0, row.find(','));
+    row.remove_prefix(std::min(row.size(), field.size() + 1));
+    const char* const end = field.data() + field.size();
+    double value = 0;
+    if (column == 0)
+      std::from_chars(field.data(), end, report.number);
+    else if (column == 1)
+      std::from_chars(field.data(), end, report.steps);
+    else if (std::from_chars(field.data(), end, value).ec != std::errc())
+      continue;
+    else if (column == 2)
+      report.time = value;
+    else if (column - 3 < names_.size())
+      report.values.emplace_back(names_[column - 3], value);
+  }
+  return report;
+}
+
 void MetricsFile::begin() {}
 
 bool MetricsFile::go_on(std::string_view content, std::uint64_t reports, std::string& error) {
@@ -97,6 +119,7 @@ bool MetricsFile::go_on(std::string_view content, std::uint64_t reports, std::st
     std::uint64_t number = 0;
     const char* const begin = content.data() + end;
     if (std::from_chars(begin, content.data() + next, number).ec != std::errc() || number > reports) break;
+    if (on_earlier) on_earlier(report_of(content.substr(end, next - end)));
     end = next + 1;
   }
   return cut(end);

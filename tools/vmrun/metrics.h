@@ -4,6 +4,7 @@
 
 #include "report_file.h"
 
+#include <functional>
 #include <unordered_map>
 
 namespace cairn::tools {
@@ -14,6 +15,8 @@ public:
   // some.
   static constexpr std::size_t kMostNames = 1000;
   bool full() const { return full_; }
+  // Called, where a resumed run goes on in a table, with each report that stays in it. Empty: nobody wants to know.
+  std::function<void(const Report&)> on_earlier;
 
 private:
   void begin() override;
@@ -21,6 +24,7 @@ private:
   bool put(const Report& report) override;
   bool widen(const std::vector<std::string>& added);
   std::string header() const;
+  Report report_of(std::string_view row) const;
 
   bool empty_ = true; // not even the header is there
   bool full_ = false;

@@ -6,7 +6,9 @@
 
 namespace cairn::tools {
 
-bool Reports::open(const RunOptions& options, const cairn_vm& vm, std::string& error) {
+bool Reports::open(const RunOptions& options, const cairn_vm& vm, std::function<void(const Report&)> earlier,
+                   std::string& error) {
+  metrics_.on_earlier = std::move(earlier);
   const bool resumed = !options.resume.empty();
   const std::uint64_t reports = cairn_vm_reports(&vm);
   auto open_one = [&](ReportFile& file, const std::string& path) {

@@ -17,8 +17,9 @@ public:
   // `warn` gets what goes wrong on the way, once for each file.
   explicit Reports(std::function<void(const std::string&)> warn) : warn_(std::move(warn)) {}
 
-  // Opens the files; a resumed run goes on in them. False with a message.
-  bool open(const RunOptions& options, const cairn_vm& vm, std::string& error);
+  // Opens the files; a resumed run goes on in them, and `earlier` gets the reports that stay in the table of --metrics. False
+  // with a message.
+  bool open(const RunOptions& options, const cairn_vm& vm, std::function<void(const Report&)> earlier, std::string& error);
   // A call of the machine's program.
   Report add(const cairn_vm& vm, const cairn_reported* values, std::size_t count);
   // All that was reported is on the disk. False with a message for each file of which that is not so.

@@ -130,6 +130,11 @@ void RunPage::add(const Report& report) {
     last_step_ = *step;
     last_step_at_ = seconds;
   }
+  draw(report);
+}
+
+void RunPage::draw(const Report& report) {
+  const double* const step = report.value("step");
   for (const auto& [name, value] : report.values) {
     if (report.names_step(name)) continue;
     const auto [known, fresh] = numbers_.try_emplace(name, curves_.size());

@@ -16,6 +16,8 @@ namespace cairn::tools {
 class RunPage {
 public:
   void add(const Report& report);
+  // One from before this run was resumed.
+  void add_earlier(const Report& report) { draw(report); }
   // Where the machine stands; called now and then.
   void look(const cairn_vm& vm, bool last = false);
   // `ended`: the exit code, and the message if there is one.
@@ -33,6 +35,7 @@ private:
     Curve curve;
     std::string across; // what counts its points
   };
+  void draw(const Report& report); // its values in their curves
   void keep(const Moment& moment);
   std::string curves() const;
   std::string over_time() const;
