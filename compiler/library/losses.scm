@@ -6,7 +6,8 @@
 ; Half the square of a difference up to delta (1), and a line from there.
 (define (huber-loss a b . delta)
   (let ((delta (if (null? delta) 1 (%only "huber-loss" delta))) (distance (abs (- a b))))
-    (mean (where (< distance delta) (* .5 (square distance)) (* delta (- distance (* .5 delta)))))))
+    (let ((near (* .5 (square distance))) (far (* delta (- distance (* .5 delta)))) (is-near (< distance delta)))
+      (mean (if (boolean? is-near) (if is-near near far) (where is-near near far))))))
 
 ; How far scores are from being at least 1 on the side of the target, which is 1 or -1.
 (define (hinge-loss scores targets) (mean (max 0 (- 1 (* scores targets)))))

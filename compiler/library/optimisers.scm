@@ -1,7 +1,7 @@
 ; Optimisers: rules for *j-update!, checkpoint-*j-update! and apply-rule. Each procedure gives a rule, (rule leaf cotangent state) -> (leaf' . state'), that
 ; serves a tensor and a number alike. The state of all of them begins as 0, whatever the structure of the parameters. What counts steps
 ; counts them in the state of each leaf, so that a rate may change from step to step without anything else being lost. The formulas and
-; the defaults are PyTorch's.
+; the defaults are PyTorch's, but that velocities decay by .9.
 
 ; One that does not begin with a rate is an error where it is made, as there the message can name it: the rule runs inside a sweep.
 (define (%rate name rate)
@@ -103,8 +103,12 @@
 (define (clip-by-leaf-norm most rule)
   (let ((rule (%rule "clip-by-leaf-norm" rule)))
     (lambda (leaf cotangent state)
-      (let ((norm (if (tensor? cotangent) (sqrt (tensor->number (sum (* cotangent cotangent)))) (abs cotangent))))
-        (rule leaf (if (> norm most) (* (/ most norm) cotangent) cotangent) state)))))
+      (rule leaf (clip-by-norm most cotangent) state))))
+
+; A gradient of any structure, scaled so that its norm is at most this.
+(define (clip-by-norm most gradient)
+  (let ((norm (parameters-norm gradient)))
+    (if (> norm most) (parameters-map (lambda (leaf) (* (/ most norm) leaf)) gradient) gradient)))
 
 ; --- rates that change: of the number of the step, from 0 on
 

@@ -13,6 +13,11 @@
         ((%leaf? p) (f seed p))
         (else seed)))
 
+; The norm of all leaves together. Norms of leaves are taken beside the largest, whose square could be too large a number.
+(define (parameters-norm p)
+  (let* ((norms (parameters-fold (lambda (l leaf) (cons (tensor->number (norm leaf)) l)) '() p)) (most (apply max 0 norms)))
+    (if (= most (* 2 most)) most (* most (sqrt (apply + (map (lambda (n) (square (/ n most))) norms)))))))
+
 (define (%leaf? p) (if (tensor? p) #t (number? p)))
 
 ; Leaf by leaf of two structures. In the place of any part of either an exact 0 stands for zeros, as it does in gradients.

@@ -678,6 +678,8 @@
 ;;; Parameters
 ; parameters-map, parameters-map2, parameters-fold
 (list (parameters-map (lambda (x) (* 2 x)) '(1. (2. . 3.))) (parameters-map2 + '(1 2) '(10 20)) (parameters-fold + 0 '(1 (2 3))))
+; parameters-norm
+(parameters-norm (list 3. (list->tensor '(0 4))))
 ; parameters->list, parameters-count, list->parameters
 (define p (list (ones '(2 2)) '(5. 6.)))
 (list (parameters-count p) (length (parameters->list p)) (list->parameters '(1 2 3) '(a-number-here . (0 0 (0)))))
@@ -811,6 +813,8 @@
 ((clip-by-value 1 (sgd .1)) 1. 5. 0)
 ; clip-by-leaf-norm
 ((clip-by-leaf-norm 1 (sgd .1)) 1. -5. 0)
+; clip-by-norm
+(clip-by-norm 1 '(3. (4.)))
 ; step-rate, cosine-rate, warm-up
 (list ((step-rate .1 .5 10) 25) ((cosine-rate .1 100) 50) ((warm-up 10 (cosine-rate .1 100)) 4))
 

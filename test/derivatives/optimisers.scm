@@ -32,6 +32,14 @@
 (show (map (step-rate 1. .5 2) '(0 1 2 5)))                                         ; expect: (1.0 1.0 0.5 0.25)
 (show (map (cosine-rate 1. 4) '(0 2 4 9)))                                          ; expect: (1.0 0.5 0.0 0.0)
 (show (map (warm-up 4 (step-rate 1. .5 2)) '(0 1 3 4 6)))                           ; expect: (0.25 0.5 1.0 1.0 0.5)
+; Numbers whose squares are none of their type.
+(show ((clip-by-leaf-norm 1 (sgd .1)) (list->tensor '(1.)) (list->tensor '(1e30)) 0)) ; expect: (#<tensor f32 (1) [0.9]> . 0)
+(show (parameters-norm (list 3e30 (list->tensor '(0 4e30) 'f64) 'a '(0))))          ; expect: 5e+30
+(show (map parameters-norm (list '() 0 -2 (vector 3. (zeros '(2 0)) 4) (list 1. +inf.0)))) ; expect: (0 0.0 2.0 5.0 +inf.0)
+(show (let ((n (parameters-norm (list 1. +nan.0)))) (= n n)))                       ; expect: #f
+(show (clip-by-norm 2 (list 3. (list->tensor '(4)))))                               ; expect: (1.2000000000000002 #<tensor f32 (1) [1.6]>)
+(show (clip-by-norm 5 (list 3. 'a 4.)))                                             ; expect: (3.0 a 4.0)
+(show (gradient parameters-norm (list 0. (list->tensor '(4 0) 'f64))))              ; expect: (0.0 #<tensor f64 (2) [1.0 0.0]>)
 ; Rules on gradients that are there already, clipped by the norm of the whole as torch.nn.utils.clip_grad_norm_ does to a norm of 3.
 (define (norm-of p) (sqrt (parameters-fold (lambda (sum leaf) (+ sum (sumall (square leaf)))) 0 p)))
 (define (clipped p most) (let ((scale (/ most (+ (norm-of p) 1e-6)))) (if (< scale 1) (parameters-map (lambda (leaf) (* scale leaf)) p) p)))

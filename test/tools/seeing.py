@@ -5,6 +5,7 @@
 """
 import csv
 import html.parser
+import json
 import os
 import pty
 import resource
@@ -313,6 +314,36 @@ class Seeing(ToolTest):
         os.close(ours)
         process.wait()
         return drawn.decode()
+
+    def test_long_steps_do_not_keep_the_clock_from_being_looked_at(self):
+        # A hundred thousand steps of this take minutes, behind a loop of which they take less than a millisecond.
+        endless = """(define (wait n) (if (= n 0) 0 (wait (- n 1))))
+(wait 3000000)
+(define (f i t) (report 'at i) (f (+ i 1) (tanh (matmul t t))))
+(f 0 (* .01 (randn '(700 700))))"""
+        self.assertRegex(self.line_of_progress(endless, 200), r"at \d+")
+        self.write("c.scm", endless)
+        process = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--save=s.capsule", "--save-every=100ms", "c.scm"], cwd=self.folder)
+        while not os.path.exists(self.path("s.capsule")):
+            self.assertIsNone(process.poll())
+            time.sleep(.01)
+        process.kill()
+        process.wait()
+        self.assertGreater(self.stats(self.vmrun("--resume=s.capsule", "--stats", "--steps=1", code=75))["steps"], 1)
+
+    def test_looking_at_the_clock_changes_no_count(self):
+        self.write("c.scm", """(define (f l x) (if (null? l) (sumall x) (f (cdr l) (tanh (matmul x (car l))))))
+(define (train i l) (if (= i 0) l (train (- i 1) (cadr (*j-update! (lambda (l) (f l (randn '(40 200)))) l 1 (adam .01) 0)))))
+(write (map sumall (train 12 (build-list 8 (lambda (i) (* .1 (randn '(200 200))))))))
+(write (iota 20000))""")
+        for limit in ((), ("--work=700000000",), ("--work=30000000",), ("--steps=900",)):
+            seen = []
+            for options in ((), ("--progress",), ("--report=r.html",), ("--save-every=10ms",)):
+                done = self.vmrun("--memory=64MiB", "--save=s.capsule", "--stats=s.json", *limit, *options, "c.scm", code=75 if limit else 0)
+                counters = json.loads(self.read("s.json"))
+                rest = self.vmrun("--resume=s.capsule").output if limit else ""
+                seen.append((done.output, rest, *(counters[name] for name in ("steps", "work", "gradient_steps_executed", "tensor_peak_bytes"))))
+            self.assertEqual(seen, seen[:1] * 4)
 
     def test_progress_shows_what_was_reported_last_memory_and_time_left(self):
         endless = """(define (wait n) (if (= n 0) 0 (wait (- n 1))))

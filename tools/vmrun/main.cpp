@@ -76,7 +76,8 @@ private:
   int drive();
   int interrupted();
   std::uint64_t slice(std::uint64_t made) const;
-  void adapt(std::uint64_t steps, Clock::duration took);
+  void limit_work(std::uint64_t at_least);
+  void adapt(std::uint64_t steps, bool out_of_work, Clock::duration took);
   void save_if_due(std::uint64_t made);
   Leave save();
   int stopped(std::string_view message);
@@ -94,7 +95,11 @@ private:
   VmHandle vm_;
   int stats_descriptor_ = STDERR_FILENO, profile_descriptor_ = STDERR_FILENO;
   bool timed_ = false;                  // slices are short because something is due by the clock
-  std::uint64_t timed_slice_ = 100'000; // steps; grows or shrinks with the program's speed
+  static constexpr std::uint64_t kLeastTimedWork = 10'000'000;
+  std::uint64_t timed_slice_ = 100'000;        // steps; grows or shrinks with the program's speed
+  std::uint64_t timed_work_ = kLeastTimedWork; // the same of work, as a step may be a product of large matrices
+  std::uint64_t granted_work_ = 0;             // in the last slice
+  std::uint64_t most_work_ = UINT64_MAX;       // that the program may have done at the end of this process
   Clock::time_point last_save_ = Clock::now();
   std::uint64_t saved_at_ = 0;
   bool save_failed_ = false;    // the last time it was due; said once
@@ -294,12 +299,16 @@ int Session::drive() {
   std::uint64_t goal = options_.steps.value_or(UINT64_MAX);
   std::uint64_t made = 0;
   last_save_ = Clock::now();
-  if (options_.work) cairn_vm_limit_work(vm_.get(), *options_.work);
+  std::uint64_t needed = 0; // by the next step, if the last slice was too short for it
+  const std::uint64_t work = cairn_vm_work(vm_.get());
+  if (options_.work && *options_.work <= UINT64_MAX - work) most_work_ = work + *options_.work;
   cancel_by_signals(vm_.get());
   while (made < goal) {
     std::uint64_t steps = slice(made);
+    limit_work(std::exchange(needed, 0));
     if (options_.trace) trace();
     auto start = Clock::now();
+    const std::uint64_t before = cairn_vm_steps(vm_.get());
     cairn_status status = cairn_vm_run(vm_.get(), steps);
     if (streams_.output_failed()) return finish(kBadUsage, streams_.output_fault());
     switch (status) {
@@ -311,7 +320,12 @@ int Session::drive() {
     case CAIRN_CANCELLED:
       return options_.plan && g_signal == 0 ? finish(kDone, "") : interrupted(); // it has been told
     case CAIRN_OUT_OF_WORK:
-      return stopped(work_message());
+      needed = cairn_vm_work_needed(vm_.get());
+      if (needed > most_work_ - cairn_vm_work(vm_.get())) return stopped(work_message());
+      steps = cairn_vm_steps(vm_.get()) - before;
+      // A step that asks for its work part by part begins again each time; twice as much lets it come to an end.
+      if (steps == 0) needed = std::max(needed, granted_work_ > UINT64_MAX / 2 ? UINT64_MAX : granted_work_ * 2);
+      break;
     default: {
       CairnBuffer text;
       bool memory = status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY;
@@ -320,7 +334,7 @@ int Session::drive() {
     }
     }
     made += steps;
-    adapt(steps, Clock::now() - start);
+    adapt(steps, status == CAIRN_OUT_OF_WORK, Clock::now() - start);
     if (!options_.report.empty()) page_.look(*vm_);
     if (progress_.on()) progress_.show(made, *vm_, reports_);
     if (made < goal) save_if_due(made);
@@ -368,12 +382,25 @@ std::uint64_t Session::slice(std::uint64_t made) const {
 
 // Slices of about a twentieth of a second: often enough for the clock, seldom enough to cost nothing. A page wants to see what is
 // held inside of gradients, too, a few of which may be over in that time.
-void Session::adapt(std::uint64_t steps, Clock::duration took) {
-  if (!timed_ || steps != timed_slice_) return;
+void Session::adapt(std::uint64_t steps, bool out_of_work, Clock::duration took) {
+  if (!timed_ || (!out_of_work && steps != timed_slice_)) return;
   const auto aim = options_.report.empty() ? std::chrono::milliseconds(50) : std::chrono::milliseconds(4);
   const std::uint64_t least = options_.report.empty() ? 1000 : 10;
-  if (took < aim / 2) timed_slice_ = std::min<std::uint64_t>(timed_slice_ * 2, std::uint64_t{1} << 40);
-  if (took > aim * 2) timed_slice_ = std::max<std::uint64_t>(timed_slice_ / 2, least);
+  const auto adapted = [&](std::uint64_t slice, std::uint64_t at_least) {
+    if (took < aim / 2) return std::min<std::uint64_t>(slice * 2, std::uint64_t{1} << 40);
+    return took > aim * 2 ? std::max(slice / 2, at_least) : slice;
+  };
+  if (out_of_work)
+    timed_work_ = adapted(timed_work_, kLeastTimedWork);
+  else
+    timed_slice_ = adapted(timed_slice_, least);
+}
+
+// What is left of --work, and no more than a slice, but for a step that alone takes more.
+void Session::limit_work(std::uint64_t at_least) {
+  std::uint64_t left = most_work_ == UINT64_MAX ? CAIRN_UNLIMITED : most_work_ - cairn_vm_work(vm_.get());
+  if (timed_) left = std::min(left, std::max(timed_work_, at_least));
+  cairn_vm_limit_work(vm_.get(), granted_work_ = left);
 }
 
 void Session::save_if_due(std::uint64_t made) {
