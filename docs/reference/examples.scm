@@ -642,6 +642,8 @@
 (layer-normalization (list->tensor '((1 3))) (ones '(2)) (zeros '(2)))
 ; rms-normalization
 (rms-normalization (list->tensor '((3 4))) (ones '(2)))
+; attend
+(attend (zeros '(2 1)) (zeros '(2 1)) (list->tensor '((1 2) (3 4))) 1 #t)
 
 ;;; Data sets
 ; loader, loader-batch, loader-batches
