@@ -20,7 +20,7 @@ namespace {
 
 using product::Matrix;
 
-constexpr std::int64_t kMostRows = 128, kLeastRows = 16;   // of a tile
+constexpr std::int64_t kMostRows = 64, kLeastRows = 16;   // of a tile
 constexpr std::int64_t kScoresOfTile = std::int64_t{1} << 19; // about, more only where a tile has kLeastRows
 // Members of a batch that are enough work for threads; of fewer ones the tiles are dealt out to so many units together.
 constexpr std::int64_t kLeastUnits = 8;
