@@ -1,5 +1,5 @@
-// Attention: softmax of the products of queries and keys, times values. The operator has the bits of no composition of others, but
-// is one, which the forward rule is made of; the reverse rule is one kernel that computes the weights again.
+// Attention: softmax of the products of queries and keys, times values. The operator has the bits of no composition of others,
+// but is one, which the forward rule is made of; the reverse rule is one kernel that computes the weights again.
 #include "ops/cpu/matrices/attention.h"
 #include "ops/operators/definitions.h"
 #include "ops/operators/registry.h"
@@ -16,9 +16,7 @@ namespace cairn::ops {
 
 namespace {
 
-cpu::Attention read(const Attributes& attributes) {
-  return {attributes[0].number(), attributes[1].integer() != 0};
-}
+cpu::Attention read(const Attributes& attributes) { return {attributes[0].number(), attributes[1].integer() != 0}; }
 
 Shape leading(const Shape& shape) { return Shape(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 2))); }
 Shape with_matrix(Shape shape, std::int64_t rows, std::int64_t columns) {

@@ -463,7 +463,8 @@ inline bool Maker::make_any(OperatorId id, Sample& sample) {
   case OperatorId::attend:
   case OperatorId::attend_vjp: {
     const std::int64_t queries = large_ ? about(0, 301) : below(20), keys = large_ ? about(0, 281) : below(20),
-                       width = large_ ? about(0, 47) : below(9), of_values = large_ ? about(0, 35) : 1 + below(9), stack = 1 + below(3);
+                       width = large_ ? about(0, 47) : below(9), of_values = large_ ? about(0, 35) : 1 + below(9),
+                       stack = 1 + below(3);
     const DType type = id == OperatorId::attend ? dtype() : floating();
     const Shape leading[] = {{}, {stack}, {2, stack}};
     const std::size_t which = below(3);

@@ -1,4 +1,5 @@
-// Attention beside the composition of other operators that it stands for: sizes beyond a tile, types, what is infinite or no number.
+// Attention beside the composition of other operators that it stands for: sizes beyond a tile, types, what is infinite or no
+// number.
 #include "ops/operators/registry.h"
 #include "test/ops/testing.h"
 
@@ -22,9 +23,11 @@ Tensor transposed(World& w, const Tensor& t) { return applied(w.rt, O::transpose
 Tensor weights(World& w, const Tensor& q, const Tensor& k, double scale, bool causal) {
   Tensor scores = product(w, times(w, q, scale), transposed(w, k));
   if (causal) {
-    const Tensor ones = w.tensor({q.shape[q.rank() - 2], k.shape[k.rank() - 2]},
-                                 std::vector<double>(static_cast<std::size_t>(q.shape[q.rank() - 2] * k.shape[k.rank() - 2]), 1.0));
-    scores = applied(w.rt, O::where, {applied(w.rt, O::lower_triangle, {ones}, with({absent()})), scores, weak_number(-kInfinity, false)});
+    const Tensor ones =
+        w.tensor({q.shape[q.rank() - 2], k.shape[k.rank() - 2]},
+                 std::vector<double>(static_cast<std::size_t>(q.shape[q.rank() - 2] * k.shape[k.rank() - 2]), 1.0));
+    scores = applied(w.rt, O::where,
+                     {applied(w.rt, O::lower_triangle, {ones}, with({absent()})), scores, weak_number(-kInfinity, false)});
   }
   return applied(w.rt, O::softmax, {scores}, with({absent()}));
 }
@@ -45,10 +48,16 @@ void check_near(World& w, const Tensor& got, const Tensor& expected, double tole
 }
 
 template <class F> void each_size(F&& f) {
-  const Sizes all[] = {{{1, 1}, {1, 1}, {1, 1}},         {{3, 4}, {5, 4}, {5, 2}},           {{1, 33}, {300, 33}, {300, 31}},
-                       {{128, 8}, {128, 8}, {128, 8}},   {{129, 17}, {130, 17}, {130, 9}},   {{300, 64}, {200, 64}, {200, 48}},
-                       {{200, 64}, {300, 64}, {300, 64}}, {{9, 2, 50, 6}, {9, 2, 50, 6}, {9, 2, 50, 6}},
-                       {{2, 3, 140, 5}, {3, 20, 5}, {1, 1, 20, 7}}, {{20, 3}, {9000, 3}, {9000, 2}}};
+  const Sizes all[] = {{{1, 1}, {1, 1}, {1, 1}},
+                       {{3, 4}, {5, 4}, {5, 2}},
+                       {{1, 33}, {300, 33}, {300, 31}},
+                       {{128, 8}, {128, 8}, {128, 8}},
+                       {{129, 17}, {130, 17}, {130, 9}},
+                       {{300, 64}, {200, 64}, {200, 48}},
+                       {{200, 64}, {300, 64}, {300, 64}},
+                       {{9, 2, 50, 6}, {9, 2, 50, 6}, {9, 2, 50, 6}},
+                       {{2, 3, 140, 5}, {3, 20, 5}, {1, 1, 20, 7}},
+                       {{20, 3}, {9000, 3}, {9000, 2}}};
   for (const Sizes& sizes : all)
     for (const bool causal : {false, true}) {
       const std::string shapes = sizes.q.text() + sizes.k.text() + sizes.v.text();
@@ -119,7 +128,10 @@ TEST_CASE("attention without queries, keys, widths or members") {
     return w.tensor(shape, std::vector<double>(static_cast<std::size_t>(shape.elements())));
   };
   for (const bool causal : {false, true}) {
-    const Sizes all[] = {{{0, 3}, {4, 3}, {4, 2}}, {{2, 3}, {0, 3}, {0, 2}}, {{2, 0}, {4, 0}, {4, 2}}, {{2, 3}, {4, 3}, {4, 0}},
+    const Sizes all[] = {{{0, 3}, {4, 3}, {4, 2}},
+                         {{2, 3}, {0, 3}, {0, 2}},
+                         {{2, 0}, {4, 0}, {4, 2}},
+                         {{2, 3}, {4, 3}, {4, 0}},
                          {{0, 2, 3}, {0, 4, 3}, {0, 4, 2}}};
     for (const Sizes& s : all) {
       const Tensor y = applied(w.rt, O::attend, {zeros(s.q), zeros(s.k), zeros(s.v)}, attributes(1, causal));
@@ -146,15 +158,17 @@ TEST_CASE("attention where scores are infinite or no numbers is like the composi
         const Tensor odd_one = w.tensor({3, 2}, numbers), v = w.tensor({3, 2}, {1, 2, 3, 4, 5, 6});
         for (const bool in_keys : {false, true}) {
           const Tensor &q = in_keys ? v : odd_one, &k = in_keys ? odd_one : v;
-          check_near(w, applied(w.rt, O::attend, {q, k, v}, attributes(.5, causal)), product(w, weights(w, q, k, .5, causal), v), 1e-14);
+          check_near(w, applied(w.rt, O::attend, {q, k, v}, attributes(.5, causal)), product(w, weights(w, q, k, .5, causal), v),
+                     1e-14);
         }
       }
 }
 
 TEST_CASE("attention: shapes that do not go together") {
   World w;
-  const Tensor a = w.tensor({2, 3}, std::vector<double>(6)), b = w.tensor({3, 2}, std::vector<double>(6)), c = w.tensor({2}, {1, 2}),
-               d = w.tensor({3, 2, 3}, std::vector<double>(18)), e = w.tensor({2, 2, 3}, std::vector<double>(12));
+  const Tensor a = w.tensor({2, 3}, std::vector<double>(6)), b = w.tensor({3, 2}, std::vector<double>(6)),
+               c = w.tensor({2}, {1, 2}), d = w.tensor({3, 2, 3}, std::vector<double>(18)),
+               e = w.tensor({2, 2, 3}, std::vector<double>(12));
   CHECK(error(w, O::attend, {a, b, b}, {number(1), absent()}) ==
         "attend: queries of shape (2 3), keys of shape (3 2) and values of shape (3 2) do not go together");
   CHECK(error(w, O::attend, {a, a, b}, {number(1), absent()}).find("do not go together") != std::string::npos);

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <vector>
 
 namespace cairn::ops::cpu {
 
@@ -20,11 +21,10 @@ namespace {
 
 using product::Matrix;
 
-constexpr std::int64_t kMostRows = 64, kLeastRows = 16;   // of a tile
+constexpr std::int64_t kMostRows = 64, kLeastRows = 16;       // of a tile
 constexpr std::int64_t kScoresOfTile = std::int64_t{1} << 19; // about, more only where a tile has kLeastRows
 // Members of a batch that are enough work for threads; of fewer ones the tiles are dealt out to so many units together.
 constexpr std::int64_t kLeastUnits = 8;
-constexpr std::int64_t kProductsInTime = 4; // multiplications that take as long as an element elsewhere, at least
 
 std::int64_t rounded(std::int64_t elements) { return (elements + 15) / 16 * 16; }
 
@@ -131,7 +131,8 @@ public:
 
   // Here `out` is the cotangent of the result.
   void reverse(const AttentionParts& parts) const {
-    const std::int64_t parts_of_member = std::min(std::max<std::int64_t>(1, tiles_), (kLeastUnits - 1) / std::max<std::int64_t>(1, members_) + 1);
+    const std::int64_t parts_of_member =
+        std::min(std::max<std::int64_t>(1, tiles_), (kLeastUnits - 1) / std::max<std::int64_t>(1, members_) + 1);
     const std::int64_t in_sums = rounded(keys_ * width_) + rounded(keys_ * width_of_v_);
     // All units but the first of a member sum in scratch, or all of them where the results are not like what is summed.
     const std::int64_t in_place = is_sum(parts.k) && is_sum(parts.v) ? 1 : 0;
@@ -183,7 +184,8 @@ private:
   std::int64_t grain(std::int64_t tiles) const {
     const double work = static_cast<double>(std::max<std::int64_t>(1, tiles)) * static_cast<double>(rows_) *
                         static_cast<double>(std::max<std::int64_t>(1, keys_)) * static_cast<double>(width_ + width_of_v_ + 16);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(16.0 * static_cast<double>(kElementsInline) / std::max(1.0, work)));
+    return std::max<std::int64_t>(1,
+                                  static_cast<std::int64_t>(16.0 * static_cast<double>(kElementsInline) / std::max(1.0, work)));
   }
   std::int64_t of_tile(std::int64_t scores) const {
     return scores * rounded(rows_ * wide_) + 2 * rounded(rows_ * width_) + rounded(rows_ * width_of_v_);
@@ -250,8 +252,8 @@ private:
   }
 
   // Exponentials of scores, less the largest of each row, 0 where a row does not see; and what makes weights of them.
-  void exponentials_of(const Matrix& q, const Matrix& k, const Matrix& scores, std::int64_t first, std::array<T, kMostRows>& factors,
-                       Pace& pace) const {
+  void exponentials_of(const Matrix& q, const Matrix& k, const Matrix& scores, std::int64_t first,
+                       std::array<T, kMostRows>& factors, Pace& pace) const {
     multiply_here(scores, q, k.transposed());
     for (std::int64_t i = 0; i < scores.rows; ++i) {
       T* const row = row_of<T>(scores, i);
@@ -268,8 +270,8 @@ private:
   }
 
   // With w the weights, w = e f, what is multiplied by exponentials e is c f: of v e' (c f), of scores w (c v' - sum of w c v').
-  void reverse_tile(Tile& tile, const Operands& all, const Operands& sums, const View& of_q, std::int64_t member, std::int64_t first,
-                    Pace& pace) const {
+  void reverse_tile(Tile& tile, const Operands& all, const Operands& sums, const View& of_q, std::int64_t member,
+                    std::int64_t first, Pace& pace) const {
     const std::int64_t rows = std::min(rows_, queries_ - first), seen_by_tile = keys_seen(first, rows);
     const Operands keys{some_rows(all.k, 0, seen_by_tile), some_rows(all.v, 0, seen_by_tile)};
     tile.weights.rows = tile.slopes.rows = tile.q.rows = tile.c.rows = tile.part.rows = rows;
@@ -346,7 +348,8 @@ void attend(const Attention& attention, const View& out, const View& q, const Vi
     Tiles<float>(attention, out, q, k, v).forward();
 }
 
-void attend_vjp(const Attention& attention, const AttentionParts& parts, const View& c, const View& q, const View& k, const View& v) {
+void attend_vjp(const Attention& attention, const AttentionParts& parts, const View& c, const View& q, const View& k,
+                const View& v) {
   if (compute_of(parts.q.dtype) == Compute::f64)
     Tiles<double>(attention, c, q, k, v).reverse(parts);
   else

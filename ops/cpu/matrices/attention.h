@@ -1,5 +1,5 @@
-// Attention on the CPU: softmax of products with keys, times values, of a tile of queries after the other, so that scores exist for a
-// tile at a time only.
+// Attention on the CPU: softmax of products with keys, times values, of a tile of queries after the other, so that scores exist
+// for a tile at a time only.
 #pragma once
 
 #include "ops/operator.h"
@@ -18,6 +18,7 @@ void attend(const Attention& attention, const View& out, const View& q, const Vi
 struct AttentionParts {
   const View &q, &k, &v;
 };
-void attend_vjp(const Attention& attention, const AttentionParts& parts, const View& c, const View& q, const View& k, const View& v);
+void attend_vjp(const Attention& attention, const AttentionParts& parts, const View& c, const View& q, const View& k,
+                const View& v);
 
 } // namespace cairn::ops::cpu

@@ -208,7 +208,8 @@ template <class T> void multiply_alone(Compute compute, const Matrix& c, const M
   Tile<T> tile;
   for (std::int64_t i = 0; i < m; i += kTileRows)
     for (std::int64_t j = 0; j < n; j += kTileColumns)
-      tile.run(compute, c.from(i, j), a.from(i, 0), b.from(0, j), std::min(kTileRows, m - i), std::min(kTileColumns, n - j), adds);
+      tile.run(compute, c.from(i, j), a.from(i, 0), b.from(0, j), std::min(kTileRows, m - i), std::min(kTileColumns, n - j),
+               adds);
 }
 
 // A stack of matrices with one on the right is one matrix with more rows, if they lie behind each other.
