@@ -7,13 +7,12 @@
 #include "ops/cpu/device/scratch.h"
 #include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/elementwise.h"
+#include "ops/cpu/loops/softmax_loops.h"
 #include "ops/cpu/matrices/matmul.h"
-#include "ops/cpu/normalize/softmax_loops.h"
 
 #include <algorithm>
 #include <array>
 #include <new>
-#include <vector>
 
 namespace cairn::ops::cpu {
 
@@ -131,43 +130,54 @@ public:
 
   // Here `out` is the cotangent of the result.
   void reverse(const AttentionParts& parts) const {
-    const std::int64_t parts_of_member =
+    const std::int64_t units_of_member =
         std::min(std::max<std::int64_t>(1, tiles_), (kLeastUnits - 1) / std::max<std::int64_t>(1, members_) + 1);
-    const std::int64_t in_sums = rounded(keys_ * width_) + rounded(keys_ * width_of_v_);
-    // All units but the first of a member sum in scratch, or all of them where the results are not like what is summed.
-    const std::int64_t in_place = is_sum(parts.k) && is_sum(parts.v) ? 1 : 0;
-    const std::int64_t in_scratch = parts_of_member - in_place;
-    Room<T> sums(std::max<std::int64_t>(1, members_ * in_scratch * in_sums));
-    std::vector<Matrix, Metered<Matrix>> of_k, of_v;
-    for (std::int64_t unit = 0; unit < members_ * parts_of_member; ++unit) {
-      const std::int64_t member = unit / parts_of_member;
-      const bool result = in_place != 0 && unit % parts_of_member == 0;
-      of_k.push_back(result ? member_of(parts.k, member) : sums.matrix(keys_, width_, width_));
-      of_v.push_back(result ? member_of(parts.v, member) : sums.matrix(keys_, width_of_v_, width_of_v_));
-    }
-    parallel_for(members_ * parts_of_member, grain(tiles_ / parts_of_member), [&](std::int64_t begin, std::int64_t end) {
-      Room<T> room(of_tile(2) + of_operands());
+    const std::int64_t for_k = rounded(keys_ * width_), in_sums = for_k + rounded(keys_ * width_of_v_);
+    // Sums are taken in the results, where those are like what is summed, by the first unit of a member; by others in scratch.
+    const bool direct = is_sum(parts.k) && is_sum(parts.v), shared = units_of_member > 1;
+    const std::int64_t in_scratch = shared ? units_of_member - (direct ? 1 : 0) : 0;
+    Room<T> scratch(std::max<std::int64_t>(1, members_ * in_scratch * in_sums));
+    const Matrix all = scratch.matrix(1, 0, 0);
+    const auto sums_at = [&](const Matrix& base) {
+      return Operands{sums_in(base, width_), sums_in(base.at(for_k), width_of_v_)};
+    };
+    const auto sums_of = [&](std::int64_t unit) {
+      const std::int64_t member = unit / units_of_member, n = unit % units_of_member - (direct ? 1 : 0);
+      if (n < 0) return Operands{member_of(parts.k, member), member_of(parts.v, member)};
+      return sums_at(all.at((member * in_scratch + n) * in_sums));
+    };
+    parallel_for(members_ * units_of_member, grain(tiles_ / units_of_member), [&](std::int64_t begin, std::int64_t end) {
+      const bool copied_out = !direct && !shared;
+      Room<T> room(of_tile(2) + of_operands() + (copied_out ? in_sums : 0));
       Tile tile{room.matrix(rows_, keys_, wide_), room.matrix(rows_, keys_, wide_), room.matrix(rows_, width_, width_),
                 room.matrix(rows_, width_of_v_, width_of_v_), room.matrix(rows_, width_, width_)};
       const Operands staged = operands(room);
+      const Matrix rest = room.matrix(1, 0, 0);
       Pace pace;
       for (std::int64_t unit = begin; unit < end; ++unit) {
-        const auto at = static_cast<std::size_t>(unit);
-        const std::int64_t member = unit / parts_of_member;
-        clear(of_k[at], pace);
-        clear(of_v[at], pace);
+        const std::int64_t member = unit / units_of_member;
+        const Operands sums = copied_out ? sums_at(rest) : sums_of(unit);
+        clear(sums.k, pace);
+        clear(sums.v, pace);
         const Operands keys = load_keys(member, staged, keys_);
-        for (std::int64_t i = unit % parts_of_member; i < tiles_; i += parts_of_member)
-          reverse_tile(tile, keys, {of_k[at], of_v[at]}, parts.q, member, i * rows_, pace);
+        for (std::int64_t i = unit % units_of_member; i < tiles_; i += units_of_member)
+          reverse_tile(tile, keys, sums, parts.q, member, i * rows_, pace);
+        if (copied_out) store_sums(sums, parts, member, pace);
       }
     });
-    if (in_scratch != 0)
-      parallel_for(members_, 1, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t member = begin; member < end; ++member) {
-          add_up(of_k, member, parts_of_member, in_place != 0 ? nullptr : &parts.k);
-          add_up(of_v, member, parts_of_member, in_place != 0 ? nullptr : &parts.v);
+    if (!shared) return;
+    parallel_for(members_, 1, [&](std::int64_t begin, std::int64_t end) {
+      Pace pace;
+      for (std::int64_t member = begin; member < end; ++member) {
+        const Operands sums = sums_of(member * units_of_member);
+        for (std::int64_t n = 1; n < units_of_member; ++n) {
+          const Operands more = sums_of(member * units_of_member + n);
+          add(sums.k, more.k, pace);
+          add(sums.v, more.v, pace);
         }
-      });
+        if (!direct) store_sums(sums, parts, member, pace);
+      }
+    });
   }
 
 private:
@@ -315,22 +325,29 @@ private:
       pace.did(m.columns);
     }
   }
-  // Sums of a member in the order of its units, into the first of them; then to a result that is something else.
-  void add_up(const std::vector<Matrix, Metered<Matrix>>& all, std::int64_t member, std::int64_t parts, const View* to) const {
-    const Matrix& sum = all[static_cast<std::size_t>(member * parts)];
-    Pace pace;
-    for (std::int64_t i = 0; i < sum.rows; ++i) {
-      T* const row = row_of<T>(sum, i);
-      for (std::int64_t part = 1; part < parts; ++part) {
-        const T* const more = row_of<T>(all[static_cast<std::size_t>(member * parts + part)], i);
-        for (std::int64_t j = 0; j < sum.columns; ++j) row[j] += more[j];
-      }
-      if (to != nullptr) {
-        const Matrix result = member_of(*to, member);
-        store(kCompute, row, result.dtype, result.from(i, 0).data, result.column, result.columns);
-      }
-      pace.did(parts * sum.columns);
+  Matrix sums_in(Matrix base, std::int64_t columns) const {
+    base.rows = keys_;
+    base.columns = base.row = columns;
+    return base;
+  }
+  void add(const Matrix& to, const Matrix& more, Pace& pace) const {
+    for (std::int64_t i = 0; i < to.rows; ++i) {
+      T* const row = row_of<T>(to, i);
+      const T* const other = row_of<T>(more, i);
+      for (std::int64_t j = 0; j < to.columns; ++j) row[j] += other[j];
+      pace.did(to.columns);
     }
+  }
+  void store_sums(const Operands& sums, const AttentionParts& parts, std::int64_t member, Pace& pace) const {
+    const auto store_all = [&](const View& to, const Matrix& from) {
+      const Matrix result = member_of(to, member);
+      for (std::int64_t i = 0; i < from.rows; ++i) {
+        store(kCompute, row_of<T>(from, i), result.dtype, result.from(i, 0).data, result.column, result.columns);
+        pace.did(from.columns);
+      }
+    };
+    store_all(parts.k, sums.k);
+    store_all(parts.v, sums.v);
   }
 
   const Attention& attention_;

@@ -4,7 +4,7 @@
 
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/workers.h"
-#include "ops/cpu/normalize/softmax_loops.h"
+#include "ops/cpu/loops/softmax_loops.h"
 
 #include <algorithm>
 #include <cmath>
