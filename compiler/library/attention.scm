@@ -2,9 +2,13 @@
 
 ; Each row of q, by how well it goes with the rows of k, a mean of the rows of v; axes in front are a batch.
 (define (dot-product-attention q k v . causal)
-  (let* ((width (car (last-pair (size q))))
-         (scores (matmul (* q (/ 1 (sqrt width))) (transpose k))))
-    (matmul (softmax (if (%flag "dot-product-attention" causal) (%without-later scores) scores)) v)))
+  (let ((scale (/ 1 (sqrt (car (last-pair (size q)))))) (causal (%flag "dot-product-attention" causal)))
+    (if (if (%attends? q) (if (%attends? k) (%attends? v) #f) #f)
+        (attend q k v scale (if causal #t #f))
+        (let ((scores (matmul (* q scale) (transpose k)))) (matmul (softmax (if causal (%without-later scores) scores)) v)))))
+
+; Whether the operator for it takes such an operand; it is on the processor alone.
+(define (%attends? t) (if (%in-one-pass? t) (> (length (size t)) 1) #f))
 
 ; By operators that every device has.
 (define (%without-later scores)

@@ -729,6 +729,8 @@
 (size (car (unroll gru (new-gru 3 5) (ones '(2 7 3)) 0)))
 ; dot-product-attention
 (dot-product-attention (zeros '(1 2)) (zeros '(2 2)) (list->tensor '((1 2) (3 4))))
+; attend
+(attend (zeros '(2 1)) (zeros '(2 1)) (list->tensor '((1 2) (3 4))) 1 #t)
 ; new-attention, attention
 (size (attention 2 (new-attention 4) (ones '(1 6 4)) #t))
 ; new-transformer, transformer

@@ -97,6 +97,21 @@
 (check 'transformer (lambda (p x) (transformer 2 p x #t)) (new-transformer 4 6) '(2 3 4)
   '(4.256685555871354 -0.31966735271770885 0.10366103268428861 0.20360000392134947 0.5824189836444668 0.23330575662934583 -1.4645930282146256
     -0.010682237239732828 -0.03733634050625741 0.1339295280165647 0.3801844798609588 0.17731041097545588 0.2986258474640255 -10.21525808629097))
+;;; case attention-of-vectors
+; One query, and one number a key, by the composition; heads that share keys; no more than that is a batch.
+(define q (randn '(4) 'f64))
+(define k (randn '(5 4) 'f64))
+(define v (randn '(5 3) 'f64))
+(define whole (dot-product-attention (view q '(1 4)) k v))
+(assert (near? (tensor->list (dot-product-attention q k v)) (car (tensor->list whole))))
+(assert (near? (list (tensor->number (dot-product-attention q k (view (narrow-tensor v 1 0 1) '(5))))) (list (caar (tensor->list whole)))))
+(define heads (randn '(2 3 5 4) 'f64))
+(define shared (dot-product-attention heads k v #t))
+(assert (equal? (size shared) '(2 3 5 3)))
+(assert (near? (tensor->list (view (narrow-tensor (narrow-tensor shared 0 1 1) 1 2 1) '(15)))
+               (tensor->list (view (dot-product-attention (view (narrow-tensor (narrow-tensor heads 0 1 1) 1 2 1) '(5 4)) k v #t) '(15)))))
+(dot-product-attention heads (randn '(5 3) 'f64) v)
+; expect error: attend: queries of shape \(2 3 5 4\), keys of shape \(5 3\) and values of shape \(5 3\) do not go together
 ;;; case budgets
 ; The same bits where so little memory means replays.
 (define (same-bits? bytes loss p)
@@ -106,6 +121,14 @@
 (define (deep blocks)
   (tensor->number (mean (square (stacked (lambda (block x) (transformer 2 block x #t)) blocks x)))))
 (assert (same-bits? "1MiB" deep (build-list 16 (lambda (i) (new-transformer 16)))))
+; More steps than a tile of attention has.
+(define longer (randn '(1 150 16)))
+(define (tiled blocks) (tensor->number (mean (square (stacked (lambda (block x) (transformer 2 block x #t)) blocks longer)))))
+(define blocks (build-list 12 (lambda (i) (new-transformer 16))))
+(assert (same-bits? "2MiB" tiled blocks))
+(define (scheduled spec) (parameters->list (cdr (with-schedule spec (lambda () (checkpoint-*j tiled blocks 1))))))
+(assert (equal? (scheduled "tape") (scheduled "bisection,base=100")))
+(assert (equal? (scheduled "tape") (scheduled "binomial,base=200,snapshots=3")))
 (define (long cell) (lambda (p) (tensor->number (mean (square (car (unroll cell p x 0)))))))
 (assert (same-bits? "128KiB" (long lstm) (new-lstm 16 16)))
 (assert (same-bits? "128KiB" (long gru) (new-gru 16 16)))

@@ -460,6 +460,28 @@ inline bool Maker::make_any(OperatorId id, Sample& sample) {
     sample.inputs = {tensor(type, left[below(4)]), tensor(one_in(3) ? dtype() : type, right[below(4)])};
     return true;
   }
+  case OperatorId::attend:
+  case OperatorId::attend_vjp: {
+    const std::int64_t queries = large_ ? about(0, 301) : below(20), keys = large_ ? about(0, 281) : below(20),
+                       width = large_ ? about(0, 47) : below(9), of_values = large_ ? about(0, 35) : 1 + below(9),
+                       stack = 1 + below(3);
+    const DType type = id == OperatorId::attend ? dtype() : floating();
+    const Shape leading[] = {{}, {stack}, {2, stack}};
+    const std::size_t which = below(3);
+    const auto matrix = [&](std::int64_t rows, std::int64_t columns, bool stretched) {
+      Shape shape = leading[which];
+      if (stretched && shape.rank() != 0) shape[0] = 1;
+      shape.push_back(rows);
+      shape.push_back(columns);
+      return shape;
+    };
+    if (id == OperatorId::attend_vjp) sample.inputs = {tensor(type, matrix(queries, of_values, false))};
+    sample.inputs.push_back(tensor(type, matrix(queries, width, false)));
+    sample.inputs.push_back(tensor(type, matrix(keys, width, one_in(3))));
+    sample.inputs.push_back(tensor(one_in(3) ? floating() : type, matrix(keys, of_values, one_in(3))));
+    values = {number(0.5), integer(below(2))};
+    return true;
+  }
   case OperatorId::softmax:
   case OperatorId::log_softmax:
   case OperatorId::softmax_vjp:

@@ -153,6 +153,8 @@ std::vector<Use> uses() {
   add("group-normalization", "2 2 3", "(group-normalization (* x x)" + both + " 2 .1)");
   add("layer-normalization", "2 3", "(layer-normalization (* x x) (sum x 0) (mean x 0) .1)");
   add("rms-normalization", "2 3", "(rms-normalization (* x x) (sum x 0) .1)");
+  add("attend", "2 3 2", "(attend (* x x) (sin x) x .7)");
+  add("attend", "3 2", "(attend (sin x) (* x x) (narrow-tensor x 1 0 1) .7 #t)");
   return all;
 }
 
@@ -207,7 +209,7 @@ TEST_CASE("a derivative of a derivative of every operator goes on from a file in
 }
 
 TEST_CASE("gradient penalties over softmax and its kin go on from a file at every step") {
-  const std::set<std::string> kin = {"softmax", "log-softmax", "cross-entropy-loss", "fused-scale-mask-softmax"};
+  const std::set<std::string> kin = {"softmax", "log-softmax", "cross-entropy-loss", "fused-scale-mask-softmax", "attend"};
   for (const Use& use : uses())
     if (kin.contains(use.name)) saved_at(use, 1);
 }

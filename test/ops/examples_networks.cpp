@@ -70,6 +70,14 @@ void add_network_examples(std::vector<Example>& all) {
   all.push_back(Example{O::layer_normalization, {in({3, 2, 5}), in({5}), in({5})}, {number(0.1)}});
   all.push_back(Example{O::layer_normalization, {channels_last({2, 3, 2, 3}), in({2, 3}), in({2, 3})}, {}});
   all.push_back(Example{O::rms_normalization, {in({3, 2, 5}), in({5})}, {}});
+  for (const bool causal : {false, true}) {
+    all.push_back(Example{O::attend, {in({3, 4}), in({5, 4}), in({5, 2})}, {number(.5), integer(causal ? 1 : 0)}});
+    all.push_back(Example{O::attend,
+                          {permuted(in({2, 4, 2, 3}), {0, 2, 1, 3}), permuted(in({2, 3, 2, 3}), {0, 2, 1, 3}), in({1, 3, 1})},
+                          {number(-.3), integer(causal ? 1 : 0)}});
+    all.push_back(Example{
+        O::attend, {in({1, 1}), permuted(in({1, 3, 2}), {2, 1, 0}), in({2, 3, 2})}, {number(1), integer(causal ? 1 : 0)}});
+  }
   all.push_back(Example{O::mean_within, {in({3, 4}), flags({4})}, {integer(0)}});
   all.push_back(Example{O::mean_within, {in({2, 4, 3}), flags({4})}, {integer(2)}});
   all.push_back(Example{O::along_channels, {in({3}), flags({2, 3, 4})}, {}});

@@ -134,6 +134,7 @@ class Worldly(Generator):
             lambda: '(softmax %s %d)' % (sub(), r.randrange(2)),
             lambda: "(fused-scale-mask-softmax %s (list->tensor '((0 1 0) (0 0 1)) 'u8) .7)" % sub(),
             lambda: with_name("(layer-normalization {0} (narrow-tensor (list->tensor '(1 .5 2) 'f64) 0 0 3) (list->tensor '(.1 0 -.1) 'f64))"),
+            lambda: "(attend %s %s %s %s %s)" % (sub(), sub(), sub(), self.random.choice(['.4', '1']), self.random.choice(['#t', '#f'])),
             lambda: with_name("(- {0} (logsumexp {0} 1 #t))"),
             lambda: with_name("(* {0} (variance {0} 0 #t))"),
             lambda: with_name("(+ {0} (/ (norm (* {0} %s) '(%d) #t %s) %s))" % r.choice([

@@ -154,6 +154,16 @@ inline std::vector<Case> cases() {
          return std::vector{random(r, {2, 400'000}), indices(r, {2, 400'000}, 2)};
        },
        with({number(.5)})},
+      {"attend", attend,
+       [](Runtime& r) {
+         return std::vector{random(r, {2, 500, 40}), random(r, {2, 600, 40}), random(r, {2, 600, 30})};
+       },
+       with({number(.1), {}})},
+      {"attend to what is not later", attend,
+       [](Runtime& r) {
+         return std::vector{random(r, {500, 40}), random(r, {500, 40}), random(r, {500, 30})};
+       },
+       with({number(.1), integer(1)})},
       {"matmul", matmul, two({300, 300}, {300, 300}), {}},
       {"matmul of doubles", matmul, two({200, 200}, {200, 200}, DType::f64), {}},
       {"matmul of integers",

@@ -161,4 +161,13 @@ for shape, out in (((2, 3, 7), [3]), ((1, 2, 5, 4), [2, 6])):
     x = tensor(shape)
     case("adaptive-max-pool", [x], pool(x, bins, np.max), [out])
 
+for q, k, v in (((3, 4), (5, 4), (5, 2)), ((2, 3, 6, 5), (2, 3, 6, 5), (2, 3, 6, 4)), ((4, 2), (2, 3, 2), (1, 3, 1))):
+    q, k, v = tensor(q), tensor(k), tensor(v)
+    for causal in (0, 1):
+        scores = np.einsum("...id,...jd->...ij", q, k) * 0.375
+        if causal:
+            scores = np.where(np.tril(np.ones(scores.shape[-2:])) != 0, scores, -np.inf)
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        case("attend", [q, k, v], (e / e.sum(-1, keepdims=True)) @ v, [{"number": 0.375}, causal])
+
 print("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]")

@@ -45,11 +45,14 @@ template <class T> struct Tile {
   alignas(64) T a[kTileRows * kDepth];
   alignas(64) T b[kTileColumns * kDepth];
 
-  void run(Compute compute, const Matrix& c, const Matrix& a_rows, const Matrix& b_columns, std::int64_t m, std::int64_t n) {
+  void run(Compute compute, const Matrix& c, const Matrix& a_rows, const Matrix& b_columns, std::int64_t m, std::int64_t n,
+           bool adds = false) {
     const std::int64_t k = a_rows.columns;
     const std::int64_t panels_a = (m - 1) / kRows + 1, panels_b = (n - 1) / kColumns<T> + 1;
     const std::int64_t wide = panels_b * kColumns<T>;
     std::fill_n(sums, panels_a * kRows * wide, T(0));
+    if (adds)
+      for (std::int64_t i = 0; i < m; ++i) load(compute, sums + i * wide, c.dtype, c.from(i, 0).data, c.column, n);
     const GemmLoop<T> loop = gemm_loop<T>();
     const Matrix b_rows = b_columns.transposed();
     Pace pace;
@@ -196,6 +199,19 @@ template <class T> void multiply(Compute compute, const View& c_view, const View
   });
 }
 
+template <class T> void multiply_alone(Compute compute, const Matrix& c, const Matrix& a, const Matrix& b, bool adds) {
+  const std::int64_t m = c.rows, n = c.columns;
+  if (!adds && m * n <= kFew && m * a.columns <= kFew && a.columns * n <= kFew) return multiply_few<T>(compute, c, a, b);
+  if (!adds && n == 1) return times_vector<T>(compute, c, a, b);
+  if (!adds && m == 1) return times_vector<T>(compute, c.transposed(), b.transposed(), a.transposed());
+  if (product::multiplied_by_library(c, a, b, adds)) return;
+  Tile<T> tile;
+  for (std::int64_t i = 0; i < m; i += kTileRows)
+    for (std::int64_t j = 0; j < n; j += kTileColumns)
+      tile.run(compute, c.from(i, j), a.from(i, 0), b.from(0, j), std::min(kTileRows, m - i), std::min(kTileColumns, n - j),
+               adds);
+}
+
 // A stack of matrices with one on the right is one matrix with more rows, if they lie behind each other.
 bool joins_rows(const View& v) {
   const int axis = v.shape.rank() - 3;
@@ -231,6 +247,15 @@ void matmul(const View& c_given, const View& a_given, const View& b) {
   default:
     return multiply<pointwise::Integer>(compute, c, a, b);
   }
+}
+
+void multiply_here(const Matrix& c, const Matrix& a, const Matrix& b, bool adds) {
+  if (c.rows == 0 || c.columns == 0) return;
+  const Workers::Installed alone(nullptr);
+  if (c.dtype == DType::f64)
+    multiply_alone<double>(Compute::f64, c, a, b, adds);
+  else
+    multiply_alone<float>(Compute::f32, c, a, b, adds);
 }
 
 } // namespace cairn::ops::cpu

@@ -112,7 +112,7 @@ bool done_by_depth(const cairn_math& library, const cairn_math_gemm& whole, doub
     call.k = piece_of_depth(whole.k - p, deep);
     call.a = a_from(whole, 0, p);
     call.b = b_from(whole, p, 0);
-    call.adds = p != 0 ? 1 : 0;
+    call.adds = p != 0 ? 1 : whole.adds;
     if (p != 0) Meter::poll_current();
     if (!done_by(library, call)) return false;
     p += call.k;
@@ -233,23 +233,27 @@ bool called(const cairn_math& library, const cairn_math_gemm& call) {
   return called(library, second);
 }
 
-} // namespace
-
-bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a, const Matrix& b) {
-  if (products_in(std::min(c.rows, kLeastCut), std::min(c.columns, kLeastCut), a.columns) > kMostInCall) return false;
+// The call for such a product, all but its addresses. Null: it is nothing for the library, or there is none.
+const cairn_math* prepared(const Matrix& c, const Matrix& a, const Matrix& b, cairn_math_gemm& whole) {
+  if (products_in(std::min(c.rows, kLeastCut), std::min(c.columns, kLeastCut), a.columns) > kMostInCall) return nullptr;
   if (products_in(c.rows, c.columns, a.columns) < kLeastForLibrary || a.dtype != c.dtype || b.dtype != c.dtype ||
       !is_floating(c.dtype))
-    return false;
-  cairn_math_gemm whole{};
+    return nullptr;
   int c_transposed = 0;
   if (!leading(a, whole.lda, whole.transpose_a) || !leading(b, whole.ldb, whole.transpose_b) ||
       !leading(c, whole.ldc, c_transposed) || c_transposed != 0)
-    return false;
-  const cairn_math* const library = math_library();
-  if (library == nullptr) return false;
+    return nullptr;
   whole.type = c.dtype == DType::f32 ? CAIRN_MATH_F32 : c.dtype == DType::f64 ? CAIRN_MATH_F64 : CAIRN_MATH_BF16;
   whole.k = a.columns;
+  return math_library();
+}
 
+} // namespace
+
+bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a, const Matrix& b) {
+  cairn_math_gemm whole{};
+  const cairn_math* const library = prepared(c, a, b, whole);
+  if (library == nullptr) return false;
   const bool by_rows = c.rows >= c.columns;
   const std::int64_t side = by_rows ? c.rows : c.columns, parts = parts_of(stack.members, side);
   std::atomic<bool> done = true;
@@ -269,6 +273,19 @@ bool multiplied_by_library(const Stack& stack, const Matrix& c, const Matrix& a,
     }
   });
   return done;
+}
+
+bool multiplied_by_library(const Matrix& c, const Matrix& a, const Matrix& b, bool adds) {
+  cairn_math_gemm call{};
+  const cairn_math* const library = prepared(c, a, b, call);
+  if (library == nullptr || (adds && call.type == CAIRN_MATH_BF16)) return false;
+  call.m = c.rows;
+  call.n = c.columns;
+  call.a = a.data;
+  call.b = b.data;
+  call.c = c.data;
+  call.adds = adds ? 1 : 0;
+  return called(*library, call);
 }
 
 } // namespace cairn::ops::cpu::product

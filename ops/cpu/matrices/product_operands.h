@@ -49,6 +49,7 @@ struct Matrix {
   std::int64_t rows = 0, columns = 0, row = 0, column = 0; // sizes and strides
   std::int64_t element = 4;
 
+  Matrix() = default;
   explicit Matrix(const View& v) : data(static_cast<char*>(v.data)), dtype(v.dtype), element(bytes_of(v.dtype)) {
     const int rank = v.shape.rank();
     rows = v.shape[rank - 2];
