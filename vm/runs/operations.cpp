@@ -6,7 +6,8 @@
 namespace cairn::runs {
 
 Operations::Operations(value::Heap& heap, std::uint32_t nodes, std::size_t number)
-    : heap_(heap), all_(heap), makers_(nodes, 0, heap), operands_(heap), taken_(heap), wanted_(heap), wanted_again_(heap) {
+    : heap_(heap), all_(heap), makers_(nodes, 0, heap), operands_(heap), beside_(heap), taken_(heap), wanted_(heap),
+      wanted_again_(heap) {
   all_.reserve(number);
 }
 
@@ -14,12 +15,9 @@ Operation& Operations::add(std::uint32_t node, std::uint32_t end) {
   Operation& o = all_.emplace_back();
   o.node = node;
   o.end = end;
-  o.last_use = all_.size() - 1;
+  o.last_use = on_top();
   o.operands_end = static_cast<std::uint32_t>(operands_.size());
-  o.taken_end = static_cast<std::uint32_t>(taken_.size());
-  o.wanted_end = static_cast<std::uint32_t>(wanted_.size());
-  o.wanted_again_end = static_cast<std::uint32_t>(wanted_again_.size());
-  std::fill(makers_.begin() + node, makers_.begin() + end, static_cast<std::uint32_t>(all_.size()));
+  for (std::uint32_t made = node; made < end; ++made) makers_[made] = static_cast<std::uint32_t>(all_.size());
   return o;
 }
 
@@ -28,37 +26,50 @@ void Operations::add_operand(std::uint32_t node, std::uint64_t bytes) {
   ++last().operands_end;
 }
 
-void Operations::add_taken(std::uint32_t node) {
-  taken_.push_back(node);
-  ++last().taken_end;
+void Operations::hold_beside(std::uint64_t bytes) {
+  if (beside_.empty() || beside_.back().operation != on_top()) beside_.push_back({on_top(), 0});
+  beside_.back().what = std::max(beside_.back().what, bytes);
 }
 
+void Operations::add_taken(std::uint32_t node) { taken_.push_back({on_top(), node}); }
+
 void Operations::add_wanted(std::uint32_t node) {
-  wanted_.push_back(node);
-  ++last().wanted_end;
+  wanted_.push_back({on_top(), node});
   maker(node)->again = true;
 }
 
 void Operations::add_wanted_again(std::uint32_t node) {
-  wanted_again_.push_back(node);
-  ++last().wanted_again_end;
+  wanted_again_.push_back({on_top(), node});
   maker(node)->again = true;
 }
+
+template <class T> class Operations::Backwards {
+public:
+  explicit Backwards(const Notes<T>& notes) : notes_(notes), left_(notes.size()) {}
+  // Calls f for each of that operation. Those behind it have been asked about.
+  template <class F> void each(std::size_t operation, F&& f) {
+    for (; left_ > 0 && notes_[left_ - 1].operation == operation; --left_) f(notes_[left_ - 1].what);
+  }
+
+private:
+  const Notes<T>& notes_;
+  std::size_t left_;
+};
 
 // What the sweep of a lean tape has computed again, until it has passed the operation that it is a result of.
 class Operations::Again {
 public:
   explicit Again(const Operations& operations) : operations_(operations), there_(operations.size(), false, operations.heap_) {}
 
-  void compute(std::span<const std::uint32_t> nodes) {
-    for (const std::uint32_t node : nodes) {
-      const std::size_t maker = operations_.makers_[node] - 1;
-      if (there_[maker]) continue;
-      there_[maker] = true;
-      bytes_ += operations_[maker].again_bytes;
-      // Not deeper than tape::Derived::kDeepest.
-      compute(operations_.part(operations_.wanted_again_, &Operation::wanted_again_end, maker));
-    }
+  void compute(std::uint32_t node) {
+    const std::uint32_t maker = operations_.makers_[node] - 1;
+    if (there_[maker]) return;
+    there_[maker] = true;
+    bytes_ += operations_[maker].again_bytes;
+    const auto& notes = operations_.wanted_again_;
+    for (auto note = std::ranges::lower_bound(notes, maker, {}, &Noted<std::uint32_t>::operation);
+         note != notes.end() && note->operation == maker; ++note)
+      compute(note->what); // not deeper than tape::Derived::kDeepest
   }
   void pass(std::size_t i) {
     if (there_[i]) bytes_ -= operations_[i].again_bytes;
@@ -79,6 +90,7 @@ void Operations::follow_forwards(schedule::Weights& weights) const {
     std::uint64_t all = 0, unkept = 0;
   };
   value::ChargedVector<Used> used(all_.size(), Used{}, heap_);
+  auto note = beside_.begin();
   std::uint64_t alive = 0, alive_unkept = 0, kept = 0;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const Operation& o = all_[i];
@@ -89,8 +101,9 @@ void Operations::follow_forwards(schedule::Weights& weights) const {
       alive_unkept += o.result_bytes;
       used[o.last_use].unkept += o.result_bytes;
     }
-    weights.advancing = std::max(weights.advancing, alive + o.beside);
-    const std::uint64_t there = kept + alive_unkept + o.beside;
+    const std::uint64_t beside = note != beside_.end() && note->operation == i ? (note++)->what : 0;
+    weights.advancing = std::max(weights.advancing, alive + beside);
+    const std::uint64_t there = kept + alive_unkept + beside;
     weights.taping = std::max(weights.taping, there - std::min(there, kept_in_all));
     alive -= used[i].all;
     alive_unkept -= used[i].unkept;
@@ -112,23 +125,27 @@ void Operations::follow(const Nodes& ends, schedule::Weights& weights) const {
     if (make(end)) let_go += end.bytes;
   std::uint64_t let_go_lean = let_go; // the same of a lean tape
   Again again(*this);
+  const auto drop = [&](std::uint32_t node) {
+    if (cotangents[node] == 0) return;
+    held -= cotangents[node] - 1;
+    cotangents[node] = 0;
+  };
+  Backwards<std::uint64_t> beside_of(beside_);
+  Backwards<std::uint32_t> taken_by(taken_), wanted_by(wanted_);
   for (std::size_t i = all_.size(); i-- > 0;) {
     const Operation& o = all_[i];
-    for (const Node& operand : part(operands_, &Operation::operands_end, i)) make(operand);
-    weights.sweeping = std::max(weights.sweeping, held + o.beside - std::min(held + o.beside, let_go));
-    again.compute(part(wanted_, &Operation::wanted_end, i));
-    const std::uint64_t held_lean = held + again.bytes() + o.beside;
+    for (std::uint32_t at = i == 0 ? 0 : all_[i - 1].operands_end; at < o.operands_end; ++at) make(operands_[at]);
+    std::uint64_t beside = 0;
+    beside_of.each(i, [&](std::uint64_t bytes) { beside = bytes; });
+    weights.sweeping = std::max(weights.sweeping, held + beside - std::min(held + beside, let_go));
+    wanted_by.each(i, [&](std::uint32_t node) { again.compute(node); });
+    const std::uint64_t held_lean = held + again.bytes() + beside;
     weights.sweeping_lean = std::max(weights.sweeping_lean, held_lean - std::min(held_lean, let_go_lean));
     let_go += o.kept_new;
     let_go_lean += o.kept_lean;
     again.pass(i);
-    const auto drop = [&](std::uint32_t node) {
-      if (cotangents[node] == 0) return;
-      held -= cotangents[node] - 1;
-      cotangents[node] = 0;
-    };
     for (std::uint32_t node = o.node; node < o.end; ++node) drop(node);
-    for (const std::uint32_t node : part(taken_, &Operation::taken_end, i)) drop(node);
+    taken_by.each(i, drop);
   }
 }
 

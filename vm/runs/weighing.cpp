@@ -67,8 +67,9 @@ const ops::Tensor* tensor_in(const Object* o) {
   return o->kind == value::Kind::tensor ? &static_cast<const value::TensorObject*>(o)->tensor : nullptr;
 }
 
-// What is remembered of an operation while a tape is weighed, in bytes.
-constexpr std::uint64_t kOfOperation = 392, kOfMet = 256;
+// What is remembered of an operation while a tape is weighed, in bytes, where nodes are few: half of it is of tables of nodes and
+// of what these have been before they grew. Where most nodes are numbers, tables of nodes are what counts.
+constexpr std::uint64_t kOfOperation = 392, kOfMet = 256, kOfNode = 16;
 
 // The calls of procedures with rules on a tape. Nothing is recorded while the value of one is computed, so the tensors that it
 // gives are the tape's next records: a call belongs to the operation of that number, or to one behind the last.
@@ -153,10 +154,14 @@ bool same(const ops::Attributes& a, const ops::Attributes& b) {
 // those that it had last only once.
 class Costs {
 public:
+  struct Cost {
+    std::uint64_t ticks = 0;
+    bool of_product = false; // whose sweep takes as much for each operand that has a cotangent
+  };
   explicit Costs(Engine& engine) : costs_(engine.costs), last_(ops::all_operators().size(), Last{}, engine.heap()) {}
-  std::uint64_t of(const tape::TensorRecord& record) {
+  Cost of(const tape::TensorRecord& record) {
     if (record.op == nullptr)
-      return costs_.ticks(1, 0, 0, static_cast<double>(record.inputs.element_bytes() + record.outputs.element_bytes()));
+      return {costs_.ticks(1, 0, 0, static_cast<double>(record.inputs.element_bytes() + record.outputs.element_bytes()))};
     Last& last = last_[static_cast<std::size_t>(record.op->id)];
     if (last.record == nullptr || !record.inputs.like(last.record->inputs) || !record.outputs.like(last.record->outputs) ||
         !same(record.attributes, last.record->attributes))
@@ -165,14 +170,14 @@ public:
   }
 
 private:
-  std::uint64_t modelled(const tape::TensorRecord& record) const {
+  Cost modelled(const tape::TensorRecord& record) const {
     const std::vector<ops::Tensor> inputs = record.inputs.all(), outputs = record.outputs.all();
     const ops::Cost cost = ops::Runtime::modelled_cost({*record.op, inputs, record.attributes, nullptr}, outputs);
-    return costs_.ticks(1, cost.products, cost.flops, cost.bytes);
+    return {costs_.ticks(1, cost.products, cost.flops, cost.bytes), cost.products > 0};
   }
   struct Last {
     const tape::TensorRecord* record = nullptr;
-    std::uint64_t cost = 0;
+    Cost cost;
   };
   const schedule::CostTable& costs_;
   value::ChargedVector<Last> last_; // by operator
@@ -182,8 +187,9 @@ private:
 class Weighing {
 public:
   Weighing(Engine& engine, tape::Tape& tape, const std::vector<std::uint64_t>& births)
-      : engine_(engine), tape_(tape), births_(births), last_(births.size() - 1), marks_(engine.heap()), older_storages_(engine.heap()), ends_(engine.heap()),
-        ruled_(engine, tape), operations_(engine.heap(), tape.size(), tape.tensors().size() + 1) {
+      : engine_(engine), tape_(tape), births_(births), last_(births.size() - 1), marks_(engine.heap()),
+        older_storages_(engine.heap()), ends_(engine.heap()), ruled_(engine, tape),
+        operations_(engine.heap(), tape.size(), tape.tensors().size() + 1) {
     weights_.step = engine.costs.ticks_of_step();
     weights_.fresh = engine.costs.ticks_of_fresh();
     for (std::vector<std::uint64_t>* const by_birth :
@@ -327,12 +333,13 @@ void Weighing::meet_before(const tape::Tape& before) {
 }
 
 // Of the operation on top, a tensor that is on the tape. `again`: a lean tape can compute the results of this operation again.
-void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t node, const tape::KeptTensors::Kept& kept, bool again) {
+void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t node, const tape::KeptTensors::Kept& kept,
+                           bool again) {
   const bool stored = kept.storage != nullptr;
   if (!kept.weak) {
     operations_.add_operand(node, kept.bytes);
     if (Operation* const maker = operations_.maker(node)) {
-      maker->last_use = operations_.size() - 1;
+      maker->last_use = static_cast<std::uint32_t>(operations_.size()) - 1;
       maker->result_kept = maker->result_kept || stored;
     } else if (const auto found = older_.find(node); found != older_.end()) {
       weights_.read.push_back({found->second, kept.bytes});
@@ -348,22 +355,28 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t node,
 void Weighing::add_record(const tape::TensorRecord& record) {
   Operation& o = operations_.add(record.node, record.end());
   add_calls(operations_.size() - 1);
-  o.cost = schedule::bounded(costs_.of(record));
+  const Costs::Cost cost = costs_.of(record);
+  o.cost = schedule::bounded(cost.ticks);
   weights_.cost = schedule::bounded(weights_.cost + o.cost);
   derived_.add(record, tape::Derived::As::lean, record.cheap);
   const bool again = derived_.has(record.node);
   const Gone gone(record, derived_);
   tape::KeptTensors::Kept kept;
   std::uint64_t elements = 0;
+  bool constant = false; // one of the operands
   for (std::uint32_t i = 0, at = 0; record.inputs.next(at, kept); ++i) {
     elements += kept.bytes;
     if (kept.storage != nullptr) meet(kept.storage, true, !gone.input(i));
-    if (i < record.operands.size() && record.operands[i] != tape::kNone) add_operand(record, record.operands[i], kept, again);
+    if (i >= record.operands.size()) continue;
+    if (record.operands[i] != tape::kNone)
+      add_operand(record, record.operands[i], kept, again);
+    else
+      constant = constant || !kept.weak;
   }
+  if (cost.of_product && constant) weights_.unswept = schedule::bounded(weights_.unswept + o.cost);
   for (std::uint32_t i = 0, at = 0; record.outputs.next(at, kept); ++i) {
     elements += kept.bytes;
     o.result_bytes += kept.bytes;
-    ++o.results;
     if (kept.storage == nullptr) continue;
     o.result_kept = true;
     meet(kept.storage, true, !gone.output(i));
@@ -372,12 +385,11 @@ void Weighing::add_record(const tape::TensorRecord& record) {
   if (!again) return;
   if ((record.op->keep & ops::kKeepOutput) != 0) operations_.add_wanted(record.node);
   if (record.op->view == nullptr) // a view has the elements of what it is of
-    o.again_bytes = o.result_bytes + o.results * std::uint64_t{ops::kBesideElements};
+    o.again_bytes = o.result_bytes + record.results * std::uint64_t{ops::kBesideElements};
 }
 
 // Calls of procedures with rules in front of record number `at`, as a part of the operation on top.
 void Weighing::add_calls(std::size_t at) {
-  Operation& o = operations_.last();
   for (; next_call_ < ruled_.all().size() && ruled_.all()[next_call_].at <= at; ++next_call_) {
     const RuledCalls::Call& call = ruled_.all()[next_call_];
     polls_.one();
@@ -388,7 +400,7 @@ void Weighing::add_calls(std::size_t at) {
       if (node != tape::kNone) {
         operations_.add_operand(node, bytes);
         if (Operation* const maker = operations_.maker(node)) {
-          maker->last_use = operations_.size() - 1;
+          maker->last_use = static_cast<std::uint32_t>(operations_.size()) - 1;
           maker->result_kept = true;
         }
         older_.erase(node);
@@ -399,7 +411,7 @@ void Weighing::add_calls(std::size_t at) {
     if (call.output == nullptr) continue;
     weights_.cost = schedule::bounded(weights_.cost + call.output->cost);
     weights_.largest = std::max(weights_.largest, call.output->largest);
-    o.beside = std::max(o.beside, call.output->largest);
+    operations_.hold_beside(call.output->largest);
   }
 }
 
@@ -419,8 +431,9 @@ void Weighing::weigh_tape(const tape::Tape* before, bool rules_take) {
   for (std::size_t i = 0; i < operations_.size(); ++i)
     if (operations_[i].again) weights_.again = schedule::bounded(weights_.again + operations_[i].cost);
   operations_.follow(ends_, weights_);
-  weights_.taping = std::max<std::uint64_t>(weights_.taping, (tape_.tensors().size() + ruled_.all().size()) * kOfOperation +
-                                                                 tape_.tensors().size() * kOfMet); // while it is weighed
+  const std::uint64_t remembered =
+      (tape_.tensors().size() + ruled_.all().size()) * kOfOperation + tape_.tensors().size() * kOfMet;
+  weights_.taping = std::max({weights_.taping, remembered, remembered / 2 + tape_.size() * kOfNode});
   // A tensor may be an argument of several calls.
   std::ranges::sort(weights_.read, {}, &schedule::OldTensor::serial);
   const auto same = std::ranges::unique(weights_.read, {}, &schedule::OldTensor::serial);
