@@ -21,7 +21,7 @@ constexpr std::uint64_t kMostSparseBytes = std::uint64_t{48} << 20;
 // and keeping deep states over and over costs much.
 constexpr std::uint64_t kTapeForStack = 4;
 constexpr std::uint64_t kSnapshotsForStack = 2;
-constexpr std::uint64_t kSparse = 8;      // a tape is sparse with fewer records than an eighth of its steps
+constexpr std::uint64_t kSparse = 8; // a tape is sparse with fewer records than an eighth of its steps
 // With fewer than that part, a record takes less time, fresh memory and all, than the steps that it spares (cost_table.h).
 constexpr std::uint64_t kVerySparse = 16;
 constexpr std::uint64_t kWorthTaping = 5; // space for less than a fifth of the limit is left alone
