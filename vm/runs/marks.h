@@ -2,7 +2,6 @@
 // be looked into for each tensor of each operation.
 #pragma once
 
-#include "ops/tensor.h"
 #include "vm/value/charged.h"
 
 #include <cstddef>

@@ -436,8 +436,8 @@ void Weighing::weigh_tape(const tape::Tape* before, bool rules_take) {
   weights_.taping = std::max({weights_.taping, remembered, remembered / 2 + tape_.size() * kOfNode});
   // A tensor may be an argument of several calls.
   std::ranges::sort(weights_.read, {}, &schedule::OldTensor::serial);
-  const auto same = std::ranges::unique(weights_.read, {}, &schedule::OldTensor::serial);
-  weights_.read.erase(same.begin(), same.end());
+  const auto same = [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial == b.serial; };
+  weights_.read.erase(std::unique(weights_.read.begin(), weights_.read.end(), same), weights_.read.end());
   weights_.own = tape_.own_bytes();
   weights_.stays += weights_.own - tape_.saved_by_shortening();
   weights_.nested = std::ranges::any_of(tape_.composites, [](const tape::Composite& c) { return !c.is_ruled(); });
