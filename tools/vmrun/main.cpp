@@ -94,7 +94,7 @@ private:
   RunPage page_;
   VmHandle vm_;
   int stats_descriptor_ = STDERR_FILENO, profile_descriptor_ = STDERR_FILENO;
-  bool timed_ = false;                  // slices are short because something is due by the clock
+  bool timed_ = false; // slices are short because something is due by the clock
   static constexpr std::uint64_t kLeastTimedWork = 10'000'000;
   std::uint64_t timed_slice_ = 100'000;        // steps; grows or shrinks with the program's speed
   std::uint64_t timed_work_ = kLeastTimedWork; // the same of work, as a step may be a product of large matrices

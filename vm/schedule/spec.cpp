@@ -38,10 +38,18 @@ struct Unit {
 };
 constexpr Unit kUnits[] = {{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}};
 // Those that the options of programs know beside them, in small letters.
-constexpr Unit kMoreUnits[] = {{"tib", std::uint64_t{1} << 40}, {"t", std::uint64_t{1} << 40}, {"gib", 1 << 30},
-                               {"g", 1 << 30},                  {"mib", 1 << 20},              {"m", 1 << 20},
-                               {"kib", 1 << 10},                {"k", 1 << 10},                {"tb", 1'000'000'000'000},
-                               {"gb", 1'000'000'000},           {"mb", 1'000'000},             {"kb", 1000}};
+constexpr Unit kMoreUnits[] = {{"tib", std::uint64_t{1} << 40},
+                               {"t", std::uint64_t{1} << 40},
+                               {"gib", 1 << 30},
+                               {"g", 1 << 30},
+                               {"mib", 1 << 20},
+                               {"m", 1 << 20},
+                               {"kib", 1 << 10},
+                               {"k", 1 << 10},
+                               {"tb", 1'000'000'000'000},
+                               {"gb", 1'000'000'000},
+                               {"mb", 1'000'000},
+                               {"kb", 1000}};
 
 const Unit* unit_of(std::string_view text) {
   const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
@@ -100,8 +108,8 @@ bool parse_key(std::string_view part, const Name& name, Spec& spec, std::string&
   const std::string_view unit = digits.substr(static_cast<std::size_t>(rest - digits.data()));
   const Unit* const factor = unit_of(unit);
   if (code == std::errc{} && key == "memory" && !unit.empty() && factor == nullptr && unit.find_first_of(".,0123456789") != 0) {
-    error = fmt::format("schedule option '{}': there is no unit '{}'; there are KiB, MiB, GiB, TiB, and kB, MB, GB, TB of thousands", part,
-                        unit);
+    error = fmt::format(
+        "schedule option '{}': there is no unit '{}'; there are KiB, MiB, GiB, TiB, and kB, MB, GB, TB of thousands", part, unit);
     return false;
   }
   if (digits.empty() || code != std::errc{} || (!unit.empty() && (key != "memory" || factor == nullptr))) {
