@@ -81,7 +81,7 @@ void attend_reverse(const VjpCall& call) {
 // --- forward, by the composition
 
 Term product(const Term& a, const Term& b) { return apply(OperatorId::matmul, {a, b}); }
-Term with_rows_for_columns(const Term& t) { return apply(OperatorId::transpose, {t}); }
+Term transposed(const Term& t) { return apply(OperatorId::transpose, {t}); }
 
 // -inf where a row does not see. Terms have no shapes: what is 1 or not is 1 everywhere together.
 Term without_later(const Term& scores) {
@@ -93,12 +93,12 @@ void attend_jvp(const JvpCall& call) {
   const Term &q = call.inputs[0], &k = call.inputs[1], &v = call.inputs[2];
   const cpu::Attention attention = read(call.attributes);
   const Term scaled = q * attention.scale;
-  const Term scores = product(scaled, with_rows_for_columns(k));
+  const Term scores = product(scaled, transposed(k));
   const Term weights = apply(OperatorId::softmax, {attention.causal ? without_later(scores) : scores});
   std::optional<Term> sum;
   const auto add = [&](const Term& part) { sum = sum ? *sum + part : part; };
-  if (call.tangents[0] != nullptr) add(product(*call.tangents[0] * attention.scale, with_rows_for_columns(k)));
-  if (call.tangents[1] != nullptr) add(product(scaled, with_rows_for_columns(*call.tangents[1])));
+  if (call.tangents[0] != nullptr) add(product(*call.tangents[0] * attention.scale, transposed(k)));
+  if (call.tangents[1] != nullptr) add(product(scaled, transposed(*call.tangents[1])));
   if (sum) {
     const Term moved = weights * *sum;
     const Term all = apply(OperatorId::sum, {moved}, rules::attributes({Attribute::of_list({-1}), Attribute::of_flag(true)}));
