@@ -249,7 +249,7 @@ void matmul(const View& c_given, const View& a_given, const View& b) {
   }
 }
 
-void multiply_here(const Matrix& c, const Matrix& a, const Matrix& b, bool adds) {
+void multiply_here(const product::Matrix& c, const product::Matrix& a, const product::Matrix& b, bool adds) {
   if (c.rows == 0 || c.columns == 0) return;
   const Workers::Installed alone(nullptr);
   if (c.dtype == DType::f64)
