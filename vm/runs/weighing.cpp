@@ -220,6 +220,37 @@ void weigh_lean(Engine& engine, const tape::Tape& tape, const Beside& beside, Bi
   }
 }
 
+// Whether its result has the memory of its first operand. Some operators have to copy what is not contiguous.
+bool is_view(const tape::TensorRecord& record, const std::vector<ops::Tensor>& inputs) {
+  if (record.kind != tape::TensorRecord::Kind::apply || record.op->view == nullptr || record.operands.empty()) return false;
+  return record.op->kernel == nullptr || (!inputs.front().weak && inputs.front().contiguous());
+}
+
+// Where the reverse rule makes cotangents.
+void tell_of_cotangents(const tape::TensorRecord& record, const std::vector<ops::Tensor>& results, Operation& o) {
+  if (record.kind == tape::TensorRecord::Kind::identity) o.cotangents = ops::VjpMemory::shares;
+  if (record.kind != tape::TensorRecord::Kind::apply) return;
+  o.cotangents = record.op->vjp_memory;
+  o.turns = record.op->view != nullptr && record.op->kernel == nullptr;
+  o.may_copy = record.op->view != nullptr && record.op->kernel != nullptr;
+  if (o.cotangents != ops::VjpMemory::parts) return;
+  const ops::Tensor& result = results.front();
+  const std::int64_t given = record.attributes[0].integer(), axis = given < 0 ? given + result.rank() : given;
+  for (int i = 0; i < axis; ++i) o.turns = o.turns || result.shape[i] != 1; // parts lie beside each other
+}
+
+// Whether operand `k`, the first result of `maker`, may become the memory of the record's first result where nothing else reads it.
+bool may_overwrite(const tape::TensorRecord& record, std::size_t k, const ops::Tensor& operand,
+                   const std::vector<ops::Tensor>& results, const tape::TensorRecord& maker) {
+  using Kind = tape::TensorRecord::Kind;
+  if (record.kind != Kind::apply || !record.op->may_overwrite || results.empty()) return false;
+  if (maker.kind != Kind::apply || record.operands[k] != maker.node) return false;
+  if (std::count(record.operands.begin(), record.operands.end(), maker.node) != 1) return false;
+  const ops::Tensor& result = results.front();
+  return operand.dtype == result.dtype && operand.offset == 0 && operand.shape == result.shape &&
+         operand.strides == result.strides && operand.device() == result.device();
+}
+
 } // namespace
 
 std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::uint64_t since) {
@@ -331,22 +362,22 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   const auto meet = [&](const std::vector<ops::Tensor>& tensors, Operation& o) {
     for (const ops::Tensor& t : tensors) meet_storage(t.storage.get(), o, true);
   };
+  value::ChargedMap<std::uint32_t, std::uint64_t> inputs_of_run{
+      value::ChargedAllocator<std::uint64_t>(engine.heap())}; // serials by node
   value::ChargedMap<std::uint32_t, std::uint64_t> old_inputs{
       value::ChargedAllocator<std::uint64_t>(engine.heap())}; // serials by node
   tape.inputs.for_each([&](tape::Place place, const tape::Input& input) {
-    if (place.slot == 0 && place.serial < births.front()) old_inputs.emplace(input.node, place.serial);
+    if (place.slot == 0) (place.serial < births.front() ? old_inputs : inputs_of_run).emplace(input.node, place.serial);
   });
   value::ChargedSet<std::uint64_t> first_read{value::ChargedAllocator<std::uint64_t>(engine.heap())};
   if (rules_take)
     for (const tape::FirstRead& read : tape.first_reads) first_read.insert(read.serial);
-  // The operation that made the operand: nodes ascend.
+  // An operand is used, or a view of it.
   const auto used = [&](std::uint32_t node, bool kept) {
-    const auto behind = std::upper_bound(operations.begin(), operations.end(), node,
-                                         [](std::uint32_t n, const Operation& other) { return n < other.node; });
-    if (behind == operations.begin() || node >= std::prev(behind)->end) return;
-    Operation& maker = *std::prev(behind);
-    maker.last_use = operations.size() - 1;
-    maker.result_kept = maker.result_kept || kept;
+    for (std::size_t at = operation_of(operations, node); at != kNothing; at = operations[at].view_of) {
+      operations[at].last_use = operations.size() - 1;
+      operations[at].result_kept = operations[at].result_kept || kept;
+    }
   };
   auto next_call = ruled.all().begin();
   // Those before record number `at`, as a part of the operation on top.
@@ -360,6 +391,7 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
         if (node != tape::kNone) {
           o.operands.push_back(node);
           o.operand_bytes.push_back(bytes);
+          ++o.called;
           used(node, true);
           old_inputs.erase(node);
         }
@@ -383,13 +415,22 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     weights.cost = schedule::bounded(weights.cost + schedule::bounded(cost_of(engine.costs, *record, inputs, outputs)));
     meet(inputs, o);
     meet(outputs, o);
+    const bool view = is_view(*record, inputs);
+    tell_of_cotangents(*record, outputs, o);
+    if (view) o.view_of = operation_of(operations, record->operands.front());
     for (const ops::Tensor& t : outputs) {
-      o.result_bytes.push_back(static_cast<std::uint64_t>(t.bytes()));
+      if (!view) o.result_bytes.push_back(static_cast<std::uint64_t>(t.bytes()));
       o.result_kept = o.result_kept || t.storage;
     }
+    if (view && o.result_kept) used(record->operands.front(), true);
     for (std::size_t i = 0; i < std::min(inputs.size(), record->operands.size()); ++i) {
       const std::uint32_t node = record->operands[i];
-      if (node == tape::kNone || inputs[i].weak) continue;
+      if (node == tape::kNone) continue;
+      if (inputs[i].weak) {
+        o.operands.push_back(tape::kNone);
+        o.operand_bytes.push_back(sizeof(double));
+        continue;
+      }
       o.operands.push_back(node);
       o.operand_bytes.push_back(static_cast<std::uint64_t>(inputs[i].bytes()));
       if (const auto found = old_inputs.find(node); found != old_inputs.end()) {
@@ -397,6 +438,10 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
         if (first_read.contains(found->second)) o.taken.push_back(node);
         old_inputs.erase(found);
       }
+      if (const std::size_t at = operation_of(operations, node);
+          o.overwritten == kNothing && at != kNothing && !operations[at].result_bytes.empty() &&
+          may_overwrite(*record, i, inputs[i], outputs, *tape.tensors()[at]))
+        o.overwritten = at;
       used(node, static_cast<bool>(inputs[i].storage));
     }
     weights.largest = std::max(weights.largest, record->inputs.element_bytes() + record->outputs.element_bytes());
@@ -408,7 +453,13 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
     add_calls(operations.size() - 1, o);
   }
   weigh_lean(engine, tape, {of_state, left_of_before}, birth_of, operations, weights);
-  follow(operations, ends, weights);
+  for (const Together& together : follow(operations, ends, weights)) {
+    schedule::JoinedCotangent joined{together.bytes, {}};
+    for (const Node& part : together.nodes)
+      if (const auto found = inputs_of_run.find(part.node); found != inputs_of_run.end())
+        joined.parts.emplace_back(birth(found->second), part.bytes);
+    if (!joined.parts.empty()) weights.joined.push_back(std::move(joined));
+  }
   weights.taping = std::max(weights.taping, remembering + tape.tensors().size() * kOfMet); // while it is weighed
   std::sort(weights.read.begin(), weights.read.end(),
             [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial < b.serial; });

@@ -65,7 +65,7 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
     if (const std::uint64_t shared = std::min(tape[k], alive); shared != 0) interval.shares.push_back(share_of(k, shared));
   }
   if (tape[n] != 0) interval.shares.push_back(share_of(n, tape[n]));
-  const std::uint64_t cotangents = bounded(std::accumulate(state.begin(), state.end(), std::uint64_t{0}));
+  const std::uint64_t cotangents = bounded(std::accumulate(state.begin(), state.end(), bounded(weights.beside_cotangents)));
   largest_ = std::max(largest_, bounded(weights.largest));
   most_taping_ = std::max(most_taping_, bounded(weights.taping));
   most_tape_ = std::max(most_tape_, bounded(bounded(weights.own) + tape[n])); // it may not end where it is heavy
@@ -90,6 +90,20 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   positions_.push_back(positions_.back() + std::max<std::uint64_t>(1, steps_));
   all_records_ = bounded(all_records_ + records_);
   note_reads(weights.read, n);
+  note_joined(weights.joined, n);
+}
+
+// While parts of it are held, so is the rest.
+void Budgeted::note_joined(const std::vector<JoinedCotangent>& joined, std::size_t interval) {
+  for (const JoinedCotangent& whole : joined)
+    for (std::size_t boundary = interval; boundary > 0; --boundary) {
+      std::uint64_t alive = 0;
+      for (const auto& [birth, bytes] : whole.parts)
+        if (birth < birth_of_.size() && birth_of_[birth] < boundary) alive += bytes;
+      if (alive == 0) break;
+      std::uint64_t& cotangents = profile_.cotangents[boundary];
+      cotangents = bounded(cotangents + whole.bytes - std::min(whole.bytes, alive));
+    }
 }
 
 std::size_t Budgeted::good_number() const {

@@ -11,9 +11,10 @@ namespace {
 
 class PlanChecker {
 public:
-  PlanChecker(const Profile& profile, std::set<std::size_t> held, bool current, std::size_t to)
-      : profile_(profile), states_(std::move(held)), current_(current ? 0 : kNone), unreversed_(to) {
-    report_.runs.assign(profile.size(), 0);
+  PlanChecker(const Profile& profile, PartHeld held, bool current)
+      : profile_(profile), from_(held.from), states_(std::move(held.states)), tapes_(std::move(held.tapes)),
+        current_(current ? held.from : kNone), unreversed_(held.to) {
+    report_.runs.assign(held.to - held.from, 0);
   }
 
   PlanReport run(const std::vector<Move>& moves) {
@@ -21,8 +22,8 @@ public:
       if (const std::string_view wrong = perform(move); !wrong.empty()) return failed(wrong);
       ++performed_;
     }
-    if (unreversed_ != 0) return failed("something is not reversed");
-    if (!states_.empty()) return failed("a state is still held");
+    if (unreversed_ != from_) return failed("something is not reversed");
+    if (!states_.empty() && *states_.rbegin() >= from_) return failed("a state is still held");
     return std::move(report_);
   }
 
@@ -42,14 +43,14 @@ private:
     if (on_tape) tapes.insert(i);
     note(held_bytes(profile_, states, tapes) + (on_tape ? interval.taping : interval.advancing));
     report_.cost += on_tape ? interval.taped : interval.forward;
-    ++report_.runs[i];
+    ++report_.runs[i - from_];
     tapes_ = std::move(tapes);
     current_ = i + 1;
     return {};
   }
 
   std::string_view perform(const Move& move) {
-    const std::size_t at = move.at;
+    const std::size_t at = move.at + from_;
     if (at > profile_.size()) return "no such boundary in the run";
     switch (move.kind) {
     case Move::Kind::advance:
@@ -82,6 +83,7 @@ private:
   void note(std::uint64_t bytes) { report_.peak = std::max(report_.peak, bytes + profile_.cotangents[unreversed_]); }
 
   const Profile& profile_;
+  std::size_t from_ = 0;
   std::set<std::size_t> states_, tapes_;
   std::size_t current_ = kNone;
   std::size_t unreversed_ = 0;
@@ -92,11 +94,15 @@ private:
 } // namespace
 
 PlanReport check(const Profile& profile, const std::vector<Move>& moves) {
-  return PlanChecker(profile, {0}, true, profile.size()).run(moves);
+  return PlanChecker(profile, {0, profile.size(), {0}, {}}, true).run(moves);
 }
 
 PlanReport check(const Profile& profile, const std::vector<Move>& moves, const std::vector<std::uint32_t>& held, std::size_t to) {
-  return PlanChecker(profile, {held.begin(), held.end()}, false, to).run(moves);
+  return check_part(profile, moves, {0, to, {held.begin(), held.end()}, {}});
+}
+
+PlanReport check_part(const Profile& profile, const std::vector<Move>& moves, const PartHeld& held) {
+  return PlanChecker(profile, held, false).run(moves);
 }
 
 } // namespace cairn::schedule

@@ -3,6 +3,7 @@
 #include "vm/schedule/budgeted.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace cairn::schedule {
 
@@ -91,6 +92,9 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.step = step_cost_;
   weights.older = older_;
   weights.read = read_last_by(i);
+  const std::vector<std::uint64_t>& reach = profile_.reach[i + 1];
+  const std::uint64_t of_state = std::accumulate(reach.begin(), reach.end(), std::uint64_t{0});
+  weights.beside_cotangents = profile_.cotangents[i + 1] - std::min(profile_.cotangents[i + 1], of_state);
   return weights;
 }
 

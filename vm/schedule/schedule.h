@@ -72,6 +72,13 @@ struct UpdatedLeaf {
 // What a schedule that asks is told of the tape in work and of the state at its end, in logical bytes. Entries are by birth:
 // entry k counts what was made between the k-th time that it was told weights and the next; what is older than the run weighs
 // nothing.
+// The cotangent of a result that was joined from several tensors. Theirs are parts of its memory, all of which is held as long as
+// one of them is: since when each was alive, by birth, and its bytes.
+struct JoinedCotangent {
+  std::uint64_t bytes = 0;
+  std::vector<std::pair<std::size_t, std::uint64_t>> parts;
+};
+
 struct Weights {
   std::vector<std::uint64_t> state, tape; // the tape's records and tables apart; a run that has ended has no state
   // What a lean tape would still hold of `tape`, and what its sweep would then compute again; empty: nothing can be let go of.
@@ -99,6 +106,8 @@ struct Weights {
   std::uint64_t step = 0;           // and of a step,
   std::uint64_t fresh = 0;          // and of a KiB of memory that was never used before
   std::vector<OldTensor> read;      // what the tape reads of what is older than the run, by serial
+  std::vector<JoinedCotangent> joined; // of what is older than the interval
+  std::uint64_t beside_cotangents = 0; // at its end, bytes beside those of the state's: what joined ones had in all, told once more
   std::uint64_t older = 0;          // the first time: of all that is older than the run
   std::vector<UpdatedLeaf> updated; // of a run that has ended: as far as it is known what rules will do
 };
