@@ -125,7 +125,7 @@ std::uint64_t Budgeted::largest_tape() const { return room_for_one() / kLargestI
 // What one of these intervals holds for a while beside its tape.
 std::uint64_t Budgeted::most_beside(std::size_t from, std::size_t to) const {
   std::uint64_t most = 0;
-  for (std::size_t i = from; i < to; ++i) most = std::max({most, profile_.intervals[i].sweeping, profile_.intervals[i].taping});
+  for (std::size_t i = from; i < to; ++i) most = std::max({most, profile_.intervals[i].sweeping, taping_beside(profile_.intervals[i])});
   return most;
 }
 
@@ -325,9 +325,11 @@ std::vector<KnownInterval> Budgeted::intervals() const {
     k.steps = positions_[i + 1] - positions_[i];
     k.forward = interval.forward;
     k.again = interval.again;
-    k.tape = interval.tape + interval.thinned;
-    for (const TapeShare& share : interval.shares) k.tape += share.bytes;
-    k.lean = k.tape - interval.thinned - saved_by_thinning(interval);
+    k.tape = k.lean = interval.tape;
+    for (const TapeShare& share : shares_at_first(interval)) {
+      k.tape += share.bytes;
+      k.lean += share.lean;
+    }
     k.state = std::accumulate(state.begin(), state.end(), std::uint64_t{0});
     k.made = profile_.born[i];
     k.sweeping = interval.sweeping;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace cairn::schedule {
 namespace {
@@ -28,7 +29,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t kNone = SIZE_MAX;
+  static constexpr std::size_t kNone = kNoInterval;
 
   PlanReport failed(std::string_view wrong) {
     report_.fault = fmt::format("move {}: {}", performed_, wrong);
@@ -41,17 +42,19 @@ private:
     std::set<std::size_t> states = states_, tapes = tapes_;
     states.insert({i, i + 1});
     if (on_tape) tapes.insert(i);
-    note(held_bytes(profile_, states, tapes) + (on_tape ? interval.taping : interval.advancing));
+    note(held_bytes(profile_, states, tapes, on_tape ? i : kNone) + (on_tape ? interval.taping : interval.advancing));
     report_.cost += on_tape ? interval.taped : interval.forward;
     ++report_.runs[i - from_];
     tapes_ = std::move(tapes);
     current_ = i + 1;
+    work_ = on_tape ? i : kNone;
     return {};
   }
 
   std::string_view perform(const Move& move) {
     const std::size_t at = move.at + from_;
     if (at > profile_.size()) return "no such boundary in the run";
+    const std::size_t work = std::exchange(work_, kNone);
     switch (move.kind) {
     case Move::Kind::advance:
       return run_one(at, false);
@@ -70,7 +73,10 @@ private:
       if (at + 1 != unreversed_ || !tapes_.contains(at))
         return "not the last interval that is not reversed, or it is not on tape";
       current_ = kNone;
-      note(held_bytes(profile_, states_, tapes_) + profile_.intervals[at].sweeping);
+      // What has not been put aside is not lean.
+      const Interval& interval = profile_.intervals[at];
+      const bool whole = work == at && interval.lean;
+      note(held_bytes(profile_, states_, tapes_, whole ? at : kNone) + (whole ? interval.sweeping_otherwise : interval.sweeping));
       report_.cost += profile_.intervals[at].sweep;
       tapes_.erase(at);
       unreversed_ = at;
@@ -86,6 +92,7 @@ private:
   std::size_t from_ = 0;
   std::set<std::size_t> states_, tapes_;
   std::size_t current_ = kNone;
+  std::size_t work_ = kNone; // the interval of the tape in work
   std::size_t unreversed_ = 0;
   std::size_t performed_ = 0;
   PlanReport report_;
