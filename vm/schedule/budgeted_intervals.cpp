@@ -84,6 +84,8 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   interval.swept =
       weights.piece == 0 ? bounded(whole + std::max(interval.sweeping, interval.taping) + cotangents) : bounded(weights.swept);
   profile_.intervals.push_back(std::move(interval));
+  const std::uint64_t born_lean = weights.together_lean != 0 ? weights.together_lean : state[n] + lean[n] - std::min(lean[n], lean_after[n]);
+  profile_.intervals.back().born_lean = bounded(born_lean);
   profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
   profile_.reach.push_back(std::move(state));
   profile_.cotangents.push_back(cotangents);

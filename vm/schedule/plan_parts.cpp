@@ -15,6 +15,7 @@ Parts::Parts(const Profile& profile, std::size_t base, std::size_t end)
     step_peak_[i - base] = newer_[i - base] + profile.reach[i + 1][i] + interval.advancing;
     advance_peak_[i + 1 - base] = std::max(advance_peak_[i - base], step_peak_[i - base]);
   }
+  for (std::size_t k = base; k < end; ++k) born_.push_back(born_aside(profile, k));
   for (std::size_t first = base; first <= end; ++first) weigh(profile, first);
 }
 
@@ -47,16 +48,17 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
         shared.bytes[share.birth] += share.bytes - (i > first ? before_of(profile, i, share) : 0);
       }
     };
+    const auto born = [&](std::size_t k, bool in_work) { return in_work && k == i ? profile.born[i] : born_[k - base_]; };
     // What tapes and a state hold of one birth overlaps by at least what they hold together beyond all there is.
-    const auto held = [&](const Shared& shared) {
+    const auto held = [&](const Shared& shared, bool in_work) {
       std::uint64_t bytes = own;
-      for (const std::uint32_t k : shared.births) bytes += std::min(profile.born[k], shared.bytes[k]);
+      for (const std::uint32_t k : shared.births) bytes += std::min(born(k, in_work), shared.bytes[k]);
       return bytes;
     };
-    const auto held_beside_both = [&](const Shared& shared) {
+    const auto held_beside_both = [&](const Shared& shared, bool in_work) {
       std::uint64_t bytes = own + newer(i) + profile.reach[i + 1][i];
       for (const std::uint32_t k : shared.births) {
-        const std::uint64_t all = profile.born[k], state = profile.reach[k == i ? i + 1 : i][k];
+        const std::uint64_t all = born(k, in_work), state = profile.reach[k == i ? i + 1 : i][k];
         bytes += std::min(all - std::min(all, state), shared.bytes[k]);
       }
       return bytes;
@@ -73,17 +75,17 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
       if (share.birth >= base_) at_its_end[share.birth] = std::max(at_its_end[share.birth], share.after);
     std::uint64_t beside_end = own + newer(i + 1);
     for (const std::uint32_t k : of_tapes.births) {
-      const std::uint64_t all = profile.born[k], at_end = profile.reach[i + 1][k], tapes = std::min(all, of_tapes.bytes[k]);
+      const std::uint64_t all = born(k, false), at_end = profile.reach[i + 1][k], tapes = std::min(all, of_tapes.bytes[k]);
       beside_end += std::min(all - std::min(all, at_end), tapes - std::min(tapes, at_its_end[k]));
     }
     const Tapes& before = tapes_[index(first, i)];
     Tapes& now = tapes_[index(first, i + 1)];
     now.cost = before.cost + static_cast<double>(interval.taped) + static_cast<double>(interval.sweep);
-    now.tape_peak = std::max(before.tape_peak, held_beside_both(interval.lean ? at_first : of_tapes) + interval.taping);
+    now.tape_peak = std::max(before.tape_peak, held_beside_both(interval.lean ? at_first : of_tapes, true) + interval.taping);
     now.sweep_peak = now.sweep_peak_aside =
-        std::max(before.sweep_peak_aside, held(of_tapes) + profile.cotangents[i + 1] + interval.sweeping);
+        std::max(before.sweep_peak_aside, held(of_tapes, false) + profile.cotangents[i + 1] + interval.sweeping);
     if (interval.lean)
-      now.sweep_peak = std::max(now.sweep_peak, held(at_first) + profile.cotangents[i + 1] + interval.sweeping_otherwise);
+      now.sweep_peak = std::max(now.sweep_peak, held(at_first, true) + profile.cotangents[i + 1] + interval.sweeping_otherwise);
     now.keep = beside_end;
   }
 }

@@ -39,7 +39,7 @@ private:
 
   std::size_t base_;
   std::size_t count_; // boundaries, the base and the last one among them
-  std::vector<std::uint64_t> newer_, step_peak_, advance_peak_;
+  std::vector<std::uint64_t> newer_, step_peak_, advance_peak_, born_;
   std::vector<double> advance_cost_;
   std::vector<Tapes> tapes_;
 };

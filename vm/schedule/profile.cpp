@@ -14,7 +14,7 @@ bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
 bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
   for (const std::uint64_t value : {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again,
-                                    interval.stays, interval.padding, interval.piece, interval.swept,
+                                    interval.born_lean, interval.stays, interval.padding, interval.piece, interval.swept,
                                     interval.advancing, interval.taping, interval.sweeping, interval.sweeping_otherwise})
     if (!small(value)) return false;
   if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
@@ -114,6 +114,11 @@ Interval unthinned(const Interval& interval) {
   return whole;
 }
 
+std::uint64_t born_aside(const Profile& profile, std::size_t index) {
+  const Interval& interval = profile.intervals[index];
+  return interval.lean ? std::min(profile.born[index], interval.born_lean) : profile.born[index];
+}
+
 std::uint64_t taping_beside(const Interval& interval) {
   const auto beside_end = [](const std::vector<TapeShare>& shares) {
     return sum_of(shares, &TapeShare::bytes) - sum_of(shares, &TapeShare::after);
@@ -151,7 +156,7 @@ std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states
 std::uint64_t HeldInOrder::OfBirth::bytes() const { return std::min(most, tapes + in_state - std::min(in_state, twice)); }
 
 HeldInOrder::HeldInOrder(const Profile& profile) : profile_(profile), births_(profile.size()) {
-  for (std::size_t k = 0; k < births_.size(); ++k) births_[k].most = profile.born[k];
+  for (std::size_t k = 0; k < births_.size(); ++k) births_[k].most = born_aside(profile, k);
 }
 
 // Of what is older than the state before it, it has no more than that one. What a tape has in common with the state at its own
@@ -181,7 +186,10 @@ const std::vector<TapeShare>& HeldInOrder::shares_of(std::size_t tape) const {
 
 void HeldInOrder::add_tape(std::size_t interval, bool in_work) {
   own_ += profile_.intervals[interval].tape;
-  if (in_work) in_work_ = interval;
+  if (in_work) {
+    in_work_ = interval;
+    births_[interval].most = profile_.born[interval];
+  }
   const bool beside = tape_ != kNoInterval && tape_ + 1 == interval;
   tape_ = interval;
   tapes_.push_back(interval);
@@ -314,6 +322,11 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     const std::uint64_t left = of_births[c] == 0 ? 0 : whole.shares.back().lean; // of what the tape holds of this interval
     whole.sweeping_otherwise =
         beyond(lean_parts.tapes(from, to).sweep_peak_aside, whole.tape + left + coarse.cotangents[c + 1]);
+    // The states at the ends of its parts and their tapes have all of what it has.
+    std::uint64_t of_parts = 0;
+    for (std::size_t i = from; i < to; ++i) of_parts += born_aside(all_lean, i);
+    const std::uint64_t left_beside_end = of_births[c] == 0 ? 0 : left - whole.shares.back().lean_after;
+    whole.born_lean = std::min({coarse.born[c], of_parts, end + left_beside_end});
     if (profile.intervals[from].lean) make_lean(whole); // as all its parts are
     coarse.intervals.push_back(std::move(whole));
   }

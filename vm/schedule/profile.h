@@ -12,6 +12,10 @@
 
 namespace cairn::schedule {
 
+inline constexpr std::size_t kMostIntervals = 1 << 12;
+inline constexpr std::uint64_t kMostOfOne = std::uint64_t{1} << 48; // of a size or a cost
+inline std::uint64_t bounded(std::uint64_t value) { return value < kMostOfOne ? value : kMostOfOne; }
+
 // Bytes that a tape holds and that states, or tapes of other intervals, may hold as well: made in interval `birth`. What was made
 // before the tape's own interval is a part of what the state at its start reaches.
 struct TapeShare {
@@ -48,6 +52,7 @@ struct Interval {
   std::uint64_t sweeping = 0;
   std::uint64_t sweeping_otherwise = 0; // what that would be if its tapes were lean; where they are, if they were not
   std::uint64_t again = 0;              // cost of what the sweep of a lean tape computes again
+  std::uint64_t born_lean = kMostOfOne; // what states and a lean tape can hold of what was made in it
   bool lean = false;                    // its tapes are made lean once they have been made:
   std::vector<TapeShare> whole = {};    // what they hold until then; empty otherwise
   // Its tape may be in a file: of all that it holds, at most what stays in memory then, and what the file takes at most beside
@@ -69,14 +74,11 @@ struct Interval {
     archive(self.sweeping);
     archive(self.sweeping_otherwise);
     archive(self.again);
+    archive(self.born_lean);
     archive(self.lean);
     archive(self.whole);
   }
 };
-
-inline constexpr std::size_t kMostIntervals = 1 << 12;
-inline constexpr std::uint64_t kMostOfOne = std::uint64_t{1} << 48; // of a size or a cost
-inline std::uint64_t bounded(std::uint64_t value) { return value < kMostOfOne ? value : kMostOfOne; }
 
 struct Profile {
   std::vector<Interval> intervals;
@@ -126,6 +128,8 @@ inline const std::vector<TapeShare>& shares_at_first(const Interval& interval) {
 }
 // What that comes to beside the tape that is put aside and the state at the interval's end, with what is held for a while.
 std::uint64_t taping_beside(const Interval& interval);
+// Of what was made in that interval, the most bytes that states and tapes put aside can hold together.
+std::uint64_t born_aside(const Profile& profile, std::size_t interval);
 // Of a share of that interval's tape, what the tape of the interval before it holds as well.
 inline std::uint64_t before_of(const Profile& profile, std::size_t interval, const TapeShare& share) {
   return interval > 0 && profile.intervals[interval - 1].lean ? share.before_lean : share.before;

@@ -74,6 +74,7 @@ Weights Budgeted::told_of(std::size_t i) const {
   }
   weights.again = interval.again;
   weights.together = profile_.born[i];
+  weights.together_lean = interval.born_lean;
   weights.own = interval.tape;
   weights.stays = interval.stays;
   weights.padding = interval.padding;

@@ -90,6 +90,7 @@ struct Weights {
   // does; and of `before`, what would be left if only that one were lean.
   std::vector<std::uint64_t> lean_before, lean_after, before_lean;
   std::uint64_t together = 0; // of the last birth: what the state, the tape or both hold
+  std::uint64_t together_lean = 0; // the same of a lean tape; 0: nobody has said
   std::uint64_t own = 0;      // of the tape's records and tables
   std::uint64_t stays =
       0; // of all that it holds, what does not go to a file: these, little tensors, what stands beside large ones
