@@ -163,6 +163,18 @@ class Plan(ToolTest):
         self.assertTrue(output.startswith("(9.0 -3.0 6.0)"), output)
         self.assertRegex(output, r"(?m)^gradient at a\.scm:9:\d+, a run of 25 steps$")
 
+    def test_a_rule_that_fails_in_a_survey_does_not_end_it(self):
+        self.write("a.scm", """(define (loss p) (sumall (* p p)))
+(define (failing leaf cotangent state) (cons (car 5) (+ state cotangent)))
+(display (call-with-error-handler (lambda (message irritants) 'failed) (lambda () (checkpoint-*j-update loss (fill '(50 50) .1) 1 failing 0))))
+(display (checkpoint-*j loss (fill '(50 50) .2) 1))
+(display 'behind)
+""")
+        output = self.vmrun("--plan", "a.scm").output
+        self.assertTrue(output.startswith("failed"), output)
+        self.assertRegex(output, r"gradient at a\.scm:4:\d+, a run of ")
+        self.assertNotIn("behind", output)
+
     def test_what_fits_is_run_once(self):
         pendulum = """(define (f v)
   (let loop ((i 0) (a 1.0) (v v)) (if (= i 400) (+ (* a a) (* v v)) (let ((v (- v (* .01 (sin a))))) (loop (+ i 1) (+ a (* .01 v)) v)))))

@@ -190,6 +190,12 @@ void refuse_hopeless(const Engine& engine, CheckpointState& s, std::uint64_t lea
 
 } // namespace
 
+bool is_surveying(const Engine& engine) {
+  if (!engine.options.survey) return false;
+  const CheckpointState* const outermost = outermost_checkpoint(engine).state;
+  return outermost == nullptr || !outermost->complete;
+}
+
 bool can_begin_again(const Engine& engine, const CheckpointState& s) {
   const schedule::Spec::Kind kind = engine.schedules[s.spec].kind;
   return s.outermost && s.begun_again < kBeginnings && engine.state_budget != 0 && !engine.options.survey &&

@@ -412,7 +412,7 @@ void act(Engine& engine, Owned& state) {
   try {
     Action action = s->schedule->next();
     if (s->schedule->surveyed()) {
-      if (!engine.options.survey) {
+      if (!is_surveying(engine)) {
         end_own_survey(engine, *s);
       } else if (!survey_again(engine, *s)) {
         engine.meter().hold(); // a stop in what comes next finds it as it is

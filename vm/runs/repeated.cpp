@@ -76,7 +76,7 @@ std::uint64_t kind_of_call(Engine& engine, const CheckpointState& s, const Openi
 }
 
 void choose_schedule(Engine& engine, CheckpointState& s, const Opening& of) {
-  const bool alone = is_alone(engine), survey = engine.options.survey && alone;
+  const bool alone = is_alone(engine), survey = alone && is_surveying(engine);
   s.call = survey ? 0 : kind_of_call(engine, s, of);
   if (s.call != 0) s.schedule = engine.repeats.next(s.call);
   s.known = s.schedule != nullptr;

@@ -294,6 +294,9 @@ void remember(Engine& engine, const CheckpointState& s);
 // A survey that has come to the end of its run: begins once more where that tells more, or says what it found and stops the
 // machine.
 bool survey_again(Engine& engine, CheckpointState& s);
+// Whether the machine only surveys gradients, and what opens now would be one: those inside of rules that run after a surveyed
+// gradient are not.
+bool is_surveying(const Engine& engine);
 // In a survey rules of updates run once, by cotangents of zeros, so that it is known what they make. True: some are to run yet.
 bool survey_updates(Engine& engine, CheckpointState& s);
 // Whether these are rules that do.

@@ -101,12 +101,10 @@ bool survey_again(Engine& engine, CheckpointState& s) {
 bool survey_updates(Engine& engine, CheckpointState& s) {
   if (!s.update || !s.update->stateful || !s.total_known || has_states(engine, s)) return false;
   s.complete = true;
-  engine.options.survey = false; // gradients inside of rules are no others to be surveyed
   return true;
 }
 
 void end_survey(Engine& engine, const CheckpointState& s) {
-  engine.options.survey = true;
   if (s.complete) s.schedule->note_updates(updated_leaves(engine, s));
   if (engine.options.explain) {
     try {
