@@ -288,14 +288,18 @@ namespace definitions {
 
 constinit const Definition cast = definition_of_cast();
 constinit const Definition to_device = layout_definition(infer_to_device, nullptr, nullptr, to_device_vjp, VjpMemory::own);
-constinit const Definition contiguous = layout_definition(rules::infer_same, cast_kernel, view_contiguous, same_vjp, VjpMemory::shares);
+constinit const Definition contiguous =
+    layout_definition(rules::infer_same, cast_kernel, view_contiguous, same_vjp, VjpMemory::shares);
 constinit const Definition view = layout_definition(infer_view, view_kernel, view_view, view_vjp, VjpMemory::shares);
-constinit const Definition transpose = layout_definition(infer_ordered<order_of_transpose>, nullptr,
-                                                         view_ordered<order_of_transpose>, transpose_vjp, VjpMemory::shares, rules::cost_of_view);
-constinit const Definition permute =
-    layout_definition(infer_ordered<order_of_permute>, nullptr, view_ordered<order_of_permute>, permute_vjp, VjpMemory::shares, rules::cost_of_view);
-constinit const Definition narrow = layout_definition(infer_narrow, nullptr, view_narrow, narrow_vjp, VjpMemory::own, rules::cost_of_view);
-constinit const Definition expand = layout_definition(infer_expand, nullptr, view_expand, expand_vjp, VjpMemory::own, rules::cost_of_view);
+constinit const Definition transpose =
+    layout_definition(infer_ordered<order_of_transpose>, nullptr, view_ordered<order_of_transpose>, transpose_vjp,
+                      VjpMemory::shares, rules::cost_of_view);
+constinit const Definition permute = layout_definition(infer_ordered<order_of_permute>, nullptr, view_ordered<order_of_permute>,
+                                                       permute_vjp, VjpMemory::shares, rules::cost_of_view);
+constinit const Definition narrow =
+    layout_definition(infer_narrow, nullptr, view_narrow, narrow_vjp, VjpMemory::own, rules::cost_of_view);
+constinit const Definition expand =
+    layout_definition(infer_expand, nullptr, view_expand, expand_vjp, VjpMemory::own, rules::cost_of_view);
 
 } // namespace definitions
 

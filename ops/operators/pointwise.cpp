@@ -212,7 +212,7 @@ CAIRN_POINTWISE_PARAMETER(X)
   constinit const Definition id = differentiable(infer_binary<Struct::closed>, cpu::binary_kernel<Struct>,                       \
                                                  binary_vjp<Struct, OperatorId::id##_vjp_a, OperatorId::id##_vjp_b>,             \
                                                  binary_jvp<Struct>, kept(Struct::needs_a | Struct::needs_b),                    \
-                                                 std::is_same_v<Struct, Add> ? VjpMemory::shares : VjpMemory::last_over);                    \
+                                                 std::is_same_v<Struct, Add> ? VjpMemory::shares : VjpMemory::last_over);        \
   constinit const Definition id##_vjp_a = pointwise_definition(rules::infer_same, cpu::binary_vjp_a_kernel<Struct>);             \
   constinit const Definition id##_vjp_b = pointwise_definition(rules::infer_same, cpu::binary_vjp_b_kernel<Struct>);
 CAIRN_POINTWISE_BINARY(X)
@@ -222,7 +222,8 @@ CAIRN_POINTWISE_BINARY(X)
 CAIRN_POINTWISE_COMPARE(X)
 #undef X
 
-constinit const Definition where = differentiable(infer_where, cpu::where_kernel, where_vjp, where_jvp, keep_input(0), VjpMemory::own);
+constinit const Definition where =
+    differentiable(infer_where, cpu::where_kernel, where_vjp, where_jvp, keep_input(0), VjpMemory::own);
 
 } // namespace definitions
 

@@ -57,7 +57,7 @@ TEST_CASE("a reverse rule that overwrites takes no more than the cotangent that 
     const std::uint32_t x = program.add(memory, {0}, 100);
     const std::uint32_t y = program.add(memory, {x}, 100);
     std::vector<std::uint32_t> ends = {program.add(VjpMemory::own, {y}, 10)};
-    if (twice) ends.push_back(y); // whose cotangent may be a part of something else
+    if (twice) ends.push_back(y);
     return program.follow(ends).sweeping;
   };
   // In all: that of the end, and of y; of y and x, or of one of them.
@@ -65,7 +65,7 @@ TEST_CASE("a reverse rule that overwrites takes no more than the cotangent that 
   CHECK(sweeping(VjpMemory::last_over, false) == 110 - 10);
   CHECK(sweeping(VjpMemory::first_over, false) == 110 - 10);
   CHECK(sweeping(VjpMemory::shares, false) == 110 - 10);
-  // The cotangent of y is the sum of two then, in the memory of the part that was made here.
+  // The cotangent of y is the sum of two then.
   CHECK(sweeping(VjpMemory::own, true) == 210 - 110);
   CHECK(sweeping(VjpMemory::last_over, true) == 210 - 110);
 }
@@ -73,7 +73,8 @@ TEST_CASE("a reverse rule that overwrites takes no more than the cotangent that 
 TEST_CASE("of two operands only the last one's cotangent takes the memory of the result's") {
   const auto sweeping = [](std::uint64_t a, std::uint64_t b, bool both) {
     Program program({a, b});
-    const std::uint32_t product = program.add(VjpMemory::last_over, both ? std::vector<std::uint32_t>{0, 1} : std::vector<std::uint32_t>{0}, 100);
+    const std::uint32_t product =
+        program.add(VjpMemory::last_over, both ? std::vector<std::uint32_t>{0, 1} : std::vector<std::uint32_t>{0}, 100);
     return program.follow({program.add(VjpMemory::own, {product}, 10)}).sweeping + 10;
   };
   CHECK(sweeping(100, 100, true) == 200);
@@ -150,6 +151,6 @@ TEST_CASE("what the state at the end has is no scratch, a view has no bytes, and
   program.made(c).overwritten = 1;
   CHECK(program.follow({c}).advancing == 0);
   CHECK(program.follow({a, c}).advancing == 0); // a is not overwritten, but b is
-  program.made(a).last_use = 2; // somebody else reads it, too
+  program.made(a).last_use = 2;                 // somebody else reads it, too
   CHECK(program.follow({c}).advancing == 100);
 }

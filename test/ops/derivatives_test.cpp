@@ -146,8 +146,15 @@ Made made_by_rule(const DerivativeCase& c, const std::vector<bool>& wanted) {
   CountingLedger& ledger = c.world.ledger;
   const std::int64_t before = ledger.held;
   ledger.most = before;
-  op.vjp(VjpCall{c.world.rt, op, inputs, {outputs.data(), results}, {cotangents.data(), results}, c.attributes,
-                 std::span<const bool>(flags, inputs.size()), parts, {cotangents.data(), results}});
+  op.vjp(VjpCall{c.world.rt,
+                 op,
+                 inputs,
+                 {outputs.data(), results},
+                 {cotangents.data(), results},
+                 c.attributes,
+                 std::span<const bool>(flags, inputs.size()),
+                 parts,
+                 {cotangents.data(), results}});
   Made made;
   made.most = ledger.most - before;
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -48,11 +48,9 @@ TEST_CASE("a part of a run takes at most what is held and what it takes alone, a
 TEST_CASE("a part leaves nothing behind but what was held in front of it") {
   Draws random{std::mt19937_64(3)};
   const Profile profile = random_profile(random, 4, false);
-  const auto fault = [&](const std::vector<Move>& moves) {
-    return check_part(profile, moves, {2, 4, {0, 2}, {1}}).fault;
-  };
+  const auto fault = [&](const std::vector<Move>& moves) { return check_part(profile, moves, {2, 4, {0, 2}, {1}}).fault; };
   using Kind = Move::Kind;
-  const std::vector<Move> all = {{Kind::restore, 0, 0}, {Kind::drop, 0, 0}, {Kind::tape, 0, 0},
+  const std::vector<Move> all = {{Kind::restore, 0, 0}, {Kind::drop, 0, 0},  {Kind::tape, 0, 0},
                                  {Kind::tape, 1, 0},    {Kind::sweep, 1, 0}, {Kind::sweep, 0, 0}};
   CHECK(fault(all) == "");
   std::vector<Move> kept = all;
@@ -63,8 +61,8 @@ TEST_CASE("a part leaves nothing behind but what was held in front of it") {
 
 namespace {
 
-// A run of some intervals of a hundred bytes each, of which the last is told to read a joined tensor. What is foreseen of it, and of
-// a call like it.
+// A run of some intervals of a hundred bytes each, of which the last is told to read a joined tensor. What is foreseen of it, and
+// of a call like it.
 struct Run {
   std::vector<std::uint64_t> sweeping;
   std::optional<JoinedCotangent> joined;
@@ -115,10 +113,11 @@ TEST_CASE("while a part of a joined cotangent is held, all of it is, and a later
   // What was made in interval 1 is alive from boundary 2 on.
   const JoinedCotangent joined{1000, {{1, 100}}};
   CHECK(Run{{0, 0, 5000, 0, 0}, joined}.peak() == Run{{0, 0, 5000, 0, 0}, {}}.peak() + 900);
-  CHECK(Run{{0, 5000, 0, 0, 0}, joined}.peak() == Run{{0, 5000, 0, 0, 0}, {}}.peak() + 900);
+  // Where that is made, what comes of its cotangent has memory of its own.
+  CHECK(Run{{0, 5000, 0, 0, 0}, joined}.peak() == Run{{0, 5000, 0, 0, 0}, {}}.peak() + 900 + 100);
   CHECK(Run{{5000, 0, 0, 0, 0}, joined}.peak() == Run{{5000, 0, 0, 0, 0}, {}}.peak());
   // What the parts come to is counted with the state.
   CHECK(Run{{0, 0, 5000, 0, 0}, JoinedCotangent{1000, {{1, 100}, {0, 900}}}}.peak() == Run{{0, 0, 5000, 0, 0}, {}}.peak());
   CHECK(Run{{0, 5000, 0, 0, 0}, JoinedCotangent{1000, {{1, 100}, {2, 900}}}}.peak() ==
-        Run{{0, 5000, 0, 0, 0}, {}}.peak() + 900);
+        Run{{0, 5000, 0, 0, 0}, {}}.peak() + 900 + 100);
 }

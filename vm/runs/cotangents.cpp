@@ -10,14 +10,11 @@ namespace cairn::runs {
 using ops::VjpMemory;
 
 void Cotangents::begin(const Node& end) {
-  if (of_.contains(end.node)) return;
-  const Cotangent cotangent = made(end.bytes);
-  memory_[cotangent.memory].of_end = true;
-  of_.emplace(end.node, cotangent);
+  if (!of_.contains(end.node)) of_.emplace(end.node, made(end.bytes));
 }
 
 Cotangents::Cotangent Cotangents::made(std::uint64_t bytes) {
-  memory_.push_back({bytes, 1, false});
+  memory_.push_back({bytes, 1});
   held_ += bytes;
   note();
   return {memory_.size() - 1, bytes, false};
@@ -35,7 +32,7 @@ void Cotangents::let_go(const Cotangent& cotangent) {
 
 bool Cotangents::alone(const Cotangent& cotangent) const {
   const Memory& memory = memory_[cotangent.memory];
-  return memory.users == 1 && !memory.of_end && !cotangent.turned && cotangent.bytes == memory.bytes;
+  return memory.users == 1 && !cotangent.turned && cotangent.bytes == memory.bytes;
 }
 
 // That of an operand, as the reverse rule makes it. `of_result`: null if there is none.
@@ -86,7 +83,7 @@ void Cotangents::add(std::uint32_t node, const Cotangent& part) {
   if (fresh) return;
   Cotangent& sum = at->second;
   const Memory& memory = memory_[sum.memory];
-  if (memory.users == 1 && !memory.of_end && !sum.turned) return let_go(part);
+  if (memory.users == 1 && !sum.turned) return let_go(part);
   const Cotangent before = sum;
   sum = !sum.turned && alone(part) ? view(part, part.bytes, false) : made(before.bytes);
   let_go(before);

@@ -10,7 +10,7 @@ namespace cairn::runs {
 
 class Cotangents {
 public:
-  // Of the state at the end of the tape. It may be a part of something that is counted elsewhere.
+  // Of the state at the end of the tape.
   void begin(const Node& end);
   std::uint64_t held() const { return held_; }
   // The cotangents of the results become those of the operands. Returns the most bytes that are held meanwhile.
@@ -22,7 +22,6 @@ private:
   struct Memory {
     std::uint64_t bytes = 0;
     std::size_t users = 0;
-    bool of_end = false;
   };
   struct Cotangent {
     std::size_t memory = 0;
@@ -34,7 +33,7 @@ private:
   Cotangent part(const Operation& operation, std::size_t operand, const Cotangent* of_result);
   void let_go(const Cotangent& cotangent);
   void add(std::uint32_t node, const Cotangent& part);
-  bool alone(const Cotangent& cotangent) const;  // in memory that nobody else has and is all of its own
+  bool alone(const Cotangent& cotangent) const; // in memory that nobody else has and is all of its own
   void note(std::uint64_t beside = 0) { most_ = std::max(most_, held_ + beside); }
 
   std::map<std::uint32_t, Cotangent> of_; // by node

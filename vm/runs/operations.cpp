@@ -101,7 +101,8 @@ void follow_forwards(const std::vector<Operation>& operations, const Nodes& ends
     const std::uint64_t taken = at == kNothing ? 0 : operations[at].result_bytes.front();
     const std::uint64_t taken_unkept = at == kNothing || operations[at].result_kept ? 0 : taken;
     weights.advancing = std::max(weights.advancing, beyond(alive - taken + o.beside, staying_in_all));
-    weights.taping = std::max(weights.taping, beyond(kept + alive_unkept - taken_unkept + o.beside, kept_in_all + staying_unkept));
+    weights.taping =
+        std::max(weights.taping, beyond(kept + alive_unkept - taken_unkept + o.beside, kept_in_all + staying_unkept));
     alive -= last_used[i];
     alive_unkept -= last_used_unkept[i];
   }

@@ -1,8 +1,8 @@
 // The operations of tensors on one tape, and what is held for a while as they are done and swept one by one.
 #pragma once
 
-#include "ops/operator.h"
 #include "vm/schedule/schedule.h"
+#include "vm/tape/tensor_record.h"
 #include "vm/value/charged.h"
 
 #include <cstddef>
@@ -14,16 +14,16 @@ namespace cairn::runs {
 inline constexpr std::size_t kNothing = SIZE_MAX;
 
 struct Operation {
-  std::uint32_t node = 0, end = 0; // of its results
-  std::vector<std::uint32_t> operands; // tape::kNone: a number, whose cotangent is none of tensors
+  std::uint32_t node = 0, end = 0;                        // of its results
+  std::vector<std::uint32_t> operands;                    // tape::kNone: a number, whose cotangent is none of tensors
   std::vector<std::uint64_t> operand_bytes, result_bytes; // a view has no bytes of its own
-  std::size_t last_use = 0;           // the last operation that reads a result
-  std::size_t view_of = kNothing;     // the operation whose memory a view shows, if this tape has it,
-  std::size_t overwritten = kNothing; // and the one whose first result may become this one's memory
-  ops::VjpMemory cotangents = ops::VjpMemory::own; // of operands: where the reverse rule makes them,
-  std::size_t called = 0; // so many operands in front are those of calls with rules of their own
-  bool turns = false;     // views among them have axes in another order, or gaps,
-  bool may_copy = false;  // and of such a cotangent there is no view
+  std::size_t last_use = 0;                               // the last operation that reads a result
+  std::size_t view_of = kNothing;                         // the operation whose memory a view shows, if this tape has it,
+  std::size_t overwritten = kNothing;                     // and the one whose first result may become this one's memory
+  ops::VjpMemory cotangents = ops::VjpMemory::own;        // of operands: where the reverse rule makes them,
+  std::size_t called = 0;                                 // so many operands in front are those of calls with rules of their own
+  bool turns = false;                                     // views among them have axes in another order, or gaps,
+  bool may_copy = false;                                  // and of such a cotangent there is no view
   std::uint64_t kept_new = 0; // bytes that the tape keeps from here on, of elements that were made in the interval; the sweep
                               // gives them up once it has passed this operation
   bool result_kept = false;
@@ -47,8 +47,8 @@ struct Node {
 };
 
 // Sets what is held for a while: `advancing`, `taping`, `sweeping` and `sweeping_lean`. The state at the end of the tape has the
-// nodes `ends`; that state, its cotangents and what the tape keeps are counted elsewhere. Returns what cotangents there are at the
-// start of the tape that lie in memory with others: nodes, and the bytes of all that memory.
+// nodes `ends`; that state, its cotangents and what the tape keeps are counted elsewhere. Returns what cotangents there are at
+// the start of the tape that lie in memory with others: nodes, and the bytes of all that memory.
 using Nodes = std::vector<Node, value::ChargedAllocator<Node>>;
 struct Together {
   std::uint64_t bytes = 0;

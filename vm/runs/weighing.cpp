@@ -239,7 +239,8 @@ void tell_of_cotangents(const tape::TensorRecord& record, const std::vector<ops:
   for (int i = 0; i < axis; ++i) o.turns = o.turns || result.shape[i] != 1; // parts lie beside each other
 }
 
-// Whether operand `k`, the first result of `maker`, may become the memory of the record's first result where nothing else reads it.
+// Whether operand `k`, the first result of `maker`, may become the memory of the record's first result where nothing else reads
+// it.
 bool may_overwrite(const tape::TensorRecord& record, std::size_t k, const ops::Tensor& operand,
                    const std::vector<ops::Tensor>& results, const tape::TensorRecord& maker) {
   using Kind = tape::TensorRecord::Kind;

@@ -84,7 +84,8 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   interval.swept =
       weights.piece == 0 ? bounded(whole + std::max(interval.sweeping, interval.taping) + cotangents) : bounded(weights.swept);
   profile_.intervals.push_back(std::move(interval));
-  const std::uint64_t born_lean = weights.together_lean != 0 ? weights.together_lean : state[n] + lean[n] - std::min(lean[n], lean_after[n]);
+  const std::uint64_t born_lean =
+      weights.together_lean != 0 ? weights.together_lean : state[n] + lean[n] - std::min(lean[n], lean_after[n]);
   profile_.intervals.back().born_lean = bounded(born_lean);
   profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
   profile_.reach.push_back(std::move(state));
@@ -95,9 +96,10 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   note_joined(weights.joined, n);
 }
 
-// While parts of it are held, so is the rest.
+// While parts of it are held, so is the rest. So what a reverse rule makes of a part has memory of its own: the sweep of the
+// interval that made what it is of was told as if it were alone.
 void Budgeted::note_joined(const std::vector<JoinedCotangent>& joined, std::size_t interval) {
-  for (const JoinedCotangent& whole : joined)
+  for (const JoinedCotangent& whole : joined) {
     for (std::size_t boundary = interval; boundary > 0; --boundary) {
       std::uint64_t alive = 0;
       for (const auto& [birth, bytes] : whole.parts)
@@ -106,6 +108,13 @@ void Budgeted::note_joined(const std::vector<JoinedCotangent>& joined, std::size
       std::uint64_t& cotangents = profile_.cotangents[boundary];
       cotangents = bounded(cotangents + whole.bytes - std::min(whole.bytes, alive));
     }
+    for (const auto& [birth, bytes] : whole.parts) {
+      if (birth >= birth_of_.size() || birth_of_[birth] >= profile_.size()) continue;
+      Interval& made_in = profile_.intervals[birth_of_[birth]];
+      made_in.sweeping = bounded(made_in.sweeping + bytes);
+      made_in.sweeping_otherwise = bounded(made_in.sweeping_otherwise + bytes);
+    }
+  }
 }
 
 std::size_t Budgeted::good_number() const {
@@ -127,7 +136,8 @@ std::uint64_t Budgeted::largest_tape() const { return room_for_one() / kLargestI
 // What one of these intervals holds for a while beside its tape.
 std::uint64_t Budgeted::most_beside(std::size_t from, std::size_t to) const {
   std::uint64_t most = 0;
-  for (std::size_t i = from; i < to; ++i) most = std::max({most, profile_.intervals[i].sweeping, taping_beside(profile_.intervals[i])});
+  for (std::size_t i = from; i < to; ++i)
+    most = std::max({most, profile_.intervals[i].sweeping, taping_beside(profile_.intervals[i])});
   return most;
 }
 

@@ -29,7 +29,7 @@ public:
     std::uint64_t tape_peak = 0;
     std::uint64_t sweep_peak = 0;
     std::uint64_t sweep_peak_aside = 0; // if all of them have been put aside before; the last one may not be lean otherwise
-    std::uint64_t keep = 0; // what the tapes and the state at `last` weigh while what lies behind is reversed
+    std::uint64_t keep = 0;             // what the tapes and the state at `last` weigh while what lies behind is reversed
   };
   const Tapes& tapes(std::size_t first, std::size_t last) const { return tapes_[index(first, last)]; }
 

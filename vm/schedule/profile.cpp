@@ -41,7 +41,7 @@ void make_lean(Interval& interval) {
   interval.lean = true;
 }
 
-std::uint64_t sum_of(const std::vector<TapeShare>& shares, std::uint64_t TapeShare::* part) {
+std::uint64_t sum_of(const std::vector<TapeShare>& shares, std::uint64_t TapeShare::*part) {
   std::uint64_t sum = 0;
   for (const TapeShare& share : shares) sum += share.*part;
   return sum;
@@ -320,8 +320,7 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     whole.taping = beyond(tapes.tape_peak, end + whole.tape + shared - hidden);
     whole.sweeping = beyond(tapes.sweep_peak_aside, whole.tape + shared + coarse.cotangents[c + 1]);
     const std::uint64_t left = of_births[c] == 0 ? 0 : whole.shares.back().lean; // of what the tape holds of this interval
-    whole.sweeping_otherwise =
-        beyond(lean_parts.tapes(from, to).sweep_peak_aside, whole.tape + left + coarse.cotangents[c + 1]);
+    whole.sweeping_otherwise = beyond(lean_parts.tapes(from, to).sweep_peak_aside, whole.tape + left + coarse.cotangents[c + 1]);
     // The states at the ends of its parts and their tapes have all of what it has.
     std::uint64_t of_parts = 0;
     for (std::size_t i = from; i < to; ++i) of_parts += born_aside(all_lean, i);

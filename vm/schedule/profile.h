@@ -168,7 +168,7 @@ private:
   const std::vector<TapeShare>& shares_of(std::size_t tape) const;
   const Profile& profile_;
   std::vector<OfBirth> births_;
-  std::size_t open_ = 0;           // births from this one on have no state behind them yet
+  std::size_t open_ = 0; // births from this one on have no state behind them yet
   std::size_t in_work_ = kNoInterval;
   std::size_t tape_ = kNoInterval; // the interval of the last tape,
   std::vector<std::size_t> tapes_; // and those of all behind the last state
