@@ -1,4 +1,5 @@
 """--costs and --calibrate: tables of costs come from measuring or from files, change plans alone, and stay with a run."""
+import json
 import os
 import re
 import unittest
@@ -44,6 +45,22 @@ class Costs(ToolTest):
         self.assertEqual(runs["steps"].output, runs["products"].output)
         steps, products = (self.stats(runs[name])["gradient_steps_executed"] for name in ("steps", "products"))
         self.assertLess(steps, products)
+
+    def test_the_sweep_of_a_product_takes_as_much_for_each_operand_with_a_cotangent(self):
+        layers = """(define w (rand '(32 32)))
+(define ((layers w) x) (let loop ((i 0) (x x)) (if (= i 400) (sumall x) (loop (+ i 1) (matmul x w)))))
+(define (both (cons w x)) ((layers w) x))
+(write (cons checkpoint-*j 1))
+"""
+        self.write("products.costs", "step 0\noperation 0\nproduct 1\nflop 0\nbyte 0\nfresh 0\n")
+        seconds = {}
+        for name, gradient in (("one", "(checkpoint-*j (layers w) (rand '(32 32)) 1)"), ("both", "(checkpoint-*j both (cons w (rand '(32 32))) 1)")):
+            self.write(f"{name}.scm", layers.replace("(cons checkpoint-*j 1)", f"(car {gradient})"))
+            self.vmrun("--costs=products.costs", MEMORY, f"--explain={name}.json", f"{name}.scm")
+            seconds[name] = json.loads(self.read(f"{name}.json"))["gradients"][0]["seconds_of_one_tape"]
+        # Of the last interval, which is short, nobody is told.
+        self.assertLess(seconds["one"], .75 * seconds["both"])
+        self.assertGreater(seconds["one"], .65 * seconds["both"])
 
     def test_a_saved_run_keeps_its_table(self):
         self.write("a.scm", MIXED)

@@ -341,7 +341,7 @@ void ImageReader::tensor_records(Tape& t) {
     node = r->node + r->results;
     serial = r->serial;
     if (r->kind == TensorRecord::Kind::apply && r->op != nullptr && r->operands.size() == r->inputs.size())
-      derived.add(*r, r->inputs.all(), tape::Derived::As::recorded, r->results <= ops::kMostResults);
+      derived.add(*r, tape::Derived::As::recorded, r->results <= ops::kMostResults);
     check_record(engine, t, *r, derived);
     t.restore_tensor(std::move(r));
   }

@@ -6,37 +6,79 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace cairn::runs {
 
-struct Operation {
-  std::uint32_t node = 0, end = 0; // of its results
-  std::vector<std::uint32_t> operands;
-  std::vector<std::uint64_t> operand_bytes, result_bytes;
-  std::size_t last_use = 0;   // the last operation that reads a result
-  std::uint64_t kept_new = 0; // bytes that the tape keeps from here on, of elements that were made in the interval; the sweep
-                              // gives them up once it has passed this operation
-  bool result_kept = false;
-  std::vector<std::uint32_t> taken; // nodes whose cotangents an update rule takes once the sweep has passed this operation
-  std::uint64_t beside = 0;         // held for the time of this operation alone, when it is done and when it is swept
-  // Of a lean tape: the same as kept_new; of results that it does not keep but can compute again, their bytes. What the sweep of
-  // this operation wants to have computed again, and what computing its results again does.
-  std::uint64_t kept_lean = 0, again_bytes = 0;
-  std::vector<std::uint32_t> wanted, wanted_again;
-};
-
-inline constexpr std::size_t kOfOperands = 192; // bytes of an operation's lists, and of its cotangents in a map, as a rule
-
-// The bytes of a tensor on the tape.
+// A tensor on the tape, and its bytes.
 struct Node {
   std::uint32_t node = 0;
   std::uint64_t bytes = 0;
 };
+using Nodes = value::ChargedVector<Node>;
 
-// Sets what is held for a while: `advancing`, `taping`, `sweeping` and `sweeping_lean`. The state at the end of the tape has the
-// nodes `ends`, and its cotangents are counted elsewhere.
-using Nodes = std::vector<Node, value::ChargedAllocator<Node>>;
-void follow(const std::vector<Operation>& operations, const Nodes& ends, schedule::Weights& weights);
+struct Operation {
+  std::uint32_t node = 0, end = 0; // of its results
+  std::uint32_t last_use = 0;      // the last operation that reads a result
+  std::uint32_t operands_end = 0;  // where its part of the list of operands ends; it begins where that before it does
+  std::uint64_t result_bytes = 0;  // of all results
+  std::uint64_t cost = 0;
+  std::uint64_t kept_new = 0;    // bytes that the tape keeps from here on, of elements that were made in the interval; the
+                                 // sweep gives them up once it has passed this operation
+  std::uint64_t kept_lean = 0;   // the same of a lean tape; and
+  std::uint64_t again_bytes = 0; // of results that it does not keep but can compute again
+  bool result_kept = false;
+  bool again = false; // the sweep of a lean tape computes its results again
+};
+
+// In the order of the tape. Their lists lie behind each other: a tape has tens of thousands of small operations.
+class Operations {
+public:
+  // Of a tape with so many nodes, of which so many are made.
+  Operations(value::Heap& heap, std::uint32_t nodes, std::size_t number);
+
+  // One more, behind the others, of these nodes. What is told of operands and wishes is then of this one.
+  Operation& add(std::uint32_t node, std::uint32_t end);
+  void add_operand(std::uint32_t node, std::uint64_t bytes);
+  // So many bytes are held for the time of this operation alone, when it is done and when it is swept.
+  void hold_beside(std::uint64_t bytes);
+  // An update rule takes the cotangent of that node once the sweep has passed this operation.
+  void add_taken(std::uint32_t node);
+  // A result that the sweep of this operation, of a lean tape, wants to have computed again; or that computing its results again
+  // wants.
+  void add_wanted(std::uint32_t node);
+  void add_wanted_again(std::uint32_t node);
+
+  std::size_t size() const { return all_.size(); }
+  Operation& operator[](std::size_t i) { return all_[i]; }
+  const Operation& operator[](std::size_t i) const { return all_[i]; }
+  Operation& last() { return all_.back(); }
+  // The operation that made that node; null: none of these.
+  Operation* maker(std::uint32_t node) { return makers_[node] != 0 ? &all_[makers_[node] - 1] : nullptr; }
+  std::uint32_t nodes() const { return static_cast<std::uint32_t>(makers_.size()); }
+
+  // Sets what is held for a while: `advancing`, `taping`, `sweeping` and `sweeping_lean`. The state at the end of the tape has
+  // the nodes `ends`, and its cotangents are counted elsewhere.
+  void follow(const Nodes& ends, schedule::Weights& weights) const;
+
+private:
+  class Again;
+  // What few operations have, in their order.
+  template <class T> struct Noted {
+    std::uint32_t operation = 0;
+    T what{};
+  };
+  template <class T> using Notes = value::ChargedVector<Noted<T>>;
+  // Goes over notes from the last operation to the first.
+  template <class T> class Backwards;
+  std::uint32_t on_top() const { return static_cast<std::uint32_t>(all_.size()) - 1; }
+  void follow_forwards(schedule::Weights& weights) const;
+
+  value::Heap& heap_;
+  value::ChargedVector<Operation> all_;
+  value::ChargedVector<std::uint32_t> makers_; // by node: the number of the operation, from 1 on
+  Nodes operands_;
+  Notes<std::uint64_t> beside_; // at most one of an operation
+  Notes<std::uint32_t> taken_, wanted_, wanted_again_;
+};
 
 } // namespace cairn::runs

@@ -1,9 +1,8 @@
 // See thinning.h.
 #include "vm/runs/thinning.h"
 
-#include "ops/operators/runtime.h"
 #include "vm/runs/met.h"
-#include "vm/schedule/profile.h"
+#include "vm/tape/derived.h"
 
 #include <algorithm>
 
@@ -21,16 +20,8 @@ void empty(Tensor& t) {
   t.storage = {};
 }
 
-} // namespace
-
-std::uint64_t cost_of(const schedule::CostTable& costs, const TensorRecord& record, std::span<const Tensor> inputs,
-                      std::span<const Tensor> outputs) {
-  if (record.op == nullptr)
-    return costs.ticks(1, 0, 0, static_cast<double>(record.inputs.element_bytes() + record.outputs.element_bytes()));
-  const ops::Cost cost = ops::Runtime::modelled_cost({*record.op, inputs, record.attributes, nullptr}, outputs);
-  return costs.ticks(1, cost.products, cost.flops, cost.bytes);
-}
-
+// What a lean tape does not keep of a record, once it has been added to `derived`: takes the elements out of these lists of its
+// tensors. Whether there was any.
 bool let_go(const Derived& derived, const TensorRecord& record, std::span<Tensor> inputs, std::span<Tensor> outputs) {
   bool any = false;
   if (record.kind != TensorRecord::Kind::apply) return false;
@@ -47,6 +38,8 @@ bool let_go(const Derived& derived, const TensorRecord& record, std::span<Tensor
   return any;
 }
 
+} // namespace
+
 void thin(machine::Engine& engine, tape::Tape& tape) {
   Polls polls(engine.meter());
   Derived derived(engine.heap());
@@ -54,7 +47,7 @@ void thin(machine::Engine& engine, tape::Tape& tape) {
     polls.one();
     const TensorRecord& record = *tape.tensors()[at];
     std::vector<Tensor> inputs = record.inputs.all(), outputs = record.outputs.all();
-    derived.add(record, inputs, Derived::As::lean, record.cheap);
+    derived.add(record, Derived::As::lean, record.cheap);
     if (let_go(derived, record, inputs, outputs)) tape.keep_less(at, inputs, outputs);
   }
 }

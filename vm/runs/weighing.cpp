@@ -1,12 +1,15 @@
 // Walks over what states and tapes hold.
 #include "vm/runs/weighing.h"
 
+#include "ops/operators/registry.h"
+#include "ops/operators/runtime.h"
 #include "vm/runs/graph.h"
+#include "vm/runs/marks.h"
 #include "vm/runs/met.h"
 #include "vm/runs/operations.h"
 #include "vm/runs/states.h"
-#include "vm/runs/thinning.h"
 #include "vm/schedule/profile.h"
+#include "vm/tape/derived.h"
 #include "vm/value/charged.h"
 #include "vm/value/children.h"
 
@@ -64,9 +67,9 @@ const ops::Tensor* tensor_in(const Object* o) {
   return o->kind == value::Kind::tensor ? &static_cast<const value::TensorObject*>(o)->tensor : nullptr;
 }
 
-constexpr std::uint64_t kOfMet = 256; // bytes of what is remembered of an operation's tensors, in several sets
-
-using Elements = value::ChargedSet<const ops::Storage*>; // views share them
+// What is remembered of an operation while a tape is weighed, in bytes, where nodes are few: half of it is of tables of nodes and
+// of what these have been before they grew. Where most nodes are numbers, tables of nodes are what counts.
+constexpr std::uint64_t kOfOperation = 392, kOfMet = 256, kOfNode = 16;
 
 // The calls of procedures with rules on a tape. Nothing is recorded while the value of one is computed, so the tensors that it
 // gives are the tape's next records: a call belongs to the operation of that number, or to one behind the last.
@@ -118,106 +121,326 @@ private:
   value::ChargedVector<Call> calls_;
 };
 
-Elements elements_of(Engine& engine, const tape::Tape* tape) {
-  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  if (tape == nullptr) return elements;
-  const RuledCalls ruled(engine, *tape);
-  for (const RuledCalls::Call& call : ruled.all()) ruled.each_storage(call, [&](const ops::Storage* s) { elements.insert(s); });
-  Polls polls(engine.meter());
-  for (const auto& record : tape->tensors()) {
-    polls.one();
-    for (const ops::Tensor& t : record->inputs.all()) elements.insert(t.storage.get());
-    for (const ops::Tensor& t : record->outputs.all()) elements.insert(t.storage.get());
-  }
-  return elements;
-}
-
-// Goes over a tape as if it were made lean: told(i, record, inputs, derived) of each record before it lets go of anything, and
-// left(i, storage) of what it then still has. Calls with rules keep all.
-template <class Told, class Left> void each_lean(Engine& engine, const tape::Tape& tape, Told&& told, Left&& left) {
-  Polls polls(engine.meter());
-  tape::Derived derived(engine.heap());
-  std::size_t i = 0;
-  for (const auto& record : tape.tensors()) {
-    polls.one();
-    std::vector<ops::Tensor> inputs = record->inputs.all(), outputs = record->outputs.all();
-    derived.add(*record, inputs, tape::Derived::As::lean, record->cheap);
-    told(i, *record, inputs, derived);
-    let_go(derived, *record, inputs, outputs);
-    for (const std::vector<ops::Tensor>* tensors : {&inputs, &outputs})
-      for (const ops::Tensor& t : *tensors)
-        if (t.storage) left(i, t.storage.get());
-    ++i;
-  }
-  const RuledCalls ruled(engine, tape);
-  for (const RuledCalls::Call& call : ruled.all()) ruled.each_storage(call, [&](const ops::Storage* s) { left(call.at, s); });
-}
-
-Elements elements_left(Engine& engine, const tape::Tape* tape) {
-  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  if (tape == nullptr) return elements;
-  each_lean(
-      engine, *tape, [](auto&&...) {}, [&](std::size_t, const ops::Storage* s) { elements.insert(s); });
-  return elements;
-}
-
-// What the sweep of a lean tape wants of this record and of those that made its operands.
-void want(const tape::TensorRecord& record, std::span<const ops::Tensor> inputs, const tape::Derived& derived, Operation& o) {
-  const bool itself = derived.has(record.node);
-  for (std::size_t i = 0; i < inputs.size() && i < record.operands.size(); ++i) {
-    if (!derived.has(record.operands[i])) continue;
-    if (itself) o.wanted_again.push_back(record.operands[i]);
-    if (record.kind == tape::TensorRecord::Kind::apply && inputs[i].storage) o.wanted.push_back(record.operands[i]);
-  }
-  if (!itself) return;
-  if ((record.op->keep & ops::kKeepOutput) != 0) o.wanted.push_back(record.node);
-  if (record.op->view == nullptr) // a view has the elements of what it is of
-    for (const std::uint64_t bytes : o.result_bytes) o.again_bytes += bytes + ops::kBesideElements;
-}
-
-// What the state at the tape's end holds, and what the tape before it would if it were lean.
-struct Beside {
-  const Elements &state, &before_left;
+// Where a storage was met.
+enum : std::uint8_t {
+  kOfState = 1, // the state at the end of the tape
+  kOfTape = 2,  // the tape
+  kLeft = 4,    // what a lean tape would still have
 };
 
-// What a lean tape would still hold, by birth, and what its sweep would compute again, at most. `operations` are those of the
-// tape: each is told what of it such a tape keeps.
-template <class Birth>
-void weigh_lean(Engine& engine, const tape::Tape& tape, const Beside& beside, Birth&& birth_of,
-                std::vector<Operation>& operations, Weights& weights) {
-  const std::size_t births = weights.tape.size();
-  weights.lean.assign(births, 0);
-  weights.lean_before.assign(births, 0);
-  weights.lean_after.assign(births, 0);
-  Elements met{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  value::ChargedVector<std::uint32_t> again(engine.heap()); // results that somebody wants to have computed again
-  each_lean(
-      engine, tape,
-      [&](std::size_t i, const tape::TensorRecord& record, std::span<const ops::Tensor> inputs, const tape::Derived& derived) {
-        Operation& o = operations[i];
-        want(record, inputs, derived, o);
-        for (const std::vector<std::uint32_t>* nodes : {&o.wanted, &o.wanted_again})
-          again.insert(again.end(), nodes->begin(), nodes->end());
-      },
-      [&](std::size_t i, const ops::Storage* s) {
-        if (!met.insert(s).second) return;
-        const std::size_t k = birth_of(s);
-        if (k >= births) return;
-        weights.lean[k] += bytes_of(s);
-        if (beside.before_left.contains(s)) weights.lean_before[k] += bytes_of(s);
-        if (beside.state.contains(s)) weights.lean_after[k] += bytes_of(s);
-        if (k + 1 == births) operations[i].kept_lean += bytes_of(s);
-      });
-  std::sort(again.begin(), again.end());
-  Polls polls(engine.meter());
-  auto next = again.begin();
-  for (const auto& record : tape.tensors()) {
-    polls.one();
-    next = std::lower_bound(next, again.end(), record->node);
-    if (next != again.end() && *next < record->end())
-      weights.again = schedule::bounded(
-          weights.again + schedule::bounded(cost_of(engine.costs, *record, record->inputs.all(), record->outputs.all())));
+// Of a record that has been added to `derived`: whether a lean tape has no more of its inputs or outputs than their description.
+class Gone {
+public:
+  Gone(const tape::TensorRecord& record, const tape::Derived& derived)
+      : record_(record), derived_(derived), may_(record.kind == tape::TensorRecord::Kind::apply) {}
+  bool input(std::uint32_t i) const { return may_ && derived_.has(record_.operands[i]); }
+  bool output(std::uint32_t i) const { return may_ && derived_.has(record_.node + i); }
+
+private:
+  const tape::TensorRecord& record_;
+  const tape::Derived& derived_;
+  bool may_;
+};
+
+bool same(const ops::Attributes& a, const ops::Attributes& b) {
+  return std::ranges::equal(a.values, b.values, [](const ops::Attribute& one, const ops::Attribute& other) {
+    return one.kind() == other.kind() && one.integer() == other.integer() && one.number() == other.number() &&
+           one.list() == other.list() && one.device() == other.device();
+  });
+}
+
+// What operations were modelled to take beside their steps, in ticks (vm/schedule/cost_table.h); where nobody models it, what
+// moving operands and results takes. Most programs use an operator for the same shapes again and again, so each is asked about
+// those that it had last only once.
+class Costs {
+public:
+  struct Cost {
+    std::uint64_t ticks = 0;
+    bool of_product = false; // whose sweep takes as much for each operand that has a cotangent
+  };
+  explicit Costs(Engine& engine) : costs_(engine.costs), last_(ops::all_operators().size(), Last{}, engine.heap()) {}
+  Cost of(const tape::TensorRecord& record) {
+    if (record.op == nullptr)
+      return {costs_.ticks(1, 0, 0, static_cast<double>(record.inputs.element_bytes() + record.outputs.element_bytes()))};
+    Last& last = last_[static_cast<std::size_t>(record.op->id)];
+    if (last.record == nullptr || !record.inputs.like(last.record->inputs) || !record.outputs.like(last.record->outputs) ||
+        !same(record.attributes, last.record->attributes))
+      last = {&record, modelled(record)};
+    return last.cost;
   }
+
+private:
+  Cost modelled(const tape::TensorRecord& record) const {
+    const std::vector<ops::Tensor> inputs = record.inputs.all(), outputs = record.outputs.all();
+    const ops::Cost cost = ops::Runtime::modelled_cost({*record.op, inputs, record.attributes, nullptr}, outputs);
+    return {costs_.ticks(1, cost.products, cost.flops, cost.bytes), cost.products > 0};
+  }
+  struct Last {
+    const tape::TensorRecord* record = nullptr;
+    Cost cost;
+  };
+  const schedule::CostTable& costs_;
+  value::ChargedVector<Last> last_; // by operator
+};
+
+// What weighing one tape is about.
+class Weighing {
+public:
+  Weighing(Engine& engine, tape::Tape& tape, const std::vector<std::uint64_t>& births)
+      : engine_(engine), tape_(tape), births_(births), last_(births.size() - 1), marks_(engine.heap()),
+        older_storages_(engine.heap()), ends_(engine.heap()), ruled_(engine, tape),
+        operations_(engine.heap(), tape.size(), tape.tensors().size() + 1) {
+    weights_.step = engine.costs.ticks_of_step();
+    weights_.fresh = engine.costs.ticks_of_fresh();
+    for (std::vector<std::uint64_t>* const by_birth :
+         {&weights_.state, &weights_.tape, &weights_.before, &weights_.before_lean, &weights_.after, &weights_.lean,
+          &weights_.lean_before, &weights_.lean_after})
+      by_birth->assign(births.size(), 0);
+  }
+  void weigh_state(const std::vector<Run>& runs);
+  void weigh_tape(const tape::Tape* before, bool rules_take);
+  Weights take() { return std::move(weights_); }
+
+private:
+  // Nothing is born before the run; what never had an object of its own was made where it was met.
+  static constexpr std::size_t kOlder = SIZE_MAX;
+  std::size_t birth(std::uint64_t serial) const {
+    if (serial >= births_.back()) return last_;
+    const auto behind = std::upper_bound(births_.begin(), births_.end(), serial);
+    return behind == births_.begin() ? kOlder : static_cast<std::size_t>(behind - births_.begin()) - 1;
+  }
+  std::size_t birth_of(const ops::Storage* s) const { return s->birth == 0 ? last_ : birth(s->birth); }
+
+  void note_older(bool rules_take);
+  void add_record(const tape::TensorRecord& record);
+  void add_operand(const tape::TensorRecord& record, std::uint32_t node, const tape::KeptTensors::Kept& kept, bool again);
+  void add_calls(std::size_t at);
+  void meet(const ops::Storage* s, bool may_spill, bool left);
+  void meet_left(const ops::Storage* s, Operation& o, std::uint8_t& marks);
+  void meet_before(const tape::Tape& before);
+
+  Engine& engine_;
+  tape::Tape& tape_;
+  const std::vector<std::uint64_t>& births_;
+  const std::size_t last_;
+  Weights weights_;
+  Marks marks_;
+  Marks older_storages_; // of those of the tape that the tape before it may have, too
+  Nodes ends_;
+  RuledCalls ruled_;
+  std::size_t next_call_ = 0;
+  Operations operations_;
+  tape::Derived derived_{engine_.heap()};
+  value::ChargedMap<std::uint32_t, std::uint64_t> older_{
+      value::ChargedAllocator<std::uint64_t>(engine_.heap())}; // serials of what is older than the run, by node
+  value::ChargedSet<std::uint64_t> first_read_{value::ChargedAllocator<std::uint64_t>(engine_.heap())};
+  Costs costs_{engine_};
+  Polls polls_{engine_.meter()};
+};
+
+void Weighing::weigh_state(const std::vector<Run>& runs) {
+  Walk walk(engine_);
+  auto newer = [&](const Object* o) { return o->serial >= births_.front() || o->kind == value::Kind::frame; };
+  for (const Run& r : runs)
+    if (r.top != nullptr) walk.push(r.top, newer);
+  walk.drain(
+      newer, [&](const Frame* f) { return f->serial >= births_.front(); },
+      [&](const Object* o) {
+        if (const std::size_t k = birth(o->serial); k != kOlder) weights_.state[k] += bytes_of(o);
+        const ops::Tensor* t = tensor_in(o);
+        if (t == nullptr) return;
+        if (const std::uint32_t node = tape_.tensor_node(o->serial); node != tape::kNone)
+          ends_.push_back({node, static_cast<std::uint64_t>(t->bytes())});
+        if (!t->storage || !marks_.insert(t->storage.get())) return;
+        if (const std::size_t k = birth_of(t->storage.get()); k != kOlder) weights_.state[k] += bytes_of(t->storage.get());
+      });
+  weights_.together = weights_.state[last_];
+  weights_.state[last_] += static_cast<std::uint64_t>(own_bytes(runs));
+}
+
+void Weighing::note_older(bool rules_take) {
+  tape_.inputs.for_each([&](tape::Place place, const tape::Input& input) {
+    if (place.slot == 0 && place.serial < births_.front()) older_.emplace(input.node, place.serial);
+  });
+  if (rules_take)
+    for (const tape::FirstRead& read : tape_.first_reads) first_read_.insert(read.serial);
+}
+
+// For the operation on top, of what the tape holds. `may_spill`: it may be in a file while the tape waits. `left`: a lean tape
+// would hold it, too.
+void Weighing::meet(const ops::Storage* s, bool may_spill, bool left) {
+  std::uint8_t& marks = marks_[s];
+  Operation& o = operations_.last();
+  if (left) meet_left(s, o, marks);
+  if ((marks & kOfTape) != 0) return;
+  marks |= kOfTape;
+  const std::size_t k = birth_of(s);
+  if (k == kOlder) return;
+  const std::uint64_t bytes = bytes_of(s);
+  weights_.tape[k] += bytes;
+  const bool stays_here = !may_spill || s->bytes < ops::Device::kLeastSpilled;
+  weights_.stays += stays_here ? bytes : std::uint64_t{ops::kBesideElements};
+  if (!stays_here) weights_.padding += static_cast<std::uint64_t>(ops::SpillFile::taken_by(s->bytes) - s->bytes);
+  const bool stays = (marks & kOfState) != 0;
+  if (stays) weights_.after[k] += bytes;
+  if (k != last_ || s->birth == 0) older_storages_[s] |= kOfTape;
+  if (k != last_) return;
+  if (!stays) weights_.together += bytes;
+  o.kept_new += bytes;
+}
+
+void Weighing::meet_left(const ops::Storage* s, Operation& o, std::uint8_t& marks) {
+  if ((marks & kLeft) != 0) return;
+  marks |= kLeft;
+  const std::size_t k = birth_of(s);
+  if (k == kOlder) return;
+  const std::uint64_t bytes = bytes_of(s);
+  weights_.lean[k] += bytes;
+  if ((marks & kOfState) != 0) weights_.lean_after[k] += bytes;
+  if (k != last_ || s->birth == 0) older_storages_[s] |= kLeft;
+  if (k == last_) o.kept_lean += bytes;
+}
+
+// What the tape before it has of what this one has, as it is and if both were lean. What was made since has another birth.
+void Weighing::meet_before(const tape::Tape& before) {
+  if (older_storages_.empty()) return;
+  enum : std::uint8_t { kOfBefore = 8, kLeftOfBefore = 16 };
+  const auto meet = [&](const ops::Storage* s, bool left) {
+    std::uint8_t* const marks = older_storages_.find(s);
+    if (marks == nullptr) return;
+    const std::size_t k = birth_of(s);
+    const std::uint64_t bytes = bytes_of(s);
+    if ((*marks & kOfBefore) == 0 && (*marks & kOfTape) != 0) weights_.before[k] += bytes;
+    *marks |= kOfBefore;
+    if (!left || (*marks & kLeftOfBefore) != 0) return;
+    *marks |= kLeftOfBefore;
+    if ((*marks & kOfTape) != 0) weights_.before_lean[k] += bytes;
+    if ((*marks & kLeft) != 0) weights_.lean_before[k] += bytes;
+  };
+  const RuledCalls ruled(engine_, before);
+  for (const RuledCalls::Call& call : ruled.all()) ruled.each_storage(call, [&](const ops::Storage* s) { meet(s, true); });
+  tape::Derived derived(engine_.heap());
+  for (const auto& record : before.tensors()) {
+    polls_.one();
+    derived.add(*record, tape::Derived::As::lean, record->cheap);
+    const Gone gone(*record, derived);
+    tape::KeptTensors::Kept kept;
+    for (std::uint32_t i = 0, at = 0; record->inputs.next(at, kept); ++i)
+      if (kept.storage != nullptr) meet(kept.storage, !gone.input(i));
+    for (std::uint32_t i = 0, at = 0; record->outputs.next(at, kept); ++i)
+      if (kept.storage != nullptr) meet(kept.storage, !gone.output(i));
+  }
+}
+
+// Of the operation on top, a tensor that is on the tape. `again`: a lean tape can compute the results of this operation again.
+void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t node, const tape::KeptTensors::Kept& kept,
+                           bool again) {
+  const bool stored = kept.storage != nullptr;
+  if (!kept.weak) {
+    operations_.add_operand(node, kept.bytes);
+    if (Operation* const maker = operations_.maker(node)) {
+      maker->last_use = static_cast<std::uint32_t>(operations_.size()) - 1;
+      maker->result_kept = maker->result_kept || stored;
+    } else if (const auto found = older_.find(node); found != older_.end()) {
+      weights_.read.push_back({found->second, kept.bytes});
+      if (first_read_.contains(found->second)) operations_.add_taken(node);
+      older_.erase(found);
+    }
+  }
+  if (!derived_.has(node)) return;
+  if (again) operations_.add_wanted_again(node);
+  if (stored && record.kind == tape::TensorRecord::Kind::apply) operations_.add_wanted(node);
+}
+
+void Weighing::add_record(const tape::TensorRecord& record) {
+  Operation& o = operations_.add(record.node, record.end());
+  add_calls(operations_.size() - 1);
+  const Costs::Cost cost = costs_.of(record);
+  o.cost = schedule::bounded(cost.ticks);
+  weights_.cost = schedule::bounded(weights_.cost + o.cost);
+  derived_.add(record, tape::Derived::As::lean, record.cheap);
+  const bool again = derived_.has(record.node);
+  const Gone gone(record, derived_);
+  tape::KeptTensors::Kept kept;
+  std::uint64_t elements = 0;
+  bool constant = false; // one of the operands
+  for (std::uint32_t i = 0, at = 0; record.inputs.next(at, kept); ++i) {
+    elements += kept.bytes;
+    if (kept.storage != nullptr) meet(kept.storage, true, !gone.input(i));
+    if (i >= record.operands.size()) continue;
+    if (record.operands[i] != tape::kNone)
+      add_operand(record, record.operands[i], kept, again);
+    else
+      constant = constant || !kept.weak;
+  }
+  if (cost.of_product && constant) weights_.unswept = schedule::bounded(weights_.unswept + o.cost);
+  for (std::uint32_t i = 0, at = 0; record.outputs.next(at, kept); ++i) {
+    elements += kept.bytes;
+    o.result_bytes += kept.bytes;
+    if (kept.storage == nullptr) continue;
+    o.result_kept = true;
+    meet(kept.storage, true, !gone.output(i));
+  }
+  weights_.largest = std::max(weights_.largest, elements);
+  if (!again) return;
+  if ((record.op->keep & ops::kKeepOutput) != 0) operations_.add_wanted(record.node);
+  if (record.op->view == nullptr) // a view has the elements of what it is of
+    o.again_bytes = o.result_bytes + record.results * std::uint64_t{ops::kBesideElements};
+}
+
+// Calls of procedures with rules in front of record number `at`, as a part of the operation on top.
+void Weighing::add_calls(std::size_t at) {
+  for (; next_call_ < ruled_.all().size() && ruled_.all()[next_call_].at <= at; ++next_call_) {
+    const RuledCalls::Call& call = ruled_.all()[next_call_];
+    polls_.one();
+    ruled_.each_argument(call, [&](const value::TensorObject& t) {
+      if (!ops::is_floating(t.tensor.dtype)) return;
+      const auto bytes = static_cast<std::uint64_t>(t.tensor.bytes());
+      const std::uint32_t node = tape_.tensor_node(t.serial);
+      if (node != tape::kNone) {
+        operations_.add_operand(node, bytes);
+        if (Operation* const maker = operations_.maker(node)) {
+          maker->last_use = static_cast<std::uint32_t>(operations_.size()) - 1;
+          maker->result_kept = true;
+        }
+        older_.erase(node);
+      }
+      if (t.serial < births_.front()) weights_.read.push_back({t.serial, bytes});
+    });
+    ruled_.each_storage(call, [&](const ops::Storage* s) { meet(s, false, false); });
+    if (call.output == nullptr) continue;
+    weights_.cost = schedule::bounded(weights_.cost + call.output->cost);
+    weights_.largest = std::max(weights_.largest, call.output->largest);
+    operations_.hold_beside(call.output->largest);
+  }
+}
+
+void Weighing::weigh_tape(const tape::Tape* before, bool rules_take) {
+  note_older(rules_take);
+  for (const auto& record : tape_.tensors()) {
+    polls_.one();
+    add_record(*record);
+  }
+  if (next_call_ < ruled_.all().size()) { // behind the last record
+    operations_.add(tape_.size(), tape_.size());
+    add_calls(operations_.size() - 1);
+  }
+  for (const RuledCalls::Call& call : ruled_.all()) // a lean tape keeps all of them
+    ruled_.each_storage(call, [&](const ops::Storage* s) { meet_left(s, operations_[call.at], marks_[s]); });
+  if (before != nullptr) meet_before(*before);
+  for (std::size_t i = 0; i < operations_.size(); ++i)
+    if (operations_[i].again) weights_.again = schedule::bounded(weights_.again + operations_[i].cost);
+  operations_.follow(ends_, weights_);
+  const std::uint64_t remembered =
+      (tape_.tensors().size() + ruled_.all().size()) * kOfOperation + tape_.tensors().size() * kOfMet;
+  weights_.taping = std::max({weights_.taping, remembered, remembered / 2 + tape_.size() * kOfNode});
+  // A tensor may be an argument of several calls.
+  std::ranges::sort(weights_.read, {}, &schedule::OldTensor::serial);
+  const auto same = [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial == b.serial; };
+  weights_.read.erase(std::unique(weights_.read.begin(), weights_.read.end(), same), weights_.read.end());
+  weights_.own = tape_.own_bytes();
+  weights_.stays += weights_.own - tape_.saved_by_shortening();
+  weights_.nested = std::ranges::any_of(tape_.composites, [](const tape::Composite& c) { return !c.is_ruled(); });
 }
 
 } // namespace
@@ -225,7 +448,7 @@ void weigh_lean(Engine& engine, const tape::Tape& tape, const Beside& beside, Bi
 std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::uint64_t since) {
   std::int64_t bytes = own_bytes(runs);
   Walk walk(engine);
-  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  Marks marks(engine.heap());
   auto newer = [&](const Object* o) { return o->serial >= since || o->kind == value::Kind::frame; };
   for (const Run& r : runs)
     if (r.top != nullptr) walk.push(r.top, newer);
@@ -234,7 +457,7 @@ std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::ui
       [&](const Object* o) {
         bytes += static_cast<std::int64_t>(bytes_of(o));
         const ops::Tensor* t = tensor_in(o);
-        if (t == nullptr || !t->storage || !elements.insert(t->storage.get()).second) return;
+        if (t == nullptr || !t->storage || !marks.insert(t->storage.get())) return;
         if (t->storage->birth == 0 || t->storage->birth >= since) bytes += static_cast<std::int64_t>(bytes_of(t->storage.get()));
       });
   return bytes;
@@ -250,7 +473,7 @@ std::uint64_t stack_bytes(const std::vector<Run>& runs, std::uint64_t low) {
 std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, std::span<const Value> values) {
   std::uint64_t bytes = 0;
   Walk walk(engine);
-  Elements elements{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
+  Marks marks(engine.heap());
   auto all = [](const Object*) { return true; };
   for (const Run& r : runs)
     if (r.top != nullptr) walk.push(r.top, all);
@@ -258,7 +481,7 @@ std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, std:
     if (v.is_object()) walk.push(value::object_of(v), all);
   walk.drain(all, all, [&](const Object* o) {
     bytes += bytes_of(o);
-    if (const ops::Tensor* t = tensor_in(o); t != nullptr && t->storage && elements.insert(t->storage.get()).second)
+    if (const ops::Tensor* t = tensor_in(o); t != nullptr && t->storage && marks.insert(t->storage.get()))
       bytes += bytes_of(t->storage.get());
   });
   return bytes;
@@ -266,159 +489,10 @@ std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, std:
 
 Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const tape::Tape* before,
               const std::vector<std::uint64_t>& births, bool rules_take) {
-  Weights weights;
-  weights.step = engine.costs.ticks_of_step();
-  weights.fresh = engine.costs.ticks_of_fresh();
-  const std::size_t last = births.size() - 1;
-  weights.state.assign(births.size(), 0);
-  weights.tape.assign(births.size(), 0);
-  weights.before.assign(births.size(), 0);
-  weights.before_lean.assign(births.size(), 0);
-  weights.after.assign(births.size(), 0);
-  // Nothing is born before the run; what never had an object of its own was made where it was met.
-  constexpr std::size_t kOlder = SIZE_MAX;
-  auto birth = [&](std::uint64_t serial) {
-    const auto behind = std::upper_bound(births.begin(), births.end(), serial);
-    return behind == births.begin() ? kOlder : static_cast<std::size_t>(behind - births.begin()) - 1;
-  };
-  auto birth_of = [&](const ops::Storage* s) { return s->birth == 0 ? last : birth(s->birth); };
-
-  Walk walk(engine);
-  Elements of_state{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  Nodes ends{value::ChargedAllocator<Node>(engine.heap())};
-  auto newer = [&](const Object* o) { return o->serial >= births.front() || o->kind == value::Kind::frame; };
-  for (const Run& r : runs)
-    if (r.top != nullptr) walk.push(r.top, newer);
-  walk.drain(
-      newer, [&](const Frame* f) { return f->serial >= births.front(); },
-      [&](const Object* o) {
-        if (const std::size_t k = birth(o->serial); k != kOlder) weights.state[k] += bytes_of(o);
-        const ops::Tensor* t = tensor_in(o);
-        if (t == nullptr) return;
-        if (const std::uint32_t node = tape.tensor_node(o->serial); node != tape::kNone)
-          ends.push_back({node, static_cast<std::uint64_t>(t->bytes())});
-        if (!t->storage || !of_state.insert(t->storage.get()).second) return;
-        if (const std::size_t k = birth_of(t->storage.get()); k != kOlder) weights.state[k] += bytes_of(t->storage.get());
-      });
-  weights.together = weights.state[last];
-  weights.state[last] += static_cast<std::uint64_t>(own_bytes(runs));
-
-  Elements of_tape{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  const Elements of_before = elements_of(engine, before), left_of_before = elements_left(engine, before);
-  // What is remembered of the operations is charged as a whole: a few words for each operand and result.
-  const RuledCalls ruled(engine, tape);
-  const std::uint64_t remembering = (tape.tensors().size() + ruled.all().size()) * (sizeof(Operation) + kOfOperands);
-  const value::Charged remembered(engine.heap(), engine.heap().scratch, static_cast<std::int64_t>(remembering));
-  Polls polls(engine.meter());
-  std::vector<Operation> operations;
-  // `spills`: it may be in a file while the tape waits.
-  const auto meet_storage = [&](const ops::Storage* s, Operation& o, bool spills) {
-    if (s == nullptr || !of_tape.insert(s).second) return;
-    const std::size_t k = birth_of(s);
-    if (k == kOlder) return;
-    weights.tape[k] += bytes_of(s);
-    const bool stays_here = !spills || s->bytes < ops::Device::kLeastSpilled;
-    weights.stays += stays_here ? bytes_of(s) : std::uint64_t{ops::kBesideElements};
-    if (!stays_here) weights.padding += static_cast<std::uint64_t>(ops::SpillFile::taken_by(s->bytes) - s->bytes);
-    if (of_before.contains(s)) weights.before[k] += bytes_of(s);
-    if (left_of_before.contains(s)) weights.before_lean[k] += bytes_of(s);
-    const bool stays = of_state.contains(s);
-    if (stays) weights.after[k] += bytes_of(s);
-    if (k != last) return;
-    if (!stays) weights.together += bytes_of(s);
-    o.kept_new += bytes_of(s);
-  };
-  const auto meet = [&](const std::vector<ops::Tensor>& tensors, Operation& o) {
-    for (const ops::Tensor& t : tensors) meet_storage(t.storage.get(), o, true);
-  };
-  value::ChargedMap<std::uint32_t, std::uint64_t> old_inputs{
-      value::ChargedAllocator<std::uint64_t>(engine.heap())}; // serials by node
-  tape.inputs.for_each([&](tape::Place place, const tape::Input& input) {
-    if (place.slot == 0 && place.serial < births.front()) old_inputs.emplace(input.node, place.serial);
-  });
-  value::ChargedSet<std::uint64_t> first_read{value::ChargedAllocator<std::uint64_t>(engine.heap())};
-  if (rules_take)
-    for (const tape::FirstRead& read : tape.first_reads) first_read.insert(read.serial);
-  // The operation that made the operand: nodes ascend.
-  const auto used = [&](std::uint32_t node, bool kept) {
-    const auto behind = std::upper_bound(operations.begin(), operations.end(), node,
-                                         [](std::uint32_t n, const Operation& other) { return n < other.node; });
-    if (behind == operations.begin() || node >= std::prev(behind)->end) return;
-    Operation& maker = *std::prev(behind);
-    maker.last_use = operations.size() - 1;
-    maker.result_kept = maker.result_kept || kept;
-  };
-  auto next_call = ruled.all().begin();
-  // Those before record number `at`, as a part of the operation on top.
-  const auto add_calls = [&](std::size_t at, Operation& o) {
-    for (; next_call != ruled.all().end() && next_call->at <= at; ++next_call) {
-      polls.one();
-      ruled.each_argument(*next_call, [&](const value::TensorObject& t) {
-        if (!ops::is_floating(t.tensor.dtype)) return;
-        const auto bytes = static_cast<std::uint64_t>(t.tensor.bytes());
-        const std::uint32_t node = tape.tensor_node(t.serial);
-        if (node != tape::kNone) {
-          o.operands.push_back(node);
-          o.operand_bytes.push_back(bytes);
-          used(node, true);
-          old_inputs.erase(node);
-        }
-        if (t.serial < births.front()) weights.read.push_back({t.serial, bytes});
-      });
-      ruled.each_storage(*next_call, [&](const ops::Storage* s) { meet_storage(s, o, false); });
-      if (next_call->output == nullptr) continue;
-      weights.cost = schedule::bounded(weights.cost + next_call->output->cost);
-      weights.largest = std::max(weights.largest, next_call->output->largest);
-      o.beside = std::max(o.beside, next_call->output->largest);
-    }
-  };
-  for (const auto& record : tape.tensors()) {
-    polls.one();
-    const std::vector<ops::Tensor> inputs = record->inputs.all(), outputs = record->outputs.all();
-    Operation& o = operations.emplace_back();
-    o.node = record->node;
-    o.end = record->end();
-    o.last_use = operations.size() - 1;
-    add_calls(operations.size() - 1, o);
-    weights.cost = schedule::bounded(weights.cost + schedule::bounded(cost_of(engine.costs, *record, inputs, outputs)));
-    meet(inputs, o);
-    meet(outputs, o);
-    for (const ops::Tensor& t : outputs) {
-      o.result_bytes.push_back(static_cast<std::uint64_t>(t.bytes()));
-      o.result_kept = o.result_kept || t.storage;
-    }
-    for (std::size_t i = 0; i < std::min(inputs.size(), record->operands.size()); ++i) {
-      const std::uint32_t node = record->operands[i];
-      if (node == tape::kNone || inputs[i].weak) continue;
-      o.operands.push_back(node);
-      o.operand_bytes.push_back(static_cast<std::uint64_t>(inputs[i].bytes()));
-      if (const auto found = old_inputs.find(node); found != old_inputs.end()) {
-        weights.read.push_back({found->second, o.operand_bytes.back()});
-        if (first_read.contains(found->second)) o.taken.push_back(node);
-        old_inputs.erase(found);
-      }
-      used(node, static_cast<bool>(inputs[i].storage));
-    }
-    weights.largest = std::max(weights.largest, record->inputs.element_bytes() + record->outputs.element_bytes());
-  }
-  if (next_call != ruled.all().end()) { // behind the last record
-    Operation& o = operations.emplace_back();
-    o.node = o.end = tape.size();
-    o.last_use = operations.size() - 1;
-    add_calls(operations.size() - 1, o);
-  }
-  weigh_lean(engine, tape, {of_state, left_of_before}, birth_of, operations, weights);
-  follow(operations, ends, weights);
-  weights.taping = std::max(weights.taping, remembering + tape.tensors().size() * kOfMet); // while it is weighed
-  std::sort(weights.read.begin(), weights.read.end(),
-            [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial < b.serial; });
-  weights.own = tape.own_bytes();
-  weights.stays += tape.own_bytes_shortened();
-  // A tensor may be an argument of several calls.
-  const auto same = [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial == b.serial; };
-  weights.read.erase(std::unique(weights.read.begin(), weights.read.end(), same), weights.read.end());
-  weights.nested = std::ranges::any_of(tape.composites, [](const tape::Composite& c) { return !c.is_ruled(); });
-  return weights;
+  Weighing weighing(engine, tape, births);
+  weighing.weigh_state(runs);
+  weighing.weigh_tape(before, rules_take);
+  return weighing.take();
 }
 
 } // namespace cairn::runs

@@ -21,7 +21,9 @@ constexpr std::uint64_t kMostSparseBytes = std::uint64_t{48} << 20;
 // and keeping deep states over and over costs much.
 constexpr std::uint64_t kTapeForStack = 4;
 constexpr std::uint64_t kSnapshotsForStack = 2;
-constexpr std::uint64_t kSparse = 8;      // a tape is sparse with fewer records than an eighth of its steps
+constexpr std::uint64_t kSparse = 8; // a tape is sparse with fewer records than an eighth of its steps
+// With fewer than that part, a record takes less time, fresh memory and all, than the steps that it spares (cost_table.h).
+constexpr std::uint64_t kVerySparse = 16;
 constexpr std::uint64_t kWorthTaping = 5; // space for less than a fifth of the limit is left alone
 constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastGoodBase = std::uint64_t{1} << 14;
@@ -223,7 +225,9 @@ Action FirstRun::discard_start() {
 std::uint64_t FirstRun::more_to_tape() const {
   const std::uint64_t usual = records_ < prefix_ / kSparse ? sparse_bytes_ : tape_bytes_;
   std::uint64_t limit = std::max(usual, std::min(share_bytes_, kTapeForStack * stack_bytes_));
-  if (is_heavy(prefix_, records_)) limit = share_bytes_; // to compute tensors again costs more than their memory
+  // To compute tensors again costs more than their memory; so do steps that record little, where somebody offered the memory.
+  const bool offered = budget_ != 0 && !frugal_;
+  if (is_heavy(prefix_, records_) || (offered && records_ < prefix_ / kVerySparse)) limit = share_bytes_;
   const std::uint64_t used = records_ * kRecordBytes;
   const std::uint64_t spare = limit > used ? limit - used : 0;
   if (prefix_ > 0 && spare < limit / kWorthTaping) return 0;

@@ -96,6 +96,7 @@ struct Weights {
   std::uint64_t sweeping_lean = 0;  // the last one beside a lean tape, with what is computed again
   bool nested = false;              // a derivative operator ran on the tape
   std::uint64_t cost = 0;           // modelled, of the operations on the tape, in ticks (cost_table.h),
+  std::uint64_t unswept = 0;        // of these, what their sweep does not do of twice as much: products have constant operands
   std::uint64_t step = 0;           // and of a step,
   std::uint64_t fresh = 0;          // and of a KiB of memory that was never used before
   std::vector<OldTensor> read;      // what the tape reads of what is older than the run, by serial

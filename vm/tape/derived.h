@@ -7,21 +7,22 @@
 #include "vm/value/charged.h"
 
 #include <cstdint>
-#include <span>
 
 namespace cairn::tape {
 
 // The results of records, one after the other from the first of a tape on.
 class Derived {
 public:
-  explicit Derived(value::Heap& heap) : entries_(heap) {}
+  explicit Derived(value::Heap& heap) : depths_(heap) {}
 
   enum class As {
     recorded, // what is kept is there: whether what is not kept can be had
     lean      // whatever can be computed again is taken to be no longer kept
   };
-  // The next record; `inputs` are its tensors. `may`: whether its results are to count among what is computed again.
-  void add(const TensorRecord& record, std::span<const ops::Tensor> inputs, As as, bool may);
+  // The next record. `may`: whether its results are to count among what is computed again.
+  void add(const TensorRecord& record, As as, bool may) {
+    if (may) add(record, as);
+  }
   // Whether the result that is this node can be computed again. kNone cannot.
   bool has(std::uint32_t node) const { return depth_of(node) != 0; }
 
@@ -29,12 +30,9 @@ public:
   static constexpr std::uint8_t kDeepest = 12;
 
 private:
-  struct Entry {
-    std::uint32_t node, end;
-    std::uint8_t depth; // operations behind each other that it takes; 0: it cannot be had
-  };
-  std::uint8_t depth_of(std::uint32_t node) const;
-  value::ChargedVector<Entry> entries_;
+  void add(const TensorRecord& record, As as);
+  std::uint8_t depth_of(std::uint32_t node) const { return node < depths_.size() ? depths_[node] : 0; }
+  value::ChargedVector<std::uint8_t> depths_; // by node: operations behind each other that it takes; 0: it cannot be had
 };
 
 } // namespace cairn::tape

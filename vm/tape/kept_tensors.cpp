@@ -2,34 +2,26 @@
 #include "vm/tape/kept_tensors.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace cairn::tape {
 
 using ops::Tensor;
 
-namespace {
+// A head is a word, and a reference to a storage is one.
+KeptTensors::Head::Head(const Tensor& t)
+    : dtype(t.dtype), rank(static_cast<std::uint8_t>(t.rank())), weak(t.weak), exact(t.exact), stored(t.storage.get() != nullptr),
+      spread((stored && t.offset != 0) || !t.contiguous()) {
+  static_assert(sizeof(Head) == sizeof(std::uint64_t) && sizeof(ops::StorageRef) == sizeof(std::uint64_t));
+}
 
-struct Head {
-  ops::DType dtype;
-  std::uint8_t rank;
-  bool weak, exact;
-  bool stored; // else only described, by the device where it is
-  bool
-      spread; // offset and strides follow: it does not lie in rows from the beginning of its storage. A description has no offset
-  std::uint16_t none = 0;
+std::uint64_t KeptTensors::element_bytes_at(const std::uint64_t* words) {
+  const Head head = head_at(words);
+  auto bytes = static_cast<std::uint64_t>(ops::bytes_of(head.dtype));
+  for (std::uint32_t i = 0; i < head.rank; ++i) bytes *= words[2 + i];
+  return bytes;
+}
 
-  explicit Head(const Tensor& t)
-      : dtype(t.dtype), rank(static_cast<std::uint8_t>(t.rank())), weak(t.weak), exact(t.exact),
-        stored(t.storage.get() != nullptr), spread((stored && t.offset != 0) || !t.contiguous()) {}
-  std::size_t words() const { return 2 + rank + (spread ? 1u + rank : 0u); }
-};
-static_assert(sizeof(Head) == sizeof(std::uint64_t) && sizeof(ops::StorageRef) == sizeof(std::uint64_t));
-
-Head head_at(const std::uint64_t* words) { return std::bit_cast<Head>(*words); }
-
-// And moves behind it.
-Tensor tensor_at(const std::uint64_t*& from) {
+Tensor KeptTensors::tensor_at(const std::uint64_t*& from) {
   const Head head = head_at(from++);
   Tensor t;
   t.dtype = head.dtype;
@@ -51,8 +43,6 @@ Tensor tensor_at(const std::uint64_t*& from) {
   for (int i = 0; i < head.rank; ++i) t.strides[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(*from++);
   return t;
 }
-
-} // namespace
 
 KeptTensors::KeptTensors(std::span<const Tensor> tensors) : size_(static_cast<std::uint32_t>(tensors.size())) {
   for (const Tensor& t : tensors) length_ += static_cast<std::uint32_t>(Head(t).words());
@@ -92,15 +82,25 @@ ops::Storage* KeptTensors::next_storage(std::uint32_t& at) const {
   return nullptr;
 }
 
+bool KeptTensors::like(const KeptTensors& others) const {
+  if (length_ != others.length_) return false;
+  const std::uint64_t *at = words_.get(), *other = others.words_.get();
+  for (const std::uint64_t* const end = at + length_; at != end;) {
+    const Head head = head_at(at);
+    if (*at != *other || (head.weak && at[1] != other[1])) return false;
+    const std::uint32_t words = head.words();
+    for (std::uint32_t i = 2; i < words; ++i)
+      if (at[i] != other[i]) return false;
+    at += words;
+    other += words;
+  }
+  return true;
+}
+
 template <class F> std::uint64_t KeptTensors::bytes_where(F&& counts) const {
   std::uint64_t sum = 0;
-  for (const std::uint64_t *at = words_.get(), *end = at + length_; at != end; at += head_at(at).words()) {
-    const Head head = head_at(at);
-    if (!counts(head, at + 1)) continue;
-    std::uint64_t bytes = static_cast<std::uint64_t>(ops::bytes_of(head.dtype));
-    for (int i = 0; i < head.rank; ++i) bytes *= at[2 + i];
-    sum += bytes;
-  }
+  for (const std::uint64_t *at = words_.get(), *end = at + length_; at != end; at += head_at(at).words())
+    if (counts(head_at(at), at + 1)) sum += element_bytes_at(at);
   return sum;
 }
 

@@ -4,6 +4,7 @@
 
 #include "ops/tensor.h"
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,6 +36,25 @@ public:
     read(tensors);
     return tensors;
   }
+  // One of them, without making it.
+  struct Kept {
+    ops::Storage* storage = nullptr; // null: only described
+    std::uint64_t bytes = 0;         // of its elements
+    bool weak = false;
+  };
+  // That whose words begin there, in words from the first one's, and moves behind it. False: there is none.
+  bool next(std::uint32_t& at, Kept& kept) const {
+    if (at == length_) return false;
+    const std::uint64_t* const words = words_.get() + at;
+    const Head head = std::bit_cast<Head>(*words);
+    auto bytes = static_cast<std::uint64_t>(ops::bytes_of(head.dtype));
+    for (std::uint32_t i = 0; i < head.rank; ++i) bytes *= words[2 + i];
+    kept = {head.stored ? reinterpret_cast<const ops::StorageRef*>(words + 1)->get() : nullptr, bytes, head.weak};
+    at += head.words();
+    return true;
+  }
+  // Whether they are as many as others, of the same types and numbers, and lie in the same way, wherever that is.
+  bool like(const KeptTensors& others) const;
   // Calls f(Storage&) for each tensor that is kept.
   template <class F> void each_storage(F&& f) const {
     for (std::uint32_t i = 0; ops::Storage* const storage = next_storage(i);) f(*storage);
@@ -47,6 +67,22 @@ public:
   std::int64_t bytes() const { return static_cast<std::int64_t>(length_ * sizeof(std::uint64_t)); }
 
 private:
+  struct Head {
+    ops::DType dtype;
+    std::uint8_t rank;
+    bool weak, exact;
+    bool stored; // else only described, by the device where it is
+    bool spread; // offset and strides follow: it does not lie in rows from the beginning of its storage. A description has no
+                 // offset
+    std::uint16_t none = 0;
+
+    explicit Head(const ops::Tensor& t);
+    std::uint32_t words() const { return 2u + rank + (spread ? 1u + rank : 0u); }
+  };
+  static Head head_at(const std::uint64_t* words) { return std::bit_cast<Head>(*words); }
+  static std::uint64_t element_bytes_at(const std::uint64_t* words);
+  static ops::Tensor tensor_at(const std::uint64_t*& from); // and moves behind it
+
   template <class F> std::uint64_t bytes_where(F&& counts) const; // counts(head, what is behind it)
   ops::Storage* next_storage(std::uint32_t& at) const;            // from word `at` on, and moves behind it; null: there is none
   std::unique_ptr<std::uint64_t[]>

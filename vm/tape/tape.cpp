@@ -203,9 +203,7 @@ std::uint64_t Tape::own_bytes() const {
   return bytes;
 }
 
-std::uint64_t Tape::own_bytes_shortened() const {
-  return own_bytes() - (few() == 0 ? 0 : (Chunk::kRecords - few()) * sizeof(Record));
-}
+std::uint64_t Tape::saved_by_shortening() const { return few() == 0 ? 0 : (Chunk::kRecords - few()) * sizeof(Record); }
 
 void Tape::account_maps() {
   const std::int64_t now =

@@ -199,7 +199,7 @@ public:
   std::uint64_t kept_weight() const { return count_ + (kept_bytes_ + composites.size() * kOfComposite) / sizeof(Record); }
   // That it takes itself: records and tables, without elements. Logical, not what its tables happen to have reserved.
   std::uint64_t own_bytes() const;
-  std::uint64_t own_bytes_shortened() const;
+  std::uint64_t saved_by_shortening() const;
   // The run that records on it should stop: more than `most_weight`. Rather not behind an operation whose result the next one
   // reads and a lean tape of both would not keep, unless that goes on for long and holds much.
   bool is_heavy() const {
