@@ -76,6 +76,7 @@ private:
   int drive();
   int interrupted();
   std::uint64_t slice(std::uint64_t made) const;
+  std::uint64_t work_left() const;
   void limit_work(std::uint64_t at_least);
   void adapt(std::uint64_t steps, bool out_of_work, Clock::duration took);
   void save_if_due(std::uint64_t made);
@@ -321,7 +322,7 @@ int Session::drive() {
       return options_.plan && g_signal == 0 ? finish(kDone, "") : interrupted(); // it has been told
     case CAIRN_OUT_OF_WORK:
       needed = cairn_vm_work_needed(vm_.get());
-      if (needed > most_work_ - cairn_vm_work(vm_.get())) return stopped(work_message());
+      if (needed > work_left()) return stopped(work_message());
       steps = cairn_vm_steps(vm_.get()) - before;
       // A step that asks for its work part by part begins again each time; twice as much lets it come to an end.
       if (steps == 0) needed = std::max(needed, granted_work_ > UINT64_MAX / 2 ? UINT64_MAX : granted_work_ * 2);
@@ -396,9 +397,15 @@ void Session::adapt(std::uint64_t steps, bool out_of_work, Clock::duration took)
     timed_slice_ = adapted(timed_slice_, least);
 }
 
+// What cannot be stopped may have taken more than there was.
+std::uint64_t Session::work_left() const {
+  const std::uint64_t work = cairn_vm_work(vm_.get());
+  return work < most_work_ ? most_work_ - work : 0;
+}
+
 // What is left of --work, and no more than a slice, but for a step that alone takes more.
 void Session::limit_work(std::uint64_t at_least) {
-  std::uint64_t left = most_work_ == UINT64_MAX ? CAIRN_UNLIMITED : most_work_ - cairn_vm_work(vm_.get());
+  std::uint64_t left = most_work_ == UINT64_MAX ? CAIRN_UNLIMITED : work_left();
   if (timed_) left = std::min(left, std::max(timed_work_, at_least));
   cairn_vm_limit_work(vm_.get(), granted_work_ = left);
 }
