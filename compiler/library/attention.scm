@@ -6,14 +6,15 @@
 (define (dot-product-attention q k v . l)
   (let* ((scale (/ 1 (sqrt (car (last-pair (size q))))))
          ((list causal mask) (%options "dot-product-attention" l '(#f #f))))
-    (if (if mask #f (if (%attends? q) (if (%attends? k) (%attends? v) #f) #f))
+    (if (if (tensor? mask) #f mask) (error "dot-product-attention: expected a mask, a tensor of u8 or of a floating type, got" mask))
+    (if (if (tensor? mask) #f (if (%attends? q) (if (%attends? k) (%attends? v) #f) #f))
         (attend q k v scale (if causal #t #f))
         (let* ((scores (matmul (* q scale) (transpose k))) (scores (if causal (%without-later scores) scores)))
-          (matmul (if mask (%masked-softmax scores mask) (softmax scores)) v)))))
+          (matmul (if (tensor? mask) (%masked-softmax scores mask) (softmax scores)) v)))))
 
 ; A row that sees nothing is a mean of nothing: zeros.
 (define (%masked-softmax scores mask)
-  (let* ((type (if (tensor? mask) (tensor-type mask) (error "dot-product-attention: expected a mask, a tensor of u8 or of a floating type, got" mask)))
+  (let* ((type (tensor-type mask))
          (seen
           (cond ((eq? type 'u8) (where mask scores -inf.0))
                 ((memq type '(f32 f64 bf16)) (+ scores mask))

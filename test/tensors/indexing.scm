@@ -90,7 +90,7 @@
 (define t (view (arange 24) '(2 3 4)))
 (define i (list->tensor '(0 1 -1) 'i64))
 (define j (list->tensor '(2 0 1) 'i64))
-(show (size (index t i j)))                    ; expect: (3 3 4)
+(show (size (index t (list->tensor '(0 1) 'i64) j))) ; expect: (2 3 4)
 (show (index-points t i j))                    ; expect: ((8.0 9.0 10.0 11.0) (12.0 13.0 14.0 15.0) (16.0 17.0 18.0 19.0))
 (show (index-points t i j (list->tensor '(-1) 'i32))) ; expect: (11.0 15.0 19.0)
 (show (index-points t (unsqueeze i 1) j 0))    ; expect: ((8.0 0.0 4.0) (20.0 12.0 16.0) (20.0 12.0 16.0))
