@@ -69,8 +69,6 @@
 (tensor->number (list->tensor '(1 2))) ; expect error: tensor->number: a tensor of shape \(2\) has not one element
 ;;; case number-wanted
 (vector-ref '#(1 2) (list->tensor '(1))) ; expect error: got #<tensor f32 \(1\)
-;;; case integer-division
-(quotient (list->tensor '(1)) 2) ; expect error: quotient: expected a number, got #<tensor f32 \(1\)
 ;;; case cotangent-shape
 (*j (lambda (x) (* x x)) (list->tensor '(1 2)) (list->tensor '(1 2 3))) ; expect error: \*j: the cotangent #<tensor f32 \(3\).* does not have the shape of #<tensor f32 \(2\)
 ;;; case tangent-shape
