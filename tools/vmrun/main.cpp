@@ -464,9 +464,10 @@ int Session::finish(int code, std::string_view message) {
 void Session::warn_of_unreached() {
   CairnBuffer place;
   if (cairn_vm_unreached(vm_.get(), place.text()) != CAIRN_OK || place.view().empty()) return;
-  complain(std::string(place.view()) +
-           ": warning: the value that is differentiated here depends on none of the parameters, which an update therefore leaves "
-           "as they are (or lets decay): does the loss take them from its argument, or from elsewhere, or through stop-gradient?\n");
+  complain(
+      std::string(place.view()) +
+      ": warning: the value that is differentiated here depends on none of the parameters, which an update therefore leaves "
+      "as they are (or lets decay): does the loss take them from its argument, or from elsewhere, or through stop-gradient?\n");
 }
 
 // What --stats or --profile asked for, on standard error or in the file that was opened for it.

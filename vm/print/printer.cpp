@@ -167,8 +167,8 @@ void put_leaf(Value v, Style style, const Environment& environment, Sink& sink) 
   sink.put("#<unspecified>");
 }
 
-// --- dictionaries, which the library keeps as vectors (compiler/library/dictionaries.scm): weight, smaller keys, key, value, larger
-// keys. Weights and keys that are numbers are characters 0x100 above them, pairs of two such digits, or texts.
+// --- dictionaries, which the library keeps as vectors (compiler/library/dictionaries.scm): weight, smaller keys, key, value,
+// larger keys. Weights and keys that are numbers are characters 0x100 above them, pairs of two such digits, or texts.
 
 constexpr std::uint64_t kDictParts = 5;
 constexpr std::int64_t kDigitOffset = 0x100, kDigits = 0x8000;
