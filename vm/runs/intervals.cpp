@@ -19,7 +19,7 @@ using value::Object;
 
 namespace {
 
-static_assert(Tape::kStretch == schedule::kStretch); // the one does what the other counts on
+static_assert(Tape::kOvershoot == schedule::kOvershoot); // the one does what the other counts on
 
 // Calls visit(slot, serial, index) for every value slot of what the tape made or lifted and can be reached from the runs of its
 // own level; what is older and untouched is not entered.
