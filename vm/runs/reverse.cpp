@@ -365,7 +365,7 @@ Value close_reverse(Engine& engine, Value state) {
   if (is_surveyed(s)) end_survey(engine, *checkpoint);
   if (checkpoint != nullptr) engine.heap().next_serial = std::max(engine.heap().next_serial, checkpoint->highest);
   Owned result(engine.heap(), result_of_reverse(engine, s));
-  if (checkpoint != nullptr) report_checkpoint(engine, *checkpoint); // once: until here it can be stopped
+  if (checkpoint != nullptr) explain_checkpoint(engine, *checkpoint); // once: until here it can be stopped
   return result.take();
 }
 

@@ -1,12 +1,12 @@
 // The timeline of a gradient, bounded: a run may have millions of actions, and a report is looked at by people.
 #pragma once
 
-#include "vm/report/gradient.h"
+#include "vm/explain/gradient.h"
 
 #include <cstddef>
 #include <map>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 class Timeline {
 public:
@@ -34,4 +34,4 @@ private:
   std::uint64_t left_out_ = 0;
 };
 
-} // namespace cairn::report
+} // namespace cairn::explain

@@ -2,15 +2,15 @@
 // machine has one only if somebody asked for reports.
 #pragma once
 
-#include "vm/report/stopwatch.h"
-#include "vm/report/timeline.h"
+#include "vm/explain/stopwatch.h"
+#include "vm/explain/timeline.h"
 #include "vm/schedule/schedule.h"
 
 #include <map>
 #include <optional>
 #include <string>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 // What is asked for.
 struct Wishes {
@@ -118,4 +118,4 @@ private:
   std::optional<Gradient> broken_off_;
 };
 
-} // namespace cairn::report
+} // namespace cairn::explain
