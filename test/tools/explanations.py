@@ -284,7 +284,7 @@ class Explanations(ToolTest):
 
     def test_the_page_of_the_tools_shows_what_is_said(self):
         with open(os.path.join(Explanations.docs, "tools.md"), encoding="utf-8") as file:
-            section = file.read().split("### Reports of gradients\n")[1].split("\n### ")[0]
+            section = file.read().split("### Explanations of gradients\n")[1].split("\n### ")[0]
         blocks = re.findall(r"(?:^(?: {4}.*)?\n)+", section, re.M)
         program, shown = [re.sub(r"^ {4}", "", block.strip("\n"), flags=re.M).strip() for block in blocks if block.strip()]
         self.write("orbit.scm", program + "\n")
