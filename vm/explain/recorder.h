@@ -1,5 +1,5 @@
 // Notes what outermost gradients do, while they do it: told of each action of a schedule and of the accounts, in numbers. A
-// machine has one only if somebody asked for reports.
+// machine has one only if somebody asked for explanations.
 #pragma once
 
 #include "vm/explain/stopwatch.h"

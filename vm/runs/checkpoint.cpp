@@ -202,8 +202,8 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
 // What walks far may be stopped, and the schedule is then where it was; all else is short.
 void act(Engine& engine, Owned& state) {
   auto* s = state_in<CheckpointState>(engine, state.v);
-  const bool reports = engine.recorder != nullptr && s->outermost;
-  if (reports) record_arrival(engine, *s);
+  const bool recorded = engine.recorder != nullptr && s->outermost;
+  if (recorded) record_arrival(engine, *s);
   std::unique_ptr<schedule::Schedule> before;
   if (may_walk_far(*s) || s->schedule->walks_next())
     before = s->schedule->clone();
@@ -226,7 +226,7 @@ void act(Engine& engine, Owned& state) {
       action = s->schedule->next();
     }
     perform(engine, s, action, state);
-    if (reports) record_action(engine, *s, action);
+    if (recorded) record_action(engine, *s, action);
   } catch (const ops::Stopped&) {
     if (before != nullptr) s->schedule = std::move(before);
     throw;

@@ -35,7 +35,7 @@ explain::Recorder::Moment moment(const Engine& engine, const CheckpointState& s)
   return now;
 }
 
-// A program is not worse off for being watched: where the host has no memory for its report, that is lost.
+// A program is not worse off for being watched: where the host has no memory for an explanation, that is lost.
 template <class F> void without_harm(Engine& engine, F&& f) {
   try {
     f();
