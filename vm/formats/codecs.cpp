@@ -49,7 +49,8 @@ const unsigned char* bytes_of(std::span<const std::byte> bytes) {
 void check(CodecHost& host, int result, const char* message) {
   host.rethrow();
   if (result == CAIRN_CODEC_STOPPED) throw std::bad_alloc();
-  if (result != CAIRN_CODEC_DONE) throw FormatError(0, fmt::format("no picture that can be read: {}", message));
+  if (result != CAIRN_CODEC_DONE)
+    throw FormatError(FormatError::kNowhere, fmt::format("no picture that can be read: {}", message));
 }
 
 // What an allocation of the libraries is behind, so that giving it back needs no table.
@@ -111,8 +112,9 @@ cairn_picture measured_picture(std::span<const std::byte> file) {
   const auto bytes = static_cast<std::int64_t>(file.size());
   if (picture.height <= 0 || picture.width <= 0 || picture.height > INT32_MAX || picture.width > INT32_MAX ||
       picture.height * picture.width / kMostPerByte > bytes * 8)
-    throw FormatError(0, fmt::format("says that it is a picture of {} x {}, for which its {} bytes are too few", picture.height,
-                                     picture.width, bytes));
+    throw FormatError(FormatError::kNowhere,
+                      fmt::format("says that it is a picture of {} x {}, for which its {} bytes are too few", picture.height,
+                                  picture.width, bytes));
   return picture;
 }
 
@@ -165,7 +167,8 @@ std::size_t Inflation::read(std::span<std::byte> to) {
     ops::Meter::poll_current();
     const int result = codecs().inflate(inflation_.get(), &from, &have, &at, &piece);
     host_.rethrow();
-    if (result < 0 || (result == 0 && have == had && piece == asked)) throw FormatError(0, "has compressed bytes that are none");
+    if (result < 0 || (result == 0 && have == had && piece == asked))
+      throw FormatError(FormatError::kNowhere, "has compressed bytes that are none");
     left_ = left_.last(have);
     wanted -= asked - piece;
     ended_ = result == 1;
