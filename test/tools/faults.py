@@ -9,6 +9,7 @@ import resource
 import struct
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -78,13 +79,29 @@ class Output(ToolTest):
         os.mkfifo(self.path("pipe.html"))
 
         def through(option, *options, code=0):
-            reading = os.open(self.path("pipe.html"), os.O_RDONLY | os.O_NONBLOCK)
-            os.set_blocking(reading, True)
-            with open(self.path("copy"), "wb") as copy, subprocess.Popen(["cat"], stdin=reading, stdout=copy) as cat:
+            reading, read, done = os.open(self.path("pipe.html"), os.O_RDONLY | os.O_NONBLOCK), [], threading.Event()
+
+            def follow():
+                while True:
+                    last = done.is_set()
+                    try:
+                        part = os.read(reading, 1 << 16)
+                    except BlockingIOError:  # there is a writer, who has written nothing yet
+                        part = b""
+                    if not part and last:
+                        return
+                    read.append(part)
+                    if not part:
+                        time.sleep(.005)
+            reader = threading.Thread(target=follow)
+            reader.start()
+            try:
+                run = self.vmrun(f"{option}=pipe.html", *options, "a.scm", code=code, timeout=60)
+            finally:
+                done.set()
+                reader.join()
                 os.close(reading)
-                done = self.vmrun(f"{option}=pipe.html", *options, "a.scm", code=code, timeout=60)
-                self.assertEqual(cat.wait(60), 0)
-            return done, self.read("copy")
+            return run, b"".join(read)
         self.assertEqual(through("--output")[1], self.vmrun("a.scm").output.encode())
         self.assertIn(b'"steps":', through("--stats")[1])
         for option in ("--report", "--explain"):

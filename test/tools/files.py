@@ -426,7 +426,7 @@ class Writing(Files):
 (define like (dict 'b 0. 'w 0.))
 (write (dict->list (load-parameters "p" like '(("0.b" . "b") ("0.in.w" . "w")))))""")
         self.assertEqual(self.vmrun("a.scm").output, '("0.2.5" "0.3" "0.in.w" "0.b" "0.w")#t((b . 0.5) (w . 2.0))')
-        self.assertIn('two tensors of one name, "1"', self.refused('(save-parameters "p" (dict 1 2. "1" 3.))'))
+        self.assertIn("save-parameters: two parameters have the name 1, as keys of a dictionary look alike", self.refused('(save-parameters "p" (dict 1 2. "1" 3.))'))
 
 
 class Changed(Files):
