@@ -49,8 +49,7 @@ const unsigned char* bytes_of(std::span<const std::byte> bytes) {
 void check(CodecHost& host, int result, const char* message) {
   host.rethrow();
   if (result == CAIRN_CODEC_STOPPED) throw std::bad_alloc();
-  if (result != CAIRN_CODEC_DONE)
-    throw FormatError(FormatError::kNowhere, fmt::format("no picture that can be read: {}", message));
+  if (result != CAIRN_CODEC_DONE) throw FormatError(0, fmt::format("no picture that can be read: {}", message));
 }
 
 // What an allocation of the libraries is behind, so that giving it back needs no table.
@@ -112,9 +111,8 @@ cairn_picture measured_picture(std::span<const std::byte> file) {
   const auto bytes = static_cast<std::int64_t>(file.size());
   if (picture.height <= 0 || picture.width <= 0 || picture.height > INT32_MAX || picture.width > INT32_MAX ||
       picture.height * picture.width / kMostPerByte > bytes * 8)
-    throw FormatError(FormatError::kNowhere,
-                      fmt::format("says that it is a picture of {} x {}, for which its {} bytes are too few", picture.height,
-                                  picture.width, bytes));
+    throw FormatError(0, fmt::format("says that it is a picture of {} x {}, for which its {} bytes are too few", picture.height,
+                                     picture.width, bytes));
   return picture;
 }
 
