@@ -167,8 +167,8 @@ class Archives(Formats):
 
     def test_an_array_of_texts_is_named_and_can_be_left_out(self):
         self.write("x.npz", archive({"x.npy": self.X, "labels.npy": npy("<U2", "(1,)", "ab".encode("utf-32-le")), "y.npy": self.Y, "o.npy": npy("|O", "(1,)", b"\x80\x04N.")}))
-        self.refused('(read-npz "x.npz")', r"read-npz: x.npz: array o: .*its elements are objects of Python.*; arrays of certain names are read by \(read-npz path '\(\"name\" \.\.\.\)\)")
-        self.refused("(read-npz \"x.npz\" '(\"labels\"))", r"array labels: .*its elements are texts \(type <U2\); numbers of them are made by numpy.unique\(a, return_inverse=True\)")
+        self.refused('(read-npz "x.npz")', r"read-npz: x.npz: its member o.npy: .*its elements are objects of Python.*; arrays of certain names are read by \(read-npz path '\(\"name\" \.\.\.\)\)")
+        self.refused("(read-npz \"x.npz\" '(\"labels\"))", r"its member labels.npy: .*its elements are texts \(type <U2\); numbers of them are made by numpy.unique\(a, return_inverse=True\)")
         for names, read in (('"y" "x" "y"', '("x" "y")'), ("", "()")):
             self.assertEqual(self.value(f"(write (map car (read-npz \"x.npz\" '({names}))))"), read)
         self.refused("(read-npz \"x.npz\" '(\"x\" \"z\"))", "has no array of the name z; it has x, labels, y, o")
@@ -211,7 +211,7 @@ class Archives(Formats):
                 (archive({"x.npy": b"no array"}), "no file of NumPy"), (archive({"x.npy": self.X + b"more"}), "goes on"), (archive({"x.npy": self.X[:-1]}), "takes more")):
             with self.subTest(message):
                 self.write("x.npz", content)
-                self.refused('(read-npz "x.npz")', rf"read-npz: x.npz: .*({message}).*\(byte \d+\)")
+                self.refused('(read-npz "x.npz")', rf"read-npz: x.npz: .*({message}).*\(byte \d+( of what is compressed behind byte \d+)?\)")
 
     def test_a_bomb_is_refused_by_the_budget(self):
         bomb = archive({"x.npy": npy("<f8", "(50000000,)", bytes(400_000_000))})

@@ -65,9 +65,8 @@ void TableRows::skip_blanks() {
 
 std::string_view TableRows::plain() {
   const std::size_t begin = at_;
-  while (at_ < text_.size() && text_[at_] != '\n' && !separates(text_[at_])) ++at_;
+  while (!at_end() && !separates(text_[at_])) ++at_;
   std::size_t end = at_;
-  if (end > begin && text_[end - 1] == '\r' && ends_line(end)) --end;
   while (end > begin && (text_[end - 1] == ' ' || (text_[end - 1] == '\t' && separator_ != '\t'))) --end;
   return text_.substr(begin, end - begin);
 }
@@ -103,7 +102,7 @@ std::string_view TableRows::quoted() {
 
 void TableRows::end_line() {
   if (at_ < text_.size() && text_[at_] == '\r') ++at_;
-  if (at_ < text_.size()) ++at_;
+  if (at_ < text_.size() && text_[at_] == '\n') ++at_;
   ++line_;
 }
 

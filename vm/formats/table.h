@@ -26,8 +26,8 @@ private:
   std::string_view quoted();
   std::string_view plain();
   void skip_blanks();
-  bool at_end() const { return at_ == text_.size() || text_[at_] == '\n' || (text_[at_] == '\r' && ends_line(at_ + 1)); }
-  bool ends_line(std::size_t at) const { return at == text_.size() || text_[at] == '\n'; }
+  // A carriage return ends a line, too, as some programs write no other end.
+  bool at_end() const { return at_ == text_.size() || text_[at_] == '\n' || text_[at_] == '\r'; }
   bool separates(char c) const { return c == separator_ || (separator_ == ' ' && c == '\t'); }
   void end_line();
 
