@@ -139,7 +139,7 @@ void adam_update_vjp(const VjpCall& call) {
     return runtime.apply(op, {call.inputs[of[0]], call.inputs[of[1]], call.inputs[of[2]], call.inputs[of[3]]});
   };
   std::array<std::optional<Made>, kAdamOperands + 2> sums;
-  for (const unsigned i : {1U, 2U})
+  for (unsigned i = 1; i < call.cotangents.size(); ++i)
     if (!call.cotangents[i].empty()) sums[i == 1 ? kNewMean : kNewSquares] = Made{&runtime, call.cotangents[i]};
   if (!call.cotangents[0].empty()) {
     const Made mean{&runtime, sum_of(OperatorId::weighted_sum, kOfMean)},
@@ -159,8 +159,15 @@ void adam_update_vjp(const VjpCall& call) {
 }
 
 void adam_update_jvp(const JvpCall& call) {
+  const auto sum_of = [&](OperatorId op, const std::array<unsigned, 4>& of) {
+    return apply(op, {call.inputs[of[0]], call.inputs[of[1]], call.inputs[of[2]], call.inputs[of[3]]});
+  };
+  // Who asks for the first result alone has no other ones.
+  const bool all = call.outputs.size() == 3;
+  const Term new_mean = all ? call.outputs[1] : sum_of(OperatorId::weighted_sum, kOfMean),
+             new_squares = all ? call.outputs[2] : sum_of(OperatorId::weighted_square_sum, kOfSquares);
   const auto in = [&](unsigned i) -> const Term& {
-    return i == kNewMean ? call.outputs[1] : i == kNewSquares ? call.outputs[2] : call.inputs[i];
+    return i == kNewMean ? new_mean : i == kNewSquares ? new_squares : call.inputs[i];
   };
   std::optional<Term> mean, squares, x;
   const auto add = [&]<class F>(std::optional<Term>& sum, const auto& operands, F) {
@@ -178,8 +185,8 @@ void adam_update_jvp(const JvpCall& call) {
   add(squares, kOfSquares, WeightedSquareSum{});
   add(x, kOfStep, AdamStep{});
   if (x) call.results[0] = *x;
-  if (mean) call.results[1] = *mean;
-  if (squares) call.results[2] = *squares;
+  if (all && mean) call.results[1] = *mean;
+  if (all && squares) call.results[2] = *squares;
 }
 
 constexpr Definition adam_update_definition() {
