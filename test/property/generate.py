@@ -172,12 +172,14 @@ class Generator:
             lambda: with_name("(+ (embedding {0} (list->tensor '(1 0) 'i64)) (sin {0}))"),
             lambda: with_name("(+ (gather {0} (list->tensor '((2 0 0) (1 1 2)) 'i64) 1) (* {0} {0}))"),
             lambda: with_name("(concat-tensors (list (narrow-tensor {0} 1 1 2) (narrow-tensor (sin {0}) 1 0 1)) 1)"),
+            lambda: '(attend %s %s %s %s %s)' % (sub(), sub(), sub(), r.choice(['.7', '1', '-.3']), r.choice(['#t', '#f'])),
             lambda: self.tensor_loop(env, depth),
         ]
         if not self.smooth:
             forms += [lambda: '(max %s %s)' % (sub(), sub()), lambda: '(ReLU %s)' % sub(),
                       lambda: '(where (< %s 0) %s %s)' % (sub(), sub(), sub()),
                       lambda: with_name('(+ {0} (tensor->number (sum (masked-select {0} (< {0} .2)))))'),
+                      lambda: with_name('(+ {0} (* .1 (tensor->number (sum (nonzero (< {0} .2))))))'),
                       lambda: '(if (< %s %s) %s %s)' % (number(), number(), sub(), sub())]
         return r.choice(forms)()
 

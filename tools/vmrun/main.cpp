@@ -65,7 +65,7 @@ private:
 
   int open_report(const std::string& path) const;
   bool write_report(int descriptor, const std::string& path, std::string_view text);
-  void look_at_target(const std::string& path) const;
+  void look_at_target(const std::string& path);
   void make_folder(const std::string& path) const;
   std::string work_message() const;
   void trace();
@@ -85,6 +85,7 @@ private:
   int finish(int code, std::string_view message);
   bool write_stats();
   bool write_profile();
+  void warn_of_unreached();
   bool write_gradients();
   bool write_page(int code, std::string_view message);
 
@@ -94,6 +95,7 @@ private:
   Reports reports_{[this](const std::string& text) { streams_.report(text); }};
   RunPage page_;
   VmHandle vm_;
+  std::vector<int> pipes_; // kept open for their readers
   int stats_descriptor_ = STDERR_FILENO, profile_descriptor_ = STDERR_FILENO;
   bool timed_ = false; // slices are short because something is due by the clock
   static constexpr std::uint64_t kLeastTimedWork = 10'000'000;
@@ -118,6 +120,7 @@ int Session::run() {
     look_at_target(options_.metrics);
     look_at_target(options_.report);
     make_folder(options_.events);
+    complain(spill_warning(options_));
     create();
     load();
     if (options_.verify_only) return kDone;
@@ -135,17 +138,22 @@ int Session::run() {
 // Early, so that a bad path is known before hours of work.
 int Session::open_report(const std::string& path) const {
   if (path.empty()) return STDERR_FILENO;
-  int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + std::strerror(errno) + "\n"};
+  const int descriptor = open_to_write(path, O_TRUNC);
+  if (descriptor < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + writing_fault(errno) + "\n"};
   return descriptor;
 }
 
-// Early too. A file is made beside its name and gets it when it is whole, so its folder must take one; a pipe or device stays.
-void Session::look_at_target(const std::string& path) const {
+// Early too. A file is made beside its name and gets it when it is whole, so its folder must take one. A device stays, and so
+// does a pipe that somebody reads, who has not read all of it before this process ends: so it is open until then.
+void Session::look_at_target(const std::string& path) {
   namespace fs = std::filesystem;
   if (path.empty()) return;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
+  if (fs::is_fifo(status) || fs::is_socket(status)) {
+    pipes_.push_back(open_to_write(path));
+    if (pipes_.back() < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + writing_fault(errno) + "\n"};
+  }
   if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) return;
   const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
@@ -452,11 +460,21 @@ int Session::finish(int code, std::string_view message) {
     code = kBadUsage;
   }
   if (vm_ == nullptr || code == kBadUsage) return code;
+  warn_of_unreached();
   if (options_.stats && !write_stats()) code = kBadUsage;
   if (options_.profile && !write_profile()) code = kBadUsage;
   if (!options_.explain_file.empty() && !write_gradients()) code = kBadUsage;
   if (!options_.report.empty() && !write_page(code, message)) code = kBadUsage;
   return code;
+}
+
+void Session::warn_of_unreached() {
+  CairnBuffer place;
+  if (cairn_vm_unreached(vm_.get(), place.text()) != CAIRN_OK || place.view().empty()) return;
+  complain(
+      std::string(place.view()) +
+      ": warning: the value that is differentiated here depends on none of the parameters, which an update therefore leaves "
+      "as they are (or lets decay): does the loss take them from its argument, or from elsewhere, or through stop-gradient?\n");
 }
 
 // What --stats or --profile asked for, on standard error or in the file that was opened for it.

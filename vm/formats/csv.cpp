@@ -18,14 +18,136 @@ namespace {
 
 std::string_view trimmed(std::string_view field) {
   while (!field.empty() && (field.front() == ' ' || field.front() == '\t')) field.remove_prefix(1);
-  while (!field.empty() && (field.back() == ' ' || field.back() == '\t' || field.back() == '\r')) field.remove_suffix(1);
+  while (!field.empty() && (field.back() == ' ' || field.back() == '\t')) field.remove_suffix(1);
   return field;
 }
 
+// A line ends with either or both: some programs still write carriage returns alone.
+bool ends_line(char c) { return c == '\n' || c == '\r'; }
+
 bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
-// The number that begins at `at` and ends before `end`, where its digits and a power of ten are doubles, so that one operation
-// rounds it right: then `at` is behind it. Most numbers of tables are such. False: who knows more has to look at it.
+std::optional<double> number_of(std::string_view field) {
+  for (const std::string_view missing : {"", "NA", "N/A", "NaN", "nan", "null"})
+    if (field == missing) return std::nan("");
+  if (field.front() == '+' && field.size() > 1 && field[1] != '-') field.remove_prefix(1);
+  double d = 0;
+  const auto [end, fault] = std::from_chars(field.data(), field.data() + field.size(), d);
+  if (end != field.data() + field.size() || fault == std::errc::invalid_argument) return std::nullopt;
+  if (fault == std::errc::result_out_of_range) { // too large, or too small to be told from zero
+    const bool small = field.find("e-") != std::string_view::npos || field.find("E-") != std::string_view::npos;
+    d = std::copysign(small ? 0.0 : HUGE_VAL, field.front() == '-' ? -1.0 : 1.0);
+  }
+  return d;
+}
+
+constexpr std::size_t kLongestField = 1 << 16; // in quotes
+constexpr std::size_t kBetweenPolls = 4096;    // fields of the first line
+
+// The fields of the text, one after another.
+class Fields {
+public:
+  explicit Fields(std::string_view text) : text_(text) {
+    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3; // a mark that some programs write before UTF-8
+  }
+  // The next line that is not empty; false: there is none.
+  bool next_line() {
+    for (; at_ < text_.size(); ++line_) {
+      std::size_t end = at_;
+      while (end < text_.size() && (text_[end] == ' ' || text_[end] == '\t')) ++end;
+      if (end < text_.size() && !ends_line(text_[end])) {
+        more_ = true;
+        return true;
+      }
+      at_ = behind_line(end);
+    }
+    return false;
+  }
+  // The next field of the line, until the next is asked for; false: there is none.
+  bool next(std::string_view& field) {
+    if (!more_) return false;
+    begin_ = at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+    if (at_ < text_.size() && text_[at_] == '"') {
+      quoted_.clear();
+      quoted(quoted_);
+      field = quoted_;
+      return true;
+    }
+    std::size_t end = at_;
+    while (end < text_.size() && text_[end] != ',' && !ends_line(text_[end])) ++end;
+    field = trimmed(text_.substr(at_, end - at_));
+    at_ = end;
+    pass();
+    return true;
+  }
+  // The same of a field that is a short number and nothing else; false: nothing has happened.
+  bool next_number(double& d) {
+    if (!more_) return false;
+    const char *p = text_.data() + at_, *const end = text_.data() + text_.size();
+    while (p != end && *p == ' ') ++p;
+    if (!short_number(p, end, d)) return false;
+    if (p != end && *p != ',' && !ends_line(*p)) return false;
+    begin_ = at_;
+    at_ = static_cast<std::size_t>(p - text_.data());
+    pass();
+    return true;
+  }
+  std::uint64_t line() const { return line_; }
+  [[noreturn]] void wrong(std::uint64_t line, const std::string& message) const {
+    throw FormatError(begin_, fmt::format("line {}: {}", line, message));
+  }
+
+private:
+  void quoted(std::string& field) {
+    const std::uint64_t line = line_;
+    for (++at_;;) {
+      if (at_ == text_.size()) wrong(line, "a quote that does not end");
+      const char c = text_[at_++];
+      if (c == '"' && (at_ == text_.size() || text_[at_] != '"')) break;
+      if (c == '"') ++at_; // two of them stand for one
+      if (ends_line(c) && (c == '\n' || at_ == text_.size() || text_[at_] != '\n')) ++line_;
+      if (field.size() == kLongestField) wrong(line, fmt::format("a field of more than {} bytes", kLongestField));
+      field += c;
+    }
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+    if (at_ < text_.size() && text_[at_] != ',' && !ends_line(text_[at_])) wrong(line_, "something follows a quote");
+    pass();
+  }
+  // Behind a field.
+  void pass() {
+    more_ = at_ < text_.size() && text_[at_] == ',';
+    if (!more_) ++line_;
+    at_ = more_ ? at_ + 1 : behind_line(at_);
+  }
+  // Where the next line begins, if one ends at `end`.
+  std::size_t behind_line(std::size_t end) const {
+    if (end < text_.size() && text_[end] == '\r') ++end;
+    if (end < text_.size() && text_[end] == '\n') ++end;
+    return end;
+  }
+  std::string_view text_;
+  std::size_t at_ = 0, begin_ = 0;
+  std::uint64_t line_ = 1;
+  std::string quoted_;
+  bool more_ = false;
+};
+
+std::string shortened(std::string_view field) {
+  std::string out;
+  for (std::size_t at = 0; at < field.size() && out.size() < 40;) {
+    const std::uint32_t c = text::next_code_point(field, at);
+    if (c == '\t') {
+      out += "\\t";
+      continue;
+    }
+    text::append_code_point(out, c == text::kMalformed || text::is_control(c) ? 0xFFFD : c);
+  }
+  return out;
+}
+
+} // namespace
+
 bool short_number(const char*& at, const char* end, double& out) {
   constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -64,122 +186,6 @@ bool short_number(const char*& at, const char* end, double& out) {
   at = p;
   return true;
 }
-
-std::optional<double> number_of(std::string_view field) {
-  for (const std::string_view missing : {"", "NA", "N/A", "NaN", "nan", "null"})
-    if (field == missing) return std::nan("");
-  if (field.front() == '+' && field.size() > 1 && field[1] != '-') field.remove_prefix(1);
-  double d = 0;
-  const auto [end, fault] = std::from_chars(field.data(), field.data() + field.size(), d);
-  if (end != field.data() + field.size() || fault == std::errc::invalid_argument) return std::nullopt;
-  if (fault == std::errc::result_out_of_range) { // too large, or too small to be told from zero
-    const bool small = field.find("e-") != std::string_view::npos || field.find("E-") != std::string_view::npos;
-    d = std::copysign(small ? 0.0 : HUGE_VAL, field.front() == '-' ? -1.0 : 1.0);
-  }
-  return d;
-}
-
-constexpr std::size_t kLongestField = 1 << 16; // in quotes
-constexpr std::size_t kBetweenPolls = 4096;    // fields of the first line
-
-// The fields of the text, one after another.
-class Fields {
-public:
-  explicit Fields(std::string_view text) : text_(text) {
-    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3; // a mark that some programs write before UTF-8
-  }
-  // The next line that is not empty; false: there is none.
-  bool next_line() {
-    for (; at_ < text_.size(); ++line_) {
-      std::size_t end = at_;
-      while (end < text_.size() && (text_[end] == ' ' || text_[end] == '\t' || text_[end] == '\r')) ++end;
-      if (end < text_.size() && text_[end] != '\n') {
-        more_ = true;
-        return true;
-      }
-      at_ = std::min(end + 1, text_.size());
-    }
-    return false;
-  }
-  // The next field of the line, until the next is asked for; false: there is none.
-  bool next(std::string_view& field) {
-    if (!more_) return false;
-    begin_ = at_;
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
-    if (at_ < text_.size() && text_[at_] == '"') {
-      quoted_.clear();
-      quoted(quoted_);
-      field = quoted_;
-      return true;
-    }
-    std::size_t end = at_;
-    while (end < text_.size() && text_[end] != ',' && text_[end] != '\n') ++end;
-    field = trimmed(text_.substr(at_, end - at_));
-    at_ = end;
-    pass();
-    return true;
-  }
-  // The same of a field that is a short number and nothing else; false: nothing has happened.
-  bool next_number(double& d) {
-    if (!more_) return false;
-    const char *p = text_.data() + at_, *const end = text_.data() + text_.size();
-    while (p != end && *p == ' ') ++p;
-    if (!short_number(p, end, d)) return false;
-    if (p != end && *p == '\r') ++p;
-    if (p != end && *p != ',' && *p != '\n') return false;
-    begin_ = at_;
-    at_ = static_cast<std::size_t>(p - text_.data());
-    pass();
-    return true;
-  }
-  std::uint64_t line() const { return line_; }
-  [[noreturn]] void wrong(std::uint64_t line, const std::string& message) const {
-    throw FormatError(begin_, fmt::format("line {}: {}", line, message));
-  }
-
-private:
-  void quoted(std::string& field) {
-    const std::uint64_t line = line_;
-    for (++at_;;) {
-      if (at_ == text_.size()) wrong(line, "a quote that does not end");
-      const char c = text_[at_++];
-      if (c == '"' && (at_ == text_.size() || text_[at_] != '"')) break;
-      if (c == '"') ++at_; // two of them stand for one
-      if (c == '\n') ++line_;
-      if (field.size() == kLongestField) wrong(line, fmt::format("a field of more than {} bytes", kLongestField));
-      field += c;
-    }
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
-    if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n') wrong(line_, "something follows a quote");
-    pass();
-  }
-  // Behind a field.
-  void pass() {
-    more_ = at_ < text_.size() && text_[at_] == ',';
-    if (!more_) ++line_;
-    if (at_ < text_.size()) ++at_;
-  }
-  std::string_view text_;
-  std::size_t at_ = 0, begin_ = 0;
-  std::uint64_t line_ = 1;
-  std::string quoted_;
-  bool more_ = false;
-};
-
-std::string shortened(std::string_view field) {
-  std::string out;
-  for (std::size_t at = 0; at < field.size() && out.size() < 40;) {
-    const std::uint32_t c = text::next_code_point(field, at);
-    if (c == '\t') {
-      out += "\\t";
-      continue;
-    }
-    text::append_code_point(out, c == text::kMalformed || text::is_control(c) ? 0xFFFD : c);
-  }
-  return out;
-}
-
-} // namespace
 
 CsvTable parse_csv(std::string_view text, const CsvReader& reader) {
   CsvTable table;

@@ -22,9 +22,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace cairn::report {
+namespace cairn::explain {
 class Recorder;
-} // namespace cairn::report
+} // namespace cairn::explain
 
 namespace cairn::machine {
 
@@ -263,8 +263,8 @@ public:
   std::uint64_t pause = kNever;      // clock at which the loop is left even if no run has that deadline: the limit at the latest
   std::unique_ptr<Profile> profile;  // null: nobody wants one
   mutable GradientProgress gradient; // of the outermost checkpoint-*j; for people only
-  std::unique_ptr<report::Recorder> recorder; // of the same; null: nobody asked for reports
-  report::Recorder& wanted_recorder();
+  std::unique_ptr<explain::Recorder> recorder; // of the same; null: nobody asked for reports
+  explain::Recorder& wanted_recorder();
   std::int64_t state_budget = 0; // memory budget when the program started: part of the state, for schedules that choose by it
   bool budget_asked = false;     // and whether somebody asked for just that one
   std::int64_t state_spill = 0;  // the same of the file for tensors that wait; 0: none
@@ -286,6 +286,7 @@ public:
   schedule::Repeats repeats; // plans of calls that may come again
   value::Charged repeats_charged{heap_};
   std::uint64_t next_tag = 1;    // of j* invocations; part of the machine state
+  std::string unreached;         // the place of the first update whose value depends on no leaf, for hosts; no state
   std::uint64_t work_needed = 0; // after Status::out_of_work: the least that the instruction takes beyond the count
   std::vector<schedule::Spec>
       schedules; // [0]: of the command line; the others stay once they were in force, since states name them by number

@@ -1,0 +1,176 @@
+// Reports as text for a terminal, and the numbers and sentences that pages have too.
+#include "vm/explain/forms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cairn::explain {
+
+namespace {
+
+std::string states_text(std::uint64_t number) { return fmt::format("{} {}", grouped(number), number == 1 ? "state" : "states"); }
+
+std::string range_text(const Calls::Range& range) {
+  return range.least == range.most ? grouped(range.most) : grouped(range.least) + " to " + grouped(range.most);
+}
+
+std::string others_text(const Gradient& g) {
+  std::string out;
+  for (const OtherBudget& other : g.others) {
+    out += fmt::format("{} within {} ", out.empty() ? ";" : ",", bytes_text(static_cast<std::int64_t>(other.budget)));
+    out += other.fits ? fmt::format("it would be {:.2f}", other.time) : "no plan is known";
+  }
+  return out;
+}
+
+// By a clock, and as modelled: in seconds, and beside what one tape of the whole run would take.
+std::string time_text(const Gradient& g) {
+  const Outcome none, &p = g.predicted ? *g.predicted : none;
+  const double measured = g.measured.seconds.value_or(0);
+  std::string out = fmt::format("{} measured{}", seconds_text(measured), g.whole ? "" : " of what was seen");
+  if (p.seconds) out += fmt::format(", {} predicted", seconds_text(*p.seconds));
+  if (!g.time_of_one_tape) return out;
+  const std::string modelled = fmt::format("{:.2f}", *g.time_of_one_tape);
+  out += g.whole ? fmt::format(": {:.2f}{}", measured / g.seconds_of_one_tape, p.seconds ? " and " + modelled : "")
+                 : ": " + modelled;
+  out += fmt::format(" of the {} that one tape of the whole run would take, as modelled", seconds_text(g.seconds_of_one_tape));
+  if (g.whole && !p.seconds) out += fmt::format("; the plan alone takes {}", modelled);
+  return out + others_text(g);
+}
+
+std::int64_t signed_bytes(std::uint64_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
+
+} // namespace
+
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
+  return text;
+}
+
+std::string abbreviated(double number) {
+  const char* const units[] = {"", " k", " M", " G", " T", " P"};
+  std::size_t unit = 0;
+  for (; number >= 999.5 && unit + 1 < std::size(units); ++unit) number /= 1000;
+  return fmt::format("{:.3g}{}", number, units[unit]);
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  const char* const units[] = {"KiB", "MiB", "GiB", "TiB"};
+  auto number = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < std::size(units); ++unit) number /= 1024;
+  return fmt::format("{:.{}f} {}", number, number < 100 ? 1 : 0, units[unit]);
+}
+
+std::string seconds_text(double seconds) {
+  return seconds < 0.1 ? fmt::format("{:.3g} ms", 1000 * seconds) : fmt::format("{:.3g} s", seconds);
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::uint64_t kKibi = std::uint64_t{1} << 10, kMebi = std::uint64_t{1} << 20;
+  if (bytes < 10 * kMebi) return fmt::format("{}KiB", (bytes + kKibi - 1) / kKibi);
+  return fmt::format("{}MiB", (bytes + kMebi - 1) / kMebi);
+}
+
+std::string in_short(const Gradient& g) {
+  if (g.steps == 0) return fmt::format("The end of its run was not reached: {} steps were executed.", grouped(g.executed));
+  std::string out;
+  const std::uint64_t first = g.swept - std::min(g.swept, g.retaped); // reversed from tapes of the first run
+  if (!g.whole) {
+    out = "It was resumed from a saved state; what follows tells only what was seen since. ";
+  } else if (g.complete && g.executed <= g.steps) {
+    return fmt::format("All {} steps were reversed from the tape of the first run; nothing was run again.", grouped(g.steps));
+  } else if (first == 0) {
+    out = fmt::format("Of the run's {} steps none stayed on tape. ", grouped(g.steps));
+  } else {
+    out = fmt::format("Of the run's {} steps {:.1f} % were reversed from tapes of the first run. ", grouped(g.steps),
+                      100.0 * static_cast<double>(first) / static_cast<double>(g.steps));
+  }
+  out += fmt::format("{} kept, {} at once at most; from them {} steps were run again, {} of them on a tape.",
+                     g.states_kept == 1 ? "One state was" : states_text(g.states_kept) + " were", grouped(g.measured.states),
+                     grouped(g.executed - std::min(g.executed, g.steps)), grouped(g.retaped));
+  if (!g.complete) out += " It has not ended.";
+  return out;
+}
+
+std::vector<Row> rows(const Gradient& g) {
+  const bool planned = g.predicted && g.predicted->peak, parts = g.predicted && !planned; // predicted as a whole, or one by one
+  const Outcome none, &p = g.predicted ? *g.predicted : none;
+  std::vector<Row> rows;
+  if (g.steps == 0)
+    rows.push_back({"replay", fmt::format("not known: {} steps executed", grouped(g.executed))});
+  else
+    rows.push_back({"replay", fmt::format("{:.4f} measured{}: {} steps executed for {}", g.measured.replay,
+                                          g.predicted ? fmt::format(", {:.4f} predicted", p.replay) : "", grouped(g.executed),
+                                          grouped(g.steps))});
+  rows.push_back({"memory", fmt::format("{} at the peak measured{}{}", bytes_text(g.measured.peak.value_or(0)),
+                                        planned ? fmt::format(", {} predicted", bytes_text(*p.peak)) : "",
+                                        g.budget == 0 ? "" : fmt::format("; the budget is {}", bytes_text(g.budget)))});
+  if (g.spilled != 0 || p.in_file != 0)
+    rows.push_back(
+        {"file", fmt::format("{} at the peak measured{}; {} written, {} read", bytes_text(signed_bytes(g.measured.in_file)),
+                             planned ? fmt::format(", {} predicted", bytes_text(signed_bytes(p.in_file))) : "",
+                             bytes_text(signed_bytes(g.spilled)), bytes_text(signed_bytes(g.fetched)))});
+  rows.push_back({"time", time_text(g)});
+  // What planned tapes and states hold by themselves would not add up: they share most of it.
+  if (planned) {
+    rows.push_back({"snapshots", fmt::format("{} at once", grouped(g.measured.states))});
+  } else {
+    rows.push_back({"tapes", fmt::format("{} at the peak measured{}", bytes_text(signed_bytes(g.measured.tapes)),
+                                         parts ? fmt::format(", {} predicted", bytes_text(signed_bytes(p.tapes))) : "")});
+    rows.push_back(
+        {"snapshots",
+         fmt::format("{} at once and {} measured{}", grouped(g.measured.states), bytes_text(signed_bytes(g.measured.state_bytes)),
+                     parts ? fmt::format(", {} and {} predicted", grouped(p.states), bytes_text(signed_bytes(p.state_bytes)))
+                           : "")});
+  }
+  const Holders& h = g.held;
+  if (h.level != 0)
+    rows.push_back({"at the peak", fmt::format("objects {}, tapes {}, capsules {}, tensors {}{}", bytes_text(h.objects),
+                                               bytes_text(h.tapes), bytes_text(h.capsules), bytes_text(h.tensors),
+                                               h.scratch == 0 ? "" : ", scratch " + bytes_text(h.scratch))});
+  for (const Maker& m : h.makers)
+    rows.push_back({"", fmt::format("{} in {} {} made by {}{}", bytes_text(m.bytes), grouped(m.tensors),
+                                    m.tensors == 1 ? "tensor" : "tensors", m.text, m.device == "cpu" ? "" : ", on " + m.device)});
+  return rows;
+}
+
+std::string in_full(const Gradient& g) {
+  std::string out =
+      fmt::format("gradient {} at {}\n  schedule     {}\n  in short     {}\n", g.number, g.place, g.explanation, in_short(g));
+  for (const Row& row : rows(g))
+    out += row.name.empty() ? fmt::format("    {}\n", row.words) : fmt::format("  {:<11}  {}\n", row.name, row.words);
+  return out;
+}
+
+std::string profile_text(const Gradient& g) {
+  if (g.profile.empty()) return "  profile      none: a run that fits on its first tape, or is not planned, is not weighed\n";
+  std::string out = fmt::format("  profile      {:>14} {:>10} {:>12} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "from step", "steps",
+                                "cost", "tape", "lean tape", "again", "state", "sweeping");
+  std::uint64_t from = 0;
+  for (const schedule::KnownInterval& i : g.profile) {
+    auto bytes = [](std::uint64_t n) { return bytes_text(signed_bytes(n)); };
+    out += fmt::format("               {:>14} {:>10} {:>12} {:>10} {:>10} {:>10} {:>10} {:>10}\n", grouped(from),
+                       grouped(i.steps), abbreviated(static_cast<double>(i.forward)), bytes(i.tape), bytes(i.lean),
+                       abbreviated(static_cast<double>(i.again)), bytes(i.state), bytes(i.sweeping));
+    from += i.steps;
+  }
+  return out;
+}
+
+std::string calls_text(const Calls::Sums& s) {
+  return fmt::format("{} steps, replay {}, {} at the peak", range_text(s.steps),
+                     s.least_replay == s.most_replay ? fmt::format("{:.4f}", s.most_replay)
+                                                     : fmt::format("{:.4f} to {:.4f}", s.least_replay, s.most_replay),
+                     bytes_text(s.peak));
+}
+
+std::string in_a_line(const Calls& c) {
+  return fmt::format("gradients at {}, calls {} to {}: {}\n", c.place, grouped(c.told + 1), grouped(c.number),
+                     calls_text(c.untold));
+}
+
+} // namespace cairn::explain

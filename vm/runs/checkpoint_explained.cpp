@@ -1,0 +1,75 @@
+// What is said of a checkpoint-*j that has ended, and of one that has no memory to go on.
+#include "vm/explain/forms.h"
+#include "vm/runs/recording.h"
+#include "vm/schedule/outlook.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace cairn::runs {
+
+namespace {
+
+// In a form that --memory reads. A larger unit would round up by more than a part of it.
+std::string budget_text(std::uint64_t bytes) { return fmt::format("{}KiB", (bytes + 1023) / 1024); }
+
+// Rules that have run tell what the others will make.
+void note_updates(const Engine& engine, const CheckpointState& s, schedule::Schedule& known) {
+  if (!s.update || !s.update->begun) return;
+  try {
+    known.note_updates(updated_leaves(const_cast<Engine&>(engine), s));
+  } catch (const value::BudgetExceeded&) { // there is no memory to walk with: the estimate is as good as it was
+    return;
+  }
+}
+
+} // namespace
+
+void explain_checkpoint(Engine& engine, const CheckpointState& s) {
+  if (!s.outermost) return;
+  engine.gradient = {};
+  engine.statistics.gradient_steps += s.total;
+  engine.statistics.schedule = schedule::to_string(engine.schedules[s.spec]);
+  if (engine.recorder != nullptr) record_end(engine, s);
+}
+
+// An estimate is no promise: where it says that the budget at hand would do, somewhat more is asked for.
+std::string CheckpointState::memory_hint(const Engine& engine) const {
+  if (!outermost) return "";
+  const schedule::Spec& asked = engine.schedules[spec];
+  const bool plans = asked.kind == schedule::Spec::Kind::automatic || asked.kind == schedule::Spec::Kind::budget;
+  if (!plans && total_known)
+    return fmt::format(
+        "\n  the schedule {} needs so much for this run of {} steps; auto, the default, plans what fits the budget",
+        schedule::to_string(asked), total);
+  if (!plans)
+    return fmt::format("\n  the run of checkpoint-*j had come {} steps far under the schedule {}; auto, the default, plans what "
+                       "fits the budget",
+                       current.position, schedule::to_string(asked));
+  const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
+  const bool again = first.schedule != nullptr;
+  std::optional<std::uint64_t> enough;
+  try {
+    const std::unique_ptr<schedule::Schedule> known = (again ? first.schedule : schedule)->clone();
+    note_updates(engine, *this, *known);
+    enough = first.surveyed ? schedule::least_budget(*known, first.tried ? budget + budget / 16 : budget)
+                            : schedule::enough_budget(*known, budget + budget / 8);
+  } catch (const ops::Cancelled&) { // the program ends in any case, and does so at once
+    return "\n  it was cancelled while a budget that does was looked for";
+  }
+  if (!enough)
+    return fmt::format(
+        "\n  what the gradient needs cannot be told beforehand; try --memory={}, and twice as much again if that does not do",
+        budget_text(2 * budget));
+  const std::string size = budget_text(*enough);
+  if (again && first.surveyed && first.total == 0)
+    return fmt::format("\n  it is known from an earlier call, and should do with --memory={}", size);
+  if (again ? first.total_known : total_known)
+    return fmt::format("\n  the gradient of its {} steps should do with --memory={}", again ? first.total : total, size);
+  return fmt::format("\n  the run of checkpoint-*j had come {} steps far; a gradient of these alone should do with --memory={}",
+                     again ? first.position : current.position, size);
+}
+
+} // namespace cairn::runs
