@@ -161,8 +161,7 @@
 (define (%last-character s) (string-ref s (- (string-length s) 1)))
 (define (%picture-name? name)
   (let ((letters (map char-downcase (reverse (string->list name)))))
-    (define (begins? l letters) (cond ((null? l) #t) ((null? letters) #f) ((char=? (car l) (car letters)) (begins? (cdr l) (cdr letters))) (else #f)))
-    (if (begins? '(#\g #\n #\p #\.) letters) #t (if (begins? '(#\g #\p #\j #\.) letters) #t (begins? '(#\g #\e #\p #\j #\.) letters)))))
+    (or (%behind-prefix '(#\g #\n #\p #\.) letters) (%behind-prefix '(#\g #\p #\j #\.) letters) (%behind-prefix '(#\g #\e #\p #\j #\.) letters))))
 
 ; The whole of a file of numbers, from a byte on, as a vector in it: for files without a header.
 (define (raw-array path type . l)

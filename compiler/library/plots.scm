@@ -125,7 +125,7 @@
   (let ((places (map (lambda (p) (string-append (%decimal (%x frame (car p))) "," (%decimal (%y frame (cdr p))))) points)))
     (if (null? places)
         '()
-        (list (%tag "polyline" `((points ,(%joined places " ")) (fill "none") (stroke ,colour) (stroke-width 1.8) (stroke-linejoin "round")))))))
+        (list (%tag "polyline" `((points ,(string-join places " ")) (fill "none") (stroke ,colour) (stroke-width 1.8) (stroke-linejoin "round")))))))
 (define (%point-marks frame points colour)
   (map (lambda (p) (%tag "circle" `((cx ,(%x frame (car p))) (cy ,(%y frame (cdr p))) (r 2.6) (fill ,colour) (fill-opacity .75)))) points))
 
@@ -231,7 +231,7 @@
             (if numbers?
                 (append-map (lambda (row i)
                               (append-map (lambda (v j)
-                                            (if (if (= v 0) #t (not (%finite? (* v 100))))
+                                            (if (not (%finite? (* v 100)))
                                                 '()
                                                 (list (%text-in (if (> (/ (- v (car ends)) (- (cadr ends) (car ends))) .6) "#222" "#fff") (+ left (* (+ j .5) cell))
                                                                 (+ title (* (+ i .5) cell) 4) "middle" 12 (%shown (/ (round (* v 100)) 100))))))
@@ -288,7 +288,7 @@
     (string-append
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" (%decimal width) "\" height=\"" (%decimal height) "\" viewBox=\"0 0 " (%decimal width) " " (%decimal height)
       "\" font-family=\"Helvetica, Arial, sans-serif\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
-      (%joined parts "\n")
+      (string-join parts "\n")
       (if title (string-append "\n" (%tag-around "text" `((x ,(/ (+ (%left f) (%right f)) 2)) (y 21) (text-anchor "middle") (font-size 15) (font-weight "bold") (fill "#222")) title)) "")
       (if x (string-append "\n" (%text (/ (+ (%left f) (%right f)) 2) (+ (%bottom f) 37) "middle" 13 x)) "")
       (if y
@@ -310,8 +310,6 @@
     (map (lambda (c) (cond ((char=? c #\<) "&lt;") ((char=? c #\>) "&gt;") ((char=? c #\&) "&amp;") ((char=? c #\") "&quot;")
                            ((< (char->integer c) 32) " ") (else (string c))))
          (string->list s))))
-(define (%joined l between)
-  (if (null? l) "" (apply string-append (cons (car l) (append-map (lambda (s) (list between s)) (cdr l))))))
 
 ; To a hundredth, as short as that may be: 12, 0.5, -3.25.
 (define (%decimal x)

@@ -19,7 +19,7 @@ constexpr std::int64_t kSymbolEntry = 64; // of the table
 // takes longer than a small object weighs more.
 constexpr std::int64_t kReleased = 4096;
 constexpr std::int64_t kTensorWeight = 32, kNativeWeight = 64;
-constexpr std::uint64_t kStretch = 4096; // items of a vector released at once; vectors have 2^40 items at most
+constexpr std::uint64_t kReleasedAtOnce = 4096; // items of a vector released at once; vectors have 2^40 items at most
 
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
 
@@ -223,7 +223,7 @@ inline bool Heap::release_children(Object* o, std::int64_t& left) {
   }
   case Kind::vector: {
     auto* v = static_cast<Vector*>(o);
-    if (v->length > kStretch) return release_stretch(v, left);
+    if (v->length > kReleasedAtOnce) return release_stretch(v, left);
     for (std::uint64_t i = 0; i < v->length; ++i) release(v->items()[i]);
     break;
   }
@@ -266,12 +266,12 @@ inline bool Heap::release_children(Object* o, std::int64_t& left) {
 
 // Of a long vector, from its end. Its count, which nobody looks at any more, says how many stretches are behind it.
 bool Heap::release_stretch(Vector* v, std::int64_t& left) {
-  const std::uint64_t rest = v->length - v->count * kStretch;
-  const std::uint64_t first = rest > kStretch ? rest - kStretch : 0;
+  const std::uint64_t rest = v->length - v->count * kReleasedAtOnce;
+  const std::uint64_t first = rest > kReleasedAtOnce ? rest - kReleasedAtOnce : 0;
   ++v->count;
   if (first != 0) link(v);
   for (std::uint64_t i = first; i < rest; ++i) release(v->items()[i]);
-  left -= static_cast<std::int64_t>(kStretch / 8);
+  left -= static_cast<std::int64_t>(kReleasedAtOnce / 8);
   return first == 0;
 }
 
@@ -328,8 +328,9 @@ bool Heap::release_set_aside() {
 }
 
 void Heap::release_begun(Vector* v, std::uint64_t set) {
-  const std::uint64_t behind = v->length > kStretch ? (v->length - set) / kStretch : 0; // shorter ones are released at once
-  std::fill(v->items() + set, v->items() + v->length - behind * kStretch, kUnspecified);
+  const std::uint64_t behind =
+      v->length > kReleasedAtOnce ? (v->length - set) / kReleasedAtOnce : 0; // shorter ones are released at once
+  std::fill(v->items() + set, v->items() + v->length - behind * kReleasedAtOnce, kUnspecified);
   v->count = static_cast<std::uint32_t>(behind);
   if (draining_) return link(v);
   draining_ = true;
