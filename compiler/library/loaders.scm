@@ -131,7 +131,8 @@
 ; one too, whose rows overlap, unless the rows of the array do.
 (define (windows source length)
   (let ((count (%count-examples source)))
-    (cond ((> length count) (error "windows: there are fewer elements than a window has, which are" count length))
+    (cond ((not (if (number? length) (if (exact? length) (> length 0) #f) #f)) (error "windows: the length of a window is an exact integer above 0, got" length))
+          ((> length count) (error "windows: there are fewer elements than a window has, which are" count length))
           ((if (pair? source) (if (string? (car source)) (null? (cddddr source)) #f) #f)
            (let (((list path type from (cons rows row)) source))
              (list path type from (cons* (+ 1 (- count length)) length row) (fold-left * 1 row))))

@@ -104,6 +104,7 @@
 
 ; A gradient of any structure, scaled so that its norm is at most this.
 (define (clip-by-norm most gradient)
+  (if (not (if (number? most) (>= most 0) #f)) (error "clip-by-norm: the largest norm is a number that is not negative, got" most))
   (let ((norm (parameters-norm gradient)))
     (if (> norm most) (parameters-map (lambda (leaf) (* (/ most norm) leaf)) gradient) gradient)))
 

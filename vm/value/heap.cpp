@@ -67,8 +67,9 @@ void Heap::refill(std::uint16_t size_class) {
 }
 
 // The watermark goes kGranularity bytes beyond the request, as far as the budget allows. (charge() has added the request to its
-// account already, so heap_live() below, which takes the other accounts away, is right for the heap.)
-void Heap::raise_watermark(std::int64_t request) {
+// account already, so heap_live() below, which takes the other accounts away, is right for the heap.) What is refused is not
+// held: the message has accounts without it.
+void Heap::raise_watermark(std::int64_t request, const Account* charged, std::int64_t bytes) {
 #ifndef NDEBUG
   look();
 #endif
@@ -77,7 +78,7 @@ void Heap::raise_watermark(std::int64_t request) {
     if (!makes_way(live_bytes() + request - budget_)) break;
   std::int64_t live = live_bytes();
   std::int64_t heap = heap_live() + request;
-  if (budget_ != 0 && live + request > budget_) refuse(request, "", heap);
+  if (budget_ != 0 && live + request > budget_) refuse(request, "", heap_live() + bytes, charged, bytes);
   heap_peak_ = std::max(heap_peak_, heap);
   if (live + request > highest_) {
     highest_ = live + request;
@@ -88,14 +89,16 @@ void Heap::raise_watermark(std::int64_t request) {
   headroom_ = watermark_ - live;
 }
 
-void Heap::refuse(std::int64_t request, std::string_view what, std::int64_t heap) const {
+void Heap::refuse(std::int64_t request, std::string_view what, std::int64_t heap, const Account* charged,
+                  std::int64_t bytes) const {
+  const auto held = [&](const Account& account) { return account.live - (&account == charged ? bytes : 0); };
   throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes{}: heap {}, tape {}, capsules {}{}",
-                                   megabytes(budget_), request, what, megabytes(heap), megabytes(tape.live),
-                                   megabytes(capsules.live), tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)) +
-                       (scratch.live < kGranularity * 16 ? "" : ", scratch " + megabytes(scratch.live)));
+                                   megabytes(budget_), request, what, megabytes(heap), megabytes(held(tape)),
+                                   megabytes(held(capsules)), held(tensors) == 0 ? "" : ", tensors " + megabytes(held(tensors))) +
+                       (held(scratch) < kGranularity * 16 ? "" : ", scratch " + megabytes(held(scratch))));
 }
 
-void Heap::over_budget(std::int64_t request, std::string_view what) { refuse(request, what, heap_live()); }
+void Heap::over_budget(std::int64_t request, std::string_view what) { refuse(request, what, heap_live(), nullptr, 0); }
 
 void Heap::set_budget(std::int64_t bytes) {
   budget_ = bytes;
@@ -123,7 +126,7 @@ void Heap::charge(Account& account, std::int64_t bytes, std::int64_t beside) {
 #endif
   if (look) {
     try {
-      raise_watermark(all);
+      raise_watermark(all, &account, bytes);
     } catch (...) {
       account.live -= bytes;
       throw;
