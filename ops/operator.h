@@ -186,6 +186,16 @@ enum class Slices : std::uint8_t {
   other      // not said
 };
 
+// Where the reverse rule makes cotangents of operands: beside that of the first result, or in its memory.
+enum class VjpMemory : std::uint8_t {
+  own,        // in memory of their own, or nobody has said
+  shares,     // one of as many elements as the result has is the result's, or a view of it
+  parts,      // each is a part of the result's
+  last_over,  // one after the other; the last one is written over the result's if nobody else has that, before it is summed
+              // where its operand is smaller
+  first_over, // all at once, that of the first operand over the result's if nobody else has that
+};
+
 inline constexpr std::uint32_t kKeepOutput = 1u << 31; // the first output
 inline constexpr std::uint32_t kKeepInputs = kKeepOutput - 1;
 constexpr std::uint32_t keep_input(unsigned i) { return 1u << i; }
@@ -199,6 +209,7 @@ struct Definition {
   Jvp jvp = nullptr;          // null, where vjp is not: linear in each of its operands
   std::uint32_t keep = 0;     // what the reverse rule needs
   bool may_overwrite = false; // an input of the type and layout of the result that nobody else has may become the result's memory
+  VjpMemory vjp_memory = VjpMemory::own;
   Slices slices = Slices::other;
   IndexBoundOf indices = nullptr; // null: no operand holds indices
   CostOf cost = nullptr;          // null: a flop an element of the result, the bytes of all operands

@@ -337,7 +337,8 @@ void triangle_vjp(const VjpCall& call) {
 
 namespace definitions {
 
-constinit const Definition stack = {.infer = infer_stack, .kernel = stack_kernel, .vjp = stack_vjp, .jvp = stack_jvp};
+constinit const Definition stack = {
+    .infer = infer_stack, .kernel = stack_kernel, .vjp = stack_vjp, .jvp = stack_jvp, .vjp_memory = VjpMemory::parts};
 constinit const Definition chunk = {
     .infer = infer_cut<cut_of_chunk>, .view = view_cut<cut_of_chunk>, .vjp = cut_vjp<cut_of_chunk>, .cost = rules::cost_of_view};
 constinit const Definition crop = {
