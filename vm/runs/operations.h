@@ -1,7 +1,6 @@
 // The operations of tensors on one tape, and what is held for a while as they are done and swept one by one.
 #pragma once
 
-#include "ops/operator.h"
 #include "vm/schedule/schedule.h"
 #include "vm/tape/tape.h"
 #include "vm/value/charged.h"
