@@ -42,6 +42,11 @@ struct Datum {
   std::span<const DatumPtr> items() const { return {elements, size}; }
 };
 static_assert(sizeof(Datum) == 32);
+inline bool is_null(const Datum& d) { return d.kind == Datum::Kind::null; }
+inline bool is_pair(const Datum& d) { return d.kind == Datum::Kind::pair; }
+inline bool is_symbol(const Datum& d) { return d.kind == Datum::Kind::symbol; }
+inline bool is_symbol(const Datum& d, std::string_view name) { return is_symbol(d) && d.text() == name; }
+inline bool is_number(const Datum& d) { return d.kind == Datum::Kind::integer || d.kind == Datum::Kind::flonum; }
 
 // --- variables
 struct Expr;

@@ -22,7 +22,4 @@ struct DeviceKind {
   bool (*parse)(std::string_view settings, DeviceMaker& maker, std::string& message) = nullptr;
 };
 
-// Of "256MiB": numbers of bytes, or with KB MB GB TB, KiB MiB GiB TiB behind them. 0: no size.
-std::int64_t size_named(std::string_view text);
-
 } // namespace cairn::ops

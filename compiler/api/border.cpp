@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <unordered_set>
 
 namespace cairn::compiler::api {
@@ -22,24 +20,6 @@ bool usable_hosts(const cairn_host_declaration* hosts, std::size_t count) {
 }
 
 } // namespace
-
-void* copy_out(const void* bytes, std::size_t size) {
-  void* copy = std::malloc(size + 1);
-  if (copy == nullptr) throw std::bad_alloc();
-  if (size != 0) std::memcpy(copy, bytes, size);
-  static_cast<char*>(copy)[size] = 0;
-  return copy;
-}
-
-cairn_status fail(cairn_status status, char** error, std::string_view message) {
-  if (error == nullptr) return status;
-  try {
-    *error = copy_out(message);
-  } catch (const std::bad_alloc&) {
-    return CAIRN_OUT_OF_MEMORY;
-  }
-  return status;
-}
 
 std::string rendered(const Diagnostic& d, const text::Source& source, std::string_view severity) {
   return text::render(&source, &d.span, severity, d.message);

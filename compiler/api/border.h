@@ -4,6 +4,7 @@
 #include "cairn_compiler.h"
 
 #include "compiler/compiler.h"
+#include "vm/api/copies.h"
 #include "vm/text/diagnostic.h"
 
 #include <exception>
@@ -21,12 +22,8 @@ struct BadOptions {
   std::string message;
 };
 
-// What leaves the library is malloc's, so that one function releases all of it.
-void* copy_out(const void* bytes, std::size_t size);
-inline char* copy_out(std::string_view text) { return static_cast<char*>(copy_out(text.data(), text.size())); }
-
-// Puts `message` into *error if there is one.
-cairn_status fail(cairn_status status, char** error, std::string_view message);
+using cairn::api::copy_out;
+using cairn::api::fail;
 
 // FILE:LINE:COLUMN: SEVERITY: ..., the line and a caret.
 std::string rendered(const Diagnostic& diagnostic, const text::Source& source, std::string_view severity);

@@ -90,6 +90,5 @@ inline Atom literal_atom(std::uint32_t l) { return {Atom::Kind::literal, false, 
 
 // Text of a unit, for vmc --emit=ir and tests.
 std::string print_unit(const Unit& unit, const Deque<Global>& globals);
-std::string print_datum(const Datum& datum);
 
 } // namespace cairn::compiler::back

@@ -2,8 +2,8 @@
 
 #include "compiler/back/anf.h"
 
+#include "compiler/datum_text.h"
 #include "vm/bytecode/tensors.h"
-#include "vm/text/number.h"
 
 #include <fmt/format.h>
 
@@ -12,17 +12,7 @@
 namespace cairn::compiler::back {
 namespace {
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n')
-      out += "\\n";
-    else
-      out += c;
-  }
-  return out + '"';
-}
+constexpr std::size_t kLongestDatum = 200; // bytes: the text is for people
 
 class Printer {
 public:
@@ -55,7 +45,7 @@ private:
     const Literal& l = unit_.literals[a.index];
     if (l.kind == Literal::Kind::function) return function_name(l.index);
     if (l.kind == Literal::Kind::run_operator) return std::string(bytecode::kRunOperators[l.index].name);
-    return "'" + print_datum(*l.datum);
+    return "'" + datum_text(*l.datum, kLongestDatum);
   }
   std::string atoms(const Vector<Atom>& list) const {
     std::string s;
@@ -161,72 +151,6 @@ private:
 };
 
 } // namespace
-
-// Long data are cut: the text is for people.
-std::string print_datum(const Datum& datum) {
-  constexpr std::size_t kLongest = 200;
-  struct Piece {
-    const Datum* datum;
-    std::string text;
-    bool tail = false;
-  };
-  Vector<Piece> work{{&datum, "", false}};
-  std::string out;
-  while (!work.empty() && out.size() < kLongest) {
-    Piece p = std::move(work.back());
-    work.pop_back();
-    if (!p.datum) {
-      out += p.text;
-      continue;
-    }
-    const Datum& d = *p.datum;
-    if (p.tail && d.kind == Datum::Kind::null) {
-      out += ')';
-      continue;
-    }
-    if (p.tail && d.kind != Datum::Kind::pair) {
-      out += " . ";
-      work.push_back({nullptr, ")", false});
-    }
-    switch (d.kind) {
-    case Datum::Kind::null:
-      out += "()";
-      break;
-    case Datum::Kind::boolean:
-      out += d.integer ? "#t" : "#f";
-      break;
-    case Datum::Kind::integer:
-      out += text::format_integer(d.integer);
-      break;
-    case Datum::Kind::flonum:
-      out += text::format_flonum(d.flonum);
-      break;
-    case Datum::Kind::character:
-      out += fmt::format("#\\x{:x}", d.integer);
-      break;
-    case Datum::Kind::string:
-      out += quoted(d.text());
-      break;
-    case Datum::Kind::symbol:
-      out += d.text();
-      break;
-    case Datum::Kind::pair:
-      out += p.tail ? " " : "(";
-      work.push_back({d.cdr, "", true});
-      work.push_back({d.car, "", false});
-      break;
-    case Datum::Kind::vector:
-      out += "#(";
-      work.push_back({nullptr, ")", false});
-      for (std::size_t i = d.size; i-- > 0;) {
-        work.push_back({d.items()[i], "", false});
-        if (i > 0) work.push_back({nullptr, " ", false});
-      }
-      break;
-    }
-  }
-  return work.empty() ? out : out + "...";
-}
 
 std::string print_unit(const Unit& unit, const Deque<Global>& globals) { return Printer(unit, globals).run(); }
 

@@ -14,7 +14,6 @@ namespace {
 using Kind = Datum::Kind;
 __extension__ typedef __int128 Wide; // holds the product of two exact integers
 
-bool is_number(const Datum& d) { return d.kind == Kind::integer || d.kind == Kind::flonum; }
 double as_flonum(const Datum& d) { return d.kind == Kind::integer ? static_cast<double>(d.integer) : d.flonum; }
 
 DatumPtr exact(Wide i) {

@@ -1,7 +1,8 @@
-// Making, walking and showing data: what the reader, the expander and the printer of the core share.
+// Making and walking data: what the reader, the expander and the printer of the core share.
 #pragma once
 
 #include "compiler/core.h"
+#include "compiler/datum_text.h"
 
 #include <span>
 #include <string>
@@ -19,16 +20,7 @@ DatumPtr make_symbol(std::string_view name, Span span);
 DatumPtr make_vector(std::span<const DatumPtr> items, Span span);
 DatumPtr make_pair(DatumPtr car, DatumPtr cdr, Span span);
 
-inline bool is_null(const Datum& d) { return d.kind == Datum::Kind::null; }
-inline bool is_pair(const Datum& d) { return d.kind == Datum::Kind::pair; }
-inline bool is_symbol(const Datum& d) { return d.kind == Datum::Kind::symbol; }
-inline bool is_symbol(const Datum& d, std::string_view name) { return is_symbol(d) && d.text() == name; }
-inline bool is_number(const Datum& d) { return d.kind == Datum::Kind::integer || d.kind == Datum::Kind::flonum; }
-
 // The elements of a proper list; false if it is none. `out` is emptied first.
 bool list_items(const DatumPtr& list, Vector<DatumPtr>& out);
-
-// As `write` would print it; cut after about `most` bytes with "...".
-std::string datum_text(const Datum& d, std::size_t most = std::string::npos);
 
 } // namespace cairn::compiler

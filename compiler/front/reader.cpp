@@ -342,6 +342,10 @@ private:
     if (token[0] == '#') {
       if (token == "#t" || token == "#true" || token == "#T") return add(make_boolean(true, where));
       if (token == "#f" || token == "#false" || token == "#F") return add(make_boolean(false, where));
+      if (token.starts_with("#e") || token.starts_with("#E"))
+        if (auto number = text::parse_number(token.substr(2)); number && !number->exact)
+          complain(where, fmt::format("'{}' is no integer, and exact numbers are integers; without {} it is {}", token,
+                                      token.substr(0, 2), text::format_flonum(number->flonum)));
       complain(where, fmt::format("unknown syntax '{}'", token));
     }
     add(make_symbol(token, where));

@@ -23,8 +23,9 @@
   (let %edf-text/loop ((l (reverse (list-head bytes count))))
     (if (if (null? l) #f (<= (car l) 32)) (%edf-text/loop (cdr l)) (list->string (map integer->char (reverse l))))))
 (define (%edf-number path bytes at count)
-  (let* ((text (%edf-text bytes count)) (n (string->number text)))
+  (let* ((text (%edf-text bytes count)) (n (%edf-finite text)))
     (if n n (%read-edf path "a field of its header is no number; its byte and its text are" at text))))
+(define (%edf-finite text) (let ((n (string->number text))) (if n (if (< (abs n) +inf.0) n #f) #f))) ; #f: it is none, or infinite
 (define (%edf-count path bytes at count)
   (let ((n (%edf-number path bytes at count)))
     (if (if (integer? n) (>= n 0) #f) n (%read-edf path "a field of its header is no count; its byte and its number are" at n))))
@@ -73,7 +74,7 @@
          (parts (if wide (map %bdf-numbers words) words))
          (notes (if wide "BDF Annotations" "EDF Annotations"))
          (labels (text 0 16)))
-    (if (if (>= duration 0) (< duration +inf.0) #f)
+    (if (if (> duration 0) (< (/ 1e8 duration) +inf.0) (= duration 0)) ; fields have eight digits: rates are finite
         #t
         (%read-edf path "the duration of its records is none; its byte and its number are" 244 duration))
     (list (cons "patient" (%edf-text (list-tail head 8) 80))
@@ -107,6 +108,7 @@
 (define (%edf-physical path label part least most lowest highest)
   (if (= lowest highest) (%read-edf path "a signal has only one digital value:" label lowest))
   (let ((unit (/ (- most least) (- highest lowest))))
+    (if (not (< (abs unit) +inf.0)) (%read-edf path "the range of a signal is too wide; it ends at" label least most))
     (+ (* (cast (view part '(-1)) 'f32) unit) (- least (* unit lowest)))))
 
 ; Of each record: onset, perhaps a byte 21 and a duration, then texts, each behind a byte 20; a byte 0 ends such a list. Lists without a text tell
@@ -129,7 +131,7 @@
 (define (%edf-damaged path at) (%read-edf path "an annotation is damaged, which begins at byte" at))
 (define (%edf-list path parts at)
   (let* ((times (%edf-split 21 (car parts)))
-         (number (lambda (l) (or (string->number (list->string (map integer->char l))) (%edf-damaged path at))))
+         (number (lambda (l) (or (%edf-finite (list->string (map integer->char l))) (%edf-damaged path at))))
          (onset (if (null? (cdr parts)) (%edf-damaged path at) (number (car times))))
          (duration (if (null? (cdr times)) #f (number (cadr times)))))
     (map (lambda (text) (list onset duration (detokenize (byte-tokenizer) text))) (filter pair? (cdr parts)))))

@@ -38,16 +38,38 @@
       (%walk leaf (%below name (number->string i)) e state)))
 
 (define (save-parameters path p)
-  (write-safetensors path
-    (reverse (cdr (%walk (lambda (name x found)
-                           (cons x (cons (cons name (if (tensor? x) x (list->tensor x (if (exact? x) 'i64 'f64)))) found)))
-                         "" p '())))))
+  (let ((found (reverse (cdr (%walk (lambda (name x found)
+                                      (cons x (cons (cons name (if (tensor? x) x (list->tensor x (if (exact? x) 'i64 'f64)))) found)))
+                                    "" p '())))))
+    (%check-names "save-parameters" (map car found) p)
+    (write-safetensors path found)))
+
+; Two lists that begin with the same symbol, for example, give two parameters one name: neither could be told from the other. The message names
+; where they stand by indices alone, those of symbols too.
+(define (%check-names who names p)
+  (let %check-names/loop ((l names) (i 0) (seen (dict)))
+    (cond ((null? l) #t)
+          ((dict-has? seen (car l))
+           (let* ((places (reverse (cdr (%walk (lambda (name x found) (cons x (cons name found))) "" (%without-symbols p) '()))))
+                  (first (list-ref places (dict-ref seen (car l))))
+                  (second (list-ref places i)))
+             (if (string=? first second)
+                 (error (string-append who ": two parameters have the name " (car l) ", as keys of a dictionary look alike")))
+             (error (string-append who ": two parameters have the name " (car l) ", by symbols that lists begin with; by indices they are") first second)))
+          (else (%check-names/loop (cdr l) (+ i 1) (dict-set seen (car l) i))))))
+(define (%without-symbols p)
+  (cond ((pair? p) (cons (%without-symbols (car p)) (%without-symbols (cdr p))))
+        ((symbol? p) (symbol->string p))
+        ((%dict-node? p) (dict-map (lambda (key value) (%without-symbols value)) p))
+        ((vector? p) (vector-map (lambda (x) (%without-symbols x)) p))
+        (else p)))
 
 ; The structure of `like` with what the file has. `names` is an association list from names in the file to names of parameters.
 (define (load-parameters path like . names)
   (let* ((file (read-safetensors path))
          (names (map (lambda ((cons theirs ours)) (cons ours theirs)) (if (null? names) '() (%only "load-parameters" names))))
          (parameters (reverse (cdr (%walk (lambda (name x found) (cons x (cons name found))) "" like '())))))
+    (%check-names "load-parameters" parameters like)
     (for-each (lambda ((cons ours theirs))
                 (if (if (member ours parameters) #f (not (assoc theirs file)))
                     (error (string-append "load-parameters: of the names, " (%as-text theirs) " is no tensor of " path " and " (%as-text ours)

@@ -131,7 +131,8 @@
 ; one too, whose rows overlap, unless the rows of the array do.
 (define (windows source length)
   (let ((count (%count-examples source)))
-    (cond ((> length count) (error "windows: there are fewer elements than a window has, which are" count length))
+    (cond ((not (if (number? length) (if (exact? length) (> length 0) #f) #f)) (error "windows: the length of a window is an exact integer above 0, got" length))
+          ((> length count) (error "windows: there are fewer elements than a window has, which are" count length))
           ((if (pair? source) (if (string? (car source)) (null? (cddddr source)) #f) #f)
            (let (((list path type from (cons rows row)) source))
              (list path type from (cons* (+ 1 (- count length)) length row) (fold-left * 1 row))))
@@ -160,8 +161,7 @@
 (define (%last-character s) (string-ref s (- (string-length s) 1)))
 (define (%picture-name? name)
   (let ((letters (map char-downcase (reverse (string->list name)))))
-    (define (begins? l letters) (cond ((null? l) #t) ((null? letters) #f) ((char=? (car l) (car letters)) (begins? (cdr l) (cdr letters))) (else #f)))
-    (if (begins? '(#\g #\n #\p #\.) letters) #t (if (begins? '(#\g #\p #\j #\.) letters) #t (begins? '(#\g #\e #\p #\j #\.) letters)))))
+    (or (%behind-prefix '(#\g #\n #\p #\.) letters) (%behind-prefix '(#\g #\p #\j #\.) letters) (%behind-prefix '(#\g #\e #\p #\j #\.) letters))))
 
 ; The whole of a file of numbers, from a byte on, as a vector in it: for files without a header.
 (define (raw-array path type . l)

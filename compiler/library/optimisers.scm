@@ -89,10 +89,7 @@
     (lambda (leaf cotangent mean)
       ; Both means are steps from the old one towards the cotangent.
       (let ((distance (- cotangent mean)))
-        (cons (- (if (= kept 1) leaf (* kept leaf)) (* rate (%sign (+ mean (* .1 distance))))) (+ mean (* .01 distance)))))))
-
-(define (%sign x)
-  (cond ((tensor? x) (sign x)) ((> x 0) 1) ((< x 0) -1) (else 0)))
+        (cons (- (if (= kept 1) leaf (* kept leaf)) (* rate (sign (+ mean (* .1 distance))))) (+ mean (* .01 distance)))))))
 
 ; A rule whose cotangents are first limited to [-most, most]. (The norm of the whole gradient does not exist while rules run.)
 (define (clip-by-value most rule)
@@ -107,6 +104,7 @@
 
 ; A gradient of any structure, scaled so that its norm is at most this.
 (define (clip-by-norm most gradient)
+  (if (not (if (number? most) (>= most 0) #f)) (error "clip-by-norm: the largest norm is a number that is not negative, got" most))
   (let ((norm (parameters-norm gradient)))
     (if (> norm most) (parameters-map (lambda (leaf) (* (/ most norm) leaf)) gradient) gradient)))
 

@@ -8,7 +8,8 @@
 ; --- labels: what each may be, (name test what); messages name those that there are
 (define %labels-of-all
   (list (list 'title string? "a text") (list 'x string? "a text") (list 'y string? "a text")
-        (list 'width number? "a number") (list 'height number? "a number")))
+        (list 'width (lambda (x) (%picture-size? x)) "a number from 160 to 10000") (list 'height (lambda (x) (%picture-size? x)) "a number from 160 to 10000")))
+(define (%picture-size? x) (if (number? x) (if (>= x 160) (<= x 10000) #f) #f)) ; what stands around the frame takes up to 140
 (define %labels-of-series
   (append %labels-of-all (list (list 'log-x boolean? "#t or #f") (list 'log-y boolean? "#t or #f") (list 'points list? "a list of the names of series"))))
 (define (%checked-labels name known labels)
@@ -26,9 +27,11 @@
 ; How many of the numbers, in a list or tensor, lie in each of so many bins (the square root of their number).
 (define (plot-histogram path labels numbers . bins)
   (%checked-labels "plot-histogram" %labels-of-all labels)
-  (let* ((l (filter %finite? (%flat numbers)))
-         (n (if (null? bins) (max 1 (ceiling (sqrt (length l)))) (%only "plot-histogram" bins))))
+  (let* ((all (%flat numbers))
+         (l (if (if (list? all) (%all-numbers? all) #f) (filter %finite? all) (error "plot-histogram: expected a list or tensor of numbers, got" numbers)))
+         (n (if (null? bins) (min 10000 (max 1 (ceiling (sqrt (length l))))) (%only "plot-histogram" bins))))
     (if (null? l) (error "plot-histogram: there is no finite number among" numbers))
+    (if (not (if (integer? n) (if (<= 1 n) (<= n 10000) #f) #f)) (error "plot-histogram: how many bins is an integer from 1 to 10000, got" n))
     (let* ((low (apply min l))
            (high (apply max l))
            (width (/ (cond ((%alike? low high) (max 1 (abs low))) ((%finite? (- high low)) (- high low)) (else (error "plot-histogram: the numbers are too far apart:" low high)))
@@ -91,8 +94,11 @@
 (define (%flat given) (if (tensor? given) (tensor->list (view (cast given 'f64) '(-1))) given))
 (define (%plot-rows t) (tensor->list (cast t 'f64)))
 (define (%finite? x) (< (abs x) +inf.0))
+(define (%all-numbers? l) (if (null? l) #t (if (number? (car l)) (%all-numbers? (cdr l)) #f)))
 (define (%least l) (apply min (%some (filter %finite? l))))
-(define (%span l low) (let ((span (- (apply max (%some (filter %finite? l))) low))) (if (= span 0) 1 span)))
+(define (%span l low)
+  (let* ((high (apply max (%some (filter %finite? l)))) (span (- high low)))
+    (cond ((= span 0) 1) ((%finite? span) span) (else (error "the numbers are too far apart for colours:" low high)))))
 (define (%some l) (if (null? l) '(0) l))
 
 ; --- lines and points in a frame
@@ -119,7 +125,7 @@
   (let ((places (map (lambda (p) (string-append (%decimal (%x frame (car p))) "," (%decimal (%y frame (cdr p))))) points)))
     (if (null? places)
         '()
-        (list (%tag "polyline" `((points ,(%joined places " ")) (fill "none") (stroke ,colour) (stroke-width 1.8) (stroke-linejoin "round")))))))
+        (list (%tag "polyline" `((points ,(string-join places " ")) (fill "none") (stroke ,colour) (stroke-width 1.8) (stroke-linejoin "round")))))))
 (define (%point-marks frame points colour)
   (map (lambda (p) (%tag "circle" `((cx ,(%x frame (car p))) (cy ,(%y frame (cdr p))) (r 2.6) (fill ,colour) (fill-opacity .75)))) points))
 
@@ -151,7 +157,9 @@
          (x (%widened log-x low-x high-x room-x)) (y (%widened log-y low-y high-y .04))
          (left (if (%label labels 'y #f) 74 56)) (right (- (%label labels 'width 640) 20))
          (top (+ 14 (if (%label labels 'title #f) 24 0) (* 16 (%rows-of (%entries names left right))))))
-    (vector labels (car x) (cdr x) (car y) (cdr y) left right top (- (%label labels 'height 400) (if (%label labels 'x #f) 50 32)) log-x log-y)))
+    (let ((bottom (- (%label labels 'height 400) (if (%label labels 'x #f) 50 32))))
+      (if (< bottom top) (error "the legend leaves no room for a frame; make the picture higher than" (%label labels 'height 400)))
+      (vector labels (car x) (cdr x) (car y) (cdr y) left right top bottom log-x log-y))))
 (define (%left f) (vector-ref f 5))
 (define (%right f) (vector-ref f 6))
 (define (%top f) (vector-ref f 7))
@@ -223,7 +231,7 @@
             (if numbers?
                 (append-map (lambda (row i)
                               (append-map (lambda (v j)
-                                            (if (= v 0)
+                                            (if (not (%finite? (* v 100)))
                                                 '()
                                                 (list (%text-in (if (> (/ (- v (car ends)) (- (cadr ends) (car ends))) .6) "#222" "#fff") (+ left (* (+ j .5) cell))
                                                                 (+ title (* (+ i .5) cell) 4) "middle" 12 (%shown (/ (round (* v 100)) 100))))))
@@ -280,7 +288,7 @@
     (string-append
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" (%decimal width) "\" height=\"" (%decimal height) "\" viewBox=\"0 0 " (%decimal width) " " (%decimal height)
       "\" font-family=\"Helvetica, Arial, sans-serif\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
-      (%joined parts "\n")
+      (string-join parts "\n")
       (if title (string-append "\n" (%tag-around "text" `((x ,(/ (+ (%left f) (%right f)) 2)) (y 21) (text-anchor "middle") (font-size 15) (font-weight "bold") (fill "#222")) title)) "")
       (if x (string-append "\n" (%text (/ (+ (%left f) (%right f)) 2) (+ (%bottom f) 37) "middle" 13 x)) "")
       (if y
@@ -302,8 +310,6 @@
     (map (lambda (c) (cond ((char=? c #\<) "&lt;") ((char=? c #\>) "&gt;") ((char=? c #\&) "&amp;") ((char=? c #\") "&quot;")
                            ((< (char->integer c) 32) " ") (else (string c))))
          (string->list s))))
-(define (%joined l between)
-  (if (null? l) "" (apply string-append (cons (car l) (append-map (lambda (s) (list between s)) (cdr l))))))
 
 ; To a hundredth, as short as that may be: 12, 0.5, -3.25.
 (define (%decimal x)

@@ -6,6 +6,7 @@
 #include "ops/arena.h"
 #include "ops/device_spec.h"
 #include "ops/emulated/stream.h"
+#include "vm/text/sizes.h"
 
 #include <fmt/format.h>
 
@@ -277,16 +278,16 @@ bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string&
     settings.remove_prefix(setting.size());
     std::size_t equals = setting.find('=');
     std::string_view name = setting.substr(0, equals);
-    std::int64_t bytes = equals == std::string_view::npos ? 0 : size_named(setting.substr(equals + 1));
+    const text::Size size = text::parse_size(equals == std::string_view::npos ? std::string_view() : setting.substr(equals + 1));
     if (name != "memory" && name != "bandwidth") {
       message = fmt::format("emulated: `{}` is neither memory=SIZE nor bandwidth=SIZE", setting);
       return false;
     }
-    if (bytes == 0) {
+    if (size.fault != text::Size::Fault::none || size.bytes == 0 || size.bytes >= std::uint64_t{1} << 62) {
       message = fmt::format("emulated: expected {}=SIZE, a size like 256MiB, got `{}`", name, setting);
       return false;
     }
-    (name == "memory" ? options.memory_bytes : options.bytes_per_second) = bytes;
+    (name == "memory" ? options.memory_bytes : options.bytes_per_second) = static_cast<std::int64_t>(size.bytes);
   }
   maker = [options](Ledger& ledger) { return make_emulated_device(ledger, options); };
   return true;

@@ -67,13 +67,13 @@ void RaceChecker::use(const Operation& operation, std::string_view name, const B
       for (const NamedOperation& reader : position->second.readers) require(reader, false);
       position = memory_.erase(position);
     }
-    memory_.emplace_hint(position, begin, Stretch{end, self, {}});
+    memory_.emplace_hint(position, begin, Extent{end, self, {}});
     return;
   }
   for (std::uintptr_t at = begin; at < end;) {
     if (position == memory_.end() || position->first > at) { // nobody has used it yet
       const std::uintptr_t to = position == memory_.end() ? end : std::min(end, position->first);
-      position = memory_.emplace_hint(position, at, Stretch{to, {}, {}});
+      position = memory_.emplace_hint(position, at, Extent{to, {}, {}});
     }
     require(position->second.writer, true);
     position->second.readers[index_of(self.stream)] = self;

@@ -61,14 +61,14 @@ public:
   void clear() { memory_.clear(); }
 
 private:
-  struct Stretch {
+  struct Extent {
     std::uintptr_t end;
     NamedOperation writer;
     std::array<NamedOperation, kStreams> readers;
   };
-  using Position = std::map<std::uintptr_t, Stretch>::iterator;
+  using Position = std::map<std::uintptr_t, Extent>::iterator;
   Position split(std::uintptr_t at);
-  std::map<std::uintptr_t, Stretch> memory_;
+  std::map<std::uintptr_t, Extent> memory_;
 };
 
 // What is wrong, for people.

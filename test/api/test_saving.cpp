@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -15,6 +16,7 @@
 #include <string>
 #include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace fs = std::filesystem;
@@ -195,6 +197,44 @@ TEST_CASE("a link laid where the new file would be is not followed") {
   CHECK(replace(folder / "a", "new", calls).empty());
   CHECK(content_of(folder / "a") == "new");
   CHECK(content_of(calls.victim) == "precious");
+}
+
+TEST_CASE("what is not finished has a name of its own") {
+  Folder folder;
+  struct Looking : FileCalls {
+    std::string folder;
+    int seen = 0;
+    ssize_t write(int file, const void* bytes, std::size_t size) override {
+      int unfinished = 0;
+      for (const auto& entry : fs::directory_iterator(folder))
+        unfinished += cairn::files::is_unfinished(entry.path().filename().string()) ? 1 : 0;
+      CHECK(unfinished == 1);
+      ++seen;
+      return FileCalls::write(file, bytes, size);
+    }
+  } calls;
+  calls.folder = folder / "";
+  put(folder / "old", "old");
+  for (const std::string& name : {std::string("a"), std::string("old"), std::string(255, 'n')})
+    CHECK(replace(folder / name, "new", calls).empty());
+  CHECK(calls.seen == 3);
+}
+
+TEST_CASE("a pipe that nobody reads is an error, not waited for") {
+  Folder folder;
+  const std::string path = folder / "pipe";
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  char* error = nullptr;
+  CHECK(cairn_file_write(path.c_str(), "text", 4, &error) == CAIRN_NO_FILE);
+  CHECK(std::string(error) ==
+        path + ": error: cannot be written: nobody reads from it; start the reader first, or name a file\n");
+  cairn_free(error);
+  const int reading = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  CHECK(cairn_file_write(path.c_str(), "text", 4, nullptr) == CAIRN_OK);
+  char text[8] = "";
+  CHECK(read(reading, text, sizeof text) == 4);
+  CHECK(std::string(text) == "text");
+  close(reading);
 }
 
 TEST_CASE("two who save at once leave a whole file and nothing else") {

@@ -5,7 +5,10 @@ commands whose files it needs, and `command` is what is run in place of vmrun wi
 time under a larger budget, by a host that cancels it (run.py).
 """
 import dataclasses
+import io
+import json
 import typing
+import zipfile
 
 ENDED, ERROR, BAD, OVER, STOPPED = 0, 1, 2, 3, 75  # exit codes
 MEMORY = 32 << 20
@@ -52,6 +55,27 @@ GROWING = ("(define (f x) (let make ((i 0) (l '())) (if (< i 3000000) (make (+ i
            "(let add ((l l) (s 0.)) (if (null? l) s (add (cdr l) (+ s (* (car l) .5))))))))\n")
 ENDLESS = "(define (f x) (let loop ((x x)) (loop (* x 1.0001))))\n"
 
+SEEN = [b for b in range(256) if 0x21 <= b <= 0x7E or 0xA1 <= b <= 0xAC or b >= 0xAE]
+UNSEEN = [b for b in range(256) if b not in SEEN]
+VOCABULARY = json.dumps({chr(b) if b in SEEN else chr(256 + UNSEEN.index(b)): b for b in range(256)})
+
+
+def edf_of(onset, duration="1", least="-1", most="1"):
+    """A recording of a record with one signal and annotations, one of them at `onset`."""
+    fields = lambda width, *texts: "".join(text.ljust(width) for text in texts)
+    head = (fields(8, "0") + fields(80, "", "") + fields(8, "", "", "768") + fields(44, "EDF+C") + fields(8, "1", duration) + fields(4, "2") +
+            fields(16, "EEG", "EDF Annotations") + fields(80, "", "") + fields(8, "uV", "") + fields(8, least, "-1") + fields(8, most, "1") +
+            fields(8, "-32768", "-32768") + fields(8, "32767", "32767") + fields(80, "", "") + fields(8, "4", "30") + fields(32, "", ""))
+    return head.encode() + bytes(8) + (b"+0\x14\x14\0" + onset.encode() + b"\x14here\x14\0").ljust(60, b"\0")
+
+
+def archive_of(content):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("a.npy"), content)
+    return file.getvalue()
+
+
 TEXTS = [
     Attack("a megabyte of quotes", lambda: "'" * 1_000_000 + "x", (ENDED, BAD, OVER)),
     Attack("a megabyte of parentheses", lambda: "(" * 1_000_000, BAD),
@@ -91,6 +115,11 @@ TEXTS = [
     Attack("a number with an exponent of 100,000 digits", lambda: "(write 1e" + "9" * 100_000 + ")", (ENDED, BAD)),
     Attack("hexadecimal digits without end", lambda: "(write #x" + "f" * 1_000_000 + ")", (ENDED, BAD, OVER)),
     Attack("an error at the end of a long line", lambda: "(list " + "1 " * 400_000 + "(car", BAD),
+    Attack("an error in a line of characters that are not seen", lambda: "(car \u202e" + "\u2066\u200b" * 50_000 + ")", BAD),
+    Attack("a name of characters that are not seen", lambda: "\u202e\u200d" * 50_000, BAD),
+    Attack("an error with a text of characters that are not seen", '(define (text n) (if (= n 0) "\u202e\u2066\ufeff" (let ((t (text (- n 1)))) (string-append t t))))\n(error (text 15) (text 15))', ERROR, "\\x202e;"),
+    Attack("a text of characters that are not seen as a symbol", '(car (string->symbol "\u202e\u2066\ufeff"))', ERROR, "\\x202e;"),
+    Attack("a file whose name is not seen", '(read-text "\u202e\u2066a")', ERROR, "\\x202e;"),
     Attack("bytes that are no text", b"(display \"\xff\xfe\xc0\x80\")", BAD),
     Attack("a quoted list of 500,000 numbers", lambda: "(write (length '(" + "1 " * 500_000 + ")))", (ENDED, OVER)),
     Attack("begins nested", lambda: "(begin " * 200_000 + "1" + ")" * 200_000, (ENDED, BAD, OVER)),
@@ -375,6 +404,40 @@ TENSORS = [
     Attack("indices outside", "(gather (fill '(4) 1.) (fill '(4) 140737488355327 'i64) 0)", ERROR),
     Attack("indices before the beginning", "(scatter-add (fill '(4) 1.) (fill '(4) -5 'i64) (fill '(4) 1.) 0)", ERROR),
     Attack("classes outside", "(cross-entropy-loss (fill '(4 4) 1.) (fill '(4) 1000000 'i64))", ERROR),
+    *(Attack(name, "(define column (expand-tensor (fill '(1 1) 1.) '(2000000000 1)))\n(define row (expand-tensor (fill '(1 1) 1.) '(1 2000000000)))\n(define one (fill '(1 1) 1.))\n" + text, code)
+      for name, text, code in (
+          ("attention of queries without end", "(attend column one one 1)", (OVER, STOPPED)),
+          ("attention to keys without end", "(attend one column column 1)", STOPPED),
+          ("attention to keys without end, as far as there are queries", "(attend one column column 1 #t)", (ENDED, STOPPED)),
+          ("attention of all to all", "(attend column column column 1 #t)", (OVER, STOPPED)),
+          ("attention along an axis without end", "(attend row row one 1)", (OVER, STOPPED)),
+          ("attention with values without end", "(attend one one row 1)", (OVER, STOPPED)),
+          ("attention in batches without end", "(attend (view column '(-1 1 1)) (view column '(-1 1 1)) (view column '(-1 1 1)) 1)", (OVER, STOPPED)),
+          ("attention with a scale that is none", "(attend one one one +nan.0)", (ENDED, ERROR)),
+          ("a gradient of attention to keys without end", "(gradient (lambda (q) (sumall (attend q column column 1))) one)", (OVER, STOPPED)))),
+    Attack("attention in heads without elements", "(attend (fill '(1000000000000 0 4) 1.) (fill '(1000000000000 0 4) 1.) (fill '(1000000000000 0 4) 1.) 1)", (ENDED, ERROR, OVER, STOPPED)),
+    Attack("attention again and again", "(define x (fill '(8 256 32) .5))\n(let loop () (attend x x x .2) (loop))", STOPPED),
+    Attack("attention of doubles again and again", "(define x (fill '(700 33) .5 'f64))\n(let loop () (attend x x x .2 #t) (loop))", STOPPED),
+    Attack("gradients of attention again and again", "(define x (fill '(4 256 32) .5))\n(let loop () (gradient (lambda (x) (sumall (attend x x x .2))) x) (loop))", STOPPED),
+    *(Attack(f"{name} of a stretched tensor", STRETCHED + text, (OVER, STOPPED)) for name, text in (
+        ("masked-select", "(masked-select wide wide)"),
+        ("masked-select of nothing", "(masked-select wide (expand-tensor (fill '(1) 0) '(20000000000)))"),
+        ("nonzero", "(nonzero wide)"),
+        ("nonzero of nothing", "(nonzero (expand-tensor (fill '(1) 0) '(20000000000)))"),
+        ("a gradient of masked-select", "(gradient (lambda (x) (sumall (masked-select (expand-tensor x '(20000000000)) wide))) (fill '(1) 1.))"),
+        ("index by positions", "(index (fill '(4) 1.) (expand-tensor (fill '(1) 0 'i64) '(20000000000)))"))),
+    Attack("masked-select with a mask of another size", SQUARE + "(masked-select m (fill '(7) 1))", ERROR, "masked-select"),
+    Attack("masked-select again and again", "(define x (rand '(300 1000)))\n(let loop () (masked-select x (< .5 x)) (loop))", STOPPED),
+    Attack("nonzero again and again", "(define x (rand '(300 1000)))\n(let loop () (nonzero (< .5 x)) (loop))", STOPPED),
+    Attack("gradients of masked-select again and again", "(define x (rand '(100 1000)))\n(let loop () (gradient (lambda (x) (sumall (square (masked-select x (< .5 x))))) x) (loop))", STOPPED),
+    Attack("index with a step of nothing", "(index (fill '(4) 1.) '(0 4 0))", ERROR, "index"),
+    Attack("index with a step that overflows", "(index (fill '(4) 1.) '(0 4 140737488355327))", (ENDED, ERROR)),
+    Attack("index beyond the end", "(index (fill '(4) 1.) 140737488355327)", ERROR, "index"),
+    Attack("index before the beginning", "(index (fill '(4) 1.) -140737488355328)", ERROR, "index"),
+    Attack("index of an endless range", "(index (fill '(4) 1.) '(-inf.0 +inf.0))", ERROR, "index"),
+    Attack("index of words by the million", "(apply index (fill '(4) 1.) (build-list 1000000 (lambda (i) 0)))", (ERROR, OVER)),
+    Attack("index of ranges of a stretched tensor again and again", SQUARE + "(let loop () (index m '(0 #f 2) '(1 #f 3)) (loop))", STOPPED),
+    Attack("index by positions outside", "(index (fill '(4) 1.) (fill '(100000) 140737488355327 'i64))", ERROR, "index"),
     Attack("tensors without end", "(let loop ((l '())) (loop (cons (fill '(1000) 1.) l)))", OVER, "memory budget"),
     Attack("small tensors without end", "(let loop ((l '())) (loop (cons (fill '(1) 1.) l)))", OVER),
     Attack("views without end", "(define t (fill '(1000) 1.))\n(let loop ((l '())) (loop (cons (view t '(10 100)) l)))", OVER),
@@ -428,6 +491,47 @@ DATA = [
     Attack("a table of lines", "(read-csv \"a.csv\")", (ENDED, ERROR, OVER), files={"a.csv": "1\n" * 2_000_000}),
     Attack("a table with a text that does not end", "(read-table \"a.csv\")", (ERROR, OVER, STOPPED), files={"a.csv": '"' + "a\n" * 100_000}),
     Attack("a table of commas with texts", "(read-table \"a.csv\")", (ENDED, OVER, STOPPED), files={"a.csv": "a" + "," * 1_000_000}),
+    Attack("a table of carriage returns", "(read-csv \"a.csv\")", (ENDED, OVER), files={"a.csv": "\r" * 3_000_000}),
+    Attack("a table of lines that end with carriage returns alone", "(read-csv \"a.csv\")", (ENDED, OVER), files={"a.csv": "1,2\r" * 500_000}),
+    Attack("a table of texts whose lines end with carriage returns alone", "(read-table \"a.csv\")", (ENDED, OVER, STOPPED), files={"a.csv": "a,2\r" * 200_000}),
+    *(Attack(f"IDX, {name}", "(read-rows (idx-array \"a.idx\") 0 1)", ERROR, "idx-array", files={"a.idx": bytes.fromhex(content)}) for name, content in (
+        ("of more elements than there are atoms", "00000803" + "ffffffff" * 3),
+        ("whose sizes multiply to nothing beyond 64 bits", "00000803" + "80000000" * 2 + "00000004"),
+        ("of more axes than it has bytes", "000008ff" + "00000001" * 8),
+        ("of no axes", "00000800"),
+        ("of elements of a type that is none", "00000f01" + "00000001" + "00"),
+        ("that ends in its sizes", "0000080300000001"),
+        ("that is compressed", "1f8b0800"))),
+    Attack("IDX of rows without bytes", "(read-rows (idx-array \"a.idx\") 0 4294967295)", (ENDED, ERROR, OVER), files={"a.idx": bytes.fromhex("00000802ffffffff00000000")}),
+    Attack("IDX of nearly nothing, with nothing behind", "(read-rows (idx-array \"a.idx\") 0 1000000)", OVER, files={"a.idx": bytes.fromhex("00000802" + "7fffffff" + "00001000")},
+           sizes={"a.idx": 12 + 0x7FFFFFFF * 4096}),
+    Attack("CIFAR of half a record", "(read-rows (cifar-array \"a.bin\") 0 1)", ERROR, "cifar-array", files={"a.bin": "1"}, sizes={"a.bin": 3072}),
+    Attack("CIFAR of labels without number", "(read-rows (cifar-array \"a.bin\" 140737488355327) 0 1)", ERROR, "cifar-array", files={"a.bin": "1"}, sizes={"a.bin": 3073}),
+    Attack("CIFAR of fewer than no labels", "(read-rows (cifar-array \"a.bin\" -3072) 0 1)", ERROR, "cifar-array", files={"a.bin": "1"}, sizes={"a.bin": 3073}),
+    Attack("CIFAR of nothing without end", "(read-rows (cifar-array \"a.bin\") 0 100000000)", OVER, files={"a.bin": "1"}, sizes={"a.bin": 3073 * 100_000_000}),
+    Attack("images of records that are none", "(cifar-images (expand-tensor (fill '(1 1) 1 'u8) '(1000000000000 3073)))", (ENDED, ERROR, OVER, STOPPED)),
+    *(Attack(f"a window of {what}", f"(windows (ones '(5)) {what})", ERROR, "windows: the length of a window is an exact integer above 0") for what in ("-1", "0", "1.5", "+nan.0", "'x")),
+    Attack("windows without end", "(windows '(\"a.bin\" u8 0 (1000000000000 1)) 140737488355327)", ERROR, "windows", files={"a.bin": "1"}),
+    *(Attack(f"a picture of {name}", f"(plot-lines \"a.svg\" '((width {width})) '(1 2 3))", ERROR, "the value of width is a number from 160 to 10000", files={}) for name, width in (
+        ("negative width", "-5"), ("no width", "0"), ("endless width", "+inf.0"), ("a width that is no number", "+nan.0"), ("giant width", "1e300"))),
+    Attack("a heat map of NaN", "(plot-heat-map \"a.svg\" '() (fill '(3 3) +nan.0))\n(plot-heat-map \"b.svg\" '() (fill '(3 3) +inf.0))\n(plot-image \"c.svg\" '() (fill '(3 3 3) +nan.0))", ENDED),
+    Attack("a heat map of numbers too far apart", "(plot-heat-map \"a.svg\" '() (list->tensor '((1.7e308 -1.7e308)) 'f64))", ERROR, "too far apart"),
+    *(Attack(f"a histogram of {what} bins", f"(plot-histogram \"a.svg\" '() '(1 2 3) {what})", ERROR, "how many bins is an integer from 1 to 10000") for what in ("-1", "0", "2.5", "+inf.0", "100000000000", "'x")),
+    Attack("a histogram of what is no number", "(plot-histogram \"a.svg\" '() '(1 x 3))", ERROR, "plot-histogram: expected a list or tensor of numbers"),
+    Attack("a histogram of a doubled list", DOUBLED_NUMBER + "(plot-histogram \"a.svg\" '() big)", (ERROR, OVER, STOPPED)),
+    Attack("a plot of a stretched tensor", STRETCHED + "(plot-lines \"a.svg\" '() wide)", OVER),
+    Attack("a plot of a million points", "(plot-scatter \"a.svg\" '() (iota 1000000))", (OVER, STOPPED)),
+    Attack("a legend that is higher than its picture", "(apply plot-lines \"a.svg\" '((height 160) (width 160)) (build-list 100 (lambda (i) (cons \"a series with a name\" '(1 2)))))", ERROR, "the legend leaves no room"),
+    Attack("parameters of one name", "(save-parameters \"a.safetensors\" '((w 1 2) (w 3 4)))", ERROR, "save-parameters: two parameters have the name w.0, by symbols that lists begin with; by indices they are \"0.1\" \"1.1\""),
+    *(Attack(f"a gradient clipped to a norm of {most}", f"(import network)\n(clip-by-norm {most} (ones '(2)))", ERROR, "clip-by-norm: the largest norm is a number that is not negative")
+      for most in ("-1", "+nan.0", "'x", "(ones '(1))")),
+    Attack("JSON of a dictionary", "(json->string (dict 'a 1))", ERROR, "json->string: a dictionary is none of the values that JSON has; (dict->list d)"),
+    Attack("an annotation at an endless time", "(read-edf \"a.edf\")", ERROR, "an annotation is damaged", files={"a.edf": edf_of("+1e999")}),
+    Attack("records of an endless duration", "(read-edf \"a.edf\")", ERROR, "a field of its header is no number", files={"a.edf": edf_of("+1", duration="1e999")}),
+    Attack("records of a duration of nearly nothing", "(read-edf \"a.edf\")", ERROR, "the duration of its records is none", files={"a.edf": edf_of("+1", duration="1e-320")}),
+    Attack("signals of an endless range", "(read-edf \"a.edf\")", ERROR, "the range of a signal is too wide", files={"a.edf": edf_of("+1", most="1.7e308", least="-1.7e308")}),
+    Attack("merges that are no text", "(read-bpe \"v\" \"m\")", ERROR, "read-bpe: m: has bytes that are no text in UTF-8 (byte 16)", files={"v": VOCABULARY, "m": b"#version: 0.2\nab\xff c\n"}),
+    Attack("an archive with an array that is none", "(read-npz \"a.npz\")", ERROR, "read-npz: a.npz: its member a.npy: is no file of NumPy's format npy (byte 35)", files={"a.npz": archive_of(b"x" * 200)}),
     Attack("bytes of a file that has nearly none", "(read-bytes \"a.bin\")", OVER, "memory budget", files={"a.bin": ""}, sizes={"a.bin": 1 << 40}),
     Attack("the last bytes of a file without end", "(define n (- (file-size \"a.bin\") 1))\n(let loop ((i n) (s 0)) (loop (- i 70000) (+ s (sumall (read-bytes \"a.bin\" i 1)))))",
            (OVER, STOPPED), files={"a.bin": ""}, sizes={"a.bin": 1 << 40}),

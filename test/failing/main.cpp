@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     complete += all ? 1 : 0;
   }
   for (const auto& file : std::filesystem::directory_iterator("."))
-    if (file.path().filename().string().ends_with(".part")) {
+    if (file.path().filename().string().ends_with(".cairn-part")) {
       fmt::print("{} is left of a file that was not written\n", file.path().string());
       ++wrong;
     }

@@ -28,3 +28,10 @@
 (define r (checkpoint-*j (lambda (w) (layers 20 (lambda (x w) (activation (matmul x w))) w)) w 1))
 (write (car r))
 (write (sumall (cdr r)))
+
+;;; case attention and parts chosen by elements, planned and spilled
+; flags: --spill --memory=2600KiB
+(define (f x w) (+ (attend (matmul x w) x (tanh x) .3 #t) (* 1e-3 (sumall (masked-select x (< 0 x)))) (* 1e-4 (car (size (nonzero (< .5 x)))))))
+(define r (checkpoint-*j (lambda (w) (layers 14 f w)) w 1))
+(write (car r))
+(write (sumall (cdr r)))

@@ -65,6 +65,9 @@ TEST_CASE("complaints of the reader point at the cause") {
   CHECK(read("\"\\xD800;\"") == "1:2: a hexadecimal escape is written \\xHH; with a valid code point");
   CHECK(read("#\\bogus") == "1:1: unknown character '#\\bogus'");
   CHECK(read("#q") == "1:1: unknown syntax '#q'");
+  CHECK(read("#e1.5") == "1:1: '#e1.5' is no integer, and exact numbers are integers; without #e it is 1.5");
+  CHECK(read("#E1/3") == "1:1: '#E1/3' is no integer, and exact numbers are integers; without #E it is 0.3333333333333333");
+  CHECK(read("#ex") == "1:1: unknown syntax '#ex'");
   CHECK(read("a [b]") == "1:3: '[' has no meaning here");
   CHECK(read(". a") == "1:1: '.' belongs inside a list");
   CHECK(read("( . a)") == "1:3: '.' needs an element before it");

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <unistd.h>
 
 namespace {
 
@@ -50,6 +51,23 @@ constexpr const char* kTexts[] = {
     "(*j-update! (lambda (x) (sumall (square x))) (fill '(2 3) .5) 1 (adam .1) 0)",
     "(define (deep w) (let loop ((i 0) (x (fill '(96 96) .5))) (if (= i 40) (sumall x) (loop (+ i 1) (tanh (matmul x w))))))",
     "(checkpoint-*j deep (fill '(96 96) .01) 1)",
+    "(checkpoint-*j (lambda (x) (sumall (attend x (tanh x) x .5 #t))) (fill '(2 3) .5) 1)",
+    "(*j (lambda (x) (sumall (masked-select x (< .2 x)))) (fill '(2 3) .5) 1)",
+};
+
+// With a link to a file that need not be there; gone at exit.
+struct Folder {
+  Folder() : path((std::filesystem::temp_directory_path() / ("cairn_calls_" + std::to_string(getpid()))).string()) {
+    std::filesystem::create_directories(path + "/b");
+    std::filesystem::create_symlink("a", path + "/link");
+  }
+  ~Folder() {
+    std::error_code gone;
+    std::filesystem::remove_all(path, gone);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string path;
 };
 
 class Player {
@@ -184,7 +202,7 @@ private:
 
   // --- calls
   void call() {
-    switch (byte() % 20) {
+    switch (byte() % 21) {
     case 0:
     case 1:
       return text();
@@ -236,6 +254,8 @@ private:
       return report();
     case 18:
       return check(cairn_vm_run(vm_, kMostSteps));
+    case 19:
+      return files();
     default: {
       cairn_value v = any();
       cairn_value_retain(v);
@@ -450,6 +470,32 @@ private:
     return static_cast<std::int64_t>(t.byte_offset) +
                static_cast<std::int64_t>(reach + 1) * ((t.dtype.bits + 7) / 8 * t.dtype.lanes) <=
            512;
+  }
+  // What the host grants and keeps for itself. Programs write a few bytes under these names, into a folder of this process's own.
+  void files() {
+    static const Folder folder;
+    const std::string paths[] = {
+        folder.path, folder.path + "/a",     folder.path + "/b/../a", folder.path + "/none/a", folder.path + "/link",
+        "",          std::string(5000, 'x'), "/proc/self/fd/1"};
+    const std::string& path = paths[byte() % std::size(paths)];
+    char* error = nullptr;
+    const bool reserves = byte() % 2 == 0;
+    const cairn_status status = reserves ? cairn_vm_reserve(vm_, path.c_str(), "the host", &error)
+                                         : cairn_vm_grant(vm_, byte() % 4, path.c_str(), &error);
+    check(status);
+    promise((status == CAIRN_OK) == (error == nullptr), "what is refused is told");
+    cairn_free(error);
+    // Whatever was granted before, nobody but the host writes there from now on.
+    if (!reserves || status != CAIRN_OK) return;
+    void* bytes = nullptr;
+    std::size_t size = 0;
+    const std::string text = "(write-text \"" + path + "\" \"by the program\")";
+    if (cairn_session_compile(session_, "entry", text.c_str(), text.size(), &bytes, &size, nullptr) != CAIRN_OK) return;
+    if (!extend(bytes, size)) {
+      promise(cairn_session_undo(session_) == CAIRN_OK, "the last text can be taken back");
+      return;
+    }
+    promise(cairn_vm_run(vm_, kMostSteps) != CAIRN_OK, "a file of the host's is not the program's to write");
   }
   void report() {
     char* t = nullptr;

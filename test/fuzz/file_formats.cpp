@@ -148,7 +148,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     kFormats[data[0] % std::size(kFormats)](file);
   } catch (const formats::FormatError& e) {
-    promise(e.at <= file.size() && *e.what() != '\0', "what is wrong with a file is at a place in it");
+    promise((e.at <= file.size() || e.at == formats::FormatError::kNowhere) && *e.what() != '\0',
+            "what is wrong with a file is at a place in it");
   }
   return 0;
 }

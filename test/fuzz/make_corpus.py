@@ -57,7 +57,7 @@ def keep(target, name, data):
 
 
 def main():
-    for target in ("reader_compiler", "file_formats", "module_loader", "capsule_loader", "vm_random"):
+    for target in ("reader_compiler", "file_formats", "module_loader", "capsule_loader", "vm_random", "folder_names"):
         folder = HERE / "corpus" / target
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.iterdir():
@@ -83,6 +83,9 @@ def main():
         for number, kinds in enumerate((["npy"], ["safetensors"], ["csv"], ["json"], ["tokens"], ["npz"], ["png", "jpg"])):
             for file in sorted(file for kind in kinds for file in pathlib.Path(folder).glob(f"*.{kind}")):
                 keep("file_formats", file.name, bytes([number]) + file.read_bytes())
+    keep("folder_names", "kinds", b"\0a.csv\0\1folder\0\2link\0\3pipe\0\0.hidden\0\0b.npz.41-7.cairn-part\0")
+    keep("folder_names", "texts", "\0\u00e9\0\1\u4e2d\u6587\0\0\U0001f600 a\0\0Z\0\0z\0".encode())
+    keep("folder_names", "bytes", b"\0ab\xc3\0\1\xed\xa0\x80\0\0\xf8\0\0" + b"n" * 255)
     numbers = random.Random(1)
     for i in range(16):
         keep("vm_random", f"random-{i}", numbers.randbytes(64 + 24 * i))

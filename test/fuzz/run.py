@@ -21,6 +21,7 @@ TARGETS = {  # largest input
     "capsule_loader": 16384,
     "vm_random": 384,
     "api_calls": 512,
+    "folder_names": 1024,
 }
 SECONDS_AN_INPUT = 30
 MEGABYTES = 2048

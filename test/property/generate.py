@@ -166,12 +166,14 @@ class Generator:
                 r.choice([sub, number])(), sub(), self.factor(env, depth), self.factor(env, depth)),
             lambda: '(adam-step %s %s (+ .5 (square %s)) %s %s (+ 1.5 (sin %s)))' % (
                 sub(), sub(), sub(), self.factor(env, depth), self.factor(env, depth), r.choice([sub, number])()),
+            lambda: '(attend %s %s %s %s %s)' % (sub(), sub(), sub(), r.choice(['.7', '1', '-.3']), r.choice(['#t', '#f'])),
             lambda: self.tensor_loop(env, depth),
         ]
         if not self.smooth:
             forms += [lambda: '(max %s %s)' % (sub(), sub()), lambda: '(ReLU %s)' % sub(),
                       lambda: '(where (< %s 0) %s %s)' % (sub(), sub(), sub()),
                       lambda: with_name('(+ {0} (tensor->number (sum (masked-select {0} (< {0} .2)))))'),
+                      lambda: with_name('(+ {0} (* .1 (tensor->number (sum (nonzero (< {0} .2))))))'),
                       lambda: '(if (< %s %s) %s %s)' % (number(), number(), sub(), sub())]
         return r.choice(forms)()
 

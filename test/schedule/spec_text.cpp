@@ -30,6 +30,12 @@ TEST_CASE("a schedule reads back from its own text") {
   }
 }
 
+TEST_CASE("memory is any size that options of programs take") {
+  CHECK(to_string(spec_of("budget,memory=1.5GiB")) == "budget,memory=1536MiB");
+  CHECK(to_string(spec_of("auto,memory=10mb")) == "auto,memory=10000000");
+  CHECK(to_string(spec_of("auto,memory=64k")) == "auto,memory=64KiB");
+}
+
 TEST_CASE("options may come in any order; what is not given has its default") {
   const Spec spec = spec_of("binomial,snapshots=8,base=64");
   CHECK(to_string(spec) == "binomial,base=64,snapshots=8");
@@ -71,13 +77,13 @@ TEST_CASE("a text that is no schedule is refused with what would be right") {
       {"tape,memory=64MiB", "schedule 'tape' takes no options"},
       {"auto,base=64", "schedule 'auto' has no option 'base'; it takes memory=BYTES"},
       {"budget,base=64", "schedule 'budget' has no option 'base'; it takes memory=BYTES"},
-      {"budget,memory=", "needs a whole number, as in 'memory=64MiB'"},
+      {"budget,memory=", "needs a size, as in 'memory=64MiB'"},
       {"budget,memory=0", "the least is memory=1"},
       {"budget,memory=0MiB", "the least is memory=1"},
       {"budget,memory=2MX", "there is no unit 'MX'; there are KiB, MiB, GiB, TiB, and kB, MB, GB, TB of thousands"},
       {"budget,memory=2 MB", "there is no unit ' MB'"},
-      {"budget,memory=MiB", "needs a whole number"},
-      {"budget,memory=1.5GiB", "needs a whole number"},
+      {"budget,memory=MiB", "needs a size"},
+      {"budget,memory=1.5", "needs a size"},
       {"budget,memory=262145GiB", "the most is memory=262144GiB"},
       {"budget,memory=18446744073709551615KiB", "the most is memory=262144GiB"},
       {"budget,memory=17179869185GiB", "the most is memory=262144GiB"},

@@ -103,6 +103,21 @@ class Chains(ToolTest):
         errors = self.vmrun("--memory=20MB", "a.scm", code=3).errors
         self.assertRegex(errors, r"tensors made by (big at a\.scm:1:17|grow at a\.scm:2:46)")
 
+    def test_the_chain_of_calls_says_where_tail_calls_left_a_gap(self):
+        self.write("a.scm", "(define (boom x) (car x))\n"
+                            "(define (hop n x) (if (= n 0) (boom x) (hop (- n 1) x)))\n"
+                            "(define (start x) (+ 1 (hop (vector-length x) 5)))\n"
+                            "(define (list-boom l) (map start l))\n"
+                            "(display (list-boom (list (vector 1 2 3))))\n")
+        plain = self.tool("vmc", "-O", "1", "a.scm", code=0)
+        self.assertEqual(plain.errors, "")
+        errors = self.vmrun("a.bc", code=1).errors
+        self.assertIn("a.scm:1:18: error: car: expected a pair, got 5", errors)
+        chain = [line.strip() for line in errors.splitlines()[3:]]
+        self.assertTrue(chain[0].startswith("in boom at a.scm:1:"), errors)
+        self.assertEqual(chain[1], "... hop, left by tail calls")
+        self.assertTrue(chain[2].startswith("in start at a.scm:3:"), errors)
+
 
 if __name__ == "__main__":
     arguments = driver.parse(__doc__)

@@ -9,6 +9,7 @@ import resource
 import struct
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -59,6 +60,55 @@ class Output(ToolTest):
         self.assertEqual(os.read(reader, 10), b"1")
         os.close(reader)
         self.vmrun("--output=/dev/null", "a.scm", code=0)
+
+    def test_a_pipe_without_another_end_is_refused_before_the_program_starts(self):
+        self.write("a.scm", "(write-text \"ran\" \"\")")
+        os.mkfifo(self.path("pipe"))
+        os.mkfifo(self.path("pipe.html"))
+        for option in ("--output=pipe", "--stats=pipe", "--profile=pipe", "--save=pipe", "--report=pipe.html", "--explain=pipe.html"):
+            with self.subTest(option):
+                done = self.vmrun(option, "a.scm", code=2, timeout=60)
+                self.assertEqual(done.errors, f"{option.split('=')[1]}: error: cannot be written: nobody reads from it; start the reader first, or name a file\n")
+        self.assertIn("--costs: pipe: nobody writes into this pipe; start the writer first", self.vmrun("--costs=pipe", "a.scm", code=2, timeout=60).errors)
+        self.assertIn("nobody reads from it", self.tool("vmc", "a.scm", "-o", "pipe", code=2, timeout=60).errors)
+        self.assertFalse(os.path.exists(self.path("ran")))
+        self.vmrun("--save=/dev/null", "--stats=/dev/null", "--steps=3", "a.scm", code=75)
+
+    def test_what_is_written_into_a_pipe_is_read_to_its_end(self):
+        self.write("a.scm", "(define (f i) (if (= i 100) i (f (+ i 1))))(write (f 0))(display (checkpoint-*j sin 1. 1.))")
+        os.mkfifo(self.path("pipe.html"))
+
+        def through(option, *options, code=0):
+            reading, read, done = os.open(self.path("pipe.html"), os.O_RDONLY | os.O_NONBLOCK), [], threading.Event()
+
+            def follow():
+                while True:
+                    last = done.is_set()
+                    try:
+                        part = os.read(reading, 1 << 16)
+                    except BlockingIOError:  # there is a writer, who has written nothing yet
+                        part = b""
+                    if not part and last:
+                        return
+                    read.append(part)
+                    if not part:
+                        time.sleep(.005)
+            reader = threading.Thread(target=follow)
+            reader.start()
+            try:
+                run = self.vmrun(f"{option}=pipe.html", *options, "a.scm", code=code, timeout=60)
+            finally:
+                done.set()
+                reader.join()
+                os.close(reading)
+            return run, b"".join(read)
+        self.assertEqual(through("--output")[1], self.vmrun("a.scm").output.encode())
+        self.assertIn(b'"steps":', through("--stats")[1])
+        for option in ("--report", "--explain"):
+            self.assertTrue(through(option)[1].rstrip().endswith(b"</html>"), option)
+        begun, state = through("--save", "--steps=60", code=75)
+        self.write("state", state)
+        self.assertEqual(begun.output + self.vmrun("--resume=state").output, self.vmrun("a.scm").output)
 
     def test_a_full_disk_ends_a_run_with_code_2(self):
         self.write("a.scm", COUNT)

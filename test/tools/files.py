@@ -246,7 +246,11 @@ class Formats(Files):
                          '(("a" "b \\"c\\"" "d") (1.0 2.0 -300.0) (4.0 +nan.0 +nan.0) (5.0 6.0 7.0))')
         self.write("x.csv", "1,2\n3,4\n")
         self.assertEqual(self.value("(let ((t (read-csv \"x.csv\" 'f64))) (list (car t) (tensor-type (cdr t)) (size (cdr t))))"), "(() f64 (2 2))")
-        for content, message in (("1,2\n3\n", "line 2: 1 fields"), ("1\nx\n", "line 2: field 1 is no number: x"), ('"a\n', "quote")):
+        for content in ("a,b\r1,2\r3 ,\r", "a,b\r\n1,2\r\n3,\r\n", "\r\ra,b\r\r1,2\n3,", '"a",b\r"1",2\r3,""\r'):
+            self.write("x.csv", content)
+            self.assertEqual(self.value('(let ((t (read-csv "x.csv"))) (cons (car t) (tensor->list (cdr t))))'), '(("a" "b") (1.0 2.0) (3.0 +nan.0))', repr(content))
+        for content, message in (("1,2\n3\n", "line 2: 1 fields"), ("1,2\r3\r", "line 2: 1 fields"), ('a\r"1\r\n"\rx\r', "line 2: field 1 is no number"),
+                                 ('"a\r\nb\rc"\r1\rx\r', "line 5: field 1 is no number: x"), ("1\nx\n", "line 2: field 1 is no number: x"), ('"a\n', "quote")):
             self.write("x.csv", content)
             self.assertIn(message, self.refused('(read-csv "x.csv")'))
 
@@ -263,7 +267,12 @@ class Formats(Files):
         self.assertEqual(self.value('(read-table "x.csv")'), "(())")
         self.write("x.csv", "a,b\n")
         self.assertEqual(self.value('(read-table "x.csv")'), '(("a" "b") () ())')
-        for content, message in (("1,2\n3\n", "line 2: 1 fields, and 2 in the line before"), ('a\n"b\n\n', "line 2: a quote that does not end"), ('a\n"b"c\n', "line 2: something follows a quote")):
+        for content in ('a,"b\rc"\r1, x \r"2",\r', '\r\ra,"b\rc"\r\n1,x\r\r2,""'):
+            self.write("x.csv", content)
+            self.assertEqual(self.value('(let ((t (read-table "x.csv"))) (list (car t) (tensor->list (cadr t)) (caddr t)))'), '(("a" "b\\rc") (1.0 2.0) ("x" ""))', repr(content))
+        self.write("x.csv", "1  x\r2 y \r")
+        self.assertEqual(self.value('(let ((t (read-table "x.csv" #\\space))) (list (tensor->list (cadr t)) (caddr t)))'), '((1.0 2.0) ("x" "y"))')
+        for content, message in (("1,2\r3\r", "line 2: 1 fields, and 2 in the line before"), ("1,2\n3\n", "line 2: 1 fields, and 2 in the line before"), ('a\n"b\n\n', "line 2: a quote that does not end"), ('a\n"b"c\n', "line 2: something follows a quote")):
             self.write("x.csv", content)
             self.assertIn(message, self.refused('(read-table "x.csv")'))
         self.assertIn("expected a separator", self.refused('(read-table "x.csv" 3)'))
@@ -319,12 +328,14 @@ class Writing(Files):
                 self.write(name, "")
 
     def test_names_in_a_folder(self):
-        self.folder_of("d/b/x", "d/a/", "d/z", "d/Z", "d/\u00e9", "d/.hidden", "d/a.b", "empty/")
+        self.folder_of("d/b/x", "d/a/", "d/z", "d/Z", "d/\u00e9", "d/.hidden", "d/a.b", "empty/", "d/a.b.41-0.cairn-part", "d/.1-2.cairn-part")
         os.symlink("b", self.path("d/link"))
         os.mkfifo(self.path("d/pipe"))
         for path in ("d", "./d/", "d/b/..", self.path("d")):
             self.assertEqual(self.value(f'(list-folder "{path}")'), '("Z" "a.b" "a/" "b/" "link" "z" "\u00e9")')
         self.assertEqual(self.value('(list (list-folder "d/a") (list-folder "empty") (list-folder "d/b") (pair? (list-folder ".")))'), '(() () ("x") #t)')
+        self.folder_of("f/a.cairn-part", "f/a.1-.cairn-part", "f/a-1.cairn-part", "f/a1-1.cairn-part", "f/a.1-1.part", "f/a.1-1.cairn-parts", "f/1-1.cairn-part", "f/-1.cairn-part")
+        self.assertEqual(self.value('(length (list-folder "f"))'), "8")
         os.mkdir(os.path.join(self.folder.encode(), b"d", b"\xff"))
         self.assertIn("list-folder: d: has a name that is no UTF-8", self.refused('(list-folder "d")'))
 
@@ -415,7 +426,7 @@ class Writing(Files):
 (define like (dict 'b 0. 'w 0.))
 (write (dict->list (load-parameters "p" like '(("0.b" . "b") ("0.in.w" . "w")))))""")
         self.assertEqual(self.vmrun("a.scm").output, '("0.2.5" "0.3" "0.in.w" "0.b" "0.w")#t((b . 0.5) (w . 2.0))')
-        self.assertIn('two tensors of one name, "1"', self.refused('(save-parameters "p" (dict 1 2. "1" 3.))'))
+        self.assertIn("save-parameters: two parameters have the name 1, as keys of a dictionary look alike", self.refused('(save-parameters "p" (dict 1 2. "1" 3.))'))
 
 
 class Changed(Files):

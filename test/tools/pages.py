@@ -82,6 +82,9 @@ class Pages(ToolTest):
         self.follow("from-pytorch.md", 4, 0)
         self.beside("from-pytorch.md", "torch", 60)
 
+    def test_slow_or_too_large(self):
+        self.follow("slow-or-too-large.md", 1, 0)
+
     def test_from_jax(self):
         self.follow("from-jax.md", 4, 0)
         self.beside("from-jax.md", "jax", 30)

@@ -128,8 +128,10 @@ class Plots(ToolTest):
 
     def test_heat_maps_have_numbers_and_a_scale(self):
         picture = self.picture('(plot-heat-map "a.svg" \'((x "read") (y "written")) (list->tensor \'((9 0) (1.257 10))))')
-        self.assertEqual(self.texts(picture), ["9", "1.26", "10", "0", "1", "0", "1", "0", "2", "4", "6", "8", "10", "read", "written"])
+        self.assertEqual(self.texts(picture), ["9", "0", "1.26", "10", "0", "1", "0", "1", "0", "2", "4", "6", "8", "10", "read", "written"])
         self.assertEqual(self.cells(picture)[:4], ["#bcdc3b", "#440154", "#422b74", "#fde725"])
+        holes = self.picture('(plot-heat-map "a.svg" \'() (list->tensor \'((1 +nan.0) (+inf.0 3))))')
+        self.assertEqual((self.texts(holes)[:2], self.cells(holes)[1:3]), (["1", "3"], ["#bbbbbb", "#bbbbbb"]))
         self.assertIn("expected sizes (rows columns), got", self.vmrun(self.write("b.scm", '(plot-heat-map "b.svg" \'() (zeros \'(2 2 2)))'), code=1).errors)
 
     def test_the_file_is_as_every_other(self):

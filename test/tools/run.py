@@ -340,6 +340,32 @@ class BadFiles(ToolTest):
             done = self.vmrun("--verify-only", *arguments)
             self.assertEqual((done.output, done.errors), ("", ""))
 
+    def test_resealing_gets_a_damaged_file_past_its_checksum_and_no_further(self):
+        self.write("a.scm", COUNT)
+        self.tool("vmc", "a.scm", code=0)
+        self.vmrun("--steps=100", "--save=a.capsule", "a.scm", code=75)
+        for name, start in (("a.bc", 72), ("a.capsule", 24)):
+            whole = self.read(name)
+            self.tool("vmc", "--reseal", name, code=0)
+            self.assertEqual(self.read(name), whole)
+            refused = 0
+            for at in range(start, len(whole), max(1, len(whole) // 120)):
+                damaged = bytearray(whole)
+                damaged[at] ^= 0x55
+                self.write("damaged" + os.path.splitext(name)[1], bytes(damaged))
+                file = "damaged" + os.path.splitext(name)[1]
+                run = [file] if name == "a.bc" else [f"--resume={file}"]
+                self.assertIn("checksum", self.vmrun(*run, code=2).errors)
+                self.tool("vmc", "--reseal", file, "-o", "sealed" + file, code=0)
+                done = self.tool("vmrun", "--steps=100000", "--memory=64MiB", *([f"sealed{file}"] if name == "a.bc" else [f"--resume=sealed{file}"]))
+                self.assertIn(done.returncode, (0, 1, 2, 3, 75))
+                self.assertNotIn("checksum", done.errors)
+                refused += done.returncode == 2
+            self.assertGreater(refused, 5)
+        self.write("short.bc", b"\x89CAIRN")
+        for name in ("short.bc", "a.scm", "missing.bc"):
+            self.assertIn("error", self.tool("vmc", "--reseal", name, code=2).errors)
+
 
 class Saving(ToolTest):
     def total_steps(self, program="a.scm"):
@@ -431,7 +457,7 @@ class Saving(ToolTest):
         # The last state is from before the end: what came after it is cut off and made again.
         self.vmrun("--resume=a.capsule", "--output=out")
         self.assertEqual(self.read("out").decode(), COUNTED)
-        self.assertFalse(os.path.exists(self.path("a.capsule.part")))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.capsule", "a.scm", "out"])
 
     def test_save_every_by_the_clock(self):
         self.write("a.scm", ENDLESS)
@@ -481,6 +507,14 @@ class Output(ToolTest):
     def test_much_output_arrives_whole(self):
         self.write("a.scm", "(define (f i) (if (= i 100000) 0 (begin (write i) (newline) (f (+ i 1)))))\n(f 0)")
         self.assertEqual(self.vmrun("a.scm").output, "".join(f"{i}\n" for i in range(100000)))
+
+    def test_output_within_its_limit_is_whole(self):
+        self.write("a.scm", '(display "12345") (display "678")')
+        self.assertEqual(self.vmrun("--output-limit=8", "a.scm").output, "12345678")
+        done = self.vmrun("--output-limit=7", "a.scm", code=3)
+        self.assertEqual(done.output, "12345")
+        self.assertIn("a.scm:1:19: error: the program may write 7 bytes and no more", done.errors)
+        self.vmrun("--output-limit=x", "a.scm", code=2)
 
 
 class Counters(ToolTest):

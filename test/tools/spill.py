@@ -197,6 +197,14 @@ class Spill(ToolTest):
             self.assertLess(json.loads(self.read("s"))["rss_peak_bytes"], 50 << 20)
         self.assertEqual(os.path.getsize(self.path("y")) // (1 << 20), size // (1 << 20))
 
+    def test_a_file_that_is_of_no_use_is_warned_of(self):
+        self.write("b.scm", "(display 1)")
+        for options, warning in ((("--spill=disk,1023KiB",), "a file of 1047552 bytes holds less than its buffer takes of the memory, 1 MiB; give it more, as in --spill=disk,1GiB"),
+                                 (("--spill=disk", "--memory=1MiB"), "nothing is put aside with a memory budget below 2 MiB, as its buffer takes 1 MiB"),
+                                 (("--spill=disk,1MiB", "--memory=2MiB"), "")):
+            self.assertEqual(self.vmrun(*options, "b.scm").errors, warning and f"vmrun: warning: --spill: {warning}\n")
+            self.assertEqual(self.tool("vmrun", *options, input="", code=0).errors, warning and f"vmrun: warning: --spill: {warning}\n")
+
     def test_a_folder_that_vanishes_takes_nothing_with_it(self):
         command = [os.path.join(self.bin, "vmrun"), "--spill=disk,1GiB", *ALWAYS, "a.scm"]
         process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -85,7 +85,7 @@ class Tokens(ToolTest):
         for content, message in (("[]", "vocab.json: is no vocabulary"), ("{}", "without tokens"), ('{"a": 1.5}', "no vocabulary"), ('{"a": -1}', "no vocabulary"),
                                  ('{"a": 4000000000}', "number 4000000000, and 1 tokens"), ('{"a": {"b": 1}}', "no vocabulary"), ('{"a": 1, "b": 1}', "two tokens"),
                                  ("7", "no vocabulary"), ('"x"', "no vocabulary"),
-                                 ('{"a": 1', r"byte \d+"), (json.dumps({k: v for k, v in vocabulary.items() if k != letter}), "merges.txt: .*no token for the byte")):
+                                 ('{"a": 1', r"byte \d+"), (json.dumps({k: v for k, v in vocabulary.items() if k != letter}), "merges.txt: .*no token for bytes of value")):
             self.write("vocab.json", content)
             self.refused('(read-bpe "vocab.json" "merges.txt")', message)
         self.write("vocab.json", json.dumps(vocabulary))

@@ -4,45 +4,20 @@
 #include "common/exit_codes.h"
 #include "common/manual.h"
 #include "common/writing.h"
+#include "vm/text/sizes.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <iostream>
 #include <numeric>
 #include <sstream>
+#include <utility>
 
 namespace cairn::tools {
 
 namespace {
-
-struct Unit {
-  std::string_view name;
-  double factor;
-};
-
-constexpr double kKibi = 1024;
-constexpr std::array kSizeUnits = {
-    Unit{"", 1},
-    Unit{"b", 1},
-    Unit{"k", kKibi},
-    Unit{"kib", kKibi},
-    Unit{"kb", 1e3},
-    Unit{"m", kKibi* kKibi},
-    Unit{"mib", kKibi* kKibi},
-    Unit{"mb", 1e6},
-    Unit{"g", kKibi* kKibi* kKibi},
-    Unit{"gib", kKibi* kKibi* kKibi},
-    Unit{"gb", 1e9},
-    Unit{"t", kKibi* kKibi* kKibi* kKibi},
-    Unit{"tib", kKibi* kKibi* kKibi* kKibi},
-    Unit{"tb", 1e12},
-};
-constexpr std::array kTimeUnits = {
-    Unit{"ms", 1e-3}, Unit{"s", 1}, Unit{"sec", 1}, Unit{"min", 60}, Unit{"h", 3600},
-};
 
 // Thrown by an option that wants a text shown and nothing else done.
 struct Shown {
@@ -51,32 +26,24 @@ struct Shown {
 
 int show(std::string_view text) { return write_output(text) ? kDone : kBadUsage; }
 
-// A decimal number and one of the units, in any case of letters.
-template <class Units> std::optional<double> parse_quantity(std::string_view text, const Units& units) {
+} // namespace
+
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  const text::Size size = text::parse_size(text);
+  if (size.fault != text::Size::Fault::none || size.bytes == 0 || size.bytes >= std::uint64_t{1} << 63) return std::nullopt;
+  return size.bytes;
+}
+
+std::optional<double> parse_time(std::string_view text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"ms", 1e-3}, {"s", 1}, {"sec", 1}, {"min", 60}, {"h", 3600}};
   double number = 0;
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (code != std::errc() || !std::isfinite(number)) return std::nullopt;
   std::string unit(end, text.data() + text.size());
   std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const Unit& candidate : units)
-    if (candidate.name == unit) return number * candidate.factor;
+  for (const auto& [name, factor] : kUnits)
+    if (name == unit && number > 0) return number * factor;
   return std::nullopt;
-}
-
-} // namespace
-
-std::optional<std::uint64_t> parse_size(std::string_view text) {
-  // Plain byte counts keep all their digits.
-  if (auto count = parse_count(text)) return *count == 0 ? std::nullopt : count;
-  if (text.find_first_not_of("0123456789.") == std::string_view::npos) return std::nullopt; // a part of a byte: a unit was meant
-  auto bytes = parse_quantity(text, kSizeUnits);
-  if (!bytes || *bytes < 1 || *bytes >= 0x1p63) return std::nullopt;
-  return static_cast<std::uint64_t>(*bytes);
-}
-
-std::optional<double> parse_time(std::string_view text) {
-  auto seconds = parse_quantity(text, kTimeUnits);
-  return seconds && *seconds > 0 ? seconds : std::nullopt;
 }
 
 std::optional<std::uint64_t> parse_count(std::string_view text) {

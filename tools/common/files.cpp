@@ -5,9 +5,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace cairn::tools {
 
@@ -56,12 +59,22 @@ bool read_file(const std::string& path, std::string& bytes, std::string& error) 
 
 bool read_text(const std::string& path, std::string& text, std::string& error) {
   constexpr std::size_t kLongest = 1 << 16;
-  std::ifstream file(path, std::ios::binary);
+  // A pipe would be waited for until somebody writes; one into which somebody does write is read to its end.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  bool read = file >= 0 && fcntl(file, F_SETFL, 0) == 0;
   text.resize(kLongest + 1);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  const bool read = file.gcount() > 0 || file.eof();
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  std::size_t size = 0;
+  for (ssize_t got = 1; read && got != 0 && size < text.size();) {
+    got = ::read(file, text.data() + size, text.size() - size);
+    read = got >= 0 || errno == EINTR;
+    if (got > 0) size += static_cast<std::size_t>(got);
+  }
   if (!read) error = path + ": cannot be read: " + std::strerror(errno);
+  text.resize(size);
+  struct stat facts {};
+  if (read && size == 0 && fstat(file, &facts) == 0 && S_ISFIFO(facts.st_mode))
+    error = path + ": nobody writes into this pipe; start the writer first, or name a file";
+  if (file >= 0) close(file);
   if (read && text.size() > kLongest)
     error = path + ": is longer than " + std::to_string(kLongest) + " bytes, which no such file is";
   if (read && text.find('\0') != std::string::npos) error = path + ": is no text";

@@ -282,6 +282,18 @@ std::uint64_t compiler_memory(const RunOptions& options) {
   return options.memory_bytes == 0 ? 0 : std::max(options.memory_bytes, kLeast);
 }
 
+std::string spill_warning(const RunOptions& options) {
+  constexpr std::uint64_t kBuffer = std::uint64_t{1} << 20; // of who writes there and reads
+  if (options.spill.empty()) return "";
+  if (options.spill_bytes != 0 && options.spill_bytes < kBuffer)
+    return "vmrun: warning: --spill: a file of " + std::to_string(options.spill_bytes) +
+           " bytes holds less than its buffer takes of the memory, 1 MiB; give it more, as in --spill=" + options.spill +
+           ",1GiB\n";
+  if (options.memory_bytes != 0 && options.memory_bytes < 2 * kBuffer)
+    return "vmrun: warning: --spill: nothing is put aside with a memory budget below 2 MiB, as its buffer takes 1 MiB\n";
+  return "";
+}
+
 std::string creation_error(bool bad_argument, std::string_view error) {
   std::string option = bad_argument ? "--checkpoint: " : "";
   for (const std::string_view named : {std::string_view("device: "), std::string_view("costs: "), std::string_view("spill: ")})

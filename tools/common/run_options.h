@@ -62,6 +62,9 @@ std::string grant_files(const RunOptions& options, cairn_vm* vm);
 // What compiling may take: as much as the run, but enough for any program that people write; 0: the compiler's default.
 std::uint64_t compiler_memory(const RunOptions& options);
 
+// Where a file for --spill cannot be of use; empty: it can.
+std::string spill_warning(const RunOptions& options);
+
 // What to print when a machine could not be made: a wrong value is named after its option.
 std::string creation_error(bool bad_argument, std::string_view error);
 

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,15 @@ bool write_fully(int descriptor, const char* bytes, std::size_t size) {
   return true;
 }
 
+int open_to_write(const std::string& path, int more_flags) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | more_flags, 0666);
+  if (file < 0 || fcntl(file, F_SETFL, 0) == 0) return file;
+  const int why = errno;
+  close(file);
+  errno = why;
+  return -1;
+}
+
 bool is_still_at(int descriptor, const std::string& path) {
   struct stat open {
   }, named{};
@@ -36,6 +46,7 @@ bool is_still_at(int descriptor, const std::string& path) {
 }
 
 std::string writing_fault(int error) {
+  if (error == ENXIO) return "nobody reads from it; start the reader first, or name a file";
   return error == ESTALE ? "it was moved, replaced or removed while the program ran" : std::strerror(error);
 }
 

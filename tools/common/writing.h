@@ -10,6 +10,10 @@ namespace cairn::tools {
 // All of it, whatever the descriptor takes at a time; false with errno set.
 bool write_fully(int descriptor, const char* bytes, std::size_t size);
 
+// What is to be written, a file that is made if it is not there. Opening it waits for nobody: a pipe that nobody reads from is an
+// error. -1 with errno.
+int open_to_write(const std::string& path, int more_flags = 0);
+
 // Text on standard error; what cannot be written there has nowhere else to go.
 void complain(std::string_view text);
 

@@ -1,6 +1,8 @@
 // See chart.h.
 #include "chart.h"
 
+#include "vm/text/html.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -68,7 +70,8 @@ private:
 };
 
 std::string text_at(double x, double y, const char* css, const std::string& words) {
-  return "<text x=\"" + fixed(x) + "\" y=\"" + fixed(y) + "\" class=\"" + css + "\">" + escaped_for_html(words) + "</text>\n";
+  return "<text x=\"" + fixed(x) + "\" y=\"" + fixed(y) + "\" class=\"" + css + "\">" + text::escaped_for_html(words) +
+         "</text>\n";
 }
 
 std::string line_at(double x1, double y1, double x2, double y2, const char* css) {
@@ -78,7 +81,7 @@ std::string line_at(double x1, double y1, double x2, double y2, const char* css)
 
 std::string begin(const std::string& title, const std::string& note) {
   std::string out =
-      "<figure class=\"chart\"><svg viewBox=\"0 0 480 230\" role=\"img\" aria-label=\"" + escaped_for_html(title) + "\">\n";
+      "<figure class=\"chart\"><svg viewBox=\"0 0 480 230\" role=\"img\" aria-label=\"" + text::escaped_for_html(title) + "\">\n";
   const auto room = static_cast<std::size_t>((kRight - 8) / (kLetter * 1.2));
   const std::string shown = title.size() <= room ? title : title.substr(0, room - 3) + "...";
   out += text_at(8, 18, "title", shown);
@@ -107,23 +110,18 @@ std::string axes(const Axis& x, const Axis& y, const std::string& across) {
 
 } // namespace
 
-const char* const kChartStyle = R"(
-.chart { margin: 0; }
-.chart svg { display: block; width: 100%; height: auto; font: 12px system-ui, sans-serif; }
-.chart text { fill: var(--ink); }
+std::string chart_style() {
+  return text::drawing_style(".chart") + R"(.chart { margin: 0; }
 .chart .title { font-weight: 600; font-size: 14px; }
-.chart .note, .chart .tick { fill: var(--pale); }
-.chart .end { text-anchor: end; }
-.chart .mid { text-anchor: middle; }
-.chart .word { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
-.chart .grid { stroke: var(--grid); }
-.chart .limit { stroke: var(--limit); stroke-width: 1.5; }
-.chart .curve { fill: none; stroke: var(--curve); stroke-width: 1.8; stroke-linejoin: round; }
-.chart .band { fill: var(--curve); fill-opacity: .22; stroke: none; }
-.chart .dot { fill: var(--curve); }
+.chart .note { fill: var(--pale); }
+.chart .limit { stroke: var(--red); stroke-width: 1.5; }
+.chart .curve { fill: none; stroke: var(--blue); stroke-width: 1.8; stroke-linejoin: round; }
+.chart .band { fill: var(--blue); fill-opacity: .22; stroke: none; }
+.chart .dot { fill: var(--blue); }
 .chart .objects { fill: var(--objects); } .chart .tapes { fill: var(--tapes); } .chart .capsules { fill: var(--capsules); }
 .chart .tensors { fill: var(--tensors); } .chart .scratch { fill: var(--scratch); }
 )";
+}
 
 void Curve::add(double x, double y) {
   ++number_;
@@ -223,29 +221,6 @@ std::string chart(const Layers& layers, const std::string& title, const std::str
                      layers.limit_name + " " + bytes_text(layers.limit));
   }
   return out + words + "</svg></figure>\n";
-}
-
-std::string escaped_for_html(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-    case '&':
-      out += "&amp;";
-      break;
-    case '<':
-      out += "&lt;";
-      break;
-    case '>':
-      out += "&gt;";
-      break;
-    case '"':
-      out += "&quot;";
-      break;
-    default:
-      out += c;
-    }
-  }
-  return out;
 }
 
 std::string short_number(double number) {

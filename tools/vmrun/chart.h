@@ -48,9 +48,8 @@ enum class Unit { number, bytes };
 std::string chart(const Curve& curve, const std::string& title, const std::string& across, bool from_zero = false);
 std::string chart(const Layers& layers, const std::string& title, const std::string& across);
 
-std::string escaped_for_html(const std::string& text);
 std::string short_number(double number); // four digits
 std::string bytes_text(double bytes);
-extern const char* const kChartStyle;
+std::string chart_style();
 
 } // namespace cairn::tools

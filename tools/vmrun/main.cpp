@@ -65,7 +65,7 @@ private:
 
   int open_report(const std::string& path) const;
   bool write_report(int descriptor, const std::string& path, std::string_view text);
-  void look_at_target(const std::string& path) const;
+  void look_at_target(const std::string& path);
   void make_folder(const std::string& path) const;
   std::string work_message() const;
   void trace();
@@ -94,6 +94,7 @@ private:
   Reports reports_{[this](const std::string& text) { streams_.report(text); }};
   RunPage page_;
   VmHandle vm_;
+  std::vector<int> pipes_; // kept open for their readers
   int stats_descriptor_ = STDERR_FILENO, profile_descriptor_ = STDERR_FILENO;
   bool timed_ = false; // slices are short because something is due by the clock
   static constexpr std::uint64_t kLeastTimedWork = 10'000'000;
@@ -118,6 +119,7 @@ int Session::run() {
     look_at_target(options_.metrics);
     look_at_target(options_.report);
     make_folder(options_.events);
+    complain(spill_warning(options_));
     create();
     load();
     if (options_.verify_only) return kDone;
@@ -135,17 +137,22 @@ int Session::run() {
 // Early, so that a bad path is known before hours of work.
 int Session::open_report(const std::string& path) const {
   if (path.empty()) return STDERR_FILENO;
-  int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + std::strerror(errno) + "\n"};
+  const int descriptor = open_to_write(path, O_TRUNC);
+  if (descriptor < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + writing_fault(errno) + "\n"};
   return descriptor;
 }
 
-// Early too. A file is made beside its name and gets it when it is whole, so its folder must take one; a pipe or device stays.
-void Session::look_at_target(const std::string& path) const {
+// Early too. A file is made beside its name and gets it when it is whole, so its folder must take one. A device stays, and so
+// does a pipe that somebody reads, who has not read all of it before this process ends: so it is open until then.
+void Session::look_at_target(const std::string& path) {
   namespace fs = std::filesystem;
   if (path.empty()) return;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
+  if (fs::is_fifo(status) || fs::is_socket(status)) {
+    pipes_.push_back(open_to_write(path));
+    if (pipes_.back() < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + writing_fault(errno) + "\n"};
+  }
   if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) return;
   const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";

@@ -125,6 +125,7 @@ bool Repl::create() {
     complain("vmrun: error: " + std::string(fault.view()) + "\n");
     return false;
   }
+  complain(spill_warning(options_));
   cairn_vm_options machine;
   cairn_vm_options_init(&machine);
   machine.memory_bytes = options_.memory_bytes;

@@ -2,6 +2,7 @@
 #include "run_page.h"
 
 #include "common/handles.h"
+#include "vm/text/html.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,28 +22,27 @@ constexpr const char* kHead = R"(<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 )";
 
-constexpr const char* kStyle = R"(
-:root { color-scheme: light dark; --paper: #fff; --ink: #1c2126; --pale: #5b6670; --grid: #dfe4e8; --curve: #1f6fc4; --limit: #c02f2f;
-  --objects: #8fb8e0; --tapes: #f0b27a; --capsules: #c9a7e6; --tensors: #8fd0bf; --scratch: #c8ced4; }
-@media (prefers-color-scheme: dark) {
-  :root { --paper: #15181b; --ink: #e4e8ec; --pale: #9aa5b0; --grid: #2c3238; --curve: #5aa2f0; --limit: #f06464; --objects: #2f5f92;
-    --tapes: #a8622a; --capsules: #6f4a99; --tensors: #24806c; --scratch: #4a535c; }
-}
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 2em auto; padding: 0 1em; background: var(--paper); color: var(--ink); }
-h1 { font-size: 1.5em; margin: 0 0 .2em; }
+std::string page_style() {
+  return text::colours_style(
+             ":root",
+             "color-scheme: light dark; --objects: #8fb8e0; --tapes: #f0b27a; --capsules: #c9a7e6; --tensors: #8fd0bf; "
+             "--scratch: #c8ced4;",
+             "--objects: #2f5f92; --tapes: #a8622a; --capsules: #6f4a99; --tensors: #24806c; --scratch: #4a535c;") +
+         text::kBodyStyle + R"(h1 { font-size: 1.5em; margin: 0 0 .2em; }
 h2 { font-size: 1.15em; margin: 1.8em 0 .5em; }
 p { margin: .3em 0; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; color: var(--limit); }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; color: var(--red); }
 .pale { color: var(--pale); }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 1em; }
 .facts { border-collapse: collapse; }
 .facts th, .facts td { padding: .1em 1.2em .1em 0; text-align: left; vertical-align: top; font-weight: normal; overflow-wrap: anywhere; }
 .facts th { color: var(--pale); white-space: nowrap; }
 .facts td { font-variant-numeric: tabular-nums; }
-)";
+)" + chart_style();
+}
 
 std::string row(const std::string& name, const std::string& value) {
-  return "<tr><th>" + escaped_for_html(name) + "</th><td>" + escaped_for_html(value) + "</td></tr>\n";
+  return "<tr><th>" + text::escaped_for_html(name) + "</th><td>" + text::escaped_for_html(value) + "</td></tr>\n";
 }
 
 std::string grouped(const std::string& digits) {
@@ -223,8 +223,8 @@ std::string RunPage::over_time() const {
 std::string RunPage::text(const cairn_vm& vm, const RunOptions& options, int code, std::string_view message) const {
   const std::string name = options.resume.empty() ? options.file : options.resume;
   std::string out = kHead;
-  out += "<title>" + escaped_for_html(name) + "</title>\n<style>" + kStyle + kChartStyle + "</style>\n</head>\n<body>\n";
-  out += "<h1>" + escaped_for_html(name) + "</h1>\n";
+  out += "<title>" + text::escaped_for_html(name) + "</title>\n<style>\n" + page_style() + "</style>\n</head>\n<body>\n";
+  out += "<h1>" + text::escaped_for_html(name) + "</h1>\n";
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   std::string how = code == 0 ? "Ended" : code == 75 ? "Stopped by a limit" : "Ended with exit code " + std::to_string(code);
   out += "<p>" + how + " after " + short_number(seconds) + " seconds, " + grouped(std::to_string(cairn_vm_steps(&vm))) +
@@ -232,7 +232,7 @@ std::string RunPage::text(const cairn_vm& vm, const RunOptions& options, int cod
          (cairn_vm_reports(&vm) != reports_ ? ", of which " + grouped(std::to_string(reports_)) + " came since it was resumed"
                                             : "") +
          ".</p>\n";
-  if (!message.empty()) out += "<pre>" + escaped_for_html(std::string(message)) + "</pre>\n";
+  if (!message.empty()) out += "<pre>" + text::escaped_for_html(std::string(message)) + "</pre>\n";
   out += curves() + over_time();
   CairnBuffer gradients, json;
   out += "<h2>Gradients</h2>\n";

@@ -126,10 +126,10 @@ bool Streams::open_output(const std::string& path, std::uint64_t kept_bytes, std
     interactive_ = isatty(STDOUT_FILENO) == 1;
     return true;
   }
-  int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  int descriptor = open_to_write(path);
   struct stat facts {};
   if (descriptor < 0 || fstat(descriptor, &facts) != 0) {
-    error = path + ": error: cannot be written: " + std::strerror(errno) + "\n";
+    error = path + ": error: cannot be written: " + writing_fault(errno) + "\n";
     return false;
   }
   writer_ = std::make_unique<Writer>(descriptor);

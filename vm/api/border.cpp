@@ -7,27 +7,8 @@
 #include "vm/value/heap.h"
 
 #include <cstdlib>
-#include <cstring>
 
 namespace cairn::api {
-
-void* copy_out(const void* bytes, std::size_t size) {
-  void* copy = std::malloc(size + 1);
-  if (copy == nullptr) throw std::bad_alloc();
-  if (size != 0) std::memcpy(copy, bytes, size);
-  static_cast<char*>(copy)[size] = 0;
-  return copy;
-}
-
-cairn_status fail(cairn_status status, char** error, std::string_view message) noexcept {
-  if (error == nullptr) return status;
-  try {
-    *error = copy_out(message);
-    return status;
-  } catch (...) {
-    return CAIRN_OUT_OF_MEMORY;
-  }
-}
 
 cairn_status caught(char** error) noexcept {
   try {

@@ -3,13 +3,12 @@
 
 #include "cairn.h"
 
-#include <cstddef>
+#include "vm/api/copies.h"
+#include "vm/bytecode/module.h"
+
 #include <exception>
-#include <new>
 #include <string>
 #include <string_view>
-
-#include "vm/bytecode/module.h"
 
 struct cairn_module {
   cairn::bytecode::Module module;
@@ -22,13 +21,6 @@ struct Refusal {
   cairn_status status;
   std::string message;
 };
-
-// A malloc's copy with a zero byte behind it. Throws std::bad_alloc.
-void* copy_out(const void* bytes, std::size_t size);
-inline char* copy_out(std::string_view text) { return static_cast<char*>(copy_out(text.data(), text.size())); }
-
-// Sets *error (if there is one) and returns `status`, or OUT_OF_MEMORY if not even the message fits.
-cairn_status fail(cairn_status status, char** error, std::string_view message) noexcept;
 
 // The status of the exception in flight; call in a catch block only.
 cairn_status caught(char** error) noexcept;

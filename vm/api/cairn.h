@@ -161,7 +161,7 @@ typedef struct cairn_vm_options {
   cairn_write_function output;      /* the program's output; NULL: dropped */
   cairn_read_function input;        /* the program's input; NULL: empty */
   cairn_report_function report;     /* what the program reports; NULL: dropped */
-  cairn_write_function explain;     /* a report after each outermost checkpoint-*j; NULL: none. Its result is ignored. */
+  cairn_write_function explain;     /* an explanation of each outermost checkpoint-*j; NULL: none. Its result is ignored. */
   void* user;                       /* first argument of the four, and what cairn_vm_user gives */
   const cairn_allocator* allocator; /* copied; NULL: the system's memory */
   int one_shot;  /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
@@ -315,7 +315,7 @@ CAIRN_API cairn_status cairn_vm_instruction(const cairn_vm* vm, char** text);
 CAIRN_API cairn_status cairn_vm_where(const cairn_vm* vm, char** text);
 
 /* ---- what a gradient, an outermost checkpoint-*j, did: with what schedule, how often steps were run, what memory it took, and
- * who held that. Reports change no result, no step and no budget. docs/tools.md explains the forms. ---- */
+ * who held that. That they are explained changes no result, no step and no budget. docs/tools.md explains the forms. ---- */
 typedef enum cairn_report {
   CAIRN_REPORT_TEXT = 0, /* lines for a terminal; calls from one place are summed up after the first three */
   CAIRN_REPORT_JSON = 1, /* of each gradient an object without line breaks */
@@ -326,7 +326,7 @@ typedef enum cairn_report {
   CAIRN_REPORT_LARGEST = 0x7fffffff
 } cairn_report;
 
-/* In what form the option `explain` gets its reports from now on: TEXT, as in the beginning, PROFILE or JSON. BAD_ARGUMENT:
+/* In what form the option `explain` gets its texts from now on: TEXT, as in the beginning, PROFILE or JSON. BAD_ARGUMENT:
  * another form, or the machine was made without `explain`. */
 CAIRN_API cairn_status cairn_vm_explain_as(cairn_vm* vm, cairn_report form);
 

@@ -52,10 +52,14 @@ std::string behind_links(const std::string& path) {
   return real.get();
 }
 
+// Opening waits for nobody: a pipe may never have a reader. Writing waits, as ever.
 void write_directly(const std::string& path, const Content& content, FileCalls& calls) {
-  files::OpenFile file(calls, calls.open(path.c_str(), O_WRONLY | O_NOCTTY));
-  if (!file || !files::fill([&](files::FileSink& sink) { content_into(content, sink); }, {calls, file.number(), false}) ||
-      !file.close())
+  files::OpenFile file(calls, calls.open(path.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK));
+  if (!file && errno == ENXIO)
+    throw Refusal{CAIRN_NO_FILE,
+                  path + ": error: cannot be written: nobody reads from it; start the reader first, or name a file\n"};
+  if (!file || fcntl(file.number(), F_SETFL, 0) != 0 ||
+      !files::fill([&](files::FileSink& sink) { content_into(content, sink); }, {calls, file.number(), false}) || !file.close())
     refuse(path, "cannot be written");
 }
 

@@ -15,8 +15,8 @@ using files::FileCalls;
 
 // Writes a new file beside `path`, syncs it, renames it over `path` and syncs the folder. The new file has the permissions of the
 // old one. Where `path` is a symbolic link, what it points to is replaced and the link stays. A path that is there and no regular
-// file (a device, a pipe) is written directly. Throws Refusal: NO_FILE with a message that names the path and says whether the
-// old content is still there. `content` puts what the file is to hold; where it throws, the old content stays.
+// file (a device, a pipe that somebody reads) is written directly. Throws Refusal: NO_FILE with a message that names the path and
+// says whether the old content is still there. `content` puts what the file is to hold; where it throws, the old content stays.
 void replace_file(const std::string& path, const std::function<void(image::ImageSink&)>& content, FileCalls& calls);
 inline void replace_file(const std::string& path, std::span<const std::byte> content, FileCalls& calls) {
   replace_file(

@@ -28,6 +28,8 @@ int FileCalls::remove(int folder, const char* name) { return ::unlinkat(folder, 
 
 namespace {
 
+constexpr std::string_view kUnfinished = ".cairn-part"; // behind NAME.PROCESS-NUMBER
+
 constexpr int kMostNames = 1000; // of files that others left or write at this moment
 
 // A system call failed so.
@@ -53,7 +55,7 @@ public:
     std::string stem = target.substr(0, NAME_MAX - 40);
     int file = -1;
     for (int i = 0; i < kMostNames && file < 0; ++i) {
-      name_ = fmt::format("{}.{}-{}.part", stem, getpid(), count++);
+      name_ = fmt::format("{}.{}-{}{}", stem, getpid(), count++, kUnfinished);
       file = calls.create(folder, name_.c_str(), mode);
       if (file < 0 && errno != EEXIST) break;
     }
@@ -79,6 +81,20 @@ private:
 };
 
 } // namespace
+
+bool is_unfinished(std::string_view name) {
+  if (!name.ends_with(kUnfinished)) return false;
+  name.remove_suffix(kUnfinished.size());
+  const auto drop_digits = [&name] {
+    const std::size_t last = name.find_last_not_of("0123456789");
+    const bool some = last != std::string_view::npos && last + 1 < name.size();
+    if (some) name = name.substr(0, last + 1);
+    return some;
+  };
+  if (!drop_digits() || !name.ends_with('-')) return false;
+  name.remove_suffix(1);
+  return drop_digits() && name.ends_with('.');
+}
 
 bool OpenFile::close() { return calls_.close(std::exchange(number_, -1)) == 0 || errno == EINTR; }
 

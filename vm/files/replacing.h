@@ -7,10 +7,15 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <utility>
 
 namespace cairn::files {
+
+// Whether a file of that name is a new one that is not finished: it lies beside the one that it will replace, and stays there if
+// the process is killed meanwhile. It is nobody's content, so whoever lists folders leaves it out.
+bool is_unfinished(std::string_view name);
 
 // Each does what the call of its name does; those that work in a folder take its descriptor.
 struct FileCalls {

@@ -97,7 +97,7 @@ public:
 
 private:
   [[noreturn]] static void wrong() {
-    throw FormatError(0, "is no vocabulary: an object with the number of each token is expected");
+    throw FormatError(FormatError::kNowhere, "is no vocabulary: an object with the number of each token is expected");
   }
   int depth_ = 0;
   bool named_ = false;
@@ -200,13 +200,14 @@ BpeVocabulary parse_vocabulary(std::string_view json) {
   constexpr std::size_t kMostUnused = 65536; // numbers without a token
   std::uint32_t most = 0;
   for (const auto& [number, bytes] : sink.entries) most = std::max(most, number);
-  if (sink.entries.empty()) throw FormatError(0, "is a vocabulary without tokens");
+  if (sink.entries.empty()) throw FormatError(FormatError::kNowhere, "is a vocabulary without tokens");
   if (most >= sink.entries.size() + kMostUnused)
-    throw FormatError(0, fmt::format("has a token with the number {}, and {} tokens", most, sink.entries.size()));
+    throw FormatError(FormatError::kNowhere,
+                      fmt::format("has a token with the number {}, and {} tokens", most, sink.entries.size()));
   out.tokens.resize(std::size_t{most} + 1);
   std::vector<bool> seen(out.tokens.size());
   for (auto& [number, bytes] : sink.entries) {
-    if (seen[number]) throw FormatError(0, fmt::format("has two tokens with the number {}", number));
+    if (seen[number]) throw FormatError(FormatError::kNowhere, fmt::format("has two tokens with the number {}", number));
     seen[number] = true;
     out.tokens[number] = std::move(bytes);
   }
@@ -232,7 +233,8 @@ BpeFiles parse_merges(std::string_view text, const BpeVocabulary& vocabulary) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const auto found = numbers.find(std::string(1, static_cast<char>(byte)));
     if (found == numbers.end())
-      throw FormatError(0, fmt::format("goes with a vocabulary that has no token for the byte {}", byte));
+      throw FormatError(FormatError::kNowhere,
+                        fmt::format("goes with a vocabulary that has no token for bytes of value {}", byte));
     out.of_bytes.push_back(found->second);
   }
   std::vector<std::pair<std::uint64_t, std::uint32_t>> merges;
@@ -245,12 +247,15 @@ BpeFiles parse_merges(std::string_view text, const BpeVocabulary& vocabulary) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || (begin == 0 && line.starts_with("#version"))) continue;
     const std::size_t space = line.find(' ');
-    if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos || !text::is_utf8(line))
+    for (std::size_t at = 0, character = 0; at < line.size();)
+      if (character = at; text::next_code_point(line, at) == text::kMalformed)
+        throw FormatError(begin + character, "has bytes that are no text in UTF-8");
+    if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos)
       throw FormatError(begin, "has a line that is not two tokens");
     const std::string left = bytes_of(line.substr(0, space)), right = bytes_of(line.substr(space + 1));
     merges.emplace_back(key_of(number_of(left), number_of(right)), number_of(left + right));
   }
-  if (merges.size() > INT32_MAX) throw FormatError(0, "has more lines than tokens can have numbers");
+  if (merges.size() > INT32_MAX) throw FormatError(FormatError::kNowhere, "has more lines than tokens can have numbers");
   out.table.assign(2 * std::bit_ceil(2 * merges.size() + 1), Merges::kFree);
   const std::size_t mask = out.table.size() / 2 - 1;
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {

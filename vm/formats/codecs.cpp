@@ -165,7 +165,8 @@ std::size_t Inflation::read(std::span<std::byte> to) {
     ops::Meter::poll_current();
     const int result = codecs().inflate(inflation_.get(), &from, &have, &at, &piece);
     host_.rethrow();
-    if (result < 0 || (result == 0 && have == had && piece == asked)) throw FormatError(0, "has compressed bytes that are none");
+    if (result < 0 || (result == 0 && have == had && piece == asked))
+      throw FormatError(FormatError::kNowhere, "has compressed bytes that are none");
     left_ = left_.last(have);
     wanted -= asked - piece;
     ended_ = result == 1;

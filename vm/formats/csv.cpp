@@ -18,9 +18,12 @@ namespace {
 
 std::string_view trimmed(std::string_view field) {
   while (!field.empty() && (field.front() == ' ' || field.front() == '\t')) field.remove_prefix(1);
-  while (!field.empty() && (field.back() == ' ' || field.back() == '\t' || field.back() == '\r')) field.remove_suffix(1);
+  while (!field.empty() && (field.back() == ' ' || field.back() == '\t')) field.remove_suffix(1);
   return field;
 }
+
+// A line ends with either or both: some programs still write carriage returns alone.
+bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
 bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
@@ -92,12 +95,12 @@ public:
   bool next_line() {
     for (; at_ < text_.size(); ++line_) {
       std::size_t end = at_;
-      while (end < text_.size() && (text_[end] == ' ' || text_[end] == '\t' || text_[end] == '\r')) ++end;
-      if (end < text_.size() && text_[end] != '\n') {
+      while (end < text_.size() && (text_[end] == ' ' || text_[end] == '\t')) ++end;
+      if (end < text_.size() && !ends_line(text_[end])) {
         more_ = true;
         return true;
       }
-      at_ = std::min(end + 1, text_.size());
+      at_ = behind_line(end);
     }
     return false;
   }
@@ -113,7 +116,7 @@ public:
       return true;
     }
     std::size_t end = at_;
-    while (end < text_.size() && text_[end] != ',' && text_[end] != '\n') ++end;
+    while (end < text_.size() && text_[end] != ',' && !ends_line(text_[end])) ++end;
     field = trimmed(text_.substr(at_, end - at_));
     at_ = end;
     pass();
@@ -125,8 +128,7 @@ public:
     const char *p = text_.data() + at_, *const end = text_.data() + text_.size();
     while (p != end && *p == ' ') ++p;
     if (!short_number(p, end, d)) return false;
-    if (p != end && *p == '\r') ++p;
-    if (p != end && *p != ',' && *p != '\n') return false;
+    if (p != end && *p != ',' && !ends_line(*p)) return false;
     begin_ = at_;
     at_ = static_cast<std::size_t>(p - text_.data());
     pass();
@@ -145,19 +147,25 @@ private:
       const char c = text_[at_++];
       if (c == '"' && (at_ == text_.size() || text_[at_] != '"')) break;
       if (c == '"') ++at_; // two of them stand for one
-      if (c == '\n') ++line_;
+      if (ends_line(c) && (c == '\n' || at_ == text_.size() || text_[at_] != '\n')) ++line_;
       if (field.size() == kLongestField) wrong(line, fmt::format("a field of more than {} bytes", kLongestField));
       field += c;
     }
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
-    if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n') wrong(line_, "something follows a quote");
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+    if (at_ < text_.size() && text_[at_] != ',' && !ends_line(text_[at_])) wrong(line_, "something follows a quote");
     pass();
   }
   // Behind a field.
   void pass() {
     more_ = at_ < text_.size() && text_[at_] == ',';
     if (!more_) ++line_;
-    if (at_ < text_.size()) ++at_;
+    at_ = more_ ? at_ + 1 : behind_line(at_);
+  }
+  // Where the next line begins, if one ends at `end`.
+  std::size_t behind_line(std::size_t end) const {
+    if (end < text_.size() && text_[end] == '\r') ++end;
+    if (end < text_.size() && text_[end] == '\n') ++end;
+    return end;
   }
   std::string_view text_;
   std::size_t at_ = 0, begin_ = 0;

@@ -70,11 +70,11 @@ void convert_row(const std::byte* from, std::int64_t width, std::int64_t channel
   }
 }
 
-// The stretches of the picture that become the whole of the result.
-struct Stretch {
+// The section of the picture that becomes the whole of the result.
+struct Section {
   double height, width;
 };
-Stretch stretch_of(const PictureSize& from, const PictureSize& to) {
+Section section_of(const PictureSize& from, const PictureSize& to) {
   const double rows = static_cast<double>(from.height) / static_cast<double>(to.height);
   const double columns = static_cast<double>(from.width) / static_cast<double>(to.width);
   const double scale = std::min(rows, columns);
@@ -89,8 +89,8 @@ std::int64_t fitting_memory(const PictureSize& from, const PictureSize& to) {
 }
 
 void fit_picture(const std::byte* from, const PictureSize& from_size, std::byte* to, const PictureSize& to_size) {
-  const Stretch stretch = stretch_of(from_size, to_size);
-  const Weights columns(from_size.width, stretch.width, to_size.width), rows(from_size.height, stretch.height, to_size.height);
+  const Section section = section_of(from_size, to_size);
+  const Weights columns(from_size.width, section.width, to_size.width), rows(from_size.height, section.height, to_size.height);
   const std::int64_t channels = to_size.channels;
   const auto row_bytes = static_cast<std::size_t>(to_size.width * channels);
   const std::int64_t top = rows.around.front().first, bottom = rows.around.back().first + rows.around.back().count;

@@ -240,14 +240,14 @@ void ImageReader::log(EffectLog& log) {
 
 void ImageReader::draws(tape::Draws& d) {
   std::uint64_t all = count(), next = 0;
-  std::vector<tape::Draws::Stretch> stretches(size(2));
-  for (tape::Draws::Stretch& s : stretches) {
+  std::vector<tape::Draws::Range> ranges(size(2));
+  for (tape::Draws::Range& s : ranges) {
     s = {count(), count()};
     if ((next == 0) != (s.first == 0) || s.first < next || s.first >= all) throw Malformed("random numbers do not add up");
     next = s.first + 1;
   }
-  if (stretches.empty() != (all == 0)) throw Malformed("random numbers do not add up");
-  d.restore(std::move(stretches), all);
+  if (ranges.empty() != (all == 0)) throw Malformed("random numbers do not add up");
+  d.restore(std::move(ranges), all);
 }
 
 Value ImageReader::effect() {

@@ -143,8 +143,8 @@ void ImageWriter::log(const EffectLog& log) {
 
 void ImageWriter::draws(const tape::Draws& d) {
   out.varint(d.size());
-  out.varint(d.stretches().size());
-  for (const tape::Draws::Stretch& s : d.stretches()) {
+  out.varint(d.ranges().size());
+  for (const tape::Draws::Range& s : d.ranges()) {
     out.varint(s.first);
     out.varint(s.counter);
   }

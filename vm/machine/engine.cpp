@@ -1,8 +1,8 @@
 // The outer loop of execution.
 #include "vm/machine/engine.h"
 
+#include "vm/explain/recorder.h"
 #include "vm/machine/errors.h"
-#include "vm/report/recorder.h"
 #include "vm/schedule/asking.h"
 #include "vm/text/number.h"
 
@@ -38,8 +38,8 @@ Engine::~Engine() {
       if (v.is_object()) heap_.end_immortal(value::object_of(v));
 }
 
-report::Recorder& Engine::wanted_recorder() {
-  if (recorder == nullptr) recorder = std::make_unique<report::Recorder>();
+explain::Recorder& Engine::wanted_recorder() {
+  if (recorder == nullptr) recorder = std::make_unique<explain::Recorder>();
   return *recorder;
 }
 
@@ -98,7 +98,7 @@ Status Engine::run(std::uint64_t steps) {
   limit = pause = steps > kNever - clock ? kNever : clock + steps;
   const ops::Meter::Installed installed(&meter_);
   const schedule::Asking asking([this] { meter_.poll(); });
-  const report::Stopwatch::Going going(recorder == nullptr ? nullptr : &recorder->watch);
+  const explain::Stopwatch::Going going(recorder == nullptr ? nullptr : &recorder->watch);
   for (;;)
     if (const std::optional<Status> status = go_on()) return *status;
 }

@@ -22,9 +22,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace cairn::report {
+namespace cairn::explain {
 class Recorder;
-} // namespace cairn::report
+} // namespace cairn::explain
 
 namespace cairn::machine {
 
@@ -263,8 +263,8 @@ public:
   std::uint64_t pause = kNever;      // clock at which the loop is left even if no run has that deadline: the limit at the latest
   std::unique_ptr<Profile> profile;  // null: nobody wants one
   mutable GradientProgress gradient; // of the outermost checkpoint-*j; for people only
-  std::unique_ptr<report::Recorder> recorder; // of the same; null: nobody asked for reports
-  report::Recorder& wanted_recorder();
+  std::unique_ptr<explain::Recorder> recorder; // of the same; null: nobody asked for reports
+  explain::Recorder& wanted_recorder();
   std::int64_t state_budget = 0; // memory budget when the program started: part of the state, for schedules that choose by it
   bool budget_asked = false;     // and whether somebody asked for just that one
   std::int64_t state_spill = 0;  // the same of the file for tensors that wait; 0: none

@@ -48,7 +48,7 @@ public:
     if (checksum_ != member_.checksum) wrong("is damaged: its checksum is another");
   }
   [[noreturn]] void wrong(const std::string& message) const {
-    throw formats::FormatError(member_.header, fmt::format("has a member that {}", message));
+    throw formats::FormatError(formats::FormatError::kNowhere, message);
   }
 
 private:
@@ -75,10 +75,12 @@ Tensor array_of_member(FileCall& call, Files::Reading& file, const formats::ZipM
     Tensor t = npy_elements(call, array, [&](std::span<std::byte> to) { reader.read(to); });
     reader.finish();
     return t;
-  } catch (const formats::FormatError& e) { // of the member, or of the compressed bytes
-    if (e.at == member.header) throw;
-    throw formats::FormatError(member.header,
-                               fmt::format("has a member {} that {} (byte {} of it)", member.name, e.what(), e.at));
+  } catch (const formats::FormatError& e) { // at a place of the member's own, which the file has only if nothing is compressed
+    const std::string what = fmt::format("its member {}: {}", member.name, e.what());
+    if (e.at == formats::FormatError::kNowhere) throw formats::FormatError(member.header, what);
+    if (!member.deflated) throw formats::FormatError(at + e.at, what);
+    throw formats::FormatError(formats::FormatError::kNowhere,
+                               fmt::format("{} (byte {} of what is compressed behind byte {})", what, e.at, at));
   }
 }
 

@@ -45,7 +45,7 @@ public:
     try {
       return f();
     } catch (const formats::FormatError& e) {
-      file.complain(fmt::format("{} (byte {})", e.what(), e.at));
+      file.complain(e.at == formats::FormatError::kNowhere ? e.what() : fmt::format("{} (byte {})", e.what(), e.at));
     }
   }
 

@@ -1,6 +1,7 @@
 // What is in a folder. Names are content, like the bytes of a file: what was found is remembered by its checksum, so that whoever
 // lists the folder again, in a replay or a run that goes on, finds the same.
 #include "vm/files/folder.h"
+#include "vm/files/replacing.h"
 #include "vm/machine/file_call.h"
 #include "vm/text/utf8.h"
 
@@ -32,6 +33,7 @@ Value list_folder(FileCall& call) {
     call.engine.meter().spend(kNameWork);
     // What begins with a point is hidden, as it is to whoever lists a folder elsewhere.
     if (entry.name.starts_with('.') || entry.kind == files::FolderNames::Kind::other) continue;
+    if (files::is_unfinished(entry.name)) continue;
     if (!text::is_utf8(entry.name)) complain("has a name that is no UTF-8, which no string can be; give that file another name");
     const std::size_t begin = found.size();
     found.insert(found.end(), entry.name.begin(), entry.name.end());

@@ -132,6 +132,13 @@ private:
     for (; v.is_pair(); v = v.pair()->cdr) spend();
     if (v != value::kNull) call_.wrong("lists that end in ()", whole);
   }
+  // As the library makes them (dictionaries.scm): no vector that can be written begins so.
+  static bool looks_like_a_dictionary(Value v) {
+    const value::Vector& vector = *value::as_vector(v);
+    if (vector.length != 5) return false;
+    const Value first = vector.items()[0];
+    return value::is_character(first) || (first.is_pair() && value::is_character(first.pair()->car));
+  }
   void text_of(std::string_view text) {
     constexpr std::size_t kPart = 4096;
     append("\"");
@@ -159,6 +166,11 @@ private:
       stack_.push_back({nullptr, v, object, 0});
       append(object ? "{" : "[");
     } else if (value::is_vector(v)) {
+      if (looks_like_a_dictionary(v))
+        throw ProgramError(
+            fmt::format("{}: a dictionary is none of the values that JSON has; (dict->list d) is a list of its keys "
+                        "and values, which is an object if the keys are strings or symbols",
+                        call_.name));
       stack_.push_back({value::as_vector(v), value::kNull, false, 0});
       append("[");
     } else if (v.is_integer()) {

@@ -72,18 +72,18 @@ ArrayInFile array_of(FileCall& call, Value v) {
   return out;
 }
 
-// Stretches of a file that become a tensor, one behind the other.
-struct Stretches {
+// Ranges of a file that become a tensor, one behind the other.
+struct FileRanges {
   // Those of the call's operands. Nothing: there are no such rows.
-  static std::optional<Stretches> of(FileCall& call, const ArrayInFile& array);
-  bool operator==(const Stretches& o) const {
+  static std::optional<FileRanges> of(FileCall& call, const ArrayInFile& array);
+  bool operator==(const FileRanges& o) const {
     return bytes == o.bytes && shape == o.shape && element.type == o.element.type && element.from == o.element.from &&
            element.swapped == o.element.swapped && places == o.places;
   }
   // Elements are converted, or brought to a device, so many bytes at a time; those that a tensor on the processor has as they
   // are, all at once. ElementSink does the same.
   std::int64_t piece(bool here) const { return here && element.plain() ? bytes : std::min(bytes, FileCall::kPiece); }
-  // f(place, bytes) for every piece of every stretch, which `begins` is called before.
+  // f(place, bytes) for every piece of every range, which `begins` is called before.
   template <class B, class F> void each_piece(bool here, B&& begins, F&& f) const {
     const std::int64_t most = piece(here);
     for (const std::uint64_t place : places) {
@@ -98,8 +98,8 @@ struct Stretches {
   std::int64_t bytes = 0;                     // and how long it is
 };
 
-std::optional<Stretches> Stretches::of(FileCall& call, const ArrayInFile& array) {
-  Stretches out{array.element, {}, value::ChargedVector<std::uint64_t>(call.heap), array.bytes};
+std::optional<FileRanges> FileRanges::of(FileCall& call, const ArrayInFile& array) {
+  FileRanges out{array.element, {}, value::ChargedVector<std::uint64_t>(call.heap), array.bytes};
   const auto place = [&](std::uint64_t row) { return array.from + row * static_cast<std::uint64_t>(array.stride); };
   const auto sizes = [&](std::uint64_t rows) {
     out.shape.push_back(static_cast<std::int64_t>(rows));
@@ -128,17 +128,17 @@ std::optional<Stretches> Stretches::of(FileCall& call, const ArrayInFile& array)
 class ExpectedRows final : public ReadAhead::Job {
 public:
   // Null: there is no room for it, or nothing to read.
-  static std::unique_ptr<ExpectedRows> make(FileCall& call, std::unique_ptr<ExpectedFile> file, Stretches stretches);
-  bool is(const std::string& path, const Stretches& stretches) const { return file_->path() == path && stretches_ == stretches; }
+  static std::unique_ptr<ExpectedRows> make(FileCall& call, std::unique_ptr<ExpectedFile> file, FileRanges ranges);
+  bool is(const std::string& path, const FileRanges& ranges) const { return file_->path() == path && ranges_ == ranges; }
   // The elements, on the processor; nothing if they are of another file. What `file` complains of, reading would have.
   std::optional<Tensor> confirmed(FileCall& call, Files::Reading& file);
 
 private:
-  ExpectedRows(FileCall& call, std::unique_ptr<ExpectedFile> file, Stretches stretches, bool here, std::uint64_t pages);
+  ExpectedRows(FileCall& call, std::unique_ptr<ExpectedFile> file, FileRanges ranges, bool here, std::uint64_t pages);
   void perform() override;
 
   std::unique_ptr<ExpectedFile> file_;
-  Stretches stretches_;
+  FileRanges ranges_;
   bool here_; // where they are wanted
   value::Charged memory_;
   value::ChargedVector<std::uint64_t> sums_; // of the pages
@@ -152,8 +152,8 @@ bool wanted_here(FileCall& call) { return &call.engine.tensors().runtime.default
 constexpr std::int64_t kQuick = std::int64_t{1} << 20; // bytes that are read in some tenths of a millisecond
 constexpr std::int64_t kOfJob = sizeof(ExpectedRows) + sizeof(ExpectedFile);
 
-std::unique_ptr<ExpectedRows> ExpectedRows::make(FileCall& call, std::unique_ptr<ExpectedFile> file, Stretches stretches) {
-  const std::int64_t elements = stretches.shape.elements(), width = ops::bytes_of(stretches.element.type);
+std::unique_ptr<ExpectedRows> ExpectedRows::make(FileCall& call, std::unique_ptr<ExpectedFile> file, FileRanges ranges) {
+  const std::int64_t elements = ranges.shape.elements(), width = ops::bytes_of(ranges.element.type);
   const bool here = wanted_here(call);
   std::int64_t bytes = 0;
   const auto fits = [&](std::int64_t more) {
@@ -162,27 +162,25 @@ std::unique_ptr<ExpectedRows> ExpectedRows::make(FileCall& call, std::unique_ptr
   std::int64_t of_elements = 0;
   if (elements == 0 || __builtin_mul_overflow(elements, width, &of_elements) || !fits(of_elements)) return nullptr;
   CountedPages pages(file->size());
-  stretches.each_piece(
+  ranges.each_piece(
       here, [] {}, [&](std::uint64_t place, std::int64_t size) { pages.read(place, static_cast<std::uint64_t>(size)); });
   const std::int64_t beside = kOfJob + static_cast<std::int64_t>(file->path().size()) + ops::kBesideElements;
-  if (!fits(static_cast<std::int64_t>(pages.count() * sizeof(std::uint64_t))) || !fits(beside) || !fits(stretches.piece(here)))
+  if (!fits(static_cast<std::int64_t>(pages.count() * sizeof(std::uint64_t))) || !fits(beside) || !fits(ranges.piece(here)))
     return nullptr;
-  return std::unique_ptr<ExpectedRows>(new ExpectedRows(call, std::move(file), std::move(stretches), here, pages.count()));
+  return std::unique_ptr<ExpectedRows>(new ExpectedRows(call, std::move(file), std::move(ranges), here, pages.count()));
 }
 
-ExpectedRows::ExpectedRows(FileCall& call, std::unique_ptr<ExpectedFile> file, Stretches stretches, bool here,
-                           std::uint64_t pages)
-    : Job(stretches.shape.elements() * stretches.element.bytes() <= kQuick), file_(std::move(file)),
-      stretches_(std::move(stretches)), here_(here),
-      memory_(call.heap, call.heap.scratch, kOfJob + static_cast<std::int64_t>(file_->path().size())), sums_(pages, call.heap),
-      piece_(stretches_.element.plain() ? 0 : static_cast<std::size_t>(stretches_.piece(here)), call.heap),
-      elements_(call.engine.tensors().runtime.empty(stretches_.element.type, stretches_.shape, call.engine.tensors().cpu())),
+ExpectedRows::ExpectedRows(FileCall& call, std::unique_ptr<ExpectedFile> file, FileRanges ranges, bool here, std::uint64_t pages)
+    : Job(ranges.shape.elements() * ranges.element.bytes() <= kQuick), file_(std::move(file)), ranges_(std::move(ranges)),
+      here_(here), memory_(call.heap, call.heap.scratch, kOfJob + static_cast<std::int64_t>(file_->path().size())),
+      sums_(pages, call.heap), piece_(ranges_.element.plain() ? 0 : static_cast<std::size_t>(ranges_.piece(here)), call.heap),
+      elements_(call.engine.tensors().runtime.empty(ranges_.element.type, ranges_.shape, call.engine.tensors().cpu())),
       to_(static_cast<std::byte*>(elements_.storage->block_to_write().data)) {
   file_->sum_into(sums_);
 }
 
 void ExpectedRows::perform() {
-  const formats::Element& element = stretches_.element;
+  const formats::Element& element = ranges_.element;
   std::byte* to = to_;
   const auto read = [&](std::uint64_t place, std::int64_t bytes) {
     const auto size = static_cast<std::size_t>(bytes);
@@ -191,7 +189,7 @@ void ExpectedRows::perform() {
     if (!element.plain()) formats::decode(element, piece_.data(), to, count);
     to += count * ops::bytes_of(element.type);
   };
-  stretches_.each_piece(
+  ranges_.each_piece(
       here_, [] {}, read);
   file_->finish();
 }
@@ -199,25 +197,25 @@ void ExpectedRows::perform() {
 std::optional<Tensor> ExpectedRows::confirmed(FileCall& call, Files::Reading& file) {
   if (!(file_->version() == file.version())) return std::nullopt;
   // What reading would take meanwhile: a budget that has no room for it has none now.
-  const bool direct = here_ && stretches_.element.plain();
-  const value::Charged pieces(call.heap, call.heap.scratch, direct ? 0 : stretches_.piece(here_));
+  const bool direct = here_ && ranges_.element.plain();
+  const value::Charged pieces(call.heap, call.heap.scratch, direct ? 0 : ranges_.piece(here_));
   const Tensor read = std::move(elements_); // until they have been copied, where they do not stay here
   ops::Runtime& runtime = call.engine.tensors().runtime;
-  Tensor out = here_ ? read : runtime.empty(stretches_.element.type, stretches_.shape, runtime.default_device());
+  Tensor out = here_ ? read : runtime.empty(ranges_.element.type, ranges_.shape, runtime.default_device());
   std::span<const std::uint64_t> sums = sums_;
   const auto confirm = [&](std::uint64_t place, std::int64_t bytes) {
     file.confirm(place, {to_, static_cast<std::size_t>(bytes)}, sums);
   };
-  stretches_.each_piece(
-      here_, [&] { call.engine.meter().spend(static_cast<std::uint64_t>(stretches_.bytes)); }, confirm);
+  ranges_.each_piece(
+      here_, [&] { call.engine.meter().spend(static_cast<std::uint64_t>(ranges_.bytes)); }, confirm);
   if (!here_) out.device()->copy_in(out.storage->block_to_write(), 0, to_, out.bytes());
   return out;
 }
 
 // The rows, if they were expected and are there.
-std::optional<Tensor> read_before(FileCall& call, Files::Reading& file, const Stretches& stretches) {
+std::optional<Tensor> read_before(FileCall& call, Files::Reading& file, const FileRanges& ranges) {
   ReadAhead& ahead = call.engine.tensors().ahead;
-  auto* const job = ahead.find<ExpectedRows>([&](const ExpectedRows& one) { return one.is(file.path(), stretches); });
+  auto* const job = ahead.find<ExpectedRows>([&](const ExpectedRows& one) { return one.is(file.path(), ranges); });
   if (job == nullptr) return std::nullopt;
   const std::unique_ptr<ExpectedRows> rows = ahead.take(*job, call.engine.meter());
   if (rows == nullptr) return std::nullopt;
@@ -228,11 +226,11 @@ std::optional<Tensor> read_before(FileCall& call, Files::Reading& file, const St
   }
 }
 
-Tensor read_now(FileCall& call, Files::Reading& file, const Stretches& stretches) {
-  ElementSink sink(call, stretches.element, stretches.shape);
-  for (const std::uint64_t place : stretches.places) {
-    call.engine.meter().spend(static_cast<std::uint64_t>(stretches.bytes));
-    sink.read(file, place, stretches.bytes);
+Tensor read_now(FileCall& call, Files::Reading& file, const FileRanges& ranges) {
+  ElementSink sink(call, ranges.element, ranges.shape);
+  for (const std::uint64_t place : ranges.places) {
+    call.engine.meter().spend(static_cast<std::uint64_t>(ranges.bytes));
+    sink.read(file, place, ranges.bytes);
   }
   return sink.take();
 }
@@ -270,11 +268,11 @@ Value read_rows(FileCall& call) {
   if (array.from > file.size() || array.end > file.size() - array.from)
     file.complain(
         fmt::format("has {} bytes; {} rows of {} from byte {} on take more", file.size(), array.rows, array.bytes, array.from));
-  const std::optional<Stretches> stretches = Stretches::of(call, array);
-  if (!stretches)
+  const std::optional<FileRanges> ranges = FileRanges::of(call, array);
+  if (!ranges)
     file.complain(fmt::format("has {} rows, not {} from row {} on", array.rows, call.number(2, 0, ""), call.number(1, 0, "")));
-  std::optional<Tensor> rows = read_before(call, file, *stretches);
-  if (!rows) rows = read_now(call, file, *stretches);
+  std::optional<Tensor> rows = read_before(call, file, *ranges);
+  if (!rows) rows = read_now(call, file, *ranges);
   return call.heap.make_tensor(std::move(*rows));
 }
 
@@ -288,19 +286,18 @@ Value read_ahead(FileCall& call) {
       read_pictures_ahead(call);
       return value::kUnspecified;
     }
-    std::optional<Stretches> stretches = Stretches::of(call, array);
-    if (!stretches) return value::kUnspecified;
+    std::optional<FileRanges> ranges = FileRanges::of(call, array);
+    if (!ranges) return value::kUnspecified;
     // The thread's work is counted, taken or not; that of reading is, too, when they are wanted.
     std::uint64_t bytes = 0;
-    if (__builtin_mul_overflow(static_cast<std::uint64_t>(stretches->bytes), stretches->places.size(), &bytes))
-      bytes = UINT64_MAX;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(ranges->bytes), ranges->places.size(), &bytes)) bytes = UINT64_MAX;
     call.engine.meter().spend(bytes);
     std::unique_ptr<ExpectedFile> file = ExpectedFile::open(call.engine.files.grants, array.path);
     if (file == nullptr || array.from > file->size() || array.end > file->size() - array.from) return value::kUnspecified;
     ReadAhead& ahead = call.engine.tensors().ahead;
-    if (ahead.find<ExpectedRows>([&](const ExpectedRows& one) { return one.is(file->path(), *stretches); }) != nullptr)
+    if (ahead.find<ExpectedRows>([&](const ExpectedRows& one) { return one.is(file->path(), *ranges); }) != nullptr)
       return value::kUnspecified;
-    if (auto job = ExpectedRows::make(call, std::move(file), std::move(*stretches))) ahead.begin(std::move(job));
+    if (auto job = ExpectedRows::make(call, std::move(file), std::move(*ranges))) ahead.begin(std::move(job));
   } catch (const value::BudgetExceeded&) {
   } catch (const std::bad_alloc&) {
   }

@@ -182,6 +182,15 @@ bool is_whole(const bytecode::Module& module, std::string& message) {
   return !module.is_extension();
 }
 
+// A program begins with the budgets that the machine was given, and with a file for tapes that nothing has refused yet.
+void begin_budgets(Engine& engine) {
+  engine.heap().set_budget(engine.options.memory_bytes);
+  engine.state_budget = engine.options.memory_bytes;
+  engine.budget_asked = engine.options.memory_asked;
+  engine.state_spill = engine.options.spill_bytes;
+  engine.spill_refused = false;
+}
+
 } // namespace
 
 bool Engine::load_only(bytecode::Module module, std::string& message) {
@@ -194,11 +203,7 @@ bool Engine::load_only(bytecode::Module module, std::string& message) {
   if (!first.prepare(message)) return false;
   first.commit();
   ended = false;
-  heap_.set_budget(options.memory_bytes);
-  state_budget = options.memory_bytes;
-  budget_asked = options.memory_asked;
-  state_spill = options.spill_bytes;
-  spill_refused = false;
+  begin_budgets(*this);
   return true;
 }
 
@@ -206,11 +211,7 @@ bool Engine::load(bytecode::Module module, std::string& message) {
   if (!is_whole(module, message)) return false;
   Extension first(*this, std::move(module));
   if (!first.prepare(message)) return false;
-  heap_.set_budget(options.memory_bytes);
-  state_budget = options.memory_bytes;
-  budget_asked = options.memory_asked;
-  state_spill = options.spill_bytes;
-  spill_refused = false;
+  begin_budgets(*this);
   first.make_entry();
   first.commit();
   return true;

@@ -126,7 +126,7 @@ void Profile::put_table(std::string& out, const char* title, std::vector<Row> ro
                        r.counters.bytes, r.name);
 }
 
-std::string Profile::report(const Engine& e) const {
+std::string Profile::text(const Engine& e) const {
   std::map<std::string, Counters> procedures, lines;
   Counters all;
   for (const auto& [code, counters] : counters_)

@@ -49,7 +49,7 @@ public:
   void before(const Engine& engine);
   void after(const Engine& engine);
   // Tables by procedure and by line, the most time first.
-  std::string report(const Engine& engine) const;
+  std::string text(const Engine& engine) const;
 
 private:
   struct Counters {

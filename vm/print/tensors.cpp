@@ -27,20 +27,20 @@ std::string element_text(ops::DType type, double d) {
   return s;
 }
 
-// A stretch of indices along an axis.
-struct Stretch {
+// A range of indices along an axis.
+struct IndexRange {
   std::int64_t first, count;
 };
 
-// The stretches along an axis that are shown: all of it, or its two ends.
-std::vector<Stretch> shown(std::int64_t size, bool all) {
+// The ranges along an axis that are shown: all of it, or its two ends.
+std::vector<IndexRange> shown(std::int64_t size, bool all) {
   if (all || size <= 2 * kEdge) return {{0, size}};
   return {{0, kEdge}, {size - kEdge, kEdge}};
 }
 
-std::int64_t indices_in(const std::vector<Stretch>& stretches) {
+std::int64_t indices_in(const std::vector<IndexRange>& ranges) {
   std::int64_t n = 0;
-  for (const Stretch& s : stretches) n += s.count;
+  for (const IndexRange& s : ranges) n += s.count;
   return n;
 }
 
@@ -74,7 +74,7 @@ private:
     std::int64_t behind = 1;
     for (int i = axis + 1; i < t_.rank(); ++i) behind *= indices_in(axes_[static_cast<std::size_t>(i)]);
     std::int64_t before = 0;
-    for (const Stretch& s : axes_[static_cast<std::size_t>(axis)]) {
+    for (const IndexRange& s : axes_[static_cast<std::size_t>(axis)]) {
       ops::Tensor cut = part;
       cut.shape[axis] = s.count;
       cut.offset += s.first * part.strides[static_cast<std::size_t>(axis)];
@@ -119,8 +119,8 @@ private:
     put("[");
     bool first = true;
     std::int64_t shown = 0;
-    const std::vector<Stretch>& stretches = axes_[static_cast<std::size_t>(axis)];
-    const std::int64_t all = indices_in(stretches);
+    const std::vector<IndexRange>& ranges = axes_[static_cast<std::size_t>(axis)];
+    const std::int64_t all = indices_in(ranges);
     auto separate = [&] {
       if (!first) {
         int inner = t_.rank() - axis - 1;
@@ -129,7 +129,7 @@ private:
       }
       first = false;
     };
-    for (const Stretch& s : stretches) {
+    for (const IndexRange& s : ranges) {
       if (shown != 0) {
         separate();
         put("...");
@@ -146,7 +146,7 @@ private:
   ops::Runtime runtime_;
   const ops::Meter& meter_;
   const std::function<bool(std::string_view)>& put_;
-  std::vector<std::vector<Stretch>> axes_;
+  std::vector<std::vector<IndexRange>> axes_;
   value::ChargedVector<std::uint64_t> elements_; // those shown, in order: doubles or integers of 64 bits
   std::size_t width_ = 0;
   unsigned texts_ = 0;

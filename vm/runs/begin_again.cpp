@@ -1,7 +1,7 @@
 // Planned gradients that turned out not to fit: instead of the end of the program, a second beginning. The run is weighed from
 // its start to its end without being kept, and then planned as one that is known beforehand. Where no such plan fits either, it
 // is run from as few states as it can be; and where nothing can fit, that is said at once.
-#include "vm/report/report.h"
+#include "vm/explain/forms.h"
 #include "vm/runs/bodies.h"
 #include "vm/runs/operators.h"
 #include "vm/runs/recording.h"
@@ -184,8 +184,8 @@ void refuse_hopeless(const Engine& engine, CheckpointState& s, std::uint64_t lea
   if (s.update || least <= static_cast<std::uint64_t>(engine.state_budget)) return;
   s.begun_again = kBeginnings;
   throw value::BudgetExceeded(fmt::format("memory budget of {} exceeded: whatever is run again, the gradient takes {} at least",
-                                          report::bytes_text(engine.state_budget),
-                                          report::bytes_text(static_cast<std::int64_t>(least))));
+                                          explain::bytes_text(engine.state_budget),
+                                          explain::bytes_text(static_cast<std::int64_t>(least))));
 }
 
 } // namespace

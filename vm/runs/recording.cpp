@@ -2,8 +2,8 @@
 // charged, so that a program counts the same steps and fits into the same budget whether it is watched or not.
 #include "vm/runs/recording.h"
 
+#include "vm/explain/forms.h"
 #include "vm/machine/errors.h"
-#include "vm/report/report.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace cairn::runs {
 
 namespace {
 
-report::Recorder::Moment moment(const Engine& engine) {
+explain::Recorder::Moment moment(const Engine& engine) {
   const Heap& heap = engine.accounts();
   const ops::Cost& spent = engine.meter().spent();
   const std::uint64_t of_operations =
@@ -21,8 +21,8 @@ report::Recorder::Moment moment(const Engine& engine) {
   return {engine.clock, engine.clock * engine.costs.ticks_of_step() + of_operations, heap.live_bytes(), heap.highest(), 0, 0};
 }
 
-report::Recorder::Moment moment(const Engine& engine, const CheckpointState& s) {
-  report::Recorder::Moment now = moment(engine);
+explain::Recorder::Moment moment(const Engine& engine, const CheckpointState& s) {
+  explain::Recorder::Moment now = moment(engine);
   std::uint64_t records = s.work != nullptr ? s.work->weight() : 0;
   for (const TapeAside& tape : s.aside) records += tape.tape->weight();
   now.tapes = records * schedule::kRecordBytes;
@@ -35,7 +35,7 @@ report::Recorder::Moment moment(const Engine& engine, const CheckpointState& s) 
   return now;
 }
 
-// A program is not worse off for being watched: where the host has no memory for its report, that is lost.
+// A program is not worse off for being watched: where the host has no memory for an explanation, that is lost.
 template <class F> void without_harm(Engine& engine, F&& f) {
   try {
     f();
@@ -46,7 +46,7 @@ template <class F> void without_harm(Engine& engine, F&& f) {
 
 void note_holders(Engine& engine, std::int64_t level) {
   const Heap& heap = engine.heap();
-  report::Holders h{level, 0, heap.tape.live, heap.capsules.live, heap.tensors.live, heap.scratch.live, {}};
+  explain::Holders h{level, 0, heap.tape.live, heap.capsules.live, heap.tensors.live, heap.scratch.live, {}};
   h.objects = level - h.tapes - h.capsules - h.tensors - h.scratch;
   if (engine.tensor_world != nullptr)
     for (const machine::TensorWorld::Maker& m : engine.tensor_world->makers(engine))
@@ -54,8 +54,8 @@ void note_holders(Engine& engine, std::int64_t level) {
   engine.recorder->holders(std::move(h));
 }
 
-report::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::Foreseen& f) {
-  report::Outcome out;
+explain::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::Foreseen& f) {
+  explain::Outcome out;
   out.replay = s.total == 0 ? 1.0 : static_cast<double>(f.executed) / static_cast<double>(s.total);
   out.peak = static_cast<std::int64_t>(f.peak);
   out.in_file = f.in_file;
@@ -64,12 +64,12 @@ report::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::For
 
 // By the plan if there is one, else by the checker from the length of the run alone.
 // What was done before it began again nobody has foreseen.
-std::optional<report::Outcome> predicted(const Engine& engine, const CheckpointState& s) {
+std::optional<explain::Outcome> predicted(const Engine& engine, const CheckpointState& s) {
   if (s.begun_again != 0) return std::nullopt;
   if (const auto f = s.schedule->foreseen()) return foreseen(s, *f);
   const auto checked = schedule::predict(engine.schedules[s.spec], program_seen(s), engine.resources(is_alone(engine)));
   if (!checked) return std::nullopt; // too many actions
-  report::Outcome out;
+  explain::Outcome out;
   out.replay = checked->replay_factor;
   out.tapes = checked->peak_tape_records * schedule::kRecordBytes;
   out.states = checked->peak_snapshots;
@@ -79,7 +79,7 @@ std::optional<report::Outcome> predicted(const Engine& engine, const CheckpointS
 
 // As plans model it: from what is known of the intervals, or else from what the first run has counted. A sweep takes twice what
 // its interval does.
-void foresee_time(const CheckpointState& s, report::Gradient& g) {
+void foresee_time(const CheckpointState& s, explain::Gradient& g) {
   constexpr double kOneTape = 3;
   if (const auto plan = s.schedule->foreseen()) {
     g.time_of_one_tape = plan->time;
@@ -92,7 +92,7 @@ void foresee_time(const CheckpointState& s, report::Gradient& g) {
 }
 
 // A quarter less and a quarter more.
-void look_at_other_budgets(const CheckpointState& s, report::Gradient& g) {
+void look_at_other_budgets(const CheckpointState& s, explain::Gradient& g) {
   const auto plan = s.schedule->foreseen();
   if (!plan) return;
   try {
@@ -111,10 +111,10 @@ std::int64_t budget_of(Engine& engine, const CheckpointState& s) {
 }
 
 void begin(Engine& engine, const CheckpointState& s, bool whole) {
-  report::Recorder& recorder = *engine.recorder;
+  explain::Recorder& recorder = *engine.recorder;
   engine.heap().begin_highest();
   if (ops::SpillFile* const file = engine.spill_file()) file->begin_peak();
-  report::Recorder::Opening opening;
+  explain::Recorder::Opening opening;
   opening.serial = s.serial;
   opening.executed = s.executed;
   opening.steps = s.total;
@@ -164,7 +164,7 @@ void record_arrival(Engine& engine, const CheckpointState& s) {
   without_harm(engine, [&] {
     if (!engine.recorder->follows(s.serial, s.executed)) begin(engine, s, false);
     engine.recorder->arrive(moment(engine, s), s.current.position, s.executed, s.total_known ? s.total : 0);
-    report::Outcome& measured = engine.recorder->gradient().measured;
+    explain::Outcome& measured = engine.recorder->gradient().measured;
     measured.tapes = s.peak_records * schedule::kRecordBytes;
     measured.states = s.peak_snapshots;
     measured.state_bytes = static_cast<std::uint64_t>(s.peak_snapshot_bytes);
@@ -185,23 +185,23 @@ void record_end(Engine& engine, const CheckpointState& s) {
   engine.heap().grows = nullptr;
   std::string text;
   without_harm(engine, [&] {
-    report::Recorder& recorder = *engine.recorder;
+    explain::Recorder& recorder = *engine.recorder;
     if (!recorder.open()) return; // lost
-    report::Gradient& g = recorder.gradient();
+    explain::Gradient& g = recorder.gradient();
     g.explanation = s.schedule->explanation();
     if (s.begun_again != 0) g.explanation += begun_again_text(s.begun_again);
     if (recorder.detailed()) g.predicted = predicted(engine, s);
     if (recorder.detailed()) foresee_time(s, g);
     if (recorder.detailed()) look_at_other_budgets(s, g);
     if (recorder.detailed()) g.profile = s.schedule->intervals();
-    const report::Gradient& ended = recorder.finish();
+    const explain::Gradient& ended = recorder.finish();
     if (!engine.options.explain) return;
     if (recorder.wishes.every)
-      text = report::json(ended);
+      text = explain::json(ended);
     else if (recorder.due_in_full())
-      text = report::in_full(ended) + (recorder.wishes.profile ? report::profile_text(ended) : "");
+      text = explain::in_full(ended) + (recorder.wishes.profile ? explain::profile_text(ended) : "");
     else if (const auto line = recorder.due_line())
-      text = report::in_a_line(*line);
+      text = explain::in_a_line(*line);
   });
   if (!text.empty()) engine.options.explain(text);
 }
@@ -209,7 +209,7 @@ void record_end(Engine& engine, const CheckpointState& s) {
 void record_rest(Engine& engine) {
   if (!engine.options.explain || engine.recorder->wishes.every) return;
   without_harm(engine, [&] {
-    for (const report::Calls& calls : engine.recorder->rest()) engine.options.explain(report::in_a_line(calls));
+    for (const explain::Calls& calls : engine.recorder->rest()) engine.options.explain(explain::in_a_line(calls));
   });
 }
 
@@ -218,7 +218,7 @@ void record_break(Engine& engine) {
   without_harm(engine, [&] { engine.recorder->break_off(moment(engine)); });
 }
 
-std::optional<report::Gradient> unfinished_gradient(const Engine& engine) {
+std::optional<explain::Gradient> unfinished_gradient(const Engine& engine) {
   if (engine.recorder == nullptr) return std::nullopt;
   return engine.recorder->unfinished(moment(engine));
 }

@@ -1,7 +1,7 @@
 // What the executor tells the recorder of outermost gradients. To be called only where the machine has one.
 #pragma once
 
-#include "vm/report/recorder.h"
+#include "vm/explain/recorder.h"
 #include "vm/runs/states.h"
 #include "vm/schedule/checker.h"
 
@@ -28,6 +28,6 @@ void record_rest(Engine& engine);
 void record_break(Engine& engine);
 
 // One that is in progress or did not come to its end, for a machine that stands still.
-std::optional<report::Gradient> unfinished_gradient(const Engine& engine);
+std::optional<explain::Gradient> unfinished_gradient(const Engine& engine);
 
 } // namespace cairn::runs

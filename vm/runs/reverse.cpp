@@ -21,7 +21,7 @@ using value::Object;
 
 namespace {
 
-constexpr std::uint32_t kStretch = 4096; // records swept in one step
+constexpr std::uint32_t kSweptAtOnce = 4096; // records swept in one step
 
 // A tensor of x: a place of its own. Only elements that are floating have derivatives.
 Value tensor_leaf(Engine& engine, Tape& tape, Value tensor) {
@@ -249,7 +249,7 @@ void sweep(Engine& engine, value::Frame* frame, Value& slot) {
     s->position = node;
   } else {
     ops::FlushDenormals flush;
-    std::uint32_t from = std::max(stop, s->position > kStretch ? s->position - kStretch : 0);
+    std::uint32_t from = std::max(stop, s->position > kSweptAtOnce ? s->position - kSweptAtOnce : 0);
     tape.sweep(from, s->position);
     s->position = from;
   }
@@ -365,7 +365,7 @@ Value close_reverse(Engine& engine, Value state) {
   if (is_surveyed(s)) end_survey(engine, *checkpoint);
   if (checkpoint != nullptr) engine.heap().next_serial = std::max(engine.heap().next_serial, checkpoint->highest);
   Owned result(engine.heap(), result_of_reverse(engine, s));
-  if (checkpoint != nullptr) report_checkpoint(engine, *checkpoint); // once: until here it can be stopped
+  if (checkpoint != nullptr) explain_checkpoint(engine, *checkpoint); // once: until here it can be stopped
   return result.take();
 }
 

@@ -1,6 +1,6 @@
 // The end of a survey: a gradient whose run is only got to know, for a table of what budgets of memory would buy (vmrun --plan).
+#include "vm/explain/forms.h"
 #include "vm/machine/errors.h"
-#include "vm/report/report.h"
 #include "vm/runs/recording.h"
 #include "vm/runs/states.h"
 #include "vm/schedule/outlook.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kRows = 10;
 
-std::string bytes(std::uint64_t n) { return report::bytes_text(static_cast<std::int64_t>(n)); }
+std::string bytes(std::uint64_t n) { return explain::bytes_text(static_cast<std::int64_t>(n)); }
 
 // With a row of its own for the budget that the program has.
 std::string table(std::vector<schedule::Point> curve, std::uint64_t budget, std::optional<double> time) {
@@ -28,12 +28,12 @@ std::string table(std::vector<schedule::Point> curve, std::uint64_t budget, std:
   std::sort(curve.begin(), curve.end(), [](const schedule::Point& a, const schedule::Point& b) { return a.budget < b.budget; });
   std::string out = "  --memory=       time of one tape\n";
   for (const schedule::Point& point : curve)
-    out += fmt::format("  {:>12}      {:>6.2f}{}\n", report::size_text(point.budget), point.time,
+    out += fmt::format("  {:>12}      {:>6.2f}{}\n", explain::size_text(point.budget), point.time,
                        is_budget(point)        ? "   the budget of this run"
                        : point.budget == whole ? "   everything stays on tape"
                        : point.budget == least ? "   the least that a plan is known for"
                                                : "");
-  if (!time && budget != 0) out += fmt::format("  within the {} of this run no plan is known\n", report::size_text(budget));
+  if (!time && budget != 0) out += fmt::format("  within the {} of this run no plan is known\n", explain::size_text(budget));
   return out;
 }
 
@@ -44,8 +44,8 @@ std::string light(const CheckpointState& s) {
                     "  --memory=       runs of a step\n";
   for (std::uint64_t budget = std::uint64_t{4} << 20; budget <= std::uint64_t{4} << 30; budget *= 4) {
     const auto checked = schedule::predict({}, program, {static_cast<std::int64_t>(budget), true});
-    out += checked ? fmt::format("  {:>12}      {:>6.2f}\n", report::size_text(budget), checked->replay_factor)
-                   : fmt::format("  {:>12}      not known, there are too many parts\n", report::size_text(budget));
+    out += checked ? fmt::format("  {:>12}      {:>6.2f}\n", explain::size_text(budget), checked->replay_factor)
+                   : fmt::format("  {:>12}      not known, there are too many parts\n", explain::size_text(budget));
     if (checked && checked->replay_factor <= 1) break;
   }
   return out;
@@ -59,7 +59,7 @@ std::string told(const Engine& engine, const CheckpointState& s) {
   const auto between = [&] {
     if (engine.meter().cancelled()) throw ops::Cancelled();
   };
-  std::string out = fmt::format("gradient at {}, a run of {} steps\n", place, report::grouped(s.total));
+  std::string out = fmt::format("gradient at {}, a run of {} steps\n", place, explain::grouped(s.total));
   if (const auto curve = schedule::outlook(*s.schedule, kRows, between); !curve.empty()) {
     const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.state_budget));
     between();

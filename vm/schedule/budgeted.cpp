@@ -103,7 +103,7 @@ void Budgeted::weighed(const Weights& weights) {
     coarsen(good - good / 4, room_for_one() / kGoodInterval);
   }
   const std::uint64_t piece = bounded(piece_ * kRecordBytes);
-  make_room_that_pays(bounded(std::clamp(most_tape_, piece, kStretch * piece) + std::max(largest_, most_taping_)));
+  make_room_that_pays(bounded(std::clamp(most_tape_, piece, kOvershoot * piece) + std::max(largest_, most_taping_)));
 }
 
 std::uint64_t Budgeted::left_alone() const { return budget_ / kReserve; }
@@ -259,17 +259,18 @@ std::string Budgeted::explanation() const {
 }
 
 bool Budgeted::sound() const {
-  constexpr std::uint64_t kFar = std::uint64_t{1} << 60;
+  constexpr std::uint64_t kMostOfSum = std::uint64_t{1} << 60;
   const std::size_t n = profile_.size();
   if (!profile_.sound() || n > kMost || positions_.size() != n + 1 || stage_ > Stage::asked) return false;
-  if (positions_.front() != 0 || positions_.back() > kFar || !std::is_sorted(positions_.begin(), positions_.end())) return false;
+  if (positions_.front() != 0 || positions_.back() > kMostOfSum || !std::is_sorted(positions_.begin(), positions_.end()))
+    return false;
   if (last_.bytes > kMostOfOne || last_.taping > kMostOfOne || last_.next > kMostOfOne || last_.forward > kMostOfOne)
     return false;
-  if (older_ > kMostOfOne || planned_beside_ > kFar || peak_ > kFar || again_ > kFar || again_cost_ > kMostOfOne ||
-      step_cost_ > kMostOfOne || budget_ > kFar || room_ > kFar || piece_ > kMostOfOne || steps_ > kFar || records_ > kFar ||
-      all_records_ > kMostOfOne || largest_ > kMostOfOne || most_taping_ > kMostOfOne || most_tape_ > kMostOfOne ||
-      done_ > todo_.size() || most_budget_ > kFar || spare_ > kMostOfOne || fresh_cost_ > kMostOfOne ||
-      (most_budget_ != 0 && budget_ > most_budget_))
+  if (older_ > kMostOfOne || planned_beside_ > kMostOfSum || peak_ > kMostOfSum || again_ > kMostOfSum ||
+      again_cost_ > kMostOfOne || step_cost_ > kMostOfOne || budget_ > kMostOfSum || room_ > kMostOfSum || piece_ > kMostOfOne ||
+      steps_ > kMostOfSum || records_ > kMostOfSum || all_records_ > kMostOfOne || largest_ > kMostOfOne ||
+      most_taping_ > kMostOfOne || most_tape_ > kMostOfOne || done_ > todo_.size() || most_budget_ > kMostOfSum ||
+      spare_ > kMostOfOne || fresh_cost_ > kMostOfOne || (most_budget_ != 0 && budget_ > most_budget_))
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
   const bool reversing = stage_ >= Stage::reversing; // with nothing left to decide
@@ -284,7 +285,7 @@ bool Budgeted::sound() const {
     const auto behind = std::upper_bound(positions_.begin(), positions_.end(), tapes_[i]);
     if (*(behind - 1) != tapes_[i] && (i == 0 || tapes_[i - 1] < *(behind - 1))) return false;
   }
-  if (spill_bytes_ > kMostOfOne || spill_ticks_ > kMostOfOne || moved_ > kFar || most_in_file_ > kFar ||
+  if (spill_bytes_ > kMostOfOne || spill_ticks_ > kMostOfOne || moved_ > kMostOfSum || most_in_file_ > kMostOfSum ||
       !std::is_sorted(spilled_.begin(), spilled_.end()) ||
       !std::includes(tapes_.begin(), tapes_.end(), spilled_.begin(), spilled_.end()))
     return false;

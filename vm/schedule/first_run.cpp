@@ -406,9 +406,9 @@ void FirstRun::save(std::vector<std::uint64_t>& words) const {
 }
 
 bool FirstRun::sound() const {
-  constexpr std::uint64_t kFar = std::uint64_t{1} << 48; // sums and products with them stay within 64 bits
-  if (prefix_ > kFar || records_ > kFar || survey_piece_ > kFar || budget_ > kFar || stack_bytes_ > kFar ||
-      spill_bytes_ > kFar * 4096 || spill_ticks_ > kFar)
+  constexpr std::uint64_t kMostSaved = std::uint64_t{1} << 48; // sums and products with them stay within 64 bits
+  if (prefix_ > kMostSaved || records_ > kMostSaved || survey_piece_ > kMostSaved || budget_ > kMostSaved ||
+      stack_bytes_ > kMostSaved || spill_bytes_ > kMostSaved * 4096 || spill_ticks_ > kMostSaved)
     return false;
   return generator_of(kind_) == Generator::first_run && stage_ <= Stage::done && placement_.sound() &&
          (stage_ != Stage::reversing || reversal_.sound()) &&

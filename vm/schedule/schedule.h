@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kToEnd = UINT64_MAX;
 inline constexpr std::uint64_t kDefaultBase = 4096;
 inline constexpr std::uint64_t kLeastBase = 16;
 inline constexpr std::uint64_t kRecordBytes = 32; // of a record on a tape
-inline constexpr std::uint64_t kStretch =
+inline constexpr std::uint64_t kOvershoot =
     8; // a tape that should stop may come to so many times as much, where that is a better place
 inline constexpr std::uint64_t kLeastPlanned = std::uint64_t{1} << 20; // bytes of the least budget that `auto` plans within
 
@@ -30,7 +30,7 @@ struct Action {
     restore,  // current = the state in `slot`, which keeps it
     discard,  // empty `slot`
     tape, // run `steps` steps on the tape in work, or on a new one; current moves on; may end sooner if the end is not known yet,
-          // or if the tape holds more than `records`, which may take it to kStretch times as many
+          // or if the tape holds more than `records`, which may take it to kOvershoot times as many
     reverse,   // sweep the tape in work, which is then gone; what it holds is the latest part not yet reversed
     put_aside, // put the tape in work aside, behind those that are there
     take_back, // make the tape put aside last the tape in work

@@ -1,12 +1,13 @@
 // The text of a schedule: "binomial,base=64,snapshots=8". Read by the language, the command line and the C API alike, so every
 // message says what would have been right.
 #include "vm/schedule/generators.h"
+#include "vm/text/sizes.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <utility>
 
 namespace cairn::schedule {
 namespace {
@@ -32,36 +33,10 @@ constexpr Name kNames[] = {
 constexpr std::uint64_t kMostBase = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 48;
 
-struct Unit {
-  std::string_view text;
-  std::uint64_t bytes;
-};
-constexpr Unit kUnits[] = {{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}};
-// Those that the options of programs know beside them, in small letters.
-constexpr Unit kMoreUnits[] = {{"tib", std::uint64_t{1} << 40},
-                               {"t", std::uint64_t{1} << 40},
-                               {"gib", 1 << 30},
-                               {"g", 1 << 30},
-                               {"mib", 1 << 20},
-                               {"m", 1 << 20},
-                               {"kib", 1 << 10},
-                               {"k", 1 << 10},
-                               {"tb", 1'000'000'000'000},
-                               {"gb", 1'000'000'000},
-                               {"mb", 1'000'000},
-                               {"kb", 1000}};
-
-const Unit* unit_of(std::string_view text) {
-  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  for (const Unit& unit : kMoreUnits)
-    if (std::ranges::equal(unit.text, text, {}, {}, small)) return &unit;
-  return nullptr;
-}
-
 // In the largest unit that divides it.
 std::string memory_text(std::uint64_t bytes) {
-  for (const Unit& unit : kUnits)
-    if (bytes % unit.bytes == 0) return fmt::format("{}{}", bytes / unit.bytes, unit.text);
+  for (const auto& [unit, power] : {std::pair("GiB", 30), std::pair("MiB", 20), std::pair("KiB", 10)})
+    if (bytes % (std::uint64_t{1} << power) == 0) return fmt::format("{}{}", bytes >> power, unit);
   return fmt::format("{}", bytes);
 }
 
@@ -104,19 +79,24 @@ bool parse_key(std::string_view part, const Name& name, Spec& spec, std::string&
   }
   std::uint64_t value = 0;
   const std::string_view digits = equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1);
-  const auto [rest, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const std::string_view unit = digits.substr(static_cast<std::size_t>(rest - digits.data()));
-  const Unit* const factor = unit_of(unit);
-  if (code == std::errc{} && key == "memory" && !unit.empty() && factor == nullptr && unit.find_first_of(".,0123456789") != 0) {
-    error = fmt::format(
-        "schedule option '{}': there is no unit '{}'; there are KiB, MiB, GiB, TiB, and kB, MB, GB, TB of thousands", part, unit);
+  if (key == "memory") {
+    const text::Size size = text::parse_size(digits);
+    if (size.fault == text::Size::Fault::unit) {
+      error = fmt::format(
+          "schedule option '{}': there is no unit '{}'; there are KiB, MiB, GiB, TiB, and kB, MB, GB, TB of thousands", part,
+          size.unit);
+      return false;
+    }
+    if (size.fault == text::Size::Fault::number) {
+      error = fmt::format("schedule option '{}' needs a size, as in 'memory=64MiB'", part);
+      return false;
+    }
+    value = size.bytes;
+  } else if (const auto [rest, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+             code != std::errc{} || rest != digits.data() + digits.size()) {
+    error = fmt::format("schedule option '{}' needs a whole number, as in '{}=64'", part, key);
     return false;
   }
-  if (digits.empty() || code != std::errc{} || (!unit.empty() && (key != "memory" || factor == nullptr))) {
-    error = fmt::format("schedule option '{}' needs a whole number, as in '{}=64{}'", part, key, key == "memory" ? "MiB" : "");
-    return false;
-  }
-  if (factor != nullptr) value = value > kMostMemory / factor->bytes ? UINT64_MAX : value * factor->bytes;
   std::uint64_t& number = key == "base"        ? spec.base
                           : key == "snapshots" ? spec.snapshots
                           : key == "passes"    ? spec.passes

@@ -103,7 +103,7 @@ struct FirstRead {
 
 class Tape {
 public:
-  static constexpr std::uint64_t kStretch = 8;
+  static constexpr std::uint64_t kOvershoot = 8;
   Tape(Heap& heap, std::uint16_t id, std::uint64_t low, std::uint64_t start);
   ~Tape();
   Tape(const Tape&) = delete;
@@ -203,7 +203,7 @@ public:
   // The run that records on it should stop: more than `most_weight`. Rather not behind an operation whose result the next one
   // reads and a lean tape of both would not keep, unless that goes on for long and holds much.
   bool is_heavy() const {
-    return weight() > most_weight && (tensors_.empty() || !tensors_.back()->cheap || kept_weight() / kStretch > most_weight);
+    return weight() > most_weight && (tensors_.empty() || !tensors_.back()->cheap || kept_weight() / kOvershoot > most_weight);
   }
   std::uint64_t most_weight = UINT64_MAX;
   std::map<std::uint32_t, ops::Tensor> tensor_cotangents; // by node; what is not there is absent

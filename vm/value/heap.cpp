@@ -19,7 +19,7 @@ constexpr std::int64_t kSymbolEntry = 64; // of the table
 // takes longer than a small object weighs more.
 constexpr std::int64_t kReleased = 4096;
 constexpr std::int64_t kTensorWeight = 32, kNativeWeight = 64;
-constexpr std::uint64_t kStretch = 4096; // items of a vector released at once; vectors have 2^40 items at most
+constexpr std::uint64_t kReleasedAtOnce = 4096; // items of a vector released at once; vectors have 2^40 items at most
 
 Object* link_of(const Object* o) { return reinterpret_cast<Object*>(o->serial); }
 
@@ -67,8 +67,9 @@ void Heap::refill(std::uint16_t size_class) {
 }
 
 // The watermark goes kGranularity bytes beyond the request, as far as the budget allows. (charge() has added the request to its
-// account already, so heap_live() below, which takes the other accounts away, is right for the heap.)
-void Heap::raise_watermark(std::int64_t request) {
+// account already, so heap_live() below, which takes the other accounts away, is right for the heap.) What is refused is not
+// held: the message has accounts without it.
+void Heap::raise_watermark(std::int64_t request, const Account* charged, std::int64_t bytes) {
 #ifndef NDEBUG
   look();
 #endif
@@ -77,7 +78,7 @@ void Heap::raise_watermark(std::int64_t request) {
     if (!makes_way(live_bytes() + request - budget_)) break;
   std::int64_t live = live_bytes();
   std::int64_t heap = heap_live() + request;
-  if (budget_ != 0 && live + request > budget_) refuse(request, "", heap);
+  if (budget_ != 0 && live + request > budget_) refuse(request, "", heap_live() + bytes, charged, bytes);
   heap_peak_ = std::max(heap_peak_, heap);
   if (live + request > highest_) {
     highest_ = live + request;
@@ -88,14 +89,16 @@ void Heap::raise_watermark(std::int64_t request) {
   headroom_ = watermark_ - live;
 }
 
-void Heap::refuse(std::int64_t request, std::string_view what, std::int64_t heap) const {
+void Heap::refuse(std::int64_t request, std::string_view what, std::int64_t heap, const Account* charged,
+                  std::int64_t bytes) const {
+  const auto held = [&](const Account& account) { return account.live - (&account == charged ? bytes : 0); };
   throw BudgetExceeded(fmt::format("memory budget of {} exceeded by a request of {} bytes{}: heap {}, tape {}, capsules {}{}",
-                                   megabytes(budget_), request, what, megabytes(heap), megabytes(tape.live),
-                                   megabytes(capsules.live), tensors.live == 0 ? "" : ", tensors " + megabytes(tensors.live)) +
-                       (scratch.live < kGranularity * 16 ? "" : ", scratch " + megabytes(scratch.live)));
+                                   megabytes(budget_), request, what, megabytes(heap), megabytes(held(tape)),
+                                   megabytes(held(capsules)), held(tensors) == 0 ? "" : ", tensors " + megabytes(held(tensors))) +
+                       (held(scratch) < kGranularity * 16 ? "" : ", scratch " + megabytes(held(scratch))));
 }
 
-void Heap::over_budget(std::int64_t request, std::string_view what) { refuse(request, what, heap_live()); }
+void Heap::over_budget(std::int64_t request, std::string_view what) { refuse(request, what, heap_live(), nullptr, 0); }
 
 void Heap::set_budget(std::int64_t bytes) {
   budget_ = bytes;
@@ -123,7 +126,7 @@ void Heap::charge(Account& account, std::int64_t bytes, std::int64_t beside) {
 #endif
   if (look) {
     try {
-      raise_watermark(all);
+      raise_watermark(all, &account, bytes);
     } catch (...) {
       account.live -= bytes;
       throw;
@@ -220,7 +223,7 @@ inline bool Heap::release_children(Object* o, std::int64_t& left) {
   }
   case Kind::vector: {
     auto* v = static_cast<Vector*>(o);
-    if (v->length > kStretch) return release_stretch(v, left);
+    if (v->length > kReleasedAtOnce) return release_stretch(v, left);
     for (std::uint64_t i = 0; i < v->length; ++i) release(v->items()[i]);
     break;
   }
@@ -263,12 +266,12 @@ inline bool Heap::release_children(Object* o, std::int64_t& left) {
 
 // Of a long vector, from its end. Its count, which nobody looks at any more, says how many stretches are behind it.
 bool Heap::release_stretch(Vector* v, std::int64_t& left) {
-  const std::uint64_t rest = v->length - v->count * kStretch;
-  const std::uint64_t first = rest > kStretch ? rest - kStretch : 0;
+  const std::uint64_t rest = v->length - v->count * kReleasedAtOnce;
+  const std::uint64_t first = rest > kReleasedAtOnce ? rest - kReleasedAtOnce : 0;
   ++v->count;
   if (first != 0) link(v);
   for (std::uint64_t i = first; i < rest; ++i) release(v->items()[i]);
-  left -= static_cast<std::int64_t>(kStretch / 8);
+  left -= static_cast<std::int64_t>(kReleasedAtOnce / 8);
   return first == 0;
 }
 
@@ -325,8 +328,9 @@ bool Heap::release_set_aside() {
 }
 
 void Heap::release_begun(Vector* v, std::uint64_t set) {
-  const std::uint64_t behind = v->length > kStretch ? (v->length - set) / kStretch : 0; // shorter ones are released at once
-  std::fill(v->items() + set, v->items() + v->length - behind * kStretch, kUnspecified);
+  const std::uint64_t behind =
+      v->length > kReleasedAtOnce ? (v->length - set) / kReleasedAtOnce : 0; // shorter ones are released at once
+  std::fill(v->items() + set, v->items() + v->length - behind * kReleasedAtOnce, kUnspecified);
   v->count = static_cast<std::uint32_t>(behind);
   if (draining_) return link(v);
   draining_ = true;

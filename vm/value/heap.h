@@ -275,8 +275,8 @@ private:
   void free_large(Object* o);
   // Provides a free cell of that class and the headroom for it, so that the next quick_cell succeeds; or throws BudgetExceeded.
   void refill(std::uint16_t size_class);
-  // Provides headroom for a request, or throws BudgetExceeded.
-  void raise_watermark(std::int64_t request);
+  // Provides headroom for a request, of which so many bytes may be in an account already, or throws BudgetExceeded.
+  void raise_watermark(std::int64_t request, const Account* charged = nullptr, std::int64_t bytes = 0);
 #ifndef NDEBUG
   bool refuses() {
     if (refusing_ || ++requests_ == refused_) refusing_ = true;
@@ -284,7 +284,8 @@ private:
   }
   void look(); // throws if the last request is refused
 #endif
-  [[noreturn]] void refuse(std::int64_t request, std::string_view what, std::int64_t heap) const;
+  [[noreturn]] void refuse(std::int64_t request, std::string_view what, std::int64_t heap, const Account* charged,
+                           std::int64_t bytes) const;
   void release_slow(Object* o);
   void release_from(Object* o);
   void give_back(Object* o);

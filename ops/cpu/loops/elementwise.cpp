@@ -191,9 +191,9 @@ struct Traversal {
 };
 
 // Elements [begin, end) of units, where a unit is a row (along the last axis) or a piece of a long one.
-class Stretch {
+class RowLoop {
 public:
-  Stretch(const Traversal& traversal, std::int64_t pieces)
+  RowLoop(const Traversal& traversal, std::int64_t pieces)
       : traversal_(traversal), pieces_(pieces), inner_(traversal.sizes[traversal.rank - 1]) {
     const std::int64_t n = std::min(inner_, traversal.block);
     for (unsigned k = 0; k < traversal.inputs; ++k) {
@@ -401,7 +401,7 @@ void elementwise(const KernelCall& call, Compute compute, Loop loop, const Detai
   for (std::size_t i = 0; i + 1 < traversal.rank; ++i) rows *= traversal.sizes[i];
   const std::int64_t pieces = (inner - 1) / traversal.piece + 1;
   const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / std::min(inner, traversal.piece));
-  parallel_for(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) { Stretch(traversal, pieces).run(begin, end); });
+  parallel_for(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) { RowLoop(traversal, pieces).run(begin, end); });
 }
 
 } // namespace cairn::ops::cpu

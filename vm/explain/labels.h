@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 enum class Anchor : unsigned char { start, middle, end };
 
@@ -29,4 +29,4 @@ private:
   std::vector<Box> taken_;
 };
 
-} // namespace cairn::report
+} // namespace cairn::explain

@@ -1,11 +1,11 @@
 // Recorders and the forms of reports, without a machine.
-#include "vm/report/labels.h"
-#include "vm/report/report.h"
+#include "vm/explain/forms.h"
+#include "vm/explain/labels.h"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-using namespace cairn::report;
+using namespace cairn::explain;
 using cairn::schedule::Action;
 
 namespace {

@@ -1,13 +1,13 @@
 // What a recorder noted, for people and programs: as text, as JSON, and as a page with drawings. docs/tools.md has the forms.
 #pragma once
 
-#include "vm/report/recorder.h"
+#include "vm/explain/recorder.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 inline constexpr int kFormat = 1; // of the JSON
 
@@ -42,7 +42,6 @@ std::string abbreviated(double number);          // 1.23 M
 std::string bytes_text(std::int64_t bytes);      // 512 bytes, 12.3 KiB, 34.1 MiB
 std::string seconds_text(double seconds);        // 12.3 s, 4.56 ms
 std::string size_text(std::uint64_t bytes);      // 512KiB, 35MiB, as options take it, never less
-std::string for_html(const std::string& text);   // with what HTML wants escaped
 std::string calls_text(const Calls::Sums& sums); // "1,200 to 1,300 steps, replay 1.0000, at most 3.2 MiB"
 
-} // namespace cairn::report
+} // namespace cairn::explain

@@ -1,11 +1,11 @@
 // Reports as text for a terminal, and the numbers and sentences that pages have too.
-#include "vm/report/report.h"
+#include "vm/explain/forms.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 namespace {
 
@@ -173,4 +173,4 @@ std::string in_a_line(const Calls& c) {
                      calls_text(c.untold));
 }
 
-} // namespace cairn::report
+} // namespace cairn::explain

@@ -1,11 +1,11 @@
 // See the header.
-#include "vm/report/timeline.h"
+#include "vm/explain/timeline.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 namespace {
 
@@ -124,4 +124,4 @@ void Timeline::write(Gradient& gradient, std::uint64_t time) const {
   gradient.states_left_out = left_out_;
 }
 
-} // namespace cairn::report
+} // namespace cairn::explain

@@ -1,11 +1,11 @@
 // Timelines stay bounded, and what they add up to stays exact.
-#include "vm/report/timeline.h"
+#include "vm/explain/timeline.h"
 
 #include <doctest/doctest.h>
 
 #include <map>
 
-using namespace cairn::report;
+using namespace cairn::explain;
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Time that passes while a machine runs, for people: nothing that decides reads it, and no state has it.
 #pragma once
 
-namespace cairn::report {
+namespace cairn::explain {
 
 class Stopwatch {
 public:
@@ -39,4 +39,4 @@ private:
   double passed_ = 0, since_ = kHalted;
 };
 
-} // namespace cairn::report
+} // namespace cairn::explain

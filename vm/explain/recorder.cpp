@@ -1,10 +1,10 @@
 // See the header. Tapes are followed as the checker of schedules does: where the one in work began, and those put aside.
-#include "vm/report/recorder.h"
+#include "vm/explain/recorder.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 namespace {
 
@@ -227,4 +227,4 @@ void Recorder::break_off(const Moment& now) {
   open_ = false;
 }
 
-} // namespace cairn::report
+} // namespace cairn::explain

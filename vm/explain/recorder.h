@@ -1,16 +1,16 @@
 // Notes what outermost gradients do, while they do it: told of each action of a schedule and of the accounts, in numbers. A
-// machine has one only if somebody asked for reports.
+// machine has one only if somebody asked for explanations.
 #pragma once
 
-#include "vm/report/stopwatch.h"
-#include "vm/report/timeline.h"
+#include "vm/explain/stopwatch.h"
+#include "vm/explain/timeline.h"
 #include "vm/schedule/schedule.h"
 
 #include <map>
 #include <optional>
 #include <string>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 // What is asked for.
 struct Wishes {
@@ -118,4 +118,4 @@ private:
   std::optional<Gradient> broken_off_;
 };
 
-} // namespace cairn::report
+} // namespace cairn::explain

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What programs report: tables, events for TensorBoard, the line of progress, pages.
 
-    seeing.py --bin FOLDER
+    program_reports.py --bin FOLDER
 """
 import csv
 import html.parser
@@ -130,7 +130,7 @@ class Page(html.parser.HTMLParser):
             self.cells[-1] += data
 
 
-class Seeing(ToolTest):
+class ProgramReports(ToolTest):
     def setUp(self):
         super().setUp()
         self.write("a.scm", TRAIN.format(n=20))
@@ -441,4 +441,4 @@ class Seeing(ToolTest):
 if __name__ == "__main__":
     arguments = driver.parse(__doc__)
     ToolTest.bin = os.path.abspath(arguments.bin)
-    unittest.main(argv=["seeing.py", *arguments.tests])
+    unittest.main(argv=["program_reports.py", *arguments.tests])

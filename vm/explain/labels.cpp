@@ -1,13 +1,13 @@
 // See the header.
-#include "vm/report/labels.h"
+#include "vm/explain/labels.h"
 
-#include "vm/report/report.h"
+#include "vm/text/html.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 bool Labels::is_free(const Box& b) const {
   if (b.left < left_ || b.right > right_ || b.top < top_ || b.bottom > bottom_) return false;
@@ -25,9 +25,9 @@ std::string Labels::put(double x, double y, Anchor anchor, const std::string& cs
     const Box box{left, foot - kLine + 3, left + width, foot + 3};
     if (!is_free(box)) continue;
     taken_.push_back(box);
-    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", left, foot, css, for_html(text));
+    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", left, foot, css, text::escaped_for_html(text));
   }
   return "";
 }
 
-} // namespace cairn::report
+} // namespace cairn::explain

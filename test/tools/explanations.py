@@ -49,7 +49,7 @@ def without_clock(text):
     return re.sub(r"[\d.e+-]+ m?s measured(.*: )[\d.]+( and)?", r"? measured\1?\2", text)
 
 
-class Explain(ToolTest):
+class Explanations(ToolTest):
     def gradients(self, *options, name="a.scm", code=0):
         done = self.vmrun("--explain=a.json", *options, name, code=code) if name else self.vmrun("--explain=a.json", *options, code=code)
         report = json.loads(self.read("a.json"))
@@ -283,8 +283,8 @@ class Explain(ToolTest):
                             self.assertIn("resumed from a saved state", g["summary"])
 
     def test_the_page_of_the_tools_shows_what_is_said(self):
-        with open(os.path.join(Explain.docs, "tools.md"), encoding="utf-8") as file:
-            section = file.read().split("### Reports of gradients\n")[1].split("\n### ")[0]
+        with open(os.path.join(Explanations.docs, "tools.md"), encoding="utf-8") as file:
+            section = file.read().split("### Explanations of gradients\n")[1].split("\n### ")[0]
         blocks = re.findall(r"(?:^(?: {4}.*)?\n)+", section, re.M)
         program, shown = [re.sub(r"^ {4}", "", block.strip("\n"), flags=re.M).strip() for block in blocks if block.strip()]
         self.write("orbit.scm", program + "\n")
@@ -367,6 +367,6 @@ class Explain(ToolTest):
 
 if __name__ == "__main__":
     arguments = driver.parse(__doc__, docs="the folder of the pages")
-    Explain.docs = os.path.abspath(arguments.docs)
+    Explanations.docs = os.path.abspath(arguments.docs)
     ToolTest.bin = os.path.abspath(arguments.bin)
-    unittest.main(argv=["explain.py", *arguments.tests])
+    unittest.main(argv=["explanations.py", *arguments.tests])

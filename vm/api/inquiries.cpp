@@ -1,7 +1,7 @@
-// What a machine of cairn.h tells about itself: errors, results, counters, progress, places, profile.
-#include "vm/report/report.h"
+// What a machine of cairn.h answers about itself: errors, results, counters, progress, places, profile.
 #include "vm/api/interruptible.h"
 #include "vm/api/memory.h"
+#include "vm/explain/forms.h"
 #include "vm/machine/errors.h"
 #include "vm/runs/recording.h"
 #include "vm/text/diagnostic.h"
@@ -189,7 +189,7 @@ cairn_status cairn_vm_explain_as(cairn_vm* vm, cairn_report form) {
     require(form == CAIRN_REPORT_TEXT || form == CAIRN_REPORT_PROFILE || form == CAIRN_REPORT_JSON,
             "cairn_vm_explain_as: reports come as text, with a profile or without, or JSON");
     require(vm->engine.options.explain != nullptr, "cairn_vm_explain_as: the machine was made without the option explain");
-    cairn::report::Wishes& wishes = vm->engine.wanted_recorder().wishes;
+    cairn::explain::Wishes& wishes = vm->engine.wanted_recorder().wishes;
     wishes.every = form == CAIRN_REPORT_JSON;
     wishes.profile = form == CAIRN_REPORT_PROFILE;
   });
@@ -214,15 +214,15 @@ cairn_status cairn_vm_gradients(const cairn_vm* vm, cairn_report form, char** te
   return guarded(nullptr, [&] {
     require(vm != nullptr && text != nullptr, "cairn_vm_gradients: an argument is NULL");
     *text = nullptr;
-    const cairn::report::Recorder* recorder = vm->engine.recorder.get();
+    const cairn::explain::Recorder* recorder = vm->engine.recorder.get();
     require(!vm->running && recorder != nullptr && recorder->wishes.keep,
             "cairn_vm_gradients: cairn_vm_keep_gradients was not called, or the machine runs");
     require(form == CAIRN_REPORT_JSON || form == CAIRN_REPORT_HTML || form == CAIRN_REPORT_SECTION,
             "cairn_vm_gradients: reports are JSON or HTML, a page or a section");
     const auto unfinished = cairn::runs::unfinished_gradient(vm->engine);
-    *text = copy_out(form == CAIRN_REPORT_JSON   ? cairn::report::json(*recorder, unfinished)
-                     : form == CAIRN_REPORT_HTML ? cairn::report::page(*recorder, unfinished)
-                                                 : cairn::report::section(*recorder, unfinished));
+    *text = copy_out(form == CAIRN_REPORT_JSON   ? cairn::explain::json(*recorder, unfinished)
+                     : form == CAIRN_REPORT_HTML ? cairn::explain::page(*recorder, unfinished)
+                                                 : cairn::explain::section(*recorder, unfinished));
   });
 }
 
@@ -231,6 +231,6 @@ cairn_status cairn_vm_profile(const cairn_vm* vm, char** text) {
     require(vm != nullptr && text != nullptr, "cairn_vm_profile: an argument is NULL");
     *text = nullptr;
     require(vm->engine.profile != nullptr, "cairn_vm_profile: the machine was made without the option profile");
-    *text = copy_out(vm->engine.profile->report(vm->engine));
+    *text = copy_out(vm->engine.profile->text(vm->engine));
   });
 }

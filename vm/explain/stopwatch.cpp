@@ -1,10 +1,10 @@
 // See the header.
-#include "vm/report/stopwatch.h"
+#include "vm/explain/stopwatch.h"
 
 #include <chrono>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 double Stopwatch::wall() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-} // namespace cairn::report
+} // namespace cairn::explain

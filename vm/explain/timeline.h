@@ -1,12 +1,12 @@
-// The timeline of a gradient, bounded: a run may have millions of actions, and a report is looked at by people.
+// The timeline of a gradient, bounded: a run may have millions of actions, and an explanation is looked at by people.
 #pragma once
 
-#include "vm/report/gradient.h"
+#include "vm/explain/gradient.h"
 
 #include <cstddef>
 #include <map>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 class Timeline {
 public:
@@ -20,7 +20,7 @@ public:
   // or neighbours that are all still held become one.
   void keep(std::uint32_t slot, const KeptState& state);
   void let_go(std::uint32_t slot, std::uint64_t time);
-  // Puts what there is into the report; what is held still is held until `time`.
+  // Puts what there is into the gradient; what is held still is held until `time`.
   void write(Gradient& to, std::uint64_t time) const;
 
 private:
@@ -34,4 +34,4 @@ private:
   std::uint64_t left_out_ = 0;
 };
 
-} // namespace cairn::report
+} // namespace cairn::explain

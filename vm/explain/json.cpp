@@ -1,10 +1,10 @@
 // Reports as JSON, written by hand as the counters of --stats are: numbers are exact, and nothing is looked up.
-#include "vm/report/report.h"
+#include "vm/explain/forms.h"
 #include "vm/text/utf8.h"
 
 #include <fmt/format.h>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 namespace {
 
@@ -185,4 +185,4 @@ std::string json(const Recorder& recorder, const std::optional<Gradient>& unfini
          "\n";
 }
 
-} // namespace cairn::report
+} // namespace cairn::explain

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 enum class Doing : std::uint8_t { advance, tape, sweep };
 
@@ -115,4 +115,4 @@ struct Calls {
   Sums all, untold;
 };
 
-} // namespace cairn::report
+} // namespace cairn::explain

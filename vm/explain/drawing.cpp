@@ -1,7 +1,8 @@
 // The drawing of a gradient: time from left to right, steps of the run upwards, and memory below on the same time. What was done
 // is a line from where it began to where it ended, in the colour of its word above.
-#include "vm/report/labels.h"
-#include "vm/report/report.h"
+#include "vm/explain/forms.h"
+#include "vm/explain/labels.h"
+#include "vm/text/html.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +10,7 @@
 #include <cmath>
 #include <utility>
 
-namespace cairn::report {
+namespace cairn::explain {
 
 namespace {
 
@@ -75,7 +76,8 @@ private:
     out_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>\n", x1, y1, x2, y2, css);
   }
   void text(double at_x, double at_y, const char* css, const std::string& words) {
-    out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", at_x, at_y, css, for_html(words));
+    out_ +=
+        fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", at_x, at_y, css, text::escaped_for_html(words));
   }
 
   void axes() {
@@ -177,4 +179,4 @@ private:
 
 std::string drawing(const Gradient& gradient) { return Drawing(gradient).svg(); }
 
-} // namespace cairn::report
+} // namespace cairn::explain

@@ -1,5 +1,5 @@
 // What is said of a checkpoint-*j that has ended, and of one that has no memory to go on.
-#include "vm/report/report.h"
+#include "vm/explain/forms.h"
 #include "vm/runs/recording.h"
 #include "vm/schedule/outlook.h"
 
@@ -27,7 +27,7 @@ void note_updates(const Engine& engine, const CheckpointState& s, schedule::Sche
 
 } // namespace
 
-void report_checkpoint(Engine& engine, const CheckpointState& s) {
+void explain_checkpoint(Engine& engine, const CheckpointState& s) {
   if (!s.outermost) return;
   engine.gradient = {};
   engine.statistics.gradient_steps += s.total;
