@@ -93,6 +93,8 @@ ExprPtr Expander::call_of_builtin(const Builtin& b, Exprs operands, Span span) {
     return call_builtin("/", span, make_constant(std::int64_t{1}, span), std::move(operands[0]));
   case Shape::extremum: {
     if (count > 1) return fold_left(b.core, std::move(operands), span);
+    // Of a tensor alone its largest element was meant: the library says so.
+    if (!in_library_) return make_call(library_global(b.name == "max" ? "%max/1" : "%min/1", span), span, std::move(operands[0]));
     Variable* x = fresh("x", span);
     Nest nest;
     nest.put_let(x, std::move(operands[0]), span);

@@ -35,6 +35,8 @@ constexpr std::string_view kType =
 constexpr std::string_view kJoin = "write (concat-tensors tensors axis); lists have 'append', strings 'string-append'";
 constexpr std::string_view kConstant =
     "derivatives are taken of x in (gradient f x) and of nothing else; (stop-gradient x) is x as a constant";
+constexpr std::string_view kJacobian =
+    "write (jacobian f x), which takes forward mode where x has fewer numbers than the value, else reverse mode";
 constexpr std::string_view kRules = "write 'define-derivative', whose clauses are value, forward and reverse";
 constexpr std::string_view kClock = "write (clock), seconds; (primops f x) counts steps";
 constexpr std::string_view kKeys = "a key is an integer: write (split-key key n), (rand sizes #f #f key) or (random-real key)";
@@ -50,6 +52,8 @@ constexpr std::string_view kRates = "rates are procedures: make the rule of each
 constexpr std::string_view kPlots = "write (plot-lines path labels series ...), which draws into an SVG file";
 constexpr std::string_view kShuffle = "write (shuffled-indices n seed epoch), or (loader source batch seed)";
 constexpr std::string_view kSaved = "write (save-parameters path p) and (load-parameters path like)";
+constexpr std::string_view kPickles =
+    "pickles hold objects of Python; there, safetensors.torch.save_file(tensors, path) writes a file for (read-safetensors path)";
 constexpr std::string_view kWaiting = "a program cannot wait; (clock) gives seconds";
 constexpr std::string_view kSelf = "there are no objects: a procedure takes the parameters it needs as an argument";
 
@@ -181,8 +185,9 @@ constexpr Elsewhere kNames[] = {
     {"backward", "write (gradient f x), or (*j f x y`) for any cotangent"},
     {"derivative", "write (cdr (j* f x 1)), or (gradient f x)"},
     {"diff", "write (- (index t '(1 #f)) (index t '(0 -1))) of neighbours, (gradient f x) of a procedure"},
-    {"jacfwd", "write (jacobian f x)"},
-    {"jacrev", "write (jacobian f x)"},
+    {"jacfwd", kJacobian},
+    {"jacrev", kJacobian},
+    {"jacobian_forward", kJacobian},
     {"hvp", "write (hessian-vector f x v)"},
     {"checkpoint", "write (checkpoint-*j f x y`); what is kept is its own affair"},
     {"remat", "write (checkpoint-*j f x y`); what is kept is its own affair"},
@@ -242,6 +247,25 @@ constexpr Elsewhere kNames[] = {
     {"cat", kJoin},
     {"hstack", kJoin},
     {"vstack", kJoin},
+    {"numel", "write (apply * (size t)), or (parameters-count p) of a structure"},
+    {"nelement", "write (apply * (size t)), or (parameters-count p) of a structure"},
+    {"ndim", "write (length (size t))"},
+    {"rank", "write (length (size t))"},
+    {"percentile", "write (quantile t q axis), with q from 0 to 1"},
+    {"nanmedian", "write (median t axis), of (masked-select t (= t t)) without NaNs"},
+    {"repeat_interleave", "write (index t indices) with a tensor of indices in which each stands so many times, '(0 0 1 1)"},
+    {"fancy_index", "write (index-points t rows columns): the elements at points"},
+    {"vindex", "write (index-points t rows columns): the elements at points"},
+    {"gather_nd", "write (index-points t rows columns): the elements at points"},
+    {"unravel_index", "write (quotient i n) and (remainder i n), by the sizes of the axes behind"},
+    {"ravel_multi_index", "write (+ (* rows n) columns), by the sizes of the axes behind"},
+    {"floor_divide", "write (floor (/ a b)), or (quotient a b) of integers, towards 0"},
+    {"divmod", "write (quotient a b) and (remainder a b)"},
+    {"label_smoothing", "write (cross-entropy-loss-with options logits classes), with an option of smoothing"},
+    {"ignore_index", "write (cross-entropy-loss-with options logits classes), with an option to ignore a class"},
+    {"torch_load", kPickles},
+    {"unpickle", kPickles},
+    {"pickle", kPickles},
     {"index_select", "write (index t #t indices), or 'gather' along an axis"},
     {"getitem", "write (index t 0 '(1 3) indices #t): one word for each axis"},
     {"take_along_axis", "write (gather t indices axis)"},
@@ -305,7 +329,7 @@ constexpr Elsewhere kNames[] = {
     {"boolean_mask", "write (masked-select t mask)"},
     {"extract", "write (masked-select t mask)"},
     {"compress", "write (masked-select t mask)"},
-    {"count_nonzero", "write (sumall (cast (not-equal t 0) 'i64))"},
+    {"count_nonzero", "write (sumall (not-equal t 0))"},
     {"unique", "write (dict-keys (list->dict (map (lambda (x) (cons x #t)) (tensor->list t)))), in ascending order"},
     {"meshgrid", "write (unsqueeze x 0) and (unsqueeze y 1): operators stretch axes of size 1"},
     {"Linear", "write (linear p x), with p from (new-linear inputs outputs), or (linear-layer inputs outputs)"},

@@ -226,6 +226,7 @@ void Expander::complain_unbound(const DatumPtr& symbol) const {
     const std::string& best = whole.best().empty() ? end.best() : whole.best();
     return best.empty() ? "" : fmt::format("; did you mean '{}'?", best);
   };
+  if (auto let = hint_of_open_let(name); !let.empty()) complain(symbol->span, fmt::format("unbound name '{}'{}", name, let));
   if (auto instead = instead_of(name); !instead.empty())
     complain(symbol->span, fmt::format("'{}' does not exist in Cairn: {}{}", name, instead, hint()));
   for (const auto& [keyword, handler] : syntax()) offer(keyword);

@@ -163,6 +163,13 @@ private:
     Span span;
   };
   Vector<Initialised> parse_bindings(const DatumPtr& bindings, std::string_view form) const;
+  // A `let` whose value number `at` is being expanded: its own names are not in force there, and a message may say so.
+  struct OpenLet {
+    std::span<const Initialised> bindings;
+    std::size_t at;
+    const OpenLet* outer;
+  };
+  std::string_view hint_of_open_let(std::string_view name) const;
   ExprPtr expand_initialiser(const Initialised& binding);
   void end_scope(Scope::Depth depth, std::span<Variable* const> names);
   ExprPtr make_loop(Variable* loop, ExprPtr lambda, Exprs inits, Span span);
@@ -189,6 +196,7 @@ private:
   Vector<Variable*> references_;               // local variables mentioned, while recursive scopes are open
   unsigned recursive_scopes_ = 0;
   unsigned depth_ = 0;
+  const OpenLet* open_let_ = nullptr;
   bool in_library_ = false;
   bool binds_parameters_ = false; // which may hide names without a remark: whoever reads the procedure has them before his eyes
 };

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace cairn::compiler {
 
 const std::unordered_map<std::string_view, Expander::Handler>& Expander::syntax() {
@@ -227,10 +229,41 @@ ExprPtr Expander::expand_let(const DatumPtr& form, Items items) {
   return is_symbol(*items[1]) ? expand_named_let(form, items) : expand_plain_let(form, items);
 }
 
+namespace {
+
+// A variable that has another value until the end of a block, however that is left.
+template <class T> class Restored {
+public:
+  Restored(T& variable, T value) : variable_(variable), old_(std::exchange(variable, value)) {}
+  ~Restored() { variable_ = old_; }
+  Restored(const Restored&) = delete;
+  Restored& operator=(const Restored&) = delete;
+
+private:
+  T& variable_;
+  T old_;
+};
+
+} // namespace
+
+std::string_view Expander::hint_of_open_let(std::string_view name) const {
+  for (const OpenLet* let = open_let_; let != nullptr; let = let->outer)
+    for (std::size_t i = 0; i < let->bindings.size() && i <= let->at; ++i) {
+      if (!is_symbol(*let->bindings[i].target) || let->bindings[i].target->text() != name) continue;
+      return i < let->at ? "; the values of a 'let' do not see its names: write 'let*', where each sees those before it"
+                         : "; the values of a 'let' do not see its names: write 'letrec' for a procedure that calls itself";
+    }
+  return "";
+}
+
 ExprPtr Expander::expand_plain_let(const DatumPtr& form, Items items) {
   Vector<Initialised> bindings = parse_bindings(items[1], "let");
   Exprs inits;
-  for (const Initialised& b : bindings) inits.push_back(expand_initialiser(b));
+  {
+    OpenLet open{bindings, 0, open_let_};
+    const Restored<const OpenLet*> restored(open_let_, &open);
+    for (; open.at < bindings.size(); ++open.at) inits.push_back(expand_initialiser(bindings[open.at]));
+  }
   Scope::Depth depth = scope_.depth();
   Patterns patterns(*this);
   Vector<Variable*> variables, names;

@@ -1,11 +1,32 @@
 ; Layers that look along a sequence, [batch, steps, width]. `causal`, #f if it is left out, is #t where no step may see those behind it.
+; `mask`, #f if it is left out, is stretched to the scores, [..., rows of q, rows of k]: one of u8 is not 0 where a row of q sees that of k,
+; one of a floating type is added to the scores.
 
 ; Each row of q, by how well it goes with the rows of k, a mean of the rows of v; axes in front are a batch.
-(define (dot-product-attention q k v . causal)
-  (let ((scale (/ 1 (sqrt (car (last-pair (size q)))))) (causal (%flag "dot-product-attention" causal)))
-    (if (if (%attends? q) (if (%attends? k) (%attends? v) #f) #f)
+(define (dot-product-attention q k v . l)
+  (let* ((scale (/ 1 (sqrt (car (last-pair (size q))))))
+         ((list causal mask) (%options "dot-product-attention" l '(#f #f))))
+    (if (if (tensor? mask) #f mask) (error "dot-product-attention: expected a mask, a tensor of u8 or of a floating type, got" mask))
+    (if (if (tensor? mask) #f (if (%attends? q) (if (%attends? k) (%attends? v) #f) #f))
         (attend q k v scale (if causal #t #f))
-        (let ((scores (matmul (* q scale) (transpose k)))) (matmul (softmax (if causal (%without-later scores) scores)) v)))))
+        (let* ((scores (matmul (* q scale) (transpose k))) (scores (if causal (%without-later scores) scores)))
+          (matmul (if (tensor? mask) (%masked-softmax scores mask) (softmax scores)) v)))))
+
+; A row that sees nothing is a mean of nothing: zeros.
+(define (%masked-softmax scores mask)
+  (let* ((type (tensor-type mask))
+         (seen
+          (cond ((eq? type 'u8) (where mask scores -inf.0))
+                ((memq type '(f32 f64 bf16)) (+ scores mask))
+                (else (error "dot-product-attention: expected a mask of u8, as comparisons give, or of a floating type, got one of" type))))
+         (some (max-over (not-equal seen -inf.0) -1 #t)))
+    (where some (softmax (where some seen 0)) 0)))
+
+; Optional operands, and for those that are left out at the end what stands in `all`.
+(define (%options name l all)
+  (cond ((null? l) all)
+        ((null? all) (error (string-append name ": too many arguments")))
+        (else (cons (car l) (%options name (cdr l) (cdr all))))))
 
 ; Whether the operator for it takes such an operand; it is on the processor alone.
 (define (%attends? t) (if (%in-one-pass? t) (> (length (size t)) 1) #f))
@@ -16,15 +37,14 @@
          (numbers (lambda (n) (list->tensor (iota n) 'f32 (tensor-residence scores)))))
     (where (< (unsqueeze (numbers (cadr sizes)) 1) (numbers (car sizes))) -inf.0 scores)))
 
-(define (%flag name l) (if (null? l) #f (%only name l)))
-
 ; Attention of so many heads of a sequence to itself; its parameters make queries, keys and values of the input, and the value of what they give.
 (define (new-attention width) (list (new-linear width (* 3 width)) (new-linear width width)))
-(define (attention heads parameters x . causal)
+(define (attention heads parameters x . l)
   (let* (((list in out) parameters)
+         ((list causal mask) (%options "attention" l '(#f #f)))
          (sizes (%sequence-sizes heads x))
          ((list q k v) (map (lambda (t) (%heads heads t)) (split (linear in x) -1 3))))
-    (linear out (view (permute (dot-product-attention q k v (%flag "attention" causal)) '(0 2 1 3)) sizes))))
+    (linear out (view (permute (dot-product-attention q k v causal mask) '(0 2 1 3)) sizes))))
 
 (define (%sequence-sizes heads x)
   (let ((sizes (size x)))
@@ -39,11 +59,17 @@
   (let (((list batch steps width) (size t)))
     (permute (view t (list batch steps heads (quotient width heads))) '(0 2 1 3))))
 
-; A block of a transformer that normalises first: attention, then a layer of so many units (4 times the width) with GeLU, each added to its input.
+; A block of a transformer: attention, then a layer of so many units (4 times the width) with GeLU, each added to its input. Either what
+; they see is normalised, or, where `norms` is after, the sum.
 (define (new-transformer width . units)
   (list (new-layer-norm width) (new-attention width) (new-layer-norm width)
         (let ((units (if (null? units) (* 4 width) (%only "new-transformer" units)))) (new-perceptron (list width units width)))))
-(define (transformer heads parameters x . causal)
-  (let* (((list norm1 attend norm2 units) parameters)
-         (x (+ x (attention heads attend (layer-norm norm1 x) (%flag "transformer" causal)))))
-    (+ x (perceptron GeLU units (layer-norm norm2 x)))))
+(define (transformer heads parameters x . l)
+  (let (((list norm1 attend norm2 units) parameters) ((list causal mask norms) (%options "transformer" l '(#f #f before))))
+    (cond ((eq? norms 'before)
+           (let ((x (+ x (attention heads attend (layer-norm norm1 x) causal mask))))
+             (+ x (perceptron GeLU units (layer-norm norm2 x)))))
+          ((eq? norms 'after)
+           (let ((x (layer-norm norm1 (+ x (attention heads attend x causal mask)))))
+             (layer-norm norm2 (+ x (perceptron GeLU units x)))))
+          (else (error "transformer: expected before or after, a symbol that says where it normalises, got" norms)))))

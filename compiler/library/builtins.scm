@@ -33,6 +33,16 @@
   (let %min/loop ((x (if (null? l) (min x) x)) (l l))
     (if (null? l) x (%min/loop (min x (car l)) (cdr l)))))
 
+; A call with one operand. (Of a list that happens to have one, as (apply max l), that is the value.)
+(define (%max/1 x)
+  (if (tensor? x)
+      (error "max: one tensor has no other to be compared with; (max-over t axes) is the largest along axes, (max-value t) that of all:" x)
+      (max x)))
+(define (%min/1 x)
+  (if (tensor? x)
+      (error "min: one tensor has no other to be compared with; (min-over t axes) is the smallest along axes or, without axes, of all:" x)
+      (min x)))
+
 (define (= x . l)
   (let %=/loop ((x (begin (= x) x)) (l l))
     (if (null? l) #t (if (= x (car l)) (%=/loop (car l) (cdr l)) #f))))

@@ -9,9 +9,64 @@
 
 ; The value of f at x with every number in it replaced by that number's gradient, so the rows stand in the order and the kind of structure
 ; (list, vector, nested) of the value. A tensor in the value is replaced by a structure like x with a tensor at each leaf: its shape is that of
-; the value's, followed by that of the leaf. f runs once for its value and once for each row.
+; the value's, followed by that of the leaf. f runs once for its value, and then forward for each number of x or, if those are as many as
+; the numbers of the value or more, in reverse for each of these: so the mode is a matter of sizes alone.
 (define (jacobian f x)
-  (%rows f x (f x) (lambda (seed) seed)))
+  (let* ((y (f x)) (columns (%number-count x 0 #t)) (rows (%number-count y 0 #f)))
+    (let ((by-columns (if (if columns (if rows (< 0 columns rows) #f) #f) (%columns f x) #f)))
+      (if by-columns (%of-columns x by-columns y (lambda (dy) dy)) (%rows f x y (lambda (seed) seed))))))
+
+; How many numbers there are to differentiate, beside n; #f where something else captures some. Tensors of integers have none, or are
+; something else.
+(define (%number-count v n integers)
+  (cond ((not n) #f)
+        ((number? v) (+ n 1))
+        ((pair? v) (%number-count (cdr v) (%number-count (car v) n integers) integers))
+        ((vector? v) (%number-count (vector->list v) n integers))
+        ((tensor? v) (if (%has-derivative? v) (+ n (apply * (size v))) (if integers n #f)))
+        ((if (procedure? v) #t (capsule? v)) #f)
+        (else n)))
+
+; At each leaf of x the list of the tangents of f's value in the directions of its numbers; #f where forward mode is not to be had, as a
+; procedure of the host may have no rule for it.
+(define (%columns f x)
+  (call-with-error-handler (lambda (message irritants) #f) (lambda () (%columns-of f x x (lambda (seed) seed)))))
+(define (%columns-of f x part embed)
+  (cond ((number? part) (list (cdr (j* f x (embed 1)))))
+        ((pair? part)
+         (let ((a (%columns-of f x (car part) (lambda (seed) (embed (cons seed 0))))))
+           (cons a (%columns-of f x (cdr part) (lambda (seed) (embed (cons 0 seed)))))))
+        ((vector? part)
+         (let ((zeros (make-vector (vector-length part) 0)))
+           (build-vector (vector-length part)
+                         (lambda (i) (%columns-of f x (vector-ref part i) (lambda (seed) (embed (vector-update zeros i seed))))))))
+        ((if (tensor? part) (%has-derivative? part) #f)
+         (build-list (apply * (size part)) (lambda (i) (cdr (j* f x (embed (%one-at i part)))))))
+        (else '())))
+
+; The value's part y with, in the place of each number or tensor in it, a structure like x of what (pick tangent) has there.
+(define (%of-columns x columns y pick)
+  (define (part-of pick get) (lambda (dy) (let ((whole (pick dy))) (if (eqv? whole 0) 0 (get whole)))))
+  (cond ((if (number? y) #t (tensor? y)) (%of-column x columns y pick))
+        ((pair? y)
+         (let ((a (%of-columns x columns (car y) (part-of pick car)))) (cons a (%of-columns x columns (cdr y) (part-of pick cdr)))))
+        ((vector? y)
+         (build-vector (vector-length y) (lambda (i) (%of-columns x columns (vector-ref y i) (part-of pick (lambda (v) (vector-ref v i)))))))
+        (else y)))
+(define (%of-column x columns y pick)
+  (cond ((number? x) (%whole-tangent y (pick (car columns))))
+        ((pair? x)
+         (let ((a (%of-column (car x) (car columns) y pick))) (cons a (%of-column (cdr x) (cdr columns) y pick))))
+        ((vector? x) (build-vector (vector-length x) (lambda (i) (%of-column (vector-ref x i) (vector-ref columns i) y pick))))
+        ((not (tensor? x)) x)
+        ((not (%has-derivative? x)) 0)
+        ((number? y) (view (list->tensor (map pick columns) (tensor-type x) (tensor-residence x)) (size x)))
+        ((null? columns) (fill (append (size y) (size x)) 0 (tensor-type x) (tensor-residence x)))
+        (else
+         (let ((flat (list (apply * (size y)))))
+           (view (to-device (cast (stack (map (lambda (dy) (view (%whole-tangent y (pick dy)) flat)) columns) 1) (tensor-type x)) (tensor-residence x))
+                 (append (size y) (size x)))))))
+(define (%whole-tangent y dy) (if (if (tensor? y) (eqv? dy 0) #f) (%zeros-like y) dy))
 
 ; The rows of the part y of f's value; (embed seed) is the cotangent of the whole value that has `seed` at that part and 0 elsewhere.
 (define (%rows f x y embed)

@@ -50,6 +50,29 @@
                           (iota many)
                           (map (lambda (i) (+ i (- many 1))) behind)))))
 
+; Elements at points: the first tensor of indices has their positions along the first axis, the second along the second, and so on; indices
+; of several shapes are stretched to one, which takes the place of those axes.
+(define (index-points t . where)
+  (if (> (length where) (length (size t))) (error "index-points: more indices than axes; the sizes are" (size t)))
+  (if (null? where)
+      t
+      (let %index-points/loop ((where where) (sizes (size t)) (axis 0) (rows 1) (at 0))
+        (if (null? where)
+            (embedding (view t (cons rows sizes)) at)
+            (let ((i (%positions-in axis (car sizes) (car where) (tensor-residence t))))
+              (%index-points/loop (cdr where) (cdr sizes) (+ axis 1) (* rows (car sizes)) (+ (* at (car sizes)) i)))))))
+
+; Positions counted from 0, of some that may be counted from the end.
+(define (%positions-in axis n given residence)
+  (let ((i (cond ((if (number? given) (integer? given) #f) (list->tensor given 'i64 residence))
+                 ((if (tensor? given) (memq (tensor-type given) '(i8 i16 i32 i64)) #f) (cast given 'i64))
+                 (else (error "index-points: expected an integer or a tensor of integers (one of u8 may be meant as a mask), got" given)))))
+    (if (not (memv 0 (size i)))
+        (let ((least (tensor->number (min-over i))) (most (max-value i)))
+          (if (if (< least (- n)) #t (>= most n))
+              (error (format "index-points: there is no position ~a in axis ~a, whose size is ~a" (if (>= most n) most least) axis n)))))
+    (where (< i 0) (+ i n) i)))
+
 ; Parts whose size depends on elements. How many there are is read, as a program reads any number, so these are procedures and no operators;
 ; the derivative of what is selected goes back to where it lay.
 

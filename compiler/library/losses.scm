@@ -3,6 +3,29 @@
 
 (define (mean-absolute-error a b) (mean (abs (- a b))))
 
+; The mean over n of the cross entropy of logits [n, classes] at the indices [n], as cross-entropy-loss, with PyTorch's options as an association
+; list: (ignore index) leaves rows of that class out, (weights w) weighs rows by their classes and divides by the sum of those weights,
+; (smoothing s) gives all classes alike the part s of each row's probability.
+(define (cross-entropy-loss-with options logits classes)
+  (for-each (lambda (o)
+              (if (not (if (pair? o) (if (memq (car o) '(ignore weights smoothing)) (pair? (cdr o)) #f) #f))
+                  (error "cross-entropy-loss-with: expected options (ignore index), (weights tensor) or (smoothing part), got" o)))
+            options)
+  (let* ((option (lambda (name otherwise) (let ((found (assq name options))) (if found (cadr found) otherwise))))
+         (ignored (option 'ignore #f))
+         (kept (if ignored (not-equal classes ignored) #f))
+         (classes (if ignored (where kept classes 0) classes))
+         (weights (let ((w (option 'weights #f))) (if (tensor? w) (expand-tensor w (size logits)) #f)))
+         (smoothing (option 'smoothing 0))
+         (logarithms (log-softmax logits 1))
+         (of-class (lambda (t) (view (gather t (unsqueeze classes 1) 1) (size classes))))
+         (sum-of-rows (lambda (rows) (sum (if ignored (where kept rows 0) rows))))
+         (of-rows (if (tensor? weights) (of-class weights) #f))
+         (hard (sum-of-rows (if (tensor? weights) (* of-rows (of-class logarithms)) (of-class logarithms))))
+         (soft (if (= smoothing 0) 0 (sum-of-rows (sum (if (tensor? weights) (* weights logarithms) logarithms) 1))))
+         (total (cond ((tensor? weights) (sum-of-rows of-rows)) (ignored (sum kept)) (else (car (size classes))))))
+    (- (/ (+ (* (- 1 smoothing) hard) (* (/ smoothing (cadr (size logits))) soft)) total))))
+
 ; Half the square of a difference up to delta (1), and a line from there.
 (define (huber-loss a b . delta)
   (let ((delta (if (null? delta) 1 (%only "huber-loss" delta))) (distance (abs (- a b))))

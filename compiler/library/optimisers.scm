@@ -112,8 +112,10 @@
 
 (define (step-rate rate factor every) (lambda (step) (* rate (expt factor (quotient step every)))))
 
-(define (cosine-rate rate steps)
-  (lambda (step) (* rate .5 (+ 1 (cos (/ (* 4 (atan 1) (min step steps)) steps))))))
+; From the rate down to the least one, 0 if none is given.
+(define (cosine-rate rate steps . l)
+  (let ((least (if (null? l) 0 (%only "cosine-rate" l))))
+    (lambda (step) (+ least (* (- rate least) .5 (+ 1 (cos (/ (* 4 (atan 1) (min step steps)) steps))))))))
 
 ; Rises linearly for so many steps, then is the other.
 (define (warm-up steps rate)

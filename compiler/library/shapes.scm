@@ -12,25 +12,44 @@
 (define (zeros-like t) (fill (size t) 0 (tensor-type t) (tensor-residence t)))
 (define (ones-like t) (fill (size t) 1 (tensor-type t) (tensor-residence t)))
 
-; (arange stop), (arange start stop), (arange start stop step): f32, as list->tensor gives.
+; (arange stop), (arange start stop), (arange start stop step): f32, as list->tensor gives, unless type and residence follow.
 (define (arange x . l)
-  (if (null? l)
-      (list->tensor (iota x))
-      (let ((step (if (null? (cdr l)) 1 (%only "arange" (cdr l)))))
-        (if (= step 0)
-            (error "arange: the step is 0; write another number")
-            (list->tensor (iota (max 0 (inexact->exact (ceiling (/ (- (car l) x) step)))) x step))))))
+  (let* ((numbers (%numbers-first l)) (given (list-tail l (length numbers))))
+    (cond ((null? numbers) (apply list->tensor (iota x) given))
+          ((null? (cdr numbers)) (%arange x (car numbers) 1 given))
+          (else (%arange x (car numbers) (%only "arange" (cdr numbers)) given)))))
+(define (%arange x stop step given)
+  (if (= step 0)
+      (error "arange: the step is 0; write another number")
+      (apply list->tensor (iota (max 0 (inexact->exact (ceiling (/ (- stop x) step)))) x step) given)))
+(define (%numbers-first l)
+  (if (if (pair? l) (number? (car l)) #f) (cons (car l) (%numbers-first (cdr l))) '()))
 
 ; Of n numbers the first is a and the last b.
-(define (linspace a b n)
+(define (linspace a b n . given)
   (if (if (integer? n) (>= n 0) #f) #t (error "linspace: how many numbers is a count, got" n))
-  (if (= n 1)
-      (list->tensor (list a))
-      (list->tensor (build-list n (lambda (i) (+ a (/ (* i (- b a)) (- n 1))))))))
+  (apply list->tensor (if (= n 1) (list a) (build-list n (lambda (i) (+ a (/ (* i (- b a)) (- n 1)))))) given))
 
 (define (eye n)
   (%count "eye" n)
   (one-hot (cast (arange n) 'i64) n))
+
+; The number below which a part q, from 0 to 1, of the elements lie, along an axis or of all of them: between the two that are nearest by
+; their order, in proportion. NaNs count as the largest.
+(define (quantile t q . axis)
+  (if (not (if (number? q) (<= 0 q 1) #f)) (error "quantile: expected a part from 0 to 1, got" q))
+  (let* ((t (if (%has-derivative? t) t (cast t 'f64)))
+         (t (if (null? axis) (view t (list (apply * (size t)))) t))
+         (sizes (size t))
+         (k (if (null? axis) 0 (%axis "quantile" (%only "quantile" axis) (length sizes))))
+         (n (list-ref sizes k)))
+    (if (= n 0) (error "quantile: there is no element along the axis; the sizes are" sizes))
+    (let* ((place (* q (- n 1))) (below (inexact->exact (floor place))) (sorted (sort t k)))
+      (define (at i) (view (narrow-tensor sorted k i 1) (append (list-head sizes k) (list-tail sizes (+ k 1)))))
+      (if (= place below)
+          (at below)
+          (+ (at below) (* (- place below) (- (at (+ below 1)) (at below))))))))
+(define (median t . axis) (apply quantile t .5 axis))
 
 ; The matrix with a vector on its diagonal, and the diagonal of a square matrix. Elements beside it are chosen away, not multiplied by 0, so
 ; that infinite ones do not matter.

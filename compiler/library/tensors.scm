@@ -38,10 +38,16 @@
 ; A key is an integer; what is drawn with it is a function of it. Other keys from one are independent of it and of each other.
 (define (random-key) (random-integer 140737488355327))
 (define (split-key key n) (build-list n (lambda (i) (%derived-key key i))))
+; Into so many parts, or into parts of the sizes in a list.
 (define (split t axis parts)
-  (if (= parts 0)
-      (error "split: into how many parts? got 0")
-      (build-list parts (lambda (i) (chunk t axis parts i)))))
+  (cond ((if (pair? parts) #t (null? parts)) (%split-by-sizes t axis parts))
+        ((= parts 0) (error "split: into how many parts? got 0"))
+        (else (build-list parts (lambda (i) (chunk t axis parts i))))))
+(define (%split-by-sizes t axis parts)
+  (let ((n (list-ref (size t) (%axis "split" axis (length (size t))))))
+    (if (not (= n (apply + parts))) (error (format "split: the sizes of the parts do not add up to ~a, the size of axis ~a:" n axis) parts))
+    (let %split/loop ((at 0) (parts parts))
+      (if (null? parts) '() (cons (narrow-tensor t axis at (car parts)) (%split/loop (+ at (car parts)) (cdr parts)))))))
 
 ; Scale, shift, mean and variance of so many channels.
 (define (initialize-batch-normalization channels . l)

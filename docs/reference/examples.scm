@@ -95,6 +95,7 @@
 (abs -2.5)
 ; (quotient a b), (remainder a b), (modulo a b): division of whole numbers towards 0, what is left, and what is left with the sign of `b`
 (list (quotient -7 2) (remainder -7 2) (modulo -7 2))
+(modulo (list->tensor '(7 -7) 'i64) 3)
 ; (gcd a ...), (lcm a ...): the greatest common divisor, the least common multiple
 (list (gcd 12 18) (lcm 4 6))
 ; floor: the largest integer that is not larger
@@ -421,7 +422,9 @@
 ; zeros, ones, zeros-like, ones-like
 (list (zeros '(2)) (ones '(2) 'i64) (zeros-like (ones '(1 2))) (ones-like (zeros '(2))))
 ; arange, linspace
-(list (arange 3) (arange 1 2 .5) (linspace 0 1 3))
+(list (arange 3) (arange 1 2 .5) (arange 3 'i64) (linspace 0 1 3))
+; quantile, median
+(list (median (list->tensor '(3 1 2 10))) (quantile (list->tensor '((1 2) (3 6))) .25 1))
 ; eye, diag
 (list (eye 2) (diag (list->tensor '(1 2))) (diag (list->tensor '((1 2) (3 4)))))
 ; rand
@@ -460,6 +463,9 @@
 (slice (arange 10) 0 1 8 3)
 ; index
 (index (list->tensor '((1 2 3) (4 5 6))) 1 '(0 2))
+(index (view (arange 12) '(3 4)) (list->tensor '(0 2) 'i64) (list->tensor '(1 3) 'i64))
+; index-points
+(index-points (view (arange 12) '(3 4)) (list->tensor '(0 2) 'i64) (list->tensor '(1 3) 'i64))
 ; masked-select
 (let ((t (list->tensor '((1 2 3) (4 5 6))))) (masked-select t (< 3 t)))
 ; nonzero
@@ -467,7 +473,7 @@
 ; crop
 (crop (list->tensor '((1 2 3) (4 5 6))) '(0 1) '(2 2))
 ; chunk, split
-(list (chunk (arange 5) 0 2 0) (split (arange 4) 0 2))
+(list (chunk (arange 5) 0 2 0) (split (arange 4) 0 2) (split (arange 3) 0 '(2 1)))
 ; decimate
 (decimate (view (arange 6) '(1 1 6)) 2)
 ; expand-tensor
@@ -729,6 +735,7 @@
 (size (car (unroll gru (new-gru 3 5) (ones '(2 7 3)) 0)))
 ; dot-product-attention
 (dot-product-attention (zeros '(1 2)) (zeros '(2 2)) (list->tensor '((1 2) (3 4))))
+(dot-product-attention (zeros '(1 2)) (zeros '(2 2)) (list->tensor '((1 2) (3 4))) #f (list->tensor '((1 0)) 'u8))
 ; attend
 (attend (zeros '(2 1)) (zeros '(2 1)) (list->tensor '((1 2) (3 4))) 1 #t)
 ; new-attention, attention
@@ -774,6 +781,8 @@
 (binary-cross-entropy-with-logits (list->tensor '(0)) (list->tensor '(1)))
 ; mean-absolute-error, huber-loss, hinge-loss
 (let ((a (list->tensor '(0 3))) (b (list->tensor '(1 1)))) (list (mean-absolute-error a b) (huber-loss a b) (hinge-loss a b)))
+; cross-entropy-loss-with
+(cross-entropy-loss-with '((ignore -100) (smoothing .1)) (list->tensor '((2 0) (0 3))) (list->tensor '(0 -100) 'i64))
 ; soft-cross-entropy-loss, kl-divergence
 (let ((logits (zeros '(1 2))) (p (list->tensor '((.5 .5))))) (list (soft-cross-entropy-loss logits p) (kl-divergence logits p)))
 ; accuracy, top-k-accuracy
@@ -818,7 +827,7 @@
 ; clip-by-norm
 (clip-by-norm 1 '(3. (4.)))
 ; step-rate, cosine-rate, warm-up
-(list ((step-rate .1 .5 10) 25) ((cosine-rate .1 100) 50) ((warm-up 10 (cosine-rate .1 100)) 4))
+(list ((step-rate .1 .5 10) 25) ((cosine-rate .1 100) 50) ((cosine-rate .1 100 .01) 100) ((warm-up 10 (cosine-rate .1 100)) 4))
 
 ;;; Pictures
 ; plot-lines, plot-scatter

@@ -40,8 +40,9 @@ void infer_solve(const Call& call, ResultTypes& results) {
   bool fits = a.rank() == b.rank();
   for (int i = 0; fits && i + 1 < a.rank(); ++i) fits = a.shape[i] == b.shape[i];
   if (!fits)
-    throw OperatorError(
-        fmt::format("{}: shapes {} and {} do not go together", shown_name(call.op), a.shape.text(), b.shape.text()));
+    throw OperatorError(fmt::format(
+        "{}: shapes {} and {} do not go together{}", shown_name(call.op), a.shape.text(), b.shape.text(),
+        b.rank() + 1 == a.rank() ? "; right sides are columns of matrices: (unsqueeze b -1) makes one of a vector" : ""));
   results[0].dtype = floating_of(promoted(a.dtype, b.dtype));
   results[0].shape = b.shape;
 }

@@ -3,6 +3,7 @@
 #include "ops/pointwise_binary.h"
 
 #include "ops/convert.h"
+#include "ops/cpu/elements/divisions.h"
 #include "ops/cpu/elements/pointwise.h"
 #include "ops/operators/definitions.h"
 #include "ops/operators/registry.h"
@@ -62,6 +63,13 @@ template <bool closed> void infer_binary(const Call& call, ResultTypes& results)
   results[0].dtype = closed ? type : floating_of(type);
   if (!is_floating(results[0].dtype)) [[unlikely]]
     for (const Tensor& operand : call.inputs) check_held(shown_name(call.op), type, operand);
+}
+
+// That of no number is none: a program that says so has a mistake.
+void infer_division(const Call& call, ResultTypes& results) {
+  infer_binary<true>(call, results);
+  if (call.inputs[1].weak && call.inputs[1].number == 0)
+    throw OperatorError(fmt::format("{}: division by zero", shown_name(call.op)));
 }
 
 void infer_compare(const Call& call, ResultTypes& results) {
@@ -221,6 +229,10 @@ CAIRN_POINTWISE_BINARY(X)
 #define X(id, Struct, ...) constinit const Definition id = pointwise_definition(infer_compare, cpu::compare_kernel<Struct>);
 CAIRN_POINTWISE_COMPARE(X)
 #undef X
+
+constinit const Definition quotient = pointwise_definition(infer_division, cpu::quotient);
+constinit const Definition remainder = pointwise_definition(infer_division, cpu::remainder);
+constinit const Definition modulo = pointwise_definition(infer_division, cpu::modulo);
 
 constinit const Definition where =
     differentiable(infer_where, cpu::where_kernel, where_vjp, where_jvp, keep_input(0), VjpMemory::own);

@@ -309,3 +309,24 @@ TEST_CASE("reports are refused where they make no sense") {
   CHECK(cairn_vm_only_plan(vm.vm) == CAIRN_BAD_ARGUMENT);
   CHECK(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, nullptr) == CAIRN_BAD_ARGUMENT);
 }
+
+TEST_CASE("an update whose value depends on no parameter leaves its place with the machine") {
+  const std::string rule = "(define (rule leaf cotangent state) (cons (- leaf cotangent) state))\n";
+  const auto place_of = [&](const std::string& program) {
+    const Vm vm(rule + program);
+    char* place = nullptr;
+    REQUIRE(cairn_vm_unreached(vm.vm, &place) == CAIRN_OK);
+    return place != nullptr ? taken(place) : std::string();
+  };
+  CHECK(place_of("(*j-update (lambda (p) (* 2 (car p))) '(1. 2.) 1 rule 0)").empty());
+  CHECK(place_of("(define q 3.)\n(checkpoint-*j-update (lambda (p) (* 2 q)) '(1. 2.) 1 rule 0)").find(":3:1") !=
+        std::string::npos);
+  CHECK(place_of("(*j-update! (lambda (p) (sumall (stop-gradient p))) (fill '(2) 1) 1 rule 0)").find(":2:1") !=
+        std::string::npos);
+  // The first one counts, also behind updates that reach; a structure without numbers has nothing that could be reached.
+  CHECK(place_of("(*j-update (lambda (p) p) 1. 1 rule 0)\n(*j-update (lambda (p) 1.) 1. 1 rule 0)\n(*j-update (lambda (p) 2.) 1. "
+                 "1 rule 0)")
+            .find(":3:1") != std::string::npos);
+  CHECK(place_of("(*j-update (lambda (p) 1.) '(a) 1 rule 0)").empty());
+  CHECK(cairn_vm_unreached(nullptr, nullptr) == CAIRN_BAD_ARGUMENT);
+}

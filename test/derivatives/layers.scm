@@ -155,3 +155,41 @@
 ;;; case mistakes-steps
 (unroll gru (new-gru 2 3) (zeros '(2 2)) 0)
 ; expect error: unroll: expected a sequence \[batch, steps, inputs\] of at least one step, got sizes \(2 2\)
+;;; case masks
+(define (near? a b) (< (max-value (abs (- a b))) 1e-12))
+(define q (randn '(2 3 4) 'f64))
+(define k (randn '(2 3 4) 'f64))
+(define v (randn '(2 3 2) 'f64))
+(define lower (<= (arange 3) (unsqueeze (arange 3) 1)))
+(assert (near? (dot-product-attention q k v #f lower) (dot-product-attention q k v #t)))
+(assert (near? (dot-product-attention q k v #f (where lower 0 -inf.0)) (dot-product-attention q k v #t)))
+(assert (near? (dot-product-attention q k v #t (ones '(3 3) 'u8)) (dot-product-attention q k v #t)))
+; A bias on scores; a mask for each text of a batch, of keys alone.
+(define bias (randn '(3 3) 'f64))
+(assert (near? (dot-product-attention q k v #f bias) (matmul (softmax (+ (/ (matmul q (transpose k)) 2) bias)) v)))
+(define padded (list->tensor '(((1 1 0)) ((1 0 0))) 'u8))
+(assert (near? (narrow-tensor (dot-product-attention q k v #f padded) 0 0 1)
+               (dot-product-attention (narrow-tensor q 0 0 1) (narrow-tensor (narrow-tensor k 0 0 1) 1 0 2) (narrow-tensor (narrow-tensor v 0 0 1) 1 0 2))))
+; What sees nothing has zeros, and derivatives that are zeros and no NaNs.
+(define none (list->tensor '((1 1 1) (0 0 0) (1 0 0)) 'u8))
+(assert (equal? (tensor->list (index (dot-product-attention q k v #f none) #t 1)) '((0. 0.) (0. 0.))))
+(define g (gradient (lambda (q) (sumall (dot-product-attention q k v #f none))) q))
+(assert (equal? (tensor->list (index g #t 1)) '((0. 0. 0. 0.) (0. 0. 0. 0.))))
+(assert (= (sumall (not-equal g g)) 0))
+(assert (check-gradient (lambda ((list q k v)) (sumall (square (dot-product-attention q k v #f none)))) (list q k v))) ; expect any output
+(define p (new-attention 4))
+(define x (randn '(2 3 4)))
+(assert (< (max-value (abs (- (attention 2 p x #f lower) (attention 2 p x #t)))) 1e-5))
+;;; case transformers-that-normalise-after
+(define p (new-transformer 4 8))
+(define x (randn '(2 3 4)))
+(define (near? a b) (< (max-value (abs (- a b))) 1e-5))
+(define-values (norm1 looks norm2 units) p)
+(define y (layer-norm norm1 (+ x (attention 2 looks x #t))))
+(assert (near? (transformer 2 p x #t #f 'after) (layer-norm norm2 (+ y (perceptron GeLU units y)))))
+(assert (near? (transformer 2 p x #t #f 'before) (transformer 2 p x #t)))
+(transformer 2 p x #f #f 'never)
+; expect error: transformer: expected before or after, a symbol that says where it normalises, got never
+;;; case a-mask-of-integers
+(dot-product-attention (zeros '(2 2)) (zeros '(2 2)) (zeros '(2 2)) #f (zeros '(2 2) 'i64))
+; expect error: dot-product-attention: expected a mask of u8, as comparisons give, or of a floating type, got one of i64

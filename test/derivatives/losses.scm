@@ -116,3 +116,33 @@
 ;;; case mistakes-batches
 (batched-gradient (lambda (p b) p) 1. '())
 ; expect error: batched-gradient: there is no batch
+;;; case cross-entropy-with-options
+(define logits (list->tensor '((1 2 3) (2 0 -1) (0 0 4) (1 1 1)) 'f64))
+(define classes (list->tensor '(0 1 2 1) 'i64))
+(define logarithms (tensor->list (log-softmax logits)))
+(define (near? a b) (< (abs (- a b)) 1e-12))
+(define (of options) (tensor->number (cross-entropy-loss-with options logits classes)))
+(define rows (map (lambda (l c) (- (list-ref l c))) logarithms '(0 1 2 1)))
+(define (total l) (apply + l))
+(assert (near? (of '()) (tensor->number (cross-entropy-loss logits classes))))
+(assert (near? (of '((ignore 1))) (/ (+ (car rows) (caddr rows)) 2)))
+(define by-class '(1 2 5))
+(define row-weights '(1 2 5 2))
+(assert (near? (of (list (list 'weights (list->tensor by-class 'f64)))) (/ (total (map * row-weights rows)) (total row-weights))))
+(define (smooth l) (/ (- (total l)) 3))
+(assert (near? (of '((smoothing .3))) (/ (total (map (lambda (row l) (+ (* .7 row) (* .3 (smooth l)))) rows logarithms)) 4)))
+; All at once, as PyTorch has it: the smooth part is weighed class by class, and divided by the weights of the classes that are there.
+(define all (list '(ignore 1) '(smoothing .3) (list 'weights (list->tensor by-class 'f64))))
+(define (weighed-smooth l) (/ (- (total (map * by-class l))) 3))
+(define kept '(0 2))
+(assert (near? (of all)
+               (/ (total (map (lambda (i) (+ (* .7 (list-ref row-weights i) (list-ref rows i)) (* .3 (weighed-smooth (list-ref logarithms i))))) kept))
+                  (total (map (lambda (i) (list-ref row-weights i)) kept)))))
+(define outside (list->tensor '(0 -100 2 -100) 'i64))
+(assert (near? (tensor->number (cross-entropy-loss-with '((ignore -100)) logits outside)) (of '((ignore 1)))))
+(assert (check-gradient (lambda (t) (cross-entropy-loss-with all t classes)) logits)) ; expect any output
+; Rows that are left out have no derivative.
+(assert (equal? (tensor->list (index (gradient (lambda (t) (cross-entropy-loss-with all t classes)) logits) (list->tensor '(1 3) 'i64))) '((0. 0. 0.) (0. 0. 0.))))
+;;; case cross-entropy-with-an-unknown-option
+(cross-entropy-loss-with '((reduction sum)) (zeros '(1 2)) (list->tensor '(0) 'i64))
+; expect error: cross-entropy-loss-with: expected options \(ignore index\), \(weights tensor\) or \(smoothing part\), got \(reduction sum\)

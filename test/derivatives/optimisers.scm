@@ -94,3 +94,7 @@
 ; expect: "clip-by-leaf-norm: expected a rule, such as (sgd .1), got"
 (show (said (lambda () (warm-up 10 .1))))
 ; expect: "warm-up: expected a procedure from the number of a step to a rate, such as (cosine-rate .1 400) or (lambda (step) .1), got"
+;;; case cosine-down-to-a-floor
+(define rate (cosine-rate 1. 10 .2))
+(write (map (lambda (step) (/ (round (* 1e6 (rate step))) 1e6)) '(0 5 10 20)))
+; expect: (1.0 0.6 0.2 0.2)

@@ -70,3 +70,31 @@
 ; expect: #f
 ;;; case procedures-cannot-be-checked
 (check-gradient (lambda (f) (f 2)) (let ((a 3.)) (lambda (x) (* a x)))) ; expect error: check-gradient: what this holds cannot be changed
+;;; case jacobian-by-columns
+; With fewer numbers than the value has, forward mode: once for each. The same by rows, and of structures.
+(define calls 0)
+(define (tall x) (* (view (arange 12 'f64) '(6 2)) (+ (* x x) 1)))
+(define (wide x) (list (tall x) (sumall x) 'done (vector (* 2 (tensor->number (sum (* x x)))) 5)))
+(define two (list->tensor '(2 3) 'f64))
+(define by-columns (jacobian tall two))
+(show (size by-columns))                             ; expect: (6 2 2)
+(show (equal? by-columns (stack (map (lambda (c) (stack (map (lambda (i) (gradient (lambda (x) (index (tall x) c i)) two)) '(0 1)) 0)) (iota 6)) 0))) ; expect: #t
+(define parts (jacobian wide two))
+(show (list (equal? (car parts) by-columns) (tensor->list (cadr parts)) (caddr parts) (lists (cadddr parts)))) ; expect: (#t (1.0 1.0) done #((8.0 12.0) (0.0 0.0)))
+; By a number, and by a structure with what has no derivative.
+(show (lists (jacobian (lambda (x) (list (* 2 x) (* x t) 7)) 3))) ; expect: (2.0 (1.0 2.0 3.0) 0)
+(define mixed (list 2. (vector (cast two 'f32) 'a) (list->tensor '(1 2) 'i32)))
+(define (of-mixed p) (* (car p) (concat-tensors (list (vector-ref (cadr p) 0) (vector-ref (cadr p) 0)) 0)))
+(show (map lists (jacobian of-mixed mixed))) ; expect: ((2.0 3.0 2.0 3.0) #(((2.0 0.0) (0.0 2.0) (2.0 0.0) (0.0 2.0)) a) 0)
+(show (tensor-type (vector-ref (cadr (jacobian of-mixed mixed)) 0))) ; expect: f32
+; Forward mode takes steps in proportion to the numbers of x, not to those of the value.
+(define (steps n) (primops (lambda (x) (jacobian (lambda (x) (* x (fill (list n) 1 'f64))) x)) 2))
+(show (= (steps 10) (steps 1000))) ; expect: #t
+;;; case jacobian-by-columns-inside-others
+(define (f x) (* (list->tensor '(1 2 3 4) 'f64) (* x x x)))
+(show (gradient (lambda (x) (sumall (jacobian f x))) 2.)) ; expect: 120.0
+(show (cdr (*j (lambda (x) (sumall (jacobian f x))) 2. 1.))) ; expect: 120.0
+(show (cdr (j* (lambda (x) (sumall (jacobian f x))) 2. 1.))) ; expect: 120.0
+(show (tensor->list (jacobian (lambda (x) (jacobian f x)) 2.))) ; expect: (12.0 24.0 36.0 48.0)
+(define-derivative (double x) (value (* 2 x)) (reverse (y c) (list (* 2 c))))
+(show (lists (jacobian (lambda (x) (list (double x) (double (* x x)))) 3.))) ; expect: (2.0 12.0)

@@ -8,6 +8,7 @@
 #include "vm/formats/json.h"
 #include "vm/formats/npy.h"
 #include "vm/formats/safetensors.h"
+#include "vm/formats/table.h"
 #include "vm/formats/zip.h"
 #include "vm/text/utf8.h"
 
@@ -51,6 +52,23 @@ void csv(std::string_view file) {
   promise(numbers == static_cast<std::uint64_t>(table.rows * table.columns), "a table is full of numbers");
   promise(table.names.empty() || table.names.size() == static_cast<std::size_t>(table.columns),
           "every column has a name or none");
+}
+
+// The first byte is the separator.
+void table(std::string_view file) {
+  if (file.empty() || std::string_view(",;|:\t ").find(file[0]) == std::string_view::npos) return;
+  std::uint64_t held = 0, bytes = 0, line = 0;
+  formats::TableRows rows(file.substr(1), file[0], [&](std::uint64_t more) { held += more; });
+  for (std::vector<std::string_view> fields; rows.next(fields);) {
+    promise(!fields.empty() && held >= fields.size() * sizeof fields[0], "a row has fields, whose memory was told");
+    promise(rows.line() > line, "rows begin in lines of their own");
+    line = rows.line();
+    for (const std::string_view field : fields) {
+      bytes += field.size();
+      promise(!formats::is_missing(field) || formats::table_number(field), "what is missing is a number");
+    }
+  }
+  promise(bytes < file.size(), "fields are parts of the file");
 }
 
 // Arrays and objects that are open, and keys and values in turn within these.
@@ -144,7 +162,7 @@ void picture(std::string_view file) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view file(reinterpret_cast<const char*>(data) + 1, size - 1);
-  constexpr void (*kFormats[])(std::string_view) = {npy, safetensors, csv, json, tokens, archive, picture};
+  constexpr void (*kFormats[])(std::string_view) = {npy, safetensors, csv, json, tokens, archive, picture, table};
   try {
     kFormats[data[0] % std::size(kFormats)](file);
   } catch (const formats::FormatError& e) {

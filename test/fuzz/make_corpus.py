@@ -35,6 +35,8 @@ FILES = """(define (in-folder name) (string-append (car (command-line)) "/" name
 (write-safetensors (in-folder "none.safetensors") '())
 (write-safetensors (in-folder "one.safetensors") (list (cons "weight" (fill '(2 2) 1.))))
 (write-safetensors (in-folder "three.safetensors") (list (cons "a" (fill '(3) 1 'i32)) (cons "b.0" (fill '() 1 'bf16)) (cons "" (fill '(0 4) 1 'f64))))
+(write-text (in-folder "texts.table") ";a; b ;\\"c\\n\\"\\"\\"\\r\\n1;;x\\n\\n2.5;NA;\\"y;\\"\\n")
+(write-text (in-folder "blanks.table") " 1  2 x\\n3\\t4 \\"y\\" ")
 (write-text (in-folder "numbers.csv") "1,2\\n3,4e-2\\n")
 (write-json (in-folder "values.json") (list 1 -2.5e-3 "\u00e9\\"" #t 'null (vector) (list (cons 'a '()) (cons "b" 1))))
 (write-npz (in-folder "stored.npz") (list (cons "a" (fill '(3) 1 'i32)) (cons "b" (fill '() 1))))
@@ -80,7 +82,7 @@ def main():
         (pathlib.Path(folder) / "small.tokens").write_text(json.dumps(vocabulary, separators=(",", ":")) + "\0#version: 0.2\na b\n\u0120 ab\n\0ab ab's \u00e9 12!\n")
         for file in sorted((HERE.parent / "data" / "pictures").glob("*.*g")):
             (pathlib.Path(folder) / file.name).write_bytes(file.read_bytes())
-        for number, kinds in enumerate((["npy"], ["safetensors"], ["csv"], ["json"], ["tokens"], ["npz"], ["png", "jpg"])):
+        for number, kinds in enumerate((["npy"], ["safetensors"], ["csv"], ["json"], ["tokens"], ["npz"], ["png", "jpg"], ["table"])):
             for file in sorted(file for kind in kinds for file in pathlib.Path(folder).glob(f"*.{kind}")):
                 keep("file_formats", file.name, bytes([number]) + file.read_bytes())
     keep("folder_names", "kinds", b"\0a.csv\0\1folder\0\2link\0\3pipe\0\0.hidden\0\0b.npz.41-7.cairn-part\0")

@@ -37,7 +37,9 @@
 (show (equal? (dict-keys numbers) odd))                          ; expect: #t
 (show (equal? (map (lambda (k) (car (dict-ref numbers k))) odd) odd)) ; expect: #t
 (show (list (dict-keys (dict 3. 1)) (dict-keys (dict 3. 1 3 1)) (dict-keys (dict -0. 1 0 2 0. 3)))) ; expect: ((3.0) (3) (0.0))
-(display (dict 'a 1 3 2)) (newline)                              ; expect: #(ă #(Ă () (ă) 2 ()) a 1 ())
+(show (dict "s" 'x -2.5 #\b 70000 (dict 'k (list 1 2)) 5000000000 4)) ; expect: #<dict -2.5 #\b 70000 #<dict k (1 2)> 5000000000 4 "s" x>
+(show (list (dict) (fold-left (lambda (d i) (dict-set d i (* i i))) (dict) (iota 7)) '#(1 () a 2 ()) '#(#\a () k 1 ()))) ; expect: (() #<dict 0 0 1 1 2 4 3 9 4 16 5 25 6 36> #(1 () a 2 ()) #(#\a () k 1 ()))
+(display (dict 'a 1 3 2)) (newline)                              ; expect: #<dict 3 2 a 1>
 (show (dict-size (fold-left (lambda (d k) (dict-set d k k)) (dict) (iota 60000)))) ; expect: 60000
 ;;; case no-such-key
 (dict-ref (dict 1 2) 3)

@@ -270,3 +270,16 @@
 (write (else 1))
 ; expect exit: 2
 ; expect error: else
+;;; case let-that-uses-an-earlier-name
+(let ((width 1) (area (* width 2))) area)
+; expect exit: 2
+; expect error: unbound name 'width'; the values of a 'let' do not see its names: write 'let\*', where each sees those before it
+; expect location: 1:26
+;;; case let-that-uses-its-own-name
+(let ((down (lambda (n) (if (= n 0) 0 (down (- n 1)))))) (down 3))
+; expect exit: 2
+; expect error: unbound name 'down'; .*write 'letrec' for a procedure that calls itself
+;;; case let-that-uses-an-unknown-name
+(let ((a 1) (b (let ((c 2)) (+ cc c)))) b)
+; expect exit: 2
+; expect error: unbound name 'cc'

@@ -472,3 +472,24 @@
 (checkpoint-*j f .1 1)
 ; expect error: cannot be told beforehand; try --memory=800KiB, and twice as much again if that does not do
 ; expect exit: 3
+;;; case a-number-among-strings
+(define (label x) (string-append "x" x))
+(label 3.2)
+; expect error: string-append: expected a string, got 3.2; \(number->string x\) is the text of a number, \(format "~a" x\) that of any value
+;;; case a-tensor-as-a-position-of-a-list
+(list-ref '(a b c) (argmax (list->tensor '(1 3 2))))
+; expect error: list-ref: .*\(tensor->number t\) is the number of a tensor of one element, such as an index by \(argmax t\)
+;;; case a-tensor-as-an-index
+(vector-ref (vector 1 2) (argmax (list->tensor '(1 3))))
+; expect error: vector-ref: expected an index, got #<tensor i64 \(\)>; \(tensor->number t\) is the number of a tensor of one element, \(index-of-max t\)
+;;; case the-largest-of-one-tensor
+(max (list->tensor '(1 3 2)))
+; expect error: max: one tensor has no other to be compared with; \(max-over t axes\) .* \(max-value t\)
+;;; case the-smallest-of-one-tensor
+(define (f t) (min t))
+(f (list->tensor '(1 3 2)))
+; expect error: min: one tensor has no other to be compared with; \(min-over t axes\)
+; expect location: 1:15
+;;; case the-largest-of-a-list-of-one
+(write (list (apply max (list (list->tensor '(1 3)))) (max 3) (apply min '(2)) (map max '(1 2))))
+; expect: (#<tensor f32 (2) [1.0 3.0]> 3 2 (1 2))

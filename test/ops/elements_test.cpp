@@ -88,7 +88,8 @@ TEST_CASE("shapes and numbers that elements cannot have") {
   CHECK(error(w, O::top_k, {a}, {integer(4)}) == "top-k: there are no 4 elements along axis 1 of a tensor of shape (2 3)");
   CHECK(error(w, O::cholesky, {a}) == "cholesky: a tensor of shape (2 3) is no square matrix");
   const Tensor square = w.tensor({2, 2}, Numbers(4));
-  CHECK(error(w, O::solve, {square, b}) == "solve: shapes (2 2) and (3) do not go together");
+  CHECK(error(w, O::solve, {square, b}) == "solve: shapes (2 2) and (3) do not go together; right sides are columns of "
+                                           "matrices: (unsqueeze b -1) makes one of a vector");
 }
 
 TEST_CASE("numbers as indices, vectors of 0 and 1, and their types") {

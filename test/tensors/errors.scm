@@ -69,8 +69,6 @@
 (tensor->number (list->tensor '(1 2))) ; expect error: tensor->number: a tensor of shape \(2\) has not one element
 ;;; case number-wanted
 (vector-ref '#(1 2) (list->tensor '(1))) ; expect error: got #<tensor f32 \(1\)
-;;; case integer-division
-(quotient (list->tensor '(1)) 2) ; expect error: quotient: expected a number, got #<tensor f32 \(1\)
 ;;; case cotangent-shape
 (*j (lambda (x) (* x x)) (list->tensor '(1 2)) (list->tensor '(1 2 3))) ; expect error: \*j: the cotangent #<tensor f32 \(3\).* does not have the shape of #<tensor f32 \(2\)
 ;;; case tangent-shape
@@ -111,3 +109,19 @@
 (slice (list->tensor '(1 2 3)) 0 1 4) ; expect error: slice: 1 to 4 along axis 0 .*\(3\)
 ;;; case floor
 (floor "one") ; expect error: floor: expected a number, got "one"
+;;; case solve-with-a-vector
+(solve (eye 2) (list->tensor '(1 2))) ; expect error: solve: shapes \(2 2\) and \(2\) do not go together; right sides are columns of matrices: \(unsqueeze b -1\)
+;;; case split-into-other-sizes
+(split (arange 6) 0 '(2 5)) ; expect error: split: the sizes of the parts do not add up to 6, the size of axis 0: \(2 5\)
+;;; case types-of-others
+(list->tensor '(1 2) 'torch.float64) ; expect error: list->tensor: expected a type of elements: one of u8 i8 i16 i32 i64 f32 f64 bf16, got torch.float64; write 'f64
+;;; case a-list-of-tensors
+(list->tensor (list (arange 2) (arange 2))) ; expect error: list->tensor: expected a number, got #<tensor f32 \(2\).*>; \(stack tensors 0\)
+;;; case division-by-the-number-zero
+(modulo (list->tensor '(1 2) 'i64) 0) ; expect error: modulo: division by zero
+;;; case points-that-are-not-there
+(index-points (zeros '(2 3)) (list->tensor '(0 1) 'i64) (list->tensor '(0 3) 'i64)) ; expect error: index-points: there is no position 3 in axis 1, whose size is 3
+;;; case points-by-a-mask
+(index-points (zeros '(2 3)) (= (arange 2) 1)) ; expect error: index-points: expected an integer or a tensor of integers \(one of u8 may be meant as a mask\)
+;;; case quantile-of-a-percentage
+(quantile (arange 3) 50) ; expect error: quantile: expected a part from 0 to 1, got 50

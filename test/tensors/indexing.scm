@@ -85,3 +85,16 @@
 (show (tensor->list (logits '((-inf.0 1) (2 -inf.0))))) ; expect: (1 0)
 (show (map size (list (categorical (zeros '(0 3))) (multinomial (zeros '(0 3)) 2)))) ; expect: ((0) (0 2))
 (show (tensor->list (cdr (*j (lambda (x) (sumall (* x (cast (multinomial (exp x) 2 5) (quote f32))))) (zeros (quote (2))) 1)))) ; expect: (0.0 0.0)
+;;; case points
+(define (show x) (write (if (tensor? x) (tensor->list x) x)) (newline))
+(define t (view (arange 24) '(2 3 4)))
+(define i (list->tensor '(0 1 -1) 'i64))
+(define j (list->tensor '(2 0 1) 'i64))
+(show (size (index t (list->tensor '(0 1) 'i64) j))) ; expect: (2 3 4)
+(show (index-points t i j))                    ; expect: ((8.0 9.0 10.0 11.0) (12.0 13.0 14.0 15.0) (16.0 17.0 18.0 19.0))
+(show (index-points t i j (list->tensor '(-1) 'i32))) ; expect: (11.0 15.0 19.0)
+(show (index-points t (unsqueeze i 1) j 0))    ; expect: ((8.0 0.0 4.0) (20.0 12.0 16.0) (20.0 12.0 16.0))
+(show (index-points t 1 2 3))                  ; expect: 23.0
+(show (size (index-points t (zeros '(0) 'i64)))) ; expect: (0 3 4)
+(show (size (index-points t)))                 ; expect: (2 3 4)
+(show (gradient (lambda (m) (sumall (square (index-points m j j)))) (view (arange 9) '(3 3)))) ; expect: ((0.0 0.0 0.0) (0.0 8.0 0.0) (0.0 0.0 16.0))

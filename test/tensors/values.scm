@@ -204,3 +204,33 @@
 (show (tensor->list (cdr (*j (lambda (x) (mean (square x))) u 1)))) ; expect: (1.5 2.5)
 (show (tensor->list (cdr (checkpoint-*j (lambda (x) (sum (square x) 0 #t)) u 2)))) ; expect: (6.0 10.0)
 (show (cadr (*j-update (lambda (x) (cons (mean x) 5)) u '(2 . 0) (lambda (x c s) (cons (- x c) '())) '()))) ; expect: (0.5 1.5)
+;;; case divisions
+(define a (list->tensor '(7 -7 7 -7 0) 'i64))
+(define b (list->tensor '(2 2 -2 -2 3) 'i64))
+(show (quotient a b)) ; expect: (3 -3 -3 3 0)
+(show (remainder a b)) ; expect: (1 -1 1 -1 0)
+(show (modulo a b)) ; expect: (1 1 -1 -1 0)
+(define (by-numbers f) (map f (tensor->list a) (tensor->list b)))
+(show (map (lambda (f) (equal? (tensor->list (f a b)) (by-numbers f))) (list quotient remainder modulo))) ; expect: (#t #t #t)
+(define large (list->tensor '(140737488355327 -140737488355327) 'i64))
+(show (modulo (+ (* large 60000) 1) 10)) ; expect: (1 1)
+(show (map tensor->list (list (quotient a 0.5) (modulo (list->tensor '(5.5 -5.5)) 2)))) ; expect: ((14.0 -14.0 14.0 -14.0 0.0) (1.5 0.5))
+(show (map tensor-type (list (quotient (cast a 'i8) (cast b 'i16)) (modulo 7 (cast b 'i32)) (remainder a 2.)))) ; expect: (i16 i32 f64)
+(show (quotient (list->tensor '((7) (9)) 'i64) (list->tensor '(2 4) 'i64))) ; expect: ((3 1) (4 2))
+(show (list (tensor->list (quotient a (list->tensor '(0 0 0 0 0) 'i64))) (tensor->list (modulo a (list->tensor '(0 0 0 0 0) 'i64))))) ; expect: ((0 0 0 0 0) (0 0 0 0 0))
+(show (tensor->list (quotient (cast (list->tensor '(-128 127)) 'i8) (list->tensor '(-1 -1) 'i8)))) ; expect: (-128 -127)
+(show (cdr (*j (lambda (x) (* x (modulo x 3.))) (list->tensor '(4 8.5) 'f64) (fill '(2) 1 'f64)))) ; expect: (1.0 2.5)
+;;; case ranges-of-a-type
+(show (map tensor-type (list (arange 3) (arange 3 'i64) (arange 1 3 'f64) (arange 0 6 2 'i32) (linspace 0 1 3 'f64)))) ; expect: (f32 i64 f64 i32 f64)
+(show (map tensor->list (list (arange 1 3 'i64) (arange 0 1 .5 'f64 'cpu) (linspace 0 1 1 'f64)))) ; expect: ((1 2) (0.0 0.5) (0.0))
+;;; case split-into-sizes
+(show (map tensor->list (split t 1 '(2 1)))) ; expect: (((1.0 2.0) (4.0 5.0)) ((3.0) (6.0)))
+(show (map size (split t -1 '(0 3)))) ; expect: ((2 0) (2 3))
+;;; case quantiles
+(define q (list->tensor '((3 1 2 10) (5 5 0 1)) 'f64))
+(show (tensor->list (median q))) ; expect: 2.5
+(show (median q 1)) ; expect: (2.5 3.0)
+(show (tensor->list (quantile (list->tensor '(4 1 3) 'i64) .25))) ; expect: 2.0
+(show (map (lambda (p) (tensor->list (quantile q p -1))) '(0 1))) ; expect: ((1.0 0.0) (10.0 5.0))
+(show (tensor->list (quantile (list->tensor '(1 +inf.0 2)) .5))) ; expect: 2.0
+(show (gradient (lambda (x) (sumall (median x 1))) q)) ; expect: ((0.5 0.0 0.5 0.0) (0.5 0.0 0.0 0.5))

@@ -2,6 +2,7 @@
 """Files of programs: what is granted, formats byte by byte, files that lie, that change, and that cannot be written."""
 import json
 import os
+import random
 import struct
 import unittest
 
@@ -277,6 +278,35 @@ class Formats(Files):
             self.assertIn(message, self.refused('(read-table "x.csv")'))
         self.assertIn("expected a separator", self.refused('(read-table "x.csv" 3)'))
         self.assertIn("a\\tb", self.refused('(begin (write-text "y.csv" "1,2\\n2,a\\tb\\n") (read-csv "y.csv"))'))
+
+    def test_tables_are_read_as_they_are_written(self):
+        """Random tables against what was written into them, in all separators, with fields in quotes, ends of lines of both kinds and blanks around fields."""
+        draw = random.Random(7)
+        for mark in ",;|:\t":
+            kinds = [draw.choice(("number", "text", "quoted")) for _ in range(6)]
+            rows = [[draw.choice(("", "NA", "1", "-2.5", "3e2", "+.5", "1e-30", "12345678901234567890", "0.1234567890123456789")) if kind == "number" else
+                     draw.choice(("a", "b c", "x1", "#", "-", "1x", "\u00e9")) if kind == "text" else "".join(draw.choices('a"\n' + mark, k=4)) for kind in kinds] for _ in range(40)]
+            end = draw.choice(("\n", "\r\n"))
+            table = [["n%d" % i for i in range(6)]] + rows
+            quoted = lambda field, kind: '"' + field.replace('"', '""').replace("\n", end) + '"' if kind == "quoted" else field
+            lines = [mark.join(draw.choice(("", " ")) + quoted(field, kind) + draw.choice(("", " ")) for field, kind in zip(row, kinds)) for row in table]
+            self.write("x.csv", end.join(lines + [""] * draw.randrange(3)))
+            self.write("a.scm", f"""(define (cell x) (if (= x x) x "missing"))
+(define t (read-table "x.csv" (integer->char {ord(mark)}) 'f64))
+(display (json->string (map (lambda (c) (list->vector (if (tensor? c) (map cell (tensor->list c)) c))) (cdr t))))""")
+            got = json.loads(self.vmrun("a.scm").output)
+            for column, kind, i in zip(got, kinds, range(6)):
+                own = [row[i] for row in rows]
+                self.assertEqual(column, [float(field) if field not in ("", "NA") else "missing" for field in own] if kind == "number" else own, (mark, kind))
+
+    def test_a_table_takes_no_more_than_its_parts(self):
+        self.write("x.csv", "a,b\n" + "1.5,t\n" * 20_000)
+        self.write("a.scm", '(define t (read-table "x.csv")) (write (list (car t) (sumall (cadr t)) (length (caddr t))))')
+        self.assertEqual(self.vmrun("--memory=4MiB", "a.scm").output, '(("a" "b") 30000.0 20000)')
+        self.assertIn("memory budget", self.vmrun("--memory=1MiB", "a.scm", code=3).errors)
+        self.write("x.csv", b"a,b\n1,\xff\n")
+        self.assertIn("read-table: x.csv: is no text in UTF-8 (byte 6)", self.refused('(read-table "x.csv")'))
+        self.assertIn("read-table: expected a type of elements", self.refused('(read-table "x.csv" #\\, (quote f99))'))
 
     def test_data_sets(self):
         self.write("x", b"\0\0\x08\x02" + struct.pack(">2I", 2, 3) + b"abcdef")

@@ -165,6 +165,24 @@ class Archives(Formats):
         self.refused("(write-npz \"y\" (list (cons \"a\" (zeros '(1) 'bf16))))", "bf16")
         self.refused("(write-npz \"y\" (list (cons \"a\" (zeros '(1))) (cons \"a\" (zeros '(1)))))", "one name")
 
+    def test_an_array_of_texts_is_named_and_can_be_left_out(self):
+        self.write("x.npz", archive({"x.npy": self.X, "labels.npy": npy("<U2", "(1,)", "ab".encode("utf-32-le")), "y.npy": self.Y, "o.npy": npy("|O", "(1,)", b"\x80\x04N.")}))
+        self.refused('(read-npz "x.npz")', r"read-npz: x.npz: its member o.npy: .*its elements are objects of Python.*; arrays of certain names are read by \(read-npz path '\(\"name\" \.\.\.\)\)")
+        self.refused("(read-npz \"x.npz\" '(\"labels\"))", r"its member labels.npy: .*its elements are texts \(type <U2\); numbers of them are made by numpy.unique\(a, return_inverse=True\)")
+        for names, read in (('"y" "x" "y"', '("x" "y")'), ("", "()")):
+            self.assertEqual(self.value(f"(write (map car (read-npz \"x.npz\" '({names}))))"), read)
+        self.refused("(read-npz \"x.npz\" '(\"x\" \"z\"))", "has no array of the name z; it has x, labels, y, o")
+        self.refused('(read-npz "x.npz" "x")', "expected a list of names, strings, got")
+
+    def test_files_of_torch_save_are_told_from_others(self):
+        how = r"a file of torch.save, which holds objects of Python; there, safetensors.torch.save_file\(torch.load\("
+        self.write("m.pt", archive({"archive/data.pkl": b"\x80\x02.", "archive/version": b"3"}))
+        self.refused('(read-npz "m.pt")', "read-npz: m.pt: is " + how)
+        self.refused('(read-safetensors "m.pt")', r"read-safetensors: m.pt: is an archive, and no safetensors file; one of numpy.savez is read by \(read-npz path\). If torch.save wrote it, it is " + how)
+        self.refused("(load-parameters \"m.pt\" (zeros '(2)))", how)
+        self.write("old.pt", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.")
+        self.refused('(read-safetensors "old.pt")', "read-safetensors: old.pt: is " + how)
+
     def test_archives_with_two_members_of_one_name(self):
         content = io.BytesIO()
         with warnings.catch_warnings(), zipfile.ZipFile(content, "w") as file:

@@ -114,4 +114,9 @@ case("%prod-along", [x, t, u], sum(t[:, i] * u[:, j] * others(x, i, j) for i in 
 a, t = tensor((2, 3, 3)), tensor((2, 3, 3))
 case("%determinant-along", [a, t], np.linalg.det(a) * np.trace(np.linalg.inv(a) @ t, axis1=1, axis2=2))
 
+x, y = np.arange(-5.5, 6), np.resize([2, -1.5], 12)
+case("%quotient", [x, y], np.trunc(x / y))
+case("%remainder", [x, y], np.fmod(x, y))
+case("%modulo", [x, y], np.mod(x, y))
+
 print("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]")

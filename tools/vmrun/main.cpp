@@ -85,6 +85,7 @@ private:
   int finish(int code, std::string_view message);
   bool write_stats();
   bool write_profile();
+  void warn_of_unreached();
   bool write_gradients();
   bool write_page(int code, std::string_view message);
 
@@ -459,11 +460,21 @@ int Session::finish(int code, std::string_view message) {
     code = kBadUsage;
   }
   if (vm_ == nullptr || code == kBadUsage) return code;
+  warn_of_unreached();
   if (options_.stats && !write_stats()) code = kBadUsage;
   if (options_.profile && !write_profile()) code = kBadUsage;
   if (!options_.explain_file.empty() && !write_gradients()) code = kBadUsage;
   if (!options_.report.empty() && !write_page(code, message)) code = kBadUsage;
   return code;
+}
+
+void Session::warn_of_unreached() {
+  CairnBuffer place;
+  if (cairn_vm_unreached(vm_.get(), place.text()) != CAIRN_OK || place.view().empty()) return;
+  complain(
+      std::string(place.view()) +
+      ": warning: the value that is differentiated here depends on none of the parameters, which an update therefore leaves "
+      "as they are (or lets decay): does the loss take them from its argument, or from elsewhere, or through stop-gradient?\n");
 }
 
 // What --stats or --profile asked for, on standard error or in the file that was opened for it.

@@ -231,6 +231,11 @@ CAIRN_API void cairn_vm_limit_work(cairn_vm* vm, uint64_t work);
  */
 CAIRN_API uint64_t cairn_vm_work(const cairn_vm* vm);
 
+/* The place, "FILE:LINE:COLUMN", of the first update of parameters (`*j-update` and its kin) that this machine has completed and
+ * in which no leaf had a cotangent: its value depends on none of them, which a program may mean and seldom does. *place is NULL:
+ * there was none. */
+CAIRN_API cairn_status cairn_vm_unreached(const cairn_vm* vm, char** place);
+
 /* After OUT_OF_WORK: the least that the next step takes. */
 CAIRN_API uint64_t cairn_vm_work_needed(const cairn_vm* vm);
 

@@ -89,6 +89,14 @@ cairn_status cairn_vm_costs(const cairn_vm* vm, char** text) {
   });
 }
 
+cairn_status cairn_vm_unreached(const cairn_vm* vm, char** place) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && place != nullptr, "cairn_vm_unreached: an argument is NULL");
+    *place = nullptr;
+    if (!vm->engine.unreached.empty()) *place = copy_out(vm->engine.unreached);
+  });
+}
+
 uint64_t cairn_vm_steps(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.clock; }
 
 uint64_t cairn_vm_work(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.meter().work(); }

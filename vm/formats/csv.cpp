@@ -27,47 +27,6 @@ bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
 bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
-// The number that begins at `at` and ends before `end`, where its digits and a power of ten are doubles, so that one operation
-// rounds it right: then `at` is behind it. Most numbers of tables are such. False: who knows more has to look at it.
-bool short_number(const char*& at, const char* end, double& out) {
-  constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  constexpr int kMostPower = std::size(kPowers) - 1, kMostDigits = 18;
-  constexpr std::uint64_t kMostWhole = std::uint64_t{1} << 53;
-  const char* p = at;
-  const bool negative = p != end && *p == '-';
-  p += negative ? 1 : 0;
-  std::uint64_t whole = 0;
-  int power = 0;
-  const char* const first = p;
-  for (; p != end && is_decimal(*p) && p - first <= kMostDigits; ++p) whole = 10 * whole + static_cast<unsigned>(*p - '0');
-  std::ptrdiff_t digits = p - first;
-  if (p != end && *p == '.') {
-    const char* const point = ++p;
-    for (; p != end && is_decimal(*p) && p - point + digits <= kMostDigits; ++p)
-      whole = 10 * whole + static_cast<unsigned>(*p - '0');
-    power = static_cast<int>(point - p);
-    digits += p - point;
-  }
-  if (digits == 0 || digits > kMostDigits || whole > kMostWhole) return false;
-  if (p != end && (*p == 'e' || *p == 'E')) {
-    ++p;
-    const bool down = p != end && *p == '-';
-    p += p != end && (*p == '-' || *p == '+') ? 1 : 0;
-    int told = 0;
-    const char* const begin = p;
-    for (; p != end && is_decimal(*p) && p - begin < 4; ++p) told = 10 * told + (*p - '0');
-    if (p == begin) return false;
-    power += down ? -told : told;
-  }
-  if (power < -kMostPower || power > kMostPower) return false;
-  const auto d = static_cast<double>(whole);
-  out = power < 0 ? d / kPowers[-power] : d * kPowers[power];
-  if (negative) out = -out;
-  at = p;
-  return true;
-}
-
 std::optional<double> number_of(std::string_view field) {
   for (const std::string_view missing : {"", "NA", "N/A", "NaN", "nan", "null"})
     if (field == missing) return std::nan("");
@@ -188,6 +147,45 @@ std::string shortened(std::string_view field) {
 }
 
 } // namespace
+
+bool short_number(const char*& at, const char* end, double& out) {
+  constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  constexpr int kMostPower = std::size(kPowers) - 1, kMostDigits = 18;
+  constexpr std::uint64_t kMostWhole = std::uint64_t{1} << 53;
+  const char* p = at;
+  const bool negative = p != end && *p == '-';
+  p += negative ? 1 : 0;
+  std::uint64_t whole = 0;
+  int power = 0;
+  const char* const first = p;
+  for (; p != end && is_decimal(*p) && p - first <= kMostDigits; ++p) whole = 10 * whole + static_cast<unsigned>(*p - '0');
+  std::ptrdiff_t digits = p - first;
+  if (p != end && *p == '.') {
+    const char* const point = ++p;
+    for (; p != end && is_decimal(*p) && p - point + digits <= kMostDigits; ++p)
+      whole = 10 * whole + static_cast<unsigned>(*p - '0');
+    power = static_cast<int>(point - p);
+    digits += p - point;
+  }
+  if (digits == 0 || digits > kMostDigits || whole > kMostWhole) return false;
+  if (p != end && (*p == 'e' || *p == 'E')) {
+    ++p;
+    const bool down = p != end && *p == '-';
+    p += p != end && (*p == '-' || *p == '+') ? 1 : 0;
+    int told = 0;
+    const char* const begin = p;
+    for (; p != end && is_decimal(*p) && p - begin < 4; ++p) told = 10 * told + (*p - '0');
+    if (p == begin) return false;
+    power += down ? -told : told;
+  }
+  if (power < -kMostPower || power > kMostPower) return false;
+  const auto d = static_cast<double>(whole);
+  out = power < 0 ? d / kPowers[-power] : d * kPowers[power];
+  if (negative) out = -out;
+  at = p;
+  return true;
+}
 
 CsvTable parse_csv(std::string_view text, const CsvReader& reader) {
   CsvTable table;

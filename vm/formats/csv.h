@@ -22,4 +22,8 @@ struct CsvReader {
 // Missing are NA, N/A, NaN, nan and null, beside nothing. FormatError.
 CsvTable parse_csv(std::string_view text, const CsvReader& reader);
 
+// The number that begins at `at` and ends before `end`, where its digits and a power of ten are doubles, so that one operation
+// rounds it right: then `at` is behind it. Most numbers of tables are such. False: who knows more has to look at it.
+bool short_number(const char*& at, const char* end, double& out);
+
 } // namespace cairn::formats

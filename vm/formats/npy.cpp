@@ -67,6 +67,10 @@ void read_type(HeaderText& in, NpyArray& array) {
     }
   for (const auto& [other, instead] : kOtherNpyTypes)
     if (other == name) in.wrong(fmt::format("its type is {}, which Cairn has not; convert it: {}", text, instead));
+  if (name.starts_with('U') || name.starts_with('S'))
+    in.wrong(fmt::format("its elements are texts (type {}); numbers of them are made by numpy.unique(a, return_inverse=True)[1]",
+                         text));
+  if (name.starts_with('O')) in.wrong("its elements are objects of Python; a.astype(numpy.float32) makes numbers of them");
   in.wrong("its elements are no numbers that Cairn has; convert it to a type that it has, as a.astype(numpy.float32)");
 }
 

@@ -98,8 +98,18 @@ NamedTensor one_tensor(HeaderText& in, std::string name) {
 
 } // namespace
 
+std::string pickle_message() {
+  return "is a file of torch.save, which holds objects of Python; there, safetensors.torch.save_file(torch.load(\"FILE.pt\"), "
+         "\"FILE.safetensors\") makes a file for (read-safetensors path) and (load-parameters path like)";
+}
+
 std::uint64_t safetensors_header_bytes(std::string_view start, std::uint64_t file_bytes) {
   if (start.size() < kSafetensorsStart) throw FormatError(start.size(), "is too short for a safetensors file");
+  if (start.starts_with("PK\3\4"))
+    throw FormatError(
+        0, "is an archive, and no safetensors file; one of numpy.savez is read by (read-npz path). If torch.save wrote it, it " +
+               pickle_message());
+  if (start.starts_with("\x80\2")) throw FormatError(0, pickle_message());
   std::uint64_t bytes = 0;
   std::memcpy(&bytes, start.data(), sizeof bytes);
   if (bytes > kMostHeader) throw FormatError(0, fmt::format("is no safetensors file: its header would have {} bytes", bytes));

@@ -30,4 +30,7 @@ std::vector<NamedTensor> parse_safetensors(std::string_view header, std::uint64_
 // The start and header of a file of tensors of these names, types and shapes in this order; begin and end are filled in.
 std::string safetensors_header(std::span<NamedTensor> tensors);
 
+// What is said of a file of torch.save, whichever procedure is given one.
+std::string pickle_message();
+
 } // namespace cairn::formats

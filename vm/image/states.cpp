@@ -49,6 +49,7 @@ void read_update(ImageReader& r, SweepState& s) {
   Update& u = *s.update;
   r.value(u.rule);
   u.in_place = r.flag();
+  u.reached = true; // perhaps by what ran before the state was written
   u.stateful = r.flag();
   auto leaf = [&] { return r.number32() - 1; }; // 0: none
   u.begun = r.flag();

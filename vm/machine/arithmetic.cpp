@@ -163,7 +163,7 @@ std::int64_t Engine::to_index(Value v, const char* what) const {
   if (p.is_integer()) return p.integer();
   if (p.is_flonum() && p.flonum() == std::trunc(p.flonum()) && std::fabs(p.flonum()) <= 9007199254740992.0)
     return static_cast<std::int64_t>(p.flonum());
-  throw ProgramError(fmt::format("{}, got {}", what, describe(v)));
+  throw ProgramError(fmt::format("{}, got {}{}", what, describe(v), hint_of_operand("an index", p)));
 }
 
 Value Engine::binary(Opcode op, Value x, Value y) {
@@ -238,7 +238,7 @@ void check_comparable(const Engine& e, const char* name, Value x, Value y) {
   if (tensors::is_tensor_like(x) || tensors::is_tensor_like(y))
     throw ProgramError(
         fmt::format("{}: a comparison of tensors is a tensor, which is no condition; (tensor->number t) is the number of "
-                    "a tensor of one element",
+                    "a tensor of one element, such as an index by (argmax t)",
                     name));
   if (!e.is_number(x) || !e.is_number(y))
     throw ProgramError(fmt::format("{}: expected a number, got {}", name, e.describe(e.is_number(x) ? y : x)));

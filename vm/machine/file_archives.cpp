@@ -76,7 +76,8 @@ Tensor array_of_member(FileCall& call, Files::Reading& file, const formats::ZipM
     reader.finish();
     return t;
   } catch (const formats::FormatError& e) { // at a place of the member's own, which the file has only if nothing is compressed
-    const std::string what = fmt::format("its member {}: {}", member.name, e.what());
+    const std::string what =
+        fmt::format("its member {}: {}; arrays of certain names are read by (read-npz path '(\"name\" ...))", member.name, e.what());
     if (e.at == formats::FormatError::kNowhere) throw formats::FormatError(member.header, what);
     if (!member.deflated) throw formats::FormatError(at + e.at, what);
     throw formats::FormatError(formats::FormatError::kNowhere,
@@ -98,6 +99,41 @@ template <class Hold> void refuse_twins(const std::vector<formats::ZipMember>& m
     throw formats::FormatError(twin[1]->header, fmt::format("has two members of the name {}", twin[1]->name));
 }
 
+// What torch.save writes is an archive too, of a pickle that only Python reads.
+void refuse_pickles(const std::vector<formats::ZipMember>& members) {
+  for (const formats::ZipMember& member : members)
+    if (member.name == "data.pkl" || member.name.ends_with("/data.pkl"))
+      throw formats::FormatError(member.header, formats::pickle_message());
+}
+
+// The first of the names that no member has, and those that there are.
+[[noreturn]] void complain_missing(const Files::Reading& file, const std::vector<std::string_view>& wanted,
+                                   const std::vector<formats::ZipMember>& members) {
+  constexpr std::size_t kMost = 20;
+  std::string there;
+  std::size_t arrays = 0;
+  const auto is_array = [](const formats::ZipMember& m) { return std::string_view(m.name).ends_with(kSuffix); };
+  for (const formats::ZipMember& m : members)
+    if (is_array(m) && arrays++ < kMost) there += (there.empty() ? "" : ", ") + m.name.substr(0, m.name.size() - kSuffix.size());
+  for (const std::string_view name : wanted)
+    if (std::none_of(members.begin(), members.end(), [&](const formats::ZipMember& m) {
+          return is_array(m) && std::string_view(m.name).substr(0, m.name.size() - kSuffix.size()) == name;
+        }))
+      file.complain(fmt::format("has no array of the name {}; it has {}{}", name, there, arrays > kMost ? ", ..." : ""));
+  file.complain("has no such array");
+}
+
+// The names of the members that are wanted; none: all are.
+std::vector<std::string_view> wanted_members(FileCall& call, value::Charged& memory) {
+  std::vector<std::string_view> names;
+  for (Value v = call.operands.size() > 1 ? call.operands[1] : value::kNull; v != value::kNull; v = v.pair()->cdr) {
+    if (!v.is_pair() || !value::is_string(v.pair()->car)) call.wrong("a list of names, strings", v.is_pair() ? v.pair()->car : v);
+    memory.grow(3 * sizeof(std::string_view)); // a list doubles when it grows
+    names.push_back(value::as_text(v.pair()->car)->view());
+  }
+  return names;
+}
+
 } // namespace
 
 Value read_npz(FileCall& call) {
@@ -112,16 +148,25 @@ Value read_npz(FileCall& call) {
     const auto hold = [&](std::uint64_t bytes) { memory.grow(static_cast<std::int64_t>(bytes)); };
     const std::vector<formats::ZipMember> members = formats::zip_members(read, file.size(), hold);
     refuse_twins(members, hold);
+    refuse_pickles(members);
+    std::vector<std::string_view> wanted = wanted_members(call, memory);
+    const bool all = call.operands.size() < 2;
+    std::sort(wanted.begin(), wanted.end());
+    std::size_t found = 0;
     value::Owned list(call.heap, value::kNull);
     for (std::size_t i = members.size(); i-- > 0;) {
       std::string_view name = members[i].name;
       if (!name.ends_with(kSuffix)) continue; // no array
       name.remove_suffix(kSuffix.size());
+      if (!all && !std::binary_search(wanted.begin(), wanted.end(), name)) continue;
+      ++found;
       const std::uint64_t at = formats::zip_content(read, file.size(), members[i]);
       value::Owned made(call.heap, call.heap.make_tensor(array_of_member(call, file, members[i], at)));
       const Value text = call.heap.make_string(name);
       list.push(call.heap.cons(text, made.take()));
     }
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    if (!all && found < wanted.size()) complain_missing(file, wanted, members);
     return list.take();
   });
 }

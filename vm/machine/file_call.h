@@ -126,11 +126,14 @@ struct NamedElements {
   X(write_npz)                                                                                                                   \
   X(read_image)                                                                                                                  \
   X(write_png)                                                                                                                   \
-  X(list_folder)
+  X(list_folder)                                                                                                                 \
+  X(read_table)
 #define X(procedure) Value procedure(FileCall& call);
 CAIRN_FILE_PROCEDURES(X)
 #undef X
 
+// The number of characters of a text that begins at a byte of the file; an error if it is not UTF-8.
+std::uint32_t checked_length(FileCall& call, const Files::Reading& file, std::string_view text, std::uint64_t begin);
 // The header of an open file. FormatError.
 formats::NpyArray npy_header(FileCall& call, Files::Reading& file);
 struct SafetensorsHeader {

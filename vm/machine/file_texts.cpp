@@ -13,9 +13,6 @@ namespace cairn::machine::tensors {
 using ops::DType;
 using ops::Tensor;
 
-namespace {
-
-// The number of characters of a text that begins at a byte of the file.
 std::uint32_t checked_length(FileCall& call, const Files::Reading& file, std::string_view text, std::uint64_t begin) {
   std::uint32_t length = 0;
   for (std::size_t at = 0; at < text.size(); ++length) {
@@ -26,8 +23,6 @@ std::uint32_t checked_length(FileCall& call, const Files::Reading& file, std::st
   }
   return length;
 }
-
-} // namespace
 
 Value read_text(FileCall& call) {
   Files::Reading file = call.opened();

@@ -110,6 +110,28 @@ bool has_comma(Value v) {
 
 } // namespace
 
+namespace {
+
+// Types of elements as others call them, and what is written here.
+std::string_view hint_of_type(Value given) {
+  if (!value::is_symbol(given) && !value::is_string(given)) return "";
+  constexpr std::string_view kF32 = "; write 'f32", kF64 = "; write 'f64", kI64 = "; write 'i64", kI32 = "; write 'i32",
+                             kI16 = "; write 'i16", kI8 = "; write 'i8", kU8 = "; write 'u8",
+                             kBf16 = "; the type of 16 bits is written 'bf16";
+  constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
+      {"float32", kF32}, {"float", kF32},  {"single", kF32}, {"float64", kF64},   {"double", kF64},
+      {"int64", kI64},   {"long", kI64},   {"int", kI64},    {"int32", kI32},     {"int16", kI16},
+      {"short", kI16},   {"int8", kI8},    {"char", kI8},    {"uint8", kU8},      {"byte", kU8},
+      {"bool", kU8},     {"boolean", kU8}, {"half", kBf16},  {"bfloat16", kBf16}, {"float16", kBf16}};
+  std::string_view name = value::as_text(given)->view();
+  if (const std::size_t point = name.rfind('.'); point != std::string_view::npos) name.remove_prefix(point + 1);
+  for (const auto& [other, hint] : kTypes)
+    if (other == name) return hint;
+  return "";
+}
+
+} // namespace
+
 std::string_view hint_of_operand(std::string_view expected, Value given) {
   const bool number = given.is_flonum() || given.is_integer();
   if (has_comma(given)) return "; a comma is short for (unquote x): elements of a list are separated by spaces, '(1 2)";
@@ -126,6 +148,12 @@ std::string_view hint_of_operand(std::string_view expected, Value given) {
   if (expected == "a number" && value::is_tensor(given)) return "; (tensor->number t) is the number of a tensor of one element";
   if (expected == "a pair" && value::is_tensor(given))
     return "; (size t) is the list of a tensor's sizes, (tensor->list t) that of its elements";
+  if (expected == "an element" && value::is_tensor(given))
+    return "; (stack tensors 0) puts tensors of one shape beside each other, (concat-tensors tensors 0) behind each other";
+  if (expected == "an index" && value::is_tensor(given))
+    return "; (tensor->number t) is the number of a tensor of one element, (index-of-max t) that of (argmax t)";
+  if (expected.starts_with("a type of elements"))
+    if (const std::string_view hint = hint_of_type(given); !hint.empty()) return hint;
   if (expected.starts_with("a type of elements") && number) return "; sizes are one operand, a list like '(3 4)";
   return "";
 }

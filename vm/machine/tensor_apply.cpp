@@ -364,6 +364,12 @@ std::optional<OperatorId> operator_behind(bytecode::Opcode op) {
     CAIRN_POINTWISE_BINARY(X)
     CAIRN_NUMBER_UNARY(X)
 #undef X
+  case Opcode::quotient:
+    return OperatorId::quotient;
+  case Opcode::remainder:
+    return OperatorId::remainder;
+  case Opcode::modulo:
+    return OperatorId::modulo;
   case Opcode::lt:
     return OperatorId::less;
   case Opcode::le:

@@ -95,7 +95,8 @@ private:
   template <class F> bool number(value::Object* owner, std::uint32_t slot, Value v, F&& f) {
     if (++count_ % kMany == 0) engine_.meter().spend(static_cast<std::uint64_t>(kMany));
     if (!engine_.is_number(v) || is_tensor_like(v))
-      throw ProgramError(fmt::format("list->tensor: expected a number, got {}{}", engine_.describe(v), hint_of_operand("", v)));
+      throw ProgramError(
+          fmt::format("list->tensor: expected a number, got {}{}", engine_.describe(v), hint_of_operand("an element", v)));
     return f(owner, slot, v);
   }
   Engine& engine_;
@@ -268,7 +269,8 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
   if (operands.size() > 1 && operands[1] != value::kFalse) {
     auto given = dtype_of_value(operands[1]);
     if (!given)
-      throw ProgramError(fmt::format("list->tensor: expected a type of elements, got {}", engine.describe(operands[1])));
+      throw ProgramError(fmt::format("list->tensor: expected a type of elements: one of u8 i8 i16 i32 i64 f32 f64 bf16, got {}{}",
+                                     engine.describe(operands[1]), hint_of_operand("a type of elements", operands[1])));
     type = *given;
   }
   if (operands.size() > 2 && operands[2] != value::kFalse) {

@@ -47,6 +47,10 @@ std::uint32_t Call::character(unsigned i) const {
 }
 
 const Text* Call::string(unsigned i) const {
+  if (arguments_[i].is_flonum() || arguments_[i].is_integer())
+    complain(
+        fmt::format("expected a string, got {}; (number->string x) is the text of a number, (format \"~a\" x) that of any value",
+                    abbreviated(arguments_[i], environment_)));
   if (!is_string(arguments_[i])) wrong(i, "a string");
   return as_text(arguments_[i]);
 }

@@ -167,8 +167,48 @@ void put_leaf(Value v, Style style, const Environment& environment, Sink& sink) 
   sink.put("#<unspecified>");
 }
 
+// --- dictionaries, which the library keeps as vectors (compiler/library/dictionaries.scm): weight, smaller keys, key, value,
+// larger keys. Weights and keys that are numbers are characters 0x100 above them, pairs of two such digits, or texts.
+
+constexpr std::uint64_t kDictParts = 5;
+constexpr std::int64_t kDigitOffset = 0x100, kDigits = 0x8000;
+
+std::int64_t natural_of(Value v) { // negative: v is no such number
+  if (is_character(v)) return static_cast<std::int64_t>(code_point(v)) - kDigitOffset;
+  if (!v.is_pair() || !is_character(v.pair()->car) || !is_character(v.pair()->cdr)) return -1;
+  const std::int64_t high = natural_of(v.pair()->car), low = natural_of(v.pair()->cdr);
+  return high < 0 || low < 0 ? -1 : kDigits * high + low;
+}
+
+bool has_dict_parts(Value v) { return is_vector(v) && as_vector(v)->length == kDictParts; }
+
+// The weight of a side, which is 1 if it is empty; negative: v is none.
+std::int64_t weight_of(Value v) {
+  if (v == kNull) return 1;
+  return has_dict_parts(v) ? natural_of(as_vector(v)->items()[0]) : -1;
+}
+
+bool is_kept_key(Value v) {
+  if (v.is_pair()) return v.pair()->cdr == kNull && (is_string(v.pair()->car) || natural_of(v.pair()->car) >= 0);
+  return is_string(v) || is_symbol(v) || is_character(v);
+}
+
+// A vector that says so many keys as its sides do is one: no vector of a program's own does that by chance.
+bool is_dict(Value v) {
+  if (!has_dict_parts(v)) return false;
+  const Value* parts = as_vector(v)->items();
+  const std::int64_t smaller = weight_of(parts[1]), larger = weight_of(parts[4]);
+  return smaller > 0 && larger > 0 && weight_of(v) == smaller + larger && is_kept_key(parts[2]);
+}
+
+void put_key(Value kept, Style style, const Environment& environment, Sink& sink) {
+  if (!kept.is_pair()) return put_leaf(kept, style, environment, sink);
+  const Value number = kept.pair()->car;
+  sink.put(is_string(number) ? std::string(as_text(number)->view()) : text::format_integer(natural_of(number)));
+}
+
 struct Pending {
-  enum class What : std::uint8_t { value, rest_of_list, close, elements };
+  enum class What : std::uint8_t { value, rest_of_list, close, elements, sides, entry, close_dict };
   What what;
   Value value;
   std::uint64_t index = 0;
@@ -189,6 +229,10 @@ void put(Value root, Style style, const Environment& environment, Sink& sink) {
         sink.put("(");
         stack.push_back({What::rest_of_list, v.pair()->cdr});
         stack.push_back({What::value, v.pair()->car});
+      } else if (is_dict(v)) {
+        sink.put("#<dict");
+        stack.push_back({What::close_dict, kNull});
+        stack.push_back({What::sides, v});
       } else if (is_vector(v)) {
         sink.put("#(");
         stack.push_back({What::elements, v});
@@ -220,6 +264,26 @@ void put(Value root, Style style, const Environment& environment, Sink& sink) {
       break;
     case What::close:
       sink.put(")");
+      break;
+    case What::sides: // of a dictionary, in the order of keys
+      if (v == kNull) break;
+      if (!is_dict(v)) { // made by hand
+        sink.put(" ");
+        stack.push_back({What::value, v});
+        break;
+      }
+      stack.push_back({What::sides, as_vector(v)->items()[4]});
+      stack.push_back({What::entry, v});
+      stack.push_back({What::sides, as_vector(v)->items()[1]});
+      break;
+    case What::entry:
+      sink.put(" ");
+      put_key(as_vector(v)->items()[2], style, environment, sink);
+      sink.put(" ");
+      stack.push_back({What::value, as_vector(v)->items()[3]});
+      break;
+    case What::close_dict:
+      sink.put(">");
       break;
     }
   }

@@ -4,6 +4,7 @@
 #include "vm/machine/tensors.h"
 #include "vm/runs/children.h"
 #include "vm/runs/holders.h"
+#include "vm/runs/recording.h"
 #include "vm/runs/states.h"
 #include "vm/runs/weighing.h"
 #include "vm/schedule/binomials.h"
@@ -306,6 +307,7 @@ void start_update(Engine& engine, value::Frame* frame, SweepState& s) {
   Update::Leaf& l = u.leaves[next];
   const bool survey = is_surveyed(s) && value::is_tensor(l.leaf);
   Owned cotangent(heap, survey ? machine::tensors::zeros_like(engine, l.leaf) : take_cotangent(engine, s, l));
+  u.reached = u.reached || survey || !cotangent.v.is_integer();
   Owned leaf(heap, Heap::retain(l.leaf));
   if (u.in_place && value::is_tensor(l.leaf) && u.copies.use_count() == 1) {
     ops::Tensor& old = value::as_tensor_object(l.leaf)->tensor;
@@ -364,6 +366,11 @@ Value updated_result(Engine& engine, SweepState& s) {
       return Heap::retain(u.leaves[next++].*part);
     });
   };
+  // All is done. A training whose loss has nothing to do with its parameters is allowed and a mistake.
+  const bool has_leaves = std::ranges::any_of(u.leaves, [](const Update::Leaf& l) {
+    return !value::is_tensor(l.leaf) || ops::is_floating(value::tensor_of(l.leaf).dtype);
+  });
+  if (!u.reached && has_leaves && engine.unreached.empty()) engine.unreached = place_of_call(engine);
   Owned x(heap, rebuilt(&Update::Leaf::leaf));
   Owned state(heap, u.stateful ? rebuilt(&Update::Leaf::state) : value::kNull);
   Value tail = heap.cons(state.take(), value::kNull);

@@ -43,6 +43,7 @@ struct Update {
   std::vector<Leaf> leaves;                // in preorder
   std::map<std::uint64_t, Tensor> tensors; // leaves of floating types, by serial
   bool begun = false;                      // a rule has run
+  bool reached = false;                    // a leaf had a cotangent, or that is not known
   std::uint32_t rest = 0;                  // leaves before it are done
   std::uint32_t pending = tape::kNone;     // the leaf whose rule runs
   // Its use count is the number of copies of this update: while a capsule has one, leaves are not given up to their rules,
