@@ -197,6 +197,17 @@ enum class Slices : std::uint8_t {
   other      // not said
 };
 
+// Where the reverse rule makes cotangents of operands: beside that of the first result, or in its memory.
+enum class VjpMemory : std::uint8_t {
+  own,        // in memory of their own, or nobody has said
+  shares,     // one of as many elements as the result has is the result's, or a view of it
+  parts,      // each is a part of the result's
+  last_over,  // one after the other; the last one is written over the result's if nobody else has that, before it is summed
+              // where its operand is smaller
+  first_over, // all at once, that of the first operand over the result's if nobody else has that
+  onto,       // only one, for the first operand, and where that has a sum already it is added to it: AddedOnto
+};
+
 inline constexpr std::uint32_t kKeepOutput = 1u << 31; // the first output
 inline constexpr std::uint32_t kKeepInputs = kKeepOutput - 1;
 constexpr std::uint32_t keep_input(unsigned i) { return 1u << i; }
@@ -211,9 +222,8 @@ struct Definition {
   std::uint32_t keep = 0;          // what the reverse rule needs
   std::uint32_t may_overwrite = 0; // the inputs, as in `keep`, whose memory may become that of the first result: if nobody else
                                    // has it, and type and layout are the result's
-  bool each_over_its_own =
-      false;              // and that of operand i the memory of result i, for each of the results, in place of any operand's
-  bool adds_onto = false; // the reverse rule has a part for the first operand only, and can add it to a sum: AddedOnto
+  bool each_over_its_own = false;  // and that of input i the memory of result i, for each result, in place of any input's
+  VjpMemory vjp_memory = VjpMemory::own;
   Slices slices = Slices::other;
   IndexBoundOf indices = nullptr; // null: no operand holds indices
   CostOf cost = nullptr;          // null: a flop an element of the result, the bytes of all operands

@@ -371,21 +371,22 @@ void triangle_vjp(const VjpCall& call) {
 
 namespace definitions {
 
-constinit const Definition stack = {.infer = infer_stack, .kernel = stack_kernel, .vjp = stack_vjp, .jvp = stack_jvp};
+constinit const Definition stack = {
+    .infer = infer_stack, .kernel = stack_kernel, .vjp = stack_vjp, .jvp = stack_jvp, .vjp_memory = VjpMemory::parts};
 constinit const Definition chunk = {.infer = infer_cut<cut_of_chunk>,
                                     .view = view_cut<cut_of_chunk>,
                                     .vjp = cut_vjp<cut_of_chunk>,
-                                    .adds_onto = true,
+                                    .vjp_memory = VjpMemory::onto,
                                     .cost = rules::cost_of_view};
 constinit const Definition crop = {.infer = infer_cut<cut_of_crop>,
                                    .view = view_cut<cut_of_crop>,
                                    .vjp = cut_vjp<cut_of_crop>,
-                                   .adds_onto = true,
+                                   .vjp_memory = VjpMemory::onto,
                                    .cost = rules::cost_of_view};
 constinit const Definition add_within = {
     .infer = rules::infer_same, .kernel = add_within_kernel, .may_overwrite = keep_input(0), .cost = cost_within};
 constinit const Definition slice = {
-    .infer = infer_slice, .view = view_slice, .vjp = slice_vjp, .adds_onto = true, .cost = rules::cost_of_view};
+    .infer = infer_slice, .view = view_slice, .vjp = slice_vjp, .vjp_memory = VjpMemory::onto, .cost = rules::cost_of_view};
 constinit const Definition tile = {.infer = infer_tile, .kernel = tile_kernel, .vjp = tile_vjp};
 constinit const Definition flip = {.infer = infer_flip, .kernel = flip_kernel, .vjp = flip_vjp};
 constinit const Definition roll = {.infer = infer_roll, .kernel = roll_kernel, .vjp = roll_vjp};

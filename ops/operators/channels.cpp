@@ -83,6 +83,7 @@ constexpr Definition definition_of_along_channels() {
   d.infer = infer_along_channels;
   d.view = view_along_channels;
   d.vjp = along_channels_vjp;
+  d.vjp_memory = VjpMemory::shares;
   d.jvp = along_channels_jvp;
   d.cost = rules::cost_of_view;
   return d;

@@ -125,11 +125,12 @@ void pad_jvp(const JvpCall& call) {
   call.results[0] = apply(OperatorId::pad, {*call.tangents[0]}, with_zeros);
 }
 
-constexpr Definition join_definition(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp) {
+constexpr Definition join_definition(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp, VjpMemory vjp_memory) {
   Definition d;
   d.infer = infer;
   d.kernel = kernel;
   d.vjp = vjp;
+  d.vjp_memory = vjp_memory;
   d.jvp = jvp;
   return d;
 }
@@ -138,8 +139,8 @@ constexpr Definition join_definition(Infer infer, Kernel kernel, Vjp vjp, Jvp jv
 
 namespace definitions {
 
-constinit const Definition concat = join_definition(infer_concat, concat_kernel, concat_vjp, concat_jvp);
-constinit const Definition pad = join_definition(infer_pad, pad_kernel, pad_vjp, pad_jvp);
+constinit const Definition concat = join_definition(infer_concat, concat_kernel, concat_vjp, concat_jvp, VjpMemory::parts);
+constinit const Definition pad = join_definition(infer_pad, pad_kernel, pad_vjp, pad_jvp, VjpMemory::own);
 
 } // namespace definitions
 

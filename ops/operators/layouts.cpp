@@ -267,24 +267,20 @@ void expand_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0)) call.results[0] = rules::fit(call.runtime, call.cotangents[0], call.inputs[0]);
 }
 
-constexpr Definition layout_definition(Infer infer, Kernel kernel, ViewOf view, Vjp vjp, CostOf cost = nullptr) {
+constexpr Definition layout_definition(Infer infer, Kernel kernel, ViewOf view, Vjp vjp, VjpMemory vjp_memory,
+                                       CostOf cost = nullptr) {
   Definition d;
   d.infer = infer;
   d.kernel = kernel;
   d.view = view;
   d.vjp = vjp;
+  d.vjp_memory = vjp_memory;
   d.cost = cost;
   return d;
 }
 
-constexpr Definition definition_of_narrow() {
-  Definition d = layout_definition(infer_narrow, nullptr, view_narrow, narrow_vjp, rules::cost_of_view);
-  d.adds_onto = true;
-  return d;
-}
-
 constexpr Definition definition_of_cast() {
-  Definition d = layout_definition(infer_cast, cast_kernel, view_cast, cast_vjp);
+  Definition d = layout_definition(infer_cast, cast_kernel, view_cast, cast_vjp, VjpMemory::own);
   d.jvp = cast_jvp;
   d.slices = Slices::pointwise;
   return d;
@@ -295,15 +291,19 @@ constexpr Definition definition_of_cast() {
 namespace definitions {
 
 constinit const Definition cast = definition_of_cast();
-constinit const Definition to_device = layout_definition(infer_to_device, nullptr, nullptr, to_device_vjp);
-constinit const Definition contiguous = layout_definition(rules::infer_same, cast_kernel, view_contiguous, same_vjp);
-constinit const Definition view = layout_definition(infer_view, view_kernel, view_view, view_vjp);
-constinit const Definition transpose = layout_definition(infer_ordered<order_of_transpose>, nullptr,
-                                                         view_ordered<order_of_transpose>, transpose_vjp, rules::cost_of_view);
-constinit const Definition permute =
-    layout_definition(infer_ordered<order_of_permute>, nullptr, view_ordered<order_of_permute>, permute_vjp, rules::cost_of_view);
-constinit const Definition narrow = definition_of_narrow();
-constinit const Definition expand = layout_definition(infer_expand, nullptr, view_expand, expand_vjp, rules::cost_of_view);
+constinit const Definition to_device = layout_definition(infer_to_device, nullptr, nullptr, to_device_vjp, VjpMemory::own);
+constinit const Definition contiguous =
+    layout_definition(rules::infer_same, cast_kernel, view_contiguous, same_vjp, VjpMemory::shares);
+constinit const Definition view = layout_definition(infer_view, view_kernel, view_view, view_vjp, VjpMemory::shares);
+constinit const Definition transpose =
+    layout_definition(infer_ordered<order_of_transpose>, nullptr, view_ordered<order_of_transpose>, transpose_vjp,
+                      VjpMemory::shares, rules::cost_of_view);
+constinit const Definition permute = layout_definition(infer_ordered<order_of_permute>, nullptr, view_ordered<order_of_permute>,
+                                                       permute_vjp, VjpMemory::shares, rules::cost_of_view);
+constinit const Definition narrow =
+    layout_definition(infer_narrow, nullptr, view_narrow, narrow_vjp, VjpMemory::onto, rules::cost_of_view);
+constinit const Definition expand =
+    layout_definition(infer_expand, nullptr, view_expand, expand_vjp, VjpMemory::own, rules::cost_of_view);
 
 } // namespace definitions
 

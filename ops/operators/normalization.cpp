@@ -344,26 +344,29 @@ constexpr Definition normalization_definition(Infer infer, Kernel kernel, Vjp vj
   return d;
 }
 
-template <OperatorId id> constexpr Definition normalization(Vjp vjp) {
-  return normalization_definition(infer<id>, kernel<id>, vjp, jvp<id>, keep_input(0) | keep_input(1));
+template <OperatorId id> constexpr Definition normalization(Vjp vjp, VjpMemory vjp_memory) {
+  Definition d = normalization_definition(infer<id>, kernel<id>, vjp, jvp<id>, keep_input(0) | keep_input(1));
+  d.vjp_memory = vjp_memory;
+  return d;
 }
 
 } // namespace
 
 namespace definitions {
 
-constinit const Definition batch_normalization_training = normalization<OperatorId::batch_normalization_training>(batch_vjp);
+constinit const Definition batch_normalization_training =
+    normalization<OperatorId::batch_normalization_training>(batch_vjp, VjpMemory::first_over);
 constinit const Definition layer_normalization_vjp = {
     .infer = infer_all_parts<false>, .kernel = layer_vjp_kernel, .may_overwrite = kKeepInputs};
 constinit const Definition batch_normalization_vjp = {
     .infer = infer_all_parts<true>, .kernel = batch_vjp_kernel, .may_overwrite = kKeepInputs};
 constinit const Definition batch_normalization_test = normalization_definition(
     infer_test, test_kernel, test_vjp, test_jvp, keep_input(0) | keep_input(1) | keep_input(3) | keep_input(4));
-constinit const Definition group_normalization = normalization<OperatorId::group_normalization>(group_vjp);
+constinit const Definition group_normalization = normalization<OperatorId::group_normalization>(group_vjp, VjpMemory::own);
 constinit const Definition layer_normalization =
-    normalization<OperatorId::layer_normalization>(layer_vjp<OperatorId::layer_normalization>);
+    normalization<OperatorId::layer_normalization>(layer_vjp<OperatorId::layer_normalization>, VjpMemory::first_over);
 constinit const Definition rms_normalization =
-    normalization<OperatorId::rms_normalization>(layer_vjp<OperatorId::rms_normalization>);
+    normalization<OperatorId::rms_normalization>(layer_vjp<OperatorId::rms_normalization>, VjpMemory::first_over);
 constinit const Definition mean_within =
     normalization_definition(infer_mean_within, mean_within_kernel, mean_within_vjp, mean_within_jvp, keep_input(1));
 constinit const Definition normalization_vjp = normalization_definition(infer_normalization_vjp, vjp_kernel);

@@ -187,9 +187,11 @@ constexpr Definition pointwise_definition(Infer infer, Kernel kernel) {
   return d;
 }
 
-constexpr Definition differentiable(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep) {
+constexpr Definition differentiable(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep,
+                                    VjpMemory vjp_memory = VjpMemory::last_over) {
   Definition d = pointwise_definition(infer, kernel);
   d.vjp = vjp;
+  d.vjp_memory = vjp_memory;
   d.jvp = jvp;
   d.keep = keep;
   return d;
@@ -217,7 +219,8 @@ CAIRN_POINTWISE_PARAMETER(X)
 #define X(id, Struct, ...)                                                                                                       \
   constinit const Definition id = differentiable(infer_binary<Struct::closed>, cpu::binary_kernel<Struct>,                       \
                                                  binary_vjp<Struct, OperatorId::id##_vjp_a, OperatorId::id##_vjp_b>,             \
-                                                 binary_jvp<Struct>, kept(Struct::needs_a | Struct::needs_b));                   \
+                                                 binary_jvp<Struct>, kept(Struct::needs_a | Struct::needs_b),                    \
+                                                 std::is_same_v<Struct, Add> ? VjpMemory::shares : VjpMemory::last_over);        \
   constinit const Definition id##_vjp_a = pointwise_definition(rules::infer_same, cpu::binary_vjp_a_kernel<Struct>);             \
   constinit const Definition id##_vjp_b = pointwise_definition(rules::infer_same, cpu::binary_vjp_b_kernel<Struct>);
 CAIRN_POINTWISE_BINARY(X)
@@ -231,7 +234,8 @@ constinit const Definition quotient = pointwise_definition(infer_division, cpu::
 constinit const Definition remainder = pointwise_definition(infer_division, cpu::remainder);
 constinit const Definition modulo = pointwise_definition(infer_division, cpu::modulo);
 
-constinit const Definition where = differentiable(infer_where, cpu::where_kernel, where_vjp, where_jvp, keep_input(0));
+constinit const Definition where =
+    differentiable(infer_where, cpu::where_kernel, where_vjp, where_jvp, keep_input(0), VjpMemory::own);
 
 } // namespace definitions
 

@@ -295,7 +295,7 @@ TEST_CASE("an action of a schedule that walks over many objects can be stopped i
 TEST_CASE("the search for a budget that does can be cancelled, and the program then ends without it") {
   const Program program("(define (f x) (sumall (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (tanh (+ x x)))))))"
                         "(checkpoint-*j f (fill '(500 250) .1) 1)");
-  constexpr std::uint64_t kTooLittle = 2 << 20;
+  constexpr std::uint64_t kTooLittle = 3 << 19;
   int in_search = 0;
   for (std::int64_t polls = 1;; polls += 1 + polls / 8) {
     CAPTURE(polls);

@@ -120,6 +120,50 @@ template <class F> void each_case(F&& f) {
   }
 }
 
+// Where a rule makes the cotangents of the operands that are wanted, given the only reference to that of the result.
+struct Made {
+  std::vector<bool> over; // by operand: in the memory of the result's
+  std::vector<std::int64_t> bytes;
+  std::int64_t most = 0; // held at once beside what was there before
+};
+
+Made made_by_rule(const DerivativeCase& c, const std::vector<bool>& wanted) {
+  const Operator& op = operator_of(c.example.op);
+  std::vector<Tensor> inputs = c.inputs(c.numbers);
+  std::array<Tensor, kMostResults> outputs = all_applied(c.world.rt, op.id, inputs, c.attributes);
+  std::array<Tensor, kMostResults> cotangents;
+  cotangents[0] = applied(c.world.rt, OperatorId::neg, {outputs[0]});
+  const std::size_t results = static_cast<std::size_t>(
+      std::find_if(outputs.begin(), outputs.end(), [](const Tensor& t) { return t.empty(); }) - outputs.begin());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!keeps_input(op, i) && !inputs[i].weak) inputs[i] = description(inputs[i]);
+  for (std::size_t i = 0; i < results; ++i)
+    if (i != 0 || (op.keep & kKeepOutput) == 0) outputs[i] = description(outputs[i]);
+  const Storage* const memory = cotangents[0].storage.get();
+  std::vector<Tensor> parts(inputs.size());
+  bool flags[8] = {};
+  std::copy(wanted.begin(), wanted.end(), flags);
+  CountingLedger& ledger = c.world.ledger;
+  const std::int64_t before = ledger.held;
+  ledger.most = before;
+  op.vjp(VjpCall{c.world.rt,
+                 op,
+                 inputs,
+                 {outputs.data(), results},
+                 {cotangents.data(), results},
+                 c.attributes,
+                 std::span<const bool>(flags, inputs.size()),
+                 parts,
+                 {cotangents.data(), results}});
+  Made made;
+  made.most = ledger.most - before;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    made.over.push_back(wanted[i] && parts[i].storage.get() == memory);
+    made.bytes.push_back(wanted[i] ? parts[i].bytes() : 0);
+  }
+  return made;
+}
+
 } // namespace
 
 TEST_CASE("every differentiable operator has an example") {
@@ -132,6 +176,67 @@ TEST_CASE("every differentiable operator has an example") {
     CAPTURE(name);
     CHECK((op.vjp != nullptr) == shown.contains(op.id));
   }
+}
+
+TEST_CASE("reverse rules make cotangents where their operators say") {
+  std::set<VjpMemory> met;
+  each_case([&](const DerivativeCase& c, std::mt19937_64&) {
+    const Operator& op = operator_of(c.example.op);
+    const Tensor y = c.value(c.numbers);
+    const std::vector<Operand>& operands = c.example.operands;
+    // Where an operand is not row-major, whether a cotangent is as well hangs on the layouts of all.
+    const bool in_order = std::ranges::all_of(operands, [](const Operand& o) { return o.order.empty(); });
+    std::vector<std::vector<bool>> choices;
+    std::vector<bool> all;
+    for (std::size_t i = 0; i < operands.size(); ++i) all.push_back(c.differentiable(i));
+    choices.push_back(all);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (!all[i]) continue;
+      choices.emplace_back(operands.size(), false);
+      choices.back()[i] = true;
+    }
+    for (const std::vector<bool>& wanted : choices) {
+      const Made made = made_by_rule(c, wanted);
+      std::size_t first = wanted.size(), last = 0, over = 0;
+      std::int64_t own = 0, larger = 0;
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (!wanted[i]) continue;
+        first = std::min(first, i);
+        last = i;
+        over += made.over[i] ? 1 : 0;
+        own += made.over[i] ? 0 : made.bytes[i];
+        if (made.bytes[i] != y.bytes()) larger = y.bytes(); // until it is summed
+      }
+      CAPTURE(first);
+      CAPTURE(last);
+      met.insert(op.vjp_memory);
+      const bool fits = made.bytes[last] == y.bytes();
+      switch (op.vjp_memory) {
+      case VjpMemory::own:
+      case VjpMemory::onto: // where there is a sum: another test
+        break;
+      case VjpMemory::shares:
+        for (std::size_t i = first; i <= last; ++i) CHECK(made.over[i] == (wanted[i] && made.bytes[i] == y.bytes()));
+        CHECK(made.most == own);
+        break;
+      case VjpMemory::parts:
+        for (std::size_t i = first; i <= last; ++i) CHECK(made.over[i]);
+        CHECK(made.most == 0);
+        break;
+      case VjpMemory::last_over: {
+        if (!in_order) break;
+        if (fits) CHECK(over == 1);
+        CHECK(made.most <= own + (first == last ? 0 : larger));
+        break;
+      }
+      case VjpMemory::first_over:
+        CHECK(over == (wanted[0] ? 1 : 0));
+        CHECK(made.over[0] == wanted[0]);
+        break;
+      }
+    }
+  });
+  CHECK(met.size() == 6);
 }
 
 TEST_CASE("reverse rules agree with differences of values") {

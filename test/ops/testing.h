@@ -22,10 +22,11 @@ namespace cairn::ops::test {
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
 
 struct CountingLedger : Ledger {
-  std::int64_t held = 0, limit = INT64_MAX;
+  std::int64_t held = 0, most = 0, limit = INT64_MAX;
   void charge(std::int64_t bytes, std::int64_t /*beside*/) override {
     if (bytes > 0 && bytes > limit - held) throw std::length_error("over the limit");
     held += bytes;
+    most = std::max(most, held);
   }
 };
 

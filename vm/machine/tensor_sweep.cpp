@@ -80,7 +80,7 @@ void add_onto(Engine& engine, Tape& tape, std::uint32_t node, ops::AddedOnto par
 
 // May the first operand's part be added onto a sum? That hangs on what has been swept alone, and on the device.
 bool adds_onto_sum(const Tape& tape, const TensorRecord& r, std::span<const Tensor> inputs) {
-  if (!r.op->adds_onto || r.operands[0] == tape::kNone) return false;
+  if (r.op->vjp_memory != ops::VjpMemory::onto || r.operands[0] == tape::kNone) return false;
   const auto sum = tape.tensor_cotangents.find(r.operands[0]);
   return sum != tape.tensor_cotangents.end() && ops::Runtime::can_add_onto(sum->second, inputs[0]);
 }

@@ -1,13 +1,15 @@
 // Follows the operations of a tape forwards and backwards.
 #include "vm/runs/operations.h"
 
+#include "vm/runs/cotangents.h"
+
 #include <algorithm>
 
 namespace cairn::runs {
 
 Operations::Operations(value::Heap& heap, std::uint32_t nodes, std::size_t number)
-    : heap_(heap), all_(heap), makers_(nodes, 0, heap), operands_(heap), beside_(heap), taken_(heap), wanted_(heap),
-      wanted_again_(heap) {
+    : heap_(heap), all_(heap), makers_(nodes, 0, heap), operands_(heap), several_(heap), beside_(heap), taken_(heap),
+      wanted_(heap), wanted_again_(heap) {
   all_.reserve(number);
 }
 
@@ -21,9 +23,23 @@ Operation& Operations::add(std::uint32_t node, std::uint32_t end) {
   return o;
 }
 
-void Operations::add_operand(std::uint32_t node, std::uint64_t bytes) {
-  operands_.push_back({node, bytes});
+void Operations::add_operand(const Operand& operand) {
+  operands_.push_back(operand);
   ++last().operands_end;
+}
+
+void Operations::add_result(std::uint32_t node, std::uint64_t bytes) {
+  Operation& o = last();
+  o.result_bytes += bytes;
+  if (o.end - o.node > 1) several_.push_back({node, bytes});
+}
+
+// With what it is a view of.
+void Operations::use(std::uint32_t node, bool kept) {
+  for (Operation* o = maker(node); o != nullptr; o = o->view_of != tape::kNone ? maker(o->view_of) : nullptr) {
+    o->last_use = on_top();
+    o->result_kept = o->result_kept || kept;
+  }
 }
 
 void Operations::hold_beside(std::uint64_t bytes) {
@@ -82,71 +98,93 @@ private:
   std::uint64_t bytes_ = 0;
 };
 
-// A result is there until its last use; what the tape keeps stays.
-void Operations::follow_forwards(schedule::Weights& weights) const {
-  std::uint64_t kept_in_all = 0;
+std::uint64_t Operations::bytes_of(std::uint32_t node) const {
+  const Operation& o = *maker(node);
+  if (o.end - o.node == 1) return o.result_bytes;
+  const auto found = std::ranges::lower_bound(several_, node, {}, &Node::node);
+  return found != several_.end() && found->node == node ? found->bytes : 0;
+}
+
+namespace {
+
+std::uint64_t beyond(std::uint64_t bytes, std::uint64_t counted) { return bytes - std::min(bytes, counted); }
+
+} // namespace
+
+// A result is there until its last use; what the tape keeps stays, and so does what the state at the end has.
+void Operations::follow_forwards(const Nodes& ends, schedule::Weights& weights) const {
+  value::ChargedVector<std::uint32_t> staying(heap_); // nodes whose memory the state at the end has
+  for (const Node& end : ends) {
+    const Operation* const o = maker(end.node);
+    if (o == nullptr) continue;
+    if (!o->is_view)
+      staying.push_back(end.node);
+    else if (o->view_of != tape::kNone)
+      staying.push_back(o->view_of);
+  }
+  std::ranges::sort(staying);
+  staying.erase(std::unique(staying.begin(), staying.end()), staying.end());
+  std::uint64_t kept_in_all = 0, staying_in_all = 0, staying_unkept = 0;
   for (const Operation& o : all_) kept_in_all += o.kept_new;
+  for (const std::uint32_t node : staying) {
+    staying_in_all += bytes_of(node);
+    if (!maker(node)->result_kept) staying_unkept += bytes_of(node);
+  }
   struct Used { // for the last time by an operation
     std::uint64_t all = 0, unkept = 0;
   };
   value::ChargedVector<Used> used(all_.size(), Used{}, heap_);
   auto note = beside_.begin();
+  auto stays = staying.begin();
   std::uint64_t alive = 0, alive_unkept = 0, kept = 0;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const Operation& o = all_[i];
+    std::uint64_t dies = o.result_bytes;
+    for (; stays != staying.end() && *stays < o.end; ++stays) dies -= bytes_of(*stays);
     kept += o.kept_new;
     alive += o.result_bytes;
-    used[o.last_use].all += o.result_bytes;
+    used[o.last_use].all += dies;
     if (!o.result_kept) {
       alive_unkept += o.result_bytes;
-      used[o.last_use].unkept += o.result_bytes;
+      used[o.last_use].unkept += dies;
+    }
+    std::uint64_t taken = 0, taken_unkept = 0; // of what becomes the memory of the result
+    if (o.overwritten != tape::kNone && maker(o.overwritten)->last_use == i &&
+        !std::ranges::binary_search(staying, o.overwritten)) {
+      taken = bytes_of(o.overwritten);
+      if (!maker(o.overwritten)->result_kept) taken_unkept = taken;
     }
     const std::uint64_t beside = note != beside_.end() && note->operation == i ? (note++)->what : 0;
-    weights.advancing = std::max(weights.advancing, alive + beside);
-    const std::uint64_t there = kept + alive_unkept + beside;
-    weights.taping = std::max(weights.taping, there - std::min(there, kept_in_all));
+    weights.advancing = std::max(weights.advancing, beyond(alive - taken + beside, staying_in_all));
+    weights.taping = std::max(weights.taping, beyond(kept + alive_unkept - taken_unkept + beside, kept_in_all + staying_unkept));
     alive -= used[i].all;
     alive_unkept -= used[i].unkept;
   }
 }
 
-void Operations::follow(const Nodes& ends, schedule::Weights& weights) const {
-  follow_forwards(weights);
-  // Backwards: a cotangent is there from the last operation that reads what it is of to the one that made that.
-  value::ChargedVector<std::uint64_t> cotangents(makers_.size(), 0, heap_); // bytes and 1, by node; 0: none
-  std::uint64_t held = 0, let_go = 0; // of these, and of what is counted elsewhere or on the tape
-  const auto make = [&](const Node& of) {
-    if (cotangents[of.node] != 0) return false;
-    cotangents[of.node] = of.bytes + 1;
-    held += of.bytes;
-    return true;
-  };
-  for (const Node& end : ends)
-    if (make(end)) let_go += end.bytes;
-  std::uint64_t let_go_lean = let_go; // the same of a lean tape
+// Backwards: a cotangent is there from the last operation that reads what it is of to the one that made that.
+std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& weights) const {
+  follow_forwards(ends, weights);
+  CotangentMemory cotangents(heap_, nodes());
+  for (const Node& end : ends) cotangents.begin(end);
+  std::uint64_t let_go = cotangents.held(); // of these, and of what is counted elsewhere or on the tape
+  std::uint64_t let_go_lean = let_go;       // the same of a lean tape
   Again again(*this);
-  const auto drop = [&](std::uint32_t node) {
-    if (cotangents[node] == 0) return;
-    held -= cotangents[node] - 1;
-    cotangents[node] = 0;
-  };
   Backwards<std::uint64_t> beside_of(beside_);
   Backwards<std::uint32_t> taken_by(taken_), wanted_by(wanted_);
   for (std::size_t i = all_.size(); i-- > 0;) {
     const Operation& o = all_[i];
-    for (std::uint32_t at = i == 0 ? 0 : all_[i - 1].operands_end; at < o.operands_end; ++at) make(operands_[at]);
-    std::uint64_t beside = 0;
-    beside_of.each(i, [&](std::uint64_t bytes) { beside = bytes; });
-    weights.sweeping = std::max(weights.sweeping, held + beside - std::min(held + beside, let_go));
+    std::uint64_t there = cotangents.sweep(o, operands(i));
+    beside_of.each(i, [&](std::uint64_t bytes) { there += bytes; });
+    weights.sweeping = std::max(weights.sweeping, beyond(there, let_go));
     wanted_by.each(i, [&](std::uint32_t node) { again.compute(node); });
-    const std::uint64_t held_lean = held + again.bytes() + beside;
-    weights.sweeping_lean = std::max(weights.sweeping_lean, held_lean - std::min(held_lean, let_go_lean));
+    weights.sweeping_lean = std::max(weights.sweeping_lean, beyond(there + again.bytes(), let_go_lean));
     let_go += o.kept_new;
     let_go_lean += o.kept_lean;
     again.pass(i);
-    for (std::uint32_t node = o.node; node < o.end; ++node) drop(node);
-    taken_by.each(i, drop);
+    taken_by.each(i, [&](std::uint32_t node) { cotangents.drop(node); });
   }
+  return cotangents.together();
 }
 
 } // namespace cairn::runs

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "vm/schedule/schedule.h"
+#include "vm/tape/tape.h"
 #include "vm/value/charged.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace cairn::runs {
 
@@ -16,18 +19,37 @@ struct Node {
 };
 using Nodes = value::ChargedVector<Node>;
 
+struct Operand {
+  std::uint32_t node = tape::kNone; // tape::kNone: a number, whose cotangent is none of tensors
+  bool of_call = false;             // of a procedure with a rule of its own; these are in front
+  std::uint64_t bytes = 0;
+};
+
+// Cotangents at the start of a tape that lie in memory with others, and the bytes of all that memory.
+struct Together {
+  std::uint64_t bytes = 0;
+  std::vector<Node> nodes;
+};
+
 struct Operation {
-  std::uint32_t node = 0, end = 0; // of its results
-  std::uint32_t last_use = 0;      // the last operation that reads a result
-  std::uint32_t operands_end = 0;  // where its part of the list of operands ends; it begins where that before it does
-  std::uint64_t result_bytes = 0;  // of all results
+  std::uint32_t node = 0, end = 0;         // of its results
+  std::uint32_t last_use = 0;              // the last operation that reads a result
+  std::uint32_t operands_end = 0;          // where its part of the list of operands ends; it begins where that before it does
+  std::uint32_t view_of = tape::kNone;     // the node whose memory its result shows, if one of these has made that,
+  std::uint32_t overwritten = tape::kNone; // and the one that may become the memory of its first result
+  ops::VjpMemory cotangents = ops::VjpMemory::own; // of operands: where the reverse rule makes them,
+  bool turns = false;                              // views among them have axes in another order, or gaps,
+  bool may_copy = false;                           // and of such a cotangent there is no view
+  bool is_view = false;                            // its result has no memory of its own
+  bool gives_memory = false;                       // that of its first result may become a later one's
+  bool result_kept = false;
+  bool again = false;             // the sweep of a lean tape computes its results again
+  std::uint64_t result_bytes = 0; // of all results; a view has none
   std::uint64_t cost = 0;
   std::uint64_t kept_new = 0;    // bytes that the tape keeps from here on, of elements that were made in the interval; the
                                  // sweep gives them up once it has passed this operation
   std::uint64_t kept_lean = 0;   // the same of a lean tape; and
   std::uint64_t again_bytes = 0; // of results that it does not keep but can compute again
-  bool result_kept = false;
-  bool again = false; // the sweep of a lean tape computes its results again
 };
 
 // In the order of the tape. Their lists lie behind each other: a tape has tens of thousands of small operations.
@@ -38,7 +60,11 @@ public:
 
   // One more, behind the others, of these nodes. What is told of operands and wishes is then of this one.
   Operation& add(std::uint32_t node, std::uint32_t end);
-  void add_operand(std::uint32_t node, std::uint64_t bytes);
+  void add_operand(const Operand& operand);
+  // Its next result, of so many bytes.
+  void add_result(std::uint32_t node, std::uint64_t bytes);
+  // The operation on top reads that node, and the tape keeps it for that.
+  void use(std::uint32_t node, bool kept);
   // So many bytes are held for the time of this operation alone, when it is done and when it is swept.
   void hold_beside(std::uint64_t bytes);
   // An update rule takes the cotangent of that node once the sweep has passed this operation.
@@ -54,11 +80,17 @@ public:
   Operation& last() { return all_.back(); }
   // The operation that made that node; null: none of these.
   Operation* maker(std::uint32_t node) { return makers_[node] != 0 ? &all_[makers_[node] - 1] : nullptr; }
+  const Operation* maker(std::uint32_t node) const { return makers_[node] != 0 ? &all_[makers_[node] - 1] : nullptr; }
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(makers_.size()); }
+  std::span<const Operand> operands(std::size_t i) const {
+    const std::uint32_t begin = i == 0 ? 0 : all_[i - 1].operands_end;
+    return {operands_.data() + begin, all_[i].operands_end - begin};
+  }
 
   // Sets what is held for a while: `advancing`, `taping`, `sweeping` and `sweeping_lean`. The state at the end of the tape has
-  // the nodes `ends`, and its cotangents are counted elsewhere.
-  void follow(const Nodes& ends, schedule::Weights& weights) const;
+  // the nodes `ends`; that state, its cotangents and what the tape keeps are counted elsewhere. Returns what cotangents there are
+  // at the start that lie in memory with others.
+  std::vector<Together> follow(const Nodes& ends, schedule::Weights& weights) const;
 
 private:
   class Again;
@@ -71,12 +103,14 @@ private:
   // Goes over notes from the last operation to the first.
   template <class T> class Backwards;
   std::uint32_t on_top() const { return static_cast<std::uint32_t>(all_.size()) - 1; }
-  void follow_forwards(schedule::Weights& weights) const;
+  std::uint64_t bytes_of(std::uint32_t node) const; // of a result that is no view
+  void follow_forwards(const Nodes& ends, schedule::Weights& weights) const;
 
   value::Heap& heap_;
   value::ChargedVector<Operation> all_;
   value::ChargedVector<std::uint32_t> makers_; // by node: the number of the operation, from 1 on
-  Nodes operands_;
+  value::ChargedVector<Operand> operands_;
+  Nodes several_;               // results of operations that have more than one
   Notes<std::uint64_t> beside_; // at most one of an operation
   Notes<std::uint32_t> taken_, wanted_, wanted_again_;
 };

@@ -3,10 +3,11 @@
 
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
-#include "vm/runs/graph.h"
+#include "vm/runs/cotangents.h"
 #include "vm/runs/marks.h"
 #include "vm/runs/met.h"
 #include "vm/runs/operations.h"
+#include "vm/runs/ruled_calls.h"
 #include "vm/runs/states.h"
 #include "vm/schedule/profile.h"
 #include "vm/tape/derived.h"
@@ -70,56 +71,6 @@ const ops::Tensor* tensor_in(const Object* o) {
 // What is remembered of an operation while a tape is weighed, in bytes, where nodes are few: half of it is of tables of nodes and
 // of what these have been before they grew. Where most nodes are numbers, tables of nodes are what counts.
 constexpr std::uint64_t kOfOperation = 392, kOfMet = 256, kOfNode = 16;
-
-// The calls of procedures with rules on a tape. Nothing is recorded while the value of one is computed, so the tensors that it
-// gives are the tape's next records: a call belongs to the operation of that number, or to one behind the last.
-class RuledCalls {
-public:
-  struct Call {
-    std::size_t at;
-    const tape::Composite* composite;
-    const tape::Output* output; // null: it ended on a later tape
-  };
-  RuledCalls(Engine& engine, const tape::Tape& tape) : engine_(engine), calls_(value::ChargedAllocator<Call>(engine.heap())) {
-    Polls polls(engine.meter());
-    value::ChargedMap<std::uint64_t, const tape::Output*> outputs{value::ChargedAllocator<const tape::Output*>(engine.heap())};
-    for (const tape::Output& o : tape.outputs) {
-      polls.one();
-      outputs.emplace(o.serial, &o);
-    }
-    std::size_t at = 0;
-    for (const tape::Composite& c : tape.composites) {
-      polls.one();
-      while (at < tape.tensors().size() && tape.tensors()[at]->node < c.node) ++at;
-      if (!c.is_ruled()) continue;
-      const auto found = outputs.find(c.serial);
-      calls_.push_back({at, &c, found != outputs.end() ? found->second : nullptr});
-    }
-  }
-  const value::ChargedVector<Call>& all() const { return calls_; }
-  // Calls f(tensor) for those among the arguments, and for those of the value.
-  template <class F> void each_argument(const Call& call, F&& f) const { each(call.composite->x, f); }
-  template <class F> void each_result(const Call& call, F&& f) const {
-    if (call.output != nullptr) each(call.output->skeleton, f);
-  }
-  template <class F> void each_storage(const Call& call, F&& f) const {
-    const auto storage = [&](const value::TensorObject& t) {
-      if (t.tensor.storage) f(t.tensor.storage.get());
-    };
-    each_argument(call, storage);
-    each_result(call, storage);
-  }
-
-private:
-  template <class F> void each(Value v, F&& f) const {
-    contains(engine_.heap(), v, [&](Value leaf) {
-      if (value::is_tensor(leaf)) f(*value::as_tensor_object(leaf));
-      return false;
-    });
-  }
-  Engine& engine_;
-  value::ChargedVector<Call> calls_;
-};
 
 // Where a storage was met.
 enum : std::uint8_t {
@@ -214,6 +165,8 @@ private:
   void note_older(bool rules_take);
   void add_record(const tape::TensorRecord& record);
   void add_operand(const tape::TensorRecord& record, std::uint32_t node, const tape::KeptTensors::Kept& kept, bool again);
+  bool may_overwrite(const tape::TensorRecord& record, std::uint32_t node, std::uint32_t begin) const;
+  void tell_joined(const std::vector<Together>& all);
   void add_calls(std::size_t at);
   void meet(const ops::Storage* s, bool may_spill, bool left);
   void meet_left(const ops::Storage* s, Operation& o, std::uint8_t& marks);
@@ -332,20 +285,32 @@ void Weighing::meet_before(const tape::Tape& before) {
   }
 }
 
+// Whether that operand, whose words begin there, may become the memory of the first result where nothing else reads it.
+bool Weighing::may_overwrite(const tape::TensorRecord& record, std::uint32_t node, std::uint32_t begin) const {
+  using Kind = tape::TensorRecord::Kind;
+  if (record.kind != Kind::apply || !record.op->may_overwrite || record.outputs.size() == 0) return false;
+  const Operation* const maker = operations_.maker(node);
+  if (maker == nullptr || !maker->gives_memory || maker->node != node) return false;
+  return std::ranges::count(record.operands, node) == 1 && record.inputs.lies_like(begin, record.outputs, 0);
+}
+
 // Of the operation on top, a tensor that is on the tape. `again`: a lean tape can compute the results of this operation again.
 void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t node, const tape::KeptTensors::Kept& kept,
                            bool again) {
   const bool stored = kept.storage != nullptr;
   if (!kept.weak) {
-    operations_.add_operand(node, kept.bytes);
-    if (Operation* const maker = operations_.maker(node)) {
-      maker->last_use = static_cast<std::uint32_t>(operations_.size()) - 1;
-      maker->result_kept = maker->result_kept || stored;
+    operations_.add_operand({node, false, kept.bytes});
+    if (operations_.maker(node) != nullptr) {
+      if (operations_.last().overwritten == tape::kNone && may_overwrite(record, node, kept.begin))
+        operations_.last().overwritten = node;
+      operations_.use(node, stored);
     } else if (const auto found = older_.find(node); found != older_.end()) {
       weights_.read.push_back({found->second, kept.bytes});
       if (first_read_.contains(found->second)) operations_.add_taken(node);
       older_.erase(found);
     }
+  } else {
+    operations_.add_operand({tape::kNone, false, sizeof(double)});
   }
   if (!derived_.has(node)) return;
   if (again) operations_.add_wanted_again(node);
@@ -364,6 +329,9 @@ void Weighing::add_record(const tape::TensorRecord& record) {
   tape::KeptTensors::Kept kept;
   std::uint64_t elements = 0;
   bool constant = false; // one of the operands
+  tell_of_memory(record, o);
+  if (const std::uint32_t seen = o.is_view ? record.operands.front() : tape::kNone; seen != tape::kNone)
+    if (const Operation* const maker = operations_.maker(seen)) o.view_of = maker->is_view ? maker->view_of : seen;
   for (std::uint32_t i = 0, at = 0; record.inputs.next(at, kept); ++i) {
     elements += kept.bytes;
     if (kept.storage != nullptr) meet(kept.storage, true, !gone.input(i));
@@ -376,11 +344,12 @@ void Weighing::add_record(const tape::TensorRecord& record) {
   if (cost.of_product && constant) weights_.unswept = schedule::bounded(weights_.unswept + o.cost);
   for (std::uint32_t i = 0, at = 0; record.outputs.next(at, kept); ++i) {
     elements += kept.bytes;
-    o.result_bytes += kept.bytes;
+    if (!o.is_view) operations_.add_result(record.node + i, kept.bytes);
     if (kept.storage == nullptr) continue;
     o.result_kept = true;
     meet(kept.storage, true, !gone.output(i));
   }
+  if (o.view_of != tape::kNone && o.result_kept) operations_.use(o.view_of, true);
   weights_.largest = std::max(weights_.largest, elements);
   if (!again) return;
   if ((record.op->keep & ops::kKeepOutput) != 0) operations_.add_wanted(record.node);
@@ -398,11 +367,8 @@ void Weighing::add_calls(std::size_t at) {
       const auto bytes = static_cast<std::uint64_t>(t.tensor.bytes());
       const std::uint32_t node = tape_.tensor_node(t.serial);
       if (node != tape::kNone) {
-        operations_.add_operand(node, bytes);
-        if (Operation* const maker = operations_.maker(node)) {
-          maker->last_use = static_cast<std::uint32_t>(operations_.size()) - 1;
-          maker->result_kept = true;
-        }
+        operations_.add_operand({node, true, bytes});
+        operations_.use(node, true);
         older_.erase(node);
       }
       if (t.serial < births_.front()) weights_.read.push_back({t.serial, bytes});
@@ -412,6 +378,22 @@ void Weighing::add_calls(std::size_t at) {
     weights_.cost = schedule::bounded(weights_.cost + call.output->cost);
     weights_.largest = std::max(weights_.largest, call.output->largest);
     operations_.hold_beside(call.output->largest);
+  }
+}
+
+void Weighing::tell_joined(const std::vector<Together>& all) {
+  if (all.empty()) return;
+  value::ChargedMap<std::uint32_t, std::uint64_t> serials{
+      value::ChargedAllocator<std::uint64_t>(engine_.heap())}; // of what the run has made before, by node
+  tape_.inputs.for_each([&](tape::Place place, const tape::Input& input) {
+    if (place.slot == 0 && place.serial >= births_.front()) serials.emplace(input.node, place.serial);
+  });
+  for (const Together& together : all) {
+    schedule::JoinedCotangent joined{together.bytes, {}};
+    for (const Node& part : together.nodes)
+      if (const auto found = serials.find(part.node); found != serials.end())
+        joined.parts.emplace_back(birth(found->second), part.bytes);
+    if (!joined.parts.empty()) weights_.joined.push_back(std::move(joined));
   }
 }
 
@@ -430,7 +412,7 @@ void Weighing::weigh_tape(const tape::Tape* before, bool rules_take) {
   if (before != nullptr) meet_before(*before);
   for (std::size_t i = 0; i < operations_.size(); ++i)
     if (operations_[i].again) weights_.again = schedule::bounded(weights_.again + operations_[i].cost);
-  operations_.follow(ends_, weights_);
+  tell_joined(operations_.follow(ends_, weights_));
   const std::uint64_t remembered =
       (tape_.tensors().size() + ruled_.all().size()) * kOfOperation + tape_.tensors().size() * kOfMet;
   weights_.taping = std::max({weights_.taping, remembered, remembered / 2 + tape_.size() * kOfNode});

@@ -185,6 +185,7 @@ private:
   std::vector<bool> kept_states() const; // by boundary
   std::vector<bool> kept_tapes() const;  // by interval
   std::uint64_t held() const;            // by both
+  void note_joined(const std::vector<JoinedCotangent>& joined, std::size_t interval);
   void note_reads(const std::vector<OldTensor>& read, std::size_t interval);
   void mark_updates(const std::vector<UpdatedLeaf>& leaves);
   void take_updates(const Budgeted& from, bool made);

@@ -247,7 +247,7 @@ void Budgeted::run_there() {
       push(kind, steps);
     if (tapes[i]) {
       if (!spilled[i]) held.add_tape(i);
-      then.add_tape(i);
+      then.add_tape(i, true);
     }
     then.add_state(i + 1);
     peak_ = std::max(peak_, bounded(then.bytes() + stays + (tapes[i] ? interval.taping : interval.advancing)));

@@ -65,7 +65,7 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
     if (const std::uint64_t shared = std::min(tape[k], alive); shared != 0) interval.shares.push_back(share_of(k, shared));
   }
   if (tape[n] != 0) interval.shares.push_back(share_of(n, tape[n]));
-  const std::uint64_t cotangents = bounded(std::accumulate(state.begin(), state.end(), std::uint64_t{0}));
+  const std::uint64_t cotangents = bounded(std::accumulate(state.begin(), state.end(), bounded(weights.beside_cotangents)));
   largest_ = std::max(largest_, bounded(weights.largest));
   most_taping_ = std::max(most_taping_, bounded(weights.taping));
   most_tape_ = std::max(most_tape_, bounded(bounded(weights.own) + tape[n])); // it may not end where it is heavy
@@ -84,12 +84,37 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   interval.swept =
       weights.piece == 0 ? bounded(whole + std::max(interval.sweeping, interval.taping) + cotangents) : bounded(weights.swept);
   profile_.intervals.push_back(std::move(interval));
+  const std::uint64_t born_lean =
+      weights.together_lean != 0 ? weights.together_lean : state[n] + lean[n] - std::min(lean[n], lean_after[n]);
+  profile_.intervals.back().born_lean = bounded(born_lean);
   profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
   profile_.reach.push_back(std::move(state));
   profile_.cotangents.push_back(cotangents);
   positions_.push_back(positions_.back() + std::max<std::uint64_t>(1, steps_));
   all_records_ = bounded(all_records_ + records_);
   note_reads(weights.read, n);
+  note_joined(weights.joined, n);
+}
+
+// While parts of it are held, so is the rest. So what a reverse rule makes of a part has memory of its own: the sweep of the
+// interval that made what it is of was told as if it were alone.
+void Budgeted::note_joined(const std::vector<JoinedCotangent>& joined, std::size_t interval) {
+  for (const JoinedCotangent& whole : joined) {
+    for (std::size_t boundary = interval; boundary > 0; --boundary) {
+      std::uint64_t alive = 0;
+      for (const auto& [birth, bytes] : whole.parts)
+        if (birth < birth_of_.size() && birth_of_[birth] < boundary) alive += bytes;
+      if (alive == 0) break;
+      std::uint64_t& cotangents = profile_.cotangents[boundary];
+      cotangents = bounded(cotangents + whole.bytes - std::min(whole.bytes, alive));
+    }
+    for (const auto& [birth, bytes] : whole.parts) {
+      if (birth >= birth_of_.size() || birth_of_[birth] >= profile_.size()) continue;
+      Interval& made_in = profile_.intervals[birth_of_[birth]];
+      made_in.sweeping = bounded(made_in.sweeping + bytes);
+      made_in.sweeping_otherwise = bounded(made_in.sweeping_otherwise + bytes);
+    }
+  }
 }
 
 std::size_t Budgeted::good_number() const {
@@ -111,7 +136,8 @@ std::uint64_t Budgeted::largest_tape() const { return room_for_one() / kLargestI
 // What one of these intervals holds for a while beside its tape.
 std::uint64_t Budgeted::most_beside(std::size_t from, std::size_t to) const {
   std::uint64_t most = 0;
-  for (std::size_t i = from; i < to; ++i) most = std::max({most, profile_.intervals[i].sweeping, profile_.intervals[i].taping});
+  for (std::size_t i = from; i < to; ++i)
+    most = std::max({most, profile_.intervals[i].sweeping, taping_beside(profile_.intervals[i])});
   return most;
 }
 
@@ -311,9 +337,11 @@ std::vector<KnownInterval> Budgeted::intervals() const {
     k.steps = positions_[i + 1] - positions_[i];
     k.forward = interval.forward;
     k.again = interval.again;
-    k.tape = interval.tape + interval.thinned;
-    for (const TapeShare& share : interval.shares) k.tape += share.bytes;
-    k.lean = k.tape - interval.thinned - saved_by_thinning(interval);
+    k.tape = k.lean = interval.tape;
+    for (const TapeShare& share : shares_at_first(interval)) {
+      k.tape += share.bytes;
+      k.lean += share.lean;
+    }
     k.state = std::accumulate(state.begin(), state.end(), std::uint64_t{0});
     k.made = profile_.born[i];
     k.sweeping = interval.sweeping;

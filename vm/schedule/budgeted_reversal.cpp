@@ -27,6 +27,7 @@ void Budgeted::weighed_last(const Weights& weights) {
   stage_ = Stage::reversing;
   const std::size_t n = profile_.size();
   note_reads(weights.read, n);
+  note_joined(weights.joined, n);
   all_records_ = bounded(all_records_ + records_);
   last_.bytes = bounded(weights.own);
   if (!weights.tape.empty()) last_.bytes = bounded(last_.bytes + bounded(weights.tape.back()));
@@ -153,20 +154,25 @@ void Budgeted::plan_gap(const Profile& whole, std::size_t from, std::size_t to) 
   std::fill(states_before.begin() + static_cast<std::ptrdiff_t>(from) + 1, states_before.end(), false);
   std::fill(tapes_before.begin() + static_cast<std::ptrdiff_t>(from), tapes_before.end(), false);
   const std::vector<bool> spilled = spilled_tapes();
-  std::uint64_t before = 0;
+  std::uint64_t stays = 0; // of what is in the file
   for (std::size_t i = 0; i < from; ++i) {
     if (!spilled[i]) continue;
     tapes_before[i] = false;
-    before += profile_.intervals[i].stays;
+    stays += profile_.intervals[i].stays;
   }
-  before += held_bytes(profile_, states_before, tapes_before);
+  const std::uint64_t before = stays + held_bytes(profile_, states_before, tapes_before);
   std::vector<std::uint32_t> states;
-  for (const State& state : states_)
+  PartHeld held{from, to, {}, {}};
+  for (const State& state : states_) {
     if (state.boundary >= from) states.push_back(static_cast<std::uint32_t>(state.boundary - from));
+    held.states.insert(state.boundary);
+  }
+  for (std::size_t i = 0; i < from; ++i)
+    if (tapes_before[i]) held.tapes.insert(i);
   auto perform_judged = [&](const std::vector<Move>& planned) {
-    const PlanReport report = check(gap, planned, states, to - from);
+    const PlanReport report = check_part(whole, planned, held);
     if (!report.fault.empty()) return false;
-    peak_ = std::max(peak_, bounded(before + report.peak));
+    peak_ = std::max(peak_, bounded(stays + report.peak));
     for (std::size_t i = 0; i < report.runs.size(); ++i) {
       again_ += report.runs[i] * (positions_[from + i + 1] - positions_[from + i]);
       again_cost_ = bounded(again_cost_ + report.runs[i] * gap.intervals[i].forward);

@@ -5,15 +5,17 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace cairn::schedule {
 namespace {
 
 class PlanChecker {
 public:
-  PlanChecker(const Profile& profile, std::set<std::size_t> held, bool current, std::size_t to)
-      : profile_(profile), states_(std::move(held)), current_(current ? 0 : kNone), unreversed_(to) {
-    report_.runs.assign(profile.size(), 0);
+  PlanChecker(const Profile& profile, PartHeld held, bool current)
+      : profile_(profile), from_(held.from), states_(std::move(held.states)), tapes_(std::move(held.tapes)),
+        current_(current ? held.from : kNone), unreversed_(held.to) {
+    report_.runs.assign(held.to - held.from, 0);
   }
 
   PlanReport run(const std::vector<Move>& moves) {
@@ -21,13 +23,13 @@ public:
       if (const std::string_view wrong = perform(move); !wrong.empty()) return failed(wrong);
       ++performed_;
     }
-    if (unreversed_ != 0) return failed("something is not reversed");
-    if (!states_.empty()) return failed("a state is still held");
+    if (unreversed_ != from_) return failed("something is not reversed");
+    if (!states_.empty() && *states_.rbegin() >= from_) return failed("a state is still held");
     return std::move(report_);
   }
 
 private:
-  static constexpr std::size_t kNone = SIZE_MAX;
+  static constexpr std::size_t kNone = kNoInterval;
 
   PlanReport failed(std::string_view wrong) {
     report_.fault = fmt::format("move {}: {}", performed_, wrong);
@@ -40,17 +42,19 @@ private:
     std::set<std::size_t> states = states_, tapes = tapes_;
     states.insert({i, i + 1});
     if (on_tape) tapes.insert(i);
-    note(held_bytes(profile_, states, tapes) + (on_tape ? interval.taping : interval.advancing));
+    note(held_bytes(profile_, states, tapes, on_tape ? i : kNone) + (on_tape ? interval.taping : interval.advancing));
     report_.cost += on_tape ? interval.taped : interval.forward;
-    ++report_.runs[i];
+    ++report_.runs[i - from_];
     tapes_ = std::move(tapes);
     current_ = i + 1;
+    work_ = on_tape ? i : kNone;
     return {};
   }
 
   std::string_view perform(const Move& move) {
-    const std::size_t at = move.at;
+    const std::size_t at = move.at + from_;
     if (at > profile_.size()) return "no such boundary in the run";
+    const std::size_t work = std::exchange(work_, kNone);
     switch (move.kind) {
     case Move::Kind::advance:
       return run_one(at, false);
@@ -69,7 +73,10 @@ private:
       if (at + 1 != unreversed_ || !tapes_.contains(at))
         return "not the last interval that is not reversed, or it is not on tape";
       current_ = kNone;
-      note(held_bytes(profile_, states_, tapes_) + profile_.intervals[at].sweeping);
+      // What has not been put aside is not lean.
+      const Interval& interval = profile_.intervals[at];
+      const bool whole = work == at && interval.lean;
+      note(held_bytes(profile_, states_, tapes_, whole ? at : kNone) + (whole ? interval.sweeping_otherwise : interval.sweeping));
       report_.cost += profile_.intervals[at].sweep;
       tapes_.erase(at);
       unreversed_ = at;
@@ -82,8 +89,10 @@ private:
   void note(std::uint64_t bytes) { report_.peak = std::max(report_.peak, bytes + profile_.cotangents[unreversed_]); }
 
   const Profile& profile_;
+  std::size_t from_ = 0;
   std::set<std::size_t> states_, tapes_;
   std::size_t current_ = kNone;
+  std::size_t work_ = kNone; // the interval of the tape in work
   std::size_t unreversed_ = 0;
   std::size_t performed_ = 0;
   PlanReport report_;
@@ -92,11 +101,15 @@ private:
 } // namespace
 
 PlanReport check(const Profile& profile, const std::vector<Move>& moves) {
-  return PlanChecker(profile, {0}, true, profile.size()).run(moves);
+  return PlanChecker(profile, {0, profile.size(), {0}, {}}, true).run(moves);
 }
 
 PlanReport check(const Profile& profile, const std::vector<Move>& moves, const std::vector<std::uint32_t>& held, std::size_t to) {
-  return PlanChecker(profile, {held.begin(), held.end()}, false, to).run(moves);
+  return check_part(profile, moves, {0, to, {held.begin(), held.end()}, {}});
+}
+
+PlanReport check_part(const Profile& profile, const std::vector<Move>& moves, const PartHeld& held) {
+  return PlanChecker(profile, held, false).run(moves);
 }
 
 } // namespace cairn::schedule

@@ -4,6 +4,7 @@
 
 #include "vm/schedule/plan.h"
 
+#include <set>
 #include <string>
 
 namespace cairn::schedule {
@@ -18,5 +19,13 @@ struct PlanReport {
 PlanReport check(const Profile& profile, const std::vector<Move>& moves);
 // The same from where these states are held, none is current, and everything from boundary `to` on is reversed.
 PlanReport check(const Profile& profile, const std::vector<Move>& moves, const std::vector<std::uint32_t>& held, std::size_t to);
+
+// Where a part of the run is reversed that begins at boundary `from`: states and tapes that are held then, older ones among them,
+// which stay. Moves and runs are those of the part, by its own numbers; the peak has all that is held.
+struct PartHeld {
+  std::size_t from = 0, to = 0;
+  std::set<std::size_t> states, tapes;
+};
+PlanReport check_part(const Profile& profile, const std::vector<Move>& moves, const PartHeld& held);
 
 } // namespace cairn::schedule

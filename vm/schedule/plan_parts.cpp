@@ -15,6 +15,7 @@ Parts::Parts(const Profile& profile, std::size_t base, std::size_t end)
     step_peak_[i - base] = newer_[i - base] + profile.reach[i + 1][i] + interval.advancing;
     advance_peak_[i + 1 - base] = std::max(advance_peak_[i - base], step_peak_[i - base]);
   }
+  for (std::size_t k = base; k < end; ++k) born_.push_back(born_aside(profile, k));
   for (std::size_t first = base; first <= end; ++first) weigh(profile, first);
 }
 
@@ -29,38 +30,62 @@ std::vector<Parts> parts_of(const Profile& profile, const std::vector<Profile>& 
 void Parts::weigh(const Profile& profile, std::size_t first) {
   const std::size_t end = base_ + count_ - 1;
   tapes_[index(first, first)].keep = newer(first);
-  std::vector<std::uint64_t> of_tapes(end, 0); // what the tapes share, by birth,
-  std::vector<std::uint64_t> at_its_end(end);  // and what of it one of them at least has in common with the state at their end
-  std::vector<std::uint32_t> births;           // those of them that are not older than the base
-  std::uint64_t own = 0;                       // what they do not share
-  std::uint64_t held = 0;                      // what they hold
+  // What tapes share, by birth, and births of that which are not older than the base.
+  struct Shared {
+    std::vector<std::uint64_t> bytes;
+    std::vector<std::uint32_t> births;
+  };
+  Shared of_tapes{std::vector<std::uint64_t>(end, 0), {}};
+  std::vector<std::uint64_t> at_its_end(end); // what of it one of them at least has in common with the state at their end
+  std::uint64_t own = 0;                      // what they do not share
   for (std::size_t i = first; i < end; ++i) {
     const Interval& interval = profile.intervals[i];
     own += interval.tape;
-    for (const std::uint32_t k : births) // what died has gone from the state
-      if (k < i) at_its_end[k] -= std::min(at_its_end[k], profile.reach[i][k] - profile.reach[i + 1][k]);
-    for (const TapeShare& share : interval.shares) {
-      if (share.birth < base_) continue; // the base holds it
-      if (of_tapes[share.birth] == 0 && share.bytes != 0) births.push_back(share.birth);
-      of_tapes[share.birth] += share.bytes - (i > first ? share.before : 0);
-      at_its_end[share.birth] = std::max(at_its_end[share.birth], share.after);
-    }
+    const auto add = [&](Shared& shared, const std::vector<TapeShare>& shares) {
+      for (const TapeShare& share : shares) {
+        if (share.birth < base_) continue; // the base holds it
+        if (shared.bytes[share.birth] == 0 && share.bytes != 0) shared.births.push_back(share.birth);
+        shared.bytes[share.birth] += share.bytes - (i > first ? before_of(profile, i, share) : 0);
+      }
+    };
+    const auto born = [&](std::size_t k, bool in_work) { return in_work && k == i ? profile.born[i] : born_[k - base_]; };
     // What tapes and a state hold of one birth overlaps by at least what they hold together beyond all there is.
-    held = own;
-    std::uint64_t beside_end = own + newer(i + 1), beside_both = own + newer(i) + profile.reach[i + 1][i];
-    for (const std::uint32_t k : births) {
-      const std::uint64_t all = profile.born[k], tapes = std::min(all, of_tapes[k]);
-      held += tapes;
-      const std::uint64_t at_end = profile.reach[i + 1][k];
-      const std::uint64_t at_both = k == i ? at_end : profile.reach[i][k];
+    const auto held = [&](const Shared& shared, bool in_work) {
+      std::uint64_t bytes = own;
+      for (const std::uint32_t k : shared.births) bytes += std::min(born(k, in_work), shared.bytes[k]);
+      return bytes;
+    };
+    const auto held_beside_both = [&](const Shared& shared, bool in_work) {
+      std::uint64_t bytes = own + newer(i) + profile.reach[i + 1][i];
+      for (const std::uint32_t k : shared.births) {
+        const std::uint64_t all = born(k, in_work), state = profile.reach[k == i ? i + 1 : i][k];
+        bytes += std::min(all - std::min(all, state), shared.bytes[k]);
+      }
+      return bytes;
+    };
+    for (const std::uint32_t k : of_tapes.births) // what died has gone from the state
+      if (k < i) at_its_end[k] -= std::min(at_its_end[k], profile.reach[i][k] - profile.reach[i + 1][k]);
+    Shared at_first; // until the last one is lean
+    if (interval.lean) {
+      at_first = of_tapes;
+      add(at_first, interval.whole);
+    }
+    add(of_tapes, interval.shares);
+    for (const TapeShare& share : interval.shares)
+      if (share.birth >= base_) at_its_end[share.birth] = std::max(at_its_end[share.birth], share.after);
+    std::uint64_t beside_end = own + newer(i + 1);
+    for (const std::uint32_t k : of_tapes.births) {
+      const std::uint64_t all = born(k, false), at_end = profile.reach[i + 1][k], tapes = std::min(all, of_tapes.bytes[k]);
       beside_end += std::min(all - std::min(all, at_end), tapes - std::min(tapes, at_its_end[k]));
-      beside_both += std::min(all - std::min(all, at_both), tapes);
     }
     const Tapes& before = tapes_[index(first, i)];
     Tapes& now = tapes_[index(first, i + 1)];
     now.cost = before.cost + static_cast<double>(interval.taped) + static_cast<double>(interval.sweep);
-    now.tape_peak = std::max(before.tape_peak, beside_both + interval.taping);
-    now.sweep_peak = std::max(before.sweep_peak, held + profile.cotangents[i + 1] + interval.sweeping);
+    now.tape_peak = std::max(before.tape_peak, held_beside_both(interval.lean ? at_first : of_tapes, true) + interval.taping);
+    now.sweep_peak = now.sweep_peak_aside =
+        std::max(before.sweep_peak_aside, held(of_tapes, false) + profile.cotangents[i + 1] + interval.sweeping);
+    if (interval.lean)
+      now.sweep_peak = std::max(now.sweep_peak, held(at_first, true) + profile.cotangents[i + 1] + interval.sweeping_otherwise);
     now.keep = beside_end;
   }
 }

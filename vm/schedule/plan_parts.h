@@ -28,7 +28,8 @@ public:
     double cost = 0;
     std::uint64_t tape_peak = 0;
     std::uint64_t sweep_peak = 0;
-    std::uint64_t keep = 0; // what the tapes and the state at `last` weigh while what lies behind is reversed
+    std::uint64_t sweep_peak_aside = 0; // if all of them have been put aside before; the last one may not be lean otherwise
+    std::uint64_t keep = 0;             // what the tapes and the state at `last` weigh while what lies behind is reversed
   };
   const Tapes& tapes(std::size_t first, std::size_t last) const { return tapes_[index(first, last)]; }
 
@@ -38,7 +39,7 @@ private:
 
   std::size_t base_;
   std::size_t count_; // boundaries, the base and the last one among them
-  std::vector<std::uint64_t> newer_, step_peak_, advance_peak_;
+  std::vector<std::uint64_t> newer_, step_peak_, advance_peak_, born_;
   std::vector<double> advance_cost_;
   std::vector<Tapes> tapes_;
 };

@@ -14,16 +14,37 @@ bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
 bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
   for (const std::uint64_t value : {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again,
-                                    interval.thinned, interval.stays, interval.padding, interval.piece, interval.swept,
+                                    interval.born_lean, interval.stays, interval.padding, interval.piece, interval.swept,
                                     interval.advancing, interval.taping, interval.sweeping, interval.sweeping_otherwise})
     if (!small(value)) return false;
   if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
-  return std::all_of(interval.shares.begin(), interval.shares.end(), [&](const TapeShare& share) {
+  if (interval.whole.size() > index + 1 || (!interval.lean && !interval.whole.empty())) return false;
+  const auto sound = [&](const TapeShare& share) {
     return share.birth <= index && small(share.bytes) && share.before <= share.bytes && share.after <= share.bytes &&
            share.lean <= share.bytes && share.lean_before <= std::min(share.lean, share.before) &&
            share.lean_after <= std::min(share.lean, share.after) && share.before_lean <= share.before &&
            (share.birth == index ? share.before == 0 : share.bytes <= alive[share.birth]);
-  });
+  };
+  return std::ranges::all_of(interval.shares, sound) && std::ranges::all_of(interval.whole, sound);
+}
+
+// What a lean tape still holds of its shares.
+void make_lean(Interval& interval) {
+  interval.whole = interval.shares;
+  for (TapeShare& share : interval.shares) {
+    share.bytes = share.lean;
+    share.before = share.before_lean = share.lean_before;
+    share.after = share.lean_after;
+  }
+  std::erase_if(interval.shares, [](const TapeShare& share) { return share.bytes == 0; });
+  std::swap(interval.sweeping, interval.sweeping_otherwise);
+  interval.lean = true;
+}
+
+std::uint64_t sum_of(const std::vector<TapeShare>& shares, std::uint64_t TapeShare::*part) {
+  std::uint64_t sum = 0;
+  for (const TapeShare& share : shares) sum += share.*part;
+  return sum;
 }
 
 } // namespace
@@ -76,43 +97,58 @@ void thin(Profile& profile, std::size_t index) {
   Interval& interval = profile.intervals[index];
   if (interval.lean) return;
   const std::uint64_t saved = saved_by_thinning(interval);
-  for (TapeShare& share : interval.shares) {
-    share.bytes = share.lean;
-    share.before = share.before_lean = share.lean_before;
-    share.after = share.lean_after;
-  }
-  if (index + 1 < profile.size())
-    for (TapeShare& next : profile.intervals[index + 1].shares) next.before = next.before_lean;
-  std::erase_if(interval.shares, [](const TapeShare& share) { return share.bytes == 0; });
-  interval.taping = std::min(kMostOfOne, interval.taping + saved);
-  std::swap(interval.sweeping, interval.sweeping_otherwise);
+  make_lean(interval);
   if (interval.sweeping > interval.sweeping_otherwise)
     interval.swept = bounded(interval.swept + interval.sweeping - interval.sweeping_otherwise);
-  interval.lean = true;
   interval.padding = bounded(interval.padding + stays_of_thinned(interval, saved));
-  interval.thinned = std::min(kMostOfOne, interval.thinned + saved);
+}
+
+Interval unthinned(const Interval& interval) {
+  if (!interval.lean) return interval;
+  Interval whole = interval;
+  whole.shares = std::move(whole.whole);
+  whole.whole.clear();
+  whole.lean = false;
+  std::swap(whole.sweeping, whole.sweeping_otherwise);
+  whole.padding -= std::min(whole.padding, stays_of_thinned(whole, saved_by_thinning(whole)));
+  return whole;
+}
+
+std::uint64_t born_aside(const Profile& profile, std::size_t index) {
+  const Interval& interval = profile.intervals[index];
+  return interval.lean ? std::min(profile.born[index], interval.born_lean) : profile.born[index];
+}
+
+std::uint64_t taping_beside(const Interval& interval) {
+  const auto beside_end = [](const std::vector<TapeShare>& shares) {
+    return sum_of(shares, &TapeShare::bytes) - sum_of(shares, &TapeShare::after);
+  };
+  const std::uint64_t at_first = beside_end(shares_at_first(interval)), aside = beside_end(interval.shares);
+  return bounded(interval.taping + at_first - std::min(at_first, aside));
 }
 
 std::vector<std::uint64_t> least_born(const Profile& profile) {
   std::vector<std::uint64_t> most(profile.size(), 0);
   for (std::size_t k = 0; k < profile.size(); ++k) most[k] = profile.reach[k + 1][k];
   for (const Interval& interval : profile.intervals)
-    for (const TapeShare& share : interval.shares) most[share.birth] = std::max(most[share.birth], share.bytes);
+    for (const TapeShare& share : shares_at_first(interval)) most[share.birth] = std::max(most[share.birth], share.bytes);
   return most;
 }
 
-std::uint64_t held_bytes(const Profile& profile, const std::set<std::size_t>& states, const std::set<std::size_t>& tapes) {
+std::uint64_t held_bytes(const Profile& profile, const std::set<std::size_t>& states, const std::set<std::size_t>& tapes,
+                         std::size_t in_work) {
   std::vector<bool> of_states(profile.size() + 1, false), of_tapes(profile.size(), false);
   for (const std::size_t i : states) of_states[i] = true;
   for (const std::size_t i : tapes) of_tapes[i] = true;
-  return held_bytes(profile, of_states, of_tapes);
+  return held_bytes(profile, of_states, of_tapes, in_work);
 }
 
-std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states, const std::vector<bool>& tapes) {
+std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states, const std::vector<bool>& tapes,
+                         std::size_t in_work) {
   HeldInOrder held(profile);
   for (std::size_t i = 0; i <= profile.size(); ++i) {
     if (states[i]) held.add_state(i);
-    if (i < profile.size() && tapes[i]) held.add_tape(i);
+    if (i < profile.size() && tapes[i]) held.add_tape(i, i == in_work);
   }
   return held.bytes();
 }
@@ -120,14 +156,14 @@ std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states
 std::uint64_t HeldInOrder::OfBirth::bytes() const { return std::min(most, tapes + in_state - std::min(in_state, twice)); }
 
 HeldInOrder::HeldInOrder(const Profile& profile) : profile_(profile), births_(profile.size()) {
-  for (std::size_t k = 0; k < births_.size(); ++k) births_[k].most = profile.born[k];
+  for (std::size_t k = 0; k < births_.size(); ++k) births_[k].most = born_aside(profile, k);
 }
 
 // Of what is older than the state before it, it has no more than that one. What a tape has in common with the state at its own
 // end it still has in common with a later one, but for what died in between.
 void HeldInOrder::add_state(std::size_t boundary) {
   for (const std::size_t tape : tapes_)
-    for (const TapeShare& share : profile_.intervals[tape].shares) {
+    for (const TapeShare& share : shares_of(tape)) {
       if (share.birth < open_) continue;
       const std::uint64_t died = profile_.reach[tape + 1][share.birth] - profile_.reach[boundary][share.birth];
       std::uint64_t& twice = births_[share.birth].twice;
@@ -143,19 +179,28 @@ void HeldInOrder::add_state(std::size_t boundary) {
   open_ = boundary;
 }
 
-void HeldInOrder::add_tape(std::size_t interval) {
+const std::vector<TapeShare>& HeldInOrder::shares_of(std::size_t tape) const {
+  const Interval& interval = profile_.intervals[tape];
+  return tape == in_work_ ? shares_at_first(interval) : interval.shares;
+}
+
+void HeldInOrder::add_tape(std::size_t interval, bool in_work) {
   own_ += profile_.intervals[interval].tape;
-  const bool beside = tape_ != kNone && tape_ + 1 == interval;
+  if (in_work) {
+    in_work_ = interval;
+    births_[interval].most = profile_.born[interval];
+  }
+  const bool beside = tape_ != kNoInterval && tape_ + 1 == interval;
   tape_ = interval;
   tapes_.push_back(interval);
-  for (const TapeShare& share : profile_.intervals[interval].shares) {
+  for (const TapeShare& share : shares_of(interval)) {
     const std::size_t k = share.birth;
     if (k < open_) continue; // a state that lies in between has all that was alive
     OfBirth& birth = births_[k];
     shared_ -= birth.bytes();
     // This tape, those behind it and later states hold parts of what was alive at its start.
     if (k < interval) birth.most = std::min(birth.most, birth.tapes + profile_.reach[interval][k]);
-    birth.tapes += share.bytes - (beside ? share.before : 0);
+    birth.tapes += share.bytes - (beside ? before_of(profile_, interval, share) : 0);
     shared_ += birth.bytes();
   }
 }
@@ -165,7 +210,7 @@ std::uint64_t tape_bytes(const Profile& profile, std::size_t from, std::size_t t
   for (std::size_t i = from; i < to; ++i) {
     bytes += profile.intervals[i].tape;
     for (const TapeShare& share : profile.intervals[i].shares)
-      if (share.birth >= from) bytes += share.bytes - (i > from ? share.before : 0);
+      if (share.birth >= from) bytes += share.bytes - (i > from ? before_of(profile, i, share) : 0);
   }
   return bytes;
 }
@@ -177,32 +222,24 @@ Profile part_of(const Profile& profile, std::size_t from, std::size_t to) {
                {at(profile.born, from), at(profile.born, to)},
                {at(profile.cotangents, from), at(profile.cotangents, to + 1)}};
   for (Interval& interval : part.intervals) {
-    std::erase_if(interval.shares, [&](const TapeShare& share) { return share.birth < from; });
-    for (TapeShare& share : interval.shares) share.birth -= static_cast<std::uint32_t>(from);
+    for (std::vector<TapeShare>* const shares : {&interval.shares, &interval.whole}) {
+      std::erase_if(*shares, [&](const TapeShare& share) { return share.birth < from; });
+      for (TapeShare& share : *shares) share.birth -= static_cast<std::uint32_t>(from);
+    }
   }
   for (std::size_t i = from; i <= to; ++i) part.reach.emplace_back(at(profile.reach[i], from), at(profile.reach[i], i));
   return part;
 }
 
-namespace {
-
-// Of these intervals as one whose tape is lean, beyond that tape and the cotangents at its end.
-std::uint64_t sweeping_of_lean(const Profile& profile, std::size_t from, std::size_t to, const Interval& whole,
-                               std::uint64_t cotangents) {
-  Profile lean = profile;
-  for (std::size_t i = from; i < to; ++i) thin(lean, i);
-  std::uint64_t counted = whole.tape + cotangents;
-  for (const TapeShare& share : whole.shares) counted += share.lean;
-  const Parts parts(lean, from, to);
-  const std::uint64_t peak = parts.tapes(from, to).sweep_peak;
-  return peak - std::min(peak, counted);
-}
-
-} // namespace
-
 Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries) {
   Profile coarse;
   const std::size_t count = boundaries.size() - 1;
+  // While its parts are taped as one, none of them is lean yet.
+  Profile at_first = profile, all_lean = profile;
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    at_first.intervals[i] = unthinned(profile.intervals[i]);
+    thin(all_lean, i);
+  }
   // Sums a line over the fine intervals of each coarse one.
   auto summed = [&](const std::vector<std::uint64_t>& line, std::size_t coarse_count) {
     std::vector<std::uint64_t> sums(coarse_count, 0);
@@ -220,7 +257,6 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     Interval whole;
     std::vector<std::uint64_t> shares(to, 0), lean(to, 0), before(to, 0), after(to, 0);
     std::vector<std::uint64_t> lean_before(to, 0), lean_after(to, 0), before_lean(to, 0);
-    whole.lean = profile.intervals[from].lean; // as all its parts are
     for (std::size_t i = from; i < to; ++i) {
       const Interval& part = profile.intervals[i];
       whole.forward = std::min(kMostOfOne, whole.forward + part.forward);
@@ -230,13 +266,13 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
       whole.again = std::min(kMostOfOne, whole.again + part.again);
       // What two parts hold of what stays is in `shares` once.
       std::uint64_t both = 0;
-      for (std::size_t k = 0; i > from && k < part.shares.size(); ++k) both += part.shares[k].before;
+      for (std::size_t k = 0; i > from && k < part.shares.size(); ++k) both += before_of(profile, i, part.shares[k]);
       both = i > from ? std::min({both, part.stays, profile.intervals[i - 1].stays}) : 0;
       whole.stays = std::min(kMostOfOne, whole.stays + part.stays);
       whole.padding = std::min(kMostOfOne, whole.padding + part.padding + both);
       whole.piece = std::max(whole.piece, part.piece);
       whole.swept = std::max(whole.swept, part.swept);
-      for (const TapeShare& share : part.shares) {
+      for (const TapeShare& share : shares_at_first(part)) {
         const std::uint64_t fresh = share.bytes - (i > from ? share.before : 0);
         shares[share.birth] = std::min(shares[share.birth] + fresh,
                                        share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);
@@ -270,11 +306,6 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
       share.before_lean = std::min(of_before_lean[d], share.before);
       whole.shares.push_back(share);
     }
-    std::uint64_t most_thinned = 0; // of a part; taped as one, all parts are thinned at the end
-    for (std::size_t i = from; i < to; ++i) {
-      whole.thinned = std::min(kMostOfOne, whole.thinned + profile.intervals[i].thinned);
-      most_thinned = std::max(most_thinned, profile.intervals[i].thinned);
-    }
     const std::uint64_t end = coarse.reach[c + 1][c];
     // What the tape holds of this interval, and how much of that the state at its end has as well.
     const std::uint64_t shared = of_births[c];
@@ -282,15 +313,20 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     // Of states in between, what neither a tape nor the state at the end holds is gone with them.
     coarse.born[c] = std::min(coarse.born[c], shared + end);
     // While its parts are done one by one, what is held beyond what is held while it is done as one.
-    const Parts parts(profile, from, to);
+    const Parts parts(at_first, from, to), lean_parts(all_lean, from, to);
     const Parts::Tapes& tapes = parts.tapes(from, to);
     auto beyond = [](std::uint64_t bytes, std::uint64_t counted) { return bytes - std::min(bytes, counted); };
     whole.advancing = beyond(parts.advance_peak(to), end);
-    whole.taping =
-        std::min(kMostOfOne, beyond(tapes.tape_peak, end + whole.tape + shared - hidden) + whole.thinned - most_thinned);
-    whole.sweeping = beyond(tapes.sweep_peak, whole.tape + shared + coarse.cotangents[c + 1]);
-    whole.sweeping_otherwise =
-        whole.lean ? whole.sweeping + whole.thinned : sweeping_of_lean(profile, from, to, whole, coarse.cotangents[c + 1]);
+    whole.taping = beyond(tapes.tape_peak, end + whole.tape + shared - hidden);
+    whole.sweeping = beyond(tapes.sweep_peak_aside, whole.tape + shared + coarse.cotangents[c + 1]);
+    const std::uint64_t left = of_births[c] == 0 ? 0 : whole.shares.back().lean; // of what the tape holds of this interval
+    whole.sweeping_otherwise = beyond(lean_parts.tapes(from, to).sweep_peak_aside, whole.tape + left + coarse.cotangents[c + 1]);
+    // The states at the ends of its parts and their tapes have all of what it has.
+    std::uint64_t of_parts = 0;
+    for (std::size_t i = from; i < to; ++i) of_parts += born_aside(all_lean, i);
+    const std::uint64_t left_beside_end = of_births[c] == 0 ? 0 : left - whole.shares.back().lean_after;
+    whole.born_lean = std::min({coarse.born[c], of_parts, end + left_beside_end});
+    if (profile.intervals[from].lean) make_lean(whole); // as all its parts are
     coarse.intervals.push_back(std::move(whole));
   }
   return coarse;

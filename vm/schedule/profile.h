@@ -12,6 +12,10 @@
 
 namespace cairn::schedule {
 
+inline constexpr std::size_t kMostIntervals = 1 << 12;
+inline constexpr std::uint64_t kMostOfOne = std::uint64_t{1} << 48; // of a size or a cost
+inline std::uint64_t bounded(std::uint64_t value) { return value < kMostOfOne ? value : kMostOfOne; }
+
 // Bytes that a tape holds and that states, or tapes of other intervals, may hold as well: made in interval `birth`. What was made
 // before the tape's own interval is a part of what the state at its start reaches.
 struct TapeShare {
@@ -48,8 +52,9 @@ struct Interval {
   std::uint64_t sweeping = 0;
   std::uint64_t sweeping_otherwise = 0; // what that would be if its tapes were lean; where they are, if they were not
   std::uint64_t again = 0;              // cost of what the sweep of a lean tape computes again
-  bool lean = false;                    // its tapes are made lean,
-  std::uint64_t thinned = 0;            // which lets go of so many bytes; they are there while it is taped
+  std::uint64_t born_lean = kMostOfOne; // what states and a lean tape can hold of what was made in it
+  bool lean = false;                    // its tapes are made lean once they have been made:
+  std::vector<TapeShare> whole = {};    // what they hold until then; empty otherwise
   // Its tape may be in a file: of all that it holds, at most what stays in memory then, and what the file takes at most beside
   // the bytes of the rest. It comes back in the pieces that it was made of:
   // the largest of these, and the most bytes while one of them is swept, cotangents at its end included.
@@ -69,14 +74,11 @@ struct Interval {
     archive(self.sweeping);
     archive(self.sweeping_otherwise);
     archive(self.again);
+    archive(self.born_lean);
     archive(self.lean);
-    archive(self.thinned);
+    archive(self.whole);
   }
 };
-
-inline constexpr std::size_t kMostIntervals = 1 << 12;
-inline constexpr std::uint64_t kMostOfOne = std::uint64_t{1} << 48; // of a size or a cost
-inline std::uint64_t bounded(std::uint64_t value) { return value < kMostOfOne ? value : kMostOfOne; }
 
 struct Profile {
   std::vector<Interval> intervals;
@@ -118,26 +120,44 @@ bool pays_to_thin(const Profile& profile, std::size_t interval, std::uint64_t pa
 std::uint64_t stays_of_thinned(const Interval& interval, std::uint64_t saved);
 // With lean tapes in that interval. While they are made, all of them is there for a while.
 void thin(Profile& profile, std::size_t interval);
+// As it was before.
+Interval unthinned(const Interval& interval);
+// What its tape holds while it is made, and before it is put aside.
+inline const std::vector<TapeShare>& shares_at_first(const Interval& interval) {
+  return interval.lean ? interval.whole : interval.shares;
+}
+// What that comes to beside the tape that is put aside and the state at the interval's end, with what is held for a while.
+std::uint64_t taping_beside(const Interval& interval);
+// Of what was made in that interval, the most bytes that states and tapes put aside can hold together.
+std::uint64_t born_aside(const Profile& profile, std::size_t interval);
+// Of a share of that interval's tape, what the tape of the interval before it holds as well.
+inline std::uint64_t before_of(const Profile& profile, std::size_t interval, const TapeShare& share) {
+  return interval > 0 && profile.intervals[interval - 1].lean ? share.before_lean : share.before;
+}
 
 // The least that `born` can be: of each interval, the most that one state or one tape reaches.
 std::vector<std::uint64_t> least_born(const Profile& profile);
 
-// Bytes that these states and the tapes of these intervals hold together, beside the initial state.
-std::uint64_t held_bytes(const Profile& profile, const std::set<std::size_t>& states, const std::set<std::size_t>& tapes);
+inline constexpr std::size_t kNoInterval = SIZE_MAX;
+
+// Bytes that these states and the tapes of these intervals hold together, beside the initial state. One of the tapes may be in
+// work, and not lean yet.
+std::uint64_t held_bytes(const Profile& profile, const std::set<std::size_t>& states, const std::set<std::size_t>& tapes,
+                         std::size_t in_work = kNoInterval);
 
 // The same, with a flag for each boundary and for each interval.
-std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states, const std::vector<bool>& tapes);
+std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states, const std::vector<bool>& tapes,
+                         std::size_t in_work = kNoInterval);
 
 // The same while states and tapes are added from the first boundary on: at each a state, then the tape of the interval behind it.
 class HeldInOrder {
 public:
   explicit HeldInOrder(const Profile& profile);
   void add_state(std::size_t boundary);
-  void add_tape(std::size_t interval);
+  void add_tape(std::size_t interval, bool in_work = false);
   std::uint64_t bytes() const { return own_ + shared_; }
 
 private:
-  static constexpr std::size_t kNone = SIZE_MAX;
   struct OfBirth {
     std::uint64_t tapes = 0;    // whatever of it tapes hold twice
     std::uint64_t most = 0;     // what tapes and later states hold of it at most
@@ -145,10 +165,12 @@ private:
     std::uint64_t twice = 0;    // and of that one of the tapes in front of it, at least
     std::uint64_t bytes() const;
   };
+  const std::vector<TapeShare>& shares_of(std::size_t tape) const;
   const Profile& profile_;
   std::vector<OfBirth> births_;
-  std::size_t open_ = 0;           // births from this one on have no state behind them yet
-  std::size_t tape_ = kNone;       // the interval of the last tape,
+  std::size_t open_ = 0; // births from this one on have no state behind them yet
+  std::size_t in_work_ = kNoInterval;
+  std::size_t tape_ = kNoInterval; // the interval of the last tape,
   std::vector<std::size_t> tapes_; // and those of all behind the last state
   std::uint64_t own_ = 0, shared_ = 0;
 };

@@ -3,6 +3,7 @@
 #include "vm/schedule/budgeted.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace cairn::schedule {
 
@@ -53,10 +54,9 @@ std::uint64_t Budgeted::good_piece() const {
   return handed_over_ ? 0 : bytes / kSurveyed / kRecordBytes;
 }
 
-// As weighing it told this interval, with births counted from the first one of the profile on. What a lean tape has let go of
-// counts as made in the interval itself, as nearly all of it is.
+// As weighing it told this interval, with births counted from the first one of the profile on.
 Weights Budgeted::told_of(std::size_t i) const {
-  const Interval& interval = profile_.intervals[i];
+  const Interval interval = unthinned(profile_.intervals[i]);
   const std::uint64_t steps = positions_[i + 1] - positions_[i];
   Weights weights;
   weights.state = profile_.reach[i + 1];
@@ -72,26 +72,27 @@ Weights Budgeted::told_of(std::size_t i) const {
     weights.lean_after[share.birth] = share.lean_after;
     weights.before_lean[share.birth] = share.before_lean;
   }
-  weights.tape[i] += interval.thinned;
   weights.again = interval.again;
   weights.together = profile_.born[i];
+  weights.together_lean = interval.born_lean;
   weights.own = interval.tape;
   weights.stays = interval.stays;
   weights.padding = interval.padding;
-  if (interval.lean) weights.padding -= std::min(weights.padding, stays_of_thinned(interval, interval.thinned));
   weights.piece = interval.piece;
   weights.swept = interval.swept;
   weights.largest = largest_;
   weights.advancing = interval.advancing;
-  weights.taping = interval.taping - std::min(interval.taping, interval.thinned);
+  weights.taping = interval.taping;
   weights.sweeping = interval.sweeping;
   weights.sweeping_lean = interval.sweeping_otherwise;
-  if (interval.lean) std::swap(weights.sweeping, weights.sweeping_lean);
   weights.cost = interval.forward - std::min(interval.forward, cost_of_steps(steps));
   weights.unswept = 2 * interval.forward - std::min(2 * interval.forward, interval.sweep);
   weights.step = step_cost_;
   weights.older = older_;
   weights.read = read_last_by(i);
+  const std::vector<std::uint64_t>& reach = profile_.reach[i + 1];
+  const std::uint64_t of_state = std::accumulate(reach.begin(), reach.end(), std::uint64_t{0});
+  weights.beside_cotangents = profile_.cotangents[i + 1] - std::min(profile_.cotangents[i + 1], of_state);
   return weights;
 }
 

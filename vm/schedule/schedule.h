@@ -69,6 +69,13 @@ struct UpdatedLeaf {
   std::uint64_t made = 0;  // and that the rule makes beside the leaf, the state of an optimiser
 };
 
+// The cotangent of a result that was joined from several tensors. Theirs are parts of its memory, all of which is held as long as
+// one of them is: since when each was alive, by birth, and its bytes.
+struct JoinedCotangent {
+  std::uint64_t bytes = 0;
+  std::vector<std::pair<std::size_t, std::uint64_t>> parts;
+};
+
 // What a schedule that asks is told of the tape in work and of the state at its end, in logical bytes. Entries are by birth:
 // entry k counts what was made between the k-th time that it was told weights and the next; what is older than the run weighs
 // nothing.
@@ -82,8 +89,9 @@ struct Weights {
   // Of what a lean tape would still hold, what the one put aside last would hold as well if it were lean too, and what the state
   // does; and of `before`, what would be left if only that one were lean.
   std::vector<std::uint64_t> lean_before, lean_after, before_lean;
-  std::uint64_t together = 0; // of the last birth: what the state, the tape or both hold
-  std::uint64_t own = 0;      // of the tape's records and tables
+  std::uint64_t together = 0;      // of the last birth: what the state, the tape or both hold
+  std::uint64_t together_lean = 0; // the same of a lean tape; 0: nobody has said
+  std::uint64_t own = 0;           // of the tape's records and tables
   std::uint64_t stays =
       0; // of all that it holds, what does not go to a file: these, little tensors, what stands beside large ones
   std::uint64_t padding = 0;          // what a file takes for the others beside their bytes
@@ -93,13 +101,16 @@ struct Weights {
   // the tape is swept. Then cotangents are: those of the state at its start and of what is older than the run among them, those
   // of the state at its end not.
   std::uint64_t advancing = 0, taping = 0, sweeping = 0;
-  std::uint64_t sweeping_lean = 0;  // the last one beside a lean tape, with what is computed again
-  bool nested = false;              // a derivative operator ran on the tape
-  std::uint64_t cost = 0;           // modelled, of the operations on the tape, in ticks (cost_table.h),
-  std::uint64_t unswept = 0;        // of these, what their sweep does not do of twice as much: products have constant operands
-  std::uint64_t step = 0;           // and of a step,
-  std::uint64_t fresh = 0;          // and of a KiB of memory that was never used before
-  std::vector<OldTensor> read;      // what the tape reads of what is older than the run, by serial
+  std::uint64_t sweeping_lean = 0;     // the last one beside a lean tape, with what is computed again
+  bool nested = false;                 // a derivative operator ran on the tape
+  std::uint64_t cost = 0;              // modelled, of the operations on the tape, in ticks (cost_table.h),
+  std::uint64_t unswept = 0;           // of these, what their sweep does not do of twice as much: products have constant operands
+  std::uint64_t step = 0;              // and of a step,
+  std::uint64_t fresh = 0;             // and of a KiB of memory that was never used before
+  std::vector<OldTensor> read;         // what the tape reads of what is older than the run, by serial
+  std::vector<JoinedCotangent> joined; // of what is older than the interval
+  std::uint64_t beside_cotangents =
+      0;                            // at its end, bytes beside those of the state's: what joined ones had in all, told once more
   std::uint64_t older = 0;          // the first time: of all that is older than the run
   std::vector<UpdatedLeaf> updated; // of a run that has ended: as far as it is known what rules will do
 };

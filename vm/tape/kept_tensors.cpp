@@ -21,6 +21,11 @@ std::uint64_t KeptTensors::element_bytes_at(const std::uint64_t* words) {
   return bytes;
 }
 
+const ops::Device* KeptTensors::device_at(const std::uint64_t* words) {
+  return head_at(words).stored ? (*reinterpret_cast<const ops::StorageRef*>(words + 1))->device
+                               : std::bit_cast<const ops::Device*>(words[1]);
+}
+
 Tensor KeptTensors::tensor_at(const std::uint64_t*& from) {
   const Head head = head_at(from++);
   Tensor t;
@@ -95,6 +100,22 @@ bool KeptTensors::like(const KeptTensors& others) const {
     other += words;
   }
   return true;
+}
+
+bool KeptTensors::contiguous(std::uint32_t begin) const {
+  const std::uint64_t* at = words_.get() + begin;
+  return !head_at(at).spread || tensor_at(at).contiguous();
+}
+
+bool KeptTensors::lies_like(std::uint32_t begin, const KeptTensors& others, std::uint32_t other) const {
+  const std::uint64_t *one = words_.get() + begin, *two = others.words_.get() + other;
+  const Head head = head_at(one), like = head_at(two);
+  if (head.dtype != like.dtype || head.rank != like.rank || head.spread != like.spread || head.weak || like.weak) return false;
+  const std::uint32_t words = head.words();
+  if (head.spread && one[2 + head.rank] != 0) return false;
+  for (std::uint32_t i = 2; i < words; ++i)
+    if (one[i] != two[i]) return false;
+  return device_at(one) == device_at(two);
 }
 
 template <class F> std::uint64_t KeptTensors::bytes_where(F&& counts) const {

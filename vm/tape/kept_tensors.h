@@ -41,6 +41,7 @@ public:
     ops::Storage* storage = nullptr; // null: only described
     std::uint64_t bytes = 0;         // of its elements
     bool weak = false;
+    std::uint32_t begin = 0; // its words, in words from the first one's
   };
   // That whose words begin there, in words from the first one's, and moves behind it. False: there is none.
   bool next(std::uint32_t& at, Kept& kept) const {
@@ -49,12 +50,16 @@ public:
     const Head head = std::bit_cast<Head>(*words);
     auto bytes = static_cast<std::uint64_t>(ops::bytes_of(head.dtype));
     for (std::uint32_t i = 0; i < head.rank; ++i) bytes *= words[2 + i];
-    kept = {head.stored ? reinterpret_cast<const ops::StorageRef*>(words + 1)->get() : nullptr, bytes, head.weak};
+    kept = {head.stored ? reinterpret_cast<const ops::StorageRef*>(words + 1)->get() : nullptr, bytes, head.weak, at};
     at += head.words();
     return true;
   }
   // Whether they are as many as others, of the same types and numbers, and lie in the same way, wherever that is.
   bool like(const KeptTensors& others) const;
+  // Of those whose words begin there. Whether one lies in rows without gaps; whether one of these and one of others have the same
+  // type and shape and lie in the same way at the beginning of memory of one device, and none is a number.
+  bool contiguous(std::uint32_t begin) const;
+  bool lies_like(std::uint32_t begin, const KeptTensors& others, std::uint32_t other) const;
   // Calls f(Storage&) for each tensor that is kept.
   template <class F> void each_storage(F&& f) const {
     for (std::uint32_t i = 0; ops::Storage* const storage = next_storage(i);) f(*storage);
@@ -81,7 +86,8 @@ private:
   };
   static Head head_at(const std::uint64_t* words) { return std::bit_cast<Head>(*words); }
   static std::uint64_t element_bytes_at(const std::uint64_t* words);
-  static ops::Tensor tensor_at(const std::uint64_t*& from); // and moves behind it
+  static const ops::Device* device_at(const std::uint64_t* words); // of what is no number
+  static ops::Tensor tensor_at(const std::uint64_t*& from);        // and moves behind it
 
   template <class F> std::uint64_t bytes_where(F&& counts) const; // counts(head, what is behind it)
   ops::Storage* next_storage(std::uint32_t& at) const;            // from word `at` on, and moves behind it; null: there is none
