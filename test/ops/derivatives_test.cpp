@@ -141,7 +141,7 @@ Made made_by_rule(const DerivativeCase& c, const std::vector<bool>& wanted) {
     if (i != 0 || (op.keep & kKeepOutput) == 0) outputs[i] = description(outputs[i]);
   const Storage* const memory = cotangents[0].storage.get();
   std::vector<Tensor> parts(inputs.size());
-  bool flags[8] = {};
+  bool flags[16] = {};
   std::copy(wanted.begin(), wanted.end(), flags);
   CountingLedger& ledger = c.world.ledger;
   const std::int64_t before = ledger.held;
