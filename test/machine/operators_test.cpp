@@ -100,7 +100,8 @@ std::vector<Use> uses() {
   for (const char* part : {"car", "cadr", "caddr"})
     add("adam-update", "2 3",
         std::string("(") + part +
-            " (adam-update (* x x) (sin x) (+ .1 (* x x)) (exp x) .9 (sumall x) .5 (+ 1.5 (sumall x)) .9 (sumall x) (+ 1.5 (sumall x))))");
+            " (adam-update (* x x) (sin x) (+ .1 (* x x)) (exp x) .9 (sumall x) .5 (+ 1.5 (sumall x)) .9 (sumall x) (+ 1.5 "
+            "(sumall x))))");
   add("norm", "2 3", "(norm (* x x) 0 #f 3)");
   add("variance", "2 3", "(variance (* x x) 1 #f 1)");
   add("where", "2 3", "(where (< x .5) (* x x) (exp x))");
