@@ -101,6 +101,15 @@ struct ResultTypes {
 
 class Runtime;
 
+// A part of a cotangent that is zero but for some elements: what adds those to the sum of the parts before it, which is the first
+// operand of the operator. Only its elements are looked at, where a tensor of zeros around them would be read and written twice.
+struct AddedOnto {
+  const Operator* op = nullptr; // null: none
+  std::array<Tensor, 2> others; // the operands behind the sum
+  unsigned count = 0;           // of them
+  Attributes attributes;
+};
+
 // The reverse rule is called with what it asked to keep; of everything else `inputs` and `outputs` have descriptions only.
 struct VjpCall {
   Runtime& runtime;
@@ -112,6 +121,8 @@ struct VjpCall {
   std::span<Tensor> results; // by input: the part of its cotangent, of the input's shape (a number's: no axes); may share storage
                              // with a cotangent. Left empty: none
   std::span<Tensor> given = {}; // the cotangents once more, where the rule may take their memory; or empty
+  AddedOnto* onto = nullptr; // if not null, there is a sum for the first operand's cotangent, and a rule that `adds_onto` writes
+                             // here instead of making a part
 };
 
 // What a forward rule computes with: a term is a tensor or number that may itself be differentiated, so rules are compositions of
@@ -205,11 +216,15 @@ struct Definition {
   Infer infer = nullptr;
   Kernel kernel = nullptr; // null: a view that never copies, or one the runtime performs itself (to_device)
   ViewOf view = nullptr;
-  Vjp vjp = nullptr;          // null: no derivative passes through
-  Jvp jvp = nullptr;          // null, where vjp is not: linear in each of its operands
-  std::uint32_t keep = 0;     // what the reverse rule needs
-  bool may_overwrite = false; // an input of the type and layout of the result that nobody else has may become the result's memory
+  Vjp vjp = nullptr;               // null: no derivative passes through
+  Jvp jvp = nullptr;               // null, where vjp is not: linear in each of its operands
+  std::uint32_t keep = 0;          // what the reverse rule needs
+  std::uint32_t may_overwrite = 0; // the inputs, as in `keep`, whose memory may become that of the first result: if nobody else
+                                   // has it, and type and layout are the result's
+  bool each_over_its_own =
+      false; // and that of operand i the memory of result i, for each of the results, in place of any operand's
   VjpMemory vjp_memory = VjpMemory::own;
+  bool adds_onto = false; // the reverse rule has a part for the first operand only, and can add it to a sum: AddedOnto
   Slices slices = Slices::other;
   IndexBoundOf indices = nullptr; // null: no operand holds indices
   CostOf cost = nullptr;          // null: a flop an element of the result, the bytes of all operands

@@ -65,7 +65,7 @@ private:
     return n;
   }
   std::string_view letters_;
-  std::array<OperandSpec, 8> specs_{};
+  std::array<OperandSpec, 12> specs_{};
   std::size_t size_ = 0;
 };
 

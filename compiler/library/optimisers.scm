@@ -67,18 +67,18 @@
 (define (%adam-step leaf cotangent state rate kept beta1 beta2 epsilon)
   (let* (((cons* mean squares steps) state)
          (steps (+ steps 1))
-         (fused (if (%in-one-pass? leaf) (%in-one-pass? cotangent) #f))
-         (mean (if fused (weighted-sum mean cotangent beta1 (- 1 beta1)) (+ (* beta1 mean) (* (- 1 beta1) cotangent))))
-         (squares
-          (if fused
-              (weighted-square-sum squares cotangent beta2 (- 1 beta2))
-              (+ (* beta2 squares) (* (- 1 beta2) (* cotangent cotangent))))))
-    (let ((rate (/ rate (- 1 (expt beta1 steps)))) (root (sqrt (- 1 (expt beta2 steps)))))
-      (cons (if (if fused (<= 1e-16 epsilon 1) #f)
-                ; The operator's own epsilon is 1e-8: rate and divisor are scaled until the other one is that.
-                (let ((scale (/ 1e-8 epsilon))) (adam-step leaf mean squares kept (* rate scale) (/ root scale)))
-                (- (if (= kept 1) leaf (* kept leaf)) (* rate (/ mean (+ (/ (sqrt squares) root) epsilon)))))
-            (cons* mean squares steps)))))
+         (rate (/ rate (- 1 (expt beta1 steps))))
+         (root (sqrt (- 1 (expt beta2 steps)))))
+    (if (if (%in-one-pass? leaf) (if (%in-one-pass? cotangent) (<= 1e-16 epsilon 1) #f) #f)
+        ; The operator's own epsilon is 1e-8: rate and divisor are scaled until the other one is that.
+        (let* ((scale (/ 1e-8 epsilon))
+               ((list leaf mean squares)
+                (adam-update leaf mean squares cotangent beta1 (- 1 beta1) beta2 (- 1 beta2) kept (* rate scale) (/ root scale))))
+          (cons leaf (cons* mean squares steps)))
+        (let ((mean (+ (* beta1 mean) (* (- 1 beta1) cotangent)))
+              (squares (+ (* beta2 squares) (* (- 1 beta2) (* cotangent cotangent)))))
+          (cons (- (if (= kept 1) leaf (* kept leaf)) (* rate (/ mean (+ (/ (sqrt squares) root) epsilon))))
+                (cons* mean squares steps))))))
 
 ; Whether what a rule does to it goes in one pass over its elements: operators for that are on the processor alone.
 (define (%in-one-pass? t) (if (tensor? t) (if (memq (tensor-residence t) '(cpu emulated)) #t #f) #f))

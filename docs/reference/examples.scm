@@ -812,6 +812,8 @@
 ; weighted-sum, weighted-square-sum
 (weighted-sum (list->tensor '(1 2)) (list->tensor '(10 20)) .5 .1)
 (weighted-square-sum (list->tensor '(1 2)) (list->tensor '(10 20)) .5 .1)
+; adam-update
+(adam-update (list->tensor '(1 2)) 0 0 (list->tensor '(.5 -.5)) .9 .1 .999 .001 1 .1 1)
 ; adam-step
 (adam-step (list->tensor '(1 2)) (list->tensor '(.5 -.5)) (list->tensor '(.25 1)) 1 .1 1)
 ; lion

@@ -134,11 +134,37 @@ template <Cut (*cut_of)(const Call&)> void cut_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   const Shape& shape = call.inputs[0].shape;
   const Cut cut = cut_of(Call{call.op, call.inputs, call.attributes, nullptr});
-  Shape behind = shape;
-  for (int i = 0; i < shape.rank(); ++i) behind[i] = shape[i] - cut.starts[i] - cut.sizes[i];
+  Shape behind = shape, steps = shape;
+  for (int i = 0; i < shape.rank(); ++i) {
+    behind[i] = shape[i] - cut.starts[i] - cut.sizes[i];
+    steps[i] = 1;
+  }
+  if (rules::added_within(call, cut.starts, steps)) return;
   call.results[0] =
       call.runtime.apply(OperatorId::pad, {call.cotangents[0]},
                          rules::attributes({Attribute::of_list(cut.starts.sizes()), Attribute::of_list(behind.sizes())}));
+}
+
+// --- what is added to such elements
+
+void add_within_kernel(const KernelCall& call) {
+  const View &sum = call.inputs[0], &part = call.inputs[1], &out = call.outputs[0];
+  if (out.data != sum.data) cpu::copy_elements(out, sum);
+  if (part.elements() == 0) return;
+  View window = out;
+  for (int i = 0; i < out.shape.rank(); ++i) {
+    window = cpu::narrowed(window, i, item(call.attributes, 0, i), part.shape[i]);
+    window.strides[static_cast<std::size_t>(i)] *= item(call.attributes, 1, i);
+  }
+  const View operands[] = {window, part};
+  const Attributes none;
+  operator_of(OperatorId::add).kernel({operands, {&window, 1}, none});
+}
+
+// An addition, and two elements read and one written, of the part alone.
+Cost cost_within(const Call& call, const ResultTypes&) {
+  const auto elements = static_cast<double>(call.inputs[1].elements());
+  return {elements, 3 * elements * static_cast<double>(bytes_of(call.inputs[1].dtype))};
 }
 
 // --- slice: a view
@@ -173,6 +199,14 @@ void slice_vjp(const VjpCall& call) {
   const Shape &shape = call.inputs[0].shape, &some = call.outputs[0].shape;
   const int axis = axis_in("slice", call.attributes[0].integer(), shape.rank());
   const std::int64_t start = call.attributes[1].integer(), step = rules::integer_or(call.attributes, 3, 1);
+  if (call.onto != nullptr) {
+    Shape starts = shape, steps = shape;
+    for (int i = 0; i < shape.rank(); ++i) {
+      starts[i] = i == axis ? start : 0;
+      steps[i] = i == axis ? step : 1;
+    }
+    if (rules::added_within(call, starts, steps)) return;
+  }
   std::int64_t before = 1, behind = 1;
   for (int i = 0; i < axis; ++i) before *= shape[i];
   for (int i = axis + 1; i < shape.rank(); ++i) behind *= shape[i];
@@ -339,11 +373,20 @@ namespace definitions {
 
 constinit const Definition stack = {
     .infer = infer_stack, .kernel = stack_kernel, .vjp = stack_vjp, .jvp = stack_jvp, .vjp_memory = VjpMemory::parts};
-constinit const Definition chunk = {
-    .infer = infer_cut<cut_of_chunk>, .view = view_cut<cut_of_chunk>, .vjp = cut_vjp<cut_of_chunk>, .cost = rules::cost_of_view};
-constinit const Definition crop = {
-    .infer = infer_cut<cut_of_crop>, .view = view_cut<cut_of_crop>, .vjp = cut_vjp<cut_of_crop>, .cost = rules::cost_of_view};
-constinit const Definition slice = {.infer = infer_slice, .view = view_slice, .vjp = slice_vjp, .cost = rules::cost_of_view};
+constinit const Definition chunk = {.infer = infer_cut<cut_of_chunk>,
+                                    .view = view_cut<cut_of_chunk>,
+                                    .vjp = cut_vjp<cut_of_chunk>,
+                                    .adds_onto = true,
+                                    .cost = rules::cost_of_view};
+constinit const Definition crop = {.infer = infer_cut<cut_of_crop>,
+                                   .view = view_cut<cut_of_crop>,
+                                   .vjp = cut_vjp<cut_of_crop>,
+                                   .adds_onto = true,
+                                   .cost = rules::cost_of_view};
+constinit const Definition add_within = {
+    .infer = rules::infer_same, .kernel = add_within_kernel, .may_overwrite = keep_input(0), .cost = cost_within};
+constinit const Definition slice = {
+    .infer = infer_slice, .view = view_slice, .vjp = slice_vjp, .adds_onto = true, .cost = rules::cost_of_view};
 constinit const Definition tile = {.infer = infer_tile, .kernel = tile_kernel, .vjp = tile_vjp};
 constinit const Definition flip = {.infer = infer_flip, .kernel = flip_kernel, .vjp = flip_vjp};
 constinit const Definition roll = {.infer = infer_roll, .kernel = roll_kernel, .vjp = roll_vjp};

@@ -45,6 +45,9 @@ bool wanted(const VjpCall& call, unsigned input);
 // An operator on the cotangent of the first output, which is not looked at again, and more; in the cotangent's memory if that is
 // to be had.
 Tensor over_cotangent(const VjpCall& call, OperatorId op, std::initializer_list<Tensor> more, const Attributes& attributes = {});
+// Where the first operand's cotangent has a sum, the cotangent of the first output is added to its elements from so many on along
+// each axis, in such steps: true. Else the rule has to make a part.
+bool added_within(const VjpCall& call, const Shape& starts, const Shape& steps);
 // Puts the cotangent of the first output, which was taken out of `given`, back there because work was stopped: the sweep will
 // begin this record again with it.
 void give_back(const VjpCall& call, Tensor& cotangent);

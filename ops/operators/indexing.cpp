@@ -37,6 +37,10 @@ IndexBound rows_of_table(const Call& call) { return {1, call.inputs[0].shape[0]}
 
 void embedding_vjp_rule(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
+  if (call.onto != nullptr) {
+    *call.onto = {&operator_of(OperatorId::add_rows), {call.cotangents[0], call.inputs[1]}, 2, {}};
+    return;
+  }
   call.results[0] = call.runtime.apply(OperatorId::embedding_vjp, {call.cotangents[0], call.inputs[1]},
                                        rules::attributes({Attribute::of_list(call.inputs[0].shape.sizes())}));
 }
@@ -44,6 +48,14 @@ void embedding_vjp_rule(const VjpCall& call) {
 void infer_embedding_vjp(const Call& call, ResultTypes& results) {
   results[0].dtype = call.inputs[0].dtype;
   results[0].shape = Shape{std::span<const std::int64_t>(call.attributes[0].list())};
+}
+
+IndexBound rows_of_sum(const Call& call) { return {2, call.inputs[0].shape[0]}; }
+
+// An addition, and two elements read and one written, of the rows alone that are added to.
+Cost cost_of_rows(const Call& call, const ResultTypes&) {
+  const auto elements = static_cast<double>(call.inputs[1].elements());
+  return {elements, 3 * elements * static_cast<double>(bytes_of(call.inputs[1].dtype))};
 }
 
 IndexBound rows_of_result(const Call& call) { return {1, call.attributes[0].list()[0]}; }
@@ -66,6 +78,10 @@ void infer_gather(const Call& call, ResultTypes& results) {
 void gather_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   const Tensor& c = call.cotangents[0];
+  if (call.onto != nullptr) {
+    *call.onto = {&operator_of(OperatorId::scatter_add), {call.inputs[1], c}, 2, call.attributes};
+    return;
+  }
   call.results[0] = call.runtime.apply(OperatorId::scatter_add,
                                        {rules::zeros(call.runtime, c, call.inputs[0].shape), call.inputs[1], c}, call.attributes);
 }
@@ -117,16 +133,27 @@ constinit const Definition embedding = {.infer = infer_embedding,
                                         .kernel = cpu::embedding,
                                         .vjp = embedding_vjp_rule,
                                         .keep = keep_input(1),
+                                        .adds_onto = true,
                                         .indices = rows_of_table};
+constinit const Definition add_rows = {.infer = rules::infer_same,
+                                       .kernel = cpu::add_rows,
+                                       .may_overwrite = keep_input(0),
+                                       .indices = rows_of_sum,
+                                       .cost = cost_of_rows};
 constinit const Definition embedding_vjp = {
     .infer = infer_embedding_vjp, .kernel = cpu::embedding_vjp, .indices = rows_of_result};
-constinit const Definition gather = {
-    .infer = infer_gather, .kernel = cpu::gather, .vjp = gather_vjp, .keep = keep_input(1), .indices = along_axis};
+constinit const Definition gather = {.infer = infer_gather,
+                                     .kernel = cpu::gather,
+                                     .vjp = gather_vjp,
+                                     .keep = keep_input(1),
+                                     .adds_onto = true,
+                                     .indices = along_axis};
 constinit const Definition scatter_add = {.infer = infer_scatter_add,
                                           .kernel = cpu::scatter_add,
                                           .vjp = scatter_add_vjp,
                                           .jvp = scatter_add_jvp,
                                           .keep = keep_input(1),
+                                          .may_overwrite = keep_input(0),
                                           .indices = along_axis};
 constinit const Definition one_hot = {.infer = infer_one_hot, .kernel = cpu::one_hot, .indices = below_size};
 

@@ -227,9 +227,13 @@ void narrow_vjp(const VjpCall& call) {
   const Shape& shape = call.inputs[0].shape;
   const int axis = axis_in("narrow-tensor", call.attributes[0].integer(), shape.rank());
   const std::int64_t first = call.attributes[1].integer(), count = call.attributes[2].integer();
-  Shape before = shape, behind = shape;
-  for (int i = 0; i < shape.rank(); ++i) before[i] = behind[i] = 0;
+  Shape before = shape, behind = shape, steps = shape;
+  for (int i = 0; i < shape.rank(); ++i) {
+    before[i] = behind[i] = 0;
+    steps[i] = 1;
+  }
   before[axis] = first;
+  if (rules::added_within(call, before, steps)) return;
   behind[axis] = shape[axis] - first - count;
   call.results[0] =
       call.runtime.apply(OperatorId::pad, {call.cotangents[0]},
@@ -275,6 +279,12 @@ constexpr Definition layout_definition(Infer infer, Kernel kernel, ViewOf view, 
   return d;
 }
 
+constexpr Definition definition_of_narrow() {
+  Definition d = layout_definition(infer_narrow, nullptr, view_narrow, narrow_vjp, VjpMemory::own, rules::cost_of_view);
+  d.adds_onto = true;
+  return d;
+}
+
 constexpr Definition definition_of_cast() {
   Definition d = layout_definition(infer_cast, cast_kernel, view_cast, cast_vjp, VjpMemory::own);
   d.jvp = cast_jvp;
@@ -296,8 +306,7 @@ constinit const Definition transpose =
                       VjpMemory::shares, rules::cost_of_view);
 constinit const Definition permute = layout_definition(infer_ordered<order_of_permute>, nullptr, view_ordered<order_of_permute>,
                                                        permute_vjp, VjpMemory::shares, rules::cost_of_view);
-constinit const Definition narrow =
-    layout_definition(infer_narrow, nullptr, view_narrow, narrow_vjp, VjpMemory::own, rules::cost_of_view);
+constinit const Definition narrow = definition_of_narrow();
 constinit const Definition expand =
     layout_definition(infer_expand, nullptr, view_expand, expand_vjp, VjpMemory::own, rules::cost_of_view);
 

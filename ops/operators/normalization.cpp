@@ -357,9 +357,9 @@ namespace definitions {
 constinit const Definition batch_normalization_training =
     normalization<OperatorId::batch_normalization_training>(batch_vjp, VjpMemory::first_over);
 constinit const Definition layer_normalization_vjp = {
-    .infer = infer_all_parts<false>, .kernel = layer_vjp_kernel, .may_overwrite = true};
+    .infer = infer_all_parts<false>, .kernel = layer_vjp_kernel, .may_overwrite = kKeepInputs};
 constinit const Definition batch_normalization_vjp = {
-    .infer = infer_all_parts<true>, .kernel = batch_vjp_kernel, .may_overwrite = true};
+    .infer = infer_all_parts<true>, .kernel = batch_vjp_kernel, .may_overwrite = kKeepInputs};
 constinit const Definition batch_normalization_test = normalization_definition(
     infer_test, test_kernel, test_vjp, test_jvp, keep_input(0) | keep_input(1) | keep_input(3) | keep_input(4));
 constinit const Definition group_normalization = normalization<OperatorId::group_normalization>(group_vjp, VjpMemory::own);

@@ -182,7 +182,7 @@ constexpr Definition pointwise_definition(Infer infer, Kernel kernel) {
   Definition d;
   d.infer = infer;
   d.kernel = kernel;
-  d.may_overwrite = true;
+  d.may_overwrite = kKeepInputs;
   d.slices = Slices::pointwise;
   return d;
 }

@@ -40,6 +40,15 @@ bool wanted(const VjpCall& call, unsigned input) {
   return call.wanted[input] && !call.cotangents[0].empty() && (x.weak || is_floating(x.dtype));
 }
 
+bool added_within(const VjpCall& call, const Shape& starts, const Shape& steps) {
+  if (call.onto == nullptr) return false;
+  call.onto->op = &operator_of(OperatorId::add_within);
+  call.onto->others[0] = call.cotangents[0];
+  call.onto->count = 1;
+  call.onto->attributes = attributes({Attribute::of_list(starts.sizes()), Attribute::of_list(steps.sizes())});
+  return true;
+}
+
 void give_back(const VjpCall& call, Tensor& cotangent) {
   if (!call.given.empty()) call.given[0] = std::move(cotangent);
 }

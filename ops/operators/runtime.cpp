@@ -76,8 +76,8 @@ Device* common_device(const Operator& op, std::span<const Tensor> inputs) {
   return device;
 }
 
-// Pointwise results take the layout that all operands share (channels that lie last stay there); others are row-major unless
-// their shape rule says that channels lie last.
+// Pointwise results take the layout that all operands share (channels that lie last stay there), and what is the first operand
+// with some elements changed takes that one's; others are row-major unless their shape rule says that channels lie last.
 void set_layout(const Operator& op, std::span<const Tensor> inputs, bool channels_last, Tensor& out) {
   if (channels_last && out.rank() > 2) {
     out.strides.fill(0);
@@ -100,6 +100,8 @@ void set_layout(const Operator& op, std::span<const Tensor> inputs, bool channel
       }
       model = &t;
     }
+  } else if (op.may_overwrite == keep_input(0)) {
+    model = &inputs[0];
   }
   if (model != nullptr && !model->contiguous() && model->dense())
     out.strides = model->strides;
@@ -306,9 +308,10 @@ void launched(const Call& call, ResultTypes& types, const OperandSizes& sizes, s
     device = types.types[i].device != nullptr ? types.types[i].device : of_inputs != nullptr ? of_inputs : call.default_device;
     if (i == 0 && !device->supports(op))
       throw OperatorError(fmt::format("{}: the device {} does not have this operator", shown_name(op), device->name()));
-    if (op.may_overwrite && i == 0)
-      for (std::size_t k = 0; k < inputs.size() && !out.storage; ++k)
-        if (k < consumed.size() && consumed[k] && may_become(inputs[k], out, bytes, *device)) {
+    if (op.may_overwrite != 0 && (i == 0 || op.each_over_its_own))
+      for (std::size_t k = 0; k < inputs.size() && k < 31 && !out.storage; ++k)
+        if (k < consumed.size() && consumed[k] && (op.may_overwrite >> k & 1) != 0 && (!op.each_over_its_own || k == i) &&
+            may_become(inputs[k], out, bytes, *device)) {
           in_place = true;
           out.storage = inputs[k].storage; // also the operand's until the launch
           overwrites();
@@ -459,6 +462,32 @@ std::uint64_t Runtime::work_to_accumulate(const Tensor& to, const Tensor& from) 
   sum.add(from);
   sum.add(result);
   return sum.work();
+}
+
+bool Runtime::can_add_onto(const Tensor& sum, const Tensor& operand) {
+  return sum.storage && sum.dense() && sum.dtype == operand.dtype && sum.shape == operand.shape &&
+         sum.device()->supports(operator_of(OperatorId::add_within)) &&
+         sum.device()->supports(operator_of(OperatorId::add_rows)) &&
+         sum.device()->supports(operator_of(OperatorId::scatter_add));
+}
+
+// Never cancelled, as accumulate().
+void Runtime::add_onto(Tensor& sum, AddedOnto part) {
+  const Whole whole(sum.device(), true);
+  std::array<Tensor, 3> inputs{std::move(sum), std::move(part.others[0]), std::move(part.others[1])};
+  constexpr bool consumed[] = {true, false, false};
+  try {
+    apply(*part.op, std::span(inputs).first(1 + part.count), std::span(consumed).first(1 + part.count), part.attributes,
+          std::span<Tensor>(&sum, 1));
+  } catch (...) { // nothing has been written
+    sum = std::move(inputs[0]);
+    throw;
+  }
+}
+
+std::uint64_t Runtime::work_to_add_onto(const Tensor& sum, const AddedOnto& part) {
+  const std::array<Tensor, 3> inputs{sum, part.others[0], part.others[1]};
+  return modelled_work({*part.op, std::span(inputs).first(1 + part.count), part.attributes, nullptr}, {&sum, 1});
 }
 
 Tensor Runtime::from_host(DType dtype, const Shape& shape, Device& device, const void* data) {

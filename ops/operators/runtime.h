@@ -33,6 +33,11 @@ public:
   static Cost modelled_cost(const Call& call, std::span<const Tensor> results);
   // The work that accumulate() will count for these two.
   static std::uint64_t work_to_accumulate(const Tensor& to, const Tensor& from);
+  // Whether a rule's part may be added onto this sum: dense, of the type and the shape of the operand, where the operators are.
+  static bool can_add_onto(const Tensor& sum, const Tensor& operand);
+  // The sum with such a part, in its own memory if nobody else has that. If it throws, the sum is as it was.
+  void add_onto(Tensor& sum, AddedOnto part);
+  static std::uint64_t work_to_add_onto(const Tensor& sum, const AddedOnto& part);
 
   // Elements of the host's: row-major, so many bytes; read waits for what is queued.
   Tensor from_host(DType dtype, const Shape& shape, Device& device, const void* data);

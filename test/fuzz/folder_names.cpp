@@ -96,17 +96,17 @@ private:
     if (status == CAIRN_OK) {
       cairn_value list{};
       promise(cairn_vm_value(vm, &list) == CAIRN_OK, "there is a list");
-      std::size_t length = 0, at = 0;
+      std::size_t length = 0;
       promise(cairn_get_length(list, &length) == CAIRN_OK && length == expected.size(), "the list has every name");
+      cairn_value rest = list;
       for (const std::string& name : expected) {
         cairn_value item{};
         char* bytes = nullptr;
         std::size_t size = 0;
-        promise(cairn_get_item(list, at++, &item) == CAIRN_OK && cairn_get_text(item, &bytes, &size) == CAIRN_OK,
+        promise(cairn_get_pair(rest, &item, &rest) == CAIRN_OK && cairn_get_text(item, &bytes, &size) == CAIRN_OK,
                 "names are strings");
         promise(std::string_view(bytes, size) == name, "names are in order", name);
         cairn_free(bytes);
-        cairn_value_release(vm, item);
       }
       cairn_value_release(vm, list);
     }

@@ -152,3 +152,19 @@ TEST_CASE("what the state at the end has is no scratch, a view has no bytes, and
   program.made(a).last_use = 2;                 // somebody else reads it, too
   CHECK(program.follow({c}).advancing == 100);
 }
+
+TEST_CASE("slices add their cotangents onto the sum that their tensor has, unless somebody else has its memory") {
+  const auto sweeping = [](bool adds, bool shared) {
+    Program program({100, 100});
+    const std::uint32_t x = program.add(VjpMemory::own, {0}, 100);
+    const std::uint32_t one = program.add(VjpMemory::own, {x}, 10), other = program.add(VjpMemory::own, {x}, 10);
+    program.made(one).adds_onto = program.made(other).adds_onto = adds;
+    std::vector<std::uint32_t> ends = {one, other};
+    if (shared) ends.push_back(program.add(VjpMemory::shares, {x, 1}, 100));
+    return program.follow(ends).sweeping;
+  };
+  // In all: the cotangents of both slices, of x, and a part as large as x where it is added to that.
+  CHECK(sweeping(false, false) == 10 + 200 - 20);
+  CHECK(sweeping(true, false) == 200 - 20);
+  CHECK(sweeping(true, true) == 300 - 120);
+}

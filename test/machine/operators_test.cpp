@@ -97,6 +97,10 @@ std::vector<Use> uses() {
   add("weighted-sum", "2 3", "(weighted-sum (* x x) (sum x 0) (sumall x) .4)");
   add("weighted-square-sum", "2 3", "(weighted-square-sum (* x x) (exp x) .7 (sumall x))");
   add("adam-step", "2 3", "(adam-step (* x x) (sin x) (+ .1 (* x x)) .9 (sumall x) (+ 1.5 (sumall x)))");
+  for (const char* part : {"car", "cadr", "caddr"})
+    add("adam-update", "2 3",
+        std::string("(") + part +
+            " (adam-update (* x x) (sin x) (+ .1 (* x x)) (exp x) .9 (sumall x) .5 (+ 1.5 (sumall x)) .9 (sumall x) (+ 1.5 (sumall x))))");
   add("norm", "2 3", "(norm (* x x) 0 #f 3)");
   add("variance", "2 3", "(variance (* x x) 1 #f 1)");
   add("where", "2 3", "(where (< x .5) (* x x) (exp x))");

@@ -23,6 +23,13 @@ const char* const kStopped[] = {
     "(define (f x) (sumall (* (dropout (matmul x (transpose x)) 0.5) (sumall x))))"
     "(define (g x) (+ (f x) (* (random-real) (sumall (exp x)))))"
     "(write (*j g (view (list->tensor (map (lambda (i) (* .1 i)) (iota 12)) 'f64) '(3 4)) 1.))(write (random-real))",
+    // parts of cotangents added onto sums: of slices, rows and gathered elements
+    "(define i (list->tensor '((0 2) (1 1)) 'i64))"
+    "(define (f x) (+ (sumall (* (narrow-tensor x 0 1 2) (slice x 0 0 3 2))) (sumall (* (chunk x 1 2 0) (chunk x 1 2 1)))"
+    " (sumall (* (embedding x i) (embedding x (narrow-tensor i 0 0 1)))) (sumall (* (gather x i 1) (gather x i 0)))))"
+    "(define x (view (list->tensor (map (lambda (i) (sin (* .1 i))) (iota 12)) 'f64) '(3 4)))"
+    "(write (*j f x 1.))(write (checkpoint-*j f (transpose (view x '(4 3))) 1.))(write (*j (lambda (x) (sumall (exp (cdr (*j f x "
+    "1.))))) x 1.))",
     // the same under schedules that replay
     "(define (g x) (let loop ((i 0) (x x)) (if (= i 12) (sumall x) (loop (+ i 1) (* (dropout (tanh (+ x x)) .1) "
     "(random-real))))))"
@@ -168,6 +175,14 @@ TEST_CASE("work is counted: flops and bytes of operations, bytes of text, object
   CHECK(work(make + "(define v (+ t u))") == made + 100 + 3 * 800);
   CHECK(work(make + "(define v (matmul t u))") == made + 2 * 10 * 100 + 3 * 800);
   CHECK(work(make + "(define v (view t '(100)))") == made); // a view
+  // What slices give a cotangent counts by their own size, but for the first, which makes zeros around its own: each of the
+  // others multiplies a row by a number, forth and back, and adds it to three rows' bytes.
+  auto rows = [&](int n) {
+    return work(make + "(define (f x) (apply + (map (lambda (i) (sumall (* 2 (narrow-tensor x 0 i 1)))) (iota " +
+                std::to_string(n) + ")))) (define g (*j f t 1.))");
+  };
+  CHECK(rows(10) - rows(9) == rows(3) - rows(2));
+  CHECK(rows(3) - rows(2) < 100 + 2 * 800); // less than to read and write the tensor once
   CHECK(work(make + "(define v (sumall (expand-tensor t '(1000 10 10))))") ==
         made + 100'000 + 800'000 + 8 + 9); // and the number that it is
   CHECK(work("(write 123)") == 3);

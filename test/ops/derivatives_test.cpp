@@ -74,7 +74,7 @@ std::vector<Tensor> reversed(const DerivativeCase& c, const Tensor& cotangent) {
   const Operator& op = operator_of(c.example.op);
   std::vector<Tensor> inputs = c.inputs(c.numbers);
   std::vector<Tensor> outputs = {applied(c.world.rt, op.id, inputs, c.attributes)};
-  bool wanted[8] = {};
+  bool wanted[16] = {};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     wanted[i] = c.differentiable(i);
     if ((op.keep & keep_input(static_cast<unsigned>(i))) == 0 && !inputs[i].weak) inputs[i] = description(inputs[i]);
@@ -373,7 +373,7 @@ TEST_CASE("derivatives have the types of what they are derivatives of") {
     const Operator& op = operator_of(c.example.op);
     for (const DType type : {DType::f32, DType::bf16}) {
       std::vector<Tensor> inputs = c.inputs(c.numbers);
-      bool wanted[8] = {};
+      bool wanted[16] = {};
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         wanted[i] = c.differentiable(i);
         if (!inputs[i].weak && is_floating(inputs[i].dtype))

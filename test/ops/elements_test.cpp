@@ -19,6 +19,62 @@ using Numbers = std::vector<double>;
 
 } // namespace
 
+TEST_CASE("adam-update has the bits of its three operations, also over its operands") {
+  World w;
+  std::mt19937_64 random(3);
+  for (const DType type : {DType::f32, DType::f64, DType::bf16}) {
+    const auto drawn = [&](double low) { return w.tensor({70, 1000}, numbers_between(random, 70'000, low, 1), type); };
+    const Tensor x = drawn(-1), mean = drawn(-1), squares = drawn(0), cotangent = drawn(-1);
+    const auto the = [](double d) { return weak_number(d, false); };
+    const Tensor new_mean = applied(w.rt, O::weighted_sum, {mean, cotangent, the(.9), the(.1)}),
+                 new_squares = applied(w.rt, O::weighted_square_sum, {squares, cotangent, the(.999), the(.001)}),
+                 new_x = applied(w.rt, O::adam_step, {x, new_mean, new_squares, the(.99), the(.01), the(.3)});
+    const auto check = [&](const std::array<Tensor, kMostResults>& out) {
+      CHECK(w.rt.read_numbers(out[0]) == w.rt.read_numbers(new_x));
+      CHECK(w.rt.read_numbers(out[1]) == w.rt.read_numbers(new_mean));
+      CHECK(w.rt.read_numbers(out[2]) == w.rt.read_numbers(new_squares));
+    };
+    std::vector<Tensor> operands = {x,         mean,      squares,  cotangent, the(.9), the(.1),
+                                    the(.999), the(.001), the(.99), the(.01),  the(.3)};
+    check(all_applied(w.rt, O::adam_update, operands));
+    for (unsigned i = 0; i < 3; ++i) operands[i] = w.rt.apply(O::mul, {operands[i], the(1)}); // that nobody else has
+    const void* const memory[] = {operands[0].storage.get(), operands[1].storage.get(), operands[2].storage.get()};
+    const bool consumed[] = {true, true, true};
+    std::array<Tensor, kMostResults> out;
+    w.rt.apply(operator_of(O::adam_update), operands, consumed, {}, out);
+    check(out);
+    for (unsigned i = 0; i < 3; ++i) CHECK(out[i].storage.get() == memory[i]);
+  }
+}
+
+TEST_CASE("parts are added onto a sum in its memory, or in a copy where somebody else has it") {
+  World w;
+  const Numbers six = {1, 2, 3, 4, 5, 6};
+  const auto onto = [&](O op, const Tensor& sum, Tensor a, Tensor b, unsigned count, std::vector<Attribute> attributes,
+                        const Numbers& expected) {
+    CHECK(Runtime::can_add_onto(sum, sum));
+    for (const bool shared : {true, false}) {
+      Tensor mine = w.rt.apply(O::mul, {sum, weak_number(1, true)});
+      const Tensor kept = shared ? mine : Tensor{};
+      const void* const memory = mine.storage.get();
+      w.rt.add_onto(mine, AddedOnto{&operator_of(op), {a, b}, count, with(attributes)});
+      CHECK(w.rt.read_numbers(mine) == expected);
+      CHECK((mine.storage.get() == memory) == !shared);
+      if (shared) CHECK(w.rt.read_numbers(kept) == w.rt.read_numbers(sum));
+    }
+  };
+  const Tensor sum = w.tensor({2, 3}, six), turned = applied(w.rt, O::transpose, {w.tensor({3, 2}, six)});
+  const Tensor part = w.tensor({2, 2}, {10, 20, 30, 40}), index = w.tensor({2}, {1, 1}, DType::i64);
+  const auto every_other = std::vector<Attribute>{list({0, 0}), list({1, 2})};
+  onto(O::add_within, sum, part, {}, 1, every_other, {11, 2, 23, 34, 5, 46});
+  onto(O::add_within, turned, part, {}, 1, every_other, {11, 3, 25, 32, 4, 46});
+  onto(O::add_within, sum, w.tensor({0, 3}, {}), {}, 1, {list({2, 0}), list({1, 1})}, six);
+  onto(O::add_rows, sum, w.tensor({2, 3}, {10, 20, 30, 40, 50, 60}), index, 2, {}, {1, 2, 3, 54, 75, 96});
+  onto(O::add_rows, turned, w.tensor({2, 3}, {10, 20, 30, 40, 50, 60}), index, 2, {}, {1, 3, 5, 52, 74, 96});
+  CHECK(!Runtime::can_add_onto(applied(w.rt, O::narrow, {sum}, with({integer(1), integer(0), integer(2)})), part));
+  CHECK(!Runtime::can_add_onto(sum, w.tensor({2, 3}, six, DType::f32)));
+}
+
 TEST_CASE("indices that are not there, or are no integers, are refused before anything is launched") {
   World w;
   const Tensor t = w.tensor({2, 3}, Numbers(6));

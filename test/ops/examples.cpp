@@ -46,6 +46,14 @@ std::vector<Example> examples(Device& elsewhere) {
     all.push_back(Example{op, {permuted(in({2, 3}), {1, 0}), in({3, 2}), the(2), the(.25)}, {}});
   }
   all.push_back(Example{O::adam_step, {in({3, 4}), in({3, 4}), in({3, 4}, .5, 2), the(1), the(.1), the(.75)}, {}});
+  all.push_back(Example{O::adam_update,
+                        {in({3, 4}), in({3, 4}), in({3, 4}, .5, 2), in({3, 4}), the(.9), the(.1), the(.75), the(.25), the(1), the(.1),
+                         the(.75)},
+                        {}});
+  all.push_back(Example{O::adam_update,
+                        {in({3, 2}), the(0), the(.5), in({3, 2}), the(.9), in({2}), the(.75), in({3, 1}, .1, 1), in({2}), the(.1),
+                         in({2}, .5, 1)},
+                        {}});
   all.push_back(Example{
       O::adam_step, {permuted(in({2, 3}), {1, 0}), in({3, 2}), in({3, 2}, .5, 2), in({2}), in({3, 1}), in({2}, .5, 1)}, {}});
 

@@ -166,6 +166,12 @@ class Generator:
                 r.choice([sub, number])(), sub(), self.factor(env, depth), self.factor(env, depth)),
             lambda: '(adam-step %s %s (+ .5 (square %s)) %s %s (+ 1.5 (sin %s)))' % (
                 sub(), sub(), sub(), self.factor(env, depth), self.factor(env, depth), r.choice([sub, number])()),
+            lambda: '(%s (adam-update %s %s (+ .5 (square %s)) (sin %s) .9 .1 %s .2 %s %s (+ 1.5 (sin %s))))' % (
+                r.choice(['car', 'cadr', 'caddr']), sub(), r.choice([sub, number])(), sub(), sub(), r.randint(1, 9) / 10,
+                self.factor(env, depth), self.factor(env, depth), r.choice([sub, number])()),
+            lambda: with_name("(+ (embedding {0} (list->tensor '(1 0) 'i64)) (sin {0}))"),
+            lambda: with_name("(+ (gather {0} (list->tensor '((2 0 0) (1 1 2)) 'i64) 1) (* {0} {0}))"),
+            lambda: with_name("(concat-tensors (list (narrow-tensor {0} 1 1 2) (narrow-tensor (sin {0}) 1 0 1)) 1)"),
             lambda: '(attend %s %s %s %s %s)' % (sub(), sub(), sub(), r.choice(['.7', '1', '-.3']), r.choice(['#t', '#f'])),
             lambda: self.tensor_loop(env, depth),
         ]

@@ -49,6 +49,8 @@ class Spilling:
             '(+ x (attend (matmul x w) x (matmul x u) .3 %s))' % r.choice(['#t', '#f']),
             '(weighted-sum x (tanh (matmul x w)) .9 (mean x 1 #t))', '(weighted-square-sum x (sin (matmul x u)) (mean x 0) .3)',
             '(adam-step x (matmul x w) (+ .5 (square x)) .9 .1 (+ 1 (square (mean x 0))))',
+            '(apply + (adam-update x (matmul x w) (+ .5 (square x)) (sin x) .9 .1 .7 .3 1 .1 (+ 1 (square (mean x 0)))))',
+            '(+ x (narrow-tensor (concat-tensors (list (sin x) x) 1) 1 0 (cadr (size x))))',
             '(guarded x (lambda () (if (= i %d) (error "in a layer" i) (tanh (matmul x u)))))' % r.randint(0, 20),
         ])
 

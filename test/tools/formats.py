@@ -323,9 +323,11 @@ class Recordings(Formats):
     def test_recordings_whose_times_lie(self):
         with open(os.path.join(DATA, "recordings", "plain.edf"), "rb") as file:
             plain = file.read()
-        for duration in (b"-1      ", b"+inf.0  ", b"+nan.0  "):
+        for duration, message in ((b"-1      ", "the duration of its records is none; its byte and its number are 244 -1"), (b"1e-320  ", "the duration of its records is none"),
+                                  (b"+inf.0  ", r'is no number; its byte and its text are 244 "\+inf.0"'), (b"+nan.0  ", "is no number; its byte and its text are 244 "),
+                                  (b"1e999   ", "is no number")):
             self.write("x.edf", plain[:244] + duration + plain[252:])
-            self.refused('(read-edf "x.edf")', "the duration of its records is none; its byte and its number are 244 ")
+            self.refused('(read-edf "x.edf")', message)
         self.write("x.edf", plain[:236] + b"none    " + plain[244:])
         self.refused('(read-edf "x.edf")', 'is no number; its byte and its text are 236 "none"')
         self.write("x.edf", plain[:256 + 2 * 104 + 8] + b"high    " + plain[256 + 2 * 104 + 16:])

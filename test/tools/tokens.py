@@ -89,7 +89,7 @@ class Tokens(ToolTest):
             self.write("vocab.json", content)
             self.refused('(read-bpe "vocab.json" "merges.txt")', message)
         self.write("vocab.json", json.dumps(vocabulary))
-        for content, message in ((b"a b c\n", "byte 0"), (b"#version\nab\n", "byte 9"), (merges + b"zq zq\n", "not in the vocabulary"), (b"\xff \xfe\n", "two tokens"), (b"a\n", "two tokens")):
+        for content, message in ((b"a b c\n", "byte 0"), (b"#version\nab\n", "byte 9"), (merges + b"zq zq\n", "not in the vocabulary"), (b"\xff \xfe\n", r"no text in UTF-8 \(byte 0\)"), (b"a \xce\xbb\xff\n", r"no text in UTF-8 \(byte 4\)"), (b"a\n", "two tokens")):
             self.write("merges.txt", content)
             self.refused('(read-bpe "vocab.json" "merges.txt")', "read-bpe: merges.txt: .*" + message)
 

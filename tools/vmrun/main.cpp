@@ -65,7 +65,7 @@ private:
 
   int open_report(const std::string& path) const;
   bool write_report(int descriptor, const std::string& path, std::string_view text);
-  void look_at_target(const std::string& path);
+  void look_at_target(const std::string& path, bool may_be_pipe = true);
   void make_folder(const std::string& path) const;
   std::string work_message() const;
   void trace();
@@ -117,7 +117,7 @@ int Session::run() {
     }
     look_at_target(options_.save);
     look_at_target(options_.explain_file);
-    look_at_target(options_.metrics);
+    look_at_target(options_.metrics, false); // who opens it says so
     look_at_target(options_.report);
     make_folder(options_.events);
     complain(spill_warning(options_));
@@ -145,12 +145,12 @@ int Session::open_report(const std::string& path) const {
 
 // Early too. A file is made beside its name and gets it when it is whole, so its folder must take one. A device stays, and so
 // does a pipe that somebody reads, who has not read all of it before this process ends: so it is open until then.
-void Session::look_at_target(const std::string& path) {
+void Session::look_at_target(const std::string& path, bool may_be_pipe) {
   namespace fs = std::filesystem;
   if (path.empty()) return;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (fs::is_fifo(status) || fs::is_socket(status)) {
+  if (may_be_pipe && (fs::is_fifo(status) || fs::is_socket(status))) {
     pipes_.push_back(open_to_write(path));
     if (pipes_.back() < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + writing_fault(errno) + "\n"};
   }

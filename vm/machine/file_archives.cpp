@@ -76,8 +76,8 @@ Tensor array_of_member(FileCall& call, Files::Reading& file, const formats::ZipM
     reader.finish();
     return t;
   } catch (const formats::FormatError& e) { // at a place of the member's own, which the file has only if nothing is compressed
-    const std::string what =
-        fmt::format("its member {}: {}; arrays of certain names are read by (read-npz path '(\"name\" ...))", member.name, e.what());
+    const std::string what = fmt::format("its member {}: {}; arrays of certain names are read by (read-npz path '(\"name\" ...))",
+                                         member.name, e.what());
     if (e.at == formats::FormatError::kNowhere) throw formats::FormatError(member.header, what);
     if (!member.deflated) throw formats::FormatError(at + e.at, what);
     throw formats::FormatError(formats::FormatError::kNowhere,

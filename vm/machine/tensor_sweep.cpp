@@ -69,6 +69,22 @@ void add_parts(Engine& engine, Tape& tape, std::span<const std::uint32_t> nodes,
   }
 }
 
+// Adds a part that is zero but for some elements to the sum that the node has, stopped and done again as add_parts().
+void add_onto(Engine& engine, Tape& tape, std::uint32_t node, ops::AddedOnto part, std::span<Tensor> used) {
+  Tensor& sum = tape.tensor_cotangents.at(node);
+  if (engine.meter().limits_work()) engine.meter().foresee(ops::Runtime::work_to_add_onto(sum, part));
+  engine.meter().hold();
+  for (Tensor& t : used) t = {};
+  engine.tensors().runtime.add_onto(sum, std::move(part));
+}
+
+// May the first operand's part be added onto a sum? That hangs on what has been swept alone, and on the device.
+bool adds_onto_sum(const Tape& tape, const TensorRecord& r, std::span<const Tensor> inputs) {
+  if (!r.op->adds_onto || r.operands[0] == tape::kNone) return false;
+  const auto sum = tape.tensor_cotangents.find(r.operands[0]);
+  return sum != tape.tensor_cotangents.end() && ops::Runtime::can_add_onto(sum->second, inputs[0]);
+}
+
 const Tensor& computed_again(Engine& engine, Tape& tape, std::uint32_t node);
 
 // The operands of a record, with those that a lean tape does not keep: all, or only those that the reverse rule asks for.
@@ -111,7 +127,22 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   const std::span<Tensor> inputs = parts.subspan(n);
   r.inputs.read(inputs);
   fill_operands(engine, tape, r, inputs, false);
-  r.op->vjp({runtime, *r.op, inputs, outputs, cotangents, r.attributes, wanted, {parts.data(), n}, cotangents});
+  ops::AddedOnto onto;
+  r.op->vjp({runtime,
+             *r.op,
+             inputs,
+             outputs,
+             cotangents,
+             r.attributes,
+             wanted,
+             {parts.data(), n},
+             cotangents,
+             adds_onto_sum(tape, r, inputs) ? &onto : nullptr});
+  if (onto.op != nullptr) {
+    check_nan(engine, shown_name(*r.op), cotangents[0], ": reverse sweep");
+    add_onto(engine, tape, r.operands[0], std::move(onto), cotangents);
+    return;
+  }
   for (std::size_t i = 0; i < n; ++i) {
     if (!wanted[i]) parts[i] = {};
     if (parts[i].empty()) continue;

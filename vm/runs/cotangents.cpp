@@ -25,6 +25,7 @@ void tell_of_memory(const tape::TensorRecord& record, Operation& o) {
   if (record.kind == Kind::identity) o.cotangents = ops::VjpMemory::shares;
   if (record.kind != Kind::apply) return;
   o.cotangents = record.op->vjp_memory;
+  o.adds_onto = record.op->adds_onto && !record.operands.empty() && record.operands.front() != tape::kNone;
   if (record.op->view != nullptr) {
     o.turns = record.op->kernel == nullptr;
     o.may_copy = !o.turns;
@@ -98,11 +99,25 @@ std::uint64_t CotangentMemory::sweep(const Operation& operation, std::span<const
   most_ = held_;
   const std::uint32_t of_result = operation.node < of_.size() ? of_[operation.node] : kNone;
   parts_.clear();
+  if (operation.adds_onto && of_result != kNone && !operands.empty() && !operands.front().of_call &&
+      of_[operands.front().node] != kNone) {
+    add_onto(all_[of_[operands.front().node]]);
+    for (std::uint32_t node = operation.node; node < operation.end; ++node) drop(node);
+    return most_;
+  }
   for (std::size_t k = 0; k < operands.size(); ++k)
     parts_.push_back(part(operation, operands, k, of_result != kNone ? &all_[of_result] : nullptr));
   for (std::uint32_t node = operation.node; node < operation.end; ++node) drop(node);
   for (std::size_t k = 0; k < operands.size(); ++k) add(operands[k].node, parts_[k]);
   return most_;
+}
+
+// Where somebody else has its memory, it is copied first.
+void CotangentMemory::add_onto(Swept& sum) {
+  if (memory_[sum.memory].users == 1) return;
+  const Swept before = sum;
+  sum = made(before.bytes);
+  let_go(before);
 }
 
 // In the memory of one of both, if it has that alone.

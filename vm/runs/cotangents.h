@@ -65,6 +65,7 @@ private:
   Swept part(const Operation& operation, std::span<const Operand> operands, std::size_t operand, const Swept* of_result);
   void let_go(const Swept& cotangent);
   void add(std::uint32_t node, const Swept& part);
+  void add_onto(Swept& sum);
   bool alone(const Swept& cotangent) const; // in memory that nobody else has and is all of its own
   void note(std::uint64_t beside = 0) { most_ = std::max(most_, held_ + beside); }
 

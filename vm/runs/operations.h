@@ -40,6 +40,7 @@ struct Operation {
   ops::VjpMemory cotangents = ops::VjpMemory::own; // of operands: where the reverse rule makes them,
   bool turns = false;                              // views among them have axes in another order, or gaps,
   bool may_copy = false;                           // and of such a cotangent there is no view
+  bool adds_onto = false;                          // that of the first one is added to a sum, if there is one
   bool is_view = false;                            // its result has no memory of its own
   bool gives_memory = false;                       // that of its first result may become a later one's
   bool result_kept = false;

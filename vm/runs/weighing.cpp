@@ -288,7 +288,9 @@ void Weighing::meet_before(const tape::Tape& before) {
 // Whether that operand, whose words begin there, may become the memory of the first result where nothing else reads it.
 bool Weighing::may_overwrite(const tape::TensorRecord& record, std::uint32_t node, std::uint32_t begin) const {
   using Kind = tape::TensorRecord::Kind;
-  if (record.kind != Kind::apply || !record.op->may_overwrite || record.outputs.size() == 0) return false;
+  if (record.kind != Kind::apply || record.op->may_overwrite == 0 || record.outputs.size() == 0) return false;
+  const auto operand = std::ranges::find(record.operands, node) - record.operands.begin();
+  if (operand >= 31 || (record.op->may_overwrite >> operand & 1) == 0) return false;
   const Operation* const maker = operations_.maker(node);
   if (maker == nullptr || !maker->gives_memory || maker->node != node) return false;
   return std::ranges::count(record.operands, node) == 1 && record.inputs.lies_like(begin, record.outputs, 0);

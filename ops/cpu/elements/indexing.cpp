@@ -57,9 +57,10 @@ void embedding(const KernelCall& call) {
   });
 }
 
-void embedding_vjp(const KernelCall& call) {
-  const View &cotangent = call.inputs[0], &out = call.outputs[0];
-  const View& rows = call.inputs[1];
+namespace {
+
+// The rows of a cotangent added up by their indices, in double; `onto`: to what the rows of `out` have, else those are zero.
+void add_up_rows(const View& out, const View& cotangent, const View& rows, bool onto) {
   const Groups from(cotangent, behind(cotangent.shape.rank() - out.shape.rank() + 1, cotangent.shape.rank()));
   const Groups to(out, behind(1, out.shape.rank()));
   // The positions of each row's indices, in their order.
@@ -75,10 +76,14 @@ void embedding_vjp(const KernelCall& call) {
   parallel_for(to.count(), to.grain(), [&](std::int64_t begin, std::int64_t end) {
     double sum[kGroupBlock], part[kGroupBlock];
     Pace pace;
-    for (std::int64_t row = begin; row < end; ++row)
+    for (std::int64_t row = begin; row < end; ++row) {
+      if (onto && first[static_cast<std::size_t>(row)] == first[static_cast<std::size_t>(row) + 1]) continue;
       for (std::int64_t at = 0; at < to.size(); at += kGroupBlock) {
         const std::int64_t n = std::min(kGroupBlock, to.size() - at);
-        std::fill_n(sum, n, 0.0);
+        if (onto)
+          to.load(row, at, n, sum);
+        else
+          std::fill_n(sum, n, 0.0);
         for (std::int64_t k = first[static_cast<std::size_t>(row)]; k < first[static_cast<std::size_t>(row) + 1]; ++k) {
           from.load(positions[static_cast<std::size_t>(k)], at, n, part);
           for (std::int64_t i = 0; i < n; ++i) sum[i] += part[i];
@@ -86,7 +91,17 @@ void embedding_vjp(const KernelCall& call) {
         }
         to.store(row, at, n, sum);
       }
+    }
   });
+}
+
+} // namespace
+
+void embedding_vjp(const KernelCall& call) { add_up_rows(call.outputs[0], call.inputs[0], call.inputs[1], false); }
+
+void add_rows(const KernelCall& call) {
+  if (call.outputs[0].data != call.inputs[0].data) copy_elements(call.outputs[0], call.inputs[0]);
+  add_up_rows(call.outputs[0], call.inputs[1], call.inputs[2], true);
 }
 
 namespace {
@@ -133,7 +148,7 @@ void gather(const KernelCall& call) {
 void scatter_add(const KernelCall& call) {
   const View &indices = call.inputs[1], &source = call.inputs[2], &out = call.outputs[0];
   const unsigned line = line_along(call.attributes[0].integer(), out.shape.rank());
-  copy_elements(out, call.inputs[0]);
+  if (out.data != call.inputs[0].data) copy_elements(out, call.inputs[0]);
   if (indices.elements() == 0) return;
   const Groups from(source, line), to(beside(out, indices.shape, line), line);
   by_type(out.dtype, [&](auto zero) {

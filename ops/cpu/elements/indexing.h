@@ -7,6 +7,7 @@ namespace cairn::ops::cpu {
 
 void embedding(const KernelCall& call);
 void embedding_vjp(const KernelCall& call);
+void add_rows(const KernelCall& call);
 void gather(const KernelCall& call);
 void scatter_add(const KernelCall& call);
 void one_hot(const KernelCall& call);

@@ -13,5 +13,8 @@ void weighted_sum(const KernelCall& call);
 void weighted_square_sum(const KernelCall& call);
 // (x, mean, squares, kept, rate, root): kept x - rate (mean / (sqrt(squares) / root + epsilon)).
 void adam_step(const KernelCall& call);
+// (x, mean, squares, cotangent, and the numbers of the three above in their order): all three at once, with results x, mean and
+// squares. Seven elements are read and written where the three ones take ten.
+void adam_update(const KernelCall& call);
 
 } // namespace cairn::ops::cpu

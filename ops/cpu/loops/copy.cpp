@@ -48,6 +48,8 @@ struct Axes {
 template <class T> void copy_row(T* to, std::int64_t to_stride, const T* from, std::int64_t from_stride, std::int64_t n) {
   if (to_stride == 1 && from_stride == 1)
     std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+  else if (to_stride == 1 && from_stride == 0 && *from == 0)
+    std::memset(to, 0, static_cast<std::size_t>(n) * sizeof(T)); // wider than a loop's stores
   else if (to_stride == 1 && from_stride == 0)
     std::fill_n(to, n, *from);
   else
