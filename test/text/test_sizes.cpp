@@ -35,7 +35,8 @@ TEST_CASE("sizes have units of 1024 and of 1000, in any case of letters, and who
       {"99999999999.5TiB", UINT64_MAX},
   };
   for (const auto& [text, bytes] : cases) {
-    CAPTURE(std::string(text));
+    const std::string written(text);
+    CAPTURE(written);
     const Size size = parse_size(text);
     CHECK(size.fault == Size::Fault::none);
     CHECK(size.bytes == bytes);
@@ -50,7 +51,8 @@ TEST_CASE("what is no size is told by what is wrong with it") {
   const std::pair<const char*, const char*> units[] = {{"2MX", "MX"}, {"2 MB", " MB"}, {"1e5", "e5"},    {"64MiB ", "MiB "},
                                                        {"1k2", "k2"}, {"1,5G", ",5G"}, {"2kibi", "kibi"}};
   for (const auto& [text, unit] : units) {
-    CAPTURE(std::string(text));
+    const std::string written(text);
+    CAPTURE(written);
     CHECK(parse_size(text).fault == Size::Fault::unit);
     CHECK(parse_size(text).unit == unit);
   }

@@ -15,7 +15,7 @@ namespace cairn::formats {
 
 namespace {
 
-constexpr std::size_t kBetweenPolls = 4096; // fields
+constexpr std::size_t kFieldsBetweenPolls = 4096; // fields
 
 } // namespace
 
@@ -44,7 +44,7 @@ void TableRows::read_row(std::vector<std::string_view>& fields) {
   for (;;) {
     skip_blanks();
     if (separator_ == ' ' && at_end() && !fields.empty()) break; // blanks at the end separate nothing
-    if (fields.size() % kBetweenPolls == 0) ops::Meter::poll_current();
+    if (fields.size() % kFieldsBetweenPolls == 0) ops::Meter::poll_current();
     if (fields.size() == capacity_) {
       capacity_ = 2 * capacity_ + 64;
       hold_(capacity_ * sizeof(std::string_view)); // with the list that it is copied from
