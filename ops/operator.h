@@ -121,8 +121,8 @@ struct VjpCall {
   std::span<Tensor> results; // by input: the part of its cotangent, of the input's shape (a number's: no axes); may share storage
                              // with a cotangent. Left empty: none
   std::span<Tensor> given = {}; // the cotangents once more, where the rule may take their memory; or empty
-  AddedOnto* onto = nullptr;    // if not null, there is a sum for the first operand's cotangent, and a rule of VjpMemory::onto
-                             // writes here instead of making a part
+  AddedOnto* onto = nullptr;    // if not null, the first operand's cotangent has a sum, and rules of VjpMemory::onto write here
+                                // instead of making a part
 };
 
 // What a forward rule computes with: a term is a tensor or number that may itself be differentiated, so rules are compositions of
