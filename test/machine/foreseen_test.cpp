@@ -12,9 +12,9 @@ using ops::VjpMemory;
 namespace {
 
 // Operations with one result each, whose nodes are those behind the inputs'.
-class Program {
+class FollowedProgram {
 public:
-  explicit Program(std::vector<std::uint64_t> inputs)
+  explicit FollowedProgram(std::vector<std::uint64_t> inputs)
       : bytes_(std::move(inputs)), inputs_(bytes_.size()), operations_(heap_, kMost, kMost) {}
 
   std::uint32_t add(VjpMemory cotangents, const std::vector<std::uint32_t>& operands, std::uint64_t bytes) {
@@ -51,7 +51,7 @@ private:
 
 TEST_CASE("a part that is added onto a sum has no memory of its own, but for the first one") {
   const auto sweeping = [](VjpMemory memory, bool shared) {
-    Program program({100});
+    FollowedProgram program({100});
     const std::uint32_t a = program.add(memory, {0}, 40), b = program.add(memory, {0}, 30);
     std::vector<std::uint32_t> ends = {program.add(VjpMemory::own, {a}, 1), program.add(VjpMemory::own, {b}, 1)};
     if (shared) ends.push_back(program.add(VjpMemory::shares, {0}, 100));
@@ -64,7 +64,7 @@ TEST_CASE("a part that is added onto a sum has no memory of its own, but for the
 
 TEST_CASE("a reverse rule that overwrites takes no more than the cotangent that it is given, unless somebody else has that") {
   const auto sweeping = [](VjpMemory memory, bool twice) {
-    Program program({100});
+    FollowedProgram program({100});
     const std::uint32_t x = program.add(memory, {0}, 100);
     const std::uint32_t y = program.add(memory, {x}, 100);
     std::vector<std::uint32_t> ends = {program.add(VjpMemory::own, {y}, 10)};
@@ -83,7 +83,7 @@ TEST_CASE("a reverse rule that overwrites takes no more than the cotangent that 
 
 TEST_CASE("of two operands only the last one's cotangent takes the memory of the result's") {
   const auto sweeping = [](std::uint64_t a, std::uint64_t b, bool both) {
-    Program program({a, b});
+    FollowedProgram program({a, b});
     const std::uint32_t product =
         program.add(VjpMemory::last_over, both ? std::vector<std::uint32_t>{0, 1} : std::vector<std::uint32_t>{0}, 100);
     return program.follow({program.add(VjpMemory::own, {product}, 10)}).sweeping + 10;
@@ -96,14 +96,14 @@ TEST_CASE("of two operands only the last one's cotangent takes the memory of the
 }
 
 TEST_CASE("the cotangent of a number is computed in memory as large as the result") {
-  Program program({100});
+  FollowedProgram program({100});
   const std::uint32_t scaled = program.add(VjpMemory::last_over, {tape::kNone, 0}, 100);
   CHECK(program.follow({program.add(VjpMemory::own, {scaled}, 10)}).sweeping == 100 + 100 + 8 - 10);
 }
 
 TEST_CASE("parts of a cotangent hold all of it until the last of them is gone") {
   const auto sweeping = [](VjpMemory memory) {
-    Program program({10, 10});
+    FollowedProgram program({10, 10});
     const std::uint32_t a = program.add(VjpMemory::own, {0}, 60), b = program.add(VjpMemory::own, {1}, 40);
     return program.follow({program.add(VjpMemory::own, {program.add(memory, {a, b}, 100)}, 10)}).sweeping + 10;
   };
@@ -112,7 +112,7 @@ TEST_CASE("parts of a cotangent hold all of it until the last of them is gone") 
 }
 
 TEST_CASE("cotangents that lie in memory with others at the start of a tape are told, with all that they hold") {
-  Program program({60, 40, 20});
+  FollowedProgram program({60, 40, 20});
   const std::uint32_t c = program.add(VjpMemory::last_over, {2}, 20);
   const std::uint32_t all = program.add(VjpMemory::parts, {0, 1, c}, 120);
   program.follow({program.add(VjpMemory::own, {all}, 10)});
@@ -125,7 +125,7 @@ TEST_CASE("cotangents that lie in memory with others at the start of a tape are 
 }
 
 TEST_CASE("a sum of cotangents lies in memory of its own") {
-  Program program({60, 40});
+  FollowedProgram program({60, 40});
   const std::uint32_t used = program.add(VjpMemory::own, {0}, 5);
   program.made(program.add(VjpMemory::parts, {0, 1}, 100)).turns = true; // beside each other, so not without gaps
   const std::uint32_t both = program.add(VjpMemory::own, {used, 3}, 10);
@@ -137,7 +137,7 @@ TEST_CASE("a sum of cotangents lies in memory of its own") {
 
 TEST_CASE("a view of what lies in another order may have to be copied") {
   const auto sweeping = [](bool turned) {
-    Program program({100});
+    FollowedProgram program({100});
     const std::uint32_t x = program.add(VjpMemory::last_over, {0}, 100);
     const std::uint32_t seen = program.add(VjpMemory::shares, {x}, 100);
     program.made(seen).may_copy = true;
@@ -151,7 +151,7 @@ TEST_CASE("a view of what lies in another order may have to be copied") {
 }
 
 TEST_CASE("what the state at the end has is no scratch, a view has no bytes, and a result may take the memory of an operand") {
-  Program program({100});
+  FollowedProgram program({100});
   const std::uint32_t a = program.add(VjpMemory::own, {0}, 100);
   const std::uint32_t b = program.add(VjpMemory::own, {a}, 100);
   const std::uint32_t c = program.add(VjpMemory::own, {b}, 100);
