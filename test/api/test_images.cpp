@@ -6,6 +6,7 @@
 #include "vm/api/handles.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 
 #include <filesystem>
 #include <fstream>
@@ -97,9 +98,11 @@ TEST_CASE("a state is the same bytes whichever way it is saved") {
   TemporaryFile pipe;
   REQUIRE(mkfifo(pipe.path.c_str(), 0600) == 0);
   std::string through;
+  const int open_end = open(pipe.path.c_str(), O_RDONLY | O_NONBLOCK); // who writes does not wait for a reader
   std::thread reader([&] { through = pipe.content(); });
   CHECK(cairn_vm_save_file(run.vm, pipe.path.c_str(), nullptr) == CAIRN_OK);
   reader.join();
+  close(open_end);
   CHECK(through == block);
   Vm other;
   REQUIRE(cairn_vm_restore(other.vm, block.data(), block.size(), nullptr) == CAIRN_OK);

@@ -188,6 +188,28 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
     sample.inputs = {tensor(type, Shape{stack, 3, classes}), indices(Shape{stack, 3}, 7)};
     values = {list_of({7, classes})};
     return true;
+  case OperatorId::add_rows:
+    sample.inputs = {tensor(type, Shape{7, classes}), tensor(type, Shape{stack, 3, classes}), indices(Shape{stack, 3}, 7)};
+    return true;
+  case OperatorId::add_within: {
+    Shape part = s;
+    std::vector<std::int64_t> starts, steps;
+    for (int i = 0; i < s.rank(); ++i) {
+      steps.push_back(1 + below(2));
+      starts.push_back(below(s[i] + 1));
+      const std::int64_t room = s[i] - starts.back();
+      part[i] = room == 0 ? 0 : 1 + below((room - 1) / steps.back() + 1);
+    }
+    sample.inputs = {tensor(type, s), tensor(type, part)};
+    values = {list_of(std::move(starts)), list_of(std::move(steps))};
+    return true;
+  }
+  case OperatorId::quotient:
+  case OperatorId::remainder:
+  case OperatorId::modulo:
+    sample.inputs = {tensor(dtype(), s), tensor_or_number(dtype(), s)};
+    if (sample.inputs[1].weak && sample.inputs[1].number == 0) sample.inputs[1].number = -2;
+    return true;
   case OperatorId::gather:
   case OperatorId::scatter_add: {
     Shape shorter = s;
