@@ -208,7 +208,7 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
   case OperatorId::remainder:
   case OperatorId::modulo:
     sample.inputs = {tensor(dtype(), s), tensor_or_number(dtype(), s)};
-    if (sample.inputs[1].weak && sample.inputs[1].number == 0) sample.inputs[1].number = -2;
+    if (sample.inputs[1].weak) sample.inputs[1].number = 2; // which every type holds
     return true;
   case OperatorId::gather:
   case OperatorId::scatter_add: {
