@@ -570,10 +570,19 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
     sample.inputs = {tensor(type, x), tensor(type, weights(channels, outs))};
     values = {list_of({1 + below(2)}), Attribute{}, list_of({1 + below(2)}), integer(groups), Attribute{}};
     return true;
-  case OperatorId::convolve_vjp_input:
-    sample.inputs = {tensor(type, x), tensor(type, weights(channels, outs))};
-    values = {list_of({1 + below(2)}), list_of({below(2)}), list_of({1 + below(2)}), integer(groups), list_of(sizes)};
+  case OperatorId::convolve_vjp_input: {
+    // The cotangent has the sizes of a result, which kernels believe.
+    const std::int64_t stride = 1 + below(2), padding = below(2);
+    std::int64_t dilation = 1 + below(2);
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      if (sizes[i] + 2 * padding <= dilation * (window[i] - 1)) dilation = 1;
+    Shape cotangent{batch, channels};
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      cotangent.push_back((sizes[i] + 2 * padding - dilation * (window[i] - 1) - 1) / stride + 1);
+    sample.inputs = {tensor(type, cotangent), tensor(type, weights(channels, outs))};
+    values = {list_of({stride}), list_of({padding}), list_of({dilation}), integer(groups), list_of(sizes)};
     return true;
+  }
   case OperatorId::convolve_vjp_weights: {
     Shape large = x;
     for (int i = 2; i < large.rank(); ++i) large[i] += window[static_cast<std::size_t>(i - 2)] - 1;
