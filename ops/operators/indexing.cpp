@@ -78,10 +78,6 @@ void infer_gather(const Call& call, ResultTypes& results) {
 void gather_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   const Tensor& c = call.cotangents[0];
-  if (call.onto != nullptr) {
-    *call.onto = {&operator_of(OperatorId::scatter_add), {call.inputs[1], c}, 2, call.attributes};
-    return;
-  }
   call.results[0] = call.runtime.apply(OperatorId::scatter_add,
                                        {rules::zeros(call.runtime, c, call.inputs[0].shape), call.inputs[1], c}, call.attributes);
 }
@@ -142,18 +138,13 @@ constinit const Definition add_rows = {.infer = rules::infer_same,
                                        .cost = cost_of_rows};
 constinit const Definition embedding_vjp = {
     .infer = infer_embedding_vjp, .kernel = cpu::embedding_vjp, .indices = rows_of_result};
-constinit const Definition gather = {.infer = infer_gather,
-                                     .kernel = cpu::gather,
-                                     .vjp = gather_vjp,
-                                     .keep = keep_input(1),
-                                     .vjp_memory = VjpMemory::onto,
-                                     .indices = along_axis};
+constinit const Definition gather = {
+    .infer = infer_gather, .kernel = cpu::gather, .vjp = gather_vjp, .keep = keep_input(1), .indices = along_axis};
 constinit const Definition scatter_add = {.infer = infer_scatter_add,
                                           .kernel = cpu::scatter_add,
                                           .vjp = scatter_add_vjp,
                                           .jvp = scatter_add_jvp,
                                           .keep = keep_input(1),
-                                          .may_overwrite = keep_input(0),
                                           .indices = along_axis};
 constinit const Definition one_hot = {.infer = infer_one_hot, .kernel = cpu::one_hot, .indices = below_size};
 

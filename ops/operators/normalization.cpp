@@ -192,7 +192,11 @@ void group_vjp(const VjpCall& call) {
 // By one kernel for all operands, in the memory of the cotangent if that is to be had.
 void all_parts(const VjpCall& call, OperatorId kernel, const Attributes& attributes) {
   if (call.cotangents[0].empty()) return;
-  Tensor operands[] = {call.given.empty() ? call.cotangents[0] : std::move(call.given[0]), call.inputs[0], call.inputs[1]};
+  Tensor operands[] = {{}, call.inputs[0], call.inputs[1]};
+  if (call.given.empty()) // compilers differ in whether a choice between both would be a copy
+    operands[0] = call.cotangents[0];
+  else
+    operands[0] = std::move(call.given[0]);
   constexpr bool consumed[] = {true};
   std::array<Tensor, kMostResults> parts;
   try {

@@ -55,7 +55,10 @@ void give_back(const VjpCall& call, Tensor& cotangent) {
 
 Tensor over_cotangent(const VjpCall& call, OperatorId op, std::initializer_list<Tensor> more, const Attributes& attributes) {
   std::array<Tensor, 4> operands;
-  operands[0] = call.given.empty() ? call.cotangents[0] : std::move(call.given[0]);
+  if (call.given.empty()) // compilers differ in whether a choice between both would be a copy
+    operands[0] = call.cotangents[0];
+  else
+    operands[0] = std::move(call.given[0]);
   std::copy(more.begin(), more.end(), operands.begin() + 1);
   constexpr bool consumed[] = {true};
   Tensor out;

@@ -466,9 +466,7 @@ std::uint64_t Runtime::work_to_accumulate(const Tensor& to, const Tensor& from) 
 
 bool Runtime::can_add_onto(const Tensor& sum, const Tensor& operand) {
   return sum.storage && sum.dense() && sum.dtype == operand.dtype && sum.shape == operand.shape &&
-         sum.device()->supports(operator_of(OperatorId::add_within)) &&
-         sum.device()->supports(operator_of(OperatorId::add_rows)) &&
-         sum.device()->supports(operator_of(OperatorId::scatter_add));
+         sum.device()->supports(operator_of(OperatorId::add_within)) && sum.device()->supports(operator_of(OperatorId::add_rows));
 }
 
 // Never cancelled, as accumulate().

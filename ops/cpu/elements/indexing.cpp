@@ -148,7 +148,7 @@ void gather(const KernelCall& call) {
 void scatter_add(const KernelCall& call) {
   const View &indices = call.inputs[1], &source = call.inputs[2], &out = call.outputs[0];
   const unsigned line = line_along(call.attributes[0].integer(), out.shape.rank());
-  if (out.data != call.inputs[0].data) copy_elements(out, call.inputs[0]);
+  copy_elements(out, call.inputs[0]);
   if (indices.elements() == 0) return;
   const Groups from(source, line), to(beside(out, indices.shape, line), line);
   by_type(out.dtype, [&](auto zero) {
