@@ -23,7 +23,7 @@ const char* const kStopped[] = {
     "(define (f x) (sumall (* (dropout (matmul x (transpose x)) 0.5) (sumall x))))"
     "(define (g x) (+ (f x) (* (random-real) (sumall (exp x)))))"
     "(write (*j g (view (list->tensor (map (lambda (i) (* .1 i)) (iota 12)) 'f64) '(3 4)) 1.))(write (random-real))",
-    // parts of cotangents added onto sums: of slices, rows and gathered elements
+    // parts of cotangents: of slices and rows, added onto sums, and of gathered elements
     "(define i (list->tensor '((0 2) (1 1)) 'i64))"
     "(define (f x) (+ (sumall (* (narrow-tensor x 0 1 2) (slice x 0 0 3 2))) (sumall (* (chunk x 1 2 0) (chunk x 1 2 1)))"
     " (sumall (* (embedding x i) (embedding x (narrow-tensor i 0 0 1)))) (sumall (* (gather x i 1) (gather x i 0)))))"
