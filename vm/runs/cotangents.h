@@ -28,13 +28,13 @@ public:
 
 private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  struct Memory {
+  struct Memory { // of a cotangent that is, or was, not alone there
     std::uint64_t bytes = 0;
     std::uint32_t users = 0;
   };
   struct Swept {
-    std::uint32_t memory = kNone;
-    bool turned = false; // its elements do not lie in order, or there are gaps between them
+    std::uint32_t memory = kNone; // kNone: one of its own, which nobody else has and where nothing else is
+    bool turned = false;          // its elements do not lie in order, or there are gaps between them
     std::uint64_t bytes = 0;
   };
   // Numbered things that come and go: those that went leave their numbers to later ones.
@@ -61,11 +61,13 @@ private:
   };
 
   Swept made(std::uint64_t bytes);
-  Swept view(const Swept& of, std::uint64_t bytes, bool turned);
-  Swept part(const Operation& operation, std::span<const Operand> operands, std::size_t operand, const Swept* of_result);
+  Swept view(Swept& of, std::uint64_t bytes, bool turned);
+  Swept part(const Operation& operation, std::span<const Operand> operands, std::size_t operand, Swept* of_result);
+  bool moves(const Operation& operation, const Operand& operand);
   bool added_onto(const Operation& operation, std::span<const Operand> operands);
   void let_go(const Swept& cotangent);
   void add(std::uint32_t node, const Swept& part);
+  bool owns(const Swept& cotangent) const { return cotangent.memory == kNone || memory_[cotangent.memory].users == 1; }
   bool alone(const Swept& cotangent) const; // in memory that nobody else has and is all of its own
   void note(std::uint64_t beside = 0) { most_ = std::max(most_, held_ + beside); }
 

@@ -13,35 +13,6 @@ Operations::Operations(value::Heap& heap, std::uint32_t nodes, std::size_t numbe
   all_.reserve(number);
 }
 
-Operation& Operations::add(std::uint32_t node, std::uint32_t end) {
-  Operation& o = all_.emplace_back();
-  o.node = node;
-  o.end = end;
-  o.last_use = on_top();
-  o.operands_end = static_cast<std::uint32_t>(operands_.size());
-  for (std::uint32_t made = node; made < end; ++made) makers_[made] = static_cast<std::uint32_t>(all_.size());
-  return o;
-}
-
-void Operations::add_operand(const Operand& operand) {
-  operands_.push_back(operand);
-  ++last().operands_end;
-}
-
-void Operations::add_result(std::uint32_t node, std::uint64_t bytes) {
-  Operation& o = last();
-  o.result_bytes += bytes;
-  if (o.end - o.node > 1) several_.push_back({node, bytes});
-}
-
-// With what it is a view of.
-void Operations::use(std::uint32_t node, bool kept) {
-  for (Operation* o = maker(node); o != nullptr; o = o->view_of != tape::kNone ? maker(o->view_of) : nullptr) {
-    o->last_use = on_top();
-    o->result_kept = o->result_kept || kept;
-  }
-}
-
 void Operations::hold_beside(std::uint64_t bytes) {
   if (beside_.empty() || beside_.back().operation != on_top()) beside_.push_back({on_top(), 0});
   beside_.back().what = std::max(beside_.back().what, bytes);

@@ -141,6 +141,7 @@ public:
       : engine_(engine), tape_(tape), births_(births), last_(births.size() - 1), marks_(engine.heap()),
         older_storages_(engine.heap()), ends_(engine.heap()), ruled_(engine, tape),
         operations_(engine.heap(), tape.size(), tape.tensors().size() + 1) {
+    marks_.reserve(tape.tensors().size());
     weights_.step = engine.costs.ticks_of_step();
     weights_.fresh = engine.costs.ticks_of_fresh();
     for (std::vector<std::uint64_t>* const by_birth :
@@ -164,11 +165,16 @@ private:
 
   void note_older(bool rules_take);
   void add_record(const tape::TensorRecord& record);
-  void add_operand(const tape::TensorRecord& record, std::uint32_t node, const tape::KeptTensors::Kept& kept, bool again);
-  bool may_overwrite(const tape::TensorRecord& record, std::uint32_t node, std::uint32_t begin) const;
+  void add_operand(const tape::TensorRecord& record, std::uint32_t i, const tape::KeptTensors::Kept& kept, bool again);
+  bool may_overwrite(const tape::TensorRecord& record, std::uint32_t i, const Operation& maker, std::uint32_t begin) const;
   void tell_joined(const std::vector<Together>& all);
   void add_calls(std::size_t at);
-  void meet(const ops::Storage* s, bool may_spill, bool left);
+  void meet(const ops::Storage* s, bool may_spill, bool left) {
+    std::uint8_t& marks = marks_[s];
+    const std::uint8_t met = left ? kOfTape | kLeft : kOfTape; // as most have been before
+    if ((marks & met) != met) meet_anew(s, may_spill, left, marks);
+  }
+  void meet_anew(const ops::Storage* s, bool may_spill, bool left, std::uint8_t& marks);
   void meet_left(const ops::Storage* s, Operation& o, std::uint8_t& marks);
   void meet_before(const tape::Tape& before);
 
@@ -221,8 +227,7 @@ void Weighing::note_older(bool rules_take) {
 
 // For the operation on top, of what the tape holds. `may_spill`: it may be in a file while the tape waits. `left`: a lean tape
 // would hold it, too.
-void Weighing::meet(const ops::Storage* s, bool may_spill, bool left) {
-  std::uint8_t& marks = marks_[s];
+void Weighing::meet_anew(const ops::Storage* s, bool may_spill, bool left, std::uint8_t& marks) {
   Operation& o = operations_.last();
   if (left) meet_left(s, o, marks);
   if ((marks & kOfTape) != 0) return;
@@ -254,9 +259,11 @@ void Weighing::meet_left(const ops::Storage* s, Operation& o, std::uint8_t& mark
   if (k == last_) o.kept_lean += bytes;
 }
 
-// What the tape before it has of what this one has, as it is and if both were lean. What was made since has another birth.
+// What the tape before it has of what this one has, as it is and if both were lean. What was made since has another birth. What
+// both have was mostly used last at the end of that tape, so it is looked for from there on until all of it is found.
 void Weighing::meet_before(const tape::Tape& before) {
-  if (older_storages_.empty()) return;
+  std::size_t to_find = older_storages_.size();
+  if (to_find == 0) return;
   enum : std::uint8_t { kOfBefore = 8, kLeftOfBefore = 16 };
   const auto meet = [&](const ops::Storage* s, bool left) {
     std::uint8_t* const marks = older_storages_.find(s);
@@ -269,41 +276,45 @@ void Weighing::meet_before(const tape::Tape& before) {
     *marks |= kLeftOfBefore;
     if ((*marks & kOfTape) != 0) weights_.before_lean[k] += bytes;
     if ((*marks & kLeft) != 0) weights_.lean_before[k] += bytes;
+    --to_find;
   };
   const RuledCalls ruled(engine_, before);
   for (const RuledCalls::Call& call : ruled.all()) ruled.each_storage(call, [&](const ops::Storage* s) { meet(s, true); });
   tape::Derived derived(engine_.heap());
-  for (const auto& record : before.tensors()) {
+  const auto& records = before.tensors();
+  for (const auto& record : records) {
     polls_.one();
     derived.add(*record, tape::Derived::As::lean, record->cheap);
-    const Gone gone(*record, derived);
+  }
+  for (auto record = records.rbegin(); record != records.rend() && to_find > 0; ++record) {
+    polls_.one();
+    const Gone gone(**record, derived);
     tape::KeptTensors::Kept kept;
-    for (std::uint32_t i = 0, at = 0; record->inputs.next(at, kept); ++i)
+    for (std::uint32_t i = 0, at = 0; (*record)->inputs.next(at, kept); ++i)
       if (kept.storage != nullptr) meet(kept.storage, !gone.input(i));
-    for (std::uint32_t i = 0, at = 0; record->outputs.next(at, kept); ++i)
+    for (std::uint32_t i = 0, at = 0; (*record)->outputs.next(at, kept); ++i)
       if (kept.storage != nullptr) meet(kept.storage, !gone.output(i));
   }
 }
 
-// Whether that operand, whose words begin there, may become the memory of the first result where nothing else reads it.
-bool Weighing::may_overwrite(const tape::TensorRecord& record, std::uint32_t node, std::uint32_t begin) const {
-  using Kind = tape::TensorRecord::Kind;
-  if (record.kind != Kind::apply || record.op->may_overwrite == 0 || record.outputs.size() == 0) return false;
-  const auto operand = std::ranges::find(record.operands, node) - record.operands.begin();
-  if (operand >= 31 || (record.op->may_overwrite >> operand & 1) == 0) return false;
-  const Operation* const maker = operations_.maker(node);
-  if (maker == nullptr || !maker->gives_memory || maker->node != node) return false;
+// Whether that operand, which `maker` made and whose words begin there, may become the memory of the first result where nothing
+// else reads it.
+bool Weighing::may_overwrite(const tape::TensorRecord& record, std::uint32_t i, const Operation& maker,
+                             std::uint32_t begin) const {
+  if (record.kind != tape::TensorRecord::Kind::apply || i >= 31 || (record.op->may_overwrite >> i & 1) == 0) return false;
+  const std::uint32_t node = record.operands[i];
+  if (!maker.gives_memory || maker.node != node || record.outputs.size() == 0) return false;
   return std::ranges::count(record.operands, node) == 1 && record.inputs.lies_like(begin, record.outputs, 0);
 }
 
 // Of the operation on top, a tensor that is on the tape. `again`: a lean tape can compute the results of this operation again.
-void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t node, const tape::KeptTensors::Kept& kept,
-                           bool again) {
+void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, const tape::KeptTensors::Kept& kept, bool again) {
+  const std::uint32_t node = record.operands[i];
   const bool stored = kept.storage != nullptr;
   if (!kept.weak) {
     operations_.add_operand({node, false, kept.bytes});
-    if (operations_.maker(node) != nullptr) {
-      if (operations_.last().overwritten == tape::kNone && may_overwrite(record, node, kept.begin))
+    if (const Operation* const maker = operations_.maker(node)) {
+      if (operations_.last().overwritten == tape::kNone && may_overwrite(record, i, *maker, kept.begin))
         operations_.last().overwritten = node;
       operations_.use(node, stored);
     } else if (const auto found = older_.find(node); found != older_.end()) {
@@ -321,7 +332,7 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t node,
 
 void Weighing::add_record(const tape::TensorRecord& record) {
   Operation& o = operations_.add(record.node, record.end());
-  add_calls(operations_.size() - 1);
+  if (next_call_ < ruled_.all().size()) add_calls(operations_.size() - 1);
   const Costs::Cost cost = costs_.of(record);
   o.cost = schedule::bounded(cost.ticks);
   weights_.cost = schedule::bounded(weights_.cost + o.cost);
@@ -339,7 +350,7 @@ void Weighing::add_record(const tape::TensorRecord& record) {
     if (kept.storage != nullptr) meet(kept.storage, true, !gone.input(i));
     if (i >= record.operands.size()) continue;
     if (record.operands[i] != tape::kNone)
-      add_operand(record, record.operands[i], kept, again);
+      add_operand(record, i, kept, again);
     else
       constant = constant || !kept.weak;
   }
