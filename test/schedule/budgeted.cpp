@@ -252,6 +252,9 @@ private:
       return both;
     };
     weights.after = by_birth(common(tape, state));
+    std::set<std::size_t> gone = tape;
+    for (const std::size_t i : state) gone.erase(i);
+    weights.gone = by_birth(gone);
     if (!aside_.empty()) weights.before = by_birth(common(tape, layers_.tape(aside_.back().from, aside_.back().to)));
     const std::set<std::size_t> lean = layers_.lean_tape(work_->from, work_->to);
     weights.lean = by_birth(lean);

@@ -39,7 +39,9 @@ void tell_of_memory(const tape::TensorRecord& record, Operation& o) {
 }
 
 void CotangentMemory::begin(const Node& end) {
-  if (of_[end.node] == kNone) of_[end.node] = all_.add(made(end.bytes));
+  if (of_[end.node] != kNone) return;
+  held_ += end.bytes;
+  of_[end.node] = all_.add({memory_.add({end.bytes, 1, true}), false, end.bytes});
 }
 
 CotangentMemory::Swept CotangentMemory::made(std::uint64_t bytes) {
@@ -62,13 +64,30 @@ void CotangentMemory::let_go(const Swept& cotangent) {
   Memory& memory = memory_[cotangent.memory];
   if (--memory.users != 0) return;
   held_ -= memory.bytes;
+  if (memory.of_end) kept_ += memory.bytes;
   memory_.remove(cotangent.memory);
+}
+
+// Whether its memory was that of the end until now.
+bool CotangentMemory::write(const Swept& cotangent) {
+  if (cotangent.memory == kNone) return false;
+  Memory& memory = memory_[cotangent.memory];
+  if (!std::exchange(memory.of_end, false)) return false;
+  kept_ += memory.bytes;
+  note();
+  return true;
 }
 
 bool CotangentMemory::alone(const Swept& cotangent) const {
   if (cotangent.turned) return false;
   return cotangent.memory == kNone ||
          (memory_[cotangent.memory].users == 1 && cotangent.bytes == memory_[cotangent.memory].bytes);
+}
+
+// The memory is that of another cotangent from now on.
+CotangentMemory::Swept CotangentMemory::overwritten(Swept& cotangent) {
+  write(cotangent);
+  return std::exchange(cotangent, {});
 }
 
 // That of an operand, as the reverse rule makes it. `of_result`: null if there is none.
@@ -83,15 +102,22 @@ CotangentMemory::Swept CotangentMemory::part(const Operation& operation, std::sp
   case VjpMemory::onto: // where there is no sum
     break;
   case VjpMemory::shares:
-    if (bytes == whole.bytes && !(operation.may_copy && whole.turned)) return view(whole, bytes, operation.turns);
+    if (bytes == whole.bytes && !(operation.may_copy && whole.turned)) {
+      if (operation.may_copy) write(whole); // parts may lie with gaps
+      return view(whole, bytes, operation.turns);
+    }
     break;
   case VjpMemory::parts:
     return view(whole, bytes, operation.turns);
   case VjpMemory::first_over:
-    if (is_first && bytes == whole.bytes && alone(whole)) return std::exchange(whole, {});
+    if (is_first && bytes == whole.bytes && alone(whole)) return overwritten(whole);
     break;
   case VjpMemory::last_over:
-    if (is_last && alone(whole)) return bytes == whole.bytes ? std::exchange(whole, {}) : made(bytes);
+    if (is_last && alone(whole)) {
+      if (bytes == whole.bytes) return overwritten(whole);
+      write(whole);
+      return made(bytes);
+    }
     if (bytes != whole.bytes) { // as large as the result, until it is summed
       note(whole.bytes + bytes);
       return made(bytes);
@@ -108,11 +134,13 @@ bool CotangentMemory::added_onto(const Operation& operation, std::span<const Ope
     return false;
   const std::uint32_t at = of_[operands[0].node];
   if (at == kNone || all_[at].turned || all_[at].bytes != operands[0].bytes) return false;
-  if (!alone(all_[at])) {
-    const Swept before = all_[at];
-    all_[at] = made(before.bytes);
-    let_go(before);
+  if (alone(all_[at])) {
+    if (write(all_[at])) most_.if_parts = std::max(most_.if_parts, held_ + kept_ + all_[at].bytes); // with gaps it is no sum
+    return true;
   }
+  const Swept before = all_[at];
+  all_[at] = made(before.bytes);
+  let_go(before);
   return true;
 }
 
@@ -131,11 +159,13 @@ bool CotangentMemory::moves(const Operation& operation, const Operand& operand) 
     return false;
   case VjpMemory::shares:
     if (operation.may_copy && cotangent.turned) return false;
+    if (operation.may_copy) write(cotangent);
     cotangent.turned = cotangent.turned || operation.turns;
     break;
   case VjpMemory::first_over:
   case VjpMemory::last_over:
     if (!alone(cotangent)) return false;
+    write(cotangent);
     break;
   }
   of_[operand.node] = number;
@@ -144,9 +174,9 @@ bool CotangentMemory::moves(const Operation& operation, const Operand& operand) 
 }
 
 // The machine lets go of the cotangents of results before it adds those of operands.
-std::uint64_t CotangentMemory::sweep(const Operation& operation, std::span<const Operand> operands) {
-  if (operands.size() == 1 && moves(operation, operands.front())) return held_;
-  most_ = held_;
+CotangentMemory::Most CotangentMemory::sweep(const Operation& operation, std::span<const Operand> operands) {
+  if (operands.size() == 1 && moves(operation, operands.front())) return {held_, held_ + kept_};
+  most_ = {held_, held_ + kept_};
   const std::uint32_t of_result = operation.node < of_.size() ? of_[operation.node] : kNone;
   parts_.clear();
   const std::size_t first = of_result != kNone && added_onto(operation, operands) ? 1 : 0;
@@ -165,7 +195,10 @@ void CotangentMemory::add(std::uint32_t node, const Swept& part) {
     return;
   }
   Swept& sum = all_[of_[node]];
-  if (owns(sum) && !sum.turned) return let_go(part);
+  if (owns(sum) && !sum.turned) {
+    write(sum);
+    return let_go(part);
+  }
   const Swept before = sum;
   const bool onto_part = !sum.turned && alone(part);
   sum = onto_part ? part : made(before.bytes);

@@ -140,21 +140,29 @@ std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& w
   for (const Node& end : ends) cotangents.begin(end);
   std::uint64_t let_go = cotangents.held(); // of these, and of what is counted elsewhere or on the tape
   std::uint64_t let_go_lean = let_go;       // the same of a lean tape
+  std::uint64_t if_parts = 0, if_parts_lean = 0;
   Again again(*this);
   Backwards<std::uint64_t> beside_of(beside_);
   Backwards<std::uint32_t> taken_by(taken_), wanted_by(wanted_);
   for (std::size_t i = all_.size(); i-- > 0;) {
     const Operation& o = all_[i];
-    std::uint64_t there = cotangents.sweep(o, operands(i));
-    beside_of.each(i, [&](std::uint64_t bytes) { there += bytes; });
-    weights.sweeping = std::max(weights.sweeping, beyond(there, let_go));
+    CotangentMemory::Most there = cotangents.sweep(o, operands(i));
+    beside_of.each(i, [&](std::uint64_t bytes) {
+      there.bytes += bytes;
+      there.if_parts += bytes;
+    });
+    weights.sweeping = std::max(weights.sweeping, beyond(there.bytes, let_go));
+    if_parts = std::max(if_parts, beyond(there.if_parts, let_go));
     wanted_by.each(i, [&](std::uint32_t node) { again.compute(node); });
-    weights.sweeping_lean = std::max(weights.sweeping_lean, beyond(there + again.bytes(), let_go_lean));
+    weights.sweeping_lean = std::max(weights.sweeping_lean, beyond(there.bytes + again.bytes(), let_go_lean));
+    if_parts_lean = std::max(if_parts_lean, beyond(there.if_parts + again.bytes(), let_go_lean));
     let_go += o.kept_new;
     let_go_lean += o.kept_lean;
     again.pass(i);
     taken_by.each(i, [&](std::uint32_t node) { cotangents.drop(node); });
   }
+  weights.more_if_parts = if_parts - weights.sweeping;
+  weights.more_if_parts_lean = if_parts_lean - weights.sweeping_lean;
   return cotangents.together();
 }
 

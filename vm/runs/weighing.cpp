@@ -145,8 +145,8 @@ public:
     weights_.step = engine.costs.ticks_of_step();
     weights_.fresh = engine.costs.ticks_of_fresh();
     for (std::vector<std::uint64_t>* const by_birth :
-         {&weights_.state, &weights_.tape, &weights_.before, &weights_.before_lean, &weights_.after, &weights_.lean,
-          &weights_.lean_before, &weights_.lean_after})
+         {&weights_.state, &weights_.tape, &weights_.before, &weights_.before_lean, &weights_.after, &weights_.gone,
+          &weights_.lean, &weights_.lean_before, &weights_.lean_after})
       by_birth->assign(births.size(), 0);
   }
   void weigh_state(const std::vector<Run>& runs);
@@ -240,7 +240,7 @@ void Weighing::meet_anew(const ops::Storage* s, bool may_spill, bool left, std::
   weights_.stays += stays_here ? bytes : std::uint64_t{ops::kBesideElements};
   if (!stays_here) weights_.padding += static_cast<std::uint64_t>(ops::SpillFile::taken_by(s->bytes) - s->bytes);
   const bool stays = (marks & kOfState) != 0;
-  if (stays) weights_.after[k] += bytes;
+  (stays ? weights_.after : weights_.gone)[k] += bytes;
   if (k != last_ || s->birth == 0) older_storages_[s] |= kOfTape;
   if (k != last_) return;
   if (!stays) weights_.together += bytes;

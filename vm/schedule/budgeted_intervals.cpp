@@ -39,7 +39,7 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   };
   const std::vector<std::uint64_t> before = beside_tape(weights.before), lean_before = beside_tape(weights.lean_before),
                                    before_lean = beside_tape(weights.before_lean), lean_after = by_birth(weights.lean_after);
-  const std::vector<std::uint64_t> lean = weights.lean.empty() ? tape : by_birth(weights.lean);
+  const std::vector<std::uint64_t> lean = weights.lean.empty() ? tape : by_birth(weights.lean), gone = by_birth(weights.gone);
   auto share_of = [&](std::size_t k, std::uint64_t bytes) {
     TapeShare share;
     share.birth = static_cast<std::uint32_t>(k);
@@ -50,6 +50,8 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
     share.lean_before = std::min({lean_before[k], share.lean, share.before});
     share.lean_after = std::min({lean_after[k], share.lean, share.after});
     share.before_lean = std::min(before_lean[k], share.before);
+    // What neither the state before it nor that behind it has is not gone from one to the other.
+    if (k < n && tape[k] <= profile_.reach[n][k]) share.gone = std::min({gone[k], bytes, profile_.reach[n][k] - state[k]});
     return share;
   };
   std::uint64_t born = weights.together;
@@ -79,6 +81,9 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   interval.taping = bounded(weights.taping);
   interval.sweeping = bounded(weights.sweeping);
   interval.sweeping_otherwise = bounded(weights.sweeping_lean);
+  interval.more_reads = bounded(weights.more_reads);
+  interval.more_if_parts = bounded(weights.more_if_parts);
+  interval.more_if_parts_otherwise = bounded(weights.more_if_parts_lean);
   const std::uint64_t whole = whole_tape(interval);
   interval.piece = weights.piece == 0 ? whole : bounded(weights.piece);
   interval.swept =
@@ -90,6 +95,11 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
   profile_.reach.push_back(std::move(state));
   profile_.cotangents.push_back(cotangents);
+  Interval& added = profile_.intervals.back();
+  added.advancing_alone = weights.advancing_alone.value_or(lost(profile_, n, n, false) + added.advancing);
+  added.taping_alone = weights.taping_alone.value_or(lost(profile_, n, n, true) + added.taping);
+  added.advancing_alone = bounded(added.advancing_alone);
+  added.taping_alone = bounded(added.taping_alone);
   positions_.push_back(positions_.back() + std::max<std::uint64_t>(1, steps_));
   all_records_ = bounded(all_records_ + records_);
   note_reads(weights.read, n);
@@ -111,8 +121,13 @@ void Budgeted::note_joined(const std::vector<JoinedCotangent>& joined, std::size
     for (const auto& [birth, bytes] : whole.parts) {
       if (birth >= birth_of_.size() || birth_of_[birth] >= profile_.size()) continue;
       Interval& made_in = profile_.intervals[birth_of_[birth]];
-      made_in.sweeping = bounded(made_in.sweeping + bytes);
-      made_in.sweeping_otherwise = bounded(made_in.sweeping_otherwise + bytes);
+      const auto add = [&](std::uint64_t& sweeping, std::uint64_t& more) {
+        const std::uint64_t added = std::min(bytes, more);
+        sweeping = bounded(sweeping + added);
+        more -= added;
+      };
+      add(made_in.sweeping, made_in.more_if_parts);
+      add(made_in.sweeping_otherwise, made_in.more_if_parts_otherwise);
     }
   }
 }
@@ -205,7 +220,10 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
     for (std::uint32_t i = kept[c]; any_lean && !all_lean && i < kept[c + 1]; ++i)
       if (!is_lean(i)) make_lean(i);
   }
-  profile_ = coarsened(profile_, kept);
+  std::vector<std::uint64_t> reads(n + 1, 0);
+  for (const Read& read : reads_)
+    if (read.serial < kMade) reads[read.last] = bounded(reads[read.last] + read.bytes);
+  profile_ = coarsened(profile_, kept, reads);
   std::vector<std::uint64_t> positions;
   for (const std::uint32_t i : kept) positions.push_back(positions_[i]);
   positions_ = std::move(positions);
@@ -254,20 +272,19 @@ std::vector<std::uint64_t> Budgeted::read_from() const {
 }
 
 // What the sweep of an interval holds includes the cotangents that it makes, those of older tensors too. Where an interval was
-// made of several, each counts only its own, and those stay that no rule takes before the next one. Of what rules make it
-// includes nothing.
+// made of several, each counts only its own, and those stay that no rule takes before the next one and no later interval has
+// made already. Of what rules make it includes nothing.
 std::vector<std::uint64_t> Budgeted::more_reads_within() const {
   std::vector<std::uint64_t> more(profile_.size() + 1, 0);
-  std::vector<std::uint32_t> parts(profile_.size() + 1, 0);
-  for (const std::uint32_t birth : birth_of_) ++parts[birth];
-  parts.back() = 1; // the tape that the end is on
   const auto behind = std::ranges::find_if(reads_, [](const Read& read) { return read.serial >= kMade; });
   auto freed = std::ranges::find_if(reads_, &Read::is_freed);
   for (auto read = reads_.begin(); read != behind; ++read) {
     while (freed != reads_.end() && freed->serial < (read->serial | kFreed)) ++freed;
     const bool goes = freed != reads_.end() && freed->serial == (read->serial | kFreed) && freed->last == read->last;
-    if (parts[read->last] != 1 && !goes) more[read->last] += read->bytes;
+    if (!goes) more[read->last] += read->bytes;
   }
+  for (std::size_t i = 0; i < profile_.size(); ++i) more[i] = std::min(more[i], profile_.intervals[i].more_reads);
+  more.back() = 0; // of the tape that the end is on
   for (auto read = behind; read != reads_.end() && read->is_made(); ++read) more[read->last] += read->bytes;
   return more;
 }

@@ -12,10 +12,13 @@ namespace {
 
 bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
-bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
-  for (const std::uint64_t value : {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again,
-                                    interval.born_lean, interval.stays, interval.padding, interval.piece, interval.swept,
-                                    interval.advancing, interval.taping, interval.sweeping, interval.sweeping_otherwise})
+bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive,
+                    const std::vector<std::uint64_t>& then) {
+  for (const std::uint64_t value :
+       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.born_lean, interval.stays,
+        interval.padding, interval.piece, interval.swept, interval.advancing, interval.taping, interval.advancing_alone,
+        interval.taping_alone, interval.sweeping, interval.sweeping_otherwise, interval.more_if_parts,
+        interval.more_if_parts_otherwise, interval.more_reads})
     if (!small(value)) return false;
   if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
   if (interval.whole.size() > index + 1 || (!interval.lean && !interval.whole.empty())) return false;
@@ -23,9 +26,16 @@ bool interval_sound(const Interval& interval, std::size_t index, const std::vect
     return share.birth <= index && small(share.bytes) && share.before <= share.bytes && share.after <= share.bytes &&
            share.lean <= share.bytes && share.lean_before <= std::min(share.lean, share.before) &&
            share.lean_after <= std::min(share.lean, share.after) && share.before_lean <= share.before &&
-           (share.birth == index ? share.before == 0 : share.bytes <= alive[share.birth]);
+           (share.birth == index ? share.before == 0 && share.gone == 0
+                                 : share.bytes <= alive[share.birth] && then[share.birth] <= alive[share.birth] &&
+                                       share.gone <= alive[share.birth] - then[share.birth]);
   };
   return std::ranges::all_of(interval.shares, sound) && std::ranges::all_of(interval.whole, sound);
+}
+
+void swap_sweeping(Interval& interval) {
+  std::swap(interval.sweeping, interval.sweeping_otherwise);
+  std::swap(interval.more_if_parts, interval.more_if_parts_otherwise);
 }
 
 // What a lean tape still holds of its shares.
@@ -37,7 +47,7 @@ void make_lean(Interval& interval) {
     share.after = share.lean_after;
   }
   std::erase_if(interval.shares, [](const TapeShare& share) { return share.bytes == 0; });
-  std::swap(interval.sweeping, interval.sweeping_otherwise);
+  swap_sweeping(interval);
   interval.lean = true;
 }
 
@@ -58,7 +68,7 @@ bool Profile::sound() const {
       if (reach[i][k] > reach[i - 1][k]) return false;
   }
   for (std::size_t i = 0; i < last; ++i)
-    if (!interval_sound(intervals[i], i, reach[i])) return false;
+    if (!interval_sound(intervals[i], i, reach[i], reach[i + 1])) return false;
   const std::vector<std::uint64_t> least = least_born(*this);
   for (std::size_t k = 0; k < last; ++k)
     if (born[k] < least[k] || !small(born[k])) return false;
@@ -109,7 +119,7 @@ Interval unthinned(const Interval& interval) {
   whole.shares = std::move(whole.whole);
   whole.whole.clear();
   whole.lean = false;
-  std::swap(whole.sweeping, whole.sweeping_otherwise);
+  swap_sweeping(whole);
   whole.padding -= std::min(whole.padding, stays_of_thinned(whole, saved_by_thinning(whole)));
   return whole;
 }
@@ -125,6 +135,16 @@ std::uint64_t taping_beside(const Interval& interval) {
   };
   const std::uint64_t at_first = beside_end(shares_at_first(interval)), aside = beside_end(interval.shares);
   return bounded(interval.taping + at_first - std::min(at_first, aside));
+}
+
+std::uint64_t lost(const Profile& profile, std::size_t interval, std::size_t boundary, bool on_tape) {
+  std::uint64_t bytes = 0;
+  for (std::size_t k = 0; k < std::min(interval, boundary); ++k)
+    bytes += profile.reach[interval][k] - profile.reach[interval + 1][k];
+  if (!on_tape) return bytes;
+  for (const TapeShare& share : shares_at_first(profile.intervals[interval]))
+    if (share.birth < std::min(interval, boundary)) bytes -= share.gone;
+  return bytes;
 }
 
 std::vector<std::uint64_t> least_born(const Profile& profile) {
@@ -231,7 +251,7 @@ Profile part_of(const Profile& profile, std::size_t from, std::size_t to) {
   return part;
 }
 
-Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries) {
+Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries, const std::vector<std::uint64_t>& reads) {
   Profile coarse;
   const std::size_t count = boundaries.size() - 1;
   // While its parts are taped as one, none of them is lean yet.
@@ -240,6 +260,22 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     at_first.intervals[i] = unthinned(profile.intervals[i]);
     thin(all_lean, i);
   }
+  const auto with_parts = [](Profile of) {
+    for (Interval& interval : of.intervals) interval.sweeping = bounded(interval.sweeping + interval.more_if_parts);
+    return of;
+  };
+  const Profile at_first_parts = with_parts(at_first), all_lean_parts = with_parts(all_lean);
+  const auto with_reads = [&](Profile of) {
+    for (std::size_t c = 0; c < count; ++c) {
+      std::uint64_t swept = 0; // what parts behind read
+      for (std::size_t i = boundaries[c + 1]; i-- > boundaries[c];) {
+        of.intervals[i].sweeping = bounded(of.intervals[i].sweeping + of.intervals[i].more_reads + swept);
+        if (i < reads.size()) swept = bounded(swept + reads[i]);
+      }
+    }
+    return of;
+  };
+  const Profile at_first_reads = with_reads(at_first), all_lean_reads = with_reads(all_lean);
   // Sums a line over the fine intervals of each coarse one.
   auto summed = [&](const std::vector<std::uint64_t>& line, std::size_t coarse_count) {
     std::vector<std::uint64_t> sums(coarse_count, 0);
@@ -256,7 +292,7 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     const std::size_t from = boundaries[c], to = boundaries[c + 1];
     Interval whole;
     std::vector<std::uint64_t> shares(to, 0), lean(to, 0), before(to, 0), after(to, 0);
-    std::vector<std::uint64_t> lean_before(to, 0), lean_after(to, 0), before_lean(to, 0);
+    std::vector<std::uint64_t> lean_before(to, 0), lean_after(to, 0), before_lean(to, 0), gone(to, 0);
     for (std::size_t i = from; i < to; ++i) {
       const Interval& part = profile.intervals[i];
       whole.forward = std::min(kMostOfOne, whole.forward + part.forward);
@@ -278,6 +314,7 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
                                        share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);
         const std::uint64_t fresh_lean = share.lean - (i > from ? share.lean_before : 0);
         lean[share.birth] = std::min(lean[share.birth] + fresh_lean, shares[share.birth]);
+        if (share.birth < from) gone[share.birth] += share.gone; // what goes in one part is not there in a later one
         if (i == from) {
           before[share.birth] = share.before;
           lean_before[share.birth] = share.lean_before;
@@ -292,7 +329,7 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     const std::vector<std::uint64_t> of_births = summed(shares, c + 1), of_before = summed(before, c + 1),
                                      of_after = summed(after, c + 1), of_lean = summed(lean, c + 1),
                                      of_lean_before = summed(lean_before, c + 1), of_lean_after = summed(lean_after, c + 1),
-                                     of_before_lean = summed(before_lean, c + 1);
+                                     of_before_lean = summed(before_lean, c + 1), of_gone = summed(gone, c + 1);
     for (std::size_t d = 0; d <= c; ++d) {
       if (of_births[d] == 0) continue;
       TapeShare share;
@@ -304,6 +341,7 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
       share.lean_before = std::min({of_lean_before[d], share.lean, share.before});
       share.lean_after = std::min({of_lean_after[d], share.lean, share.after});
       share.before_lean = std::min(of_before_lean[d], share.before);
+      share.gone = std::min(of_gone[d], share.bytes);
       whole.shares.push_back(share);
     }
     const std::uint64_t end = coarse.reach[c + 1][c];
@@ -316,11 +354,34 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     const Parts parts(at_first, from, to), lean_parts(all_lean, from, to);
     const Parts::Tapes& tapes = parts.tapes(from, to);
     auto beyond = [](std::uint64_t bytes, std::uint64_t counted) { return bytes - std::min(bytes, counted); };
+    const std::uint64_t taped = end + whole.tape + shared - hidden;
     whole.advancing = beyond(parts.advance_peak(to), end);
-    whole.taping = beyond(tapes.tape_peak, end + whole.tape + shared - hidden);
+    whole.taping = beyond(tapes.tape_peak, taped);
+    // Where the state at its start is not held, as much of that is there in each part as is lost from there on.
+    whole.advancing_alone = whole.taping_alone = 0;
+    std::uint64_t lost_advancing = 0, lost_taping = 0;
+    for (std::size_t i = to; i-- > from;) {
+      const Parts::Running advancing = parts.advancing(i), taping = parts.taping(from, i);
+      const std::uint64_t advancing_at_end = lost_advancing + advancing.beside_end,
+                          taping_at_end = lost_taping + taping.beside_end;
+      lost_advancing += lost(at_first, i, from, false);
+      lost_taping += lost(at_first, i, from, true);
+      const std::uint64_t most_advancing = std::min(advancing_at_end, lost_advancing + advancing.beside_both),
+                          most_taping = std::min(taping_at_end, lost_taping + taping.beside_both);
+      whole.advancing_alone = bounded(std::max(whole.advancing_alone, beyond(most_advancing, end)));
+      whole.taping_alone = bounded(std::max(whole.taping_alone, beyond(most_taping, taped)));
+    }
     whole.sweeping = beyond(tapes.sweep_peak_aside, whole.tape + shared + coarse.cotangents[c + 1]);
     const std::uint64_t left = of_births[c] == 0 ? 0 : whole.shares.back().lean; // of what the tape holds of this interval
     whole.sweeping_otherwise = beyond(lean_parts.tapes(from, to).sweep_peak_aside, whole.tape + left + coarse.cotangents[c + 1]);
+    const auto more_than = [&](std::uint64_t sweeping, const Profile& of, std::uint64_t held) {
+      const Parts with(of, from, to);
+      return beyond(beyond(with.tapes(from, to).sweep_peak_aside, whole.tape + held + coarse.cotangents[c + 1]), sweeping);
+    };
+    whole.more_if_parts = bounded(more_than(whole.sweeping, at_first_parts, shared));
+    whole.more_if_parts_otherwise = bounded(more_than(whole.sweeping_otherwise, all_lean_parts, left));
+    whole.more_reads = bounded(
+        std::max(more_than(whole.sweeping, at_first_reads, shared), more_than(whole.sweeping_otherwise, all_lean_reads, left)));
     // The states at the ends of its parts and their tapes have all of what it has.
     std::uint64_t of_parts = 0;
     for (std::size_t i = from; i < to; ++i) of_parts += born_aside(all_lean, i);

@@ -27,6 +27,7 @@ struct TapeShare {
   std::uint64_t lean_before = 0; // and of that what the tape of the interval before it would hold as well, were that lean too,
   std::uint64_t lean_after = 0;  // and what the state at the interval's end does
   std::uint64_t before_lean = 0; // of `before`, what would be left of it if the tape before it were lean
+  std::uint64_t gone = 0;        // of what was made before the interval, what that state no longer has, at least
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.birth);
     archive(self.bytes);
@@ -36,6 +37,7 @@ struct TapeShare {
     archive(self.lean_before);
     archive(self.lean_after);
     archive(self.before_lean);
+    archive(self.gone);
   }
 };
 
@@ -50,7 +52,16 @@ struct Interval {
   std::uint64_t advancing = 0;
   std::uint64_t taping = 0;
   std::uint64_t sweeping = 0;
+  // The first two where nothing else holds the state at the interval's start, so that it goes as the interval is run: on top of
+  // the state at the interval's end alone, and what is held in front of it.
+  std::uint64_t advancing_alone = kMostOfOne;
+  std::uint64_t taping_alone = kMostOfOne;
   std::uint64_t sweeping_otherwise = 0; // what that would be if its tapes were lean; where they are, if they were not
+  // What either would be more if cotangents at its end were parts of others, as only later intervals can tell.
+  std::uint64_t more_if_parts = 0, more_if_parts_otherwise = 0;
+  // Where it was made of several, each of which counts the cotangents that it makes of what is older than the run: what is held
+  // beyond that at the worst moment, as those of parts that were swept before are still there.
+  std::uint64_t more_reads = 0;
   std::uint64_t again = 0;              // cost of what the sweep of a lean tape computes again
   std::uint64_t born_lean = kMostOfOne; // what states and a lean tape can hold of what was made in it
   bool lean = false;                    // its tapes are made lean once they have been made:
@@ -72,7 +83,12 @@ struct Interval {
     archive(self.advancing);
     archive(self.taping);
     archive(self.sweeping);
+    archive(self.advancing_alone);
+    archive(self.taping_alone);
     archive(self.sweeping_otherwise);
+    archive(self.more_if_parts);
+    archive(self.more_if_parts_otherwise);
+    archive(self.more_reads);
     archive(self.again);
     archive(self.born_lean);
     archive(self.lean);
@@ -135,8 +151,20 @@ inline std::uint64_t before_of(const Profile& profile, std::size_t interval, con
   return interval > 0 && profile.intervals[interval - 1].lean ? share.before_lean : share.before;
 }
 
+// Of what the state at the interval's start has and is older than that boundary, what neither the state at its end has nor, if it
+// is there, the tape, at most.
+std::uint64_t lost(const Profile& profile, std::size_t interval, std::size_t boundary, bool on_tape);
+
 // The least that `born` can be: of each interval, the most that one state or one tape reaches.
 std::vector<std::uint64_t> least_born(const Profile& profile);
+
+// What it comes to while an interval is run, with or without a tape, where that much is held if the states at both its ends and
+// its whole tape are, or without the state at its start, unless something else holds that. Neither is less than what there is.
+inline std::uint64_t running_bytes(const Interval& interval, bool on_tape, std::uint64_t beside_both, std::uint64_t beside_end) {
+  const std::uint64_t with = beside_both + (on_tape ? interval.taping : interval.advancing),
+                      without = beside_end + (on_tape ? interval.taping_alone : interval.advancing_alone);
+  return with < without ? with : without;
+}
 
 inline constexpr std::size_t kNoInterval = SIZE_MAX;
 
@@ -183,6 +211,8 @@ Profile part_of(const Profile& profile, std::size_t from, std::size_t to);
 
 // The same run in fewer intervals: those between the given boundaries (the first and the last one among them) become one each.
 // Whatever is planned for it fits, move by move, when it is refined: sizes are never below those of the parts.
-Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries);
+// `reads`: by interval, bytes of what is older than the run and read by no later one.
+Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries,
+                  const std::vector<std::uint64_t>& reads = {});
 
 } // namespace cairn::schedule

@@ -62,7 +62,7 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.state = profile_.reach[i + 1];
   weights.tape.assign(i + 1, 0);
   weights.lean = weights.before = weights.after = weights.tape;
-  weights.lean_before = weights.lean_after = weights.before_lean = weights.tape;
+  weights.lean_before = weights.lean_after = weights.before_lean = weights.gone = weights.tape;
   for (const TapeShare& share : interval.shares) {
     weights.tape[share.birth] = share.bytes;
     weights.lean[share.birth] = share.lean;
@@ -71,6 +71,7 @@ Weights Budgeted::told_of(std::size_t i) const {
     weights.lean_before[share.birth] = share.lean_before;
     weights.lean_after[share.birth] = share.lean_after;
     weights.before_lean[share.birth] = share.before_lean;
+    weights.gone[share.birth] = share.gone;
   }
   weights.again = interval.again;
   weights.together = profile_.born[i];
@@ -83,6 +84,9 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.largest = largest_;
   weights.advancing = interval.advancing;
   weights.taping = interval.taping;
+  weights.advancing_alone = interval.advancing_alone;
+  weights.taping_alone = interval.taping_alone;
+  weights.more_reads = interval.more_reads;
   weights.sweeping = interval.sweeping;
   weights.sweeping_lean = interval.sweeping_otherwise;
   weights.cost = interval.forward - std::min(interval.forward, cost_of_steps(steps));

@@ -86,6 +86,7 @@ struct Weights {
   std::uint64_t again = 0;
   // Of what the tape holds, what the one put aside last holds as well, and what the state does; empty: nobody knows.
   std::vector<std::uint64_t> before, after;
+  std::vector<std::uint64_t> gone; // of what the tape holds, what the state does not; empty: nobody knows
   // Of what a lean tape would still hold, what the one put aside last would hold as well if it were lean too, and what the state
   // does; and of `before`, what would be left if only that one were lean.
   std::vector<std::uint64_t> lean_before, lean_after, before_lean;
@@ -101,7 +102,12 @@ struct Weights {
   // the tape is swept. Then cotangents are: those of the state at its start and of what is older than the run among them, those
   // of the state at its end not.
   std::uint64_t advancing = 0, taping = 0, sweeping = 0;
-  std::uint64_t sweeping_lean = 0;     // the last one beside a lean tape, with what is computed again
+  // The first two beside the state at the end alone, where that at the start is not held; none: nobody knows.
+  std::optional<std::uint64_t> advancing_alone, taping_alone;
+  std::uint64_t sweeping_lean = 0; // the last one beside a lean tape, with what is computed again
+  // What the sweep would hold more if cotangents of the state at the end were parts of others, which somebody else has as well.
+  std::uint64_t more_if_parts = UINT64_MAX, more_if_parts_lean = UINT64_MAX;
+  std::uint64_t more_reads = 0;        // where there were several tapes: as Interval has it (profile.h)
   bool nested = false;                 // a derivative operator ran on the tape
   std::uint64_t cost = 0;              // modelled, of the operations on the tape, in ticks (cost_table.h),
   std::uint64_t unswept = 0;           // of these, what their sweep does not do of twice as much: products have constant operands
