@@ -82,7 +82,8 @@
 
 ; f at five points around a number: the list of the difference, how far that over twice the step is from it, the half step, and how much rounding
 ; there is in a value of f. For that the fourth difference stands, to which what is smooth adds next to nothing, but rounding eight times
-; itself on the average; it is an epsilon of the value at least. A value that f32 could hold at all points was computed in f32 somewhere. The first half step
+; itself on the average; it is an epsilon of the value at least. A value that f32 could hold at all points was computed in f32 somewhere,
+; and one that stays as it is over a narrow step may not have been computed finely enough for that. The first half step
 ; is near the cube root of the precision, where rounding and truncation are about equal.
 (define (%look check value epsilon factor rounding)
   (let* (((list derivative x at) check)
@@ -93,10 +94,13 @@
          (difference (/ (- f-above f-below) (- above below)))
          (far (/ (- f-far-above f-far-below) (- far-above far-below)))
          (fourth (abs (+ f-far-above f-far-below (* -4 (+ f-above f-below)) (* 6 value))))
-         (flat? (fold-left (lambda (same y) (if same (= y value) #f)) (= derivative 0) all))
-         (epsilon (if (if flat? #f (%in-f32? all)) (max epsilon 1.2e-7) epsilon))
+         (flat? (fold-left (lambda (same y) (if same (= y value) #f)) #t all))
+         (epsilon (if (if (if flat? (= derivative 0) #f) #f (%in-f32? all)) (max epsilon 1.2e-7) epsilon))
          (most (fold-left (lambda (most y) (max most (abs y))) 0. all)))
-    (list difference (abs (- difference far)) h (max rounding (* epsilon most) (/ fourth 2)))))
+    (list difference
+          (if (if flat? (if (< factor 1) (not (= derivative 0)) #f) #f) +inf.0 (abs (- difference far)))
+          h
+          (max rounding (* epsilon most) (/ fourth 2)))))
 (define (%in-f32? all) (fold-left (lambda (narrow y) (if narrow (= y (tensor->number (list->tensor y 'f32))) #f)) #t all))
 
 ; The rounding of the middle one of all looks, so that a bend of f near one number does not make the others uncertain.
@@ -105,27 +109,44 @@
     (if (< count 2) 0 (list-ref all (quotient (- count 1) 2)))))
 
 ; (difference uncertainty): of the first look, or if that is too uncertain, of the one of wider and narrower steps that is least so. Rounding that a
-; look saw is there at wider steps, too. What f may not be asked for so far away, it need not be.
+; look saw is there at wider steps, too; over these f may look otherwise, so they must not contradict what is known. Where all of f bends, what looks like
+; rounding goes with narrower steps. What f may not be asked for so far away, it need not be; the widest step, a fifth of the number, is only taken
+; where nothing else tells anything.
 (define (%best-difference check look value epsilon usual)
-  (define (estimate look) (list (car look) (+ (cadr look) (/ (max usual (cadddr look)) (caddr look)))))
-  (let %best-difference/loop ((best (estimate look)) (factors '(30 1000 30000 .03 .001 1e-5)))
-    (if (if (null? factors) #t (<= (cadr best) (* 1e-5 (%magnitude (car check) (car best)))))
+  (define (estimate look usual) (list (car look) (+ (cadr look) (/ (max usual (cadddr look)) (caddr look)))))
+  (define (another factor)
+    (if (< factor 1)
+        (estimate (%look check value epsilon factor 0) 0)
+        (estimate (%look check value epsilon factor (cadddr look)) usual)))
+  (define (enough? best factors)
+    (cond ((null? factors) #t)
+          ((<= (cadr best) (* 1e-5 (%magnitude (car check) (car best)))) #t)
+          ((%without-effect? (car check) best) #t)
+          (else (if (null? (cdr factors)) (%certain? (car check) best) #f))))
+  (define (better? next best factor)
+    (cond ((not (= (cadr best) (cadr best))) #t)
+          ((not (< (cadr next) (cadr best))) #f)
+          ((< factor 1) #t)
+          (else (<= (abs (- (car next) (car best))) (+ (cadr next) (cadr best))))))
+  (let %best-difference/loop ((best (estimate look usual)) (factors '(30 1000 .03 .001 1e-5 30000)))
+    (if (enough? best factors)
         best
         (let ((next (call-with-error-handler
                      (lambda (message irritants) best)
-                     (lambda () (estimate (%look check value epsilon (car factors) (if (< (car factors) 1) 0 (cadddr look))))))))
-          (%best-difference/loop (if (if (= (cadr best) (cadr best)) (< (cadr next) (cadr best)) #t) next best) (cdr factors))))))
+                     (lambda () (another (car factors))))))
+          (%best-difference/loop (if (better? next best (car factors)) next best) (cdr factors))))))
 
 (define (%magnitude derivative difference) (max (abs derivative) (if (= difference difference) (abs difference) 0.)))
 (define (%agrees? derivative estimate tolerance)
   (<= (abs (- derivative (car estimate))) (+ (cadr estimate) (* tolerance (%magnitude derivative (car estimate))))))
 ; Whether the difference tells something about the derivative.
 (define (%certain? derivative estimate) (<= (cadr estimate) (* .1 (%magnitude derivative (car estimate)))))
+(define (%without-effect? derivative estimate) (if (= 0 (%magnitude derivative (car estimate))) (<= (cadr estimate) 1e-5) #f))
 ; Or else at least that both are next to nothing beside the largest of all.
 (define (%told? derivative estimate largest)
   (cond ((%certain? derivative estimate) #t)
-        ((= 0 (%magnitude derivative (car estimate))) (<= (cadr estimate) 1e-5))
-        (else (<= (cadr estimate) (* 1e-5 largest)))))
+        ((%without-effect? derivative estimate) #t)
+        (else (if (= 0 largest) #f (<= (cadr estimate) (* 1e-5 largest))))))
 
 (define (%report-checks checks found largest)
   (let %report-checks/loop ((checks checks) (found found) (count 0) (wrong 0) (untold 0) (small 0) (worst 0.))
