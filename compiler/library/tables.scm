@@ -40,6 +40,6 @@
   (cond ((string? x) (%quoted-field x))
         ((not (number? x)) (error "write-table: expected numbers or texts in a column, got" x))
         ((%finite? x) (json->string x))
-        ((= x x) (if (> x 0) "+inf.0" "-inf.0"))
+        ((= x x) (if (> x 0) "inf" "-inf"))
         (else "")))
 (define (%quoted-field s) (string-append "\"" (string-join (string-split s #\") "\"\"") "\""))

@@ -133,3 +133,14 @@
 (show (tensor->list (jacobian (lambda (x) (jacobian f x)) 2.))) ; expect: (12.0 24.0 36.0 48.0)
 (define-derivative (double x) (value (* 2 x)) (reverse (y c) (list (* 2 c))))
 (show (lists (jacobian (lambda (x) (list (double x) (double (* x x)))) 3.))) ; expect: (2.0 12.0)
+;;; case keys-of-a-tangent
+(j* (lambda (d) (dict-map (lambda (k v) (* v v)) d)) (dict 'a 1. 'b 3.) (dict 'x 1. 'y 7.))
+; expect error: j\*: the tangent has x in the place of a, which stands for itself
+;;; case keys-of-a-cotangent
+(*j (lambda (d) (dict-map (lambda (k v) (* v v)) d)) (dict 'a 1. 'b 3.) (dict "a" 1. 'b 7.))
+; expect error: \*j: the cotangent has "a" in the place of a, which stands for itself
+;;; case keys-of-a-state
+(*j-update (lambda (d) (* (dict-ref d 'a) (dict-ref d 'b))) (dict 'a 1. 'b 3.) 1 (momentum .1) (dict 'a 1. 'c 7.))
+; expect error: \*j-update: the state has
+;;; case texts-of-a-tangent
+(write (j* (lambda (l) (list (car l) (* 2 (cadr l)))) (list "ab" 1.) (list (string-append "a" "b") 3.))) ; expect: (("ab" 2.0) "ab" 6.0)

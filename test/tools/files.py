@@ -264,6 +264,9 @@ class Formats(Files):
                          '(() f64 ("x" "y") (("x" "y") . #<tensor i64 (2) [0 1]>))')
         self.write("x.csv", "1\t\t3\n\t4\t5\n")
         self.assertEqual(self.value('(map tensor->list (cdr (read-table "x.csv" #\\tab)))'), "((1.0 +nan.0) (+nan.0 4.0) (3.0 5.0))")
+        self.write("x.csv", "inf,1/2,+1e400\n-Infinity,+inf.0,1d3\n")
+        self.assertEqual(self.value('(map (lambda (c) (if (tensor? c) (tensor->list c) c)) (cdr (read-table "x.csv")))'),
+                         '((+inf.0 -inf.0) ("1/2" "+inf.0") ("+1e400" "1d3"))')
         self.write("x.csv", "")
         self.assertEqual(self.value('(read-table "x.csv")'), "(())")
         self.write("x.csv", "a,b\n")
@@ -298,7 +301,7 @@ class Formats(Files):
     def test_tables_that_are_written(self):
         self.value("""(write-table "x.csv" '("n" "a \\"b\\",c" "t" "v") (list (list->tensor '(1 9007199254740991) 'i64) (list->tensor '(.1 +nan.0)) '("x, \\"y\\"\\nz" "") (vector +inf.0 -.5)))""")
         with open(self.path("x.csv")) as file:
-            self.assertEqual(file.read(), '"n","a ""b"",c","t","v"\n1,0.1,"x, ""y""\nz",+inf.0\n9007199254740991,,"",-0.5\n')
+            self.assertEqual(file.read(), '"n","a ""b"",c","t","v"\n1,0.1,"x, ""y""\nz",inf\n9007199254740991,,"",-0.5\n')
         self.assertEqual(self.value('(let ((t (read-table "x.csv"))) (list (car t) (map (lambda (c) (if (tensor? c) (tensor->list c) c)) (cdr t))))'),
                          '(("n" "a \\"b\\",c" "t" "v") ((1.0 9007199254740991.0) (0.10000000149011612 +nan.0) ("x, \\"y\\"\\nz" "") (+inf.0 -0.5)))')
         self.value("""(write-table "x.csv" '() (list (zeros '(0)) '()))""")
