@@ -60,7 +60,7 @@
 (define (%sequence-sizes heads x)
   (let ((sizes (size x)))
     (if (= (length sizes) 3)
-        (if (= (remainder (caddr sizes) heads) 0)
+        (if (if (> heads 0) (= (remainder (caddr sizes) heads) 0) #f)
             sizes
             (error "attention: expected a width that is a multiple of the number of heads, got width and heads" (caddr sizes) heads))
         (error "attention: expected a sequence [batch, steps, width], got sizes" sizes))))

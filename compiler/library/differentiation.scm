@@ -139,6 +139,8 @@
   (define (part of pick) (if (eqv? of 0) 0 (pick of)))
   (define (state-part pick) (if stateful (part state pick) '()))
   (cond ((or (number? x) (and (tensor? x) (%has-derivative? x)))
+         (if (if (tensor? x) (if (tensor? g) (not (equal? (size x) (size g))) #f) #f)
+             (error "an update: the sizes of a parameter and of its gradient differ:" (size x) (size g)))
          (let ((leaf+state (rule (if (tensor? x) x (exact->inexact x)) g state)))
            (if stateful leaf+state (%without-state leaf+state))))
         ((pair? x)
