@@ -26,6 +26,7 @@ void tell_of_memory(const tape::TensorRecord& record, Operation& o) {
   if (record.kind != Kind::apply) return;
   o.cotangents = record.op->vjp_memory;
   if (record.op->view != nullptr) {
+    o.may_view = true;
     o.turns = record.op->kernel == nullptr;
     o.may_copy = !o.turns;
     o.is_view = !record.operands.empty() && (o.turns || lies_in_rows(record));

@@ -41,11 +41,12 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
   for (std::size_t i = first; i < end; ++i) {
     const Interval& interval = profile.intervals[i];
     own += interval.tape;
-    const auto add = [&](Shared& shared, const std::vector<TapeShare>& shares) {
-      for (const TapeShare& share : shares) {
+    const auto add = [&](Shared& shared, std::size_t form) {
+      for (const TapeShare& share : interval.shares) {
         if (share.birth < base_) continue; // the base holds it
-        if (shared.bytes[share.birth] == 0 && share.bytes != 0) shared.births.push_back(share.birth);
-        shared.bytes[share.birth] += share.bytes - (i > first ? before_of(profile, i, share) : 0);
+        const std::uint64_t bytes = share.forms[form].bytes;
+        if (shared.bytes[share.birth] == 0 && bytes != 0) shared.births.push_back(share.birth);
+        shared.bytes[share.birth] += bytes - (i > first ? before_of(profile, i, share, form) : 0);
       }
     };
     const auto born = [&](std::size_t k, bool in_work) { return in_work && k == i ? profile.born[i] : born_[k - base_]; };
@@ -66,13 +67,15 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
     for (const std::uint32_t k : of_tapes.births) // what died has gone from the state
       if (k < i) at_its_end[k] -= std::min(at_its_end[k], profile.reach[i][k] - profile.reach[i + 1][k]);
     Shared at_first; // until the last one is lean
-    if (interval.lean) {
+    const bool lean = interval.form != 0;
+    if (lean) {
       at_first = of_tapes;
-      add(at_first, interval.whole);
+      add(at_first, 0);
     }
-    add(of_tapes, interval.shares);
+    add(of_tapes, interval.form);
     for (const TapeShare& share : interval.shares)
-      if (share.birth >= base_) at_its_end[share.birth] = std::max(at_its_end[share.birth], share.after);
+      if (share.birth >= base_)
+        at_its_end[share.birth] = std::max(at_its_end[share.birth], share.forms[interval.form].after);
     std::uint64_t beside_end = own + newer(i + 1);
     for (const std::uint32_t k : of_tapes.births) {
       const std::uint64_t all = born(k, false), at_end = profile.reach[i + 1][k], tapes = std::min(all, of_tapes.bytes[k]);
@@ -81,11 +84,11 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
     const Tapes& before = tapes_[index(first, i)];
     Tapes& now = tapes_[index(first, i + 1)];
     now.cost = before.cost + static_cast<double>(interval.taped) + static_cast<double>(interval.sweep);
-    now.tape_peak = std::max(before.tape_peak, held_beside_both(interval.lean ? at_first : of_tapes, true) + interval.taping);
+    now.tape_peak = std::max(before.tape_peak, held_beside_both(lean ? at_first : of_tapes, true) + interval.taping);
     now.sweep_peak = now.sweep_peak_aside =
-        std::max(before.sweep_peak_aside, held(of_tapes, false) + profile.cotangents[i + 1] + interval.sweeping);
-    if (interval.lean)
-      now.sweep_peak = std::max(now.sweep_peak, held(at_first, true) + profile.cotangents[i + 1] + interval.sweeping_otherwise);
+        std::max(before.sweep_peak_aside, held(of_tapes, false) + profile.cotangents[i + 1] + interval.sweeping());
+    if (lean)
+      now.sweep_peak = std::max(now.sweep_peak, held(at_first, true) + profile.cotangents[i + 1] + interval.sweeping_of[0]);
     now.keep = beside_end;
   }
 }

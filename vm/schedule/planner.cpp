@@ -30,7 +30,7 @@ std::uint64_t least_possible(const Profile& profile, const Parts& whole) {
   for (std::size_t i = 0; i < profile.size(); ++i) {
     const Interval& interval = profile.intervals[i];
     least = std::max({least, whole.newer(i + 1) + interval.tape + interval.taping + profile.cotangents[i + 1],
-                      interval.tape + profile.cotangents[i + 1] + interval.sweeping});
+                      interval.tape + profile.cotangents[i + 1] + interval.sweeping()});
   }
   return least;
 }
