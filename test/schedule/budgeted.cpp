@@ -448,7 +448,7 @@ TEST_CASE("with a file a run is reversed within its budget, and what would take 
       const Outcome all = with(4 * whole, 1), some = with(whole / 8, 1), none = with(4 * whole, std::uint64_t{1} << 40);
       CHECK(all.peak <= spec.memory);
       // With room for all tapes in the file, one of many plans may come out some steps longer.
-      CHECK(all.executed <= without.executed + layers.size() / 4);
+      CHECK(all.executed <= without.executed + layers.size() / 3);
       longer += all.executed > without.executed + layers.size() / 8 ? 1 : 0;
       over += some.peak > spec.memory ? 1 : 0;
       worse += some.executed > without.executed + layers.size() / 4 ? 1 : 0;

@@ -72,9 +72,11 @@ Profile run_of(const nlohmann::json& run) {
     profile.cotangents.push_back(at("c", i));
     for (std::size_t k = 1; k <= i; ++k) profile.reach[i].push_back(run.at("B").at(i).at(k));
   }
-  for (std::size_t i = 1; i <= n; ++i)
-    profile.intervals.push_back(
-        {at("f", i), at("tf", i), at("b", i), at("t", i), {}, at("of", i), at("ot", i), at("ob", i) + at("c", i - 1)});
+  for (std::size_t i = 1; i <= n; ++i) {
+    Interval interval{at("f", i), at("tf", i), at("b", i), at("t", i), {}, at("of", i), at("ot", i)};
+    interval.sweeping_of[0] = at("ob", i) + at("c", i - 1);
+    profile.intervals.push_back(std::move(interval));
+  }
   profile.born = least_born(profile);
   REQUIRE(profile.sound());
   return profile;
