@@ -24,9 +24,9 @@ Elements common(const Elements& a, const Elements& b) {
 // Each interval makes some elements, of which some are alive for a while; tapes hold some of what is alive at their start and of
 // what they make, and less in each form.
 struct Named {
-  std::vector<std::uint64_t> bytes;   // by element
-  std::vector<std::uint32_t> birth;   // interval
-  std::vector<Elements> alive;        // at each boundary
+  std::vector<std::uint64_t> bytes;                    // by element
+  std::vector<std::uint32_t> birth;                    // interval
+  std::vector<Elements> alive;                         // at each boundary
   std::vector<std::array<Elements, kTapeForms>> tapes; // of each interval, by form
 
   Named(Draws& random, std::size_t count) : alive(count + 1), tapes(count) {
@@ -43,7 +43,8 @@ struct Named {
       around.insert(fresh.begin(), fresh.end());
       for (const std::size_t element : around) {
         if (random.between(0, 4) < stays) alive[i + 1].insert(element);
-        for (std::size_t form = 0; form < kTapeForms && random.between(0, 4) < kept + form; ++form) tapes[i][form].insert(element);
+        for (std::size_t form = 0; form < kTapeForms && random.between(0, 4) < kept + form; ++form)
+          tapes[i][form].insert(element);
       }
     }
   }

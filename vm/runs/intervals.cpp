@@ -173,8 +173,7 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     return refuse_known(engine, s);
   }
   WeighedElements elements({engine.heap(), engine.heap().tape});
-  schedule::Weights weights =
-      weigh(engine, s.current.runs, *s.work, s.weighed, births, s.update && s.update->in_place, elements);
+  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, s.weighed, births, s.update && s.update->in_place, elements);
   weights.older = older;
   if (s.work_ended && s.update) weights.updated = updated_leaves(engine, s);
   s.schedule->weighed(weights);

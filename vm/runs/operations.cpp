@@ -73,8 +73,8 @@ private:
   std::size_t left_;
 };
 
-// What the sweep of a tape that is lean at one level has computed again, until it has passed the operation that it is a result of,
-// or nobody wants it any more.
+// What the sweep of a tape that is lean at one level has computed again, until it has passed the operation that it is a result
+// of, or nobody wants it any more.
 class Operations::Again {
 public:
   Again(const Operations& operations, std::uint8_t level)

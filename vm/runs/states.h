@@ -116,8 +116,8 @@ struct TapeEnd {
 using TapeEnds = value::ChargedVector<TapeEnd>;
 
 // What a tape that was weighed holds of the elements in the state at its end, to be compared with the next one, when it may have
-// gone already. In the order of `birth`, which is the serial that elements are known by; `until` is the last level at which a lean
-// tape still has them.
+// gone already. In the order of `birth`, which is the serial that elements are known by; `until` is the last level at which a
+// lean tape still has them.
 struct Weighed {
   std::uint64_t birth = 0;
   std::uint64_t until = 0;

@@ -20,8 +20,8 @@ void empty(Tensor& t) {
   t.storage = {};
 }
 
-// What a tape that is lean at that level does not keep of a record, once it has been added to `derived`: takes the elements out of
-// these lists of its tensors. Whether there was any.
+// What a tape that is lean at that level does not keep of a record, once it has been added to `derived`: takes the elements out
+// of these lists of its tensors. Whether there was any.
 bool let_go(const Derived& derived, std::size_t level, const TensorRecord& record, std::span<Tensor> inputs,
             std::span<Tensor> outputs) {
   bool any = false;

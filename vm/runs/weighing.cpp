@@ -76,9 +76,9 @@ static_assert(schedule::kTapeForms == tape::kLeanLevels + 1);
 
 // Where a storage was met.
 enum : std::uint8_t {
-  kOfState = 1,  // the state at the end of the tape
-  kForms = 2,    // in how many forms the tape has it, of which the leanest come last; a number of three bits
-  kBefore = 16,  // and in how many the tape before it does
+  kOfState = 1, // the state at the end of the tape
+  kForms = 2,   // in how many forms the tape has it, of which the leanest come last; a number of three bits
+  kBefore = 16, // and in how many the tape before it does
   kOfForms = 7,
 };
 
@@ -283,8 +283,8 @@ bool Weighing::may_overwrite(const tape::TensorRecord& record, std::uint32_t nod
   return std::ranges::count(record.operands, node) == 1 && record.inputs.lies_like(begin, record.outputs, 0);
 }
 
-// Of the operation on top, a tensor that is on the tape. `again_from`: the level from which on a lean tape can compute the results
-// of this operation again, if it is not 0.
+// Of the operation on top, a tensor that is on the tape. `again_from`: the level from which on a lean tape can compute the
+// results of this operation again, if it is not 0.
 void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t node, const tape::KeptTensors::Kept& kept,
                            std::uint8_t again_from) {
   const bool stored = kept.storage != nullptr;

@@ -74,8 +74,7 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
     }
     add(of_tapes, interval.form);
     for (const TapeShare& share : interval.shares)
-      if (share.birth >= base_)
-        at_its_end[share.birth] = std::max(at_its_end[share.birth], share.forms[interval.form].after);
+      if (share.birth >= base_) at_its_end[share.birth] = std::max(at_its_end[share.birth], share.forms[interval.form].after);
     std::uint64_t beside_end = own + newer(i + 1);
     for (const std::uint32_t k : of_tapes.births) {
       const std::uint64_t all = born(k, false), at_end = profile.reach[i + 1][k], tapes = std::min(all, of_tapes.bytes[k]);

@@ -200,7 +200,8 @@ public:
   std::uint64_t own_bytes() const;
   std::uint64_t saved_by_shortening() const;
   // The run that records on it should stop where it holds more than `most_weight`, but not everywhere: whoever has the run looks
-  // for a place where little is alive and no result is cheap (RunState::may_end). He is asked where something large was made, too.
+  // for a place where little is alive and no result is cheap (RunState::may_end). He is asked where something large was made,
+  // too.
   bool is_heavy() const { return weight() > most_weight; }
   bool may_end() const { return made_much || is_heavy(); }
   bool keeps_more_than(std::uint64_t times) const { return kept_weight() / times > most_weight; }
