@@ -18,7 +18,7 @@
 
 (define (%index-from-end n i) (if (< i 0) (+ n i) i))
 
-(define (%index-whole what i) (if (if (integer? i) (exact? i) #f) i (error (string-append "index: " what " is an integer, got") i)))
+(define (%index-whole what i) (if (integer? i) (inexact->exact i) (error (string-append "index: " what " is an integer, got") i)))
 
 (define (%index-one t axis i)
   (let* ((n (list-ref (size t) axis)) (at (%index-from-end n (%index-whole "a position" i))))
@@ -45,7 +45,8 @@
          (front (list-head axes axis))
          (behind (list-tail axes (+ axis 1)))
          (many (length (size positions)))
-         (rows (embedding (permute t (cons axis (append front behind))) positions)))
+         (at (%positions-in "index" axis (list-ref (size t) axis) positions (tensor-residence t)))
+         (rows (embedding (permute t (cons axis (append front behind))) at)))
     (permute rows (append (map (lambda (i) (+ i many)) front)
                           (iota many)
                           (map (lambda (i) (+ i (- many 1))) behind)))))
@@ -59,18 +60,18 @@
       (let %index-points/loop ((where where) (sizes (size t)) (axis 0) (rows 1) (at 0))
         (if (null? where)
             (embedding (view t (cons rows sizes)) at)
-            (let ((i (%positions-in axis (car sizes) (car where) (tensor-residence t))))
+            (let ((i (%positions-in "index-points" axis (car sizes) (car where) (tensor-residence t))))
               (%index-points/loop (cdr where) (cdr sizes) (+ axis 1) (* rows (car sizes)) (+ (* at (car sizes)) i)))))))
 
 ; Positions counted from 0, of some that may be counted from the end.
-(define (%positions-in axis n given residence)
+(define (%positions-in name axis n given residence)
   (let ((i (cond ((if (number? given) (integer? given) #f) (list->tensor given 'i64 residence))
                  ((if (tensor? given) (memq (tensor-type given) '(i8 i16 i32 i64)) #f) (cast given 'i64))
-                 (else (error "index-points: expected an integer or a tensor of integers (one of u8 may be meant as a mask), got" given)))))
+                 (else (error (string-append name ": expected an integer or a tensor of integers (one of u8 may be meant as a mask), got") given)))))
     (if (not (memv 0 (size i)))
         (let ((least (tensor->number (min-over i))) (most (max-value i)))
           (if (if (< least (- n)) #t (>= most n))
-              (error (format "index-points: there is no position ~a in axis ~a, whose size is ~a" (if (>= most n) most least) axis n)))))
+              (error (format "~a: there is no position ~a in axis ~a, whose size is ~a" name (if (>= most n) most least) axis n)))))
     (where (< i 0) (+ i n) i)))
 
 ; Parts whose size depends on elements. How many there are is read, as a program reads any number, so these are procedures and no operators;

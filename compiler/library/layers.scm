@@ -26,8 +26,8 @@
               (let ((y (apply transpose-convolve x (car p) l)))
                 (+ y (view (cadr p) (cons outputs (map (lambda (n) 1) (cddr (size y))))))))))
 
-; strides, padding, dilation, groups
-(define (%groups-of l) (if (= (length l) 4) (cadddr l) 1))
+; strides, padding, dilation, groups, and of a transposed convolution what is added to the sizes
+(define (%groups-of l) (if (>= (length l) 4) (cadddr l) 1))
 
 (define (batch-norm-layer channels . l)
   (let ((epsilon (%epsilon "batch-norm-layer" l)))

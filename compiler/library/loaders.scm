@@ -130,8 +130,8 @@
 ; A source: every stretch of so many of a vector, a tensor or an array in a file, such as the tokens of a text. Of an array in a file it is
 ; one too, whose rows overlap, unless the rows of the array do.
 (define (windows source length)
-  (let ((count (%count-examples source)))
-    (cond ((not (if (number? length) (if (exact? length) (> length 0) #f) #f)) (error "windows: the length of a window is an exact integer above 0, got" length))
+  (let ((count (%count-examples source)) (length (if (integer? length) (inexact->exact length) length)))
+    (cond ((not (if (integer? length) (> length 0) #f)) (error "windows: the length of a window is an integer above 0, got" length))
           ((> length count) (error "windows: there are fewer elements than a window has, which are" count length))
           ((if (pair? source) (if (string? (car source)) (null? (cddddr source)) #f) #f)
            (let (((list path type from (cons rows row)) source))

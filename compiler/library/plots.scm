@@ -3,15 +3,15 @@
 ; any of these behind its name in a pair, ("test" . numbers), which the legend shows. What is NaN or infinite, or not positive on a logarithmic axis, is left out.
 
 (define (plot-lines path labels . series) (%plot path (%checked-labels "plot-lines" %labels-of-series labels) "plot-lines" %line-marks series))
-(define (plot-scatter path labels . series) (%plot path (%checked-labels "plot-scatter" %labels-of-series labels) "plot-scatter" %point-marks series))
+(define (plot-scatter path labels . series) (%plot path (%checked-labels "plot-scatter" %labels-of-scatter labels) "plot-scatter" %point-marks series))
 
 ; --- labels: what each may be, (name test what); messages name those that there are
 (define %labels-of-all
   (list (list 'title string? "a text") (list 'x string? "a text") (list 'y string? "a text")
         (list 'width (lambda (x) (%picture-size? x)) "a number from 160 to 10000") (list 'height (lambda (x) (%picture-size? x)) "a number from 160 to 10000")))
 (define (%picture-size? x) (if (number? x) (if (>= x 160) (<= x 10000) #f) #f)) ; what stands around the frame takes up to 140
-(define %labels-of-series
-  (append %labels-of-all (list (list 'log-x boolean? "#t or #f") (list 'log-y boolean? "#t or #f") (list 'points list? "a list of the names of series"))))
+(define %labels-of-scatter (append %labels-of-all (list (list 'log-x boolean? "#t or #f") (list 'log-y boolean? "#t or #f"))))
+(define %labels-of-series (append %labels-of-scatter (list (list 'points list? "a list of the names of series"))))
 (define (%checked-labels name known labels)
   (if (list? labels) #t (error (string-append name ": labels are an association list, such as ((title \"A title\") (width 640)), got") labels))
   (for-each

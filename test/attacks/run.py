@@ -27,7 +27,10 @@ CANCELLED_AFTER = (5, 60, 300)  # milliseconds: while little has happened, in th
 CANCEL_MEMORY = 1 << 30  # large objects take long to make
 WAITING = 1_000_000  # microseconds in which next to nothing was computed
 TRIES = 3
-BAD_STATUSES = {9: "out of memory", 10: "a fault inside Cairn"}  # of cairn.h
+# Statuses of cairn.h.
+BAD_STATUSES = {9: "out of memory", 10: "a fault inside Cairn"}
+NEVER_RAN = {4: "its source does not compile", 5: "no sound module", 6: "no sound capsule", 7: "an argument that makes no sense", 8: "a file cannot be read"}
+OVER_BUDGET = 3
 
 Outcome = collections.namedtuple("Outcome", "code cpu resident output errors")
 
@@ -98,7 +101,15 @@ def latencies(attack, tools, most):
         return [], [f"the host that cancels it ended with {done.code}: {done.errors[:200]!r}"]
     *took, end = done.output.splitlines()
     status = int(end.split()[1])
-    return [Latency.of(*map(int, line.split()), most) for line in took], [f"cancelled: {BAD_STATUSES[status]}"] if status in BAD_STATUSES else []
+    codes = set(attack.code) if isinstance(attack.code, tuple) else {attack.code}
+    faults = []
+    if status in BAD_STATUSES:
+        faults.append(f"cancelled: {BAD_STATUSES[status]}")
+    elif status in NEVER_RAN and table.BAD not in codes:
+        faults.append(f"the host that cancels it never ran it: {NEVER_RAN[status]}")
+    elif not took and status != OVER_BUDGET and codes <= {table.OVER, table.STOPPED}:
+        faults.append(f"the host never came to cancel it: it ended with status {status}")
+    return [Latency.of(*map(int, line.split()), most) for line in took], faults
 
 
 class Latency(collections.namedtuple("Latency", "judged computed")):

@@ -65,6 +65,10 @@
 (define network (in-sequence (convolution-layer 4 4 '(3 3) 1 2 2 2) (transpose-convolution-layer 4 6 '(2 2) 2 1 1 2)))
 (check 'grouped (lambda (p x) (layer-test network p '(() ()) x)) (layer-parameters network) '(1 4 5 5)
   '(-1.2856693494665017 0.14140566501627494 -0.19043952597683161 0.11850167086426022 2.7174955693066054 0.21487316480426344))
+;;; case grouped-and-larger
+; Groups stand in front of what is added to the sizes.
+(define larger (transpose-convolution-layer 4 6 '(2 2) 2 0 1 2 1))
+(assert (equal? (size (layer-test larger (layer-parameters larger) '() (ones '(1 4 3 3)))) '(1 6 7 7)))
 ;;; case norm
 (define network (in-sequence (linear-layer 3 4) (layer-norm-layer 4)))
 (check 'norm (lambda (p x) (layer-test network p '(() ()) x)) (layer-parameters network) '(2 5 3)

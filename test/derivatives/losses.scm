@@ -129,6 +129,8 @@
 (define by-class '(1 2 5))
 (define row-weights '(1 2 5 2))
 (assert (near? (of (list (list 'weights (list->tensor by-class 'f64)))) (/ (total (map * row-weights rows)) (total row-weights))))
+(assert (near? (of (list (list 'weights by-class))) (of (list (list 'weights (list->tensor by-class 'f64))))))
+(assert (eq? (tensor-type (cross-entropy-loss-with '((ignore 1)) (cast logits 'f32) classes)) 'f32))
 (define (smooth l) (/ (- (total l)) 3))
 (assert (near? (of '((smoothing .3))) (/ (total (map (lambda (row l) (+ (* .7 row) (* .3 (smooth l)))) rows logarithms)) 4)))
 ; All at once, as PyTorch has it: the smooth part is weighed class by class, and divided by the weights of the classes that are there.
@@ -146,3 +148,9 @@
 ;;; case cross-entropy-with-an-unknown-option
 (cross-entropy-loss-with '((reduction sum)) (zeros '(1 2)) (list->tensor '(0) 'i64))
 ; expect error: cross-entropy-loss-with: expected options \(ignore index\), \(weights tensor\) or \(smoothing part\), got \(reduction sum\)
+;;; case cross-entropy-with-weights-that-are-none
+(cross-entropy-loss-with '((weights 3)) (zeros '(1 2)) (list->tensor '(0) 'i64))
+; expect error: cross-entropy-loss-with: weights are a tensor or a list with a number for each class, got 3
+;;; case cross-entropy-with-too-much-smoothing
+(cross-entropy-loss-with '((smoothing 7)) (zeros '(1 2)) (list->tensor '(0) 'i64))
+; expect error: cross-entropy-loss-with: smoothing is a number from 0 to 1, got 7

@@ -65,7 +65,7 @@ void table(std::string_view file) {
     line = rows.line();
     for (const std::string_view field : fields) {
       bytes += field.size();
-      promise(!formats::is_missing(field) || formats::table_number(field), "what is missing is a number");
+      promise(!formats::is_missing(field) || formats::field_number(field), "what is missing is a number");
     }
   }
   promise(bytes < file.size(), "fields are parts of the file");

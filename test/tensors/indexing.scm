@@ -98,3 +98,10 @@
 (show (size (index-points t (zeros '(0) 'i64)))) ; expect: (0 3 4)
 (show (size (index-points t)))                 ; expect: (2 3 4)
 (show (gradient (lambda (m) (sumall (square (index-points m j j)))) (view (arange 9) '(3 3)))) ; expect: ((0.0 0.0 0.0) (0.0 8.0 0.0) (0.0 0.0 16.0))
+(show (index (arange 4) (list->tensor '(-1 0) 'i32)))   ; expect: (3.0 0.0)
+(show (index (arange 4) '(1. 3.)))             ; expect: (1.0 2.0)
+(show (index (arange 4) 2.))                   ; expect: 2.0
+(show (size (index t #t (list->tensor '() 'i64)))) ; expect: (2 0 4)
+;;; case no-such-position-in-a-tensor
+(index (arange 4) (list->tensor '(1 4) 'i64))
+; expect error: index: there is no position 4 in axis 0, whose size is 4

@@ -264,6 +264,9 @@ class Formats(Files):
                          '(() f64 ("x" "y") (("x" "y") . #<tensor i64 (2) [0 1]>))')
         self.write("x.csv", "1\t\t3\n\t4\t5\n")
         self.assertEqual(self.value('(map tensor->list (cdr (read-table "x.csv" #\\tab)))'), "((1.0 +nan.0) (+nan.0 4.0) (3.0 5.0))")
+        self.write("x.csv", "inf,1/2,+1e400\n-Infinity,+inf.0,1d3\n")
+        self.assertEqual(self.value('(map (lambda (c) (if (tensor? c) (tensor->list c) c)) (cdr (read-table "x.csv")))'),
+                         '((+inf.0 -inf.0) ("1/2" "+inf.0") ("+1e400" "1d3"))')
         self.write("x.csv", "")
         self.assertEqual(self.value('(read-table "x.csv")'), "(())")
         self.write("x.csv", "a,b\n")

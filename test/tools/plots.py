@@ -111,6 +111,7 @@ class Plots(ToolTest):
                                 ("'(title \"a\")", "a label is a list of a name and a value"), ('"a"', "labels are an association list"),
                                 ("'((points (\"a\")))", "points names no series \"a\"")):
             self.assertIn(message, self.vmrun(self.write("b.scm", f'(plot-lines "b.svg" {labels} \'(1 2))'), code=1).errors)
+        self.assertIn("there is no label points", self.vmrun(self.write("b.scm", "(plot-scatter \"b.svg\" '((points (\"a\"))) '(1 2))"), code=1).errors)
         for call in ("(plot-histogram \"b.svg\" '((log-y #t)) '(1 2))", "(plot-image \"b.svg\" '((log-y #t)) (ones '(2 2)))",
                      "(plot-heat-map \"b.svg\" '((log-y #t)) (ones '(2 2)))"):
             self.assertIn("there is no label log-y; there are (title x y width height)", self.vmrun(self.write("b.scm", call), code=1).errors)

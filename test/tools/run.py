@@ -287,7 +287,9 @@ class Compiler(ToolTest):
         self.assertEqual(self.vmrun("--library=lib", "a.scm").output, "4")
         self.assertEqual(self.vmrun("--library", "lib", "a.scm").output, "4")
         self.vmrun("a.scm", code=2)
-        self.tool("vmc", "a.scm", "--library=lib", code=0)
+        self.tool("vmc", "--library=nothing-in-it", "--library=lib", "a.scm", code=2)
+        os.mkdir(self.path("nothing-in-it"))
+        self.tool("vmc", "--library=nothing-in-it", "--library=lib", "a.scm", code=0)
         self.assertEqual(self.vmrun("a.bc").output, "4")
 
 
@@ -365,6 +367,7 @@ class BadFiles(ToolTest):
         self.write("short.bc", b"\x89CAIRN")
         for name in ("short.bc", "a.scm", "missing.bc"):
             self.assertIn("error", self.tool("vmc", "--reseal", name, code=2).errors)
+        self.assertIn("--strip", self.tool("vmc", "--reseal", name, "--strip", code=2).errors)
 
 
 class Saving(ToolTest):

@@ -10,6 +10,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <numeric>
 #include <sstream>
@@ -27,6 +28,11 @@ struct Shown {
 int show(std::string_view text) { return write_output(text) ? kDone : kBadUsage; }
 
 } // namespace
+
+void check_libraries(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders)
+    if (!std::filesystem::is_directory(folder)) throw UsageError("--library: no folder \"" + folder + "\"");
+}
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   const text::Size size = text::parse_size(text);

@@ -19,6 +19,9 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// UsageError, unless each folder of --library is there.
+void check_libraries(const std::vector<std::string>& folders);
+
 // 1000000, 64KiB, 1.5GiB (powers of 1024: KiB or K, MiB or M, GiB or G, TiB or T), 10MB (powers of 1000: kB, MB, GB, TB). At
 // least one byte.
 std::optional<std::uint64_t> parse_size(std::string_view text);

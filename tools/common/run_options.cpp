@@ -153,8 +153,7 @@ void check_together(const CLI::App& app, const RunOptions& options) {
       if (app.count(option) != 0) throw UsageError(std::string("--plan reverses nothing: it cannot be given with ") + option);
   if (options.save.empty() && (options.save_every_steps != 0 || options.save_every_seconds != 0))
     throw UsageError("--save-every needs --save=FILE to say where");
-  for (const std::string& folder : options.libraries)
-    if (!std::filesystem::is_directory(folder)) throw UsageError("--library: no folder \"" + folder + "\"");
+  check_libraries(options.libraries);
   if (options.resume.empty()) {
     if (!options.file.empty()) return;
     for (const char* option :

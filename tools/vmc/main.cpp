@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"bc", "asm", "ir"}))
       ->type_name("WHAT");
   app.add_flag("--strip", options.strip, "leave out source text and places")->disable_flag_override();
-  app.add_option("--library", options.libraries, "a folder where (import name) looks")
+  app.add_option("--library", options.libraries, "a folder where (import name) looks; may be repeated")
       ->type_name("DIR")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -157,10 +157,17 @@ int main(int argc, char** argv) {
     if (!bytes) return bad_usage("vmc", "--memory: expected a size like 256MiB, got \"" + memory + "\"");
     options.memory_bytes = *bytes;
   }
-  if (options.reseal) return reseal(options);
+  if (options.reseal) {
+    for (const char* option :
+         {"--optimize", "--emit", "--strip", "--library", "--memory", "--no-warnings", "--exports", "--host"})
+      if (app.count(option) != 0)
+        return bad_usage("vmc", std::string("--reseal compiles nothing: it cannot be given with ") + option);
+    return reseal(options);
+  }
   if (options.emit == "bc" && options.output.empty()) options.output = default_output(options.file);
   if (options.output == options.file) return bad_usage("vmc", "the output would overwrite " + options.file);
   try {
+    check_libraries(options.libraries);
     return compile(options);
   } catch (const UsageError& e) {
     return bad_usage("vmc", e.what());

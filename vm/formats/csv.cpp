@@ -27,20 +27,6 @@ bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
 bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
-std::optional<double> number_of(std::string_view field) {
-  for (const std::string_view missing : {"", "NA", "N/A", "NaN", "nan", "null"})
-    if (field == missing) return std::nan("");
-  if (field.front() == '+' && field.size() > 1 && field[1] != '-') field.remove_prefix(1);
-  double d = 0;
-  const auto [end, fault] = std::from_chars(field.data(), field.data() + field.size(), d);
-  if (end != field.data() + field.size() || fault == std::errc::invalid_argument) return std::nullopt;
-  if (fault == std::errc::result_out_of_range) { // too large, or too small to be told from zero
-    const bool small = field.find("e-") != std::string_view::npos || field.find("E-") != std::string_view::npos;
-    d = std::copysign(small ? 0.0 : HUGE_VAL, field.front() == '-' ? -1.0 : 1.0);
-  }
-  return d;
-}
-
 constexpr std::size_t kLongestField = 1 << 16; // in quotes
 constexpr std::size_t kBetweenPolls = 4096;    // fields of the first line
 
@@ -148,6 +134,28 @@ std::string shortened(std::string_view field) {
 
 } // namespace
 
+bool is_missing(std::string_view field) {
+  for (const std::string_view missing : {"", "NA", "N/A", "NaN", "nan", "null"})
+    if (field == missing) return true;
+  return false;
+}
+
+std::optional<double> field_number(std::string_view field) {
+  const char* at = field.data();
+  const char* const end_of_field = at + field.size();
+  double d = 0;
+  if (short_number(at, end_of_field, d) && at == end_of_field) return d;
+  if (is_missing(field)) return std::nan("");
+  if (field.front() == '+' && field.size() > 1 && field[1] != '-') field.remove_prefix(1);
+  const auto [end, fault] = std::from_chars(field.data(), end_of_field, d);
+  if (end != end_of_field || fault == std::errc::invalid_argument) return std::nullopt;
+  if (fault == std::errc::result_out_of_range) { // too large, or too small to be told from zero
+    const bool small = field.find("e-") != std::string_view::npos || field.find("E-") != std::string_view::npos;
+    d = std::copysign(small ? 0.0 : HUGE_VAL, field.front() == '-' ? -1.0 : 1.0);
+  }
+  return d;
+}
+
 bool short_number(const char*& at, const char* end, double& out) {
   constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -199,11 +207,11 @@ CsvTable parse_csv(std::string_view text, const CsvReader& reader) {
     reader.hold(field.size() + 3 * sizeof(std::string)); // a list doubles when it grows
     if (first.size() % kBetweenPolls == 0) ops::Meter::poll_current();
     first.emplace_back(field);
-    numbers = numbers && number_of(field).has_value();
+    numbers = numbers && field_number(field).has_value();
   }
   table.columns = static_cast<std::int64_t>(first.size());
   if (numbers) {
-    for (const std::string& f : first) reader.number(*number_of(f));
+    for (const std::string& f : first) reader.number(*field_number(f));
     table.rows = 1;
   } else {
     for (std::size_t i = 0; i < first.size(); ++i) {
@@ -221,7 +229,7 @@ CsvTable parse_csv(std::string_view text, const CsvReader& reader) {
         continue;
       }
       if (!in.next(field)) break;
-      const std::optional<double> d = number_of(field);
+      const std::optional<double> d = field_number(field);
       if (!d)
         in.wrong(line,
                  fmt::format("field {} is no number: {}; read-table reads columns of text, and tables with other separators",

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,14 @@ struct CsvReader {
   std::function<void(std::uint64_t)> hold; // bytes that are about to be taken for the first line
 };
 
-// Missing are NA, N/A, NaN, nan and null, beside nothing. FormatError.
+// FormatError.
 CsvTable parse_csv(std::string_view text, const CsvReader& reader);
+
+// Whether a field of a table says that nothing is there.
+bool is_missing(std::string_view field);
+// The number that a field of a table is, NaN where it is missing: digits with a point and a power of ten, inf, infinity or nan,
+// with a sign or without.
+std::optional<double> field_number(std::string_view field);
 
 // The number that begins at `at` and ends before `end`, where its digits and a power of ten are doubles, so that one operation
 // rounds it right: then `at` is behind it. Most numbers of tables are such. False: who knows more has to look at it.

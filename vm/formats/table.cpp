@@ -2,13 +2,10 @@
 #include "vm/formats/table.h"
 
 #include "ops/meter.h"
-#include "vm/formats/csv.h"
 #include "vm/formats/format_error.h"
-#include "vm/text/number.h"
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
 namespace cairn::formats {
@@ -104,23 +101,6 @@ void TableRows::end_line() {
   if (at_ < text_.size() && text_[at_] == '\r') ++at_;
   if (at_ < text_.size() && text_[at_] == '\n') ++at_;
   ++line_;
-}
-
-bool is_missing(std::string_view field) {
-  for (const std::string_view missing : {"", "NA", "N/A", "NaN", "nan", "null"})
-    if (field == missing) return true;
-  return false;
-}
-
-std::optional<double> table_number(std::string_view field) {
-  const char* at = field.data();
-  double d = 0;
-  if (short_number(at, field.data() + field.size(), d) && at == field.data() + field.size()) return d;
-  if (is_missing(field)) return std::nan("");
-  if (field.front() == '#') return std::nullopt; // a prefix of the language, and a mark of tables
-  const std::optional<text::Number> number = text::parse_number(field);
-  if (!number) return std::nullopt;
-  return number->exact ? static_cast<double>(number->integer) : number->flonum;
 }
 
 } // namespace cairn::formats

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,10 +37,5 @@ private:
   std::uint64_t line_ = 1, row_line_ = 1;
   std::deque<std::string> rewritten_; // fields of the row that are not there as they stand in the text
 };
-
-// A field that says that nothing is there.
-bool is_missing(std::string_view field);
-// The number that a field of a table is as the language writes numbers, NaN where it is missing.
-std::optional<double> table_number(std::string_view field);
 
 } // namespace cairn::formats

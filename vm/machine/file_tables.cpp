@@ -1,4 +1,5 @@
 // Tables of numbers and texts: a column is a tensor where each of its fields is a number or missing, else a list of texts.
+#include "vm/formats/csv.h"
 #include "vm/formats/table.h"
 #include "vm/machine/file_call.h"
 
@@ -48,7 +49,7 @@ using Fields = std::vector<std::string_view>;
 
 bool has_number(const Fields& fields) {
   return std::any_of(fields.begin(), fields.end(),
-                     [](std::string_view field) { return !formats::is_missing(field) && formats::table_number(field); });
+                     [](std::string_view field) { return !formats::is_missing(field) && formats::field_number(field); });
 }
 
 formats::TableRows rows_of(std::string_view text, char separator, value::Charged& memory) {
@@ -75,7 +76,7 @@ void look_at(FileCall& call, std::string_view text, char separator, Columns& col
       rows.wrong(fmt::format("{} fields, and {} in the line before; a separator is given as in (read-table path #\\;)",
                              fields.size(), columns.is_text.size()));
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      const std::optional<double> d = columns.is_text[i] != 0 ? 0 : formats::table_number(fields[i]);
+      const std::optional<double> d = columns.is_text[i] != 0 ? 0 : formats::field_number(fields[i]);
       if (!d) columns.is_text[i] = 1;
       columns.numbers.push_back(d.value_or(0));
     }
